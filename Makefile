@@ -1,0 +1,131 @@
+# git-ews: one Makefile for all; sources are found by wildcard.
+#
+#   make                    build/git-ews
+#   make test               unit tests, shell tests
+#   make unit               unit tests alone
+#   make check              test, both compilers, sanitizers, valgrind, linters, format
+#   make breaks             each planted break of a promise is noticed by its test
+#   make torture            the shell tests with their long loops at full length
+#   make install uninstall  prefix, DESTDIR
+#   make format clean
+#
+#   T=t/t1000-start.sh      these shell tests alone
+#   DEVELOPER=1             warnings are errors
+#   SANITIZE=address,undefined   in a build directory of its own
+#   V=1                     show the compiler's command lines
+#   CC, CFLAGS, LDFLAGS, BUILD   as ever
+#
+# SPDX-License-Identifier: MIT
+
+VERSION = 0.1.0
+
+CFLAGS = -O2 -g
+prefix = /usr/local
+bindir = $(prefix)/bin
+mandir = $(prefix)/share/man
+PKG_CONFIG = pkg-config
+INSTALL = install
+DEVELOPER =
+SANITIZE =
+V =
+quiet = $(if $(V),,@echo '  $(1) $@';)
+comma = ,
+BUILD = build$(if $(SANITIZE),/$(subst $(comma),-,$(SANITIZE)))
+T = $(sort $(wildcard t/t[0-9]*.sh))
+
+# an option, if the compiler has no word against it
+accepted = $(if $(shell echo | $(CC) -Werror $(1) -x c -fsyntax-only - 2>&1),,$(1))
+
+packages = libgit2 libcjson libcrypto zlib
+c_flags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -DEWS_VERSION='"$(VERSION)"' -pthread
+ifneq ($(DEVELOPER),)
+c_flags += -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wvla -Werror
+# gcc does not see that ews_error() is below zero; clang, valgrind and the sanitizers look for the same
+warning_flags := $(call accepted,-Wno-maybe-uninitialized)
+endif
+ifneq ($(SANITIZE),)
+sanitize_flags = -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
+# gcc's libubsan.so forgets log_path when libasan.so is there, too
+sanitize_libs := $(call accepted,-static-libubsan)
+endif
+
+# Asked for once, and only by a goal that compiles.
+ask = $(or $(shell $(PKG_CONFIG) $(1) $(2)),$(if $(shell $(PKG_CONFIG) --exists $(2) || echo no),\
+	$(error $(2): not all are installed; contrib/setup packages installs what is missing)))
+package_cflags = $(eval package_cflags := $$(call ask,--cflags,$(packages)))$(package_cflags)
+package_libs = $(eval package_libs := $$(call ask,--libs,$(packages)))$(package_libs)
+unit_cflags = $(eval unit_cflags := $$(call ask,--cflags,criterion))$(unit_cflags)
+unit_libs = $(eval unit_libs := $$(call ask,--libs,criterion))$(unit_libs)
+
+compile = $(CC) $(c_flags) $(warning_flags) $(package_cflags) $(sanitize_flags) $(CPPFLAGS) $(CFLAGS)
+link = $(CC) -pthread $(sanitize_flags) $(sanitize_libs) $(CFLAGS) $(LDFLAGS)
+
+lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard lib/*/*.c)))
+unit_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/unit/*.c)))
+helpers = $(patsubst t/helper/%.c,$(BUILD)/t/%,$(sort $(wildcard t/helper/*.c)))
+pages = $(sort $(wildcard man/*.1))
+
+all: $(BUILD)/git-ews
+
+test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers)
+
+test: test-programs
+	EWS_BUILD="$(abspath $(BUILD))" t/run-tests $(if $(findstring command,$(origin T)),,--unit) $(T)
+
+unit: test-programs
+	EWS_BUILD="$(abspath $(BUILD))" t/run-tests --unit
+
+torture: test-programs
+	EWS_BUILD="$(abspath $(BUILD))" TEST_LONG=t t/run-tests $(T)
+
+check:
+	MAKE="$(MAKE)" t/run-check
+
+breaks:
+	MAKE="$(MAKE)" t/run-breaks
+
+install: $(BUILD)/git-ews
+	$(INSTALL) -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1"
+	$(INSTALL) -m 755 $(BUILD)/git-ews "$(DESTDIR)$(bindir)/git-ews"
+	$(if $(pages),$(INSTALL) -m 644 $(pages) "$(DESTDIR)$(mandir)/man1")
+
+uninstall:
+	rm -f "$(DESTDIR)$(bindir)/git-ews" $(foreach p,$(notdir $(pages)),"$(DESTDIR)$(mandir)/man1/$(p)")
+
+format:
+	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c)
+
+clean:
+	rm -rf build
+
+$(BUILD)/git-ews: $(BUILD)/git-ews.o $(BUILD)/libews.a
+	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs)
+
+# Made afresh, so that an object whose source went away is not kept in it.
+$(BUILD)/libews.a: $(lib_objects)
+	$(call quiet,AR)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/t/unit-tests: $(unit_objects) $(BUILD)/libews.a
+	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs) $(unit_libs)
+
+$(helpers): $(BUILD)/t/%: $(BUILD)/t/helper/%.o $(BUILD)/libews.a
+	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs)
+
+# private: the file of flags must not see them.
+$(unit_objects): private c_flags += $(unit_cflags)
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC)$(compile) -MMD -MP -c -o $@ $<
+
+# Changes only when the flags do: another compiler or option builds all again.
+$(BUILD)/flags: always
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(compile) $(link))' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+-include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*/*.d $(BUILD)/t/*/*.d)
+
+.PHONY: all test-programs test unit torture check breaks install uninstall format clean always
+.DELETE_ON_ERROR:
+.SECONDARY:

@@ -1,0 +1,258 @@
+/*
+ * git ews: from argv to a verb, the one error printed, the exit status.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/proc.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+
+static const struct ews_cmd *const verbs[] = {
+	&ews_cmd_start,  &ews_cmd_status, &ews_cmd_list, &ews_cmd_path,    &ews_cmd_diff,    &ews_cmd_snapshot,
+	&ews_cmd_revert, &ews_cmd_end,    &ews_cmd_undo, &ews_cmd_recover, &ews_cmd_version,
+};
+
+static const struct ews_cmd *find_verb(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		if (!strcmp(verbs[i]->name, name))
+			return verbs[i];
+	return NULL;
+}
+
+static void print_usage(void)
+{
+	size_t i;
+
+	(void)printf(
+		"usage: git ews [-C <dir>] [--home <dir>] [--version] [-h | --help] [<verb> [<argument>...]]\n\n");
+	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		(void)printf("    %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	(void)printf(
+		"\nWithout a verb: status. 'git ews <verb> -h' lists a verb's options, --help opens its manual.\n");
+}
+
+/* A descriptor of 0 to 2 that is closed would be the next file opened: nothing may be written into that. */
+static void guard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
+}
+
+/* Is `option` among argv[1..] before "--"? */
+static bool has_option(int argc, char **argv, const char *option)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (!strcmp(argv[i], option))
+			return true;
+	return false;
+}
+
+/* Become `man`, when it has the page of `verb` (NULL: of git ews itself). Returns when it hasn't. */
+static void show_manual(const char *verb)
+{
+	EWS_CLEANUP(free) char *page = verb ? ews_strfmt("git-ews-%s", verb) : ews_strdup("git-ews");
+	EWS_CLEANUP(buf) struct ews_buf found = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf talk = EWS_BUF_INIT;
+	char man[] = "man", where[] = "-w";
+	char *const argv[] = { man, where, page, NULL };
+	const struct ews_proc look = { .argv = argv, .out = &found, .err = &talk };
+
+	if (ews_proc_run(&look) == 0)
+		(void)execlp("man", "man", page, (char *)NULL);
+}
+
+struct globals {
+	struct ews_cmd_ctx ctx;
+	int at; /* argv[at] is the verb, or the first of the default verb's options */
+	bool wants_help, wants_manual, wants_version;
+};
+
+/* Read what stands before the verb. */
+static int parse_globals(struct globals *out, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "-h")) {
+			out->wants_help = true;
+		} else if (!strcmp(argv[i], "--help")) {
+			out->wants_manual = true;
+		} else if (!strcmp(argv[i], "--version")) {
+			out->wants_version = true;
+		} else if (!strcmp(argv[i], "-C") || !strcmp(argv[i], "--home")) {
+			if (i + 1 == argc)
+				return ews_error(EWS_EUSAGE, "'%s' needs a directory", argv[i]);
+			i++;
+			if (argv[i - 1][1] == '-')
+				out->ctx.home = argv[i];
+			else if (*argv[i] && chdir(argv[i]) < 0)
+				return ews_error_os("cannot change to '%s'", argv[i]);
+		} else if (!strncmp(argv[i], "--home=", 7)) {
+			out->ctx.home = argv[i] + 7;
+		} else {
+			break;
+		}
+	}
+	out->at = i;
+	out->ctx.cwd = getcwd(NULL, 0);
+	if (!out->ctx.cwd)
+		return ews_error_os("cannot find the current directory");
+	return 0;
+}
+
+static int run_verb(struct globals *globals, int argc, char **argv)
+{
+	char status_name[] = "status", help_option[] = "-h";
+	const struct ews_cmd *verb = &ews_cmd_status;
+	int rc;
+
+	if (globals->at < argc && argv[globals->at][0] != '-') {
+		verb = find_verb(argv[globals->at]);
+		if (!verb)
+			return ews_error(EWS_EUSAGE, "'%s' is not a verb of git ews", argv[globals->at]);
+	} else {
+		globals->at--;
+		argv[globals->at] = status_name;
+	}
+	if (has_option(argc - globals->at, argv + globals->at, "--help")) {
+		char *const ask[] = { argv[globals->at], help_option, NULL };
+
+		show_manual(verb->name);
+		rc = verb->run(&globals->ctx, 2, (char **)ask);
+		return rc == EWS_CMD_USAGE_SHOWN ? 0 : rc;
+	}
+	rc = verb->run(&globals->ctx, argc - globals->at, argv + globals->at);
+	if (rc == EWS_EUSAGE && !*ews_error_hint_text())
+		ews_error_hint("see 'git ews %s -h'", verb->name);
+	return rc;
+}
+
+static int run(struct globals *globals, int argc, char **argv)
+{
+	int rc;
+
+	rc = parse_globals(globals, argc, argv);
+	if (rc < 0)
+		return rc;
+	if (globals->wants_version) {
+		char name[] = "version";
+		char *const ask[] = { name, NULL };
+
+		return ews_cmd_version.run(&globals->ctx, 1, (char **)ask);
+	}
+	if (globals->wants_manual)
+		show_manual(NULL);
+	if (globals->wants_manual || globals->wants_help) {
+		print_usage();
+		return globals->wants_help ? EWS_CMD_USAGE_SHOWN : 0;
+	}
+	return run_verb(globals, argc, argv);
+}
+
+/* Write the answer; what stdio holds comes first (a usage, and then nothing else). */
+static int write_answer(const struct ews_buf *answer)
+{
+	if (fflush(stdout) < 0 || ferror(stdout))
+		return ews_error_os("cannot write to standard output");
+	if (answer->len && ews_file_write_fd(STDOUT_FILENO, answer->ptr, answer->len) < 0)
+		return ews_pager_excuses() ? 0 : ews_error_wrap("cannot write to standard output");
+	return 0;
+}
+
+/* What to do about an error that comes without advice of its own. */
+static const char *usual_hint(enum ews_code code)
+{
+	switch (code) {
+	case EWS_EUSAGE:
+		return "see 'git ews -h'";
+	case EWS_ENOTFOUND:
+		return "'git ews status --all' lists the sessions, 'git ews snapshot list --all' the snapshots";
+	case EWS_EBUSY:
+		return "try again when the other one is done";
+	case EWS_EINTERRUPTED:
+		return "git ews recover";
+	case EWS_EDAMAGED:
+	case EWS_ENOTVERIFIED:
+		return "'git ews snapshot verify --all' checks what is kept, 'git ews undo --list' what can be brought back";
+	case EWS_ENOSPACE:
+		return "free some space, then 'git ews recover'";
+	case EWS_ECONFIG:
+		return "'git config --show-origin --get-regexp ^ews' shows where a setting comes from";
+	default:
+		return "'git ews status' shows how things stand";
+	}
+}
+
+static void print_error(enum ews_code code, bool as_json)
+{
+	const char *hint = *ews_error_hint_text() ? ews_error_hint_text() : usual_hint(code);
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	cJSON *error;
+
+	if (!as_json) {
+		ews_cmd_say("error: ", ews_error_message());
+		ews_cmd_say("hint: ", hint);
+		return;
+	}
+	object = ews_cmd_json_new("error");
+	error = cJSON_AddObjectToObject(object, "error");
+	(void)cJSON_AddStringToObject(error, "code", ews_error_word(code));
+	cJSON_AddItemToObject(error, "message", ews_json_path(ews_error_message()));
+	cJSON_AddItemToObject(error, "hint", ews_json_path(hint));
+	ews_json_print(&text, object, isatty(STDOUT_FILENO));
+	(void)ews_file_write_fd(STDOUT_FILENO, text.ptr, text.len); /* the exit status says it, too */
+}
+
+int main(int argc, char **argv)
+{
+	struct globals globals = { .ctx = { .out = EWS_BUF_INIT, .progress = -1 } };
+	bool wrote = false;
+	int rc;
+
+	guard_descriptors();
+	ews_json_init();
+	rc = run(&globals, argc, argv);
+	if (rc >= 0) {
+		int written = write_answer(&globals.ctx.out);
+
+		wrote = true;
+		if (written < 0)
+			rc = written;
+	}
+	if (rc < 0) {
+		enum ews_code code = (enum ews_code)rc;
+
+		/* An option that was not understood may stand before the --json that was meant. */
+		if (code == EWS_EUSAGE && has_option(argc, argv, "--json"))
+			globals.ctx.json = true;
+		print_error(code, globals.ctx.json && !wrote);
+		rc = ews_error_status(code);
+	}
+	ews_pager_finish();
+	ews_repo_free(globals.ctx.repo);
+	ews_buf_release(&globals.ctx.out);
+	free(globals.ctx.cwd);
+	return rc;
+}

@@ -1,0 +1,191 @@
+/*
+ * Memory: the one place that gives up, and arenas of strings.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/alloc.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK_MIN 1024
+#define BLOCK_MAX (256 * 1024)
+
+struct ews_arena_block {
+	struct ews_arena_block *next;
+	size_t size;
+	size_t used;
+	_Alignas(max_align_t) unsigned char data[];
+};
+
+/* Not exit(): its handlers may need memory, too. The journal is what makes this safe. */
+__attribute__((noreturn)) static void give_up(void)
+{
+	static const char words[] = "fatal: out of memory\n";
+
+	if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
+		_exit(128);
+	_exit(128);
+}
+
+void *ews_malloc(size_t size)
+{
+	void *ptr = malloc(size ? size : 1);
+
+	if (!ptr)
+		give_up();
+	return ptr;
+}
+
+void *ews_calloc(size_t n, size_t size)
+{
+	void *ptr = calloc(n ? n : 1, size ? size : 1);
+
+	if (!ptr)
+		give_up();
+	return ptr;
+}
+
+void *ews_realloc(void *ptr, size_t size)
+{
+	void *bigger = realloc(ptr, size ? size : 1);
+
+	if (!bigger)
+		give_up();
+	return bigger;
+}
+
+void *ews_memdup(const void *data, size_t len)
+{
+	void *copy = ews_malloc(len);
+
+	if (len)
+		memcpy(copy, data, len);
+	return copy;
+}
+
+char *ews_strdup(const char *text)
+{
+	return ews_memdup(text, strlen(text) + 1);
+}
+
+char *ews_strndup(const char *text, size_t len)
+{
+	size_t n = strnlen(text, len);
+	char *copy = ews_malloc(n + 1);
+
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return copy;
+}
+
+char *ews_strfmt(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (len < 0)
+		give_up();
+	return text;
+}
+
+void *ews_grow(void *array, size_t item_size, size_t want, size_t *cap)
+{
+	size_t size;
+
+	if (want <= *cap)
+		return array;
+	if (want < *cap + *cap / 2)
+		want = *cap + *cap / 2;
+	if (want < 16)
+		want = 16;
+	if (__builtin_mul_overflow(want, item_size, &size))
+		give_up();
+	*cap = want;
+	return ews_realloc(array, size);
+}
+
+/* `size` bytes at the next offset that is a multiple of `align`. */
+static void *take(struct ews_arena *arena, size_t size, size_t align)
+{
+	struct ews_arena_block *block = arena->head;
+	size_t at, room = BLOCK_MIN;
+
+	if (block) {
+		at = (block->used + align - 1) / align * align;
+		if (at <= block->size && size <= block->size - at) {
+			block->used = at + size;
+			return block->data + at;
+		}
+		room = block->size < BLOCK_MAX / 2 ? 2 * block->size : BLOCK_MAX;
+	}
+	if (size > SIZE_MAX / 2)
+		give_up();
+	if (size > room / 4) {
+		/* Big ones get a block to themselves, behind the one that still has room. */
+		block = ews_malloc(sizeof(*block) + size);
+		*block = (struct ews_arena_block){ .size = size, .used = size };
+		if (!arena->head) {
+			arena->head = block;
+			return block->data;
+		}
+		block->next = arena->head->next;
+		arena->head->next = block;
+		return block->data;
+	}
+	block = ews_malloc(sizeof(*block) + room);
+	*block = (struct ews_arena_block){ .next = arena->head, .size = room, .used = size };
+	arena->head = block;
+	return block->data;
+}
+
+char *ews_arena_dup(struct ews_arena *arena, const char *text, size_t len)
+{
+	char *copy = take(arena, len + 1, 1);
+
+	if (len)
+		memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+void *ews_arena_alloc(struct ews_arena *arena, size_t size)
+{
+	return memset(take(arena, size, _Alignof(max_align_t)), 0, size);
+}
+
+void ews_arena_join(struct ews_arena *into, struct ews_arena *from)
+{
+	struct ews_arena_block *last = from->head;
+
+	if (!last)
+		return;
+	if (into->head) {
+		while (last->next)
+			last = last->next;
+		last->next = into->head->next;
+		into->head->next = from->head;
+	} else {
+		into->head = from->head;
+	}
+	from->head = NULL;
+}
+
+void ews_arena_release(struct ews_arena *arena)
+{
+	struct ews_arena_block *block, *next;
+
+	for (block = arena->head; block; block = next) {
+		next = block->next;
+		free(block);
+	}
+	arena->head = NULL;
+}

@@ -1,0 +1,30 @@
+/*
+ * Clock: UTC stamps, random ids, monotonic waits.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_CLOCK_H
+#define EWS_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define EWS_STAMP_LEN 32
+
+/* Now, in seconds since the epoch. */
+int64_t ews_clock_now(void);
+/* Milliseconds on a clock that never goes back. */
+uint64_t ews_clock_monotonic_ms(void);
+/* "2026-01-18T14:30:22Z" */
+void ews_clock_rfc3339(char out[EWS_STAMP_LEN], int64_t seconds);
+/* The reverse. Fails with EWS_EDAMAGED. */
+int ews_clock_parse(int64_t *out, const char *text);
+/* "<prefix>-20260118-143022-1a2b3c": UTC and six random hex digits. The caller frees it. */
+char *ews_clock_id(const char *prefix, int64_t seconds);
+/* Random bytes from the kernel. */
+void ews_clock_random(void *out, size_t len);
+/* "3 days", "2 hours", "5 minutes", "12 seconds": the largest unit. */
+void ews_clock_age(char out[EWS_STAMP_LEN], int64_t seconds);
+void ews_clock_sleep_ms(unsigned ms);
+
+#endif

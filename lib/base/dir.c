@@ -1,0 +1,292 @@
+/*
+ * Directories: see dir.h.
+ *
+ * A path beneath a descriptor is opened in one call where it can be. It is
+ * opened step by step, each step refusing links, where the kernel has no
+ * openat2 (or a filter forbids it) and where the path is too long for a call.
+ * When a function fails, errno still says why.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/path.h"
+
+#define HERE_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+/* For directories that are only passed through: needs no right to read them. */
+#define STEP_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define CHUNK_BYTES (32 * 1024)
+
+/* Close without losing errno, which tells the caller what went wrong. */
+static void close_quietly(int fd)
+{
+	int err = errno;
+
+	if (fd >= 0)
+		(void)close(fd); /* nothing was written through it */
+	errno = err;
+}
+
+/* Open one component. A link where none may be is ELOOP, as with openat2. */
+static int open_step(int dir_fd, const char *name, int flags, mode_t mode)
+{
+	struct stat st;
+	int fd;
+
+	if (!strcmp(name, "..")) {
+		errno = EXDEV;
+		return -1;
+	}
+	fd = openat(dir_fd, name, flags | O_NOFOLLOW, mode);
+	if (fd < 0 && errno == ENOTDIR) {
+		if (!fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode))
+			errno = ELOOP;
+		else
+			errno = ENOTDIR;
+	}
+	return fd;
+}
+
+static int open_by_steps(int root_fd, const char *rel, int flags, mode_t mode)
+{
+	char name[NAME_MAX + 1];
+	int fd, dir_fd = root_fd;
+	const char *next;
+	size_t len;
+
+	if (*rel == '/') {
+		errno = EXDEV;
+		return -1;
+	}
+	do {
+		len = strcspn(rel, "/");
+		next = rel + len;
+		next += strspn(next, "/");
+		if (len > NAME_MAX) {
+			errno = ENAMETOOLONG;
+			fd = -1;
+		} else {
+			memcpy(name, rel, len);
+			name[len] = '\0';
+			fd = *next ? open_step(dir_fd, name, STEP_FLAGS, 0) : open_step(dir_fd, name, flags, mode);
+		}
+		if (dir_fd != root_fd)
+			close_quietly(dir_fd);
+		dir_fd = fd;
+		rel = next;
+	} while (fd >= 0 && *rel);
+	return fd;
+}
+
+static int open_beneath(int root_fd, const char *rel, int flags, mode_t mode)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC), /* a link at the end is RESOLVE_NO_SYMLINKS' affair */
+		.mode = (flags & O_CREAT) ? mode & 07777 : 0,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	int fd;
+
+	if (!*rel)
+		return openat(root_fd, ".", flags | O_CLOEXEC, mode);
+	if (strlen(rel) < PATH_MAX) {
+		fd = (int)syscall(SYS_openat2, root_fd, rel, &how, sizeof(how));
+		if (fd >= 0)
+			return fd;
+		/* EPERM is also what a seccomp filter says; EAGAIN: something moved meanwhile. */
+		if (errno != ENOSYS && errno != EPERM && errno != EAGAIN)
+			return -1;
+	}
+	return open_by_steps(root_fd, rel, flags | O_CLOEXEC, mode);
+}
+
+int ews_dir_open(const char *path)
+{
+	const char *rest = path;
+	int fd, from_fd = AT_FDCWD;
+
+	/* Too long for one call: walk there by prefixes, each well below the limit. */
+	while (strlen(rest) >= PATH_MAX) {
+		char prefix[PATH_MAX];
+		const char *cut = memrchr(rest, '/', PATH_MAX - 1);
+
+		if (!cut || cut == rest) {
+			close_quietly(from_fd);
+			errno = ENAMETOOLONG;
+			return ews_error_os("cannot open directory '%s'", path);
+		}
+		memcpy(prefix, rest, (size_t)(cut - rest));
+		prefix[cut - rest] = '\0';
+		fd = openat(from_fd, prefix, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close_quietly(from_fd);
+		if (fd < 0)
+			return ews_error_os("cannot open directory '%s'", path);
+		from_fd = fd;
+		rest = cut + strspn(cut, "/");
+	}
+	fd = openat(from_fd, *rest || rest == path ? rest : ".", HERE_FLAGS);
+	close_quietly(from_fd);
+	if (fd < 0)
+		return ews_error_os("cannot open directory '%s'", path);
+	return fd;
+}
+
+int ews_dir_open_beneath(int root_fd, const char *rel)
+{
+	int fd = open_beneath(root_fd, rel, HERE_FLAGS, 0);
+
+	if (fd < 0)
+		return ews_error_os("cannot open directory '%s'", *rel ? rel : ".");
+	return fd;
+}
+
+int ews_dir_open_parent(int root_fd, const char *rel, const char **name)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(rel);
+	const char *base = ews_path_base(rel);
+	int fd;
+
+	if (!ews_path_is_plain(base)) {
+		errno = EINVAL;
+		return ews_error_os("cannot open the directory of '%s'", rel);
+	}
+	fd = open_beneath(root_fd, parent, HERE_FLAGS, 0);
+	if (fd < 0)
+		return ews_error_os("cannot open the directory of '%s'", rel);
+	*name = base;
+	return fd;
+}
+
+int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode)
+{
+	int fd;
+
+	if (!(flags & O_PATH))
+		flags |= O_NONBLOCK; /* a FIFO that took the file's place is not waited for */
+	fd = open_beneath(root_fd, rel, flags | O_NOFOLLOW, mode);
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", rel);
+	return fd;
+}
+
+int ews_dir_make(int root_fd, const char *rel, mode_t mode)
+{
+	EWS_CLEANUP(free) char *path = ews_strdup(rel);
+	int fd, dir_fd = root_fd;
+	char *at, *end;
+
+	fd = open_beneath(root_fd, rel, STEP_FLAGS, 0);
+	if (fd >= 0) {
+		close_quietly(fd);
+		return 0;
+	}
+	if (*rel == '/')
+		return ews_error_os("cannot make directory '%s'", rel);
+	for (at = path; *at; at = end) {
+		end = at + strcspn(at, "/");
+		while (*end == '/')
+			*end++ = '\0';
+		if (mkdirat(dir_fd, at, mode) < 0 && errno != EEXIST)
+			fd = -1;
+		else
+			fd = open_step(dir_fd, at, STEP_FLAGS, 0);
+		if (dir_fd != root_fd)
+			close_quietly(dir_fd);
+		if (fd < 0)
+			return ews_error_os("cannot make directory '%s'", rel);
+		dir_fd = fd;
+	}
+	if (dir_fd != root_fd)
+		close_quietly(dir_fd);
+	return 0;
+}
+
+int ews_dir_make_absolute(const char *path, mode_t mode)
+{
+	EWS_CLEANUP(free) char *prefix = ews_strdup(path);
+	size_t len = strlen(prefix), full;
+	struct stat st;
+
+	while (len > 1 && prefix[len - 1] == '/')
+		prefix[--len] = '\0';
+	full = len;
+	/* Back to what is there: a parent may allow no mkdir, not even one that is needless. */
+	while (stat(prefix, &st) < 0) {
+		if (errno != ENOENT || !(len = (size_t)(ews_path_base(prefix) - prefix)))
+			return ews_error_os("cannot make directory '%s'", path);
+		while (len > 1 && prefix[len - 1] == '/')
+			len--;
+		if (len == 1)
+			break; /* "/" is there */
+		prefix[len] = '\0';
+	}
+	while (len < full) {
+		prefix[len] = path[len];
+		len = strlen(prefix);
+		if (mkdir(prefix, mode) < 0 && errno != EEXIST)
+			return ews_error_os("cannot make directory '%s'", path);
+	}
+	if (stat(prefix, &st) < 0)
+		return ews_error_os("cannot make directory '%s'", path);
+	if (!S_ISDIR(st.st_mode)) {
+		errno = ENOTDIR;
+		return ews_error_os("cannot make directory '%s'", path);
+	}
+	return 0;
+}
+
+static int cmp_name(const void *a, const void *b)
+{
+	return strcmp(((const struct ews_dirent *)a)->name, ((const struct ews_dirent *)b)->name);
+}
+
+static bool is_dots(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+/* With getdents itself: opendir() would need a second descriptor and several calls more. */
+ssize_t ews_dir_list(struct ews_dirent **out, int fd, struct ews_arena *arena)
+{
+	_Alignas(struct dirent64) char chunk[CHUNK_BYTES];
+	EWS_CLEANUP(free) struct ews_dirent *items = NULL;
+	const struct dirent64 *entry;
+	size_t n = 0, cap = 0;
+	ssize_t got, at;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return ews_error_os("cannot read directory");
+	while ((got = getdents64(fd, chunk, sizeof(chunk))) > 0) {
+		for (at = 0; at < got; at += entry->d_reclen) {
+			entry = (const struct dirent64 *)(const void *)(chunk + at);
+			if (is_dots(entry->d_name))
+				continue;
+			EWS_GROW(items, n, cap);
+			items[n++] = (struct ews_dirent){
+				.name = ews_arena_dup(arena, entry->d_name, strlen(entry->d_name)),
+				.type = entry->d_type,
+				.ino = entry->d_ino,
+			};
+		}
+	}
+	if (got < 0)
+		return ews_error_os("cannot read directory");
+	if (n)
+		qsort(items, n, sizeof(*items), cmp_name);
+	*out = ews_steal(&items);
+	return (ssize_t)n;
+}

@@ -1,0 +1,58 @@
+/*
+ * Directories: opening, listing and walking beneath a descriptor.
+ *
+ * Every path is relative to a directory that is already open, and no step of
+ * it may be a symbolic link: openat2(RESOLVE_BENEATH|RESOLVE_NO_SYMLINKS)
+ * where the kernel has it, single O_NOFOLLOW steps where not. So a directory
+ * that somebody swaps for a link while we work can't lead us elsewhere.
+ * Paths may be longer than PATH_MAX.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_DIR_H
+#define EWS_BASE_DIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/alloc.h"
+
+/* Open the directory `path` (links followed), close-on-exec. Returns the descriptor. */
+int ews_dir_open(const char *path);
+
+/* Open the directory `rel` beneath `root_fd` ("" is the root itself). Returns a descriptor. */
+int ews_dir_open_beneath(int root_fd, const char *rel);
+
+/*
+ * Open the directory that holds the last component of `rel` and point `name`
+ * (into `rel`) at that component. Returns a descriptor.
+ */
+int ews_dir_open_parent(int root_fd, const char *rel, const char **name);
+
+/*
+ * Open the file `rel` beneath `root_fd` with `flags` (O_NOFOLLOW, O_CLOEXEC
+ * and O_NONBLOCK are added). Returns a descriptor.
+ */
+int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode);
+
+/* Make the directory `rel` and those above it that are missing, each with `mode`. */
+int ews_dir_make(int root_fd, const char *rel, mode_t mode);
+
+/* As ews_dir_make, for an absolute path; what is there may be reached through links. */
+int ews_dir_make_absolute(const char *path, mode_t mode);
+
+struct ews_dirent {
+	const char *name; /* owned by the arena given */
+	unsigned char type; /* DT_*, DT_UNKNOWN where the file system doesn't say */
+	ino_t ino;
+};
+
+/*
+ * All names in the directory open at `fd` but "." and "..", bytewise sorted.
+ * `out` is an array that the caller frees; the names live in `arena`. `fd`
+ * stays open and is read from its start. Returns the number of entries.
+ */
+ssize_t ews_dir_list(struct ews_dirent **out, int fd, struct ews_arena *arena);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Errors: a code that travels as the return value, and its sentence beside it.
+ *
+ * A function that fails sets the sentence where it knows most and returns the
+ * code; those above may put their own words in front. Each thread has a slot
+ * of its own; only git-ews.c prints it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_ERROR_H
+#define EWS_BASE_ERROR_H
+
+enum ews_code {
+	EWS_OK = 0,
+	EWS_EUSAGE = -1,
+	EWS_ENOTFOUND = -2,
+	EWS_EEXISTS = -3,
+	EWS_EBUSY = -4,
+	EWS_ESTALE = -5,
+	EWS_EDENIED = -6,
+	EWS_ENOTVERIFIED = -7,
+	EWS_EDAMAGED = -8,
+	EWS_ECONFLICT = -9,
+	EWS_EUNSUPPORTED = -10,
+	EWS_ENOSPACE = -11,
+	EWS_EINTERRUPTED = -12,
+	EWS_EIO = -13,
+	EWS_EGIT = -14,
+	EWS_ECONFIG = -15,
+};
+
+/* Set the sentence (printf-like, starts small, no full stop), drop any hint; gives `code` back. */
+__attribute__((format(printf, 2, 3))) int ews_error(enum ews_code code, const char *fmt, ...);
+
+/*
+ * Set the sentence to "<what>: <strerror(errno)>". The code follows errno:
+ * ENOENT and ENOTDIR not_found, EEXIST exists, ENOSPC, EDQUOT and EFBIG
+ * no_space, all others io.
+ */
+__attribute__((format(printf, 1, 2))) int ews_error_os(const char *fmt, ...);
+
+/* Put "<words>: " in front of the sentence that is set; gives the set code back. */
+__attribute__((format(printf, 1, 2))) int ews_error_wrap(const char *fmt, ...);
+
+/* What the user can do about the error that is set. */
+__attribute__((format(printf, 1, 2))) void ews_error_hint(const char *fmt, ...);
+
+/* The error of this thread. The strings live until the next call that sets one; "" when unset. */
+enum ews_code ews_error_code(void);
+const char *ews_error_message(void);
+const char *ews_error_hint_text(void);
+void ews_error_clear(void);
+
+/* Carry an error from one thread to another: save in the worker, restore at home. */
+struct ews_error_saved {
+	enum ews_code code;
+	char *message;
+	char *hint;
+};
+
+#define EWS_ERROR_SAVED_INIT { EWS_OK, NULL, NULL }
+
+void ews_error_save(struct ews_error_saved *out);
+/* Make `saved` the error of this thread, release it, give its code back. */
+int ews_error_restore(struct ews_error_saved *saved);
+
+/* The word for JSON ("not_found") and the exit status (1, 128, 129) of a code. */
+const char *ews_error_word(enum ews_code code);
+int ews_error_status(enum ews_code code);
+
+#endif

@@ -1,0 +1,344 @@
+/*
+ * Files: see file.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/path.h"
+
+/* Up to this, one read and one write are the quickest copy. */
+#define SMALL_BYTES ((size_t)64 * 1024)
+#define READ_BYTES ((size_t)4096)
+#define OPEN_TRIES 8
+
+int ews_file_read_fd(struct ews_buf *out, int fd, size_t max)
+{
+	size_t start = out->len, room;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot read");
+	/* One byte more than the file has, so that its end shows in the second read. */
+	room = max < READ_BYTES ? max : READ_BYTES;
+	if (st.st_size > 0 && (uint64_t)st.st_size < max)
+		room = (size_t)st.st_size;
+	for (;;) {
+		ews_buf_reserve(out, room + 1);
+		n = read(fd, out->ptr + out->len, room + 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		out->len += (size_t)n;
+		out->ptr[out->len] = '\0';
+		if (out->len - start > max) {
+			ews_buf_truncate(out, start);
+			return ews_error(EWS_EDAMAGED, "longer than %zu bytes", max);
+		}
+		room = max - (out->len - start);
+		room = room < READ_BYTES ? room : READ_BYTES;
+	}
+	if (n < 0) {
+		ews_buf_truncate(out, start);
+		return ews_error_os("cannot read");
+	}
+	return 0;
+}
+
+int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	struct stat st;
+
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && (errno == ELOOP || errno == ENXIO)) /* a link, a socket */
+		return ews_error(EWS_EDAMAGED, "'%s' is not a regular file", name);
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", name);
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot open '%s'", name);
+	if (!S_ISREG(st.st_mode))
+		return ews_error(EWS_EDAMAGED, "'%s' is not a regular file", name);
+	if (ews_file_read_fd(out, fd, max) < 0)
+		return ews_error_wrap("'%s'", name);
+	return 0;
+}
+
+int ews_file_write_fd(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+	ssize_t n;
+
+	while (len) {
+		n = write(fd, at, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ews_error_os("cannot write");
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Open the directory that `*name` lies in and make `*name` its last component. */
+static int open_home(int dir_fd, const char **name)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(*name);
+	int fd;
+
+	fd = openat(dir_fd, *parent ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", *parent ? parent : ".");
+	*name = ews_path_base(*name);
+	return fd;
+}
+
+/* Fill the new file open at `*fd` and close it: all of it is on disk, or this fails. */
+static int fill(int *fd, const void *data, size_t len, mode_t mode)
+{
+	int rc;
+
+	rc = ews_file_write_fd(*fd, data, len);
+	if (rc < 0)
+		return rc;
+	if (fchmod(*fd, mode) < 0)
+		return ews_error_os("cannot set the mode");
+	if (fsync(*fd) < 0)
+		return ews_error_os("cannot sync");
+	if (close(ews_steal_fd(fd)) < 0)
+		return ews_error_os("cannot close");
+	return 0;
+}
+
+int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
+{
+	EWS_CLEANUP(fd) int home_fd = -1;
+	EWS_CLEANUP(fd) int fd = -1;
+	unsigned char random[8];
+	const char *base = name;
+	char tmp[32] = ".tmp-";
+	size_t i;
+
+	home_fd = open_home(dir_fd, &base);
+	if (home_fd < 0)
+		return ews_error_wrap("cannot write '%s'", name);
+	ews_clock_random(random, sizeof(random));
+	for (i = 0; i < sizeof(random); i++)
+		(void)snprintf(tmp + 5 + 2 * i, 3, "%02x", random[i]);
+	fd = openat(home_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ews_error_os("cannot write '%s'", name);
+	if (fill(&fd, data, len, mode) < 0) {
+		(void)unlinkat(home_fd, tmp, 0); /* best effort: the failure above is the news */
+		return ews_error_wrap("cannot write '%s'", name);
+	}
+	if (renameat(home_fd, tmp, home_fd, base) < 0) {
+		(void)ews_error_os("cannot write '%s'", name);
+		(void)unlinkat(home_fd, tmp, 0); /* as above */
+		return ews_error_code();
+	}
+	if (ews_file_sync_dir(home_fd) < 0)
+		return ews_error_wrap("cannot write '%s'", name);
+	return 0;
+}
+
+/* Open `name` for appending; `*is_new` says whether this made it. */
+static int open_log(bool *is_new, int dir_fd, const char *name, mode_t mode)
+{
+	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd, tries;
+
+	for (tries = 0; tries < OPEN_TRIES; tries++) {
+		*is_new = false;
+		fd = openat(dir_fd, name, flags);
+		if (fd >= 0 || errno != ENOENT)
+			return fd;
+		*is_new = true;
+		fd = openat(dir_fd, name, flags | O_CREAT | O_EXCL, mode);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+static int append_line(int fd, const char *line)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct stat st;
+	int rc = 0;
+	char last;
+
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot append");
+	/* A line that a crash tore must not swallow the beginning of this one. */
+	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
+		ews_buf_addc(&text, '\n');
+	ews_buf_adds(&text, line);
+	if (!text.len || text.ptr[text.len - 1] != '\n')
+		ews_buf_addc(&text, '\n');
+	rc = ews_file_write_fd(fd, text.ptr, text.len);
+	if (!rc && fsync(fd) < 0)
+		rc = ews_error_os("cannot sync");
+	if (rc < 0 && ftruncate(fd, st.st_size) < 0)
+		return rc; /* a torn line stays; readers know them */
+	return rc;
+}
+
+int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode)
+{
+	EWS_CLEANUP(fd) int home_fd = -1;
+	EWS_CLEANUP(fd) int fd = -1;
+	const char *base = name;
+	bool is_new;
+
+	home_fd = open_home(dir_fd, &base);
+	if (home_fd < 0)
+		return ews_error_wrap("cannot append to '%s'", name);
+	fd = open_log(&is_new, home_fd, base, mode);
+	if (fd < 0)
+		return ews_error_os("cannot append to '%s'", name);
+	if (is_new && fchmod(fd, mode) < 0)
+		return ews_error_os("cannot set the mode of '%s'", name);
+	if (append_line(fd, line) < 0)
+		return ews_error_wrap("'%s'", name);
+	if (close(ews_steal_fd(&fd)) < 0)
+		return ews_error_os("cannot close '%s'", name);
+	return is_new ? ews_file_sync_dir(home_fd) : 0;
+}
+
+int ews_file_sync_dir(int dir_fd)
+{
+	/* EINVAL: a file system that has nothing to sync in a directory. */
+	if (fsync(dir_fd) < 0 && errno != EINVAL)
+		return ews_error_os("cannot sync a directory");
+	return 0;
+}
+
+static int ended_early(void)
+{
+	return ews_error(EWS_ESTALE, "the file became shorter while it was copied");
+}
+
+/* The whole was cloned: it may have grown or shrunk since its size was taken. */
+static int fit_clone(int to_fd, uint64_t size)
+{
+	struct stat st;
+
+	if (fstat(to_fd, &st) < 0)
+		return ews_error_os("cannot copy");
+	if ((uint64_t)st.st_size < size)
+		return ended_early();
+	if ((uint64_t)st.st_size > size && ftruncate(to_fd, (off_t)size) < 0)
+		return ews_error_os("cannot copy");
+	return 0;
+}
+
+static int copy_by_hand(int to_fd, int from_fd, off_t at, off_t end)
+{
+	char chunk[SMALL_BYTES];
+	ssize_t got, put, n;
+
+	while (at < end) {
+		n = end - at < (off_t)sizeof(chunk) ? (ssize_t)(end - at) : (ssize_t)sizeof(chunk);
+		got = pread(from_fd, chunk, (size_t)n, at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return ews_error_os("cannot copy");
+		if (!got)
+			return ended_early();
+		for (n = 0; n < got; n += put) {
+			put = pwrite(to_fd, chunk + n, (size_t)(got - n), at + n);
+			if (put < 0 && errno == EINTR)
+				put = 0;
+			if (put < 0)
+				return ews_error_os("cannot copy");
+		}
+		at += got;
+	}
+	return 0;
+}
+
+static int copy_range(int to_fd, int from_fd, off_t at, off_t end)
+{
+	off_t from = at, to = at;
+	ssize_t n;
+
+	while (from < end) {
+		n = copy_file_range(from_fd, &from, to_fd, &to, (size_t)(end - from), 0);
+		if (n > 0 || (n < 0 && errno == EINTR))
+			continue;
+		/* Old kernels refuse other file systems, and some say 0 for files that aren't empty. */
+		return copy_by_hand(to_fd, from_fd, from, end);
+	}
+	return 0;
+}
+
+int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size)
+{
+	off_t at, data, end = (off_t)size;
+	struct stat st;
+	int rc;
+
+	if (!size)
+		return 0;
+	if (!ioctl(to_fd, FICLONE, from_fd))
+		return fit_clone(to_fd, size);
+	if (size <= SMALL_BYTES)
+		return copy_by_hand(to_fd, from_fd, 0, end);
+	for (at = 0; at < end;) {
+		data = lseek(from_fd, at, SEEK_DATA);
+		if (data >= end || (data < 0 && errno == ENXIO))
+			break; /* a hole up to the end */
+		if (data < 0)
+			data = at; /* a file system that doesn't tell */
+		at = lseek(from_fd, data, SEEK_HOLE);
+		if (at <= data || at > end)
+			at = end;
+		rc = copy_range(to_fd, from_fd, data, at);
+		if (rc < 0)
+			return rc;
+	}
+	if (fstat(from_fd, &st) < 0)
+		return ews_error_os("cannot copy");
+	if (st.st_size < end)
+		return ended_early();
+	if (ftruncate(to_fd, end) < 0)
+		return ews_error_os("cannot copy");
+	return 0;
+}
+
+int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to)
+{
+	struct stat st;
+	int rc;
+
+	rc = renameat2(from_fd, from, to_fd, to, RENAME_NOREPLACE);
+	if (rc < 0 && (errno == EINVAL || errno == ENOSYS)) {
+		/* A file system that can't promise it: look, then rename. */
+		if (!fstatat(to_fd, to, &st, AT_SYMLINK_NOFOLLOW))
+			errno = EEXIST;
+		else if (errno == ENOENT)
+			rc = renameat(from_fd, from, to_fd, to);
+	}
+	if (rc < 0)
+		return ews_error_os("cannot rename '%s' to '%s'", from, to);
+	return 0;
+}

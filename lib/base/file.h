@@ -1,0 +1,72 @@
+/*
+ * Files: read whole, replace atomically, copy, remove a tree.
+ *
+ * `dir_fd` may be AT_FDCWD where a path is the user's own; beneath a workspace
+ * it is a directory opened through base/dir and `name` a single component.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_FILE_H
+#define EWS_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+/*
+ * Append the content of the regular file `name` to `out`, at most `max` bytes.
+ * Links are not followed, a FIFO is never waited for. Fails with
+ * EWS_ENOTFOUND when there is none, EWS_EDAMAGED when it is longer than `max`.
+ */
+int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max);
+
+/* As ews_file_read, of a descriptor, from its present position. */
+int ews_file_read_fd(struct ews_buf *out, int fd, size_t max);
+
+/* Write all of it or fail. */
+int ews_file_write_fd(int fd, const void *data, size_t len);
+
+/*
+ * Make `name` hold `len` bytes of `data` with mode `mode` (umask aside): a
+ * temporary file beside it is written, synced, renamed over it, and the
+ * directory is synced. On failure the old file stands and no temporary one.
+ */
+int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
+
+/* Append one line, sync it. The file is made with `mode` when missing. */
+int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode);
+
+/* fsync the directory `dir_fd`. */
+int ews_file_sync_dir(int dir_fd);
+
+/*
+ * Copy `size` bytes of the regular file open at `from_fd` into the empty file
+ * open at `to_fd`: reflink, else copy_file_range, else read and write; holes
+ * stay holes where the file system tells. Fails with EWS_ESTALE when the
+ * source ends early.
+ */
+int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size);
+
+/*
+ * Remove `name` and all below it, whatever it is; links are removed, never
+ * followed; directories that we own are made writable first. Missing is done.
+ */
+int ews_file_remove_tree(int dir_fd, const char *name);
+
+struct ews_tree_size {
+	uint64_t files; /* whatever is no directory */
+	uint64_t bytes; /* of the regular ones */
+};
+
+/* Add up `name` and all below it, links not followed. What may not be read counts nothing. */
+int ews_file_measure_tree(struct ews_tree_size *out, int dir_fd, const char *name);
+
+/*
+ * Rename without replacing: EWS_EEXISTS when `to` is there (renameat2
+ * RENAME_NOREPLACE, else a check). Both directories are not synced.
+ */
+int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to);
+
+#endif

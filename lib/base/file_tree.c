@@ -1,0 +1,233 @@
+/*
+ * Files: removing or measuring a tree of any depth, by descriptors, without following links.
+ *
+ * One directory is open at a time. Down is by name, up is by "..", and up must
+ * lead where we came from: a directory that somebody moves away meanwhile ends
+ * the removal instead of taking it elsewhere. So depth costs memory, neither
+ * descriptors nor stack.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/strv.h"
+
+#define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+/* How often, in all, a directory may be found refilled by somebody else. */
+#define REFILLS_MAX 64
+
+/* A directory on the way down to the open one; level 0 is the one that holds the tree. */
+struct level {
+	const char *name; /* lives in the arena of the level above */
+	dev_t dev;
+	ino_t ino;
+	struct ews_arena arena;
+	struct ews_dirent *items;
+	size_t n, next;
+};
+
+struct removal {
+	int top_fd; /* borrowed */
+	int fd; /* of the deepest level; top_fd at level 0 */
+	struct level *levels;
+	size_t n, cap;
+	unsigned refills;
+};
+
+static void release_level(struct level *level)
+{
+	free(level->items);
+	ews_arena_release(&level->arena);
+}
+
+static void release_removal(struct removal *r)
+{
+	if (r->fd >= 0 && r->fd != r->top_fd)
+		close(r->fd);
+	while (r->n)
+		release_level(&r->levels[--r->n]);
+	free(r->levels);
+}
+
+EWS_CLEANUP_DEFINE(removal, struct removal, release_removal)
+
+static int cannot_remove(const struct removal *r, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	int err = errno;
+	size_t i;
+
+	for (i = 1; i < r->n; i++)
+		ews_buf_addf(&path, "%s/", r->levels[i].name);
+	ews_buf_adds(&path, name);
+	errno = err;
+	return ews_error_os("cannot remove '%s'", path.ptr);
+}
+
+static void replace_fd(struct removal *r, int fd)
+{
+	if (r->fd != r->top_fd)
+		close(r->fd);
+	r->fd = fd;
+}
+
+/* Step into the directory `name` and list it. Returns 1, or 0 when it is gone or no directory any more. */
+static int go_down(struct removal *r, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	struct level level = { .name = name, .arena = EWS_ARENA_INIT };
+	struct stat st;
+	ssize_t n;
+
+	fd = openat(r->fd, name, OPEN_FLAGS);
+	if (fd < 0 && errno == EACCES && !fchmodat(r->fd, name, 0700, AT_SYMLINK_NOFOLLOW))
+		fd = openat(r->fd, name, OPEN_FLAGS);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return cannot_remove(r, name);
+	if (r->n > 1 && st.st_dev != r->levels[1].dev) {
+		errno = EXDEV; /* mounted here: what it holds is not of this tree */
+		return cannot_remove(r, name);
+	}
+	if ((st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)fchmod(fd, st.st_mode | S_IRWXU); /* not ours: unlinkat will tell */
+	n = ews_dir_list(&level.items, fd, &level.arena);
+	if (n < 0) {
+		release_level(&level);
+		return ews_error_wrap("cannot remove '%s'", name);
+	}
+	level.n = (size_t)n;
+	level.dev = st.st_dev;
+	level.ino = st.st_ino;
+	EWS_GROW(r->levels, r->n, r->cap);
+	r->levels[r->n++] = level;
+	replace_fd(r, ews_steal_fd(&fd));
+	return 1;
+}
+
+/* Step out of the open directory, which has been emptied, and remove it. */
+static int go_up(struct removal *r)
+{
+	struct level *here = &r->levels[r->n - 1], *above = here - 1;
+	const char *name = here->name;
+	struct stat st;
+	int fd = r->top_fd;
+
+	if (r->n > 2) {
+		fd = openat(r->fd, "..", OPEN_FLAGS);
+		if (fd < 0)
+			return cannot_remove(r, "..");
+	}
+	replace_fd(r, fd);
+	if (r->n > 2) {
+		if (fstat(fd, &st) < 0)
+			return cannot_remove(r, "..");
+		if (st.st_dev != above->dev || st.st_ino != above->ino)
+			return ews_error(EWS_ESTALE, "'%s' was moved while it was removed", name);
+	}
+	release_level(here);
+	r->n--;
+	if (!unlinkat(fd, name, AT_REMOVEDIR) || errno == ENOENT)
+		return 0;
+	if ((errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) && r->refills++ < REFILLS_MAX) {
+		above->next--; /* somebody put something there: once more */
+		above->items[above->next].type = DT_UNKNOWN;
+		return 0;
+	}
+	return cannot_remove(r, name);
+}
+
+int ews_file_remove_tree(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(removal) struct removal r = { .top_fd = dir_fd, .fd = dir_fd };
+	struct ews_dirent *item;
+	struct level *level;
+	int rc;
+
+	EWS_GROW(r.levels, r.n, r.cap);
+	level = &r.levels[r.n++];
+	*level = (struct level){ .arena = EWS_ARENA_INIT, .n = 1 };
+	level->items = ews_calloc(1, sizeof(*level->items));
+	level->items[0] = (struct ews_dirent){ .name = name, .type = DT_UNKNOWN };
+
+	for (;;) {
+		level = &r.levels[r.n - 1];
+		if (level->next == level->n) {
+			if (r.n == 1)
+				return 0;
+			rc = go_up(&r);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		item = &level->items[level->next++];
+		if (item->type != DT_DIR) {
+			if (!unlinkat(r.fd, item->name, 0) || errno == ENOENT)
+				continue;
+			/* Linux says EISDIR of a directory, POSIX says EPERM. */
+			if (errno != EISDIR && errno != EPERM)
+				return cannot_remove(&r, item->name);
+		}
+		rc = go_down(&r, item->name);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+/* One directory of a tree that is measured: its files are counted, its directories added to `todo`. */
+static void measure_dir(struct ews_tree_size *out, struct ews_strv *todo, int dir_fd, const char *rel)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(dir_fd, rel);
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		struct stat st;
+
+		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode)) {
+			ews_strv_addf(todo, "%s/%s", rel, names[i].name);
+			continue;
+		}
+		out->files++;
+		out->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	}
+	ews_arena_release(&arena);
+}
+
+int ews_file_measure_tree(struct ews_tree_size *out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(strv) struct ews_strv todo = EWS_STRV_INIT;
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_os("cannot look at '%s'", name);
+	if (!S_ISDIR(st.st_mode)) {
+		out->files++;
+		out->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+		return 0;
+	}
+	ews_strv_add(&todo, name);
+	while (todo.n) {
+		EWS_CLEANUP(free) char *rel = todo.items[--todo.n];
+
+		todo.items[todo.n] = NULL;
+		measure_dir(out, &todo, dir_fd, rel);
+	}
+	ews_error_clear();
+	return 0;
+}

@@ -1,0 +1,121 @@
+/*
+ * Hashes: see hash.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/hash.h"
+
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+struct ews_hash {
+	EVP_MD_CTX *ctx;
+};
+
+/* Looked up once: asking libcrypto by name costs more than hashing a small file. */
+static EVP_MD *algos[2];
+static pthread_once_t algos_once = PTHREAD_ONCE_INIT;
+
+/* A hash that doesn't come out leaves nothing that could be believed. */
+static void must(int ok)
+{
+	if (ok)
+		return;
+	fputs("fatal: libcrypto cannot compute a hash\n", stderr);
+	exit(128);
+}
+
+static void fetch_algos(void)
+{
+	algos[EWS_SHA1] = EVP_MD_fetch(NULL, "SHA1", NULL);
+	algos[EWS_SHA256] = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
+static const EVP_MD *algo_of(enum ews_hash_algo algo)
+{
+	must(!pthread_once(&algos_once, fetch_algos));
+	must(algos[algo] != NULL);
+	return algos[algo];
+}
+
+struct ews_hash *ews_hash_new(enum ews_hash_algo algo)
+{
+	struct ews_hash *hash = ews_malloc(sizeof(*hash));
+
+	hash->ctx = EVP_MD_CTX_new();
+	must(hash->ctx != NULL);
+	must(EVP_DigestInit_ex2(hash->ctx, algo_of(algo), NULL));
+	return hash;
+}
+
+void ews_hash_add(struct ews_hash *hash, const void *data, size_t len)
+{
+	must(EVP_DigestUpdate(hash->ctx, data, len));
+}
+
+size_t ews_hash_finish(struct ews_hash *hash, uint8_t *out)
+{
+	unsigned len;
+
+	must(EVP_DigestFinal_ex(hash->ctx, out, &len));
+	must(EVP_DigestInit_ex2(hash->ctx, NULL, NULL));
+	return len;
+}
+
+void ews_hash_free(struct ews_hash *hash)
+{
+	if (!hash)
+		return;
+	EVP_MD_CTX_free(hash->ctx);
+	free(hash);
+}
+
+size_t ews_hash_once(enum ews_hash_algo algo, uint8_t *out, const void *data, size_t len)
+{
+	unsigned out_len;
+
+	must(EVP_Digest(data, len, out, &out_len, algo_of(algo), NULL));
+	return out_len;
+}
+
+void ews_hex(char *out, const uint8_t *data, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		*out++ = digits[data[i] >> 4];
+		*out++ = digits[data[i] & 15];
+	}
+	*out = '\0';
+}
+
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+int ews_unhex(uint8_t *out, size_t len, const char *text)
+{
+	int high, low;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		high = digit_value(text[2 * i]);
+		low = high < 0 ? -1 : digit_value(text[2 * i + 1]);
+		if (low < 0)
+			return -1;
+		out[i] = (uint8_t)(high << 4 | low);
+	}
+	return 0;
+}

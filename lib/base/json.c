@@ -1,0 +1,288 @@
+/*
+ * JSON: see json.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+
+#define TEXT_MAX (16 * EWS_MIB)
+#define DEPTH_MAX 32
+/* Up to here a double holds every whole number; cJSON reads numbers as doubles. */
+#define WHOLE_MAX 9007199254740992.0
+
+void ews_json_init(void)
+{
+	cJSON_Hooks hooks = { .malloc_fn = ews_malloc, .free_fn = free };
+
+	cJSON_InitHooks(&hooks);
+}
+
+/* Before cJSON, which calls itself at each level and ends a string at a NUL, sees the text. */
+static int check_text(const char *text, size_t len)
+{
+	bool is_string = false;
+	size_t i, depth = 0;
+
+	if (len > TEXT_MAX)
+		return ews_error(EWS_EDAMAGED, "JSON longer than %llu bytes", TEXT_MAX);
+	for (i = 0; i < len; i++) {
+		if (!text[i] || (is_string && len - i > 5 && !memcmp(text + i, "\\u0000", 6)))
+			return ews_error(EWS_EDAMAGED, "JSON with a NUL at byte %zu", i);
+		if (is_string) {
+			if (text[i] == '\\' && i + 1 < len && text[i + 1])
+				i++;
+			else if (text[i] == '"')
+				is_string = false;
+		} else if (text[i] == '"') {
+			is_string = true;
+		} else if (text[i] == '{' || text[i] == '[') {
+			if (++depth > DEPTH_MAX)
+				return ews_error(EWS_EDAMAGED, "JSON deeper than %d levels", DEPTH_MAX);
+		} else if ((text[i] == '}' || text[i] == ']') && depth) {
+			depth--;
+		}
+	}
+	return 0;
+}
+
+static int cmp_key(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A key that is there twice means one thing to one reader and another to the next. */
+static int check_keys(const cJSON *node)
+{
+	EWS_CLEANUP(free) const char **keys = NULL;
+	size_t n = 0, cap = 0, i;
+	const cJSON *child;
+	int rc;
+
+	cJSON_ArrayForEach(child, node) {
+		rc = cJSON_IsObject(child) || cJSON_IsArray(child) ? check_keys(child) : 0;
+		if (rc < 0)
+			return rc;
+		if (!cJSON_IsObject(node))
+			continue;
+		EWS_GROW(keys, n, cap);
+		keys[n++] = child->string;
+	}
+	if (n)
+		qsort(keys, n, sizeof(*keys), cmp_key);
+	for (i = 1; i < n; i++)
+		if (!strcmp(keys[i - 1], keys[i]))
+			return ews_error(EWS_EDAMAGED, "JSON has the key '%s' twice", keys[i]);
+	return 0;
+}
+
+int ews_json_parse(cJSON **out, const char *text, size_t len)
+{
+	EWS_CLEANUP(json) cJSON *root = NULL;
+	EWS_CLEANUP(free) char *copy = NULL;
+	const char *end = NULL;
+	int rc;
+
+	rc = check_text(text, len);
+	if (rc < 0)
+		return rc;
+	/* With a NUL behind it: cJSON before 1.7.18 may look one byte too far. */
+	copy = ews_strndup(text, len);
+	root = cJSON_ParseWithLengthOpts(copy, len + 1, &end, false);
+	if (!root)
+		return ews_error(EWS_EDAMAGED, "not JSON");
+	if (end[strspn(end, " \t\r\n")])
+		return ews_error(EWS_EDAMAGED, "JSON with more behind it, at byte %zu", (size_t)(end - copy));
+	if (!cJSON_IsObject(root))
+		return ews_error(EWS_EDAMAGED, "JSON that is not an object");
+	rc = check_keys(root);
+	if (rc < 0)
+		return rc;
+	*out = ews_steal(&root);
+	return 0;
+}
+
+static int get(const cJSON **out, const cJSON *obj, const char *key, cJSON_bool (*is_type)(const cJSON *),
+	       const char *type)
+{
+	const cJSON *node = cJSON_GetObjectItemCaseSensitive(obj, key);
+
+	if (!node)
+		return ews_error(EWS_EDAMAGED, "key '%s' is missing", key);
+	if (!is_type(node))
+		return ews_error(EWS_EDAMAGED, "key '%s' is not %s", key, type);
+	*out = node;
+	return 0;
+}
+
+int ews_json_get_string(const char **out, const cJSON *obj, const char *key)
+{
+	const cJSON *node;
+	int rc = get(&node, obj, key, cJSON_IsString, "a string");
+
+	if (rc < 0)
+		return rc;
+	*out = node->valuestring;
+	return 0;
+}
+
+int ews_json_get_int(int64_t *out, const cJSON *obj, const char *key)
+{
+	const cJSON *node;
+	int rc = get(&node, obj, key, cJSON_IsNumber, "a number");
+
+	if (rc < 0)
+		return rc;
+	if (!(node->valuedouble >= -WHOLE_MAX && node->valuedouble <= WHOLE_MAX) ||
+	    node->valuedouble != (double)(int64_t)node->valuedouble)
+		return ews_error(EWS_EDAMAGED, "key '%s' is not a whole number within 2^53", key);
+	*out = (int64_t)node->valuedouble;
+	return 0;
+}
+
+int ews_json_get_bool(bool *out, const cJSON *obj, const char *key)
+{
+	const cJSON *node;
+	int rc = get(&node, obj, key, cJSON_IsBool, "true or false");
+
+	if (rc < 0)
+		return rc;
+	*out = cJSON_IsTrue(node);
+	return 0;
+}
+
+int ews_json_get_array(const cJSON **out, const cJSON *obj, const char *key)
+{
+	return get(out, obj, key, cJSON_IsArray, "an array");
+}
+
+int ews_json_find_string(const char **out, const cJSON *obj, const char *key)
+{
+	const cJSON *node = cJSON_GetObjectItemCaseSensitive(obj, key);
+
+	if (node && !cJSON_IsNull(node))
+		return ews_json_get_string(out, obj, key);
+	*out = NULL;
+	return 0;
+}
+
+/* The length of the character at `p`, or 0 when its bytes are no UTF-8 (RFC 3629). */
+static size_t char_len(const unsigned char *p)
+{
+	size_t i, len = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+
+	for (i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	/* Longer than need be, surrogates, beyond U+10FFFF. */
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+	    (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+bool ews_json_is_utf8(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t len;
+
+	for (; *p; p += len) {
+		len = char_len(p);
+		if (!len)
+			return false;
+	}
+	return true;
+}
+
+cJSON *ews_json_path(const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t len;
+
+	if (ews_json_is_utf8(path))
+		return cJSON_CreateString(path);
+	for (; *path; path += len ? len : 1) {
+		len = char_len((const unsigned char *)path);
+		ews_buf_add(&text, len ? path : "\xef\xbf\xbd", len ? len : 3);
+	}
+	return cJSON_CreateString(text.ptr);
+}
+
+void ews_json_add_path(cJSON *obj, const char *key, const char *path)
+{
+	EWS_CLEANUP(free) char *bytes_key = NULL;
+	EWS_CLEANUP(free) char *base64 = NULL;
+	size_t len = strlen(path);
+
+	(void)cJSON_AddItemToObject(obj, key, ews_json_path(path));
+	if (ews_json_is_utf8(path))
+		return;
+	bytes_key = ews_strfmt("%s_bytes", !strcmp(key, "file_path") ? "path" : key);
+	base64 = ews_malloc(4 * (len / 3 + 1) + 1);
+	(void)EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)path, (int)len);
+	(void)cJSON_AddStringToObject(obj, bytes_key, base64);
+}
+
+void ews_json_add_bytes(cJSON *obj, const char *key, const char *text)
+{
+	EWS_CLEANUP(free) char *escaped_key = NULL;
+	EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+
+	if (ews_json_is_utf8(text)) {
+		cJSON_AddStringToObject(obj, key, text);
+		return;
+	}
+	escaped_key = ews_strfmt("%s_escaped", key);
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < 0x80 && *c != '\\')
+			ews_buf_addc(&escaped, *c);
+		else
+			ews_buf_addf(&escaped, "\\%03o", (unsigned char)*c);
+	cJSON_AddStringToObject(obj, escaped_key, escaped.ptr);
+}
+
+int ews_json_get_bytes(char **out, const cJSON *obj, const char *key)
+{
+	EWS_CLEANUP(free) char *escaped_key = ews_strfmt("%s_escaped", key);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *value;
+	int rc = ews_json_find_string(&value, obj, escaped_key);
+
+	if (rc < 0)
+		return rc;
+	if (!value) {
+		rc = ews_json_get_string(&value, obj, key);
+		if (rc == 0)
+			*out = ews_strdup(value);
+		return rc;
+	}
+	rc = ews_path_unescape(&text, value, strlen(value));
+	if (rc == 0)
+		*out = ews_buf_steal(&text);
+	return rc;
+}
+
+void ews_json_add_int(cJSON *obj, const char *key, int64_t value)
+{
+	char digits[32];
+
+	(void)snprintf(digits, sizeof(digits), "%" PRId64, value);
+	(void)cJSON_AddRawToObject(obj, key, digits);
+}
+
+void ews_json_print(struct ews_buf *out, const cJSON *node, bool indent)
+{
+	EWS_CLEANUP(free) char *text = indent ? cJSON_Print(node) : cJSON_PrintUnformatted(node);
+
+	ews_buf_adds(out, text);
+	ews_buf_addc(out, '\n');
+}

@@ -1,0 +1,60 @@
+/*
+ * Options: a table that getopt_long reads, and that prints itself as usage.
+ *
+ * Options come before "--"; what follows it is left to the caller. As in git,
+ * long options may be abbreviated, "--no-<name>" negates where the table says
+ * so, and options and other words may be mixed until "--".
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_OPTS_H
+#define EWS_BASE_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/strv.h"
+
+enum ews_opt_type {
+	EWS_OPT_END = 0,
+	EWS_OPT_BOOL, /* bool *: true; with `can_negate` --no-<name> sets false */
+	EWS_OPT_TRISTATE, /* int *: 1, with --no-<name> 0; the caller starts it at -1 */
+	EWS_OPT_STRING, /* const char **: the argument, borrowed from argv */
+	EWS_OPT_LIST, /* struct ews_strv *: each argument is added */
+	EWS_OPT_UINT, /* unsigned *: a decimal number */
+	EWS_OPT_OPTIONAL, /* const char **: --name gives `dflt`, --name=x gives x */
+	EWS_OPT_PASS, /* struct ews_strv *: the option as it was spelled, for another program; `arg` as below */
+};
+
+struct ews_opt {
+	enum ews_opt_type type;
+	char letter; /* 0: none */
+	const char *name; /* long name, NULL: none */
+	const char *arg; /* what to call the argument in the usage; for PASS: NULL takes none, "=x" takes an optional one as --name=x, "x" takes one */
+	const char *help; /* NULL: not shown in the usage */
+	void *value;
+	bool can_negate;
+	const char *dflt;
+};
+
+#define EWS_OPTS_END { .type = EWS_OPT_END }
+
+/*
+ * Read the options in argv[1..argc-1]. Words before "--" that are not options
+ * are added to `words`, those after it to `paths`; `has_dashes` (may be NULL)
+ * says whether there was a "--".
+ * A "-h" anywhere before "--" prints the usage to stdout and returns 1.
+ * Fails with EWS_EUSAGE: unknown or ambiguous option, missing or bad argument.
+ * Several tables may be given, ended by NULL: options of the verb, then shared ones.
+ */
+int ews_opts_parse(const struct ews_opt *const *tables, const char *const *usage, int argc, char **argv,
+		   struct ews_strv *words, struct ews_strv *paths, bool *has_dashes);
+
+/*
+ * Print the usage: each line of `usage` (NULL-ended) after "usage: " or
+ * "   or: ", an empty line, then a line an option as git does it.
+ */
+void ews_opts_usage(FILE *out, const struct ews_opt *const *tables, const char *const *usage);
+
+#endif

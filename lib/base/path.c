@@ -1,0 +1,199 @@
+/*
+ * Paths: see path.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+char *ews_path_join(const char *dir, const char *name)
+{
+	size_t len = strlen(dir);
+
+	if (!len)
+		return ews_strdup(name);
+	while (len && dir[len - 1] == '/')
+		len--;
+	while (*name == '/')
+		name++;
+	if (!*name)
+		return len ? ews_strndup(dir, len) : ews_strdup("/");
+	return ews_strfmt("%.*s/%s", (int)len, dir, name);
+}
+
+/* Put each component of `path` behind `out`, which is "" or absolute and normal. */
+static void add_components(struct ews_buf *out, const char *path)
+{
+	const char *slash;
+	size_t len;
+
+	for (; *path; path += len) {
+		len = strcspn(path, "/");
+		if (!len) {
+			len = 1; /* a slash */
+		} else if (len == 2 && !memcmp(path, "..", 2)) {
+			slash = strrchr(out->ptr, '/');
+			ews_buf_truncate(out, slash ? (size_t)(slash - out->ptr) : 0);
+		} else if (len != 1 || *path != '.') {
+			ews_buf_addc(out, '/');
+			ews_buf_add(out, path, len);
+		}
+	}
+}
+
+char *ews_path_absolute(const char *base, const char *path)
+{
+	struct ews_buf out = EWS_BUF_INIT;
+
+	if (*path != '/')
+		add_components(&out, base);
+	add_components(&out, path);
+	if (!out.len)
+		ews_buf_addc(&out, '/');
+	return ews_buf_steal(&out);
+}
+
+const char *ews_path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *ews_path_dir(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return ews_strdup("");
+	if (slash == path)
+		return ews_strdup("/");
+	return ews_strndup(path, slash - path);
+}
+
+bool ews_path_is_inside(const char *path, const char *root)
+{
+	size_t len = strlen(root);
+
+	if (!len)
+		return *path != '/';
+	if (strncmp(path, root, len))
+		return false;
+	return root[len - 1] == '/' || !path[len] || path[len] == '/';
+}
+
+bool ews_path_is_plain(const char *path)
+{
+	size_t len;
+
+	for (;; path += len + 1) {
+		len = strcspn(path, "/");
+		if (!len || (len == 1 && *path == '.') || (len == 2 && !memcmp(path, "..", 2)))
+			return false;
+		if (!path[len])
+			return true;
+	}
+}
+
+/* The end of a path comes first, then the end of a component, then bytes. */
+static int rank(char c)
+{
+	if (!c)
+		return 0;
+	return c == '/' ? 1 : 1 + (unsigned char)c;
+}
+
+int ews_path_cmp(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return rank(*a) - rank(*b);
+}
+
+static bool is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+void ews_path_escape(struct ews_buf *out, const char *path, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (is_control(path[i]))
+			ews_buf_addf(out, "\\%03o", (unsigned char)path[i]);
+		else if (path[i] == '\\')
+			ews_buf_adds(out, "\\\\");
+		else
+			ews_buf_addc(out, path[i]);
+	}
+}
+
+/* The byte that the `len` bytes at `text`, behind a backslash, stand for; how many they are, or 0. */
+static size_t read_escape(char *out, const char *text, size_t len)
+{
+	if (len && *text == '\\') {
+		*out = '\\';
+		return 1;
+	}
+	if (len < 3 || text[0] < '0' || text[0] > '3' || text[1] < '0' || text[1] > '7' || text[2] < '0' ||
+	    text[2] > '7')
+		return 0;
+	*out = (char)((text[0] - '0') << 6 | (text[1] - '0') << 3 | (text[2] - '0'));
+	return *out ? 3 : 0;
+}
+
+int ews_path_unescape(struct ews_buf *out, const char *text, size_t len)
+{
+	size_t i, used, start = out->len;
+	char c;
+
+	for (i = 0; i < len; i++) {
+		c = text[i];
+		if (c == '\\') {
+			used = read_escape(&c, text + i + 1, len - i - 1);
+			if (!used)
+				c = '\0';
+			i += used;
+		}
+		if (!c) {
+			ews_buf_truncate(out, start);
+			return ews_error(EWS_EDAMAGED, "bad escape in path '%.*s'", (int)len, text);
+		}
+		ews_buf_addc(out, c);
+	}
+	return 0;
+}
+
+void ews_path_quote(struct ews_buf *out, const char *path)
+{
+	static const char plain[] = "\a\b\t\n\v\f\r\"\\", letters[] = "abtnvfr\"\\";
+	const char *p, *at;
+
+	for (p = path; *p; p++)
+		if (is_control(*p) || *p == '"' || *p == '\\')
+			break;
+	if (!*p) {
+		ews_buf_adds(out, path);
+		return;
+	}
+	ews_buf_addc(out, '"');
+	for (p = path; *p; p++) {
+		at = strchr(plain, *p);
+		if (at)
+			ews_buf_addf(out, "\\%c", letters[at - plain]);
+		else if (is_control(*p))
+			ews_buf_addf(out, "\\%03o", (unsigned char)*p);
+		else
+			ews_buf_addc(out, *p);
+	}
+	ews_buf_addc(out, '"');
+}

@@ -1,0 +1,54 @@
+/*
+ * Paths: what can be said of a path by looking at its text alone.
+ *
+ * Nothing here touches the file system. Relative paths use '/' and have no
+ * leading or trailing one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_PATH_H
+#define EWS_BASE_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "<dir>/<name>" with one slash between; an empty `dir` gives `name`. The caller frees it. */
+char *ews_path_join(const char *dir, const char *name);
+
+/*
+ * The absolute form of `path` as seen from the absolute directory `base`,
+ * without ".", ".." and double slashes, links not resolved. The caller frees it.
+ */
+char *ews_path_absolute(const char *base, const char *path);
+
+/* The part after the last slash; of "/" it is "". Points into `path`. */
+const char *ews_path_base(const char *path);
+
+/* The part before the last slash, "" when there is none, "/" for "/x". The caller frees it. */
+char *ews_path_dir(const char *path);
+
+/* Is `path` equal to `root` or below it? Both absolute or both relative, both normal. */
+bool ews_path_is_inside(const char *path, const char *root);
+
+/* Has this relative path only plain components: none empty, "." or ".."? */
+bool ews_path_is_plain(const char *path);
+
+/*
+ * Order of a tree walk: component by component, bytewise, a directory right
+ * before what it holds. In this order all paths of a directory stand together.
+ */
+int ews_path_cmp(const char *a, const char *b);
+
+/*
+ * Append `path` so that it fits in a line of text: backslash, control bytes
+ * and DEL as \ooo (octal) or \\; all others as they are.
+ */
+struct ews_buf;
+void ews_path_escape(struct ews_buf *out, const char *path, size_t len);
+/* The reverse, for the `len` bytes at `text`. Fails with EWS_EDAMAGED on a bad escape or a NUL. */
+int ews_path_unescape(struct ews_buf *out, const char *text, size_t len);
+
+/* As git shows a path to people: plain, or in double quotes with C escapes where it must be (bytes over 0x7f stay). */
+void ews_path_quote(struct ews_buf *out, const char *path);
+
+#endif

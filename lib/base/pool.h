@@ -1,0 +1,25 @@
+/*
+ * Pool: one function over many items on several threads; errors come home.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_POOL_H
+#define EWS_BASE_POOL_H
+
+#include <stddef.h>
+
+/* Called for item `i` on thread `worker` (0..threads-1). Below zero: an error is set, no more items start. */
+typedef int (*ews_pool_fn)(size_t i, unsigned worker, void *payload);
+
+/* How many threads suit this machine: the CPUs that we may use, at most 8. */
+unsigned ews_pool_threads(void);
+
+/*
+ * Call `fn` for each of `n` items, in chunks of `chunk` (at least 1), on
+ * `threads` threads (the caller's is one of them; 0 means
+ * ews_pool_threads()). Fewer than two chunks run on the caller's thread alone.
+ * Returns 0, or the first error, which is then set in the caller's thread.
+ */
+int ews_pool_for(size_t n, size_t chunk, unsigned threads, ews_pool_fn fn, void *payload);
+
+#endif

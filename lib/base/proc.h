@@ -1,0 +1,34 @@
+/*
+ * Processes: run a program, feed it, collect what it says, and end it in time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_PROC_H
+#define EWS_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+struct ews_proc {
+	char *const *argv; /* argv[0] is looked up in the absolute directories of `env`'s PATH unless it has a slash */
+	char *const *env; /* NULL: the caller's environment */
+	const char *cwd; /* NULL: the caller's */
+	const void *input; /* fed to standard input; NULL: /dev/null, or `in_fd` */
+	size_t input_len;
+	int in_fd, out_fd, err_fd; /* when > 0, used as they are; out/err 0 with no buffer: inherited */
+	struct ews_buf *out; /* collects standard output */
+	struct ews_buf *err; /* collects standard error */
+	unsigned timeout_ms; /* 0: none */
+};
+
+/*
+ * Run `p` to its end. Returns its exit status (128+n when signal n ended it).
+ * Fails with EWS_ENOTFOUND when there is no such program, EWS_EBUSY when the
+ * time ran out (the program is killed then), EWS_EIO otherwise. No descriptor
+ * but 0 to 2 reaches the child.
+ */
+int ews_proc_run(const struct ews_proc *p);
+
+#endif

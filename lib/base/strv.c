@@ -1,0 +1,122 @@
+/*
+ * String vectors: see strv.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/strv.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+char *ews_strv_empty[1];
+
+/* `text` becomes the vector's. */
+static void add_owned(struct ews_strv *v, char *text)
+{
+	if (!v->cap)
+		v->items = NULL;
+	EWS_GROW_TO(v->items, v->n + 2, v->cap);
+	v->items[v->n++] = text;
+	v->items[v->n] = NULL;
+}
+
+void ews_strv_add(struct ews_strv *v, const char *text)
+{
+	add_owned(v, ews_strdup(text));
+}
+
+void ews_strv_add_len(struct ews_strv *v, const char *text, size_t len)
+{
+	add_owned(v, ews_strndup(text, len));
+}
+
+void ews_strv_addf(struct ews_strv *v, const char *fmt, ...)
+{
+	struct ews_buf text = EWS_BUF_INIT;
+	va_list args;
+
+	va_start(args, fmt);
+	ews_buf_vaddf(&text, fmt, args);
+	va_end(args);
+	add_owned(v, ews_buf_steal(&text));
+}
+
+void ews_strv_add_all(struct ews_strv *v, ...)
+{
+	const char *text;
+	va_list args;
+
+	va_start(args, v);
+	while ((text = va_arg(args, const char *)))
+		ews_strv_add(v, text);
+	va_end(args);
+}
+
+void ews_strv_add_array(struct ews_strv *v, char *const *items)
+{
+	for (; items && *items; items++)
+		ews_strv_add(v, *items);
+}
+
+static int cmp_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void ews_strv_sort(struct ews_strv *v)
+{
+	qsort(v->items, v->n, sizeof(*v->items), cmp_text);
+}
+
+void ews_strv_unique(struct ews_strv *v)
+{
+	size_t i, kept = 0;
+
+	ews_strv_sort(v);
+	for (i = 0; i < v->n; i++) {
+		if (kept && !strcmp(v->items[kept - 1], v->items[i]))
+			free(v->items[i]);
+		else
+			v->items[kept++] = v->items[i];
+	}
+	if (kept == v->n)
+		return;
+	v->n = kept;
+	v->items[kept] = NULL;
+}
+
+bool ews_strv_has(const struct ews_strv *v, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < v->n; i++)
+		if (!strcmp(v->items[i], text))
+			return true;
+	return false;
+}
+
+bool ews_strv_sorted_has(const struct ews_strv *v, const char *text)
+{
+	return bsearch(&text, v->items, v->n, sizeof(*v->items), cmp_text) != NULL;
+}
+
+void ews_strv_clear(struct ews_strv *v)
+{
+	if (!v->n)
+		return;
+	while (v->n)
+		free(v->items[--v->n]);
+	v->items[0] = NULL;
+}
+
+void ews_strv_release(struct ews_strv *v)
+{
+	ews_strv_clear(v);
+	if (v->cap)
+		free(v->items);
+	*v = (struct ews_strv)EWS_STRV_INIT;
+}

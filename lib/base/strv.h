@@ -1,0 +1,44 @@
+/*
+ * String vectors: a NULL-ended array of owned strings, argv and list in one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_STRV_H
+#define EWS_BASE_STRV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+
+struct ews_strv {
+	char **items; /* never NULL; items[n] is NULL */
+	size_t n;
+	size_t cap;
+};
+
+extern char *ews_strv_empty[1];
+
+#define EWS_STRV_INIT { ews_strv_empty, 0, 0 }
+
+void ews_strv_add(struct ews_strv *v, const char *text);
+void ews_strv_add_len(struct ews_strv *v, const char *text, size_t len);
+__attribute__((format(printf, 2, 3))) void ews_strv_addf(struct ews_strv *v, const char *fmt, ...);
+/* Add each of the NULL-ended arguments: ews_strv_add_all(&v, "a", "b", NULL). */
+__attribute__((sentinel)) void ews_strv_add_all(struct ews_strv *v, ...);
+/* Add all of a NULL-ended array; NULL adds nothing. */
+void ews_strv_add_array(struct ews_strv *v, char *const *items);
+/* Sort bytewise. */
+void ews_strv_sort(struct ews_strv *v);
+/* Sort, then keep one of each. */
+void ews_strv_unique(struct ews_strv *v);
+/* Is `text` in it? `v` need not be sorted. */
+bool ews_strv_has(const struct ews_strv *v, const char *text);
+/* Is `text` in the sorted `v`? */
+bool ews_strv_sorted_has(const struct ews_strv *v, const char *text);
+void ews_strv_clear(struct ews_strv *v);
+void ews_strv_release(struct ews_strv *v);
+
+EWS_CLEANUP_DEFINE(strv, struct ews_strv, ews_strv_release)
+
+#endif

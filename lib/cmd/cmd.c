@@ -1,0 +1,293 @@
+/*
+ * What verbs share: options of all verbs, the project, the session, paths, talk.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/cmd.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "cmd/render_recover.h"
+#include "store/home.h"
+
+static int check_words(const struct ews_cmd_args *args, const struct ews_cmd_syntax *syntax)
+{
+	if (args->words.n > syntax->max_words)
+		return ews_error(EWS_EUSAGE, "'%s' is one argument too many", args->words.items[syntax->max_words]);
+	if (args->words.n < syntax->min_words)
+		return ews_error(EWS_EUSAGE, "an argument is missing");
+	if (args->paths.n && !syntax->takes_paths)
+		return ews_error(EWS_EUSAGE, "'%s' stands after '--', where this verb takes nothing",
+				 args->paths.items[0]);
+	return 0;
+}
+
+static int check_color(const char *when)
+{
+	if (!when || !strcmp(when, "always") || !strcmp(when, "never") || !strcmp(when, "auto"))
+		return 0;
+	return ews_error(EWS_EUSAGE, "--color takes always, never or auto, not '%s'", when);
+}
+
+int ews_cmd_parse(struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, const struct ews_cmd_syntax *syntax, int argc,
+		  char **argv)
+{
+	const struct ews_opt none[] = { EWS_OPTS_END };
+	const struct ews_opt nul[] = {
+		{ EWS_OPT_BOOL, 'z', "null", NULL, "end each path with a NUL, print it as it is", &ctx->nul, false,
+		  NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_opt shared[] = {
+		{ EWS_OPT_BOOL, 0, "json", NULL, "print one JSON object", &ctx->json, false, NULL },
+		{ EWS_OPT_BOOL, 'q', "quiet", NULL, "print no notes", &ctx->quiet, false, NULL },
+		{ EWS_OPT_BOOL, 'v', "verbose", NULL, "say more", &ctx->verbose, false, NULL },
+		{ EWS_OPT_TRISTATE, 0, "progress", NULL, "show progress on stderr", &ctx->progress, true, NULL },
+		{ EWS_OPT_OPTIONAL, 0, "color", "when", "use colour: always, never or auto", &ctx->color, false,
+		  "always" },
+		{ EWS_OPT_BOOL, 0, "no-color", NULL, NULL, &ctx->no_color, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_opt *const tables[] = {
+		syntax->opts ? syntax->opts : none,
+		syntax->prints_paths ? nul : none,
+		shared,
+		NULL,
+	};
+	int rc;
+
+	rc = ews_opts_parse(tables, syntax->usage, argc, argv, &args->words, &args->paths, NULL);
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		return EWS_CMD_USAGE_SHOWN;
+	rc = check_color(ctx->color);
+	return rc < 0 ? rc : check_words(args, syntax);
+}
+
+void ews_cmd_args_release(struct ews_cmd_args *args)
+{
+	ews_strv_release(&args->words);
+	ews_strv_release(&args->paths);
+}
+
+int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(free) char *home = NULL;
+	int rc;
+
+	if (ctx->repo)
+		return 0;
+	rc = ews_home_find(&home, ctx->home);
+	if (rc < 0)
+		return rc;
+	return ews_repo_open(&ctx->repo, ctx->cwd, home);
+}
+
+/* Say that `session` is interrupted; refuse it to a verb that `changes` it. */
+static int meet_interrupted(const struct ews_cmd_ctx *ctx, const struct ews_session *session, bool changes)
+{
+	EWS_CLEANUP(buf) struct ews_buf block = EWS_BUF_INIT;
+	int rc = 0;
+
+	if (!ctx->json) {
+		ews_render_incomplete(&block, session->state.id);
+		ews_cmd_say("", block.ptr);
+	}
+	if (changes) {
+		rc = ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", session->state.id);
+		ews_error_hint("git ews recover %s --resume, --revert or --view", session->state.id);
+	}
+	return rc;
+}
+
+int ews_cmd_open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name, bool changes)
+{
+	int rc;
+
+	rc = ews_cmd_open_repo(ctx);
+	if (rc < 0)
+		return rc;
+	rc = ews_session_open(out, ctx->repo, name);
+	if (rc < 0)
+		return rc;
+	if (ews_session_is_interrupted(out))
+		return meet_interrupted(ctx, out, changes);
+	return 0;
+}
+
+int ews_cmd_open_session_or_project(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name, bool changes)
+{
+	int rc;
+
+	rc = ews_cmd_open_repo(ctx);
+	if (rc < 0)
+		return rc;
+	if (!name && !ews_session_is_implied(ctx->repo))
+		return 0;
+	rc = ews_cmd_open_session(out, ctx, name, changes);
+	return rc < 0 ? rc : 1;
+}
+
+/* The part of the absolute `path` below `root`, by text or by where `root` really is; NULL when it is outside. */
+static const char *below(const char *path, const char *root, const char *real_root)
+{
+	if (ews_path_is_inside(path, root))
+		path += strlen(root);
+	else if (ews_path_is_inside(path, real_root))
+		path += strlen(real_root);
+	else
+		return NULL;
+	return path + strspn(path, "/");
+}
+
+int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const char *root, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(free) char *real = realpath(root, NULL);
+	const char *real_root = real ? real : root;
+	const char *from = ews_path_is_inside(ctx->cwd, real_root) ? ctx->cwd : real_root;
+	size_t i;
+
+	for (i = 0; i < paths->n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_absolute(from, paths->items[i]);
+		const char *rel = *paths->items[i] ? below(path, root, real_root) : NULL;
+
+		if (!rel)
+			return ews_error(EWS_EUSAGE, "'%s' is outside of '%s'", paths->items[i], root);
+		if (!*rel) {
+			ews_strv_clear(out);
+			return 0;
+		}
+		ews_strv_add(out, rel);
+	}
+	return 0;
+}
+
+const char *const *ews_cmd_only(const struct ews_strv *paths)
+{
+	return paths->n ? (const char *const *)paths->items : NULL;
+}
+
+int ews_cmd_age(int64_t *out, const char *text)
+{
+	static const struct {
+		const char *name;
+		int64_t seconds;
+	} units[] = {
+		{ "s", 1 },        { "second", 1 },   { "seconds", 1 },   { "m", 60 },
+		{ "min", 60 },     { "minute", 60 },  { "minutes", 60 },  { "h", 3600 },
+		{ "hour", 3600 },  { "hours", 3600 }, { "d", 86400 },     { "day", 86400 },
+		{ "days", 86400 }, { "w", 604800 },   { "week", 604800 }, { "weeks", 604800 },
+	};
+	const char *unit = text + strspn(text, "0123456789");
+	size_t i, digits = (size_t)(unit - text);
+
+	unit += strspn(unit, ". ");
+	for (i = 0; i < sizeof(units) / sizeof(*units) && digits > 0 && digits < 10; i++) {
+		if (strcmp(unit, units[i].name) != 0)
+			continue;
+		*out = strtoll(text, NULL, 10) * units[i].seconds;
+		return 0;
+	}
+	(void)ews_error(EWS_EUSAGE, "'%s' is no age", text);
+	ews_error_hint("a number and a unit, as in 90m, 12h, 3d or 2w");
+	return EWS_EUSAGE;
+}
+
+bool ews_cmd_can_ask(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+int ews_cmd_ask(const char *question, const char *instead)
+{
+	char answer[16] = "";
+
+	if (!ews_cmd_can_ask()) {
+		(void)ews_error(EWS_EDENIED, "there is no terminal to ask at: %s", question);
+		ews_error_hint("%s", instead);
+		return EWS_EDENIED;
+	}
+	(void)fprintf(stderr, "%s [y/N] ", question);
+	(void)fflush(stderr);
+	if (!fgets(answer, sizeof(answer), stdin))
+		return 0;
+	return answer[0] == 'y' || answer[0] == 'Y';
+}
+
+void ews_cmd_add_path_line(struct ews_cmd_ctx *ctx, const char *path)
+{
+	if (ctx->nul) {
+		ews_buf_add(&ctx->out, path, strlen(path) + 1);
+		return;
+	}
+	ews_path_quote(&ctx->out, path);
+	ews_buf_addc(&ctx->out, '\n');
+}
+
+cJSON *ews_cmd_json_new(const char *what)
+{
+	EWS_CLEANUP(free) char *schema = ews_strfmt("ews.%s/1", what);
+	cJSON *object = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(object, "schema", schema);
+	return object;
+}
+
+void ews_cmd_json_show(struct ews_cmd_ctx *ctx, const cJSON *object)
+{
+	ews_json_print(&ctx->out, object, isatty(STDOUT_FILENO));
+}
+
+void ews_cmd_say(const char *prefix, const char *text)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	const char *p = text;
+
+	do {
+		ews_buf_adds(&line, prefix);
+		for (; *p && *p != '\n'; p++)
+			ews_buf_addc(&line, (iscntrl((unsigned char)*p) && *p != '\t') ? '?' : *p);
+		ews_buf_addc(&line, '\n');
+		if (*p)
+			p++;
+	} while (*p);
+	(void)!write(STDERR_FILENO, line.ptr, line.len); /* there is nobody else to tell */
+}
+
+__attribute__((format(printf, 2, 0))) static void say_formatted(const char *prefix, const char *fmt, va_list args)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_buf_vaddf(&text, fmt, args);
+	ews_cmd_say(prefix, text.ptr);
+}
+
+void ews_cmd_note(const struct ews_cmd_ctx *ctx, const char *fmt, ...)
+{
+	va_list args;
+
+	if (ctx->quiet || ctx->json)
+		return;
+	va_start(args, fmt);
+	say_formatted("note: ", fmt, args);
+	va_end(args);
+}
+
+void ews_cmd_warn(const struct ews_cmd_ctx *ctx, const char *fmt, ...)
+{
+	va_list args;
+
+	if (ctx->json)
+		return;
+	va_start(args, fmt);
+	say_formatted("warning: ", fmt, args);
+	va_end(args);
+}

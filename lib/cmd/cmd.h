@@ -1,0 +1,130 @@
+/*
+ * Commands: what a verb is, and what verbs share.
+ *
+ * A verb parses, asks the domain, and shows. Its answer is gathered in
+ * `ctx->out` and written by git-ews.c once the verb has succeeded, so that
+ * a failure leaves nothing half said on stdout. Talk goes to stderr through
+ * ews_cmd_note() and ews_cmd_warn(), never with --json: there the object says it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_CMD_CMD_H
+#define EWS_CMD_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/opts.h"
+#include "base/strv.h"
+#include "store/repo.h"
+#include "work/session.h"
+
+/* What a verb returns after its usage was printed. */
+#define EWS_CMD_USAGE_SHOWN 129
+
+struct ews_cmd_ctx {
+	const char *home; /* --home, or NULL */
+	char *cwd; /* absolute, real */
+	struct ews_repo *repo; /* after ews_cmd_open_repo() */
+	struct ews_buf out; /* the answer */
+	bool json, nul, quiet, verbose;
+	int progress; /* -1: when it is long, on a terminal */
+	const char *color; /* --color, or NULL */
+	bool no_color;
+};
+
+struct ews_cmd {
+	const char *name;
+	const char *summary; /* for the usage of git ews */
+	/* Gives an exit status, or below zero an error's code. */
+	int (*run)(struct ews_cmd_ctx *ctx, int argc, char **argv);
+};
+
+extern const struct ews_cmd ews_cmd_start;
+extern const struct ews_cmd ews_cmd_status;
+extern const struct ews_cmd ews_cmd_list;
+extern const struct ews_cmd ews_cmd_path;
+extern const struct ews_cmd ews_cmd_diff;
+extern const struct ews_cmd ews_cmd_snapshot;
+extern const struct ews_cmd ews_cmd_revert;
+extern const struct ews_cmd ews_cmd_end;
+extern const struct ews_cmd ews_cmd_undo;
+extern const struct ews_cmd ews_cmd_recover;
+extern const struct ews_cmd ews_cmd_version;
+
+/* What may stand on a verb's command line. */
+struct ews_cmd_syntax {
+	const char *const *usage; /* NULL-ended */
+	const struct ews_opt *opts; /* the verb's own; NULL: none */
+	size_t min_words, max_words;
+	bool takes_paths; /* after "--" */
+	bool prints_paths; /* has -z */
+};
+
+struct ews_cmd_args {
+	struct ews_strv words;
+	struct ews_strv paths;
+};
+
+#define EWS_CMD_ARGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT }
+
+/*
+ * Read a command line: the verb's own options and those of all verbs. Gives 0,
+ * EWS_CMD_USAGE_SHOWN after -h, or EWS_EUSAGE.
+ */
+int ews_cmd_parse(struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, const struct ews_cmd_syntax *syntax, int argc,
+		  char **argv);
+void ews_cmd_args_release(struct ews_cmd_args *args);
+EWS_CLEANUP_DEFINE(cmd_args, struct ews_cmd_args, ews_cmd_args_release)
+
+/* Find home and open the project of the current directory as `ctx->repo`. */
+int ews_cmd_open_repo(struct ews_cmd_ctx *ctx);
+
+/*
+ * Open the project and the session that `name` means (NULL: as ews_session_open()).
+ * An interrupted session is announced on stderr; a verb that `changes` it gets EWS_EINTERRUPTED.
+ */
+int ews_cmd_open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name, bool changes);
+
+/*
+ * Give the session that `name` means, or none when no name is given and none is implied: then
+ * the project itself is meant. Returns 1 when `out` was opened, else 0.
+ */
+int ews_cmd_open_session_or_project(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name, bool changes);
+
+/*
+ * Turn the user's paths into paths relative to `root`: relative ones are seen from the current
+ * directory when that lies in `root`, else from its top. The top itself stands for all,
+ * which is an empty `out`. Fails with EWS_EUSAGE on one that leads outside.
+ */
+int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const char *root,
+		  const struct ews_strv *paths);
+
+/* The items for a function that takes NULL as "all". */
+const char *const *ews_cmd_only(const struct ews_strv *paths);
+
+/* "90s", "15m", "12h", "3d", "2w", also "2.weeks" and "3 days": seconds. Fails with EWS_EUSAGE. */
+int ews_cmd_age(int64_t *out, const char *text);
+
+/* Ask `question` on the terminal. Gives 1 for yes, 0 for no; EWS_EDENIED without a terminal, `instead` being the hint. */
+int ews_cmd_ask(const char *question, const char *instead);
+/* Is there somebody to ask? */
+bool ews_cmd_can_ask(void);
+
+/* Add a path and a line's end, or a NUL with -z. */
+void ews_cmd_add_path_line(struct ews_cmd_ctx *ctx, const char *path);
+
+/* A JSON object whose first key is "schema": "ews.<what>/1". */
+cJSON *ews_cmd_json_new(const char *what);
+/* Add the object to the answer, on one line where no terminal reads it. */
+void ews_cmd_json_show(struct ews_cmd_ctx *ctx, const cJSON *object);
+
+/* "note: ..." (not with -q) and "warning: ..." on stderr; nothing with --json. */
+__attribute__((format(printf, 2, 3))) void ews_cmd_note(const struct ews_cmd_ctx *ctx, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void ews_cmd_warn(const struct ews_cmd_ctx *ctx, const char *fmt, ...);
+/* Print `text` to stderr, control bytes made harmless, each line behind `prefix`. */
+void ews_cmd_say(const char *prefix, const char *text);
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * git ews diff: what changed since the base, or between two states.
+ *
+ * The patch is git's own. Options of git diff that shape its output are passed
+ * on; those that would write elsewhere, run programs or compare other things
+ * are refused.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+#include "cmd/render_diff.h"
+#include "cmd/render_path.h"
+#include "work/diff.h"
+
+static const char *const usage[] = {
+	"git ews diff [<options>] [<output options of git diff>] [<session>|<snapshot>] [<snapshot>] [-- <path>...]",
+	"git ews snapshot diff [<the same>]",
+	NULL,
+};
+
+struct settings {
+	struct ews_strv output, refused;
+	bool exit_code;
+};
+
+#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, false }
+
+static void release_settings(struct settings *set)
+{
+	ews_strv_release(&set->output);
+	ews_strv_release(&set->refused);
+}
+
+EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
+
+/* A row for an option that git gets as it was spelled. */
+#define PASS(letter, name, arg, help)                                            \
+	{                                                                        \
+		EWS_OPT_PASS, letter, name, arg, help, &set->output, false, NULL \
+	}
+#define REFUSE(letter, name, arg)                                                 \
+	{                                                                         \
+		EWS_OPT_PASS, letter, name, arg, NULL, &set->refused, false, NULL \
+	}
+
+static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
+		  false, NULL },
+		PASS(0, "stat", "=width", "a diffstat"),
+		PASS(0, "numstat", NULL, "added and deleted lines of each path"),
+		PASS(0, "shortstat", NULL, "the diffstat's last line"),
+		PASS(0, "summary", NULL, "what was created, renamed, or changed its mode"),
+		PASS(0, "name-only", NULL, "paths alone"),
+		PASS(0, "name-status", NULL, "paths and what happened to each"),
+		PASS(0, "raw", NULL, "git's raw format"),
+		PASS('p', "patch", NULL, "the patch, beside other formats"),
+		PASS('U', "unified", "n", "lines of context"),
+		PASS('u', NULL, NULL, NULL),
+		PASS('s', "no-patch", NULL, NULL),
+		PASS(0, "dirstat", "=parameters", NULL),
+		PASS(0, "dirstat-by-file", "=parameters", NULL),
+		PASS(0, "cumulative", NULL, NULL),
+		PASS(0, "compact-summary", NULL, NULL),
+		PASS(0, "patch-with-stat", NULL, NULL),
+		PASS(0, "patch-with-raw", NULL, NULL),
+		PASS(0, "minimal", NULL, NULL),
+		PASS(0, "patience", NULL, NULL),
+		PASS(0, "histogram", NULL, NULL),
+		PASS(0, "anchored", "text", NULL),
+		PASS(0, "diff-algorithm", "name", NULL),
+		PASS(0, "indent-heuristic", NULL, NULL),
+		PASS(0, "no-indent-heuristic", NULL, NULL),
+		PASS(0, "word-diff", "=mode", NULL),
+		PASS(0, "word-diff-regex", "regex", NULL),
+		PASS(0, "color-words", "=regex", NULL),
+		PASS(0, "color-moved", "=mode", NULL),
+		PASS(0, "no-color-moved", NULL, NULL),
+		PASS(0, "color-moved-ws", "modes", NULL),
+		PASS(0, "no-color-moved-ws", NULL, NULL),
+		PASS('M', "find-renames", "=n", NULL),
+		PASS('C', "find-copies", "=n", NULL),
+		PASS(0, "find-copies-harder", NULL, NULL),
+		PASS(0, "no-renames", NULL, NULL),
+		PASS(0, "rename-empty", NULL, NULL),
+		PASS(0, "no-rename-empty", NULL, NULL),
+		PASS('B', "break-rewrites", "=n", NULL),
+		PASS('l', NULL, "n", NULL),
+		PASS('w', "ignore-all-space", NULL, NULL),
+		PASS('b', "ignore-space-change", NULL, NULL),
+		PASS(0, "ignore-space-at-eol", NULL, NULL),
+		PASS(0, "ignore-cr-at-eol", NULL, NULL),
+		PASS(0, "ignore-blank-lines", NULL, NULL),
+		PASS('I', "ignore-matching-lines", "regex", NULL),
+		PASS('W', "function-context", NULL, NULL),
+		PASS(0, "no-function-context", NULL, NULL),
+		PASS(0, "inter-hunk-context", "lines", NULL),
+		PASS(0, "abbrev", "=n", NULL),
+		PASS(0, "no-abbrev", NULL, NULL),
+		PASS(0, "full-index", NULL, NULL),
+		PASS(0, "binary", NULL, NULL),
+		PASS('R', NULL, NULL, NULL),
+		PASS('D', "irreversible-delete", NULL, NULL),
+		PASS(0, "diff-filter", "letters", NULL),
+		PASS('S', NULL, "string", NULL),
+		PASS('G', NULL, "regex", NULL),
+		PASS(0, "pickaxe-regex", NULL, NULL),
+		PASS(0, "pickaxe-all", NULL, NULL),
+		PASS(0, "relative", "=path", NULL),
+		PASS(0, "no-relative", NULL, NULL),
+		PASS(0, "src-prefix", "prefix", NULL),
+		PASS(0, "dst-prefix", "prefix", NULL),
+		PASS(0, "no-prefix", NULL, NULL),
+		PASS(0, "line-prefix", "prefix", NULL),
+		PASS(0, "output-indicator-new", "char", NULL),
+		PASS(0, "output-indicator-old", "char", NULL),
+		PASS(0, "output-indicator-context", "char", NULL),
+		PASS('a', "text", NULL, NULL),
+		PASS(0, "ws-error-highlight", "kinds", NULL),
+		PASS(0, "check", NULL, NULL),
+		PASS(0, "no-ext-diff", NULL, NULL),
+		PASS(0, "no-textconv", NULL, NULL),
+		REFUSE(0, "output", "file"),
+		REFUSE(0, "ext-diff", NULL),
+		REFUSE(0, "textconv", NULL),
+		REFUSE(0, "no-index", NULL),
+		REFUSE('O', NULL, "file"),
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = {
+		.usage = usage,
+		.opts = opts,
+		.max_words = 2,
+		.takes_paths = true,
+		.prints_paths = true,
+	};
+	int rc;
+
+	rc = ews_cmd_parse(args, ctx, &syntax, argc, argv);
+	if (rc != 0 || !set->refused.n)
+		return rc;
+	return ews_error(EWS_EUSAGE, "'%s' is refused: it does more than shape the output", set->refused.items[0]);
+}
+
+/* Is this word git's whatever sessions and snapshots are called? */
+static bool is_gits(const char *word)
+{
+	return !strcmp(word, "HEAD") || !strncmp(word, "refs/", 5) || strpbrk(word, "^~:@{");
+}
+
+/* What is compared: NULL as from is the session's base, NULL as to its present state. */
+struct sides {
+	const char *from, *to;
+	char *session; /* whose base and present state these are; NULL: to be implied */
+	bool is_project; /* no session is meant, but the project itself */
+};
+
+/* Find out whose present state `word` goes with: 1 when it names a session, else 0. */
+static int look_up(struct sides *sides, struct ews_repo *repo, const char *word)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(free) char *session = NULL;
+	int rc;
+
+	if (!strcmp(word, "now"))
+		return 0;
+	rc = is_gits(word) ? EWS_ENOTFOUND : ews_session_resolve(&session, repo, word);
+	if (rc == 0) {
+		if (!sides->session)
+			sides->session = ews_steal(&session);
+		return 1;
+	}
+	ews_error_clear();
+	rc = ews_snapshot_find(&snapshot, repo, word);
+	if (rc < 0)
+		return rc;
+	if (!*snapshot.session)
+		sides->is_project = sides->is_project || *snapshot.ref;
+	else if (!sides->session)
+		sides->session = ews_steal(&snapshot.session);
+	return 0;
+}
+
+static int choose_sides(struct sides *out, struct ews_repo *repo, const struct ews_strv *words)
+{
+	int rc;
+
+	if (!words->n)
+		return 0;
+	rc = look_up(out, repo, words->items[0]);
+	if (rc < 0 || (words->n == 1 && rc > 0))
+		return rc < 0 ? rc : 0;
+	out->from = words->items[0];
+	out->to = words->n > 1 ? words->items[1] : "now";
+	rc = words->n > 1 ? look_up(out, repo, words->items[1]) : 0;
+	return rc < 0 ? rc : 0;
+}
+
+static bool needs_present(const struct sides *sides)
+{
+	return !sides->from || !sides->to || !strcmp(sides->from, "now") || !strcmp(sides->to, "now");
+}
+
+/*
+ * Open the session whose present state is compared. Where two states are named and no session
+ * is meant, it is the project's present state. Returns 1 when `out` was opened.
+ */
+static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const struct sides *sides)
+{
+	int rc;
+
+	if (!needs_present(sides) || (sides->is_project && !sides->session))
+		return 0;
+	rc = ews_cmd_open_session(out, ctx, sides->session, false);
+	if (rc == EWS_ENOTFOUND && sides->from && !sides->session) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0 && !ews_session_is_interrupted(out))
+		rc = ews_session_need_active(out);
+	return rc < 0 ? rc : 1;
+}
+
+/* A plain --relative means the current directory, where git does not stand when it prints. */
+static void settle_relative(struct ews_strv *output, const struct ews_cmd_ctx *ctx, const char *root)
+{
+	EWS_CLEANUP(strv) struct ews_strv settled = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv here = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv dot = EWS_STRV_INIT;
+	size_t i;
+
+	ews_strv_add(&dot, ".");
+	if (ews_cmd_paths(&here, ctx, root, &dot) < 0)
+		ews_error_clear();
+	for (i = 0; i < output->n; i++)
+		if (strcmp(output->items[i], "--relative") != 0)
+			ews_strv_add(&settled, output->items[i]);
+		else if (here.n)
+			ews_strv_addf(&settled, "--relative=%s/", here.items[0]);
+	ews_strv_clear(output);
+	ews_strv_add_array(output, settled.items);
+}
+
+static int show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session, const struct ews_diff *diff)
+{
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("diff");
+	int rc;
+
+	ews_render_string(object, "session_id", session ? session->state.id : NULL);
+	ews_render_string(object, "from", diff->from.is_now ? "now" : diff->from.snapshot.id);
+	ews_render_string(object, "to", diff->to.is_now ? "now" : diff->to.snapshot.id);
+	rc = ews_render_changes(object, ctx->repo, diff);
+	if (rc < 0)
+		return rc;
+	ews_cmd_json_show(ctx, object);
+	return 0;
+}
+
+static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_diff *diff,
+		     const struct ews_strv *paths)
+{
+	int rc;
+
+	ews_pager_start(ctx);
+	ews_render_reasons_talk(ctx, "not in the patch", &diff->not_in_patch);
+	ews_strv_add(&set->output, ews_pager_color(ctx, "diff") ? "--color=always" : "--no-color");
+	if (ctx->nul)
+		ews_strv_add(&set->output, "-z");
+	rc = ews_diff_print(diff, ctx->repo, set->output.items, paths->n ? paths->items : NULL,
+			    ews_pager_is_terminal(), STDOUT_FILENO, NULL);
+	if (rc < 0 && ews_pager_excuses())
+		return 0;
+	return rc;
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(settings) struct settings set = SETTINGS_INIT;
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	EWS_CLEANUP(free) char *owned = NULL;
+	struct sides sides = { .is_project = false };
+	struct ews_session *seen;
+	const char *root;
+	int rc;
+
+	rc = parse(&set, &args, ctx, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0)
+		rc = choose_sides(&sides, ctx->repo, &args.words);
+	owned = sides.session;
+	if (rc == 0)
+		rc = open_session(&session, ctx, &sides);
+	if (rc < 0)
+		return rc;
+	seen = rc ? &session : NULL;
+	root = seen ? session.state.workspace : ctx->repo->project;
+	settle_relative(&set.output, ctx, root);
+	rc = ews_cmd_paths(&paths, ctx, root, &args.paths);
+	if (rc == 0)
+		rc = ews_diff_sides(&diff, ctx->repo, seen, sides.from, sides.to);
+	if (rc == 0)
+		rc = ews_diff_records(&diff, ctx->repo, paths.n ? paths.items : NULL);
+	if (rc < 0)
+		return rc;
+	rc = ctx->json ? show_json(ctx, seen, &diff) : show_text(ctx, &set, &diff, &paths);
+	if (rc < 0)
+		return rc;
+	return rc || (set.exit_code && (diff.n || diff.not_in_patch.n)) ? 1 : 0;
+}
+
+const struct ews_cmd ews_cmd_diff = { "diff", "show what changed, as a patch", run };

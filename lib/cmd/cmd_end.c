@@ -1,0 +1,135 @@
+/*
+ * git ews end: what differs into trash, the workspace away.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+#include "cmd/progress.h"
+#include "cmd/render_path.h"
+#include "work/end.h"
+
+static const char *const usage[] = {
+	"git ews end [--force] [<session>...]",
+	NULL,
+};
+
+struct settings {
+	bool force;
+	bool color;
+	cJSON *sessions, *drift; /* with --json */
+};
+
+static void show_json(const struct settings *set, const struct ews_session *session,
+		      const struct ews_end_result *result)
+{
+	cJSON *object = cJSON_CreateObject();
+	size_t i;
+
+	ews_render_string(object, "session_id", session->state.id);
+	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
+	ews_render_string(object, "kept_snapshot", result->kept_snapshot);
+	ews_render_string(object, "undo", result->undo);
+	ews_render_sentences(object, "drift", &result->drift);
+	ews_render_reasons(object, "skipped", "reason", &result->skipped);
+	cJSON_AddItemToArray(set->sessions, object);
+	for (i = 0; i < result->drift.n; i++)
+		cJSON_AddItemToArray(set->drift, ews_json_path(result->drift.items[i]));
+}
+
+static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
+		      const struct ews_end_result *result)
+{
+	const char *id = session->state.id;
+	size_t i;
+
+	if (result->had_ended) {
+		ews_cmd_note(ctx, "session '%s' has ended before", id);
+		return;
+	}
+	ews_pager_paint(&ctx->out, set->color, "32", "✓");
+	ews_buf_addf(&ctx->out,
+		     " Session Ended\n"
+		     "  Session: %s\n"
+		     "  Kept: %s\n"
+		     "  Undo: git ews undo %s\n",
+		     id, result->kept_snapshot ? result->kept_snapshot : "nothing differed from the base", id);
+	for (i = 0; i < result->drift.n; i++)
+		ews_cmd_say("drift: ", result->drift.items[i]);
+	ews_render_reasons_talk(ctx, "not in the snapshot, but in trash", &result->skipped);
+	if (ews_path_is_inside(ctx->cwd, session->state.workspace))
+		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
+}
+
+static int end_one(struct ews_cmd_ctx *ctx, const struct settings *set, const char *name)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
+	struct ews_progress progress;
+	const struct ews_end_opts opts = { .force = set->force, .progress = ews_progress_show, .payload = &progress };
+	int rc;
+
+	rc = ews_cmd_open_session(&session, ctx, name, true);
+	if (rc < 0)
+		return rc;
+	ews_progress_init(&progress, ctx, "Ending the session");
+	rc = ews_end(&result, &session, &opts);
+	ews_progress_end(&progress);
+	if (rc < 0)
+		return rc;
+	if (ctx->json)
+		show_json(set, &session, &result);
+	else
+		show_text(ctx, set, &session, &result);
+	return 0;
+}
+
+/* Turn names into ids first, so that a wrong one stops all before anything is done. */
+static int resolve_all(struct ews_strv *ids, struct ews_cmd_ctx *ctx, const struct ews_strv *names)
+{
+	size_t i;
+	int rc;
+
+	rc = ews_cmd_open_repo(ctx);
+	for (i = 0; rc == 0 && i < (names->n ? names->n : 1); i++) {
+		EWS_CLEANUP(free) char *id = NULL;
+
+		rc = ews_session_resolve(&id, ctx->repo, names->items[i]);
+		if (rc == 0 && !ews_strv_has(ids, id))
+			ews_strv_add(ids, id);
+	}
+	return rc;
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("end");
+	struct settings set = { .sessions = cJSON_AddArrayToObject(object, "sessions"),
+				.drift = cJSON_AddArrayToObject(object, "drift") };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace", &set.force, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = SIZE_MAX };
+	size_t i;
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	set.color = ews_pager_color(ctx, "status");
+	rc = resolve_all(&ids, ctx, &args.words);
+	for (i = 0; rc == 0 && i < ids.n; i++)
+		rc = end_one(ctx, &set, ids.items[i]);
+	if (rc == 0 && ctx->json)
+		ews_cmd_json_show(ctx, object);
+	return rc;
+}
+
+const struct ews_cmd ews_cmd_end = { "end", "keep what differs, take the workspace away", run };

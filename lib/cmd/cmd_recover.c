@@ -1,0 +1,221 @@
+/*
+ * git ews recover: what was interrupted is finished or taken back.
+ *
+ * On a terminal it asks; elsewhere an option must say what to do. `--all` asks
+ * nothing and chooses what loses nothing.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/render_diff.h"
+#include "cmd/render_recover.h"
+#include "work/diff.h"
+#include "work/recover.h"
+
+static const char *const usage[] = {
+	"git ews recover [--resume | --revert | --view] [<session>]",
+	"git ews recover --all [--resume | --revert | --view]",
+	NULL,
+};
+
+struct settings {
+	bool all, resume, revert, view;
+};
+
+enum answer {
+	ANSWER_RESUME,
+	ANSWER_REVERT,
+	ANSWER_VIEW,
+	ANSWER_BEST,
+	ANSWER_NONE,
+};
+
+static enum answer answer_of(const struct settings *set)
+{
+	if (set->resume)
+		return ANSWER_RESUME;
+	if (set->revert)
+		return ANSWER_REVERT;
+	if (set->view)
+		return ANSWER_VIEW;
+	return set->all ? ANSWER_BEST : ANSWER_NONE;
+}
+
+static enum answer ask(void)
+{
+	char line[64] = "";
+
+	(void)fputs("  Choice: ", stderr);
+	(void)fflush(stderr);
+	if (!fgets(line, sizeof(line), stdin))
+		return ANSWER_NONE;
+	switch (line[strspn(line, " \t")]) {
+	case '1':
+		return ANSWER_RESUME;
+	case '2':
+		return ANSWER_REVERT;
+	case '3':
+		return ANSWER_VIEW;
+	default:
+		return ANSWER_NONE;
+	}
+}
+
+/* What the session changed, as far as it can be seen. */
+static int view(struct ews_buf *out, struct ews_cmd_ctx *ctx, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	char stat[] = "--stat", summary[] = "--summary";
+	char *const args[] = { stat, summary, NULL };
+	int rc;
+
+	rc = ews_session_open(&session, ctx->repo, id);
+	if (rc == 0)
+		rc = ews_diff_sides(&diff, ctx->repo, &session, NULL, NULL);
+	if (rc == 0)
+		rc = ews_diff_records(&diff, ctx->repo, NULL);
+	if (rc < 0)
+		return rc;
+	ews_buf_addf(out, "%s: changes: ", id);
+	ews_render_totals_text(out, &diff);
+	ews_buf_addc(out, '\n');
+	return ews_diff_print(&diff, ctx->repo, args, NULL, false, -1, out);
+}
+
+/* In a conversation a failure to look is told, and the question stands. */
+static void view_and_go_on(struct ews_cmd_ctx *ctx, const char *id)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (view(&text, ctx, id) < 0) {
+		ews_cmd_say("", ews_error_message());
+		ews_error_clear();
+		return;
+	}
+	ews_cmd_say("", text.ptr);
+}
+
+static int converse(enum answer *out, struct ews_cmd_ctx *ctx, const char *id)
+{
+	EWS_CLEANUP(buf) struct ews_buf block = EWS_BUF_INIT;
+
+	ews_render_incomplete(&block, id);
+	if (!ctx->json)
+		ews_cmd_say("", block.ptr);
+	if (ctx->json || !ews_cmd_can_ask()) {
+		(void)ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted, and there is no terminal to ask at",
+				id);
+		ews_error_hint("git ews recover %s --resume, --revert or --view; or git ews recover --all", id);
+		return EWS_EINTERRUPTED;
+	}
+	while ((*out = ask()) == ANSWER_VIEW)
+		view_and_go_on(ctx, id);
+	return 0;
+}
+
+/* Recover one, "" being the project itself, about which there is nothing to choose. */
+static int recover_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *id, enum answer answer)
+{
+	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
+	enum ews_recover_choice choice = EWS_RECOVER_BEST;
+	int rc;
+
+	if (*id && answer == ANSWER_NONE) {
+		rc = converse(&answer, ctx, id);
+		if (rc < 0)
+			return rc;
+		if (answer == ANSWER_NONE) {
+			ews_cmd_note(ctx, "session '%s' is left as it is", id);
+			return 1;
+		}
+	}
+	if (answer == ANSWER_VIEW)
+		return *id ? view(&ctx->out, ctx, id) : 0;
+	if (*id && answer == ANSWER_RESUME)
+		choice = EWS_RECOVER_RESUME;
+	else if (*id && answer == ANSWER_REVERT)
+		choice = EWS_RECOVER_REVERT;
+	rc = ews_recover(&done, ctx->repo, id, choice);
+	if (rc < 0)
+		return rc;
+	if (!ctx->json)
+		ews_render_recovered_text(&ctx->out, &done);
+	else if (*id || done.n)
+		cJSON_AddItemToArray(array, ews_render_recovered_json(id, &done));
+	return 0;
+}
+
+/* Which are to be recovered: the one named, when it needs it; else all that are, and the project itself. */
+static int choose(struct ews_strv *out, struct ews_cmd_ctx *ctx, const char *name)
+{
+	EWS_CLEANUP(strv) struct ews_strv list = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *id = NULL;
+	size_t i;
+	int rc;
+
+	rc = ews_recover_list(&list, ctx->repo);
+	if (rc == 0 && name)
+		rc = ews_session_resolve(&id, ctx->repo, name);
+	if (rc < 0)
+		return rc;
+	if (id && ews_strv_has(&list, id))
+		ews_strv_add(out, id);
+	if (id)
+		return 0;
+	ews_strv_add(out, "");
+	for (i = 0; i < list.n; i++)
+		if (*list.items[i])
+			ews_strv_add(out, list.items[i]);
+	return 0;
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("recover");
+	cJSON *array = cJSON_AddArrayToObject(object, "recovered");
+	struct settings set = { false, false, false, false };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 0, "all", NULL, "all sessions, asking nothing, losing nothing", &set.all, false,
+		  NULL },
+		{ EWS_OPT_BOOL, 0, "resume", NULL, "finish the step, go on with the session", &set.resume, false,
+		  NULL },
+		{ EWS_OPT_BOOL, 0, "revert", NULL, "revert the workspace, end the session", &set.revert, false, NULL },
+		{ EWS_OPT_BOOL, 0, "view", NULL, "show what the session changed, do nothing", &set.view, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };
+	size_t i;
+	int rc, status = 0;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (set.resume + set.revert + set.view > 1)
+		return ews_error(EWS_EUSAGE, "--resume, --revert and --view exclude each other");
+	if (set.all && args.words.n)
+		return ews_error(EWS_EUSAGE, "--all takes no session");
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0)
+		rc = choose(&ids, ctx, args.words.items[0]);
+	for (i = 0; rc >= 0 && i < ids.n; i++) {
+		rc = recover_one(array, ctx, ids.items[i], answer_of(&set));
+		status = rc > 0 ? rc : status;
+	}
+	if (rc < 0)
+		return rc;
+	if (ctx->json)
+		ews_cmd_json_show(ctx, object);
+	else if (!ctx->out.len && !status)
+		ews_cmd_note(ctx, "nothing is interrupted");
+	return status;
+}
+
+const struct ews_cmd ews_cmd_recover = { "recover", "finish or take back what was interrupted", run };

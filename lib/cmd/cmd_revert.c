@@ -1,0 +1,92 @@
+/*
+ * git ews revert: the workspace back to its base, proven.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+#include "cmd/progress.h"
+#include "cmd/render_path.h"
+#include "cmd/render_revert.h"
+#include "work/revert.h"
+
+static const char *const usage[] = {
+	"git ews revert [--to <snapshot>] [--verify=full] [--dry-run] [<session>] [-- <path>...]",
+	NULL,
+};
+
+static void show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session,
+		      const struct ews_revert_result *result, bool dry_run)
+{
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("revert");
+
+	ews_render_string(object, "session_id", session->state.id);
+	(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
+	ews_render_put(object, &result->put);
+	ews_render_string(object, "undo", result->undo);
+	ews_cmd_json_show(ctx, object);
+}
+
+static int show(struct ews_cmd_ctx *ctx, const struct ews_session *session, const struct ews_revert_result *result,
+		bool dry_run)
+{
+	if (ctx->json) {
+		show_json(ctx, session, result, dry_run);
+	} else if (dry_run) {
+		ews_render_put_plan(ctx, &result->put);
+	} else {
+		ews_render_put_text(&ctx->out, &result->put, "Revert", ews_pager_color(ctx, "status"));
+		ews_render_put_talk(ctx, &result->put);
+		if (result->undo)
+			ews_cmd_note(ctx, "'git ews undo %s' brings back what was there", session->state.id);
+	}
+	return dry_run || result->put.is_verified ? 0 : 1;
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
+	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
+	struct ews_progress progress;
+	struct ews_revert_opts set = { .verb = "revert", .progress = ews_progress_show, .payload = &progress };
+	const char *verify = NULL;
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_STRING, 0, "to", "snapshot", "back to that one instead of the base", &set.to, false, NULL },
+		{ EWS_OPT_STRING, 0, "verify", "full", "prove it by reading every file again", &verify, false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be done", &set.dry_run, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = {
+		.usage = usage,
+		.opts = opts,
+		.max_words = 1,
+		.takes_paths = true,
+		.prints_paths = true,
+	};
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (verify && strcmp(verify, "full") != 0)
+		return ews_error(EWS_EUSAGE, "--verify takes full, not '%s'", verify);
+	rc = ews_cmd_open_session(&session, ctx, args.words.items[0], true);
+	if (rc == 0)
+		rc = ews_cmd_paths(&only, ctx, session.state.workspace, &args.paths);
+	if (rc < 0)
+		return rc;
+	set.full = verify != NULL;
+	set.only = ews_cmd_only(&only);
+
+	ews_progress_init(&progress, ctx, "Reverting");
+	rc = ews_revert(&result, &session, &set);
+	ews_progress_end(&progress);
+	return rc < 0 ? rc : show(ctx, &session, &result, set.dry_run);
+}
+
+const struct ews_cmd ews_cmd_revert = { "revert", "put a workspace back to its base, and prove it", run };

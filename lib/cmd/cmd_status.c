@@ -1,0 +1,420 @@
+/*
+ * git ews status and list: the sessions, interrupted ones first.
+ *
+ * `status` looks into each living workspace and at the project; `list` reads
+ * the sessions' own records alone.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+#include "cmd/progress.h"
+#include "cmd/render_session.h"
+#include "store/home.h"
+#include "store/journal.h"
+#include "work/tripwire.h"
+
+#define LOG_BYTES_MAX (16 * EWS_MIB)
+
+static const char *const status_usage[] = {
+	"git ews status [--all] [--ended] [--brief | --log | --format <fmt>] [<session>...]",
+	NULL,
+};
+
+static const char *const list_usage[] = {
+	"git ews list [--all] [--ended] [--format <fmt>] [<session>...]",
+	NULL,
+};
+
+struct settings {
+	bool all, ended, log, brief;
+	const char *format;
+	bool is_list;
+};
+
+/* Sessions are views on their repositories, so all live and go together. */
+struct gathered {
+	struct ews_repo **repos;
+	size_t n_repos, repos_cap;
+	struct ews_session_view *views;
+	size_t n, cap;
+};
+
+static void release_gathered(struct gathered *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++)
+		ews_session_view_release(&all->views[i]);
+	for (i = 0; i < all->n_repos; i++)
+		ews_repo_free(all->repos[i]);
+	free(all->views);
+	free(all->repos);
+}
+
+EWS_CLEANUP_DEFINE(gathered, struct gathered, release_gathered)
+
+/* Keep the sentence of the error that is set; what can't be found out is shown, not fatal. */
+static void note_problem(struct ews_session_view *view)
+{
+	if (!view->problem)
+		view->problem = ews_strdup(ews_error_message());
+	ews_error_clear();
+}
+
+static int look_into(struct ews_session_view *view, struct ews_repo *repo)
+{
+	int rc;
+
+	rc = ews_session_tampered(&view->tampered, &view->session);
+	view->has_tampered = rc >= 0;
+	if (rc < 0 || view->tampered.n)
+		return rc;
+	rc = ews_diff_sides(&view->diff, repo, &view->session, NULL, NULL);
+	if (rc == 0)
+		rc = ews_diff_records(&view->diff, repo, NULL);
+	view->has_diff = rc == 0;
+	return rc;
+}
+
+static int look_at_project(struct ews_session_view *view, const struct ews_tripwire *now)
+{
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	int rc;
+
+	rc = ews_tripwire_read(&before, view->session.fd);
+	if (rc == 0)
+		rc = ews_tripwire_compare(&view->drift, &before, now);
+	view->has_drift = rc >= 0;
+	return rc;
+}
+
+/* `now` NULL: only what the session's own records tell. */
+static void gather_one(struct ews_session_view *view, struct ews_repo *repo, const struct ews_tripwire *now)
+{
+	EWS_CLEANUP(free) char *step = NULL;
+
+	if (ews_session_open(&view->session, repo, view->id) < 0) {
+		note_problem(view);
+		return;
+	}
+	view->is_open = true;
+	view->is_interrupted = ews_session_is_interrupted(&view->session);
+	if (view->is_interrupted) {
+		if (ews_journal_unfinished(&step, &view->unfinished, view->session.fd) < 0)
+			note_problem(view);
+		return;
+	}
+	if (!now || view->session.state.state != EWS_STATE_ACTIVE)
+		return;
+	if (look_into(view, repo) < 0)
+		note_problem(view);
+	if (look_at_project(view, now) < 0)
+		note_problem(view);
+}
+
+static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
+{
+	return set->all || set->ended || is_named || !view->is_open || view->session.state.state != EWS_STATE_ENDED;
+}
+
+/* What only a look into workspaces and project tells. */
+static bool is_deep(const struct settings *set)
+{
+	static const char *const keys[] = {
+		"(size_bytes)",    "(project_changed)", "(total_changes)", "(additions)",     "(deletions)",
+		"(modifications)", "(renames)",         "(lines_added)",   "(lines_deleted)",
+	};
+	size_t i;
+
+	if (!set->format)
+		return !set->brief && !set->log && !set->is_list;
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strstr(set->format, keys[i]))
+			return true;
+	return false;
+}
+
+static int gather_ids(struct ews_strv *ids, struct ews_repo *repo, const struct ews_strv *names)
+{
+	size_t i;
+	int rc = 0;
+
+	if (!names->n)
+		return ews_session_ids(ids, repo);
+	for (i = 0; rc == 0 && i < names->n; i++) {
+		EWS_CLEANUP(free) char *id = NULL;
+
+		rc = ews_session_resolve(&id, repo, names->items[i]);
+		if (rc == 0 && !ews_strv_has(ids, id))
+			ews_strv_add(ids, id);
+	}
+	return rc;
+}
+
+static int gather(struct gathered *all, struct ews_repo *repo, const struct settings *set,
+		  const struct ews_strv *names, struct ews_progress *progress)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	bool deep = is_deep(set);
+	size_t i;
+	int rc;
+
+	rc = gather_ids(&ids, repo, names);
+	if (rc == 0 && deep && ids.n)
+		rc = ews_tripwire_take(&now, repo);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < ids.n; i++) {
+		struct ews_session_view *view;
+
+		EWS_GROW(all->views, all->n, all->cap);
+		view = &all->views[all->n];
+		*view = (struct ews_session_view)EWS_SESSION_VIEW_INIT;
+		view->id = ews_strdup(ids.items[i]);
+		gather_one(view, repo, deep ? &now : NULL);
+		if (is_shown(view, set, names->n > 0))
+			all->n++;
+		else
+			ews_session_view_release(view);
+		ews_progress_show(progress, i + 1, ids.n);
+	}
+	return 0;
+}
+
+/* Every project that home knows of; one that is gone is named. */
+static int gather_all(struct gathered *all, struct ews_cmd_ctx *ctx, const struct settings *set,
+		      struct ews_progress *progress)
+{
+	EWS_CLEANUP(strv) struct ews_strv projects = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *home = NULL;
+	const struct ews_strv none = EWS_STRV_INIT;
+	size_t i;
+	int rc;
+
+	rc = ews_home_find(&home, ctx->home);
+	if (rc == 0)
+		rc = ews_home_projects(&projects, home);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < projects.n; i++) {
+		struct ews_repo *repo = NULL;
+
+		if (ews_repo_open_at(&repo, projects.items[i], home) < 0) {
+			ews_cmd_warn(ctx, "%s", ews_error_message());
+			ews_error_clear();
+			continue;
+		}
+		EWS_GROW(all->repos, all->n_repos, all->repos_cap);
+		all->repos[all->n_repos++] = repo;
+		rc = gather(all, repo, set, &none, progress);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int urgency(const struct ews_session_view *view)
+{
+	if (!view->is_open || view->is_interrupted)
+		return 0;
+	return view->session.state.state == EWS_STATE_ENDED ? 2 : 1;
+}
+
+/* Interrupted ones first, ended ones last, each newest first. */
+static int compare(const void *a, const void *b)
+{
+	const struct ews_session_view *x = a, *y = b;
+	int64_t newer = y->session.state.created_s - x->session.state.created_s;
+
+	if (urgency(x) != urgency(y))
+		return urgency(x) - urgency(y);
+	if (newer)
+		return newer > 0 ? 1 : -1;
+	return strcmp(x->id, y->id);
+}
+
+/* A line of a log, "<time> <verb> <text>"; what can't be read as one is shown as it is. */
+static void add_log_line(struct ews_buf *out, const char *id, const char *line, size_t len)
+{
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	const char *time, *verb, *text;
+
+	if (ews_json_parse(&object, line, len) == 0 && ews_json_get_string(&time, object, "timestamp") == 0 &&
+	    ews_json_get_string(&verb, object, "verb") == 0 && ews_json_get_string(&text, object, "message") == 0) {
+		ews_buf_addf(out, "%s  %s  %-8s  %s\n", time, id, verb, text);
+		return;
+	}
+	ews_error_clear();
+	ews_buf_addf(out, "%.*s\n", (int)len, line);
+}
+
+static int show_log(struct ews_cmd_ctx *ctx, const struct ews_session_view *view)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *line, *end;
+	int rc;
+
+	if (!view->is_open)
+		return 0;
+	rc = ews_file_read(&text, view->session.fd, "log", LOG_BYTES_MAX);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	if (ctx->json) {
+		ews_buf_add(&ctx->out, text.ptr, text.len);
+		return 0;
+	}
+	for (line = text.ptr; *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		add_log_line(&ctx->out, view->id, line, (size_t)(end - line));
+	}
+	return 0;
+}
+
+static int show_logs(struct ews_cmd_ctx *ctx, const struct gathered *all)
+{
+	size_t i;
+	int rc = 0;
+
+	ews_pager_start(ctx);
+	for (i = 0; rc == 0 && i < all->n; i++)
+		rc = show_log(ctx, &all->views[i]);
+	return rc;
+}
+
+static int show_format(struct ews_cmd_ctx *ctx, const struct gathered *all, const char *format)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < all->n; i++) {
+		rc = ews_render_session_format(&ctx->out, &all->views[i], format);
+		ews_buf_addc(&ctx->out, ctx->nul ? '\0' : '\n');
+	}
+	return rc;
+}
+
+static void show_json(struct ews_cmd_ctx *ctx, const struct gathered *all, const struct settings *set)
+{
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new(set->is_list ? "list" : "status");
+	cJSON *array = cJSON_AddArrayToObject(object, "sessions");
+	size_t i;
+
+	for (i = 0; i < all->n; i++)
+		cJSON_AddItemToArray(array, ews_render_session_json(&all->views[i]));
+	ews_cmd_json_show(ctx, object);
+}
+
+static void show_text(struct ews_cmd_ctx *ctx, const struct gathered *all)
+{
+	bool color = ews_pager_color(ctx, "status");
+	size_t i;
+
+	for (i = 0; i < all->n; i++) {
+		if (i)
+			ews_buf_addc(&ctx->out, '\n');
+		ews_render_session_text(&ctx->out, &all->views[i], color, ctx->verbose);
+	}
+	if (!all->n)
+		ews_cmd_note(ctx, "no sessions; 'git ews start' makes one");
+}
+
+static int show(struct ews_cmd_ctx *ctx, const struct gathered *all, const struct settings *set)
+{
+	if (set->log)
+		return show_logs(ctx, all);
+	if (!ctx->json && set->format)
+		return show_format(ctx, all, set->format);
+	if (ctx->json)
+		show_json(ctx, all, set);
+	else if (set->brief || set->is_list)
+		ews_render_session_lines(&ctx->out, all->views, all->n, ctx->nul ? '\0' : '\n');
+	else
+		show_text(ctx, all);
+	return 0;
+}
+
+static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_cmd_syntax *syntax, int argc,
+	       char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(gathered) struct gathered all = { NULL, 0, 0, NULL, 0, 0 };
+	struct ews_progress progress;
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (set->log + set->brief + (set->format != NULL) > 1)
+		return ews_error(EWS_EUSAGE, "--log, --brief and --format exclude each other");
+	if (set->all && args.words.n)
+		return ews_error(EWS_EUSAGE, "--all takes no session");
+
+	ews_progress_init(&progress, ctx, "Looking at sessions");
+	rc = set->all ? gather_all(&all, ctx, set, &progress) : ews_cmd_open_repo(ctx);
+	if (rc == 0 && !set->all)
+		rc = gather(&all, ctx->repo, set, &args.words, &progress);
+	ews_progress_end(&progress);
+	if (rc < 0)
+		return rc;
+	if (all.n)
+		qsort(all.views, all.n, sizeof(*all.views), compare);
+	return show(ctx, &all, set);
+}
+
+static int run_status(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	struct settings set = { .is_list = false };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 0, "all", NULL, "of all projects, ended ones, too", &set.all, false, NULL },
+		{ EWS_OPT_BOOL, 0, "ended", NULL, "ended ones, too", &set.ended, false, NULL },
+		{ EWS_OPT_BOOL, 0, "log", NULL, "what happened in them", &set.log, false, NULL },
+		{ EWS_OPT_BOOL, 0, "brief", NULL, "one line a session", &set.brief, false, NULL },
+		{ EWS_OPT_STRING, 0, "format", "fmt", "show %(<field>)s of each, as in git for-each-ref",
+		  &set.format, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = {
+		.usage = status_usage,
+		.opts = opts,
+		.max_words = SIZE_MAX,
+		.prints_paths = true,
+	};
+
+	return run(ctx, &set, &syntax, argc, argv);
+}
+
+static int run_list(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	struct settings set = { .is_list = true };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 0, "all", NULL, "of all projects, ended ones, too", &set.all, false, NULL },
+		{ EWS_OPT_BOOL, 0, "ended", NULL, "ended ones, too", &set.ended, false, NULL },
+		{ EWS_OPT_STRING, 0, "format", "fmt", "show %(<field>)s of each, as in git for-each-ref",
+		  &set.format, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = {
+		.usage = list_usage,
+		.opts = opts,
+		.max_words = SIZE_MAX,
+		.prints_paths = true,
+	};
+
+	return run(ctx, &set, &syntax, argc, argv);
+}
+
+const struct ews_cmd ews_cmd_status = { "status", "show the sessions, interrupted ones first", run_status };
+const struct ews_cmd ews_cmd_list = { "list", "show one line a session", run_list };

@@ -1,0 +1,133 @@
+/*
+ * git ews undo: step back over what verbs destroyed or overwrote, and forward again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/path.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+#include "cmd/render_path.h"
+#include "cmd/render_revert.h"
+#include "work/undo.h"
+
+static const char *const usage[] = {
+	"git ews undo [--redo] [--dry-run] [<session>]",
+	"git ews undo --list [<session>]",
+	NULL,
+};
+
+struct settings {
+	bool list, redo, dry_run;
+};
+
+static int list(struct ews_cmd_ctx *ctx, const char *session)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	cJSON *array;
+	size_t i;
+	int rc;
+
+	rc = ews_undo_list(&steps, ctx->repo, session);
+	if (rc < 0)
+		return rc;
+	if (!ctx->json) {
+		ews_pager_start(ctx);
+		ews_render_step_lines(&ctx->out, &steps);
+		return 0;
+	}
+	object = ews_cmd_json_new("undo_list");
+	array = cJSON_AddArrayToObject(object, "steps");
+	for (i = 0; i < steps.n; i++) {
+		cJSON *step = cJSON_CreateObject();
+
+		ews_render_step(step, &steps.items[i]);
+		cJSON_AddItemToArray(array, step);
+	}
+	ews_cmd_json_show(ctx, object);
+	return 0;
+}
+
+static void show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_undo_result *result)
+{
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("undo");
+
+	(void)cJSON_AddBoolToObject(object, "redo", set->redo);
+	(void)cJSON_AddBoolToObject(object, "dry_run", set->dry_run);
+	ews_render_step(cJSON_AddObjectToObject(object, "step"), &result->step);
+	if (result->workspace)
+		ews_json_add_path(object, "path", result->workspace);
+	ews_render_put(object, &result->put);
+	ews_cmd_json_show(ctx, object);
+}
+
+static const char *headline(const struct settings *set)
+{
+	if (set->dry_run)
+		return set->redo ? "Would do again" : "Would undo";
+	return set->redo ? "Done again" : "Undone";
+}
+
+static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_undo_result *result)
+{
+	const struct ews_step *step = &result->step;
+
+	ews_buf_addf(&ctx->out, "%s: %s of %s\n", headline(set), step->verb,
+		     *step->session ? step->session : "the project");
+	if (result->workspace) {
+		ews_buf_adds(&ctx->out, "  Workspace: ");
+		ews_path_quote(&ctx->out, result->workspace);
+		ews_buf_addc(&ctx->out, '\n');
+	}
+	if (result->put.restored.n + result->put.deleted.n)
+		ews_buf_addf(&ctx->out, "  Paths: %zu restored, %zu deleted\n", result->put.restored.n,
+			     result->put.deleted.n);
+	ews_render_reasons_talk(ctx, "not as it was", &result->put.errors);
+	if (set->dry_run)
+		return;
+	ews_render_put_talk(ctx, &result->put);
+	ews_cmd_note(ctx, "'git ews undo%s%s%s' takes that back", set->redo ? "" : " --redo",
+		     *step->session ? " " : "", step->session);
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(undo_result) struct ews_undo_result result = EWS_UNDO_RESULT_INIT;
+	EWS_CLEANUP(free) char *session = NULL;
+	struct settings set = { false, false, false };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 0, "list", NULL, "list the steps, newest first", &set.list, false, NULL },
+		{ EWS_OPT_BOOL, 0, "redo", NULL, "do again what was undone last", &set.redo, false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be done", &set.dry_run, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (set.list && (set.redo || set.dry_run))
+		return ews_error(EWS_EUSAGE, "--list stands alone");
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0 && args.words.n)
+		rc = ews_session_resolve(&session, ctx->repo, args.words.items[0]);
+	if (rc < 0)
+		return rc;
+	if (set.list)
+		return list(ctx, session);
+	rc = ews_undo(&result, ctx->repo, session, set.redo, set.dry_run);
+	if (rc < 0)
+		return rc;
+	if (ctx->json)
+		show_json(ctx, &set, &result);
+	else
+		show_text(ctx, &set, &result);
+	return result.put.errors.n ? 1 : 0;
+}
+
+const struct ews_cmd ews_cmd_undo = { "undo", "bring back what a verb destroyed or overwrote", run };

@@ -1,0 +1,145 @@
+/*
+ * Differences: see render_diff.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/render_diff.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/render_path.h"
+
+#define MODE_TYPE 0170000
+#define MODE_GITLINK 0160000
+
+static void add_count(struct ews_buf *out, const char **before, size_t n, const char *word)
+{
+	if (!n)
+		return;
+	ews_buf_addf(out, "%s%zu %s", *before, n, word);
+	*before = ", ";
+}
+
+void ews_render_totals_text(struct ews_buf *out, const struct ews_diff *diff)
+{
+	const char *before = ": ";
+
+	if (!diff->n) {
+		ews_buf_adds(out, diff->not_in_patch.n ? "none that a patch can hold" : "none");
+		return;
+	}
+	ews_buf_addf(out, "%zu file%s (+%" PRIu64 " -%" PRIu64 ")", diff->n, diff->n == 1 ? "" : "s",
+		     diff->lines_added, diff->lines_deleted);
+	add_count(out, &before, diff->added, "created");
+	add_count(out, &before, diff->modified, "modified");
+	add_count(out, &before, diff->renamed, "renamed");
+	add_count(out, &before, diff->deleted, "deleted");
+}
+
+void ews_render_totals(cJSON *object, const struct ews_diff *diff)
+{
+	ews_json_add_int(object, "total_changes", (int64_t)diff->n);
+	ews_json_add_int(object, "additions", (int64_t)diff->added);
+	ews_json_add_int(object, "deletions", (int64_t)diff->deleted);
+	ews_json_add_int(object, "modifications", (int64_t)diff->modified);
+	ews_json_add_int(object, "renames", (int64_t)diff->renamed);
+	ews_json_add_int(object, "lines_added", (int64_t)diff->lines_added);
+	ews_json_add_int(object, "lines_deleted", (int64_t)diff->lines_deleted);
+}
+
+static const char *change_word(char status)
+{
+	switch (status) {
+	case 'A':
+		return "created";
+	case 'D':
+		return "deleted";
+	case 'R':
+		return "renamed";
+	default:
+		return "modified";
+	}
+}
+
+/* A nested repository has a commit and no content of its own. */
+static int add_hash(cJSON *object, const char *key, struct ews_repo *repo, const struct ews_oid *oid, uint32_t mode)
+{
+	EWS_CLEANUP(free) char *hash = NULL;
+
+	if (!ews_oid_is_none(oid) && (mode & MODE_TYPE) != MODE_GITLINK) {
+		int rc = ews_diff_file_hash(&hash, repo, oid);
+
+		if (rc < 0)
+			return rc;
+	}
+	ews_render_string(object, key, hash);
+	return 0;
+}
+
+static void add_mode(cJSON *object, const char *key, uint32_t mode)
+{
+	char text[16] = "";
+
+	if (mode)
+		(void)snprintf(text, sizeof(text), "%06" PRIo32, mode);
+	ews_render_string(object, key, text);
+}
+
+/* The path is the record's own: its bytes are simply "path_bytes". */
+static void add_file_path(cJSON *object, const char *path)
+{
+	cJSON *bytes;
+
+	ews_json_add_path(object, "file_path", path);
+	bytes = cJSON_DetachItemFromObject(object, "file_path_bytes");
+	if (bytes)
+		cJSON_AddItemToObject(object, "path_bytes", bytes);
+}
+
+static int add_record(cJSON *array, struct ews_repo *repo, const struct ews_diff_record *record)
+{
+	cJSON *object = cJSON_CreateObject();
+	int rc;
+
+	cJSON_AddItemToArray(array, object);
+	add_file_path(object, record->path);
+	if (record->old_path)
+		ews_json_add_path(object, "old_path", record->old_path);
+	else
+		(void)cJSON_AddNullToObject(object, "old_path");
+	(void)cJSON_AddStringToObject(object, "change_type", change_word(record->status));
+	rc = add_hash(object, "original_hash", repo, &record->old_oid, record->old_mode);
+	if (rc == 0)
+		rc = add_hash(object, "modified_hash", repo, &record->new_oid, record->new_mode);
+	if (rc < 0)
+		return rc;
+	add_mode(object, "original_mode", record->old_mode);
+	add_mode(object, "modified_mode", record->new_mode);
+	(void)cJSON_AddBoolToObject(object, "is_binary", record->is_binary);
+	ews_json_add_int(object, "lines_added", (int64_t)record->lines_added);
+	ews_json_add_int(object, "lines_deleted", (int64_t)record->lines_deleted);
+	ews_json_add_int(object, "diff_lines", (int64_t)(record->lines_added + record->lines_deleted));
+	ews_json_add_int(object, "old_size", (int64_t)record->old_size);
+	ews_json_add_int(object, "new_size", (int64_t)record->new_size);
+	ews_render_time(object, "timestamp", record->mtime_s);
+	return 0;
+}
+
+int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff)
+{
+	cJSON *array;
+	size_t i;
+	int rc;
+
+	ews_render_totals(object, diff);
+	array = cJSON_AddArrayToObject(object, "changes");
+	for (i = 0; i < diff->n; i++) {
+		rc = add_record(array, repo, &diff->items[i]);
+		if (rc < 0)
+			return rc;
+	}
+	ews_render_reasons(object, "not_in_patch", "what", &diff->not_in_patch);
+	return 0;
+}

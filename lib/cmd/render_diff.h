@@ -1,0 +1,22 @@
+/*
+ * Differences: how totals and change records look, as text and as JSON.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_CMD_RENDER_DIFF_H
+#define EWS_CMD_RENDER_DIFF_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "work/diff.h"
+
+/* "3 files (+12 -4): 1 created, 2 modified", or "none". */
+void ews_render_totals_text(struct ews_buf *out, const struct ews_diff *diff);
+
+/* Add total_changes, additions, deletions, modifications, renames, lines_added, lines_deleted. */
+void ews_render_totals(cJSON *object, const struct ews_diff *diff);
+
+/* Add the totals, changes[] with the hashes of the contents, and not_in_patch[]. */
+int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * Paths and sizes: see render_path.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/render_path.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/path.h"
+
+/* The base64 of `path` as a node, or null where it is UTF-8. */
+static cJSON *bytes_node(const char *path)
+{
+	EWS_CLEANUP(json) cJSON *object = cJSON_CreateObject();
+	cJSON *bytes;
+
+	ews_json_add_path(object, "path", path);
+	bytes = cJSON_DetachItemFromObject(object, "path_bytes");
+	return bytes ? bytes : cJSON_CreateNull();
+}
+
+void ews_render_paths(cJSON *object, const char *key, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(buf) struct ews_buf bytes_key = EWS_BUF_INIT;
+	cJSON *array = cJSON_AddArrayToObject(object, key);
+	bool is_utf8 = true;
+	size_t i;
+
+	for (i = 0; i < paths->n; i++) {
+		cJSON_AddItemToArray(array, ews_json_path(paths->items[i]));
+		is_utf8 = is_utf8 && ews_json_is_utf8(paths->items[i]);
+	}
+	if (is_utf8)
+		return;
+	ews_buf_addf(&bytes_key, "%s_bytes", key);
+	array = cJSON_AddArrayToObject(object, bytes_key.ptr);
+	for (i = 0; i < paths->n; i++)
+		cJSON_AddItemToArray(array, bytes_node(paths->items[i]));
+}
+
+const char *ews_render_split(struct ews_buf *path, const char *line)
+{
+	size_t len = strcspn(line, "\t");
+
+	if (ews_path_unescape(path, line, len) < 0) {
+		ews_error_clear();
+		ews_buf_truncate(path, 0);
+		ews_buf_add(path, line, len);
+	}
+	return line[len] ? line + len + 1 : line + len;
+}
+
+void ews_render_reasons(cJSON *object, const char *key, const char *word, const struct ews_strv *lines)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, key);
+	size_t i;
+
+	for (i = 0; i < lines->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *text = ews_render_split(&path, lines->items[i]);
+		cJSON *item = cJSON_CreateObject();
+
+		ews_json_add_path(item, "path", path.ptr);
+		cJSON_AddItemToObject(item, word, ews_json_path(text));
+		cJSON_AddItemToArray(array, item);
+	}
+}
+
+void ews_render_skips(cJSON *object, const struct ews_skips *skips)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, "skipped");
+	size_t i;
+
+	for (i = 0; i < skips->n; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		ews_json_add_path(item, "path", skips->items[i].path);
+		(void)cJSON_AddStringToObject(item, "reason", ews_skip_word(skips->items[i].reason));
+		ews_json_add_int(item, "size_bytes", (int64_t)skips->items[i].size);
+		cJSON_AddItemToArray(array, item);
+	}
+}
+
+void ews_render_skip_lines(struct ews_cmd_ctx *ctx, const struct ews_skips *skips)
+{
+	size_t i;
+
+	for (i = 0; i < skips->n; i++) {
+		ews_buf_addf(&ctx->out, "%s\t", ews_skip_word(skips->items[i].reason));
+		ews_cmd_add_path_line(ctx, skips->items[i].path);
+	}
+}
+
+void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips)
+{
+	size_t i, ignored = 0;
+
+	for (i = 0; i < skips->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		if (skips->items[i].reason == EWS_SKIP_IGNORED) {
+			ignored++;
+			continue;
+		}
+		if (skips->items[i].reason == EWS_SKIP_EXCLUDED)
+			continue;
+		ews_path_quote(&path, skips->items[i].path);
+		ews_cmd_warn(ctx, "left out: %s (%s)", path.ptr, ews_skip_word(skips->items[i].reason));
+	}
+	if (ignored)
+		ews_cmd_note(ctx, "%zu ignored path%s left out", ignored, ignored == 1 ? "" : "s");
+}
+
+void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines)
+{
+	size_t i;
+
+	for (i = 0; i < lines->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+		const char *text = ews_render_split(&path, lines->items[i]);
+
+		ews_path_quote(&quoted, path.ptr);
+		ews_cmd_warn(ctx, "%s: %s (%s)", before, quoted.ptr, text);
+	}
+}
+
+void ews_render_sentences(cJSON *object, const char *key, const struct ews_strv *sentences)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, key);
+	size_t i;
+
+	for (i = 0; i < sentences->n; i++)
+		cJSON_AddItemToArray(array, ews_json_path(sentences->items[i]));
+}
+
+void ews_render_string(cJSON *object, const char *key, const char *text)
+{
+	cJSON_AddItemToObject(object, key, text && *text ? ews_json_path(text) : cJSON_CreateNull());
+}
+
+void ews_render_time(cJSON *object, const char *key, int64_t seconds)
+{
+	char stamp[EWS_STAMP_LEN] = "";
+
+	if (seconds)
+		ews_clock_rfc3339(stamp, seconds);
+	ews_render_string(object, key, stamp);
+}
+
+void ews_render_size(struct ews_buf *out, uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+
+	if (bytes < 1024) {
+		ews_buf_addf(out, "%" PRIu64 " byte%s", bytes, bytes == 1 ? "" : "s");
+		return;
+	}
+	for (; value >= 1024; value /= 1024)
+		unit++;
+	ews_buf_addf(out, "%.1f %s", value, units[unit]);
+}

@@ -1,0 +1,51 @@
+/*
+ * Paths and sizes: how lists of paths look, as text for people and as JSON.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_CMD_RENDER_PATH_H
+#define EWS_CMD_RENDER_PATH_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/strv.h"
+#include "cmd/cmd.h"
+#include "store/scan.h"
+
+/*
+ * Add the array `key` of paths to `object`. Where one of them is not UTF-8, `<key>_bytes` is an
+ * array beside it with base64 for those and null for the others.
+ */
+void ews_render_paths(cJSON *object, const char *key, const struct ews_strv *paths);
+
+/* Take "<escaped path>\t<text>" apart: appends the path, gives the text. What can't be read stands for itself. */
+const char *ews_render_split(struct ews_buf *path, const char *line);
+
+/* Add the array `key` of { "path", `word` } for lines "<escaped path>\t<text>". */
+void ews_render_reasons(cJSON *object, const char *key, const char *word, const struct ews_strv *lines);
+
+/* Add the array "skipped" of { "path", "reason", "size_bytes" }. */
+void ews_render_skips(cJSON *object, const struct ews_skips *skips);
+
+/* Add "<reason>\t<path>" and a line's end (a NUL with -z) for each to the answer. */
+void ews_render_skip_lines(struct ews_cmd_ctx *ctx, const struct ews_skips *skips);
+
+/* Say on stderr what was left out: each by name, but ignored ones by their number alone. */
+void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips);
+
+/* Warn of each line "<escaped path>\t<text>": "<before>: <path> (<text>)". */
+void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines);
+
+/* Add an array of strings. */
+void ews_render_sentences(cJSON *object, const char *key, const struct ews_strv *sentences);
+
+/* Add a string; "" and NULL give null. */
+void ews_render_string(cJSON *object, const char *key, const char *text);
+
+/* Add a time; 0 gives null. */
+void ews_render_time(cJSON *object, const char *key, int64_t seconds);
+
+/* "3.4 MiB", "12 bytes" */
+void ews_render_size(struct ews_buf *out, uint64_t bytes);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * Reverts: see render_revert.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/render_revert.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "cmd/pager.h"
+#include "cmd/render_path.h"
+
+#define RED "31"
+#define GREEN "32"
+
+void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result *put, const char *what, bool color)
+{
+	size_t i;
+
+	if (!put->is_verified) {
+		ews_pager_paint(out, color, RED, "✗");
+		ews_buf_addf(out, " %s Incomplete\n", what);
+		for (i = 0; i < put->errors.n; i++) {
+			size_t len = strcspn(put->errors.items[i], "\t");
+			const char *why = put->errors.items[i] + len;
+
+			ews_buf_addf(out, "  Differs: %.*s%s%s%s\n", (int)len, put->errors.items[i],
+				     *why ? " (" : "", *why ? why + 1 : "", *why ? ")" : "");
+		}
+		ews_buf_adds(out, "  Status: Not verified\n");
+		return;
+	}
+	ews_pager_paint(out, color, GREEN, "✓");
+	ews_buf_addf(out,
+		     " %s Complete\n"
+		     "  Files restored: %zu\n"
+		     "  Original hash: %s\n"
+		     "  Current hash:  %s\n"
+		     "  Status: Verified\n",
+		     what, put->restored.n, put->original_hash, put->current_hash);
+}
+
+void ews_render_put(cJSON *object, const struct ews_transition_result *put)
+{
+	ews_render_paths(object, "restored", &put->restored);
+	ews_render_paths(object, "deleted", &put->deleted);
+	ews_render_reasons(object, "kept", "what", &put->kept);
+	ews_render_paths(object, "since", &put->since);
+	ews_render_reasons(object, "errors", "message", &put->errors);
+	ews_render_reasons(object, "lost_attributes", "attribute", &put->lost_attrs);
+	ews_render_reasons(object, "not_covered", "reason", &put->not_covered);
+	ews_render_string(object, "original_hash", put->original_hash);
+	ews_render_string(object, "current_hash", put->current_hash);
+	(void)cJSON_AddBoolToObject(object, "verified", put->is_verified);
+	ews_render_string(object, "kept_snapshot", put->kept_snapshot);
+}
+
+/* Ignored files are many and made anew: their number is enough, unless more is asked for. */
+static void talk_of_kept(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
+{
+	EWS_CLEANUP(strv) struct ews_strv named = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
+	size_t i;
+
+	for (i = 0; i < put->kept.n; i++) {
+		const char *why = strchr(put->kept.items[i], '\t');
+
+		if (ctx->verbose || !why || strcmp(why + 1, ews_skip_word(EWS_SKIP_IGNORED)) != 0)
+			ews_strv_add(&named, put->kept.items[i]);
+	}
+	ews_render_reasons_talk(ctx, "moved to trash", &named);
+	if (!put->kept.n)
+		return;
+	ews_render_size(&size, put->kept_bytes);
+	ews_cmd_note(ctx, "%zu path%s moved to trash whole: %zu file%s, %s", put->kept.n,
+		     put->kept.n == 1 ? "" : "s", put->kept_files, put->kept_files == 1 ? "" : "s", size.ptr);
+}
+
+void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
+{
+	size_t i;
+
+	ews_render_reasons_talk(ctx, "attribute not set", &put->lost_attrs);
+	ews_render_reasons_talk(ctx, "not looked at", &put->not_covered);
+	for (i = 0; i < put->since.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		ews_path_quote(&path, put->since.items[i]);
+		ews_cmd_warn(ctx, "changed since then, and kept in trash: %s", path.ptr);
+	}
+	talk_of_kept(ctx, put);
+}
+
+static void add_plan(struct ews_cmd_ctx *ctx, const char *word, const struct ews_strv *paths)
+{
+	size_t i;
+
+	for (i = 0; i < paths->n; i++) {
+		ews_buf_addf(&ctx->out, "%s ", word);
+		ews_cmd_add_path_line(ctx, paths->items[i]);
+	}
+}
+
+void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
+{
+	size_t i;
+
+	add_plan(ctx, "restore", &put->restored);
+	add_plan(ctx, "delete", &put->deleted);
+	for (i = 0; i < put->kept.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		(void)ews_render_split(&path, put->kept.items[i]);
+		ews_buf_adds(&ctx->out, "trash ");
+		ews_cmd_add_path_line(ctx, path.ptr);
+	}
+}
+
+static const char *step_word(enum ews_step_state state)
+{
+	switch (state) {
+	case EWS_STEP_PLANNED:
+		return "unfinished";
+	case EWS_STEP_DONE:
+		return "done";
+	case EWS_STEP_UNDOING:
+		return "undoing";
+	case EWS_STEP_UNDONE:
+		return "undone";
+	case EWS_STEP_REDOING:
+		return "redoing";
+	}
+	return "damaged";
+}
+
+void ews_render_step(cJSON *object, const struct ews_step *step)
+{
+	ews_render_string(object, "id", step->id);
+	ews_render_string(object, "verb", step->verb);
+	ews_render_string(object, "session_id", step->session);
+	(void)cJSON_AddStringToObject(object, "state", step_word(step->state));
+	ews_render_time(object, "timestamp", step->created_s);
+	ews_render_string(object, "before", step->before);
+	ews_render_string(object, "after", step->after);
+	ews_render_paths(object, "paths", &step->paths);
+}
+
+void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps)
+{
+	char stamp[EWS_STAMP_LEN];
+	size_t i;
+
+	for (i = 0; i < steps->n; i++) {
+		const struct ews_step *step = &steps->items[i];
+
+		ews_clock_rfc3339(stamp, step->created_s);
+		ews_buf_addf(out, "%s  %s  %-10s  %-8s  %s\n", step->id, stamp, step_word(step->state), step->verb,
+			     *step->session ? step->session : "-");
+	}
+}

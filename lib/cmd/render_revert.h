@@ -1,0 +1,28 @@
+/*
+ * Reverts: what was put back and whether it is proven, as git ews revert, restore and undo show it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_CMD_RENDER_REVERT_H
+#define EWS_CMD_RENDER_REVERT_H
+
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "store/journal.h"
+#include "work/transition.h"
+#include "work/undo.h"
+
+/* The block: "Revert Complete" with its proof, or "Revert Incomplete" with the paths that differ; `what` is "Revert". */
+void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result *put, const char *what, bool color);
+/* Add restored[], deleted[], kept[], errors[], the hashes, and verified. */
+void ews_render_put(cJSON *object, const struct ews_transition_result *put);
+/* Say on stderr what was moved to trash, could not be brought back, or was not looked at. */
+void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
+/* What would be done: "restore <path>", "delete <path>", "trash <path>" a line. */
+void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
+
+/* A step that undo knows of. */
+void ews_render_step(cJSON *object, const struct ews_step *step);
+void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps);
+
+#endif

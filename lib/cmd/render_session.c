@@ -1,0 +1,260 @@
+/*
+ * Sessions: see render_session.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/render_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "cmd/pager.h"
+#include "cmd/render_diff.h"
+#include "cmd/render_path.h"
+
+#define RED "31"
+#define GREEN "32"
+#define YELLOW "33"
+#define DRIFT_SHOWN 3 /* sentences without -v */
+
+const char *ews_render_session_state(const struct ews_session_view *view)
+{
+	if (!view->is_open)
+		return "damaged";
+	return view->is_interrupted ? "interrupted" : ews_state_word(view->session.state.state);
+}
+
+const char *ews_render_method(const char *method)
+{
+	return method && !strcmp(method, "worktree") ? "git_worktree" : method;
+}
+
+static void add_open(cJSON *object, const struct ews_session_view *view)
+{
+	const struct ews_state *state = &view->session.state;
+	int64_t until_s = state->ended_s ? state->ended_s : ews_clock_now();
+
+	ews_json_add_path(object, "project", state->project);
+	ews_json_add_path(object, "path", state->workspace);
+	ews_render_string(object, "method", ews_render_method(state->method));
+	ews_render_time(object, "created_at", state->created_s);
+	ews_json_add_int(object, "age_ms", (until_s - state->created_s) * 1000);
+	if (state->ended_s)
+		ews_render_time(object, "ended_at", state->ended_s);
+	(void)cJSON_AddNullToObject(object, "owner");
+	ews_render_string(object, "base_commit", state->base_commit);
+	ews_render_string(object, "branch", state->branch);
+	ews_render_string(object, "snapshot_id", state->base_snapshot);
+	ews_render_string(object, "intent", state->intent);
+	ews_render_string(object, "label", state->label);
+}
+
+cJSON *ews_render_session_json(const struct ews_session_view *view)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(object, "session_id", view->id);
+	(void)cJSON_AddStringToObject(object, "state", ews_render_session_state(view));
+	if (view->is_open)
+		add_open(object, view);
+	if (view->is_interrupted)
+		ews_render_string(object, "interrupted_verb", view->unfinished);
+	if (view->has_diff) {
+		ews_json_add_int(object, "size_bytes", (int64_t)view->diff.to.content.scan.size_bytes);
+		ews_render_totals(cJSON_AddObjectToObject(object, "changes"), &view->diff);
+	}
+	if (view->has_drift) {
+		(void)cJSON_AddBoolToObject(object, "project_changed", view->drift.n > 0);
+		ews_render_sentences(object, "drift", &view->drift);
+	}
+	if (view->has_tampered)
+		ews_render_sentences(object, "tampered", &view->tampered);
+	if (view->problem)
+		ews_render_string(object, "problem", view->problem);
+	return object;
+}
+
+static void add_line(struct ews_buf *out, const char *name, const char *text)
+{
+	if (text && *text)
+		ews_buf_addf(out, "  %-10s %s\n", name, text);
+}
+
+static void add_base(struct ews_buf *out, const struct ews_state *state)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	if (*state->base_commit)
+		ews_buf_addf(&line, "%.10s", state->base_commit);
+	else
+		ews_buf_adds(&line, "no commit yet");
+	if (*state->branch)
+		ews_buf_addf(&line, " of %s", state->branch);
+	if (*state->base_snapshot)
+		ews_buf_addf(&line, ", %s", state->base_snapshot);
+	add_line(out, "Base:", line.ptr);
+}
+
+static void add_drift(struct ews_buf *out, const struct ews_strv *drift, bool verbose)
+{
+	size_t i, n = verbose || drift->n <= DRIFT_SHOWN ? drift->n : DRIFT_SHOWN;
+
+	for (i = 0; i < n; i++)
+		add_line(out, i ? "" : "Project:", drift->items[i]);
+	if (n < drift->n)
+		ews_buf_addf(out, "  %-10s and %zu more (-v)\n", "", drift->n - n);
+}
+
+static void add_open_lines(struct ews_buf *out, const struct ews_session_view *view, bool verbose)
+{
+	const struct ews_state *state = &view->session.state;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf changes = EWS_BUF_INIT;
+	char age[EWS_STAMP_LEN];
+
+	ews_path_quote(&path, state->workspace);
+	ews_clock_age(age, ews_clock_now() - state->created_s);
+	add_line(out, "Workspace:", path.ptr);
+	add_line(out, "Method:", state->method);
+	add_line(out, "Age:", age);
+	add_base(out, state);
+	add_line(out, "Label:", state->label);
+	add_line(out, "Intent:", state->intent);
+	if (view->has_diff) {
+		ews_render_totals_text(&changes, &view->diff);
+		add_line(out, "Changes:", changes.ptr);
+	}
+	add_drift(out, &view->drift, verbose);
+}
+
+void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose)
+{
+	const char *word = ews_render_session_state(view);
+	bool is_bad = view->is_interrupted || !view->is_open;
+	size_t i;
+
+	ews_buf_addf(out, "Session %s (", view->id);
+	ews_pager_paint(out, color, is_bad ? RED : !strcmp(word, "active") ? GREEN : YELLOW, word);
+	if (view->unfinished && *view->unfinished)
+		ews_buf_addf(out, ": %s is unfinished", view->unfinished);
+	ews_buf_adds(out, ")\n");
+	if (view->is_open)
+		add_open_lines(out, view, verbose);
+	for (i = 0; i < view->tampered.n; i++)
+		ews_buf_addf(out, "  %-10s %s was rewritten\n", "Tampered:", view->tampered.items[i]);
+	add_line(out, "Problem:", view->problem);
+	if (is_bad)
+		ews_buf_addf(out, "  %-10s git ews recover %s --resume, --revert or --view\n", "Recover:", view->id);
+}
+
+void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view *views, size_t n, char end)
+{
+	size_t i, width = 0;
+
+	for (i = 0; i < n; i++)
+		if (strlen(views[i].id) > width)
+			width = strlen(views[i].id);
+	for (i = 0; i < n; i++) {
+		const struct ews_session_view *view = &views[i];
+		const struct ews_state *state = &view->session.state;
+		char age[EWS_STAMP_LEN] = "-";
+
+		if (view->is_open)
+			ews_clock_age(age, ews_clock_now() - state->created_s);
+		ews_buf_addf(out, "%-*s  %-11s  %-8s  %-10s  ", (int)width, view->id,
+			     ews_render_session_state(view), view->is_open ? state->method : "-", age);
+		if (!view->is_open)
+			ews_buf_addc(out, '-');
+		else if (end)
+			ews_path_quote(out, state->workspace);
+		else
+			ews_buf_adds(out, state->workspace);
+		ews_buf_addc(out, end);
+	}
+}
+
+/* Every key that a session can have, so that one that is absent now isn't taken for a mistake. */
+static bool is_key(const char *key)
+{
+	static const char *const keys[] = {
+		"session_id", "state",           "project",  "path",          "method",
+		"created_at", "age_ms",          "ended_at", "owner",         "base_commit",
+		"branch",     "snapshot_id",     "intent",   "label",         "interrupted_verb",
+		"size_bytes", "project_changed", "problem",  "total_changes", "additions",
+		"deletions",  "modifications",   "renames",  "lines_added",   "lines_deleted",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+static int add_field(struct ews_buf *out, const struct ews_session_view *view, const cJSON *object, const char *key)
+{
+	const cJSON *node = cJSON_GetObjectItemCaseSensitive(object, key);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (!is_key(key))
+		return ews_error(EWS_EUSAGE, "'%s' is no field of a session", key);
+	if (!node)
+		node = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(object, "changes"), key);
+	if (view->is_open && !strcmp(key, "path")) {
+		ews_buf_adds(out, view->session.state.workspace);
+	} else if (view->is_open && !strcmp(key, "project")) {
+		ews_buf_adds(out, view->session.state.project);
+	} else if (cJSON_IsString(node)) {
+		ews_buf_adds(out, node->valuestring);
+	} else if (node && !cJSON_IsNull(node)) {
+		ews_json_print(&text, node, false);
+		ews_buf_rtrim(&text);
+		ews_buf_adds(out, text.ptr);
+	}
+	return 0;
+}
+
+int ews_render_session_format(struct ews_buf *out, const struct ews_session_view *view, const char *format)
+{
+	EWS_CLEANUP(json) cJSON *object = ews_render_session_json(view);
+	const char *p, *end;
+	uint8_t byte;
+
+	for (p = format; *p; p++) {
+		if (p[0] != '%') {
+			ews_buf_addc(out, *p);
+		} else if (p[1] == '%') {
+			ews_buf_addc(out, *++p);
+		} else if (p[1] == '(' && (end = strchr(p, ')'))) {
+			EWS_CLEANUP(free) char *key = ews_strndup(p + 2, (size_t)(end - p - 2));
+			int rc = add_field(out, view, object, key);
+
+			if (rc < 0)
+				return rc;
+			p = end;
+		} else if (p[1] && p[2] && ews_unhex(&byte, 1, p + 1) == 0) {
+			ews_buf_addc(out, (char)byte);
+			p += 2;
+		} else {
+			return ews_error(EWS_EUSAGE, "'%s' has a '%%' that begins nothing", format);
+		}
+	}
+	return 0;
+}
+
+void ews_session_view_release(struct ews_session_view *view)
+{
+	free(view->id);
+	free(view->unfinished);
+	free(view->problem);
+	ews_strv_release(&view->tampered);
+	ews_strv_release(&view->drift);
+	ews_diff_release(&view->diff);
+	if (view->is_open)
+		ews_session_release(&view->session);
+}

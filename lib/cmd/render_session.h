@@ -1,0 +1,53 @@
+/*
+ * Sessions: how one looks as JSON, as a paragraph, as a line, and in a format of the user's.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_CMD_RENDER_SESSION_H
+#define EWS_CMD_RENDER_SESSION_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "work/diff.h"
+#include "work/session.h"
+#include "work/snapshot.h"
+
+/* All that is shown of a session. */
+struct ews_session_view {
+	char *id;
+	struct ews_session session; /* when `is_open` */
+	bool is_open; /* its state can be read */
+	bool is_interrupted;
+	char *unfinished; /* the verb that was interrupted; NULL when none is known */
+	struct ews_strv tampered;
+	bool has_tampered; /* it was looked at */
+	struct ews_strv drift; /* what of the project changed since the start */
+	bool has_drift; /* it was looked at */
+	struct ews_diff diff;
+	bool has_diff; /* it was looked at */
+	char *problem; /* why not all could be found out; NULL: all was */
+};
+
+#define EWS_SESSION_VIEW_INIT { .session = EWS_SESSION_INIT, .tampered = EWS_STRV_INIT, .drift = EWS_STRV_INIT, .diff = EWS_DIFF_INIT }
+
+/* "starting", "active", "interrupted", "ending", "ended"; "damaged" when its state can't be read. */
+const char *ews_render_session_state(const struct ews_session_view *view);
+
+/* The method as JSON names it: "git_worktree". */
+const char *ews_render_method(const char *method);
+
+/* A new object with all keys of a session; the caller frees it. */
+cJSON *ews_render_session_json(const struct ews_session_view *view);
+/* Some lines, for people. */
+void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose);
+/* A line each, in columns; `end` is what ends one: a newline or a NUL. */
+void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view *views, size_t n, char end);
+/*
+ * `format` with %(<key>), %% and %<hex><hex> filled in; keys are those of the JSON form, those of
+ * "changes" without their parent. Fails with EWS_EUSAGE on a key that is none.
+ */
+int ews_render_session_format(struct ews_buf *out, const struct ews_session_view *view, const char *format);
+
+void ews_session_view_release(struct ews_session_view *view);
+
+#endif

@@ -1,0 +1,485 @@
+/*
+ * Batches: see batch.h.
+ *
+ * One mutex guards all that threads share: the ids seen, the objects kept for
+ * writing loose, the pack. Hashing and deflating happen outside, so that the
+ * mutex is held for a copy into the pack's buffer. A very large file is the
+ * exception: it is read twice, first for its id (the store may have it), then
+ * into the pack with the mutex held; when it was changed in between,
+ * the pack is cut back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/batch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/pool.h"
+#include "store/loose.h"
+#include "store/pack.h"
+
+/* Loose objects are seen by every git at once and leave no tiny packs; but each costs syncs of its own. */
+#define LOOSE_COUNT_MAX 50
+#define LOOSE_BYTES_MAX EWS_MIB
+/* Files above this are streamed. */
+#define WHOLE_BYTES_MAX (32 * EWS_MIB)
+#define STEP_BYTES (256 * EWS_KIB)
+
+struct kept {
+	struct ews_oid oid;
+	enum ews_object_type type;
+	void *data;
+	size_t len;
+};
+
+/* A thread's tools, borrowed for one object. */
+struct tools {
+	struct ews_deflater *deflater;
+	struct ews_buf record;
+	struct tools *next;
+};
+
+struct ews_batch {
+	struct ews_odb *odb;
+	pthread_mutex_t lock;
+	struct ews_oid *seen; /* a hash table with open addressing; n_slots is a power of two */
+	size_t n_seen, n_slots;
+	struct kept kept[LOOSE_COUNT_MAX];
+	size_t n_kept;
+	uint64_t kept_bytes;
+	struct ews_pack *pack; /* NULL: none is needed as yet */
+	struct tools *idle;
+	struct ews_error_saved broken; /* why no more can be written */
+};
+
+struct ews_batch *ews_batch_new(struct ews_odb *odb)
+{
+	struct ews_batch *batch = ews_calloc(1, sizeof(*batch));
+
+	batch->odb = odb;
+	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
+	pthread_mutex_init(&batch->lock, NULL);
+	return batch;
+}
+
+/* Back to an empty batch. */
+static void clear(struct ews_batch *batch)
+{
+	for (size_t i = 0; i < batch->n_kept; i++)
+		free(batch->kept[i].data);
+	batch->n_kept = 0;
+	batch->kept_bytes = 0;
+	ews_pack_free(batch->pack);
+	batch->pack = NULL;
+	free(batch->seen);
+	batch->seen = NULL;
+	batch->n_seen = batch->n_slots = 0;
+	free(batch->broken.message);
+	free(batch->broken.hint);
+	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
+}
+
+void ews_batch_free(struct ews_batch *batch)
+{
+	if (!batch)
+		return;
+	clear(batch);
+	while (batch->idle) {
+		struct tools *tools = batch->idle;
+
+		batch->idle = tools->next;
+		ews_deflater_free(tools->deflater);
+		ews_buf_release(&tools->record);
+		free(tools);
+	}
+	pthread_mutex_destroy(&batch->lock);
+	free(batch);
+}
+
+/* The slot of `oid`, or the free one where it belongs. */
+static struct ews_oid *find_slot(struct ews_oid *slots, size_t n_slots, const struct ews_oid *oid)
+{
+	size_t at;
+
+	/* An id is random enough to be its own hash. */
+	memcpy(&at, oid->id, sizeof(at));
+	at &= n_slots - 1;
+	while (slots[at].len && !ews_oid_equal(&slots[at], oid))
+		at = (at + 1) & (n_slots - 1);
+	return &slots[at];
+}
+
+/* Note `oid`; true when it is new. The caller holds the lock. */
+static bool see(struct ews_batch *batch, const struct ews_oid *oid)
+{
+	struct ews_oid *slot;
+
+	if (2 * batch->n_seen >= batch->n_slots) {
+		size_t n_slots = batch->n_slots ? 2 * batch->n_slots : 256;
+		struct ews_oid *slots = ews_calloc(n_slots, sizeof(*slots));
+
+		for (size_t i = 0; i < batch->n_slots; i++)
+			if (batch->seen[i].len)
+				*find_slot(slots, n_slots, &batch->seen[i]) = batch->seen[i];
+		free(batch->seen);
+		batch->seen = slots;
+		batch->n_slots = n_slots;
+	}
+	slot = find_slot(batch->seen, batch->n_slots, oid);
+	if (slot->len)
+		return false;
+	*slot = *oid;
+	batch->n_seen++;
+	return true;
+}
+
+static bool has_seen(const struct ews_batch *batch, const struct ews_oid *oid)
+{
+	return batch->n_slots && find_slot(batch->seen, batch->n_slots, oid)->len;
+}
+
+/* Remember the error that is set as the end of this batch. The caller holds the lock. */
+static int spoil(struct ews_batch *batch, int rc)
+{
+	if (batch->broken.code == EWS_OK)
+		ews_error_save(&batch->broken);
+	return rc;
+}
+
+/* Fail with what spoilt the batch, if anything did. The caller holds the lock. */
+static int check_broken(const struct ews_batch *batch)
+{
+	if (batch->broken.code == EWS_OK)
+		return 0;
+	ews_error(batch->broken.code, "%s", batch->broken.message);
+	if (batch->broken.hint && *batch->broken.hint)
+		ews_error_hint("%s", batch->broken.hint);
+	return batch->broken.code;
+}
+
+static int need_pack(struct ews_batch *batch)
+{
+	if (batch->pack)
+		return 0;
+	return ews_pack_open(&batch->pack, ews_odb_object_dir(batch->odb), ews_odb_algo(batch->odb));
+}
+
+static struct tools *borrow_tools(struct ews_batch *batch)
+{
+	struct tools *tools;
+
+	pthread_mutex_lock(&batch->lock);
+	tools = batch->idle;
+	if (tools)
+		batch->idle = tools->next;
+	pthread_mutex_unlock(&batch->lock);
+	if (!tools) {
+		tools = ews_calloc(1, sizeof(*tools));
+		tools->deflater = ews_deflater_new();
+		tools->record = (struct ews_buf)EWS_BUF_INIT;
+	}
+	return tools;
+}
+
+/* Deflate here, then append to the pack under the lock. */
+static int pack_object(struct ews_batch *batch, const struct ews_oid *oid, enum ews_object_type type,
+		       const void *data, size_t len)
+{
+	struct tools *tools = borrow_tools(batch);
+	int rc;
+
+	ews_buf_truncate(&tools->record, 0);
+	ews_pack_format(&tools->record, tools->deflater, type, data, len);
+	pthread_mutex_lock(&batch->lock);
+	rc = check_broken(batch);
+	if (rc == 0) {
+		rc = need_pack(batch);
+		if (rc == 0)
+			rc = ews_pack_add(batch->pack, oid, tools->record.ptr, tools->record.len);
+		if (rc < 0)
+			spoil(batch, rc);
+	}
+	/* A buffer for the next object need not be as large as the largest. */
+	if (tools->record.cap > WHOLE_BYTES_MAX)
+		ews_buf_release(&tools->record);
+	tools->next = batch->idle;
+	batch->idle = tools;
+	pthread_mutex_unlock(&batch->lock);
+	return rc;
+}
+
+int ews_batch_add(struct ews_oid *out, struct ews_batch *batch, enum ews_object_type type, const void *data,
+		  size_t len)
+{
+	bool is_new, is_kept = false;
+	int rc;
+
+	if (!len)
+		data = "";
+	ews_odb_hash(out, batch->odb, type, data, len);
+	pthread_mutex_lock(&batch->lock);
+	rc = check_broken(batch);
+	is_new = rc == 0 && see(batch, out);
+	pthread_mutex_unlock(&batch->lock);
+	if (rc < 0 || !is_new)
+		return rc;
+	/* From here on other threads take it for added: only a failure that spoils the batch may follow. */
+	if (ews_odb_freshen(batch->odb, out))
+		return 0;
+
+	pthread_mutex_lock(&batch->lock);
+	if (!batch->pack && batch->n_kept < LOOSE_COUNT_MAX && len <= LOOSE_BYTES_MAX) {
+		batch->kept[batch->n_kept++] = (struct kept){ *out, type, ews_memdup(data, len), len };
+		batch->kept_bytes += len;
+		is_kept = true;
+	}
+	pthread_mutex_unlock(&batch->lock);
+	return is_kept ? 0 : pack_object(batch, out, type, data, len);
+}
+
+static int fail_stale(uint64_t size)
+{
+	return ews_error(EWS_ESTALE, "the file no longer has %" PRIu64 " bytes", size);
+}
+
+/* Read `len` bytes at `offset`, fewer at the end of the file. Returns how many. */
+static ssize_t read_at(void *out, int fd, size_t len, uint64_t offset)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = pread(fd, (char *)out + got, len - got, (off_t)(offset + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ews_error_os("cannot read the file");
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+typedef int (*piece_fn)(void *payload, const void *data, size_t len);
+
+/* Give the `size` bytes at `start` to `fn` in pieces; EWS_ESTALE when the file ends earlier or later. */
+static int read_pieces(int fd, uint64_t start, uint64_t size, piece_fn fn, void *payload)
+{
+	EWS_CLEANUP(free) char *piece = ews_malloc(STEP_BYTES);
+	uint64_t at = 0;
+	int rc;
+
+	while (at < size) {
+		size_t want = size - at < STEP_BYTES ? (size_t)(size - at) : STEP_BYTES;
+		ssize_t n = read_at(piece, fd, want, start + at);
+
+		if (n < 0)
+			return (int)n;
+		if ((size_t)n < want)
+			return fail_stale(size);
+		rc = fn(payload, piece, want);
+		if (rc < 0)
+			return rc;
+		at += want;
+	}
+	rc = (int)read_at(piece, fd, 1, start + size);
+	return rc > 0 ? fail_stale(size) : rc;
+}
+
+static int find_start(uint64_t *out, int fd)
+{
+	off_t start = lseek(fd, 0, SEEK_CUR);
+
+	if (start < 0)
+		return ews_error_os("cannot read the file");
+	*out = (uint64_t)start;
+	return 0;
+}
+
+static int hash_piece(void *payload, const void *data, size_t len)
+{
+	ews_hash_add(payload, data, len);
+	return 0;
+}
+
+static int hash_blob(struct ews_oid *out, enum ews_hash_algo algo, int fd, uint64_t start, uint64_t size)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
+	char header[EWS_OBJECT_HEADER_MAX];
+	int rc;
+
+	ews_hash_add(hash, header, ews_object_header(header, EWS_OBJECT_BLOB, size));
+	rc = read_pieces(fd, start, size, hash_piece, hash);
+	if (rc < 0)
+		return rc;
+	*out = (struct ews_oid)EWS_OID_NONE;
+	out->len = (uint8_t)ews_hash_finish(hash, out->id);
+	return 0;
+}
+
+struct streaming {
+	struct ews_batch *batch;
+	struct ews_hash *hash;
+};
+
+static int stream_piece(void *payload, const void *data, size_t len)
+{
+	struct streaming *s = payload;
+	int rc;
+
+	ews_hash_add(s->hash, data, len);
+	rc = ews_pack_stream_feed(s->batch->pack, data, len);
+	return rc < 0 ? spoil(s->batch, rc) : 0;
+}
+
+/* The second reading: into the pack, and it must come to `oid` again. The caller holds the lock. */
+static int stream_blob(struct ews_batch *batch, const struct ews_oid *oid, int fd, uint64_t start, uint64_t size)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(ews_odb_algo(batch->odb));
+	struct streaming streaming = { batch, hash };
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+	struct ews_oid again = EWS_OID_NONE;
+	char header[EWS_OBJECT_HEADER_MAX];
+	int rc;
+
+	rc = need_pack(batch);
+	if (rc == 0)
+		rc = ews_pack_stream_begin(batch->pack, EWS_OBJECT_BLOB, size);
+	if (rc < 0)
+		return spoil(batch, rc);
+	ews_hash_add(hash, header, ews_object_header(header, EWS_OBJECT_BLOB, size));
+	rc = read_pieces(fd, start, size, stream_piece, &streaming);
+	if (rc == 0) {
+		again.len = (uint8_t)ews_hash_finish(hash, again.id);
+		if (!ews_oid_equal(&again, oid))
+			rc = ews_error(EWS_ESTALE, "the file was changed while it was read");
+	}
+	if (rc == 0) {
+		rc = ews_pack_stream_end(batch->pack, oid);
+		if (rc < 0)
+			return spoil(batch, rc);
+		see(batch, oid);
+		return 0;
+	}
+	ews_error_save(&why);
+	if (ews_pack_stream_cancel(batch->pack) < 0)
+		spoil(batch, rc);
+	return ews_error_restore(&why);
+}
+
+static int add_large(struct ews_oid *out, struct ews_batch *batch, int fd, uint64_t start, uint64_t size)
+{
+	struct ews_oid oid;
+	int rc;
+
+	rc = hash_blob(&oid, ews_odb_algo(batch->odb), fd, start, size);
+	if (rc < 0)
+		return rc;
+	if (!ews_odb_freshen(batch->odb, &oid)) {
+		pthread_mutex_lock(&batch->lock);
+		rc = check_broken(batch);
+		if (rc == 0 && !has_seen(batch, &oid))
+			rc = stream_blob(batch, &oid, fd, start, size);
+		pthread_mutex_unlock(&batch->lock);
+	}
+	if (rc < 0)
+		return rc;
+	*out = oid;
+	return 0;
+}
+
+int ews_batch_add_fd(struct ews_oid *out, struct ews_batch *batch, int fd, uint64_t size)
+{
+	EWS_CLEANUP(free) char *data = NULL;
+	uint64_t start;
+	ssize_t n;
+	int rc;
+
+	rc = find_start(&start, fd);
+	if (rc < 0)
+		return rc;
+	if (size > WHOLE_BYTES_MAX)
+		return add_large(out, batch, fd, start, size);
+	/* One byte more than there should be shows whether there is more. */
+	data = ews_malloc((size_t)size + 1);
+	n = read_at(data, fd, (size_t)size + 1, start);
+	if (n < 0)
+		return (int)n;
+	if ((uint64_t)n != size)
+		return fail_stale(size);
+	return ews_batch_add(out, batch, EWS_OBJECT_BLOB, data, (size_t)size);
+}
+
+int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, uint64_t size)
+{
+	uint64_t start;
+	int rc;
+
+	rc = find_start(&start, fd);
+	if (rc < 0)
+		return rc;
+	return hash_blob(out, ews_odb_algo(odb), fd, start, size);
+}
+
+static int write_kept(size_t i, unsigned worker, void *payload)
+{
+	struct ews_batch *batch = payload;
+	const struct kept *kept = &batch->kept[i];
+
+	(void)worker;
+	if (batch->pack)
+		return pack_object(batch, &kept->oid, kept->type, kept->data, kept->len);
+	return ews_loose_write(ews_odb_object_dir(batch->odb), &kept->oid, kept->type, kept->data, kept->len);
+}
+
+static int commit(struct ews_batch *batch)
+{
+	int rc;
+
+	rc = check_broken(batch);
+	if (rc < 0)
+		return rc;
+	/* A pack whose only object was taken back. */
+	if (batch->pack && !ews_pack_count(batch->pack)) {
+		ews_pack_free(batch->pack);
+		batch->pack = NULL;
+	}
+	rc = ews_pool_for(batch->n_kept, 4, 0, write_kept, batch);
+	if (rc < 0)
+		return rc;
+	if (!batch->pack)
+		return 0;
+	rc = ews_pack_finish(batch->pack);
+	if (rc < 0)
+		return rc;
+	return ews_odb_refresh(batch->odb);
+}
+
+int ews_batch_commit(struct ews_batch *batch)
+{
+	int rc;
+
+	rc = commit(batch);
+	clear(batch);
+	return rc;
+}
+
+uint64_t ews_batch_pending_bytes(const struct ews_batch *batch)
+{
+	struct ews_batch *own = (struct ews_batch *)batch;
+	uint64_t bytes;
+
+	pthread_mutex_lock(&own->lock);
+	bytes = batch->kept_bytes + (batch->pack ? ews_pack_bytes(batch->pack) : 0);
+	pthread_mutex_unlock(&own->lock);
+	return bytes;
+}

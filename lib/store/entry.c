@@ -1,0 +1,305 @@
+/*
+ * Entries: see entry.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/entry.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+
+#define PATH_IN_TREE_MAX 4096
+#define FOLDED_MAX 16
+
+struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, size_t len)
+{
+	struct ews_entry *entry;
+
+	EWS_GROW(list->items, list->n, list->cap);
+	entry = &list->items[list->n++];
+	*entry = (struct ews_entry){ .path = ews_arena_dup(&list->arena, path, len) };
+	return entry;
+}
+
+struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ews_entry *entry)
+{
+	struct ews_entry *copy = ews_entries_add(list, entry->path, strlen(entry->path));
+	const char *path = copy->path;
+
+	*copy = *entry;
+	copy->path = path;
+	if (entry->xattrs)
+		copy->xattrs = ews_arena_dup(&list->arena, entry->xattrs, strlen(entry->xattrs));
+	return copy;
+}
+
+static int cmp_entry(const void *a, const void *b)
+{
+	return ews_path_cmp(((const struct ews_entry *)a)->path, ((const struct ews_entry *)b)->path);
+}
+
+void ews_entries_sort(struct ews_entries *list)
+{
+	size_t i;
+
+	/* Scans come out in order mostly; looking is cheaper than sorting. */
+	for (i = 1; i < list->n; i++)
+		if (cmp_entry(&list->items[i - 1], &list->items[i]) > 0)
+			break;
+	if (i < list->n)
+		qsort(list->items, list->n, sizeof(*list->items), cmp_entry);
+}
+
+struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path)
+{
+	struct ews_entry key = { .path = path };
+
+	if (!list->n)
+		return NULL;
+	return bsearch(&key, list->items, list->n, sizeof(*list->items), cmp_entry);
+}
+
+void ews_entries_release(struct ews_entries *list)
+{
+	free(list->items);
+	ews_arena_release(&list->arena);
+	*list = (struct ews_entries)EWS_ENTRIES_INIT;
+}
+
+void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st)
+{
+	switch (st->st_mode & S_IFMT) {
+	case S_IFREG:
+		entry->type = EWS_ENTRY_FILE;
+		break;
+	case S_IFLNK:
+		entry->type = EWS_ENTRY_LINK;
+		break;
+	case S_IFDIR:
+		entry->type = EWS_ENTRY_DIR;
+		break;
+	case S_IFIFO:
+		entry->type = EWS_ENTRY_FIFO;
+		break;
+	case S_IFSOCK:
+		entry->type = EWS_ENTRY_SOCKET;
+		break;
+	default:
+		entry->type = EWS_ENTRY_DEVICE;
+	}
+	/* The bits of a link can't be set and mean nothing. */
+	entry->mode = entry->type == EWS_ENTRY_LINK ? 0777 : st->st_mode & 07777;
+	entry->size = entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK ? (uint64_t)st->st_size : 0;
+	entry->mtime_s = st->st_mtim.tv_sec;
+	entry->mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
+	entry->ctime_s = st->st_ctim.tv_sec;
+	entry->ctime_ns = (uint32_t)st->st_ctim.tv_nsec;
+	entry->dev = st->st_dev;
+	entry->ino = st->st_ino;
+	entry->has_stat = true;
+}
+
+bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st)
+{
+	struct ews_entry now = { 0 };
+
+	if (!entry->has_stat)
+		return false;
+	ews_entry_set_stat(&now, st);
+	return now.type == entry->type && now.size == entry->size && now.mode == entry->mode &&
+	       now.dev == entry->dev && now.ino == entry->ino && now.mtime_s == entry->mtime_s &&
+	       now.mtime_ns == entry->mtime_ns && now.ctime_s == entry->ctime_s && now.ctime_ns == entry->ctime_ns;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return a->type == b->type && a->mode == b->mode && ews_oid_equal(&a->oid, &b->oid) &&
+	       same_text(a->xattrs, b->xattrs);
+}
+
+bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry *b)
+{
+	bool has_time = a->type != EWS_ENTRY_DIR && a->type != EWS_ENTRY_GITLINK && a->mtime_s && b->mtime_s;
+
+	return ews_entry_equal(a, b) && (!has_time || (a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns));
+}
+
+bool ews_entry_equal_in_git(const struct ews_entry *a, const struct ews_entry *b)
+{
+	if (a->type != b->type)
+		return false;
+	/* A directory is what it holds; that is compared path by path. */
+	if (a->type == EWS_ENTRY_DIR)
+		return true;
+	return ews_entry_git_mode(a) == ews_entry_git_mode(b) && ews_oid_equal(&a->oid, &b->oid);
+}
+
+/*
+ * What a file system may take the name for that starts at `name`: HFS+ doesn't see
+ * some code points, NTFS trailing blanks and dots and what follows a ':', neither
+ * sees the case. Returns the length, of which at most `max` bytes are in `out`.
+ */
+static size_t fold_name(char *out, size_t max, const char *name, size_t len)
+{
+	static const char *const ignored_by_hfs[] = {
+		"\xe2\x80\x8c", "\xe2\x80\x8d", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xaa", "\xe2\x80\xab",
+		"\xe2\x80\xac", "\xe2\x80\xad", "\xe2\x80\xae", "\xe2\x81\xaa", "\xe2\x81\xab", "\xe2\x81\xac",
+		"\xe2\x81\xad", "\xe2\x81\xae", "\xe2\x81\xaf", "\xef\xbb\xbf",
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		if (name[i] == ':' || name[i] == '\\')
+			len = i;
+	while (len && (name[len - 1] == ' ' || name[len - 1] == '.'))
+		len--;
+	for (size_t i = 0; i < len && n <= max; i++) {
+		bool is_ignored = false;
+
+		for (size_t k = 0; k < sizeof(ignored_by_hfs) / sizeof(*ignored_by_hfs) && i + 2 < len; k++)
+			is_ignored = is_ignored || !memcmp(name + i, ignored_by_hfs[k], 3);
+		if (is_ignored)
+			i += 2;
+		else if (n++ < max)
+			out[n - 1] = (char)tolower((unsigned char)name[i]);
+	}
+	return n;
+}
+
+static bool is_git_dir_name(const char *plain, size_t n)
+{
+	return (n == 4 && !memcmp(plain, ".git", 4)) || (n == 5 && !memcmp(plain, "git~1", 5));
+}
+
+/* ".gitmodules", which may be no link, and its short names on NTFS: "gitmod~1" to 4, "gi7eba~1", "gi7eb~12", ... */
+static bool is_gitmodules_name(const char *plain, size_t n)
+{
+	size_t k = 0;
+
+	if (n == 11)
+		return !memcmp(plain, ".gitmodules", 11);
+	if (n != 8)
+		return false;
+	if (!memcmp(plain, "gitmod~", 7))
+		return plain[7] >= '1' && plain[7] <= '4';
+	while (k < 6 && plain[k] == "gi7eba"[k])
+		k++;
+	if (plain[k] != '~' || plain[k + 1] == '0')
+		return false;
+	while (++k < n)
+		if (plain[k] < '0' || plain[k] > '9')
+			return false;
+	return true;
+}
+
+/*
+ * The names that git, its fsck and libgit2 refuse in a tree, because some file system reads them as
+ * ".git"; to Windows a backslash begins a new name.
+ */
+static bool is_refused(const char *name, size_t len, bool is_link)
+{
+	const char *end = name + len;
+	const char *part = name;
+
+	while (part) {
+		char plain[FOLDED_MAX];
+		size_t n = fold_name(plain, sizeof(plain), part, (size_t)(end - part));
+		const char *backslash = memchr(part, '\\', (size_t)(end - part));
+
+		if (is_git_dir_name(plain, n) || (is_link && is_gitmodules_name(plain, n)))
+			return true;
+		part = backslash ? backslash + 1 : NULL;
+	}
+	return false;
+}
+
+bool ews_entry_fits_tree(const struct ews_entry *entry)
+{
+	const char *at = entry->path;
+
+	if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK && entry->type != EWS_ENTRY_GITLINK)
+		return false;
+	if (entry->oid.len == 0 || strlen(at) > PATH_IN_TREE_MAX)
+		return false;
+	while (*at) {
+		size_t len = strcspn(at, "/");
+
+		if (is_refused(at, len, entry->type == EWS_ENTRY_LINK))
+			return false;
+		at += len + (at[len] == '/');
+	}
+	return true;
+}
+
+uint32_t ews_entry_git_mode(const struct ews_entry *entry)
+{
+	switch (entry->type) {
+	case EWS_ENTRY_LINK:
+		return 0120000;
+	case EWS_ENTRY_DIR:
+		return 040000;
+	case EWS_ENTRY_GITLINK:
+		return 0160000;
+	default:
+		return entry->mode & 0100 ? 0100755 : 0100644;
+	}
+}
+
+const char *ews_entry_type_name(enum ews_entry_type type)
+{
+	static const char *const names[] = { "none",       "file", "link",   "directory",
+					     "repository", "fifo", "socket", "device" };
+
+	return names[type];
+}
+
+static void add_change(struct ews_changes *out, const struct ews_entry *from, const struct ews_entry *to)
+{
+	const struct ews_entry *one = to ? to : from;
+
+	assert(one);
+	EWS_GROW(out->items, out->n, out->cap);
+	out->items[out->n++] = (struct ews_change){ one->path, from, to };
+}
+
+void ews_changes_between(struct ews_changes *out, const struct ews_entries *from, const struct ews_entries *to,
+			 ews_entry_equal_fn equal)
+{
+	size_t i = 0, k = 0;
+
+	while (i < from->n || k < to->n) {
+		int order;
+
+		if (i == from->n)
+			order = 1;
+		else if (k == to->n)
+			order = -1;
+		else
+			order = ews_path_cmp(from->items[i].path, to->items[k].path);
+		if (order < 0) {
+			add_change(out, &from->items[i++], NULL);
+		} else if (order > 0) {
+			add_change(out, NULL, &to->items[k++]);
+		} else {
+			if (!equal(&from->items[i], &to->items[k]))
+				add_change(out, &from->items[i], &to->items[k]);
+			i++;
+			k++;
+		}
+	}
+}
+
+void ews_changes_release(struct ews_changes *changes)
+{
+	free(changes->items);
+	*changes = (struct ews_changes)EWS_CHANGES_INIT;
+}

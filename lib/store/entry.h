@@ -1,0 +1,104 @@
+/*
+ * Entries: what stands at a path, and sorted lists of it.
+ *
+ * One record serves scan, manifest, cache and put: a directory's whole content
+ * is a list of entries in the order of ews_path_cmp(), directories included,
+ * each before what it holds. The root itself is not listed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_ENTRY_H
+#define EWS_STORE_ENTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "store/odb.h"
+
+enum ews_entry_type {
+	EWS_ENTRY_FILE = 1,
+	EWS_ENTRY_LINK,
+	EWS_ENTRY_DIR,
+	EWS_ENTRY_GITLINK, /* a nested repository: its directory, kept as a commit id at most */
+	EWS_ENTRY_FIFO, /* kept: a name and a mode */
+	EWS_ENTRY_SOCKET, /* named, can't be kept */
+	EWS_ENTRY_DEVICE, /* named, can't be kept */
+};
+
+struct ews_entry {
+	const char *path; /* relative, owned by the list's arena */
+	const char *xattrs; /* NULL: none; else lines "<name, escaped>=<hex>\n" sorted by name; the arena's */
+	uint64_t size; /* bytes of a file or of a link's text, else 0 */
+	int64_t mtime_s;
+	uint32_t mtime_ns;
+	uint16_t mode; /* all twelve bits */
+	uint8_t type; /* enum ews_entry_type */
+	bool has_stat; /* dev, ino and ctime say when the content was last known */
+	bool is_racy; /* it changed so late before it was read that the stat data proves nothing */
+	struct ews_oid oid; /* blob of a file's bytes or a link's text, commit of a gitlink; none: not known */
+	uint64_t dev, ino;
+	int64_t ctime_s;
+	uint32_t ctime_ns;
+};
+
+struct ews_entries {
+	struct ews_entry *items;
+	size_t n, cap;
+	struct ews_arena arena;
+};
+
+#define EWS_ENTRIES_INIT { NULL, 0, 0, EWS_ARENA_INIT }
+
+/* Append a zeroed entry for the `len` bytes of `path`; the pointer holds until the next append. */
+struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, size_t len);
+/* Append a copy of `entry`, strings included. */
+struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ews_entry *entry);
+void ews_entries_sort(struct ews_entries *list);
+/* The entry of `path` in a sorted list, or NULL. */
+struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path);
+void ews_entries_release(struct ews_entries *list);
+
+/* Take type, mode, size, times and identity from `st`. */
+void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st);
+/* Does `st` show the very state that `entry` was known in (type, size, mode, dev, ino, mtime, ctime)? */
+bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st);
+/* Same type, mode, content and attributes? Times and identity don't matter. Both ids must be known. */
+bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b);
+/* As above, and files and links with a time that is known have the same mtime. */
+bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry *b);
+/* Same type, content and executable bit: all that a git tree can tell. */
+bool ews_entry_equal_in_git(const struct ews_entry *a, const struct ews_entry *b);
+/* Can a git tree hold this entry under its path? No: empty directories, FIFOs, names like ".git", ".GIT", "git~1", paths over 4,096 bytes. */
+bool ews_entry_fits_tree(const struct ews_entry *entry);
+/* The mode of a git tree entry: 0100644, 0100755, 0120000, 040000, 0160000. */
+uint32_t ews_entry_git_mode(const struct ews_entry *entry);
+/* "file", "link", "directory", "repository", "fifo", "socket", "device" */
+const char *ews_entry_type_name(enum ews_entry_type type);
+
+struct ews_change {
+	const char *path; /* borrowed from one of the entries */
+	const struct ews_entry *from; /* NULL: was not there */
+	const struct ews_entry *to; /* NULL: is not there any more */
+};
+
+struct ews_changes {
+	struct ews_change *items; /* in the order of ews_path_cmp() */
+	size_t n, cap;
+};
+
+#define EWS_CHANGES_INIT { NULL, 0, 0 }
+
+typedef bool (*ews_entry_equal_fn)(const struct ews_entry *a, const struct ews_entry *b);
+
+/* All paths at which two sorted lists differ by `equal`. The changes borrow the entries. */
+void ews_changes_between(struct ews_changes *out, const struct ews_entries *from, const struct ews_entries *to,
+			 ews_entry_equal_fn equal);
+void ews_changes_release(struct ews_changes *changes);
+
+EWS_CLEANUP_DEFINE(entries, struct ews_entries, ews_entries_release)
+EWS_CLEANUP_DEFINE(changes, struct ews_changes, ews_changes_release)
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * Git as a child: see git.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/git.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
+
+#define STDERR_MAX (64 * EWS_KIB)
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+/* Fill the empty directory open at `fd` with what git takes for a bare repository. */
+static int fill_neutral(int fd, enum ews_hash_algo algo)
+{
+	static const char head[] = "ref: refs/heads/none\n";
+	static const char sha1[] = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+	static const char sha256[] = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+				     "[extensions]\n\tobjectFormat = sha256\n";
+	const char *config = algo == EWS_SHA256 ? sha256 : sha1;
+	int rc;
+
+	if (mkdirat(fd, "refs", 0700) < 0 || mkdirat(fd, "objects", 0700) < 0)
+		return ews_error_os("cannot make a directory in it");
+	rc = ews_file_replace(fd, "config", config, strlen(config), 0600);
+	if (rc < 0)
+		return rc;
+	return ews_file_replace(fd, "HEAD", head, strlen(head), 0600);
+}
+
+int ews_git_neutral_dir(char **out, const char *home, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(free)
+	char *dir = ews_path_join(home, algo == EWS_SHA256 ? "neutral-sha256.git" : "neutral.git");
+	EWS_CLEANUP(free) char *tmp = ews_path_join(home, ".neutral-XXXXXX");
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	if (access(dir, F_OK) == 0) {
+		*out = ews_steal(&dir);
+		return 0;
+	}
+	if (!mkdtemp(tmp))
+		return ews_error_os("cannot make '%s'", dir);
+	fd = open(tmp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	rc = fd < 0 ? ews_error_os("cannot open '%s'", tmp) : fill_neutral(fd, algo);
+	if (rc == 0 && rename(tmp, dir) == 0) {
+		*out = ews_steal(&dir);
+		return 0;
+	}
+	if (rc == 0 && errno != EEXIST && errno != ENOTEMPTY)
+		rc = ews_error_os("cannot rename '%s'", tmp);
+	if (rc < 0) {
+		struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+		ews_error_save(&why);
+		(void)ews_file_remove_tree(AT_FDCWD, tmp); /* best effort: it is empty and harmless */
+		ews_error_restore(&why);
+		return ews_error_wrap("cannot make '%s'", dir);
+	}
+	/* Another process was faster: its directory is as good as ours. */
+	if (ews_file_remove_tree(AT_FDCWD, tmp) < 0)
+		ews_error_clear();
+	*out = ews_steal(&dir);
+	return 0;
+}
+
+/* Take over the variable `name` from our environment, when it is set. */
+static void keep(struct ews_strv *env, const char *name)
+{
+	const char *value = getenv(name);
+
+	if (value)
+		ews_strv_addf(env, "%s=%s", name, value);
+}
+
+static void make_env(struct ews_strv *env, const struct ews_git_opts *opts)
+{
+	static const char *const kept[] = {
+		"HOME",
+		"XDG_CONFIG_HOME",
+		"GIT_CONFIG_GLOBAL",
+		"GIT_CONFIG_SYSTEM",
+		"GIT_CONFIG_NOSYSTEM",
+		"GIT_PAGER",
+		"GIT_PAGER_IN_USE",
+		"PAGER",
+		"LESS",
+		"LESSCHARSET",
+		"LV",
+		"TERM",
+		"COLORTERM",
+		"NO_COLOR",
+		"COLUMNS",
+		"LANG",
+		"LANGUAGE",
+		"LC_ALL",
+		"LC_CTYPE",
+		"LC_MESSAGES",
+		"LC_COLLATE",
+		"LC_TIME",
+		"USER",
+		"LOGNAME",
+		"TMPDIR",
+	};
+	const char *path = getenv("PATH");
+
+	ews_strv_addf(env, "PATH=%s", path && *path ? path : DEFAULT_PATH);
+	if (opts->user_config) {
+		for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+			keep(env, kept[i]);
+	} else {
+		ews_strv_add_all(env, "LC_ALL=C", "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+				 "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", NULL);
+	}
+	ews_strv_add_all(env, "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0",
+			 "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", NULL);
+	ews_strv_addf(env, "GIT_DIR=%s", opts->neutral_dir);
+	ews_strv_addf(env, "GIT_OBJECT_DIRECTORY=%s", opts->object_dir);
+	ews_strv_addf(env, "GIT_INDEX_FILE=%s/no-index", opts->neutral_dir);
+}
+
+/* git's own sentence in what it wrote to stderr: the line that says "fatal: ", else the last one. */
+static char *find_sentence(struct ews_buf *err)
+{
+	const char *line, *end;
+
+	ews_buf_rtrim(err);
+	line = strstr(err->ptr, "fatal: ");
+	if (line)
+		line += strlen("fatal: ");
+	else if ((line = strrchr(err->ptr, '\n')))
+		line++;
+	else
+		line = err->ptr;
+	end = line + strcspn(line, "\n");
+	return ews_strndup(line, (size_t)(end - line));
+}
+
+int ews_git_run(const struct ews_git_opts *opts, char *const *args)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *sentence = NULL;
+	struct ews_proc proc = {
+		.cwd = opts->work_tree ? opts->work_tree : "/",
+		.input = opts->input,
+		.input_len = opts->input_len,
+		.out_fd = opts->out_fd,
+		.out = opts->out,
+		.err = &err,
+	};
+	int status;
+
+	ews_buf_init_max(&err, STDERR_MAX);
+	ews_strv_add(&argv, "git");
+	if (opts->work_tree)
+		ews_strv_add_all(&argv, "-c", "core.bare=false", "--work-tree=.", NULL);
+	ews_strv_add_array(&argv, args);
+	make_env(&env, opts);
+	proc.argv = argv.items;
+	proc.env = env.items;
+	status = ews_proc_run(&proc);
+	if (status < 0)
+		return ews_error_wrap("cannot run git");
+	if (status < 128)
+		return status;
+	sentence = find_sentence(&err);
+	if (*sentence)
+		return ews_error(EWS_EGIT, "'git %s' failed: %s", args[0], sentence);
+	return ews_error(EWS_EGIT, "'git %s' ended with status %d", args[0], status);
+}
+
+static bool is_unwanted(const char *name, size_t len)
+{
+	/* `git rev-parse --local-env-vars`, and what bends a diff or writes files. */
+	static const char *const names[] = {
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES",
+		"GIT_COMMON_DIR",
+		"GIT_CONFIG",
+		"GIT_CONFIG_COUNT",
+		"GIT_CONFIG_PARAMETERS",
+		"GIT_DIFF_OPTS",
+		"GIT_DIR",
+		"GIT_EXTERNAL_DIFF",
+		"GIT_GRAFT_FILE",
+		"GIT_IMPLICIT_WORK_TREE",
+		"GIT_INDEX_FILE",
+		"GIT_INTERNAL_SUPER_PREFIX",
+		"GIT_NO_REPLACE_OBJECTS",
+		"GIT_OBJECT_DIRECTORY",
+		"GIT_PREFIX",
+		"GIT_REPLACE_REF_BASE",
+		"GIT_SHALLOW_FILE",
+		"GIT_WORK_TREE",
+	};
+
+	/* GIT_TRACE2 and its kin begin so, too. */
+	if (len >= strlen("GIT_TRACE") && !strncmp(name, "GIT_TRACE", strlen("GIT_TRACE")))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == len && !memcmp(names[i], name, len))
+			return true;
+	return false;
+}
+
+void ews_git_scrub_env(void)
+{
+	EWS_CLEANUP(strv) struct ews_strv unwanted = EWS_STRV_INIT;
+
+	for (char **var = environ; var && *var; var++) {
+		size_t len = strcspn(*var, "=");
+
+		if (is_unwanted(*var, len))
+			ews_strv_add_len(&unwanted, *var, len);
+	}
+	for (size_t i = 0; i < unwanted.n; i++)
+		unsetenv(unwanted.items[i]);
+}

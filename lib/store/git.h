@@ -1,0 +1,46 @@
+/*
+ * Git as a child, for what git owns: the patch text, the pager, transport.
+ *
+ * The child stands in a neutral place: an empty git directory below home that
+ * borrows the store's objects, with a scrubbed environment, so that no
+ * config, attribute, hook or filter of a repository can bend what it prints
+ * or make it run a program (design P9).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_GIT_H
+#define EWS_STORE_GIT_H
+
+#include "base/buf.h"
+#include "base/strv.h"
+#include "store/odb.h"
+
+/*
+ * Make `<home>/neutral.git` (for SHA-256 `<home>/neutral-sha256.git`) when it
+ * is not there yet, whole or not at all; two processes may do it at once. The caller
+ * frees `*out`, its absolute path.
+ */
+int ews_git_neutral_dir(char **out, const char *home, enum ews_hash_algo algo);
+
+struct ews_git_opts {
+	const char *neutral_dir;
+	const char *object_dir; /* the store's */
+	bool user_config; /* the user's and the system's own config holds (for what people see), else none */
+	const char *work_tree; /* git stands in this directory and takes it for the work tree; NULL: none */
+	struct ews_buf *out; /* collects stdout; NULL: inherited, or `out_fd` when > 0 */
+	int out_fd;
+	const void *input;
+	size_t input_len;
+};
+
+/*
+ * Run git with `args` (without the word "git"). Returns its exit status;
+ * stderr is collected and becomes the sentence of EWS_EGIT when it is 128 or
+ * more. A status of 1 is given back.
+ */
+int ews_git_run(const struct ews_git_opts *opts, char *const *args);
+
+/* Remove from this process's environment what `git rev-parse --local-env-vars` lists, and GIT_TRACE*, GIT_EXTERNAL_DIFF, GIT_DIFF_OPTS. */
+void ews_git_scrub_env(void);
+
+#endif

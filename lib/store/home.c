@@ -1,0 +1,403 @@
+/*
+ * Home: see home.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/path.h"
+
+#define PROJECT_FILE "project.json"
+#define PROJECT_BYTES_MAX EWS_MIB
+#define NAME_LEN_MAX 180
+
+static char *current_dir(void)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	return cwd ? cwd : ews_strdup("/");
+}
+
+int ews_home_find(char **out, const char *option)
+{
+	EWS_CLEANUP(free) char *cwd = current_dir();
+	EWS_CLEANUP(free) char *configured = NULL;
+	const char *env = getenv("SUPERQODE_HOME");
+	const char *user = getenv("HOME");
+
+	if (option && *option) {
+		*out = ews_path_absolute(cwd, option);
+		return 0;
+	}
+	if (env && *env) {
+		*out = ews_path_absolute(cwd, env);
+		return 0;
+	}
+	if (ews_odb_config_user(&configured, "ews.home") < 0)
+		ews_error_clear();
+	if ((!configured || *configured == '~') && (!user || *user != '/')) {
+		ews_error(EWS_ECONFIG, "HOME is %s, so there is no place for workspaces",
+			  user && *user ? "not an absolute path" : "not set");
+		ews_error_hint("set HOME, or name a place with SUPERQODE_HOME or --home");
+		return EWS_ECONFIG;
+	}
+	if (configured && !strncmp(configured, "~/", 2))
+		*out = ews_path_join(user, configured + 2);
+	else if (configured)
+		*out = ews_path_absolute(cwd, configured);
+	else
+		*out = ews_path_join(user, ".superqode");
+	return 0;
+}
+
+int ews_home_open(const char *home)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	struct stat st;
+	int rc = ews_dir_make_absolute(home, 0700);
+
+	if (rc < 0)
+		return ews_error_wrap("cannot make '%s'", home);
+	fd = ews_dir_open(home);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot look at '%s'", home);
+	if (st.st_uid != geteuid()) {
+		ews_error(EWS_EDENIED, "'%s' belongs to another user", home);
+		ews_error_hint("name a place of your own with SUPERQODE_HOME or --home");
+		return EWS_EDENIED;
+	}
+	if ((st.st_mode & 022) && fchmod(fd, st.st_mode & 07755) < 0)
+		return ews_error_os("cannot close '%s' to others", home);
+	return ews_steal_fd(&fd);
+}
+
+/* The name that people know the store by: the directory above ".git", or that of a bare one. */
+static char *store_name(const char *common_dir)
+{
+	EWS_CLEANUP(free) char *above = ews_path_dir(common_dir);
+	const char *base = ews_path_base(common_dir);
+	char *name;
+	size_t len;
+
+	if (!strcmp(base, ".git"))
+		base = ews_path_base(above);
+	len = strlen(base);
+	if (len > 4 && !strcmp(base + len - 4, ".git"))
+		len -= 4;
+	len = len > NAME_LEN_MAX ? NAME_LEN_MAX : len;
+	name = len ? ews_strndup(base, len) : ews_strdup("root");
+	/* It becomes part of files that git reads line by line. */
+	for (char *c = name; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '_';
+	if (*name == '.')
+		*name = '_';
+	return name;
+}
+
+/* Which store the directory `dir` below working/ belongs to; "" when nobody has claimed it. */
+static int read_claim(char **store, int working_fd, const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = openat(working_fd, dir, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	int rc;
+
+	if (fd < 0 && errno == ENOENT)
+		return EWS_ENOTFOUND;
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", dir);
+	rc = ews_file_read(&text, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
+	if (rc == EWS_ENOTFOUND) {
+		*store = ews_strdup("");
+		return 0;
+	}
+	if (rc == 0)
+		rc = ews_json_parse(&json, text.ptr, text.len);
+	if (rc == 0)
+		rc = ews_json_get_bytes(store, json, "store");
+	return rc < 0 ? ews_error_wrap("'%s' in '%s'", PROJECT_FILE, dir) : 0;
+}
+
+/*
+ * Claim `dir` for the store. A directory is made under a name of its own, filled, and renamed in, so that
+ * of two processes one wins and the other finds it whole.
+ */
+static int claim(int working_fd, const char *dir, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *tmp = ews_clock_id(".new", ews_clock_now());
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	ews_json_add_int(json, "version", 1);
+	ews_json_add_bytes(json, "project", project);
+	ews_json_add_bytes(json, "store", common_dir);
+	ews_json_print(&text, json, true);
+	if (mkdirat(working_fd, tmp, 0700) < 0)
+		return ews_error_os("cannot make '%s'", tmp);
+	fd = openat(working_fd, tmp, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", tmp);
+	rc = ews_file_replace(fd, PROJECT_FILE, text.ptr, text.len, 0600);
+	if (rc == 0)
+		rc = ews_file_rename_new(working_fd, tmp, working_fd, dir);
+	if (rc < 0) {
+		struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+		ews_error_save(&saved);
+		(void)ews_file_remove_tree(working_fd, tmp); /* best effort: an empty name is left */
+		return ews_error_restore(&saved);
+	}
+	return ews_file_sync_dir(working_fd);
+}
+
+static char *hashed_name(const char *name, const char *common_dir)
+{
+	uint8_t digest[EWS_HASH_MAX];
+	char hex[9];
+
+	ews_hash_once(EWS_SHA256, digest, common_dir, strlen(common_dir));
+	ews_hex(hex, digest, 4);
+	return ews_strfmt("%s-%s", name, hex);
+}
+
+static int open_working(const char *home, bool make)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(free) char *path = ews_path_join(home, "working");
+	int rc;
+
+	if (!make) {
+		fd = open(path, O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT)
+			return ews_error(EWS_ENOTFOUND, "there are no sessions");
+		return fd < 0 ? ews_error_os("cannot open '%s'", path) : ews_steal_fd(&fd);
+	}
+	fd = ews_home_open(home);
+	if (fd < 0)
+		return fd;
+	rc = ews_dir_make(fd, "working", 0700);
+	return rc < 0 ? rc : ews_dir_open_beneath(fd, "working");
+}
+
+static int find_or_claim(char **out, const char *home, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(fd) int working = open_working(home, project != NULL);
+	EWS_CLEANUP(free) char *plain = store_name(common_dir);
+	EWS_CLEANUP(free) char *hashed = hashed_name(plain, common_dir);
+	const char *const names[] = { plain, hashed };
+
+	if (working < 0)
+		return working;
+	for (int i = 0; i < 2; i++) {
+		EWS_CLEANUP(free) char *store = NULL;
+		int rc = read_claim(&store, working, names[i]);
+
+		if (rc == EWS_ENOTFOUND && project) {
+			rc = claim(working, names[i], common_dir, project);
+			if (rc == EWS_EEXISTS)
+				rc = read_claim(&store, working, names[i]);
+			else if (rc == 0)
+				store = ews_strdup(common_dir);
+		}
+		/* A directory that says nothing, or nothing that can be read, is somebody else's. */
+		if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+			return rc;
+		ews_error_clear();
+		if (rc < 0 || strcmp(store, common_dir))
+			continue;
+		*out = ews_strfmt("%s/working/%s", home, names[i]);
+		return 0;
+	}
+	if (project)
+		return ews_error(EWS_EDAMAGED, "both '%s' and '%s' in '%s/working' belong to something else", plain,
+				 hashed, home);
+	return ews_error(EWS_ENOTFOUND, "this project has no sessions");
+}
+
+int ews_home_repo_dir(char **out, const char *home, const char *common_dir, const char *project)
+{
+	return find_or_claim(out, home, common_dir, project);
+}
+
+int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir)
+{
+	return find_or_claim(out, home, common_dir, NULL);
+}
+
+/* Which project `dir` says that it is of. */
+static int read_project(char **out, int working_fd, const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, dir);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(free) char *project = NULL;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = ews_file_read(&text, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
+	if (rc == 0)
+		rc = ews_json_parse(&json, text.ptr, text.len);
+	if (rc == 0)
+		rc = ews_json_get_bytes(&project, json, "project");
+	if (rc == 0 && access(project, F_OK) < 0)
+		return ews_json_get_bytes(out, json, "store");
+	if (rc == 0)
+		*out = ews_steal(&project);
+	return rc;
+}
+
+int ews_home_projects(struct ews_strv *out, const char *home)
+{
+	EWS_CLEANUP(fd) int working = open_working(home, false);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t i, n;
+
+	if (working == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (working < 0)
+		return working;
+	n = ews_dir_list(&names, working, &arena);
+	for (i = 0; i < n; i++) {
+		EWS_CLEANUP(free) char *project = NULL;
+
+		/* What is no project's directory, or half made, has no sessions. */
+		if (read_project(&project, working, names[i].name) == 0)
+			ews_strv_add(out, project);
+		else
+			ews_error_clear();
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+static char *elsewhere_file(const char *workspace)
+{
+	uint8_t digest[EWS_HASH_MAX];
+	char hex[33];
+
+	ews_hash_once(EWS_SHA256, digest, workspace, strlen(workspace));
+	ews_hex(hex, digest, 16);
+	return ews_strfmt("elsewhere/%s", hex);
+}
+
+int ews_home_mark_elsewhere(const char *home, const char *workspace, const char *repo_dir, const char *id)
+{
+	EWS_CLEANUP(free) char *name = elsewhere_file(workspace);
+	EWS_CLEANUP(free) char *text = ews_strfmt("%s/%s\n", ews_path_base(repo_dir), id);
+	EWS_CLEANUP(fd) int fd = ews_home_open(home);
+	EWS_CLEANUP(fd) int dir = -1;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = ews_dir_make(fd, "elsewhere", 0700);
+	if (rc < 0)
+		return rc;
+	dir = ews_dir_open_beneath(fd, "elsewhere");
+	return dir < 0 ? dir : ews_file_replace(dir, ews_path_base(name), text, strlen(text), 0600);
+}
+
+bool ews_home_is_marked(const char *home, const char *workspace, const char *repo_dir, const char *id)
+{
+	EWS_CLEANUP(free) char *name = elsewhere_file(workspace);
+	EWS_CLEANUP(free) char *path = ews_path_join(home, name);
+	EWS_CLEANUP(free) char *want = ews_strfmt("%s/%s\n", ews_path_base(repo_dir), id);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool is_marked = ews_file_read(&text, AT_FDCWD, path, EWS_KIB) == 0 && !strcmp(text.ptr, want);
+
+	ews_error_clear();
+	return is_marked;
+}
+
+int ews_home_unmark_elsewhere(const char *home, const char *workspace)
+{
+	EWS_CLEANUP(free) char *name = elsewhere_file(workspace);
+	EWS_CLEANUP(free) char *path = ews_path_join(home, name);
+
+	if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+		return ews_error_os("cannot remove '%s'", path);
+	return 0;
+}
+
+/* Is `path` "<working>/<repo>/qe/<id>" or below? */
+static bool split_workspace(char **repo, char **id, const char *working, const char *path)
+{
+	size_t len = strlen(working);
+	const char *at, *slash;
+
+	if (strncmp(path, working, len) || path[len] != '/')
+		return false;
+	at = path + len + 1;
+	slash = strchr(at, '/');
+	if (!slash || strncmp(slash, "/qe/", 4) || !slash[4] || slash[4] == '/')
+		return false;
+	*repo = ews_strndup(at, (size_t)(slash - at));
+	*id = ews_strndup(slash + 4, strcspn(slash + 4, "/"));
+	return true;
+}
+
+static bool find_marked(char **repo, char **id, const char *home, const char *cwd)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
+	EWS_CLEANUP(free) char *elsewhere = ews_path_join(home, "elsewhere");
+	EWS_CLEANUP(fd) int dir = open(elsewhere, O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return false;
+	while (*at) {
+		EWS_CLEANUP(free) char *name = elsewhere_file(at);
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		if (ews_file_read(&text, dir, ews_path_base(name), EWS_KIB) == 0) {
+			char *slash;
+
+			ews_buf_rtrim(&text);
+			slash = strchr(text.ptr, '/');
+			if (!slash)
+				return false;
+			*repo = ews_strndup(text.ptr, (size_t)(slash - text.ptr));
+			*id = ews_strdup(slash + 1);
+			return true;
+		}
+		ews_error_clear();
+		*strrchr(at, '/') = '\0';
+	}
+	return false;
+}
+
+int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const char *cwd)
+{
+	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);
+	EWS_CLEANUP(free) char *working = NULL;
+	EWS_CLEANUP(free) char *repo = NULL;
+
+	if (!real_home)
+		return ews_error(EWS_ENOTFOUND, "there are no sessions");
+	working = ews_path_join(real_home, "working");
+	if (!split_workspace(&repo, id, working, cwd) && !find_marked(&repo, id, home, cwd))
+		return ews_error(EWS_ENOTFOUND, "'%s' is in no workspace", cwd);
+	*repo_dir = ews_strfmt("%s/working/%s", home, repo);
+	return 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * Home: the names of everything that we keep on disk, and nothing else.
+ *
+ *     <home>/working/<repo>/project.json      which project and store this is
+ *                           qe/<id>/          workspaces
+ *                           sessions/<id>/    state.json, journal, cache, log
+ *                           locks/            one file a holder
+ *                           trash/<id>/       what verbs renamed away
+ *                           undo/<id>.json    what verbs did, one file a step
+ *     <home>/elsewhere/<hash>                 workspaces that live outside (start --in)
+ *     <home>/neutral.git                      an empty repository
+ *
+ * All but the workspaces themselves is 0700 and 0600.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_HOME_H
+#define EWS_STORE_HOME_H
+
+#include "base/strv.h"
+#include "store/odb.h"
+
+/*
+ * Find home: `option` when not NULL, else SUPERQODE_HOME, else ews.home of the
+ * user's or the system's git config, else ~/.superqode. Absolute; the caller
+ * frees it; it need not exist. Fails with EWS_ECONFIG when HOME would be
+ * needed and is unset or relative.
+ */
+int ews_home_find(char **out, const char *option);
+
+/* Make home (0700) when it is missing. Fails with EWS_EDENIED when it is another user's. Returns a descriptor. */
+int ews_home_open(const char *home);
+
+/*
+ * The directory of the store `common_dir`, below `home`: named after `name`, with a
+ * hash behind it when another store has that name already. Made when missing.
+ * `project` is recorded in project.json for people and doctors. The caller frees `*out`.
+ */
+int ews_home_repo_dir(char **out, const char *home, const char *common_dir, const char *project);
+
+/* Is there one already? Fails with EWS_ENOTFOUND, makes nothing. */
+int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir);
+
+/*
+ * The projects that home knows of, by name: of each store the project that it was first seen from or,
+ * when that is gone, the store itself. None when there is no home yet.
+ */
+int ews_home_projects(struct ews_strv *out, const char *home);
+
+/* Remember that the directory `workspace` belongs to session `id` of `repo_dir`; forget it. */
+int ews_home_mark_elsewhere(const char *home, const char *workspace, const char *repo_dir, const char *id);
+bool ews_home_is_marked(const char *home, const char *workspace, const char *repo_dir, const char *id);
+int ews_home_unmark_elsewhere(const char *home, const char *workspace);
+
+/*
+ * Which session's workspace holds the directory `cwd`? Found by where things
+ * lie below home alone, never by what the workspace says of itself. Gives
+ * `*repo_dir` and `*id` (the caller frees both). Fails with EWS_ENOTFOUND.
+ */
+int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const char *cwd);
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * Journal: see journal.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+#define JOURNAL_FILE "journal"
+#define STEPS_DIR "undo"
+#define STEP_BYTES_MAX (16 * EWS_MIB)
+#define JOURNAL_BYTES_MAX (16 * EWS_MIB)
+#define STEP_VERSION 1
+
+static const char *const words[] = {
+	[EWS_STEP_PLANNED] = "planned", [EWS_STEP_DONE] = "done",       [EWS_STEP_UNDOING] = "undoing",
+	[EWS_STEP_UNDONE] = "undone",   [EWS_STEP_REDOING] = "redoing",
+};
+
+static int open_steps(int repo_fd)
+{
+	int rc = ews_dir_make(repo_fd, STEPS_DIR, 0700);
+
+	return rc < 0 ? rc : ews_dir_open_beneath(repo_fd, STEPS_DIR);
+}
+
+/* Ids come from file names and journals: nothing but our own form may become a path. */
+static int step_file(char out[80], const char *id)
+{
+	size_t len = strlen(id);
+
+	if (len > 64 || strncmp(id, "op-", 3) || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len)
+		return ews_error(EWS_EDAMAGED, "'%.80s' is not the id of a step", id);
+	snprintf(out, 80, "%s.json", id);
+	return 0;
+}
+
+int ews_step_list(struct ews_strv *out, int repo_fd)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = ews_dir_list(&names, fd, &arena);
+	for (ssize_t i = 0; i < n; i++) {
+		size_t len = strlen(names[i].name);
+
+		if (len > 8 && !strncmp(names[i].name, "op-", 3) && !strcmp(names[i].name + len - 5, ".json"))
+			ews_strv_add_len(out, names[i].name, len - 5);
+	}
+	ews_arena_release(&arena);
+	ews_strv_sort(out);
+	return n < 0 ? (int)n : 0;
+}
+
+static void add_list(cJSON *json, const char *key, const struct ews_strv *list)
+{
+	cJSON *array = cJSON_AddArrayToObject(json, key);
+
+	for (size_t i = 0; i < list->n; i++)
+		cJSON_AddItemToArray(array, cJSON_CreateString(list->items[i]));
+}
+
+static int get_list(struct ews_strv *out, const cJSON *json, const char *key)
+{
+	const cJSON *array, *item;
+	int rc = ews_json_get_array(&array, json, key);
+
+	if (rc < 0)
+		return rc;
+	*out = (struct ews_strv)EWS_STRV_INIT;
+	cJSON_ArrayForEach(item, array) {
+		if (!cJSON_IsString(item))
+			return ews_error(EWS_EDAMAGED, "'%s' holds something else than strings", key);
+		ews_strv_add(out, item->valuestring);
+	}
+	return 0;
+}
+
+int ews_step_write(int repo_fd, const struct ews_step *step)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char name[80];
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = step_file(name, step->id);
+	if (rc < 0)
+		return rc;
+	ews_json_add_int(json, "version", STEP_VERSION);
+	cJSON_AddStringToObject(json, "id", step->id);
+	cJSON_AddStringToObject(json, "verb", step->verb);
+	cJSON_AddStringToObject(json, "session", step->session ? step->session : "");
+	cJSON_AddStringToObject(json, "state", words[step->state]);
+	cJSON_AddStringToObject(json, "before", step->before ? step->before : "");
+	cJSON_AddStringToObject(json, "after", step->after ? step->after : "");
+	add_list(json, "moved", &step->moved);
+	add_list(json, "moving", &step->moving);
+	add_list(json, "refs", &step->refs);
+	add_list(json, "paths", &step->paths);
+	ews_json_add_int(json, "created", step->created_s);
+	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
+	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
+	ews_json_print(&text, json, true);
+	rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
+	return rc < 0 ? ews_error_wrap("cannot write step '%s'", step->id) : 0;
+}
+
+static int take_string(char **out, const cJSON *json, const char *key)
+{
+	const char *text;
+	int rc = ews_json_get_string(&text, json, key);
+
+	if (rc == 0)
+		*out = ews_strdup(text);
+	return rc;
+}
+
+static int parse_step(struct ews_step *step, const cJSON *json)
+{
+	EWS_CLEANUP(free) char *word = NULL;
+	int64_t version, sequence, undo_sequence;
+	int rc = ews_json_get_int(&version, json, "version");
+
+	if (rc < 0)
+		return rc;
+	if (version > STEP_VERSION)
+		return ews_error(EWS_EUNSUPPORTED, "it was written by a newer version of git ews");
+	rc = take_string(&step->id, json, "id");
+	if (rc == 0)
+		rc = take_string(&step->verb, json, "verb");
+	if (rc == 0)
+		rc = take_string(&step->session, json, "session");
+	if (rc == 0)
+		rc = take_string(&word, json, "state");
+	if (rc == 0)
+		rc = take_string(&step->before, json, "before");
+	if (rc == 0)
+		rc = take_string(&step->after, json, "after");
+	if (rc == 0)
+		rc = get_list(&step->moved, json, "moved");
+	if (rc == 0)
+		rc = get_list(&step->moving, json, "moving");
+	if (rc == 0)
+		rc = get_list(&step->refs, json, "refs");
+	if (rc == 0)
+		rc = get_list(&step->paths, json, "paths");
+	if (rc == 0)
+		rc = ews_json_get_int(&step->created_s, json, "created");
+	if (rc == 0)
+		rc = ews_json_get_int(&sequence, json, "sequence");
+	if (rc == 0)
+		rc = ews_json_get_int(&undo_sequence, json, "undo_sequence");
+	if (rc < 0)
+		return rc;
+	step->sequence = (uint64_t)sequence;
+	step->undo_sequence = (uint64_t)undo_sequence;
+	for (size_t i = EWS_STEP_PLANNED; i <= EWS_STEP_REDOING; i++)
+		if (!strcmp(word, words[i]))
+			step->state = i;
+	return step->state ? 0 : ews_error(EWS_EDAMAGED, "'%.40s' is no state of a step", word);
+}
+
+int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	char name[80];
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = step_file(name, id);
+	if (rc == 0)
+		rc = ews_file_read(&text, fd, name, STEP_BYTES_MAX);
+	if (rc == 0)
+		rc = ews_json_parse(&json, text.ptr, text.len);
+	if (rc == 0)
+		rc = parse_step(&step, json);
+	if (rc == 0 && strcmp(step.id, id))
+		rc = ews_error(EWS_EDAMAGED, "it says that it is '%.64s'", step.id);
+	if (rc < 0)
+		return ews_error_wrap("cannot read step '%.64s'", id);
+	*out = step;
+	step = (struct ews_step)EWS_STEP_INIT;
+	return 0;
+}
+
+int ews_step_remove(int repo_fd, const char *id)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	char name[80];
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = step_file(name, id);
+	if (rc < 0)
+		return rc;
+	if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
+		return ews_error_os("cannot remove step '%s'", id);
+	return ews_file_sync_dir(fd);
+}
+
+int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	uint64_t last = 0;
+	int rc = ews_step_list(&ids, repo_fd);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < ids.n; i++) {
+		EWS_CLEANUP(step) struct ews_step old = EWS_STEP_INIT;
+
+		/* A record that can't be read doesn't stand in the way of a new one. */
+		if (ews_step_read(&old, repo_fd, ids.items[i]) < 0) {
+			ews_error_clear();
+			continue;
+		}
+		last = old.sequence > last ? old.sequence : last;
+	}
+	*step = (struct ews_step)EWS_STEP_INIT;
+	step->created_s = ews_clock_now();
+	step->id = ews_clock_id("op", step->created_s);
+	step->verb = ews_strdup(verb);
+	step->session = ews_strdup(session ? session : "");
+	step->before = ews_strdup("");
+	step->after = ews_strdup("");
+	step->moved = (struct ews_strv)EWS_STRV_INIT;
+	step->moving = (struct ews_strv)EWS_STRV_INIT;
+	step->refs = (struct ews_strv)EWS_STRV_INIT;
+	step->paths = (struct ews_strv)EWS_STRV_INIT;
+	step->state = EWS_STEP_PLANNED;
+	step->sequence = last + 1;
+	return 0;
+}
+
+void ews_step_release(struct ews_step *step)
+{
+	free(step->id);
+	free(step->verb);
+	free(step->session);
+	free(step->before);
+	free(step->after);
+	if (step->moved.items)
+		ews_strv_release(&step->moved);
+	if (step->moving.items)
+		ews_strv_release(&step->moving);
+	if (step->refs.items)
+		ews_strv_release(&step->refs);
+	if (step->paths.items)
+		ews_strv_release(&step->paths);
+	*step = (struct ews_step)EWS_STEP_INIT;
+}
+
+int ews_journal_begin(int session_fd, const char *step_id, const char *verb)
+{
+	EWS_CLEANUP(free) char *line = ews_strfmt("begin %s %s", step_id, verb);
+
+	return ews_file_append(session_fd, JOURNAL_FILE, line, 0600);
+}
+
+int ews_journal_done(int session_fd, const char *step_id)
+{
+	EWS_CLEANUP(free) char *line = ews_strfmt("done %s", step_id);
+
+	return ews_file_append(session_fd, JOURNAL_FILE, line, 0600);
+}
+
+int ews_journal_unfinished(char **step_id, char **verb, int session_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *id = ews_strdup("");
+	EWS_CLEANUP(free) char *name = ews_strdup("");
+	int rc = ews_file_read(&text, session_fd, JOURNAL_FILE, JOURNAL_BYTES_MAX);
+	char *line, *rest;
+
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return ews_error_wrap("cannot read the journal");
+	ews_error_clear();
+	/* A last line without its end was never synced, so what it announces never began. */
+	while (text.len && text.ptr[text.len - 1] != '\n')
+		ews_buf_truncate(&text, text.len - 1);
+	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char a[80], b[40];
+
+		if (sscanf(line, "begin %79s %39s", a, b) == 2) {
+			free(id);
+			free(name);
+			id = ews_strdup(a);
+			name = ews_strdup(b);
+		} else if (sscanf(line, "done %79s", a) == 1 && !strcmp(a, id)) {
+			*id = '\0';
+			*name = '\0';
+		}
+	}
+	*step_id = ews_steal(&id);
+	*verb = ews_steal(&name);
+	return 0;
+}

@@ -1,0 +1,75 @@
+/*
+ * Journal: intent before effect, synced; and the record that undo reads.
+ *
+ * Each verb that destroys or overwrites is a step of the project:
+ *
+ *     <home>/working/<repo>/undo/<step-id>.json
+ *
+ * It is written "planned" and synced before the first effect, when all
+ * that it needs to be taken back is durable already, and becomes "done" by one
+ * rename after the last. A session's journal (`sessions/<id>/journal`) has a line
+ * "begin <step-id> <verb>", synced before the record, and "done <step-id>" after
+ * all, so that an unfinished step is found by reading one small file; a line without
+ * a record is nothing that has begun.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_JOURNAL_H
+#define EWS_STORE_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/strv.h"
+
+enum ews_step_state {
+	EWS_STEP_PLANNED = 1, /* its effect may have begun */
+	EWS_STEP_DONE,
+	EWS_STEP_UNDOING, /* being taken back */
+	EWS_STEP_UNDONE,
+	EWS_STEP_REDOING,
+};
+
+struct ews_step {
+	char *id; /* "op-<time>-<hex6>", sorts by time */
+	char *verb; /* "revert", "restore", "end", "drop" */
+	char *session; /* "" for the project's own */
+	enum ews_step_state state;
+	char *before; /* snapshot id of what was there, in trash; "" when nothing */
+	char *after; /* snapshot id of what the step made; "" when nothing */
+	/*
+	 * Whole paths that lie in the step's trash directory: "<path>\t<name there>", the path escaped. What
+	 * the step renamed away comes back with undo, and what undo renamed away with redo.
+	 */
+	struct ews_strv moved;
+	struct ews_strv moving; /* likewise, while it is done, undone or redone: what goes away now */
+	/* Refs that were moved to trash: "<old name> <new name> <oid>". */
+	struct ews_strv refs;
+	struct ews_strv paths; /* the paths it was limited to; none: all */
+	int64_t created_s;
+	uint64_t sequence; /* order among steps, from 1 */
+	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
+};
+
+#define EWS_STEP_INIT { 0 }
+
+/* Give a new step its id and sequence; its strings are set by the caller. */
+int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session);
+/* Write the record (replace, synced). */
+int ews_step_write(int repo_fd, const struct ews_step *step);
+int ews_step_read(struct ews_step *out, int repo_fd, const char *id);
+/* Remove the record. */
+int ews_step_remove(int repo_fd, const char *id);
+/* The ids of all steps, oldest first. */
+int ews_step_list(struct ews_strv *out, int repo_fd);
+void ews_step_release(struct ews_step *step);
+EWS_CLEANUP_DEFINE(step, struct ews_step, ews_step_release)
+
+/* Lines of a session's journal. */
+int ews_journal_begin(int session_fd, const char *step_id, const char *verb);
+int ews_journal_done(int session_fd, const char *step_id);
+/* The step that was begun and not done: its id and verb ("" both when none). The caller frees both. */
+int ews_journal_unfinished(char **step_id, char **verb, int session_fd);
+
+#endif

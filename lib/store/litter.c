@@ -1,0 +1,136 @@
+/*
+ * Litter: see litter.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/litter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/path.h"
+
+/* Between a file's birth and its lock. */
+#define BIRTH_MS 200
+/* git holds the lock of a ref for less; what stands longer has no holder. */
+#define REF_LOCK_MS 1000
+
+int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *prefix)
+{
+	uint8_t random[8];
+	char hex[2 * sizeof(random) + 1];
+	int fd;
+
+	do {
+		ews_clock_random(random, sizeof(random));
+		ews_hex(hex, random, sizeof(random));
+		snprintf(name, EWS_LITTER_NAME_MAX, "%s%s", prefix, hex);
+		fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444);
+	} while (fd < 0 && errno == EEXIST);
+	if (fd < 0)
+		return ews_error_os("cannot make a file among the objects");
+	/* On a file system without locks a sweep takes it for living for ever: gc removes it in time. */
+	(void)flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
+/* Milliseconds since the file changed, 0 when that lies in the future. */
+static uint64_t age_ms(const struct stat *st)
+{
+	struct timespec now;
+	int64_t ms;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ms = (int64_t)(now.tv_sec - st->st_ctim.tv_sec) * 1000 + (now.tv_nsec - st->st_ctim.tv_nsec) / 1000000;
+	return ms > 0 ? (uint64_t)ms : 0;
+}
+
+static void wait_until_old(const struct stat *st, unsigned want_ms)
+{
+	uint64_t age = age_ms(st);
+
+	if (age < want_ms)
+		ews_clock_sleep_ms((unsigned)(want_ms - age));
+}
+
+static void sweep_file(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	wait_until_old(&st, BIRTH_MS);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)unlinkat(dir_fd, name, 0); /* best effort: the next sweep finds it again */
+}
+
+static void sweep_dir(int root_fd, const char *rel, const char *prefix)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, rel);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (!strncmp(names[i].name, prefix, strlen(prefix)))
+			sweep_file(fd, names[i].name);
+	ews_arena_release(&arena);
+}
+
+/* A lock that is the same file after the longest time that anybody holds one. */
+static void sweep_ref_lock(int dir_fd, const char *name)
+{
+	struct stat before, after;
+
+	if (fstatat(dir_fd, name, &before, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(before.st_mode))
+		return;
+	wait_until_old(&before, REF_LOCK_MS);
+	if (fstatat(dir_fd, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && after.st_ino == before.st_ino)
+		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
+}
+
+static void sweep_ref_locks(int common_fd, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(common_fd, rel);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		size_t len = strlen(names[i].name);
+		EWS_CLEANUP(free) char *path = ews_path_join(rel, names[i].name);
+		struct stat st;
+
+		if (len > 5 && !strcmp(names[i].name + len - 5, ".lock"))
+			sweep_ref_lock(fd, names[i].name);
+		else if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+			sweep_ref_locks(common_fd, path);
+	}
+	ews_arena_release(&arena);
+}
+
+int ews_litter_sweep(struct ews_odb *odb)
+{
+	EWS_CLEANUP(fd) int common = ews_dir_open(ews_odb_common_dir(odb));
+	EWS_CLEANUP(fd) int objects = ews_dir_open(ews_odb_object_dir(odb));
+
+	if (common < 0 || objects < 0)
+		return ews_error_code();
+	sweep_dir(objects, "", "tmp_obj_ews_");
+	sweep_dir(objects, "pack", "tmp_pack_ews_");
+	sweep_ref_locks(common, "refs/ews");
+	ews_error_clear();
+	return 0;
+}

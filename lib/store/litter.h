@@ -1,0 +1,26 @@
+/*
+ * Litter: files that a writer makes beside and renames in, and what a killed one leaves.
+ *
+ * Each is locked (flock) by its writer from its birth on, on a close-on-exec
+ * descriptor: one that can be locked by somebody else has no writer any more.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_LITTER_H
+#define EWS_STORE_LITTER_H
+
+#include "store/odb.h"
+
+#define EWS_LITTER_NAME_MAX 48
+
+/* Make a file "<prefix><random>" in `dir_fd`, locked, mode 0444. Returns its descriptor. */
+int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *prefix);
+
+/*
+ * Remove what killed writers left in the object directory, and locks of
+ * ours on refs below refs/ews/ that stand for longer than git or we hold one.
+ * To be called when none of our own verbs is at work on these refs.
+ */
+int ews_litter_sweep(struct ews_odb *odb);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * Locks: see lock.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+
+#define TEXT_MAX 4096
+#define WAIT_STEP_MAX_MS 50
+
+static struct flock whole_file(short type)
+{
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET };
+}
+
+/* Does the name still stand for the file open at `fd`? */
+static bool is_same_file(int fd, int dir_fd, const char *name)
+{
+	struct stat ours, theirs;
+
+	return fstat(fd, &ours) == 0 && fstatat(dir_fd, name, &theirs, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+/* The start time of this process in clock ticks since boot, "0" when /proc doesn't tell. */
+static char *own_start_time(void)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	unsigned long long ticks = 0;
+	const char *at;
+
+	if (ews_file_read(&text, AT_FDCWD, "/proc/self/stat", TEXT_MAX) < 0)
+		ews_error_clear();
+	/* Field 22; the second one is a name in parentheses that may hold anything. */
+	at = strrchr(text.ptr, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		ticks = strtoull(at, NULL, 10);
+	return ews_strfmt("%llu", ticks);
+}
+
+/* Write who we are into the file. It is for people: failing to is no failure. */
+static void write_holder(int fd, const char *verb)
+{
+	EWS_CLEANUP(buf) struct ews_buf boot = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *start = own_start_time();
+
+	if (ews_file_read(&boot, AT_FDCWD, "/proc/sys/kernel/random/boot_id", TEXT_MAX) < 0)
+		ews_error_clear();
+	ews_buf_rtrim(&boot);
+	ews_buf_addf(&text, "pid %ld\nstart %s\nboot %s\nverb %s\n", (long)getpid(), start, boot.ptr, verb);
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text.ptr, text.len, 0) < 0)
+		return;
+}
+
+/* Fail with EWS_EBUSY, naming the holder where the file names one that can be read. */
+static int fail_busy(int fd, const char *name)
+{
+	char text[TEXT_MAX], verb[32];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	const char *verb_line;
+	long pid;
+
+	text[n > 0 ? n : 0] = '\0';
+	verb_line = strstr(text, "\nverb ");
+	if (sscanf(text, "pid %ld\n", &pid) != 1 || pid <= 0)
+		return ews_error(EWS_EBUSY, "'%s' is locked by another process", name);
+	if (!verb_line || sscanf(verb_line, "\nverb %31[a-z -]", verb) != 1)
+		return ews_error(EWS_EBUSY, "'%s' is locked by process %ld", name, pid);
+	return ews_error(EWS_EBUSY, "'%s' is locked by process %ld ('%s')", name, pid, verb);
+}
+
+/* Lock the file once. Returns a descriptor; EWS_EBUSY, or EWS_ESTALE when the file went away under us. */
+static int try_take(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	struct flock want = whole_file(F_WRLCK);
+	struct stat st;
+
+	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ews_error_os("cannot open the lock '%s'", name);
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot open the lock '%s'", name);
+	if (!S_ISREG(st.st_mode))
+		return ews_error(EWS_EDAMAGED, "the lock '%s' is not a regular file", name);
+	if (fcntl(fd, F_OFD_SETLK, &want) < 0) {
+		if (errno == EAGAIN || errno == EACCES)
+			return fail_busy(fd, name);
+		return ews_error_os("cannot lock '%s'", name);
+	}
+	if (!is_same_file(fd, dir_fd, name))
+		return ews_error(EWS_ESTALE, "the lock '%s' was just released", name);
+	return ews_steal_fd(&fd);
+}
+
+int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char *verb, unsigned wait_ms)
+{
+	EWS_CLEANUP(fd) int own_dir = -1;
+	uint64_t deadline = ews_clock_monotonic_ms() + wait_ms;
+	unsigned step_ms = 1;
+	int fd;
+
+	own_dir = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
+	if (own_dir < 0)
+		return ews_error_os("cannot lock '%s'", name);
+	for (;;) {
+		uint64_t now;
+
+		fd = try_take(dir_fd, name);
+		if (fd == EWS_ESTALE)
+			continue;
+		now = ews_clock_monotonic_ms();
+		if (fd != EWS_EBUSY || now >= deadline)
+			break;
+		ews_clock_sleep_ms(step_ms < deadline - now ? step_ms : (unsigned)(deadline - now));
+		if (step_ms < WAIT_STEP_MAX_MS)
+			step_ms *= 2;
+	}
+	if (fd < 0)
+		return fd;
+	ews_error_clear();
+	write_holder(fd, verb);
+	*out = (struct ews_lock){ fd, ews_steal_fd(&own_dir), ews_strdup(name) };
+	return 0;
+}
+
+bool ews_lock_is_held(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	struct flock want = whole_file(F_WRLCK);
+
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &want) == 0 && want.l_type != F_UNLCK;
+}
+
+void ews_lock_release(struct ews_lock *lock)
+{
+	if (lock->fd < 0)
+		return;
+	/* While we hold it, so that nobody can take it under a name that is about to go. */
+	if (is_same_file(lock->fd, lock->dir_fd, lock->name))
+		(void)unlinkat(lock->dir_fd, lock->name, 0); /* best effort: a file that nobody holds is no lock */
+	close(lock->fd);
+	close(lock->dir_fd);
+	free(lock->name);
+	*lock = (struct ews_lock)EWS_LOCK_INIT;
+}

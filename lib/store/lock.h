@@ -1,0 +1,43 @@
+/*
+ * Locks: one writer a thing, freed by the kernel when its holder dies.
+ *
+ * A lock is a file below `<home>/working/<repo>/locks/` that its holder has
+ * locked by an open-file-description lock on a close-on-exec descriptor. The
+ * text in it (pid, start time, boot id, verb) is for people; it proves
+ * nothing, and garbage in it stops nobody. The holder removes the file while it
+ * still holds the lock; who waited looks again whether the file is the one it
+ * locked.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_LOCK_H
+#define EWS_STORE_LOCK_H
+
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+
+struct ews_lock {
+	int fd; /* -1: not held */
+	int dir_fd; /* our own copy */
+	char *name;
+};
+
+#define EWS_LOCK_INIT { -1, -1, NULL }
+
+/*
+ * Take the lock `name` beneath `dir_fd`, waiting at most `wait_ms` (0: try
+ * once). `verb` is written into the file for people.
+ *
+ * On success `out` owns the lock until ews_lock_release(). Fails with
+ * EWS_EBUSY while another process holds it; the sentence names the holder.
+ */
+int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char *verb, unsigned wait_ms);
+
+/* Does some process hold it now? A lock file that nobody holds is no lock. */
+bool ews_lock_is_held(int dir_fd, const char *name);
+
+void ews_lock_release(struct ews_lock *lock);
+EWS_CLEANUP_DEFINE(lock, struct ews_lock, ews_lock_release)
+
+#endif

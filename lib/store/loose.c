@@ -1,0 +1,95 @@
+/*
+ * Loose objects: see loose.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/loose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "store/litter.h"
+
+static int deflate_object(struct ews_buf *out, enum ews_object_type type, const void *data, size_t len)
+{
+	char header[EWS_OBJECT_HEADER_MAX];
+	size_t header_len = ews_object_header(header, type, len);
+	z_stream z = { 0 };
+	int rc;
+
+	if (deflateInit(&z, Z_BEST_SPEED) != Z_OK)
+		return ews_error(EWS_EIO, "zlib does not start");
+	ews_buf_reserve(out, deflateBound(&z, header_len + len) + 16);
+	z.next_out = (Bytef *)out->ptr;
+	z.avail_out = (uInt)(out->cap - 1);
+	z.next_in = (Bytef *)header;
+	z.avail_in = (uInt)header_len;
+	rc = deflate(&z, Z_NO_FLUSH);
+	if (rc == Z_OK) {
+		z.next_in = (Bytef *)(uintptr_t)data;
+		z.avail_in = (uInt)len;
+		rc = deflate(&z, Z_FINISH);
+	}
+	out->len = z.total_out;
+	deflateEnd(&z);
+	return rc == Z_STREAM_END ? 0 : ews_error(EWS_EIO, "zlib cannot compress an object");
+}
+
+static int write_tmp(int fd, const struct ews_buf *text)
+{
+	int rc = ews_file_write_fd(fd, text->ptr, text->len);
+
+	if (rc == 0 && fsync(fd) < 0)
+		rc = ews_error_os("cannot sync an object");
+	return rc;
+}
+
+int ews_loose_write(const char *object_dir, const struct ews_oid *oid, enum ews_object_type type, const void *data,
+		    size_t len)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int objects = ews_dir_open(object_dir);
+	EWS_CLEANUP(fd) int fan = -1;
+	EWS_CLEANUP(fd) int fd = -1;
+	char hex[EWS_OID_HEX_MAX];
+	char dir[3] = { 0 };
+	char tmp[EWS_LITTER_NAME_MAX];
+	int rc;
+
+	if (objects < 0)
+		return objects;
+	memcpy(dir, ews_oid_hex(hex, oid), 2);
+	if (mkdirat(objects, dir, 0777) < 0 && errno != EEXIST)
+		return ews_error_os("cannot make a directory in '%s'", object_dir);
+	fan = ews_dir_open_beneath(objects, dir);
+	if (fan < 0)
+		return fan;
+	if (faccessat(fan, hex + 2, F_OK, 0) == 0)
+		return 0;
+	rc = deflate_object(&text, type, data, len);
+	if (rc < 0)
+		return rc;
+	fd = ews_litter_make(tmp, objects, "tmp_obj_ews_");
+	if (fd < 0)
+		return fd;
+	rc = write_tmp(fd, &text);
+	if (rc == 0 && renameat(objects, tmp, fan, hex + 2) < 0)
+		rc = ews_error_os("cannot put object '%s' in its place", hex);
+	if (rc < 0) {
+		(void)unlinkat(objects, tmp, 0); /* best effort: a sweep finds it */
+		return rc;
+	}
+	return ews_file_sync_dir(fan);
+}

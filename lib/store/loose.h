@@ -1,0 +1,20 @@
+/*
+ * Loose objects: one object, one file, durable and whole or not there.
+ *
+ * The format is git's: zlib over "<type> <size>\0" and the content, under
+ * objects/<2 hex>/<the rest>. The file is written beside under a name of ours,
+ * locked while its writer lives, so that store/litter can tell what a killed one
+ * left.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_LOOSE_H
+#define EWS_STORE_LOOSE_H
+
+#include "store/oid.h"
+
+/* Write `data` as the object `oid`, synced. One that is there is left alone. */
+int ews_loose_write(const char *object_dir, const struct ews_oid *oid, enum ews_object_type type, const void *data,
+		    size_t len);
+
+#endif

@@ -1,0 +1,260 @@
+/*
+ * Manifests: see manifest.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/manifest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/path.h"
+
+#define HEADER "ews-manifest 1\n"
+
+/*
+ * Attributes stand on a line of their own each in an entry; on a manifest's line commas part them, so
+ * that a comma or blank in a name is escaped there as well.
+ */
+static void add_attrs(struct ews_buf *out, const char *xattrs)
+{
+	size_t len = xattrs ? strlen(xattrs) : 0;
+
+	if (!len) {
+		ews_buf_addc(out, '-');
+		return;
+	}
+	for (size_t i = 0; i + 1 < len; i++) {
+		if (xattrs[i] == ',' || xattrs[i] == ' ')
+			ews_buf_addf(out, "\\%03o", (unsigned char)xattrs[i]);
+		else
+			ews_buf_addc(out, xattrs[i] == '\n' ? ',' : xattrs[i]);
+	}
+}
+
+void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries, const struct ews_skips *skips)
+{
+	ews_buf_adds(out, HEADER);
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct ews_entry *entry = &entries->items[i];
+		char hex[EWS_OID_HEX_MAX];
+
+		ews_buf_addf(out, "%s %04o %" PRId64 ".%09" PRIu32 " %" PRIu64 " %s ",
+			     ews_entry_type_name(entry->type), entry->mode, entry->mtime_s, entry->mtime_ns,
+			     entry->size, ews_oid_is_none(&entry->oid) ? "-" : ews_oid_hex(hex, &entry->oid));
+		add_attrs(out, entry->xattrs);
+		ews_buf_addc(out, ' ');
+		ews_path_escape(out, entry->path, strlen(entry->path));
+		ews_buf_addc(out, '\n');
+	}
+	for (size_t i = 0; skips && i < skips->n; i++) {
+		ews_buf_addf(out, "skip %s %" PRIu64 " ", ews_skip_word(skips->items[i].reason),
+			     skips->items[i].size);
+		ews_path_escape(out, skips->items[i].path, strlen(skips->items[i].path));
+		ews_buf_addc(out, '\n');
+	}
+}
+
+/* Cut the next word, which a blank ends, off `*at`; NULL when there is none. */
+static char *next_word(char **at)
+{
+	char *word = *at;
+	char *blank = strchr(word, ' ');
+
+	if (!blank || blank == word)
+		return NULL;
+	*blank = '\0';
+	*at = blank + 1;
+	return word;
+}
+
+static bool parse_number(uint64_t *out, const char *text, int base)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, base);
+	return !errno && end != text && !*end && *text != '-';
+}
+
+static bool parse_time(struct ews_entry *entry, char *text)
+{
+	char *dot = strchr(text, '.');
+	uint64_t ns;
+	char *end;
+
+	if (!dot)
+		return false;
+	*dot = '\0';
+	errno = 0;
+	entry->mtime_s = strtoll(text, &end, 10);
+	if (errno || end == text || *end || !parse_number(&ns, dot + 1, 10) || ns > 999999999)
+		return false;
+	entry->mtime_ns = (uint32_t)ns;
+	return true;
+}
+
+static enum ews_entry_type type_from_name(const char *name)
+{
+	for (int type = EWS_ENTRY_FILE; type <= EWS_ENTRY_DEVICE; type++)
+		if (!strcmp(name, ews_entry_type_name(type)))
+			return type;
+	return 0;
+}
+
+static bool parse_path(struct ews_buf *path, const char *text)
+{
+	ews_buf_truncate(path, 0);
+	if (ews_path_unescape(path, text, strlen(text)) < 0 || !ews_path_is_plain(path->ptr)) {
+		ews_error_clear();
+		return false;
+	}
+	return true;
+}
+
+/* One attribute, "<name>=<hex>", as a line of an entry's; `name` is the one before it, and then its own. */
+static bool parse_attr(struct ews_buf *out, struct ews_buf *name, const char *text, size_t len)
+{
+	EWS_CLEANUP(buf) struct ews_buf raw = EWS_BUF_INIT;
+	const char *eq = memrchr(text, '=', len);
+	size_t name_len = eq ? (size_t)(eq - text) : 0;
+
+	if (!name_len || (len - name_len) % 2 == 0 || strspn(eq + 1, "0123456789abcdef") < len - name_len - 1)
+		return false;
+	if (ews_path_unescape(&raw, text, name_len) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	/* In order, and none twice. */
+	if (strcmp(name->ptr, raw.ptr) >= 0)
+		return false;
+	ews_buf_truncate(name, 0);
+	ews_buf_add(name, raw.ptr, raw.len);
+	ews_path_escape(out, raw.ptr, raw.len);
+	ews_buf_add(out, eq, len - name_len);
+	ews_buf_addc(out, '\n');
+	return true;
+}
+
+static bool parse_attrs(struct ews_entries *entries, struct ews_entry *entry, const char *text)
+{
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+
+	if (!strcmp(text, "-"))
+		return true;
+	for (;;) {
+		size_t len = strcspn(text, ",");
+
+		if (!parse_attr(&out, &name, text, len))
+			return false;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	entry->xattrs = ews_arena_dup(&entries->arena, out.ptr, out.len);
+	return true;
+}
+
+static bool parse_entry(struct ews_entries *entries, char *line, struct ews_buf *path)
+{
+	char *type = next_word(&line);
+	char *mode = type ? next_word(&line) : NULL;
+	char *mtime = mode ? next_word(&line) : NULL;
+	char *size = mtime ? next_word(&line) : NULL;
+	char *oid = size ? next_word(&line) : NULL;
+	char *attrs = oid ? next_word(&line) : NULL;
+	struct ews_entry parsed = { 0 };
+	struct ews_entry *entry;
+	uint64_t bits;
+
+	if (!attrs || !parse_path(path, line) || !parse_number(&bits, mode, 8) || bits > 07777 ||
+	    !parse_time(&parsed, mtime) || !parse_number(&parsed.size, size, 10))
+		return false;
+	parsed.type = type_from_name(type);
+	parsed.mode = (uint16_t)bits;
+	if (!parsed.type)
+		return false;
+	if (strcmp(oid, "-") && ews_oid_parse(&parsed.oid, oid) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	if (!parse_attrs(entries, &parsed, attrs))
+		return false;
+	entry = ews_entries_add(entries, path->ptr, path->len);
+	parsed.path = entry->path;
+	*entry = parsed;
+	return true;
+}
+
+static bool parse_skip(struct ews_skips *skips, char *line, struct ews_buf *path)
+{
+	char *reason = next_word(&line);
+	char *size = reason ? next_word(&line) : NULL;
+	enum ews_skip_reason code = size ? ews_skip_from_word(reason) : 0;
+	uint64_t bytes;
+
+	if (!code || !parse_number(&bytes, size, 10) || !parse_path(path, line))
+		return false;
+	ews_skips_add(skips, path->ptr, code, bytes);
+	return true;
+}
+
+int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, const char *text, size_t len)
+{
+	EWS_CLEANUP(entries) struct ews_entries no_entries = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(skips) struct ews_skips no_skips = EWS_SKIPS_INIT;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *copy = ews_strndup(text, len);
+	char *at = copy;
+
+	if (strncmp(copy, HEADER, strlen(HEADER)) || strlen(copy) != len)
+		return ews_error(EWS_EDAMAGED, "not a manifest that this version can read");
+	at += strlen(HEADER);
+	entries = entries ? entries : &no_entries;
+	skips = skips ? skips : &no_skips;
+	while (*at) {
+		char *end = strchr(at, '\n');
+		bool ok;
+
+		if (!end)
+			return ews_error(EWS_EDAMAGED, "the manifest ends in the middle of a line");
+		*end = '\0';
+		ok = strncmp(at, "skip ", 5) ? parse_entry(entries, at, &path) : parse_skip(skips, at + 5, &path);
+		if (!ok)
+			return ews_error(EWS_EDAMAGED, "the manifest has a line that makes no sense: '%.60s'", at);
+		at = end + 1;
+	}
+	for (size_t i = 1; i < entries->n; i++)
+		if (ews_path_cmp(entries->items[i - 1].path, entries->items[i].path) >= 0)
+			return ews_error(EWS_EDAMAGED, "the manifest is not in order at '%s'",
+					 entries->items[i].path);
+	ews_skips_sort(skips);
+	return 0;
+}
+
+void ews_manifest_hash(char out[EWS_TREE_HASH_LEN], const struct ews_entries *entries)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	uint8_t digest[EWS_HASH_MAX];
+
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct ews_entry *entry = &entries->items[i];
+		char hex[EWS_OID_HEX_MAX];
+
+		ews_buf_truncate(&line, 0);
+		ews_buf_addf(&line, "%s %04o %s ", ews_entry_type_name(entry->type), entry->mode,
+			     ews_oid_is_none(&entry->oid) ? "-" : ews_oid_hex(hex, &entry->oid));
+		add_attrs(&line, entry->xattrs);
+		ews_buf_addc(&line, ' ');
+		ews_buf_add(&line, entry->path, strlen(entry->path) + 1);
+		ews_hash_add(hash, line.ptr, line.len);
+	}
+	ews_hash_finish(hash, digest);
+	memcpy(out, "sha256:", 7);
+	ews_hex(out + 7, digest, 32);
+}

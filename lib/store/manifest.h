@@ -1,0 +1,36 @@
+/*
+ * Manifests: what a git tree can't hold, as text; and the one hash of a tree.
+ *
+ * A manifest is a text of lines, sorted by path:
+ *
+ *     ews-manifest 1
+ *     file 0644 1700000000.000000000 1234 <oid> - src/a.c
+ *     link 0777 1700000000.000000000 3 <oid> - src/l
+ *     dir 0755 1700000000.000000000 0 - user.x=6162 src/empty
+ *     skip ignored 0 build
+ *
+ * type, mode, mtime, size, id, attributes (joined by commas), escaped path; the
+ * path is last, so that it may hold blanks.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_MANIFEST_H
+#define EWS_STORE_MANIFEST_H
+
+#include "store/scan.h"
+
+#define EWS_TREE_HASH_LEN (7 + 64 + 1) /* "sha256:" and hex */
+
+void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries, const struct ews_skips *skips);
+
+/* Append to both lists; either may be NULL. Fails with EWS_EDAMAGED. */
+int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, const char *text, size_t len);
+
+/*
+ * The hash of a tree: SHA-256 over path, type, mode, id and attributes of every
+ * entry in order, directories included. Within one object format it is equal
+ * exactly when two trees are; times aren't part of it.
+ */
+void ews_manifest_hash(char out[EWS_TREE_HASH_LEN], const struct ews_entries *entries);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * The face of the store: what both rooms share, and the way into a room.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/odb.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/odb_ops.h"
+
+#define COMMONDIR_MAX (64 * EWS_KIB)
+
+/* The directory `path` with all links resolved. The caller frees `*out`. */
+static int find_real_dir(char **out, const char *path)
+{
+	*out = realpath(path, NULL);
+	if (!*out)
+		return ews_error_os("cannot find '%s'", path);
+	return 0;
+}
+
+/* Where the repository's shared part is: a linked worktree says it in its file `commondir`. */
+static int find_common_dir(char **out, const char *git_dir)
+{
+	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "commondir");
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc;
+
+	rc = ews_file_read(&text, AT_FDCWD, file, COMMONDIR_MAX);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return find_real_dir(out, git_dir);
+	}
+	if (rc < 0)
+		return ews_error_wrap("cannot read '%s'", file);
+	ews_buf_rtrim(&text);
+	if (!text.len || strlen(text.ptr) != text.len)
+		return ews_error(EWS_EDAMAGED, "'%s' names no directory", file);
+	dir = *text.ptr == '/' ? ews_strdup(text.ptr) : ews_path_join(git_dir, text.ptr);
+	return find_real_dir(out, dir);
+}
+
+int ews_odb_open(struct ews_odb **out, const char *git_dir)
+{
+	EWS_CLEANUP(free) char *common_dir = NULL;
+	struct ews_odb *odb = NULL;
+	int rc;
+
+	assert(*git_dir == '/');
+	rc = find_common_dir(&common_dir, git_dir);
+	if (rc < 0)
+		return rc;
+	rc = ews_odb_open_libgit2(&odb, git_dir, common_dir);
+	if (rc < 0)
+		return rc;
+	odb->git_dir = ews_path_absolute("/", git_dir);
+	odb->object_dir = ews_path_join(common_dir, "objects");
+	odb->common_dir = ews_steal(&common_dir);
+	*out = odb;
+	return 0;
+}
+
+void ews_odb_free(struct ews_odb *odb)
+{
+	if (!odb)
+		return;
+	odb->ops->release(odb);
+	free(odb->git_dir);
+	free(odb->common_dir);
+	free(odb->object_dir);
+	free(odb);
+}
+
+const char *ews_odb_common_dir(const struct ews_odb *odb)
+{
+	return odb->common_dir;
+}
+
+const char *ews_odb_object_dir(const struct ews_odb *odb)
+{
+	return odb->object_dir;
+}
+
+enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb)
+{
+	return odb->algo;
+}
+
+void ews_odb_empty_tree(struct ews_oid *out, const struct ews_odb *odb)
+{
+	ews_odb_hash(out, odb, EWS_OBJECT_TREE, "", 0);
+}
+
+void ews_odb_hash(struct ews_oid *out, const struct ews_odb *odb, enum ews_object_type type, const void *data,
+		  size_t len)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(odb->algo);
+	char header[EWS_OBJECT_HEADER_MAX];
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	ews_hash_add(hash, header, ews_object_header(header, type, len));
+	ews_hash_add(hash, data, len);
+	out->len = (uint8_t)ews_hash_finish(hash, out->id);
+}
+
+int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type, const void *data,
+		  size_t len)
+{
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid real;
+
+	ews_odb_hash(&real, odb, type, data, len);
+	if (!ews_oid_equal(&real, oid))
+		return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id",
+				 ews_oid_hex(hex, oid));
+	return 0;
+}
+
+int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	assert(!ews_oid_is_none(oid));
+	return odb->ops->read(out, type, odb, oid);
+}
+
+int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	assert(!ews_oid_is_none(oid));
+	return odb->ops->read_header(type, size, odb, oid);
+}
+
+int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	assert(!ews_oid_is_none(oid));
+	return odb->ops->write_to(fd, odb, oid);
+}
+
+bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	return !ews_oid_is_none(oid) && odb->ops->has(odb, oid);
+}
+
+bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	return !ews_oid_is_none(oid) && odb->ops->freshen(odb, oid);
+}
+
+int ews_odb_refresh(struct ews_odb *odb)
+{
+	return odb->ops->refresh(odb);
+}
+
+int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
+{
+	return odb->ops->ref_read(out, odb, name);
+}
+
+int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
+{
+	assert(!ews_oid_is_none(from) || !ews_oid_is_none(to));
+	return odb->ops->ref_swap(odb, name, from, to);
+}
+
+static int cmp_ref(const void *a, const void *b)
+{
+	return strcmp(((const struct ews_ref *)a)->name, ((const struct ews_ref *)b)->name);
+}
+
+int ews_odb_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc;
+
+	rc = odb->ops->ref_list(&refs, odb, prefix);
+	if (rc < 0)
+		return rc;
+	if (refs.n)
+		qsort(refs.items, refs.n, sizeof(*refs.items), cmp_ref);
+	ews_refs_release(out);
+	*out = refs;
+	refs = (struct ews_refs)EWS_REFS_INIT;
+	return 0;
+}
+
+void ews_refs_release(struct ews_refs *refs)
+{
+	for (size_t i = 0; i < refs->n; i++)
+		free(refs->items[i].name);
+	free(refs->items);
+	*refs = (struct ews_refs)EWS_REFS_INIT;
+}
+
+int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec)
+{
+	return odb->ops->resolve(out, odb, spec, 0);
+}
+
+int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char *spec)
+{
+	return odb->ops->resolve(out, odb, spec, EWS_OBJECT_COMMIT);
+}
+
+int ews_odb_resolve_tree(struct ews_oid *out, struct ews_odb *odb, const char *spec)
+{
+	return odb->ops->resolve(out, odb, spec, EWS_OBJECT_TREE);
+}
+
+/*
+ * Read a line "<word> <hex id>" at `*at` and step over it. Returns 1, 0 when
+ * the line has another word, below zero when the id is none.
+ */
+static int read_id_line(struct ews_oid *out, const char **at, const char *word, const struct ews_odb *odb)
+{
+	size_t word_len = strlen(word);
+	size_t digits = odb->algo == EWS_SHA256 ? 64 : 40;
+	const char *hex = *at + word_len + 1;
+
+	if (strncmp(*at, word, word_len) != 0 || (*at)[word_len] != ' ')
+		return 0;
+	if (strcspn(hex, "\n") != digits || hex[digits] != '\n')
+		return ews_error(EWS_EDAMAGED, "no object id after '%s'", word);
+	out->len = (uint8_t)(digits / 2);
+	if (ews_unhex(out->id, out->len, hex) < 0)
+		return ews_error(EWS_EDAMAGED, "no object id after '%s'", word);
+	*at = hex + digits + 1;
+	return 1;
+}
+
+/* The seconds in "committer A U Thor <mail> 1700000000 +0000". */
+static int read_commit_time(int64_t *out, const char *line)
+{
+	const char *end = line + strcspn(line, "\n");
+	const char *after_mail = memrchr(line, '>', (size_t)(end - line));
+	long long seconds;
+
+	if (!after_mail || sscanf(after_mail + 1, " %lld", &seconds) != 1)
+		return ews_error(EWS_EDAMAGED, "no time after 'committer'");
+	*out = seconds;
+	return 0;
+}
+
+static int parse_commit(struct ews_commit *out, const struct ews_odb *odb, const char *text)
+{
+	struct ews_oid parent = EWS_OID_NONE;
+	size_t cap = 0;
+	bool has_time = false;
+	int rc;
+
+	rc = read_id_line(&out->tree, &text, "tree", odb);
+	if (rc == 0)
+		return ews_error(EWS_EDAMAGED, "it names no tree");
+	while (rc > 0) {
+		rc = read_id_line(&parent, &text, "parent", odb);
+		if (rc > 0) {
+			EWS_GROW(out->parents, out->n_parents, cap);
+			out->parents[out->n_parents++] = parent;
+		}
+	}
+	while (rc == 0 && *text && *text != '\n') {
+		if (!strncmp(text, "committer ", 10) && !has_time) {
+			rc = read_commit_time(&out->time, text);
+			has_time = true;
+		}
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	if (rc < 0)
+		return rc;
+	if (!has_time)
+		return ews_error(EWS_EDAMAGED, "it names no committer");
+	out->message = ews_strdup(*text == '\n' ? text + 1 : text);
+	return 0;
+}
+
+int ews_odb_read_commit(struct ews_commit *out, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	enum ews_object_type type;
+	int rc;
+
+	rc = ews_odb_read(&text, &type, odb, oid);
+	if (rc < 0)
+		return rc;
+	if (type != EWS_OBJECT_COMMIT)
+		return ews_error(EWS_EDAMAGED, "object %s is a %s, not a commit", ews_oid_hex(hex, oid),
+				 ews_object_type_name(type));
+	rc = parse_commit(&commit, odb, text.ptr);
+	if (rc < 0)
+		return ews_error_wrap("commit %s is damaged", ews_oid_hex(hex, oid));
+	ews_commit_release(out);
+	*out = commit;
+	commit = (struct ews_commit)EWS_COMMIT_INIT;
+	return 0;
+}
+
+void ews_commit_release(struct ews_commit *commit)
+{
+	free(commit->parents);
+	free(commit->message);
+	*commit = (struct ews_commit)EWS_COMMIT_INIT;
+}
+
+int ews_odb_config(char **out, struct ews_odb *odb, const char *key)
+{
+	return odb->ops->config(out, odb, key);
+}

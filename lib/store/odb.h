@@ -1,0 +1,121 @@
+/*
+ * Objects and refs of a store, behind one face.
+ *
+ * odb_libgit2.c stands behind it, the one room that knows libgit2. Writing goes
+ * through store/batch. All reading functions may be called from several
+ * threads on one `struct ews_odb`.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_ODB_H
+#define EWS_STORE_ODB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/strv.h"
+#include "store/oid.h"
+
+struct ews_odb;
+
+/*
+ * Open the store at the git directory `git_dir` (absolute): a repository's own
+ * git directory, or that of a linked worktree. Fails with EWS_EUNSUPPORTED and
+ * one exact sentence when the repository needs what we don't know (an object
+ * format, a ref storage, an unknown extension), with EWS_EDENIED when it
+ * belongs to another user and is no safe.directory (as git judges it), with
+ * EWS_ENOTFOUND when there is none. Nothing is written.
+ */
+int ews_odb_open(struct ews_odb **out, const char *git_dir);
+void ews_odb_free(struct ews_odb *odb);
+
+/* The shared git directory, absolute, no trailing slash; borrowed. */
+const char *ews_odb_common_dir(const struct ews_odb *odb);
+/* The object directory, "<common>/objects". */
+const char *ews_odb_object_dir(const struct ews_odb *odb);
+enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb);
+/* The id of the empty tree in this store's format (it need not exist). */
+void ews_odb_empty_tree(struct ews_oid *out, const struct ews_odb *odb);
+/* The id that `data` has as an object; nothing is written. */
+void ews_odb_hash(struct ews_oid *out, const struct ews_odb *odb, enum ews_object_type type, const void *data,
+		  size_t len);
+
+/* Append the content of `oid` to `out`. Fails with EWS_ENOTFOUND (the sentence names the id) or EWS_EDAMAGED. */
+int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid);
+/* Type and size without the content where the format allows. `size` may be NULL. */
+int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid);
+/*
+ * Write the content of blob `oid` to descriptor `fd`, without holding a large one in
+ * memory where the store can stream it, and check that it has the id it is kept under.
+ */
+int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid);
+bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid);
+/* As ews_odb_has; and what is there counts as new from now on, so that a gc that runs now keeps it. */
+bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid);
+/* See objects that others have written since the last look. */
+int ews_odb_refresh(struct ews_odb *odb);
+
+/* A ref of the store, by its full name, symbolic ones followed. Fails with EWS_ENOTFOUND. */
+int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name);
+/*
+ * Move ref `name` from `from` (no id: it must not exist) to `to` (no id:
+ * delete it), waiting up to a second for another process's lock on it. No
+ * hook runs, no identity is needed, the ref is on disk (synced) on return.
+ * Fails with EWS_ESTALE when it is not at `from`.
+ */
+int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
+
+struct ews_ref {
+	char *name;
+	struct ews_oid oid;
+};
+
+struct ews_refs {
+	struct ews_ref *items;
+	size_t n, cap;
+};
+
+#define EWS_REFS_INIT { NULL, 0, 0 }
+
+/* All refs whose name starts with `prefix`, by name; symbolic ones resolved, broken ones left out. */
+int ews_odb_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix);
+void ews_refs_release(struct ews_refs *refs);
+EWS_CLEANUP_DEFINE(refs, struct ews_refs, ews_refs_release)
+
+/*
+ * What git's revision syntax `spec` means, seen from the git directory that
+ * was opened (its HEAD, its index). Fails with EWS_ENOTFOUND.
+ */
+int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec);
+/* As above, peeled to a commit, or to a tree (a commit gives its tree). */
+int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char *spec);
+int ews_odb_resolve_tree(struct ews_oid *out, struct ews_odb *odb, const char *spec);
+
+struct ews_commit {
+	struct ews_oid tree;
+	struct ews_oid *parents;
+	size_t n_parents;
+	int64_t time; /* committer's, seconds */
+	char *message;
+};
+
+#define EWS_COMMIT_INIT { EWS_OID_NONE, NULL, 0, 0, NULL }
+
+int ews_odb_read_commit(struct ews_commit *out, struct ews_odb *odb, const struct ews_oid *oid);
+void ews_commit_release(struct ews_commit *commit);
+EWS_CLEANUP_DEFINE(commit, struct ews_commit, ews_commit_release)
+
+/*
+ * A value of git's config as this repository sees it (`ews_odb_config`: all levels, config.worktree too), or
+ * the user's and the system's alone (`ews_odb_config_user`: no repository's). A key without "=" is "true".
+ * The caller frees `*out`. Fails with EWS_ENOTFOUND.
+ */
+int ews_odb_config(char **out, struct ews_odb *odb, const char *key);
+int ews_odb_config_user(char **out, const char *key);
+
+EWS_CLEANUP_DEFINE_PTR(odb, struct ews_odb, ews_odb_free)
+
+#endif

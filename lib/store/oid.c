@@ -1,0 +1,54 @@
+/*
+ * Object ids and types: see oid.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/oid.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+bool ews_oid_equal(const struct ews_oid *a, const struct ews_oid *b)
+{
+	return a->len == b->len && !memcmp(a->id, b->id, a->len);
+}
+
+int ews_oid_cmp(const struct ews_oid *a, const struct ews_oid *b)
+{
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return memcmp(a->id, b->id, a->len);
+}
+
+char *ews_oid_hex(char out[EWS_OID_HEX_MAX], const struct ews_oid *oid)
+{
+	ews_hex(out, oid->id, oid->len);
+	return out;
+}
+
+int ews_oid_parse(struct ews_oid *out, const char *text)
+{
+	size_t digits = strnlen(text, EWS_OID_HEX_MAX);
+	struct ews_oid oid = { .len = (uint8_t)(digits / 2) };
+
+	if ((digits != 40 && digits != 64) || ews_unhex(oid.id, oid.len, text) < 0)
+		return ews_error(EWS_EDAMAGED, "'%.80s' is no object id", text);
+	*out = oid;
+	return 0;
+}
+
+const char *ews_object_type_name(enum ews_object_type type)
+{
+	static const char *const names[] = { "none", "commit", "tree", "blob", "tag" };
+
+	return names[type];
+}
+
+size_t ews_object_header(char out[EWS_OBJECT_HEADER_MAX], enum ews_object_type type, uint64_t size)
+{
+	return (size_t)snprintf(out, EWS_OBJECT_HEADER_MAX, "%s %" PRIu64, ews_object_type_name(type), size) + 1;
+}

@@ -1,0 +1,444 @@
+/*
+ * Packs: see pack.h. Format: git's Documentation/gitformat-pack.
+ *
+ * The count of objects stands in the pack's first bytes and is known last, so
+ * the hash over the file is made by reading it once more when it is complete.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/pack.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "store/litter.h"
+
+#define HEADER_BYTES 12
+#define RECORD_HEADER_MAX 10
+#define FLUSH_BYTES EWS_MIB
+#define PROBE_BYTES (64 * EWS_KIB)
+#define FAST_LEVEL 1
+#define OFFSET_IS_LARGE 0x80000000u
+
+struct ews_deflater {
+	z_stream fast; /* FAST_LEVEL */
+	z_stream store; /* level 0, for what is compressed already; made when first needed */
+	bool has_store;
+};
+
+struct ews_pack {
+	int dir_fd; /* objects/pack */
+	int fd;
+	char tmp_name[EWS_LITTER_NAME_MAX];
+	enum ews_hash_algo algo;
+	struct ews_pack_item *items;
+	size_t n, cap;
+	struct ews_buf waiting; /* written behind `flushed` bytes of the file by and by */
+	uint64_t flushed;
+	struct {
+		struct ews_deflater *deflater;
+		z_stream *z; /* NULL: no stream is under way, or its first bytes haven't come */
+		bool is_open;
+		uint64_t start; /* where it begins in the pack */
+		uint32_t crc;
+	} stream;
+};
+
+static void start_zlib(z_stream *z, int level)
+{
+	memset(z, 0, sizeof(*z));
+	/* It fails for want of memory alone, which ends the program everywhere. */
+	if (deflateInit(z, level) != Z_OK)
+		abort();
+}
+
+struct ews_deflater *ews_deflater_new(void)
+{
+	struct ews_deflater *deflater = ews_calloc(1, sizeof(*deflater));
+
+	start_zlib(&deflater->fast, FAST_LEVEL);
+	return deflater;
+}
+
+void ews_deflater_free(struct ews_deflater *deflater)
+{
+	if (!deflater)
+		return;
+	deflateEnd(&deflater->fast);
+	if (deflater->has_store)
+		deflateEnd(&deflater->store);
+	free(deflater);
+}
+
+/* Pass `len` bytes through `z` and append what comes out. */
+static void deflate_into(struct ews_buf *out, z_stream *z, const void *data, size_t len, bool is_last)
+{
+	const unsigned char *at = data;
+	int state = Z_OK;
+
+	do {
+		/* zlib counts in unsigned int. */
+		size_t step = len < EWS_GIB ? len : EWS_GIB;
+
+		z->next_in = (unsigned char *)at;
+		z->avail_in = (unsigned)step;
+		at += step;
+		len -= step;
+		do {
+			size_t room = deflateBound(z, z->avail_in) + 64;
+
+			ews_buf_reserve(out, room);
+			z->next_out = (unsigned char *)out->ptr + out->len;
+			z->avail_out = (unsigned)room;
+			state = deflate(z, is_last && !len ? Z_FINISH : Z_NO_FLUSH);
+			assert(state == Z_OK || state == Z_STREAM_END || state == Z_BUF_ERROR);
+			out->len += room - z->avail_out;
+			out->ptr[out->len] = '\0';
+		} while (z->avail_in || (is_last && !len && state != Z_STREAM_END));
+	} while (len);
+}
+
+/* The stream to use for content that starts with these bytes. */
+static z_stream *choose_stream(struct ews_deflater *deflater, const void *data, size_t len)
+{
+	EWS_CLEANUP(buf) struct ews_buf probe = EWS_BUF_INIT;
+
+	deflateReset(&deflater->fast);
+	if (len < PROBE_BYTES)
+		return &deflater->fast;
+	deflate_into(&probe, &deflater->fast, data, PROBE_BYTES, true);
+	deflateReset(&deflater->fast);
+	if (probe.len <= PROBE_BYTES / 100 * 95)
+		return &deflater->fast;
+	if (deflater->has_store)
+		deflateReset(&deflater->store);
+	else
+		start_zlib(&deflater->store, 0);
+	deflater->has_store = true;
+	return &deflater->store;
+}
+
+/* Type and size: four bits of the size beside the type, then seven a byte, lowest first. */
+static size_t format_record_header(uint8_t out[RECORD_HEADER_MAX], enum ews_object_type type, uint64_t size)
+{
+	uint8_t byte = (uint8_t)((unsigned)type << 4 | (size & 15));
+	size_t n = 0;
+
+	for (size >>= 4; size; size >>= 7) {
+		out[n++] = byte | 0x80;
+		byte = size & 0x7f;
+	}
+	out[n++] = byte;
+	return n;
+}
+
+void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, enum ews_object_type type,
+		     const void *data, size_t len)
+{
+	uint8_t header[RECORD_HEADER_MAX];
+
+	ews_buf_add(out, header, format_record_header(header, type, len));
+	deflate_into(out, choose_stream(deflater, data, len), data, len, true);
+}
+
+int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(pack) struct ews_pack *pack = ews_calloc(1, sizeof(*pack));
+	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/pack", object_dir);
+	const uint32_t header[3] = { htobe32(0x5041434b), htobe32(2), 0 };
+
+	pack->fd = -1;
+	pack->algo = algo;
+	pack->waiting = (struct ews_buf)EWS_BUF_INIT;
+	/* git makes the directory with its first pack, too. */
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
+		pack->dir_fd = -1;
+		return ews_error_os("cannot make '%s'", dir);
+	}
+	pack->dir_fd = ews_dir_open(dir);
+	if (pack->dir_fd < 0)
+		return pack->dir_fd;
+	pack->fd = ews_litter_make(pack->tmp_name, pack->dir_fd, "tmp_pack_ews_");
+	if (pack->fd < 0)
+		return pack->fd;
+	ews_buf_add(&pack->waiting, header, sizeof(header));
+	*out = ews_steal(&pack);
+	return 0;
+}
+
+void ews_pack_free(struct ews_pack *pack)
+{
+	if (!pack)
+		return;
+	if (pack->fd >= 0) {
+		close(pack->fd);
+		(void)unlinkat(pack->dir_fd, pack->tmp_name, 0); /* best effort: gc sweeps it */
+	}
+	if (pack->dir_fd >= 0)
+		close(pack->dir_fd);
+	ews_deflater_free(pack->stream.deflater);
+	ews_buf_release(&pack->waiting);
+	free(pack->items);
+	free(pack);
+}
+
+static int flush(struct ews_pack *pack)
+{
+	size_t len = pack->waiting.len;
+	int rc;
+
+	rc = ews_file_write_fd(pack->fd, pack->waiting.ptr, len);
+	if (rc < 0)
+		return ews_error_wrap("cannot write a pack");
+	/* Let the disk begin; the sync at the end then has less to wait for. */
+	(void)sync_file_range(pack->fd, (off_t)pack->flushed, (off_t)len, SYNC_FILE_RANGE_WRITE);
+	pack->flushed += len;
+	ews_buf_truncate(&pack->waiting, 0);
+	return 0;
+}
+
+static int flush_when_full(struct ews_pack *pack)
+{
+	return pack->waiting.len < FLUSH_BYTES ? 0 : flush(pack);
+}
+
+uint64_t ews_pack_bytes(const struct ews_pack *pack)
+{
+	return pack->flushed + pack->waiting.len;
+}
+
+size_t ews_pack_count(const struct ews_pack *pack)
+{
+	return pack->n;
+}
+
+static void add_item(struct ews_pack *pack, const struct ews_oid *oid, uint32_t crc, uint64_t offset)
+{
+	EWS_GROW(pack->items, pack->n, pack->cap);
+	pack->items[pack->n++] = (struct ews_pack_item){ *oid, crc, offset };
+}
+
+int ews_pack_add(struct ews_pack *pack, const struct ews_oid *oid, const void *record, size_t len)
+{
+	assert(!pack->stream.is_open);
+	add_item(pack, oid, (uint32_t)crc32_z(0, record, len), ews_pack_bytes(pack));
+	ews_buf_add(&pack->waiting, record, len);
+	return flush_when_full(pack);
+}
+
+int ews_pack_stream_begin(struct ews_pack *pack, enum ews_object_type type, uint64_t size)
+{
+	uint8_t header[RECORD_HEADER_MAX];
+	size_t n = format_record_header(header, type, size);
+	int rc;
+
+	assert(!pack->stream.is_open);
+	/* Cancelling cuts the file: nothing of older objects may wait then. */
+	rc = flush(pack);
+	if (rc < 0)
+		return rc;
+	pack->stream.is_open = true;
+	pack->stream.z = NULL;
+	pack->stream.start = pack->flushed;
+	pack->stream.crc = (uint32_t)crc32_z(0, header, n);
+	ews_buf_add(&pack->waiting, header, n);
+	return 0;
+}
+
+static int stream_on(struct ews_pack *pack, const void *data, size_t len, bool is_last)
+{
+	size_t before = pack->waiting.len;
+
+	assert(pack->stream.is_open);
+	if (!pack->stream.z) {
+		if (!pack->stream.deflater)
+			pack->stream.deflater = ews_deflater_new();
+		pack->stream.z = choose_stream(pack->stream.deflater, data, len);
+	}
+	deflate_into(&pack->waiting, pack->stream.z, data, len, is_last);
+	pack->stream.crc = (uint32_t)crc32_z(pack->stream.crc, (unsigned char *)pack->waiting.ptr + before,
+					     pack->waiting.len - before);
+	return flush_when_full(pack);
+}
+
+int ews_pack_stream_feed(struct ews_pack *pack, const void *data, size_t len)
+{
+	return stream_on(pack, data, len, false);
+}
+
+int ews_pack_stream_end(struct ews_pack *pack, const struct ews_oid *oid)
+{
+	int rc;
+
+	rc = stream_on(pack, "", 0, true);
+	if (rc < 0)
+		return rc;
+	pack->stream.is_open = false;
+	add_item(pack, oid, pack->stream.crc, pack->stream.start);
+	return 0;
+}
+
+int ews_pack_stream_cancel(struct ews_pack *pack)
+{
+	assert(pack->stream.is_open);
+	pack->stream.is_open = false;
+	ews_buf_truncate(&pack->waiting, 0);
+	pack->flushed = pack->stream.start;
+	if (ftruncate(pack->fd, (off_t)pack->flushed) < 0 || lseek(pack->fd, (off_t)pack->flushed, SEEK_SET) < 0)
+		return ews_error_os("cannot cut a pack");
+	return 0;
+}
+
+static int cmp_item(const void *a, const void *b)
+{
+	return ews_oid_cmp(&((const struct ews_pack_item *)a)->oid, &((const struct ews_pack_item *)b)->oid);
+}
+
+static void add_be32(struct ews_buf *out, uint32_t value)
+{
+	value = htobe32(value);
+	ews_buf_add(out, &value, sizeof(value));
+}
+
+void ews_pack_format_index(struct ews_buf *out, struct ews_pack_item *items, size_t n, enum ews_hash_algo algo,
+			   const uint8_t *trailer)
+{
+	uint8_t hash[EWS_HASH_MAX];
+	size_t hash_len = algo == EWS_SHA256 ? 32 : 20;
+	size_t start = out->len;
+	uint32_t n_large = 0;
+	size_t i = 0;
+
+	qsort(items, n, sizeof(*items), cmp_item);
+	add_be32(out, 0xff744f63);
+	add_be32(out, 2);
+	for (unsigned first = 0; first < 256; first++) {
+		while (i < n && items[i].oid.id[0] <= first)
+			i++;
+		add_be32(out, (uint32_t)i);
+	}
+	for (i = 0; i < n; i++)
+		ews_buf_add(out, items[i].oid.id, hash_len);
+	for (i = 0; i < n; i++)
+		add_be32(out, items[i].crc);
+	for (i = 0; i < n; i++)
+		add_be32(out, items[i].offset < OFFSET_IS_LARGE ? (uint32_t)items[i].offset
+								: OFFSET_IS_LARGE | n_large++);
+	for (i = 0; i < n; i++) {
+		uint64_t large = htobe64(items[i].offset);
+
+		if (items[i].offset >= OFFSET_IS_LARGE)
+			ews_buf_add(out, &large, sizeof(large));
+	}
+	ews_buf_add(out, trailer, hash_len);
+	ews_hash_once(algo, hash, out->ptr + start, out->len - start);
+	ews_buf_add(out, hash, hash_len);
+}
+
+/* Put the count in and the hash behind. */
+static int close_pack(uint8_t trailer[EWS_HASH_MAX], struct ews_pack *pack)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(pack->algo);
+	EWS_CLEANUP(free) char *step = ews_malloc(FLUSH_BYTES);
+	const uint32_t count = htobe32((uint32_t)pack->n);
+	uint64_t at = 0;
+	size_t len;
+	int rc;
+
+	rc = flush(pack);
+	if (rc < 0)
+		return rc;
+	if (pwrite(pack->fd, &count, sizeof(count), HEADER_BYTES - sizeof(count)) != (ssize_t)sizeof(count))
+		return ews_error_os("cannot write a pack");
+	while (at < pack->flushed) {
+		ssize_t n = pread(pack->fd, step, FLUSH_BYTES, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ews_error_os("cannot read a pack back");
+		if (n == 0)
+			return ews_error(EWS_EIO, "a pack was cut while it was written");
+		ews_hash_add(hash, step, (size_t)n);
+		at += (uint64_t)n;
+	}
+	len = ews_hash_finish(hash, trailer);
+	ews_buf_add(&pack->waiting, trailer, len);
+	rc = flush(pack);
+	if (rc < 0)
+		return rc;
+	if (fsync(pack->fd) < 0)
+		return ews_error_os("cannot sync a pack");
+	return 0;
+}
+
+/* Write the index to a synced temporary file. */
+static int write_index(char tmp_name[EWS_LITTER_NAME_MAX], struct ews_pack *pack, const uint8_t *trailer)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	ews_pack_format_index(&text, pack->items, pack->n, pack->algo, trailer);
+	fd = ews_litter_make(tmp_name, pack->dir_fd, "tmp_pack_ews_");
+	if (fd < 0)
+		return fd;
+	rc = ews_file_write_fd(fd, text.ptr, text.len);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = ews_error_os("cannot sync it");
+	if (rc < 0) {
+		(void)unlinkat(pack->dir_fd, tmp_name, 0); /* best effort: gc sweeps it */
+		return ews_error_wrap("cannot write the index of a pack");
+	}
+	return 0;
+}
+
+int ews_pack_finish(struct ews_pack *pack)
+{
+	uint8_t trailer[EWS_HASH_MAX];
+	char hex[2 * EWS_HASH_MAX + 1];
+	char tmp_index[EWS_LITTER_NAME_MAX];
+	char name[sizeof(hex) + 16];
+	int rc;
+
+	assert(pack->n && !pack->stream.is_open);
+	rc = close_pack(trailer, pack);
+	if (rc < 0)
+		return rc;
+	rc = write_index(tmp_index, pack, trailer);
+	if (rc < 0)
+		return rc;
+	ews_hex(hex, trailer, pack->algo == EWS_SHA256 ? 32 : 20);
+	snprintf(name, sizeof(name), "pack-%s.pack", hex);
+	if (renameat(pack->dir_fd, pack->tmp_name, pack->dir_fd, name) < 0) {
+		rc = ews_error_os("cannot name the pack '%s'", name);
+		goto undo_index;
+	}
+	close(pack->fd);
+	pack->fd = -1;
+	snprintf(name, sizeof(name), "pack-%s.idx", hex);
+	if (renameat(pack->dir_fd, tmp_index, pack->dir_fd, name) < 0) {
+		rc = ews_error_os("cannot name '%s'", name);
+		goto undo_index;
+	}
+	return ews_file_sync_dir(pack->dir_fd);
+
+undo_index:
+	(void)unlinkat(pack->dir_fd, tmp_index, 0); /* best effort: gc sweeps it */
+	return rc;
+}

@@ -1,0 +1,839 @@
+/*
+ * Put: see put.h.
+ *
+ * A path is reached through its parent directory, opened beneath the root and
+ * kept open as long as paths of the same directory follow (struct cursor).
+ * What was found or made there is held by a descriptor before anything is
+ * done to it, so that a name which is swapped meanwhile hits nothing else.
+ *
+ * A parent that lacks u+rwx and is ours gets it; it is noted in `opened` and
+ * gets its mode back at the end, deepest first, unless the changes name
+ * another one. Killed in between, the next scan sees the odd mode as a change.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/put.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/pool.h"
+#include "store/xattr.h"
+
+#define PROC_PATH_MAX 32
+#define FEW_FILES 64
+#define CHUNK 32
+#define OWNER_ALL 0700
+
+/* The directory that the last path was in. */
+struct cursor {
+	char *dir; /* `len` bytes are compared, without a copy of the path at hand */
+	size_t len;
+	int fd; /* -1: none yet */
+};
+
+/* A directory that was opened up, and how it was before. */
+struct opened {
+	char *path;
+	dev_t dev;
+	ino_t ino;
+	mode_t mode;
+};
+
+struct worker {
+	struct cursor at;
+	struct cursor source;
+};
+
+struct put {
+	int root_fd;
+	uid_t uid;
+	bool is_closing; /* nothing is opened up any more */
+	const struct ews_put_opts *opts;
+	const struct ews_changes *changes;
+	const struct ews_entries *stats;
+	bool *has_failed; /* a flag for each change */
+	struct worker *workers;
+
+	pthread_mutex_t mutex; /* guards what follows */
+	struct ews_put_report *report;
+	struct opened *opened;
+	size_t n_opened, cap_opened;
+	size_t done;
+};
+
+static void close_cursor(struct cursor *at)
+{
+	if (at->fd >= 0)
+		close(at->fd);
+	free(at->dir);
+	*at = (struct cursor){ .fd = -1 };
+}
+EWS_CLEANUP_DEFINE(cursor, struct cursor, close_cursor)
+
+static void release_put(struct put *put)
+{
+	for (size_t i = 0; i < put->n_opened; i++)
+		free(put->opened[i].path);
+	free(put->opened);
+	free(put->has_failed);
+	pthread_mutex_destroy(&put->mutex);
+}
+EWS_CLEANUP_DEFINE(put, struct put, release_put)
+
+/* fchmod and futimens refuse an O_PATH descriptor; its name below /proc/self/fd is the same inode. */
+static int set_mode(int fd, mode_t mode)
+{
+	char path[PROC_PATH_MAX];
+
+	if (!fchmod(fd, mode))
+		return 0;
+	if (errno != EBADF)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return chmod(path, mode);
+}
+
+static int set_mtime(int fd, int64_t seconds, uint32_t nanoseconds)
+{
+	const struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = seconds, .tv_nsec = nanoseconds },
+	};
+	char path[PROC_PATH_MAX];
+
+	if (!futimens(fd, times))
+		return 0;
+	if (errno != EBADF)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return utimensat(AT_FDCWD, path, times, 0);
+}
+
+/* Give the owner, when that is us, all rights in the directory `path`, open at `fd`, and note how it was. */
+static int open_up(struct put *put, const char *path, int fd)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot look at '%s'", path);
+	if (put->is_closing || (st.st_mode & OWNER_ALL) == OWNER_ALL || st.st_uid != put->uid)
+		return 0;
+	pthread_mutex_lock(&put->mutex);
+	/* Another worker may have been here while we waited. */
+	if (fstat(fd, &st) < 0) {
+		rc = ews_error_os("cannot look at '%s'", path);
+	} else if ((st.st_mode & OWNER_ALL) != OWNER_ALL) {
+		if (set_mode(fd, (st.st_mode & 07777) | OWNER_ALL) < 0) {
+			rc = ews_error_os("cannot make '%s' writable", path);
+		} else {
+			EWS_GROW(put->opened, put->n_opened, put->cap_opened);
+			put->opened[put->n_opened++] =
+				(struct opened){ ews_strdup(path), st.st_dev, st.st_ino, st.st_mode & 07777 };
+		}
+	}
+	pthread_mutex_unlock(&put->mutex);
+	return rc;
+}
+
+/* Open the directory `dir` step by step, opening up each on the way. */
+static int open_stepwise(struct put *put, const char *dir)
+{
+	EWS_CLEANUP(free) char *path = ews_strdup(dir);
+	EWS_CLEANUP(fd) int fd = fcntl(put->root_fd, F_DUPFD_CLOEXEC, 0);
+	char *name = path;
+	int rc;
+
+	if (fd < 0)
+		return ews_error_os("cannot use the directory");
+	rc = open_up(put, "", fd);
+	while (rc == 0 && *name) {
+		char *end = strchrnul(name, '/');
+		bool is_last = !*end;
+		int next;
+
+		*end = '\0';
+		next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return ews_error_os("cannot open '%s'", path);
+		close(fd);
+		fd = next;
+		rc = open_up(put, path, fd);
+		if (is_last)
+			break;
+		*end = '/';
+		name = end + 1;
+	}
+	return rc < 0 ? rc : ews_steal_fd(&fd);
+}
+
+/* Open the directory `dir` beneath the root, ready to be changed. Returns a descriptor. */
+static int open_dir(struct put *put, const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(put->root_fd, dir);
+	int rc;
+
+	if (fd == EWS_ENOTFOUND)
+		return fd;
+	if (fd < 0)
+		return open_stepwise(put, dir);
+	rc = open_up(put, dir, fd);
+	return rc < 0 ? rc : ews_steal_fd(&fd);
+}
+
+static bool is_cursor_at(const struct cursor *at, const char *dir, size_t len)
+{
+	return at->fd >= 0 && at->len == len && !memcmp(at->dir, dir, len);
+}
+
+static size_t dir_len(const char *path)
+{
+	const char *base = ews_path_base(path);
+
+	return base == path ? 0 : (size_t)(base - path) - 1;
+}
+
+/* Lead `at` to the directory of `path`, ready to be changed. Returns its descriptor, borrowed. */
+static int open_parent(struct put *put, struct cursor *at, const char *path)
+{
+	size_t len = dir_len(path);
+	int fd;
+
+	if (is_cursor_at(at, path, len))
+		return at->fd;
+	close_cursor(at);
+	at->dir = ews_strndup(path, len);
+	fd = open_dir(put, at->dir);
+	if (fd < 0)
+		return fd;
+	at->len = len;
+	at->fd = fd;
+	return fd;
+}
+
+/* Note that change `i` is done, or why not. Returns below zero when there is no point in going on. */
+static int settle(struct put *put, size_t i, int rc)
+{
+	const struct ews_change *change = &put->changes->items[i];
+
+	if (rc == EWS_ENOSPACE || rc == EWS_EINTERRUPTED)
+		return ews_error_wrap("'%s'", change->path);
+	pthread_mutex_lock(&put->mutex);
+	put->done++;
+	if (rc < 0) {
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		ews_path_escape(&line, change->path, strlen(change->path));
+		ews_buf_addf(&line, "\t%s", ews_error_message());
+		ews_strv_add(&put->report->failed, line.ptr);
+		put->has_failed[i] = true;
+		ews_error_clear();
+	} else if (change->to) {
+		put->report->written++;
+	} else {
+		put->report->removed++;
+	}
+	if (put->opts->progress)
+		put->opts->progress(put->opts->payload, put->done, put->changes->n);
+	pthread_mutex_unlock(&put->mutex);
+	return 0;
+}
+
+static bool is_dir(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_DIR || entry->type == EWS_ENTRY_GITLINK;
+}
+
+/* Remove what `name` is; a directory only when it is empty. That nothing is there is fine. */
+static int remove_at(int dir_fd, const char *name)
+{
+	if (!unlinkat(dir_fd, name, 0) || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR)
+		return ews_error_os("cannot remove it");
+	if (!unlinkat(dir_fd, name, AT_REMOVEDIR) || errno == ENOENT)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST)
+		return ews_error(EWS_EIO, "the directory is not empty, something unknown is in it");
+	return ews_error_os("cannot remove the directory");
+}
+
+static int remove_one(struct put *put, struct cursor *at, const struct ews_change *change)
+{
+	int dir_fd = open_parent(put, at, change->path);
+
+	/* Without its directory it is not there either. */
+	if (dir_fd == EWS_ENOTFOUND)
+		return 0;
+	if (dir_fd < 0)
+		return dir_fd;
+	return remove_at(dir_fd, ews_path_base(change->path));
+}
+
+/* What goes, deepest first. What is replaced goes when its successor comes. */
+static int remove_all(struct put *put)
+{
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+
+	for (size_t i = put->changes->n; i-- > 0;) {
+		int rc;
+
+		if (put->changes->items[i].to)
+			continue;
+		rc = settle(put, i, remove_one(put, &at, &put->changes->items[i]));
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int make_dir(struct put *put, struct cursor *at, const struct ews_change *change)
+{
+	const char *name = ews_path_base(change->path);
+	int dir_fd = open_parent(put, at, change->path);
+	struct stat st;
+	int rc;
+
+	if (dir_fd < 0)
+		return dir_fd;
+	if (!mkdirat(dir_fd, name, OWNER_ALL))
+		return 0;
+	if (errno != EEXIST)
+		return ews_error_os("cannot make the directory");
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	rc = remove_at(dir_fd, name);
+	if (rc < 0)
+		return rc;
+	if (mkdirat(dir_fd, name, OWNER_ALL) < 0)
+		return ews_error_os("cannot make the directory");
+	return 0;
+}
+
+/* Directories that come, those above first; their modes wait until they are filled. */
+static int make_dirs(struct put *put)
+{
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+
+	for (size_t i = 0; i < put->changes->n; i++) {
+		const struct ews_change *change = &put->changes->items[i];
+		int rc;
+
+		if (!change->to || !is_dir(change->to))
+			continue;
+		rc = make_dir(put, &at, change);
+		if (rc < 0)
+			rc = settle(put, i, rc);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int write_attrs(struct put *put, int fd, const struct ews_change *change)
+{
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	int rc;
+
+	rc = ews_xattr_write_at(fd, "", change->to->xattrs, &lost);
+	if (rc < 0 || !lost.n)
+		return rc;
+	ews_path_escape(&path, change->path, strlen(change->path));
+	pthread_mutex_lock(&put->mutex);
+	for (size_t i = 0; i < lost.n; i++)
+		ews_strv_addf(&put->report->lost_attrs, "%s\t%s", path.ptr, lost.items[i]);
+	pthread_mutex_unlock(&put->mutex);
+	return 0;
+}
+
+/* Make the stat data of `entry`, when it is one of the caller's list, those of `st`. */
+static void keep_stat(struct put *put, const struct ews_entry *entry, const struct stat *st)
+{
+	const struct ews_entries *stats = put->stats;
+
+	if (!stats || entry < stats->items || entry >= stats->items + stats->n)
+		return;
+	ews_entry_set_stat((struct ews_entry *)entry, st);
+	((struct ews_entry *)entry)->is_racy = false;
+}
+
+/* All but the content: attributes, mode, time. The first two must be allowed to the owner now. */
+static int dress(struct put *put, int fd, const struct ews_change *change)
+{
+	const struct ews_entry *to = change->to;
+	struct stat st;
+	int rc;
+
+	/* Attributes first: a mode of 0444 would forbid them, an access list changes the mode. */
+	rc = write_attrs(put, fd, change);
+	if (rc < 0)
+		return rc;
+	if (to->type != EWS_ENTRY_LINK && set_mode(fd, to->mode) < 0)
+		return ews_error_os("cannot set its mode");
+	if (put->opts->times == EWS_PUT_TIMES_KEEP && to->mtime_s != 0 && set_mtime(fd, to->mtime_s, to->mtime_ns) < 0)
+		return ews_error_os("cannot set its time");
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot look at it");
+	if (to->type != EWS_ENTRY_LINK && (st.st_mode & 07777) != to->mode)
+		return ews_error(EWS_EIO, "its mode is %04o, %04o is not permitted here",
+				 (unsigned)st.st_mode & 07777, (unsigned)to->mode);
+	if (!is_dir(to))
+		keep_stat(put, to, &st);
+	return 0;
+}
+
+/*
+ * Give what is there the attributes and mode of `to` without writing it anew.
+ * Returns 1, or 0 when that won't do: the content differs or isn't known for
+ * sure, it isn't ours, or it has a second name that may be elsewhere.
+ */
+static int touch_up(struct put *put, int dir_fd, const struct ews_change *change)
+{
+	const struct ews_entry *from = change->from, *to = change->to;
+	EWS_CLEANUP(fd) int fd = -1;
+	struct stat st;
+	int rc;
+
+	if (!from || from->type != to->type || to->type == EWS_ENTRY_LINK || from->is_racy)
+		return 0;
+	if (to->type == EWS_ENTRY_FILE && (ews_oid_is_none(&to->oid) || !ews_oid_equal(&from->oid, &to->oid)))
+		return 0;
+	fd = openat(dir_fd, ews_path_base(change->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !ews_entry_stat_matches(from, &st) || st.st_nlink > 1)
+		return 0;
+	if (st.st_uid != put->uid && put->uid != 0)
+		return 0;
+	if ((st.st_mode & 0600) != 0600 && (from->xattrs || to->xattrs) &&
+	    set_mode(fd, (st.st_mode & 07777) | 0600) < 0)
+		return ews_error_os("cannot set its mode");
+	rc = dress(put, fd, change);
+	return rc < 0 ? rc : 1;
+}
+
+/*
+ * Copy from the source what is there in the very state of `to`. Returns 1, or 0 with
+ * `fd` empty when it is not there so, or not after the copy any more.
+ */
+static int copy_from_source(struct put *put, struct worker *worker, int fd, const struct ews_change *change)
+{
+	const struct ews_entry *to = change->to;
+	EWS_CLEANUP(fd) int from_fd = -1;
+	size_t len = dir_len(change->path);
+	struct stat st;
+	int rc;
+
+	if (put->opts->source_fd < 0 || !to->has_stat || to->is_racy)
+		return 0;
+	if (!is_cursor_at(&worker->source, change->path, len)) {
+		close_cursor(&worker->source);
+		worker->source.dir = ews_strndup(change->path, len);
+		worker->source.len = len;
+		worker->source.fd = ews_dir_open_beneath(put->opts->source_fd, worker->source.dir);
+		if (worker->source.fd < 0)
+			return 0;
+	}
+	from_fd = openat(worker->source.fd, ews_path_base(change->path),
+			 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (from_fd < 0 || fstat(from_fd, &st) < 0 || !ews_entry_stat_matches(to, &st))
+		return 0;
+	rc = ews_file_copy_fd(fd, from_fd, to->size);
+	if (rc == EWS_ENOSPACE)
+		return rc;
+	if (rc == 0 && fstat(from_fd, &st) == 0 && ews_entry_stat_matches(to, &st))
+		return 1;
+	if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return ews_error_os("cannot empty it");
+	return 0;
+}
+
+static int fill(struct put *put, struct worker *worker, int fd, const struct ews_change *change)
+{
+	int rc;
+
+	rc = copy_from_source(put, worker, fd, change);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (ews_oid_is_none(&change->to->oid))
+		return ews_error(EWS_ENOTFOUND, "its content is not kept anywhere");
+	return ews_odb_write_to(fd, put->opts->odb, &change->to->oid);
+}
+
+static int make_file(struct put *put, struct worker *worker, int dir_fd, const struct ews_change *change)
+{
+	const char *name = ews_path_base(change->path);
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ews_error_os("cannot make it");
+	rc = fill(put, worker, fd, change);
+	if (rc < 0) {
+		(void)unlinkat(dir_fd, name, 0); /* best effort: better none than half a file, the next run makes it */
+		return rc;
+	}
+	rc = dress(put, fd, change);
+	if (close(ews_steal_fd(&fd)) < 0 && rc == 0) {
+		rc = ews_error_os("cannot write it");
+		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
+	}
+	return rc;
+}
+
+/* Dress the link or FIFO that was made just now, if it is still what stands there. */
+static int dress_node(struct put *put, int dir_fd, const struct ews_change *change, mode_t type)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	struct stat st;
+
+	fd = openat(dir_fd, ews_path_base(change->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return ews_error_os("cannot look at it");
+	if ((st.st_mode & S_IFMT) != type || st.st_nlink != 1)
+		return ews_error(EWS_EIO, "something else took its place");
+	return dress(put, fd, change);
+}
+
+static int make_link(struct put *put, int dir_fd, const struct ews_change *change)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	enum ews_object_type type;
+	int rc;
+
+	if (ews_oid_is_none(&change->to->oid))
+		return ews_error(EWS_ENOTFOUND, "its text is not kept anywhere");
+	rc = ews_odb_read(&text, &type, put->opts->odb, &change->to->oid);
+	if (rc < 0)
+		return rc;
+	if (type != EWS_OBJECT_BLOB || !text.len || strlen(text.ptr) != text.len)
+		return ews_error(EWS_EDAMAGED, "what is kept is no link's text");
+	if (symlinkat(text.ptr, dir_fd, ews_path_base(change->path)) < 0)
+		return ews_error_os("cannot make the link");
+	return dress_node(put, dir_fd, change, S_IFLNK);
+}
+
+static int make_fifo(struct put *put, int dir_fd, const struct ews_change *change)
+{
+	if (mkfifoat(dir_fd, ews_path_base(change->path), 0600) < 0)
+		return ews_error_os("cannot make the FIFO");
+	return dress_node(put, dir_fd, change, S_IFIFO);
+}
+
+static int make_node(struct put *put, struct worker *worker, int dir_fd, const struct ews_change *change)
+{
+	switch (change->to->type) {
+	case EWS_ENTRY_FILE:
+		return make_file(put, worker, dir_fd, change);
+	case EWS_ENTRY_LINK:
+		return make_link(put, dir_fd, change);
+	default:
+		return make_fifo(put, dir_fd, change);
+	}
+}
+
+static int replace(struct put *put, struct worker *worker, const struct ews_change *change)
+{
+	const char *name = ews_path_base(change->path);
+	int dir_fd = open_parent(put, &worker->at, change->path);
+	int rc;
+
+	if (dir_fd < 0)
+		return dir_fd;
+	rc = touch_up(put, dir_fd, change);
+	if (rc != 0)
+		return rc;
+	if (change->to->type == EWS_ENTRY_SOCKET || change->to->type == EWS_ENTRY_DEVICE)
+		return ews_error(EWS_EUNSUPPORTED, "a %s can't be made", ews_entry_type_name(change->to->type));
+	if (change->from) {
+		rc = remove_at(dir_fd, name);
+		if (rc < 0)
+			return rc;
+	}
+	rc = make_node(put, worker, dir_fd, change);
+	if (rc != EWS_EEXISTS)
+		return rc;
+	/* Something came that was not expected; the place is taken again, once. */
+	rc = remove_at(dir_fd, name);
+	if (rc < 0)
+		return rc;
+	return make_node(put, worker, dir_fd, change);
+}
+
+static bool is_leaf(const struct ews_change *change)
+{
+	return change->to && !is_dir(change->to);
+}
+
+static int make_leaf(size_t i, unsigned worker, void *payload)
+{
+	struct put *put = payload;
+
+	if (!is_leaf(&put->changes->items[i]))
+		return 0;
+	return settle(put, i, replace(put, &put->workers[worker], &put->changes->items[i]));
+}
+
+/* Files and links. In the order of the list one directory's paths mostly stand together. */
+static int make_leaves(struct put *put)
+{
+	unsigned threads = put->opts->threads ? put->opts->threads : ews_pool_threads();
+	size_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < put->changes->n; i++)
+		n += is_leaf(&put->changes->items[i]);
+	if (n < FEW_FILES)
+		threads = 1;
+	put->workers = ews_calloc(threads, sizeof(*put->workers));
+	for (unsigned k = 0; k < threads; k++)
+		put->workers[k] = (struct worker){ { .fd = -1 }, { .fd = -1 } };
+	rc = ews_pool_for(put->changes->n, CHUNK, threads, make_leaf, put);
+	for (unsigned k = 0; k < threads; k++) {
+		close_cursor(&put->workers[k].at);
+		close_cursor(&put->workers[k].source);
+	}
+	free(ews_steal(&put->workers));
+	return rc;
+}
+
+/* Open the directory `path` itself, whatever its mode, without following. */
+static int open_made(struct put *put, struct cursor *at, const char *path)
+{
+	int dir_fd, fd;
+
+	dir_fd = *path ? open_parent(put, at, path) : put->root_fd;
+	if (dir_fd < 0)
+		return dir_fd;
+	fd = openat(dir_fd, *path ? ews_path_base(path) : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ews_error_os("cannot open the directory");
+	return fd;
+}
+
+static int dress_dir(struct put *put, struct cursor *at, const struct ews_change *change)
+{
+	EWS_CLEANUP(fd) int fd = open_made(put, at, change->path);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	/* A nested repository that stays one is not ours to change. */
+	if (change->from && change->from->type == EWS_ENTRY_GITLINK && change->to->type == EWS_ENTRY_GITLINK)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot look at it");
+	if ((st.st_mode & 0600) != 0600 && st.st_uid == put->uid && set_mode(fd, OWNER_ALL) < 0)
+		return ews_error_os("cannot make the directory writable");
+	return dress(put, fd, change);
+}
+
+/* Give a directory that was opened up its mode back, if it is still there. */
+static int close_again(struct put *put, struct cursor *at, const struct opened *opened)
+{
+	EWS_CLEANUP(fd) int fd = open_made(put, at, opened->path);
+	struct stat st;
+
+	if (fd == EWS_ENOTFOUND)
+		return 0;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot look at it");
+	if (st.st_dev != opened->dev || st.st_ino != opened->ino)
+		return 0;
+	if (set_mode(fd, opened->mode) < 0)
+		return ews_error_os("cannot set its mode back");
+	return 0;
+}
+
+static int cmp_opened(const void *a, const void *b)
+{
+	return ews_path_cmp(((const struct opened *)a)->path, ((const struct opened *)b)->path);
+}
+
+static void name_unclosed(struct put *put, const struct opened *opened)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, opened->path, strlen(opened->path));
+	ews_buf_addf(&line, "\t%s", ews_error_message());
+	ews_strv_add(&put->report->failed, line.ptr);
+	ews_error_clear();
+}
+
+/*
+ * Modes and times of directories, deepest first: of those among the first `n` changes, and of
+ * those that were opened up. Where both speak of a directory, the change is right.
+ */
+static int dress_dirs(struct put *put, size_t n)
+{
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+	struct ews_error_saved fatal = EWS_ERROR_SAVED_INIT;
+	size_t k = put->n_opened;
+
+	put->is_closing = true;
+	if (k)
+		qsort(put->opened, k, sizeof(*put->opened), cmp_opened);
+	while (n || k) {
+		const struct ews_change *change = n ? &put->changes->items[n - 1] : NULL;
+		const struct opened *opened = k ? &put->opened[k - 1] : NULL;
+		int order = !change ? -1 : !opened ? 1 : ews_path_cmp(change->path, opened->path);
+
+		if (order < 0) {
+			k--;
+			if (close_again(put, &at, opened) < 0)
+				name_unclosed(put, opened);
+			continue;
+		}
+		n--;
+		if (!change->to || !is_dir(change->to) || put->has_failed[n])
+			continue;
+		if (order == 0)
+			k--;
+		if (settle(put, n, dress_dir(put, &at, change)) < 0) {
+			/* No space for an attribute: close what was opened up all the same. */
+			ews_error_save(&fatal);
+			n = 0;
+		}
+	}
+	return fatal.code ? ews_error_restore(&fatal) : 0;
+}
+
+/* Paths come from files that somebody may have written. */
+static int check_path(const char *path)
+{
+	if (!ews_path_is_plain(path))
+		return ews_error(EWS_EDAMAGED, "'%s' is no path inside a directory", path);
+	return 0;
+}
+
+static void init_put(struct put *put, int root_fd)
+{
+	*put = (struct put){ .root_fd = root_fd, .uid = geteuid() };
+	pthread_mutex_init(&put->mutex, NULL);
+}
+
+int ews_put(struct ews_put_report *report, const struct ews_changes *changes, struct ews_entries *stats,
+	    const struct ews_put_opts *opts)
+{
+	EWS_CLEANUP(put) struct put put;
+	struct ews_error_saved fatal = EWS_ERROR_SAVED_INIT;
+	int rc;
+
+	init_put(&put, opts->root_fd);
+	put.opts = opts;
+	put.changes = changes;
+	put.stats = stats;
+	put.report = report;
+	put.has_failed = ews_calloc(changes->n + 1, sizeof(*put.has_failed));
+	for (size_t i = 0; i < changes->n; i++) {
+		rc = check_path(changes->items[i].path);
+		if (rc < 0)
+			return rc;
+	}
+	rc = remove_all(&put);
+	if (rc == 0)
+		rc = make_dirs(&put);
+	if (rc == 0)
+		rc = make_leaves(&put);
+	if (rc < 0) {
+		ews_error_save(&fatal);
+		(void)dress_dirs(&put, 0); /* what cannot be closed is named in the report */
+		rc = ews_error_restore(&fatal);
+	} else {
+		rc = dress_dirs(&put, changes->n);
+	}
+	ews_strv_sort(&report->failed);
+	ews_strv_sort(&report->lost_attrs);
+	if (rc < 0)
+		return rc;
+	if (report->failed.n)
+		return ews_error(EWS_EIO, "%zu of %zu paths could not be put", report->failed.n, changes->n);
+	return 0;
+}
+
+/* Moving a directory to another one writes into it (its ".."), so it must be writable itself. */
+static int rename_whole(int from_fd, const char *from, int to_fd, const char *to)
+{
+	EWS_CLEANUP(fd) int fd = openat(from_fd, from, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	bool is_opened;
+	int rc;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return ews_error_os("cannot look at '%s'", from);
+	is_opened = S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 0200);
+	if (is_opened && set_mode(fd, (st.st_mode & 07777) | 0200) < 0)
+		return ews_error_os("cannot make '%s' writable", from);
+	rc = ews_file_rename_new(from_fd, from, to_fd, to);
+	if (is_opened && set_mode(fd, st.st_mode & 07777) < 0 && rc == 0)
+		return ews_error_os("cannot set the mode of '%s' back", to);
+	return rc;
+}
+
+/* Close what open_parent() opened up; the error that is set outlives it. */
+static int close_all(struct put *put, int rc)
+{
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+	struct ews_error_saved first = EWS_ERROR_SAVED_INIT;
+
+	if (rc < 0)
+		ews_error_save(&first);
+	put->is_closing = true;
+	if (put->n_opened)
+		qsort(put->opened, put->n_opened, sizeof(*put->opened), cmp_opened);
+	for (size_t i = put->n_opened; i-- > 0;) {
+		if (close_again(put, &at, &put->opened[i]) < 0 && !first.code)
+			ews_error_save(&first);
+	}
+	return first.code ? ews_error_restore(&first) : 0;
+}
+
+int ews_put_away(int root_fd, const char *path, int keep_fd, const char *name)
+{
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+	EWS_CLEANUP(put) struct put put;
+	int rc;
+
+	init_put(&put, root_fd);
+	rc = check_path(path);
+	if (rc == 0)
+		rc = open_parent(&put, &at, path);
+	if (rc >= 0)
+		rc = rename_whole(rc, ews_path_base(path), keep_fd, name);
+	return close_all(&put, rc);
+}
+
+int ews_put_back(int root_fd, const char *path, int keep_fd, const char *name)
+{
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+	EWS_CLEANUP(put) struct put put;
+	int rc;
+
+	init_put(&put, root_fd);
+	rc = check_path(path);
+	if (rc == 0)
+		rc = open_parent(&put, &at, path);
+	if (rc >= 0)
+		rc = rename_whole(keep_fd, name, rc, ews_path_base(path));
+	return close_all(&put, rc);
+}
+
+void ews_put_report_release(struct ews_put_report *report)
+{
+	ews_strv_release(&report->failed);
+	ews_strv_release(&report->lost_attrs);
+	*report = (struct ews_put_report)EWS_PUT_REPORT_INIT;
+}

@@ -1,0 +1,80 @@
+/*
+ * Put: the engine that turns a list of changes into a directory.
+ *
+ * start is put(nothing -> tree), revert put(now -> base), undo and restore
+ * likewise: one place that writes into workspaces, so that exactness,
+ * containment and speed are got right once.
+ *
+ * Exact: type, bytes, all mode bits, link text, extended attributes, mtime.
+ * Contained: every step goes by directory descriptors beneath the root;
+ * links are removed or made, never followed. Order: what goes, deepest first;
+ * directories that come; files and links (in parallel); modes and times of
+ * directories, deepest first. Directories that are not writable are opened up
+ * for the time of the work. A file is replaced by unlink and O_EXCL create,
+ * so a hard link to it elsewhere keeps its bytes.
+ *
+ * Put may be killed and run again: each step is harmless when already done.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_PUT_H
+#define EWS_STORE_PUT_H
+
+#include "base/strv.h"
+#include "store/entry.h"
+#include "store/odb.h"
+
+enum ews_put_times {
+	EWS_PUT_TIMES_KEEP, /* what is changed gets the mtime of its entry, when it has one */
+	EWS_PUT_TIMES_FRESH, /* a written file is as new as it is */
+};
+
+struct ews_put_opts {
+	int root_fd; /* the directory to change */
+	struct ews_odb *odb; /* where contents come from */
+	/*
+	 * Where unchanged files may be copied from instead, beneath this descriptor; -1: nowhere. A file
+	 * is taken from there when its stat data is that of the `to` entry before and after the copy.
+	 */
+	int source_fd;
+	enum ews_put_times times;
+	unsigned threads; /* 0: as many as suit */
+	void (*progress)(void *payload, size_t done, size_t total); /* may be NULL; called on one thread at a time */
+	void *payload;
+};
+
+/* What could not be done: a path and a sentence each. */
+struct ews_put_report {
+	struct ews_strv failed; /* "<path>\t<why>", the path escaped */
+	struct ews_strv lost_attrs; /* "<path>\t<attribute>": not permitted here; not a failure */
+	size_t written, removed;
+};
+
+#define EWS_PUT_REPORT_INIT { EWS_STRV_INIT, EWS_STRV_INIT, 0, 0 }
+
+/*
+ * Apply `changes` (sorted). Each `from` is what is expected there, but what is
+ * really there is what gets replaced, whatever its type; a directory that is
+ * not empty (something unknown appeared in it) is a failure of that path
+ * and never removed with its content. It goes on after a path that fails, and
+ * names each; returns EWS_EIO (or EWS_ENOSPACE, at once) when any did. After a
+ * file was written its `has_stat` data in `to`, when it lies in `stats`
+ * (may be NULL; the list that the `to` entries live in), are set from the new file.
+ */
+int ews_put(struct ews_put_report *report, const struct ews_changes *changes, struct ews_entries *stats,
+	    const struct ews_put_opts *opts);
+
+/*
+ * Rename `path` beneath `root_fd`, whole and unread, to `name` in the directory `keep_fd`
+ * of the same file system; read-only directories on the way are opened up and closed
+ * again. Fails with EWS_EEXISTS when the name is taken, EWS_ENOTFOUND when nothing is there.
+ */
+int ews_put_away(int root_fd, const char *path, int keep_fd, const char *name);
+
+/* The reverse: bring `name` from `keep_fd` back to `path`; missing directories above it are an error. */
+int ews_put_back(int root_fd, const char *path, int keep_fd, const char *name);
+
+void ews_put_report_release(struct ews_put_report *report);
+EWS_CLEANUP_DEFINE(put_report, struct ews_put_report, ews_put_report_release)
+
+#endif

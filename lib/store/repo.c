@@ -1,0 +1,404 @@
+/*
+ * Repositories: see repo.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/repo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/config.h"
+#include "store/git.h"
+#include "store/home.h"
+#include "store/state.h"
+
+#define GITFILE_BYTES_MAX (64 * EWS_KIB)
+
+/* Where a project is: its top, and its git directory. */
+struct place {
+	char *top;
+	char *git_dir;
+	bool is_bare;
+	bool is_given; /* the top was named by GIT_WORK_TREE */
+};
+
+static void release_place(struct place *place)
+{
+	free(place->top);
+	free(place->git_dir);
+}
+
+EWS_CLEANUP_DEFINE(place, struct place, release_place)
+
+static bool is_dir_in(const char *dir, const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, name);
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Does HEAD name a ref or a commit? A link is how old repositories name theirs. */
+static bool is_head(const char *path, const struct stat *st)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool is_id;
+
+	if (S_ISLNK(st->st_mode))
+		return true;
+	if (ews_file_read(&text, AT_FDCWD, path, GITFILE_BYTES_MAX) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	ews_buf_rtrim(&text);
+	is_id = strspn(text.ptr, "0123456789abcdef") == text.len && (text.len == 40 || text.len == 64);
+	return is_id || !strncmp(text.ptr, "ref:", 4);
+}
+
+/* What makes a directory a git directory: HEAD, and objects and refs of its own or a common one. */
+static bool is_git_dir(const char *dir)
+{
+	EWS_CLEANUP(free) char *head = ews_path_join(dir, "HEAD");
+	EWS_CLEANUP(free) char *common = ews_path_join(dir, "commondir");
+	struct stat st;
+
+	if (lstat(head, &st) < 0 || S_ISDIR(st.st_mode) || !is_head(head, &st))
+		return false;
+	return access(common, F_OK) == 0 || (is_dir_in(dir, "objects") && is_dir_in(dir, "refs"));
+}
+
+/* Follow the file `path`, mostly called ".git". */
+static int read_gitfile(char **out, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
+	EWS_CLEANUP(free) char *target = NULL;
+	int rc = ews_file_read(&text, AT_FDCWD, path, GITFILE_BYTES_MAX);
+
+	if (rc < 0)
+		return rc;
+	ews_buf_rtrim(&text);
+	if (strncmp(text.ptr, "gitdir: ", 8))
+		return ews_error(EWS_EGIT, "'%s' is not a file that names a git directory", path);
+	target = ews_path_absolute(dir, text.ptr + 8);
+	*out = realpath(target, NULL);
+	if (!*out || !is_git_dir(*out))
+		return ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, target);
+	return 0;
+}
+
+/* Is the directory `dir` the top of a project, or a bare repository? 1 yes, 0 no. */
+static int look_at(struct place *out, const char *dir)
+{
+	EWS_CLEANUP(free) char *dot_git = ews_path_join(dir, ".git");
+	struct stat st;
+
+	if (stat(dot_git, &st) == 0) {
+		if (S_ISREG(st.st_mode)) {
+			int rc = read_gitfile(&out->git_dir, dot_git);
+
+			if (rc < 0)
+				return rc;
+			out->top = ews_strdup(dir);
+			return 1;
+		}
+		if (S_ISDIR(st.st_mode) && is_git_dir(dot_git)) {
+			out->git_dir = realpath(dot_git, NULL);
+			out->top = ews_strdup(dir);
+			return 1;
+		}
+	}
+	if (!is_git_dir(dir))
+		return 0;
+	out->git_dir = ews_strdup(dir);
+	if (!strcmp(ews_path_base(dir), ".git")) {
+		out->top = ews_path_dir(dir);
+	} else {
+		out->top = ews_strdup(dir);
+		out->is_bare = true;
+	}
+	return 1;
+}
+
+/* May the search go on above `dir`? */
+static bool is_ceiling(const char *dir)
+{
+	const char *list = getenv("GIT_CEILING_DIRECTORIES");
+
+	while (list && *list) {
+		size_t len = strcspn(list, ":");
+		EWS_CLEANUP(free) char *name = ews_strndup(list, len);
+		EWS_CLEANUP(free) char *real = realpath(name, NULL);
+
+		if (!strcmp(real ? real : name, dir))
+			return true;
+		list += len + (list[len] == ':');
+	}
+	return false;
+}
+
+static bool crosses(dev_t dev, const char *dir)
+{
+	const char *env = getenv("GIT_DISCOVERY_ACROSS_FILESYSTEM");
+	struct stat st;
+
+	if (env && (!strcmp(env, "1") || !strcmp(env, "true")))
+		return false;
+	return stat(dir, &st) == 0 && st.st_dev != dev;
+}
+
+static int not_found(const char *cwd)
+{
+	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository", cwd);
+	ews_error_hint("change to a project, or name one with 'git ews -C <dir> ...'");
+	return EWS_ENOTFOUND;
+}
+
+static int search_up(struct place *out, const char *cwd)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
+	struct stat st;
+
+	if (stat(cwd, &st) < 0)
+		return ews_error_os("cannot look at '%s'", cwd);
+	for (;;) {
+		EWS_CLEANUP(free) char *above = NULL;
+		int rc = look_at(out, at);
+
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+		above = ews_path_dir(at);
+		if (!strcmp(at, "/") || is_ceiling(above) || crosses(st.st_dev, above))
+			return not_found(cwd);
+		free(at);
+		at = ews_steal(&above);
+	}
+}
+
+/* GIT_WORK_TREE names the top, whatever the config says. */
+static int take_work_tree(struct place *out, const char *cwd)
+{
+	const char *top = getenv("GIT_WORK_TREE");
+	EWS_CLEANUP(free) char *path = NULL;
+	char *real;
+
+	if (!top || !*top)
+		return 0;
+	path = ews_path_absolute(cwd, top);
+	real = realpath(path, NULL);
+	if (!real)
+		return ews_error_os("GIT_WORK_TREE names '%s'", path);
+	free(out->top);
+	out->top = real;
+	out->is_given = true;
+	out->is_bare = false;
+	return 0;
+}
+
+/* GIT_DIR names the git directory; the top is the directory around a ".git", else the current one. */
+static int from_environment(struct place *out, const char *cwd)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_absolute(cwd, getenv("GIT_DIR"));
+	struct stat st;
+
+	out->git_dir = realpath(dir, NULL);
+	if (out->git_dir && stat(out->git_dir, &st) == 0 && S_ISREG(st.st_mode)) {
+		EWS_CLEANUP(free) char *file = ews_steal(&out->git_dir);
+		int rc = read_gitfile(&out->git_dir, file);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (!out->git_dir || !is_git_dir(out->git_dir)) {
+		ews_error(EWS_ENOTFOUND, "GIT_DIR names '%s', which is no git directory", dir);
+		ews_error_hint("unset GIT_DIR");
+		return EWS_ENOTFOUND;
+	}
+	out->top = strcmp(ews_path_base(out->git_dir), ".git") ? ews_strdup(cwd) : ews_path_dir(out->git_dir);
+	return 0;
+}
+
+/* A truth in the words of git's config. */
+static bool is_true(const char *text)
+{
+	return !strcasecmp(text, "true") || !strcasecmp(text, "yes") || !strcasecmp(text, "on") ||
+	       strtol(text, NULL, 10) != 0;
+}
+
+/* core.worktree and core.bare have the last word, as in git. */
+static int settle_config(struct ews_repo *repo, bool is_given)
+{
+	EWS_CLEANUP(free) char *worktree = NULL;
+	EWS_CLEANUP(free) char *bare = NULL;
+
+	if (is_given || strcmp(repo->git_dir, repo->common_dir))
+		return 0;
+	if (ews_odb_config(&bare, repo->odb, "core.bare") == 0 && is_true(bare)) {
+		repo->is_bare = true;
+		free(repo->project);
+		repo->project = ews_strdup(repo->git_dir);
+	} else if (ews_odb_config(&worktree, repo->odb, "core.worktree") == 0) {
+		EWS_CLEANUP(free) char *path = ews_path_absolute(repo->git_dir, worktree);
+		char *real = realpath(path, NULL);
+
+		if (!real)
+			return ews_error_os("core.worktree names '%s'", path);
+		free(repo->project);
+		repo->project = real;
+		repo->is_bare = false;
+	}
+	ews_error_clear();
+	return 0;
+}
+
+static int open_place(struct ews_repo **out, struct place *place, const char *home)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = ews_calloc(1, sizeof(*repo));
+	int rc;
+
+	repo->dir_fd = repo->git_fd = repo->common_fd = -1;
+	repo->home = ews_strdup(home);
+	repo->project = ews_steal(&place->top);
+	repo->git_dir = ews_steal(&place->git_dir);
+	repo->is_bare = place->is_bare;
+	rc = ews_odb_open(&repo->odb, repo->git_dir);
+	if (rc < 0)
+		return rc;
+	repo->common_dir = ews_strdup(ews_odb_common_dir(repo->odb));
+	rc = settle_config(repo, place->is_given);
+	if (rc < 0)
+		return rc;
+	repo->git_fd = ews_dir_open(repo->git_dir);
+	if (repo->git_fd < 0)
+		return repo->git_fd;
+	repo->common_fd = ews_dir_open(repo->common_dir);
+	if (repo->common_fd < 0)
+		return repo->common_fd;
+	*out = ews_steal(&repo);
+	return 0;
+}
+
+/* The project that a session recorded, seen from inside its workspace. */
+static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char **id, const char *home)
+{
+	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/sessions/%s", repo_dir, *id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	int rc;
+
+	if (fd < 0) {
+		ews_error(EWS_ENOTFOUND, "this workspace belongs to session '%s', of which nothing is known", *id);
+		ews_error_hint("what it holds are plain files: copy what you need");
+		return EWS_ENOTFOUND;
+	}
+	rc = ews_state_read(&state, fd);
+	if (rc == 0)
+		rc = ews_repo_open_at(out, state.project, home);
+	if (rc < 0)
+		return ews_error_wrap("session '%s'", *id);
+	(*out)->here = ews_steal(id);
+	return 0;
+}
+
+int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home)
+{
+	EWS_CLEANUP(place) struct place place = { NULL, NULL, false, false };
+	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
+	EWS_CLEANUP(free) char *repo_dir = NULL;
+	EWS_CLEANUP(free) char *id = NULL;
+	int rc;
+
+	if (!real)
+		return ews_error_os("cannot find the directory '%s'", cwd);
+	if (ews_home_find_workspace(&repo_dir, &id, home, real) == 0) {
+		ews_config_take_environment();
+		ews_git_scrub_env();
+		return open_from_workspace(out, repo_dir, &id, home);
+	}
+	ews_error_clear();
+	rc = getenv("GIT_DIR") ? from_environment(&place, real) : search_up(&place, real);
+	if (rc == 0)
+		rc = take_work_tree(&place, real);
+	if (rc == 0)
+		rc = open_place(out, &place, home);
+	ews_config_take_environment();
+	ews_git_scrub_env();
+	return rc;
+}
+
+int ews_repo_open_at(struct ews_repo **out, const char *project, const char *home)
+{
+	EWS_CLEANUP(place) struct place place = { NULL, NULL, false, false };
+	EWS_CLEANUP(free) char *real = realpath(project, NULL);
+	int rc;
+
+	if (!real)
+		return ews_error_os("cannot find the project '%s'", project);
+	rc = look_at(&place, real);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return ews_error(EWS_ENOTFOUND, "'%s' is no git repository any more", project);
+	return open_place(out, &place, home);
+}
+
+int ews_repo_need_dir(struct ews_repo *repo, bool make)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	int rc, fd;
+
+	if (repo->dir)
+		return 0;
+	if (make)
+		rc = ews_home_repo_dir(&dir, repo->home, repo->common_dir, repo->project);
+	else
+		rc = ews_home_find_repo_dir(&dir, repo->home, repo->common_dir);
+	if (rc < 0)
+		return rc;
+	fd = ews_dir_open(dir);
+	if (fd < 0)
+		return fd;
+	repo->dir_fd = fd;
+	repo->dir = ews_steal(&dir);
+	return 0;
+}
+
+int ews_repo_subdir(struct ews_repo *repo, const char *rel)
+{
+	int rc = ews_repo_need_dir(repo, true);
+
+	if (rc == 0)
+		rc = ews_dir_make(repo->dir_fd, rel, 0700);
+	return rc < 0 ? rc : ews_dir_open_beneath(repo->dir_fd, rel);
+}
+
+void ews_repo_free(struct ews_repo *repo)
+{
+	if (!repo)
+		return;
+	free(repo->home);
+	free(repo->project);
+	free(repo->git_dir);
+	free(repo->common_dir);
+	free(repo->dir);
+	free(repo->here);
+	if (repo->dir_fd >= 0)
+		close(repo->dir_fd);
+	if (repo->git_fd >= 0)
+		close(repo->git_fd);
+	if (repo->common_fd >= 0)
+		close(repo->common_fd);
+	ews_odb_free(repo->odb);
+	free(repo);
+}

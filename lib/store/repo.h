@@ -1,0 +1,48 @@
+/*
+ * Repositories: the project that a command is about, and the store behind it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_REPO_H
+#define EWS_STORE_REPO_H
+
+#include <stdbool.h>
+
+#include "store/odb.h"
+
+struct ews_repo {
+	char *home; /* absolute */
+	char *project; /* the work tree's top, absolute and real; of a bare repository its git directory */
+	char *git_dir; /* the project's own: the common one, or worktrees/<name> of a linked worktree */
+	char *common_dir;
+	char *dir; /* <home>/working/<repo>; NULL until ews_repo_need_dir() */
+	int dir_fd; /* of `dir`, or -1 */
+	int git_fd; /* of `git_dir` */
+	int common_fd;
+	bool is_bare;
+	char *here; /* the id of the session whose workspace the command stands in, or NULL */
+	struct ews_odb *odb; /* opened at git_dir */
+};
+
+/*
+ * Open the project seen from the directory `cwd`: the project of the workspace
+ * that holds it, else what GIT_DIR and GIT_WORK_TREE say, else the repository found
+ * upwards as git does it (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM).
+ * The environment is read before ews_git_scrub_env() is called by us.
+ * Fails with EWS_ENOTFOUND outside of any repository, and as ews_odb_open().
+ */
+int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home);
+
+/* Open a project whose top (or bare git directory) is known. */
+int ews_repo_open_at(struct ews_repo **out, const char *project, const char *home);
+
+/* Make sure that `dir` and `dir_fd` are there: `make` makes them, else EWS_ENOTFOUND when there is none yet. */
+int ews_repo_need_dir(struct ews_repo *repo, bool make);
+
+/* A directory below repo->dir, made 0700 when missing. Returns a descriptor. */
+int ews_repo_subdir(struct ews_repo *repo, const char *rel);
+
+void ews_repo_free(struct ews_repo *repo);
+EWS_CLEANUP_DEFINE_PTR(repo, struct ews_repo, ews_repo_free)
+
+#endif

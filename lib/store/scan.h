@@ -1,0 +1,111 @@
+/*
+ * Scan: what stands in a directory now, and what of it was left out and why.
+ *
+ * Two steps. ews_scan() walks the tree in parallel, level by level, by
+ * directory descriptors, and looks at nothing but names and stat data.
+ * ews_scan_fill() then finds every content's id: from the cache or git's index
+ * where the stat data proves that nothing changed, else by reading, hashing and
+ * (with a batch) keeping it. A file that changes while it is read is read again, then
+ * left out by name.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_SCAN_H
+#define EWS_STORE_SCAN_H
+
+#include "store/batch.h"
+#include "store/entry.h"
+#include "store/ignore.h"
+#include "store/index.h"
+
+enum ews_skip_reason {
+	EWS_SKIP_IGNORED = 1,
+	EWS_SKIP_EXCLUDED, /* our own directories, home, other workspaces */
+	EWS_SKIP_UNREADABLE,
+	EWS_SKIP_TOO_LARGE,
+	EWS_SKIP_TOO_DEEP,
+	EWS_SKIP_REPOSITORY, /* a nested repository's content */
+	EWS_SKIP_SOCKET,
+	EWS_SKIP_DEVICE,
+	EWS_SKIP_CHANGING,
+};
+
+struct ews_skip {
+	const char *path; /* the whole subtree below it is left out as well */
+	enum ews_skip_reason reason;
+	uint64_t size;
+};
+
+struct ews_skips {
+	struct ews_skip *items; /* sorted by path */
+	size_t n, cap;
+	struct ews_arena arena;
+};
+
+#define EWS_SKIPS_INIT { NULL, 0, 0, EWS_ARENA_INIT }
+
+void ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size);
+void ews_skips_sort(struct ews_skips *list);
+/* Was `path`, or a directory above it, left out? The list is sorted. */
+const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const char *path);
+void ews_skips_release(struct ews_skips *list);
+/* "ignored", "excluded", "unreadable", "too-large", ... and back (0: no such word). */
+const char *ews_skip_word(enum ews_skip_reason reason);
+enum ews_skip_reason ews_skip_from_word(const char *word);
+
+struct ews_scan_opts {
+	int root_fd;
+	const struct ews_ignore *ignore; /* the root's rules; NULL: nothing is ignored */
+	bool read_gitignore; /* take .gitignore files of the tree into account */
+	bool with_ignored; /* ignored paths are entries like all others */
+	/* What is looked at even where a rule ignores it; either may be NULL. */
+	const struct ews_entries *known;
+	const struct ews_index *index;
+	const char *const *exclude; /* NULL-ended relative paths that are never looked at */
+	const char *const *only; /* NULL: all; else NULL-ended relative paths: these, what is below, and the directories above */
+	uint64_t max_file_bytes; /* 0: no limit */
+	bool name_vanished; /* what goes away while it is looked at is a skip; else it is counted in n_vanished alone */
+	bool may_chmod; /* the tree is ours: open up what its modes close, and close it again */
+	unsigned threads;
+};
+
+struct ews_scan {
+	struct ews_entries entries;
+	struct ews_skips skips;
+	uint64_t size_bytes; /* of the files */
+	size_t n_files; /* files and links */
+	size_t n_read; /* entries that no cache knew */
+	size_t n_vanished; /* what was listed and was gone when it was looked at: somebody moves things about */
+	int64_t started_s; /* file-system time just before the walk */
+	uint32_t started_ns;
+	struct ews_strv opened; /* directories that were opened up: "<octal mode> <path>" */
+	int root_fd; /* borrowed */
+};
+
+#define EWS_SCAN_INIT { EWS_ENTRIES_INIT, EWS_SKIPS_INIT, 0, 0, 0, 0, 0, 0, EWS_STRV_INIT, -1 }
+
+int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts);
+
+struct ews_scan_fill_opts {
+	struct ews_odb *odb;
+	struct ews_batch *batch; /* NULL: hash, keep nothing */
+	const struct ews_entries *cache; /* entries with stat data of an earlier scan, or NULL */
+	const struct ews_entries *pinned; /* what a ref holds: ids of the cache that are not in it are looked up; or NULL */
+	bool name_vanished; /* as above */
+	const struct ews_index *hint; /* git's index, where its ids may stand for raw bytes, or NULL */
+	bool may_chmod;
+	unsigned threads;
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+/* Give every file and link its id and attributes. What can't be read moves from the entries to the skips. */
+int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts);
+
+/* Give directories that were opened up their modes back. Done by release as well. */
+void ews_scan_close(struct ews_scan *scan);
+void ews_scan_release(struct ews_scan *scan);
+EWS_CLEANUP_DEFINE(scan, struct ews_scan, ews_scan_release)
+EWS_CLEANUP_DEFINE(skips, struct ews_skips, ews_skips_release)
+
+#endif

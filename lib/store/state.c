@@ -1,0 +1,120 @@
+/*
+ * Session state: see state.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+#define STATE_FILE "state.json"
+#define STATE_BYTES_MAX EWS_MIB
+#define STATE_VERSION 1
+
+static const char *const words[] = {
+	[EWS_STATE_STARTING] = "starting",
+	[EWS_STATE_ACTIVE] = "active",
+	[EWS_STATE_ENDING] = "ending",
+	[EWS_STATE_ENDED] = "ended",
+};
+
+const char *ews_state_word(enum ews_session_state state)
+{
+	return words[state];
+}
+
+/* Which member of the struct each string of the file is. */
+#define STRINGS(X)                        \
+	X("session_id", id)               \
+	X("method", method)               \
+	X("project", project)             \
+	X("git_dir", git_dir)             \
+	X("workspace", workspace)         \
+	X("base_snapshot", base_snapshot) \
+	X("base_commit", base_commit)     \
+	X("branch", branch)               \
+	X("intent", intent)               \
+	X("label", label)                 \
+	X("last_snapshot", last_snapshot)
+
+static int parse(struct ews_state *out, const cJSON *json)
+{
+	const char *word;
+	int64_t version;
+	int rc = ews_json_get_int(&version, json, "version");
+
+	if (rc < 0)
+		return rc;
+	if (version > STATE_VERSION)
+		return ews_error(EWS_EUNSUPPORTED, "it was written by a newer version of git ews");
+#define GET(key, member)                                  \
+	rc = ews_json_get_bytes(&out->member, json, key); \
+	if (rc < 0)                                       \
+		return rc;
+	STRINGS(GET)
+#undef GET
+	rc = ews_json_get_string(&word, json, "state");
+	if (rc < 0)
+		return rc;
+	for (size_t i = EWS_STATE_STARTING; i <= EWS_STATE_ENDED; i++)
+		if (!strcmp(word, words[i]))
+			out->state = i;
+	if (!out->state)
+		return ews_error(EWS_EDAMAGED, "'%.40s' is no state", word);
+	rc = ews_json_get_int(&out->created_s, json, "created");
+	if (rc == 0)
+		rc = ews_json_get_int(&out->ended_s, json, "ended");
+	if (rc == 0)
+		rc = ews_json_get_bool(&out->keeps_nested, json, "keeps_nested");
+	return rc;
+}
+
+int ews_state_read(struct ews_state *out, int session_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	int rc = ews_file_read(&text, session_fd, STATE_FILE, STATE_BYTES_MAX);
+
+	if (rc == 0)
+		rc = ews_json_parse(&json, text.ptr, text.len);
+	if (rc == 0)
+		rc = parse(&state, json);
+	if (rc < 0)
+		return ews_error_wrap(STATE_FILE);
+	*out = state;
+	state = (struct ews_state)EWS_STATE_INIT;
+	return 0;
+}
+
+int ews_state_write(int session_fd, const struct ews_state *state)
+{
+	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_json_add_int(json, "version", STATE_VERSION);
+	cJSON_AddStringToObject(json, "state", words[state->state]);
+#define PUT(key, member) ews_json_add_bytes(json, key, state->member ? state->member : "");
+	STRINGS(PUT)
+#undef PUT
+	ews_json_add_int(json, "created", state->created_s);
+	ews_json_add_int(json, "ended", state->ended_s);
+	cJSON_AddBoolToObject(json, "keeps_nested", state->keeps_nested);
+	ews_json_print(&text, json, true);
+	return ews_file_replace(session_fd, STATE_FILE, text.ptr, text.len, 0600);
+}
+
+void ews_state_release(struct ews_state *state)
+{
+#define FREE(key, member) free(state->member);
+	STRINGS(FREE)
+#undef FREE
+	*state = (struct ews_state)EWS_STATE_INIT;
+}

@@ -1,0 +1,51 @@
+/*
+ * Session state: state.json, the file that says what a session is.
+ *
+ * Replaced by write, fsync, rename; versioned. It lies in our own home, yet it is
+ * read as hostile input: no path is taken from it without being checked against where
+ * it must lie.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_STATE_H
+#define EWS_STORE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+enum ews_session_state {
+	EWS_STATE_STARTING = 1,
+	EWS_STATE_ACTIVE,
+	EWS_STATE_ENDING,
+	EWS_STATE_ENDED,
+};
+
+struct ews_state {
+	enum ews_session_state state;
+	char *id;
+	char *method; /* "worktree" */
+	char *project; /* the work tree that it twins */
+	char *git_dir; /* the project's git directory */
+	char *workspace; /* absolute */
+	char *base_snapshot; /* "snap-..." */
+	char *base_commit; /* hex: the project's commit that HEAD of the workspace was at; "" when unborn */
+	char *branch; /* the project's branch at start, or "" */
+	char *intent, *label; /* or "" */
+	char *last_snapshot; /* the newest snapshot, parent of the next; "" none */
+	bool keeps_nested; /* --nested=record */
+	int64_t created_s;
+	int64_t ended_s; /* 0: not yet */
+};
+
+#define EWS_STATE_INIT { 0 }
+
+/* Read `state.json` in the session's directory. Fails with EWS_EDAMAGED, or EWS_EUNSUPPORTED when a newer version wrote it. */
+int ews_state_read(struct ews_state *out, int session_fd);
+int ews_state_write(int session_fd, const struct ews_state *state);
+const char *ews_state_word(enum ews_session_state state);
+void ews_state_release(struct ews_state *state);
+EWS_CLEANUP_DEFINE(state, struct ews_state, ews_state_release)
+
+#endif

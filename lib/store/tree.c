@@ -1,0 +1,272 @@
+/*
+ * Trees: see tree.h.
+ *
+ * A tree object is a run of "<octal mode> <name>" NUL <raw id>. Git sorts the
+ * names of directories as if they ended in '/': "a.c" stands before the
+ * directory "a", which stands before "a0". Entries are in the order
+ * of ews_path_cmp(), so each level is sorted once more.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/path.h"
+
+#define MODE_TYPE 0170000
+#define MODE_DIR 0040000
+#define MODE_FILE 0100000
+#define MODE_LINK 0120000
+#define MODE_GITLINK 0160000
+/* What git can check out; it also bounds how deep we descend into a tree made to hurt. */
+#define PATH_BYTES_MAX 4096
+
+static bool is_dir(const struct ews_tree_item *item)
+{
+	return (item->mode & MODE_TYPE) == MODE_DIR;
+}
+
+static int cmp_as_git(const void *a, const void *b)
+{
+	const struct ews_tree_item *x = a, *y = b;
+	size_t x_len = strlen(x->name), y_len = strlen(y->name);
+	size_t len = x_len < y_len ? x_len : y_len;
+	int order = memcmp(x->name, y->name, len);
+	unsigned char x_next, y_next;
+
+	if (order)
+		return order;
+	x_next = x_len > len ? (unsigned char)x->name[len] : is_dir(x) ? '/' : 0;
+	y_next = y_len > len ? (unsigned char)y->name[len] : is_dir(y) ? '/' : 0;
+	return x_next - y_next;
+}
+
+int ews_tree_write_flat(struct ews_oid *out, struct ews_batch *batch, struct ews_tree_item *items, size_t n)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (n)
+		qsort(items, n, sizeof(*items), cmp_as_git);
+	for (size_t i = 0; i < n; i++) {
+		ews_buf_addf(&text, "%o %s", (unsigned)items[i].mode, items[i].name);
+		ews_buf_addc(&text, '\0');
+		ews_buf_add(&text, items[i].oid.id, items[i].oid.len);
+	}
+	return ews_batch_add(out, batch, EWS_OBJECT_TREE, text.ptr, text.len);
+}
+
+/* The levels under way: each level's items stand on top of its parent's. */
+struct writing {
+	struct ews_batch *batch;
+	const struct ews_entries *list;
+	size_t at; /* the entry that comes next */
+	struct ews_tree_item *items;
+	size_t n, cap;
+	struct ews_arena names; /* of directories */
+};
+
+static void push_item(struct writing *w, uint32_t mode, const char *name, const struct ews_oid *oid)
+{
+	EWS_GROW(w->items, w->n, w->cap);
+	w->items[w->n++] = (struct ews_tree_item){ mode, name, *oid };
+}
+
+/* Write the entries from the next one on whose paths start with the first `prefix_len` bytes of `prefix`. */
+static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len)
+{
+	size_t first = w->n;
+	int rc;
+
+	while (w->at < w->list->n) {
+		const struct ews_entry *entry = &w->list->items[w->at];
+		const char *name = entry->path + prefix_len, *slash;
+
+		if (strncmp(entry->path, prefix, prefix_len) != 0)
+			break;
+		if (!ews_entry_fits_tree(entry)) {
+			w->at++;
+			continue;
+		}
+		slash = strchr(name, '/');
+		if (slash) {
+			struct ews_oid dir = EWS_OID_NONE;
+
+			rc = write_level(&dir, w, entry->path, (size_t)(slash - entry->path) + 1);
+			if (rc < 0)
+				return rc;
+			push_item(w, MODE_DIR, ews_arena_dup(&w->names, name, (size_t)(slash - name)), &dir);
+		} else {
+			push_item(w, ews_entry_git_mode(entry), name, &entry->oid);
+			w->at++;
+		}
+	}
+	rc = ews_tree_write_flat(out, w->batch, w->items + first, w->n - first);
+	w->n = first;
+	return rc;
+}
+
+int ews_tree_write(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list)
+{
+	struct writing w = { .batch = batch, .list = list };
+	struct ews_oid root = EWS_OID_NONE;
+	int rc;
+
+	rc = write_level(&root, &w, "", 0);
+	free(w.items);
+	ews_arena_release(&w.names);
+	if (rc < 0)
+		return rc;
+	*out = root;
+	return 0;
+}
+
+/* A name that is one component and can't lead out of the directory, nor into its repository. */
+static bool is_safe_name(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	       strcasecmp(name, ".git") != 0;
+}
+
+/* Read the item at `*at` and step over it. */
+static int read_item(struct ews_tree_item *out, const char **at, const char *end, size_t oid_len)
+{
+	const char *space = memchr(*at, ' ', (size_t)(end - *at));
+	const char *nul = space ? memchr(space, '\0', (size_t)(end - space)) : NULL;
+	uint32_t mode = 0;
+
+	if (!nul || (size_t)(end - nul) <= oid_len || space == *at || space - *at > 7)
+		return ews_error(EWS_EDAMAGED, "it is cut short");
+	for (const char *digit = *at; digit < space; digit++) {
+		if (*digit < '0' || *digit > '7')
+			return ews_error(EWS_EDAMAGED, "a mode is no number");
+		mode = mode * 8 + (uint32_t)(*digit - '0');
+	}
+	out->mode = mode;
+	out->name = space + 1;
+	out->oid = (struct ews_oid){ .len = (uint8_t)oid_len };
+	memcpy(out->oid.id, nul + 1, oid_len);
+	*at = nul + 1 + oid_len;
+	return 0;
+}
+
+int ews_tree_read_flat(struct ews_tree_item **out, size_t *n, struct ews_odb *odb, const struct ews_oid *oid,
+		       struct ews_arena *arena)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
+	char hex[EWS_OID_HEX_MAX];
+	size_t oid_len = ews_odb_algo(odb) == EWS_SHA256 ? 32 : 20;
+	size_t used = 0, cap = 0;
+	enum ews_object_type type;
+	const char *at, *end;
+	int rc;
+
+	rc = ews_odb_read(&text, &type, odb, oid);
+	if (rc < 0)
+		return rc;
+	if (type != EWS_OBJECT_TREE)
+		return ews_error(EWS_EDAMAGED, "object %s is a %s, not a tree", ews_oid_hex(hex, oid),
+				 ews_object_type_name(type));
+	at = text.ptr;
+	end = text.ptr + text.len;
+	while (at < end) {
+		EWS_GROW(items, used, cap);
+		rc = read_item(&items[used], &at, end, oid_len);
+		if (rc < 0)
+			return ews_error_wrap("tree %s is damaged", ews_oid_hex(hex, oid));
+		items[used].name = ews_arena_dup(arena, items[used].name, strlen(items[used].name));
+		used++;
+	}
+	*n = used;
+	*out = ews_steal(&items);
+	return 0;
+}
+
+static int cmp_name(const void *a, const void *b)
+{
+	return strcmp(((const struct ews_tree_item *)a)->name, ((const struct ews_tree_item *)b)->name);
+}
+
+static int set_type(struct ews_entry *entry, uint32_t mode)
+{
+	switch (mode & MODE_TYPE) {
+	case MODE_FILE:
+		entry->type = EWS_ENTRY_FILE;
+		/* Old trees have 0664 and the like; only the owner's x bit ever had a meaning. */
+		entry->mode = mode & 0100 ? 0755 : 0644;
+		return 0;
+	case MODE_LINK:
+		entry->type = EWS_ENTRY_LINK;
+		entry->mode = 0777;
+		return 0;
+	case MODE_DIR:
+		entry->type = EWS_ENTRY_DIR;
+		entry->mode = 0755;
+		return 0;
+	case MODE_GITLINK:
+		entry->type = EWS_ENTRY_GITLINK;
+		entry->mode = 0755;
+		return 0;
+	default:
+		return ews_error(EWS_EDAMAGED, "mode %o means nothing", (unsigned)mode);
+	}
+}
+
+/* List tree `oid`, whose own path, with its slash, is in `path`. */
+static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid, struct ews_buf *path)
+{
+	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_arena names = EWS_ARENA_INIT;
+	size_t path_len = path->len;
+	size_t n = 0;
+	int rc;
+
+	rc = ews_tree_read_flat(&items, &n, odb, oid, &names);
+	if (n)
+		qsort(items, n, sizeof(*items), cmp_name);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		const struct ews_tree_item *item = &items[i];
+		struct ews_entry *entry;
+
+		if (!is_safe_name(item->name)) {
+			rc = ews_error(EWS_EDAMAGED, "tree %s holds the name '%s', which is not allowed",
+				       ews_oid_hex(hex, oid), item->name);
+			break;
+		}
+		if (i && !strcmp(item->name, items[i - 1].name)) {
+			rc = ews_error(EWS_EDAMAGED, "tree %s holds the name '%s' twice", ews_oid_hex(hex, oid),
+				       item->name);
+			break;
+		}
+		ews_buf_truncate(path, path_len);
+		ews_buf_adds(path, item->name);
+		if (path->len > PATH_BYTES_MAX) {
+			rc = ews_error(EWS_EUNSUPPORTED, "tree %s holds a path of more than %d bytes",
+				       ews_oid_hex(hex, oid), PATH_BYTES_MAX);
+			break;
+		}
+		entry = ews_entries_add(out, path->ptr, path->len);
+		rc = set_type(entry, item->mode);
+		if (rc < 0) {
+			rc = ews_error_wrap("'%s' in tree %s", item->name, ews_oid_hex(hex, oid));
+		} else if (entry->type == EWS_ENTRY_DIR) {
+			ews_buf_addc(path, '/');
+			rc = list_level(out, odb, &item->oid, path);
+		} else {
+			entry->oid = item->oid;
+		}
+	}
+	ews_arena_release(&names);
+	return rc;
+}
+
+int ews_tree_list(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+	return list_level(out, odb, oid, &path);
+}

@@ -1,0 +1,39 @@
+/*
+ * Trees: sorted entries to git tree objects, and back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_TREE_H
+#define EWS_STORE_TREE_H
+
+#include "store/batch.h"
+#include "store/entry.h"
+
+/*
+ * Write the trees of `list` (sorted; ids known) into `batch` and give the root's
+ * id. Left out is what ews_entry_fits_tree() refuses, gitlinks without an id,
+ * sockets and devices. Directories that become empty are left out, the root may be empty.
+ */
+int ews_tree_write(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list);
+
+/*
+ * Append all entries below tree `oid` to `out`, sorted, directories included,
+ * with modes 0644, 0755, 0755 for directories, 0777 for links. Sizes are 0 and times
+ * unknown. Fails with EWS_EDAMAGED when a name could lead outside ("..", "/", ".git").
+ */
+int ews_tree_list(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid);
+
+/* Format one tree object from (mode, name, oid) triples given in git's order. */
+struct ews_tree_item {
+	uint32_t mode;
+	const char *name;
+	struct ews_oid oid;
+};
+
+/* Write a flat tree of `n` items (sorted here) into `batch`. */
+int ews_tree_write_flat(struct ews_oid *out, struct ews_batch *batch, struct ews_tree_item *items, size_t n);
+/* Read one level: the caller frees the array; names live in `arena`. */
+int ews_tree_read_flat(struct ews_tree_item **out, size_t *n, struct ews_odb *odb, const struct ews_oid *oid,
+		       struct ews_arena *arena);
+
+#endif

@@ -1,0 +1,311 @@
+/*
+ * Extended attributes: see xattr.h.
+ *
+ * What can be opened is asked by descriptor. A link, a FIFO or a file without
+ * read permission has an O_PATH descriptor only, which the calls refuse with
+ * EBADF; its name below /proc/self/fd leads them to the very same inode.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/xattr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/path.h"
+
+#define PROC_PATH_MAX 32
+
+/* One line of the text form: both parts borrowed from it. */
+struct attr {
+	const char *name; /* escaped */
+	size_t name_len;
+	const char *hex;
+	size_t hex_len;
+};
+
+static const char *proc_path(char out[PROC_PATH_MAX], int fd)
+{
+	snprintf(out, PROC_PATH_MAX, "/proc/self/fd/%d", fd);
+	return out;
+}
+
+static ssize_t list_names(int fd, char *out, size_t size)
+{
+	char path[PROC_PATH_MAX];
+	ssize_t n = flistxattr(fd, out, size);
+
+	if (n >= 0 || errno != EBADF)
+		return n;
+	return listxattr(proc_path(path, fd), out, size);
+}
+
+static ssize_t get_value(int fd, const char *name, void *out, size_t size)
+{
+	char path[PROC_PATH_MAX];
+	ssize_t n = fgetxattr(fd, name, out, size);
+
+	if (n >= 0 || errno != EBADF)
+		return n;
+	return getxattr(proc_path(path, fd), name, out, size);
+}
+
+static int set_value(int fd, const char *name, const void *data, size_t len)
+{
+	char path[PROC_PATH_MAX];
+
+	if (!fsetxattr(fd, name, data, len, 0))
+		return 0;
+	if (errno != EBADF)
+		return -1;
+	return setxattr(proc_path(path, fd), name, data, len, 0);
+}
+
+static int remove_name(int fd, const char *name)
+{
+	char path[PROC_PATH_MAX];
+
+	if (!fremovexattr(fd, name))
+		return 0;
+	if (errno != EBADF)
+		return -1;
+	return removexattr(proc_path(path, fd), name);
+}
+
+/* Those that the system sets by itself, after its own rules. */
+static bool is_systems_own(const char *name)
+{
+	return !strcmp(name, "security.selinux") || !strcmp(name, "security.ima") || !strcmp(name, "security.evm");
+}
+
+static int cmp_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Set `out` to all names, NUL-ended one after the other. */
+static int read_names(struct ews_buf *out, int fd)
+{
+	for (;;) {
+		ssize_t n = list_names(fd, NULL, 0);
+
+		if (n == 0 || (n < 0 && errno == ENOTSUP))
+			return 0;
+		if (n < 0)
+			return ews_error_os("cannot list its attributes");
+		ews_buf_reserve(out, (size_t)n);
+		n = list_names(fd, out->ptr, (size_t)n);
+		if (n >= 0) {
+			out->len = (size_t)n;
+			return 0;
+		}
+		/* It grew between the two calls: ask again. */
+		if (errno != ERANGE)
+			return ews_error_os("cannot list its attributes");
+	}
+}
+
+/* Returns 1 with the value in `out`, 0 when the attribute is gone by now. */
+static int read_value(struct ews_buf *out, int fd, const char *name)
+{
+	for (;;) {
+		ssize_t n = get_value(fd, name, NULL, 0);
+
+		if (n < 0 && errno == ENODATA)
+			return 0;
+		if (n < 0)
+			return ews_error_os("cannot read its attribute '%s'", name);
+		ews_buf_truncate(out, 0);
+		if (n == 0)
+			return 1;
+		ews_buf_reserve(out, (size_t)n);
+		n = get_value(fd, name, out->ptr, (size_t)n);
+		if (n >= 0) {
+			out->len = (size_t)n;
+			return 1;
+		}
+		if (errno != ERANGE && errno != ENODATA)
+			return ews_error_os("cannot read its attribute '%s'", name);
+	}
+}
+
+static void add_line(struct ews_buf *out, const char *name, const struct ews_buf *value)
+{
+	ews_path_escape(out, name, strlen(name));
+	ews_buf_addc(out, '=');
+	ews_buf_reserve(out, 2 * value->len + 1);
+	ews_hex(out->ptr + out->len, (const uint8_t *)value->ptr, value->len);
+	out->len += 2 * value->len;
+	ews_buf_addc(out, '\n');
+}
+
+int ews_xattr_read(struct ews_buf *out, int fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf names = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf value = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) const char **sorted = NULL;
+	size_t n = 0, cap = 0;
+	int rc;
+
+	rc = read_names(&names, fd);
+	if (rc < 0)
+		return rc;
+	for (size_t at = 0; at < names.len; at += strlen(names.ptr + at) + 1) {
+		if (is_systems_own(names.ptr + at))
+			continue;
+		EWS_GROW(sorted, n, cap);
+		sorted[n++] = names.ptr + at;
+	}
+	if (!n)
+		return 0;
+	qsort(sorted, n, sizeof(*sorted), cmp_name);
+	for (size_t i = 0; i < n; i++) {
+		rc = read_value(&value, fd, sorted[i]);
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
+			add_line(&text, sorted[i], &value);
+	}
+	ews_buf_add(out, text.ptr, text.len);
+	return 0;
+}
+
+int ews_xattr_read_at(struct ews_buf *out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	char path[PROC_PATH_MAX + 1 + NAME_MAX + 1];
+	int len;
+
+	/* Nearly nothing has any, and for that answer one call is enough. */
+	len = snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, name);
+	if (len < (int)sizeof(path) && llistxattr(path, NULL, 0) == 0)
+		return 0;
+	fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", name);
+	return ews_xattr_read(out, fd);
+}
+
+/* Step over the line at `*at`. Returns 1, or 0 at the end. */
+static int next_attr(struct attr *out, const char **at)
+{
+	const char *line = *at;
+	const char *end = strchr(line, '\n');
+	const char *eq;
+
+	if (!*line)
+		return 0;
+	eq = end ? memrchr(line, '=', (size_t)(end - line)) : NULL;
+	if (!eq || (end - eq - 1) % 2)
+		return ews_error(EWS_EDAMAGED, "a record of attributes is damaged");
+	*out = (struct attr){ line, (size_t)(eq - line), eq + 1, (size_t)(end - eq - 1) };
+	*at = end + 1;
+	return 1;
+}
+
+/* Is the name of `attr` in `text`? With `same_value`, with the same value? */
+static int has_attr(const char *text, const struct attr *attr, bool same_value)
+{
+	struct attr one;
+	int rc;
+
+	while ((rc = next_attr(&one, &text)) > 0) {
+		if (one.name_len != attr->name_len || memcmp(one.name, attr->name, attr->name_len))
+			continue;
+		return !same_value || (one.hex_len == attr->hex_len && !memcmp(one.hex, attr->hex, attr->hex_len));
+	}
+	return rc;
+}
+
+/* Not permitted here, or nothing that this file system can hold: named, but no failure. */
+static bool is_loss(int err)
+{
+	return err == EPERM || err == EACCES || err == ENOTSUP || err == E2BIG || err == ERANGE;
+}
+
+/* Set the attribute, or remove it when `is_wanted` is not set. */
+static int change_attr(int fd, const struct attr *attr, bool is_wanted, struct ews_strv *lost)
+{
+	EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf value = EWS_BUF_INIT;
+	int rc;
+
+	rc = ews_path_unescape(&name, attr->name, attr->name_len);
+	if (rc < 0)
+		return rc;
+	if (is_systems_own(name.ptr))
+		return 0;
+	if (is_wanted) {
+		EWS_CLEANUP(free) char *hex = ews_strndup(attr->hex, attr->hex_len);
+
+		ews_buf_reserve(&value, attr->hex_len / 2);
+		if (ews_unhex((uint8_t *)value.ptr, attr->hex_len / 2, hex) < 0)
+			return ews_error(EWS_EDAMAGED, "a record of attributes is damaged");
+		value.len = attr->hex_len / 2;
+		rc = set_value(fd, name.ptr, value.ptr, value.len);
+	} else {
+		rc = remove_name(fd, name.ptr);
+		if (rc < 0 && errno == ENODATA)
+			return 0;
+	}
+	if (rc < 0 && !is_loss(errno))
+		return ews_error_os("cannot change its attribute '%s'", name.ptr);
+	if (rc < 0)
+		ews_strv_add_len(lost, attr->name, attr->name_len);
+	return 0;
+}
+
+static int write_attrs(int fd, const char *want, struct ews_strv *lost)
+{
+	EWS_CLEANUP(buf) struct ews_buf now = EWS_BUF_INIT;
+	struct attr attr;
+	const char *at;
+	int rc;
+
+	rc = ews_xattr_read(&now, fd);
+	if (rc < 0)
+		return rc;
+	if (!strcmp(now.ptr, want))
+		return 0;
+	for (at = now.ptr; (rc = next_attr(&attr, &at)) > 0;) {
+		rc = has_attr(want, &attr, false);
+		if (rc == 0)
+			rc = change_attr(fd, &attr, false, lost);
+		if (rc < 0)
+			return rc;
+	}
+	if (rc < 0)
+		return rc;
+	for (at = want; (rc = next_attr(&attr, &at)) > 0;) {
+		rc = has_attr(now.ptr, &attr, true);
+		if (rc == 0)
+			rc = change_attr(fd, &attr, true, lost);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+int ews_xattr_write_at(int dir_fd, const char *name, const char *want, struct ews_strv *lost)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (!want)
+		want = "";
+	if (!*name)
+		return write_attrs(dir_fd, want, lost);
+	fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", name);
+	return write_attrs(fd, want, lost);
+}

@@ -1,0 +1,269 @@
+/*
+ * Content: see content.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/content.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/cache.h"
+#include "store/config.h"
+
+#define IGNORE_BYTES_MAX (16 * EWS_MIB)
+#define LOOKS 4
+#define MAX_FILE_DEFAULT EWS_GIB
+#define MAX_TOTAL_DEFAULT (20 * EWS_GIB)
+
+/* A file of rules by its path; "~/" is home. Missing is empty. */
+static int read_rules(struct ews_buf *out, const char *path)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(free) char *full = NULL;
+
+	if (!strncmp(path, "~/", 2))
+		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", path + 2);
+	else
+		full = ews_strdup(path);
+	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	return ews_file_read_fd(out, fd, IGNORE_BYTES_MAX);
+}
+
+int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
+	EWS_CLEANUP(free) char *user_path = NULL;
+	EWS_CLEANUP(free) char *fold = NULL;
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+	int rc;
+
+	if (ews_odb_config(&user_path, repo->odb, "core.excludesFile") < 0) {
+		if (xdg && *xdg)
+			user_path = ews_path_join(xdg, "git/ignore");
+		else
+			user_path = ews_strdup("~/.config/git/ignore");
+	}
+	(void)ews_odb_config(&fold, repo->odb, "core.ignoreCase"); /* not set is not folded */
+	ews_error_clear();
+	rc = read_rules(&user, user_path);
+	if (rc == 0)
+		rc = read_rules(&info, info_path);
+	if (rc < 0)
+		return ews_error_wrap("cannot read the rules for ignored files");
+	*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold && !strcmp(fold, "true"));
+	return 0;
+}
+
+/* What is never part of a twin or a snapshot: our own directories, and home when it lies inside. */
+static void add_excluded(struct ews_strv *out, const struct ews_repo *repo, const char *root)
+{
+	EWS_CLEANUP(free) char *home = realpath(repo->home, NULL);
+
+	ews_strv_add(out, ".superqode");
+	ews_strv_add(out, ".ews-trash");
+	if (home && strcmp(home, root) && ews_path_is_inside(home, root))
+		ews_strv_add(out, home + strlen(root) + 1);
+}
+
+static char *project_cache(const struct ews_repo *repo)
+{
+	uint8_t digest[EWS_HASH_MAX];
+	char hex[17];
+
+	ews_hash_once(EWS_SHA256, digest, repo->project, strlen(repo->project));
+	ews_hex(hex, digest, 8);
+	return ews_strfmt("cache-%s", hex);
+}
+
+static int check_limits(const struct ews_scan *scan, uint64_t max_file, uint64_t max_total)
+{
+	for (size_t i = 0; i < scan->skips.n; i++) {
+		if (scan->skips.items[i].reason != EWS_SKIP_TOO_LARGE)
+			continue;
+		ews_error(EWS_ECONFLICT, "'%s' has %" PRIu64 " bytes, more than ews.maxFile (%" PRIu64 ")",
+			  scan->skips.items[i].path, scan->skips.items[i].size, max_file);
+		ews_error_hint("--partial leaves it out, and names it");
+		return EWS_ECONFLICT;
+	}
+	if (scan->size_bytes <= max_total)
+		return 0;
+	ews_error(EWS_ECONFLICT, "the files have %" PRIu64 " bytes in all, more than ews.maxTotal (%" PRIu64 ")",
+		  scan->size_bytes, max_total);
+	ews_error_hint("raise it with 'git config --global ews.maxTotal <size>'");
+	return EWS_ECONFLICT;
+}
+
+static bool has_below(const struct ews_entries *list, const struct ews_entry *dir)
+{
+	return dir + 1 < list->items + list->n && ews_path_is_inside(dir[1].path, dir->path);
+}
+
+/* An empty directory, or a nested repository, that is known as a gitlink is one. */
+static void mark_gitlink(struct ews_entries *list, const char *path, const struct ews_oid *oid)
+{
+	struct ews_entry *entry = ews_entries_find(list, path);
+
+	if (!entry || (entry->type != EWS_ENTRY_DIR && entry->type != EWS_ENTRY_GITLINK) || has_below(list, entry))
+		return;
+	entry->type = EWS_ENTRY_GITLINK;
+	entry->oid = *oid;
+}
+
+/* In a workspace the base says what is a submodule; its index may say anything. */
+static void mark_gitlinks(struct ews_entries *list, const struct ews_content *known, const struct ews_index *index)
+{
+	for (size_t i = 0; known && i < known->scan.entries.n; i++)
+		if (known->scan.entries.items[i].type == EWS_ENTRY_GITLINK)
+			mark_gitlink(list, known->scan.entries.items[i].path, &known->scan.entries.items[i].oid);
+	for (size_t i = 0; !known && i < index->n; i++)
+		if ((index->items[i].mode & 0170000) == 0160000)
+			mark_gitlink(list, index->items[i].path, &index->items[i].oid);
+}
+
+static int open_root(struct ews_repo *repo, struct ews_session *session)
+{
+	if (session)
+		return ews_session_open_workspace(session);
+	if (repo->is_bare)
+		return ews_error(EWS_EUSAGE, "'%s' is a bare repository: it has no files", repo->project);
+	return ews_dir_open(repo->project);
+}
+
+static int read_git(struct ews_content *content, struct ews_index *index, int git_fd, enum ews_hash_algo algo,
+		    bool is_workspace)
+{
+	int rc = ews_gitstate_read(&content->git, git_fd);
+
+	if (rc < 0)
+		return rc;
+	content->has_git = true;
+	rc = ews_index_read(index, git_fd, "index", algo);
+	if (rc < 0 && is_workspace) {
+		/* A workspace's index may be anything; what the base has is known without it. */
+		ews_error_clear();
+		ews_index_release(index);
+		return 0;
+	}
+	return rc;
+}
+
+/*
+ * Scan and read. While somebody renames or removes things, what was listed may be gone when it is
+ * looked at, and stand elsewhere unseen: then all is looked at again, and in the end named.
+ */
+static int look(struct ews_scan *scan, struct ews_scan_opts *scan_opts, struct ews_scan_fill_opts *fill_opts)
+{
+	int rc = 0;
+
+	for (int left = LOOKS - 1; left >= 0 && rc == 0; left--) {
+		ews_scan_release(scan);
+		*scan = (struct ews_scan)EWS_SCAN_INIT;
+		scan_opts->name_vanished = fill_opts->name_vanished = left == 0;
+		rc = ews_scan(scan, scan_opts);
+		if (rc == 0)
+			rc = ews_scan_fill(scan, fill_opts);
+		if (!scan->n_vanished)
+			break;
+	}
+	return rc;
+}
+
+int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
+		    struct ews_batch *batch, const struct ews_content_opts *opts)
+{
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(entries) struct ews_entries cache = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(ignore) struct ews_ignore *ignore = NULL;
+	EWS_CLEANUP(strv) struct ews_strv exclude = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *cache_name = session ? ews_strdup("cache") : project_cache(repo);
+	EWS_CLEANUP(fd) int root = open_root(repo, session);
+	EWS_CLEANUP(fd) int admin = -1;
+	int cache_fd = session ? session->fd : repo->dir_fd;
+	int git_fd = repo->git_fd;
+	struct ews_scan_opts scan_opts = { .root_fd = root, .read_gitignore = true };
+	struct ews_scan_fill_opts fill_opts = { .odb = repo->odb, .batch = batch, .may_chmod = session };
+	uint64_t max_file, max_total;
+	struct stat st;
+	int rc;
+
+	if (root < 0)
+		return root;
+	if (session) {
+		/* A workspace whose registration was taken away still has its files. */
+		admin = git_fd = ews_session_open_admin(session);
+		ews_error_clear();
+	}
+	rc = git_fd < 0 ? 0 : read_git(&content, &index, git_fd, ews_odb_algo(repo->odb), session);
+	if (rc == 0)
+		rc = ews_content_ignore(&ignore, repo);
+	if (rc == 0)
+		rc = ews_config_size(&max_file, repo->odb, "ews.maxFile", MAX_FILE_DEFAULT);
+	if (rc == 0)
+		rc = ews_config_size(&max_total, repo->odb, "ews.maxTotal", MAX_TOTAL_DEFAULT);
+	if (rc == 0 && cache_fd >= 0 && !opts->reread)
+		rc = ews_cache_read(&cache, cache_fd, cache_name);
+	if (rc < 0)
+		return rc;
+	add_excluded(&exclude, repo, session ? session->state.workspace : repo->project);
+	scan_opts.ignore = ignore;
+	scan_opts.with_ignored = opts->with_ignored;
+	scan_opts.known = opts->known ? &opts->known->scan.entries : NULL;
+	scan_opts.index = &index;
+	scan_opts.exclude = (const char *const *)exclude.items;
+	scan_opts.only = opts->only;
+	scan_opts.max_file_bytes = max_file;
+	scan_opts.may_chmod = session;
+	fill_opts.cache = &cache;
+	fill_opts.pinned = scan_opts.known;
+	fill_opts.hint = session ? NULL : &index;
+	fill_opts.progress = opts->progress;
+	fill_opts.payload = opts->payload;
+	rc = look(&content.scan, &scan_opts, &fill_opts);
+	if (rc == 0 && !opts->partial)
+		rc = check_limits(&content.scan, max_file, max_total);
+	ews_scan_close(&content.scan);
+	if (rc < 0)
+		return rc;
+	content.root_mode = fstat(root, &st) == 0 ? st.st_mode & 07777 : 0;
+	mark_gitlinks(&content.scan.entries, opts->known, &index);
+	ews_manifest_hash(content.hash, &content.scan.entries);
+	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
+	content.cache_is_stale = batch && !opts->only && (content.scan.n_read || content.scan.entries.n != cache.n);
+	content.scan.root_fd = -1;
+	*out = content;
+	content = (struct ews_content)EWS_CONTENT_INIT;
+	return 0;
+}
+
+int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *name = session ? ews_strdup("cache") : project_cache(repo);
+	int fd = session ? session->fd : repo->dir_fd;
+
+	if (!content->cache_is_stale || fd < 0)
+		return 0;
+	content->cache_is_stale = false;
+	return ews_cache_write(fd, name, &content->scan.entries, content->scan.started_s, content->scan.started_ns);
+}
+
+void ews_content_release(struct ews_content *content)
+{
+	ews_scan_release(&content->scan);
+	ews_gitstate_release(&content->git);
+	*content = (struct ews_content)EWS_CONTENT_INIT;
+}

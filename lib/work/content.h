@@ -1,0 +1,56 @@
+/*
+ * Content: all that stands in a workspace or project, files and git state.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_CONTENT_H
+#define EWS_WORK_CONTENT_H
+
+#include "store/gitstate.h"
+#include "store/manifest.h"
+#include "store/repo.h"
+#include "store/scan.h"
+#include "work/session.h"
+
+/* A directory's present or recorded content, whole. */
+struct ews_content {
+	struct ews_scan scan; /* entries and skips; of a recorded one no stat data */
+	struct ews_gitstate git; /* nothing in it for a plain revision */
+	bool has_git;
+	uint16_t root_mode; /* of the directory itself; 0: not known */
+	bool cache_is_stale; /* the stat cache has not seen all of this */
+	char hash[EWS_TREE_HASH_LEN];
+};
+
+#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT }
+
+/*
+ * The present content of `session`'s workspace (NULL: of the project).
+ * With `batch` new objects are added to it (not committed). The stat cache spares reading.
+ */
+struct ews_content_opts {
+	bool with_ignored;
+	bool partial; /* what is over a limit is left out instead of an error */
+	const char *const *only; /* NULL: all */
+	const struct ews_content *known; /* the base: its paths are looked at even when ignored */
+	bool reread; /* trust no cache */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
+		    struct ews_batch *batch, const struct ews_content_opts *opts);
+
+/*
+ * Remember what was read in the stat cache. To be called once the objects of
+ * `content` are durable: a cache must not vouch for what the store lacks.
+ */
+int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session);
+
+void ews_content_release(struct ews_content *content);
+
+/* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
+int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo);
+
+EWS_CLEANUP_DEFINE(content, struct ews_content, ews_content_release)
+
+#endif

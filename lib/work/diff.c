@@ -1,0 +1,463 @@
+/*
+ * Diff: see diff.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/diff.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "store/git.h"
+#include "store/home.h"
+#include "store/tree.h"
+
+#define RAW_BYTES_MAX EWS_GIB
+
+/* The present state as a side: its objects become durable, so that git can read them. */
+static int side_now(struct ews_diff_side *side, struct ews_repo *repo, struct ews_session *session,
+		    const struct ews_content *known)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	struct ews_content_opts opts = { .partial = true, .known = known };
+	int rc = ews_content_now(&side->content, repo, session, batch, &opts);
+
+	if (rc == 0)
+		rc = ews_tree_write(&side->snapshot.tree, batch, &side->content.scan.entries);
+	if (rc == 0)
+		rc = ews_batch_commit(batch);
+	if (rc == 0)
+		rc = ews_content_save_cache(&side->content, repo, session);
+	side->is_now = true;
+	return rc;
+}
+
+static int side_named(struct ews_diff_side *side, struct ews_repo *repo, const char *name)
+{
+	int rc = ews_snapshot_find(&side->snapshot, repo, name);
+
+	return rc < 0 ? rc : ews_snapshot_content(&side->content, repo, &side->snapshot);
+}
+
+static int side_base(struct ews_diff_side *side, struct ews_session *session)
+{
+	int rc = ews_snapshot_base(&side->snapshot, session);
+
+	return rc < 0 ? rc : ews_snapshot_content(&side->content, session->repo, &side->snapshot);
+}
+
+static bool is_now(const char *name)
+{
+	return name && !strcmp(name, "now");
+}
+
+int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
+		   const char *to)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
+	const struct ews_content *known = NULL;
+	bool to_now = !to || is_now(to);
+	int rc = 0;
+
+	assert(session || from);
+	if (!from)
+		rc = side_base(&diff->from, session);
+	else if (!is_now(from))
+		rc = side_named(&diff->from, repo, from);
+	if (rc == 0 && !to_now)
+		rc = side_named(&diff->to, repo, to);
+	if (rc < 0)
+		return rc;
+	if (session && !from) {
+		known = &diff->from.content;
+	} else if (session && (is_now(from) || to_now)) {
+		rc = ews_snapshot_base(&base, session);
+		if (rc == 0)
+			rc = ews_snapshot_content(&base_content, repo, &base);
+		if (rc < 0)
+			return rc;
+		known = &base_content;
+	}
+	if (is_now(from))
+		rc = side_now(&diff->from, repo, session, known);
+	if (rc == 0 && to_now)
+		rc = side_now(&diff->to, repo, session, known);
+	return rc;
+}
+
+static const char *const other_formats[] = {
+	"--stat",       "--numstat",         "--shortstat", "--dirstat", "--summary",
+	"--name-only",  "--name-status",     "--raw",       "--check",   "--compact-summary",
+	"--cumulative", "--dirstat-by-file", "--no-patch",  NULL
+};
+static const char *const patch_formats[] = {
+	"--patch",     "--unified",     "--patch-with-stat",  "--patch-with-raw",
+	"--word-diff", "--color-words", "--function-context", NULL
+};
+
+/* Is `word` one of the long options, with or without "=<value>"? */
+static bool is_one_of(const char *word, const char *const *list)
+{
+	for (; *list; list++) {
+		size_t len = strlen(*list);
+
+		if (!strncmp(word, *list, len) && (!word[len] || word[len] == '='))
+			return true;
+	}
+	return false;
+}
+
+/* Is the patch among what `args` ask for? It is what comes when they ask for no form at all. */
+static bool wants_patch(char *const *args)
+{
+	bool has_other = false;
+
+	for (; args && *args; args++) {
+		if (is_one_of(*args, patch_formats) || !strcmp(*args, "-p") || !strcmp(*args, "-u") ||
+		    !strncmp(*args, "-U", 2) || !strcmp(*args, "-W"))
+			return true;
+		has_other = has_other || is_one_of(*args, other_formats) || !strcmp(*args, "-s");
+	}
+	return !has_other;
+}
+
+static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
+		   struct ews_git_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *neutral = NULL;
+	char from[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(fd) int home = ews_home_open(repo->home);
+	int rc = home < 0 ? home : ews_git_neutral_dir(&neutral, repo->home, ews_odb_algo(repo->odb));
+
+	if (rc < 0)
+		return rc;
+	ews_strv_add_all(&argv, "diff", "--no-ext-diff", "--no-textconv", "-M", NULL);
+	if (!opts->user_config)
+		ews_strv_add(&argv, "--no-color");
+	if (wants_patch(args))
+		ews_strv_add_all(&argv, "--binary", "--full-index", NULL);
+	ews_strv_add_array(&argv, args);
+	ews_strv_add(&argv, ews_oid_hex(from, &diff->from.snapshot.tree));
+	ews_strv_add(&argv, ews_oid_hex(to, &diff->to.snapshot.tree));
+	ews_strv_add(&argv, "--");
+	ews_strv_add_array(&argv, paths);
+	opts->neutral_dir = neutral;
+	opts->object_dir = ews_odb_object_dir(repo->odb);
+	return ews_git_run(opts, argv.items);
+}
+
+int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
+		   bool user_config, int out_fd, struct ews_buf *out)
+{
+	struct ews_git_opts opts = { .user_config = user_config, .out = out, .out_fd = out_fd };
+
+	return run_git(diff, repo, args, paths, &opts);
+}
+
+/* The next NUL-ended field of git's output; NULL at its end. */
+static char *next_field(char **at, const char *end)
+{
+	char *field = *at;
+	char *stop = field < end ? memchr(field, '\0', (size_t)(end - field)) : NULL;
+
+	if (!stop)
+		return NULL;
+	*at = stop + 1;
+	return field;
+}
+
+static int parse_oid(struct ews_oid *out, const char *hex)
+{
+	if (strspn(hex, "0") == strlen(hex)) {
+		*out = (struct ews_oid)EWS_OID_NONE;
+		return 0;
+	}
+	return ews_oid_parse(out, hex);
+}
+
+/* ":100644 100755 <id> <id> M" NUL path NUL [path NUL] */
+static int parse_raw(struct ews_diff *diff, const char *field, char **at, const char *end)
+{
+	char from[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
+	struct ews_diff_record *record;
+	unsigned old_mode, new_mode;
+	char *path, *second = NULL;
+	bool has_two;
+	char status;
+
+	if (sscanf(field, ":%o %o %64[0-9a-f] %64[0-9a-f] %c", &old_mode, &new_mode, from, to, &status) != 5)
+		return ews_error(EWS_EGIT, "git printed a change that makes no sense: '%.80s'", field);
+	has_two = status == 'R' || status == 'C';
+	path = next_field(at, end);
+	if (path && has_two)
+		second = next_field(at, end);
+	if (!path || (has_two && !second))
+		return ews_error(EWS_EGIT, "git's list of changes ends too early");
+	EWS_GROW(diff->items, diff->n, diff->cap);
+	record = &diff->items[diff->n++];
+	*record = (struct ews_diff_record){ .status = status, .old_mode = old_mode, .new_mode = new_mode };
+	record->path = ews_strdup(second ? second : path);
+	record->old_path = second ? ews_strdup(path) : NULL;
+	if (parse_oid(&record->old_oid, from) < 0 || parse_oid(&record->new_oid, to) < 0)
+		return ews_error_wrap("git's list of changes");
+	return 0;
+}
+
+/* "<added>\t<deleted>\t<path>" NUL, of a rename an empty path, NUL, old NUL new NUL; "-" counts a binary one */
+static int parse_numstat(struct ews_diff *diff, const char *field, char **at, const char *end)
+{
+	const char *deleted = strchr(field, '\t');
+	const char *path = deleted ? strchr(deleted + 1, '\t') : NULL;
+
+	if (!path)
+		return ews_error(EWS_EGIT, "git printed a count that makes no sense: '%.80s'", field);
+	if (!*++path) {
+		(void)next_field(at, end); /* the old name; records are called by the new one */
+		path = next_field(at, end);
+		if (!path)
+			return ews_error(EWS_EGIT, "git's counts end too early");
+	}
+	/* Both lists have one order, so the next record is the one, mostly. */
+	for (size_t i = 0; i < diff->n; i++) {
+		size_t k = (i + diff->n_counted) % diff->n;
+		struct ews_diff_record *record = &diff->items[k];
+
+		if (strcmp(record->path, path))
+			continue;
+		record->is_binary = *field == '-';
+		record->lines_added = strtoull(field, NULL, 10);
+		record->lines_deleted = strtoull(deleted + 1, NULL, 10);
+		diff->n_counted = k + 1;
+		return 0;
+	}
+	return ews_error(EWS_EGIT, "git counts lines of '%s', which it does not list", path);
+}
+
+static void total_up(struct ews_diff *diff)
+{
+	for (size_t i = 0; i < diff->n; i++) {
+		struct ews_diff_record *record = &diff->items[i];
+		const char *old_path = record->old_path ? record->old_path : record->path;
+		const struct ews_entry *from = ews_entries_find(&diff->from.content.scan.entries, old_path);
+		const struct ews_entry *to = ews_entries_find(&diff->to.content.scan.entries, record->path);
+
+		diff->added += record->status == 'A' || record->status == 'C';
+		diff->deleted += record->status == 'D';
+		diff->renamed += record->status == 'R';
+		diff->modified += record->status == 'M' || record->status == 'T';
+		diff->lines_added += record->lines_added;
+		diff->lines_deleted += record->lines_deleted;
+		record->old_size = from ? from->size : 0;
+		record->new_size = to ? to->size : 0;
+		record->mtime_s = to ? to->mtime_s : 0;
+	}
+}
+
+static bool is_limited_out(char *const *paths, const char *path)
+{
+	if (!paths || !*paths)
+		return false;
+	for (; *paths; paths++)
+		if (!strcmp(*paths, ".") || ews_path_is_inside(path, *paths))
+			return false;
+	return true;
+}
+
+static void leave_out(struct ews_diff *diff, const char *path, const char *what)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", what);
+	ews_strv_add(&diff->not_in_patch, line.ptr);
+}
+
+/* Modes that a patch gives, or that differ from those by an umask alone. */
+static bool is_usual_mode(const struct ews_entry *entry)
+{
+	return entry->mode == 0644 || entry->mode == 0755 || entry->mode == 0664 || entry->mode == 0775 ||
+	       entry->type == EWS_ENTRY_LINK;
+}
+
+static bool holds_files(const struct ews_entries *list, const struct ews_entry *dir)
+{
+	for (const struct ews_entry *e = dir + 1;
+	     e < list->items + list->n && ews_path_is_inside(e->path, dir->path); e++)
+		if (ews_entry_fits_tree(e))
+			return true;
+	return false;
+}
+
+static bool same_attrs(const struct ews_entry *a, const struct ews_entry *b)
+{
+	const char *x = a->xattrs ? a->xattrs : "", *y = b->xattrs ? b->xattrs : "";
+
+	return !strcmp(x, y);
+}
+
+/* Of something that is new under its name, or as what it is. */
+static bool unsaid_of_new(struct ews_buf *out, const struct ews_entry *to)
+{
+	if (to->xattrs)
+		ews_buf_adds(out, "extended attributes");
+	else if (!is_usual_mode(to))
+		ews_buf_addf(out, "mode %04o", to->mode);
+	return out->len > 0;
+}
+
+/* Of something that is there on both sides: what a patch doesn't say. */
+static bool unsaid_of_both(struct ews_buf *out, const struct ews_entry *from, const struct ews_entry *to)
+{
+	bool git_says_mode = to->type != EWS_ENTRY_DIR && ews_entry_git_mode(from) != ews_entry_git_mode(to);
+
+	if (from->mode != to->mode && (!git_says_mode || !is_usual_mode(to))) {
+		ews_buf_addf(out, "mode %04o to %04o", from->mode, to->mode);
+		return true;
+	}
+	if (same_attrs(from, to))
+		return false;
+	ews_buf_adds(out, "extended attributes");
+	return true;
+}
+
+static bool unsaid_of_dir(struct ews_buf *out, const struct ews_diff *diff, const struct ews_change *change)
+{
+	const struct ews_entry *to = change->to;
+	bool is_new = to && to->type == EWS_ENTRY_DIR;
+	const struct ews_entry *dir = is_new ? to : change->from;
+	const struct ews_entries *list = is_new ? &diff->to.content.scan.entries : &diff->from.content.scan.entries;
+
+	if (holds_files(list, dir))
+		return is_new && unsaid_of_new(out, to);
+	ews_buf_adds(out, is_new ? "empty directory" : "empty directory removed");
+	return true;
+}
+
+/* What of one change the patch doesn't say, appended to `out`; false when it says all. */
+static bool unsaid(struct ews_buf *out, const struct ews_diff *diff, const struct ews_change *change)
+{
+	const struct ews_entry *from = change->from, *to = change->to;
+	const struct ews_entry *one = to ? to : from;
+	bool fits = (!from || ews_entry_fits_tree(from)) && (!to || ews_entry_fits_tree(to));
+
+	if (from && to && from->type == to->type && unsaid_of_both(out, from, to))
+		return true;
+	if (one->type == EWS_ENTRY_DIR)
+		return !(from && to && from->type == to->type) && unsaid_of_dir(out, diff, change);
+	if (!fits && (from ? from->type != EWS_ENTRY_DIR : true)) {
+		ews_buf_adds(out, one->type == EWS_ENTRY_FIFO ? (to ? "fifo" : "fifo removed")
+							      : "a path that git can't hold");
+		return true;
+	}
+	return to && (!from || from->type != to->type) && unsaid_of_new(out, to);
+}
+
+static bool has_manifest(const struct ews_diff_side *side)
+{
+	return side->is_now || !ews_oid_is_none(&side->snapshot.manifest);
+}
+
+static void list_unsaid(struct ews_diff *diff, char *const *paths)
+{
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	const struct ews_skips *skips = &diff->to.content.scan.skips;
+
+	/* A plain revision says nothing of modes and attributes, so nothing can be missing. */
+	if (!has_manifest(&diff->from) || !has_manifest(&diff->to))
+		return;
+	ews_changes_between(&changes, &diff->from.content.scan.entries, &diff->to.content.scan.entries,
+			    ews_entry_equal);
+	for (size_t i = 0; i < changes.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
+
+		if (!is_limited_out(paths, changes.items[i].path) && unsaid(&what, diff, &changes.items[i]))
+			leave_out(diff, changes.items[i].path, what.ptr);
+	}
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip *skip = &skips->items[i];
+		const struct ews_skip *old = ews_skips_covering(&diff->from.content.scan.skips, skip->path);
+
+		if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
+		    (!old || old->reason != skip->reason) && !is_limited_out(paths, skip->path))
+			leave_out(diff, skip->path, ews_skip_word(skip->reason));
+	}
+}
+
+static int read_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	struct ews_git_opts opts = { .out = &out };
+	char *at, *field;
+	int rc;
+
+	ews_buf_init_max(&out, RAW_BYTES_MAX);
+	ews_strv_add_all(&args, "--raw", "--numstat", "-z", "--no-abbrev", NULL);
+	rc = run_git(diff, repo, args.items, paths, &opts);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 || out.is_full)
+		return ews_error(EWS_EGIT, "git could not list the changes");
+	at = out.ptr;
+	while ((field = next_field(&at, out.ptr + out.len))) {
+		rc = *field == ':' ? parse_raw(diff, field, &at, out.ptr + out.len)
+				   : parse_numstat(diff, field, &at, out.ptr + out.len);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths)
+{
+	int rc = 0;
+
+	if (!ews_oid_equal(&diff->from.snapshot.tree, &diff->to.snapshot.tree))
+		rc = read_records(diff, repo, paths);
+	if (rc < 0)
+		return rc;
+	total_up(diff);
+	list_unsaid(diff, paths);
+	return 0;
+}
+
+int ews_diff_file_hash(char **out, struct ews_repo *repo, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+	uint8_t digest[EWS_HASH_MAX];
+	char hex[2 * EWS_HASH_MAX + 1];
+	int rc = ews_odb_read(&data, NULL, repo->odb, oid);
+
+	if (rc < 0)
+		return rc;
+	ews_hash_once(EWS_SHA256, digest, data.ptr, data.len);
+	ews_hex(hex, digest, 32);
+	*out = ews_strfmt("sha256:%s", hex);
+	return 0;
+}
+
+static void release_side(struct ews_diff_side *side)
+{
+	ews_snapshot_release(&side->snapshot);
+	ews_content_release(&side->content);
+}
+
+void ews_diff_release(struct ews_diff *diff)
+{
+	release_side(&diff->from);
+	release_side(&diff->to);
+	for (size_t i = 0; i < diff->n; i++) {
+		free(diff->items[i].path);
+		free(diff->items[i].old_path);
+	}
+	free(diff->items);
+	ews_strv_release(&diff->not_in_patch);
+	*diff = (struct ews_diff)EWS_DIFF_INIT;
+}

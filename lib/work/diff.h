@@ -1,0 +1,73 @@
+/*
+ * Diff: two contents, and what lies between them.
+ *
+ * The patch's text is git's own, printed by git over the two trees in a neutral
+ * place; the change records that people and scripts read come from git's raw
+ * output with rename detection (-M50%), so that both always agree.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_DIFF_H
+#define EWS_WORK_DIFF_H
+
+#include "work/snapshot.h"
+
+/* One side of a diff. */
+struct ews_diff_side {
+	struct ews_snapshot snapshot; /* of `now`: no id, the tree alone */
+	struct ews_content content;
+	bool is_now;
+};
+
+struct ews_diff_record {
+	char *path; /* the new one; of a deletion the old one */
+	char *old_path; /* of a rename, else NULL */
+	char status; /* 'A' 'M' 'D' 'R' 'T' as git has it */
+	uint32_t old_mode, new_mode; /* git's modes; 0: absent */
+	struct ews_oid old_oid, new_oid; /* none: absent */
+	bool is_binary;
+	uint64_t lines_added, lines_deleted; /* 0 for a binary one */
+	uint64_t old_size, new_size;
+	int64_t mtime_s; /* of the new side, 0: not known */
+};
+
+struct ews_diff {
+	struct ews_diff_side from, to;
+	struct ews_diff_record *items; /* by path, as git prints them */
+	size_t n, cap;
+	size_t n_counted; /* where the next count is likely to belong */
+	size_t added, deleted, modified, renamed;
+	uint64_t lines_added, lines_deleted;
+	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, names a tree can't hold; path escaped */
+};
+
+#define EWS_DIFF_INIT { .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
+
+/*
+ * Set the two sides. `from` NULL: the session's base; `to` NULL: the session's
+ * present state (its objects are written to the store, so that git can print them).
+ * "now" names the session's present state on either side; `session` may be NULL when both
+ * are named, or for the project's present state.
+ */
+int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
+		   const char *to);
+
+/* Fill items, totals and not_in_patch, limited to `paths` (NULL-ended pathspecs of plain directories and files; NULL: all). */
+int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths);
+
+/*
+ * Have git print the diff: `args` are output options of git diff (NULL-ended),
+ * `paths` pathspecs. Without options: the patch, binary, full ids, renames found.
+ * `user_config`: for people's eyes, their own config holds. Goes to `out_fd`, or is
+ * collected in `out` when not NULL. Returns git's exit status (0, or 1 with --exit-code).
+ */
+int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
+		   bool user_config, int out_fd, struct ews_buf *out);
+
+/* Hash of a blob as `sha256:<hex>` of its bytes; the caller frees `*out`. */
+int ews_diff_file_hash(char **out, struct ews_repo *repo, const struct ews_oid *oid);
+
+void ews_diff_release(struct ews_diff *diff);
+EWS_CLEANUP_DEFINE(diff, struct ews_diff, ews_diff_release)
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * End: see end.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/end.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/home.h"
+#include "store/journal.h"
+#include "work/inuse.h"
+#include "work/method_worktree.h"
+#include "work/snapshot.h"
+#include "work/transition.h"
+#include "work/tripwire.h"
+
+#define TRASH_NAME "workspace"
+
+void ews_end_result_release(struct ews_end_result *result)
+{
+	free(result->kept_snapshot);
+	free(result->undo);
+	if (result->drift.items)
+		ews_strv_release(&result->drift);
+	if (result->skipped.items)
+		ews_strv_release(&result->skipped);
+	*result = (struct ews_end_result)EWS_END_RESULT_INIT;
+}
+
+static struct ews_worktree worktree_of(const struct ews_session *session)
+{
+	return (struct ews_worktree){ session->repo->common_fd, session->repo->common_dir, session->state.id,
+				      session->state.workspace };
+}
+
+static void name_drift(struct ews_end_result *out, struct ews_session *session)
+{
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+
+	/* It informs; a record that is gone must not keep a session from its end. */
+	if (ews_tripwire_read(&before, session->fd) < 0 || ews_tripwire_take(&now, session->repo) < 0 ||
+	    ews_tripwire_compare(&out->drift, &before, &now) < 0)
+		ews_error_clear();
+}
+
+/* Keep what is in the workspace now as a snapshot in trash. */
+static int keep(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+	struct ews_content_opts now_opts = {
+		.partial = true, .known = &base_content, .progress = opts->progress, .payload = opts->payload
+	};
+	struct ews_snapshot_opts keep_opts = { .session = session->state.id,
+					       .method = session->state.method,
+					       .subject = "ews: state before end",
+					       .parent = session->state.last_snapshot,
+					       .prefix = EWS_REF_TRASH };
+	int rc = ews_snapshot_base(&base, session);
+
+	if (rc == 0)
+		rc = ews_snapshot_content(&base_content, repo, &base);
+	if (rc == 0)
+		rc = ews_content_now(&now, repo, session, batch, &now_opts);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < now.scan.skips.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (now.scan.skips.items[i].reason == EWS_SKIP_EXCLUDED)
+			continue;
+		ews_path_escape(&line, now.scan.skips.items[i].path, strlen(now.scan.skips.items[i].path));
+		ews_buf_addf(&line, "\t%s", ews_skip_word(now.scan.skips.items[i].reason));
+		ews_strv_add(&out->skipped, line.ptr);
+	}
+	ews_gitstate_differences(&differences, &base_content.git, &now.git);
+	if (!strcmp(now.hash, base.hash) && !differences.n)
+		return 0;
+	rc = ews_snapshot_keep(&kept, repo, batch, &now, &keep_opts);
+	if (rc == 0)
+		out->kept_snapshot = ews_strdup(kept.id);
+	return rc;
+}
+
+static int plan(struct ews_step *step, struct ews_session *session, const char *kept)
+{
+	struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid base;
+	int rc = ews_odb_ref_read(&base, repo->odb, ref);
+
+	if (rc == 0)
+		rc = ews_step_init(step, repo->dir_fd, "end", session->state.id);
+	if (rc < 0)
+		return rc;
+	free(step->before);
+	step->before = ews_strdup(kept ? kept : "");
+	ews_strv_addf(&step->refs, "%s " EWS_REF_TRASH "%s %s", ref, session->state.base_snapshot,
+		      ews_oid_hex(hex, &base));
+	rc = ews_journal_begin(session->fd, step->id, step->verb);
+	return rc < 0 ? rc : ews_step_write(repo->dir_fd, step);
+}
+
+/* Rename between the workspace's place and the step's trash; harmless when already done. */
+static int move_workspace(struct ews_session *session, const char *step_id, bool to_trash)
+{
+	const char *name = ews_path_base(session->state.workspace);
+	EWS_CLEANUP(fd) int trash = ews_transition_open_trash(session->repo, session, step_id);
+	EWS_CLEANUP(fd) int place = trash < 0 ? -1 : ews_session_open_parent(session);
+	int rc;
+
+	if (trash < 0 || place < 0)
+		return ews_error_code();
+	if (to_trash)
+		rc = ews_file_rename_new(place, name, trash, TRASH_NAME);
+	else
+		rc = ews_file_rename_new(trash, TRASH_NAME, place, name);
+	/* Done before; or, on the way to trash, taken away by somebody. */
+	if (rc == EWS_ENOTFOUND && (to_trash || faccessat(place, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)) {
+		ews_error_clear();
+		rc = 0;
+	}
+	if (rc < 0)
+		return ews_error_wrap(to_trash ? "cannot move the workspace to trash"
+					       : "cannot bring the workspace back from trash");
+	rc = ews_file_sync_dir(place);
+	return rc < 0 ? rc : ews_file_sync_dir(trash);
+}
+
+static int set_state(struct ews_session *session, enum ews_session_state state)
+{
+	session->state.state = state;
+	session->state.ended_s = state == EWS_STATE_ENDED ? ews_clock_now() : 0;
+	return ews_session_save(session);
+}
+
+int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
+{
+	struct ews_worktree wt = worktree_of(session);
+	int rc = set_state(session, EWS_STATE_ENDING);
+
+	if (rc == 0)
+		rc = ews_worktree_withdraw(&wt);
+	if (rc == 0)
+		rc = move_workspace(session, step->id, true);
+	if (rc == 0)
+		rc = ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
+	if (rc == 0)
+		rc = ews_snapshot_move_all(session->repo, step, false);
+	if (rc == 0)
+		rc = set_state(session, EWS_STATE_ENDED);
+	if (rc < 0)
+		return rc;
+	step->state = EWS_STEP_DONE;
+	rc = ews_step_write(session->repo->dir_fd, step);
+	return rc < 0 ? rc : ews_journal_done(session->fd, step->id);
+}
+
+int ews_end_take_back(struct ews_session *session, struct ews_step *step)
+{
+	struct ews_worktree wt = worktree_of(session);
+	int rc = ews_snapshot_move_all(session->repo, step, true);
+
+	if (rc == 0 && !ews_session_is_at_home(session))
+		rc = ews_home_mark_elsewhere(session->repo->home, session->state.workspace, session->repo->dir,
+					     session->state.id);
+	if (rc == 0)
+		rc = move_workspace(session, step->id, false);
+	if (rc == 0)
+		rc = ews_worktree_restore(&wt);
+	if (rc == 0)
+		rc = set_state(session, EWS_STATE_ACTIVE);
+	if (rc < 0)
+		return rc;
+	step->state = EWS_STEP_UNDONE;
+	rc = ews_step_write(session->repo->dir_fd, step);
+	return rc < 0 ? rc : ews_journal_done(session->fd, step->id);
+}
+
+static int refuse_users(const struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	int rc = ews_inuse_list(&users, session->state.workspace);
+
+	if (rc < 0 || !users.n)
+		return rc;
+	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users.items[0],
+		  users.n > 1 ? " and others" : "");
+	ews_error_hint("end what runs there, or use --force");
+	return EWS_EBUSY;
+}
+
+int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	int rc = ews_session_lock(session, "end");
+
+	if (rc < 0)
+		return rc;
+	if (session->state.state == EWS_STATE_ENDED) {
+		out->had_ended = true;
+		return 0;
+	}
+	if (!opts->force)
+		rc = refuse_users(session);
+	/* Somebody took the workspace away: what is left of the session ends all the same. */
+	if (rc == 0 && access(session->state.workspace, F_OK) == 0)
+		rc = keep(&result, session, opts);
+	if (rc < 0)
+		return rc;
+	name_drift(&result, session);
+	rc = plan(&step, session, result.kept_snapshot);
+	if (rc == 0)
+		rc = ews_session_log(session, "end",
+				     result.kept_snapshot ? result.kept_snapshot : "nothing differed");
+	if (rc == 0)
+		rc = ews_end_carry_out(session, &step);
+	if (rc < 0) {
+		ews_error_hint("'git ews recover %s' finishes it; nothing is lost", session->state.id);
+		return ews_error_wrap("cannot end session '%s'", session->state.id);
+	}
+	result.undo = ews_strdup(step.id);
+	*out = result;
+	result = (struct ews_end_result)EWS_END_RESULT_INIT;
+	return 0;
+}

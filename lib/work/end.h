@@ -1,0 +1,37 @@
+/*
+ * End: the difference into trash, the registration out, the workspace away.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_END_H
+#define EWS_WORK_END_H
+
+#include "store/journal.h"
+#include "work/session.h"
+
+struct ews_end_opts {
+	bool force; /* although a process uses the workspace */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_end_result {
+	bool had_ended; /* it had ended before: nothing was done */
+	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
+	char *undo; /* the step's id */
+	struct ews_strv drift; /* what of the project changed since the start, a sentence each */
+	struct ews_strv skipped; /* "<path>\t<reason>": not in the snapshot, but still in trash */
+};
+
+#define EWS_END_RESULT_INIT { 0 }
+
+/* Fails with EWS_EBUSY, naming processes, while one that is not the caller or its ancestor uses the workspace. */
+int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts);
+/* The effects of a planned end, and the way back; both are harmless when already done, wholly or half. */
+int ews_end_carry_out(struct ews_session *session, struct ews_step *step);
+int ews_end_take_back(struct ews_session *session, struct ews_step *step);
+
+void ews_end_result_release(struct ews_end_result *result);
+EWS_CLEANUP_DEFINE(end_result, struct ews_end_result, ews_end_result_release)
+
+#endif

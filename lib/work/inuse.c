@@ -1,0 +1,147 @@
+/*
+ * In use: see inuse.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/inuse.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+
+#define STAT_BYTES_MAX (4 * EWS_KIB)
+#define ANCESTORS_MAX 256
+
+/* Does the link `name` in a process's directory lead into `path`? */
+static bool leads_into(int proc_fd, const char *name, const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(proc_fd, name, target, sizeof(target) - 1);
+
+	if (len < 0)
+		return false;
+	target[len] = '\0';
+	return ews_path_is_inside(target, path);
+}
+
+static bool has_open(int proc_fd, const char *path)
+{
+	int fd = openat(proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool found = false;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (!found && (entry = readdir(dir)))
+		found = entry->d_name[0] != '.' && leads_into(dirfd(dir), entry->d_name, path);
+	closedir(dir);
+	return found;
+}
+
+/* The parent of a process, 0 when it can't be told: field 4, behind the name in parentheses. */
+static pid_t parent_of(pid_t pid)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char name[64];
+	const char *behind;
+	int parent;
+	char state;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	if (ews_file_read(&text, AT_FDCWD, name, STAT_BYTES_MAX) < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	behind = strrchr(text.ptr, ')');
+	return behind && sscanf(behind + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+}
+
+static size_t find_ancestors(pid_t *out)
+{
+	size_t n = 0;
+
+	for (pid_t pid = getpid(); pid > 0 && n < ANCESTORS_MAX; pid = parent_of(pid))
+		out[n++] = pid;
+	return n;
+}
+
+static bool is_among(pid_t pid, const pid_t *list, size_t n)
+{
+	while (n)
+		if (list[--n] == pid)
+			return true;
+	return false;
+}
+
+/* Does the process read what we write? In "git ews end | cat" cat is no user of the workspace. */
+static bool reads_from_us(int proc_fd)
+{
+	static const char *const ours[] = { "/proc/self/fd/1", "/proc/self/fd/2" };
+	char input[64];
+	ssize_t len = readlinkat(proc_fd, "fd/0", input, sizeof(input) - 1);
+
+	if (len < 0)
+		return false;
+	input[len] = '\0';
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours) && !strncmp(input, "pipe:", 5); i++) {
+		char output[64];
+
+		len = readlink(ours[i], output, sizeof(output) - 1);
+		if (len >= 0) {
+			output[len] = '\0';
+			if (!strcmp(input, output))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void add_process(struct ews_strv *out, int proc_fd, const char *pid)
+{
+	EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+
+	if (ews_file_read(&name, proc_fd, "comm", STAT_BYTES_MAX) < 0)
+		ews_error_clear();
+	ews_buf_rtrim(&name);
+	ews_strv_addf(out, "%s (%s)", name.len ? name.ptr : "a process", pid);
+}
+
+int ews_inuse_list(struct ews_strv *out, const char *path)
+{
+	pid_t ancestors[ANCESTORS_MAX];
+	size_t n = find_ancestors(ancestors);
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	/* Without /proc nothing can be told. */
+	if (!proc)
+		return 0;
+	while ((entry = readdir(proc))) {
+		char *end;
+		pid_t pid = (pid_t)strtol(entry->d_name, &end, 10);
+		EWS_CLEANUP(fd) int fd = -1;
+
+		if (*end || pid <= 0 || is_among(pid, ancestors, n))
+			continue;
+		fd = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && !reads_from_us(fd) &&
+		    (leads_into(fd, "cwd", path) || leads_into(fd, "root", path) || leads_into(fd, "exe", path) ||
+		     has_open(fd, path)))
+			add_process(out, fd, entry->d_name);
+	}
+	closedir(proc);
+	return 0;
+}

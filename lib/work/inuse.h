@@ -1,0 +1,18 @@
+/*
+ * In use: which processes stand in a directory or hold something of it open.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_INUSE_H
+#define EWS_WORK_INUSE_H
+
+#include "base/strv.h"
+
+/*
+ * Processes that we may look at (/proc) whose current directory, root,
+ * program or open file lies in the directory `path`; the caller and its ancestors, and
+ * what runs for us, don't count. Each as "<name> (<pid>)". Returns 0.
+ */
+int ews_inuse_list(struct ews_strv *out, const char *path);
+
+#endif

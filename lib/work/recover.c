@@ -1,0 +1,399 @@
+/*
+ * Recover: see recover.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/litter.h"
+#include "work/end.h"
+#include "work/revert.h"
+#include "work/start.h"
+#include "work/undo.h"
+
+/* How long a file may stand beside the one that it is to replace, and how often that is looked at. */
+#define REPLACE_MS 1000
+#define WAIT_MS 50
+
+static bool is_unfinished(const struct ews_step *step)
+{
+	return step->state != EWS_STEP_DONE && step->state != EWS_STEP_UNDONE;
+}
+
+/* Does a living verb hold the lock `name`? */
+static bool is_held(struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(repo->dir_fd, "locks");
+	bool held = locks >= 0 && ews_lock_is_held(locks, name);
+
+	ews_error_clear();
+	return held;
+}
+
+/* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
+static bool is_stillborn(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s/state.json", id);
+	bool missing = faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+
+	return missing && !is_held(repo, id);
+}
+
+static bool needs_recovery(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	bool needs;
+
+	if (is_stillborn(repo, id))
+		return true;
+	needs = ews_session_open(&session, repo, id) == 0 && ews_session_is_interrupted(&session);
+	ews_error_clear();
+	return needs;
+}
+
+int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	bool has_own = false;
+	int rc = ews_session_ids(&ids, repo);
+
+	if (rc == 0)
+		rc = ews_undo_list(&steps, repo, NULL);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < ids.n; i++)
+		if (needs_recovery(repo, ids.items[i]))
+			ews_strv_add(out, ids.items[i]);
+	for (size_t i = 0; i < steps.n; i++)
+		has_own = has_own || (is_unfinished(&steps.items[i]) &&
+				      (!*steps.items[i].session || !strcmp(steps.items[i].verb, "drop")));
+	if (has_own && !is_held(repo, "project"))
+		ews_strv_add(out, "");
+	return 0;
+}
+
+/* A file that is replaced is beside for a moment only: one that stands for longer was left by a killed verb. */
+static void sweep_file(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	for (unsigned waited_ms = 0; fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0; waited_ms += WAIT_MS) {
+		if (waited_ms >= REPLACE_MS || st.st_mtim.tv_sec + 1 < ews_clock_now()) {
+			(void)unlinkat(dir_fd, name, 0); /* best effort: the next sweep finds it again */
+			return;
+		}
+		ews_clock_sleep_ms(WAIT_MS);
+	}
+}
+
+/* Litter of replaced files in one of our own directories. */
+static void sweep_dir(int fd)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (!strncmp(names[i].name, ".tmp-", 5))
+			sweep_file(fd, names[i].name);
+	ews_arena_release(&arena);
+}
+
+static void sweep(struct ews_repo *repo, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
+
+	if (fd >= 0)
+		sweep_dir(fd);
+	ews_error_clear();
+}
+
+/* Lock files that nobody holds any more. */
+static void sweep_locks(struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, "locks");
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		struct ews_lock lock = EWS_LOCK_INIT;
+
+		/* Whoever takes a lock removes its file when he gives it up. */
+		if (ews_lock_take(&lock, fd, names[i].name, "recover", 0) == 0)
+			ews_lock_release(&lock);
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+}
+
+/*
+ * Entries beside git's worktrees that belong to no session that could want them back; those
+ * of running starts are locked.
+ */
+static void sweep_beside(struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, "ews");
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	if (ews_session_ids(&ids, repo) < 0)
+		n = 0;
+	for (ssize_t i = 0; i < n; i++)
+		if (strncmp(names[i].name, "op-", 3) && !ews_strv_has(&ids, names[i].name) &&
+		    !is_held(repo, names[i].name))
+			(void)ews_file_remove_tree(fd, names[i].name); /* best effort */
+	ews_arena_release(&arena);
+	ews_error_clear();
+}
+
+static int recover_stillborn(struct ews_strv *done, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	int rc = sessions < 0 ? sessions : ews_file_remove_tree(sessions, id);
+
+	if (rc == 0)
+		ews_strv_addf(done, "session '%s': its start had just begun and was taken back", id);
+	return rc;
+}
+
+/* The step that the session's journal has begun and not done; none: state 0. */
+static int find_step(struct ews_step *out, struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *id = NULL;
+	EWS_CLEANUP(free) char *verb = NULL;
+	int rc = ews_journal_unfinished(&id, &verb, session->fd);
+
+	if (rc < 0 || !*id)
+		return rc;
+	rc = ews_step_read(out, session->repo->dir_fd, id);
+	if (rc == EWS_ENOTFOUND) {
+		/* Removed as its last act before the journal could say so. */
+		ews_error_clear();
+		return ews_journal_done(session->fd, id);
+	}
+	return rc;
+}
+
+/* Put the session where its step wanted it: by the same way, which is harmless where it was gone already. */
+static int finish_transition(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
+{
+	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
+	bool back = step->state == EWS_STEP_UNDOING;
+	int rc = ews_undo_transition(&result, session->repo, session, step, back, true, false);
+
+	if (rc < 0)
+		return rc;
+	if (!result.is_verified)
+		return ews_error(EWS_ENOTVERIFIED, "'%s' differs after all", result.errors.items[0]);
+	ews_strv_addf(done, "session '%s': the interrupted %s%s was finished and verified; what was there is %s",
+		      session->state.id, back ? "undo of its " : "", step->verb, result.kept_snapshot);
+	return 0;
+}
+
+static int finish_end(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
+{
+	bool back = step->state == EWS_STEP_UNDOING;
+	int rc = back ? ews_end_take_back(session, step) : ews_end_carry_out(session, step);
+
+	if (rc == 0)
+		ews_strv_addf(done, "session '%s': %s", session->state.id,
+			      back ? "its end was taken back" : "its end was finished");
+	return rc;
+}
+
+static int mark_done(struct ews_session *session, struct ews_step *step)
+{
+	return is_unfinished(step) ? 0 : ews_journal_done(session->fd, step->id);
+}
+
+static int recover_step(struct ews_strv *done, struct ews_session *session)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	int rc = find_step(&step, session);
+
+	if (rc < 0 || !step.state)
+		return rc;
+	if (!is_unfinished(&step))
+		return mark_done(session, &step);
+	if (!strcmp(step.verb, "end"))
+		return finish_end(done, session, &step);
+	return finish_transition(done, session, &step);
+}
+
+/* A record that was written and never begun in the journal: its effects had not begun either. */
+static int drop_unbegun(struct ews_session *session)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	int rc = ews_undo_list(&steps, session->repo, session->state.id);
+
+	for (size_t i = 0; i < steps.n && rc == 0; i++) {
+		struct ews_step *step = &steps.items[i];
+
+		if (!is_unfinished(step) || !strcmp(step->verb, "drop"))
+			continue;
+		if (step->state == EWS_STEP_PLANNED) {
+			rc = ews_step_remove(session->repo->dir_fd, step->id);
+			continue;
+		}
+		step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_DONE : EWS_STEP_UNDONE;
+		ews_strv_clear(&step->moving);
+		rc = ews_step_write(session->repo->dir_fd, step);
+	}
+	return rc;
+}
+
+static int discard(struct ews_strv *done, struct ews_session *session)
+{
+	EWS_CLEANUP(revert_result) struct ews_revert_result reverted = EWS_REVERT_RESULT_INIT;
+	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
+	struct ews_revert_opts opts = { .verb = "revert" };
+	struct ews_end_opts end_opts = { .force = true };
+	int rc = 0;
+
+	if (session->state.state == EWS_STATE_ENDED)
+		return 0;
+	if (access(session->state.workspace, F_OK) == 0) {
+		rc = ews_revert(&reverted, session, &opts);
+		if (rc == 0)
+			ews_strv_addf(done, "session '%s': reverted", session->state.id);
+	}
+	if (rc == 0)
+		rc = ews_end(&ended, session, &end_opts);
+	if (rc == 0)
+		ews_strv_addf(done, "session '%s': ended; 'git ews undo' brings it back", session->state.id);
+	return rc;
+}
+
+static int recover_session(struct ews_strv *done, struct ews_repo *repo, const char *id,
+			   enum ews_recover_choice choice)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc;
+
+	if (is_stillborn(repo, id))
+		return recover_stillborn(done, repo, id);
+	rc = ews_session_open(&session, repo, id);
+	if (rc == 0)
+		rc = ews_session_lock(&session, "recover");
+	if (rc < 0)
+		return rc;
+	if (session.state.state == EWS_STATE_STARTING) {
+		rc = ews_start_take_back(&session);
+		if (rc == 0)
+			ews_strv_addf(done, "session '%s': its start was taken back", id);
+		return rc;
+	}
+	rc = recover_step(done, &session);
+	if (rc == 0)
+		rc = drop_unbegun(&session);
+	if (rc == 0 && choice == EWS_RECOVER_REVERT)
+		rc = discard(done, &session);
+	return rc;
+}
+
+static int finish_drop(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step)
+{
+	bool back = step->state == EWS_STEP_UNDOING;
+	int rc = ews_snapshot_move_all(repo, step, back);
+
+	if (rc < 0)
+		return rc;
+	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
+	rc = ews_step_write(repo->dir_fd, step);
+	if (rc == 0)
+		ews_strv_addf(done, "%s of snapshots was finished", back ? "undoing a drop" : "the drop");
+	return rc;
+}
+
+static int recover_project(struct ews_strv *done, struct ews_repo *repo)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "recover", 0);
+
+	if (rc == 0)
+		rc = ews_undo_list(&steps, repo, NULL);
+	for (size_t i = 0; i < steps.n && rc == 0; i++) {
+		EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
+		struct ews_step *step = &steps.items[i];
+
+		if (!is_unfinished(step))
+			continue;
+		if (!strcmp(step->verb, "drop")) {
+			rc = finish_drop(done, repo, step);
+		} else if (!*step->session) {
+			rc = ews_undo_transition(&result, repo, NULL, step, step->state == EWS_STEP_UNDOING, true,
+						 false);
+			if (rc == 0)
+				ews_strv_addf(done, "the interrupted %s of the project was finished", step->verb);
+		}
+	}
+	return rc;
+}
+
+/* The directory of a session, and its worktree entry, when nobody is at work on it. */
+static void sweep_session(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *own = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", id);
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (is_held(repo, id))
+		return;
+	sweep(repo, own);
+	fd = ews_dir_open_beneath(repo->common_fd, entry);
+	if (fd >= 0)
+		sweep_dir(fd);
+	ews_error_clear();
+}
+
+static int sweep_all(struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_session_ids(&ids, repo);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < ids.n; i++)
+		sweep_session(repo, ids.items[i]);
+	sweep(repo, "");
+	sweep(repo, "undo");
+	sweep_locks(repo);
+	sweep_beside(repo);
+	return ews_litter_sweep(repo->odb);
+}
+
+int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, enum ews_recover_choice choice)
+{
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	/* First: a lock that a killed verb left on a ref would stand in the way. */
+	rc = sweep_all(repo);
+	if (rc == 0)
+		rc = *id ? recover_session(done, repo, id, choice) : recover_project(done, repo);
+	return rc < 0 ? rc : sweep_all(repo);
+}

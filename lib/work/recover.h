@@ -1,0 +1,26 @@
+/*
+ * Recover: read what was interrupted, finish it or take it back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_RECOVER_H
+#define EWS_WORK_RECOVER_H
+
+#include "work/session.h"
+
+enum ews_recover_choice {
+	EWS_RECOVER_BEST, /* loses nothing: finishes what was nearly done, takes back the rest */
+	EWS_RECOVER_RESUME, /* the session goes on: its unfinished step is finished */
+	EWS_RECOVER_REVERT, /* revert and discard: the workspace back to base, then ended */
+};
+
+/* Interrupted ones of the store: the ids of the sessions, and "" when a step of the project itself is unfinished. */
+int ews_recover_list(struct ews_strv *out, struct ews_repo *repo);
+
+/*
+ * Recover session `id` ("" for the project's own steps and for litter of killed verbs); what
+ * was done is added to `done`, a sentence each. Doing it twice is as doing it once.
+ */
+int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, enum ews_recover_choice choice);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * Revert: see revert.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/revert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/put.h"
+
+void ews_revert_result_release(struct ews_revert_result *result)
+{
+	ews_transition_result_release(&result->put);
+	free(result->undo);
+}
+
+/* A step for the journal, from options and to a target; paths are remembered for recover and undo. */
+static int make_step(struct ews_step *step, struct ews_repo *repo, const struct ews_session *session,
+		     const struct ews_revert_opts *opts, const struct ews_snapshot *target)
+{
+	int rc = ews_step_init(step, repo->dir_fd, opts->verb, session ? session->state.id : NULL);
+
+	if (rc < 0)
+		return rc;
+	free(step->after);
+	step->after = ews_strdup(target->id);
+	for (const char *const *path = opts->only; path && *path; path++) {
+		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+
+		ews_path_escape(&escaped, *path, strlen(*path));
+		ews_strv_add(&step->paths, escaped.ptr);
+	}
+	return 0;
+}
+
+static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_session *session,
+	      const struct ews_snapshot *target, const struct ews_snapshot *base, const struct ews_revert_opts *opts)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	struct ews_transition_opts move = { .target = target,
+					    .base = base,
+					    .only = opts->only,
+					    .full = opts->full,
+					    .dry_run = opts->dry_run,
+					    .progress = opts->progress,
+					    .payload = opts->payload };
+	bool has_changed = false;
+	int rc = make_step(&step, repo, session, opts, target);
+
+	if (rc == 0)
+		rc = ews_transition(&out->put, &has_changed, repo, session, &step, &move);
+	if (rc == 0 && has_changed)
+		out->undo = ews_strdup(step.id);
+	if (rc == 0 && session && !opts->dry_run)
+		rc = ews_session_log(session, opts->verb, target->id);
+	return rc;
+}
+
+int ews_revert(struct ews_revert_result *out, struct ews_session *session, const struct ews_revert_opts *opts)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
+	int rc = ews_session_lock(session, opts->verb);
+
+	if (rc == 0 && session->state.state == EWS_STATE_ENDED)
+		rc = ews_error(EWS_ENOTFOUND, "session '%s' has ended meanwhile", session->state.id);
+	if (rc == 0)
+		rc = ews_snapshot_base(&base, session);
+	if (rc == 0 && opts->to)
+		rc = ews_snapshot_find(&target, session->repo, opts->to);
+	else if (rc == 0)
+		ews_snapshot_copy(&target, &base);
+	return rc < 0 ? rc : go(out, session->repo, session, &target, &base, opts);
+}
+
+int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
+			const struct ews_revert_opts *opts)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", opts->verb, 0);
+
+	return rc < 0 ? rc : go(out, repo, NULL, snapshot, NULL, opts);
+}
+
+/* What stands there now, of any kind: nothing is ignored, nothing is read but to compare. */
+static int scan_dir(struct ews_scan *out, struct ews_repo *repo, int fd)
+{
+	struct ews_scan_opts opts = { .root_fd = fd, .with_ignored = true, .may_chmod = true };
+	struct ews_scan_fill_opts fill = { .odb = repo->odb, .may_chmod = true };
+	int rc = ews_scan(out, &opts);
+
+	return rc < 0 ? rc : ews_scan_fill(out, &fill);
+}
+
+/* Move what would be overwritten aside, and make the changes start from nothing there. */
+static int move_aside(struct ews_revert_result *out, struct ews_changes *changes, int fd)
+{
+	EWS_CLEANUP(free) char *name = ews_clock_id("restore", ews_clock_now());
+	EWS_CLEANUP(free) char *rel = ews_path_join(".ews-trash", name);
+	EWS_CLEANUP(fd) int keep = -1;
+	size_t n = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		struct ews_change *change = &changes->items[i];
+		EWS_CLEANUP(free) char *slot = ews_strfmt("%zu", n);
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+		int rc;
+
+		if (!change->from || (change->from->type == EWS_ENTRY_DIR && change->to->type == EWS_ENTRY_DIR))
+			continue;
+		if (keep < 0) {
+			rc = ews_dir_make(fd, rel, 0700);
+			keep = rc < 0 ? rc : ews_dir_open_beneath(fd, rel);
+			if (keep < 0)
+				return keep;
+		}
+		rc = ews_put_away(fd, change->path, keep, slot);
+		if (rc == EWS_ENOTFOUND)
+			ews_error_clear(); /* it went along with its directory */
+		else if (rc < 0)
+			return rc;
+		ews_path_escape(&line, change->path, strlen(change->path));
+		ews_buf_addf(&line, "\tkept in %s/%s", rel, slot);
+		ews_strv_add(&out->put.kept, line.ptr);
+		change->from = NULL;
+		n++;
+	}
+	return 0;
+}
+
+/* Drop removals and unwanted paths: what the snapshot doesn't know stays as it is. */
+static void keep_additions(struct ews_changes *changes, const char *const *only)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		bool is_wanted = !only;
+
+		for (const char *const *x = only; x && *x; x++)
+			is_wanted = is_wanted || ews_path_is_inside(changes->items[i].path, *x) ||
+				    (changes->items[i].to && changes->items[i].to->type == EWS_ENTRY_DIR &&
+				     ews_path_is_inside(*x, changes->items[i].path));
+		if (is_wanted && changes->items[i].to)
+			changes->items[kept++] = changes->items[i];
+	}
+	changes->n = kept;
+}
+
+static int open_target(const char *dir, bool force, bool dry_run)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n;
+	int rc = dry_run ? 0 : ews_dir_make_absolute(dir, 0777);
+
+	if (rc < 0)
+		return rc;
+	fd = ews_dir_open(dir);
+	if (fd < 0)
+		return fd;
+	n = ews_dir_list(&names, fd, &arena);
+	ews_arena_release(&arena);
+	if (n < 0)
+		return (int)n;
+	if (n > 0 && !force) {
+		ews_error(EWS_EEXISTS, "'%s' is not empty", dir);
+		ews_error_hint("--force restores into it and keeps what it overwrites in '.ews-trash'");
+		return EWS_EEXISTS;
+	}
+	return ews_steal_fd(&fd);
+}
+
+/* Is everything that was wanted there, with the content that the snapshot has? */
+static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, const struct ews_entries *wanted)
+{
+	EWS_CLEANUP(scan) struct ews_scan after = EWS_SCAN_INIT;
+	EWS_CLEANUP(entries) struct ews_entries there = EWS_ENTRIES_INIT;
+	int rc = scan_dir(&after, repo, fd);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < wanted->n; i++) {
+		const struct ews_entry *now = ews_entries_find(&after.entries, wanted->items[i].path);
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (now)
+			ews_entries_add_copy(&there, now);
+		if (now && ews_entry_equal(now, &wanted->items[i]))
+			continue;
+		ews_path_escape(&line, wanted->items[i].path, strlen(wanted->items[i].path));
+		ews_buf_adds(&line, now ? "\tdiffers" : "\tis missing");
+		ews_strv_add(&out->put.errors, line.ptr);
+	}
+	ews_manifest_hash(out->put.original_hash, wanted);
+	ews_manifest_hash(out->put.current_hash, &there);
+	out->put.is_verified = out->put.errors.n == 0;
+	return 0;
+}
+
+int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
+		   const char *dir, bool force, const struct ews_revert_opts *opts)
+{
+	EWS_CLEANUP(fd) int fd = open_target(dir, force, opts->dry_run);
+	EWS_CLEANUP(content) struct ews_content target = EWS_CONTENT_INIT;
+	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
+	EWS_CLEANUP(entries) struct ews_entries wanted = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	struct ews_put_opts put = { .root_fd = fd,
+				    .odb = repo->odb,
+				    .source_fd = -1,
+				    .times = EWS_PUT_TIMES_KEEP,
+				    .progress = opts->progress,
+				    .payload = opts->payload };
+	int rc = fd < 0 ? fd : ews_snapshot_content(&target, repo, snapshot);
+
+	if (rc == 0)
+		rc = scan_dir(&now, repo, fd);
+	if (rc < 0)
+		return rc;
+	ews_scan_close(&now);
+	ews_changes_between(&changes, &now.entries, &target.scan.entries, ews_entry_equal);
+	keep_additions(&changes, opts->only);
+	for (size_t i = 0; i < changes.n; i++)
+		ews_strv_add(&out->put.restored, changes.items[i].path);
+	if (opts->dry_run)
+		return 0;
+	for (size_t i = 0; i < target.scan.entries.n; i++) {
+		const struct ews_entry *entry = &target.scan.entries.items[i];
+		bool is_wanted = !opts->only;
+
+		for (const char *const *x = opts->only; x && *x; x++)
+			is_wanted = is_wanted || ews_path_is_inside(entry->path, *x);
+		if (is_wanted)
+			ews_entries_add_copy(&wanted, entry);
+	}
+	rc = move_aside(out, &changes, fd);
+	if (rc == 0)
+		rc = ews_put(&report, &changes, NULL, &put);
+	ews_strv_add_array(&out->put.errors, report.failed.items);
+	ews_strv_add_array(&out->put.lost_attrs, report.lost_attrs.items);
+	if (rc < 0 && (rc == EWS_ENOSPACE || !report.failed.n))
+		return rc;
+	ews_error_clear();
+	return prove(out, repo, fd, &wanted);
+}

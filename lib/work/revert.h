@@ -1,0 +1,50 @@
+/*
+ * Revert: put a workspace back, then prove it.
+ *
+ * The work itself is work/transition's; here is decided what goes where.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_REVERT_H
+#define EWS_WORK_REVERT_H
+
+#include "work/transition.h"
+
+struct ews_revert_opts {
+	const char *to; /* snapshot; NULL: the session's base */
+	const char *const *only; /* NULL-ended paths; NULL: all */
+	bool full; /* --verify=full: re-read every covered path */
+	bool dry_run;
+	const char *verb; /* "revert" or "restore": what the journal and undo call it */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_revert_result {
+	struct ews_transition_result put;
+	char *undo; /* the step's id; NULL when nothing was changed or on a dry run */
+};
+
+#define EWS_REVERT_RESULT_INIT { .put = EWS_TRANSITION_RESULT_INIT }
+
+/*
+ * Put the session's workspace to `opts->to`. Returns 0 with `out->put.is_verified`
+ * set or not (the caller exits 1 when not), or an error when nothing was changed.
+ */
+int ews_revert(struct ews_revert_result *out, struct ews_session *session, const struct ews_revert_opts *opts);
+
+/*
+ * snapshot restore: into the project itself (the session is NULL), where ignored paths
+ * and what the snapshot did not look at stay; git's index and HEAD are left alone.
+ */
+int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
+			const struct ews_revert_opts *opts);
+
+/* snapshot restore --to: into a directory that is empty, or `force`. It is made when missing. */
+int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
+		   const char *dir, bool force, const struct ews_revert_opts *opts);
+
+void ews_revert_result_release(struct ews_revert_result *result);
+EWS_CLEANUP_DEFINE(revert_result, struct ews_revert_result, ews_revert_result_release)
+
+#endif

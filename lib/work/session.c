@@ -1,0 +1,436 @@
+/*
+ * Sessions: see session.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "store/home.h"
+#include "store/journal.h"
+#include "work/method_worktree.h"
+
+#define ID_LEN_MAX 64
+
+static bool is_id_char(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+	       c == '-';
+}
+
+int ews_session_check_id(const char *id)
+{
+	size_t len = strlen(id);
+	bool is_plain = len >= 1 && len <= ID_LEN_MAX && id[0] != '.' && id[0] != '_' && id[0] != '-';
+
+	for (size_t i = 0; i < len && is_plain; i++)
+		is_plain = is_id_char(id[i]);
+	if (!is_plain || strstr(id, "..") || id[len - 1] == '.' || (len > 4 && !strcmp(id + len - 5, ".lock")) ||
+	    !strcmp(id, "HEAD") || !strcmp(id, "now") || !strcmp(id, "all")) {
+		ews_error(EWS_EUSAGE, "'%.80s' is not a session's id", id);
+		ews_error_hint("use up to %d letters, digits, '.', '_' or '-', a letter or digit first", ID_LEN_MAX);
+		return EWS_EUSAGE;
+	}
+	return 0;
+}
+
+int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n;
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	fd = ews_dir_open_beneath(repo->dir_fd, "sessions");
+	if (fd < 0 && errno == ENOENT) {
+		ews_error_clear();
+		return 0;
+	}
+	if (fd < 0)
+		return fd;
+	n = ews_dir_list(&names, fd, &arena);
+	for (ssize_t i = 0; i < n; i++) {
+		if (ews_session_check_id(names[i].name) == 0)
+			ews_strv_add(out, names[i].name);
+		else
+			ews_error_clear();
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+static int ambiguous(const char *name, const struct ews_strv *ids)
+{
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < ids->n; i++)
+		if (!strncmp(ids->items[i], name, len))
+			ews_buf_addf(&list, "%s%s", list.len ? ", " : "", ids->items[i]);
+	ews_error(EWS_EUSAGE, "'%s' may mean several sessions", name);
+	ews_error_hint("one of %s", list.ptr);
+	return EWS_EUSAGE;
+}
+
+static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	const char *found = NULL;
+	size_t n = 0, len = strlen(name);
+	int rc = ews_session_check_id(name);
+
+	if (rc == 0)
+		rc = ews_session_ids(&ids, repo);
+	if (rc < 0)
+		return rc;
+	if (ews_strv_has(&ids, name)) {
+		*out = ews_strdup(name);
+		return 0;
+	}
+	for (size_t i = 0; i < ids.n; i++) {
+		if (strncmp(ids.items[i], name, len))
+			continue;
+		found = ids.items[i];
+		n++;
+	}
+	if (n > 1)
+		return ambiguous(name, &ids);
+	if (!n) {
+		ews_error(EWS_ENOTFOUND, "no session '%s'", name);
+		ews_error_hint("'git ews list' shows the sessions of this project");
+		return EWS_ENOTFOUND;
+	}
+	*out = ews_strdup(found);
+	return 0;
+}
+
+static bool is_alive(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	bool alive = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED;
+
+	ews_error_clear();
+	return alive;
+}
+
+static int resolve_only(char **out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	const char *found = NULL;
+	size_t n = 0;
+	int rc = ews_session_ids(&ids, repo);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < ids.n; i++) {
+		if (!is_alive(repo, ids.items[i]))
+			continue;
+		found = ids.items[i];
+		n++;
+	}
+	if (n == 1) {
+		*out = ews_strdup(found);
+		return 0;
+	}
+	if (n == 0) {
+		ews_error(EWS_ENOTFOUND, "this project has no active session");
+		ews_error_hint("start one with 'git ews start'");
+		return EWS_ENOTFOUND;
+	}
+	ews_error(EWS_EUSAGE, "this project has %zu active sessions", n);
+	for (size_t i = 0; i < ids.n; i++)
+		if (is_alive(repo, ids.items[i]))
+			ews_buf_addf(&list, "%s%s", list.len ? ", " : "", ids.items[i]);
+	ews_error_hint("name one: %s", list.ptr);
+	return EWS_EUSAGE;
+}
+
+bool ews_session_is_implied(const struct ews_repo *repo)
+{
+	const char *env = getenv("EWS_SESSION");
+
+	return repo->here || (env && *env);
+}
+
+int ews_session_resolve(char **out, struct ews_repo *repo, const char *name)
+{
+	const char *env = getenv("EWS_SESSION");
+	int rc;
+
+	if (name)
+		return resolve_prefix(out, repo, name);
+	if (repo->here) {
+		*out = ews_strdup(repo->here);
+		return 0;
+	}
+	if (env && *env) {
+		rc = resolve_prefix(out, repo, env);
+		return rc < 0 ? ews_error_wrap("EWS_SESSION") : 0;
+	}
+	return resolve_only(out, repo);
+}
+
+bool ews_session_is_at_home(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *real = realpath(session->repo->dir, NULL);
+	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : session->repo->dir, "qe");
+	EWS_CLEANUP(free) char *parent = ews_path_dir(session->state.workspace);
+
+	return !strcmp(parent, qe);
+}
+
+/* A state file is in our home, yet it may have been written by anyone: paths must be where they must be. */
+static int check_state(const struct ews_session *session, const char *id)
+{
+	const struct ews_state *state = &session->state;
+	EWS_CLEANUP(free) char *name = NULL;
+
+	if (strcmp(state->id, id))
+		return ews_error(EWS_EDAMAGED, "it says that it is '%.64s'", state->id);
+	if (strcmp(state->method, "worktree"))
+		return ews_error(EWS_EUNSUPPORTED, "its method '%.40s' is not known to this version", state->method);
+	if (*state->workspace != '/' || strcmp(ews_path_base(state->workspace), id))
+		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not called '%s'", state->workspace, id);
+	name = ews_path_absolute("/", state->workspace);
+	if (strcmp(name, state->workspace))
+		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not a plain path", state->workspace);
+	/* Outside of home only where `start --in` left its mark. An ended one has nothing there any more. */
+	if (!ews_session_is_at_home(session) && state->state != EWS_STATE_ENDED &&
+	    !ews_home_is_marked(session->repo->home, state->workspace, session->repo->dir, id))
+		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not where it was made", state->workspace);
+	return 0;
+}
+
+int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(free) char *id = NULL;
+	EWS_CLEANUP(free) char *rel = NULL;
+	int rc = ews_session_resolve(&id, repo, name);
+
+	if (rc == 0)
+		rc = ews_repo_need_dir(repo, false);
+	if (rc < 0)
+		return rc;
+	rel = ews_strfmt("sessions/%s", id);
+	session.repo = repo;
+	session.dir = ews_path_join(repo->dir, rel);
+	session.fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	if (session.fd < 0) {
+		ews_error(EWS_ENOTFOUND, "no session '%s'", id);
+		ews_error_hint("'git ews list' shows the sessions of this project");
+		return EWS_ENOTFOUND;
+	}
+	rc = ews_state_read(&session.state, session.fd);
+	if (rc == EWS_ENOTFOUND)
+		rc = ews_error(EWS_EDAMAGED, "it has no state");
+	if (rc == 0)
+		rc = check_state(&session, id);
+	if (rc < 0) {
+		ews_error_wrap("session '%s'", id);
+		ews_error_hint("'git ews recover %s' looks at what is left of it", id);
+		return rc;
+	}
+	*out = session;
+	session = (struct ews_session)EWS_SESSION_INIT;
+	return 0;
+}
+
+int ews_session_lock(struct ews_session *session, const char *verb)
+{
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(session->repo, "locks");
+	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
+	char *last;
+	int rc;
+
+	if (session->lock.fd >= 0)
+		return 0;
+	if (locks < 0)
+		return locks;
+	rc = ews_lock_take(&session->lock, locks, session->state.id, verb, 0);
+	if (rc < 0)
+		return ews_error_wrap("session '%s'", session->state.id);
+	/* What was read before the lock was ours may be old. */
+	rc = ews_state_read(&fresh, session->fd);
+	if (rc < 0)
+		return ews_error_wrap("session '%s'", session->state.id);
+	if (strcmp(fresh.id, session->state.id) || strcmp(fresh.workspace, session->state.workspace))
+		return ews_error(EWS_EDAMAGED, "session '%s' became another one", session->state.id);
+	session->state.state = fresh.state;
+	session->state.ended_s = fresh.ended_s;
+	last = session->state.last_snapshot;
+	session->state.last_snapshot = fresh.last_snapshot;
+	fresh.last_snapshot = last;
+	return 0;
+}
+
+bool ews_session_is_interrupted(const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int locks = -1;
+	EWS_CLEANUP(free) char *step = NULL;
+	EWS_CLEANUP(free) char *verb = NULL;
+	bool unfinished;
+
+	/* While somebody is at work on it, nothing is interrupted. */
+	if (session->lock.fd < 0) {
+		locks = ews_dir_open_beneath(session->repo->dir_fd, "locks");
+		if (locks >= 0 && ews_lock_is_held(locks, session->state.id))
+			return false;
+	}
+	if (session->state.state == EWS_STATE_STARTING || session->state.state == EWS_STATE_ENDING)
+		return true;
+	unfinished = ews_journal_unfinished(&step, &verb, session->fd) == 0 && *step;
+	ews_error_clear();
+	return unfinished;
+}
+
+int ews_session_tampered(struct ews_strv *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int fd = ews_session_open_workspace(session);
+	struct ews_worktree wt = { session->repo->common_fd, session->repo->common_dir, session->state.id,
+				   session->state.workspace };
+
+	return fd < 0 ? fd : ews_worktree_tampered(out, &wt, fd);
+}
+
+int ews_session_need_active(const struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv tampered = EWS_STRV_INIT;
+	const char *id = session->state.id;
+	int rc;
+
+	if (session->state.state == EWS_STATE_ENDED) {
+		ews_error(EWS_ENOTFOUND, "session '%s' has ended", id);
+		ews_error_hint("'git ews undo %s' brings it back", id);
+		return EWS_ENOTFOUND;
+	}
+	if (ews_session_is_interrupted(session)) {
+		ews_error(EWS_EINTERRUPTED, "session '%s' was interrupted", id);
+		ews_error_hint("run 'git ews recover %s'", id);
+		return EWS_EINTERRUPTED;
+	}
+	rc = ews_session_tampered(&tampered, session);
+	if (rc < 0)
+		return rc;
+	if (tampered.n) {
+		ews_error(EWS_EDAMAGED, "session '%s': '%s' was rewritten", id, tampered.items[0]);
+		ews_error_hint("'git ews revert %s' writes it anew", id);
+		return EWS_EDAMAGED;
+	}
+	return 0;
+}
+
+int ews_session_save(struct ews_session *session)
+{
+	int rc = ews_state_write(session->fd, &session->state);
+
+	return rc < 0 ? ews_error_wrap("session '%s'", session->state.id) : 0;
+}
+
+int ews_session_log(struct ews_session *session, const char *verb, const char *text)
+{
+	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	char stamp[EWS_STAMP_LEN];
+
+	ews_clock_rfc3339(stamp, ews_clock_now());
+	cJSON_AddStringToObject(json, "schema", "ews.log/1");
+	cJSON_AddStringToObject(json, "timestamp", stamp);
+	cJSON_AddStringToObject(json, "verb", verb);
+	cJSON_AddStringToObject(json, "message", text);
+	ews_json_print(&line, json, false);
+	ews_buf_rtrim(&line);
+	return ews_file_append(session->fd, "log", line.ptr, 0600);
+}
+
+int ews_session_open_parent(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *parent = NULL;
+
+	if (ews_session_is_at_home(session))
+		return ews_repo_subdir(session->repo, "qe");
+	parent = ews_path_dir(session->state.workspace);
+	return ews_dir_open(parent);
+}
+
+/* Open a directory whose modes keep even its owner out: the owner's bits are given back first. */
+static int open_closed(int parent_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int handle = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char proc[64];
+	struct stat st;
+
+	if (handle < 0 || fstat(handle, &st) < 0)
+		return -1;
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", handle);
+	if (chmod(proc, (st.st_mode & 07777) | 0700) < 0)
+		return -1;
+	return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int ews_session_open_workspace(const struct ews_session *session)
+{
+	const char *path = session->state.workspace;
+	const char *name = ews_path_base(path);
+	EWS_CLEANUP(fd) int parent_fd = ews_session_open_parent(session);
+	int fd = -1;
+
+	if (parent_fd >= 0)
+		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
+		close(fd);
+		fd = -1;
+		errno = EACCES;
+	}
+	if (fd < 0 && parent_fd >= 0 && errno == EACCES)
+		fd = open_closed(parent_fd, name);
+	if (fd >= 0)
+		return fd;
+	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id, path);
+	ews_error_hint("'git ews end %s' ends the session", session->state.id);
+	return EWS_EDAMAGED;
+}
+
+int ews_session_open_admin(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("worktrees/%s", session->state.id);
+	int fd = ews_dir_open_beneath(session->repo->common_fd, rel);
+
+	if (fd < 0)
+		return ews_error(EWS_EDAMAGED, "the worktree entry of session '%s' is gone", session->state.id);
+	return fd;
+}
+
+void ews_session_release(struct ews_session *session)
+{
+	ews_lock_release(&session->lock);
+	ews_state_release(&session->state);
+	free(session->dir);
+	if (session->fd >= 0)
+		close(session->fd);
+	*session = (struct ews_session)EWS_SESSION_INIT;
+}

@@ -1,0 +1,86 @@
+/*
+ * Sessions: what a session is, which one a name means, and in what state it is.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_SESSION_H
+#define EWS_WORK_SESSION_H
+
+#include "store/lock.h"
+#include "store/repo.h"
+#include "store/state.h"
+
+struct ews_session {
+	struct ews_repo *repo; /* borrowed */
+	struct ews_state state;
+	char *dir; /* <home>/working/<repo>/sessions/<id> */
+	int fd; /* of `dir` */
+	struct ews_lock lock; /* held after ews_session_lock() */
+};
+
+#define EWS_SESSION_INIT { NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT }
+
+/*
+ * May a session be called `id`? `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, no "..", no "." or ".lock" at its end, and
+ * none of HEAD, now, all. Fails with EWS_EUSAGE and says why.
+ */
+int ews_session_check_id(const char *id);
+
+/*
+ * Open the session that `name` (an id, or a prefix of one alone) means. NULL:
+ * the session of the current directory, else $EWS_SESSION, else the only
+ * active session of the project. Fails with EWS_ENOTFOUND or, for a prefix of several,
+ * EWS_EUSAGE with the candidates in the hint; EWS_EDAMAGED when its state can't be read.
+ */
+int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name);
+
+/* The full id that `name` means, without opening it. The caller frees it. */
+int ews_session_resolve(char **out, struct ews_repo *repo, const char *name);
+
+/* Is a session named, by the current directory or by $EWS_SESSION? (`snapshot` without one works on the project.) */
+bool ews_session_is_implied(const struct ews_repo *repo);
+
+/* The ids of all sessions of the store, ended ones included, by name. */
+int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
+
+/* Take the session's lock for `verb`, if it is not held yet, and read its state anew; fails with EWS_EBUSY. It is released with the session. */
+int ews_session_lock(struct ews_session *session, const char *verb);
+
+/*
+ * Fail unless a verb may work on it: state active, no unfinished step
+ * (EWS_EINTERRUPTED, hint: recover), workspace there (EWS_EDAMAGED), nothing tampered
+ * with (EWS_EDAMAGED, names what).
+ */
+int ews_session_need_active(const struct ews_session *session);
+
+/* Is it interrupted: an unfinished step in its journal, or starting/ending with no living holder of its lock? */
+bool ews_session_is_interrupted(const struct ews_session *session);
+
+/* What of the workspace's link to the store was rewritten: ".git", "commondir", "gitdir". */
+int ews_session_tampered(struct ews_strv *out, const struct ews_session *session);
+
+/* Write state.json anew. */
+int ews_session_save(struct ews_session *session);
+
+/* Append a JSON line to the session's log: time, verb, and a sentence. */
+int ews_session_log(struct ews_session *session, const char *verb, const char *text);
+
+/*
+ * Open the directory that the workspace lies in. Below home no link is followed to it: an agent
+ * stands right beneath and could put one there. Returns a descriptor.
+ */
+int ews_session_open_parent(const struct ews_session *session);
+
+/* Does the workspace lie in its place below home, not where `start --in` put it? */
+bool ews_session_is_at_home(const struct ews_session *session);
+
+/* Open the workspace's directory, checked to be where it must be. Returns a descriptor. */
+int ews_session_open_workspace(const struct ews_session *session);
+
+/* The workspace's own git directory, <common>/worktrees/<id>. Returns a descriptor. */
+int ews_session_open_admin(const struct ews_session *session);
+
+void ews_session_release(struct ews_session *session);
+EWS_CLEANUP_DEFINE(session, struct ews_session, ews_session_release)
+
+#endif

@@ -1,0 +1,989 @@
+/*
+ * Snapshots: see snapshot.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/snapshot.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/journal.h"
+#include "store/tree.h"
+
+#define REF_ROOT "refs/ews/"
+#define HISTORY_BYTES_MAX (256 * EWS_MIB)
+#define AUTHOR "git-ews <git-ews@localhost>"
+
+void ews_snapshot_release(struct ews_snapshot *snapshot)
+{
+	free(snapshot->id);
+	free(snapshot->ref);
+	free(snapshot->session);
+	free(snapshot->method);
+	free(snapshot->subject);
+	free(snapshot->parent);
+	free(snapshot->hash);
+	*snapshot = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+}
+
+void ews_snapshots_release(struct ews_snapshots *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		ews_snapshot_release(&list->items[i]);
+	free(list->items);
+	*list = (struct ews_snapshots)EWS_SNAPSHOTS_INIT;
+}
+
+static char *copy_text(const char *text)
+{
+	return text ? ews_strdup(text) : NULL;
+}
+
+void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from)
+{
+	*out = *from;
+	out->id = copy_text(from->id);
+	out->ref = copy_text(from->ref);
+	out->session = copy_text(from->session);
+	out->method = copy_text(from->method);
+	out->subject = copy_text(from->subject);
+	out->parent = copy_text(from->parent);
+	out->hash = copy_text(from->hash);
+}
+
+/* The trailer `key` ("Ews-Session") of a message, "" when it has none; the caller frees it. */
+static char *trailer(const char *message, const char *key)
+{
+	const char *block = message, *next;
+	size_t len = strlen(key);
+
+	/* Trailers stand in the last paragraph. */
+	while ((next = strstr(block, "\n\n")) && next[2])
+		block = next + 2;
+	for (const char *line = block; *line;) {
+		size_t line_len = strcspn(line, "\n");
+
+		if (line_len > len + 1 && !strncmp(line, key, len) && line[len] == ':' && line[len + 1] == ' ')
+			return ews_strndup(line + len + 2, line_len - len - 2);
+		line += line_len + (line[line_len] == '\n');
+	}
+	return ews_strdup("");
+}
+
+static uint64_t number_trailer(const char *message, const char *key)
+{
+	EWS_CLEANUP(free) char *text = trailer(message, key);
+
+	return strtoull(text, NULL, 10);
+}
+
+static char *subject_of(const char *message)
+{
+	const char *last = NULL;
+
+	for (const char *at = strstr(message, "\n\n"); at; at = strstr(at + 2, "\n\n"))
+		if (at[2])
+			last = at;
+	if (last)
+		return ews_strndup(message, (size_t)(last - message));
+	return ews_strndup(message, strcspn(message, "\n"));
+}
+
+/* What the commit `oid` says of itself. A commit without our trailers is a plain revision. */
+static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_oid *oid, const char *ref)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	EWS_CLEANUP(free) char *head = NULL;
+	EWS_CLEANUP(free) char *stamp = NULL;
+	int rc = ews_odb_read_commit(&commit, repo->odb, oid);
+
+	if (rc < 0)
+		return rc;
+	out->commit = *oid;
+	out->tree = commit.tree;
+	out->created_s = commit.time;
+	out->ref = ews_strdup(ref);
+	out->id = trailer(commit.message, "Ews-Snapshot");
+	if (!*out->id || !commit.n_parents) {
+		char hex[EWS_OID_HEX_MAX];
+
+		free(out->id);
+		out->id = ews_strdup(ews_oid_hex(hex, oid));
+		out->session = ews_strdup("");
+		out->method = ews_strdup("");
+		out->parent = ews_strdup("");
+		out->hash = ews_strdup("");
+		out->subject = ews_strndup(commit.message, strcspn(commit.message, "\n"));
+		out->head = *oid;
+		return 0;
+	}
+	out->session = trailer(commit.message, "Ews-Session");
+	out->method = trailer(commit.message, "Ews-Method");
+	out->parent = trailer(commit.message, "Ews-Parent");
+	out->hash = trailer(commit.message, "Ews-Hash");
+	out->subject = subject_of(commit.message);
+	out->files = number_trailer(commit.message, "Ews-Files");
+	out->bytes = number_trailer(commit.message, "Ews-Bytes");
+	out->manifest = commit.parents[commit.n_parents - 1];
+	stamp = trailer(commit.message, "Ews-Time");
+	if (strchr(stamp, '.'))
+		out->created_ns = (uint32_t)strtoul(strchr(stamp, '.') + 1, NULL, 10);
+	head = trailer(commit.message, "Ews-Head");
+	if (*head && strcmp(head, "unborn") && ews_oid_parse(&out->head, head) < 0)
+		return ews_error_wrap("snapshot '%s'", out->id);
+	return 0;
+}
+
+static bool is_git_name(const char *name)
+{
+	return !strcmp(name, "HEAD") || !strncmp(name, "HEAD^", 5) || !strncmp(name, "HEAD~", 5) ||
+	       !strncmp(name, "HEAD@", 5) || !strncmp(name, "refs/", 5) || strstr(name, "^{");
+}
+
+static int take_ref(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot found = EWS_SNAPSHOT_INIT;
+	int rc = describe(&found, repo, &ref->oid, ref->name);
+
+	if (rc < 0)
+		return rc;
+	*out = found;
+	found = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+	return 0;
+}
+
+/*
+ * How well the ref's name, or (for a base) the snapshot's id, fits `name`: 2
+ * exactly, 1 as a prefix, 0 not.
+ */
+static int fits(const char *id, const char *name)
+{
+	if (!strcmp(id, name))
+		return 2;
+	return *name && !strncmp(id, name, strlen(name)) ? 1 : 0;
+}
+
+static const char *id_in_ref(const char *ref)
+{
+	static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS_REF_TRASH };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(ref, prefixes[i], strlen(prefixes[i])))
+			return ref + strlen(prefixes[i]);
+	return "";
+}
+
+/* Bases are filed under their session; to find one by its own id their commits are read. */
+static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_refs *refs,
+			   const char *name)
+{
+	for (size_t i = 0; i < refs->n; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+
+		if (strncmp(refs->items[i].name, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)))
+			continue;
+		if (take_ref(&one, repo, &refs->items[i]) < 0 || !fits(one.id, name)) {
+			ews_error_clear();
+			continue;
+		}
+		*out = one;
+		one = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+		return 1;
+	}
+	return 0;
+}
+
+static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	const struct ews_ref *best = NULL;
+	size_t n = 0;
+	int rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < refs.n; i++) {
+		switch (fits(id_in_ref(refs.items[i].name), name)) {
+		case 2:
+			rc = take_ref(out, repo, &refs.items[i]);
+			return rc < 0 ? rc : 1;
+		case 1:
+			best = &refs.items[i];
+			n++;
+			break;
+		default:
+			break;
+		}
+	}
+	if (n > 1) {
+		ews_error(EWS_EUSAGE, "'%s' may mean several snapshots or sessions", name);
+		ews_error_hint("give more of the id; 'git ews snapshot list --all' shows them");
+		return EWS_EUSAGE;
+	}
+	if (n == 1) {
+		rc = take_ref(out, repo, best);
+		return rc < 0 ? rc : 1;
+	}
+	return strncmp(name, "snap-", 5) ? 0 : find_base_by_id(out, repo, &refs, name);
+}
+
+int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
+{
+	struct ews_oid oid;
+	int rc = is_git_name(name) ? 0 : find_among_ours(out, repo, name);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (*name != '-' && ews_odb_resolve_commit(&oid, repo->odb, name) == 0)
+		return describe(out, repo, &oid, "");
+	ews_error(EWS_ENOTFOUND, "no snapshot, session or revision '%s'", name);
+	ews_error_hint("'git ews snapshot list --all' shows the snapshots");
+	return EWS_ENOTFOUND;
+}
+
+int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	EWS_CLEANUP(free) char *ended = ews_strfmt(EWS_REF_TRASH "%s", session->state.base_snapshot);
+	struct ews_ref found = { ref, EWS_OID_NONE };
+	int rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
+
+	if (rc == EWS_ENOTFOUND && session->state.state == EWS_STATE_ENDED) {
+		found.name = ended;
+		rc = ews_odb_ref_read(&found.oid, session->repo->odb, ended);
+	}
+	if (rc < 0) {
+		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);
+		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit", ref);
+		return EWS_EDAMAGED;
+	}
+	return take_ref(out, session->repo, &found);
+}
+
+static int cmp_by_time(const void *a, const void *b)
+{
+	const struct ews_snapshot *x = a, *y = b;
+
+	if (x->created_s != y->created_s)
+		return x->created_s < y->created_s ? -1 : 1;
+	if (x->created_ns != y->created_ns)
+		return x->created_ns < y->created_ns ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < refs.n; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+		bool is_trash = !strncmp(refs.items[i].name, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
+
+		if (!*id_in_ref(refs.items[i].name) || is_trash != in_trash)
+			continue;
+		rc = take_ref(&one, repo, &refs.items[i]);
+		if (rc < 0)
+			return rc;
+		if (!all && strcmp(one.session, session ? session : ""))
+			continue;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = one;
+		one = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_by_time);
+	return 0;
+}
+
+/* The files of a manifest commit's tree that belong to git's state. */
+static int read_gitstate(struct ews_gitstate *out, struct ews_repo *repo, const struct ews_tree_item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+		int rc = 0;
+
+		if (!strcmp(items[i].name, "index")) {
+			rc = ews_odb_read(&out->index, NULL, repo->odb, &items[i].oid);
+			out->has_index = true;
+		} else if (!strcmp(items[i].name, "index-time")) {
+			rc = ews_odb_read(&data, NULL, repo->odb, &items[i].oid);
+			if (rc == 0 &&
+			    sscanf(data.ptr, "%" SCNd64 ".%" SCNu32, &out->index_mtime_s, &out->index_mtime_ns) != 2)
+				rc = ews_error(EWS_EDAMAGED, "the time of the index makes no sense");
+		} else if (!strcmp(items[i].name, "state")) {
+			struct ews_arena arena = EWS_ARENA_INIT;
+			EWS_CLEANUP(free) struct ews_tree_item *files = NULL;
+			size_t n_files = 0;
+
+			rc = ews_tree_read_flat(&files, &n_files, repo->odb, &items[i].oid, &arena);
+			for (size_t k = 0; k < n_files && rc == 0; k++) {
+				ews_buf_truncate(&data, 0);
+				rc = ews_odb_read(&data, NULL, repo->odb, &files[k].oid);
+				if (rc == 0)
+					ews_gitstate_set_file(out, files[k].name, data.ptr, data.len);
+			}
+			ews_arena_release(&arena);
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_root_mode(struct ews_content *out, struct ews_repo *repo, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_odb_read(&text, NULL, repo->odb, oid);
+
+	if (rc == 0)
+		out->root_mode = (uint16_t)(strtoul(text.ptr, NULL, 8) & 07777);
+	return rc;
+}
+
+static int read_manifest(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	size_t n = 0;
+	int rc = ews_odb_read_commit(&commit, repo->odb, &snapshot->manifest);
+
+	if (rc == 0)
+		rc = ews_tree_read_flat(&items, &n, repo->odb, &commit.tree, &arena);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (!strcmp(items[i].name, "manifest"))
+			rc = ews_odb_read(&text, NULL, repo->odb, &items[i].oid);
+		else if (!strcmp(items[i].name, "root-mode"))
+			rc = read_root_mode(out, repo, &items[i].oid);
+	if (rc == 0)
+		rc = ews_manifest_parse(&out->scan.entries, &out->scan.skips, text.ptr, text.len);
+	if (rc == 0)
+		rc = read_gitstate(&out->git, repo, items, n);
+	out->has_git = rc == 0;
+	ews_arena_release(&arena);
+	return rc;
+}
+
+int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	int rc;
+
+	if (ews_oid_is_none(&snapshot->manifest))
+		rc = ews_tree_list(&content.scan.entries, repo->odb, &snapshot->tree);
+	else
+		rc = read_manifest(&content, repo, snapshot);
+	if (rc < 0)
+		return ews_error_wrap("snapshot '%s'", snapshot->id);
+	ews_manifest_hash(content.hash, &content.scan.entries);
+	if (*snapshot->hash && strcmp(snapshot->hash, content.hash)) {
+		ews_error(EWS_EDAMAGED, "snapshot '%s' does not have the hash that it was made with", snapshot->id);
+		return EWS_EDAMAGED;
+	}
+	*out = content;
+	content = (struct ews_content)EWS_CONTENT_INIT;
+	return 0;
+}
+
+/* Ids of the files in `entries`, sorted: what the snapshot's tree holds. */
+struct oids {
+	struct ews_oid *items;
+	size_t n, cap;
+};
+
+static int cmp_oid(const void *a, const void *b)
+{
+	return ews_oid_cmp(a, b);
+}
+
+static void collect_oids(struct oids *out, const struct ews_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		if (!ews_entry_fits_tree(&entries->items[i]))
+			continue;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = entries->items[i].oid;
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_oid);
+}
+
+static bool has_oid(const struct oids *oids, const struct ews_oid *oid)
+{
+	return oids->n && bsearch(oid, oids->items, oids->n, sizeof(*oids->items), cmp_oid);
+}
+
+static void add_pin(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
+{
+	struct ews_entry *entry = ews_entries_add(pins, path, strlen(path));
+
+	entry->type = type;
+	entry->mode = 0644;
+	entry->oid = *oid;
+}
+
+/* Does the index have a file where the path of `ie` needs a directory? Git's own never does. */
+static bool is_below_file(const struct ews_index *index, const struct ews_index_entry *ie)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(ie->path);
+	const struct ews_index_entry *end = index->items + index->n;
+
+	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
+		const struct ews_index_entry *other;
+
+		*slash = '\0';
+		for (other = ews_index_find(index, at); other && other < end && !strcmp(other->path, at); other++)
+			if (other->stage == ie->stage)
+				return true;
+	}
+	return false;
+}
+
+/* Content is filed under the path that it is staged for, or, where a tree can't have that, by its id. */
+static void pin_one(struct ews_entries *pins, const struct ews_index *index, const struct ews_index_entry *ie)
+{
+	EWS_CLEANUP(free) char *path = ews_strfmt("staged/%u/%s", ie->stage, ie->path);
+	struct ews_entry entry = { .path = path, .type = EWS_ENTRY_FILE, .oid = ie->oid };
+	char hex[EWS_OID_HEX_MAX];
+
+	if (!ews_entry_fits_tree(&entry) || is_below_file(index, ie)) {
+		free(path);
+		path = ews_strfmt("extra/%s", ews_oid_hex(hex, &ie->oid));
+	}
+	add_pin(pins, path, EWS_ENTRY_FILE, &ie->oid);
+}
+
+/* Every object that the index names and the tree lacks: a raw index pins nothing. */
+static int pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	struct oids oids = { NULL, 0, 0 };
+	int rc = 0;
+
+	if (content->git.has_index)
+		rc = ews_index_parse(&index, content->git.index.ptr, content->git.index.len, ews_odb_algo(repo->odb));
+	if (rc < 0) {
+		/* An index that is no index names nothing; its bytes are kept all the same. */
+		ews_error_clear();
+		return 0;
+	}
+	collect_oids(&oids, &content->scan.entries);
+	for (size_t i = 0; i < index.n; i++) {
+		const struct ews_index_entry *ie = &index.items[i];
+
+		/* Submodules are other repositories' commits; a sparse directory is HEAD's tree. */
+		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000 || has_oid(&oids, &ie->oid) ||
+		    !ews_odb_has(repo->odb, &ie->oid))
+			continue;
+		pin_one(pins, &index, ie);
+	}
+	free(oids.items);
+	return 0;
+}
+
+/* Contents whose path a git tree can't hold are filed by their id. */
+static void pin_extras(struct ews_entries *pins, const struct ews_content *content)
+{
+	for (size_t i = 0; i < content->scan.entries.n; i++) {
+		const struct ews_entry *entry = &content->scan.entries.items[i];
+		EWS_CLEANUP(free) char *path = NULL;
+		char hex[EWS_OID_HEX_MAX];
+
+		if ((entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK) ||
+		    ews_entry_fits_tree(entry) || ews_oid_is_none(&entry->oid))
+			continue;
+		path = ews_strfmt("extra/%s", ews_oid_hex(hex, &entry->oid));
+		add_pin(pins, path, EWS_ENTRY_FILE, &entry->oid);
+	}
+}
+
+static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const char *path, const void *data, size_t len)
+{
+	struct ews_oid oid;
+	int rc = ews_batch_add(&oid, batch, EWS_OBJECT_BLOB, data, len);
+
+	if (rc == 0)
+		add_pin(pins, path, EWS_ENTRY_FILE, &oid);
+	return rc;
+}
+
+static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const struct ews_gitstate *git)
+{
+	EWS_CLEANUP(free)
+	char *stamp = ews_strfmt("%" PRId64 ".%09" PRIu32 "\n", git->index_mtime_s, git->index_mtime_ns);
+	int rc = 0;
+
+	if (git->has_index) {
+		rc = pin_bytes(pins, batch, "index", git->index.ptr, git->index.len);
+		if (rc == 0)
+			rc = pin_bytes(pins, batch, "index-time", stamp, strlen(stamp));
+	}
+	for (size_t i = 0; i < git->n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join("state", git->files[i].name);
+
+		rc = pin_bytes(pins, batch, path, git->files[i].data.ptr, git->files[i].data.len);
+	}
+	return rc;
+}
+
+static void drop_twice(struct ews_entries *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!kept || ews_path_cmp(list->items[kept - 1].path, list->items[i].path))
+			list->items[kept++] = list->items[i];
+	list->n = kept;
+}
+
+/* The tree of the manifest commit. */
+static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struct ews_batch *batch,
+			       const struct ews_content *content)
+{
+	EWS_CLEANUP(entries) struct ews_entries pins = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *mode = ews_strfmt("%04o\n", content->root_mode);
+	int rc;
+
+	ews_manifest_format(&text, &content->scan.entries, &content->scan.skips);
+	rc = pin_bytes(&pins, batch, "manifest", text.ptr, text.len);
+	if (rc == 0 && content->root_mode)
+		rc = pin_bytes(&pins, batch, "root-mode", mode, strlen(mode));
+	if (rc == 0)
+		rc = pin_gitstate(&pins, batch, &content->git);
+	if (rc == 0)
+		rc = pin_staged(&pins, repo, content);
+	if (rc < 0)
+		return rc;
+	pin_extras(&pins, content);
+	ews_entries_sort(&pins);
+	drop_twice(&pins);
+	return ews_tree_write(out, batch, &pins);
+}
+
+/* The commit that HEAD stands at; none when unborn or when the store lacks it. */
+static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git)
+{
+	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
+	EWS_CLEANUP(free) char *text = NULL;
+	enum ews_object_type type;
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	if (!file)
+		return;
+	text = ews_strndup(file->data.ptr, strcspn(file->data.ptr, "\n"));
+	if (!strncmp(text, "ref: ", 5) ? ews_odb_ref_read(out, repo->odb, text + 5) < 0 : ews_oid_parse(out, text) < 0)
+		*out = (struct ews_oid)EWS_OID_NONE;
+	else if (ews_odb_read_header(&type, NULL, repo->odb, out) < 0 || type != EWS_OBJECT_COMMIT)
+		*out = (struct ews_oid)EWS_OID_NONE;
+	ews_error_clear();
+}
+
+static void add_commit(struct oids *out, struct ews_repo *repo, const char *hex)
+{
+	enum ews_object_type type;
+	struct ews_oid oid;
+
+	if (strspn(hex, "0") < strlen(hex) && ews_oid_parse(&oid, hex) == 0 &&
+	    ews_odb_read_header(&type, NULL, repo->odb, &oid) == 0 && type == EWS_OBJECT_COMMIT) {
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = oid;
+	}
+	ews_error_clear();
+}
+
+/* Every word of a file of git's that is an id: a ref's one, a reflog's two a line. */
+static void add_commits_in(struct oids *out, struct ews_repo *repo, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t hex_len = ews_odb_algo(repo->odb) == EWS_SHA1 ? 40 : 64;
+
+	if (ews_file_read(&text, dir_fd, name, HISTORY_BYTES_MAX) < 0)
+		ews_error_clear();
+	for (char *at = text.ptr; *at;) {
+		size_t len = strspn(at, "0123456789abcdef");
+		char end = at[len];
+
+		if (len == hex_len) {
+			at[len] = '\0';
+			add_commit(out, repo, at);
+			at[len] = end;
+		}
+		at += len ? len : 1;
+	}
+}
+
+/* Below a directory of a worktree entry: "logs" or "refs". */
+static void add_commits_below(struct oids *out, struct ews_repo *repo, int entry_fd, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(entry_fd, rel);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(rel, names[i].name);
+
+		if (names[i].type == DT_DIR)
+			add_commits_below(out, repo, entry_fd, path);
+		else
+			add_commits_in(out, repo, fd, names[i].name);
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+}
+
+/* Commits that only the worktree's own reflog and refs name: they go with the entry, so the snapshot holds them. */
+static void find_history(struct oids *out, struct ews_repo *repo, const char *session)
+{
+	EWS_CLEANUP(free) char *path = session ? ews_strfmt("worktrees/%s", session) : NULL;
+	EWS_CLEANUP(fd) int fd = path ? ews_dir_open_beneath(repo->common_fd, path) : -1;
+	size_t kept = 0;
+
+	ews_error_clear();
+	if (fd < 0)
+		return;
+	add_commits_below(out, repo, fd, "logs");
+	add_commits_below(out, repo, fd, "refs");
+	add_commits_in(out, repo, fd, "ORIG_HEAD");
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_oid);
+	for (size_t i = 0; i < out->n; i++)
+		if (!kept || !ews_oid_equal(&out->items[kept - 1], &out->items[i]))
+			out->items[kept++] = out->items[i];
+	out->n = kept;
+}
+
+static int write_commit(struct ews_oid *out, struct ews_batch *batch, const struct ews_oid *tree,
+			const struct ews_oid *const *parents, int64_t time_s, const char *message)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_buf_addf(&text, "tree %s\n", ews_oid_hex(hex, tree));
+	for (; *parents; parents++)
+		ews_buf_addf(&text, "parent %s\n", ews_oid_hex(hex, *parents));
+	ews_buf_addf(&text, "author " AUTHOR " %" PRId64 " +0000\ncommitter " AUTHOR " %" PRId64 " +0000\n\n",
+		     time_s, time_s);
+	ews_buf_adds(&text, message);
+	return ews_batch_add(out, batch, EWS_OBJECT_COMMIT, text.ptr, text.len);
+}
+
+/* Fold blank lines away, which would end the subject. */
+static char *plain_subject(const char *text)
+{
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+
+	for (const char *c = text; *c; c++)
+		if (*c != '\n' || (out.len && out.ptr[out.len - 1] != '\n'))
+			ews_buf_addc(&out, *c);
+	ews_buf_rtrim(&out);
+	return ews_buf_steal(&out);
+}
+
+static char *format_message(const struct ews_snapshot *snap)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	return ews_strfmt("%s\n\n"
+			  "Ews-Snapshot: %s\nEws-Session: %s\nEws-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
+			  "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
+			  "\nEws-Hash: %s\n",
+			  snap->subject, snap->id, snap->session, snap->method,
+			  ews_oid_is_none(&snap->head) ? "unborn" : ews_oid_hex(hex, &snap->head), snap->parent,
+			  snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->hash);
+}
+
+int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ews_batch *batch,
+		      struct ews_content *content, const struct ews_snapshot_opts *opts)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snap = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(free) char *message = NULL;
+	EWS_CLEANUP(free) char *manifest_message = NULL;
+	const struct ews_oid *parents[3] = { NULL, NULL, NULL };
+	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
+	struct oids history = { NULL, 0, 0 };
+	const struct ews_oid none = EWS_OID_NONE;
+	struct timespec now;
+	bool is_base = !strcmp(opts->prefix, EWS_REF_SESSIONS);
+	struct ews_oid manifest_tree;
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snap.created_s = now.tv_sec;
+	snap.created_ns = (uint32_t)now.tv_nsec;
+	snap.id = opts->id ? ews_strdup(opts->id) : ews_clock_id("snap", snap.created_s);
+	snap.session = ews_strdup(opts->session ? opts->session : "");
+	snap.method = ews_strdup(opts->method);
+	snap.parent = ews_strdup(opts->parent ? opts->parent : "");
+	snap.subject = opts->subject ? plain_subject(opts->subject) : ews_strdup("");
+	if (!*snap.subject) {
+		free(snap.subject);
+		snap.subject = ews_strfmt("ews: state of %s", *snap.session ? snap.session : "the project");
+	}
+	snap.hash = ews_strdup(content->hash);
+	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
+	snap.files = content->scan.n_files;
+	snap.bytes = content->scan.size_bytes;
+	find_head(&snap.head, repo, &content->git);
+	rc = ews_tree_write(&snap.tree, batch, &content->scan.entries);
+	if (rc == 0)
+		rc = write_manifest_tree(&manifest_tree, repo, batch, content);
+	if (rc < 0)
+		return ews_error_wrap("cannot write the snapshot");
+	manifest_message = ews_strfmt("manifest of %s\n", snap.id);
+	find_history(&history, repo, opts->session);
+	pins = ews_calloc(history.n + 1, sizeof(*pins));
+	for (size_t i = 0; i < history.n; i++)
+		pins[i] = &history.items[i];
+	rc = write_commit(&snap.manifest, batch, &manifest_tree, pins, snap.created_s, manifest_message);
+	free(history.items);
+	if (rc < 0)
+		return rc;
+	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
+	parents[1] = ews_oid_is_none(&snap.head) ? NULL : &snap.manifest;
+	message = format_message(&snap);
+	rc = write_commit(&snap.commit, batch, &snap.tree, parents, snap.created_s, message);
+	if (rc == 0)
+		rc = ews_batch_commit(batch);
+	if (rc == 0)
+		rc = ews_odb_ref_swap(repo->odb, snap.ref, &none, &snap.commit);
+	if (rc < 0)
+		return ews_error_wrap("cannot keep the snapshot");
+	*out = snap;
+	snap = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+	return 0;
+}
+
+/* The newest state in the lineage: what a new snapshot has as its parent. Returns 0 when there is none. */
+static int find_parent(struct ews_snapshot *out, struct ews_repo *repo, struct ews_session *session)
+{
+	EWS_CLEANUP(snapshots) struct ews_snapshots list = EWS_SNAPSHOTS_INIT;
+	int rc;
+
+	if (session && *session->state.last_snapshot) {
+		rc = ews_snapshot_find(out, repo, session->state.last_snapshot);
+		if (rc == 0 && strncmp(out->ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)))
+			return 1;
+		ews_snapshot_release(out);
+		ews_error_clear();
+	}
+	rc = ews_snapshot_list(&list, repo, session ? session->state.id : NULL, false, false);
+	if (rc < 0 || !list.n)
+		return rc;
+	*out = list.items[list.n - 1];
+	list.n--;
+	return 1;
+}
+
+static bool is_same(struct ews_repo *repo, const struct ews_snapshot *parent, const struct ews_content *content)
+{
+	EWS_CLEANUP(content) struct ews_content old = EWS_CONTENT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+
+	if (strcmp(parent->hash, content->hash) || ews_snapshot_content(&old, repo, parent) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	ews_gitstate_differences(&differences, &old.git, &content->git);
+	return differences.n == 0;
+}
+
+int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,
+			struct ews_session *session, const struct ews_snapshot_create_opts *opts)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot parent = EWS_SNAPSHOT_INIT;
+	struct ews_content_opts now_opts = { .with_ignored = opts->with_ignored,
+					     .partial = opts->partial,
+					     .only = opts->only,
+					     .progress = opts->progress,
+					     .payload = opts->payload };
+	struct ews_snapshot_opts keep = { .method = session ? session->state.method : "none",
+					  .session = session ? session->state.id : NULL,
+					  .subject = opts->subject,
+					  .prefix = EWS_REF_SNAPSHOTS };
+	int rc = ews_repo_need_dir(repo, true);
+
+	if (rc == 0 && session)
+		rc = ews_session_lock(session, "snapshot create");
+	if (rc == 0 && session) {
+		rc = ews_snapshot_base(&base, session);
+		if (rc == 0)
+			rc = ews_snapshot_content(&base_content, repo, &base);
+		now_opts.known = &base_content;
+	}
+	if (rc == 0)
+		rc = ews_content_now(&content, repo, session, batch, &now_opts);
+	if (rc == 0)
+		rc = find_parent(&parent, repo, session);
+	if (rc < 0)
+		return rc;
+	if (rc == 1) {
+		if (opts->if_changed && is_same(repo, &parent, &content)) {
+			*out = parent;
+			parent = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+			return 0;
+		}
+		keep.parent = parent.id;
+	}
+	rc = ews_snapshot_keep(out, repo, batch, &content, &keep);
+	if (rc < 0)
+		return rc;
+	if (session) {
+		free(session->state.last_snapshot);
+		session->state.last_snapshot = ews_strdup(out->id);
+		rc = ews_session_save(session);
+	}
+	if (rc == 0)
+		rc = ews_content_save_cache(&content, repo, session);
+	if (rc < 0)
+		return rc;
+	if (skips) {
+		*skips = content.scan.skips;
+		content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
+	}
+	return 1;
+}
+
+static int verify_tree(struct ews_strv *problems, struct ews_repo *repo, const struct ews_snapshot *snapshot,
+		       const struct ews_content *content)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	struct ews_oid tree;
+	int rc = ews_tree_write(&tree, batch, &content->scan.entries);
+
+	if (rc < 0)
+		return rc;
+	if (!ews_oid_equal(&tree, &snapshot->tree))
+		ews_strv_add(problems, "its tree is not the one that its manifest describes");
+	return 0;
+}
+
+int ews_snapshot_verify(struct ews_strv *problems, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(fd) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int rc;
+
+	if (null_fd < 0)
+		return ews_error_os("cannot open /dev/null");
+	if (ews_snapshot_content(&content, repo, snapshot) < 0) {
+		ews_strv_add(problems, ews_error_message());
+		ews_error_clear();
+		return 1;
+	}
+	for (size_t i = 0; i < content.scan.entries.n; i++) {
+		const struct ews_entry *entry = &content.scan.entries.items[i];
+
+		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
+			continue;
+		if (ews_odb_write_to(null_fd, repo->odb, &entry->oid) == 0)
+			continue;
+		ews_strv_addf(problems, "%s: %s", entry->path, ews_error_message());
+		ews_error_clear();
+	}
+	if (!problems->n && !ews_oid_is_none(&snapshot->manifest)) {
+		rc = verify_tree(problems, repo, snapshot, &content);
+		if (rc < 0)
+			return rc;
+	}
+	return (int)problems->n;
+}
+
+int ews_snapshot_move(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid)
+{
+	const struct ews_oid none = EWS_OID_NONE;
+	struct ews_oid there;
+	int rc = ews_odb_ref_read(&there, repo->odb, to);
+
+	/* New name first: a crash between the two leaves both, never none. */
+	if (rc == EWS_ENOTFOUND)
+		rc = ews_odb_ref_swap(repo->odb, to, &none, oid);
+	else if (rc == 0 && !ews_oid_equal(&there, oid))
+		rc = ews_error(EWS_EEXISTS, "the ref '%s' holds something else", to);
+	if (rc == 0)
+		rc = ews_odb_ref_read(&there, repo->odb, from);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	return rc < 0 ? rc : ews_odb_ref_swap(repo->odb, from, oid, &none);
+}
+
+int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back)
+{
+	for (size_t i = 0; i < step->refs.n; i++) {
+		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
+		char *to = strchr(line, ' ');
+		char *hex = to ? strchr(to + 1, ' ') : NULL;
+		struct ews_oid oid;
+		int rc;
+
+		if (!hex)
+			return ews_error(EWS_EDAMAGED, "step '%s' names a ref that makes no sense", step->id);
+		*to++ = '\0';
+		*hex++ = '\0';
+		if (strncmp(line, "refs/ews/", 9) || strncmp(to, "refs/ews/", 9))
+			return ews_error(EWS_EDAMAGED, "step '%s' names a ref that is not ours", step->id);
+		rc = ews_oid_parse(&oid, hex);
+		if (rc == 0)
+			rc = ews_snapshot_move(repo, back ? to : line, back ? line : to, &oid);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	int rc = ews_repo_need_dir(repo, true);
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (!strncmp(snapshots[i]->ref, EWS_REF_SNAPSHOTS, strlen(EWS_REF_SNAPSHOTS)))
+			continue;
+		rc = ews_error(EWS_EUSAGE, "'%s' is %s", snapshots[i]->id,
+			       !strncmp(snapshots[i]->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS))
+				       ? "the base of a session, which lives as long as it does"
+				       : "no snapshot that could be dropped");
+		ews_error_hint("'git ews snapshot list' shows what can be dropped");
+	}
+	if (rc == 0)
+		rc = ews_step_init(&step, repo->dir_fd, "drop", n == 1 ? snapshots[0]->session : NULL);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		char hex[EWS_OID_HEX_MAX];
+
+		ews_strv_addf(&step.refs, "%s " EWS_REF_TRASH "%s %s", snapshots[i]->ref, snapshots[i]->id,
+			      ews_oid_hex(hex, &snapshots[i]->commit));
+	}
+	rc = ews_step_write(repo->dir_fd, &step);
+	if (rc == 0)
+		rc = ews_snapshot_move_all(repo, &step, false);
+	if (rc < 0)
+		return rc;
+	step.state = EWS_STEP_DONE;
+	return ews_step_write(repo->dir_fd, &step);
+}

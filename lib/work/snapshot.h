@@ -1,0 +1,122 @@
+/*
+ * Snapshots: a workspace's files as a git tree that outlives the workspace.
+ *
+ * A snapshot is a commit whose tree is the directory and whose parents pin
+ * HEAD and the manifest. One ref makes it exist:
+ *
+ *     refs/ews/sessions/<session-id>    a session's base
+ *     refs/ews/snapshots/<snapshot-id>  every other one
+ *     refs/ews/trash/<snapshot-id>      what a verb would have destroyed
+ *
+ *     commit -> tree
+ *            -> HEAD's commit
+ *            -> manifest commit -> manifest, index, staged/<stage>/.., state/.., extra/<id>
+ *
+ * Until that ref is there nothing has happened; objects that a crash leaves
+ * unreachable are left to git gc.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_SNAPSHOT_H
+#define EWS_WORK_SNAPSHOT_H
+
+#include "store/journal.h"
+#include "work/content.h"
+#include "work/session.h"
+
+#define EWS_REF_SESSIONS "refs/ews/sessions/"
+#define EWS_REF_SNAPSHOTS "refs/ews/snapshots/"
+#define EWS_REF_TRASH "refs/ews/trash/"
+
+/* What is known of a snapshot from its commit alone. */
+struct ews_snapshot {
+	char *id;
+	char *ref; /* the ref that holds it; "" for a plain revision */
+	char *session; /* "" for the project's own */
+	char *method; /* "worktree", ... */
+	char *subject;
+	char *parent; /* snapshot id, or "" */
+	char *hash; /* "sha256:..."; "" for a plain revision */
+	struct ews_oid commit, tree;
+	struct ews_oid manifest; /* the manifest commit; none for a plain revision */
+	struct ews_oid head; /* HEAD's commit; none when unborn */
+	int64_t created_s;
+	uint32_t created_ns; /* tells those of one second apart */
+	uint64_t files, bytes;
+};
+
+#define EWS_SNAPSHOT_INIT { 0 }
+
+struct ews_snapshots {
+	struct ews_snapshot *items;
+	size_t n, cap;
+};
+
+#define EWS_SNAPSHOTS_INIT { NULL, 0, 0 }
+
+/*
+ * Find the snapshot that `name` means: a snapshot id or a prefix of one alone,
+ * a session id or prefix (its base), else a git revision (`HEAD`, `refs/...`
+ * and `<rev>^{commit}` are always git's). `now` is not for here. Fails with EWS_ENOTFOUND.
+ */
+int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const char *name);
+int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *session);
+
+/* All of a session (NULL: of the project itself; `all`: every one), oldest first; trash only on request. */
+int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash);
+
+/* The content that `snapshot` recorded. */
+int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
+
+/* What a new snapshot says of itself. */
+struct ews_snapshot_opts {
+	const char *id; /* NULL: a new one */
+	const char *session; /* id, NULL: the project's own */
+	const char *method;
+	const char *subject; /* NULL: a standard sentence */
+	const char *parent; /* snapshot id or NULL */
+	const char *prefix; /* which refs: EWS_REF_SNAPSHOTS, _TRASH or _SESSIONS */
+};
+
+/*
+ * Keep `content` (filled through `batch`) as a snapshot: trees, manifest, commit,
+ * the batch made durable, then the ref. On failure there is none.
+ */
+int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ews_batch *batch,
+		      struct ews_content *content, const struct ews_snapshot_opts *opts);
+
+/*
+ * Take one of `session`'s workspace (NULL: the project), named in its lineage.
+ * Returns 1 when one was taken; 0 with `if_changed` when nothing differs from the newest.
+ */
+struct ews_snapshot_create_opts {
+	const char *subject;
+	bool with_ignored;
+	bool if_changed;
+	bool partial; /* leave out what is over a limit */
+	const char *const *only;
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,
+			struct ews_session *session, const struct ews_snapshot_create_opts *opts);
+
+/* Re-read every object it needs, compare with its hash. Problems are sentences. Returns their number. */
+int ews_snapshot_verify(struct ews_strv *problems, struct ews_repo *repo, const struct ews_snapshot *snapshot);
+
+/* Move snapshots to trash (undo brings them back). A session's base can't be dropped: EWS_EUSAGE. */
+int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
+
+/* Rename the ref `from` of `oid` to `to`; harmless when already done, wholly or half. */
+int ews_snapshot_move(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid);
+
+/* Rename all refs that `step` moved to trash, or (`back`) out of it again. */
+int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
+
+void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from);
+void ews_snapshot_release(struct ews_snapshot *snapshot);
+void ews_snapshots_release(struct ews_snapshots *list);
+EWS_CLEANUP_DEFINE(snapshot, struct ews_snapshot, ews_snapshot_release)
+EWS_CLEANUP_DEFINE(snapshots, struct ews_snapshots, ews_snapshots_release)
+
+#endif

@@ -1,0 +1,486 @@
+/*
+ * Start: see start.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/attr.h"
+#include "store/cache.h"
+#include "store/home.h"
+#include "store/put.h"
+#include "work/method_worktree.h"
+#include "work/tripwire.h"
+#include "work/twin.h"
+
+#define MADE_FILE "made" /* in the session's directory: the workspace is our own making */
+
+void ews_start_result_release(struct ews_start_result *result)
+{
+	ews_session_release(&result->session);
+	ews_snapshot_release(&result->base);
+	ews_skips_release(&result->skips);
+	ews_strv_release(&result->notes);
+}
+
+static int refuse_taken(const char *what, const char *id)
+{
+	ews_error(EWS_EEXISTS, "%s '%s' already exists", what, id);
+	ews_error_hint("choose another id, or leave it out and one is made");
+	return EWS_EEXISTS;
+}
+
+/* The session's directory is the claim to the id: of two starts one makes it. */
+static int claim_id(struct ews_session *session, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", id);
+	struct ews_oid base;
+	int rc;
+
+	if (sessions < 0 || locks < 0)
+		return sessions < 0 ? sessions : locks;
+	if (faccessat(sessions, id, F_OK, 0) == 0)
+		return refuse_taken("session", id);
+	if (ews_worktree_is_there(repo->common_fd, id))
+		return refuse_taken("a worktree of git called", id);
+	if (ews_worktree_is_kept(repo->common_fd, id) || ews_odb_ref_read(&base, repo->odb, ref) == 0)
+		return refuse_taken("of another home a session", id);
+	ews_error_clear();
+	rc = ews_lock_take(&session->lock, locks, id, "start", 0);
+	if (rc < 0)
+		return ews_error_wrap("session '%s'", id);
+	if (mkdirat(sessions, id, 0700) < 0)
+		return errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
+	session->repo = repo;
+	session->dir = ews_path_join(repo->dir, rel);
+	session->fd = ews_dir_open_beneath(sessions, id);
+	return session->fd < 0 ? session->fd : ews_file_sync_dir(sessions);
+}
+
+static int refuse_inside(const char *in, const char *project)
+{
+	ews_error(EWS_EUSAGE, "'%s' lies inside the project, which would see the workspace as its own files", in);
+	ews_error_hint("name a directory outside of '%s'", project);
+	return EWS_EUSAGE;
+}
+
+/* The directory that the workspace will lie in, made when missing; gives its real path. */
+static int choose_parent(char **out, struct ews_repo *repo, const char *in)
+{
+	EWS_CLEANUP(free) char *cwd = getcwd(NULL, 0);
+	EWS_CLEANUP(free) char *path = NULL;
+	EWS_CLEANUP(free) char *real = NULL;
+	EWS_CLEANUP(fd) int home_fd = -1;
+	int rc;
+
+	if (!in) {
+		home_fd = ews_repo_subdir(repo, "qe");
+		if (home_fd < 0)
+			return home_fd;
+		real = realpath(repo->dir, NULL);
+		*out = ews_path_join(real ? real : repo->dir, "qe");
+		return 0;
+	}
+	path = ews_path_absolute(cwd ? cwd : "/", in);
+	if (!repo->is_bare && ews_path_is_inside(path, repo->project))
+		return refuse_inside(in, repo->project);
+	rc = ews_dir_make_absolute(path, 0777);
+	if (rc < 0)
+		return ews_error_wrap("cannot make '%s'", path);
+	real = realpath(path, NULL);
+	if (!real)
+		return ews_error_os("cannot find '%s'", path);
+	if (!repo->is_bare && ews_path_is_inside(real, repo->project))
+		return refuse_inside(in, repo->project);
+	*out = ews_steal(&real);
+	return 0;
+}
+
+static int refuse_standing(const char *parent, const char *id)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(parent, id);
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return 0;
+	ews_error(EWS_EEXISTS, "'%s' already exists", path);
+	ews_error_hint("choose another id or another place");
+	return EWS_EEXISTS;
+}
+
+static int begin(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
+		 const char *id)
+{
+	struct ews_state *state = &out->session.state;
+	EWS_CLEANUP(free) char *parent = NULL;
+	int rc = choose_parent(&parent, repo, opts->in);
+
+	if (rc == 0)
+		rc = refuse_standing(parent, id);
+	if (rc == 0)
+		rc = claim_id(&out->session, repo, id);
+	if (rc < 0)
+		return rc;
+	state->state = EWS_STATE_STARTING;
+	state->created_s = ews_clock_now();
+	state->id = ews_strdup(id);
+	state->method = ews_strdup("worktree");
+	state->project = ews_strdup(repo->project);
+	state->git_dir = ews_strdup(repo->git_dir);
+	state->workspace = ews_path_join(parent, id);
+	state->base_snapshot = ews_clock_id("snap", state->created_s);
+	state->base_commit = ews_strdup("");
+	state->branch = ews_strdup("");
+	state->intent = ews_strdup(opts->intent ? opts->intent : "");
+	state->label = ews_strdup(opts->label ? opts->label : "");
+	state->last_snapshot = ews_strdup(state->base_snapshot);
+	state->keeps_nested = !opts->skip_nested;
+	return ews_session_save(&out->session);
+}
+
+/* A whole home, or all there is, is hardly what somebody means. */
+static int refuse_home(const struct ews_repo *repo)
+{
+	const char *home = getenv("HOME");
+	EWS_CLEANUP(free) char *real = home && *home ? realpath(home, NULL) : NULL;
+
+	if (strcmp(repo->project, "/") && (!real || strcmp(repo->project, real)))
+		return 0;
+	ews_error(EWS_EDENIED, "the project '%s' is %s", repo->project,
+		  strcmp(repo->project, "/") ? "your home directory" : "the root of all files");
+	ews_error_hint("--force takes it all the same");
+	return EWS_EDENIED;
+}
+
+/* Make the empty workspace, with the permissions that the project's top has. Returns its descriptor. */
+static int make_workspace(struct ews_session *session, int source_fd, bool is_elsewhere)
+{
+	struct ews_repo *repo = session->repo;
+	const char *path = session->state.workspace;
+	EWS_CLEANUP(fd) int parent = -1;
+	struct stat st;
+	mode_t mode = 0777;
+	int fd, rc;
+
+	if (source_fd >= 0 && fstat(source_fd, &st) == 0)
+		mode = (st.st_mode & 0777) | 0700;
+	if (is_elsewhere) {
+		rc = ews_home_mark_elsewhere(repo->home, path, repo->dir, session->state.id);
+		if (rc < 0)
+			return rc;
+	}
+	parent = ews_session_open_parent(session);
+	if (parent < 0)
+		return parent;
+	if (mkdirat(parent, session->state.id, mode) < 0)
+		return ews_error_os("cannot make the workspace '%s'", path);
+	/* From here on what is there is ours to remove again. */
+	rc = ews_file_replace(session->fd, MADE_FILE, "", 0, 0600);
+	if (rc < 0)
+		return rc;
+	fd = openat(parent, session->state.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* Whatever the umask says. */
+	if (fd < 0 || fchmod(fd, mode) < 0)
+		return ews_error_os("cannot open the workspace '%s'", path);
+	return fd;
+}
+
+/* Fill the workspace from the project's files where they still are what was scanned, else from objects. */
+static int fill(struct ews_session *session, struct ews_twin *twin, const struct ews_start_opts *opts,
+		int *workspace_fd)
+{
+	struct ews_repo *repo = session->repo;
+	struct ews_entries *list = &twin->content.scan.entries;
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(fd) int source = repo->is_bare ? -1 : ews_dir_open(repo->project);
+	EWS_CLEANUP(fd) int root = make_workspace(session, source, opts->in);
+	struct ews_put_opts put = { .root_fd = root,
+				    .odb = repo->odb,
+				    .source_fd = source,
+				    .times = EWS_PUT_TIMES_KEEP,
+				    .progress = opts->progress,
+				    .payload = opts->payload };
+	int rc;
+
+	if (root < 0)
+		return root;
+	ews_changes_between(&changes, &nothing, list, ews_entry_equal);
+	rc = ews_put(&report, &changes, list, &put);
+	for (size_t i = 0; i < report.lost_attrs.n; i++)
+		ews_strv_addf(&twin->notes, "an attribute could not be set: %s", report.lost_attrs.items[i]);
+	if (rc < 0 && report.failed.n)
+		return ews_error(rc, "cannot fill the workspace: %s", report.failed.items[0]);
+	if (rc < 0)
+		return rc;
+	*workspace_fd = ews_steal_fd(&root);
+	return 0;
+}
+
+/* The index with the new files' stat data; its own time lies behind theirs, so that nothing is racy. */
+static void set_index(struct ews_twin *twin, const struct ews_repo *repo, int workspace_fd)
+{
+	struct ews_gitstate *git = &twin->content.git;
+	struct timespec now;
+	struct stat st;
+	gid_t gid = getegid();
+
+	if (fstat(workspace_fd, &st) == 0 && (st.st_mode & S_ISGID))
+		gid = st.st_gid;
+	ews_buf_truncate(&git->index, 0);
+	ews_twin_format_index(&git->index, twin, ews_odb_algo(repo->odb), gid);
+	clock_gettime(CLOCK_REALTIME, &now);
+	git->has_index = true;
+	git->index_mtime_s = now.tv_sec;
+	git->index_mtime_ns = (uint32_t)now.tv_nsec;
+}
+
+static void count_bytes(struct ews_scan *scan)
+{
+	scan->size_bytes = 0;
+	for (size_t i = 0; i < scan->entries.n; i++)
+		if (scan->entries.items[i].type == EWS_ENTRY_FILE || scan->entries.items[i].type == EWS_ENTRY_LINK)
+			scan->size_bytes += scan->entries.items[i].size;
+}
+
+static struct ews_worktree worktree_of(const struct ews_session *session)
+{
+	return (struct ews_worktree){ session->repo->common_fd, session->repo->common_dir, session->state.id,
+				      session->state.workspace };
+}
+
+/* Registration beside, base snapshot, registration in: the base's ref is there before git knows the worktree. */
+static int publish(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin, int workspace_fd,
+		   const struct ews_start_opts *opts)
+{
+	struct ews_session *session = &out->session;
+	struct ews_repo *repo = session->repo;
+	struct ews_worktree wt = worktree_of(session);
+	EWS_CLEANUP(free) char *gitfile = ews_worktree_gitfile(&wt);
+	EWS_CLEANUP(fd) int admin = -1;
+	struct stat st;
+	struct ews_snapshot_opts keep = { .id = session->state.base_snapshot,
+					  .session = session->state.id,
+					  .method = session->state.method,
+					  .subject = opts->subject,
+					  .prefix = EWS_REF_SESSIONS };
+	int rc = ews_file_replace(workspace_fd, ".git", gitfile, strlen(gitfile), 0644);
+
+	if (rc < 0)
+		return rc;
+	set_index(twin, repo, workspace_fd);
+	admin = ews_worktree_prepare(&wt, &twin->content.git, repo->git_fd);
+	if (admin < 0)
+		return admin;
+	count_bytes(&twin->content.scan);
+	if (fstat(workspace_fd, &st) == 0)
+		twin->content.root_mode = st.st_mode & 07777;
+	ews_manifest_hash(twin->content.hash, &twin->content.scan.entries);
+	rc = ews_snapshot_keep(&out->base, repo, batch, &twin->content, &keep);
+	return rc < 0 ? rc : ews_worktree_publish(&wt);
+}
+
+static int settle(struct ews_start_result *out, struct ews_twin *twin)
+{
+	struct ews_session *session = &out->session;
+	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	struct timespec now;
+	int rc = ews_tripwire_take(&tripwire, session->repo);
+
+	if (rc == 0)
+		rc = ews_tripwire_write(session->fd, &tripwire);
+	if (rc < 0)
+		return rc;
+	clock_gettime(CLOCK_REALTIME, &now);
+	rc = ews_cache_write(session->fd, "cache", &twin->content.scan.entries, now.tv_sec, (uint32_t)now.tv_nsec);
+	if (rc < 0)
+		return rc;
+	free(session->state.base_commit);
+	free(session->state.branch);
+	session->state.base_commit = ews_strdup(twin->is_unborn ? "" : ews_oid_hex(hex, &twin->head));
+	session->state.branch = ews_strdup(twin->branch);
+	session->state.state = EWS_STATE_ACTIVE;
+	rc = ews_session_log(session, "start", session->state.workspace);
+	return rc < 0 ? rc : ews_session_save(session);
+}
+
+/* Only a directory that we made goes with what is in it; another that stands there is somebody's. */
+static int remove_workspace(const struct ews_session *session, int parent_fd)
+{
+	if (faccessat(session->fd, MADE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return ews_file_remove_tree(parent_fd, session->state.id);
+	(void)unlinkat(parent_fd, session->state.id, AT_REMOVEDIR); /* killed right after mkdir: it is empty */
+	return 0;
+}
+
+int ews_start_take_back(struct ews_session *session)
+{
+	struct ews_repo *repo = session->repo;
+	struct ews_worktree wt = worktree_of(session);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int parent_fd = -1;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	const struct ews_oid none = EWS_OID_NONE;
+	int rc = 0;
+
+	/* What stands under the same name and leads elsewhere is not of this start's making. */
+	if (ews_worktree_is_ours(&wt))
+		rc = ews_worktree_withdraw(&wt);
+	if (rc == 0 && ews_worktree_is_kept_ours(&wt))
+		rc = ews_worktree_discard(&wt);
+	if (rc < 0)
+		return rc;
+	parent_fd = ews_session_open_parent(session);
+	if (parent_fd >= 0)
+		rc = remove_workspace(session, parent_fd);
+	if (rc == 0)
+		rc = ews_home_unmark_elsewhere(repo->home, session->state.workspace);
+	if (rc < 0)
+		return rc;
+	if (ews_snapshot_find(&base, repo, ref) == 0 && !strcmp(base.id, session->state.base_snapshot))
+		rc = ews_odb_ref_swap(repo->odb, ref, &base.commit, &none);
+	else
+		ews_error_clear();
+	if (rc < 0 || sessions < 0)
+		return rc < 0 ? rc : sessions;
+	return ews_file_remove_tree(sessions, session->state.id);
+}
+
+/* A start that came to nothing leaves nothing; its own error is what the caller hears. */
+static void take_back(struct ews_session *session)
+{
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&saved);
+	(void)ews_start_take_back(session); /* what it can't do, recover will */
+	(void)ews_error_restore(&saved);
+}
+
+/* The project must be as it was before; what changed is somebody else's doing, and is named. */
+static int compare_tripwire(struct ews_start_result *out, struct ews_repo *repo, const struct ews_tripwire *before)
+{
+	EWS_CLEANUP(tripwire) struct ews_tripwire after = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(strv) struct ews_strv changed = EWS_STRV_INIT;
+	int rc = ews_tripwire_take(&after, repo);
+
+	if (rc == 0)
+		rc = ews_tripwire_compare(&changed, before, &after);
+	for (size_t i = 0; i < changed.n; i++)
+		ews_strv_addf(&out->notes, "the project changed meanwhile: %s", changed.items[i]);
+	return rc < 0 ? rc : 0;
+}
+
+/* Files that come from objects, as git stores them: those that a filter would have changed. */
+static void list_stored(struct ews_strv *out, const struct ews_entries *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->items[i].type == EWS_ENTRY_FILE && !list->items[i].has_stat)
+			ews_strv_add(out, list->items[i].path);
+}
+
+static int name_filtered(struct ews_twin *twin, const struct ews_session *session, const struct ews_strv *stored)
+{
+	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
+	int rc = ews_attr_filtered(&filtered, session->repo->odb, session->repo->home, session->state.workspace,
+				   stored);
+
+	for (size_t i = 0; i < filtered.n; i++) {
+		char *tab = strrchr(filtered.items[i], '\t');
+
+		*tab = '\0';
+		ews_strv_addf(&twin->notes, "'%s' comes as git stores it: the filter '%s' is not run",
+			      filtered.items[i], tab + 1);
+	}
+	return rc;
+}
+
+static int make(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
+		const struct ews_start_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv stored = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int workspace_fd = -1;
+	int rc;
+
+	ews_twin_mark_clean(twin);
+	list_stored(&stored, &twin->content.scan.entries);
+	rc = fill(&out->session, twin, opts, &workspace_fd);
+	if (rc == 0)
+		rc = name_filtered(twin, &out->session, &stored);
+	if (rc == 0)
+		rc = publish(out, batch, twin, workspace_fd, opts);
+	if (rc == 0)
+		rc = settle(out, twin);
+	return rc;
+}
+
+int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts)
+{
+	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(twin) struct ews_twin twin = EWS_TWIN_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(free) char *id = opts->id ? ews_strdup(opts->id) : ews_clock_id("qe", ews_clock_now());
+	bool uncommitted = opts->uncommitted < 0 ? !opts->base : opts->uncommitted;
+	struct ews_twin_opts choose = { .base = opts->base,
+					.uncommitted = uncommitted,
+					.untracked = opts->untracked < 0 ? uncommitted : opts->untracked,
+					.partial = opts->partial,
+					.skip_nested = opts->skip_nested,
+					.only = opts->only,
+					.progress = opts->progress,
+					.payload = opts->payload };
+	int rc = ews_session_check_id(id);
+
+	/* A bare repository has nothing but its commits. */
+	if (repo->is_bare)
+		choose.uncommitted = choose.untracked = false;
+	if (rc == 0 && !opts->force)
+		rc = refuse_home(repo);
+	if (rc == 0)
+		rc = ews_tripwire_take(&before, repo);
+	if (rc == 0)
+		rc = ews_repo_need_dir(repo, true);
+	if (rc == 0)
+		rc = ews_twin_choose(&twin, repo, batch, &choose);
+	if (rc == 0)
+		rc = ews_batch_commit(batch);
+	if (rc == 0)
+		rc = begin(&result, repo, opts, id);
+	if (rc == 0)
+		rc = make(&result, batch, &twin, opts);
+	if (rc < 0) {
+		if (result.session.fd >= 0)
+			take_back(&result.session);
+		return ews_error_wrap("cannot start '%s'", id);
+	}
+	result.notes = twin.notes;
+	twin.notes = (struct ews_strv)EWS_STRV_INIT;
+	result.skips = twin.content.scan.skips;
+	twin.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
+	rc = compare_tripwire(&result, repo, &before);
+	if (rc < 0)
+		return rc;
+	*out = result;
+	result = (struct ews_start_result)EWS_START_RESULT_INIT;
+	return 0;
+}

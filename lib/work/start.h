@@ -1,0 +1,48 @@
+/*
+ * Start: a session's birth.
+ *
+ * Order on disk: the session's directory with state "starting" (intent); the
+ * base's objects; the workspace's files; its index; the base's ref; the worktree
+ * entry, written whole beside and renamed in; state "active", which makes it
+ * true. A start that is killed before that leaves what `recover` removes.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_START_H
+#define EWS_WORK_START_H
+
+#include "work/session.h"
+#include "work/snapshot.h"
+
+struct ews_start_opts {
+	const char *id; /* NULL: a new one */
+	const char *base; /* a revision; NULL: the project as it is */
+	int uncommitted; /* -1: as usual (yes without `base`, no with it) */
+	int untracked; /* likewise */
+	bool force; /* although the project is a home directory or the root of all */
+	bool partial;
+	bool skip_nested; /* --nested=skip */
+	const char *intent, *label, *subject;
+	const char *in; /* the workspace becomes <in>/<id>; NULL: below home */
+	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_start_result {
+	struct ews_session session;
+	struct ews_snapshot base;
+	struct ews_skips skips;
+	struct ews_strv notes; /* sentences about what did not come along: a rebase under way, filtered files, ... */
+};
+
+#define EWS_START_RESULT_INIT { EWS_SESSION_INIT, EWS_SNAPSHOT_INIT, EWS_SKIPS_INIT, EWS_STRV_INIT }
+
+int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts);
+/* Remove all that a start left that did not come to its end: its session is in state "starting". For recover. */
+int ews_start_take_back(struct ews_session *session);
+
+void ews_start_result_release(struct ews_start_result *result);
+EWS_CLEANUP_DEFINE(start_result, struct ews_start_result, ews_start_result_release)
+
+#endif

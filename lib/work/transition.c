@@ -1,0 +1,787 @@
+/*
+ * Transitions: see transition.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/transition.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/put.h"
+#include "work/method_worktree.h"
+
+#define GITIGNORE_ALL "*\n"
+#define GITFILE ".git"
+
+/* All that a transition works with. */
+struct shift {
+	struct ews_repo *repo;
+	struct ews_session *session; /* NULL: the project */
+	struct ews_step *step;
+	const struct ews_transition_opts *opts;
+	struct ews_batch *batch;
+	struct ews_content known; /* the base's content */
+	struct ews_content target;
+	struct ews_content now;
+	struct ews_changes changes; /* between now, without what is renamed away, and target */
+	struct ews_strv away; /* paths that are renamed away */
+	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
+	bool has_git_change;
+};
+
+static void release_shift(struct shift *shift)
+{
+	ews_batch_free(shift->batch);
+	ews_content_release(&shift->known);
+	ews_content_release(&shift->target);
+	ews_content_release(&shift->now);
+	ews_changes_release(&shift->changes);
+	ews_strv_release(&shift->away);
+}
+
+EWS_CLEANUP_DEFINE(shift, struct shift, release_shift)
+
+void ews_transition_result_release(struct ews_transition_result *result)
+{
+	ews_strv_release(&result->restored);
+	ews_strv_release(&result->deleted);
+	ews_strv_release(&result->kept);
+	ews_strv_release(&result->errors);
+	ews_strv_release(&result->lost_attrs);
+	ews_strv_release(&result->not_covered);
+	ews_strv_release(&result->since);
+	free(result->kept_snapshot);
+}
+
+/* Beside the workspace when that lives elsewhere; a project keeps it in its own ".superqode". */
+char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_session *session, const char *step_id)
+{
+	EWS_CLEANUP(free) char *parent = NULL;
+
+	if (!session)
+		return ews_strfmt("%s/.superqode/trash/%s", repo->project, step_id);
+	if (ews_session_is_at_home(session))
+		return ews_strfmt("%s/trash/%s", repo->dir, step_id);
+	parent = ews_path_dir(session->state.workspace);
+	return ews_strfmt("%s/.ews-trash/%s", parent, step_id);
+}
+
+/* What we put into a project must not show up in its status. */
+static int hide_from_git(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_join(repo->project, ".superqode");
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = ews_dir_make_absolute(dir, 0777);
+
+	if (rc < 0)
+		return rc;
+	fd = ews_dir_open(dir);
+	if (fd < 0)
+		return fd;
+	if (faccessat(fd, ".gitignore", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return ews_file_replace(fd, ".gitignore", GITIGNORE_ALL, strlen(GITIGNORE_ALL), 0644);
+}
+
+int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id)
+{
+	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
+	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step_id);
+	int rc = session ? 0 : hide_from_git(repo);
+
+	if (session && ews_session_is_at_home(session))
+		return ews_repo_subdir(repo, below);
+	if (rc == 0)
+		rc = ews_dir_make_absolute(path, 0700);
+	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open(path);
+}
+
+static bool is_wanted(const struct shift *shift, const char *path)
+{
+	if (!shift->opts->only)
+		return true;
+	for (const char *const *x = shift->opts->only; *x; x++)
+		if (ews_path_is_inside(path, *x))
+			return true;
+	return false;
+}
+
+static bool is_base_target(const struct shift *shift)
+{
+	return shift->opts->base && ews_oid_equal(&shift->opts->base->commit, &shift->opts->target->commit);
+}
+
+/*
+ * Did the target leave out the same thing? Then it is not ours to move. In a
+ * workspace nothing was left out at its start: whatever is in the way came later.
+ */
+static bool was_left_out(const struct shift *shift, const struct ews_skip *skip)
+{
+	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
+
+	return then && !is_base_target(shift) && then->reason == skip->reason;
+}
+
+/* Does something of a project that nobody looks at stand where the target has a file, or a file's directory? */
+static bool blocks_target(const struct shift *shift, const char *path)
+{
+	const struct ews_entries *list = &shift->target.scan.entries;
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	const struct ews_entry *entry = ews_entries_find(list, path);
+
+	if (entry)
+		return entry->type != EWS_ENTRY_DIR;
+	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
+		*slash = '\0';
+		entry = ews_entries_find(list, at);
+		if (entry)
+			return entry->type != EWS_ENTRY_DIR;
+	}
+	return false;
+}
+
+static bool goes_away(const struct shift *shift, const struct ews_skip *skip)
+{
+	if (skip->reason == EWS_SKIP_EXCLUDED || !is_wanted(shift, skip->path))
+		return false;
+	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip->path);
+}
+
+static bool is_away(const struct shift *shift, const char *path)
+{
+	for (size_t i = 0; i < shift->away.n; i++)
+		if (ews_path_is_inside(path, shift->away.items[i]))
+			return true;
+	return false;
+}
+
+/* A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is. */
+static void plan_gitfile(struct shift *shift, const struct ews_strv *tampered, int root_fd)
+{
+	struct stat st;
+
+	if (ews_strv_has(tampered, GITFILE) && fstatat(root_fd, GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		ews_strv_add(&shift->away, GITFILE);
+}
+
+static void plan_away(struct shift *shift)
+{
+	const struct ews_skips *skips = &shift->now.scan.skips;
+
+	for (size_t i = 0; i < skips->n; i++)
+		if (goes_away(shift, &skips->items[i]))
+			ews_strv_add(&shift->away, skips->items[i].path);
+}
+
+/* "<escaped path>\t<name>" */
+static int split_moved(struct ews_buf *path, const char **name, const char *line)
+{
+	const char *tab = strrchr(line, '\t');
+	int rc;
+
+	if (!tab || !tab[1] || strchr(tab, '/'))
+		return ews_error(EWS_EDAMAGED, "the step's list of what was moved makes no sense");
+	rc = ews_path_unescape(path, line, (size_t)(tab - line));
+	if (rc == 0 && !ews_path_is_plain(path->ptr))
+		rc = ews_error(EWS_EDAMAGED, "the step names '%.80s', which is no path of a workspace", path->ptr);
+	*name = tab + 1;
+	return rc;
+}
+
+/* Does what an earlier move took come back to this path? Then it is not made anew. */
+static bool comes_back(const struct shift *shift, const char *path)
+{
+	for (size_t i = 0; i < shift->step->moved.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf moved = EWS_BUF_INIT;
+		const char *name;
+
+		if (split_moved(&moved, &name, shift->step->moved.items[i]) < 0)
+			ews_error_clear(); /* move_back() says it */
+		else if (ews_path_is_inside(path, moved.ptr))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Only what the options name, and nothing that the target did not look at. Of what is renamed away
+ * nothing is left to be removed; what the target has in its place is made anew.
+ */
+static void limit_changes(struct shift *shift)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < shift->changes.n; i++) {
+		struct ews_change *change = &shift->changes.items[i];
+		bool is_back = comes_back(shift, change->path);
+		bool was_skipped = !change->to && !is_back && !is_base_target(shift) &&
+				   ews_skips_covering(&shift->target.scan.skips, change->path);
+
+		if (is_away(shift, change->path))
+			change->from = NULL;
+		if (is_back)
+			change->to = NULL;
+		if (is_wanted(shift, change->path) && !was_skipped && (change->from || change->to))
+			shift->changes.items[kept++] = *change;
+	}
+	shift->changes.n = kept;
+}
+
+static bool moves_git(const struct shift *shift)
+{
+	return shift->session && !shift->opts->only && shift->target.has_git;
+}
+
+/*
+ * What of the ignored files that the target knew of is gone. A project's products are
+ * not ours to look after, so there all that is rewritten is new.
+ */
+static void find_missing(struct ews_transition_result *out, struct shift *shift)
+{
+	const struct ews_skips *skips = &shift->target.scan.skips;
+
+	shift->is_fresh = !shift->session;
+	for (size_t i = 0; i < skips->n && shift->session && !is_base_target(shift); i++) {
+		const struct ews_skip *then = &skips->items[i];
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (then->reason != EWS_SKIP_IGNORED || comes_back(shift, then->path) ||
+		    ews_skips_covering(&shift->now.scan.skips, then->path) ||
+		    ews_entries_find(&shift->now.scan.entries, then->path))
+			continue;
+		shift->is_fresh = true;
+		ews_path_escape(&line, then->path, strlen(then->path));
+		ews_buf_adds(&line, "\tignored, is gone");
+		ews_strv_add(&out->not_covered, line.ptr);
+	}
+}
+
+/* What the base or the target has is looked at even where it is ignored. */
+static void join_known(struct ews_content *known, const struct ews_content *target)
+{
+	struct ews_entries *list = &known->scan.entries;
+	size_t n = list->n;
+
+	for (size_t i = 0; i < target->scan.entries.n; i++) {
+		const struct ews_entry *entry = &target->scan.entries.items[i];
+		const struct ews_entries before = { list->items, n, n, EWS_ARENA_INIT };
+
+		if (!ews_entries_find(&before, entry->path))
+			ews_entries_add_copy(list, entry);
+	}
+	ews_entries_sort(list);
+}
+
+/* The directory itself has a mode as well. */
+static bool differs_in_root(const struct shift *shift, const struct ews_content *content)
+{
+	return moves_git(shift) && shift->target.root_mode && content->root_mode != shift->target.root_mode;
+}
+
+static int plan(struct ews_transition_result *out, struct shift *shift, int root_fd)
+{
+	struct ews_content_opts opts = { .partial = true,
+					 .progress = shift->opts->progress,
+					 .payload = shift->opts->payload };
+	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+	int rc = 0;
+
+	if (shift->opts->base)
+		rc = ews_snapshot_content(&shift->known, shift->repo, shift->opts->base);
+	if (rc == 0)
+		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
+	if (rc < 0)
+		return rc;
+	join_known(&shift->known, &shift->target);
+	opts.known = &shift->known;
+	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
+	if (rc < 0)
+		return rc;
+	if (moves_git(shift)) {
+		ews_gitstate_differences(&differences, &shift->target.git, &shift->now.git);
+		rc = ews_session_tampered(&differences, shift->session);
+		plan_gitfile(shift, &differences, root_fd);
+	}
+	shift->has_git_change = differences.n > 0 || differs_in_root(shift, &shift->now);
+	plan_away(shift);
+	find_missing(out, shift);
+	return rc < 0 ? rc : 0;
+}
+
+static int keep_now(struct ews_transition_result *out, struct shift *shift)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
+	struct ews_step *step = shift->step;
+	EWS_CLEANUP(free) char *subject = ews_strfmt("ews: state before %s", step->verb);
+	struct ews_snapshot_opts opts = { .session = shift->session ? shift->session->state.id : NULL,
+					  .method = shift->session ? shift->session->state.method : "none",
+					  .parent = shift->session ? shift->session->state.last_snapshot : NULL,
+					  .subject = subject,
+					  .prefix = EWS_REF_TRASH };
+	char **side = step->state == EWS_STEP_UNDOING ? &step->after : &step->before;
+	int rc = ews_snapshot_keep(&kept, shift->repo, shift->batch, &shift->now, &opts);
+
+	if (rc < 0)
+		return rc;
+	/* Of a step that is run again the first state is what undo wants; what was done since is kept beside it. */
+	if (!shift->opts->is_retry) {
+		free(*side);
+		*side = ews_strdup(kept.id);
+	}
+	out->kept_snapshot = ews_strdup(kept.id);
+	return 0;
+}
+
+static void plan_moving(struct shift *shift)
+{
+	char turn = shift->step->state == EWS_STEP_UNDOING ? 'u' : 'f';
+
+	for (size_t i = 0; i < shift->away.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+		size_t n = shift->step->moving.n;
+
+		ews_path_escape(&line, shift->away.items[i], strlen(shift->away.items[i]));
+		ews_buf_addf(&line, "\t%c%zu", turn, n);
+		ews_strv_add(&shift->step->moving, line.ptr);
+	}
+}
+
+/* Count files and bytes below something in the trash, for people. */
+static void measure(struct ews_transition_result *out, int trash_fd, const char *name)
+{
+	struct ews_tree_size size = { 0, 0 };
+
+	if (ews_file_measure_tree(&size, trash_fd, name) < 0)
+		ews_error_clear(); /* a number for people; what can't be read counts nothing */
+	out->kept_files += size.files;
+	out->kept_bytes += size.bytes;
+}
+
+static const char *why_away(const struct shift *shift, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(&shift->now.scan.skips, path);
+
+	if (!strcmp(path, GITFILE))
+		return "rewritten";
+	return skip ? ews_skip_word(skip->reason) : "in the way";
+}
+
+static void name_kept(struct ews_transition_result *out, const struct shift *shift, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", why_away(shift, path));
+	ews_strv_add(&out->kept, line.ptr);
+}
+
+static int move_away(struct ews_transition_result *out, struct shift *shift, int root_fd)
+{
+	EWS_CLEANUP(fd) int trash = -1;
+
+	if (!shift->step->moving.n)
+		return 0;
+	trash = ews_transition_open_trash(shift->repo, shift->session, shift->step->id);
+	if (trash < 0)
+		return trash;
+	for (size_t i = 0; i < shift->step->moving.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *name;
+		int rc = split_moved(&path, &name, shift->step->moving.items[i]);
+
+		if (rc == 0)
+			rc = ews_put_away(root_fd, path.ptr, trash, name);
+		/* Gone meanwhile, or moved by the try before this one. */
+		if (rc == EWS_ENOTFOUND || (rc == EWS_EEXISTS && shift->opts->is_retry)) {
+			ews_error_clear();
+			rc = 0;
+		}
+		if (rc < 0)
+			return ews_error_wrap("cannot move '%s' to trash", path.ptr);
+		name_kept(out, shift, path.ptr);
+		measure(out, trash, name);
+	}
+	return ews_file_sync_dir(trash);
+}
+
+/* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
+static int move_back(struct ews_transition_result *out, struct shift *shift, int root_fd)
+{
+	EWS_CLEANUP(fd) int trash = -1;
+
+	if (!shift->step->moved.n)
+		return 0;
+	trash = ews_transition_open_trash(shift->repo, shift->session, shift->step->id);
+	if (trash < 0)
+		return trash;
+	for (size_t i = 0; i < shift->step->moved.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *name;
+		int rc = split_moved(&path, &name, shift->step->moved.items[i]);
+
+		if (rc < 0)
+			return rc;
+		/* The link to the store is ours; another's stays where it harms nobody. */
+		if (!strcmp(path.ptr, GITFILE)) {
+			ews_strv_add(&out->kept, GITFILE "\tstays in trash");
+			continue;
+		}
+		rc = ews_put_back(root_fd, path.ptr, trash, name);
+		if (rc == 0) {
+			ews_strv_add(&out->restored, path.ptr);
+			continue;
+		}
+		/* Not there any more: the try before this one brought it back. */
+		if (rc != EWS_ENOTFOUND || faccessat(trash, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			ews_strv_addf(&out->errors, "%.*s\tstays in trash: %s",
+				      (int)(name - 1 - shift->step->moved.items[i]), shift->step->moved.items[i],
+				      ews_error_message());
+		ews_error_clear();
+	}
+	return 0;
+}
+
+/* A rebase or the like that an earlier move took out of the entry goes on where it was. */
+static int bring_back_running(struct ews_strv *running, const struct ews_worktree *wt, const char *kept_name,
+			      int admin_fd)
+{
+	EWS_CLEANUP(fd) int kept = ews_worktree_open_kept(wt, kept_name, false);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = kept < 0 ? 0 : ews_dir_list(&names, kept, &arena);
+	int rc = n < 0 ? (int)n : 0;
+
+	for (ssize_t i = 0; i < n && rc == 0; i++) {
+		rc = ews_file_rename_new(kept, names[i].name, admin_fd, names[i].name);
+		/* Begun anew meanwhile: that one holds. */
+		if (rc == EWS_EEXISTS)
+			rc = 0;
+		ews_strv_add(running, names[i].name);
+	}
+	ews_arena_release(&arena);
+	if (rc == 0)
+		ews_error_clear();
+	return rc;
+}
+
+static int write_git(struct ews_transition_result *out, struct shift *shift, int root_fd)
+{
+	struct ews_session *session = shift->session;
+	bool undoing = shift->step->state == EWS_STEP_UNDOING;
+	EWS_CLEANUP(free) char *away = ews_strfmt("%s.%c", shift->step->id, undoing ? 'u' : 'f');
+	EWS_CLEANUP(free) char *back = ews_strfmt("%s.%c", shift->step->id, undoing ? 'f' : 'u');
+	EWS_CLEANUP(fd) int admin = -1;
+	EWS_CLEANUP(fd) int keep = -1;
+	int rc;
+
+	if (!moves_git(shift))
+		return 0;
+	struct ews_worktree wt = { shift->repo->common_fd, shift->repo->common_dir, session->state.id,
+				   session->state.workspace };
+	rc = ews_worktree_repair(&wt, root_fd, &shift->target.git, shift->repo->git_fd);
+	if (rc < 0)
+		return rc;
+	admin = ews_session_open_admin(session);
+	if (admin < 0)
+		return admin;
+	if (shift->now.git.running.n) {
+		keep = ews_worktree_open_kept(&wt, away, true);
+		if (keep < 0)
+			return keep;
+		for (size_t i = 0; i < shift->now.git.running.n; i++)
+			ews_strv_addf(&out->kept, "%s\tof git, under way", shift->now.git.running.items[i]);
+	}
+	if (shift->target.root_mode && fchmod(root_fd, shift->target.root_mode) < 0)
+		return ews_error_os("cannot set the mode of the workspace");
+	rc = ews_gitstate_write(NULL, &shift->target.git, admin, keep);
+	return rc < 0 ? rc : bring_back_running(&shift->target.git.running, &wt, back, admin);
+}
+
+static int put(struct ews_transition_result *out, struct shift *shift, int root_fd)
+{
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	struct ews_put_opts opts = { .root_fd = root_fd,
+				     .odb = shift->repo->odb,
+				     .source_fd = -1,
+				     .times = shift->is_fresh ? EWS_PUT_TIMES_FRESH : EWS_PUT_TIMES_KEEP,
+				     .progress = shift->opts->progress,
+				     .payload = shift->opts->payload };
+	int rc = ews_put(&report, &shift->changes, NULL, &opts);
+
+	ews_strv_add_array(&out->errors, report.failed.items);
+	ews_strv_add_array(&out->lost_attrs, report.lost_attrs.items);
+	/* Single paths that failed are named, and found by the proof as well. */
+	if (rc < 0 && (rc == EWS_ENOSPACE || !report.failed.n))
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
+static void list_changes(struct ews_transition_result *out, const struct shift *shift)
+{
+	for (size_t i = 0; i < shift->changes.n; i++) {
+		const struct ews_change *change = &shift->changes.items[i];
+
+		/* A time that is set back is not worth a word. */
+		if (!change->from || !change->to || !ews_entry_equal(change->from, change->to))
+			ews_strv_add(change->to ? &out->restored : &out->deleted, change->path);
+	}
+}
+
+/* Only the entries that the transition is about. */
+static void keep_wanted(struct ews_entries *list, const struct shift *shift)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (is_wanted(shift, list->items[i].path))
+			list->items[kept++] = list->items[i];
+	list->n = kept;
+}
+
+/* Does a line of `list` speak of `path`? */
+static bool names_path(const struct ews_strv *list, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	for (size_t i = 0; i < list->n; i++)
+		if (!strncmp(list->items[i], line.ptr, line.len) && list->items[i][line.len] == '\t')
+			return true;
+	return false;
+}
+
+static void name_difference(struct ews_transition_result *out, const struct ews_change *change)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	if (names_path(&out->errors, change->path))
+		return;
+	ews_path_escape(&line, change->path, strlen(change->path));
+	ews_buf_addf(&line, "\t%s", !change->to ? "should not be there" : !change->from ? "is missing" : "differs");
+	ews_strv_add(&out->errors, line.ptr);
+}
+
+/* Attributes that this user may not set are named apart, and are no failure of the proof. */
+static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, const struct ews_change *change)
+{
+	struct ews_entry a, b;
+
+	if (!change->from || !change->to)
+		return false;
+	a = *change->from;
+	b = *change->to;
+	a.xattrs = b.xattrs = NULL;
+	return ews_entry_equal(&a, &b) && names_path(&out->lost_attrs, change->path);
+}
+
+/* What the target did not look at, so that its being there now is no difference. */
+static bool is_left_alone(const struct shift *shift, const struct ews_change *change)
+{
+	return !change->to && !is_base_target(shift) && ews_skips_covering(&shift->target.scan.skips, change->path);
+}
+
+static void name_uncovered(struct ews_transition_result *out, const struct shift *shift)
+{
+	const struct ews_skips *skips = &shift->target.scan.skips;
+
+	for (size_t i = 0; i < skips->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
+		    !is_wanted(shift, skips->items[i].path))
+			continue;
+		ews_path_escape(&line, skips->items[i].path, strlen(skips->items[i].path));
+		ews_buf_addf(&line, "\t%s", ews_skip_word(skips->items[i].reason));
+		ews_strv_add(&out->not_covered, line.ptr);
+	}
+}
+
+static int verify(struct ews_transition_result *out, struct shift *shift)
+{
+	EWS_CLEANUP(content) struct ews_content after = EWS_CONTENT_INIT;
+	EWS_CLEANUP(changes) struct ews_changes left = EWS_CHANGES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv git = EWS_STRV_INIT;
+	struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = &shift->known };
+	int rc = ews_content_now(&after, shift->repo, shift->session, shift->batch, &opts);
+
+	if (rc == 0 && moves_git(shift))
+		rc = ews_session_tampered(&git, shift->session);
+	/* The cache holds for the whole tree; the proof is about what was asked for. */
+	if (rc >= 0 && !ews_batch_pending_bytes(shift->batch))
+		rc = ews_content_save_cache(&after, shift->repo, shift->session);
+	if (rc < 0)
+		return ews_error_wrap("cannot look whether all is back");
+	keep_wanted(&after.scan.entries, shift);
+	keep_wanted(&shift->target.scan.entries, shift);
+	ews_changes_between(&left, &after.scan.entries, &shift->target.scan.entries, ews_entry_equal);
+	for (size_t i = 0; i < left.n; i++)
+		if (!is_left_alone(shift, &left.items[i]) && !differs_in_lost_attrs_only(out, &left.items[i]))
+			name_difference(out, &left.items[i]);
+	if (moves_git(shift))
+		ews_gitstate_differences(&git, &shift->target.git, &after.git);
+	if (differs_in_root(shift, &after))
+		ews_strv_add(&git, ".");
+	for (size_t i = 0; i < git.n; i++)
+		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
+	name_uncovered(out, shift);
+	ews_manifest_hash(out->original_hash, &shift->target.scan.entries);
+	ews_manifest_hash(out->current_hash, &after.scan.entries);
+	out->is_verified = out->errors.n == 0;
+	return 0;
+}
+
+static int begin(struct shift *shift)
+{
+	struct ews_step *step = shift->step;
+	int rc = 0;
+
+	plan_moving(shift);
+	/* The journal first: a line without a record is nothing that has begun. */
+	if (shift->session)
+		rc = ews_journal_begin(shift->session->fd, step->id, step->verb);
+	return rc < 0 ? rc : ews_step_write(shift->repo->dir_fd, step);
+}
+
+static int finish(struct shift *shift)
+{
+	struct ews_step *step = shift->step;
+	struct ews_strv moved = step->moved;
+	int rc = 0;
+
+	step->moved = step->moving;
+	step->moving = moved;
+	ews_strv_clear(&step->moving);
+	step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_UNDONE : EWS_STEP_DONE;
+	if (shift->session) {
+		free(shift->session->state.last_snapshot);
+		shift->session->state.last_snapshot = ews_strdup(shift->opts->target->id);
+		rc = ews_session_save(shift->session);
+	}
+	if (rc == 0)
+		rc = ews_step_write(shift->repo->dir_fd, step);
+	if (rc == 0 && shift->session)
+		rc = ews_journal_done(shift->session->fd, step->id);
+	return rc;
+}
+
+/*
+ * What somebody changed since the state that the step left: it is kept, as all is, and named, for
+ * whoever undoes a step doesn't think of it.
+ */
+static int name_since(struct ews_transition_result *out, struct shift *shift)
+{
+	EWS_CLEANUP(content) struct ews_content left = EWS_CONTENT_INIT;
+	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
+	int rc;
+
+	if (!shift->opts->left)
+		return 0;
+	rc = ews_snapshot_content(&left, shift->repo, shift->opts->left);
+	if (rc < 0)
+		return rc;
+	ews_changes_between(&since, &left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
+	for (size_t i = 0; i < since.n; i++)
+		if (is_wanted(shift, since.items[i].path) &&
+		    (!since.items[i].to || since.items[i].to->type != EWS_ENTRY_DIR || !since.items[i].from))
+			ews_strv_add(&out->since, since.items[i].path);
+	return 0;
+}
+
+static bool is_anywhere(const struct shift *shift, const char *path)
+{
+	const struct ews_entries *const lists[] = { &shift->now.scan.entries, &shift->target.scan.entries };
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (ews_path_is_inside(lists[k]->items[i].path, path))
+				return true;
+	for (size_t i = 0; i < shift->now.scan.skips.n; i++)
+		if (ews_path_is_inside(shift->now.scan.skips.items[i].path, path) ||
+		    ews_path_is_inside(path, shift->now.scan.skips.items[i].path))
+			return true;
+	return false;
+}
+
+/* A path that is nowhere is a mistake: there would be nothing to prove. */
+static int check_only(const struct shift *shift)
+{
+	for (const char *const *x = shift->opts->only; x && *x; x++) {
+		if (is_anywhere(shift, *x))
+			continue;
+		ews_error(EWS_ENOTFOUND, "'%s' is neither there nor in '%s'", *x, shift->opts->target->id);
+		ews_error_hint("paths are those of files and directories, without patterns");
+		return EWS_ENOTFOUND;
+	}
+	return 0;
+}
+
+static int carry_out(struct ews_transition_result *out, struct shift *shift, int root)
+{
+	int rc = keep_now(out, shift);
+
+	if (rc == 0)
+		rc = begin(shift);
+	if (rc == 0)
+		rc = move_away(out, shift, root);
+	if (rc == 0)
+		rc = put(out, shift, root);
+	if (rc == 0)
+		rc = move_back(out, shift, root);
+	if (rc == 0)
+		rc = write_git(out, shift, root);
+	if (rc < 0)
+		ews_error_hint("'git ews recover' finishes it or takes it back; nothing is lost");
+	return rc;
+}
+
+int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
+		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts)
+{
+	EWS_CLEANUP(shift)
+	struct shift shift = {
+		.repo = repo,
+		.session = session,
+		.step = step,
+		.opts = opts,
+		.batch = ews_batch_new(repo->odb),
+		.known = EWS_CONTENT_INIT,
+		.target = EWS_CONTENT_INIT,
+		.now = EWS_CONTENT_INIT,
+		.changes = EWS_CHANGES_INIT,
+		.away = EWS_STRV_INIT,
+	};
+	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
+	int rc = root < 0 ? root : plan(out, &shift, root);
+
+	if (rc == 0)
+		rc = check_only(&shift);
+	if (rc < 0)
+		return rc;
+	ews_changes_between(&shift.changes, &shift.now.scan.entries, &shift.target.scan.entries,
+			    shift.is_fresh ? ews_entry_equal : ews_entry_equal_with_time);
+	limit_changes(&shift);
+	list_changes(out, &shift);
+	if (opts->dry_run) {
+		for (size_t i = 0; i < shift.away.n; i++)
+			name_kept(out, &shift, shift.away.items[i]);
+		return 0;
+	}
+	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n || opts->is_retry;
+	rc = name_since(out, &shift);
+	if (rc == 0 && *has_changed)
+		rc = carry_out(out, &shift, root);
+	if (rc == 0)
+		rc = verify(out, &shift);
+	return rc == 0 && *has_changed ? finish(&shift) : rc;
+}

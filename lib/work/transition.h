@@ -1,0 +1,73 @@
+/*
+ * Transitions: a workspace, or the project, from its present state to a recorded one.
+ *
+ * revert, restore, undo and redo are this one thing, as a step that the journal knows:
+ *
+ *     keep the present state as a snapshot in trash
+ *     plan the step: what will be renamed away, what comes back
+ *     rename away what can't be read (ignored, nested repositories, sockets, ...)
+ *     put(now -> wanted), bring back what an earlier move took, write the git state
+ *     scan again, and compare everything with what is wanted
+ *
+ * Each part is harmless when already done, so a step that was killed is run again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_TRANSITION_H
+#define EWS_WORK_TRANSITION_H
+
+#include "store/journal.h"
+#include "work/snapshot.h"
+
+struct ews_transition_opts {
+	const struct ews_snapshot *target;
+	const struct ews_snapshot *left; /* the state that the step before left, to tell what changed since; or NULL */
+	const struct ews_snapshot *base; /* the session's base: what is known even where ignored; NULL for a project */
+	const char *const *only; /* NULL: all, and the git state */
+	bool full; /* verify by reading everything again */
+	bool dry_run;
+	bool is_retry; /* the step was planned before and killed */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_transition_result {
+	struct ews_strv restored, deleted; /* paths written or changed back; paths removed */
+	struct ews_strv kept; /* "<path>\t<why>", the path escaped: renamed whole into trash */
+	struct ews_strv errors; /* "<path>\t<why>": what differs after all */
+	struct ews_strv lost_attrs; /* "<path>\t<attribute>": may not be set here */
+	struct ews_strv not_covered; /* "<path>\t<why>": the target never had it, so it was not looked at */
+	struct ews_strv since; /* paths that somebody changed since the step that is undone; kept like all else */
+	size_t kept_files; /* how much was renamed away */
+	uint64_t kept_bytes;
+	char original_hash[EWS_TREE_HASH_LEN];
+	char current_hash[EWS_TREE_HASH_LEN];
+	bool is_verified;
+	char *kept_snapshot; /* what was there; NULL when nothing differed */
+};
+
+#define EWS_TRANSITION_RESULT_INIT                                                                  \
+	{                                                                                           \
+		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,         \
+		.errors = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, .not_covered = EWS_STRV_INIT, \
+		.since = EWS_STRV_INIT                                                              \
+	}
+
+/*
+ * Bring `session`'s workspace (NULL: the project) to `opts->target` as `step`,
+ * whose state on entry is planned, undoing or redoing; on success it is done or undone and
+ * written. What was there is kept under step->before (or, when undoing, step->after). When nothing
+ * differs, nothing is written and `*has_changed` is false.
+ */
+int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
+		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts);
+
+/* Where a step keeps what it renames away, on the same file system; made when missing. Returns a descriptor. */
+int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id);
+/* The absolute path of that directory; the caller frees it. */
+char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_session *session, const char *step_id);
+
+void ews_transition_result_release(struct ews_transition_result *result);
+EWS_CLEANUP_DEFINE(transition_result, struct ews_transition_result, ews_transition_result_release)
+
+#endif

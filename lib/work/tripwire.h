@@ -1,0 +1,30 @@
+/*
+ * Tripwire: the project's refs, HEAD, config, hooks, info and index, before and after.
+ *
+ * It prevents nothing; it finds and names.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_TRIPWIRE_H
+#define EWS_WORK_TRIPWIRE_H
+
+#include "base/strv.h"
+#include "store/repo.h"
+
+/* Lines "<what> <digest>", sorted: "ref refs/heads/main <id>", "config <sha256>", "hooks/pre-commit <sha256>", "index <sha256>", ... */
+struct ews_tripwire {
+	struct ews_strv lines;
+};
+
+#define EWS_TRIPWIRE_INIT { EWS_STRV_INIT }
+
+int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
+/* What differs, a sentence each: "ref refs/heads/main moved from <id> to <id>", "config changed", ... Returns the number. */
+int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
+/* Kept as the file "tripwire" in a session's directory. */
+int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
+int ews_tripwire_read(struct ews_tripwire *out, int session_fd);
+void ews_tripwire_release(struct ews_tripwire *tripwire);
+EWS_CLEANUP_DEFINE(tripwire, struct ews_tripwire, ews_tripwire_release)
+
+#endif

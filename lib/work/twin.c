@@ -1,0 +1,538 @@
+/*
+ * Twin: see twin.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/twin.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "store/tree.h"
+
+#define CONFIG "config.worktree"
+
+/* Where the paths of a twin can come from. */
+struct sources {
+	struct ews_content project; /* the project's files */
+	struct ews_index index; /* the project's index */
+	struct ews_entries head; /* the tree of the project's HEAD */
+	struct ews_entries base; /* the tree of the base revision; `head` serves when there is none */
+	bool has_base;
+};
+
+static void release_sources(struct sources *src)
+{
+	ews_content_release(&src->project);
+	ews_index_release(&src->index);
+	ews_entries_release(&src->head);
+	ews_entries_release(&src->base);
+}
+
+EWS_CLEANUP_DEFINE(sources, struct sources, release_sources)
+
+static bool is_dir(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_DIR;
+}
+
+static bool is_selected(const struct ews_twin_opts *opts, const char *path)
+{
+	if (!opts->only)
+		return true;
+	for (const char *const *x = opts->only; *x; x++)
+		if (ews_path_is_inside(path, *x))
+			return true;
+	return false;
+}
+
+static bool is_tracked(const struct sources *src, const char *path)
+{
+	return ews_index_find(&src->index, path) || ews_entries_find(&src->head, path);
+}
+
+/* Does HEAD name a branch that is not there yet? Everything else that does not resolve is damage. */
+static bool is_unborn(struct ews_repo *repo)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	const struct ews_gitstate_file *head;
+	bool unborn = false;
+
+	ews_error_save(&saved);
+	if (ews_gitstate_read(&git, repo->git_fd) == 0) {
+		EWS_CLEANUP(free) char *name = NULL;
+		struct ews_oid oid;
+
+		head = ews_gitstate_file(&git, "HEAD");
+		if (head && !strncmp(head->data.ptr, "ref: ", 5)) {
+			name = ews_strndup(head->data.ptr + 5, strcspn(head->data.ptr + 5, "\n"));
+			unborn = ews_odb_ref_read(&oid, repo->odb, name) == EWS_ENOTFOUND;
+		}
+	}
+	(void)ews_error_restore(&saved);
+	return unborn;
+}
+
+/* HEAD's commit in the twin: the base, the project's, or, where nothing was committed yet, an empty one of ours. */
+static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch, const char *base)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct ews_oid tree;
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
+
+	if (base) {
+		rc = *base == '-' ? EWS_ENOTFOUND : ews_odb_resolve_commit(&out->head, repo->odb, base);
+		if (rc == 0)
+			return 0;
+		ews_error(EWS_ENOTFOUND, "'%s' is no commit", base);
+		ews_error_hint("--base takes a branch, a tag or a commit");
+		return EWS_ENOTFOUND;
+	}
+	rc = ews_odb_resolve_commit(&out->head, repo->odb, "HEAD");
+	if (rc == 0)
+		return 0;
+	if (!is_unborn(repo))
+		return ews_error_wrap("HEAD of the project is damaged");
+	ews_error_clear();
+	out->is_unborn = true;
+	rc = ews_batch_add(&tree, batch, EWS_OBJECT_TREE, "", 0);
+	if (rc < 0)
+		return rc;
+	ews_buf_addf(&text,
+		     "tree %s\nauthor git-ews <git-ews@localhost> 0 +0000\n"
+		     "committer git-ews <git-ews@localhost> 0 +0000\n\nnothing was committed yet\n",
+		     ews_oid_hex(hex, &tree));
+	return ews_batch_add(&out->head, batch, EWS_OBJECT_COMMIT, text.ptr, text.len);
+}
+
+static int list_commit(struct ews_entries *out, struct ews_repo *repo, const struct ews_oid *commit)
+{
+	EWS_CLEANUP(commit) struct ews_commit read = EWS_COMMIT_INIT;
+	int rc = ews_odb_read_commit(&read, repo->odb, commit);
+
+	return rc < 0 ? rc : ews_tree_list(out, repo->odb, &read.tree);
+}
+
+/* An index entry for a path as a commit has it. */
+static void index_from_entry(struct ews_index *index, const struct ews_entry *entry)
+{
+	struct ews_index_entry *ie = ews_index_add(index, entry->path);
+
+	ie->mode = ews_entry_git_mode(entry);
+	ie->oid = entry->oid;
+}
+
+static bool needs_index(const struct ews_entry *entry)
+{
+	return !is_dir(entry) && !ews_oid_is_none(&entry->oid);
+}
+
+static void copy_index_entry(struct ews_index *index, const struct ews_index_entry *from)
+{
+	struct ews_index_entry *ie = ews_index_add(index, from->path);
+	const char *path = ie->path;
+
+	*ie = *from;
+	ie->path = path;
+}
+
+/* The files of a sparse directory, left out of the work tree as they were. */
+static int expand_directory(struct ews_index *full, struct ews_repo *repo, const struct ews_index_entry *dir)
+{
+	EWS_CLEANUP(entries) struct ews_entries below = EWS_ENTRIES_INIT;
+	int rc = ews_tree_list(&below, repo->odb, &dir->oid);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < below.n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(dir->path, below.items[i].path);
+		struct ews_index_entry *added;
+
+		if (is_dir(&below.items[i]))
+			continue;
+		added = ews_index_add(full, path);
+		added->mode = ews_entry_git_mode(&below.items[i]);
+		added->oid = below.items[i].oid;
+		added->is_skip_worktree = true;
+	}
+	return 0;
+}
+
+/* A sparse index names whole directories; in a twin each file of theirs is named. */
+static int expand_sparse(struct ews_index *index, struct ews_repo *repo)
+{
+	EWS_CLEANUP(index) struct ews_index full = EWS_INDEX_INIT;
+
+	if (!index->is_sparse)
+		return 0;
+	full.version = index->version;
+	full.mtime_s = index->mtime_s;
+	full.mtime_ns = index->mtime_ns;
+	for (size_t i = 0; i < index->n; i++) {
+		const struct ews_index_entry *ie = &index->items[i];
+		int rc = 0;
+
+		if ((ie->mode & 0170000) == 040000)
+			rc = expand_directory(&full, repo, ie);
+		else
+			copy_index_entry(&full, ie);
+		if (rc < 0)
+			return rc;
+	}
+	ews_index_sort(&full);
+	ews_buf_add(&full.resolve_undo, index->resolve_undo.ptr, index->resolve_undo.len);
+	ews_index_release(index);
+	*index = full;
+	full = (struct ews_index)EWS_INDEX_INIT;
+	return 0;
+}
+
+/* The directories above `path` that `out` lacks: as they stand in the project, else plain. */
+static void add_parents(struct ews_entries *out, const struct ews_entries *project, const char *path,
+			struct ews_strv *have)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
+	const struct ews_entry *known;
+
+	/* Paths come in order, so the last chain of directories added tells what is there already. */
+	while (have->n && !ews_path_is_inside(path, have->items[have->n - 1])) {
+		free(have->items[--have->n]);
+		have->items[have->n] = NULL;
+	}
+	if (!*dir || (have->n && !strcmp(have->items[have->n - 1], dir)))
+		return;
+	add_parents(out, project, dir, have);
+	ews_strv_add(have, dir);
+	known = ews_entries_find(project, dir);
+	if (known && is_dir(known)) {
+		ews_entries_add_copy(out, known);
+	} else {
+		struct ews_entry *added = ews_entries_add(out, dir, strlen(dir));
+
+		added->type = EWS_ENTRY_DIR;
+		added->mode = 0755;
+	}
+}
+
+/* Which entry a tracked path gets; NULL: none. */
+static int choose_tracked(const struct ews_entry **out, const struct sources *src, const struct ews_twin_opts *opts,
+			  const char *path)
+{
+	const struct ews_entry *project = ews_entries_find(&src->project.scan.entries, path);
+	const struct ews_entry *head = ews_entries_find(&src->head, path);
+	const struct ews_entry *base = src->has_base ? ews_entries_find(&src->base, path) : head;
+	bool same;
+
+	*out = base;
+	if (!opts->uncommitted || !is_selected(opts, path))
+		return 0;
+	/* What was taken out of the index is there for git as an untracked file. */
+	if (!opts->untracked && !ews_index_find(&src->index, path))
+		project = NULL;
+	if (!src->has_base) {
+		*out = project;
+		return 0;
+	}
+	if (project && head && ews_entry_equal_in_git(project, head))
+		return 0;
+	same = (!head && !base) || (head && base && ews_entry_equal_in_git(head, base));
+	if (!same) {
+		ews_error(EWS_ECONFLICT, "'%s' has uncommitted changes, and '%s' has another version of it", path,
+			  opts->base);
+		ews_error_hint("commit the changes first, or leave them out with --no-uncommitted");
+		return EWS_ECONFLICT;
+	}
+	*out = project;
+	return 0;
+}
+
+static int add_chosen(struct ews_entries *out, const struct sources *src, const struct ews_twin_opts *opts,
+		      const char *path)
+{
+	const struct ews_entry *project = ews_entries_find(&src->project.scan.entries, path);
+	const struct ews_entry *chosen = NULL;
+	int rc = 0;
+
+	if (is_tracked(src, path) || (src->has_base && ews_entries_find(&src->base, path)))
+		rc = choose_tracked(&chosen, src, opts, path);
+	else if (opts->untracked && is_selected(opts, path))
+		chosen = project;
+	if (rc == 0 && chosen)
+		ews_entries_add_copy(out, chosen);
+	return rc;
+}
+
+static void add_paths(struct ews_strv *out, const struct ews_entries *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!is_dir(&list->items[i]))
+			ews_strv_add(out, list->items[i].path);
+}
+
+static void add_empty_dirs(struct ews_entries *out, const struct ews_entries *project,
+			   const struct ews_twin_opts *opts)
+{
+	for (size_t i = 0; i < project->n && opts->untracked; i++) {
+		const struct ews_entry *entry = &project->items[i];
+		bool is_empty = i + 1 == project->n || !ews_path_is_inside(project->items[i + 1].path, entry->path);
+
+		if (is_dir(entry) && is_empty && is_selected(opts, entry->path))
+			ews_entries_add_copy(out, entry);
+	}
+}
+
+/* Files chosen one by one, then the directories that they need, then the project's empty ones. */
+static int compose_entries(struct ews_entries *out, const struct sources *src, const struct ews_twin_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv have = EWS_STRV_INIT;
+	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
+	const struct ews_entries *project = &src->project.scan.entries;
+
+	add_paths(&paths, project);
+	add_paths(&paths, &src->head);
+	add_paths(&paths, &src->base);
+	ews_strv_unique(&paths);
+	for (size_t i = 0; i < paths.n; i++) {
+		int rc = add_chosen(&files, src, opts, paths.items[i]);
+
+		if (rc < 0)
+			return rc;
+	}
+	add_empty_dirs(&files, project, opts);
+	ews_entries_sort(&files);
+	for (size_t i = 0; i < files.n; i++) {
+		/* Empty in the project, but not here: it comes with what it holds, or gives way to a file. */
+		if (is_dir(&files.items[i]) && i + 1 < files.n &&
+		    ews_path_is_inside(files.items[i + 1].path, files.items[i].path))
+			continue;
+		/* One source's file may stand where another has a directory: what would lie below it is left out. */
+		if (out->n && !is_dir(&out->items[out->n - 1]) &&
+		    ews_path_is_inside(files.items[i].path, out->items[out->n - 1].path))
+			continue;
+		add_parents(out, project, files.items[i].path, &have);
+		ews_entries_add_copy(out, &files.items[i]);
+	}
+	return 0;
+}
+
+/* The index of a composed twin: the project's entries for what comes from it, the commit's for the rest. */
+static void compose_index(struct ews_index *out, const struct sources *src, const struct ews_twin_opts *opts)
+{
+	const struct ews_entries *base = src->has_base ? &src->base : &src->head;
+
+	for (size_t i = 0; i < base->n; i++) {
+		const struct ews_entry *entry = &base->items[i];
+		const struct ews_entry *head = ews_entries_find(&src->head, entry->path);
+		bool from_project = opts->uncommitted && is_selected(opts, entry->path) &&
+				    (!src->has_base || (head && ews_entry_equal_in_git(head, entry)));
+
+		if (needs_index(entry) && !from_project)
+			index_from_entry(out, entry);
+	}
+	for (size_t i = 0; i < src->index.n && opts->uncommitted; i++) {
+		const struct ews_index_entry *ie = &src->index.items[i];
+		const struct ews_entry *head = ews_entries_find(&src->head, ie->path);
+		const struct ews_entry *there = ews_entries_find(base, ie->path);
+		bool same = !src->has_base || (!head && !there) ||
+			    (head && there && ews_entry_equal_in_git(head, there));
+
+		if (is_selected(opts, ie->path) && same)
+			copy_index_entry(out, ie);
+	}
+	out->version = 2;
+	out->mtime_s = src->index.mtime_s;
+	out->mtime_ns = src->index.mtime_ns;
+	ews_index_sort(out);
+}
+
+static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
+			const struct ews_twin_opts *opts, const struct ews_oid *head)
+{
+	struct ews_content_opts now = { .partial = opts->partial,
+					.progress = opts->progress,
+					.payload = opts->payload };
+	bool wants_project = !repo->is_bare && (opts->uncommitted || opts->untracked);
+	struct ews_oid project_head;
+	int rc = 0;
+
+	if (wants_project) {
+		rc = ews_content_now(&src->project, repo, NULL, batch, &now);
+		if (rc == 0)
+			rc = ews_index_read(&src->index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+		if (rc == 0)
+			rc = expand_sparse(&src->index, repo);
+		if (rc < 0)
+			return rc;
+	}
+	if (!wants_project && !repo->is_bare) {
+		rc = ews_gitstate_read(&src->project.git, repo->git_fd);
+		if (rc < 0)
+			return rc;
+	}
+	if (ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
+		rc = list_commit(&src->head, repo, &project_head);
+	else
+		ews_error_clear();
+	if (rc == 0 && opts->base) {
+		src->has_base = true;
+		rc = list_commit(&src->base, repo, head);
+	}
+	return rc;
+}
+
+/* HEAD of the twin is always detached; a merge's files come along with the changes that they are about. */
+static void choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git, bool with_merge)
+{
+	const struct ews_gitstate_file *config = ews_gitstate_file(git, CONFIG);
+	EWS_CLEANUP(free) char *text = NULL;
+	char hex[EWS_OID_HEX_MAX];
+
+	for (size_t i = 0; i < git->n && with_merge; i++) {
+		const struct ews_gitstate_file *file = &git->files[i];
+
+		if (strcmp(file->name, "HEAD") && strcmp(file->name, CONFIG) &&
+		    strncmp(file->name, "sharedindex.", 12))
+			ews_gitstate_set_file(&out->content.git, file->name, file->data.ptr, file->data.len);
+	}
+	if (config)
+		ews_gitstate_set_file(&out->content.git, CONFIG, config->data.ptr, config->data.len);
+	text = ews_strfmt("%s\n", ews_oid_hex(hex, &out->head));
+	ews_gitstate_set_file(&out->content.git, "HEAD", text, strlen(text));
+	out->content.has_git = true;
+	for (size_t i = 0; i < git->running.n; i++) {
+		/* A lock says that git is at work there, no more. */
+		if (strstr(git->running.items[i], ".lock"))
+			continue;
+		ews_strv_addf(&out->notes,
+			      "'%s' is under way in the project and was left there: going on with it in the "
+			      "workspace would move the project's branch",
+			      git->running.items[i]);
+	}
+}
+
+static char *find_branch(struct ews_repo *repo)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
+	const struct ews_gitstate_file *head;
+
+	if (ews_gitstate_read(&git, repo->git_fd) < 0) {
+		ews_error_clear();
+		return ews_strdup("");
+	}
+	head = ews_gitstate_file(&git, "HEAD");
+	if (!head || strncmp(head->data.ptr, "ref: refs/heads/", 16))
+		return ews_strdup("");
+	return ews_strndup(head->data.ptr + 16, strcspn(head->data.ptr + 16, "\n"));
+}
+
+/* A nested repository's content is in no twin: a submodule stays as git has it, an empty directory with a commit's id. */
+static void settle_entries(struct ews_scan *scan, bool skip_nested)
+{
+	scan->n_files = 0;
+	for (size_t i = 0; i < scan->entries.n; i++) {
+		struct ews_entry *entry = &scan->entries.items[i];
+
+		scan->n_files += entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK;
+		if (entry->type == EWS_ENTRY_GITLINK && (skip_nested || ews_oid_is_none(&entry->oid))) {
+			entry->type = EWS_ENTRY_DIR;
+			entry->oid = (struct ews_oid)EWS_OID_NONE;
+		}
+	}
+}
+
+int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
+		    const struct ews_twin_opts *opts)
+{
+	EWS_CLEANUP(sources)
+	struct sources src = { .project = EWS_CONTENT_INIT,
+			       .index = EWS_INDEX_INIT,
+			       .head = EWS_ENTRIES_INIT,
+			       .base = EWS_ENTRIES_INIT };
+	bool is_whole = !opts->base && !opts->only && opts->uncommitted && opts->untracked && !repo->is_bare;
+	int rc = choose_head(out, repo, batch, opts->base);
+
+	if (rc == 0)
+		rc = read_sources(&src, repo, batch, opts, &out->head);
+	if (rc < 0)
+		return rc;
+	out->branch = find_branch(repo);
+	choose_gitstate(out, &src.project.git, opts->uncommitted && !opts->base && !repo->is_bare);
+	if (is_whole) {
+		out->content.scan.entries = src.project.scan.entries;
+		src.project.scan.entries = (struct ews_entries)EWS_ENTRIES_INIT;
+		out->index = src.index;
+		src.index = (struct ews_index)EWS_INDEX_INIT;
+	} else {
+		rc = compose_entries(&out->content.scan.entries, &src, opts);
+		if (rc < 0)
+			return rc;
+		compose_index(&out->index, &src, opts);
+	}
+	out->content.scan.skips = src.project.scan.skips;
+	src.project.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
+	settle_entries(&out->content.scan, opts->skip_nested);
+	return ews_content_save_cache(&src.project, repo, NULL);
+}
+
+/* Did git know the file's content by these stat data, racy or not? */
+static bool had_stat_of(const struct ews_index_entry *ie, const struct ews_entry *entry)
+{
+	return ie->size == (uint32_t)entry->size && ie->mtime_s == (uint32_t)entry->mtime_s &&
+	       (ie->mtime_ns == entry->mtime_ns || ie->mtime_ns == 0);
+}
+
+static void clear_stat(struct ews_index_entry *ie)
+{
+	ie->ctime_s = ie->ctime_ns = ie->mtime_s = ie->mtime_ns = 0;
+	ie->dev = ie->ino = ie->uid = ie->gid = ie->size = 0;
+}
+
+void ews_twin_mark_clean(struct ews_twin *twin)
+{
+	const struct ews_entries *list = &twin->content.scan.entries;
+
+	for (size_t i = 0; i < twin->index.n; i++) {
+		struct ews_index_entry *ie = &twin->index.items[i];
+		const struct ews_entry *entry = ews_entries_find(list, ie->path);
+		bool same = entry && ews_oid_equal(&entry->oid, &ie->oid) && ews_entry_git_mode(entry) == ie->mode;
+		bool is_clean = entry && ie->stage == 0 && entry->type != EWS_ENTRY_DIR &&
+				(entry->has_stat ? ews_index_stat_matches(&twin->index, ie, entry) ||
+							   (same && had_stat_of(ie, entry))
+						 : same);
+
+		clear_stat(ie);
+		/* A mark that outlives the filling: the real owner comes with the real stat data. */
+		ie->uid = is_clean;
+	}
+}
+
+void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_hash_algo algo, gid_t gid)
+{
+	const struct ews_entries *list = &twin->content.scan.entries;
+
+	for (size_t i = 0; i < twin->index.n; i++) {
+		struct ews_index_entry *ie = &twin->index.items[i];
+		const struct ews_entry *entry = ie->uid ? ews_entries_find(list, ie->path) : NULL;
+
+		ie->uid = 0;
+		if (entry && entry->has_stat)
+			ews_index_set_stat(ie, entry, geteuid(), gid);
+	}
+	ews_index_format(out, &twin->index, algo);
+}
+
+void ews_twin_release(struct ews_twin *twin)
+{
+	ews_content_release(&twin->content);
+	ews_index_release(&twin->index);
+	ews_strv_release(&twin->notes);
+	free(twin->branch);
+	*twin = (struct ews_twin)EWS_TWIN_INIT;
+}

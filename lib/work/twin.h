@@ -1,0 +1,54 @@
+/*
+ * Twin: what a new workspace shall hold, chosen from the project and a commit.
+ *
+ * By default it is the project as it stands. With a base revision, or with parts
+ * of the uncommitted work left out, it is put together path by path: a tracked path
+ * comes from the project where its uncommitted change is wanted, else from the
+ * commit.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_TWIN_H
+#define EWS_WORK_TWIN_H
+
+#include "work/content.h"
+
+struct ews_twin_opts {
+	const char *base; /* a revision, or NULL: the project's HEAD */
+	bool uncommitted; /* the changes of tracked files come along */
+	bool untracked; /* so do files that git doesn't track */
+	bool partial;
+	bool skip_nested; /* record no submodules */
+	const char *const *only; /* NULL: all uncommitted changes */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_twin {
+	struct ews_content content; /* entries with the project's stat data where they come from it; git: HEAD and a merge's files */
+	struct ews_index index; /* stat data of no file yet */
+	struct ews_oid head; /* the commit that HEAD of the workspace stands at */
+	bool is_unborn; /* `head` is an empty commit of ours */
+	char *branch; /* the project's, or "" */
+	struct ews_strv notes; /* what was not carried over, sentences */
+};
+
+#define EWS_TWIN_INIT { .content = EWS_CONTENT_INIT, .index = EWS_INDEX_INIT, .notes = EWS_STRV_INIT }
+
+/*
+ * Choose it. New objects go into `batch`. Fails with EWS_ECONFLICT when an uncommitted
+ * change touches a path that `base` has otherwise than HEAD, naming it.
+ */
+int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
+		    const struct ews_twin_opts *opts);
+
+/* Note which index entries are clean; to be called while the entries still have the project's stat data. */
+void ews_twin_mark_clean(struct ews_twin *twin);
+
+/* The bytes of the index, with the stat data of the files that now stand in the workspace (content's entries). */
+void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_hash_algo algo, gid_t gid);
+
+void ews_twin_release(struct ews_twin *twin);
+EWS_CLEANUP_DEFINE(twin, struct ews_twin, ews_twin_release)
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * Undo: see undo.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/undo.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "work/end.h"
+
+void ews_steps_release(struct ews_steps *steps)
+{
+	for (size_t i = 0; i < steps->n; i++)
+		ews_step_release(&steps->items[i]);
+	free(steps->items);
+	*steps = (struct ews_steps){ NULL, 0, 0 };
+}
+
+void ews_undo_result_release(struct ews_undo_result *result)
+{
+	ews_step_release(&result->step);
+	ews_transition_result_release(&result->put);
+	free(result->workspace);
+}
+
+static int cmp_newest_first(const void *a, const void *b)
+{
+	const struct ews_step *x = a, *y = b;
+
+	return x->sequence < y->sequence ? 1 : x->sequence > y->sequence ? -1 : strcmp(y->id, x->id);
+}
+
+int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0)
+		rc = ews_step_list(&ids, repo->dir_fd);
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_read(&step, repo->dir_fd, ids.items[i]);
+		if (rc < 0 || (session && strcmp(step.session, session)))
+			continue;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = step;
+		step = (struct ews_step)EWS_STEP_INIT;
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_newest_first);
+	return rc;
+}
+
+/* The step that is next: the newest one done, or (redo) the last one undone. NULL when there is none. */
+static struct ews_step *choose(struct ews_steps *steps, bool redo)
+{
+	struct ews_step *found = NULL;
+
+	for (size_t i = 0; i < steps->n; i++) {
+		struct ews_step *step = &steps->items[i];
+
+		if (!redo && step->state == EWS_STEP_DONE)
+			return step;
+		if (redo && step->state == EWS_STEP_UNDONE && (!found || step->undo_sequence > found->undo_sequence))
+			found = step;
+	}
+	return found;
+}
+
+static int refuse_unfinished(const struct ews_steps *steps)
+{
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct ews_step *step = &steps->items[i];
+
+		if (step->state == EWS_STEP_DONE || step->state == EWS_STEP_UNDONE)
+			continue;
+		ews_error(EWS_EINTERRUPTED, "a '%s' was interrupted", step->verb);
+		ews_error_hint("run 'git ews recover --all'");
+		return EWS_EINTERRUPTED;
+	}
+	return 0;
+}
+
+static uint64_t last_undo(const struct ews_steps *steps)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < steps->n; i++)
+		last = steps->items[i].undo_sequence > last ? steps->items[i].undo_sequence : last;
+	return last;
+}
+
+static int find_state(struct ews_snapshot *out, struct ews_repo *repo, const char *id, const char *verb)
+{
+	int rc = *id ? ews_snapshot_find(out, repo, id) : EWS_ENOTFOUND;
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error(EWS_ENOTFOUND, "what the '%s' replaced is not kept any more", verb);
+	ews_error_hint("the snapshot was taken out of '" EWS_REF_TRASH "'");
+	return EWS_ENOTFOUND;
+}
+
+int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo, struct ews_session *session,
+			struct ews_step *step, bool back, bool is_retry, bool dry_run)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot left = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	struct ews_transition_opts opts = { .target = &target, .is_retry = is_retry, .dry_run = dry_run };
+	bool has_changed = false;
+	int rc = find_state(&target, repo, back ? step->before : step->after, step->verb);
+
+	if (rc == 0 && session) {
+		rc = ews_snapshot_base(&base, session);
+		opts.base = &base;
+	}
+	if (rc == 0 && !is_retry && ews_snapshot_find(&left, repo, back ? step->after : step->before) == 0)
+		opts.left = &left;
+	for (size_t i = 0; i < step->paths.n && rc == 0; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		rc = ews_path_unescape(&path, step->paths.items[i], strlen(step->paths.items[i]));
+		ews_strv_add(&paths, path.ptr);
+	}
+	if (rc < 0)
+		return rc;
+	if (paths.n)
+		opts.only = (const char *const *)paths.items;
+	rc = ews_transition(out, &has_changed, repo, session, step, &opts);
+	if (rc < 0 || has_changed || dry_run)
+		return rc;
+	/* Nothing differed, so nothing was written: the step turns all the same. */
+	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
+	return ews_step_write(repo->dir_fd, step);
+}
+
+static int turn_end(struct ews_undo_result *out, struct ews_session *session, struct ews_step *step, bool redo)
+{
+	struct ews_end_opts opts = { .force = false };
+	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
+	int rc;
+
+	if (redo) {
+		/* Ended anew, as a step of its own: what was done since the undo is kept as well. */
+		rc = ews_end(&ended, session, &opts);
+		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
+	}
+	if (access(session->state.workspace, F_OK) == 0) {
+		ews_error(EWS_EEXISTS, "something else stands in the workspace's place: '%s'",
+			  session->state.workspace);
+		ews_error_hint("move it away, then try again");
+		return EWS_EEXISTS;
+	}
+	rc = ews_journal_begin(session->fd, step->id, step->verb);
+	if (rc == 0)
+		rc = ews_step_write(session->repo->dir_fd, step);
+	if (rc == 0)
+		rc = ews_end_take_back(session, step);
+	if (rc == 0)
+		out->workspace = ews_strdup(session->state.workspace);
+	return rc;
+}
+
+static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
+{
+	int rc = ews_step_write(repo->dir_fd, step);
+
+	if (rc == 0)
+		rc = ews_snapshot_move_all(repo, step, !redo);
+	if (rc < 0)
+		return rc;
+	step->state = redo ? EWS_STEP_DONE : EWS_STEP_UNDONE;
+	return ews_step_write(repo->dir_fd, step);
+}
+
+static int open_session(struct ews_session *out, struct ews_repo *repo, const struct ews_step *step)
+{
+	int rc = ews_session_open(out, repo, step->session);
+
+	return rc < 0 ? rc : ews_session_lock(out, "undo");
+}
+
+static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step, bool redo, bool dry_run)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	bool is_drop = !strcmp(step->verb, "drop");
+	bool has_session = *step->session && !is_drop;
+	int rc = locks < 0 ? locks : 0;
+
+	if (rc == 0)
+		rc = has_session ? open_session(&session, repo, step)
+				 : ews_lock_take(&lock, locks, "project", "undo", 0);
+	if (rc < 0)
+		return rc;
+	if (is_drop)
+		return dry_run ? 0 : turn_drop(repo, step, redo);
+	if (!strcmp(step->verb, "end"))
+		return dry_run ? 0 : turn_end(out, &session, step, redo);
+	if (has_session && session.state.state == EWS_STATE_ENDED) {
+		ews_error(EWS_ENOTFOUND, "session '%s' has ended", step->session);
+		ews_error_hint("undo the end first: 'git ews undo'");
+		return EWS_ENOTFOUND;
+	}
+	return ews_undo_transition(&out->put, repo, has_session ? &session : NULL, step, !redo, false, dry_run);
+}
+
+int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, bool redo, bool dry_run)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	struct ews_step *step;
+	int rc = ews_undo_list(&steps, repo, session);
+
+	if (rc == 0)
+		rc = refuse_unfinished(&steps);
+	if (rc < 0)
+		return rc;
+	step = choose(&steps, redo);
+	if (!step) {
+		ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
+		ews_error_hint("'git ews undo --list' shows the steps");
+		return EWS_ENOTFOUND;
+	}
+	if (!dry_run) {
+		step->state = redo ? EWS_STEP_REDOING : EWS_STEP_UNDOING;
+		step->undo_sequence = redo ? 0 : last_undo(&steps) + 1;
+	}
+	rc = turn(out, repo, step, redo, dry_run);
+	if (rc < 0)
+		return rc;
+	out->step = *step;
+	*step = (struct ews_step)EWS_STEP_INIT;
+	return 0;
+}

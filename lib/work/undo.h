@@ -1,0 +1,44 @@
+/*
+ * Undo: steps back over what verbs destroyed or overwrote, and forward again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_UNDO_H
+#define EWS_WORK_UNDO_H
+
+#include "work/transition.h"
+
+struct ews_undo_result {
+	struct ews_step step; /* what was taken back, or done again */
+	struct ews_transition_result put; /* what that changed in a workspace */
+	char *workspace; /* of an end that was taken back: where it is again; else NULL */
+};
+
+#define EWS_UNDO_RESULT_INIT { .step = EWS_STEP_INIT, .put = EWS_TRANSITION_RESULT_INIT }
+
+/*
+ * Take back the newest step that is done (`redo`: do again the last one taken back); of
+ * `session` alone when it is not NULL. Fails with EWS_ENOTFOUND when there is none,
+ * and when what it needs has expired, saying so.
+ */
+int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, bool redo, bool dry_run);
+
+/*
+ * Bring what `step` changed back (or forth again), as a transition. `is_retry`: it was begun before
+ * and killed. For undo itself and for recover.
+ */
+int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo, struct ews_session *session,
+			struct ews_step *step, bool back, bool is_retry, bool dry_run);
+
+/* All steps, newest first. */
+struct ews_steps {
+	struct ews_step *items;
+	size_t n, cap;
+};
+int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session);
+void ews_steps_release(struct ews_steps *steps);
+void ews_undo_result_release(struct ews_undo_result *result);
+EWS_CLEANUP_DEFINE(steps, struct ews_steps, ews_steps_release)
+EWS_CLEANUP_DEFINE(undo_result, struct ews_undo_result, ews_undo_result_release)
+
+#endif

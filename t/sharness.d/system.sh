@@ -1,0 +1,60 @@
+# Users, tracing, and what this machine can do.
+#
+# Prerequisites: ROOT, !ROOT, FENCED (see t/fence), USERS (root, and another user can be played), XATTR, USERNS, STRACE,
+# SANITIZE and VALGRIND (the program runs under these: slow, and limits on memory fail).
+#
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+
+# test_as_user <command>...: run it as uid and gid 65534, in a home of its own; root is needed (USERS).
+# What it may write must be given to it: test_give_user.
+test_as_user() {
+	ews_user_home=$SHARNESS_TRASH_DIRECTORY/home-65534
+	if ! test -d "$ews_user_home"; then
+		mkdir "$ews_user_home" && cp "$HOME/.gitconfig" "$ews_user_home/" &&
+			test_give_user "$ews_user_home" || return 1
+	fi
+	HOME=$ews_user_home setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+# test_give_user <path>...: it and all below belong to the user of test_as_user.
+test_give_user() {
+	chown -Rh 65534:65534 "$@"
+}
+
+# test_strace <log> <strace option>... -- <command>...: the calls of the command and its children.
+# Leaks are not looked for meanwhile: the leak checker is a tracer, too.
+test_strace() {
+	ews_log=$1
+	shift
+	ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" strace -f -o "$ews_log" "$@"
+}
+
+# test_wait_for <seconds> <command>...: wait until the command succeeds, at most so long.
+test_wait_for() {
+	ews_tries=$(($1 * 20))
+	shift
+	until "$@"; do
+		ews_tries=$((ews_tries - 1))
+		test $ews_tries -gt 0 || {
+			echo >&2 "waited in vain for: $*"
+			return 1
+		}
+		sleep 0.05
+	done
+}
+
+case $(sed -n 's/^[^ ]* [^ ]* [^ ]* [^ ]* \/ \([^ ,]*\).*/\1/p' /proc/self/mountinfo) in
+*ro*) test_set_prereq FENCED ;;
+esac
+if test "$(id -u)" = 0; then
+	test_set_prereq ROOT
+	setpriv --reuid=65534 --regid=65534 --clear-groups true 2>/dev/null && test_set_prereq USERS
+fi
+ews_probe=$(mktemp "$TMPDIR/probe.XXXXXX") || exit 1
+setfattr -n user.ews -v 1 "$ews_probe" 2>/dev/null && test_set_prereq XATTR
+rm "$ews_probe"
+unshare -Urm true 2>/dev/null && test_set_prereq USERNS
+strace -o /dev/null true 2>/dev/null && test_set_prereq STRACE
+test -z "$EWS_SANITIZE" || test_set_prereq SANITIZE
+test -z "$EWS_VALGRIND" || test_set_prereq VALGRIND

@@ -1,0 +1,129 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='-h of every verb against its manual page
+
+Each verb is in git-ews(1) and has a page; each option that -h names is in the page.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+man=$EWS_SRC/man
+
+# verbs <usage>: the words at the start of the lines that describe a verb
+verbs() {
+	sed -n 's/^    \([a-z][a-z]*\) .*/\1/p' "$1"
+}
+
+# options <usage>: each spelling of each option, --[no-]x as two
+options() {
+	sed -n 's/^    \(-.*\)/\1/p' "$1" | sed 's/  .*//; s/, /\n/g' | sed 's/\[=.*//; s/\[<.*//; s/[ =].*//' |
+		sed 's/^--\[no-\]\(.*\)/--\1\n--no-\1/'
+}
+
+# documents <page> <option>: mdoc's "Fl m" is -m, "Fl -message" is --message
+documents() {
+	grep -Eq "^\.It.* Fl ${2#-}( |\$)" "$1"
+}
+
+# every_option_of <usage> <page>
+every_option_of() {
+	options "$1" >named && test -s named || return 1
+	ews_bad=
+	while read -r option; do
+		documents "$2" "$option" || ews_bad="$ews_bad $option"
+	done <named
+	test -z "$ews_bad" || {
+		echo >&2 "not in $2:$ews_bad"
+		return 1
+	}
+}
+
+test_expect_success 'the test notices an option that is not documented' '
+	printf "usage: x\n\n    -m, --message <text>  a\n    --[no-]progress  b\n    --color[=<when>]  c\n" >usage &&
+	printf "%s\n" -m --message --progress --no-progress --color >want &&
+	options usage >got && test_cmp want got &&
+	printf "%s\n" ".It Fl m , Fl -message Ar text" ".It Fl -progress" ".It Fl -color Ns Op" >page &&
+	test_must_fail every_option_of usage page 2>err && test_grep "page: --no-progress$" err &&
+	echo ".It Fl -no-progress" >>page && every_option_of usage page
+'
+
+test_expect_success '-h lists the verbs on stdout and exits with 129' '
+	test_expect_code 129 git ews -h >all 2>err && test_must_be_empty err &&
+	verbs all >list && test_grep -x start list && test_grep -x recover list
+'
+
+test_expect_success 'every verb is in git-ews(1), with its page' '
+	for verb in $(cat list); do
+		test_grep "^\.It Ic $verb$" "$man/git-ews.1" || return 1
+		test $verb = version || test_grep "^\.Xr git-ews-$verb 1" "$man/git-ews.1" || return 1
+		test $verb = version || test_path_is_file "$man/git-ews-$verb.1" || return 1
+	done
+'
+
+test_expect_success 'every page is of a verb' '
+	for page in "$man"/git-ews-*.1; do
+		verb=${page##*/git-ews-} && test_grep -x "${verb%.1}" list || return 1
+	done
+'
+
+test_expect_success '-h of every verb exits with 129, prints its usage, and needs no repository' '
+	for verb in $(cat list); do
+		test_expect_code 129 git ews $verb -h >usage.$verb 2>err && test_must_be_empty err &&
+		test_grep "^usage: git ews $verb" usage.$verb || return 1
+	done
+'
+
+test_expect_success 'every option of a verb is in its page' '
+	for verb in $(cat list); do
+		case $verb in
+		snapshot) continue ;;
+		version) every_option_of usage.version "$man/git-ews.1" || return 1 ;;
+		*) every_option_of usage.$verb "$man/git-ews-$verb.1" || return 1 ;;
+		esac
+	done
+'
+
+test_expect_success 'every verb of snapshot and every option of it is in its page' '
+	verbs usage.snapshot >parts && test_grep -x prune parts &&
+	for verb in $(cat parts); do
+		test_expect_code 129 git ews snapshot $verb -h >usage 2>err && test_must_be_empty err &&
+		test_grep "^\.It Ic $verb$" "$man/git-ews-snapshot.1" || return 1
+		case $verb in
+		diff) every_option_of usage "$man/git-ews-diff.1" || return 1 ;;
+		*) every_option_of usage "$man/git-ews-snapshot.1" || return 1 ;;
+		esac
+	done
+'
+
+test_expect_success '--help shows the page, and without man the usage' '
+	mkdir -p only && ln -s "$(command -v git-ews || echo "$EWS_BIN/git-ews")" only/git-ews &&
+	PATH=$PWD/only only/git-ews start --help >out && test_cmp usage.start out
+'
+
+command -v mandoc >/dev/null && test_set_prereq MANDOC
+test_expect_success MANDOC 'the pages are clean' '
+	mandoc -Tlint -W warning "$man"/*.1
+'
+
+test_expect_success 'what is wrong on a command line is a usage error with advice' '
+	for line in "nosuch" "start --nosuch" "start a b" "start --method" "start --method snapshot" "start --method overlay" \
+		"start --keep-ignored" "start --deep" "start --from x" "diff --output=x" "diff --ext-diff" "diff --textconv" \
+		"diff --no-index" "diff -Ofile" "diff a b c" "diff --changes files" "revert --verify=half" "end --branch x" \
+		"end --pending" "undo --list --redo" "recover --resume --revert" "recover --all x" "snapshot" "snapshot nosuch" \
+		"snapshot show" "snapshot prune" "snapshot prune --keep x" "snapshot prune --older-than 3" "status --brief --log" \
+		"path -- x" "--nosuch" "status --color=perhaps"; do
+		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty out && test_line_count = 2 err &&
+		test_grep "^error: " err && test_grep "^hint: ." err || { echo "git ews $line" && return 1; }
+	done
+'
+
+test_expect_success 'with --json it is an object, and stderr is empty' '
+	for line in "nosuch --json" "start --nosuch --json" "diff --json --no-index"; do
+		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty err &&
+		test_json out .schema ews.error/1 && test_json out .error.code usage && test_json out .error.message &&
+		test_json out .error.hint || return 1
+	done
+'
+
+test_done

@@ -1,0 +1,249 @@
+/*
+ * Directories are reached beneath a descriptor, never through a link, however long the path.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/dir.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+
+static char root[] = "/tmp/ews-dir-XXXXXX";
+static int root_fd = -1;
+
+static void set_up(void)
+{
+	cr_assert(mkdtemp(root));
+	root_fd = ews_dir_open(root);
+	cr_assert_geq(root_fd, 0);
+}
+
+static void tear_down(void)
+{
+	close(root_fd);
+	cr_expect_eq(ews_file_remove_tree(AT_FDCWD, root), 0, "%s", ews_error_message());
+}
+
+TestSuite(dir, .init = set_up, .fini = tear_down);
+
+/* A path of `depth` components of fifty bytes each. */
+static void long_path(struct ews_buf *out, int depth)
+{
+	int i;
+
+	for (i = 0; i < depth; i++)
+		ews_buf_addf(out, "%s%050d", i ? "/" : "", i);
+}
+
+/* Make a file or open it, and close it again. */
+static int touch(const char *rel)
+{
+	int fd = ews_dir_open_file(root_fd, rel, O_WRONLY | O_CREAT, 0644);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+Test(dir, a_path_longer_than_path_max_is_made_opened_and_listed)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(fd) int parent_fd = -1;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	struct ews_dirent *items;
+	const char *name;
+
+	long_path(&path, 120);
+	cr_assert_gt(path.len, PATH_MAX);
+	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
+	fd = ews_dir_open_beneath(root_fd, path.ptr);
+	cr_assert_geq(fd, 0, "%s", ews_error_message());
+	ews_buf_adds(&path, "/file");
+	cr_assert_eq(touch(path.ptr), 0);
+	cr_assert_eq(ews_dir_list(&items, fd, &arena), 1);
+	cr_assert_str_eq(items[0].name, "file");
+	free(items);
+	ews_arena_release(&arena);
+	parent_fd = ews_dir_open_parent(root_fd, path.ptr, &name);
+	cr_assert_geq(parent_fd, 0);
+	cr_assert_str_eq(name, "file");
+	cr_assert_eq(unlinkat(parent_fd, name, 0), 0);
+}
+
+Test(dir, a_long_absolute_path_is_opened_through_links)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+
+	cr_assert_eq(mkdirat(root_fd, "real", 0755), 0);
+	cr_assert_eq(symlinkat("real", root_fd, "link"), 0);
+	ews_buf_adds(&path, "real/");
+	long_path(&path, 120);
+	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
+	ews_buf_truncate(&path, 0);
+	ews_buf_addf(&path, "%s/link/", root);
+	long_path(&path, 120);
+	fd = ews_dir_open(path.ptr);
+	cr_assert_geq(fd, 0, "%s", ews_error_message());
+}
+
+/* Run the same questions on a short path, for the kernel, and on a long one, for the steps. */
+static void refuse_links(const char *above)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+	size_t len;
+	int fd;
+
+	cr_assert_eq(ews_dir_make(root_fd, above, 0755), 0);
+	fd = ews_dir_open_beneath(root_fd, above);
+	cr_assert_eq(symlinkat("/etc", fd, "link"), 0);
+	cr_assert_eq(symlinkat("/etc/passwd", fd, "file"), 0);
+	close(fd);
+	ews_buf_addf(&path, "%s/", above);
+	len = path.len;
+
+	ews_buf_adds(&path, "link");
+	cr_expect_lt(ews_dir_open_beneath(root_fd, path.ptr), 0);
+	cr_expect_eq(errno, ELOOP, "%s", strerror(errno));
+	cr_expect_lt(ews_dir_make(root_fd, path.ptr, 0755), 0);
+	ews_buf_adds(&path, "/passwd");
+	cr_expect_lt(ews_dir_open_file(root_fd, path.ptr, O_RDONLY, 0), 0);
+	cr_expect_eq(errno, ELOOP);
+	cr_expect_lt(ews_dir_open_parent(root_fd, path.ptr, &name), 0);
+	ews_buf_truncate(&path, len);
+	ews_buf_adds(&path, "file");
+	cr_expect_lt(ews_dir_open_file(root_fd, path.ptr, O_RDONLY, 0), 0);
+	cr_expect_eq(errno, ELOOP);
+	ews_buf_truncate(&path, len);
+	ews_buf_adds(&path, "../x");
+	cr_expect_eq(ews_dir_open_beneath(root_fd, path.ptr) >= 0, false);
+	ews_buf_truncate(&path, len);
+	ews_buf_adds(&path, "gone/x");
+	cr_expect_eq(ews_dir_open_beneath(root_fd, path.ptr), EWS_ENOTFOUND);
+	cr_expect_eq(errno, ENOENT);
+}
+
+Test(dir, no_step_of_a_short_path_is_a_link)
+{
+	refuse_links("d");
+}
+
+Test(dir, no_step_of_a_long_path_is_a_link)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+	long_path(&path, 120);
+	refuse_links(path.ptr);
+}
+
+Test(dir, nothing_leads_out_of_the_root)
+{
+	const char *name;
+
+	cr_assert_lt(ews_dir_open_beneath(root_fd, ".."), 0);
+	cr_assert_lt(ews_dir_open_beneath(root_fd, "/"), 0);
+	cr_assert_lt(ews_dir_open_parent(root_fd, "..", &name), 0);
+	cr_assert_lt(ews_dir_open_parent(root_fd, "", &name), 0);
+	cr_assert_lt(ews_dir_make(root_fd, "/tmp", 0755), 0);
+	cr_assert_lt(ews_dir_make(root_fd, "a/../../b", 0755), 0);
+}
+
+Test(dir, the_empty_path_is_the_root_itself)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, "");
+	EWS_CLEANUP(fd) int parent_fd = -1;
+	struct stat a, b;
+	const char *name;
+
+	parent_fd = ews_dir_open_parent(root_fd, "x", &name);
+	cr_assert_eq(fstat(fd, &a), 0);
+	cr_assert_eq(fstat(parent_fd, &b), 0);
+	cr_assert_eq(a.st_ino, b.st_ino);
+	cr_assert_neq(fd, root_fd);
+	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
+Test(dir, a_fifo_is_not_waited_for)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+
+	cr_assert_eq(mkfifoat(root_fd, "fifo", 0644), 0);
+	fd = ews_dir_open_file(root_fd, "fifo", O_RDONLY, 0);
+	cr_assert_geq(fd, 0);
+}
+
+Test(dir, a_closed_directory_says_so_in_errno)
+{
+	if (!geteuid()) {
+		cr_assert_eq(fchmod(root_fd, 0777), 0);
+		cr_assert_eq(seteuid(65534), 0);
+	}
+	cr_assert_eq(mkdirat(root_fd, "closed", 0), 0);
+	cr_assert_eq(ews_dir_open_beneath(root_fd, "closed"), EWS_EIO);
+	cr_assert_eq(errno, EACCES);
+	(void)seteuid(0); /* for the end of the test, where it may */
+}
+
+Test(dir, a_file_in_the_way_is_no_directory)
+{
+	cr_assert_eq(touch("f"), 0);
+	cr_assert_lt(ews_dir_make(root_fd, "f/g", 0755), 0);
+	cr_assert_eq(errno, ENOTDIR);
+	cr_assert_lt(ews_dir_make(root_fd, "f", 0755), 0);
+	cr_assert_eq(errno, ENOTDIR);
+}
+
+Test(dir, absolute_directories_are_made_through_links_and_odd_slashes)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	struct stat st;
+
+	cr_assert_eq(mkdirat(root_fd, "real", 0755), 0);
+	cr_assert_eq(symlinkat("real", root_fd, "link"), 0);
+	ews_buf_addf(&path, "%s/link//a///b/c//", root);
+	cr_assert_eq(ews_dir_make_absolute(path.ptr, 0700), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_dir_make_absolute(path.ptr, 0700), 0);
+	cr_assert_eq(fstatat(root_fd, "real/a/b/c", &st, 0), 0);
+	cr_assert_eq(touch("real/f"), 0);
+	ews_buf_truncate(&path, 0);
+	ews_buf_addf(&path, "%s/real/f", root);
+	cr_assert_lt(ews_dir_make_absolute(path.ptr, 0700), 0);
+	cr_assert_eq(errno, ENOTDIR);
+	cr_assert_eq(ews_dir_make_absolute("/", 0700), 0);
+}
+
+Test(dir, a_listing_is_sorted_and_can_be_had_twice)
+{
+	struct ews_arena arena = EWS_ARENA_INIT;
+	struct ews_dirent *items;
+	char name[16];
+	int i, round;
+
+	for (i = 0; i < 2000; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		cr_assert_eq(touch(name), 0);
+	}
+	cr_assert_eq(mkdirat(root_fd, "sub", 0755), 0);
+	for (round = 0; round < 2; round++) {
+		cr_assert_eq(ews_dir_list(&items, root_fd, &arena), 2001);
+		for (i = 1; i < 2001; i++)
+			cr_assert_lt(strcmp(items[i - 1].name, items[i].name), 0);
+		cr_assert_eq(items[2000].type, DT_DIR);
+		free(items);
+	}
+	ews_arena_release(&arena);
+}

@@ -1,0 +1,276 @@
+/*
+ * Files are read with a limit, replaced whole, copied with their holes, and removed however deep.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/file.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/error.h"
+
+static char root[] = "/tmp/ews-file-XXXXXX";
+static int root_fd = -1;
+
+static void set_up(void)
+{
+	cr_assert(mkdtemp(root));
+	root_fd = ews_dir_open(root);
+	cr_assert_geq(root_fd, 0);
+}
+
+static void tear_down(void)
+{
+	close(root_fd);
+	cr_expect_eq(ews_file_remove_tree(AT_FDCWD, root), 0, "%s", ews_error_message());
+}
+
+TestSuite(file, .init = set_up, .fini = tear_down);
+
+static void put(const char *name, const char *text)
+{
+	cr_assert_eq(ews_file_replace(root_fd, name, text, strlen(text), 0644), 0, "%s", ews_error_message());
+}
+
+static void expect_text(const char *name, const char *want)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	cr_assert_eq(ews_file_read(&text, root_fd, name, 4096), 0, "%s", ews_error_message());
+	cr_assert_str_eq(text.ptr, want);
+}
+
+static size_t count_names(int fd)
+{
+	struct ews_arena arena = EWS_ARENA_INIT;
+	struct ews_dirent *items = NULL;
+	ssize_t n = ews_dir_list(&items, fd, &arena);
+
+	free(items);
+	ews_arena_release(&arena);
+	return (size_t)n;
+}
+
+static bool is_there(const char *name)
+{
+	struct stat st;
+
+	return !fstatat(root_fd, name, &st, AT_SYMLINK_NOFOLLOW);
+}
+
+Test(file, a_file_longer_than_the_limit_is_refused_and_adds_nothing)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	put("f", "12345");
+	ews_buf_adds(&text, "kept");
+	cr_assert_eq(ews_file_read(&text, root_fd, "f", 4), EWS_EDAMAGED);
+	cr_assert_str_eq(text.ptr, "kept");
+	cr_assert_eq(ews_file_read(&text, root_fd, "f", 5), 0);
+	cr_assert_str_eq(text.ptr, "kept12345");
+	cr_assert_eq(ews_file_read(&text, root_fd, "g", 5), EWS_ENOTFOUND);
+}
+
+Test(file, a_pipe_of_unknown_length_is_read_to_its_end)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	static char data[30000];
+	int fds[2];
+
+	memset(data, 'x', sizeof(data));
+	cr_assert_eq(pipe(fds), 0);
+	cr_assert_eq(ews_file_write_fd(fds[1], data, sizeof(data)), 0);
+	close(fds[1]);
+	cr_assert_eq(ews_file_read_fd(&text, fds[0], 100000), 0);
+	cr_assert_eq(text.len, sizeof(data));
+	close(fds[0]);
+}
+
+Test(file, only_a_regular_file_is_read)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	put("f", "x");
+	cr_assert_eq(symlinkat("f", root_fd, "link"), 0);
+	cr_assert_eq(mkfifoat(root_fd, "fifo", 0644), 0);
+	cr_assert_eq(mkdirat(root_fd, "dir", 0755), 0);
+	cr_assert_eq(ews_file_read(&text, root_fd, "link", 10), EWS_EDAMAGED);
+	cr_assert_eq(ews_file_read(&text, root_fd, "fifo", 10), EWS_EDAMAGED);
+	cr_assert_eq(ews_file_read(&text, root_fd, "dir", 10), EWS_EDAMAGED);
+	cr_assert_eq(text.len, 0);
+}
+
+Test(file, replacing_sets_the_mode_whatever_the_umask)
+{
+	struct stat st;
+
+	umask(077);
+	put("f", "one");
+	cr_assert_eq(fstatat(root_fd, "f", &st, 0), 0);
+	cr_assert_eq(st.st_mode & 07777, 0644);
+	put("f", "two");
+	expect_text("f", "two");
+	cr_assert_eq(count_names(root_fd), 1);
+}
+
+Test(file, a_link_is_replaced_and_not_written_through)
+{
+	put("f", "kept");
+	cr_assert_eq(symlinkat("f", root_fd, "link"), 0);
+	put("link", "new");
+	expect_text("f", "kept");
+	expect_text("link", "new");
+}
+
+Test(file, a_failed_replacement_leaves_the_old_and_no_temporary_file)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const struct rlimit limit = { 4, 4 };
+
+	put("f", "old");
+	cr_assert_eq(mkdirat(root_fd, "dir", 0755), 0);
+	cr_assert_eq(ews_file_replace(root_fd, "dir", "x", 1, 0644) < 0, true);
+	/* A user's own path is taken apart; its directory must be there. */
+	ews_buf_addf(&path, "%s/gone/f", root);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, path.ptr, "x", 1, 0644), EWS_ENOTFOUND);
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_assert_eq(ews_file_replace(root_fd, "f", "longer", 6, 0644), EWS_ENOSPACE);
+	expect_text("f", "old");
+	cr_assert_eq(count_names(root_fd), 2);
+}
+
+Test(file, a_log_grows_line_by_line_and_survives_a_torn_one)
+{
+	struct stat st;
+
+	umask(0);
+	cr_assert_eq(ews_file_append(root_fd, "log", "one", 0600), 0);
+	cr_assert_eq(ews_file_append(root_fd, "log", "two\n", 0600), 0);
+	expect_text("log", "one\ntwo\n");
+	cr_assert_eq(fstatat(root_fd, "log", &st, 0), 0);
+	cr_assert_eq(st.st_mode & 07777, 0600);
+	put("log", "one\ntor");
+	cr_assert_eq(ews_file_append(root_fd, "log", "three", 0600), 0);
+	expect_text("log", "one\ntor\nthree\n");
+}
+
+Test(file, a_copy_has_the_bytes_and_the_holes)
+{
+	static const off_t size = 64 << 20;
+	EWS_CLEANUP(fd) int from = openat(root_fd, "from", O_RDWR | O_CREAT, 0644);
+	EWS_CLEANUP(fd) int to = openat(root_fd, "to", O_RDWR | O_CREAT, 0644);
+	char text[8] = "";
+	struct stat st;
+
+	cr_assert_eq(pwrite(from, "middle", 6, 20 << 20), 6);
+	cr_assert_eq(ftruncate(from, size), 0);
+	cr_assert_eq(ews_file_copy_fd(to, from, (uint64_t)size), 0, "%s", ews_error_message());
+	cr_assert_eq(pread(to, text, 6, 20 << 20), 6);
+	cr_assert_str_eq(text, "middle");
+	cr_assert_eq(fstat(to, &st), 0);
+	cr_assert_eq(st.st_size, size);
+	cr_assert_lt(st.st_blocks * 512, 8 << 20);
+}
+
+Test(file, a_copy_of_any_size_is_equal)
+{
+	static const size_t sizes[] = { 0, 1, 65536, 65537, 300001 };
+	static char data[300001], back[300001];
+	size_t i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (char)(i * 7 + i / 251);
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		int from = openat(root_fd, "from", O_RDWR | O_CREAT | O_TRUNC, 0644);
+		int to = openat(root_fd, "to", O_RDWR | O_CREAT | O_TRUNC, 0644);
+
+		cr_assert_eq(ews_file_write_fd(from, data, sizes[i]), 0);
+		cr_assert_eq(ews_file_copy_fd(to, from, sizes[i]), 0);
+		cr_assert_eq(pread(to, back, sizeof(back), 0), (ssize_t)sizes[i]);
+		cr_assert_eq(memcmp(data, back, sizes[i]), 0);
+		close(from);
+		close(to);
+	}
+}
+
+Test(file, a_source_that_ends_early_is_stale)
+{
+	EWS_CLEANUP(fd) int from = openat(root_fd, "from", O_RDWR | O_CREAT, 0644);
+	EWS_CLEANUP(fd) int to = openat(root_fd, "to", O_RDWR | O_CREAT, 0644);
+
+	cr_assert_eq(ews_file_write_fd(from, "abc", 3), 0);
+	cr_assert_eq(ews_file_copy_fd(to, from, 4), EWS_ESTALE);
+	cr_assert_eq(ews_file_copy_fd(to, from, 1 << 20), EWS_ESTALE);
+}
+
+Test(file, removing_does_not_follow_links_and_missing_is_done)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+
+	cr_assert_eq(mkdirat(root_fd, "kept", 0755), 0);
+	cr_assert_eq(mkdirat(root_fd, "tree", 0755), 0);
+	cr_assert_eq(symlinkat("../kept", root_fd, "tree/link"), 0);
+	cr_assert_eq(symlinkat("kept", root_fd, "link"), 0);
+	fd = ews_dir_open_beneath(root_fd, "kept");
+	cr_assert_eq(ews_file_replace(fd, "f", "x", 1, 0644), 0);
+	cr_assert_eq(ews_file_remove_tree(root_fd, "tree"), 0);
+	cr_assert_eq(ews_file_remove_tree(root_fd, "link"), 0);
+	cr_assert_eq(ews_file_remove_tree(root_fd, "gone"), 0);
+	cr_assert_not(is_there("tree"));
+	cr_assert_not(is_there("link"));
+	cr_assert_eq(count_names(fd), 1);
+}
+
+Test(file, a_tree_of_three_thousand_levels_goes_with_few_descriptors)
+{
+	const struct rlimit few = { 16, 16 };
+	int fd = dup(root_fd), next, i;
+
+	for (i = 0; i < 3000; i++) {
+		cr_assert_eq(mkdirat(fd, "d", 0755), 0);
+		cr_assert_eq(mkdirat(fd, "e", 0755), 0);
+		next = openat(fd, "d", O_RDONLY | O_DIRECTORY);
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	cr_assert_eq(ews_file_remove_tree(root_fd, "d"), 0, "%s", ews_error_message());
+	cr_assert_not(is_there("d"));
+}
+
+Test(file, closed_directories_that_we_own_are_opened_to_be_removed)
+{
+	if (!geteuid()) {
+		cr_assert_eq(fchmod(root_fd, 0777), 0);
+		cr_assert_eq(seteuid(65534), 0);
+	}
+	cr_assert_eq(ews_dir_make(root_fd, "t/a/b", 0755), 0);
+	cr_assert_eq(mkdirat(root_fd, "t/none", 0), 0);
+	cr_assert_eq(fchmodat(root_fd, "t/a/b", 0444, 0), 0);
+	cr_assert_eq(fchmodat(root_fd, "t/a", 0555, 0), 0);
+	cr_assert_eq(fchmodat(root_fd, "t", 0, 0), 0);
+	cr_assert_eq(ews_file_remove_tree(root_fd, "t"), 0, "%s", ews_error_message());
+	cr_assert_not(is_there("t"));
+	(void)seteuid(0); /* for the end of the test, where it may */
+}
+
+Test(file, renaming_never_replaces)
+{
+	put("a", "a");
+	put("b", "b");
+	cr_assert_eq(ews_file_rename_new(root_fd, "a", root_fd, "b"), EWS_EEXISTS);
+	expect_text("b", "b");
+	cr_assert_eq(ews_file_rename_new(root_fd, "a", root_fd, "c"), 0);
+	expect_text("c", "a");
+	cr_assert_eq(ews_file_rename_new(root_fd, "a", root_fd, "d"), EWS_ENOTFOUND);
+}

@@ -1,0 +1,69 @@
+/*
+ * Fixture: what several unit tests stand on: chance that can be had again, a
+ * directory of their own, git, and trees that are made up, changed and looked
+ * at with plain system calls.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_UNIT_FIXTURE_H
+#define EWS_UNIT_FIXTURE_H
+
+#include "base/buf.h"
+#include "store/entry.h"
+#include "store/repo.h"
+
+/*
+ * Make an empty directory, change to it and make it HOME; nothing of git's
+ * environment holds. EWS_SEED (1) is where chance starts, EWS_ROUNDS how often a
+ * random test goes round. The end removes the directory.
+ */
+void fixture_begin(void);
+void fixture_end(void);
+/* The absolute and real path of that directory. */
+const char *fixture_top(void);
+
+size_t fixture_seed(void);
+size_t fixture_rounds(size_t otherwise);
+/* A number below `n`, by chance. */
+size_t fixture_pick(size_t n);
+/* One of the strings of an array. */
+#define FIXTURE_ONE_OF(array) ((array)[fixture_pick(sizeof(array) / sizeof(*(array)))])
+
+/* Run a script, which must succeed; fixture_ask() also collects what it prints. */
+__attribute__((format(printf, 1, 2))) void fixture_shell(const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void fixture_ask(struct ews_buf *out, const char *fmt, ...);
+
+enum fixture_kinds {
+	FIXTURE_FIFOS = 1, /* FIFOs and sockets, too */
+	FIXTURE_ATTRS = 2, /* extended attributes */
+	FIXTURE_IGNORES = 4, /* .gitignore files */
+	FIXTURE_NESTED = 8, /* directories with a ".git" in them */
+	FIXTURE_MODES = 16, /* modes of any kind, but readable to the owner */
+	FIXTURE_ODD_NAMES = 32, /* names that a git tree can't hold, or only just */
+};
+
+/* A directory, opened. */
+int fixture_open_dir(const char *path);
+void fixture_write(int dir_fd, const char *path, const void *data, size_t len);
+/* Fill the directory with `kinds` of things besides files, links and directories. */
+void fixture_make_tree(int dir_fd, unsigned kinds);
+/* Change a few things in it: content, type, mode, names; add and remove. */
+void fixture_edit_tree(int dir_fd, unsigned kinds);
+/*
+ * All that lies in it but ".git" at its top, sorted, with SHA-1 ids, as one plain recursion finds it. With
+ * `skip_repositories` nothing below a directory that has a ".git" is listed, and of itself only its mode, as a gitlink.
+ */
+void fixture_list_tree(struct ews_entries *out, int dir_fd, bool skip_repositories);
+/* Fail, naming the first path that differs by `equal`. */
+void fixture_assert_same(const struct ews_entries *is, const struct ews_entries *should, ews_entry_equal_fn equal,
+			 const char *what);
+
+/*
+ * A repository `name`, below the test's directory, of a few commits, with all sorts of uncommitted work, staged
+ * and not, of `kinds`. Opened as the project that it is, with "home" beside it as home; the caller frees it.
+ */
+struct ews_repo *fixture_make_project(const char *name, unsigned kinds);
+/* Stage some of what is there, whatever it is. */
+void fixture_stage(const char *name);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * Journal: what was begun and not done is found again, however the file was torn.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/journal.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "fixture.h"
+
+static int dir_fd = -1;
+
+static void set_up(void)
+{
+	fixture_begin();
+	dir_fd = fixture_open_dir(".");
+}
+
+static void tear_down(void)
+{
+	close(dir_fd);
+	fixture_end();
+}
+
+TestSuite(journal, .init = set_up, .fini = tear_down);
+
+static void add_random(struct ews_strv *list)
+{
+	static const char *const lines[] = { "a\tf0",     "x y\tf1", "\xff\x80\tf2",
+					     "\\012\tu3", "q\"\tf4", "\xc3\xa9\tf5" };
+
+	for (size_t n = fixture_pick(4); n; n--)
+		ews_strv_add(list, FIXTURE_ONE_OF(lines));
+}
+
+static void make_random(struct ews_step *step)
+{
+	cr_assert_eq(ews_step_init(step, dir_fd, "revert", fixture_pick(2) ? "qe-1" : NULL), 0);
+	add_random(&step->moved);
+	add_random(&step->moving);
+	add_random(&step->refs);
+	add_random(&step->paths);
+	step->state = EWS_STEP_PLANNED + fixture_pick(5);
+	step->undo_sequence = fixture_pick(3);
+}
+
+static void assert_same_list(const struct ews_strv *a, const struct ews_strv *b)
+{
+	cr_assert_eq(a->n, b->n);
+	for (size_t i = 0; i < a->n; i++)
+		cr_assert_str_eq(a->items[i], b->items[i]);
+}
+
+Test(journal, a_step_that_is_written_is_read_again)
+{
+	for (size_t round = 0; round < fixture_rounds(40); round++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+		EWS_CLEANUP(step) struct ews_step back = EWS_STEP_INIT;
+
+		make_random(&step);
+		cr_assert_eq(step.sequence, round + 1);
+		cr_assert_eq(ews_step_write(dir_fd, &step), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_step_read(&back, dir_fd, step.id), 0, "%s", ews_error_message());
+		cr_assert_str_eq(back.id, step.id);
+		cr_assert_str_eq(back.verb, step.verb);
+		cr_assert_str_eq(back.session, step.session);
+		cr_assert_eq(back.state, step.state);
+		cr_assert_eq(back.sequence, step.sequence);
+		cr_assert_eq(back.undo_sequence, step.undo_sequence);
+		cr_assert_eq(back.created_s, step.created_s);
+		assert_same_list(&back.moved, &step.moved);
+		assert_same_list(&back.moving, &step.moving);
+		assert_same_list(&back.refs, &step.refs);
+		assert_same_list(&back.paths, &step.paths);
+	}
+}
+
+Test(journal, a_record_that_is_damaged_does_not_stand_in_the_way_of_the_next)
+{
+	EWS_CLEANUP(step) struct ews_step first = EWS_STEP_INIT;
+	EWS_CLEANUP(step) struct ews_step second = EWS_STEP_INIT;
+	EWS_CLEANUP(step) struct ews_step read = EWS_STEP_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+
+	make_random(&first);
+	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	fixture_shell("echo '{' >undo/op-20200101-000000-abcdef.json; touch undo/x undo/op-.json");
+	fixture_shell("sed 's/\"version\": *1/\"version\": 2/;s/\"version\":\t1/\"version\": 2/' undo/%s.json"
+		      ">undo/op-20300101-000000-abcdef.json",
+		      first.id);
+	cr_assert_eq(ews_step_init(&second, dir_fd, "end", NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(second.sequence, 2);
+	cr_assert_eq(ews_step_list(&ids, dir_fd), 0);
+	cr_assert_eq(ids.n, 3);
+	cr_assert_eq(ews_step_read(&read, dir_fd, "op-20200101-000000-abcdef"), EWS_EDAMAGED);
+	cr_assert_eq(ews_step_read(&read, dir_fd, "op-20300101-000000-abcdef"), EWS_EUNSUPPORTED);
+	cr_assert_eq(ews_step_read(&read, dir_fd, "op-20400101-000000-abcdef"), EWS_ENOTFOUND);
+	fixture_shell("mv undo/%s.json undo/op-1.json", first.id);
+	cr_assert_eq(ews_step_read(&read, dir_fd, "op-1"), EWS_EDAMAGED);
+}
+
+Test(journal, an_id_never_becomes_a_path)
+{
+	static const char *const ids[] = { "", "../x", "op-../../x", "op-a/b", "op-A", "op-.", "x", "op-1\n" };
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		cr_assert_eq(ews_step_read(&step, dir_fd, ids[i]), EWS_EDAMAGED, "%s", ids[i]);
+		cr_assert_eq(ews_step_remove(dir_fd, ids[i]), EWS_EDAMAGED, "%s", ids[i]);
+	}
+	cr_assert_eq(ews_step_remove(dir_fd, "op-1"), 0);
+}
+
+static void assert_unfinished(const char *id, const char *verb)
+{
+	EWS_CLEANUP(free) char *is_id = NULL;
+	EWS_CLEANUP(free) char *is_verb = NULL;
+
+	cr_assert_eq(ews_journal_unfinished(&is_id, &is_verb, dir_fd), 0, "%s", ews_error_message());
+	cr_assert_str_eq(is_id, id);
+	cr_assert_str_eq(is_verb, verb);
+}
+
+Test(journal, what_was_begun_and_not_done_is_found)
+{
+	assert_unfinished("", "");
+	cr_assert_eq(ews_journal_begin(dir_fd, "op-1", "revert"), 0);
+	assert_unfinished("op-1", "revert");
+	cr_assert_eq(ews_journal_done(dir_fd, "op-1"), 0);
+	assert_unfinished("", "");
+	cr_assert_eq(ews_journal_begin(dir_fd, "op-2", "end"), 0);
+	cr_assert_eq(ews_journal_done(dir_fd, "op-1"), 0);
+	assert_unfinished("op-2", "end");
+}
+
+Test(journal, a_line_torn_anywhere_announces_nothing_and_swallows_nothing)
+{
+	static const char whole[] = "begin op-1 revert\ndone op-1\nbegin op-2 end\ndone op-2\n";
+
+	for (size_t len = 0; len < sizeof(whole); len++) {
+		bool in_1 = len >= 18 && len < 28, in_2 = len >= 43 && len < sizeof(whole) - 1;
+
+		fixture_write(dir_fd, "journal", whole, len);
+		assert_unfinished(in_1 ? "op-1" : in_2 ? "op-2" : "", in_1 ? "revert" : in_2 ? "end" : "");
+		cr_assert_eq(ews_journal_begin(dir_fd, "op-3", "restore"), 0);
+		assert_unfinished("op-3", "restore");
+		cr_assert_eq(ews_journal_done(dir_fd, "op-3"), 0);
+		assert_unfinished("", "");
+	}
+}
+
+Test(journal, garbage_is_no_journal_and_hurts_nobody)
+{
+	EWS_CLEANUP(free) char *id = NULL;
+	EWS_CLEANUP(free) char *verb = NULL;
+
+	for (size_t round = 0; round < 50; round++) {
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		for (size_t n = fixture_pick(60); n; n--)
+			ews_buf_addf(&text, "%s%c", fixture_pick(2) ? "begin " : "done op-1", (int)fixture_pick(256));
+		fixture_write(dir_fd, "journal", text.ptr, text.len);
+		free(id);
+		free(verb);
+		cr_assert_eq(ews_journal_unfinished(&id, &verb, dir_fd), 0);
+	}
+	fixture_shell("rm journal && ln -s /etc/passwd journal");
+	cr_assert_eq(ews_journal_begin(dir_fd, "op-1", "end"), EWS_EIO);
+}

@@ -1,0 +1,159 @@
+/*
+ * A lock has one holder, and goes with it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/lock.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/pool.h"
+
+static char top[] = "/tmp/ews-lock-XXXXXX";
+static int dir_fd = -1;
+
+static void set_up(void)
+{
+	cr_assert(mkdtemp(top));
+	dir_fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_geq(dir_fd, 0);
+}
+
+static void tear_down(void)
+{
+	close(dir_fd);
+	cr_assert_eq(ews_file_remove_tree(AT_FDCWD, top), 0);
+}
+
+TestSuite(lock, .init = set_up, .fini = tear_down);
+
+/* A child that takes the lock `name`, says so, and holds it until it is killed. */
+static pid_t hold_elsewhere(const char *name)
+{
+	int fds[2];
+	char ready;
+	pid_t child;
+
+	cr_assert_eq(pipe(fds), 0);
+	child = fork();
+	if (child == 0) {
+		struct ews_lock lock = EWS_LOCK_INIT;
+
+		if (ews_lock_take(&lock, dir_fd, name, "revert", 0) == 0 && write(fds[1], "y", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	cr_assert_gt(child, 0);
+	close(fds[1]);
+	cr_assert_eq(read(fds[0], &ready, 1), 1);
+	close(fds[0]);
+	return child;
+}
+
+Test(lock, a_second_holder_is_told_who_has_it)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	pid_t child = hold_elsewhere("a");
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%ld", (long)child);
+	cr_assert(ews_lock_is_held(dir_fd, "a"));
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 20), EWS_EBUSY);
+	cr_assert(strstr(ews_error_message(), pid));
+	cr_assert(strstr(ews_error_message(), "revert"));
+	cr_assert_eq(lock.fd, -1);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+Test(lock, a_dead_holder_holds_nothing)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	pid_t child = hold_elsewhere("a");
+
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	cr_assert_eq(faccessat(dir_fd, "a", F_OK, 0), 0);
+	cr_assert_not(ews_lock_is_held(dir_fd, "a"));
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 0), 0, "%s", ews_error_message());
+}
+
+Test(lock, waiting_ends_when_the_holder_does)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	pid_t child = hold_elsewhere("a"), killer = fork();
+
+	if (killer == 0) {
+		ews_clock_sleep_ms(100);
+		_exit(kill(child, SIGKILL) < 0);
+	}
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 20000), 0, "%s", ews_error_message());
+	waitpid(killer, NULL, 0);
+	waitpid(child, NULL, 0);
+}
+
+Test(lock, release_leaves_no_file_and_lets_the_next_one_in)
+{
+	struct ews_lock lock = EWS_LOCK_INIT;
+
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 0), 0);
+	ews_lock_release(&lock);
+	cr_assert_eq(faccessat(dir_fd, "a", F_OK, 0), -1);
+	cr_assert_not(ews_lock_is_held(dir_fd, "a"));
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 0), 0);
+	ews_lock_release(&lock);
+	ews_lock_release(&lock);
+}
+
+Test(lock, garbage_in_the_file_stops_nobody)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	char garbage[9000];
+
+	memset(garbage, 0xff, sizeof(garbage));
+	cr_assert_eq(ews_file_replace(dir_fd, "a", garbage, sizeof(garbage), 0600), 0);
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 0), 0, "%s", ews_error_message());
+}
+
+Test(lock, what_is_no_regular_file_is_refused_at_once)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+
+	cr_assert_eq(mkfifoat(dir_fd, "fifo", 0600), 0);
+	cr_assert_eq(symlinkat("/etc/passwd", dir_fd, "link"), 0);
+	cr_assert_lt(ews_lock_take(&lock, dir_fd, "fifo", "end", 1000), 0);
+	cr_assert_lt(ews_lock_take(&lock, dir_fd, "link", "end", 1000), 0);
+	cr_assert_not(ews_lock_is_held(dir_fd, "fifo"));
+}
+
+static int n_inside;
+
+static int count_inside(size_t i, unsigned worker, void *payload)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc;
+
+	(void)i, (void)worker, (void)payload;
+	rc = ews_lock_take(&lock, dir_fd, "a", "end", 60000);
+	if (rc < 0)
+		return rc;
+	if (__atomic_add_fetch(&n_inside, 1, __ATOMIC_SEQ_CST) != 1)
+		return ews_error(EWS_EDAMAGED, "two are inside");
+	__atomic_sub_fetch(&n_inside, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+Test(lock, never_two_at_once_though_the_file_comes_and_goes)
+{
+	cr_assert_eq(ews_pool_for(400, 1, 4, count_inside, NULL), 0, "%s", ews_error_message());
+}

@@ -1,0 +1,289 @@
+/*
+ * Manifests: nothing is lost on the way to text and back, no two trees have one hash, and damage is named.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/manifest.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/path.h"
+#include "fixture.h"
+
+TestSuite(manifest, .init = fixture_begin, .fini = fixture_end);
+
+/* Any byte but NUL and '/', now and then one that means something to a manifest. */
+static char random_byte(void)
+{
+	static const char special[] = " ,=\\\n\t-\r0a";
+	char c = (char)fixture_pick(256);
+
+	if (!c || c == '/' || !fixture_pick(2))
+		return special[fixture_pick(sizeof(special) - 1)];
+	return c;
+}
+
+static void random_path(struct ews_buf *out)
+{
+	ews_buf_truncate(out, 0);
+	for (size_t n = 1 + fixture_pick(3); n; n--) {
+		if (out->len)
+			ews_buf_addc(out, '/');
+		ews_buf_addc(out, 'x');
+		for (size_t k = fixture_pick(5); k; k--)
+			ews_buf_addc(out, random_byte());
+	}
+}
+
+/* The form that store/xattr gives: names in order, each once. */
+static void random_attrs(struct ews_buf *out)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+
+	for (size_t n = 1 + fixture_pick(3); n; n--) {
+		EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+
+		ews_buf_adds(&name, "user.");
+		for (size_t k = 1 + fixture_pick(4); k; k--)
+			ews_buf_addc(&name, random_byte());
+		ews_strv_add(&names, name.ptr);
+	}
+	ews_strv_unique(&names);
+	for (size_t i = 0; i < names.n; i++) {
+		ews_path_escape(out, names.items[i], strlen(names.items[i]));
+		ews_buf_adds(out, fixture_pick(2) ? "=\n" : "=2c20\n");
+	}
+}
+
+static void add_random(struct ews_entries *list)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
+	struct ews_entry *entry;
+
+	random_path(&path);
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->items[i].path, path.ptr))
+			return;
+	entry = ews_entries_add(list, path.ptr, path.len);
+	entry->type = (uint8_t)(EWS_ENTRY_FILE + fixture_pick(5));
+	entry->mode = (uint16_t)fixture_pick(010000);
+	entry->mtime_s = (int64_t)fixture_pick(4) * 1700000000 - 1700000000;
+	entry->mtime_ns = (uint32_t)fixture_pick(1000000000);
+	entry->size = (uint64_t)fixture_pick(100) << fixture_pick(50);
+	if (entry->type != EWS_ENTRY_DIR && entry->type != EWS_ENTRY_FIFO)
+		entry->oid = (struct ews_oid){ fixture_pick(2) ? 20 : 32, { (uint8_t)fixture_pick(256), 7 } };
+	if (fixture_pick(2))
+		return;
+	random_attrs(&attrs);
+	entry->xattrs = ews_arena_dup(&list->arena, attrs.ptr, attrs.len);
+}
+
+static void make_random(struct ews_entries *entries, struct ews_skips *skips)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+	for (size_t n = 1 + fixture_pick(12); n; n--)
+		add_random(entries);
+	ews_entries_sort(entries);
+	for (size_t n = fixture_pick(4); n; n--) {
+		random_path(&path);
+		ews_skips_add(skips, path.ptr, EWS_SKIP_IGNORED + fixture_pick(EWS_SKIP_CHANGING),
+			      (uint64_t)fixture_pick(1000) << fixture_pick(50));
+	}
+	ews_skips_sort(skips);
+}
+
+static bool is_identical(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal(a, b) && a->size == b->size && a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
+}
+
+Test(manifest, what_is_written_is_read_again)
+{
+	for (size_t round = 0; round < fixture_rounds(500); round++) {
+		EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries back = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips_back = EWS_SKIPS_INIT;
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		make_random(&entries, &skips);
+		ews_manifest_format(&text, &entries, &skips);
+		cr_assert_eq(ews_manifest_parse(&back, &skips_back, text.ptr, text.len), 0,
+			     "EWS_SEED=%zu: %s in\n%s", fixture_seed(), ews_error_message(), text.ptr);
+		fixture_assert_same(&back, &entries, is_identical, text.ptr);
+		cr_assert_eq(skips_back.n, skips.n);
+		for (size_t i = 0; i < skips.n; i++) {
+			cr_assert_str_eq(skips_back.items[i].path, skips.items[i].path);
+			cr_assert_eq(skips_back.items[i].size, skips.items[i].size);
+		}
+		cr_assert_eq(ews_manifest_parse(NULL, NULL, text.ptr, text.len), 0);
+	}
+}
+
+static void hash_one(char out[EWS_TREE_HASH_LEN], const char *path, const char *attrs)
+{
+	struct ews_entry entry = { .path = path, .xattrs = attrs, .type = EWS_ENTRY_FILE, .mode = 0644 };
+	const struct ews_entries list = { .items = &entry, .n = 1 };
+
+	ews_manifest_hash(out, &list);
+}
+
+Test(manifest, attributes_that_look_like_others_do_not_hash_alike)
+{
+	static const char *const pairs[][4] = {
+		{ "a", "user.x=61,user.y=62\n", "a", "user.x=61\nuser.y=62\n" },
+		{ "b=62 a", "user.x=61\n", "a", "user.x=61 b=62\n" },
+		{ "a", "user.x=\n", "a", NULL },
+		{ "a", "user.\\\\040=\n", "a", "user. =\n" },
+		{ "- a", NULL, "a", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		char a[EWS_TREE_HASH_LEN], b[EWS_TREE_HASH_LEN];
+
+		hash_one(a, pairs[i][0], pairs[i][1]);
+		hash_one(b, pairs[i][2], pairs[i][3]);
+		cr_expect_str_neq(a, b, "%zu", i);
+	}
+}
+
+/* Change one thing that a tree is made of. */
+static void change_one(struct ews_entries *list)
+{
+	struct ews_entry *entry = &list->items[fixture_pick(list->n)];
+
+	switch (fixture_pick(6)) {
+	case 0:
+		entry->mode ^= (uint16_t)(1 << fixture_pick(12));
+		break;
+	case 1:
+		entry->type = entry->type == EWS_ENTRY_FILE ? EWS_ENTRY_LINK : EWS_ENTRY_FILE;
+		break;
+	case 2:
+		entry->oid.id[fixture_pick(20)] ^= 1;
+		entry->oid.len = 20;
+		break;
+	case 3:
+		entry->xattrs = entry->xattrs ? NULL : "user.q=\n";
+		break;
+	case 4:
+		entry->path = ews_arena_dup(&list->arena, entry->path, strlen(entry->path) + 1);
+		((char *)entry->path)[0] = 'y';
+		break;
+	default:
+		*entry = list->items[--list->n];
+	}
+	ews_entries_sort(list);
+}
+
+Test(manifest, the_hash_is_equal_exactly_when_the_trees_are)
+{
+	for (size_t round = 0; round < fixture_rounds(500); round++) {
+		EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+		char before[EWS_TREE_HASH_LEN], after[EWS_TREE_HASH_LEN];
+
+		make_random(&list, &skips);
+		ews_manifest_hash(before, &list);
+		cr_assert_eq(strlen(before), EWS_TREE_HASH_LEN - 1);
+		for (size_t i = 0; i < list.n; i++) {
+			list.items[i].mtime_s++;
+			list.items[i].ino++;
+		}
+		ews_manifest_hash(after, &list);
+		cr_assert_str_eq(before, after);
+		change_one(&list);
+		ews_manifest_hash(after, &list);
+		cr_assert_str_neq(before, after, "EWS_SEED=%zu, round %zu", fixture_seed(), round);
+	}
+}
+
+/* Whatever is accepted must be in order and lead nowhere else. */
+static void parse_hostile(const char *text, size_t len)
+{
+	EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+	/* Of the exact size, so that a sanitizer sees a step too far. */
+	EWS_CLEANUP(free) char *exact = ews_memdup(text, len);
+	int rc = ews_manifest_parse(&entries, &skips, exact, len);
+
+	if (rc < 0) {
+		cr_assert_eq(rc, EWS_EDAMAGED, "%s", ews_error_message());
+		return;
+	}
+	for (size_t i = 0; i < entries.n; i++) {
+		cr_assert(ews_path_is_plain(entries.items[i].path));
+		cr_assert(i == 0 || ews_path_cmp(entries.items[i - 1].path, entries.items[i].path) < 0);
+	}
+}
+
+Test(manifest, damage_is_named_and_hurts_nobody)
+{
+	for (size_t round = 0; round < fixture_rounds(30); round++) {
+		EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		make_random(&entries, &skips);
+		ews_manifest_format(&text, &entries, &skips);
+		for (size_t i = 0; i < text.len; i++) {
+			char was = text.ptr[i];
+
+			if (i < strlen("ews-manifest 1\n") || text.ptr[i - 1] != '\n')
+				cr_assert_eq(ews_manifest_parse(NULL, NULL, text.ptr, i), EWS_EDAMAGED,
+					     "cut at %zu", i);
+			text.ptr[i] = (char)fixture_pick(256);
+			parse_hostile(text.ptr, text.len);
+			text.ptr[i] = was;
+		}
+	}
+}
+
+Test(manifest, lines_that_make_no_sense_are_refused)
+{
+	static const char *const lines[] = {
+		"file 0644 1.0 1 - - ../a",
+		"file 0644 1.0 1 - - /a",
+		"file 0644 1.0 1 - - ",
+		"file 0644 1.0 1 - - a/./b",
+		"file 10644 1.0 1 - - a",
+		"file 0648 1.0 1 - - a",
+		"file 0644 1 1 - - a",
+		"file 0644 1.1000000000 1 - - a",
+		"file 0644 1.0 -1 - - a",
+		"file 0644 1.0 1 12 - a",
+		"file 0644 1.0 1 - a",
+		"none 0644 1.0 1 - - a",
+		"file 0644 1.0 99999999999999999999 - - a",
+		"file 0644 1.0 1 - - a\\",
+		"file 0644 1.0 1 - - a\\000b",
+		"skip nothing 0 a",
+		"skip ignored 0 ../a",
+		"skip ignored x a",
+		"skip ignored 0",
+		"file 0644 1.0 1 - x a",
+		"file 0644 1.0 1 - user.x=6 a",
+		"file 0644 1.0 1 - user.x=6g a",
+		"file 0644 1.0 1 - ,user.x=66 a",
+		"file 0644 1.0 1 - user.x=66, a",
+		"file 0644 1.0 1 - user.\\x=66 a",
+		"file 0644 1.0 1 - user.a=,user.a= a",
+		"file  0644 1.0 1 - - a",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		EWS_CLEANUP(free) char *text = ews_strfmt("ews-manifest 1\n%s\n", lines[i]);
+
+		cr_expect_eq(ews_manifest_parse(NULL, NULL, text, strlen(text)), EWS_EDAMAGED, "%s", lines[i]);
+	}
+	cr_expect_eq(ews_manifest_parse(NULL, NULL, "", 0), EWS_EDAMAGED);
+	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 2\n", 15), EWS_EDAMAGED);
+	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 1\n", 15), 0);
+	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 1\n\0", 16), EWS_EDAMAGED);
+	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 1\n\0file", 20), EWS_EDAMAGED);
+}

@@ -1,0 +1,117 @@
+/*
+ * An object that is streamed into a pack can be taken back, and an index knows packs of any size.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/pack.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+
+static char top[] = "/tmp/ews-pack-XXXXXX";
+
+static void run(const char *script)
+{
+	fflush(NULL);
+	cr_assert_eq(system(script), 0, "failed: %s", script);
+}
+
+static void set_up(void)
+{
+	cr_assert(mkdtemp(top));
+	cr_assert_eq(chdir(top), 0);
+}
+
+static void tear_down(void)
+{
+	cr_assert_eq(chdir("/"), 0);
+	cr_assert_eq(ews_file_remove_tree(AT_FDCWD, top), 0);
+}
+
+TestSuite(pack, .init = set_up, .fini = tear_down);
+
+static struct ews_oid id_of(enum ews_hash_algo algo, const char *text)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
+	char header[EWS_OBJECT_HEADER_MAX];
+	struct ews_oid oid = EWS_OID_NONE;
+
+	ews_hash_add(hash, header, ews_object_header(header, EWS_OBJECT_BLOB, strlen(text)));
+	ews_hash_add(hash, text, strlen(text));
+	oid.len = (uint8_t)ews_hash_finish(hash, oid.id);
+	return oid;
+}
+
+static void add_text(struct ews_pack *pack, enum ews_hash_algo algo, const char *text)
+{
+	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
+	EWS_CLEANUP(buf) struct ews_buf record = EWS_BUF_INIT;
+	struct ews_oid oid = id_of(algo, text);
+
+	ews_pack_format(&record, deflater, EWS_OBJECT_BLOB, text, strlen(text));
+	cr_assert_eq(ews_pack_add(pack, &oid, record.ptr, record.len), 0);
+}
+
+Test(pack, a_stream_that_is_cancelled_leaves_the_pack_sound)
+{
+	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
+	EWS_CLEANUP(free) char *noise = ews_malloc(3 * EWS_MIB);
+	struct ews_oid oid = id_of(EWS_SHA1, "streamed");
+
+	run("git init -q --bare repo");
+	ews_clock_random(noise, 3 * EWS_MIB);
+	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1), 0, "%s", ews_error_message());
+	add_text(pack, EWS_SHA1, "before");
+	cr_assert_eq(ews_pack_stream_begin(pack, EWS_OBJECT_BLOB, 4 * EWS_MIB), 0);
+	cr_assert_eq(ews_pack_stream_feed(pack, noise, 3 * EWS_MIB), 0);
+	cr_assert_eq(ews_pack_stream_cancel(pack), 0);
+	cr_assert_eq(ews_pack_stream_begin(pack, EWS_OBJECT_BLOB, 10), 0);
+	cr_assert_eq(ews_pack_stream_cancel(pack), 0);
+	add_text(pack, EWS_SHA1, "between");
+	cr_assert_eq(ews_pack_stream_begin(pack, EWS_OBJECT_BLOB, 8), 0);
+	cr_assert_eq(ews_pack_stream_feed(pack, "stre", 4), 0);
+	cr_assert_eq(ews_pack_stream_feed(pack, "amed", 4), 0);
+	cr_assert_eq(ews_pack_stream_end(pack, &oid), 0);
+	cr_assert_eq(ews_pack_count(pack), 3);
+	cr_assert_eq(ews_pack_finish(pack), 0, "%s", ews_error_message());
+	run("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
+	    "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 3 &&"
+	    "test $(du -k objects/pack/*.pack | cut -f1) -lt 100");
+}
+
+Test(pack, a_sha256_pack_is_one_to_git)
+{
+	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
+
+	run("git init -q --bare --object-format=sha256 repo");
+	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA256), 0, "%s", ews_error_message());
+	add_text(pack, EWS_SHA256, "one");
+	add_text(pack, EWS_SHA256, "two");
+	cr_assert_eq(ews_pack_finish(pack), 0, "%s", ews_error_message());
+	run("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
+	    "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 2");
+}
+
+Test(pack, an_index_holds_offsets_beyond_two_gigabytes)
+{
+	EWS_CLEANUP(buf) struct ews_buf index = EWS_BUF_INIT;
+	static const uint64_t offsets[] = { 12, 0x7fffffff, 0x80000000, 0x100000000, 0x123456789a };
+	struct ews_pack_item items[5];
+	uint8_t trailer[EWS_HASH_MAX] = { 0 };
+
+	for (size_t i = 0; i < 5; i++) {
+		items[i] = (struct ews_pack_item){ { .len = 20 }, (uint32_t)i, offsets[i] };
+		items[i].oid.id[0] = (uint8_t)(250 - i * 60);
+	}
+	ews_pack_format_index(&index, items, 5, EWS_SHA1, trailer);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, "x.idx", index.ptr, index.len, 0600), 0);
+	run("git show-index <x.idx | cut -d' ' -f1 >got && printf '%d\\n' 0x123456789a 0x100000000 0x80000000"
+	    " 0x7fffffff 12 >want && cmp got want");
+}

@@ -1,0 +1,81 @@
+/*
+ * A pool visits each item once and brings the first error home.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/pool.h"
+
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+
+#include "base/error.h"
+
+#define ITEMS 1003
+
+struct visits {
+	atomic_uint seen[ITEMS];
+	atomic_uint all;
+	size_t bad; /* the item that fails */
+	unsigned threads;
+};
+
+static int visit(size_t i, unsigned worker, void *payload)
+{
+	struct visits *v = payload;
+
+	cr_assert_lt(worker, v->threads);
+	atomic_fetch_add(&v->seen[i], 1);
+	atomic_fetch_add(&v->all, 1);
+	if (i == v->bad)
+		return ews_error(EWS_ECONFLICT, "item %zu", i);
+	return 0;
+}
+
+Test(pool, each_item_is_visited_once)
+{
+	static const size_t chunks[] = { 1, 7, ITEMS - 1, ITEMS, ITEMS + 1 };
+	size_t c, i;
+
+	for (c = 0; c < sizeof(chunks) / sizeof(*chunks); c++) {
+		struct visits v = { .bad = ITEMS, .threads = 4 };
+
+		cr_assert_eq(ews_pool_for(ITEMS, chunks[c], 4, visit, &v), 0);
+		for (i = 0; i < ITEMS; i++)
+			cr_assert_eq(v.seen[i], 1);
+	}
+}
+
+Test(pool, the_error_of_a_worker_is_set_at_home_and_stops_the_rest)
+{
+	static struct visits v = { .bad = 3, .threads = 4 };
+
+	cr_assert_eq(ews_pool_for(ITEMS, 1, 4, visit, &v), EWS_ECONFLICT);
+	cr_assert_eq(ews_error_code(), EWS_ECONFLICT);
+	cr_assert_str_eq(ews_error_message(), "item 3");
+	cr_assert_leq(v.all, ITEMS);
+}
+
+Test(pool, no_items_are_no_work)
+{
+	struct visits v = { .bad = 0, .threads = 1 };
+
+	cr_assert_eq(ews_pool_for(0, 16, 0, visit, &v), 0);
+	cr_assert_eq(v.all, 0);
+	cr_assert_geq(ews_pool_threads(), 1);
+}
+
+static int note_worker(size_t i, unsigned worker, void *payload)
+{
+	(void)i;
+	if (worker)
+		*(atomic_bool *)payload = true;
+	return 0;
+}
+
+Test(pool, little_work_stays_on_the_thread_of_the_caller)
+{
+	atomic_bool has_left = false;
+
+	cr_assert_eq(ews_pool_for(10, 16, 4, note_worker, &has_left), 0);
+	cr_assert_not(has_left);
+}

@@ -1,0 +1,188 @@
+/*
+ * Snapshots hold all that was there, whatever becomes of it later, and git finds no fault with them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/snapshot.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "fixture.h"
+
+#define KINDS (FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_IGNORES | FIXTURE_MODES | FIXTURE_ODD_NAMES)
+
+TestSuite(snapshot, .init = fixture_begin, .fini = fixture_end, .timeout = 120);
+
+static void create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo, bool with_ignored)
+{
+	const struct ews_snapshot_create_opts opts = { .with_ignored = with_ignored };
+
+	cr_assert_eq(ews_snapshot_create(out, skips, repo, NULL, &opts), 1, "EWS_SEED=%zu: %s", fixture_seed(),
+		     ews_error_message());
+}
+
+/* All that lies in the project and was not left out by name. */
+static void list_project(struct ews_entries *out, const char *name, const struct ews_skips *skips)
+{
+	EWS_CLEANUP(fd) int fd = fixture_open_dir(name);
+	size_t kept = 0;
+
+	fixture_list_tree(out, fd, false);
+	for (size_t i = 0; i < out->n; i++)
+		if (!ews_skips_covering(skips, out->items[i].path))
+			out->items[kept++] = out->items[i];
+	out->n = kept;
+}
+
+static void assert_sound(struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf fsck = EWS_BUF_INIT;
+
+	cr_assert_eq(ews_odb_refresh(repo->odb), 0);
+	cr_assert_eq(ews_snapshot_verify(&problems, repo, snapshot), 0, "EWS_SEED=%zu: %s", fixture_seed(),
+		     problems.items[0]);
+	fixture_ask(&fsck, "git -C '%s' fsck --strict --no-dangling 2>&1 | grep -v '^\\(notice\\|Checking\\)'; true",
+		    repo->project);
+	cr_assert_str_empty(fsck.ptr, "EWS_SEED=%zu: %s", fixture_seed(), fsck.ptr);
+}
+
+Test(snapshot, it_holds_what_is_there_and_outlives_gc)
+{
+	for (size_t round = 0; round < fixture_rounds(4); round++) {
+		EWS_CLEANUP(free) char *name = ews_strfmt("p%zu", round);
+		EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project(name, KINDS);
+		EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+		EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+		EWS_CLEANUP(entries) struct ews_entries should = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(buf) struct ews_buf index = EWS_BUF_INIT;
+
+		cr_assert_eq(ews_file_read(&index, repo->git_fd, "index", EWS_MIB), 0);
+		fixture_shell("cd %s && git ls-files -s | cut -d' ' -f2 >../staged", name);
+		create(&snapshot, &skips, repo, fixture_pick(2));
+		list_project(&should, name, &skips);
+		/* All that was staged goes out of git's sight, and all that is not held by a ref is pruned. */
+		fixture_shell("cd %s && rm .git/index && git reset -q && git gc -q --prune=now && while read oid; do "
+			      "git cat-file -e $oid || exit 1; done <../staged",
+			      name);
+		assert_sound(repo, &snapshot);
+		cr_assert_eq(ews_snapshot_content(&content, repo, &snapshot), 0, "%s", ews_error_message());
+		fixture_assert_same(&content.scan.entries, &should, ews_entry_equal, name);
+		cr_assert_eq(content.git.index.len, index.len);
+		cr_assert_eq(memcmp(content.git.index.ptr, index.ptr, index.len), 0);
+		cr_assert(ews_gitstate_file(&content.git, "HEAD"));
+	}
+}
+
+/* A project whose index names a blob at each of the paths; the last is its own text. */
+static struct ews_repo *make_with_index(const char *const *paths, struct ews_oid *oids)
+{
+	EWS_CLEANUP(free) char *home = ews_strfmt("%s/home", fixture_top());
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct ews_batch *batch;
+	struct ews_repo *repo = NULL;
+
+	fixture_shell("git init -q p && cd p && git commit -q --allow-empty -m 1 && touch f");
+	cr_assert_eq(ews_repo_open(&repo, "p", home), 0, "%s", ews_error_message());
+	batch = ews_batch_new(repo->odb);
+	for (; *paths; paths++, oids++) {
+		struct ews_index_entry *ie = ews_index_add(&index, *paths);
+
+		cr_assert_eq(ews_batch_add(oids, batch, EWS_OBJECT_BLOB, *paths, strlen(*paths)), 0);
+		ie->mode = 0100644;
+		ie->oid = *oids;
+	}
+	cr_assert_eq(ews_batch_commit(batch), 0);
+	ews_batch_free(batch);
+	ews_index_sort(&index);
+	ews_index_format(&text, &index, EWS_SHA1);
+	cr_assert_eq(ews_file_replace(repo->git_fd, "index", text.ptr, text.len, 0644), 0);
+	return repo;
+}
+
+Test(snapshot, staged_content_is_held_under_any_path)
+{
+	char longest[4093];
+	const char *const paths[] = { "a", "a/b", "a/b/c", ".git/x", "git~1", "n\new", longest, NULL };
+	struct ews_oid oids[7];
+	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+
+	for (size_t i = 0; i < sizeof(longest) - 1; i++)
+		longest[i] = i % 200 == 199 ? '/' : 'n';
+	longest[sizeof(longest) - 1] = '\0';
+	repo = make_with_index(paths, oids);
+	create(&snapshot, NULL, repo, false);
+	fixture_shell("cd p && rm .git/index && git gc -q --prune=now");
+	assert_sound(repo, &snapshot);
+	for (size_t i = 0; paths[i]; i++)
+		cr_expect(ews_odb_has(repo->odb, &oids[i]), "%.20s", paths[i]);
+}
+
+Test(snapshot, one_that_shows_nothing_new_is_not_made_when_not_asked_for)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project("p", 0);
+	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot same = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot other = EWS_SNAPSHOT_INIT;
+	const struct ews_snapshot_create_opts opts = { .if_changed = true, .subject = "a\n\n\nb\n\nEws-Snapshot: x" };
+
+	cr_assert_eq(ews_snapshot_create(&first, NULL, repo, NULL, &opts), 1, "%s", ews_error_message());
+	cr_assert_eq(ews_snapshot_create(&same, NULL, repo, NULL, &opts), 0);
+	cr_assert_str_eq(same.id, first.id);
+	cr_assert_str_neq(first.id, "x");
+	fixture_shell("touch -d @1 p/.git/index");
+	cr_assert_eq(ews_snapshot_create(&other, NULL, repo, NULL, &opts), 1, "%s", ews_error_message());
+	cr_assert_str_eq(other.parent, first.id);
+}
+
+Test(snapshot, it_is_found_by_its_id_or_what_begins_it)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project("p", 0);
+	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot second = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot found = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot head = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshots) struct ews_snapshots list = EWS_SNAPSHOTS_INIT;
+	EWS_CLEANUP(free) char *prefix = NULL;
+
+	create(&first, NULL, repo, false);
+	create(&second, NULL, repo, false);
+	prefix = ews_strndup(first.id, strlen(first.id) - 1);
+	if (strncmp(prefix, second.id, strlen(prefix)))
+		cr_assert_eq(ews_snapshot_find(&found, repo, prefix), 0, "%s", ews_error_message());
+	else
+		cr_assert_eq(ews_snapshot_find(&found, repo, first.id), 0);
+	cr_assert_str_eq(found.id, first.id);
+	ews_snapshot_release(&found);
+	cr_assert_eq(ews_snapshot_find(&found, repo, "snap-"), EWS_EUSAGE);
+	cr_assert_eq(ews_snapshot_find(&found, repo, ""), EWS_ENOTFOUND);
+	cr_assert_eq(ews_snapshot_find(&found, repo, "--all"), EWS_ENOTFOUND);
+	cr_assert_eq(ews_snapshot_find(&head, repo, "HEAD"), 0);
+	cr_assert(ews_oid_is_none(&head.manifest));
+	cr_assert_eq(ews_snapshot_list(&list, repo, NULL, false, false), 0);
+	cr_assert_eq(list.n, 2);
+	cr_assert_str_eq(list.items[0].id, first.id);
+}
+
+Test(snapshot, a_manifest_that_lies_is_found_out)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project("p", 0);
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
+
+	create(&snapshot, NULL, repo, false);
+	snapshot.hash[20] ^= 1;
+	cr_assert_eq(ews_snapshot_verify(&problems, repo, &snapshot), 1);
+	snapshot.hash[20] ^= 1;
+	ews_strv_clear(&problems);
+	cr_assert_eq(ews_snapshot_verify(&problems, repo, &snapshot), 0);
+	snapshot.tree = snapshot.head;
+	cr_assert_eq(ews_snapshot_verify(&problems, repo, &snapshot), 1);
+}

@@ -1,0 +1,42 @@
+/*
+ * String vectors are always an argv, sorted or not.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/strv.h"
+
+#include <criterion/criterion.h>
+
+Test(strv, it_ends_with_null_at_every_length)
+{
+	EWS_CLEANUP(strv) struct ews_strv v = EWS_STRV_INIT;
+	size_t i;
+
+	cr_assert_null(v.items[0]);
+	ews_strv_sort(&v);
+	ews_strv_clear(&v);
+	cr_assert_not(ews_strv_sorted_has(&v, "x"));
+	for (i = 0; i < 100; i++) {
+		ews_strv_addf(&v, "%zu", i);
+		cr_assert_null(v.items[v.n]);
+	}
+	ews_strv_clear(&v);
+	cr_assert_null(v.items[0]);
+	cr_assert_null(ews_strv_empty[0]);
+}
+
+Test(strv, unique_sorts_and_keeps_one_of_each)
+{
+	EWS_CLEANUP(strv) struct ews_strv v = EWS_STRV_INIT;
+
+	ews_strv_add_all(&v, "b", "a", "b", "B", "a", NULL);
+	ews_strv_unique(&v);
+	cr_assert_eq(v.n, 3);
+	cr_assert_str_eq(v.items[0], "B");
+	cr_assert_str_eq(v.items[1], "a");
+	cr_assert_str_eq(v.items[2], "b");
+	cr_assert_null(v.items[3]);
+	cr_assert(ews_strv_sorted_has(&v, "a"));
+	cr_assert_not(ews_strv_sorted_has(&v, "c"));
+	cr_assert(ews_strv_has(&v, "b"));
+}

@@ -1,0 +1,215 @@
+/*
+ * Trees are the ones that git would write, and what a hostile tree holds leads nowhere.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/tree.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+static char top[] = "/tmp/ews-tree-XXXXXX";
+static struct ews_odb *odb;
+static struct ews_batch *batch;
+
+static void run(const char *script)
+{
+	fflush(NULL);
+	cr_assert_eq(system(script), 0, "failed: %s", script);
+}
+
+static void set_up(void)
+{
+	EWS_CLEANUP(free) char *git_dir = NULL;
+
+	cr_assert(mkdtemp(top));
+	cr_assert_eq(chdir(top), 0);
+	setenv("HOME", top, 1);
+	unsetenv("XDG_CONFIG_HOME");
+	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+	run("git init -q repo");
+	git_dir = ews_strfmt("%s/repo/.git", top);
+	cr_assert_eq(ews_odb_open(&odb, git_dir), 0, "%s", ews_error_message());
+	batch = ews_batch_new(odb);
+}
+
+static void tear_down(void)
+{
+	ews_batch_free(batch);
+	ews_odb_free(odb);
+	cr_assert_eq(chdir("/"), 0);
+	cr_assert_eq(ews_file_remove_tree(AT_FDCWD, top), 0);
+}
+
+TestSuite(tree, .init = set_up, .fini = tear_down);
+
+static void add(struct ews_entries *list, const char *path, enum ews_entry_type type, unsigned mode)
+{
+	struct ews_entry *entry = ews_entries_add(list, path, strlen(path));
+
+	entry->type = (uint8_t)type;
+	entry->mode = (uint16_t)mode;
+	if (type != EWS_ENTRY_DIR)
+		cr_assert_eq(ews_batch_add(&entry->oid, batch, EWS_OBJECT_BLOB, path, strlen(path)), 0);
+}
+
+/* Does git call the tree of the directory `dir` by the id `oid`? */
+static bool is_gits_tree(const struct ews_oid *oid, const char *dir)
+{
+	char hex[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(free)
+	char *script = ews_strfmt("cd '%s' && export GIT_DIR=../repo/.git GIT_WORK_TREE=. &&"
+				  "git add -A && test $(git write-tree) = %s",
+				  dir, ews_oid_hex(hex, oid));
+
+	return system(script) == 0;
+}
+
+Test(tree, directories_sort_as_if_they_ended_in_a_slash)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	struct ews_oid oid;
+
+	add(&list, "a", EWS_ENTRY_DIR, 0755);
+	add(&list, "a/x", EWS_ENTRY_FILE, 0644);
+	add(&list, "a/deep", EWS_ENTRY_DIR, 0755);
+	add(&list, "a/deep/er", EWS_ENTRY_DIR, 0755);
+	add(&list, "a/deep/er/y", EWS_ENTRY_FILE, 0700);
+	add(&list, "a.c", EWS_ENTRY_FILE, 0644);
+	add(&list, "a0", EWS_ENTRY_FILE, 0644);
+	add(&list, "a-", EWS_ENTRY_LINK, 0777);
+	add(&list, "empty", EWS_ENTRY_DIR, 0755);
+	add(&list, "empty/er", EWS_ENTRY_DIR, 0755);
+	add(&list, "only", EWS_ENTRY_DIR, 0755);
+	add(&list, "only/fifo", EWS_ENTRY_FIFO, 0644);
+	add(&list, "z", EWS_ENTRY_DIR, 0755);
+	add(&list, "z/.GIT", EWS_ENTRY_FILE, 0644);
+	ews_entries_sort(&list);
+	cr_assert_eq(ews_tree_write(&oid, batch, &list), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+	run("mkdir -p w/a/deep/er && cd w && for f in a/x a.c a0; do printf $f >$f; done &&"
+	    "printf a/deep/er/y >a/deep/er/y && chmod +x a/deep/er/y && ln -s a- a-");
+	cr_assert(is_gits_tree(&oid, "w"));
+	run("git -C repo fsck --strict --no-dangling");
+}
+
+Test(tree, nothing_gives_the_empty_tree)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	struct ews_oid oid, empty;
+
+	add(&list, "empty", EWS_ENTRY_DIR, 0755);
+	cr_assert_eq(ews_tree_write(&oid, batch, &list), 0);
+	ews_odb_empty_tree(&empty, odb);
+	cr_assert(ews_oid_equal(&oid, &empty));
+	cr_assert_eq(ews_batch_commit(batch), 0);
+	cr_assert_eq(ews_tree_list(&list, odb, &oid), 0);
+	cr_assert_eq(list.n, 1);
+}
+
+Test(tree, a_list_comes_back_in_the_order_of_a_walk)
+{
+	static const char *const dirs[] = { "a", "a/b", "a.d" };
+	static const char *const files[] = { "a/b/c", "a.c", "a.d/x", "a0" };
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries back = EWS_ENTRIES_INIT;
+	struct ews_entry *gitlink;
+	struct ews_oid oid;
+
+	for (size_t i = 0; i < 3; i++)
+		add(&list, dirs[i], EWS_ENTRY_DIR, 0755);
+	for (size_t i = 0; i < 4; i++)
+		add(&list, files[i], EWS_ENTRY_FILE, i % 2 ? 0755 : 0644);
+	gitlink = ews_entries_add(&list, "sub", 3);
+	gitlink->type = EWS_ENTRY_GITLINK;
+	gitlink->mode = 0755;
+	cr_assert_eq(ews_oid_parse(&gitlink->oid, "1234567890123456789012345678901234567890"), 0);
+	ews_entries_sort(&list);
+	cr_assert_eq(ews_tree_write(&oid, batch, &list), 0);
+	cr_assert_eq(ews_batch_commit(batch), 0);
+	cr_assert_eq(ews_tree_list(&back, odb, &oid), 0, "%s", ews_error_message());
+	cr_assert_eq(back.n, list.n);
+	for (size_t i = 0; i < back.n; i++) {
+		cr_assert_str_eq(back.items[i].path, list.items[i].path);
+		cr_assert(ews_entry_equal(&back.items[i], &list.items[i]), "%s", back.items[i].path);
+	}
+}
+
+/* List a tree that has one file under `name`. */
+static int list_hostile(const char *name)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	struct ews_tree_item item = { 0100644, name, EWS_OID_NONE };
+	struct ews_oid oid;
+
+	cr_assert_eq(ews_batch_add(&item.oid, batch, EWS_OBJECT_BLOB, "x", 1), 0);
+	cr_assert_eq(ews_tree_write_flat(&oid, batch, &item, 1), 0);
+	cr_assert_eq(ews_batch_commit(batch), 0);
+	return ews_tree_list(&list, odb, &oid);
+}
+
+Test(tree, names_that_lead_outside_are_refused)
+{
+	cr_assert_eq(list_hostile(".."), EWS_EDAMAGED);
+	cr_assert_eq(list_hostile("."), EWS_EDAMAGED);
+	cr_assert_eq(list_hostile(""), EWS_EDAMAGED);
+	cr_assert_eq(list_hostile(".git"), EWS_EDAMAGED);
+	cr_assert_eq(list_hostile(".GiT"), EWS_EDAMAGED);
+	cr_assert_eq(list_hostile("../x"), EWS_EDAMAGED);
+	cr_assert_eq(list_hostile("/etc"), EWS_EDAMAGED);
+	cr_assert_eq(list_hostile(".gitignore"), 0);
+}
+
+Test(tree, a_name_that_comes_twice_is_refused)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	struct ews_tree_item items[2] = { { 0100644, "a", EWS_OID_NONE }, { 0040000, "a", EWS_OID_NONE } };
+	struct ews_oid oid;
+
+	cr_assert_eq(ews_batch_add(&items[0].oid, batch, EWS_OBJECT_BLOB, "x", 1), 0);
+	cr_assert_eq(ews_batch_add(&items[1].oid, batch, EWS_OBJECT_TREE, "", 0), 0);
+	cr_assert_eq(ews_tree_write_flat(&oid, batch, items, 2), 0);
+	cr_assert_eq(ews_batch_commit(batch), 0);
+	cr_assert_eq(ews_tree_list(&list, odb, &oid), EWS_EDAMAGED);
+}
+
+Test(tree, a_tree_of_endless_depth_is_refused)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	struct ews_tree_item item = { 0100644, "a", EWS_OID_NONE };
+
+	cr_assert_eq(ews_batch_add(&item.oid, batch, EWS_OBJECT_BLOB, "x", 1), 0);
+	for (int i = 0; i < 3000; i++) {
+		struct ews_oid oid;
+
+		cr_assert_eq(ews_tree_write_flat(&oid, batch, &item, 1), 0);
+		item.oid = oid;
+		item.mode = 0040000;
+	}
+	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_tree_list(&list, odb, &item.oid), EWS_EUNSUPPORTED);
+}
+
+Test(tree, garbage_is_no_tree)
+{
+	static const char *const texts[] = { "x", "100644 a", "100644 a\0short",
+					     "99 a\0"
+					     "01234567890123456789",
+					     " a\0"
+					     "01234567890123456789" };
+	static const size_t lens[] = { 1, 8, 14, 25, 23 };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+		struct ews_oid oid;
+
+		cr_assert_eq(ews_batch_add(&oid, batch, EWS_OBJECT_TREE, texts[i], lens[i]), 0);
+		cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_tree_list(&list, odb, &oid), EWS_EDAMAGED, "%zu", i);
+	}
+}
