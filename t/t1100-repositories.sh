@@ -1,0 +1,165 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='repositories of every kind: served, or refused by one exact error before anything is touched (P1, P8)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# git's own status must not refresh the project's index
+GIT_OPTIONAL_LOCKS=0
+export GIT_OPTIONAL_LOCKS
+
+# serves <project> [<argument of start>...]: the whole way through, and the project does not notice.
+serves() {
+	git -C "$1" status --porcelain >want && test_fingerprint "$1" >fp.before && start_ws "$@" &&
+		git -C "$ws" status --porcelain >got && test_cmp want got &&
+		test "$(git -C "$1" rev-parse HEAD)" = "$(git -C "$ws" rev-parse HEAD)" &&
+		(cd "$ws" && echo edit >>src/main.c && echo new >new && rm run.sh && git ews diff) >changes && test_grep "^+edit" changes &&
+		snap=$(cd "$ws" && git ews snapshot create) && (cd "$ws" && git ews revert) >out && test_grep "Status: Verified" out &&
+		(cd "$ws" && git ews diff) >changes && test_must_be_empty changes && git -C "$ws" status --porcelain >got && test_cmp want got &&
+		(cd "$ws" && git ews snapshot verify "$snap" && git ews undo) >out 2>err && test_grep "^edit" "${ws:?}/src/main.c" &&
+		(cd "$ws" && git ews end) >out 2>err && test_path_is_missing "$ws" &&
+		test_fingerprint "$1" >fp.after && test_cmp fp.before fp.after && git -C "$1" fsck --no-dangling >out 2>&1 && test_must_be_empty out
+}
+
+# refuses <project> <pattern> [<argument of start>...]: one error that says why, and nothing was touched.
+# libgit2 1.5 forgets to free what it read of a repository that it can't make sense of: leaks are not looked for here
+refuses() {
+	project=$1 pattern=$2
+	shift 2
+	"$EWS_SRC/t/lister" "$project" >files.before && find "$HOME/.superqode" -path '*/qe/*' -prune -print >home.before
+	code=0
+	ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" git-ews -C "$project" start "$@" >out 2>err || code=$?
+	case $code in 1 | 128) ;; *) echo >&2 "status $code" && return 1 ;; esac && test_must_be_empty out && test_grep -i -e "$pattern" err &&
+		test_line_count -le 2 err && "$EWS_SRC/t/lister" "$project" >files.after && test_cmp files.before files.after &&
+		{ find "$HOME/.superqode" -path '*/qe/*' -prune -print >home.after || :; } && test_cmp home.before home.after &&
+		test_expect_code $code git-ews -C "$project" start --json "$@" >out 2>err && test_json out .error.message
+}
+
+# Either, but exactly: serves_or_refuses <project> <pattern>
+serves_or_refuses() {
+	if git -C "$1" ews start >out 2>err; then
+		git -C "$1" ews end >out 2>err && serves "$1"
+	else
+		refuses "$1" "$2"
+	fi
+}
+
+test_expect_success 'setup' '
+	mkdir "$HOME/.superqode" && chmod 700 "$HOME/.superqode" && test_repo origin && git -C origin config uploadpack.allowFilter true && serves origin
+'
+
+test_expect_success 'worktreeConfig, with and without format 1, and settings there' '
+	git clone -q origin wc && git -C wc config extensions.worktreeConfig true && git -C wc config --worktree core.fileMode true &&
+	serves wc && git -C wc config core.repositoryFormatVersion 1 && serves wc &&
+	git -C wc worktree add -q ../wc-linked && git -C wc-linked config --worktree user.name other && serves wc-linked &&
+	test "$(git -C wc-linked config user.name)" = other
+'
+
+test_expect_success 'preciousObjects' '
+	git clone -q origin precious && git -C precious config core.repositoryFormatVersion 1 && git -C precious config extensions.preciousObjects true &&
+	serves_or_refuses precious preciousObjects
+'
+
+test_expect_success 'a split index' '
+	git clone -q origin split && git -C split update-index --split-index && (cd split && echo more >>src/log && git add src/log) &&
+	ls split/.git/sharedindex.* && serves_or_refuses split "split\|sharedindex"
+'
+
+test_expect_success 'an index of version 4, with the untracked cache and the end-of-index entry' '
+	git clone -q origin v4 && git -C v4 config index.threads 4 && git -C v4 update-index --index-version 4 --untracked-cache && git -C v4 status >out && serves v4
+'
+
+test_expect_success 'a sparse checkout' '
+	git clone -q origin sparse && git -C sparse sparse-checkout set src && test_path_is_missing sparse/docs && serves_or_refuses sparse sparse &&
+	git -C sparse sparse-checkout set --no-cone "/*" "!/docs" && serves_or_refuses sparse sparse
+'
+
+test_expect_success 'a sparse index' '
+	git clone -q origin sidx && git -C sidx sparse-checkout set --cone --sparse-index src/deep &&
+	git -C sidx ls-files --sparse >entries && grep "^docs/\$" entries && git -C sidx ls-files >out &&
+	serves_or_refuses sidx sparse
+'
+
+test_expect_success 'a shallow clone' '
+	git clone -q --depth 1 "file://$PWD/origin" shallow && test_path_is_file shallow/.git/shallow && serves shallow
+'
+
+test_expect_success 'a clone that shares its objects, and one with commit-graph, bitmaps and many packs' '
+	git clone -q --shared origin shared && test_path_is_file shared/.git/objects/info/alternates && serves shared &&
+	git clone -q --no-local origin packs && git -C packs repack -q -adb && git -C packs commit-graph write --reachable && git -C packs multi-pack-index write && serves packs
+'
+
+test_expect_success 'a partial clone: what is there is served without fetching, what is not is named' '
+	git clone -q --filter=blob:none "file://$PWD/origin" partial &&
+	printf "#!/bin/sh\ntouch \"%s\"\nexec git-upload-pack \"\$@\"\n" "$PWD/fetched" >pack && chmod +x pack &&
+	git -C partial config remote.origin.uploadpack "$PWD/pack" && serves_or_refuses partial "partial\|missing" && test_path_is_missing fetched &&
+	git -C partial for-each-ref >refs.before && test_expect_code 128 git -C partial ews start --base HEAD~1 old >out 2>err && test_must_be_empty out &&
+	test -s err && test_path_is_missing fetched && git -C partial for-each-ref >refs.after && test_cmp refs.before refs.after &&
+	test_must_fail git -C partial ews path old
+'
+
+test_expect_success 'SHA-256: no object of another length gets in' '
+	(GIT_DEFAULT_HASH=sha256 && export GIT_DEFAULT_HASH && test_repo sha256) && test "$(git -C sha256 rev-parse --show-object-format)" = sha256 &&
+	serves_or_refuses sha256 "sha-\?256\|objectformat" && git -C sha256 fsck --strict >out 2>&1 && git -C sha256 count-objects -v >out && test_grep ! "garbage: [1-9]" out
+'
+
+test_expect_success 'an extension or a format that nobody knows' '
+	git clone -q origin ext && git -C ext config core.repositoryFormatVersion 1 && echo "[extensions] frobnicate = true" >>ext/.git/config && refuses ext "frobnicate" &&
+	git clone -q origin format && sed -i "s/repositoryformatversion = 0/repositoryformatversion = 99/" format/.git/config && refuses format "99\|version" &&
+	git clone -q origin reftable && git -C reftable config core.repositoryFormatVersion 1 && echo "[extensions] refStorage = reftable" >>reftable/.git/config && refuses reftable "refstorage\|reftable"
+'
+
+test_expect_success ROOT 'another owner: refused as git does, served once the user says so, never because the repository says so' '
+	git clone -q origin theirs && chown -R 65534:65534 theirs && git -C theirs config --file .git/config safe.directory "*" &&
+	test_must_fail git -C theirs status 2>err && refuses theirs "safe.directory\|owner" &&
+	git config --global --add safe.directory "$PWD/theirs" && test_when_finished "git config --global --unset-all safe.directory" &&
+	git -C theirs status && serves theirs
+'
+
+test_expect_success USERS 'the same for an ordinary user in a repository of root' '
+	git clone -q origin roots && chmod -R a+rwX roots && test_expect_code 128 test_as_user git -C roots ews start >out 2>err && test_must_be_empty out && test_grep "safe.directory\|owner" err &&
+	git -C roots for-each-ref refs/ews >refs && test_must_be_empty refs
+'
+
+test_expect_success USERS 'a repository that may be read alone: one error, no litter' '
+	git clone -q origin ro && test_give_user ro && chmod -R a-w ro && { "$EWS_SRC/t/lister" -x .git/objects ro && ls -R ro/.git/objects; } >before &&
+	test_expect_code 128 test_as_user git -C ro ews start >out 2>err && test_must_be_empty out && test_line_count -le 2 err &&
+	{ "$EWS_SRC/t/lister" -x .git/objects ro && ls -R ro/.git/objects; } >after && test_cmp before after && find home-65534/.superqode -path "*/qe/*" >found && test_must_be_empty found
+'
+
+test_expect_success 'a git directory elsewhere, a submodule, core.worktree, a project behind a link' '
+	git clone -q --separate-git-dir=elsewhere.git origin sep && serves sep &&
+	git init -q super && git -C super submodule --quiet add "$PWD/origin" sub && git -C super commit -qm sub && serves super/sub &&
+	git clone -q origin wt && git clone -q origin tree && rm -rf tree/.git && git -C wt config core.worktree "$PWD/tree" && (
+		cd tree && GIT_DIR=$SHARNESS_TRASH_DIRECTORY/wt/.git && export GIT_DIR && git ews start w >../out && git ews end w 2>../err
+	) && ln -s origin by-link && serves by-link
+'
+
+test_expect_success 'a project that holds a submodule: the gitlink stays, the nested repository is named' '
+	git -C super ews start sm >out 2>err && take_ws out && test_grep sub err && git -C super ls-files -s sub >want && git -C "$ws" ls-files -s sub >got && test_cmp want got &&
+	git -C super ews revert sm >out && test_grep "Status: Verified" out && git -C super ews end sm
+'
+
+test_expect_success 'paths with odd names' '
+	for name in "a  b" "q\"uote" "do\$lar" "uml-ä" "-dash" "new
+line" "per%20cent" "$(printf "raw\\377")"; do
+		git clone -q origin "./$name" && serves "./$name" || return 1
+	done
+'
+
+test_expect_success 'grafted and replaced history is not followed' '
+	git clone -q origin repl && git -C repl replace --graft HEAD HEAD~2 && serves repl && git clone -q origin repl2 &&
+	blob=$(git -C repl2 rev-parse HEAD:src/main.c) && other=$(echo replaced | git -C repl2 hash-object -w --stdin) && git -C repl2 replace $blob $other &&
+	start_ws repl2 --base HEAD && test_same_tree origin "$ws" && git -C repl2 ews revert >out && test_grep "Status: Verified" out && git -C repl2 ews end
+'
+
+test_expect_success 'HEAD and config that make no sense: one error' '
+	git clone -q origin badhead && echo garbage >badhead/.git/HEAD && refuses badhead . &&
+	git clone -q origin badref && echo 1234567890123456789012345678901234567890 >badref/.git/refs/heads/main && refuses badref . &&
+	git clone -q origin badindex && echo garbage >badindex/.git/index && refuses badindex index &&
+	git clone -q origin badconfig && echo "[broken" >>badconfig/.git/config && test_expect_code 128 git -C badconfig ews start >out 2>err && test_must_be_empty out && test -s err
+'
+
+test_done

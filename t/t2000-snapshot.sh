@@ -1,0 +1,200 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='snapshots: exact, lasting records of a workspace (P2, P4), kept safe from git gc'
+
+. "$(dirname "$0")/test-lib.sh"
+
+listing() {
+	"$EWS_SRC/t/lister" -m -x .git "$1"
+}
+
+# make <session> [<option>...]: a snapshot of it; its id in $snap.
+make() {
+	snap=$(git -C p ews snapshot create "$@")
+}
+
+test_expect_success 'setup' '
+	test_repo p && start_ws p s
+'
+
+test_expect_success 'P4: the issue'"'"'s scene: stage A, write B over it, snapshot, reset, gc; A is back' '
+	echo "version A" >"${ws:?}/file" && git -C "$ws" add file && echo "version B" >"${ws:?}/file" && A=$(git -C "$ws" rev-parse :file) &&
+	cp "$(git -C "$ws" rev-parse --git-path index)" index.A && make s &&
+	git -C "$ws" reset -q --hard && rm -f "${ws:?}/file" && git -C p reflog expire --expire=now --all && git -C p gc -q --prune=now &&
+	git -C p ews revert --to $snap s >out && test_grep "Status: Verified" out &&
+	cmp index.A "$(git -C "$ws" rev-parse --git-path index)" && test "$(git -C "$ws" show :file)" = "version A" &&
+	test "$(cat "${ws:?}/file")" = "version B" && git -C p fsck --strict --no-dangling >out 2>&1 && test_must_be_empty out
+'
+
+test_expect_success 'P4: the same for what is staged in the project when a session starts' '
+	test_repo q && (cd q && echo "version A" >file && git add file && echo "version B" >file) && start_ws -n tw q t &&
+	git -C q reset -q --hard && git -C "$tw" reset -q --hard && git -C q gc -q --prune=now &&
+	git -C q ews revert t >out && test "$(git -C "$tw" show :file)" = "version A" && test "$(cat "${tw:?}/file")" = "version B"
+'
+
+test_expect_success 'P4: all stages of a conflict outlive gc' '
+	(cd q && git checkout -q -b side && echo side >>src/log && git commit -qam side && git checkout -q main && echo main >>src/log && git commit -qam main) &&
+	start_ws -n uw q u && test_must_fail git -C "$uw" merge side && git -C "$uw" ls-files -u >want && test -s want &&
+	cat "${uw:?}/src/log" >log.want && usnap=$(git -C q ews snapshot create u) && git -C "$uw" merge --abort && git -C q branch -D side &&
+	git -C q reflog expire --expire=now --all && git -C "$uw" reflog expire --expire=now --all && git -C q gc -q --prune=now &&
+	git -C q ews revert --to $usnap u >out && git -C "$uw" ls-files -u >got && test_cmp want got && cmp log.want "${uw:?}/src/log" &&
+	cut -d" " -f2 want | while read -r id; do git -C q cat-file -e $id || exit 1; done && test -f "$(git -C "$uw" rev-parse --git-path MERGE_HEAD)"
+'
+
+test_expect_success 'a snapshot is a commit of the raw tree, with its trailers and parents' '
+	git -C p ews revert s >out && printf "a\r\nb\n" >"${ws:?}/docs/mixed" && chmod 755 "${ws:?}/docs/mixed" && make s -m "the subject" && ref=refs/ews/snapshots/$snap &&
+	echo $snap | grep -E "^snap-[0-9]{8}-[0-9]{6}-[0-9a-f]{6}\$" && test "$(git -C p cat-file -t $ref)" = commit &&
+	test "$(git -C p log -1 --format=%s $ref)" = "the subject" &&
+	trailer() { git -C p log -1 --format="%(trailers:key=$1,valueonly,separator=)" $ref; } &&
+	test "$(trailer Ews-Snapshot)" = $snap && test "$(trailer Ews-Session)" = s && test "$(trailer Ews-Head)" = "$(git -C p rev-parse HEAD)" &&
+	trailer Ews-Hash | grep -E "^sha256:[0-9a-f]{64}\$" && test "$(trailer Ews-Files)" -ge 15 && trailer Ews-Parent | grep "^snap-" && test -n "$(trailer Ews-Method)" &&
+	git -C p rev-list --parents -1 $ref | tr " " "\n" | grep "^$(git -C p rev-parse HEAD)\$" &&
+	git -C p cat-file blob $ref:docs/mixed >got && cmp "${ws:?}/docs/mixed" got && git -C p ls-tree $ref docs/mixed | grep ^100755 &&
+	test_must_fail git -C p rev-parse -q --verify $ref:.git && test_must_fail git -C p rev-parse -q --verify $ref:.superqode
+'
+
+test_expect_success 'no index is touched, and the project is as before' '
+	test_fingerprint p >before && sha256sum "$(git -C "$ws" rev-parse --git-path index)" >i.before && stat -c %y "$(git -C "$ws" rev-parse --git-path index)" >>i.before &&
+	make s && sha256sum "$(git -C "$ws" rev-parse --git-path index)" >i.after && stat -c %y "$(git -C "$ws" rev-parse --git-path index)" >>i.after &&
+	test_cmp i.before i.after && test_fingerprint p >after && test_cmp before after
+'
+
+test_expect_success 'P9: without an identity, under signing and hooks that fail, filters and fsmonitor' '
+	test_repo h && (
+		cd h && mkdir -p .git/hooks && for x in pre-commit commit-msg post-commit reference-transaction post-index-change pre-auto-gc prepare-commit-msg; do
+			printf "#!/bin/sh\necho %s >>\"%s\"\nexit 1\n" $x "$SHARNESS_TRASH_DIRECTORY/ran" >.git/hooks/$x && chmod +x .git/hooks/$x || exit 1
+		done && git config commit.gpgSign true && git config gpg.program "touch \"$SHARNESS_TRASH_DIRECTORY/ran\"; false" && git config user.useConfigOnly true &&
+		git config core.fsmonitor "touch \"$SHARNESS_TRASH_DIRECTORY/ran\"; false" && git config filter.x.clean "touch \"$SHARNESS_TRASH_DIRECTORY/ran\"; cat" &&
+		echo "* filter=x" >.git/info/attributes && git config core.autocrlf true && git config gc.auto 1 && git config core.createObject rename
+	) && mkdir nobody && (
+		HOME=$PWD/nobody && export HOME && unset EMAIL && cd h && git ews start x >../x.path && take_ws ../x.path hw && echo edit >>"${hw:?}/src/main.c" &&
+		git ews snapshot create x && git ews revert x && git ews undo x && git ews end x && git ews undo x && git ews snapshot drop $(git ews snapshot create x)
+	) && test_path_is_missing ran
+'
+
+test_expect_success 'create: --if-changed, paths, and what --json says' '
+	git -C p ews revert s >out && make s && git -C p ews snapshot create --if-changed s >out && test_must_be_empty out &&
+	echo one >"${ws:?}/one" && echo two >"${ws:?}/src/two" && git -C p ews snapshot create --if-changed s >out && test_line_count = 1 out &&
+	git -C p ews snapshot create --json s -m j >out && test_json out .snapshot_id && test_json out .files_count && test_json out .total_size_bytes &&
+	test_json out .created_at && test_json out .base_commit && test_json out .method &&
+	echo three >>"${ws:?}/one" && echo three >>"${ws:?}/src/two" && make s -- src && git -C p show refs/ews/snapshots/$snap:src/two | grep three &&
+	test_must_fail git -C p grep -q three refs/ews/snapshots/$snap -- one
+'
+
+test_expect_success 'create --ignored takes ignored files, too; else they are named as left out' '
+	mkdir -p "${ws:?}/out" && echo product >"${ws:?}/out/product" && make s && test_must_fail git -C p cat-file -e refs/ews/snapshots/$snap:out/product &&
+	git -C p ews snapshot show --coverage $snap >cov && grep "^ignored	out" cov &&
+	make s --ignored && test "$(git -C p show refs/ews/snapshots/$snap:out/product)" = product && git -C p ews snapshot show --coverage $snap >cov && test_must_fail grep "	out" cov &&
+	rm -r "${ws:?}/out" && git -C p ews revert --to $snap s >out && test "$(cat "${ws:?}/out/product")" = product && rm -r "${ws:?}/out"
+'
+
+test_expect_success 'create in a project without a session is a snapshot of the project' '
+	(cd q && echo project >mine && git ews snapshot create -m own) >out && own=$(cat out) && test "$(git -C q show refs/ews/snapshots/$own:mine)" = project &&
+	test "$(git -C q log -1 --format="%(trailers:key=Ews-Session,valueonly,separator=)" refs/ews/snapshots/$own)" = "" &&
+	(cd "$tw" && git ews snapshot create) >out && test "$(git -C q log -1 --format="%(trailers:key=Ews-Session,valueonly,separator=)" refs/ews/snapshots/$(cat out))" = t &&
+	git -C q ews snapshot list >list && grep $own list && test_must_fail grep "$(cat out)" list && git -C q ews snapshot list --all >all && grep $own all && grep "$(cat out)" all
+'
+
+test_expect_success 'list: those of a session, oldest to newest or the other way, with lineage' '
+	start_ws -n lw p l && make l -m first && l1=$snap && echo 1 >"${lw:?}/1" && make l -m second && l2=$snap &&
+	git -C p ews snapshot list l >out && grep $l1 out && grep $l2 out && grep first out && git -C p ews snapshot list --json l >out && test_json out .schema &&
+	json out . >all && test_grep $l1 all && test_grep $l2 all &&
+	test "$(git -C p log -1 --format="%(trailers:key=Ews-Parent,valueonly,separator=)" refs/ews/snapshots/$l2)" = $l1 &&
+	git -C p ews snapshot list s >out && test_must_fail grep $l1 out && git -C p ews snapshot list --all >out && grep $l1 out
+'
+
+test_expect_success 'show: what a snapshot is, --files, --hashes, --json' '
+	git -C p ews snapshot show $l2 >out && grep $l2 out && grep second out && grep "sha256:" out &&
+	git -C p ews snapshot show --files $l2 >out && grep "src/main.c" out && grep -x ".*1" out &&
+	git -C p ews snapshot show --json --hashes $l2 >out && test_json out .snapshot_id $l2 && test_json out .method git_worktree && test_json out .base_commit "$(git -C p rev-parse HEAD)" &&
+	test_json out .parent_id $l1 && test_json out ".file_hashes[\"src/main.c\"]" "sha256:$(sha256sum <"${lw:?}/src/main.c" | cut -d" " -f1)" &&
+	test_json out .total_size_bytes && n=$(find "$lw" -name .git -prune -o \( -type f -o -type l \) -print | wc -l) && test_json out .files_count $n &&
+	git -C p ews snapshot show l >out && grep "$(git -C p log -1 --format="%(trailers:key=Ews-Snapshot,valueonly,separator=)" refs/ews/sessions/l)" out
+'
+
+test_expect_success 'a prefix of one snapshot means it, of several none' '
+	git -C p ews snapshot show ${l2%?} >out 2>err && grep $l2 out && test_expect_code 128 git -C p ews snapshot show snap-zzz 2>err && test_grep snap-zzz err &&
+	rc=0 && { git -C p ews snapshot show snap- >out 2>err || rc=$?; } && case $rc in 128 | 129) ;; *) false ;; esac && test_must_be_empty out
+'
+
+test_expect_success 'diff: of one against now, of two, with the options of git diff' '
+	echo now >>"${lw:?}/1" && git -C p ews snapshot diff $l1 $l2 --name-status >out && printf "A\t1\n" >want && test_cmp want out &&
+	(cd "$lw" && git ews snapshot diff $l2 --numstat) >out && printf "1\t0\t1\n" >want && test_cmp want out
+'
+
+test_expect_success 'P2: restore into the session, whole or by path' '
+	echo other >"${lw:?}/1" && echo stray >"${lw:?}/stray" && git -C p ews snapshot restore --force $l2 l >out 2>err && test "$(cat "${lw:?}/1")" = 1 && test_path_is_missing "${lw:?}/stray" &&
+	echo other >"${lw:?}/1" && echo stray >"${lw:?}/stray" && rm "${lw:?}/run.sh" && git -C p ews snapshot restore --force $l2 l -- 1 >out 2>err && test "$(cat "${lw:?}/1")" = 1 &&
+	test "$(cat "${lw:?}/stray")" = stray && test_path_is_missing "${lw:?}/run.sh"
+'
+
+test_expect_success 'P2: restore --to: a directory that is new or empty, else --force' '
+	git -C p ews revert --to $l2 l >out && git -C p ews snapshot restore $l2 --to "$PWD/copy" >out 2>err && test_same_tree "$lw" copy &&
+	test_path_is_missing copy/.git && mkdir full && echo precious >full/file && test_expect_code 128 git -C p ews snapshot restore $l2 --to "$PWD/full" 2>err &&
+	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
+'
+
+test_expect_success 'verify: sound ones, and a damaged one is named with 1' '
+	git -C p ews snapshot verify $l2 && git -C p ews snapshot verify --all && test_repo v && start_ws -n vw v v && echo precious >"${vw:?}/f" &&
+	vs=$(git -C v ews snapshot create v) && blob=$(git -C v rev-parse refs/ews/snapshots/$vs:f) && mkdir vp && find v/.git/objects/pack -type f -exec mv {} vp/ \; &&
+	for pack in vp/*.pack; do test ! -e "$pack" || git -C v unpack-objects -q <"$pack" || return 1; done &&
+	rm -f v/.git/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-) && test_expect_code 1 git -C v ews snapshot verify $vs >out 2>err &&
+	cat out err >both && test_grep -E "$vs|$blob" both && test_expect_code 1 git -C v ews snapshot verify --all >out 2>err && git -C v ews snapshot verify v
+'
+
+test_expect_success 'drop: away into trash, never a base; dropping one frees it and leaves the rest whole' '
+	head -c 3000 /dev/urandom | base64 >"${lw:?}/random" && make l && l3=$snap && blob=$(git -C p rev-parse refs/ews/snapshots/$l3:random) && rm "${lw:?}/random" && make l && l4=$snap &&
+	git -C p ews snapshot drop $l3 && git -C p ews snapshot list l >out && test_must_fail grep $l3 out && git -C p ews snapshot list --trash >out && grep $l3 out &&
+	git -C p gc -q --prune=now && git -C p cat-file -e $blob && git -C p for-each-ref --format="delete %(refname)" refs/ews/trash | git -C p update-ref --stdin &&
+	git -C p gc -q --prune=now && test_must_fail git -C p cat-file -e $blob && git -C p ews snapshot verify $l4 &&
+	base=$(git -C p log -1 --format="%(trailers:key=Ews-Snapshot,valueonly,separator=)" refs/ews/sessions/l) &&
+	test_must_fail git -C p ews snapshot drop $base 2>err && git -C p rev-parse -q --verify refs/ews/sessions/l && test_must_fail git -C p ews snapshot drop l
+'
+
+test_expect_success 'prune: keeps the newest, says what it would do' '
+	start_ws -n pw p pr && for i in 1 2 3 4; do echo $i >"${pw:?}/f" && make pr && echo $snap >>pruned || return 1; done &&
+	git -C p for-each-ref refs/ews >before && git -C p ews snapshot prune --keep 2 --dry-run pr >o 2>e && git -C p for-each-ref refs/ews >after && test_cmp before after &&
+	git -C p ews snapshot prune --older-than 1d pr >o 2>e && git -C p rev-parse -q --verify refs/ews/snapshots/$(sed -n 1p pruned) &&
+	git -C p ews snapshot prune --keep 2 pr >o 2>e && test_must_fail git -C p rev-parse -q --verify refs/ews/snapshots/$(sed -n 1p pruned) &&
+	git -C p rev-parse -q --verify refs/ews/snapshots/$(sed -n 4p pruned) && git -C p rev-parse -q --verify refs/ews/snapshots/$(sed -n 3p pruned) &&
+	git -C p rev-parse -q --verify refs/ews/sessions/pr
+'
+
+test_expect_success 'P2: the hash is equal exactly when two trees are' '
+	hash() { git -C p log -1 --format="%(trailers:key=Ews-Hash,valueonly,separator=)" refs/ews/snapshots/$snap; } &&
+	start_ws -n hw p ha && make ha && h0=$(hash) && touch "${hw:?}/src/main.c" "${hw:?}/src" && make ha && test "$(hash)" = $h0 &&
+	chmod 600 "${hw:?}/src/main.c" && make ha && test "$(hash)" != $h0 && chmod 644 "${hw:?}/src/main.c" && make ha && test "$(hash)" = $h0 &&
+	mkdir "${hw:?}/hollow" && make ha && test "$(hash)" != $h0 && rmdir "${hw:?}/hollow" && chmod 700 "${hw:?}/src" && make ha && test "$(hash)" != $h0 &&
+	chmod 755 "${hw:?}/src" && git -C "$hw" commit -q --allow-empty -m x && make ha && test "$(hash)" = $h0
+'
+
+test_expect_success XATTR 'and attributes count' '
+	setfattr -n user.x -v 1 "${hw:?}/src/main.c" && make ha && test "$(hash)" != $h0 && setfattr -x user.x "${hw:?}/src/main.c" && make ha && test "$(hash)" = $h0
+'
+
+test_expect_success 'P4: a file that changes under the reader is read again, or named; never half of it' '
+	start_ws -n ww p writer && perl -e "print q(a) x 3000000" >aaa && perl -e "print q(b) x 3000000" >bbb &&
+	{ sh -c "while test -e \"$PWD/aaa\"; do cat aaa >\"${ww:?}/busy\"; : >\"${ww:?}/busy\"; cat bbb >\"${ww:?}/busy\"; done" >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! &&
+	test_when_finished "rm -f aaa; wait $pid; :" && i=0 && while test $i -lt 15; do
+		rc=0 && { timeout 20 git -C p ews snapshot create writer >o 2>err || rc=$?; } && i=$((i + 1)) && case $rc in
+		0) if git -C p cat-file -e refs/ews/snapshots/$(cat o):busy 2>/dev/null; then
+			size=$(git -C p cat-file -s refs/ews/snapshots/$(cat o):busy) && git -C p cat-file blob refs/ews/snapshots/$(cat o):busy | tr -d "a" | wc -c >n &&
+			case "$(cat n)" in 0 | $size) ;; *) echo >&2 "torn: $size $(cat n)" && return 1 ;; esac
+		else
+			test_grep busy err || return 1
+		fi ;;
+		1 | 128) test_grep busy err || return 1 ;;
+		*) return 1 ;;
+		esac || return 1
+	done
+'
+
+test_expect_success 'P4: git push, clone, fsck and bundle do well with them, and a plain push does not send them' '
+	git init -q --bare there.git && git -C p push -q ../there.git --all && git -C there.git for-each-ref refs/ews >out && test_must_be_empty out &&
+	git -C p push -q ../there.git "refs/ews/*:refs/ews/*" && git -C there.git fsck --strict && git clone -q p cl && git -C cl for-each-ref refs/ews >out && test_must_be_empty out &&
+	git -C p bundle create -q ../b.bundle "refs/ews/snapshots/$l4" ^main && git -C p pack-refs --all && git -C p ews snapshot verify $l4 && git -C p ews snapshot list --all >out && grep $l4 out
+'
+
+test_done

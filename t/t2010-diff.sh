@@ -1,0 +1,293 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='diff: a true patch (P7), the bytes of git'"'"'s own, bent by nothing, that runs nothing (P9)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# Git's own words on two trees in the store of p, with nobody's settings: gits_own <option>... <a> <b> [-- <path>...]
+gits_own() (
+	store=$PWD/p/.git/objects
+	neutral=$PWD/neutral.git
+	test -d "$neutral" || GIT_CONFIG_GLOBAL=/dev/null git init -q --bare --template= "$neutral" || exit 1
+	cd / && env -i PATH="$PATH" LC_ALL=C HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null \
+		GIT_ATTR_NOSYSTEM=1 GIT_DIR="$neutral" GIT_OBJECT_DIRECTORY="$store" git diff "$@"
+)
+
+tree_of() {
+	git -C p rev-parse --verify "refs/ews/$1^{tree}"
+}
+
+# The tree of the workspace as it is, by a snapshot.
+tree_now() {
+	tree_of "snapshots/$(git -C p ews snapshot create "$1")"
+}
+
+test_expect_success 'setup: a session with changes of every kind that a patch can hold' '
+	test_repo p && (cd p && echo uncommitted >>src/log && echo untracked >untracked && git add -N untracked) &&
+	git -C p ews start s >s.path && take_ws s.path && (
+		cd "$ws" &&
+		sed -i "s/return 0/return 1/" src/main.c && printf "last line without end" >>src/numbers &&
+		printf "one\ntwo\nthree\n" >src/deep/no-newline &&
+		git mv run.sh docs/run-moved.sh && mv "docs/with space" "docs/with  more space" &&
+		printf "\000\001\002\376binary\000\n" >docs/image.bin && printf "\000\377new\000" >new.bin &&
+		rm docs/crlf.txt && printf "x\r\ny\r\n" >docs/crlf-new.txt && : >empty-new && rm empty &&
+		ln -sfn src/numbers link && rm docs/dangling && echo file >docs/dangling && rm src/log && ln -s main.c src/log &&
+		rm -r src/deep/er && echo file >src/deep/er && rm src/deep/new-2 && mkdir src/deep/new-2 && echo x >src/deep/new-2/x &&
+		chmod +x src/numbers && chmod -x docs/run-moved.sh &&
+		echo a >"a
+newline" && echo b >"tab	here" && echo c >"quo\"te" && echo d >"back\\slash" && echo e >" lead" && echo f >"*" &&
+		printf g >"$(printf "\377\376")" && echo h >-dash && printf "trailing  \n\n\n" >blanks && echo changed >untracked
+	) &&
+	A=$(tree_of sessions/s) && B=$(tree_now s) && test "$A" != "$B"
+'
+
+test_expect_success 'P7: the patch is the bytes of git'"'"'s own patch of the two trees' '
+	gits_own --binary --full-index $A $B >want && test -s want &&
+	git -C p ews diff s >got 2>err && cmp want got &&
+	(cd "$ws" && git ews diff) >got && cmp want got && (cd "${ws:?}/src/deep" && git ews diff) >got && cmp want got &&
+	grep "^rename from run.sh" want && grep "^GIT binary patch" want
+'
+
+test_expect_success 'P7: applied to the base it gives the workspace, and backwards the base' '
+	mkdir base && git -C p archive refs/ews/sessions/s | tar -x --no-same-permissions -C base &&
+	(cd base && git apply --whitespace=nowarn ../want) && test_same_tree -x .superqode "$ws" base &&
+	(cd base && git apply --whitespace=nowarn -R ../want) && mkdir again && git -C p archive refs/ews/sessions/s | tar -x --no-same-permissions -C again &&
+	test_same_tree again base &&
+	git clone -q p target && (
+		cd target && git fetch -q origin "+refs/ews/*:refs/ews/*" && git checkout -q --detach refs/ews/sessions/s &&
+		git apply --index --whitespace=nowarn ../want && test "$(git write-tree)" = $B &&
+		git apply --cached -R ../want && test "$(git write-tree)" = $A
+	)
+'
+
+test_expect_success 'the tree against the base, whatever the index and HEAD say' '
+	start_ws -n ix p idx &&
+	find "$ix" -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} + && (cd "$ws" && tar -c --exclude=./.git .) | tar -x --no-same-permissions -C "$ix" &&
+	git -C p ews diff idx >got && cmp want got &&
+	git -C "$ix" add -A && git -C p ews diff idx >got && cmp want got &&
+	git -C "$ix" commit -qm all && git -C p ews diff idx >got && cmp want got &&
+	git -C "$ix" reset -q HEAD~2 && git -C p ews diff idx >got && cmp want got &&
+	git -C "$ix" update-index --assume-unchanged src/main.c && git -C p ews diff idx >got && cmp want got &&
+	rm "$(git -C "$ix" rev-parse --git-path index)" && git -C p ews diff idx >got && cmp want got
+'
+
+test_expect_success 'P7: no key of any configuration bends it' '
+	cat >poison <<-EOF &&
+	[diff]
+		noprefix = true
+		mnemonicPrefix = true
+		renames = false
+		algorithm = patience
+		context = 0
+		interHunkContext = 9
+		suppressBlankEmpty = true
+		relative = true
+		ignoreSubmodules = all
+		indentHeuristic = false
+		wsErrorHighlight = all
+		colorMoved = zebra
+		colorMovedWS = ignore-all-space
+		submodule = log
+		wordRegex = .
+		external = "touch \"$PWD/ran\"; false"
+		orderFile = $PWD/order
+		renameLimit = 1
+		dirstat = lines
+		statGraphWidth = 3
+		autoRefreshIndex = true
+	[diff "default"]
+		xfuncname = ^.*\$
+		binary = true
+	[diff "evil"]
+		xfuncname = ^.*\$
+		command = "touch \"$PWD/ran\"; false"
+		textconv = "touch \"$PWD/ran\"; cat"
+	[filter "evil"]
+		clean = "touch \"$PWD/ran\"; cat"
+		smudge = "touch \"$PWD/ran\"; cat"
+		required = true
+	[color]
+		ui = always
+		diff = always
+	[core]
+		quotePath = false
+		compression = 0
+		looseCompression = 0
+		abbrev = 4
+		whitespace = cr-at-eol,tab-in-indent
+		attributesFile = $PWD/attributes
+		autocrlf = true
+		safecrlf = true
+		eol = crlf
+		fsmonitor = "touch \"$PWD/ran\"; false"
+		pager = "touch \"$PWD/ran\"; cat"
+		ignoreCase = true
+		precomposeUnicode = true
+		commentChar = "+"
+		bigFileThreshold = 1
+	[pack]
+		compression = 0
+	[pager]
+		diff = "touch \"$PWD/ran\"; cat"
+		ews = "touch \"$PWD/ran\"; cat"
+	[column]
+		ui = always
+	[i18n]
+		logOutputEncoding = UTF-16
+	EOF
+	echo "* diff=evil filter=evil text eol=crlf ident working-tree-encoding=UTF-16" >attributes &&
+	echo "*" >order &&
+	rm -f ran &&
+	cp "$HOME/.gitconfig" keep.gitconfig && test_when_finished "cp keep.gitconfig \"$HOME/.gitconfig\"" &&
+	cat poison >>"$HOME/.gitconfig" &&
+	git -C p ews diff s >got && cmp want got && test_path_is_missing ran
+'
+
+test_expect_success 'P7, P9: nor the repository'"'"'s configuration and attributes' '
+	cp p/.git/config keep.config &&
+	test_when_finished "cp keep.config p/.git/config; rm -f p/.git/info/attributes" &&
+	cat poison >>p/.git/config && mkdir -p p/.git/info && cp attributes p/.git/info/attributes &&
+	git -C p ews diff s >got && cmp want got && test_path_is_missing ran &&
+	(cd "$ws" && git ews diff) >got && cmp want got && test_path_is_missing ran &&
+	for o in --stat --name-only --numstat --color=always -U1; do git -C p ews diff s $o >got || return 1; done &&
+	test_path_is_missing ran
+'
+
+test_expect_success 'P7: nor attributes in the workspace' '
+	start_ws -n aw p attr && sed "s/ working.*//" attributes >"${aw:?}/.gitattributes" && echo edit >>"${aw:?}/src/main.c" &&
+	printf "\000\001" >>"${aw:?}/docs/image.bin" &&
+	gits_own --binary --full-index $A $(tree_now attr) >want.attr && git -C p ews diff attr >got && cmp want.attr got &&
+	grep "^+edit" got && git -C "$aw" add .gitattributes && git -C p ews diff attr >got && cmp want.attr got &&
+	test_path_is_missing ran
+'
+
+test_expect_success 'P7: nor locale and environment' '
+	env LC_ALL=tr_TR.UTF-8 LANG=de_DE.UTF-8 LANGUAGE=fr TERM=xterm COLUMNS=20 TZ=Asia/Tokyo \
+		git -C p ews diff s >got && cmp want got &&
+	env GIT_EXTERNAL_DIFF="touch ran; cat" GIT_DIFF_OPTS=-u0 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=diff.noprefix GIT_CONFIG_VALUE_0=true \
+		GIT_CONFIG_PARAMETERS="'"'color.ui=always'"'" GIT_PAGER_IN_USE=1 GIT_PAGER="touch ran; cat" PAGER="touch ran; cat" \
+		GIT_LITERAL_PATHSPECS=1 GIT_TRACE_SETUP=0 GIT_INDEX_FILE=/nonexistent GIT_NAMESPACE=x GIT_DEFAULT_HASH=sha256 \
+		GIT_ATTR_SOURCE=HEAD GIT_PREFIX=src/ \
+		git -C p ews diff s >got && cmp want got && test_path_is_missing ran &&
+	git -C p -c diff.noprefix=true -c color.ui=always -c diff.renames=copies ews diff s >got && cmp want got
+'
+
+test_expect_success 'P9: a terminal pager comes from the user alone, never from the repository' '
+	test_when_finished "cp keep.config p/.git/config" && git -C p config core.pager "touch \"$PWD/ran\"; cat" &&
+	git -C p config pager.ews "touch \"$PWD/ran\"; cat" && git -C p config pager.diff "touch \"$PWD/ran\"; cat" &&
+	GIT_PAGER="sed s/^/PAGED:/" TERM=xterm script -qec "git -C p ews diff s" /dev/null >got </dev/null &&
+	test_grep "PAGED:" got && test_path_is_missing ran &&
+	GIT_PAGER=cat TERM=xterm script -qec "git -C p ews diff s" /dev/null >got </dev/null &&
+	grep "$(printf "\033")" got && test_path_is_missing ran
+'
+
+test_expect_success 'the output options of git diff give what git gives' '
+	for o in --stat "--stat=60,20" --numstat --shortstat --name-only --name-status --summary --raw "--raw --abbrev=40" \
+		"--name-status -z" "--name-only -z" "--numstat -z" "--raw -z --no-abbrev" -U0 -U10 --unified=1 --no-renames -M90% \
+		"--find-renames=30%" -R --color=always "--color-words --color=always" --word-diff=plain --word-diff=porcelain -w -b \
+		--ignore-blank-lines --patience --histogram --minimal --function-context -p --patch-with-stat --compact-summary \
+		--dirstat --src-prefix=x/ --no-prefix "--full-index" "--binary -U0" --diff-filter=D -C --text --inter-hunk-context=3 \
+		-Sone -Gone; do
+		rc=0 && { gits_own $o $A $B >want.o 2>/dev/null || rc=$?; } &&
+		rc2=0 && { git -C p ews diff s $o >got.o 2>err || rc2=$?; } &&
+		{ gits_own --binary --full-index $o $A $B >want.full 2>/dev/null || :; } &&
+		{ { cmp want.o got.o || cmp want.full got.o; } && test $rc = $rc2 || { echo >&2 "option $o: $rc $rc2" && cat err >&2 && diff want.o got.o >&2; return 1; }; }
+	done
+'
+
+test_expect_success 'P5, P9: options that write or run are refused' '
+	git -C p rev-parse HEAD >before &&
+	for o in --output=hacked "--output hacked" --ext-diff --textconv --no-index -Oorder "-O order" "--outpu=hacked" --ext; do
+		test_expect_code 129 git -C p ews diff s $o >out 2>err && test_must_be_empty out || return 1
+	done &&
+	test_expect_code 129 git -C p ews diff s --no-such-option 2>err &&
+	test_path_is_missing hacked && test_path_is_missing p/hacked
+'
+
+test_expect_success 'paths after -- limit it, as seen from where one stands' '
+	gits_own --binary --full-index $A $B -- src >want.p && git -C p ews diff s -- src >got && cmp want.p got && test -s got &&
+	(cd "$ws" && git ews diff -- src) >got && cmp want.p got &&
+	gits_own --binary --full-index $A $B -- src/main.c >want.p && (cd "${ws:?}/src" && git ews diff -- main.c) >got && cmp want.p got &&
+	gits_own --binary --full-index $A $B -- docs src/numbers >want.p && (cd "${ws:?}/src" && git ews diff -- ../docs numbers) >got && cmp want.p got &&
+	gits_own --name-only $A $B -- src >want.p && git -C p ews diff s --name-only -- src >got && cmp want.p got &&
+	(cd "$ws" && git ews diff --name-only -- no/such/path) >got && test_must_be_empty got &&
+	gits_own --name-only $A $B -- ":(literal)*" >want.p && test_line_count = 1 want.p
+'
+
+test_expect_success '--exit-code says whether there is something' '
+	test_expect_code 1 git -C p ews diff s --exit-code >got && cmp want got &&
+	git -C p ews start same >out && git -C p ews diff same --exit-code >got && test_must_be_empty got &&
+	test_expect_code 1 git -C p ews diff s --exit-code --name-only >got && git -C p ews diff s --exit-code -- no/such/path
+'
+
+test_expect_success 'two snapshots, a snapshot and now, now, two revisions' '
+	s1=$(git -C p ews snapshot create s) && echo later >>"${ws:?}/src/main.c" && s2=$(git -C p ews snapshot create s) &&
+	gits_own --binary --full-index $(tree_of snapshots/$s1) $(tree_of snapshots/$s2) >want.2 && test -s want.2 &&
+	git -C p ews diff $s1 $s2 >got && cmp want.2 got && git -C p ews snapshot diff $s1 $s2 >got && cmp want.2 got &&
+	(cd "$ws" && git ews diff $s1) >got && cmp want.2 got && (cd "$ws" && git ews diff $s1 now) >got && cmp want.2 got &&
+	(cd "$ws" && git ews diff s $s1) >got && cmp want got && (cd "$ws" && git ews diff $s2 now) >got && test_must_be_empty got &&
+	gits_own --binary --full-index $(git -C p rev-parse "HEAD~2^{tree}" "HEAD^{tree}") >want.r &&
+	git -C p ews diff HEAD~2 HEAD >got && cmp want.r got &&
+	gits_own --binary --full-index $(git -C p rev-parse "HEAD^{tree}") $(tree_of snapshots/$s1) >want.r &&
+	git -C p ews diff HEAD $s1 >got && cmp want.r got &&
+	test_expect_code 128 git -C p ews diff snap-00000000-000000-000000 $s1 >got 2>err && test_must_be_empty got &&
+	sed -i "/^later\$/d" "${ws:?}/src/main.c" && git -C p ews diff s >got && cmp want got
+'
+
+test_expect_success '--json: the totals are git'"'"'s, and each change has its record' '
+	git -C p ews diff s --json >out 2>err && test_json out .schema ews.diff/1 &&
+	gits_own --name-status -M50% $A $B >ns && gits_own --numstat -M50% $A $B >num &&
+	test_json out .total_changes "$(wc -l <ns)" && test_json_count out .changes "$(wc -l <ns)" &&
+	test_json out .additions "$(grep -c ^A ns)" && test_json out .deletions "$(grep -c ^D ns)" &&
+	test_json out .modifications "$(grep -c ^[MT] ns)" && test_json out .renames "$(grep -c ^R ns)" &&
+	test_json out .lines_added "$(awk "{ n += \$1 } END { print n }" num)" &&
+	test_json out .lines_deleted "$(awk "{ n += \$2 } END { print n }" num)" &&
+	i=0 && n=$(wc -l <ns) && : >seen && while test $i -lt $n; do
+		test_json out ".changes[$i].file_path" && test_json out ".changes[$i].change_type" &&
+		printf "%s %s\n" "$(json out ".changes[$i].change_type")" "$(json out ".changes[$i].file_path")" >>seen && i=$((i + 1)) || return 1
+	done &&
+	grep "^modified src/main.c\$" seen && grep "^deleted docs/crlf.txt\$" seen && grep "^created new.bin\$" seen &&
+	grep "^renamed docs/run-moved.sh\$" seen && test_json_missing out ".changes[0].diff_text"
+'
+
+test_expect_success '--json: one record in full, and a name that is not UTF-8' '
+	git -C p ews diff s --json -- src/main.c >out && test_json_count out .changes 1 && test_json out ".changes[0].change_type" modified &&
+	test_json out ".changes[0].original_hash" "sha256:$(sha256sum <base/src/main.c | cut -d" " -f1)" &&
+	test_json out ".changes[0].modified_hash" "sha256:$(sha256sum <"${ws:?}/src/main.c" | cut -d" " -f1)" &&
+	test_json out ".changes[0].is_binary" false && test_json out ".changes[0].lines_added" 1 && test_json out ".changes[0].lines_deleted" 1 &&
+	test_json out ".changes[0].old_size" "$(wc -c <base/src/main.c)" && test_json out ".changes[0].new_size" "$(wc -c <"${ws:?}/src/main.c")" &&
+	git -C p ews diff s --json >out && grep -F "\"path_bytes\":" out && grep "//4=" out
+'
+
+test_expect_success 'P7, P8: what a patch cannot carry is named' '
+	start_ws -n rw p rest && (
+		cd "$rw" && mkdir hollow && chmod 600 src/main.c && mkfifo pipe && mkdir -p dir && echo x >dir/.GIT && echo x >git~1 && echo y >seen
+	) &&
+	timeout 20 git -C p ews diff rest >got 2>err && grep "^+y" got &&
+	for f in hollow src/main.c pipe dir/.GIT git~1; do test_grep -F "$f" err || return 1; done &&
+	git -C p ews diff rest --json >out 2>err && json out .not_in_patch >not && for f in hollow src/main.c pipe dir/.GIT git~1; do
+		test_grep -F "$f" not || return 1
+	done && test_grep ! seen not
+'
+
+test_expect_success 'a workspace that vanished or was tampered with is an error, never an empty patch' '
+	start_ws -n vw p van && echo x >"${vw:?}/x" && mv "$vw" away &&
+	rc=0 && { git -C p ews diff van >got 2>err || rc=$?; } && case $rc in 1 | 128) ;; *) false ;; esac &&
+	test_must_be_empty got && test_grep "$vw" err && mkdir "$vw" &&
+	rc=0 && { git -C p ews diff van >got 2>err || rc=$?; } && case $rc in 1 | 128) ;; *) false ;; esac && test_must_be_empty got &&
+	rmdir "$vw" && mv away "$vw" && git -C p ews diff van >got && grep "^+x" got
+'
+
+test_expect_success 'a closed pipe is no crash' '
+	(git -C p ews diff s --stat; echo $? >rc) | head -n 0 && case "$(cat rc)" in 0 | 1 | 128 | 141) ;; *) false ;; esac
+'
+
+test_expect_success 'P1: nothing of all this touched the project' '
+	test_repo q && start_ws -n qw q && echo x >>"${qw:?}/src/main.c" && test_fingerprint q >before &&
+	git -C q ews diff >out && git -C q ews diff --stat >out && git -C q ews diff --json >out && git -C q ews diff HEAD~1 HEAD >out &&
+	test_fingerprint q >after && test_cmp before after
+'
+
+test_done

@@ -1,0 +1,392 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='revert: the workspace is exactly what its base was (P2), proven (P3), whatever was done'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# All that must come back in the workspace <dir>: files with times (of directories without), index and its
+# time, HEAD, a merge's state, and what git says of it all.
+state_of() (
+	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' &&
+		cd "$1" && admin=$(git rev-parse --absolute-git-dir) && cd "$admin" &&
+		for f in HEAD index MERGE_HEAD MERGE_MSG MERGE_MODE; do
+			test ! -e $f || sha256sum $f
+		done &&
+		stat -c 'index %y' index &&
+		for f in rebase-merge rebase-apply sequencer CHERRY_PICK_HEAD REVERT_HEAD; do
+			test ! -e $f || echo "under way: $f"
+		done &&
+		cd "$1" && GIT_OPTIONAL_LOCKS=0 git status --porcelain=v2 -uall &&
+		GIT_OPTIONAL_LOCKS=0 git ls-files -s && git rev-parse HEAD && stat -c 'root %i' .
+)
+
+# new_workspace <id>: start one, remember its state as <id>.want, leave its path in $ws.
+new_workspace() {
+	git -C p ews start "$1" >"$1.path" 2>"$1.err" && take_ws "$1.path" && state_of "$ws" >"$1.want"
+}
+
+# reverts <id> [<option>...]: revert succeeds, says so, and the state is the one before.
+reverts() {
+	ews_id=$1
+	shift
+	git -C p ews revert "$@" "$ews_id" >revert.out 2>revert.err || {
+		cat revert.out revert.err >&2
+		return 1
+	}
+	test_grep "^  Status: Verified\$" revert.out && state_of "$(cat "$ews_id.path")" >"$ews_id.got" &&
+		test_cmp "$ews_id.want" "$ews_id.got"
+}
+
+test_expect_success 'setup: a project with uncommitted work of every kind' '
+	test_repo p && (
+		cd p && mkdir -p work/private work/empty &&
+		echo staged >work/staged && git add work/staged && echo twice >>work/staged &&
+		echo intent >work/intent && git add -N work/intent &&
+		echo untracked >work/untracked && echo secret >work/private/key && chmod 600 work/private/key &&
+		chmod 700 work/private && chmod 444 docs/crlf.txt && chmod 4755 run.sh && chmod 2755 docs &&
+		ln -s untracked work/link && git rm -q src/deep/new-2 && rm src/deep/new-3 &&
+		touch -d "2001-02-03 04:05:06.123456789" src/main.c work/untracked src/numbers &&
+		touch -h -d "2002-03-04 05:06:07.5" link && { git update-index -q --refresh >../refreshed || :; }
+	)
+'
+
+test_expect_success 'P3: revert of a workspace in which nothing changed' '
+	new_workspace none && reverts none && test_grep "^  Files restored: 0\$" revert.out
+'
+
+test_expect_success 'P2: edits, new files, removed files, renames, and the block that tells of it' '
+	new_workspace block &&
+	(
+		cd "$ws" && echo edit >>src/main.c && echo more >>work/untracked && : >src/numbers && rm docs/image.bin &&
+		mv run.sh docs/ran.sh && mkdir -p new/deep && echo new >new/deep/file && rm -r src/deep && echo x >"new/ x
+y"
+	) &&
+	reverts block &&
+	hash=$(git -C p log -1 --format="%(trailers:key=Ews-Hash,valueonly)" refs/ews/sessions/block) &&
+	sed "s/restored: [1-9][0-9]*/restored: N/" revert.out >got &&
+	cat >want <<-EOT &&
+	✓ Revert Complete
+	  Files restored: N
+	  Original hash: $(echo $hash)
+	  Current hash:  $(echo $hash)
+	  Status: Verified
+	EOT
+	test_cmp want got
+'
+
+test_expect_success 'revert --json says the same' '
+	(cd "$ws" && echo edit >>src/main.c && rm run.sh && echo new >new) &&
+	git -C p ews revert --json block >out 2>err &&
+	test_json out .schema ews.revert/1 && test_json out .verified true &&
+	test_json_count out .errors 0 && test_json_count out .deleted 1 && test_json out ".deleted[0]" new &&
+	test_json_count out .restored 2 && test_json out ".restored[0]" run.sh && test_json out ".restored[1]" src/main.c &&
+	test_json out .original_hash "$(echo $hash)" && test_json out .current_hash "$(echo $hash)" &&
+	test_json out .undo && state_of "$ws" >got && test_cmp block.want got
+'
+
+test_expect_success 'P2: all mode bits, of files and directories' '
+	new_workspace modes &&
+	(
+		cd "$ws" && chmod 644 run.sh && chmod 755 docs && chmod 777 docs/crlf.txt work/private/key && chmod 000 src/main.c &&
+		chmod 755 work/private && chmod 0 work && chmod 7777 src/deep/er && umask 077 && rm "docs/with space" && echo x >"docs/with space"
+	) &&
+	reverts modes && test "$(stat -c %a "${ws:?}/run.sh")" = 4755 && test "$(stat -c %a "${ws:?}/docs")" = 2755 &&
+	test "$(stat -c %a "${ws:?}/work/private/key")" = 600
+'
+
+test_expect_success 'P2: under umask 000 and 077 the modes are the same' '
+	for mask in 000 077 027; do
+		(umask $mask && rm -r "${ws:?}/docs" "${ws:?}/run.sh" "${ws:?}/work" && reverts modes) || return 1
+	done
+'
+
+test_expect_success 'P2: what did not differ is not touched, what was rewritten has its old time' '
+	new_workspace times &&
+	find "$ws" -path "${ws:?}/.git" -prune -o ! -type d -printf "%P %i %C@ %T@\n" | sort >all.before &&
+	(cd "$ws" && echo edit >>src/main.c && rm link) &&
+	reverts times &&
+	find "$ws" -path "${ws:?}/.git" -prune -o ! -type d -printf "%P %i %C@ %T@\n" | sort >all.after &&
+	comm -13 all.before all.after | sed "s/ [0-9]* [0-9.]* [0-9.]*\$//" >touched &&
+	printf "link\nsrc/main.c\n" >want && test_cmp want touched &&
+	test "$(stat -c %y "${ws:?}/src/main.c")" = "$(stat -c %y p/src/main.c)"
+'
+
+test_expect_success 'P3: an edit of the same size whose time was put back is found' '
+	new_workspace sly &&
+	(
+		cd "$ws" && cp -p src/main.c ../keep && sed s/return/RETURN/ ../keep >src/main.c && touch -r ../keep src/main.c &&
+		cp -p docs/image.bin ../keep && printf "\000\001\003\377binary\000\n" >x && mv x docs/image.bin && touch -r ../keep docs/image.bin &&
+		rm ../keep
+	) &&
+	reverts sly && test_grep "restored: 2\$" revert.out
+'
+
+test_expect_success 'P3: an edit behind assume-unchanged, skip-worktree and info/exclude is found' '
+	new_workspace flags &&
+	(
+		cd "$ws" && git update-index --assume-unchanged src/main.c && git update-index --skip-worktree src/numbers &&
+		echo edit >>src/main.c && echo edit >>src/numbers && echo "*" >.gitignore && echo new >new && echo edit >>work/untracked
+	) &&
+	reverts flags
+'
+
+test_expect_success 'P2: the index is back byte for byte with its time, whatever git did to it' '
+	new_workspace index &&
+	(cd "$ws" && git add -A && git rm -q --cached run.sh && git update-index --index-version 4) && reverts index &&
+	(cd "$ws" && git reset -q --hard && git clean -qfdx) && reverts index &&
+	rm "$(git -C "$ws" rev-parse --git-path index)" && reverts index &&
+	echo garbage >"$(git -C "$ws" rev-parse --git-path index)" && reverts index &&
+	touch "$(git -C "$ws" rev-parse --git-path index)" && reverts index
+'
+
+test_expect_success 'P2: a racy edit made right after revert is seen by git' '
+	reverts index && size=$(stat -c %s "${ws:?}/docs/with space") &&
+	echo ODD >"${ws:?}/docs/with space" && test "$(stat -c %s "${ws:?}/docs/with space")" = $size &&
+	git -C "$ws" diff --name-only >out && grep "with space" out && reverts index
+'
+
+test_expect_success 'P2: HEAD is back after commits, branches and resets, and branches are left alone' '
+	new_workspace head &&
+	(cd "$ws" && git commit -qam one && git commit -q --allow-empty -m two) && reverts head &&
+	(cd "$ws" && git switch -q -c made-inside && git commit -qam three) && reverts head &&
+	git -C p rev-parse -q --verify made-inside &&
+	(cd "$ws" && git reset -q --hard HEAD~2) && reverts head
+'
+
+test_expect_success 'P2: a merge that was begun since is gone, one that was under way is back' '
+	new_workspace merge &&
+	(
+		cd "$ws" && git reset -q --hard && git clean -qfd && git checkout -q --detach && git checkout -q -b other HEAD~1 &&
+		echo other >>src/log && git commit -qam other && git checkout -q --detach - &&
+		test_must_fail git merge other && test -f "$(git rev-parse --git-path MERGE_HEAD)"
+	) &&
+	reverts merge && test_path_is_missing "$(git -C "$ws" rev-parse --git-path MERGE_HEAD)" &&
+	test_repo mid && (
+		cd mid && git checkout -q -b side HEAD~1 && echo side >>src/log && git commit -qam side && git checkout -q main &&
+		test_must_fail git merge side
+	) &&
+	git -C mid ews start mid >mid.path && take_ws mid.path && state_of "$ws" >want && grep MERGE_HEAD want &&
+	(cd "$ws" && git merge --abort) && git -C mid ews revert mid >out && state_of "$ws" >got && test_cmp want got &&
+	(cd "$ws" && git add -A && git commit -qm merged) && git -C mid ews revert mid >out && state_of "$ws" >got && test_cmp want got
+'
+
+test_expect_success 'P2: a rebase or cherry-pick that was begun since is no longer under way' '
+	new_workspace rebase &&
+	(
+		cd "$ws" && git reset -q --hard && git clean -qfd && git checkout -q --detach other &&
+		test_must_fail git rebase main && test -d "$(git rev-parse --git-path rebase-merge)"
+	) && reverts rebase &&
+	(
+		cd "$ws" && git reset -q --hard && git clean -qfd && test_must_fail git cherry-pick other &&
+		test -f "$(git rev-parse --git-path CHERRY_PICK_HEAD)"
+	) && reverts rebase
+'
+
+test_expect_success 'P2: files become directories, links and FIFOs, and all the other ways round' '
+	new_workspace types && mkdir outside && echo outside >outside/file &&
+	(
+		cd "$ws" &&
+		rm src/main.c && mkdir -p src/main.c/a/b && echo in >src/main.c/a/b/c &&
+		rm -r src/deep && echo file >src/deep &&
+		rm src/numbers && ln -s /etc/passwd src/numbers &&
+		rm link && mkdir link && echo in >link/in &&
+		rm docs/dangling && echo file >docs/dangling &&
+		rm empty && mkfifo empty &&
+		rm -r work && ln -s "$SHARNESS_TRASH_DIRECTORY/outside" work &&
+		rm run.sh && ln -s . run.sh
+	) &&
+	reverts types && test "$(cat outside/file)" = outside && test "$(ls outside)" = file &&
+	(
+		cd "$ws" && rm -r docs && mkfifo docs && rm src/deep/er/file && ln -s loop src/deep/er/file &&
+		rm work/link && mkfifo work/link && rm src/log && ln work/untracked src/log
+	) &&
+	reverts types
+'
+
+test_expect_success 'P2: the whole content gone, and the whole content turned' '
+	new_workspace gone && find "$ws" -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} + && reverts gone &&
+	mkdir turned && mv "${ws:?}"/[a-z]* turned/ && mv turned "${ws:?}/" && reverts gone
+'
+
+test_expect_success 'P2: trees that may not be written, and new ones of that kind' '
+	new_workspace closed &&
+	(
+		cd "$ws" && mkdir -p ro/a/b && echo x >ro/a/b/c && chmod 000 ro/a/b/c && chmod 555 ro/a/b && chmod 000 ro/a && chmod 444 ro &&
+		echo edit >src/deep/er/file && rm src/deep/no-newline && chmod 555 src/deep/er && chmod 000 src/deep && chmod 500 src
+	) &&
+	reverts closed
+'
+
+test_expect_success USERS 'P2: the same for an ordinary user' '
+	mkdir mine && cp -a p mine/ && rm -rf mine/p/.git/worktrees && test_give_user mine &&
+	test_as_user git -C mine/p ews start own >own.path && take_ws own.path &&
+	"$EWS_SRC/t/lister" -M . -x .git "$ws" >want &&
+	(
+		cd "$ws" && mkdir -p ro/a/b && echo x >ro/a/b/c && chmod 000 ro/a/b/c && chmod 555 ro/a/b && test_give_user ro && chmod 000 ro/a &&
+		echo edit >src/deep/er/file && rm src/deep/no-newline && chmod 555 src/deep/er && chmod 000 src/deep && chmod 500 src &&
+		chmod 000 work/private/key
+	) &&
+	test_as_user git -C mine/p ews revert own >out && test_grep "Status: Verified" out &&
+	"$EWS_SRC/t/lister" -M . -x .git "$ws" | sed -E "s/	(d [0-7]+) [0-9.]+ /	\1 - /" >got &&
+	sed -E "s/	(d [0-7]+) [0-9.]+ /	\1 - /" want >want.d && test_cmp want.d got
+'
+
+test_expect_success XATTR 'P2: extended attributes of files and directories' '
+	(
+		cd p && setfattr -n user.kept -v one src/main.c && setfattr -n user.kept -v "two
+lines" work/untracked && setfattr -n user.dir -v 0sAAEC src && setfattr -n user.empty src/numbers
+	) &&
+	new_workspace attrs && getfattr -d "${ws:?}/src/main.c" | grep user.kept &&
+	(
+		cd "$ws" && setfattr -x user.kept src/main.c && setfattr -n user.kept -v other work/untracked && setfattr -x user.dir src &&
+		setfattr -n user.new -v new docs && setfattr -n user.new -v new run.sh && setfattr -x user.empty src/numbers
+	) &&
+	reverts attrs
+'
+
+test_expect_success 'P2: empty directories are back, new ones are gone' '
+	new_workspace dirs && mkdir "${ws:?}/empty-later" && mkdir -p "${ws:?}/a/b/c" && reverts dirs &&
+	test_path_is_missing "${ws:?}/a" &&
+	mkdir "${ws:?}/hollow" && mkdir -m 750 "${ws:?}/hollow/two" && snap=$(cd "$ws" && git ews snapshot create) &&
+	rm -r "${ws:?}/hollow" && git -C p ews revert --to $snap dirs >out && test "$(stat -c %a "${ws:?}/hollow/two")" = 750
+'
+
+test_expect_success 'the directory of the workspace stays itself: who stands in it goes on' '
+	new_workspace stand &&
+	(
+		cd "$ws" && rm -rf src && echo x >new && mkdir gone && cd gone && git ews revert >"$SHARNESS_TRASH_DIRECTORY/out" &&
+		cd "$ws" && test -f src/main.c && test ! -e new
+	) &&
+	test_grep "Status: Verified" out && state_of "$ws" >got && test_cmp stand.want got
+'
+
+test_expect_success 'P4, P8: a nested repository that came later goes into trash whole, and is named' '
+	new_workspace nested && git init -q "${ws:?}/vendor/lib" && (cd "${ws:?}/vendor/lib" && echo n >file && git add file && git commit -qm n) &&
+	ino=$(stat -c %i "${ws:?}/vendor/lib") && reverts nested && test_grep vendor/lib revert.err &&
+	find "$HOME/.superqode" -inum $ino -path "*/trash/*" >found && test_line_count = 1 found &&
+	git -C "$(cat found)" fsck && test "$(git -C "$(cat found)" show HEAD:file)" = n
+'
+
+test_expect_success 'P4: ignored files that came later go into trash unread, named by number and size' '
+	new_workspace ignored && mkdir "${ws:?}/out" && printf 12345 >"${ws:?}/out/a" && printf 678 >"${ws:?}/src/main.o" &&
+	ino=$(stat -c %i "${ws:?}/src/main.o") && reverts ignored && test_path_is_missing "${ws:?}/out" &&
+	test_grep -i ignored revert.err && test_grep -w 2 revert.err &&
+	find "$HOME/.superqode" -inum $ino -path "*/trash/*" >found && test_line_count = 1 found && test "$(cat "$(cat found)")" = 678
+'
+
+test_expect_success 'P2: what the base did not look at stays, even when .gitignore changed since' '
+	new_workspace rules && echo keep >"${ws:?}/keep.o" && snap=$(cd "$ws" && git ews snapshot create) &&
+	echo "nothing" >"${ws:?}/.gitignore" && rm "${ws:?}/work/untracked" &&
+	git -C p ews revert --to $snap rules >out && test "$(cat "${ws:?}/keep.o")" = keep && test_grep "Status: Verified" out &&
+	cmp p/.gitignore "${ws:?}/.gitignore" && cmp p/work/untracked "${ws:?}/work/untracked"
+'
+
+test_expect_success 'P2: a rewritten source is fresh when a build product did not come back' '
+	new_workspace build && echo product >"${ws:?}/main.o" && snap=$(cd "$ws" && git ews snapshot create) &&
+	touch marker && rm "${ws:?}/main.o" && echo edit >>"${ws:?}/src/main.c" &&
+	git -C p ews revert --to $snap build >out 2>err && cmp p/src/main.c "${ws:?}/src/main.c" &&
+	test_grep main.o err && test "${ws:?}/src/main.c" -nt marker
+'
+
+test_expect_success 'P5: a hard link outside keeps its bytes' '
+	new_workspace hard && ln "${ws:?}/src/main.c" outside/linked && echo outside >"${ws:?}/src/main.c" && reverts hard &&
+	test "$(cat outside/linked)" = outside && ln -f p/src/numbers "${ws:?}/src/numbers" && reverts hard && cmp p/src/numbers "${ws:?}/src/numbers"
+'
+
+test_expect_success '--dry-run says what would be, and does nothing' '
+	new_workspace dry && (cd "$ws" && echo edit >>src/main.c && echo new >new && rm empty) && state_of "$ws" >before &&
+	git -C p for-each-ref >refs.before &&
+	git -C p ews revert --dry-run dry >out 2>err && cat out err >both &&
+	test_grep src/main.c both && test_grep new both && test_grep empty both && test_grep ! "Status: Verified" out &&
+	state_of "$ws" >after && test_cmp before after && git -C p for-each-ref >refs.after && test_cmp refs.before refs.after && reverts dry
+'
+
+test_expect_success 'with paths only these are put back' '
+	new_workspace paths &&
+	(cd "$ws" && echo edit >>src/main.c && echo edit >>src/numbers && echo new >src/deep/new && echo new >top && echo edit >run.sh) &&
+	git -C p ews revert paths -- src/main.c src/deep >out && test_grep "Status: Verified" out &&
+	cmp p/src/main.c "${ws:?}/src/main.c" && test_path_is_missing "${ws:?}/src/deep/new" &&
+	test_path_is_file "${ws:?}/top" && test "$(cat "${ws:?}/run.sh")" = edit && test_must_fail cmp p/src/numbers "${ws:?}/src/numbers" &&
+	(cd "${ws:?}/src" && git ews revert -- numbers) >out && cmp p/src/numbers "${ws:?}/src/numbers" && test_path_is_file "${ws:?}/top" &&
+	reverts paths
+'
+
+test_expect_success '--to: another snapshot, its index too; and back to the base' '
+	new_workspace to && (cd "$ws" && echo one >>src/main.c && git add src/main.c && echo new >new && git commit -qm c) &&
+	snap=$(cd "$ws" && git ews snapshot create) && state_of "$ws" >snap.want &&
+	(cd "$ws" && echo two >>src/main.c && rm new && git add -A && rm -r docs) &&
+	git -C p ews revert --to $snap to >out && test_grep "Status: Verified" out && state_of "$ws" >got && test_cmp snap.want got &&
+	reverts to && git -C p ews revert --to $snap to >out && state_of "$ws" >got && test_cmp snap.want got &&
+	test_expect_code 128 git -C p ews revert --to snap-00000000-000000-000000 to >out 2>err && test_must_be_empty out &&
+	state_of "$ws" >got && test_cmp snap.want got
+'
+
+test_expect_success '--verify=full re-reads all, and other values are usage errors' '
+	echo edit >>"${ws:?}/src/main.c" && reverts to --verify=full &&
+	test_expect_code 129 git -C p ews revert --verify=nonsense to
+'
+
+test_expect_success STRACE 'P3: --verify=full opens every file after the put, the usual proof only what is unproven' '
+	sleep 1 && reverts to && echo edit >>"${ws:?}/src/main.c" && sleep 1 &&
+	test_strace log -e trace=openat,openat2 git -C p ews revert to >out && test_must_fail grep "image.bin" log &&
+	echo edit >>"${ws:?}/src/main.c" &&
+	test_strace log -e trace=openat,openat2 git -C p ews revert --verify=full to >out && test_grep "image.bin" log
+'
+
+test_expect_success 'P3: the same again changes nothing' '
+	reverts to && git -C p for-each-ref refs/ews >before && reverts to && test_grep "restored: 0\$" revert.out &&
+	git -C p for-each-ref refs/ews >after && test_cmp before after
+'
+
+can_fix() {
+	touch fixed && chattr +i fixed 2>/dev/null && ! rm -f fixed 2>/dev/null && chattr -i fixed
+}
+can_fix && test_set_prereq IMMUTABLE
+
+test_expect_success IMMUTABLE 'P3: what cannot be put back is named, and nothing is called verified' '
+	new_workspace fixed && test_when_finished "chattr -f -i \"${ws:?}/run.sh\" \"${ws:?}/stays\" || :" &&
+	echo edit >>"${ws:?}/run.sh" && echo edit >>"${ws:?}/src/main.c" && echo new >"${ws:?}/stays" && chattr +i "${ws:?}/run.sh" "${ws:?}/stays" &&
+	test_expect_code 1 git -C p ews revert fixed >out 2>err && cat out err >both &&
+	test_grep "^✗ Revert Incomplete\$" out && test_grep "^  Status: Not verified\$" out && test_grep ! "Status: Verified" both &&
+	test_grep run.sh both && test_grep stays both && cmp p/src/main.c "${ws:?}/src/main.c" &&
+	test_expect_code 1 git -C p ews revert --json fixed >out 2>err && test_json out .verified false &&
+	json out .errors >errors && test_grep run.sh errors &&
+	chattr -i "${ws:?}/run.sh" "${ws:?}/stays" && git -C p ews recover --all >out 2>&1 && reverts fixed
+'
+
+test_expect_success 'P3: with a damaged store revert fails, and writes no bad bytes' '
+	test_repo damaged && echo precious >damaged/untracked && start_ws damaged dam &&
+	blob=$(git -C damaged rev-parse refs/ews/sessions/dam:untracked) &&
+	mkdir packs && find damaged/.git/objects/pack -type f -exec mv {} packs/ \; &&
+	for pack in packs/*.pack; do test ! -e "$pack" || git -C damaged unpack-objects -q <"$pack" || return 1; done &&
+	loose=damaged/.git/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-) && chmod u+w $loose &&
+	echo other | git hash-object --stdin >/dev/null && printf "x\234garbage" >$loose &&
+	echo changed >"${ws:?}/untracked" && rc=0 && { git -C damaged ews revert dam >out 2>err || rc=$?; } &&
+	case $rc in 1 | 128) ;; *) false ;; esac && test_grep ! "Status: Verified" out && cat out err >both && test_grep -E "untracked|$blob" both &&
+	{ test ! -e "${ws:?}/untracked" || test "$(cat "${ws:?}/untracked")" = changed; }
+'
+
+test_expect_success 'no such session, none at all, and two to choose from' '
+	test_expect_code 128 git -C p ews revert nobody 2>err && test_grep nobody err &&
+	git init -q alone && test_expect_code 128 git -C alone ews revert >out 2>err && test_must_be_empty out &&
+	rc=0 && { git -C p ews revert >out 2>err || rc=$?; } &&
+	case $rc in 128 | 129) ;; *) false ;; esac && test_must_be_empty out && test_grep "^hint: " err
+'
+
+test_expect_success '$EWS_SESSION names the session; the current directory goes before it' '
+	new_workspace env1 && one=$ws && echo x >>"${one:?}/src/main.c" && new_workspace env2 && echo x >>"${ws:?}/src/main.c" &&
+	(EWS_SESSION=env1 && export EWS_SESSION && git -C p ews revert) >out && cmp p/src/main.c "${one:?}/src/main.c" &&
+	echo y >>"${one:?}/src/main.c" && (EWS_SESSION=env1 && export EWS_SESSION && cd "$ws" && git ews revert) >out &&
+	cmp p/src/main.c "${ws:?}/src/main.c" && test_must_fail cmp p/src/main.c "${one:?}/src/main.c"
+'
+
+test_expect_success STRACE 'P3: what the kernel says it did and did not do is found by the proof' '
+	test_repo lied && start_ws lied lie && echo new >"${ws:?}/new" &&
+	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -e trace=unlinkat \
+		-e inject=unlinkat:retval=0 git -C lied ews revert lie >out 2>err &&
+	test_grep "^  Status: Not verified\$" out && cat out err >both && test_grep new both && test_path_is_file "${ws:?}/new"
+'
+
+test_done

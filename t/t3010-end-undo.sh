@@ -1,0 +1,227 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='end and undo: nothing is lost (P4), each step goes back and forth again, from any process'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# All of the workspace <dir> that an undone end must give back.
+state_of() (
+	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' &&
+		cd "$1" && admin=$(git rev-parse --absolute-git-dir) &&
+		(cd "$admin" && sha256sum HEAD index && stat -c 'index %y' index) &&
+		GIT_OPTIONAL_LOCKS=0 git status --porcelain=v2 -uall && stat -c 'root %i' .
+)
+
+files_of() {
+	"$EWS_SRC/t/lister" -m -x .git "$1"
+}
+
+# new_session <id>: a session of p with changes; $ws, and its state in <id>.base and <id>.work.
+new_session() {
+	git -C p ews start "$1" >"$1.path" 2>"$1.err" && take_ws "$1.path" && state_of "$ws" >"$1.base" && (
+		cd "$ws" && echo edit >>src/main.c && git add src/main.c && echo edit >>src/main.c && echo new >new && rm docs/crlf.txt &&
+			mkdir hollow && chmod 600 src/numbers && ln -s new src/to-new
+	) && state_of "$ws" >"$1.work"
+}
+
+# in_trash <text>: how many snapshots in trash hold a file with exactly this line?
+in_trash() {
+	git -C p for-each-ref --format='%(refname)' refs/ews/trash >trash.refs &&
+		n=0 && while read -r ref; do
+			! git -C p grep -q -e "^$1\$" "$ref" || n=$((n + 1))
+		done <trash.refs && echo "$n"
+}
+
+test_expect_success 'setup' '
+	test_repo p && (cd p && echo uncommitted >>src/log && echo untracked >untracked)
+'
+
+test_expect_success 'P4: end takes workspace and registration away, keeps the difference, and says how to get it back' '
+	new_session one && B=$(git -C p rev-parse "refs/ews/snapshots/$(git -C p ews snapshot create one)^{tree}") &&
+	test_fingerprint p >before &&
+	git -C p ews end one >out 2>err && cat out err >both &&
+	test_path_is_missing "$ws" && test_path_is_missing p/.git/worktrees/one &&
+	git -C p worktree list >list && test_grep ! one list &&
+	test_grep "ews undo" both && test_fingerprint p >after && test_cmp before after &&
+	git -C p for-each-ref --format="%(tree)" refs/ews/trash >trees && test_grep "^$B\$" trees &&
+	git -C p ews status >out && test_grep ! one out && git -C p ews status --ended >out && test_grep one out &&
+	git -C p ews status --json --ended one >out && test_json out ".sessions[0].state" ended
+'
+
+test_expect_success 'ending again is no error, and says so; an id that never was is one' '
+	git -C p ews end one >out 2>err && cat out err >both && test_grep -i "ended" both &&
+	test_expect_code 128 git -C p ews end never >out 2>err && test_grep never err &&
+	test_expect_code 128 git -C p ews end --json never >out 2>err && test_json out .error.code not_found
+'
+
+test_expect_success 'an undone end, from a second process: the workspace is back, to the last byte and inode' '
+	sh -c "cd p && exec git ews undo" >out 2>err && cat out err >both && test_grep "$ws" both &&
+	state_of "$ws" >got && test_cmp one.work got &&
+	git -C p worktree list --porcelain >list && test_grep "^worktree $ws\$" list && test_grep "^locked ews session one\$" list &&
+	git -C p ews status --json one >out && test_json out ".sessions[0].state" active &&
+	git -C p ews diff one >got && test -s got && git -C p ews revert one >out && test_grep "Status: Verified" out &&
+	git -C p ews undo one >out && state_of "$ws" >got && test_cmp one.work got
+'
+
+test_expect_success 'undo --redo ends it again, and undo brings it back again' '
+	git -C p ews end one && git -C p ews undo && sh -c "cd p && exec git ews undo --redo" && test_path_is_missing "$ws" &&
+	test_path_is_missing p/.git/worktrees/one &&
+	sh -c "cd p && exec git ews undo" && state_of "$ws" >got && test_cmp one.work got
+'
+
+test_expect_success 'several at once, and all that is kept is there after gc' '
+	new_session two && two=$ws && new_session three && three=$ws &&
+	git -C p ews end two three >out 2>err && test_path_is_missing "$two" && test_path_is_missing "$three" &&
+	git -C p gc -q --prune=now && git -C p fsck --strict &&
+	git -C p ews undo && git -C p ews undo && state_of "$two" >got && test_cmp two.work got && state_of "$three" >got && test_cmp three.work got
+'
+
+test_expect_success 'an end of a session without changes; and of one whose branch of commits nobody else has' '
+	start_ws p clean && state_of "$ws" >want && git -C p ews end clean && git -C p ews undo clean &&
+	state_of "$ws" >got && test_cmp want got && git -C p ews end clean &&
+	start_ws p commits && (cd "$ws" && git add -A && git commit -qm "only here" && git rev-parse HEAD) >id &&
+	git -C p ews end commits && git -C p reflog expire --expire=now --all && git -C p gc -q --prune=now &&
+	git -C p cat-file -e "$(cat id)^{commit}" && git -C p ews undo commits && test "$(git -C "$ws" rev-parse HEAD)" = "$(cat id)"
+'
+
+hold() {
+	mkfifo "$1.fifo" && { sh -c "$2" <"$1.fifo" >hold.out 2>&1 3>&- 4>&- 5>&- & } && echo $! >"$1.pid" && exec 8>"$1.fifo" &&
+		test_wait_for 5 test -s hold.out
+}
+
+let_go() {
+	exec 8>&- && wait "$(cat "$1.pid")"
+	rm -f "$1.fifo" hold.out
+}
+
+test_expect_success 'end refuses while another process stands in the workspace, and names it' '
+	new_session busy && hold busy "cd \"${ws:?}/src\" && echo ready && read x; :" && test_when_finished "let_go busy" &&
+	test_expect_code 1 git -C p ews end busy >out 2>err && test_grep "$(cat busy.pid)" err && test_grep "^hint: " err &&
+	state_of "$ws" >got && test_cmp busy.work got &&
+	test_expect_code 1 git -C p ews end --json busy >out 2>err && test_json out .error.code busy &&
+	git -C p ews end --force busy && test_path_is_missing "$ws"
+'
+
+test_expect_success 'and while one has a file in it open, or runs a program of it' '
+	git -C p ews undo busy && hold busy "exec 9<\"${ws:?}/new\" && echo ready && read x; :" &&
+	test_expect_code 1 git -C p ews end busy 2>err && test_grep "$(cat busy.pid)" err && let_go busy &&
+	cp "$(command -v sleep)" "${ws:?}/program" && { "${ws:?}/program" 60 >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" &&
+	test_wait_for 5 grep -q program /proc/${pid:?}/comm && test_expect_code 1 git -C p ews end busy 2>err && test_grep $pid err
+'
+
+test_expect_success 'the caller and its ancestors do not count' '
+	git -C p ews end busy && new_session inside &&
+	sh -c "cd \"$ws\" && sh -c \"git ews end\"" >out 2>err && test_path_is_missing "$ws" &&
+	cat out err >both && test_grep "cd $PWD/p" both && git -C p ews undo inside && state_of "$ws" >got && test_cmp inside.work got
+'
+
+test_expect_success 'a name that another workspace has as its prefix is not in use' '
+	new_session pre && pre=$ws && new_session pre-longer && hold pre "cd \"$ws\" && echo ready && read x; :" && test_when_finished "let_go pre" &&
+	git -C p ews end pre && test_path_is_missing "$pre" && test_path_is_dir "$ws"
+'
+
+test_expect_success 'P4: an undone revert, from a second process, and done again' '
+	new_session rev && git -C p ews revert rev >out && state_of "$ws" >got && test_cmp rev.base got &&
+	sh -c "cd p && exec git ews undo rev" >out 2>err && state_of "$ws" >got && test_cmp rev.work got &&
+	sh -c "cd p && exec git ews undo --redo rev" && state_of "$ws" >got && test_cmp rev.base got &&
+	sh -c "cd \"$ws\" && exec git ews undo" && state_of "$ws" >got && test_cmp rev.work got
+'
+
+test_expect_success 'P4: what only the workspace had is back after gc: staged bytes, commits, ignored files, nested repositories' '
+	new_session deep && (
+		cd "$ws" && git commit -qm "kept by nobody" && echo "staged alone" >new && git add new && echo "over it" >new &&
+		mkdir out && echo product >out/product && git init -q nested && echo n >nested/file && chmod 500 out && ln -s /nowhere dangling
+	) && state_of "$ws" >want && blob=$(git -C "$ws" rev-parse :new) && head=$(git -C "$ws" rev-parse HEAD) &&
+	git -C p ews revert deep >out 2>err && state_of "$ws" >got && test_cmp deep.base got &&
+	git -C p reflog expire --expire=now --all && git -C p gc -q --prune=now && git -C p cat-file -e $blob && git -C p cat-file -e $head &&
+	git -C p ews undo deep >out 2>err && state_of "$ws" >got && test_cmp want got && test "$(git -C "$ws" show :new)" = "staged alone"
+'
+
+test_expect_success 'each call steps one back, and --redo one forward' '
+	new_session steps && files_of "$ws" >s1 && git -C p ews revert steps >out && files_of "$ws" >s0 &&
+	echo second >"${ws:?}/second" && files_of "$ws" >s2 && git -C p ews revert steps >out &&
+	git -C p ews undo steps && files_of "$ws" >got && test_cmp s2 got &&
+	git -C p ews undo steps && files_of "$ws" >got && test_cmp s1 got &&
+	git -C p ews undo --redo steps && git -C p ews undo --redo steps && files_of "$ws" >got && test_cmp s0 got &&
+	test_expect_code 128 git -C p ews undo --redo steps 2>err && test_grep -i "nothing\|no " err &&
+	git -C p ews undo steps && git -C p ews undo steps && files_of "$ws" >got && test_cmp s1 got &&
+	test_expect_code 128 git -C p ews undo steps 2>err && files_of "$ws" >got && test_cmp s1 got
+'
+
+test_expect_success 'P4: an edit made since is not lost to an undo' '
+	new_session since && git -C p ews revert since >out && echo "made since the revert" >>"${ws:?}/run.sh" && echo "also since" >"${ws:?}/also" &&
+	git -C p ews undo since >out 2>err && test_grep "^edit\$" "${ws:?}/src/main.c" && cat out err >both && test_grep run.sh both &&
+	test "$(in_trash "made since the revert")" -ge 1 && test "$(in_trash "also since")" -ge 1
+'
+
+test_expect_success 'P4: restore into a session, undone and done again' '
+	new_session res && snap=$(git -C p ews snapshot create res) && echo third >"${ws:?}/third" && rm "${ws:?}/new" && state_of "$ws" >want &&
+	git -C p ews snapshot restore $snap res --force >out 2>err && state_of "$ws" >got && test_cmp res.work got &&
+	sh -c "cd p && exec git ews undo res" && state_of "$ws" >got && test_cmp want got &&
+	sh -c "cd p && exec git ews undo --redo res" && state_of "$ws" >got && test_cmp res.work got
+'
+
+test_expect_success 'P4: restore into the project keeps what was there, and is undone' '
+	git clone -q p house && (cd house && echo mine >>src/main.c && echo own >own) && files_of house >want &&
+	(cd house && git ews start hs >../hs.path && take_ws ../hs.path && echo theirs >>"${ws:?}/src/numbers" && git ews snapshot create hs >../snap) &&
+	(cd house && echo precious >>run.sh && rm empty) && files_of house >mine && cp house/.git/index index.before &&
+	test_must_fail git -C house ews snapshot restore $(cat snap) >out 2>err </dev/null && files_of house >got && test_cmp mine got &&
+	(cd house && git ews snapshot restore $(cat ../snap) --force) >out 2>err && grep theirs house/src/numbers && test_must_fail grep precious house/run.sh &&
+	cmp index.before house/.git/index &&
+	sh -c "cd house && exec git ews undo" && files_of house >got && test_cmp mine got &&
+	sh -c "cd house && exec git ews undo --redo" && grep theirs house/src/numbers && git -C house ews undo && files_of house >got && test_cmp mine got
+'
+
+test_expect_success 'P4: a dropped snapshot comes back, also after gc' '
+	new_session drop && snap=$(git -C p ews snapshot create drop) && id=$(git -C p rev-parse refs/ews/snapshots/$snap) &&
+	git -C p ews snapshot drop $snap && test_must_fail git -C p rev-parse -q --verify refs/ews/snapshots/$snap &&
+	git -C p gc -q --prune=now && sh -c "cd p && exec git ews undo" && test "$(git -C p rev-parse refs/ews/snapshots/$snap)" = $id &&
+	sh -c "cd p && exec git ews undo --redo" && test_must_fail git -C p rev-parse -q --verify refs/ews/snapshots/$snap &&
+	git -C p ews undo && git -C p ews snapshot verify $snap
+'
+
+test_expect_success '--list shows the steps, newest first; --dry-run does nothing' '
+	new_session list && git -C p ews revert list >out && echo again >"${ws:?}/again" && git -C p ews revert list >out && git -C p ews end list &&
+	git -C p ews undo --list list >out && test_line_count -ge 3 out && sed -n 1p out >first && test_grep end first && test_grep revert out &&
+	git -C p ews undo --list --json list >out && test_json out .schema && git -C p for-each-ref >before &&
+	git -C p ews undo --dry-run list >out 2>err && cat out err >both && test_grep end both && test_path_is_missing "$ws" &&
+	git -C p for-each-ref >after && test_cmp before after
+'
+
+test_expect_success 'a session that is named: its own steps alone' '
+	new_session mine && mine=$ws && new_session other && other=$ws &&
+	git -C p ews revert mine >out && git -C p ews revert other >out &&
+	git -C p ews undo mine && state_of "$mine" >got && test_cmp mine.work got && state_of "$other" >got && test_cmp other.base got &&
+	git -C p ews undo && state_of "$other" >got && test_cmp other.work got
+'
+
+test_expect_success 'nothing to undo' '
+	test_repo fresh && test_expect_code 128 git -C fresh ews undo >out 2>err && test_must_be_empty out && test -s err &&
+	test_expect_code 128 git -C fresh ews undo --json >out 2>err && test_json out .error.code not_found &&
+	test_expect_code 128 git -C fresh ews undo --redo 2>err && git -C fresh ews undo --list >out && test_must_be_empty out
+'
+
+test_expect_success 'P1: a ref that was moved meanwhile is named by end' '
+	new_session drift && git -C "$ws" branch made-by-the-agent && git -C p ews end --force drift >out 2>err &&
+	test_grep "^drift: .*made-by-the-agent" err && git -C p rev-parse -q --verify made-by-the-agent
+'
+
+test_expect_success 'P8: end keeps what no snapshot can hold' '
+	new_session hard && mkfifo "${ws:?}/pipe" && git init -q "${ws:?}/nested" && echo n >"${ws:?}/nested/file" && mkdir "${ws:?}/out" && echo p >"${ws:?}/out/p" &&
+	chmod 000 "${ws:?}/src" && timeout 20 git -C p ews end hard >out 2>err && test_path_is_missing "$ws" &&
+	git -C p ews undo hard && test -p "${ws:?}/pipe" && test "$(cat "${ws:?}/nested/file")" = n && test "$(stat -c %a "${ws:?}/src")" = 0 && test "$(cat "${ws:?}/out/p")" = p
+'
+
+test_expect_success 'undo refuses to put a workspace over something that stands there now' '
+	new_session taken && git -C p ews end taken && mkdir "$ws" && echo precious >"${ws:?}/file" &&
+	test_expect_code 128 git -C p ews undo taken 2>err && test_grep taken err && test "$(cat "${ws:?}/file")" = precious && rm -r "$ws" &&
+	git -C p ews undo taken && state_of "$ws" >got && test_cmp taken.work got
+'
+
+test_expect_success 'P5: what end and undo leave in home is for its owner alone' '
+	find "$HOME/.superqode" \( -path "*/qe/*" -o -path "*/trash/*" \) -prune -o -perm /077 -print >open && test_must_be_empty open
+'
+
+test_done

@@ -1,0 +1,86 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='corners: what stands in the way of revert, end, undo and start is kept or refused (P2, P4, P5)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# Keep objects that only a worktree entry names honest: no reflog but the workspace's own speaks for them.
+forget() {
+	git -C "$1" reflog expire --expire=now --all && git -C "$1" gc -q --prune=now
+}
+
+test_expect_success 'setup' '
+	test_repo p
+'
+
+test_expect_success 'P5: a state file that names another directory is not believed' '
+	start_ws p far && mkdir -p other/far && echo precious >other/far/file && state=$HOME/.superqode/working/p/sessions/far/state.json &&
+	cp "${state:?}" keep.json && sed "s#\"workspace\":.*#\"workspace\": \"$PWD/other/far\",#" keep.json >"${state:?}" &&
+	for verb in revert end "snapshot create"; do
+		test_must_fail git -C p ews $verb far >out 2>err || return 1
+	done && echo precious >want && test_cmp want other/far/file && ls other >left && echo far >want && test_cmp want left &&
+	cp keep.json "${state:?}" && git -C p ews end far
+'
+
+test_expect_success 'P4: a start that fails in another home takes nothing of this one with it' '
+	start_ws p shared && git -C p rev-parse refs/ews/sessions/shared >want &&
+	(SUPERQODE_HOME=$PWD/second && export SUPERQODE_HOME && test_must_fail git -C p ews start shared) &&
+	git -C p rev-parse refs/ews/sessions/shared >got && test_cmp want got && git -C p ews end shared &&
+	(SUPERQODE_HOME=$PWD/second && export SUPERQODE_HOME && test_must_fail git -C p ews start shared) &&
+	git -C p ews undo shared && test_path_is_file "${ws:?}/src/main.c" && git -C p ews end shared
+'
+
+test_expect_success 'P4: a directory that is renamed all the time is whole in the workspace, or named' '
+	git init -q busy && (cd busy && mkdir d && for i in $(test_seq 1 100); do echo $i >d/$i || exit 1; done && git add . && git commit -qm d) &&
+	{ (while mv busy/d busy/d2 && mv busy/d2 busy/d && test ! -e stop; do :; done) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && mover=$! &&
+	for n in 1 2 3 4 5; do
+		start_ws busy race$n && find "${ws:?}" -path "*/d*/*" -type f >files && { test "$(wc -l <files)" = 100 || grep changing err; } || break
+	done && touch stop && { wait $mover || :; } && test $n = 5
+'
+
+test_expect_success 'P4: commits that only the reflog of the workspace names outlive end and gc' '
+	start_ws p log && (cd "$ws" && echo c >c && git add c && git commit -qm precious && git rev-parse HEAD >"$SHARNESS_TRASH_DIRECTORY/id" && git checkout -q --detach HEAD~1) &&
+	git -C p ews end log && forget p && git -C p cat-file -e "$(cat id)^{commit}" && git -C p ews undo log && git -C p ews end log
+'
+
+test_expect_success 'P4: a rebase that revert put away goes on after undo' '
+	test_repo r && start_ws r reb && (
+		cd "$ws" && echo theirs >>src/log && git commit -qam theirs && git branch -q theirs && git checkout -q --detach HEAD~1 &&
+		echo ours >>src/log && git commit -qam ours && test_must_fail git rebase theirs
+	) && git -C r ews revert reb >out 2>err && test_grep rebase err && (cd "$ws" && test_must_fail git rebase --abort) &&
+	git -C r ews undo reb && (cd "$ws" && git rebase --abort && git log -1 --format=%s) >got && echo ours >want && test_cmp want got
+'
+
+test_expect_success 'P3: two reverts at once: one does it, the other waits for nobody and claims nothing' '
+	start_ws p two && for i in $(test_seq 1 200); do echo $i >"${ws:?}/new$i" || return 1; done &&
+	{ git -C p ews revert two >one.out 2>&1 3>&- 4>&- 5>&- & } && first=$! && { git -C p ews revert two >two.out 2>&1 || :; } && { wait $first || :; } &&
+	cat one.out two.out >both && test_grep "Status: Verified" both && test_grep ! "Not verified" both && git -C p ews end two
+'
+
+test_expect_success 'a workspace that somebody removed: its session ends all the same' '
+	start_ws p gone && rm -rf "${ws:?}" && test_must_fail git -C p ews diff gone 2>err && test_grep "ews end gone" err &&
+	git -C p ews end gone && git -C p ews list >out && test_grep ! gone out && git -C p worktree list >out && test_line_count = 1 out
+'
+
+test_expect_success 'P2: the lock that a killed git left in the worktree entry does not survive a revert' '
+	start_ws p stale && : >p/.git/worktrees/stale/index.lock && git -C p ews revert stale >out && test_grep "Status: Verified" out &&
+	git -C "$ws" add -A && git -C p ews end stale
+'
+
+test_expect_success 'end in a pipe: who reads its output does not use the workspace' '
+	start_ws p pipe && (cd "$ws" && { git ews end pipe && echo fine >&2; } 2>"$SHARNESS_TRASH_DIRECTORY/err" | cat) >out && test_grep fine err
+'
+
+test_expect_success 'P3: a path that is nowhere is an error, not a proof of nothing' '
+	start_ws p path && test_expect_code 128 git -C p ews revert path -- nope >out 2>err && test_must_be_empty out && test_grep nope err &&
+	git -C p ews end path
+'
+
+test_expect_success 'P9: a config.worktree that was written since is gone after revert' '
+	test_repo cw && git -C cw config extensions.worktreeConfig true && start_ws cw conf && git -C "$ws" config --worktree core.fsmonitor "touch \"$PWD/ran\"" &&
+	rm -f ran && git -C cw ews revert conf >out && test_grep "Status: Verified" out && git -C "$ws" status && test_path_is_missing ran
+'
+
+test_done

@@ -1,0 +1,224 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='recover: a verb that is killed anywhere leaves what can be finished or taken back (P1, P4)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+if test_have_prereq VALGRIND; then
+	skip_all='a killed tracer is no test of the program'
+	test_done
+fi
+# the leak checker is a tracer, too
+ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+export ASAN_OPTIONS
+
+killat() {
+	"$EWS_BUILD/t/killat" "$@"
+}
+
+# What must be whole in the workspace <dir>: files, index, HEAD.
+state_of() (
+	"$EWS_SRC/t/lister" -m -x .git "$1" && cd "$1" && git rev-parse HEAD && cd "$(git rev-parse --absolute-git-dir)" && sha256sum index
+)
+
+# save <name>, restore <name>: the project and all of home, as they are now.
+save() {
+	mkdir "$1" && cp -a p "${1:?}/p" && cp -a "$HOME/.superqode" "${1:?}/home"
+}
+
+restore() {
+	rm -rf p "$HOME/.superqode" && cp -a "${1:?}/p" p && { test ! -d "${1:?}/home" || cp -a "${1:?}/home" "$HOME/.superqode"; }
+}
+
+# No verb leaves these for good.
+no_litter() {
+	find p/.git "$HOME/.superqode" \( -path '*/working/*/qe' -o -path '*/working/*/trash' \) -prune -o \
+		\( -name '*.lock' -o -name 'tmp_*' -o -name '.tmp-*' \) -print >litter 2>find.err
+	test_must_be_empty litter
+}
+
+# sound: after recover git is content, the project as it was, nothing lies about, and no session is half there.
+sound() {
+	test_fingerprint p >fp.after && test_cmp fp.before fp.after && no_litter &&
+		git -C p ews status --json --all >said && test_grep ! '"interrupted"\|"starting"\|"ending"' said &&
+		git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out &&
+		git -C p gc -q --prune=now && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out &&
+		git -C p ews snapshot verify --all >verify.out 2>&1 || {
+		cat fsck.out verify.out >&2
+		return 1
+	}
+}
+
+# sweep <saved state> <check> <verb and arguments>...: kill the verb at ten points (all with TEST_LONG), each
+# time from the saved state, recover, and check.
+sweep() {
+	saved=$1 check=$2
+	shift 2
+	restore "$saved" && killat -o log 0 git -C p ews "$@" >out 2>err || {
+		cat err >&2
+		return 1
+	}
+	points=$(cut -f 1 log) && n=1 && step=$(((points - 1) / 9)) && test "$step" -ge 1 || return 1
+	test -z "$TEST_LONG" || step=1
+	while test "$n" -le "$points"; do
+		restore "$saved" || return 1
+		code=0
+		killat -o log "$n" git -C p ews "$@" >out 2>err || code=$?
+		test $code = 137 -o $code = 199 || {
+			echo >&2 "$* at $n of $points: status $code" && cat err >&2
+			return 1
+		}
+		timeout 60 git -C p ews recover --all >recover.out 2>recover.err && timeout 60 git -C p ews recover --all >again.out 2>again.err &&
+			sound && $check || {
+			echo >&2 "$* was killed at $n of $points: $(cat log)"
+			cat recover.out recover.err >&2
+			return 1
+		}
+		n=$((n + step))
+	done
+}
+
+test_expect_success 'setup: a project with uncommitted work, and killat' '
+	test_repo p && (cd p && echo more >>src/log && git add src/log && echo more >>src/log && echo new >untracked && rm empty) &&
+	"$EWS_SRC/t/lister" -m -x .git p >p.want && test_fingerprint p >fp.before && mkdir fresh && cp -a p fresh/p &&
+	test_expect_code 199 killat 5 true && test_expect_code 137 killat -o log 1 sh -c "echo x >made; echo not >reached" &&
+	test_path_is_missing made && test_grep made log && rm -rf "$HOME/.superqode"
+'
+
+# Complete, or not there at all; in both cases it can be started.
+after_start() {
+	if git -C p ews path x >where 2>err; then
+		take_ws where && "$EWS_SRC/t/lister" -m -x .git "$ws" >got && test_cmp p.want got &&
+			git -C p ews diff x >changes && test_must_be_empty changes && git -C p ews end x >out 2>err
+	else
+		git -C p for-each-ref refs/ews/sessions >refs && test_must_be_empty refs && test_path_is_missing p/.git/worktrees/x &&
+			{ find "$HOME/.superqode" -path '*/qe/x*' >found 2>find.err || :; } && test_must_be_empty found &&
+			start_ws p x && "$EWS_SRC/t/lister" -m -x .git "$ws" >got && test_cmp p.want got
+	fi
+}
+
+test_expect_success 'P4: start' '
+	sweep fresh after_start start x
+'
+
+test_expect_success 'setup: a session with work in it' '
+	restore fresh && start_ws p x && state_of "$ws" >base.want && (
+		cd "$ws" && echo edit >>src/main.c && git add src/main.c && echo edit >>src/main.c && rm docs/crlf.txt && mkdir -p new/dir && echo new >new/dir/file &&
+			rm -r src/deep && echo file >src/deep && ln -s nowhere new/link && chmod 600 src/numbers && mkdir out && echo product >out/product
+	) && state_of "$ws" >work.want && save work
+'
+
+# here <state>...: the workspace is in one of these.
+here() {
+	state_of "$ws" >here.got || return 1
+	for want; do
+		cmp -s here.got "$want.want" && return 0
+	done
+	test_cmp "$1.want" here.got
+}
+
+after_snapshot() {
+	here work && git -C p ews snapshot list x >listed && git -C p ews snapshot create x >out && here work &&
+		git -C p cat-file -e "refs/ews/snapshots/$(cat out):new/dir/file" && git -C p ews snapshot verify "$(cat out)"
+}
+
+test_expect_success 'P4: snapshot create' '
+	sweep work after_snapshot snapshot create x
+'
+
+after_revert() {
+	here work base && cp here.got then.want && git -C p ews revert x >out && test_grep "Status: Verified" out && here base &&
+		git -C p ews undo x >out 2>err && here work
+}
+
+test_expect_success 'P4: revert' '
+	sweep work after_revert revert x
+'
+
+after_end() {
+	if git -C p ews path x >where 2>err; then
+		take_ws where && here work
+	else
+		test_path_is_missing "$ws" && test_path_is_missing p/.git/worktrees/x
+	fi &&
+		git -C p ews end x >out 2>err && test_path_is_missing "$ws" && git -C p ews undo x >out 2>err && here work &&
+		git -C p ews revert x >out && here base
+}
+
+test_expect_success 'P4: end' '
+	sweep work after_end end x
+'
+
+test_expect_success 'setup: the session has ended' '
+	restore work && git -C p ews end x && save ended
+'
+
+after_undo() {
+	git -C p ews path x >where 2>err || { test_path_is_missing "$ws" && git -C p ews undo x >out 2>err; } || return 1
+	here work && git -C p ews undo --redo x >out 2>err && test_path_is_missing "$ws" && git -C p ews undo x >out 2>err && here work
+}
+
+test_expect_success 'P4: undo of an end' '
+	sweep ended after_undo undo x
+'
+
+test_expect_success 'setup: the session was reverted' '
+	restore work && git -C p ews revert x >out && save reverted
+'
+
+after_undo_revert() {
+	here work base || return 1
+	! cmp -s here.got base.want || git -C p ews undo x >out 2>err || return 1
+	here work && git -C p ews undo --redo x >out 2>err && here base
+}
+
+test_expect_success 'P4: undo of a revert' '
+	sweep reverted after_undo_revert undo x
+'
+
+test_expect_success 'one process of many is killed: the others notice' '
+	restore work && { killat -1 -o log 40 git -C p ews revert x >out 2>err || :; } && git -C p ews recover --all >out 2>err && sound && after_revert
+'
+
+test_expect_success 'another verb that meets it names it, and does not go over it' '
+	restore work && killat -o log 0 git -C p ews revert x >out && n=$(cut -f 1 log) &&
+	while test $n -gt 0; do
+		restore work && { killat -o log $n git -C p ews revert x >out 2>err || :; } &&
+		git -C p ews status --json x >status 2>err && if grep "\"interrupted\"" status; then break; fi
+		n=$((n - 2))
+	done && test $n -gt 0 && state_of "$ws" >half &&
+	git -C p ews status >out 2>err && cat out err >both && test_grep interrupted both && test_grep recover both &&
+	for verb in "snapshot create x" "revert x" "end x"; do
+		test_expect_code 1 git -C p ews $verb >out 2>err && test_grep "ews recover" err && test_must_be_empty out || return 1
+	done && state_of "$ws" >got && test_cmp half got &&
+	{ git -C p ews recover x </dev/null >out 2>err || :; } && git -C p ews recover --all >out 2>err && sound && after_revert
+'
+
+test_expect_success 'P4: what was done between the kill and the recovery is kept' '
+	restore work && killat -o log 0 git -C p ews revert x >out && points=$(cut -f 1 log) && n=$((points / 3)) &&
+	while test $n -lt $points; do
+		restore work && { killat -o log $n git -C p ews revert x >out 2>err || :; } &&
+		git -C p ews status --json x >status 2>err && if grep "\"interrupted\"" status; then break; fi
+		n=$((n + 3))
+	done && n=$((n + 15)) && restore work && { killat -o log $n git -C p ews revert x >out 2>err || :; } &&
+	git -C p ews status --json x >status 2>err && grep "\"interrupted\"" status && echo "made since the kill" >"${ws:?}/since" && echo "made since the kill" >>"${ws:?}/run.sh" &&
+	git -C p ews recover --all >out 2>err && here base &&
+	git -C p for-each-ref --format="%(refname)" refs/ews/trash >kept && while read -r ref; do
+		git -C p grep -l "made since the kill" "$ref" || :
+	done <kept >found && test_line_count = 2 found && test_grep since found && test_grep run.sh found
+'
+
+test_expect_success 'recover when nothing was interrupted, and of what is not there' '
+	restore work && git -C p ews recover --all >out 2>err && here work && test_expect_code 128 git -C p ews recover nobody >out 2>err && test_grep nobody err &&
+	git -C p ews recover --json --all >out && test_json out .schema
+'
+
+test_expect_success 'P4: two recovers at once' '
+	restore work && { killat -o log 60 git -C p ews revert x >out 2>err || :; } &&
+	{ git -C p ews recover --all >one 2>&1 3>&- 4>&- 5>&- & } && other=$! && { git -C p ews recover --all >two 2>&1 || :; } && { wait $other || :; } &&
+	git -C p ews recover --all >out 2>err && sound && after_revert
+'
+
+test_done
