@@ -16,7 +16,7 @@
 #include "cmd/render_snapshot.h"
 
 static const char *const create_usage[] = {
-	"git ews snapshot create [-m <text>] [--ignored] [--if-changed] [<session>] [-- <path>...]",
+	"git ews snapshot create [-m <text>] [--ignored] [--if-changed] [--partial] [<session>] [-- <path>...]",
 	NULL,
 };
 
@@ -65,6 +65,8 @@ static int create(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 0, "ignored", NULL, "take ignored files, too", &set.with_ignored, false, NULL },
 		{ EWS_OPT_BOOL, 0, "if-changed", NULL, "only when something differs from the newest one",
 		  &set.if_changed, false, NULL },
+		{ EWS_OPT_BOOL, 0, "partial", NULL, "leave out what is over a limit, instead of failing",
+		  &set.partial, false, NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -40,6 +40,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		  NULL },
 		{ EWS_OPT_BOOL, 0, "partial", NULL, "leave out what is over a limit, instead of failing",
 		  &set->start.partial, false, NULL },
+		{ EWS_OPT_BOOL, 0, "force", NULL, "take a home directory, or the root of all, for a project",
+		  &set->start.force, false, NULL },
 		{ EWS_OPT_STRING, 0, "nested", "record|skip", "what to do about nested repositories", &set->nested,
 		  false, NULL },
 		{ EWS_OPT_STRING, 0, "intent", "text", "what the session is for", &set->start.intent, false, NULL },
