@@ -88,6 +88,16 @@ bool ews_path_is_inside(const char *path, const char *root)
 	return root[len - 1] == '/' || !path[len] || path[len] == '/';
 }
 
+bool ews_path_is_inside_any(const char *path, const char *const *roots)
+{
+	if (!roots)
+		return true;
+	while (*roots)
+		if (ews_path_is_inside(path, *roots++))
+			return true;
+	return false;
+}
+
 bool ews_path_is_plain(const char *path)
 {
 	size_t len;

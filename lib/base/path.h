@@ -30,6 +30,9 @@ char *ews_path_dir(const char *path);
 /* Is `path` equal to `root` or below it? Both absolute or both relative, both normal. */
 bool ews_path_is_inside(const char *path, const char *root);
 
+/* Is `path` inside one of the NULL-ended `roots`? NULL holds everything. */
+bool ews_path_is_inside_any(const char *path, const char *const *roots);
+
 /* Has this relative path only plain components: none empty, "." or ".."? */
 bool ews_path_is_plain(const char *path);
 

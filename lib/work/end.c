@@ -20,7 +20,6 @@
 #include "store/home.h"
 #include "store/journal.h"
 #include "work/inuse.h"
-#include "work/method_worktree.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
 #include "work/tripwire.h"
@@ -36,12 +35,6 @@ void ews_end_result_release(struct ews_end_result *result)
 	if (result->skipped.items)
 		ews_strv_release(&result->skipped);
 	*result = (struct ews_end_result)EWS_END_RESULT_INIT;
-}
-
-static struct ews_worktree worktree_of(const struct ews_session *session)
-{
-	return (struct ews_worktree){ session->repo->common_fd, session->repo->common_dir, session->state.id,
-				      session->state.workspace };
 }
 
 static void name_drift(struct ews_end_result *out, struct ews_session *session)
@@ -154,7 +147,7 @@ static int set_state(struct ews_session *session, enum ews_session_state state)
 
 int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
 {
-	struct ews_worktree wt = worktree_of(session);
+	struct ews_worktree wt = ews_session_worktree(session);
 	int rc = set_state(session, EWS_STATE_ENDING);
 
 	if (rc == 0)
@@ -176,7 +169,7 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
 
 int ews_end_take_back(struct ews_session *session, struct ews_step *step)
 {
-	struct ews_worktree wt = worktree_of(session);
+	struct ews_worktree wt = ews_session_worktree(session);
 	int rc = ews_snapshot_move_all(session->repo, step, true);
 
 	if (rc == 0 && !ews_session_is_at_home(session))

@@ -237,11 +237,8 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 		return 0;
 	for (size_t i = 0; i < target.scan.entries.n; i++) {
 		const struct ews_entry *entry = &target.scan.entries.items[i];
-		bool is_wanted = !opts->only;
 
-		for (const char *const *x = opts->only; x && *x; x++)
-			is_wanted = is_wanted || ews_path_is_inside(entry->path, *x);
-		if (is_wanted)
+		if (ews_path_is_inside_any(entry->path, opts->only))
 			ews_entries_add_copy(&wanted, entry);
 	}
 	rc = move_aside(out, &changes, fd);

@@ -22,7 +22,6 @@
 #include "base/path.h"
 #include "store/home.h"
 #include "store/journal.h"
-#include "work/method_worktree.h"
 
 #define ID_LEN_MAX 64
 
@@ -308,11 +307,16 @@ bool ews_session_is_interrupted(const struct ews_session *session)
 	return unfinished;
 }
 
+struct ews_worktree ews_session_worktree(const struct ews_session *session)
+{
+	return (struct ews_worktree){ session->repo->common_fd, session->repo->common_dir, session->state.id,
+				      session->state.workspace };
+}
+
 int ews_session_tampered(struct ews_strv *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int fd = ews_session_open_workspace(session);
-	struct ews_worktree wt = { session->repo->common_fd, session->repo->common_dir, session->state.id,
-				   session->state.workspace };
+	struct ews_worktree wt = ews_session_worktree(session);
 
 	return fd < 0 ? fd : ews_worktree_tampered(out, &wt, fd);
 }

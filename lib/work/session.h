@@ -9,6 +9,7 @@
 #include "store/lock.h"
 #include "store/repo.h"
 #include "store/state.h"
+#include "work/method_worktree.h"
 
 struct ews_session {
 	struct ews_repo *repo; /* borrowed */
@@ -55,6 +56,9 @@ int ews_session_need_active(const struct ews_session *session);
 
 /* Is it interrupted: an unfinished step in its journal, or starting/ending with no living holder of its lock? */
 bool ews_session_is_interrupted(const struct ews_session *session);
+
+/* The session's worktree, in the words of its method; the strings are the session's. */
+struct ews_worktree ews_session_worktree(const struct ews_session *session);
 
 /* What of the workspace's link to the store was rewritten: ".git", "commondir", "gitdir". */
 int ews_session_tampered(struct ews_strv *out, const struct ews_session *session);

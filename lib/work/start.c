@@ -23,7 +23,6 @@
 #include "store/cache.h"
 #include "store/home.h"
 #include "store/put.h"
-#include "work/method_worktree.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
 
@@ -261,19 +260,13 @@ static void count_bytes(struct ews_scan *scan)
 			scan->size_bytes += scan->entries.items[i].size;
 }
 
-static struct ews_worktree worktree_of(const struct ews_session *session)
-{
-	return (struct ews_worktree){ session->repo->common_fd, session->repo->common_dir, session->state.id,
-				      session->state.workspace };
-}
-
 /* Registration beside, base snapshot, registration in: the base's ref is there before git knows the worktree. */
 static int publish(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin, int workspace_fd,
 		   const struct ews_start_opts *opts)
 {
 	struct ews_session *session = &out->session;
 	struct ews_repo *repo = session->repo;
-	struct ews_worktree wt = worktree_of(session);
+	struct ews_worktree wt = ews_session_worktree(session);
 	EWS_CLEANUP(free) char *gitfile = ews_worktree_gitfile(&wt);
 	EWS_CLEANUP(fd) int admin = -1;
 	struct stat st;
@@ -335,7 +328,7 @@ static int remove_workspace(const struct ews_session *session, int parent_fd)
 int ews_start_take_back(struct ews_session *session)
 {
 	struct ews_repo *repo = session->repo;
-	struct ews_worktree wt = worktree_of(session);
+	struct ews_worktree wt = ews_session_worktree(session);
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
 	EWS_CLEANUP(fd) int parent_fd = -1;

@@ -18,7 +18,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/put.h"
-#include "work/method_worktree.h"
 
 #define GITIGNORE_ALL "*\n"
 #define GITFILE ".git"
@@ -108,12 +107,7 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 
 static bool is_wanted(const struct shift *shift, const char *path)
 {
-	if (!shift->opts->only)
-		return true;
-	for (const char *const *x = shift->opts->only; *x; x++)
-		if (ews_path_is_inside(path, *x))
-			return true;
-	return false;
+	return ews_path_is_inside_any(path, shift->opts->only);
 }
 
 static bool is_base_target(const struct shift *shift)
@@ -486,8 +480,7 @@ static int write_git(struct ews_transition_result *out, struct shift *shift, int
 
 	if (!moves_git(shift))
 		return 0;
-	struct ews_worktree wt = { shift->repo->common_fd, shift->repo->common_dir, session->state.id,
-				   session->state.workspace };
+	struct ews_worktree wt = ews_session_worktree(session);
 	rc = ews_worktree_repair(&wt, root_fd, &shift->target.git, shift->repo->git_fd);
 	if (rc < 0)
 		return rc;

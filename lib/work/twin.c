@@ -40,16 +40,6 @@ static bool is_dir(const struct ews_entry *entry)
 	return entry->type == EWS_ENTRY_DIR;
 }
 
-static bool is_selected(const struct ews_twin_opts *opts, const char *path)
-{
-	if (!opts->only)
-		return true;
-	for (const char *const *x = opts->only; *x; x++)
-		if (ews_path_is_inside(path, *x))
-			return true;
-	return false;
-}
-
 static bool is_tracked(const struct sources *src, const char *path)
 {
 	return ews_index_find(&src->index, path) || ews_entries_find(&src->head, path);
@@ -230,7 +220,7 @@ static int choose_tracked(const struct ews_entry **out, const struct sources *sr
 	bool same;
 
 	*out = base;
-	if (!opts->uncommitted || !is_selected(opts, path))
+	if (!opts->uncommitted || !ews_path_is_inside_any(path, opts->only))
 		return 0;
 	/* What was taken out of the index is there for git as an untracked file. */
 	if (!opts->untracked && !ews_index_find(&src->index, path))
@@ -261,7 +251,7 @@ static int add_chosen(struct ews_entries *out, const struct sources *src, const 
 
 	if (is_tracked(src, path) || (src->has_base && ews_entries_find(&src->base, path)))
 		rc = choose_tracked(&chosen, src, opts, path);
-	else if (opts->untracked && is_selected(opts, path))
+	else if (opts->untracked && ews_path_is_inside_any(path, opts->only))
 		chosen = project;
 	if (rc == 0 && chosen)
 		ews_entries_add_copy(out, chosen);
@@ -282,7 +272,7 @@ static void add_empty_dirs(struct ews_entries *out, const struct ews_entries *pr
 		const struct ews_entry *entry = &project->items[i];
 		bool is_empty = i + 1 == project->n || !ews_path_is_inside(project->items[i + 1].path, entry->path);
 
-		if (is_dir(entry) && is_empty && is_selected(opts, entry->path))
+		if (is_dir(entry) && is_empty && ews_path_is_inside_any(entry->path, opts->only))
 			ews_entries_add_copy(out, entry);
 	}
 }
@@ -330,7 +320,7 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 	for (size_t i = 0; i < base->n; i++) {
 		const struct ews_entry *entry = &base->items[i];
 		const struct ews_entry *head = ews_entries_find(&src->head, entry->path);
-		bool from_project = opts->uncommitted && is_selected(opts, entry->path) &&
+		bool from_project = opts->uncommitted && ews_path_is_inside_any(entry->path, opts->only) &&
 				    (!src->has_base || (head && ews_entry_equal_in_git(head, entry)));
 
 		if (needs_index(entry) && !from_project)
@@ -343,7 +333,7 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 		bool same = !src->has_base || (!head && !there) ||
 			    (head && there && ews_entry_equal_in_git(head, there));
 
-		if (is_selected(opts, ie->path) && same)
+		if (ews_path_is_inside_any(ie->path, opts->only) && same)
 			copy_index_entry(out, ie);
 	}
 	out->version = 2;
