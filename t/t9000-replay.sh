@@ -33,6 +33,17 @@ test_expect_success 'a history without five of each kind is not enough, but with
 	"$EWS_SRC/t/replay" --any plain 2 >out && test_grep "^2 commits: 0 merges" out
 '
 
+test_expect_success 'submodules that stand where the newest commit has them are served, others passed over and counted' '
+	test_repo super && (
+		cd super && mkdir -p "s u/b" && one=$(git rev-parse HEAD~1) && two=$(git rev-parse HEAD) &&
+		git update-index --add --cacheinfo "160000,$one,s u/b" && git commit -q -m one &&
+		git update-index --cacheinfo "160000,$two,s u/b" && git commit -q -m two && echo a >>run.sh && git commit -q -a -m a &&
+		git rm -q --cached "s u/b" && git commit -q -m without && echo b >>run.sh && git commit -q -a -m b &&
+		git update-index --add --cacheinfo "160000,$two,s u/b" && git commit -q -m again
+	) && "$EWS_SRC/t/replay" --any super 7 >out 2>err && test_must_be_empty err &&
+	test_grep "^5 commits: .* 0 without a parent here, 2 with other submodules" out
+'
+
 # A program that does all that git ews does, but whose <verb> is spoiled by <sed script>.
 spoiled() {
 	mkdir -p "spoiled" && cat >spoiled/git-ews <<-EOF && chmod +x spoiled/git-ews
