@@ -124,7 +124,7 @@ test_expect_success VALGRIND_TOOL 'a leak under valgrind is a report' '
 
 test_expect_success 'a break that no test notices fails the run of breaks' '
 	mkdir -p house/t/breaks &&
-	cp "$EWS_SRC/t/run-breaks" house/t/ &&
+	cp "$EWS_SRC/t/run-breaks" "$EWS_SRC/t/fence" house/t/ &&
 	printf "test-programs:\n\t@true\n" >house/Makefile &&
 	printf "right\n" >house/answer &&
 	printf "unseen\n" >house/other &&
@@ -153,6 +153,20 @@ test_expect_success 'a break that no test notices fails the run of breaks' '
 	sed "s/^-right/-left/" house/t/breaks/P1-seen.patch >house/t/breaks/P1-stale.patch &&
 	test_must_fail house/t/run-breaks >out 2>&1 &&
 	test_grep "P1-stale.*does not apply" out
+'
+
+test_expect_success FENCED 'a break that writes elsewhere reaches nothing' '
+	rm house/t/breaks/* && mkdir elsewhere && sed -i "s/^if grep/. .\/answer 2>\/dev\/null; &/" house/t/t1000-answer.sh &&
+	cat >house/t/breaks/P5-out.patch <<-EOF &&
+	Test: t/t1000-answer.sh
+
+	--- a/answer
+	+++ b/answer
+	@@ -1 +1 @@
+	-right
+	+echo >"$PWD/elsewhere/file"
+	EOF
+	house/t/run-breaks >out 2>&1 && test_grep "P5-out.*noticed" out && test_path_is_missing elsewhere/file
 '
 
 test_done
