@@ -224,4 +224,39 @@ test_expect_success 'P5: what end and undo leave in home is for its owner alone'
 	find "$HOME/.superqode" \( -path "*/qe/*" -o -path "*/trash/*" \) -prune -o -perm /077 -print >open && test_must_be_empty open
 '
 
+# The name under which the list of steps has the oldest session that was called $1.
+retired() {
+	git -C p ews undo --list | awk '{ print $NF }' | grep "^$1~" | tail -n 1
+}
+
+test_expect_success 'P4: an ended session gives its id to a new one, and can still be brought back' '
+	start_ws p again && echo 1 >"${ws:?}/first" && git -C p ews end again && start_ws p again && echo 2 >"${ws:?}/second" &&
+	test_expect_code 128 git -C p ews start again >out 2>err && test_grep "already exists" err && test_path_is_file "${ws:?}/second" &&
+	first=$(retired again) && test_expect_code 1 git -C p ews undo "$first" >out 2>err && test_grep "called .again. now" err &&
+	git -C p ews end again && start_ws p again && echo 3 >"${ws:?}/third" && git -C p ews end again && git -C p gc -q --prune=now &&
+	git -C p ews undo "$first" >out && test_path_is_file "${ws:?}/first" && test_path_is_missing "${ws:?}/second" &&
+	git -C "$ws" status --porcelain >out && test_grep "^?? first\$" out &&
+	git -C p ews revert again >out && test_grep "Status: Verified" out && git -C p ews undo again && test_path_is_file "${ws:?}/first" &&
+	git -C p ews end again && git -C p ews undo "$(retired again)" && test_path_is_file "${ws:?}/second" && test_path_is_missing "${ws:?}/first" &&
+	git -C p ews recover --all && git -C p ews end again && git -C p ews undo "$first" && test_path_is_file "${ws:?}/first" &&
+	git -C p ews end again && git -C p fsck --strict --no-dangling
+'
+
+test_expect_success 'P4: a start that fails leaves the ended session its id' '
+	start_ws p back && echo 1 >"${ws:?}/kept" && git -C p ews end back && mkdir place && : >place/back &&
+	test_must_fail git -C p ews start --in "$PWD/place" back && git -C p ews undo back && test_path_is_file "${ws:?}/kept" && git -C p ews end back
+'
+
+test_expect_success 'from inside of what an end moved to trash the project is still found' '
+	start_ws p within && (cd "${ws:?}" && git ews end 2>&1 && git ews list >"${HOME:?}/list" && test_grep ! within "${HOME:?}/list" && git ews undo) &&
+	test_path_is_dir "$ws" && git -C p ews end within
+'
+
+test_expect_success 'end --dry-run says what there is to keep, and does nothing' '
+	start_ws p dry && git -C p ews end --dry-run dry >out && test_grep "nothing differs" out && echo 1 >"${ws:?}/one" &&
+	git -C p for-each-ref >before && git -C p ews end -n dry >out && test_grep "what differs" out && git -C p for-each-ref >after && test_cmp before after &&
+	git -C p ews end -n --json dry >out && test_json out ".sessions[0].differs" true && git -C p ews list >list && test_grep "dry *active" list &&
+	git -C p ews end dry
+'
+
 test_done

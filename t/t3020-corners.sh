@@ -83,4 +83,14 @@ test_expect_success 'P9: a config.worktree that was written since is gone after 
 	rm -f ran && git -C cw ews revert conf >out && test_grep "Status: Verified" out && git -C "$ws" status && test_path_is_missing ran
 '
 
+test_expect_success 'P2: the first second of all time is a time' '
+	start_ws p epoch && touch -d @0 "${ws:?}/src/main.c" && snap=$(git -C p ews snapshot create epoch) && echo more >>"${ws:?}/src/main.c" &&
+	git -C p ews revert --to "$snap" epoch >out && test_grep "Status: Verified" out && test "$(stat -c %Y "${ws:?}/src/main.c")" = 0 &&
+	touch "${ws:?}/src/main.c" && git -C p ews revert --to "$snap" epoch && test "$(stat -c %Y "${ws:?}/src/main.c")" = 0 && git -C p ews end epoch
+'
+
+test_expect_success 'git gc in the project is no drift' '
+	start_ws p gc && git -C p gc -q && git -C p update-server-info && test_path_is_file p/.git/info/refs && git -C p ews end gc >out 2>&1 && test_grep ! drift: out
+'
+
 test_done

@@ -14,12 +14,12 @@
 #include "work/end.h"
 
 static const char *const usage[] = {
-	"git ews end [--force] [<session>...]",
+	"git ews end [--force] [--dry-run] [<session>...]",
 	NULL,
 };
 
 struct settings {
-	bool force;
+	bool force, dry_run;
 	bool color;
 	cJSON *sessions, *drift; /* with --json */
 };
@@ -33,6 +33,7 @@ static void show_json(const struct settings *set, const struct ews_session *sess
 	ews_render_string(object, "session_id", session->state.id);
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
 	ews_render_string(object, "kept_snapshot", result->kept_snapshot);
+	(void)cJSON_AddBoolToObject(object, "differs", result->differs);
 	ews_render_string(object, "undo", result->undo);
 	ews_render_sentences(object, "drift", &result->drift);
 	ews_render_reasons(object, "skipped", "reason", &result->skipped);
@@ -51,17 +52,24 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 		ews_cmd_note(ctx, "session '%s' has ended before", id);
 		return;
 	}
-	ews_pager_paint(&ctx->out, set->color, "32", "✓");
-	ews_buf_addf(&ctx->out,
-		     " Session Ended\n"
-		     "  Session: %s\n"
-		     "  Kept: %s\n"
-		     "  Undo: git ews undo %s\n",
-		     id, result->kept_snapshot ? result->kept_snapshot : "nothing differed from the base", id);
+	if (set->dry_run) {
+		ews_buf_addf(&ctx->out, "would end: %s\n", id);
+		ews_buf_addf(&ctx->out, "  Keep: %s\n",
+			     result->differs ? "what differs from the base" : "nothing differs from the base");
+	} else {
+		ews_pager_paint(&ctx->out, set->color, "32", "✓");
+		ews_buf_addf(&ctx->out,
+			     " Session Ended\n"
+			     "  Session: %s\n"
+			     "  Kept: %s\n"
+			     "  Undo: git ews undo %s\n",
+			     id, result->kept_snapshot ? result->kept_snapshot : "nothing differed from the base",
+			     id);
+	}
 	for (i = 0; i < result->drift.n; i++)
 		ews_cmd_say("drift: ", result->drift.items[i]);
 	ews_render_reasons_talk(ctx, "not in the snapshot, but in trash", &result->skipped);
-	if (ews_path_is_inside(ctx->cwd, session->state.workspace))
+	if (!set->dry_run && ews_path_is_inside(ctx->cwd, session->state.workspace))
 		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
 }
 
@@ -70,7 +78,9 @@ static int end_one(struct ews_cmd_ctx *ctx, const struct settings *set, const ch
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
 	struct ews_progress progress;
-	const struct ews_end_opts opts = { .force = set->force, .progress = ews_progress_show, .payload = &progress };
+	const struct ews_end_opts opts = {
+		.force = set->force, .dry_run = set->dry_run, .progress = ews_progress_show, .payload = &progress
+	};
 	int rc;
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
@@ -114,6 +124,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 				.drift = cJSON_AddArrayToObject(object, "drift") };
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace", &set.force, false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be kept, and do nothing", &set.dry_run, false,
+		  NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = SIZE_MAX };
@@ -127,6 +139,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = resolve_all(&ids, ctx, &args.words);
 	for (i = 0; rc == 0 && i < ids.n; i++)
 		rc = end_one(ctx, &set, ids.items[i]);
+	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);
 	if (rc == 0 && ctx->json)
 		ews_cmd_json_show(ctx, object);
 	return rc;

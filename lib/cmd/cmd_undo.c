@@ -5,12 +5,14 @@
  */
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
 #include "cmd/render_revert.h"
+#include "work/retire.h"
 #include "work/undo.h"
 
 static const char *const usage[] = {
@@ -114,7 +116,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (set.list && (set.redo || set.dry_run))
 		return ews_error(EWS_EUSAGE, "--list stands alone");
 	rc = ews_cmd_open_repo(ctx);
-	if (rc == 0 && args.words.n)
+	if (rc == 0 && args.words.n && ews_retire_is_name(args.words.items[0]))
+		session = ews_strdup(args.words.items[0]);
+	else if (rc == 0 && args.words.n)
 		rc = ews_session_resolve(&session, ctx->repo, args.words.items[0]);
 	if (rc < 0)
 		return rc;

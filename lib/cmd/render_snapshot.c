@@ -27,6 +27,12 @@ static bool is_in_trash(const struct ews_snapshot *snapshot)
 	return snapshot->ref && !strncmp(snapshot->ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
 }
 
+/* A commit of somebody else says nothing of how much it holds. */
+static bool has_counts(const struct ews_snapshot *snapshot)
+{
+	return snapshot->hash && *snapshot->hash;
+}
+
 void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot)
 {
 	char hex[EWS_OID_HEX_MAX];
@@ -40,8 +46,13 @@ void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot)
 	ews_render_string(object, "message", snapshot->subject);
 	ews_render_string(object, "parent_id", snapshot->parent);
 	ews_render_string(object, "base_commit", ews_oid_hex(hex, &snapshot->head));
-	ews_json_add_int(object, "files_count", (int64_t)snapshot->files);
-	ews_json_add_int(object, "total_size_bytes", (int64_t)snapshot->bytes);
+	if (has_counts(snapshot)) {
+		ews_json_add_int(object, "files_count", (int64_t)snapshot->files);
+		ews_json_add_int(object, "total_size_bytes", (int64_t)snapshot->bytes);
+	} else {
+		(void)cJSON_AddNullToObject(object, "files_count");
+		(void)cJSON_AddNullToObject(object, "total_size_bytes");
+	}
 	ews_render_string(object, "hash", snapshot->hash);
 	ews_render_string(object, "commit", ews_oid_hex(hex, &snapshot->commit));
 	ews_render_string(object, "tree", ews_oid_hex(hex, &snapshot->tree));
@@ -68,7 +79,7 @@ void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *sn
 	add_line(out, "Head:", ews_oid_hex(hex, &snapshot->head));
 	add_line(out, "Commit:", ews_oid_hex(hex, &snapshot->commit));
 	add_line(out, "Tree:", ews_oid_hex(hex, &snapshot->tree));
-	if (snapshot->hash && *snapshot->hash) {
+	if (has_counts(snapshot)) {
 		add_line(out, "Hash:", snapshot->hash);
 		ews_render_size(&size, snapshot->bytes);
 		ews_buf_addf(out, "%-8s %" PRIu64 " (%s)\n", "Files:", snapshot->files, size.ptr);

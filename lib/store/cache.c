@@ -56,6 +56,7 @@ static bool take_records(struct ews_entries *out, const struct header *header, c
 		entry->size = r->size;
 		entry->dev = r->dev;
 		entry->ino = r->ino;
+		entry->has_time = r->has_stat;
 		entry->mtime_s = r->mtime_s;
 		entry->mtime_ns = r->mtime_ns;
 		entry->ctime_s = r->ctime_s;

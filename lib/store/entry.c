@@ -100,7 +100,7 @@ void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st)
 	entry->ctime_ns = (uint32_t)st->st_ctim.tv_nsec;
 	entry->dev = st->st_dev;
 	entry->ino = st->st_ino;
-	entry->has_stat = true;
+	entry->has_time = entry->has_stat = true;
 }
 
 bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st)
@@ -128,7 +128,7 @@ bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b)
 
 bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry *b)
 {
-	bool has_time = a->type != EWS_ENTRY_DIR && a->type != EWS_ENTRY_GITLINK && a->mtime_s && b->mtime_s;
+	bool has_time = a->type != EWS_ENTRY_DIR && a->type != EWS_ENTRY_GITLINK && a->has_time && b->has_time;
 
 	return ews_entry_equal(a, b) && (!has_time || (a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns));
 }

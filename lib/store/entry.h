@@ -36,6 +36,7 @@ struct ews_entry {
 	uint32_t mtime_ns;
 	uint16_t mode; /* all twelve bits */
 	uint8_t type; /* enum ews_entry_type */
+	bool has_time; /* the mtime is known */
 	bool has_stat; /* dev, ino and ctime say when the content was last known */
 	bool is_racy; /* it changed so late before it was read that the stat data proves nothing */
 	struct ews_oid oid; /* blob of a file's bytes or a link's text, commit of a gitlink; none: not known */

@@ -401,3 +401,22 @@ int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const 
 	*repo_dir = ews_strfmt("%s/working/%s", home, repo);
 	return 0;
 }
+
+int ews_home_find_trashed(char **project, const char *home, const char *cwd)
+{
+	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);
+	EWS_CLEANUP(free) char *working = ews_path_join(real_home ? real_home : home, "working");
+	EWS_CLEANUP(free) char *repo = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+	const char *slash;
+
+	if (!ews_path_is_inside(cwd, working) || strlen(cwd) <= strlen(working) + 1)
+		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
+	cwd += strlen(working) + 1;
+	slash = strchr(cwd, '/');
+	if (!slash || strncmp(slash, "/trash/", 7))
+		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
+	repo = ews_strndup(cwd, (size_t)(slash - cwd));
+	fd = ews_dir_open(working);
+	return fd < 0 ? fd : read_project(project, fd, repo);
+}

@@ -59,4 +59,7 @@ int ews_home_unmark_elsewhere(const char *home, const char *workspace);
  */
 int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const char *cwd);
 
+/* Which project did the trash that holds `cwd` come from? The caller frees `*project`. Fails with EWS_ENOTFOUND. */
+int ews_home_find_trashed(char **project, const char *home, const char *cwd);
+
 #endif

@@ -42,9 +42,13 @@ void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries,
 		const struct ews_entry *entry = &entries->items[i];
 		char hex[EWS_OID_HEX_MAX];
 
-		ews_buf_addf(out, "%s %04o %" PRId64 ".%09" PRIu32 " %" PRIu64 " %s ",
-			     ews_entry_type_name(entry->type), entry->mode, entry->mtime_s, entry->mtime_ns,
-			     entry->size, ews_oid_is_none(&entry->oid) ? "-" : ews_oid_hex(hex, &entry->oid));
+		ews_buf_addf(out, "%s %04o ", ews_entry_type_name(entry->type), entry->mode);
+		if (entry->has_time)
+			ews_buf_addf(out, "%" PRId64 ".%09" PRIu32, entry->mtime_s, entry->mtime_ns);
+		else
+			ews_buf_addc(out, '-');
+		ews_buf_addf(out, " %" PRIu64 " %s ", entry->size,
+			     ews_oid_is_none(&entry->oid) ? "-" : ews_oid_hex(hex, &entry->oid));
 		add_attrs(out, entry->xattrs);
 		ews_buf_addc(out, ' ');
 		ews_path_escape(out, entry->path, strlen(entry->path));
@@ -86,8 +90,11 @@ static bool parse_time(struct ews_entry *entry, char *text)
 	uint64_t ns;
 	char *end;
 
+	if (!strcmp(text, "-"))
+		return true;
 	if (!dot)
 		return false;
+	entry->has_time = true;
 	*dot = '\0';
 	errno = 0;
 	entry->mtime_s = strtoll(text, &end, 10);

@@ -9,7 +9,7 @@
  *     dir 0755 1700000000.000000000 0 - user.x=6162 src/empty
  *     skip ignored 0 build
  *
- * type, mode, mtime, size, id, attributes (joined by commas), escaped path; the
+ * type, mode, mtime (or -), size, id, attributes (joined by commas), escaped path; the
  * path is last, so that it may hold blanks.
  *
  * SPDX-License-Identifier: MIT

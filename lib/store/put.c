@@ -382,7 +382,7 @@ static int dress(struct put *put, int fd, const struct ews_change *change)
 		return rc;
 	if (to->type != EWS_ENTRY_LINK && set_mode(fd, to->mode) < 0)
 		return ews_error_os("cannot set its mode");
-	if (put->opts->times == EWS_PUT_TIMES_KEEP && to->mtime_s != 0 && set_mtime(fd, to->mtime_s, to->mtime_ns) < 0)
+	if (put->opts->times == EWS_PUT_TIMES_KEEP && to->has_time && set_mtime(fd, to->mtime_s, to->mtime_ns) < 0)
 		return ews_error_os("cannot set its time");
 	if (fstat(fd, &st) < 0)
 		return ews_error_os("cannot look at it");

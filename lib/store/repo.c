@@ -93,8 +93,11 @@ static int read_gitfile(char **out, const char *path)
 		return ews_error(EWS_EGIT, "'%s' is not a file that names a git directory", path);
 	target = ews_path_absolute(dir, text.ptr + 8);
 	*out = realpath(target, NULL);
-	if (!*out || !is_git_dir(*out))
-		return ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, target);
+	if (!*out || !is_git_dir(*out)) {
+		ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, target);
+		ews_error_hint("the workspace of a session that has ended? Change to the project");
+		return EWS_EGIT;
+	}
 	return 0;
 }
 
@@ -316,6 +319,7 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home)
 	EWS_CLEANUP(place) struct place place = { NULL, NULL, false, false };
 	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
 	EWS_CLEANUP(free) char *repo_dir = NULL;
+	EWS_CLEANUP(free) char *project = NULL;
 	EWS_CLEANUP(free) char *id = NULL;
 	int rc;
 
@@ -325,6 +329,12 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home)
 		ews_config_take_environment();
 		ews_git_scrub_env();
 		return open_from_workspace(out, repo_dir, &id, home);
+	}
+	ews_error_clear();
+	if (ews_home_find_trashed(&project, home, real) == 0) {
+		ews_config_take_environment();
+		ews_git_scrub_env();
+		return ews_repo_open_at(out, project, home);
 	}
 	ews_error_clear();
 	rc = getenv("GIT_DIR") ? from_environment(&place, real) : search_up(&place, real);

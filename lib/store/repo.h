@@ -26,7 +26,7 @@ struct ews_repo {
 
 /*
  * Open the project seen from the directory `cwd`: the project of the workspace
- * that holds it, else what GIT_DIR and GIT_WORK_TREE say, else the repository found
+ * that holds it (or held it, before it went to trash), else what GIT_DIR and GIT_WORK_TREE say, else the repository found
  * upwards as git does it (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM).
  * The environment is read before ews_git_scrub_env() is called by us.
  * Fails with EWS_ENOTFOUND outside of any repository, and as ews_odb_open().

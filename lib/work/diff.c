@@ -256,7 +256,7 @@ static void total_up(struct ews_diff *diff)
 		diff->lines_deleted += record->lines_deleted;
 		record->old_size = from ? from->size : 0;
 		record->new_size = to ? to->size : 0;
-		record->mtime_s = to ? to->mtime_s : 0;
+		record->mtime_s = to && to->has_time ? to->mtime_s : 0;
 	}
 }
 

@@ -71,7 +71,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	if (rc == 0)
 		rc = ews_snapshot_content(&base_content, repo, &base);
 	if (rc == 0)
-		rc = ews_content_now(&now, repo, session, batch, &now_opts);
+		rc = ews_content_now(&now, repo, session, opts->dry_run ? NULL : batch, &now_opts);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < now.scan.skips.n; i++) {
@@ -84,7 +84,8 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		ews_strv_add(&out->skipped, line.ptr);
 	}
 	ews_gitstate_differences(&differences, &base_content.git, &now.git);
-	if (!strcmp(now.hash, base.hash) && !differences.n)
+	out->differs = strcmp(now.hash, base.hash) || differences.n;
+	if (!out->differs || opts->dry_run)
 		return 0;
 	rc = ews_snapshot_keep(&kept, repo, batch, &now, &keep_opts);
 	if (rc == 0)
@@ -221,6 +222,11 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	if (rc < 0)
 		return rc;
 	name_drift(&result, session);
+	if (opts->dry_run) {
+		*out = result;
+		result = (struct ews_end_result)EWS_END_RESULT_INIT;
+		return 0;
+	}
 	rc = plan(&step, session, result.kept_snapshot);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",

@@ -11,12 +11,14 @@
 
 struct ews_end_opts {
 	bool force; /* although a process uses the workspace */
+	bool dry_run; /* look, do nothing */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
 };
 
 struct ews_end_result {
 	bool had_ended; /* it had ended before: nothing was done */
+	bool differs; /* from the base */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	char *undo; /* the step's id */
 	struct ews_strv drift; /* what of the project changed since the start, a sentence each */

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "store/litter.h"
 #include "work/end.h"
+#include "work/retire.h"
 #include "work/revert.h"
 #include "work/start.h"
 #include "work/undo.h"
@@ -156,8 +157,8 @@ static void sweep_beside(struct ews_repo *repo)
 	if (ews_session_ids(&ids, repo) < 0)
 		n = 0;
 	for (ssize_t i = 0; i < n; i++)
-		if (strncmp(names[i].name, "op-", 3) && !ews_strv_has(&ids, names[i].name) &&
-		    !is_held(repo, names[i].name))
+		if (strncmp(names[i].name, "op-", 3) && !ews_retire_is_name(names[i].name) &&
+		    !ews_strv_has(&ids, names[i].name) && !is_held(repo, names[i].name))
 			(void)ews_file_remove_tree(fd, names[i].name); /* best effort */
 	ews_arena_release(&arena);
 	ews_error_clear();
@@ -168,6 +169,8 @@ static int recover_stillborn(struct ews_strv *done, struct ews_repo *repo, const
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
 	int rc = sessions < 0 ? sessions : ews_file_remove_tree(sessions, id);
 
+	if (rc == 0)
+		rc = ews_retire_revive_last(repo, id);
 	if (rc == 0)
 		ews_strv_addf(done, "session '%s': its start had just begun and was taken back", id);
 	return rc;

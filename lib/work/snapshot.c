@@ -249,6 +249,11 @@ int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const cha
 		return rc < 0 ? rc : 0;
 	if (*name != '-' && ews_odb_resolve_commit(&oid, repo->odb, name) == 0)
 		return describe(out, repo, &oid, "");
+	if (!strcmp(name, "now")) {
+		ews_error(EWS_EUSAGE, "the present state ('now') is no snapshot");
+		ews_error_hint("'git ews snapshot create' makes one");
+		return EWS_EUSAGE;
+	}
 	ews_error(EWS_ENOTFOUND, "no snapshot, session or revision '%s'", name);
 	ews_error_hint("'git ews snapshot list --all' shows the snapshots");
 	return EWS_ENOTFOUND;
@@ -963,10 +968,11 @@ int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *s
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (!strncmp(snapshots[i]->ref, EWS_REF_SNAPSHOTS, strlen(EWS_REF_SNAPSHOTS)))
 			continue;
-		rc = ews_error(EWS_EUSAGE, "'%s' is %s", snapshots[i]->id,
-			       !strncmp(snapshots[i]->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS))
-				       ? "the base of a session, which lives as long as it does"
-				       : "no snapshot that could be dropped");
+		if (!strncmp(snapshots[i]->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)))
+			rc = ews_error(EWS_EBUSY, "'%s' is the base of a session, which lives as long as it does",
+				       snapshots[i]->id);
+		else
+			rc = ews_error(EWS_EUSAGE, "'%s' is no snapshot that could be dropped", snapshots[i]->id);
 		ews_error_hint("'git ews snapshot list' shows what can be dropped");
 	}
 	if (rc == 0)

@@ -23,6 +23,7 @@
 #include "store/cache.h"
 #include "store/home.h"
 #include "store/put.h"
+#include "work/retire.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
 
@@ -55,16 +56,17 @@ static int claim_id(struct ews_session *session, struct ews_repo *repo, const ch
 
 	if (sessions < 0 || locks < 0)
 		return sessions < 0 ? sessions : locks;
-	if (faccessat(sessions, id, F_OK, 0) == 0)
-		return refuse_taken("session", id);
+	rc = ews_lock_take(&session->lock, locks, id, "start", 0);
+	if (rc < 0)
+		return ews_error_wrap("session '%s'", id);
+	rc = ews_retire(repo, id);
+	if (rc < 0)
+		return rc;
 	if (ews_worktree_is_there(repo->common_fd, id))
 		return refuse_taken("a worktree of git called", id);
 	if (ews_worktree_is_kept(repo->common_fd, id) || ews_odb_ref_read(&base, repo->odb, ref) == 0)
 		return refuse_taken("of another home a session", id);
 	ews_error_clear();
-	rc = ews_lock_take(&session->lock, locks, id, "start", 0);
-	if (rc < 0)
-		return ews_error_wrap("session '%s'", id);
 	if (mkdirat(sessions, id, 0700) < 0)
 		return errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
 	session->repo = repo;
@@ -356,7 +358,8 @@ int ews_start_take_back(struct ews_session *session)
 		ews_error_clear();
 	if (rc < 0 || sessions < 0)
 		return rc < 0 ? rc : sessions;
-	return ews_file_remove_tree(sessions, session->state.id);
+	rc = ews_file_remove_tree(sessions, session->state.id);
+	return rc < 0 ? rc : ews_retire_revive_last(repo, session->state.id);
 }
 
 /* A start that came to nothing leaves nothing; its own error is what the caller hears. */

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "work/end.h"
+#include "work/retire.h"
 
 void ews_steps_release(struct ews_steps *steps)
 {
@@ -186,9 +187,12 @@ static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
 	return ews_step_write(repo->dir_fd, step);
 }
 
-static int open_session(struct ews_session *out, struct ews_repo *repo, const struct ews_step *step)
+static int open_session(struct ews_session *out, struct ews_repo *repo, struct ews_step *step)
 {
-	int rc = ews_session_open(out, repo, step->session);
+	int rc = ews_retire_revive(repo, step);
+
+	if (rc == 0)
+		rc = ews_session_open(out, repo, step->session);
 
 	return rc < 0 ? rc : ews_session_lock(out, "undo");
 }
@@ -199,7 +203,8 @@ static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_s
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	bool is_drop = !strcmp(step->verb, "drop");
-	bool has_session = *step->session && !is_drop;
+	bool is_retired = ews_retire_is_name(step->session);
+	bool has_session = *step->session && !is_drop && !(dry_run && is_retired);
 	int rc = locks < 0 ? locks : 0;
 
 	if (rc == 0)
@@ -211,7 +216,7 @@ static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_s
 		return dry_run ? 0 : turn_drop(repo, step, redo);
 	if (!strcmp(step->verb, "end"))
 		return dry_run ? 0 : turn_end(out, &session, step, redo);
-	if (has_session && session.state.state == EWS_STATE_ENDED) {
+	if ((is_retired && dry_run) || (has_session && session.state.state == EWS_STATE_ENDED)) {
 		ews_error(EWS_ENOTFOUND, "session '%s' has ended", step->session);
 		ews_error_hint("undo the end first: 'git ews undo'");
 		return EWS_ENOTFOUND;

@@ -33,6 +33,7 @@ static void add_random(struct ews_entries *list)
 	entry->type = fixture_pick(2) ? EWS_ENTRY_FILE : EWS_ENTRY_LINK;
 	entry->mode = fixture_pick(2) ? 0644 : 0755;
 	entry->oid = (struct ews_oid){ 20, { (uint8_t)fixture_pick(2) } };
+	entry->has_time = fixture_pick(2);
 	entry->mtime_s = (int64_t)fixture_pick(2);
 	entry->xattrs = fixture_pick(4) ? NULL : "user.a=\n";
 }

@@ -71,8 +71,11 @@ static void add_random(struct ews_entries *list)
 	entry = ews_entries_add(list, path.ptr, path.len);
 	entry->type = (uint8_t)(EWS_ENTRY_FILE + fixture_pick(5));
 	entry->mode = (uint16_t)fixture_pick(010000);
-	entry->mtime_s = (int64_t)fixture_pick(4) * 1700000000 - 1700000000;
-	entry->mtime_ns = (uint32_t)fixture_pick(1000000000);
+	entry->has_time = fixture_pick(5) > 0;
+	if (entry->has_time) {
+		entry->mtime_s = (int64_t)fixture_pick(4) * 1700000000 - 1700000000;
+		entry->mtime_ns = (uint32_t)fixture_pick(1000000000);
+	}
 	entry->size = (uint64_t)fixture_pick(100) << fixture_pick(50);
 	if (entry->type != EWS_ENTRY_DIR && entry->type != EWS_ENTRY_FIFO)
 		entry->oid = (struct ews_oid){ fixture_pick(2) ? 20 : 32, { (uint8_t)fixture_pick(256), 7 } };
@@ -99,7 +102,8 @@ static void make_random(struct ews_entries *entries, struct ews_skips *skips)
 
 static bool is_identical(const struct ews_entry *a, const struct ews_entry *b)
 {
-	return ews_entry_equal(a, b) && a->size == b->size && a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
+	return ews_entry_equal(a, b) && a->size == b->size && a->has_time == b->has_time &&
+	       a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
 }
 
 Test(manifest, what_is_written_is_read_again)

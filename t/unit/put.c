@@ -239,6 +239,14 @@ static void list(struct ews_entries *out, int fd)
 	ews_entries_sort(out);
 }
 
+/* The time that a path is to get. */
+static void want_time(struct ews_entry *entry, int64_t s, uint32_t ns)
+{
+	entry->has_time = true;
+	entry->mtime_s = s;
+	entry->mtime_ns = ns;
+}
+
 static bool is_same(const struct ews_entry *a, const struct ews_entry *b)
 {
 	return ews_entry_equal(a, b);
@@ -638,7 +646,7 @@ Test(put, a_hard_link_elsewhere_keeps_bytes_and_mode)
 	cr_assert_eq(linkat(outside_fd, "b", work_fd, "b", 0), 0);
 	list(&from, work_fd);
 	add(&to, "a", EWS_ENTRY_FILE, 0644, "base's");
-	add(&to, "b", EWS_ENTRY_FILE, 04755, "same")->mtime_s = 99;
+	want_time(add(&to, "b", EWS_ENTRY_FILE, 04755, "same"), 99, 0);
 	if (put_lists(&report, &from, &to) < 0)
 		fail_with(&report, "hard links");
 	assert_text(work_fd, "a", "base's");
@@ -735,9 +743,9 @@ Test(put, a_directory_swapped_for_a_link_while_it_runs_leads_nowhere)
 			char path[16];
 
 			snprintf(path, sizeof(path), "d/f%d", i);
-			add(to, path, EWS_ENTRY_FILE, k ? 0600 : 04755, k ? "two" : "one")->mtime_s = 42 + k;
+			want_time(add(to, path, EWS_ENTRY_FILE, k ? 0600 : 04755, k ? "two" : "one"), 42 + k, 0);
 		}
-		add(to, "d/s", EWS_ENTRY_DIR, k ? 0711 : 0500, NULL)->mtime_s = 42;
+		want_time(add(to, "d/s", EWS_ENTRY_DIR, k ? 0711 : 0500, NULL), 42, 0);
 		add(to, "d/s/f", k ? EWS_ENTRY_LINK : EWS_ENTRY_FILE, k ? 0777 : 0400, "one");
 	}
 	cr_assert_eq(mkdirat(top_fd, "swap", 0755), 0);
@@ -787,7 +795,7 @@ Test(put, paths_of_six_thousand_bytes_come_and_go)
 
 	for (int i = 0; i < 60; i++) {
 		ews_buf_addf(&path, "%s%0100d", i ? "/" : "", i);
-		add(&to, path.ptr, EWS_ENTRY_DIR, i % 7 ? 0755 : 0555, NULL)->mtime_s = 1000 + i;
+		want_time(add(&to, path.ptr, EWS_ENTRY_DIR, i % 7 ? 0755 : 0555, NULL), 1000 + i, 0);
 	}
 	ews_buf_adds(&path, "/file");
 	add(&to, path.ptr, EWS_ENTRY_FILE, 0640, "deep");
@@ -942,8 +950,7 @@ Test(put, times_are_kept_or_fresh_as_asked)
 			add(&to, things[i].path, things[i].type, things[i].type == EWS_ENTRY_LINK ? 0777 : 0755,
 			    things[i].type == EWS_ENTRY_FILE || things[i].type == EWS_ENTRY_LINK ? "x" : NULL);
 
-		entry->mtime_s = -5;
-		entry->mtime_ns = 123456789;
+		want_time(entry, -5, 123456789);
 	}
 	ews_changes_between(&changes, &none, &to, is_same);
 	cr_assert_eq(ews_put(&report, &changes, NULL, &opts), 0);

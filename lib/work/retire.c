@@ -1,0 +1,179 @@
+/*
+ * Retiring: see retire.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/retire.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "store/lock.h"
+#include "store/state.h"
+#include "work/session.h"
+
+#define MARK '~' /* in no session's id */
+
+char *ews_retire_id(const char *name)
+{
+	return ews_strndup(name, strcspn(name, (const char[]){ MARK, '\0' }));
+}
+
+bool ews_retire_is_name(const char *name)
+{
+	return strchr(name, MARK) != NULL;
+}
+
+/* What a file says is no path until it was looked at. */
+static int check_name(const char *name)
+{
+	EWS_CLEANUP(free) char *id = ews_retire_id(name);
+	const char *base = name + strlen(id);
+
+	if (ews_session_check_id(id) == 0 && *base == MARK && ews_session_check_id(base + 1) == 0)
+		return 0;
+	return ews_error(EWS_EDAMAGED, "'%.100s' is no retired session", name);
+}
+
+static bool is_there(int dir_fd, const char *name)
+{
+	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A rename within a directory that is harmless when it was done before. */
+static int move(int dir_fd, const char *from, const char *to)
+{
+	int rc;
+
+	if (!is_there(dir_fd, from))
+		return 0;
+	rc = ews_file_rename_new(dir_fd, from, dir_fd, to);
+	return rc < 0 ? rc : ews_file_sync_dir(dir_fd);
+}
+
+/* The kept worktree entry lies beside git's own. */
+static int move_entry(struct ews_repo *repo, const char *from, const char *to)
+{
+	EWS_CLEANUP(fd) int beside = -1;
+
+	if (!is_there(repo->common_fd, "ews"))
+		return 0;
+	beside = ews_dir_open_beneath(repo->common_fd, "ews");
+	return beside < 0 ? beside : move(beside, from, to);
+}
+
+static int rename_in_steps(struct ews_repo *repo, const char *from, const char *to)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_step_list(&ids, repo->dir_fd);
+
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_read(&step, repo->dir_fd, ids.items[i]);
+		if (rc < 0 || strcmp(step.session, from))
+			continue;
+		free(step.session);
+		step.session = ews_strdup(to);
+		rc = ews_step_write(repo->dir_fd, &step);
+	}
+	return rc;
+}
+
+int ews_retire(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(free) char *name = NULL;
+	int rc;
+
+	if (sessions < 0)
+		return sessions;
+	if (!is_there(sessions, id))
+		return 0;
+	fd = ews_dir_open_beneath(sessions, id);
+	rc = fd < 0 ? fd : ews_state_read(&state, fd);
+	if (rc < 0 || state.state != EWS_STATE_ENDED) {
+		ews_error(EWS_EEXISTS, "session '%s' already exists", id);
+		ews_error_hint("choose another id, or leave it out and one is made");
+		return EWS_EEXISTS;
+	}
+	name = ews_strfmt("%s%c%s", id, MARK, state.base_snapshot);
+	rc = check_name(name);
+	if (rc == 0)
+		rc = rename_in_steps(repo, id, name);
+	if (rc == 0)
+		rc = move_entry(repo, id, name);
+	return rc < 0 ? rc : move(sessions, id, name);
+}
+
+static int revive(struct ews_repo *repo, int sessions_fd, const char *name, const char *id)
+{
+	int rc = move(sessions_fd, name, id);
+
+	if (rc == 0)
+		rc = move_entry(repo, name, id);
+	return rc < 0 ? rc : rename_in_steps(repo, name, id);
+}
+
+int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int sessions = -1;
+	EWS_CLEANUP(fd) int locks = -1;
+	char *id;
+	int rc;
+
+	if (!ews_retire_is_name(step->session))
+		return 0;
+	rc = check_name(step->session);
+	if (rc < 0)
+		return rc;
+	sessions = ews_repo_subdir(repo, "sessions");
+	locks = ews_repo_subdir(repo, "locks");
+	if (sessions < 0 || locks < 0)
+		return ews_error_code();
+	id = ews_retire_id(step->session);
+	rc = ews_lock_take(&lock, locks, id, "undo", 0);
+	if (rc == 0 && is_there(sessions, step->session))
+		rc = ews_retire(repo, id);
+	if (rc == EWS_EEXISTS) {
+		rc = ews_error(EWS_EBUSY, "another session is called '%s' now", id);
+		ews_error_hint("end that one, then 'git ews undo %s'", step->session);
+	}
+	if (rc == 0)
+		rc = revive(repo, sessions, step->session, id);
+	free(step->session);
+	step->session = id;
+	return rc;
+}
+
+int ews_retire_revive_last(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(free) char *found = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	const char *last = NULL;
+	size_t len = strlen(id);
+	ssize_t n = sessions < 0 ? sessions : ews_dir_list(&names, sessions, &arena);
+
+	/* Bases' ids sort by their time. */
+	for (ssize_t i = 0; i < n; i++)
+		if (!strncmp(names[i].name, id, len) && names[i].name[len] == MARK &&
+		    (!last || strcmp(names[i].name, last) > 0))
+			last = names[i].name;
+	if (last)
+		found = ews_strdup(last);
+	ews_arena_release(&arena);
+	if (!found)
+		return n < 0 ? (int)n : 0;
+	return revive(repo, sessions, found, id);
+}
