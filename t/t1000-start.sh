@@ -143,7 +143,7 @@ test_expect_success 'the ways to say worktree are the same, and other methods ar
 		git -C p ews end "$(json out .session_id)" 2>err || return 1
 	done &&
 	git -C p for-each-ref refs/ews/sessions >before &&
-	for how in "--method snapshot" "--method in-place" "--method overlay" "--method nonsense" --keep-ignored \
+	for how in "--method overlay" "--method nonsense" --keep-ignored \
 		"--from twin" --deep --quick --copy-objects --run-filters; do
 		test_expect_code 129 git -C p ews start $how >out 2>err && test_must_be_empty out || return 1
 	done &&
@@ -478,10 +478,12 @@ test_expect_success 'P4: a start that fails in the middle leaves nothing' '
 '
 
 test_expect_success 'outside of a repository, and for $HOME itself: an error of one line and a hint' '
-	mkdir no-repo && rc=0 && { (cd no-repo && git ews start) >out 2>err || rc=$?; } && test $rc = 128 &&
+	mkdir no-repo && rc=0 && { (cd no-repo && git ews diff) >out 2>err || rc=$?; } && test $rc = 128 &&
 	test_must_be_empty out && test_line_count -le 2 err &&
 	test_repo homely && rc=0 && { (HOME=$PWD/homely && export HOME && cd homely && git ews start) >out 2>err || rc=$?; } &&
-	test $rc = 128 && test_must_be_empty out && test_grep -i home err
+	test $rc = 128 && test_must_be_empty out && test_grep -i home err &&
+	mkdir plain-home && rc=0 && { (HOME=$PWD/plain-home && export HOME && cd plain-home && git ews start) >out 2>err || rc=$?; } &&
+	test $rc = 128 && test_grep -i home err && ls -A plain-home >out && test_must_be_empty out
 '
 
 test_done

@@ -80,6 +80,11 @@ void ews_cmd_args_release(struct ews_cmd_args *args)
 
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 {
+	return ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_NONE);
+}
+
+int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
+{
 	EWS_CLEANUP(free) char *home = NULL;
 	int rc;
 
@@ -88,7 +93,7 @@ int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 	rc = ews_home_find(&home, ctx->home);
 	if (rc < 0)
 		return rc;
-	return ews_repo_open(&ctx->repo, ctx->cwd, home);
+	return ews_repo_open(&ctx->repo, ctx->cwd, home, make);
 }
 
 /* Say that `session` is interrupted; refuse it to a verb that `changes` it. */

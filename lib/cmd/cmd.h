@@ -81,6 +81,8 @@ EWS_CLEANUP_DEFINE(cmd_args, struct ews_cmd_args, ews_cmd_args_release)
 
 /* Find home and open the project of the current directory as `ctx->repo`. */
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx);
+/* Likewise, for a verb that may make a project of a plain directory. */
+int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make);
 
 /*
  * Open the project and the session that `name` means (NULL: as ews_session_open()).

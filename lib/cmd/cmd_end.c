@@ -11,18 +11,25 @@
 #include "cmd/pager.h"
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
+#include "cmd/render_revert.h"
 #include "work/end.h"
 
 static const char *const usage[] = {
-	"git ews end [--force] [--dry-run] [<session>...]",
+	"git ews end [--force] [--no-revert] [--dry-run] [<session>...]",
 	NULL,
 };
 
 struct settings {
-	bool force, dry_run;
+	bool force, no_revert, dry_run;
+	bool is_blocked; /* a session in place could not be put back, and goes on */
 	bool color;
 	cJSON *sessions, *drift; /* with --json */
 };
+
+static bool is_blocked(const struct ews_end_result *result)
+{
+	return result->has_reverted && !result->reverted.put.is_verified;
+}
 
 static void show_json(const struct settings *set, const struct ews_session *session,
 		      const struct ews_end_result *result)
@@ -34,6 +41,13 @@ static void show_json(const struct settings *set, const struct ews_session *sess
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
 	ews_render_string(object, "kept_snapshot", result->kept_snapshot);
 	(void)cJSON_AddBoolToObject(object, "differs", result->differs);
+	if (result->has_reverted) {
+		cJSON *revert = cJSON_AddObjectToObject(object, "revert");
+
+		ews_render_put(revert, &result->reverted.put);
+		ews_render_sentences(revert, "ref_commands", &result->reverted.ref_commands);
+	}
+	(void)cJSON_AddBoolToObject(object, "ended", !is_blocked(result) && !set->dry_run);
 	ews_render_string(object, "undo", result->undo);
 	ews_render_sentences(object, "drift", &result->drift);
 	ews_render_reasons(object, "skipped", "reason", &result->skipped);
@@ -52,6 +66,13 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 		ews_cmd_note(ctx, "session '%s' has ended before", id);
 		return;
 	}
+	if (result->has_reverted) {
+		ews_render_put_text(&ctx->out, &result->reverted.put, "Revert", set->color);
+		ews_render_put_talk(ctx, &result->reverted.put);
+		ews_render_ref_commands_talk(ctx, &result->reverted.ref_commands);
+	}
+	if (is_blocked(result))
+		return;
 	if (set->dry_run) {
 		ews_buf_addf(&ctx->out, "would end: %s\n", id);
 		ews_buf_addf(&ctx->out, "  Keep: %s\n",
@@ -69,18 +90,20 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 	for (i = 0; i < result->drift.n; i++)
 		ews_cmd_say("drift: ", result->drift.items[i]);
 	ews_render_reasons_talk(ctx, "not in the snapshot, but in trash", &result->skipped);
-	if (!set->dry_run && ews_path_is_inside(ctx->cwd, session->state.workspace))
+	if (!set->dry_run && !session->method->is_project && ews_path_is_inside(ctx->cwd, session->state.workspace))
 		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
 }
 
-static int end_one(struct ews_cmd_ctx *ctx, const struct settings *set, const char *name)
+static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *name)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
 	struct ews_progress progress;
-	const struct ews_end_opts opts = {
-		.force = set->force, .dry_run = set->dry_run, .progress = ews_progress_show, .payload = &progress
-	};
+	const struct ews_end_opts opts = { .force = set->force,
+					   .dry_run = set->dry_run,
+					   .no_revert = set->no_revert,
+					   .progress = ews_progress_show,
+					   .payload = &progress };
 	int rc;
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
@@ -91,6 +114,7 @@ static int end_one(struct ews_cmd_ctx *ctx, const struct settings *set, const ch
 	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
+	set->is_blocked = set->is_blocked || is_blocked(&result);
 	if (ctx->json)
 		show_json(set, &session, &result);
 	else
@@ -124,6 +148,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 				.drift = cJSON_AddArrayToObject(object, "drift") };
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace", &set.force, false, NULL },
+		{ EWS_OPT_BOOL, 0, "no-revert", NULL, "in place: leave the project as it is", &set.no_revert, false,
+		  NULL },
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be kept, and do nothing", &set.dry_run, false,
 		  NULL },
 		EWS_OPTS_END,
@@ -142,7 +168,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);
 	if (rc == 0 && ctx->json)
 		ews_cmd_json_show(ctx, object);
-	return rc;
+	return rc < 0 ? rc : set.is_blocked;
 }
 
 const struct ews_cmd ews_cmd_end = { "end", "keep what differs, take the workspace away", run };

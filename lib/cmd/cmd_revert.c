@@ -26,6 +26,7 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session
 	ews_render_string(object, "session_id", session->state.id);
 	(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
 	ews_render_put(object, &result->put);
+	ews_render_sentences(object, "ref_commands", &result->ref_commands);
 	ews_render_string(object, "undo", result->undo);
 	ews_cmd_json_show(ctx, object);
 }
@@ -40,6 +41,7 @@ static int show(struct ews_cmd_ctx *ctx, const struct ews_session *session, cons
 	} else {
 		ews_render_put_text(&ctx->out, &result->put, "Revert", ews_pager_color(ctx, "status"));
 		ews_render_put_talk(ctx, &result->put);
+		ews_render_ref_commands_talk(ctx, &result->ref_commands);
 		if (result->undo)
 			ews_cmd_note(ctx, "'git ews undo %s' brings back what was there", session->state.id);
 	}

@@ -80,6 +80,9 @@ static int create(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
+	rc = ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_PLAIN);
+	if (rc < 0)
+		return rc;
 	has_session = ews_cmd_open_session_or_project(&session, ctx, args.words.items[0], true);
 	if (has_session < 0)
 		return has_session;

@@ -29,8 +29,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_STRING, 0, "base", "rev", "begin at that commit, with nothing of what is uncommitted",
 		  &set->start.base, false, NULL },
-		{ EWS_OPT_STRING, 0, "method", "auto|worktree", "how the workspace is made", &set->method, false,
-		  NULL },
+		{ EWS_OPT_STRING, 0, "method", "auto|worktree|snapshot|in-place", "how the workspace is made",
+		  &set->method, false, NULL },
 		{ EWS_OPT_BOOL, 0, "worktree", NULL, "the same as --method worktree", &set->is_worktree, false, NULL },
 		{ EWS_OPT_STRING, 0, "sandbox", "git-worktree", "the same as --method worktree", &set->sandbox,
 		  false, NULL },
@@ -62,19 +62,16 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 	return ews_cmd_parse(args, ctx, &syntax, argc, argv);
 }
 
-/* There is one method so far; `auto` takes it. */
-static int check_method(const char *option, const char *name)
+/* What `option` says of the method; "auto" leaves it open. */
+static int choose_method(const struct ews_method **out, const char *option, const char *name)
 {
-	static const char *const names[] = { "auto", "worktree", "git_worktree", "git-worktree" };
-	size_t i;
-
-	if (!name)
+	if (!name || !strcmp(name, "auto"))
 		return 0;
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return 0;
+	*out = ews_method_find(name);
+	if (*out)
+		return 0;
 	(void)ews_error(EWS_EUSAGE, "%s '%s' is not one of this version's", option, name);
-	ews_error_hint("the methods are auto and worktree");
+	ews_error_hint("the methods are auto, worktree, snapshot and in-place");
 	return EWS_EUSAGE;
 }
 
@@ -82,9 +79,11 @@ static int settle(struct settings *set)
 {
 	int rc;
 
-	rc = check_method("method", set->method);
+	rc = choose_method(&set->start.method, "method", set->method);
 	if (rc == 0)
-		rc = check_method("sandbox", set->sandbox);
+		rc = choose_method(&set->start.method, "sandbox", set->sandbox);
+	if (set->is_worktree)
+		set->start.method = &ews_method_worktree;
 	if (rc < 0)
 		return rc;
 	if (!set->nested || !strcmp(set->nested, "record"))
@@ -145,7 +144,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	rc = settle(&set);
 	if (rc == 0)
-		rc = ews_cmd_open_repo(ctx);
+		rc = ews_cmd_open_repo_or_make(ctx, set.start.force ? EWS_REPO_MAKE_ANY : EWS_REPO_MAKE_PLAIN);
 	if (rc == 0)
 		rc = ews_cmd_paths(&only, ctx, ctx->repo->project, &args.paths);
 	if (rc < 0)

@@ -93,6 +93,14 @@ void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transit
 	talk_of_kept(ctx, put);
 }
 
+void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *commands)
+{
+	size_t i;
+
+	for (i = 0; i < commands->n; i++)
+		ews_cmd_warn(ctx, "a ref of the project moved; this takes it back: %s", commands->items[i]);
+}
+
 static void add_plan(struct ews_cmd_ctx *ctx, const char *word, const struct ews_strv *paths)
 {
 	size_t i;

@@ -18,6 +18,8 @@ void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result
 void ews_render_put(cJSON *object, const struct ews_transition_result *put);
 /* Say on stderr what was moved to trash, could not be brought back, or was not looked at. */
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
+/* Name what takes back the refs of the project that moved. */
+void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *commands);
 /* What would be done: "restore <path>", "delete <path>", "trash <path>" a line. */
 void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 

@@ -31,7 +31,9 @@ const char *ews_render_session_state(const struct ews_session_view *view)
 
 const char *ews_render_method(const char *method)
 {
-	return method && !strcmp(method, "worktree") ? "git_worktree" : method;
+	const struct ews_method *known = method ? ews_method_find(method) : NULL;
+
+	return known ? known->json_name : method;
 }
 
 static void add_open(cJSON *object, const struct ews_session_view *view)

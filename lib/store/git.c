@@ -23,7 +23,7 @@
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* Fill the empty directory open at `fd` with what git takes for a bare repository. */
-static int fill_neutral(int fd, enum ews_hash_algo algo)
+static int fill_bare(int fd, enum ews_hash_algo algo)
 {
 	static const char head[] = "ref: refs/heads/none\n";
 	static const char sha1[] = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
@@ -40,26 +40,21 @@ static int fill_neutral(int fd, enum ews_hash_algo algo)
 	return ews_file_replace(fd, "HEAD", head, strlen(head), 0600);
 }
 
-int ews_git_neutral_dir(char **out, const char *home, enum ews_hash_algo algo)
+int ews_git_make_bare(const char *dir, enum ews_hash_algo algo)
 {
-	EWS_CLEANUP(free)
-	char *dir = ews_path_join(home, algo == EWS_SHA256 ? "neutral-sha256.git" : "neutral.git");
-	EWS_CLEANUP(free) char *tmp = ews_path_join(home, ".neutral-XXXXXX");
+	EWS_CLEANUP(free) char *above = ews_path_dir(dir);
+	EWS_CLEANUP(free) char *tmp = ews_path_join(above, ".new-XXXXXX");
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	if (access(dir, F_OK) == 0) {
-		*out = ews_steal(&dir);
+	if (access(dir, F_OK) == 0)
 		return 0;
-	}
 	if (!mkdtemp(tmp))
 		return ews_error_os("cannot make '%s'", dir);
 	fd = open(tmp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	rc = fd < 0 ? ews_error_os("cannot open '%s'", tmp) : fill_neutral(fd, algo);
-	if (rc == 0 && rename(tmp, dir) == 0) {
-		*out = ews_steal(&dir);
+	rc = fd < 0 ? ews_error_os("cannot open '%s'", tmp) : fill_bare(fd, algo);
+	if (rc == 0 && rename(tmp, dir) == 0)
 		return 0;
-	}
 	if (rc == 0 && errno != EEXIST && errno != ENOTEMPTY)
 		rc = ews_error_os("cannot rename '%s'", tmp);
 	if (rc < 0) {
@@ -73,8 +68,18 @@ int ews_git_neutral_dir(char **out, const char *home, enum ews_hash_algo algo)
 	/* Another process was faster: its directory is as good as ours. */
 	if (ews_file_remove_tree(AT_FDCWD, tmp) < 0)
 		ews_error_clear();
-	*out = ews_steal(&dir);
 	return 0;
+}
+
+int ews_git_neutral_dir(char **out, const char *home, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(free)
+	char *dir = ews_path_join(home, algo == EWS_SHA256 ? "neutral-sha256.git" : "neutral.git");
+	int rc = ews_git_make_bare(dir, algo);
+
+	if (rc == 0)
+		*out = ews_steal(&dir);
+	return rc;
 }
 
 /* Take over the variable `name` from our environment, when it is set. */
@@ -129,6 +134,8 @@ static void make_env(struct ews_strv *env, const struct ews_git_opts *opts)
 			 "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", NULL);
 	ews_strv_addf(env, "GIT_DIR=%s", opts->neutral_dir);
 	ews_strv_addf(env, "GIT_OBJECT_DIRECTORY=%s", opts->object_dir);
+	if (opts->alternate_dir)
+		ews_strv_addf(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s", opts->alternate_dir);
 	ews_strv_addf(env, "GIT_INDEX_FILE=%s/no-index", opts->neutral_dir);
 }
 
@@ -159,6 +166,7 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 		.cwd = opts->work_tree ? opts->work_tree : "/",
 		.input = opts->input,
 		.input_len = opts->input_len,
+		.in_fd = opts->in_fd,
 		.out_fd = opts->out_fd,
 		.out = opts->out,
 		.err = &err,

@@ -15,6 +15,9 @@
 #include "base/strv.h"
 #include "store/odb.h"
 
+/* Make the bare, empty repository `dir` when it is not there yet, whole or not at all; two processes may do it at once. */
+int ews_git_make_bare(const char *dir, enum ews_hash_algo algo);
+
 /*
  * Make `<home>/neutral.git` (for SHA-256 `<home>/neutral-sha256.git`) when it
  * is not there yet, whole or not at all; two processes may do it at once. The caller
@@ -25,10 +28,12 @@ int ews_git_neutral_dir(char **out, const char *home, enum ews_hash_algo algo);
 struct ews_git_opts {
 	const char *neutral_dir;
 	const char *object_dir; /* the store's */
+	const char *alternate_dir; /* another one to read objects from; NULL: none */
 	bool user_config; /* the user's and the system's own config holds (for what people see), else none */
 	const char *work_tree; /* git stands in this directory and takes it for the work tree; NULL: none */
 	struct ews_buf *out; /* collects stdout; NULL: inherited, or `out_fd` when > 0 */
 	int out_fd;
+	int in_fd; /* its standard input when > 0, else `input` */
 	const void *input;
 	size_t input_len;
 };

@@ -197,10 +197,30 @@ static int open_working(const char *home, bool make)
 	return rc < 0 ? rc : ews_dir_open_beneath(fd, "working");
 }
 
+/* Is it the store of a plain directory? Those are called as ews_home_store() says. */
+static bool is_our_store(const char *home, const char *common_dir)
+{
+	EWS_CLEANUP(free) char *stores = ews_path_join(home, "store");
+	EWS_CLEANUP(free) char *real = realpath(stores, NULL);
+	EWS_CLEANUP(free) char *above = ews_path_dir(common_dir);
+
+	return !strcmp(above, stores) || (real && !strcmp(above, real));
+}
+
+/* The directory's name, without the hash. */
+static char *plain_name(const char *common_dir)
+{
+	const char *base = ews_path_base(common_dir);
+	const char *dash = strrchr(base, '-');
+
+	return dash && dash > base ? ews_strndup(base, (size_t)(dash - base)) : ews_strdup(base);
+}
+
 static int find_or_claim(char **out, const char *home, const char *common_dir, const char *project)
 {
 	EWS_CLEANUP(fd) int working = open_working(home, project != NULL);
-	EWS_CLEANUP(free) char *plain = store_name(common_dir);
+	EWS_CLEANUP(free)
+	char *plain = is_our_store(home, common_dir) ? plain_name(common_dir) : store_name(common_dir);
 	EWS_CLEANUP(free) char *hashed = hashed_name(plain, common_dir);
 	const char *const names[] = { plain, hashed };
 
@@ -419,4 +439,12 @@ int ews_home_find_trashed(char **project, const char *home, const char *cwd)
 	repo = ews_strndup(cwd, (size_t)(slash - cwd));
 	fd = ews_dir_open(working);
 	return fd < 0 ? fd : read_project(project, fd, repo);
+}
+
+char *ews_home_store(const char *home, const char *project)
+{
+	EWS_CLEANUP(free) char *plain = store_name(project);
+	EWS_CLEANUP(free) char *hashed = hashed_name(plain, project);
+
+	return ews_strfmt("%s/store/%s.git", home, hashed);
 }

@@ -8,6 +8,7 @@
  *                           trash/<id>/       what verbs renamed away
  *                           undo/<id>.json    what verbs did, one file a step
  *     <home>/elsewhere/<hash>                 workspaces that live outside (start --in)
+ *     <home>/store/<name>-<hash>.git          stores of directories that are no git repositories
  *     <home>/neutral.git                      an empty repository
  *
  * All but the workspaces themselves is 0700 and 0600.
@@ -58,6 +59,9 @@ int ews_home_unmark_elsewhere(const char *home, const char *workspace);
  * `*repo_dir` and `*id` (the caller frees both). Fails with EWS_ENOTFOUND.
  */
 int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const char *cwd);
+
+/* Where the store of the plain directory `project` (absolute, real) is, or would be; the caller frees it. */
+char *ews_home_store(const char *home, const char *project);
 
 /* Which project did the trash that holds `cwd` come from? The caller frees `*project`. Fails with EWS_ENOTFOUND. */
 int ews_home_find_trashed(char **project, const char *home, const char *cwd);

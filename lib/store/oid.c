@@ -7,8 +7,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -51,4 +53,38 @@ const char *ews_object_type_name(enum ews_object_type type)
 size_t ews_object_header(char out[EWS_OBJECT_HEADER_MAX], enum ews_object_type type, uint64_t size)
 {
 	return (size_t)snprintf(out, EWS_OBJECT_HEADER_MAX, "%s %" PRIu64, ews_object_type_name(type), size) + 1;
+}
+
+void ews_oids_add(struct ews_oids *list, const struct ews_oid *oid)
+{
+	EWS_GROW(list->items, list->n, list->cap);
+	list->items[list->n++] = *oid;
+}
+
+static int cmp_oid(const void *a, const void *b)
+{
+	return ews_oid_cmp(a, b);
+}
+
+void ews_oids_sort(struct ews_oids *list)
+{
+	size_t kept = 0;
+
+	if (list->n)
+		qsort(list->items, list->n, sizeof(*list->items), cmp_oid);
+	for (size_t i = 0; i < list->n; i++)
+		if (!kept || !ews_oid_equal(&list->items[kept - 1], &list->items[i]))
+			list->items[kept++] = list->items[i];
+	list->n = kept;
+}
+
+bool ews_oids_has(const struct ews_oids *list, const struct ews_oid *oid)
+{
+	return list->n && bsearch(oid, list->items, list->n, sizeof(*list->items), cmp_oid);
+}
+
+void ews_oids_release(struct ews_oids *list)
+{
+	free(list->items);
+	*list = (struct ews_oids)EWS_OIDS_INIT;
 }

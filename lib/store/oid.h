@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
+
 #define EWS_OID_MAX 32
 #define EWS_OID_HEX_MAX (2 * EWS_OID_MAX + 1)
 
@@ -32,6 +34,22 @@ int ews_oid_cmp(const struct ews_oid *a, const struct ews_oid *b);
 char *ews_oid_hex(char out[EWS_OID_HEX_MAX], const struct ews_oid *oid);
 /* Read 40 or 64 hex digits, then the end of `text`. Fails with EWS_EDAMAGED. */
 int ews_oid_parse(struct ews_oid *out, const char *text);
+
+/* A growing list of ids. */
+struct ews_oids {
+	struct ews_oid *items;
+	size_t n, cap;
+};
+
+#define EWS_OIDS_INIT { NULL, 0, 0 }
+
+void ews_oids_add(struct ews_oids *list, const struct ews_oid *oid);
+/* Sort it, each id once. */
+void ews_oids_sort(struct ews_oids *list);
+/* Is `oid` in the sorted list? */
+bool ews_oids_has(const struct ews_oids *list, const struct ews_oid *oid);
+void ews_oids_release(struct ews_oids *list);
+EWS_CLEANUP_DEFINE(oids, struct ews_oids, ews_oids_release)
 
 enum ews_object_type {
 	EWS_OBJECT_COMMIT = 1,

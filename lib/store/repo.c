@@ -30,8 +30,11 @@ struct place {
 	char *top;
 	char *git_dir;
 	bool is_bare;
+	bool is_plain;
 	bool is_given; /* the top was named by GIT_WORK_TREE */
 };
+
+#define PLACE_INIT { NULL, NULL, false, false, false }
 
 static void release_place(struct place *place)
 {
@@ -163,12 +166,87 @@ static bool crosses(dev_t dev, const char *dir)
 
 static int not_found(const char *cwd)
 {
-	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository", cwd);
-	ews_error_hint("change to a project, or name one with 'git ews -C <dir> ...'");
+	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
+	ews_error_hint(
+		"change to a project, or name one with 'git ews -C <dir> ...'; 'git ews start' takes any directory");
 	return EWS_ENOTFOUND;
 }
 
-static int search_up(struct place *out, const char *cwd)
+static void take_plain(struct place *out, const char *dir, char *store)
+{
+	out->top = ews_strdup(dir);
+	out->git_dir = store;
+	out->is_plain = true;
+}
+
+/* Is `dir` a plain directory that we keep a store of? */
+static bool is_known_plain(struct place *out, const char *dir, const char *home)
+{
+	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
+	bool known = is_git_dir(store);
+
+	if (known)
+		take_plain(out, dir, ews_steal(&store));
+	return known;
+}
+
+int ews_repo_refuse_home(const char *project)
+{
+	const char *home = getenv("HOME");
+	EWS_CLEANUP(free) char *real = home && *home ? realpath(home, NULL) : NULL;
+
+	if (strcmp(project, "/") && (!real || strcmp(project, real)))
+		return 0;
+	ews_error(EWS_EDENIED, "the project '%s' is %s", project,
+		  strcmp(project, "/") ? "your home directory" : "the root of all files");
+	ews_error_hint("--force takes it all the same");
+	return EWS_EDENIED;
+}
+
+/* A ".git" that no repository is in: somebody's repository is damaged, and is no plain directory for that. */
+static int refuse_damaged(const char *cwd)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
+
+	for (;;) {
+		EWS_CLEANUP(free) char *dot_git = ews_path_join(at, ".git");
+		EWS_CLEANUP(free) char *above = ews_path_dir(at);
+		struct stat st;
+
+		if (lstat(dot_git, &st) == 0) {
+			ews_error(EWS_EGIT, "'%s' is no git directory", dot_git);
+			ews_error_hint("repair it, or move it away to work in a plain directory");
+			return EWS_EGIT;
+		}
+		if (!strcmp(at, "/") || is_ceiling(above))
+			return 0;
+		free(at);
+		at = ews_steal(&above);
+	}
+}
+
+static int make_plain(struct place *out, const char *dir, const char *home, bool force)
+{
+	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
+	EWS_CLEANUP(free) char *stores = ews_path_dir(store);
+	EWS_CLEANUP(fd) int home_fd = -1;
+	int rc = force ? 0 : ews_repo_refuse_home(dir);
+
+	if (rc == 0)
+		rc = refuse_damaged(dir);
+	if (rc == 0)
+		rc = home_fd = ews_home_open(home);
+	if (rc >= 0)
+		rc = ews_dir_make_absolute(stores, 0700);
+	if (rc >= 0)
+		rc = ews_git_make_bare(store, EWS_SHA1);
+	if (rc < 0)
+		return ews_error_wrap("cannot make a store for '%s'", dir);
+	take_plain(out, dir, ews_steal(&store));
+	return 0;
+}
+
+static int search_up(struct place *out, const char *cwd, const char *home)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
 	struct stat st;
@@ -181,6 +259,8 @@ static int search_up(struct place *out, const char *cwd)
 
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
+		if (is_known_plain(out, at, home))
+			return 0;
 		above = ews_path_dir(at);
 		if (!strcmp(at, "/") || is_ceiling(above) || crosses(st.st_dev, above))
 			return not_found(cwd);
@@ -275,11 +355,12 @@ static int open_place(struct ews_repo **out, struct place *place, const char *ho
 	repo->project = ews_steal(&place->top);
 	repo->git_dir = ews_steal(&place->git_dir);
 	repo->is_bare = place->is_bare;
+	repo->is_plain = place->is_plain;
 	rc = ews_odb_open(&repo->odb, repo->git_dir);
 	if (rc < 0)
 		return rc;
 	repo->common_dir = ews_strdup(ews_odb_common_dir(repo->odb));
-	rc = settle_config(repo, place->is_given);
+	rc = repo->is_plain ? 0 : settle_config(repo, place->is_given);
 	if (rc < 0)
 		return rc;
 	repo->git_fd = ews_dir_open(repo->git_dir);
@@ -314,9 +395,9 @@ static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char
 	return 0;
 }
 
-int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home)
+int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make)
 {
-	EWS_CLEANUP(place) struct place place = { NULL, NULL, false, false };
+	EWS_CLEANUP(place) struct place place = PLACE_INIT;
 	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
 	EWS_CLEANUP(free) char *repo_dir = NULL;
 	EWS_CLEANUP(free) char *project = NULL;
@@ -337,7 +418,11 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home)
 		return ews_repo_open_at(out, project, home);
 	}
 	ews_error_clear();
-	rc = getenv("GIT_DIR") ? from_environment(&place, real) : search_up(&place, real);
+	rc = getenv("GIT_DIR") ? from_environment(&place, real) : search_up(&place, real, home);
+	if (rc == EWS_ENOTFOUND && make != EWS_REPO_MAKE_NONE && !getenv("GIT_DIR")) {
+		ews_error_clear();
+		rc = make_plain(&place, real, home, make == EWS_REPO_MAKE_ANY);
+	}
 	if (rc == 0)
 		rc = take_work_tree(&place, real);
 	if (rc == 0)
@@ -349,7 +434,7 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home)
 
 int ews_repo_open_at(struct ews_repo **out, const char *project, const char *home)
 {
-	EWS_CLEANUP(place) struct place place = { NULL, NULL, false, false };
+	EWS_CLEANUP(place) struct place place = PLACE_INIT;
 	EWS_CLEANUP(free) char *real = realpath(project, NULL);
 	int rc;
 
@@ -358,8 +443,8 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 	rc = look_at(&place, real);
 	if (rc < 0)
 		return rc;
-	if (rc == 0)
-		return ews_error(EWS_ENOTFOUND, "'%s' is no git repository any more", project);
+	if (rc == 0 && !is_known_plain(&place, real, home))
+		return ews_error(EWS_ENOTFOUND, "'%s' is no project any more", project);
 	return open_place(out, &place, home);
 }
 

@@ -20,18 +20,29 @@ struct ews_repo {
 	int git_fd; /* of `git_dir` */
 	int common_fd;
 	bool is_bare;
+	bool is_plain; /* a directory that is no git repository; `git_dir` is a store of ours in home */
 	char *here; /* the id of the session whose workspace the command stands in, or NULL */
 	struct ews_odb *odb; /* opened at git_dir */
+};
+
+/* May a directory that is no project yet become one, with a store of ours? */
+enum ews_repo_make {
+	EWS_REPO_MAKE_NONE = 0,
+	EWS_REPO_MAKE_PLAIN,
+	EWS_REPO_MAKE_ANY, /* a home directory, too */
 };
 
 /*
  * Open the project seen from the directory `cwd`: the project of the workspace
  * that holds it (or held it, before it went to trash), else what GIT_DIR and GIT_WORK_TREE say, else the repository found
- * upwards as git does it (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM).
+ * upwards as git does it, or a plain directory that has a store (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM).
  * The environment is read before ews_git_scrub_env() is called by us.
  * Fails with EWS_ENOTFOUND outside of any repository, and as ews_odb_open().
  */
-int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home);
+int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make);
+
+/* Fail with EWS_EDENIED when `project` is the user's home directory, or the root of all. */
+int ews_repo_refuse_home(const char *project);
 
 /* Open a project whose top (or bare git directory) is known. */
 int ews_repo_open_at(struct ews_repo **out, const char *project, const char *home);

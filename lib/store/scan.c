@@ -301,7 +301,7 @@ static int read_node(size_t i, unsigned worker, void *payload)
 		size_t before = node->n;
 
 		if (!strcmp(names[k].name, ".git")) {
-			if (*node->path)
+			if (*node->path || opts->is_plain)
 				ews_skips_add(&walk->skips[worker],
 					      join_in_arena(&walk->arenas[worker], node->path, ".git"),
 					      EWS_SKIP_REPOSITORY, 0);

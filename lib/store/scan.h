@@ -58,6 +58,7 @@ struct ews_scan_opts {
 	const struct ews_ignore *ignore; /* the root's rules; NULL: nothing is ignored */
 	bool read_gitignore; /* take .gitignore files of the tree into account */
 	bool with_ignored; /* ignored paths are entries like all others */
+	bool is_plain; /* the root is no git work tree: a ".git" in it is a nested repository's like any other */
 	/* What is looked at even where a rule ignores it; either may be NULL. */
 	const struct ews_entries *known;
 	const struct ews_index *index;

@@ -195,8 +195,10 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	EWS_CLEANUP(fd) int admin = -1;
 	int cache_fd = session ? session->fd : repo->dir_fd;
 	int git_fd = repo->git_fd;
-	struct ews_scan_opts scan_opts = { .root_fd = root, .read_gitignore = true };
-	struct ews_scan_fill_opts fill_opts = { .odb = repo->odb, .batch = batch, .may_chmod = session };
+	struct ews_scan_opts scan_opts = { .root_fd = root, .read_gitignore = true, .is_plain = repo->is_plain };
+	/* A person's own files are read as they are, or named. */
+	bool is_ours = session && !session->method->is_project;
+	struct ews_scan_fill_opts fill_opts = { .odb = repo->odb, .batch = batch, .may_chmod = is_ours };
 	uint64_t max_file, max_total;
 	struct stat st;
 	int rc;
@@ -207,6 +209,8 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 		/* A workspace whose registration was taken away still has its files. */
 		admin = git_fd = ews_session_open_admin(session);
 		ews_error_clear();
+	} else if (repo->is_plain) {
+		git_fd = -1;
 	}
 	rc = git_fd < 0 ? 0 : read_git(&content, &index, git_fd, ews_odb_algo(repo->odb), session);
 	if (rc == 0)
@@ -221,13 +225,13 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 		return rc;
 	add_excluded(&exclude, repo, session ? session->state.workspace : repo->project);
 	scan_opts.ignore = ignore;
-	scan_opts.with_ignored = opts->with_ignored;
+	scan_opts.with_ignored = opts->with_ignored || (session && session->method->is_project);
 	scan_opts.known = opts->known ? &opts->known->scan.entries : NULL;
 	scan_opts.index = &index;
 	scan_opts.exclude = (const char *const *)exclude.items;
 	scan_opts.only = opts->only;
 	scan_opts.max_file_bytes = max_file;
-	scan_opts.may_chmod = session;
+	scan_opts.may_chmod = is_ours;
 	fill_opts.cache = &cache;
 	fill_opts.pinned = scan_opts.known;
 	fill_opts.hint = session ? NULL : &index;

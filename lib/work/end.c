@@ -30,6 +30,8 @@ void ews_end_result_release(struct ews_end_result *result)
 {
 	free(result->kept_snapshot);
 	free(result->undo);
+	if (result->has_reverted)
+		ews_revert_result_release(&result->reverted);
 	if (result->drift.items)
 		ews_strv_release(&result->drift);
 	if (result->skipped.items)
@@ -61,8 +63,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	struct ews_content_opts now_opts = {
 		.partial = true, .known = &base_content, .progress = opts->progress, .payload = opts->payload
 	};
-	struct ews_snapshot_opts keep_opts = { .session = session->state.id,
-					       .method = session->state.method,
+	struct ews_snapshot_opts keep_opts = { .session = session,
 					       .subject = "ews: state before end",
 					       .parent = session->state.last_snapshot,
 					       .prefix = EWS_REF_TRASH };
@@ -148,14 +149,15 @@ static int set_state(struct ews_session *session, enum ews_session_state state)
 
 int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
 {
-	struct ews_worktree wt = ews_session_worktree(session);
+	struct ews_place place = ews_session_place(session);
+	bool is_project = session->method->is_project;
 	int rc = set_state(session, EWS_STATE_ENDING);
 
 	if (rc == 0)
-		rc = ews_worktree_withdraw(&wt);
-	if (rc == 0)
+		rc = session->method->withdraw(&place);
+	if (rc == 0 && !is_project)
 		rc = move_workspace(session, step->id, true);
-	if (rc == 0)
+	if (rc == 0 && !is_project)
 		rc = ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
 	if (rc == 0)
 		rc = ews_snapshot_move_all(session->repo, step, false);
@@ -170,16 +172,17 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
 
 int ews_end_take_back(struct ews_session *session, struct ews_step *step)
 {
-	struct ews_worktree wt = ews_session_worktree(session);
+	struct ews_place place = ews_session_place(session);
+	bool is_project = session->method->is_project;
 	int rc = ews_snapshot_move_all(session->repo, step, true);
 
-	if (rc == 0 && !ews_session_is_at_home(session))
+	if (rc == 0 && !is_project && !ews_session_is_at_home(session))
 		rc = ews_home_mark_elsewhere(session->repo->home, session->state.workspace, session->repo->dir,
 					     session->state.id);
-	if (rc == 0)
+	if (rc == 0 && !is_project)
 		rc = move_workspace(session, step->id, false);
 	if (rc == 0)
-		rc = ews_worktree_restore(&wt);
+		rc = session->method->restore(&place);
 	if (rc == 0)
 		rc = set_state(session, EWS_STATE_ACTIVE);
 	if (rc < 0)
@@ -202,6 +205,23 @@ static int refuse_users(const struct ews_session *session)
 	return EWS_EBUSY;
 }
 
+/* In place the project is put back before the session lets go of it; what was there is the revert's to keep. */
+static int revert_first(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	struct ews_revert_opts revert = { .verb = "revert", .progress = opts->progress, .payload = opts->payload };
+	int rc;
+
+	out->reverted = (struct ews_revert_result)EWS_REVERT_RESULT_INIT;
+	out->has_reverted = true;
+	rc = ews_revert(&out->reverted, session, &revert);
+	if (rc < 0)
+		return rc;
+	out->differs = out->reverted.put.kept_snapshot != NULL;
+	if (out->differs)
+		out->kept_snapshot = ews_strdup(out->reverted.put.kept_snapshot);
+	return 0;
+}
+
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
@@ -214,13 +234,21 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		out->had_ended = true;
 		return 0;
 	}
-	if (!opts->force)
+	/* A project is always in use. */
+	if (!opts->force && !session->method->is_project)
 		rc = refuse_users(session);
+	if (rc == 0 && session->method->is_project && !opts->no_revert && !opts->dry_run)
+		rc = revert_first(&result, session, opts);
 	/* Somebody took the workspace away: what is left of the session ends all the same. */
-	if (rc == 0 && access(session->state.workspace, F_OK) == 0)
+	else if (rc == 0 && access(session->state.workspace, F_OK) == 0)
 		rc = keep(&result, session, opts);
 	if (rc < 0)
 		return rc;
+	if (result.has_reverted && !result.reverted.put.is_verified) {
+		*out = result;
+		result = (struct ews_end_result)EWS_END_RESULT_INIT;
+		return 0;
+	}
 	name_drift(&result, session);
 	if (opts->dry_run) {
 		*out = result;

@@ -7,11 +7,13 @@
 #define EWS_WORK_END_H
 
 #include "store/journal.h"
+#include "work/revert.h"
 #include "work/session.h"
 
 struct ews_end_opts {
 	bool force; /* although a process uses the workspace */
 	bool dry_run; /* look, do nothing */
+	bool no_revert; /* in place: leave the project as it is */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
 };
@@ -21,13 +23,18 @@ struct ews_end_result {
 	bool differs; /* from the base */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	char *undo; /* the step's id */
+	bool has_reverted; /* in place */
+	struct ews_revert_result reverted;
 	struct ews_strv drift; /* what of the project changed since the start, a sentence each */
 	struct ews_strv skipped; /* "<path>\t<reason>": not in the snapshot, but still in trash */
 };
 
 #define EWS_END_RESULT_INIT { 0 }
 
-/* Fails with EWS_EBUSY, naming processes, while one that is not the caller or its ancestor uses the workspace. */
+/*
+ * In place the project is reverted first; when that is not verified, the session goes on and `out->reverted` says why.
+ * Fails with EWS_EBUSY, naming processes, while one that is not the caller or its ancestor uses the workspace.
+ */
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts);
 /* The effects of a planned end, and the way back; both are harmless when already done, wholly or half. */
 int ews_end_carry_out(struct ews_session *session, struct ews_step *step);

@@ -1,9 +1,14 @@
 /*
- * Method worktree: see method_worktree.h.
+ * Method worktree: a linked worktree that is whole or not there.
+ *
+ * The entry that git keeps of a linked worktree is written complete beside
+ * (`<common>/ews/<id>`), synced, and renamed into `<common>/worktrees/`; it
+ * leaves by a rename the other way, so that undo can bring it back to the byte.
+ * The format is that of gitrepository-layout(5).
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/method_worktree.h"
+#include "work/method.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +26,24 @@
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 #define CONFIG_BYTES_MAX (16 * EWS_MIB)
 
-char *ews_worktree_gitfile(const struct ews_worktree *wt)
+/* The text of the workspace's ".git" file. */
+static char *format_gitfile(const struct ews_place *place)
 {
-	return ews_strfmt("gitdir: %s/" ENTRIES "/%s\n", wt->common_dir, wt->id);
+	return ews_strfmt("gitdir: %s/" ENTRIES "/%s\n", place->common_dir, place->id);
+}
+
+static bool has_entry(const struct ews_place *place, const char *where)
+{
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%s", where, place->id);
+	struct stat st;
+
+	return fstatat(place->common_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Is there an entry of that name, ours or another's? */
+static bool is_there(const struct ews_place *place)
+{
+	return has_entry(place, ENTRIES);
 }
 
 static int open_sub(int dir_fd, const char *name, bool make)
@@ -68,169 +88,149 @@ static int write_text(int fd, const char *name, char *text)
 	return rc;
 }
 
-static int write_links(const struct ews_worktree *wt, int entry_fd)
+static int write_links(const struct ews_place *place, int entry_fd)
 {
-	int rc = write_text(entry_fd, "gitdir", ews_strfmt("%s/.git\n", wt->workspace));
+	int rc = write_text(entry_fd, "gitdir", ews_strfmt("%s/.git\n", place->workspace));
 
 	if (rc == 0)
 		rc = write_text(entry_fd, "commondir", ews_strdup("../..\n"));
 	if (rc == 0)
-		rc = write_text(entry_fd, "locked", ews_strfmt("ews session %s\n", wt->id));
+		rc = write_text(entry_fd, "locked", ews_strfmt("ews session %s\n", place->id));
 	return rc;
 }
 
-int ews_worktree_prepare(const struct ews_worktree *wt, const struct ews_gitstate *state, int project_git_fd)
+static int write_entry(const struct ews_place *place, const struct ews_gitstate *state)
 {
-	EWS_CLEANUP(fd) int beside = open_sub(wt->common_fd, BESIDE, true);
+	EWS_CLEANUP(fd) int beside = open_sub(place->common_fd, BESIDE, true);
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
 	if (beside < 0)
 		return beside;
-	if (mkdirat(beside, wt->id, 0777) < 0)
-		return ews_error_os("cannot make the worktree entry '%s'", wt->id);
-	fd = ews_dir_open_beneath(beside, wt->id);
+	if (mkdirat(beside, place->id, 0777) < 0)
+		return ews_error_os("cannot make the worktree entry '%s'", place->id);
+	fd = ews_dir_open_beneath(beside, place->id);
 	if (fd < 0)
 		return fd;
-	rc = write_links(wt, fd);
+	rc = write_links(place, fd);
 	if (rc == 0)
-		rc = copy_sparse(fd, project_git_fd);
+		rc = copy_sparse(fd, place->git_fd);
 	if (rc == 0)
 		rc = ews_gitstate_write(NULL, state, fd, -1);
 	if (rc == 0)
 		rc = ews_file_sync_dir(fd);
-	return rc < 0 ? ews_error_wrap("cannot write the worktree entry '%s'", wt->id) : ews_steal_fd(&fd);
+	return rc < 0 ? ews_error_wrap("cannot write the worktree entry '%s'", place->id) : 0;
+}
+
+static int write_gitfile(const struct ews_place *place, int workspace_fd)
+{
+	return write_text(workspace_fd, ".git", format_gitfile(place));
+}
+
+static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
+{
+	int rc = write_gitfile(place, workspace_fd);
+
+	return rc < 0 ? rc : write_entry(place, state);
 }
 
 /* One rename between the two places, made durable on both sides. */
-static int move_entry(const struct ews_worktree *wt, const char *from, const char *to)
+static int move_entry(const struct ews_place *place, const char *from, const char *to)
 {
-	EWS_CLEANUP(fd) int from_fd = open_sub(wt->common_fd, from, false);
+	EWS_CLEANUP(fd) int from_fd = open_sub(place->common_fd, from, false);
 	EWS_CLEANUP(fd) int to_fd = -1;
 	int rc;
 
 	if (from_fd < 0)
 		return from_fd;
-	to_fd = open_sub(wt->common_fd, to, true);
+	to_fd = open_sub(place->common_fd, to, true);
 	if (to_fd < 0)
 		return to_fd;
-	rc = ews_file_rename_new(from_fd, wt->id, to_fd, wt->id);
+	rc = ews_file_rename_new(from_fd, place->id, to_fd, place->id);
 	if (rc == 0)
 		rc = ews_file_sync_dir(to_fd);
 	return rc < 0 ? rc : ews_file_sync_dir(from_fd);
 }
 
 /* An empty directory of ours or git's tells people nothing. */
-static void tidy(const struct ews_worktree *wt)
+static void tidy(const struct ews_place *place)
 {
-	(void)unlinkat(wt->common_fd, ENTRIES, AT_REMOVEDIR); /* git removes it as well when it is empty */
-	(void)unlinkat(wt->common_fd, BESIDE, AT_REMOVEDIR);
+	(void)unlinkat(place->common_fd, ENTRIES, AT_REMOVEDIR); /* git removes it as well when it is empty */
+	(void)unlinkat(place->common_fd, BESIDE, AT_REMOVEDIR);
 }
 
-int ews_worktree_publish(const struct ews_worktree *wt)
+static int publish(const struct ews_place *place)
 {
-	int rc = move_entry(wt, BESIDE, ENTRIES);
+	int rc = move_entry(place, BESIDE, ENTRIES);
 
 	if (rc < 0)
-		return ews_error_wrap("cannot register the worktree '%s'", wt->id);
-	tidy(wt);
+		return ews_error_wrap("cannot register the worktree '%s'", place->id);
+	tidy(place);
 	return 0;
 }
 
-int ews_worktree_withdraw(const struct ews_worktree *wt)
+static int withdraw(const struct ews_place *place)
 {
 	int rc;
 
-	if (!ews_worktree_is_there(wt->common_fd, wt->id))
+	if (!is_there(place))
 		return 0;
-	rc = move_entry(wt, ENTRIES, BESIDE);
+	rc = move_entry(place, ENTRIES, BESIDE);
 	if (rc < 0)
-		return ews_error_wrap("cannot take out the worktree '%s'", wt->id);
-	tidy(wt);
+		return ews_error_wrap("cannot take out the worktree '%s'", place->id);
+	tidy(place);
 	return 0;
 }
 
-int ews_worktree_restore(const struct ews_worktree *wt)
+static int restore(const struct ews_place *place)
 {
-	if (ews_worktree_is_there(wt->common_fd, wt->id))
+	if (is_there(place))
 		return 0;
-	return ews_worktree_publish(wt);
+	return publish(place);
 }
 
-int ews_worktree_discard(const struct ews_worktree *wt)
+static int discard(const struct ews_place *place)
 {
-	EWS_CLEANUP(fd) int beside = open_sub(wt->common_fd, BESIDE, false);
+	EWS_CLEANUP(fd) int beside = open_sub(place->common_fd, BESIDE, false);
 	int rc;
 
 	if (beside < 0) {
 		ews_error_clear();
 		return 0;
 	}
-	rc = ews_file_remove_tree(beside, wt->id);
+	rc = ews_file_remove_tree(beside, place->id);
 	if (rc < 0)
 		return rc;
-	tidy(wt);
+	tidy(place);
 	return 0;
 }
 
-int ews_worktree_repair(const struct ews_worktree *wt, int workspace_fd, const struct ews_gitstate *state,
-			int project_git_fd)
+static int open_kept(const struct ews_place *place, const char *name, bool make)
 {
-	EWS_CLEANUP(strv) struct ews_strv tampered = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", wt->id);
-	EWS_CLEANUP(fd) int fd = -1;
-	struct stat st;
-	int rc = ews_worktree_tampered(&tampered, wt, workspace_fd);
+	return ews_method_open_beside(place->common_fd, name, make);
+}
 
-	if (rc < 0 || !tampered.n)
-		return rc;
-	if (ews_strv_has(&tampered, ".git")) {
-		rc = write_text(workspace_fd, ".git", ews_worktree_gitfile(wt));
-		if (rc < 0)
-			return ews_error_wrap("cannot write '.git' anew");
+static int check_free(const struct ews_place *place)
+{
+	if (is_there(place)) {
+		ews_error(EWS_EEXISTS, "a worktree of git called '%s' already exists", place->id);
+		ews_error_hint("choose another id, or leave it out and one is made");
+		return EWS_EEXISTS;
 	}
-	/* Not a directory: somebody put a link there, which is no entry and holds nothing. */
-	if (fstatat(wt->common_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
-	    unlinkat(wt->common_fd, path, 0) < 0)
-		return ews_error_os("cannot remove what stands in the place of the worktree entry");
-	if (!ews_worktree_is_there(wt->common_fd, wt->id)) {
-		rc = ews_worktree_discard(wt);
-		fd = rc < 0 ? rc : ews_worktree_prepare(wt, state, project_git_fd);
-		return fd < 0 ? fd : ews_worktree_publish(wt);
+	if (has_entry(place, BESIDE)) {
+		ews_error(EWS_EEXISTS, "of another home a session '%s' already exists", place->id);
+		ews_error_hint("choose another id, or leave it out and one is made");
+		return EWS_EEXISTS;
 	}
-	fd = ews_dir_open_beneath(wt->common_fd, path);
-	return fd < 0 ? fd : write_links(wt, fd);
+	return 0;
 }
 
-int ews_worktree_open_kept(const struct ews_worktree *wt, const char *name, bool make)
+static bool leads_here(const struct ews_place *place, const char *where)
 {
-	EWS_CLEANUP(fd) int beside = open_sub(wt->common_fd, BESIDE, make);
-
-	return beside < 0 ? beside : open_sub(beside, name, make);
-}
-
-bool ews_worktree_is_there(int common_fd, const char *id)
-{
-	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", id);
-	struct stat st;
-
-	return fstatat(common_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-bool ews_worktree_is_kept(int common_fd, const char *id)
-{
-	EWS_CLEANUP(free) char *path = ews_strfmt(BESIDE "/%s", id);
-	struct stat st;
-
-	return fstatat(common_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static bool leads_here(const struct ews_worktree *wt, const char *place)
-{
-	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%s", place, wt->id);
-	EWS_CLEANUP(free) char *want = ews_strfmt("%s/.git\n", wt->workspace);
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%s", where, place->id);
+	EWS_CLEANUP(free) char *want = ews_strfmt("%s/.git\n", place->workspace);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(wt->common_fd, path);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
 	bool is_ours = fd >= 0;
 	int rc = fd < 0 ? fd : ews_file_read(&text, fd, "gitdir", LINK_BYTES_MAX);
 
@@ -240,14 +240,25 @@ static bool leads_here(const struct ews_worktree *wt, const char *place)
 	return is_ours;
 }
 
-bool ews_worktree_is_ours(const struct ews_worktree *wt)
+/* What stands under the same name and leads elsewhere is not of this start's making. */
+static int take_back(const struct ews_place *place)
 {
-	return leads_here(wt, ENTRIES);
+	int rc = leads_here(place, ENTRIES) ? withdraw(place) : 0;
+
+	if (rc == 0 && leads_here(place, BESIDE))
+		rc = discard(place);
+	return rc;
 }
 
-bool ews_worktree_is_kept_ours(const struct ews_worktree *wt)
+static int open_git(const struct ews_place *place, int workspace_fd)
 {
-	return leads_here(wt, BESIDE);
+	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
+	int fd = ews_dir_open_beneath(place->common_fd, path);
+
+	(void)workspace_fd;
+	if (fd < 0)
+		return ews_error(EWS_ENOTFOUND, "the worktree entry '%s' is gone", place->id);
+	return fd;
 }
 
 /* Does the file `name` hold `want`, which is freed? */
@@ -263,18 +274,62 @@ static void compare(struct ews_strv *out, int dir_fd, const char *name, char *wa
 	free(want);
 }
 
-int ews_worktree_tampered(struct ews_strv *out, const struct ews_worktree *wt, int workspace_fd)
+static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
 {
-	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", wt->id);
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(wt->common_fd, path);
+	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
 
-	compare(out, workspace_fd, ".git", ews_worktree_gitfile(wt));
+	compare(out, workspace_fd, ".git", format_gitfile(place));
 	if (fd < 0) {
 		ews_error_clear();
 		ews_strv_add(out, "worktree entry");
 		return 0;
 	}
-	compare(out, fd, "gitdir", ews_strfmt("%s/.git\n", wt->workspace));
+	compare(out, fd, "gitdir", ews_strfmt("%s/.git\n", place->workspace));
 	compare(out, fd, "commondir", ews_strdup("../..\n"));
 	return 0;
 }
+
+static int repair(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
+{
+	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
+	EWS_CLEANUP(fd) int fd = -1;
+	struct stat st;
+	int rc = tampered(&bent, place, workspace_fd);
+
+	if (rc < 0 || !bent.n)
+		return rc;
+	if (ews_strv_has(&bent, ".git")) {
+		rc = write_gitfile(place, workspace_fd);
+		if (rc < 0)
+			return ews_error_wrap("cannot write '.git' anew");
+	}
+	/* Not a directory: somebody put a link there, which is no entry and holds nothing. */
+	if (fstatat(place->common_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
+	    unlinkat(place->common_fd, path, 0) < 0)
+		return ews_error_os("cannot remove what stands in the place of the worktree entry");
+	if (!is_there(place)) {
+		rc = discard(place);
+		if (rc == 0)
+			rc = write_entry(place, state);
+		return rc < 0 ? rc : publish(place);
+	}
+	fd = ews_dir_open_beneath(place->common_fd, path);
+	return fd < 0 ? fd : write_links(place, fd);
+}
+
+const struct ews_method ews_method_worktree = {
+	.name = "worktree",
+	.json_name = "git_worktree",
+	.check_free = check_free,
+	.prepare = prepare,
+	.publish = publish,
+	.withdraw = withdraw,
+	.restore = restore,
+	.take_back = take_back,
+	.open_git = open_git,
+	.tampered = tampered,
+	.repair = repair,
+	.open_kept = open_kept,
+};

@@ -15,10 +15,12 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/put.h"
+#include "work/tripwire.h"
 
 void ews_revert_result_release(struct ews_revert_result *result)
 {
 	ews_transition_result_release(&result->put);
+	ews_strv_release(&result->ref_commands);
 	free(result->undo);
 }
 
@@ -42,10 +44,12 @@ static int make_step(struct ews_step *step, struct ews_repo *repo, const struct 
 }
 
 static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_session *session,
-	      const struct ews_snapshot *target, const struct ews_snapshot *base, const struct ews_revert_opts *opts)
+	      const struct ews_snapshot *target, const struct ews_snapshot *base, const struct ews_snapshot *seen,
+	      const struct ews_revert_opts *opts)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	struct ews_transition_opts move = { .target = target,
+					    .left = seen,
 					    .base = base,
 					    .only = opts->only,
 					    .full = opts->full,
@@ -64,10 +68,47 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 	return rc;
 }
 
+/* In place refs are the project's own, and the state has but the branch that HEAD is on. */
+static int find_moved_refs(struct ews_revert_result *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	int rc;
+
+	if (!session->method->is_project)
+		return 0;
+	rc = ews_tripwire_read(&before, session->fd);
+	if (rc == 0)
+		rc = ews_tripwire_take(&now, session->repo);
+	if (rc == 0)
+		ews_tripwire_ref_commands(&out->ref_commands, &before, &now);
+	return rc;
+}
+
+/*
+ * What was seen last, where a person works on the same files as the agent: what changed
+ * since then is named.
+ */
+static int find_seen(struct ews_snapshot *out, const struct ews_session *session)
+{
+	const char *last = session->state.last_snapshot;
+	int rc;
+
+	if (!session->method->is_project || !*last || !strcmp(last, session->state.base_snapshot))
+		return 0;
+	rc = ews_snapshot_find(out, session->repo, last);
+	if (rc == 0)
+		return 1;
+	ews_error_clear(); /* dropped: then nothing was seen */
+	return 0;
+}
+
 int ews_revert(struct ews_revert_result *out, struct ews_session *session, const struct ews_revert_opts *opts)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot seen = EWS_SNAPSHOT_INIT;
+	bool has_seen = false;
 	int rc = ews_session_lock(session, opts->verb);
 
 	if (rc == 0 && session->state.state == EWS_STATE_ENDED)
@@ -78,7 +119,11 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 		rc = ews_snapshot_find(&target, session->repo, opts->to);
 	else if (rc == 0)
 		ews_snapshot_copy(&target, &base);
-	return rc < 0 ? rc : go(out, session->repo, session, &target, &base, opts);
+	if (rc == 0)
+		has_seen = find_seen(&seen, session);
+	if (rc == 0)
+		rc = go(out, session->repo, session, &target, &base, has_seen ? &seen : NULL, opts);
+	return rc < 0 ? rc : find_moved_refs(out, session);
 }
 
 int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
@@ -88,7 +133,7 @@ int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, co
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", opts->verb, 0);
 
-	return rc < 0 ? rc : go(out, repo, NULL, snapshot, NULL, opts);
+	return rc < 0 ? rc : go(out, repo, NULL, snapshot, NULL, NULL, opts);
 }
 
 /* What stands there now, of any kind: nothing is ignored, nothing is read but to compare. */

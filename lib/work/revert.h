@@ -22,10 +22,11 @@ struct ews_revert_opts {
 
 struct ews_revert_result {
 	struct ews_transition_result put;
+	struct ews_strv ref_commands; /* in place: what takes back the refs that moved since the start */
 	char *undo; /* the step's id; NULL when nothing was changed or on a dry run */
 };
 
-#define EWS_REVERT_RESULT_INIT { .put = EWS_TRANSITION_RESULT_INIT }
+#define EWS_REVERT_RESULT_INIT { .put = EWS_TRANSITION_RESULT_INIT, .ref_commands = EWS_STRV_INIT }
 
 /*
  * Put the session's workspace to `opts->to`. Returns 0 with `out->put.is_verified`

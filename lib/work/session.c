@@ -124,7 +124,8 @@ static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 	return 0;
 }
 
-static bool is_alive(struct ews_repo *repo, const char *id)
+/* Is the session `id` there, not ended, and (`in_place`) one that works in the project itself? */
+static bool is_alive(struct ews_repo *repo, const char *id, bool in_place)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
@@ -132,7 +133,7 @@ static bool is_alive(struct ews_repo *repo, const char *id)
 	bool alive = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED;
 
 	ews_error_clear();
-	return alive;
+	return alive && (!in_place || ews_method_find(state.method) == &ews_method_in_place);
 }
 
 static int resolve_only(char **out, struct ews_repo *repo)
@@ -146,7 +147,7 @@ static int resolve_only(char **out, struct ews_repo *repo)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < ids.n; i++) {
-		if (!is_alive(repo, ids.items[i]))
+		if (!is_alive(repo, ids.items[i], false))
 			continue;
 		found = ids.items[i];
 		n++;
@@ -162,17 +163,35 @@ static int resolve_only(char **out, struct ews_repo *repo)
 	}
 	ews_error(EWS_EUSAGE, "this project has %zu active sessions", n);
 	for (size_t i = 0; i < ids.n; i++)
-		if (is_alive(repo, ids.items[i]))
+		if (is_alive(repo, ids.items[i], false))
 			ews_buf_addf(&list, "%s%s", list.len ? ", " : "", ids.items[i]);
 	ews_error_hint("name one: %s", list.ptr);
 	return EWS_EUSAGE;
 }
 
-bool ews_session_is_implied(const struct ews_repo *repo)
+/* The session that works in the project itself: there is one at most. The caller frees it; NULL when there is none. */
+static char *find_in_place(struct ews_repo *repo)
 {
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	char *found = NULL;
+
+	if (ews_session_ids(&ids, repo) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < ids.n && !found; i++)
+		if (is_alive(repo, ids.items[i], true))
+			found = ews_strdup(ids.items[i]);
+	return found;
+}
+
+bool ews_session_is_implied(struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *in_place = NULL;
 	const char *env = getenv("EWS_SESSION");
 
-	return repo->here || (env && *env);
+	if (repo->here || (env && *env))
+		return true;
+	in_place = find_in_place(repo);
+	return in_place;
 }
 
 int ews_session_resolve(char **out, struct ews_repo *repo, const char *name)
@@ -199,7 +218,7 @@ bool ews_session_is_at_home(const struct ews_session *session)
 	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : session->repo->dir, "qe");
 	EWS_CLEANUP(free) char *parent = ews_path_dir(session->state.workspace);
 
-	return !strcmp(parent, qe);
+	return !session->method->is_project && !strcmp(parent, qe);
 }
 
 /* A state file is in our home, yet it may have been written by anyone: paths must be where they must be. */
@@ -210,8 +229,13 @@ static int check_state(const struct ews_session *session, const char *id)
 
 	if (strcmp(state->id, id))
 		return ews_error(EWS_EDAMAGED, "it says that it is '%.64s'", state->id);
-	if (strcmp(state->method, "worktree"))
+	if (!session->method)
 		return ews_error(EWS_EUNSUPPORTED, "its method '%.40s' is not known to this version", state->method);
+	if (session->method->is_project) {
+		if (strcmp(state->workspace, session->repo->project))
+			return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not the project", state->workspace);
+		return 0;
+	}
 	if (*state->workspace != '/' || strcmp(ews_path_base(state->workspace), id))
 		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not called '%s'", state->workspace, id);
 	name = ews_path_absolute("/", state->workspace);
@@ -247,8 +271,10 @@ int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char 
 	rc = ews_state_read(&session.state, session.fd);
 	if (rc == EWS_ENOTFOUND)
 		rc = ews_error(EWS_EDAMAGED, "it has no state");
-	if (rc == 0)
+	if (rc == 0) {
+		session.method = ews_method_find(session.state.method);
 		rc = check_state(&session, id);
+	}
 	if (rc < 0) {
 		ews_error_wrap("session '%s'", id);
 		ews_error_hint("'git ews recover %s' looks at what is left of it", id);
@@ -307,18 +333,44 @@ bool ews_session_is_interrupted(const struct ews_session *session)
 	return unfinished;
 }
 
-struct ews_worktree ews_session_worktree(const struct ews_session *session)
+int ews_session_refuse_company(const struct ews_session *session)
 {
-	return (struct ews_worktree){ session->repo->common_fd, session->repo->common_dir, session->state.id,
-				      session->state.workspace };
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_session_ids(&ids, session->repo);
+
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		if (!strcmp(ids.items[i], session->state.id) ||
+		    !is_alive(session->repo, ids.items[i], !session->method->is_project))
+			continue;
+		rc = ews_error(EWS_EBUSY,
+			       session->method->is_project ? "session '%s' is not over"
+							   : "session '%s' works in the project itself",
+			       ids.items[i]);
+		ews_error_hint("end it with 'git ews end %s'", ids.items[i]);
+	}
+	return rc;
+}
+
+struct ews_place ews_session_place(const struct ews_session *session)
+{
+	const struct ews_repo *repo = session->repo;
+
+	return (struct ews_place){ .id = session->state.id,
+				   .workspace = session->state.workspace,
+				   .home = repo->home,
+				   .common_fd = repo->common_fd,
+				   .common_dir = repo->common_dir,
+				   .git_fd = repo->git_fd,
+				   .odb = repo->odb,
+				   .is_plain = repo->is_plain };
 }
 
 int ews_session_tampered(struct ews_strv *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int fd = ews_session_open_workspace(session);
-	struct ews_worktree wt = ews_session_worktree(session);
+	struct ews_place place = ews_session_place(session);
 
-	return fd < 0 ? fd : ews_worktree_tampered(out, &wt, fd);
+	return fd < 0 ? fd : session->method->tampered(out, &place, fd);
 }
 
 int ews_session_need_active(const struct ews_session *session)
@@ -400,9 +452,12 @@ int ews_session_open_workspace(const struct ews_session *session)
 {
 	const char *path = session->state.workspace;
 	const char *name = ews_path_base(path);
-	EWS_CLEANUP(fd) int parent_fd = ews_session_open_parent(session);
+	EWS_CLEANUP(fd) int parent_fd = -1;
 	int fd = -1;
 
+	if (session->method->is_project)
+		return ews_dir_open(path);
+	parent_fd = ews_session_open_parent(session);
 	if (parent_fd >= 0)
 		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
@@ -421,12 +476,10 @@ int ews_session_open_workspace(const struct ews_session *session)
 
 int ews_session_open_admin(const struct ews_session *session)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("worktrees/%s", session->state.id);
-	int fd = ews_dir_open_beneath(session->repo->common_fd, rel);
+	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
+	struct ews_place place = ews_session_place(session);
 
-	if (fd < 0)
-		return ews_error(EWS_EDAMAGED, "the worktree entry of session '%s' is gone", session->state.id);
-	return fd;
+	return session->method->open_git(&place, workspace);
 }
 
 void ews_session_release(struct ews_session *session)

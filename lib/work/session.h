@@ -9,17 +9,18 @@
 #include "store/lock.h"
 #include "store/repo.h"
 #include "store/state.h"
-#include "work/method_worktree.h"
+#include "work/method.h"
 
 struct ews_session {
 	struct ews_repo *repo; /* borrowed */
+	const struct ews_method *method;
 	struct ews_state state;
 	char *dir; /* <home>/working/<repo>/sessions/<id> */
 	int fd; /* of `dir` */
 	struct ews_lock lock; /* held after ews_session_lock() */
 };
 
-#define EWS_SESSION_INIT { NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT }
+#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT }
 
 /*
  * May a session be called `id`? `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, no "..", no "." or ".lock" at its end, and
@@ -39,7 +40,7 @@ int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char 
 int ews_session_resolve(char **out, struct ews_repo *repo, const char *name);
 
 /* Is a session named, by the current directory or by $EWS_SESSION? (`snapshot` without one works on the project.) */
-bool ews_session_is_implied(const struct ews_repo *repo);
+bool ews_session_is_implied(struct ews_repo *repo);
 
 /* The ids of all sessions of the store, ended ones included, by name. */
 int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
@@ -54,11 +55,17 @@ int ews_session_lock(struct ews_session *session, const char *verb);
  */
 int ews_session_need_active(const struct ews_session *session);
 
+/*
+ * Who works in the project itself is alone there: fail with EWS_EBUSY while another session that has not ended works in place, or,
+ * when this one does, is there at all. Called when its own state is written, so that of two at once one sees the other.
+ */
+int ews_session_refuse_company(const struct ews_session *session);
+
 /* Is it interrupted: an unfinished step in its journal, or starting/ending with no living holder of its lock? */
 bool ews_session_is_interrupted(const struct ews_session *session);
 
-/* The session's worktree, in the words of its method; the strings are the session's. */
-struct ews_worktree ews_session_worktree(const struct ews_session *session);
+/* Where it is, in the words of its method; the strings are the session's. */
+struct ews_place ews_session_place(const struct ews_session *session);
 
 /* What of the workspace's link to the store was rewritten: ".git", "commondir", "gitdir". */
 int ews_session_tampered(struct ews_strv *out, const struct ews_session *session);
@@ -75,13 +82,13 @@ int ews_session_log(struct ews_session *session, const char *verb, const char *t
  */
 int ews_session_open_parent(const struct ews_session *session);
 
-/* Does the workspace lie in its place below home, not where `start --in` put it? */
+/* Does the workspace lie in its place below home, not where `start --in` put it, and is it not the project itself? */
 bool ews_session_is_at_home(const struct ews_session *session);
 
 /* Open the workspace's directory, checked to be where it must be. Returns a descriptor. */
 int ews_session_open_workspace(const struct ews_session *session);
 
-/* The workspace's own git directory, <common>/worktrees/<id>. Returns a descriptor. */
+/* The workspace's own git directory. Returns a descriptor; EWS_ENOTFOUND when it is gone, or never was. */
 int ews_session_open_admin(const struct ews_session *session);
 
 void ews_session_release(struct ews_session *session);

@@ -5,7 +5,6 @@
  */
 #include "work/snapshot.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,9 +21,9 @@
 #include "base/path.h"
 #include "store/journal.h"
 #include "store/tree.h"
+#include "work/history.h"
 
 #define REF_ROOT "refs/ews/"
-#define HISTORY_BYTES_MAX (256 * EWS_MIB)
 #define AUTHOR "git-ews <git-ews@localhost>"
 
 void ews_snapshot_release(struct ews_snapshot *snapshot)
@@ -408,31 +407,12 @@ int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const s
 }
 
 /* Ids of the files in `entries`, sorted: what the snapshot's tree holds. */
-struct oids {
-	struct ews_oid *items;
-	size_t n, cap;
-};
-
-static int cmp_oid(const void *a, const void *b)
+static void collect_oids(struct ews_oids *out, const struct ews_entries *entries)
 {
-	return ews_oid_cmp(a, b);
-}
-
-static void collect_oids(struct oids *out, const struct ews_entries *entries)
-{
-	for (size_t i = 0; i < entries->n; i++) {
-		if (!ews_entry_fits_tree(&entries->items[i]))
-			continue;
-		EWS_GROW(out->items, out->n, out->cap);
-		out->items[out->n++] = entries->items[i].oid;
-	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), cmp_oid);
-}
-
-static bool has_oid(const struct oids *oids, const struct ews_oid *oid)
-{
-	return oids->n && bsearch(oid, oids->items, oids->n, sizeof(*oids->items), cmp_oid);
+	for (size_t i = 0; i < entries->n; i++)
+		if (ews_entry_fits_tree(&entries->items[i]))
+			ews_oids_add(out, &entries->items[i].oid);
+	ews_oids_sort(out);
 }
 
 static void add_pin(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
@@ -479,7 +459,7 @@ static void pin_one(struct ews_entries *pins, const struct ews_index *index, con
 static int pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-	struct oids oids = { NULL, 0, 0 };
+	EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
 	int rc = 0;
 
 	if (content->git.has_index)
@@ -494,12 +474,11 @@ static int pin_staged(struct ews_entries *pins, struct ews_repo *repo, const str
 		const struct ews_index_entry *ie = &index.items[i];
 
 		/* Submodules are other repositories' commits; a sparse directory is HEAD's tree. */
-		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000 || has_oid(&oids, &ie->oid) ||
-		    !ews_odb_has(repo->odb, &ie->oid))
+		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000 ||
+		    ews_oids_has(&oids, &ie->oid) || !ews_odb_has(repo->odb, &ie->oid))
 			continue;
 		pin_one(pins, &index, ie);
 	}
-	free(oids.items);
 	return 0;
 }
 
@@ -601,81 +580,6 @@ static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct e
 	ews_error_clear();
 }
 
-static void add_commit(struct oids *out, struct ews_repo *repo, const char *hex)
-{
-	enum ews_object_type type;
-	struct ews_oid oid;
-
-	if (strspn(hex, "0") < strlen(hex) && ews_oid_parse(&oid, hex) == 0 &&
-	    ews_odb_read_header(&type, NULL, repo->odb, &oid) == 0 && type == EWS_OBJECT_COMMIT) {
-		EWS_GROW(out->items, out->n, out->cap);
-		out->items[out->n++] = oid;
-	}
-	ews_error_clear();
-}
-
-/* Every word of a file of git's that is an id: a ref's one, a reflog's two a line. */
-static void add_commits_in(struct oids *out, struct ews_repo *repo, int dir_fd, const char *name)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	size_t hex_len = ews_odb_algo(repo->odb) == EWS_SHA1 ? 40 : 64;
-
-	if (ews_file_read(&text, dir_fd, name, HISTORY_BYTES_MAX) < 0)
-		ews_error_clear();
-	for (char *at = text.ptr; *at;) {
-		size_t len = strspn(at, "0123456789abcdef");
-		char end = at[len];
-
-		if (len == hex_len) {
-			at[len] = '\0';
-			add_commit(out, repo, at);
-			at[len] = end;
-		}
-		at += len ? len : 1;
-	}
-}
-
-/* Below a directory of a worktree entry: "logs" or "refs". */
-static void add_commits_below(struct oids *out, struct ews_repo *repo, int entry_fd, const char *rel)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(entry_fd, rel);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
-
-	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(rel, names[i].name);
-
-		if (names[i].type == DT_DIR)
-			add_commits_below(out, repo, entry_fd, path);
-		else
-			add_commits_in(out, repo, fd, names[i].name);
-	}
-	ews_arena_release(&arena);
-	ews_error_clear();
-}
-
-/* Commits that only the worktree's own reflog and refs name: they go with the entry, so the snapshot holds them. */
-static void find_history(struct oids *out, struct ews_repo *repo, const char *session)
-{
-	EWS_CLEANUP(free) char *path = session ? ews_strfmt("worktrees/%s", session) : NULL;
-	EWS_CLEANUP(fd) int fd = path ? ews_dir_open_beneath(repo->common_fd, path) : -1;
-	size_t kept = 0;
-
-	ews_error_clear();
-	if (fd < 0)
-		return;
-	add_commits_below(out, repo, fd, "logs");
-	add_commits_below(out, repo, fd, "refs");
-	add_commits_in(out, repo, fd, "ORIG_HEAD");
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), cmp_oid);
-	for (size_t i = 0; i < out->n; i++)
-		if (!kept || !ews_oid_equal(&out->items[kept - 1], &out->items[i]))
-			out->items[kept++] = out->items[i];
-	out->n = kept;
-}
-
 static int write_commit(struct ews_oid *out, struct ews_batch *batch, const struct ews_oid *tree,
 			const struct ews_oid *const *parents, int64_t time_s, const char *message)
 {
@@ -724,7 +628,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	EWS_CLEANUP(free) char *manifest_message = NULL;
 	const struct ews_oid *parents[3] = { NULL, NULL, NULL };
 	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
-	struct oids history = { NULL, 0, 0 };
+	EWS_CLEANUP(oids) struct ews_oids history = EWS_OIDS_INIT;
 	const struct ews_oid none = EWS_OID_NONE;
 	struct timespec now;
 	bool is_base = !strcmp(opts->prefix, EWS_REF_SESSIONS);
@@ -735,8 +639,8 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.created_s = now.tv_sec;
 	snap.created_ns = (uint32_t)now.tv_nsec;
 	snap.id = opts->id ? ews_strdup(opts->id) : ews_clock_id("snap", snap.created_s);
-	snap.session = ews_strdup(opts->session ? opts->session : "");
-	snap.method = ews_strdup(opts->method);
+	snap.session = ews_strdup(opts->session ? opts->session->state.id : "");
+	snap.method = ews_strdup(opts->session ? opts->session->state.method : "none");
 	snap.parent = ews_strdup(opts->parent ? opts->parent : "");
 	snap.subject = opts->subject ? plain_subject(opts->subject) : ews_strdup("");
 	if (!*snap.subject) {
@@ -754,12 +658,12 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");
 	manifest_message = ews_strfmt("manifest of %s\n", snap.id);
-	find_history(&history, repo, opts->session);
+	if (opts->session)
+		ews_history_commits(&history, opts->session);
 	pins = ews_calloc(history.n + 1, sizeof(*pins));
 	for (size_t i = 0; i < history.n; i++)
 		pins[i] = &history.items[i];
 	rc = write_commit(&snap.manifest, batch, &manifest_tree, pins, snap.created_s, manifest_message);
-	free(history.items);
 	if (rc < 0)
 		return rc;
 	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
@@ -824,10 +728,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 					     .only = opts->only,
 					     .progress = opts->progress,
 					     .payload = opts->payload };
-	struct ews_snapshot_opts keep = { .method = session ? session->state.method : "none",
-					  .session = session ? session->state.id : NULL,
-					  .subject = opts->subject,
-					  .prefix = EWS_REF_SNAPSHOTS };
+	struct ews_snapshot_opts keep = { .session = session, .subject = opts->subject, .prefix = EWS_REF_SNAPSHOTS };
 	int rc = ews_repo_need_dir(repo, true);
 
 	if (rc == 0 && session)
@@ -840,6 +741,8 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	}
 	if (rc == 0)
 		rc = ews_content_now(&content, repo, session, batch, &now_opts);
+	if (rc == 0 && session)
+		rc = ews_history_adopt(session, &content.git);
 	if (rc == 0)
 		rc = find_parent(&parent, repo, session);
 	if (rc < 0)

@@ -71,8 +71,7 @@ int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const s
 /* What a new snapshot says of itself. */
 struct ews_snapshot_opts {
 	const char *id; /* NULL: a new one */
-	const char *session; /* id, NULL: the project's own */
-	const char *method;
+	const struct ews_session *session; /* NULL: the project's own */
 	const char *subject; /* NULL: a standard sentence */
 	const char *parent; /* snapshot id or NULL */
 	const char *prefix; /* which refs: EWS_REF_SNAPSHOTS, _TRASH or _SESSIONS */

@@ -5,6 +5,7 @@
  */
 #include "work/start.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -44,6 +45,16 @@ static int refuse_taken(const char *what, const char *id)
 	return EWS_EEXISTS;
 }
 
+/* The ended session that bore the id bears it again; the error that led here is what the caller hears. */
+static void give_id_back(struct ews_repo *repo, const char *id)
+{
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&saved);
+	(void)ews_retire_revive_last(repo, id);
+	(void)ews_error_restore(&saved);
+}
+
 /* The session's directory is the claim to the id: of two starts one makes it. */
 static int claim_id(struct ews_session *session, struct ews_repo *repo, const char *id)
 {
@@ -62,13 +73,16 @@ static int claim_id(struct ews_session *session, struct ews_repo *repo, const ch
 	rc = ews_retire(repo, id);
 	if (rc < 0)
 		return rc;
-	if (ews_worktree_is_there(repo->common_fd, id))
-		return refuse_taken("a worktree of git called", id);
-	if (ews_worktree_is_kept(repo->common_fd, id) || ews_odb_ref_read(&base, repo->odb, ref) == 0)
-		return refuse_taken("of another home a session", id);
+	rc = session->method->check_free(&(struct ews_place){ .id = id, .common_fd = repo->common_fd });
+	if (rc == 0 && ews_odb_ref_read(&base, repo->odb, ref) == 0)
+		rc = refuse_taken("of another home a session", id);
+	if (rc == 0 && mkdirat(sessions, id, 0700) < 0)
+		rc = errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
+	if (rc < 0) {
+		give_id_back(repo, id);
+		return rc;
+	}
 	ews_error_clear();
-	if (mkdirat(sessions, id, 0700) < 0)
-		return errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
 	session->repo = repo;
 	session->dir = ews_path_join(repo->dir, rel);
 	session->fd = ews_dir_open_beneath(sessions, id);
@@ -129,23 +143,26 @@ static int refuse_standing(const char *parent, const char *id)
 static int begin(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
 		 const char *id)
 {
-	struct ews_state *state = &out->session.state;
+	struct ews_session *session = &out->session;
+	struct ews_state *state = &session->state;
 	EWS_CLEANUP(free) char *parent = NULL;
-	int rc = choose_parent(&parent, repo, opts->in);
+	int rc = 0;
 
-	if (rc == 0)
+	if (!session->method->is_project)
+		rc = choose_parent(&parent, repo, opts->in);
+	if (rc == 0 && parent)
 		rc = refuse_standing(parent, id);
 	if (rc == 0)
-		rc = claim_id(&out->session, repo, id);
+		rc = claim_id(session, repo, id);
 	if (rc < 0)
 		return rc;
 	state->state = EWS_STATE_STARTING;
 	state->created_s = ews_clock_now();
 	state->id = ews_strdup(id);
-	state->method = ews_strdup("worktree");
+	state->method = ews_strdup(session->method->name);
 	state->project = ews_strdup(repo->project);
 	state->git_dir = ews_strdup(repo->git_dir);
-	state->workspace = ews_path_join(parent, id);
+	state->workspace = parent ? ews_path_join(parent, id) : ews_strdup(repo->project);
 	state->base_snapshot = ews_clock_id("snap", state->created_s);
 	state->base_commit = ews_strdup("");
 	state->branch = ews_strdup("");
@@ -153,21 +170,8 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	state->label = ews_strdup(opts->label ? opts->label : "");
 	state->last_snapshot = ews_strdup(state->base_snapshot);
 	state->keeps_nested = !opts->skip_nested;
-	return ews_session_save(&out->session);
-}
-
-/* A whole home, or all there is, is hardly what somebody means. */
-static int refuse_home(const struct ews_repo *repo)
-{
-	const char *home = getenv("HOME");
-	EWS_CLEANUP(free) char *real = home && *home ? realpath(home, NULL) : NULL;
-
-	if (strcmp(repo->project, "/") && (!real || strcmp(repo->project, real)))
-		return 0;
-	ews_error(EWS_EDENIED, "the project '%s' is %s", repo->project,
-		  strcmp(repo->project, "/") ? "your home directory" : "the root of all files");
-	ews_error_hint("--force takes it all the same");
-	return EWS_EDENIED;
+	rc = ews_session_save(session);
+	return rc < 0 ? rc : ews_session_refuse_company(session);
 }
 
 /* Make the empty workspace, with the permissions that the project's top has. Returns its descriptor. */
@@ -262,35 +266,39 @@ static void count_bytes(struct ews_scan *scan)
 			scan->size_bytes += scan->entries.items[i].size;
 }
 
+static int keep_base(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
+		     const struct ews_start_opts *opts)
+{
+	const struct ews_session *session = &out->session;
+	struct ews_snapshot_opts keep = { .id = session->state.base_snapshot,
+					  .session = session,
+					  .subject = opts->subject,
+					  .prefix = EWS_REF_SESSIONS };
+
+	return ews_snapshot_keep(&out->base, session->repo, batch, &twin->content, &keep);
+}
+
 /* Registration beside, base snapshot, registration in: the base's ref is there before git knows the worktree. */
 static int publish(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin, int workspace_fd,
 		   const struct ews_start_opts *opts)
 {
 	struct ews_session *session = &out->session;
 	struct ews_repo *repo = session->repo;
-	struct ews_worktree wt = ews_session_worktree(session);
-	EWS_CLEANUP(free) char *gitfile = ews_worktree_gitfile(&wt);
-	EWS_CLEANUP(fd) int admin = -1;
+	struct ews_place place = ews_session_place(session);
 	struct stat st;
-	struct ews_snapshot_opts keep = { .id = session->state.base_snapshot,
-					  .session = session->state.id,
-					  .method = session->state.method,
-					  .subject = opts->subject,
-					  .prefix = EWS_REF_SESSIONS };
-	int rc = ews_file_replace(workspace_fd, ".git", gitfile, strlen(gitfile), 0644);
+	int rc;
 
+	if (!repo->is_plain)
+		set_index(twin, repo, workspace_fd);
+	rc = session->method->prepare(&place, workspace_fd, &twin->content.git);
 	if (rc < 0)
 		return rc;
-	set_index(twin, repo, workspace_fd);
-	admin = ews_worktree_prepare(&wt, &twin->content.git, repo->git_fd);
-	if (admin < 0)
-		return admin;
 	count_bytes(&twin->content.scan);
 	if (fstat(workspace_fd, &st) == 0)
 		twin->content.root_mode = st.st_mode & 07777;
 	ews_manifest_hash(twin->content.hash, &twin->content.scan.entries);
-	rc = ews_snapshot_keep(&out->base, repo, batch, &twin->content, &keep);
-	return rc < 0 ? rc : ews_worktree_publish(&wt);
+	rc = keep_base(out, batch, twin, opts);
+	return rc < 0 ? rc : session->method->publish(&place);
 }
 
 static int settle(struct ews_start_result *out, struct ews_twin *twin)
@@ -319,37 +327,31 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin)
 }
 
 /* Only a directory that we made goes with what is in it; another that stands there is somebody's. */
-static int remove_workspace(const struct ews_session *session, int parent_fd)
+static int remove_workspace(const struct ews_session *session)
 {
-	if (faccessat(session->fd, MADE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return ews_file_remove_tree(parent_fd, session->state.id);
-	(void)unlinkat(parent_fd, session->state.id, AT_REMOVEDIR); /* killed right after mkdir: it is empty */
-	return 0;
+	EWS_CLEANUP(fd) int parent_fd = ews_session_open_parent(session);
+	int rc = 0;
+
+	assert(!session->method->is_project);
+	if (parent_fd >= 0 && faccessat(session->fd, MADE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		rc = ews_file_remove_tree(parent_fd, session->state.id);
+	else if (parent_fd >= 0)
+		(void)unlinkat(parent_fd, session->state.id, AT_REMOVEDIR); /* killed right after mkdir: it is empty */
+	return rc < 0 ? rc : ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
 }
 
 int ews_start_take_back(struct ews_session *session)
 {
 	struct ews_repo *repo = session->repo;
-	struct ews_worktree wt = ews_session_worktree(session);
+	struct ews_place place = ews_session_place(session);
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(fd) int parent_fd = -1;
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	const struct ews_oid none = EWS_OID_NONE;
-	int rc = 0;
+	int rc = session->method->take_back(&place);
 
-	/* What stands under the same name and leads elsewhere is not of this start's making. */
-	if (ews_worktree_is_ours(&wt))
-		rc = ews_worktree_withdraw(&wt);
-	if (rc == 0 && ews_worktree_is_kept_ours(&wt))
-		rc = ews_worktree_discard(&wt);
-	if (rc < 0)
-		return rc;
-	parent_fd = ews_session_open_parent(session);
-	if (parent_fd >= 0)
-		rc = remove_workspace(session, parent_fd);
-	if (rc == 0)
-		rc = ews_home_unmark_elsewhere(repo->home, session->state.workspace);
+	if (rc == 0 && !session->method->is_project)
+		rc = remove_workspace(session);
 	if (rc < 0)
 		return rc;
 	if (ews_snapshot_find(&base, repo, ref) == 0 && !strcmp(base.id, session->state.base_snapshot))
@@ -429,13 +431,35 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	return rc;
 }
 
-int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts)
+static int choose_method(const struct ews_method **out, const struct ews_repo *repo, const struct ews_start_opts *opts)
 {
-	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
-	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
-	EWS_CLEANUP(twin) struct ews_twin twin = EWS_TWIN_INIT;
-	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
-	EWS_CLEANUP(free) char *id = opts->id ? ews_strdup(opts->id) : ews_clock_id("qe", ews_clock_now());
+	const struct ews_method *method = opts->method;
+
+	if (!method)
+		method = repo->is_plain ? &ews_method_snapshot : &ews_method_worktree;
+	*out = method;
+	if (method == &ews_method_worktree && repo->is_plain) {
+		ews_error(EWS_EUNSUPPORTED, "'%s' is no git repository, and has no worktrees", repo->project);
+		ews_error_hint("--method snapshot makes a copy of a plain directory");
+		return EWS_EUNSUPPORTED;
+	}
+	if (!method->is_project)
+		return 0;
+	if (repo->is_bare)
+		return ews_error(EWS_EUNSUPPORTED, "'%s' is a bare repository: there is no place to work in",
+				 repo->project);
+	if (opts->base || opts->in || opts->only || opts->uncommitted == 0 || opts->untracked == 0) {
+		ews_error(EWS_EUSAGE, "in place the project is worked on as it is");
+		ews_error_hint("leave out --base, --in, --no-uncommitted, --no-untracked and paths");
+		return EWS_EUSAGE;
+	}
+	return 0;
+}
+
+/* A copy: chosen, its objects durable, then the session begins, and the workspace is filled. */
+static int start_copy(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
+		      struct ews_repo *repo, const struct ews_start_opts *opts, const char *id)
+{
 	bool uncommitted = opts->uncommitted < 0 ? !opts->base : opts->uncommitted;
 	struct ews_twin_opts choose = { .base = opts->base,
 					.uncommitted = uncommitted,
@@ -445,25 +469,57 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 					.only = opts->only,
 					.progress = opts->progress,
 					.payload = opts->payload };
-	int rc = ews_session_check_id(id);
+	int rc;
 
 	/* A bare repository has nothing but its commits. */
 	if (repo->is_bare)
 		choose.uncommitted = choose.untracked = false;
+	rc = ews_twin_choose(twin, repo, batch, &choose);
+	if (rc == 0)
+		rc = ews_batch_commit(batch);
+	if (rc == 0)
+		rc = begin(result, repo, opts, id);
+	return rc < 0 ? rc : make(result, batch, twin, opts);
+}
+
+/* In place nothing is made but the base: all that stands there, ignored files as well. */
+static int start_in_place(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
+			  struct ews_repo *repo, const struct ews_start_opts *opts, const char *id)
+{
+	struct ews_content_opts now = { .partial = opts->partial,
+					.progress = opts->progress,
+					.payload = opts->payload };
+	int rc = begin(result, repo, opts, id);
+
+	if (rc == 0)
+		rc = ews_content_now(&twin->content, repo, &result->session, batch, &now);
+	if (rc == 0)
+		rc = ews_twin_find_head(twin, repo);
+	if (rc == 0)
+		rc = keep_base(result, batch, twin, opts);
+	return rc < 0 ? rc : settle(result, twin);
+}
+
+int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts)
+{
+	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(twin) struct ews_twin twin = EWS_TWIN_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(free) char *id = opts->id ? ews_strdup(opts->id) : ews_clock_id("qe", ews_clock_now());
+	int rc = ews_session_check_id(id);
+
+	if (rc == 0)
+		rc = choose_method(&result.session.method, repo, opts);
 	if (rc == 0 && !opts->force)
-		rc = refuse_home(repo);
+		rc = ews_repo_refuse_home(repo->project);
 	if (rc == 0)
 		rc = ews_tripwire_take(&before, repo);
 	if (rc == 0)
 		rc = ews_repo_need_dir(repo, true);
 	if (rc == 0)
-		rc = ews_twin_choose(&twin, repo, batch, &choose);
-	if (rc == 0)
-		rc = ews_batch_commit(batch);
-	if (rc == 0)
-		rc = begin(&result, repo, opts, id);
-	if (rc == 0)
-		rc = make(&result, batch, &twin, opts);
+		rc = (result.session.method->is_project ? start_in_place : start_copy)(&result, batch, &twin, repo,
+										       opts, id);
 	if (rc < 0) {
 		if (result.session.fd >= 0)
 			take_back(&result.session);

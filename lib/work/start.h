@@ -16,6 +16,7 @@
 
 struct ews_start_opts {
 	const char *id; /* NULL: a new one */
+	const struct ews_method *method; /* NULL: worktree in a git project, else snapshot */
 	const char *base; /* a revision; NULL: the project as it is */
 	int uncommitted; /* -1: as usual (yes without `base`, no with it) */
 	int untracked; /* likewise */

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/put.h"
+#include "work/history.h"
 
 #define GITIGNORE_ALL "*\n"
 #define GITFILE ".git"
@@ -67,7 +68,7 @@ char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_se
 {
 	EWS_CLEANUP(free) char *parent = NULL;
 
-	if (!session)
+	if (!session || session->method->is_project)
 		return ews_strfmt("%s/.superqode/trash/%s", repo->project, step_id);
 	if (ews_session_is_at_home(session))
 		return ews_strfmt("%s/trash/%s", repo->dir, step_id);
@@ -96,7 +97,7 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 {
 	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
 	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step_id);
-	int rc = session ? 0 : hide_from_git(repo);
+	int rc = session && !session->method->is_project ? 0 : hide_from_git(repo);
 
 	if (session && ews_session_is_at_home(session))
 		return ews_repo_subdir(repo, below);
@@ -110,9 +111,17 @@ static bool is_wanted(const struct shift *shift, const char *path)
 	return ews_path_is_inside_any(path, shift->opts->only);
 }
 
+/* Are the files that a person works on what is written? */
+static bool is_in_project(const struct shift *shift)
+{
+	return !shift->session || shift->session->method->is_project;
+}
+
+/* A workspace is back at its start, when nothing was left out. The project itself may always have had more. */
 static bool is_base_target(const struct shift *shift)
 {
-	return shift->opts->base && ews_oid_equal(&shift->opts->base->commit, &shift->opts->target->commit);
+	return shift->opts->base && !is_in_project(shift) &&
+	       ews_oid_equal(&shift->opts->base->commit, &shift->opts->target->commit);
 }
 
 /*
@@ -123,7 +132,7 @@ static bool was_left_out(const struct shift *shift, const struct ews_skip *skip)
 {
 	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
 
-	return then && !is_base_target(shift) && then->reason == skip->reason;
+	return then && !is_base_target(shift) && (is_in_project(shift) || then->reason == skip->reason);
 }
 
 /* Does something of a project that nobody looks at stand where the target has a file, or a file's directory? */
@@ -231,9 +240,15 @@ static void limit_changes(struct shift *shift)
 	shift->changes.n = kept;
 }
 
-static bool moves_git(const struct shift *shift)
+/* Is it about the workspace as a whole, not some paths of it? */
+static bool moves_root(const struct shift *shift)
 {
 	return shift->session && !shift->opts->only && shift->target.has_git;
+}
+
+static bool moves_git(const struct shift *shift)
+{
+	return moves_root(shift) && !shift->repo->is_plain;
 }
 
 /*
@@ -244,6 +259,7 @@ static void find_missing(struct ews_transition_result *out, struct shift *shift)
 {
 	const struct ews_skips *skips = &shift->target.scan.skips;
 
+	/* In place ignored files are part of the base, so nothing built is missing. */
 	shift->is_fresh = !shift->session;
 	for (size_t i = 0; i < skips->n && shift->session && !is_base_target(shift); i++) {
 		const struct ews_skip *then = &skips->items[i];
@@ -279,7 +295,79 @@ static void join_known(struct ews_content *known, const struct ews_content *targ
 /* The directory itself has a mode as well. */
 static bool differs_in_root(const struct shift *shift, const struct ews_content *content)
 {
-	return moves_git(shift) && shift->target.root_mode && content->root_mode != shift->target.root_mode;
+	return moves_root(shift) && shift->target.root_mode && content->root_mode != shift->target.root_mode;
+}
+
+/* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
+static int refuse_locked(const struct shift *shift)
+{
+	if (!is_in_project(shift) || !ews_strv_has(&shift->now.git.running, "index.lock"))
+		return 0;
+	ews_error(EWS_EBUSY, "git is at work in the project: '%s/index.lock' is there", shift->repo->git_dir);
+	ews_error_hint("when no git runs there, remove that file");
+	return EWS_EBUSY;
+}
+
+/* The branch that HEAD of `git` is on; NULL when it is detached. The caller frees it. */
+static char *branch_of(const struct ews_gitstate *git)
+{
+	const struct ews_gitstate_file *head = ews_gitstate_file(git, "HEAD");
+
+	if (!head || strncmp(head->data.ptr, "ref: refs/heads/", 16))
+		return NULL;
+	return ews_strndup(head->data.ptr + 5, strcspn(head->data.ptr + 5, "\n"));
+}
+
+/*
+ * In place HEAD is mostly on a branch, which then is part of the state. Gives the branch and
+ * where it is now (none: nowhere); false when there is no branch, or it is where it was.
+ */
+static bool find_moved_branch(char **branch, struct ews_oid *now, const struct shift *shift)
+{
+	EWS_CLEANUP(free) char *name = is_in_project(shift) ? branch_of(&shift->target.git) : NULL;
+
+	*now = (struct ews_oid)EWS_OID_NONE;
+	if (!name)
+		return false;
+	if (ews_odb_ref_read(now, shift->repo->odb, name) < 0)
+		ews_error_clear();
+	if (ews_oid_equal(now, &shift->opts->target->head))
+		return false;
+	*branch = ews_steal(&name);
+	return true;
+}
+
+static bool branch_differs(const struct shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid now;
+
+	return find_moved_branch(&branch, &now, shift);
+}
+
+/* Where it was is in the snapshot of the present state, so nothing is lost by moving it. */
+static int restore_branch(const struct shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid now;
+	int rc;
+
+	if (!find_moved_branch(&branch, &now, shift))
+		return 0;
+	rc = ews_odb_ref_swap(shift->repo->odb, branch, &now, &shift->opts->target->head);
+	return rc < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
+}
+
+/* A private repository that is not whole goes to trash as it is, and is made anew. */
+static int adopt(struct shift *shift, struct ews_strv *differences)
+{
+	int rc = ews_history_adopt(shift->session, &shift->now.git);
+
+	if (rc != EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
+	ews_strv_add(differences, GITFILE);
+	return 0;
 }
 
 static int plan(struct ews_transition_result *out, struct shift *shift, int root_fd)
@@ -302,8 +390,15 @@ static int plan(struct ews_transition_result *out, struct shift *shift, int root
 	if (rc < 0)
 		return rc;
 	if (moves_git(shift)) {
+		rc = refuse_locked(shift);
+		if (rc < 0)
+			return rc;
 		ews_gitstate_differences(&differences, &shift->target.git, &shift->now.git);
+		if (branch_differs(shift))
+			ews_strv_add(&differences, "branch");
 		rc = ews_session_tampered(&differences, shift->session);
+		if (rc >= 0)
+			rc = adopt(shift, &differences);
 		plan_gitfile(shift, &differences, root_fd);
 	}
 	shift->has_git_change = differences.n > 0 || differs_in_root(shift, &shift->now);
@@ -317,8 +412,7 @@ static int keep_now(struct ews_transition_result *out, struct shift *shift)
 	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
 	struct ews_step *step = shift->step;
 	EWS_CLEANUP(free) char *subject = ews_strfmt("ews: state before %s", step->verb);
-	struct ews_snapshot_opts opts = { .session = shift->session ? shift->session->state.id : NULL,
-					  .method = shift->session ? shift->session->state.method : "none",
+	struct ews_snapshot_opts opts = { .session = shift->session,
 					  .parent = shift->session ? shift->session->state.last_snapshot : NULL,
 					  .subject = subject,
 					  .prefix = EWS_REF_TRASH };
@@ -365,7 +459,7 @@ static const char *why_away(const struct shift *shift, const char *path)
 {
 	const struct ews_skip *skip = ews_skips_covering(&shift->now.scan.skips, path);
 
-	if (!strcmp(path, GITFILE))
+	if (!strcmp(path, GITFILE) && !shift->repo->is_plain)
 		return "rewritten";
 	return skip ? ews_skip_word(skip->reason) : "in the way";
 }
@@ -426,7 +520,7 @@ static int move_back(struct ews_transition_result *out, struct shift *shift, int
 		if (rc < 0)
 			return rc;
 		/* The link to the store is ours; another's stays where it harms nobody. */
-		if (!strcmp(path.ptr, GITFILE)) {
+		if (!strcmp(path.ptr, GITFILE) && !shift->repo->is_plain) {
 			ews_strv_add(&out->kept, GITFILE "\tstays in trash");
 			continue;
 		}
@@ -446,10 +540,11 @@ static int move_back(struct ews_transition_result *out, struct shift *shift, int
 }
 
 /* A rebase or the like that an earlier move took out of the entry goes on where it was. */
-static int bring_back_running(struct ews_strv *running, const struct ews_worktree *wt, const char *kept_name,
+static int bring_back_running(struct ews_strv *running, const struct ews_session *session, const char *kept_name,
 			      int admin_fd)
 {
-	EWS_CLEANUP(fd) int kept = ews_worktree_open_kept(wt, kept_name, false);
+	struct ews_place place = ews_session_place(session);
+	EWS_CLEANUP(fd) int kept = session->method->open_kept(&place, kept_name, false);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
 	ssize_t n = kept < 0 ? 0 : ews_dir_list(&names, kept, &arena);
@@ -476,28 +571,31 @@ static int write_git(struct ews_transition_result *out, struct shift *shift, int
 	EWS_CLEANUP(free) char *back = ews_strfmt("%s.%c", shift->step->id, undoing ? 'f' : 'u');
 	EWS_CLEANUP(fd) int admin = -1;
 	EWS_CLEANUP(fd) int keep = -1;
+	struct ews_place place;
 	int rc;
 
+	if (moves_root(shift) && shift->target.root_mode && fchmod(root_fd, shift->target.root_mode) < 0)
+		return ews_error_os("cannot set the mode of the workspace");
 	if (!moves_git(shift))
 		return 0;
-	struct ews_worktree wt = ews_session_worktree(session);
-	rc = ews_worktree_repair(&wt, root_fd, &shift->target.git, shift->repo->git_fd);
+	place = ews_session_place(session);
+	rc = session->method->repair(&place, root_fd, &shift->target.git);
 	if (rc < 0)
 		return rc;
-	admin = ews_session_open_admin(session);
+	admin = session->method->open_git(&place, root_fd);
 	if (admin < 0)
 		return admin;
 	if (shift->now.git.running.n) {
-		keep = ews_worktree_open_kept(&wt, away, true);
+		keep = session->method->open_kept(&place, away, true);
 		if (keep < 0)
 			return keep;
 		for (size_t i = 0; i < shift->now.git.running.n; i++)
 			ews_strv_addf(&out->kept, "%s\tof git, under way", shift->now.git.running.items[i]);
 	}
-	if (shift->target.root_mode && fchmod(root_fd, shift->target.root_mode) < 0)
-		return ews_error_os("cannot set the mode of the workspace");
 	rc = ews_gitstate_write(NULL, &shift->target.git, admin, keep);
-	return rc < 0 ? rc : bring_back_running(&shift->target.git.running, &wt, back, admin);
+	if (rc == 0)
+		rc = restore_branch(shift);
+	return rc < 0 ? rc : bring_back_running(&shift->target.git.running, session, back, admin);
 }
 
 static int put(struct ews_transition_result *out, struct shift *shift, int root_fd)
@@ -623,6 +721,8 @@ static int verify(struct ews_transition_result *out, struct shift *shift)
 			name_difference(out, &left.items[i]);
 	if (moves_git(shift))
 		ews_gitstate_differences(&git, &shift->target.git, &after.git);
+	if (moves_git(shift) && branch_differs(shift))
+		ews_strv_add(&git, "branch");
 	if (differs_in_root(shift, &after))
 		ews_strv_add(&git, ".");
 	for (size_t i = 0; i < git.n; i++)

@@ -21,7 +21,7 @@
 
 struct ews_transition_opts {
 	const struct ews_snapshot *target;
-	const struct ews_snapshot *left; /* the state that the step before left, to tell what changed since; or NULL */
+	const struct ews_snapshot *left; /* the state that was seen last, to tell what changed since; or NULL */
 	const struct ews_snapshot *base; /* the session's base: what is known even where ignored; NULL for a project */
 	const char *const *only; /* NULL: all, and the git state */
 	bool full; /* verify by reading everything again */

@@ -185,6 +185,38 @@ int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before
 	return (int)(out->n - was);
 }
 
+static void add_command(struct ews_strv *out, const char *before, const char *after)
+{
+	const char *line = before ? before : after;
+	int len = (int)name_len(line) - 4;
+
+	if (strncmp(line, "ref ", 4))
+		return;
+	if (!before)
+		ews_strv_addf(out, "git update-ref -d %.*s %s", len, line + 4, line + 4 + len + 1);
+	else if (!after)
+		ews_strv_addf(out, "git update-ref %.*s %s", len, line + 4, line + 4 + len + 1);
+	else
+		ews_strv_addf(out, "git update-ref %.*s %s %s", len, line + 4, before + 4 + len + 1,
+			      after + 4 + len + 1);
+}
+
+void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
+			       const struct ews_tripwire *after)
+{
+	size_t i = 0, k = 0;
+
+	while (i < before->lines.n || k < after->lines.n) {
+		const char *old = before->lines.items[i], *now = after->lines.items[k];
+		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
+
+		if (order != 0 || strcmp(old, now))
+			add_command(out, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
+		i += order <= 0;
+		k += order >= 0;
+	}
+}
+
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;

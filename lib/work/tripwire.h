@@ -21,6 +21,9 @@ struct ews_tripwire {
 int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 /* What differs, a sentence each: "ref refs/heads/main moved from <id> to <id>", "config changed", ... Returns the number. */
 int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
+/* For each ref that moved, came or went the command that takes that back. */
+void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
+			       const struct ews_tripwire *after);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);

@@ -68,6 +68,14 @@ static bool is_unborn(struct ews_repo *repo)
 	return unborn;
 }
 
+/* A plain directory has no commits: all of it is untracked. */
+static int refuse_revision(const char *base)
+{
+	ews_error(EWS_EUSAGE, "the project is no git repository: it has no revision '%s'", base);
+	ews_error_hint("leave out --base");
+	return EWS_EUSAGE;
+}
+
 /* HEAD's commit in the twin: the base, the project's, or, where nothing was committed yet, an empty one of ours. */
 static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch, const char *base)
 {
@@ -352,6 +360,8 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	struct ews_oid project_head;
 	int rc = 0;
 
+	if (repo->is_plain)
+		return ews_content_now(&src->project, repo, NULL, batch, &now);
 	if (wants_project) {
 		rc = ews_content_now(&src->project, repo, NULL, batch, &now);
 		if (rc == 0)
@@ -422,6 +432,18 @@ static char *find_branch(struct ews_repo *repo)
 	return ews_strndup(head->data.ptr + 16, strcspn(head->data.ptr + 16, "\n"));
 }
 
+int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
+{
+	twin->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
+	if (repo->is_plain || ews_odb_resolve_commit(&twin->head, repo->odb, "HEAD") == 0)
+		return 0;
+	if (!is_unborn(repo))
+		return ews_error_wrap("HEAD of the project is damaged");
+	ews_error_clear();
+	twin->is_unborn = true;
+	return 0;
+}
+
 /* A nested repository's content is in no twin: a submodule stays as git has it, an empty directory with a commit's id. */
 static void settle_entries(struct ews_scan *scan, bool skip_nested)
 {
@@ -446,14 +468,19 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 			       .head = EWS_ENTRIES_INIT,
 			       .base = EWS_ENTRIES_INIT };
 	bool is_whole = !opts->base && !opts->only && opts->uncommitted && opts->untracked && !repo->is_bare;
-	int rc = choose_head(out, repo, batch, opts->base);
+	int rc;
 
+	if (repo->is_plain)
+		rc = opts->base ? refuse_revision(opts->base) : 0;
+	else
+		rc = choose_head(out, repo, batch, opts->base);
 	if (rc == 0)
 		rc = read_sources(&src, repo, batch, opts, &out->head);
 	if (rc < 0)
 		return rc;
-	out->branch = find_branch(repo);
-	choose_gitstate(out, &src.project.git, opts->uncommitted && !opts->base && !repo->is_bare);
+	out->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
+	if (!repo->is_plain)
+		choose_gitstate(out, &src.project.git, opts->uncommitted && !opts->base && !repo->is_bare);
 	if (is_whole) {
 		out->content.scan.entries = src.project.scan.entries;
 		src.project.scan.entries = (struct ews_entries)EWS_ENTRIES_INIT;

@@ -42,6 +42,9 @@ struct ews_twin {
 int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
 		    const struct ews_twin_opts *opts);
 
+/* Where the project stands: `head`, or `is_unborn`, and `branch`; for who needs no twin. */
+int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo);
+
 /* Note which index entries are clean; to be called while the entries still have the project's stat data. */
 void ews_twin_mark_clean(struct ews_twin *twin);
 

@@ -159,13 +159,15 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		rc = ews_end(&ended, session, &opts);
 		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
 	}
-	if (access(session->state.workspace, F_OK) == 0) {
+	if (!session->method->is_project && access(session->state.workspace, F_OK) == 0) {
 		ews_error(EWS_EEXISTS, "something else stands in the workspace's place: '%s'",
 			  session->state.workspace);
 		ews_error_hint("move it away, then try again");
 		return EWS_EEXISTS;
 	}
-	rc = ews_journal_begin(session->fd, step->id, step->verb);
+	rc = ews_session_refuse_company(session);
+	if (rc == 0)
+		rc = ews_journal_begin(session->fd, step->id, step->verb);
 	if (rc == 0)
 		rc = ews_step_write(session->repo->dir_fd, step);
 	if (rc == 0)

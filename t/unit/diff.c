@@ -155,7 +155,7 @@ Test(diff, records_say_what_git_says_of_odd_names)
 		"echo x >\"$(printf '\\377\\t')\" && git add . && git commit -q -m 1 && git mv \"old\nname\" \"new => {name}\" &&"
 		"printf 'a\\0c' >bin && rm -- -rf && rm l && echo x >l && echo y >>\"$(printf '\\377\\t')\" &&"
 		"printf 'no newline' >'q\"uote' && git add -A && git commit -q -m 2");
-	cr_assert_eq(ews_repo_open(&repo, "p", home), 0);
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0);
 	compare(&diff, repo, "HEAD^", "HEAD");
 	cr_assert_eq(diff.n, 6);
 	cr_assert_eq(diff.renamed, 1);

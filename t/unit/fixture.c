@@ -489,6 +489,6 @@ struct ews_repo *fixture_make_project(const char *name, unsigned kinds)
 	fixture_stage(name);
 	fixture_edit_tree(fd, kinds);
 	close(fd);
-	cr_assert_eq(ews_repo_open(&repo, name, home), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_repo_open(&repo, name, home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
 	return repo;
 }

@@ -62,7 +62,7 @@ static void compare_in(const char *cwd)
 	ask_git(&answer, path);
 	cr_assert_eq(chdir(path), 0, "%s", path);
 	if (!answer.len) {
-		cr_expect_lt(ews_repo_open(&repo, path, home), 0, "%s", cwd);
+		cr_expect_lt(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0, "%s", cwd);
 		cr_expect_null(repo);
 	} else {
 		EWS_CLEANUP(free) char *is_bare = gits(&answer, 0);
@@ -70,7 +70,7 @@ static void compare_in(const char *cwd)
 		EWS_CLEANUP(free) char *common_dir = gits(&answer, 2);
 		EWS_CLEANUP(free) char *top = gits(&answer, 3);
 
-		cr_assert_eq(ews_repo_open(&repo, path, home), 0, "%s: %s", cwd, ews_error_message());
+		cr_assert_eq(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0, "%s: %s", cwd, ews_error_message());
 		cr_expect_eq(repo->is_bare, !strcmp(is_bare, "true"), "%s", cwd);
 		cr_expect_str_eq(repo->git_dir, git_dir, "%s: %s", cwd, repo->git_dir);
 		cr_expect_str_eq(repo->common_dir, common_dir, "%s", cwd);
@@ -96,7 +96,7 @@ Test(repo, inside_its_git_directory_it_is_the_project_around_it)
 	EWS_CLEANUP(free) char *top = ews_path_join(fixture_top(), "p");
 	EWS_CLEANUP(free) char *path = ews_path_join(top, ".git/refs");
 
-	cr_assert_eq(ews_repo_open(&repo, path, home), 0);
+	cr_assert_eq(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0);
 	cr_assert_str_eq(repo->project, top);
 	cr_assert_not(repo->is_bare);
 }

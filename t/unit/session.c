@@ -26,7 +26,7 @@ static void set_up(void)
 	fixture_begin();
 	home = ews_path_join(fixture_top(), "home");
 	fixture_shell("git init -q p && git -C p commit -q --allow-empty -m 1");
-	cr_assert_eq(ews_repo_open(&repo, "p", home), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_repo_need_dir(repo, true), 0);
 }
 

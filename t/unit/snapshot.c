@@ -89,7 +89,7 @@ static struct ews_repo *make_with_index(const char *const *paths, struct ews_oid
 	struct ews_repo *repo = NULL;
 
 	fixture_shell("git init -q p && cd p && git commit -q --allow-empty -m 1 && touch f");
-	cr_assert_eq(ews_repo_open(&repo, "p", home), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
 	batch = ews_batch_new(repo->odb);
 	for (; *paths; paths++, oids++) {
 		struct ews_index_entry *ie = ews_index_add(&index, *paths);

@@ -24,7 +24,7 @@ static struct ews_repo *make_repo(void)
 	fixture_shell("git init -q p && cd p && git commit -q --allow-empty -m 1 && git tag t && git branch b &&"
 		      "echo 1 >f && git add f && git update-ref refs/ews/sessions/x HEAD &&"
 		      "echo a >'.git/hooks/a' && echo b >'.git/hooks/a b' && ln -s a .git/hooks/link");
-	cr_assert_eq(ews_repo_open(&repo, "p", home), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
 	return repo;
 }
 

@@ -215,7 +215,7 @@ Test(twin, a_directory_that_was_emptied_is_there_once)
 	fixture_shell(
 		"mkdir -p p/d/e p/f && cd p && touch d/e/x f/y g && git init -q && git add . && git commit -q -m 1 &&"
 		"rm d/e/x f/y g && mkdir g");
-	cr_assert_eq(ews_repo_open(&repo, "p", home), 0);
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0);
 	cr_assert_eq(choose(&twin, repo, &opts), 0, "%s", ews_error_message());
 	assert_is_tree(&twin.content.scan.entries, "emptied");
 	cr_assert_eq(ews_entries_find(&twin.content.scan.entries, "g")->type, EWS_ENTRY_FILE);
@@ -234,7 +234,7 @@ Test(twin, the_only_paths_that_are_named_bring_their_changes)
 	fixture_shell(
 		"mkdir -p p/d && cd p && echo 1 >d/a && echo 1 >b && git init -q && git add . && git commit -q -m 1 &&"
 		"echo 22 >d/a && echo 22 >b && touch new newer d/x && mkdir -p d/empty other/empty");
-	cr_assert_eq(ews_repo_open(&repo, "p", home), 0);
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0);
 	cr_assert_eq(choose(&twin, repo, &opts), 0, "%s", ews_error_message());
 	assert_is_tree(&twin.content.scan.entries, "only");
 	cr_assert_eq(twin.content.scan.entries.n, 6);

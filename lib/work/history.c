@@ -1,0 +1,204 @@
+/*
+ * History: see history.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/history.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/strv.h"
+#include "store/git.h"
+#include "store/index.h"
+
+#define FILE_BYTES_MAX (256 * EWS_MIB)
+
+/* Every word of a text of git's that is an id: a ref's one, a reflog's two a line. */
+static void add_ids(struct ews_oids *out, const char *text, size_t hex_len)
+{
+	while (*text) {
+		size_t len = strspn(text, "0123456789abcdef");
+
+		if (len == hex_len && strspn(text, "0") < len) {
+			EWS_CLEANUP(free) char *hex = ews_strndup(text, len);
+			struct ews_oid oid;
+
+			if (ews_oid_parse(&oid, hex) == 0)
+				ews_oids_add(out, &oid);
+		}
+		text += len ? len : 1;
+	}
+}
+
+static void add_ids_in(struct ews_oids *out, size_t hex_len, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	/* What is not there or no file names nothing. */
+	if (ews_file_read(&text, dir_fd, name, FILE_BYTES_MAX) < 0)
+		ews_error_clear();
+	add_ids(out, text.ptr, hex_len);
+}
+
+/* Below a directory of the git directory: "logs" or "refs". */
+static void add_ids_below(struct ews_oids *out, size_t hex_len, int git_fd, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(git_fd, rel);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(rel, names[i].name);
+
+		if (names[i].type == DT_DIR)
+			add_ids_below(out, hex_len, git_fd, path);
+		else
+			add_ids_in(out, hex_len, fd, names[i].name);
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+}
+
+/* All ids that the workspace's own git directory names. The project's, worked on in place, speaks for itself. */
+static void list_ids(struct ews_oids *out, const struct ews_session *session)
+{
+	size_t hex_len = ews_odb_algo(session->repo->odb) == EWS_SHA1 ? 40 : 64;
+	EWS_CLEANUP(fd) int fd = session->method->is_project ? -1 : ews_session_open_admin(session);
+
+	ews_error_clear();
+	if (fd < 0)
+		return;
+	add_ids_below(out, hex_len, fd, "logs");
+	add_ids_below(out, hex_len, fd, "refs");
+	add_ids_in(out, hex_len, fd, "packed-refs");
+	add_ids_in(out, hex_len, fd, "ORIG_HEAD");
+	ews_oids_sort(out);
+}
+
+static bool is_commit(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	enum ews_object_type type;
+	bool is = ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_COMMIT;
+
+	ews_error_clear();
+	return is;
+}
+
+/* In place an agent moves the project's own branches: where they stand is held as well. */
+static void list_branches(struct ews_oids *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+
+	if (ews_odb_ref_list(&refs, session->repo->odb, "refs/heads/") < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < refs.n; i++)
+		ews_oids_add(out, &refs.items[i].oid);
+	ews_oids_sort(out);
+}
+
+void ews_history_commits(struct ews_oids *out, const struct ews_session *session)
+{
+	size_t kept = 0;
+
+	if (session->method->is_project)
+		list_branches(out, session);
+	else
+		list_ids(out, session);
+	for (size_t i = 0; i < out->n; i++)
+		if (is_commit(session->repo->odb, &out->items[i]))
+			out->items[kept++] = out->items[i];
+	out->n = kept;
+}
+
+static void add_index_ids(struct ews_oids *out, const struct ews_repo *repo, const struct ews_gitstate *git)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+
+	if (!git->has_index || ews_index_parse(&index, git->index.ptr, git->index.len, ews_odb_algo(repo->odb)) < 0) {
+		ews_error_clear();
+		return;
+	}
+	for (size_t i = 0; i < index.n; i++)
+		if ((index.items[i].mode & 0170000) != 0160000)
+			ews_oids_add(out, &index.items[i].oid);
+}
+
+/* What git gets to pack: a line an id, and the base, whose history the store has. */
+static void format_request(struct ews_buf *out, const struct ews_session *session, const struct ews_oids *wanted)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	for (size_t i = 0; i < wanted->n; i++)
+		if (!ews_odb_has(session->repo->odb, &wanted->items[i]))
+			ews_buf_addf(out, "%s\n", ews_oid_hex(hex, &wanted->items[i]));
+	if (out->len && *session->state.base_commit)
+		ews_buf_addf(out, "^%s\n", session->state.base_commit);
+}
+
+/* Packed out of the one object directory into a file without a name, and from there into the other. */
+static int carry(const struct ews_session *session, const struct ews_buf *request)
+{
+	const struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(free) char *neutral = NULL;
+	EWS_CLEANUP(free) char *own = ews_strfmt("%s/.git/objects", session->state.workspace);
+	EWS_CLEANUP(fd) int pack = open(repo->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv pack_args = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv index_args = EWS_STRV_INIT;
+	struct ews_git_opts from = { .object_dir = own,
+				     .alternate_dir = ews_odb_object_dir(repo->odb),
+				     .input = request->ptr,
+				     .input_len = request->len,
+				     .out_fd = pack };
+	struct ews_git_opts to = { .object_dir = ews_odb_object_dir(repo->odb), .in_fd = pack, .out = &said };
+	int rc = pack < 0 ? ews_error_os("cannot make a file in '%s'", repo->dir) : 0;
+
+	ews_strv_add_all(&pack_args, "pack-objects", "-q", "--revs", "--local", "--stdout", NULL);
+	ews_strv_add_all(&index_args, "index-pack", "--stdin", "--fix-thin", "--strict", NULL);
+	if (rc == 0)
+		rc = ews_git_neutral_dir(&neutral, repo->home, ews_odb_algo(repo->odb));
+	from.neutral_dir = to.neutral_dir = neutral;
+	if (rc == 0)
+		rc = ews_git_run(&from, pack_args.items);
+	if (rc == 0 && lseek(pack, 0, SEEK_SET) < 0)
+		rc = ews_error_os("cannot read the pack");
+	if (rc == 0)
+		rc = ews_git_run(&to, index_args.items);
+	if (rc > 0)
+		rc = ews_error(EWS_EGIT, "git said no");
+	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
+}
+
+int ews_history_adopt(const struct ews_session *session, const struct ews_gitstate *git)
+{
+	EWS_CLEANUP(oids) struct ews_oids wanted = EWS_OIDS_INIT;
+	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
+	const struct ews_gitstate_file *head = ews_gitstate_file(git, "HEAD");
+	int rc;
+
+	if (!session->method->owns_objects)
+		return 0;
+	list_ids(&wanted, session);
+	if (head)
+		add_ids(&wanted, head->data.ptr, ews_odb_algo(session->repo->odb) == EWS_SHA1 ? 40 : 64);
+	add_index_ids(&wanted, session->repo, git);
+	ews_oids_sort(&wanted);
+	format_request(&request, session, &wanted);
+	if (!request.len)
+		return 0;
+	rc = carry(session, &request);
+	if (rc != EWS_EGIT)
+		return rc;
+	ews_error_wrap("the workspace's repository names what it lacks");
+	return EWS_EDAMAGED;
+}

@@ -1,0 +1,24 @@
+/*
+ * History: which commits a workspace's own git directory names, so that a snapshot can hold them.
+ *
+ * Its HEAD, refs and reflogs go with the workspace. A linked worktree's commits
+ * lie in the store; those of a private repository are brought there.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_HISTORY_H
+#define EWS_WORK_HISTORY_H
+
+#include "store/gitstate.h"
+#include "work/session.h"
+
+/* The commits of the store that the session's own refs and reflogs name, each once. */
+void ews_history_commits(struct ews_oids *out, const struct ews_session *session);
+
+/*
+ * Bring into the store what HEAD, index, refs and reflogs of a private repository name and the store lacks, with all
+ * that it leads to. Nothing happens for other methods. Fails with EWS_EDAMAGED when something of it is missing.
+ */
+int ews_history_adopt(const struct ews_session *session, const struct ews_gitstate *git);
+
+#endif

@@ -1,0 +1,434 @@
+/*
+ * Method snapshot: an independent copy, in a git project with a private repository.
+ *
+ * The workspace's `.git` is a directory of its own that borrows the store's
+ * objects (objects/info/alternates), with HEAD detached at the same commit, the same
+ * index, branches and tags as packed refs, and of the project's own config what names
+ * no program, no remote and no place. What is committed there stays there, until a
+ * snapshot takes it into the store (store/adopt). A plain directory's copy has no `.git`.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/method.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/git.h"
+#include "store/loose.h"
+
+#define GIT_DIR ".git"
+#define ALTERNATES "objects/info/alternates"
+#define KEPT "ews"
+#define LINK_BYTES_MAX (64 * EWS_KIB)
+#define FILE_BYTES_MAX (16 * EWS_MIB)
+
+/* Settings that come along: how files are compared, merged and written, and who commits. */
+static const char *const carried[] = {
+	"user.name",
+	"user.email",
+	"user.useconfigonly",
+	"core.autocrlf",
+	"core.eol",
+	"core.safecrlf",
+	"core.filemode",
+	"core.symlinks",
+	"core.ignorecase",
+	"core.precomposeunicode",
+	"core.protecthfs",
+	"core.protectntfs",
+	"core.quotepath",
+	"core.abbrev",
+	"core.checkroundtripencoding",
+	"core.sparsecheckout",
+	"core.sparsecheckoutcone",
+	"core.whitespace",
+	"core.commentchar",
+	"core.repositoryformatversion",
+	"extensions.objectformat",
+	"index.version",
+	"index.sparse",
+};
+
+/* Of a diff or merge driver too what is no command: `diff.<driver>.<key>`. */
+static const char *const driver_keys[] = { "xfuncname", "funcname", "binary", "wordregex", "algorithm" };
+
+static const char *const diff_keys[] = {
+	"algorithm",        "renames",          "renamelimit",
+	"context",          "interhunkcontext", "mnemonicprefix",
+	"noprefix",         "relative",         "suppressblankempty",
+	"colormoved",       "colormovedws",     "wordregex",
+	"indentheuristic",  "submodule",        "ignoresubmodules",
+	"statgraphwidth",   "dirstat",          "wserrorhighlight",
+	"autorefreshindex",
+};
+
+static const char *const merge_keys[] = {
+	"conflictstyle", "renames",     "renamelimit", "directoryrenames", "ff",         "log",
+	"stat",          "renormalize", "verbosity",   "autostash",        "branchdesc",
+};
+
+static bool is_one_of(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(list, name) is_one_of(list, sizeof(list) / sizeof(*(list)), name)
+
+/* `key` as git lists it: section and last part in lower case, what is between them as it is. */
+static bool comes_along(const char *key)
+{
+	const char *last = strrchr(key, '.');
+	const char *first = strchr(key, '.');
+
+	if (IS_ONE_OF(carried, key))
+		return true;
+	if (!strncmp(key, "diff.", 5))
+		return first == last ? IS_ONE_OF(diff_keys, last + 1) : IS_ONE_OF(driver_keys, last + 1);
+	return !strncmp(key, "merge.", 6) && first == last && IS_ONE_OF(merge_keys, last + 1);
+}
+
+static void add_escaped(struct ews_buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			ews_buf_adds(out, "\\n");
+		else if (*text == '\t')
+			ews_buf_adds(out, "\\t");
+		else if (*text == '"' || *text == '\\')
+			ews_buf_addf(out, "\\%c", *text);
+		else
+			ews_buf_addc(out, *text);
+	}
+}
+
+/* One setting in the form of git-config(1). */
+static void add_setting(struct ews_buf *out, const char *key, const char *value)
+{
+	const char *first = strchr(key, '.'), *last = strrchr(key, '.');
+
+	ews_buf_addf(out, "[%.*s", (int)(first - key), key);
+	if (first < last) {
+		EWS_CLEANUP(free) char *sub = ews_strndup(first + 1, (size_t)(last - first - 1));
+
+		ews_buf_adds(out, " \"");
+		add_escaped(out, sub);
+		ews_buf_addc(out, '"');
+	}
+	ews_buf_addf(out, "]\n\t%s = \"", last + 1);
+	add_escaped(out, value);
+	ews_buf_adds(out, "\"\n");
+}
+
+/* What of a file of settings comes along; git reads it, and no file that it includes. */
+static int add_settings(struct ews_buf *out, const struct ews_place *place, const char *neutral, const char *file)
+{
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	struct ews_git_opts opts = { .neutral_dir = neutral,
+				     .object_dir = ews_odb_object_dir(place->odb),
+				     .out = &list };
+	int rc;
+
+	if (access(file, F_OK) < 0)
+		return 0;
+	ews_strv_add_all(&args, "config", "--file", file, "--no-includes", "-z", "--list", NULL);
+	rc = ews_git_run(&opts, args.items);
+	if (rc != 0)
+		return rc < 0 ? rc : ews_error(EWS_EGIT, "cannot read the settings in '%s'", file);
+	/* "<key>\n<value>" each, with a NUL behind it; a key alone is true. */
+	for (char *at = list.ptr, *end = list.ptr + list.len, *next; at < end; at = next) {
+		char *value = strchr(at, '\n');
+
+		next = at + strlen(at) + 1;
+		if (value)
+			*value = '\0';
+		if (comes_along(at))
+			add_setting(out, at, value ? value + 1 : "true");
+	}
+	return 0;
+}
+
+static int write_config(const struct ews_place *place, int fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *neutral = NULL;
+	EWS_CLEANUP(free) char *config = ews_path_join(place->common_dir, "config");
+	int rc = ews_git_neutral_dir(&neutral, place->home, ews_odb_algo(place->odb));
+
+	ews_buf_adds(&text, "[core]\n\tbare = false\n\tlogAllRefUpdates = true\n");
+	if (rc == 0)
+		rc = add_settings(&text, place, neutral, config);
+	return rc < 0 ? rc : ews_file_replace(fd, "config", text.ptr, text.len, 0644);
+}
+
+/* An annotated tag is a small object that nothing of ours keeps in the store, so the copy has its own. */
+static int copy_tag(const struct ews_place *place, const struct ews_oid *oid, const char *object_dir,
+		    struct ews_oid *target)
+{
+	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+	enum ews_object_type type;
+	int rc = ews_odb_read_header(&type, NULL, place->odb, oid);
+
+	*target = *oid;
+	if (rc < 0 || type != EWS_OBJECT_TAG)
+		return rc;
+	rc = ews_odb_read(&data, &type, place->odb, oid);
+	if (rc == 0)
+		rc = ews_loose_write(object_dir, oid, type, data.ptr, data.len);
+	if (rc < 0 || strncmp(data.ptr, "object ", 7))
+		return rc;
+	{
+		EWS_CLEANUP(free) char *hex = ews_strndup(data.ptr + 7, strcspn(data.ptr + 7, "\n"));
+
+		return ews_oid_parse(target, hex);
+	}
+}
+
+/* Branches and tags, as they stand. A tag of a tag is copied as far as its target. */
+static int write_refs(const struct ews_place *place, int fd, const char *object_dir)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	int rc = ews_odb_ref_list(&refs, place->odb, "refs/");
+
+	ews_buf_adds(&text, "# pack-refs with: peeled fully-peeled sorted \n");
+	for (size_t i = 0; i < refs.n && rc == 0; i++) {
+		const struct ews_ref *ref = &refs.items[i];
+		struct ews_oid target = ref->oid, next;
+
+		if (strncmp(ref->name, "refs/heads/", 11) && strncmp(ref->name, "refs/tags/", 10))
+			continue;
+		/* A ref to what is not there is of no use to the copy either. */
+		if (!ews_odb_has(place->odb, &ref->oid))
+			continue;
+		do {
+			next = target;
+			rc = copy_tag(place, &next, object_dir, &target);
+		} while (rc == 0 && !ews_oid_equal(&next, &target));
+		if (rc < 0)
+			return ews_error_wrap("cannot copy '%s'", ref->name);
+		ews_buf_addf(&text, "%s %s\n", ews_oid_hex(hex, &ref->oid), ref->name);
+		if (!ews_oid_equal(&target, &ref->oid))
+			ews_buf_addf(&text, "^%s\n", ews_oid_hex(hex, &target));
+	}
+	return rc < 0 ? rc : ews_file_replace(fd, "packed-refs", text.ptr, text.len, 0644);
+}
+
+/* A file of one of the project's git directories that may be missing; `rel` is where it goes, too. */
+static int copy_file(int to_fd, int from_fd, const char *rel)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(rel);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int from = *dir ? ews_dir_open_beneath(from_fd, dir) : dup(from_fd);
+	EWS_CLEANUP(fd) int to = -1;
+	int rc = from < 0 ? EWS_ENOTFOUND : ews_file_read(&text, from, ews_path_base(rel), FILE_BYTES_MAX);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	to = *dir ? ews_dir_open_beneath(to_fd, dir) : dup(to_fd);
+	if (rc < 0 || to < 0)
+		return rc < 0 ? rc : to;
+	return ews_file_replace(to, ews_path_base(rel), text.ptr, text.len, 0644);
+}
+
+static char *format_alternates(const struct ews_place *place)
+{
+	return ews_strfmt("%s\n", ews_odb_object_dir(place->odb));
+}
+
+static int write_alternates(const struct ews_place *place, int fd)
+{
+	EWS_CLEANUP(free) char *text = format_alternates(place);
+	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(fd, "objects/info");
+
+	return info < 0 ? info : ews_file_replace(info, "alternates", text, strlen(text), 0644);
+}
+
+static int make_dirs(int fd)
+{
+	static const char *const dirs[] = { "info", "objects/info", "objects/pack", "refs/heads", "refs/tags" };
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs) && rc == 0; i++)
+		rc = ews_dir_make(fd, dirs[i], 0777);
+	return rc;
+}
+
+static int fill(const struct ews_place *place, int fd, const struct ews_gitstate *state)
+{
+	EWS_CLEANUP(free) char *object_dir = ews_strfmt("%s/" GIT_DIR "/objects", place->workspace);
+	int rc = make_dirs(fd);
+
+	if (rc == 0)
+		rc = write_alternates(place, fd);
+	if (rc == 0)
+		rc = write_config(place, fd);
+	if (rc == 0)
+		rc = write_refs(place, fd, object_dir);
+	if (rc == 0)
+		rc = copy_file(fd, place->common_fd, "info/exclude");
+	if (rc == 0)
+		rc = copy_file(fd, place->common_fd, "info/attributes");
+	if (rc == 0)
+		rc = copy_file(fd, place->common_fd, "shallow");
+	if (rc == 0)
+		rc = copy_file(fd, place->git_fd, "info/sparse-checkout");
+	return rc < 0 ? rc : ews_gitstate_write(NULL, state, fd, -1);
+}
+
+static int check_free(const struct ews_place *place)
+{
+	(void)place;
+	return 0;
+}
+
+static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	if (place->is_plain)
+		return 0;
+	if (mkdirat(workspace_fd, GIT_DIR, 0777) < 0)
+		return ews_error_os("cannot make '" GIT_DIR "'");
+	fd = ews_dir_open_beneath(workspace_fd, GIT_DIR);
+	rc = fd < 0 ? fd : fill(place, fd, state);
+	return rc < 0 ? ews_error_wrap("cannot make the workspace's repository") : ews_file_sync_dir(fd);
+}
+
+/* It all lies in the workspace, which comes and goes as a whole. */
+static int nothing(const struct ews_place *place)
+{
+	(void)place;
+	return 0;
+}
+
+static int open_git(const struct ews_place *place, int workspace_fd)
+{
+	int fd;
+
+	if (place->is_plain)
+		return ews_error(EWS_ENOTFOUND, "the workspace of a plain directory has no repository");
+	fd = openat(workspace_fd, GIT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ews_error(EWS_ENOTFOUND, "the workspace's repository is gone");
+	return fd;
+}
+
+static bool has_our_alternates(const struct ews_place *place, int fd)
+{
+	EWS_CLEANUP(free) char *want = format_alternates(place);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(fd, "objects/info");
+	bool same = info >= 0 && ews_file_read(&text, info, "alternates", LINK_BYTES_MAX) == 0 &&
+		    text.len == strlen(want) && !strcmp(text.ptr, want);
+
+	ews_error_clear();
+	return same;
+}
+
+/* With this file git would take another directory for the repository. */
+static bool has_commondir(int fd)
+{
+	return faccessat(fd, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (place->is_plain)
+		return 0;
+	fd = open_git(place, workspace_fd);
+	if (fd < 0) {
+		ews_error_clear();
+		ews_strv_add(out, GIT_DIR);
+		return 0;
+	}
+	if (!has_our_alternates(place, fd))
+		ews_strv_add(out, GIT_DIR "/" ALTERNATES);
+	if (has_commondir(fd))
+		ews_strv_add(out, GIT_DIR "/commondir");
+	return 0;
+}
+
+static int open_kept(const struct ews_place *place, const char *name, bool make)
+{
+	EWS_CLEANUP(fd) int workspace = ews_dir_open(place->workspace);
+	EWS_CLEANUP(fd) int fd = workspace < 0 ? workspace : open_git(place, workspace);
+	EWS_CLEANUP(free) char *rel = ews_path_join(KEPT, name);
+	int rc = 0;
+
+	if (fd < 0)
+		return fd;
+	if (make)
+		rc = ews_dir_make(fd, rel, 0777);
+	return rc < 0 ? rc : ews_dir_open_beneath(fd, rel);
+}
+
+/* What stood there is the agent's: it is kept, where git does not look. */
+static int put_commondir_away(const struct ews_place *place, int fd)
+{
+	EWS_CLEANUP(fd) int kept = open_kept(place, "bent", true);
+	int rc = kept < 0 ? kept : EWS_EEXISTS;
+
+	for (unsigned n = 1; rc == EWS_EEXISTS; n++) {
+		EWS_CLEANUP(free) char *name = ews_strfmt("commondir.%u", n);
+
+		rc = ews_file_rename_new(fd, "commondir", kept, name);
+	}
+	return rc;
+}
+
+static int repair(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = 0;
+
+	if (place->is_plain)
+		return 0;
+	if (faccessat(workspace_fd, GIT_DIR, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return prepare(place, workspace_fd, state);
+	fd = open_git(place, workspace_fd);
+	if (fd < 0)
+		return fd;
+	if (has_commondir(fd))
+		rc = put_commondir_away(place, fd);
+	if (rc < 0 || has_our_alternates(place, fd))
+		return rc;
+	rc = ews_dir_make(fd, "objects/info", 0777);
+	return rc < 0 ? rc : write_alternates(place, fd);
+}
+
+const struct ews_method ews_method_snapshot = {
+	.name = "snapshot",
+	.json_name = "snapshot",
+	.owns_objects = true,
+	.check_free = check_free,
+	.prepare = prepare,
+	.publish = nothing,
+	.withdraw = nothing,
+	.restore = nothing,
+	.take_back = nothing,
+	.open_git = open_git,
+	.tampered = tampered,
+	.repair = repair,
+	.open_kept = open_kept,
+};

@@ -1,0 +1,192 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='each method in each kind of project: the same verbs keep the same promises (P1-P4, P7)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+GIT_OPTIONAL_LOCKS=0
+export GIT_OPTIONAL_LOCKS
+
+# a directory that is no git repository
+plain_dir() {
+	mkdir "$1" && (
+		cd "$1" && mkdir -p src/deep empty && echo one >src/one && echo two >src/deep/two && ln -s src/one link && echo "*.o" >.gitignore &&
+			echo product >main.o && echo run >run && chmod 750 run && printf 'a\r\n' >crlf && mkfifo pipe && touch -d "2020-02-02 02:02:02.020202" src/one
+	)
+}
+
+# project <kind> <name>
+project() {
+	if test "$1" = plain; then
+		plain_dir "$2"
+	else
+		test_repo "$2" && (
+			cd "$2" && echo staged >>src/log && git add src/log && echo more >>src/log && echo untracked >untracked && echo product >main.o &&
+				git rm -q --cached docs/crlf.txt && echo intent >intended && git add -N intended && git tag -a -m "a tag" annotated && git branch topic
+		)
+	fi
+}
+
+# all of $1: files with their times (but those of directories), git's state
+state_of() (
+	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' && cd "$1" &&
+		if git rev-parse --absolute-git-dir 2>/dev/null >"$HOME/dir"; then
+			(cd "$(cat "${HOME:?}/dir")" && sha256sum HEAD index && stat -c "index %y" index) &&
+				GIT_OPTIONAL_LOCKS=0 git status --porcelain=v2 -uall && git rev-parse HEAD
+		fi
+)
+
+# break all that can be broken
+mutate() (
+	cd "$1" && rm -rf src/one src/main.c && mkdir -p src/one src/main.c && echo new >src/one/new && ln -sfn /etc link && chmod 4711 run* &&
+		rm -f crlf docs/crlf.txt && echo changed >.gitignore && mkdir hollow && mkdir -p ro && echo x >ro/x && chmod 500 ro && : >"odd
+name" && touch -d @77 src/deep/*
+)
+
+kinds='worktree:git snapshot:git in-place:git snapshot:plain in-place:plain'
+
+for kind in $kinds; do
+	method=${kind%:*} what=${kind#*:} p=$method-${kind#*:}
+	export method what p
+
+	test_expect_success "$p: start gives a twin" '
+		project $what $p && state_of $p >before && start_ws $p --method $method s && state_of $p >after && test_cmp before after &&
+		if test $method = in-place; then
+			echo "$PWD/$p" >want && test_cmp want out
+		else
+			# ignored files are not carried, a branch is not checked out
+			if test $what = git; then
+				git -C $p status --porcelain=v2 -uall >want && git -C "$ws" status --porcelain=v2 -uall >got && test_cmp want got &&
+				test "$(git -C "$ws" rev-parse HEAD)" = "$(git -C $p rev-parse HEAD)" && test_must_fail git -C "$ws" symbolic-ref -q HEAD
+			else
+				test_path_is_missing "${ws:?}/.git"
+			fi &&
+			"$EWS_SRC/t/lister" -x .git -x main.o -M . $p | grep -v "^[^	]*	d " >want &&
+			"$EWS_SRC/t/lister" -x .git -M . "$ws" | grep -v "^[^	]*	d " >got && test_cmp want got
+		fi &&
+		test_path_is_missing "${p:?}/.superqode"
+	'
+
+	test_expect_success "P2, P3: $p: revert brings everything back, and proves it" '
+		state_of "$ws" >base && mutate "$ws" &&
+		{ test $what = plain || (cd "${ws:?}" && git add -A && git commit -qm work && git checkout -q -B other); } &&
+		state_of "$ws" >work && git -C $p ews diff s >patch && test -s patch && git -C $p ews revert s >out 2>err && test_grep "Status: Verified" out &&
+		state_of "$ws" >got && test_cmp base got
+	'
+
+	test_expect_success "P4: $p: undo and redo of that, from other processes; gc takes nothing" '
+		git -C $p ews undo s >out && state_of "$ws" >got && test_cmp work got &&
+		if test $what = git; then git -C $p gc -q --prune=now && git -C "$ws" fsck --no-dangling; fi &&
+		git -C $p ews undo --redo s && state_of "$ws" >got && test_cmp base got &&
+		git -C $p ews undo s && state_of "$ws" >got && test_cmp work got
+	'
+
+	test_expect_success "P7: $p: the patch gives the workspace" '
+		rm -rf applied && git init -q applied && store=$(git -C $p ews snapshot show --json s >show && json show .tree) && test -n "$store" &&
+		snap=$(git -C $p ews snapshot create s) && git -C $p ews snapshot show --json "$snap" >show && now=$(json show .tree) &&
+		git -C $p ews snapshot restore "$(git -C $p ews snapshot list s --json >list && json list ".snapshots[0].snapshot_id")" --to "$PWD/applied/base" >out 2>err &&
+		git -C $p ews diff s >patch && (cd applied/base && git apply --whitespace=nowarn --directory=base "$SHARNESS_TRASH_DIRECTORY/patch") &&
+		(cd applied/base && find . -type f -exec sha256sum {} + | sort >"$SHARNESS_TRASH_DIRECTORY/got") &&
+		(cd "${ws:?}" && find . -path ./.git -prune -o -path ./.superqode -prune -o -type f ! -name main.o -exec sha256sum {} + | sort >"$SHARNESS_TRASH_DIRECTORY/want") &&
+		sed "/main.o/d" got >got.some && test_cmp want got.some
+	'
+
+	test_expect_success "P4: $p: end, and back again" '
+		git -C $p ews end --force s >out 2>err &&
+		if test $method = in-place; then
+			test_grep "Status: Verified" out && state_of $p >got && test_cmp before got
+		else
+			test_path_is_missing "$ws" && state_of $p >got && test_cmp before got
+		fi && git -C $p ews list >list && test_must_be_empty list &&
+		git -C $p ews undo s && git -C $p ews list >list && test_grep "^s *active" list &&
+		if test $method = in-place; then git -C $p ews undo s; fi && state_of "$ws" >got && test_cmp work got && git -C $p ews end --force s
+	'
+done
+
+test_expect_success 'P1: the project is what it was, but for what was done in place' '
+	for p in worktree-git snapshot-git; do
+		git -C $p fsck --strict --no-dangling && git -C $p config --list --local >out && test_grep ! ews out || return 1
+	done
+'
+
+test_expect_success 'P9: a copy has no program, remote or credential of the project in its config, and runs none' '
+	test_repo hostile && (
+		cd hostile && git config core.fsmonitor "touch \"$PWD/ran\"" && git config core.hooksPath hooks && git config remote.origin.url https://user:secret@example.com/x &&
+			git config credential.helper "!touch \"$PWD/ran\"" && git config diff.external "touch ran" && git config diff.odd.textconv "touch ran" &&
+			git config diff.odd.xfuncname "^x" && git config merge.odd.driver "touch ran" && git config alias.x "!touch ran" && git config filter.f.clean "touch ran" &&
+			git config merge.conflictStyle diff3 && git config user.name "Some \"Body\"" && git config include.path ../more && git config diff.algorithm patience
+	) && start_ws hostile --method snapshot h && git config --file "${ws:?}/.git/config" --list >got &&
+	for word in fsmonitor hookspath remote secret credential external textconv driver alias filter include; do test_grep ! $word got || return 1; done &&
+	test_grep "^user.name=Some \"Body\"\$" got && test_grep "^merge.conflictstyle=diff3" got && test_grep "^diff.algorithm=patience" got && test_grep "^diff.odd.xfuncname" got &&
+	test_path_is_missing hostile/ran && git -C hostile ews end h
+'
+
+test_expect_success 'a copy is a repository of its own: what is committed there stays there, and is in the snapshot' '
+	test_repo own && start_ws own --method snapshot o && git -C own for-each-ref refs/heads refs/tags >before &&
+	(cd "${ws:?}" && git checkout -q -b mine && echo 1 >one && git add one && git commit -qm one && git branch -f main) &&
+	git -C own for-each-ref refs/heads refs/tags >after && test_cmp before after && test_must_fail git -C own cat-file -e "$(git -C "$ws" rev-parse mine)" &&
+	commit=$(git -C "$ws" rev-parse mine) && git -C own ews snapshot create o && git -C own cat-file -e "$commit" && git -C own gc -q --prune=now && git -C own cat-file -e "$commit" &&
+	git -C own ews revert o >out && test_grep "Status: Verified" out && git -C own ews undo o && test "$(git -C "$ws" rev-parse HEAD)" = "$commit" && git -C own ews end o
+'
+
+test_expect_success 'P4: a repository of a copy that is damaged goes to trash whole, and is made anew' '
+	start_ws own --method snapshot d && git -C "$ws" commit -q --allow-empty -m gone && rm -rf "${ws:?}/.git/objects" && git -C own ews revert d >out 2>err && test_grep "Status: Verified" out &&
+	test_grep "moved to trash: .git" err && git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C "$ws" fsck &&
+	rm "${ws:?}/.git/objects/info/alternates" && test_expect_code 1 git -C own ews diff d && git -C own ews revert d >out && test_grep "Status: Verified" out &&
+	git -C "$ws" log --oneline >out && test_line_count = 3 out && git -C own ews end d
+'
+
+test_expect_success 'who works in place is alone' '
+	test_repo alone && start_ws alone other && test_expect_code 1 git -C alone ews start --method in-place i >out 2>err && test_grep other err &&
+	git -C alone ews list >list && test_grep ! "^i " list && git -C alone ews end other && git -C alone ews start --method in-place i &&
+	test_expect_code 1 git -C alone ews start third >out 2>err && test_grep "in the project itself" err && git -C alone ews end i && start_ws alone third &&
+	test_expect_code 1 git -C alone ews undo i 2>err && git -C alone ews end third && git -C alone ews undo i && git -C alone ews end i
+'
+
+test_expect_success 'in place: branches are put back, other refs are named with what takes them back' '
+	test_repo refs && git -C refs branch side && git -C refs for-each-ref refs/heads >before && git -C refs ews start --method in-place r &&
+	(cd refs && echo 1 >one && git add one && git commit -qm one && git branch -f side && git branch fresh && git checkout -q --detach) &&
+	git -C refs ews revert r >out 2>err && test_grep "Status: Verified" out && test_grep "git update-ref refs/heads/side" err && test_grep "git update-ref -d refs/heads/fresh" err &&
+	sed -n "s/.*this takes it back: git/git/p" err >commands && test_line_count = 2 commands && (cd refs && sh ../commands) &&
+	git -C refs for-each-ref refs/heads >after && test_cmp before after && git -C refs symbolic-ref HEAD >out && echo refs/heads/main >want && test_cmp want out &&
+	git -C refs ews undo r && git -C refs log --oneline -1 >out && test_grep one out && git -C refs ews end r && git -C refs for-each-ref refs/heads/main >out && grep "refs/heads/main" before >want && test_cmp want out
+'
+
+test_expect_success 'P4: in place: what a person changed since it was seen last is named and kept' '
+	test_repo person && (cd person && git ews start --method in-place p && echo agent >agent && git ews snapshot create && echo person >person && echo both >>src/main.c &&
+		git ews revert 2>"$HOME/err" >"$HOME/out") && test_grep "changed since then, and kept in trash: person" "${HOME:?}/err" && test_grep "src/main.c" "${HOME:?}/err" &&
+	test_grep ! "trash: agent" "${HOME:?}/err" && test_path_is_missing person/person && git -C person ews undo && echo person >want && test_cmp want person/person && git -C person ews end
+'
+
+test_expect_success 'in place: --no-revert keeps the changes; git at work is waited for, not run over' '
+	test_repo keep && git -C keep ews start --method in-place k && echo 1 >keep/one && git -C keep ews end --no-revert k && test_path_is_file keep/one &&
+	git -C keep ews start --method in-place k && echo 2 >keep/two && : >keep/.git/index.lock && test_expect_code 1 git -C keep ews end k 2>err && test_grep index.lock err &&
+	test_path_is_file keep/two && rm keep/.git/index.lock && git -C keep ews end k && test_path_is_missing keep/two && test_path_is_file keep/one
+'
+
+test_expect_success 'P8: in place a nested repository that was there stays, a new one goes to trash' '
+	test_repo nest && git init -q nest/old && echo 1 >nest/old/file && git -C nest ews start --method in-place n 2>err && git init -q nest/new && echo 2 >nest/new/file && echo 3 >nest/old/more &&
+	git -C nest ews revert n >out 2>err && test_grep "Status: Verified" out && test_path_is_file nest/old/more && test_path_is_missing nest/new && test_grep "not looked at: old" err &&
+	git -C nest ews undo n && test_path_is_file nest/new/file && git -C nest ews end n
+'
+
+test_expect_success 'a plain directory: found from below, refused where a repository is damaged, none of its own is made by looking' '
+	plain_dir below && start_ws below b && (cd below/src/deep && git ews path >"$HOME/path") && echo "$ws" >want && test_cmp want "${HOME:?}/path" && git -C below ews end b &&
+	plain_dir looked && test_expect_code 128 git -C looked ews status >out 2>err && test_expect_code 128 git -C looked ews diff 2>err && ls "${HOME:?}/.superqode/store" >stores && test_grep ! looked stores &&
+	mkdir broken && mkdir broken/.git && test_expect_code 128 git -C broken ews start 2>err && test_grep "no git directory" err &&
+	test_expect_code 128 git -C below ews start --method worktree w 2>err && test_grep "no git repository" err && test_expect_code 129 git -C below ews start --base HEAD w
+'
+
+test_expect_success 'P4: git init in a copy of a plain directory: the new repository goes to trash, and comes back' '
+	start_ws below init && git init -q "$ws" && git -C below ews revert init >out 2>err && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/.git" &&
+	git -C below ews undo init && test_path_is_dir "${ws:?}/.git" && git -C below ews end init
+'
+
+test_expect_success 'a project that holds home: home is left out' '
+	plain_dir holds && mkdir holds/.ews && SUPERQODE_HOME=$PWD/holds/.ews && export SUPERQODE_HOME && git -C holds ews start h >out 2>err && take_ws out && test_path_is_missing "${ws:?}/.ews" &&
+	echo 1 >"${ws:?}/one" && git -C holds ews revert h >out && test_grep "Status: Verified" out && git -C holds ews end h && unset SUPERQODE_HOME
+'
+
+test_done
