@@ -61,6 +61,7 @@ const char *fixture_top(void)
 void fixture_begin(void)
 {
 	char name[] = "/tmp/ews-unit-XXXXXX";
+	char *config;
 
 	umask(022);
 	random_state = fixture_seed();
@@ -76,7 +77,10 @@ void fixture_begin(void)
 	unsetenv("SUPERQODE_HOME");
 	unsetenv("EWS_SESSION");
 	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-	setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+	/* A file of its own, not /dev/null: for root `git config --global` would put a file in its place. */
+	config = ews_path_join(top, ".gitconfig");
+	setenv("GIT_CONFIG_GLOBAL", config, 1);
+	free(config);
 	setenv("GIT_AUTHOR_NAME", "A", 1);
 	setenv("GIT_AUTHOR_EMAIL", "a@example.org", 1);
 	setenv("GIT_COMMITTER_NAME", "A", 1);
