@@ -19,8 +19,8 @@
 #include "cmd/pager.h"
 
 static const struct ews_cmd *const verbs[] = {
-	&ews_cmd_start,  &ews_cmd_status, &ews_cmd_list, &ews_cmd_path,    &ews_cmd_diff,    &ews_cmd_snapshot,
-	&ews_cmd_revert, &ews_cmd_end,    &ews_cmd_undo, &ews_cmd_recover, &ews_cmd_version,
+	&ews_cmd_start,  &ews_cmd_status, &ews_cmd_list, &ews_cmd_path,    &ews_cmd_diff,   &ews_cmd_snapshot,
+	&ews_cmd_revert, &ews_cmd_end,    &ews_cmd_undo, &ews_cmd_recover, &ews_cmd_config, &ews_cmd_version,
 };
 
 static const struct ews_cmd *find_verb(const char *name)
@@ -198,7 +198,7 @@ static const char *usual_hint(enum ews_code code)
 	case EWS_ENOSPACE:
 		return "free some space, then 'git ews recover'";
 	case EWS_ECONFIG:
-		return "'git config --show-origin --get-regexp ^ews' shows where a setting comes from";
+		return "'git ews config list --show-origin' shows where each setting comes from";
 	default:
 		return "'git ews status' shows how things stand";
 	}
@@ -234,6 +234,7 @@ int main(int argc, char **argv)
 	guard_descriptors();
 	ews_json_init();
 	rc = run(&globals, argc, argv);
+	ews_cmd_warn_of_settings(&globals.ctx);
 	if (rc >= 0) {
 		int written = write_answer(&globals.ctx.out);
 

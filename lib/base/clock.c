@@ -116,6 +116,36 @@ void ews_clock_age(char out[EWS_STAMP_LEN], int64_t seconds)
 	(void)snprintf(out, EWS_STAMP_LEN, "%lld %s%s", (long long)n, units[i].name, n == 1 ? "" : "s");
 }
 
+int ews_clock_read_age(int64_t *out, const char *text)
+{
+	static const struct {
+		const char *name;
+		int64_t seconds;
+	} units[] = {
+		{ "s", 1 },           { "second", 1 },       { "seconds", 1 },     { "m", 60 },
+		{ "min", 60 },        { "minute", 60 },      { "minutes", 60 },    { "h", 3600 },
+		{ "hour", 3600 },     { "hours", 3600 },     { "d", 86400 },       { "day", 86400 },
+		{ "days", 86400 },    { "w", 604800 },       { "week", 604800 },   { "weeks", 604800 },
+		{ "month", 2592000 }, { "months", 2592000 }, { "year", 31536000 }, { "years", 31536000 },
+	};
+	const char *unit = text + strspn(text, "0123456789");
+	size_t i, len, digits = (size_t)(unit - text);
+
+	unit += strspn(unit, ". ");
+	len = strcspn(unit, ". ");
+	for (i = 0; i < sizeof(units) / sizeof(*units) && digits > 0 && digits < 10; i++) {
+		const char *rest = unit + len;
+
+		if (strlen(units[i].name) != len || strncmp(unit, units[i].name, len))
+			continue;
+		if (*rest && strcmp(rest, ".ago") && strcmp(rest, " ago"))
+			continue;
+		*out = strtoll(text, NULL, 10) * units[i].seconds;
+		return 0;
+	}
+	return ews_error(EWS_EUSAGE, "'%s' is no age", text);
+}
+
 /* A signal ends it early: who waits for something looks again anyway. */
 void ews_clock_sleep_ms(unsigned ms)
 {

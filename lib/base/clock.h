@@ -25,6 +25,8 @@ char *ews_clock_id(const char *prefix, int64_t seconds);
 void ews_clock_random(void *out, size_t len);
 /* "3 days", "2 hours", "5 minutes", "12 seconds": the largest unit. */
 void ews_clock_age(char out[EWS_STAMP_LEN], int64_t seconds);
+/* The reverse, in git's spellings as well: "3 days", "3d", "2.weeks.ago". Seconds. Fails with EWS_EUSAGE. */
+int ews_clock_read_age(int64_t *out, const char *text);
 void ews_clock_sleep_ms(unsigned ms);
 
 #endif

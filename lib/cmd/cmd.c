@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "cmd/render_recover.h"
@@ -182,28 +183,11 @@ const char *const *ews_cmd_only(const struct ews_strv *paths)
 
 int ews_cmd_age(int64_t *out, const char *text)
 {
-	static const struct {
-		const char *name;
-		int64_t seconds;
-	} units[] = {
-		{ "s", 1 },        { "second", 1 },   { "seconds", 1 },   { "m", 60 },
-		{ "min", 60 },     { "minute", 60 },  { "minutes", 60 },  { "h", 3600 },
-		{ "hour", 3600 },  { "hours", 3600 }, { "d", 86400 },     { "day", 86400 },
-		{ "days", 86400 }, { "w", 604800 },   { "week", 604800 }, { "weeks", 604800 },
-	};
-	const char *unit = text + strspn(text, "0123456789");
-	size_t i, digits = (size_t)(unit - text);
+	int rc = ews_clock_read_age(out, text);
 
-	unit += strspn(unit, ". ");
-	for (i = 0; i < sizeof(units) / sizeof(*units) && digits > 0 && digits < 10; i++) {
-		if (strcmp(unit, units[i].name) != 0)
-			continue;
-		*out = strtoll(text, NULL, 10) * units[i].seconds;
-		return 0;
-	}
-	(void)ews_error(EWS_EUSAGE, "'%s' is no age", text);
-	ews_error_hint("a number and a unit, as in 90m, 12h, 3d or 2w");
-	return EWS_EUSAGE;
+	if (rc < 0)
+		ews_error_hint("a number and a unit, as in 90m, 12h, 3d or 2w");
+	return rc;
 }
 
 bool ews_cmd_can_ask(void)
@@ -295,4 +279,20 @@ void ews_cmd_warn(const struct ews_cmd_ctx *ctx, const char *fmt, ...)
 	va_start(args, fmt);
 	say_formatted("warning: ", fmt, args);
 	va_end(args);
+}
+
+void ews_cmd_warn_of_settings(const struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(strv) struct ews_strv warnings = EWS_STRV_INIT;
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	size_t i;
+
+	if (!ctx->repo || !ctx->repo->config)
+		return;
+	ews_error_save(&saved);
+	ews_config_warnings(&warnings, ctx->repo->config);
+	for (i = 0; i < warnings.n; i++)
+		if (!saved.message || !strstr(saved.message, warnings.items[i]))
+			ews_cmd_warn(ctx, "%s", warnings.items[i]);
+	(void)ews_error_restore(&saved);
 }

@@ -52,6 +52,7 @@ extern const struct ews_cmd ews_cmd_revert;
 extern const struct ews_cmd ews_cmd_end;
 extern const struct ews_cmd ews_cmd_undo;
 extern const struct ews_cmd ews_cmd_recover;
+extern const struct ews_cmd ews_cmd_config;
 extern const struct ews_cmd ews_cmd_version;
 
 /* What may stand on a verb's command line. */
@@ -126,6 +127,8 @@ void ews_cmd_json_show(struct ews_cmd_ctx *ctx, const cJSON *object);
 /* "note: ..." (not with -q) and "warning: ..." on stderr; nothing with --json. */
 __attribute__((format(printf, 2, 3))) void ews_cmd_note(const struct ews_cmd_ctx *ctx, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void ews_cmd_warn(const struct ews_cmd_ctx *ctx, const char *fmt, ...);
+/* Warn of what is wrong with the settings, when they were read; what the error that is set says is not said twice. */
+void ews_cmd_warn_of_settings(const struct ews_cmd_ctx *ctx);
 /* Print `text` to stderr, control bytes made harmless, each line behind `prefix`. */
 void ews_cmd_say(const char *prefix, const char *text);
 

@@ -94,6 +94,19 @@ static int settle(struct settings *set)
 	return 0;
 }
 
+/* What no option says is as it is set. A wrong setting stops us here, where nothing has begun. */
+static int take_settings(struct settings *set, const struct ews_config *config)
+{
+	const char *method;
+	int rc;
+
+	rc = ews_config_check(config);
+	if (rc < 0 || set->method || set->sandbox || set->is_worktree)
+		return rc;
+	rc = ews_config_word(&method, config, "qe.workspace.method");
+	return rc < 0 ? rc : choose_method(&set->start.method, "qe.workspace.method", method);
+}
+
 static void show_json(struct ews_cmd_ctx *ctx, const struct ews_start_result *result)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("start");
@@ -145,6 +158,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = settle(&set);
 	if (rc == 0)
 		rc = ews_cmd_open_repo_or_make(ctx, set.start.force ? EWS_REPO_MAKE_ANY : EWS_REPO_MAKE_PLAIN);
+	if (rc == 0)
+		rc = take_settings(&set, ews_repo_config(ctx->repo));
 	if (rc == 0)
 		rc = ews_cmd_paths(&only, ctx, ctx->repo->project, &args.paths);
 	if (rc < 0)

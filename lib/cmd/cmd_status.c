@@ -364,6 +364,9 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 
 	ews_progress_init(&progress, ctx, "Looking at sessions");
 	rc = set->all ? gather_all(&all, ctx, set, &progress) : ews_cmd_open_repo(ctx);
+	/* Here people look for what is wrong: git-ews.c says so of settings that were read. */
+	if (rc == 0 && ctx->repo)
+		(void)ews_repo_config(ctx->repo);
 	if (rc == 0 && !set->all)
 		rc = gather(&all, ctx->repo, set, &args.words, &progress);
 	ews_progress_end(&progress);

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "store/odb.h"
+#include "store/setting.h"
 
 static pid_t pager_pid; /* 0: none runs */
 
@@ -144,9 +145,12 @@ void ews_pager_finish(void)
 
 bool ews_pager_is_terminal(void)
 {
-	const char *in_use = getenv("GIT_PAGER_IN_USE");
+	const char *text = getenv("GIT_PAGER_IN_USE");
+	bool is_in_use = false;
 
-	return pager_pid || isatty(STDOUT_FILENO) || (in_use && (!strcmp(in_use, "1") || !strcmp(in_use, "true")));
+	if (text && ews_setting_read_bool(&is_in_use, text) < 0)
+		ews_error_clear();
+	return pager_pid || isatty(STDOUT_FILENO) || is_in_use;
 }
 
 /* 1 and 0: yes and no; -1: as the terminal is. */

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/config.h"
 
 #define PROJECT_FILE "project.json"
 #define PROJECT_BYTES_MAX EWS_MIB
@@ -36,6 +37,7 @@ int ews_home_find(char **out, const char *option)
 	EWS_CLEANUP(free) char *cwd = current_dir();
 	EWS_CLEANUP(free) char *configured = NULL;
 	const char *env = getenv("SUPERQODE_HOME");
+	const char *given;
 	const char *user = getenv("HOME");
 
 	if (option && *option) {
@@ -46,7 +48,11 @@ int ews_home_find(char **out, const char *option)
 		*out = ews_path_absolute(cwd, env);
 		return 0;
 	}
-	if (ews_odb_config_user(&configured, "ews.home") < 0)
+	ews_config_take_environment();
+	given = ews_config_command("ews.home");
+	if (given)
+		configured = ews_strdup(given);
+	else if (ews_odb_config_user(&configured, "ews.home") < 0)
 		ews_error_clear();
 	if ((!configured || *configured == '~') && (!user || *user != '/')) {
 		ews_error(EWS_ECONFIG, "HOME is %s, so there is no place for workspaces",

@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "store/config.h"
 #include "store/git.h"
 #include "store/home.h"
 #include "store/state.h"
@@ -157,9 +156,12 @@ static bool is_ceiling(const char *dir)
 static bool crosses(dev_t dev, const char *dir)
 {
 	const char *env = getenv("GIT_DISCOVERY_ACROSS_FILESYSTEM");
+	bool may_cross = false;
 	struct stat st;
 
-	if (env && (!strcmp(env, "1") || !strcmp(env, "true")))
+	if (env && ews_setting_read_bool(&may_cross, env) < 0)
+		ews_error_clear();
+	if (may_cross)
 		return false;
 	return stat(dir, &st) == 0 && st.st_dev != dev;
 }
@@ -312,22 +314,19 @@ static int from_environment(struct place *out, const char *cwd)
 	return 0;
 }
 
-/* A truth in the words of git's config. */
-static bool is_true(const char *text)
-{
-	return !strcasecmp(text, "true") || !strcasecmp(text, "yes") || !strcasecmp(text, "on") ||
-	       strtol(text, NULL, 10) != 0;
-}
-
 /* core.worktree and core.bare have the last word, as in git. */
 static int settle_config(struct ews_repo *repo, bool is_given)
 {
 	EWS_CLEANUP(free) char *worktree = NULL;
-	EWS_CLEANUP(free) char *bare = NULL;
+	bool is_bare;
+	int rc;
 
 	if (is_given || strcmp(repo->git_dir, repo->common_dir))
 		return 0;
-	if (ews_odb_config(&bare, repo->odb, "core.bare") == 0 && is_true(bare)) {
+	rc = ews_config_git_bool(&is_bare, repo->odb, "core.bare", false);
+	if (rc < 0)
+		return rc;
+	if (is_bare) {
 		repo->is_bare = true;
 		free(repo->project);
 		repo->project = ews_strdup(repo->git_dir);
@@ -478,6 +477,17 @@ int ews_repo_subdir(struct ews_repo *repo, const char *rel)
 	return rc < 0 ? rc : ews_dir_open_beneath(repo->dir_fd, rel);
 }
 
+const struct ews_config *ews_repo_config(struct ews_repo *repo)
+{
+	const struct ews_config_place place = { .project = repo->project,
+						.git_dir = repo->git_dir,
+						.home = repo->home };
+
+	if (!repo->config)
+		repo->config = ews_config_open(&place);
+	return repo->config;
+}
+
 void ews_repo_free(struct ews_repo *repo)
 {
 	if (!repo)
@@ -495,5 +505,6 @@ void ews_repo_free(struct ews_repo *repo)
 	if (repo->common_fd >= 0)
 		close(repo->common_fd);
 	ews_odb_free(repo->odb);
+	ews_config_free(repo->config);
 	free(repo);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "store/config.h"
 #include "store/odb.h"
 
 struct ews_repo {
@@ -23,6 +24,7 @@ struct ews_repo {
 	bool is_plain; /* a directory that is no git repository; `git_dir` is a store of ours in home */
 	char *here; /* the id of the session whose workspace the command stands in, or NULL */
 	struct ews_odb *odb; /* opened at git_dir */
+	struct ews_config *config; /* NULL until ews_repo_config() */
 };
 
 /* May a directory that is no project yet become one, with a store of ours? */
@@ -52,6 +54,9 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make);
 
 /* A directory below repo->dir, made 0700 when missing. Returns a descriptor. */
 int ews_repo_subdir(struct ews_repo *repo, const char *rel);
+
+/* The project's settings, read once; borrowed. Not to be called first from several threads. */
+const struct ews_config *ews_repo_config(struct ews_repo *repo);
 
 void ews_repo_free(struct ews_repo *repo);
 EWS_CLEANUP_DEFINE_PTR(repo, struct ews_repo, ews_repo_free)

@@ -18,12 +18,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/cache.h"
-#include "store/config.h"
 
 #define IGNORE_BYTES_MAX (16 * EWS_MIB)
 #define LOOKS 4
-#define MAX_FILE_DEFAULT EWS_GIB
-#define MAX_TOTAL_DEFAULT (20 * EWS_GIB)
 
 /* A file of rules by its path; "~/" is home. Missing is empty. */
 static int read_rules(struct ews_buf *out, const char *path)
@@ -47,8 +44,8 @@ int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
 	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
 	EWS_CLEANUP(free) char *user_path = NULL;
-	EWS_CLEANUP(free) char *fold = NULL;
 	const char *xdg = getenv("XDG_CONFIG_HOME");
+	bool fold_case;
 	int rc;
 
 	if (ews_odb_config(&user_path, repo->odb, "core.excludesFile") < 0) {
@@ -57,14 +54,16 @@ int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
 		else
 			user_path = ews_strdup("~/.config/git/ignore");
 	}
-	(void)ews_odb_config(&fold, repo->odb, "core.ignoreCase"); /* not set is not folded */
 	ews_error_clear();
+	rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
+	if (rc < 0)
+		return rc;
 	rc = read_rules(&user, user_path);
 	if (rc == 0)
 		rc = read_rules(&info, info_path);
 	if (rc < 0)
 		return ews_error_wrap("cannot read the rules for ignored files");
-	*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold && !strcmp(fold, "true"));
+	*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold_case);
 	return 0;
 }
 
@@ -216,9 +215,9 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	if (rc == 0)
 		rc = ews_content_ignore(&ignore, repo);
 	if (rc == 0)
-		rc = ews_config_size(&max_file, repo->odb, "ews.maxFile", MAX_FILE_DEFAULT);
+		rc = ews_config_size(&max_file, ews_repo_config(repo), "ews.maxFile");
 	if (rc == 0)
-		rc = ews_config_size(&max_total, repo->odb, "ews.maxTotal", MAX_TOTAL_DEFAULT);
+		rc = ews_config_size(&max_total, ews_repo_config(repo), "ews.maxTotal");
 	if (rc == 0 && cache_fd >= 0 && !opts->reread)
 		rc = ews_cache_read(&cache, cache_fd, cache_name);
 	if (rc < 0)

@@ -1,0 +1,200 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='settings: superqode.yaml, git config, the command line (P1, P2, P9)
+
+Which value holds and where it comes from, what is unknown or wrong, what a repository may not say by
+itself.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# yaml <line>...: the project's superqode.yaml
+yaml() {
+	printf '%s\n' "$@" >project/superqode.yaml
+}
+
+# holds <key> <value> <origin>: this value, from a place that ends so
+holds() {
+	(cd project && git ews config get --show-origin "$1") >got 2>err || return 1
+	test "$(cut -f 2 got)" = "$2" || { cat got && return 1; }
+	case $(cut -f 1 got) in *"$3") ;; *) cat got && return 1 ;; esac
+}
+
+# line <pattern> <file>: the number of the first line that has it
+line() {
+	grep -n "$1" "$2" | head -n 1 | cut -d : -f 1
+}
+
+test_expect_success 'setup' '
+	test_repo project
+'
+
+test_expect_success 'all settings are listed, with or without the word list' '
+	git -C project ews config >out 2>err && test_must_be_empty err && test_grep -x qe.workspace.method=auto out &&
+	test_grep -x "ews.trashExpire=7 days" out && test_grep -x "ews.home=~/.superqode" out &&
+	git -C project ews config list >list && test_cmp out list &&
+	git -C project ews config --show-origin >out && test_grep "^default	qe.git_guard.block_push=true$" out &&
+	git -C project ews config list --json >out 2>err && test_must_be_empty err && test_json out .schema ews.config/1 &&
+	test_json out ".settings[0].key" qe.workspace.method && test_json out ".settings[0].origin[0].source" default &&
+	test_json_count out .warnings 0
+'
+
+test_expect_success 'the command line is over git config, and that over superqode.yaml' '
+	yaml "# ours" "qe:" "  workspace:" "    method: worktree" &&
+	holds qe.workspace.method worktree /project/superqode.yaml:4 &&
+	git config --global ews.workspace.method overlay &&
+	holds ews.workspace.method overlay "/home/.gitconfig:$(line method home/.gitconfig)" &&
+	git -C project config ews.workspace.method snapshot &&
+	holds qe.workspace.method snapshot "/project/.git/config:$(line method project/.git/config)" &&
+	git -C project -c ews.workspace.method=auto ews config get --show-origin qe.workspace.method >got &&
+	printf "command line\tauto\n" >want && test_cmp want got &&
+	git -C project config --remove-section ews.workspace && git config --global --remove-section ews.workspace
+'
+
+test_expect_success 'inside a workspace it is the project that is read' '
+	yaml "qe: {workspace: {cleanup_on_failure: yes}}" && start_ws -n ws project cfg &&
+	echo "nonsense: [" >"${ws:?}/superqode.yaml" &&
+	(cd "${ws:?}" && git ews config get --show-origin qe.workspace.cleanup_on_failure) >out 2>err &&
+	test_must_be_empty err && test_grep "/project/superqode.yaml:1	yes$" out &&
+	git -C project ews end cfg
+'
+
+test_expect_success 'values are typed in JSON, each with its file and line' '
+	yaml "qe:" "  workspace:" "    exclude:" "      - \"*.log\"" "      - /vendor/" &&
+	git -C project -c ews.trashExpire=2.weeks -c ews.trashMax=3k ews config --json >out &&
+	test_json_count out .settings 19 && test_json out ".settings[16].value" 3072 &&
+	git -C project ews config get --json qe.workspace.exclude >out && test_json out .schema ews.setting/1 &&
+	test_json out ".value[1]" /vendor/ && test_json out ".origin[1].line" 5 && test_json_count out .default 0 &&
+	git -C project -c ews.trashExpire=2.weeks ews config get --json ews.trashExpire >out &&
+	test_json out .value 1209600000 && test_json out ".origin[0].source" "command line" &&
+	git -C project -c ews.trashExpire=never ews config get --json ews.trashexpire >out && test_json out .value null &&
+	git -C project -c ews.trashMax=3k ews config get --json ews.trashMax >out && test_json out .value 3072 &&
+	git -C project -c ews.autoClean=off ews config get --json ews.autoClean >out && test_json out .value false
+'
+
+test_expect_success 'an unknown key is a warning with file and line' '
+	yaml "qe:" "  workspace:" "    metod: snapshot" "team:" "  lead: x" &&
+	git -C project config ews.maxFiles 3 && n=$(line maxFiles project/.git/config) &&
+	for verb in "config" "status" "start -q w1" "snapshot create"; do
+		git -C project ews $verb >out 2>err &&
+		test_grep "^warning: .*/project/superqode.yaml:3: qe.workspace.metod: " err &&
+		test_grep "^warning: .*/project/superqode.yaml:4: team: " err && test_grep ! team.lead err &&
+		test_grep "^warning: .*/project/.git/config:$n: ews.maxfiles: " err || return 1
+	done &&
+	git -C project ews config --json >out 2>err && test_must_be_empty err && test_json_count out .warnings 3 &&
+	git -C project config --unset ews.maxFiles && git -C project ews end w1
+'
+
+test_expect_success 'a wrong value is an error with file and line, and nothing was begun' '
+	yaml "qe:" "  git_guard:" "    enabled: perhaps" && test_fingerprint project >before &&
+	for verb in "config" "config get qe.git_guard.enabled" "start bad"; do
+		test_expect_code 128 git -C project ews $verb >out 2>err && test_must_be_empty out &&
+		test_line_count = 2 err && test_grep "^error: .*/project/superqode.yaml:3: qe.git_guard.enabled: .perhaps." err &&
+		test_expect_code 128 git -C project ews $verb --json >out 2>err && test_must_be_empty err &&
+		test_json out .error.code config || return 1
+	done &&
+	test_fingerprint project >after && test_cmp before after && rm project/superqode.yaml &&
+	test_expect_code 128 git -C project -c ews.maxFile=lots ews start bad 2>err &&
+	test_grep "^error: command line: ews.maxFile: .lots. is not a size" err &&
+	git -C project config ews.trashExpire soon && test_expect_code 128 git -C project ews config 2>err &&
+	test_grep "^error: .*/project/.git/config:[0-9]*: ews.trashExpire: .soon. is no age" err &&
+	git -C project config --unset ews.trashExpire
+'
+
+test_expect_success 'P2: a wrong setting keeps nobody from going back' '
+	start_ws -n ws project slip && yaml "qe: [" "  x" && echo x >"${ws:?}/new" &&
+	test_expect_code 128 git -C project ews start other 2>err && test_grep "^error: .*/superqode.yaml:3: " err &&
+	git -C project ews diff slip >out && test_grep "+x" out &&
+	git -C project ews revert slip >out 2>err && test_grep Verified out && test_grep "^warning: .*superqode.yaml:3: " err &&
+	git -C project ews end slip
+'
+
+test_expect_success 'P9: what loosens, or names a place outside, does not count from a repository' '
+	yaml "qe:" "  workspace:" "    method: in-place" "    location: ../outside" "  git_guard:" "    enabled: false" \
+		"    block_commit: false" "    allow_diff: false" "  artifacts:" "    location: .superqode/mine" &&
+	git -C project config ews.gitGuard.blockPush off && git -C project config ews.home "$PWD/planted" &&
+	git -C project ews config >out 2>err && test_grep -x qe.workspace.method=auto out &&
+	test_grep -x qe.workspace.location=home out && test_grep -x qe.git_guard.enabled=true out &&
+	test_grep -x qe.git_guard.block_commit=true out && test_grep -x qe.git_guard.block_push=true out &&
+	test_grep -x qe.git_guard.allow_diff=false out && test_grep -x qe.artifacts.location=.superqode/mine out &&
+	test_grep -x "ews.home=~/.superqode" out && test_line_count = 6 err &&
+	for n in 3 4 6 7; do test_grep "^warning: .*/superqode.yaml:$n: .* doesn.t count" err || return 1; done &&
+	test_grep "^warning: .*/.git/config:[0-9]*: ews.gitGuard.blockPush: doesn.t count" err &&
+	test_grep "^warning: .*/.git/config:[0-9]*: ews.home: counts in the user" err &&
+	start_ws -n ws project tight && test_path_is_missing planted && git -C project ews end tight &&
+	git config --global ews.gitGuard.blockCommit false &&
+	holds qe.git_guard.block_commit false "/home/.gitconfig:$(line blockCommit home/.gitconfig)" &&
+	git -C project -c ews.gitGuard.enabled=0 ews config get qe.git_guard.enabled >out 2>err && echo 0 >want &&
+	test_cmp want out &&
+	git config --global --remove-section ews.gitGuard && git -C project config --remove-section ews.gitGuard &&
+	git -C project config --unset ews.home
+'
+
+test_expect_success 'home: the option, the environment, the command line, the user' '
+	git -C project ews --home "$PWD/h1" config get --show-origin ews.home >out 2>err &&
+	printf "command line\t%s\n" "$PWD/h1" >want && test_cmp want out &&
+	SUPERQODE_HOME=$PWD/h2 git -C project ews config get --show-origin ews.home >out 2>err &&
+	printf "environment\t%s\n" "$PWD/h2" >want && test_cmp want out &&
+	rm -f project/superqode.yaml && git -C project -c ews.home="$PWD/h3" ews start h3 >path && take_ws path ws3 &&
+	case $ws3 in "$PWD/h3/"*) ;; *) false ;; esac && git -C project -c ews.home="$PWD/h3" ews end h3
+'
+
+test_expect_success 'config init writes a file with everything in it and nothing said' '
+	git -C project ews config >want && git -C project ews config init >out && echo "$PWD/project/superqode.yaml" >path &&
+	test_cmp path out && git -C project ews config >got 2>err && test_must_be_empty err && test_cmp want got &&
+	sed "s/^\( *\)#\([a-z_]*:\)/\1\2/; s/^\( *\)#\( *-\)/\1\2/" project/superqode.yaml >all &&
+	cp all project/superqode.yaml && git -C project ews config list --show-origin >got 2>err && test_must_be_empty err &&
+	test "$(grep -c "superqode.yaml:[0-9]*	qe\." got)" = 12 && test_grep ! "^default	qe" got &&
+	test_grep "	qe.workspace.exclude=\*.log" got
+'
+
+test_expect_success 'P1: it overwrites nothing, and is the only verb that makes it' '
+	cp project/superqode.yaml before && test_expect_code 128 git -C project ews config init >out 2>err &&
+	test_must_be_empty out && test_grep "is there already" err && test_cmp before project/superqode.yaml &&
+	rm project/superqode.yaml && ln -s nowhere project/superqode.yaml &&
+	test_expect_code 128 git -C project ews config init && test_path_is_link project/superqode.yaml nowhere &&
+	test_path_is_missing project/nowhere && rm project/superqode.yaml &&
+	git clone -q --bare project bare.git && test_expect_code 129 git -C bare.git ews config init &&
+	git -C bare.git ews config >out && test_fingerprint project >before && git -C project ews config --json >out &&
+	test_fingerprint project >after && test_cmp before after && test_path_is_missing project/superqode.yaml
+'
+
+test_expect_success 'a key that is none, and words too many' '
+	test_expect_code 128 git -C project ews config get qe.nosuch 2>err && test_grep "qe.nosuch" err &&
+	for line in "config set" "config get" "config get a b" "config list x" "config init x"; do
+		test_expect_code 129 git -C project ews $line 2>err && test_line_count = 2 err || return 1
+	done
+'
+
+# within <command>...: a second of work and 50 MB of memory must do
+within() {
+	# shellcheck disable=SC3045 # dash has both
+	(ulimit -t 1 && ulimit -d 51200 && "$@")
+}
+
+test "$EWS_SANITIZE$EWS_VALGRIND" || test_set_prereq LIMITS
+
+test_expect_success LIMITS 'a bomb ends at once, in little memory, with file and line' '
+	(
+		echo "a: &a [lol,lol,lol,lol,lol,lol,lol,lol,lol]" && for n in b c d e f g h i; do
+			echo "$n: &$n [*${p-a},*${p-a},*${p-a},*${p-a},*${p-a},*${p-a},*${p-a},*${p-a},*${p-a}]" && p=$n
+		done
+	) >project/superqode.yaml && test_expect_code 128 within git -C project ews config 2>err &&
+	test_grep "^error: .*/project/superqode.yaml:2: .*alias" err &&
+	for text in "[" "{a: " "- " "? " "x," "[[]," "a: b
+" "%TAG !a! b
+"; do
+		{ printf "a:\nb: [" && yes "$text" | head -c 1000000 | tr -d "\n"; } >project/superqode.yaml &&
+		test_expect_code 128 within git -C project ews config 2>err &&
+		test_grep "^error: .*/project/superqode.yaml:[0-9]*: " err || return 1
+	done &&
+	yes "a: b" | head -c 1000000 >project/superqode.yaml && test_expect_code 128 within git -C project ews config 2>err &&
+	test_grep "^error: .*/project/superqode.yaml:10001: " err &&
+	truncate -s 1G project/superqode.yaml && test_expect_code 128 within git -C project ews config 2>err &&
+	test_grep "^error: .*/project/superqode.yaml:1: " err && rm project/superqode.yaml &&
+	mkfifo project/superqode.yaml && test_expect_code 128 within git -C project ews config 2>err &&
+	test_grep "^error: .*/project/superqode.yaml:1: " err && rm project/superqode.yaml
+'
+
+test_done
