@@ -2,10 +2,10 @@
 #
 # SPDX-License-Identifier: MIT
 
-test_description='settings: superqode.yaml, git config, the command line (P1, P2, P9)
+test_description='settings: superqode.yaml, git config, the command line (P1, P2, P8, P9)
 
 Which value holds and where it comes from, what is unknown or wrong, what a repository may not say by
-itself.'
+itself, and the paths that settings exclude.'
 
 . "$(dirname "$0")/test-lib.sh"
 
@@ -195,6 +195,65 @@ test_expect_success LIMITS 'a bomb ends at once, in little memory, with file and
 	test_grep "^error: .*/project/superqode.yaml:1: " err && rm project/superqode.yaml &&
 	mkfifo project/superqode.yaml && test_expect_code 128 within git -C project ews config 2>err &&
 	test_grep "^error: .*/project/superqode.yaml:1: " err && rm project/superqode.yaml
+'
+
+test_expect_success 'P8: what is excluded is in no twin, and named' '
+	mkdir -p project/vendor/deep project/sub && echo big >project/vendor/deep/big && echo log >project/sub/a.log &&
+	echo keep >project/sub/keep.log && git -C project add -f vendor sub && git -C project commit -qm vendor &&
+	echo more >project/vendor/untracked && git -C project status --short >dirt &&
+	yaml "qe:" "  workspace:" "    exclude:" "      - /vendor/" "      - \"*.log\"" "      - \"!keep.log\"" &&
+	git -C project ews start --json ex >out && json out .path >path && take_ws path &&
+	test_path_is_missing "${ws:?}/vendor" && test_path_is_missing "${ws:?}/sub/a.log" && test_path_is_file "${ws:?}/sub/keep.log" &&
+	json out ".skipped" >skipped && test_grep "\"path\":\"vendor\",\"reason\":\"excluded\"" skipped &&
+	test_grep "\"path\":\"sub/a.log\",\"reason\":\"excluded\"" skipped &&
+	git -C project ews snapshot show --coverage ex >out && test_grep "^excluded	vendor$" out &&
+	test_grep "^excluded	sub/a.log$" out && test_grep ! keep out &&
+	git -C "${ws:?}" status --short >out && echo "?? superqode.yaml" >>dirt && sort dirt >want &&
+	sort out >got && { grep -v "vendor" want >want2 || :; } && test_cmp want2 got &&
+	test_same_tree -x vendor -x sub/a.log -x .superqode project "${ws:?}"
+'
+
+test_expect_success 'P2: what is excluded is never removed by revert, nor by what the project says later' '
+	mkdir -p "${ws:?}/vendor/mine" && echo m >"${ws:?}/vendor/mine/m" && echo l >"${ws:?}/new.log" &&
+	echo n >"${ws:?}/new" && rm "${ws:?}/sub/keep.log" && rm project/superqode.yaml &&
+	git -C project ews revert ex >out && test_grep Verified out && test_path_is_file "${ws:?}/vendor/mine/m" &&
+	test_path_is_file "${ws:?}/new.log" && test_path_is_missing "${ws:?}/new" && test_path_is_file "${ws:?}/sub/keep.log" &&
+	git -C project ews diff ex >out && test_must_be_empty out &&
+	id=$(git -C project ews snapshot create ex 2>err) && test_grep "2 excluded paths left out" err &&
+	git -C project ews snapshot show --coverage "$id" >out && test_grep "^excluded	vendor$" out &&
+	test_grep "^excluded	new.log$" out && git -C project ews snapshot show --files "$id" >out && test_grep ! new.log out
+'
+
+test_expect_success 'P4: an excluded thing in the place of a file of the base gives way, into trash' '
+	rm -r "${ws:?}/sub" && echo was >"${ws:?}/sub" && git -C project ews end ex &&
+	yaml "qe: {workspace: {exclude: [\"build/\"]}}" && echo plain >project/build && start_ws -n ws project way &&
+	rm "${ws:?}/build" && mkdir "${ws:?}/build" && echo o >"${ws:?}/build/o" &&
+	git -C project ews revert way >out && test_grep Verified out && echo plain >want && test_cmp want "${ws:?}/build" &&
+	git -C project ews undo way && test_path_is_file "${ws:?}/build/o" &&
+	git -C project ews undo --redo way && test_cmp want "${ws:?}/build" && git -C project ews end way &&
+	rm project/build
+'
+
+test_expect_success 'from a commit the same is left out' '
+	yaml "qe: {workspace: {exclude: vendor}}" && git -C project ews start --base HEAD --json old >out &&
+	json out .path >path && take_ws path && test_path_is_missing "${ws:?}/vendor" && test_path_is_file "${ws:?}/sub/a.log" &&
+	json out .skipped >skipped && test_grep "\"path\":\"vendor\",\"reason\":\"excluded\"" skipped &&
+	git -C "${ws:?}" status --short >out && test_must_be_empty out &&
+	git -C "${ws:?}" ls-files vendor >out && test_grep vendor/deep/big out && git -C project ews end old
+'
+
+test_expect_success 'P2: a snapshot of the project leaves it out, and restore leaves it there' '
+	id=$(git -C project ews snapshot create 2>err) && git -C project ews snapshot show --coverage "$id" >out &&
+	test_grep "^excluded	vendor$" out && echo changed >project/vendor/untracked && echo x >project/sub/keep.log &&
+	git -C project ews snapshot restore --force "$id" && echo keep >want && test_cmp want project/sub/keep.log &&
+	echo changed >want && test_cmp want project/vendor/untracked
+'
+
+test_expect_success 'truths of git are read in all its spellings' '
+	yaml "qe: {workspace: {exclude: VENDOR}}" && git -C project config core.ignoreCase yes &&
+	start_ws -n ws project fold && test_path_is_missing "${ws:?}/vendor" && git -C project ews end fold &&
+	git -C project config core.ignoreCase 0 && start_ws -n ws project exact && test_path_is_file "${ws:?}/vendor/untracked" &&
+	git -C project ews end exact && git -C project config --unset core.ignoreCase
 '
 
 test_done

@@ -97,22 +97,23 @@ void ews_render_skip_lines(struct ews_cmd_ctx *ctx, const struct ews_skips *skip
 
 void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips)
 {
-	size_t i, ignored = 0;
+	size_t i, ignored = 0, excluded = 0;
 
 	for (i = 0; i < skips->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
-		if (skips->items[i].reason == EWS_SKIP_IGNORED) {
-			ignored++;
-			continue;
-		}
-		if (skips->items[i].reason == EWS_SKIP_EXCLUDED)
+		ignored += skips->items[i].reason == EWS_SKIP_IGNORED;
+		excluded += skips->items[i].reason == EWS_SKIP_EXCLUDED;
+		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
+		    skips->items[i].reason == EWS_SKIP_OWN)
 			continue;
 		ews_path_quote(&path, skips->items[i].path);
 		ews_cmd_warn(ctx, "left out: %s (%s)", path.ptr, ews_skip_word(skips->items[i].reason));
 	}
 	if (ignored)
 		ews_cmd_note(ctx, "%zu ignored path%s left out", ignored, ignored == 1 ? "" : "s");
+	if (excluded)
+		ews_cmd_note(ctx, "%zu excluded path%s left out", excluded, excluded == 1 ? "" : "s");
 }
 
 void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines)

@@ -30,7 +30,7 @@ void ews_render_skips(cJSON *object, const struct ews_skips *skips);
 /* Add "<reason>\t<path>" and a line's end (a NUL with -z) for each to the answer. */
 void ews_render_skip_lines(struct ews_cmd_ctx *ctx, const struct ews_skips *skips);
 
-/* Say on stderr what was left out: each by name, but ignored ones by their number alone. */
+/* Say on stderr what was left out: each by name, but ignored and excluded ones by their number alone. */
 void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips);
 
 /* Warn of each line "<escaped path>\t<text>": "<before>: <path> (<text>)". */

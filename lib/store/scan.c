@@ -30,9 +30,10 @@
 #define READ_TRIES 3
 
 static const char *const skip_words[] = {
-	[EWS_SKIP_IGNORED] = "ignored",     [EWS_SKIP_EXCLUDED] = "excluded", [EWS_SKIP_UNREADABLE] = "unreadable",
-	[EWS_SKIP_TOO_LARGE] = "too-large", [EWS_SKIP_TOO_DEEP] = "too-deep", [EWS_SKIP_REPOSITORY] = "repository",
-	[EWS_SKIP_SOCKET] = "socket",       [EWS_SKIP_DEVICE] = "device",     [EWS_SKIP_CHANGING] = "changing",
+	[EWS_SKIP_IGNORED] = "ignored",     [EWS_SKIP_EXCLUDED] = "excluded",     [EWS_SKIP_OWN] = "own",
+	[EWS_SKIP_TOO_LARGE] = "too-large", [EWS_SKIP_UNREADABLE] = "unreadable", [EWS_SKIP_TOO_DEEP] = "too-deep",
+	[EWS_SKIP_SOCKET] = "socket",       [EWS_SKIP_REPOSITORY] = "repository", [EWS_SKIP_DEVICE] = "device",
+	[EWS_SKIP_CHANGING] = "changing",
 };
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
@@ -47,6 +48,7 @@ struct node {
 	struct node **children; /* beside items: NULL where an item is not walked into */
 	size_t depth;
 	bool is_in_ignored; /* only what is known counts in here */
+	bool is_in_excluded; /* only what the base knows does */
 	bool is_repository; /* a nested one: its content is left out */
 	bool is_unreadable;
 	bool is_gone; /* renamed or removed since its parent was read */
@@ -116,10 +118,14 @@ enum ews_skip_reason ews_skip_from_word(const char *word)
 	return 0;
 }
 
+static bool is_in_base(const struct ews_scan_opts *opts, const char *path)
+{
+	return opts->known && ews_entries_find(opts->known, path);
+}
+
 static bool is_known(const struct ews_scan_opts *opts, const char *path)
 {
-	return (opts->known && ews_entries_find(opts->known, path)) ||
-	       (opts->index && ews_index_find(opts->index, path));
+	return is_in_base(opts, path) || (opts->index && ews_index_find(opts->index, path));
 }
 
 static bool is_known_below(const struct ews_scan_opts *opts, const char *path)
@@ -133,9 +139,9 @@ static bool is_known_below(const struct ews_scan_opts *opts, const char *path)
 	return opts->index && ews_index_has_below(opts->index, path);
 }
 
-static bool is_excluded(const struct ews_scan_opts *opts, const char *path)
+static bool is_own(const struct ews_scan_opts *opts, const char *path)
 {
-	for (const char *const *x = opts->exclude; x && *x; x++)
+	for (const char *const *x = opts->own; x && *x; x++)
 		if (!strcmp(path, *x))
 			return true;
 	return false;
@@ -230,15 +236,23 @@ static struct node *take_name(struct walk *walk, unsigned worker, struct node *n
 	char *path = join_in_arena(arena, node->path, name);
 	bool is_dir = S_ISDIR(st->st_mode);
 	bool is_ignored = node->is_in_ignored;
+	bool is_excluded = node->is_in_excluded;
 	struct ews_entry *entry;
 	struct node *child;
 
-	if (is_excluded(opts, path)) {
-		ews_skips_add(&walk->skips[worker], path, EWS_SKIP_EXCLUDED, 0);
+	if (is_own(opts, path)) {
+		ews_skips_add(&walk->skips[worker], path, EWS_SKIP_OWN, 0);
 		return NULL;
 	}
 	if (!is_wanted(opts, path, is_dir))
 		return NULL;
+	if (!is_excluded && opts->exclude)
+		is_excluded = ews_ignore_match(opts->exclude, path, is_dir);
+	/* A directory of the base's is an entry of it, too. */
+	if (is_excluded && !is_in_base(opts, path)) {
+		ews_skips_add(&walk->skips[worker], path, EWS_SKIP_EXCLUDED, is_dir ? 0 : (uint64_t)st->st_size);
+		return NULL;
+	}
 	if (!is_ignored && opts->ignore && !opts->with_ignored)
 		is_ignored = ews_ignore_match(node->rules, path, is_dir);
 	if (is_ignored && !(is_dir ? is_known_below(opts, path) || is_known(opts, path) : is_known(opts, path))) {
@@ -260,9 +274,11 @@ static struct node *take_name(struct walk *walk, unsigned worker, struct node *n
 	if (!is_dir)
 		return NULL;
 	child = ews_arena_alloc(arena, sizeof(*child));
-	*child = (struct node){
-		.path = path, .rules = node->rules, .depth = node->depth + 1, .is_in_ignored = is_ignored
-	};
+	*child = (struct node){ .path = path,
+				.rules = node->rules,
+				.depth = node->depth + 1,
+				.is_in_ignored = is_ignored,
+				.is_in_excluded = is_excluded };
 	return child;
 }
 

@@ -20,7 +20,8 @@
 
 enum ews_skip_reason {
 	EWS_SKIP_IGNORED = 1,
-	EWS_SKIP_EXCLUDED, /* our own directories, home, other workspaces */
+	EWS_SKIP_EXCLUDED, /* the user's setting says so */
+	EWS_SKIP_OWN, /* our own directories, home, other workspaces */
 	EWS_SKIP_UNREADABLE,
 	EWS_SKIP_TOO_LARGE,
 	EWS_SKIP_TOO_DEEP,
@@ -49,7 +50,7 @@ void ews_skips_sort(struct ews_skips *list);
 /* Was `path`, or a directory above it, left out? The list is sorted. */
 const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const char *path);
 void ews_skips_release(struct ews_skips *list);
-/* "ignored", "excluded", "unreadable", "too-large", ... and back (0: no such word). */
+/* "ignored", "excluded", "own", "unreadable", "too-large", ... and back (0: no such word). */
 const char *ews_skip_word(enum ews_skip_reason reason);
 enum ews_skip_reason ews_skip_from_word(const char *word);
 
@@ -62,7 +63,8 @@ struct ews_scan_opts {
 	/* What is looked at even where a rule ignores it; either may be NULL. */
 	const struct ews_entries *known;
 	const struct ews_index *index;
-	const char *const *exclude; /* NULL-ended relative paths that are never looked at */
+	const char *const *own; /* NULL-ended relative paths that are never looked at */
+	const struct ews_ignore *exclude; /* rules for what is not looked at unless `known` has it; NULL: none */
 	const char *const *only; /* NULL: all; else NULL-ended relative paths: these, what is below, and the directories above */
 	uint64_t max_file_bytes; /* 0: no limit */
 	bool name_vanished; /* what goes away while it is looked at is a skip; else it is counted in n_vanished alone */

@@ -44,6 +44,15 @@ const char *ews_state_word(enum ews_session_state state)
 	X("label", label)                 \
 	X("last_snapshot", last_snapshot)
 
+/* There is none in what was written before there were any. */
+static int parse_exclude(struct ews_state *out, const cJSON *json)
+{
+	if (cJSON_HasObjectItem(json, "exclude") || cJSON_HasObjectItem(json, "exclude_escaped"))
+		return ews_json_get_bytes(&out->exclude, json, "exclude");
+	out->exclude = ews_strdup("");
+	return 0;
+}
+
 static int parse(struct ews_state *out, const cJSON *json)
 {
 	const char *word;
@@ -73,6 +82,8 @@ static int parse(struct ews_state *out, const cJSON *json)
 		rc = ews_json_get_int(&out->ended_s, json, "ended");
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->keeps_nested, json, "keeps_nested");
+	if (rc == 0)
+		rc = parse_exclude(out, json);
 	return rc;
 }
 
@@ -107,6 +118,7 @@ int ews_state_write(int session_fd, const struct ews_state *state)
 	ews_json_add_int(json, "created", state->created_s);
 	ews_json_add_int(json, "ended", state->ended_s);
 	cJSON_AddBoolToObject(json, "keeps_nested", state->keeps_nested);
+	ews_json_add_bytes(json, "exclude", state->exclude ? state->exclude : "");
 	ews_json_print(&text, json, true);
 	return ews_file_replace(session_fd, STATE_FILE, text.ptr, text.len, 0600);
 }
@@ -116,5 +128,6 @@ void ews_state_release(struct ews_state *state)
 #define FREE(key, member) free(state->member);
 	STRINGS(FREE)
 #undef FREE
+	free(state->exclude);
 	*state = (struct ews_state)EWS_STATE_INIT;
 }

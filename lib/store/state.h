@@ -34,6 +34,7 @@ struct ews_state {
 	char *branch; /* the project's branch at start, or "" */
 	char *intent, *label; /* or "" */
 	char *last_snapshot; /* the newest snapshot, parent of the next; "" none */
+	char *exclude; /* rules for what is not looked at, as text; those that held when it started */
 	bool keeps_nested; /* --nested=record */
 	int64_t created_s;
 	int64_t ended_s; /* 0: not yet */

@@ -67,8 +67,35 @@ int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
 	return 0;
 }
 
+int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv rules = EWS_STRV_INIT;
+	int rc = ews_config_list(&rules, ews_repo_config(repo), "qe.workspace.exclude");
+
+	for (size_t i = 0; i < rules.n; i++)
+		ews_buf_addf(out, "%s\n", rules.items[i]);
+	return rc;
+}
+
+int ews_content_exclude(struct ews_ignore **out, struct ews_repo *repo, const struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool fold_case;
+	int rc = 0;
+
+	if (session)
+		ews_buf_adds(&text, session->state.exclude ? session->state.exclude : "");
+	else
+		rc = ews_content_exclude_text(&text, repo);
+	if (rc == 0 && text.len)
+		rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
+	if (rc == 0 && text.len)
+		*out = ews_ignore_new(text.ptr, text.len, NULL, 0, fold_case);
+	return rc;
+}
+
 /* What is never part of a twin or a snapshot: our own directories, and home when it lies inside. */
-static void add_excluded(struct ews_strv *out, const struct ews_repo *repo, const char *root)
+static void add_own(struct ews_strv *out, const struct ews_repo *repo, const char *root)
 {
 	EWS_CLEANUP(free) char *home = realpath(repo->home, NULL);
 
@@ -188,7 +215,8 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	EWS_CLEANUP(entries) struct ews_entries cache = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(ignore) struct ews_ignore *ignore = NULL;
-	EWS_CLEANUP(strv) struct ews_strv exclude = EWS_STRV_INIT;
+	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
+	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *cache_name = session ? ews_strdup("cache") : project_cache(repo);
 	EWS_CLEANUP(fd) int root = open_root(repo, session);
 	EWS_CLEANUP(fd) int admin = -1;
@@ -215,6 +243,8 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	if (rc == 0)
 		rc = ews_content_ignore(&ignore, repo);
 	if (rc == 0)
+		rc = ews_content_exclude(&exclude, repo, session);
+	if (rc == 0)
 		rc = ews_config_size(&max_file, ews_repo_config(repo), "ews.maxFile");
 	if (rc == 0)
 		rc = ews_config_size(&max_total, ews_repo_config(repo), "ews.maxTotal");
@@ -222,12 +252,13 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 		rc = ews_cache_read(&cache, cache_fd, cache_name);
 	if (rc < 0)
 		return rc;
-	add_excluded(&exclude, repo, session ? session->state.workspace : repo->project);
+	add_own(&own, repo, session ? session->state.workspace : repo->project);
 	scan_opts.ignore = ignore;
 	scan_opts.with_ignored = opts->with_ignored || (session && session->method->is_project);
 	scan_opts.known = opts->known ? &opts->known->scan.entries : NULL;
 	scan_opts.index = &index;
-	scan_opts.exclude = (const char *const *)exclude.items;
+	scan_opts.own = (const char *const *)own.items;
+	scan_opts.exclude = exclude;
 	scan_opts.only = opts->only;
 	scan_opts.max_file_bytes = max_file;
 	scan_opts.may_chmod = is_ours;

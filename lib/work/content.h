@@ -48,6 +48,14 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 
 void ews_content_release(struct ews_content *content);
 
+/*
+ * The rules for what is neither in a workspace nor looked at in one: those of `session`, which are its
+ * project's when it started, or those that hold for the project now (NULL). `*out` stays NULL when there are none.
+ */
+int ews_content_exclude(struct ews_ignore **out, struct ews_repo *repo, const struct ews_session *session);
+/* Append the text of those that hold for the project now. */
+int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo);
+
 /* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
 int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo);
 

@@ -78,7 +78,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	for (size_t i = 0; i < now.scan.skips.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
-		if (now.scan.skips.items[i].reason == EWS_SKIP_EXCLUDED)
+		if (now.scan.skips.items[i].reason == EWS_SKIP_OWN)
 			continue;
 		ews_path_escape(&line, now.scan.skips.items[i].path, strlen(now.scan.skips.items[i].path));
 		ews_buf_addf(&line, "\t%s", ews_skip_word(now.scan.skips.items[i].reason));

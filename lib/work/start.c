@@ -146,9 +146,10 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	struct ews_session *session = &out->session;
 	struct ews_state *state = &session->state;
 	EWS_CLEANUP(free) char *parent = NULL;
-	int rc = 0;
+	EWS_CLEANUP(buf) struct ews_buf exclude = EWS_BUF_INIT;
+	int rc = ews_content_exclude_text(&exclude, repo);
 
-	if (!session->method->is_project)
+	if (rc == 0 && !session->method->is_project)
 		rc = choose_parent(&parent, repo, opts->in);
 	if (rc == 0 && parent)
 		rc = refuse_standing(parent, id);
@@ -169,6 +170,7 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	state->intent = ews_strdup(opts->intent ? opts->intent : "");
 	state->label = ews_strdup(opts->label ? opts->label : "");
 	state->last_snapshot = ews_strdup(state->base_snapshot);
+	state->exclude = ews_strdup(exclude.ptr);
 	state->keeps_nested = !opts->skip_nested;
 	rc = ews_session_save(session);
 	return rc < 0 ? rc : ews_session_refuse_company(session);

@@ -155,8 +155,11 @@ static bool blocks_target(const struct shift *shift, const char *path)
 
 static bool goes_away(const struct shift *shift, const struct ews_skip *skip)
 {
-	if (skip->reason == EWS_SKIP_EXCLUDED || !is_wanted(shift, skip->path))
+	if (skip->reason == EWS_SKIP_OWN || !is_wanted(shift, skip->path))
 		return false;
+	/* What nobody shall look at stays, but where the target's own has to be. */
+	if (skip->reason == EWS_SKIP_EXCLUDED)
+		return blocks_target(shift, skip->path);
 	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip->path);
 }
 
@@ -690,7 +693,7 @@ static void name_uncovered(struct ews_transition_result *out, const struct shift
 		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
-		    !is_wanted(shift, skips->items[i].path))
+		    skips->items[i].reason == EWS_SKIP_OWN || !is_wanted(shift, skips->items[i].path))
 			continue;
 		ews_path_escape(&line, skips->items[i].path, strlen(skips->items[i].path));
 		ews_buf_addf(&line, "\t%s", ews_skip_word(skips->items[i].reason));

@@ -444,6 +444,43 @@ int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
 	return 0;
 }
 
+/* What the rules exclude of what comes from a commit; the scan left out what comes from the project. */
+static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclude)
+{
+	EWS_CLEANUP(strv) struct ews_strv tops = EWS_STRV_INIT;
+	struct ews_entries *list = &scan->entries;
+	const char *top = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n && exclude; i++) {
+		struct ews_entry *entry = &list->items[i];
+		bool is_walked = is_dir(entry) || entry->type == EWS_ENTRY_GITLINK;
+
+		if (!top || !ews_path_is_inside(entry->path, top))
+			top = ews_ignore_match(exclude, entry->path, is_walked) ? entry->path : NULL;
+		if (!top)
+			list->items[kept++] = *entry;
+		else if (top == entry->path && !ews_skips_covering(&scan->skips, top))
+			ews_strv_add(&tops, top);
+	}
+	if (exclude)
+		list->n = kept;
+	for (size_t i = 0; i < tops.n; i++)
+		ews_skips_add(&scan->skips, tops.items[i], EWS_SKIP_EXCLUDED, 0);
+	ews_skips_sort(&scan->skips);
+}
+
+/* A tracked file that is excluded is not gone: to git it is one that the work tree need not have. */
+static void mark_excluded(struct ews_index *index, const struct ews_skips *skips)
+{
+	for (size_t i = 0; i < index->n; i++) {
+		const struct ews_skip *skip = ews_skips_covering(skips, index->items[i].path);
+
+		if (skip && skip->reason == EWS_SKIP_EXCLUDED && index->items[i].stage == 0)
+			index->items[i].is_skip_worktree = true;
+	}
+}
+
 /* A nested repository's content is in no twin: a submodule stays as git has it, an empty directory with a commit's id. */
 static void settle_entries(struct ews_scan *scan, bool skip_nested)
 {
@@ -467,6 +504,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 			       .index = EWS_INDEX_INIT,
 			       .head = EWS_ENTRIES_INIT,
 			       .base = EWS_ENTRIES_INIT };
+	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
 	bool is_whole = !opts->base && !opts->only && opts->uncommitted && opts->untracked && !repo->is_bare;
 	int rc;
 
@@ -474,6 +512,8 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		rc = opts->base ? refuse_revision(opts->base) : 0;
 	else
 		rc = choose_head(out, repo, batch, opts->base);
+	if (rc == 0)
+		rc = ews_content_exclude(&exclude, repo, NULL);
 	if (rc == 0)
 		rc = read_sources(&src, repo, batch, opts, &out->head);
 	if (rc < 0)
@@ -494,6 +534,8 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	}
 	out->content.scan.skips = src.project.scan.skips;
 	src.project.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
+	drop_excluded(&out->content.scan, exclude);
+	mark_excluded(&out->index, &out->content.scan.skips);
 	settle_entries(&out->content.scan, opts->skip_nested);
 	return ews_content_save_cache(&src.project, repo, NULL);
 }

@@ -132,6 +132,16 @@ static void walk_dir(struct ews_entries *out, struct ews_skips *skips, const str
 		out->n--;
 }
 
+/* By the rules, or because a directory above it is. */
+static bool is_excluded(const struct ews_ignore *rules, const char *path, bool is_dir)
+{
+	EWS_CLEANUP(free) char *above = ews_path_dir(path);
+
+	if (!rules)
+		return false;
+	return ews_ignore_match(rules, path, is_dir) || (*above && is_excluded(rules, above, true));
+}
+
 static void take(struct ews_entries *out, struct ews_skips *skips, const struct ews_scan_opts *opts, int fd,
 		 const char *name, const char *path, const struct ews_ignore *rules, bool in_ignored)
 {
@@ -140,12 +150,16 @@ static void take(struct ews_entries *out, struct ews_skips *skips, const struct 
 
 	cr_assert_eq(fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
 	is_dir = S_ISDIR(st.st_mode);
-	if (is_listed(opts->exclude, path)) {
-		ews_skips_add(skips, path, EWS_SKIP_EXCLUDED, 0);
+	if (is_listed(opts->own, path)) {
+		ews_skips_add(skips, path, EWS_SKIP_OWN, 0);
 		return;
 	}
 	if (!is_wanted(opts, path, is_dir))
 		return;
+	if (is_excluded(opts->exclude, path, is_dir) && !(opts->known && ews_entries_find(opts->known, path))) {
+		ews_skips_add(skips, path, EWS_SKIP_EXCLUDED, is_dir ? 0 : (uint64_t)st.st_size);
+		return;
+	}
 	if (!opts->with_ignored && opts->ignore)
 		is_ignored = is_ignored || ews_ignore_match(rules, path, is_dir);
 	if (is_ignored && !is_known(opts, path, is_dir)) {
@@ -255,21 +269,24 @@ Test(scan, it_finds_what_a_plain_recursion_finds)
 		EWS_CLEANUP(ignore) struct ews_ignore *ignore = ews_ignore_new("*.o\n", 4, "d.d/\n", 5, false);
 		EWS_CLEANUP(entries) struct ews_entries all = EWS_ENTRIES_INIT;
 		EWS_CLEANUP(entries) struct ews_entries known = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(strv) struct ews_strv exclude = EWS_STRV_INIT;
+		EWS_CLEANUP(ignore)
+		struct ews_ignore *exclude = ews_ignore_new("*.c\n/a*/\n!a.c\n", 14, NULL, 0, false);
+		EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
 		EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 		struct ews_scan_opts opts = { .root_fd = fd };
 
 		fixture_make_tree(fd, ALL_KINDS & ~(unsigned)FIXTURE_ATTRS);
 		fixture_list_tree(&all, fd, false);
 		choose_known(&known, &all);
-		choose_paths(&exclude, &all, 2);
+		choose_paths(&own, &all, 2);
 		choose_paths(&only, &all, 3);
 		for (size_t i = 0; i < 8; i++) {
 			opts.ignore = fixture_pick(4) ? ignore : NULL;
 			opts.read_gitignore = fixture_pick(4);
 			opts.with_ignored = !fixture_pick(4);
 			opts.known = fixture_pick(2) ? &known : NULL;
-			opts.exclude = fixture_pick(2) ? (const char *const *)exclude.items : NULL;
+			opts.own = fixture_pick(2) ? (const char *const *)own.items : NULL;
+			opts.exclude = fixture_pick(2) ? exclude : NULL;
 			opts.only = fixture_pick(3) ? NULL : (const char *const *)only.items;
 			opts.max_file_bytes = fixture_pick(3) ? 0 : 30;
 			opts.threads = (unsigned)fixture_pick(9);
