@@ -60,6 +60,12 @@ test_expect_success 'inside a workspace it is the project that is read' '
 	git -C project ews end cfg
 '
 
+test_expect_success 'start takes the method that is set, and what an option says instead' '
+	yaml "qe: {workspace: {method: snapshot}}" && git -C project ews start --json one >out && test_json out .method snapshot &&
+	git -C project ews start --json --worktree two >out && test_json out .method git_worktree &&
+	git -C project ews end one two
+'
+
 test_expect_success 'values are typed in JSON, each with its file and line' '
 	yaml "qe:" "  workspace:" "    exclude:" "      - \"*.log\"" "      - /vendor/" &&
 	git -C project -c ews.trashExpire=2.weeks -c ews.trashMax=3k ews config --json >out &&
@@ -222,6 +228,13 @@ test_expect_success 'P2: what is excluded is never removed by revert, nor by wha
 	id=$(git -C project ews snapshot create ex 2>err) && test_grep "2 excluded paths left out" err &&
 	git -C project ews snapshot show --coverage "$id" >out && test_grep "^excluded	vendor$" out &&
 	test_grep "^excluded	new.log$" out && git -C project ews snapshot show --files "$id" >out && test_grep ! new.log out
+'
+
+test_expect_success 'P2: in the project itself a rule that is written meanwhile hides nothing from revert' '
+	test_repo place && (cd place && git ews start --method in-place here) >out && echo "$PWD/place" >want && test_cmp want out &&
+	printf "qe: {workspace: {exclude: [evil]}}\n" >place/superqode.yaml && echo x >place/evil &&
+	git -C place ews revert here >out && test_grep Verified out && test_path_is_missing place/evil &&
+	test_path_is_missing place/superqode.yaml && git -C place ews end here
 '
 
 test_expect_success 'P4: an excluded thing in the place of a file of the base gives way, into trash' '
