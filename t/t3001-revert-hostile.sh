@@ -110,6 +110,13 @@ test_expect_success 'P5: a directory that became a link to outside: it is a dire
 	) && state_of "$ws" >got && test_cmp want got && "$EWS_SRC/t/lister" outside >outside.got && test_cmp outside.want outside.got
 '
 
+test_expect_success 'P5: a file is not written through a directory that became a link' '
+	id=below && new_workspace && mkdir below-out && echo outside >below-out/main.c && "$EWS_SRC/t/lister" below-out >below.want &&
+	rm -rf "${ws:?}/src" && ln -s "$PWD/below-out" "${ws:?}/src" && test_expect_code 1 git -C p ews revert below -- src/main.c src/numbers >out 2>err &&
+	test_grep "^  Status: Not verified\$" out && "$EWS_SRC/t/lister" below-out >below.got && test_cmp below.want below.got &&
+	git -C p ews revert below >out && test_grep "Status: Verified" out && cmp p/src/main.c "${ws:?}/src/main.c"
+'
+
 test_expect_success 'P5: a directory that is swapped for a link while revert runs, a thousand times: nothing outside changes' '
 	id=race && new_workspace && mkdir race-out && for i in 1 2 3 4 5 6 7 8; do echo outside $i >race-out/f$i && echo outside >race-out/main.c || return 1; done &&
 	mkdir race-out/deep && echo outside >race-out/deep/no-newline && "$EWS_SRC/t/lister" race-out >race.want && rm -f race.count &&
