@@ -278,6 +278,7 @@ test_expect_success 'P4: ignored files that came later go into trash unread, nam
 
 test_expect_success 'P2: what the base did not look at stays, even when .gitignore changed since' '
 	new_workspace rules && echo keep >"${ws:?}/keep.o" && snap=$(cd "$ws" && git ews snapshot create) &&
+	echo edit >>"${ws:?}/work/untracked" && git -C p ews revert --to $snap rules >out && test "$(cat "${ws:?}/keep.o")" = keep &&
 	echo "nothing" >"${ws:?}/.gitignore" && rm "${ws:?}/work/untracked" &&
 	git -C p ews revert --to $snap rules >out && test "$(cat "${ws:?}/keep.o")" = keep && test_grep "Status: Verified" out &&
 	cmp p/.gitignore "${ws:?}/.gitignore" && cmp p/work/untracked "${ws:?}/work/untracked"
@@ -387,6 +388,13 @@ test_expect_success STRACE 'P3: what the kernel says it did and did not do is fo
 	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -e trace=unlinkat \
 		-e inject=unlinkat:retval=0 git -C lied ews revert lie >out 2>err &&
 	test_grep "^  Status: Not verified\$" out && cat out err >both && test_grep new both && test_path_is_file "${ws:?}/new"
+'
+
+test_expect_success STRACE 'P3: an index that did not come back is found by the proof' '
+	git -C lied ews revert lie >out && index=$(git -C "$ws" rev-parse --git-path index) && touch "$index" &&
+	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -P index -e trace=utimensat \
+		-e inject=utimensat:retval=0 git -C lied ews revert lie >out 2>err &&
+	test_grep "^  Status: Not verified\$" out && test_grep "Differs: index" out && git -C lied ews revert lie >out && test_grep "Status: Verified" out
 '
 
 test_done
