@@ -45,6 +45,12 @@ test_expect_success 'P4: commits that only the reflog of the workspace names out
 	git -C p ews end log && forget p && git -C p cat-file -e "$(cat id)^{commit}" && git -C p ews undo log && git -C p ews end log
 '
 
+test_expect_success 'P4: where no reflog is written, the commit that HEAD stands at outlives end and gc' '
+	git -C p config core.logAllRefUpdates false && test_when_finished "git -C p config --unset core.logAllRefUpdates" && start_ws p nolog &&
+	(cd "$ws" && echo c >c && git add c && git commit -qm precious && git rev-parse HEAD >"$SHARNESS_TRASH_DIRECTORY/id") &&
+	git -C p ews end nolog && forget p && git -C p cat-file -e "$(cat id)^{commit}" && git -C p ews undo nolog && git -C p ews end nolog
+'
+
 test_expect_success 'P4: a rebase that revert put away goes on after undo' '
 	test_repo r && start_ws r reb && (
 		cd "$ws" && echo theirs >>src/log && git commit -qam theirs && git branch -q theirs && git checkout -q --detach HEAD~1 &&
