@@ -272,6 +272,14 @@ test_expect_success 'P7, P8: what a patch cannot carry is named' '
 	done && test_grep ! seen not
 '
 
+test_expect_success 'P8: what git can not hold is named as well where it takes the place of a directory, or gives way to one' '
+	test_repo swapped && mkfifo swapped/pipe && mkdir swapped/dir swapped/git~1 && echo x >swapped/dir/.GIT && echo x >swapped/git~1/x &&
+	start_ws -n sw swapped swap && (
+		cd "${sw:?}" && rm pipe dir/.GIT git~1/x && rmdir git~1 && mkdir pipe dir/.GIT && echo x >pipe/x && echo x >dir/.GIT/x && echo x >git~1
+	) &&
+	git -C swapped ews diff swap >got 2>err && for f in pipe dir/.GIT git~1; do test_grep ": $f\>" err || return 1; done
+'
+
 test_expect_success 'a workspace that vanished or was tampered with is an error, never an empty patch' '
 	start_ws -n vw p van && echo x >"${vw:?}/x" && mv "$vw" away &&
 	rc=0 && { git -C p ews diff van >got 2>err || rc=$?; } && case $rc in 1 | 128) ;; *) false ;; esac &&

@@ -340,23 +340,38 @@ static bool unsaid_of_dir(struct ews_buf *out, const struct ews_diff *diff, cons
 	return true;
 }
 
+/* A file, a link or a FIFO that no git tree can hold: neither its coming nor its going is in a patch. */
+static bool is_beyond_git(const struct ews_entry *entry)
+{
+	return entry && entry->type != EWS_ENTRY_DIR && !ews_entry_fits_tree(entry);
+}
+
+static void unsaid_beyond_git(struct ews_buf *out, const struct ews_entry *from, const struct ews_entry *to)
+{
+	const struct ews_entry *one = is_beyond_git(to) ? to : from;
+
+	if (one->type == EWS_ENTRY_FIFO)
+		ews_buf_adds(out, one == to ? "fifo" : "fifo removed");
+	else
+		ews_buf_adds(out, "a path that git can't hold");
+}
+
 /* What of one change the patch doesn't say, appended to `out`; false when it says all. */
 static bool unsaid(struct ews_buf *out, const struct ews_diff *diff, const struct ews_change *change)
 {
 	const struct ews_entry *from = change->from, *to = change->to;
 	const struct ews_entry *one = to ? to : from;
-	bool fits = (!from || ews_entry_fits_tree(from)) && (!to || ews_entry_fits_tree(to));
+	bool same_type = from && to && from->type == to->type;
 
-	if (from && to && from->type == to->type && unsaid_of_both(out, from, to))
+	if (same_type && unsaid_of_both(out, from, to))
 		return true;
-	if (one->type == EWS_ENTRY_DIR)
-		return !(from && to && from->type == to->type) && unsaid_of_dir(out, diff, change);
-	if (!fits && (from ? from->type != EWS_ENTRY_DIR : true)) {
-		ews_buf_adds(out, one->type == EWS_ENTRY_FIFO ? (to ? "fifo" : "fifo removed")
-							      : "a path that git can't hold");
+	if (is_beyond_git(from) || is_beyond_git(to)) {
+		unsaid_beyond_git(out, from, to);
 		return true;
 	}
-	return to && (!from || from->type != to->type) && unsaid_of_new(out, to);
+	if (one->type == EWS_ENTRY_DIR)
+		return !same_type && unsaid_of_dir(out, diff, change);
+	return to && !same_type && unsaid_of_new(out, to);
 }
 
 static bool has_manifest(const struct ews_diff_side *side)
