@@ -129,7 +129,7 @@ test_expect_success 'P5: a directory that is swapped for a link while revert run
 		}
 		open F, q(>), \$count; print F \$n; close F;
 	" "$ws" "$PWD/race-out" "$PWD/race.count" >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "touch race.count.stop; wait $pid; :" &&
-	i=0 && while test $i -lt ${TEST_LONG:+200}${TEST_LONG:-25}; do
+	i=0 && n=25 && { test -z "$TEST_LONG" || n=200; } && while test $i -lt $n; do
 		i=$((i + 1)) && for f in main.c numbers deep/no-newline deep/er/file new$i; do echo $i 2>/dev/null >"${ws:?}/src.real/$f"; done
 		rc=0 && { timeout 60 git -C p ews revert race >out 2>err || rc=$?; } && case $rc in 0 | 1 | 128) ;; *) echo >&2 "revert gave $rc" && return 1 ;; esac
 		"$EWS_SRC/t/lister" race-out >race.got && sed -i "s/^new[0-9]*	.*//; /^\$/d" race.got && test_cmp race.want race.got || return 1
