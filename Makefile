@@ -6,6 +6,7 @@
 #   make check              test, both compilers, sanitizers, valgrind, linters, format
 #   make breaks             each planted break of a promise is noticed by its test
 #   make torture            the shell tests with their long loops at full length
+#                           (FUZZ_ROUNDS=10000 FUZZ_METHODS=... FUZZ_SEED=... for t9010's random rounds)
 #   make install uninstall  prefix, DESTDIR
 #   make format clean
 #
@@ -55,6 +56,7 @@ ask = $(or $(shell $(PKG_CONFIG) $(1) $(2)),$(if $(shell $(PKG_CONFIG) --exists 
 package_cflags = $(eval package_cflags := $$(call ask,--cflags,$(packages)))$(package_cflags)
 package_libs = $(eval package_libs := $$(call ask,--libs,$(packages)))$(package_libs)
 unit_cflags = $(eval unit_cflags := $$(call ask,--cflags,criterion))$(unit_cflags)
+fuzz_libs = $(eval fuzz_libs := $$(call ask,--libs,libcjson libcrypto))$(fuzz_libs)
 unit_libs = $(eval unit_libs := $$(call ask,--libs,criterion))$(unit_libs)
 
 compile = $(CC) $(c_flags) $(warning_flags) $(package_cflags) $(sanitize_flags) $(CPPFLAGS) $(CFLAGS)
@@ -63,11 +65,12 @@ link = $(CC) -pthread $(sanitize_flags) $(sanitize_libs) $(CFLAGS) $(LDFLAGS)
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard lib/*/*.c)))
 unit_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/unit/*.c)))
 helpers = $(patsubst t/helper/%.c,$(BUILD)/t/%,$(sort $(wildcard t/helper/*.c)))
+fuzz_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/fuzz/*.c)))
 pages = $(sort $(wildcard man/*.1))
 
 all: $(BUILD)/git-ews
 
-test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers)
+test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers) $(BUILD)/t/fuzz/fuzz
 
 test: test-programs
 	EWS_BUILD="$(abspath $(BUILD))" t/run-tests $(if $(findstring command,$(origin T)),,--unit) $(T)
@@ -93,7 +96,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(bindir)/git-ews" $(foreach p,$(notdir $(pages)),"$(DESTDIR)$(mandir)/man1/$(p)")
 
 format:
-	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c)
+	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c t/fuzz/*.[ch])
 
 clean:
 	rm -rf build
@@ -110,6 +113,10 @@ $(BUILD)/t/unit-tests: $(unit_objects) $(BUILD)/libews.a
 
 $(helpers): $(BUILD)/t/%: $(BUILD)/t/helper/%.o $(BUILD)/libews.a
 	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs)
+
+# The driver has nothing of lib/ in it: what it compares with must be its own.
+$(BUILD)/t/fuzz/fuzz: $(fuzz_objects)
+	$(call quiet,LINK)$(link) -o $@ $^ $(fuzz_libs)
 
 # private: the file of flags must not see them.
 $(unit_objects): private c_flags += $(unit_cflags)

@@ -1,0 +1,459 @@
+/*
+ * Checks: see check.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "check.h"
+
+#include <cjson/cJSON.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void wrong(struct text *report, const char *what, const char *path, const struct item *want,
+		  const struct item *before, const struct item *after)
+{
+	text_addf(report, "restore: %s: ", what);
+	text_add_name(report, path);
+	text_addf(report, "\n    want   ");
+	item_describe(report, want);
+	text_addf(report, "\n    before ");
+	item_describe(report, before);
+	text_addf(report, "\n    after  ");
+	item_describe(report, after);
+	text_addf(report, "\n");
+}
+
+bool lacks_kinds(const struct shot *shot)
+{
+	for (size_t i = 0; i < shot->record.n_skips; i++)
+		if (!strcmp(shot->record.skips[i].reason, "socket"))
+			return true;
+	return false;
+}
+
+static bool same_time(const struct item *a, const struct item *b)
+{
+	return a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+/* What is held of the wanted state; a base holds all, since nothing was left out of a workspace that was just made. */
+static bool is_held(const struct shot *want, const char *path)
+{
+	return want->is_base || !record_skip(&want->record, path);
+}
+
+static bool is_wanted(const struct restored *r, const char *path)
+{
+	return !r->only || path_is_in(path, r->only);
+}
+
+/* Is something ignored that stood there then gone? Then rewritten files may be new, for make. */
+static bool lacks_products(const struct restored *r)
+{
+	const struct record *record = &r->want->record;
+
+	if (r->is_project)
+		return true;
+	for (size_t i = 0; i < record->n_skips && !r->want->is_base; i++)
+		if (!strcmp(record->skips[i].reason, "ignored") &&
+		    !list_find(&r->before->files, record->skips[i].path))
+			return true;
+	return false;
+}
+
+static void check_time(struct text *report, const struct restored *r, const struct item *want,
+		       const struct item *after, bool may_be_fresh)
+{
+	const struct item *before = list_find(&r->before->files, want->path);
+
+	if (same_time(want, after) || S_ISDIR(want->mode))
+		return;
+	if (may_be_fresh && after->mtime.tv_sec >= r->started_s)
+		return;
+	/* only its time differed, and that was left */
+	if (may_be_fresh && before && !item_difference(want, before, false) && same_time(before, after))
+		return;
+	wrong(report, "mtime", want->path, want, before, after);
+}
+
+/* A file that did not differ is not touched: it is the same inode, and nothing happened to it. */
+static void check_untouched(struct text *report, const struct restored *r, const struct item *want,
+			    const struct item *after)
+{
+	const struct item *before = list_find(&r->before->files, want->path);
+
+	if (!before || S_ISDIR(want->mode) || item_difference(want, before, true))
+		return;
+	if (before->ino != after->ino)
+		wrong(report, "was touched", want->path, want, before, after);
+}
+
+static void check_wanted(struct text *report, const struct restored *r)
+{
+	bool may_be_fresh = lacks_products(r);
+
+	for (size_t i = 0; i < r->want->files.n; i++) {
+		const struct item *want = &r->want->files.items[i];
+		const struct item *after = list_find(&r->after->files, want->path);
+		const char *word;
+
+		if (!is_wanted(r, want->path) || !is_held(r->want, want->path))
+			continue;
+		word = after ? item_difference(want, after, false) : "is missing";
+		if (word) {
+			wrong(report, word, want->path, want, list_find(&r->before->files, want->path), after);
+			continue;
+		}
+		check_time(report, r, want, after, may_be_fresh);
+		check_untouched(report, r, want, after);
+	}
+}
+
+/* Did the rules of what is ignored stay the same? */
+static bool same_rules(const struct list *a, const struct list *b)
+{
+	const struct list *lists[] = { a, b };
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const struct item *item = &lists[k]->items[i];
+			const struct item *other = list_find(lists[1 - k], item->path);
+
+			if (!strcmp(path_base(item->path), ".gitignore") &&
+			    (!other || item_difference(item, other, false)))
+				return false;
+		}
+	return true;
+}
+
+/* What the wanted state did not look at stays as it is, or goes to trash when it is something else now. */
+static void check_left_out(struct text *report, const struct restored *r)
+{
+	bool stay = same_rules(&r->want->files, &r->before->files);
+
+	for (size_t i = 0; i < r->before->files.n; i++) {
+		const struct item *before = &r->before->files.items[i];
+		const struct item *then = list_find(&r->want->files, before->path);
+		const struct item *after = list_find(&r->after->files, before->path);
+
+		if (!is_wanted(r, before->path) || is_held(r->want, before->path))
+			continue;
+		if (after && item_difference(before, after, true))
+			wrong(report, "left out then, changed now", before->path, then, before, after);
+		if (!after && stay && then && then->ino == before->ino && !item_difference(then, before, true))
+			wrong(report, "left out then, gone now", before->path, then, before, after);
+	}
+}
+
+/* In a project: was it ignored, or is it a directory that holds such a thing? */
+static bool stays_in_project(const struct restored *r, const struct item *item)
+{
+	for (size_t i = 0; i < r->after->files.n && S_ISDIR(item->mode); i++) {
+		const char *path = r->after->files.items[i].path;
+
+		if (path_is_in(path, item->path) && record_skip(&r->before->record, path))
+			return true;
+	}
+	return record_skip(&r->before->record, item->path);
+}
+
+static void check_surplus(struct text *report, const struct restored *r)
+{
+	for (size_t i = 0; i < r->after->files.n; i++) {
+		const struct item *after = &r->after->files.items[i];
+		const struct item *want = list_find(&r->want->files, after->path);
+		const struct item *before = list_find(&r->before->files, after->path);
+		bool may_stay = !is_held(r->want, after->path) || (r->is_project && stays_in_project(r, after));
+
+		if (!is_wanted(r, after->path) || (may_stay && before))
+			continue;
+		if (!want || !is_held(r->want, after->path))
+			wrong(report, "should not be there", after->path, want, before, after);
+	}
+}
+
+/* What was not asked for is as it was. */
+static void check_others(struct text *report, const struct restored *r)
+{
+	for (size_t i = 0; i < r->before->files.n; i++) {
+		const struct item *before = &r->before->files.items[i];
+		const struct item *after = list_find(&r->after->files, before->path);
+
+		if (!is_wanted(r, before->path) &&
+		    (!after || after->ino != before->ino || item_difference(before, after, true)))
+			wrong(report, "was not asked for, and changed", before->path, before, before, after);
+	}
+	for (size_t i = 0; i < r->after->files.n; i++) {
+		const struct item *after = &r->after->files.items[i];
+
+		if (!is_wanted(r, after->path) && !list_find(&r->before->files, after->path))
+			wrong(report, "was not asked for, and came", after->path, NULL, NULL, after);
+	}
+}
+
+void check_restored(struct text *report, const struct restored *r)
+{
+	bool with_git = !r->only && !r->is_project;
+	const struct shot *git = with_git ? r->want : r->before;
+
+	check_wanted(report, r);
+	check_left_out(report, r);
+	check_surplus(report, r);
+	check_others(report, r);
+	if (git->files.root_mode != r->after->files.root_mode)
+		text_addf(report, "restore: mode of the root is %o, should be %o\n", r->after->files.root_mode,
+			  git->files.root_mode);
+	gitstate_compare(report, "restore", &git->git, &r->after->git);
+	if (with_git && !lacks_kinds(r->want))
+		status_compare(report, "restore", &r->want->git, &r->after->git);
+}
+
+void check_copy(struct text *report, const char *what, const struct list *files, const struct record *record,
+		const struct list *copy)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const struct item *item = &files->items[i];
+		const struct item *copied = list_find(copy, item->path);
+		const char *word = copied ? item_difference(item, copied, true) : "is missing";
+
+		if (record_skip(record, item->path) || !word)
+			continue;
+		text_addf(report, "%s: %s: ", what, word);
+		text_add_name(report, item->path);
+		text_addf(report, "\n    original ");
+		item_describe(report, item);
+		text_addf(report, "\n    copy     ");
+		item_describe(report, copied);
+		text_addf(report, "\n");
+	}
+	for (size_t i = 0; i < copy->n; i++) {
+		if (list_find(files, copy->items[i].path) && !record_skip(record, copy->items[i].path))
+			continue;
+		text_addf(report, "%s: should not be there: ", what);
+		text_add_name(report, copy->items[i].path);
+		text_addf(report, "\n");
+	}
+}
+
+int run_neutral(struct child *child, const struct scratch *scratch, bool in_tree, const struct text *input,
+		const char *const *argv)
+{
+	const char *dir = in_tree ? scratch->work_tree : scratch->git_dir;
+	int status;
+
+	setenv("GIT_OBJECT_DIRECTORY", scratch->objects, 1);
+	status = run_child(child, dir, input, argv);
+	unsetenv("GIT_OBJECT_DIRECTORY");
+	return status;
+}
+
+#define IN_TREE(child, scratch, input, ...) \
+	run_neutral(child, scratch, true, input, (const char *const[]){ "git", __VA_ARGS__, NULL })
+
+/* The `paths` of "not_in_patch", as a list of names. */
+static void read_unsaid(struct list *out, const char *json)
+{
+	cJSON *root = cJSON_Parse(json);
+	const cJSON *item;
+
+	if (!root)
+		die("diff --json is no JSON: %.200s", json);
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "not_in_patch")) {
+		const cJSON *path = cJSON_GetObjectItemCaseSensitive(item, "path");
+		const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(item, "path_bytes");
+		const char *text = bytes ? cJSON_GetStringValue(bytes) : cJSON_GetStringValue(path);
+		char *name = copy_of(text ? text : "");
+
+		if (bytes) {
+			size_t len = strlen(name);
+			int raw = EVP_DecodeBlock((unsigned char *)name, (const unsigned char *)text, (int)len);
+
+			while (raw > 0 && len && text[len - 1] == '=') {
+				raw--;
+				len--;
+			}
+			name[raw < 0 ? 0 : raw] = '\0';
+		}
+		out->items = grow(out->items, (out->n + 1) * sizeof(*out->items));
+		out->items[out->n++] = (struct item){ .path = name };
+	}
+	cJSON_Delete(root);
+}
+
+static bool is_named(const struct list *unsaid, const char *path)
+{
+	for (size_t i = 0; i < unsaid->n; i++)
+		if (!strcmp(unsaid->items[i].path, path))
+			return true;
+	return false;
+}
+
+/* Does a tree have a file at, or beneath, this path? */
+static bool has_files(const struct shot *shot, const char *path)
+{
+	for (size_t i = 0; i < shot->files.n; i++) {
+		const struct item *item = &shot->files.items[i];
+
+		if (path_is_in(item->path, path) && fits_tree(item) && is_held(shot, item->path))
+			return true;
+	}
+	return false;
+}
+
+static bool differs_in_exec(const struct item *a, const struct item *b)
+{
+	return (a->mode & 0100) != (b->mode & 0100);
+}
+
+/*
+ * Can a patch from one to the other not say all of this path? Of what is new it says type, content and
+ * the executable bit; of what is there on both sides that these changed.
+ */
+static bool is_unsaid(const struct shot *from, const struct shot *to, const char *path)
+{
+	const struct item *a = is_held(from, path) ? list_find(&from->files, path) : NULL;
+	const struct item *b = is_held(to, path) ? list_find(&to->files, path) : NULL;
+	bool usual;
+
+	if (!a && !b)
+		return false;
+	if (a && b && !item_difference(a, b, false))
+		return false;
+	if (!b || !a || (a->mode & S_IFMT) != (b->mode & S_IFMT)) {
+		/* what can't be said of what goes; a directory goes with what it holds */
+		if (a && !S_ISDIR(a->mode) && !fits_tree(a))
+			return true;
+		if (a && S_ISDIR(a->mode) && !b && !has_files(from, path))
+			return true;
+		if (!b)
+			return false;
+		if (S_ISDIR(b->mode) ? !has_files(to, path) : !fits_tree(b))
+			return true;
+		usual = S_ISLNK(b->mode) || (b->mode & 07777) == (S_ISDIR(b->mode) || (b->mode & 0100) ? 0755 : 0644);
+		/* a umask alone gives these as well */
+		usual = usual || (b->mode & 07777) == 0664 || (b->mode & 07777) == 0775;
+		return b->attrs || !usual;
+	}
+	if (!S_ISDIR(b->mode) && !fits_tree(b))
+		return true;
+	if ((a->attrs == NULL) != (b->attrs == NULL) || (a->attrs && strcmp(a->attrs, b->attrs) != 0))
+		return true;
+	if (a->mode == b->mode)
+		return false;
+	return S_ISDIR(b->mode) || !differs_in_exec(a, b) ||
+	       ((b->mode & 07777) != 0755 && (b->mode & 07777) != 0644 && (b->mode & 07777) != 0664 &&
+		(b->mode & 07777) != 0775);
+}
+
+static void check_unsaid(struct text *report, const struct shot *from, const struct shot *to, const char *json)
+{
+	const struct shot *shots[] = { from, to };
+	struct list unsaid = LIST_INIT;
+
+	read_unsaid(&unsaid, json);
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < shots[k]->files.n; i++) {
+			const char *path = shots[k]->files.items[i].path;
+
+			if (!is_unsaid(from, to, path) || is_named(&unsaid, path) ||
+			    (k && list_find(&from->files, path)))
+				continue;
+			text_addf(report, "not in the patch, and not named: ");
+			text_add_name(report, path);
+			text_addf(report, "\n    from ");
+			item_describe(report, list_find(&from->files, path));
+			text_addf(report, "\n    to   ");
+			item_describe(report, list_find(&to->files, path));
+			text_addf(report, "\n");
+		}
+	for (size_t i = 0; i < unsaid.n; i++) {
+		const char *path = unsaid.items[i].path;
+		const struct skip *skip = record_skip(&to->record, path);
+
+		if ((skip && strcmp(skip->reason, "ignored") != 0) || is_unsaid(from, to, path))
+			continue;
+		text_addf(report, "named as not in the patch, but it is: ");
+		text_add_name(report, path);
+		text_addf(report, "\n    from ");
+		item_describe(report, list_find(&from->files, path));
+		text_addf(report, "\n    to   ");
+		item_describe(report, list_find(&to->files, path));
+		text_addf(report, "\n");
+	}
+	list_release(&unsaid);
+}
+
+/* The files that git put down are those of `to`, bit for bit. */
+static void check_applied(struct text *report, const struct scratch *scratch, const struct shot *to)
+{
+	struct list there = LIST_INIT;
+
+	list_take(&there, scratch->work_tree, 0);
+	for (size_t i = 0; i < to->files.n; i++) {
+		const struct item *item = &to->files.items[i];
+		const struct item *applied = list_find(&there, item->path);
+
+		if (!fits_tree(item) || !is_held(to, item->path))
+			continue;
+		if (applied && (applied->mode & S_IFMT) == (item->mode & S_IFMT) && applied->len == item->len &&
+		    memcmp(applied->data, item->data, item->len) == 0 && !differs_in_exec(applied, item))
+			continue;
+		text_addf(report, "git apply: not as it should be: ");
+		text_add_name(report, item->path);
+		text_addf(report, "\n");
+	}
+	for (size_t i = 0; i < there.n; i++) {
+		const char *path = there.items[i].path;
+
+		if (S_ISDIR(there.items[i].mode) || (list_find(&to->files, path) && is_held(to, path)))
+			continue;
+		text_addf(report, "git apply: should not be there: ");
+		text_add_name(report, path);
+		text_addf(report, "\n");
+	}
+	list_release(&there);
+}
+
+/*
+ * git apply takes a blank before a slash for the end of a name, where nothing but the line "diff --git"
+ * tells it: a change of mode, a binary, an empty file.
+ */
+static bool confuses_git(const struct shot *from, const struct shot *to)
+{
+	const struct shot *shots[] = { from, to };
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < shots[k]->files.n; i++) {
+			const char *path = shots[k]->files.items[i].path;
+			const struct item *a = list_find(&from->files, path);
+			const struct item *b = list_find(&to->files, path);
+
+			if (strstr(path, " /") && (!a || !b || item_difference(a, b, false)))
+				return true;
+		}
+	return false;
+}
+
+void check_patch(struct text *report, const struct scratch *scratch, const struct shot *from, const struct shot *to,
+		 const struct text *patch, const char *json)
+{
+	struct child child = CHILD_INIT;
+
+	check_unsaid(report, from, to, json);
+	if (confuses_git(from, to))
+		return;
+	if (IN_TREE(&child, scratch, NULL, "read-tree", "--reset", "-u", from->record.tree) != 0)
+		die("cannot check out %s: %s", from->record.tree, child.err.ptr);
+	IN_TREE(&child, scratch, NULL, "clean", "-ffdxq");
+	if (patch->len &&
+	    IN_TREE(&child, scratch, patch, "apply", "--index", "--binary", "--whitespace=nowarn", "-") != 0)
+		text_addf(report, "git apply refuses the patch: %s\n", child.err.ptr);
+	if (IN_TREE(&child, scratch, NULL, "write-tree") != 0 ||
+	    strncmp(child.out.ptr, to->record.tree, ID_HEX - 1) != 0)
+		text_addf(report, "git apply gives the tree %s and not %s\n", child.out.ptr, to->record.tree);
+	check_applied(report, scratch, to);
+	child_release(&child);
+}

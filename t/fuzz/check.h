@@ -1,0 +1,57 @@
+/*
+ * Checks: what two states of a workspace must have in common, and what a diff between them must say.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef FUZZ_CHECK_H
+#define FUZZ_CHECK_H
+
+#include "record.h"
+
+/* A workspace at one moment. */
+struct shot {
+	struct list files;
+	struct gitstate git;
+	bool is_base;
+	bool with_ignored; /* its snapshot holds what is ignored, too */
+	char *name; /* of the snapshot that was taken then; NULL: none was */
+	struct record record; /* what that snapshot says */
+};
+
+#define SHOT_INIT { LIST_INIT, GITSTATE_INIT, false, false, NULL, RECORD_INIT }
+
+/* Did it leave out what stands where git may know a file? Then status can't be the same once that is gone. */
+bool lacks_kinds(const struct shot *shot);
+
+struct restored {
+	const struct shot *want;
+	const struct shot *before; /* right before */
+	const struct shot *after;
+	const char *only; /* this path and what is beneath it; NULL: all, and git's state with it */
+	bool is_project; /* not a workspace: what is ignored stays, times are fresh, git's state is left alone */
+	time_t started_s;
+};
+
+/* Is `after` what restoring `want` over `before` must give? */
+void check_restored(struct text *report, const struct restored *restored);
+
+/* Does `copy` hold all of `files` that `record` did not leave out, with its times, and nothing else? */
+void check_copy(struct text *report, const char *what, const struct list *files, const struct record *record,
+		const struct list *copy);
+
+/* A place where git works on trees of the project with nobody's settings. */
+struct scratch {
+	char *git_dir; /* knows no attributes, no config */
+	char *work_tree; /* has a git directory of its own, in which attributes of trees don't count */
+	char *objects; /* of the project */
+};
+
+/* Run git in the bare `git_dir`, or (`in_tree`) in the work tree; as run_child. */
+int run_neutral(struct child *child, const struct scratch *scratch, bool in_tree, const struct text *input,
+		const char *const *argv);
+
+/* Does the patch make of the tree of `from` the tree of `to`, where the patch can hold it? `json` says what it can't. */
+void check_patch(struct text *report, const struct scratch *scratch, const struct shot *from, const struct shot *to,
+		 const struct text *patch, const char *json);
+
+#endif

@@ -1,0 +1,929 @@
+/*
+ * fuzz: random projects and workspaces, driven through the real git-ews and git, and compared with what
+ * this program itself saw.
+ *
+ *     fuzz [--seed <n>] [--rounds <n>] [--method <name>] [--world <n>] [--jobs <n>] [--keep] [-v]
+ *     fuzz --methods    list them
+ *
+ * A world is a project with a home of its own; it lives for ROUNDS_A_WORLD rounds, in sessions of a few
+ * each, and the project changes between sessions. A round: change the workspace, take a snapshot,
+ * change it again, compare what diff says, go back to the snapshot, the base or an older snapshot, and
+ * perhaps undo that. After each verb everything is listed and compared, the project included.
+ *
+ * The same seed gives the same rounds. A failure names its world: --world <n> runs that one again.
+ * Nothing here is linked with lib/: lister, ids and comparisons are the driver's own.
+ *
+ * Status: 0 all well, 1 something differs, 2 the driver itself can't go on.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "mutate.h"
+
+#define ROUNDS_A_WORLD 24
+#define SHOTS_MAX 4
+
+/* What a new method needs is a line here. */
+static const struct method {
+	const char *name;
+	bool is_project; /* the project itself is the workspace */
+} methods[] = {
+	{ "worktree", false },
+};
+
+struct settings {
+	uint64_t seed;
+	unsigned rounds;
+	const struct method *method;
+	long only_world; /* -1: all */
+	unsigned jobs;
+	bool keep, verbose;
+	char *tmp;
+	char *git_ews;
+};
+
+struct world {
+	const struct settings *set;
+	struct rng rng;
+	unsigned number, round, session;
+	char *dir, *project, *git_dir, *outside, *index_copy;
+	char *ws, *admin; /* of the session; NULL: none */
+	struct place project_place, ws_place;
+	struct scratch scratch;
+	struct text log; /* what was done */
+	struct text report; /* what is wrong */
+	struct shot shots[SHOTS_MAX]; /* [0] is the base, the others have been overtaken by newer ones */
+	unsigned n_shots;
+	struct list project_files, project_git, outside_files;
+};
+
+static void shot_release(struct shot *shot)
+{
+	list_release(&shot->files);
+	gitstate_release(&shot->git);
+	free(shot->name);
+	record_release(&shot->record);
+	*shot = (struct shot)SHOT_INIT;
+}
+
+static void log_output(struct world *world, const struct child *child)
+{
+	if (child->status)
+		text_addf(&world->log, "    status %d\n", child->status);
+	if (child->err.len)
+		text_addf(&world->log, "    %s", child->err.ptr);
+}
+
+/* git-ews in `dir`; the status is the caller's to judge. */
+static int run_ews(struct world *world, struct child *child, const char *dir, const char *const *argv)
+{
+	const char *all[24] = { world->set->git_ews };
+	size_t n = 1;
+
+	text_addf(&world->log, "$ git ews");
+	for (; *argv; argv++) {
+		text_addf(&world->log, " ");
+		text_add_name(&world->log, *argv);
+		all[n++] = *argv;
+	}
+	text_addf(&world->log, "\n");
+	run_child(child, dir, NULL, all);
+	log_output(world, child);
+	return child->status;
+}
+
+#define EWS(world, child, dir, ...) run_ews(world, child, dir, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* As EWS, and any status but 0 is a fault. */
+static bool ews_works(struct world *world, struct child *child, const char *dir, const char *const *argv)
+{
+	if (run_ews(world, child, dir, argv) == 0)
+		return true;
+	text_addf(&world->report, "git ews %s: status %d\n%s%s", argv[0], child->status, child->out.ptr,
+		  child->err.ptr);
+	return false;
+}
+
+#define EWS_WORKS(world, child, dir, ...) ews_works(world, child, dir, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void cut_newline(char *text)
+{
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* What of a git directory verbs may change is not listed: objects, our refs and entries. */
+static bool is_ours(const char *path)
+{
+	static const char *const ours[] = { "objects",       "worktrees",   "ews", "refs/ews",
+					    "logs/refs/ews", "packed-refs", NULL };
+
+	for (const char *const *at = ours; *at; at++)
+		if (path_is_in(path, *at))
+			return true;
+	return false;
+}
+
+static void take_git_dir(struct list *out, const char *dir)
+{
+	size_t kept = 0;
+
+	list_take(out, dir, LIST_GIT);
+	for (size_t i = 0; i < out->n; i++) {
+		struct item *item = &out->items[i];
+
+		if (!is_ours(item->path)) {
+			/* git status freshens the times of these */
+			if (!strncmp(item->path, "sharedindex.", 12))
+				item->mtime = (struct timespec){ 0, 0 };
+			out->items[kept++] = *item;
+			continue;
+		}
+		free(item->path);
+		free(item->data);
+		free(item->attrs);
+	}
+	out->n = kept;
+}
+
+/* Look at all that no verb may change: kept, when `report` is NULL; else compared with what was kept. */
+static void watch_project(struct world *world, struct text *report)
+{
+	struct list files = LIST_INIT, git = LIST_INIT, outside = LIST_INIT;
+
+	list_take(&outside, world->outside, 0);
+	if (!world->set->method->is_project) {
+		list_take(&files, world->project, 0);
+		take_git_dir(&git, world->git_dir);
+	}
+	if (report) {
+		list_compare(report, "project", &world->project_files, &files, TIMES_ALL);
+		list_compare(report, "git directory of the project", &world->project_git, &git, TIMES_FILES);
+		list_compare(report, "outside", &world->outside_files, &outside, TIMES_ALL);
+		list_release(&files);
+		list_release(&git);
+		list_release(&outside);
+		return;
+	}
+	list_release(&world->project_files);
+	list_release(&world->project_git);
+	list_release(&world->outside_files);
+	world->project_files = files;
+	world->project_git = git;
+	world->outside_files = outside;
+}
+
+/* Of the workspace, or (no session) of the project. */
+static void take_shot(struct world *world, struct shot *out)
+{
+	const char *dir = world->ws ? world->ws : world->project;
+
+	shot_release(out);
+	list_take(&out->files, dir, 0);
+	gitstate_take(&out->git, dir, world->ws ? world->admin : world->git_dir, world->index_copy);
+}
+
+/* A verb that only looks must leave the workspace as it was; one that brings a state back makes directories anew. */
+static void check_same(struct world *world, const char *what, const struct shot *before, bool is_look)
+{
+	struct shot after = SHOT_INIT;
+
+	take_shot(world, &after);
+	list_compare(&world->report, what, &before->files, &after.files, is_look ? TIMES_ALL : TIMES_FILES);
+	gitstate_compare(&world->report, what, &before->git, &after.git);
+	if (is_look || !lacks_kinds(before))
+		status_compare(&world->report, what, &before->git, &after.git);
+	shot_release(&after);
+}
+
+/* What a record left out as ignored must be ignored for git as well. */
+static void check_ignored(struct world *world, const struct shot *shot)
+{
+	struct child child = CHILD_INIT;
+	struct text paths = TEXT_INIT;
+	size_t n = 0, found = 0;
+
+	text_add(&paths, "", 0);
+	for (size_t i = 0; i < shot->record.n_skips; i++) {
+		if (strcmp(shot->record.skips[i].reason, "ignored") != 0)
+			continue;
+		text_add(&paths, shot->record.skips[i].path, strlen(shot->record.skips[i].path) + 1);
+		n++;
+	}
+	if (n) {
+		RUN(&child, world->ws ? world->ws : world->project, &paths, "git", "check-ignore", "--no-index",
+		    "-z", "--stdin");
+		for (size_t i = 0; i < child.out.len; i++)
+			found += !child.out.ptr[i];
+		if (found != n)
+			text_addf(&world->report, "%zu paths were left out as ignored, for git %zu are: %s\n", n,
+				  found, shot->record.manifest);
+	}
+	text_release(&paths);
+	child_release(&child);
+}
+
+static char *snapshot_ref(const char *id)
+{
+	char *ref;
+
+	if (asprintf(&ref, "refs/ews/snapshots/%s", id) < 0)
+		die("no memory");
+	return ref;
+}
+
+static bool create(struct world *world, struct child *child, const char *dir, bool with_ignored)
+{
+	return with_ignored ? EWS_WORKS(world, child, dir, "snapshot", "create", "--ignored")
+			    : EWS_WORKS(world, child, dir, "snapshot", "create");
+}
+
+/* Take a snapshot of the present state into `out`, and check all that it says. */
+static bool snapshot(struct world *world, struct shot *out)
+{
+	const char *dir = world->ws ? world->ws : world->project;
+	struct child child = CHILD_INIT;
+	bool done;
+
+	take_shot(world, out);
+	out->with_ignored = rng_chance(&world->rng, 15);
+	done = create(world, &child, dir, out->with_ignored);
+	if (done) {
+		char *ref;
+
+		cut_newline(child.out.ptr);
+		out->name = copy_of(child.out.ptr);
+		ref = snapshot_ref(out->name);
+		record_read(&out->record, world->project, ref);
+		free(ref);
+		record_check(&world->report, &out->record, &out->files);
+		check_same(world, "snapshot create", out, true);
+		if (rng_chance(&world->rng, 30))
+			check_ignored(world, out);
+	}
+	child_release(&child);
+	return done && !world->report.len;
+}
+
+/* The same snapshot once more without the stat cache must be the same. */
+static void snapshot_without_cache(struct world *world, const struct shot *shot)
+{
+	struct child child = CHILD_INIT;
+	struct record cold = RECORD_INIT;
+	char *cache, *ref;
+
+	if (asprintf(&cache, "%s/home/.superqode/working/project/sessions/s%u/cache", world->dir, world->session) < 0)
+		die("no memory");
+	if (unlink(cache) < 0)
+		text_addf(&world->report, "there was no stat cache '%s'\n", cache);
+	if (create(world, &child, world->ws, shot->with_ignored)) {
+		cut_newline(child.out.ptr);
+		ref = snapshot_ref(child.out.ptr);
+		record_read(&cold, world->project, ref);
+		free(ref);
+		if (strcmp(cold.hash, shot->record.hash) != 0 || strcmp(cold.tree, shot->record.tree) != 0 ||
+		    strcmp(cold.manifest, shot->record.manifest) != 0)
+			text_addf(&world->report,
+				  "with the stat cache it was %s, without it is %s:\n%s\n-- without:\n%s\n",
+				  shot->record.hash, cold.hash, shot->record.manifest, cold.manifest);
+	}
+	free(cache);
+	record_release(&cold);
+	child_release(&child);
+}
+
+/* What diff says in one of git's forms must be what git says of the two trees. */
+static void check_form(struct world *world, const struct shot *from, const struct shot *to, bool to_now)
+{
+	static const char *const forms[] = { "--numstat", "--name-status", "--raw", "--stat", "--patch" };
+	const char *form = forms[rng_below(&world->rng, sizeof(forms) / sizeof(*forms))];
+	bool is_patch = !strcmp(form, "--patch"), is_stat = !strcmp(form, "--stat");
+	struct child ours = CHILD_INIT, gits = CHILD_INIT;
+	const char *argv[16] = { "git", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "-M", form };
+	size_t n = 7;
+
+	argv[n++] = is_stat ? "--summary" : is_patch ? "--binary" : "-z";
+	if (is_patch)
+		argv[n++] = "--full-index";
+	argv[n++] = from->record.tree;
+	argv[n++] = to->record.tree;
+	argv[n++] = "--";
+	argv[n] = NULL;
+	if (EWS_WORKS(world, &ours, world->ws, "diff", form,
+		      is_stat    ? "--summary"
+		      : is_patch ? "--binary"
+				 : "-z",
+		      from->name, to_now ? "now" : to->name)) {
+		if (run_neutral(&gits, &world->scratch, false, NULL, argv) != 0)
+			die("git diff: %s", gits.err.ptr);
+		if (ours.out.len != gits.out.len || memcmp(ours.out.ptr, gits.out.ptr, ours.out.len) != 0)
+			text_addf(&world->report, "diff %s differs from git's:\n%s\n-- git's:\n%s\n", form,
+				  ours.out.ptr, gits.out.ptr);
+	}
+	child_release(&ours);
+	child_release(&gits);
+}
+
+static void check_diff(struct world *world, const struct shot *from, const struct shot *to)
+{
+	struct child patch = CHILD_INIT, json = CHILD_INIT;
+	bool to_now = rng_chance(&world->rng, 60) && !to->with_ignored;
+	const char *what = to_now ? "now" : to->name;
+
+	check_form(world, from, to, to_now);
+	if (rng_chance(&world->rng, 60) && EWS_WORKS(world, &patch, world->ws, "diff", from->name, what) &&
+	    EWS_WORKS(world, &json, world->ws, "diff", "--json", from->name, what))
+		check_patch(&world->report, &world->scratch, from, to, &patch.out, json.out.ptr);
+	if (to_now)
+		check_same(world, "diff", to, true);
+	child_release(&patch);
+	child_release(&json);
+}
+
+/* Back to `want`, by one of the ways that lead there. */
+static bool go_back(struct world *world, struct child *child, const struct shot *want)
+{
+	char *session;
+	const char *full = rng_chance(&world->rng, 20) ? "--verify=full" : "--verify=stat";
+	bool done;
+
+	if (asprintf(&session, "s%u", world->session) < 0)
+		die("no memory");
+	if (want->is_base && rng_chance(&world->rng, 60))
+		done = strcmp(full, "--verify=full") ? EWS_WORKS(world, child, world->ws, "revert")
+						     : EWS_WORKS(world, child, world->ws, "revert", full);
+	else if (rng_chance(&world->rng, 50))
+		done = EWS_WORKS(world, child, world->ws, "revert", "--to", want->name);
+	else
+		done = EWS_WORKS(world, child, world->project, "snapshot", "restore", want->name, session);
+	if (done && !strstr(child->out.ptr, "Status: Verified"))
+		text_addf(&world->report, "not verified: %s\n", child->out.ptr);
+	free(session);
+	return done;
+}
+
+static void undo(struct world *world, const struct shot *before, const struct shot *back)
+{
+	struct child child = CHILD_INIT;
+	char *session;
+
+	if (asprintf(&session, "s%u", world->session) < 0)
+		die("no memory");
+	if (EWS_WORKS(world, &child, world->project, "undo", session))
+		check_same(world, "undo", before, false);
+	if (!world->report.len && rng_chance(&world->rng, 50) &&
+	    EWS_WORKS(world, &child, world->project, "undo", "--redo", session))
+		check_same(world, "undo --redo", back, false);
+	free(session);
+	child_release(&child);
+}
+
+static void restore(struct world *world, const struct shot *want, const struct shot *before)
+{
+	struct child child = CHILD_INIT;
+	struct shot after = SHOT_INIT;
+	struct restored restored = { want, before, &after, NULL, false, time(NULL) - 1 };
+
+	if (go_back(world, &child, want)) {
+		take_shot(world, &after);
+		check_restored(&world->report, &restored);
+		if (!world->report.len && strstr(child.err.ptr, "git ews undo") && rng_chance(&world->rng, 25))
+			undo(world, before, &after);
+	}
+	child_release(&child);
+	shot_release(&after);
+}
+
+/* Do all directories above `path` stand in both states? Else it can't be put back alone. */
+static bool has_parents(const struct shot *a, const struct shot *b, const char *path)
+{
+	char *dir = copy_of(path);
+	bool has = true;
+
+	for (char *slash = strrchr(dir, '/'); slash && has; slash = strrchr(dir, '/')) {
+		const struct item *x, *y;
+
+		*slash = '\0';
+		x = list_find(&a->files, dir);
+		y = list_find(&b->files, dir);
+		has = x && y && S_ISDIR(x->mode) && S_ISDIR(y->mode);
+	}
+	free(dir);
+	return has;
+}
+
+/* One path back, and no other. */
+static void restore_path(struct world *world, const struct shot *want, const struct shot *before)
+{
+	const struct shot *side = rng_chance(&world->rng, 70) ? want : before;
+	const char *path = side->files.n ? side->files.items[rng_below(&world->rng, (unsigned)side->files.n)].path
+					 : NULL;
+	struct child child = CHILD_INIT;
+	struct shot after = SHOT_INIT;
+	struct restored restored = { want, before, &after, path, false, time(NULL) - 1 };
+
+	if (!path || !has_parents(want, before, path) || (!want->is_base && record_skip(&want->record, path)) ||
+	    (want->is_base && !list_find(&want->files, path)))
+		return;
+	if (EWS_WORKS(world, &child, world->ws, "revert", "--to", want->name, "--", path)) {
+		if (!strstr(child.out.ptr, "Status: Verified"))
+			text_addf(&world->report, "not verified: %s\n", child.out.ptr);
+		take_shot(world, &after);
+		check_restored(&world->report, &restored);
+	}
+	child_release(&child);
+	shot_release(&after);
+}
+
+/* Keep a shot for later rounds; the oldest but the base gives way. */
+static struct shot *keep_shot(struct world *world)
+{
+	if (world->n_shots == SHOTS_MAX) {
+		shot_release(&world->shots[1]);
+		memmove(&world->shots[1], &world->shots[2], (SHOTS_MAX - 2) * sizeof(*world->shots));
+		world->shots[SHOTS_MAX - 1] = (struct shot)SHOT_INIT;
+		world->n_shots--;
+	}
+	return &world->shots[world->n_shots++];
+}
+
+/* git may throw away what no ref holds. */
+static void collect_garbage(struct world *world)
+{
+	text_addf(&world->log, "  git repack, git prune\n");
+	MUST(world->project, "git", "repack", "-adq");
+	MUST(world->project, "git", "prune", "--expire=now");
+}
+
+static void play_round(struct world *world)
+{
+	struct shot before = SHOT_INIT;
+	struct shot *taken;
+
+	text_addf(&world->log, "round %u\n", world->round);
+	if (rng_chance(&world->rng, 4))
+		collect_garbage(world);
+	watch_project(world, NULL);
+	mutate(&world->rng, &world->ws_place, 1 + rng_below(&world->rng, 6), &world->log);
+	taken = keep_shot(world);
+	if (!snapshot(world, taken))
+		return;
+	if (rng_chance(&world->rng, 15))
+		snapshot_without_cache(world, taken);
+	mutate(&world->rng, &world->ws_place, rng_below(&world->rng, 6), &world->log);
+	if (rng_chance(&world->rng, 50)) {
+		const struct shot *from = rng_chance(&world->rng, 60) ? &world->shots[0] : taken;
+
+		if (!snapshot(world, &before))
+			return;
+		check_diff(world, from, &before);
+	} else {
+		take_shot(world, &before);
+	}
+	if (!world->report.len && rng_chance(&world->rng, 12)) {
+		restore_path(world, rng_chance(&world->rng, 50) ? &world->shots[0] : taken, &before);
+	} else if (!world->report.len) {
+		unsigned k = rng_below(&world->rng, 100);
+
+		restore(world,
+			k < 35   ? &world->shots[0]
+			: k < 80 ? taken
+				 : &world->shots[rng_below(&world->rng, world->n_shots)],
+			&before);
+	}
+	shot_release(&before);
+	watch_project(world, &world->report);
+}
+
+static void restore_to_directory(struct world *world, const struct shot *want)
+{
+	struct child child = CHILD_INIT;
+	struct list copy = LIST_INIT;
+	char *dir = join(world->dir, "restored");
+
+	if (EWS_WORKS(world, &child, world->project, "snapshot", "restore", want->name, "--to", dir)) {
+		list_take(&copy, dir, 0);
+		check_copy(&world->report, "restore --to", &want->files, &want->record, &copy);
+		list_release(&copy);
+	}
+	RUN(&child, world->dir, NULL, "chmod", "-R", "u+rwX", dir);
+	RUN(&child, world->dir, NULL, "rm", "-rf", dir);
+	child_release(&child);
+	free(dir);
+}
+
+/* The project's own states: a snapshot that changes nothing, and back to it, by force and with undo. */
+static void play_project(struct world *world)
+{
+	struct shot want = SHOT_INIT, before = SHOT_INIT, after = SHOT_INIT;
+	struct restored restored = { &want, &before, &after, NULL, true, time(NULL) - 1 };
+	struct child child = CHILD_INIT;
+
+	text_addf(&world->log, "project\n");
+	watch_project(world, NULL);
+	if (snapshot(world, &want))
+		restore_to_directory(world, &want);
+	watch_project(world, &world->report);
+	if (!world->report.len)
+		mutate(&world->rng, &world->project_place, rng_below(&world->rng, 8), &world->log);
+	if (!world->report.len && snapshot(world, &before) &&
+	    EWS_WORKS(world, &child, world->project, "snapshot", "restore", "--force", want.name)) {
+		take_shot(world, &after);
+		check_restored(&world->report, &restored);
+		if (!world->report.len && strstr(child.err.ptr, "git ews undo") && rng_chance(&world->rng, 50) &&
+		    EWS_WORKS(world, &child, world->project, "undo")) {
+			shot_release(&after);
+			take_shot(world, &after);
+			list_compare(&world->report, "undo in the project", &before.files, &after.files, TIMES_NONE);
+		}
+	}
+	child_release(&child);
+	shot_release(&want);
+	shot_release(&before);
+	shot_release(&after);
+}
+
+static bool start_session(struct world *world)
+{
+	struct child child = CHILD_INIT;
+	struct shot *base = &world->shots[0];
+	struct gitstate project = GITSTATE_INIT;
+	char *id;
+	bool done;
+
+	if (asprintf(&id, "s%u", world->session) < 0)
+		die("no memory");
+	gitstate_take(&project, world->project, world->git_dir, world->index_copy);
+	watch_project(world, NULL);
+	done = EWS_WORKS(world, &child, world->project, "start", "--method", world->set->method->name, id);
+	if (done) {
+		char *ref;
+
+		cut_newline(child.out.ptr);
+		world->ws = copy_of(child.out.ptr);
+		RUN(&child, world->ws, NULL, "git", "rev-parse", "--absolute-git-dir");
+		cut_newline(child.out.ptr);
+		world->admin = copy_of(child.out.ptr);
+		world->ws_place = world->project_place;
+		world->ws_place.dir = world->ws;
+		world->ws_place.moves_branches = world->set->method->is_project;
+		take_shot(world, base);
+		base->is_base = true;
+		base->name = copy_of(id);
+		if (asprintf(&ref, "refs/ews/sessions/%s", id) < 0)
+			die("no memory");
+		record_read(&base->record, world->project, ref);
+		free(ref);
+		record_check(&world->report, &base->record, &base->files);
+		world->n_shots = 1;
+		if (!world->set->method->is_project)
+			check_copy(&world->report, "twin", &world->project_files, &base->record, &base->files);
+		if (!lacks_kinds(base))
+			status_compare(&world->report, "twin", &project, &base->git);
+	}
+	watch_project(world, &world->report);
+	gitstate_release(&project);
+	free(id);
+	child_release(&child);
+	return done && !world->report.len;
+}
+
+static void forget_session(struct world *world)
+{
+	for (unsigned i = 0; i < SHOTS_MAX; i++)
+		shot_release(&world->shots[i]);
+	world->n_shots = 0;
+	free(world->ws);
+	free(world->admin);
+	world->ws = world->admin = NULL;
+}
+
+static void end_session(struct world *world)
+{
+	struct child child = CHILD_INIT;
+	char *id;
+
+	if (asprintf(&id, "s%u", world->session) < 0)
+		die("no memory");
+	(void)EWS_WORKS(world, &child, world->project, "end", id);
+	watch_project(world, &world->report);
+	forget_session(world);
+	free(id);
+	child_release(&child);
+}
+
+static bool has_attrs(const char *dir)
+{
+	return setxattr(dir, "user.fuzz", "", 0, 0) == 0 && removexattr(dir, "user.fuzz") == 0;
+}
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+	char *path = join(dir, name);
+	FILE *out = fopen(path, "w");
+
+	if (!out || fputs(text, out) < 0 || fclose(out) != 0)
+		die("cannot write '%s': %s", path, strerror(errno));
+	free(path);
+}
+
+static void make_dir(const char *path)
+{
+	if (mkdir(path, 0755) < 0)
+		die("cannot make '%s': %s", path, strerror(errno));
+}
+
+/* A project with two branches that do not merge by themselves, and much that is not committed. */
+static void make_project(struct world *world)
+{
+	const char *dir = world->project;
+	struct child child = CHILD_INIT;
+	char *info;
+
+	make_dir(dir);
+	MUST(dir, "git", "init", "-q", "--template=", "-b", "main");
+	MUST(dir, "git", "config", "filter.up.clean", "tr a-z A-Z");
+	info = join(dir, ".git/info");
+	make_dir(info);
+	write_text(info, "exclude", "*.excluded\n");
+	free(info);
+	mutate_fill(&world->rng, &world->project_place, &world->log);
+	/* names that git refuses stay untracked */
+	RUN(&child, dir, NULL, "git", "add", "-A", "--ignore-errors", "--", ".");
+	child_release(&child);
+	MUST(dir, "git", "commit", "-q", "--no-verify", "--allow-empty", "-m", "one");
+	MUST(dir, "git", "branch", "other");
+	mutate(&world->rng, &(struct place){ dir, world->outside, false, true, world->project_place.has_attrs }, 12,
+	       &world->log);
+	write_text(dir, "Makefile.in", "one\nours\nthree\n");
+	MUST(dir, "git", "add", "-f", "Makefile.in");
+	MUST(dir, "git", "commit", "-q", "--no-verify", "-m", "two");
+	MUST(dir, "git", "checkout", "-q", "-f", "other");
+	write_text(dir, "Makefile.in", "one\ntheirs\nthree\n");
+	MUST(dir, "git", "add", "-f", "Makefile.in");
+	MUST(dir, "git", "commit", "-q", "--no-verify", "-m", "three");
+	MUST(dir, "git", "checkout", "-q", "-f", "main");
+}
+
+static void set_up(struct world *world)
+{
+	char *home, *info;
+
+	if (asprintf(&world->dir, "%s/w%u", world->set->tmp, world->number) < 0)
+		die("no memory");
+	make_dir(world->dir);
+	home = join(world->dir, "home");
+	make_dir(home);
+	write_text(home, ".gitconfig",
+		   "[user]\n\tname = A U Thor\n\temail = author@example.com\n[gc]\n\tauto = 0\n[advice]\n"
+		   "\tdetachedHead = false\n[core]\n\tfsync = none\n");
+	if (setenv("HOME", home, 1) < 0)
+		die("no memory");
+	free(home);
+	world->project = join(world->dir, "project");
+	world->git_dir = join(world->project, ".git");
+	world->index_copy = join(world->dir, "index");
+	world->outside = join(world->dir, "outside");
+	make_dir(world->outside);
+	write_text(world->outside, "a", "nobody writes here\n");
+	world->scratch.git_dir = join(world->dir, "scratch.git");
+	world->scratch.work_tree = join(world->dir, "scratch");
+	world->scratch.objects = join(world->git_dir, "objects");
+	MUST(world->dir, "git", "init", "-q", "--bare", "--template=", world->scratch.git_dir);
+	MUST(world->dir, "git", "init", "-q", "--template=", world->scratch.work_tree);
+	/* files are the bytes of their blobs, whatever attributes the trees bring */
+	info = join(world->scratch.work_tree, ".git/info");
+	make_dir(info);
+	write_text(info, "attributes", "* -text !eol -ident !filter !working-tree-encoding\n");
+	free(info);
+	world->project_place = (struct place){ world->project, world->outside, true, true, has_attrs(world->dir) };
+	make_project(world);
+}
+
+static void tear_down(struct world *world)
+{
+	struct child child = CHILD_INIT;
+
+	forget_session(world);
+	if (!world->report.len && !world->set->keep) {
+		RUN(&child, "/", NULL, "chmod", "-R", "u+rwX", world->dir);
+		RUN(&child, "/", NULL, "rm", "-rf", world->dir);
+	}
+	child_release(&child);
+	list_release(&world->project_files);
+	list_release(&world->project_git);
+	list_release(&world->outside_files);
+	free(world->scratch.git_dir);
+	free(world->scratch.work_tree);
+	free(world->scratch.objects);
+	free(world->dir);
+	free(world->project);
+	free(world->git_dir);
+	free(world->outside);
+	free(world->index_copy);
+	text_release(&world->log);
+	text_release(&world->report);
+}
+
+/* One world with `rounds` rounds. Returns whether all was well. */
+static bool play_world(const struct settings *set, unsigned number, unsigned rounds)
+{
+	struct world world = { .set = set, .number = number, .rng = { set->seed * 1000003 + number } };
+	bool is_well;
+
+	(void)rng_next(&world.rng);
+	set_up(&world);
+	while (world.round < rounds && !world.report.len) {
+		unsigned left = 1 + rng_below(&world.rng, 8);
+
+		world.session++;
+		text_addf(&world.log, "session s%u\n", world.session);
+		mutate(&world.rng, &world.project_place, rng_below(&world.rng, 15), &world.log);
+		if (!set->method->is_project && rng_chance(&world.rng, 50))
+			play_project(&world);
+		if (world.report.len || !start_session(&world))
+			break;
+		while (left-- > 0 && world.round < rounds && !world.report.len) {
+			play_round(&world);
+			world.round++;
+		}
+		if (!world.report.len)
+			end_session(&world);
+	}
+	is_well = !world.report.len;
+	if (!is_well || set->verbose)
+		printf("%s", world.log.ptr);
+	if (!is_well)
+		printf("FAILED: --seed %llu --world %u --method %s; kept in %s\n%s\n",
+		       (unsigned long long)set->seed, number, set->method->name, world.dir, world.report.ptr);
+	fflush(stdout);
+	tear_down(&world);
+	return is_well;
+}
+
+/* Every `jobs`-th world, from `first`. */
+static bool play_worlds(const struct settings *set, unsigned first)
+{
+	bool is_well = true;
+
+	for (unsigned k = first; k * ROUNDS_A_WORLD < set->rounds && is_well; k += set->jobs) {
+		unsigned left = set->rounds - k * ROUNDS_A_WORLD;
+
+		is_well = play_world(set, k, left < ROUNDS_A_WORLD ? left : ROUNDS_A_WORLD);
+	}
+	return is_well;
+}
+
+static bool play_all(const struct settings *set)
+{
+	bool is_well = true;
+	int status;
+
+	if (set->only_world >= 0)
+		return play_world(set, (unsigned)set->only_world, ROUNDS_A_WORLD);
+	fflush(stdout);
+	for (unsigned k = 0; k < set->jobs; k++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("cannot fork: %s", strerror(errno));
+		if (pid == 0)
+			exit(play_worlds(set, k) ? 0 : 1);
+	}
+	while (wait(&status) > 0)
+		is_well = is_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return is_well;
+}
+
+static void list_methods(void)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		puts(methods[i].name);
+	exit(0);
+}
+
+static void usage(void)
+{
+	fputs("usage: fuzz [--seed <n>] [--rounds <n>] [--method <name>] [--world <n>] [--jobs <n>] [--keep] [-v]\n"
+	      "       fuzz --methods\n",
+	      stderr);
+	exit(129);
+}
+
+static void choose_method(struct settings *set, const char *name)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (!strcmp(methods[i].name, name)) {
+			set->method = &methods[i];
+			return;
+		}
+	usage();
+}
+
+static void parse(struct settings *set, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' },   { "rounds", required_argument, NULL, 'r' },
+		{ "method", required_argument, NULL, 'm' }, { "world", required_argument, NULL, 'w' },
+		{ "jobs", required_argument, NULL, 'j' },   { "keep", no_argument, NULL, 'k' },
+		{ "methods", no_argument, NULL, 'M' },      { NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "v", options, NULL)) >= 0) {
+		switch (c) {
+		case 's':
+			set->seed = strtoull(optarg, NULL, 10);
+			break;
+		case 'r':
+			set->rounds = (unsigned)strtoul(optarg, NULL, 10);
+			break;
+		case 'm':
+			choose_method(set, optarg);
+			break;
+		case 'w':
+			set->only_world = strtol(optarg, NULL, 10);
+			break;
+		case 'j':
+			set->jobs = (unsigned)strtoul(optarg, NULL, 10);
+			break;
+		case 'M':
+			list_methods();
+			break;
+		case 'k':
+			set->keep = true;
+			break;
+		case 'v':
+			set->verbose = true;
+			break;
+		default:
+			usage();
+		}
+	}
+	if (optind < argc || !set->jobs)
+		usage();
+}
+
+/* Nobody's settings, and the same dates each time. */
+static void settle_environment(void)
+{
+	static const char *const names[][2] = {
+		{ "GIT_CONFIG_NOSYSTEM", "1" },
+		{ "LC_ALL", "C" },
+		{ "TZ", "UTC" },
+		{ "GIT_TERMINAL_PROMPT", "0" },
+		{ "GIT_EDITOR", "true" },
+		{ "GIT_MERGE_AUTOEDIT", "no" },
+		{ "GIT_AUTHOR_DATE", "@1600000000 +0000" },
+		{ "GIT_COMMITTER_DATE", "@1600000000 +0000" },
+	};
+	static const char *const unwanted[] = { "SUPERQODE_HOME", "EWS_SESSION",    "XDG_CONFIG_HOME",  "GIT_DIR",
+						"GIT_WORK_TREE",  "GIT_INDEX_FILE", "GIT_CONFIG_GLOBAL" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		setenv(names[i][0], names[i][1], 1);
+	for (size_t i = 0; i < sizeof(unwanted) / sizeof(*unwanted); i++)
+		unsetenv(unwanted[i]);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings set = { .rounds = 100, .method = &methods[0], .only_world = -1, .jobs = 1 };
+	const char *bin = getenv("EWS_BIN");
+	const char *tmp = getenv("TMPDIR");
+	bool is_well;
+	char *made;
+
+	set.seed = (uint64_t)time(NULL) % 1000000;
+	parse(&set, argc, argv);
+	if (!bin)
+		die("EWS_BIN must name the directory of git-ews");
+	set.git_ews = join(bin, "git-ews");
+	if (access(set.git_ews, X_OK) < 0)
+		die("no program '%s'", set.git_ews);
+	made = join(tmp ? tmp : "/tmp", "ews-fuzz.XXXXXX");
+	if (!mkdtemp(made))
+		die("cannot make a directory: %s", strerror(errno));
+	set.tmp = realpath(made, NULL);
+	if (!set.tmp || setenv("GIT_CEILING_DIRECTORIES", set.tmp, 1) < 0)
+		die("cannot find '%s'", made);
+	settle_environment();
+	umask(022);
+	printf("seed %llu, %u rounds, method %s\n", (unsigned long long)set.seed, set.rounds, set.method->name);
+	is_well = play_all(&set);
+	if (is_well)
+		(void)rmdir(set.tmp); /* --keep fills it */
+	printf("%s\n", is_well ? "all is well" : "something is wrong");
+	free(set.tmp);
+	free(set.git_ews);
+	free(made);
+	return is_well ? 0 : 1;
+}

@@ -1,0 +1,61 @@
+/*
+ * Git: programs that are run, ids that are reckoned from bytes, and what a git directory holds.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef FUZZ_GIT_H
+#define FUZZ_GIT_H
+
+#include "list.h"
+
+#define ID_HEX 41
+
+struct child {
+	int status; /* exit status, or 128 + signal */
+	struct text out, err;
+};
+
+#define CHILD_INIT { 0, TEXT_INIT, TEXT_INIT }
+
+/* Run `argv` in `dir`, with `input` (may be NULL) as its stdin; a child that hangs is ended by SIGALRM. */
+int run_child(struct child *child, const char *dir, const struct text *input, const char *const *argv);
+/* The same for arguments that are spelled out. */
+#define RUN(child, dir, input, ...) run_child(child, dir, input, (const char *const[]){ __VA_ARGS__, NULL })
+/* As RUN, and a status but 0 ends the driver. */
+void must(const char *dir, const char *const *argv);
+#define MUST(dir, ...) must(dir, (const char *const[]){ __VA_ARGS__, NULL })
+void child_release(struct child *child);
+
+/* Names that git, for the sake of some file system, takes for ".git": no tree holds them. */
+extern const char *const refused_names[];
+bool fits_tree(const struct item *item);
+
+void blob_id(char out[ID_HEX], const struct item *item);
+/* The id of the tree that git would make of the items for which `wants` is true. */
+typedef bool (*item_wants_fn)(const struct item *item, const void *payload);
+void tree_id(char out[ID_HEX], const struct list *list, item_wants_fn wants, const void *payload);
+
+/*
+ * What belongs to a work tree and is not in it: HEAD, the index with its time, a merge's files.
+ *
+ * And what git status says, twice. git compares whole seconds, so that an edit of the same size, second and
+ * time hides from it until something else happens to the file; nobody can bring that back. So `truth` is
+ * asked with an index so old that git reads each file; `status` counts where it is the same.
+ */
+struct gitstate {
+	struct list files; /* of the git directory, those that count */
+	struct text status, truth;
+};
+
+#define GITSTATE_INIT { LIST_INIT, TEXT_INIT, TEXT_INIT }
+
+/* `copy` is a path that may be overwritten. */
+void gitstate_take(struct gitstate *out, const char *work_tree, const char *git_dir, const char *copy);
+/* The files alone. */
+void gitstate_compare(struct text *report, const char *what, const struct gitstate *before,
+		      const struct gitstate *after);
+void status_compare(struct text *report, const char *what, const struct gitstate *before,
+		    const struct gitstate *after);
+void gitstate_release(struct gitstate *state);
+
+#endif

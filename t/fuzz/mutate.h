@@ -1,0 +1,24 @@
+/*
+ * Mutations: what agents, builds and people do to a directory and its index, at random.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef FUZZ_MUTATE_H
+#define FUZZ_MUTATE_H
+
+#include "text.h"
+
+struct place {
+	const char *dir; /* absolute */
+	const char *outside; /* a directory that links may lead to, and nobody may change */
+	bool has_git;
+	bool moves_branches; /* a commit here may move a branch of the project's */
+	bool has_attrs; /* the file system keeps user.* attributes */
+};
+
+/* Do `n` things to the place; each is a line in `log`. */
+void mutate(struct rng *rng, const struct place *place, unsigned n, struct text *log);
+/* Fill an empty directory with some fifty files. */
+void mutate_fill(struct rng *rng, const struct place *place, struct text *log);
+
+#endif

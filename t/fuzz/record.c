@@ -1,0 +1,247 @@
+/*
+ * Records: see record.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static mode_t type_of(const char *word)
+{
+	static const struct {
+		const char *word;
+		mode_t type;
+	} types[] = { { "file", S_IFREG }, { "link", S_IFLNK }, { "directory", S_IFDIR }, { "fifo", S_IFIFO } };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(word, types[i].word))
+			return types[i].type;
+	return 0;
+}
+
+/* Undo \ooo and \\, in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (*text != '\\') {
+			*to++ = *text++;
+		} else if (text[1] == '\\') {
+			*to++ = '\\';
+			text += 2;
+		} else {
+			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
+			text += 4;
+		}
+	}
+	*to = '\0';
+}
+
+static char *next_word(char **at)
+{
+	char *word = strsep(at, " ");
+
+	if (!word || !*at)
+		die("a manifest has a line that ends too early");
+	return word;
+}
+
+static void read_item(struct record *out, char *line)
+{
+	struct item item = { .path = NULL };
+	const char *type = next_word(&line);
+	char *time, *dot;
+	const char *attrs;
+
+	item.mode = type_of(type) | (mode_t)strtoul(next_word(&line), NULL, 8);
+	time = next_word(&line);
+	dot = strchr(time, '.');
+	item.mtime.tv_sec = strtoll(time, NULL, 10);
+	item.mtime.tv_nsec = dot ? strtol(dot + 1, NULL, 10) : 0;
+	item.len = strtoull(next_word(&line), NULL, 10);
+	item.data = copy_of(next_word(&line));
+	attrs = next_word(&line);
+	item.attrs = strcmp(attrs, "-") != 0 ? copy_of(attrs) : NULL;
+	unescape(line);
+	item.path = copy_of(line);
+	if (out->items.n == out->items.cap) {
+		out->items.cap = 2 * out->items.cap + 64;
+		out->items.items = grow(out->items.items, out->items.cap * sizeof(item));
+	}
+	out->items.items[out->items.n++] = item;
+}
+
+static void read_skip(struct record *out, char *line)
+{
+	struct skip skip = { .reason = copy_of(next_word(&line)) };
+
+	(void)next_word(&line); /* its size */
+	unescape(line);
+	skip.path = copy_of(line);
+	out->skips = grow(out->skips, (out->n_skips + 1) * sizeof(skip));
+	out->skips[out->n_skips++] = skip;
+}
+
+static void read_manifest(struct record *out, char *text)
+{
+	char *line = strsep(&text, "\n");
+
+	if (!line || strcmp(line, "ews-manifest 1") != 0)
+		die("a manifest of an unknown form: '%s'", line ? line : "");
+	while ((line = strsep(&text, "\n")) && *line) {
+		if (!strncmp(line, "skip ", 5))
+			read_skip(out, line + 5);
+		else
+			read_item(out, line);
+	}
+}
+
+/* The value behind `key` at the beginning of a line, up to its end. */
+static char *value_of(const char *text, const char *key)
+{
+	const char *at = text;
+	char *value;
+
+	while (at && strncmp(at, key, strlen(key)) != 0) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at)
+		die("a snapshot's commit has no '%s'", key);
+	at += strlen(key);
+	value = copy_of(at);
+	value[strcspn(value, "\n")] = '\0';
+	return value;
+}
+
+/* The last of a commit's parents holds the manifest. */
+static char *last_parent(const char *commit)
+{
+	const char *at = commit, *last = NULL;
+
+	while ((at = strstr(at, "\nparent "))) {
+		last = at + 1;
+		at = last;
+	}
+	if (!last)
+		die("a snapshot's commit has no parent");
+	return value_of(last, "parent ");
+}
+
+void record_read(struct record *out, const char *project, const char *ref)
+{
+	struct child child = CHILD_INIT;
+	char *tree, *parent, *name, *text;
+
+	record_release(out);
+	out->ref = copy_of(ref);
+	if (RUN(&child, project, NULL, "git", "cat-file", "commit", ref) != 0)
+		die("no snapshot '%s': %s", ref, child.err.ptr);
+	tree = value_of(child.out.ptr, "tree ");
+	snprintf(out->tree, sizeof(out->tree), "%s", tree);
+	out->hash = value_of(child.out.ptr, "Ews-Hash: ");
+	parent = last_parent(child.out.ptr);
+	if (asprintf(&name, "%s:manifest", parent) < 0)
+		die("no memory");
+	if (RUN(&child, project, NULL, "git", "cat-file", "blob", name) != 0)
+		die("no manifest of '%s': %s", ref, child.err.ptr);
+	out->manifest = copy_of(child.out.ptr);
+	text = copy_of(child.out.ptr);
+	read_manifest(out, text);
+	free(text);
+	free(name);
+	free(parent);
+	free(tree);
+	child_release(&child);
+}
+
+const struct skip *record_skip(const struct record *record, const char *path)
+{
+	for (size_t i = 0; i < record->n_skips; i++)
+		if (path_is_in(path, record->skips[i].path))
+			return &record->skips[i];
+	return NULL;
+}
+
+static bool is_held(const struct item *item, const void *payload)
+{
+	return !record_skip(payload, item->path);
+}
+
+/* In what the record of an item differs from the item itself. */
+static const char *record_difference(const struct item *recorded, const struct item *item)
+{
+	bool has_data = S_ISREG(item->mode) || S_ISLNK(item->mode);
+	char id[ID_HEX] = "-";
+
+	if (recorded->mode != item->mode)
+		return "mode";
+	if (has_data)
+		blob_id(id, item);
+	if (strcmp(recorded->data, id) != 0)
+		return "id";
+	if (recorded->len != (has_data ? item->len : 0))
+		return "size";
+	if ((recorded->attrs == NULL) != (item->attrs == NULL) ||
+	    (recorded->attrs && strcmp(recorded->attrs, item->attrs) != 0))
+		return "attributes";
+	if (recorded->mtime.tv_sec != item->mtime.tv_sec || recorded->mtime.tv_nsec != item->mtime.tv_nsec)
+		return "mtime";
+	return NULL;
+}
+
+void record_check(struct text *report, const struct record *record, const struct list *list)
+{
+	char id[ID_HEX];
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct item *item = &list->items[i];
+		const struct item *recorded = list_find(&record->items, item->path);
+		bool is_skipped = record_skip(record, item->path);
+		const char *word = is_skipped && recorded ? "held and left out"
+				   : is_skipped           ? NULL
+				   : !recorded            ? "not held, and not left out"
+							  : record_difference(recorded, item);
+
+		/* a repository inside is an entry, and its content is left out */
+		if (!word)
+			continue;
+		text_addf(report, "manifest of %s: %s: ", record->ref, word);
+		text_add_name(report, item->path);
+		text_addf(report, "\n    there    ");
+		item_describe(report, item);
+		if (recorded) {
+			text_addf(report, "\n    recorded ");
+			item_describe(report, recorded);
+		}
+		text_addf(report, "\n");
+	}
+	for (size_t i = 0; i < record->items.n; i++) {
+		if (list_find(list, record->items.items[i].path))
+			continue;
+		text_addf(report, "manifest of %s: held, but not there: ", record->ref);
+		text_add_name(report, record->items.items[i].path);
+		text_addf(report, "\n");
+	}
+	tree_id(id, list, is_held, record);
+	if (strcmp(id, record->tree) != 0)
+		text_addf(report, "tree of %s: is %s, but should be %s\n", record->ref, record->tree, id);
+}
+
+void record_release(struct record *record)
+{
+	for (size_t i = 0; i < record->n_skips; i++) {
+		free(record->skips[i].reason);
+		free(record->skips[i].path);
+	}
+	free(record->skips);
+	free(record->ref);
+	free(record->hash);
+	free(record->manifest);
+	list_release(&record->items);
+	*record = (struct record)RECORD_INIT;
+}

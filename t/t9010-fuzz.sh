@@ -1,0 +1,96 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='random trees, random changes: what a lister of its own saw is there again (P1-P5, P7, P8)
+
+FUZZ_ROUNDS (120; under make torture 10,000) a method, FUZZ_METHODS (all that the driver lists), FUZZ_SEED (1; under
+make torture another each time). A failure names seed and world: fuzz --seed <n> --world <n> runs that again.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+fuzz=$EWS_BUILD/t/fuzz/fuzz
+methods=${FUZZ_METHODS:-$("$fuzz" --methods)}
+rounds=120
+seed="--seed ${FUZZ_SEED:-1}"
+if test_have_prereq SANITIZE || test_have_prereq VALGRIND; then
+	rounds=24
+fi
+if test_have_prereq EXPENSIVE; then
+	rounds=10000
+	seed=${FUZZ_SEED:+--seed $FUZZ_SEED}
+fi
+
+for method in $methods; do
+	export method
+	test_expect_success "P1-P5, P7, P8: ${FUZZ_ROUNDS:-$rounds} random rounds of the method $method" '
+		"$fuzz" $seed --rounds ${FUZZ_ROUNDS:-$rounds} --method "$method" --jobs 2
+	'
+done
+
+# A program that does all that git ews does; after <verb> has succeeded, <shell commands> spoil something.
+spoiled() {
+	mkdir -p spoiled && cat >spoiled/git-ews <<-EOF && chmod +x spoiled/git-ews
+	#!/bin/sh
+	case "\$*" in
+	$1)
+		"$EWS_BIN/git-ews" "\$@" >"$PWD/spoiled/out" || exit
+		$2
+		cat "$PWD/spoiled/out"
+		;;
+	*) exec "$EWS_BIN/git-ews" "\$@" ;;
+	esac
+	EOF
+}
+
+# noticed <pattern>: the driver fails with that in its report.
+noticed() {
+	test_expect_code 1 env EWS_BIN="$PWD/spoiled" "$fuzz" --seed 1 --rounds 48 --method worktree >out &&
+		test_grep "FAILED: --seed 1 --world" out && test_grep "$1" out
+}
+
+test_expect_success 'a mode bit that revert drops is noticed' '
+	spoiled "revert*" "find . -type f -exec chmod o-r {} +" && noticed "^restore: mode:"
+'
+
+test_expect_success 'a time that revert loses is noticed' '
+	spoiled "revert*" "find . -name .git -prune -o -type f -exec touch {} +" && noticed "^restore: mtime:"
+'
+
+test_expect_success 'a file that revert leaves is noticed' '
+	spoiled "revert*" "echo x >left-over" && noticed "^restore: should not be there: left-over"
+'
+
+test_expect_success 'an index with another time is noticed' '
+	spoiled "revert*" "touch \"\$(git rev-parse --git-path index)\"" && noticed "^restore: the index has another time"
+'
+
+test_expect_success 'a workspace that looking changes is noticed' '
+	spoiled "snapshot?create*" "mkdir -p made" && noticed "^snapshot create: is new: made"
+'
+
+test_expect_success 'a project that is touched is noticed' '
+	spoiled "end*" "echo x >made" && noticed "^project: is new: made"
+'
+
+test_expect_success 'a twin that is no twin is noticed' '
+	spoiled "start*" "echo x >\"\$(cat \"$PWD/spoiled/out\")/made\"" && noticed "^twin: should not be there: made"
+'
+
+test_expect_success 'a wrong patch, and a wrong count, are noticed' '
+	spoiled "diff?s*" "sed \"s/^+x/+y/\" \"$PWD/spoiled/out\" >\"$PWD/spoiled/o\"; mv \"$PWD/spoiled/o\" \"$PWD/spoiled/out\"" &&
+	noticed "^git apply" && spoiled "diff?--numstat*" "echo >>\"$PWD/spoiled/out\"" && noticed "^diff --numstat differs"
+'
+
+test_expect_success 'the same seed gives the same rounds' '
+	for i in 1 2; do
+		"$fuzz" --seed 3 --rounds 12 --method worktree -v >out &&
+			sed -e "s/snap-[0-9a-f-]*/snap/g; s/ (failed)//; /^seed/d" out >rounds.$i || return 1
+	done && test_line_count -gt 100 rounds.1 && test_cmp rounds.1 rounds.2
+'
+
+test_expect_success 'nothing of lib/ is in the driver' '
+	test_must_fail grep "include \"[a-z]*/" "$EWS_SRC"/t/fuzz/*.[ch]
+'
+
+test_done
