@@ -136,6 +136,12 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
 '
 
+test_expect_success 'P2: into the project: a directory that came since goes, but for what is ignored in it' '
+	test_repo own && echo "*.o" >>own/.gitignore && snap=$(git -C own ews snapshot create) && mkdir -p own/new/deep own/built/deep &&
+	echo x >own/new/deep/file && echo x >own/built/file && echo x >own/built/deep/x.o && git -C own ews snapshot restore --force "$snap" >out 2>err &&
+	test_grep "Status: Verified" out && test_path_is_missing own/new && test_path_is_missing own/built/file && test_path_is_file own/built/deep/x.o
+'
+
 test_expect_success 'verify: sound ones, and a damaged one is named with 1' '
 	git -C p ews snapshot verify $l2 && git -C p ews snapshot verify --all && test_repo v && start_ws -n vw v v && echo precious >"${vw:?}/f" &&
 	vs=$(git -C v ews snapshot create v) && blob=$(git -C v rev-parse refs/ews/snapshots/$vs:f) && mkdir vp && find v/.git/objects/pack -type f -exec mv {} vp/ \; &&

@@ -219,6 +219,34 @@ static bool comes_back(const struct shift *shift, const char *path)
 	return false;
 }
 
+/* Does the directory `path` hold something that was left out and stays? Then it stays, too. */
+static bool holds_left_out(const struct shift *shift, const char *path)
+{
+	const struct ews_skips *skips = &shift->now.scan.skips;
+	size_t at = 0, end = skips->n;
+
+	/* what it holds stands right behind it */
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+
+		if (ews_path_cmp(skips->items[mid].path, path) < 0)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	for (; at < skips->n && ews_path_is_inside(skips->items[at].path, path); at++)
+		if (!is_away(shift, skips->items[at].path))
+			return true;
+	return false;
+}
+
+/* Is it a directory that the target has not, and that can't go because of what it holds? */
+static bool must_stay(const struct shift *shift, const struct ews_change *change)
+{
+	return !change->to && change->from->type == EWS_ENTRY_DIR && !is_away(shift, change->path) &&
+	       holds_left_out(shift, change->path);
+}
+
 /*
  * Only what the options name, and nothing that the target did not look at. Of what is renamed away
  * nothing is left to be removed; what the target has in its place is made anew.
@@ -232,12 +260,13 @@ static void limit_changes(struct shift *shift)
 		bool is_back = comes_back(shift, change->path);
 		bool was_skipped = !change->to && !is_back && !is_base_target(shift) &&
 				   ews_skips_covering(&shift->target.scan.skips, change->path);
+		bool stays = must_stay(shift, change);
 
 		if (is_away(shift, change->path))
 			change->from = NULL;
 		if (is_back)
 			change->to = NULL;
-		if (is_wanted(shift, change->path) && !was_skipped && (change->from || change->to))
+		if (is_wanted(shift, change->path) && !was_skipped && !stays && (change->from || change->to))
 			shift->changes.items[kept++] = *change;
 	}
 	shift->changes.n = kept;
@@ -679,10 +708,11 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 	return ews_entry_equal(&a, &b) && names_path(&out->lost_attrs, change->path);
 }
 
-/* What the target did not look at, so that its being there now is no difference. */
+/* What the target did not look at, or what holds it, so that its being there now is no difference. */
 static bool is_left_alone(const struct shift *shift, const struct ews_change *change)
 {
-	return !change->to && !is_base_target(shift) && ews_skips_covering(&shift->target.scan.skips, change->path);
+	return must_stay(shift, change) || (!change->to && !is_base_target(shift) &&
+					    ews_skips_covering(&shift->target.scan.skips, change->path));
 }
 
 static void name_uncovered(struct ews_transition_result *out, const struct shift *shift)
