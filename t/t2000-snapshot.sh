@@ -142,6 +142,12 @@ test_expect_success 'P2: into the project: a directory that came since goes, but
 	test_grep "Status: Verified" out && test_path_is_missing own/new && test_path_is_missing own/built/file && test_path_is_file own/built/deep/x.o
 '
 
+test_expect_success 'P2, P8: into the project: what is ignored stays and is named, when the rule for it goes' '
+	test_repo rule && snap=$(git -C rule ews snapshot create) && echo "*.tmp" >>rule/.gitignore && mkdir rule/t && echo x >rule/t/x.tmp && echo x >rule/t/x &&
+	git -C rule ews snapshot restore --force "$snap" >out 2>err && test_grep "Status: Verified" out && test_grep "t/x.tmp.*was ignored" err &&
+	test_path_is_file rule/t/x.tmp && test_path_is_missing rule/t/x && test_must_fail grep tmp rule/.gitignore
+'
+
 test_expect_success 'verify: sound ones, and a damaged one is named with 1' '
 	git -C p ews snapshot verify $l2 && git -C p ews snapshot verify --all && test_repo v && start_ws -n vw v v && echo precious >"${vw:?}/f" &&
 	vs=$(git -C v ews snapshot create v) && blob=$(git -C v rev-parse refs/ews/snapshots/$vs:f) && mkdir vp && find v/.git/objects/pack -type f -exec mv {} vp/ \; &&

@@ -708,11 +708,28 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 	return ews_entry_equal(&a, &b) && names_path(&out->lost_attrs, change->path);
 }
 
-/* What the target did not look at, or what holds it, so that its being there now is no difference. */
-static bool is_left_alone(const struct shift *shift, const struct ews_change *change)
+/* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
+static bool stays_ignored(struct ews_transition_result *out, const struct shift *shift, const char *path)
 {
-	return must_stay(shift, change) || (!change->to && !is_base_target(shift) &&
-					    ews_skips_covering(&shift->target.scan.skips, change->path));
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	if (!ews_skips_covering(&shift->now.scan.skips, path) || is_away(shift, path))
+		return false;
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_adds(&line, "\twas ignored, stays");
+	ews_strv_add(&out->not_covered, line.ptr);
+	return true;
+}
+
+/* What the target did not look at, or what holds it, so that its being there now is no difference. */
+static bool is_left_alone(struct ews_transition_result *out, const struct shift *shift,
+			  const struct ews_change *change)
+{
+	if (change->to)
+		return false;
+	return must_stay(shift, change) ||
+	       (!is_base_target(shift) && ews_skips_covering(&shift->target.scan.skips, change->path)) ||
+	       stays_ignored(out, shift, change->path);
 }
 
 static void name_uncovered(struct ews_transition_result *out, const struct shift *shift)
@@ -750,7 +767,7 @@ static int verify(struct ews_transition_result *out, struct shift *shift)
 	keep_wanted(&shift->target.scan.entries, shift);
 	ews_changes_between(&left, &after.scan.entries, &shift->target.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < left.n; i++)
-		if (!is_left_alone(shift, &left.items[i]) && !differs_in_lost_attrs_only(out, &left.items[i]))
+		if (!is_left_alone(out, shift, &left.items[i]) && !differs_in_lost_attrs_only(out, &left.items[i]))
 			name_difference(out, &left.items[i]);
 	if (moves_git(shift))
 		ews_gitstate_differences(&git, &shift->target.git, &after.git);
