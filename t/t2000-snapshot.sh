@@ -148,6 +148,13 @@ test_expect_success 'P2, P8: into the project: what is ignored stays and is name
 	test_path_is_file rule/t/x.tmp && test_path_is_missing rule/t/x && test_must_fail grep tmp rule/.gitignore
 '
 
+test_expect_success 'P4: what was committed in an independent copy is kept, also where fsck would not like it' '
+	test_repo copied && start_ws -n cw copied --method snapshot c && (
+		cd "${cw:?}" && odd=$(printf ".g\\342\\200\\214it") && mkdir "$odd" && echo x >"$odd/x" && git add -A && git commit -qm odd && test_must_fail git fsck --strict
+	) && head=$(git -C "$cw" rev-parse HEAD) && git -C copied ews snapshot create c >out && rm -rf "${cw:?}/.git/objects/"?? &&
+	git -C copied rev-list --objects "$head" >out && git -C copied cat-file -e "$head"
+'
+
 test_expect_success 'verify: sound ones, and a damaged one is named with 1' '
 	git -C p ews snapshot verify $l2 && git -C p ews snapshot verify --all && test_repo v && start_ws -n vw v v && echo precious >"${vw:?}/f" &&
 	vs=$(git -C v ews snapshot create v) && blob=$(git -C v rev-parse refs/ews/snapshots/$vs:f) && mkdir vp && find v/.git/objects/pack -type f -exec mv {} vp/ \; &&
