@@ -131,6 +131,28 @@ test_expect_success 'a copy is a repository of its own: what is committed there 
 	git -C own ews revert o >out && test_grep "Status: Verified" out && git -C own ews undo o && test "$(git -C "$ws" rev-parse HEAD)" = "$commit" && git -C own ews end o
 '
 
+test_expect_success '--copy-objects: the copy borrows nothing, and works when the project is gone' '
+	test_repo whole && (cd whole && git tag -a -m t t1 && git branch b && echo staged >>src/log && git add src/log) && start_ws whole --method snapshot --copy-objects w &&
+	test_path_is_missing "${ws:?}/.git/objects/info/alternates" && mv whole gone && git -C "$ws" fsck --strict && git -C "$ws" log --oneline t1 b && git -C "$ws" diff --cached >out &&
+	test_grep staged out && git -C "$ws" checkout -q -b x && mv gone whole && echo "$PWD/whole/.git/objects" >"${ws:?}/.git/objects/info/alternates" &&
+	test_expect_code 1 git -C whole ews diff w && git -C whole ews revert w >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/.git/objects/info/alternates" &&
+	git -C whole ews end w && test_expect_code 129 git -C whole ews start --copy-objects
+'
+
+test_expect_success 'the place that is set for copies: not part of its own copy, and hidden from git' '
+	test_repo placed && echo "qe: {workspace: {method: snapshot, location: .superqode/ws}}" >placed/superqode.yaml && git -C placed status --porcelain >before &&
+	start_ws placed one && test "$ws" = "$PWD/placed/.superqode/ws/one" && test_path_is_missing "${ws:?}/.superqode" && git -C placed status --porcelain >after && test_cmp before after &&
+	(cd "${ws:?}/src" && git ews path >"$HOME/path") && echo "$ws" >want && test_cmp want "${HOME:?}/path" && echo 1 >"${ws:?}/new" && start_ws -n ws2 placed two &&
+	test_path_is_missing "${ws2:?}/new" && test_path_is_missing "${ws2:?}/.superqode" && git -C placed ews revert one >out && test_grep "Status: Verified" out &&
+	git -C placed ews end one && test_path_is_missing "$ws" && git -C placed ews undo one && test_path_is_dir "$ws" && git -C placed ews end one && git -C placed ews end two &&
+	test_expect_code 129 git -C placed ews start --in "$PWD/placed/ws" >out 2>err && test_grep inside err
+'
+
+test_expect_success 'P8: links that lead into the project are named' '
+	test_repo linked && ln -s "$PWD/linked/src" linked/absolute && ln -s src linked/relative && ln -s /etc linked/elsewhere && start_ws linked l && test_grep "absolute.* leads into the project" err &&
+	test_grep ! relative err && test_grep ! elsewhere err && git -C linked ews end l
+'
+
 test_expect_success 'P4: a repository of a copy that is damaged goes to trash whole, and is made anew' '
 	start_ws own --method snapshot d && git -C "$ws" commit -q --allow-empty -m gone && rm -rf "${ws:?}/.git/objects" && git -C own ews revert d >out 2>err && test_grep "Status: Verified" out &&
 	test_grep "moved to trash: .git" err && git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C "$ws" fsck &&

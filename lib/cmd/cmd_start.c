@@ -42,6 +42,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		  &set->start.partial, false, NULL },
 		{ EWS_OPT_BOOL, 0, "force", NULL, "take a home directory, or the root of all, for a project",
 		  &set->start.force, false, NULL },
+		{ EWS_OPT_BOOL, 0, "copy-objects", NULL, "an independent copy gets all objects, and borrows none",
+		  &set->start.copy_objects, false, NULL },
 		{ EWS_OPT_STRING, 0, "nested", "record|skip", "what to do about nested repositories", &set->nested,
 		  false, NULL },
 		{ EWS_OPT_STRING, 0, "intent", "text", "what the session is for", &set->start.intent, false, NULL },
@@ -95,12 +97,15 @@ static int settle(struct settings *set)
 }
 
 /* What no option says is as it is set. A wrong setting stops us here, where nothing has begun. */
-static int take_settings(struct settings *set, const struct ews_config *config)
+static int take_settings(struct settings *set, char **location, const struct ews_config *config)
 {
 	const char *method;
 	int rc;
 
 	rc = ews_config_check(config);
+	if (rc == 0)
+		rc = ews_config_dir(location, config, "qe.workspace.location");
+	set->start.location = *location;
 	if (rc < 0 || set->method || set->sandbox || set->is_worktree)
 		return rc;
 	rc = ews_config_word(&method, config, "qe.workspace.method");
@@ -148,6 +153,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
 	EWS_CLEANUP(free) char *in = NULL;
+	EWS_CLEANUP(free) char *location = NULL;
 	struct settings set = { .start = { .uncommitted = -1, .untracked = -1 } };
 	struct ews_progress progress;
 	int rc;
@@ -159,7 +165,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_cmd_open_repo_or_make(ctx, set.start.force ? EWS_REPO_MAKE_ANY : EWS_REPO_MAKE_PLAIN);
 	if (rc == 0)
-		rc = take_settings(&set, ews_repo_config(ctx->repo));
+		rc = take_settings(&set, &location, ews_repo_config(ctx->repo));
 	if (rc == 0)
 		rc = ews_cmd_paths(&only, ctx, ctx->repo->project, &args.paths);
 	if (rc < 0)

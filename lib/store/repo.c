@@ -22,6 +22,7 @@
 #include "store/home.h"
 #include "store/state.h"
 
+#define GITIGNORE_ALL "*\n"
 #define GITFILE_BYTES_MAX (64 * EWS_KIB)
 
 /* Where a project is: its top, and its git directory. */
@@ -466,6 +467,22 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make)
 	repo->dir_fd = fd;
 	repo->dir = ews_steal(&dir);
 	return 0;
+}
+
+int ews_repo_make_own_dir(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_join(repo->project, ".superqode");
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = ews_dir_make_absolute(dir, 0777);
+
+	if (rc < 0)
+		return rc;
+	fd = ews_dir_open(dir);
+	if (fd < 0)
+		return fd;
+	if (faccessat(fd, ".gitignore", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return ews_file_replace(fd, ".gitignore", GITIGNORE_ALL, strlen(GITIGNORE_ALL), 0644);
 }
 
 int ews_repo_subdir(struct ews_repo *repo, const char *rel)

@@ -82,6 +82,8 @@ static int parse(struct ews_state *out, const cJSON *json)
 		rc = ews_json_get_int(&out->ended_s, json, "ended");
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->keeps_nested, json, "keeps_nested");
+	/* Not there in what was written before it could be said. */
+	out->copies_objects = cJSON_IsTrue(cJSON_GetObjectItem(json, "copies_objects"));
 	if (rc == 0)
 		rc = parse_exclude(out, json);
 	return rc;
@@ -118,6 +120,7 @@ int ews_state_write(int session_fd, const struct ews_state *state)
 	ews_json_add_int(json, "created", state->created_s);
 	ews_json_add_int(json, "ended", state->ended_s);
 	cJSON_AddBoolToObject(json, "keeps_nested", state->keeps_nested);
+	cJSON_AddBoolToObject(json, "copies_objects", state->copies_objects);
 	ews_json_add_bytes(json, "exclude", state->exclude ? state->exclude : "");
 	ews_json_print(&text, json, true);
 	return ews_file_replace(session_fd, STATE_FILE, text.ptr, text.len, 0600);

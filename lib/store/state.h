@@ -35,6 +35,7 @@ struct ews_state {
 	char *intent, *label; /* or "" */
 	char *last_snapshot; /* the newest snapshot, parent of the next; "" none */
 	char *exclude; /* rules for what is not looked at, as text; those that held when it started */
+	bool copies_objects; /* --copy-objects */
 	bool keeps_nested; /* --nested=record */
 	int64_t created_s;
 	int64_t ended_s; /* 0: not yet */

@@ -16,8 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/strv.h"
-#include "store/git.h"
+#include "store/carry.h"
 #include "store/index.h"
 
 #define FILE_BYTES_MAX (256 * EWS_MIB)
@@ -145,43 +144,19 @@ static void format_request(struct ews_buf *out, const struct ews_session *sessio
 		ews_buf_addf(out, "^%s\n", session->state.base_commit);
 }
 
-/*
- * Packed out of the one object directory into a file without a name, and from there into the other. Git
- * looks whether all is there that the objects name, but not whether it likes them: an agent's commit may
- * hold names that git's fsck refuses.
- */
 static int carry(const struct ews_session *session, const struct ews_buf *request)
 {
 	const struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(free) char *neutral = NULL;
 	EWS_CLEANUP(free) char *own = ews_strfmt("%s/.git/objects", session->state.workspace);
-	EWS_CLEANUP(fd) int pack = open(repo->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv pack_args = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv index_args = EWS_STRV_INIT;
-	struct ews_git_opts from = { .object_dir = own,
-				     .alternate_dir = ews_odb_object_dir(repo->odb),
-				     .input = request->ptr,
-				     .input_len = request->len,
-				     .out_fd = pack };
-	struct ews_git_opts to = { .object_dir = ews_odb_object_dir(repo->odb), .in_fd = pack, .out = &said };
-	int rc = pack < 0 ? ews_error_os("cannot make a file in '%s'", repo->dir) : 0;
+	const char *store = ews_odb_object_dir(repo->odb);
+	const struct ews_carry what = { .home = repo->home,
+					.tmp_dir = repo->dir,
+					.algo = ews_odb_algo(repo->odb),
+					.from = own,
+					.alternate = store,
+					.to = store };
+	int rc = ews_carry(&what, request);
 
-	ews_strv_add_all(&pack_args, "pack-objects", "-q", "--revs", "--local", "--stdout", NULL);
-	ews_strv_add_all(&index_args, "index-pack", "--stdin", "--fix-thin", "--check-self-contained-and-connected",
-			 NULL);
-	if (rc == 0)
-		rc = ews_git_neutral_dir(&neutral, repo->home, ews_odb_algo(repo->odb));
-	from.neutral_dir = to.neutral_dir = neutral;
-	if (rc == 0)
-		rc = ews_git_run(&from, pack_args.items);
-	if (rc > 0)
-		rc = ews_error(EWS_EGIT, "git said no");
-	if (rc == 0 && lseek(pack, 0, SEEK_SET) < 0)
-		rc = ews_error_os("cannot read the pack");
-	/* 1: whole with what the store has already */
-	if (rc == 0)
-		rc = ews_git_run(&to, index_args.items);
 	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
 }
 

@@ -22,6 +22,7 @@ struct ews_place {
 	const char *common_dir;
 	int git_fd; /* the project's own git directory; of a plain directory the store */
 	struct ews_odb *odb;
+	bool copies_objects; /* an independent copy has all objects itself and borrows none */
 	bool is_plain; /* the project is no git repository: a workspace of it has no git directory */
 };
 

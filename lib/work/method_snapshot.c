@@ -24,7 +24,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/carry.h"
 #include "store/git.h"
+#include "store/index.h"
 #include "store/loose.h"
 
 #define GIT_DIR ".git"
@@ -198,6 +200,13 @@ static int copy_tag(const struct ews_place *place, const struct ews_oid *oid, co
 	}
 }
 
+/* Branches and tags; one that names what is not there is of no use to the copy either. */
+static bool comes_along_ref(const struct ews_place *place, const struct ews_ref *ref)
+{
+	return (!strncmp(ref->name, "refs/heads/", 11) || !strncmp(ref->name, "refs/tags/", 10)) &&
+	       ews_odb_has(place->odb, &ref->oid);
+}
+
 /* Branches and tags, as they stand. A tag of a tag is copied as far as its target. */
 static int write_refs(const struct ews_place *place, int fd, const char *object_dir)
 {
@@ -211,10 +220,7 @@ static int write_refs(const struct ews_place *place, int fd, const char *object_
 		const struct ews_ref *ref = &refs.items[i];
 		struct ews_oid target = ref->oid, next;
 
-		if (strncmp(ref->name, "refs/heads/", 11) && strncmp(ref->name, "refs/tags/", 10))
-			continue;
-		/* A ref to what is not there is of no use to the copy either. */
-		if (!ews_odb_has(place->odb, &ref->oid))
+		if (!comes_along_ref(place, ref))
 			continue;
 		do {
 			next = target;
@@ -253,6 +259,37 @@ static char *format_alternates(const struct ews_place *place)
 	return ews_strfmt("%s\n", ews_odb_object_dir(place->odb));
 }
 
+/* All that HEAD, index and refs lead to, instead of borrowing it. */
+static int copy_objects(const struct ews_place *place, const char *object_dir, const struct ews_gitstate *state)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
+	const struct ews_gitstate_file *head = ews_gitstate_file(state, "HEAD");
+	const struct ews_carry what = { .home = place->home,
+					.tmp_dir = place->home,
+					.algo = ews_odb_algo(place->odb),
+					.from = ews_odb_object_dir(place->odb),
+					.to = object_dir };
+	char hex[EWS_OID_HEX_MAX];
+	int rc = ews_odb_ref_list(&refs, place->odb, "refs/");
+
+	if (rc == 0 && state->has_index)
+		rc = ews_index_parse(&index, state->index.ptr, state->index.len, what.algo);
+	if (rc < 0)
+		return rc;
+	if (head)
+		ews_buf_add(&request, head->data.ptr, head->data.len);
+	for (size_t i = 0; i < refs.n; i++)
+		if (comes_along_ref(place, &refs.items[i]))
+			ews_buf_addf(&request, "%s\n", ews_oid_hex(hex, &refs.items[i].oid));
+	for (size_t i = 0; i < index.n; i++)
+		if ((index.items[i].mode & 0170000) != 0160000 && ews_odb_has(place->odb, &index.items[i].oid))
+			ews_buf_addf(&request, "%s\n", ews_oid_hex(hex, &index.items[i].oid));
+	rc = ews_carry(&what, &request);
+	return rc < 0 ? ews_error_wrap("cannot copy the objects") : 0;
+}
+
 static int write_alternates(const struct ews_place *place, int fd)
 {
 	EWS_CLEANUP(free) char *text = format_alternates(place);
@@ -276,8 +313,10 @@ static int fill(const struct ews_place *place, int fd, const struct ews_gitstate
 	EWS_CLEANUP(free) char *object_dir = ews_strfmt("%s/" GIT_DIR "/objects", place->workspace);
 	int rc = make_dirs(fd);
 
-	if (rc == 0)
+	if (rc == 0 && !place->copies_objects)
 		rc = write_alternates(place, fd);
+	if (rc == 0 && place->copies_objects)
+		rc = copy_objects(place, object_dir, state);
 	if (rc == 0)
 		rc = write_config(place, fd);
 	if (rc == 0)
@@ -337,8 +376,11 @@ static bool has_our_alternates(const struct ews_place *place, int fd)
 	EWS_CLEANUP(free) char *want = format_alternates(place);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(fd, "objects/info");
-	bool same = info >= 0 && ews_file_read(&text, info, "alternates", LINK_BYTES_MAX) == 0 &&
-		    text.len == strlen(want) && !strcmp(text.ptr, want);
+	bool has = info >= 0 && faccessat(info, "alternates", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	bool same = place->copies_objects
+			    ? !has
+			    : info >= 0 && ews_file_read(&text, info, "alternates", LINK_BYTES_MAX) == 0 &&
+				      text.len == strlen(want) && !strcmp(text.ptr, want);
 
 	ews_error_clear();
 	return same;
@@ -384,15 +426,17 @@ static int open_kept(const struct ews_place *place, const char *name, bool make)
 }
 
 /* What stood there is the agent's: it is kept, where git does not look. */
-static int put_commondir_away(const struct ews_place *place, int fd)
+static int put_away(const struct ews_place *place, int fd, const char *rel)
 {
+	EWS_CLEANUP(free) char *dir = ews_path_dir(rel);
+	EWS_CLEANUP(fd) int from = *dir ? ews_dir_open_beneath(fd, dir) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	EWS_CLEANUP(fd) int kept = open_kept(place, "bent", true);
-	int rc = kept < 0 ? kept : EWS_EEXISTS;
+	int rc = from < 0 ? from : kept < 0 ? kept : EWS_EEXISTS;
 
 	for (unsigned n = 1; rc == EWS_EEXISTS; n++) {
-		EWS_CLEANUP(free) char *name = ews_strfmt("commondir.%u", n);
+		EWS_CLEANUP(free) char *name = ews_strfmt("%s.%u", ews_path_base(rel), n);
 
-		rc = ews_file_rename_new(fd, "commondir", kept, name);
+		rc = ews_file_rename_new(from, ews_path_base(rel), kept, name);
 	}
 	return rc;
 }
@@ -410,9 +454,11 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	if (fd < 0)
 		return fd;
 	if (has_commondir(fd))
-		rc = put_commondir_away(place, fd);
+		rc = put_away(place, fd, "commondir");
 	if (rc < 0 || has_our_alternates(place, fd))
 		return rc;
+	if (place->copies_objects)
+		return put_away(place, fd, ALTERNATES);
 	rc = ews_dir_make(fd, "objects/info", 0777);
 	return rc < 0 ? rc : write_alternates(place, fd);
 }

@@ -362,6 +362,7 @@ struct ews_place ews_session_place(const struct ews_session *session)
 				   .common_dir = repo->common_dir,
 				   .git_fd = repo->git_fd,
 				   .odb = repo->odb,
+				   .copies_objects = session->state.copies_objects,
 				   .is_plain = repo->is_plain };
 }
 

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,10 +90,15 @@ static int claim_id(struct ews_session *session, struct ews_repo *repo, const ch
 	return session->fd < 0 ? session->fd : ews_file_sync_dir(sessions);
 }
 
-static int refuse_inside(const char *in, const char *project)
+/* A workspace inside the project is part of it, but for the one place there that is ours, which nothing looks at. */
+static int check_outside(const struct ews_repo *repo, const char *path)
 {
-	ews_error(EWS_EUSAGE, "'%s' lies inside the project, which would see the workspace as its own files", in);
-	ews_error_hint("name a directory outside of '%s'", project);
+	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
+
+	if (repo->is_bare || !ews_path_is_inside(path, repo->project) || ews_path_is_inside(path, own))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' lies inside the project, which would see the workspace as its own files", path);
+	ews_error_hint("name a directory outside of '%s', or below its '.superqode'", repo->project);
 	return EWS_EUSAGE;
 }
 
@@ -100,6 +106,7 @@ static int refuse_inside(const char *in, const char *project)
 static int choose_parent(char **out, struct ews_repo *repo, const char *in)
 {
 	EWS_CLEANUP(free) char *cwd = getcwd(NULL, 0);
+	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(free) char *real = NULL;
 	EWS_CLEANUP(fd) int home_fd = -1;
@@ -114,18 +121,28 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in)
 		return 0;
 	}
 	path = ews_path_absolute(cwd ? cwd : "/", in);
-	if (!repo->is_bare && ews_path_is_inside(path, repo->project))
-		return refuse_inside(in, repo->project);
-	rc = ews_dir_make_absolute(path, 0777);
+	rc = check_outside(repo, path);
+	if (rc == 0 && ews_path_is_inside(path, own))
+		rc = ews_repo_make_own_dir(repo);
+	if (rc == 0)
+		rc = ews_dir_make_absolute(path, 0777);
 	if (rc < 0)
 		return ews_error_wrap("cannot make '%s'", path);
 	real = realpath(path, NULL);
 	if (!real)
 		return ews_error_os("cannot find '%s'", path);
-	if (!repo->is_bare && ews_path_is_inside(real, repo->project))
-		return refuse_inside(in, repo->project);
-	*out = ews_steal(&real);
-	return 0;
+	rc = check_outside(repo, real);
+	if (rc == 0)
+		*out = ews_steal(&real);
+	return rc;
+}
+
+/* Where `start` was told to put it; NULL: below home. */
+static const char *chosen_place(const struct ews_session *session, const struct ews_start_opts *opts)
+{
+	if (opts->in)
+		return opts->in;
+	return session->method == &ews_method_snapshot ? opts->location : NULL;
 }
 
 static int refuse_standing(const char *parent, const char *id)
@@ -150,7 +167,7 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	int rc = ews_content_exclude_text(&exclude, repo);
 
 	if (rc == 0 && !session->method->is_project)
-		rc = choose_parent(&parent, repo, opts->in);
+		rc = choose_parent(&parent, repo, chosen_place(session, opts));
 	if (rc == 0 && parent)
 		rc = refuse_standing(parent, id);
 	if (rc == 0)
@@ -171,6 +188,7 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	state->label = ews_strdup(opts->label ? opts->label : "");
 	state->last_snapshot = ews_strdup(state->base_snapshot);
 	state->exclude = ews_strdup(exclude.ptr);
+	state->copies_objects = opts->copy_objects;
 	state->keeps_nested = !opts->skip_nested;
 	rc = ews_session_save(session);
 	return rc < 0 ? rc : ews_session_refuse_company(session);
@@ -219,7 +237,7 @@ static int fill(struct ews_session *session, struct ews_twin *twin, const struct
 	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(fd) int source = repo->is_bare ? -1 : ews_dir_open(repo->project);
-	EWS_CLEANUP(fd) int root = make_workspace(session, source, opts->in);
+	EWS_CLEANUP(fd) int root = make_workspace(session, source, chosen_place(session, opts));
 	struct ews_put_opts put = { .root_fd = root,
 				    .odb = repo->odb,
 				    .source_fd = source,
@@ -414,6 +432,36 @@ static int name_filtered(struct ews_twin *twin, const struct ews_session *sessio
 	return rc;
 }
 
+/* A link of the workspace through which one would write into the project after all. */
+static void name_links_back(struct ews_twin *twin, const struct ews_session *session)
+{
+	const struct ews_entries *list = &twin->content.scan.entries;
+	const char *workspace = session->state.workspace;
+
+	for (size_t i = 0; i < list->n; i++) {
+		EWS_CLEANUP(free) char *path = NULL;
+		EWS_CLEANUP(free) char *dir = NULL;
+		EWS_CLEANUP(free) char *target = NULL;
+		char text[PATH_MAX];
+		ssize_t len;
+
+		if (list->items[i].type != EWS_ENTRY_LINK)
+			continue;
+		path = ews_path_join(workspace, list->items[i].path);
+		dir = ews_path_dir(path);
+		len = readlink(path, text, sizeof(text) - 1);
+		if (len < 0)
+			continue;
+		text[len] = '\0';
+		target = ews_path_absolute(dir, text);
+		if (ews_path_is_inside(target, session->repo->project) && !ews_path_is_inside(target, workspace))
+			ews_strv_addf(
+				&twin->notes,
+				"the link '%s' leads into the project: what is written through it is written there",
+				list->items[i].path);
+	}
+}
+
 static int make(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
 		const struct ews_start_opts *opts)
 {
@@ -424,6 +472,8 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	ews_twin_mark_clean(twin);
 	list_stored(&stored, &twin->content.scan.entries);
 	rc = fill(&out->session, twin, opts, &workspace_fd);
+	if (rc == 0)
+		name_links_back(twin, &out->session);
 	if (rc == 0)
 		rc = name_filtered(twin, &out->session, &stored);
 	if (rc == 0)
@@ -444,6 +494,11 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 		ews_error(EWS_EUNSUPPORTED, "'%s' is no git repository, and has no worktrees", repo->project);
 		ews_error_hint("--method snapshot makes a copy of a plain directory");
 		return EWS_EUNSUPPORTED;
+	}
+	if (opts->copy_objects && (method != &ews_method_snapshot || repo->is_plain)) {
+		ews_error(EWS_EUSAGE, "--copy-objects is for independent copies of git repositories");
+		ews_error_hint("--method snapshot makes one");
+		return EWS_EUSAGE;
 	}
 	if (!method->is_project)
 		return 0;

@@ -23,8 +23,10 @@ struct ews_start_opts {
 	bool force; /* although the project is a home directory or the root of all */
 	bool partial;
 	bool skip_nested; /* --nested=skip */
+	bool copy_objects; /* an independent copy borrows none */
 	const char *intent, *label, *subject;
 	const char *in; /* the workspace becomes <in>/<id>; NULL: below home */
+	const char *location; /* likewise, for an independent copy, when `in` is not given; NULL: below home */
 	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;

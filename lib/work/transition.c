@@ -20,7 +20,6 @@
 #include "store/put.h"
 #include "work/history.h"
 
-#define GITIGNORE_ALL "*\n"
 #define GITFILE ".git"
 
 /* All that a transition works with. */
@@ -76,28 +75,11 @@ char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_se
 	return ews_strfmt("%s/.ews-trash/%s", parent, step_id);
 }
 
-/* What we put into a project must not show up in its status. */
-static int hide_from_git(const struct ews_repo *repo)
-{
-	EWS_CLEANUP(free) char *dir = ews_path_join(repo->project, ".superqode");
-	EWS_CLEANUP(fd) int fd = -1;
-	int rc = ews_dir_make_absolute(dir, 0777);
-
-	if (rc < 0)
-		return rc;
-	fd = ews_dir_open(dir);
-	if (fd < 0)
-		return fd;
-	if (faccessat(fd, ".gitignore", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	return ews_file_replace(fd, ".gitignore", GITIGNORE_ALL, strlen(GITIGNORE_ALL), 0644);
-}
-
 int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id)
 {
 	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
 	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step_id);
-	int rc = session && !session->method->is_project ? 0 : hide_from_git(repo);
+	int rc = session && !session->method->is_project ? 0 : ews_repo_make_own_dir(repo);
 
 	if (session && ews_session_is_at_home(session))
 		return ews_repo_subdir(repo, below);
