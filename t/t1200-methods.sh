@@ -201,6 +201,13 @@ test_expect_success 'a plain directory: found from below, refused where a reposi
 	test_expect_code 128 git -C below ews start --method worktree w 2>err && test_grep "no git repository" err && test_expect_code 129 git -C below ews start --base HEAD w
 '
 
+test_expect_success 'an ignored directory of a repository, and one that is not: each is found as what it is' '
+	test_repo around && mkdir -p around/out/deep around/src/sub && echo 1 >around/out/deep/file && (cd around/out/deep && git ews start ign >"$HOME/path" 2>"$HOME/err") && take_ws "${HOME:?}/path" &&
+	test_path_is_file "${ws:?}/file" && test_path_is_missing "${ws:?}/.git" && test_grep "project of its own" "${HOME:?}/err" && (cd around/out/deep && git ews list >"$HOME/list") && test_grep ign "${HOME:?}/list" &&
+	(cd around/src/sub && git ews start sub >"$HOME/path" && git ews list >"$HOME/list") && take_ws "${HOME:?}/path" && test_path_is_file "${ws:?}/src/main.c" && test_grep ! ign "${HOME:?}/list" &&
+	git -C around ews end sub && git -C around/out/deep ews end ign && mkdir -p below/inner && start_ws below/inner in && test_path_is_file "${ws:?}/run" && git -C below ews end in
+'
+
 test_expect_success 'P4: git init in a copy of a plain directory: the new repository goes to trash, and comes back' '
 	start_ws below init && git init -q "$ws" && git -C below ews revert init >out 2>err && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/.git" &&
 	git -C below ews undo init && test_path_is_dir "${ws:?}/.git" && git -C below ews end init

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "cmd/render_recover.h"
 #include "store/home.h"
+#include "work/content.h"
 
 static int check_words(const struct ews_cmd_args *args, const struct ews_cmd_syntax *syntax)
 {
@@ -79,6 +80,31 @@ void ews_cmd_args_release(struct ews_cmd_args *args)
 	ews_strv_release(&args->paths);
 }
 
+/* A directory that its repository ignores is none of the repository's: it becomes a project of its own. */
+static int leave_ignored(struct ews_cmd_ctx *ctx, const char *home)
+{
+	struct ews_repo *repo = ctx->repo;
+	const char *path;
+	int rc;
+
+	if (repo->is_plain || repo->is_bare || repo->here || !ews_path_is_inside(ctx->cwd, repo->project) ||
+	    !strcmp(ctx->cwd, repo->project))
+		return 0;
+	path = ctx->cwd + strlen(repo->project) + 1;
+	if (ews_path_is_inside(path, ".git") || ews_path_is_inside(path, ".superqode"))
+		return 0;
+	rc = ews_content_is_ignored(repo, path);
+	if (rc <= 0)
+		return rc;
+	ctx->repo = NULL;
+	rc = ews_repo_open(&ctx->repo, ctx->cwd, home, EWS_REPO_MAKE_HERE);
+	if (rc == 0)
+		ews_cmd_note(ctx, "the repository '%s' ignores this directory: it is a project of its own",
+			     repo->project);
+	ews_repo_free(repo);
+	return rc;
+}
+
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 {
 	return ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_NONE);
@@ -94,7 +120,10 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	rc = ews_home_find(&home, ctx->home);
 	if (rc < 0)
 		return rc;
-	return ews_repo_open(&ctx->repo, ctx->cwd, home, make);
+	rc = ews_repo_open(&ctx->repo, ctx->cwd, home, make);
+	if (rc == 0 && make != EWS_REPO_MAKE_NONE)
+		rc = leave_ignored(ctx, home);
+	return rc;
 }
 
 /* Say that `session` is interrupted; refuse it to a verb that `changes` it. */

@@ -228,17 +228,14 @@ static int refuse_damaged(const char *cwd)
 	}
 }
 
-static int make_plain(struct place *out, const char *dir, const char *home, bool force)
+static int make_plain(struct place *out, const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
 	EWS_CLEANUP(free) char *stores = ews_path_dir(store);
 	EWS_CLEANUP(fd) int home_fd = -1;
-	int rc = force ? 0 : ews_repo_refuse_home(dir);
+	int rc;
 
-	if (rc == 0)
-		rc = refuse_damaged(dir);
-	if (rc == 0)
-		rc = home_fd = ews_home_open(home);
+	rc = home_fd = ews_home_open(home);
 	if (rc >= 0)
 		rc = ews_dir_make_absolute(stores, 0700);
 	if (rc >= 0)
@@ -418,10 +415,17 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 		return ews_repo_open_at(out, project, home);
 	}
 	ews_error_clear();
-	rc = getenv("GIT_DIR") ? from_environment(&place, real) : search_up(&place, real, home);
+	if (make == EWS_REPO_MAKE_HERE)
+		rc = make_plain(&place, real, home);
+	else
+		rc = getenv("GIT_DIR") ? from_environment(&place, real) : search_up(&place, real, home);
 	if (rc == EWS_ENOTFOUND && make != EWS_REPO_MAKE_NONE && !getenv("GIT_DIR")) {
 		ews_error_clear();
-		rc = make_plain(&place, real, home, make == EWS_REPO_MAKE_ANY);
+		rc = make == EWS_REPO_MAKE_ANY ? 0 : ews_repo_refuse_home(real);
+		if (rc == 0)
+			rc = refuse_damaged(real);
+		if (rc == 0)
+			rc = make_plain(&place, real, home);
 	}
 	if (rc == 0)
 		rc = take_work_tree(&place, real);

@@ -32,6 +32,7 @@ enum ews_repo_make {
 	EWS_REPO_MAKE_NONE = 0,
 	EWS_REPO_MAKE_PLAIN,
 	EWS_REPO_MAKE_ANY, /* a home directory, too */
+	EWS_REPO_MAKE_HERE, /* of that very directory, whatever it lies in */
 };
 
 /*

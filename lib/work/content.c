@@ -67,6 +67,40 @@ int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
 	return 0;
 }
 
+/* Is something on the way from `dir` down to `path` ignored? `rules` hold above `dir`. */
+static int is_ignored_below(const struct ews_ignore *rules, int root_fd, const char *dir, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = *dir ? ews_dir_open_beneath(root_fd, dir) : fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
+	EWS_CLEANUP(ignore) struct ews_ignore *own = NULL;
+	EWS_CLEANUP(free) char *next = NULL;
+	size_t start = *dir ? strlen(dir) + 1 : 0;
+
+	if (fd < 0)
+		return fd;
+	if (ews_file_read(&text, fd, ".gitignore", IGNORE_BYTES_MAX) < 0)
+		ews_error_clear(); /* missing, or no file: it has no rules */
+	own = ews_ignore_enter(rules, dir, text.len ? text.ptr : NULL, text.len);
+	next = ews_strndup(path, start + strcspn(path + start, "/"));
+	if (ews_ignore_match(own, next, true))
+		return 1;
+	return strcmp(next, path) ? is_ignored_below(own, root_fd, next, path) : 0;
+}
+
+int ews_content_is_ignored(struct ews_repo *repo, const char *path)
+{
+	EWS_CLEANUP(ignore) struct ews_ignore *rules = NULL;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(fd) int root = ews_dir_open(repo->project);
+	int rc = root < 0 ? root : ews_content_ignore(&rules, repo);
+
+	if (rc == 0)
+		rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+	if (rc < 0)
+		return rc;
+	return ews_index_has_below(&index, path) ? 0 : is_ignored_below(rules, root, "", path);
+}
+
 int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv rules = EWS_STRV_INIT;

@@ -59,6 +59,9 @@ int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo);
 /* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
 int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo);
 
+/* Is the directory `path` of the project ignored, with nothing in it that git tracks? 1 or 0. */
+int ews_content_is_ignored(struct ews_repo *repo, const char *path);
+
 EWS_CLEANUP_DEFINE(content, struct ews_content, ews_content_release)
 
 #endif
