@@ -144,7 +144,7 @@ test_expect_success 'the ways to say worktree are the same, and other methods ar
 	done &&
 	git -C p for-each-ref refs/ews/sessions >before &&
 	for how in "--method overlay" "--method nonsense" --keep-ignored \
-		"--from twin" --deep --quick --copy-objects --run-filters; do
+		"--from twin" --deep --quick --copy-objects; do
 		test_expect_code 129 git -C p ews start $how >out 2>err && test_must_be_empty out || return 1
 	done &&
 	git -C p for-each-ref refs/ews/sessions >after && test_cmp before after
@@ -421,8 +421,7 @@ test_expect_success 'line ends and encodings stay as they are on disk' '
 		git -c core.autocrlf=false add -A && git commit -qm ends &&
 		git config core.autocrlf true && printf "* text=auto eol=crlf ident\n" >.git/info/attributes
 	) &&
-	start_ws crlf && test_same_tree crlf "$ws" &&
-	start_ws crlf --base HEAD && test_same_tree crlf "$ws"
+	start_ws crlf && test_same_tree crlf "$ws"
 '
 
 test_expect_success 'two starts at once both succeed' '

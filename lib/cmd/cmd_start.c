@@ -42,6 +42,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		  &set->start.partial, false, NULL },
 		{ EWS_OPT_BOOL, 0, "force", NULL, "take a home directory, or the root of all, for a project",
 		  &set->start.force, false, NULL },
+		{ EWS_OPT_BOOL, 0, "run-filters", NULL, "let the user's own filter programs write what comes from commits",
+		  &set->start.run_filters, false, NULL },
 		{ EWS_OPT_BOOL, 0, "copy-objects", NULL, "an independent copy gets all objects, and borrows none",
 		  &set->start.copy_objects, false, NULL },
 		{ EWS_OPT_STRING, 0, "nested", "record|skip", "what to do about nested repositories", &set->nested,

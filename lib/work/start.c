@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "store/attr.h"
 #include "store/cache.h"
+#include "store/convert.h"
 #include "store/home.h"
 #include "store/put.h"
 #include "work/retire.h"
@@ -416,7 +417,24 @@ static void list_stored(struct ews_strv *out, const struct ews_entries *list)
 			ews_strv_add(out, list->items[i].path);
 }
 
-static int name_filtered(struct ews_twin *twin, const struct ews_session *session, const struct ews_strv *stored)
+/* Does the user's or the system's own config name a program for it? Then it was run. */
+static bool is_users_filter(const char *filter)
+{
+	static const char *const programs[] = { "smudge", "process" };
+	bool found = false;
+
+	for (size_t i = 0; i < 2 && !found; i++) {
+		EWS_CLEANUP(free) char *key = ews_strfmt("filter.%s.%s", filter, programs[i]);
+		EWS_CLEANUP(free) char *value = NULL;
+
+		found = ews_odb_config_user(&value, key) == 0 && *value;
+		ews_error_clear();
+	}
+	return found;
+}
+
+static int name_filtered(struct ews_twin *twin, const struct ews_session *session, const struct ews_strv *stored,
+			 bool run_filters)
 {
 	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	int rc = ews_attr_filtered(&filtered, session->repo->odb, session->repo->home, session->state.workspace,
@@ -426,10 +444,71 @@ static int name_filtered(struct ews_twin *twin, const struct ews_session *sessio
 		char *tab = strrchr(filtered.items[i], '\t');
 
 		*tab = '\0';
+		if (run_filters && is_users_filter(tab + 1))
+			continue;
 		ews_strv_addf(&twin->notes, "'%s' comes as git stores it: the filter '%s' is not run",
 			      filtered.items[i], tab + 1);
 	}
 	return rc;
+}
+
+/* What the workspace's files that come from objects are written with. */
+struct rewrite {
+	struct ews_batch *batch;
+	int workspace_fd;
+};
+
+/* Write a file as git would have checked it out; that is what the base holds, then. */
+static int rewrite_file(void *payload, struct ews_entry *entry, const void *data, size_t len)
+{
+	struct rewrite *rewrite = payload;
+	const char *name;
+	EWS_CLEANUP(fd) int dir = ews_dir_open_parent(rewrite->workspace_fd, entry->path, &name);
+	struct stat st;
+	int rc = dir < 0 ? dir : ews_batch_add(&entry->oid, rewrite->batch, EWS_OBJECT_BLOB, data, len);
+
+	if (rc == 0)
+		rc = ews_file_replace(dir, name, data, len, entry->mode);
+	if (rc < 0)
+		return ews_error_wrap("cannot write '%s'", entry->path);
+	if (fchmodat(dir, name, entry->mode, 0) < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_os("cannot set the mode of '%s'", entry->path);
+	ews_entry_set_stat(entry, &st);
+	return 0;
+}
+
+/*
+ * Files from objects get the line ends and the encoding that git would give them. The stat data of `stored` are those of the
+ * new files by now, so what is stored is told by that list.
+ */
+static int convert_stored(struct ews_twin *twin, const struct ews_session *session, struct ews_batch *batch,
+			  const struct ews_strv *stored, int workspace_fd, bool run_filters)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	struct rewrite rewrite = { batch, workspace_fd };
+	const struct ews_convert convert = { .odb = session->repo->odb,
+					     .home = session->repo->home,
+					     .work_tree = session->state.workspace,
+					     .run_filters = run_filters,
+					     .take = rewrite_file,
+					     .payload = &rewrite };
+	int rc;
+
+	for (size_t i = 0; i < stored->n; i++)
+		ews_entries_add_copy(&list, ews_entries_find(&twin->content.scan.entries, stored->items[i]))->has_stat =
+			false;
+	rc = ews_convert(&convert, &list);
+	for (size_t i = 0; i < list.n && rc == 0; i++) {
+		struct ews_entry *entry = ews_entries_find(&twin->content.scan.entries, list.items[i].path);
+		const char *path = entry->path, *xattrs = entry->xattrs;
+
+		if (!list.items[i].has_stat)
+			continue;
+		*entry = list.items[i];
+		entry->path = path;
+		entry->xattrs = xattrs;
+	}
+	return rc < 0 ? rc : ews_batch_commit(batch);
 }
 
 /* A link of the workspace through which one would write into the project after all. */
@@ -475,7 +554,9 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	if (rc == 0)
 		name_links_back(twin, &out->session);
 	if (rc == 0)
-		rc = name_filtered(twin, &out->session, &stored);
+		rc = convert_stored(twin, &out->session, batch, &stored, workspace_fd, opts->run_filters);
+	if (rc == 0)
+		rc = name_filtered(twin, &out->session, &stored, opts->run_filters);
 	if (rc == 0)
 		rc = publish(out, batch, twin, workspace_fd, opts);
 	if (rc == 0)

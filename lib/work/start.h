@@ -23,6 +23,7 @@ struct ews_start_opts {
 	bool force; /* although the project is a home directory or the root of all */
 	bool partial;
 	bool skip_nested; /* --nested=skip */
+	bool run_filters; /* files from objects go through the filter programs that the user's config names */
 	bool copy_objects; /* an independent copy borrows none */
 	const char *intent, *label, *subject;
 	const char *in; /* the workspace becomes <in>/<id>; NULL: below home */

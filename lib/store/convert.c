@@ -1,0 +1,220 @@
+/*
+ * Conversion: see convert.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/strv.h"
+#include "store/git.h"
+
+#define ANSWER_MAX (4 * EWS_GIB)
+#define FILES_AT_ONCE 200
+
+/* What decides how a file is written. */
+static const char *const attributes[] = { "text", "eol", "crlf", "ident", "working-tree-encoding", "filter" };
+
+struct run {
+	const struct ews_convert *convert;
+	char *neutral;
+	struct ews_strv config; /* "-c", "<key>=<value>" */
+	bool converts_all; /* the config alone may change any file */
+	struct ews_entry **files;
+	size_t n, cap;
+};
+
+static void release_run(struct run *run)
+{
+	free(run->neutral);
+	free(run->files);
+	ews_strv_release(&run->config);
+}
+
+EWS_CLEANUP_DEFINE(run, struct run, release_run)
+
+static void take_config(struct run *run, const char *key, const char *idle)
+{
+	EWS_CLEANUP(free) char *value = NULL;
+
+	if (ews_odb_config(&value, run->convert->odb, key) < 0) {
+		ews_error_clear();
+		return;
+	}
+	ews_strv_add(&run->config, "-c");
+	ews_strv_addf(&run->config, "%s=%s", key, value);
+	run->converts_all = run->converts_all || strcmp(value, idle) != 0;
+}
+
+static struct ews_git_opts git_opts(const struct run *run, const struct ews_buf *question, struct ews_buf *answer)
+{
+	return (struct ews_git_opts){ .neutral_dir = run->neutral,
+				      .object_dir = ews_odb_object_dir(run->convert->odb),
+				      .user_config = run->convert->run_filters,
+				      .work_tree = run->convert->work_tree,
+				      .input = question->ptr,
+				      .input_len = question->len,
+				      .out = answer };
+}
+
+static bool is_stored(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_FILE && !entry->has_stat && !ews_oid_is_none(&entry->oid);
+}
+
+/* Which paths have an attribute that matters: triples of path, name and value, each ended by NUL. */
+static void take_attributes(struct ews_strv *out, const struct ews_buf *answer)
+{
+	const char *at = answer->ptr, *end = answer->ptr + answer->len;
+
+	while (at < end) {
+		const char *path = at;
+		const char *name = path + strlen(path) + 1;
+		const char *value = name < end ? name + strlen(name) + 1 : end;
+
+		if (value >= end)
+			return;
+		at = value + strlen(value) + 1;
+		if (strcmp(value, "unspecified") && (!out->n || strcmp(out->items[out->n - 1], path)))
+			ews_strv_add(out, path);
+	}
+}
+
+static int ask_attributes(struct ews_strv *out, const struct run *run, const struct ews_entries *list)
+{
+	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	struct ews_git_opts opts;
+	int rc;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (is_stored(&list->items[i]))
+			ews_buf_add(&question, list->items[i].path, strlen(list->items[i].path) + 1);
+	if (!question.len)
+		return 0;
+	ews_buf_init_max(&answer, ANSWER_MAX);
+	ews_strv_add_array(&args, run->config.items);
+	ews_strv_add_all(&args, "check-attr", "-z", "--stdin", NULL);
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
+		ews_strv_add(&args, attributes[i]);
+	opts = git_opts(run, &question, &answer);
+	rc = ews_git_run(&opts, args.items);
+	if (rc == 0)
+		take_attributes(out, &answer);
+	return rc < 0 ? rc : 0;
+}
+
+static int choose(struct run *run, struct ews_entries *list)
+{
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	int rc = run->converts_all ? 0 : ask_attributes(&paths, run, list);
+
+	if (rc < 0)
+		return rc;
+	ews_strv_unique(&paths);
+	for (size_t i = 0; i < list->n; i++) {
+		struct ews_entry *entry = &list->items[i];
+
+		if (!is_stored(entry) || (!run->converts_all && !ews_strv_has(&paths, entry->path)))
+			continue;
+		EWS_GROW(run->files, run->n, run->cap);
+		run->files[run->n++] = entry;
+	}
+	return 0;
+}
+
+/* Give on what is other than what is stored. */
+static int take_one(const struct run *run, struct ews_entry *entry, const char *data, size_t len)
+{
+	struct ews_oid oid;
+
+	ews_odb_hash(&oid, run->convert->odb, EWS_OBJECT_BLOB, data, len);
+	if (ews_oid_equal(&oid, &entry->oid))
+		return 0;
+	return run->convert->take(run->convert->payload, entry, data, len);
+}
+
+static bool is_mark(const char *at, const char *end, const char *mark)
+{
+	size_t len = strlen(mark);
+
+	return (size_t)(end - at) > len && !memcmp(at, mark, len) && at[len] == '\n';
+}
+
+/*
+ * The sizes that git prints are those before it converts, so each file begins at a line that
+ * nobody can foresee: "<mark>\n<bytes>\n".
+ */
+static int convert_some(const struct run *run, size_t first, size_t n)
+{
+	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	uint8_t random[16];
+	char mark[2 * sizeof(random) + 1];
+	const size_t mark_len = sizeof(mark); /* its newline included */
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_git_opts opts;
+	const char *at;
+	int rc;
+
+	for (size_t i = first; i < first + n; i++) {
+		ews_buf_addf(&question, "%s %s", ews_oid_hex(hex, &run->files[i]->oid), run->files[i]->path);
+		ews_buf_add(&question, "", 1);
+	}
+	ews_clock_random(random, sizeof(random));
+	ews_hex(mark, random, sizeof(random));
+	ews_buf_init_max(&answer, ANSWER_MAX);
+	ews_strv_add_array(&args, run->config.items);
+	ews_strv_add_all(&args, "cat-file", "--filters", "-z", NULL);
+	ews_strv_addf(&args, "--batch=%s", mark);
+	opts = git_opts(run, &question, &answer);
+	rc = ews_git_run(&opts, args.items);
+	if (rc != 0)
+		return rc < 0 ? rc : ews_error(EWS_EGIT, "git cannot convert line ends and encodings");
+	at = answer.ptr;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		const char *end = answer.ptr + answer.len;
+		const char *next;
+
+		if (!is_mark(at, end, mark))
+			return ews_error(EWS_EGIT, "git answered otherwise than asked about '%s'",
+					 run->files[first + i]->path);
+		at += mark_len;
+		next = i + 1 < n ? memmem(at, (size_t)(end - at), mark, mark_len - 1) : end;
+		if (!next || next == at)
+			return ews_error(EWS_EGIT, "git did not answer about '%s'", run->files[first + i]->path);
+		rc = take_one(run, run->files[first + i], at, (size_t)(next - at) - 1);
+		at = next;
+	}
+	return rc;
+}
+
+int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
+{
+	EWS_CLEANUP(free) char *info = ews_path_join(ews_odb_common_dir(convert->odb), "info/attributes");
+	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT };
+	int rc = ews_git_neutral_dir(&run.neutral, convert->home, ews_odb_algo(convert->odb));
+
+	if (rc < 0)
+		return rc;
+	if (access(info, F_OK) == 0) {
+		ews_strv_add(&run.config, "-c");
+		ews_strv_addf(&run.config, "core.attributesFile=%s", info);
+	}
+	take_config(&run, "core.autocrlf", "false");
+	take_config(&run, "core.eol", "native");
+	rc = choose(&run, list);
+	for (size_t at = 0; at < run.n && rc == 0; at += FILES_AT_ONCE)
+		rc = convert_some(&run, at, run.n - at < FILES_AT_ONCE ? run.n - at : FILES_AT_ONCE);
+	return rc;
+}

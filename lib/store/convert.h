@@ -1,0 +1,29 @@
+/*
+ * Conversion: a stored file as git would put it into a work tree: line ends, encoding, $Id$.
+ *
+ * Git itself does it, in a neutral place: the attributes are those of the
+ * .gitattributes files in the work tree, core.autocrlf and core.eol the repository's.
+ * Filter programs are run on request alone, and only those that the user's or the system's
+ * config names.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_CONVERT_H
+#define EWS_STORE_CONVERT_H
+
+#include "store/entry.h"
+
+struct ews_convert {
+	struct ews_odb *odb;
+	const char *home;
+	const char *work_tree;
+	bool run_filters;
+	/* Told of each file whose bytes become others; an error ends it all. */
+	int (*take)(void *payload, struct ews_entry *entry, const void *data, size_t len);
+	void *payload;
+};
+
+/* Convert those of `list` that are files, hold an id, and were not read from a directory (no stat data). */
+int ews_convert(const struct ews_convert *convert, struct ews_entries *list);
+
+#endif

@@ -1,0 +1,60 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='line ends and encodings: the twin has the project'\''s bytes; what comes from a commit is as git would write it (P2, P9)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+GIT_OPTIONAL_LOCKS=0
+export GIT_OPTIONAL_LOCKS
+
+# same_as_git <project> <workspace>: the files of HEAD are what git's own checkout gives
+same_as_git() {
+	rm -rf checkout && git clone -q --no-checkout "$1" checkout && cp "${1:?}/.git/config" checkout/.git/config &&
+		{ test ! -f "${1:?}/.git/info/attributes" || { mkdir -p checkout/.git/info && cp "${1:?}/.git/info/attributes" checkout/.git/info/; }; } &&
+		git -C checkout config --remove-section filter.mine 2>err
+	git -C checkout reset -q --hard && "$EWS_SRC/t/lister" -m -x .git checkout >want && "$EWS_SRC/t/lister" -m -x .git "$2" >got && test_cmp want got
+}
+
+eol_repo() {
+	git init -q "$1" && (
+		cd "$1" && printf 'one\ntwo\n' >plain.txt && printf 'one\r\ntwo\r\n' >crlf.txt && printf 'a\0b\n' >bin.dat && printf 'mixed\r\nlf\n' >mixed &&
+			printf 'x\ny\n' >dos.bat && printf '$Id$\nx\n' >ident.c && printf '\376\377\000a\000\n' >wide.txt && mkdir sub && printf 'q\n' >sub/in.cmd && printf 'q\n' >sub/raw.cmd &&
+			printf '*.bat text eol=crlf\n*.c ident\nwide.txt text working-tree-encoding=UTF-16\n*.cmd text eol=crlf\n' >.gitattributes &&
+			printf 'raw.cmd -text\n' >sub/.gitattributes && : >empty.bat && printf 'no end' >no.bat && printf 'odd\n' >"odd
+name.bat" && git add . && git commit -qm eol
+	)
+}
+
+for setting in "" core.autocrlf=true core.autocrlf=input core.eol=crlf; do
+	name=$(echo "r-$setting" | tr '=.' '--')
+	export name setting
+
+	test_expect_success "P2: --base with attributes and '$setting': as git checks it out, and clean" '
+		eol_repo "$name" && { test -z "$setting" || git -C "$name" config "${setting%=*}" "${setting#*=}"; } && start_ws "$name" --base HEAD b &&
+		same_as_git "$name" "$ws" && git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C "$name" ews diff b >out && test_must_be_empty out &&
+		echo more >>"${ws:?}/dos.bat" && rm "${ws:?}/wide.txt" && git -C "$name" ews revert b >out && test_grep "Status: Verified" out && same_as_git "$name" "$ws" &&
+		git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C "$name" ews end b
+	'
+
+	test_expect_success "P2: without --base the bytes are the project'\''s, '$setting'" '
+		printf "lf now\n" >"${name:?}/dos.bat" && start_ws "$name" t && "$EWS_SRC/t/lister" -m -x .git "$name" >want && "$EWS_SRC/t/lister" -m -x .git "$ws" >got && test_cmp want got &&
+		git -C "$name" ews end t
+	'
+done
+
+test_expect_success 'P9: no filter program of the repository runs; --run-filters runs those of the user' '
+	test_repo f && (cd f && echo "*.up filter=mine" >.gitattributes && echo text >a.up && git add . && git commit -qm up && git config filter.mine.smudge "touch \"$PWD/ran\"; tr a-z A-Z") &&
+	start_ws f --base HEAD one && echo text >want && test_cmp want "${ws:?}/a.up" && test_path_is_missing f/ran && test_grep "a.up.*filter .mine. is not run" err && git -C f ews end one &&
+	start_ws f --base HEAD --run-filters two && test_cmp want "${ws:?}/a.up" && test_path_is_missing f/ran && test_grep "is not run" err && git -C f ews end two &&
+	git config --global filter.mine.smudge "tr a-z A-Z" && git config --global filter.mine.clean "tr A-Z a-z" && start_ws f --base HEAD three && test_cmp want "${ws:?}/a.up" && git -C f ews end three &&
+	start_ws f --base HEAD --run-filters four && echo TEXT >want && test_cmp want "${ws:?}/a.up" && test_grep ! "is not run" err && test_path_is_missing f/ran &&
+	git -C f ews revert four >out && test_grep "Status: Verified" out && git -C f ews end four
+'
+
+test_expect_success 'info/attributes counts, too' '
+	test_repo i && mkdir -p i/.git/info && echo "*.c text eol=crlf" >i/.git/info/attributes && start_ws i --base HEAD x && same_as_git i "$ws" && git -C i ews end x
+'
+
+test_done
