@@ -39,10 +39,10 @@ static bool same_time(const struct item *a, const struct item *b)
 	return a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
-/* What is held of the wanted state; a base holds all, since nothing was left out of a workspace that was just made. */
+/* Is it part of the state as it is recorded? */
 static bool is_held(const struct shot *want, const char *path)
 {
-	return want->is_base || !record_skip(&want->record, path);
+	return want->holds_all || !record_skip(&want->record, path);
 }
 
 static bool is_wanted(const struct restored *r, const char *path)
@@ -57,7 +57,7 @@ static bool lacks_products(const struct restored *r)
 
 	if (r->is_project)
 		return true;
-	for (size_t i = 0; i < record->n_skips && !r->want->is_base; i++)
+	for (size_t i = 0; i < record->n_skips && !r->want->holds_all; i++)
 		if (!strcmp(record->skips[i].reason, "ignored") &&
 		    !list_find(&r->before->files, record->skips[i].path))
 			return true;

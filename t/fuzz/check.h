@@ -13,12 +13,13 @@ struct shot {
 	struct list files;
 	struct gitstate git;
 	bool is_base;
+	bool holds_all; /* its directory had just been made, and nothing was left out */
 	bool with_ignored; /* its snapshot holds what is ignored, too */
 	char *name; /* of the snapshot that was taken then; NULL: none was */
 	struct record record; /* what that snapshot says */
 };
 
-#define SHOT_INIT { LIST_INIT, GITSTATE_INIT, false, false, NULL, RECORD_INIT }
+#define SHOT_INIT { LIST_INIT, GITSTATE_INIT, false, false, false, NULL, RECORD_INIT }
 
 /* Did it leave out what stands where git may know a file? Then status can't be the same once that is gone. */
 bool lacks_kinds(const struct shot *shot);

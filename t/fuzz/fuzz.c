@@ -36,8 +36,11 @@
 static const struct method {
 	const char *name;
 	bool is_project; /* the project itself is the workspace */
+	bool has_config; /* of its own: filters are not carried, so that git status may say another thing */
 } methods[] = {
-	{ "worktree", false },
+	{ "worktree", false, false },
+	{ "snapshot", false, true },
+	{ "in-place", true, false },
 };
 
 struct settings {
@@ -188,7 +191,7 @@ static void take_shot(struct world *world, struct shot *out)
 
 	shot_release(out);
 	list_take(&out->files, dir, 0);
-	gitstate_take(&out->git, dir, world->ws ? world->admin : world->git_dir, world->index_copy);
+	gitstate_take(&out->git, &out->files, dir, world->ws ? world->admin : world->git_dir, world->index_copy);
 }
 
 /* A verb that only looks must leave the workspace as it was; one that brings a state back makes directories anew. */
@@ -370,7 +373,7 @@ static bool go_back(struct world *world, struct child *child, const struct shot 
 	return done;
 }
 
-static void undo(struct world *world, const struct shot *before, const struct shot *back)
+static void undo(struct world *world, const struct shot *before, const struct shot *back, bool with_redo)
 {
 	struct child child = CHILD_INIT;
 	char *session;
@@ -379,8 +382,7 @@ static void undo(struct world *world, const struct shot *before, const struct sh
 		die("no memory");
 	if (EWS_WORKS(world, &child, world->project, "undo", session))
 		check_same(world, "undo", before, false);
-	if (!world->report.len && rng_chance(&world->rng, 50) &&
-	    EWS_WORKS(world, &child, world->project, "undo", "--redo", session))
+	if (!world->report.len && with_redo && EWS_WORKS(world, &child, world->project, "undo", "--redo", session))
 		check_same(world, "undo --redo", back, false);
 	free(session);
 	child_release(&child);
@@ -391,12 +393,14 @@ static void restore(struct world *world, const struct shot *want, const struct s
 	struct child child = CHILD_INIT;
 	struct shot after = SHOT_INIT;
 	struct restored restored = { want, before, &after, NULL, false, time(NULL) - 1 };
+	/* drawn in any case: whether there is something to undo may hang on git's times */
+	bool with_undo = rng_chance(&world->rng, 25), with_redo = rng_chance(&world->rng, 50);
 
 	if (go_back(world, &child, want)) {
 		take_shot(world, &after);
 		check_restored(&world->report, &restored);
-		if (!world->report.len && strstr(child.err.ptr, "git ews undo") && rng_chance(&world->rng, 25))
-			undo(world, before, &after);
+		if (!world->report.len && strstr(child.err.ptr, "git ews undo") && with_undo)
+			undo(world, before, &after, with_redo);
 	}
 	child_release(&child);
 	shot_release(&after);
@@ -430,8 +434,8 @@ static void restore_path(struct world *world, const struct shot *want, const str
 	struct shot after = SHOT_INIT;
 	struct restored restored = { want, before, &after, path, false, time(NULL) - 1 };
 
-	if (!path || !has_parents(want, before, path) || (!want->is_base && record_skip(&want->record, path)) ||
-	    (want->is_base && !list_find(&want->files, path)))
+	if (!path || !has_parents(want, before, path) || (!want->holds_all && record_skip(&want->record, path)) ||
+	    (want->holds_all && !list_find(&want->files, path)))
 		return;
 	if (EWS_WORKS(world, &child, world->ws, "revert", "--to", want->name, "--", path)) {
 		if (!strstr(child.out.ptr, "Status: Verified"))
@@ -526,6 +530,7 @@ static void play_project(struct world *world)
 	struct shot want = SHOT_INIT, before = SHOT_INIT, after = SHOT_INIT;
 	struct restored restored = { &want, &before, &after, NULL, true, time(NULL) - 1 };
 	struct child child = CHILD_INIT;
+	bool with_undo = rng_chance(&world->rng, 50);
 
 	text_addf(&world->log, "project\n");
 	watch_project(world, NULL);
@@ -534,11 +539,12 @@ static void play_project(struct world *world)
 	watch_project(world, &world->report);
 	if (!world->report.len)
 		mutate(&world->rng, &world->project_place, rng_below(&world->rng, 8), &world->log);
-	if (!world->report.len && snapshot(world, &before) &&
+	/* what it says that is ignored is needed below */
+	if (!world->report.len && snapshot(world, &before) && !before.with_ignored &&
 	    EWS_WORKS(world, &child, world->project, "snapshot", "restore", "--force", want.name)) {
 		take_shot(world, &after);
 		check_restored(&world->report, &restored);
-		if (!world->report.len && strstr(child.err.ptr, "git ews undo") && rng_chance(&world->rng, 50) &&
+		if (!world->report.len && strstr(child.err.ptr, "git ews undo") && with_undo &&
 		    EWS_WORKS(world, &child, world->project, "undo")) {
 			shot_release(&after);
 			take_shot(world, &after);
@@ -556,12 +562,15 @@ static bool start_session(struct world *world)
 	struct child child = CHILD_INIT;
 	struct shot *base = &world->shots[0];
 	struct gitstate project = GITSTATE_INIT;
+	struct list files = LIST_INIT;
 	char *id;
 	bool done;
 
 	if (asprintf(&id, "s%u", world->session) < 0)
 		die("no memory");
-	gitstate_take(&project, world->project, world->git_dir, world->index_copy);
+	list_take(&files, world->project, 0);
+	gitstate_take(&project, &files, world->project, world->git_dir, world->index_copy);
+	list_release(&files);
 	watch_project(world, NULL);
 	done = EWS_WORKS(world, &child, world->project, "start", "--method", world->set->method->name, id);
 	if (done) {
@@ -577,6 +586,7 @@ static bool start_session(struct world *world)
 		world->ws_place.moves_branches = world->set->method->is_project;
 		take_shot(world, base);
 		base->is_base = true;
+		base->holds_all = !world->set->method->is_project;
 		base->name = copy_of(id);
 		if (asprintf(&ref, "refs/ews/sessions/%s", id) < 0)
 			die("no memory");
@@ -586,7 +596,7 @@ static bool start_session(struct world *world)
 		world->n_shots = 1;
 		if (!world->set->method->is_project)
 			check_copy(&world->report, "twin", &world->project_files, &base->record, &base->files);
-		if (!lacks_kinds(base))
+		if (!lacks_kinds(base) && !world->set->method->has_config)
 			status_compare(&world->report, "twin", &project, &base->git);
 	}
 	watch_project(world, &world->report);

@@ -262,9 +262,15 @@ static void take_truth(struct gitstate *out, const char *work_tree, const char *
 	unsetenv("GIT_INDEX_FILE");
 }
 
-void gitstate_take(struct gitstate *out, const char *work_tree, const char *git_dir, const char *copy)
+void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
+		   const char *copy)
 {
 	size_t kept = 0;
+
+	out->is_blind = false;
+	for (size_t i = 0; i < files->n; i++)
+		out->is_blind = out->is_blind ||
+				(S_ISREG(files->items[i].mode) && (uint32_t)files->items[i].mtime.tv_sec == 0);
 
 	list_take(&out->files, git_dir, LIST_GIT | LIST_SHALLOW);
 	for (size_t i = 0; i < out->files.n; i++) {
@@ -311,6 +317,8 @@ static void compare_status(struct text *report, const char *what, const struct t
 
 void status_compare(struct text *report, const char *what, const struct gitstate *before, const struct gitstate *after)
 {
+	if (before->is_blind || after->is_blind)
+		return;
 	compare_status(report, what, &before->truth, &after->truth);
 	if (same_text(&before->status, &before->truth))
 		compare_status(report, what, &before->status, &after->status);

@@ -40,17 +40,20 @@ void tree_id(char out[ID_HEX], const struct list *list, item_wants_fn wants, con
  *
  * And what git status says, twice. git compares whole seconds, so that an edit of the same size, second and
  * time hides from it until something else happens to the file; nobody can bring that back. So `truth` is
- * asked with an index so old that git reads each file; `status` counts where it is the same.
+ * asked with an index so old that git reads each file, but one whose time is 0 for git; `status` counts
+ * where it is the same.
  */
 struct gitstate {
 	struct list files; /* of the git directory, those that count */
 	struct text status, truth;
+	bool is_blind; /* such a file is there: neither is compared */
 };
 
-#define GITSTATE_INIT { LIST_INIT, TEXT_INIT, TEXT_INIT }
+#define GITSTATE_INIT { LIST_INIT, TEXT_INIT, TEXT_INIT, false }
 
-/* `copy` is a path that may be overwritten. */
-void gitstate_take(struct gitstate *out, const char *work_tree, const char *git_dir, const char *copy);
+/* `files` are those of the work tree; `copy` is a path that may be overwritten. */
+void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
+		   const char *copy);
 /* The files alone. */
 void gitstate_compare(struct text *report, const char *what, const struct gitstate *before,
 		      const struct gitstate *after);

@@ -238,6 +238,8 @@ static void set_time(struct work *work, const char *path)
 
 	if (rng_chance(work->rng, 20))
 		both[1].tv_nsec = UTIME_NOW;
+	else if (rng_chance(work->rng, 3))
+		both[1] = (struct timespec){ 0, rng_below(work->rng, 2) };
 	if (utimensat(AT_FDCWD, path, both, AT_SYMLINK_NOFOLLOW) < 0)
 		note_refusal(work);
 }
