@@ -167,6 +167,7 @@ static int spawn(pid_t *pid, const char *program, const struct ews_proc *p, cons
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none, defaults;
+	short flags;
 	int i, err;
 
 	err = posix_spawn_file_actions_init(&actions);
@@ -183,7 +184,8 @@ static int spawn(pid_t *pid, const char *program, const struct ews_proc *p, cons
 	(void)sigaddset(&defaults, SIGPIPE);
 	(void)posix_spawnattr_setsigmask(&attr, &none);
 	(void)posix_spawnattr_setsigdefault(&attr, &defaults);
-	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (p->own_group ? POSIX_SPAWN_SETPGROUP : 0);
+	(void)posix_spawnattr_setflags(&attr, flags);
 	for (i = 0; !err && i < 3; i++)
 		if (ends->fd[i] >= 0)
 			err = posix_spawn_file_actions_adddup2(&actions, ends->fd[i], i);
@@ -334,7 +336,21 @@ static int converse_quietly(struct link *link, const struct ews_proc *p)
 	return rc;
 }
 
-static int reap(pid_t pid, const char *name)
+int ews_proc_start(pid_t *pid, const struct ews_proc *p)
+{
+	EWS_CLEANUP(link) struct link link = LINK_INIT;
+	struct ews_proc plain = *p;
+	int rc;
+
+	plain.input = NULL;
+	plain.out = plain.err = NULL;
+	rc = start(&link, &plain);
+	if (rc == 0)
+		*pid = link.pid;
+	return rc;
+}
+
+int ews_proc_reap(pid_t pid, const char *name)
 {
 	int status;
 
@@ -356,9 +372,9 @@ int ews_proc_run(const struct ews_proc *p)
 		link.pid_fd = (int)syscall(SYS_pidfd_open, link.pid, 0);
 	rc = converse_quietly(&link, p);
 	if (!rc)
-		return reap(link.pid, p->argv[0]);
+		return ews_proc_reap(link.pid, p->argv[0]);
 	(void)kill(link.pid, SIGKILL); /* ours and not reaped, so it is surely the right one */
-	(void)reap(link.pid, p->argv[0]); /* how a killed one ended says nothing */
+	(void)ews_proc_reap(link.pid, p->argv[0]); /* how a killed one ended says nothing */
 	if (rc < 0)
 		return rc;
 	return ews_error(EWS_EBUSY, "'%s' took longer than %u ms", p->argv[0], p->timeout_ms);

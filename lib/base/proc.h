@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
@@ -21,6 +22,7 @@ struct ews_proc {
 	struct ews_buf *out; /* collects standard output */
 	struct ews_buf *err; /* collects standard error */
 	unsigned timeout_ms; /* 0: none */
+	bool own_group; /* in a process group of its own: keys pressed on the terminal are not for it */
 };
 
 /*
@@ -30,5 +32,13 @@ struct ews_proc {
  * but 0 to 2 reaches the child.
  */
 int ews_proc_run(const struct ews_proc *p);
+
+/*
+ * Only start `p`, connected with descriptors alone: buffers, input and time are left aside. The caller reaps
+ * `*pid`. Fails as above.
+ */
+int ews_proc_start(pid_t *pid, const struct ews_proc *p);
+/* Wait for the end of `pid`, called `name`. Returns its status as above. */
+int ews_proc_reap(pid_t pid, const char *name);
 
 #endif
