@@ -132,6 +132,14 @@ static void make_env(struct ews_strv *env, const struct ews_git_opts *opts)
 	}
 	ews_strv_add_all(env, "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0",
 			 "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", NULL);
+	/* A git before 2.39.4 knows no GIT_NO_LAZY_FETCH; this leaves it no protocol, whatever the config allows. */
+	ews_strv_add(env, "GIT_ALLOW_PROTOCOL=none");
+	if (opts->own_dir) {
+		ews_strv_addf(env, "GIT_DIR=%s", opts->own_dir);
+		ews_strv_add_all(env, "GIT_GRAFT_FILE=/nonexistent", "GIT_COMMITTER_NAME=git-ews",
+				 "GIT_COMMITTER_EMAIL=git-ews@localhost", NULL);
+		return;
+	}
 	ews_strv_addf(env, "GIT_DIR=%s", opts->neutral_dir);
 	ews_strv_addf(env, "GIT_OBJECT_DIRECTORY=%s", opts->object_dir);
 	if (opts->alternate_dir)
@@ -139,21 +147,46 @@ static void make_env(struct ews_strv *env, const struct ews_git_opts *opts)
 	ews_strv_addf(env, "GIT_INDEX_FILE=%s/no-index", opts->neutral_dir);
 }
 
-/* git's own sentence in what it wrote to stderr: the line that says "fatal: ", else the last one. */
-static char *find_sentence(struct ews_buf *err)
+char *ews_git_sentence(const struct ews_buf *err)
 {
-	const char *line, *end;
+	const char *start = err->ptr, *end = start + err->len, *line;
 
-	ews_buf_rtrim(err);
-	line = strstr(err->ptr, "fatal: ");
-	if (line)
+	while (end > start && end[-1] == '\n')
+		end--;
+	line = strstr(start, "fatal: ");
+	if (line) {
 		line += strlen("fatal: ");
-	else if ((line = strrchr(err->ptr, '\n')))
-		line++;
-	else
-		line = err->ptr;
-	end = line + strcspn(line, "\n");
-	return ews_strndup(line, (size_t)(end - line));
+	} else {
+		line = memrchr(start, '\n', (size_t)(end - start));
+		line = line ? line + 1 : start;
+	}
+	if (!strncmp(line, "error: ", strlen("error: ")))
+		line += strlen("error: ");
+	return ews_strndup(line, strcspn(line, "\n"));
+}
+
+/* The whole command line: what a repository's own config could make git run is switched off. */
+static void make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, char *const *args)
+{
+	ews_strv_add(argv, "git");
+	if (opts->work_tree)
+		ews_strv_add_all(argv, "-c", "core.bare=false", "--work-tree=.", NULL);
+	if (opts->own_dir)
+		ews_strv_add_all(argv, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", NULL);
+	ews_strv_add_array(argv, args);
+}
+
+int ews_git_open(struct ews_child **out, const struct ews_git_opts *opts, char *const *args)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
+	struct ews_proc proc = { .cwd = "/" };
+
+	make_argv(&argv, opts, args);
+	make_env(&env, opts);
+	proc.argv = argv.items;
+	proc.env = env.items;
+	return ews_child_open(out, &proc) < 0 ? ews_error_wrap("cannot run git") : 0;
 }
 
 int ews_git_run(const struct ews_git_opts *opts, char *const *args)
@@ -169,24 +202,21 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 		.in_fd = opts->in_fd,
 		.out_fd = opts->out_fd,
 		.out = opts->out,
-		.err = &err,
+		.err = opts->err ? opts->err : &err,
 	};
 	int status;
 
 	ews_buf_init_max(&err, STDERR_MAX);
-	ews_strv_add(&argv, "git");
-	if (opts->work_tree)
-		ews_strv_add_all(&argv, "-c", "core.bare=false", "--work-tree=.", NULL);
-	ews_strv_add_array(&argv, args);
+	make_argv(&argv, opts, args);
 	make_env(&env, opts);
 	proc.argv = argv.items;
 	proc.env = env.items;
 	status = ews_proc_run(&proc);
 	if (status < 0)
 		return ews_error_wrap("cannot run git");
-	if (status < 128)
+	if (status < 128 || opts->err)
 		return status;
-	sentence = find_sentence(&err);
+	sentence = ews_git_sentence(&err);
 	if (*sentence)
 		return ews_error(EWS_EGIT, "'git %s' failed: %s", args[0], sentence);
 	return ews_error(EWS_EGIT, "'git %s' ended with status %d", args[0], status);

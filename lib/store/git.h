@@ -4,7 +4,9 @@
  * The child stands in a neutral place: an empty git directory below home that
  * borrows the store's objects, with a scrubbed environment, so that no
  * config, attribute, hook or filter of a repository can bend what it prints
- * or make it run a program (design P9).
+ * or make it run a program (design P9). Only what a repository's refs and
+ * config say is asked in the repository itself, where no hook, monitor or
+ * transport can be run: an object that a partial clone lacks stays away.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,6 +14,7 @@
 #define EWS_STORE_GIT_H
 
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/strv.h"
 #include "store/odb.h"
 
@@ -29,6 +32,7 @@ struct ews_git_opts {
 	const char *neutral_dir;
 	const char *object_dir; /* the store's */
 	const char *alternate_dir; /* another one to read objects from; NULL: none */
+	const char *own_dir; /* stand in this repository in place of those two; NULL: in the neutral one */
 	bool user_config; /* the user's and the system's own config holds (for what people see), else none */
 	const char *work_tree; /* git stands in this directory and takes it for the work tree; NULL: none */
 	struct ews_buf *out; /* collects stdout; NULL: inherited, or `out_fd` when > 0 */
@@ -36,6 +40,7 @@ struct ews_git_opts {
 	int in_fd; /* its standard input when > 0, else `input` */
 	const void *input;
 	size_t input_len;
+	struct ews_buf *err; /* collects stderr, and every status is given back; NULL: see ews_git_run() */
 };
 
 /*
@@ -44,6 +49,12 @@ struct ews_git_opts {
  * more. A status of 1 is given back.
  */
 int ews_git_run(const struct ews_git_opts *opts, char *const *args);
+
+/* Start a git that answers questions until it is closed; where it stands is all of `opts` that counts. */
+int ews_git_open(struct ews_child **out, const struct ews_git_opts *opts, char *const *args);
+
+/* git's own sentence in what it wrote to stderr: the line that says "fatal: ", else the last one. The caller frees it. */
+char *ews_git_sentence(const struct ews_buf *err);
 
 /* Remove from this process's environment what `git rev-parse --local-env-vars` lists, and GIT_TRACE*, GIT_EXTERNAL_DIFF, GIT_DIFF_OPTS. */
 void ews_git_scrub_env(void);
