@@ -6,10 +6,12 @@
 #include "store/odb.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -50,8 +52,9 @@ static int find_common_dir(char **out, const char *git_dir)
 	return find_real_dir(out, dir);
 }
 
-int ews_odb_open(struct ews_odb **out, const char *git_dir)
+int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const char *git_dir, const char *home)
 {
+	struct ews_odb_format format = { 0 };
 	EWS_CLEANUP(free) char *common_dir = NULL;
 	struct ews_odb *odb = NULL;
 	int rc;
@@ -60,14 +63,28 @@ int ews_odb_open(struct ews_odb **out, const char *git_dir)
 	rc = find_common_dir(&common_dir, git_dir);
 	if (rc < 0)
 		return rc;
-	rc = ews_odb_open_libgit2(&odb, git_dir, common_dir);
+	rc = ews_odb_check_owner(git_dir, common_dir);
+	if (rc == 0)
+		rc = ews_odb_read_format(&format, common_dir, git_dir);
 	if (rc < 0)
 		return rc;
+	if (room == EWS_ODB_FITTING)
+		room = format.algo == EWS_SHA1 ? EWS_ODB_LIBGIT2 : EWS_ODB_GIT;
+	rc = room == EWS_ODB_GIT ? ews_odb_open_git(&odb, home) : ews_odb_open_libgit2(&odb, git_dir, &format);
+	if (rc < 0)
+		return rc;
+	odb->algo = format.algo;
+	odb->is_partial = format.is_partial;
 	odb->git_dir = ews_path_absolute("/", git_dir);
 	odb->object_dir = ews_path_join(common_dir, "objects");
 	odb->common_dir = ews_steal(&common_dir);
 	*out = odb;
 	return 0;
+}
+
+int ews_odb_open(struct ews_odb **out, const char *git_dir, const char *home)
+{
+	return ews_odb_open_through(out, EWS_ODB_FITTING, git_dir, home);
 }
 
 void ews_odb_free(struct ews_odb *odb)
@@ -126,6 +143,18 @@ int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews
 	return 0;
 }
 
+int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_oid_hex(hex, oid);
+	if (!odb->is_partial)
+		return ews_error(EWS_ENOTFOUND, "object %s is missing", hex);
+	ews_error(EWS_ENOTFOUND, "object %s is missing from this partial clone", hex);
+	ews_error_hint("'git cat-file -e %s' fetches it", hex);
+	return EWS_ENOTFOUND;
+}
+
 int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
 {
 	assert(!ews_oid_is_none(oid));
@@ -168,6 +197,24 @@ int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid
 {
 	assert(!ews_oid_is_none(from) || !ews_oid_is_none(to));
 	return odb->ops->ref_swap(odb, name, from, to);
+}
+
+int ews_odb_sync_ref(const struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_join(odb->common_dir, name);
+
+	for (;;) {
+		EWS_CLEANUP(fd) int fd = -1;
+		char *up = ews_path_dir(dir);
+
+		free(dir);
+		dir = up;
+		fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			return ews_file_sync_dir(fd);
+		if (errno != ENOENT || strlen(dir) <= strlen(odb->common_dir))
+			return ews_error_os("cannot open '%s'", dir);
+	}
 }
 
 static int cmp_ref(const void *a, const void *b)

@@ -1,9 +1,10 @@
 /*
  * Objects and refs of a store, behind one face.
  *
- * odb_libgit2.c stands behind it, the one room that knows libgit2. Writing goes
+ * Two rooms stand behind it: odb_libgit2.c, the one that knows libgit2, and
+ * odb_git.c, which asks git itself, for repositories with SHA-256. Writing goes
  * through store/batch. All reading functions may be called from several
- * threads on one `struct ews_odb`.
+ * threads on one `struct ews_odb`; a process that forks must not use it on both sides.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,9 +28,10 @@ struct ews_odb;
  * one exact sentence when the repository needs what we don't know (an object
  * format, a ref storage, an unknown extension), with EWS_EDENIED when it
  * belongs to another user and is no safe.directory (as git judges it), with
- * EWS_ENOTFOUND when there is none. Nothing is written.
+ * EWS_ENOTFOUND when there is none. Nothing is written to it; below `home` (absolute) an
+ * empty repository may be made (ews_git_neutral_dir) when objects are read.
  */
-int ews_odb_open(struct ews_odb **out, const char *git_dir);
+int ews_odb_open(struct ews_odb **out, const char *git_dir, const char *home);
 void ews_odb_free(struct ews_odb *odb);
 
 /* The shared git directory, absolute, no trailing slash; borrowed. */
@@ -87,7 +89,7 @@ EWS_CLEANUP_DEFINE(refs, struct ews_refs, ews_refs_release)
 
 /*
  * What git's revision syntax `spec` means, seen from the git directory that
- * was opened (its HEAD, its index). Fails with EWS_ENOTFOUND.
+ * was opened (its HEAD); a path of the index (":<path>") is no revision here. Fails with EWS_ENOTFOUND.
  */
 int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec);
 /* As above, peeled to a commit, or to a tree (a commit gives its tree). */

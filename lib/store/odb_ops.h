@@ -16,6 +16,13 @@
 struct ews_odb;
 struct ews_refs;
 
+/* What a repository says of its format. */
+struct ews_odb_format {
+	enum ews_hash_algo algo;
+	bool is_partial; /* objects may be missing that a remote has promised */
+	bool says_hash, says_refs; /* it names "sha1", or "files", which goes without saying */
+};
+
 struct ews_odb_ops {
 	int (*read)(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid);
 	int (*read_header)(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
@@ -41,14 +48,42 @@ struct ews_odb {
 	char *common_dir;
 	char *object_dir;
 	enum ews_hash_algo algo;
+	bool is_partial;
 };
+
+/* How long another process's lock on a ref is waited for. */
+#define EWS_ODB_REF_WAIT_MS 1000
+#define EWS_ODB_REF_LOG_MESSAGE "git-ews"
+
+/* Which room; EWS_ODB_FITTING: the one for the repository's format. */
+enum ews_odb_room {
+	EWS_ODB_FITTING,
+	EWS_ODB_LIBGIT2,
+	EWS_ODB_GIT,
+};
+
+/* As ews_odb_open(), through a room of the caller's choice. */
+int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const char *git_dir, const char *home);
 
 /*
  * Make a half-filled room (`*out` with ops and nothing else of the face set)
- * for the repository `git_dir`, whose shared part is `common_dir`; fails as
- * ews_odb_open().
+ * for the repository `git_dir`; fails as ews_odb_open().
  */
-int ews_odb_open_libgit2(struct ews_odb **out, const char *git_dir, const char *common_dir);
+int ews_odb_open_libgit2(struct ews_odb **out, const char *git_dir, const struct ews_odb_format *format);
+int ews_odb_open_git(struct ews_odb **out, const char *home);
+
+/*
+ * Read the format of the repository `name`, whose shared config is in `common_dir`, and
+ * refuse what we don't know. No include is followed, as by git.
+ */
+int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, const char *name);
+/* Fails with EWS_EDENIED when the repository belongs to another user and is no safe.directory. */
+int ews_odb_check_owner(const char *git_dir, const char *common_dir);
+
+/* Fail with EWS_ENOTFOUND for the object `oid`. */
+int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid);
+/* Sync the directory that holds or held the ref `name`, or the nearest above it that still stands. */
+int ews_odb_sync_ref(const struct ews_odb *odb, const char *name);
 
 /* Fails with EWS_EDAMAGED unless `data` is what `oid` names. */
 int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type, const void *data,

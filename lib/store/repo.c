@@ -353,7 +353,7 @@ static int open_place(struct ews_repo **out, struct place *place, const char *ho
 	repo->git_dir = ews_steal(&place->git_dir);
 	repo->is_bare = place->is_bare;
 	repo->is_plain = place->is_plain;
-	rc = ews_odb_open(&repo->odb, repo->git_dir);
+	rc = ews_odb_open(&repo->odb, repo->git_dir, repo->home);
 	if (rc < 0)
 		return rc;
 	repo->common_dir = ews_strdup(ews_odb_common_dir(repo->odb));

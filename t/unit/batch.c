@@ -41,7 +41,7 @@ static void set_up(void)
 	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	run("git init -q --bare repo");
 	git_dir = ews_strfmt("%s/repo", top);
-	cr_assert_eq(ews_odb_open(&odb, git_dir), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_open(&odb, git_dir, top), 0, "%s", ews_error_message());
 	batch = ews_batch_new(odb);
 }
 
@@ -304,7 +304,7 @@ Test(batch, what_an_alternate_lends_is_not_written_again)
 
 	cr_assert_eq(ews_batch_commit(batch), 0);
 	run("git init -q --bare other && echo ../../repo/objects >other/objects/info/alternates");
-	cr_assert_eq(ews_odb_open(&other, git_dir), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_open(&other, git_dir, top), 0, "%s", ews_error_message());
 	borrowing = ews_batch_new(other);
 	cr_assert_eq(ews_batch_add(&oid, borrowing, EWS_OBJECT_BLOB, "object 1\n", 9), 0);
 	cr_assert_eq(ews_batch_commit(borrowing), 0);

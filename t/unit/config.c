@@ -318,7 +318,7 @@ Test(config, truths_of_gits_own_are_read_in_its_spellings)
 	EWS_CLEANUP(odb) struct ews_odb *odb = NULL;
 	bool truth;
 
-	cr_assert_eq(ews_odb_open(&odb, git_dir), 0);
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
 	cr_assert_eq(ews_config_git_bool(&truth, odb, "core.ignoreCase", true), 0);
 	cr_assert(truth);
 	fixture_shell("cd p && git config core.ignoreCase Yes");

@@ -183,7 +183,7 @@ static struct ews_batch *open_repo(struct ews_oid *blob)
 	struct ews_batch *batch;
 
 	fixture_shell("git init -q repo");
-	cr_assert_eq(ews_odb_open(&odb, git_dir), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0, "%s", ews_error_message());
 	batch = ews_batch_new(odb);
 	cr_assert_eq(ews_batch_add(blob, batch, EWS_OBJECT_BLOB, "x", 1), 0);
 	cr_assert_eq(ews_batch_commit(batch), 0);

@@ -71,7 +71,7 @@ static void set_up(void)
 	command = ews_strfmt("git init -q --bare %s/store.git", top);
 	cr_assert_eq(system(command), 0);
 	store = ews_strfmt("%s/store.git", top);
-	cr_assert_eq(ews_odb_open(&odb, store), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_open(&odb, store, top), 0, "%s", ews_error_message());
 }
 
 static void tear_down(void)

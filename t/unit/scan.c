@@ -37,7 +37,7 @@ static void set_up(void)
 	fixture_begin();
 	git_dir = ews_path_join(fixture_top(), "store/.git");
 	fixture_shell("git init -q store");
-	cr_assert_eq(ews_odb_open(&odb, git_dir), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0, "%s", ews_error_message());
 }
 
 static void tear_down(void)
@@ -520,7 +520,7 @@ Test(scan, ids_from_gits_index_are_those_of_the_raw_bytes)
 		fixture_shell("cd %s && find . -name .git -prune -o -type f -print0 | xargs -0r touch -d '1 hour ago' &&"
 			      "git add . 2>/dev/null; sleep 0.01; git update-index -q --refresh || true",
 			      name);
-		cr_assert_eq(ews_odb_open(&own, git_dir), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_odb_open(&own, git_dir, fixture_top()), 0, "%s", ews_error_message());
 		git_fd = fixture_open_dir(git_dir);
 		cr_assert_eq(ews_index_read(&index, git_fd, "index", EWS_SHA1), 0);
 		scan_all(&scan, fd);

@@ -34,7 +34,7 @@ static void set_up(void)
 	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	run("git init -q repo");
 	git_dir = ews_strfmt("%s/repo/.git", top);
-	cr_assert_eq(ews_odb_open(&odb, git_dir), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_open(&odb, git_dir, top), 0, "%s", ews_error_message());
 	batch = ews_batch_new(odb);
 }
 

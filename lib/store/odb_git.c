@@ -1,0 +1,814 @@
+/*
+ * The store through git itself: for what libgit2 doesn't read, which is SHA-256.
+ *
+ * Objects come from `git cat-file --batch-command`, which is asked and answers
+ * until it is closed; each thread that reads borrows one, and they wait in a list
+ * between two calls. It stands in a neutral repository (store/git), so that a
+ * missing object is missing, whatever remote has promised it. Refs, revisions
+ * and config are rare: one git each, which stands in the repository itself.
+ *
+ * A git that dies is one error, which names what it was asked for; the
+ * next question starts another.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <assert.h>
+#include <ctype.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/child.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/strv.h"
+#include "store/git.h"
+#include "store/home.h"
+#include "store/odb.h"
+#include "store/odb_ops.h"
+
+/* Blobs above this are passed on in steps. */
+#define STREAM_FROM_BYTES (32 * EWS_MIB)
+#define STREAM_STEP_BYTES (256 * EWS_KIB)
+#define ANSWER_MAX EWS_GIB
+#define COMPLAINT_MAX (64 * EWS_KIB)
+#define ALTERNATES_MAX EWS_MIB
+/* As many stores may borrow from each other in a row; git draws the same line. */
+#define ALTERNATES_DEPTH 5
+
+/* A git that one thread at a time asks. */
+struct reader {
+	struct ews_child *child;
+	struct reader *next;
+};
+
+struct room {
+	struct ews_odb face;
+	char *home;
+	pthread_mutex_t lock;
+	struct reader *idle;
+	char *neutral_dir; /* NULL until the first reader */
+	struct ews_strv object_dirs; /* ours, then those it borrows from; empty until they are asked for */
+	bool packs_are_fresh;
+};
+
+/* What git says of an object before its content. */
+struct answer {
+	enum ews_object_type type;
+	uint64_t size;
+};
+
+static int need_neutral_dir(struct room *room)
+{
+	EWS_CLEANUP(fd) int home = -1;
+
+	if (room->neutral_dir)
+		return 0;
+	home = ews_home_open(room->home);
+	if (home < 0)
+		return home;
+	return ews_git_neutral_dir(&room->neutral_dir, room->home, room->face.algo);
+}
+
+static int open_reader(struct reader **out, struct room *room)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	struct ews_git_opts opts = { .object_dir = room->face.object_dir };
+	struct ews_child *child = NULL;
+	int rc;
+
+	pthread_mutex_lock(&room->lock);
+	rc = need_neutral_dir(room);
+	opts.neutral_dir = room->neutral_dir;
+	pthread_mutex_unlock(&room->lock);
+	if (rc < 0)
+		return rc;
+	ews_strv_add_all(&args, "cat-file", "--batch-command", NULL);
+	rc = ews_git_open(&child, &opts, args.items);
+	if (rc < 0)
+		return rc;
+	*out = ews_calloc(1, sizeof(**out));
+	(*out)->child = child;
+	return 0;
+}
+
+/* A git for this thread, given back by return_reader(). */
+static int borrow_reader(struct reader **out, struct room *room)
+{
+	pthread_mutex_lock(&room->lock);
+	*out = room->idle;
+	if (*out)
+		room->idle = (*out)->next;
+	pthread_mutex_unlock(&room->lock);
+	return *out ? 0 : open_reader(out, room);
+}
+
+static void free_reader(struct reader *reader)
+{
+	ews_child_free(reader->child);
+	free(reader);
+}
+
+/* One without a child has died, or was left in the middle of an answer. */
+static void return_reader(struct room *room, struct reader *reader)
+{
+	if (!reader->child) {
+		free_reader(reader);
+		return;
+	}
+	pthread_mutex_lock(&room->lock);
+	reader->next = room->idle;
+	room->idle = reader;
+	pthread_mutex_unlock(&room->lock);
+}
+
+/* Leave the rest of an answer unheard. */
+static void give_up(struct reader *reader)
+{
+	ews_child_free(ews_steal(&reader->child));
+}
+
+/* git ends by itself, and says why, where it can't go on for an object; what else ends it is not the object's fault. */
+static int fail_dead(struct reader *reader, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(free) char *sentence = ews_git_sentence(ews_child_complaint(reader->child));
+	char hex[EWS_OID_HEX_MAX];
+	int status = ews_child_close(ews_steal(&reader->child));
+
+	if (status < 0)
+		return status;
+	ews_oid_hex(hex, oid);
+	if (status == 128 && *sentence)
+		return ews_error(EWS_EDAMAGED, "object %s is damaged: %s", hex, sentence);
+	if (status > 128)
+		return ews_error(EWS_EGIT, "'git cat-file' was ended by signal %d when it was asked for object %s",
+				 status - 128, hex);
+	return ews_error(EWS_EGIT, "'git cat-file' ended with status %d when it was asked for object %s%s%s",
+			 status, hex, *sentence ? ": " : "", sentence);
+}
+
+/* "missing" is also what git says of a file that it can't make sense of; then it has complained of that one. */
+static int fail_missing(struct reader *reader, const struct room *room, const struct ews_oid *oid)
+{
+	const struct ews_buf *complaint = ews_child_complaint(reader->child);
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_oid_hex(hex, oid);
+	if (strstr(complaint->ptr, hex + 2)) {
+		EWS_CLEANUP(free) char *sentence = ews_git_sentence(complaint);
+
+		return ews_error(EWS_EDAMAGED, "object %s is damaged: %s", hex, sentence);
+	}
+	return ews_odb_missing(&room->face, oid);
+}
+
+static int read_type(enum ews_object_type *out, const char *word)
+{
+	for (int type = EWS_OBJECT_COMMIT; type <= EWS_OBJECT_TAG; type++)
+		if (!strcmp(word, ews_object_type_name((enum ews_object_type)type))) {
+			*out = (enum ews_object_type)type;
+			return 0;
+		}
+	return -1;
+}
+
+/* Ask "<verb> <id>" and hear the line "<id> <type> <size>", after "contents" followed by content and a newline. */
+static int ask(struct answer *out, struct reader *reader, const struct room *room, const char *verb,
+	       const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX], question[EWS_OID_HEX_MAX + 16], type[16];
+	int len = snprintf(question, sizeof(question), "%s %s\n", verb, ews_oid_hex(hex, oid));
+	size_t digits = strlen(hex);
+	int rc;
+
+	rc = ews_child_ask(reader->child, question, (size_t)len);
+	if (rc == 0)
+		rc = ews_child_hear_line(&line, reader->child);
+	if (rc == 0)
+		return fail_dead(reader, oid);
+	if (rc > 0 && !strncmp(line.ptr, hex, digits)) {
+		if (!strcmp(line.ptr + digits, " missing"))
+			return fail_missing(reader, room, oid);
+		if (sscanf(line.ptr + digits, " %15s %" SCNu64, type, &out->size) == 2 &&
+		    read_type(&out->type, type) == 0)
+			return 0;
+	}
+	give_up(reader);
+	return rc < 0 ? rc : ews_error(EWS_EGIT, "git said of object %s what makes no sense: '%.80s'", hex, line.ptr);
+}
+
+static int hear(void *out, struct reader *reader, size_t len, const struct ews_oid *oid)
+{
+	int rc = ews_child_hear(out, reader->child, len);
+
+	if (rc == 0)
+		return fail_dead(reader, oid);
+	if (rc < 0)
+		give_up(reader);
+	return rc < 0 ? rc : 0;
+}
+
+/* Hear the content that was announced, and what ends it, and see that it is what its id says. */
+static int hear_whole(struct ews_buf *out, struct reader *reader, const struct room *room,
+		      const struct answer *answer, const struct ews_oid *oid)
+{
+	size_t size = (size_t)answer->size;
+	char *at;
+	int rc;
+
+	ews_buf_reserve(out, size + 1);
+	at = out->ptr + out->len;
+	rc = hear(at, reader, size + 1, oid);
+	if (rc == 0)
+		rc = ews_odb_check(&room->face, oid, answer->type, at, size);
+	if (rc == 0)
+		out->len += size;
+	/* Behind what counts there was none before, or the newline is there now. */
+	out->ptr[out->len] = '\0';
+	return rc;
+}
+
+static int git_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	struct room *room = (struct room *)odb;
+	struct reader *reader;
+	struct answer answer;
+	int rc;
+
+	rc = borrow_reader(&reader, room);
+	if (rc < 0)
+		return rc;
+	rc = ask(&answer, reader, room, "contents", oid);
+	if (rc == 0)
+		rc = hear_whole(out, reader, room, &answer, oid);
+	return_reader(room, reader);
+	if (rc == 0 && type)
+		*type = answer.type;
+	return rc;
+}
+
+static int ask_info(struct answer *out, struct room *room, const struct ews_oid *oid)
+{
+	struct reader *reader;
+	int rc;
+
+	rc = borrow_reader(&reader, room);
+	if (rc < 0)
+		return rc;
+	rc = ask(out, reader, room, "info", oid);
+	return_reader(room, reader);
+	return rc;
+}
+
+static int git_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	struct answer answer;
+	int rc;
+
+	rc = ask_info(&answer, (struct room *)odb, oid);
+	if (rc < 0)
+		return rc;
+	*type = answer.type;
+	if (size)
+		*size = answer.size;
+	return 0;
+}
+
+/* Pass a large blob on in steps; that it is damaged shows only at its end. */
+static int stream_blob(int fd, struct reader *reader, const struct room *room, const struct answer *answer,
+		       const struct ews_oid *oid)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(room->face.algo);
+	EWS_CLEANUP(free) char *step = ews_malloc(STREAM_STEP_BYTES);
+	char header[EWS_OBJECT_HEADER_MAX], hex[EWS_OID_HEX_MAX];
+	struct ews_oid real = EWS_OID_NONE;
+	uint64_t left = answer->size;
+	int rc;
+
+	ews_hash_add(hash, header, ews_object_header(header, answer->type, answer->size));
+	while (left) {
+		size_t n = left < STREAM_STEP_BYTES ? (size_t)left : STREAM_STEP_BYTES;
+
+		rc = hear(step, reader, n, oid);
+		if (rc < 0)
+			return rc;
+		ews_hash_add(hash, step, n);
+		rc = ews_file_write_fd(fd, step, n);
+		if (rc < 0) {
+			give_up(reader);
+			return rc;
+		}
+		left -= n;
+	}
+	rc = hear(step, reader, 1, oid);
+	if (rc < 0)
+		return rc;
+	real.len = (uint8_t)ews_hash_finish(hash, real.id);
+	if (!ews_oid_equal(&real, oid))
+		return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id",
+				 ews_oid_hex(hex, oid));
+	return 0;
+}
+
+static int write_blob(int fd, struct reader *reader, const struct room *room, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	struct answer answer;
+	int rc;
+
+	rc = ask(&answer, reader, room, "contents", oid);
+	if (rc < 0)
+		return rc;
+	if (answer.type != EWS_OBJECT_BLOB) {
+		give_up(reader);
+		return ews_error(EWS_EDAMAGED, "object %s is a %s, not a blob", ews_oid_hex(hex, oid),
+				 ews_object_type_name(answer.type));
+	}
+	if (answer.size > STREAM_FROM_BYTES)
+		return stream_blob(fd, reader, room, &answer, oid);
+	rc = hear_whole(&text, reader, room, &answer, oid);
+	return rc < 0 ? rc : ews_file_write_fd(fd, text.ptr, text.len);
+}
+
+static int git_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	struct room *room = (struct room *)odb;
+	struct reader *reader;
+	int rc;
+
+	rc = borrow_reader(&reader, room);
+	if (rc < 0)
+		return rc;
+	rc = write_blob(fd, reader, room, oid);
+	return_reader(room, reader);
+	return rc;
+}
+
+static bool git_has(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	struct answer answer;
+
+	if (ask_info(&answer, (struct room *)odb, oid) == 0)
+		return true;
+	ews_error_clear();
+	return false;
+}
+
+/* Add `dir` and the object directories that it borrows from. One in quotes is passed by: it is never ours. */
+static void add_object_dirs(struct ews_strv *out, const char *dir, unsigned depth)
+{
+	EWS_CLEANUP(free) char *file = ews_path_join(dir, "info/alternates");
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char *line, *rest;
+
+	if (ews_strv_has(out, dir))
+		return;
+	ews_strv_add(out, dir);
+	if (depth == ALTERNATES_DEPTH || ews_file_read(&text, AT_FDCWD, file, ALTERNATES_MAX) < 0) {
+		ews_error_clear();
+		return;
+	}
+	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		EWS_CLEANUP(free) char *other = ews_path_absolute(dir, line);
+
+		if (*line != '#' && *line != '"')
+			add_object_dirs(out, other, depth + 1);
+	}
+}
+
+static void freshen_packs(const char *object_dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(object_dir, "pack");
+	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		size_t len = strlen(names[i].name);
+
+		/* Best effort: another user's pack keeps its time. */
+		if (len > 5 && !strcmp(names[i].name + len - 5, ".pack"))
+			(void)utimensat(fd, names[i].name, NULL, AT_SYMLINK_NOFOLLOW);
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+}
+
+/* Touch the loose object `oid`. Its absence is no failure. */
+static bool freshen_loose(const struct ews_strv *object_dirs, const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_oid_hex(hex, oid);
+	for (size_t i = 0; i < object_dirs->n; i++) {
+		EWS_CLEANUP(free) char *path = ews_strfmt("%s/%.2s/%s", object_dirs->items[i], hex, hex + 2);
+
+		if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * In which pack an object is git doesn't say, so that all count as new: once is enough, for what gc throws
+ * away is far older than any verb.
+ */
+static bool git_freshen(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	struct room *room = (struct room *)odb;
+	struct ews_oid empty_tree;
+
+	pthread_mutex_lock(&room->lock);
+	if (!room->object_dirs.n)
+		add_object_dirs(&room->object_dirs, odb->object_dir, 0);
+	pthread_mutex_unlock(&room->lock);
+	if (freshen_loose(&room->object_dirs, oid))
+		return true;
+	/* git answers for the empty tree whether it is there or not, but its fsck wants it. */
+	ews_odb_empty_tree(&empty_tree, odb);
+	if (ews_oid_equal(oid, &empty_tree) || !git_has(odb, oid))
+		return false;
+	pthread_mutex_lock(&room->lock);
+	for (size_t i = 0; i < room->object_dirs.n && !room->packs_are_fresh; i++)
+		freshen_packs(room->object_dirs.items[i]);
+	room->packs_are_fresh = true;
+	pthread_mutex_unlock(&room->lock);
+	return true;
+}
+
+/* git looks again by itself before it says "missing". */
+static int git_refresh(struct ews_odb *odb)
+{
+	(void)odb;
+	return 0;
+}
+
+/* Run git in the repository itself; its status, whatever it is, comes back. */
+static int run(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb, const struct ews_strv *args,
+	       const struct ews_buf *input)
+{
+	struct ews_git_opts opts = { .own_dir = odb->git_dir, .out = out, .err = err };
+
+	ews_buf_init_max(out, ANSWER_MAX);
+	ews_buf_init_max(err, COMPLAINT_MAX);
+	if (input) {
+		opts.input = input->ptr;
+		opts.input_len = input->len;
+	}
+	return ews_git_run(&opts, args->items);
+}
+
+static int fail(enum ews_code code, const struct ews_buf *err, const char *what, const char *name)
+{
+	EWS_CLEANUP(free) char *sentence = ews_git_sentence(err);
+
+	if (strstr(err->ptr, "No space left on device"))
+		code = EWS_ENOSPACE;
+	return ews_error(code, "%s '%s': %s", what, name, *sentence ? sentence : "git does not say why");
+}
+
+/* The refs at and below `place` (NULL: all), as lines "<id> <name>". */
+static int list_lines(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb, const char *place)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	int rc;
+
+	ews_strv_add_all(&args, "for-each-ref", "--format=%(objectname) %(refname)", place, NULL);
+	rc = run(out, err, odb, &args, NULL);
+	if (rc > 0 || (rc == 0 && out->is_full))
+		return fail(EWS_EGIT, err, "cannot list the refs", place ? place : "refs");
+	return rc;
+}
+
+/* Cut the next line "<id> <name>" off `*at`. Returns 1, or 0 at the end. */
+static int next_ref(struct ews_oid *oid, char **name, char **at)
+{
+	char *line = *at, *end = strchr(line, '\n'), *blank = strchr(line, ' ');
+
+	if (!end)
+		return 0;
+	if (!blank || blank > end)
+		return ews_error(EWS_EGIT, "git's list of refs makes no sense");
+	*blank = *end = '\0';
+	*name = blank + 1;
+	*at = end + 1;
+	return ews_oid_parse(oid, line) < 0 ? ews_error_wrap("git's list of refs") : 1;
+}
+
+static int no_ref(const char *name)
+{
+	return ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
+}
+
+static int verify(struct ews_oid *out, struct ews_buf *err, const struct ews_odb *odb, const char *spec);
+
+static int git_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *broken = NULL;
+	struct ews_oid oid = EWS_OID_NONE;
+	char *at, *found;
+	int rc;
+
+	/* HEAD and its kin are no refs that git lists. */
+	if (*name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")]) {
+		rc = verify(out, &err, odb, name);
+		return rc > 0 ? no_ref(name) : rc;
+	}
+	/* What can't be the name of a ref would be a pattern. */
+	if (strncmp(name, "refs/", strlen("refs/")) != 0 || strpbrk(name, "*?[\\"))
+		return no_ref(name);
+	rc = list_lines(&lines, &err, odb, name);
+	at = lines.ptr;
+	while (rc == 0 && (rc = next_ref(&oid, &found, &at)) > 0) {
+		if (!strcmp(found, name)) {
+			*out = oid;
+			return 0;
+		}
+		rc = 0;
+	}
+	if (rc < 0)
+		return rc;
+	broken = ews_strfmt("ignoring broken ref %s\n", name);
+	if (strstr(err.ptr, broken))
+		return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", name);
+	return no_ref(name);
+}
+
+/* Why a ref did not move: another moved it, another holds it, or what git says. */
+static int fail_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_buf *err)
+{
+	static const char before_lock[] = "Unable to create '";
+	struct ews_oid now = EWS_OID_NONE;
+	const char *lock = strstr(err->ptr, before_lock);
+	const char *lock_end = lock ? strstr(lock, "': File exists") : NULL;
+	int rc;
+
+	if (strstr(err->ptr, "but expected") || strstr(err->ptr, "reference already exists"))
+		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
+	if (lock_end) {
+		lock += strlen(before_lock);
+		rc = fail(EWS_EBUSY, err, "cannot move the ref", name);
+		ews_error_hint("if no git command is running, remove '%.*s'", (int)(lock_end - lock), lock);
+		return rc;
+	}
+	rc = git_ref_read(&now, odb, name);
+	if (rc < 0)
+		ews_error_clear();
+	if ((rc == 0 || rc == EWS_ENOTFOUND) && !ews_oid_equal(&now, from))
+		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
+	return fail(EWS_EGIT, err, "cannot move the ref", name);
+}
+
+/* "create <name>", "update <name>" or "delete <name>" and the ids, each ended by a NUL, as update-ref reads them. */
+static void format_swap(struct ews_buf *out, const char *name, const struct ews_oid *from, const struct ews_oid *to)
+{
+	const char *verb = ews_oid_is_none(to) ? "delete" : ews_oid_is_none(from) ? "create" : "update";
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_buf_adds(out, "option no-deref");
+	ews_buf_addc(out, '\0');
+	ews_buf_addf(out, "%s %s", verb, name);
+	ews_buf_addc(out, '\0');
+	if (!ews_oid_is_none(to)) {
+		ews_buf_adds(out, ews_oid_hex(hex, to));
+		ews_buf_addc(out, '\0');
+	}
+	if (!ews_oid_is_none(from)) {
+		ews_buf_adds(out, ews_oid_hex(hex, from));
+		ews_buf_addc(out, '\0');
+	}
+}
+
+static int git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	int rc;
+
+	format_swap(&input, name, from, to);
+	ews_strv_add(&args, "-c");
+	ews_strv_addf(&args, "core.filesRefLockTimeout=%d", EWS_ODB_REF_WAIT_MS);
+	ews_strv_add(&args, "-c");
+	ews_strv_addf(&args, "core.packedRefsTimeout=%d", EWS_ODB_REF_WAIT_MS);
+	ews_strv_add_all(&args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync", "update-ref", "-m",
+			 EWS_ODB_REF_LOG_MESSAGE, "--stdin", "-z", NULL);
+	rc = run(&out, &err, odb, &args, &input);
+	if (rc > 0)
+		return fail_swap(odb, name, from, &err);
+	/* git syncs the file alone. */
+	return rc < 0 ? rc : ews_odb_sync_ref(odb, name);
+}
+
+static int git_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
+{
+	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	/* git lists by whole directories. */
+	const char *slash = strrchr(prefix, '/');
+	EWS_CLEANUP(free) char *place = slash ? ews_strndup(prefix, (size_t)(slash - prefix)) : NULL;
+	struct ews_oid oid = EWS_OID_NONE;
+	char *at, *name;
+	int rc;
+
+	rc = list_lines(&lines, &err, odb, place);
+	at = lines.ptr;
+	while (rc == 0 && (rc = next_ref(&oid, &name, &at)) > 0) {
+		if (!strncmp(name, prefix, strlen(prefix))) {
+			EWS_GROW(out->items, out->n, out->cap);
+			out->items[out->n++] = (struct ews_ref){ ews_strdup(name), oid };
+		}
+		rc = 0;
+	}
+	return rc;
+}
+
+/* The one id that `spec` means to git; 1 when it means none. */
+static int verify(struct ews_oid *out, struct ews_buf *err, const struct ews_odb *odb, const char *spec)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	int rc;
+
+	ews_strv_add_all(&args, "rev-parse", "--verify", "--end-of-options", spec, NULL);
+	rc = run(&line, err, odb, &args, NULL);
+	if (rc != 0)
+		return rc < 0 ? rc : 1;
+	ews_buf_rtrim(&line);
+	if (ews_oid_parse(out, line.ptr) < 0) {
+		/* A range, or "^" and an id. */
+		ews_error_clear();
+		return 1;
+	}
+	return 0;
+}
+
+/* Follow the tag `oid` to what it names. */
+static int follow_tag(struct ews_oid *oid, struct ews_odb *odb)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t digits = 2 * (size_t)oid->len;
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
+
+	rc = git_read(&text, NULL, odb, oid);
+	if (rc < 0)
+		return rc;
+	if (!strncmp(text.ptr, "object ", 7) && strcspn(text.ptr + 7, "\n") == digits) {
+		text.ptr[7 + digits] = '\0';
+		return ews_oid_parse(oid, text.ptr + 7);
+	}
+	return ews_error(EWS_EDAMAGED, "tag %s is damaged: it names no object", ews_oid_hex(hex, oid));
+}
+
+/* Go on from `oid`, which `spec` names, to what is wanted of it. */
+static int peel(struct ews_oid *oid, struct ews_odb *odb, const char *spec, int want)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	enum ews_object_type type;
+	int rc;
+
+	rc = git_read_header(&type, NULL, odb, oid);
+	while (rc == 0 && want && want != EWS_OBJECT_TAG && type == EWS_OBJECT_TAG) {
+		rc = follow_tag(oid, odb);
+		if (rc == 0)
+			rc = git_read_header(&type, NULL, odb, oid);
+	}
+	if (rc < 0)
+		return rc;
+	if (!want || (int)type == want)
+		return 0;
+	if (want != EWS_OBJECT_TREE || type != EWS_OBJECT_COMMIT)
+		return ews_error(EWS_ENOTFOUND, "'%s' names no %s", spec,
+				 ews_object_type_name((enum ews_object_type)want));
+	rc = ews_odb_read_commit(&commit, odb, oid);
+	if (rc == 0)
+		*oid = commit.tree;
+	return rc;
+}
+
+static int git_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want)
+{
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	struct ews_oid oid = EWS_OID_NONE;
+	int rc;
+
+	/* A path of the index is nothing that is kept. */
+	rc = *spec == ':' && spec[1] != '/' ? 1 : verify(&oid, &err, odb, spec);
+	if (rc > 0 && strstr(err.ptr, "is ambiguous"))
+		return ews_error(EWS_ENOTFOUND, "'%s' may mean more than one object", spec);
+	if (rc > 0)
+		return ews_error(EWS_ENOTFOUND, "'%s' is no revision here", spec);
+	if (rc == 0)
+		rc = peel(&oid, odb, spec, want);
+	if (rc < 0)
+		return rc;
+	*out = oid;
+	return 0;
+}
+
+/* Is `name`, as git prints it, the setting `key`? Case counts between the first and the last dot alone. */
+static bool is_key(const char *name, const char *key)
+{
+	const char *first = strchr(key, '.'), *last = strrchr(key, '.');
+
+	for (const char *at = key; first; at++, name++) {
+		bool is_exact = at > first && at < last;
+
+		if (is_exact ? *at != *name : tolower((unsigned char)*at) != tolower((unsigned char)*name))
+			return false;
+		if (!*at)
+			return true;
+	}
+	return false;
+}
+
+static int git_config(char **out, struct ews_odb *odb, const char *key)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	struct ews_git_opts opts = { .own_dir = odb->git_dir, .user_config = true, .out = &list, .err = &err };
+	const char *value = NULL;
+	int rc;
+
+	ews_buf_init_max(&list, ANSWER_MAX);
+	ews_buf_init_max(&err, COMPLAINT_MAX);
+	ews_strv_add_all(&args, "config", "-z", "--list", NULL);
+	rc = ews_git_run(&opts, args.items);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 || list.is_full)
+		return fail(EWS_ECONFIG, &err, "cannot read the setting", key);
+	/* "<name>\n<value>" NUL, "<name>" NUL where it has no "="; the last one holds. */
+	for (char *at = list.ptr, *end; at < list.ptr + list.len; at = end + 1) {
+		char *line_end = strchr(at, '\n');
+
+		end = at + strlen(at);
+		if (line_end)
+			*line_end = '\0';
+		if (is_key(at, key))
+			value = line_end ? line_end + 1 : "true";
+	}
+	if (!value)
+		return ews_error(EWS_ENOTFOUND, "no setting '%s'", key);
+	*out = ews_strdup(value);
+	return 0;
+}
+
+static void git_release(struct ews_odb *odb)
+{
+	struct room *room = (struct room *)odb;
+
+	while (room->idle) {
+		struct reader *reader = room->idle;
+
+		room->idle = reader->next;
+		free_reader(reader);
+	}
+	free(room->home);
+	free(room->neutral_dir);
+	ews_strv_release(&room->object_dirs);
+	pthread_mutex_destroy(&room->lock);
+}
+
+static const struct ews_odb_ops ops = {
+	.read = git_read,
+	.read_header = git_read_header,
+	.write_to = git_write_to,
+	.has = git_has,
+	.freshen = git_freshen,
+	.refresh = git_refresh,
+	.ref_read = git_ref_read,
+	.ref_swap = git_ref_swap,
+	.ref_list = git_ref_list,
+	.resolve = git_resolve,
+	.config = git_config,
+	.release = git_release,
+};
+
+int ews_odb_open_git(struct ews_odb **out, const char *home)
+{
+	struct room *room = ews_calloc(1, sizeof(*room));
+
+	assert(*home == '/');
+	room->face.ops = &ops;
+	room->home = ews_strdup(home);
+	room->object_dirs = (struct ews_strv)EWS_STRV_INIT;
+	pthread_mutex_init(&room->lock, NULL);
+	*out = &room->face;
+	return 0;
+}
