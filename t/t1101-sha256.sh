@@ -25,7 +25,7 @@ sound() {
 	{ git -C "$1" fsck --strict --no-dangling >fsck.out 2>&1 || { cat fsck.out >&2 && return 1; }; } && test_must_be_empty fsck.out &&
 		git -C "$1" count-objects -v >out && test_grep "^garbage: 0" out &&
 		git -C "$1" cat-file --batch-all-objects --batch-check="%(objectname)" >out && test_grep ! -v -E "^[0-9a-f]{64}\$" out &&
-		find "$1/.git" \( -name "*.lock" -o -name "tmp_*" \) >litter && test_must_be_empty litter
+		find "${1:?}/.git" \( -name "*.lock" -o -name "tmp_*" \) >litter && test_must_be_empty litter
 }
 
 test_expect_success 'setup: a project with staged, changed and untracked files' '
@@ -90,7 +90,7 @@ test_expect_success 'P4: end keeps the difference, undo brings the workspace bac
 test_expect_success 'a linked worktree with its own config, and an unborn project' '
 	git -C p worktree add -q --detach ../linked HEAD~1 && git -C p config extensions.worktreeConfig true && git -C linked config --worktree ews.maxFile 1k && echo small >linked/small &&
 	start_ws -n linked_ws linked in-linked && test_same_tree linked "$linked_ws" && head -c 2000 /dev/zero >linked/large && test_expect_code 1 git -C linked ews start too-large 2>err && test_grep large err &&
-	rm linked/large && git -C linked ews end in-linked && git init -q --object-format=sha256 unborn && echo new >unborn/new && start_ws unborn first && test_path_is_file "$ws/new" &&
+	rm linked/large && git -C linked ews end in-linked && git init -q --object-format=sha256 unborn && echo new >unborn/new && start_ws unborn first && test_path_is_file "${ws:?}/new" &&
 	(cd "$ws" && echo more >>new && git ews diff >../out.unborn && git ews revert) >out && test_grep "Status: Verified" out && git -C unborn ews end first && git -C unborn fsck --strict >out 2>&1
 '
 
@@ -113,9 +113,9 @@ test_expect_success 'a program that is killed leaves what recover takes back or 
 '
 
 test_expect_success 'P3: one flipped byte, and a sound object under a wrong name, are found and named' '
-	sha256_repo q && start_ws q flip && echo precious >"${ws:?}/file" && echo other >"$ws/other" && snap=$(git -C q ews snapshot create flip) &&
+	sha256_repo q && start_ws q flip && echo precious >"${ws:?}/file" && echo other >"${ws:?}/other" && snap=$(git -C q ews snapshot create flip) &&
 	id=$(echo precious | git -C q hash-object --stdin) && file=q/.git/objects/$(echo $id | sed "s,^..,&/,") && chmod u+w "$file" && printf "\377" | dd of="$file" bs=1 seek=12 conv=notrunc status=none &&
-	test_expect_code 1 git -C q ews snapshot verify "$snap" >out 2>err && cat out err >both && test_grep "file\|$id" both && rm "$ws/file" &&
+	test_expect_code 1 git -C q ews snapshot verify "$snap" >out 2>err && cat out err >both && test_grep "file\|$id" both && rm "${ws:?}/file" &&
 	test_must_fail git -C q ews snapshot restore "$snap" flip --force >out 2>err && cat out err >both && test_grep "$id" both &&
 	cp -f "q/.git/objects/$(echo other | git -C q hash-object --stdin | sed "s,^..,&/,")" "$file" && test_expect_code 1 git -C q ews snapshot verify "$snap" >out 2>err && cat out err >both && test_grep "$id" both
 '

@@ -150,7 +150,7 @@ test_expect_success 'P2, P8: into the project: what is ignored stays and is name
 
 test_expect_success 'P4: what was committed in an independent copy is kept, also where fsck would not like it' '
 	test_repo copied && start_ws -n cw copied --method snapshot c && (
-		cd "${cw:?}" && odd=$(printf ".g\\342\\200\\214it") && mkdir "$odd" && echo x >"$odd/x" && git add -A && git commit -qm odd && test_must_fail git fsck --strict
+		cd "${cw:?}" && odd=$(printf ".g\\342\\200\\214it") && mkdir "$odd" && echo x >"${odd:?}/x" && git add -A && git commit -qm odd && test_must_fail git fsck --strict
 	) && head=$(git -C "$cw" rev-parse HEAD) && git -C copied ews snapshot create c >out && rm -rf "${cw:?}/.git/objects/"?? &&
 	git -C copied rev-list --objects "$head" >out && git -C copied cat-file -e "$head"
 '
