@@ -470,6 +470,8 @@ int ews_session_open_workspace(const struct ews_session *session)
 		fd = open_closed(parent_fd, name);
 	if (fd >= 0)
 		return fd;
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+		return ews_error_os("cannot open the workspace of session '%s'", session->state.id);
 	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id, path);
 	ews_error_hint("'git ews end %s' ends the session", session->state.id);
 	return EWS_EDAMAGED;
