@@ -280,6 +280,11 @@ test_expect_success 'P8: what git can not hold is named as well where it takes t
 	git -C swapped ews diff swap >got 2>err && for f in pipe dir/.GIT git~1; do test_grep ": $f\>" err || return 1; done
 '
 
+test_expect_success 'P8: a new directory that is closed is named, though a file may have that mode' '
+	start_ws -n nw p modes && mkdir "${nw:?}/closed" "${nw:?}/open" && echo x >"${nw:?}/closed/f" && echo x >"${nw:?}/open/f" && chmod 644 "${nw:?}/closed" &&
+	git -C p ews diff modes >got 2>err && chmod 755 "${nw:?}/closed" && test_grep "closed (mode 0644)" err && test_grep ! open err
+'
+
 test_expect_success 'a workspace that vanished or was tampered with is an error, never an empty patch' '
 	start_ws -n vw p van && echo x >"${vw:?}/x" && mv "$vw" away &&
 	rc=0 && { git -C p ews diff van >got 2>err || rc=$?; } && case $rc in 1 | 128) ;; *) false ;; esac &&

@@ -282,8 +282,9 @@ static void leave_out(struct ews_diff *diff, const char *path, const char *what)
 /* Modes that a patch gives, or that differ from those by an umask alone. */
 static bool is_usual_mode(const struct ews_entry *entry)
 {
-	return entry->mode == 0644 || entry->mode == 0755 || entry->mode == 0664 || entry->mode == 0775 ||
-	       entry->type == EWS_ENTRY_LINK;
+	if (entry->type == EWS_ENTRY_LINK || entry->mode == 0755 || entry->mode == 0775)
+		return true;
+	return entry->type != EWS_ENTRY_DIR && (entry->mode == 0644 || entry->mode == 0664);
 }
 
 static bool holds_files(const struct ews_entries *list, const struct ews_entry *dir)
