@@ -418,8 +418,9 @@ static void check_applied(struct text *report, const struct scratch *scratch, co
 }
 
 /*
- * git apply takes a blank before a slash for the end of a name, where nothing but the line "diff --git"
- * tells it: a change of mode, a binary, an empty file.
+ * Patches of its own that git apply refuses: a blank before a slash is the end of a name for it, where
+ * nothing but the line "diff --git" tells the name (a change of mode, a binary, an empty file); and that a
+ * link gives way to a directory it doesn't see where the link is renamed, for then no line says its mode.
  */
 static bool confuses_git(const struct shot *from, const struct shot *to)
 {
@@ -432,6 +433,8 @@ static bool confuses_git(const struct shot *from, const struct shot *to)
 			const struct item *b = list_find(&to->files, path);
 
 			if (strstr(path, " /") && (!a || !b || item_difference(a, b, false)))
+				return true;
+			if (a && b && S_ISLNK(a->mode) && S_ISDIR(b->mode))
 				return true;
 		}
 	return false;

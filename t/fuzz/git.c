@@ -267,10 +267,12 @@ void gitstate_take(struct gitstate *out, const struct list *files, const char *w
 {
 	size_t kept = 0;
 
-	out->is_blind = false;
-	for (size_t i = 0; i < files->n; i++)
+	out->is_blind = out->converts = false;
+	for (size_t i = 0; i < files->n; i++) {
+		out->converts = out->converts || !strcmp(path_base(files->items[i].path), ".gitattributes");
 		out->is_blind = out->is_blind ||
 				(S_ISREG(files->items[i].mode) && (uint32_t)files->items[i].mtime.tv_sec == 0);
+	}
 
 	list_take(&out->files, git_dir, LIST_GIT | LIST_SHALLOW);
 	for (size_t i = 0; i < out->files.n; i++) {
@@ -320,7 +322,7 @@ void status_compare(struct text *report, const char *what, const struct gitstate
 	if (before->is_blind || after->is_blind)
 		return;
 	compare_status(report, what, &before->truth, &after->truth);
-	if (same_text(&before->status, &before->truth))
+	if (!before->converts && same_text(&before->status, &before->truth))
 		compare_status(report, what, &before->status, &after->status);
 }
 

@@ -47,9 +47,10 @@ struct gitstate {
 	struct list files; /* of the git directory, those that count */
 	struct text status, truth;
 	bool is_blind; /* such a file is there: neither is compared */
+	bool converts; /* there are attributes: what git takes for clean hangs on when it looked last */
 };
 
-#define GITSTATE_INIT { LIST_INIT, TEXT_INIT, TEXT_INIT, false }
+#define GITSTATE_INIT { LIST_INIT, TEXT_INIT, TEXT_INIT, false, false }
 
 /* `files` are those of the work tree; `copy` is a path that may be overwritten. */
 void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
@@ -57,6 +58,7 @@ void gitstate_take(struct gitstate *out, const struct list *files, const char *w
 /* The files alone. */
 void gitstate_compare(struct text *report, const char *what, const struct gitstate *before,
 		      const struct gitstate *after);
+/* What status says; where there are attributes the truth alone. */
 void status_compare(struct text *report, const char *what, const struct gitstate *before,
 		    const struct gitstate *after);
 void gitstate_release(struct gitstate *state);
