@@ -14,30 +14,10 @@ fi
 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 export ASAN_OPTIONS
 
-killat() {
-	"$EWS_BUILD/t/killat" "$@"
-}
-
 # What must be whole in the workspace <dir>: files, index, HEAD.
 state_of() (
 	"$EWS_SRC/t/lister" -m -x .git "$1" && cd "$1" && git rev-parse HEAD && cd "$(git rev-parse --absolute-git-dir)" && sha256sum index
 )
-
-# save <name>, restore <name>: the project and all of home, as they are now.
-save() {
-	mkdir "$1" && cp -a p "${1:?}/p" && cp -a "$HOME/.superqode" "${1:?}/home"
-}
-
-restore() {
-	rm -rf p "$HOME/.superqode" && cp -a "${1:?}/p" p && { test ! -d "${1:?}/home" || cp -a "${1:?}/home" "$HOME/.superqode"; }
-}
-
-# No verb leaves these for good.
-no_litter() {
-	find p/.git "$HOME/.superqode" \( -path '*/working/*/qe' -o -path '*/working/*/trash' \) -prune -o \
-		\( -name '*.lock' -o -name 'tmp_*' -o -name '.tmp-*' \) -print >litter 2>find.err
-	test_must_be_empty litter
-}
 
 # sound: after recover git is content, the project as it was, nothing lies about, and no session is half there.
 sound() {
@@ -49,35 +29,6 @@ sound() {
 		cat fsck.out verify.out >&2
 		return 1
 	}
-}
-
-# sweep <saved state> <check> <verb and arguments>...: kill the verb at ten points (all with TEST_LONG), each
-# time from the saved state, recover, and check.
-sweep() {
-	saved=$1 check=$2
-	shift 2
-	restore "$saved" && killat -o log 0 git -C p ews "$@" >out 2>err || {
-		cat err >&2
-		return 1
-	}
-	points=$(cut -f 1 log) && n=1 && step=$(((points - 1) / 9)) && test "$step" -ge 1 || return 1
-	test -z "$TEST_LONG" || step=1
-	while test "$n" -le "$points"; do
-		restore "$saved" || return 1
-		code=0
-		killat -o log "$n" git -C p ews "$@" >out 2>err || code=$?
-		test $code = 137 -o $code = 199 || {
-			echo >&2 "$* at $n of $points: status $code" && cat err >&2
-			return 1
-		}
-		timeout 60 git -C p ews recover --all >recover.out 2>recover.err && timeout 60 git -C p ews recover --all >again.out 2>again.err &&
-			sound && $check || {
-			echo >&2 "$* was killed at $n of $points: $(cat log)"
-			cat recover.out recover.err >&2
-			return 1
-		}
-		n=$((n + step))
-	done
 }
 
 test_expect_success 'setup: a project with uncommitted work, and killat' '

@@ -121,6 +121,18 @@ static void sweep_ref_locks(int common_fd, const char *rel)
 	ews_arena_release(&arena);
 }
 
+void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref)
+{
+	EWS_CLEANUP(fd) int common = ews_dir_open(ews_odb_common_dir(odb));
+	EWS_CLEANUP(free) char *dir = ews_path_dir(ref);
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s.lock", ews_path_base(ref));
+	EWS_CLEANUP(fd) int fd = common < 0 ? -1 : ews_dir_open_beneath(common, dir);
+
+	if (fd >= 0 && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		sweep_ref_lock(fd, name);
+	ews_error_clear();
+}
+
 int ews_litter_sweep(struct ews_odb *odb)
 {
 	EWS_CLEANUP(fd) int common = ews_dir_open(ews_odb_common_dir(odb));

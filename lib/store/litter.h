@@ -23,4 +23,7 @@ int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *pref
  */
 int ews_litter_sweep(struct ews_odb *odb);
 
+/* Likewise the lock of that one ref, which a verb of ours was moving when it was killed. */
+void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref);
+
 #endif

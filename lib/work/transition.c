@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/litter.h"
 #include "store/put.h"
 #include "work/history.h"
 
@@ -368,6 +369,8 @@ static int restore_branch(const struct shift *shift)
 
 	if (!find_moved_branch(&branch, &now, shift))
 		return 0;
+	if (shift->opts->is_retry)
+		ews_litter_sweep_ref(shift->repo->odb, branch);
 	rc = ews_odb_ref_swap(shift->repo->odb, branch, &now, &shift->opts->target->head);
 	return rc < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
 }

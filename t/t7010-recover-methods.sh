@@ -1,0 +1,117 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='recover: the methods snapshot and in-place, killed on their way (P1, P4)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+if test_have_prereq VALGRIND; then
+	skip_all='a killed tracer is no test of the program'
+	test_done
+fi
+ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+GIT_OPTIONAL_LOCKS=0
+export ASAN_OPTIONS GIT_OPTIONAL_LOCKS
+kill_points=6
+
+# All of a directory, and git's state in it.
+state_of() (
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1" && cd "$1" && git rev-parse HEAD && git symbolic-ref -q HEAD
+	cd "$(git rev-parse --absolute-git-dir)" && sha256sum index
+)
+
+sound() {
+	no_litter && git -C p ews status --json --all >said && test_grep ! '"interrupted"\|"starting"\|"ending"' said &&
+		git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out &&
+		git -C p gc -q --prune=now && git -C p ews snapshot verify --all >verify.out 2>&1
+}
+
+# is <directory> <state>...: it is in one of these.
+is() {
+	state_of "$1" >is.got || return 1
+	shift
+	for want; do
+		cmp -s is.got "$want.want" && return 0
+	done
+	test_cmp "$1.want" is.got
+}
+
+break_it() (
+	cd "$1" && echo edit >>src/main.c && git add src/main.c && echo edit >>src/main.c && rm -f docs/crlf.txt && mkdir -p new/dir && echo new >new/dir/file &&
+		rm -r src/deep && echo file >src/deep && chmod 600 src/numbers && mkdir out && echo product >out/product && git commit -qm work
+)
+
+test_expect_success 'setup: a project with uncommitted work' '
+	test_repo p && (cd p && echo more >>src/log && git add src/log && echo more >>src/log && echo new >untracked && rm empty && echo old >main.o) &&
+	state_of p >project.want && mkdir fresh && cp -a p fresh/p
+'
+
+# The project as it was; a session or none.
+after_start() {
+	is p project && if git -C p ews path x >where 2>err; then
+		git -C p ews diff x >changes && test_must_be_empty changes && git -C p ews end x >out 2>err
+	else
+		git -C p for-each-ref refs/ews/sessions >refs && test_must_be_empty refs &&
+			{ find "$HOME/.superqode" -path '*/qe/x*' >found 2>find.err || :; } && test_must_be_empty found && git -C p ews start --method snapshot x >out
+	fi && is p project
+}
+
+test_expect_success 'P1, P4: start of a copy' '
+	sweep fresh after_start start --method snapshot x
+'
+
+test_expect_success 'P1, P4: start in place' '
+	sweep fresh after_start start --method in-place x
+'
+
+test_expect_success 'setup: a copy with work in it' '
+	restore fresh && start_ws p --method snapshot x && state_of "$ws" >base.want && break_it "$ws" && state_of "$ws" >work.want && save copy
+'
+
+after_revert() {
+	is "$ws" work base && is p project && git -C p ews revert x >out && test_grep "Status: Verified" out && is "$ws" base &&
+		git -C p ews undo x >out 2>err && is "$ws" work
+}
+
+test_expect_success 'P1, P4: revert of a copy' '
+	sweep copy after_revert revert x
+'
+
+after_end() {
+	git -C p ews end --force x >out 2>err && test_path_is_missing "$ws" && git -C p ews undo x >out 2>err && is "$ws" work && git -C p ews revert x >out && is "$ws" base
+}
+
+test_expect_success 'P4: end of a copy' '
+	sweep copy after_end end --force x
+'
+
+test_expect_success 'setup: the project, worked on in place' '
+	restore fresh && git -C p ews start --method in-place x && break_it p && state_of p >work.want && save place
+'
+
+after_revert_in_place() {
+	is p work project && git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && git -C p ews undo x >out 2>err && is p work
+}
+
+test_expect_success 'P4: revert in place' '
+	sweep place after_revert_in_place revert x
+'
+
+after_undo_in_place() {
+	is p work project && git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && git -C p ews undo x >out 2>err && is p work
+}
+
+test_expect_success 'P4: undo in place' '
+	git -C p ews list >out && restore place && git -C p ews revert x >out && save undo && sweep undo after_undo_in_place undo x
+'
+
+after_end_in_place() {
+	git -C p ews end x >out 2>err && is p project && git -C p ews list >out && test_must_be_empty out && git -C p ews undo x && git -C p ews undo x >out 2>err && is p work
+}
+
+test_expect_success 'P4: end in place' '
+	sweep place after_end_in_place end x
+'
+
+test_done
