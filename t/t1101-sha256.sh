@@ -102,6 +102,12 @@ test_expect_success 'methods snapshot and in-place: what an agent commits is kep
 	(cd inside && git commit -qam agent && rm -r docs && echo rebuilt >x.o && rmdir hollow && echo new >new) && (cd inside && git ews end here) >out && state_of inside >got && test_cmp base got && git -C inside fsck --strict --no-dangling
 '
 
+# git removes no ref while that is locked, whoever holds it
+test_expect_success 'P4: a lock on the packed refs is named, and once it is gone recover goes on' '
+	start_ws p held && snap=$(git -C p ews snapshot create held) && : >p/.git/packed-refs.lock && test_expect_code 1 git -C p ews snapshot drop "$snap" >out 2>err && test_grep "hint: .*packed-refs.lock" err &&
+	git -C p ews snapshot verify "$snap" && rm "$PWD/p/.git/packed-refs.lock" && git -C p ews recover --all && git -C p ews snapshot verify "$snap" && git -C p ews end held && sound p
+'
+
 test_expect_success 'a program that is killed leaves what recover takes back or finishes' '
 	start_ws p killed && (cd "$ws" && echo edit >>src/main.c && echo new >new) && state_of "$ws" >work &&
 	for n in 2 7 12; do
