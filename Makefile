@@ -65,12 +65,14 @@ link = $(CC) -pthread $(sanitize_flags) $(sanitize_libs) $(CFLAGS) $(LDFLAGS)
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard lib/*/*.c)))
 unit_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/unit/*.c)))
 helpers = $(patsubst t/helper/%.c,$(BUILD)/t/%,$(sort $(wildcard t/helper/*.c)))
+# a checkout that was cut down to what a test needs has none
+fuzz = $(if $(wildcard t/fuzz/*.c),$(BUILD)/t/fuzz/fuzz)
 fuzz_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/fuzz/*.c)))
 pages = $(sort $(wildcard man/*.1))
 
 all: $(BUILD)/git-ews
 
-test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers) $(BUILD)/t/fuzz/fuzz
+test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers) $(fuzz)
 
 test: test-programs
 	EWS_BUILD="$(abspath $(BUILD))" t/run-tests $(if $(findstring command,$(origin T)),,--unit) $(T)
