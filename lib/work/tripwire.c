@@ -188,8 +188,10 @@ int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before
 static void add_command(struct ews_strv *out, const char *before, const char *after)
 {
 	const char *line = before ? before : after;
-	int len = (int)name_len(line) - 4;
+	int len;
 
+	assert(line);
+	len = (int)name_len(line) - 4;
 	if (strncmp(line, "ref ", 4))
 		return;
 	if (!before)

@@ -70,7 +70,8 @@ static void compare_in(const char *cwd)
 		EWS_CLEANUP(free) char *common_dir = gits(&answer, 2);
 		EWS_CLEANUP(free) char *top = gits(&answer, 3);
 
-		cr_assert_eq(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0, "%s: %s", cwd, ews_error_message());
+		cr_assert_eq(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0, "%s: %s", cwd,
+			     ews_error_message());
 		cr_expect_eq(repo->is_bare, !strcmp(is_bare, "true"), "%s", cwd);
 		cr_expect_str_eq(repo->git_dir, git_dir, "%s: %s", cwd, repo->git_dir);
 		cr_expect_str_eq(repo->common_dir, common_dir, "%s", cwd);
