@@ -169,19 +169,28 @@ static void add_sentence(struct ews_strv *out, const char *before, const char *a
 		ews_strv_addf(out, "%.*s changed", len, before);
 }
 
-int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after)
+/* Tell of each thing that is not as it was: NULL is what was not there, or is not any more. */
+static void each_difference(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after,
+			    void (*add)(struct ews_strv *out, const char *before, const char *after))
 {
-	size_t was = out->n, i = 0, k = 0;
+	size_t i = 0, k = 0;
 
 	while (i < before->lines.n || k < after->lines.n) {
 		const char *old = before->lines.items[i], *now = after->lines.items[k];
 		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
 
 		if (order != 0 || strcmp(old, now))
-			add_sentence(out, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
+			add(out, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
 		i += order <= 0;
 		k += order >= 0;
 	}
+}
+
+int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after)
+{
+	size_t was = out->n;
+
+	each_difference(out, before, after, add_sentence);
 	return (int)(out->n - was);
 }
 
@@ -206,17 +215,7 @@ static void add_command(struct ews_strv *out, const char *before, const char *af
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			       const struct ews_tripwire *after)
 {
-	size_t i = 0, k = 0;
-
-	while (i < before->lines.n || k < after->lines.n) {
-		const char *old = before->lines.items[i], *now = after->lines.items[k];
-		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
-
-		if (order != 0 || strcmp(old, now))
-			add_command(out, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
-		i += order <= 0;
-		k += order >= 0;
-	}
+	each_difference(out, before, after, add_command);
 }
 
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
