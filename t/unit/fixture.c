@@ -53,6 +53,14 @@ size_t fixture_rounds(size_t otherwise)
 	return setting("EWS_ROUNDS", otherwise);
 }
 
+/* What t/run-tests and t/run-check say. */
+size_t fixture_rounds_if_fast(size_t otherwise)
+{
+	bool is_slow = getenv("EWS_SANITIZE") || getenv("EWS_VALGRIND");
+
+	return fixture_rounds(is_slow ? (otherwise + 9) / 10 : otherwise);
+}
+
 const char *fixture_top(void)
 {
 	return top;

@@ -24,6 +24,8 @@ const char *fixture_top(void);
 
 size_t fixture_seed(void);
 size_t fixture_rounds(size_t otherwise);
+/* The same for rounds that take long: a tenth of them where each takes ten times as long. */
+size_t fixture_rounds_if_fast(size_t otherwise);
 /* A number below `n`, by chance. */
 size_t fixture_pick(size_t n);
 /* One of the strings of an array. */
