@@ -84,6 +84,12 @@ test_expect_success 'P3: a path that is nowhere is an error, not a proof of noth
 	git -C p ews end path
 '
 
+test_expect_success 'P4: a step whose path is nowhere any more does not stand in the way of the ones before it' '
+	start_ws p gone && echo edit >>"${ws:?}/run.sh" && git -C p ews revert gone >out && rm "${ws:?}/src/main.c" && git -C p ews revert gone -- src/main.c >out &&
+	rm "${ws:?}/src/main.c" && git -C p ews undo gone && test_path_is_missing "${ws:?}/src/main.c" && git -C p ews undo gone && test_grep "^edit\$" "${ws:?}/run.sh" &&
+	git -C p ews end gone
+'
+
 test_expect_success 'P9: a config.worktree that was written since is gone after revert' '
 	test_repo cw && git -C cw config extensions.worktreeConfig true && start_ws cw conf && git -C "$ws" config --worktree core.fsmonitor "touch \"$PWD/ran\"" &&
 	rm -f ran && git -C cw ews revert conf >out && test_grep "Status: Verified" out && git -C "$ws" status && test_path_is_missing ran

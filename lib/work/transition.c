@@ -892,7 +892,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
 	int rc = root < 0 ? root : plan(out, &shift, root);
 
-	if (rc == 0)
+	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
+	if (rc == 0 && step->state == EWS_STEP_PLANNED && !opts->is_retry)
 		rc = check_only(&shift);
 	if (rc < 0)
 		return rc;
