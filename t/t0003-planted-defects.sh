@@ -155,6 +155,12 @@ test_expect_success 'a break that no test notices fails the run of breaks' '
 	test_grep "P1-stale.*does not apply" out
 '
 
+test_expect_success 'each patch of t/breaks applies, and names a test' '
+	for patch in "$EWS_SRC"/t/breaks/*.patch; do
+		(cd "$EWS_SRC" && GIT_CEILING_DIRECTORIES=${EWS_SRC%/*} git apply --check "$patch" && test -f "$(sed -n "s/^Test: //p" "$patch")") || { echo >&2 "$patch"; return 1; }
+	done
+'
+
 test_expect_success FENCED 'a break that writes elsewhere reaches nothing' '
 	rm house/t/breaks/* && mkdir elsewhere && sed -i "s/^if grep/. .\/answer 2>\/dev\/null; &/" house/t/t1000-answer.sh &&
 	cat >house/t/breaks/P5-out.patch <<-EOF &&
