@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "store/gate.h"
 #include "store/loose.h"
 #include "store/pack.h"
 
@@ -49,6 +50,7 @@ struct tools {
 
 struct ews_batch {
 	struct ews_odb *odb;
+	int gate_fd; /* while it is open, nobody collects what no ref names yet; -1: no gate */
 	pthread_mutex_t lock;
 	struct ews_oid *seen; /* a hash table with open addressing; n_slots is a power of two */
 	size_t n_seen, n_slots;
@@ -65,6 +67,7 @@ struct ews_batch *ews_batch_new(struct ews_odb *odb)
 	struct ews_batch *batch = ews_calloc(1, sizeof(*batch));
 
 	batch->odb = odb;
+	batch->gate_fd = ews_gate_enter(ews_odb_common_dir(odb));
 	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
 	pthread_mutex_init(&batch->lock, NULL);
 	return batch;
@@ -101,6 +104,7 @@ void ews_batch_free(struct ews_batch *batch)
 		free(tools);
 	}
 	pthread_mutex_destroy(&batch->lock);
+	ews_cleanup_fd(&batch->gate_fd);
 	free(batch);
 }
 

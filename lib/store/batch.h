@@ -22,7 +22,7 @@
 
 struct ews_batch;
 
-/* `odb` must outlive the batch. */
+/* `odb` must outlive the batch; the batch must outlive the making of the ref that names what it wrote (store/gate). */
 struct ews_batch *ews_batch_new(struct ews_odb *odb);
 /* Throws away what was not committed; NULL is fine. */
 void ews_batch_free(struct ews_batch *batch);

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "store/gate.h"
 
 #define STDERR_MAX (64 * EWS_KIB)
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -35,6 +36,8 @@ static int fill_bare(int fd, enum ews_hash_algo algo)
 	if (mkdirat(fd, "refs", 0700) < 0 || mkdirat(fd, "objects", 0700) < 0)
 		return ews_error_os("cannot make a directory in it");
 	rc = ews_file_replace(fd, "config", config, strlen(config), 0600);
+	if (rc == 0)
+		rc = ews_file_replace(fd, EWS_GATE_FILE, "", 0, 0600);
 	if (rc < 0)
 		return rc;
 	return ews_file_replace(fd, "HEAD", head, strlen(head), 0600);
