@@ -184,7 +184,8 @@ static int spawn(pid_t *pid, const char *program, const struct ews_proc *p, cons
 	(void)sigaddset(&defaults, SIGPIPE);
 	(void)posix_spawnattr_setsigmask(&attr, &none);
 	(void)posix_spawnattr_setsigdefault(&attr, &defaults);
-	flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (p->own_group ? POSIX_SPAWN_SETPGROUP : 0);
+	flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (p->own_group ? POSIX_SPAWN_SETPGROUP : 0) |
+		(p->own_session ? POSIX_SPAWN_SETSID : 0);
 	(void)posix_spawnattr_setflags(&attr, flags);
 	for (i = 0; !err && i < 3; i++)
 		if (ends->fd[i] >= 0)
@@ -378,4 +379,17 @@ int ews_proc_run(const struct ews_proc *p)
 	if (rc < 0)
 		return rc;
 	return ews_error(EWS_EBUSY, "'%s' took longer than %u ms", p->argv[0], p->timeout_ms);
+}
+
+int ews_proc_detach(char *const *argv)
+{
+	EWS_CLEANUP(fd) int null_fd = lift(open("/dev/null", O_RDWR | O_CLOEXEC), true);
+	const struct ews_proc proc = {
+		.argv = argv, .cwd = "/", .own_session = true, .out_fd = null_fd, .err_fd = null_fd
+	};
+	pid_t pid;
+
+	if (null_fd < 0)
+		return ews_error_os("cannot run '%s'", argv[0]);
+	return ews_proc_start(&pid, &proc);
 }

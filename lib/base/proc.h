@@ -23,6 +23,7 @@ struct ews_proc {
 	struct ews_buf *err; /* collects standard error */
 	unsigned timeout_ms; /* 0: none */
 	bool own_group; /* in a process group of its own: keys pressed on the terminal are not for it */
+	bool own_session; /* it goes on when its terminal does not */
 };
 
 /*
@@ -40,5 +41,11 @@ int ews_proc_run(const struct ews_proc *p);
 int ews_proc_start(pid_t *pid, const struct ews_proc *p);
 /* Wait for the end of `pid`, called `name`. Returns its status as above. */
 int ews_proc_reap(pid_t pid, const char *name);
+
+/*
+ * Start `argv` in a session of its own, with nothing but /dev/null open, and don't wait for it: it goes
+ * on when the caller has ended.
+ */
+int ews_proc_detach(char *const *argv);
 
 #endif

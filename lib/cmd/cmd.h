@@ -52,8 +52,12 @@ extern const struct ews_cmd ews_cmd_revert;
 extern const struct ews_cmd ews_cmd_end;
 extern const struct ews_cmd ews_cmd_undo;
 extern const struct ews_cmd ews_cmd_recover;
+extern const struct ews_cmd ews_cmd_clean;
 extern const struct ews_cmd ews_cmd_config;
 extern const struct ews_cmd ews_cmd_version;
+
+/* Clean `ctx->repo`, when ews.autoClean wants it and it is an hour since the last time. That fails nobody's verb. */
+void ews_cmd_clean_now_and_then(struct ews_cmd_ctx *ctx);
 
 /* What may stand on a verb's command line. */
 struct ews_cmd_syntax {

@@ -189,6 +189,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		show_json(ctx, &result);
 	else
 		show_text(ctx, &result);
+	ews_cmd_clean_now_and_then(ctx);
 	return 0;
 }
 

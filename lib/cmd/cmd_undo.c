@@ -88,6 +88,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 		ews_buf_addf(&ctx->out, "  Paths: %zu restored, %zu deleted\n", result->put.restored.n,
 			     result->put.deleted.n);
 	ews_render_reasons_talk(ctx, "not as it was", &result->put.errors);
+	ews_render_expired_talk(ctx, &result->put.expired);
 	if (set->dry_run)
 		return;
 	ews_render_put_talk(ctx, &result->put);
@@ -131,7 +132,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		show_json(ctx, &set, &result);
 	else
 		show_text(ctx, &set, &result);
-	return result.put.errors.n ? 1 : 0;
+	return result.put.errors.n || (result.put.expired.n && !set.dry_run);
 }
 
 const struct ews_cmd ews_cmd_undo = { "undo", "bring back what a verb destroyed or overwrote", run };

@@ -51,6 +51,7 @@ void ews_render_put(cJSON *object, const struct ews_transition_result *put)
 	ews_render_reasons(object, "errors", "message", &put->errors);
 	ews_render_reasons(object, "lost_attributes", "attribute", &put->lost_attrs);
 	ews_render_reasons(object, "not_covered", "reason", &put->not_covered);
+	ews_render_reasons(object, "expired", "reason", &put->expired);
 	ews_render_string(object, "original_hash", put->original_hash);
 	ews_render_string(object, "current_hash", put->current_hash);
 	(void)cJSON_AddBoolToObject(object, "verified", put->is_verified);
@@ -76,6 +77,25 @@ static void talk_of_kept(const struct ews_cmd_ctx *ctx, const struct ews_transit
 	ews_render_size(&size, put->kept_bytes);
 	ews_cmd_note(ctx, "%zu path%s moved to trash whole: %zu file%s, %s", put->kept.n,
 		     put->kept.n == 1 ? "" : "s", put->kept_files, put->kept_files == 1 ? "" : "s", size.ptr);
+}
+
+void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *expired)
+{
+	EWS_CLEANUP(strv) struct ews_strv named = EWS_STRV_INIT;
+	size_t i, ignored = 0;
+
+	for (i = 0; i < expired->n; i++) {
+		const char *why = strchr(expired->items[i], '\t');
+
+		if (!ctx->verbose && why && !strcmp(why + 1, ews_skip_word(EWS_SKIP_IGNORED)))
+			ignored++;
+		else
+			ews_strv_add(&named, expired->items[i]);
+	}
+	ews_render_reasons_talk(ctx, "can't be brought back, trash holds it no longer", &named);
+	if (ignored)
+		ews_cmd_warn(ctx, "can't be brought back, trash holds them no longer: %zu ignored path%s", ignored,
+			     ignored == 1 ? "" : "s");
 }
 
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
@@ -139,6 +159,8 @@ static const char *step_word(enum ews_step_state state)
 		return "undone";
 	case EWS_STEP_REDOING:
 		return "redoing";
+	case EWS_STEP_EXPIRED:
+		return "expired";
 	}
 	return "damaged";
 }
@@ -149,6 +171,7 @@ void ews_render_step(cJSON *object, const struct ews_step *step)
 	ews_render_string(object, "verb", step->verb);
 	ews_render_string(object, "session_id", step->session);
 	(void)cJSON_AddStringToObject(object, "state", step_word(step->state));
+	(void)cJSON_AddBoolToObject(object, "emptied", step->is_emptied);
 	ews_render_time(object, "timestamp", step->created_s);
 	ews_render_string(object, "before", step->before);
 	ews_render_string(object, "after", step->after);

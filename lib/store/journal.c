@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -27,7 +28,7 @@
 
 static const char *const words[] = {
 	[EWS_STEP_PLANNED] = "planned", [EWS_STEP_DONE] = "done",       [EWS_STEP_UNDOING] = "undoing",
-	[EWS_STEP_UNDONE] = "undone",   [EWS_STEP_REDOING] = "redoing",
+	[EWS_STEP_UNDONE] = "undone",   [EWS_STEP_REDOING] = "redoing", [EWS_STEP_EXPIRED] = "expired",
 };
 
 static int open_steps(int repo_fd)
@@ -120,6 +121,7 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 	ews_json_add_int(json, "created", step->created_s);
 	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
 	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
+	cJSON_AddBoolToObject(json, "emptied", step->is_emptied);
 	ews_json_print(&text, json, true);
 	rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
 	return rc < 0 ? ews_error_wrap("cannot write step '%s'", step->id) : 0;
@@ -170,11 +172,13 @@ static int parse_step(struct ews_step *step, const cJSON *json)
 		rc = ews_json_get_int(&sequence, json, "sequence");
 	if (rc == 0)
 		rc = ews_json_get_int(&undo_sequence, json, "undo_sequence");
+	if (rc == 0 && cJSON_HasObjectItem(json, "emptied"))
+		rc = ews_json_get_bool(&step->is_emptied, json, "emptied");
 	if (rc < 0)
 		return rc;
 	step->sequence = (uint64_t)sequence;
 	step->undo_sequence = (uint64_t)undo_sequence;
-	for (size_t i = EWS_STEP_PLANNED; i <= EWS_STEP_REDOING; i++)
+	for (size_t i = EWS_STEP_PLANNED; i <= EWS_STEP_EXPIRED; i++)
 		if (!strcmp(word, words[i]))
 			step->state = i;
 	return step->state ? 0 : ews_error(EWS_EDAMAGED, "'%.40s' is no state of a step", word);
@@ -187,6 +191,7 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 	EWS_CLEANUP(json) cJSON *json = NULL;
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	char name[80];
+	struct stat st;
 	int rc;
 
 	if (fd < 0)
@@ -202,6 +207,8 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 		rc = ews_error(EWS_EDAMAGED, "it says that it is '%.64s'", step.id);
 	if (rc < 0)
 		return ews_error_wrap("cannot read step '%.64s'", id);
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		step.written_s = st.st_mtim.tv_sec;
 	*out = step;
 	step = (struct ews_step)EWS_STEP_INIT;
 	return 0;
@@ -255,6 +262,30 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	step->state = EWS_STEP_PLANNED;
 	step->sequence = last + 1;
 	return 0;
+}
+
+bool ews_step_is_unfinished(const struct ews_step *step)
+{
+	return step->state == EWS_STEP_PLANNED || step->state == EWS_STEP_UNDOING || step->state == EWS_STEP_REDOING;
+}
+
+/* Is `id` the last part of the ref that a line names as the new one? */
+static bool moves_to(const char *line, const char *id)
+{
+	const char *to = strchr(line, ' ');
+	size_t len = to ? strcspn(to + 1, " ") : 0;
+	size_t id_len = strlen(id);
+
+	return len > id_len && to[len - id_len] == '/' && !strncmp(to + 1 + len - id_len, id, id_len);
+}
+
+bool ews_step_needs(const struct ews_step *step, const char *id)
+{
+	bool needs = !strcmp(step->before, id) || !strcmp(step->after, id);
+
+	for (size_t i = 0; i < step->refs.n && !needs; i++)
+		needs = moves_to(step->refs.items[i], id);
+	return needs;
 }
 
 void ews_step_release(struct ews_step *step)

@@ -29,6 +29,7 @@ enum ews_step_state {
 	EWS_STEP_UNDOING, /* being taken back */
 	EWS_STEP_UNDONE,
 	EWS_STEP_REDOING,
+	EWS_STEP_EXPIRED, /* what it kept has gone, or is about to; nothing but its name is left */
 };
 
 struct ews_step {
@@ -50,6 +51,8 @@ struct ews_step {
 	int64_t created_s;
 	uint64_t sequence; /* order among steps, from 1 */
 	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
+	bool is_emptied; /* the directory that held what it renamed away has gone, or is about to */
+	int64_t written_s; /* when the record was last written, as read */
 };
 
 #define EWS_STEP_INIT { 0 }
@@ -63,6 +66,10 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id);
 int ews_step_remove(int repo_fd, const char *id);
 /* The ids of all steps, oldest first. */
 int ews_step_list(struct ews_strv *out, int repo_fd);
+/* May its effect have begun, and not come to its end? */
+bool ews_step_is_unfinished(const struct ews_step *step);
+/* Does its undo, or its redo, want the snapshot `id` from trash? */
+bool ews_step_needs(const struct ews_step *step, const char *id);
 void ews_step_release(struct ews_step *step);
 EWS_CLEANUP_DEFINE(step, struct ews_step, ews_step_release)
 

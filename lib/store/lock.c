@@ -22,6 +22,8 @@
 
 #define TEXT_MAX 4096
 #define WAIT_STEP_MAX_MS 50
+/* Who sweeps holds a lock for moments only: others wait for him, so that sweeping is in nobody's way. */
+#define SWEEP_MS 5000
 
 static struct flock whole_file(short type)
 {
@@ -111,10 +113,21 @@ static int try_take(int dir_fd, const char *name)
 	return ews_steal_fd(&fd);
 }
 
+/* Is the holder, as far as its file tells, one that sweeps? */
+static bool is_swept(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char text[TEXT_MAX];
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, "\nverb " EWS_LOCK_SWEEP "\n");
+}
+
 int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char *verb, unsigned wait_ms)
 {
 	EWS_CLEANUP(fd) int own_dir = -1;
-	uint64_t deadline = ews_clock_monotonic_ms() + wait_ms;
+	uint64_t start = ews_clock_monotonic_ms(), deadline = start + wait_ms;
 	unsigned step_ms = 1;
 	int fd;
 
@@ -128,6 +141,8 @@ int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char
 		if (fd == EWS_ESTALE)
 			continue;
 		now = ews_clock_monotonic_ms();
+		if (fd == EWS_EBUSY && now >= deadline && now < start + SWEEP_MS && is_swept(dir_fd, name))
+			deadline = now + WAIT_STEP_MAX_MS;
 		if (fd != EWS_EBUSY || now >= deadline)
 			break;
 		ews_clock_sleep_ms(step_ms < deadline - now ? step_ms : (unsigned)(deadline - now));

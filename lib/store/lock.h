@@ -25,6 +25,9 @@ struct ews_lock {
 
 #define EWS_LOCK_INIT { -1, -1, NULL }
 
+/* The verb of holders that sweep: they hold a lock for moments, and whoever wants it waits for them a little. */
+#define EWS_LOCK_SWEEP "sweep"
+
 /*
  * Take the lock `name` beneath `dir_fd`, waiting at most `wait_ms` (0: try
  * once). `verb` is written into the file for people.

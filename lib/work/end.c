@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -19,6 +20,8 @@
 #include "base/path.h"
 #include "store/home.h"
 #include "store/journal.h"
+#include "store/put.h"
+#include "work/history.h"
 #include "work/inuse.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
@@ -48,6 +51,21 @@ static void name_drift(struct ews_end_result *out, struct ews_session *session)
 	if (ews_tripwire_read(&before, session->fd) < 0 || ews_tripwire_take(&now, session->repo) < 0 ||
 	    ews_tripwire_compare(&out->drift, &before, &now) < 0)
 		ews_error_clear();
+}
+
+/*
+ * The commits of a private repository outlive its directory in trash. One that is not whole goes there as it is.
+ * Returns 1 when there was something that the store lacked.
+ */
+static int adopt(struct ews_end_result *out, struct ews_session *session, const struct ews_content *now)
+{
+	int rc = ews_history_adopt(session, &now->git);
+
+	if (rc != EWS_EDAMAGED)
+		return rc;
+	ews_strv_addf(&out->skipped, ".git\t%s", ews_error_message());
+	ews_error_clear();
+	return 0;
 }
 
 /* Keep what is in the workspace now as a snapshot in trash. */
@@ -85,7 +103,11 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		ews_strv_add(&out->skipped, line.ptr);
 	}
 	ews_gitstate_differences(&differences, &base_content.git, &now.git);
-	out->differs = strcmp(now.hash, base.hash) || differences.n;
+	if (!opts->dry_run)
+		rc = adopt(out, session, &now);
+	if (rc < 0)
+		return rc;
+	out->differs = strcmp(now.hash, base.hash) || differences.n || rc > 0;
 	if (!out->differs || opts->dry_run)
 		return 0;
 	rc = ews_snapshot_keep(&kept, repo, batch, &now, &keep_opts);
@@ -170,12 +192,116 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
 	return rc < 0 ? rc : ews_journal_done(session->fd, step->id);
 }
 
-int ews_end_take_back(struct ews_session *session, struct ews_step *step)
+/* What the step's snapshot has of the workspace, or, where nothing differed, its base. */
+static int read_kept(struct ews_content *out, struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
+	int rc = *step->before ? ews_snapshot_find(&kept, session->repo, step->before)
+			       : ews_snapshot_base(&kept, session);
+
+	return rc < 0 ? rc : ews_snapshot_content(out, session->repo, &kept);
+}
+
+static int fill_anew(struct ews_session *session, const struct ews_content *content, int trash_fd, const char *name)
+{
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(fd) int root = -1;
+	struct ews_put_opts put = { .odb = session->repo->odb, .source_fd = -1, .times = EWS_PUT_TIMES_KEEP };
+	int rc;
+
+	if (mkdirat(trash_fd, name, 0700) < 0)
+		return ews_error_os("cannot make a directory in trash");
+	put.root_fd = root = ews_dir_open_beneath(trash_fd, name);
+	if (root < 0)
+		return root;
+	ews_changes_between(&changes, &nothing, &content->scan.entries, ews_entry_equal);
+	rc = ews_put(&report, &changes, NULL, &put);
+	if (rc < 0 && report.failed.n)
+		return ews_error(rc, "cannot make it anew: %s", report.failed.items[0]);
+	if (rc == 0 && fchmod(root, content->root_mode ? content->root_mode : 0755) < 0)
+		rc = ews_error_os("cannot set the mode of the workspace");
+	return rc;
+}
+
+/* Is the workspace neither in trash nor back in its place? */
+static bool is_lost(struct ews_session *session, int trash_fd)
+{
+	return faccessat(trash_fd, TRASH_NAME, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	       access(session->state.workspace, F_OK) < 0;
+}
+
+/* Make the directory that trash held anew, in trash, from where it comes back as ever. */
+static int refill_trash(struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(fd) int trash = ews_transition_open_trash(session->repo, session, step->id);
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	const char *half = TRASH_NAME ".new";
+	int rc;
+
+	if (trash < 0 || !is_lost(session, trash))
+		return trash < 0 ? trash : 0;
+	rc = read_kept(&content, session, step);
+	if (rc == 0)
+		rc = ews_file_remove_tree(trash, half);
+	if (rc == 0)
+		rc = fill_anew(session, &content, trash, half);
+	if (rc == 0)
+		rc = ews_file_rename_new(trash, half, trash, TRASH_NAME);
+	return rc;
+}
+
+/* A directory that was made anew has nothing yet that links it with the store. */
+static int relink(struct ews_session *session, const struct ews_step *step)
+{
+	struct ews_place place = ews_session_place(session);
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int root = ews_session_open_workspace(session);
+	int rc = root < 0 ? root : session->method->tampered(&bent, &place, root);
+
+	if (rc < 0 || !bent.n)
+		return rc;
+	rc = read_kept(&content, session, step);
+	return rc < 0 ? rc : session->method->repair(&place, root, &content.git);
+}
+
+int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
+	EWS_CLEANUP(free) char *there = ews_path_join(trash, TRASH_NAME);
+	int rc;
+
+	if (session->method->is_project || access(there, F_OK) == 0 || access(session->state.workspace, F_OK) == 0)
+		return 0;
+	rc = read_kept(&content, session, step);
+	for (size_t i = 0; i < content.scan.skips.n; i++) {
+		const struct ews_skip *skip = &content.scan.skips.items[i];
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (skip->reason == EWS_SKIP_OWN)
+			continue;
+		ews_path_escape(&line, skip->path, strlen(skip->path));
+		ews_buf_addf(&line, "\t%s", ews_skip_word(skip->reason));
+		ews_strv_add(expired, line.ptr);
+	}
+	if (rc == 0 && session->method->owns_objects && !session->repo->is_plain)
+		ews_strv_add(expired, ".git\tbranches and reflogs of its own; its commits are kept");
+	return rc;
+}
+
+int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
 {
 	struct ews_place place = ews_session_place(session);
 	bool is_project = session->method->is_project;
 	int rc = ews_snapshot_move_all(session->repo, step, true);
 
+	if (rc == 0 && expired)
+		rc = ews_end_name_expired(expired, session, step);
+	if (rc == 0 && !is_project)
+		rc = refill_trash(session, step);
 	if (rc == 0 && !is_project && !ews_session_is_at_home(session))
 		rc = ews_home_mark_elsewhere(session->repo->home, session->state.workspace, session->repo->dir,
 					     session->state.id);
@@ -183,6 +309,8 @@ int ews_end_take_back(struct ews_session *session, struct ews_step *step)
 		rc = move_workspace(session, step->id, false);
 	if (rc == 0)
 		rc = session->method->restore(&place);
+	if (rc == 0 && step->is_emptied && !is_project)
+		rc = relink(session, step);
 	if (rc == 0)
 		rc = set_state(session, EWS_STATE_ACTIVE);
 	if (rc < 0)

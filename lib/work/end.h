@@ -38,7 +38,13 @@ struct ews_end_result {
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts);
 /* The effects of a planned end, and the way back; both are harmless when already done, wholly or half. */
 int ews_end_carry_out(struct ews_session *session, struct ews_step *step);
-int ews_end_take_back(struct ews_session *session, struct ews_step *step);
+/*
+ * When trash holds the directory no longer, the workspace is made anew from what the step's snapshot has of it;
+ * `expired` (may be NULL) gets "<path>\t<why>" of what that is not.
+ */
+int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step);
+/* The same words, and nothing done. */
+int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step);
 
 void ews_end_result_release(struct ews_end_result *result);
 EWS_CLEANUP_DEFINE(end_result, struct ews_end_result, ews_end_result_release)

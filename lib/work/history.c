@@ -179,7 +179,7 @@ int ews_history_adopt(const struct ews_session *session, const struct ews_gitsta
 		return 0;
 	rc = carry(session, &request);
 	if (rc != EWS_EGIT)
-		return rc;
+		return rc < 0 ? rc : 1;
 	ews_error_wrap("the workspace's repository names what it lacks");
 	return EWS_EDAMAGED;
 }

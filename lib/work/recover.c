@@ -29,11 +29,6 @@
 #define REPLACE_MS 1000
 #define WAIT_MS 50
 
-static bool is_unfinished(const struct ews_step *step)
-{
-	return step->state != EWS_STEP_DONE && step->state != EWS_STEP_UNDONE;
-}
-
 /* Does a living verb hold the lock `name`? */
 static bool is_held(struct ews_repo *repo, const char *name)
 {
@@ -80,7 +75,7 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 		if (needs_recovery(repo, ids.items[i]))
 			ews_strv_add(out, ids.items[i]);
 	for (size_t i = 0; i < steps.n; i++)
-		has_own = has_own || (is_unfinished(&steps.items[i]) &&
+		has_own = has_own || (ews_step_is_unfinished(&steps.items[i]) &&
 				      (!*steps.items[i].session || !strcmp(steps.items[i].verb, "drop")));
 	if (has_own && !is_held(repo, "project"))
 		ews_strv_add(out, "");
@@ -135,7 +130,7 @@ static void sweep_locks(struct ews_repo *repo)
 		struct ews_lock lock = EWS_LOCK_INIT;
 
 		/* Whoever takes a lock removes its file when he gives it up. */
-		if (ews_lock_take(&lock, fd, names[i].name, "recover", 0) == 0)
+		if (ews_lock_take(&lock, fd, names[i].name, EWS_LOCK_SWEEP, 0) == 0)
 			ews_lock_release(&lock);
 	}
 	ews_arena_release(&arena);
@@ -213,7 +208,7 @@ static int finish_transition(struct ews_strv *done, struct ews_session *session,
 static int finish_end(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = back ? ews_end_take_back(session, step) : ews_end_carry_out(session, step);
+	int rc = back ? ews_end_take_back(NULL, session, step) : ews_end_carry_out(session, step);
 
 	if (rc == 0)
 		ews_strv_addf(done, "session '%s': %s", session->state.id,
@@ -223,7 +218,7 @@ static int finish_end(struct ews_strv *done, struct ews_session *session, struct
 
 static int mark_done(struct ews_session *session, struct ews_step *step)
 {
-	return is_unfinished(step) ? 0 : ews_journal_done(session->fd, step->id);
+	return ews_step_is_unfinished(step) ? 0 : ews_journal_done(session->fd, step->id);
 }
 
 static int recover_step(struct ews_strv *done, struct ews_session *session)
@@ -233,7 +228,7 @@ static int recover_step(struct ews_strv *done, struct ews_session *session)
 
 	if (rc < 0 || !step.state)
 		return rc;
-	if (!is_unfinished(&step))
+	if (!ews_step_is_unfinished(&step))
 		return mark_done(session, &step);
 	if (!strcmp(step.verb, "end"))
 		return finish_end(done, session, &step);
@@ -249,7 +244,7 @@ static int drop_unbegun(struct ews_session *session)
 	for (size_t i = 0; i < steps.n && rc == 0; i++) {
 		struct ews_step *step = &steps.items[i];
 
-		if (!is_unfinished(step) || !strcmp(step->verb, "drop"))
+		if (!ews_step_is_unfinished(step) || !strcmp(step->verb, "drop"))
 			continue;
 		if (step->state == EWS_STEP_PLANNED) {
 			rc = ews_step_remove(session->repo->dir_fd, step->id);
@@ -338,7 +333,7 @@ static int recover_project(struct ews_strv *done, struct ews_repo *repo)
 		EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 		struct ews_step *step = &steps.items[i];
 
-		if (!is_unfinished(step))
+		if (!ews_step_is_unfinished(step))
 			continue;
 		if (!strcmp(step->verb, "drop")) {
 			rc = finish_drop(done, repo, step);

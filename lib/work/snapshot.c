@@ -152,7 +152,7 @@ static bool is_git_name(const char *name)
 	       !strncmp(name, "HEAD@", 5) || !strncmp(name, "refs/", 5) || strstr(name, "^{");
 }
 
-static int take_ref(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref)
+int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot found = EWS_SNAPSHOT_INIT;
 	int rc = describe(&found, repo, &ref->oid, ref->name);
@@ -194,7 +194,7 @@ static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, cons
 
 		if (strncmp(refs->items[i].name, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)))
 			continue;
-		if (take_ref(&one, repo, &refs->items[i]) < 0 || !fits(one.id, name)) {
+		if (ews_snapshot_read(&one, repo, &refs->items[i]) < 0 || !fits(one.id, name)) {
 			ews_error_clear();
 			continue;
 		}
@@ -217,7 +217,7 @@ static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, cons
 	for (size_t i = 0; i < refs.n; i++) {
 		switch (fits(id_in_ref(refs.items[i].name), name)) {
 		case 2:
-			rc = take_ref(out, repo, &refs.items[i]);
+			rc = ews_snapshot_read(out, repo, &refs.items[i]);
 			return rc < 0 ? rc : 1;
 		case 1:
 			best = &refs.items[i];
@@ -233,7 +233,7 @@ static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, cons
 		return EWS_EUSAGE;
 	}
 	if (n == 1) {
-		rc = take_ref(out, repo, best);
+		rc = ews_snapshot_read(out, repo, best);
 		return rc < 0 ? rc : 1;
 	}
 	return strncmp(name, "snap-", 5) ? 0 : find_base_by_id(out, repo, &refs, name);
@@ -274,7 +274,7 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit", ref);
 		return EWS_EDAMAGED;
 	}
-	return take_ref(out, session->repo, &found);
+	return ews_snapshot_read(out, session->repo, &found);
 }
 
 static int cmp_by_time(const void *a, const void *b)
@@ -301,7 +301,7 @@ int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const ch
 
 		if (!*id_in_ref(refs.items[i].name) || is_trash != in_trash)
 			continue;
-		rc = take_ref(&one, repo, &refs.items[i]);
+		rc = ews_snapshot_read(&one, repo, &refs.items[i]);
 		if (rc < 0)
 			return rc;
 		if (!all && strcmp(one.session, session ? session : ""))
@@ -743,7 +743,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 		rc = ews_content_now(&content, repo, session, batch, &now_opts);
 	if (rc == 0 && session)
 		rc = ews_history_adopt(session, &content.git);
-	if (rc == 0)
+	if (rc >= 0)
 		rc = find_parent(&parent, repo, session);
 	if (rc < 0)
 		return rc;

@@ -62,6 +62,9 @@ struct ews_snapshots {
 int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const char *name);
 int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *session);
 
+/* The one that a ref holds. Fails when its commit can't be read. */
+int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref);
+
 /* All of a session (NULL: of the project itself; `all`: every one), oldest first; trash only on request. */
 int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash);
 

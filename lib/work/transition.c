@@ -60,6 +60,7 @@ void ews_transition_result_release(struct ews_transition_result *result)
 	ews_strv_release(&result->lost_attrs);
 	ews_strv_release(&result->not_covered);
 	ews_strv_release(&result->since);
+	ews_strv_release(&result->expired);
 	free(result->kept_snapshot);
 }
 
@@ -190,6 +191,8 @@ static int split_moved(struct ews_buf *path, const char **name, const char *line
 /* Does what an earlier move took come back to this path? Then it is not made anew. */
 static bool comes_back(const struct shift *shift, const char *path)
 {
+	if (shift->step->is_emptied)
+		return false;
 	for (size_t i = 0; i < shift->step->moved.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf moved = EWS_BUF_INIT;
 		const char *name;
@@ -519,12 +522,26 @@ static int move_away(struct ews_transition_result *out, struct shift *shift, int
 	return ews_file_sync_dir(trash);
 }
 
+/* Of what an earlier move took, trash holds nothing any more; what the snapshot has of it is put back all the same. */
+static void name_expired(struct ews_transition_result *out, const struct shift *shift)
+{
+	for (size_t i = 0; i < shift->step->moved.n && shift->step->is_emptied; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *line = shift->step->moved.items[i], *name;
+
+		if (split_moved(&path, &name, line) < 0)
+			ews_error_clear(); /* there is no name to say */
+		else if (!ews_entries_find(&shift->target.scan.entries, path.ptr))
+			ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
+	}
+}
+
 /* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
 static int move_back(struct ews_transition_result *out, struct shift *shift, int root_fd)
 {
 	EWS_CLEANUP(fd) int trash = -1;
 
-	if (!shift->step->moved.n)
+	if (!shift->step->moved.n || shift->step->is_emptied)
 		return 0;
 	trash = ews_transition_open_trash(shift->repo, shift->session, shift->step->id);
 	if (trash < 0)
@@ -790,6 +807,7 @@ static int finish(struct shift *shift)
 	step->moved = step->moving;
 	step->moving = moved;
 	ews_strv_clear(&step->moving);
+	step->is_emptied = false;
 	step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_UNDONE : EWS_STEP_DONE;
 	if (shift->session) {
 		free(shift->session->state.last_snapshot);
@@ -901,6 +919,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 			    shift.is_fresh ? ews_entry_equal : ews_entry_equal_with_time);
 	limit_changes(&shift);
 	list_changes(out, &shift);
+	name_expired(out, &shift);
 	if (opts->dry_run) {
 		for (size_t i = 0; i < shift.away.n; i++)
 			name_kept(out, &shift, shift.away.items[i]);

@@ -37,6 +37,7 @@ struct ews_transition_result {
 	struct ews_strv errors; /* "<path>\t<why>": what differs after all */
 	struct ews_strv lost_attrs; /* "<path>\t<attribute>": may not be set here */
 	struct ews_strv not_covered; /* "<path>\t<why>": the target never had it, so it was not looked at */
+	struct ews_strv expired; /* "<path>\t<why>": what can't come back, since trash holds it no longer */
 	struct ews_strv since; /* paths that somebody changed since the step that is undone; kept like all else */
 	size_t kept_files; /* how much was renamed away */
 	uint64_t kept_bytes;
@@ -50,7 +51,7 @@ struct ews_transition_result {
 	{                                                                                           \
 		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,         \
 		.errors = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, .not_covered = EWS_STRV_INIT, \
-		.since = EWS_STRV_INIT                                                              \
+		.since = EWS_STRV_INIT, .expired = EWS_STRV_INIT                                    \
 	}
 
 /*

@@ -84,7 +84,7 @@ static int refuse_unfinished(const struct ews_steps *steps)
 	for (size_t i = 0; i < steps->n; i++) {
 		const struct ews_step *step = &steps->items[i];
 
-		if (step->state == EWS_STEP_DONE || step->state == EWS_STEP_UNDONE)
+		if (!ews_step_is_unfinished(step))
 			continue;
 		ews_error(EWS_EINTERRUPTED, "a '%s' was interrupted", step->verb);
 		ews_error_hint("run 'git ews recover --all'");
@@ -110,6 +110,24 @@ static int find_state(struct ews_snapshot *out, struct ews_repo *repo, const cha
 		return rc;
 	ews_error(EWS_ENOTFOUND, "what the '%s' replaced is not kept any more", verb);
 	ews_error_hint("the snapshot was taken out of '" EWS_REF_TRASH "'");
+	return EWS_ENOTFOUND;
+}
+
+/* Nothing is left to turn; when that is because of its age, it is said. */
+static int fail_nothing(const struct ews_steps *steps, bool redo)
+{
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct ews_step *step = &steps->items[i];
+
+		if (step->state != EWS_STEP_EXPIRED)
+			continue;
+		ews_error(EWS_ENOTFOUND, "there is nothing left to %s: what the '%s' of %s kept has expired",
+			  redo ? "redo" : "undo", step->verb, *step->session ? step->session : "the project");
+		ews_error_hint("ews.trashExpire says how long trash is kept, and 'git ews clean --now' empties it");
+		return EWS_ENOTFOUND;
+	}
+	ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
+	ews_error_hint("'git ews undo --list' shows the steps");
 	return EWS_ENOTFOUND;
 }
 
@@ -171,7 +189,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 	if (rc == 0)
 		rc = ews_step_write(session->repo->dir_fd, step);
 	if (rc == 0)
-		rc = ews_end_take_back(session, step);
+		rc = ews_end_take_back(&out->put.expired, session, step);
 	if (rc == 0)
 		out->workspace = ews_strdup(session->state.workspace);
 	return rc;
@@ -216,8 +234,10 @@ static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_s
 		return rc;
 	if (is_drop)
 		return dry_run ? 0 : turn_drop(repo, step, redo);
+	if (!strcmp(step->verb, "end") && dry_run)
+		return redo || !session.repo ? 0 : ews_end_name_expired(&out->put.expired, &session, step);
 	if (!strcmp(step->verb, "end"))
-		return dry_run ? 0 : turn_end(out, &session, step, redo);
+		return turn_end(out, &session, step, redo);
 	if ((is_retired && dry_run) || (has_session && session.state.state == EWS_STATE_ENDED)) {
 		ews_error(EWS_ENOTFOUND, "session '%s' has ended", step->session);
 		ews_error_hint("undo the end first: 'git ews undo'");
@@ -237,11 +257,8 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 	if (rc < 0)
 		return rc;
 	step = choose(&steps, redo);
-	if (!step) {
-		ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
-		ews_error_hint("'git ews undo --list' shows the steps");
-		return EWS_ENOTFOUND;
-	}
+	if (!step)
+		return fail_nothing(&steps, redo);
 	if (!dry_run) {
 		step->state = redo ? EWS_STEP_REDOING : EWS_STEP_UNDOING;
 		step->undo_sequence = redo ? 0 : last_undo(&steps) + 1;

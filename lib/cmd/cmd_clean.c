@@ -1,0 +1,178 @@
+/*
+ * git ews clean: end what nobody works in any more, free what trash holds.
+ *
+ * `start` runs it as well, now and then: ews_cmd_clean_now_and_then().
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/proc.h"
+#include "cmd/cmd.h"
+#include "cmd/render_clean.h"
+#include "store/home.h"
+
+static const char *const usage[] = {
+	"git ews clean [--force] [--older-than <age>] [--now] [--dry-run] [<session>...]",
+	"git ews clean --all [--force] [--older-than <age>] [--now] [--dry-run]",
+	"git ews clean --auto",
+	NULL,
+};
+
+struct settings {
+	struct ews_clean_opts clean;
+	const char *older_than;
+	bool all, is_auto;
+	bool has_refused; /* something that was named stays */
+	cJSON *object; /* the answer with --json */
+};
+
+static int clean_repo(struct ews_cmd_ctx *ctx, struct settings *set, struct ews_repo *repo)
+{
+	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
+	int rc;
+
+	rc = set->is_auto ? ews_clean_auto(&result, repo) : ews_clean(&result, repo, &set->clean);
+	if (rc < 0)
+		return rc;
+	set->has_refused = set->has_refused || (set->clean.ids && result.kept.n);
+	if (ctx->json)
+		ews_render_clean(set->object, &result, repo->project);
+	else
+		ews_render_clean_text(ctx, &result, set->clean.dry_run);
+	return 0;
+}
+
+/* Every project that home knows of. One that is gone, or can't be read, keeps nobody from the others. */
+static int clean_all(struct ews_cmd_ctx *ctx, struct settings *set)
+{
+	EWS_CLEANUP(strv) struct ews_strv projects = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *home = NULL;
+	size_t i;
+	int rc;
+
+	rc = ews_home_find(&home, ctx->home);
+	if (rc == 0)
+		rc = ews_home_projects(&projects, home);
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < projects.n; i++) {
+		EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+
+		rc = ews_repo_open_at(&repo, projects.items[i], home);
+		if (rc == 0)
+			rc = clean_repo(ctx, set, repo);
+		if (rc < 0)
+			ews_cmd_warn(ctx, "%s", ews_error_message());
+		ews_error_clear();
+	}
+	return 0;
+}
+
+static int clean_named(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *words)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	size_t i;
+	int rc;
+
+	rc = ews_cmd_open_repo(ctx);
+	for (i = 0; rc == 0 && i < words->n; i++) {
+		EWS_CLEANUP(free) char *id = NULL;
+
+		rc = ews_session_resolve(&id, ctx->repo, words->items[i]);
+		if (rc == 0 && !ews_strv_has(&ids, id))
+			ews_strv_add(&ids, id);
+	}
+	if (rc < 0)
+		return rc;
+	set->clean.ids = ews_cmd_only(&ids);
+	rc = clean_repo(ctx, set, ctx->repo);
+	set->clean.ids = NULL;
+	return rc;
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("clean");
+	struct settings set = { .object = object };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 'f', "force", NULL, "end interrupted and changed sessions, too", &set.clean.force,
+		  false, NULL },
+		{ EWS_OPT_STRING, 0, "older-than", "age",
+		  "end sessions that were left alone for that long; with --now, free what is as old",
+		  &set.older_than, false, NULL },
+		{ EWS_OPT_BOOL, 0, "now", NULL, "free all that trash holds", &set.clean.now, false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would go, and do nothing", &set.clean.dry_run,
+		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "all", NULL, "in all projects", &set.all, false, NULL },
+		{ EWS_OPT_BOOL, 0, "auto", NULL, "what 'git ews start' does: only what is older than a day",
+		  &set.is_auto, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = {
+		.usage = usage,
+		.opts = opts,
+		.max_words = SIZE_MAX,
+		.prints_paths = true,
+	};
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (set.all && args.words.n)
+		return ews_error(EWS_EUSAGE, "--all takes no session");
+	if (set.is_auto && (args.words.n || set.older_than || set.clean.force || set.clean.now || set.clean.dry_run))
+		return ews_error(EWS_EUSAGE, "--auto stands alone");
+	set.clean.idle = set.older_than;
+	rc = set.older_than ? ews_cmd_age(&set.clean.older_than_s, set.older_than) : 0;
+	if (rc < 0)
+		return rc;
+	(void)cJSON_AddBoolToObject(object, "dry_run", set.clean.dry_run);
+	if (set.all)
+		rc = clean_all(ctx, &set);
+	else if (args.words.n)
+		rc = clean_named(ctx, &set, &args.words);
+	else if ((rc = ews_cmd_open_repo(ctx)) == 0)
+		rc = clean_repo(ctx, &set, ctx->repo);
+	if (rc < 0)
+		return rc;
+	if (ctx->json)
+		ews_cmd_json_show(ctx, object);
+	return set.has_refused;
+}
+
+/* Leave it to a process of its own, which nobody waits for. */
+static int clean_behind(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+
+	ews_strv_add_all(&args, "/proc/self/exe", "-C", repo->project, "--home", repo->home, "clean", "--auto",
+			 "--quiet", NULL);
+	return ews_proc_detach(args.items);
+}
+
+void ews_cmd_clean_now_and_then(struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
+	const struct ews_config *config = ews_repo_config(ctx->repo);
+	bool wanted, behind;
+	int rc;
+
+	rc = ews_config_bool(&wanted, config, "ews.autoClean");
+	if (rc == 0)
+		rc = ews_config_bool(&behind, config, "ews.backgroundClean");
+	if (rc == 0 && (!wanted || !ews_clean_is_time(ctx->repo)))
+		return;
+	if (rc == 0)
+		rc = behind ? clean_behind(ctx->repo) : ews_clean_auto(&result, ctx->repo);
+	if (rc < 0)
+		ews_cmd_warn(ctx, "cannot clean up: %s", ews_error_message());
+	ews_error_clear();
+	ews_render_clean_talk(ctx, &result);
+}
+
+const struct ews_cmd ews_cmd_clean = { "clean", "end abandoned sessions, free what trash holds", run };

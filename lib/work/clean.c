@@ -1,0 +1,271 @@
+/*
+ * Cleaning: see clean.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/clean.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "work/end.h"
+#include "work/recover.h"
+#include "work/session.h"
+
+#define STAMP_FILE "cleaned" /* its time is that of the last look */
+#define LOOK_S (60 * 60)
+#define DAY_S (24 * 60 * 60)
+
+void ews_clean_result_release(struct ews_clean_result *result)
+{
+	ews_strv_release(&result->ended);
+	ews_strv_release(&result->kept);
+	ews_trash_result_release(&result->trash);
+}
+
+struct sweep {
+	struct ews_clean_result *out;
+	struct ews_repo *repo;
+	const struct ews_clean_opts *opts;
+};
+
+static int keep(struct sweep *sweep, const char *id, const char *why)
+{
+	ews_strv_addf(&sweep->out->kept, "%s\t%s", id, why);
+	return 0;
+}
+
+/* What can't be done about one session must not keep us from the others. */
+static int keep_for_error(struct sweep *sweep, const char *id)
+{
+	int rc = keep(sweep, id, ews_error_message());
+
+	ews_error_clear();
+	return rc;
+}
+
+/* For how long has nothing befallen the session? Each verb writes something into its directory. */
+static int64_t idle_s(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	int64_t last_s = 0;
+	struct stat st;
+
+	for (ssize_t i = 0; i < n; i++)
+		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > last_s)
+			last_s = st.st_mtim.tv_sec;
+	if (n <= 0 && fd >= 0 && fstat(fd, &st) == 0)
+		last_s = st.st_mtim.tv_sec;
+	ews_arena_release(&arena);
+	ews_error_clear();
+	return ews_clock_now() - last_s;
+}
+
+/* A start that was killed has made nothing that anybody could want. */
+static bool is_half_made(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s/state.json", id);
+	bool half = faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+
+	if (!half && ews_session_open(&session, repo, id) == 0)
+		half = session.state.state == EWS_STATE_STARTING;
+	ews_error_clear();
+	return half;
+}
+
+static int recover(struct sweep *sweep, const char *id)
+{
+	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
+
+	if (sweep->opts->dry_run) {
+		ews_strv_addf(&sweep->out->ended, "%s\t%s", id, "what was interrupted is finished or taken back");
+		return 0;
+	}
+	if (ews_recover(&done, sweep->repo, id, EWS_RECOVER_BEST) < 0)
+		return keep_for_error(sweep, id);
+	for (size_t i = 0; i < done.n; i++)
+		ews_strv_addf(&sweep->out->ended, "%s\t%s", id, done.items[i]);
+	return 0;
+}
+
+/* End it as `end` does, which keeps what differs, and refuses while a process uses the workspace. */
+static int end(struct sweep *sweep, struct ews_session *session)
+{
+	EWS_CLEANUP(end_result) struct ews_end_result look = EWS_END_RESULT_INIT;
+	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
+	const char *id = session->state.id;
+	int rc = ews_end(&look, session, &(struct ews_end_opts){ .dry_run = true });
+
+	if (rc < 0)
+		return keep_for_error(sweep, id);
+	if (look.had_ended)
+		return 0;
+	if (look.differs && !sweep->opts->force)
+		return keep(sweep, id, "changed; --force ends it, and keeps the changes in trash");
+	if (sweep->opts->dry_run) {
+		ews_strv_addf(&sweep->out->ended, "%s\t%s", id, look.differs ? "changed" : "unchanged");
+		return 0;
+	}
+	if (ews_end(&result, session, &(struct ews_end_opts){ .force = false }) < 0)
+		return keep_for_error(sweep, id);
+	if (result.has_reverted && !result.reverted.put.is_verified)
+		return keep(sweep, id, "the project could not be put back; see 'git ews revert'");
+	ews_strv_addf(&sweep->out->ended, "%s\t%s", id, result.differs ? "changed" : "unchanged");
+	return 0;
+}
+
+/* One session that is named, or that nobody seems to want. */
+static int clean_one(struct sweep *sweep, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc;
+
+	if (is_half_made(sweep->repo, id))
+		return recover(sweep, id);
+	if (ews_session_open(&session, sweep->repo, id) < 0)
+		return keep_for_error(sweep, id);
+	if (ews_session_is_interrupted(&session)) {
+		if (!sweep->opts->force)
+			return keep(sweep, id, "interrupted; 'git ews recover' looks at it, --force ends it");
+		rc = recover(sweep, id);
+		if (rc < 0 || sweep->opts->dry_run || ews_session_is_interrupted(&session))
+			return rc;
+	}
+	return end(sweep, &session);
+}
+
+static int choose(struct ews_strv *out, struct sweep *sweep)
+{
+	const struct ews_clean_opts *opts = sweep->opts;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc;
+
+	if (opts->ids) {
+		for (const char *const *id = opts->ids; *id; id++)
+			ews_strv_add(out, *id);
+		return 0;
+	}
+	rc = opts->idle ? ews_session_ids(&ids, sweep->repo) : ews_recover_list(&ids, sweep->repo);
+	for (size_t i = 0; i < ids.n && rc == 0; i++)
+		if (*ids.items[i] && idle_s(sweep->repo, ids.items[i]) >= opts->older_than_s)
+			ews_strv_add(out, ids.items[i]);
+	return rc;
+}
+
+static void take_trash(struct ews_trash_result *out, struct ews_trash_result *part)
+{
+	for (size_t i = 0; i < part->n; i++) {
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = part->items[i];
+	}
+	part->n = 0;
+	ews_strv_add_array(&out->kept, part->kept.items);
+	out->object_bytes += part->object_bytes;
+}
+
+static int empty_trash(struct sweep *sweep, const char *session)
+{
+	const struct ews_clean_opts *opts = sweep->opts;
+	const struct ews_trash_opts trash = {
+		.session = session, .now = opts->now, .older_than_s = opts->older_than_s, .dry_run = opts->dry_run
+	};
+	EWS_CLEANUP(trash_result) struct ews_trash_result part = EWS_TRASH_RESULT_INIT;
+	int rc = ews_trash_clean(&part, sweep->repo, &trash);
+
+	if (rc == 0)
+		take_trash(&sweep->out->trash, &part);
+	return rc;
+}
+
+/* Of sessions that are named only their own trash goes, and only when that is asked for. */
+static int empty_all(struct sweep *sweep)
+{
+	const struct ews_clean_opts *opts = sweep->opts;
+	int rc = 0;
+
+	if (!opts->ids)
+		return empty_trash(sweep, NULL);
+	for (const char *const *id = opts->ids; *id && rc == 0 && opts->now; id++)
+		rc = empty_trash(sweep, *id);
+	return rc;
+}
+
+static bool has_let_go(const struct ews_trash_result *trash)
+{
+	for (size_t i = 0; i < trash->n; i++)
+		if (trash->items[i].kind == EWS_TRASH_SNAPSHOT)
+			return true;
+	return false;
+}
+
+int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct ews_clean_opts *opts)
+{
+	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
+	struct sweep sweep = { &result, repo, opts };
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	/* Litter of killed verbs, and what they left half done of the project's own. */
+	if (rc == 0 && !opts->dry_run && !opts->ids) {
+		rc = ews_recover(&done, repo, "", EWS_RECOVER_BEST);
+		for (size_t i = 0; i < done.n; i++)
+			ews_strv_addf(&result.ended, "\t%s", done.items[i]);
+		if (rc < 0)
+			rc = keep_for_error(&sweep, "");
+	}
+	if (rc == 0)
+		rc = choose(&ids, &sweep);
+	for (size_t i = 0; i < ids.n && rc == 0; i++)
+		rc = clean_one(&sweep, ids.items[i]);
+	if (rc == 0)
+		rc = empty_all(&sweep);
+	if (rc == 0 && !opts->dry_run && (opts->now || has_let_go(&result.trash))) {
+		rc = ews_trash_collect(repo);
+		if (rc == EWS_EBUSY)
+			rc = keep_for_error(&sweep, "");
+	}
+	if (rc < 0)
+		return rc;
+	*out = result;
+	result = (struct ews_clean_result)EWS_CLEAN_RESULT_INIT;
+	return 0;
+}
+
+bool ews_clean_is_time(struct ews_repo *repo)
+{
+	bool is_known, is_time = false;
+	struct stat st;
+
+	if (ews_repo_need_dir(repo, false) == 0) {
+		/* What has just begun has nothing that could be due. */
+		is_known = fstatat(repo->dir_fd, STAMP_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
+		is_time = is_known && ews_clock_now() - st.st_mtim.tv_sec >= LOOK_S;
+		if ((is_time || !is_known) && ews_file_replace(repo->dir_fd, STAMP_FILE, "", 0, 0600) < 0)
+			is_time = false; /* what can't be written to can't be cleaned either */
+	}
+	ews_error_clear();
+	return is_time;
+}
+
+int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo)
+{
+	return ews_clean(out, repo, &(struct ews_clean_opts){ .older_than_s = DAY_S });
+}

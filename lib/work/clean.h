@@ -1,0 +1,38 @@
+/*
+ * Cleaning: sessions that nobody works in any more end, through trash; trash that is due goes.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_CLEAN_H
+#define EWS_WORK_CLEAN_H
+
+#include "work/trash.h"
+
+struct ews_clean_opts {
+	const char *const *ids; /* these sessions; NULL: those that need it */
+	bool force; /* interrupted and changed ones as well, never one in use */
+	bool idle; /* also sessions that nothing befell for `older_than_s`, not only what was interrupted */
+	int64_t older_than_s;
+	bool now; /* free what trash holds, of these sessions or of all */
+	bool dry_run;
+};
+
+struct ews_clean_result {
+	struct ews_strv ended; /* "<session>\t<what was done, or would be>" */
+	struct ews_strv kept; /* "<session>\t<why>" */
+	struct ews_trash_result trash;
+};
+
+#define EWS_CLEAN_RESULT_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_TRASH_RESULT_INIT }
+
+int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct ews_clean_opts *opts);
+
+/* Is it an hour since this was asked and answered with yes? The first time it is not. */
+bool ews_clean_is_time(struct ews_repo *repo);
+/* The same that `git ews clean` does without options, for what is older than a day. */
+int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo);
+
+void ews_clean_result_release(struct ews_clean_result *result);
+EWS_CLEANUP_DEFINE(clean_result, struct ews_clean_result, ews_clean_result_release)
+
+#endif

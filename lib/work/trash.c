@@ -1,0 +1,930 @@
+/*
+ * Trash: see trash.h.
+ *
+ * First a plan is made of all that is due, without a lock; then, a session at a time and under its lock, what
+ * is still as it was planned goes.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/trash.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/gate.h"
+#include "store/git.h"
+#include "store/journal.h"
+#include "store/lock.h"
+#include "store/state.h"
+#include "work/retire.h"
+#include "work/snapshot.h"
+
+#define DAY_S (24 * 60 * 60)
+#define GONE ".gone-"
+#define BESIDE "ews" /* in the git directory: what was taken out of git's sight */
+#define OWN_LOCK "~clean" /* no session's id */
+#define PROJECT_LOCK "project"
+#define WRITERS_MS 5000
+
+struct step {
+	struct ews_step record;
+	bool is_due;
+	bool is_mark; /* expired before, and its mark is old as well */
+};
+
+/* A directory that holds steps' directories. */
+struct root {
+	char *path;
+	int fd;
+	bool is_home; /* nobody but this home's verbs puts something there */
+	bool is_named_only; /* other projects put theirs there as well */
+};
+
+struct dir {
+	char *step_id;
+	size_t root;
+	const struct step *step; /* NULL: no record names it */
+	uint64_t bytes;
+	int64_t touched_s;
+	bool is_due;
+};
+
+struct kept {
+	struct ews_snapshot snapshot;
+	const char *verb; /* of a step that names it */
+	bool is_due;
+};
+
+struct record {
+	char *name; /* of an ended session */
+	uint64_t bytes, entry_bytes;
+	int64_t ended_s;
+	bool has_entry; /* git's worktree entry, kept beside */
+	bool is_due; /* the whole record, not the entry alone */
+};
+
+struct plan {
+	struct ews_repo *repo;
+	const struct ews_trash_opts *opts;
+	struct ews_trash_result *out;
+	int64_t now_s, expire_s;
+	uint64_t max_bytes;
+	struct step *steps;
+	size_t n_steps, cap_steps;
+	struct root *roots;
+	size_t n_roots, cap_roots;
+	struct dir *dirs;
+	size_t n_dirs, cap_dirs;
+	struct kept *kept;
+	size_t n_kept, cap_kept;
+	struct record *records;
+	size_t n_records, cap_records;
+};
+
+static void release_plan(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		ews_step_release(&plan->steps[i].record);
+	for (size_t i = 0; i < plan->n_roots; i++) {
+		free(plan->roots[i].path);
+		close(plan->roots[i].fd);
+	}
+	for (size_t i = 0; i < plan->n_dirs; i++)
+		free(plan->dirs[i].step_id);
+	for (size_t i = 0; i < plan->n_kept; i++)
+		ews_snapshot_release(&plan->kept[i].snapshot);
+	for (size_t i = 0; i < plan->n_records; i++)
+		free(plan->records[i].name);
+	free(plan->steps);
+	free(plan->roots);
+	free(plan->dirs);
+	free(plan->kept);
+	free(plan->records);
+}
+
+EWS_CLEANUP_DEFINE(plan, struct plan, release_plan)
+
+void ews_trash_result_release(struct ews_trash_result *result)
+{
+	for (size_t i = 0; i < result->n; i++) {
+		free(result->items[i].name);
+		free(result->items[i].verb);
+		free(result->items[i].session);
+	}
+	free(result->items);
+	ews_strv_release(&result->kept);
+	*result = (struct ews_trash_result)EWS_TRASH_RESULT_INIT;
+}
+
+/* Is what was last touched then to go, when it may stay for `stay_s`? */
+static bool is_over(const struct plan *plan, int64_t touched_s, int64_t stay_s)
+{
+	int64_t age_s = plan->now_s - touched_s;
+
+	if (plan->opts->now)
+		return age_s >= plan->opts->older_than_s;
+	return stay_s != EWS_AGE_NEVER && age_s >= stay_s;
+}
+
+/* Whose lock protects what the step keeps? The caller frees it. */
+static char *lock_of_step(const struct ews_step *step)
+{
+	if (!*step->session || !strcmp(step->verb, "drop"))
+		return ews_strdup(PROJECT_LOCK);
+	return ews_retire_id(step->session);
+}
+
+static bool is_wanted(const struct plan *plan, const char *session)
+{
+	return !plan->opts->session || !strcmp(plan->opts->session, session);
+}
+
+static struct step *find_step(const struct plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (!strcmp(plan->steps[i].record.id, id))
+			return &plan->steps[i];
+	return NULL;
+}
+
+static int plan_steps(struct plan *plan)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_step_list(&ids, plan->repo->dir_fd);
+
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		struct step step = { .record = EWS_STEP_INIT };
+
+		rc = ews_step_read(&step.record, plan->repo->dir_fd, ids.items[i]);
+		if (rc == EWS_ENOTFOUND) {
+			/* Its verb has just taken it away. */
+			ews_error_clear();
+			rc = 0;
+			continue;
+		}
+		if (rc < 0)
+			return rc;
+		if (step.record.state == EWS_STEP_EXPIRED)
+			step.is_mark = plan->expire_s != EWS_AGE_NEVER &&
+				       plan->now_s - step.record.written_s >= plan->expire_s;
+		else if (!ews_step_is_unfinished(&step.record) && is_wanted(plan, step.record.session))
+			step.is_due = is_over(plan, step.record.written_s, plan->expire_s);
+		EWS_GROW(plan->steps, plan->n_steps, plan->cap_steps);
+		plan->steps[plan->n_steps++] = step;
+	}
+	return rc;
+}
+
+/* Takes over `fd`; one that can't be opened holds nothing. */
+static void add_root(struct plan *plan, char *path, int fd, bool is_home, bool is_named_only)
+{
+	bool is_known = fd < 0;
+
+	ews_error_clear();
+	for (size_t i = 0; i < plan->n_roots && !is_known; i++)
+		is_known = !strcmp(plan->roots[i].path, path);
+	if (is_known) {
+		ews_cleanup_fd(&fd);
+		free(path);
+		return;
+	}
+	EWS_GROW(plan->roots, plan->n_roots, plan->cap_roots);
+	plan->roots[plan->n_roots++] = (struct root){ path, fd, is_home, is_named_only };
+}
+
+static int open_below(const char *top, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(top);
+
+	return fd < 0 ? fd : ews_dir_open_beneath(fd, rel);
+}
+
+/* Beside a workspace that `start --in` put elsewhere. */
+static void add_root_elsewhere(struct plan *plan, const struct ews_state *state)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(state->workspace);
+	EWS_CLEANUP(free) char *real = realpath(plan->repo->dir, NULL);
+	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : plan->repo->dir, "qe");
+
+	if (ews_method_find(state->method) == &ews_method_in_place || *state->workspace != '/' || !strcmp(parent, qe))
+		return;
+	add_root(plan, ews_path_join(parent, ".ews-trash"), open_below(parent, ".ews-trash"), false, true);
+}
+
+static bool has_entry(const struct plan *plan, const char *name)
+{
+	EWS_CLEANUP(free) char *rel = ews_path_join(BESIDE, name);
+
+	return faccessat(plan->repo->common_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static uint64_t measure(int dir_fd, const char *name)
+{
+	struct ews_tree_size size = { 0, 0 };
+
+	if (ews_file_measure_tree(&size, dir_fd, name) < 0)
+		ews_error_clear(); /* a number for people; what can't be read counts nothing */
+	return size.bytes;
+}
+
+/* Look at a session's directory: where its trash is, and whether it is over. */
+static void look_at_session(struct plan *plan, int sessions_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	EWS_CLEANUP(free) char *entry = ews_path_join(BESIDE, name);
+	struct record record = { 0 };
+
+	if (fd < 0 || ews_state_read(&state, fd) < 0) {
+		ews_error_clear(); /* a start that was killed is recover's, a state that makes no sense nobody's */
+		return;
+	}
+	add_root_elsewhere(plan, &state);
+	if (state.state != EWS_STATE_ENDED)
+		return;
+	record.name = ews_strdup(name);
+	record.ended_s = state.ended_s;
+	record.has_entry = has_entry(plan, name);
+	record.bytes = measure(sessions_fd, name);
+	record.entry_bytes = record.has_entry ? measure(plan->repo->common_fd, entry) : 0;
+	EWS_GROW(plan->records, plan->n_records, plan->cap_records);
+	plan->records[plan->n_records++] = record;
+}
+
+static int plan_roots(struct plan *plan)
+{
+	struct ews_repo *repo = plan->repo;
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = sessions < 0 ? sessions : ews_dir_list(&names, sessions, &arena);
+
+	add_root(plan, ews_path_join(repo->dir, "trash"), ews_dir_open_beneath(repo->dir_fd, "trash"), true, false);
+	if (!repo->is_bare)
+		add_root(plan, ews_path_join(repo->project, ".superqode/trash"),
+			 open_below(repo->project, ".superqode/trash"), false, false);
+	for (ssize_t i = 0; i < n; i++)
+		if (*names[i].name != '.')
+			look_at_session(plan, sessions, names[i].name);
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+static bool is_dir_due(const struct plan *plan, const struct dir *dir)
+{
+	if (!dir->step)
+		return plan->roots[dir->root].is_home && !plan->opts->session
+			       ? is_over(plan, dir->touched_s, DAY_S)
+			       : !plan->opts->session && plan->now_s - dir->touched_s >= DAY_S;
+	if (ews_step_is_unfinished(&dir->step->record))
+		return false;
+	if (dir->step->is_due || dir->step->record.state == EWS_STEP_EXPIRED)
+		return true;
+	return is_wanted(plan, dir->step->record.session) && is_over(plan, dir->touched_s, DAY_S);
+}
+
+static int list_root(struct plan *plan, size_t root)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, plan->roots[root].fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		struct dir dir = { .root = root, .step = find_step(plan, names[i].name) };
+		struct stat st;
+
+		if (strncmp(names[i].name, "op-", 3) || (!dir.step && plan->roots[root].is_named_only) ||
+		    fstatat(plan->roots[root].fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		dir.step_id = ews_strdup(names[i].name);
+		dir.touched_s = st.st_mtim.tv_sec;
+		dir.bytes = measure(plan->roots[root].fd, names[i].name);
+		dir.is_due = is_dir_due(plan, &dir);
+		EWS_GROW(plan->dirs, plan->n_dirs, plan->cap_dirs);
+		plan->dirs[plan->n_dirs++] = dir;
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+static int cmp_dirs(const void *a, const void *b)
+{
+	const struct dir *x = a, *y = b;
+
+	if (x->touched_s != y->touched_s)
+		return x->touched_s < y->touched_s ? -1 : 1;
+	return strcmp(x->step_id, y->step_id);
+}
+
+/* Over the limit the oldest go, and never the newest. */
+static void limit_dirs(struct plan *plan)
+{
+	uint64_t total = 0;
+	size_t newest = 0;
+
+	for (size_t i = 0; i < plan->n_dirs; i++) {
+		if (plan->dirs[i].is_due || !plan->dirs[i].bytes)
+			continue;
+		total += plan->dirs[i].bytes;
+		newest = i;
+	}
+	for (size_t i = 0; i < newest && total > plan->max_bytes; i++) {
+		struct dir *dir = &plan->dirs[i];
+
+		if (dir->is_due || !dir->bytes || !dir->step || ews_step_is_unfinished(&dir->step->record))
+			continue;
+		dir->is_due = true;
+		total -= dir->bytes;
+	}
+}
+
+static int plan_dirs(struct plan *plan)
+{
+	int rc = plan_roots(plan);
+
+	for (size_t i = 0; i < plan->n_roots && rc == 0; i++)
+		rc = list_root(plan, i);
+	if (plan->n_dirs)
+		qsort(plan->dirs, plan->n_dirs, sizeof(*plan->dirs), cmp_dirs);
+	if (!plan->opts->now)
+		limit_dirs(plan);
+	return rc;
+}
+
+/* A snapshot goes with the last step that needs it; one that no step needs, at its own age. */
+static bool is_snapshot_due(const struct plan *plan, struct kept *kept)
+{
+	bool is_named = false;
+
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		const struct step *step = &plan->steps[i];
+
+		if (step->record.state == EWS_STEP_EXPIRED || !ews_step_needs(&step->record, kept->snapshot.id))
+			continue;
+		kept->verb = step->record.verb;
+		if (!step->is_due)
+			return false;
+		is_named = true;
+	}
+	if (is_named)
+		return true;
+	return is_wanted(plan, kept->snapshot.session) && is_over(plan, kept->snapshot.created_s, plan->expire_s);
+}
+
+/* One whose commit can't be read has no age, and is no reason to leave all others. */
+static void read_damaged(struct ews_snapshot *out, const struct plan *plan, const struct ews_ref *ref)
+{
+	ews_error_clear();
+	*out = (struct ews_snapshot){ .id = ews_strdup(ref->name + strlen(EWS_REF_TRASH)),
+				      .ref = ews_strdup(ref->name),
+				      .session = ews_strdup(""),
+				      .commit = ref->oid,
+				      .created_s = plan->now_s };
+}
+
+static int plan_snapshots(struct plan *plan)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, plan->repo->odb, EWS_REF_TRASH);
+
+	for (size_t i = 0; i < refs.n && rc == 0; i++) {
+		struct kept kept = { .snapshot = EWS_SNAPSHOT_INIT, .verb = "" };
+
+		if (ews_snapshot_read(&kept.snapshot, plan->repo, &refs.items[i]) < 0) {
+			ews_snapshot_release(&kept.snapshot);
+			read_damaged(&kept.snapshot, plan, &refs.items[i]);
+		}
+		kept.is_due = is_snapshot_due(plan, &kept);
+		EWS_GROW(plan->kept, plan->n_kept, plan->cap_kept);
+		plan->kept[plan->n_kept++] = kept;
+	}
+	return rc;
+}
+
+/*
+ * An ended session that no step brings back is over: its kept worktree entry goes, and its record when nobody
+ * can ask for it by its id any more, or has had as long for that as undo has.
+ */
+static void plan_records(struct plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_records; i++) {
+		struct record *record = &plan->records[i];
+		bool is_back = false, is_marked = false;
+
+		for (size_t k = 0; k < plan->n_steps; k++) {
+			const struct step *step = &plan->steps[k];
+
+			if (strcmp(step->record.session, record->name) || step->is_mark)
+				continue;
+			is_back = is_back || (!step->is_due && step->record.state != EWS_STEP_EXPIRED);
+			is_marked = true;
+		}
+		record->is_due = ews_retire_is_name(record->name) ||
+				 (!is_marked && plan->expire_s != EWS_AGE_NEVER &&
+				  plan->now_s - record->ended_s >= plan->expire_s);
+		if (!is_back && is_wanted(plan, record->name) && (record->is_due || record->has_entry)) {
+			plan->records[n++] = *record;
+			continue;
+		}
+		free(record->name);
+	}
+	plan->n_records = n;
+}
+
+static void add_item(struct plan *plan, struct ews_trash_item item)
+{
+	struct ews_trash_result *out = plan->out;
+
+	EWS_GROW(out->items, out->n, out->cap);
+	out->items[out->n++] = item;
+}
+
+static void show_dir(struct plan *plan, const struct dir *dir)
+{
+	const struct ews_step *step = dir->step ? &dir->step->record : NULL;
+
+	add_item(plan, (struct ews_trash_item){ .kind = EWS_TRASH_DIRECTORY,
+						.name = ews_path_join(plan->roots[dir->root].path, dir->step_id),
+						.verb = ews_strdup(step ? step->verb : ""),
+						.session = ews_strdup(step ? step->session : ""),
+						.size_bytes = dir->bytes,
+						.age_s = plan->now_s - dir->touched_s });
+}
+
+static void show_snapshot(struct plan *plan, const struct kept *kept)
+{
+	add_item(plan, (struct ews_trash_item){ .kind = EWS_TRASH_SNAPSHOT,
+						.name = ews_strdup(kept->snapshot.id),
+						.verb = ews_strdup(kept->verb),
+						.session = ews_strdup(kept->snapshot.session),
+						.size_bytes = kept->snapshot.bytes,
+						.age_s = plan->now_s - kept->snapshot.created_s });
+}
+
+static void show_record(struct plan *plan, const struct record *record)
+{
+	if (record->has_entry)
+		add_item(plan, (struct ews_trash_item){
+				       .kind = EWS_TRASH_DIRECTORY,
+				       .name = ews_strfmt("%s/" BESIDE "/%s", plan->repo->common_dir, record->name),
+				       .verb = ews_strdup("end"),
+				       .session = ews_strdup(record->name),
+				       .size_bytes = record->entry_bytes,
+				       .age_s = plan->now_s - record->ended_s });
+	if (record->is_due)
+		add_item(plan, (struct ews_trash_item){ .kind = EWS_TRASH_SESSION,
+							.name = ews_strdup(record->name),
+							.verb = ews_strdup("end"),
+							.session = ews_strdup(record->name),
+							.size_bytes = record->bytes,
+							.age_s = plan->now_s - record->ended_s });
+}
+
+static int cmp_items(const void *a, const void *b)
+{
+	const struct ews_trash_item *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->age_s != y->age_s)
+		return x->age_s > y->age_s ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* What only the snapshots that go hold, as git counts it. It informs: a store that is not whole tells nothing. */
+static void measure_objects(struct plan *plan)
+{
+	struct ews_repo *repo = plan->repo;
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *neutral = NULL;
+	struct ews_git_opts git = { .object_dir = ews_odb_object_dir(repo->odb), .out = &said };
+	char hex[EWS_OID_HEX_MAX];
+	size_t n = 0;
+
+	if (ews_odb_ref_list(&refs, repo->odb, "refs/") < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < refs.n; i++) {
+		bool goes = false;
+
+		for (size_t k = 0; k < plan->n_kept && !goes; k++)
+			goes = plan->kept[k].is_due && !strcmp(plan->kept[k].snapshot.ref, refs.items[i].name);
+		n += goes;
+		if (ews_odb_has(repo->odb, &refs.items[i].oid))
+			ews_buf_addf(&request, "%s%s\n", goes ? "" : "^", ews_oid_hex(hex, &refs.items[i].oid));
+	}
+	ews_strv_add_all(&args, "rev-list", "--objects", "--disk-usage", "--stdin", NULL);
+	git.input = request.ptr;
+	git.input_len = request.len;
+	if (n && ews_git_neutral_dir(&neutral, repo->home, ews_odb_algo(repo->odb)) == 0) {
+		git.neutral_dir = neutral;
+		if (ews_git_run(&git, args.items) == 0)
+			plan->out->object_bytes = strtoull(said.ptr, NULL, 10);
+	}
+	ews_error_clear();
+}
+
+/* Is the record still what the plan was made of? To be asked under its lock. */
+static bool is_as_planned(const struct plan *plan, const struct step *step)
+{
+	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
+	bool is_same = ews_step_read(&now, plan->repo->dir_fd, step->record.id) == 0 &&
+		       now.state == step->record.state && now.undo_sequence == step->record.undo_sequence &&
+		       now.is_emptied == step->record.is_emptied && !strcmp(now.session, step->record.session);
+
+	ews_error_clear();
+	return is_same;
+}
+
+/* What a step took out of git's own directory is beside it. Renamed out of its name, a sweep finds it. */
+static int drop_beside(struct ews_repo *repo, const char *step_id)
+{
+	static const char *const turns[] = { "f", "u" };
+	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(repo->common_fd, BESIDE);
+	int rc = 0;
+
+	ews_error_clear();
+	for (size_t i = 0; i < 2 && beside >= 0 && rc == 0; i++) {
+		EWS_CLEANUP(free) char *name = ews_strfmt("%s.%s", step_id, turns[i]);
+
+		rc = ews_file_remove_tree(beside, name);
+	}
+	return rc;
+}
+
+static int expire_step(struct plan *plan, struct step *step)
+{
+	struct ews_step *record = &step->record;
+
+	if (!is_as_planned(plan, step)) {
+		step->is_due = false;
+		return 0;
+	}
+	record->state = EWS_STEP_EXPIRED;
+	record->is_emptied = true;
+	ews_strv_clear(&record->moved);
+	ews_strv_clear(&record->moving);
+	ews_strv_clear(&record->refs);
+	*record->before = *record->after = '\0';
+	return ews_step_write(plan->repo->dir_fd, record);
+}
+
+/* Say in the step's record that the directory goes, then rename it to where nobody looks for it. */
+static int condemn_dir(struct plan *plan, struct dir *dir, struct step *step)
+{
+	const struct root *root = &plan->roots[dir->root];
+	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", dir->step_id);
+	int rc = 0;
+
+	if (step && step->record.state != EWS_STEP_EXPIRED) {
+		if (step->is_due || !is_as_planned(plan, step))
+			return 0; /* its step was not let go */
+		step->record.is_emptied = true;
+		rc = ews_step_write(plan->repo->dir_fd, &step->record);
+	}
+	if (rc == 0)
+		rc = drop_beside(plan->repo, dir->step_id);
+	if (rc == 0)
+		rc = ews_file_remove_tree(root->fd, gone);
+	if (rc == 0)
+		rc = ews_file_rename_new(root->fd, dir->step_id, root->fd, gone);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		rc = 0;
+	}
+	if (rc == 0)
+		rc = ews_file_sync_dir(root->fd);
+	if (rc == 0)
+		show_dir(plan, dir);
+	return rc;
+}
+
+/* Does any step, new ones as well, need it now? Verbs write their step before they give up the lock. */
+static int is_needed(const struct plan *plan, const char *id)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	bool needed = false;
+	int rc = ews_step_list(&ids, plan->repo->dir_fd);
+
+	for (size_t i = 0; i < ids.n && rc == 0 && !needed; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_read(&step, plan->repo->dir_fd, ids.items[i]);
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear();
+			rc = 0;
+			continue;
+		}
+		needed = rc == 0 && step.state != EWS_STEP_EXPIRED && ews_step_needs(&step, id);
+	}
+	return rc < 0 ? rc : needed;
+}
+
+static int drop_snapshot(struct plan *plan, struct kept *kept)
+{
+	const struct ews_oid none = EWS_OID_NONE;
+	int rc = is_needed(plan, kept->snapshot.id);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = ews_odb_ref_swap(plan->repo->odb, kept->snapshot.ref, &kept->snapshot.commit, &none);
+	if (rc == EWS_ESTALE || rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0)
+		show_snapshot(plan, kept);
+	return rc;
+}
+
+static bool has_ended(int sessions_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	bool ended = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state == EWS_STATE_ENDED;
+
+	ews_error_clear();
+	return ended;
+}
+
+/* Does a step that is not expired speak of the session? Then it may come back. */
+static bool can_come_back(const struct plan *plan, const char *name)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (!strcmp(plan->steps[i].record.session, name) && plan->steps[i].record.state != EWS_STEP_EXPIRED)
+			return true;
+	return false;
+}
+
+static int drop_record(struct plan *plan, const struct record *record)
+{
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
+	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(plan->repo->common_fd, BESIDE);
+	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", record->name);
+	int rc = sessions < 0 ? sessions : 0;
+
+	/* Under the lock nobody turns a step of it; a new one under its id would not have ended. */
+	if (rc < 0 || !has_ended(sessions, record->name) || can_come_back(plan, record->name))
+		return rc;
+	if (beside >= 0)
+		rc = ews_file_remove_tree(beside, record->name);
+	if (rc == 0 && record->is_due)
+		rc = ews_file_rename_new(sessions, record->name, sessions, gone);
+	if (rc == 0)
+		rc = ews_file_sync_dir(sessions);
+	if (rc == 0)
+		show_record(plan, record);
+	return rc;
+}
+
+static bool is_locked_by(const char *lock, char *other)
+{
+	bool same = !strcmp(lock, other);
+
+	free(other);
+	return same;
+}
+
+static const char *owner_of(const struct ews_snapshot *snapshot)
+{
+	return *snapshot->session ? snapshot->session : PROJECT_LOCK;
+}
+
+static char *lock_of_dir(const struct dir *dir)
+{
+	return dir->step ? lock_of_step(&dir->step->record) : ews_strdup(PROJECT_LOCK);
+}
+
+/* First the steps: that they go is written down before what they keep does. */
+static int act_on_steps(struct plan *plan, const char *name)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n_steps && rc == 0 && !plan->opts->dry_run; i++) {
+		struct step *step = &plan->steps[i];
+
+		if (!is_locked_by(name, lock_of_step(&step->record)))
+			continue;
+		if (step->is_due)
+			rc = expire_step(plan, step);
+		else if (step->is_mark)
+			rc = ews_step_remove(plan->repo->dir_fd, step->record.id);
+		if (rc == 0 && step->record.state == EWS_STEP_EXPIRED)
+			rc = drop_beside(plan->repo, step->record.id);
+	}
+	return rc;
+}
+
+/* All that goes under the lock `name`, which the caller holds; of a dry run what would. */
+static int act_on_rest(struct plan *plan, const char *name)
+{
+	bool dry_run = plan->opts->dry_run;
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++) {
+		struct dir *dir = &plan->dirs[i];
+
+		if (!dir->is_due || !is_locked_by(name, lock_of_dir(dir)))
+			continue;
+		if (dry_run)
+			show_dir(plan, dir);
+		else
+			rc = condemn_dir(plan, dir, find_step(plan, dir->step_id));
+	}
+	for (size_t i = 0; i < plan->n_kept && rc == 0; i++) {
+		struct kept *kept = &plan->kept[i];
+
+		if (!kept->is_due || strcmp(name, owner_of(&kept->snapshot)))
+			continue;
+		if (dry_run)
+			show_snapshot(plan, kept);
+		else
+			rc = drop_snapshot(plan, kept);
+	}
+	for (size_t i = 0; i < plan->n_records && rc == 0; i++) {
+		struct record *record = &plan->records[i];
+
+		if (!is_locked_by(name, ews_retire_id(record->name)))
+			continue;
+		if (dry_run)
+			show_record(plan, record);
+		else
+			rc = drop_record(plan, record);
+	}
+	return rc;
+}
+
+static void add_lock(struct ews_strv *out, char *name)
+{
+	ews_strv_add(out, name);
+	free(name);
+}
+
+/* The locks that what is due lies under. */
+static void list_locks(struct ews_strv *out, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (plan->steps[i].is_due || plan->steps[i].is_mark)
+			add_lock(out, lock_of_step(&plan->steps[i].record));
+	for (size_t i = 0; i < plan->n_dirs; i++)
+		if (plan->dirs[i].is_due)
+			add_lock(out, lock_of_dir(&plan->dirs[i]));
+	for (size_t i = 0; i < plan->n_kept; i++)
+		if (plan->kept[i].is_due)
+			ews_strv_add(out, owner_of(&plan->kept[i].snapshot));
+	for (size_t i = 0; i < plan->n_records; i++)
+		add_lock(out, ews_retire_id(plan->records[i].name));
+	ews_strv_unique(out);
+}
+
+/* What was renamed to be deleted, by this call or by one that was killed. */
+static int sweep_gone(int fd)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, fd, &arena);
+	int rc = n < 0 ? (int)n : 0;
+
+	for (ssize_t i = 0; i < n && rc == 0; i++)
+		if (!strncmp(names[i].name, GONE, strlen(GONE)))
+			rc = ews_file_remove_tree(fd, names[i].name);
+	ews_arena_release(&arena);
+	return rc;
+}
+
+static int sweep_all(struct plan *plan)
+{
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
+	int rc = sessions < 0 ? sessions : sweep_gone(sessions);
+
+	(void)unlinkat(plan->repo->common_fd, BESIDE, AT_REMOVEDIR); /* others' may be in it */
+	for (size_t i = 0; i < plan->n_roots && rc == 0; i++) {
+		rc = sweep_gone(plan->roots[i].fd);
+		/* An empty one beside somebody's directories is nothing that should stay. */
+		if (plan->roots[i].is_named_only)
+			(void)rmdir(plan->roots[i].path); /* others' trash may be in it */
+	}
+	return rc;
+}
+
+/* Call `act` for each of the locks, and hold it meanwhile. */
+static int act_under(struct plan *plan, int locks_fd, const struct ews_strv *names,
+		     int (*act)(struct plan *plan, const char *name))
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < names->n && rc == 0; i++) {
+		EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+		const char *name = names->items[i];
+
+		rc = ews_lock_take(&lock, locks_fd, name, EWS_LOCK_SWEEP, 0);
+		if (rc == EWS_EBUSY) {
+			ews_strv_addf(&plan->out->kept, "%s\t%s", strcmp(name, PROJECT_LOCK) ? name : "",
+				      ews_error_message());
+			ews_error_clear();
+			rc = 0;
+			continue;
+		}
+		if (rc == 0)
+			rc = act(plan, name);
+	}
+	return rc;
+}
+
+static int act_all(struct plan *plan, int locks_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc;
+
+	list_locks(&names, plan);
+	rc = act_under(plan, locks_fd, &names, act_on_steps);
+	if (rc == 0)
+		rc = act_under(plan, locks_fd, &names, act_on_rest);
+	ews_strv_unique(&plan->out->kept);
+	return rc;
+}
+
+static int read_settings(struct plan *plan)
+{
+	const struct ews_config *config = ews_repo_config(plan->repo);
+	int rc = ews_config_age(&plan->expire_s, config, "ews.trashExpire");
+
+	return rc < 0 ? rc : ews_config_size(&plan->max_bytes, config, "ews.trashMax");
+}
+
+int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const struct ews_trash_opts *opts)
+{
+	EWS_CLEANUP(trash_result) struct ews_trash_result result = EWS_TRASH_RESULT_INIT;
+	EWS_CLEANUP(plan)
+	struct plan plan = { .repo = repo, .opts = opts, .out = &result, .now_s = ews_clock_now() };
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = -1;
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0)
+		rc = locks = ews_repo_subdir(repo, "locks");
+	if (rc >= 0)
+		rc = ews_lock_take(&lock, locks, OWN_LOCK, "clean", 0);
+	if (rc == 0)
+		rc = read_settings(&plan);
+	/* What is kept before who keeps it: a verb names what it has kept before it is done. */
+	if (rc == 0)
+		rc = plan_steps(&plan);
+	if (rc == 0)
+		rc = plan_dirs(&plan);
+	if (rc == 0)
+		rc = plan_snapshots(&plan);
+	if (rc < 0)
+		return rc;
+	plan_records(&plan);
+	measure_objects(&plan);
+	rc = act_all(&plan, locks);
+	if (rc == 0 && !opts->dry_run)
+		rc = sweep_all(&plan);
+	if (rc < 0)
+		return rc;
+	if (result.n)
+		qsort(result.items, result.n, sizeof(*result.items), cmp_items);
+	*out = result;
+	result = (struct ews_trash_result)EWS_TRASH_RESULT_INIT;
+	return 0;
+}
+
+int ews_trash_collect(struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int gate = -1;
+	/* The store is no one's workspace: git may stand in it. */
+	const struct ews_git_opts git = { .neutral_dir = repo->common_dir,
+					  .object_dir = ews_odb_object_dir(repo->odb) };
+	int rc;
+
+	if (!repo->is_plain)
+		return 0;
+	gate = ews_gate_shut(repo->common_dir, WRITERS_MS);
+	if (gate < 0)
+		return gate;
+	ews_strv_add_all(&args, "gc", "--quiet", "--prune=now", NULL);
+	rc = ews_git_run(&git, args.items);
+	if (rc > 0)
+		rc = ews_error(EWS_EGIT, "git did not collect what nothing names in '%s'", repo->common_dir);
+	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
+}
