@@ -172,4 +172,29 @@ test_expect_success 'P4: two recovers at once' '
 	git -C p ews recover --all >out 2>err && sound && after_revert
 '
 
+test_expect_success 'setup: a second session has ended with work in it, and one was made under its id' '
+	restore work && start_ws -n yw p y && echo first >"${yw:?}/first" && mkdir "${yw:?}/out" && echo product >"${yw:?}/out/product" && git -C p ews end y &&
+	start_ws -n yw p y && echo edit >>"${yw:?}/run.sh" && mkdir "${yw:?}/out" && echo product >"${yw:?}/out/product" && "$EWS_SRC/t/lister" -m -x .git "$yw" >y.want && git -C p ews end y && save trash
+'
+
+# What was let go can come back whole, or without what is ignored, or not at all, which is said; never half of it.
+after_clean() {
+	code=0
+	git -C p ews undo y >out 2>err || code=$?
+	case $code in
+	0) "$EWS_SRC/t/lister" -m -x .git "$yw" >got && test_cmp y.want got && git -C p ews end y >out 2>err ;;
+	1)
+		test_grep "1 ignored path" err && "$EWS_SRC/t/lister" -m -x .git "$yw" >got && grep -v "^out[	/]" y.want >want && test_cmp want got &&
+			git -C p ews end y >out 2>err
+		;;
+	*) test_grep expired err ;;
+	esac && here work && git -C p ews clean --now >out 2>err && git -C p for-each-ref refs/ews/trash >refs && test_must_be_empty refs &&
+		find p/.git/ews "$HOME/.superqode" \( -name ".gone-*" -o -path "*/trash/*" -o -name "y~*" \) >found 2>find.err || : && test_must_be_empty found && here work &&
+		git -C p ews revert x >out && here base
+}
+
+test_expect_success 'P4: clean --now' '
+	sweep trash after_clean clean --now
+'
+
 test_done

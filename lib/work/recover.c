@@ -82,31 +82,50 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 	return 0;
 }
 
-/* A file that is replaced is beside for a moment only: one that stands for longer was left by a killed verb. */
-static void sweep_file(int dir_fd, const char *name)
+/* What is made beside its place is there for a moment only: what stands for longer was left by a killed verb. */
+static void sweep_one(int dir_fd, const char *name)
 {
 	struct stat st;
 
 	for (unsigned waited_ms = 0; fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0; waited_ms += WAIT_MS) {
 		if (waited_ms >= REPLACE_MS || st.st_mtim.tv_sec + 1 < ews_clock_now()) {
-			(void)unlinkat(dir_fd, name, 0); /* best effort: the next sweep finds it again */
+			(void)ews_file_remove_tree(dir_fd, name); /* best effort: the next sweep finds it again */
 			return;
 		}
 		ews_clock_sleep_ms(WAIT_MS);
 	}
 }
 
-/* Litter of replaced files in one of our own directories. */
-static void sweep_dir(int fd)
+/* Litter whose name begins with `prefix` in one of our own directories. */
+static void sweep_prefix(int fd, const char *prefix)
 {
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
 	ssize_t n = ews_dir_list(&names, fd, &arena);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names[i].name, ".tmp-", 5))
-			sweep_file(fd, names[i].name);
+		if (!strncmp(names[i].name, prefix, strlen(prefix)))
+			sweep_one(fd, names[i].name);
 	ews_arena_release(&arena);
+}
+
+/* Files that were to replace others. */
+static void sweep_dir(int fd)
+{
+	sweep_prefix(fd, ".tmp-");
+}
+
+/* Repositories of ours that were not finished. */
+static void sweep_home(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int home = ews_dir_open(repo->home);
+	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, "store");
+
+	if (home >= 0)
+		sweep_prefix(home, ".new-");
+	if (store >= 0)
+		sweep_prefix(store, ".new-");
+	ews_error_clear();
 }
 
 static void sweep(struct ews_repo *repo, const char *rel)
@@ -372,6 +391,7 @@ static int sweep_all(struct ews_repo *repo)
 		return rc;
 	for (size_t i = 0; i < ids.n; i++)
 		sweep_session(repo, ids.items[i]);
+	sweep_home(repo);
 	sweep(repo, "");
 	sweep(repo, "undo");
 	sweep_locks(repo);
