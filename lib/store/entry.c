@@ -101,6 +101,7 @@ void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st)
 	entry->dev = st->st_dev;
 	entry->ino = st->st_ino;
 	entry->has_time = entry->has_stat = true;
+	entry->is_linked = entry->type == EWS_ENTRY_FILE && st->st_nlink > 1;
 }
 
 bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st)

@@ -39,6 +39,7 @@ struct ews_entry {
 	bool has_time; /* the mtime is known */
 	bool has_stat; /* dev, ino and ctime say when the content was last known */
 	bool is_racy; /* it changed so late before it was read that the stat data proves nothing */
+	bool is_linked; /* a file with several names, when it was looked at; not remembered */
 	struct ews_oid oid; /* blob of a file's bytes or a link's text, commit of a gitlink; none: not known */
 	uint64_t dev, ino;
 	int64_t ctime_s;

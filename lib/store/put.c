@@ -63,6 +63,8 @@ struct put {
 	const struct ews_changes *changes;
 	const struct ews_entries *stats;
 	bool *has_failed; /* a flag for each change */
+	size_t *first; /* for each change which one makes the file that it is a name of: mostly itself */
+	bool has_names; /* it is another one for some */
 	struct worker *workers;
 
 	pthread_mutex_t mutex; /* guards what follows */
@@ -87,6 +89,7 @@ static void release_put(struct put *put)
 		free(put->opened[i].path);
 	free(put->opened);
 	free(put->has_failed);
+	free(put->first);
 	pthread_mutex_destroy(&put->mutex);
 }
 EWS_CLEANUP_DEFINE(put, struct put, release_put)
@@ -358,12 +361,15 @@ static int write_attrs(struct put *put, int fd, const struct ews_change *change)
 	return 0;
 }
 
-/* Make the stat data of `entry`, when it is one of the caller's list, those of `st`. */
+static bool is_entry_of(const struct ews_entries *list, const struct ews_entry *entry)
+{
+	return list && entry >= list->items && entry < list->items + list->n;
+}
+
+/* Make the stat data of `entry`, when it is one of the caller's lists, those of `st`. */
 static void keep_stat(struct put *put, const struct ews_entry *entry, const struct stat *st)
 {
-	const struct ews_entries *stats = put->stats;
-
-	if (!stats || entry < stats->items || entry >= stats->items + stats->n)
+	if (!is_entry_of(put->stats, entry) && !is_entry_of(put->opts->more_stats, entry))
 		return;
 	ews_entry_set_stat((struct ews_entry *)entry, st);
 	((struct ews_entry *)entry)->is_racy = false;
@@ -422,6 +428,22 @@ static int touch_up(struct put *put, int dir_fd, const struct ews_change *change
 	return rc < 0 ? rc : 1;
 }
 
+/* Lead the worker to the directory that the source has for `change`. Returns its descriptor, borrowed; -1: it has none. */
+static int open_source(struct put *put, struct worker *worker, const struct ews_change *change)
+{
+	size_t len = dir_len(change->path);
+
+	if (put->opts->source_fd < 0 || !change->to->has_stat || change->to->is_racy)
+		return -1;
+	if (is_cursor_at(&worker->source, change->path, len))
+		return worker->source.fd;
+	close_cursor(&worker->source);
+	worker->source.dir = ews_strndup(change->path, len);
+	worker->source.len = len;
+	worker->source.fd = ews_dir_open_beneath(put->opts->source_fd, worker->source.dir);
+	return worker->source.fd < 0 ? -1 : worker->source.fd;
+}
+
 /*
  * Copy from the source what is there in the very state of `to`. Returns 1, or 0 with
  * `fd` empty when it is not there so, or not after the copy any more.
@@ -430,20 +452,11 @@ static int copy_from_source(struct put *put, struct worker *worker, int fd, cons
 {
 	const struct ews_entry *to = change->to;
 	EWS_CLEANUP(fd) int from_fd = -1;
-	size_t len = dir_len(change->path);
 	struct stat st;
 	int rc;
 
-	if (put->opts->source_fd < 0 || !to->has_stat || to->is_racy)
+	if (open_source(put, worker, change) < 0)
 		return 0;
-	if (!is_cursor_at(&worker->source, change->path, len)) {
-		close_cursor(&worker->source);
-		worker->source.dir = ews_strndup(change->path, len);
-		worker->source.len = len;
-		worker->source.fd = ews_dir_open_beneath(put->opts->source_fd, worker->source.dir);
-		if (worker->source.fd < 0)
-			return 0;
-	}
 	from_fd = openat(worker->source.fd, ews_path_base(change->path),
 			 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (from_fd < 0 || fstat(from_fd, &st) < 0 || !ews_entry_stat_matches(to, &st))
@@ -465,6 +478,8 @@ static int fill(struct put *put, struct worker *worker, int fd, const struct ews
 	rc = copy_from_source(put, worker, fd, change);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
+	if (ews_oid_is_none(&change->to->oid) && put->opts->source_fd >= 0)
+		return ews_error(EWS_ENOTFOUND, "it may not be read, or it changed meanwhile");
 	if (ews_oid_is_none(&change->to->oid))
 		return ews_error(EWS_ENOTFOUND, "its content is not kept anywhere");
 	return ews_odb_write_to(fd, put->opts->odb, &change->to->oid);
@@ -506,19 +521,49 @@ static int dress_node(struct put *put, int dir_fd, const struct ews_change *chan
 	return dress(put, fd, change);
 }
 
-static int make_link(struct put *put, int dir_fd, const struct ews_change *change)
+/* The text of a link that no store has, when the source's is still the one that was seen. */
+static int read_source_link(struct ews_buf *text, struct put *put, struct worker *worker,
+			    const struct ews_change *change)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *name = ews_path_base(change->path);
+	int source = open_source(put, worker, change);
+	size_t size = (size_t)change->to->size;
+	struct stat st;
+
+	if (source < 0)
+		return ews_error(EWS_ENOTFOUND, "its text is not kept anywhere");
+	ews_buf_reserve(text, size + 1);
+	if (readlinkat(source, name, text->ptr, size + 1) != (ssize_t)size ||
+	    fstatat(source, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !ews_entry_stat_matches(change->to, &st))
+		return ews_error(EWS_ENOTFOUND, "it changed meanwhile");
+	text->len = size;
+	text->ptr[size] = '\0';
+	return 0;
+}
+
+static int read_link_text(struct ews_buf *text, struct put *put, struct worker *worker,
+			  const struct ews_change *change)
+{
 	enum ews_object_type type;
 	int rc;
 
 	if (ews_oid_is_none(&change->to->oid))
-		return ews_error(EWS_ENOTFOUND, "its text is not kept anywhere");
-	rc = ews_odb_read(&text, &type, put->opts->odb, &change->to->oid);
+		return read_source_link(text, put, worker, change);
+	rc = ews_odb_read(text, &type, put->opts->odb, &change->to->oid);
 	if (rc < 0)
 		return rc;
-	if (type != EWS_OBJECT_BLOB || !text.len || strlen(text.ptr) != text.len)
+	if (type != EWS_OBJECT_BLOB || !text->len || strlen(text->ptr) != text->len)
 		return ews_error(EWS_EDAMAGED, "what is kept is no link's text");
+	return 0;
+}
+
+static int make_link(struct put *put, struct worker *worker, int dir_fd, const struct ews_change *change)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = read_link_text(&text, put, worker, change);
+
+	if (rc < 0)
+		return rc;
 	if (symlinkat(text.ptr, dir_fd, ews_path_base(change->path)) < 0)
 		return ews_error_os("cannot make the link");
 	return dress_node(put, dir_fd, change, S_IFLNK);
@@ -537,7 +582,7 @@ static int make_node(struct put *put, struct worker *worker, int dir_fd, const s
 	case EWS_ENTRY_FILE:
 		return make_file(put, worker, dir_fd, change);
 	case EWS_ENTRY_LINK:
-		return make_link(put, dir_fd, change);
+		return make_link(put, worker, dir_fd, change);
 	default:
 		return make_fifo(put, dir_fd, change);
 	}
@@ -580,9 +625,118 @@ static int make_leaf(size_t i, unsigned worker, void *payload)
 {
 	struct put *put = payload;
 
-	if (!is_leaf(&put->changes->items[i]))
+	if (!is_leaf(&put->changes->items[i]) || put->first[i] != i)
 		return 0;
 	return settle(put, i, replace(put, &put->workers[worker], &put->changes->items[i]));
+}
+
+/* A change whose file had several names in the source. */
+struct name {
+	uint64_t dev, ino;
+	size_t at;
+};
+
+static int cmp_name(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Were these names of one file seen in the same state? Of what is ignored no content is known. */
+static bool is_same_file(const struct ews_entry *a, const struct ews_entry *b)
+{
+	bool is_known = !ews_oid_is_none(&a->oid) && !ews_oid_is_none(&b->oid);
+
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mode == b->mode &&
+	       a->ctime_s == b->ctime_s && a->ctime_ns == b->ctime_ns && (!is_known || ews_entry_equal(a, b));
+}
+
+/* Which changes are names of one file? Their stat data is the source's until the files are made. */
+static void find_names(struct put *put)
+{
+	const struct ews_changes *changes = put->changes;
+	EWS_CLEANUP(free) struct name *names = NULL;
+	size_t n = 0, cap = 0;
+
+	put->first = ews_calloc(changes->n + 1, sizeof(*put->first));
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct ews_entry *to = changes->items[i].to;
+
+		put->first[i] = i;
+		if (put->opts->source_fd < 0 || !to || !to->is_linked || !to->has_stat || to->is_racy)
+			continue;
+		EWS_GROW(names, n, cap);
+		names[n++] = (struct name){ to->dev, to->ino, i };
+	}
+	if (n)
+		qsort(names, n, sizeof(*names), cmp_name);
+	for (size_t k = 1; k < n; k++) {
+		size_t first = put->first[names[k - 1].at];
+
+		if (!is_same_file(changes->items[first].to, changes->items[names[k].at].to))
+			continue;
+		put->first[names[k].at] = first;
+		put->has_names = true;
+	}
+}
+
+/* Give the file that was made for its first name another one. Where that can't be it becomes a file of its own. */
+static int add_name(struct put *put, struct worker *worker, size_t i)
+{
+	const struct ews_change *change = &put->changes->items[i];
+	const struct ews_change *first = &put->changes->items[put->first[i]];
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+	int from_fd = put->has_failed[put->first[i]] ? -1 : open_parent(put, &at, first->path);
+	int dir_fd = open_parent(put, &worker->at, change->path);
+
+	if (dir_fd < 0)
+		return dir_fd;
+	if (from_fd >= 0 && !linkat(from_fd, ews_path_base(first->path), dir_fd, ews_path_base(change->path), 0))
+		return 0;
+	ews_error_clear();
+	return replace(put, worker, change);
+}
+
+/* A file's ctime moves with each of its names, so stat data is taken when it has all of them. */
+static int keep_stat_of(struct put *put, struct worker *worker, size_t i)
+{
+	const struct ews_change *change = &put->changes->items[i];
+	int dir_fd = open_parent(put, &worker->at, change->path);
+	struct stat st;
+
+	if (dir_fd < 0)
+		return dir_fd;
+	if (fstatat(dir_fd, ews_path_base(change->path), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_os("cannot look at '%s'", change->path);
+	keep_stat(put, change->to, &st);
+	return 0;
+}
+
+static int add_names(struct put *put)
+{
+	struct worker worker = { { .fd = -1 }, { .fd = -1 } };
+	int rc = 0;
+
+	for (size_t i = 0; i < put->changes->n && rc == 0 && put->has_names; i++)
+		if (put->first[i] != i)
+			rc = settle(put, i, add_name(put, &worker, i));
+	for (size_t i = 0; i < put->changes->n && rc == 0 && put->has_names; i++) {
+		size_t first = put->first[i];
+
+		if (first == i || put->has_failed[i])
+			continue;
+		rc = keep_stat_of(put, &worker, i);
+		if (rc == 0 && !put->has_failed[first])
+			rc = keep_stat_of(put, &worker, first);
+	}
+	close_cursor(&worker.at);
+	close_cursor(&worker.source);
+	return rc;
 }
 
 /* Files and links. In the order of the list one directory's paths mostly stand together. */
@@ -743,11 +897,14 @@ int ews_put(struct ews_put_report *report, const struct ews_changes *changes, st
 		if (rc < 0)
 			return rc;
 	}
+	find_names(&put);
 	rc = remove_all(&put);
 	if (rc == 0)
 		rc = make_dirs(&put);
 	if (rc == 0)
 		rc = make_leaves(&put);
+	if (rc == 0)
+		rc = add_names(&put);
 	if (rc < 0) {
 		ews_error_save(&fatal);
 		(void)dress_dirs(&put, 0); /* what cannot be closed is named in the report */

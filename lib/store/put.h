@@ -11,7 +11,8 @@
  * directories that come; files and links (in parallel); modes and times of
  * directories, deepest first. Directories that are not writable are opened up
  * for the time of the work. A file is replaced by unlink and O_EXCL create,
- * so a hard link to it elsewhere keeps its bytes.
+ * so a hard link to it elsewhere keeps its bytes. Names that one file has in the
+ * source become names of one file again, which is a new one.
  *
  * Put may be killed and run again: each step is harmless when already done.
  *
@@ -34,9 +35,11 @@ struct ews_put_opts {
 	struct ews_odb *odb; /* where contents come from */
 	/*
 	 * Where unchanged files may be copied from instead, beneath this descriptor; -1: nowhere. A file
-	 * is taken from there when its stat data is that of the `to` entry before and after the copy.
+	 * is taken from there when its stat data is that of the `to` entry before and after the copy; of a
+	 * link without an id the text is.
 	 */
 	int source_fd;
+	struct ews_entries *more_stats; /* a second list like `stats`, or NULL */
 	enum ews_put_times times;
 	unsigned threads; /* 0: as many as suit */
 	void (*progress)(void *payload, size_t done, size_t total); /* may be NULL; called on one thread at a time */

@@ -33,7 +33,7 @@ static const char *const skip_words[] = {
 	[EWS_SKIP_IGNORED] = "ignored",     [EWS_SKIP_EXCLUDED] = "excluded",     [EWS_SKIP_OWN] = "own",
 	[EWS_SKIP_TOO_LARGE] = "too-large", [EWS_SKIP_UNREADABLE] = "unreadable", [EWS_SKIP_TOO_DEEP] = "too-deep",
 	[EWS_SKIP_SOCKET] = "socket",       [EWS_SKIP_REPOSITORY] = "repository", [EWS_SKIP_DEVICE] = "device",
-	[EWS_SKIP_CHANGING] = "changing",
+	[EWS_SKIP_CHANGING] = "changing",   [EWS_SKIP_PRESENT] = "present",
 };
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
@@ -49,6 +49,7 @@ struct node {
 	size_t depth;
 	bool is_in_ignored; /* only what is known counts in here */
 	bool is_in_excluded; /* only what the base knows does */
+	bool is_in_wanted; /* opts->only names it, or what holds it */
 	bool is_repository; /* a nested one: its content is left out */
 	bool is_unreadable;
 	bool is_gone; /* renamed or removed since its parent was read */
@@ -56,6 +57,8 @@ struct node {
 
 struct walk {
 	const struct ews_scan_opts *opts;
+	const char **only; /* opts->only, in order */
+	size_t n_only;
 	struct node **level;
 	size_t n_level, cap_level;
 	struct ews_arena *arenas; /* one a worker: nodes and paths */
@@ -147,15 +150,70 @@ static bool is_own(const struct ews_scan_opts *opts, const char *path)
 	return false;
 }
 
-/* Is `path` wanted by opts->only: named, below a name, or on the way to one? */
-static bool is_wanted(const struct ews_scan_opts *opts, const char *path, bool is_dir)
+static int cmp_path(const void *a, const void *b)
 {
-	if (!opts->only)
-		return true;
-	for (const char *const *x = opts->only; *x; x++)
-		if (ews_path_is_inside(path, *x) || (is_dir && ews_path_is_inside(*x, path)))
+	return ews_path_cmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* There may be as many wanted paths as a build has products: they are searched, in order. */
+static void sort_wanted(struct walk *walk)
+{
+	const char *const *only = walk->opts->only;
+
+	while (only && only[walk->n_only])
+		walk->n_only++;
+	walk->only = ews_calloc(walk->n_only + 1, sizeof(*walk->only));
+	if (walk->n_only) {
+		memcpy(walk->only, only, walk->n_only * sizeof(*walk->only));
+		qsort(walk->only, walk->n_only, sizeof(*walk->only), cmp_path);
+	}
+}
+
+/* The first wanted path that is not before `path`, or NULL. */
+static const char *find_wanted(const struct walk *walk, const char *path)
+{
+	size_t at = 0, end = walk->n_only;
+
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+
+		if (ews_path_cmp(walk->only[mid], path) < 0)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return walk->only[at];
+}
+
+enum wanted { NOT_WANTED, ON_THE_WAY, WANTED };
+
+/* What opts->only says of `path`, when nothing that holds it is named. */
+static enum wanted how_wanted(const struct walk *walk, const char *path)
+{
+	const char *next;
+
+	if (!walk->opts->only)
+		return WANTED;
+	next = find_wanted(walk, path);
+	if (!next || !ews_path_is_inside(next, path))
+		return NOT_WANTED;
+	return strcmp(next, path) ? ON_THE_WAY : WANTED;
+}
+
+/* Does opts->only name `path`, or something that holds it? */
+static bool is_named(const struct walk *walk, const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+
+	for (;;) {
+		char *slash = strrchr(at, '/');
+
+		if (how_wanted(walk, at) == WANTED)
 			return true;
-	return false;
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
 }
 
 /*
@@ -237,6 +295,7 @@ static struct node *take_name(struct walk *walk, unsigned worker, struct node *n
 	bool is_dir = S_ISDIR(st->st_mode);
 	bool is_ignored = node->is_in_ignored;
 	bool is_excluded = node->is_in_excluded;
+	enum wanted wanted = node->is_in_wanted ? WANTED : how_wanted(walk, path);
 	struct ews_entry *entry;
 	struct node *child;
 
@@ -244,7 +303,7 @@ static struct node *take_name(struct walk *walk, unsigned worker, struct node *n
 		ews_skips_add(&walk->skips[worker], path, EWS_SKIP_OWN, 0);
 		return NULL;
 	}
-	if (!is_wanted(opts, path, is_dir))
+	if (wanted == NOT_WANTED || (wanted == ON_THE_WAY && !is_dir))
 		return NULL;
 	if (!is_excluded && opts->exclude)
 		is_excluded = ews_ignore_match(opts->exclude, path, is_dir);
@@ -278,8 +337,17 @@ static struct node *take_name(struct walk *walk, unsigned worker, struct node *n
 				.rules = node->rules,
 				.depth = node->depth + 1,
 				.is_in_ignored = is_ignored,
-				.is_in_excluded = is_excluded };
+				.is_in_excluded = is_excluded,
+				.is_in_wanted = wanted == WANTED };
 	return child;
+}
+
+/* Is the ".git" in the directory `fd` that of a nested repository, not a directory to be walked like others? */
+static bool marks_repository(const struct ews_scan_opts *opts, int fd)
+{
+	struct stat st;
+
+	return !opts->with_repositories || fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode);
 }
 
 static int read_node(size_t i, unsigned worker, void *payload)
@@ -290,6 +358,7 @@ static int read_node(size_t i, unsigned worker, void *payload)
 	EWS_CLEANUP(fd) int fd = open_node(walk, worker, node);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	size_t cap_children = 0;
+	bool is_repository;
 	ssize_t n;
 
 	if (fd < 0) {
@@ -307,8 +376,10 @@ static int read_node(size_t i, unsigned worker, void *payload)
 	if (n < 0)
 		return ews_error_wrap("in '%s'", node->path);
 	for (ssize_t k = 0; k < n && *node->path; k++)
-		node->is_repository = node->is_repository || !strcmp(names[k].name, ".git");
-	if (node->is_repository && !is_known_below(opts, node->path))
+		node->is_repository = node->is_repository ||
+				      (!strcmp(names[k].name, ".git") && marks_repository(opts, fd));
+	is_repository = node->is_repository;
+	if (is_repository && !is_known_below(opts, node->path))
 		return 0;
 	read_own_rules(node, opts, fd);
 	for (ssize_t k = 0; k < n; k++) {
@@ -316,7 +387,7 @@ static int read_node(size_t i, unsigned worker, void *payload)
 		struct stat st;
 		size_t before = node->n;
 
-		if (!strcmp(names[k].name, ".git")) {
+		if (!strcmp(names[k].name, ".git") && (is_repository || !*node->path)) {
 			if (*node->path || opts->is_plain)
 				ews_skips_add(&walk->skips[worker],
 					      join_in_arena(&walk->arenas[worker], node->path, ".git"),
@@ -438,21 +509,19 @@ static void lay_out(struct ews_scan *out, struct node *root, bool name_vanished)
 }
 
 /* Directories of which nothing known or wanted remained, inside ignored ones, are no entries. */
-static void drop_hollow(struct ews_scan *out, const struct ews_scan_opts *opts)
+static void drop_hollow(struct ews_scan *out, const struct walk *walk)
 {
 	size_t next = out->entries.n, kept = 0;
 
-	if (!opts->only)
+	if (!walk->opts->only)
 		return;
 	/* From the end: a directory on the way to a wanted path stays only when something of it does. */
 	for (size_t i = out->entries.n; i-- > 0;) {
 		struct ews_entry *entry = &out->entries.items[i];
-		bool is_named = false;
+		bool is_on_the_way = next < out->entries.n &&
+				     ews_path_is_inside(out->entries.items[next].path, entry->path);
 
-		for (const char *const *x = opts->only; *x; x++)
-			is_named = is_named || ews_path_is_inside(entry->path, *x);
-		if (!is_named &&
-		    (next == out->entries.n || !ews_path_is_inside(out->entries.items[next].path, entry->path)))
+		if (!is_on_the_way && !is_named(walk, entry->path))
 			entry->path = NULL;
 		else
 			next = i;
@@ -487,7 +556,7 @@ static void count_files(struct ews_scan *out)
 int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 {
 	unsigned threads = opts->threads ? opts->threads : ews_pool_threads();
-	struct node root = { .path = "", .rules = opts->ignore };
+	struct node root = { .path = "", .rules = opts->ignore, .is_in_wanted = !opts->only };
 	struct walk walk = { .opts = opts };
 	struct ews_ignore **rules = NULL;
 	size_t n_rules = 0, cap_rules = 0;
@@ -503,6 +572,7 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 	walk.opened = ews_calloc(threads, sizeof(*walk.opened));
 	for (unsigned i = 0; i < threads; i++)
 		walk.opened[i] = (struct ews_strv)EWS_STRV_INIT;
+	sort_wanted(&walk);
 	EWS_GROW(walk.level, walk.n_level, walk.cap_level);
 	walk.level[walk.n_level++] = &root;
 	while (walk.n_level && rc == 0) {
@@ -533,9 +603,11 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 	/* Also after a failure: it frees the nodes. */
 	lay_out(out, &root, opts->name_vanished);
 	out->n_vanished = walk.n_vanished;
+	if (rc == 0)
+		drop_hollow(out, &walk);
+	free(walk.only);
 	if (rc < 0)
 		return rc;
-	drop_hollow(out, opts);
 	ews_skips_sort(&out->skips);
 	count_files(out);
 	return 0;
@@ -700,7 +772,7 @@ static int fill_one(size_t i, unsigned worker, void *payload)
 
 	if (fill->opts->progress && worker == 0)
 		fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n);
-	if (matches_cache(old, entry) && is_kept(fill->opts, old)) {
+	if (!fill->opts->attrs_only && matches_cache(old, entry) && is_kept(fill->opts, old)) {
 		entry->oid = old->oid;
 		if (old->xattrs)
 			entry->xattrs = ews_arena_dup(&fill->arenas[worker], old->xattrs, strlen(old->xattrs));
@@ -715,7 +787,9 @@ static int fill_one(size_t i, unsigned worker, void *payload)
 		fill->lost[i] = LOST_GONE;
 		return 0;
 	}
-	if (entry->type == EWS_ENTRY_FILE && !matches_hint(fill, entry, &entry->oid)) {
+	if (fill->opts->attrs_only) {
+		rc = 0;
+	} else if (entry->type == EWS_ENTRY_FILE && !matches_hint(fill, entry, &entry->oid)) {
 		rc = 1;
 		for (int tries = 0; rc == 1 && tries < READ_TRIES; tries++)
 			rc = read_file(fill, entry, dir_fd, name, &fill->lost[i]);

@@ -29,6 +29,7 @@ enum ews_skip_reason {
 	EWS_SKIP_SOCKET,
 	EWS_SKIP_DEVICE,
 	EWS_SKIP_CHANGING,
+	EWS_SKIP_PRESENT, /* it is there, and that is all that is known: what is ignored and came along into a workspace */
 };
 
 struct ews_skip {
@@ -60,6 +61,7 @@ struct ews_scan_opts {
 	bool read_gitignore; /* take .gitignore files of the tree into account */
 	bool with_ignored; /* ignored paths are entries like all others */
 	bool is_plain; /* the root is no git work tree: a ".git" in it is a nested repository's like any other */
+	bool with_repositories; /* a nested repository whose ".git" is a directory is a directory like all others */
 	/* What is looked at even where a rule ignores it; either may be NULL. */
 	const struct ews_entries *known;
 	const struct ews_index *index;
@@ -96,6 +98,7 @@ struct ews_scan_fill_opts {
 	const struct ews_entries *pinned; /* what a ref holds: ids of the cache that are not in it are looked up; or NULL */
 	bool name_vanished; /* as above */
 	const struct ews_index *hint; /* git's index, where its ids may stand for raw bytes, or NULL */
+	bool attrs_only; /* no content is read, and nothing gets an id; the rest of the above but name_vanished has no say */
 	bool may_chmod;
 	unsigned threads;
 	void (*progress)(void *payload, size_t done, size_t total);
