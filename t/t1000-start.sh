@@ -83,9 +83,10 @@ test_expect_success 'links of the twin are links' '
 	test_path_is_link "${ws:?}/work/dir/untracked-link" ../nowhere
 '
 
-test_expect_success 'ignored files do not come along' '
-	git -C p ews path twin >path && take_ws path &&
-	test_path_is_missing "${ws:?}/out" && test_path_is_missing "${ws:?}/work/x.o"
+test_expect_success 'ignored files come along, but where they are not wanted, and not to a commit' '
+	git -C p ews path twin >path && take_ws path && cmp p/out/product "${ws:?}/out/product" && cmp p/work/x.o "${ws:?}/work/x.o" &&
+	start_ws p --keep-ignored=no && test_path_is_missing "${ws:?}/out" && test_path_is_missing "${ws:?}/work/x.o" &&
+	start_ws p --base HEAD && test_path_is_missing "${ws:?}/out"
 '
 
 test_expect_success 'HEAD of the twin is detached, and it is a locked worktree of that name' '
@@ -122,7 +123,7 @@ test_expect_success 'a session without a name is called by its time' '
 '
 
 test_expect_success 'start --json says what was made' '
-	git -C p ews start --json js >out 2>err &&
+	git -C p ews start --keep-ignored=no --json js >out 2>err &&
 	test_json out .schema ews.start/1 &&
 	test_json out .session_id js &&
 	test_json out .method git_worktree &&
@@ -143,7 +144,7 @@ test_expect_success 'the ways to say worktree are the same, and other methods ar
 		git -C p ews end "$(json out .session_id)" 2>err || return 1
 	done &&
 	git -C p for-each-ref refs/ews/sessions >before &&
-	for how in "--method overlay" "--method nonsense" --keep-ignored \
+	for how in "--method overlay" "--method nonsense" --keep-ignored=maybe \
 		"--from twin" --deep --quick --copy-objects; do
 		test_expect_code 129 git -C p ews start $how >out 2>err && test_must_be_empty out || return 1
 	done &&

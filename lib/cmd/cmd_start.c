@@ -20,7 +20,7 @@ static const char *const usage[] = {
 
 struct settings {
 	struct ews_start_opts start;
-	const char *method, *sandbox, *nested;
+	const char *method, *sandbox, *nested, *keep_ignored;
 	bool is_worktree;
 };
 
@@ -38,6 +38,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		  &set->start.uncommitted, true, NULL },
 		{ EWS_OPT_TRISTATE, 0, "untracked", NULL, "take untracked files along", &set->start.untracked, true,
 		  NULL },
+		{ EWS_OPT_OPTIONAL, 0, "keep-ignored", "auto|yes|no", "take ignored files along",
+		  &set->keep_ignored, false, "yes" },
 		{ EWS_OPT_BOOL, 0, "partial", NULL, "leave out what is over a limit, instead of failing",
 		  &set->start.partial, false, NULL },
 		{ EWS_OPT_BOOL, 0, "force", NULL, "take a home directory, or the root of all, for a project",
@@ -80,11 +82,24 @@ static int choose_method(const struct ews_method **out, const char *option, cons
 	return EWS_EUSAGE;
 }
 
+static int choose_ignored(enum ews_keep_ignored *out, const char *word)
+{
+	*out = EWS_KEEP_IGNORED_AUTO;
+	if (!word || !strcmp(word, "auto"))
+		return 0;
+	*out = strcmp(word, "yes") ? EWS_KEEP_IGNORED_NO : EWS_KEEP_IGNORED_YES;
+	if (*out == EWS_KEEP_IGNORED_YES || !strcmp(word, "no"))
+		return 0;
+	return ews_error(EWS_EUSAGE, "--keep-ignored takes auto, yes or no, not '%s'", word);
+}
+
 static int settle(struct settings *set)
 {
 	int rc;
 
-	rc = choose_method(&set->start.method, "method", set->method);
+	rc = choose_ignored(&set->start.keep_ignored, set->keep_ignored);
+	if (rc == 0)
+		rc = choose_method(&set->start.method, "method", set->method);
 	if (rc == 0)
 		rc = choose_method(&set->start.method, "sandbox", set->sandbox);
 	if (set->is_worktree)
@@ -115,6 +130,25 @@ static int take_settings(struct settings *set, char **location, const struct ews
 	return rc < 0 ? rc : choose_method(&set->start.method, "qe.workspace.method", method);
 }
 
+static void add_count(cJSON *object, const char *key, bool is_known, uint64_t count)
+{
+	if (is_known)
+		ews_json_add_int(object, key, (int64_t)count);
+	else
+		cJSON_AddNullToObject(object, key);
+}
+
+/* Files and bytes; null where nobody looked. */
+static void add_ignored(cJSON *object, const struct ews_ignored *ignored)
+{
+	cJSON *counts = cJSON_AddObjectToObject(object, "ignored");
+
+	ews_json_add_int(counts, "kept", (int64_t)ignored->kept_files);
+	ews_json_add_int(counts, "kept_bytes", (int64_t)ignored->kept_bytes);
+	add_count(counts, "left", ignored->is_measured, ignored->left_files);
+	add_count(counts, "left_bytes", ignored->is_measured, ignored->left_bytes);
+}
+
 static void show_json(struct ews_cmd_ctx *ctx, const struct ews_start_result *result)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("start");
@@ -132,6 +166,7 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct ews_start_result *re
 	ews_render_time(object, "created_at", state->created_s);
 	ews_render_string(object, "intent", state->intent);
 	ews_render_string(object, "label", state->label);
+	add_ignored(object, &result->ignored);
 	ews_render_skips(object, &result->skips);
 	ews_render_sentences(object, "notes", &result->notes);
 	ews_cmd_json_show(ctx, object);

@@ -128,8 +128,7 @@ int ews_content_exclude(struct ews_ignore **out, struct ews_repo *repo, const st
 	return rc;
 }
 
-/* What is never part of a twin or a snapshot: our own directories, and home when it lies inside. */
-static void add_own(struct ews_strv *out, const struct ews_repo *repo, const char *root)
+void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const char *root)
 {
 	EWS_CLEANUP(free) char *home = realpath(repo->home, NULL);
 
@@ -286,7 +285,7 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 		rc = ews_cache_read(&cache, cache_fd, cache_name);
 	if (rc < 0)
 		return rc;
-	add_own(&own, repo, session ? session->state.workspace : repo->project);
+	ews_content_own(&own, repo, session ? session->state.workspace : repo->project);
 	scan_opts.ignore = ignore;
 	scan_opts.with_ignored = opts->with_ignored || (session && session->method->is_project);
 	scan_opts.known = opts->known ? &opts->known->scan.entries : NULL;

@@ -56,6 +56,9 @@ int ews_content_exclude(struct ews_ignore **out, struct ews_repo *repo, const st
 /* Append the text of those that hold for the project now. */
 int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo);
 
+/* Add what is never part of a twin or a snapshot of `root`, the project or a workspace: our own directories, and home when it lies inside. */
+void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const char *root);
+
 /* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
 int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo);
 

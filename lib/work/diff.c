@@ -401,8 +401,8 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 		const struct ews_skip *old = ews_skips_covering(&diff->from.content.scan.skips, skip->path);
 
 		if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
-		    skip->reason != EWS_SKIP_OWN && (!old || old->reason != skip->reason) &&
-		    !is_limited_out(paths, skip->path))
+		    skip->reason != EWS_SKIP_PRESENT && skip->reason != EWS_SKIP_OWN &&
+		    (!old || old->reason != skip->reason) && !is_limited_out(paths, skip->path))
 			leave_out(diff, skip->path, ews_skip_word(skip->reason));
 	}
 }

@@ -22,6 +22,7 @@
 #include "store/journal.h"
 #include "store/put.h"
 #include "work/history.h"
+#include "work/ignored.h"
 #include "work/inuse.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
@@ -91,12 +92,15 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		rc = ews_snapshot_content(&base_content, repo, &base);
 	if (rc == 0)
 		rc = ews_content_now(&now, repo, session, opts->dry_run ? NULL : batch, &now_opts);
+	if (rc == 0)
+		rc = ews_ignored_settle(&now, session);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < now.scan.skips.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
-		if (now.scan.skips.items[i].reason == EWS_SKIP_OWN)
+		if (now.scan.skips.items[i].reason == EWS_SKIP_OWN ||
+		    now.scan.skips.items[i].reason == EWS_SKIP_PRESENT)
 			continue;
 		ews_path_escape(&line, now.scan.skips.items[i].path, strlen(now.scan.skips.items[i].path));
 		ews_buf_addf(&line, "\t%s", ews_skip_word(now.scan.skips.items[i].reason));

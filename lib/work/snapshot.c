@@ -22,6 +22,7 @@
 #include "store/journal.h"
 #include "store/tree.h"
 #include "work/history.h"
+#include "work/ignored.h"
 
 #define REF_ROOT "refs/ews/"
 #define AUTHOR "git-ews <git-ews@localhost>"
@@ -741,6 +742,8 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	}
 	if (rc == 0)
 		rc = ews_content_now(&content, repo, session, batch, &now_opts);
+	if (rc == 0 && session)
+		rc = ews_ignored_settle(&content, session);
 	if (rc == 0 && session)
 		rc = ews_history_adopt(session, &content.git);
 	if (rc >= 0)

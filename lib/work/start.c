@@ -37,6 +37,7 @@ void ews_start_result_release(struct ews_start_result *result)
 	ews_session_release(&result->session);
 	ews_snapshot_release(&result->base);
 	ews_skips_release(&result->skips);
+	ews_ignored_release(&result->ignored);
 	ews_strv_release(&result->notes);
 }
 
@@ -228,20 +229,60 @@ static int make_workspace(struct ews_session *session, int source_fd, bool is_el
 	return fd;
 }
 
+/* A workspace that begins at a commit begins with nothing else, unless it is asked for. */
+static enum ews_keep_ignored keep_ignored(const struct ews_start_opts *opts)
+{
+	return opts->keep_ignored == EWS_KEEP_IGNORED_AUTO && opts->base ? EWS_KEEP_IGNORED_NO : opts->keep_ignored;
+}
+
+static int cmp_change(const void *a, const void *b)
+{
+	return ews_path_cmp(((const struct ews_change *)a)->path, ((const struct ews_change *)b)->path);
+}
+
+/* The twin's own files and the ignored ones that come along, as one list: directories get their times when all is in them. */
+static void list_new(struct ews_changes *out, const struct ews_entries *list, const struct ews_entries *ignored)
+{
+	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
+
+	ews_changes_between(out, &nothing, list, ews_entry_equal);
+	if (!ignored->n)
+		return;
+	ews_changes_between(out, &nothing, ignored, ews_entry_equal);
+	qsort(out->items, out->n, sizeof(*out->items), cmp_change);
+}
+
+/* What could not be copied of the ignored files is left out, by name. Returns whether all that failed was such. */
+static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, const struct ews_strv *failed)
+{
+	for (size_t i = 0; i < failed->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *line = failed->items[i];
+		size_t len = strcspn(line, "\t");
+
+		if (ews_path_unescape(&path, line, len) < 0 ||
+		    ews_entries_find(&twin->content.scan.entries, path.ptr))
+			return false;
+		ews_strv_addf(&twin->notes, "an ignored file was left out: %.*s: %s", (int)len, line, line + len + 1);
+		ews_ignored_drop(ignored, &twin->content, path.ptr);
+	}
+	return failed->n > 0;
+}
+
 /* Fill the workspace from the project's files where they still are what was scanned, else from objects. */
-static int fill(struct ews_session *session, struct ews_twin *twin, const struct ews_start_opts *opts,
-		int *workspace_fd)
+static int fill(struct ews_session *session, struct ews_twin *twin, struct ews_ignored *ignored,
+		const struct ews_start_opts *opts, int *workspace_fd)
 {
 	struct ews_repo *repo = session->repo;
 	struct ews_entries *list = &twin->content.scan.entries;
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
-	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(fd) int source = repo->is_bare ? -1 : ews_dir_open(repo->project);
 	EWS_CLEANUP(fd) int root = make_workspace(session, source, chosen_place(session, opts));
 	struct ews_put_opts put = { .root_fd = root,
 				    .odb = repo->odb,
 				    .source_fd = source,
+				    .more_stats = &ignored->entries,
 				    .times = EWS_PUT_TIMES_KEEP,
 				    .progress = opts->progress,
 				    .payload = opts->payload };
@@ -249,10 +290,17 @@ static int fill(struct ews_session *session, struct ews_twin *twin, const struct
 
 	if (root < 0)
 		return root;
-	ews_changes_between(&changes, &nothing, list, ews_entry_equal);
+	rc = ews_ignored_choose(ignored, repo, &twin->content, root, keep_ignored(opts), &twin->notes);
+	if (rc < 0)
+		return rc;
+	list_new(&changes, list, &ignored->entries);
 	rc = ews_put(&report, &changes, list, &put);
 	for (size_t i = 0; i < report.lost_attrs.n; i++)
 		ews_strv_addf(&twin->notes, "an attribute could not be set: %s", report.lost_attrs.items[i]);
+	if (rc == EWS_EIO && drop_failed(ignored, twin, &report.failed)) {
+		ews_error_clear();
+		rc = 0;
+	}
 	if (rc < 0 && report.failed.n)
 		return ews_error(rc, "cannot fill the workspace: %s", report.failed.items[0]);
 	if (rc < 0)
@@ -336,6 +384,8 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin)
 		return rc;
 	clock_gettime(CLOCK_REALTIME, &now);
 	rc = ews_cache_write(session->fd, "cache", &twin->content.scan.entries, now.tv_sec, (uint32_t)now.tv_nsec);
+	if (rc == 0)
+		rc = ews_ignored_write(session->fd, &out->ignored);
 	if (rc < 0)
 		return rc;
 	free(session->state.base_commit);
@@ -512,9 +562,8 @@ static int convert_stored(struct ews_twin *twin, const struct ews_session *sessi
 }
 
 /* A link of the workspace through which one would write into the project after all. */
-static void name_links_back(struct ews_twin *twin, const struct ews_session *session)
+static void name_links_back(struct ews_twin *twin, const struct ews_session *session, const struct ews_entries *list)
 {
-	const struct ews_entries *list = &twin->content.scan.entries;
 	const char *workspace = session->state.workspace;
 
 	for (size_t i = 0; i < list->n; i++) {
@@ -550,11 +599,12 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 
 	ews_twin_mark_clean(twin);
 	list_stored(&stored, &twin->content.scan.entries);
-	rc = fill(&out->session, twin, opts, &workspace_fd);
-	if (rc == 0)
-		name_links_back(twin, &out->session);
-	if (rc == 0)
-		rc = convert_stored(twin, &out->session, batch, &stored, workspace_fd, opts->run_filters);
+	rc = fill(&out->session, twin, &out->ignored, opts, &workspace_fd);
+	if (rc < 0)
+		return rc;
+	name_links_back(twin, &out->session, &twin->content.scan.entries);
+	name_links_back(twin, &out->session, &out->ignored.entries);
+	rc = convert_stored(twin, &out->session, batch, &stored, workspace_fd, opts->run_filters);
 	if (rc == 0)
 		rc = name_filtered(twin, &out->session, &stored, opts->run_filters);
 	if (rc == 0)
@@ -586,9 +636,11 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 	if (repo->is_bare)
 		return ews_error(EWS_EUNSUPPORTED, "'%s' is a bare repository: there is no place to work in",
 				 repo->project);
-	if (opts->base || opts->in || opts->only || opts->uncommitted == 0 || opts->untracked == 0) {
+	if (opts->base || opts->in || opts->only || opts->uncommitted == 0 || opts->untracked == 0 ||
+	    opts->keep_ignored == EWS_KEEP_IGNORED_NO) {
 		ews_error(EWS_EUSAGE, "in place the project is worked on as it is");
-		ews_error_hint("leave out --base, --in, --no-uncommitted, --no-untracked and paths");
+		ews_error_hint(
+			"leave out --base, --in, --no-uncommitted, --no-untracked, --keep-ignored=no and paths");
 		return EWS_EUSAGE;
 	}
 	return 0;
@@ -604,6 +656,7 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 					.untracked = opts->untracked < 0 ? uncommitted : opts->untracked,
 					.partial = opts->partial,
 					.skip_nested = opts->skip_nested,
+					.ignored = opts->keep_ignored == EWS_KEEP_IGNORED_YES,
 					.only = opts->only,
 					.progress = opts->progress,
 					.payload = opts->payload };
@@ -665,8 +718,12 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	}
 	result.notes = twin.notes;
 	twin.notes = (struct ews_strv)EWS_STRV_INIT;
-	result.skips = twin.content.scan.skips;
-	twin.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
+	for (size_t i = 0; i < twin.content.scan.skips.n; i++) {
+		const struct ews_skip *skip = &twin.content.scan.skips.items[i];
+
+		if (skip->reason != EWS_SKIP_PRESENT)
+			ews_skips_add(&result.skips, skip->path, skip->reason, skip->size);
+	}
 	rc = compare_tripwire(&result, repo, &before);
 	if (rc < 0)
 		return rc;

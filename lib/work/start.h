@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_START_H
 #define EWS_WORK_START_H
 
+#include "work/ignored.h"
 #include "work/session.h"
 #include "work/snapshot.h"
 
@@ -22,6 +23,7 @@ struct ews_start_opts {
 	int untracked; /* likewise */
 	bool force; /* although the project is a home directory or the root of all */
 	bool partial;
+	enum ews_keep_ignored keep_ignored;
 	bool skip_nested; /* --nested=skip */
 	bool run_filters; /* files from objects go through the filter programs that the user's config names */
 	bool copy_objects; /* an independent copy borrows none */
@@ -37,10 +39,11 @@ struct ews_start_result {
 	struct ews_session session;
 	struct ews_snapshot base;
 	struct ews_skips skips;
+	struct ews_ignored ignored; /* what came along of the ignored files */
 	struct ews_strv notes; /* sentences about what did not come along: a rebase under way, filtered files, ... */
 };
 
-#define EWS_START_RESULT_INIT { EWS_SESSION_INIT, EWS_SNAPSHOT_INIT, EWS_SKIPS_INIT, EWS_STRV_INIT }
+#define EWS_START_RESULT_INIT { EWS_SESSION_INIT, EWS_SNAPSHOT_INIT, EWS_SKIPS_INIT, EWS_IGNORED_INIT, EWS_STRV_INIT }
 
 int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts);
 /* Remove all that a start left that did not come to its end: its session is in state "starting". For recover. */

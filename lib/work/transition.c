@@ -20,8 +20,10 @@
 #include "store/litter.h"
 #include "store/put.h"
 #include "work/history.h"
+#include "work/ignored.h"
 
 #define GITFILE ".git"
+#define FEW_PATHS 16
 
 /* All that a transition works with. */
 struct shift {
@@ -34,6 +36,8 @@ struct shift {
 	struct ews_content target;
 	struct ews_content now;
 	struct ews_changes changes; /* between now, without what is renamed away, and target */
+	struct ews_entries kept; /* the ignored files that came along at the session's start */
+	struct ews_ignored_changes ignored; /* what became of them */
 	struct ews_strv away; /* paths that are renamed away */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
@@ -46,6 +50,8 @@ static void release_shift(struct shift *shift)
 	ews_content_release(&shift->target);
 	ews_content_release(&shift->now);
 	ews_changes_release(&shift->changes);
+	ews_entries_release(&shift->kept);
+	ews_ignored_changes_release(&shift->ignored);
 	ews_strv_release(&shift->away);
 }
 
@@ -110,13 +116,18 @@ static bool is_base_target(const struct shift *shift)
 
 /*
  * Did the target leave out the same thing? Then it is not ours to move. In a
- * workspace nothing was left out at its start: whatever is in the way came later.
+ * workspace nothing was left out at its start, but that ignored files came along: whatever
+ * else is in the way came later.
  */
 static bool was_left_out(const struct shift *shift, const struct ews_skip *skip)
 {
 	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
 
-	return then && !is_base_target(shift) && (is_in_project(shift) || then->reason == skip->reason);
+	if (is_base_target(shift))
+		return then && then->reason == EWS_SKIP_PRESENT && !shift->kept.n;
+	if (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n)
+		return false;
+	return then && (is_in_project(shift) || then->reason == skip->reason);
 }
 
 /* Does something of a project that nobody looks at stand where the target has a file, or a file's directory? */
@@ -141,8 +152,8 @@ static bool goes_away(const struct shift *shift, const struct ews_skip *skip)
 {
 	if (skip->reason == EWS_SKIP_OWN || !is_wanted(shift, skip->path))
 		return false;
-	/* What nobody shall look at stays, but where the target's own has to be. */
-	if (skip->reason == EWS_SKIP_EXCLUDED)
+	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
+	if (skip->reason == EWS_SKIP_EXCLUDED || skip->reason == EWS_SKIP_PRESENT)
 		return blocks_target(shift, skip->path);
 	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip->path);
 }
@@ -153,6 +164,14 @@ static bool is_away(const struct shift *shift, const char *path)
 		if (ews_path_is_inside(path, shift->away.items[i]))
 			return true;
 	return false;
+}
+
+/* Was what stands at `entry` there at the session's start, as one of the ignored files that came along? */
+static bool was_ignored(const struct shift *shift, const struct ews_entry *entry)
+{
+	const struct ews_entry *then = is_base_target(shift) ? ews_entries_find(&shift->kept, entry->path) : NULL;
+
+	return then && (then->type == EWS_ENTRY_DIR) == (entry->type == EWS_ENTRY_DIR);
 }
 
 /* A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is. */
@@ -246,7 +265,7 @@ static void limit_changes(struct shift *shift)
 		bool is_back = comes_back(shift, change->path);
 		bool was_skipped = !change->to && !is_back && !is_base_target(shift) &&
 				   ews_skips_covering(&shift->target.scan.skips, change->path);
-		bool stays = must_stay(shift, change);
+		bool stays = must_stay(shift, change) || (!change->to && was_ignored(shift, change->from));
 
 		if (is_away(shift, change->path))
 			change->from = NULL;
@@ -292,6 +311,59 @@ static void find_missing(struct ews_transition_result *out, struct shift *shift)
 		ews_buf_adds(&line, "\tignored, is gone");
 		ews_strv_add(&out->not_covered, line.ptr);
 	}
+}
+
+/* How many of `paths`, from `at` on, came along with the same whole path as the first? It is put into `top`. */
+static size_t count_below(const char **top, const struct shift *shift, const struct ews_strv *paths, size_t at)
+{
+	const struct ews_skip *skip = ews_skips_covering(&shift->target.scan.skips, paths->items[at]);
+	size_t n = 1;
+
+	*top = skip ? skip->path : paths->items[at];
+	while (at + n < paths->n && ews_path_is_inside(paths->items[at + n], *top))
+		n++;
+	return n;
+}
+
+/* A few are named one by one; of a whole build that ran anew the directory is enough. */
+static void name_ignored(struct ews_transition_result *out, const struct shift *shift, const struct ews_strv *paths,
+			 const char *what)
+{
+	for (size_t i = 0, n; i < paths->n; i += n) {
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+		const char *top = paths->items[i];
+
+		n = paths->n > FEW_PATHS ? count_below(&top, shift, paths, i) : 1;
+		if (!is_wanted(shift, paths->items[i]))
+			continue;
+		ews_path_escape(&line, n > 1 ? top : paths->items[i], strlen(n > 1 ? top : paths->items[i]));
+		if (n > 1)
+			ews_buf_addf(&line, "\tignored, %zu paths of it: %s", n, what);
+		else
+			ews_buf_addf(&line, "\tignored, %s", what);
+		ews_strv_add(&out->not_covered, line.ptr);
+	}
+}
+
+/*
+ * Of the ignored files that came along what is gone or was written since the start is named. Something was built then,
+ * of files that are about to change.
+ */
+static void name_lost(struct ews_transition_result *out, struct shift *shift)
+{
+	const struct ews_ignored_changes *changes = &shift->ignored;
+
+	if (changes->gone.n || changes->changed.n)
+		shift->is_fresh = true;
+	/* What came later and stays may be another product than the target's. */
+	for (size_t i = 0; i < changes->newer.n; i++)
+		if (!is_away(shift, changes->newer.items[i]))
+			shift->is_fresh = true;
+	/* Another state may have had them so. */
+	if (!is_base_target(shift))
+		return;
+	name_ignored(out, shift, &changes->gone, "gone");
+	name_ignored(out, shift, &changes->changed, "changed");
 }
 
 /* What the base or the target has is looked at even where it is ignored. */
@@ -404,9 +476,15 @@ static int plan(struct ews_transition_result *out, struct shift *shift, int root
 		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
 	if (rc < 0)
 		return rc;
+	if (shift->session)
+		rc = ews_ignored_read(&shift->kept, shift->session);
+	if (rc < 0)
+		return rc;
 	join_known(&shift->known, &shift->target);
 	opts.known = &shift->known;
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
+	if (rc == 0 && shift->kept.n)
+		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);
 	if (rc < 0)
 		return rc;
 	if (moves_git(shift)) {
@@ -424,6 +502,7 @@ static int plan(struct ews_transition_result *out, struct shift *shift, int root
 	shift->has_git_change = differences.n > 0 || differs_in_root(shift, &shift->now);
 	plan_away(shift);
 	find_missing(out, shift);
+	name_lost(out, shift);
 	return rc < 0 ? rc : 0;
 }
 
@@ -729,7 +808,7 @@ static bool is_left_alone(struct ews_transition_result *out, const struct shift 
 {
 	if (change->to)
 		return false;
-	return must_stay(shift, change) ||
+	return must_stay(shift, change) || was_ignored(shift, change->from) ||
 	       (!is_base_target(shift) && ews_skips_covering(&shift->target.scan.skips, change->path)) ||
 	       stays_ignored(out, shift, change->path);
 }
@@ -742,7 +821,8 @@ static void name_uncovered(struct ews_transition_result *out, const struct shift
 		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
-		    skips->items[i].reason == EWS_SKIP_OWN || !is_wanted(shift, skips->items[i].path))
+		    skips->items[i].reason == EWS_SKIP_OWN || skips->items[i].reason == EWS_SKIP_PRESENT ||
+		    !is_wanted(shift, skips->items[i].path))
 			continue;
 		ews_path_escape(&line, skips->items[i].path, strlen(skips->items[i].path));
 		ews_buf_addf(&line, "\t%s", ews_skip_word(skips->items[i].reason));
@@ -905,6 +985,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.target = EWS_CONTENT_INIT,
 		.now = EWS_CONTENT_INIT,
 		.changes = EWS_CHANGES_INIT,
+		.kept = EWS_ENTRIES_INIT,
+		.ignored = EWS_IGNORED_CHANGES_INIT,
 		.away = EWS_STRV_INIT,
 	};
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);

@@ -356,7 +356,7 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	struct ews_content_opts now = { .partial = opts->partial,
 					.progress = opts->progress,
 					.payload = opts->payload };
-	bool wants_project = !repo->is_bare && (opts->uncommitted || opts->untracked);
+	bool wants_project = !repo->is_bare && (opts->uncommitted || opts->untracked || opts->ignored);
 	struct ews_oid project_head;
 	int rc = 0;
 

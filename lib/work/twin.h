@@ -17,6 +17,7 @@ struct ews_twin_opts {
 	const char *base; /* a revision, or NULL: the project's HEAD */
 	bool uncommitted; /* the changes of tracked files come along */
 	bool untracked; /* so do files that git doesn't track */
+	bool ignored; /* what is ignored will be wanted, so it is looked for, whatever the rest says */
 	bool partial;
 	bool skip_nested; /* record no submodules */
 	const char *const *only; /* NULL: all uncommitted changes */

@@ -563,6 +563,7 @@ static bool start_session(struct world *world)
 	struct shot *base = &world->shots[0];
 	struct gitstate project = GITSTATE_INIT;
 	struct list files = LIST_INIT;
+	const char *ignored;
 	char *id;
 	bool done;
 
@@ -572,7 +573,9 @@ static bool start_session(struct world *world)
 	gitstate_take(&project, &files, world->project, world->git_dir, world->index_copy);
 	list_release(&files);
 	watch_project(world, NULL);
-	done = EWS_WORKS(world, &child, world->project, "start", "--method", world->set->method->name, id);
+	/* In place all of it is there. */
+	ignored = strcmp(world->set->method->name, "in-place") ? "--keep-ignored=no" : "--keep-ignored=auto";
+	done = EWS_WORKS(world, &child, world->project, "start", ignored, "--method", world->set->method->name, id);
 	if (done) {
 		char *ref;
 

@@ -1,0 +1,455 @@
+/*
+ * Ignored files: see ignored.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/ignored.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/cache.h"
+
+#define INCLUDE_FILE ".worktreeinclude"
+#define INCLUDE_BYTES_MAX (16 * EWS_MIB)
+#define LIST_FILE "ignored" /* in the session's directory */
+#define SMALL_BYTES (200 * EWS_MIB)
+
+/* What becomes of an entry that the scan of what is ignored found. */
+enum fate {
+	LEFT = 0,
+	NEEDED, /* a directory that comes along when something in it does */
+	ON_THE_WAY, /* such a one that does */
+	KEPT,
+};
+
+void ews_ignored_release(struct ews_ignored *ignored)
+{
+	ews_entries_release(&ignored->entries);
+	*ignored = (struct ews_ignored)EWS_IGNORED_INIT;
+}
+
+void ews_ignored_changes_release(struct ews_ignored_changes *changes)
+{
+	ews_strv_release(&changes->newer);
+	ews_strv_release(&changes->gone);
+	ews_strv_release(&changes->changed);
+}
+
+static bool is_dir(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_DIR;
+}
+
+static bool is_file(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK;
+}
+
+/* The rules of ".worktreeinclude"; `*out` stays NULL when there is none. */
+static int read_include(struct ews_ignore **out, struct ews_repo *repo, int project_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool fold_case;
+	int rc = ews_file_read(&text, project_fd, INCLUDE_FILE, INCLUDE_BYTES_MAX);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0)
+		rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
+	if (rc == 0)
+		*out = ews_ignore_new(text.ptr, text.len, NULL, 0, fold_case);
+	return rc;
+}
+
+static void list_ignored(struct ews_strv *out, const struct ews_skips *skips)
+{
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_IGNORED)
+			ews_strv_add(out, skips->items[i].path);
+}
+
+/* Does `path` lie in something that the project ignores, not on the way to it? */
+static bool is_ignored(const struct ews_skips *skips, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(skips, path);
+
+	return skip && skip->reason == EWS_SKIP_IGNORED;
+}
+
+/* Which of `seen` come along; the twin's own paths are not among them, nor what lies below a file of it. */
+static void judge(enum fate *fates, const struct ews_entries *seen, const struct ews_content *twin,
+		  const struct ews_ignore *include)
+{
+	const char *blocked = NULL, *whole = NULL;
+
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct ews_entry *entry = &seen->items[i];
+		const struct ews_entry *own = ews_entries_find(&twin->scan.entries, entry->path);
+
+		if (blocked && ews_path_is_inside(entry->path, blocked))
+			continue;
+		if (own || entry->type == EWS_ENTRY_GITLINK) {
+			if (!own || !is_dir(own))
+				blocked = entry->path;
+			continue;
+		}
+		fates[i] = is_dir(entry) ? NEEDED : LEFT;
+		if (!is_ignored(&twin->scan.skips, entry->path))
+			continue;
+		if (include && !(whole && ews_path_is_inside(entry->path, whole)) &&
+		    !ews_ignore_match(include, entry->path, is_dir(entry)))
+			continue;
+		fates[i] = KEPT;
+		if (!whole || !ews_path_is_inside(entry->path, whole))
+			whole = entry->path;
+	}
+	for (size_t i = seen->n, next = seen->n; i-- > 0;) {
+		if (fates[i] == NEEDED)
+			fates[i] = next < seen->n && ews_path_is_inside(seen->items[next].path, seen->items[i].path)
+					   ? ON_THE_WAY
+					   : LEFT;
+		if (fates[i] != LEFT)
+			next = i;
+	}
+}
+
+static void count(struct ews_ignored *out, const enum fate *fates, const struct ews_entries *seen)
+{
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct ews_entry *entry = &seen->items[i];
+
+		if (!is_file(entry))
+			continue;
+		*(fates[i] == KEPT ? &out->kept_files : &out->left_files) += 1;
+		*(fates[i] == KEPT ? &out->kept_bytes : &out->left_bytes) += entry->size;
+	}
+	out->is_measured = true;
+}
+
+/* Can files of the project be cloned into the workspace? Tried with one of them. */
+static bool can_clone(const struct ews_entries *seen, int project_fd, int workspace_fd)
+{
+	for (size_t i = 0; i < seen->n; i++) {
+		EWS_CLEANUP(fd) int from = -1;
+		EWS_CLEANUP(fd) int to = -1;
+
+		if (seen->items[i].type != EWS_ENTRY_FILE || !seen->items[i].size)
+			continue;
+		from = ews_dir_open_file(project_fd, seen->items[i].path, O_RDONLY, 0);
+		ews_error_clear();
+		if (from < 0)
+			continue;
+		to = openat(workspace_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+		return to >= 0 && ioctl(to, FICLONE, from) == 0;
+	}
+	return false;
+}
+
+static void note_left(struct ews_strv *notes, const struct ews_ignored *ignored)
+{
+	ews_strv_addf(notes,
+		      "%" PRIu64 " ignored files of %" PRIu64 " MiB were left out; --keep-ignored takes them along",
+		      ignored->left_files, (uint64_t)(ignored->left_bytes / EWS_MIB));
+}
+
+/* What comes along is no longer left out, but there. */
+static void mark_present(struct ews_skips *skips, const enum fate *fates, const struct ews_entries *seen)
+{
+	EWS_CLEANUP(skips) struct ews_skips present = EWS_SKIPS_INIT;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct ews_entry *entry = &seen->items[i];
+		struct ews_skip *last = present.n ? &present.items[present.n - 1] : NULL;
+
+		if (fates[i] != KEPT)
+			continue;
+		if (!last || !ews_path_is_inside(entry->path, last->path)) {
+			ews_skips_add(&present, entry->path, EWS_SKIP_PRESENT, 0);
+			last = &present.items[present.n - 1];
+		}
+		last->size += entry->size;
+	}
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip *there = ews_skips_covering(&present, skips->items[i].path);
+
+		if (!there || strcmp(there->path, skips->items[i].path))
+			skips->items[kept++] = skips->items[i];
+	}
+	skips->n = kept;
+	for (size_t i = 0; i < present.n; i++)
+		ews_skips_add(skips, present.items[i].path, EWS_SKIP_PRESENT, present.items[i].size);
+	ews_skips_sort(skips);
+}
+
+/* What lies among the ignored files and can't come along is named, as it is elsewhere. */
+static void name_skips(struct ews_skips *out, const struct ews_skips *seen)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->items[i].reason != EWS_SKIP_IGNORED && seen->items[i].reason != EWS_SKIP_CHANGING)
+			ews_skips_add(out, seen->items[i].path, seen->items[i].reason, seen->items[i].size);
+	ews_skips_sort(out);
+}
+
+int ews_ignored_choose(struct ews_ignored *out, struct ews_repo *repo, struct ews_content *twin, int workspace_fd,
+		       enum ews_keep_ignored keep, struct ews_strv *notes)
+{
+	EWS_CLEANUP(strv) struct ews_strv tops = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
+	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
+	EWS_CLEANUP(ignore) struct ews_ignore *include = NULL;
+	EWS_CLEANUP(scan) struct ews_scan seen = EWS_SCAN_INIT;
+	EWS_CLEANUP(free) enum fate *fates = NULL;
+	EWS_CLEANUP(fd) int project = -1;
+	struct ews_scan_opts scan = { .with_repositories = true };
+	struct ews_scan_fill_opts fill = { .odb = repo->odb, .attrs_only = true };
+	int rc;
+
+	list_ignored(&tops, &twin->scan.skips);
+	if (!tops.n || keep == EWS_KEEP_IGNORED_NO)
+		return 0;
+	project = ews_dir_open(repo->project);
+	rc = project < 0 ? project : read_include(&include, repo, project);
+	if (rc == 0)
+		rc = ews_content_exclude(&exclude, repo, NULL);
+	if (rc < 0)
+		return rc;
+	ews_content_own(&own, repo, repo->project);
+	scan.root_fd = project;
+	scan.only = (const char *const *)tops.items;
+	scan.own = (const char *const *)own.items;
+	scan.exclude = exclude;
+	rc = ews_scan(&seen, &scan);
+	if (rc < 0)
+		return ews_error_wrap("cannot look at what is ignored");
+	fates = ews_calloc(seen.entries.n + 1, sizeof(*fates));
+	judge(fates, &seen.entries, twin, include);
+	count(out, fates, &seen.entries);
+	if (keep == EWS_KEEP_IGNORED_AUTO && out->kept_bytes > SMALL_BYTES &&
+	    !can_clone(&seen.entries, project, workspace_fd)) {
+		out->left_files += out->kept_files;
+		out->left_bytes += out->kept_bytes;
+		out->kept_files = out->kept_bytes = 0;
+		note_left(notes, out);
+		return 0;
+	}
+	rc = ews_scan_fill(&seen, &fill);
+	if (rc < 0)
+		return ews_error_wrap("cannot look at what is ignored");
+	/* What went away meanwhile is no entry any more. */
+	memset(fates, 0, (seen.entries.n + 1) * sizeof(*fates));
+	judge(fates, &seen.entries, twin, include);
+	for (size_t i = 0; i < seen.entries.n; i++)
+		if (fates[i] != LEFT)
+			ews_entries_add_copy(&out->entries, &seen.entries.items[i]);
+	mark_present(&twin->scan.skips, fates, &seen.entries);
+	name_skips(&twin->scan.skips, &seen.skips);
+	return 0;
+}
+
+void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, const char *path)
+{
+	struct ews_skips *skips = &twin->scan.skips;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ignored->entries.n; i++) {
+		const struct ews_entry *entry = &ignored->entries.items[i];
+
+		if (!ews_path_is_inside(entry->path, path)) {
+			ignored->entries.items[kept++] = *entry;
+		} else if (is_file(entry)) {
+			ignored->kept_files--;
+			ignored->kept_bytes -= entry->size;
+			ignored->left_files++;
+			ignored->left_bytes += entry->size;
+		}
+	}
+	ignored->entries.n = kept;
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_PRESENT && ews_path_is_inside(skips->items[i].path, path))
+			skips->items[i].reason = EWS_SKIP_IGNORED;
+}
+
+int ews_ignored_write(int session_fd, const struct ews_ignored *ignored)
+{
+	struct timespec now;
+
+	if (!ignored->entries.n)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return ews_cache_write(session_fd, LIST_FILE, &ignored->entries, now.tv_sec, (uint32_t)now.tv_nsec);
+}
+
+int ews_ignored_read(struct ews_entries *out, const struct ews_session *session)
+{
+	return session->method->is_project ? 0 : ews_cache_read(out, session->fd, LIST_FILE);
+}
+
+/* The directory of git's that `path` lies in, as the length of its path; 0: in none. */
+static size_t git_dir_len(const char *path)
+{
+	const char *at = strstr(path, "/.git/");
+
+	return at ? (size_t)(at - path) + 5 : 0;
+}
+
+/* Name a path; in a nested repository's own directory one word for all of it. */
+static void add_changed(struct ews_strv *out, const char *path)
+{
+	size_t len = git_dir_len(path);
+	EWS_CLEANUP(free) char *name = ews_strndup(path, len ? len : strlen(path));
+
+	if (!out->n || strcmp(out->items[out->n - 1], name))
+		ews_strv_add(out, name);
+}
+
+static bool is_inside_last(const struct ews_strv *list, const char *path)
+{
+	return list->n && ews_path_is_inside(path, list->items[list->n - 1]);
+}
+
+/*
+ * What lies there and did not at first. A nested repository keeps its own files: to take single
+ * ones out of its git directory would destroy it.
+ */
+static void find_newer(struct ews_ignored_changes *out, const struct ews_entries *kept,
+		       const struct ews_skips *tops, const struct ews_scan *seen)
+{
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < seen->entries.n; i++)
+		ews_strv_add(&paths, seen->entries.items[i].path);
+	for (size_t i = 0; i < seen->skips.n; i++)
+		if (seen->skips.items[i].reason == EWS_SKIP_SOCKET || seen->skips.items[i].reason == EWS_SKIP_DEVICE)
+			ews_strv_add(&paths, seen->skips.items[i].path);
+	for (size_t i = 0; i < paths.n; i++) {
+		const char *path = paths.items[i];
+		size_t len = git_dir_len(path);
+		EWS_CLEANUP(free) char *git_dir = ews_strndup(path, len);
+
+		if (is_inside_last(&out->newer, path) || ews_entries_find(kept, path) ||
+		    !ews_skips_covering(tops, path))
+			continue;
+		if (len && ews_entries_find(kept, git_dir))
+			add_changed(&out->changed, path);
+		else
+			ews_strv_add(&out->newer, path);
+	}
+}
+
+static bool is_as_it_was(const struct ews_entry *then, const struct ews_entry *now)
+{
+	if (then->type != now->type)
+		return false;
+	return is_dir(then) || (then->size == now->size && then->mode == now->mode && then->ino == now->ino &&
+				then->mtime_s == now->mtime_s && then->mtime_ns == now->mtime_ns &&
+				then->ctime_s == now->ctime_s && then->ctime_ns == now->ctime_ns);
+}
+
+static void find_lost(struct ews_ignored_changes *out, const struct ews_entries *kept, const struct ews_scan *now,
+		      const struct ews_scan *seen)
+{
+	for (size_t i = 0; i < kept->n; i++) {
+		const struct ews_entry *then = &kept->items[i];
+		const struct ews_entry *entry = ews_entries_find(&seen->entries, then->path);
+		const struct ews_skip *skip;
+
+		if (is_inside_last(&out->gone, then->path))
+			continue;
+		if (!entry)
+			entry = ews_entries_find(&now->entries, then->path);
+		if (entry) {
+			if (!is_as_it_was(then, entry))
+				add_changed(&out->changed, then->path);
+			continue;
+		}
+		/* What may not be looked at is not said to be gone. */
+		skip = ews_skips_covering(&seen->skips, then->path);
+		if (!skip)
+			skip = ews_skips_covering(&now->skips, then->path);
+		if (!skip || skip->reason == EWS_SKIP_IGNORED)
+			ews_strv_add(&out->gone, then->path);
+	}
+}
+
+bool ews_ignored_holds(const struct ews_entries *kept, const char *path)
+{
+	size_t at = 0, end = kept->n;
+
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+
+		if (ews_path_cmp(kept->items[mid].path, path) < 0)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at < kept->n && ews_path_is_inside(kept->items[at].path, path);
+}
+
+/* What holds something of `kept` is present; the newer in it is ignored. */
+static void settle_skips(struct ews_skips *skips, const struct ews_skips *tops, const struct ews_strv *newer)
+{
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_IGNORED && ews_skips_covering(tops, skips->items[i].path))
+			skips->items[i].reason = EWS_SKIP_PRESENT;
+	for (size_t i = 0; i < newer->n; i++)
+		ews_skips_add(skips, newer->items[i], EWS_SKIP_IGNORED, 0);
+	ews_skips_sort(skips);
+}
+
+int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entries *kept,
+			struct ews_content *content, struct ews_session *session)
+{
+	const struct ews_scan *now = &content->scan;
+	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
+	EWS_CLEANUP(fd) int root_fd = ews_session_open_workspace(session);
+	EWS_CLEANUP(skips) struct ews_skips tops = EWS_SKIPS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
+	EWS_CLEANUP(scan) struct ews_scan seen = EWS_SCAN_INIT;
+	struct ews_scan_opts scan = { .root_fd = root_fd, .with_repositories = true, .may_chmod = true };
+	int rc = root_fd < 0 ? root_fd : ews_content_exclude(&exclude, session->repo, session);
+
+	if (rc < 0)
+		return rc;
+	scan.exclude = exclude;
+	for (size_t i = 0; i < now->skips.n; i++)
+		if (now->skips.items[i].reason == EWS_SKIP_IGNORED &&
+		    ews_ignored_holds(kept, now->skips.items[i].path))
+			ews_skips_add(&tops, now->skips.items[i].path, EWS_SKIP_IGNORED, 0);
+	for (size_t i = 0; i < tops.n; i++)
+		ews_strv_add(&only, tops.items[i].path);
+	scan.only = (const char *const *)only.items;
+	if (tops.n)
+		rc = ews_scan(&seen, &scan);
+	if (rc < 0)
+		return ews_error_wrap("cannot look at what is ignored");
+	find_newer(out, kept, &tops, &seen);
+	find_lost(out, kept, now, &seen);
+	ews_strv_unique(&out->changed);
+	settle_skips(&content->scan.skips, &tops, &out->newer);
+	return 0;
+}
+
+int ews_ignored_settle(struct ews_content *now, struct ews_session *session)
+{
+	EWS_CLEANUP(ignored_changes) struct ews_ignored_changes changes = EWS_IGNORED_CHANGES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries kept = EWS_ENTRIES_INIT;
+	int rc = ews_ignored_read(&kept, session);
+
+	return rc < 0 || !kept.n ? rc : ews_ignored_compare(&changes, &kept, now, session);
+}

@@ -1,0 +1,142 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='start --keep-ignored: products of a build come along, and what the other verbs do with them (P1, P2, P4, P8)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# a small project in C that was built
+c_project() {
+	git init -q "$1" && (
+		cd "$1" && mkdir src && cat >Makefile <<-\EOF &&
+		all: prog
+		prog: obj/main.o obj/more.o; cc -o $@ obj/main.o obj/more.o
+		obj/%.o: src/%.c src/more.h; mkdir -p obj && cc -c -o $@ $<
+		EOF
+			printf '#include "more.h"\nint main(void)\n{\n\treturn more() - MORE;\n}\n' >src/main.c &&
+			printf 'int more(void)\n{\n\treturn 3;\n}\n' >src/more.c && printf 'int more(void);\n#define MORE 3\n' >src/more.h &&
+			printf '/obj/\n/prog\n*.log\nnode_modules/\n/cache/\n' >.gitignore && echo words >notes && git add -A && git commit -qm c &&
+			touch -d "2021-01-01 01:01:01.010101" src/* notes Makefile && make -s && ./prog
+	)
+}
+
+# files and links of $1, with times
+files_of() {
+	"$EWS_SRC/t/lister" -x .git "$1" | grep -v "^[^	]*	d "
+}
+
+kept_of() {
+	printf "%s %s\n" "$(json "$1" .ignored.kept)" "$(json "$1" .ignored.left)"
+}
+
+test_expect_success 'P1: in the twin of a project that was built make has nothing to do' '
+	c_project c && test_fingerprint c >before && start_ws c twin && test_fingerprint c >after && test_cmp before after &&
+	test_same_tree -t -M . c "$ws" && make -q -C "$ws" && (cd "${ws:?}" && ./prog) && git -C "$ws" status --porcelain >out && test_must_be_empty out &&
+	start_ws c --method snapshot copy && test_same_tree -t -M . c "$ws" && make -q -C "$ws" && git -C "$ws" status --porcelain >out && test_must_be_empty out &&
+	touch c/src/more.h && start_ws c && test_must_fail make -q -C "$ws" && make -s -C "$ws" && make -q -C "$ws" && make -s -C c
+'
+
+test_expect_success 'a node_modules tree runs' '
+	(
+		cd c && mkdir -p node_modules/.bin node_modules/tool/lib && printf "#!/bin/sh\n. \"\$(dirname \"\$0\")/../tool/lib/say\"\n" >node_modules/tool/run &&
+			echo "echo \"\$0 said\"" >node_modules/tool/lib/say && chmod 755 node_modules/tool/run && ln -s ../tool/run node_modules/.bin/tool && mkdir node_modules/empty
+	) &&
+	start_ws c && "${ws:?}/node_modules/.bin/tool" >out && echo "${ws:?}/node_modules/.bin/tool said" >want && test_cmp want out &&
+	test_path_is_link "${ws:?}/node_modules/.bin/tool" ../tool/run && test_path_is_dir "${ws:?}/node_modules/empty" && test_same_tree -t -M . c "$ws"
+'
+
+test_expect_success '--keep-ignored says yes, =no leaves all, and JSON counts' '
+	git -C c ews start --json >out && kept_of out >got && echo "6 0" >want && test_cmp want got && test_json out .ignored.kept_bytes && test_json_count out .skipped 0 &&
+	git -C c ews start --keep-ignored=no --json >out && kept_of out >got && echo "0 null" >want && test_cmp want got && test_json_count out .skipped 3 &&
+	start_ws c --keep-ignored=no && test_path_is_missing "${ws:?}/obj" && test_grep "3 ignored paths left out" err &&
+	start_ws c --keep-ignored --base HEAD && cmp c/prog "${ws:?}/prog" && test_must_fail make -q -C "$ws" &&
+	test_expect_code 129 git -C c ews start --keep-ignored=some && test_expect_code 129 git -C c ews start --method in-place --keep-ignored=no
+'
+
+test_expect_success 'what is large is left out where copies cost something, and said' '
+	if ! cp --reflink=always c/prog probe 2>err; then
+		mkdir c/cache && truncate -s 201M c/cache/hole && start_ws c && test_path_is_missing "${ws:?}/cache" && test_path_is_missing "${ws:?}/obj" &&
+		test_grep "7 ignored files of 201 MiB were left out" err && git -C c ews start --json >out && test_json out .ignored.left 7 && test_json out .ignored.kept 0 &&
+		start_ws c --keep-ignored && test "$(stat -c %s "${ws:?}/cache/hole")" = 210763776 && test "$(stat -c %b "${ws:?}/cache/hole")" -lt 1000 && make -q -C "$ws" &&
+		git -C c ews end "$(basename "$ws")" && rm -r c/cache
+	fi
+'
+
+test_expect_success '.worktreeinclude chooses among what is ignored, and nothing else' '
+	c_project inc && (
+		cd inc && mkdir -p node_modules/a cache/deep && echo 1 >node_modules/a/f && echo 2 >cache/deep/wanted && echo 3 >cache/deep/not && echo 4 >top.log && echo 5 >src/in.log &&
+			printf "%s\n" "# these" "cache/**/wanted" "*.log" "!top.log" "/obj/" "notes" "unknown" >.worktreeinclude && echo untracked >new
+	) &&
+	start_ws inc && (cd "${ws:?}" && find . -name .git -prune -o -type f -print) | sort >got &&
+	printf "./%s\n" .gitignore .worktreeinclude Makefile cache/deep/wanted new notes obj/main.o obj/more.o src/in.log src/main.c src/more.c src/more.h | sort >want && test_cmp want got &&
+	mkdir "${ws:?}/node_modules" && echo n >"${ws:?}/node_modules/n" && echo n >"${ws:?}/cache/deep/n" && git -C inc ews revert "$(basename "$ws")" >out && test_grep "Status: Verified" out &&
+	(cd "${ws:?}" && find . -name .git -prune -o -type f -print) | sort >got && test_cmp want got &&
+	: >inc/.worktreeinclude && start_ws inc && test_path_is_missing "${ws:?}/obj" && test_path_is_file "${ws:?}/new"
+'
+
+test_expect_success 'P1: names of one file are that again, among themselves, and of none in the project' '
+	c_project hard && (
+		cd hard && ln src/more.c src/linked.c && ln notes same && git add -A && git commit -qm links && mkdir cache && ln prog cache/prog && ln notes cache/notes && ln -s "$PWD/notes" cache/back
+	) &&
+	start_ws hard h && find "${ws:?}" hard -name .git -prune -o -type f -printf "%i\n" | sort | uniq -c | sed "s/^ *\([0-9]*\) .*/\1/" | sort | uniq -c >counts &&
+	(cd "${ws:?}" && test src/more.c -ef src/linked.c && test notes -ef same && test notes -ef cache/notes && test prog -ef cache/prog) &&
+	test ! notes -ef "${ws:?}/notes" && for f in notes src/more.c prog cache/prog obj/main.o; do test ! "hard/$f" -ef "${ws:?}/$f" || return 1; done &&
+	test_grep "the link .cache/back. leads into the project" err && test_same_tree -t -M . hard "$ws" && git -C "$ws" status --porcelain >out && test_must_be_empty out && make -q -C "$ws" &&
+	test_fingerprint hard >before && echo more >>"${ws:?}/notes" && echo x >"${ws:?}/prog" && test_fingerprint hard >after && test_cmp before after &&
+	git -C hard ews revert h >out && test_grep "Status: Verified" out && cmp hard/notes "${ws:?}/notes" && cmp hard/same "${ws:?}/same"
+'
+
+test_expect_success 'P2: revert leaves what came along, and moves what came later to trash; undo brings it back' '
+	c_project r && mkdir -p r/node_modules/a && echo 1 >r/node_modules/a/f && start_ws r rv && files_of "$ws" >base && git -C r ews diff rv >out && test_must_be_empty out &&
+	(cd "${ws:?}" && mkdir -p cache/x node_modules/a/sub node_modules/b && echo n | tee cache/x/n node_modules/a/sub/n node_modules/b/n top.log >obj/other && echo changed >notes) && files_of "$ws" >work &&
+	git -C r ews revert rv >out 2>err && test_grep "Status: Verified" out && test_grep "5 paths moved to trash whole: 5 files" err && test_grep ! "not looked at" err &&
+	files_of "$ws" >got && test_cmp base got && make -q -C "$ws" && test_path_is_missing "${ws:?}/node_modules/b" &&
+	git -C r ews undo rv && files_of "$ws" >got && test_cmp work got && git -C r ews undo --redo rv && files_of "$ws" >got && test_cmp base got &&
+	git -C r ews end rv 2>err && test_grep ! obj err && git -C r ews undo rv && files_of "$ws" >got && test_cmp base got && git -C r ews revert rv >out && test_grep "Status: Verified" out
+'
+
+test_expect_success 'P2: after a build of changed sources revert names the products, and make is not fooled' '
+	start_ws r built && (cd "${ws:?}" && sed s/3/4/ src/more.c >n && cat n >src/more.c && rm n && make -s && test_must_fail ./prog && rm node_modules/a/f) &&
+	git -C r ews revert built >out 2>err && test_grep "Status: Verified" out && test_grep "obj/more.o (ignored, changed)" err && test_grep "prog (ignored, changed)" err &&
+	test_grep "node_modules/a/f (ignored, gone)" err && test_grep ! obj/main.o err && cmp r/src/more.c "${ws:?}/src/more.c" && test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog) &&
+	git -C r ews revert --json built >out && test_json out .verified true && json out .not_covered >got && test_grep "obj/more.o" got &&
+	rm -r "${ws:?}/obj" && mkdir "${ws:?}/obj" && git -C r ews revert --dry-run built 2>err >out && git -C r ews revert built >out 2>err && test_grep "obj/main.o (ignored, gone)" err && test_path_is_dir "${ws:?}/obj"
+'
+
+test_expect_success 'P2: what was ignored at the base stays, whatever the rules say now' '
+	start_ws r rules && files_of "$ws" >base && (cd "${ws:?}" && : >.gitignore && git add -A && echo new >obj/new && echo changed >prog) && git -C r ews revert rules >out 2>err &&
+	test_grep "Status: Verified" out && test_grep "prog (ignored, changed)" err && test_path_is_missing "${ws:?}/obj/new" && echo changed >want && test_cmp want "${ws:?}/prog" &&
+	files_of "$ws" | grep -v "^prog\|^.gitignore" >got && grep -v "^prog\|^.gitignore" base >want && test_cmp want got && git -C "$ws" status --porcelain >out && test_must_be_empty out
+'
+
+test_expect_success 'restore of a snapshot leaves products, and make is not fooled' '
+	start_ws r snap && (cd "${ws:?}" && echo 1 >top.log) && id=$(git -C r ews snapshot create snap) && (cd "${ws:?}" && sed s/3/4/ src/more.c >n && cat n >src/more.c && rm n && make -s && echo 2 >top.log) &&
+	git -C r ews revert --to "$id" snap >out && test_grep "Status: Verified" out && echo 2 >want && test_cmp want "${ws:?}/top.log" && test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog)
+'
+
+test_expect_success 'P4: a nested repository among the products comes whole and is not picked apart; one whose git directory is elsewhere is left and named' '
+	c_project n && mkdir n/cache && git init -q n/cache/lib && (cd n/cache/lib && echo 1 >f && git add f && git commit -qm 1) && git -C n worktree add -q cache/other && git -C n/cache/lib rev-parse HEAD >want &&
+	test_fingerprint n >before && start_ws n nested && test_grep "left out: cache/other (repository)" err && test_path_is_missing "${ws:?}/cache/other" && git -C "${ws:?}/cache/lib" rev-parse HEAD >got && test_cmp want got &&
+	(cd "${ws:?}/cache/lib" && echo 2 >>f && echo 3 >g && git add f g && git commit -qm 2 && git rev-parse HEAD) >want && git -C n ews revert nested >out 2>err && test_grep "Status: Verified" out &&
+	test_grep "cache/lib/.git (ignored, changed)" err && git -C "${ws:?}/cache/lib" rev-parse HEAD >got && test_cmp want got && git -C "${ws:?}/cache/lib" fsck && test_path_is_missing "${ws:?}/cache/lib/g" &&
+	git -C n ews undo nested && echo 3 >want && test_cmp want "${ws:?}/cache/lib/g" && test_fingerprint n >after && test_cmp before after
+'
+
+test_expect_success 'home, .superqode and what is excluded are never among them' '
+	c_project own && mkdir -p own/cache/home own/.superqode own/cache/big && echo "/.superqode/" >>own/.gitignore && echo x | tee own/.superqode/x own/cache/big/x own/cache/small >out &&
+	(cd own && SUPERQODE_HOME=$PWD/cache/home && export SUPERQODE_HOME && git -c ews.workspace.exclude=/cache/big ews start o) >out && ws2=$(cat out) &&
+	test_path_is_file "${ws2:?}/cache/small" && test_path_is_missing "${ws2:?}/cache/big" && test_path_is_missing "${ws2:?}/cache/home" && test_path_is_missing "${ws2:?}/.superqode"
+'
+
+test_expect_success USERS 'P8: what may not be read is left out, and named' '
+	mkdir pub && c_project pub/u && mkdir pub/u/cache && echo secret >pub/u/cache/secret && echo open >pub/u/cache/open && chmod 600 pub/u/cache/secret && test_give_user pub && chown 0 pub/u/cache/secret &&
+	test_as_user git -C pub/u ews start >out 2>err && test_grep "left out: cache/secret: it may not be read" err && take_ws out && test_path_is_file "${ws:?}/cache/open" && test_path_is_missing "${ws:?}/cache/secret" && make -q -C "$ws"
+'
+
+test_expect_success 'in a plain directory, too' '
+	mkdir plain && (cd plain && echo "*.o" >.gitignore && echo 1 >a.c && echo 2 >a.o) && start_ws plain pl && test_same_tree -t -M . plain "$ws" && echo 3 >"${ws:?}/b.o" &&
+	git -C plain ews revert pl >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/b.o" && test_path_is_file "${ws:?}/a.o"
+'
+
+test_done
