@@ -23,7 +23,10 @@ TestSuite(transition, .init = fixture_begin, .fini = fixture_end, .timeout = 120
 static char *start(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
-	const struct ews_start_opts opts = { .id = id, .uncommitted = -1, .untracked = -1 };
+	/* What is ignored and comes along is not put back. */
+	const struct ews_start_opts opts = {
+		.id = id, .uncommitted = -1, .untracked = -1, .keep_ignored = EWS_KEEP_IGNORED_NO
+	};
 
 	cr_assert_eq(ews_start(&result, repo, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(), ews_error_message());
 	return ews_strdup(result.session.state.workspace);
