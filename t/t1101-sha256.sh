@@ -35,7 +35,7 @@ test_expect_success 'setup: a project with staged, changed and untracked files' 
 '
 
 test_expect_success 'P1: start gives the twin, its index is one of SHA-256, and the project does not notice' '
-	start_ws p one && test_fingerprint p >fp && test_cmp fp.before fp && test_same_tree -x x.o p "$ws" &&
+	start_ws p --keep-ignored=no one && test_fingerprint p >fp && test_cmp fp.before fp && test_same_tree -x x.o p "$ws" &&
 	git -C p status --porcelain >want && git -C "$ws" status --porcelain >got && test_cmp want got &&
 	git -C p ls-files -s >want && git -C "$ws" ls-files -s >got && test_cmp want got && test "$(git -C p rev-parse HEAD)" = "$(git -C "$ws" rev-parse HEAD)" &&
 	state_of "$ws" >base && sound p
