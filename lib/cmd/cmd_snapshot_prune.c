@@ -13,9 +13,11 @@
 #include "cmd/cmd_snapshot.h"
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
+#include "work/verify.h"
 
 static const char *const verify_usage[] = {
-	"git ews snapshot verify [<snapshot>... | --all]",
+	"git ews snapshot verify [<snapshot>...]",
+	"git ews snapshot verify --all [--trash]",
 	NULL,
 };
 
@@ -46,28 +48,103 @@ static int find_named(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const 
 	return rc;
 }
 
-/* Check one; its sentences are part of the answer. Gives the number of problems. */
-static int verify_one(cJSON *array, struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot)
+struct verifying {
+	struct ews_cmd_ctx *ctx;
+	struct ews_verify *verify;
+	struct ews_progress progress;
+	cJSON *snapshots, *store; /* with --json */
+	bool is_damaged;
+};
+
+/* Its sentences are part of the answer. */
+static void show_verified(struct verifying *v, const char *name, const struct ews_strv *problems)
 {
-	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
 	cJSON *item = cJSON_CreateObject();
 	size_t i;
+
+	v->is_damaged = v->is_damaged || problems->n;
+	ews_render_string(item, "snapshot_id", name);
+	(void)cJSON_AddBoolToObject(item, "verified", problems->n == 0);
+	ews_render_sentences(item, "problems", problems);
+	cJSON_AddItemToArray(v->snapshots, item);
+	if (v->ctx->json)
+		return;
+	if (!problems->n)
+		ews_buf_addf(&v->ctx->out, "%s: ok\n", name);
+	for (i = 0; i < problems->n; i++)
+		ews_buf_addf(&v->ctx->out, "%s: %s\n", name, problems->items[i]);
+}
+
+static int verify_one(struct verifying *v, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
 	int n;
 
-	cJSON_AddItemToArray(array, item);
-	n = ews_snapshot_verify(&problems, ctx->repo, snapshot);
-	if (n < 0)
-		return n;
-	ews_render_string(item, "snapshot_id", snapshot->id);
-	(void)cJSON_AddBoolToObject(item, "verified", n == 0);
-	ews_render_sentences(item, "problems", &problems);
-	if (ctx->json)
-		return n;
-	if (!n)
-		ews_buf_addf(&ctx->out, "%s: ok\n", snapshot->id);
-	for (i = 0; i < problems.n; i++)
-		ews_buf_addf(&ctx->out, "%s: %s\n", snapshot->id, problems.items[i]);
+	n = ews_verify_snapshot(&problems, v->verify, snapshot);
+	if (n >= 0)
+		show_verified(v, snapshot->id, &problems);
 	return n;
+}
+
+/* One whose commit can't be read has no more of a name than its ref. */
+static int verify_ref(struct verifying *v, const struct ews_ref *ref)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
+
+	if (ews_snapshot_read(&snapshot, v->ctx->repo, ref) == 0)
+		return verify_one(v, &snapshot);
+	ews_strv_addf(&problems, "the snapshot's commit: %s", ews_error_message());
+	ews_error_clear();
+	show_verified(v, ref->name, &problems);
+	return 0;
+}
+
+/* What the snapshots stand on, and the files that hold all of it. */
+static int verify_store(struct verifying *v)
+{
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
+	size_t i;
+	int rc;
+
+	rc = ews_verify_history(&problems, v->verify);
+	if (rc >= 0)
+		rc = ews_verify_packs(&problems, v->verify);
+	if (rc < 0)
+		return rc;
+	v->is_damaged = v->is_damaged || problems.n;
+	for (i = 0; i < problems.n; i++) {
+		cJSON_AddItemToArray(v->store, ews_json_path(problems.items[i]));
+		if (!v->ctx->json)
+			ews_buf_addf(&v->ctx->out, "store: %s\n", problems.items[i]);
+	}
+	return 0;
+}
+
+static bool is_verified(const char *ref, bool with_trash)
+{
+	return !strncmp(ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) ||
+	       !strncmp(ref, EWS_REF_SNAPSHOTS, strlen(EWS_REF_SNAPSHOTS)) ||
+	       (with_trash && !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)));
+}
+
+static int verify_all(struct verifying *v, bool with_trash)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	size_t i;
+	int rc;
+
+	rc = ews_cmd_open_repo(v->ctx);
+	if (rc < 0)
+		return rc;
+	v->verify = ews_verify_new(v->ctx->repo);
+	rc = ews_odb_ref_list(&refs, v->ctx->repo->odb, "refs/ews/");
+	for (i = 0; rc >= 0 && i < refs.n; i++) {
+		if (is_verified(refs.items[i].name, with_trash))
+			rc = verify_ref(v, &refs.items[i]);
+		ews_progress_show(&v->progress, i + 1, refs.n);
+	}
+	return rc < 0 ? rc : verify_store(v);
 }
 
 /* git's own revisions have nothing of ours to check or to drop. */
@@ -81,20 +158,41 @@ static int need_ours(const struct ews_snapshots *snapshots, const struct ews_str
 	return 0;
 }
 
+static int verify_named(struct verifying *v, const struct ews_strv *words)
+{
+	EWS_CLEANUP(snapshots) struct ews_snapshots snapshots = EWS_SNAPSHOTS_INIT;
+	size_t i;
+	int rc;
+
+	rc = words->n ? find_named(&snapshots, v->ctx, words)
+		      : ews_cmd_snapshots(&snapshots, v->ctx, NULL, false, false);
+	if (rc == 0 && words->n)
+		rc = need_ours(&snapshots, words);
+	if (rc < 0)
+		return rc;
+	v->verify = ews_verify_new(v->ctx->repo);
+	for (i = 0; rc >= 0 && i < snapshots.n; i++) {
+		rc = verify_one(v, &snapshots.items[i]);
+		ews_progress_show(&v->progress, i + 1, snapshots.n);
+	}
+	return rc;
+}
+
 int ews_cmd_snapshot_verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	EWS_CLEANUP(snapshots) struct ews_snapshots snapshots = EWS_SNAPSHOTS_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("snapshot_verify");
-	cJSON *array = cJSON_AddArrayToObject(object, "snapshots");
-	struct ews_progress progress;
-	bool all = false, is_damaged = false;
+	struct verifying v = { .ctx = ctx,
+			       .snapshots = cJSON_AddArrayToObject(object, "snapshots"),
+			       .store = cJSON_AddArrayToObject(object, "problems") };
+	bool all = false, with_trash = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "all", NULL, "all snapshots", &all, false, NULL },
+		{ EWS_OPT_BOOL, 0, "all", NULL, "all snapshots, the history they stand on, and the packs", &all,
+		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "trash", NULL, "with --all: those in trash, too", &with_trash, false, NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = verify_usage, .opts = opts, .max_words = SIZE_MAX };
-	size_t i;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
@@ -102,22 +200,17 @@ int ews_cmd_snapshot_verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	if (all && args.words.n)
 		return ews_error(EWS_EUSAGE, "--all takes no snapshot");
-	rc = args.words.n ? find_named(&snapshots, ctx, &args.words)
-			  : ews_cmd_snapshots(&snapshots, ctx, NULL, all, false);
-	if (rc == 0 && args.words.n)
-		rc = need_ours(&snapshots, &args.words);
-	ews_progress_init(&progress, ctx, "Checking snapshots");
-	for (i = 0; rc >= 0 && i < snapshots.n; i++) {
-		rc = verify_one(array, ctx, &snapshots.items[i]);
-		is_damaged = is_damaged || rc > 0;
-		ews_progress_show(&progress, i + 1, snapshots.n);
-	}
-	ews_progress_end(&progress);
+	if (with_trash && !all)
+		return ews_error(EWS_EUSAGE, "--trash goes with --all");
+	ews_progress_init(&v.progress, ctx, "Checking snapshots");
+	rc = all ? verify_all(&v, with_trash) : verify_named(&v, &args.words);
+	ews_progress_end(&v.progress);
+	ews_verify_free(v.verify);
 	if (rc < 0)
 		return rc;
 	if (ctx->json)
 		ews_cmd_json_show(ctx, object);
-	return is_damaged;
+	return v.is_damaged;
 }
 
 /* Drop those that were picked, or say which they would be. */

@@ -52,8 +52,7 @@ struct ews_batch {
 	struct ews_odb *odb;
 	int gate_fd; /* while it is open, nobody collects what no ref names yet; -1: no gate */
 	pthread_mutex_t lock;
-	struct ews_oid *seen; /* a hash table with open addressing; n_slots is a power of two */
-	size_t n_seen, n_slots;
+	struct ews_oidset seen;
 	struct kept kept[LOOSE_COUNT_MAX];
 	size_t n_kept;
 	uint64_t kept_bytes;
@@ -82,9 +81,7 @@ static void clear(struct ews_batch *batch)
 	batch->kept_bytes = 0;
 	ews_pack_free(batch->pack);
 	batch->pack = NULL;
-	free(batch->seen);
-	batch->seen = NULL;
-	batch->n_seen = batch->n_slots = 0;
+	ews_oidset_release(&batch->seen);
 	free(batch->broken.message);
 	free(batch->broken.hint);
 	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
@@ -106,48 +103,6 @@ void ews_batch_free(struct ews_batch *batch)
 	pthread_mutex_destroy(&batch->lock);
 	ews_cleanup_fd(&batch->gate_fd);
 	free(batch);
-}
-
-/* The slot of `oid`, or the free one where it belongs. */
-static struct ews_oid *find_slot(struct ews_oid *slots, size_t n_slots, const struct ews_oid *oid)
-{
-	size_t at;
-
-	/* An id is random enough to be its own hash. */
-	memcpy(&at, oid->id, sizeof(at));
-	at &= n_slots - 1;
-	while (slots[at].len && !ews_oid_equal(&slots[at], oid))
-		at = (at + 1) & (n_slots - 1);
-	return &slots[at];
-}
-
-/* Note `oid`; true when it is new. The caller holds the lock. */
-static bool see(struct ews_batch *batch, const struct ews_oid *oid)
-{
-	struct ews_oid *slot;
-
-	if (2 * batch->n_seen >= batch->n_slots) {
-		size_t n_slots = batch->n_slots ? 2 * batch->n_slots : 256;
-		struct ews_oid *slots = ews_calloc(n_slots, sizeof(*slots));
-
-		for (size_t i = 0; i < batch->n_slots; i++)
-			if (batch->seen[i].len)
-				*find_slot(slots, n_slots, &batch->seen[i]) = batch->seen[i];
-		free(batch->seen);
-		batch->seen = slots;
-		batch->n_slots = n_slots;
-	}
-	slot = find_slot(batch->seen, batch->n_slots, oid);
-	if (slot->len)
-		return false;
-	*slot = *oid;
-	batch->n_seen++;
-	return true;
-}
-
-static bool has_seen(const struct ews_batch *batch, const struct ews_oid *oid)
-{
-	return batch->n_slots && find_slot(batch->seen, batch->n_slots, oid)->len;
 }
 
 /* Remember the error that is set as the end of this batch. The caller holds the lock. */
@@ -231,7 +186,7 @@ int ews_batch_add(struct ews_oid *out, struct ews_batch *batch, enum ews_object_
 	ews_odb_hash(out, batch->odb, type, data, len);
 	pthread_mutex_lock(&batch->lock);
 	rc = check_broken(batch);
-	is_new = rc == 0 && see(batch, out);
+	is_new = rc == 0 && ews_oidset_add(&batch->seen, out);
 	pthread_mutex_unlock(&batch->lock);
 	if (rc < 0 || !is_new)
 		return rc;
@@ -371,7 +326,7 @@ static int stream_blob(struct ews_batch *batch, const struct ews_oid *oid, int f
 		rc = ews_pack_stream_end(batch->pack, oid);
 		if (rc < 0)
 			return spoil(batch, rc);
-		see(batch, oid);
+		ews_oidset_add(&batch->seen, oid);
 		return 0;
 	}
 	ews_error_save(&why);
@@ -391,7 +346,7 @@ static int add_large(struct ews_oid *out, struct ews_batch *batch, int fd, uint6
 	if (!ews_odb_freshen(batch->odb, &oid)) {
 		pthread_mutex_lock(&batch->lock);
 		rc = check_broken(batch);
-		if (rc == 0 && !has_seen(batch, &oid))
+		if (rc == 0 && !ews_oidset_has(&batch->seen, &oid))
 			rc = stream_blob(batch, &oid, fd, start, size);
 		pthread_mutex_unlock(&batch->lock);
 	}

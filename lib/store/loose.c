@@ -20,7 +20,10 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "store/litter.h"
+
+#define CHECK_BYTES (64 * EWS_KIB)
 
 static int deflate_object(struct ews_buf *out, enum ews_object_type type, const void *data, size_t len)
 {
@@ -92,4 +95,59 @@ int ews_loose_write(const char *object_dir, const struct ews_oid *oid, enum ews_
 		return rc;
 	}
 	return ews_file_sync_dir(fan);
+}
+
+/* Inflate what `fd` holds and hash it: that is what an id is made of. */
+static int check_stream(struct ews_oid *out, int fd, z_stream *z, struct ews_hash *hash)
+{
+	EWS_CLEANUP(free) unsigned char *in = ews_malloc(CHECK_BYTES);
+	EWS_CLEANUP(free) unsigned char *plain = ews_malloc(CHECK_BYTES);
+	int rc = Z_OK;
+	ssize_t n;
+
+	while ((n = read(fd, in, CHECK_BYTES)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ews_error_os("cannot read it");
+		if (rc == Z_STREAM_END)
+			return ews_error(EWS_EDAMAGED, "something stands behind its end");
+		z->next_in = in;
+		z->avail_in = (uInt)n;
+		do {
+			z->next_out = plain;
+			z->avail_out = CHECK_BYTES;
+			rc = inflate(z, Z_NO_FLUSH);
+			if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
+				return ews_error(EWS_EDAMAGED, "it can't be inflated");
+			ews_hash_add(hash, plain, CHECK_BYTES - z->avail_out);
+		} while (rc != Z_STREAM_END && !z->avail_out);
+		if (rc == Z_STREAM_END && z->avail_in)
+			return ews_error(EWS_EDAMAGED, "something stands behind its end");
+	}
+	if (rc != Z_STREAM_END)
+		return ews_error(EWS_EDAMAGED, "it ends too early");
+	out->len = (uint8_t)ews_hash_finish(hash, out->id);
+	return 0;
+}
+
+int ews_loose_check(const char *object_dir, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(oid->len == 20 ? EWS_SHA1 : EWS_SHA256);
+	char hex[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%.2s/%s", object_dir, ews_oid_hex(hex, oid), hex + 2);
+	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct ews_oid found = EWS_OID_NONE;
+	z_stream z = { 0 };
+	int rc;
+
+	if (fd < 0)
+		return ews_error_os("cannot open object %s", hex);
+	if (inflateInit(&z) != Z_OK)
+		return ews_error(EWS_EIO, "zlib does not start");
+	rc = check_stream(&found, fd, &z, hash);
+	inflateEnd(&z);
+	if (rc == 0 && !ews_oid_equal(&found, oid))
+		rc = ews_error(EWS_EDAMAGED, "its content is another one's");
+	return rc < 0 ? ews_error_wrap("object %s is damaged", hex) : 0;
 }

@@ -17,4 +17,10 @@
 int ews_loose_write(const char *object_dir, const struct ews_oid *oid, enum ews_object_type type, const void *data,
 		    size_t len);
 
+/*
+ * Read the file of the object `oid` to its last byte: it must be one stream, without an error and with nothing behind
+ * it, that has the id. Fails with EWS_EDAMAGED, or EWS_ENOTFOUND when it is not loose.
+ */
+int ews_loose_check(const char *object_dir, const struct ews_oid *oid);
+
 #endif

@@ -88,3 +88,50 @@ void ews_oids_release(struct ews_oids *list)
 	free(list->items);
 	*list = (struct ews_oids)EWS_OIDS_INIT;
 }
+
+/* The slot of `oid`, or the free one where it belongs. */
+static struct ews_oid *find_slot(struct ews_oid *slots, size_t n_slots, const struct ews_oid *oid)
+{
+	size_t at;
+
+	/* An id is random enough to be its own hash. */
+	memcpy(&at, oid->id, sizeof(at));
+	at &= n_slots - 1;
+	while (slots[at].len && !ews_oid_equal(&slots[at], oid))
+		at = (at + 1) & (n_slots - 1);
+	return &slots[at];
+}
+
+bool ews_oidset_add(struct ews_oidset *set, const struct ews_oid *oid)
+{
+	struct ews_oid *slot;
+
+	if (2 * set->n >= set->n_slots) {
+		size_t n_slots = set->n_slots ? 2 * set->n_slots : 256;
+		struct ews_oid *slots = ews_calloc(n_slots, sizeof(*slots));
+
+		for (size_t i = 0; i < set->n_slots; i++)
+			if (set->slots[i].len)
+				*find_slot(slots, n_slots, &set->slots[i]) = set->slots[i];
+		free(set->slots);
+		set->slots = slots;
+		set->n_slots = n_slots;
+	}
+	slot = find_slot(set->slots, set->n_slots, oid);
+	if (slot->len)
+		return false;
+	*slot = *oid;
+	set->n++;
+	return true;
+}
+
+bool ews_oidset_has(const struct ews_oidset *set, const struct ews_oid *oid)
+{
+	return set->n_slots && find_slot(set->slots, set->n_slots, oid)->len;
+}
+
+void ews_oidset_release(struct ews_oidset *set)
+{
+	free(set->slots);
+	*set = (struct ews_oidset)EWS_OIDSET_INIT;
+}

@@ -51,6 +51,19 @@ bool ews_oids_has(const struct ews_oids *list, const struct ews_oid *oid);
 void ews_oids_release(struct ews_oids *list);
 EWS_CLEANUP_DEFINE(oids, struct ews_oids, ews_oids_release)
 
+/* A set of ids, for many. */
+struct ews_oidset {
+	struct ews_oid *slots; /* a hash table with open addressing; n_slots is a power of two */
+	size_t n, n_slots;
+};
+
+#define EWS_OIDSET_INIT { NULL, 0, 0 }
+
+/* True when it was not in the set before. */
+bool ews_oidset_add(struct ews_oidset *set, const struct ews_oid *oid);
+bool ews_oidset_has(const struct ews_oidset *set, const struct ews_oid *oid);
+void ews_oidset_release(struct ews_oidset *set);
+
 enum ews_object_type {
 	EWS_OBJECT_COMMIT = 1,
 	EWS_OBJECT_TREE = 2,

@@ -33,6 +33,7 @@
 #define FLUSH_BYTES EWS_MIB
 #define PROBE_BYTES (64 * EWS_KIB)
 #define FAST_LEVEL 1
+#define CHECK_BYTES EWS_MIB
 #define OFFSET_IS_LARGE 0x80000000u
 
 struct ews_deflater {
@@ -441,4 +442,35 @@ int ews_pack_finish(struct ews_pack *pack)
 undo_index:
 	(void)unlinkat(pack->dir_fd, tmp_index, 0); /* best effort: gc sweeps it */
 	return rc;
+}
+
+int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	EWS_CLEANUP(free) uint8_t *chunk = ews_malloc(CHECK_BYTES);
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
+	size_t len = algo == EWS_SHA1 ? 20 : 32;
+	uint8_t want[EWS_HASH_MAX], got[EWS_HASH_MAX];
+	uint64_t left;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return ews_error_os("cannot read it");
+	if ((uint64_t)st.st_size < len)
+		return ews_error(EWS_EDAMAGED, "it ends too early");
+	left = (uint64_t)st.st_size - len;
+	while (left) {
+		ssize_t n = read(fd, chunk, left < CHECK_BYTES ? left : CHECK_BYTES);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return ews_error(EWS_EIO, "cannot read it");
+		ews_hash_add(hash, chunk, (size_t)n);
+		left -= (uint64_t)n;
+	}
+	ews_hash_finish(hash, got);
+	if (pread(fd, want, len, st.st_size - (off_t)len) != (ssize_t)len || memcmp(want, got, len) != 0)
+		return ews_error(EWS_EDAMAGED, "its checksum is wrong");
+	return 0;
 }

@@ -58,6 +58,9 @@ uint64_t ews_pack_bytes(const struct ews_pack *pack);
  */
 int ews_pack_finish(struct ews_pack *pack);
 
+/* Does the pack, or the index of one, `name` in `dir_fd` have the checksum that it ends in? Fails with EWS_EDAMAGED. */
+int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo);
+
 struct ews_pack_item {
 	struct ews_oid oid;
 	uint32_t crc;

@@ -5,7 +5,6 @@
  */
 #include "work/snapshot.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -775,51 +774,6 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 		content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	}
 	return 1;
-}
-
-static int verify_tree(struct ews_strv *problems, struct ews_repo *repo, const struct ews_snapshot *snapshot,
-		       const struct ews_content *content)
-{
-	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
-	struct ews_oid tree;
-	int rc = ews_tree_write(&tree, batch, &content->scan.entries);
-
-	if (rc < 0)
-		return rc;
-	if (!ews_oid_equal(&tree, &snapshot->tree))
-		ews_strv_add(problems, "its tree is not the one that its manifest describes");
-	return 0;
-}
-
-int ews_snapshot_verify(struct ews_strv *problems, struct ews_repo *repo, const struct ews_snapshot *snapshot)
-{
-	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	EWS_CLEANUP(fd) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	int rc;
-
-	if (null_fd < 0)
-		return ews_error_os("cannot open /dev/null");
-	if (ews_snapshot_content(&content, repo, snapshot) < 0) {
-		ews_strv_add(problems, ews_error_message());
-		ews_error_clear();
-		return 1;
-	}
-	for (size_t i = 0; i < content.scan.entries.n; i++) {
-		const struct ews_entry *entry = &content.scan.entries.items[i];
-
-		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
-			continue;
-		if (ews_odb_write_to(null_fd, repo->odb, &entry->oid) == 0)
-			continue;
-		ews_strv_addf(problems, "%s: %s", entry->path, ews_error_message());
-		ews_error_clear();
-	}
-	if (!problems->n && !ews_oid_is_none(&snapshot->manifest)) {
-		rc = verify_tree(problems, repo, snapshot, &content);
-		if (rc < 0)
-			return rc;
-	}
-	return (int)problems->n;
 }
 
 int ews_snapshot_move(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid)

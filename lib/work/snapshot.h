@@ -103,9 +103,6 @@ struct ews_snapshot_create_opts {
 int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,
 			struct ews_session *session, const struct ews_snapshot_create_opts *opts);
 
-/* Re-read every object it needs, compare with its hash. Problems are sentences. Returns their number. */
-int ews_snapshot_verify(struct ews_strv *problems, struct ews_repo *repo, const struct ews_snapshot *snapshot);
-
 /* Move snapshots to trash (undo brings them back). A session's base can't be dropped: EWS_EUSAGE. */
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
 

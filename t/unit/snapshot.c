@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "fixture.h"
+#include "work/verify.h"
 
 #define KINDS (FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_IGNORES | FIXTURE_MODES | FIXTURE_ODD_NAMES)
 
@@ -38,13 +39,20 @@ static void list_project(struct ews_entries *out, const char *name, const struct
 	out->n = kept;
 }
 
+static int verify(struct ews_strv *problems, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(verify) struct ews_verify *all = ews_verify_new(repo);
+
+	return ews_verify_snapshot(problems, all, snapshot);
+}
+
 static void assert_sound(struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
 	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf fsck = EWS_BUF_INIT;
 
 	cr_assert_eq(ews_odb_refresh(repo->odb), 0);
-	cr_assert_eq(ews_snapshot_verify(&problems, repo, snapshot), 0, "EWS_SEED=%zu: %s", fixture_seed(),
+	cr_assert_eq(verify(&problems, repo, snapshot), 0, "EWS_SEED=%zu: %s", fixture_seed(),
 		     problems.items[0]);
 	fixture_ask(&fsck, "git -C '%s' fsck --strict --no-dangling 2>&1 | grep -v '^\\(notice\\|Checking\\)'; true",
 		    repo->project);
@@ -179,10 +187,10 @@ Test(snapshot, a_manifest_that_lies_is_found_out)
 
 	create(&snapshot, NULL, repo, false);
 	snapshot.hash[20] ^= 1;
-	cr_assert_eq(ews_snapshot_verify(&problems, repo, &snapshot), 1);
+	cr_assert_eq(verify(&problems, repo, &snapshot), 1);
 	snapshot.hash[20] ^= 1;
 	ews_strv_clear(&problems);
-	cr_assert_eq(ews_snapshot_verify(&problems, repo, &snapshot), 0);
+	cr_assert_eq(verify(&problems, repo, &snapshot), 0);
 	snapshot.tree = snapshot.head;
-	cr_assert_eq(ews_snapshot_verify(&problems, repo, &snapshot), 1);
+	cr_assert_eq(verify(&problems, repo, &snapshot), 1);
 }

@@ -1,0 +1,89 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='snapshot verify --all: one byte that is another one, anywhere, is found and named with the path it holds (P4)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# flip <file> <offset>: that byte becomes its complement
+flip() {
+	byte=$(dd if="$1" bs=1 skip="$2" count=1 2>/dev/null | od -An -tu1 | tr -d ' ') && chmod u+w "$1" &&
+		printf "\\$(printf %o $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
+# names <oid>: where the object is, a line each; what is no file or directory is a commit
+names() {
+	sed -n "s/^$1 //p" map
+}
+
+# add_names <label> <tree-ish>
+add_names() {
+	git -C r ls-tree -r -t --format="%(objectname) $1%(path)" "$2" >>map && echo "$(git -C r rev-parse "$2^{tree}") tree" >>map
+}
+
+# found <what>: verify --all says no, and each line of `want` that is there is said in one of its own
+found() {
+	test_expect_code 1 git -C r ews snapshot verify --all --trash >out 2>err || {
+		echo >&2 "$1: not found" && cat out err >&2
+		return 1
+	}
+	grep -q -F -f want out || {
+		echo >&2 "$1: no name of these is in what was said" && cat want out err >&2
+		return 1
+	}
+}
+
+test_expect_success 'setup: a small repository, a session with staged, committed and odd things, one in trash' '
+	mkdir r && git -C r init -q && mkdir -p r/src/deep && echo one >r/src/deep/a && echo two >"r/b c" && ln -s b r/link && git -C r add -A && git -C r commit -q -m one &&
+	echo later >r/src/later && git -C r add -A && git -C r commit -q -m two && echo uncommitted >r/src/un && start_ws r s && echo mine >"$ws/mine" && git -C "$ws" add mine && echo more >>"$ws/mine" &&
+	echo third >"$ws/third" && git -C "$ws" add third && git -C "$ws" commit -q -m three third && snap=$(git -C r ews snapshot create s) && echo gone >"$ws/gone" && dropped=$(git -C r ews snapshot create s) &&
+	git -C r ews snapshot drop "$dropped" && git -C r ews snapshot verify --all --trash >out && test_grep ! ":.*:" out && test_line_count = 3 out
+'
+
+test_expect_success 'setup: what each object is called' '
+	: >map && for ref in refs/ews/sessions/s "refs/ews/snapshots/$snap" "refs/ews/trash/$dropped"; do
+		commit=$(git -C r rev-parse "$ref") && manifest=$(git -C r rev-list --parents -n 1 "$commit" | sed "s/.* //") && head=$(git -C r rev-parse "$commit^1") &&
+		add_names "" "$commit" && add_names "manifest:" "$manifest" && add_names "HEAD:" "$head" || return 1
+		echo "$commit commit" >>map && echo "$manifest manifest" >>map && echo "$head HEAD" >>map
+	done && for old in $(git -C r rev-list --all --exclude="refs/ews/*" HEAD "refs/ews/snapshots/$snap^1"); do
+		short=$(echo "$old" | cut -c 1-12) && add_names "$short:" "$old" && echo "$old $short" >>map || return 1
+	done && git -C r rev-list --objects --all | cut -c 1-40 | sort -u | sed "s#^..#r/.git/objects/&/#" >files && test_line_count -ge 25 files
+'
+
+test_expect_success 'P4: a byte in each loose object in turn' '
+	while read -r file; do
+		oid=$(echo "$file" | sed "s/.*objects.//; s/\///") && names "$oid" >want && test -s want || { echo >&2 "$file belongs to nothing" && return 1; }
+		size=$(stat -c %s "$file") && cp -p "$file" saved && for at in 0 $((size / 2)) $((size - 1)); do
+			flip "$file" $at && found "$oid ($(head -n 1 want)) at $at" && rm -f "$file" && cp -p saved "$file" || return 1
+		done
+	done <files && git -C r ews snapshot verify --all --trash
+'
+
+test_expect_success 'P4: an object that is gone, or that has something behind its end' '
+	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:mine") && file=r/.git/objects/$(echo "$oid" | sed "s/../&\//") && names "$oid" >want && cp -p "$file" saved && chmod u+w "$file" &&
+	echo x >>"$file" && found longer && rm "$file" && found gone && cp -p saved "$file" && git -C r ews snapshot verify --all
+'
+
+test_expect_success 'P4: bytes all over a pack and its index' '
+	git -C r gc -q --prune=now && pack=$(ls r/.git/objects/pack/*.pack) && idx=${pack%.pack}.idx && for file in "$pack" "$idx"; do
+		size=$(stat -c %s "$file") && cp -p "$file" saved && basename "$file" >want && at=0 && while test $at -lt "$size"; do
+			flip "$file" $at && found "$file at $at" && rm -f "$file" && cp -p saved "$file" || return 1
+			at=$((at + size / 12 + 1))
+		done && flip "$file" $((size - 1)) && found "the end of $file" && rm -f "$file" && cp -p saved "$file" || return 1
+	done && git -C r ews snapshot verify --all
+'
+
+test_expect_success 'P4: in a pack the paths are named as well, and --json has all of it' '
+	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:src/un") && offset=$(git -C r show-index <"$idx" | sed -n "s/^\([0-9]*\) $oid.*/\1/p") && cp -p "$pack" saved && flip "$pack" $((offset + 6)) &&
+	echo "src/un" >want && found "src/un" && test_expect_code 1 git -C r ews snapshot verify --all --json >out && test_json out ".snapshots[0].verified" false && test_json out ".problems[0]" &&
+	test_expect_code 1 git -C r ews snapshot verify "$snap" >out && test_grep "^$snap: src/un: " out && rm -f "$pack" && cp -p saved "$pack" && git -C r ews snapshot verify
+'
+
+test_expect_success 'what is in trash is looked at when that is asked for; where history ends, or is promised, nothing is missing' '
+	oid=$(git -C r rev-parse "refs/ews/trash/$dropped:gone") && git -C r unpack-objects -q <"$pack" && rm -f "$pack" "$idx" && git -C r unpack-objects -q <saved && rm -f "r/.git/objects/$(echo "$oid" | sed "s/../&\//")" &&
+	git -C r ews snapshot verify --all && test_expect_code 1 git -C r ews snapshot verify --all --trash >out && test_grep "gone: " out && test_expect_code 129 git -C r ews snapshot verify --trash &&
+	git clone -q --depth 1 "file://$PWD/r" shallow && git -C shallow ews snapshot create >out && git -C shallow ews snapshot verify --all
+'
+
+test_done
