@@ -97,6 +97,12 @@ test_expect_success 'P4: the same for an independent copy, whose commits are kep
 	git -C plain ews undo >out 2>err && test "$(cat "${ws:?}/file")" = 2 && git -C plain ews diff pl --name-only >out && echo file >want && test_cmp want out
 '
 
+test_expect_success 'P4: ignored files that came along are named as well' '
+	mkdir p/out && echo built >p/out/built && start_ws p built --keep-ignored && rm -r p/out && test_path_is_file "${ws:?}/out/built" && echo edit >>"${ws:?}/run.sh" && git -C p ews end built && dirs_aged "2 days ago" p && clean_in p -q &&
+	test_expect_code 1 git -C p ews undo built >out 2>err && test_grep "no longer: 1 ignored path" err && test_path_is_missing "${ws:?}/out" && git -C p ews diff --name-only built >out && echo run.sh >want && test_cmp want out &&
+	git -C p ews revert built >out 2>err && test_grep "Status: Verified" out
+'
+
 test_expect_success 'P4: what is over ews.trashMax goes, oldest first, and never the newest' '
 	clean_in p --now -q && for n in 1 2 3; do
 		start_ws p big$n && change "$ws" 200 && git -C p ews end big$n && dir=$(ls -t "${working:?}/p/trash" | head -n 1) && touch -d "$((9 - n)) hours ago" "${working:?}/p/trash/$dir" || return 1

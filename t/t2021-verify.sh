@@ -36,8 +36,8 @@ found() {
 
 test_expect_success 'setup: a small repository, a session with staged, committed and odd things, one in trash' '
 	mkdir r && git -C r init -q && mkdir -p r/src/deep && echo one >r/src/deep/a && echo two >"r/b c" && ln -s b r/link && git -C r add -A && git -C r commit -q -m one &&
-	echo later >r/src/later && git -C r add -A && git -C r commit -q -m two && echo uncommitted >r/src/un && start_ws r s && echo mine >"$ws/mine" && git -C "$ws" add mine && echo more >>"$ws/mine" &&
-	echo third >"$ws/third" && git -C "$ws" add third && git -C "$ws" commit -q -m three third && snap=$(git -C r ews snapshot create s) && echo gone >"$ws/gone" && dropped=$(git -C r ews snapshot create s) &&
+	echo later >r/src/later && git -C r add -A && git -C r commit -q -m two && echo uncommitted >r/src/un && start_ws r s && echo mine >"${ws:?}/mine" && git -C "$ws" add mine && echo more >>"${ws:?}/mine" &&
+	echo third >"${ws:?}/third" && git -C "$ws" add third && git -C "$ws" commit -q -m three third && snap=$(git -C r ews snapshot create s) && echo gone >"${ws:?}/gone" && dropped=$(git -C r ews snapshot create s) &&
 	git -C r ews snapshot drop "$dropped" && git -C r ews snapshot verify --all --trash >out && test_grep ! ":.*:" out && test_line_count = 3 out
 '
 

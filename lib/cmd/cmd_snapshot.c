@@ -103,7 +103,8 @@ static int create(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return 0;
 }
 
-static void show_list_json(struct ews_cmd_ctx *ctx, const struct ews_snapshots *snapshots)
+static void show_list_json(struct ews_cmd_ctx *ctx, const struct ews_snapshots *snapshots,
+			   const struct ews_lineage *lineage)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("snapshot_list");
 	cJSON *array = cJSON_AddArrayToObject(object, "snapshots");
@@ -113,6 +114,7 @@ static void show_list_json(struct ews_cmd_ctx *ctx, const struct ews_snapshots *
 		cJSON *item = cJSON_CreateObject();
 
 		ews_render_snapshot(item, &snapshots->items[i]);
+		ews_render_descent(item, snapshots, &lineage->items[i]);
 		cJSON_AddItemToArray(array, item);
 	}
 	ews_cmd_json_show(ctx, object);
@@ -122,6 +124,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(snapshots) struct ews_snapshots snapshots = EWS_SNAPSHOTS_INIT;
+	EWS_CLEANUP(lineage) struct ews_lineage lineage = EWS_LINEAGE_INIT;
 	bool all = false, in_trash = false;
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "all", NULL, "of all sessions and of the project", &all, false, NULL },
@@ -137,14 +140,18 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	/* Trash is the project's, whoever stands where. */
 	all = all || (in_trash && !args.words.n);
 	rc = ews_cmd_snapshots(&snapshots, ctx, args.words.items[0], all, in_trash);
+	if (rc == 0)
+		rc = ews_lineage_find(&lineage, ctx->repo, &snapshots);
+	if (rc == 0)
+		rc = ews_lineage_count(&lineage, ctx->repo, &snapshots);
 	if (rc < 0)
 		return rc;
 	if (ctx->json) {
-		show_list_json(ctx, &snapshots);
+		show_list_json(ctx, &snapshots, &lineage);
 		return 0;
 	}
 	ews_pager_start(ctx);
-	ews_render_snapshot_lines(&ctx->out, &snapshots);
+	ews_render_snapshot_tree(&ctx->out, &snapshots, &lineage);
 	return 0;
 }
 
@@ -163,8 +170,10 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapsho
 		ews_render_files(object, &content->scan.entries);
 	if (parts->hashes)
 		rc = ews_render_hashes(object, ctx->repo, &content->scan.entries);
-	if (parts->coverage)
+	if (parts->coverage) {
+		ews_render_held(object, content);
 		ews_render_skips(object, &content->scan.skips);
+	}
 	if (rc == 0)
 		ews_cmd_json_show(ctx, object);
 	return rc;
@@ -182,8 +191,10 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapsho
 		ews_render_file_lines(ctx, &content->scan.entries);
 	if (parts->hashes)
 		rc = ews_render_hash_lines(ctx, &content->scan.entries);
-	if (parts->coverage)
+	if (parts->coverage) {
+		ews_render_held_talk(ctx, content);
 		ews_render_skip_lines(ctx, &content->scan.skips);
+	}
 	return rc;
 }
 
@@ -197,7 +208,8 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 0, "files", NULL, "mode, type, size and path of all it holds", &parts.files, false,
 		  NULL },
 		{ EWS_OPT_BOOL, 0, "hashes", NULL, "the SHA-256 of each file", &parts.hashes, false, NULL },
-		{ EWS_OPT_BOOL, 0, "coverage", NULL, "what was left out, and why", &parts.coverage, false, NULL },
+		{ EWS_OPT_BOOL, 0, "coverage", NULL, "what is held; what was left out, and why", &parts.coverage,
+		  false, NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -80,6 +80,7 @@ void ews_render_skips(cJSON *object, const struct ews_skips *skips)
 
 		ews_json_add_path(item, "path", skips->items[i].path);
 		(void)cJSON_AddStringToObject(item, "reason", ews_skip_word(skips->items[i].reason));
+		(void)cJSON_AddStringToObject(item, "why", ews_skip_why(skips->items[i].reason));
 		ews_json_add_int(item, "size_bytes", (int64_t)skips->items[i].size);
 		cJSON_AddItemToArray(array, item);
 	}

@@ -24,7 +24,7 @@ const char *ews_render_split(struct ews_buf *path, const char *line);
 /* Add the array `key` of { "path", `word` } for lines "<escaped path>\t<text>". */
 void ews_render_reasons(cJSON *object, const char *key, const char *word, const struct ews_strv *lines);
 
-/* Add the array "skipped" of { "path", "reason", "size_bytes" }. */
+/* Add the array "skipped" of { "path", "reason", "why", "size_bytes" }. */
 void ews_render_skips(cJSON *object, const struct ews_skips *skips);
 
 /* Add "<reason>\t<path>" and a line's end (a NUL with -z) for each to the answer. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "cmd/render_path.h"
@@ -88,18 +89,117 @@ void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *sn
 		ews_buf_addf(out, "\n    %s\n", snapshot->subject);
 }
 
-void ews_render_snapshot_lines(struct ews_buf *out, const struct ews_snapshots *list)
+/* A line of the tree: what is drawn before it, in columns, and which snapshot it is. */
+struct row {
+	char *lines;
+	size_t width;
+	size_t at;
+};
+
+struct rows {
+	struct row *items;
+	size_t n, cap;
+	size_t width; /* of the widest */
+};
+
+static void release_rows(struct rows *rows)
 {
-	char hex[EWS_OID_HEX_MAX], stamp[EWS_STAMP_LEN];
 	size_t i;
 
-	for (i = 0; i < list->n; i++) {
-		const struct ews_snapshot *snapshot = &list->items[i];
+	for (i = 0; i < rows->n; i++)
+		free(rows->items[i].lines);
+	free(rows->items);
+}
 
-		ews_clock_rfc3339(stamp, snapshot->created_s);
-		ews_buf_addf(out, "%s  %s  %6" PRIu64 "  %s\n", name_of(hex, snapshot), stamp, snapshot->files,
-			     snapshot->subject ? snapshot->subject : "");
+EWS_CLEANUP_DEFINE(rows, struct rows, release_rows)
+
+static void add_row(struct rows *rows, char *lines, size_t width, size_t at)
+{
+	EWS_GROW(rows->items, rows->n, rows->cap);
+	rows->items[rows->n++] = (struct row){ lines, width, at };
+	if (width > rows->width)
+		rows->width = width;
+}
+
+/*
+ * Draw what descends from `at`, to the right of `left`. The newest child goes on in the same column, so that a
+ * series is as narrow as one; older ones branch off before it:
+ *
+ *     ┬ base
+ *     ├─┬ first try
+ *     │ └ and on
+ *     ├ second try
+ *     └ and on
+ */
+static void draw(struct rows *rows, const struct ews_lineage *lineage, size_t at, const char *left, size_t width,
+		 bool is_branch)
+{
+	EWS_CLEANUP(free) char *beside = ews_strfmt("%s%s", left, is_branch ? "│ " : "");
+	const struct ews_descent *item = &lineage->items[at];
+	size_t own_width = width + (is_branch ? 2 : 0), i;
+
+	add_row(rows, ews_strfmt("%s%s%s", left, is_branch ? "├─" : "", item->n_children ? "┬ " : "─ "),
+		own_width + 2, at);
+	while (item->n_children) {
+		for (i = 0; i + 1 < item->n_children; i++)
+			draw(rows, lineage, item->children[i], beside, own_width, true);
+		at = item->children[i];
+		item = &lineage->items[at];
+		add_row(rows, ews_strfmt("%s%s", beside, item->n_children ? "├ " : "└ "), own_width + 2, at);
 	}
+}
+
+static void add_changes(struct ews_buf *out, ssize_t changes)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (changes >= 0)
+		ews_buf_addf(&text, "%zd change%s", changes, changes == 1 ? "" : "s");
+	else
+		ews_buf_addc(&text, '-');
+	ews_buf_addf(out, "%-12s", text.ptr);
+}
+
+void ews_render_snapshot_tree(struct ews_buf *out, const struct ews_snapshots *list, const struct ews_lineage *lineage)
+{
+	EWS_CLEANUP(rows) struct rows rows = { NULL, 0, 0, 0 };
+	int64_t now_s = ews_clock_now();
+	char hex[EWS_OID_HEX_MAX], age[EWS_STAMP_LEN];
+	size_t i;
+
+	for (i = 0; i < lineage->n; i++)
+		if (lineage->items[i].parent < 0)
+			draw(&rows, lineage, i, "", 0, false);
+	for (i = 0; i < rows.n; i++) {
+		const struct row *row = &rows.items[i];
+		const struct ews_snapshot *snapshot = &list->items[row->at];
+		EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
+
+		ews_clock_age(age, now_s - snapshot->created_s);
+		ews_render_size(&size, snapshot->bytes);
+		ews_buf_addf(out, "%s%*s%s  %-10s  %10s  ", row->lines, (int)(rows.width - row->width), "",
+			     name_of(hex, snapshot), age, size.ptr);
+		add_changes(out, lineage->items[row->at].changes);
+		ews_buf_addf(out, "  %s\n", snapshot->subject ? snapshot->subject : "");
+	}
+}
+
+void ews_render_descent(cJSON *object, const struct ews_snapshots *list, const struct ews_descent *descent)
+{
+	const struct ews_snapshot *snapshot = &list->items[descent->snapshot];
+	const char *parent = descent->parent < 0 ? "" : list->items[descent->parent].id;
+
+	if (strcmp(parent, snapshot->parent) != 0) {
+		cJSON_DeleteItemFromObjectCaseSensitive(object, "parent_id");
+		ews_render_string(object, "parent_id", parent);
+		ews_render_string(object, "recorded_parent_id", snapshot->parent);
+	}
+	ews_json_add_int(object, "age_ms", (ews_clock_now() - snapshot->created_s) * 1000);
+	ews_json_add_int(object, "size_bytes", (int64_t)snapshot->bytes);
+	if (descent->changes < 0)
+		(void)cJSON_AddNullToObject(object, "changes");
+	else
+		ews_json_add_int(object, "changes", descent->changes);
 }
 
 void ews_render_file_lines(struct ews_cmd_ctx *ctx, const struct ews_entries *entries)
@@ -132,6 +232,82 @@ void ews_render_files(cJSON *object, const struct ews_entries *entries)
 		ews_json_add_int(item, "size_bytes", (int64_t)entry->size);
 		ews_render_string(item, "oid", ews_oid_hex(text, &entry->oid));
 		cJSON_AddItemToArray(array, item);
+	}
+}
+
+struct held {
+	size_t files, links, directories, fifos, submodules, attributes;
+};
+
+static struct held count_held(const struct ews_entries *entries)
+{
+	struct held held = { 0 };
+	size_t i;
+
+	for (i = 0; i < entries->n; i++) {
+		const struct ews_entry *entry = &entries->items[i];
+
+		held.files += entry->type == EWS_ENTRY_FILE;
+		held.links += entry->type == EWS_ENTRY_LINK;
+		held.directories += entry->type == EWS_ENTRY_DIR;
+		held.fifos += entry->type == EWS_ENTRY_FIFO;
+		held.submodules += entry->type == EWS_ENTRY_GITLINK;
+		held.attributes += entry->xattrs != NULL;
+	}
+	return held;
+}
+
+void ews_render_held(cJSON *object, const struct ews_content *content)
+{
+	const struct held held = count_held(&content->scan.entries);
+	cJSON *json = cJSON_AddObjectToObject(object, "held"), *state;
+	size_t i;
+
+	ews_json_add_int(json, "files", (int64_t)held.files);
+	ews_json_add_int(json, "links", (int64_t)held.links);
+	ews_json_add_int(json, "directories", (int64_t)held.directories);
+	ews_json_add_int(json, "fifos", (int64_t)held.fifos);
+	ews_json_add_int(json, "submodules", (int64_t)held.submodules);
+	ews_json_add_int(json, "with_attributes", (int64_t)held.attributes);
+	(void)cJSON_AddBoolToObject(json, "index", content->git.has_index);
+	state = cJSON_AddArrayToObject(json, "git_state");
+	for (i = 0; i < content->git.n; i++)
+		cJSON_AddItemToArray(state, ews_json_path(content->git.files[i].name));
+}
+
+static void add_held(struct ews_buf *out, size_t n, const char *what)
+{
+	if (n)
+		ews_buf_addf(out, "%s%zu %s", out->len ? ", " : "", n, what);
+}
+
+void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_content *content)
+{
+	const struct held held = count_held(&content->scan.entries);
+	const struct ews_skips *skips = &content->scan.skips;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv said = EWS_STRV_INIT;
+	size_t i;
+
+	add_held(&text, held.files, "files");
+	add_held(&text, held.links, "links");
+	add_held(&text, held.directories, "directories");
+	add_held(&text, held.fifos, "FIFOs");
+	add_held(&text, held.submodules, "submodules by their commit alone");
+	if (content->git.has_index)
+		ews_buf_addf(&text, "%sthe index", text.len ? ", " : "");
+	for (i = 0; i < content->git.n; i++)
+		ews_buf_addf(&text, "%s%s", text.len ? ", " : "", content->git.files[i].name);
+	ews_cmd_note(ctx, "held: %s", text.len ? text.ptr : "nothing");
+	if (held.attributes)
+		ews_cmd_note(ctx, "held: extended attributes of %zu of them", held.attributes);
+	for (i = 0; i < skips->n; i++) {
+		enum ews_skip_reason reason = skips->items[i].reason;
+
+		if (ews_strv_has(&said, ews_skip_word(reason)))
+			continue;
+		ews_strv_add(&said, ews_skip_word(reason));
+		ews_cmd_note(ctx, "%s: %s", ews_skip_word(reason), ews_skip_why(reason));
 	}
 }
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "store/entry.h"
-#include "work/snapshot.h"
+#include "work/lineage.h"
 
 /* Add all keys of a snapshot that its commit tells. */
 void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot);
@@ -18,13 +18,20 @@ void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot);
 /* Some lines, for people. */
 void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *snapshot);
 
-/* A line each, in columns. */
-void ews_render_snapshot_lines(struct ews_buf *out, const struct ews_snapshots *list);
+/* A line each: how they descend, drawn; id, age, size, changes against the parent, subject. */
+void ews_render_snapshot_tree(struct ews_buf *out, const struct ews_snapshots *list,
+			      const struct ews_lineage *lineage);
+/* What a list says besides: age, and the next ancestor in it with what differs from that. */
+void ews_render_descent(cJSON *object, const struct ews_snapshots *list, const struct ews_descent *descent);
 
 /* "<mode> <type> <size> <path>" a line, the blanks being tabs. */
 void ews_render_file_lines(struct ews_cmd_ctx *ctx, const struct ews_entries *entries);
 /* Add the array "files". */
 void ews_render_files(cJSON *object, const struct ews_entries *entries);
+
+/* What is held, by its kind, and what the reasons for leaving out mean: the object "held", and talk. */
+void ews_render_held(cJSON *object, const struct ews_content *content);
+void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_content *content);
 
 /* "sha256:<hex>\t<path>" a line. */
 int ews_render_hash_lines(struct ews_cmd_ctx *ctx, const struct ews_entries *entries);

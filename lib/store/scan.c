@@ -113,6 +113,35 @@ const char *ews_skip_word(enum ews_skip_reason reason)
 	return skip_words[reason];
 }
 
+const char *ews_skip_why(enum ews_skip_reason reason)
+{
+	switch (reason) {
+	case EWS_SKIP_IGNORED:
+		return "a rule for ignored files matches it";
+	case EWS_SKIP_PRESENT:
+		return "it is ignored and came along: only that it is there was looked at";
+	case EWS_SKIP_EXCLUDED:
+		return "qe.workspace.exclude names it";
+	case EWS_SKIP_OWN:
+		return "it is our own: workspaces, records, trash";
+	case EWS_SKIP_UNREADABLE:
+		return "it may not be read";
+	case EWS_SKIP_TOO_LARGE:
+		return "it is larger than ews.maxFile";
+	case EWS_SKIP_TOO_DEEP:
+		return "it lies deeper than can be walked";
+	case EWS_SKIP_REPOSITORY:
+		return "it is a repository of its own";
+	case EWS_SKIP_SOCKET:
+		return "a socket has no content";
+	case EWS_SKIP_DEVICE:
+		return "a device has no content of its own";
+	case EWS_SKIP_CHANGING:
+		return "it changed each time it was read";
+	}
+	return "";
+}
+
 enum ews_skip_reason ews_skip_from_word(const char *word)
 {
 	for (size_t i = 1; i < N_SKIP_WORDS; i++)

@@ -53,6 +53,8 @@ const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const ch
 void ews_skips_release(struct ews_skips *list);
 /* "ignored", "excluded", "own", "unreadable", "too-large", ... and back (0: no such word). */
 const char *ews_skip_word(enum ews_skip_reason reason);
+/* Why that is a reason, as half a sentence. */
+const char *ews_skip_why(enum ews_skip_reason reason);
 enum ews_skip_reason ews_skip_from_word(const char *word);
 
 struct ews_scan_opts {

@@ -288,7 +288,8 @@ int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, 
 		if (skip->reason == EWS_SKIP_OWN)
 			continue;
 		ews_path_escape(&line, skip->path, strlen(skip->path));
-		ews_buf_addf(&line, "\t%s", ews_skip_word(skip->reason));
+		ews_buf_addf(&line, "\t%s",
+			     ews_skip_word(skip->reason == EWS_SKIP_PRESENT ? EWS_SKIP_IGNORED : skip->reason));
 		ews_strv_add(expired, line.ptr);
 	}
 	if (rc == 0 && session->method->owns_objects && !session->repo->is_plain)

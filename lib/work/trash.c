@@ -26,6 +26,7 @@
 #include "store/journal.h"
 #include "store/lock.h"
 #include "store/state.h"
+#include "work/lineage.h"
 #include "work/retire.h"
 #include "work/snapshot.h"
 
@@ -87,6 +88,7 @@ struct plan {
 	size_t n_dirs, cap_dirs;
 	struct kept *kept;
 	size_t n_kept, cap_kept;
+	struct ews_strv parents; /* whose children the snapshots are that are not in trash; sorted */
 	struct record *records;
 	size_t n_records, cap_records;
 };
@@ -105,6 +107,7 @@ static void release_plan(struct plan *plan)
 		ews_snapshot_release(&plan->kept[i].snapshot);
 	for (size_t i = 0; i < plan->n_records; i++)
 		free(plan->records[i].name);
+	ews_strv_release(&plan->parents);
 	free(plan->steps);
 	free(plan->roots);
 	free(plan->dirs);
@@ -392,11 +395,24 @@ static void read_damaged(struct ews_snapshot *out, const struct plan *plan, cons
 				      .created_s = plan->now_s };
 }
 
+static void list_parents(struct plan *plan)
+{
+	EWS_CLEANUP(snapshots) struct ews_snapshots living = EWS_SNAPSHOTS_INIT;
+
+	if (ews_snapshot_list(&living, plan->repo, NULL, true, false) < 0)
+		ews_error_clear(); /* one that is damaged is verify's to name */
+	for (size_t i = 0; i < living.n; i++)
+		ews_strv_add(&plan->parents, living.items[i].parent);
+	ews_strv_sort(&plan->parents);
+}
+
 static int plan_snapshots(struct plan *plan)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 	int rc = ews_odb_ref_list(&refs, plan->repo->odb, EWS_REF_TRASH);
 
+	if (rc == 0 && refs.n)
+		list_parents(plan);
 	for (size_t i = 0; i < refs.n && rc == 0; i++) {
 		struct kept kept = { .snapshot = EWS_SNAPSHOT_INIT, .verb = "" };
 
@@ -634,6 +650,15 @@ static int is_needed(const struct plan *plan, const char *id)
 	return rc < 0 ? rc : needed;
 }
 
+/* Is one that stays its child, or may one that goes with it be between? */
+static bool is_named_as_parent(const struct plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->n_kept; i++)
+		if (!strcmp(plan->kept[i].snapshot.parent ? plan->kept[i].snapshot.parent : "", id))
+			return true;
+	return ews_strv_sorted_has(&plan->parents, id);
+}
+
 static int drop_snapshot(struct plan *plan, struct kept *kept)
 {
 	const struct ews_oid none = EWS_OID_NONE;
@@ -641,7 +666,9 @@ static int drop_snapshot(struct plan *plan, struct kept *kept)
 
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
-	rc = ews_odb_ref_swap(plan->repo->odb, kept->snapshot.ref, &kept->snapshot.commit, &none);
+	rc = is_named_as_parent(plan, kept->snapshot.id) ? ews_lineage_remember(plan->repo, &kept->snapshot) : 0;
+	if (rc == 0)
+		rc = ews_odb_ref_swap(plan->repo->odb, kept->snapshot.ref, &kept->snapshot.commit, &none);
 	if (rc == EWS_ESTALE || rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
@@ -870,7 +897,9 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 {
 	EWS_CLEANUP(trash_result) struct ews_trash_result result = EWS_TRASH_RESULT_INIT;
 	EWS_CLEANUP(plan)
-	struct plan plan = { .repo = repo, .opts = opts, .out = &result, .now_s = ews_clock_now() };
+	struct plan plan = {
+		.repo = repo, .opts = opts, .out = &result, .now_s = ews_clock_now(), .parents = EWS_STRV_INIT
+	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_need_dir(repo, false);
