@@ -65,6 +65,10 @@ test_expect_success 'P4: an object that is gone, or that has something behind it
 	echo x >>"$file" && found longer && rm "$file" && found gone && cp -p saved "$file" && git -C r ews snapshot verify --all
 '
 
+test_expect_success 'P4: a loose object that a pack has as well, from where git would read it' '
+	git -C r repack -a -q && flip "$file" 9 && found "beside a pack" && rm -f "$file" && cp -p saved "$file" && git -C r ews snapshot verify --all
+'
+
 test_expect_success 'P4: bytes all over a pack and its index' '
 	git -C r gc -q --prune=now && pack=$(ls r/.git/objects/pack/*.pack) && idx=${pack%.pack}.idx && for file in "$pack" "$idx"; do
 		size=$(stat -c %s "$file") && cp -p "$file" saved && basename "$file" >want && at=0 && while test $at -lt "$size"; do
