@@ -28,11 +28,14 @@ int ews_carry(const struct ews_carry *carry, const struct ews_buf *request)
 	struct ews_git_opts to = { .object_dir = carry->to, .in_fd = pack, .out = &said };
 	int rc = pack < 0 ? ews_error_os("cannot make a file in '%s'", carry->tmp_dir) : 0;
 
-	ews_strv_add_all(&pack_args, "pack-objects", "-q", "--revs", "--stdout", NULL);
+	ews_strv_add_all(&pack_args, "pack-objects", "-q", "--stdout", NULL);
+	if (!carry->just_these)
+		ews_strv_add(&pack_args, "--revs");
 	if (carry->alternate)
 		ews_strv_add(&pack_args, "--local");
-	ews_strv_add_all(&index_args, "index-pack", "--stdin", "--fix-thin", "--check-self-contained-and-connected",
-			 NULL);
+	ews_strv_add_all(&index_args, "index-pack", "--stdin", "--fix-thin", NULL);
+	if (!carry->just_these)
+		ews_strv_add(&index_args, "--check-self-contained-and-connected");
 	if (rc == 0)
 		rc = ews_git_neutral_dir(&neutral, carry->home, carry->algo);
 	from.neutral_dir = to.neutral_dir = neutral;

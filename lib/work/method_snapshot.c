@@ -27,7 +27,6 @@
 #include "store/carry.h"
 #include "store/git.h"
 #include "store/index.h"
-#include "store/loose.h"
 
 #define GIT_DIR ".git"
 #define ALTERNATES "objects/info/alternates"
@@ -177,27 +176,38 @@ static int write_config(const struct ews_place *place, int fd)
 	return rc < 0 ? rc : ews_file_replace(fd, "config", text.ptr, text.len, 0644);
 }
 
-/* An annotated tag is a small object that nothing of ours keeps in the store, so the copy has its own. */
-static int copy_tag(const struct ews_place *place, const struct ews_oid *oid, const char *object_dir,
-		    struct ews_oid *target)
+/* What the tag object `oid` names; `oid` itself, when it is no tag. Tags go into `tags`, a line each. */
+static int follow_tag(struct ews_oid *target, struct ews_buf *tags, const struct ews_place *place,
+		      const struct ews_oid *oid)
 {
 	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *named = NULL;
+	char hex[EWS_OID_HEX_MAX];
 	enum ews_object_type type;
 	int rc = ews_odb_read_header(&type, NULL, place->odb, oid);
 
 	*target = *oid;
 	if (rc < 0 || type != EWS_OBJECT_TAG)
 		return rc;
+	ews_buf_addf(tags, "%s\n", ews_oid_hex(hex, oid));
 	rc = ews_odb_read(&data, &type, place->odb, oid);
-	if (rc == 0)
-		rc = ews_loose_write(object_dir, oid, type, data.ptr, data.len);
 	if (rc < 0 || strncmp(data.ptr, "object ", 7))
 		return rc;
-	{
-		EWS_CLEANUP(free) char *hex = ews_strndup(data.ptr + 7, strcspn(data.ptr + 7, "\n"));
+	named = ews_strndup(data.ptr + 7, strcspn(data.ptr + 7, "\n"));
+	return ews_oid_parse(target, named);
+}
 
-		return ews_oid_parse(target, hex);
-	}
+/* Annotated tags are small objects that nothing of ours keeps in the store, so the copy has its own. */
+static int copy_tags(const struct ews_place *place, const struct ews_buf *tags, const char *object_dir)
+{
+	const struct ews_carry what = { .home = place->home,
+					.tmp_dir = place->home,
+					.algo = ews_odb_algo(place->odb),
+					.from = ews_odb_object_dir(place->odb),
+					.to = object_dir,
+					.just_these = true };
+
+	return tags->len && !place->copies_objects ? ews_carry(&what, tags) : 0;
 }
 
 /* Branches and tags; one that names what is not there is of no use to the copy either. */
@@ -212,6 +222,7 @@ static int write_refs(const struct ews_place *place, int fd, const char *object_
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf tags = EWS_BUF_INIT;
 	char hex[EWS_OID_HEX_MAX];
 	int rc = ews_odb_ref_list(&refs, place->odb, "refs/");
 
@@ -224,7 +235,7 @@ static int write_refs(const struct ews_place *place, int fd, const char *object_
 			continue;
 		do {
 			next = target;
-			rc = copy_tag(place, &next, object_dir, &target);
+			rc = follow_tag(&target, &tags, place, &next);
 		} while (rc == 0 && !ews_oid_equal(&next, &target));
 		if (rc < 0)
 			return ews_error_wrap("cannot copy '%s'", ref->name);
@@ -232,6 +243,8 @@ static int write_refs(const struct ews_place *place, int fd, const char *object_
 		if (!ews_oid_equal(&target, &ref->oid))
 			ews_buf_addf(&text, "^%s\n", ews_oid_hex(hex, &target));
 	}
+	if (rc == 0)
+		rc = copy_tags(place, &tags, object_dir);
 	return rc < 0 ? rc : ews_file_replace(fd, "packed-refs", text.ptr, text.len, 0644);
 }
 
