@@ -189,7 +189,7 @@ test_expect_success 'in place: --no-revert keeps the changes; git at work is wai
 '
 
 test_expect_success 'P8: in place a nested repository that was there stays, a new one goes to trash' '
-	test_repo nest && git init -q nest/old && echo 1 >nest/old/file && git -C nest ews start --method in-place n 2>err && git init -q nest/new && echo 2 >nest/new/file && echo 3 >nest/old/more &&
+	test_repo nest && git init -q nest/old && echo 1 >nest/old/file && git -C nest ews start --method in-place --nested=skip n 2>err && git init -q nest/new && echo 2 >nest/new/file && echo 3 >nest/old/more &&
 	git -C nest ews revert n >out 2>err && test_grep "Status: Verified" out && test_path_is_file nest/old/more && test_path_is_missing nest/new && test_grep "not looked at: old" err &&
 	git -C nest ews undo n && test_path_is_file nest/new/file && git -C nest ews end n
 '
@@ -203,8 +203,8 @@ test_expect_success 'a plain directory: found from below, refused where a reposi
 
 test_expect_success 'an ignored directory of a repository, and one that is not: each is found as what it is' '
 	test_repo around && mkdir -p around/out/deep around/src/sub && echo 1 >around/out/deep/file && (cd around/out/deep && git ews start ign >"$HOME/path" 2>"$HOME/err") && take_ws "${HOME:?}/path" &&
-	test_path_is_file "${ws:?}/file" && test_path_is_missing "${ws:?}/.git" && test_grep "project of its own" "${HOME:?}/err" && (cd around/out/deep && git ews list >"$HOME/list") && test_grep ign "${HOME:?}/list" &&
-	(cd around/src/sub && git ews start sub >"$HOME/path" && git ews list >"$HOME/list") && take_ws "${HOME:?}/path" && test_path_is_file "${ws:?}/src/main.c" && test_grep ! ign "${HOME:?}/list" &&
+	test_path_is_file "${ws:?}/file" && test_path_is_missing "${ws:?}/.git" && test_grep "project of its own" "${HOME:?}/err" && (cd around/out/deep && git ews list >"$HOME/list") && test_grep "^ign " "${HOME:?}/list" &&
+	(cd around/src/sub && git ews start sub >"$HOME/path" && git ews list >"$HOME/list") && take_ws "${HOME:?}/path" && test_path_is_file "${ws:?}/src/main.c" && test_grep ! "^ign " "${HOME:?}/list" &&
 	git -C around ews end sub && git -C around/out/deep ews end ign && mkdir -p below/inner && start_ws below/inner in && test_path_is_file "${ws:?}/run" && git -C below ews end in
 '
 

@@ -163,12 +163,16 @@ static bool is_known(const struct ews_scan_opts *opts, const char *path)
 static bool is_known_below(const struct ews_scan_opts *opts, const char *path)
 {
 	const struct ews_entry *dir = opts->known ? ews_entries_find(opts->known, path) : NULL;
+	const struct ews_index_entry *tracked;
 	size_t len = strlen(path);
 
 	if (dir && dir + 1 < opts->known->items + opts->known->n && !strncmp(dir[1].path, path, len) &&
 	    dir[1].path[len] == '/')
 		return true;
-	return opts->index && ews_index_has_below(opts->index, path);
+	/* A submodule is in the index, and nothing below it. */
+	tracked = opts->index ? ews_index_find(opts->index, path) : NULL;
+	return opts->index && !(tracked && (tracked->mode & 0170000) == 0160000) &&
+	       ews_index_has_below(opts->index, path);
 }
 
 static bool is_own(const struct ews_scan_opts *opts, const char *path)
@@ -408,7 +412,8 @@ static int read_node(size_t i, unsigned worker, void *payload)
 		node->is_repository = node->is_repository ||
 				      (!strcmp(names[k].name, ".git") && marks_repository(opts, fd));
 	is_repository = node->is_repository;
-	if (is_repository && !is_known_below(opts, node->path))
+	/* One without a file would be no repository any more when it is looked for again. */
+	if (is_repository && !(opts->into_repositories && n > 1) && !is_known_below(opts, node->path))
 		return 0;
 	read_own_rules(node, opts, fd);
 	for (ssize_t k = 0; k < n; k++) {

@@ -63,6 +63,7 @@ struct ews_scan_opts {
 	bool read_gitignore; /* take .gitignore files of the tree into account */
 	bool with_ignored; /* ignored paths are entries like all others */
 	bool is_plain; /* the root is no git work tree: a ".git" in it is a nested repository's like any other */
+	bool into_repositories; /* nested repositories are walked as well, but not what their ".git" holds */
 	bool with_repositories; /* a nested repository whose ".git" is a directory is a directory like all others */
 	/* What is looked at even where a rule ignores it; either may be NULL. */
 	const struct ews_entries *known;

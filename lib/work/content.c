@@ -288,6 +288,7 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	ews_content_own(&own, repo, session ? session->state.workspace : repo->project);
 	scan_opts.ignore = ignore;
 	scan_opts.with_ignored = opts->with_ignored || (session && session->method->is_project);
+	scan_opts.into_repositories = opts->into_repositories;
 	scan_opts.known = opts->known ? &opts->known->scan.entries : NULL;
 	scan_opts.index = &index;
 	scan_opts.own = (const char *const *)own.items;

@@ -30,6 +30,7 @@ struct ews_content {
  */
 struct ews_content_opts {
 	bool with_ignored;
+	bool into_repositories; /* what nested repositories hold is content, too, but not their git directories */
 	bool partial; /* what is over a limit is left out instead of an error */
 	const char *const *only; /* NULL: all */
 	const struct ews_content *known; /* the base: its paths are looked at even when ignored */

@@ -235,9 +235,14 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < wanted->n; i++) {
-		const struct ews_entry *now = ews_entries_find(&after.entries, wanted->items[i].path);
+		struct ews_entry *now = ews_entries_find(&after.entries, wanted->items[i].path);
 		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
+		/* Of a submodule a directory is all that a snapshot can make. */
+		if (now && now->type == EWS_ENTRY_DIR && wanted->items[i].type == EWS_ENTRY_GITLINK) {
+			now->type = EWS_ENTRY_GITLINK;
+			now->oid = wanted->items[i].oid;
+		}
 		if (now)
 			ews_entries_add_copy(&there, now);
 		if (now && ews_entry_equal(now, &wanted->items[i]))

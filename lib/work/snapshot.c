@@ -724,6 +724,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot parent = EWS_SNAPSHOT_INIT;
 	struct ews_content_opts now_opts = { .with_ignored = opts->with_ignored,
+					     .into_repositories = !session,
 					     .partial = opts->partial,
 					     .only = opts->only,
 					     .progress = opts->progress,

@@ -27,6 +27,7 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "work/retire.h"
+#include "work/submodule.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
 
@@ -590,6 +591,47 @@ static void name_links_back(struct ews_twin *twin, const struct ews_session *ses
 	}
 }
 
+/* What did not come along is named, and no matter to the base; of what is there that knows at least that it is. */
+static void part_skips(struct ews_start_result *out, struct ews_skips *skips, const struct ews_strv *filled)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip skip = skips->items[i];
+		bool is_nested = skip.reason == EWS_SKIP_REPOSITORY;
+		bool is_there = skip.reason == EWS_SKIP_PRESENT || (is_nested && ews_strv_has(filled, skip.path));
+
+		if (!is_there)
+			ews_skips_add(&out->skips, skip.path, skip.reason, skip.size);
+		if (is_there || !is_nested)
+			skips->items[kept++] = skip;
+	}
+	skips->n = kept;
+	/* A commit's submodule need not have been looked at in the project. */
+	for (size_t i = 0; i < filled->n; i++)
+		if (!ews_skips_covering(skips, filled->items[i]))
+			ews_skips_add(skips, filled->items[i], EWS_SKIP_REPOSITORY, 0);
+	ews_skips_sort(skips);
+}
+
+static int fill_submodules(struct ews_start_result *out, struct ews_twin *twin)
+{
+	EWS_CLEANUP(strv) struct ews_strv filled = EWS_STRV_INIT;
+	const struct ews_session *session = &out->session;
+	struct ews_place place = ews_session_place(session);
+	int rc = 0;
+
+	if (!session->repo->is_bare)
+		rc = ews_submodule_fill_all(&filled, &twin->notes, &twin->content, &place, session->repo->project);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < filled.n; i++)
+		ews_strv_addf(&twin->notes, "the submodule '%s' came along; no snapshot looks into it",
+			      filled.items[i]);
+	part_skips(out, &twin->content.scan.skips, &filled);
+	return 0;
+}
+
 static int make(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
 		const struct ews_start_opts *opts)
 {
@@ -604,7 +646,9 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 		return rc;
 	name_links_back(twin, &out->session, &twin->content.scan.entries);
 	name_links_back(twin, &out->session, &out->ignored.entries);
-	rc = convert_stored(twin, &out->session, batch, &stored, workspace_fd, opts->run_filters);
+	rc = fill_submodules(out, twin);
+	if (rc == 0)
+		rc = convert_stored(twin, &out->session, batch, &stored, workspace_fd, opts->run_filters);
 	if (rc == 0)
 		rc = name_filtered(twin, &out->session, &stored, opts->run_filters);
 	if (rc == 0)
@@ -677,7 +721,8 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 static int start_in_place(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
 			  struct ews_repo *repo, const struct ews_start_opts *opts, const char *id)
 {
-	struct ews_content_opts now = { .partial = opts->partial,
+	struct ews_content_opts now = { .into_repositories = !opts->skip_nested,
+					.partial = opts->partial,
 					.progress = opts->progress,
 					.payload = opts->payload };
 	int rc = begin(result, repo, opts, id);
@@ -718,11 +763,9 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	}
 	result.notes = twin.notes;
 	twin.notes = (struct ews_strv)EWS_STRV_INIT;
-	for (size_t i = 0; i < twin.content.scan.skips.n; i++) {
-		const struct ews_skip *skip = &twin.content.scan.skips.items[i];
-
-		if (skip->reason != EWS_SKIP_PRESENT)
-			ews_skips_add(&result.skips, skip->path, skip->reason, skip->size);
+	if (result.session.method->is_project) {
+		result.skips = twin.content.scan.skips;
+		twin.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	}
 	rc = compare_tripwire(&result, repo, &before);
 	if (rc < 0)

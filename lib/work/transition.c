@@ -123,6 +123,8 @@ static bool was_left_out(const struct shift *shift, const struct ews_skip *skip)
 {
 	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
 
+	if (is_base_target(shift) && skip->reason == EWS_SKIP_REPOSITORY)
+		return then && then->reason == EWS_SKIP_REPOSITORY && !strcmp(then->path, skip->path);
 	if (is_base_target(shift))
 		return then && then->reason == EWS_SKIP_PRESENT && !shift->kept.n;
 	if (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n)
@@ -137,8 +139,9 @@ static bool blocks_target(const struct shift *shift, const char *path)
 	EWS_CLEANUP(free) char *at = ews_strdup(path);
 	const struct ews_entry *entry = ews_entries_find(list, path);
 
+	/* A submodule is no obstacle to itself. */
 	if (entry)
-		return entry->type != EWS_ENTRY_DIR;
+		return entry->type != EWS_ENTRY_DIR && entry->type != EWS_ENTRY_GITLINK;
 	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
 		*slash = '\0';
 		entry = ews_entries_find(list, at);
@@ -248,8 +251,10 @@ static bool holds_left_out(const struct shift *shift, const char *path)
 /* Is it a directory that the target has not, and that can't go because of what it holds? */
 static bool must_stay(const struct shift *shift, const struct ews_change *change)
 {
-	return !change->to && change->from->type == EWS_ENTRY_DIR && !is_away(shift, change->path) &&
-	       holds_left_out(shift, change->path);
+	bool is_dir = change->from &&
+		      (change->from->type == EWS_ENTRY_DIR || change->from->type == EWS_ENTRY_GITLINK);
+
+	return !change->to && is_dir && !is_away(shift, change->path) && holds_left_out(shift, change->path);
 }
 
 /*

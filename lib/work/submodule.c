@@ -1,0 +1,262 @@
+/*
+ * Submodules: see submodule.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/submodule.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/put.h"
+#include "store/tree.h"
+#include "work/twin.h"
+
+#define GITFILE ".git"
+#define LINK_BYTES_MAX (64 * EWS_KIB)
+
+/* What filling works with: the workspace's place and where the project is. */
+struct fill {
+	const struct ews_place *place;
+	const char *project;
+	struct ews_strv *notes;
+};
+
+/* Where the ".git" in `dir` leads; NULL: nowhere, or there is none. The caller frees it. */
+static char *find_git_dir(const char *dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, GITFILE);
+	EWS_CLEANUP(free) char *target = NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return NULL;
+	if (S_ISDIR(st.st_mode))
+		return realpath(path, NULL);
+	if (ews_file_read(&text, AT_FDCWD, path, LINK_BYTES_MAX) < 0 || strncmp(text.ptr, "gitdir: ", 8)) {
+		ews_error_clear();
+		return NULL;
+	}
+	text.ptr[strcspn(text.ptr, "\n")] = '\0';
+	target = ews_path_absolute(dir, text.ptr + 8);
+	return realpath(target, NULL);
+}
+
+/* Is `git_dir` one of the project's own: below its `modules/`, or the submodule's own `.git`? */
+static bool is_own(const struct fill *fill, const char *git_dir, const char *dir)
+{
+	EWS_CLEANUP(free) char *common = ews_path_join(fill->place->common_dir, "modules");
+	EWS_CLEANUP(free) char *own = ews_path_join(dir, GITFILE);
+	EWS_CLEANUP(free) char *real_common = realpath(common, NULL);
+	char proc[64];
+	EWS_CLEANUP(free) char *real_linked = NULL;
+
+	/* A linked worktree has modules of its own. */
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/modules", fill->place->git_fd);
+	real_linked = realpath(proc, NULL);
+	return (real_common && ews_path_is_inside(git_dir, real_common)) ||
+	       (real_linked && ews_path_is_inside(git_dir, real_linked)) || !strcmp(git_dir, own);
+}
+
+/* HEAD detached, and a merge's files; the index is written anew, and what config.worktree says is not carried. */
+static void take_gitstate(struct ews_gitstate *out, const struct ews_gitstate *from, const struct ews_oid *head,
+			  bool with_merge)
+{
+	EWS_CLEANUP(free) char *text = NULL;
+	char hex[EWS_OID_HEX_MAX];
+
+	for (size_t i = 0; i < from->n && with_merge; i++)
+		if (strcmp(from->files[i].name, "config.worktree") && strncmp(from->files[i].name, "sharedindex.", 12))
+			ews_gitstate_set_file(out, from->files[i].name, from->files[i].data.ptr,
+					      from->files[i].data.len);
+	if (ews_oid_is_none(head))
+		return;
+	text = ews_strfmt("%s\n", ews_oid_hex(hex, head));
+	ews_gitstate_set_file(out, "HEAD", text, strlen(text));
+}
+
+/* What stands in the project: names and stat data alone, for put copies the files. */
+static int look(struct ews_twin *twin, struct ews_odb *odb, int git_fd, int from_fd)
+{
+	struct ews_scan_opts scan = { .root_fd = from_fd };
+	struct ews_scan_fill_opts attrs = { .odb = odb, .attrs_only = true };
+	int rc = ews_scan(&twin->content.scan, &scan);
+
+	if (rc == 0)
+		rc = ews_scan_fill(&twin->content.scan, &attrs);
+	if (rc == 0)
+		rc = ews_index_read(&twin->index, git_fd, "index", ews_odb_algo(odb));
+	if (rc == 0)
+		ews_twin_mark_clean(twin);
+	return rc;
+}
+
+/* What the commit `oid` has, and an index that says so. */
+static int list_commit(struct ews_twin *twin, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	int rc = ews_odb_read_commit(&commit, odb, oid);
+
+	if (rc == 0)
+		rc = ews_tree_list(&twin->content.scan.entries, odb, &commit.tree);
+	for (size_t i = 0; rc == 0 && i < twin->content.scan.entries.n; i++) {
+		const struct ews_entry *entry = &twin->content.scan.entries.items[i];
+		struct ews_index_entry *ie;
+
+		if (entry->type == EWS_ENTRY_DIR)
+			continue;
+		ie = ews_index_add(&twin->index, entry->path);
+		ie->mode = ews_entry_git_mode(entry);
+		ie->oid = entry->oid;
+	}
+	twin->index.version = 2;
+	ews_index_sort(&twin->index);
+	ews_twin_mark_clean(twin);
+	return rc;
+}
+
+static int put_files(struct fill *fill, struct ews_twin *twin, struct ews_odb *odb, const char *path, int from_fd,
+		     int to_fd)
+{
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	struct ews_put_opts put = { .root_fd = to_fd, .odb = odb, .source_fd = from_fd };
+	int rc;
+
+	ews_changes_between(&changes, &nothing, &twin->content.scan.entries, ews_entry_equal);
+	rc = ews_put(&report, &changes, &twin->content.scan.entries, &put);
+	for (size_t i = 0; i < report.failed.n; i++)
+		ews_strv_addf(fill->notes, "a file of the submodule '%s' was left out: %s", path,
+			      report.failed.items[i]);
+	if (rc == EWS_EIO && report.failed.n) {
+		ews_error_clear();
+		return 0;
+	}
+	return rc;
+}
+
+static int write_repository(struct fill *fill, struct ews_twin *twin, struct ews_odb *odb, const char *path,
+			    const char *git_dir, int git_fd, int to_fd)
+{
+	EWS_CLEANUP(free) char *workspace = ews_path_join(fill->place->workspace, path);
+	struct ews_place place = *fill->place;
+	struct timespec now;
+
+	place.workspace = workspace;
+	place.common_fd = place.git_fd = git_fd;
+	place.common_dir = git_dir;
+	place.odb = odb;
+	place.is_plain = false;
+	ews_twin_format_index(&twin->content.git.index, twin, ews_odb_algo(odb), getegid());
+	clock_gettime(CLOCK_REALTIME, &now);
+	twin->content.git.has_index = true;
+	twin->content.git.index_mtime_s = now.tv_sec;
+	twin->content.git.index_mtime_ns = (uint32_t)now.tv_nsec;
+	return ews_method_snapshot.prepare(&place, to_fd, &twin->content.git);
+}
+
+/* One of them, whose git directory is known. Fills `twin` with what is in it. */
+static int fill_one(struct fill *fill, struct ews_twin *twin, const char *path, const struct ews_entry *entry,
+		    const char *git_dir, int from_fd)
+{
+	EWS_CLEANUP(odb) struct ews_odb *odb = NULL;
+	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
+	EWS_CLEANUP(fd) int git_fd = ews_dir_open(git_dir);
+	EWS_CLEANUP(fd) int to_fd = -1;
+	EWS_CLEANUP(fd) int workspace_fd = ews_dir_open(fill->place->workspace);
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+				     { .tv_sec = entry->mtime_s, .tv_nsec = entry->mtime_ns } };
+	struct ews_oid head = entry->oid;
+	int rc = git_fd < 0 ? git_fd : workspace_fd;
+
+	if (rc >= 0)
+		rc = ews_odb_open(&odb, git_dir, fill->place->home);
+	if (rc == 0)
+		rc = ews_gitstate_read(&git, git_fd);
+	if (rc == 0 && entry->has_stat && ews_odb_resolve_commit(&head, odb, "HEAD") < 0) {
+		ews_error_clear(); /* nothing was committed there yet */
+		head = (struct ews_oid)EWS_OID_NONE;
+	}
+	if (rc == 0)
+		rc = entry->has_stat ? look(twin, odb, git_fd, from_fd) : list_commit(twin, odb, &entry->oid);
+	if (rc < 0)
+		return rc;
+	take_gitstate(&twin->content.git, &git, &head, entry->has_stat);
+	to_fd = ews_dir_open_beneath(workspace_fd, path);
+	if (to_fd < 0)
+		return to_fd;
+	rc = put_files(fill, twin, odb, path, entry->has_stat ? from_fd : -1, to_fd);
+	if (rc == 0)
+		rc = write_repository(fill, twin, odb, path, git_dir, git_fd, to_fd);
+	if (rc == 0 && entry->has_time && futimens(to_fd, times) < 0)
+		rc = ews_error_os("cannot set the time of '%s'", path);
+	return rc;
+}
+
+/* Fill the submodule `path`, and those in it. Returns 1 when it is filled. */
+static int fill_path(struct fill *fill, const char *path, const struct ews_entry *entry)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_join(fill->project, path);
+	EWS_CLEANUP(free) char *git_dir = find_git_dir(dir);
+	EWS_CLEANUP(twin) struct ews_twin twin = EWS_TWIN_INIT;
+	EWS_CLEANUP(fd) int project_fd = ews_dir_open(fill->project);
+	EWS_CLEANUP(fd) int from_fd = project_fd < 0 || !git_dir ? -1 : ews_dir_open_beneath(project_fd, path);
+	int rc;
+
+	ews_error_clear();
+	if (from_fd < 0)
+		return 0;
+	if (!is_own(fill, git_dir, dir)) {
+		ews_strv_addf(fill->notes, "the submodule '%s' was left empty: its repository is elsewhere, in '%s'",
+			      path, git_dir);
+		return 0;
+	}
+	rc = fill_one(fill, &twin, path, entry, git_dir, from_fd);
+	if (rc == EWS_ENOSPACE || rc == EWS_EINTERRUPTED)
+		return rc;
+	if (rc < 0) {
+		ews_strv_addf(fill->notes, "the submodule '%s' is not whole: %s", path, ews_error_message());
+		ews_error_clear();
+		return 1;
+	}
+	for (size_t i = 0; i < twin.content.scan.entries.n; i++) {
+		const struct ews_entry *inner = &twin.content.scan.entries.items[i];
+		EWS_CLEANUP(free) char *inner_path = ews_path_join(path, inner->path);
+
+		if (inner->type != EWS_ENTRY_GITLINK)
+			continue;
+		rc = fill_path(fill, inner_path, inner);
+		if (rc < 0)
+			return rc;
+	}
+	return 1;
+}
+
+int ews_submodule_fill_all(struct ews_strv *filled, struct ews_strv *notes, const struct ews_content *twin,
+			   const struct ews_place *place, const char *project)
+{
+	struct fill fill = { place, project, notes };
+
+	for (size_t i = 0; i < twin->scan.entries.n; i++) {
+		const struct ews_entry *entry = &twin->scan.entries.items[i];
+		int rc = entry->type == EWS_ENTRY_GITLINK ? fill_path(&fill, entry->path, entry) : 0;
+
+		if (rc < 0)
+			return ews_error_wrap("cannot fill the submodule '%s'", entry->path);
+		if (rc == 1)
+			ews_strv_add(filled, entry->path);
+	}
+	return 0;
+}

@@ -1,0 +1,106 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='submodules and repositories in a project: filled in the twin, emptied and forgotten by no verb (P1, P2, P4, P8, P9)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# a project with two submodules: sub, which has one itself (sub/inner), with changes in it, and bare, which is not filled
+super_project() {
+	test_repo "$1-lib" 2 && git init -q "$1-inner" && (cd "$1-inner" && echo inner >f && git add f && git commit -qm inner) &&
+		git -C "$1-lib" submodule --quiet add "$PWD/$1-inner" inner && git -C "$1-lib" commit -qm "with inner" &&
+		git init -q "$1" && git -C "$1" submodule --quiet add "$PWD/$1-lib" sub && git -C "$1" submodule --quiet add "$PWD/$1-inner" bare &&
+		git -C "$1" submodule --quiet update --init --recursive && git -C "$1" submodule --quiet deinit -f bare && echo top >"${1:?}/top" && git -C "$1" add top &&
+		git -C "$1" commit -qm super && (
+		cd "${1:?}/sub" && echo changed >>src/main.c && echo staged >staged && git add staged && echo new >new && rm empty && echo more >>inner/f &&
+			touch -d "2021-01-01 01:01:01.010101" src/numbers
+	)
+}
+
+# all that P1 is about in the git directories of submodules
+modules_of() (
+	cd "${1:?}/.git/modules" && find . -type f -exec sha256sum {} + | sort && find . -printf "%p %T@ %m\n" | sort
+)
+
+# but times: git itself says of a borrowed object that it is in use
+contents_of() (
+	cd "${1:?}/.git/modules" && find . -type f -exec sha256sum {} + | sort
+)
+
+lister_of() {
+	"$EWS_SRC/t/lister" -x .superqode -x .git "$1" | grep -v "/[.]git" | grep -v "^[^	]*	d "
+}
+
+sub_status() {
+	git -C "${1:?}/sub" status --porcelain=v2 -uall && git -C "${1:?}/sub/inner" status --porcelain=v2 -uall && git -C "${1:?}/sub" rev-parse HEAD && git -C "${1:?}/sub/inner" rev-parse HEAD
+}
+
+test_expect_success 'setup' '
+	super_project p && git -C p status >out && sub_status p >want
+'
+
+for method in worktree snapshot; do
+	export method
+	test_expect_success "P1: $method: submodules of the twin are filled from those of the project, and nothing is written there" '
+		test_fingerprint p >before && modules_of p >modules && start_ws p --method $method s && test_fingerprint p >after && test_cmp before after && modules_of p >got && test_cmp modules got &&
+		test_same_tree -t -x sub/.git -x sub/inner/.git -M . -M sub -M sub/inner -M bare p "$ws" && test_grep "the submodule .sub. came along" err &&
+		sub_status "$ws" >got && test_cmp want got && git -C "$ws" status --porcelain >got && git -C p status --porcelain >porcelain && test_cmp porcelain got &&
+		test_must_fail git -C "${ws:?}/sub" symbolic-ref -q HEAD && git -C "${ws:?}/sub" fsck && git -C "${ws:?}/sub" log --oneline >out && test_line_count = 3 out &&
+		git -C "${ws:?}/sub" remote >out && test_must_be_empty out && ls -A "${ws:?}/bare" >out && test_must_be_empty out && git -C p ews diff s >out && test_must_be_empty out
+	'
+
+	test_expect_success "P1: $method: what is committed in one stays there" '
+		contents_of p >modules && (cd "${ws:?}/sub" && git add -A && git commit -qm mine && git branch mine && git gc -q --prune=now && git config user.name other) && contents_of p >got && test_cmp modules got &&
+		git -C "$ws" add sub && git -C p ews diff s >out
+	'
+
+	test_expect_success "P2, P4: $method: revert, restore, end and undo leave what is in it" '
+		head=$(git -C "${ws:?}/sub" rev-parse mine) && echo later >"${ws:?}/sub/later" && id=$(git -C p ews snapshot create s) && echo x >"${ws:?}/top" && git -C p ews revert s >out 2>err &&
+		test_grep "Status: Verified" out && test_grep "not looked at: sub (repository)" err && echo later >want.later && test_cmp want.later "${ws:?}/sub/later" &&
+		test "$(git -C "${ws:?}/sub" rev-parse HEAD)" = "$head" && git -C p ews undo s && test_cmp want.later "${ws:?}/sub/later" && git -C p ews snapshot restore "$id" s >out && test_grep "Status: Verified" out &&
+		test_cmp want.later "${ws:?}/sub/later" && git -C p ews end s 2>err && test_grep "sub (repository)" err && test_path_is_missing "$ws" && git -C p ews undo s && test "$(git -C "${ws:?}/sub" rev-parse HEAD)" = "$head" &&
+		git -C p ews revert s >out && test_grep "Status: Verified" out && git init -q "${ws:?}/fresh" && git -C p ews revert s >out && test_path_is_missing "${ws:?}/fresh" && git -C p ews end s
+	'
+done
+
+test_expect_success 'a base that is a commit has what that commit records, without a fetch' '
+	git -C p/sub stash -q && git -C p/sub checkout -q HEAD~1 && mv p-lib p-away && start_ws p --base HEAD b && git -C "${ws:?}/sub" rev-parse HEAD >got && git -C p rev-parse HEAD:sub >want && test_cmp want got &&
+	git -C "${ws:?}/sub" status --porcelain >out && test_must_be_empty out && git -C "$ws" status --porcelain >out && test_must_be_empty out && mv p-away p-lib && git -C p/sub checkout -q - && git -C p/sub stash pop -q &&
+	start_ws p --nested=skip n && ls -A "${ws:?}/sub" >out && test_must_be_empty out && git -C p ews end b && git -C p ews end n
+'
+
+test_expect_success 'P8: one whose repository is elsewhere stays empty, and is named' '
+	super_project q && mv q/.git/modules/sub elsewhere.git && git -C q config -f "$PWD/elsewhere.git/config" core.worktree "$PWD/q/sub" && echo "gitdir: $PWD/elsewhere.git" >q/sub/.git &&
+	start_ws q && ls -A "${ws:?}/sub" >out && test_must_be_empty out && test_grep "the submodule .sub. was left empty" err && test_grep "left out: sub (repository)" err &&
+	git -C q ews revert >out && test_grep "Status: Verified" out && git -C q ews end
+'
+
+test_expect_success 'P9: no program that a submodule names runs' '
+	for k in core.fsmonitor core.pager diff.external core.sshCommand core.hooksPath; do git -C p/sub config $k "touch \"$PWD/ran\";" || return 1; done && start_ws p h && git -C p ews diff h && git -C p ews revert h &&
+	git -C p ews end h && test_path_is_missing ran && for k in core.fsmonitor core.pager diff.external core.sshCommand core.hooksPath; do git -C p/sub config --unset $k || return 1; done
+'
+
+test_expect_success 'P4: a restore into the project leaves submodules as they are' '
+	sub_status p >want && start_ws p w && echo x >"${ws:?}/top" && id=$(git -C p ews snapshot create w) && (cd p && git ews snapshot restore --force "$id") >out 2>err && test_grep "Status: Verified" out &&
+	echo x >want.top && test_cmp want.top p/top && sub_status p >got && test_cmp want got && git -C p ews end w && git -C p checkout -q HEAD -- top
+'
+
+test_expect_success 'P2: in place --nested=record holds what is in nested repositories, and revert brings it back' '
+	git init -q p/own && echo 1 >p/own/f && sub_status p >want && lister_of p >files && git -C p ews start --method in-place i >out 2>err && test_grep "left out: sub/.git (repository)" err &&
+	(cd p && echo y >top && echo z >sub/z && rm -r sub/src && echo i >sub/inner/f && rm own/f && git init -q late && echo l >late/l) && git -C p ews revert i >out 2>err && test_grep "Status: Verified" out &&
+	test_grep "not looked at: sub/.git (repository)" err && sub_status p >got && test_cmp want got && lister_of p >got && test_cmp files got && test_path_is_missing p/late && git -C p ews undo i && test_path_is_file p/late/l &&
+	test_path_is_dir p/late/.git && test_path_is_missing p/sub/src && git -C p ews end i && lister_of p >got && test_cmp files got
+'
+
+test_expect_success 'P4: in place --nested=skip looks into none, and leaves each as it is' '
+	git -C p ews start --method in-place --nested=skip i >out 2>err && test_grep "left out: sub (repository)" err && test_grep "left out: own (repository)" err && (cd p && echo y >top && echo z >sub/z && rm own/f) &&
+	git -C p ews revert i >out 2>err && test_grep "Status: Verified" out && test_grep "not looked at: own (repository)" err && test_path_is_file p/sub/z && test_path_is_missing p/own/f && test_path_is_dir p/own/.git &&
+	git -C p ews end i && test_path_is_file p/sub/z && rm p/sub/z
+'
+
+test_expect_success 'a snapshot that holds a submodule goes into a directory' '
+	start_ws p t && git -C p ews snapshot restore t --to "$PWD/to" >out && test_grep "Status: Verified" out && test_path_is_dir to/sub && test_path_is_file to/top && git -C p ews end t
+'
+
+test_done
