@@ -31,7 +31,7 @@ every_verb() {
 		untouched git -C p ews snapshot restore "$snap" --to "$PWD/restored.$1" && untouched git -C p ews snapshot drop "$own" &&
 		untouched git -C p ews undo && untouched git -C p ews snapshot prune --keep 1 && untouched git -C p ews undo --list &&
 		untouched git -C p ews end "$1" && untouched git -C p ews undo "$1" && untouched git -C p ews recover --all &&
-		untouched git -C p ews end "$1"
+		untouched git -C p ews end "$1" && untouched git -C p ews clean --now --dry-run && untouched git -C p ews clean --now
 }
 
 test_expect_success 'setup: a project with work of all kinds' '
