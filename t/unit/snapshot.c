@@ -52,8 +52,7 @@ static void assert_sound(struct ews_repo *repo, const struct ews_snapshot *snaps
 	EWS_CLEANUP(buf) struct ews_buf fsck = EWS_BUF_INIT;
 
 	cr_assert_eq(ews_odb_refresh(repo->odb), 0);
-	cr_assert_eq(verify(&problems, repo, snapshot), 0, "EWS_SEED=%zu: %s", fixture_seed(),
-		     problems.items[0]);
+	cr_assert_eq(verify(&problems, repo, snapshot), 0, "EWS_SEED=%zu: %s", fixture_seed(), problems.items[0]);
 	fixture_ask(&fsck, "git -C '%s' fsck --strict --no-dangling 2>&1 | grep -v '^\\(notice\\|Checking\\)'; true",
 		    repo->project);
 	cr_assert_str_empty(fsck.ptr, "EWS_SEED=%zu: %s", fixture_seed(), fsck.ptr);
