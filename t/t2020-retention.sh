@@ -201,6 +201,12 @@ test_expect_success '--all: in every project that home knows of' '
 	git -C p ews clean --now -q >out && test_path_is_dir apart/.ews-trash && (cd / && git ews clean --all --now) >out 2>err && test_grep "end of elsewhere" out && ls apart/.ews-trash >list && echo op-20200101-000000-abcdef >want && test_cmp want list
 '
 
+test_expect_success 'P4: what another home keeps of the same repository is none of ours' '
+	SUPERQODE_HOME=$PWD/second git -C p ews start --method worktree foreign >foreign.path && there=$(cat foreign.path) && echo edit >>"${there:?}/run.sh" && SUPERQODE_HOME=$PWD/second git -C p ews end foreign &&
+	trash_of p >before && test -s before && git -C p ews clean --now >out 2>err && trash_of p >after && test_cmp before after && test_path_is_dir p/.git/ews/foreign && SUPERQODE_HOME=$PWD/second git -C p ews undo >out 2>err &&
+	test_grep edit "${there:?}/run.sh" && git -C "$there" status && SUPERQODE_HOME=$PWD/second git -C p ews end foreign && SUPERQODE_HOME=$PWD/second git -C p ews clean --now && trash_of p >after && test_must_be_empty after
+'
+
 test_expect_success 'what is wrong on the command line' '
 	for line in "--all x" "--auto --now" "--older-than x"; do test_expect_code 129 git -C p ews clean $line >out 2>err && test_must_be_empty out || return 1; done &&
 	test_expect_code 128 git -C p ews clean nosuch >out 2>err && test_grep nosuch err

@@ -28,6 +28,7 @@
 /* How long a file may stand beside the one that it is to replace, and how often that is looked at. */
 #define REPLACE_MS 1000
 #define WAIT_MS 50
+#define GITDIR_BYTES_MAX (64 * EWS_KIB)
 
 /* Does a living verb hold the lock `name`? */
 static bool is_held(struct ews_repo *repo, const char *name)
@@ -156,6 +157,19 @@ static void sweep_locks(struct ews_repo *repo)
 	ews_error_clear();
 }
 
+/* Does the entry lead to a workspace that is not below this home? Then another home's session may want it back. */
+static bool is_anothers(const struct ews_repo *repo, int beside_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(beside_fd, name);
+	EWS_CLEANUP(free) char *real = realpath(repo->dir, NULL);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool is_read = fd >= 0 && ews_file_read(&text, fd, "gitdir", GITDIR_BYTES_MAX) == 0;
+
+	ews_error_clear();
+	ews_buf_rtrim(&text);
+	return is_read && !ews_path_is_inside(text.ptr, real ? real : repo->dir);
+}
+
 /*
  * Entries beside git's worktrees that belong to no session that could want them back; those
  * of running starts are locked.
@@ -172,7 +186,8 @@ static void sweep_beside(struct ews_repo *repo)
 		n = 0;
 	for (ssize_t i = 0; i < n; i++)
 		if (strncmp(names[i].name, "op-", 3) && !ews_retire_is_name(names[i].name) &&
-		    !ews_strv_has(&ids, names[i].name) && !is_held(repo, names[i].name))
+		    !ews_strv_has(&ids, names[i].name) && !is_held(repo, names[i].name) &&
+		    !is_anothers(repo, fd, names[i].name))
 			(void)ews_file_remove_tree(fd, names[i].name); /* best effort */
 	ews_arena_release(&arena);
 	ews_error_clear();

@@ -91,6 +91,7 @@ struct plan {
 	struct ews_strv parents; /* whose children the snapshots are that are not in trash; sorted */
 	struct record *records;
 	size_t n_records, cap_records;
+	struct ews_strv sessions; /* the ids of all that this home knows of, living, ended and retired */
 };
 
 static void release_plan(struct plan *plan)
@@ -108,6 +109,7 @@ static void release_plan(struct plan *plan)
 	for (size_t i = 0; i < plan->n_records; i++)
 		free(plan->records[i].name);
 	ews_strv_release(&plan->parents);
+	ews_strv_release(&plan->sessions);
 	free(plan->steps);
 	free(plan->roots);
 	free(plan->dirs);
@@ -137,6 +139,12 @@ static bool is_over(const struct plan *plan, int64_t touched_s, int64_t stay_s)
 	if (plan->opts->now)
 		return age_s >= plan->opts->older_than_s;
 	return stay_s != EWS_AGE_NEVER && age_s >= stay_s;
+}
+
+/* Is it time for what nobody here knows of? It may be another home's, which counts from when it went to trash. */
+static bool is_old(const struct plan *plan, int64_t touched_s)
+{
+	return plan->expire_s != EWS_AGE_NEVER && plan->now_s - touched_s >= plan->expire_s;
 }
 
 /* Whose lock protects what the step keeps? The caller frees it. */
@@ -178,8 +186,7 @@ static int plan_steps(struct plan *plan)
 		if (rc < 0)
 			return rc;
 		if (step.record.state == EWS_STEP_EXPIRED)
-			step.is_mark = plan->expire_s != EWS_AGE_NEVER &&
-				       plan->now_s - step.record.written_s >= plan->expire_s;
+			step.is_mark = is_old(plan, step.record.written_s);
 		else if (!ews_step_is_unfinished(&step.record) && is_wanted(plan, step.record.session))
 			step.is_due = is_over(plan, step.record.written_s, plan->expire_s);
 		EWS_GROW(plan->steps, plan->n_steps, plan->cap_steps);
@@ -277,8 +284,12 @@ static int plan_roots(struct plan *plan)
 		add_root(plan, ews_path_join(repo->project, ".superqode/trash"),
 			 open_below(repo->project, ".superqode/trash"), false, false);
 	for (ssize_t i = 0; i < n; i++)
-		if (*names[i].name != '.')
+		if (*names[i].name != '.') {
+			EWS_CLEANUP(free) char *id = ews_retire_id(names[i].name);
+
+			ews_strv_add(&plan->sessions, id);
 			look_at_session(plan, sessions, names[i].name);
+		}
 	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
@@ -286,9 +297,8 @@ static int plan_roots(struct plan *plan)
 static bool is_dir_due(const struct plan *plan, const struct dir *dir)
 {
 	if (!dir->step)
-		return plan->roots[dir->root].is_home && !plan->opts->session
-			       ? is_over(plan, dir->touched_s, DAY_S)
-			       : !plan->opts->session && plan->now_s - dir->touched_s >= DAY_S;
+		return !plan->opts->session && (plan->roots[dir->root].is_home ? is_over(plan, dir->touched_s, DAY_S)
+									       : is_old(plan, dir->touched_s));
 	if (ews_step_is_unfinished(&dir->step->record))
 		return false;
 	if (dir->step->is_due || dir->step->record.state == EWS_STEP_EXPIRED)
@@ -364,24 +374,39 @@ static int plan_dirs(struct plan *plan)
 	return rc;
 }
 
-/* A snapshot goes with the last step that needs it; one that no step needs, at its own age. */
+/* When was it put there? A ref of its own tells, or else the file of them all. */
+static int64_t kept_since_s(const struct plan *plan, const struct ews_snapshot *snapshot)
+{
+	struct stat st;
+
+	if (fstatat(plan->repo->common_fd, snapshot->ref, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    fstatat(plan->repo->common_fd, "packed-refs", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return snapshot->created_s;
+	return st.st_mtim.tv_sec > snapshot->created_s ? st.st_mtim.tv_sec : snapshot->created_s;
+}
+
+/*
+ * A snapshot goes with the last step that needs it. One that no step needs goes at its own age; and whatever its age only
+ * when it is this home's, since the refs of a repository are those of all homes.
+ */
 static bool is_snapshot_due(const struct plan *plan, struct kept *kept)
 {
-	bool is_named = false;
+	bool is_ours = ews_strv_has(&plan->sessions, kept->snapshot.session), is_free = false;
 
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		const struct step *step = &plan->steps[i];
 
-		if (step->record.state == EWS_STEP_EXPIRED || !ews_step_needs(&step->record, kept->snapshot.id))
+		if (!ews_step_needs(&step->record, kept->snapshot.id))
 			continue;
-		kept->verb = step->record.verb;
-		if (!step->is_due)
+		if (!step->is_due && step->record.state != EWS_STEP_EXPIRED)
 			return false;
-		is_named = true;
+		kept->verb = step->record.verb;
+		is_free = true;
 	}
-	if (is_named)
-		return true;
-	return is_wanted(plan, kept->snapshot.session) && is_over(plan, kept->snapshot.created_s, plan->expire_s);
+	if (is_free || !is_wanted(plan, kept->snapshot.session))
+		return is_free;
+	return is_ours ? is_over(plan, kept->snapshot.created_s, plan->expire_s)
+		       : is_old(plan, kept_since_s(plan, &kept->snapshot));
 }
 
 /* One whose commit can't be read has no age, and is no reason to leave all others. */
@@ -447,9 +472,7 @@ static void plan_records(struct plan *plan)
 			is_back = is_back || (!step->is_due && step->record.state != EWS_STEP_EXPIRED);
 			is_marked = true;
 		}
-		record->is_due = ews_retire_is_name(record->name) ||
-				 (!is_marked && plan->expire_s != EWS_AGE_NEVER &&
-				  plan->now_s - record->ended_s >= plan->expire_s);
+		record->is_due = ews_retire_is_name(record->name) || (!is_marked && is_old(plan, record->ended_s));
 		if (!is_back && is_wanted(plan, record->name) && (record->is_due || record->has_entry)) {
 			plan->records[n++] = *record;
 			continue;
@@ -594,8 +617,6 @@ static int expire_step(struct plan *plan, struct step *step)
 	record->is_emptied = true;
 	ews_strv_clear(&record->moved);
 	ews_strv_clear(&record->moving);
-	ews_strv_clear(&record->refs);
-	*record->before = *record->after = '\0';
 	return ews_step_write(plan->repo->dir_fd, record);
 }
 
@@ -897,9 +918,12 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 {
 	EWS_CLEANUP(trash_result) struct ews_trash_result result = EWS_TRASH_RESULT_INIT;
 	EWS_CLEANUP(plan)
-	struct plan plan = {
-		.repo = repo, .opts = opts, .out = &result, .now_s = ews_clock_now(), .parents = EWS_STRV_INIT
-	};
+	struct plan plan = { .repo = repo,
+			     .opts = opts,
+			     .out = &result,
+			     .now_s = ews_clock_now(),
+			     .parents = EWS_STRV_INIT,
+			     .sessions = EWS_STRV_INIT };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_need_dir(repo, false);
