@@ -9,7 +9,7 @@ test_description='snapshot verify --all: one byte that is another one, anywhere,
 # flip <file> <offset>: that byte becomes its complement
 flip() {
 	byte=$(dd if="$1" bs=1 skip="$2" count=1 2>/dev/null | od -An -tu1 | tr -d ' ') && chmod u+w "$1" &&
-		printf "\\$(printf %o $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+		printf %b "\\0$(printf %o $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
 
 # names <oid>: where the object is, a line each; what is no file or directory is a commit

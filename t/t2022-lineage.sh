@@ -13,6 +13,8 @@ make() {
 
 # tree <argument>...: the lines and the subjects of the list, and in `list` all of it
 tree() {
+	# the word is a verb here
+	# shellcheck disable=SC2094
 	git -C p ews snapshot list "$@" >list && sed -E 's/snap-[^ ]*.*  //' list | sed 's/ *$//'
 }
 
