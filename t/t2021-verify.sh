@@ -54,34 +54,34 @@ test_expect_success 'setup: what each object is called' '
 test_expect_success 'P4: a byte in each loose object in turn' '
 	while read -r file; do
 		oid=$(echo "$file" | sed "s/.*objects.//; s/\///") && names "$oid" >want && test -s want || { echo >&2 "$file belongs to nothing" && return 1; }
-		size=$(stat -c %s "$file") && cp -p "$file" saved && for at in 0 $((size / 2)) $((size - 1)); do
-			flip "$file" $at && found "$oid ($(head -n 1 want)) at $at" && rm -f "$file" && cp -p saved "$file" || return 1
+		size=$(stat -c %s "$file") && cp -pf "$file" saved && for at in 0 $((size / 2)) $((size - 1)); do
+			flip "$file" $at && found "$oid ($(head -n 1 want)) at $at" && rm -f "$file" && cp -pf saved "$file" || return 1
 		done
 	done <files && git -C r ews snapshot verify --all --trash
 '
 
 test_expect_success 'P4: an object that is gone, or that has something behind its end' '
-	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:mine") && file=r/.git/objects/$(echo "$oid" | sed "s/../&\//") && names "$oid" >want && cp -p "$file" saved && chmod u+w "$file" &&
-	echo x >>"$file" && found longer && rm "$file" && found gone && cp -p saved "$file" && git -C r ews snapshot verify --all
+	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:mine") && file=r/.git/objects/$(echo "$oid" | sed "s/../&\//") && names "$oid" >want && cp -pf "$file" saved && chmod u+w "$file" &&
+	echo x >>"$file" && found longer && rm "$file" && found gone && cp -pf saved "$file" && git -C r ews snapshot verify --all
 '
 
 test_expect_success 'P4: a loose object that a pack has as well, from where git would read it' '
-	git -C r repack -a -q && flip "$file" 9 && found "beside a pack" && rm -f "$file" && cp -p saved "$file" && git -C r ews snapshot verify --all
+	git -C r repack -a -q && flip "$file" 9 && found "beside a pack" && rm -f "$file" && cp -pf saved "$file" && git -C r ews snapshot verify --all
 '
 
 test_expect_success 'P4: bytes all over a pack and its index' '
 	git -C r gc -q --prune=now && pack=$(ls r/.git/objects/pack/*.pack) && idx=${pack%.pack}.idx && for file in "$pack" "$idx"; do
-		size=$(stat -c %s "$file") && cp -p "$file" saved && basename "$file" >want && at=0 && while test $at -lt "$size"; do
-			flip "$file" $at && found "$file at $at" && rm -f "$file" && cp -p saved "$file" || return 1
+		size=$(stat -c %s "$file") && cp -pf "$file" saved && basename "$file" >want && at=0 && while test $at -lt "$size"; do
+			flip "$file" $at && found "$file at $at" && rm -f "$file" && cp -pf saved "$file" || return 1
 			at=$((at + size / 12 + 1))
-		done && flip "$file" $((size - 1)) && found "the end of $file" && rm -f "$file" && cp -p saved "$file" || return 1
+		done && flip "$file" $((size - 1)) && found "the end of $file" && rm -f "$file" && cp -pf saved "$file" || return 1
 	done && git -C r ews snapshot verify --all
 '
 
 test_expect_success 'P4: in a pack the paths are named as well, and --json has all of it' '
-	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:src/un") && offset=$(git -C r show-index <"$idx" | sed -n "s/^\([0-9]*\) $oid.*/\1/p") && cp -p "$pack" saved && flip "$pack" $((offset + 6)) &&
+	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:src/un") && offset=$(git -C r show-index <"$idx" | sed -n "s/^\([0-9]*\) $oid.*/\1/p") && cp -pf "$pack" saved && flip "$pack" $((offset + 6)) &&
 	echo "src/un" >want && found "src/un" && test_expect_code 1 git -C r ews snapshot verify --all --json >out && test_json out ".snapshots[0].verified" false && test_json out ".problems[0]" &&
-	test_expect_code 1 git -C r ews snapshot verify "$snap" >out && test_grep "^$snap: src/un: " out && rm -f "$pack" && cp -p saved "$pack" && git -C r ews snapshot verify
+	test_expect_code 1 git -C r ews snapshot verify "$snap" >out && test_grep "^$snap: src/un: " out && rm -f "$pack" && cp -pf saved "$pack" && git -C r ews snapshot verify
 '
 
 test_expect_success 'what is in trash is looked at when that is asked for; where history ends, or is promised, nothing is missing' '
