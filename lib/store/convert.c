@@ -70,8 +70,14 @@ static bool is_stored(const struct ews_entry *entry)
 	return entry->type == EWS_ENTRY_FILE && !entry->has_stat && !ews_oid_is_none(&entry->oid);
 }
 
-/* Which paths have an attribute that matters: triples of path, name and value, each ended by NUL. */
-static void take_attributes(struct ews_strv *out, const struct ews_buf *answer)
+static void add_file(struct run *run, struct ews_entry *entry)
+{
+	EWS_GROW(run->files, run->n, run->cap);
+	run->files[run->n++] = entry;
+}
+
+/* Choose the files with an attribute that matters: triples of path, name and value, each ended by NUL. */
+static void take_attributes(struct run *run, const struct ews_entries *list, const struct ews_buf *answer)
 {
 	const char *at = answer->ptr, *end = answer->ptr + answer->len;
 
@@ -79,16 +85,21 @@ static void take_attributes(struct ews_strv *out, const struct ews_buf *answer)
 		const char *path = at;
 		const char *name = path + strlen(path) + 1;
 		const char *value = name < end ? name + strlen(name) + 1 : end;
+		struct ews_entry *entry;
 
 		if (value >= end)
 			return;
 		at = value + strlen(value) + 1;
-		if (strcmp(value, "unspecified") && (!out->n || strcmp(out->items[out->n - 1], path)))
-			ews_strv_add(out, path);
+		/* What is said of one path stands together. */
+		if (!strcmp(value, "unspecified") || (run->n && !strcmp(run->files[run->n - 1]->path, path)))
+			continue;
+		entry = ews_entries_find(list, path);
+		if (entry)
+			add_file(run, entry);
 	}
 }
 
-static int ask_attributes(struct ews_strv *out, const struct run *run, const struct ews_entries *list)
+static int choose_by_attributes(struct run *run, const struct ews_entries *list)
 {
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
@@ -109,26 +120,17 @@ static int ask_attributes(struct ews_strv *out, const struct run *run, const str
 	opts = git_opts(run, &question, &answer);
 	rc = ews_git_run(&opts, args.items);
 	if (rc == 0)
-		take_attributes(out, &answer);
+		take_attributes(run, list, &answer);
 	return rc < 0 ? rc : 0;
 }
 
-static int choose(struct run *run, struct ews_entries *list)
+static int choose(struct run *run, const struct ews_entries *list)
 {
-	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
-	int rc = run->converts_all ? 0 : ask_attributes(&paths, run, list);
-
-	if (rc < 0)
-		return rc;
-	ews_strv_unique(&paths);
-	for (size_t i = 0; i < list->n; i++) {
-		struct ews_entry *entry = &list->items[i];
-
-		if (!is_stored(entry) || (!run->converts_all && !ews_strv_has(&paths, entry->path)))
-			continue;
-		EWS_GROW(run->files, run->n, run->cap);
-		run->files[run->n++] = entry;
-	}
+	if (!run->converts_all)
+		return choose_by_attributes(run, list);
+	for (size_t i = 0; i < list->n; i++)
+		if (is_stored(&list->items[i]))
+			add_file(run, &list->items[i]);
 	return 0;
 }
 
