@@ -5,13 +5,11 @@
  */
 #include "work/method.h"
 
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/dir.h"
-#include "base/error.h"
-#include "base/file.h"
+#include "base/path.h"
 
 #define BESIDE "ews"
 
@@ -32,16 +30,16 @@ const struct ews_method *ews_method_find(const char *name)
 	return NULL;
 }
 
-static int open_sub(int dir_fd, const char *name, bool make)
+int ews_method_nothing(const struct ews_place *place)
 {
-	if (make && mkdirat(dir_fd, name, 0777) < 0 && errno != EEXIST)
-		return ews_error_os("cannot make '%s'", name);
-	return ews_dir_open_beneath(dir_fd, name);
+	(void)place;
+	return 0;
 }
 
 int ews_method_open_beside(int common_fd, const char *name, bool make)
 {
-	EWS_CLEANUP(fd) int beside = open_sub(common_fd, BESIDE, make);
+	EWS_CLEANUP(free) char *rel = ews_path_join(BESIDE, name);
+	int rc = make ? ews_dir_make(common_fd, rel, 0777) : 0;
 
-	return beside < 0 ? beside : open_sub(beside, name, make);
+	return rc < 0 ? rc : ews_dir_open_beneath(common_fd, rel);
 }

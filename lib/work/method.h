@@ -60,6 +60,9 @@ extern const struct ews_method ews_method_in_place;
 /* The method that `name` means, in our words or the seeds' ("git-worktree"); NULL: none. */
 const struct ews_method *ews_method_find(const char *name);
 
+/* What a method puts where it has nothing to do. */
+int ews_method_nothing(const struct ews_place *place);
+
 /* The directory `name` in the store's own place for entries on their way in or out. Returns a descriptor. */
 int ews_method_open_beside(int common_fd, const char *name, bool make);
 

@@ -12,12 +12,6 @@
 
 #include "base/error.h"
 
-static int nothing(const struct ews_place *place)
-{
-	(void)place;
-	return 0;
-}
-
 static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
 {
 	(void)place;
@@ -54,12 +48,12 @@ const struct ews_method ews_method_in_place = {
 	.name = "in-place",
 	.json_name = "in_place",
 	.is_project = true,
-	.check_free = nothing,
+	.check_free = ews_method_nothing,
 	.prepare = prepare,
-	.publish = nothing,
-	.withdraw = nothing,
-	.restore = nothing,
-	.take_back = nothing,
+	.publish = ews_method_nothing,
+	.withdraw = ews_method_nothing,
+	.restore = ews_method_nothing,
+	.take_back = ews_method_nothing,
 	.open_git = open_git,
 	.tampered = tampered,
 	.repair = prepare,

@@ -345,12 +345,6 @@ static int fill(const struct ews_place *place, int fd, const struct ews_gitstate
 	return rc < 0 ? rc : ews_gitstate_write(NULL, state, fd, -1);
 }
 
-static int check_free(const struct ews_place *place)
-{
-	(void)place;
-	return 0;
-}
-
 static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(fd) int fd = -1;
@@ -363,13 +357,6 @@ static int prepare(const struct ews_place *place, int workspace_fd, const struct
 	fd = ews_dir_open_beneath(workspace_fd, GIT_DIR);
 	rc = fd < 0 ? fd : fill(place, fd, state);
 	return rc < 0 ? ews_error_wrap("cannot make the workspace's repository") : ews_file_sync_dir(fd);
-}
-
-/* It all lies in the workspace, which comes and goes as a whole. */
-static int nothing(const struct ews_place *place)
-{
-	(void)place;
-	return 0;
 }
 
 static int open_git(const struct ews_place *place, int workspace_fd)
@@ -480,12 +467,13 @@ const struct ews_method ews_method_snapshot = {
 	.name = "snapshot",
 	.json_name = "snapshot",
 	.owns_objects = true,
-	.check_free = check_free,
+	.check_free = ews_method_nothing,
 	.prepare = prepare,
-	.publish = nothing,
-	.withdraw = nothing,
-	.restore = nothing,
-	.take_back = nothing,
+	/* it all lies in the workspace, which comes and goes as a whole */
+	.publish = ews_method_nothing,
+	.withdraw = ews_method_nothing,
+	.restore = ews_method_nothing,
+	.take_back = ews_method_nothing,
 	.open_git = open_git,
 	.tampered = tampered,
 	.repair = repair,
