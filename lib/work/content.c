@@ -95,10 +95,12 @@ int ews_content_is_ignored(struct ews_repo *repo, const char *path)
 	int rc = root < 0 ? root : ews_content_ignore(&rules, repo);
 
 	if (rc == 0)
-		rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
-	if (rc < 0)
+		rc = is_ignored_below(rules, root, "", path);
+	/* Mostly nothing is ignored, and the index need not be read. */
+	if (rc <= 0)
 		return rc;
-	return ews_index_has_below(&index, path) ? 0 : is_ignored_below(rules, root, "", path);
+	rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+	return rc < 0 ? rc : !ews_index_has_below(&index, path);
 }
 
 int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo)
