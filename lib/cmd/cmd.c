@@ -171,6 +171,22 @@ int ews_cmd_open_session_or_project(struct ews_session *out, struct ews_cmd_ctx 
 	return rc < 0 ? rc : 1;
 }
 
+int ews_cmd_session_ids(struct ews_strv *out, struct ews_cmd_ctx *ctx, const struct ews_strv *names)
+{
+	size_t i;
+	int rc;
+
+	rc = ews_cmd_open_repo(ctx);
+	for (i = 0; rc == 0 && i < (names->n ? names->n : 1); i++) {
+		EWS_CLEANUP(free) char *id = NULL;
+
+		rc = ews_session_resolve(&id, ctx->repo, names->items[i]);
+		if (rc == 0 && !ews_strv_has(out, id))
+			ews_strv_add(out, id);
+	}
+	return rc;
+}
+
 /* The part of the absolute `path` below `root`, by text or by where `root` really is; NULL when it is outside. */
 static const char *below(const char *path, const char *root, const char *real_root)
 {

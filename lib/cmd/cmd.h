@@ -90,6 +90,12 @@ int ews_cmd_open_repo(struct ews_cmd_ctx *ctx);
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make);
 
 /*
+ * The ids that `names` mean, each once, opening the project; of no name at all the one that is implied.
+ * All are looked up before any is worked on, so that a wrong one stops all.
+ */
+int ews_cmd_session_ids(struct ews_strv *out, struct ews_cmd_ctx *ctx, const struct ews_strv *names);
+
+/*
  * Open the project and the session that `name` means (NULL: as ews_session_open()).
  * An interrupted session is announced on stderr; a verb that `changes` it gets EWS_EINTERRUPTED.
  */

@@ -74,17 +74,9 @@ static int clean_all(struct ews_cmd_ctx *ctx, struct settings *set)
 static int clean_named(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *words)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	size_t i;
 	int rc;
 
-	rc = ews_cmd_open_repo(ctx);
-	for (i = 0; rc == 0 && i < words->n; i++) {
-		EWS_CLEANUP(free) char *id = NULL;
-
-		rc = ews_session_resolve(&id, ctx->repo, words->items[i]);
-		if (rc == 0 && !ews_strv_has(&ids, id))
-			ews_strv_add(&ids, id);
-	}
+	rc = ews_cmd_session_ids(&ids, ctx, words);
 	if (rc < 0)
 		return rc;
 	set->clean.ids = ews_cmd_only(&ids);

@@ -26,11 +26,6 @@ struct settings {
 	cJSON *sessions, *drift; /* with --json */
 };
 
-static bool is_blocked(const struct ews_end_result *result)
-{
-	return result->has_reverted && !result->reverted.put.is_verified;
-}
-
 static void show_json(const struct settings *set, const struct ews_session *session,
 		      const struct ews_end_result *result)
 {
@@ -47,7 +42,7 @@ static void show_json(const struct settings *set, const struct ews_session *sess
 		ews_render_put(revert, &result->reverted.put);
 		ews_render_sentences(revert, "ref_commands", &result->reverted.ref_commands);
 	}
-	(void)cJSON_AddBoolToObject(object, "ended", !is_blocked(result) && !set->dry_run);
+	(void)cJSON_AddBoolToObject(object, "ended", !ews_end_is_blocked(result) && !set->dry_run);
 	ews_render_string(object, "undo", result->undo);
 	ews_render_sentences(object, "drift", &result->drift);
 	ews_render_reasons(object, "skipped", "reason", &result->skipped);
@@ -71,7 +66,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 		ews_render_put_talk(ctx, &result->reverted.put);
 		ews_render_ref_commands_talk(ctx, &result->reverted.ref_commands);
 	}
-	if (is_blocked(result))
+	if (ews_end_is_blocked(result))
 		return;
 	if (set->dry_run) {
 		ews_buf_addf(&ctx->out, "would end: %s\n", id);
@@ -114,29 +109,12 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
-	set->is_blocked = set->is_blocked || is_blocked(&result);
+	set->is_blocked = set->is_blocked || ews_end_is_blocked(&result);
 	if (ctx->json)
 		show_json(set, &session, &result);
 	else
 		show_text(ctx, set, &session, &result);
 	return 0;
-}
-
-/* Turn names into ids first, so that a wrong one stops all before anything is done. */
-static int resolve_all(struct ews_strv *ids, struct ews_cmd_ctx *ctx, const struct ews_strv *names)
-{
-	size_t i;
-	int rc;
-
-	rc = ews_cmd_open_repo(ctx);
-	for (i = 0; rc == 0 && i < (names->n ? names->n : 1); i++) {
-		EWS_CLEANUP(free) char *id = NULL;
-
-		rc = ews_session_resolve(&id, ctx->repo, names->items[i]);
-		if (rc == 0 && !ews_strv_has(ids, id))
-			ews_strv_add(ids, id);
-	}
-	return rc;
 }
 
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -162,7 +140,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	set.color = ews_pager_color(ctx, "status");
-	rc = resolve_all(&ids, ctx, &args.words);
+	rc = ews_cmd_session_ids(&ids, ctx, &args.words);
 	for (i = 0; rc == 0 && i < ids.n; i++)
 		rc = end_one(ctx, &set, ids.items[i]);
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);

@@ -121,7 +121,7 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	}
 	if (ews_end(&result, session, &(struct ews_end_opts){ .force = false }) < 0)
 		return keep_for_error(sweep, id);
-	if (result.has_reverted && !result.reverted.put.is_verified)
+	if (ews_end_is_blocked(&result))
 		return keep(sweep, id, "the project could not be put back; see 'git ews revert'");
 	ews_strv_addf(&sweep->out->ended, "%s\t%s", id, result.differs ? "changed" : "unchanged");
 	return 0;

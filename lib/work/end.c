@@ -355,6 +355,11 @@ static int revert_first(struct ews_end_result *out, struct ews_session *session,
 	return 0;
 }
 
+bool ews_end_is_blocked(const struct ews_end_result *result)
+{
+	return result->has_reverted && !result->reverted.put.is_verified;
+}
+
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
@@ -377,13 +382,9 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		rc = keep(&result, session, opts);
 	if (rc < 0)
 		return rc;
-	if (result.has_reverted && !result.reverted.put.is_verified) {
-		*out = result;
-		result = (struct ews_end_result)EWS_END_RESULT_INIT;
-		return 0;
-	}
-	name_drift(&result, session);
-	if (opts->dry_run) {
+	if (!ews_end_is_blocked(&result))
+		name_drift(&result, session);
+	if (ews_end_is_blocked(&result) || opts->dry_run) {
 		*out = result;
 		result = (struct ews_end_result)EWS_END_RESULT_INIT;
 		return 0;

@@ -46,6 +46,9 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 /* The same words, and nothing done. */
 int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step);
 
+/* Could the project not be put back, so that a session in place goes on? */
+bool ews_end_is_blocked(const struct ews_end_result *result);
+
 void ews_end_result_release(struct ews_end_result *result);
 EWS_CLEANUP_DEFINE(end_result, struct ews_end_result, ews_end_result_release)
 
