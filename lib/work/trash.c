@@ -9,115 +9,26 @@
 #include "work/trash.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "store/gate.h"
 #include "store/git.h"
-#include "store/journal.h"
 #include "store/lock.h"
 #include "store/state.h"
 #include "work/lineage.h"
 #include "work/retire.h"
-#include "work/snapshot.h"
 
-#define DAY_S (24 * 60 * 60)
 #define GONE ".gone-"
-#define BESIDE "ews" /* in the git directory: what was taken out of git's sight */
 #define OWN_LOCK "~clean" /* no session's id */
 #define PROJECT_LOCK "project"
 #define WRITERS_MS 5000
-
-struct step {
-	struct ews_step record;
-	bool is_due;
-	bool is_mark; /* expired before, and its mark is old as well */
-};
-
-/* A directory that holds steps' directories. */
-struct root {
-	char *path;
-	int fd;
-	bool is_home; /* nobody but this home's verbs puts something there */
-	bool is_named_only; /* other projects put theirs there as well */
-};
-
-struct dir {
-	char *step_id;
-	size_t root;
-	const struct step *step; /* NULL: no record names it */
-	uint64_t bytes;
-	int64_t touched_s;
-	bool is_due;
-};
-
-struct kept {
-	struct ews_snapshot snapshot;
-	const char *verb; /* of a step that names it */
-	bool is_due;
-};
-
-struct record {
-	char *name; /* of an ended session */
-	uint64_t bytes, entry_bytes;
-	int64_t ended_s;
-	bool has_entry; /* git's worktree entry, kept beside */
-	bool is_due; /* the whole record, not the entry alone */
-};
-
-struct plan {
-	struct ews_repo *repo;
-	const struct ews_trash_opts *opts;
-	struct ews_trash_result *out;
-	int64_t now_s, expire_s;
-	uint64_t max_bytes;
-	struct step *steps;
-	size_t n_steps, cap_steps;
-	struct root *roots;
-	size_t n_roots, cap_roots;
-	struct dir *dirs;
-	size_t n_dirs, cap_dirs;
-	struct kept *kept;
-	size_t n_kept, cap_kept;
-	struct ews_strv parents; /* whose children the snapshots are that are not in trash; sorted */
-	struct record *records;
-	size_t n_records, cap_records;
-	struct ews_strv sessions; /* the ids of all that this home knows of, living, ended and retired */
-};
-
-static void release_plan(struct plan *plan)
-{
-	for (size_t i = 0; i < plan->n_steps; i++)
-		ews_step_release(&plan->steps[i].record);
-	for (size_t i = 0; i < plan->n_roots; i++) {
-		free(plan->roots[i].path);
-		close(plan->roots[i].fd);
-	}
-	for (size_t i = 0; i < plan->n_dirs; i++)
-		free(plan->dirs[i].step_id);
-	for (size_t i = 0; i < plan->n_kept; i++)
-		ews_snapshot_release(&plan->kept[i].snapshot);
-	for (size_t i = 0; i < plan->n_records; i++)
-		free(plan->records[i].name);
-	ews_strv_release(&plan->parents);
-	ews_strv_release(&plan->sessions);
-	free(plan->steps);
-	free(plan->roots);
-	free(plan->dirs);
-	free(plan->kept);
-	free(plan->records);
-}
-
-EWS_CLEANUP_DEFINE(plan, struct plan, release_plan)
 
 void ews_trash_result_release(struct ews_trash_result *result)
 {
@@ -130,359 +41,7 @@ void ews_trash_result_release(struct ews_trash_result *result)
 	ews_strv_release(&result->kept);
 	*result = (struct ews_trash_result)EWS_TRASH_RESULT_INIT;
 }
-
-/* Is what was last touched then to go, when it may stay for `stay_s`? */
-static bool is_over(const struct plan *plan, int64_t touched_s, int64_t stay_s)
-{
-	int64_t age_s = plan->now_s - touched_s;
-
-	if (plan->opts->now)
-		return age_s >= plan->opts->older_than_s;
-	return stay_s != EWS_AGE_NEVER && age_s >= stay_s;
-}
-
-/* Is it time for what nobody here knows of? It may be another home's, which counts from when it went to trash. */
-static bool is_old(const struct plan *plan, int64_t touched_s)
-{
-	return plan->expire_s != EWS_AGE_NEVER && plan->now_s - touched_s >= plan->expire_s;
-}
-
-/* Whose lock protects what the step keeps? The caller frees it. */
-static char *lock_of_step(const struct ews_step *step)
-{
-	if (!*step->session || !strcmp(step->verb, "drop"))
-		return ews_strdup(PROJECT_LOCK);
-	return ews_retire_id(step->session);
-}
-
-static bool is_wanted(const struct plan *plan, const char *session)
-{
-	return !plan->opts->session || !strcmp(plan->opts->session, session);
-}
-
-static struct step *find_step(const struct plan *plan, const char *id)
-{
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (!strcmp(plan->steps[i].record.id, id))
-			return &plan->steps[i];
-	return NULL;
-}
-
-static int plan_steps(struct plan *plan)
-{
-	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int rc = ews_step_list(&ids, plan->repo->dir_fd);
-
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
-		struct step step = { .record = EWS_STEP_INIT };
-
-		rc = ews_step_read(&step.record, plan->repo->dir_fd, ids.items[i]);
-		if (rc == EWS_ENOTFOUND) {
-			/* Its verb has just taken it away. */
-			ews_error_clear();
-			rc = 0;
-			continue;
-		}
-		if (rc < 0)
-			return rc;
-		if (step.record.state == EWS_STEP_EXPIRED)
-			step.is_mark = is_old(plan, step.record.written_s);
-		else if (!ews_step_is_unfinished(&step.record) && is_wanted(plan, step.record.session))
-			step.is_due = is_over(plan, step.record.written_s, plan->expire_s);
-		EWS_GROW(plan->steps, plan->n_steps, plan->cap_steps);
-		plan->steps[plan->n_steps++] = step;
-	}
-	return rc;
-}
-
-/* Takes over `fd`; one that can't be opened holds nothing. */
-static void add_root(struct plan *plan, char *path, int fd, bool is_home, bool is_named_only)
-{
-	bool is_known = fd < 0;
-
-	ews_error_clear();
-	for (size_t i = 0; i < plan->n_roots && !is_known; i++)
-		is_known = !strcmp(plan->roots[i].path, path);
-	if (is_known) {
-		ews_cleanup_fd(&fd);
-		free(path);
-		return;
-	}
-	EWS_GROW(plan->roots, plan->n_roots, plan->cap_roots);
-	plan->roots[plan->n_roots++] = (struct root){ path, fd, is_home, is_named_only };
-}
-
-static int open_below(const char *top, const char *rel)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open(top);
-
-	return fd < 0 ? fd : ews_dir_open_beneath(fd, rel);
-}
-
-/* Beside a workspace that `start --in` put elsewhere. */
-static void add_root_elsewhere(struct plan *plan, const struct ews_state *state)
-{
-	EWS_CLEANUP(free) char *parent = ews_path_dir(state->workspace);
-	EWS_CLEANUP(free) char *real = realpath(plan->repo->dir, NULL);
-	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : plan->repo->dir, "qe");
-
-	if (ews_method_find(state->method) == &ews_method_in_place || *state->workspace != '/' || !strcmp(parent, qe))
-		return;
-	add_root(plan, ews_path_join(parent, ".ews-trash"), open_below(parent, ".ews-trash"), false, true);
-}
-
-static bool has_entry(const struct plan *plan, const char *name)
-{
-	EWS_CLEANUP(free) char *rel = ews_path_join(BESIDE, name);
-
-	return faccessat(plan->repo->common_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static uint64_t measure(int dir_fd, const char *name)
-{
-	struct ews_tree_size size = { 0, 0 };
-
-	if (ews_file_measure_tree(&size, dir_fd, name) < 0)
-		ews_error_clear(); /* a number for people; what can't be read counts nothing */
-	return size.bytes;
-}
-
-/* Look at a session's directory: where its trash is, and whether it is over. */
-static void look_at_session(struct plan *plan, int sessions_fd, const char *name)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
-	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	EWS_CLEANUP(free) char *entry = ews_path_join(BESIDE, name);
-	struct record record = { 0 };
-
-	if (fd < 0 || ews_state_read(&state, fd) < 0) {
-		ews_error_clear(); /* a start that was killed is recover's, a state that makes no sense nobody's */
-		return;
-	}
-	add_root_elsewhere(plan, &state);
-	if (state.state != EWS_STATE_ENDED)
-		return;
-	record.name = ews_strdup(name);
-	record.ended_s = state.ended_s;
-	record.has_entry = has_entry(plan, name);
-	record.bytes = measure(sessions_fd, name);
-	record.entry_bytes = record.has_entry ? measure(plan->repo->common_fd, entry) : 0;
-	EWS_GROW(plan->records, plan->n_records, plan->cap_records);
-	plan->records[plan->n_records++] = record;
-}
-
-static int plan_roots(struct plan *plan)
-{
-	struct ews_repo *repo = plan->repo;
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = sessions < 0 ? sessions : ews_dir_list(&names, sessions, &arena);
-
-	add_root(plan, ews_path_join(repo->dir, "trash"), ews_dir_open_beneath(repo->dir_fd, "trash"), true, false);
-	if (!repo->is_bare)
-		add_root(plan, ews_path_join(repo->project, ".superqode/trash"),
-			 open_below(repo->project, ".superqode/trash"), false, false);
-	for (ssize_t i = 0; i < n; i++)
-		if (*names[i].name != '.') {
-			EWS_CLEANUP(free) char *id = ews_retire_id(names[i].name);
-
-			ews_strv_add(&plan->sessions, id);
-			look_at_session(plan, sessions, names[i].name);
-		}
-	ews_arena_release(&arena);
-	return n < 0 ? (int)n : 0;
-}
-
-static bool is_dir_due(const struct plan *plan, const struct dir *dir)
-{
-	if (!dir->step)
-		return !plan->opts->session && (plan->roots[dir->root].is_home ? is_over(plan, dir->touched_s, DAY_S)
-									       : is_old(plan, dir->touched_s));
-	if (ews_step_is_unfinished(&dir->step->record))
-		return false;
-	if (dir->step->is_due || dir->step->record.state == EWS_STEP_EXPIRED)
-		return true;
-	return is_wanted(plan, dir->step->record.session) && is_over(plan, dir->touched_s, DAY_S);
-}
-
-static int list_root(struct plan *plan, size_t root)
-{
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, plan->roots[root].fd, &arena);
-
-	for (ssize_t i = 0; i < n; i++) {
-		struct dir dir = { .root = root, .step = find_step(plan, names[i].name) };
-		struct stat st;
-
-		if (strncmp(names[i].name, "op-", 3) || (!dir.step && plan->roots[root].is_named_only) ||
-		    fstatat(plan->roots[root].fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		dir.step_id = ews_strdup(names[i].name);
-		dir.touched_s = st.st_mtim.tv_sec;
-		dir.bytes = measure(plan->roots[root].fd, names[i].name);
-		dir.is_due = is_dir_due(plan, &dir);
-		EWS_GROW(plan->dirs, plan->n_dirs, plan->cap_dirs);
-		plan->dirs[plan->n_dirs++] = dir;
-	}
-	ews_arena_release(&arena);
-	return n < 0 ? (int)n : 0;
-}
-
-static int cmp_dirs(const void *a, const void *b)
-{
-	const struct dir *x = a, *y = b;
-
-	if (x->touched_s != y->touched_s)
-		return x->touched_s < y->touched_s ? -1 : 1;
-	return strcmp(x->step_id, y->step_id);
-}
-
-/* Over the limit the oldest go, and never the newest. */
-static void limit_dirs(struct plan *plan)
-{
-	uint64_t total = 0;
-	size_t newest = 0;
-
-	for (size_t i = 0; i < plan->n_dirs; i++) {
-		if (plan->dirs[i].is_due || !plan->dirs[i].bytes)
-			continue;
-		total += plan->dirs[i].bytes;
-		newest = i;
-	}
-	for (size_t i = 0; i < newest && total > plan->max_bytes; i++) {
-		struct dir *dir = &plan->dirs[i];
-
-		if (dir->is_due || !dir->bytes || !dir->step || ews_step_is_unfinished(&dir->step->record))
-			continue;
-		dir->is_due = true;
-		total -= dir->bytes;
-	}
-}
-
-static int plan_dirs(struct plan *plan)
-{
-	int rc = plan_roots(plan);
-
-	for (size_t i = 0; i < plan->n_roots && rc == 0; i++)
-		rc = list_root(plan, i);
-	if (plan->n_dirs)
-		qsort(plan->dirs, plan->n_dirs, sizeof(*plan->dirs), cmp_dirs);
-	if (!plan->opts->now)
-		limit_dirs(plan);
-	return rc;
-}
-
-/* When was it put there? A ref of its own tells, or else the file of them all. */
-static int64_t kept_since_s(const struct plan *plan, const struct ews_snapshot *snapshot)
-{
-	struct stat st;
-
-	if (fstatat(plan->repo->common_fd, snapshot->ref, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    fstatat(plan->repo->common_fd, "packed-refs", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return snapshot->created_s;
-	return st.st_mtim.tv_sec > snapshot->created_s ? st.st_mtim.tv_sec : snapshot->created_s;
-}
-
-/*
- * A snapshot goes with the last step that needs it. One that no step needs goes at its own age; and whatever its age only
- * when it is this home's, since the refs of a repository are those of all homes.
- */
-static bool is_snapshot_due(const struct plan *plan, struct kept *kept)
-{
-	bool is_ours = ews_strv_has(&plan->sessions, kept->snapshot.session), is_free = false;
-
-	for (size_t i = 0; i < plan->n_steps; i++) {
-		const struct step *step = &plan->steps[i];
-
-		if (!ews_step_needs(&step->record, kept->snapshot.id))
-			continue;
-		if (!step->is_due && step->record.state != EWS_STEP_EXPIRED)
-			return false;
-		kept->verb = step->record.verb;
-		is_free = true;
-	}
-	if (is_free || !is_wanted(plan, kept->snapshot.session))
-		return is_free;
-	return is_ours ? is_over(plan, kept->snapshot.created_s, plan->expire_s)
-		       : is_old(plan, kept_since_s(plan, &kept->snapshot));
-}
-
-/* One whose commit can't be read has no age, and is no reason to leave all others. */
-static void read_damaged(struct ews_snapshot *out, const struct plan *plan, const struct ews_ref *ref)
-{
-	ews_error_clear();
-	*out = (struct ews_snapshot){ .id = ews_strdup(ref->name + strlen(EWS_REF_TRASH)),
-				      .ref = ews_strdup(ref->name),
-				      .session = ews_strdup(""),
-				      .commit = ref->oid,
-				      .created_s = plan->now_s };
-}
-
-static void list_parents(struct plan *plan)
-{
-	EWS_CLEANUP(snapshots) struct ews_snapshots living = EWS_SNAPSHOTS_INIT;
-
-	if (ews_snapshot_list(&living, plan->repo, NULL, true, false) < 0)
-		ews_error_clear(); /* one that is damaged is verify's to name */
-	for (size_t i = 0; i < living.n; i++)
-		ews_strv_add(&plan->parents, living.items[i].parent);
-	ews_strv_sort(&plan->parents);
-}
-
-static int plan_snapshots(struct plan *plan)
-{
-	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	int rc = ews_odb_ref_list(&refs, plan->repo->odb, EWS_REF_TRASH);
-
-	if (rc == 0 && refs.n)
-		list_parents(plan);
-	for (size_t i = 0; i < refs.n && rc == 0; i++) {
-		struct kept kept = { .snapshot = EWS_SNAPSHOT_INIT, .verb = "" };
-
-		if (ews_snapshot_read(&kept.snapshot, plan->repo, &refs.items[i]) < 0) {
-			ews_snapshot_release(&kept.snapshot);
-			read_damaged(&kept.snapshot, plan, &refs.items[i]);
-		}
-		kept.is_due = is_snapshot_due(plan, &kept);
-		EWS_GROW(plan->kept, plan->n_kept, plan->cap_kept);
-		plan->kept[plan->n_kept++] = kept;
-	}
-	return rc;
-}
-
-/*
- * An ended session that no step brings back is over: its kept worktree entry goes, and its record when nobody
- * can ask for it by its id any more, or has had as long for that as undo has.
- */
-static void plan_records(struct plan *plan)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n_records; i++) {
-		struct record *record = &plan->records[i];
-		bool is_back = false, is_marked = false;
-
-		for (size_t k = 0; k < plan->n_steps; k++) {
-			const struct step *step = &plan->steps[k];
-
-			if (strcmp(step->record.session, record->name) || step->is_mark)
-				continue;
-			is_back = is_back || (!step->is_due && step->record.state != EWS_STEP_EXPIRED);
-			is_marked = true;
-		}
-		record->is_due = ews_retire_is_name(record->name) || (!is_marked && is_old(plan, record->ended_s));
-		if (!is_back && is_wanted(plan, record->name) && (record->is_due || record->has_entry)) {
-			plan->records[n++] = *record;
-			continue;
-		}
-		free(record->name);
-	}
-	plan->n_records = n;
-}
-
-static void add_item(struct plan *plan, struct ews_trash_item item)
+static void add_item(struct ews_trash_plan *plan, struct ews_trash_item item)
 {
 	struct ews_trash_result *out = plan->out;
 
@@ -490,7 +49,7 @@ static void add_item(struct plan *plan, struct ews_trash_item item)
 	out->items[out->n++] = item;
 }
 
-static void show_dir(struct plan *plan, const struct dir *dir)
+static void show_dir(struct ews_trash_plan *plan, const struct ews_trash_dir *dir)
 {
 	const struct ews_step *step = dir->step ? &dir->step->record : NULL;
 
@@ -502,7 +61,7 @@ static void show_dir(struct plan *plan, const struct dir *dir)
 						.age_s = plan->now_s - dir->touched_s });
 }
 
-static void show_snapshot(struct plan *plan, const struct kept *kept)
+static void show_snapshot(struct ews_trash_plan *plan, const struct ews_trash_kept *kept)
 {
 	add_item(plan, (struct ews_trash_item){ .kind = EWS_TRASH_SNAPSHOT,
 						.name = ews_strdup(kept->snapshot.id),
@@ -512,16 +71,16 @@ static void show_snapshot(struct plan *plan, const struct kept *kept)
 						.age_s = plan->now_s - kept->snapshot.created_s });
 }
 
-static void show_record(struct plan *plan, const struct record *record)
+static void show_record(struct ews_trash_plan *plan, const struct ews_trash_record *record)
 {
 	if (record->has_entry)
-		add_item(plan, (struct ews_trash_item){
-				       .kind = EWS_TRASH_DIRECTORY,
-				       .name = ews_strfmt("%s/" BESIDE "/%s", plan->repo->common_dir, record->name),
-				       .verb = ews_strdup("end"),
-				       .session = ews_strdup(record->name),
-				       .size_bytes = record->entry_bytes,
-				       .age_s = plan->now_s - record->ended_s });
+		add_item(plan, (struct ews_trash_item){ .kind = EWS_TRASH_DIRECTORY,
+							.name = ews_strfmt("%s/" EWS_TRASH_BESIDE "/%s",
+									   plan->repo->common_dir, record->name),
+							.verb = ews_strdup("end"),
+							.session = ews_strdup(record->name),
+							.size_bytes = record->entry_bytes,
+							.age_s = plan->now_s - record->ended_s });
 	if (record->is_due)
 		add_item(plan, (struct ews_trash_item){ .kind = EWS_TRASH_SESSION,
 							.name = ews_strdup(record->name),
@@ -543,7 +102,7 @@ static int cmp_items(const void *a, const void *b)
 }
 
 /* What only the snapshots that go hold, as git counts it. It informs: a store that is not whole tells nothing. */
-static void measure_objects(struct plan *plan)
+static void measure_objects(struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
@@ -578,7 +137,7 @@ static void measure_objects(struct plan *plan)
 }
 
 /* Is the record still what the plan was made of? To be asked under its lock. */
-static bool is_as_planned(const struct plan *plan, const struct step *step)
+static bool is_as_planned(const struct ews_trash_plan *plan, const struct ews_trash_step *step)
 {
 	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
 	bool is_same = ews_step_read(&now, plan->repo->dir_fd, step->record.id) == 0 &&
@@ -593,7 +152,7 @@ static bool is_as_planned(const struct plan *plan, const struct step *step)
 static int drop_beside(struct ews_repo *repo, const char *step_id)
 {
 	static const char *const turns[] = { "f", "u" };
-	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(repo->common_fd, BESIDE);
+	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(repo->common_fd, EWS_TRASH_BESIDE);
 	int rc = 0;
 
 	ews_error_clear();
@@ -605,7 +164,7 @@ static int drop_beside(struct ews_repo *repo, const char *step_id)
 	return rc;
 }
 
-static int expire_step(struct plan *plan, struct step *step)
+static int expire_step(struct ews_trash_plan *plan, struct ews_trash_step *step)
 {
 	struct ews_step *record = &step->record;
 
@@ -621,9 +180,9 @@ static int expire_step(struct plan *plan, struct step *step)
 }
 
 /* Say in the step's record that the directory goes, then rename it to where nobody looks for it. */
-static int condemn_dir(struct plan *plan, struct dir *dir, struct step *step)
+static int condemn_dir(struct ews_trash_plan *plan, struct ews_trash_dir *dir, struct ews_trash_step *step)
 {
-	const struct root *root = &plan->roots[dir->root];
+	const struct ews_trash_root *root = &plan->roots[dir->root];
 	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", dir->step_id);
 	int rc = 0;
 
@@ -651,7 +210,7 @@ static int condemn_dir(struct plan *plan, struct dir *dir, struct step *step)
 }
 
 /* Does any step, new ones as well, need it now? Verbs write their step before they give up the lock. */
-static int is_needed(const struct plan *plan, const char *id)
+static int is_needed(const struct ews_trash_plan *plan, const char *id)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	bool needed = false;
@@ -672,7 +231,7 @@ static int is_needed(const struct plan *plan, const char *id)
 }
 
 /* Is one that stays its child, or may one that goes with it be between? */
-static bool is_named_as_parent(const struct plan *plan, const char *id)
+static bool is_named_as_parent(const struct ews_trash_plan *plan, const char *id)
 {
 	for (size_t i = 0; i < plan->n_kept; i++)
 		if (!strcmp(plan->kept[i].snapshot.parent ? plan->kept[i].snapshot.parent : "", id))
@@ -680,7 +239,7 @@ static bool is_named_as_parent(const struct plan *plan, const char *id)
 	return ews_strv_sorted_has(&plan->parents, id);
 }
 
-static int drop_snapshot(struct plan *plan, struct kept *kept)
+static int drop_snapshot(struct ews_trash_plan *plan, struct ews_trash_kept *kept)
 {
 	const struct ews_oid none = EWS_OID_NONE;
 	int rc = is_needed(plan, kept->snapshot.id);
@@ -710,7 +269,7 @@ static bool has_ended(int sessions_fd, const char *name)
 }
 
 /* Does a step that is not expired speak of the session? Then it may come back. */
-static bool can_come_back(const struct plan *plan, const char *name)
+static bool can_come_back(const struct ews_trash_plan *plan, const char *name)
 {
 	for (size_t i = 0; i < plan->n_steps; i++)
 		if (!strcmp(plan->steps[i].record.session, name) && plan->steps[i].record.state != EWS_STEP_EXPIRED)
@@ -718,10 +277,10 @@ static bool can_come_back(const struct plan *plan, const char *name)
 	return false;
 }
 
-static int drop_record(struct plan *plan, const struct record *record)
+static int drop_record(struct ews_trash_plan *plan, const struct ews_trash_record *record)
 {
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
-	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(plan->repo->common_fd, BESIDE);
+	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(plan->repo->common_fd, EWS_TRASH_BESIDE);
 	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", record->name);
 	int rc = sessions < 0 ? sessions : 0;
 
@@ -739,6 +298,14 @@ static int drop_record(struct plan *plan, const struct record *record)
 	return rc;
 }
 
+/* Whose lock protects what the step keeps? The caller frees it. */
+static char *lock_of_step(const struct ews_step *step)
+{
+	if (!*step->session || !strcmp(step->verb, "drop"))
+		return ews_strdup(PROJECT_LOCK);
+	return ews_retire_id(step->session);
+}
+
 static bool is_locked_by(const char *lock, char *other)
 {
 	bool same = !strcmp(lock, other);
@@ -752,18 +319,18 @@ static const char *owner_of(const struct ews_snapshot *snapshot)
 	return *snapshot->session ? snapshot->session : PROJECT_LOCK;
 }
 
-static char *lock_of_dir(const struct dir *dir)
+static char *lock_of_dir(const struct ews_trash_dir *dir)
 {
 	return dir->step ? lock_of_step(&dir->step->record) : ews_strdup(PROJECT_LOCK);
 }
 
 /* First the steps: that they go is written down before what they keep does. */
-static int act_on_steps(struct plan *plan, const char *name)
+static int act_on_steps(struct ews_trash_plan *plan, const char *name)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < plan->n_steps && rc == 0 && !plan->opts->dry_run; i++) {
-		struct step *step = &plan->steps[i];
+		struct ews_trash_step *step = &plan->steps[i];
 
 		if (!is_locked_by(name, lock_of_step(&step->record)))
 			continue;
@@ -778,23 +345,23 @@ static int act_on_steps(struct plan *plan, const char *name)
 }
 
 /* All that goes under the lock `name`, which the caller holds; of a dry run what would. */
-static int act_on_rest(struct plan *plan, const char *name)
+static int act_on_rest(struct ews_trash_plan *plan, const char *name)
 {
 	bool dry_run = plan->opts->dry_run;
 	int rc = 0;
 
 	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++) {
-		struct dir *dir = &plan->dirs[i];
+		struct ews_trash_dir *dir = &plan->dirs[i];
 
 		if (!dir->is_due || !is_locked_by(name, lock_of_dir(dir)))
 			continue;
 		if (dry_run)
 			show_dir(plan, dir);
 		else
-			rc = condemn_dir(plan, dir, find_step(plan, dir->step_id));
+			rc = condemn_dir(plan, dir, ews_trash_plan_step(plan, dir->step_id));
 	}
 	for (size_t i = 0; i < plan->n_kept && rc == 0; i++) {
-		struct kept *kept = &plan->kept[i];
+		struct ews_trash_kept *kept = &plan->kept[i];
 
 		if (!kept->is_due || strcmp(name, owner_of(&kept->snapshot)))
 			continue;
@@ -804,7 +371,7 @@ static int act_on_rest(struct plan *plan, const char *name)
 			rc = drop_snapshot(plan, kept);
 	}
 	for (size_t i = 0; i < plan->n_records && rc == 0; i++) {
-		struct record *record = &plan->records[i];
+		struct ews_trash_record *record = &plan->records[i];
 
 		if (!is_locked_by(name, ews_retire_id(record->name)))
 			continue;
@@ -823,7 +390,7 @@ static void add_lock(struct ews_strv *out, char *name)
 }
 
 /* The locks that what is due lies under. */
-static void list_locks(struct ews_strv *out, const struct plan *plan)
+static void list_locks(struct ews_strv *out, const struct ews_trash_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_steps; i++)
 		if (plan->steps[i].is_due || plan->steps[i].is_mark)
@@ -854,12 +421,12 @@ static int sweep_gone(int fd)
 	return rc;
 }
 
-static int sweep_all(struct plan *plan)
+static int sweep_all(struct ews_trash_plan *plan)
 {
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
 	int rc = sessions < 0 ? sessions : sweep_gone(sessions);
 
-	(void)unlinkat(plan->repo->common_fd, BESIDE, AT_REMOVEDIR); /* others' may be in it */
+	(void)unlinkat(plan->repo->common_fd, EWS_TRASH_BESIDE, AT_REMOVEDIR); /* others' may be in it */
 	for (size_t i = 0; i < plan->n_roots && rc == 0; i++) {
 		rc = sweep_gone(plan->roots[i].fd);
 		/* An empty one beside somebody's directories is nothing that should stay. */
@@ -870,8 +437,8 @@ static int sweep_all(struct plan *plan)
 }
 
 /* Call `act` for each of the locks, and hold it meanwhile. */
-static int act_under(struct plan *plan, int locks_fd, const struct ews_strv *names,
-		     int (*act)(struct plan *plan, const char *name))
+static int act_under(struct ews_trash_plan *plan, int locks_fd, const struct ews_strv *names,
+		     int (*act)(struct ews_trash_plan *plan, const char *name))
 {
 	int rc = 0;
 
@@ -893,7 +460,7 @@ static int act_under(struct plan *plan, int locks_fd, const struct ews_strv *nam
 	return rc;
 }
 
-static int act_all(struct plan *plan, int locks_fd)
+static int act_all(struct ews_trash_plan *plan, int locks_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	int rc;
@@ -905,25 +472,13 @@ static int act_all(struct plan *plan, int locks_fd)
 	ews_strv_unique(&plan->out->kept);
 	return rc;
 }
-
-static int read_settings(struct plan *plan)
-{
-	const struct ews_config *config = ews_repo_config(plan->repo);
-	int rc = ews_config_age(&plan->expire_s, config, "ews.trashExpire");
-
-	return rc < 0 ? rc : ews_config_size(&plan->max_bytes, config, "ews.trashMax");
-}
-
 int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const struct ews_trash_opts *opts)
 {
 	EWS_CLEANUP(trash_result) struct ews_trash_result result = EWS_TRASH_RESULT_INIT;
-	EWS_CLEANUP(plan)
-	struct plan plan = { .repo = repo,
-			     .opts = opts,
-			     .out = &result,
-			     .now_s = ews_clock_now(),
-			     .parents = EWS_STRV_INIT,
-			     .sessions = EWS_STRV_INIT };
+	EWS_CLEANUP(trash_plan)
+	struct ews_trash_plan plan = {
+		.repo = repo, .opts = opts, .out = &result, .parents = EWS_STRV_INIT, .sessions = EWS_STRV_INIT
+	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_need_dir(repo, false);
@@ -937,17 +492,9 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 	if (rc >= 0)
 		rc = ews_lock_take(&lock, locks, OWN_LOCK, "clean", 0);
 	if (rc == 0)
-		rc = read_settings(&plan);
-	/* What is kept before who keeps it: a verb names what it has kept before it is done. */
-	if (rc == 0)
-		rc = plan_steps(&plan);
-	if (rc == 0)
-		rc = plan_dirs(&plan);
-	if (rc == 0)
-		rc = plan_snapshots(&plan);
+		rc = ews_trash_plan_make(&plan);
 	if (rc < 0)
 		return rc;
-	plan_records(&plan);
 	measure_objects(&plan);
 	rc = act_all(&plan, locks);
 	if (rc == 0 && !opts->dry_run)

@@ -22,6 +22,7 @@
 
 #include "base/strv.h"
 #include "store/repo.h"
+#include "work/trash_plan.h"
 
 enum ews_trash_kind {
 	EWS_TRASH_DIRECTORY = 1,
@@ -46,13 +47,6 @@ struct ews_trash_result {
 };
 
 #define EWS_TRASH_RESULT_INIT { NULL, 0, 0, EWS_STRV_INIT, 0 }
-
-struct ews_trash_opts {
-	const char *session; /* only what its steps keep; NULL: all */
-	bool now; /* whatever its age, and not what is over a limit alone */
-	int64_t older_than_s; /* with `now`: only what has been there for that long */
-	bool dry_run;
-};
 
 /* Let go what is due. Fails with EWS_EBUSY while another call is at it. */
 int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const struct ews_trash_opts *opts);

@@ -1,0 +1,413 @@
+/*
+ * Trash plan: see trash_plan.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/trash_plan.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/state.h"
+#include "work/retire.h"
+
+#define DAY_S (24 * 60 * 60)
+
+/* Is what was last touched then to go, when it may stay for `stay_s`? */
+static bool is_over(const struct ews_trash_plan *plan, int64_t touched_s, int64_t stay_s)
+{
+	int64_t age_s = plan->now_s - touched_s;
+
+	if (plan->opts->now)
+		return age_s >= plan->opts->older_than_s;
+	return stay_s != EWS_AGE_NEVER && age_s >= stay_s;
+}
+
+/* Is it time for what nobody here knows of? It may be another home's, which counts from when it went to trash. */
+static bool is_old(const struct ews_trash_plan *plan, int64_t touched_s)
+{
+	return plan->expire_s != EWS_AGE_NEVER && plan->now_s - touched_s >= plan->expire_s;
+}
+
+static bool is_wanted(const struct ews_trash_plan *plan, const char *session)
+{
+	return !plan->opts->session || !strcmp(plan->opts->session, session);
+}
+
+struct ews_trash_step *ews_trash_plan_step(const struct ews_trash_plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (!strcmp(plan->steps[i].record.id, id))
+			return &plan->steps[i];
+	return NULL;
+}
+
+static int plan_steps(struct ews_trash_plan *plan)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_step_list(&ids, plan->repo->dir_fd);
+
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		struct ews_trash_step step = { .record = EWS_STEP_INIT };
+
+		rc = ews_step_read(&step.record, plan->repo->dir_fd, ids.items[i]);
+		if (rc == EWS_ENOTFOUND) {
+			/* Its verb has just taken it away. */
+			ews_error_clear();
+			rc = 0;
+			continue;
+		}
+		if (rc < 0)
+			return rc;
+		if (step.record.state == EWS_STEP_EXPIRED)
+			step.is_mark = is_old(plan, step.record.written_s);
+		else if (!ews_step_is_unfinished(&step.record) && is_wanted(plan, step.record.session))
+			step.is_due = is_over(plan, step.record.written_s, plan->expire_s);
+		EWS_GROW(plan->steps, plan->n_steps, plan->cap_steps);
+		plan->steps[plan->n_steps++] = step;
+	}
+	return rc;
+}
+
+/* Takes over `fd`; one that can't be opened holds nothing. */
+static void add_root(struct ews_trash_plan *plan, char *path, int fd, bool is_home, bool is_named_only)
+{
+	bool is_known = fd < 0;
+
+	ews_error_clear();
+	for (size_t i = 0; i < plan->n_roots && !is_known; i++)
+		is_known = !strcmp(plan->roots[i].path, path);
+	if (is_known) {
+		ews_cleanup_fd(&fd);
+		free(path);
+		return;
+	}
+	EWS_GROW(plan->roots, plan->n_roots, plan->cap_roots);
+	plan->roots[plan->n_roots++] = (struct ews_trash_root){ path, fd, is_home, is_named_only };
+}
+
+static int open_below(const char *top, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(top);
+
+	return fd < 0 ? fd : ews_dir_open_beneath(fd, rel);
+}
+
+/* Beside a workspace that `start --in` put elsewhere. */
+static void add_root_elsewhere(struct ews_trash_plan *plan, const struct ews_state *state)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(state->workspace);
+	EWS_CLEANUP(free) char *real = realpath(plan->repo->dir, NULL);
+	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : plan->repo->dir, "qe");
+
+	if (ews_method_find(state->method) == &ews_method_in_place || *state->workspace != '/' || !strcmp(parent, qe))
+		return;
+	add_root(plan, ews_path_join(parent, ".ews-trash"), open_below(parent, ".ews-trash"), false, true);
+}
+
+static bool has_entry(const struct ews_trash_plan *plan, const char *name)
+{
+	EWS_CLEANUP(free) char *rel = ews_path_join(EWS_TRASH_BESIDE, name);
+
+	return faccessat(plan->repo->common_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static uint64_t measure(int dir_fd, const char *name)
+{
+	struct ews_tree_size size = { 0, 0 };
+
+	if (ews_file_measure_tree(&size, dir_fd, name) < 0)
+		ews_error_clear(); /* a number for people; what can't be read counts nothing */
+	return size.bytes;
+}
+
+/* Look at a session's directory: where its trash is, and whether it is over. */
+static void look_at_session(struct ews_trash_plan *plan, int sessions_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	EWS_CLEANUP(free) char *entry = ews_path_join(EWS_TRASH_BESIDE, name);
+	struct ews_trash_record record = { 0 };
+
+	if (fd < 0 || ews_state_read(&state, fd) < 0) {
+		ews_error_clear(); /* a start that was killed is recover's, a state that makes no sense nobody's */
+		return;
+	}
+	add_root_elsewhere(plan, &state);
+	if (state.state != EWS_STATE_ENDED)
+		return;
+	record.name = ews_strdup(name);
+	record.ended_s = state.ended_s;
+	record.has_entry = has_entry(plan, name);
+	record.bytes = measure(sessions_fd, name);
+	record.entry_bytes = record.has_entry ? measure(plan->repo->common_fd, entry) : 0;
+	EWS_GROW(plan->records, plan->n_records, plan->cap_records);
+	plan->records[plan->n_records++] = record;
+}
+
+static int plan_roots(struct ews_trash_plan *plan)
+{
+	struct ews_repo *repo = plan->repo;
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = sessions < 0 ? sessions : ews_dir_list(&names, sessions, &arena);
+
+	add_root(plan, ews_path_join(repo->dir, "trash"), ews_dir_open_beneath(repo->dir_fd, "trash"), true, false);
+	if (!repo->is_bare)
+		add_root(plan, ews_path_join(repo->project, ".superqode/trash"),
+			 open_below(repo->project, ".superqode/trash"), false, false);
+	for (ssize_t i = 0; i < n; i++)
+		if (*names[i].name != '.') {
+			EWS_CLEANUP(free) char *id = ews_retire_id(names[i].name);
+
+			ews_strv_add(&plan->sessions, id);
+			look_at_session(plan, sessions, names[i].name);
+		}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+static bool is_dir_due(const struct ews_trash_plan *plan, const struct ews_trash_dir *dir)
+{
+	if (!dir->step)
+		return !plan->opts->session && (plan->roots[dir->root].is_home ? is_over(plan, dir->touched_s, DAY_S)
+									       : is_old(plan, dir->touched_s));
+	if (ews_step_is_unfinished(&dir->step->record))
+		return false;
+	if (dir->step->is_due || dir->step->record.state == EWS_STEP_EXPIRED)
+		return true;
+	return is_wanted(plan, dir->step->record.session) && is_over(plan, dir->touched_s, DAY_S);
+}
+
+static int list_root(struct ews_trash_plan *plan, size_t root)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, plan->roots[root].fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		struct ews_trash_dir dir = { .root = root, .step = ews_trash_plan_step(plan, names[i].name) };
+		struct stat st;
+
+		if (strncmp(names[i].name, "op-", 3) || (!dir.step && plan->roots[root].is_named_only) ||
+		    fstatat(plan->roots[root].fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		dir.step_id = ews_strdup(names[i].name);
+		dir.touched_s = st.st_mtim.tv_sec;
+		dir.bytes = measure(plan->roots[root].fd, names[i].name);
+		dir.is_due = is_dir_due(plan, &dir);
+		EWS_GROW(plan->dirs, plan->n_dirs, plan->cap_dirs);
+		plan->dirs[plan->n_dirs++] = dir;
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+static int cmp_dirs(const void *a, const void *b)
+{
+	const struct ews_trash_dir *x = a, *y = b;
+
+	if (x->touched_s != y->touched_s)
+		return x->touched_s < y->touched_s ? -1 : 1;
+	return strcmp(x->step_id, y->step_id);
+}
+
+/* Over the limit the oldest go, and never the newest. */
+static void limit_dirs(struct ews_trash_plan *plan)
+{
+	uint64_t total = 0;
+	size_t newest = 0;
+
+	for (size_t i = 0; i < plan->n_dirs; i++) {
+		if (plan->dirs[i].is_due || !plan->dirs[i].bytes)
+			continue;
+		total += plan->dirs[i].bytes;
+		newest = i;
+	}
+	for (size_t i = 0; i < newest && total > plan->max_bytes; i++) {
+		struct ews_trash_dir *dir = &plan->dirs[i];
+
+		if (dir->is_due || !dir->bytes || !dir->step || ews_step_is_unfinished(&dir->step->record))
+			continue;
+		dir->is_due = true;
+		total -= dir->bytes;
+	}
+}
+
+static int plan_dirs(struct ews_trash_plan *plan)
+{
+	int rc = plan_roots(plan);
+
+	for (size_t i = 0; i < plan->n_roots && rc == 0; i++)
+		rc = list_root(plan, i);
+	if (plan->n_dirs)
+		qsort(plan->dirs, plan->n_dirs, sizeof(*plan->dirs), cmp_dirs);
+	if (!plan->opts->now)
+		limit_dirs(plan);
+	return rc;
+}
+
+/* When was it put there? A ref of its own tells, or else the file of them all. */
+static int64_t kept_since_s(const struct ews_trash_plan *plan, const struct ews_snapshot *snapshot)
+{
+	struct stat st;
+
+	if (fstatat(plan->repo->common_fd, snapshot->ref, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    fstatat(plan->repo->common_fd, "packed-refs", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return snapshot->created_s;
+	return st.st_mtim.tv_sec > snapshot->created_s ? st.st_mtim.tv_sec : snapshot->created_s;
+}
+
+/*
+ * A snapshot goes with the last step that needs it. One that no step needs goes at its own age; and whatever its age only
+ * when it is this home's, since the refs of a repository are those of all homes.
+ */
+static bool is_snapshot_due(const struct ews_trash_plan *plan, struct ews_trash_kept *kept)
+{
+	bool is_ours = ews_strv_has(&plan->sessions, kept->snapshot.session), is_free = false;
+
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		const struct ews_trash_step *step = &plan->steps[i];
+
+		if (!ews_step_needs(&step->record, kept->snapshot.id))
+			continue;
+		if (!step->is_due && step->record.state != EWS_STEP_EXPIRED)
+			return false;
+		kept->verb = step->record.verb;
+		is_free = true;
+	}
+	if (is_free || !is_wanted(plan, kept->snapshot.session))
+		return is_free;
+	return is_ours ? is_over(plan, kept->snapshot.created_s, plan->expire_s)
+		       : is_old(plan, kept_since_s(plan, &kept->snapshot));
+}
+
+/* One whose commit can't be read has no age, and is no reason to leave all others. */
+static void read_damaged(struct ews_snapshot *out, const struct ews_trash_plan *plan, const struct ews_ref *ref)
+{
+	ews_error_clear();
+	*out = (struct ews_snapshot){ .id = ews_strdup(ref->name + strlen(EWS_REF_TRASH)),
+				      .ref = ews_strdup(ref->name),
+				      .session = ews_strdup(""),
+				      .commit = ref->oid,
+				      .created_s = plan->now_s };
+}
+
+static void list_parents(struct ews_trash_plan *plan)
+{
+	EWS_CLEANUP(snapshots) struct ews_snapshots living = EWS_SNAPSHOTS_INIT;
+
+	if (ews_snapshot_list(&living, plan->repo, NULL, true, false) < 0)
+		ews_error_clear(); /* one that is damaged is verify's to name */
+	for (size_t i = 0; i < living.n; i++)
+		ews_strv_add(&plan->parents, living.items[i].parent);
+	ews_strv_sort(&plan->parents);
+}
+
+static int plan_snapshots(struct ews_trash_plan *plan)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, plan->repo->odb, EWS_REF_TRASH);
+
+	if (rc == 0 && refs.n)
+		list_parents(plan);
+	for (size_t i = 0; i < refs.n && rc == 0; i++) {
+		struct ews_trash_kept kept = { .snapshot = EWS_SNAPSHOT_INIT, .verb = "" };
+
+		if (ews_snapshot_read(&kept.snapshot, plan->repo, &refs.items[i]) < 0) {
+			ews_snapshot_release(&kept.snapshot);
+			read_damaged(&kept.snapshot, plan, &refs.items[i]);
+		}
+		kept.is_due = is_snapshot_due(plan, &kept);
+		EWS_GROW(plan->kept, plan->n_kept, plan->cap_kept);
+		plan->kept[plan->n_kept++] = kept;
+	}
+	return rc;
+}
+
+/*
+ * An ended session that no step brings back is over: its kept worktree entry goes, and its record when nobody
+ * can ask for it by its id any more, or has had as long for that as undo has.
+ */
+static void plan_records(struct ews_trash_plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_records; i++) {
+		struct ews_trash_record *record = &plan->records[i];
+		bool is_back = false, is_marked = false;
+
+		for (size_t k = 0; k < plan->n_steps; k++) {
+			const struct ews_trash_step *step = &plan->steps[k];
+
+			if (strcmp(step->record.session, record->name) || step->is_mark)
+				continue;
+			is_back = is_back || (!step->is_due && step->record.state != EWS_STEP_EXPIRED);
+			is_marked = true;
+		}
+		record->is_due = ews_retire_is_name(record->name) || (!is_marked && is_old(plan, record->ended_s));
+		if (!is_back && is_wanted(plan, record->name) && (record->is_due || record->has_entry)) {
+			plan->records[n++] = *record;
+			continue;
+		}
+		free(record->name);
+	}
+	plan->n_records = n;
+}
+static int read_settings(struct ews_trash_plan *plan)
+{
+	const struct ews_config *config = ews_repo_config(plan->repo);
+	int rc = ews_config_age(&plan->expire_s, config, "ews.trashExpire");
+
+	return rc < 0 ? rc : ews_config_size(&plan->max_bytes, config, "ews.trashMax");
+}
+
+int ews_trash_plan_make(struct ews_trash_plan *plan)
+{
+	int rc = read_settings(plan);
+
+	plan->now_s = ews_clock_now();
+	/* What is kept before who keeps it: a verb names what it has kept before it is done. */
+	if (rc == 0)
+		rc = plan_steps(plan);
+	if (rc == 0)
+		rc = plan_dirs(plan);
+	if (rc == 0)
+		rc = plan_snapshots(plan);
+	if (rc == 0)
+		plan_records(plan);
+	return rc;
+}
+
+void ews_trash_plan_release(struct ews_trash_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		ews_step_release(&plan->steps[i].record);
+	for (size_t i = 0; i < plan->n_roots; i++) {
+		free(plan->roots[i].path);
+		close(plan->roots[i].fd);
+	}
+	for (size_t i = 0; i < plan->n_dirs; i++)
+		free(plan->dirs[i].step_id);
+	for (size_t i = 0; i < plan->n_kept; i++)
+		ews_snapshot_release(&plan->kept[i].snapshot);
+	for (size_t i = 0; i < plan->n_records; i++)
+		free(plan->records[i].name);
+	ews_strv_release(&plan->parents);
+	ews_strv_release(&plan->sessions);
+	free(plan->steps);
+	free(plan->roots);
+	free(plan->dirs);
+	free(plan->kept);
+	free(plan->records);
+}
