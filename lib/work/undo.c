@@ -213,37 +213,57 @@ static int open_session(struct ews_session *out, struct ews_repo *repo, struct e
 
 	if (rc == 0)
 		rc = ews_session_open(out, repo, step->session);
-
 	return rc < 0 ? rc : ews_session_lock(out, "undo");
+}
+
+static int refuse_ended(const struct ews_step *step)
+{
+	ews_error(EWS_ENOTFOUND, "session '%s' has ended", step->session);
+	ews_error_hint("undo the end first: 'git ews undo'");
+	return EWS_ENOTFOUND;
+}
+
+static int turn_of_session(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step, bool redo,
+			   bool dry_run)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc = open_session(&session, repo, step);
+
+	if (rc < 0)
+		return rc;
+	if (!strcmp(step->verb, "end")) {
+		if (!dry_run)
+			return turn_end(out, &session, step, redo);
+		return redo ? 0 : ews_end_name_expired(&out->put.expired, &session, step);
+	}
+	if (session.state.state == EWS_STATE_ENDED)
+		return refuse_ended(step);
+	return ews_undo_transition(&out->put, repo, &session, step, !redo, false, dry_run);
+}
+
+/* A step of the project itself, or one whose snapshots may be those of several sessions. */
+static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step, bool redo,
+			   bool dry_run)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "undo", 0);
+
+	if (rc < 0)
+		return rc;
+	if (strcmp(step->verb, "drop") != 0)
+		return ews_undo_transition(&out->put, repo, NULL, step, !redo, false, dry_run);
+	return dry_run ? 0 : turn_drop(repo, step, redo);
 }
 
 static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step, bool redo, bool dry_run)
 {
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	bool is_drop = !strcmp(step->verb, "drop");
-	bool is_retired = ews_retire_is_name(step->session);
-	bool has_session = *step->session && !is_drop && !(dry_run && is_retired);
-	int rc = locks < 0 ? locks : 0;
-
-	if (rc == 0)
-		rc = has_session ? open_session(&session, repo, step)
-				 : ews_lock_take(&lock, locks, "project", "undo", 0);
-	if (rc < 0)
-		return rc;
-	if (is_drop)
-		return dry_run ? 0 : turn_drop(repo, step, redo);
-	if (!strcmp(step->verb, "end") && dry_run)
-		return redo || !session.repo ? 0 : ews_end_name_expired(&out->put.expired, &session, step);
-	if (!strcmp(step->verb, "end"))
-		return turn_end(out, &session, step, redo);
-	if ((is_retired && dry_run) || (has_session && session.state.state == EWS_STATE_ENDED)) {
-		ews_error(EWS_ENOTFOUND, "session '%s' has ended", step->session);
-		ews_error_hint("undo the end first: 'git ews undo'");
-		return EWS_ENOTFOUND;
-	}
-	return ews_undo_transition(&out->put, repo, has_session ? &session : NULL, step, !redo, false, dry_run);
+	if (!*step->session || !strcmp(step->verb, "drop"))
+		return turn_of_project(out, repo, step, redo, dry_run);
+	/* Another session may have its id now: only who means it brings such a record back. */
+	if (dry_run && ews_retire_is_name(step->session))
+		return strcmp(step->verb, "end") != 0 ? refuse_ended(step) : 0;
+	return turn_of_session(out, repo, step, redo, dry_run);
 }
 
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, bool redo, bool dry_run)
