@@ -11,9 +11,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
-#include "store/git.h"
 
-#define ANSWER_MAX EWS_GIB
+#define ANSWER_MAX (4 * EWS_GIB)
 
 static bool has_program(struct ews_odb *odb, const char *filter)
 {
@@ -30,13 +29,8 @@ static bool has_program(struct ews_odb *odb, const char *filter)
 	return found;
 }
 
-static bool says_nothing(const char *value)
-{
-	return !strcmp(value, "unspecified") || !strcmp(value, "unset") || !strcmp(value, "set") || !*value;
-}
-
-/* Triples of path, "filter" and value, each ended by NUL. */
-static void take_answer(struct ews_strv *out, struct ews_odb *odb, const struct ews_buf *answer)
+/* Triples of path, name and value, each ended by NUL. */
+static void tell(const struct ews_buf *answer, ews_attr_fn fn, void *payload)
 {
 	const char *at = answer->ptr, *end = answer->ptr + answer->len;
 
@@ -44,27 +38,66 @@ static void take_answer(struct ews_strv *out, struct ews_odb *odb, const struct 
 		const char *path = at;
 		const char *name = path + strlen(path) + 1;
 		const char *value = name < end ? name + strlen(name) + 1 : end;
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 		if (value >= end)
 			return;
 		at = value + strlen(value) + 1;
-		if (says_nothing(value) || !has_program(odb, value))
-			continue;
-		ews_path_escape(&line, path, strlen(path));
-		ews_buf_addf(&line, "\t%s", value);
-		ews_strv_add(out, line.ptr);
+		if (strcmp(value, "unspecified") != 0)
+			fn(payload, path, name, value);
 	}
+}
+
+int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, const struct ews_buf *paths,
+		 const char *const *names, ews_attr_fn fn, void *payload)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	struct ews_git_opts opts = *git;
+	int rc;
+
+	if (!paths->len)
+		return 0;
+	ews_buf_init_max(&answer, ANSWER_MAX);
+	opts.input = paths->ptr;
+	opts.input_len = paths->len;
+	opts.out = &answer;
+	ews_strv_add_array(&args, config->items);
+	ews_strv_add_all(&args, "check-attr", "-z", "--stdin", NULL);
+	for (size_t i = 0; names[i]; i++)
+		ews_strv_add(&args, names[i]);
+	rc = ews_git_run(&opts, args.items);
+	if (rc == 0)
+		tell(&answer, fn, payload);
+	return rc < 0 ? rc : 0;
+}
+
+struct filtered {
+	struct ews_strv *out;
+	struct ews_odb *odb;
+};
+
+static void add_filtered(void *payload, const char *path, const char *name, const char *value)
+{
+	struct filtered *filtered = payload;
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	(void)name; /* "filter": no other was asked for */
+	if (!*value || !strcmp(value, "set") || !strcmp(value, "unset") || !has_program(filtered->odb, value))
+		return;
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", value);
+	ews_strv_add(filtered->out, line.ptr);
 }
 
 int ews_attr_filtered(struct ews_strv *out, struct ews_odb *odb, const char *home, const char *work_tree,
 		      const struct ews_strv *paths)
 {
-	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	static const char *const names[] = { "filter", NULL };
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *neutral = NULL;
-	struct ews_git_opts opts = { .object_dir = ews_odb_object_dir(odb), .work_tree = work_tree, .out = &answer };
+	struct ews_git_opts git = { .object_dir = ews_odb_object_dir(odb), .work_tree = work_tree };
+	const struct ews_strv config = EWS_STRV_INIT;
+	struct filtered filtered = { out, odb };
 	int rc;
 
 	if (!paths->n)
@@ -74,14 +107,6 @@ int ews_attr_filtered(struct ews_strv *out, struct ews_odb *odb, const char *hom
 		return rc;
 	for (size_t i = 0; i < paths->n; i++)
 		ews_buf_add(&question, paths->items[i], strlen(paths->items[i]) + 1);
-	ews_buf_init_max(&answer, ANSWER_MAX);
-	opts.neutral_dir = neutral;
-	opts.input = question.ptr;
-	opts.input_len = question.len;
-	ews_strv_add_all(&args, "check-attr", "-z", "--stdin", "filter", NULL);
-	rc = ews_git_run(&opts, args.items);
-	if (rc < 0)
-		return rc;
-	take_answer(out, odb, &answer);
-	return 0;
+	git.neutral_dir = neutral;
+	return ews_attr_ask(&git, &config, &question, names, add_filtered, &filtered);
 }

@@ -1,5 +1,5 @@
 /*
- * Attributes: which files git would hand to a filter program.
+ * Attributes: what the .gitattributes files of a work tree say of its paths, and which files they hand to a program.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,7 +7,20 @@
 #define EWS_STORE_ATTR_H
 
 #include "base/strv.h"
+#include "store/git.h"
 #include "store/odb.h"
+
+/* Told of each attribute that a path has: `value` is "set", "unset", or what it is set to. */
+typedef void (*ews_attr_fn)(void *payload, const char *path, const char *name, const char *value);
+
+/*
+ * Ask what is said of the attributes `names` (NULL-ended) for each of `paths`, of which each is ended by NUL.
+ * `git` says where git stands; input and output are set here. `config` has words "-c" and
+ * "<key>=<value>". What is said of one path is told
+ * together, in the order of `paths`.
+ */
+int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, const struct ews_buf *paths,
+		 const char *const *names, ews_attr_fn fn, void *payload);
 
 /*
  * Of `paths`, add to `out` ("<path, escaped>\t<filter>") those that the

@@ -15,13 +15,14 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/strv.h"
+#include "store/attr.h"
 #include "store/git.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
 #define FILES_AT_ONCE 200
 
 /* What decides how a file is written. */
-static const char *const attributes[] = { "text", "eol", "crlf", "ident", "working-tree-encoding", "filter" };
+static const char *const attributes[] = { "text", "eol", "crlf", "ident", "working-tree-encoding", "filter", NULL };
 
 struct run {
 	const struct ews_convert *convert;
@@ -54,15 +55,12 @@ static void take_config(struct run *run, const char *key, const char *idle)
 	run->converts_all = run->converts_all || strcmp(value, idle) != 0;
 }
 
-static struct ews_git_opts git_opts(const struct run *run, const struct ews_buf *question, struct ews_buf *answer)
+static struct ews_git_opts git_opts(const struct run *run)
 {
 	return (struct ews_git_opts){ .neutral_dir = run->neutral,
 				      .object_dir = ews_odb_object_dir(run->convert->odb),
 				      .user_config = run->convert->run_filters,
-				      .work_tree = run->convert->work_tree,
-				      .input = question->ptr,
-				      .input_len = question->len,
-				      .out = answer };
+				      .work_tree = run->convert->work_tree };
 }
 
 static bool is_stored(const struct ews_entry *entry)
@@ -76,52 +74,37 @@ static void add_file(struct run *run, struct ews_entry *entry)
 	run->files[run->n++] = entry;
 }
 
-/* Choose the files with an attribute that matters: triples of path, name and value, each ended by NUL. */
-static void take_attributes(struct run *run, const struct ews_entries *list, const struct ews_buf *answer)
+struct choice {
+	struct run *run;
+	const struct ews_entries *list;
+};
+
+/* Choose a file that has an attribute that matters. */
+static void take_attribute(void *payload, const char *path, const char *name, const char *value)
 {
-	const char *at = answer->ptr, *end = answer->ptr + answer->len;
+	struct choice *choice = payload;
+	struct run *run = choice->run;
+	struct ews_entry *entry;
 
-	while (at < end) {
-		const char *path = at;
-		const char *name = path + strlen(path) + 1;
-		const char *value = name < end ? name + strlen(name) + 1 : end;
-		struct ews_entry *entry;
-
-		if (value >= end)
-			return;
-		at = value + strlen(value) + 1;
-		/* What is said of one path stands together. */
-		if (!strcmp(value, "unspecified") || (run->n && !strcmp(run->files[run->n - 1]->path, path)))
-			continue;
-		entry = ews_entries_find(list, path);
-		if (entry)
-			add_file(run, entry);
-	}
+	(void)name;
+	(void)value; /* that there is one is all that counts: git converts */
+	if (run->n && !strcmp(run->files[run->n - 1]->path, path))
+		return;
+	entry = ews_entries_find(choice->list, path);
+	if (entry)
+		add_file(run, entry);
 }
 
 static int choose_by_attributes(struct run *run, const struct ews_entries *list)
 {
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
-	struct ews_git_opts opts;
-	int rc;
+	struct choice choice = { run, list };
+	struct ews_git_opts git = git_opts(run);
 
 	for (size_t i = 0; i < list->n; i++)
 		if (is_stored(&list->items[i]))
 			ews_buf_add(&question, list->items[i].path, strlen(list->items[i].path) + 1);
-	if (!question.len)
-		return 0;
-	ews_buf_init_max(&answer, ANSWER_MAX);
-	ews_strv_add_array(&args, run->config.items);
-	ews_strv_add_all(&args, "check-attr", "-z", "--stdin", NULL);
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
-		ews_strv_add(&args, attributes[i]);
-	opts = git_opts(run, &question, &answer);
-	rc = ews_git_run(&opts, args.items);
-	if (rc == 0)
-		take_attributes(run, list, &answer);
-	return rc < 0 ? rc : 0;
+	return ews_attr_ask(&git, &run->config, &question, attributes, take_attribute, &choice);
 }
 
 static int choose(struct run *run, const struct ews_entries *list)
@@ -179,7 +162,10 @@ static int convert_some(const struct run *run, size_t first, size_t n)
 	ews_strv_add_array(&args, run->config.items);
 	ews_strv_add_all(&args, "cat-file", "--filters", "-z", NULL);
 	ews_strv_addf(&args, "--batch=%s", mark);
-	opts = git_opts(run, &question, &answer);
+	opts = git_opts(run);
+	opts.input = question.ptr;
+	opts.input_len = question.len;
+	opts.out = &answer;
 	rc = ews_git_run(&opts, args.items);
 	if (rc != 0)
 		return rc < 0 ? rc : ews_error(EWS_EGIT, "git cannot convert line ends and encodings");
