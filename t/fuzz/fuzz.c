@@ -2,7 +2,7 @@
  * fuzz: random projects and workspaces, driven through the real git-ews and git, and compared with what
  * this program itself saw.
  *
- *     fuzz [--seed <n>] [--rounds <n>] [--method <name>] [--world <n>] [--jobs <n>] [--keep] [-v]
+ *     fuzz [--seed <n>] [--rounds <n>] [--method <name>] [--world <n>] [--jobs <n>] [--keep] [--go-on] [-v]
  *     fuzz --methods    list them
  *
  * A world is a project with a home of its own; it lives for ROUNDS_A_WORLD rounds, in sessions of a few
@@ -10,7 +10,8 @@
  * change it again, compare what diff says, go back to the snapshot, the base or an older snapshot, and
  * perhaps undo that. After each verb everything is listed and compared, the project included.
  *
- * The same seed gives the same rounds. A failure names its world: --world <n> runs that one again.
+ * The same seed gives the same rounds. A failure names its world: --world <n> runs that one again. With
+ * --go-on each failure is a line, its story is beside what is kept, and the other worlds are played, too.
  * Nothing here is linked with lib/: lister, ids and comparisons are the driver's own.
  *
  * Status: 0 all well, 1 something differs, 2 the driver itself can't go on.
@@ -49,7 +50,7 @@ struct settings {
 	const struct method *method;
 	long only_world; /* -1: all */
 	unsigned jobs;
-	bool keep, verbose;
+	bool keep, verbose, go_on;
 	char *tmp;
 	char *git_ews;
 };
@@ -746,6 +747,24 @@ static void tear_down(struct world *world)
 	text_release(&world->report);
 }
 
+static void tell_failure(const struct world *world)
+{
+	const struct settings *set = world->set;
+	char *story = set->go_on ? join(world->dir, "story") : NULL;
+	FILE *out = story ? fopen(story, "w") : stdout;
+
+	if (!out)
+		die("cannot write '%s': %s", story, strerror(errno));
+	fprintf(out, "%sFAILED: --seed %llu --world %u --method %s; kept in %s\n%s\n", world->log.ptr,
+		(unsigned long long)set->seed, world->number, set->method->name, world->dir, world->report.ptr);
+	if (story) {
+		fclose(out);
+		printf("FAILED: --world %u, round %u: %.*s\n", world->number, world->round,
+		       (int)strcspn(world->report.ptr, "\n"), world->report.ptr);
+	}
+	free(story);
+}
+
 /* One world with `rounds` rounds. Returns whether all was well. */
 static bool play_world(const struct settings *set, unsigned number, unsigned rounds)
 {
@@ -772,11 +791,10 @@ static bool play_world(const struct settings *set, unsigned number, unsigned rou
 			end_session(&world);
 	}
 	is_well = !world.report.len;
-	if (!is_well || set->verbose)
+	if (is_well && set->verbose)
 		printf("%s", world.log.ptr);
 	if (!is_well)
-		printf("FAILED: --seed %llu --world %u --method %s; kept in %s\n%s\n",
-		       (unsigned long long)set->seed, number, set->method->name, world.dir, world.report.ptr);
+		tell_failure(&world);
 	fflush(stdout);
 	tear_down(&world);
 	return is_well;
@@ -787,10 +805,10 @@ static bool play_worlds(const struct settings *set, unsigned first)
 {
 	bool is_well = true;
 
-	for (unsigned k = first; k * ROUNDS_A_WORLD < set->rounds && is_well; k += set->jobs) {
+	for (unsigned k = first; k * ROUNDS_A_WORLD < set->rounds && (is_well || set->go_on); k += set->jobs) {
 		unsigned left = set->rounds - k * ROUNDS_A_WORLD;
 
-		is_well = play_world(set, k, left < ROUNDS_A_WORLD ? left : ROUNDS_A_WORLD);
+		is_well &= play_world(set, k, left < ROUNDS_A_WORLD ? left : ROUNDS_A_WORLD);
 	}
 	return is_well;
 }
@@ -825,7 +843,8 @@ static void list_methods(void)
 
 static void usage(void)
 {
-	fputs("usage: fuzz [--seed <n>] [--rounds <n>] [--method <name>] [--world <n>] [--jobs <n>] [--keep] [-v]\n"
+	fputs("usage: fuzz [--seed <n>] [--rounds <n>] [--method <name>] [--world <n>] [--jobs <n>] [--keep] [--go-on]\n"
+	      "            [-v]\n"
 	      "       fuzz --methods\n",
 	      stderr);
 	exit(129);
@@ -844,10 +863,15 @@ static void choose_method(struct settings *set, const char *name)
 static void parse(struct settings *set, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' },   { "rounds", required_argument, NULL, 'r' },
-		{ "method", required_argument, NULL, 'm' }, { "world", required_argument, NULL, 'w' },
-		{ "jobs", required_argument, NULL, 'j' },   { "keep", no_argument, NULL, 'k' },
-		{ "methods", no_argument, NULL, 'M' },      { NULL, 0, NULL, 0 },
+		{ "seed", required_argument, NULL, 's' },
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "method", required_argument, NULL, 'm' },
+		{ "world", required_argument, NULL, 'w' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "keep", no_argument, NULL, 'k' },
+		{ "methods", no_argument, NULL, 'M' },
+		{ "go-on", no_argument, NULL, 'g' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int c;
 
@@ -870,6 +894,9 @@ static void parse(struct settings *set, int argc, char **argv)
 			break;
 		case 'M':
 			list_methods();
+			break;
+		case 'g':
+			set->go_on = true;
 			break;
 		case 'k':
 			set->keep = true;
