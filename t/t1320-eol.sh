@@ -44,6 +44,12 @@ for setting in "" core.autocrlf=true core.autocrlf=input core.eol=crlf; do
 	'
 done
 
+# git compares sizes before it reads: a file whose ident was not expanded is changed for it, though it would commit the same
+test_expect_success 'git status of the twin is the project'\''s where git goes by the size alone' '
+	git init -q size && (cd size && echo "*.c ident" >.gitattributes && echo "\$Id\$" >a.c && git add . && git commit -qm ident && rm a.c && git checkout -q a.c && echo "\$Id\$" >a.c) &&
+	git -C size status --porcelain >want && test_grep "^ M a.c" want && start_ws size s && git -C "$ws" status --porcelain >out && test_cmp want out && git -C size ews end s
+'
+
 test_expect_success 'P9: no filter program of the repository runs; --run-filters runs those of the user' '
 	test_repo f && (cd f && echo "*.up filter=mine" >.gitattributes && echo text >a.up && git add . && git commit -qm up && git config filter.mine.smudge "touch \"$PWD/ran\"; tr a-z A-Z") &&
 	start_ws f --base HEAD one && echo text >want && test_cmp want "${ws:?}/a.up" && test_path_is_missing f/ran && test_grep "a.up.*filter .mine. is not run" err && git -C f ews end one &&

@@ -547,10 +547,16 @@ static bool had_stat_of(const struct ews_index_entry *ie, const struct ews_entry
 	       (ie->mtime_ns == entry->mtime_ns || ie->mtime_ns == 0);
 }
 
-static void clear_stat(struct ews_index_entry *ie)
+/*
+ * A size other than the file's is why git takes it for changed without reading it, even where rules for line
+ * ends or idents make the same of both: so the project's stays, where the file is the project's.
+ */
+static void clear_stat(struct ews_index_entry *ie, bool keep_size)
 {
 	ie->ctime_s = ie->ctime_ns = ie->mtime_s = ie->mtime_ns = 0;
-	ie->dev = ie->ino = ie->uid = ie->gid = ie->size = 0;
+	ie->dev = ie->ino = ie->uid = ie->gid = 0;
+	if (!keep_size)
+		ie->size = 0;
 }
 
 void ews_twin_mark_clean(struct ews_twin *twin)
@@ -566,7 +572,7 @@ void ews_twin_mark_clean(struct ews_twin *twin)
 							   (same && had_stat_of(ie, entry))
 						 : same);
 
-		clear_stat(ie);
+		clear_stat(ie, entry && entry->has_stat);
 		/* A mark that outlives the filling: the real owner comes with the real stat data. */
 		ie->uid = is_clean;
 	}
