@@ -262,8 +262,7 @@ static void take_truth(struct gitstate *out, const char *work_tree, const char *
 	unsetenv("GIT_INDEX_FILE");
 }
 
-void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
-		   const char *copy)
+void gitstate_take_files(struct gitstate *out, const struct list *files, const char *git_dir)
 {
 	size_t kept = 0;
 
@@ -287,8 +286,19 @@ void gitstate_take(struct gitstate *out, const struct list *files, const char *w
 		free(item->attrs);
 	}
 	out->files.n = kept;
+}
+
+void gitstate_take_status(struct gitstate *out, const char *work_tree, const char *copy)
+{
 	take_status(&out->status, work_tree);
 	take_truth(out, work_tree, copy);
+}
+
+void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
+		   const char *copy)
+{
+	gitstate_take_files(out, files, git_dir);
+	gitstate_take_status(out, work_tree, copy);
 }
 
 static bool same_text(const struct text *a, const struct text *b)

@@ -55,6 +55,9 @@ struct gitstate {
 /* `files` are those of the work tree; `copy` is a path that may be overwritten. */
 void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
 		   const char *copy);
+/* Its two halves: the files, and after them what git says. */
+void gitstate_take_files(struct gitstate *out, const struct list *files, const char *git_dir);
+void gitstate_take_status(struct gitstate *out, const char *work_tree, const char *copy);
 /* The files alone. */
 void gitstate_compare(struct text *report, const char *what, const struct gitstate *before,
 		      const struct gitstate *after);

@@ -44,43 +44,6 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void read_file(struct item *item, int dir_fd, const char *name)
-{
-	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool is_closed = fd < 0 && errno == EACCES;
-	struct text data = TEXT_INIT;
-	char chunk[65536];
-	ssize_t got;
-
-	/* an ordinary user looks at what they closed to themselves, and closes it again */
-	if (is_closed && fchmodat(dir_fd, name, (item->mode & 07777) | 0400, 0) == 0)
-		fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		die("cannot open '%s': %s", item->path, strerror(errno));
-	while ((got = read(fd, chunk, sizeof(chunk))) > 0)
-		text_add(&data, chunk, (size_t)got);
-	if (got < 0)
-		die("cannot read '%s': %s", item->path, strerror(errno));
-	if (is_closed && fchmod(fd, item->mode & 07777) < 0)
-		die("cannot close '%s' again: %s", item->path, strerror(errno));
-	close(fd);
-	text_add(&data, "", 0);
-	item->data = data.ptr;
-	item->len = data.len;
-}
-
-static void read_link(struct item *item, int dir_fd, const char *name)
-{
-	char target[65536];
-	ssize_t len = readlinkat(dir_fd, name, target, sizeof(target) - 1);
-
-	if (len < 0)
-		die("cannot read the link '%s': %s", item->path, strerror(errno));
-	target[len] = '\0';
-	item->data = copy_of(target);
-	item->len = (size_t)len;
-}
-
 static int cmp_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -104,27 +67,25 @@ static bool is_set_by_the_system(const char *name)
 	return !strcmp(name, "security.selinux") || !strcmp(name, "security.ima") || !strcmp(name, "security.evm");
 }
 
-static void read_attrs(struct item *item, int dir_fd, const char *name)
+/* Those of what `fd` is open on. */
+static void read_attrs(struct item *item, int fd)
 {
 	struct text out = TEXT_INIT;
 	char names[ATTR_BYTES_MAX];
 	char *sorted[256];
 	size_t n = 0;
-	char *path;
-	ssize_t len;
+	ssize_t len = flistxattr(fd, names, sizeof(names));
 
-	if (asprintf(&path, "/proc/self/fd/%d/%s", dir_fd, name) < 0)
-		die("no memory");
-	len = llistxattr(path, names, sizeof(names));
 	if (len < 0 && errno != ENOTSUP && errno != EACCES)
 		die("cannot list the attributes of '%s': %s", item->path, strerror(errno));
 	for (char *at = names; len > 0 && at < names + len && n < 256; at += strlen(at) + 1)
 		if (!is_set_by_the_system(at))
 			sorted[n++] = at;
-	qsort(sorted, n, sizeof(*sorted), cmp_names);
+	if (n)
+		qsort(sorted, n, sizeof(*sorted), cmp_names);
 	for (size_t i = 0; i < n; i++) {
 		unsigned char value[ATTR_BYTES_MAX];
-		ssize_t got = lgetxattr(path, sorted[i], value, sizeof(value));
+		ssize_t got = fgetxattr(fd, sorted[i], value, sizeof(value));
 
 		if (got < 0)
 			die("cannot read the attribute '%s' of '%s': %s", sorted[i], item->path, strerror(errno));
@@ -135,7 +96,44 @@ static void read_attrs(struct item *item, int dir_fd, const char *name)
 			text_addf(&out, "%02x", value[k]);
 	}
 	item->attrs = out.ptr;
-	free(path);
+}
+
+static void read_file(struct item *item, int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool is_closed = fd < 0 && errno == EACCES;
+	struct text data = TEXT_INIT;
+	char chunk[65536];
+	ssize_t got;
+
+	/* an ordinary user looks at what they closed to themselves, and closes it again */
+	if (is_closed && fchmodat(dir_fd, name, (item->mode & 07777) | 0400, 0) == 0)
+		fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		die("cannot open '%s': %s", item->path, strerror(errno));
+	while ((got = read(fd, chunk, sizeof(chunk))) > 0)
+		text_add(&data, chunk, (size_t)got);
+	if (got < 0)
+		die("cannot read '%s': %s", item->path, strerror(errno));
+	if (is_closed && fchmod(fd, item->mode & 07777) < 0)
+		die("cannot close '%s' again: %s", item->path, strerror(errno));
+	read_attrs(item, fd);
+	close(fd);
+	text_add(&data, "", 0);
+	item->data = data.ptr;
+	item->len = data.len;
+}
+
+static void read_link(struct item *item, int dir_fd, const char *name)
+{
+	char target[65536];
+	ssize_t len = readlinkat(dir_fd, name, target, sizeof(target) - 1);
+
+	if (len < 0)
+		die("cannot read the link '%s': %s", item->path, strerror(errno));
+	target[len] = '\0';
+	item->data = copy_of(target);
+	item->len = (size_t)len;
 }
 
 static void take_dir(struct list *out, int dir_fd, const char *dir, unsigned flags);
@@ -163,13 +161,14 @@ static void take_name(struct list *out, int dir_fd, const char *dir, const char 
 			read_file(item, dir_fd, name);
 		else if (S_ISLNK(st.st_mode))
 			read_link(item, dir_fd, name);
-		read_attrs(item, dir_fd, name);
 	}
 	if (S_ISDIR(st.st_mode) && !(flags & LIST_SHALLOW)) {
 		int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		if (fd < 0)
 			die("cannot open '%s': %s", out->items[at].path, strerror(errno));
+		if (!(flags & LIST_NAMES))
+			read_attrs(&out->items[at], fd);
 		take_dir(out, fd, out->items[at].path, flags);
 	}
 }
@@ -191,8 +190,9 @@ static void take_dir(struct list *out, int dir_fd, const char *dir, unsigned fla
 
 		if (!strcmp(name, ".") || !strcmp(name, ".."))
 			continue;
-		if (!*prefix && ((!strcmp(name, ".git") && !(flags & LIST_GIT)) || !strcmp(name, ".superqode") ||
-				 !strcmp(name, ".ews-trash")))
+		if (!*prefix &&
+		    ((!strcmp(name, ".git") && !(flags & LIST_GIT)) || !strcmp(name, ".superqode") ||
+		     !strcmp(name, ".ews-trash") || (!strcmp(name, "objects") && (flags & LIST_NO_OBJECTS))))
 			continue;
 		if (n == cap) {
 			cap = 2 * cap + 16;
@@ -314,4 +314,17 @@ void list_compare(struct text *report, const char *what, const struct list *befo
 		i += order <= 0;
 		k += order >= 0;
 	}
+}
+
+bool list_is_untouched(const struct list *before, const struct list *after)
+{
+	bool is_same = before->n == after->n;
+
+	for (size_t i = 0; i < before->n && is_same; i++) {
+		const struct item *a = &before->items[i], *b = &after->items[i];
+
+		is_same = a->ino == b->ino && a->ctime.tv_sec == b->ctime.tv_sec &&
+			  a->ctime.tv_nsec == b->ctime.tv_nsec && !strcmp(a->path, b->path);
+	}
+	return is_same;
 }

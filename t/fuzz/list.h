@@ -34,6 +34,7 @@ enum list_flags {
 	LIST_NAMES = 1, /* no contents and attributes */
 	LIST_GIT = 2, /* ".git" at the root as well */
 	LIST_SHALLOW = 4, /* nothing beneath its directories */
+	LIST_NO_OBJECTS = 8, /* of a git directory: not what stands in "objects" */
 };
 
 /* The order of lists: by name, a directory's content right after it. */
@@ -55,5 +56,7 @@ void item_describe(struct text *out, const struct item *item);
 enum list_times { TIMES_NONE, TIMES_FILES, TIMES_ALL };
 void list_compare(struct text *report, const char *what, const struct list *before, const struct list *after,
 		  enum list_times times);
+/* Are these the same inodes, and did nothing at all happen to them between the two lists? */
+bool list_is_untouched(const struct list *before, const struct list *after);
 
 #endif
