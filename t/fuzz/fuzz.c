@@ -20,6 +20,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +34,17 @@
 #define ROUNDS_A_WORLD 24
 #define SHOTS_MAX 4
 
-/* What a new method needs is a line here. */
+/* What a new method needs is a line here; and there are those that a plain directory can have. */
 static const struct method {
 	const char *name;
+	const char *given; /* to start */
 	bool is_project; /* the project itself is the workspace */
 	bool has_config; /* of its own: filters are not carried, so that git status may say another thing */
+	bool is_plain; /* the project is no git repository: there is no git directory, but a store in home */
 } methods[] = {
-	{ "worktree", false, false },
-	{ "snapshot", false, true },
-	{ "in-place", true, false },
+	{ "worktree", "worktree", false, false, false },     { "snapshot", "snapshot", false, true, false },
+	{ "in-place", "in-place", true, false, false },      { "plain-snapshot", "snapshot", false, false, true },
+	{ "plain-in-place", "in-place", true, false, true },
 };
 
 struct settings {
@@ -60,6 +63,7 @@ struct world {
 	struct rng rng;
 	unsigned number, round, session;
 	char *dir, *project, *git_dir, *outside, *index_copy;
+	char *store; /* where refs and objects are; of a plain directory NULL until a verb has made it */
 	char *ws, *admin; /* of the session; NULL: none */
 	struct place project_place, ws_place;
 	struct scratch scratch;
@@ -164,10 +168,10 @@ static void watch_project(struct world *world, struct text *report)
 	struct list files = LIST_INIT, git = LIST_INIT, outside = LIST_INIT;
 
 	list_take(&outside, world->outside, 0);
-	if (!world->set->method->is_project) {
+	if (!world->set->method->is_project)
 		list_take(&files, world->project, 0);
+	if (!world->set->method->is_project && !world->set->method->is_plain)
 		take_git_dir(&git, world->git_dir);
-	}
 	if (report) {
 		list_compare(report, "project", &world->project_files, &files, TIMES_ALL);
 		list_compare(report, "git directory of the project", &world->project_git, &git, TIMES_FILES);
@@ -192,7 +196,9 @@ static void take_shot(struct world *world, struct shot *out)
 
 	shot_release(out);
 	list_take(&out->files, dir, 0);
-	gitstate_take(&out->git, &out->files, dir, world->ws ? world->admin : world->git_dir, world->index_copy);
+	if (!world->set->method->is_plain)
+		gitstate_take(&out->git, &out->files, dir, world->ws ? world->admin : world->git_dir,
+			      world->index_copy);
 }
 
 /*
@@ -206,10 +212,13 @@ static void check_looked(struct world *world, const char *what, const struct sho
 	const char *git_dir = world->ws ? world->admin : world->git_dir;
 
 	list_take(&after.files, dir, 0);
-	gitstate_take_files(&after.git, &after.files, git_dir);
 	list_compare(&world->report, what, &before->files, &after.files, TIMES_ALL);
-	gitstate_compare(&world->report, what, &before->git, &after.git);
-	if (world->round % 4 == 0 || !list_is_untouched(&before->files, &after.files)) {
+	if (!world->set->method->is_plain) {
+		gitstate_take_files(&after.git, &after.files, git_dir);
+		gitstate_compare(&world->report, what, &before->git, &after.git);
+	}
+	if (!world->set->method->is_plain &&
+	    (world->round % 4 == 0 || !list_is_untouched(&before->files, &after.files))) {
 		gitstate_take_status(&after.git, dir, world->index_copy);
 		status_compare(&world->report, what, &before->git, &after.git);
 	}
@@ -244,8 +253,11 @@ static void check_ignored(struct world *world, const struct shot *shot)
 		n++;
 	}
 	if (n) {
-		RUN(&child, world->ws ? world->ws : world->project, &paths, "git", "check-ignore", "--no-index",
-		    "-z", "--stdin");
+		RUN(&child, world->ws ? world->ws : world->project, &paths, "git", "--git-dir",
+		    world->set->method->is_plain ? world->scratch.git_dir
+		    : world->ws                  ? world->admin
+						 : world->git_dir,
+		    "--work-tree", ".", "check-ignore", "--no-index", "-z", "--stdin");
 		for (size_t i = 0; i < child.out.len; i++)
 			found += !child.out.ptr[i];
 		if (found != n)
@@ -263,6 +275,24 @@ static char *snapshot_ref(const char *id)
 	if (asprintf(&ref, "refs/ews/snapshots/%s", id) < 0)
 		die("no memory");
 	return ref;
+}
+
+/* A plain directory's store is the only one in home. */
+static const char *find_store(struct world *world)
+{
+	glob_t found;
+	char *pattern;
+
+	if (world->store)
+		return world->store;
+	pattern = join(world->dir, "home/.superqode/store/project-*.git");
+	if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1)
+		die("no store, or several, '%s'", pattern);
+	world->store = copy_of(found.gl_pathv[0]);
+	world->scratch.objects = join(world->store, "objects");
+	globfree(&found);
+	free(pattern);
+	return world->store;
 }
 
 static bool create(struct world *world, struct child *child, const char *dir, bool with_ignored)
@@ -287,7 +317,7 @@ static bool snapshot(struct world *world, struct shot *out)
 		cut_newline(child.out.ptr);
 		out->name = copy_of(child.out.ptr);
 		ref = snapshot_ref(out->name);
-		record_read(&out->record, world->project, ref);
+		record_read(&out->record, find_store(world), ref);
 		free(ref);
 		record_check(&world->report, &out->record, &out->files);
 		check_looked(world, "snapshot create", out);
@@ -312,7 +342,7 @@ static void snapshot_without_cache(struct world *world, const struct shot *shot)
 	if (create(world, &child, world->ws, shot->with_ignored)) {
 		cut_newline(child.out.ptr);
 		ref = snapshot_ref(child.out.ptr);
-		record_read(&cold, world->project, ref);
+		record_read(&cold, find_store(world), ref);
 		free(ref);
 		if (strcmp(cold.hash, shot->record.hash) != 0 || strcmp(cold.tree, shot->record.tree) != 0 ||
 		    strcmp(cold.manifest, shot->record.manifest) != 0)
@@ -485,8 +515,8 @@ static struct shot *keep_shot(struct world *world)
 static void collect_garbage(struct world *world)
 {
 	text_addf(&world->log, "  git repack, git prune\n");
-	MUST(world->project, "git", "repack", "-adq");
-	MUST(world->project, "git", "prune", "--expire=now");
+	MUST(find_store(world), "git", "repack", "-adq");
+	MUST(find_store(world), "git", "prune", "--expire=now");
 }
 
 static void play_round(struct world *world)
@@ -584,6 +614,7 @@ static bool start_session(struct world *world)
 	struct child child = CHILD_INIT;
 	struct shot *base = &world->shots[0];
 	struct gitstate project = GITSTATE_INIT;
+	const struct method *method = world->set->method;
 	struct list files = LIST_INIT;
 	const char *ignored;
 	char *id;
@@ -591,37 +622,41 @@ static bool start_session(struct world *world)
 
 	if (asprintf(&id, "s%u", world->session) < 0)
 		die("no memory");
-	list_take(&files, world->project, 0);
-	gitstate_take(&project, &files, world->project, world->git_dir, world->index_copy);
-	list_release(&files);
+	if (!method->is_plain) {
+		list_take(&files, world->project, 0);
+		gitstate_take(&project, &files, world->project, world->git_dir, world->index_copy);
+		list_release(&files);
+	}
 	watch_project(world, NULL);
 	/* In place all of it is there. */
-	ignored = strcmp(world->set->method->name, "in-place") ? "--keep-ignored=no" : "--keep-ignored=auto";
-	done = EWS_WORKS(world, &child, world->project, "start", ignored, "--method", world->set->method->name, id);
+	ignored = method->is_project ? "--keep-ignored=auto" : "--keep-ignored=no";
+	done = EWS_WORKS(world, &child, world->project, "start", ignored, "--method", method->given, id);
 	if (done) {
 		char *ref;
 
 		cut_newline(child.out.ptr);
 		world->ws = copy_of(child.out.ptr);
-		RUN(&child, world->ws, NULL, "git", "rev-parse", "--absolute-git-dir");
-		cut_newline(child.out.ptr);
-		world->admin = copy_of(child.out.ptr);
+		if (!method->is_plain) {
+			RUN(&child, world->ws, NULL, "git", "rev-parse", "--absolute-git-dir");
+			cut_newline(child.out.ptr);
+			world->admin = copy_of(child.out.ptr);
+		}
 		world->ws_place = world->project_place;
 		world->ws_place.dir = world->ws;
-		world->ws_place.moves_branches = world->set->method->is_project;
+		world->ws_place.moves_branches = method->is_project;
 		take_shot(world, base);
 		base->is_base = true;
-		base->holds_all = !world->set->method->is_project;
+		base->holds_all = !method->is_project;
 		base->name = copy_of(id);
 		if (asprintf(&ref, "refs/ews/sessions/%s", id) < 0)
 			die("no memory");
-		record_read(&base->record, world->project, ref);
+		record_read(&base->record, find_store(world), ref);
 		free(ref);
 		record_check(&world->report, &base->record, &base->files);
 		world->n_shots = 1;
-		if (!world->set->method->is_project)
+		if (!method->is_project)
 			check_copy(&world->report, "twin", &world->project_files, &base->record, &base->files);
-		if (!lacks_kinds(base) && !world->set->method->has_config)
+		if (!lacks_kinds(base) && !method->has_config)
 			status_compare(&world->report, "twin", &project, &base->git);
 	}
 	watch_project(world, &world->report);
@@ -684,6 +719,10 @@ static void make_project(struct world *world)
 	char *info;
 
 	make_dir(dir);
+	if (world->set->method->is_plain) {
+		mutate_fill(&world->rng, &world->project_place, &world->log);
+		return;
+	}
 	MUST(dir, "git", "init", "-q", "--template=", "-b", "main");
 	MUST(dir, "git", "config", "filter.up.clean", "tr a-z A-Z");
 	info = join(dir, ".git/info");
@@ -725,13 +764,16 @@ static void set_up(struct world *world)
 	free(home);
 	world->project = join(world->dir, "project");
 	world->git_dir = join(world->project, ".git");
+	if (!world->set->method->is_plain) {
+		world->store = copy_of(world->git_dir);
+		world->scratch.objects = join(world->store, "objects");
+	}
 	world->index_copy = join(world->dir, "index");
 	world->outside = join(world->dir, "outside");
 	make_dir(world->outside);
 	write_text(world->outside, "a", "nobody writes here\n");
 	world->scratch.git_dir = join(world->dir, "scratch.git");
 	world->scratch.work_tree = join(world->dir, "scratch");
-	world->scratch.objects = join(world->git_dir, "objects");
 	MUST(world->dir, "git", "init", "-q", "--bare", "--template=", world->scratch.git_dir);
 	MUST(world->dir, "git", "init", "-q", "--template=", world->scratch.work_tree);
 	/* files are the bytes of their blobs, whatever attributes the trees bring */
@@ -739,7 +781,11 @@ static void set_up(struct world *world)
 	make_dir(info);
 	write_text(info, "attributes", "* -text !eol -ident !filter !working-tree-encoding\n");
 	free(info);
-	world->project_place = (struct place){ world->project, world->outside, true, true, has_attrs(world->dir) };
+	world->project_place = (struct place){ .dir = world->project,
+					       .outside = world->outside,
+					       .moves_branches = true,
+					       .has_git = !world->set->method->is_plain,
+					       .has_attrs = has_attrs(world->dir) };
 	make_project(world);
 }
 
@@ -762,6 +808,7 @@ static void tear_down(struct world *world)
 	free(world->dir);
 	free(world->project);
 	free(world->git_dir);
+	free(world->store);
 	free(world->outside);
 	free(world->index_copy);
 	text_release(&world->log);

@@ -303,7 +303,7 @@ void gitstate_take(struct gitstate *out, const struct list *files, const char *w
 
 static bool same_text(const struct text *a, const struct text *b)
 {
-	return a->len == b->len && !memcmp(a->ptr, b->ptr, a->len);
+	return a->len == b->len && (!a->len || !memcmp(a->ptr, b->ptr, a->len));
 }
 
 static void add_status(struct text *report, const struct text *status)
