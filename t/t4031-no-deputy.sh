@@ -1,0 +1,411 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='no deputy: whatever a repository names, no verb of ours runs it (P9)
+
+Programs that say that they ran are planted wherever git takes a program from: config, hooks, attributes, nested
+repositories, submodules, remotes, .git files. First git itself trips over each, so that each is a real one; then all
+verbs of git ews -h pass by them, in projects and in workspaces. A verb without a row here fails the test.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+here=$PWD
+trips=${here:?}/trips
+ran=${here:?}/ran
+
+# Those of githooks(5). The last six are run by git-p4, by git-send-email, or under any name but this one.
+hooks='applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit
+	pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update
+	reference-transaction push-to-checkout pre-auto-gc post-rewrite post-index-change
+	fsmonitor-watchman sendemail-validate p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit'
+
+# What the config names, and how git takes it (q: a shell reads it, b: one does after "!", r: as a path). The program has the name of the key.
+keys='q core.fsmonitor
+q core.pager
+q pager.branch
+q pager.ews
+q pager.status
+q pager.diff
+q pager.config
+q diff.external
+q diff.trip.command
+q diff.conv.textconv
+q filter.trip.clean
+q filter.trip.smudge
+q filter.proc.process
+q filter.info.clean
+q filter.file.smudge
+q merge.trip.driver
+q mergetool.trip.cmd
+q difftool.trip.cmd
+q core.editor
+q sequence.editor
+b credential.helper
+r core.askPass
+q core.sshCommand
+r core.gitProxy
+q remote.up.uploadpack
+q remote.up.receivepack
+r gpg.program
+r gpg.x509.program
+r gpg.ssh.program
+q gpg.ssh.defaultKeyCommand
+b alias.trip
+b alias.ews
+q trailer.a.command
+q trailer.b.cmd
+q core.alternateRefsCommand
+q interactive.diffFilter
+q tar.trip.command
+q man.trip.cmd
+q browser.trip.cmd
+b submodule.sub.update
+q uploadpack.packObjectsHook'
+
+# And what else these need.
+settings='log.showSignature true
+commit.gpgSign true
+gpg.ssh.allowedSignersFile /dev/null
+merge.tool trip
+mergetool.prompt false
+difftool.prompt false
+man.viewer trip
+trailer.a.key a
+trailer.b.key b
+protocol.ext.allow always
+protocol.allow always
+receive.denyCurrentBranch updateInstead
+receive.procReceiveRefs refs/for
+remote.up.url .
+remote.vcs.vcs trip
+remote.vcs.url x
+remote.ext.fetch +refs/heads/*:refs/remotes/ext/*
+safe.directory *
+safe.bareRepository all
+core.fsmonitorHookVersion 2'
+
+# make_trip <path>: a program there that says that it ran: the last two parts of its path.
+make_trip() {
+	test -f trip || {
+		cat >trip <<-\END && sed -i "s|RAN|$ran|" trip && chmod +x trip || return 1
+			#!/bin/sh
+			dir=${0%/*}
+			echo "${dir##*/}/${0##*/}" >>"RAN"
+			case ${0##*/} in
+			*.fsmonitor | *.process | merge.trip.driver | gpg.*) exit 1 ;;
+			*pager* | *.clean | *.smudge | *.textconv | *Filter) cat ;;
+			esac
+			exit 0
+		END
+	}
+	cp trip "$1"
+}
+
+# make_hooks <directory>
+make_hooks() {
+	test -d hooks || {
+		mkdir hooks && for name in $hooks; do
+			make_trip "hooks/$name" || return 1
+		done
+	} && mkdir -p "$1" && cp hooks/* "${1:?}/"
+}
+
+# The text of a config that names them all, half of it in a file of its own that include.path names.
+make_config() {
+	echo "$keys" | while read -r how key; do
+		make_trip "${trips:?}/$key" && case $how in
+		q) echo "$key \"${trips:?}/$key\"" ;;
+		b) echo "$key !\"${trips:?}/$key\"" ;;
+		r) echo "$key ${trips:?}/$key" ;;
+		esac || exit 1
+	done >named || return 1
+	echo "$settings" >>named
+	ext=ext::$(echo "${trips:?}/remote.ext" | sed "s/ /% /g")
+	make_trip "${trips:?}/remote.ext" && make_trip "${trips:?}/git-remote-trip" &&
+		make_hooks template/hooks && echo "*.file filter=file" >attributes.file &&
+		printf "%s\n" "remote.ext.url $ext" "init.templateDir ${here:?}/template" "core.attributesFile ${here:?}/attributes.file" >>named &&
+		n=0 && while read -r key value; do
+			n=$((n + 1)) && git config -f "plants.$((n % 2))" "$key" "$value" || return 1
+		done <named &&
+		git config -f plants.0 include.path "${here:?}/plants.1"
+}
+
+# plant <git directory>: all that is named in one.
+plant() {
+	cat plants.0 >>"${1:?}/config" && make_hooks "${1:?}/hooks" && mkdir -p "${1:?}/info" && echo "*.info filter=info" >"${1:?}/info/attributes"
+}
+
+# plant_inner <git directory> <name>: one of a nested repository or a submodule, whose programs have names of their own.
+plant_inner() {
+	for key in core.fsmonitor diff.external filter.trip.clean filter.trip.smudge core.sshCommand; do
+		make_trip "${trips:?}/$2.${key##*.}" && git config -f "${1:?}/config" $key "\"${trips:?}/$2.${key##*.}\"" || return 1
+	done
+	make_hooks "${1:?}/hooks" && mkdir -p "${1:?}/info" && echo "* filter=trip" >"${1:?}/info/attributes" &&
+		git config -f "${1:?}/config" protocol.ext.allow always && git config -f "${1:?}/config" remote.origin.url "$ext"
+}
+
+# signed <kind of signature>: HEAD once more, with a signature that asks for a program; prints its id.
+signed() {
+	git cat-file commit HEAD | sed "/^committer/a\\
+gpgsig -----BEGIN $1-----\\
+ \\
+ x\\
+ -----END $1-----" | git hash-object -t commit -w --stdin
+}
+
+# world <dir>: a repository with something for each of them to be run on.
+world() {
+	test_repo "lib.$1" 2 && git init -q "$1-inner" && (cd "$1-inner" && echo 1 >f && git add f && git commit -qm 1) && test_repo "$1" && (
+		cd "$1" && printf "%s\n" "*.[!f]* filter=trip diff=conv merge=trip" "*.ext diff=trip" "*.proc filter=proc" >.gitattributes &&
+			for f in a.ext a.proc a.info a.file a.txt; do echo 1 >$f || exit 1; done &&
+			git submodule --quiet add "${here:?}/lib.$1" sub && mv "../$1-inner" nested && git add . 2>../add.err && git commit -qm "something for each" &&
+			git checkout -qb other && echo other >a.txt && git commit -qam other && git checkout -qb clean HEAD~1 && echo clean >clean && git add clean && git commit -qm clean &&
+			git checkout -q main && echo main >a.txt && git commit -qam main && a=$(signed "PGP SIGNATURE") && b=$(signed "SIGNED MESSAGE") && c=$(signed "SSH SIGNATURE") &&
+			git update-ref refs/tags/pgp "$a" && git update-ref refs/tags/x509 "$b" && git update-ref refs/tags/ssh "$c" &&
+			git repack -qad && git branch more && echo 2 >a.ext && git commit -qam more && git repack -q && echo "${here:?}/lib.${1:?}/.git/objects" >.git/objects/info/alternates
+	) && plant "${1:?}/.git" && plant_inner "${1:?}/nested/.git" nested && plant_inner "${1:?}/.git/modules/sub" sub &&
+		for f in a.ext a.proc a.info a.txt src/main.c nested/f; do echo dirty >>"${1:?}/$f" || return 1; done && echo new >"${1:?}/new"
+}
+
+# terminal <command line>: what it prints there is in terminal.out; the user has a pager.
+terminal() {
+	PAGER="sed -n p" TERM=xterm script -qec "$*" /dev/null </dev/null >terminal.out
+}
+
+# What makes git run them, in "plain"; what becomes of each command is of no matter.
+stumble() (
+	cd plain || exit
+	git status
+	git log -1 pgp
+	git log -1 x509
+	git log -1 ssh
+	terminal "git log -1; git branch; git status; git diff; git config --list; git ews list"
+	git add a.proc
+	# git can't go on without its answers
+	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=filter.proc.process GIT_CONFIG_VALUE_0=
+	export GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0
+	git diff
+	git diff --no-ext-diff
+	git add a.txt a.info a.ext
+	rm -f a.file a.txt
+	git checkout a.file a.txt
+	echo "url=https://localhost/" | git credential fill
+	git fetch ssh://localhost/x
+	git fetch git://localhost/x
+	git fetch up
+	git push up HEAD:refs/heads/x
+	git fetch vcs
+	git fetch ext
+	terminal "echo q | git add -p src/main.c"
+	git trip
+	echo | git interpret-trailers --trailer a=1 --trailer b=1
+	git archive --format=trip HEAD
+	git help -m log
+	git web--browse --browser=trip http://localhost/
+	git difftool -t trip HEAD~2 HEAD~1
+	git commit
+	git -c gpg.format=ssh commit -S -m ssh
+	git submodule update --force sub
+	for inner in nested sub; do
+		git -C $inner fetch ssh://localhost/x
+		echo more >>${inner:?}/f
+		echo more >>${inner:?}/run.sh
+		git -C $inner diff
+		git -C $inner add .
+		rm -f ${inner:?}/f ${inner:?}/run.sh
+		git -C $inner checkout .
+	done
+	git config commit.gpgSign false
+	git commit -qam all
+	git -c core.editor=true commit -q --amend
+	git rebase -i HEAD~1
+	git format-patch -1 --stdout clean >../mail
+	git checkout -qf more
+	git am ../mail
+	git reset -q --hard HEAD~1
+	git merge --no-edit clean
+	git merge other
+	git mergetool
+	git merge --abort
+	git -c gc.auto=10000 -c gc.autoPackLimit=1 gc --auto
+	git push ../sink HEAD:refs/heads/y
+	git -C ../lib.p push ../plain HEAD:refs/heads/y HEAD:refs/for/z
+	git -C ../lib.p push -f ../plain HEAD:refs/heads/more
+)
+
+# Every verb that -h names, and where it has verbs of its own, these.
+list_verbs() {
+	verbs_of | while read -r verb; do
+		verbs_of "$verb" | sed "s/^/$verb /" >subs || return 1
+		test -s subs || echo "$verb" >subs
+		cat subs
+	done
+}
+
+verbs_of() {
+	test_expect_code 129 git ews "$@" -h >usage && sed -n "s/^    \([a-z][a-z]*\) .*/\1/p" usage
+}
+
+# passed <statuses> <status> <what was run>: it ended with one of these, and none of the programs ran.
+passed() {
+	accepted=$1 got=$2
+	shift 2
+	if test -s ran; then
+		echo >&2 "$p, $what: $* ran:" && sort -u ran >&2
+		return 1
+	fi
+	case " $accepted " in
+	*" $got "*) ;;
+	*)
+		echo >&2 "$p, $what: $*: status $got" && cat out err >&2
+		return 1
+		;;
+	esac
+}
+
+# try <verb> [<argument>...]: with the project $p; it must do its work (0, or 1: no). Nothing where there is no such verb.
+# try_in: from inside the workspace. try_tty <command line>: on a terminal, from the project. $what is for the message.
+try() { try_with "0 1" "$@"; }
+try_in() { try_in_with "0 1" "$@"; }
+try_tty() { try_tty_with "0 1" "$@"; }
+
+# These may fail, as long as they say so.
+try_any() { try_with "0 1 128" "$@"; }
+try_in_any() { try_in_with "0 1 128" "$@"; }
+
+try_with() {
+	statuses=$1 code=0
+	shift
+	grep -qx -e "$1" -e "$1 $2" verbs || return 0
+	printf "%s\n%s\n" "$1" "$1 $2" >>tried
+	timeout 60 git-ews -C "$p" "$@" >out 2>err </dev/null || code=$?
+	passed "$statuses" "$code" "$@"
+}
+
+try_in_with() {
+	statuses=$1 code=0
+	shift
+	(cd "$ws" && timeout 60 git ews "$@") >out 2>err </dev/null || code=$?
+	passed "$statuses" "$code" "in the workspace: $*"
+}
+
+# git itself would page "git ews" as pager.ews says, before git-ews starts.
+try_tty_with() {
+	statuses=$1 code=0
+	shift
+	terminal "cd \"$p\" && $*" || code=$?
+	: >out && mv terminal.out err && passed "$statuses" "$code" "on a terminal: $*"
+}
+
+# cut_off <n> <verb and arguments>...: it is killed before its n-th change of a file, when it makes so many.
+cut_off() {
+	at=$1
+	shift
+	"$EWS_BUILD/t/killat" -o log "$at" git-ews -C "$p" "$@" >out 2>err || :
+}
+
+# Edits for each of them in the workspace, attributes, and a nested repository that its index knows; all in its git directory, too, where that is its own.
+plant_ws() {
+	for f in a.ext a.proc a.info a.txt src/main.c; do echo more >>"${ws:?}/$f" || return 1; done &&
+		rm -f "${ws:?}/a.file" && echo "*.[a-m]* filter=proc diff=trip" >>"${ws:?}/.gitattributes" && echo "*" >"${ws:?}/src/.gitignore" &&
+		rm -rf "${ws:?}/late" && mkdir "${ws:?}/late" && cp -a "${p:?}/nested/.git" "${ws:?}/late/.git" && echo dirty >"${ws:?}/late/f" && head=$(git -C "${ws:?}/late" rev-parse HEAD) &&
+		git -c core.hooksPath=/dev/null -c core.fsmonitor=false -C "$ws" update-index --add --cacheinfo "160000,$head,late" && {
+		test ! -d "${ws:?}/.git" || test "$p" = in || { plant "${ws:?}/.git" && git config -f "${ws:?}/.git/config" core.hooksPath "${here:?}/hookspath"; }
+	} && : >ran
+}
+
+# tour <method>: the verbs about states, in the project $p and a workspace. Ends with a session s.
+tour() {
+	what=$1
+	try start s --method "$1" && take_ws out && plant_ws &&
+		try status && try status --all --json && try list && try path s && try recover --view s &&
+		try diff s && try diff s --json && try diff HEAD~1 HEAD && try diff s --name-status -C -- src a.txt && try diff s --word-diff --color=always &&
+		try snapshot create s -m "one" && one=$(cat out) && try snapshot create s --ignored && try snapshot create -m "of the project" && whole=$(cat out) &&
+		try snapshot list --all --json && try snapshot show "$one" --files --hashes && try snapshot show "$one" --coverage && try snapshot diff "$one" && try snapshot verify --all &&
+		try_in status && try_in diff && try_in diff -R && try_in snapshot create &&
+		try revert s --dry-run && try revert s --verify=full && try undo && try undo --redo s && try undo s && try snapshot restore "$one" s && plant_ws &&
+		cut_off 9 revert s && try recover s --view && try status && try recover --all --resume && plant_ws &&
+		rm -rf to && try snapshot restore "$one" --to "${here:?}/to" && try snapshot drop "$one" && try snapshot prune --keep 0 && try snapshot verify --all --trash &&
+		try end s --dry-run && try end s && try undo && try end s --force && try start t --method "$1" --keep-ignored=yes --nested=record --run-filters && try clean --force t && try clean --auto &&
+		try_any start u --base HEAD~1 && try_any end u --force && try snapshot restore --force "$whole" && try clean --now --all && try start s --method "$1" && take_ws out && plant_ws
+}
+
+# What is left: with a terminal, and verbs that have less to do with states.
+tour_on() {
+	try_tty "git-ews diff s" && try_tty "git-ews status" && try_tty "git-ews snapshot list" && try_tty "git-ews undo --list" && try_tty "git-ews config list" && try_tty "git-ews recover" &&
+		try_in config list && try_in path && try status s --log && try diff s --exit-code && try snapshot create s --if-changed && try snapshot list --trash && try undo --list && try clean --dry-run --all --force &&
+		cut_off 30 revert s && try recover --all --revert && try_any undo && plant_ws &&
+		try config list --show-origin && try config get qe.workspace.method && try config init && rm -f "${p:?}/superqode.yaml" && try version &&
+		try run s -- true && try run --end -- sh -c "echo x >>a.txt; git status; git log -1; git diff" && SHELL=/bin/true && export SHELL && try shell s &&
+		try guard check -- git status && try guard check --shell "git log -1; git commit" && try guard list && try guard status && try guard install && try guard uninstall
+}
+
+test_expect_success 'setup' '
+	mkdir trips && make_config && world p && (GIT_DEFAULT_HASH=sha256 && export GIT_DEFAULT_HASH && world q) &&
+	for copy in plain evil in partial sink; do cp -a p $copy || return 1; done && make_hooks hookspath &&
+	list_verbs >verbs && test_grep -x start verbs && test_grep -x "snapshot create" verbs && : >tried && : >ran
+'
+
+test_expect_success 'git itself trips over each of them' '
+	{ PATH=$trips:$PATH stumble </dev/null >plain.out 2>&1 || :; } && sort -u ran >tripped &&
+	{ for name in $hooks; do echo hooks/$name; done; ls trips | sed "s|^|trips/|"; } | sort >planted && comm -23 planted tripped >left &&
+	# git looks for git-ews before it looks for an alias, and takes the last one from no repository
+	printf "%s\n" hooks/fsmonitor-watchman hooks/p4-changelist hooks/p4-post-changelist hooks/p4-pre-submit hooks/p4-prepare-changelist hooks/sendemail-validate \
+		trips/alias.ews trips/uploadpack.packObjectsHook >want && { test_cmp want left || { cat plain.out >&2; false; }; } &&
+	: >ran && git -C plain config core.hooksPath "${here:?}/hookspath" && git -c filter.proc.process= -C plain update-index --refresh >out && test_grep hookspath/post-index-change ran && : >ran
+'
+
+PATH=$trips:$PATH
+
+test_expect_success 'P9: a worktree of a project that names programs' '
+	p=p && tour worktree && tour_on && try end s
+'
+
+test_expect_success 'P9: a copy in which programs are named' '
+	p=p && tour snapshot && try end s
+'
+
+test_expect_success 'P9: a project that is its own workspace, with its hooks elsewhere' '
+	git -C in config core.hooksPath "${here:?}/hookspath" && p=in && tour in-place && try end s
+'
+
+test_expect_success 'P9: a worktree of a SHA-256 repository' '
+	p=q && tour worktree
+'
+
+test_expect_success 'P9: a workspace whose .git leads into another repository, or is one' '
+	p=p && "$EWS_SRC/t/lister" evil >evil.before && for method in worktree snapshot; do
+		for how in "echo \"gitdir: ${here:?}/evil/.git\" >\"\${ws:?}/.git\"" "cp -a evil/.git \"\${ws:?}/.git\""; do
+			what="$method, $how" && try start m --method $method && take_ws out && plant_ws && rm -rf "${ws:?}/.git" && eval "$how" &&
+				try_any status --json m && try_any diff m && try_any snapshot create m && try_any recover --view m && try_any end m --dry-run &&
+				for verb in status diff "snapshot create"; do
+					try_in_any $verb || return 1
+				done && try_any revert m && try_any end m --force && { test ! -e "$ws" || { rm -rf "${ws:?}/.git" && try_any revert m && try end m --force; }; } &&
+				"$EWS_SRC/t/lister" evil >evil.after && test_cmp evil.before evil.after || return 1
+		done
+	done
+'
+
+test_expect_success 'P9: a partial clone whose remote is a program' '
+	p=partial && tree=$(printf "100644 blob %s\tgone\n" $(echo gone | git hash-object --stdin) | git -C $p mktree --missing) && gone=$(git -C $p commit-tree $tree -m gone </dev/null) &&
+	for key in "core.repositoryFormatVersion 1" "extensions.partialClone ext" "remote.ext.promisor true" "remote.vcs.promisor true"; do git -C $p config $key || return 1; done &&
+	rm -f ran && test_must_fail git -C $p cat-file -p $gone:gone 2>err && test_grep trips/remote.ext ran && test_grep trips/git-remote-trip ran && : >ran &&
+	for remote in ext vcs; do
+		what="promised by $remote" && git -C $p config extensions.partialClone $remote && try start g && take_ws out && plant_ws && try diff g && try_any diff HEAD $gone && try_any diff $gone HEAD --stat &&
+			try_any start h --base $gone && try_any start h --base $gone --method snapshot && try_any snapshot verify --all && try snapshot create g && try revert g &&
+			git -c core.hooksPath=/dev/null -C $p update-ref --no-deref refs/tags/gone $gone && try_any snapshot verify --all && try_any start i --method snapshot && try_any start j --method snapshot --copy-objects &&
+			try_any end --force g h i j && try end g --force && try_any clean --now --all && git -c core.hooksPath=/dev/null -C $p update-ref -d refs/tags/gone || return 1
+	done
+'
+
+test_expect_success 'P9: a plain directory that gets a repository' '
+	mkdir d && echo 1 >d/f && p=d && what=plain && try start s && take_ws out && cp -a evil/.git "${ws:?}/.git" && cp -a evil/nested "${ws:?}/nested" && echo "* filter=trip diff=trip" >"${ws:?}/.gitattributes" && echo 2 >"${ws:?}/f" &&
+	try_any status && try_any diff s && try_any snapshot create s && try_in_any diff && try_in_any status && try_any revert s && try_any end s --force && cp -a evil/.git d/.git && try_any status && try_any clean --now
+'
+
+test_expect_success 'every verb was tried' '
+	sort -u tried >have && sort verbs >want && comm -13 have want >left && test_must_be_empty left
+'
+
+test_done
