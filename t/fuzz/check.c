@@ -34,17 +34,24 @@ bool lacks_kinds(const struct shot *shot)
 	return false;
 }
 
+bool shot_holds(const struct shot *shot, const char *path)
+{
+	const struct skip *skip = record_skip(&shot->record, path);
+
+	return !skip || (shot->holds_all && strcmp(skip->reason, "present") != 0);
+}
+
 /* Are rules for git, left out then because they were ignored themselves, other ones now? Then git status may be, too. */
 static bool lacks_rules(const struct shot *want, const struct shot *after)
 {
-	for (size_t i = 0; i < want->files.n && !want->holds_all; i++) {
+	for (size_t i = 0; i < want->files.n; i++) {
 		const struct item *item = &want->files.items[i];
 		const struct item *now = list_find(&after->files, item->path);
 		const char *name = path_base(item->path);
 
 		if (strcmp(name, ".gitignore") != 0 && strcmp(name, ".gitattributes") != 0)
 			continue;
-		if (record_skip(&want->record, item->path) && (!now || item_difference(item, now, false)))
+		if (!shot_holds(want, item->path) && (!now || item_difference(item, now, false)))
 			return true;
 	}
 	return false;
@@ -55,15 +62,21 @@ static bool same_time(const struct item *a, const struct item *b)
 	return a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
-/* Is it part of the state as it is recorded? */
-static bool is_held(const struct shot *want, const char *path)
-{
-	return want->holds_all || !record_skip(&want->record, path);
-}
-
 static bool is_wanted(const struct restored *r, const char *path)
 {
 	return !r->only || path_is_in(path, r->only);
+}
+
+bool lost_products(const struct shot *base, const struct shot *now)
+{
+	for (size_t i = 0; base->holds_all && i < base->files.n; i++) {
+		const struct item *item = &base->files.items[i];
+		const struct item *there = list_find(&now->files, item->path);
+
+		if (!shot_holds(base, item->path) && (!there || item_difference(item, there, true)))
+			return true;
+	}
+	return false;
 }
 
 /* Is something ignored that stood there then gone? Then rewritten files may be new, for make. */
@@ -72,6 +85,8 @@ static bool lacks_products(const struct restored *r)
 	const struct record *record = &r->want->record;
 
 	if (r->is_project)
+		return true;
+	if (r->base && lost_products(r->base, r->before))
 		return true;
 	for (size_t i = 0; i < record->n_skips && !r->want->holds_all; i++)
 		if (!strcmp(record->skips[i].reason, "ignored") &&
@@ -116,7 +131,7 @@ static void check_wanted(struct text *report, const struct restored *r)
 		const struct item *after = list_find(&r->after->files, want->path);
 		const char *word;
 
-		if (!is_wanted(r, want->path) || !is_held(r->want, want->path))
+		if (!is_wanted(r, want->path) || !shot_holds(r->want, want->path))
 			continue;
 		word = after ? item_difference(want, after, false) : "is missing";
 		if (word) {
@@ -155,7 +170,7 @@ static void check_left_out(struct text *report, const struct restored *r)
 		const struct item *then = list_find(&r->want->files, before->path);
 		const struct item *after = list_find(&r->after->files, before->path);
 
-		if (!is_wanted(r, before->path) || is_held(r->want, before->path))
+		if (!is_wanted(r, before->path) || shot_holds(r->want, before->path))
 			continue;
 		if (after && item_difference(before, after, true))
 			wrong(report, "left out then, changed now", before->path, then, before, after);
@@ -182,11 +197,13 @@ static void check_surplus(struct text *report, const struct restored *r)
 		const struct item *after = &r->after->files.items[i];
 		const struct item *want = list_find(&r->want->files, after->path);
 		const struct item *before = list_find(&r->before->files, after->path);
-		bool may_stay = !is_held(r->want, after->path) || (r->is_project && stays_in_project(r, after));
+		/* what was left out may be new; what came along is known by name */
+		bool may_stay = (!shot_holds(r->want, after->path) && (want || !r->want->holds_all)) ||
+				(r->is_project && stays_in_project(r, after));
 
 		if (!is_wanted(r, after->path) || (may_stay && before))
 			continue;
-		if (!want || !is_held(r->want, after->path))
+		if (!want || !shot_holds(r->want, after->path))
 			wrong(report, "should not be there", after->path, want, before, after);
 	}
 }
@@ -227,6 +244,15 @@ void check_restored(struct text *report, const struct restored *r)
 		status_compare(report, "restore", &r->want->git, &r->after->git);
 }
 
+/* What came along is there, too. */
+static bool is_left_out(const struct record *record, const char *path)
+{
+	for (size_t i = 0; i < record->n_skips; i++)
+		if (path_is_in(path, record->skips[i].path) && strcmp(record->skips[i].reason, "present") != 0)
+			return true;
+	return false;
+}
+
 void check_copy(struct text *report, const char *what, const struct list *files, const struct record *record,
 		const struct list *copy)
 {
@@ -235,7 +261,7 @@ void check_copy(struct text *report, const char *what, const struct list *files,
 		const struct item *copied = list_find(copy, item->path);
 		const char *word = copied ? item_difference(item, copied, true) : "is missing";
 
-		if (record_skip(record, item->path) || !word)
+		if (is_left_out(record, item->path) || !word)
 			continue;
 		text_addf(report, "%s: %s: ", what, word);
 		text_add_name(report, item->path);
@@ -246,7 +272,7 @@ void check_copy(struct text *report, const char *what, const struct list *files,
 		text_addf(report, "\n");
 	}
 	for (size_t i = 0; i < copy->n; i++) {
-		if (list_find(files, copy->items[i].path) && !record_skip(record, copy->items[i].path))
+		if (list_find(files, copy->items[i].path) && !is_left_out(record, copy->items[i].path))
 			continue;
 		text_addf(report, "%s: should not be there: ", what);
 		text_add_name(report, copy->items[i].path);
@@ -313,7 +339,7 @@ static bool has_files(const struct shot *shot, const char *path)
 	for (size_t i = 0; i < shot->files.n; i++) {
 		const struct item *item = &shot->files.items[i];
 
-		if (path_is_in(item->path, path) && fits_tree(item) && is_held(shot, item->path))
+		if (path_is_in(item->path, path) && fits_tree(item) && shot_holds(shot, item->path))
 			return true;
 	}
 	return false;
@@ -330,8 +356,8 @@ static bool differs_in_exec(const struct item *a, const struct item *b)
  */
 static bool is_unsaid(const struct shot *from, const struct shot *to, const char *path)
 {
-	const struct item *a = is_held(from, path) ? list_find(&from->files, path) : NULL;
-	const struct item *b = is_held(to, path) ? list_find(&to->files, path) : NULL;
+	const struct item *a = shot_holds(from, path) ? list_find(&from->files, path) : NULL;
+	const struct item *b = shot_holds(to, path) ? list_find(&to->files, path) : NULL;
 	bool usual;
 
 	if (!a && !b)
@@ -412,7 +438,7 @@ static void check_applied(struct text *report, const struct scratch *scratch, co
 		const struct item *item = &to->files.items[i];
 		const struct item *applied = list_find(&there, item->path);
 
-		if (!fits_tree(item) || !is_held(to, item->path))
+		if (!fits_tree(item) || !shot_holds(to, item->path))
 			continue;
 		if (applied && (applied->mode & S_IFMT) == (item->mode & S_IFMT) && applied->len == item->len &&
 		    memcmp(applied->data, item->data, item->len) == 0 && !differs_in_exec(applied, item))
@@ -424,7 +450,7 @@ static void check_applied(struct text *report, const struct scratch *scratch, co
 	for (size_t i = 0; i < there.n; i++) {
 		const char *path = there.items[i].path;
 
-		if (S_ISDIR(there.items[i].mode) || (list_find(&to->files, path) && is_held(to, path)))
+		if (S_ISDIR(there.items[i].mode) || (list_find(&to->files, path) && shot_holds(to, path)))
 			continue;
 		text_addf(report, "git apply: should not be there: ");
 		text_add_name(report, path);

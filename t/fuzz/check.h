@@ -21,6 +21,10 @@ struct shot {
 
 #define SHOT_INIT { LIST_INIT, GITSTATE_INIT, false, false, false, NULL, RECORD_INIT }
 
+/* Is it part of the state as it is recorded? Of what came along a base knows no more than that it is there. */
+bool shot_holds(const struct shot *shot, const char *path);
+/* Is something that came along at the start not what it was? Then what a verb rewrites is new, for make. */
+bool lost_products(const struct shot *base, const struct shot *now);
 /* Did it leave out what stands where git may know a file? Then status can't be the same once that is gone. */
 bool lacks_kinds(const struct shot *shot);
 
@@ -28,6 +32,7 @@ struct restored {
 	const struct shot *want;
 	const struct shot *before; /* right before */
 	const struct shot *after;
+	const struct shot *base; /* of the session; NULL: the project's own */
 	const char *only; /* this path and what is beneath it; NULL: all, and git's state with it */
 	bool is_project; /* not a workspace: what is ignored stays, times are fresh, git's state is left alone */
 	time_t started_s;

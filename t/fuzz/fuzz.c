@@ -41,10 +41,14 @@ static const struct method {
 	bool is_project; /* the project itself is the workspace */
 	bool has_config; /* of its own: filters are not carried, so that git status may say another thing */
 	bool is_plain; /* the project is no git repository: there is no git directory, but a store in home */
+	bool with_ignored; /* what is ignored comes along into the workspace */
 } methods[] = {
-	{ "worktree", "worktree", false, false, false },     { "snapshot", "snapshot", false, true, false },
-	{ "in-place", "in-place", true, false, false },      { "plain-snapshot", "snapshot", false, false, true },
-	{ "plain-in-place", "in-place", true, false, true },
+	{ .name = "worktree", .given = "worktree" },
+	{ .name = "snapshot", .given = "snapshot", .has_config = true },
+	{ .name = "in-place", .given = "in-place", .is_project = true },
+	{ .name = "plain-snapshot", .given = "snapshot", .is_plain = true },
+	{ .name = "plain-in-place", .given = "in-place", .is_plain = true, .is_project = true },
+	{ .name = "worktree-ignored", .given = "worktree", .with_ignored = true },
 };
 
 struct settings {
@@ -229,9 +233,10 @@ static void check_looked(struct world *world, const char *what, const struct sho
 static void check_same(struct world *world, const char *what, const struct shot *before)
 {
 	struct shot after = SHOT_INIT;
+	bool is_fresh = lost_products(&world->shots[0], before);
 
 	take_shot(world, &after);
-	list_compare(&world->report, what, &before->files, &after.files, TIMES_FILES);
+	list_compare(&world->report, what, &before->files, &after.files, is_fresh ? TIMES_NONE : TIMES_FILES);
 	gitstate_compare(&world->report, what, &before->git, &after.git);
 	if (!lacks_kinds(before))
 		status_compare(&world->report, what, &before->git, &after.git);
@@ -444,7 +449,9 @@ static void restore(struct world *world, const struct shot *want, const struct s
 {
 	struct child child = CHILD_INIT;
 	struct shot after = SHOT_INIT;
-	struct restored restored = { want, before, &after, NULL, false, time(NULL) - 1 };
+	struct restored restored = {
+		.want = want, .before = before, .after = &after, .base = &world->shots[0], .started_s = time(NULL) - 1
+	};
 	/* drawn in any case: whether there is something to undo may hang on git's times */
 	bool with_undo = rng_chance(&world->rng, 25), with_redo = rng_chance(&world->rng, 50);
 
@@ -484,9 +491,14 @@ static void restore_path(struct world *world, const struct shot *want, const str
 					 : NULL;
 	struct child child = CHILD_INIT;
 	struct shot after = SHOT_INIT;
-	struct restored restored = { want, before, &after, path, false, time(NULL) - 1 };
+	struct restored restored = { .want = want,
+				     .before = before,
+				     .after = &after,
+				     .base = &world->shots[0],
+				     .only = path,
+				     .started_s = time(NULL) - 1 };
 
-	if (!path || !has_parents(want, before, path) || (!want->holds_all && record_skip(&want->record, path)) ||
+	if (!path || !has_parents(want, before, path) || !shot_holds(want, path) ||
 	    (want->holds_all && !list_find(&want->files, path)))
 		return;
 	if (EWS_WORKS(world, &child, world->ws, "revert", "--to", want->name, "--", path)) {
@@ -580,7 +592,9 @@ static void restore_to_directory(struct world *world, const struct shot *want)
 static void play_project(struct world *world)
 {
 	struct shot want = SHOT_INIT, before = SHOT_INIT, after = SHOT_INIT;
-	struct restored restored = { &want, &before, &after, NULL, true, time(NULL) - 1 };
+	struct restored restored = {
+		.want = &want, .before = &before, .after = &after, .is_project = true, .started_s = time(NULL) - 1
+	};
 	struct child child = CHILD_INIT;
 	bool with_undo = rng_chance(&world->rng, 50);
 
@@ -630,6 +644,8 @@ static bool start_session(struct world *world)
 	watch_project(world, NULL);
 	/* In place all of it is there. */
 	ignored = method->is_project ? "--keep-ignored=auto" : "--keep-ignored=no";
+	if (method->with_ignored)
+		ignored = "--keep-ignored=yes";
 	done = EWS_WORKS(world, &child, world->project, "start", ignored, "--method", method->given, id);
 	if (done) {
 		char *ref;
