@@ -151,13 +151,22 @@ static bool blocks_target(const struct shift *shift, const char *path)
 	return false;
 }
 
+/* It came along at the start, was gone when the target was taken, and is back. */
+static bool is_back_since(const struct shift *shift, const char *path)
+{
+	return !is_base_target(shift) && !ews_skips_covering(&shift->target.scan.skips, path) &&
+	       !ews_entries_find(&shift->target.scan.entries, path);
+}
+
 static bool goes_away(const struct shift *shift, const struct ews_skip *skip)
 {
 	if (skip->reason == EWS_SKIP_OWN || !is_wanted(shift, skip->path))
 		return false;
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
-	if (skip->reason == EWS_SKIP_EXCLUDED || skip->reason == EWS_SKIP_PRESENT)
+	if (skip->reason == EWS_SKIP_EXCLUDED)
 		return blocks_target(shift, skip->path);
+	if (skip->reason == EWS_SKIP_PRESENT)
+		return blocks_target(shift, skip->path) || is_back_since(shift, skip->path);
 	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip->path);
 }
 
