@@ -216,4 +216,17 @@ test_expect_success 'P4: git push, clone, fsck and bundle do well with them, and
 	git -C p bundle create -q ../b.bundle "refs/ews/snapshots/$l4" ^main && git -C p pack-refs --all && git -C p ews snapshot verify $l4 && git -C p ews snapshot list --all >out && grep $l4 out
 '
 
+test_expect_success 'P2: with paths the rest is that of the snapshot before, or the base: a revert to it takes nothing else away' '
+	test_repo some && start_ws some paths && (cd "${ws:?}" && echo 1 >one && mkdir -p a/b && echo 2 >a/b/two && echo 3 >three && rm src/main.c) &&
+	one=$(git -C "$ws" ews snapshot create -- one) && git -C some ews diff --name-status paths "$one" >out && printf "A\tone\n" >want && test_cmp want out &&
+	two=$(git -C "$ws" ews snapshot create -- a src/main.c) && git -C some ews diff --name-status paths "$two" >out && printf "A\ta/b/two\nA\tone\nD\tsrc/main.c\n" >want && test_cmp want out &&
+	git -C some ews snapshot show --json "$two" >json && test_json json .files_count "$(git -C some ls-tree -r "refs/ews/snapshots/$two" | wc -l)" && (cd "${ws:?}" && echo 4 >one && rm -r a three) && git -C some ews revert --to "$two" paths >out &&
+	test_grep "Status: Verified" out && git -C some ews snapshot create paths >id && git -C some ews diff --exit-code "$two" "$(cat id)" && git -C some ews end paths
+'
+
+test_expect_success 'P4: the first snapshot of a project is whole, with paths as well' '
+	test_repo first && id=$(git -C first ews snapshot create -- src) && echo more >>first/run.sh && rm first/src/main.c && git -C first ews snapshot restore --force "$id" &&
+	test_path_is_file first/src/main.c && git -C first status --porcelain >out && test_must_be_empty out
+'
+
 test_done

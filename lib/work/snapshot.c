@@ -715,6 +715,45 @@ static bool is_same(struct ews_repo *repo, const struct ews_snapshot *parent, co
 	return differences.n == 0;
 }
 
+/* What `content` did not look at, because it looked at `only` alone, is what `from` has there. */
+static int take_over(struct ews_content *content, struct ews_repo *repo, const struct ews_snapshot *from,
+		     const char *const *only)
+{
+	EWS_CLEANUP(content) struct ews_content old = EWS_CONTENT_INIT;
+	EWS_CLEANUP(entries) struct ews_entries there = content->scan.entries;
+	struct ews_scan *scan = &content->scan;
+	int rc;
+
+	scan->entries = (struct ews_entries)EWS_ENTRIES_INIT;
+	rc = ews_snapshot_content(&old, repo, from);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < there.n; i++)
+		ews_entries_add_copy(&scan->entries, &there.items[i]);
+	for (size_t i = 0; i < old.scan.entries.n; i++) {
+		const struct ews_entry *entry = &old.scan.entries.items[i];
+
+		/* the directories above what was looked at are in both */
+		if (ews_path_is_inside_any(entry->path, only) || ews_entries_find(&there, entry->path))
+			continue;
+		ews_entries_add_copy(&scan->entries, entry);
+		if (entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK) {
+			scan->n_files++;
+			scan->size_bytes += entry->size;
+		}
+	}
+	for (size_t i = 0; i < old.scan.skips.n; i++) {
+		const struct ews_skip *skip = &old.scan.skips.items[i];
+
+		if (!ews_path_is_inside_any(skip->path, only))
+			ews_skips_add(&scan->skips, skip->path, skip->reason, skip->size);
+	}
+	ews_entries_sort(&scan->entries);
+	ews_skips_sort(&scan->skips);
+	ews_manifest_hash(content->hash, &scan->entries);
+	return 0;
+}
+
 int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,
 			struct ews_session *session, const struct ews_snapshot_create_opts *opts)
 {
@@ -729,6 +768,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 					     .only = opts->only,
 					     .progress = opts->progress,
 					     .payload = opts->payload };
+	bool has_parent;
 	struct ews_snapshot_opts keep = { .session = session, .subject = opts->subject, .prefix = EWS_REF_SNAPSHOTS };
 	int rc = ews_repo_need_dir(repo, true);
 
@@ -741,16 +781,23 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 		now_opts.known = &base_content;
 	}
 	if (rc == 0)
-		rc = ews_content_now(&content, repo, session, batch, &now_opts);
+		rc = find_parent(&parent, repo, session);
+	if (rc < 0)
+		return rc;
+	has_parent = rc == 1;
+	/* The first state of a project is a whole one. */
+	if (!has_parent && !session)
+		now_opts.only = NULL;
+	rc = ews_content_now(&content, repo, session, batch, &now_opts);
 	if (rc == 0 && session)
 		rc = ews_ignored_settle(&content, session);
 	if (rc == 0 && session)
 		rc = ews_history_adopt(session, &content.git);
-	if (rc >= 0)
-		rc = find_parent(&parent, repo, session);
+	if (rc >= 0 && now_opts.only)
+		rc = take_over(&content, repo, has_parent ? &parent : &base, now_opts.only);
 	if (rc < 0)
 		return rc;
-	if (rc == 1) {
+	if (has_parent) {
 		if (opts->if_changed && is_same(repo, &parent, &content)) {
 			*out = parent;
 			parent = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
