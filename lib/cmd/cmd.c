@@ -117,7 +117,7 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 
 	if (ctx->repo)
 		return 0;
-	rc = ews_home_find(&home, ctx->home);
+	rc = ews_config_find_home(&home, ctx->home);
 	if (rc < 0)
 		return rc;
 	rc = ews_repo_open(&ctx->repo, ctx->cwd, home, make);

@@ -53,7 +53,7 @@ static int clean_all(struct ews_cmd_ctx *ctx, struct settings *set)
 	size_t i;
 	int rc;
 
-	rc = ews_home_find(&home, ctx->home);
+	rc = ews_config_find_home(&home, ctx->home);
 	if (rc == 0)
 		rc = ews_home_projects(&projects, home);
 	if (rc < 0)

@@ -1,5 +1,5 @@
 /*
- * git ews config: which settings hold and why, and a file for them.
+ * git ews config: which settings hold and why, a file for them, and a yes to what a repository says.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,6 +22,7 @@ static const char *const usage[] = {
 	"git ews config [list] [--show-origin]",
 	"git ews config get [--show-origin] <key>",
 	"git ews config init",
+	"git ews config accept [--dry-run | --revoke]",
 	NULL,
 };
 
@@ -190,12 +191,105 @@ static int init(struct ews_cmd_ctx *ctx)
 	return 0;
 }
 
+/* What counts only once it is accepted, a line each or in `array`. Gives the number, and how many of it are accepted. */
+static size_t show_loose(size_t *out_accepted, struct ews_cmd_ctx *ctx, cJSON *array)
+{
+	struct ews_config_entry entry;
+	bool is_accepted;
+	size_t n = 0;
+
+	for (; ews_config_look_loose(&entry, &is_accepted, ctx->repo->config, n); n++) {
+		cJSON *item = array ? cJSON_CreateObject() : NULL;
+
+		*out_accepted += is_accepted;
+		if (!item) {
+			add_line(ctx, &entry, true, true);
+			continue;
+		}
+		ews_render_setting(item, entry.setting, &entry, 1);
+		(void)cJSON_AddBoolToObject(item, "is_accepted", is_accepted);
+		cJSON_AddItemToArray(array, item);
+	}
+	return n;
+}
+
+static void note_accepted(const struct ews_cmd_ctx *ctx, size_t n, size_t n_accepted, bool dry_run)
+{
+	if (!n)
+		ews_cmd_note(ctx, "nothing here needs to be accepted");
+	else if (n == n_accepted)
+		ews_cmd_note(ctx, "this is accepted already");
+	else if (dry_run)
+		ews_cmd_note(ctx, "'git ews config accept' lets this count");
+	else
+		ews_cmd_note(ctx, "this counts until what the repository says of ews changes, or 'git ews config "
+				  "accept --revoke'");
+}
+
+static int accept_loose(struct ews_cmd_ctx *ctx, bool dry_run)
+{
+	EWS_CLEANUP(json) cJSON *object = ctx->json ? ews_cmd_json_new("config_accept") : NULL;
+	const struct ews_config *config = ews_repo_config(ctx->repo);
+	size_t n, n_accepted = 0;
+	int rc;
+
+	if (ctx->repo->here && !dry_run) {
+		(void)ews_error(EWS_EDENIED,
+				"this is the workspace of session '%s': settings are accepted in the project",
+				ctx->repo->here);
+		ews_error_hint("change to '%s'", ctx->repo->project);
+		return EWS_EDENIED;
+	}
+	rc = ews_config_check(config);
+	if (rc < 0)
+		return rc;
+	n = show_loose(&n_accepted, ctx, object ? cJSON_AddArrayToObject(object, "settings") : NULL);
+	rc = dry_run ? 0 : ews_config_accept(config);
+	if (rc < 0)
+		return rc;
+	note_accepted(ctx, n, n_accepted, dry_run);
+	if (object) {
+		(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
+		ews_cmd_json_show(ctx, object);
+	}
+	return 0;
+}
+
+static int take_back(struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	int rc = ews_config_revoke(ews_repo_config(ctx->repo));
+
+	if (rc < 0)
+		return rc;
+	if (!rc)
+		ews_cmd_note(ctx, "nothing was accepted here");
+	if (ctx->json) {
+		object = ews_cmd_json_new("config_accept");
+		(void)cJSON_AddBoolToObject(object, "revoked", rc > 0);
+		ews_cmd_json_show(ctx, object);
+	}
+	return 0;
+}
+
+static bool is_verb(const char *word)
+{
+	static const char *const words[] = { "list", "get", "init", "accept" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	bool with_origin = false;
+	bool with_origin = false, dry_run = false, revokes = false;
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "show-origin", NULL, "say where each value comes from", &with_origin, false, NULL },
+		{ EWS_OPT_BOOL, 0, "dry-run", NULL, "only say what accept would let count", &dry_run, false, NULL },
+		{ EWS_OPT_BOOL, 0, "revoke", NULL, "take back what was accepted", &revokes, false, NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -213,18 +307,24 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	verb = args.words.n ? args.words.items[0] : "list";
 	n_words = !strcmp(verb, "get") ? 2 : 1;
-	if (strcmp(verb, "list") != 0 && strcmp(verb, "get") != 0 && strcmp(verb, "init") != 0)
+	if (!is_verb(verb))
 		return ews_error(EWS_EUSAGE, "'%s' is not a verb of git ews config", verb);
 	if (args.words.n > n_words)
 		return ews_error(EWS_EUSAGE, "'%s' is one argument too many", args.words.items[n_words]);
 	if (n_words == 2 && args.words.n < 2)
 		return ews_error(EWS_EUSAGE, "the key is missing");
+	if ((dry_run || revokes) && (strcmp(verb, "accept") != 0 || (dry_run && revokes)))
+		return ews_error(EWS_EUSAGE, "--dry-run and --revoke are options of accept, one at a time");
 	rc = ews_cmd_open_repo(ctx);
 	if (rc < 0)
 		return rc;
 	if (n_words == 2)
 		return get(ctx, args.words.items[1], with_origin);
+	if (!strcmp(verb, "accept"))
+		return revokes ? take_back(ctx) : accept_loose(ctx, dry_run);
 	return strcmp(verb, "init") ? list(ctx, with_origin) : init(ctx);
 }
 
-const struct ews_cmd ews_cmd_config = { "config", "show which settings hold and why, make a file for them", run };
+const struct ews_cmd ews_cmd_config = {
+	"config", "show which settings hold and why, make a file for them, accept a repository's", run
+};

@@ -200,7 +200,7 @@ static int gather_all(struct gathered *all, struct ews_cmd_ctx *ctx, const struc
 	size_t i;
 	int rc;
 
-	rc = ews_home_find(&home, ctx->home);
+	rc = ews_config_find_home(&home, ctx->home);
 	if (rc == 0)
 		rc = ews_home_projects(&projects, home);
 	if (rc < 0)

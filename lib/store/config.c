@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/path.h"
+#include "store/accepted.h"
 #include "store/gitconfig.h"
 #include "store/yaml.h"
 
@@ -29,6 +32,14 @@ struct given {
 	size_t at; /* which of the source's values it is */
 	char *why; /* why it is wrong, or doesn't count; NULL: it is well */
 	bool is_wrong; /* who asks for it gets an error */
+	bool is_loose; /* counts only once it is accepted */
+};
+
+/* What a repository brings, and which of it is accepted as it stands. */
+struct brought {
+	const char *name; /* in the record of what is accepted */
+	char digest[2 * EWS_HASH_MAX + 1]; /* of what was read, and nothing else */
+	bool is_accepted;
 };
 
 struct ews_config {
@@ -37,6 +48,7 @@ struct ews_config {
 	struct ews_gitconfig git;
 	struct given *items; /* from the weakest to the strongest */
 	size_t n, cap;
+	struct brought yaml_file, git_values;
 	char *broken_yaml, *broken_git; /* why a source could not be read at all, or NULL */
 };
 
@@ -58,6 +70,50 @@ const char *ews_config_command(const char *key)
 		if (!strcasecmp(overrides.items[i].key, key))
 			return overrides.items[i].text;
 	return NULL;
+}
+
+static char *current_dir(void)
+{
+	char *cwd = getcwd(NULL, 0);
+
+	return cwd ? cwd : ews_strdup("/");
+}
+
+int ews_config_find_home(char **out, const char *option)
+{
+	EWS_CLEANUP(free) char *cwd = current_dir();
+	EWS_CLEANUP(free) char *configured = NULL;
+	const char *env = getenv("SUPERQODE_HOME");
+	const char *given;
+	const char *user = getenv("HOME");
+
+	if (option && *option) {
+		*out = ews_path_absolute(cwd, option);
+		return 0;
+	}
+	if (env && *env) {
+		*out = ews_path_absolute(cwd, env);
+		return 0;
+	}
+	ews_config_take_environment();
+	given = ews_config_command("ews.home");
+	if (given)
+		configured = ews_strdup(given);
+	else if (ews_odb_config_user(&configured, "ews.home") < 0)
+		ews_error_clear();
+	if ((!configured || *configured == '~') && (!user || *user != '/')) {
+		ews_error(EWS_ECONFIG, "HOME is %s, so there is no place for workspaces",
+			  user && *user ? "not an absolute path" : "not set");
+		ews_error_hint("set HOME, or name a place with SUPERQODE_HOME or --home");
+		return EWS_ECONFIG;
+	}
+	if (configured && !strncmp(configured, "~/", 2))
+		*out = ews_path_join(user, configured + 2);
+	else if (configured)
+		*out = ews_path_absolute(cwd, configured);
+	else
+		*out = ews_path_join(user, ".superqode");
+	return 0;
 }
 
 static struct given *add(struct ews_config *config, const struct given *given)
@@ -145,6 +201,14 @@ static void take_yaml_value(struct ews_config *config, size_t at)
 	}
 }
 
+static void digest_all(struct brought *out, const void *data, size_t len)
+{
+	uint8_t digest[EWS_HASH_MAX];
+
+	ews_hash_once(EWS_SHA256, digest, data, len);
+	ews_hex(out->digest, digest, 32);
+}
+
 static void take_yaml(struct ews_config *config)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
@@ -162,6 +226,7 @@ static void take_yaml(struct ews_config *config)
 		config->broken_yaml = ews_strdup(ews_error_message());
 		ews_error_clear();
 	}
+	digest_all(&config->yaml_file, text.ptr, text.len);
 	for (size_t i = 0; i < config->yaml.n; i++)
 		take_yaml_value(config, i);
 }
@@ -182,6 +247,32 @@ static void take_git(struct ews_config *config, const struct ews_gitconfig *list
 		if (!setting)
 			spoil(added, false, "is no setting of git ews");
 	}
+}
+
+/*
+ * What the repository's own config says of us, with the file that says it: its included files are in it, while what
+ * git writes into the same file all the time, branches and remotes, takes nothing back.
+ */
+static void digest_git(struct ews_config *config)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < config->git.n; i++) {
+		const struct ews_gitconfig_value *value = &config->git.items[i];
+
+		if (value->scope != EWS_GITCONFIG_REPOSITORY)
+			continue;
+		ews_buf_add(&text, value->key, strlen(value->key) + 1);
+		ews_buf_add(&text, value->text, strlen(value->text) + 1);
+		ews_buf_adds(&text, value->file ? value->file : "");
+		ews_buf_addc(&text, '\0');
+	}
+	digest_all(&config->git_values, text.ptr, text.len);
+}
+
+static void look_up(struct brought *brought, const struct ews_config *config)
+{
+	brought->is_accepted = ews_accepted_has(config->home, config->project, brought->name, brought->digest);
 }
 
 /* The real path of what of `path` exists, and the rest of it as it stands. */
@@ -238,33 +329,29 @@ static struct ews_setting_value default_of(const struct ews_setting *setting)
 	return value;
 }
 
-static bool is_loose(const struct ews_setting *setting, const struct ews_setting_value *value)
-{
-	bool truth = false;
-
-	if (setting->type == EWS_SETTING_WORD)
-		return !strcmp(value->text, setting->loose);
-	(void)ews_setting_read_bool(&truth, setting->loose);
-	return value->truth == truth;
-}
-
-/* Why the value of a repository doesn't count above `below`; NULL: it does. */
+/* Why the value of a repository doesn't count above `below` unless it is accepted; NULL: it does. */
 static const char *why_not(const struct ews_config *config, const struct given *given,
 			   const struct ews_setting_value *value, const struct ews_setting_value *below)
 {
 	const struct ews_setting *setting = given->setting;
 
-	if (setting->is_users)
-		return "counts in the user's and the system's config alone";
-	if (setting->loose && is_loose(setting, value) && !is_loose(setting, below))
-		return "doesn't count: a repository can't loosen this by itself; set it in your own git config";
+	if (ews_setting_laxity(setting, value) > ews_setting_laxity(setting, below))
+		return "doesn't count: a repository can't loosen this by itself; 'git ews config accept' lets it count";
 	if (setting->type == EWS_SETTING_PLACE && !is_own_place(config, given->text))
 		return "doesn't count: a repository can't name a place outside of '.superqode' and home by itself; "
-		       "set it in your own git config";
+		       "'git ews config accept' lets it count";
 	return NULL;
 }
 
-/* Read each value, from the weakest to the strongest, and say what is wrong with it. */
+static bool is_accepted(const struct ews_config *config, const struct given *given)
+{
+	return given->source == EWS_CONFIG_YAML ? config->yaml_file.is_accepted : config->git_values.is_accepted;
+}
+
+/*
+ * Read each value, from the weakest to the strongest, and say what is wrong with it. What is loose is so above all
+ * that would hold if nothing were accepted, so that accepting a value doesn't change what is to be accepted.
+ */
 static void judge(struct ews_config *config, const struct ews_setting *setting)
 {
 	struct ews_setting_value holds = default_of(setting);
@@ -281,11 +368,16 @@ static void judge(struct ews_config *config, const struct ews_setting *setting)
 			ews_error_clear();
 			continue;
 		}
+		if (given->is_repositorys && setting->is_users) {
+			spoil(given, false, "counts in the user's and the system's config alone");
+			continue;
+		}
 		why = given->is_repositorys ? why_not(config, given, &value, &holds) : NULL;
-		if (why)
-			spoil(given, false, why);
-		else
+		given->is_loose = why;
+		if (!why)
 			holds = value;
+		else if (!is_accepted(config, given))
+			spoil(given, false, why);
 	}
 }
 
@@ -296,12 +388,17 @@ struct ews_config *ews_config_open(const struct ews_config_place *place)
 	config->project = ews_strdup(place->project);
 	config->home = ews_strdup(place->home);
 	config->file = ews_path_join(place->project, EWS_CONFIG_FILE);
+	config->yaml_file.name = "file";
+	config->git_values.name = "git";
 	if (strcmp(place->project, place->git_dir))
 		take_yaml(config);
 	if (ews_gitconfig_read(&config->git, place->git_dir) < 0) {
 		config->broken_git = ews_strdup(ews_error_message());
 		ews_error_clear();
 	}
+	digest_git(config);
+	look_up(&config->yaml_file, config);
+	look_up(&config->git_values, config);
 	take_git(config, &config->git, EWS_CONFIG_GIT);
 	take_git(config, &overrides, EWS_CONFIG_COMMAND);
 	for (size_t i = 0; i < ews_settings_n; i++)
@@ -588,6 +685,46 @@ bool ews_config_look(struct ews_config_entry *out, const struct ews_config *conf
 		return true;
 	}
 	return false;
+}
+
+bool ews_config_look_loose(struct ews_config_entry *out, bool *out_accepted, const struct ews_config *config,
+			   size_t nth)
+{
+	for (size_t i = 0; i < config->n; i++) {
+		const struct given *given = &config->items[i];
+
+		if (!given->is_loose || nth--)
+			continue;
+		*out = (struct ews_config_entry){ .setting = given->setting };
+		show(out, config, given);
+		*out_accepted = is_accepted(config, given);
+		return true;
+	}
+	return false;
+}
+
+static bool brings_loose(const struct ews_config *config, enum ews_config_source source)
+{
+	for (size_t i = 0; i < config->n; i++)
+		if (config->items[i].is_loose && config->items[i].source == source)
+			return true;
+	return false;
+}
+
+int ews_config_accept(const struct ews_config *config)
+{
+	EWS_CLEANUP(strv) struct ews_strv sources = EWS_STRV_INIT;
+
+	if (brings_loose(config, EWS_CONFIG_YAML))
+		ews_strv_addf(&sources, "%s %s", config->yaml_file.name, config->yaml_file.digest);
+	if (brings_loose(config, EWS_CONFIG_GIT))
+		ews_strv_addf(&sources, "%s %s", config->git_values.name, config->git_values.digest);
+	return sources.n ? ews_accepted_write(config->home, config->project, &sources) : 0;
+}
+
+int ews_config_revoke(const struct ews_config *config)
+{
+	return ews_accepted_remove(config->home, config->project);
 }
 
 int ews_config_git_bool(bool *out, struct ews_odb *odb, const char *key, bool otherwise)

@@ -6,7 +6,8 @@
  *
  * What a repository brings, its superqode.yaml and its own config, may make things stricter but not looser:
  * a value that would let git commands through, work in the project itself, or name a place outside
- * of ".superqode" and home doesn't count, and a warning names it.
+ * of ".superqode" and home doesn't count until the user accepts it, and a warning names it. What was accepted is what
+ * was read then, word for word (store/accepted).
  *
  * Reading never fails. What is wrong is an error for whoever asks for that setting, and a warning for all others,
  * so that a slip of the pen can't keep anybody from `revert`.
@@ -39,6 +40,14 @@ void ews_config_take_environment(void);
 
 /* What the command line says of `key`, borrowed; NULL: nothing. Before a project is known. */
 const char *ews_config_command(const char *key);
+
+/*
+ * Find home: `option` when not NULL, else SUPERQODE_HOME, else ews.home of the
+ * user's or the system's git config, else ~/.superqode. Absolute; the caller
+ * frees it; it need not exist. Fails with EWS_ECONFIG when HOME would be
+ * needed and is unset or relative.
+ */
+int ews_config_find_home(char **out, const char *option);
 
 struct ews_config *ews_config_open(const struct ews_config_place *place);
 void ews_config_free(struct ews_config *config);
@@ -86,6 +95,17 @@ struct ews_config_entry {
 /* The `nth` value of `setting`, from 0; false after the last. */
 bool ews_config_look(struct ews_config_entry *out, const struct ews_config *config,
 		     const struct ews_setting *setting, size_t nth);
+
+/*
+ * The `nth` value, from 0, that a repository brings and that counts only once it is accepted; false after the last.
+ * What is the user's alone is not among them: nobody can accept that.
+ */
+bool ews_config_look_loose(struct ews_config_entry *out, bool *out_accepted, const struct ews_config *config,
+			   size_t nth);
+
+/* Accept these values as they were read, from the next reading on; take that back (gives 0 when nothing was accepted). */
+int ews_config_accept(const struct ews_config *config);
+int ews_config_revoke(const struct ews_config *config);
 
 /* A truth of git's own, as "core.ignoreCase"; `otherwise` when it is not set. Fails with EWS_ECONFIG. */
 int ews_config_git_bool(bool *out, struct ews_odb *odb, const char *key, bool otherwise);

@@ -19,55 +19,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "store/config.h"
 
 #define PROJECT_FILE "project.json"
 #define PROJECT_BYTES_MAX EWS_MIB
 #define NAME_LEN_MAX 180
-
-static char *current_dir(void)
-{
-	char *cwd = getcwd(NULL, 0);
-
-	return cwd ? cwd : ews_strdup("/");
-}
-
-int ews_home_find(char **out, const char *option)
-{
-	EWS_CLEANUP(free) char *cwd = current_dir();
-	EWS_CLEANUP(free) char *configured = NULL;
-	const char *env = getenv("SUPERQODE_HOME");
-	const char *given;
-	const char *user = getenv("HOME");
-
-	if (option && *option) {
-		*out = ews_path_absolute(cwd, option);
-		return 0;
-	}
-	if (env && *env) {
-		*out = ews_path_absolute(cwd, env);
-		return 0;
-	}
-	ews_config_take_environment();
-	given = ews_config_command("ews.home");
-	if (given)
-		configured = ews_strdup(given);
-	else if (ews_odb_config_user(&configured, "ews.home") < 0)
-		ews_error_clear();
-	if ((!configured || *configured == '~') && (!user || *user != '/')) {
-		ews_error(EWS_ECONFIG, "HOME is %s, so there is no place for workspaces",
-			  user && *user ? "not an absolute path" : "not set");
-		ews_error_hint("set HOME, or name a place with SUPERQODE_HOME or --home");
-		return EWS_ECONFIG;
-	}
-	if (configured && !strncmp(configured, "~/", 2))
-		*out = ews_path_join(user, configured + 2);
-	else if (configured)
-		*out = ews_path_absolute(cwd, configured);
-	else
-		*out = ews_path_join(user, ".superqode");
-	return 0;
-}
 
 int ews_home_open(const char *home)
 {

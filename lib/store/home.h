@@ -10,6 +10,7 @@
  *     <home>/elsewhere/<hash>                 workspaces that live outside (start --in)
  *     <home>/store/<name>-<hash>.git          stores of directories that are no git repositories
  *     <home>/neutral.git                      an empty repository
+ *     <home>/accepted/<hash>                  what of a repository's settings its user has accepted
  *
  * All but the workspaces themselves is 0700 and 0600.
  *
@@ -20,14 +21,6 @@
 
 #include "base/strv.h"
 #include "store/odb.h"
-
-/*
- * Find home: `option` when not NULL, else SUPERQODE_HOME, else ews.home of the
- * user's or the system's git config, else ~/.superqode. Absolute; the caller
- * frees it; it need not exist. Fails with EWS_ECONFIG when HOME would be
- * needed and is unset or relative.
- */
-int ews_home_find(char **out, const char *option);
 
 /* Make home (0700) when it is missing. Fails with EWS_EDENIED when it is another user's. Returns a descriptor. */
 int ews_home_open(const char *home);

@@ -14,20 +14,31 @@
 #include "base/error.h"
 
 static const struct ews_setting_word methods[] = {
-	{ "auto", "auto" },
-	{ "worktree", "worktree" },
-	{ "snapshot", "snapshot" },
-	{ "in-place", "in-place" },
-	{ "overlay", "overlay" },
-	{ "git_worktree", "worktree" },
-	{ "git-worktree", "worktree" },
-	{ "in_place", "in-place" },
-	{ NULL, NULL },
+	{ "auto", "auto", 0 },
+	{ "worktree", "worktree", 0 },
+	{ "snapshot", "snapshot", 0 },
+	{ "in-place", "in-place", 1 },
+	{ "overlay", "overlay", 0 },
+	{ "git_worktree", "worktree", 0 },
+	{ "git-worktree", "worktree", 0 },
+	{ "in_place", "in-place", 1 },
+	{ NULL, NULL, 0 },
+};
+
+static const struct ews_setting_word levels[] = {
+	{ "strict", "strict", 0 }, { "auto", "auto", 1 }, { "advise", "advise", 2 },
+	{ "off", "off", 3 },       { NULL, NULL, 0 },
+};
+
+static const struct ews_setting_word policies[] = {
+	{ "read-only", "read-only", 0 },
+	{ "inside", "inside", 1 },
+	{ NULL, NULL, 0 },
 };
 
 /* In the order of superqode.yaml as 'config init' writes it. */
 const struct ews_setting ews_settings[] = {
-	{ "qe.workspace.method", "ews.workspace.method", EWS_SETTING_WORD, "auto", methods, "in-place", false,
+	{ "qe.workspace.method", "ews.workspace.method", EWS_SETTING_WORD, "auto", methods, NULL, false,
 	  "how a workspace is made: auto, worktree, snapshot, in-place or overlay" },
 	{ "qe.workspace.location", "ews.workspace.location", EWS_SETTING_PLACE, "home", NULL, NULL, false,
 	  "where independent copies lie: home, or a directory" },
@@ -62,6 +73,10 @@ const struct ews_setting ews_settings[] = {
 	  "sweep what dead owners left when a session starts" },
 	{ NULL, "ews.backgroundClean", EWS_SETTING_BOOL, "true", NULL, NULL, false,
 	  "delete what expired in the background" },
+	{ NULL, "ews.guard.level", EWS_SETTING_WORD, "auto", levels, NULL, false,
+	  "how the guard is made to hold: auto, strict, advise or off" },
+	{ NULL, "ews.guard.policy", EWS_SETTING_WORD, "read-only", policies, NULL, false,
+	  "what git commands may do in a workspace: read-only, or inside" },
 };
 
 const size_t ews_settings_n = sizeof(ews_settings) / sizeof(*ews_settings);
@@ -218,4 +233,20 @@ int ews_setting_read(struct ews_setting_value *out, const struct ews_setting *se
 		return 0;
 	}
 	return 0;
+}
+
+unsigned ews_setting_laxity(const struct ews_setting *setting, const struct ews_setting_value *value)
+{
+	bool loose = false;
+
+	if (setting->type == EWS_SETTING_WORD) {
+		for (const struct ews_setting_word *w = setting->words; w->word; w++)
+			if (!strcmp(w->means, value->text))
+				return w->laxity;
+		return 0;
+	}
+	if (!setting->loose)
+		return 0;
+	(void)ews_setting_read_bool(&loose, setting->loose);
+	return value->truth == loose;
 }

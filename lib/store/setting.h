@@ -25,6 +25,7 @@ enum ews_setting_type {
 struct ews_setting_word {
 	const char *word;
 	const char *means; /* the word that the program knows it by */
+	unsigned laxity; /* how much it lets through: a repository may go down by itself, not up */
 };
 
 struct ews_setting {
@@ -32,8 +33,8 @@ struct ews_setting {
 	const char *git;
 	enum ews_setting_type type;
 	const char *dflt; /* as text; of a list NULL: nothing */
-	const struct ews_setting_word *words; /* ended by { NULL, NULL } */
-	const char *loose; /* what a repository may not choose by itself; NULL: it may choose anything */
+	const struct ews_setting_word *words; /* ended by { NULL, NULL, 0 } */
+	const char *loose; /* of a bool what a repository may not choose by itself; NULL: it may choose either */
 	bool is_users; /* nothing that a repository says of it counts */
 	const char *help; /* what it says, for people */
 };
@@ -61,6 +62,9 @@ struct ews_setting_value {
 
 /* Make sense of `text`. Fails with EWS_ECONFIG; the sentence says why, not where. */
 int ews_setting_read(struct ews_setting_value *out, const struct ews_setting *setting, const char *text);
+
+/* How much `value` lets through: less is stricter, and 0 is what anybody may choose. */
+unsigned ews_setting_laxity(const struct ews_setting *setting, const struct ews_setting_value *value);
 
 /* git's spelling of a truth. Fails with EWS_ECONFIG. */
 int ews_setting_read_bool(bool *out, const char *text);

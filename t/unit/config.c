@@ -241,18 +241,18 @@ Test(config, a_repository_may_tighten_but_not_loosen)
 	fixture_shell("cd p && git config ews.gitGuard.allowDiff true && git config ews.home /x &&"
 		      "git config ews.artifacts.location ~/a");
 	ASSERT_WARNS("/p/superqode.yaml:3: qe.workspace.method: doesn't count: a repository can't loosen this by "
-		     "itself; set it in your own git config",
+		     "itself; 'git ews config accept' lets it count",
 		     "/p/superqode.yaml:4: qe.workspace.location: doesn't count: a repository can't name a place "
-		     "outside of '.superqode' and home by itself; set it in your own git config",
+		     "outside of '.superqode' and home by itself; 'git ews config accept' lets it count",
 		     "/p/superqode.yaml:6: qe.git_guard.enabled: doesn't count: a repository can't loosen this by "
-		     "itself; set it in your own git config",
+		     "itself; 'git ews config accept' lets it count",
 		     "/p/superqode.yaml:9: qe.git_guard.block_push: doesn't count: a repository can't loosen this by "
-		     "itself; set it in your own git config",
+		     "itself; 'git ews config accept' lets it count",
 		     "/p/.git/config:7: ews.gitGuard.allowDiff: doesn't count: a repository can't loosen this by "
-		     "itself; set it in your own git config",
+		     "itself; 'git ews config accept' lets it count",
 		     "/p/.git/config:9: ews.home: counts in the user's and the system's config alone",
 		     "/p/.git/config:11: ews.artifacts.location: doesn't count: a repository can't name a place "
-		     "outside of '.superqode' and home by itself; set it in your own git config");
+		     "outside of '.superqode' and home by itself; 'git ews config accept' lets it count");
 	assert_holds("qe.workspace.method", "auto", EWS_CONFIG_DEFAULT, 0);
 	assert_holds("qe.git_guard.enabled", "true", EWS_CONFIG_DEFAULT, 0);
 	assert_holds("qe.git_guard.allow_status", "false", EWS_CONFIG_YAML, 7);
@@ -327,4 +327,44 @@ Test(config, truths_of_gits_own_are_read_in_its_spellings)
 	fixture_shell("cd p && git config core.ignoreCase perhaps");
 	cr_assert_eq(ews_config_git_bool(&truth, odb, "core.ignoreCase", false), EWS_ECONFIG);
 	assert_ends(ews_error_message(), "core.ignoreCase: 'perhaps' is neither true nor false");
+}
+
+static void assert_found(const char *option, const char *should)
+{
+	EWS_CLEANUP(free) char *is = NULL;
+
+	cr_assert_eq(ews_config_find_home(&is, option), 0, "%s", ews_error_message());
+	cr_assert_str_eq(is, should);
+}
+
+Test(config, home_is_the_option_then_environment_then_config_then_the_usual_place)
+{
+	EWS_CLEANUP(free) char *relative = ews_path_join(fixture_top(), "x/y");
+	EWS_CLEANUP(free) char *usual = ews_path_join(fixture_top(), ".superqode");
+	EWS_CLEANUP(free) char *configured = ews_path_join(fixture_top(), "conf");
+
+	assert_found(NULL, usual);
+	assert_found("", usual);
+	fixture_shell("printf '[ews]\\n\\thome = ~/conf\\n' >gitconfig");
+	setenv("GIT_CONFIG_GLOBAL", "gitconfig", 1);
+	assert_found(NULL, configured);
+	setenv("SUPERQODE_HOME", "/srv//ews/.", 1);
+	assert_found(NULL, "/srv/ews");
+	assert_found("x/../x/y", relative);
+}
+
+Test(config, a_home_that_is_unset_or_relative_is_an_error_only_where_it_is_needed)
+{
+	EWS_CLEANUP(free) char *is = NULL;
+
+	unsetenv("HOME");
+	cr_assert_eq(ews_config_find_home(&is, NULL), EWS_ECONFIG);
+	setenv("HOME", "", 1);
+	cr_assert_eq(ews_config_find_home(&is, NULL), EWS_ECONFIG);
+	setenv("HOME", "here", 1);
+	cr_assert_eq(ews_config_find_home(&is, NULL), EWS_ECONFIG);
+	cr_assert_null(is);
+	assert_found("/a", "/a");
+	setenv("SUPERQODE_HOME", "/b", 1);
+	assert_found(NULL, "/b");
 }

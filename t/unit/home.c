@@ -36,46 +36,6 @@ static void tear_down(void)
 
 TestSuite(home, .init = set_up, .fini = tear_down);
 
-static void assert_found(const char *option, const char *should)
-{
-	EWS_CLEANUP(free) char *is = NULL;
-
-	cr_assert_eq(ews_home_find(&is, option), 0, "%s", ews_error_message());
-	cr_assert_str_eq(is, should);
-}
-
-Test(home, option_then_environment_then_config_then_home)
-{
-	EWS_CLEANUP(free) char *relative = ews_path_join(fixture_top(), "x/y");
-	EWS_CLEANUP(free) char *usual = ews_path_join(fixture_top(), ".superqode");
-	EWS_CLEANUP(free) char *configured = ews_path_join(fixture_top(), "conf");
-
-	assert_found(NULL, usual);
-	assert_found("", usual);
-	fixture_shell("printf '[ews]\\n\\thome = ~/conf\\n' >gitconfig");
-	setenv("GIT_CONFIG_GLOBAL", "gitconfig", 1);
-	assert_found(NULL, configured);
-	setenv("SUPERQODE_HOME", "/srv//ews/.", 1);
-	assert_found(NULL, "/srv/ews");
-	assert_found("x/../x/y", relative);
-}
-
-Test(home, a_home_that_is_unset_or_relative_is_an_error_only_where_it_is_needed)
-{
-	EWS_CLEANUP(free) char *is = NULL;
-
-	unsetenv("HOME");
-	cr_assert_eq(ews_home_find(&is, NULL), EWS_ECONFIG);
-	setenv("HOME", "", 1);
-	cr_assert_eq(ews_home_find(&is, NULL), EWS_ECONFIG);
-	setenv("HOME", "here", 1);
-	cr_assert_eq(ews_home_find(&is, NULL), EWS_ECONFIG);
-	cr_assert_null(is);
-	assert_found("/a", "/a");
-	setenv("SUPERQODE_HOME", "/b", 1);
-	assert_found(NULL, "/b");
-}
-
 Test(home, it_is_closed_to_others_and_refused_when_it_is_another_users)
 {
 	struct stat st;
