@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/kin.h"
 
 #define TEXT_MAX 4096
 #define WAIT_STEP_MAX_MS 50
@@ -39,35 +39,15 @@ static bool is_same_file(int fd, int dir_fd, const char *name)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* The start time of this process in clock ticks since boot, "0" when /proc doesn't tell. */
-static char *own_start_time(void)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	unsigned long long ticks = 0;
-	const char *at;
-
-	if (ews_file_read(&text, AT_FDCWD, "/proc/self/stat", TEXT_MAX) < 0)
-		ews_error_clear();
-	/* Field 22; the second one is a name in parentheses that may hold anything. */
-	at = strrchr(text.ptr, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		ticks = strtoull(at, NULL, 10);
-	return ews_strfmt("%llu", ticks);
-}
-
 /* Write who we are into the file. It is for people: failing to is no failure. */
 static void write_holder(int fd, const char *verb)
 {
-	EWS_CLEANUP(buf) struct ews_buf boot = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *start = own_start_time();
+	struct ews_kin self;
 
-	if (ews_file_read(&boot, AT_FDCWD, "/proc/sys/kernel/random/boot_id", TEXT_MAX) < 0)
-		ews_error_clear();
-	ews_buf_rtrim(&boot);
-	ews_buf_addf(&text, "pid %ld\nstart %s\nboot %s\nverb %s\n", (long)getpid(), start, boot.ptr, verb);
+	ews_kin_self(&self);
+	ews_buf_addf(&text, "pid %ld\nstart %llu\nboot %s\nverb %s\n", (long)self.pid,
+		     (unsigned long long)self.start_time, self.boot_id, verb);
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text.ptr, text.len, 0) < 0)
 		return;
 }

@@ -14,11 +14,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/error.h"
-#include "base/file.h"
+#include "base/kin.h"
 #include "base/path.h"
 
-#define STAT_BYTES_MAX (4 * EWS_KIB)
 #define ANCESTORS_MAX 256
 
 /* Does the link `name` in a process's directory lead into `path`? */
@@ -51,29 +49,11 @@ static bool has_open(int proc_fd, const char *path)
 	return found;
 }
 
-/* The parent of a process, 0 when it can't be told: field 4, behind the name in parentheses. */
-static pid_t parent_of(pid_t pid)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	char name[64];
-	const char *behind;
-	int parent;
-	char state;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-	if (ews_file_read(&text, AT_FDCWD, name, STAT_BYTES_MAX) < 0) {
-		ews_error_clear();
-		return 0;
-	}
-	behind = strrchr(text.ptr, ')');
-	return behind && sscanf(behind + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
-}
-
 static size_t find_ancestors(pid_t *out)
 {
 	size_t n = 0;
 
-	for (pid_t pid = getpid(); pid > 0 && n < ANCESTORS_MAX; pid = parent_of(pid))
+	for (pid_t pid = getpid(); pid > 0 && n < ANCESTORS_MAX; pid = ews_kin_parent(pid))
 		out[n++] = pid;
 	return n;
 }
@@ -109,14 +89,12 @@ static bool reads_from_us(int proc_fd)
 	return false;
 }
 
-static void add_process(struct ews_strv *out, int proc_fd, const char *pid)
+static void add_process(struct ews_strv *out, pid_t pid)
 {
 	EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
 
-	if (ews_file_read(&name, proc_fd, "comm", STAT_BYTES_MAX) < 0)
-		ews_error_clear();
-	ews_buf_rtrim(&name);
-	ews_strv_addf(out, "%s (%s)", name.len ? name.ptr : "a process", pid);
+	ews_kin_name(&name, pid);
+	ews_strv_add(out, name.ptr);
 }
 
 int ews_inuse_list(struct ews_strv *out, const char *path)
@@ -140,7 +118,7 @@ int ews_inuse_list(struct ews_strv *out, const char *path)
 		if (fd >= 0 && !reads_from_us(fd) &&
 		    (leads_into(fd, "cwd", path) || leads_into(fd, "root", path) || leads_into(fd, "exe", path) ||
 		     has_open(fd, path)))
-			add_process(out, fd, entry->d_name);
+			add_process(out, pid);
 	}
 	closedir(proc);
 	return 0;
