@@ -475,15 +475,16 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make)
 
 int ews_repo_make_own_dir(const struct ews_repo *repo)
 {
-	EWS_CLEANUP(free) char *dir = ews_path_join(repo->project, ".superqode");
+	EWS_CLEANUP(fd) int project = ews_dir_open(repo->project);
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc = ews_dir_make_absolute(dir, 0777);
+	int rc = project < 0 ? project : ews_dir_make(project, ".superqode", 0777);
 
 	if (rc < 0)
-		return rc;
-	fd = ews_dir_open(dir);
+		return ews_error_wrap("'%s/.superqode'", repo->project);
+	/* A link is a repository's way to lead us elsewhere: it is not followed. */
+	fd = ews_dir_open_beneath(project, ".superqode");
 	if (fd < 0)
-		return fd;
+		return ews_error_wrap("'%s/.superqode'", repo->project);
 	if (faccessat(fd, ".gitignore", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	return ews_file_replace(fd, ".gitignore", GITIGNORE_ALL, strlen(GITIGNORE_ALL), 0644);

@@ -53,7 +53,7 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 /* Make sure that `dir` and `dir_fd` are there: `make` makes them, else EWS_ENOTFOUND when there is none yet. */
 int ews_repo_need_dir(struct ews_repo *repo, bool make);
 
-/* Make "<project>/.superqode", which hides itself from git's status. */
+/* Make "<project>/.superqode", which hides itself from git's status. No link is taken for it. */
 int ews_repo_make_own_dir(const struct ews_repo *repo);
 
 /* A directory below repo->dir, made 0700 when missing. Returns a descriptor. */
