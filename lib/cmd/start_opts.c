@@ -1,0 +1,170 @@
+/*
+ * Options of start: see start_opts.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/start_opts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/path.h"
+#include "cmd/progress.h"
+#include "cmd/render_path.h"
+
+void ews_start_opts_table(struct ews_opt out[EWS_START_OPTS_MAX], struct ews_start_settings *set)
+{
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_STRING, 0, "base", "rev", "begin at that commit, with nothing of what is uncommitted",
+		  &set->start.base, false, NULL },
+		{ EWS_OPT_STRING, 0, "method", "auto|worktree|snapshot|in-place", "how the workspace is made",
+		  &set->method, false, NULL },
+		{ EWS_OPT_BOOL, 0, "worktree", NULL, "the same as --method worktree", &set->is_worktree, false, NULL },
+		{ EWS_OPT_STRING, 0, "sandbox", "git-worktree", "the same as --method worktree", &set->sandbox,
+		  false, NULL },
+		{ EWS_OPT_TRISTATE, 0, "uncommitted", NULL, "take uncommitted changes along",
+		  &set->start.uncommitted, true, NULL },
+		{ EWS_OPT_TRISTATE, 0, "untracked", NULL, "take untracked files along", &set->start.untracked, true,
+		  NULL },
+		{ EWS_OPT_OPTIONAL, 0, "keep-ignored", "auto|yes|no", "take ignored files along",
+		  &set->keep_ignored, false, "yes" },
+		{ EWS_OPT_BOOL, 0, "partial", NULL, "leave out what is over a limit, instead of failing",
+		  &set->start.partial, false, NULL },
+		{ EWS_OPT_BOOL, 0, "force", NULL, "take a home directory, or the root of all, for a project",
+		  &set->start.force, false, NULL },
+		{ EWS_OPT_BOOL, 0, "run-filters", NULL,
+		  "let the user's own filter programs write what comes from commits", &set->start.run_filters,
+		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "copy-objects", NULL, "an independent copy gets all objects, and borrows none",
+		  &set->start.copy_objects, false, NULL },
+		{ EWS_OPT_STRING, 0, "nested", "record|skip", "what to do about nested repositories", &set->nested,
+		  false, NULL },
+		{ EWS_OPT_STRING, 0, "intent", "text", "what the session is for", &set->start.intent, false, NULL },
+		{ EWS_OPT_STRING, 0, "label", "name", "a name for people", &set->start.label, false, NULL },
+		{ EWS_OPT_STRING, 0, "in", "dir", "make the workspace <dir>/<id>", &set->start.in, false, NULL },
+		{ EWS_OPT_STRING, 'm', "message", "text", "the subject of the base snapshot", &set->start.subject,
+		  false, NULL },
+		EWS_OPTS_END,
+	};
+
+	static_assert(sizeof(opts) <= EWS_START_OPTS_MAX * sizeof(*out), "the callers' tables hold them");
+	memcpy(out, opts, sizeof(opts));
+}
+
+bool ews_start_opts_is_any(const struct ews_start_settings *set)
+{
+	const struct ews_start_opts *start = &set->start;
+
+	return set->method || set->sandbox || set->nested || set->keep_ignored || set->is_worktree || start->base ||
+	       start->uncommitted >= 0 || start->untracked >= 0 || start->partial || start->force ||
+	       start->run_filters || start->copy_objects || start->intent || start->label || start->in ||
+	       start->subject;
+}
+
+/* What `option` says of the method; "auto" leaves it open. */
+static int choose_method(const struct ews_method **out, const char *option, const char *name)
+{
+	if (!name || !strcmp(name, "auto"))
+		return 0;
+	if (!strcmp(name, "overlay")) {
+		ews_error(EWS_EUNSUPPORTED, "%s 'overlay' needs a mount namespace, which this version can't make",
+			  option);
+		ews_error_hint("the methods are auto, worktree, snapshot and in-place");
+		return EWS_EUNSUPPORTED;
+	}
+	*out = ews_method_find(name);
+	if (*out)
+		return 0;
+	(void)ews_error(EWS_EUSAGE, "%s '%s' is not one of this version's", option, name);
+	ews_error_hint("the methods are auto, worktree, snapshot and in-place");
+	return EWS_EUSAGE;
+}
+
+static int choose_ignored(enum ews_keep_ignored *out, const char *word)
+{
+	*out = EWS_KEEP_IGNORED_AUTO;
+	if (!word || !strcmp(word, "auto"))
+		return 0;
+	*out = strcmp(word, "yes") ? EWS_KEEP_IGNORED_NO : EWS_KEEP_IGNORED_YES;
+	if (*out == EWS_KEEP_IGNORED_YES || !strcmp(word, "no"))
+		return 0;
+	return ews_error(EWS_EUSAGE, "--keep-ignored takes auto, yes or no, not '%s'", word);
+}
+
+int ews_start_opts_settle(struct ews_start_settings *set)
+{
+	int rc;
+
+	rc = choose_ignored(&set->start.keep_ignored, set->keep_ignored);
+	if (rc == 0)
+		rc = choose_method(&set->start.method, "method", set->method);
+	if (rc == 0)
+		rc = choose_method(&set->start.method, "sandbox", set->sandbox);
+	if (set->is_worktree)
+		set->start.method = &ews_method_worktree;
+	if (rc < 0)
+		return rc;
+	if (!set->nested || !strcmp(set->nested, "record"))
+		return 0;
+	if (strcmp(set->nested, "skip") != 0)
+		return ews_error(EWS_EUSAGE, "--nested takes record or skip, not '%s'", set->nested);
+	set->start.skip_nested = true;
+	return 0;
+}
+
+/* What no option says is as it is set. A wrong setting stops us here, where nothing has begun. */
+static int take_settings(struct ews_start_settings *set, const struct ews_config *config)
+{
+	const char *method;
+	int rc;
+
+	rc = ews_config_check(config);
+	if (rc == 0)
+		rc = ews_config_dir(&set->location, config, "qe.workspace.location");
+	set->start.location = set->location;
+	if (rc < 0 || set->method || set->sandbox || set->is_worktree)
+		return rc;
+	rc = ews_config_word(&method, config, "qe.workspace.method");
+	return rc < 0 ? rc : choose_method(&set->start.method, "qe.workspace.method", method);
+}
+
+int ews_start_opts_open(struct ews_start_settings *set, struct ews_cmd_ctx *ctx)
+{
+	int rc;
+
+	rc = ews_cmd_open_repo_or_make(ctx, set->start.force ? EWS_REPO_MAKE_ANY : EWS_REPO_MAKE_PLAIN);
+	if (rc == 0)
+		rc = take_settings(set, ews_repo_config(ctx->repo));
+	if (rc < 0)
+		return rc;
+	if (set->start.in)
+		set->start.in = set->in = ews_path_absolute(ctx->cwd, set->start.in);
+	return 0;
+}
+
+int ews_start_opts_run(struct ews_start_result *out, struct ews_start_settings *set, struct ews_cmd_ctx *ctx)
+{
+	struct ews_progress progress;
+	size_t i;
+	int rc;
+
+	set->start.progress = ews_progress_show;
+	set->start.payload = &progress;
+	ews_progress_init(&progress, ctx, "Making the workspace");
+	rc = ews_start(out, ctx->repo, &set->start);
+	ews_progress_end(&progress);
+	if (rc < 0)
+		return rc;
+	ews_render_skips_talk(ctx, &out->skips);
+	for (i = 0; i < out->notes.n; i++)
+		ews_cmd_note(ctx, "%s", out->notes.items[i]);
+	return 0;
+}
+
+void ews_start_settings_release(struct ews_start_settings *set)
+{
+	free(set->location);
+	free(set->in);
+}
