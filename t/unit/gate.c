@@ -51,6 +51,7 @@ Test(gate, a_repository_of_gits_has_none)
 	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project("p", 0);
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
 
+	cr_assert_not_null(batch);
 	cr_assert_eq(ews_gate_enter(repo->common_dir), -1);
 	cr_assert_neq(access(".git/" EWS_GATE_FILE, F_OK), 0);
 }
