@@ -388,6 +388,57 @@ static void change_attr(struct work *work)
 		note_refusal(work);
 }
 
+static void add_acl_entry(struct text *out, unsigned tag, unsigned rights, uint32_t id)
+{
+	const uint8_t entry[] = { (uint8_t)tag,        0,
+				  (uint8_t)rights,     0,
+				  (uint8_t)id,         (uint8_t)(id >> 8),
+				  (uint8_t)(id >> 16), (uint8_t)(id >> 24) };
+
+	text_add(out, entry, sizeof(entry));
+}
+
+/* Some other user may do this or that; of a directory also what is made in it from then on. */
+static void change_acl(struct work *work)
+{
+	const struct item *item = pick(work, rng_chance(work->rng, 40) ? S_IFDIR : S_IFREG);
+	bool is_default = rng_chance(work->rng, 50), goes = rng_chance(work->rng, 20);
+	const char *name = is_default ? "system.posix_acl_default" : "system.posix_acl_access";
+	unsigned rights = rng_below(work->rng, 8);
+	struct text acl = TEXT_INIT;
+
+	if (!item || !work->place->has_attrs || (is_default && !S_ISDIR(item->mode)))
+		return;
+	note(work,
+	     goes         ? "remove the list of rights of"
+	     : is_default ? "a default list of rights of"
+			  : "a list of rights of",
+	     item->path);
+	/* version 2, and the tags of user, named user, group, mask and others in order */
+	text_add(&acl, "\2\0\0\0", 4);
+	add_acl_entry(&acl, 0x01, 7, UINT32_MAX);
+	add_acl_entry(&acl, 0x02, rights, 1234);
+	add_acl_entry(&acl, 0x04, 5, UINT32_MAX);
+	add_acl_entry(&acl, 0x10, 7, UINT32_MAX);
+	add_acl_entry(&acl, 0x20, 4, UINT32_MAX);
+	if (goes ? lremovexattr(item->path, name) : lsetxattr(item->path, name, acl.ptr, acl.len, 0))
+		note_refusal(work);
+	text_release(&acl);
+}
+
+/* What root alone may set, and what a write takes away. */
+static void change_capability(struct work *work)
+{
+	static const uint8_t value[20] = { 1, 0, 0, 2, 0, 4 };
+	const struct item *item = pick(work, S_IFREG);
+
+	if (!item || !work->place->has_attrs)
+		return;
+	note(work, "a capability for", item->path);
+	if (lsetxattr(item->path, "security.capability", value, sizeof(value), 0) < 0)
+		note_refusal(work);
+}
+
 static void make_link(struct work *work)
 {
 	static const char *const targets[] = { "a",       "src/main.c", "../..",        "/etc/passwd",
@@ -739,6 +790,8 @@ static const struct {
 	{ change_root_mode, 1, false },
 	{ touch, 7, false },
 	{ change_attr, 4, false },
+	{ change_acl, 3, false },
+	{ change_capability, 1, false },
 	{ make_link, 5, false },
 	{ make_hard_link, 2, false },
 	{ make_dirs, 6, false },
