@@ -36,6 +36,35 @@ const char *ews_render_method(const char *method)
 	return known ? known->json_name : method;
 }
 
+/* The process that is, or was, at work in it. */
+static void add_owner(cJSON *object, const struct ews_state *state)
+{
+	cJSON *owner;
+
+	if (!state->owner.pid) {
+		(void)cJSON_AddNullToObject(object, "owner");
+		return;
+	}
+	owner = cJSON_AddObjectToObject(object, "owner");
+	ews_json_add_int(owner, "pid", state->owner.pid);
+	ews_json_add_int(owner, "start_time", (int64_t)state->owner.start_time);
+	ews_render_string(owner, "boot_id", state->owner.boot_id);
+}
+
+void ews_render_guard(cJSON *object, const struct ews_state *state)
+{
+	cJSON *guard;
+
+	if (!*state->guard_level) {
+		(void)cJSON_AddNullToObject(object, "guard");
+		return;
+	}
+	guard = cJSON_AddObjectToObject(object, "guard");
+	(void)cJSON_AddStringToObject(guard, "level", state->guard_level);
+	(void)cJSON_AddStringToObject(guard, "policy", state->guard_policy);
+	(void)cJSON_AddBoolToObject(guard, "enforced", state->guard_enforced);
+}
+
 static void add_open(cJSON *object, const struct ews_session_view *view)
 {
 	const struct ews_state *state = &view->session.state;
@@ -48,12 +77,15 @@ static void add_open(cJSON *object, const struct ews_session_view *view)
 	ews_json_add_int(object, "age_ms", (until_s - state->created_s) * 1000);
 	if (state->ended_s)
 		ews_render_time(object, "ended_at", state->ended_s);
-	(void)cJSON_AddNullToObject(object, "owner");
+	add_owner(object, state);
 	ews_render_string(object, "base_commit", state->base_commit);
 	ews_render_string(object, "branch", state->branch);
 	ews_render_string(object, "snapshot_id", state->base_snapshot);
 	ews_render_string(object, "intent", state->intent);
 	ews_render_string(object, "label", state->label);
+	ews_render_guard(object, state);
+	if (state->port_base)
+		ews_json_add_int(object, "port_base", state->port_base);
 }
 
 cJSON *ews_render_session_json(const struct ews_session_view *view)
@@ -71,7 +103,8 @@ cJSON *ews_render_session_json(const struct ews_session_view *view)
 		ews_render_totals(cJSON_AddObjectToObject(object, "changes"), &view->diff);
 	}
 	if (view->has_drift) {
-		(void)cJSON_AddBoolToObject(object, "project_changed", view->drift.n > 0);
+		(void)cJSON_AddBoolToObject(object, "project_changed",
+					    view->drift.n || view->session.state.project_changed);
 		ews_render_sentences(object, "drift", &view->drift);
 	}
 	if (view->has_tampered)
@@ -131,6 +164,13 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 		ews_render_totals_text(&changes, &view->diff);
 		add_line(out, "Changes:", changes.ptr);
 	}
+	if (state->owner.pid && !view->is_interrupted)
+		ews_buf_addf(out, "  %-10s process %ld\n", "Owner:", (long)state->owner.pid);
+	if (*state->guard_level)
+		ews_buf_addf(out, "  %-10s %s, %s, %s\n", "Guard:", state->guard_level, state->guard_policy,
+			     state->guard_enforced ? "enforced by the kernel" : "advisory");
+	if (state->project_changed && !view->drift.n)
+		add_line(out, "Project:", "it changed while a command ran; see 'git ews status --log'");
 	add_drift(out, &view->drift, verbose);
 }
 
@@ -144,6 +184,8 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 	ews_pager_paint(out, color, is_bad ? RED : !strcmp(word, "active") ? GREEN : YELLOW, word);
 	if (view->unfinished && *view->unfinished)
 		ews_buf_addf(out, ": %s is unfinished", view->unfinished);
+	else if (view->is_interrupted && view->session.state.owner.pid)
+		ews_buf_addf(out, ": its owner, process %ld, died", (long)view->session.state.owner.pid);
 	ews_buf_adds(out, ")\n");
 	if (view->is_open)
 		add_open_lines(out, view, verbose);
@@ -189,6 +231,7 @@ static bool is_key(const char *key)
 		"branch",     "snapshot_id",     "intent",   "label",         "interrupted_verb",
 		"size_bytes", "project_changed", "problem",  "total_changes", "additions",
 		"deletions",  "modifications",   "renames",  "lines_added",   "lines_deleted",
+		"guard",      "port_base",
 	};
 	size_t i;
 

@@ -36,6 +36,9 @@ const char *ews_render_session_state(const struct ews_session_view *view);
 /* The method as JSON names it: "git_worktree". */
 const char *ews_render_method(const char *method);
 
+/* Add "guard": level, policy, enforced; null before a command ran in the session. */
+void ews_render_guard(cJSON *object, const struct ews_state *state);
+
 /* A new object with all keys of a session; the caller frees it. */
 cJSON *ews_render_session_json(const struct ews_session_view *view);
 /* Some lines, for people. */

@@ -273,6 +273,17 @@ int ews_home_projects(struct ews_strv *out, const char *home)
 	return n < 0 ? (int)n : 0;
 }
 
+char *ews_home_tmp(const char *repo_dir, const char *id)
+{
+	EWS_CLEANUP(free) char *session = ews_path_join(repo_dir, id);
+	uint8_t digest[EWS_HASH_MAX];
+	char hex[2 * EWS_HASH_MAX + 1];
+
+	ews_hash_once(EWS_SHA256, digest, session, strlen(session));
+	ews_hex(hex, digest, 4);
+	return ews_strfmt("tmp/%s", hex);
+}
+
 static char *elsewhere_file(const char *workspace)
 {
 	uint8_t digest[EWS_HASH_MAX];

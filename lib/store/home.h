@@ -8,6 +8,8 @@
  *                           trash/<id>/       what verbs renamed away
  *                           undo/<id>.json    what verbs did, one file a step
  *     <home>/elsewhere/<hash>                 workspaces that live outside (start --in)
+ *     <home>/tmp/<hash>                       temporary files of a command that runs in a session
+ *     <home>/ports                            which session was given which ports
  *     <home>/store/<name>-<hash>.git          stores of directories that are no git repositories
  *     <home>/neutral.git                      an empty repository
  *     <home>/accepted/<hash>                  what of a repository's settings its user has accepted
@@ -52,6 +54,12 @@ int ews_home_unmark_elsewhere(const char *home, const char *workspace);
  * `*repo_dir` and `*id` (the caller frees both). Fails with EWS_ENOTFOUND.
  */
 int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const char *cwd);
+
+/*
+ * Where below home the temporary files of what runs in session `id` of `repo_dir` are: a short name, since
+ * programs make sockets there, whose names must be. The caller frees it.
+ */
+char *ews_home_tmp(const char *repo_dir, const char *id);
 
 /* Where the store of the plain directory `project` (absolute, real) is, or would be; the caller frees it. */
 char *ews_home_store(const char *home, const char *project);

@@ -44,13 +44,58 @@ const char *ews_state_word(enum ews_session_state state)
 	X("label", label)                 \
 	X("last_snapshot", last_snapshot)
 
-/* There is none in what was written before there were any. */
-static int parse_exclude(struct ews_state *out, const cJSON *json)
+/* Not there in what was written before it could be said. */
+#define LATER_STRINGS(X)              \
+	X("exclude", exclude)         \
+	X("guard_level", guard_level) \
+	X("guard_policy", guard_policy)
+
+static int parse_later(char **out, const cJSON *json, const char *key)
 {
-	if (cJSON_HasObjectItem(json, "exclude") || cJSON_HasObjectItem(json, "exclude_escaped"))
-		return ews_json_get_bytes(&out->exclude, json, "exclude");
-	out->exclude = ews_strdup("");
+	EWS_CLEANUP(free) char *escaped = ews_strfmt("%s_escaped", key);
+
+	if (cJSON_HasObjectItem(json, key) || cJSON_HasObjectItem(json, escaped))
+		return ews_json_get_bytes(out, json, key);
+	*out = ews_strdup("");
 	return 0;
+}
+
+static int parse_owner(struct ews_kin *out, const cJSON *json)
+{
+	const cJSON *owner = cJSON_GetObjectItem(json, "owner");
+	int64_t pid, start_time;
+	const char *boot_id;
+	int rc;
+
+	if (!owner || cJSON_IsNull(owner))
+		return 0;
+	rc = ews_json_get_int(&pid, owner, "pid");
+	if (rc == 0)
+		rc = ews_json_get_int(&start_time, owner, "start_time");
+	if (rc == 0)
+		rc = ews_json_get_string(&boot_id, owner, "boot_id");
+	if (rc < 0)
+		return ews_error_wrap("owner");
+	if (pid <= 0 || pid > INT32_MAX || strlen(boot_id) >= EWS_BOOT_ID_MAX)
+		return ews_error(EWS_EDAMAGED, "its owner is no process");
+	*out = (struct ews_kin){ .pid = (pid_t)pid, .start_time = (uint64_t)start_time };
+	memcpy(out->boot_id, boot_id, strlen(boot_id));
+	return 0;
+}
+
+static int parse_port_base(unsigned *out, const cJSON *json)
+{
+	int64_t port;
+	int rc;
+
+	if (!cJSON_HasObjectItem(json, "port_base"))
+		return 0;
+	rc = ews_json_get_int(&port, json, "port_base");
+	if (rc == 0 && (port < 0 || port > UINT16_MAX))
+		return ews_error(EWS_EDAMAGED, "its 'port_base' is no port");
+	if (rc == 0)
+		*out = (unsigned)port;
+	return rc;
 }
 
 static int parse(struct ews_state *out, const cJSON *json)
@@ -82,11 +127,17 @@ static int parse(struct ews_state *out, const cJSON *json)
 		rc = ews_json_get_int(&out->ended_s, json, "ended");
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->keeps_nested, json, "keeps_nested");
-	/* Not there in what was written before it could be said. */
 	out->copies_objects = cJSON_IsTrue(cJSON_GetObjectItem(json, "copies_objects"));
+	out->guard_enforced = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_enforced"));
+	out->project_changed = cJSON_IsTrue(cJSON_GetObjectItem(json, "project_changed"));
+#define GET_LATER(key, member) \
+	if (rc == 0)           \
+		rc = parse_later(&out->member, json, key);
+	LATER_STRINGS(GET_LATER)
+#undef GET_LATER
 	if (rc == 0)
-		rc = parse_exclude(out, json);
-	return rc;
+		rc = parse_owner(&out->owner, json);
+	return rc < 0 ? rc : parse_port_base(&out->port_base, json);
 }
 
 int ews_state_read(struct ews_state *out, int session_fd)
@@ -107,6 +158,18 @@ int ews_state_read(struct ews_state *out, int session_fd)
 	return 0;
 }
 
+static void add_owner(cJSON *json, const struct ews_kin *owner)
+{
+	cJSON *object;
+
+	if (!owner->pid)
+		return;
+	object = cJSON_AddObjectToObject(json, "owner");
+	ews_json_add_int(object, "pid", owner->pid);
+	ews_json_add_int(object, "start_time", (int64_t)owner->start_time);
+	cJSON_AddStringToObject(object, "boot_id", owner->boot_id);
+}
+
 int ews_state_write(int session_fd, const struct ews_state *state)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
@@ -116,12 +179,16 @@ int ews_state_write(int session_fd, const struct ews_state *state)
 	cJSON_AddStringToObject(json, "state", words[state->state]);
 #define PUT(key, member) ews_json_add_bytes(json, key, state->member ? state->member : "");
 	STRINGS(PUT)
+	LATER_STRINGS(PUT)
 #undef PUT
 	ews_json_add_int(json, "created", state->created_s);
 	ews_json_add_int(json, "ended", state->ended_s);
 	cJSON_AddBoolToObject(json, "keeps_nested", state->keeps_nested);
 	cJSON_AddBoolToObject(json, "copies_objects", state->copies_objects);
-	ews_json_add_bytes(json, "exclude", state->exclude ? state->exclude : "");
+	cJSON_AddBoolToObject(json, "guard_enforced", state->guard_enforced);
+	cJSON_AddBoolToObject(json, "project_changed", state->project_changed);
+	ews_json_add_int(json, "port_base", state->port_base);
+	add_owner(json, &state->owner);
 	ews_json_print(&text, json, true);
 	return ews_file_replace(session_fd, STATE_FILE, text.ptr, text.len, 0600);
 }
@@ -130,7 +197,7 @@ void ews_state_release(struct ews_state *state)
 {
 #define FREE(key, member) free(state->member);
 	STRINGS(FREE)
+	LATER_STRINGS(FREE)
 #undef FREE
-	free(state->exclude);
 	*state = (struct ews_state)EWS_STATE_INIT;
 }

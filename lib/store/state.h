@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/kin.h"
 
 enum ews_session_state {
 	EWS_STATE_STARTING = 1,
@@ -39,6 +40,12 @@ struct ews_state {
 	bool keeps_nested; /* --nested=record */
 	int64_t created_s;
 	int64_t ended_s; /* 0: not yet */
+	struct ews_kin owner; /* the `run` or `shell` that is at work in it; its lock says whether it lives */
+	char *guard_level,
+		*guard_policy; /* of the last `run` or `shell`: "auto", "read-only"; "" before there was one */
+	bool guard_enforced; /* by the kernel */
+	bool project_changed; /* while a command ran in it */
+	unsigned port_base; /* the first of its ports; 0: none */
 };
 
 #define EWS_STATE_INIT { 0 }

@@ -101,12 +101,19 @@ static int recover(struct sweep *sweep, const char *id)
 	return 0;
 }
 
+static void add_ended(struct sweep *sweep, const char *id, bool is_orphaned, bool differs)
+{
+	ews_strv_addf(&sweep->out->ended, "%s\t%s%s", id, is_orphaned ? "its owner died; " : "",
+		      differs ? "changed" : "unchanged");
+}
+
 /* End it as `end` does, which keeps what differs, and refuses while a process uses the workspace. */
 static int end(struct sweep *sweep, struct ews_session *session)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result look = EWS_END_RESULT_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
 	const char *id = session->state.id;
+	bool is_orphaned = ews_session_is_orphaned(session);
 	int rc = ews_end(&look, session, &(struct ews_end_opts){ .dry_run = true });
 
 	if (rc < 0)
@@ -116,14 +123,14 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	if (look.differs && !sweep->opts->force)
 		return keep(sweep, id, "changed; --force ends it, and keeps the changes in trash");
 	if (sweep->opts->dry_run) {
-		ews_strv_addf(&sweep->out->ended, "%s\t%s", id, look.differs ? "changed" : "unchanged");
+		add_ended(sweep, id, is_orphaned, look.differs);
 		return 0;
 	}
 	if (ews_end(&result, session, &(struct ews_end_opts){ .force = false }) < 0)
 		return keep_for_error(sweep, id);
 	if (ews_end_is_blocked(&result))
 		return keep(sweep, id, "the project could not be put back; see 'git ews revert'");
-	ews_strv_addf(&sweep->out->ended, "%s\t%s", id, result.differs ? "changed" : "unchanged");
+	add_ended(sweep, id, is_orphaned, result.differs);
 	return 0;
 }
 
@@ -137,7 +144,7 @@ static int clean_one(struct sweep *sweep, const char *id)
 		return recover(sweep, id);
 	if (ews_session_open(&session, sweep->repo, id) < 0)
 		return keep_for_error(sweep, id);
-	if (ews_session_is_interrupted(&session)) {
+	if (ews_session_is_interrupted(&session) && !ews_session_is_orphaned(&session)) {
 		if (!sweep->opts->force)
 			return keep(sweep, id, "interrupted; 'git ews recover' looks at it, --force ends it");
 		rc = recover(sweep, id);

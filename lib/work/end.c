@@ -170,6 +170,8 @@ static int set_state(struct ews_session *session, enum ews_session_state state)
 {
 	session->state.state = state;
 	session->state.ended_s = state == EWS_STATE_ENDED ? ews_clock_now() : 0;
+	if (state == EWS_STATE_ENDED)
+		session->state.owner = (struct ews_kin)EWS_KIN_INIT;
 	return ews_session_save(session);
 }
 
@@ -328,8 +330,18 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 static int refuse_users(const struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	int rc = ews_inuse_list(&users, session->state.workspace);
+	int rc;
 
+	if (session->owner_lock.fd < 0 && ews_session_has_living_owner(session)) {
+		ews_error(EWS_EBUSY, "a command runs in session '%s' (process %ld)", session->state.id,
+			  (long)session->state.owner.pid);
+		ews_error_hint("wait for its end, or use --force");
+		return EWS_EBUSY;
+	}
+	/* A project is always in use. */
+	if (session->method->is_project)
+		return 0;
+	rc = ews_inuse_list(&users, session->state.workspace);
 	if (rc < 0 || !users.n)
 		return rc;
 	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users.items[0],
@@ -372,8 +384,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		out->had_ended = true;
 		return 0;
 	}
-	/* A project is always in use. */
-	if (!opts->force && !session->method->is_project)
+	if (!opts->force)
 		rc = refuse_users(session);
 	if (rc == 0 && session->method->is_project && !opts->no_revert && !opts->dry_run)
 		rc = revert_first(&result, session, opts);
@@ -399,6 +410,9 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		ews_error_hint("'git ews recover %s' finishes it; nothing is lost", session->state.id);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);
 	}
+	/* What is left of it goes when the next one of that name begins. */
+	if (ews_session_remove_tmp(session) < 0)
+		ews_error_clear();
 	result.undo = ews_strdup(step.id);
 	*out = result;
 	result = (struct ews_end_result)EWS_END_RESULT_INIT;

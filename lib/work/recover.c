@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "store/litter.h"
 #include "work/end.h"
+#include "work/inuse.h"
 #include "work/retire.h"
 #include "work/revert.h"
 #include "work/start.h"
@@ -291,6 +292,27 @@ static int drop_unbegun(struct ews_session *session)
 	return rc;
 }
 
+/* Whoever ran a command in it was killed: what there is goes on without him. */
+static int bury_owner(struct ews_strv *done, struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	int rc;
+
+	if (!ews_session_has_dead_owner(session))
+		return 0;
+	ews_strv_addf(done, "session '%s': its owner (process %ld) had died; the workspace is as he left it",
+		      session->state.id, (long)session->state.owner.pid);
+	rc = session->method->is_project ? 0 : ews_inuse_list(&users, session->state.workspace);
+	for (size_t i = 0; i < users.n; i++)
+		ews_strv_addf(done, "session '%s': still at work in it: %s", session->state.id, users.items[i]);
+	if (rc == 0)
+		rc = ews_session_log(session, "recover", "its owner had died");
+	/* What still runs may want its files. */
+	if (rc == 0 && !users.n)
+		rc = ews_session_remove_tmp(session);
+	return rc < 0 ? rc : ews_session_disown(session);
+}
+
 static int discard(struct ews_strv *done, struct ews_session *session)
 {
 	EWS_CLEANUP(revert_result) struct ews_revert_result reverted = EWS_REVERT_RESULT_INIT;
@@ -335,6 +357,8 @@ static int recover_session(struct ews_strv *done, struct ews_repo *repo, const c
 	rc = recover_step(done, &session);
 	if (rc == 0)
 		rc = drop_unbegun(&session);
+	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
+		rc = bury_owner(done, &session);
 	if (rc == 0 && choice == EWS_RECOVER_REVERT)
 		rc = discard(done, &session);
 	return rc;

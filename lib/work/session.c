@@ -285,11 +285,18 @@ int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char 
 	return 0;
 }
 
+static void swap(char **a, char **b)
+{
+	char *was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
 int ews_session_lock(struct ews_session *session, const char *verb)
 {
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(session->repo, "locks");
 	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
-	char *last;
 	int rc;
 
 	if (session->lock.fd >= 0)
@@ -307,30 +314,133 @@ int ews_session_lock(struct ews_session *session, const char *verb)
 		return ews_error(EWS_EDAMAGED, "session '%s' became another one", session->state.id);
 	session->state.state = fresh.state;
 	session->state.ended_s = fresh.ended_s;
-	last = session->state.last_snapshot;
-	session->state.last_snapshot = fresh.last_snapshot;
-	fresh.last_snapshot = last;
+	session->state.owner = fresh.owner;
+	session->state.project_changed = fresh.project_changed;
+	session->state.port_base = fresh.port_base;
+	session->state.guard_enforced = fresh.guard_enforced;
+	swap(&session->state.last_snapshot, &fresh.last_snapshot);
+	swap(&session->state.guard_level, &fresh.guard_level);
+	swap(&session->state.guard_policy, &fresh.guard_policy);
 	return 0;
 }
 
-bool ews_session_is_interrupted(const struct ews_session *session)
+void ews_session_unlock(struct ews_session *session)
+{
+	ews_lock_release(&session->lock);
+}
+
+/* No session can be called so. */
+static char *owner_lock_name(const struct ews_session *session)
+{
+	return ews_strfmt("owner:%s", session->state.id);
+}
+
+int ews_session_own(struct ews_session *session, const char *verb)
+{
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(session->repo, "locks");
+	EWS_CLEANUP(free) char *name = owner_lock_name(session);
+	int rc;
+
+	if (locks < 0)
+		return locks;
+	rc = ews_lock_take(&session->owner_lock, locks, name, verb, 0);
+	if (rc == EWS_EBUSY) {
+		ews_error_wrap("session '%s' is at work", session->state.id);
+		ews_error_hint("wait for its end, or leave the session's name out to make a new one");
+		return rc;
+	}
+	if (rc == 0)
+		ews_kin_self(&session->state.owner);
+	return rc;
+}
+
+int ews_session_disown(struct ews_session *session)
+{
+	int rc;
+
+	session->state.owner = (struct ews_kin)EWS_KIN_INIT;
+	rc = ews_session_save(session);
+	ews_lock_release(&session->owner_lock);
+	return rc;
+}
+
+/* The kernel knows it, whatever numbers are given again, and in whatever container they count. */
+static bool has_owner(const struct ews_session *session, bool is_alive_wanted)
+{
+	EWS_CLEANUP(free) char *name = owner_lock_name(session);
+	EWS_CLEANUP(fd) int locks = -1;
+	bool is_held = session->owner_lock.fd >= 0;
+
+	if (!session->state.owner.pid)
+		return false;
+	if (!is_held) {
+		locks = ews_dir_open_beneath(session->repo->dir_fd, "locks");
+		is_held = locks >= 0 && ews_lock_is_held(locks, name);
+		ews_error_clear();
+	}
+	return is_held == is_alive_wanted;
+}
+
+bool ews_session_has_living_owner(const struct ews_session *session)
+{
+	return has_owner(session, true);
+}
+
+bool ews_session_has_dead_owner(const struct ews_session *session)
+{
+	return has_owner(session, false);
+}
+
+/* While somebody is at work on it, nothing is interrupted. */
+static bool is_locked_by_others(const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int locks = -1;
+
+	if (session->lock.fd >= 0)
+		return false;
+	locks = ews_dir_open_beneath(session->repo->dir_fd, "locks");
+	return locks >= 0 && ews_lock_is_held(locks, session->state.id);
+}
+
+static bool has_unfinished_step(const struct ews_session *session)
+{
 	EWS_CLEANUP(free) char *step = NULL;
 	EWS_CLEANUP(free) char *verb = NULL;
 	bool unfinished;
 
-	/* While somebody is at work on it, nothing is interrupted. */
-	if (session->lock.fd < 0) {
-		locks = ews_dir_open_beneath(session->repo->dir_fd, "locks");
-		if (locks >= 0 && ews_lock_is_held(locks, session->state.id))
-			return false;
-	}
 	if (session->state.state == EWS_STATE_STARTING || session->state.state == EWS_STATE_ENDING)
 		return true;
 	unfinished = ews_journal_unfinished(&step, &verb, session->fd) == 0 && *step;
 	ews_error_clear();
 	return unfinished;
+}
+
+bool ews_session_is_interrupted(const struct ews_session *session)
+{
+	if (is_locked_by_others(session))
+		return false;
+	return has_unfinished_step(session) || ews_session_is_orphaned(session);
+}
+
+bool ews_session_is_orphaned(const struct ews_session *session)
+{
+	return session->state.state == EWS_STATE_ACTIVE && ews_session_has_dead_owner(session) &&
+	       !has_unfinished_step(session);
+}
+
+int ews_session_remove_tmp(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *rel = ews_home_tmp(session->repo->dir, session->state.id);
+	EWS_CLEANUP(fd) int home = ews_dir_open(session->repo->home);
+	EWS_CLEANUP(fd) int dir = home < 0 ? -1 : ews_dir_open_beneath(home, "tmp");
+
+	if (home < 0 || (dir < 0 && ews_error_code() != EWS_ENOTFOUND))
+		return ews_error_code();
+	if (dir < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	return ews_file_remove_tree(dir, ews_path_base(rel));
 }
 
 int ews_session_refuse_company(const struct ews_session *session)
@@ -488,6 +598,7 @@ int ews_session_open_admin(const struct ews_session *session)
 void ews_session_release(struct ews_session *session)
 {
 	ews_lock_release(&session->lock);
+	ews_lock_release(&session->owner_lock);
 	ews_state_release(&session->state);
 	free(session->dir);
 	if (session->fd >= 0)

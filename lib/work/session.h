@@ -18,9 +18,10 @@ struct ews_session {
 	char *dir; /* <home>/working/<repo>/sessions/<id> */
 	int fd; /* of `dir` */
 	struct ews_lock lock; /* held after ews_session_lock() */
+	struct ews_lock owner_lock; /* held after ews_session_own() */
 };
 
-#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT }
+#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT }
 
 /*
  * May a session be called `id`? `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, no "..", no "." or ".lock" at its end, and
@@ -48,6 +49,20 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
 /* Take the session's lock for `verb`, if it is not held yet, and read its state anew; fails with EWS_EBUSY. It is released with the session. */
 int ews_session_lock(struct ews_session *session, const char *verb);
 
+/* Let go of the lock before the session is released. */
+void ews_session_unlock(struct ews_session *session);
+
+/*
+ * Be the session's owner, for the time that a command runs in it: whoever dies as an owner leaves it
+ * interrupted. The state says so once it is saved. Fails with EWS_EBUSY while it has another living owner.
+ */
+int ews_session_own(struct ews_session *session, const char *verb);
+/* Be its owner no longer, and save that. The session must be locked. */
+int ews_session_disown(struct ews_session *session);
+/* Is an owner recorded, and does he live, or not any more? */
+bool ews_session_has_living_owner(const struct ews_session *session);
+bool ews_session_has_dead_owner(const struct ews_session *session);
+
 /*
  * Fail unless a verb may work on it: state active, no unfinished step
  * (EWS_EINTERRUPTED, hint: recover), workspace there (EWS_EDAMAGED), nothing tampered
@@ -61,8 +76,14 @@ int ews_session_need_active(const struct ews_session *session);
  */
 int ews_session_refuse_company(const struct ews_session *session);
 
-/* Is it interrupted: an unfinished step in its journal, or starting/ending with no living holder of its lock? */
+/* Is it interrupted: an unfinished step in its journal, starting/ending with no living holder of its lock, or its owner dead? */
 bool ews_session_is_interrupted(const struct ews_session *session);
+
+/* Is it that for no other reason than that its owner died? */
+bool ews_session_is_orphaned(const struct ews_session *session);
+
+/* Remove the temporary files of what ran in it. */
+int ews_session_remove_tmp(const struct ews_session *session);
 
 /* Where it is, in the words of its method; the strings are the session's. */
 struct ews_place ews_session_place(const struct ews_session *session);

@@ -193,7 +193,12 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	state->exclude = ews_strdup(exclude.ptr);
 	state->copies_objects = opts->copy_objects;
 	state->keeps_nested = !opts->skip_nested;
-	rc = ews_session_save(session);
+	state->guard_level = ews_strdup("");
+	state->guard_policy = ews_strdup("");
+	if (opts->owner)
+		rc = ews_session_own(session, opts->owner);
+	if (rc == 0)
+		rc = ews_session_save(session);
 	return rc < 0 ? rc : ews_session_refuse_company(session);
 }
 

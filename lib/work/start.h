@@ -30,6 +30,7 @@ struct ews_start_opts {
 	const char *intent, *label, *subject;
 	const char *in; /* the workspace becomes <in>/<id>; NULL: below home */
 	const char *location; /* likewise, for an independent copy, when `in` is not given; NULL: below home */
+	const char *owner; /* the verb that will be its owner from the first moment; NULL: none */
 	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;

@@ -18,14 +18,19 @@
 
 TestSuite(state, .init = fixture_begin, .fini = fixture_end);
 
-static const size_t strings[] = {
-	offsetof(struct ews_state, id),           offsetof(struct ews_state, method),
-	offsetof(struct ews_state, project),      offsetof(struct ews_state, git_dir),
-	offsetof(struct ews_state, workspace),    offsetof(struct ews_state, base_snapshot),
-	offsetof(struct ews_state, base_commit),  offsetof(struct ews_state, branch),
-	offsetof(struct ews_state, intent),       offsetof(struct ews_state, label),
-	offsetof(struct ews_state, last_snapshot)
-};
+static const size_t strings[] = { offsetof(struct ews_state, id),
+				  offsetof(struct ews_state, method),
+				  offsetof(struct ews_state, project),
+				  offsetof(struct ews_state, git_dir),
+				  offsetof(struct ews_state, workspace),
+				  offsetof(struct ews_state, base_snapshot),
+				  offsetof(struct ews_state, base_commit),
+				  offsetof(struct ews_state, branch),
+				  offsetof(struct ews_state, intent),
+				  offsetof(struct ews_state, label),
+				  offsetof(struct ews_state, last_snapshot),
+				  offsetof(struct ews_state, guard_level),
+				  offsetof(struct ews_state, guard_policy) };
 
 static char **string_at(struct ews_state *state, size_t i)
 {
@@ -43,6 +48,11 @@ static void make_random(struct ews_state *out)
 	out->keeps_nested = fixture_pick(2);
 	out->created_s = (int64_t)fixture_pick(2) * 4000000000;
 	out->ended_s = (int64_t)fixture_pick(2) * 4000000001;
+	out->guard_enforced = fixture_pick(2);
+	out->project_changed = fixture_pick(2);
+	out->port_base = (unsigned)fixture_pick(65536);
+	if (fixture_pick(2))
+		ews_kin_self(&out->owner);
 }
 
 Test(state, what_is_written_is_read_again)
@@ -60,6 +70,12 @@ Test(state, what_is_written_is_read_again)
 		cr_assert_eq(back.keeps_nested, state.keeps_nested);
 		cr_assert_eq(back.created_s, state.created_s);
 		cr_assert_eq(back.ended_s, state.ended_s);
+		cr_assert_eq(back.guard_enforced, state.guard_enforced);
+		cr_assert_eq(back.project_changed, state.project_changed);
+		cr_assert_eq(back.port_base, state.port_base);
+		cr_assert_eq(back.owner.pid, state.owner.pid);
+		cr_assert_eq(back.owner.start_time, state.owner.start_time);
+		cr_assert_str_eq(back.owner.boot_id, state.owner.boot_id);
 	}
 }
 
