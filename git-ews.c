@@ -19,9 +19,9 @@
 #include "cmd/pager.h"
 
 static const struct ews_cmd *const verbs[] = {
-	&ews_cmd_start,    &ews_cmd_status, &ews_cmd_list,    &ews_cmd_path, &ews_cmd_diff,
-	&ews_cmd_snapshot, &ews_cmd_revert, &ews_cmd_end,     &ews_cmd_undo, &ews_cmd_recover,
-	&ews_cmd_clean,    &ews_cmd_config, &ews_cmd_version,
+	&ews_cmd_start,   &ews_cmd_run,      &ews_cmd_status, &ews_cmd_list,    &ews_cmd_path,
+	&ews_cmd_diff,    &ews_cmd_snapshot, &ews_cmd_revert, &ews_cmd_end,     &ews_cmd_undo,
+	&ews_cmd_recover, &ews_cmd_clean,    &ews_cmd_config, &ews_cmd_version,
 };
 
 static const struct ews_cmd *find_verb(const char *name)
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 		if (code == EWS_EUSAGE && has_option(argc, argv, "--json"))
 			globals.ctx.json = true;
 		print_error(code, globals.ctx.json && !wrote);
-		rc = ews_error_status(code);
+		rc = globals.ctx.failure_status ? globals.ctx.failure_status : ews_error_status(code);
 	}
 	ews_pager_finish();
 	ews_repo_free(globals.ctx.repo);

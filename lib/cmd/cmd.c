@@ -59,6 +59,7 @@ int ews_cmd_parse(struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, const stru
 	};
 	const struct ews_opt *const tables[] = {
 		syntax->opts ? syntax->opts : none,
+		syntax->more_opts ? syntax->more_opts : none,
 		syntax->prints_paths ? nul : none,
 		shared,
 		NULL,

@@ -33,6 +33,7 @@ struct ews_cmd_ctx {
 	int progress; /* -1: when it is long, on a terminal */
 	const char *color; /* --color, or NULL */
 	bool no_color;
+	int failure_status; /* what a failure exits with where the status is a command's; 0: as its code says */
 };
 
 struct ews_cmd {
@@ -43,6 +44,7 @@ struct ews_cmd {
 };
 
 extern const struct ews_cmd ews_cmd_start;
+extern const struct ews_cmd ews_cmd_run;
 extern const struct ews_cmd ews_cmd_status;
 extern const struct ews_cmd ews_cmd_list;
 extern const struct ews_cmd ews_cmd_path;
@@ -63,6 +65,7 @@ void ews_cmd_clean_now_and_then(struct ews_cmd_ctx *ctx);
 struct ews_cmd_syntax {
 	const char *const *usage; /* NULL-ended */
 	const struct ews_opt *opts; /* the verb's own; NULL: none */
+	const struct ews_opt *more_opts; /* and those that it shares with some others */
 	size_t min_words, max_words;
 	bool takes_paths; /* after "--" */
 	bool prints_paths; /* has -z */

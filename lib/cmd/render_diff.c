@@ -8,7 +8,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/error.h"
+#include "base/path.h"
 #include "cmd/render_path.h"
 
 #define MODE_TYPE 0170000
@@ -141,5 +144,78 @@ int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_di
 			return rc;
 	}
 	ews_render_reasons(object, "not_in_patch", "what", &diff->not_in_patch);
+	return 0;
+}
+
+int ews_changes_mode(enum ews_changes_mode *out, const char *word)
+{
+	static const char *const words[] = {
+		[EWS_CHANGES_SUMMARY] = "summary",
+		[EWS_CHANGES_FILES] = "files",
+		[EWS_CHANGES_DIFF] = "diff",
+		[EWS_CHANGES_NONE] = "none",
+	};
+	size_t i;
+
+	*out = EWS_CHANGES_SUMMARY;
+	if (!word)
+		return 0;
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(words[i], word) != 0)
+			continue;
+		*out = (enum ews_changes_mode)i;
+		return 0;
+	}
+	return ews_error(EWS_EUSAGE, "--changes takes summary, files, diff or none, not '%s'", word);
+}
+
+static void add_file_line(struct ews_buf *out, const struct ews_diff_record *record)
+{
+	ews_buf_addf(out, "- %c  ", record->status);
+	if (record->old_path) {
+		ews_path_quote(out, record->old_path);
+		ews_buf_adds(out, " -> ");
+	}
+	ews_path_quote(out, record->path);
+	ews_buf_addf(out, " (+%" PRIu64 " -%" PRIu64 ")\n", record->lines_added, record->lines_deleted);
+}
+
+int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_diff *diff,
+			    enum ews_changes_mode mode)
+{
+	size_t i;
+	int rc = 0;
+
+	if (mode == EWS_CHANGES_NONE)
+		return 0;
+	ews_buf_addf(out, "Changes: %zu file(s) (+%" PRIu64 " -%" PRIu64 ").\n", diff->n, diff->lines_added,
+		     diff->lines_deleted);
+	for (i = 0; mode == EWS_CHANGES_FILES && i < diff->n; i++)
+		add_file_line(out, &diff->items[i]);
+	if (mode == EWS_CHANGES_DIFF && diff->n) {
+		ews_buf_addc(out, '\n');
+		rc = ews_diff_print(diff, repo, NULL, NULL, false, -1, out);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int ews_render_changes_mode(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff,
+			    enum ews_changes_mode mode)
+{
+	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
+	int rc;
+
+	if (mode != EWS_CHANGES_FILES && mode != EWS_CHANGES_DIFF) {
+		ews_render_totals(object, diff);
+		ews_render_reasons(object, "not_in_patch", "what", &diff->not_in_patch);
+		return 0;
+	}
+	rc = ews_render_changes(object, repo, diff);
+	if (rc < 0 || mode == EWS_CHANGES_FILES)
+		return rc;
+	rc = ews_diff_print(diff, repo, NULL, NULL, false, -1, &patch);
+	if (rc < 0)
+		return rc;
+	ews_json_add_path(object, "diff_text", patch.ptr);
 	return 0;
 }

@@ -19,4 +19,22 @@ void ews_render_totals(cJSON *object, const struct ews_diff *diff);
 /* Add the totals, changes[] with the hashes of the contents, and not_in_patch[]. */
 int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff);
 
+/* How much of the changes a verb shows: --changes. */
+enum ews_changes_mode {
+	EWS_CHANGES_SUMMARY = 0,
+	EWS_CHANGES_FILES,
+	EWS_CHANGES_DIFF,
+	EWS_CHANGES_NONE,
+};
+
+/* What --changes=`word` says; NULL is the summary. Fails with EWS_EUSAGE. */
+int ews_changes_mode(enum ews_changes_mode *out, const char *word);
+
+/* "Changes: 3 file(s) (+12 -4).", then the files, a line each, or the patch. */
+int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_diff *diff,
+			    enum ews_changes_mode mode);
+/* Add the totals, with FILES and DIFF the records, with DIFF the patch as "diff_text". */
+int ews_render_changes_mode(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff,
+			    enum ews_changes_mode mode);
+
 #endif

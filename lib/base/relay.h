@@ -1,0 +1,43 @@
+/*
+ * Relay: a command that stands in our place, with our terminal, our signals and its own end.
+ *
+ * It runs in a process group of its own. Where standard input and output are our terminal it gets
+ * that, as a shell's job in the foreground does; else once it asks for it. When it is stopped we stop, too,
+ * so that the shell above sees one job, and when we are continued so is it. Signals that are meant to end, stop
+ * or tell a program something are passed on to the whole group.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_RELAY_H
+#define EWS_BASE_RELAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct ews_relay {
+	char *const *argv; /* argv[0] is looked up in the PATH of `env`, from the directory `cwd_fd` */
+	char *const *env;
+	int cwd_fd;
+	int out_fd; /* becomes its standard output when > 0 */
+	uint64_t timeout_ms; /* 0: none; then SIGTERM, and SIGKILL two seconds later, to the group */
+	int (*enter)(void *payload); /* called in the child, last of all; async-signal-safe, gives 0 or -errno */
+	void *payload;
+};
+
+struct ews_relay_result {
+	int status; /* as a shell tells it: 128+n when signal n ended it */
+	bool has_timed_out;
+};
+
+/*
+ * Run it to its end. Fails when it could not be started: EWS_ENOTFOUND when there is no such program, EWS_EDENIED
+ * when it can't be executed, EWS_EUNSUPPORTED when `enter` failed, EWS_EIO otherwise.
+ *
+ * From then on this process ignores the signals that it passed on, but for SIGQUIT, and SIGPIPE: what has to be
+ * done after the command is done.
+ */
+int ews_relay_run(struct ews_relay_result *out, const struct ews_relay *relay);
+
+#endif

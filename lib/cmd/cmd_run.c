@@ -1,0 +1,404 @@
+/*
+ * git ews run: the whole life of a session in one line.
+ *
+ * A session is made (or the one that is named taken), the command runs in its workspace, and then a
+ * snapshot is taken, the patch stored, and the session ended or kept. What the command
+ * prints is the answer; all that we say goes to stderr, and the object of --json alone to stdout.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "cmd/cmd.h"
+#include "cmd/render_path.h"
+#include "cmd/render_run.h"
+#include "cmd/render_session.h"
+#include "cmd/start_opts.h"
+#include "work/end.h"
+#include "work/run.h"
+
+#define STATUS_FAILED 125
+#define STATUS_DENIED 126
+#define STATUS_NOT_FOUND 127
+
+static const char *const run_usage[] = {
+	"git ews run [<options>] [<session> | --new[=<id>]] -- <command> [<argument>...]",
+	NULL,
+};
+
+struct settings {
+	struct ews_start_settings start;
+	struct ews_strv env;
+	const char *guard, *policy, *changes_word, *new_id;
+	unsigned timeout_s;
+	bool keep, end, reap, fail_on_change;
+	enum ews_changes_mode changes;
+};
+
+static void release_settings(struct settings *set)
+{
+	ews_start_settings_release(&set->start);
+	ews_strv_release(&set->env);
+}
+
+EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
+
+static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_OPTIONAL, 0, "new", "id", "make a session, as without a name; give it this id",
+		  &set->new_id, false, "" },
+		{ EWS_OPT_STRING, 0, "guard", "auto|strict|advise|off", "how git commands are held", &set->guard,
+		  false, NULL },
+		{ EWS_OPT_STRING, 0, "policy", "read-only|inside", "which git commands may pass", &set->policy,
+		  false, NULL },
+		{ EWS_OPT_LIST, 0, "env", "name=value", "set a variable for the command", &set->env, false, NULL },
+		{ EWS_OPT_UINT, 0, "timeout", "seconds", "end the command after that time", &set->timeout_s, false,
+		  NULL },
+		{ EWS_OPT_STRING, 0, "changes", "summary|files|diff|none", "what to show of the changes",
+		  &set->changes_word, false, NULL },
+		{ EWS_OPT_BOOL, 0, "keep", NULL, "keep the session, whatever the settings say", &set->keep, false,
+		  NULL },
+		{ EWS_OPT_BOOL, 0, "end", NULL, "end the session, whatever the settings say", &set->end, false, NULL },
+		{ EWS_OPT_BOOL, 0, "reap", NULL, "end the processes that the command leaves behind", &set->reap,
+		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "fail-on-change", NULL, "exit with 1 when the project changed meanwhile",
+		  &set->fail_on_change, false, NULL },
+		EWS_OPTS_END,
+	};
+	struct ews_opt start_opts[EWS_START_OPTS_MAX];
+	const struct ews_cmd_syntax syntax = {
+		.usage = run_usage,
+		.opts = opts,
+		.more_opts = start_opts,
+		.max_words = 1,
+		.takes_paths = true,
+	};
+
+	ews_start_opts_table(start_opts, &set->start);
+	return ews_cmd_parse(args, ctx, &syntax, argc, argv);
+}
+
+static int check_env(const struct ews_strv *env)
+{
+	size_t i;
+
+	for (i = 0; i < env->n; i++)
+		if (*env->items[i] == '=' || !strchr(env->items[i], '='))
+			return ews_error(EWS_EUSAGE, "--env takes <name>=<value>, not '%s'", env->items[i]);
+	return 0;
+}
+
+/* One of the words of `setting`, from the option or as it is set. */
+static int choose_word(const char **word, const struct ews_config *config, const char *option, const char *setting)
+{
+	struct ews_setting_value value;
+	int rc;
+
+	if (!*word)
+		return ews_config_word(word, config, setting);
+	rc = ews_setting_read(&value, ews_setting_find(setting), *word);
+	if (rc < 0)
+		return ews_error(EWS_EUSAGE, "%s: %s", option, ews_error_message());
+	*word = value.text;
+	return 0;
+}
+
+/* How the command is to be guarded, and whether that can be had. */
+static int choose_guard(struct settings *set, struct ews_repo *repo, const struct ews_method *method)
+{
+	const struct ews_config *config = ews_repo_config(repo);
+	int rc;
+
+	rc = choose_word(&set->guard, config, "--guard", "ews.guard.level");
+	if (rc == 0)
+		rc = choose_word(&set->policy, config, "--policy", "ews.guard.policy");
+	if (rc < 0)
+		return rc;
+	if (!strcmp(set->guard, "strict")) {
+		ews_error(EWS_EUNSUPPORTED,
+			  "the guard level strict needs private mount, process and network namespaces, which this version can't make");
+		ews_error_hint("--guard=auto holds writing where the kernel can");
+		return EWS_EUNSUPPORTED;
+	}
+	/* What stays inside must have an inside: a repository that is the workspace's own. */
+	if (strcmp(set->policy, "inside") != 0 || method == &ews_method_snapshot || (!method && repo->is_plain))
+		return 0;
+	ews_error(EWS_EUSAGE, "the guard policy inside is for workspaces with a repository of their own");
+	ews_error_hint("--method snapshot makes one; a worktree and the project itself share theirs");
+	return EWS_EUSAGE;
+}
+
+static int settle(struct settings *set, const struct ews_cmd_args *args)
+{
+	int rc;
+
+	if (!args->paths.n) {
+		ews_error(EWS_EUSAGE, "a command is missing");
+		ews_error_hint("it stands after '--', as in: git ews run -- make test");
+		return EWS_EUSAGE;
+	}
+	if (set->keep && set->end)
+		return ews_error(EWS_EUSAGE, "--keep and --end exclude each other");
+	if (args->words.n && set->new_id)
+		return ews_error(EWS_EUSAGE, "--new makes a session, and '%s' names one", args->words.items[0]);
+	if (args->words.n && ews_start_opts_is_any(&set->start)) {
+		ews_error(EWS_EUSAGE, "'%s' is a session that is there: how one is made does not matter",
+			  args->words.items[0]);
+		ews_error_hint("leave out the options of 'git ews start', or the session");
+		return EWS_EUSAGE;
+	}
+	rc = ews_changes_mode(&set->changes, set->changes_word);
+	if (rc == 0)
+		rc = check_env(&set->env);
+	return rc < 0 ? rc : ews_start_opts_settle(&set->start);
+}
+
+/* Is there a program of that name in PATH? What has a slash is looked up in the workspace, once there is one. */
+static int find_program(int *status, const char *name)
+{
+	const char *dirs = getenv("PATH");
+	bool is_there = false;
+	struct stat st;
+
+	if (strchr(name, '/') || !dirs)
+		return 0;
+	for (; *name; dirs++) {
+		size_t len = strcspn(dirs, ":");
+		EWS_CLEANUP(free) char *path = ews_strfmt("%.*s/%s", (int)len, dirs, name);
+
+		/* A relative directory means one in the workspace. */
+		if (*dirs != '/')
+			return 0;
+		if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+			if (access(path, X_OK) == 0)
+				return 0;
+			is_there = true;
+		}
+		dirs += len;
+		if (!*dirs)
+			break;
+	}
+	*status = is_there ? STATUS_DENIED : STATUS_NOT_FOUND;
+	if (is_there)
+		ews_error(EWS_EDENIED, "cannot run '%s': it is not executable", name);
+	else
+		ews_error(EWS_ENOTFOUND, "cannot run '%s': no such program", name);
+	ews_error_hint("it is looked for in PATH; a path to it is seen from the workspace");
+	return is_there ? EWS_EDENIED : EWS_ENOTFOUND;
+}
+
+/* Where the caller stands, as seen from the top of the project, or of the workspace he is in. The caller frees it. */
+static char *find_subdir(struct ews_cmd_ctx *ctx, const struct ews_session *session)
+{
+	EWS_CLEANUP(session) struct ews_session here = EWS_SESSION_INIT;
+	EWS_CLEANUP(free) char *real = NULL;
+	const char *top = ctx->repo->project;
+
+	if (ctx->repo->here && !strcmp(ctx->repo->here, session->state.id))
+		top = session->state.workspace;
+	else if (ctx->repo->here && ews_session_open(&here, ctx->repo, ctx->repo->here) == 0)
+		top = here.state.workspace;
+	ews_error_clear();
+	real = realpath(top, NULL);
+	if (!real || !ews_path_is_inside(ctx->cwd, real))
+		return ews_strdup("");
+	return ews_strdup(ctx->cwd + strlen(real) + strspn(ctx->cwd + strlen(real), "/"));
+}
+
+static bool is_done(const struct ews_end_result *result)
+{
+	return !ews_end_is_blocked(result);
+}
+
+/* A session that nothing ran in: whoever is told that there is no such program has no use for it. */
+static void drop_unused(struct ews_session *session)
+{
+	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (ews_end(&result, session, &(struct ews_end_opts){ .force = true }) < 0 || !is_done(&result))
+		(void)ews_session_disown(session); /* it stays, as one that nobody works in */
+	(void)ews_error_restore(&why);
+}
+
+/* By option, else by setting, and then only a session that we made. */
+static int wants_end(const struct settings *set, struct ews_repo *repo, bool is_new, int status)
+{
+	const char *name = status ? "qe.workspace.cleanup_on_failure" : "qe.workspace.cleanup_on_success";
+	bool is_wanted;
+	int rc;
+
+	if (set->end || set->keep || !is_new)
+		return set->end;
+	rc = ews_config_bool(&is_wanted, ews_repo_config(repo), name);
+	return rc < 0 ? rc : is_wanted;
+}
+
+/* What a session leaves when it goes is kept, unless the settings say otherwise. */
+static int wants_patch(struct ews_repo *repo, bool ends)
+{
+	bool preserves;
+	int rc;
+
+	rc = ews_config_bool(&preserves, ews_repo_config(repo), "qe.workspace.preserve_artifacts");
+	return rc < 0 ? rc : preserves || !ends;
+}
+
+/* Returns whether it has ended. What keeps it from that is no failure of the command's: the session stays. */
+static bool end_session(struct ews_cmd_ctx *ctx, struct ews_session *session)
+{
+	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
+	const char *id = session->state.id;
+	int rc;
+
+	rc = ews_end(&result, session, &(struct ews_end_opts){ .force = false });
+	if (rc == 0 && is_done(&result)) {
+		ews_cmd_note(ctx, "session '%s' has ended; 'git ews undo %s' brings it back", id, id);
+		return true;
+	}
+	ews_cmd_warn(ctx, "session '%s' goes on: %s", id,
+		     rc < 0 ? ews_error_message() : "the project could not be put back");
+	ews_error_clear();
+	return false;
+}
+
+/* The command is over: what there is to see, to keep and to end. */
+static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session, bool is_new,
+		  const struct ews_run_result *result)
+{
+	EWS_CLEANUP(run_outcome) struct ews_run_outcome outcome = EWS_RUN_OUTCOME_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("run");
+	bool has_ended;
+	int ends, patch, rc;
+
+	ews_render_run_talk(ctx, result, set->reap);
+	ends = wants_end(set, ctx->repo, is_new, result->status);
+	patch = ends < 0 ? ends : wants_patch(ctx->repo, ends);
+	rc = patch < 0 ? patch : ews_run_conclude(&outcome, session, patch);
+	if (rc < 0)
+		return rc;
+	ews_render_outcome_talk(ctx, &outcome, set->changes);
+	if (ctx->json) {
+		ews_render_string(object, "session_id", session->state.id);
+		ews_json_add_path(object, "path", session->state.workspace);
+		ews_render_guard(object, &session->state);
+		ews_render_run(object, result);
+		rc = ews_render_outcome(object, ctx->repo, &outcome, set->changes);
+		if (rc < 0)
+			return rc;
+	}
+	has_ended = outcome.had_ended || (ends && end_session(ctx, session));
+	if (!has_ended) {
+		rc = ews_session_disown(session);
+		if (is_new && !ends)
+			ews_cmd_note(ctx, "session '%s' is kept: %s", session->state.id, session->state.workspace);
+	}
+	if (ctx->json) {
+		(void)cJSON_AddBoolToObject(object, "ended", has_ended);
+		ews_cmd_json_show(ctx, object);
+	}
+	return rc;
+}
+
+/* In the session that is there now, ours or one that was named. */
+static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session, bool is_new,
+		  char *const *command)
+{
+	EWS_CLEANUP(run_result) struct ews_run_result result = EWS_RUN_RESULT_INIT;
+	EWS_CLEANUP(free) char *subdir = find_subdir(ctx, session);
+	const struct ews_run_opts opts = {
+		.verb = "run",
+		.argv = command,
+		.env = set->env.items,
+		.subdir = subdir,
+		.out_fd = ctx->json ? STDERR_FILENO : 0,
+		.timeout_s = set->timeout_s,
+		.reap = set->reap,
+		.guard_level = set->guard,
+		.guard_policy = set->policy,
+	};
+	int rc;
+
+	rc = ews_run(&result, session, &opts);
+	if (rc < 0) {
+		ctx->failure_status = result.status;
+		if (is_new && !set->keep && result.status != STATUS_FAILED)
+			drop_unused(session);
+		return rc;
+	}
+	if (result.is_subdir_missing)
+		ews_cmd_note(ctx, "'%s' is not in the workspace: the command ran at its top", subdir);
+	rc = finish(ctx, set, session, is_new, &result);
+	if (rc < 0)
+		return rc;
+	return set->fail_on_change && result.changed.n ? 1 : result.status;
+}
+
+static int run_new(struct ews_cmd_ctx *ctx, struct settings *set, char *const *command)
+{
+	EWS_CLEANUP(start_result) struct ews_start_result made = EWS_START_RESULT_INIT;
+	int rc;
+
+	rc = find_program(&ctx->failure_status, command[0]);
+	if (rc == 0)
+		rc = ews_start_opts_open(&set->start, ctx);
+	if (rc == 0)
+		rc = choose_guard(set, ctx->repo, set->start.start.method);
+	if (rc < 0)
+		return rc;
+	set->start.start.id = set->new_id && *set->new_id ? set->new_id : NULL;
+	set->start.start.owner = "run";
+	rc = ews_start_opts_run(&made, &set->start, ctx);
+	if (rc < 0)
+		return rc;
+	rc = run_in(ctx, set, &made.session, true, command);
+	if (rc >= 0)
+		ews_cmd_clean_now_and_then(ctx);
+	return rc;
+}
+
+static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const char *name, char *const *command)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc;
+
+	rc = ews_cmd_open_session(&session, ctx, name, true);
+	if (rc == 0)
+		rc = choose_guard(set, ctx->repo, session.method);
+	if (rc == 0)
+		rc = find_program(&ctx->failure_status, command[0]);
+	return rc < 0 ? rc : run_in(ctx, set, &session, false, command);
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(settings) struct settings set = { .start = EWS_START_SETTINGS_INIT, .env = EWS_STRV_INIT };
+	int rc;
+
+	ctx->failure_status = STATUS_FAILED;
+	rc = parse(&set, &args, ctx, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = settle(&set, &args);
+	if (rc < 0)
+		return rc;
+	if (args.words.n)
+		rc = run_existing(ctx, &set, args.words.items[0], args.paths.items);
+	else
+		rc = run_new(ctx, &set, args.paths.items);
+	if (rc == EWS_EDENIED)
+		ctx->failure_status = STATUS_DENIED;
+	return rc;
+}
+
+const struct ews_cmd ews_cmd_run = { "run", "run a command in a workspace, and look after it", run };

@@ -1,0 +1,103 @@
+/*
+ * Runs: see render_run.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/render_run.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cmd/render_path.h"
+
+/* Sentences about refs have a command each, in the same order. */
+static void talk_of_changes(const struct ews_run_result *result)
+{
+	size_t i, k = 0;
+
+	for (i = 0; i < result->changed.n; i++) {
+		const char *sentence = result->changed.items[i];
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		ews_buf_addf(&line, "the project changed while the command ran: %s", sentence);
+		ews_cmd_say("error: ", line.ptr);
+		if (!strncmp(sentence, "ref ", 4) && k < result->ref_commands.n)
+			ews_cmd_say("hint: ", result->ref_commands.items[k++]);
+	}
+}
+
+void ews_render_run_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_result *result, bool is_reaped)
+{
+	size_t i;
+
+	for (i = 0; i < result->left_behind.n; i++)
+		ews_cmd_warn(ctx, is_reaped ? "left behind, and ended: %s" : "left behind: %s",
+			     result->left_behind.items[i]);
+	if (!ctx->json)
+		talk_of_changes(result);
+}
+
+int ews_render_outcome_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_outcome *outcome,
+			    enum ews_changes_mode mode)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc;
+
+	ews_render_skips_talk(ctx, &outcome->skips);
+	if (ctx->json)
+		return 0;
+	rc = ews_render_changes_text(&text, ctx->repo, &outcome->diff, mode);
+	if (rc == 0)
+		rc = ews_file_write_fd(STDERR_FILENO, text.ptr, text.len);
+	if (rc < 0)
+		ews_error_clear(); /* nobody listens; what is kept is kept */
+	if (mode != EWS_CHANGES_NONE)
+		ews_render_reasons_talk(ctx, "not in the patch", &outcome->diff.not_in_patch);
+	if (outcome->patch)
+		ews_cmd_note(ctx, "the patch is %s", outcome->patch);
+	return 0;
+}
+
+/* What the guard wrote of a command, without what it says to a log. */
+static void add_blocked(cJSON *object, const struct ews_strv *lines)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, "blocked");
+	size_t i;
+
+	for (i = 0; i < lines->n; i++) {
+		cJSON *item = NULL;
+
+		if (ews_json_parse(&item, lines->items[i], strlen(lines->items[i])) < 0) {
+			ews_error_clear();
+			continue;
+		}
+		cJSON_DeleteItemFromObject(item, "schema");
+		cJSON_DeleteItemFromObject(item, "verb");
+		cJSON_AddItemToArray(array, item);
+	}
+}
+
+void ews_render_run(cJSON *object, const struct ews_run_result *result)
+{
+	ews_json_add_int(object, "status", result->status);
+	(void)cJSON_AddBoolToObject(object, "timed_out", result->has_timed_out);
+	add_blocked(object, &result->blocked);
+	ews_render_sentences(object, "left_behind", &result->left_behind);
+	(void)cJSON_AddBoolToObject(object, "project_changed", result->changed.n > 0);
+	ews_render_sentences(object, "drift", &result->changed);
+	ews_render_sentences(object, "ref_commands", &result->ref_commands);
+}
+
+int ews_render_outcome(cJSON *object, struct ews_repo *repo, const struct ews_run_outcome *outcome,
+		       enum ews_changes_mode mode)
+{
+	ews_render_string(object, "snapshot_id", outcome->has_snapshot ? outcome->snapshot.id : NULL);
+	if (outcome->patch)
+		ews_json_add_path(object, "patch", outcome->patch);
+	else
+		(void)cJSON_AddNullToObject(object, "patch");
+	ews_render_skips(object, &outcome->skips);
+	return ews_render_changes_mode(cJSON_AddObjectToObject(object, "changes"), repo, &outcome->diff, mode);
+}

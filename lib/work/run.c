@@ -1,0 +1,440 @@
+/*
+ * Run: see run.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/kin.h"
+#include "base/path.h"
+#include "base/relay.h"
+#include "store/git.h"
+#include "store/home.h"
+#include "work/artifact.h"
+#include "work/port.h"
+#include "work/tripwire.h"
+
+#define GRACE_MS 2000 /* between SIGTERM and SIGKILL */
+#define SECOND_LOOK_MS 50
+#define LOCK_WAIT_MS 30000
+#define LOCK_STEP_MS 20
+#define LOG_FILE "log"
+#define LOG_BYTES_MAX (16 * EWS_MIB)
+/* Where scripts don't put descriptors of their own. */
+#define LOG_FD_MIN 200
+
+void ews_run_result_release(struct ews_run_result *result)
+{
+	ews_strv_release(&result->left_behind);
+	ews_strv_release(&result->changed);
+	ews_strv_release(&result->ref_commands);
+	ews_strv_release(&result->blocked);
+}
+
+void ews_run_outcome_release(struct ews_run_outcome *outcome)
+{
+	ews_snapshot_release(&outcome->snapshot);
+	ews_skips_release(&outcome->skips);
+	ews_diff_release(&outcome->diff);
+	free(outcome->patch);
+}
+
+/* What a running command stands on. */
+struct stage {
+	int cwd_fd;
+	int log_fd; /* the command's, for the session's log */
+	off_t log_from; /* what of the log is about this command */
+	struct ews_strv env;
+	struct ews_kin_list before; /* children that are none of the command's */
+	struct ews_tripwire tripwire;
+};
+
+#define STAGE_INIT { -1, -1, 0, EWS_STRV_INIT, EWS_KIN_LIST_INIT, EWS_TRIPWIRE_INIT }
+
+static void release_stage(struct stage *stage)
+{
+	if (stage->cwd_fd >= 0)
+		close(stage->cwd_fd);
+	if (stage->log_fd >= 0)
+		close(stage->log_fd);
+	ews_strv_release(&stage->env);
+	ews_kin_list_release(&stage->before);
+	ews_tripwire_release(&stage->tripwire);
+}
+
+EWS_CLEANUP_DEFINE(stage, struct stage, release_stage)
+
+/* Others hold it for a moment only, and we have something to say. */
+static int lock_patiently(struct ews_session *session, const char *verb)
+{
+	uint64_t deadline_ms = ews_clock_monotonic_ms() + LOCK_WAIT_MS;
+	int rc;
+
+	while ((rc = ews_session_lock(session, verb)) == EWS_EBUSY && ews_clock_monotonic_ms() < deadline_ms)
+		ews_clock_sleep_ms(LOCK_STEP_MS);
+	if (rc == 0)
+		ews_error_clear();
+	return rc;
+}
+
+static void set_text(char **member, const char *text)
+{
+	free(*member);
+	*member = ews_strdup(text);
+}
+
+/* Be its owner, with all that the state says of that. */
+static int take_session(struct ews_session *session, const struct ews_run_opts *opts)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	int rc = lock_patiently(session, opts->verb);
+
+	if (rc == 0)
+		rc = ews_session_need_active(session);
+	if (rc == 0 && session->owner_lock.fd < 0)
+		rc = ews_session_own(session, opts->verb);
+	if (rc < 0)
+		return rc;
+	set_text(&session->state.guard_level, opts->guard_level);
+	set_text(&session->state.guard_policy, opts->guard_policy);
+	session->state.guard_enforced = false;
+	rc = ews_port_give(session);
+	for (char *const *word = opts->argv; *word; word++)
+		ews_buf_addf(&line, "%s%s", line.len ? " " : "", *word);
+	if (rc == 0)
+		rc = ews_session_log(session, opts->verb, line.ptr);
+	ews_session_unlock(session);
+	return rc;
+}
+
+/* The directory to run in, reached without following a link: the workspace is the agent's. */
+static int open_cwd(struct ews_run_result *out, const struct ews_session *session, const char *subdir)
+{
+	int root = ews_session_open_workspace(session);
+	int fd;
+
+	if (root < 0 || !*subdir)
+		return root;
+	fd = ews_dir_open_beneath(root, subdir);
+	if (fd < 0) {
+		ews_error_clear();
+		out->is_subdir_missing = true;
+		return root;
+	}
+	close(root);
+	return fd;
+}
+
+static int open_log(struct stage *stage, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd)
+	int fd = openat(session->fd, LOG_FILE, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return ews_error_os("cannot open the log of session '%s'", session->state.id);
+	stage->log_from = st.st_size;
+	stage->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, LOG_FD_MIN);
+	if (stage->log_fd < 0)
+		stage->log_fd = ews_steal_fd(&fd);
+	return 0;
+}
+
+/* A private directory for temporary files, empty. The caller frees `*path`. */
+static int make_tmp(char **path, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int home = ews_home_open(session->repo->home);
+	EWS_CLEANUP(free) char *rel = ews_home_tmp(session->repo->dir, session->state.id);
+	int rc = home < 0 ? home : ews_session_remove_tmp(session);
+
+	if (rc == 0)
+		rc = ews_dir_make(home, rel, 0700);
+	if (rc < 0)
+		return ews_error_wrap("cannot make a directory for temporary files");
+	*path = ews_path_join(session->repo->home, rel);
+	return 0;
+}
+
+static void set_env(struct ews_strv *env, const char *name, const char *value)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < env->n; i++) {
+		if (strncmp(env->items[i], name, len) || env->items[i][len] != '=')
+			continue;
+		free(env->items[i]);
+		env->items[i] = ews_strfmt("%s=%s", name, value);
+		return;
+	}
+	ews_strv_addf(env, "%s=%s", name, value);
+}
+
+static void set_env_number(struct ews_strv *env, const char *name, unsigned number)
+{
+	EWS_CLEANUP(free) char *text = ews_strfmt("%u", number);
+
+	set_env(env, name, text);
+}
+
+static int make_env(struct stage *stage, const struct ews_session *session, const struct ews_run_opts *opts,
+		    const char *cwd)
+{
+	const struct ews_state *state = &session->state;
+	struct ews_strv *env = &stage->env;
+	EWS_CLEANUP(free) char *tmp = NULL;
+	int rc = make_tmp(&tmp, session);
+
+	if (rc < 0)
+		return rc;
+	ews_git_scrub_env();
+	(void)unsetenv("OLDPWD");
+	ews_strv_add_array(env, environ);
+	set_env(env, "PWD", cwd);
+	set_env(env, "TMPDIR", tmp);
+	set_env(env, "EWS_SESSION", state->id);
+	set_env(env, "EWS_WORKSPACE", state->workspace);
+	set_env(env, "EWS_BASE", state->base_snapshot);
+	set_env(env, "EWS_PROJECT", state->project);
+	set_env(env, "EWS_BRANCH", state->branch);
+	if (state->port_base)
+		set_env_number(env, "EWS_PORT_BASE", state->port_base);
+	set_env_number(env, "EWS_LOG_FD", (unsigned)stage->log_fd);
+	set_env(env, "EWS_GUARD_POLICY", state->guard_policy);
+	for (char *const *given = opts->env; given && *given; given++) {
+		EWS_CLEANUP(free) char *name = ews_strndup(*given, strcspn(*given, "="));
+
+		set_env(env, name, *given + strlen(name) + 1);
+	}
+	return 0;
+}
+
+static int prepare(struct ews_run_result *out, struct stage *stage, const struct ews_session *session,
+		   const struct ews_run_opts *opts)
+{
+	EWS_CLEANUP(free) char *cwd = NULL;
+	int rc = stage->cwd_fd = open_cwd(out, session, opts->subdir);
+
+	if (rc >= 0)
+		rc = open_log(stage, session);
+	if (rc < 0)
+		return rc;
+	cwd = out->is_subdir_missing || !*opts->subdir ? ews_strdup(session->state.workspace)
+						       : ews_path_join(session->state.workspace, opts->subdir);
+	rc = make_env(stage, session, opts, cwd);
+	if (rc == 0)
+		rc = ews_tripwire_take(&stage->tripwire, session->repo);
+	ews_kin_descendants(&stage->before, NULL);
+	return rc;
+}
+
+/* In the child. The descriptor for the log is the command's alone. */
+static int enter(void *payload)
+{
+	const struct stage *stage = payload;
+
+	return fcntl(stage->log_fd, F_SETFD, 0) < 0 ? -errno : 0;
+}
+
+static int relay(struct ews_run_result *out, struct stage *stage, const struct ews_run_opts *opts)
+{
+	const struct ews_relay relay = { .argv = opts->argv,
+					 .env = stage->env.items,
+					 .cwd_fd = stage->cwd_fd,
+					 .out_fd = opts->out_fd,
+					 .timeout_ms = (uint64_t)opts->timeout_s * 1000,
+					 .enter = enter,
+					 .payload = stage };
+	struct ews_relay_result result;
+	int rc;
+
+	/* Who loses his parent becomes our child, however he went about it. */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	rc = ews_relay_run(&result, &relay);
+	if (rc == EWS_ENOTFOUND)
+		out->status = 127;
+	else if (rc == EWS_EDENIED)
+		out->status = 126;
+	if (rc < 0)
+		return rc;
+	out->status = result.status;
+	out->has_timed_out = result.has_timed_out;
+	return 0;
+}
+
+/* Who is on his way out, or was killed with the others, is not left behind: look twice. */
+static void list_left_behind(struct ews_kin_list *out, const struct ews_kin_list *before)
+{
+	EWS_CLEANUP(kin_list) struct ews_kin_list first = EWS_KIN_LIST_INIT;
+
+	ews_kin_descendants(&first, before);
+	if (!first.n)
+		return;
+	ews_clock_sleep_ms(SECOND_LOOK_MS);
+	ews_kin_descendants(out, before);
+}
+
+static void find_left_behind(struct ews_run_result *out, const struct stage *stage, bool reap)
+{
+	EWS_CLEANUP(kin_list) struct ews_kin_list list = EWS_KIN_LIST_INIT;
+
+	list_left_behind(&list, &stage->before);
+	for (size_t i = 0; i < list.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+
+		ews_kin_name(&name, list.items[i]);
+		ews_strv_add(&out->left_behind, name.ptr);
+	}
+	if (reap)
+		ews_kin_end(&stage->before, GRACE_MS);
+}
+
+static int look_at_project(struct ews_run_result *out, const struct stage *stage, struct ews_repo *repo)
+{
+	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	int rc = ews_tripwire_take(&now, repo);
+
+	if (rc == 0)
+		rc = ews_tripwire_compare(&out->changed, &stage->tripwire, &now);
+	if (rc < 0)
+		return rc;
+	ews_tripwire_ref_commands(&out->ref_commands, &stage->tripwire, &now);
+	return 0;
+}
+
+/* The command itself could write there: what is no line of ours is nobody's. */
+static int read_blocked(struct ews_strv *out, const struct stage *stage, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int fd = openat(session->fd, LOG_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char *rest, *line;
+
+	ews_buf_init_max(&text, LOG_BYTES_MAX);
+	if (fd < 0 || lseek(fd, stage->log_from, SEEK_SET) < 0)
+		return ews_error_os("cannot read the log of session '%s'", session->state.id);
+	if (ews_file_read_fd(&text, fd, LOG_BYTES_MAX) < 0)
+		ews_error_clear();
+	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		EWS_CLEANUP(json) cJSON *object = NULL;
+		const char *verb;
+
+		if (ews_json_parse(&object, line, strlen(line)) == 0 &&
+		    ews_json_get_string(&verb, object, "verb") == 0 && !strcmp(verb, "guard"))
+			ews_strv_add(out, line);
+		ews_error_clear();
+	}
+	return 0;
+}
+
+static int record(struct ews_run_result *out, const struct stage *stage, struct ews_session *session,
+		  const struct ews_run_opts *opts)
+{
+	EWS_CLEANUP(free) char *text = ews_strfmt("status %d", out->status);
+	int rc = read_blocked(&out->blocked, stage, session);
+
+	if (rc == 0)
+		rc = lock_patiently(session, opts->verb);
+	if (rc < 0)
+		return rc;
+	session->state.project_changed = session->state.project_changed || out->changed.n;
+	if (session->state.state != EWS_STATE_ENDED) {
+		rc = ews_session_log(session, opts->verb, text);
+		for (size_t i = 0; i < out->changed.n && rc == 0; i++)
+			rc = ews_session_log(session, "tripwire", out->changed.items[i]);
+		if (rc == 0)
+			rc = ews_session_save(session);
+	}
+	ews_session_unlock(session);
+	return rc;
+}
+
+/* Nothing ran, so nothing is there that anybody could want. */
+static int fail_clean(int rc, const struct ews_session *session)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (session->owner_lock.fd >= 0)
+		(void)ews_session_remove_tmp(session); /* best effort: what comes next in this session does it again */
+	(void)ews_error_restore(&why);
+	return rc;
+}
+
+int ews_run(struct ews_run_result *out, struct ews_session *session, const struct ews_run_opts *opts)
+{
+	EWS_CLEANUP(stage) struct stage stage = STAGE_INIT;
+	int rc = take_session(session, opts);
+
+	if (rc == 0)
+		rc = prepare(out, &stage, session, opts);
+	if (rc == 0)
+		rc = relay(out, &stage, opts);
+	if (rc < 0)
+		return fail_clean(rc, session);
+	find_left_behind(out, &stage, opts->reap);
+	rc = look_at_project(out, &stage, session->repo);
+	if (rc == 0)
+		rc = record(out, &stage, session, opts);
+	/* What still runs may want its files. */
+	if (rc == 0 && (opts->reap || !out->left_behind.n))
+		rc = ews_session_remove_tmp(session);
+	return rc;
+}
+
+static int store_patch(char **out, const struct ews_diff *diff, const struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s.patch", session->state.id);
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = ews_diff_print(diff, session->repo, NULL, NULL, false, -1, &text);
+
+	if (rc < 0 || !text.len)
+		return rc;
+	rc = fd = ews_artifact_open_dir(&dir, session->repo, "patches");
+	if (rc >= 0)
+		rc = ews_file_replace(fd, name, text.ptr, text.len, 0644);
+	if (rc < 0)
+		return ews_error_wrap("cannot store the patch");
+	*out = ews_path_join(dir, name);
+	return 0;
+}
+
+int ews_run_conclude(struct ews_run_outcome *out, struct ews_session *session, bool wants_patch)
+{
+	const struct ews_snapshot_create_opts opts = { .subject = "ews: state after a command",
+						       .if_changed = true,
+						       .partial = true };
+	int rc = lock_patiently(session, "run");
+
+	if (rc == 0 && session->state.state == EWS_STATE_ENDED) {
+		out->had_ended = true;
+		return 0;
+	}
+	if (rc == 0)
+		rc = ews_session_need_active(session);
+	if (rc == 0)
+		rc = ews_snapshot_create(&out->snapshot, &out->skips, session->repo, session, &opts);
+	if (rc < 0)
+		return rc;
+	out->has_snapshot = true;
+	rc = ews_diff_sides(&out->diff, session->repo, session, NULL, out->snapshot.id);
+	if (rc == 0)
+		rc = ews_diff_records(&out->diff, session->repo, NULL);
+	if (rc == 0 && wants_patch && out->diff.n)
+		rc = store_patch(&out->patch, &out->diff, session);
+	return rc;
+}

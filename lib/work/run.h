@@ -1,0 +1,65 @@
+/*
+ * Run: a command in a session's workspace, and what is done when it is over.
+ *
+ * While the command runs this process is the session's owner: whoever is killed meanwhile leaves it interrupted,
+ * with the workspace as it is. The project's refs, config and hooks are looked at right before and right after.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_RUN_H
+#define EWS_WORK_RUN_H
+
+#include "work/diff.h"
+#include "work/session.h"
+#include "work/snapshot.h"
+
+struct ews_run_opts {
+	const char *verb; /* "run" or "shell" */
+	char *const *argv;
+	char *const *env; /* NULL-ended "<name>=<value>", over what the command gets anyway */
+	const char *subdir; /* of the workspace, to run in; "" is its top */
+	int out_fd; /* the command's standard output when > 0 */
+	unsigned timeout_s; /* 0: none */
+	bool reap; /* end what it leaves behind */
+	const char *guard_level, *guard_policy;
+};
+
+struct ews_run_result {
+	int status; /* the command's, or why there is none: 124 out of time, 125 ours, 126 not executable, 127 not found */
+	bool has_timed_out;
+	bool is_subdir_missing; /* it ran at the top of the workspace */
+	struct ews_strv left_behind; /* processes, as "<name> (<pid>)" */
+	struct ews_strv changed; /* what of the project changed meanwhile, a sentence each */
+	struct ews_strv ref_commands; /* what takes the changes of refs back */
+	struct ews_strv blocked; /* lines of the session's log about git commands that were stopped */
+};
+
+#define EWS_RUN_RESULT_INIT { 125, false, false, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
+
+/*
+ * Run the command to its end. The session is this process's from here on, and not locked afterwards. When it could not be
+ * started this fails, and `out->status` says what a shell would.
+ */
+int ews_run(struct ews_run_result *out, struct ews_session *session, const struct ews_run_opts *opts);
+
+/* What there is after a command. */
+struct ews_run_outcome {
+	struct ews_snapshot snapshot; /* of the workspace now; the one before when nothing changed since */
+	bool has_snapshot;
+	struct ews_skips skips;
+	struct ews_diff diff; /* between the base and that */
+	char *patch; /* where it was stored; NULL: nothing differs, or it was not wanted */
+	bool had_ended; /* somebody ended the session meanwhile: there is nothing else */
+};
+
+#define EWS_RUN_OUTCOME_INIT { .snapshot = EWS_SNAPSHOT_INIT, .skips = EWS_SKIPS_INIT, .diff = EWS_DIFF_INIT }
+
+/* Take a snapshot, compare, and (`store_patch`) store the patch where artifacts are. The session is locked afterwards. */
+int ews_run_conclude(struct ews_run_outcome *out, struct ews_session *session, bool store_patch);
+
+void ews_run_result_release(struct ews_run_result *result);
+void ews_run_outcome_release(struct ews_run_outcome *outcome);
+EWS_CLEANUP_DEFINE(run_result, struct ews_run_result, ews_run_result_release)
+EWS_CLEANUP_DEFINE(run_outcome, struct ews_run_outcome, ews_run_outcome_release)
+
+#endif

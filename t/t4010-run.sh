@@ -1,0 +1,228 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='run: the life of a session in one line (P1, P4, P5, P6)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+patches=.superqode/qe-artifacts/patches
+
+# run_in <project> <argument>...: git ews run there; what it says in out and err
+run_in() {
+	ews_project=$1
+	shift
+	git -C "$ews_project" ews run "$@" >out 2>err
+}
+
+# owner_of <project> <session>: the process that runs a command in it
+owner_of() {
+	git -C "$1" ews status --json "$2" >status.json && json status.json ".sessions[0].owner.pid"
+}
+
+# behind <project> <session> <script>: run that in a new session, in the background, where a shell ignores some signals
+behind() {
+	env --default-signal=INT,QUIT git -C "$1" ews run --new="$2" -- sh -c "$3" >"$2.out" 2>"$2.err" 3>&- 4>&- 5>&- &
+	pid=$!
+}
+
+test_expect_success 'P1: a session is made, the command runs, the patch is stored, the session ends' '
+	test_repo p && test_fingerprint p >before &&
+	run_in p -- sh -c "echo edit >>src/main.c && echo new >new && rm run.sh && echo said" && test_cmp - out <<-\EOT &&
+	said
+	EOT
+	test_fingerprint p >after && test_cmp before after && test_grep "^Changes: 3 file(s) (+2 -[0-9]*)\.$" err &&
+	test "$(git -C p ews list | wc -l)" = 0 && git -C p ews list --ended >list && test_line_count = 1 list && test_grep " ended " list &&
+	id=$(sed "s/ .*//" list) && test_path_is_file p/${patches:?}/$id.patch && test "$(cat p/.superqode/.gitignore)" = "*" &&
+	git -C p status --porcelain >st && test_must_be_empty st &&
+	git clone -q p twin && git -C twin apply "$PWD/p/${patches:?}/$id.patch" && git -C twin status --porcelain >st && test_line_count = 3 st
+'
+
+test_expect_success 'P4: what it did is kept: undo brings the workspace back' '
+	git -C p ews undo && git -C p ews path >path && take_ws path && test_path_is_file "${ws:?}/new" && git -C p ews end
+'
+
+test_expect_success 'without a change there is no patch' '
+	run_in p -- true && test_must_be_empty out && test_grep "^Changes: 0 file(s) (+0 -0)\.$" err && ls p/$patches >list && test_line_count = 1 list
+'
+
+test_expect_success 'the status is that of the command, and a failure keeps the session' '
+	test_expect_code 3 run_in p --new=three -- sh -c "echo x >x; exit 3" && test_grep "is kept: .*/three$" err &&
+	test_expect_code 137 run_in p --new=killed -- sh -c "kill -9 \$\$" &&
+	git -C p ews list >list && test_line_count = 2 list && git -C p ews diff three >diff && test_path_is_file p/${patches:?}/three.patch &&
+	test_cmp diff p/${patches:?}/three.patch && git -C p ews end three killed
+'
+
+test_expect_success 'what can not be started: 127 and 126, and nothing is left' '
+	test_expect_code 127 run_in p -- no-such-program && test_grep "^error: cannot run .no-such-program.: no such program$" err &&
+	test_grep "^hint: " err && test_expect_code 127 run_in p -- ./no-such-program && test_grep "no-such-program.: no such program" err &&
+	test_expect_code 126 run_in p -- src/main.c && test_grep "Permission denied" err && test_expect_code 126 run_in p -- ./src &&
+	git -C p ews list >list && test_must_be_empty list
+'
+
+test_expect_success 'our own failures: 125' '
+	for line in "" "-- " "--nosuch -- true" "--keep --end -- true" "--guard=x -- true" "--policy=x -- true" "--env x -- true" \
+		"--changes=x -- true" "--timeout=x -- true" "nosuch -- true" "--new=a/b -- true" "--base nosuch -- true" "--guard=strict -- true" \
+		"--method overlay -- true" "--policy=inside --method worktree -- true" "--policy=inside -- true"; do
+		test_expect_code 125 run_in p $line && test_must_be_empty out && test_line_count = 2 err && test_grep "^error: " err &&
+		test_grep "^hint: " err || { echo "run $line" && return 1; }
+	done &&
+	test_expect_code 125 run_in p --json --guard=strict -- true && test_must_be_empty err && test_json out .error.code unsupported &&
+	test_expect_code 128 git -C p ews start --method overlay --json >out && test_json out .error.code unsupported &&
+	(cd / && test_expect_code 126 git ews run -- true) 2>err && git -C p ews list >list && test_must_be_empty list
+'
+
+test_expect_success '--keep and --end, and the settings' '
+	run_in p --keep --new=kept -- true && test_expect_code 1 run_in p --end -- false && git -C p ews list >list && test_line_count = 1 list &&
+	test_grep "^kept " list && test_expect_code 1 run_in p kept --end -- false && git -C p ews list >list && test_must_be_empty list &&
+	test_expect_code 1 git -C p -c ews.workspace.cleanupOnFailure=true ews run -- false &&
+	git -C p -c ews.workspace.cleanupOnSuccess=false ews run --new=kept -- true && git -C p ews list >list && test_line_count = 1 list &&
+	git -C p ews end kept && git -C p -c ews.workspace.preserveArtifacts=false ews run --new=gone -- sh -c "echo >gone" &&
+	test_path_is_missing p/${patches:?}/gone.patch
+'
+
+test_expect_success 'a session that was there is not ended, and each run takes a snapshot' '
+	start_ws p there && run_in p there -- sh -c "echo 1 >n" && run_in p there -- sh -c "cat n; echo 2 >>n" && test "$(cat out)" = 1 &&
+	run_in p there -- true && git -C p ews snapshot list there --json >snaps && test_json_count snaps .snapshots 3 &&
+	git -C p ews list >list && test_line_count = 1 list && test_expect_code 125 run_in p there --intent x -- true && git -C p ews end there
+'
+
+test_expect_success 'the environment' '
+	(cd p/src && GIT_DIR=$PWD/../.git GIT_WORK_TREE=$PWD/.. GIT_INDEX_FILE=/nonexistent FOO=caller \
+		git ews run --new=env --env BAR="a b" --env FOO= --keep -- env) >out &&
+	git -C p ews status --json env >status && ws=$(json status ".sessions[0].path") &&
+	for line in EWS_SESSION=env "EWS_WORKSPACE=$ws" "EWS_BASE=$(json status ".sessions[0].snapshot_id")" "EWS_PROJECT=$PWD/p" \
+		EWS_BRANCH=main "BAR=a b" FOO= "PWD=${ws:?}/src" "EWS_PORT_BASE=$(json status ".sessions[0].port_base")"; do
+		test_grep -Fx "$line" out || return 1
+	done && test_grep ! "^GIT_DIR\|^GIT_WORK_TREE\|^GIT_INDEX_FILE\|^OLDPWD" out && tmp=$(sed -n "s/^TMPDIR=//p" out) &&
+	case $tmp in "$HOME"/*) ;; *) false ;; esac && test_path_is_missing "$tmp" &&
+	run_in p env -- sh -c "ls -ld \"\$TMPDIR\"; mktemp; chmod 0 \"\$TMPDIR\"" && test_grep "^drwx------ " out && test_path_is_missing "$tmp" &&
+	git -C p checkout -q --detach && run_in p -- sh -c "echo \"=\$EWS_BRANCH=\"" && test "$(cat out)" = "==" && git -C p checkout -q main
+'
+
+test_expect_success 'each living session has ports of its own' '
+	run_in p --keep --new=two -- sh -c "echo \$EWS_PORT_BASE" && two=$(cat out) && run_in p env -- sh -c "echo \$EWS_PORT_BASE" &&
+	one=$(cat out) && test "$one" != "$two" && test $((one % 100 + two % 100)) = 0 && test_repo q && run_in q -- sh -c "echo \$EWS_PORT_BASE" &&
+	test "$(cat out)" != "$one" && test "$(cat out)" != "$two" && git -C p ews end env && run_in q -- sh -c "echo \$EWS_PORT_BASE" &&
+	test "$(cat out)" = "$one" && git -C p ews end two
+'
+
+test_expect_success 'it runs where the caller stands' '
+	(cd p/src && git ews run --keep --new=sub -- pwd) >out && git -C p ews path sub >path && take_ws path &&
+	test "$(cat out)" = "${ws:?}/src" && (cd "${ws:?}/src" && git ews run sub -- pwd) >out && test "$(cat out)" = "${ws:?}/src" &&
+	(cd "${ws:?}/src" && git ews run -- pwd) >out && test "$(cat out)" != "${ws:?}/src" && test_grep "/qe-[^/]*/src$" out &&
+	rm -r "${ws:?}/src" && ln -s / "${ws:?}/src" && (cd p/src && git ews run sub -- pwd) >out 2>err && test "$(cat out)" = "$ws" &&
+	test_grep "^note: .src. is not in the workspace" err && git -C p ews end sub
+'
+
+test_expect_success 'in a pipe input, output and errors are what they are' '
+	echo in | git -C p ews run --changes=none -q -- sh -c "cat; echo err >&2" >out 2>err && test "$(cat out)" = in && test "$(cat err)" = err
+'
+
+test_expect_success '--json: the object alone on stdout' '
+	test_expect_code 4 run_in p --json --changes=diff --new=js -- sh -c "echo said; echo x >>src/main.c; exit 4" && test "$(cat err)" = said &&
+	test_json out .schema ews.run/1 && test_json out .session_id js && test_json out .status 4 && test_json out .changes.total_changes 1 &&
+	test_json out .changes.modifications 1 && test_json out .patch "$PWD/p/${patches:?}/js.patch" && test_json_count out .blocked 0 &&
+	test_json out .guard.level auto && test_json out .guard.policy read-only && test_json out .guard.enforced && test_json out .project_changed false &&
+	test_json_count out .left_behind 0 && test_json out .ended false && json out .snapshot_id | grep "^snap-" &&
+	json out .changes.diff_text >text && test_grep "^+x$" text && test_json out ".changes.changes[0].file_path" src/main.c &&
+	run_in p js --json --end -- true && test_json out .ended true && test_json out .status 0 && test_json_missing out ".changes.changes"
+'
+
+test_expect_success '--changes' '
+	set -- sh -c "echo x >>src/main.c; git mv run.sh ran.sh; echo n >n; rm docs/crlf.txt" &&
+	run_in p --changes=files -- "$@" && sed -n "/^[C-]/p" err >got && test_cmp - got <<-\EOT &&
+	Changes: 4 file(s) (+2 -2).
+	- D  docs/crlf.txt (+0 -2)
+	- A  n (+1 -0)
+	- R  run.sh -> ran.sh (+0 -0)
+	- M  src/main.c (+1 -0)
+	EOT
+	run_in p --changes=diff -- "$@" && test_grep "^rename to ran.sh$" err && run_in p --changes=none -- "$@" && test_grep ! "^Changes" err
+'
+
+test_expect_success '--timeout: TERM to the group, then KILL; 124' '
+	test_expect_code 124 run_in p --timeout 1 --end -- sh -c "sleep 60" && git -C p ews list >list && test_must_be_empty list &&
+	test_expect_code 124 run_in p --timeout 1 --end --json -- sh -c "trap \"\" TERM; while :; do sleep 60; done" && test_json out .timed_out true &&
+	test_json_count out .left_behind 0
+'
+
+test_expect_success 'signals are passed on, and the run goes to its end' '
+	for sig in INT TERM HUP QUIT USR1 USR2; do
+		behind p sig "trap \"echo $sig >got; exit 9\" $sig; echo x >ready; while :; do sleep 0.02; done" &&
+		test_wait_for 20 grep -q x "$HOME/.superqode/working/p/qe/sig/ready" && kill -$sig "$(owner_of p sig)" &&
+		test_expect_code 9 wait $pid && test_grep "^Changes: 2 file(s)" sig.err && git -C p ews diff sig >diff && test_grep "^+$sig$" diff &&
+		git -C p ews end sig || return 1
+	done
+'
+
+test_expect_success 'P4: a run that is killed leaves its session interrupted, with all that is in it' '
+	behind p dead "echo kept >kept; echo \$\$ >ready; while :; do sleep 0.05; done" &&
+	test_wait_for 20 test -s "$HOME/.superqode/working/p/qe/dead/ready" && owner=$(owner_of p dead) && command=$(cat "$HOME/.superqode/working/p/qe/dead/ready") &&
+	test_when_finished "kill -9 $command || :" && test_json status.json ".sessions[0].state" active && json status.json ".sessions[0].owner.boot_id" &&
+	test_expect_code 1 git -C p ews end dead 2>err && test_grep "a command runs in session .dead." err && test_expect_code 125 run_in p dead -- true &&
+	test_grep "^error: session .dead. is at work" err && { git -C p ews clean dead --force >out 2>err || :; } &&
+	test_grep "a command runs in session" err && kill -9 $owner && test_expect_code 137 wait $pid && git -C p ews status --json dead >status.json && test_json status.json ".sessions[0].state" interrupted &&
+	test_json status.json ".sessions[0].owner.pid" $owner && git -C p ews status >out && test_grep "^Session dead (interrupted: its owner, process $owner, died)" out &&
+	test_expect_code 125 run_in p dead -- true && test_grep "Status: interrupted" err && git -C p ews recover --all >out && test_grep "owner" out &&
+	test_grep "still at work in it: .*($command)" out && git -C p ews status --json dead >status.json && test_json status.json ".sessions[0].state" active &&
+	test_json status.json ".sessions[0].owner" null && kill -9 $command && run_in p dead --end -- cat kept && test "$(cat out)" = kept
+'
+
+test_expect_success 'clean ends what dead owners left, unless it is changed' '
+	for name in plain changed; do
+		behind p $name "test $name = plain || echo x >x; exec sh -c \"echo \\\$\\\$ >\\\"\\\$TMPDIR/ready\\\"; exec sleep 60\"" &&
+		test_wait_for 20 eval "cat \"$HOME\"/.superqode/tmp/*/ready >pid 2>/dev/null" && kill -9 "$(owner_of p $name)" "$(cat pid)" &&
+		test_expect_code 137 wait $pid && rm -r "$HOME"/.superqode/tmp/* || return 1
+	done && git -C p ews clean >out 2>err && test_grep "its owner died; unchanged.plain" out && test_grep "stays: changed: changed; --force" err &&
+	git -C p ews clean --force >out && test_grep "its owner died; changed.changed" out && git -C p ews list >list && test_must_be_empty list
+'
+
+test_expect_success 'processes left behind are named, and keep the session; --reap ends them' '
+	run_in p --new=left -- sh -c "sleep 60 >/dev/null 2>&1 & echo \$!" && sleeper=$(cat out) && test_when_finished "kill -9 $sleeper || :" &&
+	test_grep "^warning: left behind: .* ($sleeper)$" err && test_grep "^warning: session .left. goes on: .*in use by" err && kill -9 $sleeper &&
+	run_in p left --reap --end -- sh -c "(setsid sh -c \"trap : TERM; echo \\\$\\\$; while :; do sleep 0.1; done\" </dev/null 2>/dev/null &); sleep 0.1" &&
+	test_grep "^warning: left behind, and ended: .* ($(cat out))$" err && test_must_fail kill -0 "$(cat out)" && git -C p ews list >list && test_must_be_empty list
+'
+
+test_expect_success 'P6: a change of the project is named, with the command that takes it back' '
+	git -C p for-each-ref >before && old=$(git -C p rev-parse HEAD) &&
+	run_in p --guard=off --new=moves -- git update-ref refs/heads/main HEAD~1 && test_grep "^error: the project changed while the command ran: ref refs/heads/main moved" err &&
+	back=$(sed -n "s/^hint: \(git update-ref .*\)/\1/p" err) && (cd p && eval "$back") && git -C p for-each-ref >after && grep -v refs/ews after >got && grep -v refs/ews before >want && test_cmp want got &&
+	test_expect_code 1 run_in p --guard=off --fail-on-change --json --keep --new=moves2 -- git config --local core.hooksPath x && test_must_be_empty err && test_json out .status 0 &&
+	test_json out .project_changed true && test_json out ".drift[0]" "config changed" && git -C p config --unset core.hooksPath &&
+	git -C p ews status moves2 --json >out && test_json out ".sessions[0].project_changed" true && git -C p ews status moves2 --log >out && test_grep "config changed" out &&
+	git -C p ews end moves2
+'
+
+test_expect_success 'P5: no link below .superqode is followed' '
+	mkdir out-there && git init -q links && (cd links && ln -s ../out-there .superqode && echo 1 >a && git add . && git commit -q -m 1) &&
+	test_expect_code 125 run_in links --new=a -- sh -c "echo 2 >a" && ls -A out-there >list && test_must_be_empty list && git -C links ews path a &&
+	rm links/.superqode && mkdir links/.superqode && ln -s "$PWD/out-there" links/.superqode/qe-artifacts &&
+	test_expect_code 125 run_in links --new=b -- sh -c "echo 2 >a" && rm links/.superqode/qe-artifacts && mkdir links/.superqode/qe-artifacts &&
+	ln -s "$PWD/out-there" links/$patches && test_expect_code 125 run_in links --new=c -- sh -c "echo 2 >a" && rm links/$patches && mkdir links/$patches &&
+	: >out-there-file && ln -s "$PWD/out-there-file" links/${patches:?}/d.patch && run_in links --new=d -- sh -c "echo 2 >a" && test_path_is_file links/${patches:?}/d.patch &&
+	ls -A out-there >list && test_must_be_empty list && test ! -s out-there-file
+'
+
+test_expect_success 'qe.artifacts.location is where the patch goes' '
+	run_in p --new=place -- sh -c "echo x >x" && git -C p -c ews.artifacts.location="$PWD/elsewhere" ews run --new=place2 -- sh -c "echo x >x" &&
+	test_path_is_file elsewhere/patches/place2.patch && test_cmp p/${patches:?}/place.patch elsewhere/patches/place2.patch &&
+	printf "qe:\n  artifacts:\n    location: .superqode/other\n" >p/superqode.yaml && run_in p --new=place3 -- sh -c "echo x >x" &&
+	test_path_is_file p/.superqode/other/patches/place3.patch && rm p/superqode.yaml
+'
+
+test_expect_success 'plain directories, copies, in place, bare repositories' '
+	mkdir plain && echo 1 >plain/a && run_in plain --policy=inside -- sh -c "echo 2 >>a" && test "$(cat plain/a)" = 1 && ls plain/$patches >list && test_line_count = 1 list &&
+	run_in p --method snapshot --policy=inside --new=copy -- git commit -q --allow-empty -m inside && git -C p log --oneline --branches >log && test_grep ! inside log &&
+	test_repo here && test_fingerprint here >before && run_in here --method in-place --new=here -- sh -c "pwd; echo x >x; rm run.sh" &&
+	test "$(cat out)" = "$PWD/here" && test_path_is_file here/${patches:?}/here.patch && test_fingerprint here >after && test_cmp before after &&
+	git clone -q --bare p bare.git && run_in bare.git --new=bare -- sh -c "ls; echo x >x" && test_grep "^src$" out && test_path_is_missing bare.git/.superqode
+'
+
+test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '
+	git -C p ews status --json --ended >status.json && ! grep -q "\"pid\"" status.json && ls "$HOME/.superqode/working/p/locks" >list && test_must_be_empty list &&
+	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list
+'
+
+test_done
