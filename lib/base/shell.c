@@ -27,7 +27,8 @@ struct pending {
 
 /* In what the reader is. */
 struct place {
-	unsigned function, uncertain, fed; /* how deep in functions, in what may not run, in what has other input */
+	unsigned function, loop, uncertain,
+		fed; /* how deep in functions, in loops, in what may not run, in what has other input */
 	bool in_test;
 };
 
@@ -105,9 +106,11 @@ static struct ews_shell_command *emit(struct parser *p, enum ews_shell_kind kind
 		.redirects = simple->redirects,
 		.is_fed = p->place.fed,
 		.in_function = p->place.function,
+		.in_loop = p->place.loop,
 		.in_test = p->place.in_test,
 		.is_certain = !p->place.uncertain,
 	};
+	p->reader.count++;
 	return &p->out->commands[p->out->n++];
 }
 
@@ -370,6 +373,17 @@ static bool is_bare(const struct ews_shell_word *word, const char *text)
 	return !word->is_quoted && !word->unknown && !strcmp(word->text, text);
 }
 
+/* Words of these commands may be arrays: "local x=(...)". */
+static bool is_declaration(const struct simple *simple)
+{
+	static const char *const names[] = { "declare", "export", "local", "readonly", "typeset" };
+
+	for (size_t i = 0; simple->words_n && i < sizeof(names) / sizeof(*names); i++)
+		if (is_bare(&simple->words[0], names[i]))
+			return true;
+	return false;
+}
+
 static int read_simple_word(struct parser *p, struct simple *simple)
 {
 	unsigned flags = (simple->words_n ? 0 : EWS_SHELL_MAY_ASSIGN) | (p->place.in_test ? EWS_SHELL_PARENS : 0);
@@ -387,13 +401,10 @@ static int read_simple_word(struct parser *p, struct simple *simple)
 		add_assignment(p, simple, &word, is_array);
 		return is_array ? read_array(p) : 0;
 	}
-	if (!simple->words_n && is_bare(&word, "[["))
-		p->place.in_test = true;
-	if (is_bare(&word, "]]"))
-		p->place.in_test = false;
 	EWS_GROW(simple->words, simple->words_n, simple->words_cap);
 	simple->words[simple->words_n++] = word;
-	return 0;
+	is_array = !word.gaps_n && *word.text && word.text[strlen(word.text) - 1] == '=' && peek(p, 0) == '(';
+	return is_array && is_declaration(simple) ? read_array(p) : 0;
 }
 
 /* NAME () body; reader->at is at the parentheses, which `function NAME` may go without. */
@@ -437,6 +448,15 @@ static bool is_at_word(const struct parser *p)
 	return !ews_shell_is_meta(c) || (p->place.in_test && (c == '(' || c == ')'));
 }
 
+/* "[[" as a command's name begins a test, "]]" ends it. */
+static void watch_test(struct parser *p, const struct simple *simple)
+{
+	if (simple->words_n == 1 && is_bare(&simple->words[0], "[["))
+		p->place.in_test = true;
+	if (simple->words_n && is_bare(&simple->words[simple->words_n - 1], "]]"))
+		p->place.in_test = false;
+}
+
 static int read_simple(struct parser *p)
 {
 	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT(simple);
@@ -446,14 +466,16 @@ static int read_simple(struct parser *p)
 	for (skip_blanks(p); rc == 0; skip_blanks(p)) {
 		bool is_head = simple.words_n == 1 && !simple.assignments_n && !simple.redirects;
 
-		if (is_redirect(p))
+		if (is_redirect(p)) {
 			rc = read_redirect(p, &simple);
-		else if (is_at_word(p))
+		} else if (is_at_word(p)) {
 			rc = read_simple_word(p, &simple);
-		else if (is_head && peek(p, 0) == '(')
+			watch_test(p, &simple);
+		} else if (is_head && peek(p, 0) == '(') {
 			return read_function(p, &simple);
-		else
+		} else {
 			break;
+		}
 	}
 	if (rc < 0)
 		return rc;
@@ -536,7 +558,9 @@ static int read_do(struct parser *p)
 	rc = expect(p, "do");
 	if (rc < 0)
 		return rc;
+	p->place.loop++;
 	rc = read_branch(p);
+	p->place.loop--;
 	if (rc < 0)
 		return rc;
 	return expect(p, "done");
@@ -546,7 +570,9 @@ static int read_while(struct parser *p)
 {
 	int rc;
 
+	p->place.loop++;
 	rc = read_branch(p);
+	p->place.loop--;
 	if (rc < 0)
 		return rc;
 	return read_do(p);

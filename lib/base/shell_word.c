@@ -118,7 +118,8 @@ static void add_gap(struct reading *word, enum ews_shell_unknown why, const char
 {
 	note(word, word->text.len, why);
 	EWS_GROW(word->gaps, word->gaps_n, word->gaps_cap);
-	word->gaps[word->gaps_n++] = (struct ews_shell_gap){ word->text.len, why, name, is_quoted };
+	word->gaps[word->gaps_n++] =
+		(struct ews_shell_gap){ .at = word->text.len, .why = why, .name = name, .is_quoted = is_quoted };
 	/* a number splits into numbers at most */
 	if (!is_quoted && why != EWS_SHELL_PIPE && why != EWS_SHELL_NUMBER)
 		word->can_split = true;
@@ -164,6 +165,23 @@ static int read_backquoted(struct ews_shell_reader *reader, bool in_quotes)
 	return rc;
 }
 
+/* The commands of a substitution have been read; those from `from` on are what its gap is made of. */
+static int close_output(struct reading *word, size_t from, int rc)
+{
+	word->gaps[word->gaps_n - 1].from = from;
+	word->gaps[word->gaps_n - 1].to = word->reader->count;
+	return rc;
+}
+
+/* Backquotes that give a part of the word. */
+static int read_output(struct reading *word, bool is_quoted, bool in_quotes)
+{
+	size_t from = word->reader->count;
+
+	add_gap(word, EWS_SHELL_OUTPUT, NULL, is_quoted);
+	return close_output(word, from, read_backquoted(word->reader, in_quotes));
+}
+
 static int read_dollar(struct reading *word, enum quoting quoting);
 
 static int read_quoted(struct reading *word)
@@ -181,8 +199,7 @@ static int read_quoted(struct reading *word)
 			continue;
 		}
 		if (*reader->at == '`') {
-			add_gap(word, EWS_SHELL_OUTPUT, NULL, true);
-			rc = read_backquoted(reader, true);
+			rc = read_output(word, true, true);
 			continue;
 		}
 		if (reader->at[0] == '\\' && reader->at[1] == '\n') {
@@ -373,6 +390,7 @@ static void read_name(struct reading *word, enum quoting quoting)
 static int read_deeper(struct reading *word, enum quoting quoting)
 {
 	struct ews_shell_reader *reader = word->reader;
+	size_t from = reader->count;
 	int rc;
 
 	if (ews_shell_peek(reader, 1) == '{')
@@ -384,7 +402,7 @@ static int read_deeper(struct reading *word, enum quoting quoting)
 	}
 	ews_shell_skip(reader, 2);
 	add_gap(word, EWS_SHELL_OUTPUT, NULL, quoting != BARE);
-	return read_nested(reader, ')');
+	return close_output(word, from, read_nested(reader, ')'));
 }
 
 static int read_dollar(struct reading *word, enum quoting quoting)
@@ -543,8 +561,7 @@ static int read_piece(struct reading *word, char c)
 	case '$':
 		return read_dollar(word, BARE);
 	case '`':
-		add_gap(word, EWS_SHELL_OUTPUT, NULL, false);
-		return read_backquoted(reader, false);
+		return read_output(word, false, false);
 	case '<':
 	case '>':
 		return read_process(word);
@@ -619,8 +636,7 @@ int ews_shell_word_read_body(struct ews_shell_word *out, struct ews_shell_reader
 			continue;
 		}
 		if (*reader->at == '`') {
-			add_gap(&word, EWS_SHELL_OUTPUT, NULL, true);
-			rc = read_backquoted(reader, false);
+			rc = read_output(&word, true, false);
 			continue;
 		}
 		if (reader->at[0] == '\\' && reader->at[1] == '\n') {

@@ -40,6 +40,7 @@ struct ews_shell_gap {
 	enum ews_shell_unknown why;
 	const char *name; /* of a variable that is taken as it is ($x, ${x}), else NULL */
 	bool is_quoted;
+	size_t from, to; /* of the output of commands: which of those handed out these are, `to` not with them */
 };
 
 struct ews_shell_word {
@@ -58,6 +59,7 @@ struct ews_shell_word {
 struct ews_shell_reader {
 	const char *at;
 	unsigned depth;
+	size_t count; /* of commands handed out so far */
 	struct ews_arena *arena; /* owns what words hold */
 	/* Read commands at reader->at until `end`, which is left there: ')' or, at the end of the text, NUL. */
 	int (*nested)(struct ews_shell_reader *reader, char end);

@@ -222,6 +222,7 @@ Test(shell, substitutions_come_before_their_command)
 		{ "a <<<$(b)", "b\na|<<<<os>\n" },
 		{ "$(a)", "a\n<os>\n" },
 		{ "x=(a $(b)\n c) d", "b\nx+=|d\n" },
+		{ "local x=(a $(b)) y", "b\nlocal|x=|y\n" },
 		{ "a $\\\n(b)", "b\na|<os>\n" },
 	};
 
@@ -319,6 +320,7 @@ Test(shell, what_no_shell_takes_or_shells_differ_in_is_an_error)
 		"x=(a",
 		"a $(b))",
 		"`a )`",
+		"for [[ in (; do b; done",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -378,6 +380,18 @@ Test(shell, values_come_in_at_their_gaps)
 	cr_assert_null(word->gaps[2].name);
 	cr_assert_eq(word->gaps[2].at, 3);
 	cr_assert_eq(shell.commands[1].assignments[0].value.gaps[0].at, 1);
+}
+
+Test(shell, a_gap_knows_the_commands_that_fill_it)
+{
+	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
+	const struct ews_shell_gap *gaps;
+
+	cr_assert_eq(ews_shell_parse(&shell, "a; b $(c; d) \"`e`\""), 0);
+	gaps = shell.commands[4].words[1].gaps;
+	cr_assert(gaps->from == 1 && gaps->to == 3);
+	gaps = shell.commands[4].words[2].gaps;
+	cr_assert(gaps->from == 3 && gaps->to == 4);
 }
 
 /* ---- Size ---- */
