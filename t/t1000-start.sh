@@ -144,7 +144,7 @@ test_expect_success 'the ways to say worktree are the same, and other methods ar
 		git -C p ews end "$(json out .session_id)" 2>err || return 1
 	done &&
 	git -C p for-each-ref refs/ews/sessions >before &&
-	for how in "--method overlay" "--method nonsense" --keep-ignored=maybe \
+	for how in "--method nonsense" --keep-ignored=maybe \
 		"--from twin" --deep --quick --copy-objects; do
 		test_expect_code 129 git -C p ews start $how >out 2>err && test_must_be_empty out || return 1
 	done &&
