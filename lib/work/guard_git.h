@@ -1,0 +1,68 @@
+/*
+ * The guard's judgement of git itself: options before the command, the command's row, its options and words.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_GUARD_GIT_H
+#define EWS_WORK_GUARD_GIT_H
+
+#include <stdbool.h>
+
+#include "base/strv.h"
+#include "work/guard_table.h"
+#include "work/verdict.h"
+
+struct ews_guard_rules {
+	enum ews_guard_policy policy;
+	bool enabled; /* false: all is allowed */
+	bool allow_status, allow_diff; /* false: these are denied, too */
+	bool block_commit, block_push; /* false: these are let through */
+};
+
+#define EWS_GUARD_RULES_INIT { EWS_GUARD_READ_ONLY, true, true, true, true, true }
+
+/*
+ * Text that nobody knows yet, as it stands in a word: HOLE is some text, SPLIT may end the word and begin others.
+ */
+#define EWS_GUARD_HOLE "\001"
+#define EWS_GUARD_SPLIT "\002"
+
+/* A command line of git's, which may come by way of a program that completes it. */
+struct ews_guard_git {
+	char *const *argv; /* what follows "git", NULL-ended */
+	bool has_tail; /* arguments that nobody knows yet are added at its end */
+};
+
+/* Judge it: sets operation, subcommand, is_blocked, reason and suggestion. */
+void ews_guard_judge_git(struct ews_guard_verdict *out, const struct ews_guard_rules *rules,
+			 const struct ews_guard_git *git);
+
+/* Do the rules let `row` through in every form, though it does not only read? */
+bool ews_guard_row_is_free(const struct ews_guard_rules *rules, const struct ews_guard_row *row);
+
+/* May git find `name` with that value in its environment? */
+bool ews_guard_variable_is_harmless(const struct ews_guard_rules *rules, const char *name, const char *value);
+
+/*
+ * Give the command line of a git command that reads, with the options in it that keep git from starting programs that
+ * config, attributes or hooks name, and from touching the index. Any other command line is given back as it is.
+ */
+void ews_guard_neutral(struct ews_strv *out, char *const *argv);
+
+/*
+ * What `argv`, a git command that reads, must find in its environment beside that: "<name>=<value>", NULL-ended.
+ * All other GIT_* variables are to be dropped.
+ */
+extern const char *const ews_guard_neutral_env[];
+
+/*
+ * What a program that no option turns off is to be replaced by: with the setting `key` of that repository ("filter.x.clean",
+ * "diff.x.textconv") set to it, git starts nothing of anybody's. NULL: the setting is harmless, or turned off already.
+ * A key may hold anything, "=" too: hand it over by GIT_CONFIG_KEY_<n>, not by -c.
+ */
+const char *ews_guard_neutral_value(const char *key);
+
+/* Does this git command lock or rewrite the index though it reads, so that it needs a private copy (GIT_INDEX_FILE)? */
+bool ews_guard_wants_index(char *const *argv);
+
+#endif

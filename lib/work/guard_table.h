@@ -1,0 +1,100 @@
+/*
+ * What the guard knows of git's commands: a row a command, with its reading forms and all its options.
+ *
+ * A command without a row is denied, and so is an option that a row does not name. The options of a row are
+ * words in a small language, since there are many of them:
+ *
+ *     v|verbose      -v and --verbose, without a value
+ *     sort=          --sort <key>, --sort=<key>
+ *     abbrev?        --abbrev, --abbrev=<n>: a value is attached or absent
+ *     !d|delete      with it the command does not read
+ *     +l|list        with it the words of the command are patterns or the like, any number of them
+ *     @n|dry-run     the command reads only with one of these
+ *     ^global        harmless to read with; what is written with it lies outside of the repository
+ *     format=%       the value is looked at: see ews_guard_value_is_harmless()
+ *
+ * Where a name is there twice, the first one holds.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_GUARD_TABLE_H
+#define EWS_WORK_GUARD_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "work/verdict.h"
+
+enum ews_guard_row_flags {
+	/* How git reads the command line. Without any of these: options and words mixed, options abbreviated. */
+	EWS_GUARD_VERBS = 1 << 0, /* the first word chooses a row "<name> <word>", when there is one */
+	EWS_GUARD_STOP = 1 << 1, /* the first word ends the options */
+	EWS_GUARD_REVS = 1 << 2, /* the options of revision walks: read twice, not abbreviated */
+	EWS_GUARD_NUMBER = 1 << 3, /* -<n> is an option */
+	EWS_GUARD_EXACT = 1 << 4, /* no abbreviation */
+	EWS_GUARD_DASHES_DROPPED = 1 << 5, /* git loses the first "--" on the way to who reads the options */
+	EWS_GUARD_LOOSE = 1 << 6, /* whatever its options are, they do no harm */
+	EWS_GUARD_TAME = 1 << 7, /* so with its words: arguments that nobody knows yet may be added */
+	/* What keeps its reading form from starting programs and touching the repository. */
+	EWS_GUARD_EXT_DIFF = 1 << 8, /* takes --no-ext-diff */
+	EWS_GUARD_TEXTCONV = 1 << 9, /* takes --no-textconv */
+	EWS_GUARD_INDEX = 1 << 10, /* locks or rewrites the index: wants a private one */
+	/* What is written leaves the workspace's repository, or its network: `inside` denies it, too. */
+	EWS_GUARD_OUTSIDE = 1 << 11,
+	/* Which setting lets it through or stops it. */
+	EWS_GUARD_COMMIT = 1 << 12,
+	EWS_GUARD_PUSH = 1 << 13,
+	EWS_GUARD_STATUS = 1 << 14,
+	EWS_GUARD_DIFF = 1 << 15,
+};
+
+#define EWS_GUARD_ANY (-1)
+#define EWS_GUARD_NEEDS_VERB (-2)
+
+struct ews_guard_row {
+	const char *name; /* "log", "stash list" */
+	const char *options; /* NULL: it has no reading form */
+	unsigned flags;
+	int words; /* it reads with at most so many words; ANY: any number; NEEDS_VERB: its verbs alone may read */
+	enum ews_guard_op op; /* what it is where it does not read */
+	const char *reason; /* why it is denied then */
+	const char *suggestion; /* what to do instead; NULL: nothing in particular */
+};
+
+/* The rows, ended by one without a name. */
+extern const struct ews_guard_row ews_guard_rows[];
+
+/* The row "<name>", or "<name> <verb>" where `verb` is not NULL; NULL: none. */
+const struct ews_guard_row *ews_guard_row_find(const char *name, const char *verb);
+
+/* An option of a row. */
+struct ews_guard_option {
+	const char *names; /* as in the row, ended by `value`, a blank or the end */
+	char mark; /* '!', '+', '@', '^', or 0 */
+	char value; /* '=', '?', or 0 */
+	char check; /* what to look at in the value, or 0 */
+};
+
+/* Read the option at `at`, first row->options; gives where the next one begins, NULL after the last. */
+const char *ews_guard_option_next(struct ews_guard_option *out, const char *at);
+/* The name of `option` after `name` (NULL: its first), NULL after the last. Its length goes to `len`, from which it came. */
+const char *ews_guard_option_name(const struct ews_guard_option *option, const char *name, size_t *len);
+
+enum ews_guard_found {
+	EWS_GUARD_NO_OPTION, /* git does not know it, or we don't */
+	EWS_GUARD_OPTION,
+	EWS_GUARD_NEGATED, /* --no-<name> */
+	EWS_GUARD_AMBIGUOUS, /* an abbreviation of several, not all of them alike */
+};
+
+/* Look up the option `letter`. */
+enum ews_guard_found ews_guard_option_letter(struct ews_guard_option *out, const struct ews_guard_row *row,
+					     char letter);
+/* Look up `name`, which is `len` long and has no dashes before it, as git would: exact or, where it takes that, abbreviated. */
+enum ews_guard_found ews_guard_option_long(struct ews_guard_option *out, const struct ews_guard_row *row,
+					   const char *name, size_t len);
+
+/* May an option whose row says `check` have this value? */
+bool ews_guard_value_is_harmless(char check, const char *value);
+
+#endif
