@@ -77,22 +77,24 @@ test_expect_success '-h of every verb exits with 129, prints its usage, and need
 test_expect_success 'every option of a verb is in its page' '
 	for verb in $(cat list); do
 		case $verb in
-		snapshot) continue ;;
+		snapshot | guard) continue ;;
 		version) every_option_of usage.version "$man/git-ews.1" || return 1 ;;
 		*) every_option_of usage.$verb "$man/git-ews-$verb.1" || return 1 ;;
 		esac
 	done
 '
 
-test_expect_success 'every verb of snapshot and every option of it is in its page' '
-	verbs usage.snapshot >parts && test_grep -x prune parts &&
-	for verb in $(cat parts); do
-		test_expect_code 129 git ews snapshot $verb -h >usage 2>err && test_must_be_empty err &&
-		test_grep "^\.It Ic $verb$" "$man/git-ews-snapshot.1" || return 1
-		case $verb in
-		diff) every_option_of usage "$man/git-ews-diff.1" || return 1 ;;
-		*) every_option_of usage "$man/git-ews-snapshot.1" || return 1 ;;
-		esac
+test_expect_success 'every verb of a verb and every option of it is in its page' '
+	for parent in snapshot guard; do
+		verbs usage.$parent >parts && test -s parts &&
+		for verb in $(cat parts); do
+			test_expect_code 129 git ews $parent $verb -h >usage 2>err && test_must_be_empty err &&
+			test_grep "^\.It Ic $verb$" "$man/git-ews-$parent.1" || return 1
+			case $verb in
+			diff) every_option_of usage "$man/git-ews-diff.1" || return 1 ;;
+			*) every_option_of usage "$man/git-ews-$parent.1" || return 1 ;;
+			esac
+		done || return 1
 	done
 '
 
@@ -112,7 +114,8 @@ test_expect_success 'what is wrong on a command line is a usage error with advic
 		"diff --no-index" "diff -Ofile" "diff a b c" "diff --changes files" "revert --verify=half" "end --branch x" \
 		"end --pending" "undo --list --redo" "recover --resume --revert" "recover --all x" "snapshot" "snapshot nosuch" \
 		"snapshot show" "snapshot prune" "snapshot prune --keep x" "snapshot prune --older-than 3" "status --brief --log" \
-		"path -- x" "--nosuch" "status --color=perhaps"; do
+		"path -- x" "guard" "guard nosuch" "guard check" "guard check x" \
+		"guard list --policy x" "--nosuch" "status --color=perhaps"; do
 		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty out && test_line_count = 2 err &&
 		test_grep "^error: " err && test_grep "^hint: ." err || { echo "git ews $line" && return 1; }
 	done

@@ -1,0 +1,165 @@
+/*
+ * git ews guard: what the guard says of a command, and what it allows.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+#include "cmd/render_guard.h"
+#include "work/guard.h"
+
+static const char *const check_usage[] = {
+	"git ews guard check [<options>] -- <command> [<argument>...]",
+	"git ews guard check [<options>] --shell <text>",
+	NULL,
+};
+
+static const char *const list_usage[] = {
+	"git ews guard list [<options>]",
+	NULL,
+};
+
+static int read_policy(enum ews_guard_policy *out, const char *word)
+{
+	if (!strcmp(word, "read-only"))
+		*out = EWS_GUARD_READ_ONLY;
+	else if (!strcmp(word, "inside"))
+		*out = EWS_GUARD_INSIDE;
+	else
+		return ews_error(EWS_EUSAGE, "'%s' is no policy: read-only, inside", word);
+	return 0;
+}
+
+/*
+ * The rules of the project that we are in; where there is none, those that hold without any setting. `policy` is that
+ * of the command line, or NULL: then that of the session in which we run.
+ */
+static int read_rules(struct ews_guard_rules *out, struct ews_cmd_ctx *ctx, const char *policy)
+{
+	const char *session = getenv("EWS_GUARD_POLICY");
+	int rc;
+
+	*out = (struct ews_guard_rules)EWS_GUARD_RULES_INIT;
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0)
+		rc = ews_guard_rules_read(out, ews_repo_config(ctx->repo));
+	else if (rc == EWS_ENOTFOUND)
+		ews_error_clear();
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	if (!policy)
+		policy = session && *session ? session : NULL;
+	return policy ? read_policy(&out->policy, policy) : 0;
+}
+
+static int check(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict verdict = EWS_GUARD_VERDICT_INIT;
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	struct ews_guard_rules rules;
+	const char *policy = NULL, *text = NULL;
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_STRING, 0, "shell", "text", "judge each command of a text for a shell", &text, false, NULL },
+		{ EWS_OPT_STRING, 0, "policy", "policy", "judge by read-only or inside", &policy, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = check_usage, .opts = opts, .takes_paths = true };
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (!args.paths.n == !text)
+		return ews_error(EWS_EUSAGE, text ? "--shell takes no command beside it"
+						  : "the command is missing: it comes after '--'");
+	rc = read_rules(&rules, ctx, policy);
+	if (rc == 0)
+		rc = text ? ews_guard_judge_shell(&verdict, &rules, text)
+			  : ews_guard_judge(&verdict, &rules, args.paths.items);
+	if (rc < 0)
+		return rc;
+	if (ctx->json) {
+		object = ews_cmd_json_new("guard_check");
+		ews_render_verdict_json(object, &verdict);
+		ews_cmd_json_show(ctx, object);
+	} else if (!ctx->quiet) {
+		ews_render_verdict(&ctx->out, &verdict);
+	}
+	return verdict.is_blocked ? 1 : 0;
+}
+
+static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	struct ews_guard_rules rules;
+	const char *policy = NULL;
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_STRING, 0, "policy", "policy", "list what read-only or inside allows", &policy, false,
+		  NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts };
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = read_rules(&rules, ctx, policy);
+	if (rc < 0)
+		return rc;
+	if (ctx->json) {
+		object = ews_cmd_json_new("guard_list");
+		ews_render_guard_list_json(object, &rules);
+		ews_cmd_json_show(ctx, object);
+		return 0;
+	}
+	ews_pager_start(ctx);
+	ews_render_guard_list(&ctx->out, &rules);
+	return 0;
+}
+
+static const struct ews_cmd verbs[] = {
+	{ "check", "say whether a command is allowed, and why not", check },
+	{ "list", "list the git commands that are allowed", list },
+};
+
+static void print_usage(void)
+{
+	size_t i;
+
+	(void)printf("usage: git ews guard <verb> [<argument>...]\n\n");
+	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
+		(void)printf("    %-10s %s\n", verbs[i].name, verbs[i].summary);
+	(void)printf("\n'git ews guard <verb> -h' lists a verb's options.\n");
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	size_t i;
+	int rc;
+
+	if (argc > 1 && !strcmp(argv[1], "-h")) {
+		print_usage();
+		return EWS_CMD_USAGE_SHOWN;
+	}
+	if (argc < 2)
+		return ews_error(EWS_EUSAGE, "a verb is missing: check, list");
+	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+		if (strcmp(argv[1], verbs[i].name) != 0)
+			continue;
+		rc = verbs[i].run(ctx, argc - 1, argv + 1);
+		if (rc == EWS_EUSAGE && !*ews_error_hint_text())
+			ews_error_hint("see 'git ews guard %s -h'", verbs[i].name);
+		return rc;
+	}
+	return ews_error(EWS_EUSAGE, "'%s' is not a verb of git ews guard", argv[1]);
+}
+
+const struct ews_cmd ews_cmd_guard = { "guard", "say what the guard says of a command", run };
