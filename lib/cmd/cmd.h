@@ -57,6 +57,7 @@ extern const struct ews_cmd ews_cmd_recover;
 extern const struct ews_cmd ews_cmd_clean;
 extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_config;
+extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_version;
 
 /* Clean `ctx->repo`, when ews.autoClean wants it and it is an hour since the last time. That fails nobody's verb. */

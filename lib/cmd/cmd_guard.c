@@ -1,14 +1,15 @@
 /*
- * git ews guard: what the guard says of a command, and what it allows.
+ * git ews guard: what the guard says of a command, what it allows, and the table of its verbs.
  *
  * SPDX-License-Identifier: MIT
  */
+#include "cmd/cmd_guard.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/render_guard.h"
 #include "work/guard.h"
@@ -128,6 +129,10 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 static const struct ews_cmd verbs[] = {
 	{ "check", "say whether a command is allowed, and why not", check },
 	{ "list", "list the git commands that are allowed", list },
+	{ "install", "let git's hooks stop commands in workspaces", ews_cmd_guard_install },
+	{ "uninstall", "take the hooks away", ews_cmd_guard_uninstall },
+	{ "status", "show where hooks are installed", ews_cmd_guard_status },
+	{ "hook", "what a hook asks", ews_cmd_guard_hook },
 };
 
 static void print_usage(void)
@@ -150,7 +155,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return EWS_CMD_USAGE_SHOWN;
 	}
 	if (argc < 2)
-		return ews_error(EWS_EUSAGE, "a verb is missing: check, list");
+		return ews_error(EWS_EUSAGE, "a verb is missing: check, list, install, uninstall, status, hook");
 	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
 		if (strcmp(argv[1], verbs[i].name) != 0)
 			continue;
@@ -162,4 +167,4 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return ews_error(EWS_EUSAGE, "'%s' is not a verb of git ews guard", argv[1]);
 }
 
-const struct ews_cmd ews_cmd_guard = { "guard", "say what the guard says of a command", run };
+const struct ews_cmd ews_cmd_guard = { "guard", "say what the guard says of a command, and make it hold", run };

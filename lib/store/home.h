@@ -12,6 +12,7 @@
  *     <home>/ports                            which session was given which ports
  *     <home>/store/<name>-<hash>.git          stores of directories that are no git repositories
  *     <home>/neutral.git                      an empty repository
+ *     <home>/hooks/                           git hooks of the user
  *     <home>/accepted/<hash>                  what of a repository's settings its user has accepted
  *
  * All but the workspaces themselves is 0700 and 0600.

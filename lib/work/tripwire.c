@@ -218,6 +218,35 @@ void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *
 	each_difference(out, before, after, add_command);
 }
 
+/* The line about `name`, or NULL. */
+static char **find_line(const struct ews_tripwire *tripwire, const char *name)
+{
+	for (size_t i = 0; i < tripwire->lines.n; i++)
+		if (name_len(tripwire->lines.items[i]) == strlen(name) &&
+		    !strncmp(tripwire->lines.items[i], name, strlen(name)))
+			return &tripwire->lines.items[i];
+	return NULL;
+}
+
+bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
+			 const struct ews_tripwire *after)
+{
+	static const char *const files[] = { "config", "config.worktree" };
+	bool changed = false;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char **was = find_line(before, files[i]), **is = find_line(after, files[i]);
+		char **known = find_line(kept, files[i]);
+
+		if (!was || !is || !known || strcmp(*known, *was) || !strcmp(*was, *is))
+			continue;
+		free(*known);
+		*known = ews_strdup(*is);
+		changed = true;
+	}
+	return changed;
+}
+
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;

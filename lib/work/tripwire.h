@@ -24,6 +24,12 @@ int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before
 /* For each ref that moved, came or went the command that takes that back. */
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			       const struct ews_tripwire *after);
+/*
+ * Let `kept` know the config as it is in `after`, where it knew it as it was in `before`: we have changed it ourselves, as
+ * we were asked to. What it knew otherwise stays a difference. Returns whether `kept` changed.
+ */
+bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
+			 const struct ews_tripwire *after);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);

@@ -1,0 +1,257 @@
+/*
+ * Stop: see stop.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/stop.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/config.h"
+#include "store/home.h"
+#include "store/state.h"
+
+#define LINK_BYTES_MAX (64 * EWS_KIB)
+#define LOCKED_BY "ews session "
+
+/* What lets a command through that this hook would stop. */
+enum leave { LEAVE_NONE = 0, LEAVE_COMMIT, LEAVE_PUSH };
+
+static const struct asked {
+	const char *hook;
+	const char *what; /* is stopped */
+	enum leave leave;
+} asked[] = {
+	{ "applypatch-msg", "git am", LEAVE_COMMIT },
+	{ "pre-applypatch", "git am", LEAVE_COMMIT },
+	{ "pre-commit", "git commit", LEAVE_COMMIT },
+	{ "pre-merge-commit", "git merge", LEAVE_COMMIT },
+	{ "reference-transaction", "a change of refs", LEAVE_COMMIT }, /* --no-verify doesn't leave this one out */
+	{ "pre-rebase", "git rebase", LEAVE_NONE },
+	{ "pre-push", "git push", LEAVE_PUSH },
+	{ "sendemail-validate", "git send-email", LEAVE_NONE },
+	{ "p4-pre-submit", "git p4 submit", LEAVE_NONE },
+};
+
+static const struct asked *find(const char *hook)
+{
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++)
+		if (!strcmp(asked[i].hook, hook))
+			return &asked[i];
+	return NULL;
+}
+
+bool ews_stop_is_asked_by(const char *hook)
+{
+	return find(hook);
+}
+
+/* The repository that git works in. */
+struct where {
+	char *git_dir, *common_dir; /* real */
+	char *top; /* of the work tree; NULL: not known, or none */
+	char *locked_by; /* the session whose linked worktree it says to be, or NULL */
+};
+
+static void release_where(struct where *where)
+{
+	free(where->git_dir);
+	free(where->common_dir);
+	free(where->top);
+	free(where->locked_by);
+}
+
+EWS_CLEANUP_DEFINE(where, struct where, release_where)
+
+/* The text of `dir`/`name` behind `head`, without its line's end; NULL when there is none. */
+static char *read_line(const char *dir, const char *name, const char *head)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, name);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (ews_file_read(&text, AT_FDCWD, path, LINK_BYTES_MAX) < 0) {
+		ews_error_clear();
+		return NULL;
+	}
+	ews_buf_rtrim(&text);
+	return strncmp(text.ptr, head, strlen(head)) ? NULL : ews_strdup(text.ptr + strlen(head));
+}
+
+/* What `path`, seen from `dir`, really is; NULL when it is nothing. */
+static char *real_from(const char *dir, const char *path)
+{
+	EWS_CLEANUP(free) char *absolute = ews_path_absolute(dir, path);
+
+	return realpath(absolute, NULL);
+}
+
+/* git runs hooks at the top of the work tree, or in a repository that has none, and names the git directory where it is not ".git". */
+static char *find_git_dir(const char *cwd)
+{
+	const char *env = getenv("GIT_DIR");
+	EWS_CLEANUP(free) char *dir = real_from(cwd, env && *env ? env : ".git");
+	EWS_CLEANUP(free) char *linked = NULL;
+	EWS_CLEANUP(free) char *above = NULL;
+	struct stat st;
+
+	if (!dir)
+		return realpath(cwd, NULL);
+	if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
+		return ews_steal(&dir);
+	above = ews_path_dir(dir);
+	linked = read_line(above, ews_path_base(dir), "gitdir: ");
+	return linked ? real_from(above, linked) : NULL;
+}
+
+/* False when that is nothing that can be made sense of. */
+static bool find_where(struct where *out, const char *cwd)
+{
+	EWS_CLEANUP(free) char *common = NULL;
+	EWS_CLEANUP(free) char *link = NULL;
+	EWS_CLEANUP(free) char *top = NULL;
+
+	out->git_dir = find_git_dir(cwd);
+	if (!out->git_dir)
+		return false;
+	common = read_line(out->git_dir, "commondir", "");
+	out->common_dir = real_from(out->git_dir, common ? common : ".");
+	if (common) {
+		link = read_line(out->git_dir, "gitdir", "");
+		out->locked_by = read_line(out->git_dir, "locked", LOCKED_BY);
+	} else if (!strcmp(ews_path_base(out->git_dir), ".git")) {
+		link = ews_strdup(out->git_dir);
+	}
+	top = link ? ews_path_dir(link) : NULL;
+	out->top = top ? realpath(top, NULL) : NULL;
+	return out->common_dir;
+}
+
+/* Reads the state of session `id` below `repo_dir`; false when it has ended, or says nothing. */
+static bool read_living(struct ews_state *out, const char *repo_dir, const char *id)
+{
+	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/sessions/%s", repo_dir, id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+	bool is_read = fd >= 0 && ews_state_read(out, fd) == 0;
+
+	ews_error_clear();
+	return is_read && out->state != EWS_STATE_ENDED;
+}
+
+static bool is_workspace(struct ews_state *out, const char *home, const struct where *where)
+{
+	EWS_CLEANUP(free) char *repo_dir = NULL;
+	EWS_CLEANUP(free) char *id = NULL;
+	EWS_CLEANUP(free) char *workspace = NULL;
+
+	if (!where->top || ews_home_find_workspace(&repo_dir, &id, home, where->top) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	if (!read_living(out, repo_dir, id))
+		return false;
+	workspace = realpath(out->workspace, NULL);
+	return workspace && !strcmp(workspace, where->top);
+}
+
+static bool is_used_in_place(struct ews_state *out, const char *home, const struct where *where)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(free) char *repo_dir = NULL;
+	EWS_CLEANUP(free) char *sessions = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	bool found = false;
+	ssize_t n = 0;
+
+	if (ews_home_find_repo_dir(&repo_dir, home, where->common_dir) == 0) {
+		sessions = ews_path_join(repo_dir, "sessions");
+		fd = ews_dir_open(sessions);
+		n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	}
+	for (ssize_t i = 0; i < n && !found; i++) {
+		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+
+		found = read_living(&state, repo_dir, names[i].name) && !strcmp(state.method, "in-place") &&
+			!strcmp(state.git_dir, where->git_dir);
+		if (found) {
+			*out = state;
+			state = (struct ews_state)EWS_STATE_INIT;
+		}
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+	return found;
+}
+
+static bool read_bool(const struct ews_config *config, const char *name)
+{
+	bool truth = true;
+
+	/* Nothing that is wrong in a file loosens anything. */
+	if (ews_config_bool(&truth, config, name) < 0)
+		ews_error_clear();
+	return truth;
+}
+
+static const char *read_word(const struct ews_config *config, const char *name)
+{
+	const char *word = "";
+
+	if (ews_config_word(&word, config, name) < 0)
+		ews_error_clear();
+	return word;
+}
+
+/* Do the project's settings let it go on? */
+static bool is_let(const struct ews_state *state, const char *home, const struct asked *ask)
+{
+	const struct ews_config_place place = { .project = state->project, .git_dir = state->git_dir, .home = home };
+	EWS_CLEANUP(config) struct ews_config *config = ews_config_open(&place);
+
+	if (!read_bool(config, "qe.git_guard.enabled") || !strcmp(read_word(config, "ews.guard.level"), "off"))
+		return true;
+	if (ask->leave == LEAVE_PUSH)
+		return !read_bool(config, "qe.git_guard.block_push");
+	/* An independent copy has a repository of its own, in which anything may happen that stays there. */
+	if (!strcmp(state->method, "snapshot") && !strcmp(read_word(config, "ews.guard.policy"), "inside"))
+		return true;
+	return ask->leave == LEAVE_COMMIT && !read_bool(config, "qe.git_guard.block_commit");
+}
+
+int ews_stop_ask(char **out, const char *home, const char *cwd, const char *hook)
+{
+	EWS_CLEANUP(where) struct where where = { NULL, NULL, NULL, NULL };
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	const struct asked *ask = find(hook);
+
+	if (!ask || !find_where(&where, cwd))
+		return 0;
+	if (is_workspace(&state, home, &where)) {
+		if (is_let(&state, home, ask))
+			return 0;
+		*out = ews_strfmt("git ews: blocked: %s (this is the workspace of session '%s'); use: git ews diff",
+				  ask->what, state.id);
+		return 1;
+	}
+	if (where.locked_by) {
+		*out = ews_strfmt("git ews: blocked: %s (this is the workspace of session '%s'); use: git ews diff",
+				  ask->what, where.locked_by);
+		return 1;
+	}
+	ews_state_release(&state);
+	state = (struct ews_state)EWS_STATE_INIT;
+	if (!is_used_in_place(&state, home, &where) || is_let(&state, home, ask))
+		return 0;
+	*out = ews_strfmt("git ews: blocked: %s (session '%s' works in place here); use: git ews end %s", ask->what,
+			  state.id, state.id);
+	return 1;
+}

@@ -1,0 +1,210 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='guard install: hooks that ask git ews first, before those that were there (P1, P6)
+
+What is chained and how, what is stopped where, and that nothing is left after uninstall.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# hook <file>: a hook that says that it ran, with its arguments and standard input
+hook() {
+	mkdir -p "$(dirname "$1")" && cat >"$1" <<-\EOF && chmod +x "$1"
+		#!/bin/sh
+		{ echo "ran $0 $*" && test "${0##*/}" = pre-commit || cat; } >>"$HOOKLOG"
+	EOF
+}
+
+# stopped <sentence> <command>...: a hook of ours has stopped it
+stopped() {
+	want=$1 && shift
+	test_must_fail "$@" >out 2>err && test_grep "git ews: blocked: $want" err
+}
+
+HOOKLOG=$PWD/hooklog
+export HOOKLOG
+
+test_expect_success 'setup' '
+	test_repo p && git init -q --bare up.git && git -C p remote add up "$PWD/up.git" && cp p/.git/config config.before &&
+	ls -A p/.git >files.before
+'
+
+test_expect_success 'install adds lines to the config and a directory, twice the same' '
+	test_fingerprint p >before && git -C p ews guard install >out 2>err && echo "$PWD/p/.git/ews-hooks" >want && test_cmp want out &&
+	test_grep "before those of .*/p/.git/hooks" err && cp p/.git/config once && git -C p ews guard install >out && test_cmp once p/.git/config &&
+	head -c "$(wc -c <config.before)" p/.git/config >head && test_cmp config.before head &&
+	test_fingerprint p | grep -v "^ews-hooks\|^config" >after && grep -v "^config" before >rest && test_cmp rest after &&
+	git -C p ews guard status --json >out && test_json out .schema ews.guard_status/1 && test_json out ".hooks[0].scope" repository &&
+	test_json out ".hooks[0].is_installed" true && test_json out ".hooks[0].is_effective" true &&
+	test_json out ".hooks[0].config_files[0]" "$PWD/p/.git/config" && test_json out ".hooks[0].next" "$PWD/p/.git/hooks" &&
+	test_json out ".hooks[1].is_installed" false && test_json out ".not_stopped[0]" &&
+	git -C p ews guard status >out && test_grep "^repository: installed" out && test_grep "git add" out
+'
+
+test_expect_success 'P1: hooks of the repository run as ever: arguments, standard input, status' '
+	hook p/.git/hooks/pre-commit && hook p/.git/hooks/pre-push && hook p/.git/hooks/post-rewrite && hook p/.git/hooks/reference-transaction &&
+	>"$HOOKLOG" && git -C p commit -q --allow-empty -m one && git -C p push -q up main && head=$(git -C p rev-parse HEAD) &&
+	test_grep "^ran $PWD/p/.git/hooks/pre-commit $" "$HOOKLOG" && test_grep "^ran .*/hooks/pre-push up $PWD/up.git" "$HOOKLOG" &&
+	test_grep "^refs/heads/main $head refs/heads/main 00" "$HOOKLOG" && test_grep "/reference-transaction prepared" "$HOOKLOG" &&
+	test_grep "/reference-transaction committed" "$HOOKLOG" && test_grep " $head refs/heads/main$" "$HOOKLOG" &&
+	git -C p commit -q --allow-empty --amend -m two && test_grep "^ran .*/post-rewrite amend" "$HOOKLOG" &&
+	test_grep "^$head $(git -C p rev-parse HEAD)" "$HOOKLOG" &&
+	printf "#!/bin/sh\nexit 7\n" >p/.git/hooks/pre-commit && test_must_fail git -C p commit -q --allow-empty -m no &&
+	test_expect_code 7 p/.git/ews-hooks/pre-commit && chmod -x p/.git/hooks/pre-commit && git -C p commit -q --allow-empty -m three &&
+	rm p/.git/hooks/pre-commit p/.git/hooks/reference-transaction
+'
+
+test_expect_success 'P1: so do those of a directory in the work tree, which may be named later and is never written' '
+	hook p/.husky/pre-commit && git -C p config core.hooksPath .husky && >"$HOOKLOG" && git -C p commit -q --allow-empty -m husky &&
+	test_grep "^ran .husky/pre-commit" "$HOOKLOG" && ls p/.husky >out && echo pre-commit >want && test_cmp want out &&
+	git -C p ews guard status --json >out && test_json out ".hooks[0].next" "$PWD/p/.husky" && test_json out ".hooks[0].is_effective" true &&
+	git -C p config core.hooksPath .other && hook p/.other/pre-commit && git -C p commit -q --allow-empty -m other &&
+	test_grep "^ran .other/pre-commit" "$HOOKLOG" && git -C p config --unset core.hooksPath && rm -r p/.husky p/.other
+'
+
+test_expect_success 'P6: in a workspace commands that move refs or publish are stopped' '
+	start_ws -n ws p one && git -C p for-each-ref >refs.before && echo edit >>"${ws:?}/run.sh" && git -C "${ws:?}" diff >edit.diff &&
+	stopped "git commit (this is the workspace of session .one.)" git -C "${ws:?}" commit -qam x &&
+	stopped "a change of refs" git -C "${ws:?}" commit -qnam x && for line in "stash" "branch b" "tag t" "checkout -q -b b" \
+		"update-ref refs/heads/main HEAD~1" "reset -q --soft HEAD~1" "fetch -q up main:fetched" "update-ref -d refs/heads/main"; do
+		stopped "a change of refs" git -C "${ws:?}" $line || { echo "$line" && return 1; }
+	done && stopped "git push" git -C "${ws:?}" push -q up HEAD:refs/heads/pushed && git -C "${ws:?}" diff >out && test_cmp edit.diff out &&
+	git -C p for-each-ref >refs.after && test_cmp refs.before refs.after && test_must_fail git -C up.git rev-parse -q --verify pushed &&
+	git -C "${ws:?}" checkout -q run.sh && stopped "" git -C "${ws:?}" rebase HEAD~1 &&
+	git -C "${ws:?}" log -1 --format=%s >out && git -C "${ws:?}" status --short >out && test_must_be_empty out
+'
+
+test_expect_success 'P6: what is ours passes, and the hook that was there hears of it whole' '
+	hook p/.git/hooks/reference-transaction && >"$HOOKLOG" && head=$(git -C p rev-parse HEAD) &&
+	git -C "${ws:?}" update-ref refs/ews/mine HEAD && test_grep "^0* $head refs/ews/mine$" "$HOOKLOG" &&
+	printf "create refs/ews/two $head\ncreate refs/heads/two $head\n" >in && stopped "a change of refs" git -C "${ws:?}" update-ref --stdin <in &&
+	git -C "${ws:?}" update-ref -d refs/ews/mine && rm p/.git/hooks/reference-transaction &&
+	git -C p ews snapshot create one >out && git -C p ews revert -q one >out
+'
+
+test_expect_success 'P1: the person'\''s work in the project and in other work trees goes on, with sessions about' '
+	(cd p && echo more >>run.sh && git commit -qam more && git checkout -q -b side HEAD~1 && git commit -q --allow-empty -m side &&
+		git rebase -q main && git stash list && git checkout -q main && git merge -q side && git branch -q -D side && git fetch -q up &&
+		git push -q -f up main && git worktree add -q ../own HEAD~1) &&
+	(cd own && git commit -q --allow-empty -m own && git reset -q --hard HEAD~1) && git -C p worktree remove own && git -C p gc -q
+'
+
+test_expect_success 'the tripwire of a living session knows the config as it is now, and names what else was changed' '
+	git -C p ews guard uninstall >out 2>err && test_must_be_empty err && git -C p ews status one >out && test_grep ! "config changed" out &&
+	git -C p ews guard install >out 2>err && git -C p ews status one >out && test_grep ! "config changed" out &&
+	git -C p config x.y z && git -C p ews guard uninstall >out && git -C p ews status one >out && test_grep "config changed" out &&
+	git -C p ews guard install >out && git -C p ews status one >out && test_grep "config changed" out &&
+	git -C p config --remove-section x && git -C p ews status one >out && test_grep ! "config changed" out
+'
+
+test_expect_success 'P6: in the project they are stopped while a session works in place, there alone' '
+	git -C p ews end -q one && test_repo q && git -C q worktree add -q ../qown HEAD~1 && git -C q ews guard install >out &&
+	git -C q commit -q --allow-empty -m before && git -C q ews start -q --method in-place here >out && (
+		cd q && stopped "git commit (session .here. works in place here); use: git ews end here" git commit -q --allow-empty -m x &&
+		stopped "a change of refs" git commit -qn --allow-empty -m x && stopped "a change of refs" git branch b && rm -f out err
+	) && git -C qown commit -q --allow-empty -m elsewhere && git -C q ews end -q here && git -C q commit -q --allow-empty -m after
+'
+
+test_expect_success 'P9: the settings hold for hooks as well, those of the user; a command line has no say' '
+	start_ws -n ws q let && stopped "git commit" git -C "${ws:?}" -c ews.gitGuard.blockCommit=false commit -q --allow-empty -m x &&
+	git -C q config ews.gitGuard.blockCommit false && stopped "git commit" git -C "${ws:?}" commit -q --allow-empty -m x &&
+	git -C q config --unset ews.gitGuard.blockCommit && git config --global ews.gitGuard.blockCommit false &&
+	git -C "${ws:?}" commit -q --allow-empty -m let && stopped "git push" git -C "${ws:?}" push -q "$PWD/up.git" HEAD:refs/heads/x &&
+	git config --global ews.gitGuard.enabled false && git -C "${ws:?}" push -q "$PWD/up.git" HEAD:refs/heads/x &&
+	git config --global --remove-section ews.gitGuard && git -C q ews end -q let
+'
+
+test_expect_success 'P1: uninstall leaves no trace, whatever was written meanwhile' '
+	rm p/.git/hooks/pre-push p/.git/hooks/post-rewrite && git -C p ews guard uninstall >out 2>err && test_must_be_empty err &&
+	echo "$PWD/p/.git/ews-hooks" >want && test_cmp want out && test_cmp config.before p/.git/config && test_path_is_missing p/.git/ews-hooks &&
+	git -C p ews guard uninstall 2>err && test_grep "^note: no hooks" err &&
+	printf "[a]\n\tb = c" >>p/.git/config && cp p/.git/config ragged && git -C p ews guard install >out && git -C p config --get a.b &&
+	git -C p ews guard uninstall >out && test_cmp ragged p/.git/config && chmod 600 p/.git/config &&
+	git -C p ews guard install >out && git -C p config d.e f && git -C p ews guard uninstall >out && test "$(stat -c %a p/.git/config)" = 600 &&
+	git -C p config --remove-section d && test "$(git -C p config a.b)" = c && test_grep ! include p/.git/config && cp config.before p/.git/config
+'
+
+test_expect_success 'P1: a hook that somebody wrote into the directory of ours stays, and goes back with uninstall' '
+	git -C p ews guard install >out && hook p/.git/ews-hooks/pre-push && git -C p ews guard install 2>err >out &&
+	test_grep "^warning: .*/pre-push. is not ours" err && git -C p ews guard status >out && test_grep "not ours.* pre-push" out &&
+	cp p/.git/ews-hooks/pre-push want && hook p/.git/hooks/pre-push && echo "# other" >>p/.git/hooks/pre-push &&
+	test_expect_code 128 git -C p ews guard uninstall 2>err && test_grep "pre-push" err && rm p/.git/hooks/pre-push &&
+	git -C p ews guard uninstall >out && test_cmp want p/.git/hooks/pre-push && rm p/.git/hooks/pre-push && test_cmp config.before p/.git/config
+'
+
+test_expect_success 'git'\''s own answer to a push into a checked out branch stays, until there is a hook for it' '
+	git clone -q p target && git -C target config receive.denyCurrentBranch updateInstead && git -C target ews guard install >out &&
+	git -C p commit -q --allow-empty -m pushed && echo new >p/pushed && git -C p add pushed && git -C p commit -qm pushed &&
+	git -C p push -q "$PWD/target" main && test_path_is_file target/pushed &&
+	hook target/.git/hooks/push-to-checkout && git -C target ews guard install >out && >"$HOOKLOG" && git -C p commit -q --allow-empty -m more &&
+	git -C p push -q "$PWD/target" main && test_grep "push-to-checkout" "$HOOKLOG"
+'
+
+test_expect_success 'P1: a repository that was moved, and one without git-ews, have their own hooks' '
+	mv target moved && hook moved/.git/hooks/pre-commit && >"$HOOKLOG" && git -C moved commit -q --allow-empty -m moved &&
+	test_grep "^ran .*hooks/pre-commit" "$HOOKLOG" && git -C moved ews guard status --json >out && test_json out ".hooks[0].is_effective" false &&
+	git -C moved ews guard install >out && git -C moved ews guard status --json >out && test_json out ".hooks[0].is_effective" true &&
+	test "$(grep -c ews-hooks moved/.git/config)" = 2 && mkdir prog && cp "$(command -v git-ews || echo "$EWS_BIN/git-ews")" prog/git-ews &&
+	git -C moved ews guard uninstall >out && (cd moved && ../prog/git-ews guard install >out && rm out) && rm -r prog &&
+	start_ws -n ws moved gone && >"$HOOKLOG" && stopped "git commit" git -C "${ws:?}" commit -q --allow-empty -m x &&
+	(mkdir only && ln -s "$(command -v git)" "$(command -v sh)" only/ && PATH=$PWD/only && cd moved && git commit -q --allow-empty -m without) &&
+	test_grep "^ran .*hooks/pre-commit" "$HOOKLOG" && git -C moved ews end -q gone
+'
+
+test_expect_success 'SHA-256, bare repositories and linked work trees, with configs of their own' '
+	git init -q --object-format=sha256 "s h" && git -C "s h" commit -q --allow-empty -m one && git -C "s h" ews guard install >out &&
+	start_ws -n ws "s h" two && stopped "git commit" git -C "${ws:?}" commit -q --allow-empty -m x && git -C "s h" commit -q --allow-empty -m y &&
+	git -C "s h" ews end -q two && git clone -q --bare p bare.git && cp bare.git/config bare.before && git -C bare.git ews guard install >out &&
+	hook bare.git/hooks/update && >"$HOOKLOG" && git -C p push -q "$PWD/bare.git" main:refs/heads/new && test_grep "^ran .*hooks/update refs/heads/new" "$HOOKLOG" &&
+	git -C bare.git ews guard uninstall >out && test_cmp bare.before bare.git/config &&
+	git -C q ews guard uninstall >out && git -C q config extensions.worktreeConfig true && git -C qown config --worktree core.hooksPath .mine && hook qown/.mine/pre-commit &&
+	cp q/.git/worktrees/qown/config.worktree own.before && cp q/.git/config q.before && git -C qown ews guard install >out 2>err && test_grep ! warning err &&
+	git -C qown ews guard status --json >out && test_json out ".hooks[0].is_effective" true && test_json_count out ".hooks[0].config_files" 2 &&
+	>"$HOOKLOG" && git -C qown commit -q --allow-empty -m own && test_grep "^ran .mine/pre-commit" "$HOOKLOG" &&
+	git -C q ews start -q --method in-place inq >out && stopped "git commit" git -C q commit -q --allow-empty -m x && git -C q ews end -q inq &&
+	git -C q ews guard uninstall >out && test_cmp own.before q/.git/worktrees/qown/config.worktree && test_cmp q.before q/.git/config
+'
+
+test_expect_success '--global: in all repositories, before the hooks of each; also in an independent copy' '
+	cp home/.gitconfig user.before && (cd home && git ews guard install --global >../out) && echo "$PWD/home/.superqode/hooks" >want && test_cmp want out &&
+	hook p/.git/hooks/pre-commit && >"$HOOKLOG" && git -C p commit -q --allow-empty -m global && test_grep "^ran .git/hooks/pre-commit" "$HOOKLOG" &&
+	start_ws -n ws p copy --method snapshot && stopped "git commit" git -C "${ws:?}" commit -q --allow-empty -m x &&
+	git init -q "${ws:?}/inner" && git -C "${ws:?}/inner" commit -q --allow-empty -m inner && git -C p ews guard install >out && >"$HOOKLOG" &&
+	git -C p commit -q --allow-empty -m both && test_line_count = 1 "$HOOKLOG" && git config --global ews.guard.policy inside &&
+	git -C "${ws:?}" commit -q --allow-empty -m inside && stopped "git push" git -C "${ws:?}" push -q "$PWD/up.git" HEAD:refs/heads/y &&
+	git config --global --remove-section ews.guard && git -C p ews end -q copy 2>err && git -C p ews guard uninstall >out &&
+	git clone -q p cloned && git -C cloned config core.hooksPath .h && git -C cloned ews guard status >out &&
+	test_grep "^user: installed" out && test_grep "not run here: git takes those of .*/cloned/.h$" out &&
+	git -C p ews guard uninstall >out && test_cmp want out && test_cmp user.before home/.gitconfig && test_path_is_missing home/.superqode/hooks
+'
+
+test_expect_success '--global writes the file that git config --global writes' '
+	mkdir other && (HOME=$PWD/other && export HOME && git ews guard install --global >out && test_path_is_file other/.gitconfig &&
+		git ews guard uninstall --global && test_path_is_missing other/.gitconfig && mkdir -p other/.config/git &&
+		>other/.config/git/config && git ews guard install --global && test -s other/.config/git/config && test_path_is_missing other/.gitconfig &&
+		git ews guard uninstall --global && test_path_is_file other/.config/git/config && test_must_be_empty other/.config/git/config &&
+		printf "[a]\n\tb = c\n" >other/dot && cp other/dot dot.before && ln -s dot other/.gitconfig && git ews guard install --global &&
+		test_path_is_link other/.gitconfig dot && test_grep hooks/config other/dot && git ews guard uninstall --global && test_cmp dot.before other/dot) &&
+	GIT_CONFIG_GLOBAL=/dev/null test_expect_code 128 git ews guard install --global 2>err && test_grep "/dev/null" err &&
+	test -c /dev/null && test_path_is_missing home/.superqode/hooks
+'
+
+test_expect_success 'refused: from a workspace, where git is not, and while git writes the config' '
+	start_ws -n ws p deny && (cd "${ws:?}" && for line in "install" "uninstall" "install --global"; do
+		test_expect_code 128 git ews guard $line >../out 2>../err && test_grep "workspace of session .deny." ../err || return 1
+	done && rm ../out ../err) && git -C p ews end -q deny && mkdir plain && echo x >plain/x && (cd plain && git ews start -q pl >../out) &&
+	test_expect_code 128 git -C plain ews guard install 2>err && test_grep "no git repository" err && git -C plain ews end -q pl &&
+	cp p/.git/config before && >p/.git/config.lock && test_expect_code 1 git -C p ews guard install 2>err && test_grep "config.lock" err &&
+	test_cmp before p/.git/config && rm p/.git/config.lock && git -C p ews guard uninstall 2>err && test_path_is_missing p/.git/ews-hooks &&
+	test_expect_code 129 git -C p ews guard && test_expect_code 129 git -C p ews guard nosuch && test_expect_code 129 git -C p ews guard install x
+'
+
+test_expect_success 'P5: a link in the place of what is ours leads nobody elsewhere' '
+	mkdir -p away && echo "[a]" >cfg && echo "[a]" >want && ln -s "$PWD/away" p/.git/ews-hooks && test_expect_code 128 git -C p ews guard install &&
+	git -C p ews guard uninstall && test_path_is_missing p/.git/ews-hooks && test "$(ls away | wc -l)" = 0 &&
+	mv p/.git/config real && ln -s "$PWD/real" p/.git/config && cp real want && test_expect_code 128 git -C p ews guard install 2>err &&
+	test_grep "is no file" err && test_cmp want real && rm p/.git/config && mv real p/.git/config && git -C p ews guard uninstall
+'
+
+test_done
