@@ -67,7 +67,7 @@ test_expect_success 'with several, none is guessed' '
 	git -C p ews start three >out && for verb in path diff revert end "snapshot list"; do
 		case $verb in snapshot*) continue ;; esac
 		rc=0 && { git -C p ews $verb >out 2>err || rc=$?; } && case $rc in 128 | 129) ;; *) return 1 ;; esac &&
-		test_must_be_empty out && test_grep "^hint: " err || return 1
+		test_must_be_empty out && test_grep "^error: ." err && test_grep "^hint: ." err || return 1
 	done
 '
 

@@ -150,7 +150,7 @@ static int resolve_only(char **out, struct ews_repo *repo)
 		if (!is_alive(repo, ids.items[i], false))
 			continue;
 		found = ids.items[i];
-		n++;
+		ews_buf_addf(&list, "%s%s", n++ ? ", " : "", found);
 	}
 	if (n == 1) {
 		*out = ews_strdup(found);
@@ -162,9 +162,6 @@ static int resolve_only(char **out, struct ews_repo *repo)
 		return EWS_ENOTFOUND;
 	}
 	ews_error(EWS_EUSAGE, "this project has %zu active sessions", n);
-	for (size_t i = 0; i < ids.n; i++)
-		if (is_alive(repo, ids.items[i], false))
-			ews_buf_addf(&list, "%s%s", list.len ? ", " : "", ids.items[i]);
 	ews_error_hint("name one: %s", list.ptr);
 	return EWS_EUSAGE;
 }
