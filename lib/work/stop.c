@@ -211,18 +211,25 @@ static const char *read_word(const struct ews_config *config, const char *name)
 	return word;
 }
 
+/* What a session's last `run` was told holds, else the setting. */
+static bool is_word(const char *told, const struct ews_config *config, const char *name, const char *word)
+{
+	return !strcmp(told && *told ? told : read_word(config, name), word);
+}
+
 /* Do the project's settings let it go on? */
 static bool is_let(const struct ews_state *state, const char *home, const struct asked *ask)
 {
 	const struct ews_config_place place = { .project = state->project, .git_dir = state->git_dir, .home = home };
 	EWS_CLEANUP(config) struct ews_config *config = ews_config_open(&place);
 
-	if (!read_bool(config, "qe.git_guard.enabled") || !strcmp(read_word(config, "ews.guard.level"), "off"))
+	if (!read_bool(config, "qe.git_guard.enabled") ||
+	    is_word(state->guard_level, config, "ews.guard.level", "off"))
 		return true;
 	if (ask->leave == LEAVE_PUSH)
 		return !read_bool(config, "qe.git_guard.block_push");
 	/* An independent copy has a repository of its own, in which anything may happen that stays there. */
-	if (!strcmp(state->method, "snapshot") && !strcmp(read_word(config, "ews.guard.policy"), "inside"))
+	if (!strcmp(state->method, "snapshot") && is_word(state->guard_policy, config, "ews.guard.policy", "inside"))
 		return true;
 	return ask->leave == LEAVE_COMMIT && !read_bool(config, "qe.git_guard.block_commit");
 }
