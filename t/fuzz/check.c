@@ -76,8 +76,29 @@ static bool has_moved_on(const struct item *then, const struct item *now)
 	       then->ctime.tv_nsec != now->ctime.tv_nsec;
 }
 
+/* Is there something in it that came along? Whether what is new beside that is ignored as well depends on the rules. */
+static bool had_products(const struct shot *base, const char *path)
+{
+	size_t len = strcspn(path, "/");
+
+	for (size_t i = 0; i < base->record.n_skips; i++) {
+		const struct skip *skip = &base->record.skips[i];
+
+		if (!strcmp(skip->reason, "present") && strcspn(skip->path, "/") == len &&
+		    !strncmp(skip->path, path, len))
+			return true;
+	}
+	return false;
+}
+
 bool lost_products(const struct shot *base, const struct shot *now)
 {
+	for (size_t i = 0; base->holds_all && i < now->files.n; i++) {
+		const char *path = now->files.items[i].path;
+
+		if (!list_find(&base->files, path) && had_products(base, path))
+			return true;
+	}
 	for (size_t i = 0; base->holds_all && i < base->files.n; i++) {
 		const struct item *item = &base->files.items[i];
 		const struct item *there = list_find(&now->files, item->path);

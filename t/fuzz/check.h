@@ -23,7 +23,7 @@ struct shot {
 
 /* Is it part of the state as it is recorded? Of what came along a base knows no more than that it is there. */
 bool shot_holds(const struct shot *shot, const char *path);
-/* Is something that came along at the start not what it was? Then what a verb rewrites is new, for make. */
+/* Is something that came along at the start not what it was, or is there more? Then what a verb rewrites is new, for make. */
 bool lost_products(const struct shot *base, const struct shot *now);
 /* Did it leave out what stands where git may know a file? Then status can't be the same once that is gone. */
 bool lacks_kinds(const struct shot *shot);
