@@ -233,8 +233,10 @@ static void check_surplus(struct text *report, const struct restored *r)
 		const struct item *after = &r->after->files.items[i];
 		const struct item *want = list_find(&r->want->files, after->path);
 		const struct item *before = list_find(&r->before->files, after->path);
-		/* what was left out may be new; what came along is known by name */
-		bool may_stay = (!shot_holds(r->want, after->path) && (want || !r->want->holds_all)) ||
+		const struct skip *skip = record_skip(&r->want->record, after->path);
+		/* what was left out may be new; of what came along the names are known */
+		bool is_known = r->want->holds_all || (skip && !strcmp(skip->reason, "present"));
+		bool may_stay = (!shot_holds(r->want, after->path) && (want || !is_known)) ||
 				(r->is_project && stays_in_project(r, after));
 
 		if (!is_wanted(r, after->path) || (may_stay && before))

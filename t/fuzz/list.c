@@ -67,14 +67,19 @@ static bool is_set_by_the_system(const char *name)
 	return !strcmp(name, "security.selinux") || !strcmp(name, "security.ima") || !strcmp(name, "security.evm");
 }
 
-/* Those of what `fd` is open on. */
-static void read_attrs(struct item *item, int fd)
+/* Those of what `fd` is open on, or of what has this name there and can't be opened. */
+static void read_attrs(struct item *item, int fd, const char *name)
 {
 	struct text out = TEXT_INIT;
 	char names[ATTR_BYTES_MAX];
 	char *sorted[256];
+	char *path = NULL;
 	size_t n = 0;
-	ssize_t len = flistxattr(fd, names, sizeof(names));
+	ssize_t len;
+
+	if (name && asprintf(&path, "/proc/self/fd/%d/%s", fd, name) < 0)
+		die("no memory");
+	len = path ? llistxattr(path, names, sizeof(names)) : flistxattr(fd, names, sizeof(names));
 
 	if (len < 0 && errno != ENOTSUP && errno != EACCES)
 		die("cannot list the attributes of '%s': %s", item->path, strerror(errno));
@@ -85,7 +90,8 @@ static void read_attrs(struct item *item, int fd)
 		qsort(sorted, n, sizeof(*sorted), cmp_names);
 	for (size_t i = 0; i < n; i++) {
 		unsigned char value[ATTR_BYTES_MAX];
-		ssize_t got = fgetxattr(fd, sorted[i], value, sizeof(value));
+		ssize_t got = path ? lgetxattr(path, sorted[i], value, sizeof(value))
+				   : fgetxattr(fd, sorted[i], value, sizeof(value));
 
 		if (got < 0)
 			die("cannot read the attribute '%s' of '%s': %s", sorted[i], item->path, strerror(errno));
@@ -96,6 +102,7 @@ static void read_attrs(struct item *item, int fd)
 			text_addf(&out, "%02x", value[k]);
 	}
 	item->attrs = out.ptr;
+	free(path);
 }
 
 static void read_file(struct item *item, int dir_fd, const char *name)
@@ -117,7 +124,7 @@ static void read_file(struct item *item, int dir_fd, const char *name)
 		die("cannot read '%s': %s", item->path, strerror(errno));
 	if (is_closed && fchmod(fd, item->mode & 07777) < 0)
 		die("cannot close '%s' again: %s", item->path, strerror(errno));
-	read_attrs(item, fd);
+	read_attrs(item, fd, NULL);
 	close(fd);
 	text_add(&data, "", 0);
 	item->data = data.ptr;
@@ -161,6 +168,8 @@ static void take_name(struct list *out, int dir_fd, const char *dir, const char 
 			read_file(item, dir_fd, name);
 		else if (S_ISLNK(st.st_mode))
 			read_link(item, dir_fd, name);
+		if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+			read_attrs(item, dir_fd, name);
 	}
 	if (S_ISDIR(st.st_mode) && !(flags & LIST_SHALLOW)) {
 		int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -168,7 +177,7 @@ static void take_name(struct list *out, int dir_fd, const char *dir, const char 
 		if (fd < 0)
 			die("cannot open '%s': %s", out->items[at].path, strerror(errno));
 		if (!(flags & LIST_NAMES))
-			read_attrs(&out->items[at], fd);
+			read_attrs(&out->items[at], fd, NULL);
 		take_dir(out, fd, out->items[at].path, flags);
 	}
 }

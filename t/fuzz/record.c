@@ -161,10 +161,13 @@ void record_read(struct record *out, const char *project, const char *ref)
 
 const struct skip *record_skip(const struct record *record, const char *path)
 {
+	const struct skip *inmost = NULL;
+
 	for (size_t i = 0; i < record->n_skips; i++)
-		if (path_is_in(path, record->skips[i].path))
-			return &record->skips[i];
-	return NULL;
+		if (path_is_in(path, record->skips[i].path) &&
+		    (!inmost || strlen(record->skips[i].path) > strlen(inmost->path)))
+			inmost = &record->skips[i];
+	return inmost;
 }
 
 static bool is_held(const struct item *item, const void *payload)

@@ -26,7 +26,7 @@ struct record {
 #define RECORD_INIT { .ref = NULL }
 
 void record_read(struct record *out, const char *project, const char *ref);
-/* The skip that `path` is, or lies beneath; NULL: what stood there is held. */
+/* The skip that `path` is, or lies beneath, the inmost; NULL: what stood there is held. */
 const struct skip *record_skip(const struct record *record, const char *path);
 /* Does it say of each path what `list` says, and leave out none that it doesn't name? */
 void record_check(struct text *report, const struct record *record, const struct list *list);
