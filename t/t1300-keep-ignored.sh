@@ -120,6 +120,11 @@ test_expect_success 'P2: a product that a snapshot did not have, and that is bac
 	git -C r ews revert --to "$id" back >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/prog" && git -C r ews undo back && test_path_is_file "${ws:?}/prog/f" && git -C r ews end back
 '
 
+test_expect_success 'P2: what git put in the place of a product is gone after a restore of a snapshot that knew the product' '
+	start_ws r put && id=$(git -C r ews snapshot create put) && (cd "${ws:?}" && rm prog && mkdir prog && echo 1 >prog/f && git add -f prog/f) &&
+	git -C r ews revert --to "$id" put >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/prog" && git -C r ews undo put && test_path_is_file "${ws:?}/prog/f" && git -C r ews end put
+'
+
 test_expect_success 'P4: a nested repository among the products comes whole and is not picked apart; one whose git directory is elsewhere is left and named' '
 	c_project n && mkdir n/cache && git init -q n/cache/lib && (cd n/cache/lib && echo 1 >f && git add f && git commit -qm 1) && git -C n worktree add -q cache/other && git -C n/cache/lib rev-parse HEAD >want &&
 	test_fingerprint n >before && start_ws n nested && test_grep "left out: cache/other (repository)" err && test_path_is_missing "${ws:?}/cache/other" && git -C "${ws:?}/cache/lib" rev-parse HEAD >got && test_cmp want got &&

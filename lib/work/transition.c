@@ -179,11 +179,21 @@ static bool is_away(const struct shift *shift, const char *path)
 }
 
 /* Was what stands at `entry` there at the session's start, as one of the ignored files that came along? */
-static bool was_ignored(const struct shift *shift, const struct ews_entry *entry)
+static bool came_along(const struct shift *shift, const struct ews_entry *entry)
 {
-	const struct ews_entry *then = is_base_target(shift) ? ews_entries_find(&shift->kept, entry->path) : NULL;
+	const struct ews_entry *then = ews_entries_find(&shift->kept, entry->path);
 
 	return then && (then->type == EWS_ENTRY_DIR) == (entry->type == EWS_ENTRY_DIR);
+}
+
+/* Did the target not look at what stands at `entry`? Of what came along, and what was new beside that, it knew the names. */
+static bool was_not_seen(const struct shift *shift, const struct ews_entry *entry)
+{
+	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, entry->path);
+
+	if (is_base_target(shift) || (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n))
+		return came_along(shift, entry);
+	return then;
 }
 
 /* A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is. */
@@ -277,9 +287,9 @@ static void limit_changes(struct shift *shift)
 	for (size_t i = 0; i < shift->changes.n; i++) {
 		struct ews_change *change = &shift->changes.items[i];
 		bool is_back = comes_back(shift, change->path);
-		bool was_skipped = !change->to && !is_back && !is_base_target(shift) &&
-				   ews_skips_covering(&shift->target.scan.skips, change->path);
-		bool stays = must_stay(shift, change) || (!change->to && was_ignored(shift, change->from));
+		bool was_skipped = !change->to && (!is_back || is_base_target(shift)) &&
+				   was_not_seen(shift, change->from);
+		bool stays = must_stay(shift, change);
 
 		if (is_away(shift, change->path))
 			change->from = NULL;
@@ -822,8 +832,7 @@ static bool is_left_alone(struct ews_transition_result *out, const struct shift 
 {
 	if (change->to)
 		return false;
-	return must_stay(shift, change) || was_ignored(shift, change->from) ||
-	       (!is_base_target(shift) && ews_skips_covering(&shift->target.scan.skips, change->path)) ||
+	return must_stay(shift, change) || was_not_seen(shift, change->from) ||
 	       stays_ignored(out, shift, change->path);
 }
 
