@@ -41,15 +41,30 @@ bool shot_holds(const struct shot *shot, const char *path)
 	return !skip || (shot->holds_all && strcmp(skip->reason, "present") != 0);
 }
 
+static bool is_rules_file(const char *path)
+{
+	return !strcmp(path_base(path), ".gitignore") || !strcmp(path_base(path), ".gitattributes");
+}
+
+bool leaves_out_rules(const struct record *record, const struct list *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const struct skip *skip = record_skip(record, files->items[i].path);
+
+		if (is_rules_file(files->items[i].path) && skip && strcmp(skip->reason, "present") != 0)
+			return true;
+	}
+	return false;
+}
+
 /* Are rules for git, left out then because they were ignored themselves, other ones now? Then git status may be, too. */
 static bool lacks_rules(const struct shot *want, const struct shot *after)
 {
 	for (size_t i = 0; i < want->files.n; i++) {
 		const struct item *item = &want->files.items[i];
 		const struct item *now = list_find(&after->files, item->path);
-		const char *name = path_base(item->path);
 
-		if (strcmp(name, ".gitignore") != 0 && strcmp(name, ".gitattributes") != 0)
+		if (!is_rules_file(item->path))
 			continue;
 		if (!shot_holds(want, item->path) && (!now || item_difference(item, now, false)))
 			return true;

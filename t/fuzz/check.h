@@ -28,6 +28,9 @@ bool lost_products(const struct shot *base, const struct shot *now);
 /* Did it leave out what stands where git may know a file? Then status can't be the same once that is gone. */
 bool lacks_kinds(const struct shot *shot);
 
+/* Did it leave out rules for git among `files`, since they are ignored themselves? Then status may be another one. */
+bool leaves_out_rules(const struct record *record, const struct list *files);
+
 struct restored {
 	const struct shot *want;
 	const struct shot *before; /* right before */

@@ -672,7 +672,8 @@ static bool start_session(struct world *world)
 		world->n_shots = 1;
 		if (!method->is_project)
 			check_copy(&world->report, "twin", &world->project_files, &base->record, &base->files);
-		if (!lacks_kinds(base) && !method->has_config)
+		if (!lacks_kinds(base) && !method->has_config &&
+		    !leaves_out_rules(&base->record, &world->project_files))
 			status_compare(&world->report, "twin", &project, &base->git);
 	}
 	watch_project(world, &world->report);
