@@ -272,6 +272,13 @@ test_expect_success 'P7, P8: what a patch cannot carry is named' '
 	done && test_grep ! seen not
 '
 
+test_expect_success 'P8: files that came to be one, or no longer are, are named' '
+	test_repo linked && (cd linked && echo 1 >a && ln a b && ln a c && echo 2 >x && echo 2 >y) && start_ws -n lw linked names && git -C linked ews diff --exit-code names &&
+	(cd "${lw:?}" && rm b && cp -p a b && ln -f x y && ln x new && rm c) && git -C linked ews diff names >got 2>err && test_grep "not in the patch: b (no longer a hard link to a)" err &&
+	test_grep "not in the patch: y (hard link to x)" err && test_grep "not in the patch: new (hard link to x)" err && test_grep ! ": [acx] (" err && git -C linked ews diff names --json >out && test_json_count out .not_in_patch 3 &&
+	git -C linked ews diff names -- y >got 2>err && test_line_count = 1 err && git -C linked ews end names
+'
+
 test_expect_success 'P8: what git can not hold is named as well where it takes the place of a directory, or gives way to one' '
 	test_repo swapped && mkfifo swapped/pipe && mkdir swapped/dir swapped/git~1 && echo x >swapped/dir/.GIT && echo x >swapped/git~1/x &&
 	start_ws -n sw swapped swap && (

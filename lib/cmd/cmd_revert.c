@@ -14,7 +14,7 @@
 #include "work/revert.h"
 
 static const char *const usage[] = {
-	"git ews revert [--to <snapshot>] [--verify=full] [--dry-run] [<session>] [-- <path>...]",
+	"git ews revert [--to <snapshot>] [--verify=full] [--owner] [--dry-run] [<session>] [-- <path>...]",
 	NULL,
 };
 
@@ -60,6 +60,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_STRING, 0, "to", "snapshot", "back to that one instead of the base", &set.to, false, NULL },
 		{ EWS_OPT_STRING, 0, "verify", "full", "prove it by reading every file again", &verify, false, NULL },
+		{ EWS_OPT_BOOL, 0, "owner", NULL, "owner and group as well, where that is permitted", &set.owners,
+		  false, NULL },
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be done", &set.dry_run, false, NULL },
 		EWS_OPTS_END,
 	};

@@ -16,7 +16,7 @@
 #include "work/revert.h"
 
 static const char *const restore_usage[] = {
-	"git ews snapshot restore [--force] [--dry-run] <snapshot> [<session> | --to <dir>] [-- <path>...]",
+	"git ews snapshot restore [--force] [--owner] [--dry-run] <snapshot> [<session> | --to <dir>] [-- <path>...]",
 	NULL,
 };
 
@@ -102,6 +102,8 @@ int ews_cmd_snapshot_restore(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_STRING, 0, "to", "dir", "into that directory, made when missing", &set.to, false, NULL },
 		{ EWS_OPT_BOOL, 'f', "force", NULL,
 		  "into the project without asking; into a directory that is not empty", &set.force, false, NULL },
+		{ EWS_OPT_BOOL, 0, "owner", NULL, "owner and group as well, where that is permitted",
+		  &set.put.owners, false, NULL },
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be done", &set.put.dry_run, false, NULL },
 		EWS_OPTS_END,
 	};

@@ -231,12 +231,18 @@ void ews_render_files(cJSON *object, const struct ews_entries *entries)
 		(void)cJSON_AddStringToObject(item, "mode", text);
 		ews_json_add_int(item, "size_bytes", (int64_t)entry->size);
 		ews_render_string(item, "oid", ews_oid_hex(text, &entry->oid));
+		if (entry->first_name)
+			ews_json_add_path(item, "hard_link_to", entry->first_name);
+		if (entry->has_owner) {
+			ews_json_add_int(item, "uid", entry->uid);
+			ews_json_add_int(item, "gid", entry->gid);
+		}
 		cJSON_AddItemToArray(array, item);
 	}
 }
 
 struct held {
-	size_t files, links, directories, fifos, submodules, attributes;
+	size_t files, links, directories, fifos, submodules, attributes, names, owners;
 };
 
 static struct held count_held(const struct ews_entries *entries)
@@ -253,6 +259,8 @@ static struct held count_held(const struct ews_entries *entries)
 		held.fifos += entry->type == EWS_ENTRY_FIFO;
 		held.submodules += entry->type == EWS_ENTRY_GITLINK;
 		held.attributes += entry->xattrs != NULL;
+		held.names += entry->first_name != NULL;
+		held.owners += entry->has_owner;
 	}
 	return held;
 }
@@ -269,6 +277,8 @@ void ews_render_held(cJSON *object, const struct ews_content *content)
 	ews_json_add_int(json, "fifos", (int64_t)held.fifos);
 	ews_json_add_int(json, "submodules", (int64_t)held.submodules);
 	ews_json_add_int(json, "with_attributes", (int64_t)held.attributes);
+	ews_json_add_int(json, "hard_links", (int64_t)held.names);
+	ews_json_add_int(json, "with_owner", (int64_t)held.owners);
 	(void)cJSON_AddBoolToObject(json, "index", content->git.has_index);
 	state = cJSON_AddArrayToObject(json, "git_state");
 	for (i = 0; i < content->git.n; i++)
@@ -301,6 +311,11 @@ void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_conten
 	ews_cmd_note(ctx, "held: %s", text.len ? text.ptr : "nothing");
 	if (held.attributes)
 		ews_cmd_note(ctx, "held: extended attributes of %zu of them", held.attributes);
+	if (held.names)
+		ews_cmd_note(ctx, "held: that %zu of them %s of a file", held.names,
+			     held.names == 1 ? "is another name" : "are other names");
+	if (held.owners)
+		ews_cmd_note(ctx, "held: owners and groups, put back with --owner");
 	for (i = 0; i < skips->n; i++) {
 		enum ews_skip_reason reason = skips->items[i].reason;
 

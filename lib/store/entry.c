@@ -34,6 +34,8 @@ struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ew
 	copy->path = path;
 	if (entry->xattrs)
 		copy->xattrs = ews_arena_dup(&list->arena, entry->xattrs, strlen(entry->xattrs));
+	if (entry->first_name)
+		copy->first_name = ews_arena_dup(&list->arena, entry->first_name, strlen(entry->first_name));
 	return copy;
 }
 
@@ -100,8 +102,10 @@ void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st)
 	entry->ctime_ns = (uint32_t)st->st_ctim.tv_nsec;
 	entry->dev = st->st_dev;
 	entry->ino = st->st_ino;
-	entry->has_time = entry->has_stat = true;
-	entry->is_linked = entry->type == EWS_ENTRY_FILE && st->st_nlink > 1;
+	entry->uid = st->st_uid;
+	entry->gid = st->st_gid;
+	entry->has_time = entry->has_stat = entry->has_owner = true;
+	entry->n_links = entry->type == EWS_ENTRY_FILE ? (uint32_t)st->st_nlink : 1;
 }
 
 bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st)
@@ -132,6 +136,13 @@ bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry
 	bool has_time = a->type != EWS_ENTRY_DIR && a->type != EWS_ENTRY_GITLINK && a->has_time && b->has_time;
 
 	return ews_entry_equal(a, b) && (!has_time || (a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns));
+}
+
+bool ews_entry_same_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	if (!a->has_owner || !b->has_owner || a->type == EWS_ENTRY_GITLINK || b->type == EWS_ENTRY_GITLINK)
+		return true;
+	return a->uid == b->uid && a->gid == b->gid;
 }
 
 bool ews_entry_equal_in_git(const struct ews_entry *a, const struct ews_entry *b)
@@ -269,7 +280,7 @@ static void add_change(struct ews_changes *out, const struct ews_entry *from, co
 
 	assert(one);
 	EWS_GROW(out->items, out->n, out->cap);
-	out->items[out->n++] = (struct ews_change){ one->path, from, to };
+	out->items[out->n++] = (struct ews_change){ one->path, from, to, NULL };
 }
 
 void ews_changes_between(struct ews_changes *out, const struct ews_entries *from, const struct ews_entries *to,
@@ -297,6 +308,26 @@ void ews_changes_between(struct ews_changes *out, const struct ews_entries *from
 			k++;
 		}
 	}
+}
+
+static int cmp_change(const void *a, const void *b)
+{
+	return ews_path_cmp(((const struct ews_change *)a)->path, ((const struct ews_change *)b)->path);
+}
+
+struct ews_change *ews_changes_find(const struct ews_changes *changes, const char *path)
+{
+	const struct ews_change key = { .path = path };
+
+	if (!changes->n)
+		return NULL;
+	return bsearch(&key, changes->items, changes->n, sizeof(*changes->items), cmp_change);
+}
+
+void ews_changes_sort(struct ews_changes *changes)
+{
+	if (changes->n)
+		qsort(changes->items, changes->n, sizeof(*changes->items), cmp_change);
 }
 
 void ews_changes_release(struct ews_changes *changes)

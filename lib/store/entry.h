@@ -39,7 +39,11 @@ struct ews_entry {
 	bool has_time; /* the mtime is known */
 	bool has_stat; /* dev, ino and ctime say when the content was last known */
 	bool is_racy; /* it changed so late before it was read that the stat data proves nothing */
-	bool is_linked; /* a file with several names, when it was looked at; not remembered */
+	bool has_owner;
+	bool is_elsewhere; /* a file that has names outside of the list, too */
+	uint32_t n_links; /* how many names a file had when it was looked at; 0: it was not */
+	const char *first_name; /* a path of the list, before this one, that is the same file; NULL: none; the arena's */
+	uint32_t uid, gid;
 	struct ews_oid oid; /* blob of a file's bytes or a link's text, commit of a gitlink; none: not known */
 	uint64_t dev, ino;
 	int64_t ctime_s;
@@ -50,9 +54,10 @@ struct ews_entries {
 	struct ews_entry *items;
 	size_t n, cap;
 	struct ews_arena arena;
+	bool knows_names; /* `first_name` and `is_elsewhere` say which are names of one file */
 };
 
-#define EWS_ENTRIES_INIT { NULL, 0, 0, EWS_ARENA_INIT }
+#define EWS_ENTRIES_INIT { NULL, 0, 0, EWS_ARENA_INIT, false }
 
 /* Append a zeroed entry for the `len` bytes of `path`; the pointer holds until the next append. */
 struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, size_t len);
@@ -63,7 +68,7 @@ void ews_entries_sort(struct ews_entries *list);
 struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path);
 void ews_entries_release(struct ews_entries *list);
 
-/* Take type, mode, size, times and identity from `st`. */
+/* Take type, mode, size, times, owner and identity from `st`. */
 void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st);
 /* Does `st` show the very state that `entry` was known in (type, size, mode, dev, ino, mtime, ctime)? */
 bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st);
@@ -71,6 +76,8 @@ bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st
 bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b);
 /* As above, and files and links with a time that is known have the same mtime. */
 bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry *b);
+/* Do they belong to the same user and group, or is that not known of one? A nested repository is its own affair. */
+bool ews_entry_same_owner(const struct ews_entry *a, const struct ews_entry *b);
 /* Same type, content and executable bit: all that a git tree can tell. */
 bool ews_entry_equal_in_git(const struct ews_entry *a, const struct ews_entry *b);
 /* Can a git tree hold this entry under its path? No: empty directories, FIFOs, names like ".git", ".GIT", "git~1", paths over 4,096 bytes. */
@@ -84,6 +91,8 @@ struct ews_change {
 	const char *path; /* borrowed from one of the entries */
 	const struct ews_entry *from; /* NULL: was not there */
 	const struct ews_entry *to; /* NULL: is not there any more */
+	/* The file that it becomes another name of: the `to` of another change, or what stays; NULL: one of its own. */
+	const struct ews_entry *one_file;
 };
 
 struct ews_changes {
@@ -98,6 +107,9 @@ typedef bool (*ews_entry_equal_fn)(const struct ews_entry *a, const struct ews_e
 /* All paths at which two sorted lists differ by `equal`. The changes borrow the entries. */
 void ews_changes_between(struct ews_changes *out, const struct ews_entries *from, const struct ews_entries *to,
 			 ews_entry_equal_fn equal);
+/* The change of `path` in a sorted list, or NULL. */
+struct ews_change *ews_changes_find(const struct ews_changes *changes, const char *path);
+void ews_changes_sort(struct ews_changes *changes);
 void ews_changes_release(struct ews_changes *changes);
 
 EWS_CLEANUP_DEFINE(entries, struct ews_entries, ews_entries_release)

@@ -51,6 +51,7 @@ struct ews_step {
 	int64_t created_s;
 	uint64_t sequence; /* order among steps, from 1 */
 	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
+	bool with_owners; /* owner and group are part of what it sets */
 	bool is_emptied; /* the directory that held what it renamed away has gone, or is about to */
 	int64_t written_s; /* when the record was last written, as read */
 };

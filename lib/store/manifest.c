@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "base/path.h"
 
-#define HEADER "ews-manifest 1\n"
+#define HEADER "ews-manifest 2\n"
+#define HEADER_1 "ews-manifest 1\n"
+#define OWNER "owner "
 
 /*
  * Attributes stand on a line of their own each in an entry; on a manifest's line commas part them, so
@@ -35,9 +37,63 @@ static void add_attrs(struct ews_buf *out, const char *xattrs)
 	}
 }
 
+/* Of each entry the number of its file: 0 for those of one name. NULL when all are that. */
+static uint32_t *number_files(const struct ews_entries *entries)
+{
+	uint32_t *numbers = NULL, last = 0;
+
+	for (size_t i = 0; i < entries->n; i++) {
+		const char *name = entries->items[i].first_name;
+		const struct ews_entry *first = name ? ews_entries_find(entries, name) : NULL;
+
+		if (!first)
+			continue;
+		if (!numbers)
+			numbers = ews_calloc(entries->n, sizeof(*numbers));
+		numbers[first - entries->items] = numbers[i] = UINT32_MAX;
+	}
+	for (size_t i = 0; i < entries->n && numbers; i++) {
+		const char *name = entries->items[i].first_name;
+
+		if (numbers[i])
+			numbers[i] = name ? numbers[ews_entries_find(entries, name) - entries->items] : ++last;
+	}
+	return numbers;
+}
+
+static const struct ews_entry *find_owner(const struct ews_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++)
+		if (entries->items[i].has_owner)
+			return &entries->items[i];
+	return NULL;
+}
+
+static void add_names_and_owner(struct ews_buf *out, const struct ews_entry *entry, uint32_t number,
+				const struct ews_entry *usual)
+{
+	if (number)
+		ews_buf_addf(out, "%" PRIu32, number);
+	if (entry->is_elsewhere)
+		ews_buf_addc(out, '+');
+	if (!number && !entry->is_elsewhere)
+		ews_buf_addc(out, '-');
+	if (!entry->has_owner)
+		ews_buf_adds(out, " ? ");
+	else if (entry->uid == usual->uid && entry->gid == usual->gid)
+		ews_buf_adds(out, " - ");
+	else
+		ews_buf_addf(out, " %" PRIu32 ":%" PRIu32 " ", entry->uid, entry->gid);
+}
+
 void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries, const struct ews_skips *skips)
 {
-	ews_buf_adds(out, HEADER);
+	EWS_CLEANUP(free) uint32_t *numbers = entries->knows_names ? number_files(entries) : NULL;
+	const struct ews_entry *usual = entries->knows_names ? find_owner(entries) : NULL;
+
+	ews_buf_adds(out, entries->knows_names ? HEADER : HEADER_1);
+	if (usual)
+		ews_buf_addf(out, "owner %" PRIu32 ":%" PRIu32 "\n", usual->uid, usual->gid);
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct ews_entry *entry = &entries->items[i];
 		char hex[EWS_OID_HEX_MAX];
@@ -51,6 +107,8 @@ void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries,
 			     ews_oid_is_none(&entry->oid) ? "-" : ews_oid_hex(hex, &entry->oid));
 		add_attrs(out, entry->xattrs);
 		ews_buf_addc(out, ' ');
+		if (entries->knows_names)
+			add_names_and_owner(out, entry, numbers ? numbers[i] : 0, usual);
 		ews_path_escape(out, entry->path, strlen(entry->path));
 		ews_buf_addc(out, '\n');
 	}
@@ -166,20 +224,100 @@ static bool parse_attrs(struct ews_entries *entries, struct ews_entry *entry, co
 	return true;
 }
 
-static bool parse_entry(struct ews_entries *entries, char *line, struct ews_buf *path)
+/* What is read line by line. */
+struct reading {
+	struct ews_entries *entries;
+	struct ews_skips *skips;
+	struct ews_buf path;
+	bool is_first; /* version 1 */
+	bool has_usual;
+	uint32_t uid, gid; /* usually */
+	size_t *firsts; /* by the number of a file, the place of its first name, counted from 1 */
+	size_t n_firsts, cap_firsts;
+};
+
+static void release_reading(struct reading *reading)
 {
+	ews_buf_release(&reading->path);
+	free(reading->firsts);
+}
+
+EWS_CLEANUP_DEFINE(reading, struct reading, release_reading)
+
+/* "<uid>:<gid>" */
+static bool parse_owner(uint32_t *uid, uint32_t *gid, char *text)
+{
+	char *colon = strchr(text, ':');
+	uint64_t user, group;
+
+	if (!colon)
+		return false;
+	*colon = '\0';
+	if (!parse_number(&user, text, 10) || !parse_number(&group, colon + 1, 10) || user >= UINT32_MAX ||
+	    group >= UINT32_MAX)
+		return false;
+	*uid = (uint32_t)user;
+	*gid = (uint32_t)group;
+	return true;
+}
+
+static bool parse_entry_owner(struct reading *reading, struct ews_entry *entry, char *text)
+{
+	if (!strcmp(text, "?"))
+		return true;
+	entry->has_owner = true;
+	if (strcmp(text, "-") != 0)
+		return parse_owner(&entry->uid, &entry->gid, text);
+	entry->uid = reading->uid;
+	entry->gid = reading->gid;
+	return reading->has_usual;
+}
+
+/* "3", "3+", "+" or "-". Numbers are given out in order, and to names of the same content alone. */
+static bool parse_names(struct reading *reading, struct ews_entry *entry, char *text)
+{
+	size_t len = strlen(text);
+	const struct ews_entry *first;
+	uint64_t number;
+
+	if (!strcmp(text, "-"))
+		return true;
+	if (entry->type != EWS_ENTRY_FILE)
+		return false;
+	entry->is_elsewhere = text[len - 1] == '+';
+	text[len - entry->is_elsewhere] = '\0';
+	if (!*text)
+		return entry->is_elsewhere;
+	if (!parse_number(&number, text, 10) || !number || number > reading->n_firsts + 1)
+		return false;
+	if (number > reading->n_firsts) {
+		EWS_GROW(reading->firsts, reading->n_firsts, reading->cap_firsts);
+		reading->firsts[reading->n_firsts++] = reading->entries->n;
+		return true;
+	}
+	first = &reading->entries->items[reading->firsts[number - 1]];
+	entry->first_name = first->path;
+	return ews_entry_equal(first, entry);
+}
+
+static bool parse_entry(struct reading *reading, char *line)
+{
+	struct ews_entries *entries = reading->entries;
+	struct ews_buf *path = &reading->path;
 	char *type = next_word(&line);
 	char *mode = type ? next_word(&line) : NULL;
 	char *mtime = mode ? next_word(&line) : NULL;
 	char *size = mtime ? next_word(&line) : NULL;
 	char *oid = size ? next_word(&line) : NULL;
 	char *attrs = oid ? next_word(&line) : NULL;
+	char *names = attrs && !reading->is_first ? next_word(&line) : NULL;
+	char *owner = names ? next_word(&line) : NULL;
 	struct ews_entry parsed = { 0 };
 	struct ews_entry *entry;
 	uint64_t bits;
 
-	if (!attrs || !parse_path(path, line) || !parse_number(&bits, mode, 8) || bits > 07777 ||
-	    !parse_time(&parsed, mtime) || !parse_number(&parsed.size, size, 10))
+	if (!attrs || (!reading->is_first && !owner) || !parse_path(path, line) || !parse_number(&bits, mode, 8) ||
+	    bits > 07777 || !parse_time(&parsed, mtime) || !parse_number(&parsed.size, size, 10))
 		return false;
 	parsed.type = type_from_name(type);
 	parsed.mode = (uint16_t)bits;
@@ -191,47 +329,62 @@ static bool parse_entry(struct ews_entries *entries, char *line, struct ews_buf 
 	}
 	if (!parse_attrs(entries, &parsed, attrs))
 		return false;
+	if (owner && (!parse_names(reading, &parsed, names) || !parse_entry_owner(reading, &parsed, owner)))
+		return false;
 	entry = ews_entries_add(entries, path->ptr, path->len);
 	parsed.path = entry->path;
 	*entry = parsed;
 	return true;
 }
 
-static bool parse_skip(struct ews_skips *skips, char *line, struct ews_buf *path)
+static bool parse_skip(struct reading *reading, char *line)
 {
 	char *reason = next_word(&line);
 	char *size = reason ? next_word(&line) : NULL;
 	enum ews_skip_reason code = size ? ews_skip_from_word(reason) : 0;
 	uint64_t bytes;
 
-	if (!code || !parse_number(&bytes, size, 10) || !parse_path(path, line))
+	if (!code || !parse_number(&bytes, size, 10) || !parse_path(&reading->path, line))
 		return false;
-	ews_skips_add(skips, path->ptr, code, bytes);
+	ews_skips_add(reading->skips, reading->path.ptr, code, bytes);
 	return true;
+}
+
+static bool parse_line(struct reading *reading, char *line)
+{
+	if (!strncmp(line, "skip ", 5))
+		return parse_skip(reading, line + 5);
+	if (reading->is_first || strncmp(line, OWNER, strlen(OWNER)) != 0)
+		return parse_entry(reading, line);
+	if (reading->has_usual)
+		return false;
+	reading->has_usual = true;
+	return parse_owner(&reading->uid, &reading->gid, line + strlen(OWNER));
 }
 
 int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, const char *text, size_t len)
 {
 	EWS_CLEANUP(entries) struct ews_entries no_entries = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(skips) struct ews_skips no_skips = EWS_SKIPS_INIT;
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(reading)
+	struct reading reading = { .entries = entries ? entries : &no_entries,
+				   .skips = skips ? skips : &no_skips,
+				   .path = EWS_BUF_INIT };
 	EWS_CLEANUP(free) char *copy = ews_strndup(text, len);
 	char *at = copy;
 
-	if (strncmp(copy, HEADER, strlen(HEADER)) || strlen(copy) != len)
+	entries = reading.entries;
+	reading.is_first = !strncmp(copy, HEADER_1, strlen(HEADER_1));
+	if ((!reading.is_first && strncmp(copy, HEADER, strlen(HEADER)) != 0) || strlen(copy) != len)
 		return ews_error(EWS_EDAMAGED, "not a manifest that this version can read");
 	at += strlen(HEADER);
-	entries = entries ? entries : &no_entries;
-	skips = skips ? skips : &no_skips;
 	while (*at) {
 		char *end = strchr(at, '\n');
-		bool ok;
 
 		if (!end)
 			return ews_error(EWS_EDAMAGED, "the manifest ends in the middle of a line");
 		*end = '\0';
-		ok = strncmp(at, "skip ", 5) ? parse_entry(entries, at, &path) : parse_skip(skips, at + 5, &path);
-		if (!ok)
+		if (!parse_line(&reading, at))
 			return ews_error(EWS_EDAMAGED, "the manifest has a line that makes no sense: '%.60s'", at);
 		at = end + 1;
 	}
@@ -239,7 +392,8 @@ int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, con
 		if (ews_path_cmp(entries->items[i - 1].path, entries->items[i].path) >= 0)
 			return ews_error(EWS_EDAMAGED, "the manifest is not in order at '%s'",
 					 entries->items[i].path);
-	ews_skips_sort(skips);
+	entries->knows_names = !reading.is_first;
+	ews_skips_sort(reading.skips);
 	return 0;
 }
 

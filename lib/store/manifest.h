@@ -3,14 +3,19 @@
  *
  * A manifest is a text of lines, sorted by path:
  *
- *     ews-manifest 1
- *     file 0644 1700000000.000000000 1234 <oid> - src/a.c
- *     link 0777 1700000000.000000000 3 <oid> - src/l
- *     dir 0755 1700000000.000000000 0 - user.x=6162 src/empty
+ *     ews-manifest 2
+ *     owner 1000:1000
+ *     file 0644 1700000000.000000000 1234 <oid> - 1 - src/a.c
+ *     file 0644 1700000000.000000000 1234 <oid> - 1 - src/b.c
+ *     link 0777 1700000000.000000000 3 <oid> - - - src/l
+ *     directory 0755 1700000000.000000000 0 - user.x=6162 - 0:0 src/empty
  *     skip ignored 0 build
  *
- * type, mode, mtime (or -), size, id, attributes (joined by commas), escaped path; the
- * path is last, so that it may hold blanks.
+ * type, mode, mtime (or -), size, id, attributes (joined by commas), names, owner, escaped path; the
+ * path is last, so that it may hold blanks. Names of one file have one number, and a + when the file
+ * has names elsewhere, too. Owner and group are in numbers: - stands for those of the line "owner", ? for unknown.
+ *
+ * Version 1, which is read as well, has neither names nor owners. A list that doesn't know names is written in it.
  *
  * SPDX-License-Identifier: MIT
  */

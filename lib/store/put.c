@@ -55,6 +55,12 @@ struct worker {
 	struct cursor source;
 };
 
+/* A file that was made, by which others that become names of it know it. */
+struct made {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct put {
 	int root_fd;
 	uid_t uid;
@@ -64,7 +70,7 @@ struct put {
 	const struct ews_entries *stats;
 	bool *has_failed; /* a flag for each change */
 	size_t *first; /* for each change which one makes the file that it is a name of: mostly itself */
-	bool has_names; /* it is another one for some */
+	struct made *made; /* beside the changes; NULL: no file gets several names */
 	struct worker *workers;
 
 	pthread_mutex_t mutex; /* guards what follows */
@@ -90,6 +96,7 @@ static void release_put(struct put *put)
 	free(put->opened);
 	free(put->has_failed);
 	free(put->first);
+	free(put->made);
 	pthread_mutex_destroy(&put->mutex);
 }
 EWS_CLEANUP_DEFINE(put, struct put, release_put)
@@ -344,21 +351,36 @@ static int make_dirs(struct put *put)
 	return 0;
 }
 
+static void name_lost(struct put *put, const char *path, const struct ews_strv *lost)
+{
+	EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+
+	ews_path_escape(&escaped, path, strlen(path));
+	pthread_mutex_lock(&put->mutex);
+	for (size_t i = 0; i < lost->n; i++)
+		ews_strv_addf(&put->report->lost_attrs, "%s\t%s", escaped.ptr, lost->items[i]);
+	pthread_mutex_unlock(&put->mutex);
+}
+
 static int write_attrs(struct put *put, int fd, const struct ews_change *change)
 {
 	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	int rc;
+	int rc = ews_xattr_write_at(fd, "", change->to->xattrs, &lost);
 
-	rc = ews_xattr_write_at(fd, "", change->to->xattrs, &lost);
-	if (rc < 0 || !lost.n)
-		return rc;
-	ews_path_escape(&path, change->path, strlen(change->path));
-	pthread_mutex_lock(&put->mutex);
-	for (size_t i = 0; i < lost.n; i++)
-		ews_strv_addf(&put->report->lost_attrs, "%s\t%s", path.ptr, lost.items[i]);
-	pthread_mutex_unlock(&put->mutex);
-	return 0;
+	if (rc == 0 && lost.n)
+		name_lost(put, change->path, &lost);
+	return rc;
+}
+
+/* The caller sees afterwards whose it is. Where it is right already nobody needs a right to set it. */
+static void write_owner(const struct put *put, int fd, const struct ews_entry *to)
+{
+	struct stat st;
+
+	if (!put->opts->owners || !to->has_owner || fstat(fd, &st) < 0 ||
+	    (st.st_uid == to->uid && st.st_gid == to->gid))
+		return;
+	(void)fchownat(fd, "", to->uid, to->gid, AT_EMPTY_PATH); /* as said above */
 }
 
 static bool is_entry_of(const struct ews_entries *list, const struct ews_entry *entry)
@@ -366,22 +388,35 @@ static bool is_entry_of(const struct ews_entries *list, const struct ews_entry *
 	return list && entry >= list->items && entry < list->items + list->n;
 }
 
-/* Make the stat data of `entry`, when it is one of the caller's lists, those of `st`. */
+/*
+ * Make the stat data of `entry`, when it is one of the caller's lists, those of `st`. Of a
+ * directory, which has more to come, only whose it is.
+ */
 static void keep_stat(struct put *put, const struct ews_entry *entry, const struct stat *st)
 {
+	struct ews_entry *kept = (struct ews_entry *)entry;
+
 	if (!is_entry_of(put->stats, entry) && !is_entry_of(put->opts->more_stats, entry))
 		return;
-	ews_entry_set_stat((struct ews_entry *)entry, st);
-	((struct ews_entry *)entry)->is_racy = false;
+	if (is_dir(entry)) {
+		kept->uid = st->st_uid;
+		kept->gid = st->st_gid;
+		kept->has_owner = true;
+		return;
+	}
+	ews_entry_set_stat(kept, st);
+	kept->is_racy = false;
 }
 
-/* All but the content: attributes, mode, time. The first two must be allowed to the owner now. */
+/* All but the content: owner, attributes, mode, time. The attributes and the mode must be allowed to the owner now. */
 static int dress(struct put *put, int fd, const struct ews_change *change)
 {
 	const struct ews_entry *to = change->to;
 	struct stat st;
 	int rc;
 
+	/* A new owner takes bits of the mode and capabilities away. */
+	write_owner(put, fd, to);
 	/* Attributes first: a mode of 0444 would forbid them, an access list changes the mode. */
 	rc = write_attrs(put, fd, change);
 	if (rc < 0)
@@ -395,8 +430,9 @@ static int dress(struct put *put, int fd, const struct ews_change *change)
 	if (to->type != EWS_ENTRY_LINK && (st.st_mode & 07777) != to->mode)
 		return ews_error(EWS_EIO, "its mode is %04o, %04o is not permitted here",
 				 (unsigned)st.st_mode & 07777, (unsigned)to->mode);
-	if (!is_dir(to))
-		keep_stat(put, to, &st);
+	if (put->made)
+		put->made[change - put->changes->items] = (struct made){ st.st_dev, st.st_ino };
+	keep_stat(put, to, &st);
 	return 0;
 }
 
@@ -621,11 +657,17 @@ static bool is_leaf(const struct ews_change *change)
 	return change->to && !is_dir(change->to);
 }
 
+/* Does it become another name of a file, and is no file of its own? */
+static bool joins_another(const struct put *put, size_t i)
+{
+	return put->first[i] != i || put->changes->items[i].one_file;
+}
+
 static int make_leaf(size_t i, unsigned worker, void *payload)
 {
 	struct put *put = payload;
 
-	if (!is_leaf(&put->changes->items[i]) || put->first[i] != i)
+	if (!is_leaf(&put->changes->items[i]) || joins_another(put, i))
 		return 0;
 	return settle(put, i, replace(put, &put->workers[worker], &put->changes->items[i]));
 }
@@ -656,19 +698,17 @@ static bool is_same_file(const struct ews_entry *a, const struct ews_entry *b)
 	       a->ctime_s == b->ctime_s && a->ctime_ns == b->ctime_ns && (!is_known || ews_entry_equal(a, b));
 }
 
-/* Which changes are names of one file? Their stat data is the source's until the files are made. */
+/* Which changes are names of one file in the source? Their stat data is the source's until the files are made. */
 static void find_names(struct put *put)
 {
 	const struct ews_changes *changes = put->changes;
 	EWS_CLEANUP(free) struct name *names = NULL;
 	size_t n = 0, cap = 0;
 
-	put->first = ews_calloc(changes->n + 1, sizeof(*put->first));
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct ews_entry *to = changes->items[i].to;
 
-		put->first[i] = i;
-		if (put->opts->source_fd < 0 || !to || !to->is_linked || !to->has_stat || to->is_racy)
+		if (put->opts->source_fd < 0 || !to || to->n_links < 2 || !to->has_stat || to->is_racy)
 			continue;
 		EWS_GROW(names, n, cap);
 		names[n++] = (struct name){ to->dev, to->ino, i };
@@ -678,27 +718,100 @@ static void find_names(struct put *put)
 	for (size_t k = 1; k < n; k++) {
 		size_t first = put->first[names[k - 1].at];
 
-		if (!is_same_file(changes->items[first].to, changes->items[names[k].at].to))
-			continue;
-		put->first[names[k].at] = first;
-		put->has_names = true;
+		if (is_same_file(changes->items[first].to, changes->items[names[k].at].to))
+			put->first[names[k].at] = first;
 	}
 }
 
-/* Give the file that was made for its first name another one. Where that can't be it becomes a file of its own. */
+/* Which change makes the file that another one is to be a name of? Where none does, that file stays. */
+static void find_firsts(struct put *put)
+{
+	const struct ews_changes *changes = put->changes;
+	bool has_names = false;
+
+	put->first = ews_calloc(changes->n + 1, sizeof(*put->first));
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct ews_entry *one = changes->items[i].one_file;
+		const struct ews_change *first = one ? ews_changes_find(changes, one->path) : NULL;
+
+		put->first[i] = first && first->to == one ? (size_t)(first - changes->items) : i;
+	}
+	find_names(put);
+	for (size_t i = 0; i < changes->n; i++)
+		has_names = has_names || joins_another(put, i);
+	if (has_names)
+		put->made = ews_calloc(changes->n, sizeof(*put->made));
+}
+
+/* Is `st` that of the file that change `i` is to be a name of? A new name moves its ctime, but nothing else. */
+static bool is_first(const struct put *put, size_t i, const struct stat *st)
+{
+	const struct ews_entry *one = put->changes->items[i].one_file;
+	const struct made *made = &put->made[put->first[i]];
+
+	if (put->first[i] != i)
+		return st->st_dev == made->dev && st->st_ino == made->ino;
+	return S_ISREG(st->st_mode) && st->st_dev == one->dev && st->st_ino == one->ino &&
+	       (uint64_t)st->st_size == one->size && (st->st_mode & 07777) == one->mode &&
+	       st->st_mtim.tv_sec == one->mtime_s && (uint32_t)st->st_mtim.tv_nsec == one->mtime_ns;
+}
+
+/* Hold the file that change `i` is to be a name of. Returns a descriptor, or -1 when it isn't there. */
+static int hold_first(struct put *put, size_t i)
+{
+	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
+	size_t first = put->first[i];
+	const char *path = first != i ? put->changes->items[first].path : put->changes->items[i].one_file->path;
+	int dir_fd = put->has_failed[first] ? -1 : open_parent(put, &at, path);
+	EWS_CLEANUP(fd) int fd = -1;
+	struct stat st;
+
+	if (dir_fd >= 0)
+		fd = openat(dir_fd, ews_path_base(path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !is_first(put, i, &st)) {
+		ews_error_clear();
+		return -1;
+	}
+	return ews_steal_fd(&fd);
+}
+
+/* Give the file that is held the name of `change`. Returns 1, or 0 where it can't have it. */
+static int link_held(struct put *put, int fd, int dir_fd, const struct ews_change *change)
+{
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	const char *name = ews_path_base(change->path);
+	char held[PROC_PATH_MAX];
+	int rc = change->from ? remove_at(dir_fd, name) : 0;
+
+	snprintf(held, sizeof(held), "/proc/self/fd/%d", fd);
+	for (int tries = 0; tries < 2 && rc == 0; tries++) {
+		if (!linkat(AT_FDCWD, held, dir_fd, name, AT_SYMLINK_FOLLOW))
+			return 1;
+		/* Something came that was not expected; the place is taken again, once. */
+		if (errno != EEXIST)
+			break;
+		rc = remove_at(dir_fd, name);
+	}
+	if (rc < 0 || (errno != EPERM && errno != EACCES && errno != EMLINK && errno != EXDEV && errno != ENOTSUP))
+		return rc;
+	ews_strv_add(&lost, "hard link");
+	name_lost(put, change->path, &lost);
+	return 0;
+}
+
+/* Give a file another name. Where that can't be it becomes a file of its own. */
 static int add_name(struct put *put, struct worker *worker, size_t i)
 {
 	const struct ews_change *change = &put->changes->items[i];
-	const struct ews_change *first = &put->changes->items[put->first[i]];
-	EWS_CLEANUP(cursor) struct cursor at = { .fd = -1 };
-	int from_fd = put->has_failed[put->first[i]] ? -1 : open_parent(put, &at, first->path);
+	EWS_CLEANUP(fd) int held = hold_first(put, i);
 	int dir_fd = open_parent(put, &worker->at, change->path);
+	int rc;
 
 	if (dir_fd < 0)
 		return dir_fd;
-	if (from_fd >= 0 && !linkat(from_fd, ews_path_base(first->path), dir_fd, ews_path_base(change->path), 0))
-		return 0;
-	ews_error_clear();
+	rc = held < 0 ? 0 : link_held(put, held, dir_fd, change);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	return replace(put, worker, change);
 }
 
@@ -720,18 +833,19 @@ static int keep_stat_of(struct put *put, struct worker *worker, size_t i)
 static int add_names(struct put *put)
 {
 	struct worker worker = { { .fd = -1 }, { .fd = -1 } };
+	bool keeps_stats = put->stats || put->opts->more_stats;
 	int rc = 0;
 
-	for (size_t i = 0; i < put->changes->n && rc == 0 && put->has_names; i++)
-		if (put->first[i] != i)
+	for (size_t i = 0; i < put->changes->n && rc == 0 && put->made; i++)
+		if (joins_another(put, i))
 			rc = settle(put, i, add_name(put, &worker, i));
-	for (size_t i = 0; i < put->changes->n && rc == 0 && put->has_names; i++) {
+	for (size_t i = 0; i < put->changes->n && rc == 0 && put->made && keeps_stats; i++) {
 		size_t first = put->first[i];
 
-		if (first == i || put->has_failed[i])
+		if (!joins_another(put, i) || put->has_failed[i])
 			continue;
 		rc = keep_stat_of(put, &worker, i);
-		if (rc == 0 && !put->has_failed[first])
+		if (rc == 0 && first != i && !put->has_failed[first])
 			rc = keep_stat_of(put, &worker, first);
 	}
 	close_cursor(&worker.at);
@@ -897,7 +1011,7 @@ int ews_put(struct ews_put_report *report, const struct ews_changes *changes, st
 		if (rc < 0)
 			return rc;
 	}
-	find_names(&put);
+	find_firsts(&put);
 	rc = remove_all(&put);
 	if (rc == 0)
 		rc = make_dirs(&put);

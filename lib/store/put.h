@@ -12,7 +12,8 @@
  * directories, deepest first. Directories that are not writable are opened up
  * for the time of the work. A file is replaced by unlink and O_EXCL create,
  * so a hard link to it elsewhere keeps its bytes. Names that one file has in the
- * source become names of one file again, which is a new one.
+ * source become names of one file again, which is a new one; what a change names as
+ * `one_file` becomes a name of that, when it is still there as it was seen.
  *
  * Put may be killed and run again: each step is harmless when already done.
  *
@@ -41,6 +42,7 @@ struct ews_put_opts {
 	int source_fd;
 	struct ews_entries *more_stats; /* a second list like `stats`, or NULL */
 	enum ews_put_times times;
+	bool owners; /* what is written gets its owner and group; where that is not permitted it keeps its own */
 	unsigned threads; /* 0: as many as suit */
 	void (*progress)(void *payload, size_t done, size_t total); /* may be NULL; called on one thread at a time */
 	void *payload;
@@ -49,7 +51,7 @@ struct ews_put_opts {
 /* What could not be done: a path and a sentence each. */
 struct ews_put_report {
 	struct ews_strv failed; /* "<path>\t<why>", the path escaped */
-	struct ews_strv lost_attrs; /* "<path>\t<attribute>": not permitted here; not a failure */
+	struct ews_strv lost_attrs; /* "<path>\t<attribute>", or "hard link": not permitted here; not a failure */
 	size_t written, removed;
 };
 

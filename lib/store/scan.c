@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "store/hardlink.h"
 #include "store/xattr.h"
 
 #define DEPTH_MAX 4096
@@ -945,6 +946,7 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	scan->n_read = fill.n_read;
 	if (rc == 0) {
 		drop_lost(scan, fill.lost, opts->name_vanished);
+		ews_hardlinks_find(&scan->entries);
 		count_files(scan);
 	}
 	free(fill.lost);

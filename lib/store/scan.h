@@ -108,7 +108,7 @@ struct ews_scan_fill_opts {
 	void *payload;
 };
 
-/* Give every file and link its id and attributes. What can't be read moves from the entries to the skips. */
+/* Give every file and link its id and attributes, and find the names of one file. What can't be read moves from the entries to the skips. */
 int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts);
 
 /* Give directories that were opened up their modes back. Done by release as well. */

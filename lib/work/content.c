@@ -309,7 +309,8 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	ews_scan_close(&content.scan);
 	if (rc < 0)
 		return rc;
-	content.root_mode = fstat(root, &st) == 0 ? st.st_mode & 07777 : 0;
+	if (fstat(root, &st) == 0)
+		ews_content_set_root(&content, &st);
 	mark_gitlinks(&content.scan.entries, opts->known, &index);
 	ews_manifest_hash(content.hash, &content.scan.entries);
 	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
@@ -318,6 +319,26 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	*out = content;
 	content = (struct ews_content)EWS_CONTENT_INIT;
 	return 0;
+}
+
+void ews_content_set_root(struct ews_content *content, const struct stat *st)
+{
+	content->root_mode = st->st_mode & 07777;
+	content->root_uid = st->st_uid;
+	content->root_gid = st->st_gid;
+	content->has_root_owner = true;
+}
+
+int ews_content_need_owners(const struct ews_content *content, const char *snapshot)
+{
+	for (size_t i = 0; i < content->scan.entries.n; i++)
+		if (content->scan.entries.items[i].has_owner)
+			return 0;
+	if (!content->scan.entries.n)
+		return 0;
+	ews_error(EWS_EUNSUPPORTED, "'%s' records no owners", snapshot);
+	ews_error_hint("commits of git have none; without --owner all else is put back");
+	return EWS_EUNSUPPORTED;
 }
 
 int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session)

@@ -18,6 +18,8 @@ struct ews_content {
 	struct ews_gitstate git; /* nothing in it for a plain revision */
 	bool has_git;
 	uint16_t root_mode; /* of the directory itself; 0: not known */
+	bool has_root_owner;
+	uint32_t root_uid, root_gid;
 	bool cache_is_stale; /* the stat cache has not seen all of this */
 	char hash[EWS_TREE_HASH_LEN];
 };
@@ -40,6 +42,12 @@ struct ews_content_opts {
 };
 int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
 		    struct ews_batch *batch, const struct ews_content_opts *opts);
+
+/* Take mode and owner of the directory itself from `st`. */
+void ews_content_set_root(struct ews_content *content, const struct stat *st);
+
+/* Does the recorded content of `snapshot` say whose things are? Fails with EWS_EUNSUPPORTED. */
+int ews_content_need_owners(const struct ews_content *content, const char *snapshot);
 
 /*
  * Remember what was read in the stat cache. To be called once the objects of

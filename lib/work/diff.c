@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/git.h"
+#include "store/hardlink.h"
 #include "store/home.h"
 #include "store/tree.h"
 
@@ -306,10 +307,10 @@ static bool same_attrs(const struct ews_entry *a, const struct ews_entry *b)
 /* Of something that is new under its name, or as what it is. */
 static bool unsaid_of_new(struct ews_buf *out, const struct ews_entry *to)
 {
-	if (to->xattrs)
-		ews_buf_adds(out, "extended attributes");
-	else if (!is_usual_mode(to))
+	if (!is_usual_mode(to))
 		ews_buf_addf(out, "mode %04o", to->mode);
+	if (to->xattrs)
+		ews_buf_addf(out, "%sextended attributes", out->len ? ", " : "");
 	return out->len > 0;
 }
 
@@ -318,14 +319,11 @@ static bool unsaid_of_both(struct ews_buf *out, const struct ews_entry *from, co
 {
 	bool git_says_mode = to->type != EWS_ENTRY_DIR && ews_entry_git_mode(from) != ews_entry_git_mode(to);
 
-	if (from->mode != to->mode && (!git_says_mode || !is_usual_mode(to))) {
+	if (from->mode != to->mode && (!git_says_mode || !is_usual_mode(to)))
 		ews_buf_addf(out, "mode %04o to %04o", from->mode, to->mode);
-		return true;
-	}
-	if (same_attrs(from, to))
-		return false;
-	ews_buf_adds(out, "extended attributes");
-	return true;
+	if (!same_attrs(from, to))
+		ews_buf_addf(out, "%sextended attributes", out->len ? ", " : "");
+	return out->len > 0;
 }
 
 static bool unsaid_of_dir(struct ews_buf *out, const struct ews_diff *diff, const struct ews_change *change)
@@ -380,8 +378,32 @@ static bool has_manifest(const struct ews_diff_side *side)
 	return side->is_now || !ews_oid_is_none(&side->snapshot.manifest);
 }
 
+struct unsaid_names {
+	struct ews_diff *diff;
+	char *const *paths;
+};
+
+/* To a patch names of one file are files of their own. */
+static void leave_out_name(void *payload, const char *path, const char *joined, const char *parted)
+{
+	struct unsaid_names *unsaid = payload;
+	EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
+
+	if (is_limited_out(unsaid->paths, path))
+		return;
+	if (joined) {
+		ews_buf_adds(&what, "hard link to ");
+		ews_path_escape(&what, joined, strlen(joined));
+	} else {
+		ews_buf_adds(&what, "no longer a hard link to ");
+		ews_path_escape(&what, parted, strlen(parted));
+	}
+	leave_out(unsaid->diff, path, what.ptr);
+}
+
 static void list_unsaid(struct ews_diff *diff, char *const *paths)
 {
+	struct unsaid_names names = { diff, paths };
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	const struct ews_skips *skips = &diff->to.content.scan.skips;
 
@@ -396,6 +418,8 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 		if (!is_limited_out(paths, changes.items[i].path) && unsaid(&what, diff, &changes.items[i]))
 			leave_out(diff, changes.items[i].path, what.ptr);
 	}
+	ews_hardlinks_compare(&diff->from.content.scan.entries, &diff->to.content.scan.entries, leave_out_name,
+			      &names);
 	for (size_t i = 0; i < skips->n; i++) {
 		const struct ews_skip *skip = &skips->items[i];
 		const struct ews_skip *old = ews_skips_covering(&diff->from.content.scan.skips, skip->path);

@@ -38,7 +38,7 @@ struct ews_diff {
 	size_t n_counted; /* where the next count is likely to belong */
 	size_t added, deleted, modified, renamed;
 	uint64_t lines_added, lines_deleted;
-	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, names a tree can't hold; path escaped */
+	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, hard links, names a tree can't hold; path escaped */
 };
 
 #define EWS_DIFF_INIT { .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }

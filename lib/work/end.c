@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/hardlink.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "store/put.h"
@@ -111,7 +112,8 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		rc = adopt(out, session, &now);
 	if (rc < 0)
 		return rc;
-	out->differs = strcmp(now.hash, base.hash) || differences.n || rc > 0;
+	out->differs = strcmp(now.hash, base.hash) || differences.n || rc > 0 ||
+		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries);
 	if (!out->differs || opts->dry_run)
 		return 0;
 	rc = ews_snapshot_keep(&kept, repo, batch, &now, &keep_opts);
@@ -214,7 +216,12 @@ static int fill_anew(struct ews_session *session, const struct ews_content *cont
 	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(fd) int root = -1;
-	struct ews_put_opts put = { .odb = session->repo->odb, .source_fd = -1, .times = EWS_PUT_TIMES_KEEP };
+	const struct ews_hardlink_opts names = { .now = &nothing,
+						 .want = &content->scan.entries,
+						 .equal = ews_entry_equal };
+	struct ews_put_opts put = {
+		.odb = session->repo->odb, .source_fd = -1, .times = EWS_PUT_TIMES_KEEP, .owners = true
+	};
 	int rc;
 
 	if (mkdirat(trash_fd, name, 0700) < 0)
@@ -223,6 +230,7 @@ static int fill_anew(struct ews_session *session, const struct ews_content *cont
 	if (root < 0)
 		return root;
 	ews_changes_between(&changes, &nothing, &content->scan.entries, ews_entry_equal);
+	ews_hardlinks_plan(&changes, &names);
 	rc = ews_put(&report, &changes, NULL, &put);
 	if (rc < 0 && report.failed.n)
 		return ews_error(rc, "cannot make it anew: %s", report.failed.items[0]);

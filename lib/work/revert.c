@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/hardlink.h"
 #include "store/put.h"
 #include "work/tripwire.h"
 
@@ -34,6 +35,7 @@ static int make_step(struct ews_step *step, struct ews_repo *repo, const struct 
 		return rc;
 	free(step->after);
 	step->after = ews_strdup(target->id);
+	step->with_owners = opts->owners;
 	for (const char *const *path = opts->only; path && *path; path++) {
 		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
 
@@ -162,6 +164,9 @@ static int move_aside(struct ews_revert_result *out, struct ews_changes *changes
 
 		if (!change->from || (change->from->type == EWS_ENTRY_DIR && change->to->type == EWS_ENTRY_DIR))
 			continue;
+		/* What changes but its names or its owner is not lost. */
+		if (ews_entry_equal(change->from, change->to))
+			continue;
 		if (keep < 0) {
 			rc = ews_dir_make(fd, rel, 0700);
 			keep = rc < 0 ? rc : ews_dir_open_beneath(fd, rel);
@@ -225,8 +230,59 @@ static int open_target(const char *dir, bool force, bool dry_run)
 	return ews_steal_fd(&fd);
 }
 
+static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal(a, b) && ews_entry_same_owner(a, b);
+}
+
+/* What stays in the directory is not ours to part or to join. */
+static enum ews_hardlink_fate fate_of(void *payload, const char *path)
+{
+	const struct ews_revert_opts *opts = payload;
+
+	return ews_path_is_inside_any(path, opts->only) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+}
+
+/* What must be put where `now` is, so that it has all of `target`. */
+static void find_additions(struct ews_changes *out, const struct ews_entries *now, const struct ews_entries *target,
+			   const struct ews_revert_opts *opts)
+{
+	const struct ews_hardlink_opts names = { .now = now,
+						 .want = target,
+						 .equal = opts->owners ? equal_with_owner : ews_entry_equal,
+						 .keeps_replaced = true,
+						 .fate = fate_of,
+						 .payload = (void *)opts };
+
+	ews_changes_between(out, now, target, names.equal);
+	keep_additions(out, opts->only);
+	ews_hardlinks_plan(out, &names);
+}
+
+/* Files that are as they should be, but belong to others, or are not one with those that they should be. */
+static void prove_names_and_owners(struct ews_revert_result *out, const struct ews_entries *after,
+				   const struct ews_entries *target, const struct ews_revert_opts *opts)
+{
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+
+	find_additions(&changes, after, target, opts);
+	for (size_t i = 0; i < changes.n; i++) {
+		const struct ews_change *change = &changes.items[i];
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (!change->from || !ews_entry_equal(change->from, change->to))
+			continue;
+		ews_path_escape(&line, change->path, strlen(change->path));
+		ews_buf_adds(&line, opts->owners && !ews_entry_same_owner(change->from, change->to)
+					    ? "\tbelongs to somebody else"
+					    : "\thas other hard links");
+		ews_strv_add(&out->put.errors, line.ptr);
+	}
+}
+
 /* Is everything that was wanted there, with the content that the snapshot has? */
-static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, const struct ews_entries *wanted)
+static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, const struct ews_entries *wanted,
+		 const struct ews_entries *target, const struct ews_revert_opts *opts)
 {
 	EWS_CLEANUP(scan) struct ews_scan after = EWS_SCAN_INIT;
 	EWS_CLEANUP(entries) struct ews_entries there = EWS_ENTRIES_INIT;
@@ -251,6 +307,7 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 		ews_buf_adds(&line, now ? "\tdiffers" : "\tis missing");
 		ews_strv_add(&out->put.errors, line.ptr);
 	}
+	prove_names_and_owners(out, &after.entries, target, opts);
 	ews_manifest_hash(out->put.original_hash, wanted);
 	ews_manifest_hash(out->put.current_hash, &there);
 	out->put.is_verified = out->put.errors.n == 0;
@@ -270,17 +327,19 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 				    .odb = repo->odb,
 				    .source_fd = -1,
 				    .times = EWS_PUT_TIMES_KEEP,
+				    .owners = opts->owners,
 				    .progress = opts->progress,
 				    .payload = opts->payload };
 	int rc = fd < 0 ? fd : ews_snapshot_content(&target, repo, snapshot);
 
+	if (rc == 0 && opts->owners)
+		rc = ews_content_need_owners(&target, snapshot->id);
 	if (rc == 0)
 		rc = scan_dir(&now, repo, fd);
 	if (rc < 0)
 		return rc;
 	ews_scan_close(&now);
-	ews_changes_between(&changes, &now.entries, &target.scan.entries, ews_entry_equal);
-	keep_additions(&changes, opts->only);
+	find_additions(&changes, &now.entries, &target.scan.entries, opts);
 	for (size_t i = 0; i < changes.n; i++)
 		ews_strv_add(&out->put.restored, changes.items[i].path);
 	if (opts->dry_run)
@@ -299,5 +358,5 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 	if (rc < 0 && (rc == EWS_ENOSPACE || !report.failed.n))
 		return rc;
 	ews_error_clear();
-	return prove(out, repo, fd, &wanted);
+	return prove(out, repo, fd, &wanted, &target.scan.entries, opts);
 }

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/hardlink.h"
 #include "store/journal.h"
 #include "store/tree.h"
 #include "work/history.h"
@@ -350,14 +351,21 @@ static int read_gitstate(struct ews_gitstate *out, struct ews_repo *repo, const 
 	return 0;
 }
 
-static int read_root_mode(struct ews_content *out, struct ews_repo *repo, const struct ews_oid *oid)
+/* "<mode>" or, from later versions, "<mode> <uid>:<gid>" */
+static int read_root(struct ews_content *out, struct ews_repo *repo, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = ews_odb_read(&text, NULL, repo->odb, oid);
 
-	if (rc == 0)
-		out->root_mode = (uint16_t)(strtoul(text.ptr, NULL, 8) & 07777);
-	return rc;
+	unsigned mode = 0;
+	int n;
+
+	if (rc < 0)
+		return rc;
+	n = sscanf(text.ptr, "%o %" SCNu32 ":%" SCNu32, &mode, &out->root_uid, &out->root_gid);
+	out->root_mode = (uint16_t)(mode & 07777);
+	out->has_root_owner = n == 3;
+	return 0;
 }
 
 static int read_manifest(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
@@ -375,7 +383,7 @@ static int read_manifest(struct ews_content *out, struct ews_repo *repo, const s
 		if (!strcmp(items[i].name, "manifest"))
 			rc = ews_odb_read(&text, NULL, repo->odb, &items[i].oid);
 		else if (!strcmp(items[i].name, "root-mode"))
-			rc = read_root_mode(out, repo, &items[i].oid);
+			rc = read_root(out, repo, &items[i].oid);
 	if (rc == 0)
 		rc = ews_manifest_parse(&out->scan.entries, &out->scan.skips, text.ptr, text.len);
 	if (rc == 0)
@@ -543,13 +551,17 @@ static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struc
 {
 	EWS_CLEANUP(entries) struct ews_entries pins = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *mode = ews_strfmt("%04o\n", content->root_mode);
+	EWS_CLEANUP(buf) struct ews_buf root = EWS_BUF_INIT;
 	int rc;
 
 	ews_manifest_format(&text, &content->scan.entries, &content->scan.skips);
 	rc = pin_bytes(&pins, batch, "manifest", text.ptr, text.len);
+	ews_buf_addf(&root, "%04o", content->root_mode);
+	if (content->has_root_owner)
+		ews_buf_addf(&root, " %" PRIu32 ":%" PRIu32, content->root_uid, content->root_gid);
+	ews_buf_addc(&root, '\n');
 	if (rc == 0 && content->root_mode)
-		rc = pin_bytes(&pins, batch, "root-mode", mode, strlen(mode));
+		rc = pin_bytes(&pins, batch, "root-mode", root.ptr, root.len);
 	if (rc == 0)
 		rc = pin_gitstate(&pins, batch, &content->git);
 	if (rc == 0)
@@ -712,7 +724,7 @@ static bool is_same(struct ews_repo *repo, const struct ews_snapshot *parent, co
 		return false;
 	}
 	ews_gitstate_differences(&differences, &old.git, &content->git);
-	return differences.n == 0;
+	return differences.n == 0 && ews_hardlinks_equal(&old.scan.entries, &content->scan.entries);
 }
 
 /* What `content` did not look at, because it looked at `only` alone, is what `from` has there. */
@@ -749,6 +761,7 @@ static int take_over(struct ews_content *content, struct ews_repo *repo, const s
 			ews_skips_add(&scan->skips, skip->path, skip->reason, skip->size);
 	}
 	ews_entries_sort(&scan->entries);
+	ews_hardlinks_take_over(&scan->entries, &old.scan.entries, only);
 	ews_skips_sort(&scan->skips);
 	ews_manifest_hash(content->hash, &scan->entries);
 	return 0;

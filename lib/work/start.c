@@ -24,6 +24,7 @@
 #include "store/attr.h"
 #include "store/cache.h"
 #include "store/convert.h"
+#include "store/hardlink.h"
 #include "store/home.h"
 #include "store/put.h"
 #include "work/retire.h"
@@ -241,11 +242,6 @@ static enum ews_keep_ignored keep_ignored(const struct ews_start_opts *opts)
 	return opts->keep_ignored == EWS_KEEP_IGNORED_AUTO && opts->base ? EWS_KEEP_IGNORED_NO : opts->keep_ignored;
 }
 
-static int cmp_change(const void *a, const void *b)
-{
-	return ews_path_cmp(((const struct ews_change *)a)->path, ((const struct ews_change *)b)->path);
-}
-
 /* The twin's own files and the ignored ones that come along, as one list: directories get their times when all is in them. */
 static void list_new(struct ews_changes *out, const struct ews_entries *list, const struct ews_entries *ignored)
 {
@@ -255,7 +251,7 @@ static void list_new(struct ews_changes *out, const struct ews_entries *list, co
 	if (!ignored->n)
 		return;
 	ews_changes_between(out, &nothing, ignored, ews_entry_equal);
-	qsort(out->items, out->n, sizeof(*out->items), cmp_change);
+	ews_changes_sort(out);
 }
 
 /* What could not be copied of the ignored files is left out, by name. Returns whether all that failed was such. */
@@ -370,7 +366,8 @@ static int publish(struct ews_start_result *out, struct ews_batch *batch, struct
 		return rc;
 	count_bytes(&twin->content.scan);
 	if (fstat(workspace_fd, &st) == 0)
-		twin->content.root_mode = st.st_mode & 07777;
+		ews_content_set_root(&twin->content, &st);
+	ews_hardlinks_find(&twin->content.scan.entries);
 	ews_manifest_hash(twin->content.hash, &twin->content.scan.entries);
 	rc = keep_base(out, batch, twin, opts);
 	return rc < 0 ? rc : session->method->publish(&place);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/hardlink.h"
 #include "store/litter.h"
 #include "store/put.h"
 #include "work/history.h"
@@ -39,6 +41,7 @@ struct shift {
 	struct ews_entries kept; /* the ignored files that came along at the session's start */
 	struct ews_ignored_changes ignored; /* what became of them */
 	struct ews_strv away; /* paths that are renamed away */
+	ews_entry_equal_fn equal; /* what need not be written */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
 };
@@ -301,6 +304,68 @@ static void limit_changes(struct shift *shift)
 	shift->changes.n = kept;
 }
 
+static enum ews_hardlink_fate fate_before(void *payload, const char *path)
+{
+	const struct shift *shift = payload;
+
+	if (is_away(shift, path))
+		return EWS_HARDLINK_LEAVES;
+	return is_wanted(shift, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+}
+
+static enum ews_hardlink_fate fate_after(void *payload, const char *path)
+{
+	return is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+}
+
+/* Was the target a state of this very directory, so that it tells which of its files had no names elsewhere? */
+static bool is_own_target(const struct shift *shift)
+{
+	return shift->session && (!shift->session->method->is_project ||
+				  !strcmp(shift->opts->target->session, shift->session->state.id));
+}
+
+/* What must be written so that the names of one file are that; `now` is what is there. */
+static void plan_names(struct ews_changes *changes, struct shift *shift, const struct ews_entries *now,
+		       ews_entry_equal_fn equal, ews_hardlink_fate_fn fate)
+{
+	const struct ews_hardlink_opts opts = { .now = now,
+						.want = &shift->target.scan.entries,
+						.equal = equal,
+						.part_elsewhere = is_own_target(shift),
+						.fate = fate,
+						.payload = shift };
+
+	ews_hardlinks_plan(changes, &opts);
+}
+
+static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal(a, b) && ews_entry_same_owner(a, b);
+}
+
+/* What of two entries must agree after all. */
+static ews_entry_equal_fn proven_equal(const struct shift *shift)
+{
+	return shift->step->with_owners ? equal_with_owner : ews_entry_equal;
+}
+
+static bool equal_with_time_and_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
+}
+
+static void find_changes(struct shift *shift)
+{
+	if (shift->step->with_owners)
+		shift->equal = shift->is_fresh ? equal_with_owner : equal_with_time_and_owner;
+	else
+		shift->equal = shift->is_fresh ? ews_entry_equal : ews_entry_equal_with_time;
+	ews_changes_between(&shift->changes, &shift->now.scan.entries, &shift->target.scan.entries, shift->equal);
+	limit_changes(shift);
+	plan_names(&shift->changes, shift, &shift->now.scan.entries, shift->equal, fate_before);
+}
+
 /* Is it about the workspace as a whole, not some paths of it? */
 static bool moves_root(const struct shift *shift)
 {
@@ -398,12 +463,21 @@ static void join_known(struct ews_content *known, const struct ews_content *targ
 
 	for (size_t i = 0; i < target->scan.entries.n; i++) {
 		const struct ews_entry *entry = &target->scan.entries.items[i];
-		const struct ews_entries before = { list->items, n, n, EWS_ARENA_INIT };
+		const struct ews_entries before = { list->items, n, n, EWS_ARENA_INIT, false };
 
 		if (!ews_entries_find(&before, entry->path))
 			ews_entries_add_copy(list, entry);
 	}
 	ews_entries_sort(list);
+}
+
+/* Does the directory itself belong to somebody else than it shall? */
+static bool differs_in_root_owner(const struct shift *shift, const struct ews_content *content)
+{
+	const struct ews_content *target = &shift->target;
+
+	return moves_root(shift) && shift->step->with_owners && target->has_root_owner &&
+	       (content->root_uid != target->root_uid || content->root_gid != target->root_gid);
 }
 
 /* The directory itself has a mode as well. */
@@ -498,6 +572,8 @@ static int plan(struct ews_transition_result *out, struct shift *shift, int root
 		rc = ews_snapshot_content(&shift->known, shift->repo, shift->opts->base);
 	if (rc == 0)
 		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
+	if (rc == 0 && shift->step->with_owners)
+		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc < 0)
 		return rc;
 	if (shift->session)
@@ -523,7 +599,8 @@ static int plan(struct ews_transition_result *out, struct shift *shift, int root
 			rc = adopt(shift, &differences);
 		plan_gitfile(shift, &differences, root_fd);
 	}
-	shift->has_git_change = differences.n > 0 || differs_in_root(shift, &shift->now);
+	shift->has_git_change = differences.n > 0 || differs_in_root(shift, &shift->now) ||
+				differs_in_root_owner(shift, &shift->now);
 	plan_away(shift);
 	find_missing(out, shift);
 	name_lost(out, shift);
@@ -711,6 +788,8 @@ static int write_git(struct ews_transition_result *out, struct shift *shift, int
 	struct ews_place place;
 	int rc;
 
+	if (differs_in_root_owner(shift, &shift->now))
+		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
 	if (moves_root(shift) && shift->target.root_mode && fchmod(root_fd, shift->target.root_mode) < 0)
 		return ews_error_os("cannot set the mode of the workspace");
 	if (!moves_git(shift))
@@ -742,6 +821,7 @@ static int put(struct ews_transition_result *out, struct shift *shift, int root_
 				     .odb = shift->repo->odb,
 				     .source_fd = -1,
 				     .times = shift->is_fresh ? EWS_PUT_TIMES_FRESH : EWS_PUT_TIMES_KEEP,
+				     .owners = shift->step->with_owners,
 				     .progress = shift->opts->progress,
 				     .payload = shift->opts->payload };
 	int rc = ews_put(&report, &shift->changes, NULL, &opts);
@@ -760,8 +840,9 @@ static void list_changes(struct ews_transition_result *out, const struct shift *
 	for (size_t i = 0; i < shift->changes.n; i++) {
 		const struct ews_change *change = &shift->changes.items[i];
 
-		/* A time that is set back is not worth a word. */
-		if (!change->from || !change->to || !ews_entry_equal(change->from, change->to))
+		/* A time that is set back is not worth a word; that names are of one file again, or not, is. */
+		if (!change->from || !change->to || !ews_entry_equal(change->from, change->to) ||
+		    ews_entry_equal_with_time(change->from, change->to))
 			ews_strv_add(change->to ? &out->restored : &out->deleted, change->path);
 	}
 }
@@ -789,19 +870,42 @@ static bool names_path(const struct ews_strv *list, const char *path)
 	return false;
 }
 
-static void name_difference(struct ews_transition_result *out, const struct ews_change *change)
+/* What is wrong with a path after all, in words. */
+static void describe_difference(struct ews_buf *out, const struct ews_change *change, const struct shift *shift)
+{
+	const struct ews_entry *from = change->from, *to = change->to;
+
+	if (!to)
+		ews_buf_adds(out, "should not be there");
+	else if (!from)
+		ews_buf_adds(out, "is missing");
+	else if (!ews_entry_equal(from, to))
+		ews_buf_adds(out, "differs");
+	else if (!proven_equal(shift)(from, to))
+		ews_buf_addf(out, "belongs to %" PRIu32 ":%" PRIu32 ", not to %" PRIu32 ":%" PRIu32, from->uid,
+			     from->gid, to->uid, to->gid);
+	else if (to->first_name)
+		ews_buf_adds(out, "should be one file with its other names");
+	else
+		ews_buf_adds(out, "should be one file with no other name than its own");
+}
+
+static void name_difference(struct ews_transition_result *out, const struct shift *shift,
+			    const struct ews_change *change)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 	if (names_path(&out->errors, change->path))
 		return;
 	ews_path_escape(&line, change->path, strlen(change->path));
-	ews_buf_addf(&line, "\t%s", !change->to ? "should not be there" : !change->from ? "is missing" : "differs");
+	ews_buf_addc(&line, '\t');
+	describe_difference(&line, change, shift);
 	ews_strv_add(&out->errors, line.ptr);
 }
 
 /* Attributes that this user may not set are named apart, and are no failure of the proof. */
-static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, const struct ews_change *change)
+static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, const struct shift *shift,
+				       const struct ews_change *change)
 {
 	struct ews_entry a, b;
 
@@ -810,7 +914,7 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 	a = *change->from;
 	b = *change->to;
 	a.xattrs = b.xattrs = NULL;
-	return ews_entry_equal(&a, &b) && names_path(&out->lost_attrs, change->path);
+	return proven_equal(shift)(&a, &b) && names_path(&out->lost_attrs, change->path);
 }
 
 /* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
@@ -853,6 +957,21 @@ static void name_uncovered(struct ews_transition_result *out, const struct shift
 	}
 }
 
+/* What of the wanted is not as it should be after all. */
+static void find_left(struct ews_changes *left, struct ews_transition_result *out, struct shift *shift,
+		      const struct ews_content *after)
+{
+	size_t kept = 0;
+
+	ews_changes_between(left, &after->scan.entries, &shift->target.scan.entries, proven_equal(shift));
+	for (size_t i = 0; i < left->n; i++)
+		if (is_wanted(shift, left->items[i].path) && !is_left_alone(out, shift, &left->items[i]))
+			left->items[kept++] = left->items[i];
+	left->n = kept;
+	/* By the same rule as before: what is not asked for and has another time is nothing to join. */
+	plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
+}
+
 static int verify(struct ews_transition_result *out, struct shift *shift)
 {
 	EWS_CLEANUP(content) struct ews_content after = EWS_CONTENT_INIT;
@@ -868,17 +987,17 @@ static int verify(struct ews_transition_result *out, struct shift *shift)
 		rc = ews_content_save_cache(&after, shift->repo, shift->session);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
+	find_left(&left, out, shift, &after);
+	for (size_t i = 0; i < left.n; i++)
+		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
+			name_difference(out, shift, &left.items[i]);
 	keep_wanted(&after.scan.entries, shift);
 	keep_wanted(&shift->target.scan.entries, shift);
-	ews_changes_between(&left, &after.scan.entries, &shift->target.scan.entries, ews_entry_equal);
-	for (size_t i = 0; i < left.n; i++)
-		if (!is_left_alone(out, shift, &left.items[i]) && !differs_in_lost_attrs_only(out, &left.items[i]))
-			name_difference(out, &left.items[i]);
 	if (moves_git(shift))
 		ews_gitstate_differences(&git, &shift->target.git, &after.git);
 	if (moves_git(shift) && branch_differs(shift))
 		ews_strv_add(&git, "branch");
-	if (differs_in_root(shift, &after))
+	if (differs_in_root(shift, &after) || differs_in_root_owner(shift, &after))
 		ews_strv_add(&git, ".");
 	for (size_t i = 0; i < git.n; i++)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
@@ -1020,9 +1139,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		rc = check_only(&shift);
 	if (rc < 0)
 		return rc;
-	ews_changes_between(&shift.changes, &shift.now.scan.entries, &shift.target.scan.entries,
-			    shift.is_fresh ? ews_entry_equal : ews_entry_equal_with_time);
-	limit_changes(&shift);
+	find_changes(&shift);
 	list_changes(out, &shift);
 	name_expired(out, &shift);
 	if (opts->dry_run) {

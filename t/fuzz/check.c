@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "names.h"
+
 static void wrong(struct text *report, const char *what, const char *path, const struct item *want,
 		  const struct item *before, const struct item *after)
 {
@@ -169,6 +171,9 @@ static void check_untouched(struct text *report, const struct restored *r, const
 
 	if (!before || S_ISDIR(want->mode) || item_difference(want, before, true))
 		return;
+	/* of its names it may have got others */
+	if (S_ISREG(want->mode) && (want->nlink > 1 || before->nlink > 1))
+		return;
 	if (before->ino != after->ino)
 		wrong(report, "was touched", want->path, want, before, after);
 }
@@ -191,6 +196,69 @@ static void check_wanted(struct text *report, const struct restored *r)
 		}
 		check_time(report, r, want, after, may_be_fresh);
 		check_untouched(report, r, want, after);
+	}
+}
+
+/* Is it put back? */
+static bool is_back(const void *payload, const char *path)
+{
+	const struct restored *r = payload;
+
+	return is_wanted(r, path) && shot_holds(r->want, path) && list_find(&r->want->files, path);
+}
+
+/* Is a file one with something that was not put back, and was not one with it? */
+static bool has_strange_name(const struct restored *r, const struct item *want, const struct item *after)
+{
+	for (size_t i = 0; i < r->after->files.n && after->nlink > 1; i++) {
+		const struct item *other = &r->after->files.items[i];
+		const struct item *then = list_find(&r->want->files, other->path);
+
+		if (S_ISREG(other->mode) && other->ino == after->ino && !is_back(r, other->path) &&
+		    !(then && then->ino == want->ino))
+			return true;
+	}
+	return false;
+}
+
+/* Names of one file are that again, and no others. */
+static void check_names(struct text *report, const struct restored *r)
+{
+	for (size_t i = 0; i < r->want->files.n; i++) {
+		const struct item *want = &r->want->files.items[i];
+		const struct item *after = list_find(&r->after->files, want->path);
+		size_t known;
+
+		if (!S_ISREG(want->mode) || !after || !S_ISREG(after->mode) || !is_back(r, want->path))
+			continue;
+		known = names_number(&r->want->files, want, is_back, r);
+		if (strcmp(names_first(&r->want->files, want, is_back, r),
+			   names_first(&r->after->files, after, is_back, r)) != 0 ||
+		    has_strange_name(r, want, after) ||
+		    (!r->is_project && !r->only && want->nlink == known && after->nlink != known))
+			wrong(report, "names", want->path, want, list_find(&r->before->files, want->path), after);
+	}
+}
+
+static bool is_held_by(const void *payload, const char *path)
+{
+	return !record_skip(payload, path);
+}
+
+void check_names_back(struct text *report, const char *what, const struct shot *before, const struct shot *after)
+{
+	for (size_t i = 0; i < before->files.n && before->record.ref; i++) {
+		const struct item *a = &before->files.items[i];
+		const struct item *b = list_find(&after->files, a->path);
+
+		if (!S_ISREG(a->mode) || !b || !S_ISREG(b->mode) || record_skip(&before->record, a->path))
+			continue;
+		if (!strcmp(names_first(&before->files, a, is_held_by, &before->record),
+			    names_first(&after->files, b, is_held_by, &before->record)))
+			continue;
+		text_addf(report, "%s: names: ", what);
+		text_add_name(report, a->path);
+		text_addf(report, "\n");
 	}
 }
 
@@ -286,6 +354,7 @@ void check_restored(struct text *report, const struct restored *r)
 	const struct shot *git = with_git ? r->want : r->before;
 
 	check_wanted(report, r);
+	check_names(report, r);
 	check_left_out(report, r);
 	check_surplus(report, r);
 	check_others(report, r);
@@ -314,6 +383,9 @@ void check_copy(struct text *report, const char *what, const struct list *files,
 		const struct item *copied = list_find(copy, item->path);
 		const char *word = copied ? item_difference(item, copied, true) : "is missing";
 
+		if (!word && strcmp(names_first(files, item, is_held_by, record),
+				    names_first(copy, copied, is_held_by, record)) != 0)
+			word = "names";
 		if (is_left_out(record, item->path) || !word)
 			continue;
 		text_addf(report, "%s: %s: ", what, word);
@@ -403,6 +475,44 @@ static bool differs_in_exec(const struct item *a, const struct item *b)
 	return (a->mode & 0100) != (b->mode & 0100);
 }
 
+struct sides {
+	const struct shot *from, *to;
+};
+
+static bool is_file_in(const struct shot *shot, const char *path)
+{
+	const struct item *item = shot_holds(shot, path) ? list_find(&shot->files, path) : NULL;
+
+	return item && S_ISREG(item->mode);
+}
+
+static bool is_file_in_both(const void *payload, const char *path)
+{
+	const struct sides *sides = payload;
+
+	return is_file_in(sides->from, path) && is_file_in(sides->to, path);
+}
+
+static bool is_file_in_to(const void *payload, const char *path)
+{
+	return is_file_in(((const struct sides *)payload)->to, path);
+}
+
+/* Is the file one with another that it was not one with, or the reverse? What is on one side alone has no say. */
+static bool changed_names(const struct shot *from, const struct shot *to, const char *path)
+{
+	const struct sides sides = { from, to };
+	const struct item *a = is_file_in(from, path) ? list_find(&from->files, path) : NULL;
+	const struct item *b = is_file_in(to, path) ? list_find(&to->files, path) : NULL;
+	bool has_old;
+
+	if (!b)
+		return false;
+	has_old = names_number(&to->files, b, is_file_in_both, &sides) > 0;
+	return strcmp(a ? names_first(&from->files, a, is_file_in_both, &sides) : path,
+		      names_first(&to->files, b, has_old ? is_file_in_both : is_file_in_to, &sides)) != 0;
+}
+
 /*
  * Can a patch from one to the other not say all of this path? Of what is new it says type, content and
  * the executable bit; of what is there on both sides that these changed.
@@ -415,6 +525,8 @@ static bool is_unsaid(const struct shot *from, const struct shot *to, const char
 
 	if (!a && !b)
 		return false;
+	if (changed_names(from, to, path))
+		return true;
 	if (a && b && !item_difference(a, b, false))
 		return false;
 	if (!b || !a || (a->mode & S_IFMT) != (b->mode & S_IFMT)) {

@@ -44,6 +44,9 @@ struct restored {
 /* Is `after` what restoring `want` over `before` must give? */
 void check_restored(struct text *report, const struct restored *restored);
 
+/* Are the files that the snapshot of `before` holds one with the same others? Nothing is said when there is none. */
+void check_names_back(struct text *report, const char *what, const struct shot *before, const struct shot *after);
+
 /* Does `copy` hold all of `files` that `record` did not leave out, with its times, and nothing else? */
 void check_copy(struct text *report, const char *what, const struct list *files, const struct record *record,
 		const struct list *copy);

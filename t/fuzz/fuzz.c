@@ -237,6 +237,7 @@ static void check_same(struct world *world, const char *what, const struct shot 
 
 	take_shot(world, &after);
 	list_compare(&world->report, what, &before->files, &after.files, is_fresh ? TIMES_NONE : TIMES_FILES);
+	check_names_back(&world->report, what, before, &after);
 	gitstate_compare(&world->report, what, &before->git, &after.git);
 	if (!lacks_kinds(before))
 		status_compare(&world->report, what, &before->git, &after.git);

@@ -162,7 +162,8 @@ static void take_name(struct list *out, int dir_fd, const char *dir, const char 
 			       .mode = S_ISLNK(st.st_mode) ? S_IFLNK | 0777 : st.st_mode,
 			       .mtime = st.st_mtim,
 			       .ctime = st.st_ctim,
-			       .ino = st.st_ino };
+			       .ino = st.st_ino,
+			       .nlink = st.st_nlink };
 	if (!(flags & LIST_NAMES)) {
 		if (S_ISREG(st.st_mode))
 			read_file(item, dir_fd, name);
@@ -279,9 +280,10 @@ void item_describe(struct text *out, const struct item *item)
 		text_addf(out, "nothing");
 		return;
 	}
-	text_addf(out, "%07o %zu bytes mtime %lld.%09ld ctime %lld.%09ld ino %llu %s", item->mode, item->len,
+	text_addf(out, "%07o %zu bytes mtime %lld.%09ld ctime %lld.%09ld ino %llu (%lu) %s", item->mode, item->len,
 		  (long long)item->mtime.tv_sec, item->mtime.tv_nsec, (long long)item->ctime.tv_sec,
-		  item->ctime.tv_nsec, (unsigned long long)item->ino, item->attrs ? item->attrs : "-");
+		  item->ctime.tv_nsec, (unsigned long long)item->ino, (unsigned long)item->nlink,
+		  item->attrs ? item->attrs : "-");
 }
 
 static void name_difference(struct text *report, const char *what, const char *word, const struct item *a,

@@ -17,6 +17,7 @@ struct item {
 	mode_t mode; /* type and all bits; a link's bits mean nothing and are 0777 */
 	struct timespec mtime, ctime;
 	ino_t ino;
+	nlink_t nlink; /* how many names a file has, here or elsewhere */
 	char *data; /* a file's bytes, a link's text; NULL when only names were asked for */
 	size_t len;
 	char *attrs; /* "<name>=<hex>,..." in order; NULL: none */

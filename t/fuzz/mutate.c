@@ -793,7 +793,7 @@ static const struct {
 	{ change_acl, 3, false },
 	{ change_capability, 1, false },
 	{ make_link, 5, false },
-	{ make_hard_link, 2, false },
+	{ make_hard_link, 4, false },
 	{ make_dirs, 6, false },
 	{ make_special, 2, false },
 	{ remove_one, 9, false },
@@ -858,6 +858,8 @@ void mutate_fill(struct rng *rng, const struct place *place, struct text *log)
 			make_dirs(&work);
 		else if (rng_chance(rng, 10))
 			make_link(&work);
+		else if (rng_chance(rng, 8))
+			make_hard_link(&work);
 		else
 			create_file(&work);
 	}

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
+
+#define OWN_NUMBERS 1000000
+
 static mode_t type_of(const char *word)
 {
 	static const struct {
@@ -55,7 +59,7 @@ static void read_item(struct record *out, char *line)
 	struct item item = { .path = NULL };
 	const char *type = next_word(&line);
 	char *time, *dot;
-	const char *attrs;
+	const char *attrs, *names;
 
 	item.mode = type_of(type) | (mode_t)strtoul(next_word(&line), NULL, 8);
 	time = next_word(&line);
@@ -66,6 +70,11 @@ static void read_item(struct record *out, char *line)
 	item.data = copy_of(next_word(&line));
 	attrs = next_word(&line);
 	item.attrs = strcmp(attrs, "-") != 0 ? copy_of(attrs) : NULL;
+	/* names of one file have one number; all others a number that nothing else has */
+	names = next_word(&line);
+	item.ino = strtoul(names, NULL, 10) ? strtoul(names, NULL, 10) : OWN_NUMBERS + out->items.n;
+	item.nlink = strchr(names, '+') != NULL;
+	(void)next_word(&line); /* its owner */
 	unescape(line);
 	item.path = copy_of(line);
 	if (out->items.n == out->items.cap) {
@@ -86,18 +95,27 @@ static void read_skip(struct record *out, char *line)
 	out->skips[out->n_skips++] = skip;
 }
 
+static bool is_any(const void *payload, const char *path)
+{
+	(void)payload;
+	(void)path;
+	return true;
+}
+
 static void read_manifest(struct record *out, char *text)
 {
 	char *line = strsep(&text, "\n");
 
-	if (!line || strcmp(line, "ews-manifest 1") != 0)
+	if (!line || strcmp(line, "ews-manifest 2") != 0)
 		die("a manifest of an unknown form: '%s'", line ? line : "");
 	while ((line = strsep(&text, "\n")) && *line) {
 		if (!strncmp(line, "skip ", 5))
 			read_skip(out, line + 5);
-		else
+		else if (strncmp(line, "owner ", 6) != 0)
 			read_item(out, line);
 	}
+	for (size_t i = 0; i < out->items.n; i++)
+		out->items.items[i].nlink += names_number(&out->items, &out->items.items[i], is_any, NULL);
 }
 
 /* The value behind `key` at the beginning of a line, up to its end. */
@@ -175,8 +193,25 @@ static bool is_held(const struct item *item, const void *payload)
 	return !record_skip(payload, item->path);
 }
 
+static bool is_held_path(const void *payload, const char *path)
+{
+	return !record_skip(payload, path);
+}
+
+/* Is the file recorded with other names than it has, of those that are held? And that it has more? */
+static bool differs_in_names(const struct record *record, const struct list *list, const struct item *recorded,
+			     const struct item *item)
+{
+	size_t held = names_number(list, item, is_held_path, record);
+
+	return strcmp(names_first(list, item, is_held_path, record),
+		      names_first(&record->items, recorded, is_any, NULL)) != 0 ||
+	       (item->nlink > held) != (recorded->nlink > held);
+}
+
 /* In what the record of an item differs from the item itself. */
-static const char *record_difference(const struct item *recorded, const struct item *item)
+static const char *record_difference(const struct record *record, const struct list *list,
+				     const struct item *recorded, const struct item *item)
 {
 	bool has_data = S_ISREG(item->mode) || S_ISLNK(item->mode);
 	char id[ID_HEX] = "-";
@@ -192,6 +227,8 @@ static const char *record_difference(const struct item *recorded, const struct i
 	if ((recorded->attrs == NULL) != (item->attrs == NULL) ||
 	    (recorded->attrs && strcmp(recorded->attrs, item->attrs) != 0))
 		return "attributes";
+	if (S_ISREG(item->mode) && differs_in_names(record, list, recorded, item))
+		return "names";
 	if (recorded->mtime.tv_sec != item->mtime.tv_sec || recorded->mtime.tv_nsec != item->mtime.tv_nsec)
 		return "mtime";
 	return NULL;
@@ -208,7 +245,7 @@ void record_check(struct text *report, const struct record *record, const struct
 		const char *word = is_skipped && recorded ? "held and left out"
 				   : is_skipped           ? NULL
 				   : !recorded            ? "not held, and not left out"
-							  : record_difference(recorded, item);
+							  : record_difference(record, list, recorded, item);
 
 		/* a repository inside is an entry, and its content is left out */
 		if (!word)

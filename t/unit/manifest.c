@@ -85,6 +85,29 @@ static void add_random(struct ews_entries *list)
 	entry->xattrs = ews_arena_dup(&list->arena, attrs.ptr, attrs.len);
 }
 
+/* Make some files names of one before them, and give things owners. */
+static void add_random_names(struct ews_entries *list)
+{
+	list->knows_names = true;
+	for (size_t i = 0; i < list->n; i++) {
+		struct ews_entry *entry = &list->items[i];
+		const struct ews_entry *first = &list->items[fixture_pick(i + 1)];
+
+		entry->has_owner = fixture_pick(5) > 0;
+		entry->uid = entry->has_owner ? (uint32_t)fixture_pick(2) * 4000000000 : 0;
+		entry->gid = entry->has_owner ? (uint32_t)fixture_pick(2) : 0;
+		if (entry->type != EWS_ENTRY_FILE)
+			continue;
+		entry->is_elsewhere = fixture_pick(2);
+		if (first == entry || first->type != EWS_ENTRY_FILE || first->first_name)
+			continue;
+		entry->first_name = first->path;
+		entry->mode = first->mode;
+		entry->oid = first->oid;
+		entry->xattrs = first->xattrs;
+	}
+}
+
 static void make_random(struct ews_entries *entries, struct ews_skips *skips)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
@@ -92,6 +115,8 @@ static void make_random(struct ews_entries *entries, struct ews_skips *skips)
 	for (size_t n = 1 + fixture_pick(12); n; n--)
 		add_random(entries);
 	ews_entries_sort(entries);
+	if (fixture_pick(2))
+		add_random_names(entries);
 	for (size_t n = fixture_pick(4); n; n--) {
 		random_path(&path);
 		ews_skips_add(skips, path.ptr, EWS_SKIP_IGNORED + fixture_pick(EWS_SKIP_CHANGING),
@@ -103,7 +128,9 @@ static void make_random(struct ews_entries *entries, struct ews_skips *skips)
 static bool is_identical(const struct ews_entry *a, const struct ews_entry *b)
 {
 	return ews_entry_equal(a, b) && a->size == b->size && a->has_time == b->has_time &&
-	       a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
+	       a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns && a->has_owner == b->has_owner &&
+	       a->uid == b->uid && a->gid == b->gid && a->is_elsewhere == b->is_elsewhere &&
+	       !a->first_name == !b->first_name && (!a->first_name || !strcmp(a->first_name, b->first_name));
 }
 
 Test(manifest, what_is_written_is_read_again)
@@ -120,6 +147,7 @@ Test(manifest, what_is_written_is_read_again)
 		cr_assert_eq(ews_manifest_parse(&back, &skips_back, text.ptr, text.len), 0,
 			     "EWS_SEED=%zu: %s in\n%s", fixture_seed(), ews_error_message(), text.ptr);
 		fixture_assert_same(&back, &entries, is_identical, text.ptr);
+		cr_assert_eq(back.knows_names, entries.knows_names);
 		cr_assert_eq(skips_back.n, skips.n);
 		for (size_t i = 0; i < skips.n; i++) {
 			cr_assert_str_eq(skips_back.items[i].path, skips.items[i].path);
@@ -223,6 +251,12 @@ static void parse_hostile(const char *text, size_t len)
 	for (size_t i = 0; i < entries.n; i++) {
 		cr_assert(ews_path_is_plain(entries.items[i].path));
 		cr_assert(i == 0 || ews_path_cmp(entries.items[i - 1].path, entries.items[i].path) < 0);
+		if (entries.items[i].first_name) {
+			const struct ews_entry *first = ews_entries_find(&entries, entries.items[i].first_name);
+
+			cr_assert(first && first < &entries.items[i] && !first->first_name);
+			cr_assert(ews_entry_equal(first, &entries.items[i]));
+		}
 	}
 }
 
@@ -286,8 +320,52 @@ Test(manifest, lines_that_make_no_sense_are_refused)
 		cr_expect_eq(ews_manifest_parse(NULL, NULL, text, strlen(text)), EWS_EDAMAGED, "%s", lines[i]);
 	}
 	cr_expect_eq(ews_manifest_parse(NULL, NULL, "", 0), EWS_EDAMAGED);
-	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 2\n", 15), EWS_EDAMAGED);
+	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 3\n", 15), EWS_EDAMAGED);
+	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 2\n", 15), 0);
 	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 1\n", 15), 0);
 	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 1\n\0", 16), EWS_EDAMAGED);
 	cr_expect_eq(ews_manifest_parse(NULL, NULL, "ews-manifest 1\n\0file", 20), EWS_EDAMAGED);
+}
+
+Test(manifest, names_and_owners_that_make_no_sense_are_refused)
+{
+	static const char *const lines[] = {
+		"file 0644 1.0 1 - - a",
+		"file 0644 1.0 1 - - - a",
+		"file 0644 1.0 1 - - - - a",
+		"owner 0:0\nowner 0:0",
+		"owner 0",
+		"owner 0:4294967295",
+		"owner -1:0",
+		"owner 0:0\nfile 0644 1.0 1 - - 2 - a",
+		"owner 0:0\nfile 0644 1.0 1 - - 0 - a",
+		"owner 0:0\nfile 0644 1.0 1 - - x - a",
+		"owner 0:0\nfile 0644 1.0 1 - - 1++ - a",
+		"owner 0:0\ndirectory 0755 1.0 0 - - 1 - a",
+		"owner 0:0\nlink 0777 1.0 0 - - + - a",
+		"owner 0:0\nfile 0644 1.0 1 - - 1 - a\nfile 0600 1.0 1 - - 1 - b",
+		"owner 0:0\nfile 0644 1.0 1 - - - 1 a",
+		"owner 0:0\nfile 0644 1.0 1 - - - 1: a",
+		"owner 0:0\nfile 0644 1.0 1 - - - 1:2:3 a",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		EWS_CLEANUP(free) char *text = ews_strfmt("ews-manifest 2\n%s\n", lines[i]);
+
+		cr_expect_eq(ews_manifest_parse(NULL, NULL, text, strlen(text)), EWS_EDAMAGED, "%s", lines[i]);
+	}
+}
+
+Test(manifest, one_of_the_first_version_knows_no_names)
+{
+	static const char text[] = "ews-manifest 1\nfile 0644 1.0 1 - - a b\nskip ignored 0 c\n";
+	EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+
+	cr_assert_eq(ews_manifest_parse(&entries, &skips, text, strlen(text)), 0, "%s", ews_error_message());
+	cr_assert_eq(entries.n, 1);
+	cr_assert_str_eq(entries.items[0].path, "a b");
+	cr_assert_not(entries.knows_names);
+	cr_assert_not(entries.items[0].has_owner);
+	cr_assert_eq(skips.n, 1);
 }

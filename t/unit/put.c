@@ -928,6 +928,74 @@ Test(put, content_that_is_nowhere_leaves_no_file)
 	cr_assert_not(is_there(work_fd, "b"));
 }
 
+/* Put a and c as other names of the file b, which `one` tells. */
+static void put_names(struct ews_put_report *report, const struct ews_entries *from, struct ews_entries *to,
+		      const struct ews_entry *one)
+{
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	const struct ews_put_opts opts = { .root_fd = work_fd, .odb = odb, .source_fd = -1 };
+
+	ews_changes_between(&changes, from, to, is_same);
+	for (size_t i = 0; i < changes.n; i++)
+		if (strcmp(changes.items[i].path, "b") != 0)
+			changes.items[i].one_file = one;
+	cr_assert_eq(ews_put(report, &changes, to, &opts), 0);
+}
+
+Test(put, what_is_made_and_what_stays_gets_other_names)
+{
+	for (size_t stays = 0; stays < 2; stays++) {
+		EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+		EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+		struct stat b;
+
+		empty(work_fd);
+		write_text(work_fd, "a", "other");
+		write_text(work_fd, "b", stays ? "text" : "that goes");
+		list(&from, work_fd);
+		for (const char *name = "abc"; *name; name++)
+			add(&to, (const char[]){ *name, '\0' }, EWS_ENTRY_FILE, 0644, "text");
+		put_names(&report, &from, &to, stays ? ews_entries_find(&from, "b") : ews_entries_find(&to, "b"));
+		b = look(work_fd, "b");
+		cr_assert_eq(b.st_nlink, 3);
+		cr_assert_eq(look(work_fd, "a").st_ino, b.st_ino);
+		cr_assert_eq(look(work_fd, "c").st_ino, b.st_ino);
+		cr_assert(!stays || b.st_ino == ews_entries_find(&from, "b")->ino);
+		assert_text(work_fd, "c", "text");
+		b = look(work_fd, "a");
+		cr_assert(ews_entry_stat_matches(ews_entries_find(&to, "a"), &b));
+	}
+}
+
+/* Whoever swaps the file that stays for another one gets no second name of that. */
+Test(put, a_file_that_is_swapped_gets_no_other_name)
+{
+	for (size_t kind = 0; kind < 3; kind++) {
+		EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+		EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+
+		empty(work_fd);
+		empty(outside_fd);
+		write_text(outside_fd, "secret", "text");
+		write_text(work_fd, "b", "text");
+		list(&from, work_fd);
+		for (const char *name = "abc"; *name; name++)
+			add(&to, (const char[]){ *name, '\0' }, EWS_ENTRY_FILE, 0644, "text");
+		cr_assert_eq(unlinkat(work_fd, "b", 0), 0);
+		if (kind == 0)
+			cr_assert_eq(linkat(outside_fd, "secret", work_fd, "b", 0), 0);
+		else if (kind == 1)
+			cr_assert_eq(symlinkat("../outside/secret", work_fd, "b"), 0);
+		put_names(&report, &from, &to, ews_entries_find(&from, "b"));
+		cr_assert_eq(look(outside_fd, "secret").st_nlink, kind == 0 ? 2 : 1);
+		cr_assert_eq(look(work_fd, "a").st_nlink, 1);
+		assert_text(work_fd, "a", "text");
+		assert_text(work_fd, "c", "text");
+	}
+}
+
 Test(put, times_are_kept_or_fresh_as_asked)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;

@@ -1,0 +1,193 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='hard links, access lists and owners come back (P2), proven (P3), and lead nowhere else (P5)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# same <a> <b>...: all are one file; apart <a> <b>...: none is one with the first
+same() {
+	for ews_name in "$@"; do
+		test "$1" -ef "$ews_name" || return 1
+	done
+}
+apart() {
+	ews_first=$1
+	shift
+	for ews_name in "$@"; do
+		test ! "$ews_first" -ef "$ews_name" || return 1
+	done
+}
+
+# What is one file in the directory <dir>: a line for each file that has several names.
+names_of() {
+	find "$1" -name .git -prune -o -type f -links +1 -printf '%i %P\n' | sort |
+		awk '{ i = $1; sub(/^[0-9]* /, ""); n[i] = n[i] " " $0 } END { for (i in n) print n[i] }' | sort
+}
+
+# as_before <dir> <name>: content, times and names are those of <name>.want and <name>.names
+as_before() {
+	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' >"$2.got" &&
+		test_cmp "$2.want" "$2.got" && names_of "$1" >"$2.got" && test_cmp "$2.names" "$2.got"
+}
+remember() {
+	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' >"$2.want" && names_of "$1" >"$2.names"
+}
+
+# reverts <session> [<option>...]: it succeeds, and says that it is proven
+reverts() {
+	ews_id=$1
+	shift
+	git -C "${project:-p}" ews revert "$@" "$ews_id" >out 2>err && test_grep "^  Status: Verified\$" out
+}
+
+# Part some, join others, write through one name, and change what all share.
+mangle() (
+	cd "$1" && rm b && echo shared >b && ln -f x y && ln x stray && echo through >deep/c && chmod 600 deep/c &&
+		mv w/2 w/moved && echo other >w/2 && ln w/moved w/third && rm gone && ln t1 t0 && touch -d "2001-02-03 04:05:06.7" t1
+)
+
+test_expect_success 'setup: names of one file, among files of their own' '
+	test_repo p && (
+		cd p && mkdir deep w && echo shared >a && ln a b && ln a deep/c && echo alike >x && echo alike >y &&
+		echo two >w/1 && ln w/1 w/2 && ln w/1 "w/odd
+name" && echo t >t1 && ln t1 t2 && echo gone >gone && git add a b x y && touch -d "2002-03-04 05:06:07.8" a t1 && touch -r x y
+	) && names_of p >names && test_line_count = 4 names
+'
+
+for method in worktree snapshot in-place; do
+	test_expect_success "P2: $method: files are parted and joined as they were, by revert, undo and redo" '
+		start_ws -n ws p --method '$method' one && remember "$ws" base && test_cmp names base.names && mangle "$ws" && remember "$ws" mangled &&
+		test_must_fail test_cmp base.names mangled.names && reverts one && as_before "$ws" base && apart "${ws:?}/x" "${ws:?}/y" &&
+		git -C p ews undo one && as_before "$ws" mangled && git -C p ews undo --redo one && as_before "$ws" base &&
+		snap=$(git -C p ews snapshot create one) && mangle "$ws" && git -C p ews snapshot restore --force $snap one >out && as_before "$ws" base &&
+		mangle "$ws" && reverts one --verify=full && as_before "$ws" base && reverts one && test_grep "restored: 0" out &&
+		mangle "$ws" && remember "$ws" mangled && git -C p ews end one && git -C p ews undo one && { test '$method' = in-place || as_before "$ws" mangled; } && git -C p ews end one &&
+		names_of p >got && test_cmp names got
+	'
+done
+
+test_expect_success 'P2: what is right stays the file that it is; the others join it' '
+	start_ws p stay && inode=$(stat -c %i "${ws:?}/deep/c") && rm "${ws:?}/a" && cp -p "${ws:?}/b" "${ws:?}/a" && reverts stay && test_grep "restored: 1" out &&
+	test "$(stat -c %i "${ws:?}/deep/c")" = $inode && same "${ws:?}/a" "${ws:?}/b" "${ws:?}/deep/c" && git -C p ews end stay
+'
+
+test_expect_success 'P2: of some paths: they join what is right, and are parted from what is not asked for' '
+	start_ws p some && remember "$ws" base && rm "${ws:?}/b" && echo shared >"${ws:?}/b" && ln "${ws:?}/x" "${ws:?}/new" && echo in >"${ws:?}/w/1" &&
+	git -C p ews revert some -- b x >out && test_grep Verified out && same "${ws:?}/a" "${ws:?}/b" "${ws:?}/deep/c" && apart "${ws:?}/x" "${ws:?}/new" &&
+	echo in >want && test_cmp want "${ws:?}/w/2" && git -C p ews revert some -- w/2 >out && test_grep Verified out && apart "${ws:?}/w/1" "${ws:?}/w/2" && test_cmp want "${ws:?}/w/1" &&
+	reverts some && as_before "$ws" base && git -C p ews end some
+'
+
+test_expect_success 'P5: a file that came to be one with the project'"'"'s, or with another outside, is parted from it, though it is equal' '
+	start_ws p out && remember "$ws" base && for f in src/main.c x; do ln -f "p/$f" "${ws:?}/$f" || return 1; done && ln "${ws:?}/src/numbers" away &&
+	echo ignored >>"${ws:?}/new.o" && ln "${ws:?}/run.sh" "${ws:?}/run.o" && reverts out && as_before "$ws" base && apart p/src/main.c "${ws:?}/src/main.c" &&
+	apart p/x "${ws:?}/x" && apart away "${ws:?}/src/numbers" && test "$(stat -c %h "${ws:?}/src/main.c" "${ws:?}/run.sh" "${ws:?}/src/numbers" | sort -u)" = 1 && git -C p ews end out
+'
+
+test_expect_success 'P1: in place: a name elsewhere that was there stays, and so does what is one with it' '
+	test_repo place && echo stored >store && ln store place/stored && ln store place/src/again && git -C place ews start --method in-place i && remember place base &&
+	echo new >place/new && rm place/src/again && echo stored >place/src/again && project=place reverts i && as_before place base && same store place/stored place/src/again &&
+	echo through >place/stored && project=place reverts i && as_before place base && apart store place/stored && same place/stored place/src/again && echo through >want && test_cmp want store &&
+	git -C place ews end i
+'
+
+test_expect_success 'P2: restore --to makes them anew, one with nothing of the session; --force keeps what it parts' '
+	start_ws p to && remember "$ws" base && snap=$(git -C p ews snapshot create to) && git -C p ews snapshot restore $snap --to "$PWD/copy" >out && test_grep Verified out &&
+	as_before copy base && apart "${ws:?}/a" copy/a && ln -f copy/x copy/y && rm copy/b && cp -p copy/a copy/b && git -C p ews snapshot restore --force $snap --to "$PWD/copy" >out && test_grep Verified out &&
+	names_of copy | grep -v .ews-trash >got && test_cmp base.names got && git -C p ews end to
+'
+
+test_expect_success 'P4: an undone end whose directory has gone from trash has them, too' '
+	start_ws p expired && mangle "$ws" && remember "$ws" mangled && git -C p ews end expired && find "${HOME:?}/.superqode" -path "*/trash/*" -name workspace -exec rm -rf {} + &&
+	git -C p ews undo expired && as_before "$ws" mangled && git -C p ews end expired
+'
+
+test_expect_success 'P4: that names alone changed is a difference: it is kept by end, and --if-changed takes a snapshot' '
+	start_ws p only && first=$(git -C p ews snapshot create only) && git -C p ews snapshot create --if-changed only >out && test_must_be_empty out && rm "${ws:?}/b" && cp -p "${ws:?}/a" "${ws:?}/b" &&
+	git -C p ews snapshot create --if-changed only >out && test_line_count = 1 out && test_grep ! "$first" out && git -C p ews end only >out && test_grep "Kept: snap-" out
+'
+
+test_expect_success 'P2: a snapshot of some paths has the names of what is one with the rest' '
+	start_ws p part && remember "$ws" base && echo new >"${ws:?}/new" && rm "${ws:?}/w/2" && cp -p "${ws:?}/w/1" "${ws:?}/w/2" && ln -f "${ws:?}/x" "${ws:?}/y" && names_of "$ws" >names.now &&
+	snap=$(cd "${ws:?}" && git ews snapshot create -- new a w/2 x y) && git -C p ews revert part >out && as_before "$ws" base && git -C p ews revert --to $snap part >out && test_grep Verified out &&
+	test_path_is_file "${ws:?}/new" && names_of "$ws" >got && test_cmp names.now got && git -C p ews snapshot verify $snap && git -C p ews end part
+'
+
+test_expect_success STRACE 'P3, P8: names that could not be joined are no Verified; where that is not permitted they are named' '
+	start_ws p proof && (cd "${ws:?}" && rm b && cp -p a b) && git -C p ews revert --dry-run proof >out && test_grep "^restore b\$" out &&
+	test_expect_code 1 test_strace log -e trace=linkat -e inject=linkat:error=ENOENT git -C p ews revert proof >out 2>err && test_grep "Differs: b (should be one file with its other names)" out && test_grep "Not verified" out && apart "${ws:?}/a" "${ws:?}/b" &&
+	test_strace log -e trace=linkat -e inject=linkat:error=EPERM git -C p ews revert proof >out 2>err && test_grep "attribute not set: b (hard link)" err && test_grep "Status: Verified" out && apart "${ws:?}/a" "${ws:?}/b" &&
+	reverts proof && same "${ws:?}/a" "${ws:?}/b" && git -C p ews end proof
+'
+
+test_expect_success 'manifests of the first version are read, and say nothing of names and owners' '
+	start_ws p old && remember "$ws" base && snap=$(git -C p ews snapshot create old) && (
+		cd p && commit=$(git rev-parse "refs/ews/snapshots/$snap") && manifest=$(git rev-parse "$commit^2") &&
+			git cat-file blob "$manifest:manifest" | sed -E "1s/2/1/; /^owner /d; /^skip/!s/^(([^ ]+ ){6})[^ ]+ [^ ]+ /\1/" >../old-manifest &&
+			blob=$(git hash-object -w ../old-manifest) && mode=$(echo 0755 | git hash-object -w --stdin) &&
+			tree=$(git ls-tree "$manifest" | sed -E "s/ [0-9a-f]+	manifest\$/ $blob	manifest/; s/ [0-9a-f]+	root-mode\$/ $mode	root-mode/" | git mktree) &&
+			old=$(git cat-file commit "$manifest" | sed "s,^tree .*,tree $tree," | git hash-object -t commit -w --stdin) &&
+			new=$(git cat-file commit "$commit" | sed "s,^parent $manifest\$,parent $old," | git hash-object -t commit -w --stdin) && git update-ref "refs/ews/snapshots/$snap" "$new"
+	) && test_grep "^ews-manifest 1" old-manifest && test_grep ! "^owner" old-manifest &&
+	rm "${ws:?}/b" && cp -p "${ws:?}/a" "${ws:?}/b" && ln -f "${ws:?}/x" "${ws:?}/y" && echo edit >>"${ws:?}/src/main.c" && names_of "$ws" >names.now &&
+	reverts old --to $snap && cmp p/src/main.c "${ws:?}/src/main.c" && names_of "$ws" >got && test_cmp names.now got && git -C p ews snapshot verify $snap &&
+	git -C p ews diff $snap now >out 2>err && test_grep ! "hard link" err && test_expect_code 128 git -C p ews revert --owner --to $snap old 2>err && test_grep "records no owners" err &&
+	reverts old && as_before "$ws" base && git -C p ews end old
+'
+
+test_expect_success 'P8: snapshot show --coverage and --files tell of names and owners' '
+	start_ws p tell && snap=$(git -C p ews snapshot create tell) && git -C p ews snapshot show $snap --coverage >out 2>err && test_grep "held: that 5 of them are other names of a file" err &&
+	test_grep "held: owners and groups" err && git -C p ews snapshot show $snap --coverage --json >out && test_json out .held.hard_links 5 && test_json out .held.with_owner &&
+	git -C p ews snapshot show $snap --files --json >out && grep -q "\"hard_link_to\": *\"a\"" out && grep -q "\"uid\"" out && git -C p ews end tell
+'
+
+# Access lists by their raw values: a user more, and the mask, which is then the group bits of the mode.
+access=0x0200000001000600ffffffff02000600feff000004000400ffffffff10000600ffffffff20000400ffffffff
+default=0x0200000001000700ffffffff02000700feff000004000500ffffffff10000700ffffffff20000500ffffffff
+: >acl && setfattr -n system.posix_acl_access -v $access acl 2>/dev/null && test_set_prereq ACL
+
+test_expect_success ACL 'setup: access lists' '
+	test_repo acl-p && (
+		cd acl-p && mkdir shared && echo 1 >shared/old && setfattr -n system.posix_acl_access -v $access src/main.c && echo list >listed && setfattr -n system.posix_acl_access -v $access listed &&
+			setfattr -n system.posix_acl_default -v $default shared && echo 2 >shared/inherited && git add . && git commit -qm lists
+	) && test "$(stat -c %a acl-p/src/main.c)" = 664 && getfattr -n system.posix_acl_access acl-p/shared/inherited
+'
+
+for method in worktree in-place; do
+	test_expect_success ACL "P2: $method: access and default lists come back, and with them the mode that they are part of" '
+		start_ws -n ws acl-p --method '$method' acl && remember "$ws" base && test_same_tree acl-p "$ws" && (
+			cd "${ws:?}" && setfattr -x system.posix_acl_access src/main.c && chmod 600 listed && setfattr -n system.posix_acl_access -v $access run.sh && rm shared/old && echo 1 >shared/old &&
+				setfattr -x system.posix_acl_default shared && setfattr -n system.posix_acl_default -v $default docs && echo new >docs/new && rm shared/inherited && mkdir shared/inherited && chmod 770 src
+		) && remember "$ws" mangled && project=acl-p reverts acl && as_before "$ws" base && git -C acl-p ews undo acl && as_before "$ws" mangled && project=acl-p reverts acl --verify=full &&
+		as_before "$ws" base && test "$(stat -c %a "${ws:?}/listed" "${ws:?}/src/main.c" | sort -u)" = 664 && git -C acl-p ews end acl
+	'
+done
+
+test_expect_success ACL 'P7, P8: a patch has no access lists: they are named' '
+	start_ws acl-p say && setfattr -n system.posix_acl_access -v $default "${ws:?}/run.sh" && git -C acl-p ews diff say >out 2>err && test_must_be_empty out && test_grep "run.sh (mode 0755 to 0775, extended attributes)" err && git -C acl-p ews end say
+'
+
+owners_of() (
+	cd "$1" && find . -name .git -prune -o -printf '%P %U:%G %m\n' | sort
+)
+
+test_expect_success ROOT 'P2: owners come back when asked, with the mode bits that a new owner takes away' '
+	git config --global --add safe.directory "*" && test_repo own && (cd own && chown 1:2 run.sh src && chown -h 3:4 link && chown 5:6 docs/crlf.txt && chmod 4755 run.sh) && owners_of own >base &&
+	git -C own ews start --method in-place o && (cd own && chown 0:0 run.sh src && chown -h 0:0 link && rm docs/crlf.txt && echo agent >docs/crlf.txt && chown 7:8 src/main.c . && mkdir new && chown 9 new) && owners_of own >agents &&
+	git -C own ews revert --dry-run --owner o >out && test_grep "^restore run.sh\$" out && test_grep "^restore src\$" out && project=own reverts o --owner && owners_of own >got && test_cmp base got &&
+	git -C own ews undo o && owners_of own >got && test_cmp agents got && git -C own ews undo --redo o && owners_of own >got && test_cmp base got &&
+	chown 7:8 own/src/main.c && project=own reverts o && test "$(stat -c %u own/src/main.c)" = 7 && snap=$(git -C own ews snapshot create o) &&
+	git -C own ews snapshot restore $snap --to "$PWD/owned" --owner >out && test_grep Verified out && owners_of owned >got && owners_of own >want && sed "1d" got >got.1 && sed "1d" want >want.1 && test_cmp want.1 got.1 &&
+	git -C own ews end o
+'
+
+test_expect_success USERS 'P8: owners that may not be set are named, and that is no Verified' '
+	mkdir theirs && test_repo theirs/p && test_give_user theirs && test_as_user git -C theirs/p ews start --method in-place u && chown 0:0 theirs/p/run.sh && chown 65534:0 theirs/p/src/main.c &&
+	snap=$(test_as_user git -C theirs/p ews snapshot create u) && test_as_user git -C theirs/p ews revert --owner --to $snap u >out && test_grep Verified out &&
+	test_as_user rm theirs/p/run.sh && test_expect_code 1 test_as_user git -C theirs/p ews revert --owner --to $snap u >out 2>err && test_grep "Differs: run.sh (belongs to 65534:65534, not to 0:0)" out && test_grep "Not verified" out &&
+	test_as_user git -C theirs/p ews revert u >out && test_grep Verified out && test_as_user git -C theirs/p ews end u
+'
+
+test_done
