@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "store/git.h"
 #include "store/hardlink.h"
@@ -128,6 +129,25 @@ static bool wants_patch(char *const *args)
 	return !has_other;
 }
 
+/*
+ * git apply doesn't see that a link gives way to a directory where the link is renamed: then no line says what it was,
+ * and what comes into the directory is refused as beyond a link.
+ */
+static bool must_not_rename(const struct ews_diff *diff)
+{
+	for (size_t i = 0; i < diff->n; i++) {
+		const struct ews_diff_record *record = &diff->items[i];
+		const struct ews_entry *to =
+			record->status == 'R' && record->old_mode == 0120000
+				? ews_entries_find(&diff->to.content.scan.entries, record->old_path)
+				: NULL;
+
+		if (to && to->type == EWS_ENTRY_DIR)
+			return true;
+	}
+	return false;
+}
+
 static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   struct ews_git_opts *opts)
 {
@@ -139,7 +159,8 @@ static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *con
 
 	if (rc < 0)
 		return rc;
-	ews_strv_add_all(&argv, "diff", "--no-ext-diff", "--no-textconv", "-M", NULL);
+	ews_strv_add_all(&argv, "diff", "--no-ext-diff", "--no-textconv",
+			 wants_patch(args) && must_not_rename(diff) ? "--no-renames" : "-M", NULL);
 	if (!opts->user_config)
 		ews_strv_add(&argv, "--no-color");
 	if (wants_patch(args))
@@ -154,11 +175,83 @@ static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *con
 	return ews_git_run(opts, argv.items);
 }
 
+static bool has_blank_end(const char *path)
+{
+	return path && strstr(path, " /");
+}
+
+/* Has a path in it a name that ends in a blank? */
+static bool has_blank_ends(const struct ews_diff *diff)
+{
+	for (size_t i = 0; i < diff->n; i++)
+		if (has_blank_end(diff->items[i].path) || has_blank_end(diff->items[i].old_path))
+			return true;
+	return false;
+}
+
+/* The length of the path in `diff --git a/<path> b/<path>`, when that is what the line says; else 0. */
+static size_t measure_header(const char *line, size_t len)
+{
+	static const char start[] = "diff --git a/";
+	size_t rest = sizeof(start) - 1, path_len;
+
+	if (len <= rest || strncmp(line, start, rest) != 0 || (len - rest) % 2 == 0)
+		return 0;
+	path_len = (len - rest - 3) / 2;
+	if (strncmp(line + rest + path_len, " b/", 3) != 0 ||
+	    memcmp(line + rest, line + rest + path_len + 3, path_len) != 0)
+		return 0;
+	return path_len;
+}
+
+/*
+ * To git apply a blank before a slash is the end of a name, unless the name is quoted, and where no other line says the
+ * name (a change of mode, a binary, an empty file) it then finds none. No line of a change itself begins with a "d".
+ */
+static void quote_headers(struct ews_buf *out, const struct ews_buf *patch)
+{
+	const char *end = patch->ptr + patch->len;
+
+	for (const char *line = patch->ptr, *next; line < end; line = next) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		size_t len = (size_t)((newline ? newline : end) - line), path_len = measure_header(line, len);
+		const char *path = line + strlen("diff --git a/");
+
+		next = newline ? newline + 1 : end;
+		if (path_len && memmem(path, path_len, " /", 2))
+			ews_buf_addf(out, "diff --git \"a/%.*s\" \"b/%.*s\"\n", (int)path_len, path, (int)path_len,
+				     path);
+		else
+			ews_buf_add(out, line, (size_t)(next - line));
+	}
+}
+
+/* The patch with such headers quoted. In memory, since that is what hardly any project needs. */
+static int print_quoted(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
+			struct ews_git_opts *opts)
+{
+	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+	struct ews_buf *out = opts->out ? opts->out : &quoted;
+	int status, rc = 0;
+
+	opts->out = &patch;
+	status = run_git(diff, repo, args, paths, opts);
+	if (status < 0)
+		return status;
+	quote_headers(out, &patch);
+	if (out == &quoted)
+		rc = ews_file_write_fd(opts->out_fd, quoted.ptr, quoted.len);
+	return rc < 0 ? rc : status;
+}
+
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out)
 {
 	struct ews_git_opts opts = { .user_config = user_config, .out = out, .out_fd = out_fd };
 
+	if (wants_patch(args) && has_blank_ends(diff))
+		return print_quoted(diff, repo, args, paths, &opts);
 	return run_git(diff, repo, args, paths, &opts);
 }
 

@@ -624,12 +624,7 @@ static void check_applied(struct text *report, const struct scratch *scratch, co
 	list_release(&there);
 }
 
-/*
- * Patches of its own that git apply refuses: a blank before a slash is the end of a name for it, where
- * nothing but the line "diff --git" tells the name (a change of mode, a binary, an empty file); and that a
- * link gives way to a directory it doesn't see where the link is renamed, for then no line says its mode.
- */
-static bool confuses_git(const struct shot *from, const struct shot *to)
+bool confuses_git(const struct shot *from, const struct shot *to)
 {
 	const struct shot *shots[] = { from, to };
 
@@ -653,8 +648,6 @@ void check_patch(struct text *report, const struct scratch *scratch, const struc
 	struct child child = CHILD_INIT;
 
 	check_unsaid(report, from, to, json);
-	if (confuses_git(from, to))
-		return;
 	if (IN_TREE(&child, scratch, NULL, "read-tree", "--reset", "-u", from->record.tree) != 0)
 		die("cannot check out %s: %s", from->record.tree, child.err.ptr);
 	IN_TREE(&child, scratch, NULL, "clean", "-ffdxq");

@@ -62,6 +62,13 @@ struct scratch {
 int run_neutral(struct child *child, const struct scratch *scratch, bool in_tree, const struct text *input,
 		const char *const *argv);
 
+/*
+ * Could git apply refuse git's own patch? A blank before a slash is the end of a name for it, where
+ * nothing but the line "diff --git" tells the name (a change of mode, a binary, an empty file); and that a
+ * link gives way to a directory it doesn't see where the link is renamed, for then no line says its mode.
+ */
+bool confuses_git(const struct shot *from, const struct shot *to);
+
 /* Does the patch make of the tree of `from` the tree of `to`, where the patch can hold it? `json` says what it can't. */
 void check_patch(struct text *report, const struct scratch *scratch, const struct shot *from, const struct shot *to,
 		 const struct text *patch, const char *json);

@@ -366,10 +366,14 @@ static void check_form(struct world *world, const struct shot *from, const struc
 {
 	static const char *const forms[] = { "--numstat", "--name-status", "--raw", "--stat", "--patch" };
 	const char *form = forms[rng_below(&world->rng, sizeof(forms) / sizeof(*forms))];
-	bool is_patch = !strcmp(form, "--patch"), is_stat = !strcmp(form, "--stat");
+	/* git's own can't be applied, so ours is another */
+	bool is_patch = !strcmp(form, "--patch") && !confuses_git(from, to), is_stat = !strcmp(form, "--stat");
 	struct child ours = CHILD_INIT, gits = CHILD_INIT;
 	const char *argv[16] = { "git", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "-M", form };
 	size_t n = 7;
+
+	if (!is_patch && !strcmp(form, "--patch"))
+		argv[6] = form = "--raw";
 
 	argv[n++] = is_stat ? "--summary" : is_patch ? "--binary" : "-z";
 	if (is_patch)
