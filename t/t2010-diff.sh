@@ -284,7 +284,7 @@ test_expect_success 'P7: names that end in a blank, and a renamed link whose pla
 		cd blank && mkdir "x " "y " && echo 1 >"x /mode" && printf "\\0001" >"x /bin" && : >"x /empty" && : >"x /gone" && echo edit >"y /edit" && ln -s nowhere swapped && git add . && git commit -qm blanks
 	) && start_ws -n bw blank b && (
 		cd "${bw:?}" && chmod +x "x /mode" && printf "\\0002" >"x /bin" && rm "x /gone" && : >"y /new" && mv "x /empty" "y /moved" && echo more >>"y /edit" && mv swapped renamed && mkdir swapped && echo in >swapped/file && : >"y /café"
-	) && git -C blank ews diff b >patch 2>err && test_must_be_empty err && git -C blank apply --index --check "$PWD/patch" && cp -a blank applied && git -C applied update-index -q --refresh && git -C applied apply --index "$PWD/patch" && test_same_tree -x .git applied "$bw" &&
+	) && git -C blank ews diff b >patch 2>err && test_must_be_empty err && test_grep "^diff --git a/y /edit b/y /edit" patch && git -C blank apply --index --check "$PWD/patch" && cp -a blank applied && git -C applied update-index -q --refresh && git -C applied apply --index "$PWD/patch" && test_same_tree -x .git applied "$bw" &&
 	git -C applied apply -R --index "$PWD/patch" && test_same_tree -x .git applied blank && git -C blank ews diff b --stat >out && test_grep "swapped => renamed" out && git -C blank ews end b
 '
 

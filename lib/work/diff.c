@@ -204,6 +204,20 @@ static size_t measure_header(const char *line, size_t len)
 	return path_len;
 }
 
+/* Do the lines from `at` on, up to the next file's, say a file's name as "---" and "+++" do? */
+static bool says_name(const char *at, const char *end)
+{
+	for (const char *newline; at < end && strncmp(at, "diff --git ", 11) != 0; at = newline + 1) {
+		if (!strncmp(at, "--- ", 4))
+			return true;
+		newline = memchr(at, '\n', (size_t)(end - at));
+		/* What is binary has no names, and may have a line of any kind. */
+		if (!newline || !strncmp(at, "GIT binary patch", 16))
+			return false;
+	}
+	return false;
+}
+
 /*
  * To git apply a blank before a slash is the end of a name, unless the name is quoted, and where no other line says the
  * name (a change of mode, a binary, an empty file) it then finds none. No line of a change itself begins with a "d".
@@ -218,7 +232,7 @@ static void quote_headers(struct ews_buf *out, const struct ews_buf *patch)
 		const char *path = line + strlen("diff --git a/");
 
 		next = newline ? newline + 1 : end;
-		if (path_len && memmem(path, path_len, " /", 2))
+		if (path_len && memmem(path, path_len, " /", 2) && !says_name(next, end))
 			ews_buf_addf(out, "diff --git \"a/%.*s\" \"b/%.*s\"\n", (int)path_len, path, (int)path_len,
 				     path);
 		else

@@ -634,8 +634,6 @@ bool confuses_git(const struct shot *from, const struct shot *to)
 			const struct item *a = list_find(&from->files, path);
 			const struct item *b = list_find(&to->files, path);
 
-			if (strstr(path, " /") && (!a || !b || item_difference(a, b, false)))
-				return true;
 			if (a && b && S_ISLNK(a->mode) && S_ISDIR(b->mode))
 				return true;
 		}

@@ -63,9 +63,8 @@ int run_neutral(struct child *child, const struct scratch *scratch, bool in_tree
 		const char *const *argv);
 
 /*
- * Could git apply refuse git's own patch? A blank before a slash is the end of a name for it, where
- * nothing but the line "diff --git" tells the name (a change of mode, a binary, an empty file); and that a
- * link gives way to a directory it doesn't see where the link is renamed, for then no line says its mode.
+ * Could git apply refuse git's own patch, so that ours is another? That a link gives way to a directory it doesn't see
+ * where the link is renamed, for then no line says its mode.
  */
 bool confuses_git(const struct shot *from, const struct shot *to);
 

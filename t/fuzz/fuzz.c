@@ -362,6 +362,34 @@ static void snapshot_without_cache(struct world *world, const struct shot *shot)
 }
 
 /* What diff says in one of git's forms must be what git says of the two trees. */
+/*
+ * Take the quotes off where only `diff --git "a/<path>" "b/<path>"` says a name with a blank before a slash: git apply
+ * needs them, and git doesn't write them. Another line that begins so is a line of a file's, behind a sign.
+ */
+static void drop_quotes(struct text *patch)
+{
+	char *to = patch->ptr;
+	const char *end = patch->ptr + patch->len;
+
+	for (const char *line = patch->ptr, *next; line < end; line = next) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		size_t len;
+
+		next = newline ? newline + 1 : end;
+		len = (size_t)(next - line);
+		if (strncmp(line, "diff --git \"a/", 14) != 0 || !memmem(line, len, " /", 2) ||
+		    memchr(line, '\\', len)) {
+			memmove(to, line, len);
+			to += len;
+			continue;
+		}
+		for (size_t i = 0; i < len; i++)
+			if (line[i] != '"')
+				*to++ = line[i];
+	}
+	patch->len = (size_t)(to - patch->ptr);
+}
+
 static void check_form(struct world *world, const struct shot *from, const struct shot *to, bool to_now)
 {
 	static const char *const forms[] = { "--numstat", "--name-status", "--raw", "--stat", "--patch" };
@@ -389,6 +417,8 @@ static void check_form(struct world *world, const struct shot *from, const struc
 		      from->name, to_now ? "now" : to->name)) {
 		if (run_neutral(&gits, &world->scratch, false, NULL, argv) != 0)
 			die("git diff: %s", gits.err.ptr);
+		if (is_patch)
+			drop_quotes(&ours.out);
 		if (ours.out.len != gits.out.len || memcmp(ours.out.ptr, gits.out.ptr, ours.out.len) != 0)
 			text_addf(&world->report, "diff %s differs from git's:\n%s\n-- git's:\n%s\n", form,
 				  ours.out.ptr, gits.out.ptr);
