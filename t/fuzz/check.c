@@ -221,7 +221,7 @@ static bool has_strange_name(const struct restored *r, const struct item *want, 
 	return false;
 }
 
-/* Names of one file are that again, and no others. */
+/* Names of one file are that again, and no others; in a project what stays may have become one with something. */
 static void check_names(struct text *report, const struct restored *r)
 {
 	for (size_t i = 0; i < r->want->files.n; i++) {
@@ -234,8 +234,8 @@ static void check_names(struct text *report, const struct restored *r)
 		known = names_number(&r->want->files, want, is_back, r);
 		if (strcmp(names_first(&r->want->files, want, is_back, r),
 			   names_first(&r->after->files, after, is_back, r)) != 0 ||
-		    has_strange_name(r, want, after) ||
-		    (!r->is_project && !r->only && want->nlink == known && after->nlink != known))
+		    (!r->is_project && (has_strange_name(r, want, after) ||
+					(!r->only && want->nlink == known && after->nlink != known))))
 			wrong(report, "names", want->path, want, list_find(&r->before->files, want->path), after);
 	}
 }
