@@ -441,7 +441,7 @@ test_expect_success 'check: JSON, within a project and without' '
 	test_expect_code 1 git ews guard check --json -- git zz >out && test_json out .operation_type unknown
 '
 
-test_expect_success 'check --shell: a text, and the first of its commands that is denied' '
+test_expect_success 'check --shell: a text, and the worst of its commands' '
 	git ews guard check --shell "cd src && git log -3 | head" >out && echo "allowed: git log (read)" >want && test_cmp want out &&
 	test_expect_code 1 git ews guard check --json --shell "git log; git branch -D x && git push" >out &&
 	test_json out .command "git log; git branch -D x && git push" && test_json out .subcommand branch && test_json out .operation_type write &&

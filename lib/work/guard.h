@@ -25,9 +25,9 @@
 int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv);
 
 /*
- * Judge a text for a shell: each command that it would run. What expands is put in where the text itself says what it
- * is; elsewhere it is unknown, and denied where it could make git do something else. The same with a text that can't
- * be read.
+ * Judge a text for a shell: it gets the worst verdict of the commands that it would run. What expands is put in where
+ * the text itself says what it is; elsewhere it is unknown, and denied where it could make git do something else. The
+ * same with a text that can't be read.
  */
 int ews_guard_judge_shell(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, const char *text);
 

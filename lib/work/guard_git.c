@@ -136,7 +136,7 @@ static void judge_hole(struct ews_guard_verdict *out, const struct reading *r, c
 static void take_value(struct ews_guard_verdict *out, const struct reading *r,
 		       const struct ews_guard_option *option, const char *value)
 {
-	if (strstr(value, EWS_GUARD_SPLIT) || (option->check && strpbrk(value, EWS_GUARD_HOLE)))
+	if (option->check && strstr(value, EWS_GUARD_HOLE))
 		judge_hole(out, r, value);
 	else if (option->check && !ews_guard_value_is_harmless(option->check, value))
 		judge_writing(out, r, value);
@@ -262,9 +262,9 @@ static void check_hole(struct ews_guard_verdict *out, const struct reading *r, c
 {
 	bool chooses_row = (r->row->flags & EWS_GUARD_VERBS) && !r->words;
 
-	if (!strpbrk(arg, EWS_GUARD_HOLE EWS_GUARD_SPLIT) || takes_anything(r))
+	if (!strstr(arg, EWS_GUARD_HOLE) || takes_anything(r))
 		return;
-	if (strstr(arg, EWS_GUARD_SPLIT) || (!r->has_ended && (*arg == *EWS_GUARD_HOLE || chooses_row)))
+	if (!r->has_ended && (*arg == *EWS_GUARD_HOLE || chooses_row))
 		judge_hole(out, r, arg);
 }
 
@@ -402,8 +402,7 @@ static void read_globals(struct globals *g, const struct ews_guard_rules *rules,
 	for (; *g->command && **g->command == '-' && !g->has_printed; g->command++) {
 		const char *arg = *g->command;
 
-		if (strpbrk(arg, EWS_GUARD_HOLE EWS_GUARD_SPLIT) ||
-		    (takes_word(arg) && g->command[1] && strstr(g->command[1], EWS_GUARD_SPLIT)))
+		if (strstr(arg, EWS_GUARD_HOLE))
 			refuse_global(g, arg, "is not known, and may be any option", "write it out");
 		if (dashed_command(arg))
 			return;

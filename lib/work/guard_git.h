@@ -22,10 +22,10 @@ struct ews_guard_rules {
 #define EWS_GUARD_RULES_INIT { EWS_GUARD_READ_ONLY, true, true, true, true, true }
 
 /*
- * Text that nobody knows yet, as it stands in a word: HOLE is some text, SPLIT may end the word and begin others.
+ * Text that nobody knows yet, as it stands in a word; by itself where there may be more words. A command line that has
+ * it by itself is only judged more strictly.
  */
 #define EWS_GUARD_HOLE "\001"
-#define EWS_GUARD_SPLIT "\002"
 
 /* A command line of git's, which may come by way of a program that completes it. */
 struct ews_guard_git {

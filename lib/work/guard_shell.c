@@ -1,295 +1,420 @@
 /*
- * A shell text as command lines: see guard_shell.h.
+ * The guard's judgement of a shell text: of each command that is in it.
+ *
+ * base/shell finds the commands; each is handed to the guard as words. What the
+ * shell makes up later is a hole in a word, and the guard denies what could be
+ * an option there, unless the text itself says what the value is: a variable
+ * that is set once to what is written there, ids that git prints. What an
+ * earlier command does to a later git (a function of that name, GIT_DIR, PATH)
+ * is kept as what git may not find. A text that can't be read is denied: nobody
+ * knows what is in it.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/guard_shell.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/shell.h"
-#include "work/guard_git.h"
+#include "base/strv.h"
+#include "work/guard_file.h"
+#include "work/guard_line.h"
+#include "work/guard_word.h"
 
-/* So many commands are looked at, bodies of loops each time anew; a text that has more is not read. */
-#define CALLS_MAX 20000
+#define QUOTED_MAX 60
 
-struct variable {
-	const char *name; /* borrowed from the text */
-	size_t settings; /* how often the text sets it; more than once: its value is never known */
-	char *value; /* NULL: not known here */
+/* A text, while its commands are judged one after the other. */
+struct text {
+	const struct ews_guard_rules *rules;
+	const struct ews_shell *shell;
+	size_t at; /* the command that is judged */
+	unsigned depth;
+	char **altered; /* what was done to a git that comes later; NULL: nothing */
+	bool is_in_git_dir; /* a `cd` led into a ".git" */
+	bool comes_back; /* a git command was allowed that may run again, or later than it stands there */
 };
 
-struct walk {
-	struct ews_shell *shell;
-	struct variable *variables;
-	size_t n, cap;
-	bool knows_none; /* something may set any variable */
-	size_t calls;
-	ews_guard_call_fn fn;
-	void *payload;
-};
+/* ---- Verdicts ---- */
 
-static void walk_release(struct walk *walk)
+static void block(struct ews_guard_verdict *out, const char *what, const char *why, const char *suggestion)
 {
-	for (size_t i = 0; i < walk->n; i++)
-		free(walk->variables[i].value);
-	free(walk->variables);
-}
+	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
 
-EWS_CLEANUP_DEFINE(walk, struct walk, walk_release)
-
-static void call_release(struct ews_guard_call *call)
-{
-	ews_strv_release(&call->argv);
-	ews_strv_release(&call->variables);
-	ews_strv_release(&call->written);
-}
-
-EWS_CLEANUP_DEFINE(call, struct ews_guard_call, call_release)
-
-static struct variable *find_variable(const struct walk *walk, const char *name)
-{
-	for (size_t i = 0; i < walk->n; i++)
-		if (!strcmp(walk->variables[i].name, name))
-			return &walk->variables[i];
-	return NULL;
-}
-
-static const char *value_of(const struct walk *walk, const char *name)
-{
-	const struct variable *variable = name && !walk->knows_none ? find_variable(walk, name) : NULL;
-
-	return variable && variable->settings == 1 ? variable->value : NULL;
-}
-
-static void set_variable(const struct walk *walk, const char *name, const char *value)
-{
-	struct variable *variable = find_variable(walk, name);
-
-	free(variable->value);
-	variable->value = value ? ews_strdup(value) : NULL;
-}
-
-static void count_setting(struct walk *walk, const char *name, size_t how_often)
-{
-	struct variable *variable = find_variable(walk, name);
-
-	if (!variable) {
-		EWS_GROW(walk->variables, walk->n, walk->cap);
-		variable = &walk->variables[walk->n++];
-		*variable = (struct variable){ .name = name };
-	}
-	variable->settings += how_often;
-	if (!strcmp(name, "IFS"))
-		walk->knows_none = true;
-}
-
-/* Note which variables `command` sets, before anything is looked at: a loop may come back to where it was. */
-static void count_settings(struct walk *walk, const struct ews_shell_command *command)
-{
-	static const char *const setters[] = { "read",   "readarray", "mapfile",  "getopts", "printf",
-					       "export", "declare",   "readonly", "typeset", "local",
-					       "let",    "unset",     NULL };
-	static const char *const any[] = { "eval", ".", "source", "builtin", "command", "set", "trap", NULL };
-	const char *name;
-	size_t i;
-
-	/* Before a command it holds for that alone, in most shells. */
-	for (i = 0; i < command->assignments_n; i++)
-		count_setting(walk, command->assignments[i].name,
-			      command->is_certain && !command->words_n && !command->assignments[i].is_part ? 1 : 2);
-	if (!command->words_n || command->kind == EWS_SHELL_FUNCTION)
-		return;
-	name = command->words[0].text;
-	if (command->kind == EWS_SHELL_FOR) {
-		count_setting(walk, name, 1);
-		return;
-	}
-	for (i = 0; any[i]; i++)
-		if (!strcmp(name, any[i]) && command->words_n > 1 && strcmp(command->words[1].text, "-v") != 0)
-			walk->knows_none = true;
-	for (i = 0; setters[i] && strcmp(name, setters[i]) != 0; i++)
-		;
-	for (size_t k = 1; setters[i] && k < command->words_n; k++) {
-		const struct ews_shell_word *word = &command->words[k];
-		size_t len = strcspn(word->text, "=");
-
-		if (word->unknown && word->prefix_len < len)
-			walk->knows_none = true;
-		else
-			count_setting(walk, ews_arena_dup(&walk->shell->arena, word->text, len), 2);
-	}
-}
-
-/* Add the words that an unquoted `value` becomes to what `out` has so far; `word` is the one that is being made. */
-static void add_split(struct ews_strv *out, struct ews_buf *word, const char *value)
-{
-	for (; *value; value++) {
-		if (!strchr(" \t\n", *value)) {
-			ews_buf_addc(word, *value);
-		} else if (word->len) {
-			ews_strv_add(out, word->ptr);
-			ews_buf_truncate(word, 0);
-		}
-	}
-}
-
-static void add_gap(const struct walk *walk, struct ews_strv *out, struct ews_buf *word,
-		    const struct ews_shell_gap *gap)
-{
-	const char *value = gap->why == EWS_SHELL_VARIABLE ? value_of(walk, gap->name) : NULL;
-
-	if (value && gap->is_quoted)
-		ews_buf_adds(word, value);
-	else if (value && !strpbrk(value, "*?[\\"))
-		add_split(out, word, value);
-	else if (gap->why == EWS_SHELL_HOME)
-		ews_buf_adds(word, "/" EWS_GUARD_HOLE);
-	else if (gap->why == EWS_SHELL_VARIABLE || gap->why == EWS_SHELL_OUTPUT)
-		ews_buf_adds(word, gap->is_quoted && !(gap->name && *gap->name == '@') ? EWS_GUARD_HOLE
-										       : EWS_GUARD_SPLIT);
+	if (strlen(what) > QUOTED_MAX)
+		ews_guard_block(&found, EWS_GUARD_UNKNOWN, suggestion, "'%.*s...' %s", QUOTED_MAX, what, why);
 	else
-		ews_buf_adds(word, EWS_GUARD_HOLE);
+		ews_guard_block(&found, EWS_GUARD_UNKNOWN, suggestion, "'%s' %s", what, why);
+	ews_guard_verdict_take(out, &found);
 }
 
-/* Add what `word` becomes. */
-static void add_word(const struct walk *walk, struct ews_strv *out, const struct ews_shell_word *word)
+static bool is_any_of(const char *word, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(word, *names))
+			return true;
+	return false;
+}
+
+/* In a ".git" what is named from there is in it. */
+static void add_place(struct ews_strv *argv)
+{
+	for (size_t i = 1; i < argv->n; i++) {
+		char *word = argv->items[i];
+
+		if (*word == '-' || *word == '/')
+			continue;
+		argv->items[i] = ews_strfmt(".git/%s", word);
+		free(word);
+	}
+}
+
+/* Where a word may become several, others follow that begin as it does, or with anything. */
+static void add_arguments(struct ews_strv *out, const struct text *t, const struct ews_shell_word *word)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	size_t at = 0, n = out->n;
+	bool can_split = ews_guard_word_add(&text, t->shell, t->at, word);
 
-	/* What a pattern or braces become begins as the word does, if that begins with anything. */
-	if (word->can_be_many && !word->prefix_len && (!word->gaps_n || word->gaps[0].at > 0))
-		ews_buf_adds(&text, EWS_GUARD_HOLE);
-	for (size_t i = 0; i < word->gaps_n; i++) {
-		ews_buf_add(&text, word->text + at, word->gaps[i].at - at);
-		at = word->gaps[i].at;
-		add_gap(walk, out, &text, &word->gaps[i]);
-	}
-	ews_buf_adds(&text, word->text + at);
-	if (word->can_be_many)
-		ews_buf_adds(&text, EWS_GUARD_HOLE);
-	/* A value outside of quotes that is empty leaves nothing. */
-	if (text.len || (!word->can_split && out->n == n))
-		ews_strv_add(out, text.ptr);
-	/* More words like this one may come: two of them speak for all. */
-	if (word->can_be_many)
+	ews_strv_add(out, text.ptr);
+	if (can_split)
+		ews_strv_add(out, EWS_GUARD_HOLE);
+	else if (word->can_be_many)
 		ews_strv_add(out, text.ptr);
 }
 
-/* The one text that `word` becomes where nothing is split. The caller frees it. */
-static char *whole_word(const struct walk *walk, const struct ews_shell_word *word)
+/* ---- What is done to a git that comes later ---- */
+
+static void alter(struct text *t, const char *how)
 {
-	EWS_CLEANUP(strv) struct ews_strv parts = EWS_STRV_INIT;
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	size_t at = 0;
+	if (!*t->altered)
+		*t->altered = ews_strdup(how);
+}
 
-	for (size_t i = 0; i < word->gaps_n; i++) {
-		struct ews_shell_gap gap = word->gaps[i];
+/* What is looked for in PATH is found as before where the old value stands in front. */
+static bool is_appended_path(const struct ews_shell_word *value)
+{
+	return value->gaps_n && !value->gaps->at && value->gaps->name && !strcmp(value->gaps->name, "PATH") &&
+	       (!*value->text || *value->text == ':');
+}
 
-		gap.is_quoted = true;
-		ews_buf_add(&text, word->text + at, gap.at - at);
-		at = gap.at;
-		add_gap(walk, &parts, &text, &gap);
+static void take_assignment(struct text *t, const char *name, const struct ews_shell_word *value, const char *text)
+{
+	EWS_CLEANUP(buf) struct ews_buf pair = EWS_BUF_INIT;
+
+	if (value && !strcmp(name, "PATH") && is_appended_path(value))
+		return;
+	if (ews_guard_variable_is_harmless(t->rules, name, text))
+		return;
+	ews_buf_addf(&pair, "%s=%s", name, text);
+	alter(t, pair.ptr);
+}
+
+/* The variable of a loop. */
+static void take_loop(struct text *t, const struct ews_shell_command *command)
+{
+	take_assignment(t, command->words->text, NULL, EWS_GUARD_HOLE);
+}
+
+static void take_assignments(struct text *t, const struct ews_shell_command *command)
+{
+	for (size_t i = 0; i < command->assignments_n; i++) {
+		const struct ews_shell_assignment *set = &command->assignments[i];
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		(void)ews_guard_word_add(&text, t->shell, t->at, &set->value);
+		if (set->is_part)
+			ews_buf_adds(&text, EWS_GUARD_HOLE);
+		take_assignment(t, set->name, &set->value, text.ptr);
 	}
-	ews_buf_adds(&text, word->text + at);
+}
+
+/* Words that are names of variables, some with a value. */
+static void take_names(struct text *t, const struct ews_shell_command *command, bool has_prompts)
+{
+	for (size_t i = 1; i < command->words_n; i++) {
+		const struct ews_shell_word *word = &command->words[i];
+		const struct ews_shell_gap *gap = word->gaps_n ? word->gaps : NULL;
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		size_t len;
+
+		(void)ews_guard_word_add(&text, t->shell, t->at, word);
+		len = strcspn(text.ptr, "=");
+		if (memmem(text.ptr, len, EWS_GUARD_HOLE, strlen(EWS_GUARD_HOLE))) {
+			if (!has_prompts)
+				alter(t, word->source);
+			continue;
+		}
+		/* "PATH=$PATH:...": see is_appended_path() */
+		if (gap && gap->at == 5 && gap->name && !strcmp(gap->name, "PATH") &&
+		    !strncmp(word->text, "PATH=", 5) && (!word->text[5] || word->text[5] == ':'))
+			continue;
+		if (text.ptr[len])
+			text.ptr[len++] = '\0';
+		take_assignment(t, text.ptr, NULL, text.ptr + len);
+	}
+}
+
+static bool is_git_name(const char *name)
+{
+	return !strcmp(name, "git") || !strncmp(name, "git-", 4);
+}
+
+static void take_function(struct text *t, const char *name)
+{
+	EWS_CLEANUP(free) char *how = NULL;
+
+	if (!is_git_name(name))
+		return;
+	how = ews_strfmt("%s()", name);
+	alter(t, how);
+}
+
+/* An alias is a text that its name stands for; more may be written behind it. */
+static void judge_alias(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command)
+{
+	for (size_t i = 1; i < command->words_n; i++) {
+		const struct ews_shell_word *word = &command->words[i];
+		const char *value = strchr(word->text, '=');
+		EWS_CLEANUP(free) char *name = ews_strndup(word->text, strcspn(word->text, "="));
+
+		if (word->unknown || (value && is_git_name(name)))
+			alter(t, word->source);
+		else if (value && strstr(value, "git"))
+			block(out, word->source, "gives a command of git's another name, with anything behind it",
+			      "call git by its name");
+	}
+}
+
+/* ---- Commands ---- */
+
+static void judge_inner(struct ews_guard_verdict *out, struct text *t, const char *text)
+{
+	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
+	const struct ews_guard_line line = { .rules = t->rules, .variable = *t->altered, .depth = t->depth + 1 };
+
+	ews_guard_judge_text(&found, &line, text);
+	ews_guard_verdict_take(out, &found);
+}
+
+/* Is it a path in a ".git", as far as that can be told? */
+static bool names_git_dir(const struct ews_shell_word *word, const char *text)
+{
+	return ews_guard_is_git_path(text) ||
+	       (word->unknown && (strstr(word->source, "GIT_DIR") || strstr(word->source, "--git-dir") ||
+				  strstr(word->source, "--git-common-dir") || strstr(word->source, "--git-path")));
+}
+
+static void judge_redirects(struct ews_guard_verdict *out, const struct text *t,
+			    const struct ews_shell_command *command)
+{
+	for (const struct ews_shell_redirect *at = command->redirects; at; at = at->next) {
+		EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		if (!ews_shell_redirect_writes(at))
+			continue;
+		(void)ews_guard_word_add(&text, t->shell, t->at, &at->target);
+		if (!names_git_dir(&at->target, text.ptr) &&
+		    !(t->is_in_git_dir && *text.ptr != '/' && !strchr("0123456789-", *text.ptr)))
+			continue;
+		ews_guard_block_git_path(&found, at->target.source);
+		ews_guard_verdict_take(out, &found);
+	}
+}
+
+/* The text that the command finds on its standard input; NULL: none is given here. The caller frees it. */
+static char *input_of(const struct text *t, const struct ews_shell_command *command)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const struct ews_shell_word *input = NULL;
+
+	for (const struct ews_shell_redirect *at = command->redirects; at; at = at->next)
+		if (!strncmp(at->op, "<<", 2) || (!strcmp(at->op, "<") && at->target.unknown == EWS_SHELL_PIPE))
+			input = &at->target;
+	if (!input)
+		return NULL;
+	(void)ews_guard_word_add(&text, t->shell, t->at, input);
 	return ews_buf_steal(&text);
 }
 
-static int make_call(struct walk *walk, const struct ews_shell_command *command)
+/* eval and trap: words that are a text for this very shell. */
+static void judge_words_as_text(struct ews_guard_verdict *out, struct text *t,
+				const struct ews_shell_command *command, size_t from, size_t to)
 {
-	EWS_CLEANUP(call)
-	struct ews_guard_call call = { .argv = EWS_STRV_INIT, .variables = EWS_STRV_INIT, .written = EWS_STRV_INIT };
-	EWS_CLEANUP(free) char *input = NULL;
-	size_t i;
-
-	for (i = 0; i < command->assignments_n; i++) {
-		const struct ews_shell_assignment *assignment = &command->assignments[i];
-		EWS_CLEANUP(free) char *value = whole_word(walk, &assignment->value);
-		bool is_known = !assignment->is_part && !strpbrk(value, EWS_GUARD_HOLE EWS_GUARD_SPLIT) && *value;
-
-		ews_strv_addf(&call.variables, "%s=%s", assignment->name,
-			      assignment->is_part ? EWS_GUARD_HOLE : value);
-		if (!command->words_n)
-			set_variable(walk, assignment->name, is_known ? value : NULL);
-	}
-	for (i = 0; i < command->words_n && !command->in_test; i++)
-		add_word(walk, &call.argv, &command->words[i]);
-	for (const struct ews_shell_redirect *redirect = command->redirects; redirect; redirect = redirect->next) {
-		EWS_CLEANUP(free) char *target = whole_word(walk, &redirect->target);
-
-		if (ews_shell_redirect_writes(redirect))
-			ews_strv_add(&call.written, target);
-		if (!strncmp(redirect->op, "<<", 2)) {
-			free(input);
-			input = ews_steal(&target);
-		}
-	}
-	call.input = input;
-	call.is_fed = command->is_fed;
-	call.is_definition = command->kind == EWS_SHELL_FUNCTION;
-	return walk->fn(walk->payload, &call);
-}
-
-static int walk_commands(struct walk *walk, size_t from, size_t to);
-
-/* The body of a loop with each of its values where those are known, else once with a value that is not. */
-static int walk_loop(struct walk *walk, size_t at)
-{
-	const struct ews_shell_command *loop = &walk->shell->commands[at];
-	EWS_CLEANUP(strv) struct ews_strv values = EWS_STRV_INIT;
-	const char *name = loop->words[0].text;
-	size_t i;
-	int rc = 0;
-
-	for (i = 1; i < loop->words_n; i++)
-		add_word(walk, &values, &loop->words[i]);
-	if (!values.n)
-		ews_strv_add(&values, EWS_GUARD_HOLE);
-	for (i = 0; rc == 0 && i < values.n; i++) {
-		bool is_known = *values.items[i] && !strstr(values.items[i], EWS_GUARD_SPLIT) &&
-				strcmp(values.items[i], EWS_GUARD_HOLE) != 0;
-
-		set_variable(walk, name, is_known ? values.items[i] : NULL);
-		rc = walk_commands(walk, at + 1, loop->end);
-	}
-	set_variable(walk, name, NULL);
-	return rc;
-}
-
-static int walk_commands(struct walk *walk, size_t from, size_t to)
-{
-	const struct ews_shell_command *command;
-	int rc = 0;
-
-	for (size_t i = from; rc == 0 && i < to; i++) {
-		command = &walk->shell->commands[i];
-		if (++walk->calls > CALLS_MAX)
-			return ews_error(EWS_EUSAGE, "too many commands");
-		if (command->kind != EWS_SHELL_FOR) {
-			rc = make_call(walk, command);
-			continue;
-		}
-		rc = walk_loop(walk, i);
-		i = command->end - 1;
-	}
-	return rc;
-}
-
-int ews_guard_shell_each(const char *text, ews_guard_call_fn fn, void *payload)
-{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
-	EWS_CLEANUP(walk) struct walk walk = { .shell = &shell, .fn = fn, .payload = payload };
-	int rc;
 
-	rc = ews_shell_parse(&shell, text);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < shell.n; i++)
-		count_settings(&walk, &shell.commands[i]);
-	return walk_commands(&walk, 0, shell.n);
+	for (size_t i = from; i < to && i < command->words_n; i++) {
+		(void)ews_guard_word_add(&text, t->shell, t->at, &command->words[i]);
+		ews_buf_addc(&text, ' ');
+		if (!strstr(text.ptr, EWS_GUARD_HOLE))
+			continue;
+		block(out, command->words[0].source, "is given a text that is not known yet",
+		      "write the command out");
+		return;
+	}
+	judge_inner(out, t, text.ptr);
+	/* what it does to a later git outlives it */
+	if (ews_shell_parse(&shell, text.ptr) == 0)
+		for (size_t i = 0; i < shell.n; i++)
+			if (shell.commands[i].kind == EWS_SHELL_FUNCTION || shell.commands[i].assignments_n ||
+			    (shell.commands[i].words_n && strcmp(shell.commands[i].words[0].text, "export") == 0))
+				alter(t, text.ptr);
+	ews_error_clear();
+}
+
+static void judge_trap(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command)
+{
+	size_t from = 1;
+
+	while (from < command->words_n && (!strcmp(command->words[from].text, "--") ||
+					   (command->words[from].text[0] == '-' && command->words[from].text[1])))
+		from++;
+	if (from + 1 < command->words_n && strcmp(command->words[from].text, "-") != 0)
+		judge_words_as_text(out, t, command, from, from + 1);
+}
+
+/* Judge the words as a command, to which `variable` is what was done to git. */
+static void judge_words(struct ews_guard_verdict *out, struct text *t, char *const *argv, const char *variable)
+{
+	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
+	const struct ews_shell_command *command = &t->shell->commands[t->at];
+	EWS_CLEANUP(free) char *input = input_of(t, command);
+	struct ews_guard_line line = {
+		.rules = t->rules,
+		.argv = argv,
+		.is_fed = command->is_fed || command->in_function,
+		.input = input,
+		.variable = variable,
+		.depth = t->depth + 1,
+	};
+
+	ews_guard_judge_line(&found, &line);
+	if (found.is_blocked && found.subcommand && strstr(found.reason, EWS_GUARD_HOLE)) {
+		free(found.suggestion);
+		found.suggestion = ews_strdup("put '--' before it where it is a path, and double quotes around it; "
+					      "or begin it with what is no option (\"refs/heads/$x\")");
+	}
+	t->comes_back |= found.subcommand && (command->in_function || command->in_loop);
+	ews_guard_verdict_take(out, &found);
+}
+
+/* The name may be known though the directory before it is not. Gives it, or NULL. */
+static const char *known_name(const char *name, bool can_split)
+{
+	const char *slash = strrchr(name, '/'), *hole = strstr(name, EWS_GUARD_HOLE);
+
+	/* the home of a user has no blanks in it where a command is called from there */
+	if (can_split && strncmp(name, "/" EWS_GUARD_HOLE, 2) != 0)
+		return NULL;
+	if (!hole)
+		return name;
+	return slash && !strstr(slash, EWS_GUARD_HOLE) && slash[1] ? slash + 1 : NULL;
+}
+
+/* What changes the shell itself. Gives whether `name` is such a command. */
+static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command,
+			  const char *name)
+{
+	static const char *const naming[] = { "export", "declare", "typeset", "local", "readonly", NULL };
+	static const char *const reading[] = { "read", "mapfile", "readarray", "getopts", NULL };
+	const struct ews_shell_word *last = &command->words[command->words_n - 1];
+
+	if (is_any_of(name, naming) || is_any_of(name, reading)) {
+		take_names(t, command, is_any_of(name, reading));
+	} else if (!strcmp(name, "printf") && command->words_n > 2 && !strcmp(command->words[1].text, "-v")) {
+		take_names(t, command, true);
+	} else if (!strcmp(name, "eval")) {
+		judge_words_as_text(out, t, command, 1, command->words_n);
+	} else if (!strcmp(name, "trap")) {
+		judge_trap(out, t, command);
+	} else if (!strcmp(name, "alias")) {
+		judge_alias(out, t, command);
+	} else if (!strcmp(name, "hash") && is_git_name(last->text)) {
+		alter(t, "hash");
+	} else if (!strcmp(name, "cd") || !strcmp(name, "pushd")) {
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		(void)ews_guard_word_add(&text, t->shell, t->at, last);
+		t->is_in_git_dir = names_git_dir(last, text.ptr);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void judge_named(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command)
+{
+	static const char *const passing[] = { "command", "builtin", NULL };
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *altered = *t->altered ? ews_strdup(*t->altered) : NULL;
+	struct ews_shell_command rest = *command;
+	struct text own = *t;
+	bool can_split = ews_guard_word_add(&name, t->shell, t->at, command->words) || command->words->can_be_many;
+	const char *known = known_name(name.ptr, can_split);
+
+	if (!known) {
+		if (!command->in_test)
+			block(out, command->words->source, "is a command that is not known yet",
+			      "write the command's name out");
+		return;
+	}
+	while (rest.words_n > 1 && is_any_of(rest.words->text, passing)) {
+		rest.words++;
+		rest.words_n--;
+	}
+	if (judge_builtin(out, t, &rest, rest.words == command->words ? known : rest.words->text))
+		return;
+	ews_strv_add(&argv, known);
+	for (size_t i = 1; i < command->words_n; i++)
+		add_arguments(&argv, t, &command->words[i]);
+	if (t->is_in_git_dir && !is_git_name(ews_path_base(known)))
+		add_place(&argv);
+	own.altered = &altered;
+	take_assignments(&own, command);
+	judge_words(out, t, argv.items, altered);
+}
+
+static void judge_command(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command)
+{
+	judge_redirects(out, t, command);
+	if (command->kind == EWS_SHELL_FUNCTION)
+		take_function(t, command->words->text);
+	else if (command->kind == EWS_SHELL_FOR)
+		take_loop(t, command);
+	else if (!command->words_n)
+		take_assignments(t, command);
+	else
+		judge_named(out, t, command);
+}
+
+void ews_guard_judge_text(struct ews_guard_verdict *out, const struct ews_guard_line *line, const char *text)
+{
+	EWS_CLEANUP(free) char *altered = line->variable ? ews_strdup(line->variable) : NULL;
+	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
+	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
+	struct text t = { .rules = line->rules, .shell = &shell, .depth = line->depth, .altered = &altered };
+
+	if (t.depth > EWS_GUARD_DEPTH_MAX) {
+		block(out, text, "runs commands within commands without end", NULL);
+		return;
+	}
+	if (strstr(text, EWS_GUARD_HOLE)) {
+		block(out, text, "is a text for a shell, and not all of it is known", "write the commands out");
+		return;
+	}
+	if (ews_shell_parse(&shell, text) < 0) {
+		ews_guard_block(&found, EWS_GUARD_UNKNOWN, "run the commands one by one",
+				"The text can't be read: %s", ews_error_message());
+		ews_guard_verdict_take(out, &found);
+		ews_error_clear();
+		return;
+	}
+	for (t.at = 0; t.at < shell.n; t.at++)
+		judge_command(out, &t, &shell.commands[t.at]);
+	if (t.comes_back && altered)
+		block(out, altered, "would change what git does", "run the git command by itself");
 }

@@ -37,6 +37,25 @@ const char *ews_guard_policy_word(enum ews_guard_policy policy)
 	return policy == EWS_GUARD_INSIDE ? "inside" : "read-only";
 }
 
+static int rank(const struct ews_guard_verdict *verdict)
+{
+	return (verdict->is_blocked ? 8 : 0) + (verdict->subcommand ? 4 : 0) + (int)verdict->operation;
+}
+
+void ews_guard_verdict_take(struct ews_guard_verdict *out, struct ews_guard_verdict *found)
+{
+	if (rank(found) <= rank(out))
+		return;
+	free(out->subcommand);
+	free(out->reason);
+	free(out->suggestion);
+	out->subcommand = ews_steal(&found->subcommand);
+	out->reason = ews_steal(&found->reason);
+	out->suggestion = ews_steal(&found->suggestion);
+	out->is_blocked = found->is_blocked;
+	out->operation = found->operation;
+}
+
 void ews_guard_block(struct ews_guard_verdict *out, enum ews_guard_op op, const char *suggestion, const char *fmt, ...)
 {
 	EWS_CLEANUP(buf) struct ews_buf reason = EWS_BUF_INIT;

@@ -42,6 +42,9 @@ const char *ews_guard_op_word(enum ews_guard_op op);
 /* "read-only", "inside" */
 const char *ews_guard_policy_word(enum ews_guard_policy policy);
 
+/* Let `out`, which is about several commands, say what `found` says of one of them, where that is worse. */
+void ews_guard_verdict_take(struct ews_guard_verdict *out, struct ews_guard_verdict *found);
+
 /*
  * Block what `out` speaks of, for the reason that the format gives; `suggestion` may be NULL.
  * What blocked first stays.

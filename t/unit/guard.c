@@ -239,7 +239,7 @@ Test(guard, each_command_of_a_text_is_judged)
 		"sh <<\\E\ngit log\nE",
 		"! git diff --exit-code",
 		"GIT_PAGER=cat git log",
-		"export PATH=/x:$PATH && git status",
+		"export PATH=$PATH:/x && git status",
 		"cat .git/HEAD >/tmp/x",
 		"make -j$(nproc) && $HOME/bin/tool",
 		"ls | xargs -n1 git log --",

@@ -1,0 +1,23 @@
+/*
+ * What the guard says of programs that write into a repository behind git's back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_GUARD_FILE_H
+#define EWS_WORK_GUARD_FILE_H
+
+#include <stdbool.h>
+
+#include "work/verdict.h"
+
+/* Is the program one of these, whatever directory it is taken from? */
+bool ews_guard_is_called(const char *program, const char *const *names);
+/* Has the path a component ".git"? */
+bool ews_guard_is_git_path(const char *path);
+/* Block a command that writes there. */
+void ews_guard_block_git_path(struct ews_guard_verdict *out, const char *path);
+
+/* Judge a program that is not git and runs no other: does it plainly write into a ".git"? */
+void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv);
+
+#endif

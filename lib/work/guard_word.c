@@ -1,0 +1,217 @@
+/*
+ * What is known of a word in a shell text: see guard_word.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/guard_word.h"
+
+#include <string.h>
+
+#include "work/guard_git.h"
+
+/* To look for a variable's value takes a walk over all commands. */
+#define COMMANDS_MAX 500
+
+static bool is_any_of(const char *word, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(word, *names))
+			return true;
+	return false;
+}
+
+static bool is_id_option(const char *verb, const char *word)
+{
+	static const char *const rev_parse[] = { "--short", "--verify", "-q", "--quiet", NULL };
+	static const char *const walks[] = { "--all",       "--first-parent",     "--reverse",
+					     "--no-merges", "--merges",           "--max-parents=0",
+					     "--format=%H", "--format=%h",        "--pretty=%H",
+					     "--pretty=%h", "--pretty=format:%H", "--pretty=format:%h",
+					     NULL };
+	static const char *const limits[] = { "--max-count=", "--since=",  "--after=", "--until=",
+					      "--before=",    "--author=", "--grep=" };
+
+	if (!strcmp(verb, "rev-parse"))
+		return is_any_of(word, rev_parse) || !strncmp(word, "--short=", 8);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		if (!strncmp(word, limits[i], strlen(limits[i])))
+			return true;
+	if (is_any_of(word, walks))
+		return true;
+	word += word[1] == 'n' ? 2 : 1;
+	return *word && !word[strspn(word, "0123456789")];
+}
+
+/*
+ * Does the command print ids of commits and nothing else? A word that git does
+ * not know is printed by rev-parse as it is: it is no option, and in one piece.
+ */
+static bool prints_ids(const struct ews_shell_command *command)
+{
+	const char *verb = command->words_n > 2 ? command->words[1].text : "";
+	bool has_form = strcmp(verb, "log") != 0;
+
+	if (command->kind != EWS_SHELL_COMMAND || !*verb || strcmp(command->words[0].text, "git") != 0)
+		return false;
+	for (const struct ews_shell_redirect *at = command->redirects; at; at = at->next)
+		if (strcmp(at->target.text, "/dev/null") != 0)
+			return false;
+	for (size_t i = 0; i < command->words_n; i++) {
+		const struct ews_shell_word *word = &command->words[i];
+		bool is_option = word->text[0] == '-';
+
+		if (!strcmp(verb, "merge-base") && i > 1)
+			has_form = has_form && strcmp(word->text, "--is-ancestor") != 0;
+		else if (word->unknown || strpbrk(word->text, " \t\n*?["))
+			return false;
+		else if (i > 1 && is_option && !is_id_option(verb, word->text))
+			return false;
+		has_form = has_form || !strncmp(word->text, "--format=", 9) || !strncmp(word->text, "--pretty=", 9);
+	}
+	return has_form && (!strcmp(verb, "merge-base") || !strcmp(verb, "rev-parse") ||
+			    !strcmp(verb, "rev-list") || !strcmp(verb, "log"));
+}
+
+static bool gives_ids(const struct ews_shell *shell, const struct ews_shell_gap *gap)
+{
+	return gap->why == EWS_SHELL_OUTPUT && gap->to == gap->from + 1 && prints_ids(&shell->commands[gap->from]);
+}
+
+/* Would the shell leave this value in one piece where no quotes stand around it? */
+static bool is_in_one_piece(const char *value)
+{
+	return *value && !strpbrk(value, " \t\n*?[");
+}
+
+/* Does a command other than an assignment set the variable, or could it? */
+static bool may_set(const struct ews_shell_command *command, const char *name)
+{
+	static const char *const opaque[] = { "eval", ".", "source", NULL };
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < command->words_n; i++) {
+		const struct ews_shell_word *word = &command->words[i];
+		const char *in_braces = strstr(word->source, "${");
+
+		if (!i && is_any_of(word->text, opaque))
+			return true;
+		if (i && !strncmp(word->text, name, len) && (!word->text[len] || word->text[len] == '='))
+			return true;
+		for (; in_braces; in_braces = strstr(in_braces + 2, "${"))
+			if (!strncmp(in_braces + 2, name, len) && strchr(":=", in_braces[2 + len]))
+				return true;
+	}
+	return false;
+}
+
+/* The values of a loop's variable, as one that may be any of them. */
+static void add_loop_value(struct ews_buf *out, const struct ews_shell *shell, const struct ews_shell_command *loop,
+			   bool *can_split)
+{
+	const char *first = "";
+	bool is_option = loop->words_n < 2;
+
+	for (size_t i = 1; i < loop->words_n; i++) {
+		const struct ews_shell_word *word = &loop->words[i];
+		bool are_ids = word->gaps_n == 1 && !*word->text && gives_ids(shell, word->gaps);
+
+		first = i == 1 ? word->text : first;
+		is_option = is_option || (!are_ids && (word->can_split || !word->prefix_len || *word->text == '-'));
+		*can_split = *can_split || (!are_ids && (word->unknown || !is_in_one_piece(word->text)));
+	}
+	/* what begins with a letter is no option; more than that can't be said of all */
+	if (!is_option && loop->words_n == 2 && !loop->words[1].unknown)
+		ews_buf_adds(out, first);
+	else if (!is_option)
+		ews_buf_adds(out, "_" EWS_GUARD_HOLE);
+	else
+		ews_buf_adds(out, EWS_GUARD_HOLE);
+}
+
+/* Add the value of the variable `name` where the command `at` uses it; a hole and `can_split` when that can't be told. */
+static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t at, const char *name, bool *can_split)
+{
+	static const char *const directories[] = { "HOME",          "PWD",         "OLDPWD", "TMPDIR",
+						   "EWS_WORKSPACE", "EWS_PROJECT", NULL };
+	const struct ews_shell_command *loop = NULL;
+	const struct ews_shell_word *value = NULL;
+	bool is_clear = !shell->commands[at].in_function && shell->n <= COMMANDS_MAX;
+
+	for (size_t i = 0; is_clear && i < shell->n; i++) {
+		const struct ews_shell_command *command = &shell->commands[i];
+
+		if (command->kind == EWS_SHELL_FOR && !strcmp(command->words[0].text, name)) {
+			is_clear = !loop && i < at && at < command->end;
+			loop = command;
+		}
+		for (size_t k = 0; k < command->assignments_n; k++) {
+			const struct ews_shell_assignment *set = &command->assignments[k];
+
+			if (!strcmp(set->name, "IFS") && !command->words_n)
+				is_clear = false;
+			if (strcmp(set->name, name) != 0)
+				continue;
+			is_clear = is_clear && command->is_certain && !command->words_n && !set->is_part;
+			if (i < at)
+				value = &set->value;
+		}
+		is_clear = is_clear && (command->kind != EWS_SHELL_COMMAND || !may_set(command, name));
+	}
+	if (is_clear && loop && !value) {
+		add_loop_value(out, shell, loop, can_split);
+	} else if (is_clear && !loop && value && !value->unknown) {
+		ews_buf_adds(out, value->text);
+		*can_split = *can_split || !is_in_one_piece(value->text);
+	} else if (is_clear && !loop && value && value->gaps_n == 1 && !*value->text &&
+		   gives_ids(shell, value->gaps)) {
+		ews_buf_adds(out, "_" EWS_GUARD_HOLE);
+	} else {
+		/* what the environment says of a directory is a path */
+		if (is_clear && !loop && !value && is_any_of(name, directories))
+			ews_buf_addc(out, '/');
+		ews_buf_adds(out, EWS_GUARD_HOLE);
+		*can_split = true;
+	}
+}
+
+/* Add what comes in at `gap`. Gives whether it may make several words of one. */
+static bool add_gap(struct ews_buf *out, const struct ews_shell *shell, size_t at, const struct ews_shell_gap *gap)
+{
+	bool can_split = false;
+
+	if (gap->name) {
+		add_value(out, shell, at, gap->name, &can_split);
+		return can_split && !gap->is_quoted;
+	}
+	if (gives_ids(shell, gap)) {
+		ews_buf_adds(out, "_" EWS_GUARD_HOLE);
+		return false;
+	}
+	/* what bash puts there names the pipe */
+	if (gap->why == EWS_SHELL_PIPE)
+		ews_buf_adds(out, "/dev/fd/");
+	ews_buf_adds(out, EWS_GUARD_HOLE);
+	/* "$@" does so even in quotes */
+	return gap->why == EWS_SHELL_VARIABLE || (gap->why == EWS_SHELL_OUTPUT && !gap->is_quoted);
+}
+
+bool ews_guard_word_add(struct ews_buf *out, const struct ews_shell *shell, size_t at,
+			const struct ews_shell_word *word)
+{
+	bool can_split = false;
+	size_t done = 0, i;
+
+	/* a pattern, braces or a tilde that comes before all gaps */
+	if (word->unknown && (!word->gaps_n || word->prefix_len < word->gaps->at)) {
+		ews_buf_add(out, word->text, word->prefix_len);
+		ews_buf_adds(out, word->unknown == EWS_SHELL_HOME ? "/" EWS_GUARD_HOLE : EWS_GUARD_HOLE);
+		done = word->prefix_len;
+	}
+	for (i = 0; i < word->gaps_n; i++) {
+		ews_buf_add(out, word->text + done, word->gaps[i].at - done);
+		done = word->gaps[i].at;
+		can_split |= add_gap(out, shell, at, &word->gaps[i]);
+	}
+	ews_buf_adds(out, word->text + done);
+	return can_split && word->can_split;
+}

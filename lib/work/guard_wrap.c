@@ -1,0 +1,341 @@
+/*
+ * Programs that run other commands: see guard_wrap.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/guard_wrap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/path.h"
+#include "base/strv.h"
+#include "work/guard_file.h"
+#include "work/guard_table.h"
+
+/*
+ * Programs that run the command behind their own options: a row each, in the language of the guard's table; `words` are
+ * those of its own that come before the command. With an option that has '+' it runs nothing.
+ */
+static const struct ews_guard_row runners[] = {
+	{ "builtin", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "busybox", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "chronic", "v e", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "chrt", "a|all-tasks b|batch d|deadline f|fifo i|idle o|other r|rr R|reset-on-fork v|verbose", 0, 1, 0,
+	  NULL, NULL },
+	{ "command", "p +v +V", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "doas", "n u= C= L s", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "eatmydata", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "env",
+	  "i|ignore-environment 0|null u|unset= C|chdir= v|debug block-signal? default-signal? ignore-signal? "
+	  "list-signal-handling !S|split-string=",
+	  0, 0, 0, NULL, NULL },
+	{ "exec", "c l a=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "flock",
+	  "s|shared x|exclusive e n|nb|nonblock u|unlock w|wait|timeout= E|conflict-exit-code= F|no-fork o|close "
+	  "verbose !c|command=",
+	  0, 1, 0, NULL, NULL },
+	{ "ionice", "c|class= n|classdata= t|ignore", 0, 0, 0, NULL, NULL },
+	{ "nice", "n|adjustment=", EWS_GUARD_NUMBER, 0, 0, NULL, NULL },
+	{ "nohup", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "setsid", "c|ctty f|fork w|wait", 0, 0, 0, NULL, NULL },
+	{ "stdbuf", "i|input= o|output= e|error=", 0, 0, 0, NULL, NULL },
+	{ "strace",
+	  "f|follow-forks ff c C r t tt ttt T v V y yy z Z q D F n|syscall-number k|stack-traces a= b= e= I= o|output= "
+	  "O= p= P|trace-path= s|string-limit= S= u|user= U= X= E|env=",
+	  EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "sudo",
+	  "A|askpass b|background B|bell C|close-from= D|chdir= E|preserve-env? g|group= H|set-home h|host= "
+	  "k|reset-timestamp N|no-update n|non-interactive P|preserve-groups p|prompt= R|chroot= S|stdin "
+	  "T|command-timeout= u|user=",
+	  0, 0, 0, NULL, NULL },
+	{ "taskset", "a|all-tasks c|cpu-list p|pid", 0, 1, 0, NULL, NULL },
+	{ "time", "p|portability a|append v|verbose q|quiet f|format= o|output=", 0, 0, 0, NULL, NULL },
+	{ "timeout", "f|foreground p|preserve-status v|verbose k|kill-after= s|signal=", 0, 1, 0, NULL, NULL },
+	{ "watch",
+	  "b|beep c|color d|differences? e|errexit g|chgexit n|interval= p|precise q|equexit= t|no-title w|no-wrap "
+	  "x|exec",
+	  0, 0, 0, NULL, NULL },
+	{ "xargs",
+	  "0|null r|no-run-if-empty t|verbose p|interactive x|exit o|open-tty n|max-args= L|max-lines= l? P|max-procs= "
+	  "s|max-chars= a|arg-file= d|delimiter= E= e|eof? I= i|replace? process-slot-var= show-limits",
+	  0, 0, 0, NULL, NULL },
+	{ NULL, NULL, 0, 0, 0, NULL, NULL },
+};
+
+/* Does any of the words look as if it were git's name? */
+static bool speaks_of_git(char *const *argv)
+{
+	for (; *argv; argv++)
+		if (strstr(*argv, "git"))
+			return true;
+	return false;
+}
+
+static void block_unclear(struct ews_guard_verdict *out, const char *what, const char *why)
+{
+	ews_guard_block(out, EWS_GUARD_UNKNOWN, "run the git command by itself", "'%s' %s", what, why);
+}
+
+/* "<name>=..." before a command: git must not find what it can't be shown. */
+static void take_variable(struct ews_guard_line *line, const char *pair)
+{
+	size_t len = strcspn(pair, "=");
+	EWS_CLEANUP(free) char *name = ews_strndup(pair, len);
+
+	if (!line->variable && !ews_guard_variable_is_harmless(line->rules, name, pair[len] ? pair + len + 1 : ""))
+		line->variable = pair;
+}
+
+static bool is_assignment(const char *word)
+{
+	size_t len = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return len && word[len] == '=';
+}
+
+char *const *ews_guard_take_variables(struct ews_guard_line *line, char *const *argv)
+{
+	for (; *argv && is_assignment(*argv); argv++)
+		take_variable(line, *argv);
+	return argv;
+}
+
+/*
+ * Skip the options of `row` at the beginning of `argv`. Gives what follows; NULL when an option is unknown. What xargs
+ * is to replace goes to `hole`.
+ */
+static char *const *skip_options(const struct ews_guard_row *row, char *const *argv, const char **hole)
+{
+	enum ews_guard_found found;
+	struct ews_guard_option option = { NULL, 0, 0, 0 };
+	const char *value;
+	size_t len;
+
+	for (; *argv && (*argv)[0] == '-' && (*argv)[1]; argv++) {
+		const char *arg = *argv;
+
+		if (!strcmp(arg, "--"))
+			return argv + 1;
+		if ((row->flags & EWS_GUARD_NUMBER) && !arg[1 + strspn(arg + 1, "0123456789")])
+			continue;
+		value = NULL;
+		if (arg[1] == '-') {
+			len = strcspn(arg + 2, "=");
+			found = ews_guard_option_long(&option, row, arg + 2, len);
+			if (arg[2 + len])
+				value = arg + 2 + len + 1;
+		} else {
+			do {
+				found = ews_guard_option_letter(&option, row, *++arg);
+			} while (found == EWS_GUARD_OPTION && !option.value && option.mark != '!' && arg[1]);
+			if (arg[0] && arg[1])
+				value = arg + 1;
+		}
+		if (found != EWS_GUARD_OPTION || option.mark == '!')
+			return NULL;
+		if (option.mark == '+' || (option.value == '=' && !value && !argv[1])) {
+			while (*argv)
+				argv++;
+			return argv;
+		}
+		if (option.value == '=' && !value)
+			value = *++argv;
+		if (hole && !strcmp(row->name, "xargs") && strchr("Ii", *option.names))
+			*hole = value && *value ? value : "{}";
+	}
+	return argv;
+}
+
+/* Add `word` to `out`, each `hole` in it as one of ours. */
+static void add_with_holes(struct ews_strv *out, const char *word, const char *hole)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *at;
+
+	for (; hole && (at = strstr(word, hole)); word = at + strlen(hole)) {
+		ews_buf_add(&text, word, (size_t)(at - word));
+		ews_buf_adds(&text, EWS_GUARD_HOLE);
+	}
+	ews_buf_adds(&text, word);
+	ews_strv_add(out, text.ptr);
+}
+
+/* The words are one text for a shell. */
+static void judge_joined(struct ews_guard_verdict *out, const struct ews_guard_line *line, char *const *words)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	for (; *words; words++)
+		ews_buf_addf(&text, "%s%s", text.len ? " " : "", *words);
+	ews_guard_judge_text(out, line, text.ptr);
+}
+
+static void judge_runner(struct ews_guard_verdict *out, struct ews_guard_line *line, const struct ews_guard_row *row)
+{
+	bool takes_variables = !strcmp(row->name, "env") || !strcmp(row->name, "sudo") || !strcmp(row->name, "doas");
+	bool is_xargs = !strcmp(row->name, "xargs");
+	EWS_CLEANUP(strv) struct ews_strv inner = EWS_STRV_INIT;
+	const char *hole = NULL;
+	char *const *at;
+	int words;
+
+	at = skip_options(row, line->argv + 1, &hole);
+	if (!at) {
+		if (speaks_of_git(line->argv + 1))
+			block_unclear(out, line->argv[0], "is given options that are not known here");
+		return;
+	}
+	if (takes_variables && *at && !strcmp(*at, "-"))
+		at++;
+	if (takes_variables)
+		at = ews_guard_take_variables(line, at);
+	for (words = row->words; words > 0 && *at; words--)
+		at++;
+	if (!*at && line->has_tail && !is_xargs)
+		block_unclear(out, line->argv[0], "is given a command that is not known yet");
+	if (!*at)
+		return;
+	if (!strcmp(row->name, "flock") && !strcmp(*at, "-c") && at[1]) {
+		ews_guard_judge_text(out, line, at[1]);
+		return;
+	}
+	if (!strcmp(row->name, "watch")) {
+		judge_joined(out, line, at);
+		return;
+	}
+	for (; *at; at++)
+		add_with_holes(&inner, *at, hole);
+	line->argv = inner.items;
+	if (is_xargs)
+		line->has_tail = !hole; /* it puts everything into the hole then */
+	ews_guard_judge_line(out, line);
+}
+
+/* find runs what stands between -exec and ";" or "+", a path in the place of "{}". */
+static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *line)
+{
+	static const char *const running[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
+	static const char *const writing[] = { "-fprint", "-fprint0", "-fprintf", "-fls", NULL };
+	const char *git_dir = NULL;
+	bool changes = false;
+	char *const *at;
+
+	for (at = line->argv + 1; *at; at++) {
+		if (!git_dir && ews_guard_is_git_path(*at))
+			git_dir = *at;
+		if (!strcmp(*at, "-delete"))
+			changes = true;
+		if (ews_guard_is_called(*at, writing) && at[1] && ews_guard_is_git_path(at[1]))
+			ews_guard_block_git_path(out, at[1]);
+		if (ews_guard_is_called(*at, running) && at[1]) {
+			EWS_CLEANUP(strv) struct ews_strv inner = EWS_STRV_INIT;
+			struct ews_guard_line next = *line;
+			EWS_CLEANUP(guard_verdict) struct ews_guard_verdict probe = EWS_GUARD_VERDICT_INIT;
+
+			for (at++; *at && strcmp(*at, ";") != 0 && !(!strcmp(*at, "+") && !strcmp(at[-1], "{}")); at++)
+				ews_strv_add(&inner, *at);
+			if (inner.n) {
+				next.argv = inner.items;
+				ews_guard_judge_line(out, &next);
+			}
+			/* What would be said if what is found were in a ".git"? */
+			for (size_t i = 0; i < inner.n; i++) {
+				if (strcmp(inner.items[i], "{}") != 0)
+					continue;
+				free(inner.items[i]);
+				inner.items[i] = ews_strdup(".git");
+			}
+			if (inner.n)
+				ews_guard_judge_files(&probe, inner.items);
+			changes = changes || probe.is_blocked;
+			if (!*at)
+				break;
+		}
+	}
+	if (changes && git_dir)
+		ews_guard_block_git_path(out, git_dir);
+}
+
+/* The commands that a shell finds at `path`; NULL: on its standard input. */
+static void judge_script(struct ews_guard_verdict *out, const struct ews_guard_line *line, const char *path)
+{
+	bool is_input = !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdin") || !strcmp(path, "/dev/fd/0");
+
+	/* a script is a program like any other, until it is made up on the spot */
+	if (!is_input && strncmp(path, "/dev/fd/", 8) != 0)
+		return;
+	if (is_input && line->input)
+		ews_guard_judge_text(out, line, line->input);
+	else if (!is_input || line->is_fed || line->has_tail)
+		block_unclear(out, line->argv[0], "is given commands that are not known yet");
+}
+
+/* A shell: it has a text, or a script, or reads its input. */
+static void judge_shell_program(struct ews_guard_verdict *out, const struct ews_guard_line *line)
+{
+	char *const *at;
+
+	for (at = line->argv + 1; *at && ((*at)[0] == '-' || (*at)[0] == '+') && (*at)[1]; at++) {
+		if ((*at)[1] == '-')
+			continue;
+		if (strchr(*at, 'c') && at[1]) {
+			ews_guard_judge_text(out, line, at[1]);
+			return;
+		}
+		if (strchr(*at, 's')) {
+			judge_script(out, line, NULL);
+			return;
+		}
+		if (strpbrk(*at, "oO"))
+			at += at[1] != NULL;
+	}
+	judge_script(out, line, *at);
+}
+
+/* A program that gives a text to a shell, as the value of -c. */
+static void judge_text_option(struct ews_guard_verdict *out, const struct ews_guard_line *line)
+{
+	for (char *const *at = line->argv + 1; *at; at++) {
+		if (!strncmp(*at, "--command=", 10))
+			ews_guard_judge_text(out, line, *at + 10);
+		else if ((!strcmp(*at, "--command") || ((*at)[0] == '-' && (*at)[1] != '-' && strchr(*at, 'c'))) &&
+			 at[1])
+			ews_guard_judge_text(out, line, *++at);
+	}
+}
+
+static const struct ews_guard_row *find_runner(const char *name)
+{
+	for (const struct ews_guard_row *row = runners; row->name; row++)
+		if (!strcmp(row->name, name))
+			return row;
+	return NULL;
+}
+
+bool ews_guard_judge_wrapper(struct ews_guard_verdict *out, struct ews_guard_line *line)
+{
+	static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", NULL };
+	static const char *const with_text[] = { "su", "runuser", "script", NULL };
+	static const char *const sourcing[] = { ".", "source", NULL };
+	const char *program = line->argv[0], *base = ews_path_base(program);
+	const struct ews_guard_row *runner = find_runner(base);
+
+	if (runner)
+		judge_runner(out, line, runner);
+	else if (ews_guard_is_called(program, shells))
+		judge_shell_program(out, line);
+	else if (ews_guard_is_called(program, with_text))
+		judge_text_option(out, line);
+	else if (ews_guard_is_called(program, sourcing) && line->argv[1])
+		judge_script(out, line, line->argv[1]);
+	else if (!strcmp(base, "eval"))
+		judge_joined(out, line, line->argv + 1);
+	else if (!strcmp(base, "find"))
+		judge_find(out, line);
+	else
+		return false;
+	return true;
+}

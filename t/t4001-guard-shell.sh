@@ -1,0 +1,120 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='guard check --shell: every command of a text is judged, and none is run (P6)
+
+Most verdicts are in t/unit/guard_shell.c. Here are the way in, and texts that sh runs: what the guard lets through
+changes nothing in a repository, and what changes something it does not let through.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# git diff writes the index anew where a file's stat data are not those in it; as run starts it, it has one of its own.
+fingerprint() {
+	test_fingerprint "$1" >"$1.found" && sed "/^index	/d" "$1.found"
+}
+
+test_expect_success 'setup' '
+	test_repo project &&
+	fingerprint project >clean
+'
+
+test_expect_success 'P6: a text gets the worst verdict of its commands' '
+	git ews guard check --shell "git log --oneline | head -5" >out &&
+	echo "allowed: git log (read)" >expect &&
+	test_cmp expect out &&
+	test_expect_code 1 git ews guard check --shell "git status; x=\$(git commit -m y); git log" >out &&
+	test_grep "^blocked: git commit (" out &&
+	test_grep "^use: " out
+'
+
+test_expect_success 'P6: JSON names the command within the text' '
+	test_expect_code 1 git ews guard check --json --shell "if true; then git reset --hard; fi" >out &&
+	test_json out .command "if true; then git reset --hard; fi" &&
+	test_json out .subcommand reset &&
+	test_json out .operation_type destructive &&
+	test_json out .is_blocked true &&
+	test_json out .policy read-only
+'
+
+test_expect_success 'P6: a text that cannot be read is denied, in one line' '
+	test_expect_code 1 git ews guard check --shell "git log
+\"x" >out &&
+	test_grep "ends within double quotes" out &&
+	test_expect_code 1 git ews guard check --shell "git log \"\$x
+y\"" >out &&
+	test_line_count = 2 out
+'
+
+test_expect_success 'nothing of a text is run' '
+	git ews guard check --shell "touch ran; : >ran2; x=\$(touch ran3)" >out &&
+	test_path_is_missing ran &&
+	test_path_is_missing ran2 &&
+	test_path_is_missing ran3
+'
+
+test_expect_success 'a text or a command, and not both' '
+	test_expect_code 129 git ews guard check --shell "git log" -- git log &&
+	test_expect_code 129 git ews guard check --shell &&
+	test_expect_code 129 git ews guard check
+'
+
+test_expect_success 'P6: the argv of a shell is looked into' '
+	git ews guard check -q -- sh -c "git status && git diff" &&
+	test_expect_code 1 git ews guard check -q -- sh -c "git status && git push" &&
+	test_expect_code 1 git ews guard check -q -- env A=b bash -lc "echo \`git commit\`"
+'
+
+# Each line as a text: what the guard allows leaves the repository as it is.
+test_expect_success 'P6: what sh does to the repository was denied' '
+	cat >texts <<-\EOF &&
+	git log --oneline | head -2
+	git log -1; git branch made
+	x=$(git rev-parse HEAD) && git show --stat "$x"
+	x=$(git tag made)
+	echo "`git tag made`"
+	for i in 0 1; do git show "HEAD~$i" --stat; done
+	for f in a b; do git tag "$f"; done
+	if git diff --quiet; then git log -1; fi
+	if git diff --quiet; then git tag made; fi
+	git ls-files | while read -r f; do git log -1 --format=%H -- "$f"; done
+	git rev-parse HEAD | xargs git tag made
+	eval "git tag" made
+	sh -c "g\"\"it tag made"
+	f() { git tag "$@"; }; f made
+	(cd . && { git tag made; })
+	git diff --output=.git/made
+	x=--output=.git/made; git diff $x
+	x=$(printf %s --output=.git/made); git diff "$x"
+	for o in --output=.git/made; do git log -1 "$o"; done
+	: >.git/made
+	git log -1 >.git/made
+	cat <<-E | sh; git tag made; E
+	! git tag made
+	git status --short && git stash list || git log -1
+	case x in x) git tag made ;; esac
+	git describe --always; git for-each-ref | wc -l
+	env git tag made
+	command git tag made
+	git\
+	EOF
+	denied=0 && changed=0 &&
+	while IFS= read -r text; do
+		rm -rf copy && cp -a project copy &&
+		(cd copy && GIT_OPTIONAL_LOCKS=0 sh -c "$text" >../out 2>&1 </dev/null; :) &&
+		fingerprint copy >after || return 1
+		if ! git ews guard check -q --shell "$text"
+		then
+			denied=$((denied + 1))
+		elif ! test_cmp clean after
+		then
+			echo "allowed: $text"
+			return 1
+		fi
+		cmp -s clean after || changed=$((changed + 1))
+	done <texts &&
+	test $denied -ge $changed &&
+	test $changed -ge 15
+'
+
+test_done

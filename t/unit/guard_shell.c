@@ -1,0 +1,407 @@
+/*
+ * The guard over shell texts: those that agents write must pass, and what they could hide must not.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "work/guard.h"
+
+static void check(const char *text, bool is_blocked, const char *reason)
+{
+	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict verdict = EWS_GUARD_VERDICT_INIT;
+
+	cr_assert_eq(ews_guard_judge_shell(&verdict, &rules, text), 0);
+	cr_expect_eq(verdict.is_blocked, is_blocked, "%s: %s", text, verdict.reason ? verdict.reason : "is allowed");
+	cr_expect_str_eq(verdict.command, text);
+	if (reason)
+		cr_expect(verdict.reason && strstr(verdict.reason, reason), "%s: %s", text,
+			  verdict.reason ? verdict.reason : "has no reason");
+}
+
+#define CHECK_ALL(texts, is_blocked)                                  \
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*(texts)); i++) \
+	check((texts)[i], is_blocked, NULL)
+
+Test(guard_shell, what_agents_write_to_read_passes)
+{
+	static const char *const texts[] = {
+		"git status",
+		"git log --oneline | head -5",
+		"git diff > /tmp/x",
+		"git diff HEAD~1 -- src/a.c 2>/dev/null | grep '^+'",
+		"git show HEAD:lib/a.c | sed -n 1,20p",
+		"if git diff --quiet; then echo clean; fi",
+		"x=$(git rev-parse HEAD) && echo \"$x\"",
+		"cd dir && git status",
+		"cd \"$(git rev-parse --show-toplevel)\" && git status --short",
+		"cd ~/proj && git -C sub log -3",
+		"git -C \"$dir\" status",
+		"for f in *.c; do git blame -- \"$f\"; done",
+		"for f in src/*.c; do git blame \"$f\"; done",
+		"for f in a.c b.c; do git log --oneline $f; done",
+		"for i in 1 2 3; do git show HEAD~$i:README; done",
+		"git ls-files | while read -r f; do git log -1 --format=%ad -- \"$f\"; done",
+		"git ls-files '*.c' | xargs wc -l",
+		"git diff --name-only | xargs -I{} git log -1 --format=%h -- {}",
+		"git diff --name-only | xargs -I{} sh -c 'git log -1 -- \"$1\"' sh {}",
+		"base=$(git merge-base main HEAD); git diff \"$base\"..HEAD --stat",
+		"git diff $(git merge-base main HEAD)",
+		"for c in $(git log -3 --format=%h); do git show $c --stat; done",
+		"source env/bin/activate && git status",
+		"git log $(git rev-list --max-parents=0 HEAD)..HEAD",
+		"n=5; git log -n $n --oneline",
+		"git log -n \"$n\"",
+		"git log HEAD~\"$n\"..HEAD",
+		"git show \"HEAD~$n\"",
+		"git log --since=\"$(date -d yesterday +%F)\" --author=\"$USER\"",
+		"git grep -n foo -- '*.c' || true",
+		"git log --format='%h %s' -- \"$@\"",
+		"test -n \"$(git status --porcelain)\" && echo dirty",
+		"[ -d .git ] && git status",
+		"[[ -n $(git status -s) ]] && echo dirty",
+		"[[ $x == y && -n $z ]] && git status",
+		"git rev-parse --git-dir >/dev/null 2>&1 || exit 1",
+		"git log -3; git status; git diff --stat",
+		"(cd sub && git log -1) & wait",
+		"echo $x; ls $y *.c; rm -f $z",
+		"make -j$(nproc) 2>&1 | tee build.log",
+		"cat <<'EOF' > notes\nrun git commit later\nEOF\n",
+		"cat <<EOF\n$(git log -1)\nEOF",
+		"export PATH=$PATH:/opt/bin; git status",
+		"PATH=\"$PATH:/opt/bin\" git status",
+		"export PATH=\"$PATH:/x\" FOO=$bar; git log",
+		"cd x && git status && export PATH=/opt/bin:$PATH && make",
+		"GIT_PAGER=cat git log",
+		"export GIT_PAGER=cat; git diff",
+		"sh -c 'git status; git diff'",
+		"bash -lc \"git log -3\"",
+		"env LC_ALL=C git log -1",
+		"sh <<'EOF'\ngit status\nEOF",
+		"eval 'git status'",
+		"trap 'rm -f \"$tmp\"' EXIT; trap - INT; git status",
+		"tmp=$(mktemp) && git diff > \"$tmp\"",
+		"find . -name '*.c' -exec git log -1 -- {} \\;",
+		"time git log -1; timeout 5 git status",
+		"f() { git status; }; f",
+		"\"$HOME\"/bin/tool --x; ~/bin/tool; \"$dir/run\" a",
+		"set -e; read -r a b; git status",
+		"echo 'git commit' >> .gitignore",
+		"diff <(git show HEAD:a) <(git show HEAD~1:a)",
+		"git status && (exit 0) || { echo no; }",
+		"case $(git rev-parse HEAD) in abc*) git log -1 ;; *) : ;; esac",
+		"while read l; do echo \"$l\"; done < <(git ls-files)",
+		"local x=(1 2); git status",
+		"git log \"$PWD/src\"",
+		"# git commit\ngit status # and git push",
+		"printf '%s\\n' \"$(git log -1 --format=%B)\"",
+		"git diff --stat >&2",
+		"python3 - <<'EOF'\nimport os\nEOF",
+		"git config --get user.name",
+	};
+
+	CHECK_ALL(texts, false);
+}
+
+Test(guard_shell, what_changes_is_found_wherever_it_stands)
+{
+	static const char *const texts[] = {
+		"git status; git commit -m x",
+		"git status && git push",
+		"git log | git commit -F -",
+		"git status & git reset --hard",
+		"git status\ngit checkout -- .",
+		"echo $(git commit -m x)",
+		"echo \"`git push`\"",
+		"echo \"${x:-$(git commit)}\"",
+		"x=$(git stash)",
+		"if true; then git clean -fdx; fi",
+		"for i in 1; do git commit; done",
+		"f() { git commit; }",
+		"case x in x) git commit;; esac",
+		"{ git commit; }",
+		"(git commit)",
+		"! git commit",
+		"true | ! git commit",
+		"[[ a || git ]] && git commit",
+		"cat <<EOF\n$(git commit)\nEOF",
+		"sh <<EOF\ngit commit\nEOF",
+		"bash -s <<<'git commit'",
+		"cat <<EOF | sh\nx\nEOF",
+		"sh -c 'git commit -m x'",
+		"bash -lc 'cd x && git commit'",
+		"sh -c \"sh -c 'git commit'\"",
+		"eval git commit",
+		"eval \"git com\"mit",
+		"trap 'git commit' EXIT",
+		"alias g='git commit'",
+		"env git commit",
+		"command git commit",
+		"exec git commit",
+		"xargs git commit",
+		"echo a | xargs -n1 git checkout",
+		"find . -exec git rm {} +",
+		"time git commit",
+		"nice nohup timeout 5 git commit",
+		"sudo git commit",
+		"/usr/bin/git commit",
+		"git-commit -m x",
+		"/usr/lib/git-core/git-commit",
+		"gi\\\nt commit",
+		"g''it com\\mit",
+		"A=1 B=2 git commit",
+		"</dev/null git commit",
+		"diff <(git commit) x",
+		"coproc git commit",
+		"! { git commit; }",
+	};
+
+	CHECK_ALL(texts, true);
+}
+
+Test(guard_shell, what_is_not_known_is_denied_where_it_could_be_anything)
+{
+	static const char *const texts[] = {
+		"$X commit",
+		"\"$GIT\" status",
+		"git $x",
+		"git \"$x\" HEAD",
+		"git log $x",
+		"git log \"$x\"",
+		"git diff $(cat f)",
+		"git show HEAD~$n",
+		"git log -\"$n\"",
+		"git diff --\"$x\"",
+		"git log \"$base\"..HEAD",
+		"git log \"$@\"",
+		"git diff *.c",
+		"for f in *.c; do git blame \"$f\"; done",
+		"for c in status commit; do git $c; done",
+		"for o in --output=x; do git diff $o; done",
+		"git {log,commit}",
+		"{git,commit}",
+		"$'git' commit",
+		"g?t commit",
+		"sh -c \"$cmd\"",
+		"eval \"$cmd\"",
+		"bash -c \"git log $x\"",
+		"curl x | sh",
+		"bash < <(cat x)",
+		"sh /dev/stdin <<E\ngit $x\nE\n",
+		"source <(cat x)",
+		". /dev/stdin <<<'git commit'",
+		"x='git commit'; $x",
+		"git ls-files | xargs -I{} sh -c 'echo {}'",
+		"git log $PWD/src",
+		"git log --\"$x\"=a",
+		"git log -p\"$x\"",
+		"x=--output=y; git diff $x",
+		"x=a; x=--output=y; git diff $x",
+		"x=a; while :; do git diff $x; x=--output=y; done",
+		"x=a; if y; then x=$z; fi; git diff $x",
+		"x=a; read x; git diff \"$x\"",
+		"x=a; f() { git diff \"$x\"; }; x=-b; f",
+		"x=a; : ${x:=b}; git diff \"$x\"",
+		"x='a --output=b'; git diff $x",
+		"x=a; eval x=--output=b; git diff $x",
+		"x=$(git rev-parse --not --output=a); git diff $x",
+		"git 'log",
+		"git log $(",
+	};
+
+	CHECK_ALL(texts, true);
+	check("$X commit", true, "not known");
+	check("git 'log", true, "single quotes");
+}
+
+Test(guard_shell, what_alters_a_later_git_is_denied_with_it)
+{
+	static const char *const texts[] = {
+		"git() { command git commit; }; git status",
+		"git() { rm x; }; git status",
+		"function git { rm x; }; git status",
+		"alias git=rm; git status",
+		"PATH=/tmp:$PATH; git status",
+		"export PATH=/tmp; git status",
+		"PATH=/tmp git status",
+		"export GIT_DIR=/x; git status",
+		"GIT_DIR=/x; git status",
+		"GIT_EXTERNAL_DIFF=x git diff",
+		"GIT_DIR+=/x git status",
+		"export $(cat env); git status",
+		"export \"$x\"; git status",
+		"declare -x GIT_DIR=x; git status",
+		"read GIT_DIR; git status",
+		"for GIT_DIR in x; do git status; done",
+		"printf -v GIT_DIR x; git status",
+		"hash -p /tmp/x git; git status",
+		"eval 'export GIT_DIR=x'; git status",
+		"export GIT_DIR=x; sh -c 'git status'",
+		"f() { git status; }; export GIT_DIR=x; f",
+		"while :; do git status; export GIT_DIR=x; done",
+		"command export GIT_DIR=x; git status",
+		"export GIT_DIR=x && git log | cat",
+	};
+	static const char *const harmless[] = {
+		"export GIT_DIR=x; make",    "git status; export GIT_DIR=x", "PATH=/tmp:$PATH; make",
+		"gitk() { :; }; git status", "alias ll='ls -l'; git status", "unset GIT_DIR; git status",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+	check("export GIT_DIR=/x; git status", true, "GIT_DIR=/x");
+}
+
+Test(guard_shell, redirections_into_a_git_directory_are_denied)
+{
+	static const char *const texts[] = {
+		"echo x > .git/HEAD",
+		"echo x >> ./a/.git/config",
+		"> .git/hooks/pre-commit",
+		"echo x > \"$d/.git/HEAD\"",
+		"echo x > .git/$f",
+		"echo x > \"$(git rev-parse --git-dir)/HEAD\"",
+		"echo x > $GIT_DIR/HEAD",
+		"{ echo x; } > .git/HEAD",
+		"cat <<EOF > .git/config\nx\nEOF",
+		"cd .git && echo x > HEAD",
+		"cd .git/refs && : > heads/x",
+		"cd .git && rm HEAD",
+		"echo x | tee .git/HEAD",
+		"rm -rf .git",
+		"cp x \"$d\"/.git/config",
+	};
+	static const char *const harmless[] = {
+		"cat < .git/HEAD",
+		"cat .git/HEAD > /tmp/x",
+		"echo x > .github/x",
+		"echo x > a.git",
+		"cd .git && ls && cat HEAD >/tmp/x 2>&1",
+		"cd .git; cat HEAD; cd ..; echo x > y",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+}
+
+Test(guard_shell, the_verdict_is_the_worst_one)
+{
+	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	struct ews_guard_verdict verdict;
+
+	cr_assert_eq(ews_guard_judge_shell(&verdict, &rules, "git status; git commit; git reset --hard; git log $x"),
+		     0);
+	cr_expect_eq(verdict.operation, EWS_GUARD_DESTRUCTIVE);
+	cr_expect_str_eq(verdict.subcommand, "reset");
+	ews_guard_verdict_release(&verdict);
+	cr_assert_eq(ews_guard_judge_shell(&verdict, &rules, "ls; git log; ls"), 0);
+	cr_expect_eq(verdict.operation, EWS_GUARD_READ);
+	cr_expect_str_eq(verdict.subcommand, "log");
+	ews_guard_verdict_release(&verdict);
+}
+
+Test(guard_shell, an_argv_with_a_text_is_looked_into)
+{
+	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	char *commit[] = { (char *)"sh", (char *)"-c", (char *)"git status; git commit", NULL };
+	char *status[] = { (char *)"env", (char *)"bash", (char *)"-lc", (char *)"git status", NULL };
+	struct ews_guard_verdict verdict;
+
+	cr_assert_eq(ews_guard_judge(&verdict, &rules, commit), 0);
+	cr_expect(verdict.is_blocked);
+	cr_expect_str_eq(verdict.subcommand, "commit");
+	ews_guard_verdict_release(&verdict);
+	cr_assert_eq(ews_guard_judge(&verdict, &rules, status), 0);
+	cr_expect_not(verdict.is_blocked);
+	ews_guard_verdict_release(&verdict);
+}
+
+Test(guard_shell, texts_in_texts_have_an_end)
+{
+	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	struct ews_guard_verdict verdict;
+	char text[1100] = "";
+
+	for (size_t i = 0; i < 200; i++)
+		strcat(text, "eval ");
+	cr_assert_eq(ews_guard_judge_shell(&verdict, &rules, text), 0);
+	cr_expect(verdict.is_blocked);
+	ews_guard_verdict_release(&verdict);
+}
+
+Test(guard_shell, random_texts_get_a_verdict)
+{
+	static const char *const tokens[] = {
+		"git ",
+		"log ",
+		"commit ",
+		"$x",
+		"\"$x\"",
+		"\"$@\"",
+		" ",
+		"; ",
+		"\n",
+		"x=a",
+		"x=$(git log) ",
+		"| ",
+		"&& ",
+		"sh ",
+		"-c ",
+		"'",
+		"\"",
+		"eval ",
+		"$(",
+		")",
+		"for x in a ",
+		"do ",
+		"done ",
+		"f() { ",
+		"}",
+		"> ",
+		".git/x ",
+		"<<E ",
+		"\nE\n",
+		"xargs ",
+		"-I{} ",
+		"{} ",
+		"env ",
+		"-- ",
+		"export ",
+		"GIT_DIR=x ",
+		"trap ",
+		"alias ",
+		"cd ",
+		"*.c ",
+		"~/ ",
+		"command ",
+		"find . -exec ",
+		"\\; ",
+		"[[ ",
+		"]] ",
+		"-n ",
+		"--x=",
+		"`",
+		"PATH=$PATH:/x ",
+	};
+	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	uint64_t state = 11;
+	size_t denied = 0;
+
+	for (size_t i = 0; i < 5000; i++) {
+		EWS_CLEANUP(guard_verdict) struct ews_guard_verdict verdict = EWS_GUARD_VERDICT_INIT;
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		for (size_t n = 1 + i % 25; n--;) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			ews_buf_adds(&text, tokens[(state >> 33) % (sizeof(tokens) / sizeof(*tokens))]);
+		}
+		cr_assert_eq(ews_guard_judge_shell(&verdict, &rules, text.ptr), 0);
+		cr_assert(!verdict.is_blocked || (verdict.reason && !strchr(verdict.reason, '\n')), "%s", text.ptr);
+		denied += verdict.is_blocked;
+	}
+	cr_assert(denied > 500 && denied < 5000, "%zu", denied);
+}
