@@ -90,7 +90,7 @@ static bool is_off(struct ews_guard_verdict *out, const struct ews_guard_rules *
 int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv)
 {
 	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
-	struct ews_guard_line line = { .rules = rules, .argv = argv };
+	struct ews_guard_line line = { .rules = rules };
 
 	*out = (struct ews_guard_verdict)EWS_GUARD_VERDICT_INIT;
 	for (char *const *at = argv; *at; at++) {
@@ -99,7 +99,9 @@ int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules 
 		add_quoted(&command, *at);
 	}
 	out->command = ews_buf_steal(&command);
-	if (!is_off(out, rules) && *argv)
+	/* a line that was copied from a shell may begin with variables */
+	line.argv = ews_guard_take_variables(&line, argv);
+	if (!is_off(out, rules) && *line.argv)
 		ews_guard_judge_line(out, &line);
 	make_readable(out->reason);
 	return 0;

@@ -19,7 +19,8 @@
 #include "work/verdict.h"
 
 /*
- * Judge the NULL-ended `argv`: "git", "status"; "/usr/bin/git"; "env", "git", ...; "sh", "-c", text.
+ * Judge the NULL-ended `argv`: "git", "status"; "/usr/bin/git"; "env", "git", ...; "sh", "-c", text. What stands before
+ * a command in a shell, "A=b", "git", ..., is taken as `env` would.
  * `out` is released by the caller. Returns 0.
  */
 int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv);

@@ -492,11 +492,20 @@ bool ews_guard_variable_is_harmless(const struct ews_guard_rules *rules, const c
 	};
 	static const char *const elsewhere[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR",
 						 "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE" };
+	/* other settings, other code: where git, the linker, the libraries and the interpreters of its scripts look */
+	static const char *const foreign[] = {
+		"HOME",     "XDG_CONFIG_HOME", "PATH",     "LD_",       "DYLD_",      "GCONV_PATH",
+		"LOCPATH",  "GLIBC_TUNABLES",  "BASH_ENV", "SHELLOPTS", "BASH_FUNC_", "PERL5LIB",
+		"PERL5OPT", "PERL5DB",         "PERLLIB",  "LESSOPEN",  "LESSCLOSE",
+	};
 	size_t i;
 
-	if (!strncmp(name, "LD_", 3) || !strcmp(name, "PATH") || !strcmp(name, "BASH_ENV") ||
-	    !strcmp(name, "ENV") || !strncmp(name, "PERL5", 5))
-		return false;
+	for (i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+		size_t len = strlen(foreign[i]);
+
+		if (foreign[i][len - 1] == '_' ? !strncmp(name, foreign[i], len) : !strcmp(name, foreign[i]))
+			return false;
+	}
 	if (!strcmp(name, "PAGER") || !strcmp(name, "GIT_PAGER") || !strcmp(name, "MANPAGER"))
 		return is_plain_pager(value);
 	if (!strcmp(name, "GIT_CONFIG_GLOBAL") || !strcmp(name, "GIT_CONFIG_SYSTEM"))

@@ -200,9 +200,20 @@ Test(guard, variables_that_change_what_git_does_are_denied)
 	BLOCKED("env GIT_DIR=x git log", "env GIT_PAGER=x git log", "env GIT_EXTERNAL_DIFF=x git diff",
 		"env GIT_CONFIG_COUNT=1 git log", "env GIT_TRACE=/x git log", "env GIT_SSH_COMMAND=x git log",
 		"env PATH=x git log", "env LD_PRELOAD=x git log", "env GIT_CONFIG_GLOBAL=x git log",
-		"env GIT_INDEX_FILE=x git status", "sudo PATH=x git log");
+		"env GIT_INDEX_FILE=x git status", "sudo PATH=x git log", "env HOME=/x git log",
+		"env XDG_CONFIG_HOME=/x git log", "env LD_LIBRARY_PATH=/x git log", "env GCONV_PATH=/x git log",
+		"env PERL5LIB=/x git log", "env HOME=/x git config --global --list");
 	ALLOWED("env GIT_TRACE=1 git log", "env TZ=UTC LC_ALL=C git log", "env GIT_CONFIG_GLOBAL=/dev/null git log",
-		"env PATH=x make", "env GIT_DIR=x make");
+		"env PATH=x make", "env GIT_DIR=x make", "env HOME=/x make", "env -u HOME git log",
+		"env EDITOR=true git log", "env ENV=test PYTHONPATH=src git log", "env TERM=dumb COLUMNS=80 git log");
+}
+
+Test(guard, variables_before_a_command_are_taken_as_env_would)
+{
+	ALLOWED("A=b git log", "GIT_PAGER=cat git log", "TZ=UTC LC_ALL=C git log", "GIT_DIR=x make", "A=b",
+		"A=b env C=d git log", "a+b=c git commit");
+	BLOCKED("A=b git commit", "GIT_DIR=x git log", "A=b GIT_EXTERNAL_DIFF=x git diff", "PATH=x git log",
+		"HOME=x git log", "A=b nice git push", "LD_PRELOAD=x /usr/bin/git status");
 }
 
 Test(guard, other_commands_are_free_unless_they_write_into_git)
