@@ -28,6 +28,14 @@ test_expect_success 'P6: a text gets the worst verdict of its commands' '
 	test_grep "^use: " out
 '
 
+test_expect_success 'P6: what git prints is written over no file of a workspace' '
+	test_expect_code 1 git ews guard check --shell "git show HEAD:a > a" >out &&
+	test_grep "^blocked: git show .*written into a file" out &&
+	test_grep "^use: .*below /tmp" out &&
+	git ews guard check -q --shell "git show HEAD:a > /tmp/a; git log >/dev/null 2>&1; git log | wc -l > n" &&
+	git ews guard check -q --policy inside --shell "git show HEAD:a > a"
+'
+
 test_expect_success 'P6: JSON names the command within the text' '
 	test_expect_code 1 git ews guard check --json --shell "if true; then git reset --hard; fi" >out &&
 	test_json out .command "if true; then git reset --hard; fi" &&

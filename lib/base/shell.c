@@ -27,8 +27,8 @@ struct pending {
 
 /* In what the reader is. */
 struct place {
-	unsigned function, loop, uncertain,
-		fed; /* how deep in functions, in loops, in what may not run, in what has other input */
+	unsigned function, loop, uncertain, fed,
+		captured; /* how deep in functions, in loops, in what may not run, in what has other input, output */
 	bool in_test;
 };
 
@@ -104,6 +104,8 @@ static struct ews_shell_command *emit(struct parser *p, enum ews_shell_kind kind
 		.words = words,
 		.words_n = simple->words_n,
 		.redirects = simple->redirects,
+		.begin = p->out->n,
+		.captured = p->place.captured,
 		.is_fed = p->place.fed,
 		.in_function = p->place.function,
 		.in_loop = p->place.loop,
@@ -754,7 +756,7 @@ static int read_redirects(struct parser *p, size_t from)
 	}
 	if (!simple.redirects)
 		return 0;
-	emit(p, EWS_SHELL_COMMAND, &simple);
+	emit(p, EWS_SHELL_COMMAND, &simple)->begin = from;
 	for (const struct ews_shell_redirect *at = simple.redirects; at; at = at->next)
 		for (size_t i = from; at->op[0] == '<' && i < to; i++)
 			p->out->commands[i].is_fed = true;
@@ -811,6 +813,8 @@ static int read_pipeline(struct parser *p)
 	int rc;
 
 	for (;;) {
+		size_t left = p->out->n;
+
 		skip_prefixes(p);
 		rc = read_command(p);
 		if (rc < 0)
@@ -822,6 +826,8 @@ static int read_pipeline(struct parser *p)
 		rc = skip_lines(p);
 		if (rc < 0)
 			return rc;
+		for (; left < p->out->n; left++)
+			p->out->commands[left].captured++;
 		p->place.fed = fed + 1;
 	}
 	if (p->place.fed > fed)
@@ -903,6 +909,7 @@ static int read_nested(struct ews_shell_reader *reader, char end)
 
 	p->place.in_test = false;
 	p->place.uncertain++;
+	p->place.captured++;
 	p->pending_outer = n;
 	rc = read_list(p);
 	if (rc < 0)

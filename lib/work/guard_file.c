@@ -5,6 +5,7 @@
  */
 #include "work/guard_file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -34,6 +35,28 @@ void ews_guard_block_git_path(struct ews_guard_verdict *out, const char *path)
 {
 	ews_guard_block(out, EWS_GUARD_DESTRUCTIVE, "reading is allowed; git's own commands tell what is in there",
 			"It would change the repository behind git's back ('%s')", path);
+}
+
+/* Does `path` lie below `root`, as far as words tell? */
+static bool is_below(const char *path, const char *root)
+{
+	size_t len = strlen(root);
+
+	while (len && root[len - 1] == '/')
+		len--;
+	return len && *root == '/' && !strncmp(path, root, len) && path[len] == '/' && !strstr(path + len, "/..");
+}
+
+bool ews_guard_is_scratch(const char *path)
+{
+	static const char *const devices[] = { "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", NULL };
+	const char *own = getenv("TMPDIR");
+
+	for (const char *const *at = devices; *at; at++)
+		if (!strcmp(path, *at))
+			return true;
+	return !strncmp(path, "/dev/fd/", 8) || is_below(path, "/tmp") || is_below(path, "/var/tmp") ||
+	       (own && is_below(path, own));
 }
 
 /* Block when any of the words, from the second on, is a path in a ".git". */

@@ -33,7 +33,9 @@ struct text {
 	size_t at; /* the command that is judged */
 	unsigned depth;
 	char **altered; /* what was done to a git that comes later; NULL: nothing */
+	char *calls_git; /* for each command so far whether it is git's: its output is not to be written anywhere */
 	bool is_in_git_dir; /* a `cd` led into a ".git" */
+	bool is_in_scratch; /* one led to where temporary files are */
 	bool comes_back; /* a git command was allowed that may run again, or later than it stands there */
 };
 
@@ -206,6 +208,25 @@ static bool names_git_dir(const struct ews_shell_word *word, const char *text)
 				  strstr(word->source, "--git-common-dir") || strstr(word->source, "--git-path")));
 }
 
+/* Is it the output of a git command that the redirections of the command at t->at take? */
+static bool takes_output(const struct text *t)
+{
+	const struct ews_shell_command *command = &t->shell->commands[t->at];
+
+	if (t->rules->policy != EWS_GUARD_READ_ONLY)
+		return false;
+	for (size_t i = command->begin; i <= t->at; i++)
+		if (t->calls_git[i] && t->shell->commands[i].captured == command->captured)
+			return true;
+	return false;
+}
+
+/* Is the target another descriptor? */
+static bool is_descriptor(const struct ews_shell_redirect *redirect, const char *text)
+{
+	return redirect->op[strlen(redirect->op) - 1] == '&' && *text && !text[strspn(text, "0123456789-")];
+}
+
 static void judge_redirects(struct ews_guard_verdict *out, const struct text *t,
 			    const struct ews_shell_command *command)
 {
@@ -216,10 +237,15 @@ static void judge_redirects(struct ews_guard_verdict *out, const struct text *t,
 		if (!ews_shell_redirect_writes(at))
 			continue;
 		(void)ews_guard_word_add(&text, t->shell, t->at, &at->target);
-		if (!names_git_dir(&at->target, text.ptr) &&
-		    !(t->is_in_git_dir && *text.ptr != '/' && !strchr("0123456789-", *text.ptr)))
+		if (is_descriptor(at, text.ptr))
 			continue;
-		ews_guard_block_git_path(&found, at->target.source);
+		if (names_git_dir(&at->target, text.ptr) || (t->is_in_git_dir && *text.ptr != '/'))
+			ews_guard_block_git_path(&found, at->target.source);
+		else if (takes_output(t) && !ews_guard_is_scratch(text.ptr) && !(t->is_in_scratch && *text.ptr != '/'))
+			ews_guard_block(&found, EWS_GUARD_WRITE,
+					"write it below /tmp; a change is kept without that, `git ews diff` shows it",
+					"The output of git would be written into a file ('%s')", at->target.source);
+		found.subcommand = out->subcommand ? ews_strdup(out->subcommand) : NULL;
 		ews_guard_verdict_take(out, &found);
 	}
 }
@@ -297,6 +323,7 @@ static void judge_words(struct ews_guard_verdict *out, struct text *t, char *con
 		found.suggestion = ews_strdup("put '--' before it where it is a path, and double quotes around it; "
 					      "or begin it with what is no option (\"refs/heads/$x\")");
 	}
+	t->calls_git[t->at] = found.subcommand || found.operation != EWS_GUARD_UNKNOWN;
 	t->comes_back |= found.subcommand && (command->in_function || command->in_loop);
 	ews_guard_verdict_take(out, &found);
 }
@@ -339,6 +366,8 @@ static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const s
 
 		(void)ews_guard_word_add(&text, t->shell, t->at, last);
 		t->is_in_git_dir = names_git_dir(last, text.ptr);
+		ews_buf_addc(&text, '/');
+		t->is_in_scratch = ews_guard_is_scratch(text.ptr);
 	} else {
 		return false;
 	}
@@ -380,7 +409,6 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 
 static void judge_command(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command)
 {
-	judge_redirects(out, t, command);
 	if (command->kind == EWS_SHELL_FUNCTION)
 		take_function(t, command->words->text);
 	else if (command->kind == EWS_SHELL_FOR)
@@ -389,6 +417,7 @@ static void judge_command(struct ews_guard_verdict *out, struct text *t, const s
 		take_assignments(t, command);
 	else
 		judge_named(out, t, command);
+	judge_redirects(out, t, command);
 }
 
 void ews_guard_judge_text(struct ews_guard_verdict *out, const struct ews_guard_line *line, const char *text)
@@ -396,6 +425,7 @@ void ews_guard_judge_text(struct ews_guard_verdict *out, const struct ews_guard_
 	EWS_CLEANUP(free) char *altered = line->variable ? ews_strdup(line->variable) : NULL;
 	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
 	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
+	EWS_CLEANUP(free) char *calls_git = NULL;
 	struct text t = { .rules = line->rules, .shell = &shell, .depth = line->depth, .altered = &altered };
 
 	if (t.depth > EWS_GUARD_DEPTH_MAX) {
@@ -413,6 +443,7 @@ void ews_guard_judge_text(struct ews_guard_verdict *out, const struct ews_guard_
 		ews_error_clear();
 		return;
 	}
+	t.calls_git = calls_git = ews_calloc(shell.n, 1);
 	for (t.at = 0; t.at < shell.n; t.at++)
 		judge_command(out, &t, &shell.commands[t.at]);
 	if (t.comes_back && altered)

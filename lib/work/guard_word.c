@@ -72,9 +72,37 @@ static bool prints_ids(const struct ews_shell_command *command)
 			    !strcmp(verb, "rev-list") || !strcmp(verb, "log"));
 }
 
-static bool gives_ids(const struct ews_shell *shell, const struct ews_shell_gap *gap)
+/* mktemp prints a path below $TMPDIR or /tmp, unless it is told another place. */
+static bool prints_temporary(const struct ews_shell_command *command)
 {
-	return gap->why == EWS_SHELL_OUTPUT && gap->to == gap->from + 1 && prints_ids(&shell->commands[gap->from]);
+	static const char *const options[] = { "-d", "-q", "-u", "-t", "-dt", "-qd", "--directory", "--tmpdir", NULL };
+	bool has_place = false;
+
+	if (command->kind != EWS_SHELL_COMMAND || !command->words_n || strcmp(command->words[0].text, "mktemp") != 0)
+		return false;
+	for (size_t i = 1; i < command->words_n; i++) {
+		const struct ews_shell_word *word = &command->words[i];
+
+		if (word->unknown)
+			return false;
+		if (strchr(word->text, 't') && is_any_of(word->text, options))
+			has_place = has_place || strcmp(word->text, "--directory") != 0;
+		else if (word->text[0] == '-'
+				 ? !is_any_of(word->text, options) && strncmp(word->text, "--suffix=", 9) != 0
+				 : !has_place && strncmp(word->text, "/tmp/", 5) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* How what comes in at `gap` begins, and nothing in it splits; NULL: can't be told. */
+static const char *known_output(const struct ews_shell *shell, const struct ews_shell_gap *gap)
+{
+	if (gap->why != EWS_SHELL_OUTPUT || gap->to != gap->from + 1)
+		return NULL;
+	if (prints_ids(&shell->commands[gap->from]))
+		return "_";
+	return prints_temporary(&shell->commands[gap->from]) ? "/tmp/" : NULL;
 }
 
 /* Would the shell leave this value in one piece where no quotes stand around it? */
@@ -113,11 +141,11 @@ static void add_loop_value(struct ews_buf *out, const struct ews_shell *shell, c
 
 	for (size_t i = 1; i < loop->words_n; i++) {
 		const struct ews_shell_word *word = &loop->words[i];
-		bool are_ids = word->gaps_n == 1 && !*word->text && gives_ids(shell, word->gaps);
+		bool is_whole = word->gaps_n == 1 && !*word->text && known_output(shell, word->gaps);
 
 		first = i == 1 ? word->text : first;
-		is_option = is_option || (!are_ids && (word->can_split || !word->prefix_len || *word->text == '-'));
-		*can_split = *can_split || (!are_ids && (word->unknown || !is_in_one_piece(word->text)));
+		is_option = is_option || (!is_whole && (word->can_split || !word->prefix_len || *word->text == '-'));
+		*can_split = *can_split || (!is_whole && (word->unknown || !is_in_one_piece(word->text)));
 	}
 	/* what begins with a letter is no option; more than that can't be said of all */
 	if (!is_option && loop->words_n == 2 && !loop->words[1].unknown)
@@ -163,12 +191,14 @@ static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t
 		ews_buf_adds(out, value->text);
 		*can_split = *can_split || !is_in_one_piece(value->text);
 	} else if (is_clear && !loop && value && value->gaps_n == 1 && !*value->text &&
-		   gives_ids(shell, value->gaps)) {
-		ews_buf_adds(out, "_" EWS_GUARD_HOLE);
+		   known_output(shell, value->gaps)) {
+		ews_buf_addf(out, "%s" EWS_GUARD_HOLE, known_output(shell, value->gaps));
 	} else {
 		/* what the environment says of a directory is a path */
 		if (is_clear && !loop && !value && is_any_of(name, directories))
-			ews_buf_addc(out, '/');
+			ews_buf_adds(out, strcmp(name, "TMPDIR") ? "/" : "/tmp/");
+		else if (is_clear && !loop && value)
+			ews_buf_add(out, value->text, value->prefix_len);
 		ews_buf_adds(out, EWS_GUARD_HOLE);
 		*can_split = true;
 	}
@@ -183,8 +213,8 @@ static bool add_gap(struct ews_buf *out, const struct ews_shell *shell, size_t a
 		add_value(out, shell, at, gap->name, &can_split);
 		return can_split && !gap->is_quoted;
 	}
-	if (gives_ids(shell, gap)) {
-		ews_buf_adds(out, "_" EWS_GUARD_HOLE);
+	if (known_output(shell, gap)) {
+		ews_buf_addf(out, "%s" EWS_GUARD_HOLE, known_output(shell, gap));
 		return false;
 	}
 	/* what bash puts there names the pipe */
@@ -193,6 +223,16 @@ static bool add_gap(struct ews_buf *out, const struct ews_shell *shell, size_t a
 	ews_buf_adds(out, EWS_GUARD_HOLE);
 	/* "$@" does so even in quotes */
 	return gap->why == EWS_SHELL_VARIABLE || (gap->why == EWS_SHELL_OUTPUT && !gap->is_quoted);
+}
+
+/* Does it begin with where temporary files are, as careful people say it? */
+static bool is_temporary(const struct ews_shell_word *word)
+{
+	static const char place[] = "${TMPDIR:-/tmp}";
+	const char *at = word->source + (*word->source == '"');
+
+	return word->gaps_n && !word->gaps->at && !strncmp(at, place, strlen(place)) &&
+	       strchr("/\"", at[strlen(place)]);
 }
 
 bool ews_guard_word_add(struct ews_buf *out, const struct ews_shell *shell, size_t at,
@@ -207,6 +247,8 @@ bool ews_guard_word_add(struct ews_buf *out, const struct ews_shell *shell, size
 		ews_buf_adds(out, word->unknown == EWS_SHELL_HOME ? "/" EWS_GUARD_HOLE : EWS_GUARD_HOLE);
 		done = word->prefix_len;
 	}
+	if (is_temporary(word))
+		ews_buf_adds(out, "/tmp/");
 	for (i = 0; i < word->gaps_n; i++) {
 		ews_buf_add(out, word->text + done, word->gaps[i].at - done);
 		done = word->gaps[i].at;

@@ -288,6 +288,88 @@ Test(guard_shell, redirections_into_a_git_directory_are_denied)
 	CHECK_ALL(harmless, false);
 }
 
+Test(guard_shell, the_output_of_git_goes_to_no_file_but_a_temporary_one)
+{
+	static const char *const texts[] = {
+		"git diff > fix.patch",
+		"git log >> notes.md",
+		"git show HEAD:a.c >| a.c",
+		"git show HEAD:a.c > src/a.c",
+		"git log 2> err",
+		"git log &> out",
+		"git log >& out",
+		"git log <> out",
+		"git log > \"$out\"",
+		"git log > ~/log",
+		"git log > $HOME/log",
+		"git log > /etc/motd",
+		"git log > /tmp/../etc/motd",
+		"git log > /tmpx/y",
+		"git log > /dev/sda",
+		"git log | head >&2; git diff >x",
+		"{ git log; git diff; } > x",
+		"(git log) > x",
+		"if true; then git log; fi > x",
+		"for i in 1 2; do git log -$i; done > x",
+		"{ echo; { git log; } >x; } >/dev/null",
+		"{ git log; } 2>&1 > x | cat",
+		"timeout 5 git log > x",
+		"git ls-files | xargs git log -1 -- > x",
+		"sh -c 'git log' > x",
+		"sh -c 'git log > x'",
+		"x=$(mktemp x.XXX); git log > $x",
+		"x=$(mktemp -p .); git log > $x",
+		"cd src && git show HEAD:a.c > a.c",
+	};
+	static const char *const harmless[] = {
+		"git diff > /tmp/fix.patch",
+		"git diff > /var/tmp/x",
+		"git diff > \"$TMPDIR/x\"",
+		"git diff > \"${TMPDIR:-/tmp}/x\"",
+		"git diff > ${TMPDIR:-/tmp}/x.$$",
+		"git log > /dev/null 2>&1",
+		"git log &> /dev/null",
+		"git log > /dev/stderr",
+		"git log > /dev/tty",
+		"git log > /dev/fd/3",
+		"git log >&2 2>&-",
+		"git log 3>&1 1>&2 2>&3",
+		"t=$(mktemp) && git diff > $t",
+		"t=$(mktemp -d); git diff > \"$t/x\" && cat \"$t/x\"",
+		"t=`mktemp -t x.XXX`; git diff > \"$t\"",
+		"git diff > \"$(mktemp /tmp/x.XXX)\"",
+		"o=/tmp/$USER.patch; git diff > \"$o\"",
+		"cd /tmp && git -C \"$d\" log > x",
+		"git log | head > x",
+		"git diff | tee x",
+		"{ git log | head; } > x",
+		"{ echo \"$(git log)\"; } > x",
+		"echo \"$(git rev-parse HEAD)\" > version.txt",
+		"{ git diff --quiet || echo dirty; } >/dev/null",
+		"make > build.log 2>&1",
+		"cat <<EOF > notes\n$(git log -1)\nEOF",
+		"while read -r l; do echo \"$l\"; done < <(git log) > x",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+	check("git diff > fix.patch", true, "'fix.patch'");
+}
+
+Test(guard_shell, inside_output_goes_anywhere_but_into_git)
+{
+	struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	struct ews_guard_verdict verdict;
+
+	rules.policy = EWS_GUARD_INSIDE;
+	cr_assert_eq(ews_guard_judge_shell(&verdict, &rules, "git diff > x"), 0);
+	cr_expect_not(verdict.is_blocked);
+	ews_guard_verdict_release(&verdict);
+	cr_assert_eq(ews_guard_judge_shell(&verdict, &rules, "git diff > .git/x"), 0);
+	cr_expect(verdict.is_blocked);
+	ews_guard_verdict_release(&verdict);
+}
+
 Test(guard_shell, the_verdict_is_the_worst_one)
 {
 	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;

@@ -351,6 +351,26 @@ Test(shell, what_may_not_run_is_not_certain)
 	check_certain("for x in y; do a; done; f() { b; }; case x in y) c;; esac", "10100");
 }
 
+static void check_captured(const char *text, const char *expected)
+{
+	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
+	EWS_CLEANUP(buf) struct ews_buf got = EWS_BUF_INIT;
+
+	cr_assert_eq(ews_shell_parse(&shell, text), 0);
+	for (size_t i = 0; i < shell.n; i++)
+		ews_buf_addf(&got, "%zu:%u ", shell.commands[i].begin, shell.commands[i].captured);
+	cr_expect_str_eq(got.ptr, expected, "of <<%s>>: %s", text, got.ptr);
+}
+
+Test(shell, redirections_take_what_nothing_else_takes)
+{
+	check_captured("a >x; b | c >x", "0:0 1:1 2:0 ");
+	check_captured("{ a; b | c; } >x", "0:0 1:1 2:0 0:0 ");
+	check_captured("{ a; (b) >x; } | c", "0:1 1:1 1:1 3:0 ");
+	check_captured("a $(b | c) <(d)", "0:2 1:1 2:1 3:0 ");
+	check_captured("while a; do b; done >x", "0:0 1:0 0:0 ");
+}
+
 Test(shell, bodies_have_their_end)
 {
 	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
