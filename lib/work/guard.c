@@ -11,8 +11,8 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/strv.h"
-#include "work/guard_file.h"
 #include "work/guard_line.h"
+#include "work/guard_program.h"
 #include "work/guard_wrap.h"
 
 /* The command is git: `name` is the command that a program "git-<name>" stands for, or NULL. */
@@ -48,7 +48,7 @@ void ews_guard_judge_line(struct ews_guard_verdict *out, struct ews_guard_line *
 	else if (!strncmp(base, "git-", 4) && base[4])
 		judge_git(out, line, base + 4);
 	else if (!ews_guard_judge_wrapper(out, line))
-		ews_guard_judge_files(out, line->argv);
+		ews_guard_judge_program(out, line);
 }
 
 /* Holes are bytes that nobody can read, and what is quoted may go over several lines; a reason is one. */
