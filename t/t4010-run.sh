@@ -130,7 +130,7 @@ test_expect_success '--json: the object alone on stdout' '
 '
 
 test_expect_success '--changes' '
-	set -- sh -c "echo x >>src/main.c; git mv run.sh ran.sh; echo n >n; rm docs/crlf.txt" &&
+	set -- sh -c "echo x >>src/main.c; mv run.sh ran.sh; echo n >n; rm docs/crlf.txt" &&
 	run_in p --changes=files -- "$@" && sed -n "/^[C-]/p" err >got && test_cmp - got <<-\EOT &&
 	Changes: 4 file(s) (+2 -2).
 	- D  docs/crlf.txt (+0 -2)
@@ -218,6 +218,132 @@ test_expect_success 'plain directories, copies, in place, bare repositories' '
 	test_repo here && test_fingerprint here >before && run_in here --method in-place --new=here -- sh -c "pwd; echo x >x; rm run.sh" &&
 	test "$(cat out)" = "$PWD/here" && test_path_is_file here/${patches:?}/here.patch && test_fingerprint here >after && test_cmp before after &&
 	git clone -q --bare p bare.git && run_in bare.git --new=bare -- sh -c "ls; echo x >x" && test_grep "^src$" out && test_path_is_missing bare.git/.superqode
+'
+
+# lines on stdin, each run in the session: say which of them were not refused
+cat >attacks.sh <<\EOF
+while read -r line; do
+	(eval "$line") 2>>"$TMPDIR/refusals" && echo "done: $line"
+done
+exit 0
+EOF
+
+test_expect_success LANDLOCK 'P6: a command writes in the workspace and its private directory, and nowhere else' '
+	test_repo held && mkdir apart && echo 1 >apart/f && test_fingerprint held >before && cat >lines <<-\EOF &&
+	echo x >>"$EWS_PROJECT/src/main.c"
+	: >"$EWS_PROJECT/new"
+	rm "$EWS_PROJECT/src/main.c"
+	mv "$EWS_PROJECT/src" "$EWS_PROJECT/moved"
+	mv "$EWS_PROJECT/src/main.c" "$EWS_WORKSPACE/taken"
+	ln "$EWS_PROJECT/src/main.c" "$EWS_WORKSPACE/hard"
+	mv run.sh "$EWS_PROJECT/put"
+	ln -s "$EWS_PROJECT" link && echo x >link/src/main.c
+	echo x >"$EWS_PROJECT/.git/refs/heads/x"
+	echo x >>"$EWS_PROJECT/.git/config"
+	: >"$EWS_PROJECT/.git/hooks/pre-commit"
+	rm -r "$EWS_PROJECT/.git/refs"
+	git update-ref refs/heads/x HEAD
+	git config --local a.b c
+	git add -A && git commit -m x
+	git -C "$EWS_PROJECT" commit --allow-empty -m x
+	: >"$HOME/x"
+	: >"$HOME/.superqode/x"
+	: >"$HOME/.superqode/working/held/sessions/$EWS_SESSION/state.json"
+	rm -r "$HOME/.superqode/working/held/sessions/$EWS_SESSION"
+	mv "$EWS_WORKSPACE" "$EWS_WORKSPACE.moved"
+	: >"$TMPDIR/../x"
+	echo x >"$EWS_PROJECT/../apart/f"
+	EOF
+	run_in held --new=held --keep -v -- sh "$PWD/attacks.sh" <lines && test_must_be_empty out && test_fingerprint held >after && test_cmp before after &&
+	test_grep "^note: guard: auto, read-only, enforced by the kernel; open: .*, the network$" err && test "$(cat apart/f)" = 1 &&
+	git -C held ews status held >out && test_grep "Guard: .*enforced by the kernel; open: .*, the network$" out &&
+	run_in held held --allow-write ../apart --no-network -- sh -c "echo 2 >\$EWS_PROJECT/../apart/f && echo ws >ws && echo t >\$TMPDIR/t && mkfifo fifo && rm fifo" &&
+	test "$(cat apart/f)" = 2 && git -C held ews status held --json >out && test_json out ".sessions[0].guard.enforced" true &&
+	test_json out ".sessions[0].guard.offline" true
+'
+
+test_expect_success LANDLOCK 'what everybody does works: git reads, make, here-documents, mktemp, pipes, python' '
+	cat >daily.sh <<-\EOF && run_in held held -- sh -e "$PWD/daily.sh" && test "$(tail -n 1 out)" = end
+	git status --short; git diff; git log --oneline; git blame src/main.c; git stash list; git grep -n main; git show --stat; git describe --always
+	cat <<here | sort >sorted
+	b
+	a
+	here
+	test "$(head -n 1 sorted)" = a
+	f=$(mktemp); d=$(mktemp -d); echo 1 >"$f"; mv "$f" "${d:?}/x"; ln -s x "${d:?}/y"; cp -a "$d" copy; sh -c "sleep 0 & wait"
+	printf "all: x\nx: sorted\n\tcp \$< \$@\n" >Makefile; make -s -j2
+	echo out >/dev/stdout; echo err >/dev/stderr; : >/dev/null
+	if command -v python3 >/dev/null; then python3 -c "import tempfile; tempfile.TemporaryFile().write(b\"1\")"; fi
+	echo end
+	EOF
+'
+
+test_expect_success 'P6: --no-network: no socket leads out; without it one does' '
+	set -- bash -c ": </dev/tcp/127.0.0.1/1" && test_expect_code 1 env LC_ALL=C git -C held ews run held -- "$@" 2>err &&
+	test_grep "Connection refused" err && for level in auto advise off; do
+		test_expect_code 1 env LC_ALL=C git -C held ews run held --guard=$level --no-network -- "$@" 2>err &&
+		test_grep "Permission denied" err || return 1
+	done && git -C held ews status held >out && test_grep "Guard: *off, read-only, advisory; no network$" out
+'
+
+test_expect_success 'P6: --allow-write takes nothing of the project, its repository or home, under whatever name' '
+	mkdir names && ln -s ../held names/held && for dir in . .. src .git .git/refs ../names/held/src "$HOME/.superqode" \
+		"$HOME/.superqode/tmp" / nosuch ../attacks.sh; do
+		test_expect_code 125 run_in held --allow-write "$PWD/apart" --allow-write "$dir" -- true && test_grep "^error: --allow-write" err &&
+		test_grep "^hint: " err || { echo "$dir" && return 1; }
+	done && git -C held ews list >list && test_line_count = 1 list && git -C held worktree add -q "$PWD/linked" &&
+	for dir in linked held held/.git; do
+		test_expect_code 125 run_in linked --allow-write "$PWD/$dir" -- true || { echo "$dir" && return 1; }
+	done && git -C held worktree remove linked && mkdir simple && run_in simple -- true &&
+	test_expect_code 125 run_in simple --allow-write "$HOME/.superqode/store" -- true
+'
+
+# guarded <enforced> <argument>...: run in held; what is said of it
+guarded() {
+	ews_enforced=$1
+	shift
+	run_in held "$@" --json --keep -- true && test_json out .guard.enforced "$ews_enforced"
+}
+
+test_expect_success LANDLOCK 'P6: what the kernel does not hold is not called enforced' '
+	guarded true held && guarded false held --guard=advise && guarded false held --guard=off && guarded true held --guard=auto &&
+	guarded true --method snapshot --new=copied && git -C held ews end held copied && test_fingerprint held >before &&
+	guarded false --method in-place --new=inplace && run_in held inplace -v -- sh -c "echo x >x; echo x >../apart/f || echo held" &&
+	test "$(cat out)" = held && test_grep "guard: auto, read-only, advisory$" err && test_grep ! "^warning" err && git -C held ews end inplace &&
+	test_fingerprint held >after && test_cmp before after && run_in simple --json -- true && test_json out .guard.enforced true
+'
+
+# without <answer> <why> <command>...: under a kernel that has no Landlock, by $as; what is said of it
+as=
+without() {
+	ews_answer=$1 ews_why=$2
+	shift 2
+	$as "$EWS_BUILD/t/no-landlock" "$ews_answer" -- "$@" >out 2>err &&
+		test_grep "^warning: kernel confinement unavailable ($ews_why); guard is advisory$" err &&
+		test "$(grep -c "^warning" err)" = 1 && test_grep "^note: guard: auto, read-only, advisory$" err && test_grep "^x$" out
+}
+
+test_expect_success 'P6: a kernel that can not confine: a warning, and no claim' '
+	none="this kernel has no Landlock" && old="Landlock is of ABI 2, .*" &&
+	set -- git -C held ews run --new=none --end -v -- sh -c "echo x; : >\"\$EWS_PROJECT/../apart/\$1\"" sh &&
+	without ENOSYS "$none" "$@" 1 && without abi2 "$old" "$@" 2 && without EOPNOTSUPP ".* not enabled .*" "$@" 3 && ls apart >list && test_line_count = 4 list &&
+	"$EWS_BUILD/t/no-landlock" abi2 -- git -C held ews run --json -- true >out 2>err && test_must_be_empty err && test_json out .guard.enforced false &&
+	test_expect_code 1 "$EWS_BUILD/t/no-landlock" ENOSYS -- env LC_ALL=C git -C held ews run --end --no-network -- bash -c ": </dev/tcp/127.0.0.1/1" 2>err &&
+	test_grep "Permission denied" err && test_grep "^warning: kernel confinement" err &&
+	"$EWS_BUILD/t/no-landlock" ENOSYS -- git -C held ews run --guard=advise -- true 2>err && test_grep ! "^warning" err
+'
+
+test_expect_success USERS 'P6: and so for an ordinary user' '
+	mkdir theirs && git clone -q held theirs/p && test_give_user theirs && git config --global --add safe.directory "*" &&
+	set -- git -C theirs/p ews run --new=own --end -v -- sh -c "echo x; : >\$EWS_PROJECT/x" &&
+	for answer in ENOSYS abi2; do
+		as=test_as_user && without $answer ".*" "$@" && test_path_is_file theirs/p/x && rm theirs/p/x || return 1
+	done
+'
+
+test_expect_success USERS,LANDLOCK 'P6: with Landlock it holds him, too' '
+	test_as_user git -C theirs/p ews run --keep -v -- sh -c "for f in \"\$EWS_PROJECT/x\" ../x \"\$HOME/y\"; do echo x >\"\$f\"; done; : >ok" >out 2>err &&
+	test_path_is_missing theirs/p/x && test "$(grep -c "cannot create" err)" = 3 && test_grep "guard: auto, read-only, enforced" err
 '
 
 test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '

@@ -21,6 +21,7 @@
 #include "cmd/render_run.h"
 #include "cmd/render_session.h"
 #include "cmd/start_opts.h"
+#include "work/confine.h"
 #include "work/end.h"
 #include "work/run.h"
 
@@ -35,10 +36,10 @@ static const char *const run_usage[] = {
 
 struct settings {
 	struct ews_start_settings start;
-	struct ews_strv env;
+	struct ews_strv env, writable;
 	const char *guard, *policy, *changes_word, *new_id;
 	unsigned timeout_s;
-	bool keep, end, reap, fail_on_change;
+	bool no_network, keep, end, reap, fail_on_change;
 	enum ews_changes_mode changes;
 };
 
@@ -46,6 +47,7 @@ static void release_settings(struct settings *set)
 {
 	ews_start_settings_release(&set->start);
 	ews_strv_release(&set->env);
+	ews_strv_release(&set->writable);
 }
 
 EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
@@ -59,6 +61,10 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		  false, NULL },
 		{ EWS_OPT_STRING, 0, "policy", "read-only|inside", "which git commands may pass", &set->policy,
 		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "no-network", NULL, "keep the command from the network", &set->no_network, false,
+		  NULL },
+		{ EWS_OPT_LIST, 0, "allow-write", "dir", "let the command write in that directory, too",
+		  &set->writable, false, NULL },
 		{ EWS_OPT_LIST, 0, "env", "name=value", "set a variable for the command", &set->env, false, NULL },
 		{ EWS_OPT_UINT, 0, "timeout", "seconds", "end the command after that time", &set->timeout_s, false,
 		  NULL },
@@ -111,7 +117,7 @@ static int choose_word(const char **word, const struct ews_config *config, const
 	return 0;
 }
 
-/* How the command is to be guarded, and whether that can be had. */
+/* How the command is to be guarded, what it may write, and whether that can be had. */
 static int choose_guard(struct settings *set, struct ews_repo *repo, const struct ews_method *method)
 {
 	const struct ews_config *config = ews_repo_config(repo);
@@ -128,6 +134,9 @@ static int choose_guard(struct settings *set, struct ews_repo *repo, const struc
 		ews_error_hint("--guard=auto holds writing where the kernel can");
 		return EWS_EUNSUPPORTED;
 	}
+	rc = ews_confine_settle(&set->writable, repo);
+	if (rc < 0)
+		return rc;
 	/* What stays inside must have an inside: a repository that is the workspace's own. */
 	if (strcmp(set->policy, "inside") != 0 || method == &ews_method_snapshot || (!method && repo->is_plain))
 		return 0;
@@ -309,6 +318,20 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	return rc;
 }
 
+/* What holds the command, where somebody wants to know or must. */
+static void talk_of_guard(const struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *why;
+
+	if (ews_confine_is_wanted(set->guard) && !ews_sandbox_is_available(&why))
+		ews_cmd_warn(ctx, "kernel confinement unavailable (%s); guard is advisory", why);
+	ews_render_guard_text(&text, set->guard, set->policy, ews_confine_is_enforced(session->method, set->guard),
+			      set->no_network);
+	if (ctx->verbose)
+		ews_cmd_note(ctx, "guard: %s", text.ptr);
+}
+
 /* In the session that is there now, ours or one that was named. */
 static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session, bool is_new,
 		  char *const *command)
@@ -325,9 +348,12 @@ static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		.reap = set->reap,
 		.guard_level = set->guard,
 		.guard_policy = set->policy,
+		.writable = &set->writable,
+		.no_network = set->no_network,
 	};
 	int rc;
 
+	talk_of_guard(ctx, set, session);
 	rc = ews_run(&result, session, &opts);
 	if (rc < 0) {
 		ctx->failure_status = result.status;
@@ -382,7 +408,8 @@ static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const cha
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	EWS_CLEANUP(settings) struct settings set = { .start = EWS_START_SETTINGS_INIT, .env = EWS_STRV_INIT };
+	EWS_CLEANUP(settings)
+	struct settings set = { .start = EWS_START_SETTINGS_INIT, .env = EWS_STRV_INIT, .writable = EWS_STRV_INIT };
 	int rc;
 
 	ctx->failure_status = STATUS_FAILED;

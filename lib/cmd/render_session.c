@@ -63,6 +63,18 @@ void ews_render_guard(cJSON *object, const struct ews_state *state)
 	(void)cJSON_AddStringToObject(guard, "level", state->guard_level);
 	(void)cJSON_AddStringToObject(guard, "policy", state->guard_policy);
 	(void)cJSON_AddBoolToObject(guard, "enforced", state->guard_enforced);
+	(void)cJSON_AddBoolToObject(guard, "offline", state->guard_offline);
+}
+
+void ews_render_guard_text(struct ews_buf *out, const char *level, const char *policy, bool is_enforced,
+			   bool is_offline)
+{
+	ews_buf_addf(out, "%s, %s, %s", level, policy, is_enforced ? "enforced by the kernel" : "advisory");
+	if (is_enforced)
+		ews_buf_addf(out, "; open: modes and times of outside files, unix sockets%s",
+			     is_offline ? "" : ", the network");
+	else if (is_offline)
+		ews_buf_adds(out, "; no network");
 }
 
 static void add_open(cJSON *object, const struct ews_session_view *view)
@@ -150,6 +162,7 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	const struct ews_state *state = &view->session.state;
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf changes = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf guard = EWS_BUF_INIT;
 	char age[EWS_STAMP_LEN];
 
 	ews_path_quote(&path, state->workspace);
@@ -167,8 +180,9 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	if (state->owner.pid && !view->is_interrupted)
 		ews_buf_addf(out, "  %-10s process %ld\n", "Owner:", (long)state->owner.pid);
 	if (*state->guard_level)
-		ews_buf_addf(out, "  %-10s %s, %s, %s\n", "Guard:", state->guard_level, state->guard_policy,
-			     state->guard_enforced ? "enforced by the kernel" : "advisory");
+		ews_render_guard_text(&guard, state->guard_level, state->guard_policy, state->guard_enforced,
+				      state->guard_offline);
+	add_line(out, "Guard:", guard.ptr);
 	if (state->project_changed && !view->drift.n)
 		add_line(out, "Project:", "it changed while a command ran; see 'git ews status --log'");
 	add_drift(out, &view->drift, verbose);

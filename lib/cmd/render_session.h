@@ -36,7 +36,11 @@ const char *ews_render_session_state(const struct ews_session_view *view);
 /* The method as JSON names it: "git_worktree". */
 const char *ews_render_method(const char *method);
 
-/* Add "guard": level, policy, enforced; null before a command ran in the session. */
+/* How commands are held under `level` and `policy`, and what stays open to them. */
+void ews_render_guard_text(struct ews_buf *out, const char *level, const char *policy, bool is_enforced,
+			   bool is_offline);
+
+/* Add "guard": level, policy, enforced, offline; null before a command ran in the session. */
 void ews_render_guard(cJSON *object, const struct ews_state *state);
 
 /* A new object with all keys of a session; the caller frees it. */

@@ -129,6 +129,7 @@ static int parse(struct ews_state *out, const cJSON *json)
 		rc = ews_json_get_bool(&out->keeps_nested, json, "keeps_nested");
 	out->copies_objects = cJSON_IsTrue(cJSON_GetObjectItem(json, "copies_objects"));
 	out->guard_enforced = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_enforced"));
+	out->guard_offline = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_offline"));
 	out->project_changed = cJSON_IsTrue(cJSON_GetObjectItem(json, "project_changed"));
 #define GET_LATER(key, member) \
 	if (rc == 0)           \
@@ -186,6 +187,7 @@ int ews_state_write(int session_fd, const struct ews_state *state)
 	cJSON_AddBoolToObject(json, "keeps_nested", state->keeps_nested);
 	cJSON_AddBoolToObject(json, "copies_objects", state->copies_objects);
 	cJSON_AddBoolToObject(json, "guard_enforced", state->guard_enforced);
+	cJSON_AddBoolToObject(json, "guard_offline", state->guard_offline);
 	cJSON_AddBoolToObject(json, "project_changed", state->project_changed);
 	ews_json_add_int(json, "port_base", state->port_base);
 	add_owner(json, &state->owner);

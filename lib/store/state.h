@@ -44,6 +44,7 @@ struct ews_state {
 	char *guard_level,
 		*guard_policy; /* of the last `run` or `shell`: "auto", "read-only"; "" before there was one */
 	bool guard_enforced; /* by the kernel */
+	bool guard_offline; /* no network was let */
 	bool project_changed; /* while a command ran in it */
 	unsigned port_base; /* the first of its ports; 0: none */
 };

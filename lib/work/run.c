@@ -25,6 +25,7 @@
 #include "store/git.h"
 #include "store/home.h"
 #include "work/artifact.h"
+#include "work/confine.h"
 #include "work/port.h"
 #include "work/tripwire.h"
 
@@ -56,22 +57,27 @@ void ews_run_outcome_release(struct ews_run_outcome *outcome)
 /* What a running command stands on. */
 struct stage {
 	int cwd_fd;
+	int tmp_fd; /* the command's directory for temporary files */
 	int log_fd; /* the command's, for the session's log */
 	off_t log_from; /* what of the log is about this command */
 	struct ews_strv env;
+	struct ews_sandbox *sandbox; /* NULL: nothing is held */
 	struct ews_kin_list before; /* children that are none of the command's */
 	struct ews_tripwire tripwire;
 };
 
-#define STAGE_INIT { -1, -1, 0, EWS_STRV_INIT, EWS_KIN_LIST_INIT, EWS_TRIPWIRE_INIT }
+#define STAGE_INIT { -1, -1, -1, 0, EWS_STRV_INIT, NULL, EWS_KIN_LIST_INIT, EWS_TRIPWIRE_INIT }
 
 static void release_stage(struct stage *stage)
 {
 	if (stage->cwd_fd >= 0)
 		close(stage->cwd_fd);
+	if (stage->tmp_fd >= 0)
+		close(stage->tmp_fd);
 	if (stage->log_fd >= 0)
 		close(stage->log_fd);
 	ews_strv_release(&stage->env);
+	ews_sandbox_free(stage->sandbox);
 	ews_kin_list_release(&stage->before);
 	ews_tripwire_release(&stage->tripwire);
 }
@@ -111,7 +117,8 @@ static int take_session(struct ews_session *session, const struct ews_run_opts *
 		return rc;
 	set_text(&session->state.guard_level, opts->guard_level);
 	set_text(&session->state.guard_policy, opts->guard_policy);
-	session->state.guard_enforced = false;
+	session->state.guard_enforced = ews_confine_is_enforced(session->method, opts->guard_level);
+	session->state.guard_offline = opts->no_network;
 	rc = ews_port_give(session);
 	for (char *const *word = opts->argv; *word; word++)
 		ews_buf_addf(&line, "%s%s", line.len ? " " : "", *word);
@@ -154,8 +161,8 @@ static int open_log(struct stage *stage, const struct ews_session *session)
 	return 0;
 }
 
-/* A private directory for temporary files, empty. The caller frees `*path`. */
-static int make_tmp(char **path, const struct ews_session *session)
+/* A private directory for temporary files, empty, opened as `*fd`. The caller frees `*path`. */
+static int make_tmp(char **path, int *fd, const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int home = ews_home_open(session->repo->home);
 	EWS_CLEANUP(free) char *rel = ews_home_tmp(session->repo->dir, session->state.id);
@@ -163,6 +170,8 @@ static int make_tmp(char **path, const struct ews_session *session)
 
 	if (rc == 0)
 		rc = ews_dir_make(home, rel, 0700);
+	if (rc == 0)
+		rc = *fd = ews_dir_open_beneath(home, rel);
 	if (rc < 0)
 		return ews_error_wrap("cannot make a directory for temporary files");
 	*path = ews_path_join(session->repo->home, rel);
@@ -196,7 +205,7 @@ static int make_env(struct stage *stage, const struct ews_session *session, cons
 	const struct ews_state *state = &session->state;
 	struct ews_strv *env = &stage->env;
 	EWS_CLEANUP(free) char *tmp = NULL;
-	int rc = make_tmp(&tmp, session);
+	int rc = make_tmp(&tmp, &stage->tmp_fd, session);
 
 	if (rc < 0)
 		return rc;
@@ -222,6 +231,17 @@ static int make_env(struct stage *stage, const struct ews_session *session, cons
 	return 0;
 }
 
+static int make_sandbox(struct stage *stage, const struct ews_session *session, const struct ews_run_opts *opts)
+{
+	const struct ews_confine_opts confine = { .level = opts->guard_level,
+						  .dirs = opts->writable,
+						  .no_network = opts->no_network,
+						  .tmp_fd = stage->tmp_fd,
+						  .keep_fd = stage->log_fd };
+
+	return ews_confine_make(&stage->sandbox, session, &confine);
+}
+
 static int prepare(struct ews_run_result *out, struct stage *stage, const struct ews_session *session,
 		   const struct ews_run_opts *opts)
 {
@@ -236,6 +256,8 @@ static int prepare(struct ews_run_result *out, struct stage *stage, const struct
 						       : ews_path_join(session->state.workspace, opts->subdir);
 	rc = make_env(stage, session, opts, cwd);
 	if (rc == 0)
+		rc = make_sandbox(stage, session, opts);
+	if (rc == 0)
 		rc = ews_tripwire_take(&stage->tripwire, session->repo);
 	ews_kin_descendants(&stage->before, NULL);
 	return rc;
@@ -246,6 +268,8 @@ static int enter(void *payload)
 {
 	const struct stage *stage = payload;
 
+	if (stage->sandbox)
+		return ews_sandbox_enter(stage->sandbox);
 	return fcntl(stage->log_fd, F_SETFD, 0) < 0 ? -errno : 0;
 }
 

@@ -2,7 +2,8 @@
  * Run: a command in a session's workspace, and what is done when it is over.
  *
  * While the command runs this process is the session's owner: whoever is killed meanwhile leaves it interrupted,
- * with the workspace as it is. The project's refs, config and hooks are looked at right before and right after.
+ * with the workspace as it is. The kernel holds the command where it may write, if it can (work/confine). The project's
+ * refs, config and hooks are looked at right before and right after.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,6 +23,8 @@ struct ews_run_opts {
 	unsigned timeout_s; /* 0: none */
 	bool reap; /* end what it leaves behind */
 	const char *guard_level, *guard_policy;
+	const struct ews_strv *writable; /* directories that it may write as well; ews_confine_settle() made them; NULL: none */
+	bool no_network;
 };
 
 struct ews_run_result {

@@ -315,6 +315,7 @@ int ews_session_lock(struct ews_session *session, const char *verb)
 	session->state.project_changed = fresh.project_changed;
 	session->state.port_base = fresh.port_base;
 	session->state.guard_enforced = fresh.guard_enforced;
+	session->state.guard_offline = fresh.guard_offline;
 	swap(&session->state.last_snapshot, &fresh.last_snapshot);
 	swap(&session->state.guard_level, &fresh.guard_level);
 	swap(&session->state.guard_policy, &fresh.guard_policy);

@@ -3,6 +3,7 @@
  *
  *     no-landlock <errno> -- <command>...     ENOSYS, EOPNOTSUPP, EPERM: what asking for it answers
  *     no-landlock abi<n> -- <command>...      it is there, and says that its ABI is <n>
+ *     no-landlock abi                         print which one this kernel really has; 0: none
  *
  * The first is a filter alone. The second stays beside the command: a filter
  * can't answer with a number, but can send for someone who does.
@@ -104,6 +105,11 @@ int main(int argc, char **argv)
 	pid_t pid;
 	int fd;
 
+	if (argc == 2 && !strcmp(argv[1], "abi")) {
+		long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_ABI);
+
+		return printf("%ld\n", abi < 0 ? 0 : abi) < 0;
+	}
 	if (argc < 4 || strcmp(argv[2], "--") != 0)
 		return fail("usage: no-landlock <errno>|abi<n> -- <command>...");
 	for (i = 0; i < sizeof(errors) / sizeof(*errors); i++) {

@@ -1,7 +1,7 @@
 # Users, tracing, and what this machine can do.
 #
 # Prerequisites: ROOT, !ROOT, FENCED (see t/fence), USERS (root, and another user can be played), XATTR, USERNS, STRACE,
-# SANITIZE and VALGRIND (the program runs under these: slow, and limits on memory fail).
+# LANDLOCK (the kernel can confine), SANITIZE and VALGRIND (the program runs under these: slow, and limits on memory fail).
 #
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
@@ -56,5 +56,6 @@ setfattr -n user.ews -v 1 "$ews_probe" 2>/dev/null && test_set_prereq XATTR
 rm "$ews_probe"
 unshare -Urm true 2>/dev/null && test_set_prereq USERNS
 strace -o /dev/null true 2>/dev/null && test_set_prereq STRACE
+test "$("$EWS_BUILD/t/no-landlock" abi)" -ge 3 && test_set_prereq LANDLOCK
 test -z "$EWS_SANITIZE" || test_set_prereq SANITIZE
 test -z "$EWS_VALGRIND" || test_set_prereq VALGRIND

@@ -49,6 +49,7 @@ static void make_random(struct ews_state *out)
 	out->created_s = (int64_t)fixture_pick(2) * 4000000000;
 	out->ended_s = (int64_t)fixture_pick(2) * 4000000001;
 	out->guard_enforced = fixture_pick(2);
+	out->guard_offline = fixture_pick(2);
 	out->project_changed = fixture_pick(2);
 	out->port_base = (unsigned)fixture_pick(65536);
 	if (fixture_pick(2))
@@ -71,6 +72,7 @@ Test(state, what_is_written_is_read_again)
 		cr_assert_eq(back.created_s, state.created_s);
 		cr_assert_eq(back.ended_s, state.ended_s);
 		cr_assert_eq(back.guard_enforced, state.guard_enforced);
+		cr_assert_eq(back.guard_offline, state.guard_offline);
 		cr_assert_eq(back.project_changed, state.project_changed);
 		cr_assert_eq(back.port_base, state.port_base);
 		cr_assert_eq(back.owner.pid, state.owner.pid);
