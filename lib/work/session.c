@@ -516,17 +516,24 @@ int ews_session_save(struct ews_session *session)
 	return rc < 0 ? ews_error_wrap("session '%s'", session->state.id) : 0;
 }
 
-int ews_session_log(struct ews_session *session, const char *verb, const char *text)
+cJSON *ews_session_log_line(const char *verb, const char *text)
 {
-	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	cJSON *json = cJSON_CreateObject();
 	char stamp[EWS_STAMP_LEN];
 
 	ews_clock_rfc3339(stamp, ews_clock_now());
 	cJSON_AddStringToObject(json, "schema", "ews.log/1");
 	cJSON_AddStringToObject(json, "timestamp", stamp);
 	cJSON_AddStringToObject(json, "verb", verb);
-	cJSON_AddStringToObject(json, "message", text);
+	cJSON_AddItemToObject(json, "message", ews_json_path(text));
+	return json;
+}
+
+int ews_session_log(struct ews_session *session, const char *verb, const char *text)
+{
+	EWS_CLEANUP(json) cJSON *json = ews_session_log_line(verb, text);
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
 	ews_json_print(&line, json, false);
 	ews_buf_rtrim(&line);
 	return ews_file_append(session->fd, "log", line.ptr, 0600);

@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_SESSION_H
 #define EWS_WORK_SESSION_H
 
+#include "base/json.h"
 #include "store/lock.h"
 #include "store/repo.h"
 #include "store/state.h"
@@ -94,7 +95,9 @@ int ews_session_tampered(struct ews_strv *out, const struct ews_session *session
 /* Write state.json anew. */
 int ews_session_save(struct ews_session *session);
 
-/* Append a JSON line to the session's log: time, verb, and a sentence. */
+/* A line of the session's log: time, verb, and a sentence. The caller releases it. */
+cJSON *ews_session_log_line(const char *verb, const char *text);
+/* Append one. */
 int ews_session_log(struct ews_session *session, const char *verb, const char *text);
 
 /*
