@@ -16,7 +16,11 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
+#include "cmd/cmd_shim.h"
 #include "cmd/pager.h"
+
+#define SHIM_FAILED 125
+#define SHIM_NOT_FOUND 127
 
 static const struct ews_cmd *const verbs[] = {
 	&ews_cmd_start,   &ews_cmd_run,      &ews_cmd_status, &ews_cmd_list,   &ews_cmd_path,
@@ -226,6 +230,17 @@ static void print_error(enum ews_code code, bool as_json)
 	(void)ews_file_write_fd(STDOUT_FILENO, text.ptr, text.len); /* the exit status says it, too */
 }
 
+/* Under the name of git we are the shim. Its status is that of git, so our own failures have one that git does not have. */
+static int run_shim(char **argv)
+{
+	int rc = ews_cmd_shim(argv);
+
+	if (rc >= 0)
+		return rc;
+	print_error((enum ews_code)rc, false);
+	return rc == EWS_ENOTFOUND ? SHIM_NOT_FOUND : SHIM_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	struct globals globals = { .ctx = { .out = EWS_BUF_INIT, .progress = -1 } };
@@ -234,6 +249,8 @@ int main(int argc, char **argv)
 
 	guard_descriptors();
 	ews_json_init();
+	if (ews_cmd_shim_is_called(argv[0]))
+		return run_shim(argv);
 	rc = run(&globals, argc, argv);
 	ews_cmd_warn_of_settings(&globals.ctx);
 	if (rc >= 0) {

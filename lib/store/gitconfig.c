@@ -19,11 +19,13 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/strv.h"
+#include "store/git_program.h"
 
 #define ANSWER_MAX EWS_MIB
 #define STDERR_MAX (16 * EWS_KIB)
 #define FILE_BYTES_MAX (16 * EWS_MIB)
 #define FILE_PREFIX "file:"
+#define OURS "^ews\\."
 
 static enum ews_gitconfig_scope scope_of(const char *word)
 {
@@ -83,22 +85,35 @@ static void keep_env(struct ews_strv *env, bool keep_command)
 	ews_strv_add(env, "LC_ALL=C");
 }
 
+/* What is asked, of whom. */
+struct question {
+	const char *pattern;
+	const char *cwd;
+	char *const *globals; /* options of git's before the command; NULL: none */
+	char *const *env;
+};
+
 /* Gives git's status: 1 when there is no such key. */
-static int ask(struct ews_gitconfig *out, struct ews_buf *err, const struct ews_strv *env)
+static int ask(struct ews_gitconfig *out, struct ews_buf *err, const struct question *question)
 {
 	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
-	struct ews_proc proc = { .cwd = "/", .env = env->items, .out = &answer, .err = err };
-	int status;
+	EWS_CLEANUP(free) char *git = NULL;
+	struct ews_proc proc = { .cwd = question->cwd, .env = question->env, .out = &answer, .err = err };
+	int status = ews_git_program_find(&git);
 
+	if (status < 0)
+		return status;
 	ews_buf_init_max(&answer, ANSWER_MAX);
 	ews_buf_init_max(err, STDERR_MAX);
-	ews_strv_add_all(&argv, "git", "config", "-z", "--show-scope", "--show-origin", "--get-regexp", "^ews\\.",
+	ews_strv_add(&argv, git);
+	ews_strv_add_array(&argv, question->globals);
+	ews_strv_add_all(&argv, "config", "-z", "--show-scope", "--show-origin", "--get-regexp", question->pattern,
 			 NULL);
 	proc.argv = argv.items;
 	status = ews_proc_run(&proc);
 	if (status == 0 && answer.is_full)
-		return ews_error(EWS_ECONFIG, "git's config says too much of ews");
+		return ews_error(EWS_ECONFIG, "git's config has too much of '%s'", question->pattern);
 	if (status == 0)
 		take_answer(out, &answer);
 	return status;
@@ -108,12 +123,14 @@ int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir)
 {
 	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	struct question question = { .pattern = OURS, .cwd = "/" };
 	const char *sentence;
 	int status;
 
 	keep_env(&env, false);
 	ews_strv_addf(&env, "GIT_DIR=%s", git_dir);
-	status = ask(out, &err, &env);
+	question.env = env.items;
+	status = ask(out, &err, &question);
 	if (status < 0)
 		return ews_error_wrap("cannot read git's config");
 	if (status <= 1)
@@ -127,6 +144,7 @@ void ews_gitconfig_read_command(struct ews_gitconfig *out)
 {
 	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	struct question question = { .pattern = OURS, .cwd = "/" };
 
 	if (!getenv("GIT_CONFIG_PARAMETERS") && !getenv("GIT_CONFIG_COUNT"))
 		return;
@@ -134,8 +152,17 @@ void ews_gitconfig_read_command(struct ews_gitconfig *out)
 	ews_strv_add_all(&env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 			 "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=/", "GIT_DIR=/dev/null", NULL);
 	/* git itself says what it can't make sense of when it reads it; here it is nothing. */
-	(void)ask(out, &err, &env);
+	question.env = env.items;
+	(void)ask(out, &err, &question);
 	ews_error_clear();
+}
+
+int ews_gitconfig_ask(struct ews_gitconfig *out, const char *pattern, char *const *globals, char *const *env)
+{
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	const struct question question = { .pattern = pattern, .globals = globals, .env = env };
+
+	return ask(out, &err, &question);
 }
 
 /*

@@ -40,6 +40,13 @@ int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir);
 /* What `git -c ews.<key>=<value> ews ...` left in the environment. What git can't make sense of is nothing. */
 void ews_gitconfig_read_command(struct ews_gitconfig *out);
 
+/*
+ * Add what `git <globals> config` has of keys that `pattern` (an extended regular expression) matches, run where we
+ * stand with the environment `env`; `globals` may be NULL. Gives git's status: 1 when it has none, more when it
+ * can't read its config. Fails with EWS_ECONFIG when there is no end of it.
+ */
+int ews_gitconfig_ask(struct ews_gitconfig *out, const char *pattern, char *const *globals, char *const *env);
+
 /* In which line of its file value `at` stands; 0: it was not found there. */
 unsigned ews_gitconfig_line(const struct ews_gitconfig *list, size_t at);
 

@@ -549,10 +549,9 @@ const char *const ews_guard_neutral_env[] = {
 void ews_guard_neutral(struct ews_strv *out, char *const *argv)
 {
 	static const char *const settings[] = {
-		"core.fsmonitor=false",          "core.hooksPath=/dev/null", "diff.autoRefreshIndex=false",
-		"log.showSignature=false",       "log.diffMerges=separate",  "diff.submodule=short",
-		"status.submoduleSummary=false", "gpg.program=gpg",          "gpg.x509.program=gpgsm",
-		"gpg.ssh.program=ssh-keygen",
+		"core.fsmonitor=false",    "core.hooksPath=/dev/null", "log.showSignature=false",
+		"log.diffMerges=separate", "diff.submodule=short",     "status.submoduleSummary=false",
+		"gpg.program=gpg",         "gpg.x509.program=gpgsm",   "gpg.ssh.program=ssh-keygen",
 	};
 	const struct ews_guard_git git = { .argv = *argv ? argv + 1 : argv };
 	struct reading r;
@@ -579,6 +578,17 @@ void ews_guard_neutral(struct ews_strv *out, char *const *argv)
 	}
 }
 
+char *const *ews_guard_command(char *const *argv)
+{
+	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	struct globals g;
+
+	if (!*argv)
+		return NULL;
+	read_globals(&g, &rules, argv + 1);
+	return !*g.command || g.has_printed || dashed_command(*g.command) ? NULL : g.command;
+}
+
 const char *ews_guard_neutral_value(const char *key)
 {
 	const char *last = strrchr(key, '.');
@@ -596,10 +606,21 @@ const char *ews_guard_neutral_value(const char *key)
 	return NULL;
 }
 
-bool ews_guard_wants_index(char *const *argv)
+/* Is `argv` a git command that reads, with the row flag `flag`? */
+static bool has_flag(char *const *argv, unsigned flag)
 {
 	const struct ews_guard_git git = { .argv = *argv ? argv + 1 : argv };
 	struct reading r;
 
-	return *argv && read_git(&r, &git) && r.row && (r.row->flags & EWS_GUARD_INDEX);
+	return *argv && read_git(&r, &git) && r.row && (r.row->flags & flag);
+}
+
+bool ews_guard_wants_index(char *const *argv)
+{
+	return has_flag(argv, EWS_GUARD_INDEX);
+}
+
+bool ews_guard_converts_nothing(char *const *argv)
+{
+	return has_flag(argv, EWS_GUARD_STORED);
 }

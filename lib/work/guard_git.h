@@ -55,6 +55,9 @@ void ews_guard_neutral(struct ews_strv *out, char *const *argv);
  */
 extern const char *const ews_guard_neutral_env[];
 
+/* The command in the command line `argv` of git's, where its own options end; NULL: there is none, or git itself answers. */
+char *const *ews_guard_command(char *const *argv);
+
 /*
  * What a program that no option turns off is to be replaced by: with the setting `key` of that repository ("filter.x.clean",
  * "diff.x.textconv") set to it, git starts nothing of anybody's. NULL: the setting is harmless, or turned off already.
@@ -62,7 +65,13 @@ extern const char *const ews_guard_neutral_env[];
  */
 const char *ews_guard_neutral_value(const char *key);
 
-/* Does this git command lock or rewrite the index though it reads, so that it needs a private copy (GIT_INDEX_FILE)? */
+/*
+ * Does this git command compare files with the index? Then it may lock and rewrite it though it reads, and needs a private
+ * copy (GIT_INDEX_FILE); and it has a git of its own look into the repositories that the index names.
+ */
 bool ews_guard_wants_index(char *const *argv);
+
+/* Does this git command look at what is stored alone, so that no filter can run? */
+bool ews_guard_converts_nothing(char *const *argv);
 
 #endif

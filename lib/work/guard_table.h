@@ -38,7 +38,8 @@ enum ews_guard_row_flags {
 	/* What keeps its reading form from starting programs and touching the repository. */
 	EWS_GUARD_EXT_DIFF = 1 << 8, /* takes --no-ext-diff */
 	EWS_GUARD_TEXTCONV = 1 << 9, /* takes --no-textconv */
-	EWS_GUARD_INDEX = 1 << 10, /* locks or rewrites the index: wants a private one */
+	EWS_GUARD_INDEX = 1 << 10, /* compares files with the index, which it may lock and rewrite: wants a private one */
+	EWS_GUARD_STORED = 1 << 16, /* looks at what is stored as it is, never at a file: no filter runs */
 	/* What is written leaves the workspace's repository, or its network: `inside` denies it, too. */
 	EWS_GUARD_OUTSIDE = 1 << 11,
 	/* Which setting lets it through or stops it. */

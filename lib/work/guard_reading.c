@@ -1,0 +1,398 @@
+/*
+ * A git command that reads: see guard_reading.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/guard_reading.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "store/gitconfig.h"
+#include "store/index.h"
+#include "work/guard_git.h"
+
+#define ANSWER_MAX (64 * EWS_KIB)
+#define MODE_GITLINK 0160000
+/* What ews_guard_neutral_value() may have something to say of, and what it takes to read an index. */
+#define PATTERN "^(filter\\.|diff\\..*\\.textconv$|extensions\\.objectformat$)"
+
+void ews_guard_reading_release(struct ews_guard_reading *reading)
+{
+	ews_strv_release(&reading->argv);
+	ews_strv_release(&reading->env);
+}
+
+/*
+ * The environment
+ */
+
+static bool is_kept(const char *name, const char *value)
+{
+	static const struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	static const char *const kept[] = {
+		"HOME",
+		"USER",
+		"LOGNAME",
+		"XDG_CONFIG_HOME",
+		"TMPDIR",
+		"LANG",
+		"LANGUAGE",
+		"TZ",
+		"TERM",
+		"COLORTERM",
+		"NO_COLOR",
+		"COLUMNS",
+		"LINES",
+		"GIT_CONFIG_GLOBAL",
+		"GIT_CONFIG_SYSTEM",
+	};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (!strcmp(name, kept[i]))
+			return true;
+	if (!strncmp(name, "GIT_", 4))
+		return strcmp(name, "GIT_PAGER") != 0 && ews_guard_variable_is_harmless(&rules, name, value);
+	return !strncmp(name, "LC_", 3);
+}
+
+/* The absolute directories of PATH: git's own shell scripts look there for their tools. */
+static void add_path(struct ews_strv *env)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *dirs = getenv("PATH"), *end;
+
+	for (; dirs && *dirs; dirs = *end ? end + 1 : end) {
+		end = strchrnul(dirs, ':');
+		if (*dirs == '/')
+			ews_buf_addf(&path, "%s%.*s", path.len ? ":" : "", (int)(end - dirs), dirs);
+	}
+	if (path.len)
+		ews_strv_addf(env, "PATH=%s", path.ptr);
+}
+
+/* What is set twice holds as the later one says: git and its children look for the last. */
+static void add_env(struct ews_strv *env)
+{
+	for (char **var = environ; *var; var++) {
+		EWS_CLEANUP(free) char *name = ews_strndup(*var, strcspn(*var, "="));
+		bool is_ours = false;
+
+		for (const char *const *ours = ews_guard_neutral_env; *ours; ours++)
+			is_ours = is_ours || !strncmp(*var, *ours, strlen(name) + 1);
+		if (!is_ours && (*var)[strlen(name)] && is_kept(name, *var + strlen(name) + 1))
+			ews_strv_add(env, *var);
+	}
+	add_path(env);
+	ews_strv_add_array(env, (char *const *)ews_guard_neutral_env);
+}
+
+/*
+ * Repositories: the one that the command is about, and those in it
+ */
+
+struct look {
+	const char *git;
+	const struct ews_strv *env;
+	struct ews_gitconfig config; /* of all of them */
+	size_t first_n; /* so much of it is of the first one */
+	struct ews_strv seen; /* work trees */
+};
+
+static void release_look(struct look *look)
+{
+	ews_gitconfig_release(&look->config);
+	ews_strv_release(&look->seen);
+}
+
+EWS_CLEANUP_DEFINE(look, struct look, release_look)
+
+/* Where a repository is, and the git that is asked for it: the answer is in a file, so that it need not be waited for. */
+struct where {
+	pid_t pid;
+	int fd;
+	char *index, *top; /* NULL: none; a bare repository has no top */
+};
+
+#define WHERE_INIT { -1, -1, NULL, NULL }
+
+static void release_where(struct where *where)
+{
+	if (where->pid >= 0)
+		(void)ews_proc_reap(where->pid, "git"); /* nobody wants to know any more */
+	if (where->fd >= 0)
+		close(where->fd);
+	free(where->index);
+	free(where->top);
+}
+
+EWS_CLEANUP_DEFINE(where, struct where, release_where)
+
+static int ask_where(struct where *out, const struct look *look, char *const *globals, const struct ews_strv *env)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct ews_proc proc = { .env = env->items, .err_fd = null_fd };
+
+	proc.out_fd = out->fd = memfd_create("where", MFD_CLOEXEC);
+	if (null_fd < 0 || out->fd < 0)
+		return ews_error_os("cannot ask git");
+	ews_strv_add(&argv, look->git);
+	ews_strv_add_array(&argv, globals);
+	ews_strv_add_all(&argv, "rev-parse", "--path-format=absolute", "--git-path", "index", "--show-toplevel",
+			 NULL);
+	proc.argv = argv.items;
+	return ews_proc_start(&out->pid, &proc);
+}
+
+/* What git says outside of any repository is nothing, and then it fails. */
+static int hear_where(struct where *out)
+{
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	int rc = ews_proc_reap(out->pid, "git");
+	char *top, *end;
+
+	out->pid = -1;
+	if (rc >= 0 && lseek(out->fd, 0, SEEK_SET) < 0)
+		return ews_error_os("cannot ask git");
+	if (rc >= 0)
+		rc = ews_file_read_fd(&answer, out->fd, ANSWER_MAX);
+	if (rc < 0)
+		return rc;
+	top = strchrnul(answer.ptr, '\n');
+	if (*top)
+		*top++ = '\0';
+	end = strchrnul(top, '\n');
+	if (*end && end[1])
+		return ews_error(EWS_EUNSUPPORTED, "a repository whose path holds the end of a line");
+	*end = '\0';
+	if (*answer.ptr)
+		out->index = ews_strdup(answer.ptr);
+	if (*top)
+		out->top = ews_strdup(top);
+	return 0;
+}
+
+/*
+ * May the index at `path` name repositories? To read it takes some ms where it is large, to search it much less: for the
+ * mode of a gitlink, or the extension of a split index, in another file of which there may be some.
+ */
+static bool may_name_repositories(const char *path)
+{
+	static const char mode[] = { '\0', '\0', '\xe0', '\0' }, split[] = { 'l', 'i', 'n', 'k', '\0' };
+	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	void *data;
+	bool found;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return false;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		return true;
+	found = memmem(data, (size_t)st.st_size, mode, sizeof(mode)) ||
+		memmem(data, (size_t)st.st_size, split, sizeof(split));
+	(void)munmap(data, (size_t)st.st_size);
+	return found;
+}
+
+static int read_index(struct ews_index *out, const char *path, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
+	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", dir);
+	return ews_index_read(out, fd, ews_path_base(path), algo);
+}
+
+/* The hashes of the repository whose config was read from item `from` on. */
+static enum ews_hash_algo algo_of(const struct look *look, size_t from)
+{
+	for (; from < look->config.n; from++)
+		if (!strcmp(look->config.items[from].key, "extensions.objectformat") &&
+		    !strcasecmp(look->config.items[from].text, "sha256"))
+			return EWS_SHA256;
+	return EWS_SHA1;
+}
+
+static int look_at(struct look *look, struct where *out, char *const *globals, const struct ews_strv *env,
+		   bool wants_index);
+
+/* Git asks in each repository that the index names and that is there, by a git of its own that stands in it. */
+static int look_below(struct look *look, const char *top, const struct ews_index *index)
+{
+	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
+	int rc = 0;
+
+	ews_strv_add_array(&env, look->env->items);
+	ews_strv_add(&env, "GIT_DIR=.git");
+	for (size_t i = 0; i < index->n && rc == 0; i++) {
+		EWS_CLEANUP(where) struct where where = WHERE_INIT;
+		EWS_CLEANUP(free) char *dir = NULL;
+		EWS_CLEANUP(free) char *git_dir = NULL;
+		char option[] = "-C";
+		char *globals[] = { option, NULL, NULL };
+
+		if (index->items[i].mode != MODE_GITLINK)
+			continue;
+		globals[1] = dir = ews_path_join(top, index->items[i].path);
+		git_dir = ews_path_join(dir, ".git");
+		if (access(git_dir, F_OK) == 0)
+			rc = look_at(look, &where, globals, &env, true);
+	}
+	return rc;
+}
+
+/* Read the config of the repository that `globals` and `env` lead to, and of those in it. */
+static int look_at(struct look *look, struct where *out, char *const *globals, const struct ews_strv *env,
+		   bool wants_index)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	size_t from = look->config.n;
+	int rc = wants_index ? ask_where(out, look, globals, env) : 0;
+
+	/* A git that can't read its config says so, and does nothing else: so will the command. */
+	if (rc == 0)
+		rc = ews_gitconfig_ask(&look->config, PATTERN, globals, env->items);
+	if (!look->seen.n)
+		look->first_n = look->config.n;
+	if (rc >= 0 && wants_index)
+		rc = hear_where(out);
+	if (rc < 0 || !out->top)
+		return rc < 0 ? rc : 0;
+	/* No name twice: links may lead back. */
+	if (ews_strv_has(&look->seen, out->top))
+		return 0;
+	ews_strv_add(&look->seen, out->top);
+	if (!may_name_repositories(out->index))
+		return 0;
+	rc = read_index(&index, out->index, algo_of(look, from));
+	return rc < 0 ? rc : look_below(look, out->top, &index);
+}
+
+static void add_setting(struct ews_strv *env, unsigned *n, const char *key, const char *value)
+{
+	ews_strv_addf(env, "GIT_CONFIG_KEY_%u=%s", *n, key);
+	ews_strv_addf(env, "GIT_CONFIG_VALUE_%u=%s", *n, value);
+	(*n)++;
+}
+
+/* Every program that is named is put out of action; what the user and the system say comes last, and holds. */
+static void add_settings(struct ews_strv *env, const struct look *look, bool has_copy)
+{
+	const struct ews_gitconfig_value *items = look->config.items;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < look->config.n; i++)
+		if (items[i].scope == EWS_GITCONFIG_REPOSITORY && ews_guard_neutral_value(items[i].key))
+			add_setting(env, &n, items[i].key, ews_guard_neutral_value(items[i].key));
+	for (size_t i = 0; i < look->first_n; i++)
+		if ((items[i].scope == EWS_GITCONFIG_USER || items[i].scope == EWS_GITCONFIG_SYSTEM) &&
+		    ews_guard_neutral_value(items[i].key))
+			add_setting(env, &n, items[i].key, items[i].text);
+	/* Else a part of it would be written where the original is. */
+	if (has_copy)
+		add_setting(env, &n, "core.splitIndex", "false");
+	if (n)
+		ews_strv_addf(env, "GIT_CONFIG_COUNT=%u", n);
+}
+
+/*
+ * The copy of an index
+ */
+
+/* Fill `to` from `from`; the time comes along, by which git knows which entries it must not trust. */
+static int copy_file(int to, int from)
+{
+	struct stat st;
+	int rc;
+
+	if (to < 0 || fstat(from, &st) < 0)
+		return ews_error_os("cannot copy the index");
+	rc = ews_file_copy_fd(to, from, (uint64_t)st.st_size);
+	if (rc == 0 && futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
+		return ews_error_os("cannot copy the index");
+	return rc;
+}
+
+/* Put a copy of the index at `path` where it is the command's alone; the caller frees its name. */
+static int copy_index(char **out, const char *path)
+{
+	const char *tmp = getenv("TMPDIR");
+	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
+	EWS_CLEANUP(free) char *copy = NULL;
+	EWS_CLEANUP(free) char *fresh = NULL;
+	EWS_CLEANUP(fd) int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	EWS_CLEANUP(fd) int to = -1;
+	struct stat st;
+	int rc;
+
+	if ((from < 0 && errno != ENOENT) || stat(dir, &st) < 0)
+		return ews_error_os("cannot open '%s'", path);
+	/* One name a repository: what stays is that of the last command, and goes with the directory. */
+	copy = ews_strfmt("%s/git-ews-index-%llx-%llx", tmp && *tmp == '/' ? tmp : "/tmp",
+			  (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+	if (from < 0) {
+		(void)unlink(copy); /* an index that is not there is an empty one */
+		*out = ews_steal(&copy);
+		return 0;
+	}
+	fresh = ews_strfmt("%s.XXXXXX", copy);
+	to = mkostemp(fresh, O_CLOEXEC);
+	rc = copy_file(to, from);
+	if (rc == 0 && rename(fresh, copy) < 0)
+		rc = ews_error_os("cannot rename '%s'", fresh);
+	if (rc < 0 && to >= 0)
+		(void)unlink(fresh); /* best effort: it is ours, and of no use */
+	if (rc == 0)
+		*out = ews_steal(&copy);
+	return rc;
+}
+
+int ews_guard_reading_make(struct ews_guard_reading *out, const char *git, char *const *argv)
+{
+	EWS_CLEANUP(guard_reading) struct ews_guard_reading made = EWS_GUARD_READING_INIT;
+	EWS_CLEANUP(look)
+	struct look look = { .git = git, .env = &made.env, .config = EWS_GITCONFIG_INIT, .seen = EWS_STRV_INIT };
+	EWS_CLEANUP(where) struct where where = WHERE_INIT;
+	EWS_CLEANUP(strv) struct ews_strv globals = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *copy = NULL;
+	char *const *command = ews_guard_command(argv);
+	size_t n = 0;
+	int rc = 0;
+
+	while (argv[n])
+		n++;
+	ews_guard_neutral(&made.argv, argv);
+	if (made.argv.n == n)
+		return 0;
+	add_env(&made.env);
+	for (char *const *at = argv + 1; command && at < command; at++)
+		ews_strv_add(&globals, *at);
+	if (command && !ews_guard_converts_nothing(argv))
+		rc = look_at(&look, &where, globals.items, &made.env, ews_guard_wants_index(argv));
+	if (rc == 0 && where.index)
+		rc = copy_index(&copy, where.index);
+	if (rc < 0)
+		return ews_error_wrap("cannot make 'git %s' harmless", command ? *command : "");
+	add_settings(&made.env, &look, copy != NULL);
+	if (copy)
+		ews_strv_addf(&made.env, "GIT_INDEX_FILE=%s", copy);
+	*out = made;
+	made = (struct ews_guard_reading)EWS_GUARD_READING_INIT;
+	return 1;
+}
