@@ -339,4 +339,18 @@ test_expect_success 'inside: git as it is, for what stays inside' '
 	test_expect_code 126 env GIT_DIR="${here:?}/p/.git" git -C off log 2>err && unset EWS_GUARD_POLICY && : >ran && untouched
 '
 
+test_expect_success 'P6, P9: in run, git is the shim' '
+	: >ran && for method in worktree snapshot in-place; do
+		test_expect_code 126 git-ews -C p run --json --end --method $method -- sh -c "git status >&2; git diff >&2; git commit -m x" >out 2>err && test_grep "a.txt" err && test_json_count out .blocked 1 && json out ".blocked[0]" >line &&
+		test_grep "git commit" line && test_json out .status 126 && test_grep "^git ews: blocked: git commit" err && test_must_be_empty ran || return 1
+	done && git-ews -C p run --end --env "PATH=$real:/usr/bin:/bin" -- sh -c "command -v git" >out 2>err && test_grep "/bin/git$" out && test_grep ! "^/usr" out &&
+	git-ews -C plain run --end --guard=off -- sh -c "command -v git" >out 2>err && test_grep ! sessions out &&
+	test_expect_code 126 git-ews -C plain run --end --method snapshot --policy inside -- sh -c "git commit -qam x && git log -1 --format=%s && git push -q" >out 2>err && test_grep "^x$" out && test_grep "blocked: git push" err
+'
+
+test_expect_success 'P6: in run, the settings of the project hold' '
+	printf "qe:\n  git_guard:\n    allow_status: no\n" >plain/superqode.yaml && test_expect_code 126 git-ews -C plain run --end -- git status 2>err && test_grep "allow_status" err &&
+	rm plain/superqode.yaml && git-ews -C plain run --end -- git status >out 2>err
+'
+
 test_done

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,9 +25,12 @@
 #include "base/path.h"
 #include "base/relay.h"
 #include "store/git.h"
+#include "store/git_program.h"
 #include "store/home.h"
 #include "work/artifact.h"
 #include "work/confine.h"
+#include "work/guard.h"
+#include "work/guard_env.h"
 #include "work/port.h"
 #include "work/tripwire.h"
 
@@ -35,6 +40,8 @@
 #define LOCK_STEP_MS 20
 #define LOG_FILE "log"
 #define LOG_BYTES_MAX (16 * EWS_MIB)
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define SHIM_DIR "bin" /* in the session's directory */
 /* Where scripts don't put descriptors of their own. */
 #define LOG_FD_MIN 200
 
@@ -199,6 +206,62 @@ static void set_env_number(struct ews_strv *env, const char *name, unsigned numb
 	set_env(env, name, text);
 }
 
+/* Put the link "bin/git" to this program into the session's directory, which the command can't write. */
+static int link_shim(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *program = realpath("/proc/self/exe", NULL);
+	char there[PATH_MAX];
+	ssize_t len;
+	int rc;
+
+	if (!program)
+		return ews_error_os("cannot find the program of git ews");
+	rc = ews_dir_make(session->fd, SHIM_DIR, 0700);
+	if (rc < 0)
+		return rc;
+	len = readlinkat(session->fd, SHIM_DIR "/git", there, sizeof(there));
+	if (len == (ssize_t)strlen(program) && !memcmp(there, program, (size_t)len))
+		return 0;
+	(void)unlinkat(session->fd, SHIM_DIR "/.git", 0); /* what a killed one left */
+	if (symlinkat(program, session->fd, SHIM_DIR "/.git") < 0 ||
+	    renameat(session->fd, SHIM_DIR "/.git", session->fd, SHIM_DIR "/git") < 0)
+		return ews_error_os("cannot make the link that stands for git");
+	return 0;
+}
+
+/* Have "git" mean our shim to the command, and tell that what holds. */
+static int add_shim(struct ews_strv *env, const struct ews_session *session, const struct ews_run_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv says = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *path = NULL;
+	EWS_CLEANUP(free) char *git = NULL;
+	const char *dirs = DEFAULT_PATH;
+	struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
+	int rc = ews_guard_rules_read(&rules, ews_repo_config(session->repo));
+
+	if (rc == 0)
+		rc = ews_git_program_find(&git);
+	if (rc == 0)
+		rc = link_shim(session);
+	if (rc < 0)
+		return rc;
+	if (!strcmp(opts->guard_policy, ews_guard_policy_word(EWS_GUARD_INSIDE)))
+		rules.policy = EWS_GUARD_INSIDE;
+	ews_guard_env_add(&says, opts->guard_level, &rules);
+	for (size_t i = 0; i < says.n; i++) {
+		EWS_CLEANUP(free) char *name = ews_strndup(says.items[i], strcspn(says.items[i], "="));
+
+		set_env(env, name, says.items[i] + strlen(name) + 1);
+	}
+	set_env(env, EWS_GIT_VARIABLE, git);
+	for (size_t i = 0; i < env->n; i++)
+		if (!strncmp(env->items[i], "PATH=", 5) && env->items[i][5])
+			dirs = env->items[i] + 5;
+	path = ews_strfmt("%s/" SHIM_DIR ":%s", session->dir, dirs);
+	set_env(env, "PATH", path);
+	return 0;
+}
+
 static int make_env(struct stage *stage, const struct ews_session *session, const struct ews_run_opts *opts,
 		    const char *cwd)
 {
@@ -222,13 +285,12 @@ static int make_env(struct stage *stage, const struct ews_session *session, cons
 	if (state->port_base)
 		set_env_number(env, "EWS_PORT_BASE", state->port_base);
 	set_env_number(env, "EWS_LOG_FD", (unsigned)stage->log_fd);
-	set_env(env, "EWS_GUARD_POLICY", state->guard_policy);
 	for (char *const *given = opts->env; given && *given; given++) {
 		EWS_CLEANUP(free) char *name = ews_strndup(*given, strcspn(*given, "="));
 
 		set_env(env, name, *given + strlen(name) + 1);
 	}
-	return 0;
+	return strcmp(opts->guard_level, "off") ? add_shim(env, session, opts) : 0;
 }
 
 static int make_sandbox(struct stage *stage, const struct ews_session *session, const struct ews_run_opts *opts)
