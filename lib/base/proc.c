@@ -132,27 +132,23 @@ static const char *path_of(char *const *env)
 	for (; *env; env++)
 		if (!strncmp(*env, "PATH=", 5))
 			return *env + 5;
-	return DEFAULT_PATH;
+	return NULL;
 }
 
-/*
- * Where `name` is: itself when it has a slash, else the first program of that
- * name in an absolute directory of PATH. Relative ones are passed by: the
- * child's directory may hold anything under any name. NULL when there is none.
- */
-static char *find_program(const char *name, char *const *env)
+char *ews_proc_find(const char *name, const char *dirs, bool (*is_wanted)(const char *path))
 {
-	const char *dirs = path_of(env), *end;
 	struct stat st;
+	const char *end;
 	char *path;
 
-	if (strchr(name, '/'))
-		return ews_strdup(name);
+	if (!dirs || !*dirs)
+		dirs = DEFAULT_PATH;
 	for (; *name; dirs = end + 1) {
 		end = strchrnul(dirs, ':');
 		if (*dirs == '/') {
 			path = ews_strfmt("%.*s/%s", (int)(end - dirs), dirs, name);
-			if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
+			if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode) &&
+			    (!is_wanted || is_wanted(path)))
 				return path;
 			free(path);
 		}
@@ -208,7 +204,7 @@ static int start(struct link *link, const struct ews_proc *p)
 	char *const *env = p->env ? p->env : environ;
 	struct stat st;
 
-	program = find_program(p->argv[0], env);
+	program = strchr(p->argv[0], '/') ? ews_strdup(p->argv[0]) : ews_proc_find(p->argv[0], path_of(env), NULL);
 	if (!program)
 		return ews_error(EWS_ENOTFOUND, "cannot run '%s': no such program", p->argv[0]);
 	if (connect_all(link, &ends, p) < 0) {

@@ -27,6 +27,13 @@ struct ews_proc {
 };
 
 /*
+ * The first program called `name` in an absolute directory of `dirs`, a PATH (NULL or empty: the usual directories), that
+ * `is_wanted` (NULL: any). Relative ones are passed by: the current directory may hold anything under any name.
+ * NULL when there is none; the caller frees it.
+ */
+char *ews_proc_find(const char *name, const char *dirs, bool (*is_wanted)(const char *path));
+
+/*
  * Run `p` to its end. Returns its exit status (128+n when signal n ended it).
  * Fails with EWS_ENOTFOUND when there is no such program, EWS_EBUSY when the
  * time ran out (the program is killed then), EWS_EIO otherwise. No descriptor

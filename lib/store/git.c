@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "store/gate.h"
+#include "store/git_program.h"
 
 #define STDERR_MAX (64 * EWS_KIB)
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -169,14 +170,20 @@ char *ews_git_sentence(const struct ews_buf *err)
 }
 
 /* The whole command line: what a repository's own config could make git run is switched off. */
-static void make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, char *const *args)
+static int make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, char *const *args)
 {
-	ews_strv_add(argv, "git");
+	EWS_CLEANUP(free) char *git = NULL;
+	int rc = ews_git_program_find(&git);
+
+	if (rc < 0)
+		return rc;
+	ews_strv_add(argv, git);
 	if (opts->work_tree)
 		ews_strv_add_all(argv, "-c", "core.bare=false", "--work-tree=.", NULL);
 	if (opts->own_dir)
 		ews_strv_add_all(argv, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", NULL);
 	ews_strv_add_array(argv, args);
+	return 0;
 }
 
 int ews_git_open(struct ews_child **out, const struct ews_git_opts *opts, char *const *args)
@@ -185,7 +192,8 @@ int ews_git_open(struct ews_child **out, const struct ews_git_opts *opts, char *
 	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	struct ews_proc proc = { .cwd = "/" };
 
-	make_argv(&argv, opts, args);
+	if (make_argv(&argv, opts, args) < 0)
+		return ews_error_wrap("cannot run git");
 	make_env(&env, opts);
 	proc.argv = argv.items;
 	proc.env = env.items;
@@ -210,7 +218,8 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 	int status;
 
 	ews_buf_init_max(&err, STDERR_MAX);
-	make_argv(&argv, opts, args);
+	if (make_argv(&argv, opts, args) < 0)
+		return ews_error_wrap("cannot run git");
 	make_env(&env, opts);
 	proc.argv = argv.items;
 	proc.env = env.items;
