@@ -279,6 +279,15 @@ test_expect_success 'P8: files that came to be one, or no longer are, are named'
 	git -C linked ews diff names -- y >got 2>err && test_line_count = 1 err && git -C linked ews end names
 '
 
+test_expect_success '--changes shows as much as is asked for, the patch as ever' '
+	git -C p ews diff s --changes summary >out && test_line_count = 1 out && test_grep "^Changes: [0-9]* file(s) (+[0-9]* -[0-9]*)\.$" out &&
+	git -C p ews diff s --changes=files >out && test_grep "^- .*run-moved.sh" out && git -C p ews diff s --changes none >out && test_must_be_empty out &&
+	git -C p ews diff s >plain && git -C p ews diff s --changes diff >out && test_cmp plain out &&
+	git -C p ews diff s --json --changes summary >out && test_json out .renames && test_must_fail test_json out .changes 2>/dev/null &&
+	git -C p ews diff s --json --changes diff >out && test_json out .diff_text && printf "%s\n" "$ews_got" >text && test_grep "^diff --git" text &&
+	test_expect_code 129 git -C p ews diff s --changes all 2>err && test_grep "^error: .*all" err
+'
+
 test_expect_success 'P7: names that end in a blank, and a renamed link whose place a directory takes, are said so that git apply takes them' '
 	test_repo blank && (
 		cd blank && mkdir "x " "y " && echo 1 >"x /mode" && printf "\\0001" >"x /bin" && : >"x /empty" && : >"x /gone" && echo edit >"y /edit" && ln -s nowhere swapped && git add . && git commit -qm blanks

@@ -26,10 +26,12 @@ static const char *const usage[] = {
 
 struct settings {
 	struct ews_strv output, refused;
+	const char *changes_word; /* NULL: the patch, or with --json the records */
+	enum ews_changes_mode changes;
 	bool exit_code;
 };
 
-#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, false }
+#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, false }
 
 static void release_settings(struct settings *set)
 {
@@ -53,6 +55,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 {
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
+		  false, NULL },
+		{ EWS_OPT_STRING, 0, "changes", "summary|files|diff|none", "how much to show", &set->changes_word,
 		  false, NULL },
 		PASS(0, "stat", "=width", "a diffstat"),
 		PASS(0, "numstat", NULL, "added and deleted lines of each path"),
@@ -148,9 +152,12 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 	int rc;
 
 	rc = ews_cmd_parse(args, ctx, &syntax, argc, argv);
-	if (rc != 0 || !set->refused.n)
+	if (rc != 0)
 		return rc;
-	return ews_error(EWS_EUSAGE, "'%s' is refused: it does more than shape the output", set->refused.items[0]);
+	if (set->refused.n)
+		return ews_error(EWS_EUSAGE, "'%s' is refused: it does more than shape the output",
+				 set->refused.items[0]);
+	return set->changes_word ? ews_changes_mode(&set->changes, set->changes_word) : 0;
 }
 
 /* Is this word git's whatever sessions and snapshots are called? */
@@ -252,7 +259,8 @@ static void settle_relative(struct ews_strv *output, const struct ews_cmd_ctx *c
 	ews_strv_add_array(output, settled.items);
 }
 
-static int show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session, const struct ews_diff *diff)
+static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
+		     const struct ews_diff *diff)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("diff");
 	int rc;
@@ -260,7 +268,8 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session,
 	ews_render_string(object, "session_id", session ? session->state.id : NULL);
 	ews_render_string(object, "from", diff->from.is_now ? "now" : diff->from.snapshot.id);
 	ews_render_string(object, "to", diff->to.is_now ? "now" : diff->to.snapshot.id);
-	rc = ews_render_changes(object, ctx->repo, diff);
+	rc = set->changes_word ? ews_render_changes_mode(object, ctx->repo, diff, set->changes)
+			       : ews_render_changes(object, ctx->repo, diff);
 	if (rc < 0)
 		return rc;
 	ews_cmd_json_show(ctx, object);
@@ -274,6 +283,8 @@ static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct
 
 	ews_pager_start(ctx);
 	ews_render_reasons_talk(ctx, "not in the patch", &diff->not_in_patch);
+	if (set->changes != EWS_CHANGES_DIFF)
+		return ews_render_changes_text(&ctx->out, ctx->repo, diff, set->changes);
 	ews_strv_add(&set->output, ews_pager_color(ctx, "diff") ? "--color=always" : "--no-color");
 	if (ctx->nul)
 		ews_strv_add(&set->output, "-z");
@@ -318,7 +329,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = ews_diff_records(&diff, ctx->repo, paths.n ? paths.items : NULL);
 	if (rc < 0)
 		return rc;
-	rc = ctx->json ? show_json(ctx, seen, &diff) : show_text(ctx, &set, &diff, &paths);
+	rc = ctx->json ? show_json(ctx, &set, seen, &diff) : show_text(ctx, &set, &diff, &paths);
 	if (rc < 0)
 		return rc;
 	return rc || (set.exit_code && (diff.n || diff.not_in_patch.n)) ? 1 : 0;
