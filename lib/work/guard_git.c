@@ -52,8 +52,11 @@ struct reading {
 	char *const *verb; /* the last word that chose a row */
 	char *const *at; /* what is left to read */
 	size_t options, words; /* of the row */
+	char least, most; /* as in the table: how many words the options so far call for; 0: they don't */
 	bool lists, is_dry; /* an option marked '+', '@' holds */
 	bool has_ended; /* what follows are words */
+	bool has_stopped; /* since git takes no options behind the first word */
+	bool is_open; /* nobody knows how many words there are */
 	bool reaches_out; /* an option marked '^' */
 };
 
@@ -150,6 +153,11 @@ static void take_option(struct ews_guard_verdict *out, struct reading *r, const 
 {
 	const char *value = attached;
 
+	if (option->least && (!r->least || option->least < r->least))
+		r->least = option->least;
+	/* '*' is less than a digit */
+	if (option->most && (!r->most || option->most == '*' || (r->most != '*' && option->most > r->most)))
+		r->most = option->most;
 	switch (option->mark) {
 	case '!':
 		judge_writing(out, r, spelled);
@@ -232,11 +240,12 @@ static void read_word(struct reading *r)
 		r->verb = at;
 		r->options = 0;
 		r->lists = r->is_dry = false;
+		r->least = r->most = 0;
 		return;
 	}
 	r->words++;
 	if (r->row->flags & EWS_GUARD_STOP)
-		r->has_ended = true;
+		r->has_ended = r->has_stopped = true;
 }
 
 static void read_dashes(struct reading *r, const char *arg)
@@ -257,14 +266,26 @@ static bool takes_anything(const struct reading *r)
 	return r->has_ended && (r->row->words == EWS_GUARD_ANY || r->lists);
 }
 
-/* What is known of `arg` must be enough to know an option, and to count words. */
+/* May `arg`, of which the beginning is known, be a word that chooses another row? */
+static bool may_choose_row(const struct reading *r, const char *arg)
+{
+	size_t len = strlen(r->row->name), known = strcspn(arg, EWS_GUARD_HOLE);
+
+	if (!(r->row->flags & EWS_GUARD_VERBS) || r->words)
+		return false;
+	for (const struct ews_guard_row *row = ews_guard_rows; row->name; row++)
+		if (!strncmp(row->name, r->row->name, len) && row->name[len] == ' ' &&
+		    !strncmp(row->name + len + 1, arg, known))
+			return true;
+	return false;
+}
+
+/* What is known of `arg` must be enough to know an option, and a word that chooses a row. */
 static void check_hole(struct ews_guard_verdict *out, const struct reading *r, const char *arg)
 {
-	bool chooses_row = (r->row->flags & EWS_GUARD_VERBS) && !r->words;
-
 	if (!strstr(arg, EWS_GUARD_HOLE) || takes_anything(r))
 		return;
-	if (!r->has_ended && (*arg == *EWS_GUARD_HOLE || chooses_row))
+	if (!r->has_ended && (*arg == *EWS_GUARD_HOLE || may_choose_row(r, arg)))
 		judge_hole(out, r, arg);
 }
 
@@ -273,6 +294,9 @@ static void read_argument(struct ews_guard_verdict *out, struct reading *r)
 	const char *arg = *r->at;
 
 	check_hole(out, r, arg);
+	r->is_open |= strstr(arg, EWS_GUARD_HOLE) != NULL;
+	if (r->has_stopped && arg[0] == '-' && arg[1])
+		judge_doubt(out, r, arg, "comes behind the words");
 	if (r->has_ended || arg[0] != '-' || !arg[1]) {
 		read_word(r);
 	} else if (!strcmp(arg, "--") || !strcmp(arg, "--end-of-options")) {
@@ -296,18 +320,52 @@ static bool is_reading(const struct reading *r)
 	return row->words == EWS_GUARD_ANY || r->lists || r->words <= (size_t)row->words;
 }
 
+/* All that follows does no harm, whatever it is; but behind --sq-quote an option is quoted where one is meant. */
+static void read_loosely(struct ews_guard_verdict *out, struct reading *r)
+{
+	bool is_quoted = false;
+
+	for (; *r->at; r->at++) {
+		if (is_quoted && **r->at == '-' && strcmp(r->row->name, "rev-parse") == 0)
+			judge_doubt(out, r, *r->at, "is unclear behind --sq-quote");
+		is_quoted |= !strcmp(*r->at, "--sq-quote");
+		r->options++;
+	}
+}
+
+/* Does git refuse so many words? */
+static void check_words(struct ews_guard_verdict *out, const struct reading *r)
+{
+	char least = r->least, most = r->most;
+	struct ews_guard_option option;
+
+	/* what the row says of the command without such options comes first in it */
+	if (!least && ews_guard_option_next(&option, r->row->options) && *option.names == ':') {
+		least = option.least;
+		most = option.most;
+	}
+	if (!least || r->is_open || is_let_through(r))
+		return;
+	if (r->words < (size_t)(least - '0') && !r->git->has_tail)
+		ews_guard_block(out, EWS_GUARD_UNKNOWN, "`git <command> -h` prints the usage",
+				"A word of git %s is missing", r->row->name);
+	else if (most != '*' && r->words > (size_t)(most - '0'))
+		ews_guard_block(out, EWS_GUARD_UNKNOWN, "`git <command> -h` prints the usage",
+				"git %s takes no more than %c words in this form", r->row->name, most);
+}
+
 /* Read what follows the command at `r->verb`, and judge. */
 static void judge_command(struct ews_guard_verdict *out, struct reading *r)
 {
 	while (*r->at && r->row->options && !(r->row->flags & EWS_GUARD_LOOSE))
 		read_argument(out, r);
 	if (r->row->flags & EWS_GUARD_LOOSE)
-		for (; *r->at; r->at++)
-			r->options++;
+		read_loosely(out, r);
 	if (!is_reading(r)) {
 		judge_writing(out, r, NULL);
 		return;
 	}
+	check_words(out, r);
 	if (r->git->has_tail && !takes_anything(r) && !is_let_through(r))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN, "put '--' before what is added, where those are paths",
 				"Arguments that are not known yet would be added, and may be options");
@@ -413,6 +471,8 @@ static void read_globals(struct globals *g, const struct ews_guard_rules *rules,
 		} else if (strcmp(arg, "-C") != 0) {
 			read_global(g, arg);
 		}
+		if (takes_word(arg) && !g->command[1])
+			refuse_global(g, arg, "is without its value", NULL);
 		if (takes_word(arg) && g->command[1])
 			g->command++;
 	}

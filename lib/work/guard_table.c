@@ -45,6 +45,10 @@
 	"!show-signature all branches? tags? remotes? reflog not no-walk? do-walk bisect glob= indexed-objects "  \
 	"!alternate-refs exclude= exclude-hidden= single-worktree filter? no-filter stdin "
 
+/* What names revisions without a word, for commands that refuse to go without. */
+#define REVISIONS \
+	":1* all:0* branches?:0* tags?:0* remotes?:0* glob=:0* reflog:0* indexed-objects:0* stdin:0* default=:0* bisect:0* "
+
 /* git log and those like it. */
 #define LOG                                                                                                     \
 	"q|quiet source use-mailmap mailmap clear-decorations decorate-refs= decorate-refs-exclude= decorate? " \
@@ -87,14 +91,14 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "v|verbose s|short b|branch show-stash ahead-behind porcelain? long z|null u|untracked-files? ignored? "
 	  "ignore-submodules? column? no-renames M|find-renames?",
 	  EWS_GUARD_STATUS | EWS_GUARD_INDEX, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "diff", "cached staged merge-base no-index base ours theirs q " DIFF WALK,
+	{ "diff", "cached staged merge-base no-index:22 base ours theirs q " DIFF WALK,
 	  REVS | SHOWS | EWS_GUARD_DIFF | EWS_GUARD_INDEX, ANY, WRITES, NO_OUTPUT, SEE_DIFF },
 	{ "diff-files", "q base ours theirs " DIFF WALK, REVS | SHOWS | EWS_GUARD_DIFF | EWS_GUARD_INDEX, ANY,
 	  WRITES, NO_OUTPUT, SEE_DIFF },
-	{ "diff-index", "cached merge-base " DIFF WALK, REVS | SHOWS | EWS_GUARD_DIFF | EWS_GUARD_INDEX, ANY,
+	{ "diff-index", ":1* cached merge-base " DIFF WALK, REVS | SHOWS | EWS_GUARD_DIFF | EWS_GUARD_INDEX, ANY,
 	  WRITES, NO_OUTPUT, SEE_DIFF },
-	{ "diff-tree", "merge-base " DIFF WALK, REVS | SHOWS | EWS_GUARD_DIFF | EWS_GUARD_STORED, ANY, WRITES,
-	  NO_OUTPUT, SEE_DIFF },
+	{ "diff-tree", ":1* stdin:0* merge-base " DIFF WALK, REVS | SHOWS | EWS_GUARD_DIFF | EWS_GUARD_STORED, ANY,
+	  WRITES, NO_OUTPUT, SEE_DIFF },
 	NEVER("range-diff", 0, EWS_GUARD_UNKNOWN,
 	      "It runs git log of its own, which starts programs that attributes name",
 	      "compare with `git log -p` or `git cherry`"),
@@ -107,7 +111,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	{ "whatchanged", "i-still-use-this " LOG, REVS | SHOWS, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "reflog", LOG, REVS | SHOWS | EWS_GUARD_VERBS | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "reflog show", LOG, REVS | SHOWS | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "reflog exists", "", 0, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "reflog exists", ":11", 0, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "reflog list", "", 0, 0, WRITES, NO_OUTPUT, NULL },
 	NEVER("reflog expire", 0, DESTROYS, "It would delete entries that lead back to lost work",
 	      "`git reflog` lists them"),
@@ -117,10 +121,10 @@ const struct ews_guard_row ews_guard_rows[] = {
 	      "`git reflog` lists them"),
 	{ "shortlog", "c|committer n|numbered s|summary e|email w? group= " WALK DIFF, REVS | EWS_GUARD_STORED, ANY,
 	  WRITES, NO_OUTPUT, NULL },
-	{ "blame", BLAME, REVS | EWS_GUARD_TEXTCONV, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "annotate", BLAME, REVS | EWS_GUARD_TEXTCONV, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "pickaxe", BLAME, REVS | EWS_GUARD_TEXTCONV, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "blame", ":1* " BLAME, REVS | EWS_GUARD_TEXTCONV, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "annotate", ":1* " BLAME, REVS | EWS_GUARD_TEXTCONV, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "rev-list",
+	  REVISIONS
 	  "header timestamp bisect bisect-all bisect-vars use-bitmap-index test-bitmap progress? "
 	  "filter-provided-objects filter-print-omitted missing? object-names commit-header disk-usage? q|quiet " WALK DIFF,
 	  REVS | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
@@ -128,15 +132,15 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "a|all r|remotes color? more? list no-name current sha1-name merge-base independent topo-order topics "
 	  "sparse date-order g|reflog?",
 	  EWS_GUARD_STOP | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "cherry", "abbrev? v|verbose", EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "cherry", ":03 abbrev? v|verbose", EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "describe",
-	  "contains debug all tags long first-parent abbrev? exact-match candidates= match= exclude= always dirty? "
-	  "broken?",
+	  "contains debug all tags long first-parent abbrev? exact-match candidates= match= exclude= always dirty?:00 "
+	  "broken?:00",
 	  EWS_GUARD_INDEX, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "name-rev", "name-only tags refs= exclude= all stdin annotate-stdin undefined always peel-tag",
 	  EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "merge-base", "a|all octopus independent is-ancestor fork-point", EWS_GUARD_TAME | EWS_GUARD_STORED, ANY,
-	  WRITES, NO_OUTPUT, NULL },
+	{ "merge-base", ":2* a|all octopus:1* independent:0* is-ancestor:22 fork-point:12",
+	  EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "format-patch",
 	  "@stdout n|numbered N|no-numbered s|signoff cover-letter numbered-files suffix= start-number= "
 	  "v|reroll-count= filename-max-length= rfc cover-from-description= subject-prefix= !o|output-directory= "
@@ -149,11 +153,11 @@ const struct ews_guard_row ews_guard_rows[] = {
 
 	/* Files and objects */
 	{ "grep",
-	  "cached no-index untracked exclude-standard recurse-submodules v|invert-match i|ignore-case w|word-regexp "
+	  ":1* cached no-index untracked exclude-standard recurse-submodules v|invert-match i|ignore-case w|word-regexp "
 	  "a|text I !textconv r|recursive max-depth= E|extended-regexp G|basic-regexp F|fixed-strings P|perl-regexp "
 	  "n|line-number column h H full-name l|files-with-matches name-only L|files-without-match z|null "
 	  "o|only-matching c|count color? break heading C|context= B|before-context= A|after-context= threads= "
-	  "p|show-function W|function-context f= e= and or not q|quiet all-match !O|open-files-in-pager? ext-grep "
+	  "p|show-function W|function-context f=:0* e=:0* and or not q|quiet all-match !O|open-files-in-pager? !ext-grep "
 	  "m|max-count=",
 	  EWS_GUARD_NUMBER | EWS_GUARD_TEXTCONV, ANY, EWS_GUARD_UNKNOWN, "-O and --textconv start programs",
 	  "leave the option out: the matches are printed" },
@@ -162,44 +166,37 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "u|unmerged resolve-undo x|exclude= X|exclude-from= exclude-per-directory= exclude-standard full-name "
 	  "recurse-submodules error-unmatch with-tree= abbrev? debug deduplicate sparse format=",
 	  EWS_GUARD_TAME, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "ls-tree", "d r t z l|long name-only name-status object-only full-name full-tree format= abbrev?",
+	{ "ls-tree", ":1* d r t z l|long name-only name-status object-only full-name full-tree format= abbrev?",
 	  EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "cat-file",
-	  "e p t s allow-unknown-type use-mailmap mailmap batch? batch-check? z Z batch-command? batch-all-objects "
+	  ":22 e:11 p:11 t:11 s:11 allow-unknown-type use-mailmap mailmap batch?:00 batch-check?:00 z Z batch-command?:00 batch-all-objects "
 	  "buffer follow-symlinks unordered !textconv !filters path=",
 	  EWS_GUARD_STORED, ANY, EWS_GUARD_UNKNOWN, "--textconv and --filters start programs that attributes name",
 	  "`git cat-file -p` prints what is stored" },
-	{ "hash-object", "t= !w stdin stdin-paths no-filters literally path=", 0, ANY, WRITES,
-	  "It would write objects into the repository", "without -w it prints the id" },
+	{ "hash-object", "t= !w @stdin:00 stdin-paths @no-filters:0* literally !path=", 0, ANY, EWS_GUARD_UNKNOWN,
+	  "It would write objects, or start programs that attributes name",
+	  "with --no-filters, or --stdin, and without -w it prints the id" },
 	{ "rev-parse", "", EWS_GUARD_LOOSE | EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "archive",
-	  "format=a prefix= add-file= add-virtual-file= !o|output= worktree-attributes v|verbose l|list !remote= "
-	  "!exec= mtime=",
-	  EWS_GUARD_REVS | EWS_GUARD_NUMBER, ANY, WRITES, "It would write a file, or ask a remote",
-	  "without -o and --remote it prints a tar or zip archive" },
-	{ "check-attr", "a|all cached stdin z source=", 0, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "check-ignore", "q|quiet v|verbose stdin z n|non-matching no-index", EWS_GUARD_TAME, ANY, WRITES,
+	{ "archive", "@l|list", EWS_GUARD_REVS | EWS_GUARD_NUMBER | EWS_GUARD_EXACT, 0, EWS_GUARD_UNKNOWN,
+	  "It starts programs that attributes and settings name, for each file and format",
+	  "`git ls-tree -r` lists the files, `git show <commit>:<file>` prints one" },
+	{ "check-attr", ":2* a|all:1* cached stdin:0* z source=", 0, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "check-ignore", ":1* q|quiet v|verbose stdin:00 z n|non-matching no-index", EWS_GUARD_TAME, ANY, WRITES,
 	  NO_OUTPUT, NULL },
-	{ "check-mailmap", "stdin mailmap-file= mailmap-blob=", 0, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "count-objects", "v|verbose H|human-readable", 0, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "check-mailmap", ":1* stdin:0* mailmap-file= mailmap-blob=", 0, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "count-objects", ":00 v|verbose H|human-readable", 0, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "fsck",
 	  "v|verbose unreachable dangling tags root cache reflogs full connectivity-only strict !lost-found progress "
 	  "name-objects references",
 	  0, ANY, WRITES, "--lost-found writes files", "without it the objects are named" },
-	{ "fsck-objects",
-	  "v|verbose unreachable dangling tags root cache reflogs full connectivity-only strict !lost-found progress "
-	  "name-objects references",
-	  0, ANY, WRITES, "--lost-found writes files", "without it the objects are named" },
-	{ "verify-pack", "v|verbose s|stat-only object-format=", 0, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "show-index", "object-format=", 0, 0, WRITES, NO_OUTPUT, NULL },
-	{ "get-tar-commit-id", "", EWS_GUARD_EXACT, 0, WRITES, NO_OUTPUT, NULL },
+	{ "verify-pack", ":1* v|verbose s|stat-only object-format=", 0, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "fast-export",
-	  "progress= signed-tags= tag-of-filtered-object= reencode= !export-marks= import-marks= "
-	  "import-marks-if-exists= fake-missing-tagger full-tree use-done-feature no-data refspec= anonymize "
-	  "anonymize-map= reference-excluded-parents show-original-ids mark-tags " WALK DIFF,
+	  REVISIONS "progress= signed-tags= tag-of-filtered-object= reencode= !export-marks= import-marks= "
+		    "import-marks-if-exists= fake-missing-tagger full-tree use-done-feature no-data refspec= anonymize "
+		    "anonymize-map= reference-excluded-parents show-original-ids mark-tags " WALK DIFF,
 	  REVS | EWS_GUARD_DASHES_DROPPED, ANY, WRITES, "--export-marks writes a file", NULL },
-	{ "merge-file", "@p|stdout diff3 zdiff3 ours theirs union marker-size= diff-algorithm= q|quiet L=", 0, ANY,
-	  DESTROYS, "It would overwrite the first file", "with -p it prints the result" },
+	{ "merge-file", ":33 @p|stdout diff3 zdiff3 ours theirs union marker-size= diff-algorithm= q|quiet L=", 0,
+	  ANY, DESTROYS, "It would overwrite the first file", "with -p it prints the result" },
 	NEVER("merge-tree", 0, WRITES, "It writes objects, or starts merge programs that attributes name",
 	      "`git diff A...B` shows what a merge would bring"),
 	NEVER("unpack-file", 0, WRITES, "It would write a file", "`git cat-file -p` prints it"),
@@ -225,19 +222,21 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "s|shell p|perl python tcl count= format=% color? sort= points-at= merged= no-merged= contains= "
 	  "no-contains= ignore-case stdin exclude= omit-empty include-root-refs start-after=",
 	  EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "show-ref", "tags heads branches verify exists head d|dereference s|hash? abbrev? q|quiet exclude-existing?",
+	{ "show-ref",
+	  "tags heads branches verify:1* exists:11 head d|dereference s|hash? abbrev? q|quiet exclude-existing?",
 	  EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "symbolic-ref", "q|quiet !d|delete short recurse !m=", EWS_GUARD_STORED, 1, WRITES,
+	{ "symbolic-ref", ":1* q|quiet !d|delete short recurse !m=", EWS_GUARD_STORED, 1, WRITES,
 	  "It would point a name elsewhere", "`git symbolic-ref <name>` prints where it points" },
-	{ "check-ref-format", "", EWS_GUARD_LOOSE | EWS_GUARD_TAME, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "check-ref-format", ":11 allow-onelevel normalize print refspec-pattern branch",
+	  EWS_GUARD_LOOSE | EWS_GUARD_TAME | EWS_GUARD_EXACT, ANY, WRITES, NO_OUTPUT, NULL },
 	NEVER("update-ref", 0, DESTROYS, "It would move or delete branches and tags", SEE_LIST),
 	NEVER("pack-refs", 0, WRITES, "It would rewrite how branches are stored", NULL),
-	{ "replace", "+l|list !d|delete !e|edit !g|graft !convert-graft-file f|force raw format=", 0, 0, WRITES,
+	{ "replace", "+l|list:01 !d|delete !e|edit !g|graft !convert-graft-file f|force raw format=", 0, 0, WRITES,
 	  "It would put an object in the place of another", "`git replace --list` lists them" },
 	{ "notes", "ref=", EWS_GUARD_VERBS, 0, WRITES, "It would change notes",
 	  "`git notes list` and `show` read them" },
-	{ "notes list", "", 0, ANY, WRITES, "It would change notes", NULL },
-	{ "notes show", "", 0, ANY, WRITES, "It would change notes", NULL },
+	{ "notes list", ":01", 0, ANY, WRITES, "It would change notes", NULL },
+	{ "notes show", ":01", 0, ANY, WRITES, "It would change notes", NULL },
 	{ "notes get-ref", "", 0, 0, WRITES, "It would change notes", NULL },
 	{ "notes prune", "@n|dry-run v|verbose", 0, 0, DESTROYS, "It would delete notes", "with -n it lists them" },
 
@@ -248,16 +247,13 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "warn-embedded-repo",
 	  EWS_GUARD_INDEX | EWS_GUARD_COMMIT, ANY, WRITES, "Staging would change the repository's index",
 	  "nothing has to be staged: `git ews diff` shows every change, new files too" },
-	{ "stage",
-	  "@n|dry-run v|verbose !i|interactive !p|patch !e|edit f|force u|update renormalize N|intent-to-add A|all "
-	  "ignore-removal refresh ignore-errors ignore-missing sparse chmod= pathspec-from-file= pathspec-file-nul "
-	  "warn-embedded-repo",
-	  EWS_GUARD_INDEX | EWS_GUARD_COMMIT, ANY, WRITES, "Staging would change the repository's index",
-	  "nothing has to be staged: `git ews diff` shows every change, new files too" },
-	{ "rm", "@n|dry-run q|quiet cached f|force r ignore-unmatch sparse pathspec-from-file= pathspec-file-nul",
+	NEVER("stage", EWS_GUARD_COMMIT, WRITES, "Staging would change the repository's index",
+	      "nothing has to be staged: `git ews diff` shows every change, new files too"),
+	{ "rm",
+	  ":1* @n|dry-run q|quiet cached f|force r ignore-unmatch sparse pathspec-from-file=:00 pathspec-file-nul",
 	  EWS_GUARD_INDEX, ANY, DESTROYS, "It would delete files and change the index",
 	  "`rm` deletes them: `git ews diff` shows it" },
-	{ "mv", "@n|dry-run v|verbose f|force k sparse", EWS_GUARD_INDEX, ANY, WRITES,
+	{ "mv", ":2* @n|dry-run v|verbose f|force k sparse", EWS_GUARD_INDEX, ANY, WRITES,
 	  "It would rename files and change the index", "`mv` renames them: `git ews diff` shows it" },
 	{ "clean", "@n|dry-run q|quiet f|force !i|interactive d e|exclude= x X", 0, ANY, DESTROYS,
 	  "It would delete files that git does not keep", "with -n it lists them" },
@@ -318,14 +314,14 @@ const struct ews_guard_row ews_guard_rows[] = {
 
 	/* Settings and remotes */
 	{ "config",
-	  "^global ^system local worktree ^f|file= blob= +get +get-all +get-regexp +get-urlmatch !replace-all !add "
-	  "!unset !unset-all !rename-section !remove-section +l|list fixed-value !e|edit +get-color +get-colorbool "
+	  ":1* ^global ^system local worktree ^f|file= blob= +get:12 +get-all:12 +get-regexp:12 +get-urlmatch:22 !replace-all !add "
+	  "!unset !unset-all !rename-section !remove-section +l|list:00 fixed-value !e|edit +get-color:12 +get-colorbool:12 "
 	  "t|type= bool int bool-or-int bool-or-str path expiry-date z|null name-only includes show-origin "
 	  "show-scope default=",
 	  EWS_GUARD_STOP | EWS_GUARD_VERBS | EWS_GUARD_STORED, 1, WRITES, "It would change settings",
 	  "`git config --get <key>` and `--list` read them" },
 	{ "config get",
-	  "global system local worktree f|file= blob= all regexp value= fixed-value url= t|type= bool int bool-or-int "
+	  ":11 global system local worktree f|file= blob= all regexp value= fixed-value url= t|type= bool int bool-or-int "
 	  "bool-or-str path expiry-date z|null name-only includes show-origin show-scope show-names default=",
 	  EWS_GUARD_STORED, 1, WRITES, "It would change settings", NULL },
 	{ "config list", "global system local worktree f|file= blob= z|null name-only includes show-origin show-scope",
@@ -334,7 +330,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "It would change which remotes there are, or ask one", "`git remote -v` lists them" },
 	{ "remote show", "+n", EWS_GUARD_OUTSIDE, 0, EWS_GUARD_UNKNOWN, "It asks the remote",
 	  "`git remote show -n <name>` tells what is known" },
-	{ "remote get-url", "push all", EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "remote get-url", ":11 push all", EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "ls-remote",
 	  "q|quiet !upload-pack= !exec= t|tags h|heads b|branches refs @get-url sort= exit-code symref "
 	  "!o|server-option=",
@@ -342,8 +338,8 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  KNOWN_REMOTES },
 	{ "bundle", "", EWS_GUARD_VERBS, EWS_GUARD_NEEDS_VERB, WRITES, "It would write a file or objects",
 	  "`git bundle verify` and `list-heads` read one" },
-	{ "bundle verify", "q|quiet", EWS_GUARD_STOP, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "bundle list-heads", "", EWS_GUARD_STOP, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "bundle verify", ":11 q|quiet", EWS_GUARD_STOP, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "bundle list-heads", ":1*", EWS_GUARD_STOP, ANY, WRITES, NO_OUTPUT, NULL },
 	NEVER("push", EWS_GUARD_OUTSIDE | EWS_GUARD_PUSH, WRITES, "A push would publish work to a remote", STAYS_HERE),
 	NEVER("fetch", EWS_GUARD_OUTSIDE, WRITES, "A fetch would bring objects and move remote branches",
 	      KNOWN_REMOTES),
@@ -367,8 +363,6 @@ const struct ews_guard_row ews_guard_rows[] = {
 
 	/* Texts from stdin */
 	{ "patch-id", "unstable stable verbatim", 0, 0, WRITES, NO_OUTPUT, NULL },
-	{ "stripspace", "s|strip-comments c|comment-lines", 0, 0, WRITES, NO_OUTPUT, NULL },
-	{ "column", "command= mode? raw-mode= width= indent= nl= padding=", 0, 0, WRITES, NO_OUTPUT, NULL },
 	{ "interpret-trailers",
 	  "!in-place trim-empty where= if-exists= if-missing= only-trailers @only-input unfold @parse no-divider "
 	  "trailer=",
@@ -417,7 +411,8 @@ const struct ews_guard_row ews_guard_rows[] = {
 	NEVER("citool", 0, WRITES, "It opens a window, in which commits are made", SEE_DIFF),
 
 	/* git itself */
-	{ "var", "", EWS_GUARD_LOOSE | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "var", ":11 l:00", EWS_GUARD_LOOSE | EWS_GUARD_STORED | EWS_GUARD_EXACT | EWS_GUARD_STOP, ANY, WRITES,
+	  NO_OUTPUT, NULL },
 	{ "version", "build-options", 0, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "help",
 	  "a|all external-commands aliases !m|man !w|web !i|info v|verbose g|guides user-interfaces "
@@ -488,11 +483,16 @@ const char *ews_guard_option_next(struct ews_guard_option *out, const char *at)
 		out->mark = *at;
 		out->names = ++at;
 	}
-	at += strcspn(at, "=? ");
+	at += strcspn(at, "=?: ");
 	if (*at == '=' || *at == '?')
 		out->value = *at++;
-	if (*at && *at != ' ')
+	if (*at && *at != ' ' && *at != ':')
 		out->check = *at++;
+	if (*at == ':') {
+		out->least = at[1];
+		out->most = at[2];
+		at += 3;
+	}
 	return at;
 }
 
@@ -504,7 +504,7 @@ const char *ews_guard_option_name(const struct ews_guard_option *option, const c
 		name += *len + 1;
 	else
 		return NULL;
-	*len = strcspn(name, "|=? ");
+	*len = strcspn(name, "|=?: ");
 	return name;
 }
 
@@ -593,8 +593,6 @@ bool ews_guard_value_is_harmless(char check, const char *value)
 		return strcmp(value, "diff") != 0;
 	case 'r': /* merges again, with programs that attributes name */
 		return strcmp(value, "r") != 0 && strcmp(value, "remerge") != 0;
-	case 'a': /* any other is made by a program that settings name */
-		return !strcmp(value, "tar") || !strcmp(value, "zip");
 	default:
 		return true;
 	}

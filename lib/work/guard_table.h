@@ -12,6 +12,8 @@
  *     @n|dry-run     the command reads only with one of these
  *     ^global        harmless to read with; what is written with it lies outside of the repository
  *     format=%       the value is looked at: see ews_guard_value_is_harmless()
+ *     get:12         with it the command has one to two words ('*': any number); git refuses others
+ *     :1*            so many it has without such an option
  *
  * Where a name is there twice, the first one holds.
  *
@@ -74,6 +76,7 @@ struct ews_guard_option {
 	char mark; /* '!', '+', '@', '^', or 0 */
 	char value; /* '=', '?', or 0 */
 	char check; /* what to look at in the value, or 0 */
+	char least, most; /* digits, how many words there are with it ('*': any number), or 0 */
 };
 
 /* Read the option at `at`, first row->options; gives where the next one begins, NULL after the last. */

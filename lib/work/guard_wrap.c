@@ -110,7 +110,7 @@ char *const *ews_guard_take_variables(struct ews_guard_line *line, char *const *
 static char *const *skip_options(const struct ews_guard_row *row, char *const *argv, const char **hole)
 {
 	enum ews_guard_found found;
-	struct ews_guard_option option = { NULL, 0, 0, 0 };
+	struct ews_guard_option option = { .names = NULL };
 	const char *value;
 	size_t len;
 

@@ -93,6 +93,71 @@ Test(guard, what_stands_where_a_value_is_expected_may_be_an_option_to_git)
 		"git log --end-of-options --output=f", "git branch -- new");
 }
 
+Test(guard, what_git_refuses_with_usage_is_denied)
+{
+	BLOCKED("git config --get", "git config --get a.b c d", "git config --get user.name --global", "git config",
+		"git config -l x", "git config --list x", "git config --get-regexp", "git config --get-urlmatch a.b",
+		"git config --get-color", "git var", "git var GIT_EDITOR GIT_PAGER", "git var -l x",
+		"git var GIT_EDITOR -l", "git -C", "git -C x -C", "git -c", "git cat-file", "git cat-file HEAD",
+		"git cat-file -p", "git cat-file -p a b", "git cat-file --batch x", "git merge-base",
+		"git merge-base HEAD", "git merge-base --is-ancestor HEAD", "git merge-base --is-ancestor a b c",
+		"git rev-list", "git rev-list -5", "git blame", "git ls-tree", "git grep", "git grep -n",
+		"git diff --no-index a", "git diff --no-index a b c", "git diff-index", "git diff-tree",
+		"git symbolic-ref", "git check-attr -a", "git check-attr diff", "git check-ignore",
+		"git count-objects x", "git verify-pack", "git merge-file -p a b", "git remote get-url",
+		"git remote get-url a b", "git notes show a b", "git describe --dirty HEAD", "git rm -n",
+		"git mv -n a", "git reflog exists", "git check-ref-format", "git check-ref-format a b",
+		"git check-ref-format --bogus a", "git replace -l a b");
+	ALLOWED("git config --get user.name", "git config --get user.name x", "git config --get-all a.b",
+		"git config --get-regexp ^alias", "git config --get-urlmatch http https://x", "git config --list",
+		"git config -l --show-origin", "git config --global --get user.email", "git config user.name",
+		"git config --name-only --list", "git config --bool core.bare", "git config --default x --get a.b",
+		"git config --get-color color.x red", "git var GIT_EDITOR", "git var -l", "git cat-file -p HEAD",
+		"git cat-file -t HEAD", "git cat-file blob HEAD:f", "git cat-file -e HEAD",
+		"git cat-file --batch-check", "git cat-file --batch",
+		"git cat-file --batch-check --batch-all-objects", "git cat-file --batch=%(objectname)",
+		"git merge-base main HEAD", "git merge-base --all a b", "git merge-base --octopus a b c",
+		"git merge-base --is-ancestor a b", "git merge-base --fork-point main",
+		"git merge-base --independent a b c", "git rev-list HEAD", "git rev-list --all --count",
+		"git rev-list --count HEAD", "git rev-list --branches", "git rev-list --tags --max-count=1",
+		"git rev-list --remotes=origin", "git rev-list --glob=x", "git rev-list -n 1 HEAD -- f",
+		"git rev-list --stdin", "git rev-list --max-parents=0 HEAD", "git blame f",
+		"git blame -L 1,2 HEAD -- f", "git blame -h", "git ls-tree HEAD", "git ls-tree -r --name-only HEAD d",
+		"git grep x", "git grep -e x", "git grep -n -e a --and -e b -- f", "git grep -f patterns",
+		"git diff --no-index a b", "git diff --no-index -- a b", "git diff", "git diff a b c",
+		"git diff-index HEAD", "git diff-index --cached HEAD -- f g", "git diff-tree HEAD",
+		"git diff-tree --stdin", "git diff-tree -r HEAD~1 HEAD",
+		"git diff-tree --no-commit-id --name-only -r HEAD", "git diff-files", "git diff-files -- f",
+		"git symbolic-ref HEAD", "git symbolic-ref --short HEAD", "git check-attr -a f",
+		"git check-attr diff f", "git check-attr --stdin -a", "git check-attr --stdin diff",
+		"git check-attr diff -- a b c", "git check-ignore f", "git check-ignore -v --stdin",
+		"git check-ignore -v a b", "git count-objects -v", "git verify-pack -v x.idx",
+		"git merge-file -p a b c", "git remote get-url origin", "git remote get-url --all origin",
+		"git notes show HEAD", "git notes list", "git notes", "git describe", "git describe HEAD~1",
+		"git describe --tags --always --dirty", "git describe --dirty=-x", "git rm -n f",
+		"git rm -n -r --cached d", "git rm -n --pathspec-from-file=x", "git mv -n a b",
+		"git reflog exists refs/heads/main", "git check-ref-format refs/heads/x",
+		"git check-ref-format --branch x", "git check-ref-format --allow-onelevel x",
+		"git check-ref-format --no-allow-onelevel x/y", "git replace -l", "git replace -l x", "git replace",
+		"git hash-object --no-filters f", "git hash-object --no-filters -t blob a b",
+		"git hash-object --stdin", "git hash-object --stdin --no-filters", "git archive --list",
+		"git archive -l", "git grep --no-index x", "git rev-parse --sq-quote a b",
+		"git rev-parse --verify -q HEAD", "git rev-parse", "git show-ref --verify refs/heads/main",
+		"git show-ref", "git show-ref main", "git cherry", "git cherry -v main", "git cherry a b c",
+		"git fast-export --all", "git fast-export HEAD", "git bundle verify f", "git bundle list-heads f",
+		"git config get a.b", "git config list");
+}
+
+Test(guard, what_has_no_use_for_reading_or_starts_programs_is_denied)
+{
+	BLOCKED("git fsck-objects", "git pickaxe f", "git get-tar-commit-id", "git show-index", "git column",
+		"git stripspace", "git stage -n f", "git hash-object f", "git hash-object",
+		"git hash-object --stdin --path=f", "git hash-object --stdin f", "git hash-object --stdin-paths",
+		"git hash-object --no-filters -w f", "git archive HEAD", "git archive --format=zip HEAD",
+		"git archive --list HEAD", "git grep --ext-grep x", "git rev-parse --sq-quote --output=x",
+		"git rev-parse --sq-quote a -b");
+}
+
 Test(guard, words_make_a_form_write)
 {
 	ALLOWED("git branch", "git branch -v", "git branch -a", "git branch --list x", "git branch -l x",
@@ -148,9 +213,9 @@ Test(guard, what_writes_files_or_starts_programs_is_denied_in_reading_commands)
 		"git apply --check --apply p", "git apply --check --3way p",
 		"git apply --stat --build-fake-ancestor=f p", "git merge-file a b c", "git commit --dry-run",
 		"git clean -nf -i", "git add -n -p", "git mailinfo a b", "git unpack-file x");
-	ALLOWED("git archive HEAD", "git archive --format=zip --prefix=x/ HEAD", "git format-patch --stdout -1",
-		"git ls-remote --get-url", "git interpret-trailers --parse f", "git apply --check p",
-		"git apply --numstat -R p", "git merge-file -p a b c", "git clean -n -f", "git diff --submodule=log",
+	ALLOWED("git archive --list", "git format-patch --stdout -1", "git ls-remote --get-url",
+		"git interpret-trailers --parse f", "git apply --check p", "git apply --numstat -R p",
+		"git merge-file -p a b c", "git clean -n -f", "git diff --submodule=log",
 		"git log --diff-merges=on", "git log --format=%gd%H", "git cat-file --batch", "git commit -h");
 }
 
