@@ -113,8 +113,7 @@ notes show
 submodule status
 check-ignore -v a.txt
 check-attr -a a.ext
-hash-object a.txt a.proc
-archive HEAD a.file a.txt
+hash-object --no-filters a.txt a.proc
 format-patch -1 --stdout
 apply --stat --check ../p.patch
 add -n a.txt

@@ -111,7 +111,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	{ "whatchanged", "i-still-use-this " LOG, REVS | SHOWS, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "reflog", LOG, REVS | SHOWS | EWS_GUARD_VERBS | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "reflog show", LOG, REVS | SHOWS | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "reflog exists", ":11", 0, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "reflog exists", ":1*", 0, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "reflog list", "", 0, 0, WRITES, NO_OUTPUT, NULL },
 	NEVER("reflog expire", 0, DESTROYS, "It would delete entries that lead back to lost work",
 	      "`git reflog` lists them"),
@@ -177,7 +177,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "It would write objects, or start programs that attributes name",
 	  "with --no-filters, or --stdin, and without -w it prints the id" },
 	{ "rev-parse", "", EWS_GUARD_LOOSE | EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
-	{ "archive", "@l|list", EWS_GUARD_REVS | EWS_GUARD_NUMBER | EWS_GUARD_EXACT, 0, EWS_GUARD_UNKNOWN,
+	{ "archive", "@l|list", EWS_GUARD_EXACT, 0, EWS_GUARD_UNKNOWN,
 	  "It starts programs that attributes and settings name, for each file and format",
 	  "`git ls-tree -r` lists the files, `git show <commit>:<file>` prints one" },
 	{ "check-attr", ":2* a|all:1* cached stdin:0* z source=", 0, ANY, WRITES, NO_OUTPUT, NULL },
@@ -228,7 +228,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	{ "symbolic-ref", ":1* q|quiet !d|delete short recurse !m=", EWS_GUARD_STORED, 1, WRITES,
 	  "It would point a name elsewhere", "`git symbolic-ref <name>` prints where it points" },
 	{ "check-ref-format", ":11 allow-onelevel normalize print refspec-pattern branch",
-	  EWS_GUARD_LOOSE | EWS_GUARD_TAME | EWS_GUARD_EXACT, ANY, WRITES, NO_OUTPUT, NULL },
+	  EWS_GUARD_EXACT | EWS_GUARD_TAME, ANY, WRITES, NO_OUTPUT, NULL },
 	NEVER("update-ref", 0, DESTROYS, "It would move or delete branches and tags", SEE_LIST),
 	NEVER("pack-refs", 0, WRITES, "It would rewrite how branches are stored", NULL),
 	{ "replace", "+l|list:01 !d|delete !e|edit !g|graft !convert-graft-file f|force raw format=", 0, 0, WRITES,
@@ -411,8 +411,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	NEVER("citool", 0, WRITES, "It opens a window, in which commits are made", SEE_DIFF),
 
 	/* git itself */
-	{ "var", ":11 l:00", EWS_GUARD_LOOSE | EWS_GUARD_STORED | EWS_GUARD_EXACT | EWS_GUARD_STOP, ANY, WRITES,
-	  NO_OUTPUT, NULL },
+	{ "var", ":11 l:00", EWS_GUARD_EXACT | EWS_GUARD_STOP | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "version", "build-options", 0, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "help",
 	  "a|all external-commands aliases !m|man !w|web !i|info v|verbose g|guides user-interfaces "
