@@ -40,7 +40,7 @@ answers() {
 
 # stopped <argument>...: in p, with status 126, a sentence, and nothing else
 stopped() {
-	(cd p && test_expect_code 126 git "$@") >out 2>err </dev/null && test_must_be_empty out && test_line_count = 1 err &&
+	(cd p && test_expect_code 126 git "$@") >out 2>err </dev/null && test_must_be_empty out && test "$(wc -l <err)" -eq 1 &&
 		test_grep "^git ews: blocked: git [a-z-]*.* (.*)" err
 }
 

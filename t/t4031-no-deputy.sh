@@ -175,9 +175,9 @@ tour_on() {
 	try_tty "git-ews diff s" && try_tty "git-ews status" && try_tty "git-ews snapshot list" && try_tty "git-ews undo --list" && try_tty "git-ews config list" && try_tty "git-ews recover" &&
 		try_in config list && try_in path && try status s --log && try diff s --exit-code && try snapshot create s --if-changed && try snapshot list --trash && try undo --list && try clean --dry-run --all --force &&
 		cut_off 30 revert s && try recover --all --revert && try_any undo && plant_ws &&
-		try config list --show-origin && try config get qe.workspace.method && try config init && rm -f "${p:?}/superqode.yaml" && try version &&
+		try config list --show-origin && try config get qe.workspace.method && try config init && try config accept --dry-run && rm -f "${p:?}/superqode.yaml" && try version &&
 		try run s -- true && try run --end -- sh -c "echo x >>a.txt; git status; git log -1; git diff" && SHELL=/bin/true && export SHELL && try shell s &&
-		try guard check -- git status && try guard check --shell "git log -1; git commit" && try guard list && try guard status && try guard install && try guard uninstall
+		try guard check -- git status && try guard check --shell "git log -1; git commit" && try guard list && try guard status && try guard install && try guard hook pre-commit && try_in guard hook reference-transaction && try guard uninstall
 }
 
 test_expect_success 'setup' '
