@@ -34,7 +34,8 @@ static int fill_bare(int fd, enum ews_hash_algo algo)
 	const char *config = algo == EWS_SHA256 ? sha256 : sha1;
 	int rc;
 
-	if (mkdirat(fd, "refs", 0700) < 0 || mkdirat(fd, "objects", 0700) < 0)
+	/* libgit2 looks for packs where there was a place for them when it opened the objects. */
+	if (mkdirat(fd, "refs", 0700) < 0 || mkdirat(fd, "objects", 0700) < 0 || mkdirat(fd, "objects/pack", 0700) < 0)
 		return ews_error_os("cannot make a directory in it");
 	rc = ews_file_replace(fd, "config", config, strlen(config), 0600);
 	if (rc == 0)
