@@ -298,6 +298,21 @@ test_expect_success 'P6: --allow-write takes nothing of the project, its reposit
 	test_expect_code 125 run_in simple --allow-write "$HOME/.superqode/store" -- true
 '
 
+test_expect_success LANDLOCK 'git ews looks at its session from inside, says what it says outside, and leaves nothing' '
+	cat >look.sh <<-\EOF && git init -q --object-format=sha256 other && (cd other && echo 1 >a && git add a && git commit -q -m 1) &&
+	for verb in "diff" "diff --stat" "diff --json -- more" "path" "status $EWS_SESSION --format %(lines_added)" "snapshot diff $EWS_BASE now" "snapshot show $EWS_BASE"; do
+		echo "= $verb"; git ews $verb || exit 1
+	done
+	ls -A "$TMPDIR"; git ews status >status && git ews list --json >list && git ews snapshot list >snapshots; echo $?; rm status list snapshots
+	EOF
+	for args in "held --method=worktree" "held --method=snapshot" "other --method=worktree" "simple --method=snapshot"; do
+		set -- $args && run_in $1 $2 --keep --new=look -- sh -c "
+			head -c 2000000 /dev/zero >big; echo more >more; mkdir many; for i in \$(seq 60); do echo \$i >many/\$i; done; . \"$PWD/look.sh\"" &&
+		mv out inside && run_in $1 look --guard=off -- sh "$PWD/look.sh" && test_cmp inside out && test_grep "^+more$" out && test "$(tail -n 1 out)" = 0 &&
+		git -C $1 ews end look || { echo "$args" && return 1; }
+	done
+'
+
 # guarded <enforced> <argument>...: run in held; what is said of it
 guarded() {
 	ews_enforced=$1

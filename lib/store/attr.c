@@ -95,7 +95,7 @@ int ews_attr_filtered(struct ews_strv *out, struct ews_odb *odb, const char *hom
 	static const char *const names[] = { "filter", NULL };
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *neutral = NULL;
-	struct ews_git_opts git = { .object_dir = ews_odb_object_dir(odb), .work_tree = work_tree };
+	struct ews_git_opts git = { .object_dir = ews_odb_write_dir(odb), .work_tree = work_tree };
 	const struct ews_strv config = EWS_STRV_INIT;
 	struct filtered filtered = { out, odb };
 	int rc;

@@ -128,7 +128,7 @@ static int need_pack(struct ews_batch *batch)
 {
 	if (batch->pack)
 		return 0;
-	return ews_pack_open(&batch->pack, ews_odb_object_dir(batch->odb), ews_odb_algo(batch->odb));
+	return ews_pack_open(&batch->pack, ews_odb_write_dir(batch->odb), ews_odb_algo(batch->odb));
 }
 
 static struct tools *borrow_tools(struct ews_batch *batch)
@@ -397,7 +397,7 @@ static int write_kept(size_t i, unsigned worker, void *payload)
 	(void)worker;
 	if (batch->pack)
 		return pack_object(batch, &kept->oid, kept->type, kept->data, kept->len);
-	return ews_loose_write(ews_odb_object_dir(batch->odb), &kept->oid, kept->type, kept->data, kept->len);
+	return ews_loose_write(ews_odb_write_dir(batch->odb), &kept->oid, kept->type, kept->data, kept->len);
 }
 
 static int commit(struct ews_batch *batch)

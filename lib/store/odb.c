@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -87,15 +89,81 @@ int ews_odb_open(struct ews_odb **out, const char *git_dir, const char *home)
 	return ews_odb_open_through(out, EWS_ODB_FITTING, git_dir, home);
 }
 
+static void drop_aside(struct ews_odb *odb)
+{
+	if (odb->aside)
+		(void)ews_file_remove_tree(AT_FDCWD, odb->aside); /* best effort: it lies among temporary files */
+	free(ews_steal(&odb->aside));
+}
+
 void ews_odb_free(struct ews_odb *odb)
 {
 	if (!odb)
 		return;
 	odb->ops->release(odb);
+	drop_aside(odb);
 	free(odb->git_dir);
 	free(odb->common_dir);
 	free(odb->object_dir);
 	free(odb);
+}
+
+/* Does the kernel let us make files there? access(2) does not know what holds a process beside modes. */
+static bool can_make_files(const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	EWS_CLEANUP(free) char *probe = NULL;
+
+	if (fd >= 0)
+		return true;
+	if (errno == EOPNOTSUPP || errno == EISDIR) {
+		/* A file system that knows no files without a name. */
+		probe = ews_strfmt("%s/tmp_obj_ews_probe_%ld", dir, (long)getpid());
+		if (mkdir(probe, 0700) == 0)
+			return rmdir(probe) == 0;
+	}
+	return errno != EACCES && errno != EPERM && errno != EROFS;
+}
+
+/* Fill the empty directory `dir`: an object directory that has nothing and borrows all from `store`. */
+static int make_borrowing(const char *dir, const char *store)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+	EWS_CLEANUP(fd) int info = -1;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = fd < 0 ? fd : ews_dir_make(fd, "pack", 0700);
+
+	if (strchr(store, '\n'))
+		return ews_error(EWS_EUNSUPPORTED, "'%s' has a line's end in its name", store);
+	if (rc == 0)
+		rc = ews_dir_make(fd, "info", 0700);
+	if (rc == 0)
+		rc = info = ews_dir_open_beneath(fd, "info");
+	ews_buf_addf(&text, "%s\n", store);
+	return rc < 0 ? rc : ews_file_replace(info, "alternates", text.ptr, text.len, 0600);
+}
+
+int ews_odb_make_writable(struct ews_odb *odb)
+{
+	const char *tmp = getenv("TMPDIR");
+	EWS_CLEANUP(free) char *dir = NULL;
+	int rc;
+
+	if (odb->aside)
+		return 1;
+	if (can_make_files(odb->object_dir))
+		return 0;
+	dir = ews_path_join(tmp && *tmp == '/' ? tmp : "/tmp", "ews-objects-XXXXXX");
+	if (!mkdtemp(dir))
+		return ews_error_os("cannot make a directory for objects, as '%s'", dir);
+	odb->aside = ews_steal(&dir);
+	rc = make_borrowing(odb->aside, odb->object_dir);
+	if (rc < 0) {
+		drop_aside(odb);
+		return ews_error_wrap("cannot write objects, neither to '%s' nor aside", odb->object_dir);
+	}
+	odb->ops->move(odb);
+	return 1;
 }
 
 const char *ews_odb_common_dir(const struct ews_odb *odb)
@@ -106,6 +174,11 @@ const char *ews_odb_common_dir(const struct ews_odb *odb)
 const char *ews_odb_object_dir(const struct ews_odb *odb)
 {
 	return odb->object_dir;
+}
+
+const char *ews_odb_write_dir(const struct ews_odb *odb)
+{
+	return odb->aside ? odb->aside : odb->object_dir;
 }
 
 enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb)

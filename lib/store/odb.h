@@ -38,6 +38,8 @@ void ews_odb_free(struct ews_odb *odb);
 const char *ews_odb_common_dir(const struct ews_odb *odb);
 /* The object directory, "<common>/objects". */
 const char *ews_odb_object_dir(const struct ews_odb *odb);
+/* Where new objects go, and all can be read from: that one, or another; see ews_odb_make_writable(). */
+const char *ews_odb_write_dir(const struct ews_odb *odb);
 enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb);
 /* The id of the empty tree in this store's format (it need not exist). */
 void ews_odb_empty_tree(struct ews_oid *out, const struct ews_odb *odb);
@@ -57,6 +59,13 @@ int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid);
 bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid);
 /* As ews_odb_has; and what is there counts as new from now on, so that a gc that runs now keeps it. */
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid);
+/*
+ * Make sure that new objects can be written, for a look that leaves nothing. Where they can't be written to the
+ * store (what runs in a session can't), they go from here on into a private directory among the temporary files:
+ * that is ews_odb_write_dir() then, borrows all others from the store, and goes with `odb`. Returns 1 then, else
+ * 0. No other thread may use `odb` meanwhile.
+ */
+int ews_odb_make_writable(struct ews_odb *odb);
 /* See objects that others have written since the last look. */
 int ews_odb_refresh(struct ews_odb *odb);
 

@@ -80,7 +80,7 @@ static int need_neutral_dir(struct room *room)
 static int open_reader(struct reader **out, struct room *room)
 {
 	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
-	struct ews_git_opts opts = { .object_dir = room->face.object_dir };
+	struct ews_git_opts opts = { .object_dir = ews_odb_write_dir(&room->face) };
 	struct ews_child *child = NULL;
 	int rc;
 
@@ -430,7 +430,7 @@ static bool git_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 
 	pthread_mutex_lock(&room->lock);
 	if (!room->object_dirs.n)
-		add_object_dirs(&room->object_dirs, odb->object_dir, 0);
+		add_object_dirs(&room->object_dirs, ews_odb_write_dir(odb), 0);
 	pthread_mutex_unlock(&room->lock);
 	if (freshen_loose(&room->object_dirs, oid))
 		return true;
@@ -769,7 +769,7 @@ static int git_config(char **out, struct ews_odb *odb, const char *key)
 	return 0;
 }
 
-static void git_release(struct ews_odb *odb)
+static void git_move(struct ews_odb *odb)
 {
 	struct room *room = (struct room *)odb;
 
@@ -779,6 +779,14 @@ static void git_release(struct ews_odb *odb)
 		room->idle = reader->next;
 		free_reader(reader);
 	}
+	ews_strv_clear(&room->object_dirs);
+}
+
+static void git_release(struct ews_odb *odb)
+{
+	struct room *room = (struct room *)odb;
+
+	git_move(odb);
 	free(room->home);
 	free(room->neutral_dir);
 	ews_strv_release(&room->object_dirs);
@@ -792,6 +800,7 @@ static const struct ews_odb_ops ops = {
 	.has = git_has,
 	.freshen = git_freshen,
 	.refresh = git_refresh,
+	.move = git_move,
 	.ref_read = git_ref_read,
 	.ref_swap = git_ref_swap,
 	.ref_list = git_ref_list,

@@ -116,9 +116,9 @@ static int borrow_reader(struct reader **out, struct room *room)
 	if (!reader) {
 		git_odb *db = NULL;
 
-		rc = git_odb_open(&db, room->face.object_dir);
+		rc = git_odb_open(&db, ews_odb_write_dir(&room->face));
 		if (rc < 0)
-			return ews_libgit2_fail(rc, EWS_EGIT, "cannot open '%s'", room->face.object_dir);
+			return ews_libgit2_fail(rc, EWS_EGIT, "cannot open '%s'", ews_odb_write_dir(&room->face));
 		reader = ews_calloc(1, sizeof(*reader));
 		reader->db = db;
 		reader->generation = generation;
@@ -512,7 +512,7 @@ static int libgit2_config(char **out, struct ews_odb *odb, const char *key)
 	return rc;
 }
 
-static void libgit2_release(struct ews_odb *odb)
+static void libgit2_move(struct ews_odb *odb)
 {
 	struct room *room = (struct room *)odb;
 
@@ -523,6 +523,13 @@ static void libgit2_release(struct ews_odb *odb)
 		git_odb_free(reader->db);
 		free(reader);
 	}
+}
+
+static void libgit2_release(struct ews_odb *odb)
+{
+	struct room *room = (struct room *)odb;
+
+	libgit2_move(odb);
 	git_repository_free(room->repo);
 	pthread_mutex_destroy(&room->readers_lock);
 	pthread_mutex_destroy(&room->repo_lock);
@@ -535,6 +542,7 @@ static const struct ews_odb_ops ops = {
 	.has = libgit2_has,
 	.freshen = libgit2_freshen,
 	.refresh = libgit2_refresh,
+	.move = libgit2_move,
 	.ref_read = libgit2_ref_read,
 	.ref_swap = libgit2_ref_swap,
 	.ref_list = libgit2_ref_list,

@@ -31,6 +31,8 @@ struct ews_odb_ops {
 	bool (*has)(struct ews_odb *odb, const struct ews_oid *oid);
 	bool (*freshen)(struct ews_odb *odb, const struct ews_oid *oid);
 	int (*refresh)(struct ews_odb *odb);
+	/* Objects are read from another directory from now on; nobody reads. */
+	void (*move)(struct ews_odb *odb);
 	int (*ref_read)(struct ews_oid *out, struct ews_odb *odb, const char *name);
 	int (*ref_swap)(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
 	int (*ref_list)(struct ews_refs *out, struct ews_odb *odb, const char *prefix);
@@ -47,6 +49,7 @@ struct ews_odb {
 	char *git_dir; /* as it was opened */
 	char *common_dir;
 	char *object_dir;
+	char *aside; /* a private object directory that borrows from that; NULL: none */
 	enum ews_hash_algo algo;
 	bool is_partial;
 };

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/git.h"
 
 bool ews_confine_is_wanted(const char *level)
 {
@@ -183,6 +184,7 @@ static int open_writable(struct fds *out, const struct ews_session *session, con
 int ews_confine_make(struct ews_sandbox **out, const struct ews_session *session, const struct ews_confine_opts *opts)
 {
 	EWS_CLEANUP(fds) struct fds fds = { NULL, 0 };
+	EWS_CLEANUP(free) char *neutral = NULL;
 	struct ews_sandbox_opts sandbox = { .no_network = opts->no_network, .keep_fds = &opts->keep_fd, .keep_n = 1 };
 	const char *why;
 	int rc;
@@ -191,7 +193,10 @@ int ews_confine_make(struct ews_sandbox **out, const struct ews_session *session
 	sandbox.write_anywhere = !ews_confine_is_wanted(opts->level) || !ews_sandbox_is_available(&why);
 	if (sandbox.write_anywhere && !opts->no_network)
 		return 0;
-	rc = open_writable(&fds, session, opts);
+	/* What our own verbs need in there, and could not make. */
+	rc = ews_git_neutral_dir(&neutral, session->repo->home, ews_odb_algo(session->repo->odb));
+	if (rc == 0)
+		rc = open_writable(&fds, session, opts);
 	if (rc < 0)
 		return rc;
 	sandbox.writable_fds = fds.items;

@@ -25,15 +25,20 @@
 static int side_now(struct ews_diff_side *side, struct ews_repo *repo, struct ews_session *session,
 		    const struct ews_content *known)
 {
-	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
 	struct ews_content_opts opts = { .partial = true, .known = known };
-	int rc = ews_content_now(&side->content, repo, session, batch, &opts);
+	int is_aside = ews_odb_make_writable(repo->odb);
+	int rc;
 
+	if (is_aside < 0)
+		return is_aside;
+	batch = ews_batch_new(repo->odb);
+	rc = ews_content_now(&side->content, repo, session, batch, &opts);
 	if (rc == 0)
 		rc = ews_tree_write(&side->snapshot.tree, batch, &side->content.scan.entries);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
-	if (rc == 0)
+	if (rc == 0 && !is_aside)
 		rc = ews_content_save_cache(&side->content, repo, session);
 	side->is_now = true;
 	return rc;
@@ -171,7 +176,7 @@ static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *con
 	ews_strv_add(&argv, "--");
 	ews_strv_add_array(&argv, paths);
 	opts->neutral_dir = neutral;
-	opts->object_dir = ews_odb_object_dir(repo->odb);
+	opts->object_dir = ews_odb_write_dir(repo->odb);
 	return ews_git_run(opts, argv.items);
 }
 
