@@ -14,17 +14,22 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/kin.h"
+#include "base/terminal.h"
 
 #define KILL_AFTER_MS 2000
+#define DRAIN_MS 500 /* for what others print who hold the command's output */
+#define LOOK_MS 200 /* nobody says when a shell has put a running job in the foreground */
 #define STATUS_TIMED_OUT 124
 
 static const int passed_on[] = {
@@ -37,14 +42,18 @@ struct failure {
 	int error;
 };
 
+enum { FLOW_OUT, FLOW_ERR, FLOW_IN, FLOWS };
+
 struct job {
 	pid_t pid; /* also its group's number */
-	pid_t our_group;
+	pid_t keeper; /* on a terminal of its own; else 0 */
 	int signal_fd;
-	int tty_fd; /* the controlling terminal; -1: none */
+	struct ews_terminal terminal;
 	bool wants_tty;
-	struct termios modes; /* of the terminal, as we found them */
-	bool has_modes;
+	struct ews_pty pty;
+	int size_fd; /* the terminal that the pty is as big as */
+	int stdio[3]; /* what the command gets as its own; -1: ours. Closed once it has them */
+	struct ews_flow flows[FLOWS];
 	sigset_t before; /* the signal mask that we came with */
 	uint64_t deadline_ms; /* 0: none */
 	bool is_terminated; /* it has got its SIGTERM */
@@ -53,43 +62,44 @@ struct job {
 	struct failure *failure;
 };
 
+#define JOB_INIT                                                                                              \
+	{                                                                                                     \
+		.signal_fd = -1, .terminal = EWS_TERMINAL_INIT, .pty = EWS_PTY_INIT, .stdio = { -1, -1, -1 }, \
+		.flows = { EWS_FLOW_INIT, EWS_FLOW_INIT, EWS_FLOW_INIT }, .failure = MAP_FAILED               \
+	}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void close_stdio(struct job *job)
+{
+	/* One pipe or terminal may stand for several. */
+	for (int i = 0; i < 3; i++) {
+		for (int k = i + 1; k < 3; k++)
+			if (job->stdio[k] == job->stdio[i])
+				job->stdio[k] = -1;
+		close_fd(&job->stdio[i]);
+	}
+	job->pty.slave = -1;
+}
+
 static void release_job(struct job *job)
 {
-	if (job->signal_fd >= 0)
-		close(job->signal_fd);
-	if (job->tty_fd >= 0)
-		close(job->tty_fd);
+	close_fd(&job->signal_fd);
+	ews_terminal_release(&job->terminal);
+	close_stdio(job);
+	for (int i = 0; i < FLOWS; i++)
+		ews_flow_close(&job->flows[i]);
+	close_fd(&job->pty.master);
 	if (job->failure != MAP_FAILED)
 		(void)munmap(job->failure, sizeof(*job->failure));
 }
 
 EWS_CLEANUP_DEFINE(job, struct job, release_job)
-
-static bool is_foreground(const struct job *job)
-{
-	return job->tty_fd >= 0 && tcgetpgrp(job->tty_fd) == job->our_group;
-}
-
-static void give_terminal(const struct job *job)
-{
-	if (job->wants_tty && is_foreground(job))
-		(void)tcsetpgrp(job->tty_fd, job->pid); /* it fails when the job has just ended: then it is ours */
-}
-
-static void take_terminal(const struct job *job)
-{
-	if (job->tty_fd >= 0 && tcgetpgrp(job->tty_fd) == job->pid)
-		(void)tcsetpgrp(job->tty_fd, job->our_group); /* SIGTTOU is blocked */
-}
-
-static void find_terminal(struct job *job)
-{
-	job->tty_fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (job->tty_fd < 0)
-		return;
-	job->wants_tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	job->has_modes = tcgetattr(job->tty_fd, &job->modes) == 0;
-}
 
 static int catch_signals(struct job *job)
 {
@@ -101,22 +111,108 @@ static int catch_signals(struct job *job)
 	(void)sigaddset(&caught, SIGCHLD);
 	blocked = caught;
 	(void)sigaddset(&blocked, SIGTTOU);
+	(void)sigaddset(&blocked, SIGTTIN);
+	(void)sigaddset(&blocked, SIGPIPE);
 	(void)signal(SIGCHLD, SIG_DFL); /* ignored, children would vanish without a status */
 	(void)sigprocmask(SIG_BLOCK, &blocked, &job->before);
 	job->signal_fd = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
 	return job->signal_fd < 0 ? ews_error_os("cannot listen to signals") : 0;
 }
 
+static int make_pipe(struct job *job, int which, int fd, int to)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return ews_error_os("cannot make a pipe");
+	job->stdio[fd] = ends[1];
+	job->flows[which].from = ends[0];
+	job->flows[which].to = to;
+	return 0;
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat one, other;
+
+	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
+}
+
+static int make_own_terminal(struct job *job, int out_fd)
+{
+	int rc = ews_pty_open(&job->pty, &job->terminal, out_fd);
+
+	if (rc < 0)
+		return rc;
+	job->size_fd = out_fd;
+	job->stdio[STDOUT_FILENO] = job->pty.slave;
+	job->flows[FLOW_OUT].from = fcntl(job->pty.master, F_DUPFD_CLOEXEC, 0);
+	job->flows[FLOW_OUT].to = out_fd;
+	if (isatty(STDERR_FILENO))
+		job->stdio[STDERR_FILENO] = job->pty.slave;
+	if (job->terminal.fd < 0)
+		return 0;
+	if (isatty(STDIN_FILENO))
+		job->stdio[STDIN_FILENO] = job->pty.slave;
+	job->flows[FLOW_IN].from = fcntl(job->terminal.fd, F_DUPFD_CLOEXEC, 0);
+	job->flows[FLOW_IN].to = job->pty.master;
+	job->flows[FLOW_IN].is_resting = true;
+	return 0;
+}
+
+/* Put ourselves between the command and where it prints. */
+static int stand_between(struct job *job, int out_fd)
+{
+	int rc;
+
+	if (isatty(out_fd)) {
+		job->wants_tty = false;
+		rc = make_own_terminal(job, out_fd);
+	} else {
+		rc = make_pipe(job, FLOW_OUT, STDOUT_FILENO, out_fd);
+		/* In one pipe what comes first stays first. */
+		if (rc == 0 && is_same_file(out_fd, STDERR_FILENO))
+			job->stdio[STDERR_FILENO] = job->stdio[STDOUT_FILENO];
+	}
+	if (rc == 0 && job->stdio[STDERR_FILENO] < 0)
+		rc = make_pipe(job, FLOW_ERR, STDERR_FILENO, STDERR_FILENO);
+	return rc;
+}
+
+static int lay_lines(struct job *job, const struct ews_relay *relay)
+{
+	int out_fd = relay->out_fd > 0 ? relay->out_fd : STDOUT_FILENO;
+
+	ews_terminal_find(&job->terminal);
+	job->wants_tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	if (relay->tee)
+		return stand_between(job, out_fd);
+	if (relay->out_fd > 0)
+		job->stdio[STDOUT_FILENO] = fcntl(relay->out_fd, F_DUPFD_CLOEXEC, 0);
+	return 0;
+}
+
+/* The terminal is the keeper's to give, where there is one, else ours. */
+static void step_forward(struct job *job)
+{
+	(void)setpgid(0, 0);
+	if (job->pty.slave >= 0)
+		(void)tcsetpgrp(job->pty.slave, getpid());
+	else if (job->wants_tty)
+		ews_terminal_give(&job->terminal, getpid());
+}
+
 /* In the child: become the command. Only calls that are safe after a fork. */
-__attribute__((noreturn)) static void become(const struct job *job, const struct ews_relay *relay)
+__attribute__((noreturn)) static void become(struct job *job, const struct ews_relay *relay)
 {
 	struct failure failure = { FAILED_PREPARE, 0 };
+	bool is_connected = true;
 
-	(void)setpgid(0, 0);
-	if (job->wants_tty && is_foreground(job))
-		(void)tcsetpgrp(job->tty_fd, getpid());
-	if (fchdir(relay->cwd_fd) == 0 &&
-	    (relay->out_fd <= 0 || dup2(relay->out_fd, STDOUT_FILENO) == STDOUT_FILENO)) {
+	step_forward(job);
+	for (int i = 0; i < 3 && is_connected; i++)
+		is_connected = job->stdio[i] < 0 || dup2(job->stdio[i], i) == i;
+	if (is_connected && fchdir(relay->cwd_fd) == 0) {
 		(void)sigprocmask(SIG_SETMASK, &job->before, NULL);
 		failure.stage = FAILED_ENTER;
 		errno = relay->enter ? -relay->enter(relay->payload) : 0;
@@ -131,11 +227,83 @@ __attribute__((noreturn)) static void become(const struct job *job, const struct
 	_exit(127);
 }
 
+/*
+ * In the keeper: lead the session of the command's terminal, stop when it stops, continue it when we are
+ * continued. Its end is for the process above to see: who has nobody left is that one's child.
+ */
+__attribute__((noreturn)) static void keep(int tty_fd, pid_t command)
+{
+	siginfo_t info;
+
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_PID, (id_t)command, &info, WEXITED | WSTOPPED | WNOWAIT) < 0) {
+			if (errno == EINTR)
+				continue;
+			break;
+		}
+		if (info.si_code != CLD_STOPPED)
+			break;
+		(void)waitid(P_PID, (id_t)command, &info, WSTOPPED | WNOHANG);
+		(void)kill(getpid(), SIGSTOP);
+		(void)tcsetpgrp(tty_fd, command);
+		(void)kill(-command, SIGCONT);
+	}
+	/* The end of a session's leader is told to who is in the foreground: nobody, then. */
+	(void)tcsetpgrp(tty_fd, getpid());
+	_exit(0);
+}
+
+__attribute__((noreturn)) static void become_keeper(struct job *job, const struct ews_relay *relay, int tell_fd)
+{
+	pid_t command;
+
+	(void)setsid();
+	(void)ioctl(job->pty.slave, TIOCSCTTY, 0);
+	command = fork();
+	if (!command)
+		become(job, relay);
+	if (command > 0) {
+		(void)setpgid(command, command);
+		(void)tcsetpgrp(job->pty.slave, command);
+	}
+	if (write(tell_fd, &command, sizeof(command)) != (ssize_t)sizeof(command) || command < 0)
+		_exit(127);
+	/* Nothing that we hold, locks least of all, may live on with the keeper. */
+	(void)dup2(job->pty.slave, STDIN_FILENO);
+	(void)close_range(STDOUT_FILENO, ~0U, 0);
+	keep(STDIN_FILENO, command);
+}
+
+static int start_kept(struct job *job, const struct ews_relay *relay)
+{
+	EWS_CLEANUP(fd) int hear_fd = -1;
+	EWS_CLEANUP(fd) int tell_fd = -1;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return ews_error_os("cannot run '%s'", relay->argv[0]);
+	hear_fd = ends[0];
+	tell_fd = ends[1];
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	job->keeper = fork();
+	if (!job->keeper)
+		become_keeper(job, relay, tell_fd);
+	close(ews_steal_fd(&tell_fd));
+	if (job->keeper < 0)
+		return ews_error_os("cannot run '%s'", relay->argv[0]);
+	if (read(hear_fd, &job->pid, sizeof(job->pid)) != (ssize_t)sizeof(job->pid) || job->pid < 0)
+		return ews_error(EWS_EIO, "cannot run '%s': no process could be made for it", relay->argv[0]);
+	return 0;
+}
+
 static int start(struct job *job, const struct ews_relay *relay)
 {
 	job->failure = mmap(NULL, sizeof(*job->failure), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (job->failure == MAP_FAILED)
 		return ews_error_os("cannot run '%s'", relay->argv[0]);
+	if (job->pty.slave >= 0)
+		return start_kept(job, relay);
 	job->pid = fork();
 	if (job->pid < 0)
 		return ews_error_os("cannot run '%s'", relay->argv[0]);
@@ -143,9 +311,8 @@ static int start(struct job *job, const struct ews_relay *relay)
 		become(job, relay);
 	/* Both do it, since nobody knows who comes first. */
 	(void)setpgid(job->pid, job->pid);
-	give_terminal(job);
-	if (relay->timeout_ms)
-		job->deadline_ms = ews_clock_monotonic_ms() + relay->timeout_ms;
+	if (job->wants_tty)
+		ews_terminal_give(&job->terminal, job->pid);
 	return 0;
 }
 
@@ -174,21 +341,42 @@ static void stop_ourselves(void)
 	(void)sigaction(SIGTSTP, &before, NULL);
 }
 
+/* It is our turn, again: what we have of the terminal goes to the command. */
+static void hand_over(struct job *job)
+{
+	if (job->pty.master >= 0) {
+		ews_terminal_make_raw(&job->terminal);
+		ews_pty_take_size(&job->pty, job->size_fd);
+	} else if (job->wants_tty) {
+		ews_terminal_give(&job->terminal, job->pid);
+	}
+}
+
+static void let_go_on(const struct job *job)
+{
+	if (job->keeper > 0)
+		(void)kill(job->keeper, SIGCONT);
+	(void)kill(-job->pid, SIGCONT); /* not reaped yet, so it is surely the right one */
+}
+
 static void meet_stop(struct job *job, int sig)
 {
-	bool wants_tty = sig == SIGTTIN || sig == SIGTTOU;
+	bool wants_tty = !job->keeper && (sig == SIGTTIN || sig == SIGTTOU);
 
 	job->wants_tty = job->wants_tty || wants_tty;
-	if (wants_tty && is_foreground(job)) {
-		give_terminal(job);
-		(void)kill(-job->pid, SIGCONT);
+	if (wants_tty && ews_terminal_is_ours(&job->terminal)) {
+		hand_over(job);
+		let_go_on(job);
 		return;
 	}
-	if ((wants_tty || sig == SIGTSTP) && is_orphaned()) {
-		(void)kill(-job->pid, SIGCONT);
+	/* A keeper that stops says nothing of the signal. */
+	if ((wants_tty || job->keeper || sig == SIGTSTP) && is_orphaned()) {
+		let_go_on(job);
 		return;
 	}
-	take_terminal(job);
+	ews_terminal_take(&job->terminal);
+	if (job->terminal.is_raw)
+		ews_terminal_put_back(&job->terminal);
 	stop_ourselves();
 }
 
@@ -199,11 +387,11 @@ static void reap(struct job *job)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != job->pid)
-			continue;
-		if (WIFSTOPPED(status)) {
+		if (WIFSTOPPED(status) && pid == (job->keeper ? job->keeper : job->pid)) {
 			meet_stop(job, WSTOPSIG(status));
-		} else {
+		} else if (pid == job->keeper) {
+			job->keeper = 0;
+		} else if (pid == job->pid && !WIFSTOPPED(status)) {
 			job->is_over = true;
 			job->wait_status = status;
 		}
@@ -212,11 +400,22 @@ static void reap(struct job *job)
 
 static void meet_signal(struct job *job, int sig)
 {
-	if (sig == SIGCHLD)
+	switch (sig) {
+	case SIGCHLD:
 		return;
-	if (sig == SIGCONT)
-		give_terminal(job);
-	(void)kill(-job->pid, sig); /* not reaped yet, so it is surely the right one */
+	case SIGCONT:
+		hand_over(job);
+		let_go_on(job);
+		return;
+	case SIGWINCH:
+		/* Who is in the foreground of a terminal of its own hears it from there. */
+		if (job->pty.master >= 0) {
+			ews_pty_take_size(&job->pty, job->size_fd);
+			return;
+		}
+		break;
+	}
+	(void)kill(-job->pid, sig);
 }
 
 static void hear_signals(struct job *job)
@@ -237,34 +436,104 @@ static void meet_deadline(struct job *job)
 		return;
 	}
 	(void)kill(-job->pid, SIGTERM);
-	(void)kill(-job->pid, SIGCONT);
+	let_go_on(job);
 	job->is_terminated = true;
 	job->deadline_ms = ews_clock_monotonic_ms() + KILL_AFTER_MS;
 }
 
-static int left_ms(const struct job *job)
+static int left_ms(uint64_t deadline_ms)
 {
 	uint64_t now = ews_clock_monotonic_ms();
 
-	if (!job->deadline_ms)
+	if (!deadline_ms)
 		return -1;
-	if (job->deadline_ms <= now)
+	if (deadline_ms <= now)
 		return 0;
-	return job->deadline_ms - now < INT32_MAX ? (int)(job->deadline_ms - now) : INT32_MAX;
+	return deadline_ms - now < INT32_MAX ? (int)(deadline_ms - now) : INT32_MAX;
 }
 
-static int attend(struct job *job)
+/* Wait, at most so long, for a signal or for text on its way. */
+static int wait_and_move(struct job *job, const struct ews_relay *relay, int wait_ms)
 {
-	while (!job->is_over) {
-		struct pollfd fds[] = { { .fd = job->signal_fd, .events = POLLIN } };
+	struct pollfd fds[2 * FLOWS + 1] = { [2 * FLOWS] = { .fd = job->signal_fd, .events = POLLIN } };
 
-		if (poll(fds, 1, left_ms(job)) < 0 && errno != EINTR)
-			return ews_error_os("cannot wait for the command");
+	job->flows[FLOW_IN].is_resting = !job->terminal.is_raw;
+	for (int i = 0; i < FLOWS; i++)
+		ews_flow_ask(&job->flows[i], &fds[2 * i]);
+	if (poll(fds, 2 * FLOWS + 1, wait_ms) < 0 && errno != EINTR)
+		return ews_error_os("cannot wait for the command");
+	for (int i = 0; i < FLOWS; i++)
+		ews_flow_move(&job->flows[i], &fds[2 * i], i == FLOW_IN ? NULL : relay->tee, relay->tee_payload);
+	/* Nobody sees what it prints: then its terminal is gone, as ours is. */
+	if (job->pty.master >= 0 && job->flows[FLOW_OUT].from < 0) {
+		ews_flow_close(&job->flows[FLOW_IN]);
+		job->flows[FLOW_IN].len = 0;
+		close_fd(&job->pty.master);
+		ews_terminal_put_back(&job->terminal);
+	}
+	return 0;
+}
+
+static int attend(struct job *job, const struct ews_relay *relay)
+{
+	int rc = 0;
+
+	while (!job->is_over && rc == 0) {
+		int wait_ms = left_ms(job->deadline_ms);
+
+		if (job->pty.master >= 0 && !job->terminal.is_raw && job->terminal.fd >= 0) {
+			ews_terminal_make_raw(&job->terminal);
+			if (wait_ms < 0 || wait_ms > LOOK_MS)
+				wait_ms = LOOK_MS;
+		}
+		rc = wait_and_move(job, relay, wait_ms);
 		hear_signals(job);
 		meet_deadline(job);
 		reap(job);
 	}
-	return 0;
+	return rc;
+}
+
+static bool has_heard_of_end(const struct job *job)
+{
+	struct signalfd_siginfo info;
+
+	while (read(job->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
+		    info.ssi_signo == SIGQUIT)
+			return true;
+	return false;
+}
+
+/* What the command printed comes out to the last byte. Who else holds its output may add to it for a moment. */
+static int see_out(struct job *job, const struct ews_relay *relay)
+{
+	uint64_t deadline_ms = ews_clock_monotonic_ms() + DRAIN_MS;
+	struct ews_flow *out = &job->flows[FLOW_OUT], *err = &job->flows[FLOW_ERR];
+	int rc = 0;
+
+	ews_flow_close(&job->flows[FLOW_IN]);
+	job->flows[FLOW_IN].len = 0;
+	ews_flow_end(out);
+	ews_flow_end(err);
+	while (rc == 0 && !(ews_flow_is_done(out) && ews_flow_is_done(err)) && !has_heard_of_end(job)) {
+		int wait_ms = out->is_ending ? -1 : left_ms(deadline_ms);
+
+		rc = wait_and_move(job, relay, wait_ms);
+		if (ews_clock_monotonic_ms() >= deadline_ms) {
+			ews_flow_stop(out);
+			ews_flow_stop(err);
+		}
+	}
+	return rc;
+}
+
+static bool is_killed(const struct job *job)
+{
+	if (!job->is_over)
+		return false;
+	/* A shell that the command ran in says it so. */
+	return WIFSIGNALED(job->wait_status) || WEXITSTATUS(job->wait_status) > 128;
 }
 
 /* Give back what is the caller's; from here on nothing but a kill keeps us from our end. */
@@ -272,9 +541,9 @@ static void settle(struct job *job)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE };
 
-	take_terminal(job);
-	if (job->has_modes && job->is_over && WIFSIGNALED(job->wait_status) && is_foreground(job))
-		(void)tcsetattr(job->tty_fd, TCSADRAIN, &job->modes);
+	ews_terminal_take(&job->terminal);
+	if (job->terminal.is_raw || is_killed(job))
+		ews_terminal_put_back(&job->terminal);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		(void)signal(ignored[i], SIG_IGN);
 	(void)sigprocmask(SIG_SETMASK, &job->before, NULL);
@@ -299,16 +568,21 @@ static int explain(const struct failure *failure, const char *name)
 
 int ews_relay_run(struct ews_relay_result *out, const struct ews_relay *relay)
 {
-	EWS_CLEANUP(job)
-	struct job job = { .our_group = getpgrp(), .signal_fd = -1, .tty_fd = -1, .failure = MAP_FAILED };
-	int rc;
+	EWS_CLEANUP(job) struct job job = JOB_INIT;
+	int rc = lay_lines(&job, relay);
 
-	find_terminal(&job);
+	if (rc < 0)
+		return rc;
 	rc = catch_signals(&job);
 	if (rc == 0)
 		rc = start(&job, relay);
+	close_stdio(&job);
+	if (rc == 0 && relay->timeout_ms)
+		job.deadline_ms = ews_clock_monotonic_ms() + relay->timeout_ms;
 	if (rc == 0)
-		rc = attend(&job);
+		rc = attend(&job, relay);
+	if (rc == 0)
+		rc = see_out(&job, relay);
 	settle(&job);
 	if (rc < 0)
 		return rc;

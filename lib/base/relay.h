@@ -6,6 +6,15 @@
  * so that the shell above sees one job, and when we are continued so is it. Signals that are meant to end, stop
  * or tell a program something are passed on to the whole group.
  *
+ * With a `tee` we stand between: what it prints comes through pipes, or where standard output is a terminal
+ * through one of its own, and goes on from there. On a terminal of its own it is in a session of its own, too, with a
+ * keeper as its parent, since who has no parent in his session can't be stopped by a key:
+ *
+ *     we (raw terminal, keys in, text out) -> keeper (its session's leader; stops when it stops) -> command
+ *
+ * When the command has ended, all that it printed still comes out, however long that takes; then what others
+ * print for half a second, or until no other has the pipe.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef EWS_BASE_RELAY_H
@@ -15,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/flow.h"
 
 struct ews_relay {
 	char *const *argv; /* argv[0] is looked up in the PATH of `env`, from the directory `cwd_fd` */
@@ -24,6 +34,8 @@ struct ews_relay {
 	uint64_t timeout_ms; /* 0: none; then SIGTERM, and SIGKILL two seconds later, to the group */
 	int (*enter)(void *payload); /* called in the child, last of all; async-signal-safe, gives 0 or -errno */
 	void *payload;
+	ews_flow_tee_fn tee; /* gets a copy of what it prints; NULL: nothing stands between */
+	void *tee_payload;
 };
 
 struct ews_relay_result {

@@ -45,6 +45,7 @@ struct ews_cmd {
 
 extern const struct ews_cmd ews_cmd_start;
 extern const struct ews_cmd ews_cmd_run;
+extern const struct ews_cmd ews_cmd_shell;
 extern const struct ews_cmd ews_cmd_status;
 extern const struct ews_cmd ews_cmd_list;
 extern const struct ews_cmd ews_cmd_path;

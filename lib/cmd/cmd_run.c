@@ -1,5 +1,5 @@
 /*
- * git ews run: the whole life of a session in one line.
+ * git ews run, git ews shell: the whole life of a session in one line.
  *
  * A session is made (or the one that is named taken), the command runs in its workspace, and then a
  * snapshot is taken, the patch stored, and the session ended or kept. What the command
@@ -34,12 +34,18 @@ static const char *const run_usage[] = {
 	NULL,
 };
 
+static const char *const shell_usage[] = {
+	"git ews shell [<options>] [<session> | --new[=<id>]]",
+	NULL,
+};
+
 struct settings {
+	bool is_shell;
 	struct ews_start_settings start;
 	struct ews_strv env, writable;
 	const char *guard, *policy, *changes_word, *new_id;
 	unsigned timeout_s;
-	bool no_network, keep, end, reap, fail_on_change;
+	bool no_network, keep, end, reap, log, fail_on_change;
 	enum ews_changes_mode changes;
 };
 
@@ -75,17 +81,18 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		{ EWS_OPT_BOOL, 0, "end", NULL, "end the session, whatever the settings say", &set->end, false, NULL },
 		{ EWS_OPT_BOOL, 0, "reap", NULL, "end the processes that the command leaves behind", &set->reap,
 		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "log", NULL, "copy what the command prints into a file", &set->log, false, NULL },
 		{ EWS_OPT_BOOL, 0, "fail-on-change", NULL, "exit with 1 when the project changed meanwhile",
 		  &set->fail_on_change, false, NULL },
 		EWS_OPTS_END,
 	};
 	struct ews_opt start_opts[EWS_START_OPTS_MAX];
 	const struct ews_cmd_syntax syntax = {
-		.usage = run_usage,
+		.usage = set->is_shell ? shell_usage : run_usage,
 		.opts = opts,
 		.more_opts = start_opts,
 		.max_words = 1,
-		.takes_paths = true,
+		.takes_paths = !set->is_shell,
 	};
 
 	ews_start_opts_table(start_opts, &set->start);
@@ -149,7 +156,7 @@ static int settle(struct settings *set, const struct ews_cmd_args *args)
 {
 	int rc;
 
-	if (!args->paths.n) {
+	if (!args->paths.n && !set->is_shell) {
 		ews_error(EWS_EUSAGE, "a command is missing");
 		ews_error_hint("it stands after '--', as in: git ews run -- make test");
 		return EWS_EUSAGE;
@@ -289,6 +296,9 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	bool has_ended;
 	int ends, patch, rc;
 
+	if (set->is_shell && result->status)
+		ews_cmd_note(ctx, "the shell ended with status %d, which may be that of its last command",
+			     result->status);
 	ews_render_run_talk(ctx, result, set->reap);
 	ends = wants_end(set, ctx->repo, is_new, result->status);
 	patch = ends < 0 ? ends : wants_patch(ctx->repo, ends);
@@ -310,6 +320,9 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		rc = ews_session_disown(session);
 		if (is_new && !ends)
 			ews_cmd_note(ctx, "session '%s' is kept: %s", session->state.id, session->state.workspace);
+		if (set->is_shell)
+			ews_cmd_note(ctx, "'git ews shell %s' goes on in it, 'git ews end %s' ends it",
+				     session->state.id, session->state.id);
 	}
 	if (ctx->json) {
 		(void)cJSON_AddBoolToObject(object, "ended", has_ended);
@@ -339,13 +352,15 @@ static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	EWS_CLEANUP(run_result) struct ews_run_result result = EWS_RUN_RESULT_INIT;
 	EWS_CLEANUP(free) char *subdir = find_subdir(ctx, session);
 	const struct ews_run_opts opts = {
-		.verb = "run",
+		.verb = set->is_shell ? "shell" : "run",
 		.argv = command,
+		.is_shell = set->is_shell,
 		.env = set->env.items,
 		.subdir = subdir,
 		.out_fd = ctx->json ? STDERR_FILENO : 0,
 		.timeout_s = set->timeout_s,
 		.reap = set->reap,
+		.log = set->log,
 		.guard_level = set->guard,
 		.guard_policy = set->policy,
 		.writable = &set->writable,
@@ -382,7 +397,7 @@ static int run_new(struct ews_cmd_ctx *ctx, struct settings *set, char *const *c
 	if (rc < 0)
 		return rc;
 	set->start.start.id = set->new_id && *set->new_id ? set->new_id : NULL;
-	set->start.start.owner = "run";
+	set->start.start.owner = set->is_shell ? "shell" : "run";
 	rc = ews_start_opts_run(&made, &set->start, ctx);
 	if (rc < 0)
 		return rc;
@@ -405,11 +420,20 @@ static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const cha
 	return rc < 0 ? rc : run_in(ctx, set, &session, false, command);
 }
 
-static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+static char *find_shell(void)
+{
+	const char *shell = getenv("SHELL");
+
+	return ews_strdup(shell && *shell ? shell : "/bin/sh");
+}
+
+static int run_either(struct ews_cmd_ctx *ctx, bool is_shell, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	EWS_CLEANUP(settings)
-	struct settings set = { .start = EWS_START_SETTINGS_INIT, .env = EWS_STRV_INIT, .writable = EWS_STRV_INIT };
+	EWS_CLEANUP(settings) struct settings set = { .is_shell = is_shell, .start = EWS_START_SETTINGS_INIT };
+	EWS_CLEANUP(free) char *shell = find_shell();
+	char *const shell_alone[] = { shell, NULL };
+	char *const *command;
 	int rc;
 
 	ctx->failure_status = STATUS_FAILED;
@@ -419,13 +443,25 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = settle(&set, &args);
 	if (rc < 0)
 		return rc;
+	command = is_shell ? shell_alone : args.paths.items;
 	if (args.words.n)
-		rc = run_existing(ctx, &set, args.words.items[0], args.paths.items);
+		rc = run_existing(ctx, &set, args.words.items[0], command);
 	else
-		rc = run_new(ctx, &set, args.paths.items);
+		rc = run_new(ctx, &set, command);
 	if (rc == EWS_EDENIED)
 		ctx->failure_status = STATUS_DENIED;
 	return rc;
 }
 
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	return run_either(ctx, false, argc, argv);
+}
+
+static int run_shell(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	return run_either(ctx, true, argc, argv);
+}
+
 const struct ews_cmd ews_cmd_run = { "run", "run a command in a workspace, and look after it", run };
+const struct ews_cmd ews_cmd_shell = { "shell", "work in a workspace with your shell", run_shell };

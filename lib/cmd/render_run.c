@@ -35,6 +35,10 @@ void ews_render_run_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_res
 	for (i = 0; i < result->left_behind.n; i++)
 		ews_cmd_warn(ctx, is_reaped ? "left behind, and ended: %s" : "left behind: %s",
 			     result->left_behind.items[i]);
+	if (result->log)
+		ews_cmd_note(ctx, "the log is %s", result->log);
+	if (result->log_flaw)
+		ews_cmd_warn(ctx, "the log is not complete: %s", result->log_flaw);
 	if (!ctx->json)
 		talk_of_changes(result);
 }
@@ -83,6 +87,11 @@ void ews_render_run(cJSON *object, const struct ews_run_result *result)
 {
 	ews_json_add_int(object, "status", result->status);
 	(void)cJSON_AddBoolToObject(object, "timed_out", result->has_timed_out);
+	if (result->log)
+		ews_json_add_path(object, "log", result->log);
+	else
+		(void)cJSON_AddNullToObject(object, "log");
+	ews_render_string(object, "log_flaw", result->log_flaw);
 	add_blocked(object, &result->blocked);
 	ews_render_sentences(object, "left_behind", &result->left_behind);
 	(void)cJSON_AddBoolToObject(object, "project_changed", result->changed.n > 0);

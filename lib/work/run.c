@@ -31,7 +31,9 @@
 #include "work/confine.h"
 #include "work/guard.h"
 #include "work/guard_env.h"
+#include "work/output_log.h"
 #include "work/port.h"
+#include "work/prompt.h"
 #include "work/tripwire.h"
 
 #define GRACE_MS 2000 /* between SIGTERM and SIGKILL */
@@ -47,6 +49,8 @@
 
 void ews_run_result_release(struct ews_run_result *result)
 {
+	free(result->log);
+	free(result->log_flaw);
 	ews_strv_release(&result->left_behind);
 	ews_strv_release(&result->changed);
 	ews_strv_release(&result->ref_commands);
@@ -67,13 +71,15 @@ struct stage {
 	int tmp_fd; /* the command's directory for temporary files */
 	int log_fd; /* the command's, for the session's log */
 	off_t log_from; /* what of the log is about this command */
+	struct ews_strv argv; /* a shell's, with what marks its prompt */
 	struct ews_strv env;
 	struct ews_sandbox *sandbox; /* NULL: nothing is held */
+	struct ews_output_log output;
 	struct ews_kin_list before; /* children that are none of the command's */
 	struct ews_tripwire tripwire;
 };
 
-#define STAGE_INIT { -1, -1, -1, 0, EWS_STRV_INIT, NULL, EWS_KIN_LIST_INIT, EWS_TRIPWIRE_INIT }
+#define STAGE_INIT { .cwd_fd = -1, .tmp_fd = -1, .log_fd = -1, .output = EWS_OUTPUT_LOG_INIT, .tripwire = EWS_TRIPWIRE_INIT }
 
 static void release_stage(struct stage *stage)
 {
@@ -83,8 +89,10 @@ static void release_stage(struct stage *stage)
 		close(stage->tmp_fd);
 	if (stage->log_fd >= 0)
 		close(stage->log_fd);
+	ews_strv_release(&stage->argv);
 	ews_strv_release(&stage->env);
 	ews_sandbox_free(stage->sandbox);
+	ews_output_log_release(&stage->output);
 	ews_kin_list_release(&stage->before);
 	ews_tripwire_release(&stage->tripwire);
 }
@@ -206,6 +214,15 @@ static void set_env_number(struct ews_strv *env, const char *name, unsigned numb
 	set_env(env, name, text);
 }
 
+static void set_env_all(struct ews_strv *env, char *const *list)
+{
+	for (; list && *list; list++) {
+		EWS_CLEANUP(free) char *name = ews_strndup(*list, strcspn(*list, "="));
+
+		set_env(env, name, *list + strlen(name) + 1);
+	}
+}
+
 /* Put the link "bin/git" to this program into the session's directory, which the command can't write. */
 static int link_shim(const struct ews_session *session)
 {
@@ -248,11 +265,7 @@ static int add_shim(struct ews_strv *env, const struct ews_session *session, con
 	if (!strcmp(opts->guard_policy, ews_guard_policy_word(EWS_GUARD_INSIDE)))
 		rules.policy = EWS_GUARD_INSIDE;
 	ews_guard_env_add(&says, opts->guard_level, &rules);
-	for (size_t i = 0; i < says.n; i++) {
-		EWS_CLEANUP(free) char *name = ews_strndup(says.items[i], strcspn(says.items[i], "="));
-
-		set_env(env, name, says.items[i] + strlen(name) + 1);
-	}
+	set_env_all(env, says.items);
 	set_env(env, EWS_GIT_VARIABLE, git);
 	for (size_t i = 0; i < env->n; i++)
 		if (!strncmp(env->items[i], "PATH=", 5) && env->items[i][5])
@@ -268,8 +281,11 @@ static int make_env(struct stage *stage, const struct ews_session *session, cons
 	const struct ews_state *state = &session->state;
 	struct ews_strv *env = &stage->env;
 	EWS_CLEANUP(free) char *tmp = NULL;
+	EWS_CLEANUP(strv) struct ews_strv marks = EWS_STRV_INIT;
 	int rc = make_tmp(&tmp, &stage->tmp_fd, session);
 
+	if (rc == 0 && opts->is_shell)
+		rc = ews_prompt_mark(&stage->argv, &marks, tmp, opts->argv[0], state->id);
 	if (rc < 0)
 		return rc;
 	ews_git_scrub_env();
@@ -285,11 +301,8 @@ static int make_env(struct stage *stage, const struct ews_session *session, cons
 	if (state->port_base)
 		set_env_number(env, "EWS_PORT_BASE", state->port_base);
 	set_env_number(env, "EWS_LOG_FD", (unsigned)stage->log_fd);
-	for (char *const *given = opts->env; given && *given; given++) {
-		EWS_CLEANUP(free) char *name = ews_strndup(*given, strcspn(*given, "="));
-
-		set_env(env, name, *given + strlen(name) + 1);
-	}
+	set_env_all(env, marks.items);
+	set_env_all(env, opts->env);
 	return strcmp(opts->guard_level, "off") ? add_shim(env, session, opts) : 0;
 }
 
@@ -317,6 +330,8 @@ static int prepare(struct ews_run_result *out, struct stage *stage, const struct
 	cwd = out->is_subdir_missing || !*opts->subdir ? ews_strdup(session->state.workspace)
 						       : ews_path_join(session->state.workspace, opts->subdir);
 	rc = make_env(stage, session, opts, cwd);
+	if (rc == 0 && opts->log)
+		rc = ews_output_log_open(&stage->output, session->repo, session->state.id);
 	if (rc == 0)
 		rc = make_sandbox(stage, session, opts);
 	if (rc == 0)
@@ -337,13 +352,15 @@ static int enter(void *payload)
 
 static int relay(struct ews_run_result *out, struct stage *stage, const struct ews_run_opts *opts)
 {
-	const struct ews_relay relay = { .argv = opts->argv,
+	const struct ews_relay relay = { .argv = stage->argv.n ? stage->argv.items : opts->argv,
 					 .env = stage->env.items,
 					 .cwd_fd = stage->cwd_fd,
 					 .out_fd = opts->out_fd,
 					 .timeout_ms = (uint64_t)opts->timeout_s * 1000,
 					 .enter = enter,
-					 .payload = stage };
+					 .payload = stage,
+					 .tee = opts->log ? ews_output_log_add : NULL,
+					 .tee_payload = &stage->output };
 	struct ews_relay_result result;
 	int rc;
 
@@ -358,6 +375,8 @@ static int relay(struct ews_run_result *out, struct stage *stage, const struct e
 		return rc;
 	out->status = result.status;
 	out->has_timed_out = result.has_timed_out;
+	out->log = ews_steal(&stage->output.path);
+	out->log_flaw = ews_steal(&stage->output.flaw);
 	return 0;
 }
 
@@ -468,8 +487,10 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 		rc = prepare(out, &stage, session, opts);
 	if (rc == 0)
 		rc = relay(out, &stage, opts);
-	if (rc < 0)
+	if (rc < 0) {
+		ews_output_log_drop(&stage.output);
 		return fail_clean(rc, session);
+	}
 	find_left_behind(out, &stage, opts->reap);
 	rc = look_at_project(out, &stage, session->repo);
 	if (rc == 0)

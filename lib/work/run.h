@@ -17,11 +17,13 @@
 struct ews_run_opts {
 	const char *verb; /* "run" or "shell" */
 	char *const *argv;
+	bool is_shell; /* argv[0] is a shell alone, whose prompt is to be marked */
 	char *const *env; /* NULL-ended "<name>=<value>", over what the command gets anyway */
 	const char *subdir; /* of the workspace, to run in; "" is its top */
 	int out_fd; /* the command's standard output when > 0 */
 	unsigned timeout_s; /* 0: none */
 	bool reap; /* end what it leaves behind */
+	bool log; /* copy what it prints into a file among the artifacts */
 	const char *guard_level, *guard_policy;
 	const struct ews_strv *writable; /* directories that it may write as well; ews_confine_settle() made them; NULL: none */
 	bool no_network;
@@ -31,13 +33,15 @@ struct ews_run_result {
 	int status; /* the command's, or why there is none: 124 out of time, 125 ours, 126 not executable, 127 not found */
 	bool has_timed_out;
 	bool is_subdir_missing; /* it ran at the top of the workspace */
+	char *log; /* where the copy of its output is; NULL: there is none */
+	char *log_flaw; /* why that is not complete; NULL: it is */
 	struct ews_strv left_behind; /* processes, as "<name> (<pid>)" */
 	struct ews_strv changed; /* what of the project changed meanwhile, a sentence each */
 	struct ews_strv ref_commands; /* what takes the changes of refs back */
 	struct ews_strv blocked; /* lines of the session's log about git commands that were stopped */
 };
 
-#define EWS_RUN_RESULT_INIT { 125, false, false, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
+#define EWS_RUN_RESULT_INIT { .status = 125 }
 
 /*
  * Run the command to its end. The session is this process's from here on, and not locked afterwards. When it could not be

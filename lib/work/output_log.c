@@ -1,0 +1,84 @@
+/*
+ * Output log: see output_log.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/output_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "work/artifact.h"
+
+#define NAMES_MAX 100000
+#define LAST_LINE "\n[git ews: the log ends here, at 64 MiB; the command went on]\n"
+
+int ews_output_log_open(struct ews_output_log *out, struct ews_repo *repo, const char *session_id)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s.log", session_id);
+	int rc = out->dir_fd = ews_artifact_open_dir(&dir, repo, "logs");
+
+	if (rc < 0)
+		return rc;
+	for (unsigned n = 2; n < NAMES_MAX; n++) {
+		out->fd = openat(out->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+		if (out->fd >= 0 || errno != EEXIST)
+			break;
+		free(name);
+		name = ews_strfmt("%s-%u.log", session_id, n);
+	}
+	if (out->fd < 0)
+		return ews_error_os("cannot make the log '%s/%s'", dir, name);
+	out->path = ews_path_join(dir, name);
+	return 0;
+}
+
+static void write_text(struct ews_output_log *log, const char *text, size_t len)
+{
+	if (ews_file_write_fd(log->fd, text, len) < 0) {
+		log->flaw = ews_strdup(ews_error_message());
+		ews_error_clear();
+	}
+	log->size_bytes += len;
+}
+
+void ews_output_log_add(void *payload, const char *text, size_t len)
+{
+	struct ews_output_log *log = payload;
+	uint64_t room = EWS_OUTPUT_LOG_MAX - log->size_bytes;
+
+	if (log->flaw)
+		return;
+	write_text(log, text, len < room ? len : (size_t)room);
+	if (len <= room || log->flaw)
+		return;
+	write_text(log, LAST_LINE, strlen(LAST_LINE));
+	if (!log->flaw)
+		log->flaw = ews_strdup("it ends at 64 MiB");
+}
+
+void ews_output_log_drop(struct ews_output_log *log)
+{
+	if (log->path)
+		(void)unlinkat(log->dir_fd, strrchr(log->path, '/') + 1, 0); /* best effort: it is empty */
+	ews_output_log_release(log);
+}
+
+void ews_output_log_release(struct ews_output_log *log)
+{
+	if (log->dir_fd >= 0)
+		close(log->dir_fd);
+	if (log->fd >= 0)
+		close(log->fd);
+	free(log->path);
+	free(log->flaw);
+	*log = (struct ews_output_log)EWS_OUTPUT_LOG_INIT;
+}
