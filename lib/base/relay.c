@@ -257,6 +257,7 @@ __attribute__((noreturn)) static void keep(int tty_fd, pid_t command)
 __attribute__((noreturn)) static void become_keeper(struct job *job, const struct ews_relay *relay, int tell_fd)
 {
 	pid_t command;
+	sigset_t hangup;
 
 	(void)setsid();
 	(void)ioctl(job->pty.slave, TIOCSCTTY, 0);
@@ -269,6 +270,10 @@ __attribute__((noreturn)) static void become_keeper(struct job *job, const struc
 	}
 	if (write(tell_fd, &command, sizeof(command)) != (ssize_t)sizeof(command) || command < 0)
 		_exit(127);
+	/* When the terminal goes with the process above, the leader's end is what tells those in the foreground. */
+	(void)sigemptyset(&hangup);
+	(void)sigaddset(&hangup, SIGHUP);
+	(void)sigprocmask(SIG_UNBLOCK, &hangup, NULL);
 	/* Nothing that we hold, locks least of all, may live on with the keeper. */
 	(void)dup2(job->pty.slave, STDIN_FILENO);
 	(void)close_range(STDOUT_FILENO, ~0U, 0);

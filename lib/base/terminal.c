@@ -34,8 +34,15 @@ bool ews_terminal_is_ours(const struct ews_terminal *terminal)
 
 void ews_terminal_give(struct ews_terminal *terminal, pid_t group)
 {
+	/* The group itself may have been quicker. */
+	if (terminal->fd >= 0 && tcgetpgrp(terminal->fd) == group)
+		terminal->is_given = true;
+	if (!ews_terminal_is_ours(terminal))
+		return;
+	/* While it was another's turn the modes were that one's. */
+	terminal->has_modes = tcgetattr(terminal->fd, &terminal->modes) == 0;
 	/* It fails when the group has just ended: then it is ours still. */
-	if (ews_terminal_is_ours(terminal) && tcsetpgrp(terminal->fd, group) == 0)
+	if (tcsetpgrp(terminal->fd, group) == 0)
 		terminal->is_given = true;
 }
 
@@ -77,7 +84,8 @@ int ews_pty_open(struct ews_pty *out, const struct ews_terminal *like, int size_
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return ews_error_os("cannot open the terminal that was made");
-	if (like->has_modes)
+	/* A shell that has us in the background reads its next line in modes of its own. */
+	if (like->has_modes && ews_terminal_is_ours(like))
 		(void)tcsetattr(slave, TCSANOW, &like->modes);
 	out->master = ews_steal_fd(&master);
 	out->slave = ews_steal_fd(&slave);

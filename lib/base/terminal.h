@@ -16,7 +16,7 @@
 struct ews_terminal {
 	int fd; /* -1: there is none */
 	pid_t our_group;
-	struct termios modes; /* as we found them */
+	struct termios modes; /* as we had them last when it was our turn */
 	bool has_modes;
 	bool is_given; /* to a group that we started */
 	bool is_raw; /* made so by us */
@@ -50,7 +50,7 @@ struct ews_pty {
 
 #define EWS_PTY_INIT { -1, -1 }
 
-/* Make one of the size and the modes (if there are any) that `like` was found with. */
+/* Make one as big as the terminal `size_fd`; where it is our turn at `like`, with the modes of that. */
 int ews_pty_open(struct ews_pty *out, const struct ews_terminal *like, int size_fd);
 /* Make it as big as the terminal `fd` is; who has it in the foreground is told when that is another size. */
 void ews_pty_take_size(const struct ews_pty *pty, int fd);
