@@ -433,7 +433,7 @@ Test(odb_git, a_git_that_dies_is_one_error_and_the_next_one_serves)
 	char hex[EWS_OID_HEX_MAX];
 
 	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), 0);
-	fixture_shell("for p in $(cat /proc/%d/task/*/children); do tr '\\0' ' ' </proc/$p/cmdline | grep -q '^git cat-file' || continue; "
+	fixture_shell("for p in $(cat /proc/%d/task/*/children); do tr '\\0' ' ' </proc/$p/cmdline | grep -q '^[^ ]*git cat-file' || continue; "
 		      "kill -KILL $p; while ! grep -q ' Z ' /proc/$p/stat; do sleep 0.01; done; done",
 		      getpid());
 	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), EWS_EGIT);
