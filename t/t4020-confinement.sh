@@ -328,7 +328,7 @@ take_turn() {
 	test_expect_success "P9: $who: a .git that was rewritten is named afterwards, and not followed" '
 		test_expect_code 125 confined $who.tampered w -- sh -c "cp -R \"\$p/.git\" evil && echo \"gitdir: \$PWD/evil\" >.git &&
 			\"\$real\" config -f evil/config core.fsmonitor \"echo >ran; false\"" &&
-		test_grep "^error: .*\.git. was rewritten" err && as_him git -C "$p" ews status w >status && test_path_is_missing "${ws:?}/ran" &&
+		test_grep "^error: .*\.git. was rewritten" err && as_him git -C "$p" ews status w >status && test_grep "Tampered: *.git was rewritten" status && test_path_is_missing "${ws:?}/ran" &&
 		as_him git -C "$ws" status >st && test_path_is_file "${ws:?}/ran"
 	'
 }

@@ -287,6 +287,21 @@ static bool end_session(struct ews_cmd_ctx *ctx, struct ews_session *session)
 	return false;
 }
 
+/*
+ * What the command left can't be taken up, say because it has rewritten the workspace's .git: nothing was interrupted, and
+ * the next verb that is asked names the same.
+ */
+static void give_back(struct ews_session *session)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	if (session->lock.fd < 0)
+		return; /* somebody else is at work on it */
+	ews_error_save(&why);
+	(void)ews_session_disown(session); /* best effort: else it counts as interrupted */
+	(void)ews_error_restore(&why);
+}
+
 /* The command is over: what there is to see, to keep and to end. */
 static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session, bool is_new,
 		  const struct ews_run_result *result)
@@ -303,8 +318,10 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	ends = wants_end(set, ctx->repo, is_new, result->status);
 	patch = ends < 0 ? ends : wants_patch(ctx->repo, ends);
 	rc = patch < 0 ? patch : ews_run_conclude(&outcome, session, patch);
-	if (rc < 0)
+	if (rc < 0) {
+		give_back(session);
 		return rc;
+	}
 	ews_render_outcome_talk(ctx, &outcome, set->changes);
 	if (ctx->json) {
 		ews_render_string(object, "session_id", session->state.id);
