@@ -830,6 +830,28 @@ static int keep_stat_of(struct put *put, struct worker *worker, size_t i)
 	return 0;
 }
 
+/*
+ * A file that stays may be older than what is made from it, and so would the name be that it has been given: where
+ * others are as new as they are written, it is, too.
+ */
+static int freshen(struct put *put, struct worker *worker, size_t i)
+{
+	const struct timespec now[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_NOW } };
+	const struct ews_change *change = &put->changes->items[i];
+	const struct ews_entry *one = change->one_file;
+	int dir_fd;
+
+	if (put->opts->times != EWS_PUT_TIMES_FRESH || put->first[i] != i || put->has_failed[i] ||
+	    (one->mtime_s == change->to->mtime_s && one->mtime_ns == change->to->mtime_ns))
+		return 0;
+	dir_fd = open_parent(put, &worker->at, change->path);
+	if (dir_fd < 0)
+		return dir_fd;
+	if (utimensat(dir_fd, ews_path_base(change->path), now, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_os("cannot set the time of '%s'", change->path);
+	return 0;
+}
+
 static int add_names(struct put *put)
 {
 	struct worker worker = { { .fd = -1 }, { .fd = -1 } };
@@ -839,6 +861,13 @@ static int add_names(struct put *put)
 	for (size_t i = 0; i < put->changes->n && rc == 0 && put->made; i++)
 		if (joins_another(put, i))
 			rc = settle(put, i, add_name(put, &worker, i));
+	/* Only now: by its time it was known until here. */
+	for (size_t i = 0; i < put->changes->n && rc == 0 && put->made; i++) {
+		int flaw = joins_another(put, i) ? freshen(put, &worker, i) : 0;
+
+		if (flaw < 0)
+			rc = settle(put, i, flaw);
+	}
 	for (size_t i = 0; i < put->changes->n && rc == 0 && put->made && keeps_stats; i++) {
 		size_t first = put->first[i];
 

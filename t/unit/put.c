@@ -930,10 +930,10 @@ Test(put, content_that_is_nowhere_leaves_no_file)
 
 /* Put a and c as other names of the file b, which `one` tells. */
 static void put_names(struct ews_put_report *report, const struct ews_entries *from, struct ews_entries *to,
-		      const struct ews_entry *one)
+		      const struct ews_entry *one, enum ews_put_times times)
 {
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-	const struct ews_put_opts opts = { .root_fd = work_fd, .odb = odb, .source_fd = -1 };
+	const struct ews_put_opts opts = { .root_fd = work_fd, .odb = odb, .source_fd = -1, .times = times };
 
 	ews_changes_between(&changes, from, to, is_same);
 	for (size_t i = 0; i < changes.n; i++)
@@ -956,7 +956,8 @@ Test(put, what_is_made_and_what_stays_gets_other_names)
 		list(&from, work_fd);
 		for (const char *name = "abc"; *name; name++)
 			add(&to, (const char[]){ *name, '\0' }, EWS_ENTRY_FILE, 0644, "text");
-		put_names(&report, &from, &to, stays ? ews_entries_find(&from, "b") : ews_entries_find(&to, "b"));
+		put_names(&report, &from, &to, stays ? ews_entries_find(&from, "b") : ews_entries_find(&to, "b"),
+			  EWS_PUT_TIMES_KEEP);
 		b = look(work_fd, "b");
 		cr_assert_eq(b.st_nlink, 3);
 		cr_assert_eq(look(work_fd, "a").st_ino, b.st_ino);
@@ -988,11 +989,34 @@ Test(put, a_file_that_is_swapped_gets_no_other_name)
 			cr_assert_eq(linkat(outside_fd, "secret", work_fd, "b", 0), 0);
 		else if (kind == 1)
 			cr_assert_eq(symlinkat("../outside/secret", work_fd, "b"), 0);
-		put_names(&report, &from, &to, ews_entries_find(&from, "b"));
+		put_names(&report, &from, &to, ews_entries_find(&from, "b"), EWS_PUT_TIMES_KEEP);
 		cr_assert_eq(look(outside_fd, "secret").st_nlink, kind == 0 ? 2 : 1);
 		cr_assert_eq(look(work_fd, "a").st_nlink, 1);
 		assert_text(work_fd, "a", "text");
 		assert_text(work_fd, "c", "text");
+	}
+}
+
+/* Else make would take what is made from the new name for newer than that. */
+Test(put, an_old_file_that_stays_is_fresh_under_a_fresh_name)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+
+	for (size_t fresh = 0; fresh < 2; fresh++) {
+		EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+		EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+
+		empty(work_fd);
+		write_text(work_fd, "b", "text");
+		cr_assert_eq(utimensat(work_fd, "b", old, 0), 0);
+		list(&from, work_fd);
+		for (const char *name = "abc"; *name; name++)
+			add(&to, (const char[]){ *name, '\0' }, EWS_ENTRY_FILE, 0644, "text");
+		put_names(&report, &from, &to, ews_entries_find(&from, "b"),
+			  fresh ? EWS_PUT_TIMES_FRESH : EWS_PUT_TIMES_KEEP);
+		cr_assert_eq(look(work_fd, "a").st_nlink, 3);
+		cr_assert_eq(look(work_fd, "a").st_mtime == 1000, !fresh);
 	}
 }
 
