@@ -47,7 +47,7 @@ struct simple {
 	size_t assignments_n, assignments_cap;
 	struct ews_shell_word *words;
 	size_t words_n, words_cap;
-	struct ews_shell_redirect *redirects, **last;
+	struct ews_shell_redirect *redirects, *last;
 	bool has_both; /* "&>" was there: to some shells the command ended at "&" */
 };
 
@@ -59,10 +59,7 @@ static void simple_release(struct simple *simple)
 
 EWS_CLEANUP_DEFINE(simple, struct simple, simple_release)
 
-#define SIMPLE_INIT(name)                 \
-	{                                 \
-		.last = &(name).redirects \
-	}
+#define SIMPLE_INIT { .redirects = NULL }
 
 static char peek(const struct parser *p, unsigned n)
 {
@@ -311,8 +308,11 @@ static int read_redirect(struct parser *p, struct simple *simple)
 		return fail_at(p);
 	simple->has_both |= op[0] == '&';
 	redirect->op = strcmp(op, "<<-") ? op : "<<";
-	*simple->last = redirect;
-	simple->last = &redirect->next;
+	if (simple->last)
+		simple->last->next = redirect;
+	else
+		simple->redirects = redirect;
+	simple->last = redirect;
 	if (strcmp(redirect->op, "<<"))
 		return 0;
 	if (target->gaps_n)
@@ -461,7 +461,7 @@ static void watch_test(struct parser *p, const struct simple *simple)
 
 static int read_simple(struct parser *p)
 {
-	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT(simple);
+	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT;
 	bool in_test = p->place.in_test;
 	int rc = 0;
 
@@ -622,7 +622,7 @@ static int read_for_words(struct parser *p, struct simple *simple)
 
 static int read_for(struct parser *p)
 {
-	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT(simple);
+	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT;
 	size_t at;
 	int rc;
 
@@ -709,7 +709,7 @@ static int read_case(struct parser *p)
 
 static int read_function_word(struct parser *p)
 {
-	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT(simple);
+	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT;
 	int rc;
 
 	skip_blanks(p);
@@ -745,7 +745,7 @@ static size_t compound_here(const struct parser *p)
 /* Redirections behind a compound command are those of all that is in it. */
 static int read_redirects(struct parser *p, size_t from)
 {
-	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT(simple);
+	EWS_CLEANUP(simple) struct simple simple = SIMPLE_INIT;
 	size_t to = p->out->n;
 	int rc;
 

@@ -247,15 +247,16 @@ static void quote_headers(struct ews_buf *out, const struct ews_buf *patch)
 
 /* The patch with such headers quoted. In memory, since that is what hardly any project needs. */
 static int print_quoted(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
-			struct ews_git_opts *opts)
+			const struct ews_git_opts *opts)
 {
 	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
 	struct ews_buf *out = opts->out ? opts->out : &quoted;
+	struct ews_git_opts collecting = *opts;
 	int status, rc = 0;
 
-	opts->out = &patch;
-	status = run_git(diff, repo, args, paths, opts);
+	collecting.out = &patch;
+	status = run_git(diff, repo, args, paths, &collecting);
 	if (status < 0)
 		return status;
 	quote_headers(out, &patch);
