@@ -298,6 +298,19 @@ test_expect_success 'P6: --allow-write takes nothing of the project, its reposit
 	test_expect_code 125 run_in simple --allow-write "$HOME/.superqode/store" -- true
 '
 
+test_expect_success LANDLOCK 'P6: inside a copy commits are free, and the origin is out of reach of any git' '
+	test_repo origin && test_fingerprint origin >before && origin=$PWD/origin && export origin &&
+	run_in origin --method snapshot --policy inside --new=free -- sh -c "
+		git commit -q --allow-empty -m mine && git log -1 --format=%s
+		for git in git /usr/bin/git; do
+			\$git push -q \"\$origin\" HEAD:refs/heads/evil && echo pushed
+			\$git -C \"\$origin\" commit -q --allow-empty -m evil && echo committed
+		done
+		echo x >\"\$origin/.git/refs/heads/evil\" && echo written
+		true" && test "$(cat out)" = mine && test_fingerprint origin >after && test_cmp before after &&
+	test_expect_code 126 git -C origin ews run -- git commit -m x 2>err && test_grep "run --method snapshot --policy inside" err
+'
+
 test_expect_success LANDLOCK 'git ews looks at its session from inside, says what it says outside, and leaves nothing' '
 	cat >look.sh <<-\EOF && git init -q --object-format=sha256 other && (cd other && echo 1 >a && git add a && git commit -q -m 1) &&
 	for verb in "diff" "diff --stat" "diff --json -- more" "path" "status $EWS_SESSION --format %(lines_added)" "snapshot diff $EWS_BASE now" "snapshot show $EWS_BASE"; do
