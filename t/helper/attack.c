@@ -263,6 +263,8 @@ static int has_descriptors(char **argv)
 		printf("%d is open\n", fd);
 		found++;
 	}
+	if (dir)
+		(void)closedir(dir);
 	errno = EACCES;
 	return found ? 0 : -1;
 }
