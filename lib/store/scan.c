@@ -432,6 +432,10 @@ static int read_node(size_t i, unsigned worker, void *payload)
 		if (fstatat(fd, names[k].name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 			if (errno == ENOENT) {
 				walk->n_vanished++;
+				if (opts->name_vanished)
+					ews_skips_add(&walk->skips[worker],
+						      join_in_arena(&walk->arenas[worker], node->path, names[k].name),
+						      EWS_SKIP_CHANGING, 0);
 				continue;
 			}
 			return ews_error_os("cannot look at '%s' in '%s'", names[k].name, node->path);
