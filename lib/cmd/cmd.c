@@ -19,6 +19,44 @@
 #include "store/home.h"
 #include "work/content.h"
 
+static void print_verbs(const struct ews_cmd *verbs, size_t n, const char *above)
+{
+	(void)printf("usage: git ews %s <verb> [<argument>...]\n\n", above);
+	for (size_t i = 0; i < n; i++)
+		(void)printf("    %-10s %s\n", verbs[i].name, verbs[i].summary);
+	(void)printf("\n'git ews %s <verb> -h' lists a verb's options.\n", above);
+}
+
+static int fail_without_verb(const struct ews_cmd *verbs, size_t n)
+{
+	EWS_CLEANUP(buf) struct ews_buf names = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < n; i++)
+		ews_buf_addf(&names, "%s%s", i ? ", " : "", verbs[i].name);
+	return ews_error(EWS_EUSAGE, "a verb is missing: %s", names.ptr);
+}
+
+int ews_cmd_run_one_of(const struct ews_cmd *verbs, size_t n, struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	int rc;
+
+	if (argc < 2)
+		return fail_without_verb(verbs, n);
+	if (!strcmp(argv[1], "-h")) {
+		print_verbs(verbs, n, argv[0]);
+		return EWS_CMD_USAGE_SHOWN;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(argv[1], verbs[i].name) != 0)
+			continue;
+		rc = verbs[i].run(ctx, argc - 1, argv + 1);
+		if (rc == EWS_EUSAGE && !*ews_error_hint_text())
+			ews_error_hint("see 'git ews %s %s -h'", argv[0], verbs[i].name);
+		return rc;
+	}
+	return ews_error(EWS_EUSAGE, "'%s' is not a verb of git ews %s", argv[1], argv[0]);
+}
+
 static int check_words(const struct ews_cmd_args *args, const struct ews_cmd_syntax *syntax)
 {
 	if (args->words.n > syntax->max_words)

@@ -61,6 +61,12 @@ extern const struct ews_cmd ews_cmd_config;
 extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_version;
 
+/*
+ * Run the verb that argv[1] names of those that the verb argv[0] has: a table of `n`. -h prints them. Gives what the
+ * verb gave, EWS_CMD_USAGE_SHOWN, or EWS_EUSAGE.
+ */
+int ews_cmd_run_one_of(const struct ews_cmd *verbs, size_t n, struct ews_cmd_ctx *ctx, int argc, char **argv);
+
 /* Clean `ctx->repo`, when ews.autoClean wants it and it is an hour since the last time. That fails nobody's verb. */
 void ews_cmd_clean_now_and_then(struct ews_cmd_ctx *ctx);
 

@@ -5,7 +5,6 @@
  */
 #include "cmd/cmd_snapshot.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,37 +286,9 @@ static const struct ews_cmd verbs[] = {
 	{ "prune", "move old ones to trash", ews_cmd_snapshot_prune },
 };
 
-static void print_usage(void)
-{
-	size_t i;
-
-	(void)printf("usage: git ews snapshot <verb> [<argument>...]\n\n");
-	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-		(void)printf("    %-10s %s\n", verbs[i].name, verbs[i].summary);
-	(void)printf("\n'git ews snapshot <verb> -h' lists a verb's options.\n");
-}
-
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
-	size_t i;
-	int rc;
-
-	if (argc > 1 && !strcmp(argv[1], "-h")) {
-		print_usage();
-		return EWS_CMD_USAGE_SHOWN;
-	}
-	if (argc < 2)
-		return ews_error(EWS_EUSAGE,
-				 "a verb is missing: create, list, show, diff, restore, verify, drop, prune");
-	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
-		if (strcmp(argv[1], verbs[i].name) != 0)
-			continue;
-		rc = verbs[i].run(ctx, argc - 1, argv + 1);
-		if (rc == EWS_EUSAGE && !*ews_error_hint_text())
-			ews_error_hint("see 'git ews snapshot %s -h'", verbs[i].name);
-		return rc;
-	}
-	return ews_error(EWS_EUSAGE, "'%s' is not a verb of git ews snapshot", argv[1]);
+	return ews_cmd_run_one_of(verbs, sizeof(verbs) / sizeof(*verbs), ctx, argc, argv);
 }
 
 const struct ews_cmd ews_cmd_snapshot = { "snapshot", "take, show, compare, restore, check and drop states", run };
