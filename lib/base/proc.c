@@ -27,7 +27,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define CHUNK_BYTES (64 * 1024)
 /* How often to look for the child's end where the kernel has no pidfd. */
 #define LOOK_MS 10
@@ -142,7 +141,7 @@ char *ews_proc_find(const char *name, const char *dirs, bool (*is_wanted)(const 
 	char *path;
 
 	if (!dirs || !*dirs)
-		dirs = DEFAULT_PATH;
+		dirs = EWS_PROC_DEFAULT_PATH;
 	for (; *name; dirs = end + 1) {
 		end = strchrnul(dirs, ':');
 		if (*dirs == '/') {
@@ -375,6 +374,16 @@ int ews_proc_run(const struct ews_proc *p)
 	if (rc < 0)
 		return rc;
 	return ews_error(EWS_EBUSY, "'%s' took longer than %u ms", p->argv[0], p->timeout_ms);
+}
+
+int ews_proc_self(char **out)
+{
+	char *path = realpath("/proc/self/exe", NULL);
+
+	if (!path)
+		return ews_error_os("cannot find out where git-ews is");
+	*out = path;
+	return 0;
 }
 
 int ews_proc_detach(char *const *argv)

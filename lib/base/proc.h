@@ -12,6 +12,9 @@
 
 #include "base/buf.h"
 
+/* Where programs are looked for when nobody says. */
+#define EWS_PROC_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
 struct ews_proc {
 	char *const *argv; /* argv[0] is looked up in the absolute directories of `env`'s PATH unless it has a slash */
 	char *const *env; /* NULL: the caller's environment */
@@ -48,6 +51,9 @@ int ews_proc_run(const struct ews_proc *p);
 int ews_proc_start(pid_t *pid, const struct ews_proc *p);
 /* Wait for the end of `pid`, called `name`. Returns its status as above. */
 int ews_proc_reap(pid_t pid, const char *name);
+
+/* The program that runs now, by its own name: an absolute path without links. The caller frees it. */
+int ews_proc_self(char **out);
 
 /*
  * Start `argv` in a session of its own, with nothing but /dev/null open, and don't wait for it: it goes

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "cmd/cmd.h"
 #include "store/git_program.h"
 #include "work/guard.h"
@@ -154,13 +155,12 @@ static int take_globals(struct ews_strv *out, char *const *argv, char *const *co
 static int become_ews(char *const *argv, char *const *command)
 {
 	EWS_CLEANUP(strv) struct ews_strv ours = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *program = realpath("/proc/self/exe", NULL);
-	int rc;
+	EWS_CLEANUP(free) char *program = NULL;
+	int rc = ews_proc_self(&program);
 
-	if (!program)
-		return ews_error_os("cannot find the program of git ews");
 	ews_strv_add(&ours, "git-ews");
-	rc = take_globals(&ours, argv, command);
+	if (rc == 0)
+		rc = take_globals(&ours, argv, command);
 	if (rc < 0)
 		return rc;
 	ews_strv_add_array(&ours, command + 1);

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "store/git.h"
 #include "store/home.h"
 #include "store/include.h"
@@ -418,18 +418,6 @@ static int write_mark(int fd, const struct target *target, const char *user_conf
 				target->scope == EWS_HOOKS_USER ? 0600 : 0644);
 }
 
-/* The program that runs now, by its own name. */
-static int find_program(char **out)
-{
-	char path[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path));
-
-	if (len < 0 || (size_t)len == sizeof(path))
-		return ews_error_os("cannot find out where git-ews is");
-	*out = ews_strndup(path, (size_t)len);
-	return 0;
-}
-
 /* `parent_fd` is of the directory that holds ours: no link is followed to it. */
 static int write_dir(int parent_fd, const struct target *target, const struct ews_hooks *hooks,
 		     const char *user_config)
@@ -439,7 +427,7 @@ static int write_dir(int parent_fd, const struct target *target, const struct ew
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	rc = find_program(&program);
+	rc = ews_proc_self(&program);
 	if (rc < 0)
 		return rc;
 	opts.program = program;

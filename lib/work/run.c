@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "base/kin.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/relay.h"
 #include "store/git.h"
 #include "store/git_program.h"
@@ -38,11 +39,9 @@
 
 #define GRACE_MS 2000 /* between SIGTERM and SIGKILL */
 #define SECOND_LOOK_MS 50
-#define LOCK_WAIT_MS 30000
-#define LOCK_STEP_MS 20
+#define LOCK_WAIT_MS 30000 /* others hold it for a moment only, and we have something to say */
 #define LOG_FILE "log"
 #define LOG_BYTES_MAX (16 * EWS_MIB)
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SHIM_DIR "bin" /* in the session's directory */
 /* Where scripts don't put descriptors of their own. */
 #define LOG_FD_MIN 200
@@ -99,19 +98,6 @@ static void release_stage(struct stage *stage)
 
 EWS_CLEANUP_DEFINE(stage, struct stage, release_stage)
 
-/* Others hold it for a moment only, and we have something to say. */
-static int lock_patiently(struct ews_session *session, const char *verb)
-{
-	uint64_t deadline_ms = ews_clock_monotonic_ms() + LOCK_WAIT_MS;
-	int rc;
-
-	while ((rc = ews_session_lock(session, verb)) == EWS_EBUSY && ews_clock_monotonic_ms() < deadline_ms)
-		ews_clock_sleep_ms(LOCK_STEP_MS);
-	if (rc == 0)
-		ews_error_clear();
-	return rc;
-}
-
 static void set_text(char **member, const char *text)
 {
 	free(*member);
@@ -122,7 +108,7 @@ static void set_text(char **member, const char *text)
 static int take_session(struct ews_session *session, const struct ews_run_opts *opts)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-	int rc = lock_patiently(session, opts->verb);
+	int rc = ews_session_lock_within(session, opts->verb, LOCK_WAIT_MS);
 
 	if (rc == 0)
 		rc = ews_session_need_active(session);
@@ -226,14 +212,13 @@ static void set_env_all(struct ews_strv *env, char *const *list)
 /* Put the link "bin/git" to this program into the session's directory, which the command can't write. */
 static int link_shim(const struct ews_session *session)
 {
-	EWS_CLEANUP(free) char *program = realpath("/proc/self/exe", NULL);
+	EWS_CLEANUP(free) char *program = NULL;
 	char there[PATH_MAX];
 	ssize_t len;
-	int rc;
+	int rc = ews_proc_self(&program);
 
-	if (!program)
-		return ews_error_os("cannot find the program of git ews");
-	rc = ews_dir_make(session->fd, SHIM_DIR, 0700);
+	if (rc == 0)
+		rc = ews_dir_make(session->fd, SHIM_DIR, 0700);
 	if (rc < 0)
 		return rc;
 	len = readlinkat(session->fd, SHIM_DIR "/git", there, sizeof(there));
@@ -252,7 +237,7 @@ static int add_shim(struct ews_strv *env, const struct ews_session *session, con
 	EWS_CLEANUP(strv) struct ews_strv says = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(free) char *git = NULL;
-	const char *dirs = DEFAULT_PATH;
+	const char *dirs = EWS_PROC_DEFAULT_PATH;
 	struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
 	int rc = ews_guard_rules_read(&rules, ews_repo_config(session->repo));
 
@@ -451,7 +436,7 @@ static int record(struct ews_run_result *out, const struct stage *stage, struct 
 	int rc = read_blocked(&out->blocked, stage, session);
 
 	if (rc == 0)
-		rc = lock_patiently(session, opts->verb);
+		rc = ews_session_lock_within(session, opts->verb, LOCK_WAIT_MS);
 	if (rc < 0)
 		return rc;
 	session->state.project_changed = session->state.project_changed || out->changed.n;
@@ -525,7 +510,7 @@ int ews_run_conclude(struct ews_run_outcome *out, struct ews_session *session, b
 	const struct ews_snapshot_create_opts opts = { .subject = "ews: state after a command",
 						       .if_changed = true,
 						       .partial = true };
-	int rc = lock_patiently(session, "run");
+	int rc = ews_session_lock_within(session, "run", LOCK_WAIT_MS);
 
 	if (rc == 0 && session->state.state == EWS_STATE_ENDED) {
 		out->had_ended = true;

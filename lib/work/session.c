@@ -290,7 +290,7 @@ static void swap(char **a, char **b)
 	*b = was;
 }
 
-int ews_session_lock(struct ews_session *session, const char *verb)
+int ews_session_lock_within(struct ews_session *session, const char *verb, unsigned wait_ms)
 {
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(session->repo, "locks");
 	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
@@ -300,7 +300,7 @@ int ews_session_lock(struct ews_session *session, const char *verb)
 		return 0;
 	if (locks < 0)
 		return locks;
-	rc = ews_lock_take(&session->lock, locks, session->state.id, verb, 0);
+	rc = ews_lock_take(&session->lock, locks, session->state.id, verb, wait_ms);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", session->state.id);
 	/* What was read before the lock was ours may be old. */
@@ -320,6 +320,11 @@ int ews_session_lock(struct ews_session *session, const char *verb)
 	swap(&session->state.guard_level, &fresh.guard_level);
 	swap(&session->state.guard_policy, &fresh.guard_policy);
 	return 0;
+}
+
+int ews_session_lock(struct ews_session *session, const char *verb)
+{
+	return ews_session_lock_within(session, verb, 0);
 }
 
 void ews_session_unlock(struct ews_session *session)
