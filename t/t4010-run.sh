@@ -195,6 +195,19 @@ test_expect_success 'P6: a change of the project is named, with the command that
 	git -C p ews end moves2
 '
 
+test_expect_success 'P6: HEAD, index, config and hooks are named with commands that bring them back' '
+	(cd p && echo "#!/bin/sh" >.git/hooks/stays && echo "#!/bin/sh" >".git/hooks/it'"'"'s gone" && chmod +x .git/hooks/* && ln -s stays .git/hooks/link && sleep 0.01 && tar -cf ../before .git/HEAD .git/index .git/config .git/hooks/* .git/info/*) &&
+	sha256sum <p/.git/index >index && stat -c "%y %a" p/.git/index p/.git/config p/.git/hooks/* >times &&
+	cat >breaker <<-\EOF &&
+	cd "$EWS_PROJECT/.git" && git symbolic-ref HEAD refs/heads/other && git config core.hooksPath /tmp && echo x >>hooks/stays && chmod -x hooks/stays && rm -f hooks/it* &&
+	echo evil >hooks/new && mkdir "hooks/new dir" && ln -sf /etc/passwd hooks/link && git update-ref "refs/heads/a;>evil" main && rm -r info && echo x >>index
+	EOF
+	test_expect_code 1 run_in p --guard=off --fail-on-change --keep --new=deeds -- sh "$PWD/breaker" && grep "^error: the project changed" err >said && test_line_count = 10 said &&
+	sed -n "s/^hint: //p" err >back && test_line_count = 10 back && (cd p && sh -e ../back) && sha256sum <p/.git/index >index2 && test_cmp index index2 &&
+	stat -c "%y %a" p/.git/index p/.git/config p/.git/hooks/* >times2 && test_cmp times times2 && test "$(readlink p/.git/hooks/link)" = stays && tar -df before -C p && git -C p for-each-ref >refs && test_grep ! evil refs && test_path_is_missing p/evil &&
+	rm p/.git/hooks/* && run_in p --guard=off deeds -- true && ls -d "$HOME"/.superqode/working/p/sessions/deeds/before-* >list && test_line_count = 1 list
+'
+
 test_expect_success 'P5: no link below .superqode is followed' '
 	mkdir out-there && git init -q links && (cd links && ln -s ../out-there .superqode && echo 1 >a && git add . && git commit -q -m 1) &&
 	test_expect_code 125 run_in links --new=a -- sh -c "echo 2 >a" && ls -A out-there >list && test_must_be_empty list && git -C links ews path a &&

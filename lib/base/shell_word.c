@@ -652,3 +652,20 @@ int ews_shell_word_read_body(struct ews_shell_word *out, struct ews_shell_reader
 	settle(out, &word, from);
 	return 0;
 }
+
+void ews_shell_quote(struct ews_buf *out, const char *text)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./^~-";
+
+	if (*text && *text != '~' && !text[strspn(text, plain)]) {
+		ews_buf_adds(out, text);
+		return;
+	}
+	ews_buf_addc(out, '\'');
+	for (; *text; text++)
+		if (*text == '\'')
+			ews_buf_adds(out, "'\\''");
+		else
+			ews_buf_addc(out, *text);
+	ews_buf_addc(out, '\'');
+}

@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 
 /* How deep compound commands, substitutions and expansions may stand in each other. */
 #define EWS_SHELL_DEPTH_MAX 64
@@ -84,5 +85,8 @@ int ews_shell_word_read(struct ews_shell_word *out, struct ews_shell_reader *rea
 
 /* Read all that is left as the body of a here-document whose delimiter has no quotes. */
 int ews_shell_word_read_body(struct ews_shell_word *out, struct ews_shell_reader *reader);
+
+/* Add `text` as one would type it, as one word that stands for nothing but itself. */
+void ews_shell_quote(struct ews_buf *out, const char *text);
 
 #endif

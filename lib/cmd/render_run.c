@@ -12,10 +12,9 @@
 #include "base/file.h"
 #include "cmd/render_path.h"
 
-/* Sentences about refs have a command each, in the same order. */
 static void talk_of_changes(const struct ews_run_result *result)
 {
-	size_t i, k = 0;
+	size_t i;
 
 	for (i = 0; i < result->changed.n; i++) {
 		const char *sentence = result->changed.items[i];
@@ -23,8 +22,8 @@ static void talk_of_changes(const struct ews_run_result *result)
 
 		ews_buf_addf(&line, "the project changed while the command ran: %s", sentence);
 		ews_cmd_say("error: ", line.ptr);
-		if (!strncmp(sentence, "ref ", 4) && k < result->ref_commands.n)
-			ews_cmd_say("hint: ", result->ref_commands.items[k++]);
+		if (*result->commands.items[i])
+			ews_cmd_say("hint: ", result->commands.items[i]);
 	}
 }
 
@@ -96,7 +95,7 @@ void ews_render_run(cJSON *object, const struct ews_run_result *result)
 	ews_render_sentences(object, "left_behind", &result->left_behind);
 	(void)cJSON_AddBoolToObject(object, "project_changed", result->changed.n > 0);
 	ews_render_sentences(object, "drift", &result->changed);
-	ews_render_sentences(object, "ref_commands", &result->ref_commands);
+	ews_render_sentences(object, "commands", &result->commands);
 }
 
 int ews_render_outcome(cJSON *object, struct ews_repo *repo, const struct ews_run_outcome *outcome,

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/strv.h"
 #include "work/guard_line.h"
 #include "work/guard_program.h"
@@ -62,24 +63,6 @@ static void make_readable(char *text)
 	}
 }
 
-/* Add `word` as one would type it. */
-static void add_quoted(struct ews_buf *out, const char *word)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./^~-";
-
-	if (*word && !word[strspn(word, plain)]) {
-		ews_buf_adds(out, word);
-		return;
-	}
-	ews_buf_addc(out, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			ews_buf_adds(out, "'\\''");
-		else
-			ews_buf_addc(out, *word);
-	ews_buf_addc(out, '\'');
-}
-
 /* Is nothing to be stopped? */
 static bool is_off(struct ews_guard_verdict *out, const struct ews_guard_rules *rules)
 {
@@ -96,7 +79,7 @@ int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules 
 	for (char *const *at = argv; *at; at++) {
 		if (at > argv)
 			ews_buf_addc(&command, ' ');
-		add_quoted(&command, *at);
+		ews_shell_quote(&command, *at);
 	}
 	out->command = ews_buf_steal(&command);
 	/* a line that was copied from a shell may begin with variables */

@@ -43,6 +43,7 @@
 #define LOG_FILE "log"
 #define LOG_BYTES_MAX (16 * EWS_MIB)
 #define SHIM_DIR "bin" /* in the session's directory */
+#define KEPT_DIR "before-%u" /* there too: the project's config, hooks, index and so on before a command */
 /* Where scripts don't put descriptors of their own. */
 #define LOG_FD_MIN 200
 
@@ -52,7 +53,7 @@ void ews_run_result_release(struct ews_run_result *result)
 	free(result->log_flaw);
 	ews_strv_release(&result->left_behind);
 	ews_strv_release(&result->changed);
-	ews_strv_release(&result->ref_commands);
+	ews_strv_release(&result->commands);
 	ews_strv_release(&result->blocked);
 }
 
@@ -76,6 +77,7 @@ struct stage {
 	struct ews_output_log output;
 	struct ews_kin_list before; /* children that are none of the command's */
 	struct ews_tripwire tripwire;
+	char kept[32]; /* copies of what the tripwire looks at; "": none */
 };
 
 #define STAGE_INIT { .cwd_fd = -1, .tmp_fd = -1, .log_fd = -1, .output = EWS_OUTPUT_LOG_INIT, .tripwire = EWS_TRIPWIRE_INIT }
@@ -302,6 +304,21 @@ static int make_sandbox(struct stage *stage, const struct ews_session *session, 
 	return ews_confine_make(&stage->sandbox, session, &confine);
 }
 
+/* What an earlier command changed may still be taken back from its copies: ours get a name of their own. */
+static int set_tripwire(struct stage *stage, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	unsigned n = 1;
+
+	do {
+		snprintf(stage->kept, sizeof(stage->kept), KEPT_DIR, n++);
+	} while (mkdirat(session->fd, stage->kept, 0700) < 0 && errno == EEXIST);
+	fd = openat(session->fd, stage->kept, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return ews_error_os("cannot make '%s/%s'", session->dir, stage->kept);
+	return ews_tripwire_take_keeping(&stage->tripwire, session->repo, fd);
+}
+
 static int prepare(struct ews_run_result *out, struct stage *stage, const struct ews_session *session,
 		   const struct ews_run_opts *opts)
 {
@@ -320,7 +337,7 @@ static int prepare(struct ews_run_result *out, struct stage *stage, const struct
 	if (rc == 0)
 		rc = make_sandbox(stage, session, opts);
 	if (rc == 0)
-		rc = ews_tripwire_take(&stage->tripwire, session->repo);
+		rc = set_tripwire(stage, session);
 	ews_kin_descendants(&stage->before, NULL);
 	return rc;
 }
@@ -392,17 +409,18 @@ static void find_left_behind(struct ews_run_result *out, const struct stage *sta
 		ews_kin_end(&stage->before, GRACE_MS);
 }
 
-static int look_at_project(struct ews_run_result *out, const struct stage *stage, struct ews_repo *repo)
+static int look_at_project(struct ews_run_result *out, const struct stage *stage, const struct ews_session *session)
 {
+	EWS_CLEANUP(free) char *kept = ews_path_join(session->dir, stage->kept);
 	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
-	int rc = ews_tripwire_take(&now, repo);
+	int rc = ews_tripwire_take(&now, session->repo);
 
 	if (rc == 0)
 		rc = ews_tripwire_compare(&out->changed, &stage->tripwire, &now);
 	if (rc < 0)
 		return rc;
-	ews_tripwire_ref_commands(&out->ref_commands, &stage->tripwire, &now);
-	return 0;
+	ews_tripwire_commands(&out->commands, &stage->tripwire, &now, session->repo, kept);
+	return out->changed.n ? 0 : ews_file_remove_tree(session->fd, stage->kept);
 }
 
 /* The command itself could write there: what is no line of ours is nobody's. */
@@ -452,13 +470,16 @@ static int record(struct ews_run_result *out, const struct stage *stage, struct 
 }
 
 /* Nothing ran, so nothing is there that anybody could want. */
-static int fail_clean(int rc, const struct ews_session *session)
+static int fail_clean(int rc, const struct stage *stage, const struct ews_session *session)
 {
 	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
 
 	ews_error_save(&why);
+	if (*stage->kept)
+		(void)ews_file_remove_tree(session->fd,
+					   stage->kept); /* best effort, as below: it goes with the session */
 	if (session->owner_lock.fd >= 0)
-		(void)ews_session_remove_tmp(session); /* best effort: what comes next in this session does it again */
+		(void)ews_session_remove_tmp(session); /* what comes next in this session does it again */
 	(void)ews_error_restore(&why);
 	return rc;
 }
@@ -474,10 +495,10 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 		rc = relay(out, &stage, opts);
 	if (rc < 0) {
 		ews_output_log_drop(&stage.output);
-		return fail_clean(rc, session);
+		return fail_clean(rc, &stage, session);
 	}
 	find_left_behind(out, &stage, opts->reap);
-	rc = look_at_project(out, &stage, session->repo);
+	rc = look_at_project(out, &stage, session);
 	if (rc == 0)
 		rc = record(out, &stage, session, opts);
 	/* What still runs may want its files. */

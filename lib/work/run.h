@@ -37,7 +37,7 @@ struct ews_run_result {
 	char *log_flaw; /* why that is not complete; NULL: it is */
 	struct ews_strv left_behind; /* processes, as "<name> (<pid>)" */
 	struct ews_strv changed; /* what of the project changed meanwhile, a sentence each */
-	struct ews_strv ref_commands; /* what takes the changes of refs back */
+	struct ews_strv commands; /* what takes each of them back; "" when nothing does */
 	struct ews_strv blocked; /* lines of the session's log about git commands that were stopped */
 };
 

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 
 #define TRIPWIRE_FILE "tripwire"
 #define TRIPWIRE_BYTES_MAX (256 * EWS_MIB)
@@ -31,6 +32,7 @@ static int read_watched(struct ews_buf *out, int dir_fd, const char *name, const
 		ews_buf_reserve(out, (size_t)st->st_size + 1);
 		if (readlinkat(dir_fd, name, out->ptr, (size_t)st->st_size + 1) == st->st_size)
 			out->len = (size_t)st->st_size;
+		out->ptr[out->len] = '\0';
 		return 0;
 	}
 	if (!S_ISREG(st->st_mode))
@@ -43,8 +45,50 @@ static int read_watched(struct ews_buf *out, int dir_fd, const char *name, const
 	return rc;
 }
 
+/* What is looked at, and where copies go; below 0: nowhere. */
+struct look {
+	struct ews_tripwire *out;
+	int keep_fd;
+};
+
+/* The directory for copies from `place`, which is "" or ends in a slash. */
+static int open_keep(int keep_fd, const char *place)
+{
+	EWS_CLEANUP(free) char *dir = *place ? ews_strndup(place, strlen(place) - 1) : ews_strdup(".");
+	int rc = *place ? ews_dir_make(keep_fd, dir, 0700) : 0;
+
+	return rc < 0 ? rc : ews_dir_open_beneath(keep_fd, dir);
+}
+
+/* A regular file or a link, as it was read. Not synced: it serves a command that is running. */
+static int keep_copy(int keep_fd, const char *place, const char *name, const struct ews_buf *data,
+		     const struct stat *st)
+{
+	const struct timespec times[2] = { st->st_mtim, st->st_mtim };
+	EWS_CLEANUP(fd) int dir_fd = -1;
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
+		return 0;
+	dir_fd = open_keep(keep_fd, place);
+	if (dir_fd < 0)
+		return dir_fd;
+	if (S_ISLNK(st->st_mode)) {
+		rc = symlinkat(data->ptr, dir_fd, name);
+	} else {
+		fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		rc = fd < 0 || ews_file_write_fd(fd, data->ptr, data->len) < 0 || fchmod(fd, st->st_mode & 07777) < 0
+			     ? -1
+			     : 0;
+	}
+	if (rc < 0 || utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_os("cannot keep a copy of '%s'", name);
+	return 0;
+}
+
 /* "<place><escaped name> <sha256>:<mode>" of one file; nothing when there is none. */
-static int add_file(struct ews_tripwire *out, int dir_fd, const char *place, const char *name)
+static int add_file(const struct look *look, int dir_fd, const char *place, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
@@ -61,8 +105,8 @@ static int add_file(struct ews_tripwire *out, int dir_fd, const char *place, con
 	ews_hash_once(EWS_SHA256, digest, data.ptr, data.len);
 	ews_hex(hex, digest, 32);
 	ews_path_escape(&escaped, name, strlen(name));
-	ews_strv_addf(&out->lines, "%s%s %s:%o", place, escaped.ptr, hex, (unsigned)st.st_mode);
-	return 0;
+	ews_strv_addf(&look->out->lines, "%s%s %s:%o", place, escaped.ptr, hex, (unsigned)st.st_mode);
+	return look->keep_fd < 0 ? 0 : keep_copy(look->keep_fd, place, name, &data, &st);
 }
 
 /* git gc writes this list of the refs anew, for servers that can't list them. */
@@ -71,7 +115,7 @@ static bool is_derived(const char *place, const char *name)
 	return !strcmp(place, "info/") && !strcmp(name, "refs");
 }
 
-static int add_dir(struct ews_tripwire *out, int git_fd, const char *dir)
+static int add_dir(const struct look *look, int git_fd, const char *dir)
 {
 	EWS_CLEANUP(free) char *place = ews_strfmt("%s/", dir);
 	EWS_CLEANUP(fd) int fd = openat(git_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -85,7 +129,7 @@ static int add_dir(struct ews_tripwire *out, int git_fd, const char *dir)
 	n = ews_dir_list(&names, fd, &arena);
 	for (ssize_t i = 0; i < n && rc == 0; i++)
 		if (!is_derived(place, names[i].name))
-			rc = add_file(out, fd, place, names[i].name);
+			rc = add_file(look, fd, place, names[i].name);
 	ews_arena_release(&arena);
 	return n < 0 ? (int)n : rc;
 }
@@ -132,31 +176,50 @@ static int cmp_lines(const void *a, const void *b)
 	return cmp_names(*(char *const *)a, *(char *const *)b);
 }
 
-int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo)
+static int take(const struct look *look, struct ews_repo *repo)
 {
-	int rc = add_refs(out, repo);
+	int rc = add_refs(look->out, repo);
 
 	if (rc == 0)
-		rc = add_file(out, repo->git_fd, "", "HEAD");
+		rc = add_file(look, repo->git_fd, "", "HEAD");
 	if (rc == 0)
-		rc = add_file(out, repo->git_fd, "", "index");
+		rc = add_file(look, repo->git_fd, "", "index");
 	if (rc == 0)
-		rc = add_file(out, repo->common_fd, "", "config");
+		rc = add_file(look, repo->common_fd, "", "config");
 	if (rc == 0)
-		rc = add_file(out, repo->git_fd, "", "config.worktree");
+		rc = add_file(look, repo->git_fd, "", "config.worktree");
 	if (rc == 0)
-		rc = add_dir(out, repo->common_fd, "hooks");
+		rc = add_dir(look, repo->common_fd, "hooks");
 	if (rc == 0)
-		rc = add_dir(out, repo->common_fd, "info");
+		rc = add_dir(look, repo->common_fd, "info");
 	if (rc < 0)
 		return ews_error_wrap("cannot look at the project's state");
-	if (out->lines.n)
-		qsort(out->lines.items, out->lines.n, sizeof(*out->lines.items), cmp_lines);
+	if (look->out->lines.n)
+		qsort(look->out->lines.items, look->out->lines.n, sizeof(*look->out->lines.items), cmp_lines);
 	return 0;
 }
 
-static void add_sentence(struct ews_strv *out, const char *before, const char *after)
+int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo)
 {
+	return take(&(struct look){ out, -1 }, repo);
+}
+
+int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, int keep_fd)
+{
+	return take(&(struct look){ out, keep_fd }, repo);
+}
+
+/* What is done with each thing that differs: NULL is what was not there, or is not any more. */
+struct teller {
+	void (*add)(const struct teller *teller, const char *before, const char *after);
+	struct ews_strv *out;
+	const struct ews_repo *repo;
+	const char *kept;
+};
+
+static void add_sentence(const struct teller *teller, const char *before, const char *after)
+{
+	struct ews_strv *out = teller->out;
 	int len = (int)name_len(before ? before : after);
 
 	if (!before)
@@ -169,9 +232,8 @@ static void add_sentence(struct ews_strv *out, const char *before, const char *a
 		ews_strv_addf(out, "%.*s changed", len, before);
 }
 
-/* Tell of each thing that is not as it was: NULL is what was not there, or is not any more. */
-static void each_difference(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after,
-			    void (*add)(struct ews_strv *out, const char *before, const char *after))
+static void each_difference(const struct teller *teller, const struct ews_tripwire *before,
+			    const struct ews_tripwire *after)
 {
 	size_t i = 0, k = 0;
 
@@ -180,7 +242,7 @@ static void each_difference(struct ews_strv *out, const struct ews_tripwire *bef
 		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
 
 		if (order != 0 || strcmp(old, now))
-			add(out, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
+			teller->add(teller, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
 		i += order <= 0;
 		k += order >= 0;
 	}
@@ -190,32 +252,91 @@ int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before
 {
 	size_t was = out->n;
 
-	each_difference(out, before, after, add_sentence);
+	each_difference(&(struct teller){ .add = add_sentence, .out = out }, before, after);
 	return (int)(out->n - was);
 }
 
-static void add_command(struct ews_strv *out, const char *before, const char *after)
+/* git lets a ref's name hold quotes, dollars and semicolons. */
+static void add_ref_command(const struct teller *teller, const char *before, const char *after)
 {
 	const char *line = before ? before : after;
-	int len;
+	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *ref = NULL;
+	size_t len;
 
 	assert(line);
-	len = (int)name_len(line) - 4;
 	if (strncmp(line, "ref ", 4))
 		return;
-	if (!before)
-		ews_strv_addf(out, "git update-ref -d %.*s %s", len, line + 4, line + 4 + len + 1);
-	else if (!after)
-		ews_strv_addf(out, "git update-ref %.*s %s", len, line + 4, line + 4 + len + 1);
-	else
-		ews_strv_addf(out, "git update-ref %.*s %s %s", len, line + 4, before + 4 + len + 1,
-			      after + 4 + len + 1);
+	len = name_len(line);
+	ref = ews_strndup(line + 4, len - 4);
+	ews_buf_adds(&command, before ? "git update-ref " : "git update-ref -d ");
+	ews_shell_quote(&command, ref);
+	if (before)
+		ews_buf_addf(&command, " %s", before + len + 1);
+	if (after)
+		ews_buf_addf(&command, " %s", after + len + 1);
+	ews_strv_add(teller->out, command.ptr);
 }
 
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			       const struct ews_tripwire *after)
 {
-	each_difference(out, before, after, add_command);
+	each_difference(&(struct teller){ .add = add_ref_command, .out = out }, before, after);
+}
+
+/* The mode that the line of a file ends in; 0: there is no such file. */
+static mode_t mode_of(const char *line)
+{
+	return line ? (mode_t)strtoul(strrchr(line, ':') + 1, NULL, 8) : 0;
+}
+
+/* The shell's words for what brings the file `name` back as it was: nothing when that was neither a file nor a link. */
+static void add_file_words(struct ews_buf *command, const struct teller *teller, const char *name, mode_t mode)
+{
+	bool is_ours = !strcmp(name, "HEAD") || !strcmp(name, "index") || !strcmp(name, "config.worktree");
+	EWS_CLEANUP(free)
+	char *place = ews_path_join(is_ours ? teller->repo->git_dir : teller->repo->common_dir, name);
+	EWS_CLEANUP(free) char *kept = ews_path_join(teller->kept, name);
+
+	if (mode && !S_ISREG(mode) && !S_ISLNK(mode))
+		return;
+	if (mode && strchr(name, '/')) {
+		EWS_CLEANUP(free) char *dir = ews_strndup(place, (size_t)(strrchr(place, '/') - place));
+
+		ews_buf_adds(command, "mkdir -p ");
+		ews_shell_quote(command, dir);
+		ews_buf_adds(command, " && ");
+	}
+	ews_buf_adds(command, mode ? "cp -aT --remove-destination " : "rm -rf ");
+	if (mode) {
+		ews_shell_quote(command, kept);
+		ews_buf_addc(command, ' ');
+	}
+	ews_shell_quote(command, place);
+}
+
+/* A name with control characters is nothing that git looks for, and nothing to be pasted. */
+static void add_any_command(const struct teller *teller, const char *before, const char *after)
+{
+	const char *line = before ? before : after;
+	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *name = NULL;
+
+	assert(line);
+	if (!strncmp(line, "ref ", 4)) {
+		add_ref_command(teller, before, after);
+		return;
+	}
+	name = ews_strndup(line, name_len(line));
+	if (!strchr(name, '\\'))
+		add_file_words(&command, teller, name, mode_of(before));
+	ews_strv_add(teller->out, command.len ? command.ptr : "");
+}
+
+void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before,
+			   const struct ews_tripwire *after, const struct ews_repo *repo, const char *kept)
+{
+	each_difference(&(struct teller){ add_any_command, out, repo, kept }, before, after);
 }
 
 /* The line about `name`, or NULL. */

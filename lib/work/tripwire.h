@@ -19,11 +19,19 @@ struct ews_tripwire {
 #define EWS_TRIPWIRE_INIT { EWS_STRV_INIT }
 
 int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
+/* The same, and a copy of each file in the empty directory `keep_fd`, with its mode and time, to be taken back from. */
+int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, int keep_fd);
 /* What differs, a sentence each: "ref refs/heads/main moved from <id> to <id>", "config changed", ... Returns the number. */
 int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
 /* For each ref that moved, came or went the command that takes that back. */
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			       const struct ews_tripwire *after);
+/*
+ * For each sentence of ews_tripwire_compare() the command that takes that back, in the same order; "" where there is none.
+ * What files held is taken from the copies in the directory `kept`, an absolute path.
+ */
+void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after,
+			   const struct ews_repo *repo, const char *kept);
 /*
  * Let `kept` know the config as it is in `after`, where it knew it as it was in `before`: we have changed it ourselves, as
  * we were asked to. What it knew otherwise stays a difference. Returns whether `kept` changed.
