@@ -86,6 +86,14 @@ test_expect_success 'P5: a file that came to be one with the project'"'"'s, or w
 	apart p/x "${ws:?}/x" && apart away "${ws:?}/src/numbers" && test "$(stat -c %h "${ws:?}/src/main.c" "${ws:?}/run.sh" "${ws:?}/src/numbers" | sort -u)" = 1 && git -C p ews end out
 '
 
+test_expect_success 'P2: undo makes one again what was one with an ignored file that revert moved away unread' '
+	test_repo shares && echo "*.o" >shares/.gitignore && start_ws shares shares && (
+		cd "${ws:?}" && echo new >fresh && ln fresh fresh.o && ln fresh "sp ace" && echo changed >file && mkdir dir.o && ln file dir.o/file && ln .gitignore dir.o/rules
+	) && remember "${ws:?}" shares && ls "$ws" >list && project=shares reverts shares && names_of "$ws" >none && test_must_be_empty none && test_path_is_missing "${ws:?}/fresh.o" &&
+	test_grep "^note: 2 paths moved to trash whole" err && git -C shares ews undo shares >out && as_before "${ws:?}" shares &&
+	git -C shares ews undo --redo shares >out && names_of "$ws" >none && test_must_be_empty none && git -C shares ews undo shares >out && as_before "${ws:?}" shares
+'
+
 test_expect_success 'P1: in place: a name elsewhere that was there stays, and so does what is one with it' '
 	test_repo place && echo stored >store && ln store place/stored && ln store place/src/again && git -C place ews start --method in-place i && remember place base &&
 	echo new >place/new && rm place/src/again && echo stored >place/src/again && project=place reverts i && as_before place base && same store place/stored place/src/again &&

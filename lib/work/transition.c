@@ -355,6 +355,31 @@ static bool equal_with_time_and_owner(const struct ews_entry *a, const struct ew
 	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
 }
 
+/* What an earlier move took comes back to its place, though something that is equal stands there now. */
+static void free_places(struct shift *shift)
+{
+	size_t n = shift->changes.n;
+
+	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const struct ews_entry *from, *to;
+		const char *name;
+
+		if (split_moved(&path, &name, shift->step->moved.items[i]) < 0) {
+			ews_error_clear(); /* move_back() says it */
+			continue;
+		}
+		from = ews_entries_find(&shift->now.scan.entries, path.ptr);
+		to = ews_entries_find(&shift->target.scan.entries, path.ptr);
+		if (!from || !to || from->type != EWS_ENTRY_FILE || !shift->equal(from, to))
+			continue;
+		EWS_GROW(shift->changes.items, shift->changes.n, shift->changes.cap);
+		shift->changes.items[shift->changes.n++] = (struct ews_change){ from->path, from, to, NULL };
+	}
+	if (shift->changes.n > n)
+		ews_changes_sort(&shift->changes);
+}
+
 static void find_changes(struct shift *shift)
 {
 	if (shift->step->with_owners)
@@ -362,6 +387,7 @@ static void find_changes(struct shift *shift)
 	else
 		shift->equal = shift->is_fresh ? ews_entry_equal : ews_entry_equal_with_time;
 	ews_changes_between(&shift->changes, &shift->now.scan.entries, &shift->target.scan.entries, shift->equal);
+	free_places(shift);
 	limit_changes(shift);
 	plan_names(&shift->changes, shift, &shift->now.scan.entries, shift->equal, fate_before);
 }
@@ -684,6 +710,7 @@ static int move_away(struct ews_transition_result *out, struct shift *shift, int
 		return trash;
 	for (size_t i = 0; i < shift->step->moving.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const struct ews_entry *entry;
 		const char *name;
 		int rc = split_moved(&path, &name, shift->step->moving.items[i]);
 
@@ -696,6 +723,10 @@ static int move_away(struct ews_transition_result *out, struct shift *shift, int
 		}
 		if (rc < 0)
 			return ews_error_wrap("cannot move '%s' to trash", path.ptr);
+		/* What the snapshot has as well is a change like all others. */
+		entry = ews_entries_find(&shift->now.scan.entries, path.ptr);
+		if (entry && entry->type == EWS_ENTRY_FILE)
+			continue;
 		name_kept(out, shift, path.ptr);
 		measure(out, trash, name);
 	}
@@ -840,11 +871,36 @@ static void list_changes(struct ews_transition_result *out, const struct shift *
 	for (size_t i = 0; i < shift->changes.n; i++) {
 		const struct ews_change *change = &shift->changes.items[i];
 
+		/* It makes way for what comes back. */
+		if (!change->to && ews_entries_find(&shift->target.scan.entries, change->path))
+			continue;
 		/* A time that is set back is not worth a word; that names are of one file again, or not, is. */
 		if (!change->from || !change->to || !ews_entry_equal(change->from, change->to) ||
 		    ews_entry_equal_with_time(change->from, change->to))
 			ews_strv_add(change->to ? &out->restored : &out->deleted, change->path);
 	}
+}
+
+/*
+ * A file that has names elsewhere may have one of them in what is renamed away, unread. Both are one file again when both come
+ * back, so what would be removed or replaced of it is renamed away as well.
+ */
+static void spare_shared_files(struct shift *shift)
+{
+	size_t kept = 0, n_away = shift->away.n;
+
+	for (size_t i = 0; i < shift->changes.n && n_away; i++) {
+		struct ews_change *change = &shift->changes.items[i];
+
+		if (change->from && change->from->type == EWS_ENTRY_FILE && change->from->is_elsewhere) {
+			ews_strv_add(&shift->away, change->path);
+			change->from = NULL;
+		}
+		if (change->from || change->to)
+			shift->changes.items[kept++] = *change;
+	}
+	if (n_away)
+		shift->changes.n = kept;
 }
 
 /* Only the entries that the transition is about. */
@@ -1147,6 +1203,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 			name_kept(out, &shift, shift.away.items[i]);
 		return 0;
 	}
+	spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n || opts->is_retry;
 	rc = name_since(out, &shift);
 	if (rc == 0 && *has_changed)
