@@ -145,6 +145,14 @@ test_expect_success 'P8: FIFOs and sockets are named, never opened, and revert t
 	timeout 10 git -C p ews status >out && timeout 10 git -C p ews revert fifo >out 2>err && test_grep "Status: Verified" out && state_of "$ws" >got && test_cmp want got
 '
 
+test_expect_success 'P2: a socket that a snapshot of ignored files left out stays, though it is ignored' '
+	id=deep && new_workspace && (
+		cd "$ws" && mkdir built.o && echo "*.o" >.gitignore && echo 1 >built.o/in && perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(built.o/s))) or die"
+	) &&
+	snap=$(git -C p ews snapshot create --ignored deep) && echo 2 >"${ws:?}/built.o/in" && git -C p ews revert --to "$snap" deep >out && test_grep "Status: Verified" out &&
+	test -S "${ws:?}/built.o/s" && test "$(cat "${ws:?}/built.o/in")" = 1 && git -C p ews end deep
+'
+
 test_expect_success 'P2, P8: a FIFO in the project is kept, a socket is named by start' '
 	mkfifo -m 640 p/pipe && perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(p/sock))) or die" && test_when_finished "rm -f p/pipe p/sock" &&
 	id=fifo2 && new_workspace && test_grep sock fifo2.err && test -p "${ws:?}/pipe" && test "$(stat -c %a "${ws:?}/pipe")" = 640 && rm "${ws:?}/pipe" && timeout 10 git -C p ews revert fifo2 >out && test -p "${ws:?}/pipe"

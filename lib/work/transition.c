@@ -132,6 +132,10 @@ static bool was_left_out(const struct shift *shift, const struct ews_skip *skip)
 		return then && then->reason == EWS_SKIP_PRESENT && !shift->kept.n;
 	if (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n)
 		return false;
+	/* What could not be kept, a socket say, is ignored where nobody asks for what is ignored. */
+	if (then && skip->reason == EWS_SKIP_IGNORED && then->reason != EWS_SKIP_PRESENT &&
+	    !strcmp(then->path, skip->path))
+		return true;
 	return then && (is_in_project(shift) || then->reason == skip->reason);
 }
 
