@@ -205,6 +205,9 @@ static const char *usual_hint(enum ews_code code)
 	case EWS_ECONFIG:
 		return "'git ews config list --show-origin' shows where each setting comes from";
 	default:
+		/* A command that 'run' or 'shell' started. */
+		if (getenv("EWS_LOG_FD"))
+			return "inside 'git ews run' one may look at sessions and the project, not change them";
 		return "'git ews status' shows how things stand";
 	}
 }

@@ -208,6 +208,10 @@ test_expect_success 'P6: HEAD, index, config and hooks are named with commands t
 	rm p/.git/hooks/* && run_in p --guard=off deeds -- true && ls -d "$HOME"/.superqode/working/p/sessions/deeds/before-* >list && test_line_count = 1 list
 '
 
+test_expect_success LANDLOCK 'a verb that is refused inside says why' '
+	test_expect_code 128 run_in p -- "$(command -v git-ews)" start inside && test_grep "^hint: inside .git ews run. one may look" err
+'
+
 test_expect_success 'P5: no link below .superqode is followed' '
 	mkdir out-there && git init -q links && (cd links && ln -s ../out-there .superqode && echo 1 >a && git add . && git commit -q -m 1) &&
 	test_expect_code 125 run_in links --new=a -- sh -c "echo 2 >a" && ls -A out-there >list && test_must_be_empty list && git -C links ews path a &&
