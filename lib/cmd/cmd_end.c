@@ -5,6 +5,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/path.h"
 #include "cmd/cmd.h"
@@ -51,6 +52,24 @@ static void show_json(const struct settings *set, const struct ews_session *sess
 		cJSON_AddItemToArray(set->drift, ews_json_path(result->drift.items[i]));
 }
 
+/* A build leaves hundreds of ignored files: these are counted. */
+static void talk_of_skipped(const struct ews_cmd_ctx *ctx, const struct ews_strv *skipped)
+{
+	EWS_CLEANUP(strv) struct ews_strv others = EWS_STRV_INIT;
+	size_t ignored = 0;
+
+	for (size_t i = 0; i < skipped->n; i++) {
+		if (!strcmp(strrchr(skipped->items[i], '\t') + 1, ews_skip_word(EWS_SKIP_IGNORED)))
+			ignored++;
+		else
+			ews_strv_add(&others, skipped->items[i]);
+	}
+	ews_render_reasons_talk(ctx, "not in the snapshot, but in trash", &others);
+	if (ignored)
+		ews_cmd_note(ctx, "%zu ignored path%s not in the snapshot, but in trash", ignored,
+			     ignored == 1 ? " is" : "s are");
+}
+
 static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
 		      const struct ews_end_result *result)
 {
@@ -84,7 +103,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 	}
 	for (i = 0; i < result->drift.n; i++)
 		ews_cmd_say("drift: ", result->drift.items[i]);
-	ews_render_reasons_talk(ctx, "not in the snapshot, but in trash", &result->skipped);
+	talk_of_skipped(ctx, &result->skipped);
 	if (!set->dry_run && !session->method->is_project && ews_path_is_inside(ctx->cwd, session->state.workspace))
 		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
 }
