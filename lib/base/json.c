@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/utf8.h"
 
 #define TEXT_MAX (16 * EWS_MIB)
 #define DEPTH_MAX 32
@@ -175,28 +176,12 @@ int ews_json_find_string(const char **out, const cJSON *obj, const char *key)
 	return 0;
 }
 
-/* The length of the character at `p`, or 0 when its bytes are no UTF-8 (RFC 3629). */
-static size_t char_len(const unsigned char *p)
-{
-	size_t i, len = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-
-	for (i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	/* Longer than need be, surrogates, beyond U+10FFFF. */
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-	    (*p == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 bool ews_json_is_utf8(const char *text)
 {
-	const unsigned char *p = (const unsigned char *)text;
 	size_t len;
 
-	for (; *p; p += len) {
-		len = char_len(p);
+	for (; *text; text += len) {
+		len = ews_utf8_len(text);
 		if (!len)
 			return false;
 	}
@@ -211,7 +196,7 @@ cJSON *ews_json_path(const char *path)
 	if (ews_json_is_utf8(path))
 		return cJSON_CreateString(path);
 	for (; *path; path += len ? len : 1) {
-		len = char_len((const unsigned char *)path);
+		len = ews_utf8_len(path);
 		ews_buf_add(&text, len ? path : "\xef\xbf\xbd", len ? len : 3);
 	}
 	return cJSON_CreateString(text.ptr);

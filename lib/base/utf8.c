@@ -1,0 +1,32 @@
+/*
+ * UTF-8: see utf8.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/utf8.h"
+
+/* RFC 3629 */
+size_t ews_utf8_len(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t i, len = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+
+	for (i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	/* Longer than need be, surrogates, beyond U+10FFFF. */
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+	    (*p == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+uint32_t ews_utf8_number(const char *text, size_t len)
+{
+	static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t number = (unsigned char)*text & first_bits[len];
+
+	for (size_t i = 1; i < len; i++)
+		number = number << 6 | ((unsigned char)text[i] & 0x3f);
+	return number;
+}

@@ -1,0 +1,18 @@
+/*
+ * UTF-8: where a character ends, and which it is.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_UTF8_H
+#define EWS_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The length of the character that the NUL-ended `text`, which is not empty, begins with; 0 when its bytes are no UTF-8. */
+size_t ews_utf8_len(const char *text);
+
+/* The number of that character, which has `len` bytes. */
+uint32_t ews_utf8_number(const char *text, size_t len);
+
+#endif
