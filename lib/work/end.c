@@ -22,6 +22,7 @@
 #include "store/home.h"
 #include "store/journal.h"
 #include "store/put.h"
+#include "work/finding.h"
 #include "work/history.h"
 #include "work/ignored.h"
 #include "work/inuse.h"
@@ -384,6 +385,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	bool is_collected;
 	int rc = ews_session_lock(session, "end");
 
 	if (rc < 0)
@@ -408,6 +410,9 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		result = (struct ews_end_result)EWS_END_RESULT_INIT;
 		return 0;
 	}
+	/* Findings that can't be taken over wait on, and readers see them: that keeps no session from its end. */
+	is_collected = ews_findings_collect(session) == 0;
+	ews_error_clear();
 	rc = plan(&step, session, result.kept_snapshot);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",
@@ -419,7 +424,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		return ews_error_wrap("cannot end session '%s'", session->state.id);
 	}
 	/* What is left of it goes when the next one of that name begins. */
-	if (ews_session_remove_tmp(session) < 0)
+	if (is_collected && ews_session_remove_tmp(session) < 0)
 		ews_error_clear();
 	result.undo = ews_strdup(step.id);
 	*out = result;

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "store/litter.h"
 #include "work/end.h"
+#include "work/finding.h"
 #include "work/inuse.h"
 #include "work/retire.h"
 #include "work/revert.h"
@@ -292,10 +293,19 @@ static int drop_unbegun(struct ews_session *session)
 	return rc;
 }
 
+/* They wait on where they are, and readers see them there. */
+static void note_findings(struct ews_strv *done, const struct ews_session *session)
+{
+	ews_strv_addf(done, "session '%s': its findings could not be taken over: %s", session->state.id,
+		      ews_error_message());
+	ews_error_clear();
+}
+
 /* Whoever ran a command in it was killed: what there is goes on without him. */
 static int bury_owner(struct ews_strv *done, struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	bool is_collected = true;
 	int rc;
 
 	if (!ews_session_has_dead_owner(session))
@@ -307,8 +317,12 @@ static int bury_owner(struct ews_strv *done, struct ews_session *session)
 		ews_strv_addf(done, "session '%s': still at work in it: %s", session->state.id, users.items[i]);
 	if (rc == 0)
 		rc = ews_session_log(session, "recover", "its owner had died");
+	if (rc == 0)
+		is_collected = ews_findings_collect(session) == 0;
+	if (!is_collected)
+		note_findings(done, session);
 	/* What still runs may want its files. */
-	if (rc == 0 && !users.n)
+	if (rc == 0 && is_collected && !users.n)
 		rc = ews_session_remove_tmp(session);
 	return rc < 0 ? rc : ews_session_disown(session);
 }

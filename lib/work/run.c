@@ -30,6 +30,7 @@
 #include "store/home.h"
 #include "work/artifact.h"
 #include "work/confine.h"
+#include "work/finding.h"
 #include "work/guard.h"
 #include "work/guard_env.h"
 #include "work/output_log.h"
@@ -123,6 +124,9 @@ static int take_session(struct ews_session *session, const struct ews_run_opts *
 	session->state.guard_enforced = ews_confine_is_enforced(session->method, opts->guard_level);
 	session->state.guard_offline = opts->no_network;
 	rc = ews_port_give(session);
+	/* What a killed one has left is about to be removed with its temporary files. */
+	if (rc == 0)
+		rc = ews_findings_collect(session);
 	for (char *const *word = opts->argv; *word; word++)
 		ews_buf_addf(&line, "%s%s", line.len ? " " : "", *word);
 	if (rc == 0)
@@ -458,7 +462,8 @@ static int record(struct ews_run_result *out, const struct stage *stage, struct 
 	if (rc < 0)
 		return rc;
 	session->state.project_changed = session->state.project_changed || out->changed.n;
-	if (session->state.state != EWS_STATE_ENDED) {
+	rc = ews_findings_collect(session);
+	if (rc == 0 && session->state.state != EWS_STATE_ENDED) {
 		rc = ews_session_log(session, opts->verb, text);
 		for (size_t i = 0; i < out->changed.n && rc == 0; i++)
 			rc = ews_session_log(session, "tripwire", out->changed.items[i]);
