@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "store/hardlink.h"
 #include "store/put.h"
+#include "work/proof.h"
 #include "work/tripwire.h"
 
 void ews_revert_result_release(struct ews_revert_result *result)
@@ -45,6 +46,23 @@ static int make_step(struct ews_step *step, struct ews_repo *repo, const struct 
 	return 0;
 }
 
+/* What was found is for those who ask later as well: a report, say. */
+static int keep_proof(const struct ews_transition_result *put, const struct ews_session *session,
+		      const struct ews_revert_opts *opts, const char *target)
+{
+	const struct ews_proof proof = { .made_s = ews_clock_now(),
+					 .target = (char *)target,
+					 .is_partial = opts->only != NULL,
+					 .original_hash = (char *)put->original_hash,
+					 .current_hash = (char *)put->current_hash,
+					 .is_verified = put->is_verified,
+					 .restored = put->restored.n,
+					 .deleted = put->deleted.n,
+					 .differing = put->errors.n };
+
+	return ews_proof_write(session, &proof);
+}
+
 static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_session *session,
 	      const struct ews_snapshot *target, const struct ews_snapshot *base, const struct ews_snapshot *seen,
 	      const struct ews_revert_opts *opts)
@@ -67,6 +85,8 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 		out->undo = ews_strdup(step.id);
 	if (rc == 0 && session && !opts->dry_run)
 		rc = ews_session_log(session, opts->verb, target->id);
+	if (rc == 0 && session && !opts->dry_run)
+		rc = keep_proof(&out->put, session, opts, target->id);
 	return rc;
 }
 
