@@ -1,0 +1,130 @@
+/*
+ * A session's log, read: see session_log.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/session_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+
+#define LOG_FILE "log"
+#define LOG_BYTES_MAX (16 * EWS_MIB)
+#define LINES_MAX 20000
+
+void ews_session_log_release(struct ews_session_log *log)
+{
+	for (size_t i = 0; i < log->n_events; i++) {
+		free(log->events[i].verb);
+		free(log->events[i].message);
+	}
+	for (size_t i = 0; i < log->n_blocked; i++) {
+		free(log->blocked[i].command);
+		free(log->blocked[i].subcommand);
+		free(log->blocked[i].operation);
+		free(log->blocked[i].reason);
+		free(log->blocked[i].suggestion);
+	}
+	free(log->events);
+	free(log->blocked);
+	*log = (struct ews_session_log)EWS_SESSION_LOG_INIT;
+}
+
+/* The beginning of the log, as much as is looked at. */
+static int read_text(struct ews_buf *out, bool *is_cut, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int fd = openat(session->fd, LOG_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char piece[64 * 1024];
+	ssize_t n;
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return ews_error_os("cannot read the log of session '%s'", session->state.id);
+	ews_buf_init_max(out, LOG_BYTES_MAX);
+	while (!out->is_full && (n = read(fd, piece, sizeof(piece))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ews_error_os("cannot read the log of session '%s'", session->state.id);
+		ews_buf_add(out, piece, (size_t)n);
+	}
+	*is_cut = out->is_full;
+	return 0;
+}
+
+/* A text of the line's, or "". The caller frees it. */
+static char *copy_text(const cJSON *line, const char *key)
+{
+	const char *text;
+
+	if (ews_json_find_string(&text, line, key) < 0)
+		text = NULL;
+	return ews_strdup(text ? text : "");
+}
+
+static void take_blocked(struct ews_session_log *out, const cJSON *line, int64_t at_s)
+{
+	EWS_GROW(out->blocked, out->n_blocked, out->blocked_cap);
+	out->blocked[out->n_blocked++] = (struct ews_blocked){ .at_s = at_s,
+							       .command = copy_text(line, "command"),
+							       .subcommand = copy_text(line, "subcommand"),
+							       .operation = copy_text(line, "operation_type"),
+							       .reason = copy_text(line, "reason"),
+							       .suggestion = copy_text(line, "suggestion") };
+}
+
+static void take_event(struct ews_session_log *out, const cJSON *line, int64_t at_s)
+{
+	EWS_GROW(out->events, out->n_events, out->events_cap);
+	out->events[out->n_events++] = (struct ews_event){ .at_s = at_s,
+							   .verb = copy_text(line, "verb"),
+							   .message = copy_text(line, "message") };
+}
+
+static void take_line(struct ews_session_log *out, const char *text, size_t len)
+{
+	EWS_CLEANUP(json) cJSON *line = NULL;
+	const char *stamp, *verb;
+	int64_t at_s;
+
+	if (ews_json_parse(&line, text, len) < 0 || ews_json_get_string(&stamp, line, "timestamp") < 0 ||
+	    ews_json_get_string(&verb, line, "verb") < 0 || ews_clock_parse(&at_s, stamp) < 0)
+		out->unreadable++;
+	else if (!strcmp(verb, "guard"))
+		take_blocked(out, line, at_s);
+	else
+		take_event(out, line, at_s);
+	ews_error_clear();
+}
+
+int ews_session_log_read(struct ews_session_log *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t lines = 0;
+	int rc = read_text(&text, &out->is_cut, session);
+
+	if (rc < 0)
+		return rc;
+	for (const char *line = text.ptr, *end = text.ptr + text.len; line < end;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		size_t len = (size_t)((newline ? newline : end) - line);
+
+		if (++lines > LINES_MAX) {
+			out->is_cut = true;
+			break;
+		}
+		if (len)
+			take_line(out, line, len);
+		line += len + 1;
+	}
+	return 0;
+}
