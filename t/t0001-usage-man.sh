@@ -98,6 +98,15 @@ test_expect_success 'every verb of a verb and every option of it is in its page'
 	done
 '
 
+test_expect_success 'likewise for report finding' '
+	test_expect_code 129 git ews report finding -h >usage.finding && test_grep "^usage: git ews report finding <verb>" usage.finding &&
+	verbs usage.finding >parts && test_line_count = 2 parts &&
+	for verb in $(cat parts); do
+		test_expect_code 129 git ews report finding $verb -h >usage 2>err && test_must_be_empty err &&
+		test_grep "^\.It Ic finding $verb$" "$man/git-ews-report.1" && every_option_of usage "$man/git-ews-report.1" || return 1
+	done
+'
+
 test_expect_success '--help shows the page, and without man the usage' '
 	mkdir -p only && ln -s "$(command -v git-ews || echo "$EWS_BIN/git-ews")" only/git-ews &&
 	PATH=$PWD/only only/git-ews start --help >out && test_cmp usage.start out
@@ -114,7 +123,9 @@ test_expect_success 'what is wrong on a command line is a usage error with advic
 		"diff --no-index" "diff -Ofile" "diff a b c" "diff --changes all" "revert --verify=half" "end --branch x" \
 		"end --pending" "undo --list --redo" "recover --resume --revert" "recover --all x" "snapshot" "snapshot nosuch" \
 		"snapshot show" "snapshot prune" "snapshot prune --keep x" "snapshot prune --older-than 3" "status --brief --log" \
-		"path -- x" "guard" "guard nosuch" "guard check" "guard check x" \
+		"path -- x" "report --format x" "report a b" "report finding" "report finding nosuch" \
+		"report finding add" "report finding add --title x" "report finding add --severity info" "report finding add --severity bad --title x" \
+		"report finding add --severity info --title x --line 3" "report finding list a b" "guard" "guard nosuch" "guard check" "guard check x" \
 		"guard list --policy x" "--nosuch" "status --color=perhaps"; do
 		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty out && test_line_count = 2 err &&
 		test_grep "^error: " err && test_grep "^hint: ." err || { echo "git ews $line" && return 1; }

@@ -57,6 +57,7 @@ extern const struct ews_cmd ews_cmd_undo;
 extern const struct ews_cmd ews_cmd_recover;
 extern const struct ews_cmd ews_cmd_clean;
 extern const struct ews_cmd ews_cmd_guard;
+extern const struct ews_cmd ews_cmd_report;
 extern const struct ews_cmd ews_cmd_config;
 extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_version;

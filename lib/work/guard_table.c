@@ -443,6 +443,12 @@ const struct ews_guard_row ews_guard_rows[] = {
 	{ "ews guard check", "", EWS_GUARD_LOOSE, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "ews guard list", "", EWS_GUARD_LOOSE, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "ews guard status", "", EWS_GUARD_LOOSE, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "ews report", "@output=- format= json q|quiet v|verbose", EWS_GUARD_EXACT | EWS_GUARD_VERBS, 1, WRITES,
+	  "It would store a report",
+	  "`git ews report --output -` prints it; `git ews report finding add` adds to it" },
+	{ "ews report finding", "", EWS_GUARD_EXACT | EWS_GUARD_VERBS, EWS_GUARD_NEEDS_VERB, WRITES, NO_OUTPUT, NULL },
+	{ "ews report finding add", "", EWS_GUARD_LOOSE, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "ews report finding list", "", EWS_GUARD_LOOSE, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "ews trust", "", EWS_GUARD_EXACT | EWS_GUARD_VERBS, EWS_GUARD_NEEDS_VERB, WRITES,
 	  "It would change what is trusted", NULL },
 	{ "ews trust status", "", EWS_GUARD_LOOSE, ANY, WRITES, NO_OUTPUT, NULL },
@@ -590,6 +596,8 @@ bool ews_guard_value_is_harmless(char check, const char *value)
 		return !strstr(value, "%G") && !strstr(value, "%(signature");
 	case 'd': /* a git diff of its own in each submodule, with what that one's settings name */
 		return strcmp(value, "diff") != 0;
+	case '-': /* standard output alone */
+		return !strcmp(value, "-");
 	case 'r': /* merges again, with programs that attributes name */
 		return strcmp(value, "r") != 0 && strcmp(value, "remerge") != 0;
 	default:

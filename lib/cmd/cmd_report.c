@@ -1,0 +1,162 @@
+/*
+ * git ews report: what happened in a session, as a page.
+ *
+ * It is kept among the artifacts, as Markdown and as JSON, and the path is printed; with --output it goes where that says,
+ * in the one form that --format names.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/cmd_report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "cmd/render_path.h"
+#include "cmd/render_report.h"
+
+static const char *const usage[] = {
+	"git ews report [--format md|json] [--output <file> | -] [<session>]",
+	"git ews report finding <verb> [<argument>...]",
+	NULL,
+};
+
+struct settings {
+	const char *format, *output;
+	bool as_json;
+};
+
+static int settle(struct settings *set, const struct ews_cmd_ctx *ctx)
+{
+	const char *format = set->format ? set->format : ctx->json ? "json" : "md";
+
+	if (!strcmp(format, "html")) {
+		ews_error(EWS_EUNSUPPORTED, "there is no HTML form of a report");
+		ews_error_hint(
+			"--format md gives Markdown, which other programs turn into HTML; --format json gives all of it as data");
+		return EWS_EUNSUPPORTED;
+	}
+	if (strcmp(format, "md") != 0 && strcmp(format, "json") != 0)
+		return ews_error(EWS_EUSAGE, "--format takes md or json, not '%s'", format);
+	set->as_json = !strcmp(format, "json");
+	if (ctx->json && !set->as_json && set->output && !strcmp(set->output, "-"))
+		return ews_error(EWS_EUSAGE, "--json and --format md exclude each other on standard output");
+	if (set->output && !*set->output)
+		return ews_error(EWS_EUSAGE, "--output takes a file, or '-'");
+	return 0;
+}
+
+/* What is no regular file (a terminal, a pipe, /dev/null) is written into; nothing takes its place. */
+static int write_into(const char *path, const struct ews_buf *text)
+{
+	EWS_CLEANUP(fd) int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return ews_error_os("cannot write '%s'", path);
+	return ews_file_write_fd(fd, text->ptr, text->len);
+}
+
+static int write_file(const char *path, const struct ews_buf *text)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		errno = EISDIR;
+		return ews_error_os("cannot write '%s'", path);
+	}
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_into(path, text);
+	return ews_file_replace(AT_FDCWD, path, text->ptr, text->len, 0644);
+}
+
+/* Where the report is to go: `paths` are those that were written. */
+static int put(struct ews_strv *paths, struct ews_cmd_ctx *ctx, const struct settings *set,
+	       const struct ews_report *report)
+{
+	EWS_CLEANUP(buf) struct ews_buf markdown = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf json = EWS_BUF_INIT;
+	const struct ews_buf *text = set->as_json ? &json : &markdown;
+	EWS_CLEANUP(free) char *path = NULL;
+	int rc;
+
+	if (!set->output)
+		return ews_report_write(paths, report, ews_render_report);
+	rc = ews_render_report(&markdown, &json, report);
+	if (rc < 0)
+		return rc;
+	if (!strcmp(set->output, "-")) {
+		if (!ctx->json)
+			ews_buf_add(&ctx->out, text->ptr, text->len);
+		return 0;
+	}
+	path = ews_path_absolute(ctx->cwd, set->output);
+	rc = write_file(path, text);
+	if (rc == 0)
+		ews_strv_add(paths, path);
+	return rc;
+}
+
+static int show(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_report *report,
+		const struct ews_strv *paths)
+{
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	int rc;
+
+	for (size_t i = 0; i < report->problems.n; i++)
+		ews_cmd_warn(ctx, "%s", report->problems.items[i]);
+	if (!ctx->json) {
+		/* Kept in both forms, it is known by the one that was asked for. */
+		if (paths->n)
+			ews_buf_addf(&ctx->out, "%s\n", paths->items[paths->n > 1 && set->as_json]);
+		return 0;
+	}
+	object = ews_cmd_json_new("report");
+	ews_render_paths(object, "paths", paths);
+	rc = ews_render_report_json(object, report);
+	if (rc == 0)
+		ews_cmd_json_show(ctx, object);
+	return rc;
+}
+
+static int report_session(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(report) struct ews_report report = EWS_REPORT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	struct settings set = { .as_json = false };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_STRING, 0, "format", "md|json", "in which form", &set.format, false, NULL },
+		{ EWS_OPT_STRING, 0, "output", "file", "write it there, or with - to standard output", &set.output,
+		  false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = settle(&set, ctx);
+	if (rc == 0)
+		rc = ews_cmd_open_session(&session, ctx, args.words.items[0], false);
+	if (rc == 0)
+		rc = ews_report_gather(&report, &session, NULL);
+	if (rc == 0)
+		rc = put(&paths, ctx, &set, &report);
+	return rc < 0 ? rc : show(ctx, &set, &report, &paths);
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "finding"))
+		return ews_cmd_report_finding(ctx, argc - 1, argv + 1);
+	return report_session(ctx, argc, argv);
+}
+
+const struct ews_cmd ews_cmd_report = { "report", "say what happened in a session, and what was found", run };

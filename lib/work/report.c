@@ -1,0 +1,401 @@
+/*
+ * Report: see report.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/report.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "work/artifact.h"
+#include "work/artifact_file.h"
+#include "work/tripwire.h"
+#include "work/undo.h"
+
+#define DATE_LEN 10 /* of a stamp: "2026-01-18" */
+
+void ews_report_release(struct ews_report *report)
+{
+	ews_findings_release(&report->findings);
+	ews_strv_release(&report->fixes);
+	ews_snapshot_release(&report->base);
+	ews_diff_release(&report->diff);
+	ews_strv_release(&report->drift);
+	for (size_t i = 0; i < report->n_artifacts; i++) {
+		free(report->artifacts[i].path);
+		free(report->artifacts[i].kind);
+	}
+	free(report->artifacts);
+	ews_session_log_release(&report->log);
+	ews_snapshots_release(&report->timeline);
+	ews_lineage_release(&report->lineage);
+	ews_proof_release(&report->proof);
+	ews_strv_release(&report->problems);
+}
+
+const char *ews_report_verdict_word(enum ews_report_verdict verdict)
+{
+	static const char *const words[] = {
+		[EWS_REPORT_PASS] = "PASS",
+		[EWS_REPORT_CONDITIONAL_PASS] = "CONDITIONAL PASS",
+		[EWS_REPORT_FAIL] = "FAIL",
+		[EWS_REPORT_UNKNOWN] = "UNKNOWN",
+	};
+
+	return words[verdict];
+}
+
+/* What went wrong is part of the answer. */
+static void note_problem(struct ews_report *out, const char *what)
+{
+	ews_strv_addf(&out->problems, "%s: %s", what, ews_error_message());
+	ews_error_clear();
+}
+
+static bool is_ended(const struct ews_report *report)
+{
+	return report->session->state.state == EWS_STATE_ENDED;
+}
+
+/* Critical ones first, each kind in the order in which they came. */
+static void sort_findings(struct ews_findings *findings)
+{
+	EWS_CLEANUP(free) struct ews_finding *sorted = ews_calloc(findings->n + 1, sizeof(*sorted));
+	size_t n = 0;
+
+	for (int severity = EWS_SEVERITY_CRITICAL; severity <= EWS_SEVERITY_INFO; severity++)
+		for (size_t i = 0; i < findings->n; i++)
+			if ((int)findings->items[i].severity == severity)
+				sorted[n++] = findings->items[i];
+	for (size_t i = 0; i < n; i++)
+		findings->items[i] = sorted[i];
+}
+
+static enum ews_report_verdict judge(const struct ews_report *report, bool are_known)
+{
+	if (report->critical)
+		return EWS_REPORT_FAIL;
+	if (!are_known)
+		return EWS_REPORT_UNKNOWN;
+	return report->warning ? EWS_REPORT_CONDITIONAL_PASS : EWS_REPORT_PASS;
+}
+
+/* Each finding's patch, as it is now among the artifacts: anybody may have been there. */
+static void read_fixes(struct ews_report *out)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+
+	for (size_t i = 0; i < out->findings.n; i++) {
+		const struct ews_finding *finding = &out->findings.items[i];
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		int rc = 0;
+
+		if (*finding->fix_name && fd < 0)
+			rc = fd = ews_artifact_open_dir(&dir, out->session->repo, "patches");
+		if (rc >= 0 && *finding->fix_name)
+			rc = ews_file_read(&text, fd, ews_path_base(finding->fix_name), EWS_FINDING_FIX_MAX);
+		if (rc < 0)
+			note_problem(out, "a suggested fix can't be read");
+		ews_strv_add(&out->fixes, *finding->fix ? finding->fix : text.ptr);
+	}
+}
+
+static void gather_findings(struct ews_report *out)
+{
+	bool are_known = ews_findings_read(&out->findings, out->session) == 0;
+
+	if (!are_known)
+		note_problem(out, "findings can't be read");
+	if (out->findings.unreadable)
+		ews_strv_addf(&out->problems, "%zu more findings could not be read", out->findings.unreadable);
+	sort_findings(&out->findings);
+	for (size_t i = 0; i < out->findings.n; i++) {
+		out->critical += out->findings.items[i].severity == EWS_SEVERITY_CRITICAL;
+		out->warning += out->findings.items[i].severity == EWS_SEVERITY_WARNING;
+		out->info += out->findings.items[i].severity == EWS_SEVERITY_INFO;
+	}
+	out->verdict = judge(out, are_known && !out->findings.unreadable);
+	read_fixes(out);
+}
+
+/* The snapshot of what an ended session left; of one that left nothing that differs, its base. The caller frees it. */
+static int find_left(char **out, const struct ews_session *session)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	int rc = ews_undo_list(&steps, session->repo, session->state.id);
+
+	for (size_t i = 0; i < steps.n && rc == 0; i++) {
+		const struct ews_step *step = &steps.items[i];
+
+		if (strcmp(step->verb, "end") != 0 || step->state != EWS_STEP_DONE)
+			continue;
+		*out = ews_strdup(*step->before ? step->before : session->state.base_snapshot);
+		return 0;
+	}
+	return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "what the session left has gone from trash");
+}
+
+/* A workspace whose link to the store was rewritten is not looked into. */
+static int check_workspace(const struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv tampered = EWS_STRV_INIT;
+	int rc = ews_session_tampered(&tampered, session);
+
+	if (rc == 0 && tampered.n)
+		rc = ews_error(EWS_EDAMAGED, "'%s' was rewritten", tampered.items[0]);
+	return rc;
+}
+
+static int compare(struct ews_report *out, const char *to)
+{
+	struct ews_session *session = out->session;
+	struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(free) char *left = NULL;
+	const char *base = session->state.base_snapshot;
+	int rc = 0;
+
+	if (is_ended(out) && !to) {
+		rc = find_left(&left, session);
+		to = left;
+	} else if (!to) {
+		rc = check_workspace(session);
+	}
+	if (rc == 0)
+		rc = to ? ews_diff_sides(&out->diff, repo, NULL, base, to)
+			: ews_diff_sides(&out->diff, repo, session, NULL, NULL);
+	return rc < 0 ? rc : ews_diff_records(&out->diff, repo, NULL);
+}
+
+static void gather_changes(struct ews_report *out, const char *to)
+{
+	const struct ews_diff_side *side = &out->diff.to;
+	const char *hash;
+
+	if (ews_snapshot_find(&out->base, out->session->repo, out->session->state.base_snapshot) == 0)
+		out->has_base = true;
+	else
+		note_problem(out, "the base is not known");
+	out->has_diff = out->has_base && compare(out, to) == 0;
+	if (!out->has_diff) {
+		if (out->has_base)
+			note_problem(out, "changes are not known");
+		return;
+	}
+	hash = side->is_now ? side->content.hash : side->snapshot.hash;
+	if (hash && strlen(hash) < sizeof(out->current_hash))
+		memcpy(out->current_hash, hash, strlen(hash) + 1);
+}
+
+static void gather_drift(struct ews_report *out)
+{
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	int rc;
+
+	/* What came after the end is none of the session's. */
+	if (is_ended(out))
+		return;
+	rc = ews_tripwire_read(&before, out->session->fd);
+	if (rc == 0)
+		rc = ews_tripwire_take(&now, out->session->repo);
+	if (rc == 0)
+		rc = ews_tripwire_compare(&out->drift, &before, &now);
+	out->has_drift = rc >= 0;
+	if (rc < 0)
+		note_problem(out, "whether the project changed is not known");
+}
+
+/* Is the artifact `name` the session's: "<id>.patch", "<id>-2.log", "<id>-finding-1a2b3c4d.patch"? */
+static bool is_of(const char *name, const char *id)
+{
+	size_t len = strlen(id);
+	const char *rest = name + len;
+
+	if (strncmp(name, id, len) != 0)
+		return false;
+	if (!strncmp(rest, "-finding-", 9))
+		return true;
+	if (*rest == '-' && isdigit((unsigned char)rest[1]))
+		rest += 1 + strspn(rest + 1, "0123456789");
+	return *rest == '.' && !strchr(rest + 1, '.');
+}
+
+/* The same of a report: "qr-2026-01-18-<id>.md". */
+static bool is_report_of(const char *name, const char *id)
+{
+	size_t before = strlen("qr-") + DATE_LEN + 1;
+
+	return !strncmp(name, "qr-", 3) && strlen(name) > before && name[before - 1] == '-' &&
+	       is_of(name + before, id);
+}
+
+static int list_kind(struct ews_report *out, const char *kind)
+{
+	const char *id = out->session->state.id;
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(fd) int fd = ews_artifact_open_dir(&dir, out->session->repo, kind);
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? fd : ews_dir_list(&names, fd, &arena);
+	struct stat st;
+
+	for (ssize_t i = 0; i < n; i++) {
+		if (!is_of(names[i].name, id) && !is_report_of(names[i].name, id))
+			continue;
+		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		EWS_GROW(out->artifacts, out->n_artifacts, out->artifacts_cap);
+		out->artifacts[out->n_artifacts++] =
+			(struct ews_report_artifact){ ews_path_join(dir, names[i].name), ews_strdup(kind),
+						      (uint64_t)st.st_size };
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+static void gather_artifacts(struct ews_report *out)
+{
+	static const char *const kinds[] = { "patches", "logs", "qr" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (list_kind(out, kinds[i]) == 0)
+			continue;
+		note_problem(out, "artifacts can't be listed");
+		break;
+	}
+}
+
+static void gather_log(struct ews_report *out)
+{
+	if (ews_session_log_read(&out->log, out->session) < 0)
+		note_problem(out, "blocked git commands are not known");
+	if (out->log.is_cut)
+		ews_strv_add(
+			&out->problems,
+			"the session's log is longer than what is read of it: there may be more blocked git commands");
+	if (out->log.unreadable)
+		ews_strv_addf(&out->problems, "%zu lines of the session's log could not be read",
+			      out->log.unreadable);
+}
+
+static int cmp_by_time(const void *a, const void *b)
+{
+	const struct ews_snapshot *x = a, *y = b;
+
+	if (x->created_s != y->created_s)
+		return x->created_s < y->created_s ? -1 : 1;
+	if (x->created_ns != y->created_ns)
+		return x->created_ns < y->created_ns ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+/* An older session may have had the same id: its snapshots are older than this one's beginning. */
+static void take_snapshots(struct ews_report *out, struct ews_snapshots *list)
+{
+	const struct ews_state *state = &out->session->state;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i].created_s < state->created_s && strcmp(list->items[i].id, state->base_snapshot)) {
+			list->items[kept++] = list->items[i];
+			continue;
+		}
+		EWS_GROW(out->timeline.items, out->timeline.n, out->timeline.cap);
+		out->timeline.items[out->timeline.n++] = list->items[i];
+	}
+	list->n = kept;
+}
+
+static int find_timeline(struct ews_report *out)
+{
+	struct ews_repo *repo = out->session->repo;
+	const char *id = out->session->state.id;
+	EWS_CLEANUP(snapshots) struct ews_snapshots live = EWS_SNAPSHOTS_INIT;
+	EWS_CLEANUP(snapshots) struct ews_snapshots trash = EWS_SNAPSHOTS_INIT;
+	int rc = ews_snapshot_list(&live, repo, id, false, false);
+
+	if (rc == 0)
+		rc = ews_snapshot_list(&trash, repo, id, false, true);
+	if (rc < 0)
+		return rc;
+	take_snapshots(out, &live);
+	take_snapshots(out, &trash);
+	if (out->timeline.n)
+		qsort(out->timeline.items, out->timeline.n, sizeof(*out->timeline.items), cmp_by_time);
+	rc = ews_lineage_find(&out->lineage, repo, &out->timeline);
+	return rc < 0 ? rc : ews_lineage_count(&out->lineage, repo, &out->timeline);
+}
+
+static void gather_proof(struct ews_report *out)
+{
+	int rc = ews_proof_read(&out->proof, out->session);
+
+	out->has_proof = rc > 0;
+	if (rc < 0)
+		note_problem(out, "what the last revert found is not known");
+}
+
+int ews_report_gather(struct ews_report *out, struct ews_session *session, const char *to)
+{
+	out->session = session;
+	out->made_s = ews_clock_now();
+	out->is_interrupted = ews_session_is_interrupted(session);
+	gather_findings(out);
+	gather_changes(out, to);
+	gather_drift(out);
+	gather_artifacts(out);
+	gather_log(out);
+	gather_proof(out);
+	if (find_timeline(out) == 0)
+		return 0;
+	note_problem(out, "the timeline is not known");
+	ews_lineage_release(&out->lineage);
+	ews_snapshots_release(&out->timeline);
+	return 0;
+}
+
+bool ews_report_is_back(const struct ews_report *report)
+{
+	return report->has_base && report->has_diff && *report->current_hash &&
+	       !strcmp(report->base.hash, report->current_hash);
+}
+
+char *ews_report_way_back(const struct ews_report *report)
+{
+	return ews_strfmt(is_ended(report) ? "git ews undo %s" : "git ews revert %s", report->session->state.id);
+}
+
+static int write_both(struct ews_strv *paths, const struct ews_report *report, const struct ews_buf *markdown,
+		      const struct ews_buf *json)
+{
+	const struct ews_artifact_part parts[] = {
+		{ "md", markdown->ptr, markdown->len },
+		{ "json", json->ptr, json->len },
+	};
+	EWS_CLEANUP(free) char *stem = NULL;
+	char stamp[EWS_STAMP_LEN];
+
+	ews_clock_rfc3339(stamp, report->made_s);
+	stem = ews_strfmt("qr-%.*s-%s", DATE_LEN, stamp, report->session->state.id);
+	return ews_artifact_file_new(paths, report->session->repo, "qr", stem, parts, sizeof(parts) / sizeof(*parts));
+}
+
+int ews_report_write(struct ews_strv *paths, const struct ews_report *report, ews_report_render_fn render)
+{
+	EWS_CLEANUP(buf) struct ews_buf markdown = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf json = EWS_BUF_INIT;
+	int rc = render(&markdown, &json, report);
+
+	return rc < 0 ? rc : write_both(paths, report, &markdown, &json);
+}
