@@ -195,6 +195,15 @@ test_expect_success 'P6: a change of the project is named, with the command that
 	git -C p ews end moves2
 '
 
+test_expect_success 'P6: through a symbolic ref no other is moved or deleted by what takes it back' '
+	(cd p && git symbolic-ref refs/heads/alias refs/heads/main && git update-ref refs/heads/plain HEAD && git update-ref refs/heads/side HEAD~1) &&
+	git -C p for-each-ref --format="%(objectname) %(symref) %(refname)" refs/heads >before &&
+	test_expect_code 1 run_in p --guard=off --fail-on-change -- sh -c "git symbolic-ref refs/heads/planted refs/heads/main && git symbolic-ref refs/heads/alias refs/heads/side && git symbolic-ref refs/heads/plain refs/heads/main" &&
+	test_grep "ref refs/heads/alias moved from refs/heads/main to refs/heads/side" err && sed -n "s/^hint: //p" err >back && test_line_count = 3 back && (cd p && sh -e ../back) &&
+	git -C p for-each-ref --format="%(objectname) %(symref) %(refname)" refs/heads >after && test_cmp before after &&
+	(cd p && git symbolic-ref -d refs/heads/alias && git branch -D plain side)
+'
+
 test_expect_success 'P6: HEAD, index, config and hooks are named with commands that bring them back' '
 	(cd p && echo "#!/bin/sh" >.git/hooks/stays && echo "#!/bin/sh" >".git/hooks/it'"'"'s gone" && chmod +x .git/hooks/* && ln -s stays .git/hooks/link && sleep 0.01 && tar -cf ../before .git/HEAD .git/index .git/config .git/hooks/* .git/info/*) &&
 	sha256sum <p/.git/index >index && stat -c "%y %a" p/.git/index p/.git/config p/.git/hooks/* >times &&

@@ -313,8 +313,10 @@ int ews_odb_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *pref
 
 void ews_refs_release(struct ews_refs *refs)
 {
-	for (size_t i = 0; i < refs->n; i++)
+	for (size_t i = 0; i < refs->n; i++) {
 		free(refs->items[i].name);
+		free(refs->items[i].target);
+	}
 	free(refs->items);
 	*refs = (struct ews_refs)EWS_REFS_INIT;
 }

@@ -81,6 +81,7 @@ int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid
 
 struct ews_ref {
 	char *name;
+	char *target; /* the name that a symbolic one stands for; NULL: it is none */
 	struct ews_oid oid;
 };
 

@@ -477,30 +477,32 @@ static int fail(enum ews_code code, const struct ews_buf *err, const char *what,
 	return ews_error(code, "%s '%s': %s", what, name, *sentence ? sentence : "git does not say why");
 }
 
-/* The refs at and below `place` (NULL: all), as lines "<id> <name>". */
+/* The refs at and below `place` (NULL: all), as lines "<id> <name> <what a symbolic one stands for>". */
 static int list_lines(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb, const char *place)
 {
 	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
 	int rc;
 
-	ews_strv_add_all(&args, "for-each-ref", "--format=%(objectname) %(refname)", place, NULL);
+	ews_strv_add_all(&args, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", place, NULL);
 	rc = run(out, err, odb, &args, NULL);
 	if (rc > 0 || (rc == 0 && out->is_full))
 		return fail(EWS_EGIT, err, "cannot list the refs", place ? place : "refs");
 	return rc;
 }
 
-/* Cut the next line "<id> <name>" off `*at`. Returns 1, or 0 at the end. */
-static int next_ref(struct ews_oid *oid, char **name, char **at)
+/* Cut the next of these lines off `*at`; `target` is empty where it is no symbolic ref. Returns 1, or 0 at the end. */
+static int next_ref(struct ews_oid *oid, char **name, char **target, char **at)
 {
 	char *line = *at, *end = strchr(line, '\n'), *blank = strchr(line, ' ');
+	char *second = blank ? strchr(blank + 1, ' ') : NULL;
 
 	if (!end)
 		return 0;
-	if (!blank || blank > end)
+	if (!second || second > end)
 		return ews_error(EWS_EGIT, "git's list of refs makes no sense");
-	*blank = *end = '\0';
+	*blank = *second = *end = '\0';
 	*name = blank + 1;
+	*target = second + 1;
 	*at = end + 1;
 	return ews_oid_parse(oid, line) < 0 ? ews_error_wrap("git's list of refs") : 1;
 }
@@ -518,7 +520,7 @@ static int git_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *na
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *broken = NULL;
 	struct ews_oid oid = EWS_OID_NONE;
-	char *at, *found;
+	char *at, *found, *target;
 	int rc;
 
 	/* HEAD and its kin are no refs that git lists. */
@@ -531,7 +533,7 @@ static int git_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *na
 		return no_ref(name);
 	rc = list_lines(&lines, &err, odb, name);
 	at = lines.ptr;
-	while (rc == 0 && (rc = next_ref(&oid, &found, &at)) > 0) {
+	while (rc == 0 && (rc = next_ref(&oid, &found, &target, &at)) > 0) {
 		if (!strcmp(found, name)) {
 			*out = oid;
 			return 0;
@@ -621,15 +623,16 @@ static int git_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *p
 	const char *slash = strrchr(prefix, '/');
 	EWS_CLEANUP(free) char *place = slash ? ews_strndup(prefix, (size_t)(slash - prefix)) : NULL;
 	struct ews_oid oid = EWS_OID_NONE;
-	char *at, *name;
+	char *at, *name, *target;
 	int rc;
 
 	rc = list_lines(&lines, &err, odb, place);
 	at = lines.ptr;
-	while (rc == 0 && (rc = next_ref(&oid, &name, &at)) > 0) {
+	while (rc == 0 && (rc = next_ref(&oid, &name, &target, &at)) > 0) {
 		if (!strncmp(name, prefix, strlen(prefix))) {
 			EWS_GROW(out->items, out->n, out->cap);
-			out->items[out->n++] = (struct ews_ref){ ews_strdup(name), oid };
+			out->items[out->n++] =
+				(struct ews_ref){ ews_strdup(name), *target ? ews_strdup(target) : NULL, oid };
 		}
 		rc = 0;
 	}

@@ -448,7 +448,9 @@ static int list_refs(struct ews_refs *out, git_repository *repo, const char *pre
 			continue;
 		EWS_GROW(out->items, out->n, out->cap);
 		item = &out->items[out->n++];
-		item->name = ews_strdup(git_reference_name(ref));
+		*item = (struct ews_ref){ .name = ews_strdup(git_reference_name(ref)) };
+		if (git_reference_type(ref) == GIT_REFERENCE_SYMBOLIC)
+			item->target = ews_strdup(git_reference_symbolic_target(ref));
 		from_git_oid(&item->oid, git_reference_target(direct));
 	}
 }

@@ -263,7 +263,7 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	EWS_CLEANUP(free) char *ended = ews_strfmt(EWS_REF_TRASH "%s", session->state.base_snapshot);
-	struct ews_ref found = { ref, EWS_OID_NONE };
+	struct ews_ref found = { .name = ref, .oid = EWS_OID_NONE };
 	int rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
 
 	if (rc == EWS_ENOTFOUND && session->state.state == EWS_STATE_ENDED) {

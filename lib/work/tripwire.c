@@ -21,6 +21,8 @@
 #include "base/shell_word.h"
 
 #define TRIPWIRE_FILE "tripwire"
+#define SHOWN_DIGITS 12 /* of an id */
+#define SYMBOLIC "ref:" /* before the name that a symbolic ref stands for */
 #define TRIPWIRE_BYTES_MAX (256 * EWS_MIB)
 #define WATCHED_BYTES_MAX (2 * EWS_GIB)
 
@@ -142,11 +144,12 @@ static int add_refs(struct ews_tripwire *out, struct ews_repo *repo)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < refs.n; i++) {
+		const struct ews_ref *ref = &refs.items[i];
 		char hex[EWS_OID_HEX_MAX];
 
-		if (strncmp(refs.items[i].name, "refs/ews/", 9))
-			ews_strv_addf(&out->lines, "ref %s %s", refs.items[i].name,
-				      ews_oid_hex(hex, &refs.items[i].oid));
+		if (strncmp(ref->name, "refs/ews/", 9))
+			ews_strv_addf(&out->lines, "ref %s %s%s", ref->name, ref->target ? SYMBOLIC : "",
+				      ref->target ? ref->target : ews_oid_hex(hex, &ref->oid));
 	}
 	return 0;
 }
@@ -217,6 +220,24 @@ struct teller {
 	const char *kept;
 };
 
+/* The name that the ref of this line stands for; NULL: it is none, or has an id. */
+static const char *target_of(const char *line)
+{
+	const char *value = line ? line + name_len(line) + 1 : "";
+
+	return strncmp(value, SYMBOLIC, strlen(SYMBOLIC)) ? NULL : value + strlen(SYMBOLIC);
+}
+
+static void add_move(struct ews_strv *out, const char *before, const char *after)
+{
+	int len = (int)name_len(before);
+	const char *was = target_of(before), *is = target_of(after);
+	EWS_CLEANUP(free) char *from = was ? ews_strdup(was) : ews_strndup(before + len + 1, SHOWN_DIGITS);
+	EWS_CLEANUP(free) char *to = is ? ews_strdup(is) : ews_strndup(after + len + 1, SHOWN_DIGITS);
+
+	ews_strv_addf(out, "%.*s moved from %s to %s", len, before, from, to);
+}
+
 static void add_sentence(const struct teller *teller, const char *before, const char *after)
 {
 	struct ews_strv *out = teller->out;
@@ -227,7 +248,7 @@ static void add_sentence(const struct teller *teller, const char *before, const 
 	else if (!after)
 		ews_strv_addf(out, "%.*s is gone", len, before);
 	else if (!strncmp(before, "ref ", 4))
-		ews_strv_addf(out, "%.*s moved from %.12s to %.12s", len, before, before + len + 1, after + len + 1);
+		add_move(out, before, after);
 	else
 		ews_strv_addf(out, "%.*s changed", len, before);
 }
@@ -256,24 +277,35 @@ int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before
 	return (int)(out->n - was);
 }
 
-/* git lets a ref's name hold quotes, dollars and semicolons. */
+/*
+ * git lets a ref's name hold quotes, dollars and semicolons. Through a symbolic ref it would move or delete the one that is
+ * meant by it, unless told to leave that.
+ */
 static void add_ref_command(const struct teller *teller, const char *before, const char *after)
 {
 	const char *line = before ? before : after;
 	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *ref = NULL;
+	const char *target;
 	size_t len;
 
 	assert(line);
 	if (strncmp(line, "ref ", 4))
 		return;
+	target = target_of(line);
 	len = name_len(line);
 	ref = ews_strndup(line + 4, len - 4);
-	ews_buf_adds(&command, before ? "git update-ref " : "git update-ref -d ");
+	ews_buf_adds(&command, target ? "git symbolic-ref " : "git update-ref ");
+	if (!before)
+		ews_buf_adds(&command, "-d ");
+	else if (!target && target_of(after))
+		ews_buf_adds(&command, "--no-deref ");
 	ews_shell_quote(&command, ref);
-	if (before)
-		ews_buf_addf(&command, " %s", before + len + 1);
-	if (after)
+	if (before) {
+		ews_buf_addc(&command, ' ');
+		ews_shell_quote(&command, target ? target : before + len + 1);
+	}
+	if (after && !target && !target_of(after))
 		ews_buf_addf(&command, " %s", after + len + 1);
 	ews_strv_add(teller->out, command.ptr);
 }

@@ -11,7 +11,7 @@
 #include "base/strv.h"
 #include "store/repo.h"
 
-/* Lines "<what> <digest>", sorted: "ref refs/heads/main <id>", "config <sha256>", "hooks/pre-commit <sha256>", "index <sha256>", ... */
+/* Lines "<what> <digest>", sorted: "ref refs/heads/main <id>", "ref refs/heads/x ref:refs/heads/main", "config <sha256>", "hooks/pre-commit <sha256>", "index <sha256>", ... */
 struct ews_tripwire {
 	struct ews_strv lines;
 };

@@ -58,6 +58,10 @@ Test(tripwire, each_thing_is_named_by_what_it_is)
 		     "ref refs/tags/t moved from ");
 	assert_trips(repo, "git update-ref -d refs/heads/b", "ref refs/heads/b is gone");
 	assert_trips(repo, "git update-ref refs/remotes/o/m HEAD", "ref refs/remotes/o/m is new");
+	assert_trips(repo, "git symbolic-ref refs/heads/s refs/remotes/o/m", "ref refs/heads/s is new");
+	assert_trips(repo, "git update-ref refs/remotes/o/m refs/tags/t", "ref refs/remotes/o/m moved from ");
+	assert_trips(repo, "git symbolic-ref refs/heads/s refs/tags/t",
+		     "ref refs/heads/s moved from refs/remotes/o/m to refs/tags/t");
 	assert_trips(repo, "git symbolic-ref HEAD refs/heads/other", "HEAD changed");
 	assert_trips(repo, "git add f", "index changed");
 	assert_trips(repo, "git config a.b c", "config changed");
