@@ -108,7 +108,8 @@ static void judge_writing(struct ews_guard_verdict *out, const struct reading *r
 		return;
 	if (row->suggestion)
 		ews_buf_adds(&suggestion, row->suggestion);
-	if (!(row->flags & EWS_GUARD_OUTSIDE) && row->op != EWS_GUARD_UNKNOWN && strncmp(row->name, "ews", 3) != 0)
+	if (r->rules->policy != EWS_GUARD_INSIDE && !(row->flags & EWS_GUARD_OUTSIDE) && !r->reaches_out &&
+	    row->op != EWS_GUARD_UNKNOWN && strncmp(row->name, "ews", 3) != 0)
 		ews_buf_addf(&suggestion,
 			     "%sin a session of `git ews run --method snapshot --policy inside` it is allowed",
 			     row->suggestion ? "; " : "");
@@ -493,7 +494,8 @@ static void judge(struct ews_guard_verdict *out, struct reading *r)
 		r->at = g.command + 1;
 		if (strchr(name, ' ') || !r->row)
 			ews_guard_block(out, EWS_GUARD_UNKNOWN, "`git help -a` lists what git has",
-					"'git %s' is no known command of git's, and an alias may do anything", name);
+					"'git %s' is no command that is known here, and an alias may do anything",
+					name);
 		else if (r->at[0] && !strcmp(r->at[0], "--help"))
 			ews_guard_block(out, EWS_GUARD_UNKNOWN, "`git <command> -h` prints the options",
 					"Manual pages are shown by programs that settings may name");

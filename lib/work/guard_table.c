@@ -326,6 +326,9 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  EWS_GUARD_STORED, 1, WRITES, "It would change settings", NULL },
 	{ "config list", "global system local worktree f|file= blob= z|null name-only includes show-origin show-scope",
 	  EWS_GUARD_STORED, 0, WRITES, "It would change settings", NULL },
+	/* a git before 2.46 takes the word for a key */
+	NEVER("config edit", 0, WRITES, "It would start an editor and change settings",
+	      "`git config --list` reads them"),
 	{ "remote", "v|verbose", EWS_GUARD_VERBS | EWS_GUARD_OUTSIDE | EWS_GUARD_STORED, 0, WRITES,
 	  "It would change which remotes there are, or ask one", "`git remote -v` lists them" },
 	{ "remote show", "+n", EWS_GUARD_OUTSIDE, 0, EWS_GUARD_UNKNOWN, "It asks the remote",
@@ -378,6 +381,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "It would delete objects that nothing names", "with -n it lists them" },
 	{ "prune-packed", "@n|dry-run q|quiet", 0, 0, DESTROYS, "It would delete objects", "with -n it lists them" },
 	NEVER("repack", 0, WRITES, "It would rewrite how objects are stored", NULL),
+	NEVER("update-server-info", 0, WRITES, "It would write files into the repository", NULL),
 	NEVER("maintenance", 0, WRITES, "It would rewrite how objects are stored", NULL),
 	{ "commit-graph", "object-dir=", EWS_GUARD_VERBS, EWS_GUARD_NEEDS_VERB, WRITES,
 	  "It would write the commit graph", NULL },

@@ -20,9 +20,11 @@
  * those of its own that come before the command. With an option that has '+' it runs nothing.
  */
 static const struct ews_guard_row runners[] = {
+	{ "bwrap", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "builtin", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "busybox", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "chronic", "v e", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "chroot", "groups= userspec= skip-chdir", 0, 1, 0, NULL, NULL },
 	{ "chrt", "a|all-tasks b|batch d|deadline f|fifo i|idle o|other r|rr R|reset-on-fork v|verbose", 0, 1, 0,
 	  NULL, NULL },
 	{ "command", "p +v +V", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
@@ -33,13 +35,23 @@ static const struct ews_guard_row runners[] = {
 	  "list-signal-handling !S|split-string=",
 	  0, 0, 0, NULL, NULL },
 	{ "exec", "c l a=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "fakeroot", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "firejail", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "flock",
 	  "s|shared x|exclusive e n|nb|nonblock u|unlock w|wait|timeout= E|conflict-exit-code= F|no-fork o|close "
 	  "verbose !c|command=",
 	  0, 1, 0, NULL, NULL },
 	{ "ionice", "c|class= n|classdata= t|ignore", 0, 0, 0, NULL, NULL },
+	{ "ltrace", "f c C r t tt ttt T i S a= e= l= n= o= p= s= u= x=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "nice", "n|adjustment=", EWS_GUARD_NUMBER, 0, 0, NULL, NULL },
 	{ "nohup", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "pkexec", "user=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "prlimit", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "setarch", "R|addr-no-randomize", EWS_GUARD_EXACT, 1, 0, NULL, NULL },
+	{ "setpriv",
+	  "no-new-privs clear-groups keep-groups init-groups reuid= regid= ruid= euid= rgid= egid= groups= inh-caps= bounding-set= "
+	  "reset-env",
+	  0, 0, 0, NULL, NULL },
 	{ "setsid", "c|ctty f|fork w|wait", 0, 0, 0, NULL, NULL },
 	{ "stdbuf", "i|input= o|output= e|error=", 0, 0, 0, NULL, NULL },
 	{ "strace",
@@ -51,9 +63,17 @@ static const struct ews_guard_row runners[] = {
 	  "k|reset-timestamp N|no-update n|non-interactive P|preserve-groups p|prompt= R|chroot= S|stdin "
 	  "T|command-timeout= u|user=",
 	  0, 0, 0, NULL, NULL },
+	{ "systemd-run",
+	  "user system scope P|pipe t|pty q|quiet G|collect wait no-block d|same-dir r|remain-after-exit S|shell unit= "
+	  "p|property= description= slice= uid= gid= nice= working-directory= E|setenv=",
+	  EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "taskset", "a|all-tasks c|cpu-list p|pid", 0, 1, 0, NULL, NULL },
 	{ "time", "p|portability a|append v|verbose q|quiet f|format= o|output=", 0, 0, 0, NULL, NULL },
 	{ "timeout", "f|foreground p|preserve-status v|verbose k|kill-after= s|signal=", 0, 1, 0, NULL, NULL },
+	{ "unbuffer", "p", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "unshare",
+	  "r|map-root-user c|map-current-user m|mount? n|net? p|pid? u|uts? i|ipc? U|user? C|cgroup? f|fork",
+	  EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "watch",
 	  "b|beep c|color d|differences? e|errexit g|chgexit n|interval= p|precise q|equexit= t|no-title w|no-wrap "
 	  "x|exec",
@@ -307,6 +327,15 @@ static void judge_text_option(struct ews_guard_verdict *out, const struct ews_gu
 	}
 }
 
+/* GNU parallel makes texts for a shell of its words and its input. */
+static void judge_parallel(struct ews_guard_verdict *out, const struct ews_guard_line *line)
+{
+	if (speaks_of_git(line->argv + 1))
+		block_unclear(out, line->argv[0], "makes commands of what it reads");
+	else if (!line->argv[1])
+		judge_script(out, line, NULL);
+}
+
 static const struct ews_guard_row *find_runner(const char *name)
 {
 	for (const struct ews_guard_row *row = runners; row->name; row++)
@@ -320,6 +349,7 @@ bool ews_guard_judge_wrapper(struct ews_guard_verdict *out, struct ews_guard_lin
 	static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", NULL };
 	static const char *const with_text[] = { "su", "runuser", "script", NULL };
 	static const char *const sourcing[] = { ".", "source", NULL };
+	static const char *const waiting[] = { "at", "batch", NULL }; /* for their time, with what they read */
 	const char *program = line->argv[0], *base = ews_path_base(program);
 	const struct ews_guard_row *runner = find_runner(base);
 
@@ -331,6 +361,10 @@ bool ews_guard_judge_wrapper(struct ews_guard_verdict *out, struct ews_guard_lin
 		judge_text_option(out, line);
 	else if (ews_guard_is_called(program, sourcing) && line->argv[1])
 		judge_script(out, line, line->argv[1]);
+	else if (ews_guard_is_called(program, waiting))
+		judge_script(out, line, NULL);
+	else if (!strcmp(base, "parallel"))
+		judge_parallel(out, line);
 	else if (!strcmp(base, "eval"))
 		judge_joined(out, line, line->argv + 1);
 	else if (!strcmp(base, "find"))

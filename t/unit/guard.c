@@ -235,6 +235,7 @@ Test(guard, options_before_the_command)
 
 Test(guard, unknown_commands_are_denied)
 {
+	BLOCKED("git config edit", "git update-server-info");
 	BLOCKED("git frobnicate", "git CO", "git Status", "git -- status", "git stauts", "git branch--list");
 	judge(&strict, "git zz");
 	cr_assert_eq(verdict.operation, EWS_GUARD_UNKNOWN);
@@ -254,10 +255,14 @@ Test(guard, git_is_found_behind_what_runs_it)
 		"env -S git git commit", "env A=b git push", "command -p git commit", "nice git commit",
 		"timeout --signal KILL 5 git commit", "nohup git push", "setsid -w git commit", "sudo git commit",
 		"sudo -E A=b git commit", "xargs git add", "xargs git show", "xargs -n 1 git branch",
-		"xargs -I{} git {}", "xargs -I{} git log {}", "xargs -I{} {} x", "xargs env",
-		"xargs -i git show {}", "xargs git rev-parse", "find . -exec git add {} ;",
-		"find . -exec true ; -execdir git rm {} +", "exec git commit", "builtin command exec git commit",
-		"flock lock git commit", "busybox env git-commit");
+		"xargs -I{} git {}", "xargs -I{} git log {}", "xargs -I{} {} x", "xargs env", "xargs -i git show {}",
+		"xargs git rev-parse", "find . -exec git add {} ;", "find . -exec true ; -execdir git rm {} +",
+		"exec git commit", "builtin command exec git commit", "flock lock git commit",
+		"busybox env git-commit", "ltrace -f git commit", "unshare -rn git push", "chroot / git commit",
+		"fakeroot git commit", "setarch -R x86_64 git commit", "setpriv --reuid=1 git commit",
+		"systemd-run --user -p A=b git push", "unbuffer git commit", "parallel git ::: commit");
+	ALLOWED("unshare -rn git log", "chroot --userspec=a / git status", "setpriv --reuid 1 make",
+		"fakeroot make", "systemd-run --scope make", "parallel rm ::: a b");
 }
 
 Test(guard, variables_that_change_what_git_does_are_denied)
@@ -337,6 +342,8 @@ Test(guard, each_command_of_a_text_is_judged)
 		"eval git commit",
 		"eval \"git\" 'commit'",
 		"trap 'git stash' EXIT",
+		"echo git commit | at now",
+		"echo git commit | parallel",
 		"watch -n 1 git commit",
 		"env git stash; ls",
 		"f() { git commit; }; f",
@@ -417,6 +424,8 @@ Test(guard, a_verdict_says_what_it_is_about)
 	cr_assert_str_eq(verdict.reason, "Commits would permanently alter repository history");
 	cr_assert(strstr(verdict.suggestion, "`git ews diff` shows your change; it is kept without a commit"));
 	cr_assert(strstr(verdict.suggestion, "--policy inside"));
+	judge(&strict, "git config --global a.b c");
+	cr_assert(!strstr(verdict.suggestion, "--policy inside"));
 	cr_assert_str_eq(verdict.policy, "read-only");
 	judge(&strict, "git reset --hard");
 	cr_assert_eq(verdict.operation, EWS_GUARD_DESTRUCTIVE);
