@@ -135,6 +135,7 @@ cat >reading <<\EOF
 status
 status -s
 status -vv
+-c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.untrackedCache=false status
 status --porcelain=v2 --branch
 status --ignored -uall
 status --short --untracked-files=no

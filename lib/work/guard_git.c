@@ -65,20 +65,40 @@ static bool is_number(const char *text)
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-/* Is the setting in "<key>=<value>" about looks alone? */
-static bool is_about_looks(const char *pair)
-{
-	size_t len = strcspn(pair, "="), i, n;
-	const char *value = pair[len] ? pair + len + 1 : "true";
+/* Settings that start programs, or may have a command do more than read: they may be turned off. */
+static const char *const dangers[] = {
+	"core.fsmonitor", "core.pager",        "core.untrackedcache",
+	"gc.auto",        "log.showsignature", "maintenance.auto",
+	"pager.",         "submodule.recurse", "status.submodulesummary",
+};
 
-	if (!strncasecmp(pair, "core.pager=", 11) || !strncasecmp(pair, "log.showsignature=", 18))
-		return !*value || !strcmp(value, "cat") || !strcmp(value, "false");
-	for (i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
-		n = strlen(looks[i]);
-		if ((looks[i][n - 1] == '.' ? len > n : len == n) && !strncasecmp(pair, looks[i], n))
+/* Is "<key>=<value>", whose key is `len` long, about one of them? One that ends in a dot stands for all that begin so. */
+static bool is_listed(const char *const *keys, size_t keys_n, const char *pair, size_t len)
+{
+	for (size_t i = 0; i < keys_n; i++) {
+		size_t n = strlen(keys[i]);
+
+		if ((keys[i][n - 1] == '.' ? len > n : len == n) && !strncasecmp(pair, keys[i], n))
 			return true;
 	}
 	return false;
+}
+
+/* May the setting "<key>=<value>" be given: is it about looks alone, or does it turn a danger off? */
+static bool is_harmless_setting(const char *pair)
+{
+	static const char *const off[] = { "", "false", "no", "off", "0" };
+	size_t len = strcspn(pair, "=");
+	const char *value = pair[len] ? pair + len + 1 : "true";
+
+	if (!strcasecmp(pair, "core.hookspath=/dev/null"))
+		return true;
+	if (!is_listed(dangers, sizeof(dangers) / sizeof(*dangers), pair, len))
+		return is_listed(looks, sizeof(looks) / sizeof(*looks), pair, len);
+	for (size_t i = 0; i < sizeof(off) / sizeof(*off); i++)
+		if (!strcmp(value, off[i]))
+			return true;
+	return !strcmp(value, "cat") && (!strncasecmp(pair, "pager.", 6) || !strncasecmp(pair, "core.pager=", 11));
 }
 
 bool ews_guard_row_is_free(const struct ews_guard_rules *rules, const struct ews_guard_row *row)
@@ -466,7 +486,7 @@ static void read_globals(struct globals *g, const struct ews_guard_rules *rules,
 		if (dashed_command(arg))
 			return;
 		if (!strcmp(arg, "-c") && g->command[1]) {
-			if (rules->policy == EWS_GUARD_READ_ONLY && !is_about_looks(g->command[1]))
+			if (rules->policy == EWS_GUARD_READ_ONLY && !is_harmless_setting(g->command[1]))
 				refuse_global(g, g->command[1], "is a setting that could have git start a program",
 					      "leave '-c' out");
 		} else if (strcmp(arg, "-C") != 0) {

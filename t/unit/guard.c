@@ -225,9 +225,16 @@ Test(guard, options_before_the_command)
 		"git --bare log", "git --literal-pathspecs ls-files", "git --version", "git -v", "git --help",
 		"git --exec-path", "git --html-path", "git -c color.ui=always diff",
 		"git -c core.quotePath=off status", "git -c core.pager=cat log",
-		"git -c advice.detachedHead=false status");
+		"git -c advice.detachedHead=false status", "git -c core.fsmonitor=false status",
+		"git -c core.hooksPath=/dev/null status", "git -c core.untrackedCache=0 status",
+		"git -c submodule.recurse=no grep x", "git -c pager.diff=cat diff", "git -c pager.log=off log",
+		"git -c log.showSignature= log", "git -c gc.auto=0 log",
+		"git -c core.fsmonitor= -c color.ui=never diff");
 	BLOCKED("git -p log", "git --paginate log", "git -c alias.x=!y x", "git -c core.pager=x log",
-		"git -c core.fsmonitor=x status", "git -c core.quotepathx=y status", "git -c diff.external=x diff",
+		"git -c core.fsmonitor=x status", "git -c core.fsmonitor status",
+		"git -c core.fsmonitor=cat status", "git -c core.hooksPath=/dev status",
+		"git -c pager.log=less log", "git -c pager.log log", "git -c submodule.recurse=true status",
+		"git -c log.showSignature=cat log", "git -c core.quotepathx=y status", "git -c diff.external=x diff",
 		"git --config-env=core.pager=X log", "git --config-env core.pager=X log", "git --exec-path=/x log",
 		"git --git-dir=/x log", "git --git-dir /x log", "git --work-tree=/x status", "git --namespace=x log",
 		"git --super-prefix=x log", "git --bogus log", "git -C x commit", "git --help log");
