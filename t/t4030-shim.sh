@@ -154,6 +154,14 @@ test_expect_success 'P9: files that were only touched' '
 	done && as_is touched >touched.after && test_cmp touched.before touched.after && test_must_be_empty ran
 '
 
+test_expect_success 'P6, P9: a repository whose path holds ends of lines' '
+	odd="odd
+dir
+" && mkdir "${odd:?}" && (cd "$odd" && "$real" init -q --template= inner && cd inner && echo a >a && "$real" add a && "$real" -c user.name=a -c user.email=a@b commit -qm one && echo b >>a && "$real" config core.fsmonitor "${trips:?}/inner.clean" &&
+		git status -s >../../out && git describe --always --dirty >>../../out && cd .git && test_expect_code 128 git status 2>../../../err) &&
+	test_grep "^ M a" out && test_grep "dirty" out && test_grep "work tree" err && test_must_be_empty ran && rm -rf "${odd:?}"
+'
+
 test_expect_success 'P9: a split index, and one that is to be split' '
 	"$real" config -f touched/.git/config core.splitIndex true && for how in no-split-index split-index; do
 		"$real" -c core.splitIndex= -c core.fsmonitor=false -c core.hooksPath=/dev/null -C touched update-index --$how && touch -h touched/docs/* && "$EWS_SRC/t/lister" -m touched >touched.before && : >ran &&

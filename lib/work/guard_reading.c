@@ -141,7 +141,11 @@ static void release_where(struct where *where)
 
 EWS_CLEANUP_DEFINE(where, struct where, release_where)
 
-static int ask_where(struct where *out, const struct look *look, char *const *globals, const struct ews_strv *env)
+static const char *const both[] = { "--git-path", "index", "--show-toplevel", NULL };
+static const char *const top_alone[] = { "--show-toplevel", NULL };
+
+static int ask_where(struct where *out, const struct look *look, char *const *globals, const struct ews_strv *env,
+		     const char *const *questions)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -152,37 +156,57 @@ static int ask_where(struct where *out, const struct look *look, char *const *gl
 		return ews_error_os("cannot ask git");
 	ews_strv_add(&argv, look->git);
 	ews_strv_add_array(&argv, globals);
-	ews_strv_add_all(&argv, "rev-parse", "--path-format=absolute", "--git-path", "index", "--show-toplevel",
-			 NULL);
+	ews_strv_add_all(&argv, "rev-parse", "--path-format=absolute", NULL);
+	ews_strv_add_array(&argv, (char *const *)questions);
 	proc.argv = argv.items;
 	return ews_proc_start(&out->pid, &proc);
 }
 
-/* What git says outside of any repository is nothing, and then it fails. */
-static int hear_where(struct where *out)
+/* The answer without the end of its last line. Returns git's status: what it says outside of any repository is nothing. */
+static int hear(struct ews_buf *answer, struct where *where)
 {
-	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
-	int rc = ews_proc_reap(out->pid, "git");
-	char *top, *end;
+	int status = ews_proc_reap(where->pid, "git"), rc;
 
-	out->pid = -1;
-	if (rc >= 0 && lseek(out->fd, 0, SEEK_SET) < 0)
+	where->pid = -1;
+	if (status >= 0 && lseek(where->fd, 0, SEEK_SET) < 0)
 		return ews_error_os("cannot ask git");
-	if (rc >= 0)
-		rc = ews_file_read_fd(&answer, out->fd, ANSWER_MAX);
+	rc = status < 0 ? status : ews_file_read_fd(answer, where->fd, ANSWER_MAX);
 	if (rc < 0)
 		return rc;
-	top = strchrnul(answer.ptr, '\n');
-	if (*top)
-		*top++ = '\0';
-	end = strchrnul(top, '\n');
-	if (*end && end[1])
-		return ews_error(EWS_EUNSUPPORTED, "a repository whose path holds the end of a line");
-	*end = '\0';
+	if (answer->len && answer->ptr[answer->len - 1] == '\n')
+		answer->ptr[--answer->len] = '\0';
+	close(where->fd);
+	where->fd = -1;
+	return status;
+}
+
+/* Git fails where there is no work tree, and has said where the index is. Either path may hold ends of lines itself. */
+static int hear_where(struct where *out, const struct look *look, char *const *globals, const struct ews_strv *env)
+{
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf top = EWS_BUF_INIT;
+	char *split;
+	int rc = hear(&answer, out);
+
+	if (rc < 0)
+		return rc;
+	split = rc == 0 ? strchr(answer.ptr, '\n') : NULL;
+	if (split && strchr(split + 1, '\n')) {
+		rc = ask_where(out, look, globals, env, top_alone);
+		if (rc == 0)
+			rc = hear(&top, out);
+		if (rc < 0)
+			return rc;
+		split = answer.ptr + answer.len - top.len - 1;
+		if (top.len >= answer.len || *split != '\n' || strcmp(split + 1, top.ptr) != 0)
+			return ews_error(EWS_EGIT, "git's answer makes no sense");
+	}
+	if (split) {
+		*split = '\0';
+		out->top = ews_strdup(split + 1);
+	}
 	if (*answer.ptr)
 		out->index = ews_strdup(answer.ptr);
-	if (*top)
-		out->top = ews_strdup(top);
 	return 0;
 }
 
@@ -263,7 +287,7 @@ static int look_at(struct look *look, struct where *out, char *const *globals, c
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	size_t from = look->config.n;
-	int rc = wants_index ? ask_where(out, look, globals, env) : 0;
+	int rc = wants_index ? ask_where(out, look, globals, env, both) : 0;
 
 	/* A git that can't read its config says so, and does nothing else: so will the command. */
 	if (rc == 0)
@@ -271,7 +295,7 @@ static int look_at(struct look *look, struct where *out, char *const *globals, c
 	if (!look->seen.n)
 		look->first_n = look->config.n;
 	if (rc >= 0 && wants_index)
-		rc = hear_where(out);
+		rc = hear_where(out, look, globals, env);
 	if (rc < 0 || !out->top)
 		return rc < 0 ? rc : 0;
 	/* No name twice: links may lead back. */
