@@ -147,6 +147,11 @@ test_expect_success '--timeout: TERM to the group, then KILL; 124' '
 	test_json_count out .left_behind 0
 '
 
+test_expect_success '--timeout: a command that stops itself stops nobody else' '
+	test_expect_code 124 timeout -s KILL 20 setsid -w sh -c "timeout 15 git -C p ews run --timeout 1 --end -- sh -c \"kill -STOP \\\$\\\$\"; exit \$?" 2>err &&
+	git -C p ews list >list && test_must_be_empty list
+'
+
 test_expect_success 'signals are passed on, and the run goes to its end' '
 	for sig in INT TERM HUP QUIT USR1 USR2; do
 		behind p sig "trap \"echo $sig >got; exit 9\" $sig; echo x >ready; while :; do sleep 0.02; done" &&

@@ -57,6 +57,7 @@ struct job {
 	sigset_t before; /* the signal mask that we came with */
 	uint64_t deadline_ms; /* 0: none */
 	bool is_terminated; /* it has got its SIGTERM */
+	bool is_told_to_stop; /* we were, from outside */
 	bool is_over;
 	int wait_status;
 	struct failure *failure;
@@ -379,6 +380,10 @@ static void meet_stop(struct job *job, int sig)
 		let_go_on(job);
 		return;
 	}
+	/* Without a terminal no shell sees it stop: whoever called us would stand still for good, and the clock with him. */
+	if (job->terminal.fd < 0 && !job->is_told_to_stop)
+		return;
+	job->is_told_to_stop = false;
 	ews_terminal_take(&job->terminal);
 	if (job->terminal.is_raw)
 		ews_terminal_put_back(&job->terminal);
@@ -410,8 +415,12 @@ static void meet_signal(struct job *job, int sig)
 		return;
 	case SIGCONT:
 		hand_over(job);
+		job->is_told_to_stop = false;
 		let_go_on(job);
 		return;
+	case SIGTSTP:
+		job->is_told_to_stop = true;
+		break;
 	case SIGWINCH:
 		/* Who is in the foreground of a terminal of its own hears it from there. */
 		if (job->pty.master >= 0) {
