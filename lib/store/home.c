@@ -182,19 +182,23 @@ static int find_or_claim(char **out, const char *home, const char *common_dir, c
 	EWS_CLEANUP(fd) int working = open_working(home, project != NULL);
 	EWS_CLEANUP(free)
 	char *plain = is_our_store(home, common_dir) ? plain_name(common_dir) : store_name(common_dir);
-	EWS_CLEANUP(free) char *hashed = hashed_name(plain, common_dir);
-	const char *const names[] = { plain, hashed };
+	EWS_CLEANUP(free) char *hashed = NULL;
 
 	if (working < 0)
 		return working;
 	for (int i = 0; i < 2; i++) {
 		EWS_CLEANUP(free) char *store = NULL;
-		int rc = read_claim(&store, working, names[i]);
+		const char *name = plain;
+		int rc;
 
+		/* Only once it is needed: the first hash of a process costs as much as all else in here. */
+		if (i)
+			name = hashed = hashed_name(plain, common_dir);
+		rc = read_claim(&store, working, name);
 		if (rc == EWS_ENOTFOUND && project) {
-			rc = claim(working, names[i], common_dir, project);
+			rc = claim(working, name, common_dir, project);
 			if (rc == EWS_EEXISTS)
-				rc = read_claim(&store, working, names[i]);
+				rc = read_claim(&store, working, name);
 			else if (rc == 0)
 				store = ews_strdup(common_dir);
 		}
@@ -204,7 +208,7 @@ static int find_or_claim(char **out, const char *home, const char *common_dir, c
 		ews_error_clear();
 		if (rc < 0 || strcmp(store, common_dir))
 			continue;
-		*out = ews_strfmt("%s/working/%s", home, names[i]);
+		*out = ews_strfmt("%s/working/%s", home, name);
 		return 0;
 	}
 	if (project)
