@@ -202,19 +202,28 @@ cJSON *ews_json_path(const char *path)
 	return cJSON_CreateString(text.ptr);
 }
 
-void ews_json_add_path(cJSON *obj, const char *key, const char *path)
+void ews_json_add_text(cJSON *obj, const char *key, const char *text, size_t len)
 {
 	EWS_CLEANUP(free) char *bytes_key = NULL;
 	EWS_CLEANUP(free) char *base64 = NULL;
-	size_t len = strlen(path);
+	EWS_CLEANUP(buf) struct ews_buf shown = EWS_BUF_INIT;
 
-	(void)cJSON_AddItemToObject(obj, key, ews_json_path(path));
-	if (ews_json_is_utf8(path))
+	for (size_t at = 0, n; at < len; at += n ? n : 1) {
+		n = text[at] ? ews_utf8_len(text + at) : 0;
+		ews_buf_add(&shown, n ? text + at : "\xef\xbf\xbd", n ? n : 3);
+	}
+	(void)cJSON_AddStringToObject(obj, key, shown.ptr);
+	if (shown.len == len && !memcmp(shown.ptr, text, len))
 		return;
 	bytes_key = ews_strfmt("%s_bytes", !strcmp(key, "file_path") ? "path" : key);
 	base64 = ews_malloc(4 * (len / 3 + 1) + 1);
-	(void)EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)path, (int)len);
+	(void)EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)text, (int)len);
 	(void)cJSON_AddStringToObject(obj, bytes_key, base64);
+}
+
+void ews_json_add_path(cJSON *obj, const char *key, const char *path)
+{
+	ews_json_add_text(obj, key, path, strlen(path));
 }
 
 void ews_json_add_bytes(cJSON *obj, const char *key, const char *text)

@@ -45,6 +45,8 @@ int ews_json_find_string(const char **out, const cJSON *obj, const char *key);
  * paths use ews_json_path() for each.
  */
 void ews_json_add_path(cJSON *obj, const char *key, const char *path);
+/* The same for `len` bytes, behind which a NUL stands; one among them is a bad byte. */
+void ews_json_add_text(cJSON *obj, const char *key, const char *text, size_t len);
 /* A string node for `path`, bad bytes as U+FFFD. */
 cJSON *ews_json_path(const char *path);
 bool ews_json_is_utf8(const char *text);

@@ -98,6 +98,13 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 	return rc;
 }
 
+int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *from, const char *to)
+{
+	int rc = ews_snapshot_find(&diff->from.snapshot, repo, from);
+
+	return rc < 0 ? rc : ews_snapshot_find(&diff->to.snapshot, repo, to);
+}
+
 static const char *const other_formats[] = {
 	"--stat",       "--numstat",         "--shortstat", "--dirstat", "--summary",
 	"--name-only",  "--name-status",     "--raw",       "--check",   "--compact-summary",
@@ -316,7 +323,9 @@ static int parse_raw(struct ews_diff *diff, const char *field, char **at, const 
 		return ews_error(EWS_EGIT, "git's list of changes ends too early");
 	EWS_GROW(diff->items, diff->n, diff->cap);
 	record = &diff->items[diff->n++];
-	*record = (struct ews_diff_record){ .status = status, .old_mode = old_mode, .new_mode = new_mode };
+	*record = (struct ews_diff_record){
+		.status = status, .old_mode = old_mode, .new_mode = new_mode, .text = EWS_BUF_INIT
+	};
 	record->path = ews_strdup(second ? second : path);
 	record->old_path = second ? ews_strdup(path) : NULL;
 	if (parse_oid(&record->old_oid, from) < 0 || parse_oid(&record->new_oid, to) < 0)
@@ -544,25 +553,26 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 	}
 }
 
-static int read_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths)
+/* Read the records of `diff` into `out`, which may be `diff` itself. `how` is one more option, or NULL. */
+static int read_records(struct ews_diff *out, const struct ews_diff *diff, struct ews_repo *repo, const char *how)
 {
 	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
-	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	struct ews_git_opts opts = { .out = &out };
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct ews_git_opts opts = { .out = &text };
 	char *at, *field;
 	int rc;
 
-	ews_buf_init_max(&out, RAW_BYTES_MAX);
-	ews_strv_add_all(&args, "--raw", "--numstat", "-z", "--no-abbrev", NULL);
-	rc = run_git(diff, repo, args.items, paths, &opts);
+	ews_buf_init_max(&text, RAW_BYTES_MAX);
+	ews_strv_add_all(&args, "--raw", "--numstat", "-z", "--no-abbrev", how, NULL);
+	rc = run_git(diff, repo, args.items, diff->paths.items, &opts);
 	if (rc < 0)
 		return rc;
-	if (rc > 0 || out.is_full)
+	if (rc > 0 || text.is_full)
 		return ews_error(EWS_EGIT, "git could not list the changes");
-	at = out.ptr;
-	while ((field = next_field(&at, out.ptr + out.len))) {
-		rc = *field == ':' ? parse_raw(diff, field, &at, out.ptr + out.len)
-				   : parse_numstat(diff, field, &at, out.ptr + out.len);
+	at = text.ptr;
+	while ((field = next_field(&at, text.ptr + text.len))) {
+		rc = *field == ':' ? parse_raw(out, field, &at, text.ptr + text.len)
+				   : parse_numstat(out, field, &at, text.ptr + text.len);
 		if (rc < 0)
 			return rc;
 	}
@@ -573,13 +583,69 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
 {
 	int rc = 0;
 
+	ews_strv_add_array(&diff->paths, paths);
 	if (!ews_oid_equal(&diff->from.snapshot.tree, &diff->to.snapshot.tree))
-		rc = read_records(diff, repo, paths);
+		rc = read_records(diff, diff, repo, NULL);
 	if (rc < 0)
 		return rc;
 	total_up(diff);
 	list_unsaid(diff, paths);
 	return 0;
+}
+
+/* The length of the part of a patch at `at` that is about one file. No line of a change itself begins with a "d". */
+static size_t measure_part(const char *at, const char *end)
+{
+	const char *next = at < end ? memmem(at, (size_t)(end - at), "\ndiff --git ", 12) : NULL;
+
+	return (size_t)((next ? next + 1 : end) - at);
+}
+
+/* The record that a line of the patch's own list belongs to: of a rename that the patch does not make, both do. */
+static size_t find_record(const struct ews_diff *diff, const struct ews_diff_record *part)
+{
+	for (size_t i = 0; i < diff->n; i++) {
+		const struct ews_diff_record *record = &diff->items[i];
+
+		if (!strcmp(record->path, part->path) ||
+		    (part->status == 'D' && record->old_path && !strcmp(record->old_path, part->path)))
+			return i;
+	}
+	return diff->n;
+}
+
+/* Hand the parts of `patch`, which come as in `list`, to the records that they are of. */
+static int share_out(struct ews_diff *diff, const struct ews_diff *list, const struct ews_buf *patch)
+{
+	const char *at = patch->ptr, *end = patch->ptr + patch->len;
+
+	for (size_t i = 0; i < list->n; i++) {
+		size_t k = list == diff ? i : find_record(diff, &list->items[i]);
+
+		/* What becomes another kind of thing is removed and made anew. */
+		for (int parts = list->items[i].status == 'T' ? 2 : 1; k < diff->n && parts > 0; parts--) {
+			size_t len = measure_part(at, end);
+
+			ews_buf_add(&diff->items[k].text, at, len);
+			at += len;
+		}
+	}
+	return at == end ? 0 : ews_error(EWS_EGIT, "git's patch does not fit its own list of changes");
+}
+
+int ews_diff_texts(struct ews_diff *diff, struct ews_repo *repo)
+{
+	EWS_CLEANUP(diff) struct ews_diff unnamed = EWS_DIFF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
+	bool has_own_list = must_not_rename(diff);
+	int rc;
+
+	if (!diff->n)
+		return 0;
+	rc = ews_diff_print(diff, repo, NULL, diff->paths.items, false, -1, &patch);
+	if (rc == 0 && has_own_list)
+		rc = read_records(&unnamed, diff, repo, "--no-renames");
+	return rc < 0 ? rc : share_out(diff, has_own_list ? &unnamed : diff, &patch);
 }
 
 int ews_diff_file_hash(char **out, struct ews_repo *repo, const struct ews_oid *oid)
@@ -610,8 +676,10 @@ void ews_diff_release(struct ews_diff *diff)
 	for (size_t i = 0; i < diff->n; i++) {
 		free(diff->items[i].path);
 		free(diff->items[i].old_path);
+		ews_buf_release(&diff->items[i].text);
 	}
 	free(diff->items);
+	ews_strv_release(&diff->paths);
 	ews_strv_release(&diff->not_in_patch);
 	*diff = (struct ews_diff)EWS_DIFF_INIT;
 }

@@ -29,6 +29,7 @@ struct ews_diff_record {
 	uint64_t lines_added, lines_deleted; /* 0 for a binary one */
 	uint64_t old_size, new_size;
 	int64_t mtime_s; /* of the new side, 0: not known */
+	struct ews_buf text; /* its part of the patch; "" before ews_diff_texts() */
 };
 
 struct ews_diff {
@@ -38,10 +39,11 @@ struct ews_diff {
 	size_t n_counted; /* where the next count is likely to belong */
 	size_t added, deleted, modified, renamed;
 	uint64_t lines_added, lines_deleted;
+	struct ews_strv paths; /* what items, totals and the lists are limited to; none: all is in them */
 	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, hard links, names a tree can't hold; path escaped */
 };
 
-#define EWS_DIFF_INIT { .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
+#define EWS_DIFF_INIT { .paths = EWS_STRV_INIT, .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
 
 /*
  * Set the two sides. `from` NULL: the session's base; `to` NULL: the session's
@@ -51,6 +53,12 @@ struct ews_diff {
  */
 int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
 		   const char *to);
+
+/*
+ * Set the two sides to snapshots or revisions by their trees alone, which is quick whatever they hold: there are no
+ * sizes and times of records then, nothing of not_in_patch, and no patch to be printed.
+ */
+int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *from, const char *to);
 
 /* Fill items, totals and not_in_patch, limited to `paths` (NULL-ended pathspecs of plain directories and files; NULL: all). */
 int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths);
@@ -63,6 +71,9 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
  */
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out);
+
+/* Give each record its part of the patch, as `text`. */
+int ews_diff_texts(struct ews_diff *diff, struct ews_repo *repo);
 
 /* Hash of a blob as `sha256:<hex>` of its bytes; the caller frees `*out`. */
 int ews_diff_file_hash(char **out, struct ews_repo *repo, const struct ews_oid *oid);

@@ -140,3 +140,15 @@ Test(json, big_numbers_are_written_without_loss)
 	ews_json_print(&out, root, false);
 	cr_assert_str_eq(out.ptr, "{\"max\":9223372036854775807,\"min\":-9223372036854775808}\n");
 }
+
+Test(json, text_with_a_nul_is_told_apart_and_there_in_full)
+{
+	EWS_CLEANUP(json) cJSON *root = cJSON_CreateObject();
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+
+	ews_json_add_text(root, "whole", "a\xc3\xa4", 3);
+	ews_json_add_text(root, "cut", "a\0b", 3);
+	ews_json_print(&out, root, false);
+	cr_assert_str_eq(out.ptr, "{\"whole\":\"a\xc3\xa4\",\"cut\":\"a\xef\xbf\xbd"
+				  "b\",\"cut_bytes\":\"YQBi\"}\n");
+}
