@@ -288,13 +288,34 @@ test_expect_success '--changes shows as much as is asked for, the patch as ever'
 	test_expect_code 129 git -C p ews diff s --changes all 2>err && test_grep "^error: .*all" err
 '
 
+test_expect_success 'P7: what --changes says is what git counts, and the records share the patch out among them' '
+	git -C p ews diff s --json --changes diff >out && git -C p ews diff s >plain && B=$(tree_now s) && A=$(tree_of sessions/s) && gits_own --numstat -M50% $A $B >num && n=$(wc -l <num) && added=$(awk "{ n += \$1 } END { print n }" num) && deleted=$(awk "{ n += \$2 } END { print n }" num) &&
+	git -C p ews diff s --changes files >text && sed -n 1p text >first && echo "Changes: $n file(s) (+$added -$deleted)." >want && test_cmp want first &&
+	sed 1d text | sed "s/^- \(.\)  .* (+\([0-9]*\) -\([0-9]*\))\$/\1 \2 \3/" >got && gits_own --name-status -M50% $A $B | cut -c1 >letters && awk "{ sub(/-/, 0); print \$1, (\$2 == \"-\" ? 0 : \$2) }" num | paste -d" " letters - >want && test_cmp want got &&
+	test_json out .change_summary.file_count $n && test_json out .change_summary.additions "$added" && test_json out .change_summary.deletions "$deleted" && test_json_count out .change_summary.files $n && test_json_count out .files_added "$(grep -c A letters)" && test_json_count out .files_deleted "$(grep -c D letters)" &&
+	test_json_count out .files_modified "$(grep -c "[MT]" letters)" && test_json_count out .files_renamed "$(grep -c R letters)" && json out ".files_renamed[0][1]" >renamed && test -s renamed &&
+	i=0 && : >texts && while test $i -lt $n; do
+		json out ".changes[$i].diff_text" >text && cat text >>texts && test_json out ".change_summary.files[$i].status" "$(sed -n $((i + 1))p letters) " && i=$((i + 1)) || return 1
+	done && json out .diff_text >whole && sed "/^\$/d" texts >got && sed "/^\$/d" whole >want && test_cmp want got &&
+	git -C p ews diff s --json --changes diff -- src/main.c >out && test_json_count out .changes 1 && json out .diff_text >whole && grep -c "^diff --git" whole >n && test_grep -x 1 n && git -C p ews diff s --json --changes none >out && test_json out .total_changes && test_json_missing out .change_summary
+'
+
+test_expect_success '--from: what one state is compared with' '
+	git -C p ews diff s >want && git -C p ews diff --from base s >got && cmp want got && test_expect_code 128 git -C p ews diff --from parent s 2>err >got && test_must_be_empty got && test_grep "has no parent" err &&
+	start_ws -n fw p from && one=$(git -C p ews snapshot create from -m one) && echo x >>"${fw:?}/src/main.c" && two=$(git -C p ews snapshot create from) && echo y >>"${fw:?}/src/main.c" && three=$(git -C p ews snapshot create from) &&
+	git -C p ews diff --from parent $three >got && git -C p ews diff $two $three >want && cmp want got && git -C p ews diff --from base $two >got && git -C p ews diff from $two >want && cmp want got && git -C p ews diff --from base $three --json >out && test_json out .session_id null && test_json out .to $three &&
+	for bad in "--from parent $one $two" "--from x from" "--from base HEAD"; do
+		test_expect_code 129 git -C p ews diff $bad >got 2>err && test_must_be_empty got || return 1
+	done && test_expect_code 128 git -C p ews diff --from parent HEAD 2>err && git -C p ews end from
+'
+
 test_expect_success 'P7: names that end in a blank, and a renamed link whose place a directory takes, are said so that git apply takes them' '
 	test_repo blank && (
 		cd blank && mkdir "x " "y " && echo 1 >"x /mode" && printf "\\0001" >"x /bin" && : >"x /empty" && : >"x /gone" && echo edit >"y /edit" && ln -s nowhere swapped && git add . && git commit -qm blanks
 	) && start_ws -n bw blank b && (
 		cd "${bw:?}" && chmod +x "x /mode" && printf "\\0002" >"x /bin" && rm "x /gone" && : >"y /new" && mv "x /empty" "y /moved" && echo more >>"y /edit" && mv swapped renamed && mkdir swapped && echo in >swapped/file && : >"y /café"
 	) && git -C blank ews diff b >patch 2>err && test_must_be_empty err && test_grep "^diff --git a/y /edit b/y /edit" patch && git -C blank apply --index --check "$PWD/patch" && cp -a blank applied && git -C applied update-index -q --refresh && git -C applied apply --index "$PWD/patch" && test_same_tree -x .git applied "$bw" &&
-	git -C applied apply -R --index "$PWD/patch" && test_same_tree -x .git applied blank && git -C blank ews diff b --stat >out && test_grep "swapped => renamed" out && git -C blank ews end b
+	git -C applied apply -R --index "$PWD/patch" && test_same_tree -x .git applied blank && git -C blank ews diff b --stat >out && test_grep "swapped => renamed" out && git -C blank ews diff b --json --changes diff >out && test_json out ".files_renamed[0][1]" renamed && json out .changes >records && test_grep "new file mode 120000.*deleted file mode 120000" records && git -C blank ews end b
 '
 
 test_expect_success 'P8: what git can not hold is named as well where it takes the place of a directory, or gives way to one' '

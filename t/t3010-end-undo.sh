@@ -259,4 +259,24 @@ test_expect_success 'end --dry-run says what there is to keep, and does nothing'
 	git -C p ews end dry
 '
 
+test_expect_success '--changes of end and revert: the result against the base, and what was taken back, both on stderr' '
+	test_repo c && start_ws c told && (cd "$ws" && echo edit >>src/main.c && git mv run.sh ran.sh && : >"od d" && rm docs/crlf.txt && chmod 600 src/numbers) &&
+	cat >files <<-\EOT &&
+	Changes: 4 file(s) (+1 -2).
+	- D  docs/crlf.txt (+0 -2)
+	- A  od d (+0 -0)
+	- R  run.sh -> ran.sh (+0 -0)
+	- M  src/main.c (+1 -0)
+	EOT
+	head -n 1 files >line && git -C c ews diff told >patch && cat files >whole && echo >>whole && cat patch >>whole &&
+	git -C c ews revert told -n --changes files >out 2>err && test_cmp files err && git -C c ews revert told --changes diff >out 2>err && test_grep "Status: Verified" out && test_grep ! Changes out && sed "/^note: /d" err >got && test_cmp whole got && git -C c ews undo -q told &&
+	git -C c ews revert told >out 2>err && sed "/^note: /d" err >got && test_cmp line got && git -C c ews undo -q told && git -C c ews revert -q told >out 2>err && test_must_be_empty err && git -C c ews revert told >out 2>err && echo "Changes: 0 file(s) (+0 -0)." >nothing && test_cmp nothing err &&
+	git -C c ews undo -q told && git -C c ews revert told --json -- src/main.c >out && test_json out .changes.total_changes 1 && test_json out .changes.change_summary.additions 1 && test_json_missing out .changes.changes && git -C c ews undo -q told && git -C c ews revert told --json --changes none -n >out && test_json out .changes null &&
+	git -C c ews end -n --changes files told >out 2>err && test_cmp files err && git -C c ews end told --changes diff >out 2>err && test_cmp whole err && git -C c ews undo -q told && git -C c ews end told >out 2>err && test_cmp line err && git -C c ews undo -q told &&
+	git -C c ews end told --json --changes files >out && test_json out ".sessions[0].changes.renames" 1 && test_json_count out ".sessions[0].changes.changes" 4 && test_json_count out ".sessions[0].changes.not_in_patch" 1 && git -C c ews end told --json >out && test_json out ".sessions[0].changes" null && git -C c ews undo -q told &&
+	for verb in "end told" "revert told" "diff told" "run told -- true"; do
+		set -- $verb && verb=$1 && shift && test_expect_code $(test $verb = run && echo 125 || echo 129) git -C c ews $verb --changes=all "$@" 2>err && test_grep "^error: --changes takes" err || return 1
+	done && mv "$ws" gone && git -C c ews end told >out 2>err && test_grep "Kept: nothing, for the workspace is gone" out && test_must_be_empty err
+'
+
 test_done

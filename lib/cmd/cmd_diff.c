@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/render_diff.h"
@@ -20,6 +21,7 @@
 
 static const char *const usage[] = {
 	"git ews diff [<options>] [<output options of git diff>] [<session>|<snapshot>] [<snapshot>] [-- <path>...]",
+	"git ews diff --from base|parent [<options>] [<output options of git diff>] [<session>|<snapshot>] [-- <path>...]",
 	"git ews snapshot diff [<the same>]",
 	NULL,
 };
@@ -28,10 +30,11 @@ struct settings {
 	struct ews_strv output, refused;
 	const char *changes_word; /* NULL: the patch, or with --json the records */
 	enum ews_changes_mode changes;
+	const char *from; /* "base", "parent" or NULL */
 	bool exit_code;
 };
 
-#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, false }
+#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, NULL, false }
 
 static void release_settings(struct settings *set)
 {
@@ -56,7 +59,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
 		  false, NULL },
-		{ EWS_OPT_STRING, 0, "changes", "summary|files|diff|none", "how much to show", &set->changes_word,
+		EWS_CHANGES_OPT(&set->changes_word),
+		{ EWS_OPT_STRING, 0, "from", "base|parent", "what the one state is compared with", &set->from,
 		  false, NULL },
 		PASS(0, "stat", "=width", "a diffstat"),
 		PASS(0, "numstat", NULL, "added and deleted lines of each path"),
@@ -157,7 +161,15 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 	if (set->refused.n)
 		return ews_error(EWS_EUSAGE, "'%s' is refused: it does more than shape the output",
 				 set->refused.items[0]);
-	return set->changes_word ? ews_changes_mode(&set->changes, set->changes_word) : 0;
+	if (set->from && strcmp(set->from, "base") != 0 && strcmp(set->from, "parent") != 0)
+		return ews_error(EWS_EUSAGE, "--from takes base or parent, not '%s'", set->from);
+	if (set->from && args->words.n > 1)
+		return ews_error(EWS_EUSAGE, "--from says what one state is compared with, and two are named");
+	if (!set->changes_word) {
+		set->changes = ctx->json ? EWS_CHANGES_FILES : EWS_CHANGES_DIFF;
+		return 0;
+	}
+	return ews_changes_mode(&set->changes, set->changes_word);
 }
 
 /* Is this word git's whatever sessions and snapshots are called? */
@@ -170,8 +182,17 @@ static bool is_gits(const char *word)
 struct sides {
 	const char *from, *to;
 	char *session; /* whose base and present state these are; NULL: to be implied */
+	char *parent; /* of what --from names, or NULL */
 	bool is_project; /* no session is meant, but the project itself */
 };
+
+static void release_sides(struct sides *sides)
+{
+	free(sides->session);
+	free(sides->parent);
+}
+
+EWS_CLEANUP_DEFINE(sides, struct sides, release_sides)
 
 /* Find out whose present state `word` goes with: 1 when it names a session, else 0. */
 static int look_up(struct sides *sides, struct ews_repo *repo, const char *word)
@@ -212,6 +233,56 @@ static int choose_sides(struct sides *out, struct ews_repo *repo, const struct e
 	out->to = words->n > 1 ? words->items[1] : "now";
 	rc = words->n > 1 ? look_up(out, repo, words->items[1]) : 0;
 	return rc < 0 ? rc : 0;
+}
+
+static int fail_without_parent(const char *what, const char *name)
+{
+	ews_error(EWS_ENOTFOUND, "%s '%s' was made from no other snapshot, so it has no parent", what, name);
+	ews_error_hint("--from base compares with the state at the start");
+	return EWS_ENOTFOUND;
+}
+
+/* With --from the one state that is named is what we come to. */
+static int turn_round(struct sides *sides, struct ews_repo *repo, const char *from)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	int rc;
+
+	if (!from || !sides->from)
+		return 0;
+	sides->to = sides->from;
+	sides->from = NULL;
+	if (!strcmp(sides->to, "now"))
+		return 0;
+	rc = ews_snapshot_find(&snapshot, repo, sides->to);
+	if (rc < 0)
+		return rc;
+	if (!strcmp(from, "parent") && !*snapshot.parent)
+		return fail_without_parent("snapshot", sides->to);
+	if (!strcmp(from, "base") && !sides->session)
+		return ews_error(EWS_EUSAGE, "'%s' is of no session, so it has no base", sides->to);
+	sides->parent = ews_steal(&snapshot.parent);
+	sides->from = !strcmp(from, "parent") ? sides->parent : sides->session; /* a session's id names its base */
+	return 0;
+}
+
+/* The state that a session was started from is the parent of its base. */
+static int take_parent(struct sides *sides, const struct ews_session *session, const char *from)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	int rc;
+
+	if (!from || strcmp(from, "parent") != 0 || sides->from)
+		return 0;
+	rc = ews_snapshot_base(&base, session);
+	if (rc < 0)
+		return rc;
+	if (!*base.parent)
+		return fail_without_parent("session", session->state.id);
+	sides->parent = ews_steal(&base.parent);
+	sides->from = sides->parent;
+	sides->to = "now";
+	return 0;
 }
 
 static bool needs_present(const struct sides *sides)
@@ -260,7 +331,7 @@ static void settle_relative(struct ews_strv *output, const struct ews_cmd_ctx *c
 }
 
 static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
-		     const struct ews_diff *diff)
+		     struct ews_diff *diff)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("diff");
 	int rc;
@@ -268,8 +339,9 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 	ews_render_string(object, "session_id", session ? session->state.id : NULL);
 	ews_render_string(object, "from", diff->from.is_now ? "now" : diff->from.snapshot.id);
 	ews_render_string(object, "to", diff->to.is_now ? "now" : diff->to.snapshot.id);
-	rc = set->changes_word ? ews_render_changes_mode(object, ctx->repo, diff, set->changes)
-			       : ews_render_changes(object, ctx->repo, diff);
+	rc = set->changes == EWS_CHANGES_DIFF ? ews_diff_texts(diff, ctx->repo) : 0;
+	if (rc == 0)
+		rc = ews_render_changes(object, ctx->repo, diff, set->changes);
 	if (rc < 0)
 		return rc;
 	ews_cmd_json_show(ctx, object);
@@ -302,8 +374,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
-	EWS_CLEANUP(free) char *owned = NULL;
-	struct sides sides = { .is_project = false };
+	EWS_CLEANUP(sides) struct sides sides = { .is_project = false };
 	struct ews_session *seen;
 	const char *root;
 	int rc;
@@ -314,12 +385,16 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = choose_sides(&sides, ctx->repo, &args.words);
-	owned = sides.session;
+	if (rc == 0)
+		rc = turn_round(&sides, ctx->repo, set.from);
 	if (rc == 0)
 		rc = open_session(&session, ctx, &sides);
 	if (rc < 0)
 		return rc;
 	seen = rc ? &session : NULL;
+	rc = seen ? take_parent(&sides, seen, set.from) : 0;
+	if (rc < 0)
+		return rc;
 	root = seen ? session.state.workspace : ctx->repo->project;
 	settle_relative(&set.output, ctx, root);
 	rc = ews_cmd_paths(&paths, ctx, root, &args.paths);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/progress.h"
@@ -16,7 +17,7 @@
 #include "work/end.h"
 
 static const char *const usage[] = {
-	"git ews end [--force] [--no-revert] [--dry-run] [<session>...]",
+	"git ews end [--force] [--no-revert] [--changes <mode>] [--dry-run] [<session>...]",
 	NULL,
 };
 
@@ -24,12 +25,31 @@ struct settings {
 	bool force, no_revert, dry_run;
 	bool is_blocked; /* a session in place could not be put back, and goes on */
 	bool color;
+	bool is_one_of_many; /* several sessions were named */
+	const char *changes_word;
+	enum ews_changes_mode changes;
 	cJSON *sessions, *drift; /* with --json */
 };
 
-static void show_json(const struct settings *set, const struct ews_session *session,
+/* Which changes --changes is about: the result against the base. */
+static struct ews_changes_opt find_changes(const struct settings *set, struct ews_session *session,
+					   const struct ews_end_result *result)
+{
+	struct ews_changes_opt changes = { .mode = set->changes,
+					   .session = session,
+					   .from = session->state.base_snapshot,
+					   .to = set->dry_run ? "now" : result->kept_snapshot };
+
+	/* Of what had ended before, goes on, or was gone, there is nothing to tell. */
+	if (result->had_ended || result->is_gone || ews_end_is_blocked(result))
+		changes.mode = EWS_CHANGES_NONE;
+	return changes;
+}
+
+static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session,
 		      const struct ews_end_result *result)
 {
+	const struct ews_changes_opt changes = find_changes(set, session, result);
 	cJSON *object = cJSON_CreateObject();
 	size_t i;
 
@@ -47,6 +67,7 @@ static void show_json(const struct settings *set, const struct ews_session *sess
 	ews_render_string(object, "undo", result->undo);
 	ews_render_sentences(object, "drift", &result->drift);
 	ews_render_reasons(object, "skipped", "reason", &result->skipped);
+	ews_changes_opt_json(object, ctx, &changes);
 	cJSON_AddItemToArray(set->sessions, object);
 	for (i = 0; i < result->drift.n; i++)
 		cJSON_AddItemToArray(set->drift, ews_json_path(result->drift.items[i]));
@@ -70,9 +91,21 @@ static void talk_of_skipped(const struct ews_cmd_ctx *ctx, const struct ews_strv
 			     ignored == 1 ? " is" : "s are");
 }
 
-static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
+static const char *what_is_kept(const struct ews_end_result *result, bool dry_run)
+{
+	if (dry_run && result->differs)
+		return "what differs from the base";
+	if (result->kept_snapshot)
+		return result->kept_snapshot;
+	if (result->is_gone)
+		return "nothing, for the workspace is gone";
+	return dry_run ? "nothing differs from the base" : "nothing differed from the base";
+}
+
+static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session,
 		      const struct ews_end_result *result)
 {
+	const struct ews_changes_opt changes = find_changes(set, session, result);
 	const char *id = session->state.id;
 	size_t i;
 
@@ -89,8 +122,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 		return;
 	if (set->dry_run) {
 		ews_buf_addf(&ctx->out, "would end: %s\n", id);
-		ews_buf_addf(&ctx->out, "  Keep: %s\n",
-			     result->differs ? "what differs from the base" : "nothing differs from the base");
+		ews_buf_addf(&ctx->out, "  Keep: %s\n", what_is_kept(result, true));
 	} else {
 		ews_pager_paint(&ctx->out, set->color, "32", "✓");
 		ews_buf_addf(&ctx->out,
@@ -98,9 +130,11 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 			     "  Session: %s\n"
 			     "  Kept: %s\n"
 			     "  Undo: git ews undo %s\n",
-			     id, result->kept_snapshot ? result->kept_snapshot : "nothing differed from the base",
-			     id);
+			     id, what_is_kept(result, false), id);
 	}
+	if (set->is_one_of_many && changes.mode != EWS_CHANGES_NONE)
+		ews_cmd_note(ctx, "session '%s':", id);
+	ews_changes_opt_talk(ctx, &changes);
 	for (i = 0; i < result->drift.n; i++)
 		ews_cmd_say("drift: ", result->drift.items[i]);
 	talk_of_skipped(ctx, &result->skipped);
@@ -130,7 +164,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 		return rc;
 	set->is_blocked = set->is_blocked || ews_end_is_blocked(&result);
 	if (ctx->json)
-		show_json(set, &session, &result);
+		show_json(ctx, set, &session, &result);
 	else
 		show_text(ctx, set, &session, &result);
 	return 0;
@@ -147,6 +181,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace", &set.force, false, NULL },
 		{ EWS_OPT_BOOL, 0, "no-revert", NULL, "in place: leave the project as it is", &set.no_revert, false,
 		  NULL },
+		EWS_CHANGES_OPT(&set.changes_word),
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be kept, and do nothing", &set.dry_run, false,
 		  NULL },
 		EWS_OPTS_END,
@@ -159,7 +194,10 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	set.color = ews_pager_color(ctx, "status");
-	rc = ews_cmd_session_ids(&ids, ctx, &args.words);
+	rc = ews_changes_opt_read(&set.changes, ctx, set.changes_word);
+	if (rc == 0)
+		rc = ews_cmd_session_ids(&ids, ctx, &args.words);
+	set.is_one_of_many = ids.n > 1;
 	for (i = 0; rc == 0 && i < ids.n; i++)
 		rc = end_one(ctx, &set, ids.items[i]);
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/progress.h"
@@ -14,12 +15,12 @@
 #include "work/revert.h"
 
 static const char *const usage[] = {
-	"git ews revert [--to <snapshot>] [--verify=full] [--owner] [--dry-run] [<session>] [-- <path>...]",
+	"git ews revert [--to <snapshot>] [--verify=full] [--owner] [--changes <mode>] [--dry-run] [<session>] [-- <path>...]",
 	NULL,
 };
 
 static void show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session,
-		      const struct ews_revert_result *result, bool dry_run)
+		      const struct ews_revert_result *result, const struct ews_changes_opt *changes, bool dry_run)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("revert");
 
@@ -28,14 +29,15 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session
 	ews_render_put(object, &result->put);
 	ews_render_sentences(object, "ref_commands", &result->ref_commands);
 	ews_render_string(object, "undo", result->undo);
+	ews_changes_opt_json(object, ctx, changes);
 	ews_cmd_json_show(ctx, object);
 }
 
 static int show(struct ews_cmd_ctx *ctx, const struct ews_session *session, const struct ews_revert_result *result,
-		bool dry_run)
+		const struct ews_changes_opt *changes, bool dry_run)
 {
 	if (ctx->json) {
-		show_json(ctx, session, result, dry_run);
+		show_json(ctx, session, result, changes, dry_run);
 	} else if (dry_run) {
 		ews_render_put_plan(ctx, &result->put);
 	} else {
@@ -45,6 +47,8 @@ static int show(struct ews_cmd_ctx *ctx, const struct ews_session *session, cons
 		if (result->undo)
 			ews_cmd_note(ctx, "'git ews undo %s' brings back what was there", session->state.id);
 	}
+	if (!ctx->json)
+		ews_changes_opt_talk(ctx, changes);
 	return dry_run || result->put.is_verified ? 0 : 1;
 }
 
@@ -56,12 +60,14 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
 	struct ews_progress progress;
 	struct ews_revert_opts set = { .verb = "revert", .progress = ews_progress_show, .payload = &progress };
-	const char *verify = NULL;
+	struct ews_changes_opt changes = { .session = &session };
+	const char *verify = NULL, *changes_word = NULL;
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_STRING, 0, "to", "snapshot", "back to that one instead of the base", &set.to, false, NULL },
 		{ EWS_OPT_STRING, 0, "verify", "full", "prove it by reading every file again", &verify, false, NULL },
 		{ EWS_OPT_BOOL, 0, "owner", NULL, "owner and group as well, where that is permitted", &set.owners,
 		  false, NULL },
+		EWS_CHANGES_OPT(&changes_word),
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be done", &set.dry_run, false, NULL },
 		EWS_OPTS_END,
 	};
@@ -79,7 +85,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	if (verify && strcmp(verify, "full") != 0)
 		return ews_error(EWS_EUSAGE, "--verify takes full, not '%s'", verify);
-	rc = ews_cmd_open_session(&session, ctx, args.words.items[0], true);
+	rc = ews_changes_opt_read(&changes.mode, ctx, changes_word);
+	if (rc == 0)
+		rc = ews_cmd_open_session(&session, ctx, args.words.items[0], true);
 	if (rc == 0)
 		rc = ews_cmd_paths(&only, ctx, session.state.workspace, &args.paths);
 	if (rc < 0)
@@ -90,7 +98,15 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	ews_progress_init(&progress, ctx, "Reverting");
 	rc = ews_revert(&result, &session, &set);
 	ews_progress_end(&progress);
-	return rc < 0 ? rc : show(ctx, &session, &result, set.dry_run);
+	if (rc < 0)
+		return rc;
+	/* What was taken back is what differed from where it is now; of what is not proven nothing is said. */
+	changes.from = set.to ? set.to : session.state.base_snapshot;
+	changes.to = set.dry_run ? "now" : result.put.kept_snapshot;
+	changes.paths = only.n ? only.items : NULL;
+	if (!set.dry_run && !result.put.is_verified)
+		changes.mode = EWS_CHANGES_NONE;
+	return show(ctx, &session, &result, &changes, set.dry_run);
 }
 
 const struct ews_cmd ews_cmd_revert = { "revert", "put a workspace back to its base, and prove it", run };

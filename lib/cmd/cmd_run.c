@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
 #include "cmd/render_run.h"
@@ -74,8 +75,7 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		{ EWS_OPT_LIST, 0, "env", "name=value", "set a variable for the command", &set->env, false, NULL },
 		{ EWS_OPT_UINT, 0, "timeout", "seconds", "end the command after that time", &set->timeout_s, false,
 		  NULL },
-		{ EWS_OPT_STRING, 0, "changes", "summary|files|diff|none", "what to show of the changes",
-		  &set->changes_word, false, NULL },
+		EWS_CHANGES_OPT(&set->changes_word),
 		{ EWS_OPT_BOOL, 0, "keep", NULL, "keep the session, whatever the settings say", &set->keep, false,
 		  NULL },
 		{ EWS_OPT_BOOL, 0, "end", NULL, "end the session, whatever the settings say", &set->end, false, NULL },
@@ -152,7 +152,7 @@ static int choose_guard(struct settings *set, struct ews_repo *repo, const struc
 	return EWS_EUSAGE;
 }
 
-static int settle(struct settings *set, const struct ews_cmd_args *args)
+static int settle(struct settings *set, const struct ews_cmd_ctx *ctx, const struct ews_cmd_args *args)
 {
 	int rc;
 
@@ -171,7 +171,7 @@ static int settle(struct settings *set, const struct ews_cmd_args *args)
 		ews_error_hint("leave out the options of 'git ews start', or the session");
 		return EWS_EUSAGE;
 	}
-	rc = ews_changes_mode(&set->changes, set->changes_word);
+	rc = ews_changes_opt_read(&set->changes, ctx, set->changes_word);
 	if (rc == 0)
 		rc = check_env(&set->env);
 	return rc < 0 ? rc : ews_start_opts_settle(&set->start);
@@ -457,7 +457,7 @@ static int run_either(struct ews_cmd_ctx *ctx, bool is_shell, int argc, char **a
 	rc = parse(&set, &args, ctx, argc, argv);
 	if (rc != 0)
 		return rc;
-	rc = settle(&set, &args);
+	rc = settle(&set, ctx, &args);
 	if (rc < 0)
 		return rc;
 	command = is_shell ? shell_alone : args.paths.items;

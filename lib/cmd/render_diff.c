@@ -90,24 +90,13 @@ static void add_mode(cJSON *object, const char *key, uint32_t mode)
 	ews_render_string(object, key, text);
 }
 
-/* The path is the record's own: its bytes are simply "path_bytes". */
-static void add_file_path(cJSON *object, const char *path)
-{
-	cJSON *bytes;
-
-	ews_json_add_path(object, "file_path", path);
-	bytes = cJSON_DetachItemFromObject(object, "file_path_bytes");
-	if (bytes)
-		cJSON_AddItemToObject(object, "path_bytes", bytes);
-}
-
-static int add_record(cJSON *array, struct ews_repo *repo, const struct ews_diff_record *record)
+static int add_record(cJSON *array, struct ews_repo *repo, const struct ews_diff_record *record, bool with_text)
 {
 	cJSON *object = cJSON_CreateObject();
 	int rc;
 
 	cJSON_AddItemToArray(array, object);
-	add_file_path(object, record->path);
+	ews_json_add_path(object, "file_path", record->path);
 	if (record->old_path)
 		ews_json_add_path(object, "old_path", record->old_path);
 	else
@@ -127,24 +116,90 @@ static int add_record(cJSON *array, struct ews_repo *repo, const struct ews_diff
 	ews_json_add_int(object, "old_size", (int64_t)record->old_size);
 	ews_json_add_int(object, "new_size", (int64_t)record->new_size);
 	ews_render_time(object, "timestamp", record->mtime_s);
+	if (with_text)
+		ews_json_add_text(object, "diff_text", record->text.ptr, record->text.len);
 	return 0;
 }
 
-int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff)
+static int add_records(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff, bool with_text)
 {
-	cJSON *array;
-	size_t i;
-	int rc;
+	cJSON *array = cJSON_AddArrayToObject(object, "changes");
+	int rc = 0;
 
-	ews_render_totals(object, diff);
-	array = cJSON_AddArrayToObject(object, "changes");
-	for (i = 0; i < diff->n; i++) {
-		rc = add_record(array, repo, &diff->items[i]);
-		if (rc < 0)
-			return rc;
+	for (size_t i = 0; i < diff->n && rc == 0; i++)
+		rc = add_record(array, repo, &diff->items[i], with_text);
+	return rc;
+}
+
+/* Add the array `key` of the paths with this status; of a rename both names, as an array. */
+static void add_paths(cJSON *object, const char *key, const struct ews_diff *diff, const char *statuses)
+{
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < diff->n; i++)
+		if (strchr(statuses, diff->items[i].status))
+			ews_strv_add(&paths, diff->items[i].path);
+	ews_render_paths(object, key, &paths);
+}
+
+static void add_renames(cJSON *object, const struct ews_diff *diff)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, "files_renamed");
+
+	for (size_t i = 0; i < diff->n; i++) {
+		const struct ews_diff_record *record = &diff->items[i];
+		cJSON *pair;
+
+		if (record->status != 'R')
+			continue;
+		pair = cJSON_CreateArray();
+		cJSON_AddItemToArray(pair, ews_json_path(record->old_path));
+		cJSON_AddItemToArray(pair, ews_json_path(record->path));
+		cJSON_AddItemToArray(array, pair);
 	}
-	ews_render_reasons(object, "not_in_patch", "what", &diff->not_in_patch);
-	return 0;
+}
+
+/* What happened to a file in git's two letters, of the index and of the work tree: it is as if all were staged. */
+static void set_letters(char out[3], const struct ews_diff_record *record)
+{
+	out[0] = record->status;
+	out[1] = ' ';
+	out[2] = '\0';
+}
+
+/* The lines, where the totals beside it count files: one object, whose keys mean what they mean to git. */
+static void add_summary(cJSON *object, const struct ews_diff *diff)
+{
+	cJSON *summary = cJSON_AddObjectToObject(object, "change_summary");
+	cJSON *files;
+
+	ews_json_add_int(summary, "file_count", (int64_t)diff->n);
+	ews_json_add_int(summary, "additions", (int64_t)diff->lines_added);
+	ews_json_add_int(summary, "deletions", (int64_t)diff->lines_deleted);
+	files = cJSON_AddArrayToObject(summary, "files");
+	for (size_t i = 0; i < diff->n; i++) {
+		const struct ews_diff_record *record = &diff->items[i];
+		cJSON *file = cJSON_CreateObject();
+		char letters[3];
+
+		set_letters(letters, record);
+		cJSON_AddItemToArray(files, file);
+		ews_json_add_path(file, "path", record->path);
+		if (record->old_path)
+			ews_json_add_path(file, "old_path", record->old_path);
+		(void)cJSON_AddStringToObject(file, "status", letters);
+		ews_json_add_int(file, "additions", (int64_t)record->lines_added);
+		ews_json_add_int(file, "deletions", (int64_t)record->lines_deleted);
+	}
+}
+
+static void add_lists(cJSON *object, const struct ews_diff *diff)
+{
+	add_paths(object, "files_added", diff, "AC");
+	add_paths(object, "files_deleted", diff, "D");
+	add_paths(object, "files_modified", diff, "MT");
+	add_renames(object, diff);
+	add_summary(object, diff);
 }
 
 int ews_changes_mode(enum ews_changes_mode *out, const char *word)
@@ -171,7 +226,10 @@ int ews_changes_mode(enum ews_changes_mode *out, const char *word)
 
 static void add_file_line(struct ews_buf *out, const struct ews_diff_record *record)
 {
-	ews_buf_addf(out, "- %c  ", record->status);
+	char letters[3];
+
+	set_letters(letters, record);
+	ews_buf_addf(out, "- %s ", letters);
 	if (record->old_path) {
 		ews_path_quote(out, record->old_path);
 		ews_buf_adds(out, " -> ");
@@ -183,39 +241,36 @@ static void add_file_line(struct ews_buf *out, const struct ews_diff_record *rec
 int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_diff *diff,
 			    enum ews_changes_mode mode)
 {
-	size_t i;
 	int rc = 0;
 
 	if (mode == EWS_CHANGES_NONE)
 		return 0;
 	ews_buf_addf(out, "Changes: %zu file(s) (+%" PRIu64 " -%" PRIu64 ").\n", diff->n, diff->lines_added,
 		     diff->lines_deleted);
-	for (i = 0; mode == EWS_CHANGES_FILES && i < diff->n; i++)
+	for (size_t i = 0; mode != EWS_CHANGES_SUMMARY && i < diff->n; i++)
 		add_file_line(out, &diff->items[i]);
 	if (mode == EWS_CHANGES_DIFF && diff->n) {
 		ews_buf_addc(out, '\n');
-		rc = ews_diff_print(diff, repo, NULL, NULL, false, -1, out);
+		rc = ews_diff_print(diff, repo, NULL, diff->paths.items, false, -1, out);
 	}
 	return rc < 0 ? rc : 0;
 }
 
-int ews_render_changes_mode(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff,
-			    enum ews_changes_mode mode)
+int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff, enum ews_changes_mode mode)
 {
 	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
-	int rc;
+	int rc = 0;
 
-	if (mode != EWS_CHANGES_FILES && mode != EWS_CHANGES_DIFF) {
-		ews_render_totals(object, diff);
-		ews_render_reasons(object, "not_in_patch", "what", &diff->not_in_patch);
-		return 0;
-	}
-	rc = ews_render_changes(object, repo, diff);
-	if (rc < 0 || mode == EWS_CHANGES_FILES)
+	ews_render_totals(object, diff);
+	if (mode != EWS_CHANGES_NONE)
+		add_lists(object, diff);
+	if (mode == EWS_CHANGES_FILES || mode == EWS_CHANGES_DIFF)
+		rc = add_records(object, repo, diff, mode == EWS_CHANGES_DIFF);
+	ews_render_reasons(object, "not_in_patch", "what", &diff->not_in_patch);
+	if (rc < 0 || mode != EWS_CHANGES_DIFF)
 		return rc;
-	rc = ews_diff_print(diff, repo, NULL, NULL, false, -1, &patch);
-	if (rc < 0)
-		return rc;
-	ews_json_add_path(object, "diff_text", patch.ptr);
-	return 0;
+	rc = ews_diff_print(diff, repo, NULL, diff->paths.items, false, -1, &patch);
+	if (rc == 0)
+		ews_json_add_text(object, "diff_text", patch.ptr, patch.len);
+	return rc;
 }

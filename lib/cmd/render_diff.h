@@ -16,9 +16,6 @@ void ews_render_totals_text(struct ews_buf *out, const struct ews_diff *diff);
 /* Add total_changes, additions, deletions, modifications, renames, lines_added, lines_deleted. */
 void ews_render_totals(cJSON *object, const struct ews_diff *diff);
 
-/* Add the totals, changes[] with the hashes of the contents, and not_in_patch[]. */
-int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff);
-
 /* How much of the changes a verb shows: --changes. */
 enum ews_changes_mode {
 	EWS_CHANGES_SUMMARY = 0,
@@ -30,11 +27,14 @@ enum ews_changes_mode {
 /* What --changes=`word` says; NULL is the summary. Fails with EWS_EUSAGE. */
 int ews_changes_mode(enum ews_changes_mode *out, const char *word);
 
-/* "Changes: 3 file(s) (+12 -4).", then the files, a line each, or the patch. */
+/* "Changes: 3 file(s) (+12 -4)."; with FILES and DIFF a line a file; with DIFF the patch behind a blank line. */
 int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_diff *diff,
 			    enum ews_changes_mode mode);
-/* Add the totals, with FILES and DIFF the records, with DIFF the patch as "diff_text". */
-int ews_render_changes_mode(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff,
-			    enum ews_changes_mode mode);
+/*
+ * Add the totals, not_in_patch[] and, but for NONE, the lists of files and "change_summary"; with FILES and DIFF the
+ * records with the hashes of the contents, as "changes"; with DIFF the patch as "diff_text", whole and in each record, which
+ * ews_diff_texts() was to give it before.
+ */
+int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff, enum ews_changes_mode mode);
 
 #endif

@@ -135,7 +135,7 @@ static int add_changes(cJSON *object, const struct ews_report *report)
 {
 	if (report->has_diff)
 		return ews_render_changes(cJSON_AddObjectToObject(object, "changes"), report->session->repo,
-					  &report->diff);
+					  &report->diff, EWS_CHANGES_FILES);
 	(void)cJSON_AddNullToObject(object, "changes");
 	return 0;
 }

@@ -98,14 +98,22 @@ void ews_render_run(cJSON *object, const struct ews_run_result *result)
 	ews_render_sentences(object, "commands", &result->commands);
 }
 
-int ews_render_outcome(cJSON *object, struct ews_repo *repo, const struct ews_run_outcome *outcome,
+int ews_render_outcome(cJSON *object, struct ews_repo *repo, struct ews_run_outcome *outcome,
 		       enum ews_changes_mode mode)
 {
+	int rc;
+
 	ews_render_string(object, "snapshot_id", outcome->has_snapshot ? outcome->snapshot.id : NULL);
 	if (outcome->patch)
 		ews_json_add_path(object, "patch", outcome->patch);
 	else
 		(void)cJSON_AddNullToObject(object, "patch");
 	ews_render_skips(object, &outcome->skips);
-	return ews_render_changes_mode(cJSON_AddObjectToObject(object, "changes"), repo, &outcome->diff, mode);
+	if (mode == EWS_CHANGES_NONE) {
+		(void)cJSON_AddNullToObject(object, "changes");
+		return 0;
+	}
+	rc = mode == EWS_CHANGES_DIFF ? ews_diff_texts(&outcome->diff, repo) : 0;
+	return rc < 0 ? rc
+		      : ews_render_changes(cJSON_AddObjectToObject(object, "changes"), repo, &outcome->diff, mode);
 }

@@ -22,7 +22,7 @@ int ews_render_outcome_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_
 void ews_render_run(cJSON *object, const struct ews_run_result *result);
 
 /* Add snapshot_id, patch and changes. */
-int ews_render_outcome(cJSON *object, struct ews_repo *repo, const struct ews_run_outcome *outcome,
+int ews_render_outcome(cJSON *object, struct ews_repo *repo, struct ews_run_outcome *outcome,
 		       enum ews_changes_mode mode);
 
 #endif

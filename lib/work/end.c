@@ -398,9 +398,10 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		rc = refuse_users(session);
 	if (rc == 0 && session->method->is_project && !opts->no_revert && !opts->dry_run)
 		rc = revert_first(&result, session, opts);
-	/* Somebody took the workspace away: what is left of the session ends all the same. */
 	else if (rc == 0 && access(session->state.workspace, F_OK) == 0)
 		rc = keep(&result, session, opts);
+	else if (rc == 0)
+		result.is_gone = true; /* what is left of the session ends all the same */
 	if (rc < 0)
 		return rc;
 	if (!ews_end_is_blocked(&result))

@@ -21,6 +21,7 @@ struct ews_end_opts {
 struct ews_end_result {
 	bool had_ended; /* it had ended before: nothing was done */
 	bool differs; /* from the base */
+	bool is_gone; /* somebody had taken the workspace away */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	char *undo; /* the step's id */
 	bool has_reverted; /* in place */

@@ -1,0 +1,80 @@
+/*
+ * --changes: see changes_opt.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/changes_opt.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+int ews_changes_opt_read(enum ews_changes_mode *out, const struct ews_cmd_ctx *ctx, const char *word)
+{
+	int rc = ews_changes_mode(out, word);
+
+	if (rc == 0 && !word && ctx->quiet && !ctx->json)
+		*out = EWS_CHANGES_NONE;
+	return rc;
+}
+
+/* Figures need the two trees alone; a patch and whole records need to know all that was recorded. */
+static int compare(struct ews_diff *out, const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what)
+{
+	bool needs_all = ctx->json || what->mode == EWS_CHANGES_DIFF;
+	int rc;
+
+	if (!what->to)
+		return 0;
+	if (!strcmp(what->to, "now"))
+		rc = ews_diff_sides(out, ctx->repo, what->session, what->from, what->to);
+	else if (needs_all)
+		rc = ews_diff_sides(out, ctx->repo, NULL, what->from, what->to);
+	else
+		rc = ews_diff_trees(out, ctx->repo, what->from, what->to);
+	return rc < 0 ? rc : ews_diff_records(out, ctx->repo, what->paths);
+}
+
+void ews_changes_opt_talk(const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what)
+{
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc;
+
+	if (what->mode == EWS_CHANGES_NONE)
+		return;
+	rc = compare(&diff, ctx, what);
+	if (rc == 0)
+		rc = ews_render_changes_text(&text, ctx->repo, &diff, what->mode);
+	if (rc < 0) {
+		ews_cmd_warn(ctx, "cannot show the changes: %s", ews_error_message());
+		ews_error_clear();
+		return;
+	}
+	if (ews_file_write_fd(STDERR_FILENO, text.ptr, text.len) < 0)
+		ews_error_clear(); /* nobody listens */
+}
+
+void ews_changes_opt_json(cJSON *object, const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what)
+{
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	EWS_CLEANUP(json) cJSON *changes = NULL;
+	int rc;
+
+	if (what->mode != EWS_CHANGES_NONE) {
+		changes = cJSON_CreateObject();
+		rc = compare(&diff, ctx, what);
+		if (rc == 0 && what->mode == EWS_CHANGES_DIFF)
+			rc = ews_diff_texts(&diff, ctx->repo);
+		if (rc == 0)
+			rc = ews_render_changes(changes, ctx->repo, &diff, what->mode);
+		if (rc == 0) {
+			cJSON_AddItemToObject(object, "changes", ews_steal(&changes));
+			return;
+		}
+		ews_error_clear();
+	}
+	(void)cJSON_AddNullToObject(object, "changes");
+}

@@ -1,0 +1,35 @@
+/*
+ * --changes of verbs that take something away: what lay between two states, one of which is kept.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_CMD_CHANGES_OPT_H
+#define EWS_CMD_CHANGES_OPT_H
+
+#include "cmd/cmd.h"
+#include "cmd/render_diff.h"
+
+/* The row of an option table. */
+#define EWS_CHANGES_OPT(word)                                                                                     \
+	{                                                                                                         \
+		EWS_OPT_STRING, 0, "changes", "summary|files|diff|none", "how much to show of the changes", word, \
+			false, NULL                                                                               \
+	}
+
+/* What the option's `word` (NULL: not given) means: the summary, where nobody has asked for quiet. Fails with EWS_EUSAGE. */
+int ews_changes_opt_read(enum ews_changes_mode *out, const struct ews_cmd_ctx *ctx, const char *word);
+
+/* Which changes. */
+struct ews_changes_opt {
+	enum ews_changes_mode mode;
+	struct ews_session *session; /* for "now" */
+	const char *from, *to; /* snapshots, `to` also "now"; NULL: nothing differs */
+	char *const *paths; /* limited to these; NULL: all */
+};
+
+/* Show them on stderr. The verb has done its work: what can't be shown is a warning. */
+void ews_changes_opt_talk(const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what);
+/* Add them to `object` as "changes"; null where none are wanted or can be told. */
+void ews_changes_opt_json(cJSON *object, const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what);
+
+#endif
