@@ -179,7 +179,6 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	if (rc < 0)
 		return rc;
 	state->state = EWS_STATE_STARTING;
-	state->created_s = ews_clock_now();
 	state->id = ews_strdup(id);
 	state->method = ews_strdup(session->method->name);
 	state->project = ews_strdup(repo->project);
@@ -747,6 +746,8 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	EWS_CLEANUP(free) char *id = opts->id ? ews_strdup(opts->id) : ews_clock_id("qe", ews_clock_now());
 	int rc = ews_session_check_id(id);
 
+	/* Before anything is looked at: what changes in the project from here on may not be in the workspace. */
+	result.session.state.created_s = ews_clock_now();
 	if (rc == 0)
 		rc = choose_method(&result.session.method, repo, opts);
 	if (rc == 0 && !opts->force)

@@ -381,6 +381,13 @@ static char **find_line(const struct ews_tripwire *tripwire, const char *name)
 	return NULL;
 }
 
+const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *name)
+{
+	char **line = find_line(tripwire, name);
+
+	return line ? *line + strlen(name) + 1 : NULL;
+}
+
 bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
 			 const struct ews_tripwire *after)
 {

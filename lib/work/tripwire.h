@@ -30,8 +30,10 @@ void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *
  * For each sentence of ews_tripwire_compare() the command that takes that back, in the same order; "" where there is none.
  * What files held is taken from the copies in the directory `kept`, an absolute path.
  */
-void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after,
-			   const struct ews_repo *repo, const char *kept);
+void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before,
+			   const struct ews_tripwire *after, const struct ews_repo *repo, const char *kept);
+/* What `tripwire` has of `name` ("HEAD", "ref refs/heads/main"): a digest or an id; NULL: nothing. */
+const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *name);
 /*
  * Let `kept` know the config as it is in `after`, where it knew it as it was in `before`: we have changed it ourselves, as
  * we were asked to. What it knew otherwise stays a difference. Returns whether `kept` changed.

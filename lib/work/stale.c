@@ -1,0 +1,236 @@
+/*
+ * Stale: see stale.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/stale.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/path.h"
+
+#define READ_LEN (64 * 1024)
+
+/* The directory that was looked into last: entries come sorted, so that it is mostly the next one's, too. */
+struct walk {
+	const struct ews_session *session;
+	int64_t since_s; /* what changed in that second or later changed after the start */
+	int project_fd;
+	char *dir; /* relative; NULL: none yet */
+	int dir_fd; /* -1: it is gone */
+};
+
+static void release_walk(struct walk *walk)
+{
+	free(walk->dir);
+	if (walk->dir_fd >= 0)
+		close(walk->dir_fd);
+	if (walk->project_fd >= 0)
+		close(walk->project_fd);
+}
+
+EWS_CLEANUP_DEFINE(walk, struct walk, release_walk)
+
+/* Go to the directory of `path`; no link is followed on the way. */
+static void go_to(struct walk *walk, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+
+	if (walk->dir && strlen(walk->dir) == len && !strncmp(walk->dir, path, len))
+		return;
+	free(walk->dir);
+	if (walk->dir_fd >= 0)
+		close(walk->dir_fd);
+	walk->dir = ews_strndup(path, len);
+	walk->dir_fd = ews_dir_open_beneath(walk->project_fd, len ? walk->dir : ".");
+	if (walk->dir_fd < 0)
+		ews_error_clear(); /* what lay in it is gone */
+}
+
+/* A start from a commit leaves the project's files as they were, which may be others: what is older changed before. */
+static bool is_since_start(const struct walk *walk, const struct stat *st)
+{
+	return st->st_ctim.tv_sec >= walk->since_s;
+}
+
+/* What isn't there went when the directory that it would be in changed last. */
+static bool went_since_start(const struct walk *walk, const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	struct stat st;
+
+	for (;;) {
+		char *slash = strrchr(at, '/');
+
+		if (!slash)
+			return fstat(walk->project_fd, &st) == 0 && is_since_start(walk, &st);
+		*slash = '\0';
+		if (fstatat(walk->project_fd, at, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return is_since_start(walk, &st);
+	}
+}
+
+static int hash_link(struct ews_hash *hash, int dir_fd, const char *name, size_t size)
+{
+	EWS_CLEANUP(free) char *text = ews_malloc(size + 1);
+	ssize_t n = readlinkat(dir_fd, name, text, size + 1);
+
+	if (n < 0 || (size_t)n != size)
+		return -1;
+	ews_hash_add(hash, text, size);
+	return 0;
+}
+
+static int hash_file(struct ews_hash *hash, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	EWS_CLEANUP(free) char *data = ews_malloc(READ_LEN);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	while ((n = read(fd, data, READ_LEN)) > 0)
+		ews_hash_add(hash, data, (size_t)n);
+	return n < 0 ? -1 : 0;
+}
+
+/* Does `name` hold what `entry` has, which is as long? What can't be read counts as another. */
+static bool has_content(const struct walk *walk, const char *name, const struct ews_entry *entry)
+{
+	struct ews_hash *hash = ews_hash_new(ews_odb_algo(walk->session->repo->odb));
+	char header[EWS_OBJECT_HEADER_MAX];
+	struct ews_oid oid = EWS_OID_NONE;
+	int rc;
+
+	ews_hash_add(hash, header, ews_object_header(header, EWS_OBJECT_BLOB, entry->size));
+	rc = entry->type == EWS_ENTRY_LINK ? hash_link(hash, walk->dir_fd, name, entry->size)
+					   : hash_file(hash, walk->dir_fd, name);
+	oid.len = (uint8_t)ews_hash_finish(hash, oid.id);
+	ews_hash_free(hash);
+	return rc == 0 && ews_oid_equal(&oid, &entry->oid);
+}
+
+static bool has_changed(struct walk *walk, const struct ews_entry *entry)
+{
+	const char *name = ews_path_base(entry->path);
+	struct ews_entry now = { .path = entry->path };
+	struct stat st;
+
+	go_to(walk, entry->path);
+	if (walk->dir_fd < 0 || fstatat(walk->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return went_since_start(walk, entry->path);
+	if (!is_since_start(walk, &st))
+		return false;
+	ews_entry_set_stat(&now, &st);
+	if (now.type != entry->type || now.size != entry->size ||
+	    ews_entry_git_mode(&now) != ews_entry_git_mode(entry))
+		return true;
+	if (entry->has_time && entry->mtime_s == now.mtime_s && entry->mtime_ns == now.mtime_ns)
+		return false;
+	return !has_content(walk, name, entry);
+}
+
+/* Did it start from another commit than the project was at? */
+static bool starts_elsewhere(const struct ews_stale *stale, const struct ews_session *session)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	return !ews_oid_is_none(&stale->head_before) &&
+	       strcmp(ews_oid_hex(hex, &stale->head_before), session->state.base_commit) != 0;
+}
+
+static int look_at_files(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base)
+{
+	/* What differs from the start on is told from what changed since by its time, a whole second. */
+	EWS_CLEANUP(walk)
+	struct walk walk = { .session = session,
+			     .since_s = session->state.created_s + starts_elsewhere(out, session),
+			     .project_fd = ews_dir_open(session->repo->project),
+			     .dir_fd = -1 };
+
+	if (walk.project_fd < 0)
+		return walk.project_fd;
+	for (size_t i = 0; i < base->n; i++) {
+		const struct ews_entry *entry = &base->items[i];
+
+		if ((entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK) && has_changed(&walk, entry))
+			ews_strv_add(&out->files, entry->path);
+	}
+	return 0;
+}
+
+/* Which commit `tripwire` says that the branch was at; `out` is left alone when it says none. */
+static void find_branch(struct ews_oid *out, const struct ews_tripwire *tripwire, const char *branch)
+{
+	EWS_CLEANUP(free) char *line = ews_strfmt("ref refs/heads/%s", branch);
+	const char *hex = ews_tripwire_find(tripwire, line);
+
+	if (hex && ews_oid_parse(out, hex) < 0)
+		ews_error_clear();
+}
+
+static void look_at_head(struct ews_stale *out, const struct ews_session *session,
+			 const struct ews_tripwire *before, const struct ews_tripwire *now)
+{
+	const char *was = ews_tripwire_find(before, "HEAD"), *is = ews_tripwire_find(now, "HEAD");
+	const char *branch = session->state.branch;
+
+	if (*branch)
+		find_branch(&out->head_before, before, branch);
+	if (ews_odb_resolve_commit(&out->head_now, session->repo->odb, "HEAD") < 0)
+		ews_error_clear(); /* there is none yet */
+	/* A branch is known by name. Where HEAD names a commit itself, its text says whether it is another. */
+	out->has_head_moved = *branch ? !ews_oid_equal(&out->head_before, &out->head_now)
+				      : (was == NULL) != (is == NULL) || (was && strcmp(was, is) != 0);
+}
+
+int ews_stale_look(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base,
+		   const struct ews_tripwire *before, const struct ews_tripwire *now)
+{
+	if (session->method->is_project)
+		return 0;
+	if (!session->repo->is_plain)
+		look_at_head(out, session, before, now);
+	return session->repo->is_bare ? 0 : look_at_files(out, session, base);
+}
+
+bool ews_stale_is(const struct ews_stale *stale)
+{
+	return stale->has_head_moved || stale->files.n;
+}
+
+void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size_t n_named)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	char from[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
+	size_t n = stale->files.n;
+
+	if (stale->has_head_moved && !ews_oid_is_none(&stale->head_before) && !ews_oid_is_none(&stale->head_now))
+		ews_strv_addf(out, "HEAD moved from %.10s to %.10s", ews_oid_hex(from, &stale->head_before),
+			      ews_oid_hex(to, &stale->head_now));
+	else if (stale->has_head_moved)
+		ews_strv_add(out, "HEAD moved");
+	if (!n)
+		return;
+	ews_buf_addf(&line, "%zu file%s of the base changed in the project: ", n, n == 1 ? "" : "s");
+	for (size_t i = 0; i < n && i < n_named; i++) {
+		ews_buf_adds(&line, i ? ", " : "");
+		ews_path_quote(&line, stale->files.items[i]);
+	}
+	ews_buf_adds(&line, n > n_named ? ", ..." : "");
+	ews_strv_add(out, line.ptr);
+}
+
+void ews_stale_release(struct ews_stale *stale)
+{
+	ews_strv_release(&stale->files);
+}

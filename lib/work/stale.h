@@ -1,0 +1,38 @@
+/*
+ * Stale: has the project gone on since a session started, so that its result is about something else?
+ *
+ * It has when HEAD moved, or when a file that the session's base holds changed in the project. Files are looked at by
+ * their stat data; one is read when these say that it was written since, and not whether its content is another.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_STALE_H
+#define EWS_WORK_STALE_H
+
+#include "store/entry.h"
+#include "work/session.h"
+#include "work/tripwire.h"
+
+struct ews_stale {
+	bool has_head_moved;
+	struct ews_oid head_before, head_now; /* none: there was none, or it is not known */
+	struct ews_strv files; /* paths that changed, or are gone */
+};
+
+#define EWS_STALE_INIT { .files = EWS_STRV_INIT }
+
+/*
+ * Look at the project of `session`, whose base holds `base`; `before` and `now` are its tripwire and the project's
+ * present one. In place there is nothing that could be stale.
+ */
+int ews_stale_look(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base,
+		   const struct ews_tripwire *before, const struct ews_tripwire *now);
+
+bool ews_stale_is(const struct ews_stale *stale);
+/* Why, a sentence each; of the files the first `n_named` are named. */
+void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size_t n_named);
+
+void ews_stale_release(struct ews_stale *stale);
+EWS_CLEANUP_DEFINE(stale, struct ews_stale, ews_stale_release)
+
+#endif
