@@ -33,7 +33,7 @@ normal() {
 	sed -E -e "s|$HOME|/home/ada|g" \
 		-e 's/[0-9]{8}-[0-9]{6}-[0-9a-f]{6}/<id>/g' \
 		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z/<time>/g' \
-		-e 's/Age: +[0-9]+ [a-z]+/Age: <age>/' \
+		-e 's/[0-9]+ (second|minute)s?\b/<age>/' \
 		-e 's/\b[0-9a-f]{64}\b/<hash>/g; s/\b[0-9a-f]{7,10}\b/<commit>/g' \
 		-e '/^warning: kernel confinement unavailable/d' \
 		-e 's/ +/ /g' "$1"

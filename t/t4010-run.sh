@@ -168,7 +168,7 @@ test_expect_success 'P4: a run that is killed leaves its session interrupted, wi
 	test_expect_code 1 git -C p ews end dead 2>err && test_grep "a command runs in session .dead." err && test_expect_code 125 run_in p dead -- true &&
 	test_grep "^error: session .dead. is at work" err && { git -C p ews clean dead --force >out 2>err || :; } &&
 	test_grep "a command runs in session" err && kill -9 $owner && test_expect_code 137 wait $pid && git -C p ews status --json dead >status.json && test_json status.json ".sessions[0].state" interrupted &&
-	test_json status.json ".sessions[0].owner.pid" $owner && git -C p ews status >out && test_grep "^Session dead (interrupted: its owner, process $owner, died)" out &&
+	test_json status.json ".sessions[0].owner.pid" $owner && git -C p ews status dead >out && test_grep "^Session dead (interrupted: its owner, process $owner, died)" out && git -C p ews >out && test_grep "recover: its owner, process $owner, died; git ews recover dead" out &&
 	test_expect_code 125 run_in p dead -- true && test_grep "Status: interrupted" err && git -C p ews recover --all >out && test_grep "owner" out &&
 	test_grep "still at work in it: .*($command)" out && git -C p ews status --json dead >status.json && test_json status.json ".sessions[0].state" active &&
 	test_json status.json ".sessions[0].owner" null && kill -9 $command && run_in p dead --end -- cat kept && test "$(cat out)" = kept

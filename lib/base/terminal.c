@@ -6,6 +6,7 @@
 #include "base/terminal.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -99,4 +100,15 @@ void ews_pty_take_size(const struct ews_pty *pty, int fd)
 
 	if (ioctl(fd, TIOCGWINSZ, &size) == 0)
 		(void)ioctl(pty->master, TIOCSWINSZ, &size);
+}
+
+unsigned ews_terminal_width(int fd)
+{
+	const char *text = getenv("COLUMNS");
+	unsigned long columns = text ? strtoul(text, NULL, 10) : 0;
+	struct winsize size;
+
+	if (columns > 0 && columns < USHRT_MAX)
+		return (unsigned)columns;
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

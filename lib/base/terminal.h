@@ -55,4 +55,7 @@ int ews_pty_open(struct ews_pty *out, const struct ews_terminal *like, int size_
 /* Make it as big as the terminal `fd` is; who has it in the foreground is told when that is another size. */
 void ews_pty_take_size(const struct ews_pty *pty, int fd);
 
+/* How many columns the terminal `fd` shows, by COLUMNS where that is set; 0: it is none, or nobody knows. */
+unsigned ews_terminal_width(int fd);
+
 #endif

@@ -1,7 +1,7 @@
 /*
  * git ews status and list: the sessions, interrupted ones first.
  *
- * `status` looks into each living workspace and at the project; `list` reads
+ * `status` looks into each living workspace and at the project; `list` and `--brief` read
  * the sessions' own records alone.
  *
  * SPDX-License-Identifier: MIT
@@ -9,14 +9,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/progress.h"
-#include "cmd/render_session.h"
+#include "cmd/render_status.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "work/tripwire.h"
@@ -37,6 +39,7 @@ struct settings {
 	bool all, ended, log, brief;
 	const char *format;
 	bool is_list;
+	bool is_named; /* sessions are */
 };
 
 /* Sessions are views on their repositories, so all live and go together. */
@@ -93,6 +96,10 @@ static int look_at_project(struct ews_session_view *view, const struct ews_tripw
 	if (rc == 0)
 		rc = ews_tripwire_compare(&view->drift, &before, now);
 	view->has_drift = rc >= 0;
+	if (rc >= 0)
+		rc = ews_stale_look(&view->stale, &view->session, &view->diff.from.content.scan.entries, &before,
+				    now);
+	view->has_stale = view->has_drift && rc >= 0;
 	return rc;
 }
 
@@ -130,7 +137,7 @@ static bool is_deep(const struct settings *set)
 {
 	static const char *const keys[] = {
 		"(size_bytes)",    "(project_changed)", "(total_changes)", "(additions)",     "(deletions)",
-		"(modifications)", "(renames)",         "(lines_added)",   "(lines_deleted)",
+		"(modifications)", "(renames)",         "(lines_added)",   "(lines_deleted)", "(stale)",
 	};
 	size_t i;
 
@@ -142,11 +149,16 @@ static bool is_deep(const struct settings *set)
 	return false;
 }
 
-static int gather_ids(struct ews_strv *ids, struct ews_repo *repo, const struct ews_strv *names)
+static int gather_ids(struct ews_strv *ids, struct ews_repo *repo, const struct ews_strv *names, bool is_brief)
 {
 	size_t i;
 	int rc = 0;
 
+	/* A prompt tells where one is. */
+	if (!names->n && is_brief && repo->here) {
+		ews_strv_add(ids, repo->here);
+		return 0;
+	}
 	if (!names->n)
 		return ews_session_ids(ids, repo);
 	for (i = 0; rc == 0 && i < names->n; i++) {
@@ -168,7 +180,7 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 	size_t i;
 	int rc;
 
-	rc = gather_ids(&ids, repo, names);
+	rc = gather_ids(&ids, repo, names, set->brief);
 	if (rc == 0 && deep && ids.n)
 		rc = ews_tripwire_take(&now, repo);
 	if (rc < 0)
@@ -317,7 +329,40 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct gathered *all, const
 	ews_cmd_json_show(ctx, object);
 }
 
-static void show_text(struct ews_cmd_ctx *ctx, const struct gathered *all)
+/* As in git status: on a terminal, unless the user has had enough of them. */
+static bool wants_hints(const struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(free) char *text = NULL;
+	bool is_wanted = true;
+
+	if (ctx->quiet || !ews_pager_is_terminal())
+		return false;
+	if (ews_odb_config_user(&text, "advice.statusHints") < 0 || ews_setting_read_bool(&is_wanted, text) < 0)
+		ews_error_clear();
+	return is_wanted;
+}
+
+static unsigned find_width(void)
+{
+	return ews_pager_is_terminal() ? ews_terminal_width(STDOUT_FILENO) : 0;
+}
+
+static void show_overview(struct ews_cmd_ctx *ctx, const struct gathered *all, const struct settings *set)
+{
+	const struct ews_status_opts opts = {
+		.width = find_width(),
+		.color = ews_pager_color(ctx, "status"),
+		.hints = wants_hints(ctx),
+		.projects = set->all,
+	};
+
+	if (all->n)
+		ews_render_status(&ctx->out, all->views, all->n, &opts);
+	else
+		ews_cmd_note(ctx, "no sessions; 'git ews start' makes one");
+}
+
+static void show_each(struct ews_cmd_ctx *ctx, const struct gathered *all)
 {
 	bool color = ews_pager_color(ctx, "status");
 	size_t i;
@@ -327,8 +372,17 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct gathered *all)
 			ews_buf_addc(&ctx->out, '\n');
 		ews_render_session_text(&ctx->out, &all->views[i], color, ctx->verbose);
 	}
-	if (!all->n)
-		ews_cmd_note(ctx, "no sessions; 'git ews start' makes one");
+}
+
+static void show_lines(struct ews_cmd_ctx *ctx, const struct gathered *all)
+{
+	const struct ews_lines_opts opts = {
+		.width = ctx->nul ? 0 : find_width(),
+		.color = ews_pager_color(ctx, "status"),
+		.end = ctx->nul ? '\0' : '\n',
+	};
+
+	ews_render_session_lines(&ctx->out, all->views, all->n, &opts);
 }
 
 static int show(struct ews_cmd_ctx *ctx, const struct gathered *all, const struct settings *set)
@@ -339,10 +393,14 @@ static int show(struct ews_cmd_ctx *ctx, const struct gathered *all, const struc
 		return show_format(ctx, all, set->format);
 	if (ctx->json)
 		show_json(ctx, all, set);
-	else if (set->brief || set->is_list)
-		ews_render_session_lines(&ctx->out, all->views, all->n, ctx->nul ? '\0' : '\n');
+	else if (set->brief)
+		ews_render_status_brief(&ctx->out, all->views, all->n);
+	else if (set->is_list)
+		show_lines(ctx, all);
+	else if (set->is_named || (ctx->verbose && all->n))
+		show_each(ctx, all);
 	else
-		show_text(ctx, all);
+		show_overview(ctx, all, set);
 	return 0;
 }
 
@@ -362,10 +420,16 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 	if (set->all && args.words.n)
 		return ews_error(EWS_EUSAGE, "--all takes no session");
 
+	set->is_named = args.words.n > 0;
 	ews_progress_init(&progress, ctx, "Looking at sessions");
 	rc = set->all ? gather_all(&all, ctx, set, &progress) : ews_cmd_open_repo(ctx);
+	/* A prompt is shown everywhere. */
+	if (rc == EWS_ENOTFOUND && set->brief && !ctx->json) {
+		ews_error_clear();
+		return 0;
+	}
 	/* Here people look for what is wrong: git-ews.c says so of settings that were read. */
-	if (rc == 0 && ctx->repo)
+	if (rc == 0 && ctx->repo && !set->brief)
 		(void)ews_repo_config(ctx->repo);
 	if (rc == 0 && !set->all)
 		rc = gather(&all, ctx->repo, set, &args.words, &progress);
@@ -384,7 +448,7 @@ static int run_status(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 0, "all", NULL, "of all projects, ended ones, too", &set.all, false, NULL },
 		{ EWS_OPT_BOOL, 0, "ended", NULL, "ended ones, too", &set.ended, false, NULL },
 		{ EWS_OPT_BOOL, 0, "log", NULL, "what happened in them", &set.log, false, NULL },
-		{ EWS_OPT_BOOL, 0, "brief", NULL, "one line a session", &set.brief, false, NULL },
+		{ EWS_OPT_BOOL, 0, "brief", NULL, "a few words, for a prompt", &set.brief, false, NULL },
 		{ EWS_OPT_STRING, 0, "format", "fmt", "show %(<field>)s of each, as in git for-each-ref",
 		  &set.format, false, NULL },
 		EWS_OPTS_END,

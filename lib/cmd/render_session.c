@@ -5,6 +5,7 @@
  */
 #include "cmd/render_session.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #define GREEN "32"
 #define YELLOW "33"
 #define DRIFT_SHOWN 3 /* sentences without -v */
+#define STALE_FILES_SHOWN 3
 
 const char *ews_render_session_state(const struct ews_session_view *view)
 {
@@ -114,6 +116,14 @@ cJSON *ews_render_session_json(const struct ews_session_view *view)
 		ews_json_add_int(object, "size_bytes", (int64_t)view->diff.to.content.scan.size_bytes);
 		ews_render_totals(cJSON_AddObjectToObject(object, "changes"), &view->diff);
 	}
+	if (view->has_stale) {
+		EWS_CLEANUP(strv) struct ews_strv reasons = EWS_STRV_INIT;
+
+		ews_stale_reasons(&reasons, &view->stale, STALE_FILES_SHOWN);
+		(void)cJSON_AddBoolToObject(object, "stale", ews_stale_is(&view->stale));
+		ews_render_sentences(object, "stale_reasons", &reasons);
+		ews_render_paths(object, "stale_files", &view->stale.files);
+	}
 	if (view->has_drift) {
 		(void)cJSON_AddBoolToObject(object, "project_changed",
 					    view->drift.n || view->session.state.project_changed);
@@ -147,6 +157,16 @@ static void add_base(struct ews_buf *out, const struct ews_state *state)
 	add_line(out, "Base:", line.ptr);
 }
 
+static void add_stale(struct ews_buf *out, const struct ews_stale *stale, bool verbose)
+{
+	EWS_CLEANUP(strv) struct ews_strv reasons = EWS_STRV_INIT;
+	size_t i;
+
+	ews_stale_reasons(&reasons, stale, verbose ? SIZE_MAX : STALE_FILES_SHOWN);
+	for (i = 0; i < reasons.n; i++)
+		add_line(out, i ? "" : "Stale:", reasons.items[i]);
+}
+
 static void add_drift(struct ews_buf *out, const struct ews_strv *drift, bool verbose)
 {
 	size_t i, n = verbose || drift->n <= DRIFT_SHOWN ? drift->n : DRIFT_SHOWN;
@@ -162,6 +182,7 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	const struct ews_state *state = &view->session.state;
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf changes = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf guard = EWS_BUF_INIT;
 	char age[EWS_STAMP_LEN];
 
@@ -175,7 +196,9 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	add_line(out, "Intent:", state->intent);
 	if (view->has_diff) {
 		ews_render_totals_text(&changes, &view->diff);
+		ews_render_size(&size, view->diff.to.content.scan.size_bytes);
 		add_line(out, "Changes:", changes.ptr);
+		add_line(out, "Size:", size.ptr);
 	}
 	if (state->owner.pid && !view->is_interrupted)
 		ews_buf_addf(out, "  %-10s process %ld\n", "Owner:", (long)state->owner.pid);
@@ -183,9 +206,17 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 		ews_render_guard_text(&guard, state->guard_level, state->guard_policy, state->guard_enforced,
 				      state->guard_offline);
 	add_line(out, "Guard:", guard.ptr);
+	add_stale(out, &view->stale, verbose);
 	if (state->project_changed && !view->drift.n)
 		add_line(out, "Project:", "it changed while a command ran; see 'git ews status --log'");
 	add_drift(out, &view->drift, verbose);
+}
+
+static const char *color_of_state(const struct ews_session_view *view)
+{
+	if (view->is_interrupted || !view->is_open)
+		return RED;
+	return view->session.state.state == EWS_STATE_ACTIVE ? GREEN : YELLOW;
 }
 
 void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose)
@@ -195,7 +226,7 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 	size_t i;
 
 	ews_buf_addf(out, "Session %s (", view->id);
-	ews_pager_paint(out, color, is_bad ? RED : !strcmp(word, "active") ? GREEN : YELLOW, word);
+	ews_pager_paint(out, color, color_of_state(view), word);
 	if (view->unfinished && *view->unfinished)
 		ews_buf_addf(out, ": %s is unfinished", view->unfinished);
 	else if (view->is_interrupted && view->session.state.owner.pid)
@@ -210,30 +241,63 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 		ews_buf_addf(out, "  %-10s git ews recover %s --resume, --revert or --view\n", "Recover:", view->id);
 }
 
-void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view *views, size_t n, char end)
+/* The path, or of one that is longer than `room` (0: there is no end of it) what its end says. */
+static void add_end_of_path(struct ews_buf *out, const char *path, size_t room)
 {
-	size_t i, width = 0;
+	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+
+	ews_path_quote(&quoted, path);
+	if (room && quoted.len > room && room > 3)
+		ews_buf_addf(out, "...%s", quoted.ptr + quoted.len - (room - 3));
+	else if (!room || quoted.len <= room)
+		ews_buf_adds(out, quoted.ptr);
+}
+
+/* `text` in its column, when there is room for that up to `width`; `*at` is where the next one begins. */
+static void add_column(struct ews_buf *out, size_t *at, const char *text, size_t len, unsigned width)
+{
+	*at += len;
+	if (!width || *at <= width)
+		ews_buf_addf(out, "  %-*s", (int)len, text);
+	*at += 2;
+}
+
+static void add_session_line(struct ews_buf *out, const struct ews_session_view *view, size_t id_len,
+			     const struct ews_lines_opts *opts)
+{
+	const struct ews_state *state = &view->session.state;
+	const char *word = ews_render_session_state(view);
+	char age[EWS_STAMP_LEN] = "-";
+	size_t at = id_len + strlen("  interrupted  ");
+
+	if (view->is_open)
+		ews_clock_age(age, ews_clock_now() - state->created_s);
+	ews_buf_addf(out, "%-*s  ", (int)id_len, view->id);
+	ews_pager_paint(out, opts->color, color_of_state(view), word);
+	ews_buf_addf(out, "%*s", (int)(strlen("interrupted") - strlen(word)), "");
+	add_column(out, &at, view->is_open ? state->method : "-", strlen("worktree"), opts->width);
+	add_column(out, &at, age, strlen("59 minutes"), opts->width);
+	if (!opts->width || at < opts->width)
+		ews_buf_adds(out, "  ");
+	if (!view->is_open)
+		ews_buf_adds(out, !opts->width || at < opts->width ? "-" : "");
+	else if (!opts->end)
+		ews_buf_adds(out, state->workspace);
+	else if (!opts->width || at < opts->width)
+		add_end_of_path(out, state->workspace, opts->width ? opts->width - at : 0);
+	ews_buf_addc(out, opts->end);
+}
+
+void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view *views, size_t n,
+			      const struct ews_lines_opts *opts)
+{
+	size_t i, id_len = 0;
 
 	for (i = 0; i < n; i++)
-		if (strlen(views[i].id) > width)
-			width = strlen(views[i].id);
-	for (i = 0; i < n; i++) {
-		const struct ews_session_view *view = &views[i];
-		const struct ews_state *state = &view->session.state;
-		char age[EWS_STAMP_LEN] = "-";
-
-		if (view->is_open)
-			ews_clock_age(age, ews_clock_now() - state->created_s);
-		ews_buf_addf(out, "%-*s  %-11s  %-8s  %-10s  ", (int)width, view->id,
-			     ews_render_session_state(view), view->is_open ? state->method : "-", age);
-		if (!view->is_open)
-			ews_buf_addc(out, '-');
-		else if (end)
-			ews_path_quote(out, state->workspace);
-		else
-			ews_buf_adds(out, state->workspace);
-		ews_buf_addc(out, end);
-	}
+		if (strlen(views[i].id) > id_len)
+			id_len = strlen(views[i].id);
+	for (i = 0; i < n; i++)
+		add_session_line(out, &views[i], id_len, opts);
 }
 
 /* Every key that a session can have, so that one that is absent now isn't taken for a mistake. */
@@ -245,7 +309,7 @@ static bool is_key(const char *key)
 		"branch",     "snapshot_id",     "intent",   "label",         "interrupted_verb",
 		"size_bytes", "project_changed", "problem",  "total_changes", "additions",
 		"deletions",  "modifications",   "renames",  "lines_added",   "lines_deleted",
-		"guard",      "port_base",
+		"guard",      "port_base",       "stale",
 	};
 	size_t i;
 
@@ -313,6 +377,7 @@ void ews_session_view_release(struct ews_session_view *view)
 	free(view->problem);
 	ews_strv_release(&view->tampered);
 	ews_strv_release(&view->drift);
+	ews_stale_release(&view->stale);
 	ews_diff_release(&view->diff);
 	if (view->is_open)
 		ews_session_release(&view->session);

@@ -11,6 +11,7 @@
 #include "work/diff.h"
 #include "work/session.h"
 #include "work/snapshot.h"
+#include "work/stale.h"
 
 /* All that is shown of a session. */
 struct ews_session_view {
@@ -23,12 +24,14 @@ struct ews_session_view {
 	bool has_tampered; /* it was looked at */
 	struct ews_strv drift; /* what of the project changed since the start */
 	bool has_drift; /* it was looked at */
+	struct ews_stale stale;
+	bool has_stale; /* it was looked at */
 	struct ews_diff diff;
 	bool has_diff; /* it was looked at */
 	char *problem; /* why not all could be found out; NULL: all was */
 };
 
-#define EWS_SESSION_VIEW_INIT { .session = EWS_SESSION_INIT, .tampered = EWS_STRV_INIT, .drift = EWS_STRV_INIT, .diff = EWS_DIFF_INIT }
+#define EWS_SESSION_VIEW_INIT { .session = EWS_SESSION_INIT, .tampered = EWS_STRV_INIT, .drift = EWS_STRV_INIT, .stale = EWS_STALE_INIT, .diff = EWS_DIFF_INIT }
 
 /* "starting", "active", "interrupted", "ending", "ended"; "damaged" when its state can't be read. */
 const char *ews_render_session_state(const struct ews_session_view *view);
@@ -45,10 +48,17 @@ void ews_render_guard(cJSON *object, const struct ews_state *state);
 
 /* A new object with all keys of a session; the caller frees it. */
 cJSON *ews_render_session_json(const struct ews_session_view *view);
-/* Some lines, for people. */
+/* All of one, for people: a name and a value a line. */
 void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose);
-/* A line each, in columns; `end` is what ends one: a newline or a NUL. */
-void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view *views, size_t n, char end);
+/* How lines look. */
+struct ews_lines_opts {
+	unsigned width; /* of the terminal, which no line runs over; 0: as long as they come */
+	bool color;
+	char end; /* what ends a line: a newline or a NUL */
+};
+/* A line each, in columns. */
+void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view *views, size_t n,
+			      const struct ews_lines_opts *opts);
 /*
  * `format` with %(<key>), %% and %<hex><hex> filled in; keys are those of the JSON form, those of
  * "changes" without their parent. Fails with EWS_EUSAGE on a key that is none.
