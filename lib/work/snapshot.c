@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/commit.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
 #include "store/tree.h"
@@ -25,7 +26,6 @@
 #include "work/ignored.h"
 
 #define REF_ROOT "refs/ews/"
-#define AUTHOR "git-ews <git-ews@localhost>"
 
 void ews_snapshot_release(struct ews_snapshot *snapshot)
 {
@@ -64,28 +64,9 @@ void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from
 	out->hash = copy_text(from->hash);
 }
 
-/* The trailer `key` ("Ews-Session") of a message, "" when it has none; the caller frees it. */
-static char *trailer(const char *message, const char *key)
-{
-	const char *block = message, *next;
-	size_t len = strlen(key);
-
-	/* Trailers stand in the last paragraph. */
-	while ((next = strstr(block, "\n\n")) && next[2])
-		block = next + 2;
-	for (const char *line = block; *line;) {
-		size_t line_len = strcspn(line, "\n");
-
-		if (line_len > len + 1 && !strncmp(line, key, len) && line[len] == ':' && line[len + 1] == ' ')
-			return ews_strndup(line + len + 2, line_len - len - 2);
-		line += line_len + (line[line_len] == '\n');
-	}
-	return ews_strdup("");
-}
-
 static uint64_t number_trailer(const char *message, const char *key)
 {
-	EWS_CLEANUP(free) char *text = trailer(message, key);
+	EWS_CLEANUP(free) char *text = ews_commit_trailer(message, key);
 
 	return strtoull(text, NULL, 10);
 }
@@ -116,7 +97,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	out->tree = commit.tree;
 	out->created_s = commit.time;
 	out->ref = ews_strdup(ref);
-	out->id = trailer(commit.message, "Ews-Snapshot");
+	out->id = ews_commit_trailer(commit.message, "Ews-Snapshot");
 	if (!*out->id || !commit.n_parents) {
 		char hex[EWS_OID_HEX_MAX];
 
@@ -130,18 +111,18 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 		out->head = *oid;
 		return 0;
 	}
-	out->session = trailer(commit.message, "Ews-Session");
-	out->method = trailer(commit.message, "Ews-Method");
-	out->parent = trailer(commit.message, "Ews-Parent");
-	out->hash = trailer(commit.message, "Ews-Hash");
+	out->session = ews_commit_trailer(commit.message, "Ews-Session");
+	out->method = ews_commit_trailer(commit.message, "Ews-Method");
+	out->parent = ews_commit_trailer(commit.message, "Ews-Parent");
+	out->hash = ews_commit_trailer(commit.message, "Ews-Hash");
 	out->subject = subject_of(commit.message);
 	out->files = number_trailer(commit.message, "Ews-Files");
 	out->bytes = number_trailer(commit.message, "Ews-Bytes");
 	out->manifest = commit.parents[commit.n_parents - 1];
-	stamp = trailer(commit.message, "Ews-Time");
+	stamp = ews_commit_trailer(commit.message, "Ews-Time");
 	if (strchr(stamp, '.'))
 		out->created_ns = (uint32_t)strtoul(strchr(stamp, '.') + 1, NULL, 10);
-	head = trailer(commit.message, "Ews-Head");
+	head = ews_commit_trailer(commit.message, "Ews-Head");
 	if (*head && strcmp(head, "unborn") && ews_oid_parse(&out->head, head) < 0)
 		return ews_error_wrap("snapshot '%s'", out->id);
 	return 0;
@@ -592,21 +573,6 @@ static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct e
 	ews_error_clear();
 }
 
-static int write_commit(struct ews_oid *out, struct ews_batch *batch, const struct ews_oid *tree,
-			const struct ews_oid *const *parents, int64_t time_s, const char *message)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	char hex[EWS_OID_HEX_MAX];
-
-	ews_buf_addf(&text, "tree %s\n", ews_oid_hex(hex, tree));
-	for (; *parents; parents++)
-		ews_buf_addf(&text, "parent %s\n", ews_oid_hex(hex, *parents));
-	ews_buf_addf(&text, "author " AUTHOR " %" PRId64 " +0000\ncommitter " AUTHOR " %" PRId64 " +0000\n\n",
-		     time_s, time_s);
-	ews_buf_adds(&text, message);
-	return ews_batch_add(out, batch, EWS_OBJECT_COMMIT, text.ptr, text.len);
-}
-
 /* Fold blank lines away, which would end the subject. */
 static char *plain_subject(const char *text)
 {
@@ -675,13 +641,13 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	pins = ews_calloc(history.n + 1, sizeof(*pins));
 	for (size_t i = 0; i < history.n; i++)
 		pins[i] = &history.items[i];
-	rc = write_commit(&snap.manifest, batch, &manifest_tree, pins, snap.created_s, manifest_message);
+	rc = ews_commit_write(&snap.manifest, batch, &manifest_tree, pins, snap.created_s, manifest_message);
 	if (rc < 0)
 		return rc;
 	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
 	parents[1] = ews_oid_is_none(&snap.head) ? NULL : &snap.manifest;
 	message = format_message(&snap);
-	rc = write_commit(&snap.commit, batch, &snap.tree, parents, snap.created_s, message);
+	rc = ews_commit_write(&snap.commit, batch, &snap.tree, parents, snap.created_s, message);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
 	if (rc == 0)
