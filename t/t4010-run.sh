@@ -232,7 +232,7 @@ test_expect_success 'P5: no link below .superqode is followed' '
 	rm links/.superqode && mkdir links/.superqode && ln -s "$PWD/out-there" links/.superqode/qe-artifacts &&
 	test_expect_code 125 run_in links --new=b -- sh -c "echo 2 >a" && rm links/.superqode/qe-artifacts && mkdir links/.superqode/qe-artifacts &&
 	ln -s "$PWD/out-there" links/$patches && test_expect_code 125 run_in links --new=c -- sh -c "echo 2 >a" && rm links/$patches && mkdir links/$patches &&
-	: >out-there-file && ln -s "$PWD/out-there-file" links/${patches:?}/d.patch && run_in links --new=d -- sh -c "echo 2 >a" && test_path_is_file links/${patches:?}/d.patch &&
+	: >out-there-file && ln -s "$PWD/out-there-file" links/${patches:?}/d.patch && run_in links --new=d -- sh -c "echo 2 >a" && test_path_is_file links/${patches:?}/d-2.patch &&
 	ls -A out-there >list && test_must_be_empty list && test ! -s out-there-file
 '
 

@@ -125,7 +125,8 @@ static bool is_verified(const char *ref, bool with_trash)
 {
 	return !strncmp(ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) ||
 	       !strncmp(ref, EWS_REF_SNAPSHOTS, strlen(EWS_REF_SNAPSHOTS)) ||
-	       (with_trash && !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)));
+	       (with_trash && !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)) &&
+		!strchr(ref + strlen(EWS_REF_TRASH), '/'));
 }
 
 static int verify_all(struct verifying *v, bool with_trash)

@@ -1,18 +1,89 @@
 /*
  * Artifacts: files that outlive their session.
  *
- *     <project>/.superqode/qe-artifacts/patches/<session>.patch
+ *     <project>/.superqode/qe-artifacts/manifest.json             what there is, for people and scripts
+ *                                       patches/  qr/  logs/  evidence/  coverage/  generated-tests/<kind>/
+ *     refs/ews/artifacts/<id>                                     the same, and what counts
+ *     refs/ews/trash/artifacts/<id>                               what was removed, while undo can bring it back
  *
- * `qe.artifacts.location` may name another place. Below ".superqode", which a repository may bring, no link is followed.
+ * The ref makes an artifact exist; it holds the bytes and all that is known of them. File and manifest can be had from it
+ * again: whoever looks at artifacts brings back what is missing. A manifest that is missing or damaged is written anew from
+ * the refs, and files that no ref knows are taken in then, by the directory that they lie in.
+ *
+ * All who write stand behind one lock. A crash leaves an artifact that is whole or was never there, and at most a file of
+ * which the next look knows what it is.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef EWS_WORK_ARTIFACT_H
 #define EWS_WORK_ARTIFACT_H
 
+#include "base/strv.h"
 #include "store/repo.h"
+#include "work/artifact_place.h"
+#include "work/artifact_record.h"
 
-/* Open the directory of artifacts of the kind `kind` ("patches"), made when missing; `path` is where. Returns a descriptor. */
-int ews_artifact_open_dir(char **path, struct ews_repo *repo, const char *kind);
+struct ews_artifacts {
+	struct ews_artifact *items; /* oldest first */
+	size_t n, cap;
+	char *place; /* the directory that their paths are seen from; NULL: there is none yet */
+};
+
+#define EWS_ARTIFACTS_INIT { NULL, 0, 0, NULL }
+
+/* What was found, and mended, on the way. */
+struct ews_artifact_news {
+	struct ews_strv brought_back; /* paths */
+	struct ews_strv taken_in; /* paths of files that were in no manifest and under no ref */
+	struct ews_strv warnings; /* sentences */
+};
+
+#define EWS_ARTIFACT_NEWS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
+
+/* A new one. Its bytes are those of one of `fd`, `blob`, `in_place` and `data`. */
+struct ews_artifact_new {
+	enum ews_artifact_type type;
+	const char *name; /* as wished for; NULL: after its id */
+	const char *session, *description, *original; /* NULL: none */
+	const void *data;
+	size_t len;
+	int fd; /* > 0: all that can be read there */
+	const struct ews_oid *blob; /* in the store already */
+	const char *in_place; /* the name of a file that stands where it shall be */
+	bool is_executable;
+	/*
+	 * When the session has one of the type, name and origin already whose file nobody changed: the same bytes are not kept
+	 * twice, and other ones take its place and its id; the store keeps what was there as the commit's parent.
+	 */
+	bool update;
+};
+
+/* Keep it: under a name that nobody has. `path` (may be NULL) is its file, absolute. */
+int ews_artifact_add(struct ews_artifact *out, char **path, struct ews_artifact_news *news, struct ews_repo *repo,
+		     const struct ews_artifact_new *what);
+
+/* All there are. What is missing is brought back; where nothing can be written they are listed all the same. */
+int ews_artifact_list(struct ews_artifacts *out, struct ews_artifact_news *news, struct ews_repo *repo);
+
+/* The one of `list` that `name` means: an id, or a file's name or path, or a beginning of one alone. Fails with EWS_ENOTFOUND, EWS_EUSAGE. */
+int ews_artifact_find(const struct ews_artifact **out, const struct ews_artifacts *list, const char *name);
+
+/* Read its file whole and set `file` anew. */
+int ews_artifact_verify(struct ews_artifact *artifact, struct ews_repo *repo);
+
+/* Write the kept bytes into the directory open at `dir_fd`, under a name that nobody has there: `*name`. */
+int ews_artifact_export(char **name, int dir_fd, struct ews_repo *repo, const struct ews_artifact *artifact);
+
+/* Move them to trash: undo brings them back. A file that somebody changed stays, and is named in `news`. */
+int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
+			const struct ews_artifact *const *items, size_t n);
+
+/* Make files and manifest follow the refs, after refs were moved. */
+int ews_artifact_settle(struct ews_artifact_news *news, struct ews_repo *repo);
+
+void ews_artifacts_release(struct ews_artifacts *list);
+void ews_artifact_news_release(struct ews_artifact_news *news);
+EWS_CLEANUP_DEFINE(artifacts, struct ews_artifacts, ews_artifacts_release)
+EWS_CLEANUP_DEFINE(artifact_news, struct ews_artifact_news, ews_artifact_news_release)
 
 #endif

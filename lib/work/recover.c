@@ -388,7 +388,7 @@ static int finish_drop(struct ews_strv *done, struct ews_repo *repo, struct ews_
 	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
 	rc = ews_step_write(repo->dir_fd, step);
 	if (rc == 0)
-		ews_strv_addf(done, "%s of snapshots was finished", back ? "undoing a drop" : "the drop");
+		ews_strv_addf(done, "%s was finished", back ? "undoing a drop" : "the drop");
 	return rc;
 }
 

@@ -512,23 +512,25 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 	return rc;
 }
 
+/* The patch of a session is one: a newer one takes its place. */
 static int store_patch(char **out, const struct ews_diff *diff, const struct ews_session *session)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(free) char *name = ews_strfmt("%s.patch", session->state.id);
-	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
+	struct ews_artifact_new what = { .type = EWS_ARTIFACT_PATCH,
+					 .name = name,
+					 .session = session->state.id,
+					 .description = "what differs from the base",
+					 .update = true };
 	int rc = ews_diff_print(diff, session->repo, NULL, NULL, false, -1, &text);
 
 	if (rc < 0 || !text.len)
 		return rc;
-	rc = fd = ews_artifact_open_dir(&dir, session->repo, "patches");
-	if (rc >= 0)
-		rc = ews_file_replace(fd, name, text.ptr, text.len, 0644);
-	if (rc < 0)
-		return ews_error_wrap("cannot store the patch");
-	*out = ews_path_join(dir, name);
-	return 0;
+	what.data = text.ptr;
+	what.len = text.len;
+	rc = ews_artifact_add(&artifact, out, NULL, session->repo, &what);
+	return rc < 0 ? ews_error_wrap("cannot store the patch") : 0;
 }
 
 int ews_run_conclude(struct ews_run_outcome *out, struct ews_session *session, bool wants_patch)

@@ -99,10 +99,11 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	out->ref = ews_strdup(ref);
 	out->id = ews_commit_trailer(commit.message, "Ews-Snapshot");
 	if (!*out->id || !commit.n_parents) {
+		bool is_in_trash = !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
 		char hex[EWS_OID_HEX_MAX];
 
 		free(out->id);
-		out->id = ews_strdup(ews_oid_hex(hex, oid));
+		out->id = ews_strdup(is_in_trash ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
 		out->session = ews_strdup("");
 		out->method = ews_strdup("");
 		out->parent = ews_strdup("");
@@ -157,12 +158,13 @@ static int fits(const char *id, const char *name)
 	return *name && !strncmp(id, name, strlen(name)) ? 1 : 0;
 }
 
+/* What lies deeper in trash is no snapshot. */
 static const char *id_in_ref(const char *ref)
 {
 	static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS_REF_TRASH };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (!strncmp(ref, prefixes[i], strlen(prefixes[i])))
+		if (!strncmp(ref, prefixes[i], strlen(prefixes[i])) && !strchr(ref + strlen(prefixes[i]), '/'))
 			return ref + strlen(prefixes[i]);
 	return "";
 }

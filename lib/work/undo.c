@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "work/artifact.h"
 #include "work/end.h"
 #include "work/retire.h"
 
@@ -204,7 +205,12 @@ static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
 	if (rc < 0)
 		return rc;
 	step->state = redo ? EWS_STEP_DONE : EWS_STEP_UNDONE;
-	return ews_step_write(repo->dir_fd, step);
+	rc = ews_step_write(repo->dir_fd, step);
+	/* Their files follow now, or with the next look at them. */
+	if (rc == 0 && step->refs.n && !strncmp(step->refs.items[0], EWS_REF_ARTIFACTS, strlen(EWS_REF_ARTIFACTS)) &&
+	    ews_artifact_settle(NULL, repo) < 0)
+		ews_error_clear();
+	return rc;
 }
 
 static int open_session(struct ews_session *out, struct ews_repo *repo, struct ews_step *step)
