@@ -122,8 +122,8 @@ void ews_render_config_file(struct ews_buf *out)
 		open = setting->yaml;
 		ews_buf_addf(out, "%*s# %s\n", (int)(2 * depth), "", setting->help);
 		if (setting->type == EWS_SETTING_LIST)
-			ews_buf_addf(out, "%*s#%s:\n%*s#  - \"*.log\"\n", (int)(2 * depth), "", key,
-				     (int)(2 * depth), "");
+			ews_buf_addf(out, "%*s#%s:\n%*s#  - \"%s\"\n", (int)(2 * depth), "", key, (int)(2 * depth),
+				     "", setting->example);
 		else
 			ews_buf_addf(out, "%*s#%s: %s\n", (int)(2 * depth), "", key, setting->dflt);
 	}

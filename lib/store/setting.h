@@ -37,6 +37,7 @@ struct ews_setting {
 	const char *loose; /* of a bool what a repository may not choose by itself; NULL: it may choose either */
 	bool is_users; /* nothing that a repository says of it counts */
 	const char *help; /* what it says, for people */
+	const char *example; /* of a list: what may stand in one */
 };
 
 extern const struct ews_setting ews_settings[];
