@@ -77,7 +77,7 @@ test_expect_success '-h of every verb exits with 129, prints its usage, and need
 test_expect_success 'every option of a verb is in its page' '
 	for verb in $(cat list); do
 		case $verb in
-		snapshot | guard) continue ;;
+		snapshot | guard | artifact) continue ;;
 		version) every_option_of usage.version "$man/git-ews.1" || return 1 ;;
 		*) every_option_of usage.$verb "$man/git-ews-$verb.1" || return 1 ;;
 		esac
@@ -85,7 +85,7 @@ test_expect_success 'every option of a verb is in its page' '
 '
 
 test_expect_success 'every verb of a verb and every option of it is in its page' '
-	for parent in snapshot guard; do
+	for parent in snapshot guard artifact; do
 		verbs usage.$parent >parts && test -s parts &&
 		for verb in $(cat parts); do
 			test_expect_code 129 git ews $parent $verb -h >usage 2>err && test_must_be_empty err &&

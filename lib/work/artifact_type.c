@@ -114,6 +114,13 @@ static const char *suffix_of(const char *name)
 	return dot && dot != name && strlen(dot) <= SUFFIX_MAX_LEN ? dot : name + strlen(name);
 }
 
+/* No name ends in what stands for something else. */
+static void trim(struct ews_buf *name)
+{
+	while (name->len && (name->ptr[name->len - 1] == '.' || name->ptr[name->len - 1] == '_'))
+		ews_buf_truncate(name, name->len - 1);
+}
+
 char *ews_artifact_name_safe(const char *wanted)
 {
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
@@ -127,11 +134,11 @@ char *ews_artifact_name_safe(const char *wanted)
 		else if (last && last != '_' && *c != '.')
 			ews_buf_addc(&out, '_');
 	}
-	while (out.len && (out.ptr[out.len - 1] == '.' || out.ptr[out.len - 1] == '_'))
-		ews_buf_truncate(&out, out.len - 1);
+	trim(&out);
 	if (out.len > NAME_MAX_LEN) {
 		suffix = ews_strdup(suffix_of(out.ptr));
 		ews_buf_truncate(&out, NAME_MAX_LEN - strlen(suffix));
+		trim(&out);
 		ews_buf_adds(&out, suffix);
 	}
 	return out.len ? ews_buf_steal(&out) : ews_strdup("artifact");
