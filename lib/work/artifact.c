@@ -109,7 +109,7 @@ static void warn(struct ews_artifact_news *news)
 static void add_damaged(struct ews_refs *damaged, const struct ews_ref *ref)
 {
 	EWS_GROW(damaged->items, damaged->n, damaged->cap);
-	damaged->items[damaged->n++] = (struct ews_ref){ ews_strdup(ref->name), ref->oid };
+	damaged->items[damaged->n++] = (struct ews_ref){ .name = ews_strdup(ref->name), .oid = ref->oid };
 }
 
 static int read_refs(struct ews_artifacts *out, struct ews_refs *damaged, unsigned *last, struct ews_repo *repo,
