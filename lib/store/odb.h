@@ -128,6 +128,21 @@ EWS_CLEANUP_DEFINE(commit, struct ews_commit, ews_commit_release)
 int ews_odb_config(char **out, struct ews_odb *odb, const char *key);
 int ews_odb_config_user(char **out, const char *key);
 
+/* One side of a text that is merged; `data` NULL: there is none, which only the base may lack. */
+struct ews_odb_text {
+	const void *data;
+	size_t len;
+	const char *label; /* what stands behind the markers of a conflict */
+};
+
+/*
+ * Merge what `theirs` did to `base` into `ours` line by line, as git merges texts, by git's own rules alone:
+ * no driver and no attribute is asked. Appends the merged text to `out`. Returns 1 when there are
+ * conflicts, which stand in it between markers, else 0.
+ */
+int ews_odb_merge_text(struct ews_buf *out, const struct ews_odb_text *base, const struct ews_odb_text *ours,
+		       const struct ews_odb_text *theirs);
+
 EWS_CLEANUP_DEFINE_PTR(odb, struct ews_odb, ews_odb_free)
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What the two files of the room that knows libgit2 share.
+ * What the files of the room that knows libgit2 share.
  *
  * SPDX-License-Identifier: MIT
  */
