@@ -149,7 +149,10 @@ static void make_env(struct ews_strv *env, const struct ews_git_opts *opts)
 	ews_strv_addf(env, "GIT_OBJECT_DIRECTORY=%s", opts->object_dir);
 	if (opts->alternate_dir)
 		ews_strv_addf(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s", opts->alternate_dir);
-	ews_strv_addf(env, "GIT_INDEX_FILE=%s/no-index", opts->neutral_dir);
+	if (opts->index_file)
+		ews_strv_addf(env, "GIT_INDEX_FILE=%s", opts->index_file);
+	else
+		ews_strv_addf(env, "GIT_INDEX_FILE=%s/no-index", opts->neutral_dir);
 }
 
 char *ews_git_sentence(const struct ews_buf *err)
@@ -183,6 +186,8 @@ static int make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, cha
 		ews_strv_add_all(argv, "-c", "core.bare=false", "--work-tree=.", NULL);
 	if (opts->own_dir)
 		ews_strv_add_all(argv, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", NULL);
+	if (opts->sync_objects)
+		ews_strv_add_all(argv, "-c", "core.fsync=objects", NULL);
 	ews_strv_add_array(argv, args);
 	return 0;
 }
