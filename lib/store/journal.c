@@ -123,6 +123,7 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
 	cJSON_AddBoolToObject(json, "emptied", step->is_emptied);
 	cJSON_AddBoolToObject(json, "owners", step->with_owners);
+	cJSON_AddBoolToObject(json, "exact", step->is_exact);
 	ews_json_print(&text, json, true);
 	rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
 	return rc < 0 ? ews_error_wrap("cannot write step '%s'", step->id) : 0;
@@ -177,6 +178,8 @@ static int parse_step(struct ews_step *step, const cJSON *json)
 		rc = ews_json_get_bool(&step->is_emptied, json, "emptied");
 	if (rc == 0 && cJSON_HasObjectItem(json, "owners"))
 		rc = ews_json_get_bool(&step->with_owners, json, "owners");
+	if (rc == 0 && cJSON_HasObjectItem(json, "exact"))
+		rc = ews_json_get_bool(&step->is_exact, json, "exact");
 	if (rc < 0)
 		return rc;
 	step->sequence = (uint64_t)sequence;

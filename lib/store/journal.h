@@ -34,7 +34,7 @@ enum ews_step_state {
 
 struct ews_step {
 	char *id; /* "op-<time>-<hex6>", sorts by time */
-	char *verb; /* "revert", "restore", "end", "drop" */
+	char *verb; /* "revert", "restore", "apply", "end", "drop" */
 	char *session; /* "" for the project's own */
 	enum ews_step_state state;
 	char *before; /* snapshot id of what was there, in trash; "" when nothing */
@@ -51,6 +51,7 @@ struct ews_step {
 	int64_t created_s;
 	uint64_t sequence; /* order among steps, from 1 */
 	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
+	bool is_exact; /* it is limited to those very paths, not to what they hold */
 	bool with_owners; /* owner and group are part of what it sets */
 	bool is_emptied; /* the directory that held what it renamed away has gone, or is about to */
 	int64_t written_s; /* when the record was last written, as read */

@@ -42,6 +42,7 @@ struct shift {
 	struct ews_ignored_changes ignored; /* what became of them */
 	struct ews_strv away; /* paths that are renamed away */
 	ews_entry_equal_fn equal; /* what need not be written */
+	size_t n_only; /* how many paths the options name */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
 };
@@ -99,9 +100,57 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open(path);
 }
 
+static int cmp_paths(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_named(const struct shift *shift, const char *path)
+{
+	return bsearch(&path, shift->opts->only, shift->n_only, sizeof(path), cmp_paths);
+}
+
 static bool is_wanted(const struct shift *shift, const char *path)
 {
-	return ews_path_is_inside_any(path, shift->opts->only);
+	return shift->step->is_exact ? is_named(shift, path) : ews_path_is_inside_any(path, shift->opts->only);
+}
+
+/* Is it, or something that it lies in? */
+static bool is_below_wanted(const struct shift *shift, const char *path)
+{
+	EWS_CLEANUP(free) char *at = NULL;
+
+	if (!shift->step->is_exact)
+		return is_wanted(shift, path);
+	at = ews_strdup(path);
+	while (!is_named(shift, at)) {
+		char *slash = strrchr(at, '/');
+
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
+/* Is it a directory that something wanted lies in, and that is not there any more? */
+static bool leads_to_wanted(const struct shift *shift, const struct ews_change *change)
+{
+	size_t len = strlen(change->path), at = 0, end = shift->n_only;
+
+	if (!shift->step->is_exact || change->from || change->to->type != EWS_ENTRY_DIR)
+		return false;
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+		const char *path = shift->opts->only[mid];
+		int cmp = strncmp(path, change->path, len);
+
+		if (cmp < 0 || (cmp == 0 && (unsigned char)path[len] < '/'))
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at < shift->n_only && ews_path_is_inside(shift->opts->only[at], change->path);
 }
 
 /* Are the files that a person works on what is written? */
@@ -167,7 +216,7 @@ static bool is_back_since(const struct shift *shift, const char *path)
 
 static bool goes_away(const struct shift *shift, const struct ews_skip *skip)
 {
-	if (skip->reason == EWS_SKIP_OWN || !is_wanted(shift, skip->path))
+	if (skip->reason == EWS_SKIP_OWN || !is_below_wanted(shift, skip->path))
 		return false;
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
@@ -274,13 +323,28 @@ static bool holds_left_out(const struct shift *shift, const char *path)
 	return false;
 }
 
+/* Where single paths are meant: does the directory `path` hold something that is none of them? */
+static bool holds_unwanted(const struct shift *shift, const char *path)
+{
+	const struct ews_entries *now = &shift->now.scan.entries;
+	const struct ews_entry *dir = shift->step->is_exact ? ews_entries_find(now, path) : NULL;
+
+	for (const struct ews_entry *e = dir ? dir + 1 : now->items + now->n;
+	     e < now->items + now->n && ews_path_is_inside(e->path, path); e++)
+		if (!is_wanted(shift, e->path) && !is_away(shift, e->path))
+			return true;
+	return false;
+}
+
 /* Is it a directory that the target has not, and that can't go because of what it holds? */
 static bool must_stay(const struct shift *shift, const struct ews_change *change)
 {
 	bool is_dir = change->from &&
 		      (change->from->type == EWS_ENTRY_DIR || change->from->type == EWS_ENTRY_GITLINK);
 
-	return !change->to && is_dir && !is_away(shift, change->path) && holds_left_out(shift, change->path);
+	if (change->to || !is_dir || is_away(shift, change->path))
+		return false;
+	return holds_left_out(shift, change->path) || holds_unwanted(shift, change->path);
 }
 
 /*
@@ -302,7 +366,9 @@ static void limit_changes(struct shift *shift)
 			change->from = NULL;
 		if (is_back)
 			change->to = NULL;
-		if (is_wanted(shift, change->path) && !was_skipped && !stays && (change->from || change->to))
+		bool wanted = is_wanted(shift, change->path) || leads_to_wanted(shift, change);
+
+		if (wanted && !was_skipped && !stays && (change->from || change->to))
 			shift->changes.items[kept++] = *change;
 	}
 	shift->changes.n = kept;
@@ -1154,6 +1220,24 @@ static int check_only(const struct shift *shift)
 	return 0;
 }
 
+/* The target was made from a state that was looked at before: who changed one of its paths since is not overwritten. */
+static int refuse_since(const struct shift *shift)
+{
+	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
+
+	if (!shift->opts->seen)
+		return 0;
+	ews_changes_between(&since, &shift->opts->seen->scan.entries, &shift->now.scan.entries, ews_entry_equal);
+	for (size_t i = 0; i < since.n; i++) {
+		if (!is_wanted(shift, since.items[i].path))
+			continue;
+		ews_error(EWS_ESTALE, "'%s' changed meanwhile", since.items[i].path);
+		ews_error_hint("nothing was changed; try again");
+		return EWS_ESTALE;
+	}
+	return 0;
+}
+
 static int carry_out(struct ews_transition_result *out, struct shift *shift, int root)
 {
 	int rc = keep_now(out, shift);
@@ -1192,11 +1276,16 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.away = EWS_STRV_INIT,
 	};
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
-	int rc = root < 0 ? root : plan(out, &shift, root);
+	int rc;
 
+	while (opts->only && opts->only[shift.n_only])
+		shift.n_only++;
+	rc = root < 0 ? root : plan(out, &shift, root);
 	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
 	if (rc == 0 && step->state == EWS_STEP_PLANNED && !opts->is_retry)
 		rc = check_only(&shift);
+	if (rc == 0)
+		rc = refuse_since(&shift);
 	if (rc < 0)
 		return rc;
 	find_changes(&shift);

@@ -157,6 +157,8 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 	}
 	if (rc < 0)
 		return rc;
+	if (step->is_exact)
+		ews_strv_sort(&paths);
 	if (paths.n)
 		opts.only = (const char *const *)paths.items;
 	rc = ews_transition(out, &has_changed, repo, session, step, &opts);
