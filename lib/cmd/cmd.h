@@ -52,6 +52,7 @@ extern const struct ews_cmd ews_cmd_path;
 extern const struct ews_cmd ews_cmd_diff;
 extern const struct ews_cmd ews_cmd_snapshot;
 extern const struct ews_cmd ews_cmd_revert;
+extern const struct ews_cmd ews_cmd_apply;
 extern const struct ews_cmd ews_cmd_end;
 extern const struct ews_cmd ews_cmd_undo;
 extern const struct ews_cmd ews_cmd_recover;

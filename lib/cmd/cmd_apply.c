@@ -1,0 +1,249 @@
+/*
+ * git ews apply: what a session, snapshots or a patch did comes into the project.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "cmd/render_apply.h"
+
+#define PATCH_BYTES_MAX EWS_GIB
+
+static const char *const usage[] = {
+	"git ews apply [--check] [--3way] [--prefix <dir>] [--force]",
+	"              [<session>[:<path>] | <snapshot>..<snapshot> | <file> | -]... [-- <path>...]",
+	NULL,
+};
+
+/* What a word of the command line came to; its strings live as long as this. */
+struct origin {
+	struct ews_apply_source source;
+	char *session, *path, *from, *to;
+	struct ews_buf data;
+};
+
+struct settings {
+	struct ews_apply_opts apply;
+	const char *prefix;
+	struct origin *origins;
+	struct ews_apply_source *sources;
+	size_t n;
+};
+
+static void release_settings(struct settings *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->n; i++) {
+		free(set->origins[i].session);
+		free(set->origins[i].path);
+		free(set->origins[i].from);
+		free(set->origins[i].to);
+		ews_buf_release(&set->origins[i].data);
+	}
+	free(set->origins);
+	free(set->sources);
+}
+
+EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
+
+/* Open the session for its announcements, and take its full name. */
+static int take_session(struct origin *origin, struct ews_cmd_ctx *ctx, const char *name)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc;
+
+	rc = ews_cmd_open_session(&session, ctx, name, false);
+	if (rc < 0)
+		return rc;
+	origin->session = ews_strdup(session.state.id);
+	origin->source = (struct ews_apply_source){ .kind = EWS_APPLY_SESSION,
+						    .name = origin->session,
+						    .session = origin->session };
+	return 0;
+}
+
+/* "<session>" or "<session>:<path>". Returns 1 when no session is called so. */
+static int read_session(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
+{
+	size_t len = strcspn(word, ":");
+	EWS_CLEANUP(free) char *name = ews_strndup(word, len);
+	EWS_CLEANUP(free) char *id = NULL;
+	EWS_CLEANUP(free) char *path = NULL;
+	int rc;
+
+	rc = ews_session_check_id(name) < 0 ? EWS_ENOTFOUND : ews_session_resolve(&id, ctx->repo, name);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 1;
+	}
+	if (rc == 0)
+		rc = take_session(origin, ctx, id);
+	if (rc < 0 || !word[len] || !word[len + 1])
+		return rc;
+	path = ews_path_absolute("/", word + len + 1);
+	if (!path[1])
+		return 0;
+	origin->path = ews_strdup(path + 1);
+	origin->source.path = origin->path;
+	return 0;
+}
+
+/* "<snapshot>..<snapshot>"; without the second one it is the present state. Returns 1 when it is no such thing. */
+static int read_range(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot from = EWS_SNAPSHOT_INIT;
+	const char *dots = strstr(word, "..");
+	int rc;
+
+	if (!dots || dots == word)
+		return 1;
+	origin->from = ews_strndup(word, (size_t)(dots - word));
+	origin->to = ews_strdup(dots[2] ? dots + 2 : "now");
+	rc = ews_snapshot_find(&from, ctx->repo, origin->from);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 1;
+	}
+	if (rc < 0)
+		return rc;
+	if (*from.session && !strcmp(origin->to, "now"))
+		origin->session = ews_strdup(from.session);
+	origin->source = (struct ews_apply_source){ .kind = EWS_APPLY_RANGE,
+						    .name = word,
+						    .session = origin->session,
+						    .from = origin->from,
+						    .to = origin->to };
+	return 0;
+}
+
+static int read_patch(struct origin *origin, const struct ews_cmd_ctx *ctx, const char *word)
+{
+	bool is_stdin = !strcmp(word, "-");
+	EWS_CLEANUP(free) char *path = ews_path_absolute(ctx->cwd, word);
+	EWS_CLEANUP(fd) int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0 && !is_stdin && access(path, F_OK) < 0) {
+		(void)ews_error(EWS_ENOTFOUND, "'%s' is no session, no snapshots and no file", word);
+		ews_error_hint(
+			"'git ews status' lists the sessions; a patch may also come from standard input as '-'");
+		return EWS_ENOTFOUND;
+	}
+	rc = fd < 0 ? ews_error_os("cannot open") : ews_file_read_fd(&origin->data, fd, PATCH_BYTES_MAX);
+	if (rc < 0)
+		return ews_error_wrap("'%s'", word);
+	origin->source = (struct ews_apply_source){ .kind = EWS_APPLY_PATCH,
+						    .name = is_stdin ? "standard input" : word,
+						    .data = origin->data.ptr,
+						    .len = origin->data.len };
+	return 0;
+}
+
+static bool is_file_whatever(const char *word)
+{
+	return !strcmp(word, "-") || *word == '/' || !strncmp(word, "./", 2) || !strncmp(word, "../", 3);
+}
+
+static int read_word(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
+{
+	int rc;
+
+	rc = is_file_whatever(word) ? 1 : read_session(origin, ctx, word);
+	if (rc == 1 && !is_file_whatever(word))
+		rc = read_range(origin, ctx, word);
+	return rc == 1 ? read_patch(origin, ctx, word) : rc;
+}
+
+static int read_words(struct settings *set, struct ews_cmd_ctx *ctx, const struct ews_strv *words)
+{
+	size_t i;
+	int rc = 0;
+
+	set->n = words->n ? words->n : 1;
+	set->origins = ews_calloc(set->n, sizeof(*set->origins));
+	set->sources = ews_calloc(set->n, sizeof(*set->sources));
+	for (i = 0; i < set->n; i++)
+		set->origins[i].data = (struct ews_buf)EWS_BUF_INIT;
+	if (!words->n)
+		rc = take_session(&set->origins[0], ctx, NULL);
+	for (i = 0; i < words->n && rc == 0; i++)
+		rc = read_word(&set->origins[i], ctx, words->items[i]);
+	for (i = 0; i < set->n; i++)
+		set->sources[i] = set->origins[i].source;
+	return rc;
+}
+
+static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(apply_result) struct ews_apply_result result = EWS_APPLY_RESULT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv asked = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv prefix = EWS_STRV_INIT;
+	struct ews_progress progress;
+	int rc;
+
+	if (set->prefix)
+		ews_strv_add(&asked, set->prefix);
+	rc = ews_cmd_paths(&only, ctx, ctx->repo->project, paths);
+	if (rc == 0)
+		rc = ews_cmd_paths(&prefix, ctx, ctx->repo->project, &asked);
+	if (rc < 0)
+		return rc;
+	set->apply.only = ews_cmd_only(&only);
+	set->apply.prefix = prefix.n ? prefix.items[0] : NULL;
+
+	ews_progress_init(&progress, ctx, "Applying");
+	set->apply.progress = ews_progress_show;
+	set->apply.payload = &progress;
+	rc = ews_apply(&result, ctx->repo, set->sources, set->n, &set->apply);
+	ews_progress_end(&progress);
+	return rc < 0 ? rc : ews_render_apply(ctx, &result, set->apply.check);
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(settings) struct settings set = { .n = 0 };
+	const struct ews_opt opts[] = {
+		{ EWS_OPT_BOOL, 0, "check", NULL, "show what would be done, and do nothing", &set.apply.check,
+		  false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, NULL, &set.apply.check, false, NULL },
+		{ EWS_OPT_BOOL, '3', "3way", NULL, "leave markers where both sides changed the same lines",
+		  &set.apply.three_way, false, NULL },
+		{ EWS_OPT_STRING, 0, "prefix", "dir", "only what is below this directory of the project",
+		  &set.prefix, false, NULL },
+		{ EWS_OPT_BOOL, 'f', "force", NULL, "where both sides changed something, take theirs; ours is kept",
+		  &set.apply.force, false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = {
+		.usage = usage,
+		.opts = opts,
+		.max_words = SIZE_MAX,
+		.takes_paths = true,
+		.prints_paths = true,
+	};
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (set.apply.three_way && set.apply.force)
+		return ews_error(EWS_EUSAGE, "--3way and --force exclude each other");
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0)
+		rc = read_words(&set, ctx, &args.words);
+	return rc < 0 ? rc : apply(ctx, &set, &args.paths);
+}
+
+const struct ews_cmd ews_cmd_apply = { "apply", "bring the work home into the project", run };

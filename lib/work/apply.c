@@ -1,0 +1,562 @@
+/*
+ * Apply: see apply.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/apply.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "store/tree.h"
+#include "work/patch.h"
+#include "work/undo.h"
+
+/* What one source did: two states, as entries. */
+struct work {
+	const struct ews_apply_source *source;
+	struct ews_diff diff; /* SESSION, RANGE: its sides and records */
+	struct ews_entries from, to; /* PATCH */
+	bool is_git; /* git alone says what was done: of modes it knows little */
+	struct ews_strv renames; /* old, new, old, new ... */
+};
+
+struct plan {
+	struct ews_repo *repo;
+	const struct ews_apply_opts *opts;
+	struct ews_apply_result *out;
+	struct ews_batch *batch;
+	struct work *works;
+	size_t n;
+	struct ews_strv own; /* directories of ours in the project */
+	struct ews_content known; /* all that the sources speak of: looked at even where it is ignored */
+};
+
+static void release_plan(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		ews_diff_release(&plan->works[i].diff);
+		ews_entries_release(&plan->works[i].from);
+		ews_entries_release(&plan->works[i].to);
+		ews_strv_release(&plan->works[i].renames);
+	}
+	free(plan->works);
+	ews_strv_release(&plan->own);
+	ews_content_release(&plan->known);
+	ews_batch_free(plan->batch);
+}
+
+EWS_CLEANUP_DEFINE(plan, struct plan, release_plan)
+
+void ews_apply_result_release(struct ews_apply_result *result)
+{
+	ews_diff_release(&result->diff);
+	ews_merge_result_release(&result->merge);
+	ews_transition_result_release(&result->put);
+	free(result->undo);
+}
+
+/* What the session came to when it ended: its base and what was kept lie in trash. */
+static int read_ended(struct work *work, const struct ews_session *session)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	const char *base = session->state.base_snapshot, *last = NULL;
+	int rc = ews_undo_list(&steps, session->repo, session->state.id);
+
+	for (size_t i = 0; i < steps.n && !last; i++)
+		if (!strcmp(steps.items[i].verb, "end") && steps.items[i].state == EWS_STEP_DONE)
+			last = *steps.items[i].before ? steps.items[i].before : base;
+	if (rc == 0 && last)
+		rc = ews_diff_sides(&work->diff, session->repo, NULL, base, last);
+	if (rc < 0 || last)
+		return rc;
+	ews_error(EWS_ENOTFOUND, "session '%s' has ended, and what it came to is not kept any more",
+		  session->state.id);
+	ews_error_hint("ews.trashExpire says how long trash is kept");
+	return EWS_ENOTFOUND;
+}
+
+static int read_session(struct work *work, struct ews_repo *repo)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc = ews_session_open(&session, repo, work->source->session);
+
+	if (rc < 0)
+		return rc;
+	if (session.method->is_project) {
+		ews_error(EWS_EUSAGE, "session '%s' works in the project itself", session.state.id);
+		ews_error_hint("what it did is there already; 'git ews end --no-revert' keeps it");
+		return EWS_EUSAGE;
+	}
+	if (session.state.state == EWS_STATE_ENDED)
+		return read_ended(work, &session);
+	rc = ews_session_need_active(&session);
+	return rc < 0 ? rc : ews_diff_sides(&work->diff, repo, &session, NULL, NULL);
+}
+
+static int read_range(struct work *work, struct ews_repo *repo)
+{
+	const struct ews_apply_source *source = work->source;
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc = source->session ? ews_session_open(&session, repo, source->session) : 0;
+
+	if (rc < 0)
+		return rc;
+	return ews_diff_sides(&work->diff, repo, source->session ? &session : NULL, source->from, source->to);
+}
+
+static bool has_manifest(const struct ews_diff_side *side)
+{
+	return side->is_now || !ews_oid_is_none(&side->snapshot.manifest);
+}
+
+static const struct ews_entries *entries_before(const struct work *work)
+{
+	return work->source->kind == EWS_APPLY_PATCH ? &work->from : &work->diff.from.content.scan.entries;
+}
+
+static const struct ews_entries *entries_after(const struct work *work)
+{
+	return work->source->kind == EWS_APPLY_PATCH ? &work->to : &work->diff.to.content.scan.entries;
+}
+
+static void add_known(struct ews_entries *known, const struct ews_entries *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		ews_entries_add_copy(known, &list->items[i]);
+}
+
+/* Sort, and keep one of each. */
+static void unique(struct ews_entries *list)
+{
+	size_t kept = 0;
+
+	ews_entries_sort(list);
+	for (size_t i = 0; i < list->n; i++)
+		if (!kept || strcmp(list->items[kept - 1].path, list->items[i].path) != 0)
+			list->items[kept++] = list->items[i];
+	list->n = kept;
+}
+
+/* The paths of a patch, so that the project's files there are looked at. */
+static int know_patch(struct plan *plan, const struct ews_apply_source *source)
+{
+	const struct ews_patch patch = { source->name, source->data, source->len };
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	int rc = ews_patch_paths(&paths, plan->repo, &patch);
+
+	for (size_t i = 0; i < paths.n; i++) {
+		EWS_CLEANUP(free) char *path = ews_strdup(paths.items[i]);
+
+		if (!ews_path_is_plain(path))
+			continue; /* git refuses it when it is applied */
+		ews_entries_add(&plan->known.scan.entries, path, strlen(path))->type = EWS_ENTRY_FILE;
+		for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+			*slash = '\0';
+			ews_entries_add(&plan->known.scan.entries, path, strlen(path))->type = EWS_ENTRY_DIR;
+		}
+	}
+	return rc;
+}
+
+/* Read what sessions and snapshots say was done; patches are read when there is something to apply them to. */
+static int read_works(struct plan *plan, const struct ews_apply_source *sources)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n && rc == 0; i++) {
+		struct work *work = &plan->works[i];
+
+		work->source = &sources[i];
+		if (work->source->kind == EWS_APPLY_PATCH) {
+			rc = know_patch(plan, work->source);
+			continue;
+		}
+		rc = work->source->kind == EWS_APPLY_SESSION ? read_session(work, plan->repo)
+							     : read_range(work, plan->repo);
+		if (rc == 0)
+			rc = ews_diff_records(&work->diff, plan->repo, NULL);
+		if (rc < 0)
+			return rc;
+		work->is_git = !has_manifest(&work->diff.from) || !has_manifest(&work->diff.to);
+		for (size_t k = 0; k < work->diff.n; k++)
+			if (work->diff.items[k].status == 'R')
+				ews_strv_add_all(&work->renames, work->diff.items[k].old_path,
+						 work->diff.items[k].path, NULL);
+		add_known(&plan->known.scan.entries, entries_before(work));
+		add_known(&plan->known.scan.entries, entries_after(work));
+	}
+	unique(&plan->known.scan.entries);
+	return rc;
+}
+
+/* The tree of `entries`, durable. */
+static int write_tree(struct ews_oid *out, struct plan *plan, const struct ews_entries *entries)
+{
+	int rc = ews_tree_write(out, plan->batch, entries);
+
+	if (rc == 0)
+		rc = ews_batch_commit(plan->batch);
+	return rc < 0 ? rc : ews_odb_refresh(plan->repo->odb);
+}
+
+/* The project as it is: what the work comes to. */
+static int read_project(struct plan *plan)
+{
+	struct ews_diff_side *side = &plan->out->diff.from;
+	const struct ews_content_opts opts = { .partial = true,
+					       .known = &plan->known,
+					       .progress = plan->opts->progress,
+					       .payload = plan->opts->payload };
+	int rc = ews_content_now(&side->content, plan->repo, NULL, plan->batch, &opts);
+
+	side->is_now = true;
+	return rc < 0 ? rc : write_tree(&side->snapshot.tree, plan, &side->content.scan.entries);
+}
+
+static int list_git(struct ews_entries *out, struct plan *plan, const struct ews_oid *tree,
+		    const struct ews_entries *now)
+{
+	int rc = ews_tree_list(out, plan->repo->odb, tree);
+
+	if (rc == 0)
+		ews_merge_take_modes(out, now);
+	return rc;
+}
+
+/* What a patch says, done to `now`, whose tree is `tree`; by way of the files that it was made from where it has to be merged. */
+static int read_patch(struct plan *plan, struct work *work, const struct ews_oid *tree, const struct ews_entries *now)
+{
+	const struct ews_patch patch = { work->source->name, work->source->data, work->source->len };
+	bool merges = plan->opts->three_way || plan->opts->force;
+	struct ews_oid before = *tree, after;
+	int rc = merges ? ews_patch_sides(&before, &after, plan->repo, &patch) : 1;
+
+	if (rc > 0) {
+		before = *tree;
+		rc = ews_patch_apply(&after, &plan->out->merge.conflicts, plan->repo, &patch, tree);
+		if (rc > 0) {
+			plan->out->is_refused = true;
+			return 0;
+		}
+	}
+	if (rc == 0)
+		rc = list_git(&work->from, plan, &before, now);
+	return rc < 0 ? rc : list_git(&work->to, plan, &after, now);
+}
+
+/* Does the user want this path of the project? */
+static bool is_chosen(const struct plan *plan, const struct work *work, const char *path)
+{
+	const struct ews_apply_opts *opts = plan->opts;
+
+	return ews_path_is_inside_any(path, opts->only) &&
+	       (!opts->prefix || ews_path_is_inside(path, opts->prefix)) &&
+	       (!work->source->path || ews_path_is_inside(path, work->source->path));
+}
+
+/* Names of one file count, too. */
+static bool equal_with_names(const struct ews_entry *a, const struct ews_entry *b)
+{
+	const char *x = a->first_name ? a->first_name : "", *y = b->first_name ? b->first_name : "";
+
+	return ews_entry_equal(a, b) && !strcmp(x, y);
+}
+
+/* A copy of what git says of a snapshot, with the modes of the project. */
+static const struct ews_entries *settle_modes(struct ews_entries *copy, const struct work *work,
+					      const struct ews_entries *list, const struct ews_entries *now)
+{
+	if (!work->is_git)
+		return list;
+	for (size_t i = 0; i < list->n; i++) {
+		struct ews_entry *entry = ews_entries_add_copy(copy, &list->items[i]);
+
+		entry->first_name = NULL;
+	}
+	ews_merge_take_modes(copy, now);
+	return copy;
+}
+
+/* What the session has and no snapshot can hold stays there, and is named. */
+static void name_left_out(struct plan *plan, const struct work *work)
+{
+	const struct ews_skips *skips = &work->diff.to.content.scan.skips;
+
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip *skip = &skips->items[i];
+		const struct ews_skip *then = ews_skips_covering(&work->diff.from.content.scan.skips, skip->path);
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_EXCLUDED ||
+		    skip->reason == EWS_SKIP_PRESENT || skip->reason == EWS_SKIP_OWN ||
+		    (then && then->reason == skip->reason) || !is_chosen(plan, work, skip->path))
+			continue;
+		ews_path_escape(&line, skip->path, strlen(skip->path));
+		ews_buf_addf(&line, "\t%s", ews_skip_word(skip->reason));
+		ews_strv_add(&plan->out->merge.left_out, line.ptr);
+	}
+}
+
+/* One source's work, done to `now`. */
+static int merge_work(struct ews_entries *out, struct plan *plan, struct work *work, const struct ews_entries *now)
+{
+	EWS_CLEANUP(entries) struct ews_entries from_copy = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries to_copy = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	const struct ews_entries *from = settle_modes(&from_copy, work, entries_before(work), now);
+	const struct ews_entries *to = settle_modes(&to_copy, work, entries_after(work), now);
+	const struct ews_merge_opts opts = {
+		.odb = plan->repo->odb,
+		.batch = plan->batch,
+		.ours = now,
+		.closed = (const char *const *)plan->own.items,
+		.skips = &plan->out->diff.from.content.scan.skips,
+		.changes = &changes,
+		.theirs = to,
+		.renames = &work->renames,
+		.favor = plan->opts->force       ? EWS_MERGE_THEIRS
+			 : plan->opts->three_way ? EWS_MERGE_MARK
+						 : EWS_MERGE_REFUSE,
+		.our_label = "project",
+		.their_label = work->source->name,
+	};
+	size_t kept = 0;
+
+	ews_changes_between(&changes, from, to, equal_with_names);
+	for (size_t i = 0; i < changes.n; i++)
+		if (is_chosen(plan, work, changes.items[i].path))
+			changes.items[kept++] = changes.items[i];
+	changes.n = kept;
+	name_left_out(plan, work);
+	return ews_merge(out, &plan->out->merge, &opts);
+}
+
+static void copy_skips(struct ews_skips *out, const struct ews_skips *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		ews_skips_add(out, from->items[i].path, from->items[i].reason, from->items[i].size);
+}
+
+/* Only what differs from the project after all sources is touched. */
+static void find_touched(struct plan *plan)
+{
+	const struct ews_entries *from = &plan->out->diff.from.content.scan.entries;
+	const struct ews_entries *to = &plan->out->diff.to.content.scan.entries;
+	struct ews_strv *touched = &plan->out->merge.touched;
+	EWS_CLEANUP(strv) struct ews_strv all = *touched;
+
+	*touched = (struct ews_strv)EWS_STRV_INIT;
+	ews_strv_unique(&all);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct ews_entry *a = ews_entries_find(from, all.items[i]);
+		const struct ews_entry *b = ews_entries_find(to, all.items[i]);
+
+		if (a && b ? !equal_with_names(a, b) : a != b)
+			ews_strv_add(touched, all.items[i]);
+	}
+}
+
+/* What the project comes to, with all that a snapshot of it holds. */
+static int make_content(struct plan *plan, struct ews_entries *entries)
+{
+	const struct ews_content *now = &plan->out->diff.from.content;
+	struct ews_diff_side *side = &plan->out->diff.to;
+	struct ews_content *content = &side->content;
+	int rc = 0;
+
+	content->scan.entries = *entries;
+	*entries = (struct ews_entries)EWS_ENTRIES_INIT;
+	content->scan.root_fd = -1;
+	for (size_t i = 0; i < content->scan.entries.n; i++) {
+		const struct ews_entry *entry = &content->scan.entries.items[i];
+
+		content->scan.n_files += entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK;
+		content->scan.size_bytes += entry->type == EWS_ENTRY_FILE ? entry->size : 0;
+	}
+	copy_skips(&content->scan.skips, &now->scan.skips);
+	content->root_mode = now->root_mode;
+	content->has_root_owner = now->has_root_owner;
+	content->root_uid = now->root_uid;
+	content->root_gid = now->root_gid;
+	content->has_git = now->has_git;
+	if (now->has_git)
+		rc = ews_gitstate_read(&content->git, plan->repo->git_fd);
+	if (rc < 0)
+		return rc;
+	ews_manifest_hash(content->hash, &content->scan.entries);
+	side->is_now = true;
+	find_touched(plan);
+	rc = write_tree(&side->snapshot.tree, plan, &content->scan.entries);
+	return rc < 0 ? rc : ews_diff_records(&plan->out->diff, plan->repo, NULL);
+}
+
+/* Do all the work to the project's entries, source by source. */
+static int merge_all(struct plan *plan)
+{
+	EWS_CLEANUP(entries) struct ews_entries last = EWS_ENTRIES_INIT;
+	const struct ews_diff_side *project = &plan->out->diff.from;
+	const struct ews_entries *now = &project->content.scan.entries;
+	struct ews_oid tree = project->snapshot.tree;
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n && rc == 0 && !plan->out->is_refused; i++) {
+		EWS_CLEANUP(entries) struct ews_entries merged = EWS_ENTRIES_INIT;
+		struct work *work = &plan->works[i];
+
+		if (work->source->kind == EWS_APPLY_PATCH)
+			rc = read_patch(plan, work, &tree, now);
+		if (rc == 0 && !plan->out->is_refused)
+			rc = merge_work(&merged, plan, work, now);
+		if (rc == 0 && !plan->out->is_refused)
+			rc = write_tree(&tree, plan, &merged);
+		if (rc < 0 || plan->out->is_refused)
+			return rc;
+		ews_entries_release(&last);
+		last = merged;
+		merged = (struct ews_entries)EWS_ENTRIES_INIT;
+		now = &last;
+	}
+	if (plan->out->merge.is_blocked || (!plan->opts->three_way && plan->out->merge.conflicts.n))
+		plan->out->is_refused = true;
+	/* What it would come to is of interest where nothing stands in the way. */
+	return rc < 0 || plan->out->is_refused ? rc : make_content(plan, &last);
+}
+
+static int make_step(struct ews_step *step, struct plan *plan, const struct ews_snapshot *target)
+{
+	int rc = ews_step_init(step, plan->repo->dir_fd, "apply", NULL);
+
+	if (rc < 0)
+		return rc;
+	free(step->after);
+	step->after = ews_strdup(target->id);
+	step->is_exact = true;
+	for (size_t i = 0; i < plan->out->merge.touched.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+		const char *path = plan->out->merge.touched.items[i];
+
+		ews_path_escape(&escaped, path, strlen(path));
+		ews_strv_add(&step->paths, escaped.ptr);
+	}
+	return 0;
+}
+
+/* All or nothing: what could be written goes back to what it was, and `why` is what is said. */
+static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_saved *why)
+{
+	EWS_CLEANUP(transition_result) struct ews_transition_result back = EWS_TRANSITION_RESULT_INIT;
+	bool was_done = step->state == EWS_STEP_DONE;
+	int rc;
+
+	step->state = EWS_STEP_UNDOING;
+	rc = ews_undo_transition(&back, plan->repo, NULL, step, true, !was_done, false);
+	if (rc == 0 && back.is_verified)
+		rc = ews_step_remove(plan->repo->dir_fd, step->id);
+	if (rc < 0 || !back.is_verified) {
+		ews_error_restore(why);
+		ews_error_hint(
+			"'git ews recover --all' or 'git ews undo' brings back what was there; nothing is lost");
+		return why->code ? why->code : ews_error_code();
+	}
+	return ews_error_restore(why);
+}
+
+static int put(struct plan *plan)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+	struct ews_apply_result *out = plan->out;
+	const struct ews_snapshot_opts keep = { .subject = "ews: what apply makes", .prefix = EWS_REF_TRASH };
+	const struct ews_transition_opts move = { .target = &target,
+						  .seen = &out->diff.from.content,
+						  .only = (const char *const *)out->merge.touched.items,
+						  .progress = plan->opts->progress,
+						  .payload = plan->opts->payload };
+	bool has_changed = false;
+	int rc = ews_snapshot_keep(&target, plan->repo, plan->batch, &out->diff.to.content, &keep);
+
+	if (rc == 0)
+		rc = make_step(&step, plan, &target);
+	if (rc == 0)
+		rc = ews_transition(&out->put, &has_changed, plan->repo, NULL, &step, &move);
+	if (rc == 0 && !out->put.is_verified)
+		rc = ews_error(EWS_EIO, "'%s' could not be written", out->put.errors.items[0]);
+	if (rc == 0) {
+		out->undo = has_changed ? ews_strdup(step.id) : NULL;
+		return 0;
+	}
+	if (!has_changed || !step.before || !*step.before)
+		return rc;
+	ews_error_save(&why);
+	return take_back(plan, &step, &why);
+}
+
+/* Another step that waits to be finished would go over what is applied now. */
+static int refuse_unfinished(struct ews_repo *repo)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	int rc = ews_undo_list(&steps, repo, NULL);
+
+	for (size_t i = 0; i < steps.n; i++) {
+		const struct ews_step *step = &steps.items[i];
+
+		if (*step->session || !ews_step_is_unfinished(step))
+			continue;
+		ews_error(EWS_EINTERRUPTED, "a '%s' of the project was interrupted", step->verb);
+		ews_error_hint("run 'git ews recover --all'");
+		return EWS_EINTERRUPTED;
+	}
+	return rc;
+}
+
+static int refuse_bare(const struct ews_repo *repo)
+{
+	if (!repo->is_bare)
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' is a bare repository: it has no files to apply to", repo->project);
+	ews_error_hint("'git ews end --branch <name>' leaves the result as a branch");
+	return EWS_EUSAGE;
+}
+
+int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct ews_apply_source *sources, size_t n,
+	      const struct ews_apply_opts *opts)
+{
+	EWS_CLEANUP(plan)
+	struct plan plan = {
+		.repo = repo, .opts = opts, .out = out, .n = n, .own = EWS_STRV_INIT, .known = EWS_CONTENT_INIT
+	};
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = -1;
+	int rc = refuse_bare(repo);
+
+	plan.works = ews_calloc(n + 1, sizeof(*plan.works));
+	for (size_t i = 0; i < n; i++) {
+		plan.works[i].diff = (struct ews_diff)EWS_DIFF_INIT;
+		plan.works[i].renames = (struct ews_strv)EWS_STRV_INIT;
+	}
+	if (rc == 0)
+		rc = ews_repo_need_dir(repo, true);
+	if (rc < 0)
+		return rc;
+	plan.batch = ews_batch_new(repo->odb);
+	ews_content_own(&plan.own, repo, repo->project);
+	locks = ews_repo_subdir(repo, "locks");
+	rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "apply", 0);
+	if (rc == 0)
+		rc = refuse_unfinished(repo);
+	if (rc == 0)
+		rc = read_works(&plan, sources);
+	if (rc == 0)
+		rc = read_project(&plan);
+	if (rc == 0)
+		rc = merge_all(&plan);
+	if (rc < 0 || opts->check || out->is_refused || !out->merge.touched.n)
+		return rc;
+	return put(&plan);
+}

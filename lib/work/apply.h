@@ -1,0 +1,68 @@
+/*
+ * Apply: the work comes home, into the project, all or nothing.
+ *
+ * What a session, two snapshots or a patch say was done is done to the present project (work/merge); the tree that
+ * comes of it is kept as a snapshot in trash, and put over the paths that differ as a step like any other (work/transition):
+ * what was there is kept first, undo and redo turn it, recover finishes it. Other paths, HEAD and
+ * git's index stay as they are, but where the index or a commit is asked for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_APPLY_H
+#define EWS_WORK_APPLY_H
+
+#include "work/diff.h"
+#include "work/merge.h"
+#include "work/transition.h"
+
+enum ews_apply_kind {
+	EWS_APPLY_SESSION = 1, /* what differs from its base, now or when it ended */
+	EWS_APPLY_RANGE, /* what lies between two snapshots or revisions */
+	EWS_APPLY_PATCH, /* a patch's bytes */
+};
+
+struct ews_apply_source {
+	enum ews_apply_kind kind;
+	const char *name; /* for people: in markers, messages and the commit's subject */
+	const char *session; /* SESSION: an id or prefix; RANGE: whose "now" it is, or NULL for the project's */
+	const char *path; /* SESSION: this path alone and what it holds, relative to the workspace; NULL: all */
+	const char *from, *to; /* RANGE */
+	const void *data; /* PATCH */
+	size_t len;
+};
+
+struct ews_apply_opts {
+	const char *const *only; /* NULL-ended paths of the project; NULL: all */
+	const char *prefix; /* a directory of the project: what is below it alone; NULL: all */
+	bool check; /* find out what would be done, and do nothing */
+	bool three_way; /* a conflict leaves markers instead of being refused */
+	bool force; /* a conflict is settled as the source has it; what was there is kept */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_apply_result {
+	struct ews_diff diff; /* from the project as it was to what came, or would come, of it */
+	struct ews_merge_result merge; /* conflicts, drift, what was left out */
+	struct ews_transition_result put;
+	bool is_refused; /* for its conflicts: nothing was changed */
+	char *undo; /* the step's id; NULL when nothing was changed */
+};
+
+#define EWS_APPLY_RESULT_INIT                                                                            \
+	{                                                                                                \
+		.diff = EWS_DIFF_INIT, .merge = EWS_MERGE_RESULT_INIT, .put = EWS_TRANSITION_RESULT_INIT \
+	}
+
+/*
+ * Apply `n` sources one after the other. Returns 0 also when `out->is_refused`. Fails with EWS_EDAMAGED on what
+ * is no patch, EWS_EDENIED on one that leads outside, EWS_ESTALE when the project changes meanwhile, EWS_EINTERRUPTED
+ * while a step of the project waits for recover; then the project is as it was.
+ */
+int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct ews_apply_source *sources, size_t n,
+	      const struct ews_apply_opts *opts);
+
+void ews_apply_result_release(struct ews_apply_result *result);
+EWS_CLEANUP_DEFINE(apply_result, struct ews_apply_result, ews_apply_result_release)
+
+#endif

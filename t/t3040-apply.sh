@@ -1,0 +1,177 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='apply: the work comes home, all of it or nothing (P1, P4, P5, P7, P8, P9)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+files_of() {
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
+}
+
+# All of a project that a refused apply must leave: files, refs, index, config.
+state_of() {
+	test_fingerprint "$1"
+}
+
+odd1=$(printf 'new\nline')
+odd2=$(printf 'by\377te')
+odd3=$(printf 'tab\tname')
+
+more_files() {
+	seq 1 40 >lines && printf 'one\r\ntwo\r\nthree\r\n' >crlf && printf 'no end' >no-end && mkdir deep && echo f >deep/f &&
+		ln -s lines sym && echo odd >"$odd1" && printf 'bytes' >"$odd2" && git add -A && git commit -qm more &&
+		echo mine >>README && echo untracked >untracked
+}
+
+all_changes() {
+	sed -i 's/^5$/five/' lines && printf 'one\r\ntwo\r\n3\r\n' >crlf && printf 'still none' >no-end &&
+		rm -r deep && echo file >deep && rm sym && mkdir sym && echo in >sym/in && mv "$odd1" "$odd3" &&
+		printf 'more' >>"$odd2" && printf '\0\1\2' >binary && chmod 755 lines && chmod 600 untracked && mkdir hollow &&
+		mkdir -p new/dir && ln -s ../none new/dir/link && mkfifo new/fifo && ln lines joined
+}
+
+test_expect_success 'setup: a session with all kinds of change' '
+	test_repo p && (cd p && more_files) && start_ws p work && all=$ws && (cd "$all" && all_changes) &&
+	files_of "$all" >all.want && files_of p >p.was && state_of p >p.state
+'
+
+test_expect_success 'P1: --check shows stat and names, and changes nothing' '
+	git -C p ews apply --check work >out 2>err && test_grep "lines " out && test_grep "create mode 100644 binary" out &&
+	test_grep "files changed" out && git -C p ews apply -z --check work >out && test_grep -a "by" out &&
+	git -C p ews apply --json --check work >out && test_json out .dry_run true && test_json out .applied false &&
+	test_json out .schema ews.apply/1 && state_of p >got && test_cmp p.state got && git -C p ews undo --list >out && test_grep ! apply out
+'
+
+test_expect_success 'P7: apply gives the agent'\''s tree, with types, modes, names and links; HEAD and index stay' '
+	git -C p ews apply work >out 2>err && test_grep "Applied" out && test_grep "Changes: " out && test_grep "ews undo" err &&
+	files_of p >got && test_cmp all.want got && test "$(stat -c %i p/lines)" = "$(stat -c %i p/joined)" &&
+	git -C p diff --cached --exit-code && git -C p ews apply work >out 2>err && test_must_be_empty out && test_grep "nothing to apply" err
+'
+
+test_expect_success 'P4: undo brings back what was there, redo what came; what was touched alone' '
+	echo later >p/later && git -C p ews undo >out && rm p/later && files_of p >got && test_cmp p.was got &&
+	git -C p ews undo --redo && files_of p >got && test_cmp all.want got && echo edit >>p/src/main.c && echo in >p/sym/mine &&
+	test_expect_code 1 git -C p ews undo 2>err && test_grep "sym" err && test_grep edit p/src/main.c && test_path_is_file p/sym/mine && rm p/sym/mine && rmdir p/sym &&
+	git -C p checkout -q src/main.c && ln -s lines p/sym && files_of p >got && test_cmp p.was got
+'
+
+test_expect_success 'P4: the paths that apply touches are kept first, in trash' '
+	git -C p ews apply --json work >out && kept=$(json out .kept_snapshot) && test_json out .applied true && test_json out .undo &&
+	test "$(git -C p cat-file -p "refs/ews/trash/$kept:crlf" | wc -c)" = 17 && git -C p ews undo
+'
+
+test_expect_success 'a patch, from a file, from standard input, and of the same bytes' '
+	git -C p ews diff work >all.patch 2>err && (cd p && git ews apply ../all.patch && git ews undo && git ews apply - <../all.patch) &&
+	(cd p && git ls-files -s -o -c --full-name | wc -l) >n && cmp p/crlf "${all:?}/crlf" && cmp p/binary "${all:?}/binary" &&
+	test "$(readlink p/new/dir/link)" = ../none && test -f p/deep && test -d p/sym && test -x p/lines && git -C p ews undo &&
+	files_of p >got && test_cmp p.was got && git -C p ews apply - </dev/null 2>err && test_grep "nothing to apply" err &&
+	cp all.patch p/work && test_when_finished "rm p/work" && git -C p ews apply --check --json ./work >out && test_json out .total_changes
+'
+
+test_expect_success 'paths, a prefix and <session>:<path> limit what comes' '
+	(cd p && git ews apply work -- crlf new/dir) && cmp p/crlf "${all:?}/crlf" && test -h p/new/dir/link && test_path_is_missing p/new/fifo &&
+	test_path_is_missing p/binary && git -C p ews undo && (cd p/docs && git ews apply --prefix ../new work) && test -p p/new/fifo &&
+	test_path_is_missing p/binary && git -C p ews undo && git -C p ews apply work:no-end work:binary && cmp p/binary "${all:?}/binary" &&
+	cmp p/no-end "${all:?}/no-end" && test_path_is_missing p/new && git -C p ews undo && files_of p >got && test_cmp p.was got &&
+	test_expect_code 129 git -C p ews apply work -- ../elsewhere
+'
+
+test_expect_success 'a range of snapshots, and of git revisions' '
+	snap=$(git -C p ews snapshot create work) && git -C p ews apply work.."$snap" -- crlf && cmp p/crlf "${all:?}/crlf" && git -C p ews undo &&
+	git -C p ews apply HEAD..HEAD^ -- lines && test_path_is_missing p/lines && git -C p ews undo && files_of p >got && test_cmp p.was got
+'
+
+test_expect_success 'the project moved on: what merges is merged, and named' '
+	seq 1 40 | sed "s/^35\$/thirty-five/" >p/lines && mv p/no-end p/kept-back && git -C p ews apply work -- lines crlf 2>err &&
+	test_grep "drift: lines" err && seq 1 40 | sed "s/^5\$/five/;s/^35\$/thirty-five/" >want && test_cmp want p/lines && test -x p/lines &&
+	git -C p ews undo && mv p/kept-back p/no-end && seq 1 40 | sed "s/^35\$/thirty-five/" >want && test_cmp want p/lines
+'
+
+test_expect_success 'a file that was renamed there and changed here goes along' '
+	start_ws p ren && (cd "$ws" && mv src/numbers src/counts) && echo "one more" >>p/src/numbers && git -C p ews apply ren &&
+	test_path_is_missing p/src/numbers && test_grep "one more" p/src/counts && git -C p ews undo && git -C p checkout -q src/numbers
+'
+
+test_expect_success 'P1: a conflict refuses, names all, and leaves the project byte for byte' '
+	seq 1 40 | sed "s/^5\$/FIVE/" >p/lines && echo mine >p/binary && rm p/crlf && echo more >>p/deep/f && mkdir p/new && echo x >p/new/dir &&
+	files_of p >files.before && state_of p >before && test_expect_code 1 git -C p ews apply work >out 2>err && test_must_be_empty out && test_grep "^error: .*conflict" err &&
+	test_grep "conflict: lines" err && test_grep "conflict: binary" err && test_grep "conflict: crlf" err && test_grep "conflict: deep" err &&
+	test_grep "conflict: new/dir" err && state_of p >after && test_cmp before after &&
+	test_expect_code 1 git -C p ews apply --json work >out && test_json out .error.code conflict && test_json out ".conflicts[0].path" binary &&
+	test_expect_code 1 git -C p ews apply --check work 2>err && test_grep lines err &&
+	test_expect_code 1 git -C p ews apply ../all.patch 2>err && test_grep "conflict: lines" err && state_of p >after && test_cmp before after
+'
+
+test_expect_success '--3way leaves markers in texts, and all else as the person has it' '
+	test_expect_code 1 git -C p ews apply --3way work >out 2>err && test_grep "^<<<<<<< project" p/lines && test_grep "^>>>>>>> work" p/lines &&
+	test_grep "with conflicts" out && test_grep mine p/binary && test_path_is_missing p/crlf && test_path_is_dir p/deep && test_grep x p/new/dir &&
+	cmp p/no-end "${all:?}/no-end" && git -C p ews undo && files_of p >got && test_cmp files.before got
+'
+
+test_expect_success 'P4: --force takes theirs, names it, and keeps what was there' '
+	git -C p ews apply --force work >out 2>err && test_grep "drift: lines" err && cmp p/lines "${all:?}/lines" && cmp p/binary "${all:?}/binary" &&
+	test -f p/deep && test -h p/new/dir/link && git -C p ews undo && test_grep FIVE p/lines && test_grep mine p/binary && test_grep more p/deep/f &&
+	test_grep x p/new/dir && rm -r p/new p/binary && git -C p checkout -q lines crlf deep && files_of p >got && test_cmp p.was got
+'
+
+test_expect_success 'a patch whose files moved on: by way of what it was made from' '
+	start_ws p text && (cd "$ws" && sed -i "s/^20\$/twenty/" lines) && git -C p ews diff text >text.patch &&
+	{ echo zero && seq 1 40; } >p/lines && (cd p && git ews apply ../text.patch) && { echo zero && seq 1 40 | sed "s/^20\$/twenty/"; } >want &&
+	test_cmp want p/lines && git -C p ews undo && seq 1 40 | sed "s/^19\$/x/" >p/lines &&
+	test_expect_code 1 git -C p ews apply ../text.patch 2>err && test_grep "conflict: lines" err &&
+	test_expect_code 1 git -C p ews apply --3way ../text.patch 2>err && test_grep "^<<<<<<<" p/lines && git -C p ews undo && git -C p checkout -q lines
+'
+
+# hostile <path>: a patch that makes it is refused, by whatever way
+hostile() {
+	printf 'diff --git a/%s b/%s\nnew file mode 100644\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+evil\n' "$1" "$1" "$1" >hostile.patch &&
+		for how in --check --3way --force; do
+			test_must_fail git -C p ews apply "$how" ../hostile.patch 2>err && test_grep "^error: " err || return 1
+		done
+}
+
+# A link, and a file through it.
+through_link() {
+	printf 'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../outside\n\\ No newline at end of file\n' &&
+		printf 'diff --git a/l/x b/l/x\nnew file mode 100644\n--- /dev/null\n+++ b/l/x\n@@ -0,0 +1 @@\n+evil\n'
+}
+
+test_expect_success 'P5: a patch that leads outside is refused before anything is written' '
+	mkdir outside && ln -s ../outside p/to-out && state_of p >before && hostile ../escaped && hostile "$PWD/escaped" && hostile .git/hooks/post-commit &&
+	hostile .git/config && hostile a/../../escaped && hostile to-out/escaped && hostile .superqode/x && through_link >link.patch &&
+	test_must_fail git -C p ews apply ../link.patch && state_of p >after && test_cmp before after && rm p/to-out && test_path_is_missing escaped &&
+	test "$(ls outside | wc -l)" = 0 && echo "no patch" >garbage && test_expect_code 1 git -C p ews apply --json "$PWD/garbage" >out.json && test_json out.json .error.code damaged
+'
+
+test_expect_success 'P5: a directory of the project that a link stands for is not written through' '
+	start_ws p below && (cd "$ws" && echo new >docs/new) && mv p/docs p/docs.was && mkdir elsewhere && ln -s ../elsewhere p/docs &&
+	test_expect_code 1 git -C p ews apply below 2>err && test_grep "conflict: docs" err && test "$(ls elsewhere | wc -l)" = 0 && rm p/docs && mv p/docs.was p/docs
+'
+
+test_expect_success 'P4: ignored files that stand in the way are a conflict, and kept under --force' '
+	start_ws p ign && printf "%s\n" "*.log" "made/" >>p/.git/info/exclude && (cd "$ws" && echo theirs >x.log && git add -f x.log && echo file >made) &&
+	echo mine >p/x.log && mkdir p/made && echo mine >p/made/it && test_expect_code 1 git -C p ews apply ign 2>err &&
+	test_grep "conflict: made" err && test_grep mine p/made/it && test_grep mine p/x.log && git -C p ews apply --force ign && test_grep file p/made &&
+	git -C p ews undo && test_grep mine p/made/it && rm -r p/made p/x.log
+'
+
+test_expect_success 'P8: nested repositories are left as they are, and named' '
+	start_ws p nest && (cd "$ws" && git init -q sub && echo s >sub/s && echo other >other) && git -C p ews apply nest >out 2>err &&
+	test_grep "left out: sub" err && test_path_is_missing p/sub && test_grep other p/other && git -C p ews undo
+'
+
+test_expect_success 'the work of an ended session still comes home; a session in place has none' '
+	git -C p ews end work && git -C p ews apply work -- crlf binary && test_path_is_file p/binary && git -C p ews undo && git -C p ews undo work &&
+	test_expect_code 128 git -C p ews apply never 2>err && test_grep never err && test_expect_code 129 git -C p ews apply --3way --force work
+'
+
+test_expect_success 'from a subdirectory, a linked worktree, a plain directory; not in a bare repository' '
+	git -C p worktree add -q ../linked HEAD && (cd linked && git ews apply work -- crlf) 2>err && cmp linked/crlf "${all:?}/crlf" &&
+	git clone -q --bare p bare.git && test_expect_code 129 git -C bare.git ews apply - </dev/null 2>err && test_grep "^hint: .*--branch" err &&
+	mkdir plain && echo a >plain/a && (cd plain && git ews start pl) >path && take_ws path && echo b >>"${ws:?}/a" && mkdir "${ws:?}/e" &&
+	(cd plain && git ews apply pl) && test_grep b plain/a && test -d plain/e && (cd plain && git ews undo) && test_grep ! b plain/a && test_path_is_missing plain/e
+'
+
+test_done
