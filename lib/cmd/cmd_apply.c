@@ -19,7 +19,7 @@
 #define PATCH_BYTES_MAX EWS_GIB
 
 static const char *const usage[] = {
-	"git ews apply [--check] [--3way] [--prefix <dir>] [--force]",
+	"git ews apply [--check] [--3way] [--index] [--commit [-m <text>]] [--prefix <dir>] [--force]",
 	"              [<session>[:<path>] | <snapshot>..<snapshot> | <file> | -]... [-- <path>...]",
 	NULL,
 };
@@ -220,6 +220,10 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, NULL, &set.apply.check, false, NULL },
 		{ EWS_OPT_BOOL, '3', "3way", NULL, "leave markers where both sides changed the same lines",
 		  &set.apply.three_way, false, NULL },
+		{ EWS_OPT_BOOL, 0, "index", NULL, "stage it as well", &set.apply.index, false, NULL },
+		{ EWS_OPT_BOOL, 0, "commit", NULL, "and commit it, on the branch of the project", &set.apply.commit,
+		  false, NULL },
+		{ EWS_OPT_STRING, 'm', "message", "text", "the commit's message", &set.apply.message, false, NULL },
 		{ EWS_OPT_STRING, 0, "prefix", "dir", "only what is below this directory of the project",
 		  &set.prefix, false, NULL },
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "where both sides changed something, take theirs; ours is kept",
@@ -240,6 +244,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	if (set.apply.three_way && set.apply.force)
 		return ews_error(EWS_EUSAGE, "--3way and --force exclude each other");
+	if (set.apply.message && !set.apply.commit)
+		return ews_error(EWS_EUSAGE, "-m is for --commit");
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = read_words(&set, ctx, &args.words);

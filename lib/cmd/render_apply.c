@@ -63,6 +63,7 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	ews_render_reasons(object, "kept", "why", &result->put.kept);
 	ews_render_paths(object, "touched", &result->merge.touched);
 	ews_render_string(object, "kept_snapshot", result->put.kept_snapshot);
+	ews_render_string(object, "commit", result->commit);
 	ews_render_string(object, "undo", result->undo);
 	rc = ews_render_changes(object, ctx->repo, &result->diff, EWS_CHANGES_FILES);
 	if (rc == 0)
@@ -120,6 +121,8 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	ews_pager_paint(&ctx->out, color, result->merge.conflicts.n ? "33" : "32",
 			result->merge.conflicts.n ? "!" : "✓");
 	ews_buf_adds(&ctx->out, result->merge.conflicts.n ? " Applied, with conflicts\n" : " Applied\n");
+	if (result->commit)
+		ews_buf_addf(&ctx->out, "  Commit: %s\n", result->commit);
 	rc = ews_render_changes_text(&ctx->out, ctx->repo, &result->diff, EWS_CHANGES_FILES);
 	if (rc == 0)
 		ews_cmd_note(ctx, "'git ews undo' takes it back");

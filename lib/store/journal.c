@@ -124,6 +124,8 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 	cJSON_AddBoolToObject(json, "emptied", step->is_emptied);
 	cJSON_AddBoolToObject(json, "owners", step->with_owners);
 	cJSON_AddBoolToObject(json, "exact", step->is_exact);
+	cJSON_AddBoolToObject(json, "index", step->with_index);
+	cJSON_AddStringToObject(json, "commit", step->commit ? step->commit : "");
 	ews_json_print(&text, json, true);
 	rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
 	return rc < 0 ? ews_error_wrap("cannot write step '%s'", step->id) : 0;
@@ -180,6 +182,10 @@ static int parse_step(struct ews_step *step, const cJSON *json)
 		rc = ews_json_get_bool(&step->with_owners, json, "owners");
 	if (rc == 0 && cJSON_HasObjectItem(json, "exact"))
 		rc = ews_json_get_bool(&step->is_exact, json, "exact");
+	if (rc == 0 && cJSON_HasObjectItem(json, "index"))
+		rc = ews_json_get_bool(&step->with_index, json, "index");
+	if (rc == 0 && cJSON_HasObjectItem(json, "commit"))
+		rc = take_string(&step->commit, json, "commit");
 	if (rc < 0)
 		return rc;
 	step->sequence = (uint64_t)sequence;
@@ -301,6 +307,7 @@ void ews_step_release(struct ews_step *step)
 	free(step->session);
 	free(step->before);
 	free(step->after);
+	free(step->commit);
 	if (step->moved.items)
 		ews_strv_release(&step->moved);
 	if (step->moving.items)

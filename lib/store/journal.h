@@ -52,6 +52,12 @@ struct ews_step {
 	uint64_t sequence; /* order among steps, from 1 */
 	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
 	bool is_exact; /* it is limited to those very paths, not to what they hold */
+	bool with_index; /* those paths are staged as well */
+	/*
+	 * A commit that was made of it: "<branch> <old id> <new id>", ids of zeros where there is none, or it was not
+	 * made yet; NULL or "" when none is wanted.
+	 */
+	char *commit;
 	bool with_owners; /* owner and group are part of what it sets */
 	bool is_emptied; /* the directory that held what it renamed away has gone, or is about to */
 	int64_t written_s; /* when the record was last written, as read */

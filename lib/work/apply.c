@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "store/tree.h"
 #include "work/patch.h"
+#include "work/stage.h"
 #include "work/undo.h"
 
 /* What one source did: two states, as entries. */
@@ -57,6 +58,7 @@ void ews_apply_result_release(struct ews_apply_result *result)
 	ews_diff_release(&result->diff);
 	ews_merge_result_release(&result->merge);
 	ews_transition_result_release(&result->put);
+	free(result->commit);
 	free(result->undo);
 }
 
@@ -436,6 +438,7 @@ static int make_step(struct ews_step *step, struct plan *plan, const struct ews_
 	free(step->after);
 	step->after = ews_strdup(target->id);
 	step->is_exact = true;
+	step->with_index = plan->opts->index || plan->opts->commit;
 	for (size_t i = 0; i < plan->out->merge.touched.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
 		const char *path = plan->out->merge.touched.items[i];
@@ -466,6 +469,51 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 	return ews_error_restore(why);
 }
 
+/* "Apply <source>, <source>" */
+static char *default_message(const struct plan *plan)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < plan->n; i++)
+		ews_buf_addf(&text, "%s%s", i ? ", " : "Apply ", plan->works[i].source->name);
+	return ews_buf_steal(&text);
+}
+
+static void set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
+		       const struct ews_oid *after)
+{
+	char old[EWS_OID_HEX_MAX] = "0", new[EWS_OID_HEX_MAX] = "0";
+
+	if (!ews_oid_is_none(before))
+		ews_oid_hex(old, before);
+	if (!ews_oid_is_none(after))
+		ews_oid_hex(new, after);
+	free(step->commit);
+	step->commit = ews_strfmt("%s %s %s", branch, old, new);
+}
+
+/* What was applied and staged, as a commit; the step says so before it is made, and which it is afterwards. */
+static int commit(struct plan *plan, struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	EWS_CLEANUP(free) char *message = default_message(plan);
+	struct ews_oid before, after = EWS_OID_NONE;
+	char hex[EWS_OID_HEX_MAX];
+	int rc = ews_stage_branch(&branch, &before, plan->repo);
+
+	if (rc < 0)
+		return rc;
+	set_commit(step, branch, &before, &after);
+	rc = ews_step_write(plan->repo->dir_fd, step);
+	if (rc == 0)
+		rc = ews_stage_commit(&after, plan->repo, plan->opts->message ? plan->opts->message : message);
+	if (rc < 0)
+		return rc;
+	set_commit(step, branch, &before, &after);
+	plan->out->commit = ews_strdup(ews_oid_hex(hex, &after));
+	return ews_step_write(plan->repo->dir_fd, step);
+}
+
 static int put(struct plan *plan)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
@@ -487,6 +535,8 @@ static int put(struct plan *plan)
 		rc = ews_transition(&out->put, &has_changed, plan->repo, NULL, &step, &move);
 	if (rc == 0 && !out->put.is_verified)
 		rc = ews_error(EWS_EIO, "'%s' could not be written", out->put.errors.items[0]);
+	if (rc == 0 && plan->opts->commit)
+		rc = commit(plan, &step);
 	if (rc == 0) {
 		out->undo = has_changed ? ews_strdup(step.id) : NULL;
 		return 0;
@@ -524,6 +574,27 @@ static int refuse_bare(const struct ews_repo *repo)
 	return EWS_EUSAGE;
 }
 
+/* Can what is touched be staged, and committed, and nothing else with it? */
+static int check_index(const struct plan *plan)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid tip;
+	int rc = 0;
+
+	if (plan->repo->is_plain)
+		return ews_error(EWS_EUSAGE, "'%s' is no git repository: it has no index", plan->repo->project);
+	if (plan->out->merge.conflicts.n) {
+		plan->out->is_refused = true;
+		return 0;
+	}
+	if (plan->opts->commit)
+		rc = ews_stage_branch(&branch, &tip, plan->repo);
+	if (rc < 0)
+		return rc;
+	return ews_stage_check(plan->repo, &plan->out->diff.from.content, &plan->out->merge.touched,
+			       plan->opts->commit);
+}
+
 int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct ews_apply_source *sources, size_t n,
 	      const struct ews_apply_opts *opts)
 {
@@ -556,6 +627,8 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 		rc = read_project(&plan);
 	if (rc == 0)
 		rc = merge_all(&plan);
+	if (rc == 0 && (opts->index || opts->commit) && !out->is_refused)
+		rc = check_index(&plan);
 	if (rc < 0 || opts->check || out->is_refused || !out->merge.touched.n)
 		return rc;
 	return put(&plan);

@@ -36,6 +36,9 @@ struct ews_apply_opts {
 	const char *prefix; /* a directory of the project: what is below it alone; NULL: all */
 	bool check; /* find out what would be done, and do nothing */
 	bool three_way; /* a conflict leaves markers instead of being refused */
+	bool index; /* stage what is touched as well; fails with EWS_ECONFLICT where the index has it otherwise than the project */
+	bool commit; /* and commit it, on the branch that HEAD is on; nothing else may be staged */
+	const char *message; /* the commit's; NULL: a sentence that names the sources */
 	bool force; /* a conflict is settled as the source has it; what was there is kept */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
@@ -46,6 +49,7 @@ struct ews_apply_result {
 	struct ews_merge_result merge; /* conflicts, drift, what was left out */
 	struct ews_transition_result put;
 	bool is_refused; /* for its conflicts: nothing was changed */
+	char *commit; /* the id of the commit that was made; else NULL */
 	char *undo; /* the step's id; NULL when nothing was changed */
 };
 

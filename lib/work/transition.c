@@ -23,6 +23,7 @@
 #include "store/put.h"
 #include "work/history.h"
 #include "work/ignored.h"
+#include "work/stage.h"
 
 #define GITFILE ".git"
 #define FEW_PATHS 16
@@ -915,6 +916,133 @@ static int write_git(struct ews_transition_result *out, struct shift *shift, int
 	return rc < 0 ? rc : bring_back_running(&shift->target.git.running, session, back, admin);
 }
 
+/* Those of the wanted paths that an index may hold, on either side; sorted. */
+static void list_staged(struct ews_strv *out, const struct shift *shift)
+{
+	for (const char *const *path = shift->opts->only; path && *path; path++) {
+		const struct ews_entry *sides[2] = { ews_entries_find(&shift->now.scan.entries, *path),
+						     ews_entries_find(&shift->target.scan.entries, *path) };
+		bool can_go = sides[0] && sides[0]->type != EWS_ENTRY_DIR && !sides[1];
+
+		/* What takes the place of a directory takes that of its entries, too; and the other way round they come. */
+		if (sides[1] ? sides[1]->type == EWS_ENTRY_FILE || sides[1]->type == EWS_ENTRY_LINK : can_go)
+			ews_strv_add(out, *path);
+	}
+}
+
+/* The paths are staged as well: forward as they stand, backward as they were staged before. */
+static int write_index(const struct shift *shift)
+{
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+
+	if (!shift->step->with_index || shift->session)
+		return 0;
+	if (shift->step->state != EWS_STEP_UNDOING) {
+		list_staged(&paths, shift);
+		return ews_stage_add(shift->repo, &paths);
+	}
+	for (const char *const *path = shift->opts->only; path && *path; path++)
+		ews_strv_add(&paths, *path);
+	return ews_stage_restore(shift->repo, &shift->target.git, &paths);
+}
+
+/* A branch that was moved by a commit of the step. */
+struct moved_branch {
+	char *name;
+	struct ews_oid from, to; /* where it is to be now, and where it goes */
+	bool is_there; /* already */
+};
+
+static void release_moved_branch(struct moved_branch *branch)
+{
+	free(branch->name);
+}
+
+EWS_CLEANUP_DEFINE(moved_branch, struct moved_branch, release_moved_branch)
+
+static int parse_id(struct ews_oid *out, const char *text, size_t len)
+{
+	EWS_CLEANUP(free) char *hex = ews_strndup(text, len);
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	return strspn(hex, "0") == len ? 0 : ews_oid_parse(out, hex);
+}
+
+/* "<branch> <old id> <new id>" */
+static int read_commit(char **name, struct ews_oid *before, struct ews_oid *after, const char *text)
+{
+	const char *first = strchr(text, ' ');
+	const char *second = first ? strchr(first + 1, ' ') : NULL;
+
+	if (!second || strncmp(text, "refs/heads/", 11) != 0)
+		return ews_error(EWS_EDAMAGED, "the step names a commit that makes no sense");
+	*name = ews_strndup(text, (size_t)(first - text));
+	if (parse_id(before, first + 1, (size_t)(second - first - 1)) < 0)
+		return EWS_EDAMAGED;
+	return parse_id(after, second + 1, strlen(second + 1));
+}
+
+/* Whoever was killed right after his commit could not write it down: it is the one that has the old one as its parent. */
+static void guess_commit(struct ews_oid *after, const struct shift *shift, const struct ews_oid *before,
+			 const struct ews_oid *now)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	bool is_read = !ews_oid_is_none(now) && ews_odb_read_commit(&commit, shift->repo->odb, now) == 0;
+
+	ews_error_clear();
+	*after = *before;
+	if (is_read && (ews_oid_is_none(before) ? !commit.n_parents
+						: commit.n_parents && ews_oid_equal(&commit.parents[0], before)))
+		*after = *now;
+}
+
+/* Which branch goes where with the step; `name` NULL when none does. */
+static int find_commit(struct moved_branch *out, const struct shift *shift)
+{
+	const struct ews_step *step = shift->step;
+	EWS_CLEANUP(free) char *head = NULL;
+	struct ews_oid before, after, tip, now = EWS_OID_NONE;
+	bool back = step->state == EWS_STEP_UNDOING;
+	int rc;
+
+	if (!step->commit || !*step->commit || shift->session || step->state == EWS_STEP_PLANNED)
+		return 0;
+	rc = read_commit(&out->name, &before, &after, step->commit);
+	if (rc < 0)
+		return rc;
+	if (ews_odb_ref_read(&now, shift->repo->odb, out->name) < 0)
+		ews_error_clear();
+	if (ews_oid_is_none(&after))
+		guess_commit(&after, shift, &before, &now);
+	out->from = back ? after : before;
+	out->to = back ? before : after;
+	out->is_there = ews_oid_equal(&now, &out->to);
+	rc = ews_stage_branch(&head, &tip, shift->repo);
+	ews_error_clear();
+	if (rc == 0 && !strcmp(head, out->name) && (out->is_there || ews_oid_equal(&now, &out->from)))
+		return 0;
+	ews_error(EWS_ESTALE, "'%s' is no longer the branch that was committed to, as it was then", out->name);
+	ews_error_hint("'git revert' takes a commit back that others stand on");
+	return EWS_ESTALE;
+}
+
+static int move_branch(const struct shift *shift)
+{
+	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
+	int rc = find_commit(&branch, shift);
+
+	if (rc < 0 || !branch.name || branch.is_there)
+		return rc;
+	return ews_odb_ref_swap(shift->repo->odb, branch.name, &branch.from, &branch.to);
+}
+
+static int refuse_moved_on(const struct shift *shift)
+{
+	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
+
+	return find_commit(&branch, shift);
+}
+
 static int put(struct ews_transition_result *out, struct shift *shift, int root_fd)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
@@ -1252,6 +1380,10 @@ static int carry_out(struct ews_transition_result *out, struct shift *shift, int
 		rc = move_back(out, shift, root);
 	if (rc == 0)
 		rc = write_git(out, shift, root);
+	if (rc == 0)
+		rc = write_index(shift);
+	if (rc == 0)
+		rc = move_branch(shift);
 	if (rc < 0)
 		ews_error_hint("'git ews recover' finishes it or takes it back; nothing is lost");
 	return rc;
@@ -1286,6 +1418,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		rc = check_only(&shift);
 	if (rc == 0)
 		rc = refuse_since(&shift);
+	if (rc == 0)
+		rc = refuse_moved_on(&shift);
 	if (rc < 0)
 		return rc;
 	find_changes(&shift);
@@ -1297,7 +1431,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		return 0;
 	}
 	spare_shared_files(&shift);
-	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n || opts->is_retry;
+	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
+		       (step->commit && *step->commit) || opts->is_retry;
 	rc = name_since(out, &shift);
 	if (rc == 0 && *has_changed)
 		rc = carry_out(out, &shift, root);

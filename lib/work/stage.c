@@ -1,0 +1,202 @@
+/*
+ * Staging: see stage.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "store/git.h"
+#include "store/git_program.h"
+#include "store/index.h"
+
+#define NAMES_BYTES_MAX (256 * EWS_MIB)
+#define BRANCHES "refs/heads/"
+
+struct words {
+	struct ews_buf *out; /* collects what git prints; NULL: it goes to stderr */
+	const struct ews_buf *input;
+	const char *const *args;
+};
+
+/* Run git in the project, as its user would. Gives its status. */
+static int run(const struct ews_repo *repo, const struct words *words)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *git = NULL;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *sentence = NULL;
+	struct ews_proc proc = { .cwd = repo->project, .out = words->out, .err = words->out ? &err : NULL };
+	int rc = ews_git_program_find(&git);
+
+	if (rc < 0)
+		return rc;
+	ews_strv_add(&argv, git);
+	ews_strv_addf(&argv, "--git-dir=%s", repo->git_dir);
+	ews_strv_addf(&argv, "--work-tree=%s", repo->project);
+	for (const char *const *arg = words->args; *arg; arg++)
+		ews_strv_add(&argv, *arg);
+	proc.argv = argv.items;
+	proc.out_fd = words->out ? 0 : STDERR_FILENO;
+	if (words->input) {
+		proc.input = words->input->ptr;
+		proc.input_len = words->input->len;
+	}
+	ews_buf_init_max(&err, 64 * EWS_KIB);
+	rc = ews_proc_run(&proc);
+	if (rc < 0)
+		return ews_error_wrap("cannot run git");
+	if (rc < 128 || !words->out)
+		return rc;
+	sentence = ews_git_sentence(&err);
+	return ews_error(EWS_EGIT, "'git %s' failed: %s", words->args[0], sentence);
+}
+
+static int fail_conflict(const char *path, const char *why)
+{
+	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+
+	ews_path_quote(&quoted, path);
+	ews_error(EWS_ECONFLICT, "'%s' %s: nothing was changed", quoted.ptr, why);
+	ews_error_hint("stage it or put it back, or apply without --index and --commit");
+	return EWS_ECONFLICT;
+}
+
+static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
+{
+	static const char *const args[] = { "diff", "--cached", "--quiet", "--no-ext-diff", NULL };
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	const struct words words = { &out, NULL, args };
+	int rc;
+
+	if (ews_gitstate_file(&now->git, "MERGE_HEAD"))
+		return ews_error(EWS_ECONFLICT, "a merge is under way in the project: nothing was changed");
+	rc = run(repo, &words);
+	if (rc <= 0)
+		return rc;
+	ews_error(EWS_ECONFLICT, "the index holds other staged changes: nothing was changed");
+	ews_error_hint("commit or unstage them, or use --index and commit all of it");
+	return EWS_ECONFLICT;
+}
+
+int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_strv *paths, bool alone)
+{
+	static const char *const args[] = { "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", NULL };
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	const struct words words = { &out, NULL, args };
+	int rc = alone ? refuse_staged(repo, now) : 0;
+
+	ews_buf_init_max(&out, NAMES_BYTES_MAX);
+	if (rc == 0)
+		rc = run(repo, &words);
+	if (rc == 0)
+		rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+	if (rc != 0)
+		return rc < 0 ? rc : ews_error(EWS_EGIT, "git could not compare the index with the files");
+	for (const char *at = out.ptr; at < out.ptr + out.len; at += strlen(at) + 1)
+		if (ews_strv_sorted_has(paths, at))
+			return fail_conflict(at, "does not match the index");
+	for (size_t i = 0; i < paths->n; i++) {
+		const struct ews_entry *entry = ews_entries_find(&now->scan.entries, paths->items[i]);
+		bool counts = entry && (entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK);
+
+		if (counts && !ews_index_find(&index, paths->items[i]))
+			return fail_conflict(paths->items[i], "is not in the index");
+	}
+	return 0;
+}
+
+static int update(struct ews_repo *repo, const struct ews_buf *input, const char *const *args)
+{
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	const struct words words = { &out, input, args };
+	int rc = run(repo, &words);
+
+	return rc > 0 ? ews_error(EWS_EGIT, "git could not write the index") : rc;
+}
+
+int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths)
+{
+	static const char *const args[] = { "update-index", "--add", "--remove", "--replace", "-z", "--stdin", NULL };
+	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < paths->n; i++)
+		ews_buf_add(&input, paths->items[i], strlen(paths->items[i]) + 1);
+	return input.len ? update(repo, &input, args) : 0;
+}
+
+int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths)
+{
+	static const char *const args[] = { "update-index", "-z", "--index-info", NULL };
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	int rc = 0;
+
+	if (then->has_index)
+		rc = ews_index_parse(&index, then->index.ptr, then->index.len, ews_odb_algo(repo->odb));
+	if (rc < 0)
+		return ews_error_wrap("cannot read the index that was kept");
+	for (size_t i = 0; i < paths->n; i++) {
+		ews_buf_addf(&input, "0 %0*d\t%s", ews_odb_algo(repo->odb) == EWS_SHA256 ? 64 : 40, 0,
+			     paths->items[i]);
+		ews_buf_addc(&input, '\0');
+	}
+	for (size_t i = 0; i < index.n; i++) {
+		const struct ews_index_entry *entry = &index.items[i];
+
+		if (!ews_strv_sorted_has(paths, entry->path))
+			continue;
+		ews_buf_addf(&input, "%o %s %u\t%s", (unsigned)entry->mode, ews_oid_hex(hex, &entry->oid),
+			     (unsigned)entry->stage, entry->path);
+		ews_buf_addc(&input, '\0');
+	}
+	return input.len ? update(repo, &input, args) : 0;
+}
+
+int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *repo)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
+	const struct ews_gitstate_file *head;
+	EWS_CLEANUP(free) char *name = NULL;
+	int rc = ews_gitstate_read(&state, repo->git_fd);
+
+	if (rc < 0)
+		return rc;
+	head = ews_gitstate_file(&state, "HEAD");
+	if (!head || strncmp(head->data.ptr, "ref: " BRANCHES, strlen("ref: " BRANCHES)) != 0) {
+		ews_error(EWS_EUSAGE, "HEAD is on no branch: there is nothing to commit to");
+		ews_error_hint("'git switch -c <name>' makes one, --index only stages");
+		return EWS_EUSAGE;
+	}
+	name = ews_strndup(head->data.ptr + 5, strcspn(head->data.ptr + 5, "\n"));
+	*commit = (struct ews_oid)EWS_OID_NONE;
+	if (ews_odb_ref_read(commit, repo->odb, name) < 0)
+		ews_error_clear(); /* unborn */
+	*branch = ews_steal(&name);
+	return 0;
+}
+
+int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *message)
+{
+	EWS_CLEANUP(free) char *text = ews_strfmt("--message=%s", message);
+	const char *const args[] = { "commit", "--quiet", text, NULL };
+	const struct words words = { NULL, NULL, args };
+	int rc = run(repo, &words);
+
+	if (rc > 0) {
+		ews_error(EWS_EGIT, "'git commit' ended with status %d: nothing was changed", rc);
+		ews_error_hint("a hook, or a name and address that git lacks; --index only stages");
+		return EWS_EGIT;
+	}
+	if (rc == 0)
+		rc = ews_odb_refresh(repo->odb);
+	return rc < 0 ? rc : ews_odb_resolve_commit(out, repo->odb, "HEAD");
+}

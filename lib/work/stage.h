@@ -1,0 +1,35 @@
+/*
+ * Staging: single paths into the project's index, and commits, by git itself, as its user would do it.
+ *
+ * Here the user has asked for what git does: it stands in the project, with the user's settings, filters and hooks.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_STAGE_H
+#define EWS_WORK_STAGE_H
+
+#include "store/repo.h"
+#include "work/content.h"
+
+/*
+ * Fail with EWS_ECONFLICT unless the index has each of `paths` (sorted) as it stands in the project, which is `now`, or
+ * neither has it; with `alone` when anything is staged at all, or a merge is under way.
+ */
+int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_strv *paths, bool alone);
+
+/* Stage `paths` as they stand in the project now; what is gone goes from the index, too. */
+int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths);
+
+/* Let the index have at `paths` what the raw index in `then` has there; other entries stay. */
+int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths);
+
+/*
+ * The branch that HEAD is on, and its commit (none: unborn). The caller frees `*branch`. Fails with EWS_EUSAGE when HEAD is
+ * detached.
+ */
+int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *repo);
+
+/* Commit what is staged, with the user's hooks. What they and git say goes to stderr. */
+int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *message);
+
+#endif
