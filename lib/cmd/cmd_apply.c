@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "cmd/choose.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/render_apply.h"
@@ -20,6 +21,7 @@
 
 static const char *const usage[] = {
 	"git ews apply [--check] [--3way] [--index] [--commit [-m <text>]] [--prefix <dir>] [--force]",
+	"              [--patch | --hunks <file>:<n>[,<n>...]]",
 	"              [<session>[:<path>] | <snapshot>..<snapshot> | <file> | -]... [-- <path>...]",
 	NULL,
 };
@@ -34,6 +36,9 @@ struct origin {
 struct settings {
 	struct ews_apply_opts apply;
 	const char *prefix;
+	bool ask;
+	struct ews_strv hunks;
+	struct ews_choosing choosing;
 	struct origin *origins;
 	struct ews_apply_source *sources;
 	size_t n;
@@ -50,6 +55,7 @@ static void release_settings(struct settings *set)
 		free(set->origins[i].to);
 		ews_buf_release(&set->origins[i].data);
 	}
+	ews_strv_release(&set->hunks);
 	free(set->origins);
 	free(set->sources);
 }
@@ -202,6 +208,10 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	set->apply.only = ews_cmd_only(&only);
 	set->apply.prefix = prefix.n ? prefix.items[0] : NULL;
 
+	set->choosing = (struct ews_choosing){ .ctx = ctx, .wanted = &set->hunks };
+	set->apply.choosing = &set->choosing;
+	set->apply.choose = set->ask ? ews_choose_by_asking : set->hunks.n ? ews_choose_by_number : NULL;
+
 	ews_progress_init(&progress, ctx, "Applying");
 	set->apply.progress = ews_progress_show;
 	set->apply.payload = &progress;
@@ -210,10 +220,28 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	return rc < 0 ? rc : ews_render_apply(ctx, &result, set->apply.check);
 }
 
+/* What can't be meant together, or not here. */
+static int check(const struct settings *set, const struct ews_strv *words)
+{
+	if (set->apply.three_way && set->apply.force)
+		return ews_error(EWS_EUSAGE, "--3way and --force exclude each other");
+	if (set->apply.message && !set->apply.commit)
+		return ews_error(EWS_EUSAGE, "-m is for --commit");
+	if (set->ask && set->hunks.n)
+		return ews_error(EWS_EUSAGE, "--patch and --hunks exclude each other");
+	if (set->hunks.n && words->n > 1)
+		return ews_error(EWS_EUSAGE, "--hunks counts the hunks of one source");
+	if (!set->ask || (ews_cmd_can_ask() && !ews_strv_has(words, "-")))
+		return 0;
+	(void)ews_error(EWS_EDENIED, "there is no terminal to ask at which hunks are wanted");
+	ews_error_hint("name them: --hunks <file>:<n>[,<n>...]");
+	return EWS_EDENIED;
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	EWS_CLEANUP(settings) struct settings set = { .n = 0 };
+	EWS_CLEANUP(settings) struct settings set = { .hunks = EWS_STRV_INIT };
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "check", NULL, "show what would be done, and do nothing", &set.apply.check,
 		  false, NULL },
@@ -224,6 +252,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 0, "commit", NULL, "and commit it, on the branch of the project", &set.apply.commit,
 		  false, NULL },
 		{ EWS_OPT_STRING, 'm', "message", "text", "the commit's message", &set.apply.message, false, NULL },
+		{ EWS_OPT_BOOL, 'p', "patch", NULL, "ask for each hunk", &set.ask, false, NULL },
+		{ EWS_OPT_LIST, 0, "hunks", "file:n[,n...]",
+		  "these hunks alone, counted as in git ews diff -- <file>", &set.hunks, false, NULL },
 		{ EWS_OPT_STRING, 0, "prefix", "dir", "only what is below this directory of the project",
 		  &set.prefix, false, NULL },
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "where both sides changed something, take theirs; ours is kept",
@@ -242,10 +273,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
-	if (set.apply.three_way && set.apply.force)
-		return ews_error(EWS_EUSAGE, "--3way and --force exclude each other");
-	if (set.apply.message && !set.apply.commit)
-		return ews_error(EWS_EUSAGE, "-m is for --commit");
+	rc = check(&set, &args.words);
+	if (rc < 0)
+		return rc;
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = read_words(&set, ctx, &args.words);

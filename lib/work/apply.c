@@ -235,7 +235,7 @@ static int read_patch(struct plan *plan, struct work *work, const struct ews_oid
 {
 	const struct ews_patch patch = { work->source->name, work->source->data, work->source->len };
 	bool merges = plan->opts->three_way || plan->opts->force;
-	struct ews_oid before = *tree, after;
+	struct ews_oid before = *tree, after = *tree;
 	int rc = merges ? ews_patch_sides(&before, &after, plan->repo, &patch) : 1;
 
 	if (rc > 0) {
@@ -248,6 +248,8 @@ static int read_patch(struct plan *plan, struct work *work, const struct ews_oid
 	}
 	if (rc == 0)
 		rc = list_git(&work->from, plan, &before, now);
+	work->diff.from.snapshot.tree = before;
+	work->diff.to.snapshot.tree = after;
 	return rc < 0 ? rc : list_git(&work->to, plan, &after, now);
 }
 
@@ -304,6 +306,43 @@ static void name_left_out(struct plan *plan, const struct work *work)
 	}
 }
 
+/* Is it about a directory alone? When hunks are chosen these come with what is in them. */
+static bool is_of_dir(const struct ews_change *change)
+{
+	return (!change->from || change->from->type == EWS_ENTRY_DIR) &&
+	       (!change->to || change->to->type == EWS_ENTRY_DIR);
+}
+
+/*
+ * Let the changes be those that are wanted; of files that are wanted in part new entries are made, in `made`. A
+ * directory goes, as ever, once nothing is left in it.
+ */
+static int choose(struct ews_changes *changes, struct ews_entry *made, struct plan *plan, const struct work *work)
+{
+	EWS_CLEANUP(hunks) struct ews_hunks hunks = EWS_HUNKS_INIT;
+	size_t kept = 0, at = 0;
+	int rc;
+
+	ews_hunks_list(&hunks, plan->repo, &work->diff, changes);
+	rc = plan->opts->choose(plan->opts->choosing, &hunks);
+	for (size_t i = 0; i < changes->n && rc == 0; i++) {
+		struct ews_change change = changes->items[i];
+		const struct ews_hunk_file *file = is_of_dir(&change) ? NULL : &hunks.items[at++];
+		size_t wanted = file ? ews_hunk_file_wanted(file) : 0;
+
+		if (file ? !wanted : change.to != NULL)
+			continue;
+		if (file && wanted < file->n) {
+			rc = ews_hunk_file_take(&made[i], file, plan->repo->odb, plan->batch);
+			change.to = &made[i];
+		}
+		changes->items[kept++] = change;
+	}
+	changes->n = kept;
+	/* What was made is read where it has to be merged. */
+	return rc < 0 ? rc : ews_batch_commit(plan->batch);
+}
+
 /* One source's work, done to `now`. */
 static int merge_work(struct ews_entries *out, struct plan *plan, struct work *work, const struct ews_entries *now)
 {
@@ -327,7 +366,9 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 		.our_label = "project",
 		.their_label = work->source->name,
 	};
+	EWS_CLEANUP(free) struct ews_entry *made = NULL;
 	size_t kept = 0;
+	int rc;
 
 	ews_changes_between(&changes, from, to, equal_with_names);
 	for (size_t i = 0; i < changes.n; i++)
@@ -335,7 +376,11 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 			changes.items[kept++] = changes.items[i];
 	changes.n = kept;
 	name_left_out(plan, work);
-	return ews_merge(out, &plan->out->merge, &opts);
+	made = ews_calloc(changes.n + 1, sizeof(*made));
+	rc = plan->opts->choose ? choose(&changes, made, plan, work) : 0;
+	if (rc == 0 && plan->opts->choose)
+		rc = ews_odb_refresh(plan->repo->odb);
+	return rc < 0 ? rc : ews_merge(out, &plan->out->merge, &opts);
 }
 
 static void copy_skips(struct ews_skips *out, const struct ews_skips *from)

@@ -11,7 +11,7 @@
 #ifndef EWS_WORK_APPLY_H
 #define EWS_WORK_APPLY_H
 
-#include "work/diff.h"
+#include "work/hunk.h"
 #include "work/merge.h"
 #include "work/transition.h"
 
@@ -35,6 +35,9 @@ struct ews_apply_opts {
 	const char *const *only; /* NULL-ended paths of the project; NULL: all */
 	const char *prefix; /* a directory of the project: what is below it alone; NULL: all */
 	bool check; /* find out what would be done, and do nothing */
+	/* Called for each source: marks the hunks that are wanted, of which there are none yet; NULL: all are. */
+	int (*choose)(void *choosing, struct ews_hunks *hunks);
+	void *choosing;
 	bool three_way; /* a conflict leaves markers instead of being refused */
 	bool index; /* stage what is touched as well; fails with EWS_ECONFLICT where the index has it otherwise than the project */
 	bool commit; /* and commit it, on the branch that HEAD is on; nothing else may be staged */
