@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/path.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
@@ -17,12 +18,13 @@
 #include "work/end.h"
 
 static const char *const usage[] = {
-	"git ews end [--force] [--no-revert] [--changes <mode>] [--dry-run] [<session>...]",
+	"git ews end [--force] [--no-revert] [--branch <name>] [--changes <mode>] [--dry-run] [<session>...]",
 	NULL,
 };
 
 struct settings {
 	bool force, no_revert, dry_run;
+	const char *branch;
 	bool is_blocked; /* a session in place could not be put back, and goes on */
 	bool color;
 	bool is_one_of_many; /* several sessions were named */
@@ -64,6 +66,8 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 		ews_render_sentences(revert, "ref_commands", &result->reverted.ref_commands);
 	}
 	(void)cJSON_AddBoolToObject(object, "ended", !ews_end_is_blocked(result) && !set->dry_run);
+	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
+	ews_render_string(object, "commit", result->branch_commit);
 	ews_render_string(object, "undo", result->undo);
 	ews_render_sentences(object, "drift", &result->drift);
 	ews_render_reasons(object, "skipped", "reason", &result->skipped);
@@ -109,6 +113,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	const char *id = session->state.id;
 	size_t i;
 
+	if (result->branch_commit)
+		ews_buf_addf(&ctx->out, "Branch: %s at %s\n", set->branch, result->branch_commit);
 	if (result->had_ended) {
 		ews_cmd_note(ctx, "session '%s' has ended before", id);
 		return;
@@ -150,6 +156,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	const struct ews_end_opts opts = { .force = set->force,
 					   .dry_run = set->dry_run,
 					   .no_revert = set->no_revert,
+					   .branch = set->branch,
 					   .progress = ews_progress_show,
 					   .payload = &progress };
 	int rc;
@@ -181,6 +188,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace", &set.force, false, NULL },
 		{ EWS_OPT_BOOL, 0, "no-revert", NULL, "in place: leave the project as it is", &set.no_revert, false,
 		  NULL },
+		{ EWS_OPT_STRING, 0, "branch", "name", "leave the result as a branch on the commit it began with",
+		  &set.branch, false, NULL },
 		EWS_CHANGES_OPT(&set.changes_word),
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be kept, and do nothing", &set.dry_run, false,
 		  NULL },
@@ -198,6 +207,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_cmd_session_ids(&ids, ctx, &args.words);
 	set.is_one_of_many = ids.n > 1;
+	if (rc == 0 && set.branch && ids.n > 1)
+		rc = ews_error(EWS_EUSAGE, "--branch is for one session");
 	for (i = 0; rc == 0 && i < ids.n; i++)
 		rc = end_one(ctx, &set, ids.items[i]);
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);

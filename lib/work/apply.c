@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/tree.h"
+#include "work/outcome.h"
 #include "work/patch.h"
 #include "work/stage.h"
 #include "work/undo.h"
@@ -62,26 +63,6 @@ void ews_apply_result_release(struct ews_apply_result *result)
 	free(result->undo);
 }
 
-/* What the session came to when it ended: its base and what was kept lie in trash. */
-static int read_ended(struct work *work, const struct ews_session *session)
-{
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
-	const char *base = session->state.base_snapshot, *last = NULL;
-	int rc = ews_undo_list(&steps, session->repo, session->state.id);
-
-	for (size_t i = 0; i < steps.n && !last; i++)
-		if (!strcmp(steps.items[i].verb, "end") && steps.items[i].state == EWS_STEP_DONE)
-			last = *steps.items[i].before ? steps.items[i].before : base;
-	if (rc == 0 && last)
-		rc = ews_diff_sides(&work->diff, session->repo, NULL, base, last);
-	if (rc < 0 || last)
-		return rc;
-	ews_error(EWS_ENOTFOUND, "session '%s' has ended, and what it came to is not kept any more",
-		  session->state.id);
-	ews_error_hint("ews.trashExpire says how long trash is kept");
-	return EWS_ENOTFOUND;
-}
-
 static int read_session(struct work *work, struct ews_repo *repo)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
@@ -94,10 +75,7 @@ static int read_session(struct work *work, struct ews_repo *repo)
 		ews_error_hint("what it did is there already; 'git ews end --no-revert' keeps it");
 		return EWS_EUSAGE;
 	}
-	if (session.state.state == EWS_STATE_ENDED)
-		return read_ended(work, &session);
-	rc = ews_session_need_active(&session);
-	return rc < 0 ? rc : ews_diff_sides(&work->diff, repo, &session, NULL, NULL);
+	return ews_outcome_read(&work->diff, &session);
 }
 
 static int read_range(struct work *work, struct ews_repo *repo)

@@ -22,6 +22,7 @@
 #include "store/home.h"
 #include "store/journal.h"
 #include "store/put.h"
+#include "work/branch.h"
 #include "work/finding.h"
 #include "work/history.h"
 #include "work/ignored.h"
@@ -35,6 +36,7 @@
 void ews_end_result_release(struct ews_end_result *result)
 {
 	free(result->kept_snapshot);
+	free(result->branch_commit);
 	free(result->undo);
 	if (result->has_reverted)
 		ews_revert_result_release(&result->reverted);
@@ -376,6 +378,21 @@ static int revert_first(struct ews_end_result *out, struct ews_session *session,
 	return 0;
 }
 
+/* The result as a branch: before anything goes. Of a session that has ended, of what was kept. */
+static int leave_branch(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid commit;
+	int rc = opts->branch ? ews_branch_check(session->repo, opts->branch) : 0;
+
+	if (rc < 0 || !opts->branch || opts->dry_run)
+		return rc;
+	rc = ews_branch_make(&commit, session, opts->branch);
+	if (rc == 0)
+		out->branch_commit = ews_strdup(ews_oid_hex(hex, &commit));
+	return rc;
+}
+
 bool ews_end_is_blocked(const struct ews_end_result *result)
 {
 	return result->has_reverted && !result->reverted.put.is_verified;
@@ -392,10 +409,12 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		return rc;
 	if (session->state.state == EWS_STATE_ENDED) {
 		out->had_ended = true;
-		return 0;
+		return leave_branch(out, session, opts);
 	}
 	if (!opts->force)
 		rc = refuse_users(session);
+	if (rc == 0)
+		rc = leave_branch(&result, session, opts);
 	if (rc == 0 && session->method->is_project && !opts->no_revert && !opts->dry_run)
 		rc = revert_first(&result, session, opts);
 	else if (rc == 0 && access(session->state.workspace, F_OK) == 0)

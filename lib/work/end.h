@@ -13,6 +13,7 @@
 struct ews_end_opts {
 	bool force; /* although a process uses the workspace */
 	bool dry_run; /* look, do nothing */
+	const char *branch; /* leave the result as this branch, which must be new; NULL: don't */
 	bool no_revert; /* in place: leave the project as it is */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
@@ -23,6 +24,7 @@ struct ews_end_result {
 	bool differs; /* from the base */
 	bool is_gone; /* somebody had taken the workspace away */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
+	char *branch_commit; /* where the branch is; NULL when none was asked for */
 	char *undo; /* the step's id */
 	bool has_reverted; /* in place */
 	struct ews_revert_result reverted;

@@ -200,3 +200,43 @@ int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *mes
 		rc = ews_odb_refresh(repo->odb);
 	return rc < 0 ? rc : ews_odb_resolve_commit(out, repo->odb, "HEAD");
 }
+
+int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,
+			  const struct ews_oid *parent, const char *message)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char tree_hex[EWS_OID_HEX_MAX], parent_hex[EWS_OID_HEX_MAX];
+	bool has_parent = !ews_oid_is_none(parent);
+	const char *const args[] = { "-c",
+				     "core.fsync=objects",
+				     "commit-tree",
+				     "-m",
+				     message,
+				     ews_oid_hex(tree_hex, tree),
+				     has_parent ? "-p" : NULL,
+				     has_parent ? ews_oid_hex(parent_hex, parent) : NULL,
+				     NULL };
+	const struct words words = { &text, NULL, args };
+	int rc = run(repo, &words);
+
+	if (rc != 0)
+		return rc < 0 ? rc : ews_error(EWS_EGIT, "git could not commit the tree");
+	ews_buf_rtrim(&text);
+	rc = ews_oid_parse(out, text.ptr);
+	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
+}
+
+int ews_stage_check_branch(struct ews_repo *repo, const char *name)
+{
+	const char *const args[] = { "check-ref-format", "--branch", name, NULL };
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const struct words words = { &text, NULL, args };
+	int rc = run(repo, &words);
+
+	/* "@{-1}" is the name of another branch than it says. */
+	ews_buf_rtrim(&text);
+	if (rc == 0 && !strcmp(text.ptr, name))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' is no name for a branch", name);
+	return EWS_EUSAGE;
+}

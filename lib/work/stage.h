@@ -32,4 +32,11 @@ int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *rep
 /* Commit what is staged, with the user's hooks. What they and git say goes to stderr. */
 int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *message);
 
+/* A commit of `tree` on `parent` (none: a first one), by the user, without hooks; no ref moves. */
+int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,
+			  const struct ews_oid *parent, const char *message);
+
+/* Fail with EWS_EUSAGE when git would not take `name` for a new branch. */
+int ews_stage_check_branch(struct ews_repo *repo, const char *name);
+
 #endif

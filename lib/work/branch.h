@@ -1,0 +1,23 @@
+/*
+ * Branches: a session's result as an ordinary branch of the project, one commit on the commit that it began with.
+ *
+ * The commit's files are the workspace's. A file that is only what git makes of the stored one (line ends, encodings) is
+ * the stored one; what the session did not look at stays as the commit has it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_BRANCH_H
+#define EWS_WORK_BRANCH_H
+
+#include "work/session.h"
+
+/*
+ * May the branch `name` be made? Fails with EWS_EUSAGE on a name that git takes for no branch, and in a plain directory;
+ * with EWS_EEXISTS when there is one.
+ */
+int ews_branch_check(struct ews_repo *repo, const char *name);
+
+/* Make it; no hook runs. `out` is the commit, which is the session's first one when nothing differs. */
+int ews_branch_make(struct ews_oid *out, struct ews_session *session, const char *name);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Outcomes: see outcome.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/outcome.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "store/journal.h"
+
+/* Its base and what was kept at its end lie in trash. */
+static int read_ended(struct ews_diff *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *last = NULL;
+	const char *base = session->state.base_snapshot;
+	int rc = ews_step_list(&ids, session->repo->dir_fd);
+
+	/* The oldest first; of several ends all but one were undone. */
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_read(&step, session->repo->dir_fd, ids.items[i]);
+		if (rc < 0 || strcmp(step.verb, "end") != 0 || strcmp(step.session, session->state.id) != 0 ||
+		    step.state != EWS_STEP_DONE)
+			continue;
+		free(last);
+		last = ews_strdup(*step.before ? step.before : base);
+	}
+	if (rc == 0 && last)
+		rc = ews_diff_sides(out, session->repo, NULL, base, last);
+	if (rc < 0 || last)
+		return rc;
+	ews_error(EWS_ENOTFOUND, "session '%s' has ended, and what it came to is not kept any more",
+		  session->state.id);
+	ews_error_hint("ews.trashExpire says how long trash is kept");
+	return EWS_ENOTFOUND;
+}
+
+int ews_outcome_read(struct ews_diff *out, struct ews_session *session)
+{
+	int rc;
+
+	if (session->state.state == EWS_STATE_ENDED)
+		return read_ended(out, session);
+	rc = ews_session_need_active(session);
+	return rc < 0 ? rc : ews_diff_sides(out, session->repo, session, NULL, NULL);
+}

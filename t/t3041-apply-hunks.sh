@@ -1,0 +1,100 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='apply: single hunks, the index, a commit; and the result as a branch (P1, P4, P7, P9)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+files_of() {
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
+}
+
+lines() {
+	seq 1 60 | sed "$@"
+}
+
+refs() {
+	git -C p for-each-ref refs/heads refs/tags && git -C p ls-files -s | sha256sum
+}
+
+test_expect_success 'setup' '
+	test_repo p && (cd p && lines "s/\$/\r/" >lines && mkdir -p a b && lines "" >a/same && lines "" >b/same && echo read >README && git add -A && git commit -qm more) &&
+	start_ws p s && s=$ws && (
+		cd "$s" && sed -i "s/^5\r/five\r/;s/^30\r/thirty\r/;s/^55\r/x\r\n&/" lines && sed -i "s/^5\$/A/;s/^50\$/AA/" a/same && sed -i "s/^5\$/B/" b/same &&
+			chmod 755 lines && echo new >new && rm docs/crlf.txt && chmod 755 README && mkdir only && echo in >only/in
+	) && files_of p >p.was && refs >refs.was
+'
+
+test_expect_success 'P7: hunks by number: the lines they are, with their line ends, and not the others' '
+	git -C p ews apply --hunks lines:1,3 s && lines "s/^5\$/five/;s/^55\$/x\n55/" | sed "s/\$/\r/" >want && test_cmp want p/lines &&
+	test ! -x p/lines && git -C p ews undo && (cd p/a && git ews apply s --hunks same:2) && lines "s/^50\$/AA/" >want && test_cmp want p/a/same &&
+	lines "" >want && test_cmp want p/b/same && git -C p ews undo && git -C p ews apply --hunks lines:1,2,3 --hunks new:1 --hunks README:1 --hunks only/in:1 s &&
+	cmp p/lines "${s:?}/lines" && test -x p/lines && test -x p/README && test_path_is_file p/new && test_path_is_file p/only/in && test_path_is_file p/docs/crlf.txt &&
+	git -C p ews undo && git -C p ews diff s | (cd p && git ews apply --hunks b/same:1 -) && lines "s/^5\$/B/" >want && test_cmp want p/b/same &&
+	git -C p ews undo && files_of p >got && test_cmp p.was got
+'
+
+test_expect_success 'a hunk goes where its lines are, when the file moved on; what is no hunk is an error' '
+	{ echo zero && lines ""; } >p/a/same && git -C p ews apply --hunks a/same:2 s && { echo zero && lines "s/^50\$/AA/"; } >want && test_cmp want p/a/same &&
+	git -C p ews undo && git -C p checkout -q a/same && test_expect_code 128 git -C p ews apply --hunks lines:4 s &&
+	test_expect_code 128 git -C p ews apply --hunks src/main.c:1 s && test_expect_code 129 git -C p ews apply --hunks lines:x s &&
+	test_expect_code 129 git -C p ews apply --hunks lines s && files_of p >got && test_cmp p.was got
+'
+
+if command -v script >/dev/null 2>&1; then
+	test_set_prereq SCRIPT
+fi
+
+test_expect_success 'without a terminal nothing is asked' '
+	test_expect_code 128 git -C p ews apply --patch s </dev/null 2>err && test_grep "^hint: .*--hunks" err
+'
+
+# the answers for README a/same b/same docs/crlf.txt lines new
+test_expect_success SCRIPT '--patch asks for each hunk' '
+	printf "%s\n" n n y d y "?" k n j j y g1 n j q >answers && script -qec "cd p && git ews apply --patch s" /dev/null <answers >shown &&
+	test_grep "Apply this hunk" shown && test_grep "+AA" shown && lines "s/^50\$/AA/" >want && test_cmp want p/a/same && test_path_is_missing p/docs/crlf.txt &&
+	lines "s/^55\$/x\n55/" | sed "s/\$/\r/" >want && test_cmp want p/lines && test_path_is_missing p/new && lines "" >want && test_cmp want p/b/same &&
+	git -C p ews undo && files_of p >got && test_cmp p.was got
+'
+
+test_expect_success 'P4: --index stages what came, and undo puts the index back' '
+	echo mine >>p/src/main.c && git -C p add src/main.c && refs >refs.mine && git -C p ews apply --index s && git -C p diff --exit-code &&
+	git -C p diff --cached --name-only >names && test_grep "^new\$" names && test_grep docs/crlf.txt names && test_grep src/main.c names && git -C p ews undo &&
+	refs >got && test_cmp refs.mine got && git -C p ews undo --redo && git -C p diff --exit-code && git -C p ews undo && refs >got && test_cmp refs.mine got
+'
+
+test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
+	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
+	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&
+	git -C p checkout -q b/same && echo x >p/new && test_expect_code 1 git -C p ews apply --index --3way s && rm p/new && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.before got
+'
+
+test_expect_success 'P4: --commit is a commit of the user'\''s, with his hooks; undo takes it back' '
+	printf "#!/bin/sh\necho ran >>%s\ntest ! -e .git/no\n" "\"$PWD/hook\"" >p/.git/hooks/pre-commit && chmod +x p/.git/hooks/pre-commit &&
+	head=$(git -C p rev-parse HEAD) && git -C p ews apply --commit -m "the work" s >out && test_grep "Commit: $(git -C p rev-parse HEAD)" out && test_grep ran hook &&
+	test "$(git -C p log -1 --format=%s%P)" = "the work$head" && git -C p status --porcelain >st && test_must_be_empty st && cmp p/lines "${s:?}/lines" &&
+	git -C p ews undo && test "$(git -C p rev-parse HEAD)" = $head && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got &&
+	git -C p ews undo --redo && test "$(git -C p log -1 --format=%s)" = "the work" && git -C p status --porcelain >st && test_must_be_empty st &&
+	git -C p commit -q --allow-empty -m later && test_expect_code 1 git -C p ews undo 2>err && test_grep "branch" err && cmp p/lines "${s:?}/lines" &&
+	git -C p reset -q --soft HEAD^ && git -C p ews undo && files_of p >got && test_cmp p.was got
+'
+
+test_expect_success 'P1: when a hook says no, nothing was changed' '
+	>p/.git/no && test_must_fail git -C p ews apply --json --commit s >out && test_json out .error.code git && files_of p >got && test_cmp p.was got &&
+	refs >got && test_cmp refs.was got && rm p/.git/no && git -C p checkout -q --detach && test_expect_code 129 git -C p ews apply --commit s && git -C p checkout -q - &&
+	mkdir plain && echo a >plain/a && (cd plain && git ews start pl) >path && take_ws path && echo b >>"${ws:?}/a" && test_expect_code 129 git -C plain ews apply --index pl
+'
+
+test_expect_success 'P1: end --branch leaves the result as a branch on the base commit, and nothing else' '
+	printf "*.txt text eol=crlf\n" >p/.gitattributes && git -C p add .gitattributes && git -C p commit -qm attributes && printf "one\ntwo\n" >p/eol.txt && git -C p add eol.txt &&
+	git -C p commit -qm eol && rm p/eol.txt && git -C p checkout -q eol.txt && head=$(git -C p rev-parse HEAD) && start_ws p br && (cd "$ws" && echo result >result && mkdir d && echo in >d/in && rm new 2>/dev/null; chmod 755 README) &&
+	rm hook && for bad in HEAD -x "a..b" "@{-1}"; do test_expect_code 129 git -C p ews end --branch="$bad" br || return 1; done &&
+	test_expect_code 128 git -C p ews end --branch "$(git -C p symbolic-ref --short HEAD)" br 2>err && test_grep "already" err && test_path_is_dir "$ws" &&
+	files_of p >before && git -C p ews end --branch topic br >out && test_grep "Branch: topic" out && test_path_is_missing "$ws" && test_path_is_missing hook &&
+	files_of p >after && test_cmp before after && test "$(git -C p rev-parse topic^)" = $head && git -C p diff --name-status HEAD topic >got &&
+	printf "M\tREADME\nA\td/in\nA\tresult\n" >want && test_cmp want got && git -C p rev-parse -q --verify HEAD >got && echo $head >want && test_cmp want got &&
+	git -C p ews end --branch again br && test "$(git -C p rev-parse again^{tree})" = "$(git -C p rev-parse topic^{tree})" && git clone -q -b topic p cloned && test -x cloned/README
+'
+
+test_done
