@@ -405,6 +405,52 @@ void check_copy(struct text *report, const char *what, const struct list *files,
 	}
 }
 
+/* Did the session never have what is at `path`, or something in it? */
+static bool was_never_there(const struct list *project, const struct record *base, const char *path)
+{
+	if (is_left_out(base, path))
+		return true;
+	for (size_t i = 0; i < project->n; i++)
+		if (path_is_in(project->items[i].path, path) && is_left_out(base, project->items[i].path))
+			return true;
+	return false;
+}
+
+void check_come_home(struct text *report, const struct list *files, const struct record *record,
+		     const struct list *before, const struct record *base, const struct list *project)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const struct item *item = &files->items[i];
+		const struct item *copied = list_find(project, item->path);
+		const char *word = copied ? item_difference(item, copied, false) : "is missing";
+
+		if (is_left_out(record, item->path))
+			continue;
+		if (!word && strcmp(names_first(files, item, is_held_by, record),
+				    names_first(project, copied, is_held_by, record)) != 0)
+			word = "names";
+		if (!word)
+			continue;
+		text_addf(report, "apply: %s: ", word);
+		text_add_name(report, item->path);
+		text_addf(report, "\n    workspace ");
+		item_describe(report, item);
+		text_addf(report, "\n    project   ");
+		item_describe(report, copied);
+		text_addf(report, "\n");
+	}
+	for (size_t i = 0; i < project->n; i++) {
+		const char *path = project->items[i].path;
+
+		if ((list_find(files, path) && !is_left_out(record, path)) ||
+		    (list_find(before, path) && was_never_there(project, base, path)))
+			continue;
+		text_addf(report, "apply: should not be there: ");
+		text_add_name(report, path);
+		text_addf(report, "\n");
+	}
+}
+
 int run_neutral(struct child *child, const struct scratch *scratch, bool in_tree, const struct text *input,
 		const char *const *argv)
 {

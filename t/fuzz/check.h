@@ -51,6 +51,13 @@ void check_names_back(struct text *report, const char *what, const struct shot *
 void check_copy(struct text *report, const char *what, const struct list *files, const struct record *record,
 		const struct list *copy);
 
+/*
+ * Has the project become what the workspace is: `files` but what `record` left out? Of what it had `before` that stays
+ * which the session never had, by the record of its base, `base`.
+ */
+void check_come_home(struct text *report, const struct list *files, const struct record *record,
+		     const struct list *before, const struct record *base, const struct list *project);
+
 /* A place where git works on trees of the project with nobody's settings. */
 struct scratch {
 	char *git_dir; /* knows no attributes, no config */

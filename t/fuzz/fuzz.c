@@ -728,13 +728,50 @@ static void forget_session(struct world *world)
 	world->ws = world->admin = NULL;
 }
 
+/* The work comes home: then the project is what the workspace is; and mostly back again. */
+static void apply_session(struct world *world, const char *id)
+{
+	struct shot want = SHOT_INIT;
+	struct child child = CHILD_INIT;
+	struct list after = LIST_INIT;
+	char *ref;
+
+	take_shot(world, &want);
+	if (!create(world, &child, world->ws, false))
+		return;
+	cut_newline(child.out.ptr);
+	ref = snapshot_ref(child.out.ptr);
+	record_read(&want.record, find_store(world), ref);
+	free(ref);
+	watch_project(world, NULL);
+	/* What the project ignores may stand where the session has something: then theirs is wanted. */
+	if (EWS_WORKS(world, &child, world->project, "apply", "--force", id)) {
+		list_take(&after, world->project, 0);
+		check_come_home(&world->report, &want.files, &want.record, &world->project_files,
+				&world->shots[0].record, &after);
+		if (!world->report.len && strstr(child.err.ptr, "git ews undo") && rng_chance(&world->rng, 70) &&
+		    EWS_WORKS(world, &child, world->project, "undo")) {
+			list_release(&after);
+			list_take(&after, world->project, 0);
+			list_compare(&world->report, "undo of apply", &world->project_files, &after, TIMES_NONE);
+		}
+		list_release(&after);
+	}
+	watch_project(world, NULL);
+	shot_release(&want);
+	child_release(&child);
+}
+
 static void end_session(struct world *world)
 {
+	const struct method *method = world->set->method;
 	struct child child = CHILD_INIT;
 	char *id;
 
 	if (asprintf(&id, "s%u", world->session) < 0)
 		die("no memory");
+	if (!method->is_project && !method->with_ignored)
+		apply_session(world, id);
 	(void)EWS_WORKS(world, &child, world->project, "end", id);
 	watch_project(world, &world->report);
 	forget_session(world);
