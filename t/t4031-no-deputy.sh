@@ -177,6 +177,9 @@ tour_on() {
 		cut_off 30 revert s && try recover --all --revert && try_any undo && plant_ws &&
 		try config list --show-origin && try config get qe.workspace.method && try config init && try config accept --dry-run && rm -f "${p:?}/superqode.yaml" && try version &&
 		try run s -- true && try run --end -- sh -c "echo x >>a.txt; git status; git log -1; git diff" && SHELL=/bin/true && export SHELL && try shell s &&
+		try report finding add --severity info --title t && try report finding list && try report s --output - && try report s && try artifact collect s &&
+		try artifact add --type trace --session s --from-workspace a.txt && made=$(cat out) && try artifact list --json && try artifact show "$made" && try artifact export "$made" --to "${here:?}/exported" &&
+		try artifact remove "$made" && try_any undo && try artifact prune --keep 0 && try_any apply s --check && try_any apply s && try_any apply s --3way -- a.txt && try_any apply s --force && try_any undo &&
 		try guard check -- git status && try guard check --shell "git log -1; git commit" && try guard list && try guard status && try guard install && try guard hook pre-commit && try_in guard hook reference-transaction && try guard uninstall
 }
 
