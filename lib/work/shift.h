@@ -1,0 +1,87 @@
+/*
+ * Shifts: what the parts of a transition share while it is planned, carried out and proven.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_SHIFT_H
+#define EWS_WORK_SHIFT_H
+
+#include "store/hardlink.h"
+#include "work/ignored.h"
+#include "work/transition.h"
+
+/* All that a transition works with. */
+struct ews_shift {
+	struct ews_repo *repo;
+	struct ews_session *session; /* NULL: the project */
+	struct ews_step *step;
+	const struct ews_transition_opts *opts;
+	struct ews_batch *batch;
+	struct ews_content known; /* the base's content */
+	struct ews_content target;
+	struct ews_content now;
+	struct ews_changes changes; /* between now, without what is renamed away, and target */
+	struct ews_entries kept; /* the ignored files that came along at the session's start */
+	struct ews_ignored_changes ignored; /* what became of them */
+	struct ews_strv away; /* paths that are renamed away */
+	ews_entry_equal_fn equal; /* what need not be written */
+	size_t n_only; /* how many paths the options name */
+	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
+	bool has_git_change;
+};
+
+/* shift_plan.c: what goes where. */
+
+/* Read the target and what is there, and find what differs and what must be renamed away. */
+int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
+/* Find what is to be written, once that is planned. */
+void ews_shift_find_changes(struct ews_shift *shift);
+void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_shift *shift);
+/*
+ * A file that has names elsewhere may have one of them in what is renamed away, unread. Both are one file again when both come
+ * back, so what would be removed or replaced of it is renamed away as well.
+ */
+void ews_shift_spare_shared_files(struct ews_shift *shift);
+/* A path that is nowhere is a mistake: there would be nothing to prove. */
+int ews_shift_check_only(const struct ews_shift *shift);
+
+bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path);
+/* Are the files that a person works on what is written? */
+bool ews_shift_is_in_project(const struct ews_shift *shift);
+bool ews_shift_is_away(const struct ews_shift *shift, const char *path);
+/* Did the target not look at what stands at `entry`? Of what came along, and what was new beside that, it knew the names. */
+bool ews_shift_was_not_seen(const struct ews_shift *shift, const struct ews_entry *entry);
+/* Is it a directory that the target has not, and that can't go because of what it holds? */
+bool ews_shift_must_stay(const struct ews_shift *shift, const struct ews_change *change);
+/* "<escaped path>\t<name>" */
+int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *line);
+/* What must be written so that the names of one file are that; `now` is what is there. */
+void ews_shift_plan_names(struct ews_changes *changes, struct ews_shift *shift, const struct ews_entries *now,
+			  ews_entry_equal_fn equal, ews_hardlink_fate_fn fate);
+/* What of two entries must agree after all. */
+ews_entry_equal_fn ews_shift_proven_equal(const struct ews_shift *shift);
+
+/* shift_git.c: git's own state, where the transition is about it. */
+
+bool ews_shift_moves_git(const struct ews_shift *shift);
+/* A private repository that is not whole goes to trash as it is, and is made anew. */
+int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences);
+/* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
+int ews_shift_refuse_locked(const struct ews_shift *shift);
+int ews_shift_refuse_moved_on(const struct ews_shift *shift);
+int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
+/* The paths are staged as well: forward as they stand, backward as they were staged before. */
+int ews_shift_write_index(const struct ews_shift *shift);
+int ews_shift_move_branch(const struct ews_shift *shift);
+bool ews_shift_branch_differs(const struct ews_shift *shift);
+/* The directory itself has a mode as well. */
+bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_content *content);
+/* Does the directory itself belong to somebody else than it shall? */
+bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct ews_content *content);
+
+/* shift_proof.c */
+
+/* Look at everything again, and compare it with what is wanted. */
+int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift);
+
+#endif

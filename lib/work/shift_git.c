@@ -1,0 +1,304 @@
+/*
+ * Transitions of git's own state: HEAD, index, branch, what was running.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/shift.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "store/litter.h"
+#include "work/history.h"
+#include "work/stage.h"
+
+#define GITFILE ".git"
+
+/* Is it about the workspace as a whole, not some paths of it? */
+static bool moves_root(const struct ews_shift *shift)
+{
+	return shift->session && !shift->opts->only && shift->target.has_git;
+}
+
+bool ews_shift_moves_git(const struct ews_shift *shift)
+{
+	return moves_root(shift) && !shift->repo->is_plain;
+}
+
+bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct ews_content *content)
+{
+	const struct ews_content *target = &shift->target;
+
+	return moves_root(shift) && shift->step->with_owners && target->has_root_owner &&
+	       (content->root_uid != target->root_uid || content->root_gid != target->root_gid);
+}
+
+bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_content *content)
+{
+	return moves_root(shift) && shift->target.root_mode && content->root_mode != shift->target.root_mode;
+}
+
+int ews_shift_refuse_locked(const struct ews_shift *shift)
+{
+	if (!ews_shift_is_in_project(shift) || !ews_strv_has(&shift->now.git.running, "index.lock"))
+		return 0;
+	ews_error(EWS_EBUSY, "git is at work in the project: '%s/index.lock' is there", shift->repo->git_dir);
+	ews_error_hint("when no git runs there, remove that file");
+	return EWS_EBUSY;
+}
+
+/* The branch that HEAD of `git` is on; NULL when it is detached. The caller frees it. */
+static char *branch_of(const struct ews_gitstate *git)
+{
+	const struct ews_gitstate_file *head = ews_gitstate_file(git, "HEAD");
+
+	if (!head || strncmp(head->data.ptr, "ref: refs/heads/", 16))
+		return NULL;
+	return ews_strndup(head->data.ptr + 5, strcspn(head->data.ptr + 5, "\n"));
+}
+
+/*
+ * In place HEAD is mostly on a branch, which then is part of the state. Gives the branch and
+ * where it is now (none: nowhere); false when there is no branch, or it is where it was.
+ */
+static bool find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? branch_of(&shift->target.git) : NULL;
+
+	*now = (struct ews_oid)EWS_OID_NONE;
+	if (!name)
+		return false;
+	if (ews_odb_ref_read(now, shift->repo->odb, name) < 0)
+		ews_error_clear();
+	if (ews_oid_equal(now, &shift->opts->target->head))
+		return false;
+	*branch = ews_steal(&name);
+	return true;
+}
+
+bool ews_shift_branch_differs(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid now;
+
+	return find_moved_branch(&branch, &now, shift);
+}
+
+/* Where it was is in the snapshot of the present state, so nothing is lost by moving it. */
+static int restore_branch(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid now;
+	int rc;
+
+	if (!find_moved_branch(&branch, &now, shift))
+		return 0;
+	if (shift->opts->is_retry)
+		ews_litter_sweep_ref(shift->repo->odb, branch);
+	rc = ews_odb_ref_swap(shift->repo->odb, branch, &now, &shift->opts->target->head);
+	return rc < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
+}
+
+int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences)
+{
+	int rc = ews_history_adopt(shift->session, &shift->now.git);
+
+	if (rc != EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
+	ews_strv_add(differences, GITFILE);
+	return 0;
+}
+
+/* A rebase or the like that an earlier move took out of the entry goes on where it was. */
+static int bring_back_running(struct ews_strv *running, const struct ews_session *session, const char *kept_name,
+			      int admin_fd)
+{
+	struct ews_place place = ews_session_place(session);
+	EWS_CLEANUP(fd) int kept = session->method->open_kept(&place, kept_name, false);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = kept < 0 ? 0 : ews_dir_list(&names, kept, &arena);
+	int rc = n < 0 ? (int)n : 0;
+
+	for (ssize_t i = 0; i < n && rc == 0; i++) {
+		rc = ews_file_rename_new(kept, names[i].name, admin_fd, names[i].name);
+		/* Begun anew meanwhile: that one holds. */
+		if (rc == EWS_EEXISTS)
+			rc = 0;
+		ews_strv_add(running, names[i].name);
+	}
+	ews_arena_release(&arena);
+	if (rc == 0)
+		ews_error_clear();
+	return rc;
+}
+
+int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+{
+	struct ews_session *session = shift->session;
+	bool undoing = shift->step->state == EWS_STEP_UNDOING;
+	EWS_CLEANUP(free) char *away = ews_strfmt("%s.%c", shift->step->id, undoing ? 'u' : 'f');
+	EWS_CLEANUP(free) char *back = ews_strfmt("%s.%c", shift->step->id, undoing ? 'f' : 'u');
+	EWS_CLEANUP(fd) int admin = -1;
+	EWS_CLEANUP(fd) int keep = -1;
+	struct ews_place place;
+	int rc;
+
+	if (ews_shift_differs_in_root_owner(shift, &shift->now))
+		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
+	if (moves_root(shift) && shift->target.root_mode && fchmod(root_fd, shift->target.root_mode) < 0)
+		return ews_error_os("cannot set the mode of the workspace");
+	if (!ews_shift_moves_git(shift))
+		return 0;
+	place = ews_session_place(session);
+	rc = session->method->repair(&place, root_fd, &shift->target.git);
+	if (rc < 0)
+		return rc;
+	admin = session->method->open_git(&place, root_fd);
+	if (admin < 0)
+		return admin;
+	if (shift->now.git.running.n) {
+		keep = session->method->open_kept(&place, away, true);
+		if (keep < 0)
+			return keep;
+		for (size_t i = 0; i < shift->now.git.running.n; i++)
+			ews_strv_addf(&out->kept, "%s\tof git, under way", shift->now.git.running.items[i]);
+	}
+	rc = ews_gitstate_write(NULL, &shift->target.git, admin, keep);
+	if (rc == 0)
+		rc = restore_branch(shift);
+	return rc < 0 ? rc : bring_back_running(&shift->target.git.running, session, back, admin);
+}
+
+/* Those of the wanted paths that an index may hold, on either side; sorted. */
+static void list_staged(struct ews_strv *out, const struct ews_shift *shift)
+{
+	for (const char *const *path = shift->opts->only; path && *path; path++) {
+		const struct ews_entry *sides[2] = { ews_entries_find(&shift->now.scan.entries, *path),
+						     ews_entries_find(&shift->target.scan.entries, *path) };
+		bool can_go = sides[0] && sides[0]->type != EWS_ENTRY_DIR && !sides[1];
+
+		/* What takes the place of a directory takes that of its entries, too; and the other way round they come. */
+		if (sides[1] ? sides[1]->type == EWS_ENTRY_FILE || sides[1]->type == EWS_ENTRY_LINK : can_go)
+			ews_strv_add(out, *path);
+	}
+}
+
+int ews_shift_write_index(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+
+	if (!shift->step->with_index || shift->session)
+		return 0;
+	if (shift->step->state != EWS_STEP_UNDOING) {
+		list_staged(&paths, shift);
+		return ews_stage_add(shift->repo, &paths);
+	}
+	for (const char *const *path = shift->opts->only; path && *path; path++)
+		ews_strv_add(&paths, *path);
+	return ews_stage_restore(shift->repo, &shift->target.git, &paths);
+}
+
+/* A branch that was moved by a commit of the step. */
+struct moved_branch {
+	char *name;
+	struct ews_oid from, to; /* where it is to be now, and where it goes */
+	bool is_there; /* already */
+};
+
+static void release_moved_branch(struct moved_branch *branch)
+{
+	free(branch->name);
+}
+
+EWS_CLEANUP_DEFINE(moved_branch, struct moved_branch, release_moved_branch)
+
+static int parse_id(struct ews_oid *out, const char *text, size_t len)
+{
+	EWS_CLEANUP(free) char *hex = ews_strndup(text, len);
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	return strspn(hex, "0") == len ? 0 : ews_oid_parse(out, hex);
+}
+
+/* "<branch> <old id> <new id>" */
+static int read_commit(char **name, struct ews_oid *before, struct ews_oid *after, const char *text)
+{
+	const char *first = strchr(text, ' ');
+	const char *second = first ? strchr(first + 1, ' ') : NULL;
+
+	if (!second || strncmp(text, "refs/heads/", 11) != 0)
+		return ews_error(EWS_EDAMAGED, "the step names a commit that makes no sense");
+	*name = ews_strndup(text, (size_t)(first - text));
+	if (parse_id(before, first + 1, (size_t)(second - first - 1)) < 0)
+		return EWS_EDAMAGED;
+	return parse_id(after, second + 1, strlen(second + 1));
+}
+
+/* Whoever was killed right after his commit could not write it down: it is the one that has the old one as its parent. */
+static void guess_commit(struct ews_oid *after, const struct ews_shift *shift, const struct ews_oid *before,
+			 const struct ews_oid *now)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	bool is_read = !ews_oid_is_none(now) && ews_odb_read_commit(&commit, shift->repo->odb, now) == 0;
+
+	ews_error_clear();
+	*after = *before;
+	if (is_read && (ews_oid_is_none(before) ? !commit.n_parents
+						: commit.n_parents && ews_oid_equal(&commit.parents[0], before)))
+		*after = *now;
+}
+
+/* Which branch goes where with the step; `name` NULL when none does. */
+static int find_commit(struct moved_branch *out, const struct ews_shift *shift)
+{
+	const struct ews_step *step = shift->step;
+	EWS_CLEANUP(free) char *head = NULL;
+	struct ews_oid before, after, tip, now = EWS_OID_NONE;
+	bool back = step->state == EWS_STEP_UNDOING;
+	int rc;
+
+	if (!step->commit || !*step->commit || shift->session || step->state == EWS_STEP_PLANNED)
+		return 0;
+	rc = read_commit(&out->name, &before, &after, step->commit);
+	if (rc < 0)
+		return rc;
+	if (ews_odb_ref_read(&now, shift->repo->odb, out->name) < 0)
+		ews_error_clear();
+	if (ews_oid_is_none(&after))
+		guess_commit(&after, shift, &before, &now);
+	out->from = back ? after : before;
+	out->to = back ? before : after;
+	out->is_there = ews_oid_equal(&now, &out->to);
+	rc = ews_stage_branch(&head, &tip, shift->repo);
+	ews_error_clear();
+	if (rc == 0 && !strcmp(head, out->name) && (out->is_there || ews_oid_equal(&now, &out->from)))
+		return 0;
+	ews_error(EWS_ESTALE, "'%s' is no longer the branch that was committed to, as it was then", out->name);
+	ews_error_hint("'git revert' takes a commit back that others stand on");
+	return EWS_ESTALE;
+}
+
+int ews_shift_move_branch(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
+	int rc = find_commit(&branch, shift);
+
+	if (rc < 0 || !branch.name || branch.is_there)
+		return rc;
+	return ews_odb_ref_swap(shift->repo->odb, branch.name, &branch.from, &branch.to);
+}
+
+int ews_shift_refuse_moved_on(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
+
+	return find_commit(&branch, shift);
+}

@@ -1,0 +1,572 @@
+/*
+ * Plans of transitions: what goes away, what is written, what stays.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/shift.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "store/hardlink.h"
+#include "work/ignored.h"
+
+#define GITFILE ".git"
+#define FEW_PATHS 16
+
+static int cmp_paths(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_named(const struct ews_shift *shift, const char *path)
+{
+	return bsearch(&path, shift->opts->only, shift->n_only, sizeof(path), cmp_paths);
+}
+
+bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path)
+{
+	return shift->step->is_exact ? is_named(shift, path) : ews_path_is_inside_any(path, shift->opts->only);
+}
+
+/* Is it, or something that it lies in? */
+static bool is_below_wanted(const struct ews_shift *shift, const char *path)
+{
+	EWS_CLEANUP(free) char *at = NULL;
+
+	if (!shift->step->is_exact)
+		return ews_shift_is_wanted(shift, path);
+	at = ews_strdup(path);
+	while (!is_named(shift, at)) {
+		char *slash = strrchr(at, '/');
+
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
+/* Is it a directory that something wanted lies in, and that is not there any more? */
+static bool leads_to_wanted(const struct ews_shift *shift, const struct ews_change *change)
+{
+	size_t len = strlen(change->path), at = 0, end = shift->n_only;
+
+	if (!shift->step->is_exact || change->from || change->to->type != EWS_ENTRY_DIR)
+		return false;
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+		const char *path = shift->opts->only[mid];
+		int cmp = strncmp(path, change->path, len);
+
+		if (cmp < 0 || (cmp == 0 && (unsigned char)path[len] < '/'))
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at < shift->n_only && ews_path_is_inside(shift->opts->only[at], change->path);
+}
+
+bool ews_shift_is_in_project(const struct ews_shift *shift)
+{
+	return !shift->session || shift->session->method->is_project;
+}
+
+/* A workspace is back at its start, when nothing was left out. The project itself may always have had more. */
+static bool is_base_target(const struct ews_shift *shift)
+{
+	return shift->opts->base && !ews_shift_is_in_project(shift) &&
+	       ews_oid_equal(&shift->opts->base->commit, &shift->opts->target->commit);
+}
+
+/*
+ * Did the target leave out the same thing? Then it is not ours to move. In a
+ * workspace nothing was left out at its start, but that ignored files came along: whatever
+ * else is in the way came later.
+ */
+static bool was_left_out(const struct ews_shift *shift, const struct ews_skip *skip)
+{
+	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
+
+	if (is_base_target(shift) && skip->reason == EWS_SKIP_REPOSITORY)
+		return then && then->reason == EWS_SKIP_REPOSITORY && !strcmp(then->path, skip->path);
+	if (is_base_target(shift))
+		return then && then->reason == EWS_SKIP_PRESENT && !shift->kept.n;
+	if (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n)
+		return false;
+	/* What could not be kept, a socket say, is ignored where nobody asks for what is ignored. */
+	if (then && skip->reason == EWS_SKIP_IGNORED && then->reason != EWS_SKIP_PRESENT &&
+	    !strcmp(then->path, skip->path))
+		return true;
+	return then && (ews_shift_is_in_project(shift) || then->reason == skip->reason);
+}
+
+/* Does something of a project that nobody looks at stand where the target has a file, or a file's directory? */
+static bool blocks_target(const struct ews_shift *shift, const char *path)
+{
+	const struct ews_entries *list = &shift->target.scan.entries;
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	const struct ews_entry *entry = ews_entries_find(list, path);
+
+	/* A submodule is no obstacle to itself. */
+	if (entry)
+		return entry->type != EWS_ENTRY_DIR && entry->type != EWS_ENTRY_GITLINK;
+	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
+		*slash = '\0';
+		entry = ews_entries_find(list, at);
+		if (entry)
+			return entry->type != EWS_ENTRY_DIR;
+	}
+	return false;
+}
+
+/* It came along at the start, was gone when the target was taken, and is back. */
+static bool is_back_since(const struct ews_shift *shift, const char *path)
+{
+	return !is_base_target(shift) && !ews_skips_covering(&shift->target.scan.skips, path) &&
+	       !ews_entries_find(&shift->target.scan.entries, path);
+}
+
+static bool goes_away(const struct ews_shift *shift, const struct ews_skip *skip)
+{
+	if (skip->reason == EWS_SKIP_OWN || !is_below_wanted(shift, skip->path))
+		return false;
+	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
+	if (skip->reason == EWS_SKIP_EXCLUDED)
+		return blocks_target(shift, skip->path);
+	if (skip->reason == EWS_SKIP_PRESENT)
+		return blocks_target(shift, skip->path) || is_back_since(shift, skip->path);
+	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip->path);
+}
+
+bool ews_shift_is_away(const struct ews_shift *shift, const char *path)
+{
+	for (size_t i = 0; i < shift->away.n; i++)
+		if (ews_path_is_inside(path, shift->away.items[i]))
+			return true;
+	return false;
+}
+
+/* Was what stands at `entry` there at the session's start, as one of the ignored files that came along? */
+static bool came_along(const struct ews_shift *shift, const struct ews_entry *entry)
+{
+	const struct ews_entry *then = ews_entries_find(&shift->kept, entry->path);
+
+	return then && (then->type == EWS_ENTRY_DIR) == (entry->type == EWS_ENTRY_DIR);
+}
+
+bool ews_shift_was_not_seen(const struct ews_shift *shift, const struct ews_entry *entry)
+{
+	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, entry->path);
+
+	if (is_base_target(shift) || (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n))
+		return came_along(shift, entry);
+	return then;
+}
+
+/* A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is. */
+static void plan_gitfile(struct ews_shift *shift, const struct ews_strv *tampered, int root_fd)
+{
+	struct stat st;
+
+	if (ews_strv_has(tampered, GITFILE) && fstatat(root_fd, GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		ews_strv_add(&shift->away, GITFILE);
+}
+
+static void plan_away(struct ews_shift *shift)
+{
+	const struct ews_skips *skips = &shift->now.scan.skips;
+
+	for (size_t i = 0; i < skips->n; i++)
+		if (goes_away(shift, &skips->items[i]))
+			ews_strv_add(&shift->away, skips->items[i].path);
+}
+
+int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *line)
+{
+	const char *tab = strrchr(line, '\t');
+	int rc;
+
+	if (!tab || !tab[1] || strchr(tab, '/'))
+		return ews_error(EWS_EDAMAGED, "the step's list of what was moved makes no sense");
+	rc = ews_path_unescape(path, line, (size_t)(tab - line));
+	if (rc == 0 && !ews_path_is_plain(path->ptr))
+		rc = ews_error(EWS_EDAMAGED, "the step names '%.80s', which is no path of a workspace", path->ptr);
+	*name = tab + 1;
+	return rc;
+}
+
+/* Does what an earlier move took come back to this path? Then it is not made anew. */
+static bool comes_back(const struct ews_shift *shift, const char *path)
+{
+	if (shift->step->is_emptied)
+		return false;
+	for (size_t i = 0; i < shift->step->moved.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf moved = EWS_BUF_INIT;
+		const char *name;
+
+		if (ews_shift_split_moved(&moved, &name, shift->step->moved.items[i]) < 0)
+			ews_error_clear(); /* move_back() says it */
+		else if (ews_path_is_inside(path, moved.ptr))
+			return true;
+	}
+	return false;
+}
+
+/* Does the directory `path` hold something that was left out and stays? Then it stays, too. */
+static bool holds_left_out(const struct ews_shift *shift, const char *path)
+{
+	const struct ews_skips *skips = &shift->now.scan.skips;
+	size_t at = 0, end = skips->n;
+
+	/* what it holds stands right behind it */
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+
+		if (ews_path_cmp(skips->items[mid].path, path) < 0)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	for (; at < skips->n && ews_path_is_inside(skips->items[at].path, path); at++)
+		if (!ews_shift_is_away(shift, skips->items[at].path))
+			return true;
+	return false;
+}
+
+/* Where single paths are meant: does the directory `path` hold something that is none of them? */
+static bool holds_unwanted(const struct ews_shift *shift, const char *path)
+{
+	const struct ews_entries *now = &shift->now.scan.entries;
+	const struct ews_entry *dir = shift->step->is_exact ? ews_entries_find(now, path) : NULL;
+
+	for (const struct ews_entry *e = dir ? dir + 1 : now->items + now->n;
+	     e < now->items + now->n && ews_path_is_inside(e->path, path); e++)
+		if (!ews_shift_is_wanted(shift, e->path) && !ews_shift_is_away(shift, e->path))
+			return true;
+	return false;
+}
+
+bool ews_shift_must_stay(const struct ews_shift *shift, const struct ews_change *change)
+{
+	bool is_dir = change->from &&
+		      (change->from->type == EWS_ENTRY_DIR || change->from->type == EWS_ENTRY_GITLINK);
+
+	if (change->to || !is_dir || ews_shift_is_away(shift, change->path))
+		return false;
+	return holds_left_out(shift, change->path) || holds_unwanted(shift, change->path);
+}
+
+/*
+ * Only what the options name, and nothing that the target did not look at. Of what is renamed away
+ * nothing is left to be removed; what the target has in its place is made anew.
+ */
+static void limit_changes(struct ews_shift *shift)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < shift->changes.n; i++) {
+		struct ews_change *change = &shift->changes.items[i];
+		bool is_back = comes_back(shift, change->path);
+		bool was_skipped = !change->to && (!is_back || is_base_target(shift)) &&
+				   ews_shift_was_not_seen(shift, change->from);
+		bool stays = ews_shift_must_stay(shift, change);
+
+		if (ews_shift_is_away(shift, change->path))
+			change->from = NULL;
+		if (is_back)
+			change->to = NULL;
+		bool wanted = ews_shift_is_wanted(shift, change->path) || leads_to_wanted(shift, change);
+
+		if (wanted && !was_skipped && !stays && (change->from || change->to))
+			shift->changes.items[kept++] = *change;
+	}
+	shift->changes.n = kept;
+}
+
+static enum ews_hardlink_fate fate_before(void *payload, const char *path)
+{
+	const struct ews_shift *shift = payload;
+
+	if (ews_shift_is_away(shift, path))
+		return EWS_HARDLINK_LEAVES;
+	return ews_shift_is_wanted(shift, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+}
+
+/* Was the target a state of this very directory, so that it tells which of its files had no names elsewhere? */
+static bool is_own_target(const struct ews_shift *shift)
+{
+	return shift->session && (!shift->session->method->is_project ||
+				  !strcmp(shift->opts->target->session, shift->session->state.id));
+}
+
+void ews_shift_plan_names(struct ews_changes *changes, struct ews_shift *shift, const struct ews_entries *now,
+			  ews_entry_equal_fn equal, ews_hardlink_fate_fn fate)
+{
+	const struct ews_hardlink_opts opts = { .now = now,
+						.want = &shift->target.scan.entries,
+						.equal = equal,
+						.part_elsewhere = is_own_target(shift),
+						.fate = fate,
+						.payload = shift };
+
+	ews_hardlinks_plan(changes, &opts);
+}
+
+static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal(a, b) && ews_entry_same_owner(a, b);
+}
+
+ews_entry_equal_fn ews_shift_proven_equal(const struct ews_shift *shift)
+{
+	return shift->step->with_owners ? equal_with_owner : ews_entry_equal;
+}
+
+static bool equal_with_time_and_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
+}
+
+/* What an earlier move took comes back to its place, though something that is equal stands there now. */
+static void free_places(struct ews_shift *shift)
+{
+	size_t n = shift->changes.n;
+
+	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const struct ews_entry *from, *to;
+		const char *name;
+
+		if (ews_shift_split_moved(&path, &name, shift->step->moved.items[i]) < 0) {
+			ews_error_clear(); /* move_back() says it */
+			continue;
+		}
+		from = ews_entries_find(&shift->now.scan.entries, path.ptr);
+		to = ews_entries_find(&shift->target.scan.entries, path.ptr);
+		if (!from || !to || from->type != EWS_ENTRY_FILE || !shift->equal(from, to))
+			continue;
+		EWS_GROW(shift->changes.items, shift->changes.n, shift->changes.cap);
+		shift->changes.items[shift->changes.n++] = (struct ews_change){ from->path, from, to, NULL };
+	}
+	if (shift->changes.n > n)
+		ews_changes_sort(&shift->changes);
+}
+
+void ews_shift_find_changes(struct ews_shift *shift)
+{
+	if (shift->step->with_owners)
+		shift->equal = shift->is_fresh ? equal_with_owner : equal_with_time_and_owner;
+	else
+		shift->equal = shift->is_fresh ? ews_entry_equal : ews_entry_equal_with_time;
+	ews_changes_between(&shift->changes, &shift->now.scan.entries, &shift->target.scan.entries, shift->equal);
+	free_places(shift);
+	limit_changes(shift);
+	ews_shift_plan_names(&shift->changes, shift, &shift->now.scan.entries, shift->equal, fate_before);
+}
+
+/*
+ * What of the ignored files that the target knew of is gone. A project's products are
+ * not ours to look after, so there all that is rewritten is new.
+ */
+static void find_missing(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	const struct ews_skips *skips = &shift->target.scan.skips;
+
+	/* In place ignored files are part of the base, so nothing built is missing. */
+	shift->is_fresh = !shift->session;
+	for (size_t i = 0; i < skips->n && shift->session && !is_base_target(shift); i++) {
+		const struct ews_skip *then = &skips->items[i];
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (then->reason != EWS_SKIP_IGNORED || comes_back(shift, then->path) ||
+		    ews_skips_covering(&shift->now.scan.skips, then->path) ||
+		    ews_entries_find(&shift->now.scan.entries, then->path))
+			continue;
+		shift->is_fresh = true;
+		ews_path_escape(&line, then->path, strlen(then->path));
+		ews_buf_adds(&line, "\tignored, is gone");
+		ews_strv_add(&out->not_covered, line.ptr);
+	}
+}
+
+/* How many of `paths`, from `at` on, came along with the same whole path as the first? It is put into `top`. */
+static size_t count_below(const char **top, const struct ews_shift *shift, const struct ews_strv *paths, size_t at)
+{
+	const struct ews_skip *skip = ews_skips_covering(&shift->target.scan.skips, paths->items[at]);
+	size_t n = 1;
+
+	*top = skip ? skip->path : paths->items[at];
+	while (at + n < paths->n && ews_path_is_inside(paths->items[at + n], *top))
+		n++;
+	return n;
+}
+
+/* A few are named one by one; of a whole build that ran anew the directory is enough. */
+static void name_ignored(struct ews_transition_result *out, const struct ews_shift *shift,
+			 const struct ews_strv *paths, const char *what)
+{
+	for (size_t i = 0, n; i < paths->n; i += n) {
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+		const char *top = paths->items[i];
+
+		n = paths->n > FEW_PATHS ? count_below(&top, shift, paths, i) : 1;
+		if (!ews_shift_is_wanted(shift, paths->items[i]))
+			continue;
+		ews_path_escape(&line, n > 1 ? top : paths->items[i], strlen(n > 1 ? top : paths->items[i]));
+		if (n > 1)
+			ews_buf_addf(&line, "\tignored, %zu paths of it: %s", n, what);
+		else
+			ews_buf_addf(&line, "\tignored, %s", what);
+		ews_strv_add(&out->not_covered, line.ptr);
+	}
+}
+
+/*
+ * Of the ignored files that came along what is gone or was written since the start is named. Something was built then,
+ * of files that are about to change.
+ */
+static void name_lost(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	const struct ews_ignored_changes *changes = &shift->ignored;
+
+	if (changes->gone.n || changes->changed.n)
+		shift->is_fresh = true;
+	/* What came later and stays may be another product than the target's. */
+	for (size_t i = 0; i < changes->newer.n; i++)
+		if (!ews_shift_is_away(shift, changes->newer.items[i]))
+			shift->is_fresh = true;
+	/* Another state may have had them so. */
+	if (!is_base_target(shift))
+		return;
+	name_ignored(out, shift, &changes->gone, "gone");
+	name_ignored(out, shift, &changes->changed, "changed");
+}
+
+/* What the base or the target has is looked at even where it is ignored. */
+static void join_known(struct ews_content *known, const struct ews_content *target)
+{
+	struct ews_entries *list = &known->scan.entries;
+	size_t n = list->n;
+
+	for (size_t i = 0; i < target->scan.entries.n; i++) {
+		const struct ews_entry *entry = &target->scan.entries.items[i];
+		const struct ews_entries before = { list->items, n, n, EWS_ARENA_INIT, false };
+
+		if (!ews_entries_find(&before, entry->path))
+			ews_entries_add_copy(list, entry);
+	}
+	ews_entries_sort(list);
+}
+
+int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+{
+	struct ews_content_opts opts = { .partial = true,
+					 .progress = shift->opts->progress,
+					 .payload = shift->opts->payload };
+	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+	int rc = 0;
+
+	if (shift->opts->base)
+		rc = ews_snapshot_content(&shift->known, shift->repo, shift->opts->base);
+	if (rc == 0)
+		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
+	if (rc == 0 && shift->step->with_owners)
+		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
+	if (rc < 0)
+		return rc;
+	if (shift->session)
+		rc = ews_ignored_read(&shift->kept, shift->session);
+	if (rc < 0)
+		return rc;
+	join_known(&shift->known, &shift->target);
+	opts.known = &shift->known;
+	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
+	if (rc == 0 && shift->kept.n)
+		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);
+	if (rc < 0)
+		return rc;
+	if (ews_shift_moves_git(shift)) {
+		rc = ews_shift_refuse_locked(shift);
+		if (rc < 0)
+			return rc;
+		ews_gitstate_differences(&differences, &shift->target.git, &shift->now.git);
+		if (ews_shift_branch_differs(shift))
+			ews_strv_add(&differences, "branch");
+		rc = ews_session_tampered(&differences, shift->session);
+		if (rc >= 0)
+			rc = ews_shift_adopt(shift, &differences);
+		plan_gitfile(shift, &differences, root_fd);
+	}
+	shift->has_git_change = differences.n > 0 || ews_shift_differs_in_root(shift, &shift->now) ||
+				ews_shift_differs_in_root_owner(shift, &shift->now);
+	plan_away(shift);
+	find_missing(out, shift);
+	name_lost(out, shift);
+	return rc < 0 ? rc : 0;
+}
+
+void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_shift *shift)
+{
+	for (size_t i = 0; i < shift->changes.n; i++) {
+		const struct ews_change *change = &shift->changes.items[i];
+
+		/* It makes way for what comes back. */
+		if (!change->to && ews_entries_find(&shift->target.scan.entries, change->path))
+			continue;
+		/* A time that is set back is not worth a word; that names are of one file again, or not, is. */
+		if (!change->from || !change->to || !ews_entry_equal(change->from, change->to) ||
+		    ews_entry_equal_with_time(change->from, change->to))
+			ews_strv_add(change->to ? &out->restored : &out->deleted, change->path);
+	}
+}
+
+void ews_shift_spare_shared_files(struct ews_shift *shift)
+{
+	size_t kept = 0, n_away = shift->away.n;
+
+	for (size_t i = 0; i < shift->changes.n && n_away; i++) {
+		struct ews_change *change = &shift->changes.items[i];
+
+		if (change->from && change->from->type == EWS_ENTRY_FILE && change->from->is_elsewhere) {
+			ews_strv_add(&shift->away, change->path);
+			change->from = NULL;
+		}
+		if (change->from || change->to)
+			shift->changes.items[kept++] = *change;
+	}
+	if (n_away)
+		shift->changes.n = kept;
+}
+
+static bool is_anywhere(const struct ews_shift *shift, const char *path)
+{
+	const struct ews_entries *const lists[] = { &shift->now.scan.entries, &shift->target.scan.entries };
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (ews_path_is_inside(lists[k]->items[i].path, path))
+				return true;
+	for (size_t i = 0; i < shift->now.scan.skips.n; i++)
+		if (ews_path_is_inside(shift->now.scan.skips.items[i].path, path) ||
+		    ews_path_is_inside(path, shift->now.scan.skips.items[i].path))
+			return true;
+	return false;
+}
+
+int ews_shift_check_only(const struct ews_shift *shift)
+{
+	for (const char *const *x = shift->opts->only; x && *x; x++) {
+		if (is_anywhere(shift, *x))
+			continue;
+		ews_error(EWS_ENOTFOUND, "'%s' is neither there nor in '%s'", *x, shift->opts->target->id);
+		ews_error_hint("paths are those of files and directories, without patterns");
+		return EWS_ENOTFOUND;
+	}
+	return 0;
+}

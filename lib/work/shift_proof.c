@@ -1,0 +1,179 @@
+/*
+ * Proofs of transitions: all is looked at again and compared with what is wanted.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/shift.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/path.h"
+#include "store/hardlink.h"
+
+static enum ews_hardlink_fate fate_after(void *payload, const char *path)
+{
+	return ews_shift_is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+}
+
+/* Only the entries that the transition is about. */
+static void keep_wanted(struct ews_entries *list, const struct ews_shift *shift)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (ews_shift_is_wanted(shift, list->items[i].path))
+			list->items[kept++] = list->items[i];
+	list->n = kept;
+}
+
+/* Does a line of `list` speak of `path`? */
+static bool names_path(const struct ews_strv *list, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	for (size_t i = 0; i < list->n; i++)
+		if (!strncmp(list->items[i], line.ptr, line.len) && list->items[i][line.len] == '\t')
+			return true;
+	return false;
+}
+
+/* What is wrong with a path after all, in words. */
+static void describe_difference(struct ews_buf *out, const struct ews_change *change, const struct ews_shift *shift)
+{
+	const struct ews_entry *from = change->from, *to = change->to;
+
+	if (!to)
+		ews_buf_adds(out, "should not be there");
+	else if (!from)
+		ews_buf_adds(out, "is missing");
+	else if (!ews_entry_equal(from, to))
+		ews_buf_adds(out, "differs");
+	else if (!ews_shift_proven_equal(shift)(from, to))
+		ews_buf_addf(out, "belongs to %" PRIu32 ":%" PRIu32 ", not to %" PRIu32 ":%" PRIu32, from->uid,
+			     from->gid, to->uid, to->gid);
+	else if (to->first_name)
+		ews_buf_adds(out, "should be one file with its other names");
+	else
+		ews_buf_adds(out, "should be one file with no other name than its own");
+}
+
+static void name_difference(struct ews_transition_result *out, const struct ews_shift *shift,
+			    const struct ews_change *change)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	if (names_path(&out->errors, change->path))
+		return;
+	ews_path_escape(&line, change->path, strlen(change->path));
+	ews_buf_addc(&line, '\t');
+	describe_difference(&line, change, shift);
+	ews_strv_add(&out->errors, line.ptr);
+}
+
+/* Attributes that this user may not set are named apart, and are no failure of the proof. */
+static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, const struct ews_shift *shift,
+				       const struct ews_change *change)
+{
+	struct ews_entry a, b;
+
+	if (!change->from || !change->to)
+		return false;
+	a = *change->from;
+	b = *change->to;
+	a.xattrs = b.xattrs = NULL;
+	return ews_shift_proven_equal(shift)(&a, &b) && names_path(&out->lost_attrs, change->path);
+}
+
+/* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
+static bool stays_ignored(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	if (!ews_skips_covering(&shift->now.scan.skips, path) || ews_shift_is_away(shift, path))
+		return false;
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_adds(&line, "\twas ignored, stays");
+	ews_strv_add(&out->not_covered, line.ptr);
+	return true;
+}
+
+/* What the target did not look at, or what holds it, so that its being there now is no difference. */
+static bool is_left_alone(struct ews_transition_result *out, const struct ews_shift *shift,
+			  const struct ews_change *change)
+{
+	if (change->to)
+		return false;
+	return ews_shift_must_stay(shift, change) || ews_shift_was_not_seen(shift, change->from) ||
+	       stays_ignored(out, shift, change->path);
+}
+
+static void name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift)
+{
+	const struct ews_skips *skips = &shift->target.scan.skips;
+
+	for (size_t i = 0; i < skips->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
+		    skips->items[i].reason == EWS_SKIP_OWN || skips->items[i].reason == EWS_SKIP_PRESENT ||
+		    !ews_shift_is_wanted(shift, skips->items[i].path))
+			continue;
+		ews_path_escape(&line, skips->items[i].path, strlen(skips->items[i].path));
+		ews_buf_addf(&line, "\t%s", ews_skip_word(skips->items[i].reason));
+		ews_strv_add(&out->not_covered, line.ptr);
+	}
+}
+
+/* What of the wanted is not as it should be after all. */
+static void find_left(struct ews_changes *left, struct ews_transition_result *out, struct ews_shift *shift,
+		      const struct ews_content *after)
+{
+	size_t kept = 0;
+
+	ews_changes_between(left, &after->scan.entries, &shift->target.scan.entries, ews_shift_proven_equal(shift));
+	for (size_t i = 0; i < left->n; i++)
+		if (ews_shift_is_wanted(shift, left->items[i].path) && !is_left_alone(out, shift, &left->items[i]))
+			left->items[kept++] = left->items[i];
+	left->n = kept;
+	/* By the same rule as before: what is not asked for and has another time is nothing to join. */
+	ews_shift_plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
+}
+
+int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	EWS_CLEANUP(content) struct ews_content after = EWS_CONTENT_INIT;
+	EWS_CLEANUP(changes) struct ews_changes left = EWS_CHANGES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv git = EWS_STRV_INIT;
+	struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = &shift->known };
+	int rc = ews_content_now(&after, shift->repo, shift->session, shift->batch, &opts);
+
+	if (rc == 0 && ews_shift_moves_git(shift))
+		rc = ews_session_tampered(&git, shift->session);
+	/* The cache holds for the whole tree; the proof is about what was asked for. */
+	if (rc >= 0 && !ews_batch_pending_bytes(shift->batch))
+		rc = ews_content_save_cache(&after, shift->repo, shift->session);
+	if (rc < 0)
+		return ews_error_wrap("cannot look whether all is back");
+	find_left(&left, out, shift, &after);
+	for (size_t i = 0; i < left.n; i++)
+		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
+			name_difference(out, shift, &left.items[i]);
+	keep_wanted(&after.scan.entries, shift);
+	keep_wanted(&shift->target.scan.entries, shift);
+	if (ews_shift_moves_git(shift))
+		ews_gitstate_differences(&git, &shift->target.git, &after.git);
+	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))
+		ews_strv_add(&git, "branch");
+	if (ews_shift_differs_in_root(shift, &after) || ews_shift_differs_in_root_owner(shift, &after))
+		ews_strv_add(&git, ".");
+	for (size_t i = 0; i < git.n; i++)
+		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
+	name_uncovered(out, shift);
+	ews_manifest_hash(out->original_hash, &shift->target.scan.entries);
+	ews_manifest_hash(out->current_hash, &after.scan.entries);
+	out->is_verified = out->errors.n == 0;
+	return 0;
+}
