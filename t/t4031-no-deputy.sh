@@ -170,12 +170,17 @@ tour() {
 		try_any start u --base HEAD~1 && try_any end u --force && try snapshot restore --force "$whole" && try clean --now --all && try start s --method "$1" && take_ws out && plant_ws
 }
 
+# Something happens in the project until something else ends that.
+stir() {
+	rm -f stirred && { while test ! -e stirred; do echo >>"${p:?}/stir" && sleep 0.05; done >/dev/null 2>&1 3>&- 4>&- 5>&- & }
+}
+
 # What is left: with a terminal, and verbs that have less to do with states.
 tour_on() {
 	try_tty "git-ews diff s" && try_tty "git-ews status" && try_tty "git-ews snapshot list" && try_tty "git-ews undo --list" && try_tty "git-ews config list" && try_tty "git-ews recover" &&
 		try_in config list && try_in path && try status s --log && try diff s --exit-code && try snapshot create s --if-changed && try snapshot list --trash && try undo --list && try clean --dry-run --all --force &&
 		cut_off 30 revert s && try recover --all --revert && try_any undo && plant_ws &&
-		try config list --show-origin && try config get qe.workspace.method && try config init && try config accept --dry-run && rm -f "${p:?}/superqode.yaml" && try version &&
+		try config list --show-origin && try config get qe.workspace.method && stir && try watch --once --snapshot --debounce 0.01 && : >stirred && wait && rm -f "${p:?}/stir" && try config init && try config accept --dry-run && rm -f "${p:?}/superqode.yaml" && try version &&
 		try run s -- true && try run --end -- sh -c "echo x >>a.txt; git status; git log -1; git diff" && SHELL=/bin/true && export SHELL && try shell s &&
 		try report finding add --severity info --title t && try report finding list && try report s --output - && try report s && try artifact collect s &&
 		try artifact add --type trace --session s --from-workspace a.txt && made=$(cat out) && try artifact list --json && try artifact show "$made" && try artifact export "$made" --to "${here:?}/exported" &&

@@ -1,0 +1,77 @@
+/*
+ * What happens in a directory: see render_watch.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cmd/render_watch.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "cmd/render_path.h"
+#include "cmd/render_snapshot.h"
+
+static const struct {
+	const char *text, *json;
+} words[] = {
+	[EWS_TREE_OVERFLOW] = { "OVERFLOW", "overflow" }, [EWS_TREE_MOVED] = { "MOVED", "moved" },
+	[EWS_TREE_DELETED] = { "DELETED", "deleted" },    [EWS_TREE_CREATED] = { "CREATED", "created" },
+	[EWS_TREE_MODIFIED] = { "MODIFIED", "modified" },
+};
+
+/* Of an overflow: the directory itself. */
+static const char *path_of(const struct ews_watch_change *change)
+{
+	return *change->path ? change->path : ".";
+}
+
+static void add_object(struct ews_buf *out, const struct ews_watch_change *change)
+{
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("watch");
+
+	(void)cJSON_AddStringToObject(object, "change_type", words[change->kind].json);
+	ews_json_add_path(object, "path", path_of(change));
+	if (change->old_path)
+		ews_json_add_path(object, "old_path", change->old_path);
+	else
+		(void)cJSON_AddNullToObject(object, "old_path");
+	(void)cJSON_AddBoolToObject(object, "is_directory", change->is_dir);
+	ews_render_time(object, "timestamp", change->time_s);
+	ews_json_print(out, object, false);
+}
+
+void ews_render_watch_change(struct ews_buf *out, const struct ews_cmd_ctx *ctx, const struct ews_watch_change *change)
+{
+	if (ctx->json) {
+		add_object(out, change);
+		return;
+	}
+	ews_buf_addf(out, "%s ", words[change->kind].text);
+	if (ctx->nul) {
+		if (change->old_path)
+			ews_buf_add(out, change->old_path, strlen(change->old_path) + 1);
+		ews_buf_add(out, path_of(change), strlen(path_of(change)) + 1);
+		return;
+	}
+	if (change->old_path) {
+		ews_path_quote(out, change->old_path);
+		ews_buf_adds(out, " -> ");
+	}
+	ews_path_quote(out, path_of(change));
+	ews_buf_addc(out, '\n');
+}
+
+void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(json) cJSON *object = NULL;
+
+	if (!ctx->json) {
+		ews_buf_addf(out, "SNAPSHOT %s", snapshot->id);
+		ews_buf_addc(out, ctx->nul ? '\0' : '\n');
+		return;
+	}
+	object = ews_cmd_json_new("snapshot");
+	(void)cJSON_AddBoolToObject(object, "created", true);
+	ews_render_snapshot(object, snapshot);
+	ews_json_print(out, object, false);
+}
