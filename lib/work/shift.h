@@ -7,8 +7,12 @@
 #define EWS_WORK_SHIFT_H
 
 #include "store/hardlink.h"
+#include "store/journal.h"
 #include "work/ignored.h"
-#include "work/transition.h"
+#include "work/snapshot.h"
+
+struct ews_transition_opts;
+struct ews_transition_result;
 
 /* All that a transition works with. */
 struct ews_shift {

@@ -17,6 +17,7 @@
 #include "store/litter.h"
 #include "work/history.h"
 #include "work/stage.h"
+#include "work/transition.h"
 
 #define GITFILE ".git"
 

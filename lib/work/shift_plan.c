@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "store/hardlink.h"
 #include "work/ignored.h"
+#include "work/transition.h"
 
 #define GITFILE ".git"
 #define FEW_PATHS 16

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/hardlink.h"
+#include "work/transition.h"
 
 static enum ews_hardlink_fate fate_after(void *payload, const char *path)
 {
