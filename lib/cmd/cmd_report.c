@@ -74,6 +74,17 @@ static int write_file(const char *path, const struct ews_buf *text)
 	return ews_file_replace(AT_FDCWD, path, text->ptr, text->len, 0644);
 }
 
+static int keep(struct ews_strv *paths, const struct ews_report *report)
+{
+	struct ews_artifact kept[] = { EWS_ARTIFACT_INIT, EWS_ARTIFACT_INIT };
+	int rc;
+
+	rc = ews_report_write(kept, paths, report, ews_render_report);
+	ews_artifact_release(&kept[0]);
+	ews_artifact_release(&kept[1]);
+	return rc;
+}
+
 /* Where the report is to go: `paths` are those that were written. */
 static int put(struct ews_strv *paths, struct ews_cmd_ctx *ctx, const struct settings *set,
 	       const struct ews_report *report)
@@ -85,7 +96,7 @@ static int put(struct ews_strv *paths, struct ews_cmd_ctx *ctx, const struct set
 	int rc;
 
 	if (!set->output)
-		return ews_report_write(paths, report, ews_render_report);
+		return keep(paths, report);
 	rc = ews_render_report(&markdown, &json, report);
 	if (rc < 0)
 		return rc;

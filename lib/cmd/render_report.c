@@ -19,6 +19,8 @@
 
 static const char *state_word(const struct ews_report *report)
 {
+	if (report->is_final)
+		return ews_state_word(EWS_STATE_ENDED);
 	return report->is_interrupted ? "interrupted" : ews_state_word(report->session->state.state);
 }
 

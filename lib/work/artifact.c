@@ -514,10 +514,27 @@ static bool can_replace(struct registry *registry, struct ews_artifact *there, c
 	char sha256[EWS_SHA256_HEX_MAX];
 
 	if (!there || there->type != artifact->type || strcmp(there->session, artifact->session) != 0 ||
-	    strcmp(there->original, artifact->original) != 0)
+	    strcmp(there->original, artifact->original) != 0 ||
+	    strcmp(there->description, artifact->description) != 0)
 		return false;
 	ews_artifact_copy_look(there, sha256, &registry->place, true);
 	return there->file == EWS_ARTIFACT_PRESENT;
+}
+
+static bool is_free(const struct registry *registry, const char *path)
+{
+	return !find_path(&registry->list, path) && strcmp(path, MANIFEST) != 0 &&
+	       !ews_artifact_copy_is_there(&registry->place, path);
+}
+
+/* Is the path free with that extension in the place of its own, too? */
+static bool is_free_beside(const struct registry *registry, const char *path, const char *extension)
+{
+	const char *dot = strrchr(path, '.');
+	EWS_CLEANUP(free)
+	char *beside = ews_strfmt("%.*s.%s", dot ? (int)(dot - path) : (int)strlen(path), path, extension);
+
+	return is_free(registry, beside);
 }
 
 /*
@@ -525,17 +542,19 @@ static bool can_replace(struct registry *registry, struct ews_artifact *there, c
  * `*old` is then.
  */
 static int choose_path(struct ews_artifact *artifact, struct ews_artifact **old, unsigned *nth,
-		       struct registry *registry, const char *name, bool update)
+		       struct registry *registry, const char *name, const struct ews_artifact_new *what)
 {
+	const bool update = what->update && what->name;
+
 	for (; *nth < NAMES_MAX; ++*nth) {
 		EWS_CLEANUP(free) char *tried = ews_artifact_name_nth(name, *nth);
 		EWS_CLEANUP(free) char *path = ews_path_join(ews_artifact_type_dir(artifact->type), tried);
 		struct ews_artifact *there = find_path(&registry->list, path);
-		bool is_free = !there && strcmp(path, MANIFEST) != 0 &&
-			       !ews_artifact_copy_is_there(&registry->place, path);
 
 		*old = update && can_replace(registry, there, artifact) ? there : NULL;
-		if (!is_free && !*old)
+		if (!*old && !is_free(registry, path))
+			continue;
+		if (!*old && what->sibling && !is_free_beside(registry, path, what->sibling))
 			continue;
 		free(artifact->path);
 		artifact->path = ews_steal(&path);
@@ -548,7 +567,6 @@ static int choose_path(struct ews_artifact *artifact, struct ews_artifact **old,
 static int store_new(struct ews_artifact *artifact, struct ews_artifact_draft *draft, struct registry *registry,
 		     struct ews_batch *batch, const struct ews_artifact_new *what, const char *name)
 {
-	const bool is_named_by_id = !what->name;
 	struct ews_artifact *old = NULL;
 	unsigned nth = 1;
 	int rc;
@@ -556,7 +574,7 @@ static int store_new(struct ews_artifact *artifact, struct ews_artifact_draft *d
 	for (;;) {
 		struct ews_oid was = artifact->commit;
 
-		rc = choose_path(artifact, &old, &nth, registry, name, what->update && !is_named_by_id);
+		rc = choose_path(artifact, &old, &nth, registry, name, what);
 		if (rc < 0)
 			return rc;
 		if (old && !strcmp(old->sha256, artifact->sha256)) {

@@ -52,10 +52,11 @@ struct ews_artifact_new {
 	const char *in_place; /* the name of a file that stands where it shall be */
 	bool is_executable;
 	/*
-	 * When the session has one of the type, name and origin already whose file nobody changed: the same bytes are not kept
-	 * twice, and other ones take its place and its id; the store keeps what was there as the commit's parent.
+	 * When the session has one of the type, name, origin and description already whose file nobody changed: the same bytes
+	 * are not kept twice, and other ones take its place and its id; the store keeps what was there as the commit's parent.
 	 */
 	bool update;
+	const char *sibling; /* an extension: nothing else may have the name with that, either; NULL: it does not matter */
 };
 
 /* Keep it: under a name that nobody has. `path` (may be NULL) is its file, absolute. */

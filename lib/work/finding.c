@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/home.h"
-#include "work/artifact_file.h"
+#include "work/artifact.h"
 
 #define FINDINGS_FILE "findings.json"
 #define FINDINGS_VERSION 1
@@ -323,18 +323,24 @@ int ews_findings_read(struct ews_findings *out, const struct ews_session *sessio
 /* Put a fix that waits among the artifacts. */
 static int store_fix(struct ews_finding *finding, const struct ews_session *session)
 {
-	EWS_CLEANUP(free) char *stem = ews_strfmt("%s-%s", session->state.id, finding->id);
-	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
-	const struct ews_artifact_part patch = { "patch", finding->fix, strlen(finding->fix) };
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s-%s.patch", session->state.id, finding->id);
+	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
+	const struct ews_artifact_new what = { .type = EWS_ARTIFACT_SUGGESTED_FIX,
+					       .name = name,
+					       .session = session->state.id,
+					       .description = finding->title,
+					       .data = finding->fix,
+					       .len = strlen(finding->fix),
+					       .update = true };
 	int rc;
 
 	if (!*finding->fix)
 		return 0;
-	rc = ews_artifact_file_new(&paths, session->repo, "patches", stem, &patch, 1);
+	rc = ews_artifact_add(&artifact, NULL, NULL, session->repo, &what);
 	if (rc < 0)
 		return rc;
 	free(finding->fix_name);
-	finding->fix_name = ews_strdup(ews_path_base(paths.items[0]));
+	finding->fix_name = ews_strdup(ews_artifact_name(&artifact));
 	*finding->fix = '\0';
 	return 0;
 }

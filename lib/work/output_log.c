@@ -9,21 +9,28 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "work/artifact.h"
 
 #define NAMES_MAX 100000
 #define LAST_LINE "\n[git ews: the log ends here, at 64 MiB; the command went on]\n"
 
+/* The caller frees it. */
+static char *name_nth(const char *session_id, unsigned nth)
+{
+	return nth > 1 ? ews_strfmt("%s-%u.log", session_id, nth) : ews_strfmt("%s.log", session_id);
+}
+
 int ews_output_log_open(struct ews_output_log *out, struct ews_repo *repo, const char *session_id)
 {
 	EWS_CLEANUP(free) char *dir = NULL;
-	EWS_CLEANUP(free) char *name = ews_strfmt("%s.log", session_id);
+	EWS_CLEANUP(free) char *name = name_nth(session_id, 1);
 	int rc = out->dir_fd = ews_artifact_open_dir(&dir, repo, "logs");
 
 	if (rc < 0)
@@ -33,7 +40,7 @@ int ews_output_log_open(struct ews_output_log *out, struct ews_repo *repo, const
 		if (out->fd >= 0 || errno != EEXIST)
 			break;
 		free(name);
-		name = ews_strfmt("%s-%u.log", session_id, n);
+		name = name_nth(session_id, n);
 	}
 	if (out->fd < 0)
 		return ews_error_os("cannot make the log '%s/%s'", dir, name);
@@ -70,6 +77,38 @@ void ews_output_log_drop(struct ews_output_log *log)
 	if (log->path)
 		(void)unlinkat(log->dir_fd, strrchr(log->path, '/') + 1, 0); /* best effort: it is empty */
 	ews_output_log_release(log);
+}
+
+int ews_output_log_list(struct ews_strv *out, struct ews_repo *repo, const char *session_id)
+{
+	EWS_CLEANUP(free) char *place = NULL;
+	EWS_CLEANUP(fd) int top = ews_artifact_open_place(&place, repo, false);
+	EWS_CLEANUP(fd) int fd = top < 0 ? top : ews_dir_open_beneath(top, "logs");
+	struct stat st;
+
+	if (fd == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	for (unsigned n = 1; fd >= 0 && n < NAMES_MAX; n++) {
+		EWS_CLEANUP(free) char *name = name_nth(session_id, n);
+
+		if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+			break;
+		ews_strv_add(out, name);
+	}
+	return fd < 0 ? fd : 0;
+}
+
+int ews_output_log_keep(struct ews_artifact *out, char **path, struct ews_repo *repo, const char *session_id,
+			const char *name)
+{
+	const struct ews_artifact_new what = { .type = EWS_ARTIFACT_LOG,
+					       .session = session_id,
+					       .description = "what a command printed",
+					       .in_place = name };
+
+	return ews_artifact_add(out, path, NULL, repo, &what);
 }
 
 void ews_output_log_release(struct ews_output_log *log)

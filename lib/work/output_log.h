@@ -4,7 +4,7 @@
  *     <project>/.superqode/qe-artifacts/logs/<session>.log      then <session>-2.log, and so on
  *
  * It is written as the command prints, in the order in which that comes, and no longer than EWS_OUTPUT_LOG_MAX; a last line
- * says so where that cut it off.
+ * says so where that cut it off. When the command has ended it becomes an artifact where it stands.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "store/repo.h"
+#include "base/strv.h"
+#include "work/artifact.h"
 
 #define EWS_OUTPUT_LOG_MAX (64 * EWS_MIB)
 
@@ -36,6 +37,13 @@ void ews_output_log_add(void *payload, const char *text, size_t len);
 
 /* There is nothing to be copied: remove it. */
 void ews_output_log_drop(struct ews_output_log *log);
+
+/* The names of all that there are of a session. */
+int ews_output_log_list(struct ews_strv *out, struct ews_repo *repo, const char *session_id);
+
+/* Make the one of that name, which is written to its end, an artifact. `path` (may be NULL) is where it is. */
+int ews_output_log_keep(struct ews_artifact *out, char **path, struct ews_repo *repo, const char *session_id,
+			const char *name);
 
 void ews_output_log_release(struct ews_output_log *log);
 EWS_CLEANUP_DEFINE(output_log, struct ews_output_log, ews_output_log_release)

@@ -5,24 +5,29 @@
  */
 #include "work/report.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "work/artifact.h"
-#include "work/artifact_file.h"
+#include "work/outcome.h"
 #include "work/tripwire.h"
-#include "work/undo.h"
 
 #define DATE_LEN 10 /* of a stamp: "2026-01-18" */
+
+static void forget_artifacts(struct ews_report *report)
+{
+	for (size_t i = 0; i < report->n_artifacts; i++) {
+		free(report->artifacts[i].path);
+		free(report->artifacts[i].kind);
+	}
+	report->n_artifacts = 0;
+}
 
 void ews_report_release(struct ews_report *report)
 {
@@ -31,10 +36,7 @@ void ews_report_release(struct ews_report *report)
 	ews_snapshot_release(&report->base);
 	ews_diff_release(&report->diff);
 	ews_strv_release(&report->drift);
-	for (size_t i = 0; i < report->n_artifacts; i++) {
-		free(report->artifacts[i].path);
-		free(report->artifacts[i].kind);
-	}
+	forget_artifacts(report);
 	free(report->artifacts);
 	ews_session_log_release(&report->log);
 	ews_snapshots_release(&report->timeline);
@@ -129,23 +131,6 @@ static void gather_findings(struct ews_report *out)
 	read_fixes(out);
 }
 
-/* The snapshot of what an ended session left; of one that left nothing that differs, its base. The caller frees it. */
-static int find_left(char **out, const struct ews_session *session)
-{
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
-	int rc = ews_undo_list(&steps, session->repo, session->state.id);
-
-	for (size_t i = 0; i < steps.n && rc == 0; i++) {
-		const struct ews_step *step = &steps.items[i];
-
-		if (strcmp(step->verb, "end") != 0 || step->state != EWS_STEP_DONE)
-			continue;
-		*out = ews_strdup(*step->before ? step->before : session->state.base_snapshot);
-		return 0;
-	}
-	return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "what the session left has gone from trash");
-}
-
 /* A workspace whose link to the store was rewritten is not looked into. */
 static int check_workspace(const struct ews_session *session)
 {
@@ -161,19 +146,17 @@ static int compare(struct ews_report *out, const char *to)
 {
 	struct ews_session *session = out->session;
 	struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(free) char *left = NULL;
 	const char *base = session->state.base_snapshot;
 	int rc = 0;
 
-	if (is_ended(out) && !to) {
-		rc = find_left(&left, session);
-		to = left;
-	} else if (!to) {
+	if (!to && !is_ended(out))
 		rc = check_workspace(session);
-	}
-	if (rc == 0)
-		rc = to ? ews_diff_sides(&out->diff, repo, NULL, base, to)
-			: ews_diff_sides(&out->diff, repo, session, NULL, NULL);
+	if (rc == 0 && to)
+		rc = ews_diff_sides(&out->diff, repo, NULL, base, to);
+	else if (rc == 0 && is_ended(out))
+		rc = ews_outcome_read(&out->diff, session);
+	else if (rc == 0)
+		rc = ews_diff_sides(&out->diff, repo, session, NULL, NULL);
 	return rc < 0 ? rc : ews_diff_records(&out->diff, repo, NULL);
 }
 
@@ -216,63 +199,25 @@ static void gather_drift(struct ews_report *out)
 		note_problem(out, "whether the project changed is not known");
 }
 
-/* Is the artifact `name` the session's: "<id>.patch", "<id>-2.log", "<id>-finding-1a2b3c4d.patch"? */
-static bool is_of(const char *name, const char *id)
+void ews_report_list_artifacts(struct ews_report *out)
 {
-	size_t len = strlen(id);
-	const char *rest = name + len;
+	EWS_CLEANUP(artifacts) struct ews_artifacts list = EWS_ARTIFACTS_INIT;
 
-	if (strncmp(name, id, len) != 0)
-		return false;
-	if (!strncmp(rest, "-finding-", 9))
-		return true;
-	if (*rest == '-' && isdigit((unsigned char)rest[1]))
-		rest += 1 + strspn(rest + 1, "0123456789");
-	return *rest == '.' && !strchr(rest + 1, '.');
-}
+	forget_artifacts(out);
+	if (ews_artifact_list(&list, NULL, out->session->repo) < 0) {
+		note_problem(out, "artifacts can't be listed");
+		return;
+	}
+	for (size_t i = 0; i < list.n; i++) {
+		const struct ews_artifact *item = &list.items[i];
 
-/* The same of a report: "qr-2026-01-18-<id>.md". */
-static bool is_report_of(const char *name, const char *id)
-{
-	size_t before = strlen("qr-") + DATE_LEN + 1;
-
-	return !strncmp(name, "qr-", 3) && strlen(name) > before && name[before - 1] == '-' &&
-	       is_of(name + before, id);
-}
-
-static int list_kind(struct ews_report *out, const char *kind)
-{
-	const char *id = out->session->state.id;
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	EWS_CLEANUP(free) char *dir = NULL;
-	EWS_CLEANUP(fd) int fd = ews_artifact_open_dir(&dir, out->session->repo, kind);
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? fd : ews_dir_list(&names, fd, &arena);
-	struct stat st;
-
-	for (ssize_t i = 0; i < n; i++) {
-		if (!is_of(names[i].name, id) && !is_report_of(names[i].name, id))
-			continue;
-		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		if (strcmp(item->session, out->session->state.id) != 0)
 			continue;
 		EWS_GROW(out->artifacts, out->n_artifacts, out->artifacts_cap);
 		out->artifacts[out->n_artifacts++] =
-			(struct ews_report_artifact){ ews_path_join(dir, names[i].name), ews_strdup(kind),
-						      (uint64_t)st.st_size };
-	}
-	ews_arena_release(&arena);
-	return n < 0 ? (int)n : 0;
-}
-
-static void gather_artifacts(struct ews_report *out)
-{
-	static const char *const kinds[] = { "patches", "logs", "qr" };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (list_kind(out, kinds[i]) == 0)
-			continue;
-		note_problem(out, "artifacts can't be listed");
-		break;
+			(struct ews_report_artifact){ ews_path_join(list.place ? list.place : "", item->path),
+						      ews_strdup(ews_artifact_type_dir(item->type)),
+						      item->size_bytes };
 	}
 }
 
@@ -351,10 +296,10 @@ int ews_report_gather(struct ews_report *out, struct ews_session *session, const
 	out->session = session;
 	out->made_s = ews_clock_now();
 	out->is_interrupted = ews_session_is_interrupted(session);
+	ews_report_list_artifacts(out); /* that brings back what is missing, the findings' patches, too */
 	gather_findings(out);
 	gather_changes(out, to);
 	gather_drift(out);
-	gather_artifacts(out);
 	gather_log(out);
 	gather_proof(out);
 	if (find_timeline(out) == 0)
@@ -373,29 +318,53 @@ bool ews_report_is_back(const struct ews_report *report)
 
 char *ews_report_way_back(const struct ews_report *report)
 {
-	return ews_strfmt(is_ended(report) ? "git ews undo %s" : "git ews revert %s", report->session->state.id);
+	return ews_strfmt(is_ended(report) || report->is_final ? "git ews undo %s" : "git ews revert %s",
+			  report->session->state.id);
 }
 
-static int write_both(struct ews_strv *paths, const struct ews_report *report, const struct ews_buf *markdown,
-		      const struct ews_buf *json)
+static int keep_form(struct ews_artifact *out, struct ews_strv *paths, const struct ews_report *report,
+		     struct ews_artifact_new *what)
 {
-	const struct ews_artifact_part parts[] = {
-		{ "md", markdown->ptr, markdown->len },
-		{ "json", json->ptr, json->len },
-	};
-	EWS_CLEANUP(free) char *stem = NULL;
+	EWS_CLEANUP(free) char *path = NULL;
+	int rc;
+
+	what->type = EWS_ARTIFACT_QR;
+	what->session = report->session->state.id;
+	what->description = report->is_final ? "the report at the end" : "a report";
+	what->update = report->is_final;
+	rc = ews_artifact_add(out, &path, NULL, report->session->repo, what);
+	if (rc == 0)
+		ews_strv_add(paths, path);
+	return rc;
+}
+
+/* Both have one name: what stands in the way of either is in that of both. */
+static int keep_both(struct ews_artifact out[2], struct ews_strv *paths, const struct ews_report *report,
+		     const struct ews_buf *markdown, const struct ews_buf *json)
+{
+	EWS_CLEANUP(free) char *name = NULL;
+	EWS_CLEANUP(free) char *beside = NULL;
+	struct ews_artifact_new first = { .data = markdown->ptr, .len = markdown->len, .sibling = "json" };
+	struct ews_artifact_new second = { .data = json->ptr, .len = json->len };
 	char stamp[EWS_STAMP_LEN];
+	int rc;
 
 	ews_clock_rfc3339(stamp, report->made_s);
-	stem = ews_strfmt("qr-%.*s-%s", DATE_LEN, stamp, report->session->state.id);
-	return ews_artifact_file_new(paths, report->session->repo, "qr", stem, parts, sizeof(parts) / sizeof(*parts));
+	first.name = name = ews_strfmt("qr-%.*s-%s.md", DATE_LEN, stamp, report->session->state.id);
+	rc = keep_form(&out[0], paths, report, &first);
+	if (rc < 0)
+		return rc;
+	beside = ews_strfmt("%.*s.json", (int)strlen(ews_artifact_name(&out[0])) - 3, ews_artifact_name(&out[0]));
+	second.name = beside;
+	return keep_form(&out[1], paths, report, &second);
 }
 
-int ews_report_write(struct ews_strv *paths, const struct ews_report *report, ews_report_render_fn render)
+int ews_report_write(struct ews_artifact out[2], struct ews_strv *paths, const struct ews_report *report,
+		     ews_report_render_fn render)
 {
 	EWS_CLEANUP(buf) struct ews_buf markdown = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf json = EWS_BUF_INIT;
 	int rc = render(&markdown, &json, report);
 
-	return rc < 0 ? rc : write_both(paths, report, &markdown, &json);
+	return rc < 0 ? rc : keep_both(out, paths, report, &markdown, &json);
 }

@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_REPORT_H
 #define EWS_WORK_REPORT_H
 
+#include "work/artifact.h"
 #include "work/diff.h"
 #include "work/finding.h"
 #include "work/lineage.h"
@@ -35,6 +36,7 @@ struct ews_report {
 	struct ews_session *session; /* borrowed */
 	int64_t made_s;
 	bool is_interrupted;
+	bool is_final; /* the session is about to end */
 	enum ews_report_verdict verdict;
 	size_t critical, warning, info;
 	struct ews_findings findings; /* critical ones first */
@@ -64,6 +66,9 @@ const char *ews_report_verdict_word(enum ews_report_verdict verdict);
 /* Gather it. `to` is the snapshot that stands for the present state; NULL: the workspace is looked at. */
 int ews_report_gather(struct ews_report *out, struct ews_session *session, const char *to);
 
+/* List its artifacts anew, after some were added. */
+void ews_report_list_artifacts(struct ews_report *out);
+
 /* Is what the session has now, or left, the same as its base, as far as its files go? */
 bool ews_report_is_back(const struct ews_report *report);
 
@@ -73,8 +78,12 @@ char *ews_report_way_back(const struct ews_report *report);
 /* Both forms of it. */
 typedef int (*ews_report_render_fn)(struct ews_buf *markdown, struct ews_buf *json, const struct ews_report *report);
 
-/* Keep it among the artifacts. `paths` gets where: the Markdown, then the JSON. Nothing is overwritten. */
-int ews_report_write(struct ews_strv *paths, const struct ews_report *report, ews_report_render_fn render);
+/*
+ * Keep it among the artifacts: `out` and `paths` get the Markdown, then the JSON. Nothing is overwritten, but that a final
+ * one takes the place of an earlier final one.
+ */
+int ews_report_write(struct ews_artifact out[2], struct ews_strv *paths, const struct ews_report *report,
+		     ews_report_render_fn render);
 
 void ews_report_release(struct ews_report *report);
 EWS_CLEANUP_DEFINE(report, struct ews_report, ews_report_release)
