@@ -12,6 +12,7 @@
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/render_clean.h"
+#include "cmd/render_report.h"
 #include "store/home.h"
 
 static const char *const usage[] = {
@@ -34,7 +35,8 @@ static int clean_repo(struct ews_cmd_ctx *ctx, struct settings *set, struct ews_
 	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
 	int rc;
 
-	rc = set->is_auto ? ews_clean_auto(&result, repo) : ews_clean(&result, repo, &set->clean);
+	set->clean.render = ews_render_report;
+	rc = set->is_auto ? ews_clean_auto(&result, repo, ews_render_report) : ews_clean(&result, repo, &set->clean);
 	if (rc < 0)
 		return rc;
 	set->has_refused = set->has_refused || (set->clean.ids && result.kept.n);
@@ -160,7 +162,7 @@ void ews_cmd_clean_now_and_then(struct ews_cmd_ctx *ctx)
 	if (rc == 0 && (!wanted || !ews_clean_is_time(ctx->repo)))
 		return;
 	if (rc == 0)
-		rc = behind ? clean_behind(ctx->repo) : ews_clean_auto(&result, ctx->repo);
+		rc = behind ? clean_behind(ctx->repo) : ews_clean_auto(&result, ctx->repo, ews_render_report);
 	if (rc < 0)
 		ews_cmd_warn(ctx, "cannot clean up: %s", ews_error_message());
 	ews_error_clear();

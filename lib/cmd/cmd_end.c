@@ -1,5 +1,5 @@
 /*
- * git ews end: what differs into trash, the workspace away.
+ * git ews end: artifacts out, what differs into trash, the workspace away.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,17 +13,22 @@
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/progress.h"
+#include "cmd/render_farewell.h"
 #include "cmd/render_path.h"
+#include "cmd/render_report.h"
 #include "cmd/render_revert.h"
 #include "work/end.h"
 
 static const char *const usage[] = {
-	"git ews end [--force] [--no-revert] [--branch <name>] [--changes <mode>] [--dry-run] [<session>...]",
+	"git ews end [--no-artifacts] [--split] [--force] [--no-revert] [--branch <name>] [--changes <mode>]",
+	"            [--dry-run] [<session>...]",
 	NULL,
 };
 
 struct settings {
 	bool force, no_revert, dry_run;
+	bool no_artifacts;
+	struct ews_farewell_opts artifacts;
 	const char *branch;
 	bool is_blocked; /* a session in place could not be put back, and goes on */
 	bool color;
@@ -69,6 +74,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
 	ews_render_string(object, "commit", result->branch_commit);
 	ews_render_string(object, "undo", result->undo);
+	ews_render_farewell(object, &result->stored);
 	ews_render_sentences(object, "drift", &result->drift);
 	ews_render_reasons(object, "skipped", "reason", &result->skipped);
 	ews_changes_opt_json(object, ctx, &changes);
@@ -137,6 +143,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 			     "  Kept: %s\n"
 			     "  Undo: git ews undo %s\n",
 			     id, what_is_kept(result, false), id);
+		ews_render_farewell_text(&ctx->out, &result->stored);
 	}
 	if (set->is_one_of_many && changes.mode != EWS_CHANGES_NONE)
 		ews_cmd_note(ctx, "session '%s':", id);
@@ -157,6 +164,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 					   .dry_run = set->dry_run,
 					   .no_revert = set->no_revert,
 					   .branch = set->branch,
+					   .artifacts = set->no_artifacts ? NULL : &set->artifacts,
 					   .progress = ews_progress_show,
 					   .payload = &progress };
 	int rc;
@@ -177,19 +185,38 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	return 0;
 }
 
+/* What is asked for, and what the settings want. */
+static int settle_artifacts(struct settings *set, struct ews_repo *repo)
+{
+	int rc;
+
+	if (set->no_artifacts && set->artifacts.split)
+		return ews_error(EWS_EUSAGE, "--no-artifacts and --split exclude each other");
+	rc = ews_farewell_is_wanted(repo);
+	if (rc < 0)
+		return rc;
+	set->no_artifacts = set->no_artifacts || !rc;
+	return 0;
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("end");
 	struct settings set = { .sessions = cJSON_AddArrayToObject(object, "sessions"),
-				.drift = cJSON_AddArrayToObject(object, "drift") };
+				.drift = cJSON_AddArrayToObject(object, "drift"),
+				.artifacts = { .render = ews_render_report } };
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace", &set.force, false, NULL },
 		{ EWS_OPT_BOOL, 0, "no-revert", NULL, "in place: leave the project as it is", &set.no_revert, false,
 		  NULL },
 		{ EWS_OPT_STRING, 0, "branch", "name", "leave the result as a branch on the commit it began with",
 		  &set.branch, false, NULL },
+		{ EWS_OPT_BOOL, 0, "no-artifacts", NULL, "store no report, patch, tests and logs",
+		  &set.no_artifacts, false, NULL },
+		{ EWS_OPT_BOOL, 0, "split", NULL, "store a patch for each file, not one of all",
+		  &set.artifacts.split, false, NULL },
 		EWS_CHANGES_OPT(&set.changes_word),
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be kept, and do nothing", &set.dry_run, false,
 		  NULL },
@@ -207,6 +234,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_cmd_session_ids(&ids, ctx, &args.words);
 	set.is_one_of_many = ids.n > 1;
+	if (rc == 0)
+		rc = settle_artifacts(&set, ctx->repo);
 	if (rc == 0 && set.branch && ids.n > 1)
 		rc = ews_error(EWS_EUSAGE, "--branch is for one session");
 	for (i = 0; rc == 0 && i < ids.n; i++)

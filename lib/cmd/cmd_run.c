@@ -18,7 +18,9 @@
 #include "base/path.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
+#include "cmd/render_farewell.h"
 #include "cmd/render_path.h"
+#include "cmd/render_report.h"
 #include "cmd/render_run.h"
 #include "cmd/render_session.h"
 #include "cmd/start_opts.h"
@@ -262,22 +264,36 @@ static int wants_end(const struct settings *set, struct ews_repo *repo, bool is_
 /* What a session leaves when it goes is kept, unless the settings say otherwise. */
 static int wants_patch(struct ews_repo *repo, bool ends)
 {
-	bool preserves;
 	int rc;
 
-	rc = ews_config_bool(&preserves, ews_repo_config(repo), "qe.workspace.preserve_artifacts");
-	return rc < 0 ? rc : preserves || !ends;
+	rc = ews_farewell_is_wanted(repo);
+	return rc < 0 ? rc : rc || !ends;
+}
+
+static void talk_of_report(const struct ews_cmd_ctx *ctx, const struct ews_farewell *stored)
+{
+	size_t i;
+
+	for (i = 0; i < stored->n; i++) {
+		if (stored->items[i].type != EWS_ARTIFACT_QR)
+			continue;
+		ews_cmd_note(ctx, "the report is %s", stored->items[i].path);
+		return;
+	}
 }
 
 /* Returns whether it has ended. What keeps it from that is no failure of the command's: the session stays. */
-static bool end_session(struct ews_cmd_ctx *ctx, struct ews_session *session)
+static bool end_session(struct ews_end_result *result, struct ews_cmd_ctx *ctx, struct ews_session *session,
+			bool with_artifacts)
 {
-	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
+	const struct ews_farewell_opts artifacts = { .render = ews_render_report };
+	const struct ews_end_opts opts = { .artifacts = with_artifacts ? &artifacts : NULL };
 	const char *id = session->state.id;
 	int rc;
 
-	rc = ews_end(&result, session, &(struct ews_end_opts){ .force = false });
-	if (rc == 0 && is_done(&result)) {
+	rc = ews_end(result, session, &opts);
+	talk_of_report(ctx, &result->stored);
+	if (rc == 0 && is_done(result)) {
 		ews_cmd_note(ctx, "session '%s' has ended; 'git ews undo %s' brings it back", id, id);
 		return true;
 	}
@@ -307,6 +323,7 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		  const struct ews_run_result *result)
 {
 	EWS_CLEANUP(run_outcome) struct ews_run_outcome outcome = EWS_RUN_OUTCOME_INIT;
+	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("run");
 	bool has_ended;
 	int ends, patch, rc;
@@ -332,7 +349,7 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		if (rc < 0)
 			return rc;
 	}
-	has_ended = outcome.had_ended || (ends && end_session(ctx, session));
+	has_ended = outcome.had_ended || (ends && end_session(&ended, ctx, session, patch));
 	if (!has_ended) {
 		rc = ews_session_disown(session);
 		if (is_new && !ends)
@@ -343,6 +360,7 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	}
 	if (ctx->json) {
 		(void)cJSON_AddBoolToObject(object, "ended", has_ended);
+		ews_render_farewell(object, &ended.stored);
 		ews_cmd_json_show(ctx, object);
 	}
 	return rc;

@@ -113,7 +113,9 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	EWS_CLEANUP(end_result) struct ews_end_result look = EWS_END_RESULT_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
 	const char *id = session->state.id;
+	const struct ews_farewell_opts artifacts = { .render = sweep->opts->render };
 	bool is_orphaned = ews_session_is_orphaned(session);
+	struct ews_end_opts opts = { .force = false };
 	int rc = ews_end(&look, session, &(struct ews_end_opts){ .dry_run = true });
 
 	if (rc < 0)
@@ -126,7 +128,9 @@ static int end(struct sweep *sweep, struct ews_session *session)
 		add_ended(sweep, id, is_orphaned, look.differs);
 		return 0;
 	}
-	if (ews_end(&result, session, &(struct ews_end_opts){ .force = false }) < 0)
+	rc = ews_farewell_is_wanted(sweep->repo);
+	opts.artifacts = rc > 0 ? &artifacts : NULL;
+	if (rc < 0 || ews_end(&result, session, &opts) < 0)
 		return keep_for_error(sweep, id);
 	if (ews_end_is_blocked(&result))
 		return keep(sweep, id, "the project could not be put back; see 'git ews revert'");
@@ -272,7 +276,7 @@ bool ews_clean_is_time(struct ews_repo *repo)
 	return is_time;
 }
 
-int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo)
+int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo, ews_report_render_fn render)
 {
-	return ews_clean(out, repo, &(struct ews_clean_opts){ .older_than_s = DAY_S });
+	return ews_clean(out, repo, &(struct ews_clean_opts){ .older_than_s = DAY_S, .render = render });
 }

@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_CLEAN_H
 #define EWS_WORK_CLEAN_H
 
+#include "work/report.h"
 #include "work/trash.h"
 
 struct ews_clean_opts {
@@ -15,6 +16,7 @@ struct ews_clean_opts {
 	int64_t older_than_s;
 	bool now; /* free what trash holds, of these sessions or of all */
 	bool dry_run;
+	ews_report_render_fn render; /* for the reports of those that end; NULL: they get none */
 };
 
 struct ews_clean_result {
@@ -30,7 +32,7 @@ int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct 
 /* Is it an hour since this was asked and answered with yes? The first time it is not. */
 bool ews_clean_is_time(struct ews_repo *repo);
 /* The same that `git ews clean` does without options, for what is older than a day. */
-int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo);
+int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo, ews_report_render_fn render);
 
 void ews_clean_result_release(struct ews_clean_result *result);
 EWS_CLEANUP_DEFINE(clean_result, struct ews_clean_result, ews_clean_result_release)

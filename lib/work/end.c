@@ -37,6 +37,7 @@ void ews_end_result_release(struct ews_end_result *result)
 {
 	free(result->kept_snapshot);
 	free(result->branch_commit);
+	ews_farewell_release(&result->stored);
 	free(result->undo);
 	if (result->has_reverted)
 		ews_revert_result_release(&result->reverted);
@@ -361,6 +362,11 @@ static int refuse_users(const struct ews_session *session)
 	return EWS_EBUSY;
 }
 
+static bool reverts_first(const struct ews_session *session, const struct ews_end_opts *opts)
+{
+	return session->method->is_project && !opts->no_revert && !opts->dry_run;
+}
+
 /* In place the project is put back before the session lets go of it; what was there is the revert's to keep. */
 static int revert_first(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
@@ -393,15 +399,43 @@ static int leave_branch(struct ews_end_result *out, struct ews_session *session,
 	return rc;
 }
 
+/* Keep a session's artifacts, before anything of it goes. */
+static int store_artifacts(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	enum ews_farewell_state state = out->kept_snapshot ? EWS_FAREWELL_KEPT : EWS_FAREWELL_SAME;
+	int rc;
+
+	if (!opts->artifacts || opts->dry_run)
+		return 0;
+	if (reverts_first(session, opts))
+		state = EWS_FAREWELL_NOW;
+	else if (out->is_gone)
+		state = EWS_FAREWELL_GONE;
+	rc = ews_farewell_store(&out->stored, session, state, out->kept_snapshot, opts->artifacts);
+	if (rc < 0) {
+		ews_error_hint("nothing has been taken away; with --no-artifacts it ends without them");
+		return ews_error_wrap("session '%s' goes on", session->state.id);
+	}
+	return 0;
+}
+
 bool ews_end_is_blocked(const struct ews_end_result *result)
 {
 	return result->has_reverted && !result->reverted.put.is_verified;
+}
+
+/* What there is of the workspace, as a snapshot. */
+static int take_up(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	out->is_gone = access(session->state.workspace, F_OK) < 0;
+	return out->is_gone ? 0 : keep(out, session, opts); /* what is left of the session ends all the same */
 }
 
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	const bool will_revert = reverts_first(session, opts);
 	bool is_collected;
 	int rc = ews_session_lock(session, "end");
 
@@ -413,14 +447,19 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	}
 	if (!opts->force)
 		rc = refuse_users(session);
+	if (rc < 0)
+		return rc;
+	/* Findings that can't be taken over wait on, and readers see them: that keeps no session from its end. */
+	is_collected = opts->dry_run || ews_findings_collect(session) == 0;
+	ews_error_clear();
+	if (!will_revert)
+		rc = take_up(&result, session, opts);
+	if (rc == 0)
+		rc = store_artifacts(&result, session, opts);
 	if (rc == 0)
 		rc = leave_branch(&result, session, opts);
-	if (rc == 0 && session->method->is_project && !opts->no_revert && !opts->dry_run)
+	if (rc == 0 && will_revert)
 		rc = revert_first(&result, session, opts);
-	else if (rc == 0 && access(session->state.workspace, F_OK) == 0)
-		rc = keep(&result, session, opts);
-	else if (rc == 0)
-		result.is_gone = true; /* what is left of the session ends all the same */
 	if (rc < 0)
 		return rc;
 	if (!ews_end_is_blocked(&result))
@@ -430,9 +469,6 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		result = (struct ews_end_result)EWS_END_RESULT_INIT;
 		return 0;
 	}
-	/* Findings that can't be taken over wait on, and readers see them: that keeps no session from its end. */
-	is_collected = ews_findings_collect(session) == 0;
-	ews_error_clear();
 	rc = plan(&step, session, result.kept_snapshot);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",

@@ -1,5 +1,7 @@
 /*
- * End: the difference into trash, the registration out, the workspace away.
+ * End: artifacts out, the difference into trash, the registration out, the workspace away.
+ *
+ * Until all that is to be kept is kept, nothing of the session is touched: what can't be stored keeps it from its end.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,6 +9,7 @@
 #define EWS_WORK_END_H
 
 #include "store/journal.h"
+#include "work/farewell.h"
 #include "work/revert.h"
 #include "work/session.h"
 
@@ -15,6 +18,7 @@ struct ews_end_opts {
 	bool dry_run; /* look, do nothing */
 	const char *branch; /* leave the result as this branch, which must be new; NULL: don't */
 	bool no_revert; /* in place: leave the project as it is */
+	const struct ews_farewell_opts *artifacts; /* store these first; NULL: none */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
 };
@@ -26,6 +30,7 @@ struct ews_end_result {
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
 	char *undo; /* the step's id */
+	struct ews_farewell stored; /* among the artifacts */
 	bool has_reverted; /* in place */
 	struct ews_revert_result reverted;
 	struct ews_strv drift; /* what of the project changed since the start, a sentence each */

@@ -28,8 +28,8 @@
 #include "store/git.h"
 #include "store/git_program.h"
 #include "store/home.h"
-#include "work/artifact.h"
 #include "work/confine.h"
+#include "work/farewell.h"
 #include "work/finding.h"
 #include "work/guard.h"
 #include "work/guard_env.h"
@@ -474,6 +474,19 @@ static int record(struct ews_run_result *out, const struct stage *stage, struct 
 	return rc;
 }
 
+/* It is written to its end. What keeps it from being an artifact is no reason to fail: the file is there. */
+static void keep_log(struct ews_run_result *out, struct ews_session *session)
+{
+	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
+
+	if (!out->log ||
+	    ews_output_log_keep(&artifact, NULL, session->repo, session->state.id, ews_path_base(out->log)) == 0)
+		return;
+	if (!out->log_flaw)
+		out->log_flaw = ews_strfmt("it could not be made an artifact: %s", ews_error_message());
+	ews_error_clear();
+}
+
 /* Nothing ran, so nothing is there that anybody could want. */
 static int fail_clean(int rc, const struct stage *stage, const struct ews_session *session)
 {
@@ -502,6 +515,7 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 		ews_output_log_drop(&stage.output);
 		return fail_clean(rc, &stage, session);
 	}
+	keep_log(out, session);
 	find_left_behind(out, &stage, opts->reap);
 	rc = look_at_project(out, &stage, session);
 	if (rc == 0)
@@ -512,25 +526,11 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 	return rc;
 }
 
-/* The patch of a session is one: a newer one takes its place. */
-static int store_patch(char **out, const struct ews_diff *diff, const struct ews_session *session)
+static int store_patch(char **out, const struct ews_diff *diff, struct ews_session *session)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *name = ews_strfmt("%s.patch", session->state.id);
 	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
-	struct ews_artifact_new what = { .type = EWS_ARTIFACT_PATCH,
-					 .name = name,
-					 .session = session->state.id,
-					 .description = "what differs from the base",
-					 .update = true };
-	int rc = ews_diff_print(diff, session->repo, NULL, NULL, false, -1, &text);
 
-	if (rc < 0 || !text.len)
-		return rc;
-	what.data = text.ptr;
-	what.len = text.len;
-	rc = ews_artifact_add(&artifact, out, NULL, session->repo, &what);
-	return rc < 0 ? ews_error_wrap("cannot store the patch") : 0;
+	return ews_farewell_patch(&artifact, out, diff, session);
 }
 
 int ews_run_conclude(struct ews_run_outcome *out, struct ews_session *session, bool wants_patch)

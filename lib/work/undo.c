@@ -171,12 +171,17 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 
 static int turn_end(struct ews_undo_result *out, struct ews_session *session, struct ews_step *step, bool redo)
 {
+	const struct ews_farewell_opts artifacts = { .split = false };
 	struct ews_end_opts opts = { .force = false };
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	int rc;
 
 	if (redo) {
 		/* Ended anew, as a step of its own: what was done since the undo is kept as well. */
+		rc = ews_farewell_is_wanted(session->repo);
+		if (rc < 0)
+			return rc;
+		opts.artifacts = rc ? &artifacts : NULL;
 		rc = ews_end(&ended, session, &opts);
 		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
 	}

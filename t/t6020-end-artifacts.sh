@@ -1,0 +1,102 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='end: report, patch, tests and log are stored before anything goes (P4, P7)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+qe=p/.superqode/qe-artifacts
+
+ews() {
+	git -C p ews "$@"
+}
+
+# work <session>: start it and change something there, with a test
+work() {
+	start_ws p "$1" && echo more >>"${ws:?}/src/main.c" && mkdir -p "${ws:?}/tests" && echo "of $1" >"${ws:?}/tests/test_$1.py"
+}
+
+# artifacts_of <session>: path of each
+artifacts_of() {
+	ews artifact list --session "$1" --json >list.json &&
+		grep -o "\"path\":\"[^\"]*\"" list.json | sed "s/.*:\"//; s/\"//" | sort
+}
+
+test_expect_success 'P7: end stores the patch, the new tests, the log and the report, and names them' '
+	test_repo p && day=$(date -u +%Y-%m-%d) && work a && ews end --dry-run a >out && test_path_is_missing p/.superqode && cp -a "$ws" kept && ews end a >out 2>err &&
+	for line in "Report: $PWD/${qe:?}/qr/qr-$day-a.md" "Patch: $PWD/${qe:?}/patches/a.patch" "Test: $PWD/${qe:?}/generated-tests/unit/test_a.py" "Log: $PWD/${qe:?}/logs/a-events.log"; do
+		test_grep "^  $line\$" out && test_path_is_file "${line#*: }" || return 1
+	done &&
+	test_path_is_file ${qe:?}/qr/qr-$day-a.json && test_json ${qe:?}/qr/qr-$day-a.json .state ended && test_json ${qe:?}/qr/qr-$day-a.json .revert.command "git ews undo a" &&
+	test_json_count ${qe:?}/qr/qr-$day-a.json .artifacts 3 && artifacts_of a >list && test_line_count = 5 list &&
+	git clone -q p copy && git -C copy apply --index "../${qe:?}/patches/a.patch" && test_same_tree -x .git kept copy &&
+	echo "of a" >want && test_cmp want ${qe:?}/generated-tests/unit/test_a.py && git -C p status --porcelain >st && test_must_be_empty st
+'
+
+test_expect_success 'P4: ended again after an undo, its artifacts are brought up to date, and none comes twice' '
+	ews artifact list --json >before && cp list list.before && ews undo && echo yet >>"${ws:?}/tests/test_a.py" && ews end --json a >json && artifacts_of a >list && test_cmp list.before list &&
+	test_json_count json ".sessions[0].artifacts" 5 && test_json json ".sessions[0].artifacts[0].id" patch-001 && test_json json ".sessions[0].artifacts[0].path" "$PWD/${qe:?}/patches/a.patch" &&
+	test_grep "^+yet\$" ${qe:?}/patches/a.patch && ews undo && echo last >>"${ws:?}/tests/test_a.py" && ews undo --redo && artifacts_of a >list && test_cmp list.before list && test_grep "^+last\$" ${qe:?}/patches/a.patch
+'
+
+test_expect_success 'nothing to tell, nothing stored; a finding is something, and no patch' '
+	start_ws p same && ews end --json same >json && test_json_count json ".sessions[0].artifacts" 0 && artifacts_of same >list && test_must_be_empty list &&
+	start_ws p said && ews report finding add --severity warning --title slow >out && ews end --json said >json && artifacts_of said >list && test_line_count = 3 list && test_grep ! patch list &&
+	test_json ${qe:?}/qr/qr-$day-said.json .verdict "CONDITIONAL PASS"
+'
+
+test_expect_success '--no-artifacts, and the setting, leave all of it out; --split stores a patch a file' '
+	work b && ews end --no-artifacts b >out && test_grep ! "Report:" out && artifacts_of b >list && test_must_be_empty list &&
+	work c && printf "qe:\n  workspace:\n    preserve_artifacts: false\n" >p/superqode.yaml && ews end --json c >json && test_json_count json ".sessions[0].artifacts" 0 && rm p/superqode.yaml &&
+	ews undo && ews end --split c >out && test_grep "Patches: .* and 1 more$" out && ls ${qe:?}/patches >names && printf "%s\n" a.patch c-src_main.c.patch c-tests_test_c.py.patch >want && test_cmp want names &&
+	git -C copy reset -q --hard && git -C copy apply "../${qe:?}/patches/c-src_main.c.patch" "../${qe:?}/patches/c-tests_test_c.py.patch" && git -C copy diff --exit-code --stat HEAD -- docs >out &&
+	test_expect_code 129 git -C p ews end --split --no-artifacts c
+'
+
+# in_the_way <directory of artifacts>: nothing can be stored there
+in_the_way() {
+	mv "${qe:?}/$1" away && : >"${qe:?}/$1" && test_expect_code 128 git -C p ews end d >out 2>err && test_must_be_empty out && test_grep "^error: session .d. goes on: cannot store the $2" err &&
+		test_grep "^hint: .*--no-artifacts" err && ews path d >out && test_path_is_file "${ws:?}/tests/test_d.py" && ews status --json d >json && test_json json ".sessions[0].state" active &&
+		rm "${qe:?}/$1" && mv away "${qe:?}/$1"
+}
+
+test_expect_success 'P4: while one of them can not be stored the session stays' '
+	work d && in_the_way patches patch && in_the_way generated-tests tests && in_the_way logs log && in_the_way qr report && ews end d >out && artifacts_of d >list && test_line_count = 5 list
+'
+
+test_expect_success 'run ends likewise: each thing once, what the command printed as well' '
+	ews run --new=e --log --end --json -- sh -c "echo hi; echo of e >test_e.py; git push; :" >json 2>err && artifacts_of e >list && printf "%s\n" generated-tests/unit/test_e.py logs/e-events.log logs/e.log patches/e.patch qr/qr-$day-e.json qr/qr-$day-e.md >want &&
+	test_cmp want list && test_json json .ended true && test_json_count json .artifacts 5 && ews artifact list --type log --session e >out && test_grep "logs/e.log  what a command printed$" out && test_grep "git push" ${qe:?}/qr/qr-$day-e.md &&
+	test_json ${qe:?}/qr/qr-$day-e.json ".blocked[0].command" "git push"
+'
+
+test_expect_success 'in place, and of a plain directory' '
+	start_ws p --method in-place f && echo here >p/new && ews end --json f >json && test_path_is_missing p/new && test_json json ".sessions[0].revert.verified" true && artifacts_of f >list && test_line_count = 4 list && test_grep "^+here\$" ${qe:?}/patches/f.patch &&
+	mkdir plain && echo 1 >plain/file && start_ws plain g && echo 2 >"${ws:?}/file" && git -C plain ews end g >out && test_grep "^+2\$" plain/.superqode/qe-artifacts/patches/g.patch && test_path_is_file plain/.superqode/qe-artifacts/qr/qr-$day-g.md
+'
+
+if test_have_prereq VALGRIND; then
+	test_done # a killed tracer is no test of the program
+fi
+ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+export ASAN_OPTIONS
+kill_points=6
+
+sound() {
+	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out
+}
+
+# The session is whole, or all of its artifacts are; to end it once more makes none twice.
+after_end() {
+	if ews path h >where 2>err; then
+		where=$(cat where) && test_path_is_file "${where:?}/tests/test_h.py" && ews end h >out 2>err || return 1
+	fi
+	artifacts_of h >list && test_cmp want list && test_grep "^+of h\$" ${qe:?}/patches/h.patch
+}
+
+test_expect_success 'P4: killed anywhere, an end leaves the session whole or the artifacts' '
+	rm -rf p && test_repo p && work h && save work && ews end h >out && artifacts_of h >want && test_line_count = 5 want && sweep work after_end end h
+'
+
+test_done
