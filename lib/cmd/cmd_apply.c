@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "cmd/cmd_apply.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,24 +18,27 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/render_apply.h"
+#include "cmd/render_artifact.h"
+#include "work/suggestion.h"
 
 #define PATCH_BYTES_MAX EWS_GIB
 
 static const char *const usage[] = {
 	"git ews apply [--check] [--3way] [--index] [--commit [-m <text>]] [--prefix <dir>] [--force]",
 	"              [--patch | --hunks <file>:<n>[,<n>...]]",
-	"              [<session>[:<path>] | <snapshot>..<snapshot> | <file> | -]... [-- <path>...]",
+	"              [<session>[:<path>] | <snapshot>..<snapshot> | <suggestion> | <file> | -]... [-- <path>...]",
 	NULL,
 };
 
 /* What a word of the command line came to; its strings live as long as this. */
 struct origin {
 	struct ews_apply_source source;
-	char *session, *path, *from, *to;
+	char *session, *path, *from, *to, *name;
 	struct ews_buf data;
 };
 
 struct settings {
+	const struct ews_apply_verb *verb; /* whose options these are; NULL: this one's */
 	struct ews_apply_opts apply;
 	const char *prefix;
 	bool ask;
@@ -53,6 +58,7 @@ static void release_settings(struct settings *set)
 		free(set->origins[i].path);
 		free(set->origins[i].from);
 		free(set->origins[i].to);
+		free(set->origins[i].name);
 		ews_buf_release(&set->origins[i].data);
 	}
 	ews_strv_release(&set->hunks);
@@ -132,6 +138,36 @@ static int read_range(struct origin *origin, struct ews_cmd_ctx *ctx, const char
 	return 0;
 }
 
+/* A suggestion's name; a file goes before one of which the word is but a part. Returns 1 when it is none. */
+static int read_suggestion(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
+{
+	EWS_CLEANUP(artifacts) struct ews_artifacts list = EWS_ARTIFACTS_INIT;
+	EWS_CLEANUP(artifact_news) struct ews_artifact_news news = EWS_ARTIFACT_NEWS_INIT;
+	EWS_CLEANUP(free) char *path = ews_path_absolute(ctx->cwd, word);
+	const struct ews_artifact *found;
+	bool is_exact;
+	int rc;
+
+	rc = ews_artifact_list(&list, &news, ctx->repo);
+	if (rc < 0)
+		return rc;
+	ews_render_artifact_news_talk(ctx, &news);
+	rc = ews_suggestion_find(&found, &is_exact, &list, word);
+	if (rc == EWS_ENOTFOUND || (!is_exact && access(path, F_OK) == 0)) {
+		ews_error_clear();
+		return 1;
+	}
+	if (rc == 0)
+		rc = ews_suggestion_read(&origin->data, ctx->repo, found);
+	if (rc < 0)
+		return rc;
+	origin->name = ews_strdup(ews_artifact_name(found));
+	origin->source = (struct ews_apply_source){
+		.kind = EWS_APPLY_PATCH, .name = origin->name, .data = origin->data.ptr, .len = origin->data.len
+	};
+	return 0;
+}
+
 static int read_patch(struct origin *origin, const struct ews_cmd_ctx *ctx, const char *word)
 {
 	bool is_stdin = !strcmp(word, "-");
@@ -140,7 +176,7 @@ static int read_patch(struct origin *origin, const struct ews_cmd_ctx *ctx, cons
 	int rc;
 
 	if (fd < 0 && !is_stdin && access(path, F_OK) < 0) {
-		(void)ews_error(EWS_ENOTFOUND, "'%s' is no session, no snapshots and no file", word);
+		(void)ews_error(EWS_ENOTFOUND, "'%s' is no session, no snapshots, no suggestion and no file", word);
 		ews_error_hint(
 			"'git ews status' lists the sessions; a patch may also come from standard input as '-'");
 		return EWS_ENOTFOUND;
@@ -167,6 +203,8 @@ static int read_word(struct origin *origin, struct ews_cmd_ctx *ctx, const char 
 	rc = is_file_whatever(word) ? 1 : read_session(origin, ctx, word);
 	if (rc == 1 && !is_file_whatever(word))
 		rc = read_range(origin, ctx, word);
+	if (rc == 1 && !is_file_whatever(word))
+		rc = read_suggestion(origin, ctx, word);
 	return rc == 1 ? read_patch(origin, ctx, word) : rc;
 }
 
@@ -180,13 +218,24 @@ static int read_words(struct settings *set, struct ews_cmd_ctx *ctx, const struc
 	set->sources = ews_calloc(set->n, sizeof(*set->sources));
 	for (i = 0; i < set->n; i++)
 		set->origins[i].data = (struct ews_buf)EWS_BUF_INIT;
-	if (!words->n)
+	if (set->verb)
+		rc = set->verb->find(set->verb->payload, &set->origins[0].source, ctx, words->items[0]);
+	else if (!words->n)
 		rc = take_session(&set->origins[0], ctx, NULL);
-	for (i = 0; i < words->n && rc == 0; i++)
+	for (i = 0; i < words->n && rc == 0 && !set->verb; i++)
 		rc = read_word(&set->origins[i], ctx, words->items[i]);
 	for (i = 0; i < set->n; i++)
 		set->sources[i] = set->origins[i].source;
 	return rc;
+}
+
+/* Was everything that the source says done, as it says it? */
+static bool is_all_done(const struct settings *set, const struct ews_apply_result *result)
+{
+	const struct ews_apply_opts *opts = &set->apply;
+
+	return !opts->check && !opts->only && !opts->prefix && !opts->choose && !result->is_refused &&
+	       !result->merge.conflicts.n;
 }
 
 static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *paths)
@@ -217,6 +266,8 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	set->apply.payload = &progress;
 	rc = ews_apply(&result, ctx->repo, set->sources, set->n, &set->apply);
 	ews_progress_end(&progress);
+	if (rc == 0 && set->verb && set->verb->settle && is_all_done(set, &result))
+		rc = set->verb->settle(set->verb->payload, ctx);
 	return rc < 0 ? rc : ews_render_apply(ctx, &result, set->apply.check);
 }
 
@@ -238,10 +289,10 @@ static int check(const struct settings *set, const struct ews_strv *words)
 	return EWS_EDENIED;
 }
 
-static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+static int run_either(const struct ews_apply_verb *verb, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	EWS_CLEANUP(settings) struct settings set = { .hunks = EWS_STRV_INIT };
+	EWS_CLEANUP(settings) struct settings set = { .verb = verb, .hunks = EWS_STRV_INIT };
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "check", NULL, "show what would be done, and do nothing", &set.apply.check,
 		  false, NULL },
@@ -262,9 +313,10 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
-		.usage = usage,
+		.usage = verb ? verb->usage : usage,
 		.opts = opts,
-		.max_words = SIZE_MAX,
+		.min_words = verb ? 1 : 0,
+		.max_words = verb ? 1 : SIZE_MAX,
 		.takes_paths = true,
 		.prints_paths = true,
 	};
@@ -280,6 +332,16 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = read_words(&set, ctx, &args.words);
 	return rc < 0 ? rc : apply(ctx, &set, &args.paths);
+}
+
+int ews_cmd_apply_one(const struct ews_apply_verb *verb, struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	return run_either(verb, ctx, argc, argv);
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	return run_either(NULL, ctx, argc, argv);
 }
 
 const struct ews_cmd ews_cmd_apply = { "apply", "bring the work home into the project", run };
