@@ -16,7 +16,7 @@ sha256_repo() (
 
 # All of the workspace <dir> that a revert must give back.
 state_of() (
-	"$EWS_SRC/t/lister" -m -x .git "$1" && cd "$1" && git rev-parse HEAD && git status --porcelain=v2 -uall &&
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1" && cd "$1" && git rev-parse HEAD && git status --porcelain=v2 -uall &&
 		cd "$(git rev-parse --absolute-git-dir)" && sha256sum index && stat -c %y index
 )
 

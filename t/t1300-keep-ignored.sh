@@ -23,7 +23,7 @@ c_project() {
 
 # files and links of $1, with times
 files_of() {
-	"$EWS_SRC/t/lister" -x .git "$1" | grep -v "^[^	]*	d "
+	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | grep -v "^[^	]*	d "
 }
 
 kept_of() {

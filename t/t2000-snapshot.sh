@@ -7,7 +7,7 @@ test_description='snapshots: exact, lasting records of a workspace (P2, P4), kep
 . "$(dirname "$0")/test-lib.sh"
 
 listing() {
-	"$EWS_SRC/t/lister" -m -x .git "$1"
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
 }
 
 # make <session> [<option>...]: a snapshot of it; its id in $snap.

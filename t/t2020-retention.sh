@@ -10,7 +10,7 @@ working=$HOME/.superqode/working
 
 # files_of <dir>
 files_of() {
-	"$EWS_SRC/t/lister" -m -x .git "$1"
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
 }
 
 # aged <time> <project>: all that trash holds of it was put there then.

@@ -9,7 +9,7 @@ test_description='revert: the workspace is exactly what its base was (P2), prove
 # All that must come back in the workspace <dir>: files with times (of directories without), index and its
 # time, HEAD, a merge's state, and what git says of it all.
 state_of() (
-	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' &&
+	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' &&
 		cd "$1" && admin=$(git rev-parse --absolute-git-dir) && cd "$admin" &&
 		for f in HEAD index MERGE_HEAD MERGE_MSG MERGE_MODE; do
 			test ! -e $f || sha256sum $f

@@ -7,7 +7,7 @@ test_description='hostile trees: exact (P2), contained (P5), named (P8), and not
 . "$(dirname "$0")/test-lib.sh"
 
 state_of() {
-	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /'
+	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /'
 }
 
 new_workspace() {

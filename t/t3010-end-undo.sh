@@ -8,14 +8,14 @@ test_description='end and undo: nothing is lost (P4), each step goes back and fo
 
 # All of the workspace <dir> that an undone end must give back.
 state_of() (
-	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' &&
+	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' &&
 		cd "$1" && admin=$(git rev-parse --absolute-git-dir) &&
 		(cd "$admin" && sha256sum HEAD index && stat -c 'index %y' index) &&
 		GIT_OPTIONAL_LOCKS=0 git status --porcelain=v2 -uall && stat -c 'root %i' .
 )
 
 files_of() {
-	"$EWS_SRC/t/lister" -m -x .git "$1"
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
 }
 
 # new_session <id>: a session of p with changes; $ws, and its state in <id>.base and <id>.work.

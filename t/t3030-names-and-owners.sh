@@ -28,11 +28,11 @@ names_of() {
 
 # as_before <dir> <name>: content, times and names are those of <name>.want and <name>.names
 as_before() {
-	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' >"$2.got" &&
+	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' >"$2.got" &&
 		test_cmp "$2.want" "$2.got" && names_of "$1" >"$2.got" && test_cmp "$2.names" "$2.got"
 }
 remember() {
-	"$EWS_SRC/t/lister" -x .git "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' >"$2.want" && names_of "$1" >"$2.names"
+	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | sed -E 's/	(d [0-7]+) [0-9.]+ /	\1 - /' >"$2.want" && names_of "$1" >"$2.names"
 }
 
 # reverts <session> [<option>...]: it succeeds, and says that it is proven

@@ -27,7 +27,43 @@ test_expect_success 'P1: apply takes the options of apply; as a source of apply 
 	test_fingerprint p >before && ews suggestions apply --check two >out && test_grep "two *| 1 +" out && test_fingerprint p >after && test_cmp before after && ews suggestions apply two >out && test "$(cat p/two)" = two && ews undo &&
 	ews suggestions apply one.patch --commit -m mended >out && test "$(git -C p log -1 --format=%s)" = mended && ews apply two.patch >out && test "$(cat p/two)" = two && ews undo &&
 	printf "%s\n" "--- /dev/null" "+++ b/file" "@@ -0,0 +1 @@" "+of the file" >p/two.pa && ews apply two.pa >out && test "$(cat p/file)" = "of the file" && test_path_is_missing p/two &&
-	test_expect_code 1 git -C p ews apply one 2>err && test_grep "may mean several" err && test_expect_code 128 git -C p ews apply ./two.patch
+	test_expect_code 1 git -C p ews apply patches 2>err && test_grep "may mean several" err && test_expect_code 128 git -C p ews apply ./two.patch
+'
+
+test_expect_success 'P4: end --pending: the result survives clean --now and git gc, and status names it' '
+	rm p/two.pa p/file && start_ws p wait && echo kept >"${ws:?}/result" && chmod 755 "${ws:?}/src/main.c" && mkdir "${ws:?}/hollow" && cp -a "${ws:?}" result && start_ws p same && ews end --pending --json same >json && test_json json ".sessions[0].pending" false &&
+	ews end --pending wait >out && test_grep "^  Pending: git ews pending show|apply|drop wait$" out && test_path_is_missing "${ws:?}" && ews undo wait >out && ws=$(ews path wait) && test_same_tree -x .git result "${ws:?}" && ews pending list >out && test_must_be_empty out &&
+	ews end --pending wait >out && ews status --json >json && test_json_count json .sessions 1 && test_json json ".sessions[0].state" pending && test_expect_code 128 git -C p ews start wait 2>err && test_grep "session .wait. is pending$" err &&
+	ews clean --now >out && git -C p reflog expire --expire=now --all && git -C p gc -q --prune=now && test_expect_code 128 git -C p ews undo wait 2>err && ews pending list >out && test_grep "^wait  .*Z  Changes: 2 file(s) (+1 -0).$" out &&
+	ews status --json >json && test_json json ".sessions[0].state" pending && ews pending show wa >out && test_grep "^+kept$" out && ews pending show --json wait >json && test_json json .session_id wait && test_json json .changes.total_changes 2
+'
+
+test_expect_success 'P1, P4: pending drop goes to trash, undo makes it pending again; apply decides when all of it came' '
+	ews pending drop --dry-run wait >out && ews pending drop wait >out && ews pending list >out && test_must_be_empty out && test_expect_code 128 git -C p ews pending apply wait && ews undo && ews pending list >out && test_line_count = 1 out &&
+	test_fingerprint p >before && ews pending apply --check wait >out && test_fingerprint p >after && test_cmp before after && ews pending apply wait -- result >out && test "$(cat p/result)" = kept && test_path_is_missing p/hollow && ews pending list >out && test_line_count = 1 out &&
+	ews apply --check wait >out && ews pending apply wait >out && test_same_tree -x .git -x .superqode result p && ews pending list >out && test_must_be_empty out && ews undo && ews pending list >out && test_line_count = 1 out && ews undo && test "$(stat -c %a p/src/main.c)" = 644 &&
+	ews pending drop wait >out && ews status --json >json && test_json_count json .sessions 0 && start_ws p wait
+'
+
+if test_have_prereq VALGRIND; then
+	test_done # a killed tracer is no test of the program
+fi
+ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+export ASAN_OPTIONS
+kill_points=4
+
+sound() {
+	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out
+}
+
+# A session as it was, or a pending one; in the end what it came to comes home.
+after_end() {
+	ews path x >out 2>err && { ews end --pending x >out 2>err || return 1; }
+	ews pending apply x >out 2>err && test "$(cat p/result)" = kept
+}
+
+test_expect_success 'P4: an end --pending that is killed anywhere loses nothing' '
+	rm -rf p && test_repo p && start_ws p x && echo kept >"${ws:?}/result" && save work && sweep work after_end end --pending --no-artifacts x
 '
 
 test_done

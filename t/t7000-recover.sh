@@ -16,7 +16,7 @@ export ASAN_OPTIONS
 
 # What must be whole in the workspace <dir>: files, index, HEAD.
 state_of() (
-	"$EWS_SRC/t/lister" -m -x .git "$1" && cd "$1" && git rev-parse HEAD && cd "$(git rev-parse --absolute-git-dir)" && sha256sum index
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1" && cd "$1" && git rev-parse HEAD && cd "$(git rev-parse --absolute-git-dir)" && sha256sum index
 )
 
 # sound: after recover git is content, the project as it was, nothing lies about, and no session is half there.
@@ -41,12 +41,12 @@ test_expect_success 'setup: a project with uncommitted work, and killat' '
 # Complete, or not there at all; in both cases it can be started.
 after_start() {
 	if git -C p ews path x >where 2>err; then
-		take_ws where && "$EWS_SRC/t/lister" -m -x .git "$ws" >got && test_cmp p.want got &&
+		take_ws where && "$EWS_SRC/t/lister" -m -x .git -x .superqode "$ws" >got && test_cmp p.want got &&
 			git -C p ews diff x >changes && test_must_be_empty changes && git -C p ews end x >out 2>err
 	else
 		git -C p for-each-ref refs/ews/sessions >refs && test_must_be_empty refs && test_path_is_missing p/.git/worktrees/x &&
 			{ find "$HOME/.superqode" -path '*/qe/x*' >found 2>find.err || :; } && test_must_be_empty found &&
-			start_ws p x && "$EWS_SRC/t/lister" -m -x .git "$ws" >got && test_cmp p.want got
+			start_ws p x && "$EWS_SRC/t/lister" -m -x .git -x .superqode "$ws" >got && test_cmp p.want got
 	fi
 }
 
@@ -174,7 +174,7 @@ test_expect_success 'P4: two recovers at once' '
 
 test_expect_success 'setup: a second session has ended with work in it, and one was made under its id' '
 	restore work && start_ws -n yw p y && echo first >"${yw:?}/first" && mkdir "${yw:?}/out" && echo product >"${yw:?}/out/product" && git -C p ews end y &&
-	start_ws -n yw p y && echo edit >>"${yw:?}/run.sh" && mkdir "${yw:?}/out" && echo product >"${yw:?}/out/product" && "$EWS_SRC/t/lister" -m -x .git "$yw" >y.want && git -C p ews end y && save trash
+	start_ws -n yw p y && echo edit >>"${yw:?}/run.sh" && mkdir "${yw:?}/out" && echo product >"${yw:?}/out/product" && "$EWS_SRC/t/lister" -m -x .git -x .superqode "$yw" >y.want && git -C p ews end y && save trash
 '
 
 # What was let go can come back whole, or without what is ignored, or not at all, which is said; never half of it.
@@ -182,9 +182,9 @@ after_clean() {
 	code=0
 	git -C p ews undo y >out 2>err || code=$?
 	case $code in
-	0) "$EWS_SRC/t/lister" -m -x .git "$yw" >got && test_cmp y.want got && git -C p ews end y >out 2>err ;;
+	0) "$EWS_SRC/t/lister" -m -x .git -x .superqode "$yw" >got && test_cmp y.want got && git -C p ews end y >out 2>err ;;
 	1)
-		test_grep "1 ignored path" err && "$EWS_SRC/t/lister" -m -x .git "$yw" >got && grep -v "^out[	/]" y.want >want && test_cmp want got &&
+		test_grep "1 ignored path" err && "$EWS_SRC/t/lister" -m -x .git -x .superqode "$yw" >got && grep -v "^out[	/]" y.want >want && test_cmp want got &&
 			git -C p ews end y >out 2>err
 		;;
 	*) test_grep expired err ;;

@@ -266,9 +266,11 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	set->apply.payload = &progress;
 	rc = ews_apply(&result, ctx->repo, set->sources, set->n, &set->apply);
 	ews_progress_end(&progress);
+	if (rc == 0)
+		rc = ews_render_apply(ctx, &result, set->apply.check);
 	if (rc == 0 && set->verb && set->verb->settle && is_all_done(set, &result))
 		rc = set->verb->settle(set->verb->payload, ctx);
-	return rc < 0 ? rc : ews_render_apply(ctx, &result, set->apply.check);
+	return rc;
 }
 
 /* What can't be meant together, or not here. */

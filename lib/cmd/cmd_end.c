@@ -20,13 +20,13 @@
 #include "work/end.h"
 
 static const char *const usage[] = {
-	"git ews end [--no-artifacts] [--split] [--force] [--no-revert] [--branch <name>] [--changes <mode>]",
-	"            [--dry-run] [<session>...]",
+	"git ews end [--pending] [--no-artifacts] [--split] [--force] [--no-revert] [--branch <name>]",
+	"            [--changes <mode>] [--dry-run] [<session>...]",
 	NULL,
 };
 
 struct settings {
-	bool force, no_revert, dry_run;
+	bool force, no_revert, dry_run, pending;
 	bool no_artifacts;
 	struct ews_farewell_opts artifacts;
 	const char *branch;
@@ -71,6 +71,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 		ews_render_sentences(revert, "ref_commands", &result->reverted.ref_commands);
 	}
 	(void)cJSON_AddBoolToObject(object, "ended", !ews_end_is_blocked(result) && !set->dry_run);
+	(void)cJSON_AddBoolToObject(object, "pending", result->is_pending);
 	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
 	ews_render_string(object, "commit", result->branch_commit);
 	ews_render_string(object, "undo", result->undo);
@@ -143,6 +144,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 			     "  Kept: %s\n"
 			     "  Undo: git ews undo %s\n",
 			     id, what_is_kept(result, false), id);
+		if (result->is_pending)
+			ews_buf_addf(&ctx->out, "  Pending: git ews pending show|apply|drop %s\n", id);
 		ews_render_farewell_text(&ctx->out, &result->stored);
 	}
 	if (set->is_one_of_many && changes.mode != EWS_CHANGES_NONE)
@@ -163,6 +166,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	const struct ews_end_opts opts = { .force = set->force,
 					   .dry_run = set->dry_run,
 					   .no_revert = set->no_revert,
+					   .pending = set->pending,
 					   .branch = set->branch,
 					   .artifacts = set->no_artifacts ? NULL : &set->artifacts,
 					   .progress = ews_progress_show,
@@ -213,6 +217,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		  NULL },
 		{ EWS_OPT_STRING, 0, "branch", "name", "leave the result as a branch on the commit it began with",
 		  &set.branch, false, NULL },
+		{ EWS_OPT_BOOL, 0, "pending", NULL, "keep the result until it is decided upon", &set.pending, false,
+		  NULL },
 		{ EWS_OPT_BOOL, 0, "no-artifacts", NULL, "store no report, patch, tests and logs",
 		  &set.no_artifacts, false, NULL },
 		{ EWS_OPT_BOOL, 0, "split", NULL, "store a patch for each file, not one of all",

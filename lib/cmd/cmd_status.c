@@ -21,6 +21,7 @@
 #include "cmd/render_status.h"
 #include "store/home.h"
 #include "store/journal.h"
+#include "work/pending.h"
 #include "work/tripwire.h"
 
 #define LOG_BYTES_MAX (16 * EWS_MIB)
@@ -113,6 +114,7 @@ static void gather_one(struct ews_session_view *view, struct ews_repo *repo, con
 		return;
 	}
 	view->is_open = true;
+	view->is_pending = view->session.state.state == EWS_STATE_ENDED && ews_pending_is(repo, view->id);
 	view->is_interrupted = ews_session_is_interrupted(&view->session);
 	if (view->is_interrupted) {
 		if (ews_journal_unfinished(&step, &view->unfinished, view->session.fd) < 0)
@@ -129,7 +131,8 @@ static void gather_one(struct ews_session_view *view, struct ews_repo *repo, con
 
 static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
 {
-	return set->all || set->ended || is_named || !view->is_open || view->session.state.state != EWS_STATE_ENDED;
+	return set->all || set->ended || is_named || !view->is_open || view->is_pending ||
+	       view->session.state.state != EWS_STATE_ENDED;
 }
 
 /* What only a look into workspaces and project tells. */

@@ -28,6 +28,8 @@ const char *ews_render_session_state(const struct ews_session_view *view)
 {
 	if (!view->is_open)
 		return "damaged";
+	if (view->is_pending)
+		return "pending";
 	return view->is_interrupted ? "interrupted" : ews_state_word(view->session.state.state);
 }
 

@@ -19,6 +19,7 @@ struct ews_session_view {
 	struct ews_session session; /* when `is_open` */
 	bool is_open; /* its state can be read */
 	bool is_interrupted;
+	bool is_pending; /* it has ended, and what it came to waits for a decision */
 	char *unfinished; /* the verb that was interrupted; NULL when none is known */
 	struct ews_strv tampered;
 	bool has_tampered; /* it was looked at */

@@ -333,6 +333,8 @@ static void add_details(struct ews_buf *out, const struct ews_session_view *view
 		add_drift(out, view, opts);
 	else if (view->is_open && state->project_changed)
 		add_detail(out, "project", "it changed while a command ran; see git ews status --log", YELLOW, opts);
+	if (view->is_pending)
+		add_detail(out, "decide", "git ews pending show, apply or drop", NULL, opts);
 	add_troubles(out, view, opts);
 }
 

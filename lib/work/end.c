@@ -27,6 +27,7 @@
 #include "work/history.h"
 #include "work/ignored.h"
 #include "work/inuse.h"
+#include "work/pending.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
 #include "work/tripwire.h"
@@ -126,23 +127,35 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	return rc;
 }
 
-static int plan(struct ews_step *step, struct ews_session *session, const char *kept)
+/* Its base goes to trash with it. */
+static int plan_base(struct ews_step *step, struct ews_session *session)
 {
-	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	char hex[EWS_OID_HEX_MAX];
 	struct ews_oid base;
-	int rc = ews_odb_ref_read(&base, repo->odb, ref);
+	int rc = ews_odb_ref_read(&base, session->repo->odb, ref);
 
 	if (rc == 0)
-		rc = ews_step_init(step, repo->dir_fd, "end", session->state.id);
+		ews_strv_addf(&step->refs, "%s " EWS_REF_TRASH "%s %s", ref, session->state.base_snapshot,
+			      ews_oid_hex(hex, &base));
+	return rc;
+}
+
+static int plan(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result)
+{
+	struct ews_repo *repo = session->repo;
+	int rc = ews_step_init(step, repo->dir_fd, "end", session->state.id);
+
 	if (rc < 0)
 		return rc;
 	free(step->before);
-	step->before = ews_strdup(kept ? kept : "");
-	ews_strv_addf(&step->refs, "%s " EWS_REF_TRASH "%s %s", ref, session->state.base_snapshot,
-		      ews_oid_hex(hex, &base));
-	rc = ews_journal_begin(session->fd, step->id, step->verb);
+	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
+	if (result->is_pending)
+		rc = ews_pending_plan(step, repo, session->state.id, result->kept_snapshot);
+	else
+		rc = plan_base(step, session);
+	if (rc == 0)
+		rc = ews_journal_begin(session->fd, step->id, step->verb);
 	return rc < 0 ? rc : ews_step_write(repo->dir_fd, step);
 }
 
@@ -469,7 +482,8 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		result = (struct ews_end_result)EWS_END_RESULT_INIT;
 		return 0;
 	}
-	rc = plan(&step, session, result.kept_snapshot);
+	result.is_pending = opts->pending && result.kept_snapshot;
+	rc = plan(&step, session, &result);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",
 				     result.kept_snapshot ? result.kept_snapshot : "nothing differed");

@@ -17,6 +17,7 @@ struct ews_end_opts {
 	bool force; /* although a process uses the workspace */
 	bool dry_run; /* look, do nothing */
 	const char *branch; /* leave the result as this branch, which must be new; NULL: don't */
+	bool pending; /* what it came to waits for a decision (work/pending); when nothing differs it ends as ever */
 	bool no_revert; /* in place: leave the project as it is */
 	const struct ews_farewell_opts *artifacts; /* store these first; NULL: none */
 	void (*progress)(void *payload, size_t done, size_t total);
@@ -29,6 +30,7 @@ struct ews_end_result {
 	bool is_gone; /* somebody had taken the workspace away */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
+	bool is_pending; /* it waits for a decision */
 	char *undo; /* the step's id */
 	struct ews_farewell stored; /* among the artifacts */
 	bool has_reverted; /* in place */

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "store/journal.h"
+#include "work/pending.h"
 
 /* Its base and what was kept at its end lie in trash. */
 static int read_ended(struct ews_diff *out, const struct ews_session *session)
@@ -41,10 +42,24 @@ static int read_ended(struct ews_diff *out, const struct ews_session *session)
 	return EWS_ENOTFOUND;
 }
 
+/* Whatever has become of the step that ended it. */
+static int read_pending(struct ews_diff *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(pendings) struct ews_pendings list = EWS_PENDINGS_INIT;
+	const struct ews_pending *pending;
+	int rc = ews_pending_list(&list, session->repo);
+
+	if (rc == 0)
+		rc = ews_pending_find(&pending, &list, session->state.id);
+	return rc < 0 ? rc : ews_diff_sides(out, session->repo, NULL, pending->base.id, pending->result.id);
+}
+
 int ews_outcome_read(struct ews_diff *out, struct ews_session *session)
 {
 	int rc;
 
+	if (session->state.state == EWS_STATE_ENDED && ews_pending_is(session->repo, session->state.id))
+		return read_pending(out, session);
 	if (session->state.state == EWS_STATE_ENDED)
 		return read_ended(out, session);
 	rc = ews_session_need_active(session);

@@ -169,14 +169,15 @@ static const char *id_in_ref(const char *ref)
 	return "";
 }
 
-/* Bases are filed under their session; to find one by its own id their commits are read. */
+/* Bases, and what is pending, are filed under their session; to find one by its own id their commits are read. */
 static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_refs *refs,
 			   const char *name)
 {
 	for (size_t i = 0; i < refs->n; i++) {
 		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
 
-		if (strncmp(refs->items[i].name, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)))
+		if (strncmp(refs->items[i].name, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) != 0 &&
+		    strncmp(refs->items[i].name, EWS_REF_PENDING, strlen(EWS_REF_PENDING)) != 0)
 			continue;
 		if (ews_snapshot_read(&one, repo, &refs->items[i]) < 0 || !fits(one.id, name)) {
 			ews_error_clear();
@@ -246,12 +247,17 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	EWS_CLEANUP(free) char *ended = ews_strfmt(EWS_REF_TRASH "%s", session->state.base_snapshot);
+	EWS_CLEANUP(free) char *pending = ews_strfmt(EWS_REF_PENDING "%s/base", session->state.id);
 	struct ews_ref found = { .name = ref, .oid = EWS_OID_NONE };
 	int rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
 
 	if (rc == EWS_ENOTFOUND && session->state.state == EWS_STATE_ENDED) {
 		found.name = ended;
 		rc = ews_odb_ref_read(&found.oid, session->repo->odb, ended);
+		if (rc == EWS_ENOTFOUND) {
+			found.name = pending;
+			rc = ews_odb_ref_read(&found.oid, session->repo->odb, pending);
+		}
 	}
 	if (rc < 0) {
 		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);

@@ -27,6 +27,7 @@
 #define EWS_REF_SESSIONS "refs/ews/sessions/"
 #define EWS_REF_SNAPSHOTS "refs/ews/snapshots/"
 #define EWS_REF_TRASH "refs/ews/trash/"
+#define EWS_REF_PENDING "refs/ews/pending/" /* work/pending */
 
 /* What is known of a snapshot from its commit alone. */
 struct ews_snapshot {

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/state.h"
+#include "work/pending.h"
 #include "work/retire.h"
 
 #define DAY_S (24 * 60 * 60)
@@ -356,6 +357,7 @@ static void plan_records(struct ews_trash_plan *plan)
 			is_marked = true;
 		}
 		record->is_due = ews_retire_is_name(record->name) || (!is_marked && is_old(plan, record->ended_s));
+		is_back = is_back || ews_pending_is(plan->repo, record->name);
 		if (!is_back && is_wanted(plan, record->name) && (record->is_due || record->has_entry)) {
 			plan->records[n++] = *record;
 			continue;

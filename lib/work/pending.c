@@ -1,0 +1,188 @@
+/*
+ * Pending results: see pending.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/pending.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "store/lock.h"
+
+#define LOCK_WAIT_MS 30000
+
+static void release_one(struct ews_pending *pending)
+{
+	free(pending->session);
+	ews_snapshot_release(&pending->base);
+	ews_snapshot_release(&pending->result);
+	*pending = (struct ews_pending){ 0 };
+}
+
+EWS_CLEANUP_DEFINE(pending, struct ews_pending, release_one)
+
+void ews_pendings_release(struct ews_pendings *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		release_one(&list->items[i]);
+	free(list->items);
+	*list = (struct ews_pendings)EWS_PENDINGS_INIT;
+}
+
+static int cmp_by_time(const void *a, const void *b)
+{
+	const struct ews_pending *x = a, *y = b;
+
+	if (x->result.created_s != y->result.created_s)
+		return x->result.created_s < y->result.created_s ? -1 : 1;
+	return strcmp(x->session, y->session);
+}
+
+static char *ref_of(const char *id, const char *which)
+{
+	return ews_strfmt(EWS_REF_PENDING "%s/%s", id, which);
+}
+
+static int read_side(struct ews_snapshot *out, struct ews_repo *repo, const char *id, const char *which)
+{
+	EWS_CLEANUP(free) char *name = ref_of(id, which);
+	struct ews_ref ref = { .name = name, .oid = EWS_OID_NONE };
+	int rc = ews_odb_ref_read(&ref.oid, repo->odb, name);
+
+	if (rc == 0)
+		rc = ews_snapshot_read(out, repo, &ref);
+	return rc < 0 ? ews_error_wrap("the pending result of session '%s'", id) : 0;
+}
+
+/* Its result makes it one: a base alone is what a killed step has not come to yet. */
+static bool is_result(const char *ref, char **id)
+{
+	const char *rest = ref + strlen(EWS_REF_PENDING);
+	const char *slash = strchr(rest, '/');
+
+	if (!slash || strcmp(slash, "/result") != 0)
+		return false;
+	*id = ews_strndup(rest, (size_t)(slash - rest));
+	return true;
+}
+
+int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, repo->odb, EWS_REF_PENDING);
+
+	for (size_t i = 0; i < refs.n && rc == 0; i++) {
+		EWS_CLEANUP(pending) struct ews_pending pending = { 0 };
+
+		if (!is_result(refs.items[i].name, &pending.session))
+			continue;
+		rc = read_side(&pending.result, repo, pending.session, "result");
+		if (rc == 0)
+			rc = read_side(&pending.base, repo, pending.session, "base");
+		if (rc < 0)
+			return rc;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = pending;
+		pending = (struct ews_pending){ 0 };
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_by_time);
+	return rc;
+}
+
+int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *list, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_pending *pending = &list->items[i];
+
+		if (!strcmp(pending->session, name)) {
+			*out = pending;
+			return 0;
+		}
+		if (!*name || strncmp(pending->session, name, strlen(name)) != 0)
+			continue;
+		*out = pending;
+		n++;
+	}
+	if (n == 1)
+		return 0;
+	if (n)
+		ews_error(EWS_EUSAGE, "'%.80s' may mean several pending sessions", name);
+	else
+		ews_error(EWS_ENOTFOUND, "no pending session '%.80s'", name);
+	ews_error_hint("'git ews pending list' shows them");
+	return n ? EWS_EUSAGE : EWS_ENOTFOUND;
+}
+
+bool ews_pending_is(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *ref = ref_of(id, "result");
+	struct ews_oid oid;
+	bool is = ews_odb_ref_read(&oid, repo->odb, ref) == 0;
+
+	ews_error_clear();
+	return is;
+}
+
+static int plan_move(struct ews_step *step, struct ews_repo *repo, const char *from, const char *to)
+{
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid oid;
+	int rc = ews_odb_ref_read(&oid, repo->odb, from);
+
+	if (rc == 0)
+		ews_strv_addf(&step->refs, "%s %s %s", from, to, ews_oid_hex(hex, &oid));
+	return rc;
+}
+
+int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *id, const char *kept)
+{
+	EWS_CLEANUP(free) char *base = ews_strfmt(EWS_REF_SESSIONS "%s", id);
+	EWS_CLEANUP(free) char *result = ews_strfmt(EWS_REF_TRASH "%s", kept);
+	EWS_CLEANUP(free) char *new_base = ref_of(id, "base");
+	EWS_CLEANUP(free) char *new_result = ref_of(id, "result");
+	int rc = plan_move(step, repo, base, new_base);
+
+	return rc < 0 ? rc : plan_move(step, repo, result, new_result);
+}
+
+static int plan_drop(struct ews_step *step, struct ews_repo *repo, const struct ews_pending *pending)
+{
+	EWS_CLEANUP(free) char *base = ref_of(pending->session, "base");
+	EWS_CLEANUP(free) char *result = ref_of(pending->session, "result");
+	EWS_CLEANUP(free) char *old_base = ews_strfmt(EWS_REF_TRASH "%s", pending->base.id);
+	EWS_CLEANUP(free) char *old_result = ews_strfmt(EWS_REF_TRASH "%s", pending->result.id);
+	int rc = ews_step_init(step, repo->dir_fd, "drop", pending->session);
+
+	if (rc == 0)
+		rc = plan_move(step, repo, result, old_result);
+	if (rc == 0)
+		rc = plan_move(step, repo, base, old_base);
+	return rc < 0 ? rc : ews_step_write(repo->dir_fd, step);
+}
+
+int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = -1;
+	int rc = ews_repo_need_dir(repo, true);
+
+	if (rc == 0)
+		rc = locks = ews_repo_subdir(repo, "locks");
+	if (rc >= 0)
+		rc = ews_lock_take(&lock, locks, "project", "pending", LOCK_WAIT_MS);
+	if (rc == 0)
+		rc = plan_drop(&step, repo, pending);
+	if (rc == 0)
+		rc = ews_snapshot_move_all(repo, &step, false);
+	if (rc < 0)
+		return ews_error_wrap("cannot decide about session '%s'", pending->session);
+	step.state = EWS_STEP_DONE;
+	return ews_step_write(repo->dir_fd, &step);
+}
