@@ -194,8 +194,6 @@ static int settle_artifacts(struct settings *set, struct ews_repo *repo)
 {
 	int rc;
 
-	if (set->no_artifacts && set->artifacts.split)
-		return ews_error(EWS_EUSAGE, "--no-artifacts and --split exclude each other");
 	rc = ews_farewell_is_wanted(repo);
 	if (rc < 0)
 		return rc;
@@ -235,6 +233,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
+	if (set.no_artifacts && set.artifacts.split)
+		return ews_error(EWS_EUSAGE, "--no-artifacts and --split exclude each other");
 	set.color = ews_pager_color(ctx, "status");
 	rc = ews_changes_opt_read(&set.changes, ctx, set.changes_word);
 	if (rc == 0)
