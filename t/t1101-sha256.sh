@@ -119,11 +119,12 @@ test_expect_success 'a program that is killed leaves what recover takes back or 
 '
 
 test_expect_success 'P3: one flipped byte, and a sound object under a wrong name, are found and named' '
-	sha256_repo q && start_ws q flip && echo precious >"${ws:?}/file" && echo other >"${ws:?}/other" && snap=$(git -C q ews snapshot create flip) &&
+	sha256_repo q && start_ws q flip && echo precious >"${ws:?}/file" && echo previous >"${ws:?}/other" && snap=$(git -C q ews snapshot create flip) &&
 	id=$(echo precious | git -C q hash-object --stdin) && file=q/.git/objects/$(echo $id | sed "s,^..,&/,") && chmod u+w "$file" && printf "\377" | dd of="$file" bs=1 seek=12 conv=notrunc status=none &&
 	test_expect_code 1 git -C q ews snapshot verify "$snap" >out 2>err && cat out err >both && test_grep "file\|$id" both && rm "${ws:?}/file" &&
 	test_must_fail git -C q ews snapshot restore "$snap" flip --force >out 2>err && cat out err >both && test_grep "$id" both &&
-	cp -f "q/.git/objects/$(echo other | git -C q hash-object --stdin | sed "s,^..,&/,")" "$file" && test_expect_code 1 git -C q ews snapshot verify "$snap" >out 2>err && cat out err >both && test_grep "$id" both
+	cp -f "q/.git/objects/$(echo previous | git -C q hash-object --stdin | sed "s,^..,&/,")" "$file" && test_expect_code 1 git -C q ews snapshot verify "$snap" >out 2>err && cat out err >both && test_grep "$id" both && rm -f "${ws:?}/file" &&
+	test_must_fail git -C q ews snapshot restore "$snap" flip --force >out 2>err && cat out err >both && test_grep "$id" both && test_path_is_missing "${ws:?}/file"
 '
 
 test_expect_success 'P9: a partial clone: what is missing is named, and no helper runs for it' '

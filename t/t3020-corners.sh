@@ -47,7 +47,7 @@ test_expect_success 'P4: commits that only the reflog of the workspace names out
 
 test_expect_success 'P4: where no reflog is written, the commit that HEAD stands at outlives end and gc' '
 	git -C p config core.logAllRefUpdates false && test_when_finished "git -C p config --unset core.logAllRefUpdates" && start_ws p nolog &&
-	(cd "$ws" && echo c >c && git add c && git commit -qm precious && git rev-parse HEAD >"$SHARNESS_TRASH_DIRECTORY/id") &&
+	(cd "$ws" && echo c >c && git add c && git commit -qm "precious, too" && git rev-parse HEAD >"$SHARNESS_TRASH_DIRECTORY/id") &&
 	git -C p ews end nolog && forget p && git -C p cat-file -e "$(cat id)^{commit}" && git -C p ews undo nolog && git -C p ews end nolog
 '
 
