@@ -113,7 +113,7 @@ test_expect_success 'P2: a wrong setting keeps nobody from going back' '
 	test_expect_code 128 git -C project ews start other 2>err && test_grep "^error: .*/superqode.yaml:3: " err &&
 	git -C project ews diff slip >out && test_grep "+x" out &&
 	git -C project ews revert slip >out 2>err && test_grep Verified out && test_grep "^warning: .*superqode.yaml:3: " err &&
-	git -C project ews end slip
+	test_expect_code 128 git -C project ews end slip 2>err && test_grep "^hint: .*end --no-artifacts" err && git -C project ews path slip && git -C project ews end --no-artifacts slip
 '
 
 test_expect_success 'P9: what loosens, or names a place outside, does not count from a repository' '

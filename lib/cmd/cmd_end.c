@@ -194,10 +194,14 @@ static int settle_artifacts(struct settings *set, struct ews_repo *repo)
 {
 	int rc;
 
+	if (set->no_artifacts)
+		return 0;
 	rc = ews_farewell_is_wanted(repo);
-	if (rc < 0)
+	if (rc < 0) {
+		ews_error_hint("correct it, or end without report and patch: git ews end --no-artifacts");
 		return rc;
-	set->no_artifacts = set->no_artifacts || !rc;
+	}
+	set->no_artifacts = !rc;
 	return 0;
 }
 
