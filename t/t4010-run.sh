@@ -226,6 +226,10 @@ test_expect_success LANDLOCK 'a verb that is refused inside says why' '
 	test_expect_code 128 run_in p -- "$(command -v git-ews)" start inside && test_grep "^hint: inside .git ews run. one may look" err
 '
 
+test_expect_success 'P8: that its output did not all arrive is said, with --log, too' '
+	git -C p ews run --new=full --log --end -- echo hello >/dev/full 2>err && test_grep "^warning: what the command printed did not all arrive: No space left" err
+'
+
 test_expect_success 'P5: no link below .superqode is followed' '
 	mkdir out-there && git init -q links && (cd links && ln -s ../out-there .superqode && echo 1 >a && git add . && git commit -q -m 1) &&
 	test_expect_code 125 run_in links --new=a -- sh -c "echo 2 >a" && ls -A out-there >list && test_must_be_empty list && git -C links ews path a &&

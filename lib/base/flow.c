@@ -52,6 +52,7 @@ static void drain(struct ews_flow *flow)
 		return;
 	/* Nobody takes it any more: whoever writes shall learn that as if he wrote there himself. */
 	if (n < 0) {
+		flow->error = errno == EPIPE ? 0 : errno;
 		flow->len = 0;
 		ews_flow_close(flow);
 		return;

@@ -21,6 +21,7 @@ struct ews_flow {
 	bool is_resting; /* nothing is to be read now */
 	bool is_ending; /* no more is awaited than `owed` */
 	size_t owed;
+	int error; /* why nobody took it, an errno; 0: all was taken, or the reader closed */
 	size_t at, len; /* what of `text` is under way */
 	char text[EWS_FLOW_BYTES];
 };

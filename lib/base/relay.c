@@ -603,6 +603,7 @@ int ews_relay_run(struct ews_relay_result *out, const struct ews_relay *relay)
 	if (job.failure->stage != FAILED_NOT)
 		return explain(job.failure, relay->argv[0]);
 	out->has_timed_out = job.is_terminated;
+	out->output_error = job.flows[FLOW_OUT].error ? job.flows[FLOW_OUT].error : job.flows[FLOW_ERR].error;
 	out->status = WIFSIGNALED(job.wait_status) ? 128 + WTERMSIG(job.wait_status) : WEXITSTATUS(job.wait_status);
 	if (out->has_timed_out)
 		out->status = STATUS_TIMED_OUT;

@@ -36,6 +36,8 @@ void ews_render_run_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_res
 			     result->left_behind.items[i]);
 	if (result->log)
 		ews_cmd_note(ctx, "the log is %s", result->log);
+	if (result->output_flaw)
+		ews_cmd_warn(ctx, "what the command printed did not all arrive: %s", result->output_flaw);
 	if (result->log_flaw)
 		ews_cmd_warn(ctx, "the log is not complete: %s", result->log_flaw);
 	if (!ctx->json)
@@ -91,6 +93,7 @@ void ews_render_run(cJSON *object, const struct ews_run_result *result)
 	else
 		(void)cJSON_AddNullToObject(object, "log");
 	ews_render_string(object, "log_flaw", result->log_flaw);
+	ews_render_string(object, "output_flaw", result->output_flaw);
 	add_blocked(object, &result->blocked);
 	ews_render_sentences(object, "left_behind", &result->left_behind);
 	(void)cJSON_AddBoolToObject(object, "project_changed", result->changed.n > 0);

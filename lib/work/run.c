@@ -52,6 +52,7 @@ void ews_run_result_release(struct ews_run_result *result)
 {
 	free(result->log);
 	free(result->log_flaw);
+	free(result->output_flaw);
 	ews_strv_release(&result->left_behind);
 	ews_strv_release(&result->changed);
 	ews_strv_release(&result->commands);
@@ -381,6 +382,8 @@ static int relay(struct ews_run_result *out, struct stage *stage, const struct e
 		return rc;
 	out->status = result.status;
 	out->has_timed_out = result.has_timed_out;
+	if (result.output_error)
+		set_text(&out->output_flaw, strerror(result.output_error));
 	out->log = ews_steal(&stage->output.path);
 	out->log_flaw = ews_steal(&stage->output.flaw);
 	return 0;

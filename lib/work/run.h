@@ -34,6 +34,7 @@ struct ews_run_result {
 	bool has_timed_out;
 	bool is_subdir_missing; /* it ran at the top of the workspace */
 	char *log; /* where the copy of its output is; NULL: there is none */
+	char *output_flaw; /* why what it printed did not all arrive; NULL: it did, as far as that passed through us */
 	char *log_flaw; /* why that is not complete; NULL: it is */
 	struct ews_strv left_behind; /* processes, as "<name> (<pid>)" */
 	struct ews_strv changed; /* what of the project changed meanwhile, a sentence each */
