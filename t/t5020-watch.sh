@@ -10,10 +10,10 @@ test_description='watch: what happens in a directory is told, once, and leads to
 watch() {
 	name=$1
 	shift
-	: >$name.out && : >$name.err || return 1
-	git-ews watch --debounce 0.1 "$@" >>$name.out 2>>$name.err 3>&- 4>&- 5>&- &
+	: >"$name.out" && : >"$name.err" || return 1
+	git-ews watch --debounce 0.1 "$@" >>"$name.out" 2>>"$name.err" 3>&- 4>&- 5>&- &
 	pid=$!
-	test_wait_for 20 grep -q "^note: watching" $name.err
+	test_wait_for 20 grep -q "^note: watching" "$name.err"
 }
 
 # tells <name> <line>...: these are what it prints next, in whatever order: on a machine with much to do, what was done at
@@ -21,12 +21,12 @@ watch() {
 tells() {
 	name=$1
 	shift
-	printf "%s\n" "$@" | sort >$name.want && test_wait_for 10 has_told $name || { diff >&2 $name.want $name.got; return 1; }
-	cp $name.out $name.seen
+	printf "%s\n" "$@" | sort >"$name.want" && test_wait_for 10 has_told "$name" || { diff >&2 "$name.want" "$name.got"; return 1; }
+	cp "$name.out" "$name.seen"
 }
 
 has_told() {
-	: >>$1.seen && tail -n +$(($(wc -l <$1.seen) + 1)) $1.out >$1.new && once <$1.new >$1.got && cmp -s $1.want $1.got
+	: >>"$1.seen" && tail -n +$(($(wc -l <"$1.seen") + 1)) "$1.out" >"$1.new" && once <"$1.new" >"$1.got" && cmp -s "$1.want" "$1.got"
 }
 
 # A line of each, and none that something was modified that was created.
@@ -35,12 +35,12 @@ once() {
 }
 
 has_lines() {
-	test "$(wc -l <$1)" -ge "$2"
+	test "$(wc -l <"$1")" -ge "$2"
 }
 
 # ends <pid> <signal>: it ends by it, with 0
 ends() {
-	kill -s $2 $1 && wait $1
+	kill -s "$2" "$1" && wait "$1"
 }
 
 # Something of which all are told, until the one that says nothing at its start tells of it.

@@ -159,7 +159,7 @@ static int settle(void *payload, struct ews_cmd_ctx *ctx)
 
 	rc = ews_pending_drop(ctx->repo, chosen->pending);
 	if (rc == 0)
-		ews_cmd_note(ctx, "session '%s' is decided upon: first 'git ews undo' makes it pending again, then it takes back what came",
+		ews_cmd_note(ctx, "'git ews undo' makes '%s' pending again, once more takes back what came",
 			     chosen->pending->session);
 	return rc;
 }
