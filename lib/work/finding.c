@@ -237,8 +237,9 @@ static int parse_file(struct ews_findings *out, const cJSON *json)
 	if (rc < 0)
 		return rc;
 	out->unreadable = unreadable > 0 ? (size_t)unreadable : 0;
-	cJSON_ArrayForEach(item, array)
+	cJSON_ArrayForEach(item, array) {
 		take_one(out, item);
+	}
 	return 0;
 }
 

@@ -46,7 +46,7 @@ static int read_ended(struct ews_diff *out, const struct ews_session *session)
 static int read_pending(struct ews_diff *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(pendings) struct ews_pendings list = EWS_PENDINGS_INIT;
-	const struct ews_pending *pending;
+	const struct ews_pending *pending = NULL;
 	int rc = ews_pending_list(&list, session->repo);
 
 	if (rc == 0)
