@@ -25,7 +25,8 @@ section() {
 
 # is <verdict>
 is() {
-	report demo && test_grep "^\*\*Verdict: $1\*\*$" md && ews report --format json --output - demo >its.json && test_json its.json .verdict "$1"
+	report demo && test_grep "^\*\*Verdict: $1\*\*$" md && ews report --format json --output - demo >json || return 1
+	test_json json .verdict "$1"
 }
 
 test_expect_success 'P1: the verdict is that of the worst finding' '

@@ -81,7 +81,7 @@ if test_have_prereq VALGRIND; then
 fi
 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 export ASAN_OPTIONS
-kill_points=6
+kill_points=4
 
 sound() {
 	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out

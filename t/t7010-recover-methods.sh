@@ -13,7 +13,7 @@ fi
 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 GIT_OPTIONAL_LOCKS=0
 export ASAN_OPTIONS GIT_OPTIONAL_LOCKS
-kill_points=6
+kill_points=4
 
 # All of a directory, and git's state in it.
 state_of() (

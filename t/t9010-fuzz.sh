@@ -4,14 +4,14 @@
 
 test_description='random trees, random changes: what a lister of its own saw is there again (P1-P5, P7, P8)
 
-FUZZ_ROUNDS (48, of some 16; under make torture 10,000) a method, FUZZ_METHODS (all that the driver lists), FUZZ_SEED (1; under
+FUZZ_ROUNDS (40, of some 12; under make torture 10,000) a method, FUZZ_METHODS (all that the driver lists), FUZZ_SEED (1; under
 make torture another each time). A failure names seed and world: fuzz --seed <n> --world <n> runs that again.'
 
 . "$(dirname "$0")/test-lib.sh"
 
 fuzz=$EWS_BUILD/t/fuzz/fuzz
 methods=${FUZZ_METHODS:-$("$fuzz" --methods)}
-rounds=48
+rounds=40
 seed="--seed ${FUZZ_SEED:-1}"
 if test_have_prereq SANITIZE || test_have_prereq VALGRIND; then
 	rounds=12
@@ -23,7 +23,7 @@ fi
 
 for method in $methods; do
 	case $method,$rounds in
-	plain-*,48 | *-ignored,48) n=${FUZZ_ROUNDS:-16} ;;
+	plain-*,40 | *-ignored,40) n=${FUZZ_ROUNDS:-12} ;;
 	*) n=${FUZZ_ROUNDS:-$rounds} ;;
 	esac
 	export method n
