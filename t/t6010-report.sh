@@ -25,7 +25,7 @@ section() {
 
 # is <verdict>
 is() {
-	report demo && test_grep "^\*\*Verdict: $1\*\*$" md && ews report --format json --output - demo >json || return 1
+	report demo && test_grep "^\*\*Verdict: $1\*\*$" md && ews report --format json --output - demo >./json || return 1
 	test_json json .verdict "$1"
 }
 
