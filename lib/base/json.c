@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/utf8.h"
 
@@ -110,6 +111,14 @@ int ews_json_parse(cJSON **out, const char *text, size_t len)
 		return rc;
 	*out = ews_steal(&root);
 	return 0;
+}
+
+int ews_json_read(cJSON **out, int dir_fd, const char *name, size_t max)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, dir_fd, name, max);
+
+	return rc < 0 ? rc : ews_json_parse(out, text.ptr, text.len);
 }
 
 static int get(const cJSON **out, const cJSON *obj, const char *key, cJSON_bool (*is_type)(const cJSON *),

@@ -28,6 +28,9 @@ void ews_json_init(void);
  */
 int ews_json_parse(cJSON **out, const char *text, size_t len);
 
+/* The same for the file `name` of at most `max` bytes; fails as ews_file_read() as well. */
+int ews_json_read(cJSON **out, int dir_fd, const char *name, size_t max);
+
 /*
  * The member `key` of `obj`; each fails with EWS_EDAMAGED when missing or of
  * another type. Strings are borrowed. Whole numbers are read up to 2^53.

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
+#include "cmd/prune_opts.h"
 #include "cmd/render_artifact.h"
 #include "cmd/render_path.h"
 #include "work/harvest.h"
@@ -499,34 +499,6 @@ static int remove_named(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return rc < 0 ? rc : remove_picked(ctx, picked, n, dry_run);
 }
 
-struct prune_settings {
-	const char *keep, *older_than;
-	bool dry_run;
-};
-
-static int parse_prune(int64_t *before_s, size_t *keep, const struct prune_settings *set)
-{
-	int64_t age_s = 0;
-	char *end;
-	int rc;
-
-	if (!set->keep && !set->older_than) {
-		(void)ews_error(EWS_EUSAGE, "nothing says what is to go");
-		ews_error_hint("--keep <n> keeps the newest n of each type, --older-than <age> keeps younger ones");
-		return EWS_EUSAGE;
-	}
-	if (set->keep) {
-		*keep = strtoul(set->keep, &end, 10);
-		if (*set->keep < '0' || *set->keep > '9' || *end)
-			return ews_error(EWS_EUSAGE, "--keep takes a number, not '%s'", set->keep);
-	}
-	if (!set->older_than)
-		return 0;
-	rc = ews_cmd_age(&age_s, set->older_than);
-	*before_s = ews_clock_now() - age_s;
-	return rc;
-}
-
 /* How many of its type come after the one at `i`? */
 static size_t newer_ones(const struct ews_artifacts *list, size_t i)
 {
@@ -543,30 +515,27 @@ static int prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(artifacts) struct ews_artifacts artifacts = EWS_ARTIFACTS_INIT;
 	EWS_CLEANUP(artifact_news) struct ews_artifact_news news = EWS_ARTIFACT_NEWS_INIT;
 	EWS_CLEANUP(free) const struct ews_artifact **picked = NULL;
-	struct prune_settings set = { NULL, NULL, false };
+	struct ews_prune_settings set = EWS_PRUNE_SETTINGS_INIT;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "keep", "n", "keep the newest n of each type", &set.keep, false, NULL },
-		{ EWS_OPT_STRING, 0, "older-than", "age", "keep those younger than 90m, 12h, 3d, 2w",
-		  &set.older_than, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be removed", &set.dry_run, false, NULL },
+		EWS_PRUNE_OPTS(&set, "type", "removed"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = prune_usage, .opts = opts };
-	int64_t before_s = INT64_MAX;
-	size_t keep = 0, n = 0;
+	size_t n = 0;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
-	rc = parse_prune(&before_s, &keep, &set);
+	rc = ews_prune_opts_settle(
+		&set, "--keep <n> keeps the newest n of each type, --older-than <age> keeps younger ones");
 	if (rc == 0)
 		rc = read_list(&artifacts, &news, ctx);
 	if (rc < 0)
 		return rc;
 	picked = ews_calloc(artifacts.n + 1, sizeof(*picked));
 	for (size_t i = 0; i < artifacts.n; i++)
-		if (artifacts.items[i].created_s <= before_s && newer_ones(&artifacts, i) >= keep)
+		if (artifacts.items[i].created_s <= set.before_s && newer_ones(&artifacts, i) >= set.keep_n)
 			picked[n++] = &artifacts.items[i];
 	return remove_picked(ctx, picked, n, set.dry_run);
 }

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "cmd/cmd_snapshot.h"
 #include "cmd/progress.h"
+#include "cmd/prune_opts.h"
 #include "cmd/render_path.h"
 #include "work/verify.h"
 
@@ -273,34 +273,6 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return drop_picked(ctx, picked, snapshots.n, dry_run);
 }
 
-struct prune_settings {
-	const char *keep, *older_than;
-	bool dry_run;
-};
-
-static int parse_prune(int64_t *before_s, size_t *keep, const struct prune_settings *set)
-{
-	int64_t age_s = 0;
-	char *end;
-	int rc;
-
-	if (!set->keep && !set->older_than) {
-		(void)ews_error(EWS_EUSAGE, "nothing says what is to go");
-		ews_error_hint("--keep <n> keeps the newest n, --older-than <age> keeps younger ones");
-		return EWS_EUSAGE;
-	}
-	if (set->keep) {
-		*keep = strtoul(set->keep, &end, 10);
-		if (*set->keep < '0' || *set->keep > '9' || *end)
-			return ews_error(EWS_EUSAGE, "--keep takes a number, not '%s'", set->keep);
-	}
-	if (!set->older_than)
-		return 0;
-	rc = ews_cmd_age(&age_s, set->older_than);
-	*before_s = ews_clock_now() - age_s;
-	return rc;
-}
-
 /* A session's base stays as long as the session. */
 static bool can_prune(const struct ews_snapshot *snapshot)
 {
@@ -333,27 +305,22 @@ int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(snapshots) struct ews_snapshots snapshots = EWS_SNAPSHOTS_INIT;
 	EWS_CLEANUP(free) const struct ews_snapshot **picked = NULL;
-	struct prune_settings set = { NULL, NULL, false };
+	struct ews_prune_settings set = EWS_PRUNE_SETTINGS_INIT;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "keep", "n", "keep the newest n of each session", &set.keep, false, NULL },
-		{ EWS_OPT_STRING, 0, "older-than", "age", "keep those younger than 90m, 12h, 3d, 2w",
-		  &set.older_than, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be dropped", &set.dry_run, false, NULL },
+		EWS_PRUNE_OPTS(&set, "session", "dropped"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = prune_usage, .opts = opts, .max_words = 1 };
-	int64_t before_s = INT64_MAX;
-	size_t keep = 0;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
-	rc = parse_prune(&before_s, &keep, &set);
+	rc = ews_prune_opts_settle(&set, "--keep <n> keeps the newest n, --older-than <age> keeps younger ones");
 	if (rc == 0)
 		rc = ews_cmd_snapshots(&snapshots, ctx, args.words.items[0], !args.words.n, false);
 	if (rc < 0)
 		return rc;
 	picked = ews_calloc(snapshots.n + 1, sizeof(*picked));
-	return drop_picked(ctx, picked, pick_old(picked, &snapshots, before_s, keep), set.dry_run);
+	return drop_picked(ctx, picked, pick_old(picked, &snapshots, set.before_s, set.keep_n), set.dry_run);
 }

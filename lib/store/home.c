@@ -231,16 +231,13 @@ int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir)
 static int read_project(char **out, int working_fd, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, dir);
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(json) cJSON *json = NULL;
 	EWS_CLEANUP(free) char *project = NULL;
 	int rc;
 
 	if (fd < 0)
 		return fd;
-	rc = ews_file_read(&text, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
-	if (rc == 0)
-		rc = ews_json_parse(&json, text.ptr, text.len);
+	rc = ews_json_read(&json, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
 	if (rc == 0)
 		rc = ews_json_get_bytes(&project, json, "project");
 	if (rc == 0 && access(project, F_OK) < 0)

@@ -199,7 +199,6 @@ static int parse_step(struct ews_step *step, const cJSON *json)
 int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 {
 	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(json) cJSON *json = NULL;
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	char name[80];
@@ -210,9 +209,7 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 		return fd;
 	rc = step_file(name, id);
 	if (rc == 0)
-		rc = ews_file_read(&text, fd, name, STEP_BYTES_MAX);
-	if (rc == 0)
-		rc = ews_json_parse(&json, text.ptr, text.len);
+		rc = ews_json_read(&json, fd, name, STEP_BYTES_MAX);
 	if (rc == 0)
 		rc = parse_step(&step, json);
 	if (rc == 0 && strcmp(step.id, id))

@@ -143,13 +143,10 @@ static int parse(struct ews_state *out, const cJSON *json)
 
 int ews_state_read(struct ews_state *out, int session_fd)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(json) cJSON *json = NULL;
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	int rc = ews_file_read(&text, session_fd, STATE_FILE, STATE_BYTES_MAX);
+	int rc = ews_json_read(&json, session_fd, STATE_FILE, STATE_BYTES_MAX);
 
-	if (rc == 0)
-		rc = ews_json_parse(&json, text.ptr, text.len);
 	if (rc == 0)
 		rc = parse(&state, json);
 	if (rc < 0)

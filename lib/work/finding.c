@@ -245,16 +245,13 @@ static int parse_file(struct ews_findings *out, const cJSON *json)
 
 static int read_file(struct ews_findings *out, const struct ews_session *session)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(json) cJSON *json = NULL;
-	int rc = ews_file_read(&text, session->fd, FINDINGS_FILE, FILE_BYTES_MAX);
+	int rc = ews_json_read(&json, session->fd, FINDINGS_FILE, FILE_BYTES_MAX);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
 	}
-	if (rc == 0)
-		rc = ews_json_parse(&json, text.ptr, text.len);
 	if (rc == 0)
 		rc = parse_file(out, json);
 	if (rc < 0) {

@@ -91,16 +91,13 @@ static int parse(struct ews_proof *out, const cJSON *json)
 int ews_proof_read(struct ews_proof *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(proof) struct ews_proof proof = EWS_PROOF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(json) cJSON *json = NULL;
-	int rc = ews_file_read(&text, session->fd, PROOF_FILE, PROOF_BYTES_MAX);
+	int rc = ews_json_read(&json, session->fd, PROOF_FILE, PROOF_BYTES_MAX);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
 	}
-	if (rc == 0)
-		rc = ews_json_parse(&json, text.ptr, text.len);
 	if (rc == 0)
 		rc = parse(&proof, json);
 	if (rc < 0)
