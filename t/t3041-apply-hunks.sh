@@ -97,4 +97,16 @@ test_expect_success 'P1: end --branch leaves the result as a branch on the base 
 	git -C p ews end --branch again br && test "$(git -C p rev-parse again^{tree})" = "$(git -C p rev-parse topic^{tree})" && git clone -q -b topic p cloned && test -x cloned/README
 '
 
+# the editor keeps one line, and has two in the place of another
+test_expect_success SCRIPT '--patch splits hunks, finds them, lets them be edited; in the user'\''s editor, not the repository'\''s (P9)' '
+	git init -q q && seq 1 20 >q/parts && git -C q add parts && git -C q commit -qm parts && start_ws q parts &&
+	sed -i "s/^4\$/four/;s/^7\$/seven/;s/^9\$/nine/" "${ws:?}/parts" && chmod 755 "${ws:?}/parts" && git -C q config core.editor "touch \"$PWD/theirs\"; false" &&
+	printf "#!/bin/sh\ncp \"\$1\" saw && sed -e \"s/^-7/ 7/;s/^+seven/+7a/\" saw >\"\$1\"\n" >ed && chmod +x ed && git config --file home/.gitconfig core.editor "\"$PWD/ed\"" &&
+	printf "%s\n" s /nine y y e q >answers && script -qec "cd q && git ews apply --patch parts" /dev/null <answers >asked && test_grep "split into 3 hunks" asked &&
+	test_grep "^# Edit" q/saw && seq 1 20 | sed "s/^4\$/four/;s/^7\$/7\n7a/;s/^9\$/nine/" >want && test_cmp want q/parts && test -x q/parts && test_path_is_missing theirs &&
+	git -C q ews undo && printf "#!/bin/sh\necho +x >\"\$1\"\n" >ed && printf "%s\n" s g2 e n n n >answers &&
+	script -qec "cd q && git ews apply --patch parts" /dev/null <answers >asked && test_grep "does not apply" asked && seq 1 20 >want && test_cmp want q/parts &&
+	git config --file home/.gitconfig --unset core.editor
+'
+
 test_done

@@ -306,11 +306,10 @@ static int choose(struct ews_changes *changes, struct ews_entry *made, struct pl
 	for (size_t i = 0; i < changes->n && rc == 0; i++) {
 		struct ews_change change = changes->items[i];
 		const struct ews_hunk_file *file = is_of_dir(&change) ? NULL : &hunks.items[at++];
-		size_t wanted = file ? ews_hunk_file_wanted(file) : 0;
 
-		if (file ? !wanted : change.to != NULL)
+		if (file ? !ews_hunk_file_wanted(file) : change.to != NULL)
 			continue;
-		if (file && wanted < file->n) {
+		if (file && !ews_hunk_file_is_all(file)) {
 			rc = ews_hunk_file_take(&made[i], file, plan->repo->odb, plan->batch);
 			change.to = &made[i];
 		}

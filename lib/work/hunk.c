@@ -16,8 +16,14 @@
 void ews_hunks_release(struct ews_hunks *hunks)
 {
 	for (size_t i = 0; i < hunks->n; i++) {
-		ews_buf_release(&hunks->items[i].text);
-		free(hunks->items[i].items);
+		struct ews_hunk_file *file = &hunks->items[i];
+
+		for (size_t j = 0; j < file->n; j++) {
+			free(file->items[j].own);
+			ews_buf_release(&file->items[j].edited);
+		}
+		ews_buf_release(&file->text);
+		free(file->items);
 	}
 	free(hunks->items);
 	*hunks = (struct ews_hunks)EWS_HUNKS_INIT;
@@ -69,7 +75,7 @@ static const char *read_range(size_t *line, size_t *n, const char *at)
 
 static void add_hunk(struct ews_hunk_file *file, size_t *cap, const char *text)
 {
-	struct ews_hunk hunk = { .text = text };
+	struct ews_hunk hunk = { .text = text, .edited = EWS_BUF_INIT };
 	const char *at = read_range(&hunk.old_line, &hunk.n_old, text + strlen("@@ -"));
 
 	(void)read_range(&hunk.new_line, &hunk.n_new, at + strlen(" +"));
@@ -120,8 +126,7 @@ int ews_hunks_load(struct ews_hunks *hunks, struct ews_hunk_file *file)
 	file->items = ews_calloc(1, sizeof(*file->items));
 	file->n = 1;
 	file->header_len = 0;
-	file->items[0].text = file->text.ptr;
-	file->items[0].len = file->text.len;
+	file->items[0] = (struct ews_hunk){ .text = file->text.ptr, .len = file->text.len, .edited = EWS_BUF_INIT };
 	return 0;
 }
 
@@ -132,6 +137,14 @@ size_t ews_hunk_file_wanted(const struct ews_hunk_file *file)
 	for (size_t i = 0; i < file->n; i++)
 		n += file->items[i].is_wanted;
 	return n;
+}
+
+bool ews_hunk_file_is_all(const struct ews_hunk_file *file)
+{
+	for (size_t i = 0; i < file->n; i++)
+		if (!file->items[i].is_wanted || file->items[i].is_edited)
+			return false;
+	return true;
 }
 
 /* Go over `n` lines from `*at` on; they are added to `out` unless that is NULL. */
@@ -171,12 +184,14 @@ int ews_hunk_file_take(struct ews_entry *out, const struct ews_hunk_file *file, 
 		pass_lines(&taken, &old, old_end, hunk->old_line - old_line);
 		pass_lines(NULL, &new, new_end, hunk->new_line - new_line);
 		pass_lines(hunk->is_wanted ? NULL : &taken, &old, old_end, hunk->n_old);
-		pass_lines(hunk->is_wanted ? &taken : NULL, &new, new_end, hunk->n_new);
+		pass_lines(hunk->is_wanted && !hunk->is_edited ? &taken : NULL, &new, new_end, hunk->n_new);
+		if (hunk->is_wanted && hunk->is_edited)
+			ews_buf_add(&taken, hunk->edited.ptr, hunk->edited.len);
 		old_line = hunk->old_line + hunk->n_old;
 		new_line = hunk->new_line + hunk->n_new;
 	}
 	ews_buf_add(&taken, old, (size_t)(old_end - old));
-	*out = *file->change->from;
+	*out = ews_hunk_file_wanted(file) < file->n ? *file->change->from : *file->change->to;
 	out->first_name = NULL;
 	out->size = taken.len;
 	return ews_batch_add(&out->oid, batch, EWS_OBJECT_BLOB, taken.ptr, taken.len);

@@ -13,8 +13,12 @@
 
 struct ews_hunk {
 	size_t old_line, n_old, new_line, n_new; /* lines from 0 */
-	const char *text; /* in the file's text, with its line of numbers */
+	const char *text; /* with its line of numbers; in the file's text, or `own` */
 	size_t len;
+	char *own;
+	struct ews_buf edited; /* what comes instead of the old lines, when `is_edited` */
+	bool is_edited;
+	bool is_decided; /* whoever was asked said whether it is wanted */
 	bool is_wanted;
 };
 
@@ -45,8 +49,11 @@ int ews_hunks_load(struct ews_hunks *hunks, struct ews_hunk_file *file);
 struct ews_hunk_file *ews_hunks_find(const struct ews_hunks *hunks, const char *path);
 
 size_t ews_hunk_file_wanted(const struct ews_hunk_file *file);
+/* Is all wanted as it is, so that the file becomes what the change says? */
+bool ews_hunk_file_is_all(const struct ews_hunk_file *file);
 /*
- * What the file comes to with the wanted hunks alone, of which there are some and not all: the content goes into `batch`.
+ * What the file comes to with the wanted hunks alone, of which there are some, but not all as they are: the content goes into
+ * `batch`.
  */
 int ews_hunk_file_take(struct ews_entry *out, const struct ews_hunk_file *file, struct ews_odb *odb,
 		       struct ews_batch *batch);
