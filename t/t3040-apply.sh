@@ -157,6 +157,13 @@ test_expect_success 'P4: ignored files that stand in the way are a conflict, and
 	git -C p ews undo && test_grep mine p/made/it && rm -r p/made p/x.log
 '
 
+test_expect_success 'P4: what came to an ignored place goes when that is undone; what is ignored beside it is not called changed' '
+	mkdir -p p/cache/sub && echo old >p/cache/sub/tracked && git -C p add -f cache/sub/tracked && git -C p commit -qm cache && start_ws p place && rm -r "${ws:?}/cache" &&
+	(cd "$ws" && echo new >it.tmp && git add -f it.tmp) && echo "*.tmp" >>p/.git/info/exclude && echo mine >p/cache/sub/mine.tmp && git -C p ews apply place 2>err && test_grep new p/it.tmp && test_path_is_missing p/cache/sub/tracked &&
+	git -C p ews undo 2>err && test_grep ! "changed since" err && test_path_is_missing p/it.tmp && test_grep old p/cache/sub/tracked && test_grep mine p/cache/sub/mine.tmp &&
+	git -C p ews undo --redo && test_grep new p/it.tmp && git -C p ews undo && test_path_is_missing p/it.tmp && git -C p ews end place && rm p/cache/sub/mine.tmp
+'
+
 test_expect_success 'P8: nested repositories are left as they are, and named' '
 	start_ws p nest && (cd "$ws" && git init -q sub && echo s >sub/s && echo other >other) && git -C p ews apply nest >out 2>err &&
 	test_grep "left out: sub" err && test_path_is_missing p/sub && test_grep other p/other && git -C p ews undo

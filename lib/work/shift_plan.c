@@ -449,14 +449,14 @@ static void name_lost(struct ews_transition_result *out, struct ews_shift *shift
 	name_ignored(out, shift, &changes->changed, "changed");
 }
 
-/* What the base or the target has is looked at even where it is ignored. */
-static void join_known(struct ews_content *known, const struct ews_content *target)
+/* What the base, the target or the state that was left has is looked at even where it is ignored. */
+static void join_known(struct ews_content *known, const struct ews_content *more)
 {
 	struct ews_entries *list = &known->scan.entries;
 	size_t n = list->n;
 
-	for (size_t i = 0; i < target->scan.entries.n; i++) {
-		const struct ews_entry *entry = &target->scan.entries.items[i];
+	for (size_t i = 0; i < more->scan.entries.n; i++) {
+		const struct ews_entry *entry = &more->scan.entries.items[i];
 		const struct ews_entries before = { list->items, n, n, EWS_ARENA_INIT, false };
 
 		if (!ews_entries_find(&before, entry->path))
@@ -477,6 +477,8 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_snapshot_content(&shift->known, shift->repo, shift->opts->base);
 	if (rc == 0)
 		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
+	if (rc == 0 && shift->opts->left)
+		rc = ews_snapshot_content(&shift->left, shift->repo, shift->opts->left);
 	if (rc == 0 && shift->step->with_owners)
 		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc < 0)
@@ -486,6 +488,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 	if (rc < 0)
 		return rc;
 	join_known(&shift->known, &shift->target);
+	join_known(&shift->known, &shift->left);
 	opts.known = &shift->known;
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
 	if (rc == 0 && shift->kept.n)

@@ -26,6 +26,7 @@ static void release_shift(struct ews_shift *shift)
 	ews_batch_free(shift->batch);
 	ews_content_release(&shift->known);
 	ews_content_release(&shift->target);
+	ews_content_release(&shift->left);
 	ews_content_release(&shift->now);
 	ews_changes_release(&shift->changes);
 	ews_entries_release(&shift->kept);
@@ -281,27 +282,31 @@ static int finish(struct ews_shift *shift)
 	return rc;
 }
 
+/* A directory's times are nobody's; one that holds what was left out stayed, though the state that was left has none. */
+static bool is_of_somebody(const struct ews_shift *shift, const struct ews_change *change)
+{
+	const struct ews_entry *target = ews_entries_find(&shift->target.scan.entries, change->path);
+
+	if (!change->to || change->to->type != EWS_ENTRY_DIR)
+		return true;
+	return !change->from && (!target || target->type != EWS_ENTRY_DIR);
+}
+
 /*
  * What somebody changed since the state that the step left: it is kept, as all is, and named, for
  * whoever undoes a step doesn't think of it.
  */
-static int name_since(struct ews_transition_result *out, struct ews_shift *shift)
+static void name_since(struct ews_transition_result *out, struct ews_shift *shift)
 {
-	EWS_CLEANUP(content) struct ews_content left = EWS_CONTENT_INIT;
 	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
-	int rc;
 
-	if (!shift->opts->left)
-		return 0;
-	rc = ews_snapshot_content(&left, shift->repo, shift->opts->left);
-	if (rc < 0)
-		return rc;
-	ews_changes_between(&since, &left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
+	/* What the try before this one did is no change of somebody's. */
+	if (!shift->opts->left || shift->opts->is_retry)
+		return;
+	ews_changes_between(&since, &shift->left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++)
-		if (ews_shift_is_wanted(shift, since.items[i].path) &&
-		    (!since.items[i].to || since.items[i].to->type != EWS_ENTRY_DIR || !since.items[i].from))
+		if (ews_shift_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]))
 			ews_strv_add(&out->since, since.items[i].path);
-	return 0;
 }
 
 /* The target was made from a state that was looked at before: who changed one of its paths since is not overwritten. */
@@ -357,6 +362,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.batch = ews_batch_new(repo->odb),
 		.known = EWS_CONTENT_INIT,
 		.target = EWS_CONTENT_INIT,
+		.left = EWS_CONTENT_INIT,
 		.now = EWS_CONTENT_INIT,
 		.changes = EWS_CHANGES_INIT,
 		.kept = EWS_ENTRIES_INIT,
@@ -389,8 +395,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	ews_shift_spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
 		       (step->commit && *step->commit) || opts->is_retry;
-	rc = name_since(out, &shift);
-	if (rc == 0 && *has_changed)
+	name_since(out, &shift);
+	if (*has_changed)
 		rc = carry_out(out, &shift, root);
 	if (rc == 0)
 		rc = ews_shift_verify(out, &shift);

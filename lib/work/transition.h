@@ -21,7 +21,7 @@
 
 struct ews_transition_opts {
 	const struct ews_snapshot *target;
-	const struct ews_snapshot *left; /* the state that was seen last, to tell what changed since; or NULL */
+	const struct ews_snapshot *left; /* the state that the step left: what it has is looked at even where it is ignored; or NULL */
 	const struct ews_snapshot *base; /* the session's base: what is known even where ignored; NULL for a project */
 	const char *const *only; /* NULL: all, and the git state; with step->is_exact sorted bytewise, and not what they hold */
 	const struct ews_content *seen; /* what the target was made of: a path that is not so any more is EWS_ESTALE; or NULL */

@@ -147,8 +147,10 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 		rc = ews_snapshot_base(&base, session);
 		opts.base = &base;
 	}
-	if (rc == 0 && !is_retry && ews_snapshot_find(&left, repo, back ? step->after : step->before) == 0)
+	if (rc == 0 && ews_snapshot_find(&left, repo, back ? step->after : step->before) == 0)
 		opts.left = &left;
+	else if (rc == 0)
+		ews_error_clear(); /* it has expired, and is not what is put back */
 	for (size_t i = 0; i < step->paths.n && rc == 0; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 

@@ -416,9 +416,24 @@ static bool was_never_there(const struct list *project, const struct record *bas
 	return false;
 }
 
+/* What came home, among what the project has besides. */
+struct work {
+	const struct list *files;
+	const struct record *record;
+};
+
+static bool is_of_work(const void *payload, const char *path)
+{
+	const struct work *work = payload;
+
+	return list_find(work->files, path) && !is_left_out(work->record, path);
+}
+
 void check_come_home(struct text *report, const struct list *files, const struct record *record,
 		     const struct list *before, const struct record *base, const struct list *project)
 {
+	const struct work work = { files, record };
+
 	for (size_t i = 0; i < files->n; i++) {
 		const struct item *item = &files->items[i];
 		const struct item *copied = list_find(project, item->path);
@@ -426,8 +441,8 @@ void check_come_home(struct text *report, const struct list *files, const struct
 
 		if (is_left_out(record, item->path))
 			continue;
-		if (!word && strcmp(names_first(files, item, is_held_by, record),
-				    names_first(project, copied, is_held_by, record)) != 0)
+		if (!word && strcmp(names_first(files, item, is_of_work, &work),
+				    names_first(project, copied, is_of_work, &work)) != 0)
 			word = "names";
 		if (!word)
 			continue;
