@@ -7,6 +7,7 @@
 #   make breaks             each planted break of a promise is noticed by its test
 #   make torture            the shell tests with their long loops at full length
 #                           (FUZZ_ROUNDS=10000 FUZZ_METHODS=... FUZZ_SEED=... for t9010's random rounds)
+#   make perf               side by side with git and cp; PERF="--quick --rows start ..." are its options
 #   make install uninstall  prefix, DESTDIR
 #   make format clean
 #
@@ -68,11 +69,13 @@ helpers = $(patsubst t/helper/%.c,$(BUILD)/t/%,$(sort $(wildcard t/helper/*.c)))
 # a checkout that was cut down to what a test needs has none
 fuzz = $(if $(wildcard t/fuzz/*.c),$(BUILD)/t/fuzz/fuzz)
 fuzz_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/fuzz/*.c)))
+perf = $(if $(wildcard t/perf/*.c),$(BUILD)/t/perf/perf)
+perf_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/perf/*.c)))
 pages = $(sort $(wildcard man/*.1))
 
 all: $(BUILD)/git-ews
 
-test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers) $(fuzz)
+test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers) $(fuzz) $(perf)
 
 test: test-programs
 	EWS_BUILD="$(abspath $(BUILD))" t/run-tests $(if $(findstring command,$(origin T)),,--unit) $(T)
@@ -82,6 +85,9 @@ unit: test-programs
 
 torture: test-programs
 	EWS_BUILD="$(abspath $(BUILD))" TEST_LONG=t t/run-tests $(T)
+
+perf: test-programs
+	EWS_BIN="$(abspath $(BUILD))" $(perf) $(PERF)
 
 check:
 	MAKE="$(MAKE)" t/run-check
@@ -98,7 +104,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(bindir)/git-ews" $(foreach p,$(notdir $(pages)),"$(DESTDIR)$(mandir)/man1/$(p)")
 
 format:
-	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c t/fuzz/*.[ch])
+	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c t/fuzz/*.[ch] t/perf/*.[ch])
 
 clean:
 	rm -rf build
@@ -120,6 +126,10 @@ $(helpers): $(BUILD)/t/%: $(BUILD)/t/helper/%.o $(BUILD)/libews.a
 $(BUILD)/t/fuzz/fuzz: $(fuzz_objects)
 	$(call quiet,LINK)$(link) -o $@ $^ $(fuzz_libs)
 
+# It measures from outside, too.
+$(BUILD)/t/perf/perf: $(perf_objects)
+	$(call quiet,LINK)$(link) -o $@ $^ $(fuzz_libs) -lm
+
 # private: the file of flags must not see them.
 $(unit_objects): private c_flags += $(unit_cflags)
 
@@ -135,6 +145,6 @@ $(BUILD)/flags: always
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*/*.d $(BUILD)/t/*/*.d)
 
-.PHONY: all test-programs test unit torture check breaks install uninstall format clean always
+.PHONY: all test-programs test unit torture perf check breaks install uninstall format clean always
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,256 @@
+/*
+ * Rows: see rows.h.
+ *
+ * What is deleted makes the files that are made next to it slow on ext4 for some minutes, so each run makes things under a new name and
+ * nothing goes before all rows were measured; the rows that delete come last.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "rows.h"
+
+#define SAME_TREES "diff -rq --no-dereference -x .git -x .superqode "
+#define WORKTREE_ADD "git -C $B worktree add -q --detach $X/worktree-$N"
+#define START "git -C $P ews start run-$N"
+#define STARTED                                                                                              \
+	"ws=$(git -C $P ews path run-$N) && test -z \"$(git -C \"$ws\" status --porcelain)\" && " SAME_TREES \
+	"$T \"$ws\""
+/* One that has been looked at, as it has after a while of work. */
+#define WITH_A_WORKSPACE                                                                                                 \
+	"{ git -C $P ews path w || git -C $P ews start w; } && git -C $W status --porcelain && git -C $W ews revert && " \
+	"git -C $W ews snapshot create"
+#define BACK "git -C $W ews revert && git -C $B checkout -q . && git -C $B status --porcelain"
+#define ADD_ALL                                                                                                   \
+	"cp $B/.git/index $X/index-$N && cd $B && GIT_INDEX_FILE=$X/index-$N GIT_OBJECT_DIRECTORY=$X/objects-$N " \
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES=$B/.git/objects git add -A && GIT_INDEX_FILE=$X/index-$N "              \
+	"GIT_OBJECT_DIRECTORY=$X/objects-$N GIT_ALTERNATE_OBJECT_DIRECTORIES=$B/.git/objects git write-tree"
+#define SNAPSHOT "git -C $W ews snapshot create"
+/* The snapshot's tree is what git makes of the files. */
+#define SNAPSHOT_TAKEN                                                                                           \
+	"cd $W && cp \"$(git rev-parse --git-path index)\" $X/check-$N && export GIT_INDEX_FILE=$X/check-$N && " \
+	"git add -A && test \"$(git write-tree)\" = \"$(git rev-parse \"refs/ews/snapshots/$(cat $OUT)^{tree}\")\""
+#define RESET_CLEAN "cd $B && git reset -q --hard && git clean -qfdx"
+#define REVERTED "test -z \"$(git -C $W status --porcelain)\" && " SAME_TREES "$T $W"
+#define CHANGED(n) "$CHANGE $W " n " $N"
+#define THEIRS_CHANGED(n) "mkdir -p $X/objects-$N && $CHANGE $B " n " $N"
+
+const struct row rows[] = {
+	{
+		.operation = "start, clean project",
+		.baseline = "git worktree add",
+		.wanted = { 2.6, 4.6 },
+		.least = { 2.0, 3.0 },
+		.ours = START,
+		.check = STARTED,
+		.theirs = WORKTREE_ADD,
+		.is_heavy = true,
+	},
+	{
+		.operation = "start, clean project",
+		.baseline = "cp -a",
+		.wanted = { 1.5, 1.2 },
+		.least = { 1.1, 1.0 },
+		.ours = START,
+		.check = STARTED,
+		.theirs = "cp -a $T $X/copy-$N",
+		.is_heavy = true,
+	},
+	{
+		.operation = "start, where reflink works",
+		.baseline = "git worktree add",
+		.wanted = { 5, 0 },
+		.least = { 3, 0 },
+		.prepare = "test -n \"$REFLINK\" || { echo \"$NO_REFLINK\" >$OUT; exit 77; }; mkdir -p $REFLINK/home && "
+			   "git clone -q $P $REFLINK/ours && git clone -q $P $REFLINK/theirs && "
+			   "git -C $REFLINK/ours status --porcelain && git -C $REFLINK/theirs status --porcelain",
+		.ours = "git -C $REFLINK/ours ews --home $REFLINK/home start run-$N",
+		.check = "ws=$(git -C $REFLINK/ours ews --home $REFLINK/home path run-$N) && " SAME_TREES "$T \"$ws\"",
+		.theirs = "git -C $REFLINK/theirs worktree add -q --detach $REFLINK/worktree-$N",
+		.is_heavy = true,
+	},
+	{
+		.operation = "start, from objects alone",
+		.baseline = "git worktree add <rev>",
+		.wanted = { 2.2, 1.6 },
+		.least = { 1.8, 1.3 },
+		.ours = "git -C $R/ours ews start --base $OLD run-$N",
+		.check = "ws=$(git -C $R/ours ews path run-$N) && test -z \"$(git -C \"$ws\" status --porcelain)\" && "
+			 "test $(git -C \"$ws\" rev-parse HEAD) = $OLD",
+		.theirs = "git -C $R/theirs worktree add -q --detach $X/worktree-$N $OLD",
+		.is_heavy = true,
+	},
+	{
+		.operation = "snapshot, nothing changed",
+		.baseline = "index, add -A, write-tree",
+		.wanted = { 2.4, 3 },
+		.least = { 2, 2 },
+		.prepare = WITH_A_WORKSPACE,
+		.ours = SNAPSHOT,
+		.check = SNAPSHOT_TAKEN,
+		.before_theirs = "mkdir -p $X/objects-$N",
+		.theirs = ADD_ALL,
+	},
+	{
+		.operation = "snapshot, 10 changed",
+		.baseline = "index, add -A, write-tree",
+		.wanted = { 3.5, 3.3 },
+		.least = { 2.5, 2 },
+		.prepare = WITH_A_WORKSPACE,
+		.before_ours = CHANGED("10"),
+		.ours = SNAPSHOT,
+		.check = SNAPSHOT_TAKEN,
+		.before_theirs = THEIRS_CHANGED("10"),
+		.theirs = ADD_ALL,
+		.cleanup = BACK,
+	},
+	{
+		.operation = "snapshot, 1000 changed",
+		.baseline = "index, add -A, write-tree",
+		.wanted = { 4, 2.4 },
+		.least = { 3, 2 },
+		.prepare = WITH_A_WORKSPACE,
+		.before_ours = CHANGED("1000"),
+		.ours = SNAPSHOT,
+		.check = SNAPSHOT_TAKEN,
+		.before_theirs = THEIRS_CHANGED("1000"),
+		.theirs = ADD_ALL,
+		.cleanup = BACK,
+	},
+	{
+		.operation = "snapshot, all changed",
+		.baseline = "index, add -A, write-tree",
+		.wanted = { 3.2, 2.6 },
+		.least = { 2.5, 2 },
+		.prepare = WITH_A_WORKSPACE,
+		.before_ours = CHANGED("0"),
+		.ours = SNAPSHOT,
+		.check = SNAPSHOT_TAKEN,
+		.before_theirs = THEIRS_CHANGED("0"),
+		.theirs = ADD_ALL,
+		.cleanup = BACK,
+		.is_heavy = true,
+	},
+	{
+		.operation = "first snapshot of a plain directory",
+		.baseline = "git init, add -A, write-tree",
+		.wanted = { 3, 2.5 },
+		.least = { 2.5, 2 },
+		.before_ours = "cp -a $T $X/plain-$N",
+		.ours = "git -C $X/plain-$N ews snapshot create",
+		.check = "cd $X/plain-$N && git ews snapshot verify \"$(cat $OUT)\" && git ews diff --exit-code \"$(cat $OUT)\" now",
+		.before_theirs = "cp -a $T $X/plain-$N",
+		.theirs = "cd $X/plain-$N && git init -q && git add -A && git write-tree",
+		.is_heavy = true,
+	},
+	{
+		.operation = "diff --name-status, nothing changed",
+		.baseline = "git status",
+		.wanted = { 2.2, 2 },
+		.least = { 1.8, 1.5 },
+		.prepare = WITH_A_WORKSPACE,
+		.ours = "git -C $W ews diff --name-status",
+		.check = "test ! -s $OUT",
+		.theirs = "git -C $B status --porcelain",
+	},
+	{
+		.operation = "status, nothing changed",
+		.baseline = "git status",
+		.wanted = { 2.2, 2 },
+		.least = { 1.8, 1.5 },
+		.prepare = WITH_A_WORKSPACE,
+		.ours = "git -C $W ews status w",
+		.check = "grep -q 'Changes: *none' $OUT",
+		.theirs = "git -C $B status --porcelain",
+	},
+	{
+		.operation = "diff, 1000 changed",
+		.baseline = "git diff HEAD",
+		.wanted = { 1.3, 1.2 },
+		.least = { 1.1, 1.0 },
+		.prepare = WITH_A_WORKSPACE " && $CHANGE $W 1000 diff && $CHANGE $B 1000 diff",
+		.ours = "git -C $W ews diff",
+		.check = "cp $OUT $X/patch && git -C $B apply --cached --check -R $X/patch",
+		.theirs = "git -C $B diff HEAD",
+		.cleanup = BACK,
+	},
+	{
+		.operation = "revert, nothing changed",
+		.baseline = "reset --hard, clean -fdx",
+		.wanted = { 4, 4 },
+		.least = { 3, 3 },
+		.prepare = WITH_A_WORKSPACE,
+		.ours = "git -C $W ews revert",
+		.check = REVERTED,
+		.theirs = RESET_CLEAN,
+	},
+	{
+		.operation = "revert, 1000 changed",
+		.baseline = "reset --hard, clean -fdx",
+		.wanted = { 2.3, 1.5 },
+		.least = { 1.8, 1.2 },
+		.prepare = WITH_A_WORKSPACE,
+		.before_ours = CHANGED("1000"),
+		.ours = "git -C $W ews revert",
+		.check = REVERTED,
+		.before_theirs = "$CHANGE $B 1000 $N",
+		.theirs = RESET_CLEAN,
+	},
+	{
+		.operation = "end, as the caller waits",
+		.baseline = "git worktree remove",
+		.wanted = { 20, 20 },
+		.least = { 10, 10 },
+		.before_ours = START " && sync",
+		.ours = "git -C $P ews end run-$N",
+		.check = "test ! -e $HOME/.superqode/working/project/qe/run-$N && git -C $P fsck --connectivity-only",
+		.before_theirs = WORKTREE_ADD " && sync",
+		.theirs = "git -C $B worktree remove --force $X/worktree-$N",
+		.is_heavy = true,
+	},
+	{
+		.operation = "clean --now after end",
+		.baseline = "git worktree remove",
+		.wanted = { 2.2, 2 },
+		.least = { 1.6, 1.5 },
+		.prepare = "git -C $P ews clean --now",
+		.before_ours = START " && sync && git -C $P ews end run-$N",
+		.ours = "git -C $P ews clean --now",
+		.check = "test -z \"$(find $HOME/.superqode/working/project/trash -mindepth 2 -print -quit)\"",
+		.before_theirs = WORKTREE_ADD " && sync",
+		.theirs = "git -C $B worktree remove --force $X/worktree-$N",
+		.is_heavy = true,
+	},
+};
+
+const size_t n_rows = sizeof(rows) / sizeof(*rows);
+
+const struct row changes_rows[3] = {
+	{
+		.operation = "snapshot",
+		.baseline = "index, add -A, write-tree",
+		.prepare = WITH_A_WORKSPACE,
+		.before_ours = CHANGED("$CHANGES"),
+		.ours = SNAPSHOT,
+		.check = SNAPSHOT_TAKEN,
+		.before_theirs = THEIRS_CHANGED("$CHANGES"),
+		.theirs = ADD_ALL,
+		.cleanup = BACK,
+	},
+	{
+		.operation = "diff",
+		.baseline = "git diff HEAD",
+		.prepare = WITH_A_WORKSPACE " && $CHANGE $W $CHANGES diff && $CHANGE $B $CHANGES diff",
+		.ours = "git -C $W ews diff",
+		.theirs = "git -C $B diff HEAD",
+		.cleanup = BACK,
+	},
+	{
+		.operation = "revert",
+		.baseline = "reset --hard, clean -fdx",
+		.prepare = WITH_A_WORKSPACE,
+		.before_ours = CHANGED("$CHANGES"),
+		.ours = "git -C $W ews revert",
+		.check = REVERTED,
+		.before_theirs = "$CHANGE $B $CHANGES $N",
+		.theirs = RESET_CLEAN,
+	},
+};
