@@ -70,7 +70,7 @@ test_expect_success 'every page is of a verb' '
 test_expect_success '-h of every verb exits with 129, prints its usage, and needs no repository' '
 	for verb in $(cat list); do
 		test_expect_code 129 git ews $verb -h >usage.$verb 2>err && test_must_be_empty err &&
-		test_grep "^usage: git ews $verb" usage.$verb || return 1
+		test_grep "^usage: git ews $verb" usage.$verb && test_grep ! "or:  *\[" usage.$verb || return 1
 	done
 '
 

@@ -323,7 +323,7 @@ void ews_opts_usage(FILE *out, const struct ews_opt *const *tables, const char *
 	const char *before = "usage: ";
 
 	for (; *usage; usage++) {
-		fprintf(out, "%s%s\n", before, *usage);
+		fprintf(out, "%s%s\n", **usage == ' ' ? "       " : before, *usage);
 		before = "   or: ";
 	}
 	fputc('\n', out);
