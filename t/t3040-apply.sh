@@ -142,7 +142,9 @@ test_expect_success 'P5: a patch that leads outside is refused before anything i
 	mkdir outside && ln -s ../outside p/to-out && state_of p >before && hostile ../escaped && hostile "$PWD/escaped" && hostile .git/hooks/post-commit &&
 	hostile .git/config && hostile a/../../escaped && hostile to-out/escaped && hostile .superqode/x && through_link >link.patch &&
 	test_must_fail git -C p ews apply ../link.patch && state_of p >after && test_cmp before after && rm p/to-out && test_path_is_missing escaped &&
-	test "$(ls outside | wc -l)" = 0 && echo "no patch" >garbage && test_expect_code 1 git -C p ews apply --json "$PWD/garbage" >out.json && test_json out.json .error.code damaged
+	test "$(ls outside | wc -l)" = 0 && echo "no patch" >garbage && test_expect_code 1 git -C p ews apply --json "$PWD/garbage" >out.json && test_json out.json .error.code damaged && test_grep "git diff" out.json &&
+	printf "%s\n" "--- a/.git/config" "+++ b/.git/config" "@@ -1 +1 @@" "-[core]" "+[evil]" >config.patch && test_expect_code 128 git -C p ews apply --force ../config.patch 2>err &&
+	test_grep "refused: invalid path .git/config" err
 '
 
 test_expect_success 'P5: a directory of the project that a link stands for is not written through' '

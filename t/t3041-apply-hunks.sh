@@ -67,7 +67,7 @@ test_expect_success 'P4: --index stages what came, and undo puts the index back'
 test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
 	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
 	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&
-	git -C p checkout -q b/same && echo x >p/new && test_expect_code 1 git -C p ews apply --index --3way s && rm p/new && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.before got
+	git -C p checkout -q b/same && echo x >p/new && test_expect_code 1 git -C p ews apply --index --3way s 2>err && test_grep "^hint: --index" err && rm p/new && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.before got
 '
 
 test_expect_success 'P4: --commit is a commit of the user'\''s, with his hooks; undo takes it back' '

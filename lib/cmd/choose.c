@@ -28,9 +28,12 @@ static int mark(struct ews_hunk_file *file, const char *numbers, const char *tex
 
 		if (end == at || *at < '0' || *at > '9' || (*end && *end != ',') || !n)
 			return fail_form(text);
-		if (n > file->n)
-			return ews_error(EWS_ENOTFOUND, "'%s': there %s %zu hunk%s", text,
-					 file->n == 1 ? "is" : "are", file->n, file->n == 1 ? "" : "s");
+		if (n > file->n) {
+			(void)ews_error(EWS_ENOTFOUND, "'%s': there %s %zu hunk%s", text,
+					file->n == 1 ? "is" : "are", file->n, file->n == 1 ? "" : "s");
+			ews_error_hint("'git ews diff -- <file>' shows them in this order");
+			return EWS_ENOTFOUND;
+		}
 		file->items[n - 1].is_wanted = true;
 		if (!*end)
 			return 0;
@@ -52,8 +55,11 @@ static int mark_word(const struct ews_choosing *how, struct ews_hunks *hunks, co
 	if (rc < 0)
 		return rc;
 	file = path.n ? ews_hunks_find(hunks, path.items[0]) : NULL;
-	if (!file)
-		return ews_error(EWS_ENOTFOUND, "'%s' has no changes to choose from", asked.items[0]);
+	if (!file) {
+		(void)ews_error(EWS_ENOTFOUND, "'%s' has no changes to choose from", asked.items[0]);
+		ews_error_hint("'git ews apply --check' with the same source lists the files that have some");
+		return EWS_ENOTFOUND;
+	}
 	rc = ews_hunks_load(hunks, file);
 	return rc < 0 ? rc : mark(file, colon + 1, text);
 }

@@ -234,22 +234,25 @@ static bool is_refused(const char *name, size_t len, bool is_link)
 	return false;
 }
 
-bool ews_entry_fits_tree(const struct ews_entry *entry)
+bool ews_entry_path_fits_tree(const char *path, bool is_link)
 {
-	const char *at = entry->path;
-
-	if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK && entry->type != EWS_ENTRY_GITLINK)
+	if (strlen(path) > PATH_IN_TREE_MAX)
 		return false;
-	if (entry->oid.len == 0 || strlen(at) > PATH_IN_TREE_MAX)
-		return false;
-	while (*at) {
-		size_t len = strcspn(at, "/");
+	while (*path) {
+		size_t len = strcspn(path, "/");
 
-		if (is_refused(at, len, entry->type == EWS_ENTRY_LINK))
+		if (is_refused(path, len, is_link))
 			return false;
-		at += len + (at[len] == '/');
+		path += len + (path[len] == '/');
 	}
 	return true;
+}
+
+bool ews_entry_fits_tree(const struct ews_entry *entry)
+{
+	if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK && entry->type != EWS_ENTRY_GITLINK)
+		return false;
+	return entry->oid.len != 0 && ews_entry_path_fits_tree(entry->path, entry->type == EWS_ENTRY_LINK);
 }
 
 uint32_t ews_entry_git_mode(const struct ews_entry *entry)

@@ -82,6 +82,8 @@ bool ews_entry_same_owner(const struct ews_entry *a, const struct ews_entry *b);
 bool ews_entry_equal_in_git(const struct ews_entry *a, const struct ews_entry *b);
 /* Can a git tree hold this entry under its path? No: empty directories, FIFOs, names like ".git", ".GIT", "git~1", paths over 4,096 bytes. */
 bool ews_entry_fits_tree(const struct ews_entry *entry);
+/* Can it hold a file, or a link, of this name? */
+bool ews_entry_path_fits_tree(const char *path, bool is_link);
 /* The mode of a git tree entry: 0100644, 0100755, 0120000, 040000, 0160000. */
 uint32_t ews_entry_git_mode(const struct ews_entry *entry);
 /* "file", "link", "directory", "repository", "fifo", "socket", "device" */

@@ -607,6 +607,7 @@ static int check_index(const struct plan *plan)
 		return ews_error(EWS_EUSAGE, "'%s' is no git repository: it has no index", plan->repo->project);
 	if (plan->out->merge.conflicts.n) {
 		plan->out->is_refused = true;
+		plan->out->is_for_index = true;
 		return 0;
 	}
 	if (plan->opts->commit)

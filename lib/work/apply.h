@@ -52,6 +52,7 @@ struct ews_apply_result {
 	struct ews_merge_result merge; /* conflicts, drift, what was left out */
 	struct ews_transition_result put;
 	bool is_refused; /* for its conflicts: nothing was changed */
+	bool is_for_index; /* refused as they can't be staged */
 	char *commit; /* the id of the commit that was made; else NULL */
 	char *undo; /* the step's id; NULL when nothing was changed */
 };

@@ -143,19 +143,31 @@ static bool read_conflict(struct ews_strv *out, const char *line, size_t len)
 	return false;
 }
 
+static int fail_patch(const struct ews_patch *patch, const char *why)
+{
+	ews_error(EWS_EDAMAGED, "'%s' is no patch that git can apply%s%s", patch->name, why ? ": " : "",
+		  why ? why : "");
+	ews_error_hint(
+		"it takes what 'git diff' or 'diff -u' prints, without colours and with a directory (a/, b/) before each path");
+	return EWS_EDAMAGED;
+}
+
+static int refuse(const struct ews_patch *patch, const char *why)
+{
+	ews_error(EWS_EDENIED, "'%s' is refused: %s", patch->name, why);
+	ews_error_hint("a patch changes nothing but files of the project, and none through a link");
+	return EWS_EDENIED;
+}
+
 /* Why git did not take it: 1 for conflicts, which are added, else an error. */
 static int judge(struct ews_strv *conflicts, const struct ews_buf *err, const struct ews_patch *patch)
 {
 	EWS_CLEANUP(free) char *sentence = ews_git_sentence(err);
 	size_t before = conflicts->n;
 
-	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++) {
-		if (!strstr(err->ptr, outside[i]))
-			continue;
-		ews_error(EWS_EDENIED, "'%s' is refused: %s", patch->name, sentence);
-		ews_error_hint("a patch changes nothing but files of the project, and none through a link");
-		return EWS_EDENIED;
-	}
+	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
+		if (strstr(err->ptr, outside[i]))
+			return refuse(patch, sentence);
 	for (const char *line = err->ptr; *line;) {
 		size_t len = strcspn(line, "\n"), skip = strncmp(line, "error: ", 7) ? 0 : 7;
 
@@ -164,7 +176,7 @@ static int judge(struct ews_strv *conflicts, const struct ews_buf *err, const st
 	}
 	if (conflicts->n > before)
 		return 1;
-	return ews_error(EWS_EDAMAGED, "'%s' is no patch that git can apply: %s", patch->name, sentence);
+	return fail_patch(patch, sentence);
 }
 
 static bool is_blank(const struct ews_patch *patch)
@@ -175,6 +187,19 @@ static bool is_blank(const struct ews_patch *patch)
 		if (!strchr(" \t\r\n", text[i]) || !text[i])
 			return false;
 	return true;
+}
+
+/* Git refuses to make a file of such a name, but says of one to be changed only that it is not there. */
+static int add_path(struct ews_strv *out, const struct ews_patch *patch, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf why = EWS_BUF_INIT;
+
+	ews_strv_add(out, path);
+	if (ews_entry_path_fits_tree(path, false))
+		return 0;
+	ews_buf_adds(&why, "invalid path ");
+	ews_path_quote(&why, path);
+	return refuse(patch, why.ptr);
 }
 
 int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch)
@@ -196,15 +221,16 @@ int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ew
 	if (rc > 0)
 		rc = judge(&conflicts, &err, patch);
 	if (rc > 0)
-		rc = ews_error(EWS_EDAMAGED, "'%s' is no patch that git can apply", patch->name);
+		rc = fail_patch(patch, NULL);
 	if (rc < 0)
 		return rc;
 	for (const char *at = text.ptr; at < text.ptr + text.len; at += strlen(at) + 1) {
 		const char *tab = strchr(at, '\t');
 		const char *path = tab ? strchr(tab + 1, '\t') : NULL;
 
-		if (path)
-			ews_strv_add(out, path + 1);
+		rc = path ? add_path(out, patch, path + 1) : 0;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }

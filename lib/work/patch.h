@@ -18,7 +18,7 @@ struct ews_patch {
 	size_t len;
 };
 
-/* Add the paths that the patch speaks of. Fails with EWS_EDAMAGED when it is no patch. */
+/* Add the paths that the patch speaks of. Fails with EWS_EDAMAGED when it is no patch, EWS_EDENIED on names like ".git". */
 int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch);
 
 /*

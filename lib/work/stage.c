@@ -75,8 +75,11 @@ static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 	const struct words words = { &out, NULL, args };
 	int rc;
 
-	if (ews_gitstate_file(&now->git, "MERGE_HEAD"))
-		return ews_error(EWS_ECONFLICT, "a merge is under way in the project: nothing was changed");
+	if (ews_gitstate_file(&now->git, "MERGE_HEAD")) {
+		ews_error(EWS_ECONFLICT, "a merge is under way in the project: nothing was changed");
+		ews_error_hint("end it by 'git commit' or 'git merge --abort', or apply without --commit");
+		return EWS_ECONFLICT;
+	}
 	rc = run(repo, &words);
 	if (rc <= 0)
 		return rc;
