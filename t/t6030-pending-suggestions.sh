@@ -15,7 +15,9 @@ test_expect_success 'suggestions: list and show know the patches alone' '
 	start_ws p one && echo one >>"${ws:?}/src/main.c" && (cd "${ws:?}" && git diff >"$OLDPWD/fix") && ews report finding add --severity info --title "mend it" --fix "$PWD/fix" >id && ews end one >out &&
 	start_ws p two && echo two >"${ws:?}/two" && ews end two >out && echo log | ews artifact add --type log - >out &&
 	ews suggestions list >out && test_line_count = 3 out && test_grep "patches/one-$(cat id).patch  mend it$" out && ews suggestions list --json >json && test_json_count json .suggestions 3 && test_json json ".suggestions[0].type" suggested_fix &&
-	ews suggestions show "$(cat id)" >out && test_cmp fix out && ews suggestions show --json two >json && test_json json .suggestion.name two.patch && rm p/.superqode/qe-artifacts/patches/two.patch && ews suggestions show two >out 2>err && test_grep "^+two\$" out
+	ews suggestions show "$(cat id)" >out && test_cmp fix out && ews suggestions show --json two >json && test_json json .suggestion.name two.patch && rm p/.superqode/qe-artifacts/patches/two.patch && ews suggestions show two >out 2>err && test_grep "^+two\$" out &&
+	printf "caf\351 \0 end\n" >odd && ews artifact add --type patch --name odd.patch - <odd >id.odd && ews suggestions show --json odd >json && json json .patch_bytes | base64 -d >got && cmp odd got &&
+	ews artifact remove "$(cat id.odd)" >out
 '
 
 test_expect_success 'a unique part of the name is enough; else the candidates, and 1' '

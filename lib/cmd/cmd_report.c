@@ -64,6 +64,7 @@ static int write_into(const char *path, const struct ews_buf *text)
 static int write_file(const char *path, const struct ews_buf *text)
 {
 	struct stat st;
+	int rc;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 		errno = EISDIR;
@@ -71,7 +72,10 @@ static int write_file(const char *path, const struct ews_buf *text)
 	}
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return write_into(path, text);
-	return ews_file_replace(AT_FDCWD, path, text->ptr, text->len, 0644);
+	rc = ews_file_replace(AT_FDCWD, path, text->ptr, text->len, 0644);
+	if (rc == EWS_ENOTFOUND)
+		ews_error_hint("make the directory first; '--output -' prints the report");
+	return rc;
 }
 
 static int keep(struct ews_strv *paths, const struct ews_report *report)

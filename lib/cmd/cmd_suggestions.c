@@ -101,7 +101,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	if (ctx->json) {
 		cJSON_AddItemToObject(object, "suggestion", ews_render_artifact(found, artifacts.place));
-		ews_json_add_bytes(object, "patch", text.ptr);
+		ews_json_add_text(object, "patch", text.ptr, text.len);
 		ews_cmd_json_show(ctx, object);
 		return 0;
 	}

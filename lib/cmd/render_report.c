@@ -81,9 +81,13 @@ static void add_findings(cJSON *object, const struct ews_report *report)
 	array = cJSON_AddArrayToObject(object, "findings");
 	for (size_t i = 0; i < report->findings.n; i++) {
 		cJSON *item = cJSON_CreateObject();
+		const char *fix = report->fixes.items[i];
 
 		ews_render_finding(item, &report->findings.items[i]);
-		ews_render_string(item, "suggested_fix", report->fixes.items[i]);
+		if (*fix)
+			ews_json_add_text(item, "suggested_fix", fix, strlen(fix));
+		else
+			(void)cJSON_AddNullToObject(item, "suggested_fix");
 		cJSON_AddItemToArray(array, item);
 	}
 }
