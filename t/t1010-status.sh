@@ -111,8 +111,9 @@ on_terminal() {
 }
 
 test_expect_success 'status: columns that stand below their titles, a line a session, its workspace below' '
-	test_repo q && start_ws -n sa q --intent "as long a sentence as somebody may have to say about what he wants to be done here" short && start_ws -n sb q a-much-longer-name &&
-	(cd "$sa" && echo edit >>src/main.c && rm run.sh) && git -C q ews >out && test_line_count = 6 out && head -n 1 out >titles && test_grep "^  SESSION  *STATE  *CHANGES  *AGE  *METHOD  *SIZE$" titles &&
+	test_repo q && start_ws -n sa q --intent "as long a sentence as somebody may have to say
+about what he wants to be done here" --label "$(printf "\033[31mred")" short && start_ws -n sb q a-much-longer-name &&
+	(cd "$sa" && echo edit >>src/main.c && rm run.sh) && git -C q ews >out && test_line_count = 7 out && test_grep "label: .033\[31mred" out && head -n 1 out >titles && test_grep "^  SESSION  *STATE  *CHANGES  *AGE  *METHOD  *SIZE$" titles &&
 	test_grep -x "    $sa" out && test_grep -x "    intent: as long .* here" out && at=$(awk "{ print index(\$0, \"STATE\") }" titles) &&
 	grep active out >rows && test_line_count = 2 rows && cut -c"$at"-"$((at + 5))" rows >cut && sort -u cut >got && test_grep -x active got && test_line_count = 1 got &&
 	test_grep "^  short  *active  2 files (+1 -[0-9]*)  [0-9]* seconds*  *worktree  [0-9.]* [a-zA-Z]*$" out && git -C q ews status --ended -v >out && test_grep "^  Base:  *[0-9a-f]* of main, snap-" out && test_grep "^  Size:  *[0-9]" out

@@ -145,6 +145,20 @@ void ews_render_string(cJSON *object, const char *key, const char *text)
 	cJSON_AddItemToObject(object, key, text && *text ? ews_json_path(text) : cJSON_CreateNull());
 }
 
+void ews_render_words(struct ews_buf *out, const char *words)
+{
+	for (; *words; words++) {
+		bool is_control = (unsigned char)*words < 0x20 || *words == 0x7f;
+
+		if (strchr("\t\n\r", *words))
+			ews_buf_addc(out, ' ');
+		else if (is_control)
+			ews_buf_addf(out, "\\%03o", (unsigned char)*words);
+		else
+			ews_buf_addc(out, *words);
+	}
+}
+
 void ews_render_time(cJSON *object, const char *key, int64_t seconds)
 {
 	char stamp[EWS_STAMP_LEN] = "";

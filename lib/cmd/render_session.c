@@ -183,6 +183,8 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 {
 	const struct ews_state *state = &view->session.state;
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf label = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf intent = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf changes = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf guard = EWS_BUF_INIT;
@@ -194,8 +196,10 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	add_line(out, "Method:", state->method);
 	add_line(out, "Age:", age);
 	add_base(out, state);
-	add_line(out, "Label:", state->label);
-	add_line(out, "Intent:", state->intent);
+	ews_render_words(&label, state->label);
+	ews_render_words(&intent, state->intent);
+	add_line(out, "Label:", label.ptr);
+	add_line(out, "Intent:", intent.ptr);
 	if (view->has_diff) {
 		ews_render_totals_text(&changes, &view->diff);
 		ews_render_size(&size, view->diff.to.content.scan.size_bytes);

@@ -85,8 +85,11 @@ void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *sn
 		ews_render_size(&size, snapshot->bytes);
 		ews_buf_addf(out, "%-8s %" PRIu64 " (%s)\n", "Files:", snapshot->files, size.ptr);
 	}
-	if (snapshot->subject && *snapshot->subject)
-		ews_buf_addf(out, "\n    %s\n", snapshot->subject);
+	if (snapshot->subject && *snapshot->subject) {
+		ews_buf_adds(out, "\n    ");
+		ews_render_words(out, snapshot->subject);
+		ews_buf_adds(out, "\n");
+	}
 }
 
 /* A line of the tree: what is drawn before it, in columns, and which snapshot it is. */
@@ -180,7 +183,9 @@ void ews_render_snapshot_tree(struct ews_buf *out, const struct ews_snapshots *l
 		ews_buf_addf(out, "%s%*s%s  %-10s  %10s  ", row->lines, (int)(rows.width - row->width), "",
 			     name_of(hex, snapshot), age, size.ptr);
 		add_changes(out, lineage->items[row->at].changes);
-		ews_buf_addf(out, "  %s\n", snapshot->subject ? snapshot->subject : "");
+		ews_buf_adds(out, "  ");
+		ews_render_words(out, snapshot->subject ? snapshot->subject : "");
+		ews_buf_adds(out, "\n");
 	}
 }
 

@@ -234,6 +234,14 @@ static void add_detail(struct ews_buf *out, const char *name, const char *text, 
 	add_wrapped(out, text, at, DETAIL_INDENT + (name ? 2 : 0), opts->width);
 }
 
+static void add_words(struct ews_buf *out, const char *name, const char *words, const struct ews_status_opts *opts)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_render_words(&line, words);
+	add_detail(out, name, line.ptr, NULL, opts);
+}
+
 /* What had no room in the columns. */
 static void add_rest(struct ews_buf *out, const struct table *table, const struct row *row,
 		     const struct ews_status_opts *opts)
@@ -322,9 +330,9 @@ static void add_details(struct ews_buf *out, const struct ews_session_view *view
 		ews_buf_addf(out, "%*sof %s\n", DETAIL_INDENT, "", project.ptr);
 	}
 	if (view->is_open && *state->label)
-		add_detail(out, "label", state->label, NULL, opts);
+		add_words(out, "label", state->label, opts);
 	if (view->is_open && *state->intent)
-		add_detail(out, "intent", state->intent, NULL, opts);
+		add_words(out, "intent", state->intent, opts);
 	if (view->is_open && state->owner.pid && !view->is_interrupted)
 		ews_buf_addf(out, "%*srunning: process %ld\n", DETAIL_INDENT, "", (long)state->owner.pid);
 	ews_stale_reasons(&stale, &view->stale, FILES_NAMED);
