@@ -74,6 +74,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 	(void)cJSON_AddBoolToObject(object, "pending", result->is_pending);
 	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
 	ews_render_string(object, "commit", result->branch_commit);
+	ews_render_reasons(object, "unfiltered", "filter", &result->unfiltered);
 	ews_render_string(object, "undo", result->undo);
 	ews_render_farewell(object, &result->stored);
 	ews_render_sentences(object, "drift", &result->drift);
@@ -122,6 +123,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 
 	if (result->branch_commit)
 		ews_buf_addf(&ctx->out, "Branch: %s at %s\n", set->branch, result->branch_commit);
+	ews_render_reasons_talk(ctx, "on the branch as it stands, its filter is not run", &result->unfiltered);
 	if (result->had_ended) {
 		ews_cmd_note(ctx, "session '%s' has ended before", id);
 		return;

@@ -5,18 +5,22 @@
  */
 #include "store/convert.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/strv.h"
 #include "store/attr.h"
 #include "store/git.h"
+#include "store/put.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
 #define FILES_AT_ONCE 200
@@ -29,6 +33,7 @@ struct run {
 	char *neutral;
 	struct ews_strv config; /* "-c", "<key>=<value>" */
 	bool converts_all; /* the config alone may change any file */
+	bool has_info; /* the repository has attributes of its own */
 	struct ews_entry **files;
 	size_t n, cap;
 };
@@ -187,22 +192,201 @@ static int convert_some(const struct run *run, size_t first, size_t n)
 	return rc;
 }
 
-int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
+/* Where git stands, and with which settings. */
+static int init_run(struct run *run, const struct ews_convert *convert)
 {
 	EWS_CLEANUP(free) char *info = ews_path_join(ews_odb_common_dir(convert->odb), "info/attributes");
-	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT };
-	int rc = ews_git_neutral_dir(&run.neutral, convert->home, ews_odb_algo(convert->odb));
+	int rc = ews_git_neutral_dir(&run->neutral, convert->home, ews_odb_algo(convert->odb));
 
 	if (rc < 0)
 		return rc;
-	if (access(info, F_OK) == 0) {
-		ews_strv_add(&run.config, "-c");
-		ews_strv_addf(&run.config, "core.attributesFile=%s", info);
+	run->has_info = access(info, F_OK) == 0;
+	if (run->has_info) {
+		ews_strv_add(&run->config, "-c");
+		ews_strv_addf(&run->config, "core.attributesFile=%s", info);
 	}
-	take_config(&run, "core.autocrlf", "false");
-	take_config(&run, "core.eol", "native");
-	rc = choose(&run, list);
+	take_config(run, "core.autocrlf", "false");
+	take_config(run, "core.eol", "native");
+	return 0;
+}
+
+int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
+{
+	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT };
+	int rc = init_run(&run, convert);
+
+	if (rc == 0)
+		rc = choose(&run, list);
 	for (size_t at = 0; at < run.n && rc == 0; at += FILES_AT_ONCE)
 		rc = convert_some(&run, at, run.n - at < FILES_AT_ONCE ? run.n - at : FILES_AT_ONCE);
 	return rc;
+}
+
+static bool is_attributes(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), ".gitattributes");
+}
+
+static bool has_attributes(const struct ews_entries *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		if (is_attributes(&files->items[i]))
+			return true;
+	return false;
+}
+
+/* A directory for one index and the files that are to be added to it. */
+struct bench {
+	char *dir, *index, *files;
+};
+
+static void release_bench(struct bench *bench)
+{
+	if (bench->dir && ews_file_remove_tree(AT_FDCWD, bench->dir) < 0)
+		ews_error_clear(); /* best effort: recover sweeps it */
+	free(bench->dir);
+	free(bench->index);
+	free(bench->files);
+}
+
+EWS_CLEANUP_DEFINE(bench, struct bench, release_bench)
+
+static int make_bench(struct bench *out, const char *in)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_join(in, ".tmp-convert-XXXXXX");
+
+	if (!mkdtemp(dir))
+		return ews_error_os("cannot make '%s'", dir);
+	out->dir = ews_steal(&dir);
+	out->index = ews_path_join(out->dir, "index");
+	out->files = ews_path_join(out->dir, "files");
+	return mkdir(out->files, 0700) < 0 ? ews_error_os("cannot make '%s'", out->files) : 0;
+}
+
+/* Files of nobody in particular, with the directories above them. */
+static void add_plain(struct ews_entries *out, const struct ews_entry *entry)
+{
+	struct ews_entry *copy = ews_entries_add(out, entry->path, strlen(entry->path));
+	EWS_CLEANUP(free) char *path = ews_strdup(entry->path);
+
+	copy->type = EWS_ENTRY_FILE;
+	copy->mode = 0600;
+	copy->size = entry->size;
+	copy->oid = entry->oid;
+	for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		copy = ews_entries_add(out, path, strlen(path));
+		copy->type = EWS_ENTRY_DIR;
+		copy->mode = 0700;
+	}
+}
+
+static void drop_twins(struct ews_entries *list)
+{
+	size_t kept = 0;
+
+	ews_entries_sort(list);
+	for (size_t i = 0; i < list->n; i++)
+		if (!kept || strcmp(list->items[kept - 1].path, list->items[i].path) != 0)
+			list->items[kept++] = list->items[i];
+	list->n = kept;
+}
+
+/* The files at `paths`, and all that give attributes, into the bench. */
+static int fill_bench(const struct bench *bench, struct ews_odb *odb, const struct ews_entries *files,
+		      const struct ews_strv *paths)
+{
+	EWS_CLEANUP(entries) struct ews_entries wanted = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	EWS_CLEANUP(fd) int fd = open(bench->files, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct ews_entries nothing = EWS_ENTRIES_INIT;
+	const struct ews_put_opts opts = { .root_fd = fd, .odb = odb, .source_fd = -1 };
+
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", bench->files);
+	for (size_t i = 0; i < files->n; i++)
+		if (is_attributes(&files->items[i]))
+			add_plain(&wanted, &files->items[i]);
+	for (size_t i = 0; i < paths->n; i++)
+		add_plain(&wanted, ews_entries_find(files, paths->items[i]));
+	drop_twins(&wanted);
+	ews_changes_between(&changes, &nothing, &wanted, ews_entry_equal);
+	return ews_put(&report, &changes, NULL, &opts);
+}
+
+/* "<mode> <id> <stage>\t<path>", each ended by NUL: take the ids of `paths`. */
+static int take_ids(struct ews_entries *files, const struct ews_strv *paths, const struct ews_buf *list)
+{
+	for (const char *at = list->ptr; at < list->ptr + list->len; at += strlen(at) + 1) {
+		const char *id = strchr(at, ' '), *tab = strchr(at, '\t');
+		EWS_CLEANUP(free) char *hex = id ? ews_strndup(id + 1, strcspn(id + 1, " ")) : NULL;
+
+		if (!hex || !tab)
+			return ews_error(EWS_EGIT, "git answered otherwise than asked about its index");
+		if (!ews_strv_sorted_has(paths, tab + 1))
+			continue;
+		if (ews_oid_parse(&ews_entries_find(files, tab + 1)->oid, hex) < 0)
+			return ews_error_wrap("git's index");
+	}
+	return 0;
+}
+
+/* Run git beside the bench's index; its status is an error unless it is 0. */
+static int run_there(const struct run *run, const struct bench *bench, const struct ews_buf *input,
+		     struct ews_buf *out, const char *const *args)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	struct ews_git_opts opts = { .neutral_dir = run->neutral,
+				     .object_dir = ews_odb_write_dir(run->convert->odb),
+				     .index_file = bench->index,
+				     .sync_objects = true,
+				     .work_tree = bench->files,
+				     .out = out,
+				     .input = input->ptr,
+				     .input_len = input->len };
+	int rc;
+
+	ews_strv_add_array(&argv, run->config.items);
+	ews_strv_add_all(&argv, "-c", "core.safecrlf=false", NULL);
+	for (; *args; args++)
+		ews_strv_add(&argv, *args);
+	rc = ews_git_run(&opts, argv.items);
+	return rc > 0 ? ews_error(EWS_EGIT, "git cannot convert line ends and encodings") : rc;
+}
+
+int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
+		     const struct ews_oid *on, const char *dir)
+{
+	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT };
+	EWS_CLEANUP(bench) struct bench bench = { NULL, NULL, NULL };
+	EWS_CLEANUP(strv) struct ews_strv sorted = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	const char *const read[] = { "read-tree", ews_oid_is_none(on) ? "--empty" : ews_oid_hex(hex, on), NULL };
+	const char *const add[] = { "update-index", "--add", "--replace", "-z", "--stdin", NULL };
+	const char *const list[] = { "ls-files", "--stage", "-z", NULL };
+	const struct ews_buf none = EWS_BUF_INIT;
+	int rc = init_run(&run, convert);
+
+	if (rc < 0 || !paths->n || !(run.converts_all || run.has_info || has_attributes(files)))
+		return rc;
+	ews_strv_add_array(&sorted, paths->items);
+	ews_strv_unique(&sorted);
+	for (size_t i = 0; i < sorted.n; i++)
+		ews_buf_add(&question, sorted.items[i], strlen(sorted.items[i]) + 1);
+	ews_buf_init_max(&answer, ANSWER_MAX);
+	rc = make_bench(&bench, dir);
+	if (rc == 0)
+		rc = fill_bench(&bench, convert->odb, files, &sorted);
+	if (rc == 0)
+		rc = run_there(&run, &bench, &none, &answer, read);
+	if (rc == 0)
+		rc = run_there(&run, &bench, &question, &answer, add);
+	if (rc == 0)
+		rc = run_there(&run, &bench, &none, &answer, list);
+	if (rc == 0)
+		rc = take_ids(files, &sorted, &answer);
+	return rc < 0 ? rc : ews_odb_refresh(convert->odb);
 }

@@ -11,6 +11,7 @@
 #ifndef EWS_STORE_CONVERT_H
 #define EWS_STORE_CONVERT_H
 
+#include "base/strv.h"
 #include "store/entry.h"
 
 struct ews_convert {
@@ -25,5 +26,13 @@ struct ews_convert {
 
 /* Convert those of `list` that are files, hold an id, and were not read from a directory (no stat data). */
 int ews_convert(const struct ews_convert *convert, struct ews_entries *list);
+
+/*
+ * The reverse: give the files of `files` at `paths` the ids of what git would store, were they added where the index
+ * holds the tree `on` (none: nothing). The attributes are those of `files`; no filter program is run, nothing is
+ * taken from `work_tree`, `take` or `run_filters`. `dir` has room for a while for the files. The new blobs are durable.
+ */
+int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
+		     const struct ews_oid *on, const char *dir);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "store/attr.h"
 #include "store/convert.h"
 #include "store/tree.h"
 #include "work/outcome.h"
@@ -78,8 +79,27 @@ static void add_unseen(struct result *result, const struct ews_skips *skips)
 	ews_entries_sort(result->now);
 }
 
-static int write_tree(struct ews_oid *out, struct ews_session *session, const struct ews_oid *base,
-		      struct ews_batch *batch)
+/* What is new or changed goes in as git would store it: with the line ends and the encoding of stored files. */
+static int store_changed(struct ews_strv *unfiltered, struct result *result, const struct ews_convert *convert,
+			 const struct ews_oid *base, const char *dir)
+{
+	EWS_CLEANUP(strv) struct ews_strv changed = EWS_STRV_INIT;
+	int rc;
+
+	for (size_t i = 0; i < result->now->n; i++) {
+		const struct ews_entry *entry = &result->now->items[i];
+		const struct ews_entry *stored = ews_entries_find(&result->stored, entry->path);
+
+		if (entry->type == EWS_ENTRY_FILE && ews_entry_fits_tree(entry) &&
+		    !(stored && stored->type == EWS_ENTRY_FILE && ews_oid_equal(&stored->oid, &entry->oid)))
+			ews_strv_add(&changed, entry->path);
+	}
+	rc = ews_attr_filtered(unfiltered, convert->odb, convert->home, convert->work_tree, &changed);
+	return rc < 0 ? rc : ews_convert_back(convert, result->now, &changed, base, dir);
+}
+
+static int write_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,
+		      const struct ews_oid *base, struct ews_batch *batch)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
@@ -98,6 +118,8 @@ static int write_tree(struct ews_oid *out, struct ews_session *session, const st
 		rc = ews_tree_list(&result.stored, repo->odb, base);
 	if (rc == 0)
 		rc = ews_convert(&convert, &result.stored);
+	if (rc == 0)
+		rc = store_changed(unfiltered, &result, &convert, base, repo->dir);
 	if (rc < 0)
 		return rc;
 	add_unseen(&result, &diff.to.content.scan.skips);
@@ -107,7 +129,7 @@ static int write_tree(struct ews_oid *out, struct ews_session *session, const st
 	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
 }
 
-int ews_branch_make(struct ews_oid *out, struct ews_session *session, const char *name)
+int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session, const char *name)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
@@ -122,7 +144,7 @@ int ews_branch_make(struct ews_oid *out, struct ews_session *session, const char
 	if (rc == 0 && !ews_oid_is_none(&base))
 		rc = ews_odb_read_commit(&first, repo->odb, &base);
 	if (rc == 0)
-		rc = write_tree(&tree, session, ews_oid_is_none(&base) ? &none : &first.tree, batch);
+		rc = write_tree(&tree, unfiltered, session, ews_oid_is_none(&base) ? &none : &first.tree, batch);
 	if (rc < 0)
 		return ews_error_wrap("cannot make the branch '%s'", name);
 	*out = base;

@@ -1,8 +1,9 @@
 /*
  * Branches: a session's result as an ordinary branch of the project, one commit on the commit that it began with.
  *
- * The commit's files are the workspace's. A file that is only what git makes of the stored one (line ends, encodings) is
- * the stored one; what the session did not look at stays as the commit has it.
+ * The commit's files are the workspace's, with the line ends and encodings that git stores; no filter program runs. A
+ * file that is only what git makes of the stored one is the stored one; what the session did not look at stays as the
+ * commit has it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +18,10 @@
  */
 int ews_branch_check(struct ews_repo *repo, const char *name);
 
-/* Make it; no hook runs. `out` is the commit, which is the session's first one when nothing differs. */
-int ews_branch_make(struct ews_oid *out, struct ews_session *session, const char *name);
+/*
+ * Make it; no hook runs. `out` is the commit, which is the session's first one when nothing differs. `unfiltered` gets
+ * "<path>\t<filter>" of what is new or changed and would have been given to a program.
+ */
+int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session, const char *name);
 
 #endif

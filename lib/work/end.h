@@ -30,6 +30,7 @@ struct ews_end_result {
 	bool is_gone; /* somebody had taken the workspace away */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
+	struct ews_strv unfiltered; /* "<path>\t<filter>": on the branch as they stood in the workspace */
 	bool is_pending; /* it waits for a decision */
 	char *undo; /* the step's id */
 	struct ews_farewell stored; /* among the artifacts */
