@@ -337,12 +337,15 @@ static int run_there(const struct run *run, const struct bench *bench, const str
 		     struct ews_buf *out, const char *const *args)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *sentence = NULL;
 	struct ews_git_opts opts = { .neutral_dir = run->neutral,
 				     .object_dir = ews_odb_write_dir(run->convert->odb),
 				     .index_file = bench->index,
 				     .sync_objects = true,
 				     .work_tree = bench->files,
 				     .out = out,
+				     .err = &err,
 				     .input = input->ptr,
 				     .input_len = input->len };
 	int rc;
@@ -351,8 +354,12 @@ static int run_there(const struct run *run, const struct bench *bench, const str
 	ews_strv_add_all(&argv, "-c", "core.safecrlf=false", NULL);
 	for (; *args; args++)
 		ews_strv_add(&argv, *args);
+	ews_buf_init_max(&err, EWS_MIB);
 	rc = ews_git_run(&opts, argv.items);
-	return rc > 0 ? ews_error(EWS_EGIT, "git cannot convert line ends and encodings") : rc;
+	if (rc <= 0)
+		return rc;
+	sentence = ews_git_sentence(&err);
+	return ews_error(EWS_EGIT, "git cannot convert line ends and encodings: %s", sentence);
 }
 
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
