@@ -144,7 +144,9 @@ test_expect_success 'P5: a patch that leads outside is refused before anything i
 	test_must_fail git -C p ews apply ../link.patch && state_of p >after && test_cmp before after && rm p/to-out && test_path_is_missing escaped &&
 	test "$(ls outside | wc -l)" = 0 && echo "no patch" >garbage && test_expect_code 1 git -C p ews apply --json "$PWD/garbage" >out.json && test_json out.json .error.code damaged && test_grep "git diff" out.json &&
 	printf "%s\n" "--- a/.git/config" "+++ b/.git/config" "@@ -1 +1 @@" "-[core]" "+[evil]" >config.patch && test_expect_code 128 git -C p ews apply --force ../config.patch 2>err &&
-	test_grep "refused: invalid path .git/config" err
+	test_grep "refused: invalid path .git/config" err && long=$(printf "%0300d" 0) && for name in early "$long"; do
+		printf "diff --git a/%s b/%s\nnew file mode 100644\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+new\n" "$name" "$name" "$name"
+	done >long.patch && test_expect_code 128 git -C p ews apply ../long.patch 2>err && test_grep "^error: .0*. could not be written: .*name too long" err && test_path_is_missing p/early
 '
 
 test_expect_success 'P5: a directory of the project that a link stands for is not written through' '
@@ -168,7 +170,8 @@ test_expect_success 'P4: what came to an ignored place goes when that is undone;
 
 test_expect_success 'P8: nested repositories are left as they are, and named' '
 	start_ws p nest && (cd "$ws" && git init -q sub && echo s >sub/s && echo other >other) && git -C p ews apply nest >out 2>err &&
-	test_grep "left out: sub" err && test_path_is_missing p/sub && test_grep other p/other && git -C p ews undo
+	test_grep "left out: sub" err && test_path_is_missing p/sub && test_grep other p/other && git -C p ews undo &&
+	id=$(git -C p ews snapshot create nest) && echo more >>"${ws:?}/sub/s" && git -C p ews apply "$id.." 2>err && test_grep "left out: sub" err
 '
 
 test_expect_success 'the work of an ended session still comes home; a session in place has none' '

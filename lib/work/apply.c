@@ -264,7 +264,10 @@ static const struct ews_entries *settle_modes(struct ews_entries *copy, const st
 	return copy;
 }
 
-/* What the session has and no snapshot can hold stays there, and is named. */
+/*
+ * What the session has and no snapshot can hold stays there, and is named; of what was there from the first only nested
+ * repositories, as nobody looked whether something was done in them.
+ */
 static void name_left_out(struct plan *plan, const struct work *work)
 {
 	const struct ews_skips *skips = &work->diff.to.content.scan.skips;
@@ -276,7 +279,8 @@ static void name_left_out(struct plan *plan, const struct work *work)
 
 		if (skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_EXCLUDED ||
 		    skip->reason == EWS_SKIP_PRESENT || skip->reason == EWS_SKIP_OWN ||
-		    (then && then->reason == skip->reason) || !is_chosen(plan, work, skip->path))
+		    (then && then->reason == skip->reason && skip->reason != EWS_SKIP_REPOSITORY) ||
+		    !is_chosen(plan, work, skip->path))
 			continue;
 		ews_path_escape(&line, skip->path, strlen(skip->path));
 		ews_buf_addf(&line, "\t%s", ews_skip_word(skip->reason));
@@ -536,6 +540,17 @@ static int commit(struct plan *plan, struct ews_step *step)
 	return ews_step_write(plan->repo->dir_fd, step);
 }
 
+/* "<path>\t<why>" */
+static int fail_write(const char *line)
+{
+	const char *tab = strchr(line, '\t');
+
+	ews_error(EWS_EIO, "'%.*s' could not be written%s%s", (int)strcspn(line, "\t"), line, tab ? ": " : "",
+		  tab ? tab + 1 : "");
+	ews_error_hint("'-- <path>' brings other paths without it");
+	return EWS_EIO;
+}
+
 static int put(struct plan *plan)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
@@ -556,7 +571,7 @@ static int put(struct plan *plan)
 	if (rc == 0)
 		rc = ews_transition(&out->put, &has_changed, plan->repo, NULL, &step, &move);
 	if (rc == 0 && !out->put.is_verified)
-		rc = ews_error(EWS_EIO, "'%s' could not be written", out->put.errors.items[0]);
+		rc = fail_write(out->put.errors.items[0]);
 	if (rc == 0 && plan->opts->commit)
 		rc = commit(plan, &step);
 	if (rc == 0) {
