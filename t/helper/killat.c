@@ -1,16 +1,26 @@
 /*
- * killat: run a command and kill it right before its N-th change of the file system.
+ * killat: run a command, and do it harm right before its N-th change of the file system.
  *
- *     killat [-1] [-o <log>] <n> <command> [<arg>...]
+ *     killat [-1] [-y] [-e <errno> [-f] | -s <signal>] [-o <log>] [-t <trace>] <n> <command> [<arg>...]
  *
  * A "change" is a system call that would alter a file, a name or an attribute,
- * made by the command or any process or thread it starts; the kill comes
- * before the call takes effect. `n` = 0 kills nothing and counts. The log gets one
- * line: the number of changes that were seen, a tab, and the call that was cut off.
+ * made by the command or any process or thread it starts; the harm comes
+ * before the call takes effect. `n` = 0 harms nothing and counts. The log gets one
+ * line: the number of changes that were seen, a tab, and the call that was met.
  *
- * -1 kills the process that makes the call and leaves its parents to notice;
- * otherwise everything that the command started dies at the same moment, as
- * when a machine loses power (only that the page cache lives on).
+ * The harm is SIGKILL for all that the command started, as when a machine loses
+ * power (only that the page cache lives on); or
+ *
+ * -1  for the process alone that makes the call, which leaves its parents to notice
+ * -s  another signal, by name ("INT"): what a terminal or an init sends
+ * -e  none: the call fails with this error, by name ("EIO"), and the command goes on
+ * -f  with -e: each further call that wants space fails as well, as when a disk is full
+ *
+ * -y  syncs count as well: they alter nothing, but can fail
+ * -t  writes a line for each call: its number, the process, its name, and the paths
+ *
+ * Only the calls of the table stop (a seccomp filter picks them), so that a traced command is nearly as
+ * quick as any.
  *
  * Status: the command's own (128+signal when it died of one); 199 when the
  * command ended before its N-th change; 125 when it cannot be traced here.
@@ -19,87 +29,120 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/elf.h>
+#include <linux/filter.h>
 #include <linux/ptrace.h>
+#include <linux/seccomp.h>
 
 enum {
 	STATUS_SHORT = 199,
 	STATUS_CANNOT = 125,
 	TASKS_MAX = 8192,
+	NAME_BYTES = 2 * PATH_MAX,
 };
 
 enum kind {
-	BY_PATH, /* always a change; `arg` is the path to show */
-	BY_FD, /* a change when the descriptor `arg` is a regular file */
-	BY_FLAGS, /* an open: a change when the flags in `arg` + 1 create or truncate */
-	BY_HOW, /* openat2: as above, the flags lie in the struct that `arg` + 1 points to */
+	BY_PATH, /* always a change */
+	BY_FD, /* a change when the descriptor `path` is a regular file */
+	BY_FLAGS, /* an open: a change when the flags, in the argument after `path`, create or truncate */
+	BY_HOW, /* openat2: as above, the flags lie in the struct that the argument after `path` points to */
+	SYNC, /* no change: the descriptor `path` becomes durable */
 };
+
+/* Where an argument is none. */
+#define NONE UINT_MAX
 
 static const struct call {
 	unsigned long nr;
 	const char *name;
 	enum kind kind;
-	unsigned arg;
+	unsigned dir, path; /* which arguments say where; `dir` NONE: the working directory */
+	unsigned to_dir, to; /* likewise of a second path; `to` NONE: there is none */
+	bool wants_space;
 } calls[] = {
-	{ SYS_openat, "openat", BY_FLAGS, 1 },
-	{ SYS_openat2, "openat2", BY_HOW, 1 },
-	{ SYS_mkdirat, "mkdirat", BY_PATH, 1 },
-	{ SYS_mknodat, "mknodat", BY_PATH, 1 },
-	{ SYS_unlinkat, "unlinkat", BY_PATH, 1 },
-	{ SYS_renameat2, "renameat2", BY_PATH, 3 },
-	{ SYS_linkat, "linkat", BY_PATH, 3 },
-	{ SYS_symlinkat, "symlinkat", BY_PATH, 2 },
-	{ SYS_fchmodat, "fchmodat", BY_PATH, 1 },
-	{ SYS_fchownat, "fchownat", BY_PATH, 1 },
-	{ SYS_utimensat, "utimensat", BY_PATH, 1 },
-	{ SYS_truncate, "truncate", BY_PATH, 0 },
-	{ SYS_setxattr, "setxattr", BY_PATH, 0 },
-	{ SYS_lsetxattr, "lsetxattr", BY_PATH, 0 },
-	{ SYS_removexattr, "removexattr", BY_PATH, 0 },
-	{ SYS_lremovexattr, "lremovexattr", BY_PATH, 0 },
-	{ SYS_write, "write", BY_FD, 0 },
-	{ SYS_pwrite64, "pwrite64", BY_FD, 0 },
-	{ SYS_writev, "writev", BY_FD, 0 },
-	{ SYS_pwritev, "pwritev", BY_FD, 0 },
-	{ SYS_ftruncate, "ftruncate", BY_FD, 0 },
-	{ SYS_fallocate, "fallocate", BY_FD, 0 },
-	{ SYS_fchmod, "fchmod", BY_FD, 0 },
-	{ SYS_fchown, "fchown", BY_FD, 0 },
-	{ SYS_fsetxattr, "fsetxattr", BY_FD, 0 },
-	{ SYS_fremovexattr, "fremovexattr", BY_FD, 0 },
-	{ SYS_copy_file_range, "copy_file_range", BY_FD, 2 },
-	{ SYS_sendfile, "sendfile", BY_FD, 0 },
-	{ SYS_ioctl, "ioctl", BY_FD, 0 },
+	{ SYS_openat, "openat", BY_FLAGS, 0, 1, NONE, NONE, true },
+	{ SYS_openat2, "openat2", BY_HOW, 0, 1, NONE, NONE, true },
+	{ SYS_mkdirat, "mkdirat", BY_PATH, 0, 1, NONE, NONE, true },
+	{ SYS_mknodat, "mknodat", BY_PATH, 0, 1, NONE, NONE, true },
+	{ SYS_unlinkat, "unlinkat", BY_PATH, 0, 1, NONE, NONE, false },
+	{ SYS_renameat2, "renameat2", BY_PATH, 0, 1, 2, 3, false },
+	{ SYS_linkat, "linkat", BY_PATH, 0, 1, 2, 3, true },
+	{ SYS_symlinkat, "symlinkat", BY_PATH, 1, 2, NONE, NONE, true },
+	{ SYS_fchmodat, "fchmodat", BY_PATH, 0, 1, NONE, NONE, false },
+	{ SYS_fchownat, "fchownat", BY_PATH, 0, 1, NONE, NONE, false },
+	{ SYS_utimensat, "utimensat", BY_PATH, 0, 1, NONE, NONE, false },
+	{ SYS_truncate, "truncate", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_setxattr, "setxattr", BY_PATH, NONE, 0, NONE, NONE, true },
+	{ SYS_lsetxattr, "lsetxattr", BY_PATH, NONE, 0, NONE, NONE, true },
+	{ SYS_removexattr, "removexattr", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_lremovexattr, "lremovexattr", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_write, "write", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_pwrite64, "pwrite64", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_writev, "writev", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_pwritev, "pwritev", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_ftruncate, "ftruncate", BY_FD, NONE, 0, NONE, NONE, false },
+	{ SYS_fallocate, "fallocate", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_fchmod, "fchmod", BY_FD, NONE, 0, NONE, NONE, false },
+	{ SYS_fchown, "fchown", BY_FD, NONE, 0, NONE, NONE, false },
+	{ SYS_fsetxattr, "fsetxattr", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_fremovexattr, "fremovexattr", BY_FD, NONE, 0, NONE, NONE, false },
+	{ SYS_copy_file_range, "copy_file_range", BY_FD, NONE, 2, NONE, NONE, true },
+	{ SYS_sendfile, "sendfile", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_ioctl, "ioctl", BY_FD, NONE, 0, NONE, NONE, true },
+	{ SYS_fsync, "fsync", SYNC, NONE, 0, NONE, NONE, false },
+	{ SYS_fdatasync, "fdatasync", SYNC, NONE, 0, NONE, NONE, false },
+	{ SYS_syncfs, "syncfs", SYNC, NONE, 0, NONE, NONE, false },
 #ifdef SYS_renameat
-	{ SYS_renameat, "renameat", BY_PATH, 3 },
+	{ SYS_renameat, "renameat", BY_PATH, 0, 1, 2, 3, false },
 #endif
 #ifdef SYS_open
-	{ SYS_open, "open", BY_FLAGS, 0 },
-	{ SYS_creat, "creat", BY_PATH, 0 },
-	{ SYS_mkdir, "mkdir", BY_PATH, 0 },
-	{ SYS_mknod, "mknod", BY_PATH, 0 },
-	{ SYS_rmdir, "rmdir", BY_PATH, 0 },
-	{ SYS_unlink, "unlink", BY_PATH, 0 },
-	{ SYS_rename, "rename", BY_PATH, 1 },
-	{ SYS_link, "link", BY_PATH, 1 },
-	{ SYS_symlink, "symlink", BY_PATH, 1 },
-	{ SYS_chmod, "chmod", BY_PATH, 0 },
-	{ SYS_chown, "chown", BY_PATH, 0 },
-	{ SYS_lchown, "lchown", BY_PATH, 0 },
-	{ SYS_utime, "utime", BY_PATH, 0 },
-	{ SYS_utimes, "utimes", BY_PATH, 0 },
+	{ SYS_open, "open", BY_FLAGS, NONE, 0, NONE, NONE, true },
+	{ SYS_creat, "creat", BY_PATH, NONE, 0, NONE, NONE, true },
+	{ SYS_mkdir, "mkdir", BY_PATH, NONE, 0, NONE, NONE, true },
+	{ SYS_mknod, "mknod", BY_PATH, NONE, 0, NONE, NONE, true },
+	{ SYS_rmdir, "rmdir", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_unlink, "unlink", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_rename, "rename", BY_PATH, NONE, 0, NONE, 1, false },
+	{ SYS_link, "link", BY_PATH, NONE, 0, NONE, 1, true },
+	{ SYS_symlink, "symlink", BY_PATH, NONE, 1, NONE, NONE, true },
+	{ SYS_chmod, "chmod", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_chown, "chown", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_lchown, "lchown", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_utime, "utime", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_utimes, "utimes", BY_PATH, NONE, 0, NONE, NONE, false },
 #endif
+};
+
+#define CALLS_N (sizeof(calls) / sizeof(calls[0]))
+
+static const struct word {
+	const char *name;
+	int value;
+} errors[] = { { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EIO", EIO }, { "EINTR", EINTR }, { NULL, 0 } },
+  signals[] = { { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP }, { NULL, 0 } };
+
+struct settings {
+	const char *log, *trace;
+	long goal;
+	int signal, error;
+	bool only_one, with_syncs, stays_full;
 };
 
 static pid_t tasks[TASKS_MAX];
@@ -134,18 +177,39 @@ static size_t peek(pid_t task, unsigned long addr, void *out, size_t len)
 	return 0;
 }
 
-/* Where does the descriptor lead? False when it is no file: a pipe, a terminal, a device. */
-static bool descriptor_is_file(pid_t task, unsigned long fd, char *name, size_t size)
+/* Where does the descriptor lead? */
+static bool descriptor_name(char *out, size_t size, pid_t task, int fd)
 {
 	char link[64];
 	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)task, (int)fd);
-	n = readlink(link, name, size - 1);
-	if (n <= 0)
-		return false;
-	name[n] = '\0';
-	return name[0] == '/' && strncmp(name, "/dev/", 5) != 0 && strncmp(name, "/proc/", 6) != 0;
+	snprintf(link, sizeof(link), fd == AT_FDCWD ? "/proc/%d/cwd" : "/proc/%d/fd/%d", (int)task, fd);
+	n = readlink(link, out, size - 1);
+	out[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* A file or directory, or nothing yet? Not a pipe, a terminal, a device, a file of /proc. */
+static bool is_file_name(const char *name)
+{
+	struct stat st;
+
+	return name[0] == '/' && strncmp(name, "/proc/", 6) != 0 &&
+	       (lstat(name, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode));
+}
+
+/* The path that arguments of the call name, from the root on; its last components as they were given. */
+static void whole_path(char *out, size_t size, pid_t task, const __u64 *args, unsigned dir, unsigned path)
+{
+	char name[PATH_MAX + 1];
+	size_t len;
+
+	name[peek(task, args[path], name, sizeof(name) - 1)] = '\0';
+	out[0] = '\0';
+	if (name[0] != '/')
+		descriptor_name(out, size, task, dir == NONE ? AT_FDCWD : (int)args[dir]);
+	len = strlen(out);
+	snprintf(out + len, size - len, "%s%s", name[0] && name[0] != '/' ? "/" : "", name);
 }
 
 static bool flags_change(unsigned long flags)
@@ -153,38 +217,97 @@ static bool flags_change(unsigned long flags)
 	return (flags & (O_CREAT | O_TRUNC)) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* Would the call that the task is about to make change a file system? `what` becomes its text. */
-static bool is_change(pid_t task, const struct ptrace_syscall_info *info, char *what, size_t size)
+static const struct call *find_call(unsigned long nr)
 {
-	const struct call *call = NULL;
-	char name[4096] = "";
+	for (size_t i = 0; i < CALLS_N; i++)
+		if (calls[i].nr == nr)
+			return &calls[i];
+	return NULL;
+}
+
+/*
+ * Would the call that the task is about to make change a file system (or, when that is asked for, make it durable)?
+ * `what` becomes its text.
+ */
+static bool counts(const struct settings *set, pid_t task, const struct call *call, const __u64 *args, char *what)
+{
+	char name[NAME_BYTES] = "", to[NAME_BYTES] = "";
 	unsigned long flags = 0;
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]) && !call; i++)
-		if (calls[i].nr == info->entry.nr)
-			call = &calls[i];
-	if (!call)
-		return false;
 	/* Of all ioctls only FICLONE and FICLONERANGE write. */
-	if (call->nr == SYS_ioctl && info->entry.args[1] != 0x40049409UL && info->entry.args[1] != 0x4020940dUL)
+	if (call->nr == SYS_ioctl && args[1] != 0x40049409UL && args[1] != 0x4020940dUL)
 		return false;
-	if (call->kind == BY_FD) {
-		if (!descriptor_is_file(task, info->entry.args[call->arg], name, sizeof(name)))
-			return false;
-	} else {
-		name[peek(task, info->entry.args[call->arg], name, sizeof(name) - 1)] = '\0';
-	}
+	if (call->kind == SYNC && !set->with_syncs)
+		return false;
 	if (call->kind == BY_FLAGS)
-		flags = info->entry.args[call->arg + 1];
+		flags = args[call->path + 1];
 	if (call->kind == BY_HOW)
-		peek(task, info->entry.args[call->arg + 1], &flags, sizeof(flags));
+		peek(task, args[call->path + 1], &flags, sizeof(flags));
 	if ((call->kind == BY_FLAGS || call->kind == BY_HOW) && !flags_change(flags))
 		return false;
-	snprintf(what, size, "%s(%s)", call->name, name);
+	if (call->kind == BY_FD || call->kind == SYNC)
+		descriptor_name(name, sizeof(name), task, (int)args[call->path]);
+	else
+		whole_path(name, sizeof(name), task, args, call->dir, call->path);
+	if (!is_file_name(name) && call->kind != BY_PATH)
+		return false;
+	if (call->to != NONE)
+		whole_path(to, sizeof(to), task, args, call->to_dir, call->to);
+	snprintf(what, 2 * NAME_BYTES, "%s\t%s%s%s", call->name, name, *to ? "\t" : "", to);
 	for (char *p = what; *p; p++)
-		if ((unsigned char)*p < ' ')
+		if ((unsigned char)*p < ' ' && *p != '\t')
 			*p = '?';
 	return true;
+}
+
+/* A file that is opened to be made wants none where it is there already. */
+static bool wants_space(const struct call *call, const char *what)
+{
+	const char *path = strchr(what, '\t');
+	struct stat st;
+
+	return call->wants_space &&
+	       !((call->kind == BY_FLAGS || call->kind == BY_HOW) && path && !lstat(path + 1, &st));
+}
+
+/* Let the call that the task is about to make do nothing and fail. */
+static bool fail_call(pid_t task, int error)
+{
+#if defined(__x86_64__)
+	return !ptrace(PTRACE_POKEUSER, task, (void *)offsetof(struct user_regs_struct, orig_rax), (void *)-1L) &&
+	       !ptrace(PTRACE_POKEUSER, task, (void *)offsetof(struct user_regs_struct, rax), (void *)(long)-error);
+#elif defined(__aarch64__)
+	struct user_regs_struct regs;
+	struct iovec all = { &regs, sizeof(regs) };
+	int none = -1;
+	struct iovec nr = { &none, sizeof(none) };
+
+	if (ptrace(PTRACE_GETREGSET, task, (void *)NT_PRSTATUS, &all) < 0)
+		return false;
+	regs.regs[0] = (unsigned long long)-(long long)error;
+	return !ptrace(PTRACE_SETREGSET, task, (void *)NT_ARM_SYSTEM_CALL, &nr) &&
+	       !ptrace(PTRACE_SETREGSET, task, (void *)NT_PRSTATUS, &all);
+#else
+	(void)task;
+	(void)error;
+	return false;
+#endif
+}
+
+/* The calls of the table stop for the tracer, all others pass. */
+static bool filter_calls(void)
+{
+	struct sock_filter code[CALLS_N + 3] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	struct sock_fprog prog = { CALLS_N + 3, code };
+
+	for (size_t i = 0; i < CALLS_N; i++)
+		code[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i].nr,
+							   (unsigned char)(CALLS_N - i), 0);
+	code[CALLS_N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	code[CALLS_N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
 
 static void start(char **argv)
@@ -192,31 +315,69 @@ static void start(char **argv)
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
 		_exit(STATUS_CANNOT);
 	raise(SIGSTOP);
+	if (!filter_calls())
+		_exit(STATUS_CANNOT);
 	execvp(argv[0], argv);
 	_exit(127);
 }
 
+static int find_word(const struct word *words, const char *name)
+{
+	for (; words->name; words++)
+		if (!strcmp(words->name, name))
+			return words->value;
+	return 0;
+}
+
+static bool parse(struct settings *set, int argc, char **argv)
+{
+	bool is_good = true;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "+1yfe:s:o:t:")) != -1) {
+		set->only_one = set->only_one || opt == '1';
+		set->with_syncs = set->with_syncs || opt == 'y';
+		set->stays_full = set->stays_full || opt == 'f';
+		if (opt == 'e')
+			is_good = is_good && (set->error = find_word(errors, optarg));
+		else if (opt == 's')
+			is_good = is_good && (set->signal = find_word(signals, optarg));
+		else if (opt == 'o')
+			set->log = optarg;
+		else if (opt == 't')
+			set->trace = optarg;
+		else if (opt == '?')
+			return false;
+	}
+	if (!is_good || argc - optind < 2)
+		return false;
+	set->goal = strtol(argv[optind], NULL, 10);
+	return true;
+}
+
+/* The N-th call: what is to happen to whom. */
+static bool harm(const struct settings *set, pid_t task)
+{
+	if (set->error)
+		return fail_call(task, set->error);
+	for (size_t i = 0; i < tasks_n; i++)
+		if (!set->only_one || tasks[i] == task)
+			kill(tasks[i], set->signal);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	const char *log_name = NULL;
-	bool only_one = false;
-	long goal, seen = 0;
-	char cut[8192] = "-";
-	int status, result = STATUS_CANNOT, opt;
+	struct settings set = { .signal = SIGKILL };
+	long seen = 0;
+	char met[2 * NAME_BYTES] = "-";
+	int status, result = STATUS_CANNOT;
+	bool can = true;
 	pid_t first, task;
+	FILE *trace = NULL;
 
-	while ((opt = getopt(argc, argv, "+1o:")) != -1) {
-		if (opt == '1')
-			only_one = true;
-		else if (opt == 'o')
-			log_name = optarg;
-		else
-			return STATUS_CANNOT;
-	}
-	if (argc - optind < 2)
+	if (!parse(&set, argc, argv) || (set.trace && !(trace = fopen(set.trace, "we"))))
 		return STATUS_CANNOT;
-	goal = strtol(argv[optind], NULL, 10);
-
 	first = fork();
 	if (first < 0)
 		return STATUS_CANNOT;
@@ -226,14 +387,15 @@ int main(int argc, char **argv)
 		return STATUS_CANNOT;
 	remember(first);
 	if (ptrace(PTRACE_SETOPTIONS, first, NULL,
-		   (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+		   (void *)(long)(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 				  PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)) < 0)
 		return STATUS_CANNOT;
-	ptrace(PTRACE_SYSCALL, first, NULL, NULL);
+	ptrace(PTRACE_CONT, first, NULL, NULL);
 
 	while ((task = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
 		struct ptrace_syscall_info info;
-		char what[8192];
+		char what[2 * NAME_BYTES];
+		const struct call *call;
 		int sig;
 
 		if (task <= 0)
@@ -246,26 +408,33 @@ int main(int argc, char **argv)
 		}
 		remember(task);
 		sig = WSTOPSIG(status);
-		if (sig == (SIGTRAP | 0x80)) {
-			sig = 0;
-			if (ptrace(PTRACE_GET_SYSCALL_INFO, task, (void *)sizeof(info), &info) > 0 &&
-			    info.op == PTRACE_SYSCALL_INFO_ENTRY && is_change(task, &info, what, sizeof(what)) &&
-			    ++seen == goal) {
-				memcpy(cut, what, sizeof(cut));
-				for (size_t i = 0; i < tasks_n; i++)
-					if (!only_one || tasks[i] == task)
-						kill(tasks[i], SIGKILL);
+		if (status >> 16 == PTRACE_EVENT_SECCOMP &&
+		    ptrace(PTRACE_GET_SYSCALL_INFO, task, (void *)sizeof(info), &info) > 0 &&
+		    info.op == PTRACE_SYSCALL_INFO_SECCOMP && (call = find_call(info.seccomp.nr)) &&
+		    counts(&set, task, call, info.seccomp.args, what)) {
+			seen++;
+			if (trace)
+				fprintf(trace, "%ld\t%d\t%s\n", seen, (int)task, what);
+			if (seen == set.goal) {
+				memcpy(met, what, sizeof(met));
+				can = harm(&set, task) && can;
+			} else if (set.goal && seen > set.goal && set.stays_full && wants_space(call, what)) {
+				can = fail_call(task, set.error) && can;
 			}
-		} else if (status >> 16 || sig == SIGSTOP || sig == SIGTRAP) {
-			sig = 0;
 		}
-		ptrace(PTRACE_SYSCALL, task, NULL, (void *)(long)sig);
+		if (status >> 16 || sig == SIGSTOP || sig == SIGTRAP)
+			sig = 0;
+		ptrace(PTRACE_CONT, task, NULL, (void *)(long)sig);
 	}
-	if (log_name) {
-		FILE *log = fopen(log_name, "w");
+	if (trace && fclose(trace) != 0)
+		return STATUS_CANNOT;
+	if (set.log) {
+		FILE *log = fopen(set.log, "w");
 
-		if (!log || fprintf(log, "%ld\t%s\n", seen, cut) < 0 || fclose(log) != 0)
+		if (!log || fprintf(log, "%ld\t%s\n", seen, met) < 0 || fclose(log) != 0)
 			return STATUS_CANNOT;
 	}
-	return goal && seen < goal ? STATUS_SHORT : result;
+	if (!can)
+		return STATUS_CANNOT;
+	return set.goal && seen < set.goal ? STATUS_SHORT : result;
 }
