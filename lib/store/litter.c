@@ -133,6 +133,45 @@ void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref)
 	ews_error_clear();
 }
 
+void ews_litter_sweep_lock(int dir_fd, const char *name, int64_t since_s)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(name);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(dir_fd, dir);
+	const char *base = ews_path_base(name);
+	struct stat st;
+
+	if (fd >= 0 && fstatat(fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ctim.tv_sec >= since_s)
+		sweep_ref_lock(fd, base);
+	ews_error_clear();
+}
+
+static void sweep_fan(int objects_fd, const char *fan, int64_t since_s)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(objects_fd, fan);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (!strncmp(names[i].name, "tmp_obj_", 8))
+			ews_litter_sweep_lock(fd, names[i].name, since_s);
+	ews_arena_release(&arena);
+}
+
+void ews_litter_sweep_objects(struct ews_odb *odb, int64_t since_s)
+{
+	EWS_CLEANUP(fd) int objects = ews_dir_open(ews_odb_object_dir(odb));
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = objects < 0 ? 0 : ews_dir_list(&names, objects, &arena);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (strlen(names[i].name) == 2)
+			sweep_fan(objects, names[i].name, since_s);
+	ews_arena_release(&arena);
+	ews_error_clear();
+}
+
 int ews_litter_sweep(struct ews_odb *odb)
 {
 	EWS_CLEANUP(fd) int common = ews_dir_open(ews_odb_common_dir(odb));

@@ -15,6 +15,7 @@
 #include "store/tree.h"
 #include "work/outcome.h"
 #include "work/patch.h"
+#include "work/shift.h"
 #include "work/stage.h"
 #include "work/undo.h"
 
@@ -482,7 +483,9 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 	bool was_done = step->state == EWS_STEP_DONE;
 	int rc;
 
-	step->state = EWS_STEP_UNDOING;
+	if (step->with_index)
+		ews_stage_sweep(plan->repo, step->created_s);
+	ews_transition_turn_back(step);
 	rc = ews_undo_transition(&back, plan->repo, NULL, step, true, !was_done, false);
 	if (rc == 0 && back.is_verified)
 		rc = ews_step_remove(plan->repo->dir_fd, step->id);
@@ -505,39 +508,35 @@ static char *default_message(const struct plan *plan)
 	return ews_buf_steal(&text);
 }
 
-static void set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
-		       const struct ews_oid *after)
+/* The step says from its beginning that a commit belongs to it, so that whoever finds it half done takes it back. */
+static int plan_commit(struct ews_step *step, struct ews_repo *repo)
 {
-	char old[EWS_OID_HEX_MAX] = "0", new[EWS_OID_HEX_MAX] = "0";
+	EWS_CLEANUP(free) char *branch = NULL;
+	const struct ews_oid none = EWS_OID_NONE;
+	struct ews_oid before;
+	int rc = ews_stage_branch(&branch, &before, repo);
 
-	if (!ews_oid_is_none(before))
-		ews_oid_hex(old, before);
-	if (!ews_oid_is_none(after))
-		ews_oid_hex(new, after);
-	free(step->commit);
-	step->commit = ews_strfmt("%s %s %s", branch, old, new);
+	if (rc == 0)
+		ews_shift_set_commit(step, branch, &before, &none);
+	return rc;
 }
 
-/* What was applied and staged, as a commit; the step says so before it is made, and which it is afterwards. */
+/* What was applied and staged, as a commit; with that the step is done. */
 static int commit(struct plan *plan, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	EWS_CLEANUP(free) char *message = default_message(plan);
-	struct ews_oid before, after = EWS_OID_NONE;
+	struct ews_oid before, after;
 	char hex[EWS_OID_HEX_MAX];
 	int rc = ews_stage_branch(&branch, &before, plan->repo);
 
-	if (rc < 0)
-		return rc;
-	set_commit(step, branch, &before, &after);
-	rc = ews_step_write(plan->repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_stage_commit(&after, plan->repo, plan->opts->message ? plan->opts->message : message);
 	if (rc < 0)
 		return rc;
-	set_commit(step, branch, &before, &after);
+	ews_shift_set_commit(step, branch, &before, &after);
 	plan->out->commit = ews_strdup(ews_oid_hex(hex, &after));
-	return ews_step_write(plan->repo->dir_fd, step);
+	return ews_transition_close(plan->repo, step);
 }
 
 /* "<path>\t<why>" */
@@ -561,6 +560,7 @@ static int put(struct plan *plan)
 	const struct ews_transition_opts move = { .target = &target,
 						  .seen = &out->diff.from.content,
 						  .only = (const char *const *)out->merge.touched.items,
+						  .stays_open = plan->opts->commit,
 						  .progress = plan->opts->progress,
 						  .payload = plan->opts->payload };
 	bool has_changed = false;
@@ -568,6 +568,8 @@ static int put(struct plan *plan)
 
 	if (rc == 0)
 		rc = make_step(&step, plan, &target);
+	if (rc == 0 && plan->opts->commit)
+		rc = plan_commit(&step, plan->repo);
 	if (rc == 0)
 		rc = ews_transition(&out->put, &has_changed, plan->repo, NULL, &step, &move);
 	if (rc == 0 && !out->put.is_verified)

@@ -77,6 +77,11 @@ int ews_shift_refuse_moved_on(const struct ews_shift *shift);
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */
 int ews_shift_write_index(const struct ews_shift *shift);
+/* Say in the step which commit it makes, or made (`after` none: not yet), on which branch. */
+void ews_shift_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
+			  const struct ews_oid *after);
+/* A step that was killed: was its commit made? Then it is named in it, and 1 returned. */
+int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step);
 int ews_shift_move_branch(const struct ews_shift *shift);
 bool ews_shift_branch_differs(const struct ews_shift *shift);
 /* The directory itself has a mode as well. */

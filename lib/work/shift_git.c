@@ -184,7 +184,9 @@ static void list_staged(struct ews_strv *out, const struct ews_shift *shift)
 	for (const char *const *path = shift->opts->only; path && *path; path++) {
 		const struct ews_entry *sides[2] = { ews_entries_find(&shift->now.scan.entries, *path),
 						     ews_entries_find(&shift->target.scan.entries, *path) };
-		bool can_go = sides[0] && sides[0]->type != EWS_ENTRY_DIR && !sides[1];
+		bool is_there = sides[0] && sides[0]->type != EWS_ENTRY_DIR;
+		/* The try before this one may have removed it. */
+		bool can_go = !sides[1] && (is_there || shift->opts->is_retry);
 
 		/* What takes the place of a directory takes that of its entries, too; and the other way round they come. */
 		if (sides[1] ? sides[1]->type == EWS_ENTRY_FILE || sides[1]->type == EWS_ENTRY_LINK : can_go)
@@ -244,17 +246,48 @@ static int read_commit(char **name, struct ews_oid *before, struct ews_oid *afte
 }
 
 /* Whoever was killed right after his commit could not write it down: it is the one that has the old one as its parent. */
-static void guess_commit(struct ews_oid *after, const struct ews_shift *shift, const struct ews_oid *before,
+static void guess_commit(struct ews_oid *after, struct ews_odb *odb, const struct ews_oid *before,
 			 const struct ews_oid *now)
 {
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
-	bool is_read = !ews_oid_is_none(now) && ews_odb_read_commit(&commit, shift->repo->odb, now) == 0;
+	bool is_read = !ews_oid_is_none(now) && ews_odb_read_commit(&commit, odb, now) == 0;
 
 	ews_error_clear();
 	*after = *before;
 	if (is_read && (ews_oid_is_none(before) ? !commit.n_parents
 						: commit.n_parents && ews_oid_equal(&commit.parents[0], before)))
 		*after = *now;
+}
+
+void ews_shift_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
+			  const struct ews_oid *after)
+{
+	char old[EWS_OID_HEX_MAX] = "0", new[EWS_OID_HEX_MAX] = "0";
+
+	if (!ews_oid_is_none(before))
+		ews_oid_hex(old, before);
+	if (!ews_oid_is_none(after))
+		ews_oid_hex(new, after);
+	free(step->commit);
+	step->commit = ews_strfmt("%s %s %s", branch, old, new);
+}
+
+int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid before, after, now = EWS_OID_NONE;
+	int rc = read_commit(&branch, &before, &after, step->commit);
+
+	if (rc < 0)
+		return rc;
+	if (ews_odb_ref_read(&now, repo->odb, branch) < 0)
+		ews_error_clear();
+	if (ews_oid_is_none(&after))
+		guess_commit(&after, repo->odb, &before, &now);
+	if (ews_oid_equal(&after, &before))
+		return 0;
+	ews_shift_set_commit(step, branch, &before, &after);
+	return 1;
 }
 
 /* Which branch goes where with the step; `name` NULL when none does. */
@@ -274,7 +307,7 @@ static int find_commit(struct moved_branch *out, const struct ews_shift *shift)
 	if (ews_odb_ref_read(&now, shift->repo->odb, out->name) < 0)
 		ews_error_clear();
 	if (ews_oid_is_none(&after))
-		guess_commit(&after, shift, &before, &now);
+		guess_commit(&after, shift->repo->odb, &before, &now);
 	out->from = back ? after : before;
 	out->to = back ? before : after;
 	out->is_there = ews_oid_equal(&now, &out->to);
@@ -294,6 +327,8 @@ int ews_shift_move_branch(const struct ews_shift *shift)
 
 	if (rc < 0 || !branch.name || branch.is_there)
 		return rc;
+	if (shift->opts->is_retry)
+		ews_litter_sweep_ref(shift->repo->odb, branch.name);
 	return ews_odb_ref_swap(shift->repo->odb, branch.name, &branch.from, &branch.to);
 }
 

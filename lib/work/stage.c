@@ -9,12 +9,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "store/git.h"
 #include "store/git_program.h"
 #include "store/index.h"
+#include "store/litter.h"
+#include "work/inuse.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define BRANCHES "refs/heads/"
@@ -204,12 +207,52 @@ int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *mes
 	return rc < 0 ? rc : ews_odb_resolve_commit(out, repo->odb, "HEAD");
 }
 
+/* Does any git stand in the project, or in its repository? */
+static bool is_git_at_work(const struct ews_repo *repo)
+{
+	const char *const places[] = { repo->project, repo->common_dir };
+	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (ews_inuse_list(&users, places[i]) < 0)
+			ews_error_clear();
+	for (size_t i = 0; i < users.n && !found; i++)
+		found = !strncmp(users.items[i], "git", 3) && strncmp(users.items[i], "git-ews ", 8);
+	return found;
+}
+
+void ews_stage_sweep_objects(struct ews_repo *repo, int64_t since_s)
+{
+	if (!is_git_at_work(repo))
+		ews_litter_sweep_objects(repo->odb, since_s);
+}
+
+void ews_stage_sweep(struct ews_repo *repo, int64_t since_s)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	EWS_CLEANUP(free) char *lock = NULL;
+	struct ews_oid tip;
+
+	if (repo->is_plain || is_git_at_work(repo))
+		return;
+	ews_litter_sweep_lock(repo->git_fd, "index.lock", since_s);
+	ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", since_s);
+	if (ews_stage_branch(&branch, &tip, repo) == 0) {
+		lock = ews_strfmt("%s.lock", branch);
+		ews_litter_sweep_lock(repo->common_fd, lock, since_s);
+	}
+	ews_litter_sweep_objects(repo->odb, since_s);
+	ews_error_clear();
+}
+
 int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,
 			  const struct ews_oid *parent, const char *message)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	char tree_hex[EWS_OID_HEX_MAX], parent_hex[EWS_OID_HEX_MAX];
 	bool has_parent = !ews_oid_is_none(parent);
+	int64_t begun_s = ews_clock_now();
 	const char *const args[] = { "-c",
 				     "core.fsync=objects",
 				     "commit-tree",
@@ -222,8 +265,15 @@ int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const stru
 	const struct words words = { &text, NULL, args };
 	int rc = run(repo, &words);
 
-	if (rc != 0)
-		return rc < 0 ? rc : ews_error(EWS_EGIT, "git could not commit the tree");
+	if (rc > 0)
+		rc = ews_error(EWS_EGIT, "git could not commit the tree");
+	if (rc < 0) {
+		struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+		ews_error_save(&saved);
+		ews_stage_sweep_objects(repo, begun_s);
+		return ews_error_restore(&saved);
+	}
 	ews_buf_rtrim(&text);
 	rc = ews_oid_parse(out, text.ptr);
 	return rc < 0 ? rc : ews_odb_refresh(repo->odb);

@@ -259,16 +259,39 @@ static int begin(struct ews_shift *shift)
 	return rc < 0 ? rc : ews_step_write(shift->repo->dir_fd, step);
 }
 
-static int finish(struct ews_shift *shift)
+/* What went away is what may come back. */
+static void turn_moved(struct ews_step *step)
 {
-	struct ews_step *step = shift->step;
 	struct ews_strv moved = step->moved;
-	int rc = 0;
 
 	step->moved = step->moving;
 	step->moving = moved;
 	ews_strv_clear(&step->moving);
 	step->is_emptied = false;
+}
+
+int ews_transition_close(struct ews_repo *repo, struct ews_step *step)
+{
+	turn_moved(step);
+	step->state = EWS_STEP_DONE;
+	return ews_step_write(repo->dir_fd, step);
+}
+
+void ews_transition_turn_back(struct ews_step *step)
+{
+	if (step->state == EWS_STEP_PLANNED)
+		turn_moved(step);
+	step->state = EWS_STEP_UNDOING;
+}
+
+static int finish(struct ews_shift *shift)
+{
+	struct ews_step *step = shift->step;
+	int rc = 0;
+
+	if (shift->opts->stays_open)
+		return 0;
+	turn_moved(step);
 	step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_UNDONE : EWS_STEP_DONE;
 	if (shift->session) {
 		free(shift->session->state.last_snapshot);

@@ -28,6 +28,7 @@ struct ews_transition_opts {
 	bool full; /* verify by reading everything again */
 	bool dry_run;
 	bool is_retry; /* the step was planned before and killed */
+	bool stays_open; /* there is more to the step: the caller closes it */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
 };
@@ -63,6 +64,12 @@ struct ews_transition_result {
  */
 int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts);
+
+/* Write that a step which stayed open is done. */
+int ews_transition_close(struct ews_repo *repo, struct ews_step *step);
+
+/* Let `step`, which may have come half of its way, go back: the next transition takes it back. */
+void ews_transition_turn_back(struct ews_step *step);
 
 /* Where a step keeps what it renames away, on the same file system; made when missing. Returns a descriptor. */
 int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id);
