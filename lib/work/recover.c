@@ -19,12 +19,17 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/litter.h"
+#include "work/artifact.h"
+#include "work/artifact_place.h"
 #include "work/end.h"
 #include "work/finding.h"
 #include "work/inuse.h"
 #include "work/retire.h"
 #include "work/revert.h"
+#include "work/shift.h"
+#include "work/stage.h"
 #include "work/start.h"
+#include "work/trash.h"
 #include "work/undo.h"
 
 /* How long a file may stand beside the one that it is to replace, and how often that is looked at. */
@@ -140,9 +145,13 @@ static void sweep(struct ews_repo *repo, const char *rel)
 	ews_error_clear();
 }
 
-/* Lock files that nobody holds any more. */
+/*
+ * Lock files that nobody holds any more. Their holders were killed, and with them perhaps a git that made objects
+ * for them.
+ */
 static void sweep_locks(struct ews_repo *repo)
 {
+	int64_t since_s = INT64_MAX;
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, "locks");
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
@@ -150,12 +159,19 @@ static void sweep_locks(struct ews_repo *repo)
 
 	for (ssize_t i = 0; i < n; i++) {
 		struct ews_lock lock = EWS_LOCK_INIT;
+		struct stat st;
 
+		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    ews_lock_take(&lock, fd, names[i].name, EWS_LOCK_SWEEP, 0) < 0)
+			continue;
 		/* Whoever takes a lock removes its file when he gives it up. */
-		if (ews_lock_take(&lock, fd, names[i].name, EWS_LOCK_SWEEP, 0) == 0)
-			ews_lock_release(&lock);
+		ews_lock_release(&lock);
+		if (st.st_mtim.tv_sec < since_s)
+			since_s = st.st_mtim.tv_sec;
 	}
 	ews_arena_release(&arena);
+	if (since_s < INT64_MAX)
+		ews_stage_sweep_objects(repo, since_s);
 	ews_error_clear();
 }
 
@@ -392,6 +408,38 @@ static int finish_drop(struct ews_strv *done, struct ews_repo *repo, struct ews_
 	return rc;
 }
 
+/* An apply whose commit was not made yet goes back: what its user wanted was all of it, or nothing. */
+static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step)
+{
+	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
+	int rc;
+
+	ews_transition_turn_back(step);
+	rc = ews_undo_transition(&result, repo, NULL, step, true, true, false);
+	if (rc == 0 && result.is_verified)
+		rc = ews_step_remove(repo->dir_fd, step->id);
+	if (rc == 0)
+		ews_strv_addf(done, "the interrupted %s of the project was taken back", step->verb);
+	return rc;
+}
+
+static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step)
+{
+	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
+	int rc = 1;
+
+	if (step->with_index)
+		ews_stage_sweep(repo, step->created_s);
+	if (step->state == EWS_STEP_PLANNED && step->commit && *step->commit)
+		rc = ews_shift_complete_commit(repo, step);
+	if (rc <= 0)
+		return rc < 0 ? rc : take_apply_back(done, repo, step);
+	rc = ews_undo_transition(&result, repo, NULL, step, step->state == EWS_STEP_UNDOING, true, false);
+	if (rc == 0)
+		ews_strv_addf(done, "the interrupted %s of the project was finished", step->verb);
+	return rc;
+}
+
 static int recover_project(struct ews_strv *done, struct ews_repo *repo)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
@@ -402,19 +450,14 @@ static int recover_project(struct ews_strv *done, struct ews_repo *repo)
 	if (rc == 0)
 		rc = ews_undo_list(&steps, repo, NULL);
 	for (size_t i = 0; i < steps.n && rc == 0; i++) {
-		EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 		struct ews_step *step = &steps.items[i];
 
 		if (!ews_step_is_unfinished(step))
 			continue;
-		if (!strcmp(step->verb, "drop")) {
+		if (!strcmp(step->verb, "drop"))
 			rc = finish_drop(done, repo, step);
-		} else if (!*step->session) {
-			rc = ews_undo_transition(&result, repo, NULL, step, step->state == EWS_STEP_UNDOING, true,
-						 false);
-			if (rc == 0)
-				ews_strv_addf(done, "the interrupted %s of the project was finished", step->verb);
-		}
+		else if (!*step->session)
+			rc = finish_project_step(done, repo, step);
 	}
 	return rc;
 }
@@ -435,6 +478,23 @@ static void sweep_session(struct ews_repo *repo, const char *id)
 	ews_error_clear();
 }
 
+/* What was let go is deleted, and artifacts have their files: whoever was at it was killed, or is still and goes on. */
+static void sweep_kept(struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int project = repo->is_bare ? -1 : ews_dir_open(repo->project);
+	EWS_CLEANUP(fd) int own = project < 0 ? -1 : ews_dir_open_beneath(project, ".superqode");
+	EWS_CLEANUP(free) char *path = NULL;
+	EWS_CLEANUP(fd) int place = ews_artifact_open_place(&path, repo, false);
+
+	ews_error_clear();
+	if (own >= 0)
+		sweep_dir(own);
+	if (place >= 0 && ews_artifact_settle(NULL, repo) < 0)
+		ews_error_clear();
+	if (ews_trash_sweep(repo) < 0)
+		ews_error_clear();
+}
+
 static int sweep_all(struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -449,6 +509,7 @@ static int sweep_all(struct ews_repo *repo)
 	sweep(repo, "undo");
 	sweep_locks(repo);
 	sweep_beside(repo);
+	sweep_kept(repo);
 	return ews_litter_sweep(repo->odb);
 }
 

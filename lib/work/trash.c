@@ -508,6 +508,22 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 	return 0;
 }
 
+int ews_trash_sweep(struct ews_repo *repo)
+{
+	const struct ews_trash_opts opts = { .dry_run = false };
+	EWS_CLEANUP(trash_plan)
+	struct ews_trash_plan plan = {
+		.repo = repo, .opts = &opts, .parents = EWS_STRV_INIT, .sessions = EWS_STRV_INIT
+	};
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, OWN_LOCK, EWS_LOCK_SWEEP, 0);
+
+	if (rc == 0)
+		rc = ews_trash_plan_roots(&plan);
+	return rc < 0 ? rc : sweep_all(&plan);
+}
+
 int ews_trash_collect(struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;

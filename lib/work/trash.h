@@ -51,6 +51,9 @@ struct ews_trash_result {
 /* Let go what is due. Fails with EWS_EBUSY while another call is at it. */
 int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const struct ews_trash_opts *opts);
 
+/* Delete what a call that was killed had let go. Nothing else goes; while another call is at it, it does that. */
+int ews_trash_sweep(struct ews_repo *repo);
+
 /*
  * Collect the objects that nothing names in a store of our own; in a repository of git's that is git's matter.
  * Fails with EWS_EBUSY while objects are being written.

@@ -155,7 +155,7 @@ static void look_at_session(struct ews_trash_plan *plan, int sessions_fd, const 
 	plan->records[plan->n_records++] = record;
 }
 
-static int plan_roots(struct ews_trash_plan *plan)
+int ews_trash_plan_roots(struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
@@ -247,7 +247,7 @@ static void limit_dirs(struct ews_trash_plan *plan)
 
 static int plan_dirs(struct ews_trash_plan *plan)
 {
-	int rc = plan_roots(plan);
+	int rc = ews_trash_plan_roots(plan);
 
 	for (size_t i = 0; i < plan->n_roots && rc == 0; i++)
 		rc = list_root(plan, i);

@@ -80,6 +80,9 @@ struct ews_trash_plan {
 	struct ews_strv sessions; /* the ids of all that this home knows of, living, ended and retired */
 };
 
+/* Where trash lies, and which sessions have ended; a part of ews_trash_plan_make. */
+int ews_trash_plan_roots(struct ews_trash_plan *plan);
+
 /* What is there, and what of it `opts` lets go. `out->repo` and `out->opts` are set, the rest is empty. */
 int ews_trash_plan_make(struct ews_trash_plan *out);
 
