@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "store/reserve.h"
 #include "work/revert.h"
 
 #include <stdlib.h>
@@ -131,8 +132,10 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot seen = EWS_SNAPSHOT_INIT;
 	bool has_seen = false;
-	int rc = ews_session_lock(session, opts->verb);
+	int rc;
 
+	ews_reserve_ease(session->repo->home);
+	rc = ews_session_lock(session, opts->verb);
 	if (rc == 0 && session->state.state == EWS_STATE_ENDED)
 		rc = ews_error(EWS_ENOTFOUND, "session '%s' has ended meanwhile", session->state.id);
 	if (rc == 0)

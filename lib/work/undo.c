@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/reserve.h"
 #include "work/artifact.h"
 #include "work/end.h"
 #include "work/retire.h"
@@ -285,8 +286,10 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
 	struct ews_step *step;
-	int rc = ews_undo_list(&steps, repo, session);
+	int rc;
 
+	ews_reserve_ease(repo->home);
+	rc = ews_undo_list(&steps, repo, session);
 	if (rc == 0)
 		rc = refuse_unfinished(&steps);
 	if (rc < 0)
