@@ -183,6 +183,19 @@ int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode)
 	return fd;
 }
 
+/* A new name in `dir_fd` is there to stay once that is synced. What may not be read can't be synced. */
+static int sync_names(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 ? 0 : fsync(fd);
+
+	/* EINVAL: a file system that has nothing to sync in a directory. */
+	if (rc < 0 && errno == EINVAL)
+		rc = 0;
+	close_quietly(fd);
+	return rc;
+}
+
 int ews_dir_make(int root_fd, const char *rel, mode_t mode)
 {
 	EWS_CLEANUP(free) char *path = ews_strdup(rel);
@@ -200,7 +213,7 @@ int ews_dir_make(int root_fd, const char *rel, mode_t mode)
 		end = at + strcspn(at, "/");
 		while (*end == '/')
 			*end++ = '\0';
-		if (mkdirat(dir_fd, at, mode) < 0 && errno != EEXIST)
+		if (mkdirat(dir_fd, at, mode) == 0 ? sync_names(dir_fd) < 0 : errno != EEXIST)
 			fd = -1;
 		else
 			fd = open_step(dir_fd, at, STEP_FLAGS, 0);
@@ -213,6 +226,14 @@ int ews_dir_make(int root_fd, const char *rel, mode_t mode)
 	if (dir_fd != root_fd)
 		close_quietly(dir_fd);
 	return 0;
+}
+
+static int sync_parent(const char *path)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(path);
+	EWS_CLEANUP(fd) int fd = open(*parent ? parent : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? 0 : sync_names(fd);
 }
 
 int ews_dir_make_absolute(const char *path, mode_t mode)
@@ -237,7 +258,7 @@ int ews_dir_make_absolute(const char *path, mode_t mode)
 	while (len < full) {
 		prefix[len] = path[len];
 		len = strlen(prefix);
-		if (mkdir(prefix, mode) < 0 && errno != EEXIST)
+		if (mkdir(prefix, mode) == 0 ? sync_parent(prefix) < 0 : errno != EEXIST)
 			return ews_error_os("cannot make directory '%s'", path);
 	}
 	if (stat(prefix, &st) < 0)

@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/pool.h"
 #include "store/gate.h"
 #include "store/loose.h"
@@ -400,6 +402,14 @@ static int write_kept(size_t i, unsigned worker, void *payload)
 	return ews_loose_write(ews_odb_write_dir(batch->odb), &kept->oid, kept->type, kept->data, kept->len);
 }
 
+/* The directories that loose objects lie in may be new. */
+static int sync_fans(const struct ews_odb *odb)
+{
+	EWS_CLEANUP(fd) int objects = ews_dir_open(ews_odb_write_dir(odb));
+
+	return objects < 0 ? objects : ews_file_sync_dir(objects);
+}
+
 static int commit(struct ews_batch *batch)
 {
 	int rc;
@@ -416,7 +426,7 @@ static int commit(struct ews_batch *batch)
 	if (rc < 0)
 		return rc;
 	if (!batch->pack)
-		return 0;
+		return batch->n_kept ? sync_fans(batch->odb) : 0;
 	rc = ews_pack_finish(batch->pack);
 	if (rc < 0)
 		return rc;

@@ -266,9 +266,22 @@ int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 	return odb->ops->ref_read(out, odb, name);
 }
 
+/* A ref is there to stay when the directories above it are. Where one can't be made, who makes the ref says why. */
+static void make_ref_dir(const struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(name);
+	EWS_CLEANUP(fd) int common = ews_dir_open(odb->common_dir);
+
+	if (common >= 0 && *dir)
+		(void)ews_dir_make(common, dir, 0777); /* as said above */
+	ews_error_clear();
+}
+
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
 {
 	assert(!ews_oid_is_none(from) || !ews_oid_is_none(to));
+	if (!ews_oid_is_none(to))
+		make_ref_dir(odb, name);
 	return odb->ops->ref_swap(odb, name, from, to);
 }
 

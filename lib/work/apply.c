@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -484,7 +485,7 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 	int rc;
 
 	if (step->with_index)
-		ews_stage_sweep(plan->repo, step->created_s);
+		ews_stage_sweep(plan->repo, step->created_s, true);
 	ews_transition_turn_back(step);
 	rc = ews_undo_transition(&back, plan->repo, NULL, step, true, !was_done, false);
 	if (rc == 0 && back.is_verified)
@@ -534,6 +535,9 @@ static int commit(struct plan *plan, struct ews_step *step)
 		rc = ews_stage_commit(&after, plan->repo, plan->opts->message ? plan->opts->message : message);
 	if (rc < 0)
 		return rc;
+	/* git leaves it to the system when its work becomes durable: before the step says that it is done. */
+	if (syncfs(plan->repo->common_fd) < 0)
+		return ews_error_os("cannot sync the commit");
 	ews_shift_set_commit(step, branch, &before, &after);
 	plan->out->commit = ews_strdup(ews_oid_hex(hex, &after));
 	return ews_transition_close(plan->repo, step);

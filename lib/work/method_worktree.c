@@ -48,9 +48,9 @@ static bool is_there(const struct ews_place *place)
 
 static int open_sub(int dir_fd, const char *name, bool make)
 {
-	if (make && mkdirat(dir_fd, name, 0777) < 0 && errno != EEXIST)
-		return ews_error_os("cannot make '%s'", name);
-	return ews_dir_open_beneath(dir_fd, name);
+	int rc = make ? ews_dir_make(dir_fd, name, 0777) : 0;
+
+	return rc < 0 ? rc : ews_dir_open_beneath(dir_fd, name);
 }
 
 /* A file of the project's git directory that may be missing. */

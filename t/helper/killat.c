@@ -61,7 +61,8 @@ enum {
 enum kind {
 	BY_PATH, /* always a change */
 	BY_FD, /* a change when the descriptor `path` is a regular file */
-	BY_FLAGS, /* an open: a change when the flags, in the argument after `path`, create or truncate */
+	BY_NAME, /* a change when nothing of that name is there */
+	BY_FLAGS, /* an open: a change when the flags, in the argument after `path`, create what is not there, or truncate */
 	BY_HOW, /* openat2: as above, the flags lie in the struct that the argument after `path` points to */
 	SYNC, /* no change: the descriptor `path` becomes durable */
 };
@@ -79,7 +80,7 @@ static const struct call {
 } calls[] = {
 	{ SYS_openat, "openat", BY_FLAGS, 0, 1, NONE, NONE, true },
 	{ SYS_openat2, "openat2", BY_HOW, 0, 1, NONE, NONE, true },
-	{ SYS_mkdirat, "mkdirat", BY_PATH, 0, 1, NONE, NONE, true },
+	{ SYS_mkdirat, "mkdirat", BY_NAME, 0, 1, NONE, NONE, true },
 	{ SYS_mknodat, "mknodat", BY_PATH, 0, 1, NONE, NONE, true },
 	{ SYS_unlinkat, "unlinkat", BY_PATH, 0, 1, NONE, NONE, false },
 	{ SYS_renameat2, "renameat2", BY_PATH, 0, 1, 2, 3, false },
@@ -115,7 +116,7 @@ static const struct call {
 #ifdef SYS_open
 	{ SYS_open, "open", BY_FLAGS, NONE, 0, NONE, NONE, true },
 	{ SYS_creat, "creat", BY_PATH, NONE, 0, NONE, NONE, true },
-	{ SYS_mkdir, "mkdir", BY_PATH, NONE, 0, NONE, NONE, true },
+	{ SYS_mkdir, "mkdir", BY_NAME, NONE, 0, NONE, NONE, true },
 	{ SYS_mknod, "mknod", BY_PATH, NONE, 0, NONE, NONE, true },
 	{ SYS_rmdir, "rmdir", BY_PATH, NONE, 0, NONE, NONE, false },
 	{ SYS_unlink, "unlink", BY_PATH, NONE, 0, NONE, NONE, false },
@@ -212,9 +213,9 @@ static void whole_path(char *out, size_t size, pid_t task, const __u64 *args, un
 	snprintf(out + len, size - len, "%s%s", name[0] && name[0] != '/' ? "/" : "", name);
 }
 
-static bool flags_change(unsigned long flags)
+static bool flags_change(unsigned long flags, bool is_there)
 {
-	return (flags & (O_CREAT | O_TRUNC)) || (flags & O_TMPFILE) == O_TMPFILE;
+	return (flags & O_TRUNC) || ((flags & O_CREAT) && !is_there) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
 static const struct call *find_call(unsigned long nr)
@@ -233,6 +234,8 @@ static bool counts(const struct settings *set, pid_t task, const struct call *ca
 {
 	char name[NAME_BYTES] = "", to[NAME_BYTES] = "";
 	unsigned long flags = 0;
+	struct stat st;
+	bool is_there;
 
 	/* Of all ioctls only FICLONE and FICLONERANGE write. */
 	if (call->nr == SYS_ioctl && args[1] != 0x40049409UL && args[1] != 0x4020940dUL)
@@ -243,13 +246,18 @@ static bool counts(const struct settings *set, pid_t task, const struct call *ca
 		flags = args[call->path + 1];
 	if (call->kind == BY_HOW)
 		peek(task, args[call->path + 1], &flags, sizeof(flags));
-	if ((call->kind == BY_FLAGS || call->kind == BY_HOW) && !flags_change(flags))
+	if ((call->kind == BY_FLAGS || call->kind == BY_HOW) && !flags_change(flags, false))
 		return false;
 	if (call->kind == BY_FD || call->kind == SYNC)
 		descriptor_name(name, sizeof(name), task, (int)args[call->path]);
 	else
 		whole_path(name, sizeof(name), task, args, call->dir, call->path);
 	if (!is_file_name(name) && call->kind != BY_PATH)
+		return false;
+	is_there = !lstat(name, &st);
+	if (call->kind == BY_NAME && is_there)
+		return false;
+	if ((call->kind == BY_FLAGS || call->kind == BY_HOW) && !flags_change(flags, is_there))
 		return false;
 	if (call->to != NONE)
 		whole_path(to, sizeof(to), task, args, call->to_dir, call->to);
@@ -258,16 +266,6 @@ static bool counts(const struct settings *set, pid_t task, const struct call *ca
 		if ((unsigned char)*p < ' ' && *p != '\t')
 			*p = '?';
 	return true;
-}
-
-/* A file that is opened to be made wants none where it is there already. */
-static bool wants_space(const struct call *call, const char *what)
-{
-	const char *path = strchr(what, '\t');
-	struct stat st;
-
-	return call->wants_space &&
-	       !((call->kind == BY_FLAGS || call->kind == BY_HOW) && path && !lstat(path + 1, &st));
 }
 
 /* Let the call that the task is about to make do nothing and fail. */
@@ -418,7 +416,7 @@ int main(int argc, char **argv)
 			if (seen == set.goal) {
 				memcpy(met, what, sizeof(met));
 				can = harm(&set, task) && can;
-			} else if (set.goal && seen > set.goal && set.stays_full && wants_space(call, what)) {
+			} else if (set.goal && seen > set.goal && set.stays_full && call->wants_space) {
 				can = fail_call(task, set.error) && can;
 			}
 		}
