@@ -89,19 +89,20 @@ static void sweep_dir(int root_fd, const char *rel, const char *prefix)
 	ews_arena_release(&arena);
 }
 
-/* A lock that is the same file after the longest time that anybody holds one. */
-static void sweep_ref_lock(int dir_fd, const char *name)
+/* A lock made since `since_s` that is the same file after the longest time that anybody holds one. */
+static void sweep_ref_lock(int dir_fd, const char *name, int64_t since_s)
 {
 	struct stat before, after;
 
-	if (fstatat(dir_fd, name, &before, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(before.st_mode))
+	if (fstatat(dir_fd, name, &before, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(before.st_mode) ||
+	    before.st_ctim.tv_sec < since_s)
 		return;
 	wait_until_old(&before, REF_LOCK_MS);
 	if (fstatat(dir_fd, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && after.st_ino == before.st_ino)
 		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
 }
 
-static void sweep_ref_locks(int common_fd, const char *rel)
+static void sweep_ref_locks(int common_fd, const char *rel, int64_t since_s)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(common_fd, rel);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
@@ -114,9 +115,9 @@ static void sweep_ref_locks(int common_fd, const char *rel)
 		struct stat st;
 
 		if (len > 5 && !strcmp(names[i].name + len - 5, ".lock"))
-			sweep_ref_lock(fd, names[i].name);
+			sweep_ref_lock(fd, names[i].name, since_s);
 		else if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-			sweep_ref_locks(common_fd, path);
+			sweep_ref_locks(common_fd, path, since_s);
 	}
 	ews_arena_release(&arena);
 }
@@ -129,19 +130,21 @@ void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref)
 	EWS_CLEANUP(fd) int fd = common < 0 ? -1 : ews_dir_open_beneath(common, dir);
 
 	if (fd >= 0 && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		sweep_ref_lock(fd, name);
+		sweep_ref_lock(fd, name, 0);
 	ews_error_clear();
 }
 
 void ews_litter_sweep_lock(int dir_fd, const char *name, int64_t since_s)
 {
-	EWS_CLEANUP(free) char *dir = ews_path_dir(name);
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(dir_fd, dir);
-	const char *base = ews_path_base(name);
-	struct stat st;
+	sweep_ref_lock(dir_fd, name, since_s);
+}
 
-	if (fd >= 0 && fstatat(fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ctim.tv_sec >= since_s)
-		sweep_ref_lock(fd, base);
+void ews_litter_sweep_branches(struct ews_odb *odb, int64_t since_s)
+{
+	EWS_CLEANUP(fd) int common = ews_dir_open(ews_odb_common_dir(odb));
+
+	if (common >= 0)
+		sweep_ref_locks(common, "refs/heads", since_s);
 	ews_error_clear();
 }
 
@@ -154,7 +157,7 @@ static void sweep_fan(int objects_fd, const char *fan, int64_t since_s)
 
 	for (ssize_t i = 0; i < n; i++)
 		if (!strncmp(names[i].name, "tmp_obj_", 8))
-			ews_litter_sweep_lock(fd, names[i].name, since_s);
+			sweep_ref_lock(fd, names[i].name, since_s);
 	ews_arena_release(&arena);
 }
 
@@ -181,7 +184,7 @@ int ews_litter_sweep(struct ews_odb *odb)
 		return ews_error_code();
 	sweep_dir(objects, "", "tmp_obj_ews_");
 	sweep_dir(objects, "pack", "tmp_pack_ews_");
-	sweep_ref_locks(common, "refs/ews");
+	sweep_ref_locks(common, "refs/ews", 0);
 	ews_error_clear();
 	return 0;
 }

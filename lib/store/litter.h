@@ -24,10 +24,13 @@ int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *pref
 int ews_litter_sweep(struct ews_odb *odb);
 
 /*
- * Likewise the lock `name` below `dir_fd` of a git that ran for us and was killed: only when it was made since `since_s`.
+ * Likewise the lock `name` in `dir_fd` of a git that ran for us and was killed: only when it was made since `since_s`.
  * The caller knows that no other git is at work there.
  */
 void ews_litter_sweep_lock(int dir_fd, const char *name, int64_t since_s);
+
+/* Likewise the locks of branches, which a verb of ours may have been making. */
+void ews_litter_sweep_branches(struct ews_odb *odb, int64_t since_s);
 
 /* Likewise objects that such a git had not finished. */
 void ews_litter_sweep_objects(struct ews_odb *odb, int64_t since_s);

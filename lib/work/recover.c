@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/litter.h"
+#include "store/reserve.h"
 #include "work/artifact.h"
 #include "work/artifact_place.h"
 #include "work/end.h"
@@ -123,16 +124,18 @@ static void sweep_dir(int fd)
 	sweep_prefix(fd, ".tmp-");
 }
 
-/* Repositories of ours that were not finished. */
+/* Repositories of ours, and projects' directories, that were not finished. */
 static void sweep_home(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int home = ews_dir_open(repo->home);
-	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, "store");
+	static const char *const dirs[] = { "", "store", "working" };
 
-	if (home >= 0)
-		sweep_prefix(home, ".new-");
-	if (store >= 0)
-		sweep_prefix(store, ".new-");
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs) && home >= 0; i++) {
+		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(home, dirs[i]);
+
+		if (fd >= 0)
+			sweep_prefix(fd, ".new-");
+	}
 	ews_error_clear();
 }
 
@@ -171,7 +174,7 @@ static void sweep_locks(struct ews_repo *repo)
 	}
 	ews_arena_release(&arena);
 	if (since_s < INT64_MAX)
-		ews_stage_sweep_objects(repo, since_s);
+		ews_stage_sweep(repo, since_s, false);
 	ews_error_clear();
 }
 
@@ -429,7 +432,7 @@ static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, str
 	int rc = 1;
 
 	if (step->with_index)
-		ews_stage_sweep(repo, step->created_s);
+		ews_stage_sweep(repo, step->created_s, true);
 	if (step->state == EWS_STEP_PLANNED && step->commit && *step->commit)
 		rc = ews_shift_complete_commit(repo, step);
 	if (rc <= 0)
@@ -513,19 +516,35 @@ static int sweep_all(struct ews_repo *repo)
 	return ews_litter_sweep(repo->odb);
 }
 
+static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, enum ews_recover_choice choice)
+{
+	/* First: a lock that a killed verb left on a ref would stand in the way. */
+	int rc = sweep_all(repo);
+
+	if (rc == 0)
+		rc = *id ? recover_session(done, repo, id, choice) : recover_project(done, repo);
+	return rc < 0 ? rc : sweep_all(repo);
+}
+
 int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, enum ews_recover_choice choice)
 {
 	int rc = ews_repo_need_dir(repo, false);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
+		sweep_home(repo);
 		return 0;
 	}
 	if (rc < 0)
 		return rc;
-	/* First: a lock that a killed verb left on a ref would stand in the way. */
-	rc = sweep_all(repo);
+	ews_reserve_ease(repo->home);
+	rc = try_recover(done, repo, id, choice);
+	/* A quota is met before the disk is full. */
+	if (rc == EWS_ENOSPACE && ews_reserve_free(repo->home)) {
+		ews_error_clear();
+		rc = try_recover(done, repo, id, choice);
+	}
 	if (rc == 0)
-		rc = *id ? recover_session(done, repo, id, choice) : recover_project(done, repo);
-	return rc < 0 ? rc : sweep_all(repo);
+		ews_reserve_make(repo->home);
+	return rc;
 }

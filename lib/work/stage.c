@@ -222,28 +222,16 @@ static bool is_git_at_work(const struct ews_repo *repo)
 	return found;
 }
 
-void ews_stage_sweep_objects(struct ews_repo *repo, int64_t since_s)
+void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 {
-	if (!is_git_at_work(repo))
-		ews_litter_sweep_objects(repo->odb, since_s);
-}
-
-void ews_stage_sweep(struct ews_repo *repo, int64_t since_s)
-{
-	EWS_CLEANUP(free) char *branch = NULL;
-	EWS_CLEANUP(free) char *lock = NULL;
-	struct ews_oid tip;
-
 	if (repo->is_plain || is_git_at_work(repo))
 		return;
-	ews_litter_sweep_lock(repo->git_fd, "index.lock", since_s);
-	ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", since_s);
-	if (ews_stage_branch(&branch, &tip, repo) == 0) {
-		lock = ews_strfmt("%s.lock", branch);
-		ews_litter_sweep_lock(repo->common_fd, lock, since_s);
+	if (with_index) {
+		ews_litter_sweep_lock(repo->git_fd, "index.lock", since_s);
+		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", since_s);
 	}
+	ews_litter_sweep_branches(repo->odb, since_s);
 	ews_litter_sweep_objects(repo->odb, since_s);
-	ews_error_clear();
 }
 
 int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,
@@ -271,7 +259,7 @@ int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const stru
 		struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 
 		ews_error_save(&saved);
-		ews_stage_sweep_objects(repo, begun_s);
+		ews_stage_sweep(repo, begun_s, false);
 		return ews_error_restore(&saved);
 	}
 	ews_buf_rtrim(&text);

@@ -30,13 +30,11 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *repo);
 
 /*
- * A git that staged or committed for us and was killed leaves locks on index, HEAD and branch, and objects that are not
- * finished. Those made since `since_s` go, unless another git is at work in the project.
+ * A git that worked for us and was killed leaves locks of branches and objects that are not finished; when it staged or
+ * committed (`with_index`) locks on index and HEAD as well. Those made since `since_s` go, unless another git is at work
+ * in the project.
  */
-void ews_stage_sweep(struct ews_repo *repo, int64_t since_s);
-
-/* Likewise such objects alone. */
-void ews_stage_sweep_objects(struct ews_repo *repo, int64_t since_s);
+void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index);
 
 /* Commit what is staged, with the user's hooks. What they and git say goes to stderr. */
 int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *message);

@@ -27,6 +27,7 @@
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/put.h"
+#include "store/reserve.h"
 #include "work/pending.h"
 #include "work/retire.h"
 #include "work/submodule.h"
@@ -89,6 +90,8 @@ static int claim_id(struct ews_session *session, struct ews_repo *repo, const ch
 		rc = refuse_taken("of another home a session", id);
 	if (rc == 0 && mkdirat(sessions, id, 0700) < 0)
 		rc = errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
+	else if (rc == 0 && (rc = ews_file_sync_dir(sessions)) < 0)
+		(void)unlinkat(sessions, id, AT_REMOVEDIR); /* best effort: recover sweeps it */
 	if (rc < 0) {
 		give_id_back(repo, id);
 		return rc;
@@ -97,7 +100,7 @@ static int claim_id(struct ews_session *session, struct ews_repo *repo, const ch
 	session->repo = repo;
 	session->dir = ews_path_join(repo->dir, rel);
 	session->fd = ews_dir_open_beneath(sessions, id);
-	return session->fd < 0 ? session->fd : ews_file_sync_dir(sessions);
+	return session->fd < 0 ? session->fd : 0;
 }
 
 /* A workspace inside the project is part of it, but for the one place there that is ours, which nothing looks at. */
@@ -231,7 +234,9 @@ static int make_workspace(struct ews_session *session, int source_fd, bool is_el
 	if (mkdirat(parent, session->state.id, mode) < 0)
 		return ews_error_os("cannot make the workspace '%s'", path);
 	/* From here on what is there is ours to remove again. */
-	rc = ews_file_replace(session->fd, MADE_FILE, "", 0, 0600);
+	rc = ews_file_sync_dir(parent);
+	if (rc == 0)
+		rc = ews_file_replace(session->fd, MADE_FILE, "", 0, 0600);
 	if (rc < 0)
 		return rc;
 	fd = openat(parent, session->state.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -762,6 +767,8 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 		rc = ews_tripwire_take(&before, repo);
 	if (rc == 0)
 		rc = ews_repo_need_dir(repo, true);
+	if (rc == 0)
+		ews_reserve_make(repo->home);
 	if (rc == 0)
 		rc = (result.session.method->is_project ? start_in_place : start_copy)(&result, batch, &twin, repo,
 										       opts, id);
