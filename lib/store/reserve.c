@@ -18,7 +18,7 @@
 
 #define NAME "reserve"
 /* With less than so many of it left nothing is put aside: others need the space more. */
-#define PLENTY 64
+#define PLENTY 16
 
 /* What an ordinary user may still write there. A quota can't be seen. */
 static uint64_t bytes_left(int fd)

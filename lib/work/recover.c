@@ -155,6 +155,7 @@ static void sweep(struct ews_repo *repo, const char *rel)
 static void sweep_locks(struct ews_repo *repo)
 {
 	int64_t since_s = INT64_MAX;
+	bool is_project = false;
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, "locks");
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
@@ -169,12 +170,13 @@ static void sweep_locks(struct ews_repo *repo)
 			continue;
 		/* Whoever takes a lock removes its file when he gives it up. */
 		ews_lock_release(&lock);
+		is_project = is_project || !strcmp(names[i].name, "project");
 		if (st.st_mtim.tv_sec < since_s)
 			since_s = st.st_mtim.tv_sec;
 	}
 	ews_arena_release(&arena);
 	if (since_s < INT64_MAX)
-		ews_stage_sweep(repo, since_s, false);
+		ews_stage_sweep(repo, since_s, is_project);
 	ews_error_clear();
 }
 

@@ -28,14 +28,52 @@ struct words {
 	const char *const *args;
 };
 
+/* Does any git stand in the project, or in its repository? */
+static bool is_git_at_work(const struct ews_repo *repo)
+{
+	const char *const places[] = { repo->project, repo->common_dir };
+	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (ews_inuse_list(&users, places[i]) < 0)
+			ews_error_clear();
+	for (size_t i = 0; i < users.n && !found; i++)
+		found = !strncmp(users.items[i], "git", 3) && strncmp(users.items[i], "git-ews ", 8);
+	return found;
+}
+
+void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
+{
+	if (repo->is_plain || is_git_at_work(repo))
+		return;
+	if (with_index) {
+		ews_litter_sweep_lock(repo->git_fd, "index.lock", since_s);
+		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", since_s);
+	}
+	ews_litter_sweep_branches(repo->odb, since_s);
+	ews_litter_sweep_objects(repo->odb, since_s);
+}
+
+/* A git that died left what it had begun; the error at hand stays. */
+static void sweep_after(struct ews_repo *repo, int64_t begun_s)
+{
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&saved);
+	ews_stage_sweep(repo, begun_s, true);
+	(void)ews_error_restore(&saved);
+}
+
 /* Run git in the project, as its user would. Gives its status. */
-static int run(const struct ews_repo *repo, const struct words *words)
+static int run(struct ews_repo *repo, const struct words *words)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *git = NULL;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *sentence = NULL;
 	struct ews_proc proc = { .cwd = repo->project, .out = words->out, .err = words->out ? &err : NULL };
+	int64_t begun_s = ews_clock_now();
 	int rc = ews_git_program_find(&git);
 
 	if (rc < 0)
@@ -53,6 +91,8 @@ static int run(const struct ews_repo *repo, const struct words *words)
 	}
 	ews_buf_init_max(&err, 64 * EWS_KIB);
 	rc = ews_proc_run(&proc);
+	if (rc < 0 || rc >= 128)
+		sweep_after(repo, begun_s);
 	if (rc < 0)
 		return ews_error_wrap("cannot run git");
 	if (rc < 128 || !words->out)
@@ -207,40 +247,12 @@ int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *mes
 	return rc < 0 ? rc : ews_odb_resolve_commit(out, repo->odb, "HEAD");
 }
 
-/* Does any git stand in the project, or in its repository? */
-static bool is_git_at_work(const struct ews_repo *repo)
-{
-	const char *const places[] = { repo->project, repo->common_dir };
-	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	bool found = false;
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (ews_inuse_list(&users, places[i]) < 0)
-			ews_error_clear();
-	for (size_t i = 0; i < users.n && !found; i++)
-		found = !strncmp(users.items[i], "git", 3) && strncmp(users.items[i], "git-ews ", 8);
-	return found;
-}
-
-void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
-{
-	if (repo->is_plain || is_git_at_work(repo))
-		return;
-	if (with_index) {
-		ews_litter_sweep_lock(repo->git_fd, "index.lock", since_s);
-		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", since_s);
-	}
-	ews_litter_sweep_branches(repo->odb, since_s);
-	ews_litter_sweep_objects(repo->odb, since_s);
-}
-
 int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,
 			  const struct ews_oid *parent, const char *message)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	char tree_hex[EWS_OID_HEX_MAX], parent_hex[EWS_OID_HEX_MAX];
 	bool has_parent = !ews_oid_is_none(parent);
-	int64_t begun_s = ews_clock_now();
 	const char *const args[] = { "-c",
 				     "core.fsync=objects",
 				     "commit-tree",
@@ -253,15 +265,8 @@ int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const stru
 	const struct words words = { &text, NULL, args };
 	int rc = run(repo, &words);
 
-	if (rc > 0)
-		rc = ews_error(EWS_EGIT, "git could not commit the tree");
-	if (rc < 0) {
-		struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
-
-		ews_error_save(&saved);
-		ews_stage_sweep(repo, begun_s, false);
-		return ews_error_restore(&saved);
-	}
+	if (rc != 0)
+		return rc < 0 ? rc : ews_error(EWS_EGIT, "git could not commit the tree");
 	ews_buf_rtrim(&text);
 	rc = ews_oid_parse(out, text.ptr);
 	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
