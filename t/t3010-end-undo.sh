@@ -276,7 +276,8 @@ test_expect_success '--changes of end and revert: the result against the base, a
 	git -C c ews end told --json --changes files >out && test_json out ".sessions[0].changes.renames" 1 && test_json_count out ".sessions[0].changes.changes" 4 && test_json_count out ".sessions[0].changes.not_in_patch" 1 && git -C c ews end told --json >out && test_json out ".sessions[0].changes" null && git -C c ews undo -q told &&
 	for verb in "end told" "revert told" "diff told" "run told -- true"; do
 		set -- $verb && verb=$1 && shift && test_expect_code $(test $verb = run && echo 125 || echo 129) git -C c ews $verb --changes=all "$@" 2>err && test_grep "^error: --changes takes" err || return 1
-	done && mv "$ws" gone && git -C c ews end told >out 2>err && test_grep "Kept: nothing, for the workspace is gone" out && test_must_be_empty err
+	done && mv "$ws" gone && git -C c ews end told >out 2>err && test_grep "Kept: snap-" out && test_grep "^note: the workspace was gone" err && test_line_count = 1 err &&
+	start_ws c looked && git -C "$ws" status && rm -r "$ws" && git -C c ews end looked >out 2>err && test_grep "Kept: nothing, for the workspace is gone" out && test_must_be_empty err
 '
 
 test_done

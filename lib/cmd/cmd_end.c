@@ -150,6 +150,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 			ews_buf_addf(&ctx->out, "  Pending: git ews pending show|apply|drop %s\n", id);
 		ews_render_farewell_text(&ctx->out, &result->stored);
 	}
+	if (result->is_gone && result->kept_snapshot)
+		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files, its HEAD, index and commits");
 	if (set->is_one_of_many && changes.mode != EWS_CHANGES_NONE)
 		ews_cmd_note(ctx, "session '%s':", id);
 	ews_changes_opt_talk(ctx, &changes);

@@ -28,6 +28,7 @@
 #include "work/ignored.h"
 #include "work/inuse.h"
 #include "work/pending.h"
+#include "work/remains.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
 #include "work/tripwire.h"
@@ -151,6 +152,7 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 		return rc;
 	free(step->before);
 	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
+	step->is_emptied = result->is_gone;
 	if (result->is_pending)
 		rc = ews_pending_plan(step, repo, session->state.id, result->kept_snapshot);
 	else
@@ -284,6 +286,20 @@ static int refill_trash(struct ews_session *session, const struct ews_step *step
 	return rc;
 }
 
+/* HEAD, index and the like as they were kept; when there was no registration to take them from, as they were at first. */
+static int read_kept_git(struct ews_content *out, struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	int rc = read_kept(out, session, step);
+
+	if (rc < 0 || ews_gitstate_file(&out->git, "HEAD"))
+		return rc;
+	ews_content_release(out);
+	*out = (struct ews_content)EWS_CONTENT_INIT;
+	rc = ews_snapshot_base(&base, session);
+	return rc < 0 ? rc : ews_snapshot_content(out, session->repo, &base);
+}
+
 /* A directory that was made anew has nothing yet that links it with the store. */
 static int relink(struct ews_session *session, const struct ews_step *step)
 {
@@ -295,7 +311,7 @@ static int relink(struct ews_session *session, const struct ews_step *step)
 
 	if (rc < 0 || !bent.n)
 		return rc;
-	rc = read_kept(&content, session, step);
+	rc = read_kept_git(&content, session, step);
 	return rc < 0 ? rc : session->method->repair(&place, root, &content.git);
 }
 
@@ -329,6 +345,7 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 {
 	struct ews_place place = ews_session_place(session);
 	bool is_project = session->method->is_project;
+	bool is_bare = step->is_emptied && !is_project; /* nothing links it with the store */
 	int rc = ews_snapshot_move_all(session->repo, step, true);
 
 	if (rc == 0 && expired)
@@ -342,7 +359,13 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 		rc = move_workspace(session, step->id, false);
 	if (rc == 0)
 		rc = session->method->restore(&place);
-	if (rc == 0 && step->is_emptied && !is_project)
+	/* It had none when it ended: somebody had taken it out. */
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		is_bare = true;
+		rc = 0;
+	}
+	if (rc == 0 && is_bare)
 		rc = relink(session, step);
 	if (rc == 0)
 		rc = set_state(session, EWS_STATE_ACTIVE);
@@ -441,8 +464,15 @@ bool ews_end_is_blocked(const struct ews_end_result *result)
 /* What there is of the workspace, as a snapshot. */
 static int take_up(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
+	int rc;
+
 	out->is_gone = access(session->state.workspace, F_OK) < 0;
-	return out->is_gone ? 0 : keep(out, session, opts); /* what is left of the session ends all the same */
+	if (!out->is_gone)
+		return keep(out, session, opts);
+	/* What is left of the session ends all the same. */
+	rc = ews_remains_keep(&out->kept_snapshot, session, opts->dry_run);
+	out->differs = rc > 0;
+	return rc < 0 ? rc : 0;
 }
 
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
@@ -483,7 +513,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		result = (struct ews_end_result)EWS_END_RESULT_INIT;
 		return 0;
 	}
-	result.is_pending = opts->pending && result.kept_snapshot;
+	result.is_pending = opts->pending && result.kept_snapshot && !result.is_gone;
 	rc = plan(&step, session, &result);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",

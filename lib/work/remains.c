@@ -1,0 +1,107 @@
+/*
+ * Remains: see remains.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/remains.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "store/index.h"
+#include "work/content.h"
+#include "work/history.h"
+#include "work/snapshot.h"
+
+/* Are there commits that the base does not lead to by itself? */
+static bool has_commits(const struct ews_session *session, const struct ews_oid *base)
+{
+	EWS_CLEANUP(oids) struct ews_oids commits = EWS_OIDS_INIT;
+	bool has = false;
+
+	ews_history_commits(&commits, session);
+	for (size_t i = 0; i < commits.n; i++)
+		has = has || !ews_oid_equal(&commits.items[i], base);
+	return has;
+}
+
+static bool is_same_entry(const struct ews_index_entry *a, const struct ews_index_entry *b)
+{
+	return a->stage == b->stage && a->mode == b->mode && ews_oid_equal(&a->oid, &b->oid) &&
+	       !strcmp(a->path, b->path);
+}
+
+/* Whoever looks has git refresh the index: what counts is what it names. One that makes no sense is kept as it is. */
+static bool is_staged_alike(const struct ews_gitstate *a, const struct ews_gitstate *b, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;
+	EWS_CLEANUP(index) struct ews_index now = EWS_INDEX_INIT;
+	bool is_same = a->has_index && b->has_index && ews_index_parse(&was, a->index.ptr, a->index.len, algo) == 0 &&
+		       ews_index_parse(&now, b->index.ptr, b->index.len, algo) == 0 && was.n == now.n;
+
+	ews_error_clear();
+	for (size_t i = 0; i < now.n && is_same; i++)
+		is_same = is_same_entry(&was.items[i], &now.items[i]);
+	return is_same;
+}
+
+static bool differs(const struct ews_gitstate *was, const struct ews_gitstate *now, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	bool is_known = false;
+
+	ews_gitstate_differences(&names, was, now);
+	for (size_t i = 0; i < names.n && !is_known; i++)
+		is_known = strcmp(names.items[i], "index") != 0 || !is_staged_alike(was, now, algo);
+	return is_known;
+}
+
+/* The base's files and git state; nothing when there is no base any more. */
+static int read_base(struct ews_snapshot *base, struct ews_content *content, struct ews_session *session)
+{
+	int rc = ews_snapshot_base(base, session);
+
+	if (rc == 0)
+		return ews_snapshot_content(content, session->repo, base);
+	if (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
+	ews_manifest_hash(content->hash, &content->scan.entries);
+	return 0;
+}
+
+int ews_remains_keep(char **kept, struct ews_session *session, bool dry_run)
+{
+	struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(gitstate) struct ews_gitstate was = EWS_GITSTATE_INIT;
+	struct ews_snapshot_opts opts = { .session = session,
+					  .subject = "ews: what git had of a workspace that was gone",
+					  .parent = session->state.last_snapshot,
+					  .prefix = EWS_REF_TRASH };
+	EWS_CLEANUP(fd) int git = ews_session_open_admin(session);
+	int rc;
+
+	ews_error_clear();
+	if (git < 0)
+		return 0;
+	rc = read_base(&base, &content, session);
+	if (rc < 0)
+		return rc;
+	was = content.git;
+	content.git = (struct ews_gitstate)EWS_GITSTATE_INIT;
+	rc = ews_gitstate_read(&content.git, git);
+	if (rc < 0)
+		return rc;
+	if (!differs(&was, &content.git, ews_odb_algo(repo->odb)) && !has_commits(session, &base.head))
+		return 0;
+	rc = dry_run ? 0 : ews_snapshot_keep(&snapshot, repo, batch, &content, &opts);
+	if (rc < 0)
+		return rc;
+	*kept = dry_run ? NULL : ews_strdup(snapshot.id);
+	return 1;
+}
