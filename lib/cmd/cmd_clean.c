@@ -12,8 +12,10 @@
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/render_clean.h"
+#include "cmd/render_path.h"
 #include "cmd/render_report.h"
 #include "store/home.h"
+#include "work/orphan.h"
 
 static const char *const usage[] = {
 	"git ews clean [--force] [--older-than <age>] [--now] [--dry-run] [<session>...]",
@@ -47,10 +49,41 @@ static int clean_repo(struct ews_cmd_ctx *ctx, struct settings *set, struct ews_
 	return 0;
 }
 
-/* Every project that home knows of. One that is gone, or can't be read, keeps nobody from the others. */
+/* A project that is gone, whose store can keep nothing any more. */
+static int clean_orphans(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
+	int rc;
+
+	rc = ews_orphan_clean(&result, project, &set->clean);
+	if (rc < 0)
+		return rc;
+	if (ctx->json)
+		ews_render_clean(set->object, &result, project->project);
+	else
+		ews_render_clean_text(ctx, &result, set->clean.dry_run);
+	return 0;
+}
+
+static int clean_project(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_home_project *project,
+			 const char *home)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+	int rc;
+
+	if (project->problem)
+		return ews_error(EWS_EDAMAGED, "%s", project->problem);
+	if (project->is_gone)
+		return clean_orphans(ctx, set, project);
+	rc = ews_repo_open_at(&repo, ews_home_project_path(project), home);
+	return rc < 0 ? rc : clean_repo(ctx, set, repo);
+}
+
+/* Every project that home knows of. One that can't be read keeps nobody from the others. */
 static int clean_all(struct ews_cmd_ctx *ctx, struct settings *set)
 {
-	EWS_CLEANUP(strv) struct ews_strv projects = EWS_STRV_INIT;
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
 	size_t i;
 	int rc;
@@ -61,15 +94,15 @@ static int clean_all(struct ews_cmd_ctx *ctx, struct settings *set)
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < projects.n; i++) {
-		EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+		const struct ews_home_project *project = &projects.items[i];
 
-		rc = ews_repo_open_at(&repo, projects.items[i], home);
-		if (rc == 0)
-			rc = clean_repo(ctx, set, repo);
-		if (rc < 0)
-			ews_cmd_warn(ctx, "%s", ews_error_message());
-		ews_error_clear();
+		if (clean_project(ctx, set, project, home) == 0)
+			continue;
+		ews_render_add_problem(&problems, project->project ? project->project : project->dir);
 	}
+	if (ctx->json)
+		ews_render_reasons(set->object, "problems", "message", &problems);
+	ews_render_reasons_talk(ctx, "not cleaned", &problems);
 	return 0;
 }
 
@@ -96,7 +129,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		{ EWS_OPT_BOOL, 'f', "force", NULL, "end interrupted and changed sessions, too", &set.clean.force,
 		  false, NULL },
 		{ EWS_OPT_STRING, 0, "older-than", "age",
-		  "end sessions that were left alone for that long; with --now, free what is as old",
+		  "end sessions that were left alone for that long, not for a day; with --now, free what is as old",
 		  &set.older_than, false, NULL },
 		{ EWS_OPT_BOOL, 0, "now", NULL, "free all that trash holds", &set.clean.now, false, NULL },
 		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would go, and do nothing", &set.clean.dry_run,
@@ -121,10 +154,11 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return ews_error(EWS_EUSAGE, "--all takes no session");
 	if (set.is_auto && (args.words.n || set.older_than || set.clean.force || set.clean.now || set.clean.dry_run))
 		return ews_error(EWS_EUSAGE, "--auto stands alone");
-	set.clean.idle = set.older_than;
 	rc = set.older_than ? ews_cmd_age(&set.clean.older_than_s, set.older_than) : 0;
 	if (rc < 0)
 		return rc;
+	set.clean.idle = true;
+	set.clean.idle_s = set.older_than ? set.clean.older_than_s : EWS_CLEAN_IDLE_S;
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.clean.dry_run);
 	if (set.all)
 		rc = clean_all(ctx, &set);

@@ -18,9 +18,11 @@
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/progress.h"
+#include "cmd/render_path.h"
 #include "cmd/render_status.h"
 #include "store/home.h"
 #include "store/journal.h"
+#include "work/orphan.h"
 #include "work/pending.h"
 #include "work/tripwire.h"
 
@@ -49,6 +51,7 @@ struct gathered {
 	size_t n_repos, repos_cap;
 	struct ews_session_view *views;
 	size_t n, cap;
+	struct ews_strv problems; /* "<escaped path of a project>\t<why>": what could not be looked at */
 };
 
 static void release_gathered(struct gathered *all)
@@ -61,6 +64,7 @@ static void release_gathered(struct gathered *all)
 		ews_repo_free(all->repos[i]);
 	free(all->views);
 	free(all->repos);
+	ews_strv_release(&all->problems);
 }
 
 EWS_CLEANUP_DEFINE(gathered, struct gathered, release_gathered)
@@ -205,41 +209,79 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 	return 0;
 }
 
-/* Every project that home knows of; one that is gone is named. */
+/* What is left of the sessions of a project that is gone. */
+static int gather_orphans(struct gathered *all, const struct ews_home_project *project, const struct settings *set)
+{
+	EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
+	size_t i;
+	int rc;
+
+	rc = ews_orphan_list(&orphans, project->dir);
+	for (i = 0; i < orphans.n && rc == 0; i++) {
+		struct ews_session_view *view;
+
+		EWS_GROW(all->views, all->n, all->cap);
+		view = &all->views[all->n];
+		*view = (struct ews_session_view)EWS_SESSION_VIEW_INIT;
+		view->id = ews_strdup(orphans.items[i].id);
+		view->is_orphaned = true;
+		view->is_open = orphans.items[i].has_state;
+		view->session.state = orphans.items[i].state;
+		orphans.items[i].state = (struct ews_state)EWS_STATE_INIT;
+		view->problem = ews_strfmt("its project is gone: '%s'", project->project);
+		if (is_shown(view, set, false))
+			all->n++;
+		else
+			ews_session_view_release(view);
+	}
+	return rc;
+}
+
+static int gather_project(struct gathered *all, const struct ews_home_project *project, const char *home,
+			  const struct settings *set, struct ews_progress *progress)
+{
+	const struct ews_strv none = EWS_STRV_INIT;
+	struct ews_repo *repo = NULL;
+	int rc;
+
+	if (project->problem)
+		return ews_error(EWS_EDAMAGED, "%s", project->problem);
+	if (project->is_gone) {
+		rc = gather_orphans(all, project, set);
+		return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "the project is gone: moved, or deleted");
+	}
+	rc = ews_repo_open_at(&repo, ews_home_project_path(project), home);
+	if (rc < 0)
+		return rc;
+	EWS_GROW(all->repos, all->n_repos, all->repos_cap);
+	all->repos[all->n_repos++] = repo;
+	return gather(all, repo, set, &none, progress);
+}
+
+/* Every project that home knows of. */
 static int gather_all(struct gathered *all, struct ews_cmd_ctx *ctx, const struct settings *set,
 		      struct ews_progress *progress)
 {
-	EWS_CLEANUP(strv) struct ews_strv projects = EWS_STRV_INIT;
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
-	const struct ews_strv none = EWS_STRV_INIT;
 	size_t i;
 	int rc;
 
 	rc = ews_config_find_home(&home, ctx->home);
 	if (rc == 0)
 		rc = ews_home_projects(&projects, home);
-	if (rc < 0)
-		return rc;
-	for (i = 0; i < projects.n; i++) {
-		struct ews_repo *repo = NULL;
+	for (i = 0; i < projects.n && rc == 0; i++) {
+		const struct ews_home_project *project = &projects.items[i];
 
-		if (ews_repo_open_at(&repo, projects.items[i], home) < 0) {
-			ews_cmd_warn(ctx, "%s", ews_error_message());
-			ews_error_clear();
-			continue;
-		}
-		EWS_GROW(all->repos, all->n_repos, all->repos_cap);
-		all->repos[all->n_repos++] = repo;
-		rc = gather(all, repo, set, &none, progress);
-		if (rc < 0)
-			return rc;
+		if (gather_project(all, project, home, set, progress) < 0)
+			ews_render_add_problem(&all->problems, project->project ? project->project : project->dir);
 	}
-	return 0;
+	return rc;
 }
 
 static int urgency(const struct ews_session_view *view)
 {
-	if (!view->is_open || view->is_interrupted)
+	if (ews_session_view_is_bad(view))
 		return 0;
 	return view->session.state.state == EWS_STATE_ENDED ? 2 : 1;
 }
@@ -329,6 +371,8 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct gathered *all, const
 
 	for (i = 0; i < all->n; i++)
 		cJSON_AddItemToArray(array, ews_render_session_json(&all->views[i]));
+	if (set->all)
+		ews_render_reasons(object, "problems", "message", &all->problems);
 	ews_cmd_json_show(ctx, object);
 }
 
@@ -411,7 +455,7 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 	       char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	EWS_CLEANUP(gathered) struct gathered all = { NULL, 0, 0, NULL, 0, 0 };
+	EWS_CLEANUP(gathered) struct gathered all = { .problems = EWS_STRV_INIT };
 	struct ews_progress progress;
 	int rc;
 
@@ -439,6 +483,7 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
+	ews_render_reasons_talk(ctx, "not looked at", &all.problems);
 	if (all.n)
 		qsort(all.views, all.n, sizeof(*all.views), compare);
 	return show(ctx, &all, set);

@@ -53,6 +53,27 @@ static void add_item_line(struct ews_cmd_ctx *ctx, const struct ews_trash_item *
 	ews_cmd_add_path_line(ctx, item->name);
 }
 
+/* "end", what was done, to which session, and what its workspace takes */
+static void add_end_line(struct ews_cmd_ctx *ctx, const struct ews_clean_end *end)
+{
+	ews_buf_addf(&ctx->out, "end\t%s\t%s", end->what, name_of(end->session));
+	if (end->size_bytes) {
+		ews_buf_addc(&ctx->out, '\t');
+		ews_render_size(&ctx->out, end->size_bytes);
+	}
+	ews_buf_addc(&ctx->out, ctx->nul ? '\0' : '\n');
+}
+
+static uint64_t moved_bytes(const struct ews_clean_result *result)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < result->n; i++)
+		bytes += result->ended[i].size_bytes;
+	return bytes;
+}
+
 static uint64_t freed_bytes(const struct ews_trash_result *trash)
 {
 	uint64_t bytes = trash->object_bytes;
@@ -78,26 +99,37 @@ static void talk_of_kept(const struct ews_cmd_ctx *ctx, const struct ews_strv *l
 void ews_render_clean_text(struct ews_cmd_ctx *ctx, const struct ews_clean_result *result, bool dry_run)
 {
 	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf moved = EWS_BUF_INIT;
 	size_t i;
 
-	for (i = 0; i < result->ended.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf session = EWS_BUF_INIT;
-		const char *what = split(&session, result->ended.items[i]);
-
-		ews_buf_addf(&ctx->out, "end\t%s\t", what);
-		ews_cmd_add_path_line(ctx, name_of(session.ptr));
-	}
+	for (i = 0; i < result->n; i++)
+		add_end_line(ctx, &result->ended[i]);
 	for (i = 0; i < result->trash.n; i++)
 		add_item_line(ctx, &result->trash.items[i]);
 	talk_of_kept(ctx, &result->kept);
 	talk_of_kept(ctx, &result->trash.kept);
+	if (moved_bytes(result)) {
+		ews_render_size(&moved, moved_bytes(result));
+		ews_cmd_note(ctx, "%s %s to trash", moved.ptr, dry_run ? "would be moved" : "moved");
+	}
 	if (!result->trash.n)
 		return;
 	ews_render_size(&size, freed_bytes(&result->trash));
 	ews_cmd_note(ctx, "%s %s", size.ptr, dry_run ? "would be freed" : "freed");
 }
 
-static void add_kept(cJSON *array, const struct ews_strv *lines, const char *project, const char *word)
+static void add_ended(cJSON *array, const struct ews_clean_end *end, const char *project)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	ews_json_add_path(item, "project", project);
+	ews_render_string(item, "session_id", end->session);
+	ews_render_string(item, "message", end->what);
+	ews_json_add_int(item, "size_bytes", (int64_t)end->size_bytes);
+	cJSON_AddItemToArray(array, item);
+}
+
+static void add_kept(cJSON *array, const struct ews_strv *lines, const char *project)
 {
 	size_t i;
 
@@ -108,7 +140,7 @@ static void add_kept(cJSON *array, const struct ews_strv *lines, const char *pro
 
 		ews_json_add_path(item, "project", project);
 		ews_render_string(item, "session_id", session.ptr);
-		ews_render_string(item, word, text);
+		ews_render_string(item, "reason", text);
 		cJSON_AddItemToArray(array, item);
 	}
 }
@@ -127,7 +159,9 @@ void ews_render_clean(cJSON *object, const struct ews_clean_result *result, cons
 	cJSON *array;
 	size_t i;
 
-	add_kept(array_of(object, "ended"), &result->ended, project, "message");
+	array = array_of(object, "ended");
+	for (i = 0; i < result->n; i++)
+		add_ended(array, &result->ended[i], project);
 	array = array_of(object, "freed");
 	for (i = 0; i < result->trash.n; i++) {
 		const struct ews_trash_item *item = &result->trash.items[i];
@@ -145,8 +179,8 @@ void ews_render_clean(cJSON *object, const struct ews_clean_result *result, cons
 		ews_json_add_int(json, "age_ms", item->age_s * 1000);
 		cJSON_AddItemToArray(array, json);
 	}
-	add_kept(array_of(object, "kept"), &result->kept, project, "reason");
-	add_kept(array_of(object, "kept"), &result->trash.kept, project, "reason");
+	add_kept(array_of(object, "kept"), &result->kept, project);
+	add_kept(array_of(object, "kept"), &result->trash.kept, project);
 	if (before)
 		bytes += strtoll(before->valuestring ? before->valuestring : "0", NULL, 10);
 	cJSON_DeleteItemFromObjectCaseSensitive(object, "freed_bytes");
@@ -158,12 +192,8 @@ void ews_render_clean_talk(const struct ews_cmd_ctx *ctx, const struct ews_clean
 	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 	size_t i;
 
-	for (i = 0; i < result->ended.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf session = EWS_BUF_INIT;
-		const char *what = split(&session, result->ended.items[i]);
-
-		ews_cmd_note(ctx, "cleaned: %s: %s", name_of(session.ptr), what);
-	}
+	for (i = 0; i < result->n; i++)
+		ews_cmd_note(ctx, "cleaned: %s: %s", name_of(result->ended[i].session), result->ended[i].what);
 	if (!result->trash.n)
 		return;
 	ews_render_size(&size, freed_bytes(&result->trash));

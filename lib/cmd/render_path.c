@@ -131,6 +131,16 @@ void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, 
 	}
 }
 
+void ews_render_add_problem(struct ews_strv *lines, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", ews_error_message());
+	ews_strv_add(lines, line.ptr);
+	ews_error_clear();
+}
+
 void ews_render_sentences(cJSON *object, const char *key, const struct ews_strv *sentences)
 {
 	cJSON *array = cJSON_AddArrayToObject(object, key);

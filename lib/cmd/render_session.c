@@ -24,10 +24,18 @@
 #define DRIFT_SHOWN 3 /* sentences without -v */
 #define STALE_FILES_SHOWN 3
 
+bool ews_session_view_is_bad(const struct ews_session_view *view)
+{
+	return view->is_interrupted || !view->is_open ||
+	       (view->is_orphaned && view->session.state.state != EWS_STATE_ENDED);
+}
+
 const char *ews_render_session_state(const struct ews_session_view *view)
 {
 	if (!view->is_open)
 		return "damaged";
+	if (view->is_orphaned && view->session.state.state != EWS_STATE_ENDED)
+		return "orphaned";
 	if (view->is_pending)
 		return "pending";
 	return view->is_interrupted ? "interrupted" : ews_state_word(view->session.state.state);
@@ -220,7 +228,7 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 
 static const char *color_of_state(const struct ews_session_view *view)
 {
-	if (view->is_interrupted || !view->is_open)
+	if (ews_session_view_is_bad(view))
 		return RED;
 	return view->session.state.state == EWS_STATE_ACTIVE ? GREEN : YELLOW;
 }
@@ -228,7 +236,7 @@ static const char *color_of_state(const struct ews_session_view *view)
 void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose)
 {
 	const char *word = ews_render_session_state(view);
-	bool is_bad = view->is_interrupted || !view->is_open;
+	bool wants_recovery = view->is_interrupted || !view->is_open;
 	size_t i;
 
 	ews_buf_addf(out, "Session %s (", view->id);
@@ -243,7 +251,7 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 	for (i = 0; i < view->tampered.n; i++)
 		ews_buf_addf(out, "  %-10s %s was rewritten\n", "Tampered:", view->tampered.items[i]);
 	add_line(out, "Problem:", view->problem);
-	if (is_bad)
+	if (wants_recovery)
 		ews_buf_addf(out, "  %-10s git ews recover %s --resume, --revert or --view\n", "Recover:", view->id);
 }
 

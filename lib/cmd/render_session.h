@@ -19,6 +19,7 @@ struct ews_session_view {
 	struct ews_session session; /* when `is_open` */
 	bool is_open; /* its state can be read */
 	bool is_interrupted;
+	bool is_orphaned; /* its project is gone */
 	bool is_pending; /* it has ended, and what it came to waits for a decision */
 	char *unfinished; /* the verb that was interrupted; NULL when none is known */
 	struct ews_strv tampered;
@@ -34,7 +35,10 @@ struct ews_session_view {
 
 #define EWS_SESSION_VIEW_INIT { .session = EWS_SESSION_INIT, .tampered = EWS_STRV_INIT, .drift = EWS_STRV_INIT, .stale = EWS_STALE_INIT, .diff = EWS_DIFF_INIT }
 
-/* "starting", "active", "interrupted", "ending", "ended"; "damaged" when its state can't be read. */
+/* Does something keep it from being worked with? */
+bool ews_session_view_is_bad(const struct ews_session_view *view);
+
+/* "starting", "active", "interrupted", "ending", "ended"; "orphaned" without project, "damaged" when its state can't be read. */
 const char *ews_render_session_state(const struct ews_session_view *view);
 
 /* The method as JSON names it: "git_worktree". */

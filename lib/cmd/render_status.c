@@ -148,7 +148,7 @@ static void paint_changes(struct ews_buf *out, const char *text, bool color)
 
 static const char *color_of_state(const struct ews_session_view *view)
 {
-	if (view->is_interrupted || !view->is_open)
+	if (ews_session_view_is_bad(view))
 		return RED;
 	return view->session.state.state == EWS_STATE_ACTIVE ? GREEN : YELLOW;
 }
@@ -366,7 +366,8 @@ static void add_hints(struct ews_buf *out, const struct ews_session_view *views,
 	const char *name;
 
 	for (size_t i = 0; i < n; i++) {
-		n_active += views[i].is_open && views[i].session.state.state != EWS_STATE_ENDED;
+		n_active += views[i].is_open && !views[i].is_orphaned &&
+			    views[i].session.state.state != EWS_STATE_ENDED;
 		has_changes = has_changes || views[i].diff.n;
 	}
 	if (!n_active)
@@ -403,7 +404,7 @@ void ews_render_status_brief(struct ews_buf *out, const struct ews_session_view 
 	size_t n_bad = 0;
 
 	for (size_t i = 0; i < n; i++)
-		n_bad += views[i].is_interrupted || !views[i].is_open;
+		n_bad += ews_session_view_is_bad(&views[i]);
 	if (!n)
 		return;
 	if (n == 1)

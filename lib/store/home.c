@@ -227,32 +227,70 @@ int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir)
 	return find_or_claim(out, home, common_dir, NULL);
 }
 
-/* Which project `dir` says that it is of. */
-static int read_project(char **out, int working_fd, const char *dir)
+static bool is_missing(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* What `dir` says of the project that it is of. */
+static int read_project(struct ews_home_project *out, int working_fd, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, dir);
 	EWS_CLEANUP(json) cJSON *json = NULL;
-	EWS_CLEANUP(free) char *project = NULL;
 	int rc;
 
 	if (fd < 0)
 		return fd;
 	rc = ews_json_read(&json, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
 	if (rc == 0)
-		rc = ews_json_get_bytes(&project, json, "project");
-	if (rc == 0 && access(project, F_OK) < 0)
-		return ews_json_get_bytes(out, json, "store");
+		rc = ews_json_get_bytes(&out->project, json, "project");
 	if (rc == 0)
-		*out = ews_steal(&project);
+		rc = ews_json_get_bytes(&out->store, json, "store");
+	if (rc == 0)
+		out->is_gone = is_missing(out->store);
 	return rc;
 }
 
-int ews_home_projects(struct ews_strv *out, const char *home)
+static void release_project(struct ews_home_project *project)
+{
+	free(project->dir);
+	free(project->project);
+	free(project->store);
+	free(project->problem);
+	*project = (struct ews_home_project){ NULL };
+}
+
+EWS_CLEANUP_DEFINE(project, struct ews_home_project, release_project)
+
+void ews_home_projects_release(struct ews_home_projects *projects)
+{
+	for (size_t i = 0; i < projects->n; i++)
+		release_project(&projects->items[i]);
+	free(projects->items);
+	*projects = (struct ews_home_projects)EWS_HOME_PROJECTS_INIT;
+}
+
+const char *ews_home_project_path(const struct ews_home_project *project)
+{
+	return is_missing(project->project) ? project->store : project->project;
+}
+
+/* Is it a directory in which there may have been sessions? One that is half made is called by a dot. */
+static bool may_have_sessions(int working_fd, const struct ews_dirent *entry)
+{
+	EWS_CLEANUP(free) char *sessions = ews_path_join(entry->name, "sessions");
+
+	return *entry->name != '.' && faccessat(working_fd, sessions, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int ews_home_projects(struct ews_home_projects *out, const char *home)
 {
 	EWS_CLEANUP(fd) int working = open_working(home, false);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t i, n;
+	ssize_t n;
 
 	if (working == EWS_ENOTFOUND) {
 		ews_error_clear();
@@ -261,14 +299,20 @@ int ews_home_projects(struct ews_strv *out, const char *home)
 	if (working < 0)
 		return working;
 	n = ews_dir_list(&names, working, &arena);
-	for (i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *project = NULL;
+	for (ssize_t i = 0; i < n; i++) {
+		EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
 
-		/* What is no project's directory, or half made, has no sessions. */
-		if (read_project(&project, working, names[i].name) == 0)
-			ews_strv_add(out, project);
-		else
+		if (read_project(&project, working, names[i].name) < 0) {
+			if (may_have_sessions(working, &names[i]))
+				project.problem = ews_strdup(ews_error_message());
 			ews_error_clear();
+			if (!project.problem)
+				continue;
+		}
+		project.dir = ews_strfmt("%s/working/%s", home, names[i].name);
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = project;
+		project = (struct ews_home_project){ NULL };
 	}
 	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
@@ -399,6 +443,7 @@ int ews_home_find_trashed(char **project, const char *home, const char *cwd)
 {
 	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);
 	EWS_CLEANUP(free) char *working = ews_path_join(real_home ? real_home : home, "working");
+	EWS_CLEANUP(project) struct ews_home_project known = { .dir = NULL };
 	EWS_CLEANUP(free) char *repo = NULL;
 	EWS_CLEANUP(fd) int fd = -1;
 	const char *slash;
@@ -411,7 +456,9 @@ int ews_home_find_trashed(char **project, const char *home, const char *cwd)
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
 	repo = ews_strndup(cwd, (size_t)(slash - cwd));
 	fd = ews_dir_open(working);
-	return fd < 0 ? fd : read_project(project, fd, repo);
+	if (fd >= 0 && read_project(&known, fd, repo) == 0)
+		*project = ews_strdup(ews_home_project_path(&known));
+	return *project ? 0 : ews_error_code();
 }
 
 char *ews_home_store(const char *home, const char *project)

@@ -38,11 +38,28 @@ int ews_home_repo_dir(char **out, const char *home, const char *common_dir, cons
 /* Is there one already? Fails with EWS_ENOTFOUND, makes nothing. */
 int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir);
 
-/*
- * The projects that home knows of, by name: of each store the project that it was first seen from or,
- * when that is gone, the store itself. None when there is no home yet.
- */
-int ews_home_projects(struct ews_strv *out, const char *home);
+/* What home knows of a project. */
+struct ews_home_project {
+	char *dir; /* <home>/working/<repo> */
+	char *project; /* where it was first seen */
+	char *store; /* its git directory */
+	bool is_gone; /* the store is not there any more */
+	char *problem; /* why no more is known than `dir`; NULL else */
+};
+
+struct ews_home_projects {
+	struct ews_home_project *items;
+	size_t n, cap;
+};
+
+#define EWS_HOME_PROJECTS_INIT { NULL, 0, 0 }
+
+/* All that home knows of, by name; none when there is no home yet. */
+int ews_home_projects(struct ews_home_projects *out, const char *home);
+/* Where it is opened from: its project or, when that is gone, the store itself. */
+const char *ews_home_project_path(const struct ews_home_project *project);
+void ews_home_projects_release(struct ews_home_projects *projects);
+EWS_CLEANUP_DEFINE(home_projects, struct ews_home_projects, ews_home_projects_release)
 
 /* Remember that the directory `workspace` belongs to session `id` of `repo_dir`; forget it. */
 int ews_home_mark_elsewhere(const char *home, const char *workspace, const char *repo_dir, const char *id);

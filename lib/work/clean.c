@@ -22,13 +22,23 @@
 
 #define STAMP_FILE "cleaned" /* its time is that of the last look */
 #define LOOK_S (60 * 60)
-#define DAY_S (24 * 60 * 60)
 
 void ews_clean_result_release(struct ews_clean_result *result)
 {
-	ews_strv_release(&result->ended);
+	for (size_t i = 0; i < result->n; i++) {
+		free(result->ended[i].session);
+		free(result->ended[i].what);
+	}
+	free(result->ended);
 	ews_strv_release(&result->kept);
 	ews_trash_result_release(&result->trash);
+	*result = (struct ews_clean_result)EWS_CLEAN_RESULT_INIT;
+}
+
+void ews_clean_add_ended(struct ews_clean_result *out, const char *session, uint64_t size_bytes, const char *what)
+{
+	EWS_GROW(out->ended, out->n, out->cap);
+	out->ended[out->n++] = (struct ews_clean_end){ ews_strdup(session), ews_strdup(what), size_bytes };
 }
 
 struct sweep {
@@ -52,11 +62,11 @@ static int keep_for_error(struct sweep *sweep, const char *id)
 	return rc;
 }
 
-/* For how long has nothing befallen the session? Each verb writes something into its directory. */
-static int64_t idle_s(struct ews_repo *repo, const char *id)
+/* Each verb writes something into the session's directory. */
+int64_t ews_clean_idle_s(int repo_fd, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, rel);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
@@ -91,20 +101,34 @@ static int recover(struct sweep *sweep, const char *id)
 	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
 
 	if (sweep->opts->dry_run) {
-		ews_strv_addf(&sweep->out->ended, "%s\t%s", id, "what was interrupted is finished or taken back");
+		ews_clean_add_ended(sweep->out, id, 0, "what was interrupted is finished or taken back");
 		return 0;
 	}
 	if (ews_recover(&done, sweep->repo, id, EWS_RECOVER_BEST) < 0)
 		return keep_for_error(sweep, id);
 	for (size_t i = 0; i < done.n; i++)
-		ews_strv_addf(&sweep->out->ended, "%s\t%s", id, done.items[i]);
+		ews_clean_add_ended(sweep->out, id, 0, done.items[i]);
 	return 0;
 }
 
-static void add_ended(struct sweep *sweep, const char *id, bool is_orphaned, bool differs)
+static void add_ended(struct sweep *sweep, const char *id, bool is_orphaned, bool differs, uint64_t size_bytes)
 {
-	ews_strv_addf(&sweep->out->ended, "%s\t%s%s", id, is_orphaned ? "its owner died; " : "",
-		      differs ? "changed" : "unchanged");
+	EWS_CLEANUP(free)
+	char *what = ews_strfmt("%s%s", is_orphaned ? "its owner died; " : "", differs ? "changed" : "unchanged");
+
+	ews_clean_add_ended(sweep->out, id, size_bytes, what);
+}
+
+/* What goes to trash with it. */
+static uint64_t measure(const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int parent = session->method->is_project ? -1 : ews_session_open_parent(session);
+	struct ews_tree_size size = { 0, 0 };
+
+	if (parent >= 0 && ews_file_measure_tree(&size, parent, session->state.id) < 0)
+		size.bytes = 0; /* a number for people */
+	ews_error_clear();
+	return size.bytes;
 }
 
 /* End it as `end` does, which keeps what differs, and refuses while a process uses the workspace. */
@@ -116,6 +140,7 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	const struct ews_farewell_opts artifacts = { .render = sweep->opts->render };
 	bool is_orphaned = ews_session_is_orphaned(session);
 	struct ews_end_opts opts = { .force = false };
+	uint64_t size_bytes = measure(session);
 	int rc = ews_end(&look, session, &(struct ews_end_opts){ .dry_run = true });
 
 	if (rc < 0)
@@ -125,7 +150,7 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	if (look.differs && !sweep->opts->force)
 		return keep(sweep, id, "changed; --force ends it, and keeps the changes in trash");
 	if (sweep->opts->dry_run) {
-		add_ended(sweep, id, is_orphaned, look.differs);
+		add_ended(sweep, id, is_orphaned, look.differs, size_bytes);
 		return 0;
 	}
 	rc = ews_farewell_is_wanted(sweep->repo);
@@ -134,7 +159,7 @@ static int end(struct sweep *sweep, struct ews_session *session)
 		return keep_for_error(sweep, id);
 	if (ews_end_is_blocked(&result))
 		return keep(sweep, id, "the project could not be put back; see 'git ews revert'");
-	add_ended(sweep, id, is_orphaned, result.differs);
+	add_ended(sweep, id, is_orphaned, result.differs, size_bytes);
 	return 0;
 }
 
@@ -161,6 +186,7 @@ static int clean_one(struct sweep *sweep, const char *id)
 static int choose(struct ews_strv *out, struct sweep *sweep)
 {
 	const struct ews_clean_opts *opts = sweep->opts;
+	EWS_CLEANUP(strv) struct ews_strv interrupted = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	int rc;
 
@@ -169,10 +195,16 @@ static int choose(struct ews_strv *out, struct sweep *sweep)
 			ews_strv_add(out, *id);
 		return 0;
 	}
-	rc = opts->idle ? ews_session_ids(&ids, sweep->repo) : ews_recover_list(&ids, sweep->repo);
-	for (size_t i = 0; i < ids.n && rc == 0; i++)
-		if (*ids.items[i] && idle_s(sweep->repo, ids.items[i]) >= opts->older_than_s)
+	rc = ews_recover_list(&interrupted, sweep->repo);
+	if (rc == 0)
+		rc = ews_session_ids(&ids, sweep->repo);
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		bool is_interrupted = ews_strv_has(&interrupted, ids.items[i]);
+		int64_t want_s = is_interrupted ? opts->older_than_s : opts->idle_s;
+
+		if ((is_interrupted || opts->idle) && ews_clean_idle_s(sweep->repo->dir_fd, ids.items[i]) >= want_s)
 			ews_strv_add(out, ids.items[i]);
+	}
 	return rc;
 }
 
@@ -238,7 +270,7 @@ int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct 
 	if (rc == 0 && !opts->dry_run && !opts->ids) {
 		rc = ews_recover(&done, repo, "", EWS_RECOVER_BEST);
 		for (size_t i = 0; i < done.n; i++)
-			ews_strv_addf(&result.ended, "\t%s", done.items[i]);
+			ews_clean_add_ended(&result, "", 0, done.items[i]);
 		if (rc < 0)
 			rc = keep_for_error(&sweep, "");
 	}
@@ -278,5 +310,5 @@ bool ews_clean_is_time(struct ews_repo *repo)
 
 int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo, ews_report_render_fn render)
 {
-	return ews_clean(out, repo, &(struct ews_clean_opts){ .older_than_s = DAY_S, .render = render });
+	return ews_clean(out, repo, &(struct ews_clean_opts){ .older_than_s = EWS_CLEAN_IDLE_S, .render = render });
 }

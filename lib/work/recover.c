@@ -36,6 +36,7 @@
 /* How long a file may stand beside the one that it is to replace, and how often that is looked at. */
 #define REPLACE_MS 1000
 #define WAIT_MS 50
+#define CLAIM_S 600
 #define GITDIR_BYTES_MAX (64 * EWS_KIB)
 
 /* Does a living verb hold the lock `name`? */
@@ -124,17 +125,36 @@ static void sweep_dir(int fd)
 	sweep_prefix(fd, ".tmp-");
 }
 
-/* Repositories of ours, and projects' directories, that were not finished. */
+/* Directories of projects are made beside, too; whoever does that may have to wait for the disk. */
+static void sweep_unclaimed(int working_fd)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, working_fd, &arena);
+	struct stat st;
+
+	for (ssize_t i = 0; i < n; i++)
+		if (!strncmp(names[i].name, ".new-", 5) &&
+		    fstatat(working_fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_mtim.tv_sec + CLAIM_S < ews_clock_now())
+			(void)ews_file_remove_tree(working_fd, names[i].name); /* best effort, as above */
+	ews_arena_release(&arena);
+}
+
+/* Repositories of ours and directories of projects that were not finished, and what was on its way out. */
 static void sweep_home(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int home = ews_dir_open(repo->home);
-	static const char *const dirs[] = { "", "store", "working" };
+	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, "store");
+	EWS_CLEANUP(fd) int working = home < 0 ? -1 : ews_dir_open_beneath(home, "working");
 
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs) && home >= 0; i++) {
-		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(home, dirs[i]);
-
-		if (fd >= 0)
-			sweep_prefix(fd, ".new-");
+	if (home >= 0)
+		sweep_prefix(home, ".new-");
+	if (store >= 0)
+		sweep_prefix(store, ".new-");
+	if (working >= 0) {
+		sweep_unclaimed(working);
+		sweep_prefix(working, ".gone-");
 	}
 	ews_error_clear();
 }

@@ -163,7 +163,7 @@ Test(home, of_many_that_claim_at_once_all_get_the_same)
 
 Test(home, what_it_knows_of_is_listed)
 {
-	EWS_CLEANUP(strv) struct ews_strv projects = EWS_STRV_INIT;
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
 	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(free) char *gone = NULL;
 
@@ -171,11 +171,16 @@ Test(home, what_it_knows_of_is_listed)
 	cr_assert_eq(projects.n, 0);
 	cr_assert_eq(ews_home_repo_dir(&dir, home, "/a/b/.git", fixture_top()), 0);
 	cr_assert_eq(ews_home_repo_dir(&gone, home, "/a/c/.git", "/not\nthere"), 0);
-	fixture_shell("mkdir home/working/x && : >home/working/y");
+	fixture_shell(
+		"mkdir -p home/working/x home/working/.new/sessions home/working/z/sessions && : >home/working/y && "
+		"echo no >home/working/z/project.json");
 	cr_assert_eq(ews_home_projects(&projects, home), 0, "%s", ews_error_message());
-	cr_assert_eq(projects.n, 2);
-	cr_assert_str_eq(projects.items[0], fixture_top());
-	cr_assert_str_eq(projects.items[1], "/a/c/.git");
+	cr_assert_eq(projects.n, 3);
+	cr_assert_str_eq(ews_home_project_path(&projects.items[0]), fixture_top());
+	cr_assert_str_eq(ews_home_project_path(&projects.items[1]), "/a/c/.git");
+	cr_assert(projects.items[1].is_gone && !projects.items[1].problem);
+	cr_assert_str_eq(ews_path_base(projects.items[2].dir), "z");
+	cr_assert_not_null(projects.items[2].problem);
 }
 
 /* Where `cwd` is said to belong, as "<repo>/<id>"; "" when nowhere. */
