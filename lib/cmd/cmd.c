@@ -18,6 +18,7 @@
 #include "cmd/render_recover.h"
 #include "store/home.h"
 #include "work/content.h"
+#include "work/moved.h"
 
 static void print_verbs(const struct ews_cmd *verbs, size_t n, const char *above)
 {
@@ -144,6 +145,17 @@ static int leave_ignored(struct ews_cmd_ctx *ctx, const char *home)
 	return rc;
 }
 
+/* Sessions of a project that was moved follow it as soon as anybody asks for them there. */
+static int follow(struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(free) char *was = NULL;
+	int rc = ctx->repo->here ? 0 : ews_moved_follow(&was, ctx->repo);
+
+	if (rc > 0)
+		ews_cmd_note(ctx, "this project was at '%s': its sessions have followed", was);
+	return rc < 0 ? rc : 0;
+}
+
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 {
 	return ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_NONE);
@@ -162,7 +174,7 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	rc = ews_repo_open(&ctx->repo, ctx->cwd, home, make);
 	if (rc == 0 && make != EWS_REPO_MAKE_NONE)
 		rc = leave_ignored(ctx, home);
-	return rc;
+	return rc < 0 ? rc : follow(ctx);
 }
 
 /* Say that `session` is interrupted; refuse it to a verb that `changes` it. */

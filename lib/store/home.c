@@ -95,28 +95,34 @@ static int read_claim(char **store, int working_fd, const char *dir)
 	return rc < 0 ? ews_error_wrap("'%s' in '%s'", PROJECT_FILE, dir) : 0;
 }
 
+static int write_project(int dir_fd, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_json_add_int(json, "version", 1);
+	ews_json_add_bytes(json, "project", project);
+	ews_json_add_bytes(json, "store", common_dir);
+	ews_json_print(&text, json, true);
+	return ews_file_replace(dir_fd, PROJECT_FILE, text.ptr, text.len, 0600);
+}
+
 /*
  * Claim `dir` for the store. A directory is made under a name of its own, filled, and renamed in, so that
  * of two processes one wins and the other finds it whole.
  */
 static int claim(int working_fd, const char *dir, const char *common_dir, const char *project)
 {
-	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *tmp = ews_clock_id(".new", ews_clock_now());
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	ews_json_add_int(json, "version", 1);
-	ews_json_add_bytes(json, "project", project);
-	ews_json_add_bytes(json, "store", common_dir);
-	ews_json_print(&text, json, true);
 	if (mkdirat(working_fd, tmp, 0700) < 0)
 		return ews_error_os("cannot make '%s'", tmp);
 	fd = openat(working_fd, tmp, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return ews_error_os("cannot open '%s'", tmp);
-	rc = ews_file_replace(fd, PROJECT_FILE, text.ptr, text.len, 0600);
+	rc = write_project(fd, common_dir, project);
 	if (rc == 0)
 		rc = ews_file_rename_new(working_fd, tmp, working_fd, dir);
 	if (rc < 0) {
@@ -177,44 +183,83 @@ static char *plain_name(const char *common_dir)
 	return dash && dash > base ? ews_strndup(base, (size_t)(dash - base)) : ews_strdup(base);
 }
 
-static int find_or_claim(char **out, const char *home, const char *common_dir, const char *project)
+/* One that has moved keeps the name that it had. */
+static int find_by_claim(char **out, const char *home, int working_fd, const char *common_dir)
 {
-	EWS_CLEANUP(fd) int working = open_working(home, project != NULL);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, working_fd, &arena);
+	bool is_found = false;
+
+	for (ssize_t i = 0; i < n && !is_found; i++) {
+		EWS_CLEANUP(free) char *store = NULL;
+
+		is_found = *names[i].name != '.' && read_claim(&store, working_fd, names[i].name) == 0 &&
+			   !strcmp(store, common_dir);
+		if (is_found)
+			*out = ews_strfmt("%s/working/%s", home, names[i].name);
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+	return n < 0 ? (int)n : is_found ? 0 : EWS_ENOTFOUND;
+}
+
+/* `dir` when it is the store's; with `project` one that nobody has is made the store's. Else EWS_ENOTFOUND. */
+static int find_named(char **out, const char *home, int working_fd, const char *dir, const char *common_dir,
+		      const char *project)
+{
+	EWS_CLEANUP(free) char *store = NULL;
+	int rc = read_claim(&store, working_fd, dir);
+
+	if (rc == EWS_ENOTFOUND && project) {
+		rc = claim(working_fd, dir, common_dir, project);
+		if (rc == EWS_EEXISTS)
+			rc = read_claim(&store, working_fd, dir);
+		else if (rc == 0)
+			store = ews_strdup(common_dir);
+	}
+	/* A directory that says nothing, or nothing that can be read, is somebody else's. */
+	if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
+	if (rc < 0 || strcmp(store, common_dir))
+		return EWS_ENOTFOUND;
+	*out = ews_strfmt("%s/working/%s", home, dir);
+	return 0;
+}
+
+/* By the names that it may have, the second with a hash behind it. */
+static int find_by_name(char **out, const char *home, int working_fd, const char *common_dir, const char *project)
+{
 	EWS_CLEANUP(free)
 	char *plain = is_our_store(home, common_dir) ? plain_name(common_dir) : store_name(common_dir);
 	EWS_CLEANUP(free) char *hashed = NULL;
+	int rc = find_named(out, home, working_fd, plain, common_dir, project);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	/* Only once it is needed: the first hash of a process costs as much as all else in here. */
+	hashed = hashed_name(plain, common_dir);
+	rc = find_named(out, home, working_fd, hashed, common_dir, project);
+	if (rc == EWS_ENOTFOUND && project)
+		return ews_error(EWS_EDAMAGED, "both '%s' and '%s' in '%s/working' belong to something else", plain,
+				 hashed, home);
+	return rc;
+}
+
+static int find_or_claim(char **out, const char *home, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(fd) int working = open_working(home, project != NULL);
+	int rc;
 
 	if (working < 0)
 		return working;
-	for (int i = 0; i < 2; i++) {
-		EWS_CLEANUP(free) char *store = NULL;
-		const char *name = plain;
-		int rc;
-
-		/* Only once it is needed: the first hash of a process costs as much as all else in here. */
-		if (i)
-			name = hashed = hashed_name(plain, common_dir);
-		rc = read_claim(&store, working, name);
-		if (rc == EWS_ENOTFOUND && project) {
-			rc = claim(working, name, common_dir, project);
-			if (rc == EWS_EEXISTS)
-				rc = read_claim(&store, working, name);
-			else if (rc == 0)
-				store = ews_strdup(common_dir);
-		}
-		/* A directory that says nothing, or nothing that can be read, is somebody else's. */
-		if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
-			return rc;
-		ews_error_clear();
-		if (rc < 0 || strcmp(store, common_dir))
-			continue;
-		*out = ews_strfmt("%s/working/%s", home, name);
-		return 0;
-	}
-	if (project)
-		return ews_error(EWS_EDAMAGED, "both '%s' and '%s' in '%s/working' belong to something else", plain,
-				 hashed, home);
-	return ews_error(EWS_ENOTFOUND, "this project has no sessions");
+	rc = find_by_name(out, home, working, common_dir, NULL);
+	if (rc == EWS_ENOTFOUND)
+		rc = find_by_claim(out, home, working, common_dir);
+	if (rc == EWS_ENOTFOUND && project)
+		rc = find_by_name(out, home, working, common_dir, project);
+	return rc == EWS_ENOTFOUND ? ews_error(EWS_ENOTFOUND, "this project has no sessions") : rc;
 }
 
 int ews_home_repo_dir(char **out, const char *home, const char *common_dir, const char *project)
@@ -316,6 +361,25 @@ int ews_home_projects(struct ews_home_projects *out, const char *home)
 	}
 	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
+}
+
+int ews_home_find_project(char **out, const char *dir)
+{
+	EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
+	EWS_CLEANUP(free) char *working = ews_path_dir(dir);
+	EWS_CLEANUP(fd) int fd = ews_dir_open(working);
+	int rc = fd < 0 ? fd : read_project(&project, fd, ews_path_base(dir));
+
+	if (rc == 0)
+		*out = ews_strdup(ews_home_project_path(&project));
+	return rc;
+}
+
+int ews_home_move_project(const char *dir, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+
+	return fd < 0 ? fd : write_project(fd, common_dir, project);
 }
 
 char *ews_home_tmp(const char *repo_dir, const char *id)

@@ -61,6 +61,11 @@ const char *ews_home_project_path(const struct ews_home_project *project);
 void ews_home_projects_release(struct ews_home_projects *projects);
 EWS_CLEANUP_DEFINE(home_projects, struct ews_home_projects, ews_home_projects_release)
 
+/* The one that has `dir`: where it is opened from; the caller frees it. */
+int ews_home_find_project(char **out, const char *dir);
+/* It stands elsewhere now. */
+int ews_home_move_project(const char *dir, const char *common_dir, const char *project);
+
 /* Remember that the directory `workspace` belongs to session `id` of `repo_dir`; forget it. */
 int ews_home_mark_elsewhere(const char *home, const char *workspace, const char *repo_dir, const char *id);
 bool ews_home_is_marked(const char *home, const char *workspace, const char *repo_dir, const char *id);

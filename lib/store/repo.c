@@ -370,6 +370,20 @@ static int open_place(struct ews_repo **out, struct place *place, const char *ho
 	return 0;
 }
 
+/* Where the session's project was; when that was a linked worktree that is gone, the repository's own. */
+static int open_recorded(struct ews_repo **out, const struct ews_state *state, const char *repo_dir, const char *home)
+{
+	EWS_CLEANUP(free) char *known = NULL;
+
+	if (access(state->project, F_OK) == 0 || errno != ENOENT)
+		return ews_repo_open_at(out, state->project, home);
+	if (ews_home_find_project(&known, repo_dir) == 0 && access(known, F_OK) == 0)
+		return ews_repo_open_at(out, known, home);
+	ews_error(EWS_ENOTFOUND, "its project is gone: '%s'", state->project);
+	ews_error_hint("where it was moved to, 'git ews status' lets its sessions follow");
+	return EWS_ENOTFOUND;
+}
+
 /* The project that a session recorded, seen from inside its workspace. */
 static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char **id, const char *home)
 {
@@ -385,7 +399,7 @@ static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char
 	}
 	rc = ews_state_read(&state, fd);
 	if (rc == 0)
-		rc = ews_repo_open_at(out, state.project, home);
+		rc = open_recorded(out, &state, repo_dir, home);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", *id);
 	(*out)->here = ews_steal(id);
@@ -452,10 +466,29 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 	return open_place(out, &place, home);
 }
 
+int ews_repo_take_dir(struct ews_repo *repo, const char *dir)
+{
+	int fd = ews_dir_open(dir);
+
+	if (fd < 0)
+		return fd;
+	repo->dir_fd = fd;
+	repo->dir = ews_strdup(dir);
+	return 0;
+}
+
+void ews_repo_drop_dir(struct ews_repo *repo)
+{
+	ews_cleanup_fd(&repo->dir_fd);
+	repo->dir_fd = -1;
+	free(repo->dir);
+	repo->dir = NULL;
+}
+
 int ews_repo_need_dir(struct ews_repo *repo, bool make)
 {
 	EWS_CLEANUP(free) char *dir = NULL;
-	int rc, fd;
+	int rc;
 
 	if (repo->dir)
 		return 0;
@@ -463,14 +496,7 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make)
 		rc = ews_home_repo_dir(&dir, repo->home, repo->common_dir, repo->project);
 	else
 		rc = ews_home_find_repo_dir(&dir, repo->home, repo->common_dir);
-	if (rc < 0)
-		return rc;
-	fd = ews_dir_open(dir);
-	if (fd < 0)
-		return fd;
-	repo->dir_fd = fd;
-	repo->dir = ews_steal(&dir);
-	return 0;
+	return rc < 0 ? rc : ews_repo_take_dir(repo, dir);
 }
 
 int ews_repo_make_own_dir(const struct ews_repo *repo)

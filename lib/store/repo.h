@@ -53,6 +53,10 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 /* Make sure that `dir` and `dir_fd` are there: `make` makes them, else EWS_ENOTFOUND when there is none yet. */
 int ews_repo_need_dir(struct ews_repo *repo, bool make);
 
+/* Let `dir` be its directory in home, which is another store's by its name; forget that. */
+int ews_repo_take_dir(struct ews_repo *repo, const char *dir);
+void ews_repo_drop_dir(struct ews_repo *repo);
+
 /* Make "<project>/.superqode", which hides itself from git's status. No link is taken for it. */
 int ews_repo_make_own_dir(const struct ews_repo *repo);
 

@@ -49,6 +49,11 @@ struct ews_method {
 	int (*tampered)(struct ews_strv *out, const struct ews_place *place, int workspace_fd);
 	/* Write that anew, with `state` where all of it is gone; a ".git" that is not ours was moved away before. */
 	int (*repair)(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state);
+	/*
+	 * The store was at `was` when it wrote into the workspace, and is where `place` says now: what names it there, and is as
+	 * it was written, is written anew. NULL: nothing names it.
+	 */
+	int (*follow)(const struct ews_place *place, int workspace_fd, const char *was);
 	/* A directory on the git directory's file system where a step keeps what it takes out of that. Returns a descriptor. */
 	int (*open_kept)(const struct ews_place *place, const char *name, bool make);
 };

@@ -463,6 +463,19 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	return rc < 0 ? rc : write_alternates(place, fd);
 }
 
+static int follow(const struct ews_place *place, int workspace_fd, const char *was)
+{
+	EWS_CLEANUP(fd) int fd = openat(workspace_fd, GIT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	EWS_CLEANUP(fd) int info = fd < 0 ? -1 : ews_dir_open_beneath(fd, "objects/info");
+	EWS_CLEANUP(free) char *want = ews_strfmt("%s/objects\n", was);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool is_ours = info >= 0 && ews_file_read(&text, info, "alternates", LINK_BYTES_MAX) == 0 &&
+		       text.len == strlen(want) && !strcmp(text.ptr, want);
+
+	ews_error_clear();
+	return is_ours ? write_alternates(place, fd) : 0;
+}
+
 const struct ews_method ews_method_snapshot = {
 	.name = "snapshot",
 	.json_name = "snapshot",
@@ -477,5 +490,6 @@ const struct ews_method ews_method_snapshot = {
 	.open_git = open_git,
 	.tampered = tampered,
 	.repair = repair,
+	.follow = follow,
 	.open_kept = open_kept,
 };

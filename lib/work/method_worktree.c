@@ -319,6 +319,15 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	return fd < 0 ? fd : write_links(place, fd);
 }
 
+static int follow(const struct ews_place *place, int workspace_fd, const char *was)
+{
+	EWS_CLEANUP(strv) struct ews_strv others = EWS_STRV_INIT;
+	const struct ews_place before = { .id = place->id, .common_dir = was };
+
+	compare(&others, workspace_fd, ".git", format_gitfile(&before));
+	return others.n ? 0 : write_gitfile(place, workspace_fd);
+}
+
 const struct ews_method ews_method_worktree = {
 	.name = "worktree",
 	.json_name = "git_worktree",
@@ -331,5 +340,6 @@ const struct ews_method ews_method_worktree = {
 	.open_git = open_git,
 	.tampered = tampered,
 	.repair = repair,
+	.follow = follow,
 	.open_kept = open_kept,
 };

@@ -332,16 +332,15 @@ void ews_session_unlock(struct ews_session *session)
 	ews_lock_release(&session->lock);
 }
 
-/* No session can be called so. */
-static char *owner_lock_name(const struct ews_session *session)
+char *ews_session_owner_lock(const char *id)
 {
-	return ews_strfmt("owner:%s", session->state.id);
+	return ews_strfmt("owner:%s", id);
 }
 
 int ews_session_own(struct ews_session *session, const char *verb)
 {
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(session->repo, "locks");
-	EWS_CLEANUP(free) char *name = owner_lock_name(session);
+	EWS_CLEANUP(free) char *name = ews_session_owner_lock(session->state.id);
 	int rc;
 
 	if (locks < 0)
@@ -370,7 +369,7 @@ int ews_session_disown(struct ews_session *session)
 /* The kernel knows it, whatever numbers are given again, and in whatever container they count. */
 static bool has_owner(const struct ews_session *session, bool is_alive_wanted)
 {
-	EWS_CLEANUP(free) char *name = owner_lock_name(session);
+	EWS_CLEANUP(free) char *name = ews_session_owner_lock(session->state.id);
 	EWS_CLEANUP(fd) int locks = -1;
 	bool is_held = session->owner_lock.fd >= 0;
 

@@ -55,6 +55,9 @@ int ews_session_lock_within(struct ews_session *session, const char *verb, unsig
 /* Let go of the lock before the session is released. */
 void ews_session_unlock(struct ews_session *session);
 
+/* The name of the lock that the owner of session `id` holds, and no session has; the caller frees it. */
+char *ews_session_owner_lock(const char *id);
+
 /*
  * Be the session's owner, for the time that a command runs in it: whoever dies as an owner leaves it
  * interrupted. The state says so once it is saved. Fails with EWS_EBUSY while it has another living owner.

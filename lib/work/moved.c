@@ -1,0 +1,214 @@
+/*
+ * Moved: see moved.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/moved.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "store/home.h"
+#include "store/journal.h"
+#include "store/lock.h"
+#include "work/orphan.h"
+#include "work/retire.h"
+#include "work/session.h"
+#include "work/snapshot.h"
+
+#define OWN_LOCK "~moved" /* no session's id */
+
+/* Does the repository hold what the session started from? */
+static bool has_base(struct ews_repo *repo, const struct ews_orphan *orphan)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	const struct ews_session session = { .repo = repo, .state = orphan->state, .fd = -1 };
+	bool has = ews_snapshot_base(&base, &session) == 0 && !strcmp(base.id, orphan->state.base_snapshot);
+
+	ews_error_clear();
+	return has;
+}
+
+/* A mirror has the same refs, but not the entries of linked worktrees. */
+static bool lacks_entry(const struct ews_repo *repo, const struct ews_orphan *orphan)
+{
+	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", orphan->id);
+
+	return orphan->state.state == EWS_STATE_ACTIVE &&
+	       ews_method_find(orphan->state.method) == &ews_method_worktree &&
+	       faccessat(repo->common_fd, entry, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
+static bool is_it(struct ews_repo *repo, const struct ews_orphans *orphans)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < orphans->n; i++) {
+		if (!orphans->items[i].has_state)
+			continue;
+		if (lacks_entry(repo, &orphans->items[i]))
+			return false;
+		has = has || has_base(repo, &orphans->items[i]);
+	}
+	return has;
+}
+
+/* `*path` when it is `from` or below: the same below `to`. */
+static void replace_top(char **path, const char *from, const char *to)
+{
+	size_t len = strlen(from);
+	char *moved;
+
+	if (strncmp(*path, from, len) != 0 || ((*path)[len] && (*path)[len] != '/'))
+		return;
+	moved = ews_strfmt("%s%s", to, *path + len);
+	free(*path);
+	*path = moved;
+}
+
+/* The session's own record, under its lock. */
+static int follow_state(struct ews_repo *repo, const struct ews_home_project *project, const char *id)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
+
+	if (rc < 0)
+		return rc;
+	if (!strcmp(state.workspace, project->project))
+		replace_top(&state.workspace, project->project, repo->project);
+	replace_top(&state.git_dir, project->store, repo->common_dir);
+	if (!strcmp(state.project, project->project))
+		replace_top(&state.project, project->project, repo->project);
+	return ews_state_write(fd, &state);
+}
+
+static int follow_session(struct ews_repo *repo, const struct ews_home_project *project, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	EWS_CLEANUP(free) char *owner = ews_session_owner_lock(id);
+	EWS_CLEANUP(fd) int workspace = -1;
+	struct ews_place place;
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, id, "recover", 0);
+
+	/* What runs in it writes the record anew as it knows it. */
+	if (rc == 0 && ews_lock_is_held(locks, owner))
+		return ews_error(EWS_EBUSY, "a command runs in session '%s'", id);
+	if (rc == 0)
+		rc = follow_state(repo, project, id);
+	if (rc == 0)
+		rc = ews_session_open(&session, repo, id);
+	if (rc < 0 || session.state.state == EWS_STATE_ENDED || !session.method->follow)
+		return rc;
+	workspace = ews_session_open_workspace(&session);
+	/* One that is gone has nothing that names the store. */
+	if (workspace < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	place = ews_session_place(&session);
+	return session.method->follow(&place, workspace, project->store);
+}
+
+/* A workspace in trash: undo brings it back as it is. */
+static int follow_trashed(struct ews_repo *repo, const struct ews_home_project *project, const char *step_id)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(free) char *rel = ews_strfmt("trash/%s/workspace", step_id);
+	EWS_CLEANUP(fd) int workspace = ews_dir_open_beneath(repo->dir_fd, rel);
+	EWS_CLEANUP(free) char *id = NULL;
+	struct ews_place place;
+	int rc;
+
+	if (workspace < 0 || ews_step_read(&step, repo->dir_fd, step_id) < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	id = ews_retire_id(step.session);
+	place = (struct ews_place){ .id = id, .common_dir = repo->common_dir, .odb = repo->odb };
+	rc = ews_method_worktree.follow(&place, workspace, project->store);
+	return rc < 0 ? rc : ews_method_snapshot.follow(&place, workspace, project->store);
+}
+
+static int follow_all(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
+{
+	EWS_CLEANUP(strv) struct ews_strv steps = EWS_STRV_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; i < orphans->n && rc == 0; i++) {
+		if (!orphans->items[i].has_state)
+			continue;
+		rc = follow_session(repo, project, orphans->items[i].id);
+		/* What makes no sense stays as it is, and is nobody's reason to stay behind. */
+		if (rc == EWS_EDAMAGED || rc == EWS_EUNSUPPORTED) {
+			ews_error_clear();
+			rc = 0;
+		}
+	}
+	if (rc == 0)
+		rc = ews_step_list(&steps, repo->dir_fd);
+	for (size_t i = 0; i < steps.n && rc == 0; i++)
+		rc = follow_trashed(repo, project, steps.items[i]);
+	return rc;
+}
+
+/* Its record is the last to follow: until then it is found as one that has moved. */
+static int adopt(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = -1;
+	int rc = ews_repo_take_dir(repo, project->dir);
+
+	if (rc < 0)
+		return rc;
+	locks = ews_repo_subdir(repo, "locks");
+	rc = locks < 0 ? locks : ews_lock_take(&lock, locks, OWN_LOCK, "recover", 0);
+	if (rc == 0)
+		rc = follow_all(repo, project, orphans);
+	if (rc == 0)
+		rc = ews_home_move_project(project->dir, repo->common_dir, repo->project);
+	if (rc < 0) {
+		ews_repo_drop_dir(repo);
+		return ews_error_wrap("this project was at '%s', and its sessions can't follow", project->project);
+	}
+	return 0;
+}
+
+int ews_moved_follow(char **was, struct ews_repo *repo)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear();
+	/* Seen from a linked worktree nobody knows where the project itself stands. */
+	if (strcmp(repo->git_dir, repo->common_dir) != 0)
+		return 0;
+	rc = ews_home_projects(&projects, repo->home);
+	for (size_t i = 0; i < projects.n && rc == 0; i++) {
+		const struct ews_home_project *project = &projects.items[i];
+		EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
+
+		if (!project->is_gone || project->problem || ews_orphan_list(&orphans, project->dir) < 0) {
+			ews_error_clear();
+			continue;
+		}
+		if (!is_it(repo, &orphans))
+			continue;
+		rc = adopt(repo, project, &orphans);
+		if (rc == 0) {
+			*was = ews_strdup(project->project);
+			return 1;
+		}
+	}
+	return rc;
+}
