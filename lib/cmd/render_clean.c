@@ -21,6 +21,8 @@ static const char *word_of(enum ews_trash_kind kind)
 		return "snapshot";
 	case EWS_TRASH_SESSION:
 		return "session";
+	case EWS_TRASH_TEMPORARY:
+		return "temporary";
 	}
 	return "";
 }
@@ -169,7 +171,7 @@ void ews_render_clean(cJSON *object, const struct ews_clean_result *result, cons
 
 		ews_json_add_path(json, "project", project);
 		(void)cJSON_AddStringToObject(json, "kind", word_of(item->kind));
-		if (item->kind == EWS_TRASH_DIRECTORY)
+		if (item->kind == EWS_TRASH_DIRECTORY || item->kind == EWS_TRASH_TEMPORARY)
 			ews_json_add_path(json, "path", item->name);
 		else if (item->kind == EWS_TRASH_SNAPSHOT)
 			ews_render_string(json, "snapshot_id", item->name);

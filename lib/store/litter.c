@@ -188,3 +188,53 @@ int ews_litter_sweep(struct ews_odb *odb)
 	ews_error_clear();
 	return 0;
 }
+
+struct old {
+	const char *object_dir;
+	int64_t older_than_s;
+	ews_litter_fn may_go;
+	void *payload;
+};
+
+static void sweep_old(const struct old *old, int root_fd, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, rel);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	int64_t now_s = ews_clock_now();
+
+	for (ssize_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free)
+		char *path = ews_strfmt("%s/%s%s%s", old->object_dir, rel, *rel ? "/" : "", names[i].name);
+		struct stat st;
+
+		if (strncmp(names[i].name, "tmp_", 4) != 0 ||
+		    fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+		    st.st_uid != geteuid() || now_s - st.st_mtim.tv_sec < old->older_than_s)
+			continue;
+		if (old->may_go(old->payload, path, (uint64_t)st.st_size, now_s - st.st_mtim.tv_sec))
+			(void)unlinkat(fd, names[i].name, 0); /* best effort, as above */
+	}
+	ews_arena_release(&arena);
+}
+
+int ews_litter_sweep_old(struct ews_odb *odb, int64_t older_than_s, ews_litter_fn may_go, void *payload)
+{
+	const struct old old = { ews_odb_object_dir(odb), older_than_s, may_go, payload };
+	EWS_CLEANUP(fd) int objects = ews_dir_open(old.object_dir);
+
+	if (objects < 0)
+		return objects;
+	sweep_old(&old, objects, "");
+	sweep_old(&old, objects, "pack");
+	for (unsigned i = 0; i < 256; i++) {
+		char name[3];
+
+		snprintf(name, sizeof(name), "%02x", i);
+		if (faccessat(objects, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			sweep_old(&old, objects, name);
+	}
+	ews_error_clear();
+	return 0;
+}

@@ -38,4 +38,11 @@ void ews_litter_sweep_objects(struct ews_odb *odb, int64_t since_s);
 /* Likewise the lock of that one ref, which a verb of ours was moving when it was killed. */
 void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref);
 
+/*
+ * Remove what killed calls of git left among the objects ("tmp_..."), as `git prune` does after two weeks: files of ours that
+ * nobody touched for `older_than_s`, and that `may_go` says yes to.
+ */
+typedef bool (*ews_litter_fn)(void *payload, const char *path, uint64_t size_bytes, int64_t age_s);
+int ews_litter_sweep_old(struct ews_odb *odb, int64_t older_than_s, ews_litter_fn may_go, void *payload);
+
 #endif

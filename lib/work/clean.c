@@ -16,8 +16,11 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "store/litter.h"
 #include "work/end.h"
+#include "work/inuse.h"
 #include "work/recover.h"
+#include "work/registration.h"
 #include "work/session.h"
 
 #define STAMP_FILE "cleaned" /* its time is that of the last look */
@@ -254,16 +257,71 @@ static bool has_let_go(const struct ews_trash_result *trash)
 	return false;
 }
 
+static void give(struct ews_clean_result *out, struct ews_clean_result *result)
+{
+	*out = *result;
+	*result = (struct ews_clean_result)EWS_CLEAN_RESULT_INIT;
+}
+
+static bool may_go(void *payload, const char *path, uint64_t size_bytes, int64_t age_s)
+{
+	struct sweep *sweep = payload;
+	struct ews_trash_result *trash = &sweep->out->trash;
+	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+
+	if (ews_inuse_list(&users, path) < 0 || users.n)
+		return false;
+	EWS_GROW(trash->items, trash->n, trash->cap);
+	trash->items[trash->n++] = (struct ews_trash_item){ .kind = EWS_TRASH_TEMPORARY,
+							    .name = ews_strdup(path),
+							    .verb = ews_strdup(""),
+							    .session = ews_strdup(""),
+							    .size_bytes = size_bytes,
+							    .age_s = age_s };
+	return !sweep->opts->dry_run;
+}
+
+static void add_gone(void *payload, const char *id, uint64_t size_bytes, const char *what)
+{
+	struct sweep *sweep = payload;
+
+	ews_clean_add_ended(sweep->out, id, size_bytes, what);
+}
+
+static void add_stays(void *payload, const char *id, const char *why)
+{
+	keep(payload, id, why);
+}
+
+/* What is in the repository and no session's: registrations without one, and what killed calls of git left there. */
+static int clean_others(struct sweep *sweep)
+{
+	const struct ews_clean_opts *opts = sweep->opts;
+	const struct ews_registration_opts registrations = {
+		.idle_s = opts->idle_s, .dry_run = opts->dry_run, .gone = add_gone, .stays = add_stays, .payload = sweep
+	};
+	int rc = opts->idle ? ews_registration_clean(sweep->repo, &registrations) : 0;
+
+	if (rc < 0)
+		rc = keep_for_error(sweep, "");
+	if (rc == 0 && opts->idle)
+		rc = ews_litter_sweep_old(sweep->repo->odb, EWS_CLEAN_IDLE_S, may_go, sweep);
+	return rc;
+}
+
 int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct ews_clean_opts *opts)
 {
 	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
 	struct sweep sweep = { &result, repo, opts };
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = opts->ids ? 0 : clean_others(&sweep);
 
+	if (rc == 0)
+		rc = ews_repo_need_dir(repo, false);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
+		give(out, &result);
 		return 0;
 	}
 	/* Litter of killed verbs, and what they left half done of the project's own. */
@@ -287,8 +345,7 @@ int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct 
 	}
 	if (rc < 0)
 		return rc;
-	*out = result;
-	result = (struct ews_clean_result)EWS_CLEAN_RESULT_INIT;
+	give(out, &result);
 	return 0;
 }
 

@@ -25,6 +25,7 @@
 #include "work/end.h"
 #include "work/finding.h"
 #include "work/inuse.h"
+#include "work/registration.h"
 #include "work/retire.h"
 #include "work/revert.h"
 #include "work/shift.h"
@@ -545,6 +546,8 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 
 	if (rc == 0)
 		rc = *id ? recover_session(done, repo, id, choice) : recover_project(done, repo);
+	if (rc == 0 && !*id)
+		rc = ews_registration_mend(done, repo);
 	return rc < 0 ? rc : sweep_all(repo);
 }
 

@@ -28,6 +28,7 @@ enum ews_trash_kind {
 	EWS_TRASH_DIRECTORY = 1,
 	EWS_TRASH_SNAPSHOT,
 	EWS_TRASH_SESSION, /* the record of one that can't come back */
+	EWS_TRASH_TEMPORARY, /* a file that a killed writer left among the objects; its name is its path */
 };
 
 struct ews_trash_item {
