@@ -48,7 +48,7 @@ static struct ews_changes_opt find_changes(const struct settings *set, struct ew
 					   .to = set->dry_run ? "now" : result->kept_snapshot };
 
 	/* Of what had ended before, goes on, or was gone, there is nothing to tell. */
-	if (result->had_ended || result->is_gone || ews_end_is_blocked(result))
+	if (result->had_ended || result->is_gone || result->is_baseless || ews_end_is_blocked(result))
 		changes.mode = EWS_CHANGES_NONE;
 	return changes;
 }
@@ -152,6 +152,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	}
 	if (result->is_gone && result->kept_snapshot)
 		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files, its HEAD, index and commits");
+	if (result->is_baseless)
+		ews_cmd_note(ctx, "its base was gone: all that the workspace held is kept, and nothing compared");
 	if (set->is_one_of_many && changes.mode != EWS_CHANGES_NONE)
 		ews_cmd_note(ctx, "session '%s':", id);
 	ews_changes_opt_talk(ctx, &changes);
@@ -168,6 +170,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
 	struct ews_progress progress;
 	const struct ews_end_opts opts = { .force = set->force,
+					   .without_base = set->force,
 					   .dry_run = set->dry_run,
 					   .no_revert = set->no_revert,
 					   .pending = set->pending,

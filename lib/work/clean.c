@@ -142,9 +142,10 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	const char *id = session->state.id;
 	const struct ews_farewell_opts artifacts = { .render = sweep->opts->render };
 	bool is_orphaned = ews_session_is_orphaned(session);
-	struct ews_end_opts opts = { .force = false };
+	struct ews_end_opts opts = { .without_base = sweep->opts->force };
 	uint64_t size_bytes = measure(session);
-	int rc = ews_end(&look, session, &(struct ews_end_opts){ .dry_run = true });
+	int rc = ews_end(&look, session,
+			 &(struct ews_end_opts){ .without_base = opts.without_base, .dry_run = true });
 
 	if (rc < 0)
 		return keep_for_error(sweep, id);

@@ -96,8 +96,14 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 					       .prefix = EWS_REF_TRASH };
 	int rc = ews_snapshot_base(&base, session);
 
-	if (rc == 0)
+	out->is_baseless = rc == EWS_EDAMAGED && opts->without_base;
+	if (out->is_baseless) {
+		ews_error_clear();
+		now_opts.known = NULL;
+		rc = 0;
+	} else if (rc == 0) {
 		rc = ews_snapshot_content(&base_content, repo, &base);
+	}
 	if (rc == 0)
 		rc = ews_content_now(&now, repo, session, opts->dry_run ? NULL : batch, &now_opts);
 	if (rc == 0)
@@ -119,7 +125,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		rc = adopt(out, session, &now);
 	if (rc < 0)
 		return rc;
-	out->differs = strcmp(now.hash, base.hash) || differences.n || rc > 0 ||
+	out->differs = out->is_baseless || strcmp(now.hash, base.hash) || differences.n || rc > 0 ||
 		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries);
 	if (!out->differs || opts->dry_run)
 		return 0;
@@ -137,6 +143,10 @@ static int plan_base(struct ews_step *step, struct ews_session *session)
 	struct ews_oid base;
 	int rc = ews_odb_ref_read(&base, session->repo->odb, ref);
 
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
 	if (rc == 0)
 		ews_strv_addf(&step->refs, "%s " EWS_REF_TRASH "%s %s", ref, session->state.base_snapshot,
 			      ews_oid_hex(hex, &base));
@@ -442,7 +452,8 @@ static int store_artifacts(struct ews_end_result *out, struct ews_session *sessi
 	enum ews_farewell_state state = out->kept_snapshot ? EWS_FAREWELL_KEPT : EWS_FAREWELL_SAME;
 	int rc;
 
-	if (!opts->artifacts || opts->dry_run)
+	/* They say what differs from the base. */
+	if (!opts->artifacts || opts->dry_run || out->is_baseless)
 		return 0;
 	if (reverts_first(session, opts))
 		state = EWS_FAREWELL_NOW;

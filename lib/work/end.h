@@ -15,6 +15,7 @@
 
 struct ews_end_opts {
 	bool force; /* although a process uses the workspace */
+	bool without_base; /* although its base is gone: all of the workspace counts as changed then */
 	bool dry_run; /* look, do nothing */
 	const char *branch; /* leave the result as this branch, which must be new; NULL: don't */
 	bool pending; /* what it came to waits for a decision (work/pending); when nothing differs it ends as ever */
@@ -28,6 +29,7 @@ struct ews_end_result {
 	bool had_ended; /* it had ended before: nothing was done */
 	bool differs; /* from the base */
 	bool is_gone; /* somebody had taken the workspace away */
+	bool is_baseless; /* its base is gone, and with it what it could be compared with */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
 	struct ews_strv unfiltered; /* "<path>\t<filter>": on the branch as they stood in the workspace */

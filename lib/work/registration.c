@@ -76,6 +76,11 @@ static int mend(struct ews_strv *done, struct ews_session *session)
 		return 0;
 	if (rc == 0)
 		rc = find_git_state(&seen, &content, session);
+	/* Without a base there is nothing to take it from; whoever works with the session is told. */
+	if (rc == EWS_EDAMAGED) {
+		ews_error_clear();
+		return 0;
+	}
 	if (rc == 0)
 		rc = session->method->repair(&place, workspace, &content.git);
 	if (rc == 0)

@@ -261,7 +261,9 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 	}
 	if (rc < 0) {
 		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);
-		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit", ref);
+		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit, and 'git ews end "
+			       "--force %s' ends it without",
+			       ref, session->state.id);
 		return EWS_EDAMAGED;
 	}
 	return ews_snapshot_read(out, session->repo, &found);
