@@ -177,16 +177,22 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	return rc < 0 ? rc : follow(ctx);
 }
 
+void ews_cmd_announce(const struct ews_cmd_ctx *ctx, const char *id)
+{
+	EWS_CLEANUP(buf) struct ews_buf block = EWS_BUF_INIT;
+
+	if (ctx->json)
+		return;
+	ews_render_incomplete(&block, id);
+	ews_cmd_say("", block.ptr);
+}
+
 /* Say that `session` is interrupted; refuse it to a verb that `changes` it. */
 static int meet_interrupted(const struct ews_cmd_ctx *ctx, const struct ews_session *session, bool changes)
 {
-	EWS_CLEANUP(buf) struct ews_buf block = EWS_BUF_INIT;
 	int rc = 0;
 
-	if (!ctx->json) {
-		ews_render_incomplete(&block, session->state.id);
-		ews_cmd_say("", block.ptr);
-	}
+	ews_cmd_announce(ctx, session->state.id);
 	if (changes) {
 		rc = ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", session->state.id);
 		ews_error_hint("git ews recover %s --resume, --revert or --view", session->state.id);

@@ -119,6 +119,9 @@ int ews_cmd_session_ids(struct ews_strv *out, struct ews_cmd_ctx *ctx, const str
  */
 int ews_cmd_open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name, bool changes);
 
+/* Print the block that announces an interrupted session, on stderr; nothing with --json. */
+void ews_cmd_announce(const struct ews_cmd_ctx *ctx, const char *id);
+
 /*
  * Give the session that `name` means, or none when no name is given and none is implied: then
  * the project itself is meant. Returns 1 when `out` was opened, else 0.

@@ -16,6 +16,7 @@
 #include "cmd/render_report.h"
 #include "store/home.h"
 #include "work/orphan.h"
+#include "work/recover.h"
 
 static const char *const usage[] = {
 	"git ews clean [--force] [--older-than <age>] [--now] [--dry-run] [<session>...]",
@@ -106,6 +107,19 @@ static int clean_all(struct ews_cmd_ctx *ctx, struct settings *set)
 	return 0;
 }
 
+/* What was named, and is not clean's to decide about. */
+static void announce_interrupted(const struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_strv *ids)
+{
+	EWS_CLEANUP(strv) struct ews_strv interrupted = EWS_STRV_INIT;
+	size_t i;
+
+	if (set->clean.force || ews_recover_list(&interrupted, ctx->repo) < 0)
+		ews_error_clear();
+	for (i = 0; i < ids->n; i++)
+		if (ews_strv_has(&interrupted, ids->items[i]))
+			ews_cmd_announce(ctx, ids->items[i]);
+}
+
 static int clean_named(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *words)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -114,6 +128,7 @@ static int clean_named(struct ews_cmd_ctx *ctx, struct settings *set, const stru
 	rc = ews_cmd_session_ids(&ids, ctx, words);
 	if (rc < 0)
 		return rc;
+	announce_interrupted(ctx, set, &ids);
 	set->clean.ids = ews_cmd_only(&ids);
 	rc = clean_repo(ctx, set, ctx->repo);
 	set->clean.ids = NULL;

@@ -103,11 +103,7 @@ static void view_and_go_on(struct ews_cmd_ctx *ctx, const char *id)
 
 static int converse(enum answer *out, struct ews_cmd_ctx *ctx, const char *id)
 {
-	EWS_CLEANUP(buf) struct ews_buf block = EWS_BUF_INIT;
-
-	ews_render_incomplete(&block, id);
-	if (!ctx->json)
-		ews_cmd_say("", block.ptr);
+	ews_cmd_announce(ctx, id);
 	if (ctx->json || !ews_cmd_can_ask()) {
 		(void)ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted, and there is no terminal to ask at",
 				id);

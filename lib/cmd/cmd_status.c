@@ -457,6 +457,7 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(gathered) struct gathered all = { .problems = EWS_STRV_INIT };
 	struct ews_progress progress;
+	size_t i;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, syntax, argc, argv);
@@ -486,6 +487,9 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 	ews_render_reasons_talk(ctx, "not looked at", &all.problems);
 	if (all.n)
 		qsort(all.views, all.n, sizeof(*all.views), compare);
+	for (i = 0; i < all.n && is_deep(set) && !set->format; i++)
+		if (all.views[i].is_interrupted)
+			ews_cmd_announce(ctx, all.views[i].id);
 	return show(ctx, &all, set);
 }
 

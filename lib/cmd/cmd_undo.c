@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
 #include "cmd/render_revert.h"
+#include "work/recover.h"
 #include "work/retire.h"
 #include "work/undo.h"
 
@@ -96,6 +98,21 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 		     *step->session ? " " : "", step->session);
 }
 
+/* It was refused because of one that is interrupted: which those are. */
+static void announce_interrupted(const struct ews_cmd_ctx *ctx, const char *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&saved);
+	if (ews_recover_list(&ids, ctx->repo) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < ids.n; i++)
+		if (*ids.items[i] && (!session || !strcmp(ids.items[i], session)))
+			ews_cmd_announce(ctx, ids.items[i]);
+	(void)ews_error_restore(&saved); /* it goes on its way */
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -126,6 +143,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (set.list)
 		return list(ctx, session);
 	rc = ews_undo(&result, ctx->repo, session, set.redo, set.dry_run);
+	if (rc == EWS_EINTERRUPTED)
+		announce_interrupted(ctx, session);
 	if (rc < 0)
 		return rc;
 	if (ctx->json)
