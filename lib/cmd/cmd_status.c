@@ -120,6 +120,7 @@ static void gather_one(struct ews_session_view *view, struct ews_repo *repo, con
 	view->is_open = true;
 	view->is_pending = view->session.state.state == EWS_STATE_ENDED && ews_pending_is(repo, view->id);
 	view->is_interrupted = ews_session_is_interrupted(&view->session);
+	view->lock = ews_holding_of(repo, view->id);
 	if (view->is_interrupted) {
 		if (ews_journal_unfinished(&step, &view->unfinished, view->session.fd) < 0)
 			note_problem(view);

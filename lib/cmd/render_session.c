@@ -108,6 +108,7 @@ static void add_open(cJSON *object, const struct ews_session_view *view)
 	ews_render_string(object, "intent", state->intent);
 	ews_render_string(object, "label", state->label);
 	ews_render_guard(object, state);
+	ews_render_string(object, "lock", view->lock ? ews_holding_word(view->lock) : NULL);
 	if (state->port_base)
 		ews_json_add_int(object, "port_base", state->port_base);
 }
@@ -221,6 +222,7 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 				      state->guard_offline);
 	add_line(out, "Guard:", guard.ptr);
 	add_stale(out, &view->stale, verbose);
+	add_line(out, "Lock:", view->lock ? ews_holding_word(view->lock) : NULL);
 	if (state->project_changed && !view->drift.n)
 		add_line(out, "Project:", "it changed while a command ran; see 'git ews status --log'");
 	add_drift(out, &view->drift, verbose);
@@ -323,7 +325,7 @@ static bool is_key(const char *key)
 		"branch",     "snapshot_id",     "intent",   "label",         "interrupted_verb",
 		"size_bytes", "project_changed", "problem",  "total_changes", "additions",
 		"deletions",  "modifications",   "renames",  "lines_added",   "lines_deleted",
-		"guard",      "port_base",       "stale",
+		"guard",      "port_base",       "stale",    "lock",
 	};
 	size_t i;
 

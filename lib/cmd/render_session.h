@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "work/diff.h"
+#include "work/holding.h"
 #include "work/session.h"
 #include "work/snapshot.h"
 #include "work/stale.h"
@@ -26,6 +27,7 @@ struct ews_session_view {
 	bool has_tampered; /* it was looked at */
 	struct ews_strv drift; /* what of the project changed since the start */
 	bool has_drift; /* it was looked at */
+	enum ews_holding_mode lock; /* 0: none */
 	struct ews_stale stale;
 	bool has_stale; /* it was looked at */
 	struct ews_diff diff;

@@ -335,6 +335,8 @@ static void add_details(struct ews_buf *out, const struct ews_session_view *view
 		add_words(out, "intent", state->intent, opts);
 	if (view->is_open && state->owner.pid && !view->is_interrupted)
 		ews_buf_addf(out, "%*srunning: process %ld\n", DETAIL_INDENT, "", (long)state->owner.pid);
+	if (view->lock == EWS_HOLDING_DEEP)
+		add_detail(out, "lock", "deep; git ews lock status shows who waits for it", NULL, opts);
 	ews_stale_reasons(&stale, &view->stale, FILES_NAMED);
 	add_sentences(out, "stale", &stale, stale.n, opts);
 	if (view->drift.n)

@@ -41,6 +41,10 @@ void ews_start_opts_table(struct ews_opt out[EWS_START_OPTS_MAX], struct ews_sta
 		  &set->start.copy_objects, false, NULL },
 		{ EWS_OPT_STRING, 0, "nested", "record|skip", "what to do about nested repositories", &set->nested,
 		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "deep", NULL, "lock the repository against all other sessions", &set->deep,
+		  false, NULL },
+		{ EWS_OPT_BOOL, 0, "quick", NULL, "lock it against deep ones alone, as usual", &set->quick, false,
+		  NULL },
 		{ EWS_OPT_STRING, 0, "intent", "text", "what the session is for", &set->start.intent, false, NULL },
 		{ EWS_OPT_STRING, 0, "label", "name", "a name for people", &set->start.label, false, NULL },
 		{ EWS_OPT_STRING, 0, "in", "dir", "make the workspace <dir>/<id>", &set->start.in, false, NULL },
@@ -57,10 +61,10 @@ bool ews_start_opts_is_any(const struct ews_start_settings *set)
 {
 	const struct ews_start_opts *start = &set->start;
 
-	return set->method || set->sandbox || set->nested || set->keep_ignored || set->is_worktree || start->base ||
-	       start->uncommitted >= 0 || start->untracked >= 0 || start->partial || start->force ||
-	       start->run_filters || start->copy_objects || start->intent || start->label || start->in ||
-	       start->subject;
+	return set->method || set->sandbox || set->deep || set->quick || set->nested || set->keep_ignored ||
+	       set->is_worktree || start->base || start->uncommitted >= 0 || start->untracked >= 0 ||
+	       start->partial || start->force || start->run_filters || start->copy_objects || start->intent ||
+	       start->label || start->in || start->subject;
 }
 
 /* What `option` says of the method; "auto" leaves it open. */
@@ -104,8 +108,12 @@ int ews_start_opts_settle(struct ews_start_settings *set)
 		rc = choose_method(&set->start.method, "sandbox", set->sandbox);
 	if (set->is_worktree)
 		set->start.method = &ews_method_worktree;
+	if (rc == 0 && set->deep && set->quick)
+		rc = ews_error(EWS_EUSAGE, "--deep and --quick exclude each other");
 	if (rc < 0)
 		return rc;
+	if (set->deep || set->quick)
+		set->start.lock = set->deep ? EWS_HOLDING_DEEP : EWS_HOLDING_QUICK;
 	if (!set->nested || !strcmp(set->nested, "record"))
 		return 0;
 	if (strcmp(set->nested, "skip") != 0)

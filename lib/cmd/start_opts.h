@@ -15,7 +15,7 @@
 struct ews_start_settings {
 	struct ews_start_opts start;
 	const char *method, *sandbox, *nested, *keep_ignored; /* as they were given */
-	bool is_worktree;
+	bool is_worktree, deep, quick;
 	char *location, *in; /* what `start` borrows */
 };
 

@@ -39,7 +39,13 @@ static bool is_same_file(int fd, int dir_fd, const char *name)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* Write who we are into the file. It is for people: failing to is no failure. */
+static void write_text(int fd, const void *text, size_t len)
+{
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, len, 0) < 0)
+		return; /* it is for people: failing to is no failure */
+}
+
+/* Write who we are into the file. */
 static void write_holder(int fd, const char *verb)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
@@ -48,8 +54,7 @@ static void write_holder(int fd, const char *verb)
 	ews_kin_self(&self);
 	ews_buf_addf(&text, "pid %ld\nstart %llu\nboot %s\nverb %s\n", (long)self.pid,
 		     (unsigned long long)self.start_time, self.boot_id, verb);
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, text.ptr, text.len, 0) < 0)
-		return;
+	write_text(fd, text.ptr, text.len);
 }
 
 /* Fail with EWS_EBUSY, naming the holder where the file names one that can be read. */
@@ -135,6 +140,11 @@ int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char
 	write_holder(fd, verb);
 	*out = (struct ews_lock){ fd, ews_steal_fd(&own_dir), ews_strdup(name) };
 	return 0;
+}
+
+void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len)
+{
+	write_text(lock->fd, text, len);
 }
 
 bool ews_lock_is_held(int dir_fd, const char *name)

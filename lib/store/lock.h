@@ -14,6 +14,7 @@
 #define EWS_STORE_LOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/cleanup.h"
 
@@ -36,6 +37,9 @@ struct ews_lock {
  * EWS_EBUSY while another process holds it; the sentence names the holder.
  */
 int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char *verb, unsigned wait_ms);
+
+/* Replace what stands in the file, which is for people: failing to is no failure. */
+void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len);
 
 /* Does some process hold it now? A lock file that nobody holds is no lock. */
 bool ews_lock_is_held(int dir_fd, const char *name);

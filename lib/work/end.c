@@ -25,6 +25,7 @@
 #include "work/branch.h"
 #include "work/finding.h"
 #include "work/history.h"
+#include "work/holding.h"
 #include "work/ignored.h"
 #include "work/inuse.h"
 #include "work/pending.h"
@@ -225,6 +226,8 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
 		rc = set_state(session, EWS_STATE_ENDED);
 	if (rc < 0)
 		return rc;
+	if (ews_holding_drop(session->repo, session->state.id) < 0)
+		ews_error_clear(); /* what has ended holds nothing, whatever lies there */
 	step->state = EWS_STEP_DONE;
 	rc = ews_step_write(session->repo->dir_fd, step);
 	return rc < 0 ? rc : ews_journal_done(session->fd, step->id);

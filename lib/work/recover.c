@@ -24,6 +24,7 @@
 #include "work/artifact_place.h"
 #include "work/end.h"
 #include "work/finding.h"
+#include "work/holding.h"
 #include "work/inuse.h"
 #include "work/registration.h"
 #include "work/retire.h"
@@ -186,7 +187,7 @@ static void sweep_locks(struct ews_repo *repo)
 		struct ews_lock lock = EWS_LOCK_INIT;
 		struct stat st;
 
-		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		if (ews_holding_is_name(names[i].name) || fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    ews_lock_take(&lock, fd, names[i].name, EWS_LOCK_SWEEP, 0) < 0)
 			continue;
 		/* Whoever takes a lock removes its file when he gives it up. */
@@ -198,6 +199,7 @@ static void sweep_locks(struct ews_repo *repo)
 	ews_arena_release(&arena);
 	if (since_s < INT64_MAX)
 		ews_stage_sweep(repo, since_s, is_project);
+	(void)ews_holding_sweep(repo); /* best effort: who takes a lock looks again */
 	ews_error_clear();
 }
 
@@ -286,7 +288,10 @@ static int finish_transition(struct ews_strv *done, struct ews_session *session,
 static int finish_end(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = back ? ews_end_take_back(NULL, session, step) : ews_end_carry_out(session, step);
+	int rc = back ? ews_holding_take_usual(session, 0, false) : ews_end_carry_out(session, step);
+
+	if (rc == 0 && back)
+		rc = ews_end_take_back(NULL, session, step);
 
 	if (rc == 0)
 		ews_strv_addf(done, "session '%s': %s", session->state.id,
@@ -343,10 +348,25 @@ static void note_findings(struct ews_strv *done, const struct ews_session *sessi
 	ews_error_clear();
 }
 
+/* What a dead owner held was anybody's since: the session has it again, unless somebody has taken it. */
+static int renew_lock(struct ews_strv *done, struct ews_session *session, enum ews_holding_mode mode)
+{
+	int rc = ews_holding_take_usual(session, mode, false);
+
+	if (rc != EWS_EBUSY)
+		return rc;
+	ews_strv_addf(done, "session '%s': its %s lock is released: %s", session->state.id, ews_holding_word(mode),
+		      ews_error_message());
+	ews_error_clear();
+	rc = ews_holding_drop(session->repo, session->state.id);
+	return rc < 0 ? rc : 0;
+}
+
 /* Whoever ran a command in it was killed: what there is goes on without him. */
 static int bury_owner(struct ews_strv *done, struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	enum ews_holding_mode mode = ews_holding_of(session->repo, session->state.id);
 	bool is_collected = true;
 	int rc;
 
@@ -366,6 +386,8 @@ static int bury_owner(struct ews_strv *done, struct ews_session *session)
 	/* What still runs may want its files. */
 	if (rc == 0 && is_collected && !users.n)
 		rc = ews_session_remove_tmp(session);
+	if (rc == 0 && mode)
+		rc = renew_lock(done, session, mode);
 	return rc < 0 ? rc : ews_session_disown(session);
 }
 

@@ -208,7 +208,9 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 		rc = ews_session_own(session, opts->owner);
 	if (rc == 0)
 		rc = ews_session_save(session);
-	return rc < 0 ? rc : ews_session_refuse_company(session);
+	if (rc == 0)
+		rc = ews_session_refuse_company(session);
+	return rc < 0 ? rc : ews_holding_take_usual(session, opts->lock, opts->owner);
 }
 
 /* Make the empty workspace, with the permissions that the project's top has. Returns its descriptor. */
@@ -444,7 +446,9 @@ int ews_start_take_back(struct ews_session *session)
 		ews_error_clear();
 	if (rc < 0 || sessions < 0)
 		return rc < 0 ? rc : sessions;
-	rc = ews_file_remove_tree(sessions, session->state.id);
+	rc = ews_holding_drop(repo, session->state.id);
+	if (rc >= 0)
+		rc = ews_file_remove_tree(sessions, session->state.id);
 	return rc < 0 ? rc : ews_retire_revive_last(repo, session->state.id);
 }
 
@@ -763,6 +767,8 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 		rc = choose_method(&result.session.method, repo, opts);
 	if (rc == 0 && !opts->force)
 		rc = ews_repo_refuse_home(repo->project);
+	if (rc == 0 && result.session.method->is_project && opts->lock == EWS_HOLDING_QUICK)
+		rc = ews_error(EWS_EUSAGE, "who works in the project itself holds the deep lock, not the quick one");
 	if (rc == 0)
 		rc = ews_tripwire_take(&before, repo);
 	if (rc == 0)

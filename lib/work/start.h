@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_START_H
 #define EWS_WORK_START_H
 
+#include "work/holding.h"
 #include "work/ignored.h"
 #include "work/session.h"
 #include "work/snapshot.h"
@@ -30,6 +31,7 @@ struct ews_start_opts {
 	const char *intent, *label, *subject;
 	const char *in; /* the workspace becomes <in>/<id>; NULL: below home */
 	const char *location; /* likewise, for an independent copy, when `in` is not given; NULL: below home */
+	enum ews_holding_mode lock; /* 0: as usual, quick, in place deep */
 	const char *owner; /* the verb that will be its owner from the first moment; NULL: none */
 	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
 	void (*progress)(void *payload, size_t done, size_t total);

@@ -15,6 +15,7 @@
 #include "store/reserve.h"
 #include "work/artifact.h"
 #include "work/end.h"
+#include "work/holding.h"
 #include "work/retire.h"
 
 void ews_steps_release(struct ews_steps *steps)
@@ -195,6 +196,8 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		return EWS_EEXISTS;
 	}
 	rc = ews_session_refuse_company(session);
+	if (rc == 0)
+		rc = ews_holding_take_usual(session, 0, false);
 	if (rc == 0)
 		rc = ews_journal_begin(session->fd, step->id, step->verb);
 	if (rc == 0)
