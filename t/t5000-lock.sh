@@ -28,7 +28,7 @@ holders() {
 holds() {
 	rm -f end child && mkfifo end || return 1
 	git-ews -C p lock acquire "$@" -- sh -c 'echo $$ >"${here:?}/child.new" && mv "${here:?}/child.new" "${here:?}/child" && read -r line <"${here:?}/end"' >held.out 2>held.err 3>&- 4>&- 5>&- &
-	holder=$! && test_wait_for 30 test -e child
+	holder=$! && test_wait_for 30 test -e child && test_when_finished "kill -9 $holder $(cat child) 2>no || :"
 }
 
 test_expect_success 'quick ones stand side by side, a deep one alone; who is refused hears who, what for, since when and what helps' '
@@ -88,7 +88,7 @@ test_expect_success 'what a killed command held for its session is free; recover
 		if test $method = alone; then
 			ews recover k --resume && holders >out && test_grep "^deep holds session .k." out && ews end k --force || return 1
 		else
-			ews start o >path && ews recover k --resume >out && test_grep "its deep lock is released: .*session .o." out && holders >out && test_line_count = 1 out && test_grep "^quick holds session .o." out && ews end k o --force || return 1
+			ews start o >path && ews recover k --resume >out && test_grep "its deep lock is released: .*session .o." out && holders >out && test_line_count = 1 out && test_grep "^quick holds session .o." out && ews clean --force k o && holders >out && test_must_be_empty out || return 1
 		fi
 	done
 '

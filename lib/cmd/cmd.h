@@ -62,6 +62,7 @@ extern const struct ews_cmd ews_cmd_report;
 extern const struct ews_cmd ews_cmd_artifact;
 extern const struct ews_cmd ews_cmd_watch;
 extern const struct ews_cmd ews_cmd_lock;
+extern const struct ews_cmd ews_cmd_epoch;
 extern const struct ews_cmd ews_cmd_suggestions;
 extern const struct ews_cmd ews_cmd_pending;
 extern const struct ews_cmd ews_cmd_config;

@@ -18,6 +18,7 @@
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
 #include "work/diff.h"
+#include "work/stale.h"
 
 static const char *const usage[] = {
 	"git ews diff [<options>] [<output options of git diff>] [<session>|<snapshot>] [<snapshot>] [-- <path>...]",
@@ -331,7 +332,7 @@ static void settle_relative(struct ews_strv *output, const struct ews_cmd_ctx *c
 }
 
 static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
-		     struct ews_diff *diff)
+		     struct ews_diff *diff, const struct ews_strv *stale)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("diff");
 	int rc;
@@ -339,6 +340,10 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 	ews_render_string(object, "session_id", session ? session->state.id : NULL);
 	ews_render_string(object, "from", diff->from.is_now ? "now" : diff->from.snapshot.id);
 	ews_render_string(object, "to", diff->to.is_now ? "now" : diff->to.snapshot.id);
+	if (session) {
+		(void)cJSON_AddBoolToObject(object, "stale", stale->n);
+		ews_render_sentences(object, "stale_reasons", stale);
+	}
 	rc = set->changes == EWS_CHANGES_DIFF ? ews_diff_texts(diff, ctx->repo) : 0;
 	if (rc == 0)
 		rc = ews_render_changes(object, ctx->repo, diff, set->changes);
@@ -349,10 +354,13 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 }
 
 static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_diff *diff,
-		     const struct ews_strv *paths)
+		     const struct ews_strv *paths, const struct ews_strv *stale)
 {
+	size_t i;
 	int rc;
 
+	for (i = 0; i < stale->n; i++)
+		ews_cmd_note(ctx, "stale: %s", stale->items[i]);
 	ews_pager_start(ctx);
 	ews_render_reasons_talk(ctx, "not in the patch", &diff->not_in_patch);
 	if (set->changes != EWS_CHANGES_DIFF)
@@ -375,6 +383,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(sides) struct sides sides = { .is_project = false };
+	EWS_CLEANUP(strv) struct ews_strv reasons = EWS_STRV_INIT;
 	struct ews_session *seen;
 	const char *root;
 	int rc;
@@ -404,7 +413,10 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = ews_diff_records(&diff, ctx->repo, paths.n ? paths.items : NULL);
 	if (rc < 0)
 		return rc;
-	rc = ctx->json ? show_json(ctx, &set, seen, &diff) : show_text(ctx, &set, &diff, &paths);
+	/* Of two states that are named nothing is said: what was done is what lies between base and present. */
+	if (seen && !sides.from && (ctx->json || !ctx->quiet))
+		ews_stale_tell(&reasons, &session, &diff.from.content.scan.entries);
+	rc = ctx->json ? show_json(ctx, &set, seen, &diff, &reasons) : show_text(ctx, &set, &diff, &paths, &reasons);
 	if (rc < 0)
 		return rc;
 	return rc || (set.exit_code && (diff.n || diff.not_in_patch.n)) ? 1 : 0;

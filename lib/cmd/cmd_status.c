@@ -22,6 +22,7 @@
 #include "cmd/render_status.h"
 #include "store/home.h"
 #include "store/journal.h"
+#include "work/epoch.h"
 #include "work/orphan.h"
 #include "work/pending.h"
 #include "work/tripwire.h"
@@ -92,24 +93,41 @@ static int look_into(struct ews_session_view *view, struct ews_repo *repo)
 	return rc;
 }
 
-static int look_at_project(struct ews_session_view *view, const struct ews_tripwire *now)
+/* The project that sessions are compared with. */
+struct present {
+	struct ews_tripwire tripwire;
+	int64_t epoch; /* below 0: nobody has asked yet */
+};
+
+#define PRESENT_INIT { EWS_TRIPWIRE_INIT, -1 }
+
+static void release_present(struct present *present)
+{
+	ews_tripwire_release(&present->tripwire);
+}
+
+EWS_CLEANUP_DEFINE(present, struct present, release_present)
+
+static int look_at_project(struct ews_session_view *view, struct ews_repo *repo, struct present *now)
 {
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	int rc;
 
 	rc = ews_tripwire_read(&before, view->session.fd);
 	if (rc == 0)
-		rc = ews_tripwire_compare(&view->drift, &before, now);
+		rc = ews_tripwire_compare(&view->drift, &before, &now->tripwire);
 	view->has_drift = rc >= 0;
+	if (rc >= 0 && now->epoch < 0 && !view->session.method->is_project)
+		rc = ews_epoch_look(&now->epoch, repo);
 	if (rc >= 0)
 		rc = ews_stale_look(&view->stale, &view->session, &view->diff.from.content.scan.entries, &before,
-				    now);
+				    &now->tripwire, now->epoch);
 	view->has_stale = view->has_drift && rc >= 0;
 	return rc;
 }
 
 /* `now` NULL: only what the session's own records tell. */
-static void gather_one(struct ews_session_view *view, struct ews_repo *repo, const struct ews_tripwire *now)
+static void gather_one(struct ews_session_view *view, struct ews_repo *repo, struct present *now)
 {
 	EWS_CLEANUP(free) char *step = NULL;
 
@@ -130,7 +148,7 @@ static void gather_one(struct ews_session_view *view, struct ews_repo *repo, con
 		return;
 	if (look_into(view, repo) < 0)
 		note_problem(view);
-	if (look_at_project(view, now) < 0)
+	if (look_at_project(view, repo, now) < 0)
 		note_problem(view);
 }
 
@@ -144,8 +162,9 @@ static bool is_shown(const struct ews_session_view *view, const struct settings 
 static bool is_deep(const struct settings *set)
 {
 	static const char *const keys[] = {
-		"(size_bytes)",    "(project_changed)", "(total_changes)", "(additions)",     "(deletions)",
-		"(modifications)", "(renames)",         "(lines_added)",   "(lines_deleted)", "(stale)",
+		"(size_bytes)",    "(project_changed)", "(total_changes)", "(additions)",
+		"(deletions)",     "(modifications)",   "(renames)",       "(lines_added)",
+		"(lines_deleted)", "(stale)",           "(epoch)",
 	};
 	size_t i;
 
@@ -183,14 +202,14 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 		  const struct ews_strv *names, struct ews_progress *progress)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(present) struct present now = PRESENT_INIT;
 	bool deep = is_deep(set);
 	size_t i;
 	int rc;
 
 	rc = gather_ids(&ids, repo, names, set->brief);
 	if (rc == 0 && deep && ids.n)
-		rc = ews_tripwire_take(&now, repo);
+		rc = ews_tripwire_take(&now.tripwire, repo);
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < ids.n; i++) {

@@ -62,6 +62,8 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	(void)cJSON_AddBoolToObject(object, "dry_run", check);
 	(void)cJSON_AddBoolToObject(object, "applied", result->undo != NULL);
 	ews_render_reasons(object, "conflicts", "why", &result->merge.conflicts);
+	(void)cJSON_AddBoolToObject(object, "stale", result->stale.n);
+	ews_render_sentences(object, "stale_reasons", &result->stale);
 	ews_render_reasons(object, "drift", "what", &result->merge.drift);
 	ews_render_reasons(object, "left_out", "why", &result->merge.left_out);
 	ews_render_reasons(object, "kept", "why", &result->put.kept);
@@ -135,8 +137,11 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 
 int ews_render_apply(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)
 {
+	size_t i;
 	int rc;
 
+	for (i = 0; i < result->stale.n; i++)
+		ews_cmd_note(ctx, "stale: %s", result->stale.items[i]);
 	if (result->is_refused)
 		return refuse(ctx, result);
 	rc = ctx->json ? show_json(ctx, result, check) : show_text(ctx, result, check);

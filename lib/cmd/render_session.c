@@ -132,6 +132,7 @@ cJSON *ews_render_session_json(const struct ews_session_view *view)
 
 		ews_stale_reasons(&reasons, &view->stale, STALE_FILES_SHOWN);
 		(void)cJSON_AddBoolToObject(object, "stale", ews_stale_is(&view->stale));
+		ews_json_add_int(object, "epoch", view->stale.epoch_before);
 		ews_render_sentences(object, "stale_reasons", &reasons);
 		ews_render_paths(object, "stale_files", &view->stale.files);
 	}
@@ -221,8 +222,8 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 		ews_render_guard_text(&guard, state->guard_level, state->guard_policy, state->guard_enforced,
 				      state->guard_offline);
 	add_line(out, "Guard:", guard.ptr);
-	add_stale(out, &view->stale, verbose);
 	add_line(out, "Lock:", view->lock ? ews_holding_word(view->lock) : NULL);
+	add_stale(out, &view->stale, verbose);
 	if (state->project_changed && !view->drift.n)
 		add_line(out, "Project:", "it changed while a command ran; see 'git ews status --log'");
 	add_drift(out, &view->drift, verbose);
@@ -325,7 +326,7 @@ static bool is_key(const char *key)
 		"branch",     "snapshot_id",     "intent",   "label",         "interrupted_verb",
 		"size_bytes", "project_changed", "problem",  "total_changes", "additions",
 		"deletions",  "modifications",   "renames",  "lines_added",   "lines_deleted",
-		"guard",      "port_base",       "stale",    "lock",
+		"guard",      "port_base",       "stale",    "lock",          "epoch",
 	};
 	size_t i;
 

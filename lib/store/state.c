@@ -98,6 +98,13 @@ static int parse_port_base(unsigned *out, const cJSON *json)
 	return rc;
 }
 
+/* Not there in what was written before there were epochs. */
+static int parse_epoch(int64_t *out, const cJSON *json)
+{
+	*out = -1;
+	return cJSON_HasObjectItem(json, "epoch") ? ews_json_get_int(out, json, "epoch") : 0;
+}
+
 static int parse(struct ews_state *out, const cJSON *json)
 {
 	const char *word;
@@ -138,6 +145,8 @@ static int parse(struct ews_state *out, const cJSON *json)
 #undef GET_LATER
 	if (rc == 0)
 		rc = parse_owner(&out->owner, json);
+	if (rc == 0)
+		rc = parse_epoch(&out->epoch, json);
 	return rc < 0 ? rc : parse_port_base(&out->port_base, json);
 }
 
@@ -187,6 +196,7 @@ int ews_state_write(int session_fd, const struct ews_state *state)
 	cJSON_AddBoolToObject(json, "guard_offline", state->guard_offline);
 	cJSON_AddBoolToObject(json, "project_changed", state->project_changed);
 	ews_json_add_int(json, "port_base", state->port_base);
+	ews_json_add_int(json, "epoch", state->epoch);
 	add_owner(json, &state->owner);
 	ews_json_print(&text, json, true);
 	return ews_file_replace(session_fd, STATE_FILE, text.ptr, text.len, 0600);

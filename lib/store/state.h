@@ -46,6 +46,7 @@ struct ews_state {
 	bool guard_enforced; /* by the kernel */
 	bool guard_offline; /* no network was let */
 	bool project_changed; /* while a command ran in it */
+	int64_t epoch; /* the project's when it started; below 0: it was not known */
 	unsigned port_base; /* the first of its ports; 0: none */
 };
 

@@ -18,6 +18,7 @@
 #include "work/patch.h"
 #include "work/shift.h"
 #include "work/stage.h"
+#include "work/stale.h"
 #include "work/undo.h"
 
 /* What one source did: two states, as entries. */
@@ -63,12 +64,23 @@ void ews_apply_result_release(struct ews_apply_result *result)
 	ews_transition_result_release(&result->put);
 	free(result->commit);
 	free(result->undo);
+	ews_strv_release(&result->stale);
 }
 
-static int read_session(struct work *work, struct ews_repo *repo)
+/* Has the project gone on since the session started? That stops nobody: what it did is merged. */
+static void name_stale(struct ews_strv *out, struct ews_session *session, const struct ews_diff *diff)
+{
+	EWS_CLEANUP(strv) struct ews_strv reasons = EWS_STRV_INIT;
+
+	ews_stale_tell(&reasons, session, &diff->from.content.scan.entries);
+	for (size_t i = 0; i < reasons.n; i++)
+		ews_strv_addf(out, "session '%s': %s", session->state.id, reasons.items[i]);
+}
+
+static int read_session(struct plan *plan, struct work *work)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	int rc = ews_session_open(&session, repo, work->source->session);
+	int rc = ews_session_open(&session, plan->repo, work->source->session);
 
 	if (rc < 0)
 		return rc;
@@ -77,7 +89,10 @@ static int read_session(struct work *work, struct ews_repo *repo)
 		ews_error_hint("what it did is there already; 'git ews end --no-revert' keeps it");
 		return EWS_EUSAGE;
 	}
-	return ews_outcome_read(&work->diff, &session);
+	rc = ews_outcome_read(&work->diff, &session);
+	if (rc == 0)
+		name_stale(&plan->out->stale, &session, &work->diff);
+	return rc;
 }
 
 static int read_range(struct work *work, struct ews_repo *repo)
@@ -158,7 +173,7 @@ static int read_works(struct plan *plan, const struct ews_apply_source *sources)
 			rc = know_patch(plan, work->source);
 			continue;
 		}
-		rc = work->source->kind == EWS_APPLY_SESSION ? read_session(work, plan->repo)
+		rc = work->source->kind == EWS_APPLY_SESSION ? read_session(plan, work)
 							     : read_range(work, plan->repo);
 		if (rc == 0)
 			rc = ews_diff_records(&work->diff, plan->repo, NULL);

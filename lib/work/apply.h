@@ -53,13 +53,15 @@ struct ews_apply_result {
 	struct ews_transition_result put;
 	bool is_refused; /* for its conflicts: nothing was changed */
 	bool is_for_index; /* refused as they can't be staged */
+	struct ews_strv stale; /* of which sessions the project has gone on since they started, and how: sentences */
 	char *commit; /* the id of the commit that was made; else NULL */
 	char *undo; /* the step's id; NULL when nothing was changed */
 };
 
-#define EWS_APPLY_RESULT_INIT                                                                            \
-	{                                                                                                \
-		.diff = EWS_DIFF_INIT, .merge = EWS_MERGE_RESULT_INIT, .put = EWS_TRANSITION_RESULT_INIT \
+#define EWS_APPLY_RESULT_INIT                                                                             \
+	{                                                                                                 \
+		.diff = EWS_DIFF_INIT, .merge = EWS_MERGE_RESULT_INIT, .put = EWS_TRANSITION_RESULT_INIT, \
+		.stale = EWS_STRV_INIT                                                                    \
 	}
 
 /*

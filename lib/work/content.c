@@ -140,14 +140,14 @@ void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const ch
 		ews_strv_add(out, home + strlen(root) + 1);
 }
 
-static char *project_cache(const struct ews_repo *repo)
+static char *project_cache(const struct ews_repo *repo, bool is_compared)
 {
 	uint8_t digest[EWS_HASH_MAX];
 	char hex[17];
 
 	ews_hash_once(EWS_SHA256, digest, repo->project, strlen(repo->project));
 	ews_hex(hex, digest, 8);
-	return ews_strfmt("cache-%s", hex);
+	return ews_strfmt("%s-%s", is_compared ? "seen" : "cache", hex);
 }
 
 static int check_limits(const struct ews_scan *scan, uint64_t max_file, uint64_t max_total)
@@ -252,7 +252,8 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	EWS_CLEANUP(ignore) struct ews_ignore *ignore = NULL;
 	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
 	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *cache_name = session ? ews_strdup("cache") : project_cache(repo);
+	EWS_CLEANUP(free)
+	char *cache_name = session ? ews_strdup("cache") : project_cache(repo, opts->is_compared);
 	EWS_CLEANUP(fd) int root = open_root(repo, session);
 	EWS_CLEANUP(fd) int admin = -1;
 	int cache_fd = session ? session->fd : repo->dir_fd;
@@ -314,7 +315,9 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	mark_gitlinks(&content.scan.entries, opts->known, &index);
 	ews_manifest_hash(content.hash, &content.scan.entries);
 	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
-	content.cache_is_stale = batch && !opts->only && (content.scan.n_read || content.scan.entries.n != cache.n);
+	content.is_compared = opts->is_compared;
+	content.cache_is_stale = (batch || opts->is_compared) && !opts->only &&
+				 (content.scan.n_read || content.scan.entries.n != cache.n);
 	content.scan.root_fd = -1;
 	*out = content;
 	content = (struct ews_content)EWS_CONTENT_INIT;
@@ -343,7 +346,8 @@ int ews_content_need_owners(const struct ews_content *content, const char *snaps
 
 int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session)
 {
-	EWS_CLEANUP(free) char *name = session ? ews_strdup("cache") : project_cache(repo);
+	EWS_CLEANUP(free)
+	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
 	int fd = session ? session->fd : repo->dir_fd;
 
 	if (!content->cache_is_stale || fd < 0)

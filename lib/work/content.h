@@ -21,6 +21,7 @@ struct ews_content {
 	bool has_root_owner;
 	uint32_t root_uid, root_gid;
 	bool cache_is_stale; /* the stat cache has not seen all of this */
+	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];
 };
 
@@ -37,6 +38,7 @@ struct ews_content_opts {
 	const char *const *only; /* NULL: all */
 	const struct ews_content *known; /* the base: its paths are looked at even when ignored */
 	bool reread; /* trust no cache */
+	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
 	void (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
 };

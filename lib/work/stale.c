@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,8 +17,11 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "work/epoch.h"
+#include "work/snapshot.h"
 
 #define READ_LEN (64 * 1024)
+#define FILES_TOLD 3
 
 /* The directory that was looked into last: entries come sorted, so that it is mostly the next one's, too. */
 struct walk {
@@ -193,19 +197,59 @@ static void look_at_head(struct ews_stale *out, const struct ews_session *sessio
 				      : (was == NULL) != (is == NULL) || (was && strcmp(was, is) != 0);
 }
 
+/* Then HEAD and files are what they were: that is what the epoch is about. */
+static bool is_same_epoch(const struct ews_session *session, int64_t epoch)
+{
+	return epoch >= 0 && session->state.epoch == epoch;
+}
+
 int ews_stale_look(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base,
-		   const struct ews_tripwire *before, const struct ews_tripwire *now)
+		   const struct ews_tripwire *before, const struct ews_tripwire *now, int64_t epoch)
 {
 	if (session->method->is_project)
+		return 0;
+	out->epoch_before = session->state.epoch;
+	out->epoch_now = epoch;
+	if (is_same_epoch(session, epoch))
 		return 0;
 	if (!session->repo->is_plain)
 		look_at_head(out, session, before, now);
 	return session->repo->is_bare ? 0 : look_at_files(out, session, base);
 }
 
+int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base)
+{
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	int64_t epoch = -1;
+	int rc;
+
+	if (session->method->is_project)
+		return 0;
+	rc = ews_epoch_look(&epoch, session->repo);
+	if (rc == 0 && !base && !is_same_epoch(session, epoch)) {
+		rc = ews_snapshot_base(&snapshot, session);
+		if (rc == 0)
+			rc = ews_snapshot_content(&content, session->repo, &snapshot);
+	}
+	if (rc == 0 && !is_same_epoch(session, epoch)) {
+		rc = ews_tripwire_read(&before, session->fd);
+		if (rc == 0)
+			rc = ews_tripwire_take(&now, session->repo);
+	}
+	return rc < 0 ? rc : ews_stale_look(out, session, base ? base : &content.scan.entries, &before, &now, epoch);
+}
+
+static bool has_epoch_risen(const struct ews_stale *stale)
+{
+	return stale->epoch_before >= 0 && stale->epoch_now > stale->epoch_before;
+}
+
 bool ews_stale_is(const struct ews_stale *stale)
 {
-	return stale->has_head_moved || stale->files.n;
+	return stale->has_head_moved || stale->files.n || has_epoch_risen(stale);
 }
 
 void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size_t n_named)
@@ -219,6 +263,10 @@ void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size
 			      ews_oid_hex(to, &stale->head_now));
 	else if (stale->has_head_moved)
 		ews_strv_add(out, "HEAD moved");
+	/* For what it says no more than these. */
+	if (!n && !stale->has_head_moved && has_epoch_risen(stale))
+		ews_strv_addf(out, "the project changed: its epoch went from %" PRId64 " to %" PRId64,
+			      stale->epoch_before, stale->epoch_now);
 	if (!n)
 		return;
 	ews_buf_addf(&line, "%zu file%s of the base changed in the project: ", n, n == 1 ? "" : "s");
@@ -228,6 +276,17 @@ void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size
 	}
 	ews_buf_adds(&line, n > n_named ? ", ..." : "");
 	ews_strv_add(out, line.ptr);
+}
+
+void ews_stale_tell(struct ews_strv *reasons, struct ews_session *session, const struct ews_entries *base)
+{
+	EWS_CLEANUP(stale) struct ews_stale stale = EWS_STALE_INIT;
+
+	if (ews_stale_find(&stale, session, base) < 0) {
+		ews_strv_addf(reasons, "whether the project has gone on can't be told: %s", ews_error_message());
+		ews_error_clear();
+	}
+	ews_stale_reasons(reasons, &stale, FILES_TOLD);
 }
 
 void ews_stale_release(struct ews_stale *stale)

@@ -1,7 +1,7 @@
 /*
  * Stale: has the project gone on since a session started, so that its result is about something else?
  *
- * It has when HEAD moved, or when a file that the session's base holds changed in the project. Files are looked at by
+ * It has when the epoch went up, HEAD moved, or a file that the session's base holds changed in the project. Files are looked at by
  * their stat data; one is read when these say that it was written since, and not whether its content is another.
  *
  * SPDX-License-Identifier: MIT
@@ -17,20 +17,27 @@ struct ews_stale {
 	bool has_head_moved;
 	struct ews_oid head_before, head_now; /* none: there was none, or it is not known */
 	struct ews_strv files; /* paths that changed, or are gone */
+	int64_t epoch_before, epoch_now; /* below 0: not known */
 };
 
-#define EWS_STALE_INIT { .files = EWS_STRV_INIT }
+#define EWS_STALE_INIT { .files = EWS_STRV_INIT, .epoch_before = -1, .epoch_now = -1 }
 
 /*
  * Look at the project of `session`, whose base holds `base`; `before` and `now` are its tripwire and the project's
- * present one. In place there is nothing that could be stale.
+ * present one, `epoch` is that of the project. In place there is nothing that could be stale.
  */
 int ews_stale_look(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base,
-		   const struct ews_tripwire *before, const struct ews_tripwire *now);
+		   const struct ews_tripwire *before, const struct ews_tripwire *now, int64_t epoch);
+
+/* The same for who knows nothing of all that; `base` may be NULL, and is read. */
+int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base);
 
 bool ews_stale_is(const struct ews_stale *stale);
 /* Why, a sentence each; of the files the first `n_named` are named. */
 void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size_t n_named);
+
+/* All that at once, for who only says it. What can't be told is a sentence, too, and fails nobody. */
+void ews_stale_tell(struct ews_strv *reasons, struct ews_session *session, const struct ews_entries *base);
 
 void ews_stale_release(struct ews_stale *stale);
 EWS_CLEANUP_DEFINE(stale, struct ews_stale, ews_stale_release)

@@ -28,6 +28,7 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "store/reserve.h"
+#include "work/epoch.h"
 #include "work/pending.h"
 #include "work/retire.h"
 #include "work/submodule.h"
@@ -763,18 +764,21 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 
 	/* Before anything is looked at: what changes in the project from here on may not be in the workspace. */
 	result.session.state.created_s = ews_clock_now();
+	result.session.state.epoch = -1;
 	if (rc == 0)
 		rc = choose_method(&result.session.method, repo, opts);
-	if (rc == 0 && !opts->force)
-		rc = ews_repo_refuse_home(repo->project);
 	if (rc == 0 && result.session.method->is_project && opts->lock == EWS_HOLDING_QUICK)
 		rc = ews_error(EWS_EUSAGE, "who works in the project itself holds the deep lock, not the quick one");
+	if (rc == 0 && !opts->force)
+		rc = ews_repo_refuse_home(repo->project);
 	if (rc == 0)
 		rc = ews_tripwire_take(&before, repo);
 	if (rc == 0)
 		rc = ews_repo_need_dir(repo, true);
 	if (rc == 0)
 		ews_reserve_make(repo->home);
+	if (rc == 0)
+		rc = ews_epoch_look(&result.session.state.epoch, repo);
 	if (rc == 0)
 		rc = (result.session.method->is_project ? start_in_place : start_copy)(&result, batch, &twin, repo,
 										       opts, id);

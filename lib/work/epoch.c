@@ -1,0 +1,338 @@
+/*
+ * Epoch: see epoch.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/epoch.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+
+#define EPOCH_FILE "epoch"
+#define EPOCH_LOCK "gate:epoch"
+#define EPOCH_BYTES_MAX EWS_MIB
+#define EPOCH_MAX (INT64_C(1) << 53) /* what JSON holds whole */
+#define WAIT_MS 60000
+#define UNSEEN "-"
+#define LOOKS 4 /* at a project that changes while it is looked at */
+
+/* One project of the repository. */
+struct line {
+	int64_t number;
+	char *digest; /* of what was seen; "-": nothing yet */
+	char *project; /* escaped */
+};
+
+struct lines {
+	struct line *items;
+	size_t n, cap;
+};
+
+static void release_lines(struct lines *lines)
+{
+	for (size_t i = 0; i < lines->n; i++) {
+		free(lines->items[i].digest);
+		free(lines->items[i].project);
+	}
+	free(lines->items);
+}
+
+EWS_CLEANUP_DEFINE(lines, struct lines, release_lines)
+
+static void hash_text(char hex[2 * EWS_HASH_MAX + 1], const void *text, size_t len)
+{
+	uint8_t digest[EWS_HASH_MAX];
+
+	ews_hash_once(EWS_SHA256, digest, text, len);
+	ews_hex(hex, digest, 32);
+}
+
+static void format_lines(struct ews_buf *out, const struct lines *lines)
+{
+	char hex[2 * EWS_HASH_MAX + 1];
+
+	for (size_t i = 0; i < lines->n; i++)
+		ews_buf_addf(out, "%" PRId64 " %s %s\n", lines->items[i].number, lines->items[i].digest,
+			     lines->items[i].project);
+	hash_text(hex, out->ptr, out->len);
+	ews_buf_addf(out, "end %s\n", hex);
+}
+
+static bool parse_line(struct lines *out, char *text)
+{
+	char *digest = strchr(text, ' '), *project = digest ? strchr(digest + 1, ' ') : NULL;
+	struct line *line;
+	int64_t number;
+
+	if (!project || strspn(text, "0123456789") != (size_t)(digest - text) || digest - text > 16)
+		return false;
+	number = strtoll(text, NULL, 10);
+	if (number > EPOCH_MAX)
+		return false;
+	EWS_GROW(out->items, out->n, out->cap);
+	line = &out->items[out->n++];
+	*line = (struct line){ .number = number,
+			       .digest = ews_strndup(digest + 1, (size_t)(project - digest - 1)),
+			       .project = ews_strdup(project + 1) };
+	return true;
+}
+
+/* What doesn't end in its own digest was cut, or written by somebody else. */
+static bool parse(struct lines *out, const struct ews_buf *text)
+{
+	char hex[2 * EWS_HASH_MAX + 1];
+	char *end = text->len ? strstr(text->ptr, "end ") : NULL, *line, *rest;
+
+	while (end && end != text->ptr && end[-1] != '\n')
+		end = strstr(end + 1, "end ");
+	if (!end || strlen(text->ptr) != text->len)
+		return false;
+	hash_text(hex, text->ptr, (size_t)(end - text->ptr));
+	if (strncmp(end + 4, hex, 64) || strcmp(end + 4 + 64, "\n"))
+		return false;
+	*end = '\0';
+	for (line = strtok_r(text->ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (!parse_line(out, line))
+			return false;
+	return true;
+}
+
+static int read_lines(struct lines *out, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, repo->dir_fd, EPOCH_FILE, EPOCH_BYTES_MAX);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	/* What is damaged says nothing, of no project. */
+	if (rc == EWS_EDAMAGED || (rc == 0 && !parse(out, &text))) {
+		ews_error_clear();
+		release_lines(out);
+		*out = (struct lines){ NULL, 0, 0 };
+		rc = 0;
+	}
+	return rc;
+}
+
+/* Above all that sessions have on record, if the line was lost: nobody's result may seem newer than it is. 0: there are none. */
+static int64_t find_safe_number(struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int64_t number = -1;
+
+	if (ews_session_ids(&ids, repo) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < ids.n; i++) {
+		EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", ids.items[i]);
+		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
+		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+
+		if (fd >= 0 && ews_state_read(&state, fd) == 0 && state.epoch > number && state.epoch < EPOCH_MAX)
+			number = state.epoch;
+		ews_error_clear();
+	}
+	return number + 1;
+}
+
+/* The project's line, a new one when it has none. */
+static struct line *find_line(struct lines *lines, struct ews_repo *repo)
+{
+	EWS_CLEANUP(buf) struct ews_buf project = EWS_BUF_INIT;
+	struct line *line;
+
+	ews_path_escape(&project, repo->project, strlen(repo->project));
+	for (size_t i = 0; i < lines->n; i++)
+		if (!strcmp(lines->items[i].project, project.ptr))
+			return &lines->items[i];
+	EWS_GROW(lines->items, lines->n, lines->cap);
+	line = &lines->items[lines->n++];
+	*line = (struct line){ .number = find_safe_number(repo),
+			       .digest = ews_strdup(UNSEEN),
+			       .project = ews_strdup(project.ptr) };
+	return line;
+}
+
+static void hash_u64(struct ews_hash *hash, uint64_t value)
+{
+	ews_hash_add(hash, &value, sizeof(value));
+}
+
+static void hash_string(struct ews_hash *hash, const char *text, size_t len)
+{
+	hash_u64(hash, len);
+	ews_hash_add(hash, text, len);
+}
+
+/* Where HEAD stands, what it names, and whether a merge is under way. */
+static void hash_head(struct ews_hash *hash, struct ews_repo *repo, const struct ews_gitstate *git)
+{
+	static const char *const files[] = { "HEAD", "MERGE_HEAD" };
+	struct ews_oid head = EWS_OID_NONE;
+
+	if (ews_odb_resolve_commit(&head, repo->odb, "HEAD") < 0)
+		ews_error_clear(); /* there is no commit yet */
+	hash_string(hash, (const char *)head.id, head.len);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		const struct ews_gitstate_file *file = ews_gitstate_file(git, files[i]);
+
+		hash_string(hash, file ? file->data.ptr : "", file ? file->data.len : 0);
+	}
+}
+
+/* What is staged, not when it was looked at. */
+static int hash_index(struct ews_hash *hash, struct ews_repo *repo)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	int rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+
+	for (size_t i = 0; i < index.n; i++) {
+		const struct ews_index_entry *entry = &index.items[i];
+
+		hash_string(hash, entry->path, strlen(entry->path));
+		hash_string(hash, (const char *)entry->oid.id, entry->oid.len);
+		hash_u64(hash, entry->mode);
+		hash_u64(hash, entry->stage | entry->is_intent_to_add << 2 | entry->is_skip_worktree << 3);
+	}
+	return rc;
+}
+
+static int look_at_files(struct ews_content *out, struct ews_repo *repo)
+{
+	const struct ews_content_opts opts = { .partial = true, .is_compared = true };
+	int rc;
+
+	if (repo->is_bare)
+		return ews_gitstate_read(&out->git, repo->git_fd);
+	rc = ews_content_now(out, repo, NULL, NULL, &opts);
+	if (rc == 0 && ews_content_save_cache(out, repo, NULL) < 0)
+		ews_error_clear(); /* the next look takes longer */
+	return rc;
+}
+
+static int digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo)
+{
+	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
+	uint8_t bytes[EWS_HASH_MAX];
+	struct ews_hash *hash;
+	int rc = look_at_files(&now, repo);
+
+	if (rc < 0)
+		return rc;
+	hash = ews_hash_new(EWS_SHA256);
+	hash_string(hash, now.hash, strlen(now.hash));
+	if (!repo->is_plain) {
+		hash_head(hash, repo, &now.git);
+		rc = repo->is_bare ? 0 : hash_index(hash, repo);
+	}
+	ews_hash_finish(hash, bytes);
+	ews_hash_free(hash);
+	ews_hex(hex, bytes, 32);
+	return rc;
+}
+
+/* Nothing seen before is nothing changed. */
+static bool is_seen(const struct line *line, const char *hex)
+{
+	return !strcmp(line->digest, hex);
+}
+
+static void see(struct line *line, const char *hex)
+{
+	if (strcmp(line->digest, UNSEEN) != 0)
+		line->number++;
+	free(line->digest);
+	line->digest = ews_strdup(hex);
+}
+
+static int write_lines(struct ews_repo *repo, const struct lines *lines)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	format_lines(&text, lines);
+	return ews_file_replace(repo->dir_fd, EPOCH_FILE, text.ptr, text.len, 0600);
+}
+
+/*
+ * Under the lock. `hex` is what was seen since the line said `before`; NULL: put it up whatever there is to see.
+ * Fails with EWS_ESTALE when somebody saw something else meanwhile, which may be newer.
+ */
+static int put_up(int64_t *out, struct ews_repo *repo, const char *hex, const char *before)
+{
+	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	struct line *line;
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, EPOCH_LOCK, "epoch", WAIT_MS);
+
+	if (rc == 0)
+		rc = read_lines(&lines, repo);
+	if (rc < 0)
+		return ews_error_wrap("cannot put the epoch up");
+	line = find_line(&lines, repo);
+	if (hex && strcmp(line->digest, before) != 0 && !is_seen(line, hex))
+		return ews_error(EWS_ESTALE, "the project changes");
+	if (!hex)
+		line->number++;
+	else if (!is_seen(line, hex))
+		see(line, hex);
+	rc = write_lines(repo, &lines);
+	if (rc < 0)
+		return ews_error_wrap("cannot put the epoch up");
+	*out = line->number;
+	return 0;
+}
+
+/* What can't be written down, since home is closed to us or full, is so all the same. */
+static bool is_excused(int rc)
+{
+	return rc == EWS_EDENIED || rc == EWS_ENOSPACE || rc == EWS_EIO;
+}
+
+int ews_epoch_look(int64_t *out, struct ews_repo *repo)
+{
+	int rc = ews_repo_need_dir(repo, true);
+
+	for (int left = LOOKS - 1; rc == 0; left--) {
+		EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
+		char hex[2 * EWS_HASH_MAX + 1];
+		struct line *line;
+
+		rc = read_lines(&lines, repo);
+		if (rc == 0)
+			rc = digest(hex, repo);
+		if (rc < 0)
+			break;
+		line = find_line(&lines, repo);
+		*out = line->number;
+		if (is_seen(line, hex))
+			return 0;
+		rc = put_up(out, repo, hex, line->digest);
+		if (rc == 0)
+			return 0;
+		if (is_excused(rc) || (rc == EWS_ESTALE && !left)) {
+			ews_error_clear();
+			see(line, hex);
+			*out = line->number;
+			return 0;
+		}
+		if (rc == EWS_ESTALE)
+			rc = 0;
+	}
+	return ews_error_wrap("cannot find the project's epoch");
+}
+
+int ews_epoch_bump(int64_t *out, struct ews_repo *repo)
+{
+	int rc = ews_repo_need_dir(repo, true);
+
+	return rc < 0 ? rc : put_up(out, repo, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/*
+ * Epoch: a number that goes up when the project changes, so that a result can be called stale.
+ *
+ * What was last seen of each project is a line of `epoch` in the repository's directory in home:
+ *
+ *     <number> <digest> <project>
+ *     ...
+ *     end <digest of the lines above>
+ *
+ * The digest is over HEAD, what the index holds (not its stat data, which git refreshes), and the tree: paths, types, modes
+ * and contents of what is neither ignored nor excluded. Whoever looks and sees another one puts the number up, whoever
+ * changed it: a git command, an editor, a verb of ours. What changed and changed back unseen is no change.
+ *
+ * Invariant: the number never goes down, and none of n that bump is lost. It is read and replaced under a lock (store/lock);
+ * replacing is writing beside, sync, rename, so that a full disk or a kill leaves the old number or the new one. A file that
+ * was damaged from outside gives way to a number above all that a session has on record.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_EPOCH_H
+#define EWS_WORK_EPOCH_H
+
+#include "work/content.h"
+
+/*
+ * Look at the project; `*out` is its epoch. Where home can't be written to the number is right, and is found anew the
+ * next time.
+ */
+int ews_epoch_look(int64_t *out, struct ews_repo *repo);
+
+/* Put it up by one, whatever there is to see. `*out` is the new number. */
+int ews_epoch_bump(int64_t *out, struct ews_repo *repo);
+
+#endif

@@ -1,0 +1,64 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='epoch: a number that goes up when the project changes, and never down; what is stale is said (P8)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+file=$HOME/.superqode/working/p/epoch
+
+ews() {
+	git -C p ews "$@"
+}
+
+# went_up <n>: by so much since it was asked last.
+went_up() {
+	was=$now && now=$(ews epoch) && test "$now" -eq $((was + $1)) || {
+		echo >&2 "from $was to $now, not by $1"
+		return 1
+	}
+}
+
+test_expect_success 'it goes up with files, HEAD and index, and with nothing else' '
+	test_repo p && echo build/ >>p/.git/info/exclude && now=$(ews epoch) && test "$now" = 0 && went_up 0 && ews epoch --json >json && test_json json .epoch 0 &&
+	echo more >>p/src/numbers && went_up 1 && went_up 0 && chmod +x p/src/numbers && went_up 1 && echo new >p/new && went_up 1 && rm p/link && went_up 1 && mkdir p/build && echo made >p/build/out && went_up 0 && touch p/src/main.c && git -C p status >out && went_up 0 &&
+	cp -p p/new keep && mv keep p/new && went_up 0 && git -C p add new && went_up 1 && git -C p add src/numbers && went_up 1 && git -C p commit -qm new && went_up 1 && git -C p checkout -q -b side && went_up 1 && git -C p branch other && git -C p gc -q && went_up 0 && git -C p stash -q && went_up 1 && git -C p/src ews epoch >out && echo $now | test_cmp - out && git -C p checkout -q main && went_up 1
+'
+
+test_expect_success 'bump: by one, whatever there is to see; 100 at once add 100' '
+	ews epoch bump >out && echo $((now + 1)) | test_cmp - out && went_up 1 && for i in 0 1 2 3 4 5 6 7 8 9; do
+		for k in 0 1 2 3 4 5 6 7 8 9; do
+			git-ews -C p epoch bump >bump$i$k 2>&1 3>&- 4>&- 5>&- &
+		done
+	done && wait && went_up 100 && cat bump?? | sort -n | uniq >got && test_line_count = 100 got
+'
+
+test_expect_success 'P8: check, status, diff and apply say that a result is stale, and why' '
+	start_ws p s && echo work >>"${ws:?}/src/main.c" && ews epoch check s >out && echo current | test_cmp - out && ews diff s >patch 2>err && test_must_be_empty err && ews status --json s >json && test_json json ".sessions[0].stale" false && test_json json ".sessions[0].epoch" $now && ews apply --check s >out 2>err && test_grep ! stale err &&
+	echo nobodys >p/nobodys && test_expect_code 1 git -C p ews epoch check s >out && test_grep "^stale: the project changed: its epoch went from $now to $((now + 1))$" out && ews status >out && test_grep "^    stale: the project changed: its epoch" out && ews status --format "%(stale) %(epoch)" >out && echo "true $now" | test_cmp - out &&
+	ews diff s >again 2>err && test_cmp patch again && test_grep "^note: stale: the project changed: its epoch" err && ews diff --json s >json && test_json json .stale true && ews diff -q s >again 2>err && test_must_be_empty err && ews apply --check s >out 2>err && test_grep "^note: stale: session .s.: the project changed" err && ews apply --check --json s >json && test_json json .stale true &&
+	echo mine >>p/src/numbers && test_expect_code 1 git -C p ews epoch check s >out && test_grep "^stale: 1 file of the base changed in the project: src/numbers$" out && git -C p commit -qam mine && test_expect_code 1 git -C p ews epoch check --json s >json && test_json json .stale true && test_json json .session_epoch $now && test_json json .stale_files[0] src/numbers && ews diff s >again 2>err && test_grep "note: stale: HEAD moved" err &&
+	start_ws p t && ews run t -- sh -c "git ews epoch && git ews epoch check && git ews lock status && ! git ews epoch bump && ! git ews lock release && ! git ews lock acquire --deep -- true" >out && test_grep "^current$" out && test_grep "session .t." out && ews epoch bump && test_expect_code 1 git -C p ews epoch check t && test_expect_code 129 git -C p ews epoch chek && test_expect_code 128 git -C p ews epoch check nobody && ews end s t
+'
+
+test_expect_success 'P4: a kill anywhere, a full disk: the number is the old one or the next' '
+	now=$(ews epoch) && for at in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		test_expect_code 137 killat -o log $at git-ews -C p epoch bump >out 2>&1 || break
+		got=$(ews epoch) && { test "$got" = $now || test "$got" = $((now + 1)); } && now=$got || return 1
+	done && test $at -gt 3 && went_up 1 && cp "${file:?}" before && { (ulimit -f 0 && trap "" XFSZ && exec git-ews -C p epoch bump) >out 2>err || test $? = 128; } && test_cmp before "${file:?}" && ews epoch bump && went_up 1 && ews recover --all && ls -A "$HOME/.superqode/working/p" >out && test_grep ! "^\.tmp" out
+'
+
+test_expect_success 'a file that is cut, empty, gone or garbage makes it no lower than a session knows it' '
+	now=$(ews epoch) && start_ws p c && for how in "head -c 20 before" "head -c 3 before" "sed s/^[0-9]*/1/ before" ":" "head -c 99 /dev/urandom"; do
+		cp "${file:?}" before && $how >"${file:?}" && got=$(ews epoch) && test "$got" -gt "$now" && test_expect_code 1 git -C p ews epoch check c || return 1
+	done && rm "${file:?}" && got=$(ews epoch) && test "$got" -gt "$now" && ews end c
+'
+
+test_expect_success 'each work tree of a repository has its own, so has a plain directory; a bare one goes by its HEAD' '
+	now=$(ews epoch) && git -C p worktree add -q ../tree && other=$(git -C tree ews epoch) && echo x >tree/x && went_up 0 && test "$(git -C tree ews epoch)" = $((other + 1)) && went_up 0 &&
+	mkdir plain && echo 1 >plain/f && (cd plain && git ews start d >../path && git ews epoch check d && echo 2 >f && test_expect_code 1 git ews epoch check d && git ews end d) &&
+	git clone -q --bare p bare.git && was=$(git -C bare.git ews epoch) && test "$(git -C bare.git ews epoch)" = "$was" && git -C bare.git update-ref HEAD HEAD~1 && test "$(git -C bare.git ews epoch)" = $((was + 1))
+'
+
+test_done
