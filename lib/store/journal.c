@@ -94,19 +94,10 @@ static int get_list(struct ews_strv *out, const cJSON *json, const char *key)
 	return 0;
 }
 
-int ews_step_write(int repo_fd, const struct ews_step *step)
+void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 {
-	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	char name[80];
-	int rc;
 
-	if (fd < 0)
-		return fd;
-	rc = step_file(name, step->id);
-	if (rc < 0)
-		return rc;
 	ews_json_add_int(json, "version", STEP_VERSION);
 	cJSON_AddStringToObject(json, "id", step->id);
 	cJSON_AddStringToObject(json, "verb", step->verb);
@@ -126,7 +117,22 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 	cJSON_AddBoolToObject(json, "exact", step->is_exact);
 	cJSON_AddBoolToObject(json, "index", step->with_index);
 	cJSON_AddStringToObject(json, "commit", step->commit ? step->commit : "");
-	ews_json_print(&text, json, true);
+	ews_json_print(out, json, true);
+}
+
+int ews_step_write(int repo_fd, const struct ews_step *step)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char name[80];
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = step_file(name, step->id);
+	if (rc < 0)
+		return rc;
+	ews_step_format(&text, step);
 	rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
 	return rc < 0 ? ews_error_wrap("cannot write step '%s'", step->id) : 0;
 }
@@ -141,7 +147,7 @@ static int take_string(char **out, const cJSON *json, const char *key)
 	return rc;
 }
 
-static int parse_step(struct ews_step *step, const cJSON *json)
+static int take_step(struct ews_step *step, const cJSON *json)
 {
 	EWS_CLEANUP(free) char *word = NULL;
 	int64_t version, sequence, undo_sequence;
@@ -196,10 +202,25 @@ static int parse_step(struct ews_step *step, const cJSON *json)
 	return step->state ? 0 : ews_error(EWS_EDAMAGED, "'%.40s' is no state of a step", word);
 }
 
+int ews_step_parse(struct ews_step *out, const char *text, size_t len)
+{
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	int rc = ews_json_parse(&json, text, len);
+
+	if (rc == 0)
+		rc = take_step(&step, json);
+	if (rc < 0)
+		return rc;
+	*out = step;
+	step = (struct ews_step)EWS_STEP_INIT;
+	return 0;
+}
+
 int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 {
 	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
-	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	char name[80];
 	struct stat st;
@@ -209,9 +230,9 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 		return fd;
 	rc = step_file(name, id);
 	if (rc == 0)
-		rc = ews_json_read(&json, fd, name, STEP_BYTES_MAX);
+		rc = ews_file_read(&text, fd, name, STEP_BYTES_MAX);
 	if (rc == 0)
-		rc = parse_step(&step, json);
+		rc = ews_step_parse(&step, text.ptr, text.len);
 	if (rc == 0 && strcmp(step.id, id))
 		rc = ews_error(EWS_EDAMAGED, "it says that it is '%.64s'", step.id);
 	if (rc < 0)
@@ -330,21 +351,16 @@ int ews_journal_done(int session_fd, const char *step_id)
 	return ews_file_append(session_fd, JOURNAL_FILE, line, 0600);
 }
 
-int ews_journal_unfinished(char **step_id, char **verb, int session_fd)
+void ews_journal_parse(char **step_id, char **verb, char *text)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *id = ews_strdup("");
 	EWS_CLEANUP(free) char *name = ews_strdup("");
-	int rc = ews_file_read(&text, session_fd, JOURNAL_FILE, JOURNAL_BYTES_MAX);
-	char *line, *rest;
+	char *end = strrchr(text, '\n'), *line, *rest;
 
-	if (rc < 0 && rc != EWS_ENOTFOUND)
-		return ews_error_wrap("cannot read the journal");
-	ews_error_clear();
 	/* A last line without its end was never synced, so what it announces never began. */
-	while (text.len && text.ptr[text.len - 1] != '\n')
-		ews_buf_truncate(&text, text.len - 1);
-	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+	if (end)
+		*end = '\0';
+	for (line = end ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest)) {
 		char a[80], b[40];
 
 		if (sscanf(line, "begin %79s %39s", a, b) == 2) {
@@ -359,5 +375,16 @@ int ews_journal_unfinished(char **step_id, char **verb, int session_fd)
 	}
 	*step_id = ews_steal(&id);
 	*verb = ews_steal(&name);
+}
+
+int ews_journal_unfinished(char **step_id, char **verb, int session_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, session_fd, JOURNAL_FILE, JOURNAL_BYTES_MAX);
+
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return ews_error_wrap("cannot read the journal");
+	ews_error_clear();
+	ews_journal_parse(step_id, verb, text.ptr);
 	return 0;
 }

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/strv.h"
 
@@ -70,6 +71,9 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 /* Write the record (replace, synced). */
 int ews_step_write(int repo_fd, const struct ews_step *step);
 int ews_step_read(struct ews_step *out, int repo_fd, const char *id);
+/* The same of the record's `len` bytes, and what is written there. Parsing fails with EWS_EDAMAGED or EWS_EUNSUPPORTED. */
+int ews_step_parse(struct ews_step *out, const char *text, size_t len);
+void ews_step_format(struct ews_buf *out, const struct ews_step *step);
 /* Remove the record. */
 int ews_step_remove(int repo_fd, const char *id);
 /* The ids of all steps, oldest first. */
@@ -86,5 +90,7 @@ int ews_journal_begin(int session_fd, const char *step_id, const char *verb);
 int ews_journal_done(int session_fd, const char *step_id);
 /* The step that was begun and not done: its id and verb ("" both when none). The caller frees both. */
 int ews_journal_unfinished(char **step_id, char **verb, int session_fd);
+/* The same of its text, which is cut into lines. */
+void ews_journal_parse(char **step_id, char **verb, char *text);
 
 #endif

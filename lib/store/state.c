@@ -150,19 +150,29 @@ static int parse(struct ews_state *out, const cJSON *json)
 	return rc < 0 ? rc : parse_port_base(&out->port_base, json);
 }
 
-int ews_state_read(struct ews_state *out, int session_fd)
+int ews_state_parse(struct ews_state *out, const char *text, size_t len)
 {
 	EWS_CLEANUP(json) cJSON *json = NULL;
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	int rc = ews_json_read(&json, session_fd, STATE_FILE, STATE_BYTES_MAX);
+	int rc = ews_json_parse(&json, text, len);
 
 	if (rc == 0)
 		rc = parse(&state, json);
 	if (rc < 0)
-		return ews_error_wrap(STATE_FILE);
+		return rc;
 	*out = state;
 	state = (struct ews_state)EWS_STATE_INIT;
 	return 0;
+}
+
+int ews_state_read(struct ews_state *out, int session_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, session_fd, STATE_FILE, STATE_BYTES_MAX);
+
+	if (rc == 0)
+		rc = ews_state_parse(out, text.ptr, text.len);
+	return rc < 0 ? ews_error_wrap(STATE_FILE) : 0;
 }
 
 static void add_owner(cJSON *json, const struct ews_kin *owner)
@@ -177,10 +187,9 @@ static void add_owner(cJSON *json, const struct ews_kin *owner)
 	cJSON_AddStringToObject(object, "boot_id", owner->boot_id);
 }
 
-int ews_state_write(int session_fd, const struct ews_state *state)
+void ews_state_format(struct ews_buf *out, const struct ews_state *state)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
 	ews_json_add_int(json, "version", STATE_VERSION);
 	cJSON_AddStringToObject(json, "state", words[state->state]);
@@ -198,7 +207,14 @@ int ews_state_write(int session_fd, const struct ews_state *state)
 	ews_json_add_int(json, "port_base", state->port_base);
 	ews_json_add_int(json, "epoch", state->epoch);
 	add_owner(json, &state->owner);
-	ews_json_print(&text, json, true);
+	ews_json_print(out, json, true);
+}
+
+int ews_state_write(int session_fd, const struct ews_state *state)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_state_format(&text, state);
 	return ews_file_replace(session_fd, STATE_FILE, text.ptr, text.len, 0600);
 }
 

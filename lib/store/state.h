@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/kin.h"
 
@@ -54,6 +55,9 @@ struct ews_state {
 
 /* Read `state.json` in the session's directory. Fails with EWS_EDAMAGED, or EWS_EUNSUPPORTED when a newer version wrote it. */
 int ews_state_read(struct ews_state *out, int session_fd);
+/* The same of its `len` bytes, and what is written there. */
+int ews_state_parse(struct ews_state *out, const char *text, size_t len);
+void ews_state_format(struct ews_buf *out, const struct ews_state *state);
 int ews_state_write(int session_fd, const struct ews_state *state);
 const char *ews_state_word(enum ews_session_state state);
 void ews_state_release(struct ews_state *state);
