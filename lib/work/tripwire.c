@@ -407,6 +407,23 @@ bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *b
 	return changed;
 }
 
+void ews_tripwire_know_ref(struct ews_tripwire *kept, const char *name, const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(free) char *line = ews_strfmt("ref %s %s", name, ews_oid_hex(hex, oid));
+	EWS_CLEANUP(free) char *start = ews_strndup(line, name_len(line));
+	char **known = find_line(kept, start);
+
+	/* One of that name was there once, and went. */
+	if (known) {
+		free(*known);
+		*known = ews_steal(&line);
+		return;
+	}
+	ews_strv_add(&kept->lines, line);
+	qsort(kept->lines.items, kept->lines.n, sizeof(*kept->lines.items), cmp_lines);
+}
+
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;

@@ -40,6 +40,8 @@ const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *n
  */
 bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
 			 const struct ews_tripwire *after);
+/* Let `kept` know the new ref `name`: we have made it ourselves, as we were asked to. */
+void ews_tripwire_know_ref(struct ews_tripwire *kept, const char *name, const struct ews_oid *oid);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);
