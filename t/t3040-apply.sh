@@ -168,6 +168,14 @@ test_expect_success 'P4: what came to an ignored place goes when that is undone;
 	git -C p ews undo --redo && test_grep new p/it.tmp && git -C p ews undo && test_path_is_missing p/it.tmp && git -C p ews end place && rm p/cache/sub/mine.tmp
 '
 
+test_expect_success 'pathspecs are git'\''s, seen from where one stands' '
+	start_ws p spec && mkdir -p "${ws:?}/far/er" && (cd "$ws" && echo 1 >far/a.c && echo 2 >far/er/b.c && echo 3 >far/a.h && echo 4 >top.c && rm -rf docs && echo file >docs && mkdir empty.c) &&
+	git -C p ews apply --check spec -- "*.c" >out && test_grep " far/er/b.c " out && test_grep " top.c " out && test_grep ! "a.h\|docs" out &&
+	mkdir p/far && (cd p/far && git ews apply spec -- "*.c" ":!er" ":/docs") && test_path_is_file p/far/a.c && test_path_is_file p/docs && test_path_is_missing p/far/er && test_path_is_missing p/top.c &&
+	git -C p ews undo && git -C p ews apply spec -- ":(glob)*.c" && test_path_is_file p/top.c && test_path_is_missing p/far/a.c && git -C p ews undo &&
+	test_expect_code 129 git -C p ews apply spec -- ":(nonsense)x" 2>err && test_grep nonsense err && git -C p ews end spec && rmdir p/far
+'
+
 test_expect_success 'P8: nested repositories are left as they are, and named' '
 	start_ws p nest && (cd "$ws" && git init -q sub && echo s >sub/s && echo other >other) && git -C p ews apply nest >out 2>err &&
 	test_grep "left out: sub" err && test_path_is_missing p/sub && test_grep other p/other && git -C p ews undo &&

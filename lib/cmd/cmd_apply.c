@@ -19,6 +19,7 @@
 #include "cmd/progress.h"
 #include "cmd/render_apply.h"
 #include "cmd/render_artifact.h"
+#include "store/pathspec.h"
 #include "work/suggestion.h"
 
 #define PATCH_BYTES_MAX EWS_GIB
@@ -26,7 +27,7 @@
 static const char *const usage[] = {
 	"git ews apply [--check] [--3way] [--index] [--commit [-m <text>]] [--prefix <dir>] [--force]",
 	"              [--patch | --hunks <file>:<n>[,<n>...]]",
-	"              [<session>[:<path>] | <snapshot>..<snapshot> | <suggestion> | <file> | -]... [-- <path>...]",
+	"              [<session>[:<path>] | <snapshot>..<snapshot> | <suggestion> | <file> | -]... [-- <pathspec>...]",
 	NULL,
 };
 
@@ -234,8 +235,30 @@ static bool is_all_done(const struct settings *set, const struct ews_apply_resul
 {
 	const struct ews_apply_opts *opts = &set->apply;
 
-	return !opts->check && !opts->only && !opts->prefix && !opts->choose && !result->is_refused &&
-	       !result->merge.conflicts.n;
+	return !opts->check && !opts->only && !opts->specs && !opts->prefix && !opts->choose &&
+	       !result->is_refused && !result->merge.conflicts.n;
+}
+
+static bool are_paths(const struct ews_strv *paths)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		if (!ews_pathspec_is_path(paths->items[i]))
+			return false;
+	return true;
+}
+
+/* The current directory as git's pathspecs have it: below the project, with a slash at its end; "" at the top, or elsewhere. */
+static int find_here(char **out, const struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(strv) struct ews_strv dot = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv path = EWS_STRV_INIT;
+	int rc;
+
+	ews_strv_add(&dot, ".");
+	rc = ews_cmd_paths(&path, ctx, ctx->repo->project, &dot);
+	if (rc == 0)
+		*out = path.n ? ews_strfmt("%s/", path.items[0]) : ews_strdup("");
+	return rc;
 }
 
 static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *paths)
@@ -244,17 +267,20 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv asked = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv prefix = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *here = NULL;
 	struct ews_progress progress;
 	int rc;
 
 	if (set->prefix)
 		ews_strv_add(&asked, set->prefix);
-	rc = ews_cmd_paths(&only, ctx, ctx->repo->project, paths);
+	rc = are_paths(paths) ? ews_cmd_paths(&only, ctx, ctx->repo->project, paths) : find_here(&here, ctx);
 	if (rc == 0)
 		rc = ews_cmd_paths(&prefix, ctx, ctx->repo->project, &asked);
 	if (rc < 0)
 		return rc;
 	set->apply.only = ews_cmd_only(&only);
+	set->apply.specs = are_paths(paths) ? NULL : paths;
+	set->apply.specs_from = here;
 	set->apply.prefix = prefix.n ? prefix.items[0] : NULL;
 
 	set->choosing = (struct ews_choosing){ .ctx = ctx, .wanted = &set->hunks };

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/pathspec.h"
 #include "store/tree.h"
 #include "work/outcome.h"
 #include "work/patch.h"
@@ -341,6 +342,23 @@ static int choose(struct ews_changes *changes, struct ews_entry *made, struct pl
 	return rc < 0 ? rc : ews_batch_commit(plan->batch);
 }
 
+/* Let the changes be those that the pathspecs mean. */
+static int match_specs(struct ews_changes *changes, struct plan *plan)
+{
+	EWS_CLEANUP(strv) struct ews_strv meant = EWS_STRV_INIT;
+	size_t kept = 0;
+	int rc;
+
+	if (!plan->opts->specs)
+		return 0;
+	rc = ews_pathspec_match(&meant, plan->repo, plan->opts->specs, plan->opts->specs_from, changes);
+	for (size_t i = 0; i < changes->n && rc == 0; i++)
+		if (ews_strv_sorted_has(&meant, changes->items[i].path))
+			changes->items[kept++] = changes->items[i];
+	changes->n = kept;
+	return rc;
+}
+
 /* One source's work, done to `now`. */
 static int merge_work(struct ews_entries *out, struct plan *plan, struct work *work, const struct ews_entries *now)
 {
@@ -373,6 +391,9 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 		if (is_chosen(plan, work, changes.items[i].path))
 			changes.items[kept++] = changes.items[i];
 	changes.n = kept;
+	rc = match_specs(&changes, plan);
+	if (rc < 0)
+		return rc;
 	name_left_out(plan, work);
 	made = ews_calloc(changes.n + 1, sizeof(*made));
 	rc = plan->opts->choose ? choose(&changes, made, plan, work) : 0;

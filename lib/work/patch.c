@@ -15,61 +15,23 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "store/git.h"
-#include "store/home.h"
+#include "store/bench.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define STDERR_BYTES_MAX EWS_MIB
 
-/* A directory for one index, and how git is run beside it. */
-struct bench {
-	struct ews_repo *repo;
-	char *neutral;
-	char *dir;
-	char *index;
-};
-
-static void release_bench(struct bench *bench)
-{
-	if (bench->dir && ews_file_remove_tree(AT_FDCWD, bench->dir) < 0)
-		ews_error_clear(); /* best effort: recover sweeps it */
-	free(bench->neutral);
-	free(bench->dir);
-	free(bench->index);
-}
-
-EWS_CLEANUP_DEFINE(bench, struct bench, release_bench)
-
-static int make_bench(struct bench *out, struct ews_repo *repo)
-{
-	EWS_CLEANUP(fd) int home = ews_home_open(repo->home);
-	int rc = home < 0 ? home : ews_git_neutral_dir(&out->neutral, repo->home, ews_odb_algo(repo->odb));
-	EWS_CLEANUP(free) char *dir = ews_path_join(repo->dir, ".tmp-patch-XXXXXX");
-
-	out->repo = repo;
-	if (rc < 0)
-		return rc;
-	if (!mkdtemp(dir))
-		return ews_error_os("cannot make '%s'", dir);
-	out->dir = ews_steal(&dir);
-	out->index = ews_path_join(out->dir, "index");
-	return 0;
-}
-
 /* Run git beside the bench's index. Gives its status; what it said is in `err`. */
-static int run(const struct bench *bench, struct ews_buf *out, struct ews_buf *err, const struct ews_patch *patch,
-	       const char *const *args)
+static int run(const struct ews_bench *bench, struct ews_buf *out, struct ews_buf *err,
+	       const struct ews_patch *patch, const char *const *args)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
-	struct ews_git_opts opts = { .neutral_dir = bench->neutral,
-				     .object_dir = ews_odb_write_dir(bench->repo->odb),
-				     .index_file = bench->index,
-				     .sync_objects = true,
-				     .out = out,
-				     .err = err,
-				     .input = patch ? patch->data : NULL,
-				     .input_len = patch ? patch->len : 0 };
+	struct ews_git_opts opts = ews_bench_opts(bench);
 
+	opts.sync_objects = true;
+	opts.out = out;
+	opts.err = err;
+	opts.input = patch ? patch->data : NULL;
+	opts.input_len = patch ? patch->len : 0;
 	for (; *args; args++)
 		ews_strv_add(&argv, *args);
 	return ews_git_run(&opts, argv.items);
@@ -82,7 +44,7 @@ static int fail(const struct ews_buf *err, const char *what)
 	return ews_error(EWS_EGIT, "cannot %s: %s", what, *sentence ? sentence : "git does not say why");
 }
 
-static int write_tree(struct ews_oid *out, const struct bench *bench)
+static int write_tree(struct ews_oid *out, const struct ews_bench *bench)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
@@ -93,7 +55,7 @@ static int write_tree(struct ews_oid *out, const struct bench *bench)
 		return rc < 0 ? rc : fail(&err, "write the tree that the patch makes");
 	ews_buf_rtrim(&text);
 	rc = ews_oid_parse(out, text.ptr);
-	return rc < 0 ? rc : ews_odb_refresh(bench->repo->odb);
+	return rc < 0 ? rc : ews_odb_refresh(bench->odb);
 }
 
 /* What git says of a path: "error: <path>: <why>". */
@@ -204,7 +166,7 @@ static int add_path(struct ews_strv *out, const struct ews_patch *patch, const c
 
 int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch)
 {
-	EWS_CLEANUP(bench) struct bench bench = { .repo = NULL };
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	EWS_CLEANUP(strv) struct ews_strv conflicts = EWS_STRV_INIT;
@@ -215,7 +177,7 @@ int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ew
 		return 0;
 	ews_buf_init_max(&text, NAMES_BYTES_MAX);
 	ews_buf_init_max(&err, STDERR_BYTES_MAX);
-	rc = make_bench(&bench, repo);
+	rc = ews_bench_make(&bench, repo);
 	if (rc == 0)
 		rc = run(&bench, &text, &err, patch, args);
 	if (rc > 0)
@@ -235,7 +197,7 @@ int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ew
 	return 0;
 }
 
-static int apply_to_index(struct ews_strv *conflicts, const struct bench *bench, const struct ews_patch *patch)
+static int apply_to_index(struct ews_strv *conflicts, const struct ews_bench *bench, const struct ews_patch *patch)
 {
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
@@ -250,7 +212,7 @@ static int apply_to_index(struct ews_strv *conflicts, const struct bench *bench,
 int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ews_repo *repo,
 		    const struct ews_patch *patch, const struct ews_oid *on)
 {
-	EWS_CLEANUP(bench) struct bench bench = { .repo = NULL };
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	char hex[EWS_OID_HEX_MAX];
@@ -260,7 +222,7 @@ int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ew
 	*after = *on;
 	if (is_blank(patch))
 		return 0;
-	rc = make_bench(&bench, repo);
+	rc = ews_bench_make(&bench, repo);
 	if (rc == 0)
 		rc = run(&bench, &out, &err, NULL, args);
 	if (rc > 0)
@@ -273,7 +235,7 @@ int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ew
 int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_repo *repo,
 		    const struct ews_patch *patch)
 {
-	EWS_CLEANUP(bench) struct bench bench = { .repo = NULL };
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	EWS_CLEANUP(strv) struct ews_strv conflicts = EWS_STRV_INIT;
@@ -281,7 +243,7 @@ int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_re
 
 	if (is_blank(patch))
 		return 1;
-	rc = make_bench(&bench, repo);
+	rc = ews_bench_make(&bench, repo);
 	if (rc == 0) {
 		EWS_CLEANUP(free) char *ancestor = ews_strfmt("--build-fake-ancestor=%s", bench.index);
 		const char *const args[] = { "apply", ancestor, "-", NULL };
