@@ -29,4 +29,84 @@ test_expect_success 'P4: a session whose registration git pruned can end, and co
 	git -C p ews end pruned && test_path_is_missing "$ws" && git -C p ews undo pruned && test_path_is_file "${ws:?}/agent" && git -C "$ws" status >out && git -C p ews end pruned
 '
 
+test_expect_success 'P4: recover writes a registration anew that git pruned, and leaves the files alone' '
+	start_ws p lost && echo edit >>"${ws:?}/run.sh" && mv "$ws" away && git -C p worktree unlock "$ws" && git -C p worktree prune && mv away "$ws" && "$EWS_SRC/t/lister" -x .git "$ws" >before &&
+	git -C p ews status lost >out && test_grep "worktree entry" out && git -C p ews recover >out && test_grep "lost.: its registration was gone and was written anew" out && "$EWS_SRC/t/lister" -x .git "$ws" >after && test_cmp before after &&
+	git -C "$ws" status --porcelain >out && echo " M run.sh" >want && test_cmp want out && git -C p worktree list --porcelain >list && test_grep "^locked ews session lost" list && git -C p ews recover >out && test_must_be_empty out &&
+	mv "$ws" away && git -C p worktree unlock "$ws" && git -C p worktree prune && mv away "$ws" && echo "gitdir: elsewhere" >"${ws:?}/.git" && git -C p ews recover >out && test_must_be_empty out && test "$(cat "${ws:?}/.git")" = "gitdir: elsewhere" && git -C p ews end lost
+'
+
+test_expect_success 'clean goes by age, a day when none is named; what is changed or in use stays; a dry run says how much' '
+	start_ws -n idle p idle && start_ws -n fresh p fresh && start_ws -n changed p changed && echo edit >>"${changed:?}/run.sh" && find "${working:?}/p/sessions/idle" "${working:?}/p/sessions/changed" -exec touch -d "25 hours ago" {} + &&
+	git -C p ews clean -n >out 2>err && test_grep "^end	unchanged	idle	[0-9.]* [KMbi]" out && test_line_count = 1 out && test_grep "would be moved to trash" err && test_grep "stays: changed: changed" err && test_path_is_dir "$idle" &&
+	git -C p ews clean -n --json >out && test_json out ".ended[0].session_id" idle && test "$(json out ".ended[0].size_bytes")" -gt 100 && git -C p ews clean --auto && test_path_is_dir "$idle" &&
+	git -C p ews clean >out 2>err && test_path_is_missing "$idle" && test_path_is_dir "$changed" && test_path_is_dir "$fresh" && git -C p ews undo idle && test_path_is_dir "$idle" &&
+	git -C p ews clean --force >out 2>err && test_path_is_missing "$changed" && test_path_is_dir "$fresh" && git -C p ews undo changed && test_grep edit "${changed:?}/run.sh" && git -C p ews end idle fresh changed
+'
+
+test_expect_success 'P4: entries that lead into this home and are no session'\''s any more go, with what only they name kept in trash' '
+	test_repo q && git -C q worktree add -q --lock ../theirs && start_ws q wiped && commit_in "$ws" && start_ws q alone && SUPERQODE_HOME=$PWD/second git -C q ews start other >other && take_ws other &&
+	rm -r "${HOME:?}/.superqode/working/q" && git -C q ews clean >out 2>err && test_path_is_dir q/.git/worktrees/wiped && cp -a q/.git/worktrees/wiped q/.git/worktrees/named && find q/.git/worktrees -exec touch -d "2 days ago" {} + &&
+	git -C q ews clean -n >out 2>err && test_grep "without session or workspace; its commits and index would be kept	wiped" out && test_path_is_dir q/.git/worktrees/wiped && git -C q ews clean >out 2>err && test_grep "kept as snap-.*	wiped" out && test_grep "alone" out && test_line_count = 2 out &&
+	ls q/.git/worktrees >list && printf "named\nother\ntheirs\n" >want && test_cmp want list && test_path_is_dir "$ws" && rm -r q/.git/worktrees/named && is_kept q $commit && git -C q for-each-ref --format="%(refname)" refs/ews/sessions >refs && echo refs/ews/sessions/other >want && test_cmp want refs &&
+	git -C q worktree list --porcelain >list && test_grep ! "wiped\|alone" list && start_ws q wiped && git -C q ews end wiped && rm -r second
+'
+
+test_expect_success 'an entry whose workspace stands is named, and stays' '
+	start_ws q headless && rm -r "${working:?}/q/sessions/headless" && find q/.git/worktrees/headless -exec touch -d "2 days ago" {} + && git -C q ews clean --force >out 2>err && test_grep "stays: headless: nothing is known of its session; its files are in" err &&
+	test_path_is_dir "$ws" && test_path_is_dir q/.git/worktrees/headless
+'
+
+test_expect_success 'temporary files that killed calls of git left go after a day, unless somebody has them open' '
+	pack=q/.git/objects/pack && echo 1 >$pack/tmp_pack_old && echo 1 >$pack/tmp_pack_open && echo 1 >$pack/tmp_pack_new && echo 1 >q/.git/objects/tmp_obj_old && echo 1 >$pack/keep-me && touch -d "2 days ago" $pack/tmp_pack_o* $pack/keep-me q/.git/objects/tmp_obj_old &&
+	git -C q ews recover && test_path_is_file $pack/tmp_pack_old && { sleep 60 >/dev/null 2>&1 3>&- 4>&- 5>&- 7<$pack/tmp_pack_open & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 5 test -e /proc/$pid/fd/7 &&
+	git -C q ews clean -n >out 2>err && test_grep "^temporary	2 bytes	2 days	.*/tmp_pack_old$" out && test_path_is_file $pack/tmp_pack_old && git -C q ews clean >out 2>err && test_path_is_missing $pack/tmp_pack_old && test_path_is_missing q/.git/objects/tmp_obj_old &&
+	test_path_is_file $pack/tmp_pack_open && test_path_is_file $pack/tmp_pack_new && test_path_is_file $pack/keep-me && rm $pack/tmp_pack_* $pack/keep-me
+'
+
+test_expect_success 'P4: a project that was moved is known again: sessions, workspaces and trash follow it' '
+	test_repo m && mkdir in && start_ws -n wt m wt && echo edit >>"${wt:?}/run.sh" && start_ws -n copy m copy --method snapshot && commit_in "$copy" && start_ws -n apart m apart --in "$PWD/in" && start_ws -n ended m ended && echo edit >>"${ended:?}/run.sh" && git -C m ews end ended &&
+	cp -a m mirror && git -C mirror ews status >out 2>err && test_grep "no sessions" err && rm -r mirror/.git/worktrees && mkdir new && mv m new/n && test_must_fail git -C "$wt" ews status 2>err && test_grep "its project is gone" err && test_grep "^hint: where it was moved to" err &&
+	git -C mirror ews status >out 2>err && test_grep "no sessions" err && git -C new/n ews list >out 2>err && test_grep "^note: this project was at .*/m.: its sessions have followed" err && test_line_count = 3 out && git -C new/n ews status >out 2>err && test_must_be_empty err && test_grep ! "tampered\|problem" out &&
+	git -C "$wt" status --porcelain >out && echo " M run.sh" >want && test_cmp want out && git -C "$copy" log -1 --format=%s >out && echo agent >want && test_cmp want out && (cd "$apart" && git ews diff && git status --porcelain) >out && test_must_be_empty out &&
+	git -C new/n ews undo ended && git -C "$ended" status --porcelain >out && echo " M run.sh" >want && test_cmp want out && git -C new/n ews revert wt >out && test_grep "Status: Verified" out && start_ws new/n later && ls "${working:?}" >list && test_grep ! "^n" list &&
+	git -C new/n ews end wt copy apart ended later && git -C new/n ews status --json >out && test_json_count out .sessions 0 && git -C new/n fsck --strict --no-dangling
+'
+
+test_expect_success 'a project that was moved while a command runs in a session, or while it was worked on in place' '
+	start_ws new/n busy && { git -C new/n ews run busy --keep -- sleep 60 >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 sh -c "git -C new/n ews status busy --json | grep -q \"pid\"" && mv new/n n2 &&
+	test_expect_code 1 git -C n2 ews status 2>err && test_grep "a command runs in session .busy" err && kill $pid && { wait $pid || :; } && git -C n2 ews list >out 2>err && test_grep "^busy" out && git -C n2 ews recover --all && git -C n2 ews end busy &&
+	git -C n2 ews start --method in-place ip && echo edit >>n2/run.sh && mv n2 n3 && git -C n3 ews status --json >out && test_json out ".sessions[0].path" "$PWD/n3" && git -C n3 ews end ip && git -C n3 diff --quiet
+'
+
+test_expect_success 'status --all and clean --all: from anywhere; a project that is gone or broken is named and keeps nobody from the others' '
+	test_repo gone && test_repo broken && start_ws -n gw gone theirs && start_ws broken unread && start_ws -n here p here && rm -r gone && echo "{" >"${working:?}/broken/project.json" && (cd / && git ews status --all) >out 2>err && test_grep "^  here *active" out && test_grep "^  theirs *orphaned" out &&
+	test_grep "problem: its project is gone: .*/gone" out && test_grep "^warning: not looked at: .*/working/broken" err && test_grep "^warning: not looked at: .*/gone" err && (cd / && git ews status --all --json) >out 2>err && test_must_be_empty err && test_json out ".sessions[0].state" orphaned && test_json_count out .problems 2 &&
+	(cd / && git ews list --all) >out 2>err && test_grep "^theirs *orphaned" out && for how in "" --force --now "--force --now -n" "--force --now --older-than 1h"; do (cd / && git ews clean --all $how) >out 2>err && test_path_is_dir "$gw" && test_path_is_dir "${working:?}/gone" || return 1; done && test_grep "stays: theirs: " err &&
+	{ (cd "$gw" && exec sleep 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 5 test "$gw" -ef /proc/$pid/cwd && (cd / && git ews clean --all --force --now) >out 2>err && test_grep "stays: theirs: .* in use by" err && test_path_is_dir "$gw" &&
+	kill $pid && { wait $pid || :; } && (cd / && git ews clean --all --force --now) >out 2>err && test_grep "for good; its project is gone	theirs" out && test_path_is_missing "${working:?}/gone" && test_path_is_dir "${working:?}/broken" && (cd / && git ews clean --all --json) >out && test_json_count out .problems 1
+'
+
+test_expect_success 'P4: a session whose base is gone with its repository ends by force, and all of it is kept' '
+	git clone -q q q2 && start_ws q2 cut && echo mine >"${ws:?}/mine" && rm -rf q2 && git clone -q q q2 && test_expect_code 1 git -C q2 ews end cut 2>err && test_grep "end --force cut" err && git -C q2 ews recover &&
+	git -C q2 ews clean cut --force >out && test_grep "^end	changed	cut" out && test_path_is_missing "$ws" && git -C q2 grep -q mine "$(git -C q2 for-each-ref --format="%(objectname)" refs/ews/trash)" -- mine && git -C q2 ews undo cut && test_grep mine "${ws:?}/mine"
+'
+
+# interrupted <id>: its journal says that a revert has begun
+interrupted() {
+	echo "begin op-20260101-000000-abcdef revert" >>"${working:?}/p/sessions/${1:?}/journal"
+}
+
+test_expect_success 'each verb that meets an interrupted session prints the block; one that would change it exits 1' '
+	start_ws p int && echo first >>"${ws:?}/run.sh" && git -C p ews revert int >out 2>err && echo edit >>"${ws:?}/run.sh" && snap=$(git -C p ews snapshot create int) && interrupted int && files=$("$EWS_SRC/t/lister" "$ws") &&
+	for verb in "snapshot create int" "snapshot restore $snap int" "revert int" "revert -n int" "end int" "apply int" "undo" "clean int" "artifact collect int" "recover int"; do test_expect_code 1 git -C p ews $verb >out 2>err </dev/null && test_grep "Incomplete session" err && test_must_be_empty out || return 1; done &&
+	for verb in "run int -- true" "shell int"; do test_expect_code 125 git -C p ews $verb >out 2>err </dev/null && test_grep "Incomplete session" err || return 1; done && test "$files" = "$("$EWS_SRC/t/lister" "$ws")" &&
+	for verb in "diff int" status "status int" "path int" "report int" "recover int --view"; do git -C p ews $verb >out 2>err || return 1; done && for verb in "diff int" status "path int"; do git -C p ews $verb >out 2>err && test_grep "^  Session: int$" err || return 1; done
+'
+
+test_expect_success 'recover asks on a terminal: view, and then resume; revert and discard; or nothing' '
+	answer() { printf "$1" | script -qec "git -C p ews recover int" /dev/null >got; } && test_expect_code 1 answer "4\n" && test_grep "left as it is" got && test_expect_code 1 git -C p ews end int 2>err && answer "3\n1\n" && test_grep "1. Resume session" got && test_grep "run.sh *|" got && test_path_is_dir "$ws" && test_grep edit "${ws:?}/run.sh" &&
+	git -C p ews diff int >out 2>err && test_must_be_empty err && interrupted int && answer "2\n" && test_path_is_missing "$ws" && git -C p ews undo int && git -C p ews end int
+'
+
 test_done

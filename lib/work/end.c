@@ -325,6 +325,11 @@ static int relink(struct ews_session *session, const struct ews_step *step)
 	if (rc < 0 || !bent.n)
 		return rc;
 	rc = read_kept_git(&content, session, step);
+	/* Nobody knows any more where HEAD was: what there is are the files. */
+	if (rc == EWS_EDAMAGED) {
+		ews_error_clear();
+		return 0;
+	}
 	return rc < 0 ? rc : session->method->repair(&place, root, &content.git);
 }
 
