@@ -90,8 +90,9 @@ struct ews_sandbox {
  * Where programs write without a thought, and in /dev/pts where new terminals
  * appear: not one of them keeps what was written. What is missing here is not needed.
  */
-static const char *const devices[] = {
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
+const char *const ews_sandbox_devices[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+	"/dev/tty",  "/dev/ptmx", "/dev/pts",  NULL,
 };
 
 /*
@@ -112,6 +113,13 @@ static const uint32_t conventions[][3] = {
 static long ask_abi(void)
 {
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_ABI);
+}
+
+int ews_sandbox_abi(void)
+{
+	long abi = ask_abi();
+
+	return abi > 0 ? (int)abi : 0;
 }
 
 bool ews_sandbox_is_available(const char **why)
@@ -149,15 +157,13 @@ static int allow(const struct ews_sandbox *sandbox, int fd, uint64_t rights)
 
 static int allow_devices(const struct ews_sandbox *sandbox)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
-		EWS_CLEANUP(fd) int fd = open(devices[i], O_PATH | O_CLOEXEC);
+	for (const char *const *device = ews_sandbox_devices; *device; device++) {
+		EWS_CLEANUP(fd) int fd = open(*device, O_PATH | O_CLOEXEC);
 
 		if (fd < 0 && errno == ENOENT)
 			continue;
 		if (fd < 0 || allow(sandbox, fd, FILE_RIGHTS) < 0)
-			return ews_error_os("cannot let '%s' be written", devices[i]);
+			return ews_error_os("cannot let '%s' be written", *device);
 	}
 	return 0;
 }

@@ -45,8 +45,14 @@ struct ews_sandbox_opts {
 	size_t keep_n;
 };
 
+/* The ABI of this kernel's Landlock; 0: it has none that can be used. */
+int ews_sandbox_abi(void);
+
 /* Can this kernel confine writing (Landlock, ABI 3 or later)? `why` says why not; it lives until this thread asks again. */
 bool ews_sandbox_is_available(const char **why);
+
+/* The devices that any sandbox lets be written, NULL-ended. */
+extern const char *const ews_sandbox_devices[];
 
 /* Make a sandbox for one child. EWS_EUNSUPPORTED: not available, and not `write_anywhere`. */
 int ews_sandbox_new(struct ews_sandbox **out, const struct ews_sandbox_opts *opts);

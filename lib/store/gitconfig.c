@@ -119,11 +119,11 @@ static int ask(struct ews_gitconfig *out, struct ews_buf *err, const struct ques
 	return status;
 }
 
-int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir)
+int ews_gitconfig_find(struct ews_gitconfig *out, const char *git_dir, const char *pattern)
 {
 	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	struct question question = { .pattern = OURS, .cwd = "/" };
+	struct question question = { .pattern = pattern, .cwd = "/" };
 	const char *sentence;
 	int status;
 
@@ -138,6 +138,11 @@ int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir)
 	ews_buf_rtrim(&err);
 	sentence = strstr(err.ptr, "fatal: ");
 	return ews_error(EWS_ECONFIG, "cannot read git's config: %s", sentence ? sentence + 7 : err.ptr);
+}
+
+int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir)
+{
+	return ews_gitconfig_find(out, git_dir, OURS);
 }
 
 void ews_gitconfig_read_command(struct ews_gitconfig *out)

@@ -37,6 +37,9 @@ struct ews_gitconfig {
 /* All of "ews.*" that the repository at `git_dir` sees. Fails with EWS_ECONFIG and git's sentence. */
 int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir);
 
+/* The same of keys that `pattern`, an extended regular expression, matches. Nothing that they name is run. */
+int ews_gitconfig_find(struct ews_gitconfig *out, const char *git_dir, const char *pattern);
+
 /* What `git -c ews.<key>=<value> ews ...` left in the environment. What git can't make sense of is nothing. */
 void ews_gitconfig_read_command(struct ews_gitconfig *out);
 

@@ -34,6 +34,9 @@ struct ews_odb;
 int ews_odb_open(struct ews_odb **out, const char *git_dir, const char *home);
 void ews_odb_free(struct ews_odb *odb);
 
+/* Which library stands behind the one room: "libgit2 1.5.1". The caller frees it. */
+char *ews_odb_library(void);
+
 /* The shared git directory, absolute, no trailing slash; borrowed. */
 const char *ews_odb_common_dir(const struct ews_odb *odb);
 /* The object directory, "<common>/objects". */

@@ -413,3 +413,11 @@ int ews_libgit2_config(char **out, git_repository *repo, const char *git_dir, co
 
 	return rc < 0 ? rc : read_config(out, config, key);
 }
+
+char *ews_odb_library(void)
+{
+	int major, minor, revision;
+
+	git_libgit2_version(&major, &minor, &revision);
+	return ews_strfmt("libgit2 %d.%d.%d", major, minor, revision);
+}

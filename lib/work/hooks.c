@@ -23,8 +23,7 @@
 #include "store/home.h"
 #include "store/include.h"
 #include "work/hooks_script.h"
-#include "work/session.h"
-#include "work/tripwire.h"
+#include "work/retell.h"
 
 #define IN_GIT_DIR "ews-hooks"
 #define IN_HOME "hooks"
@@ -443,50 +442,6 @@ static int write_dir(int parent_fd, const struct target *target, const struct ew
 	return rc < 0 ? rc : write_hooks(fd, hooks, &opts);
 }
 
-/* ---- tripwires ---- */
-
-/* Let a session know the config as it is now, when it knew it as it was before. */
-static int tell(struct ews_hooks *out, struct ews_repo *repo, const char *id, const struct ews_tripwire *before,
-		const struct ews_tripwire *after)
-{
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	EWS_CLEANUP(tripwire) struct ews_tripwire kept = EWS_TRIPWIRE_INIT;
-	int rc = ews_session_open(&session, repo, id);
-
-	if (rc < 0 || session.state.state == EWS_STATE_ENDED)
-		return rc;
-	rc = ews_session_lock(&session, "guard install");
-	if (rc == EWS_EBUSY) {
-		ews_strv_add(&out->busy, id);
-		return 0;
-	}
-	if (rc < 0 || ews_tripwire_read(&kept, session.fd) < 0)
-		return rc;
-	return ews_tripwire_follow(&kept, before, after) ? ews_tripwire_write(session.fd, &kept) : 0;
-}
-
-static int tell_all(struct ews_hooks *out, struct ews_repo *repo, const struct ews_tripwire *before)
-{
-	EWS_CLEANUP(tripwire) struct ews_tripwire after = EWS_TRIPWIRE_INIT;
-	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int rc = ews_tripwire_take(&after, repo);
-
-	if (rc == 0)
-		rc = ews_repo_need_dir(repo, false);
-	if (rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc == 0)
-		rc = ews_session_ids(&ids, repo);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < ids.n; i++)
-		if (tell(out, repo, ids.items[i], before, &after) < 0)
-			ews_error_clear(); /* whose state can't be read has more to tell than this */
-	return 0;
-}
-
 /* ---- all together ---- */
 
 static int refuse_plain(const struct ews_repo *repo)
@@ -550,7 +505,7 @@ static int install_repos(struct ews_hooks *out, const struct target *target, con
 		rc = write_dir(target->repo->common_fd, target, before, NULL);
 	if (rc == 0)
 		rc = name_in_repo(target);
-	return rc < 0 ? rc : tell_all(out, target->repo, &wires);
+	return rc < 0 ? rc : ews_retell(&out->busy, target->repo, &wires);
 }
 
 int ews_hooks_install(struct ews_hooks *out, enum ews_hooks_scope scope, struct ews_repo *repo, const char *home)
@@ -637,8 +592,19 @@ int ews_hooks_uninstall(struct ews_hooks *out, enum ews_hooks_scope scope, struc
 	if (rc == 0)
 		rc = ews_file_remove_tree(AT_FDCWD, target.dir);
 	if (rc == 0 && scope == EWS_HOOKS_REPOSITORY)
-		rc = tell_all(out, repo, &wires);
+		rc = ews_retell(&out->busy, repo, &wires);
 	return rc < 0 ? ews_error_wrap("cannot take the hooks away") : 0;
+}
+
+bool ews_hooks_is_name(const char *name)
+{
+	for (size_t i = 0; i < N_NAMES; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	for (size_t i = 0; i < N_REPLACING; i++)
+		if (!strcmp(replacing[i], name))
+			return true;
+	return false;
 }
 
 bool ews_hooks_is_installed(const struct ews_hooks *hooks)

@@ -48,6 +48,9 @@ int ews_hooks_install(struct ews_hooks *out, enum ews_hooks_scope scope, struct 
 /* Take all of it away, and give what was there. A hook that somebody wrote into the directory goes where git looks for it then. */
 int ews_hooks_uninstall(struct ews_hooks *out, enum ews_hooks_scope scope, struct ews_repo *repo, const char *home);
 
+/* Does git look for a hook under that name? */
+bool ews_hooks_is_name(const char *name);
+
 bool ews_hooks_is_installed(const struct ews_hooks *hooks);
 /* Would git run them in the repository that was asked about? */
 bool ews_hooks_is_effective(const struct ews_hooks *hooks);

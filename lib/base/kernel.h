@@ -1,0 +1,24 @@
+/*
+ * The kernel: what it lets a process have, and what it says of a file system.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_KERNEL_H
+#define EWS_BASE_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* May this process have a user namespace of its own? A child tries. */
+bool ews_kernel_has_user_namespaces(void);
+
+/* Does it filter system calls (seccomp)? */
+bool ews_kernel_has_filters(void);
+
+/* The number in "/proc/sys/<name>". Fails with EWS_ENOTFOUND where there is none. */
+int ews_kernel_limit(uint64_t *out, const char *name);
+
+/* What the file system of the file open at `fd` is called, "" when we have no name for it; lives as long as the program. */
+const char *ews_kernel_file_system(int fd);
+
+#endif
