@@ -126,7 +126,7 @@ test_expect_success 'what is wrong on a command line is a usage error with advic
 		"path -- x" "report --format x" "report a b" "report finding" "report finding nosuch" \
 		"report finding add" "report finding add --title x" "report finding add --severity info" "report finding add --severity bad --title x" \
 		"report finding add --severity info --title x --line 3" "report finding list a b" "guard" "guard nosuch" "guard check" "guard check x" \
-		"guard list --policy x" "lock" "lock acquire --deep --quick" "lock acquire --wait x" "lock release a b" "epoch nosuch" "epoch bump x" "--nosuch" "status --color=perhaps"; do
+		"guard list --policy x" "doctor x" "lock" "lock acquire --deep --quick" "lock acquire --wait x" "lock release a b" "epoch nosuch" "epoch bump x" "--nosuch" "status --color=perhaps"; do
 		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty out && test_line_count = 2 err &&
 		test_grep "^error: " err && test_grep "^hint: ." err || { echo "git ews $line" && return 1; }
 	done

@@ -1,0 +1,13 @@
+/*
+ * Doctor, of home: whose it is and who may look into it, where it lies, what room there is; and locks that nobody holds.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_DOCTOR_HOME_H
+#define EWS_WORK_DOCTOR_HOME_H
+
+#include "work/checkup.h"
+
+void ews_doctor_home(struct ews_checkup *out, const struct ews_patient *patient);
+
+#endif

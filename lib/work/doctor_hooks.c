@@ -1,0 +1,148 @@
+/*
+ * Doctor, of hooks: see doctor_hooks.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/doctor_hooks.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "store/gitconfig.h"
+#include "work/content.h"
+#include "work/hooks.h"
+
+#define HOOKS "hooks"
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* What core.hooksPath says, as it was written, where that is not ours; NULL: nothing. The caller frees it. */
+static char *read_hooks_path(const struct ews_patient *patient)
+{
+	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
+	EWS_CLEANUP(free) char *ours = ews_path_join(patient->repo->common_dir, "ews-hooks");
+	EWS_CLEANUP(free) char *users = ews_path_join(patient->home, "hooks");
+	char *last = NULL;
+
+	if (ews_gitconfig_find(&values, patient->repo->git_dir, "^core\\.hookspath$") < 0)
+		ews_error_clear(); /* who asked for the directory has said it */
+	for (size_t i = 0; i < values.n; i++) {
+		const char *text = values.items[i].text;
+
+		if (!strcmp(text, ours) || !strcmp(text, users))
+			continue;
+		free(last);
+		last = ews_strdup(text);
+	}
+	return last;
+}
+
+/* May a workspace lack the directory `rel`, since git ignores it? That is asked of a work tree that is known to be one. */
+static bool is_ignored(const struct ews_patient *patient, const char *rel)
+{
+	bool is = !patient->repo->is_bare && ews_content_is_ignored(patient->repo, rel) > 0;
+
+	ews_error_clear();
+	return is;
+}
+
+/* A path that is seen from the top of each work tree: that of a workspace has to have it. */
+static void look_at_relative(struct ews_checkup *out, const struct ews_patient *patient, const char *text)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_absolute(patient->top, text);
+	const char *rel = dir + strlen(patient->top) + 1;
+	struct ews_check *check;
+
+	if (!is_dir(dir)) {
+		check = ews_checkup_find(
+			out, HOOKS, EWS_CHECK_PROBLEM,
+			"core.hooksPath names '%s', which is not there: git runs no hook, and does not say so", text);
+		ews_check_advise(check, "make '%s', or git config --unset core.hooksPath", dir);
+	} else if (!ews_path_is_inside(dir, patient->top) || !*rel) {
+		check = ews_checkup_find(
+			out, HOOKS, EWS_CHECK_WARNING,
+			"core.hooksPath is '%s', which leads elsewhere from a workspace: its commits run no hook",
+			text);
+		ews_check_advise(check, "git config core.hooksPath '%s'", dir);
+	} else if (is_ignored(patient, rel)) {
+		check = ews_checkup_find(
+			out, HOOKS, EWS_CHECK_WARNING,
+			"core.hooksPath is '%s', which is ignored: a workspace may lack it, and its commits run no hook",
+			text);
+		ews_check_advise(check, "git config core.hooksPath '%s', or start with --keep-ignored", dir);
+	}
+}
+
+static void look_at_absolute(struct ews_checkup *out, const struct ews_patient *patient, const char *dir)
+{
+	struct ews_check *check;
+
+	if (!is_dir(dir)) {
+		check = ews_checkup_find(
+			out, HOOKS, EWS_CHECK_PROBLEM,
+			"core.hooksPath names '%s', which is not there: git runs no hook, and does not say so", dir);
+		ews_check_advise(check, "make that directory, or git config --unset core.hooksPath");
+	} else if (ews_path_is_inside(dir, patient->top) && strlen(dir) > strlen(patient->top) &&
+		   !ews_path_is_inside(dir, patient->repo->common_dir)) {
+		check = ews_checkup_find(
+			out, HOOKS, EWS_CHECK_WARNING,
+			"core.hooksPath is '%s', in the project's files: a workspace runs those, not its own", dir);
+		ews_check_advise(check, "git config core.hooksPath '%s'", dir + strlen(patient->top) + 1);
+	}
+}
+
+/* git passes by a hook that can't be executed. */
+static void look_at_modes(struct ews_checkup *out, const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		struct ews_check *check;
+		struct stat st;
+
+		if (!ews_hooks_is_name(names[i].name) || fstatat(fd, names[i].name, &st, 0) < 0 ||
+		    !S_ISREG(st.st_mode) || (st.st_mode & 0111))
+			continue;
+		check = ews_checkup_find(out, HOOKS, EWS_CHECK_WARNING,
+					 "'%s/%s' can't be executed: git passes it by", dir, names[i].name);
+		ews_check_advise(check, "chmod +x '%s/%s'", dir, names[i].name);
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+}
+
+void ews_doctor_hooks(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(hooks) struct ews_hooks hooks = EWS_HOOKS_INIT;
+	EWS_CLEANUP(free) char *text = NULL;
+
+	if (patient->repo->is_plain || !patient->top)
+		return;
+	if (ews_hooks_look(&hooks, EWS_HOOKS_REPOSITORY, patient->repo, patient->home) < 0) {
+		(void)ews_checkup_error(out, HOOKS);
+		return;
+	}
+	text = read_hooks_path(patient);
+	if (text && *text == '/')
+		look_at_absolute(out, patient, text);
+	else if (text && *text != '~' && *text != '%')
+		look_at_relative(out, patient, text);
+	look_at_modes(out, hooks.next);
+	if (!ews_checkup_has(out, HOOKS))
+		ews_checkup_ok(out, HOOKS, "those in '%s' run in a workspace, too", text ? text : hooks.next);
+}

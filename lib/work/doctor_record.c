@@ -1,0 +1,352 @@
+/*
+ * Doctor, of records: see doctor_record.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/doctor_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "work/recover.h"
+#include "work/snapshot.h"
+
+#define REFS "refs"
+#define SESSIONS "sessions"
+#define OURS "refs/ews"
+#define OURS_TRASHED_ARTIFACTS "refs/ews/trash/artifacts/"
+#define REF_BYTES_MAX 4096
+#define LINK_BYTES_MAX (64 * EWS_KIB)
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* ---- refs ---- */
+
+/* Does the file hold an object's id? What is no id says of nothing that could be lost with it. */
+static int holds_id(bool *out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, dir_fd, name, REF_BYTES_MAX);
+	size_t len;
+
+	if (rc < 0)
+		return rc;
+	len = strspn(text.ptr, "0123456789abcdef");
+	*out = len >= 40 || begins(text.ptr, "ref:");
+	return 0;
+}
+
+/* Under git's own lock on it, since somebody may write it anew. */
+static int remove_ref_file(const struct ews_patient *patient, const char *ref)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(ref);
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", ews_path_base(ref));
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, dir);
+	EWS_CLEANUP(fd) int lock_fd = -1;
+	bool is_id = false;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	lock_fd = openat(fd, lock, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (lock_fd < 0)
+		return ews_error_os("cannot lock '%s'", ref);
+	rc = holds_id(&is_id, fd, ews_path_base(ref));
+	if (rc == 0 && is_id)
+		rc = ews_error(EWS_EBUSY, "'%s' changed meanwhile", ref);
+	if (rc == 0 && unlinkat(fd, ews_path_base(ref), 0) < 0)
+		rc = ews_error_os("cannot remove '%s'", ref);
+	(void)unlinkat(fd, lock, 0); /* we have just made it */
+	return rc;
+}
+
+static void find_broken(struct ews_checkup *out, int dir_fd, const char *ref)
+{
+	struct ews_check *check;
+	bool is_id = false;
+
+	if (holds_id(&is_id, dir_fd, ews_path_base(ref)) < 0) {
+		(void)ews_checkup_error(out, REFS);
+		return;
+	}
+	check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s' is broken: %s", ref,
+				 is_id ? "its object can't be found" : "there is no object's id in it");
+	if (is_id)
+		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref);
+	else
+		ews_check_mend(check, remove_ref_file, ref, "remove the file, which names nothing");
+}
+
+/* Files below refs/ews that are none of the refs that can be read: `dir` is relative to the git directory. */
+static void look_at_files(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_strv *known,
+			  const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, dir);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	ews_error_clear();
+	for (ssize_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(dir, names[i].name);
+		size_t len = strlen(names[i].name);
+		struct stat st;
+
+		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode))
+			look_at_files(out, patient, known, path);
+		else if (S_ISREG(st.st_mode) && !(len > 5 && !strcmp(names[i].name + len - 5, ".lock")) &&
+			 !ews_strv_sorted_has(known, path))
+			find_broken(out, fd, path);
+	}
+	ews_arena_release(&arena);
+}
+
+/* Has the commit all that makes it a snapshot? Its files themselves are what `snapshot verify` reads. */
+static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(free) char *spec = NULL;
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid manifest;
+	int rc = ews_snapshot_read(&snapshot, repo, ref);
+
+	if (rc < 0)
+		return rc;
+	if (!*snapshot.hash || ews_oid_is_none(&snapshot.manifest))
+		return ews_error(EWS_EDAMAGED, "its commit is no snapshot");
+	if (!ews_odb_has(repo->odb, &snapshot.tree))
+		return ews_error(EWS_EDAMAGED, "its tree is missing");
+	spec = ews_strfmt("%s:manifest", ews_oid_hex(hex, &snapshot.manifest));
+	if (ews_odb_resolve(&manifest, repo->odb, spec) < 0 || !ews_odb_has(repo->odb, &manifest))
+		return ews_error(EWS_EDAMAGED, "its manifest is missing");
+	return 0;
+}
+
+/* The session that a ref is of, NULL when it is of none. The caller frees it. */
+static char *session_of(const char *ref)
+{
+	const char *id = begins(ref, EWS_REF_SESSIONS)  ? ref + strlen(EWS_REF_SESSIONS)
+			 : begins(ref, EWS_REF_PENDING) ? ref + strlen(EWS_REF_PENDING)
+							: NULL;
+
+	return id ? ews_strndup(id, strcspn(id, "/")) : NULL;
+}
+
+static bool has_record(const struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *rel = ews_path_join("sessions", id);
+
+	return repo->dir && faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool is_snapshots(const char *ref)
+{
+	return begins(ref, EWS_REF_SESSIONS) || begins(ref, EWS_REF_SNAPSHOTS) || begins(ref, EWS_REF_PENDING) ||
+	       (begins(ref, EWS_REF_TRASH) && !begins(ref, OURS_TRASHED_ARTIFACTS));
+}
+
+static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
+{
+	EWS_CLEANUP(free) char *session = session_of(ref->name);
+	struct ews_check *check;
+
+	if (!ews_odb_has(patient->repo->odb, &ref->oid)) {
+		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': its object is missing", ref->name);
+		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref->name);
+		return;
+	}
+	if (is_snapshots(ref->name) && check_snapshot(patient->repo, ref) < 0) {
+		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': %s", ref->name, ews_error_message());
+		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref->name,
+				 ref->name);
+		ews_error_clear();
+		return;
+	}
+	if (session && !has_record(patient->repo, session)) {
+		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of session '%s'",
+					 ref->name, session);
+		ews_check_advise(check,
+				 "git ews snapshot restore '%s' --to <dir> gets it out; git update-ref -d '%s'",
+				 ref->name, ref->name);
+	}
+}
+
+void ews_doctor_refs(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv known = EWS_STRV_INIT;
+
+	if (ews_odb_ref_list(&refs, patient->repo->odb, OURS "/") < 0) {
+		(void)ews_checkup_error(out, REFS);
+		return;
+	}
+	for (size_t i = 0; i < refs.n; i++) {
+		ews_strv_add(&known, refs.items[i].name);
+		look_at_ref(out, patient, &refs.items[i]);
+	}
+	ews_strv_sort(&known);
+	look_at_files(out, patient, &known, OURS);
+	ews_error_clear();
+	if (!ews_checkup_has(out, REFS))
+		ews_checkup_ok(out, REFS, "%zu below " OURS, refs.n);
+}
+
+/* ---- sessions ---- */
+
+/* Is the file that says where a copy borrows objects gone, or of places that are? */
+static bool has_lost_alternates(int workspace_fd)
+{
+	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(workspace_fd, ".git/objects/info");
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char *line, *rest;
+	bool has_lost = true;
+
+	if (info < 0 || ews_file_read(&text, info, "alternates", LINK_BYTES_MAX) < 0) {
+		bool is_gone = ews_error_code() == EWS_ENOTFOUND;
+
+		ews_error_clear();
+		return is_gone;
+	}
+	for (line = strtok_r(text.ptr, "\n", &rest); text.len && line; line = strtok_r(NULL, "\n", &rest))
+		has_lost = has_lost && *line == '/' && access(line, F_OK) < 0;
+	return has_lost;
+}
+
+/* Nothing but those is not as we wrote it. */
+static bool can_borrow_again(const struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int fd = ews_session_open_workspace(session);
+	bool can = fd >= 0 && session->method == &ews_method_snapshot && !session->state.copies_objects &&
+		   ews_session_tampered(&bent, session) == 0 && bent.n == 1 &&
+		   !strcmp(bent.items[0], ".git/objects/info/alternates") && has_lost_alternates(fd);
+
+	ews_error_clear();
+	return can;
+}
+
+static int borrow_again(const struct ews_patient *patient, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+	struct ews_place place;
+	int rc = ews_session_open(&session, patient->repo, id);
+
+	if (rc == 0)
+		rc = ews_session_lock(&session, "doctor");
+	if (rc == 0 && !can_borrow_again(&session))
+		rc = ews_error(EWS_EBUSY, "session '%s' changed meanwhile", id);
+	if (rc < 0)
+		return rc;
+	fd = ews_session_open_workspace(&session);
+	if (fd < 0)
+		return fd;
+	place = ews_session_place(&session);
+	/* Its git directory is there, so no state is asked for. */
+	return session.method->repair(&place, fd, NULL);
+}
+
+static void look_at_base(struct ews_checkup *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	struct ews_ref ref = { .name = name };
+	struct ews_check *check;
+	int rc = ews_odb_ref_read(&ref.oid, session->repo->odb, name);
+
+	if (rc == 0)
+		rc = check_snapshot(session->repo, &ref);
+	if (rc == 0)
+		return;
+	check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM, "session '%s': its base can't be had: %s",
+				 session->state.id, ews_error_message());
+	ews_check_advise(check,
+			 "git fsck --lost-found finds commits that no ref names; the one with 'Ews-Snapshot: %s' becomes"
+			 " the base by git update-ref '%s' <commit>",
+			 session->state.base_snapshot, name);
+	ews_error_clear();
+}
+
+static void look_at_workspace(struct ews_checkup *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	const char *id = session->state.id;
+	struct ews_check *check;
+
+	if (access(session->state.workspace, F_OK) < 0) {
+		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,
+					 "session '%s': its workspace is gone: '%s'", id, session->state.workspace);
+		ews_check_advise(check, "git ews end --force '%s'", id);
+		return;
+	}
+	if (ews_session_tampered(&bent, session) < 0) {
+		(void)ews_checkup_error(out, SESSIONS);
+		return;
+	}
+	for (size_t i = 0; i < bent.n; i++) {
+		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,
+					 "session '%s': '%s' is gone, or not as it was written", id, bent.items[i]);
+		if (can_borrow_again(session))
+			ews_check_mend(check, borrow_again, id, "let it borrow objects from '%s' again",
+				       ews_odb_object_dir(session->repo->odb));
+		else
+			ews_check_advise(check, "git ews revert '%s'", id);
+	}
+}
+
+static void look_at_session(struct ews_checkup *out, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+
+	if (ews_session_open(&session, repo, id) < 0) {
+		(void)ews_checkup_error(out, SESSIONS);
+		return;
+	}
+	if (session.state.state != EWS_STATE_ACTIVE)
+		return;
+	look_at_base(out, &session);
+	look_at_workspace(out, &session);
+}
+
+void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv interrupted = EWS_STRV_INIT;
+	struct ews_repo *repo = patient->repo;
+	struct ews_check *check;
+
+	if (!repo->dir) {
+		ews_checkup_ok(out, SESSIONS, "this project has none");
+		return;
+	}
+	if (ews_session_ids(&ids, repo) < 0 || ews_recover_list(&interrupted, repo) < 0) {
+		(void)ews_checkup_error(out, SESSIONS);
+		return;
+	}
+	for (size_t i = 0; i < interrupted.n; i++) {
+		const char *id = interrupted.items[i];
+
+		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_WARNING, "%s%s%s interrupted",
+					 *id ? "session '" : "", *id ? id : "a verb in the project was",
+					 *id ? "' was" : "");
+		ews_check_advise(check, "git ews recover %s", *id ? id : "--all");
+	}
+	for (size_t i = 0; i < ids.n; i++)
+		if (!ews_strv_has(&interrupted, ids.items[i]))
+			look_at_session(out, repo, ids.items[i]);
+	if (!ews_checkup_has(out, SESSIONS))
+		ews_checkup_ok(out, SESSIONS, "%zu, each with its base and its workspace", ids.n);
+}

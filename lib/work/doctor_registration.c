@@ -1,0 +1,311 @@
+/*
+ * Doctor, of registrations: see doctor_registration.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/doctor_registration.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/git.h"
+#include "store/lock.h"
+#include "store/state.h"
+
+#define REGISTRATIONS "registrations"
+#define ENTRIES "worktrees"
+#define LOCKED_BY "ews session "
+#define LINK_BYTES_MAX (64 * EWS_KIB)
+#define LOG_BYTES_MAX (64 * EWS_MIB)
+
+/* What an entry says of itself. */
+struct entry {
+	const char *id;
+	char *workspace; /* "" when it does not say */
+	bool is_ours;
+	bool is_whole; /* has what git wants to see in one */
+};
+
+static void release_entry(struct entry *entry)
+{
+	free(entry->workspace);
+}
+
+EWS_CLEANUP_DEFINE(entry, struct entry, release_entry)
+
+static char *read_line(int fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (ews_file_read(&text, fd, name, LINK_BYTES_MAX) < 0)
+		ews_error_clear();
+	ews_buf_rtrim(&text);
+	return ews_buf_steal(&text);
+}
+
+static bool is_file(int fd, const char *name)
+{
+	return faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static char *working_dir(const struct ews_patient *patient)
+{
+	EWS_CLEANUP(free) char *real = realpath(patient->home, NULL);
+
+	return ews_path_join(real ? real : patient->home, "working");
+}
+
+static int read_entry(struct entry *out, const struct ews_patient *patient, const char *id)
+{
+	EWS_CLEANUP(free) char *rel = ews_path_join(ENTRIES, id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, rel);
+	EWS_CLEANUP(free) char *locked = NULL;
+	EWS_CLEANUP(free) char *link = NULL;
+	EWS_CLEANUP(free) char *working = working_dir(patient);
+
+	if (fd < 0)
+		return fd;
+	locked = read_line(fd, "locked");
+	link = read_line(fd, "gitdir");
+	out->id = id;
+	out->workspace = ews_path_dir(link);
+	out->is_ours = !strncmp(locked, LOCKED_BY, strlen(LOCKED_BY)) || ews_path_is_inside(link, working);
+	out->is_whole = is_file(fd, "HEAD") && is_file(fd, "commondir") && *link;
+	return 0;
+}
+
+/* Is anybody at work on that session, or has it a record that says that it is not over? */
+static bool has_session(const struct ews_patient *patient, const char *id)
+{
+	const struct ews_repo *repo = patient->repo;
+	EWS_CLEANUP(free) char *rel = ews_path_join("sessions", id);
+	EWS_CLEANUP(fd) int locks = repo->dir ? ews_dir_open_beneath(repo->dir_fd, "locks") : -1;
+	EWS_CLEANUP(fd) int fd = repo->dir ? ews_dir_open_beneath(repo->dir_fd, rel) : -1;
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	bool has = locks >= 0 && ews_lock_is_held(locks, id);
+
+	/* One that can't be read is one all the same. */
+	if (fd >= 0)
+		has = has || ews_state_read(&state, fd) < 0 || state.state != EWS_STATE_ENDED;
+	ews_error_clear();
+	return has;
+}
+
+/* ---- what would be lost ---- */
+
+static void add_id(struct ews_buf *out, const char *text)
+{
+	size_t len = strspn(text, "0123456789abcdef");
+
+	if ((len == 40 || len == 64) && strspn(text, "0") < len)
+		ews_buf_addf(out, "%.*s\n", (int)len, text);
+}
+
+/* The commits that the entry names: its HEAD's, and what its log says that it was. False when HEAD is no commit's id. */
+static bool list_commits(struct ews_buf *out, int fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf log = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int logs = ews_dir_open_beneath(fd, "logs");
+	EWS_CLEANUP(free) char *head = read_line(fd, "HEAD");
+	bool is_read = logs < 0 || !is_file(logs, "HEAD") || ews_file_read(&log, logs, "HEAD", LOG_BYTES_MAX) == 0;
+
+	ews_error_clear();
+	add_id(out, head);
+	if (!out->len || !is_read)
+		return false;
+	for (const char *line = log.ptr; *line; line += *line == '\n') {
+		const char *next = strchr(line, ' ');
+
+		add_id(out, line);
+		if (next)
+			add_id(out, next + 1);
+		line += strcspn(line, "\n");
+	}
+	return true;
+}
+
+/* What is reached from refs is kept: they are named one by one, since git stops at one that is broken. */
+static int list_refs(struct ews_buf *out, struct ews_odb *odb)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, odb, "refs/");
+
+	for (size_t i = 0; i < refs.n; i++) {
+		enum ews_object_type type;
+		char hex[EWS_OID_HEX_MAX];
+
+		if (ews_odb_has(odb, &refs.items[i].oid) &&
+		    ews_odb_read_header(&type, NULL, odb, &refs.items[i].oid) == 0 &&
+		    (type == EWS_OBJECT_COMMIT || type == EWS_OBJECT_TAG))
+			ews_buf_addf(out, "^%s\n", ews_oid_hex(hex, &refs.items[i].oid));
+	}
+	return rc;
+}
+
+/* Has git all commits that it names under some ref, and nothing staged that is in none of them? */
+static bool is_kept(const struct ews_patient *patient, int fd, const char *git_dir)
+{
+	EWS_CLEANUP(strv) struct ews_strv find = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv compare = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf commits = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf left = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf talk = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	struct ews_git_opts opts = { .own_dir = patient->repo->common_dir, .out = &left, .err = &err };
+
+	/* One that was cut off before it had any of them. */
+	if (!is_file(fd, "HEAD") && !is_file(fd, "index") && !is_file(fd, "logs"))
+		return true;
+	if (!list_commits(&commits, fd) || list_refs(&commits, patient->repo->odb) < 0)
+		return false;
+	ews_strv_add_all(&find, "rev-list", "--max-count=1", "--stdin", NULL);
+	opts.input = commits.ptr;
+	opts.input_len = commits.len;
+	if (ews_git_run(&opts, find.items) != 0 || left.len)
+		return false;
+	if (!is_file(fd, "index"))
+		return true;
+	ews_strv_add_all(&compare, "diff-index", "--cached", "--quiet", "--no-ext-diff", "--no-textconv",
+			 "--ignore-submodules=none", "HEAD", "--", NULL);
+	opts = (struct ews_git_opts){ .own_dir = git_dir, .out = &talk, .err = &err };
+	return ews_git_run(&opts, compare.items) == 0;
+}
+
+/* Files of a merge or the like are in no commit either, nor are settings and refs that one work tree has alone. */
+static bool has_more(int fd)
+{
+	static const char *const files[] = { "MERGE_HEAD",   "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge",
+					     "rebase-apply", "sequencer",        "BISECT_LOG",  "config.worktree" };
+	struct ews_tree_size refs = { 0, 0 };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (is_file(fd, files[i]))
+			return true;
+	return is_file(fd, "refs") && (ews_file_measure_tree(&refs, fd, "refs") < 0 || refs.files);
+}
+
+static bool can_go(const struct ews_patient *patient, const struct entry *entry)
+{
+	EWS_CLEANUP(free) char *rel = ews_path_join(ENTRIES, entry->id);
+	EWS_CLEANUP(free) char *git_dir = ews_path_join(patient->repo->common_dir, rel);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, rel);
+	EWS_CLEANUP(free) char *working = working_dir(patient);
+	bool can = fd >= 0 && !has_more(fd) && (!*entry->workspace || access(entry->workspace, F_OK) < 0) &&
+		   (!*entry->workspace || ews_path_is_inside(entry->workspace, working)) &&
+		   is_kept(patient, fd, git_dir);
+
+	ews_error_clear();
+	return can;
+}
+
+/* Renamed to where nobody looks for it first, so that git sees it whole or not at all. */
+static int remove_entry(const struct ews_patient *patient, const char *id)
+{
+	const struct ews_repo *repo = patient->repo;
+	EWS_CLEANUP(entry) struct entry entry = { NULL, NULL, false, false };
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(patient->repo, "locks");
+	EWS_CLEANUP(free) char *aside = ews_strfmt("doctor-%s", id);
+	EWS_CLEANUP(fd) int entries = -1;
+	EWS_CLEANUP(fd) int beside = -1;
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, id, "doctor", 0);
+
+	if (rc == 0)
+		rc = read_entry(&entry, patient, id);
+	if (rc == 0 && !can_go(patient, &entry))
+		rc = ews_error(EWS_EBUSY, "'%s' changed meanwhile", id);
+	if (rc == 0)
+		rc = ews_dir_make(repo->common_fd, "ews", 0777);
+	if (rc < 0)
+		return rc;
+	entries = ews_dir_open_beneath(repo->common_fd, ENTRIES);
+	beside = ews_dir_open_beneath(repo->common_fd, "ews");
+	rc = entries < 0 || beside < 0 ? ews_error_code() : ews_file_rename_new(entries, id, beside, aside);
+	if (rc == 0)
+		rc = ews_file_remove_tree(beside, aside);
+	(void)unlinkat(repo->common_fd, "ews", AT_REMOVEDIR); /* as git does: empty ones tell nobody anything */
+	(void)unlinkat(repo->common_fd, ENTRIES, AT_REMOVEDIR);
+	return rc;
+}
+
+/* ---- what there is ---- */
+
+static void find_orphan(struct ews_checkup *out, const struct ews_patient *patient, const struct entry *entry)
+{
+	EWS_CLEANUP(free) char *working = working_dir(patient);
+	bool is_there = *entry->workspace && access(entry->workspace, F_OK) == 0;
+	bool is_at_home = !*entry->workspace || ews_path_is_inside(entry->workspace, working);
+	const char *dir = patient->repo->common_dir;
+	struct ews_check *check;
+
+	/* Another home knows of it. */
+	if (is_there && !is_at_home)
+		return;
+	check = ews_checkup_find(out, REGISTRATIONS, is_there ? EWS_CHECK_WARNING : EWS_CHECK_PROBLEM,
+				 "'%s/" ENTRIES "/%s' %s%s%s", dir, entry->id,
+				 !entry->is_whole ? "is half a registration, of no session"
+				 : is_at_home     ? "is of no session"
+						  : "is of a session of another home",
+				 is_there            ? "; its workspace is there: "
+				 : *entry->workspace ? "; its workspace is gone: "
+						     : "",
+				 entry->workspace);
+	if (is_there)
+		ews_check_advise(check, "look what is in '%s', then git worktree remove --force --force '%s'",
+				 entry->workspace, entry->workspace);
+	else if (can_go(patient, entry))
+		ews_check_mend(check, remove_entry, entry->id,
+			       "remove it: it holds nothing that git has not elsewhere");
+	else
+		ews_check_advise(
+			check,
+			"look at it with 'GIT_DIR=%s/" ENTRIES
+			"/%s git log': it may hold commits, or an index, that nothing else does; then rm -r '%s/" ENTRIES
+			"/%s'",
+			dir, entry->id, dir, entry->id);
+}
+
+static void look_at_entry(struct ews_checkup *out, const struct ews_patient *patient, const char *id)
+{
+	EWS_CLEANUP(entry) struct entry entry = { NULL, NULL, false, false };
+	struct ews_check *check;
+
+	if (read_entry(&entry, patient, id) < 0) {
+		(void)ews_checkup_error(out, REGISTRATIONS);
+		return;
+	}
+	if (has_session(patient, id))
+		return;
+	if (entry.is_ours) {
+		find_orphan(out, patient, &entry);
+	} else if (!entry.is_whole) {
+		check = ews_checkup_find(out, REGISTRATIONS, EWS_CHECK_WARNING,
+					 "'%s/" ENTRIES "/%s' is half a registration, and not one of git ews",
+					 patient->repo->common_dir, id);
+		ews_check_advise(check, "git worktree prune -v --expire=now");
+	}
+}
+
+void ews_doctor_registrations(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, ENTRIES);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	ews_error_clear();
+	for (ssize_t i = 0; i < n; i++)
+		look_at_entry(out, patient, names[i].name);
+	ews_arena_release(&arena);
+	if (!ews_checkup_has(out, REGISTRATIONS))
+		ews_checkup_ok(out, REGISTRATIONS, "each worktree of a session has its session");
+}

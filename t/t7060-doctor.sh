@@ -1,0 +1,111 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='doctor: what is wrong is named, with what mends it; --fix mends what can lose nothing (P1, P4)
+
+One project is broken in all ways at once, so that each is found beside the others; what must stay is compared after the mending.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# found <status> <check> <text>: a line of "out" says so
+found() {
+	test_grep "^$1 *$2  *.*$3" out
+}
+
+# doctor <argument>...: with its lines in "out"
+doctor() {
+	git -C "$p" ews doctor "$@" >out 2>err
+}
+
+p=p home=$HOME/.superqode
+
+test_expect_success 'all is well where all is well, and nothing is made by looking' '
+	test_repo p && mkdir plain && (cd plain && git ews doctor) >out && found ok project "is in no git repository" && doctor && test_must_be_empty err &&
+	found ok git "git [0-9.]*, libgit2 [0-9.]*, git-ews" && found ok core.bare && found ok remotes "git push --mirror" && test_grep ! "^[^o]" out && test_path_is_missing "$home" &&
+	start_ws -n one p one && start_ws -n copy p copy --method snapshot && doctor --json && test_json out .schema ews.doctor/1 && test_json out .is_well true &&
+	test_json out ".checks[0].name" project && test_json out ".checks[0].status" ok && test_json out ".checks[0].fix" null && test_json out ".checks[0].fixed" false
+'
+
+# All that must stay as it is: of the project, its git directory, and home.
+keep() {
+	"$EWS_SRC/t/lister" -m p | grep -v -e "^\.git/config" -e "^\.git/worktrees/gone" -e "^\.git/refs/ews/sessions/torn" &&
+		"$EWS_SRC/t/lister" -m "$home" | grep -v -e "^working/p/locks/dead" -e "^working/p/sessions	" -e "^working/p/qe/copy/.git/objects/info/alternates"
+}
+
+test_expect_success 'what is broken is found, each with what mends it' '
+	w=$home/working/p g=$PWD/p/.git && git -C p worktree add -q --detach ../mine && git -C p update-ref refs/ews/sessions/nobody refs/ews/sessions/one &&
+	for name in gone holds; do
+		cp -R p/.git/worktrees/one "p/.git/worktrees/$name" && echo "$w/qe/$name/.git" >"p/.git/worktrees/$name/gitdir" && echo "ews session $name" >"p/.git/worktrees/$name/locked" || return 1
+	done && blob=$(echo staged | git -C p hash-object -w --stdin) && GIT_DIR=$g/worktrees/holds git update-index --add --cacheinfo "100644,$blob,staged" &&
+	mkdir p/.git/worktrees/half "$w/qe/left" && cp -R p/.git/worktrees/one p/.git/worktrees/left && echo "$w/qe/left/.git" >p/.git/worktrees/left/gitdir &&
+	git -C p update-ref refs/ews/snapshots/commit HEAD && : >p/.git/refs/ews/sessions/torn && rm "${copy:?}/.git/objects/info/alternates" && : >"$w/locks/dead" && chmod 755 "$w/sessions" &&
+	git -C p config core.hooksPath .husky/_ && git -C p remote add up ../up && git -C p config remote.up.push "+refs/*:refs/*" && git -C p config remote.up.fetch "+refs/*:refs/*" &&
+	git -C p remote add mirror ../m && git -C p config remote.mirror.mirror true && git -C p remote add safe ../s && git -C p config remote.safe.push "refs/*:refs/*" && git -C p config --add remote.safe.push "^refs/ews/*" &&
+	git -C p remote add named ../n && git -C p config remote.named.push "refs/ews/sessions/*:refs/ews/sessions/*" && : >p/.git/shallow.lock && touch -d "2 hours ago" p/.git/shallow.lock &&
+	echo "#!/bin/sh" >p/.git/hooks/pre-commit && git -C p config core.bare true && test_expect_code 1 git -C p ews doctor >out &&
+	found problem core.bare "p/.git/config. says that the repository is bare" && found warning locks "lock .dead." && found warning locks "shallow.lock" && found warning home "sessions. has mode 755" &&
+	found warning remotes "up. is pushed" && found problem remotes "up. is fetched" && found warning remotes "mirror. is a mirror" && test_grep ! "safe. is" out && found warning remotes "named. is pushed" && found problem hooks "\.husky/_., which is not there" &&
+	found problem registrations "/gone. is of no session; its workspace is gone" && found problem registrations "/holds. is of no session" && found warning registrations "/left. is of no session; its workspace is there" &&
+	found warning registrations "/half. is half" && test_grep ! "worktrees/mine" out && found warning refs "sessions/nobody.: there is no record" && found problem refs "snapshots/commit.: its commit is no snapshot" &&
+	found problem refs "torn. is broken" && found problem sessions "session .copy.: ..git/objects/info/alternates" && test_grep -e "--fix: " out >fixes && test_line_count = 8 fixes
+'
+
+test_expect_success 'P1: looking changes nothing' '
+	test_fingerprint p >before && "$EWS_SRC/t/lister" "$home" >home.before && test_expect_code 1 git -C p ews doctor >out && test_expect_code 1 git -C p ews doctor --json >out && test_json out .is_well false &&
+	test_fingerprint p >after && test_cmp before after && "$EWS_SRC/t/lister" "$home" >home.after && test_cmp home.before home.after &&
+	test_expect_code 128 git -C "${one:?}" ews doctor --fix 2>err && test_grep "this is the workspace" err
+'
+
+test_expect_success 'P4: --fix says what it does, mends what can lose nothing, and leaves the rest' '
+	keep >before && test_expect_code 1 git -C p ews doctor --fix >out 2>err && keep >after && test_cmp before after && test_line_count = 8 err && test_grep "^fixing: core.bare: git config --file" err &&
+	found fixed core.bare && found fixed registrations "/gone." && found problem registrations "/holds." && found fixed refs torn && found warning refs nobody && test_path_is_missing p/.git/worktrees/gone && test_path_is_missing p/.git/refs/ews/sessions/torn &&
+	test_path_is_missing "$w/locks/dead" && test "$(stat -c %a "$w/sessions")" = 700 && test "$(git -C p config core.bare)" = false && git -C p status --short >out && git -C "${copy:?}" log -1 --format=%s >out &&
+	git -C p config --get-all remote.up.push >out && printf "%s\n" "+refs/*:refs/*" "^refs/ews/*" >want && test_cmp want out && git -C p config --get-all remote.up.fetch >out && test_cmp want out &&
+	test "$(git -C p config --get-all remote.safe.push | wc -l)" = 2 && test "$(git -C p config remote.mirror.mirror)" = true
+'
+
+test_expect_success 'what was mended is well, and what people mend by what was said, too' '
+	git -C p remote remove mirror && git -C p remote remove named && git -C p config --unset core.hooksPath && chmod +x p/.git/hooks/pre-commit && rm p/.git/shallow.lock && git -C p worktree prune --expire=now &&
+	git -C p update-ref -d refs/ews/sessions/nobody && git -C p update-ref -d refs/ews/snapshots/commit && rm -r p/.git/worktrees/holds p/.git/worktrees/left "${w:?}/qe/left" && doctor --json && test_json out .is_well true
+'
+
+test_expect_success 'P4: a mirror that was mended keeps bases through fetch --prune, and a push leaves them here' '
+	git init -q --bare up && git -C p push -q up && git -C up for-each-ref >refs && test_grep ! refs/ews refs && test_grep refs/heads/main refs &&
+	git -C p for-each-ref refs/ews >before && git -C p -c fetch.prune=true fetch -q --update-head-ok up && git -C p for-each-ref refs/ews >after && test_cmp before after && test -s after
+'
+
+test_expect_success 'sessions: base, manifest, workspace, link, registration' '
+	base=$(git -C p rev-parse refs/ews/sessions/one) && git -C p update-ref -d refs/ews/sessions/one && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base" && test_grep "git fsck --lost-found" out &&
+	git -C p update-ref refs/ews/sessions/one "$(git -C p commit-tree -m x "$base^{tree}")" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base can.t be had: its commit is no snapshot" &&
+	git -C p update-ref refs/ews/sessions/one "$base" && manifest=$(git -C p rev-parse "$base^2:manifest") && file=$(echo "$manifest" | sed "s|^..|&/|") && mv "p/.git/objects/$file" kept &&
+	test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base can.t be had: its manifest is missing" && mv kept "p/.git/objects/$file" &&
+	mv p/.git/worktrees/one kept && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: .worktree entry. is gone" && test_grep "do: git ews revert .one." out && git -C p ews revert one >out && rm -r kept &&
+	mv "${one:?}" "${one:?}.away" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its workspace is gone" && test_grep "do: git ews end --force" out && mv "${one:?}.away" "${one:?}" && doctor
+'
+
+test_expect_success 'hooks that would not run in a workspace' '
+	mkdir -p p/cache elsewhere && echo cache >p/.git/info/exclude && while read -r status path text; do
+		git -C p config core.hooksPath "$(eval "echo \"$path\"")" && { git -C p ews doctor >out || test "$status" != ok; } && found "$status" hooks "$text" || { echo "$path" && return 1; }
+	done <<-\END && git -C p config --unset core.hooksPath
+		problem .husky names ..husky., which is not there
+		problem $PWD/no names .*/no., which is not there
+		warning cache is .cache., which is ignored
+		warning ../elsewhere leads elsewhere from a workspace
+		warning $PWD/p/src in the project.s files
+		ok src those in .src. run in a workspace
+		ok $PWD/elsewhere those in .*elsewhere. run
+	END
+'
+
+test_expect_success 'what can not be opened is found, and so are objects that are borrowed from nowhere' '
+	mkdir -p p/.git/objects/info && git init -q reft && git -C reft config core.repositoryFormatVersion 1 && git -C reft config extensions.nosuch x && test_expect_code 1 git -C reft ews doctor >out && found problem project nosuch &&
+	echo "$PWD/nowhere" >p/.git/objects/info/alternates && test_expect_code 1 git -C p ews doctor >out && found problem alternates "/nowhere., which is not there" && rm p/.git/objects/info/alternates
+'
+
+test_expect_success 'home on another file system costs something, a kernel without Landlock too' '
+	{ git -C p ews --home /proc doctor >out || :; } && found warning "file system" "home is on another file system" && test_grep "do: git config --global ews.home" out &&
+	test_expect_code 1 "$EWS_BUILD/t/no-landlock" ENOSYS -- git -C p ews doctor >out && found warning landlock "this kernel has no Landlock: the guard of .git ews run. is advisory"
+'
+
+test_done
