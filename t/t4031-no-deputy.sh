@@ -187,7 +187,7 @@ tour_on() {
 		try suggestions list --json && try_any suggestions show s && try_any suggestions apply --check s && try_any run --new=v --keep -- sh -c "echo v >v.txt" && try_any end --pending v &&
 		try pending list && try_any pending show v && try_any pending apply --check v && try_any pending apply v && try_any undo && try_any pending drop v && try artifact remove "$made" && try_any undo && try artifact prune --keep 0 && try_any apply s --check && try_any apply s && try_any apply s --3way -- a.txt && try_any apply s --force && try_any undo &&
 		try lock acquire --session s && try lock acquire --deep --wait 1 -- git-ews lock status && try lock status && try lock release s && try epoch && try epoch bump && try epoch check s && try_in epoch check &&
-		try doctor && try doctor --fix --json && try_in doctor &&
+		try doctor && try doctor --fix --json && try_in doctor && try trust status && try_in trust status --json &&
 		try guard check -- git status && try guard check --shell "git log -1; git commit" && try guard list && try guard status && try guard install && try guard hook pre-commit && try_in guard hook reference-transaction && try guard uninstall
 }
 

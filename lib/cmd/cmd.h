@@ -68,6 +68,7 @@ extern const struct ews_cmd ews_cmd_pending;
 extern const struct ews_cmd ews_cmd_config;
 extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_doctor;
+extern const struct ews_cmd ews_cmd_trust;
 extern const struct ews_cmd ews_cmd_version;
 
 /*
