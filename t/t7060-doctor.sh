@@ -36,10 +36,10 @@ keep() {
 test_expect_success 'what is broken is found, each with what mends it' '
 	w=$home/working/p g=$PWD/p/.git && git -C p worktree add -q --detach ../mine && git -C p update-ref refs/ews/sessions/nobody refs/ews/sessions/one &&
 	for name in gone holds; do
-		cp -R p/.git/worktrees/one "p/.git/worktrees/$name" && echo "$w/qe/$name/.git" >"p/.git/worktrees/$name/gitdir" && echo "ews session $name" >"p/.git/worktrees/$name/locked" || return 1
-	done && blob=$(echo staged | git -C p hash-object -w --stdin) && GIT_DIR=$g/worktrees/holds git update-index --add --cacheinfo "100644,$blob,staged" &&
-	mkdir p/.git/worktrees/half "$w/qe/left" && cp -R p/.git/worktrees/one p/.git/worktrees/left && echo "$w/qe/left/.git" >p/.git/worktrees/left/gitdir &&
-	git -C p update-ref refs/ews/snapshots/commit HEAD && : >p/.git/refs/ews/sessions/torn && rm "${copy:?}/.git/objects/info/alternates" && : >"$w/locks/dead" && chmod 755 "$w/sessions" &&
+		cp -R p/.git/worktrees/one "p/.git/worktrees/$name" && echo "${w:?}/qe/$name/.git" >"p/.git/worktrees/$name/gitdir" && echo "ews session $name" >"p/.git/worktrees/$name/locked" || return 1
+	done && blob=$(echo staged | git -C p hash-object -w --stdin) && GIT_DIR="${g:?}/worktrees/holds" git update-index --add --cacheinfo "100644,$blob,staged" &&
+	mkdir p/.git/worktrees/half "${w:?}/qe/left" && cp -R p/.git/worktrees/one p/.git/worktrees/left && echo "${w:?}/qe/left/.git" >p/.git/worktrees/left/gitdir &&
+	git -C p update-ref refs/ews/snapshots/commit HEAD && : >p/.git/refs/ews/sessions/torn && rm "${copy:?}/.git/objects/info/alternates" && : >"${w:?}/locks/dead" && chmod 755 "${w:?}/sessions" &&
 	git -C p config core.hooksPath .husky/_ && git -C p remote add up ../up && git -C p config remote.up.push "+refs/*:refs/*" && git -C p config remote.up.fetch "+refs/*:refs/*" &&
 	git -C p remote add mirror ../m && git -C p config remote.mirror.mirror true && git -C p remote add safe ../s && git -C p config remote.safe.push "refs/*:refs/*" && git -C p config --add remote.safe.push "^refs/ews/*" &&
 	git -C p remote add named ../n && git -C p config remote.named.push "refs/ews/sessions/*:refs/ews/sessions/*" && : >p/.git/shallow.lock && touch -d "2 hours ago" p/.git/shallow.lock &&
@@ -60,7 +60,7 @@ test_expect_success 'P1: looking changes nothing' '
 test_expect_success 'P4: --fix says what it does, mends what can lose nothing, and leaves the rest' '
 	keep >before && test_expect_code 1 git -C p ews doctor --fix >out 2>err && keep >after && test_cmp before after && test_line_count = 8 err && test_grep "^fixing: core.bare: git config --file" err &&
 	found fixed core.bare && found fixed registrations "/gone." && found problem registrations "/holds." && found fixed refs torn && found warning refs nobody && test_path_is_missing p/.git/worktrees/gone && test_path_is_missing p/.git/refs/ews/sessions/torn &&
-	test_path_is_missing "$w/locks/dead" && test "$(stat -c %a "$w/sessions")" = 700 && test "$(git -C p config core.bare)" = false && git -C p status --short >out && git -C "${copy:?}" log -1 --format=%s >out &&
+	test_path_is_missing "${w:?}/locks/dead" && test "$(stat -c %a "${w:?}/sessions")" = 700 && test "$(git -C p config core.bare)" = false && git -C p status --short >out && git -C "${copy:?}" log -1 --format=%s >out &&
 	git -C p config --get-all remote.up.push >out && printf "%s\n" "+refs/*:refs/*" "^refs/ews/*" >want && test_cmp want out && git -C p config --get-all remote.up.fetch >out && test_cmp want out &&
 	test "$(git -C p config --get-all remote.safe.push | wc -l)" = 2 && test "$(git -C p config remote.mirror.mirror)" = true
 '
