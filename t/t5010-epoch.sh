@@ -23,7 +23,7 @@ went_up() {
 test_expect_success 'it goes up with files, HEAD and index, and with nothing else' '
 	test_repo p && echo build/ >>p/.git/info/exclude && now=$(ews epoch) && test "$now" = 0 && went_up 0 && ews epoch --json >json && test_json json .epoch 0 &&
 	echo more >>p/src/numbers && went_up 1 && went_up 0 && chmod +x p/src/numbers && went_up 1 && echo new >p/new && went_up 1 && rm p/link && went_up 1 && mkdir p/build && echo made >p/build/out && went_up 0 && touch p/src/main.c && git -C p status >out && went_up 0 &&
-	cp -p p/new keep && mv keep p/new && went_up 0 && git -C p add new && went_up 1 && git -C p add src/numbers && went_up 1 && git -C p commit -qm new && went_up 1 && git -C p checkout -q -b side && went_up 1 && git -C p branch other && git -C p gc -q && went_up 0 && git -C p stash -q && went_up 1 && git -C p/src ews epoch >out && echo $now | test_cmp - out && git -C p checkout -q main && went_up 1
+	cp -p p/new keep && mv keep p/new && went_up 0 && git -C p add new && went_up 1 && echo staged >>p/src/main.c && went_up 1 && git -C p add src/main.c && went_up 1 && git -C p commit -qm new && went_up 1 && git -C p checkout -q -b side && went_up 1 && git -C p branch other && git -C p gc -q && went_up 0 && git -C p stash -q && went_up 1 && git -C p/src ews epoch >out && echo $now | test_cmp - out && git -C p checkout -q main && went_up 1
 '
 
 test_expect_success 'bump: by one, whatever there is to see; 100 at once add 100' '
