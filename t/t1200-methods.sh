@@ -163,7 +163,7 @@ test_expect_success 'P4: a repository of a copy that is damaged goes to trash wh
 test_expect_success 'who works in place is alone' '
 	test_repo alone && start_ws alone other && test_expect_code 1 git -C alone ews start --method in-place i >out 2>err && test_grep other err &&
 	git -C alone ews list >list && test_grep ! "^i " list && git -C alone ews end other && git -C alone ews start --method in-place i &&
-	test_expect_code 1 git -C alone ews start third >out 2>err && test_grep "in the project itself" err && git -C alone ews end i && start_ws alone third &&
+	test_expect_code 1 git -C alone ews start third >out 2>err && test_grep "session .i. (deep" err && git -C alone ews end i && start_ws alone third &&
 	test_expect_code 1 git -C alone ews undo i 2>err && git -C alone ews end third && git -C alone ews undo i && git -C alone ews end i
 '
 

@@ -314,7 +314,7 @@ static bool is_own(const struct taking *taking, const struct ews_holding *holdin
 	if (holding->turn)
 		return holding->turn == taking->turn;
 	if (holding->kind == EWS_HOLDING_COMMAND)
-		return is_above_us(holding->id);
+		return is_above_us(holding->id) || (opts->beside && !strcmp(holding->id, opts->beside));
 	return (opts->session && !strcmp(holding->id, opts->session)) ||
 	       (opts->within && !strcmp(holding->id, opts->within));
 }
@@ -635,18 +635,23 @@ void ews_held_release(struct ews_held *held)
 	*held = (struct ews_held)EWS_HELD_INIT;
 }
 
-int ews_holding_take_usual(struct ews_session *session, enum ews_holding_mode mode, bool is_owned)
+enum ews_holding_mode ews_holding_usual(const struct ews_method *method)
+{
+	return method->is_project ? EWS_HOLDING_DEEP : EWS_HOLDING_QUICK;
+}
+
+const char *ews_holding_within(const struct ews_repo *repo)
+{
+	return repo->here ? repo->here : getenv("EWS_SESSION");
+}
+
+int ews_holding_take_usual(struct ews_session *session, enum ews_holding_mode mode)
 {
 	EWS_CLEANUP(held) struct ews_held none = EWS_HELD_INIT;
-	enum ews_holding_mode usual = session->method->is_project ? EWS_HOLDING_DEEP : EWS_HOLDING_QUICK;
-	const char *env = getenv("EWS_SESSION");
-	const struct ews_holding_opts opts = {
-		.mode = mode ? mode : usual,
-		.session = session->state.id,
-		.is_owned = is_owned,
-		.within = session->repo->here ? session->repo->here : env,
-		.intent = session->state.intent,
-	};
+	const struct ews_holding_opts opts = { .mode = mode ? mode : ews_holding_usual(session->method),
+					       .session = session->state.id,
+					       .within = ews_holding_within(session->repo),
+					       .intent = session->state.intent };
 
 	return ews_holding_take(&none, session->repo, &opts);
 }

@@ -78,6 +78,7 @@ struct ews_holding_opts {
 	const char *session; /* hold it for that one; NULL: for this process, as long as `out` is not released */
 	bool is_owned; /* the session was made by a command */
 	const char *within; /* the session that the caller works in: what that holds is not in his way; may be NULL */
+	const char *beside; /* the id of what this process holds itself, and is not in its way either; may be NULL */
 	const char *intent; /* may be NULL */
 	uint64_t wait_ms; /* 0: try once */
 };
@@ -102,8 +103,12 @@ int ews_holding_take(struct ews_held *out, struct ews_repo *repo, const struct e
 void ews_held_release(struct ews_held *held);
 EWS_CLEANUP_DEFINE(held, struct ews_held, ews_held_release)
 
-/* As each session holds it from its start on, by method: deep in place, else quick. The session is locked by us. */
-int ews_holding_take_usual(struct ews_session *session, enum ews_holding_mode mode, bool is_owned);
+/* How a session holds it when nobody says: deep in place, else quick. */
+enum ews_holding_mode ews_holding_usual(const struct ews_method *method);
+/* Take it for the session, which is locked by us, from its start on, or when it comes back. `mode` 0: as usual. */
+int ews_holding_take_usual(struct ews_session *session, enum ews_holding_mode mode);
+/* The session that the caller works in, by directory or environment; borrowed, may be NULL. */
+const char *ews_holding_within(const struct ews_repo *repo);
 
 /* Let go of what is held for the session `id`. Returns 1 when something was. */
 int ews_holding_drop(struct ews_repo *repo, const char *id);

@@ -288,7 +288,7 @@ static int finish_transition(struct ews_strv *done, struct ews_session *session,
 static int finish_end(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = back ? ews_holding_take_usual(session, 0, false) : ews_end_carry_out(session, step);
+	int rc = back ? ews_holding_take_usual(session, 0) : ews_end_carry_out(session, step);
 
 	if (rc == 0 && back)
 		rc = ews_end_take_back(NULL, session, step);
@@ -351,7 +351,7 @@ static void note_findings(struct ews_strv *done, const struct ews_session *sessi
 /* What a dead owner held was anybody's since: the session has it again, unless somebody has taken it. */
 static int renew_lock(struct ews_strv *done, struct ews_session *session, enum ews_holding_mode mode)
 {
-	int rc = ews_holding_take_usual(session, mode, false);
+	int rc = ews_holding_take_usual(session, mode);
 
 	if (rc != EWS_EBUSY)
 		return rc;

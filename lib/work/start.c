@@ -171,8 +171,33 @@ static int refuse_standing(const char *parent, const char *id)
 	return EWS_EEXISTS;
 }
 
+/* The repository's lock: ours while we look at the project, so that nobody who holds it deep is at work there. */
+static int hold(struct ews_held *out, struct ews_repo *repo, const struct ews_start_opts *opts,
+		const struct ews_method *method)
+{
+	const struct ews_holding_opts take = { .mode = opts->lock ? opts->lock : ews_holding_usual(method),
+					       .within = ews_holding_within(repo),
+					       .intent = opts->intent };
+
+	return ews_holding_take(out, repo, &take);
+}
+
+/* From here on it is the session's. */
+static int hand_over(struct ews_session *session, const struct ews_start_opts *opts, const struct ews_held *held)
+{
+	EWS_CLEANUP(held) struct ews_held none = EWS_HELD_INIT;
+	const struct ews_holding_opts take = { .mode = opts->lock ? opts->lock : ews_holding_usual(session->method),
+					       .session = session->state.id,
+					       .is_owned = opts->owner,
+					       .within = ews_holding_within(session->repo),
+					       .beside = held->id,
+					       .intent = opts->intent };
+
+	return ews_holding_take(&none, session->repo, &take);
+}
+
 static int begin(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
-		 const char *id)
+		 const char *id, const struct ews_held *held)
 {
 	struct ews_session *session = &out->session;
 	struct ews_state *state = &session->state;
@@ -211,7 +236,7 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 		rc = ews_session_save(session);
 	if (rc == 0)
 		rc = ews_session_refuse_company(session);
-	return rc < 0 ? rc : ews_holding_take_usual(session, opts->lock, opts->owner);
+	return rc < 0 ? rc : hand_over(session, opts, held);
 }
 
 /* Make the empty workspace, with the permissions that the project's top has. Returns its descriptor. */
@@ -709,7 +734,8 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 
 /* A copy: chosen, its objects durable, then the session begins, and the workspace is filled. */
 static int start_copy(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
-		      struct ews_repo *repo, const struct ews_start_opts *opts, const char *id)
+		      struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
+		      const struct ews_held *held)
 {
 	bool uncommitted = opts->uncommitted < 0 ? !opts->base : opts->uncommitted;
 	struct ews_twin_opts choose = { .base = opts->base,
@@ -730,19 +756,20 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
 	if (rc == 0)
-		rc = begin(result, repo, opts, id);
+		rc = begin(result, repo, opts, id, held);
 	return rc < 0 ? rc : make(result, batch, twin, opts);
 }
 
 /* In place nothing is made but the base: all that stands there, ignored files as well. */
 static int start_in_place(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
-			  struct ews_repo *repo, const struct ews_start_opts *opts, const char *id)
+			  struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
+			  const struct ews_held *held)
 {
 	struct ews_content_opts now = { .into_repositories = !opts->skip_nested,
 					.partial = opts->partial,
 					.progress = opts->progress,
 					.payload = opts->payload };
-	int rc = begin(result, repo, opts, id);
+	int rc = begin(result, repo, opts, id, held);
 
 	if (rc == 0)
 		rc = ews_content_now(&twin->content, repo, &result->session, batch, &now);
@@ -759,6 +786,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
 	EWS_CLEANUP(twin) struct ews_twin twin = EWS_TWIN_INIT;
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(held) struct ews_held held = EWS_HELD_INIT;
 	EWS_CLEANUP(free) char *id = opts->id ? ews_strdup(opts->id) : ews_clock_id("qe", ews_clock_now());
 	int rc = ews_session_check_id(id);
 
@@ -772,16 +800,18 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	if (rc == 0 && !opts->force)
 		rc = ews_repo_refuse_home(repo->project);
 	if (rc == 0)
-		rc = ews_tripwire_take(&before, repo);
-	if (rc == 0)
 		rc = ews_repo_need_dir(repo, true);
+	if (rc == 0)
+		rc = hold(&held, repo, opts, result.session.method);
+	if (rc == 0)
+		rc = ews_tripwire_take(&before, repo);
 	if (rc == 0)
 		ews_reserve_make(repo->home);
 	if (rc == 0)
 		rc = ews_epoch_look(&result.session.state.epoch, repo);
 	if (rc == 0)
 		rc = (result.session.method->is_project ? start_in_place : start_copy)(&result, batch, &twin, repo,
-										       opts, id);
+										       opts, id, &held);
 	if (rc < 0) {
 		if (result.session.fd >= 0)
 			take_back(&result.session);

@@ -197,7 +197,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 	}
 	rc = ews_session_refuse_company(session);
 	if (rc == 0)
-		rc = ews_holding_take_usual(session, 0, false);
+		rc = ews_holding_take_usual(session, 0);
 	if (rc == 0)
 		rc = ews_journal_begin(session->fd, step->id, step->verb);
 	if (rc == 0)
