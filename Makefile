@@ -5,6 +5,7 @@
 #   make unit               unit tests alone
 #   make check              test, both compilers, sanitizers, valgrind, linters, format
 #   make breaks             each planted break of a promise is noticed by its test
+#   make fuzz               each fuzz target for TIME=600 seconds, or TARGET=state alone (clang and its libFuzzer)
 #   make torture            the shell tests with their long loops at full length
 #                           (FUZZ_ROUNDS=10000 FUZZ_METHODS=... FUZZ_SEED=... for t9010's random rounds)
 #   make perf               side by side with git and cp; PERF="--quick --rows start ..." are its options
@@ -34,6 +35,8 @@ quiet = $(if $(V),,@echo '  $(1) $@';)
 comma = ,
 BUILD = build$(if $(SANITIZE),/$(subst $(comma),-,$(SANITIZE)))
 T = $(sort $(wildcard t/t[0-9]*.sh))
+TIME = 600
+TARGET = $(fuzz_targets)
 
 # an option, if the compiler has no word against it
 accepted = $(if $(shell echo | $(CC) -Werror $(1) -x c -fsyntax-only - 2>&1),,$(1))
@@ -71,11 +74,13 @@ fuzz = $(if $(wildcard t/fuzz/*.c),$(BUILD)/t/fuzz/fuzz)
 fuzz_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/fuzz/*.c)))
 perf = $(if $(wildcard t/perf/*.c),$(BUILD)/t/perf/perf)
 perf_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/perf/*.c)))
+fuzz_targets = $(patsubst t/fuzz-targets/%.c,%,$(sort $(filter-out %/replay.c,$(wildcard t/fuzz-targets/*.c))))
+replays = $(fuzz_targets:%=$(BUILD)/t/fuzz-targets/replay-%)
 pages = $(sort $(wildcard man/*.1))
 
 all: $(BUILD)/git-ews
 
-test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers) $(fuzz) $(perf)
+test-programs: $(BUILD)/git-ews $(BUILD)/t/unit-tests $(helpers) $(fuzz) $(perf) $(replays)
 
 test: test-programs
 	EWS_BUILD="$(abspath $(BUILD))" t/run-tests $(if $(findstring command,$(origin T)),,--unit) $(T)
@@ -92,6 +97,11 @@ perf: test-programs
 check:
 	MAKE="$(MAKE)" t/run-check
 
+fuzz:
+	MAKE="$(MAKE)" t/run-fuzz $(TIME) $(TARGET)
+
+fuzz-programs: $(fuzz_targets:%=$(BUILD)/t/fuzz-targets/fuzz-%)
+
 breaks:
 	MAKE="$(MAKE)" t/run-breaks
 
@@ -104,7 +114,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(bindir)/git-ews" $(foreach p,$(notdir $(pages)),"$(DESTDIR)$(mandir)/man1/$(p)")
 
 format:
-	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c t/fuzz/*.[ch] t/perf/*.[ch])
+	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c t/fuzz/*.[ch] t/perf/*.[ch] t/fuzz-targets/*.[ch])
 
 clean:
 	rm -rf build
@@ -130,6 +140,16 @@ $(BUILD)/t/fuzz/fuzz: $(fuzz_objects)
 $(BUILD)/t/perf/perf: $(perf_objects)
 	$(call quiet,LINK)$(link) -o $@ $^ $(fuzz_libs) -lm
 
+# What asks git for its config is put in by the target itself.
+$(BUILD)/t/fuzz-targets/%-config: target_flags = -Wl,--wrap=ews_gitconfig_read
+
+$(replays): $(BUILD)/t/fuzz-targets/replay-%: $(BUILD)/t/fuzz-targets/%.o $(BUILD)/t/fuzz-targets/replay.o $(BUILD)/libews.a
+	$(call quiet,LINK)$(link) $(target_flags) -o $@ $^ $(package_libs)
+
+# Only in the build directory of t/run-fuzz, whose compiler has it.
+$(BUILD)/t/fuzz-targets/fuzz-%: $(BUILD)/t/fuzz-targets/%.o $(BUILD)/libews.a
+	$(call quiet,LINK)$(link) -fsanitize=fuzzer $(target_flags) -o $@ $^ $(package_libs)
+
 # private: the file of flags must not see them.
 $(unit_objects): private c_flags += $(unit_cflags)
 
@@ -145,6 +165,6 @@ $(BUILD)/flags: always
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*/*.d $(BUILD)/t/*/*.d)
 
-.PHONY: all test-programs test unit torture perf check breaks install uninstall format clean always
+.PHONY: all test-programs test unit fuzz fuzz-programs torture perf check breaks install uninstall format clean always
 .DELETE_ON_ERROR:
 .SECONDARY:
