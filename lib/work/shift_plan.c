@@ -193,7 +193,7 @@ int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *l
 	const char *tab = strrchr(line, '\t');
 	int rc;
 
-	if (!tab || !tab[1] || strchr(tab, '/'))
+	if (!tab || strchr(tab, '/') || !ews_path_is_plain(tab + 1))
 		return ews_error(EWS_EDAMAGED, "the step's list of what was moved makes no sense");
 	rc = ews_path_unescape(path, line, (size_t)(tab - line));
 	if (rc == 0 && !ews_path_is_plain(path->ptr))

@@ -65,14 +65,25 @@ char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_se
 int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id)
 {
 	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
+	EWS_CLEANUP(free) char *trash = ews_path_dir(path);
+	EWS_CLEANUP(free) char *above = ews_path_dir(trash);
 	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step_id);
+	EWS_CLEANUP(fd) int above_fd = -1;
+	EWS_CLEANUP(fd) int fd = -1;
 	int rc = session && !session->method->is_project ? 0 : ews_repo_make_own_dir(repo);
 
 	if (session && ews_session_is_at_home(session))
 		return ews_repo_subdir(repo, below);
 	if (rc == 0)
-		rc = ews_dir_make_absolute(path, 0700);
-	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open(path);
+		rc = above_fd = ews_dir_open(above);
+	if (rc >= 0)
+		rc = ews_dir_make(above_fd, ews_path_base(trash), 0700);
+	/* Somebody else may have put a directory, or a link, in its place. */
+	if (rc == 0)
+		rc = fd = ews_dir_open_own(above_fd, ews_path_base(trash));
+	if (rc >= 0)
+		rc = ews_dir_make(fd, step_id, 0700);
+	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open_beneath(fd, step_id);
 }
 
 static int keep_now(struct ews_transition_result *out, struct ews_shift *shift)
