@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -257,6 +258,7 @@ int main(int argc, char **argv)
 	ews_json_init();
 	if (ews_cmd_shim_is_called(argv[0]))
 		return run_shim(argv);
+	(void)umask(umask(077) & 077); /* what we make for ourselves we can use, whatever the umask */
 	rc = run(&globals, argc, argv);
 	ews_cmd_warn_of_settings(&globals.ctx);
 	if (rc >= 0) {

@@ -177,10 +177,10 @@ test_expect_success USERS 'a home of another user is refused' '
 '
 
 test_expect_success 'P5: below home all but workspaces is 0700 and 0600 under any umask' '
-	for mask in 000 022 077 777; do
+	for mask in 000 022 077; do
 		(
 			test_repo "mask$mask" && SUPERQODE_HOME=$PWD/home$mask && export SUPERQODE_HOME && "$EWS_SRC/t/lister" -x .git -m "mask$mask" | sed "/^\\.	/d" >want &&
-				umask $mask && p=mask$mask && case $mask in 777) umask 077 ;; esac && git -C $p ews start one >"$p.path" && ws=$(cat "$p.path") && echo edit >>"${ws:?}/src/main.c" && echo new >"${ws:?}/new" &&
+				umask $mask && p=mask$mask && git -C $p ews start one >"$p.path" && ws=$(cat "$p.path") && echo edit >>"${ws:?}/src/main.c" && echo new >"${ws:?}/new" &&
 				git -C $p ews snapshot create one >"$p.out" && git -C $p ews revert one >"$p.out" && git -C $p ews undo one && git -C $p ews revert one >"$p.out" &&
 				"$EWS_SRC/t/lister" -x .git -m "$ws" | sed "/^\\.	/d" >got && umask 022 && diff -u want got >&2 &&
 				git -C $p ews end one && git -C $p ews start two >"$p.path" && git -C $p ews diff two && git -C $p ews undo --list >"$p.out" &&
