@@ -24,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/own.h"
 #include "base/path.h"
 
 #define HERE_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -152,6 +153,14 @@ int ews_dir_open_beneath(int root_fd, const char *rel)
 	if (fd < 0)
 		return ews_error_os("cannot open directory '%s'", *rel ? rel : ".");
 	return fd;
+}
+
+int ews_dir_open_own(int root_fd, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, rel);
+	int rc = fd < 0 ? fd : ews_own_check(fd, rel);
+
+	return rc < 0 ? rc : ews_steal_fd(&fd);
 }
 
 int ews_dir_open_parent(int root_fd, const char *rel, const char **name)

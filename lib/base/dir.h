@@ -24,6 +24,9 @@ int ews_dir_open(const char *path);
 /* Open the directory `rel` beneath `root_fd` ("" is the root itself). Returns a descriptor. */
 int ews_dir_open_beneath(int root_fd, const char *rel);
 
+/* The same for a directory of ours; fails with EWS_EDENIED when it isn't (base/own). */
+int ews_dir_open_own(int root_fd, const char *rel);
+
 /*
  * Open the directory that holds the last component of `rel` and point `name`
  * (into `rel`) at that component. Returns a descriptor.

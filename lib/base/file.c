@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/own.h"
 #include "base/path.h"
 
 /* Up to this, one read and one write are the quickest copy. */
@@ -61,7 +62,7 @@ int ews_file_read_fd(struct ews_buf *out, int fd, size_t max)
 	return 0;
 }
 
-int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max)
+static int read_file(struct ews_buf *out, int dir_fd, const char *name, size_t max, bool is_own)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	struct stat st;
@@ -75,9 +76,21 @@ int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max)
 		return ews_error_os("cannot open '%s'", name);
 	if (!S_ISREG(st.st_mode))
 		return ews_error(EWS_EDAMAGED, "'%s' is not a regular file", name);
+	if (is_own && ews_own_check(fd, name) < 0)
+		return ews_error_code();
 	if (ews_file_read_fd(out, fd, max) < 0)
 		return ews_error_wrap("'%s'", name);
 	return 0;
+}
+
+int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max)
+{
+	return read_file(out, dir_fd, name, max, false);
+}
+
+int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t max)
+{
+	return read_file(out, dir_fd, name, max, true);
 }
 
 int ews_file_write_fd(int fd, const void *data, size_t len)

@@ -22,6 +22,9 @@
  */
 int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max);
 
+/* The same of a file that is ours; fails with EWS_EDENIED as well (base/own). */
+int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t max);
+
 /* As ews_file_read, of a descriptor, from its present position. */
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max);
 

@@ -116,7 +116,7 @@ int ews_json_parse(cJSON **out, const char *text, size_t len)
 int ews_json_read(cJSON **out, int dir_fd, const char *name, size_t max)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read(&text, dir_fd, name, max);
+	int rc = ews_file_read_own(&text, dir_fd, name, max);
 
 	return rc < 0 ? rc : ews_json_parse(out, text.ptr, text.len);
 }
@@ -173,6 +173,20 @@ int ews_json_get_bool(bool *out, const cJSON *obj, const char *key)
 int ews_json_get_array(const cJSON **out, const cJSON *obj, const char *key)
 {
 	return get(out, obj, key, cJSON_IsArray, "an array");
+}
+
+int ews_json_check_version(const cJSON *obj, int64_t newest)
+{
+	int64_t version;
+	int rc = ews_json_get_int(&version, obj, "version");
+
+	if (rc < 0)
+		return rc;
+	if (version > newest)
+		return ews_error(EWS_EUNSUPPORTED, "it was written by a newer version of git ews");
+	if (version < 1)
+		return ews_error(EWS_EDAMAGED, "there is no version %" PRId64, version);
+	return 0;
 }
 
 int ews_json_find_string(const char **out, const cJSON *obj, const char *key)

@@ -28,7 +28,7 @@ void ews_json_init(void);
  */
 int ews_json_parse(cJSON **out, const char *text, size_t len);
 
-/* The same for the file `name` of at most `max` bytes; fails as ews_file_read() as well. */
+/* The same for our file `name` of at most `max` bytes; fails as ews_file_read_own() as well. */
 int ews_json_read(cJSON **out, int dir_fd, const char *name, size_t max);
 
 /*
@@ -39,6 +39,8 @@ int ews_json_get_string(const char **out, const cJSON *obj, const char *key);
 int ews_json_get_int(int64_t *out, const cJSON *obj, const char *key);
 int ews_json_get_bool(bool *out, const cJSON *obj, const char *key);
 int ews_json_get_array(const cJSON **out, const cJSON *obj, const char *key);
+/* Does the member "version" say that we can read it? Fails with EWS_EUNSUPPORTED when it is above `newest`. */
+int ews_json_check_version(const cJSON *obj, int64_t newest);
 /* As above, but missing or null gives NULL and 0. */
 int ews_json_find_string(const char **out, const cJSON *obj, const char *key);
 

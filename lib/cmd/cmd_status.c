@@ -342,7 +342,7 @@ static int show_log(struct ews_cmd_ctx *ctx, const struct ews_session_view *view
 
 	if (!view->is_open)
 		return 0;
-	rc = ews_file_read(&text, view->session.fd, "log", LOG_BYTES_MAX);
+	rc = ews_file_read_own(&text, view->session.fd, "log", LOG_BYTES_MAX);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;

@@ -48,7 +48,7 @@ bool ews_accepted_has(const char *home, const char *project, const char *source,
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf head = EWS_BUF_INIT;
 
-	if (ews_file_read(&text, AT_FDCWD, path, BYTES_MAX) < 0) {
+	if (ews_file_read_own(&text, AT_FDCWD, path, BYTES_MAX) < 0) {
 		ews_error_clear();
 		return false;
 	}

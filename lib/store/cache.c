@@ -80,7 +80,7 @@ int ews_cache_read(struct ews_entries *out, int dir_fd, const char *name)
 	const struct header *header;
 	size_t body, len;
 
-	if (ews_file_read(&data, dir_fd, name, CACHE_BYTES_MAX) < 0) {
+	if (ews_file_read_own(&data, dir_fd, name, CACHE_BYTES_MAX) < 0) {
 		ews_error_clear();
 		return 0;
 	}

@@ -18,33 +18,34 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/own.h"
 #include "base/path.h"
 
 #define PROJECT_FILE "project.json"
 #define PROJECT_BYTES_MAX EWS_MIB
+#define PROJECT_VERSION 1
 #define NAME_LEN_MAX 180
+
+/* Home itself may have been made by hand: it is closed to others. What is in it, they could not have made in our name. */
+static int open_home(const char *home)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(home);
+	struct stat st;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) && fchmod(fd, st.st_mode & 07755) < 0)
+		return ews_error_os("cannot close '%s' to others", home);
+	rc = ews_own_check(fd, home);
+	return rc < 0 ? rc : ews_steal_fd(&fd);
+}
 
 int ews_home_open(const char *home)
 {
-	EWS_CLEANUP(fd) int fd = -1;
-	struct stat st;
 	int rc = ews_dir_make_absolute(home, 0700);
 
-	if (rc < 0)
-		return ews_error_wrap("cannot make '%s'", home);
-	fd = ews_dir_open(home);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0)
-		return ews_error_os("cannot look at '%s'", home);
-	if (st.st_uid != geteuid()) {
-		ews_error(EWS_EDENIED, "'%s' belongs to another user", home);
-		ews_error_hint("name a place of your own with SUPERQODE_HOME or --home");
-		return EWS_EDENIED;
-	}
-	if ((st.st_mode & 022) && fchmod(fd, st.st_mode & 07755) < 0)
-		return ews_error_os("cannot close '%s' to others", home);
-	return ews_steal_fd(&fd);
+	return rc < 0 ? ews_error_wrap("cannot make '%s'", home) : open_home(home);
 }
 
 /* The name that people know the store by: the directory above ".git", or that of a bare one. */
@@ -83,13 +84,15 @@ static int read_claim(char **store, int working_fd, const char *dir)
 		return EWS_ENOTFOUND;
 	if (fd < 0)
 		return ews_error_os("cannot open '%s'", dir);
-	rc = ews_file_read(&text, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
+	rc = ews_file_read_own(&text, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
 	if (rc == EWS_ENOTFOUND) {
 		*store = ews_strdup("");
 		return 0;
 	}
 	if (rc == 0)
 		rc = ews_json_parse(&json, text.ptr, text.len);
+	if (rc == 0)
+		rc = ews_json_check_version(json, PROJECT_VERSION);
 	if (rc == 0)
 		rc = ews_json_get_bytes(store, json, "store");
 	return rc < 0 ? ews_error_wrap("'%s' in '%s'", PROJECT_FILE, dir) : 0;
@@ -100,7 +103,7 @@ static int write_project(int dir_fd, const char *common_dir, const char *project
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-	ews_json_add_int(json, "version", 1);
+	ews_json_add_int(json, "version", PROJECT_VERSION);
 	ews_json_add_bytes(json, "project", project);
 	ews_json_add_bytes(json, "store", common_dir);
 	ews_json_print(&text, json, true);
@@ -147,21 +150,14 @@ static char *hashed_name(const char *name, const char *common_dir)
 
 static int open_working(const char *home, bool make)
 {
-	EWS_CLEANUP(fd) int fd = -1;
-	EWS_CLEANUP(free) char *path = ews_path_join(home, "working");
-	int rc;
+	EWS_CLEANUP(fd) int fd = make ? ews_home_open(home) : open_home(home);
+	int rc = fd;
 
-	if (!make) {
-		fd = open(path, O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 && errno == ENOENT)
-			return ews_error(EWS_ENOTFOUND, "there are no sessions");
-		return fd < 0 ? ews_error_os("cannot open '%s'", path) : ews_steal_fd(&fd);
-	}
-	fd = ews_home_open(home);
-	if (fd < 0)
-		return fd;
-	rc = ews_dir_make(fd, "working", 0700);
-	return rc < 0 ? rc : ews_dir_open_beneath(fd, "working");
+	if (fd >= 0 && make)
+		rc = ews_dir_make(fd, "working", 0700);
+	if (rc >= 0)
+		rc = ews_dir_open_own(fd, "working");
+	return rc == EWS_ENOTFOUND ? ews_error(EWS_ENOTFOUND, "there are no sessions") : rc;
 }
 
 /* Is it the store of a plain directory? Those are called as ews_home_store() says. */
@@ -289,6 +285,8 @@ static int read_project(struct ews_home_project *out, int working_fd, const char
 	if (fd < 0)
 		return fd;
 	rc = ews_json_read(&json, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
+	if (rc == 0)
+		rc = ews_json_check_version(json, PROJECT_VERSION);
 	if (rc == 0)
 		rc = ews_json_get_bytes(&out->project, json, "project");
 	if (rc == 0)
@@ -426,7 +424,7 @@ bool ews_home_is_marked(const char *home, const char *workspace, const char *rep
 	EWS_CLEANUP(free) char *path = ews_path_join(home, name);
 	EWS_CLEANUP(free) char *want = ews_strfmt("%s/%s\n", ews_path_base(repo_dir), id);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_marked = ews_file_read(&text, AT_FDCWD, path, EWS_KIB) == 0 && !strcmp(text.ptr, want);
+	bool is_marked = ews_file_read_own(&text, AT_FDCWD, path, EWS_KIB) == 0 && !strcmp(text.ptr, want);
 
 	ews_error_clear();
 	return is_marked;
@@ -471,7 +469,7 @@ static bool find_marked(char **repo, char **id, const char *home, const char *cw
 		EWS_CLEANUP(free) char *name = elsewhere_file(at);
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-		if (ews_file_read(&text, dir, ews_path_base(name), EWS_KIB) == 0) {
+		if (ews_file_read_own(&text, dir, ews_path_base(name), EWS_KIB) == 0) {
 			char *slash;
 
 			ews_buf_rtrim(&text);
@@ -519,7 +517,7 @@ int ews_home_find_trashed(char **project, const char *home, const char *cwd)
 	if (!slash || strncmp(slash, "/trash/", 7))
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
 	repo = ews_strndup(cwd, (size_t)(slash - cwd));
-	fd = ews_dir_open(working);
+	fd = open_working(home, false);
 	if (fd >= 0 && read_project(&known, fd, repo) == 0)
 		*project = ews_strdup(ews_home_project_path(&known));
 	return *project ? 0 : ews_error_code();

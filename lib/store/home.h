@@ -25,7 +25,10 @@
 #include "base/strv.h"
 #include "store/odb.h"
 
-/* Make home (0700) when it is missing. Fails with EWS_EDENIED when it is another user's. Returns a descriptor. */
+/*
+ * Make home (0700) when it is missing, close it to others when they may write it. Fails with EWS_EDENIED when it
+ * is another user's. Returns a descriptor.
+ */
 int ews_home_open(const char *home);
 
 /*

@@ -35,7 +35,7 @@ static int open_steps(int repo_fd)
 {
 	int rc = ews_dir_make(repo_fd, STEPS_DIR, 0700);
 
-	return rc < 0 ? rc : ews_dir_open_beneath(repo_fd, STEPS_DIR);
+	return rc < 0 ? rc : ews_dir_open_own(repo_fd, STEPS_DIR);
 }
 
 /* Ids come from file names and journals: nothing but our own form may become a path. */
@@ -150,13 +150,11 @@ static int take_string(char **out, const cJSON *json, const char *key)
 static int take_step(struct ews_step *step, const cJSON *json)
 {
 	EWS_CLEANUP(free) char *word = NULL;
-	int64_t version, sequence, undo_sequence;
-	int rc = ews_json_get_int(&version, json, "version");
+	int64_t sequence, undo_sequence;
+	int rc = ews_json_check_version(json, STEP_VERSION);
 
 	if (rc < 0)
 		return rc;
-	if (version > STEP_VERSION)
-		return ews_error(EWS_EUNSUPPORTED, "it was written by a newer version of git ews");
 	rc = take_string(&step->id, json, "id");
 	if (rc == 0)
 		rc = take_string(&step->verb, json, "verb");
@@ -230,7 +228,7 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 		return fd;
 	rc = step_file(name, id);
 	if (rc == 0)
-		rc = ews_file_read(&text, fd, name, STEP_BYTES_MAX);
+		rc = ews_file_read_own(&text, fd, name, STEP_BYTES_MAX);
 	if (rc == 0)
 		rc = ews_step_parse(&step, text.ptr, text.len);
 	if (rc == 0 && strcmp(step.id, id))
@@ -380,7 +378,7 @@ void ews_journal_parse(char **step_id, char **verb, char *text)
 int ews_journal_unfinished(char **step_id, char **verb, int session_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read(&text, session_fd, JOURNAL_FILE, JOURNAL_BYTES_MAX);
+	int rc = ews_file_read_own(&text, session_fd, JOURNAL_FILE, JOURNAL_BYTES_MAX);
 
 	if (rc < 0 && rc != EWS_ENOTFOUND)
 		return ews_error_wrap("cannot read the journal");

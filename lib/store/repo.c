@@ -17,6 +17,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/own.h"
 #include "base/path.h"
 #include "store/git.h"
 #include "store/home.h"
@@ -384,12 +385,27 @@ static int open_recorded(struct ews_repo **out, const struct ews_state *state, c
 	return EWS_ENOTFOUND;
 }
 
+/* A record that names another project leads to that one's sessions: it must be the project whose directory in home this is. */
+static int check_way_back(struct ews_repo *repo, const char *repo_dir)
+{
+	struct stat ours, theirs;
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	if (rc < 0 || fstat(repo->dir_fd, &ours) < 0 || stat(repo_dir, &theirs) < 0 ||
+	    ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+		return ews_error(EWS_EDAMAGED, "'%s' is not the project of '%s'", repo->project, repo_dir);
+	return 0;
+}
+
 /* The project that a session recorded, seen from inside its workspace. */
 static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char **id, const char *home)
 {
 	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/sessions/%s", repo_dir, *id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
 	int rc;
 
 	if (fd < 0) {
@@ -399,9 +415,12 @@ static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char
 	}
 	rc = ews_state_read(&state, fd);
 	if (rc == 0)
-		rc = open_recorded(out, &state, repo_dir, home);
+		rc = open_recorded(&repo, &state, repo_dir, home);
+	if (rc == 0)
+		rc = check_way_back(repo, repo_dir);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", *id);
+	*out = ews_steal(&repo);
 	(*out)->here = ews_steal(id);
 	return 0;
 }
@@ -468,11 +487,12 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 
 int ews_repo_take_dir(struct ews_repo *repo, const char *dir)
 {
-	int fd = ews_dir_open(dir);
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+	int rc = fd < 0 ? fd : ews_own_check(fd, dir);
 
-	if (fd < 0)
-		return fd;
-	repo->dir_fd = fd;
+	if (rc < 0)
+		return rc;
+	repo->dir_fd = ews_steal_fd(&fd);
 	repo->dir = ews_strdup(dir);
 	return 0;
 }
@@ -522,7 +542,7 @@ int ews_repo_subdir(struct ews_repo *repo, const char *rel)
 
 	if (rc == 0)
 		rc = ews_dir_make(repo->dir_fd, rel, 0700);
-	return rc < 0 ? rc : ews_dir_open_beneath(repo->dir_fd, rel);
+	return rc < 0 ? rc : ews_dir_open_own(repo->dir_fd, rel);
 }
 
 const struct ews_config *ews_repo_config(struct ews_repo *repo)

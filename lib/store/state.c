@@ -108,13 +108,10 @@ static int parse_epoch(int64_t *out, const cJSON *json)
 static int parse(struct ews_state *out, const cJSON *json)
 {
 	const char *word;
-	int64_t version;
-	int rc = ews_json_get_int(&version, json, "version");
+	int rc = ews_json_check_version(json, STATE_VERSION);
 
 	if (rc < 0)
 		return rc;
-	if (version > STATE_VERSION)
-		return ews_error(EWS_EUNSUPPORTED, "it was written by a newer version of git ews");
 #define GET(key, member)                                  \
 	rc = ews_json_get_bytes(&out->member, json, key); \
 	if (rc < 0)                                       \
@@ -168,7 +165,7 @@ int ews_state_parse(struct ews_state *out, const char *text, size_t len)
 int ews_state_read(struct ews_state *out, int session_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read(&text, session_fd, STATE_FILE, STATE_BYTES_MAX);
+	int rc = ews_file_read_own(&text, session_fd, STATE_FILE, STATE_BYTES_MAX);
 
 	if (rc == 0)
 		rc = ews_state_parse(out, text.ptr, text.len);

@@ -225,11 +225,9 @@ static void take_one(struct ews_findings *out, const cJSON *json)
 static int parse_file(struct ews_findings *out, const cJSON *json)
 {
 	const cJSON *array, *item;
-	int64_t version, unreadable;
-	int rc = ews_json_get_int(&version, json, "version");
+	int64_t unreadable;
+	int rc = ews_json_check_version(json, FINDINGS_VERSION);
 
-	if (rc == 0 && version > FINDINGS_VERSION)
-		rc = ews_error(EWS_EUNSUPPORTED, "it was written by a newer version of git ews");
 	if (rc == 0)
 		rc = ews_json_get_int(&unreadable, json, "unreadable");
 	if (rc == 0)

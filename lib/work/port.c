@@ -92,7 +92,7 @@ static int choose(struct ews_session *session, int home_fd)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(given) struct given given = { .lines = EWS_BUF_INIT };
 	size_t i = 0;
-	int rc = ews_file_read(&text, home_fd, PORTS_FILE, PORTS_BYTES_MAX);
+	int rc = ews_file_read_own(&text, home_fd, PORTS_FILE, PORTS_BYTES_MAX);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();

@@ -59,10 +59,8 @@ static int parse(struct ews_proof *out, const cJSON *json)
 {
 	const char *text;
 	int64_t number;
-	int rc = ews_json_get_int(&number, json, "version");
+	int rc = ews_json_check_version(json, PROOF_VERSION);
 
-	if (rc == 0 && number > PROOF_VERSION)
-		rc = ews_error(EWS_EUNSUPPORTED, "it was written by a newer version of git ews");
 	if (rc == 0)
 		rc = ews_json_get_int(&out->made_s, json, "made");
 #define GET(key, member)                                    \

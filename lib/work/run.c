@@ -157,7 +157,8 @@ static int open_cwd(struct ews_run_result *out, const struct ews_session *sessio
 static int open_log(struct stage *stage, const struct ews_session *session)
 {
 	EWS_CLEANUP(fd)
-	int fd = openat(session->fd, LOG_FILE, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(session->fd, LOG_FILE, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			0600);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -433,7 +434,7 @@ static int look_at_project(struct ews_run_result *out, const struct stage *stage
 /* The command itself could write there: what is no line of ours is nobody's. */
 static int read_blocked(struct ews_strv *out, const struct stage *stage, const struct ews_session *session)
 {
-	EWS_CLEANUP(fd) int fd = openat(session->fd, LOG_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	EWS_CLEANUP(fd) int fd = openat(session->fd, LOG_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	char *rest, *line;
 

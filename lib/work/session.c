@@ -61,7 +61,7 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	}
 	if (rc < 0)
 		return rc;
-	fd = ews_dir_open_beneath(repo->dir_fd, "sessions");
+	fd = ews_dir_open_own(repo->dir_fd, "sessions");
 	if (fd < 0 && errno == ENOENT) {
 		ews_error_clear();
 		return 0;
@@ -128,7 +128,7 @@ static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 static bool is_alive(struct ews_repo *repo, const char *id, bool in_place)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 	bool alive = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED;
 
@@ -259,7 +259,9 @@ int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char 
 	rel = ews_strfmt("sessions/%s", id);
 	session.repo = repo;
 	session.dir = ews_path_join(repo->dir, rel);
-	session.fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	session.fd = ews_dir_open_own(repo->dir_fd, rel);
+	if (session.fd == EWS_EDENIED)
+		return ews_error_wrap("session '%s'", id);
 	if (session.fd < 0) {
 		ews_error(EWS_ENOTFOUND, "no session '%s'", id);
 		ews_error_hint("'git ews list' shows the sessions of this project");
@@ -272,6 +274,8 @@ int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char 
 		session.method = ews_method_find(session.state.method);
 		rc = check_state(&session, id);
 	}
+	if (rc == EWS_EDENIED)
+		return ews_error_wrap("session '%s'", id);
 	if (rc < 0) {
 		ews_error_wrap("session '%s'", id);
 		ews_error_hint("'git ews recover %s' looks at what is left of it", id);

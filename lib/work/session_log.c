@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/own.h"
 
 #define LOG_FILE "log"
 #define LOG_BYTES_MAX (16 * EWS_MIB)
@@ -49,6 +50,8 @@ static int read_text(struct ews_buf *out, bool *is_cut, const struct ews_session
 		return 0;
 	if (fd < 0)
 		return ews_error_os("cannot read the log of session '%s'", session->state.id);
+	if (ews_own_check(fd, LOG_FILE) < 0)
+		return ews_error_code();
 	ews_buf_init_max(out, LOG_BYTES_MAX);
 	while (!out->is_full && (n = read(fd, piece, sizeof(piece))) != 0) {
 		if (n < 0 && errno == EINTR)

@@ -436,7 +436,7 @@ int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read(&text, session_fd, TRIPWIRE_FILE, TRIPWIRE_BYTES_MAX);
+	int rc = ews_file_read_own(&text, session_fd, TRIPWIRE_FILE, TRIPWIRE_BYTES_MAX);
 	char *line, *rest;
 
 	if (rc < 0)

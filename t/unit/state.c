@@ -103,13 +103,18 @@ Test(state, garbage_is_damage_and_a_newer_version_is_refused)
 	cr_assert_eq(read_after("echo '[]' >state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("head -c 4000 /dev/urandom >state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("head -c 2000000 /dev/zero >>state.json"), EWS_EDAMAGED);
+	cr_assert_eq(read_after("yes '' | head -c 2000000 >>state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"version\"/d' state.json"), EWS_EDAMAGED);
+	cr_assert_eq(read_after("sed -i '/\"version\"/s/1/-1/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"state\"/s/:.*\"/: \"asleep\"/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"created\"/s/[0-9][0-9]*/\"x\"/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"keeps_nested\"/s/:.*/: 1/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"version\"/s/1/2/' state.json"), EWS_EUNSUPPORTED);
 	cr_assert_lt(read_after("mv state.json s && ln -s s state.json"), 0);
 	cr_assert_lt(read_after("rm state.json && mkfifo state.json"), 0);
+	cr_assert_eq(read_after("chmod 620 state.json"), EWS_EDENIED);
+	cr_assert_eq(read_after("chmod 602 state.json"), EWS_EDENIED);
+	cr_assert_eq(read_after("chmod 644 state.json"), 0);
 }
 
 Test(state, a_cut_or_flipped_file_hurts_nobody)

@@ -1,0 +1,104 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='records that are too large, newer, of another user, or lead elsewhere are refused and followed nowhere (P5)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# says_no <command>...: it ends by itself with 1, 128 or 129, and gives no answer.
+says_no() {
+	code=0
+	timeout 20 "$@" >out 2>err || code=$?
+	case $code in
+	1 | 128 | 129) test_must_be_empty out && test -s err ;;
+	*)
+		echo >&2 "$*: status $code"
+		cat >&2 err
+		return 1
+		;;
+	esac
+}
+
+# ends <command>...: whatever it says, it ends by itself, and not by a signal.
+ends() {
+	code=0
+	timeout 20 "$@" >out 2>err </dev/null || code=$?
+	case $code in
+	0 | 1 | 128 | 129) ;;
+	*)
+		echo >&2 "$*: status $code"
+		cat >&2 err
+		return 1
+		;;
+	esac
+}
+
+outside_is_whole() {
+	"$EWS_SRC/t/lister" outside >outside.got && test_cmp outside.want outside.got
+}
+
+# denied <words> <directory> <verb>...: it is refused there, in these words, with a hint, and gives no answer.
+denied() {
+	words=$1 dir=$2 code=0 && shift 2 && { git -C "$dir" ews "$@" >out 2>err || code=$?; }
+	case $code in 1 | 128) test ! -s out ;; *) false ;; esac && grep -q "^error: .*$words" err && grep -q "^hint: " err && return 0
+	echo >&2 "$*: status $code, not: $words" && cat err >&2
+	return 1
+}
+
+test_expect_success 'setup' '
+	test_repo p && mkdir outside && echo outside >outside/file && "$EWS_SRC/t/lister" outside >outside.want &&
+	start_ws p x && echo edit >>"${ws:?}/src/main.c" && xs=$PWD/home/.superqode/working/p/sessions/x && test_path_is_dir "$xs"
+'
+
+test_expect_success 'P5: state that is too long, or nested too deeply, is refused, though it says nothing wrong' '
+	cp "${xs:?}/state.json" keep && cp keep long && yes "" | head -c 2000000 >>long && sed "s/^{/{\"x\": $(printf "%40s" "" | tr " " "[")$(printf "%40s" "" | tr " " "]"),/" keep >nested &&
+	cp long "${xs:?}/state.json" && denied "longer than" p diff x && cp nested "${xs:?}/state.json" && denied "deeper than" p diff x && cp keep "${xs:?}/state.json"
+'
+
+test_expect_success 'P5: a record that others could have written is refused, until its user trusts it' '
+	repo=$PWD/home/.superqode/working/p && for part in "${xs:?}/state.json" "$xs" "${repo:?}/project.json" "$repo" "$PWD/home/.superqode/working"; do
+		for mode in o+w g+w; do
+			chmod $mode "$part" && denied "can be written by others" p diff x && test_grep "^hint: .*chmod go-w .$part" err && chmod go-w "$part" || return 1
+		done
+	done && git -C p ews diff x >out && test_grep "^+edit" out &&
+	chmod 777 "${HOME:?}/.superqode" && git -C p ews diff x >out && find "${HOME:?}/.superqode" -prune -perm 755 >out && test_line_count = 1 out && chmod 700 "${HOME:?}/.superqode"
+'
+
+test_expect_success USERS 'P5: a record of another user is refused, and left as it is' '
+	repo=$PWD/home/.superqode/working/p && for part in "${xs:?}/state.json" "$xs" "${repo:?}/project.json" "$PWD/home/.superqode/working" "${HOME:?}/.superqode"; do
+		chown 65534 "$part" && denied "belongs to another user" p diff x && denied "belongs to another user" p end x && chown 0 "$part" || return 1
+	done && git -C p ews diff x >out && test_grep "^+edit" out
+'
+
+test_expect_success 'P5: from within a workspace, a record that names another project leads to no session of that one' '
+	test_repo q && git -C q ews start x >q.path && cp "${xs:?}/state.json" keep &&
+	sed "s|\"$PWD/p\(/.git\)\{0,1\}\"|\"$PWD/q\\1\"|" keep >"${xs:?}/state.json" && ! cmp -s keep "${xs:?}/state.json" &&
+	for verb in end "end x" revert diff status; do
+		(cd "$ws" && test_expect_code 1 git-ews $verb) >out 2>err || { echo >&2 "$verb"; cp keep "${xs:?}/state.json"; return 1; }
+	done && cp keep "${xs:?}/state.json" && test_path_is_dir "$(cat q.path)" && (cd "$ws" && git-ews diff) >out && test_grep "^+edit" out && git -C q ews end x
+'
+
+test_expect_success 'records of a newer version are refused, and left as they are' '
+	repo=$PWD/home/.superqode/working/p && sed "s/\"version\"[[:space:]]*:[[:space:]]*1/\"version\":2/" "${repo:?}/project.json" >newer && cp "${repo:?}/project.json" keep && cp newer "${repo:?}/project.json" &&
+	denied "newer version" p diff x && cmp newer "${repo:?}/project.json" && cp keep "${repo:?}/project.json" &&
+	git -C p ews diff x >out
+'
+
+test_expect_success 'P5: steps that name places elsewhere; trash beside a workspace that is a link' '
+	test_repo v && start_ws v w && echo edit >>"${ws:?}/src/main.c" && git -C v ews revert w >out && step=$(find "${HOME:?}/.superqode/working/v/undo" -name "*.json") && cp "$step" keep &&
+	for moved in "../../../outside/file\\t1" "src\\t.." "src\\t../../../p" "/etc\\t1" "..\\t." "a"; do
+		MOVED=$moved perl -pe "s{\"moved\":\s*\[\]}{\"moved\": [\"\$ENV{MOVED}\"]}" keep >"$step" && ! cmp -s keep "$step" && ends git -C v ews undo w && outside_is_whole && test_path_is_dir "$ws" || return 1
+		cp keep "$step"
+	done && mkdir shared && ln -s ../outside shared/.ews-trash && git -C v ews start --in "$PWD/shared" e >out && echo new >shared/e/new &&
+	git -C v ews revert e >out && says_no git -C v ews end e && test_grep "symbolic link" err && outside_is_whole && rm shared/.ews-trash && mkdir shared/.ews-trash && echo theirs >shared/.ews-trash/x && chmod 777 shared/.ews-trash &&
+	says_no git -C v ews recover e --resume && test_path_is_dir shared/e && rm -r shared/.ews-trash && git -C v ews recover e --resume >out && test_path_is_missing shared/e && outside_is_whole
+'
+
+test_expect_success 'P5: the same under a umask that takes rights from its user' '
+	test_repo masked && SUPERQODE_HOME=$PWD/home777 && export SUPERQODE_HOME && (umask 777 && exec git-ews -C masked start one) >masked.path && test_same_tree masked "$(cat masked.path)" &&
+	(umask 777 && exec git-ews -C masked end one) && find "$SUPERQODE_HOME" \( -path "*/qe/*" -o -path "*/trash/*" \) -prune -o -type d ! -perm 700 -print -o -type f ! -perm 600 ! -perm 400 -print >open &&
+	test_must_be_empty open && unset SUPERQODE_HOME
+'
+
+test_done
