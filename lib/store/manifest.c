@@ -180,6 +180,12 @@ static bool parse_path(struct ews_buf *path, const char *text)
 	return true;
 }
 
+/* The git directory of the directory itself is in no list of ours: who names it wants hooks put there. */
+static bool is_in_git_dir(const char *path)
+{
+	return !strncmp(path, ".git", 4) && (!path[4] || path[4] == '/');
+}
+
 /* One attribute, "<name>=<hex>", as a line of an entry's; `name` is the one before it, and then its own. */
 static bool parse_attr(struct ews_buf *out, struct ews_buf *name, const char *text, size_t len)
 {
@@ -316,8 +322,9 @@ static bool parse_entry(struct reading *reading, char *line)
 	struct ews_entry *entry;
 	uint64_t bits;
 
-	if (!attrs || (!reading->is_first && !owner) || !parse_path(path, line) || !parse_number(&bits, mode, 8) ||
-	    bits > 07777 || !parse_time(&parsed, mtime) || !parse_number(&parsed.size, size, 10))
+	if (!attrs || (!reading->is_first && !owner) || !parse_path(path, line) || is_in_git_dir(path->ptr) ||
+	    !parse_number(&bits, mode, 8) || bits > 07777 || !parse_time(&parsed, mtime) ||
+	    !parse_number(&parsed.size, size, 10))
 		return false;
 	parsed.type = type_from_name(type);
 	parsed.mode = (uint16_t)bits;

@@ -30,6 +30,8 @@ static void read_manifest(const char *data, size_t len)
 	for (size_t i = 0; i < entries.n; i++) {
 		must(ews_path_is_plain(entries.items[i].path), "a path that leads elsewhere: '%s'",
 		     entries.items[i].path);
+		must(strcmp(entries.items[i].path, ".git") && strncmp(entries.items[i].path, ".git/", 5),
+		     "the git directory is in it");
 		must(entries.items[i].mode <= 07777, "a mode that is none");
 	}
 	for (size_t i = 0; i < skips.n; i++)
