@@ -1,0 +1,43 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='recover: harm done to any verb at any of its changes is mended (P1, P4)
+
+t/sweep has the table. Here a few points of it, those that broke once; with TEST_LONG all of them, or those that
+SWEEP says.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+if test_have_prereq VALGRIND; then
+	skip_all='a killed tracer is no test of the program'
+	test_done
+fi
+
+sweep() {
+	"$EWS_SRC/t/sweep" "$@" >swept 2>&1 || {
+		cat swept >&2
+		return 1
+	}
+}
+
+if test_have_prereq EXPENSIVE; then
+	test_expect_success 'P4: the whole sweep, or what SWEEP says' '
+		eval "sweep ${SWEEP-}" && cat swept >&4
+	'
+	test_done
+fi
+
+test_expect_success 'P4: a committed apply is there as a whole, or not' '
+	sweep -j 1 -f kill -n 3 -a "HEAD.lock$|index.lock	|p/d/b$" apply/commit
+'
+
+test_expect_success 'P4: no half artifact stays, and what is let go is deleted' '
+	sweep -j 1 -f kill -n 1 -a "openat.*qe-artifacts/.tmp-" artifact/worktree && sweep -j 1 -f kill -n 1 -a "gone-.*workspace/d" clean/worktree
+'
+
+test_expect_success 'P4: calls that fail, a disk that is full from there on, one process of many, no standard output' '
+	sweep -j 1 -f "EIO full one closed" -n 1 -a "fsync.*/sessions$|unlinkat.*/p/d/b$" start/in-place
+'
+
+test_done

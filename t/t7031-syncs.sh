@@ -1,0 +1,109 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='what must be durable is, in order, and taking back works on a full disk (P4)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+if test_have_prereq VALGRIND; then
+	skip_all='what is traced is the program, not valgrind'
+	test_done
+fi
+ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+export ASAN_OPTIONS
+
+# ordered <verb and arguments>...: its syncs are in order. What it printed is in the file out.
+ordered() {
+	"$EWS_BUILD/t/killat" -y -t "trace.$1" 0 git -C p ews "$@" >out 2>err || {
+		cat err >&2
+		return 1
+	}
+	"$EWS_SRC/t/sync-order" "$PWD/p" "trace.$1" >order || {
+		cat order >&2
+		return 1
+	}
+}
+
+test_expect_success 'setup: a project' '
+	git init -q p && (cd p && mkdir d && echo a >a && echo b >d/b && git add . && git commit -qm one && echo more >>a)
+'
+
+test_expect_success 'P4: objects before refs, journal and record before effects, names before what relies on them' '
+	ordered start x && take_ws out && echo edit >>"${ws:?}/d/b" && mkdir "${ws:?}/n" && echo new >"${ws:?}/n/f" &&
+	ordered snapshot create x && snap=$(cat out) && echo more >>"${ws:?}/d/b" && ordered snapshot restore "$snap" x && ordered revert x &&
+	ordered undo x && ordered apply x && git -C p ews undo && git -C p checkout -q . && ordered apply --commit x && ordered end x && ordered undo x &&
+	git -C p ews end x && ordered clean --now
+'
+
+test_expect_success 'P4: the order is seen to be broken where it is' '
+	sed "s/^\([0-9]*	[0-9]*\)	fsync	/\1	utimensat	/" trace.revert >bad && test_expect_code 1 "$EWS_SRC/t/sync-order" "$PWD/p" bad >order && test_grep journal order &&
+	test_grep "before the ref" order && test_grep "at the end" order
+'
+
+# A file system of its own, as root or as somebody who may make namespaces.
+in_namespace() {
+	if test "$(id -u)" = 0; then unshare -m "$@"; else unshare -Urm "$@"; fi
+}
+
+if in_namespace sh -c 'mount -t tmpfs -o size=1m tmpfs "$1"' - "$PWD/home" 2>/dev/null; then
+	test_set_prereq TMPFS
+fi
+
+cat >full.sh <<'EOF2'
+set -e
+mkdir -p disk
+mount -t tmpfs -o size=32m tmpfs disk
+cp -a p home disk/
+rm -rf disk/home/.superqode
+cd disk
+HOME=$PWD/home
+ws=$(git -C p ews start x)
+test -s "$HOME/.superqode/reserve"
+seq 2000 >>"$ws/d/b"
+mkdir "$ws/m"
+echo new >"$ws/m/f"
+cp -a "$ws/d/b" b.want
+! cat /dev/zero >filling 2>/dev/null
+! echo no >no 2>/dev/null || ! head -c 8192 /dev/zero >>no 2>/dev/null
+EOF2
+
+# in_full <script>: what full.sh does, then the script, on that disk.
+in_full() {
+	in_namespace sh "$1" >out 2>err || {
+		cat out err >&2
+		return 1
+	}
+}
+
+test_expect_success TMPFS 'P4: revert and its undo on a full disk: the reserve is there for that' '
+	cat full.sh - >revert.sh <<-\EOF &&
+	git -C p ews revert x
+	test ! -e "$HOME/.superqode/reserve"
+	git -C p ews diff --exit-code x
+	git -C p ews undo x
+	cmp b.want "$ws/d/b"
+	EOF
+	in_full revert.sh
+'
+
+test_expect_success TMPFS 'P4: recover on a full disk finishes what was begun, and puts a reserve aside when it can' '
+	cat full.sh - >recover.sh <<-\EOF &&
+	rm -f filling no
+	"$EWS_BUILD/t/killat" -t ../trace 0 git -C p ews revert x
+	n=$(grep -n "unlink.*/m/f" ../trace | cut -d : -f 1)
+	git -C p ews undo x
+	! "$EWS_BUILD/t/killat" "$n" git -C p ews revert x
+	! cat /dev/zero >filling 2>/dev/null
+	git -C p ews recover --all
+	git -C p ews diff --exit-code x
+	rm filling
+	git -C p ews recover --all
+	test -s "$HOME/.superqode/reserve"
+	git -C p ews undo x
+	cmp b.want "$ws/d/b"
+	EOF
+	in_full recover.sh
+'
+
+test_done
