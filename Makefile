@@ -7,7 +7,8 @@
 #   make breaks             each planted break of a promise is noticed by its test
 #   make fuzz               each fuzz target for TIME=600 seconds, or TARGET=state alone (clang and its libFuzzer)
 #   make torture            the shell tests with their long loops at full length
-#                           (FUZZ_ROUNDS=10000 FUZZ_METHODS=... FUZZ_SEED=... for t9010's random rounds)
+#                           (FUZZ_ROUNDS=10000 FUZZ_METHODS=... FUZZ_SEED=... for t9010's random rounds,
+#                           SWEEP='...' for t7030: what t/sweep is to do)
 #   make perf               side by side with git and cp; PERF="--quick --rows start ..." are its options
 #   make install uninstall  prefix, DESTDIR
 #   make format clean
