@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -45,11 +46,18 @@ static bool is_git_at_work(const struct ews_repo *repo)
 
 void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 {
+	EWS_CLEANUP(fd) int objects = -1;
+
 	if (repo->is_plain || is_git_at_work(repo))
 		return;
 	if (with_index) {
 		ews_litter_sweep_lock(repo->git_fd, "index.lock", since_s);
 		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", since_s);
+		/* git commit ends with a look at what there is to tidy up. */
+		objects = ews_dir_open(ews_odb_object_dir(repo->odb));
+		if (objects >= 0)
+			ews_litter_sweep_lock(objects, "maintenance.lock", since_s);
+		ews_error_clear();
 	}
 	ews_litter_sweep_branches(repo->odb, since_s);
 	ews_litter_sweep_objects(repo->odb, since_s);
