@@ -60,10 +60,10 @@ cd disk
 HOME=$PWD/home
 ws=$(git -C p ews start x)
 test -s "$HOME/.superqode/reserve"
-seq 2000 >>"$ws/d/b"
-mkdir "$ws/m"
-echo new >"$ws/m/f"
-cp -a "$ws/d/b" b.want
+seq 2000 >>"${ws:?}/d/b"
+mkdir "${ws:?}/m"
+echo new >"${ws:?}/m/f"
+cp -a "${ws:?}/d/b" b.want
 ! cat /dev/zero >filling 2>/dev/null
 ! echo no >no 2>/dev/null || ! head -c 8192 /dev/zero >>no 2>/dev/null
 EOF2
@@ -82,7 +82,7 @@ test_expect_success TMPFS 'P4: revert and its undo on a full disk: the reserve i
 	test ! -e "$HOME/.superqode/reserve"
 	git -C p ews diff --exit-code x
 	git -C p ews undo x
-	cmp b.want "$ws/d/b"
+	cmp b.want "${ws:?}/d/b"
 	EOF
 	in_full revert.sh
 '
@@ -101,7 +101,7 @@ test_expect_success TMPFS 'P4: recover on a full disk finishes what was begun, a
 	git -C p ews recover --all
 	test -s "$HOME/.superqode/reserve"
 	git -C p ews undo x
-	cmp b.want "$ws/d/b"
+	cmp b.want "${ws:?}/d/b"
 	EOF
 	in_full recover.sh
 '
