@@ -150,8 +150,10 @@ static void sweep_home(const struct ews_repo *repo)
 	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, "store");
 	EWS_CLEANUP(fd) int working = home < 0 ? -1 : ews_dir_open_beneath(home, "working");
 
-	if (home >= 0)
+	if (home >= 0) {
 		sweep_prefix(home, ".new-");
+		sweep_dir(home);
+	}
 	if (store >= 0)
 		sweep_prefix(store, ".new-");
 	if (working >= 0) {
