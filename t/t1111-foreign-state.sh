@@ -62,6 +62,11 @@ test_expect_success 'P5: a record that others could have written is refused, unt
 			chmod $mode "$part" && denied "can be written by others" p diff x && test_grep "^hint: .*chmod go-w .$part" err && chmod go-w "$part" || return 1
 		done
 	done && git -C p ews diff x >out && test_grep "^+edit" out &&
+	mkdir shared-home && echo theirs >shared-home/x && for mode in 777 1777 775; do
+		chmod $mode shared-home && test_expect_code 128 git -C p ews --home "$PWD/shared-home" start no 2>err && test_grep "can be written by others" err &&
+			{ git -C p ews --home "$PWD/shared-home" doctor --fix >out || :; } && find shared-home -perm $mode -prune >out && test_line_count = 1 out && test "$(ls -A shared-home)" = x || return 1
+	done &&
+	mkdir own-home && chmod 775 own-home && git -C p ews --home "$PWD/own-home" list && find own-home -perm 755 -prune >out && test_line_count = 1 out &&
 	chmod 777 "${HOME:?}/.superqode" && git -C p ews diff x >out && find "${HOME:?}/.superqode" -prune -perm 755 >out && test_line_count = 1 out && chmod 700 "${HOME:?}/.superqode"
 '
 

@@ -26,7 +26,23 @@
 #define PROJECT_VERSION 1
 #define NAME_LEN_MAX 180
 
-/* Home itself may have been made by hand: it is closed to others. What is in it, they could not have made in our name. */
+bool ews_home_is_ours(int fd)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	struct stat st;
+	bool is_ours = fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & S_ISVTX);
+
+	if (is_ours && faccessat(fd, "working", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		is_ours = ews_dir_list(&names, fd, &arena) == 0;
+	ews_arena_release(&arena);
+	return is_ours;
+}
+
+/*
+ * Home may have been made by hand, under a loose umask: then it is closed to others, who could not have made what
+ * is in it in our name. A directory that is used for something else stays as it is, and is refused.
+ */
 static int open_home(const char *home)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(home);
@@ -35,7 +51,7 @@ static int open_home(const char *home)
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) && fchmod(fd, st.st_mode & 07755) < 0)
+	if (fstat(fd, &st) == 0 && (st.st_mode & 022) && ews_home_is_ours(fd) && fchmod(fd, st.st_mode & 07755) < 0)
 		return ews_error_os("cannot close '%s' to others", home);
 	rc = ews_own_check(fd, home);
 	return rc < 0 ? rc : ews_steal_fd(&fd);

@@ -25,8 +25,11 @@
 #include "base/strv.h"
 #include "store/odb.h"
 
+/* Is the directory used as a home, or empty, and our user's own? Whatever else it is, its mode is none of our business. */
+bool ews_home_is_ours(int fd);
+
 /*
- * Make home (0700) when it is missing, close it to others when they may write it. Fails with EWS_EDENIED when it
+ * Make home (0700) when it is missing, close it to others when they may write it and it is ours. Fails with EWS_EDENIED when it
  * is another user's. Returns a descriptor.
  */
 int ews_home_open(const char *home);

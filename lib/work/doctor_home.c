@@ -20,6 +20,7 @@
 #include "base/kernel.h"
 #include "base/notify.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "store/lock.h"
 #include "work/session.h"
 
@@ -72,7 +73,10 @@ static void look_at_dir(struct ews_checkup *out, const struct ews_patient *patie
 	check = ews_checkup_find(out, "home", st.st_mode & 022 ? EWS_CHECK_PROBLEM : EWS_CHECK_WARNING,
 				 "'%s' has mode %o: others may %s", path, (unsigned)st.st_mode & 07777,
 				 st.st_mode & 022 ? "write there" : "look into it");
-	ews_check_mend(check, close_to_others, rel, "chmod go-rwx '%s'", path);
+	if (*rel || ews_home_is_ours(home_fd))
+		ews_check_mend(check, close_to_others, rel, "chmod go-rwx '%s'", path);
+	else
+		ews_check_advise(check, "it is no directory of git ews alone: name one with SUPERQODE_HOME");
 }
 
 static void look_at_owner(struct ews_checkup *out, const struct ews_patient *patient, int home_fd)
