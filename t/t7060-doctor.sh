@@ -34,9 +34,9 @@ keep() {
 }
 
 test_expect_success 'what is broken is found, each with what mends it' '
-	w=$home/working/p g=$PWD/p/.git && git -C p worktree add -q --detach ../mine && git -C p update-ref refs/ews/sessions/nobody refs/ews/sessions/one &&
+	w=${home:?}/working/p g=$PWD/p/.git && git -C p worktree add -q --detach ../mine && git -C p update-ref refs/ews/sessions/nobody refs/ews/sessions/one &&
 	for name in gone holds; do
-		cp -R p/.git/worktrees/one "p/.git/worktrees/$name" && echo "${w:?}/qe/$name/.git" >"p/.git/worktrees/$name/gitdir" && echo "ews session $name" >"p/.git/worktrees/$name/locked" || return 1
+		cp -R p/.git/worktrees/one "p/.git/worktrees/$name" && echo "${w:?}/qe/${name:?}/.git" >"p/.git/worktrees/${name:?}/gitdir" && echo "ews session $name" >"p/.git/worktrees/${name:?}/locked" || return 1
 	done && blob=$(echo staged | git -C p hash-object -w --stdin) && GIT_DIR="${g:?}/worktrees/holds" git update-index --add --cacheinfo "100644,$blob,staged" &&
 	mkdir p/.git/worktrees/half "${w:?}/qe/left" && cp -R p/.git/worktrees/one p/.git/worktrees/left && echo "${w:?}/qe/left/.git" >p/.git/worktrees/left/gitdir &&
 	git -C p update-ref refs/ews/snapshots/commit HEAD && : >p/.git/refs/ews/sessions/torn && rm "${copy:?}/.git/objects/info/alternates" && : >"${w:?}/locks/dead" && chmod 755 "${w:?}/sessions" &&
