@@ -33,7 +33,8 @@ answers() {
 		(cd plain && "$real" "$@") >want 2>want.err </dev/null || wanted=$?
 		(cd p && git "$@") >got 2>got.err </dev/null || got=$?
 		test "$wanted" = "$got" && cmp -s want got && continue
-		bad=t && echo "git $line: $got, not $wanted" && cat got.err && diff want got
+		# under a name that stays when the test has gone on
+		bad=t && { echo "git $line: $got, not $wanted" && cat got.err && diff want got; } | tee -a answers.bad
 	done <"$1"
 	test -z "$bad"
 }
