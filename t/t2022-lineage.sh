@@ -31,7 +31,7 @@ test_expect_success 'list draws a tree, on a terminal and in a pipe alike' '
 	└ three
 	EOF
 	tree s | sed "s/\([┬├└─]\)  */\1 /" >got && test_cmp want got && test_grep "seconds* .* bytes .* 1 change  *try two\$" list && test_grep "3 changes  *three\$" list && test_grep " -  *base\$" list &&
-	script -qec "git -C p -c core.pager=cat ews snapshot list --color=never s" /dev/null </dev/null | tr -d "\r" | sed -E "s/[0-9]+ seconds?/N/" >terminal && sed -E "s/[0-9]+ seconds?/N/" list >piped && test_cmp piped terminal
+	script -qec "git -C p -c core.pager=cat ews snapshot list --color=never s" /dev/null </dev/null | tr -d "\r" | sed -E "s/ *[0-9]+ seconds? */ N /" >terminal && sed -E "s/ *[0-9]+ seconds? */ N /" list >piped && test_cmp piped terminal
 '
 
 test_expect_success '--json has parent, age, size and changes of each' '
