@@ -20,7 +20,7 @@ busy() {
 
 # Who holds it, and who waits: "<mode> <holds|waits> <session|process> ..."
 holders() {
-	ews lock status 2>talk | sed 's/  */ /g'
+	ews lock status 2>status.err | sed 's/  */ /g'
 }
 
 # holds <mode> -- hold it in the background, as $holder, until something is written into the FIFO "end" or that is killed; the pid of

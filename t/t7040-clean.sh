@@ -15,7 +15,7 @@ commit_in() {
 
 # is_kept <project> <commit>: a snapshot in trash leads there, also after gc
 is_kept() {
-	git -C "$1" gc -q --prune=now && git -C "$1" rev-list $(git -C "$1" for-each-ref --format="%(objectname)" refs/ews/trash) >revs && test_grep "$2" revs
+	git -C "$1" gc -q --prune=now && git -C "$1" for-each-ref --format="%(objectname)" refs/ews/trash | git -C "$1" rev-list --stdin >revs && test_grep "$2" revs
 }
 
 test_expect_success 'P4: of a workspace that was removed by hand git still has commits and index: end keeps them' '
