@@ -318,7 +318,7 @@ static void release_project(struct ews_home_project *project)
 	free(project->project);
 	free(project->store);
 	free(project->problem);
-	*project = (struct ews_home_project){ NULL };
+	*project = (struct ews_home_project){ .dir = NULL };
 }
 
 EWS_CLEANUP_DEFINE(project, struct ews_home_project, release_project)
@@ -371,7 +371,7 @@ int ews_home_projects(struct ews_home_projects *out, const char *home)
 		project.dir = ews_strfmt("%s/working/%s", home, names[i].name);
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = project;
-		project = (struct ews_home_project){ NULL };
+		project = (struct ews_home_project){ .dir = NULL };
 	}
 	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
