@@ -231,7 +231,7 @@ static int take_out(struct ews_repo *repo, const struct entry *entry, uint64_t s
 static int clean_entry(struct ews_repo *repo, int entries_fd, const char *name,
 		       const struct ews_registration_opts *opts)
 {
-	EWS_CLEANUP(entry) struct entry entry = { NULL };
+	EWS_CLEANUP(entry) struct entry entry = { .workspace = NULL };
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(entries_fd, name);
 	EWS_CLEANUP(free) char *why = NULL;
 	struct ews_tree_size size = { 0, 0 };
