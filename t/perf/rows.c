@@ -168,7 +168,7 @@ const struct row rows[] = {
 		.least = { 1.1, 1.0 },
 		.prepare = WITH_A_WORKSPACE " && $CHANGE $W 1000 diff && $CHANGE $B 1000 diff",
 		.ours = "git -C $W ews diff",
-		.check = "cp $OUT $X/patch && git -C $B apply --cached --check -R $X/patch",
+		.check = "cp $OUT $X/patch && git -C $B apply --check -R $X/patch",
 		.theirs = "git -C $B diff HEAD",
 		.cleanup = BACK,
 	},
