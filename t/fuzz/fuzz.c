@@ -566,6 +566,22 @@ static void collect_garbage(struct world *world)
 	MUST(find_store(world), "git", "prune", "--expire=now");
 }
 
+/*
+ * Change the workspace. `git rm -r` removes files through a link that stands in for a directory of the index (seen in 2.39):
+ * what is outside is looked at before, and anew afterwards.
+ */
+static void change_workspace(struct world *world, unsigned n)
+{
+	struct list outside = LIST_INIT;
+
+	list_take(&outside, world->outside, 0);
+	list_compare(&world->report, "outside", &world->outside_files, &outside, TIMES_ALL);
+	list_release(&outside);
+	mutate(&world->rng, &world->ws_place, n, &world->log);
+	list_release(&world->outside_files);
+	list_take(&world->outside_files, world->outside, 0);
+}
+
 static void play_round(struct world *world)
 {
 	struct shot before = SHOT_INIT;
@@ -575,13 +591,13 @@ static void play_round(struct world *world)
 	if (rng_chance(&world->rng, 4))
 		collect_garbage(world);
 	watch_project(world, NULL);
-	mutate(&world->rng, &world->ws_place, 1 + rng_below(&world->rng, 6), &world->log);
+	change_workspace(world, 1 + rng_below(&world->rng, 6));
 	taken = keep_shot(world);
 	if (!snapshot(world, taken))
 		return;
 	if (rng_chance(&world->rng, 15))
 		snapshot_without_cache(world, taken);
-	mutate(&world->rng, &world->ws_place, rng_below(&world->rng, 6), &world->log);
+	change_workspace(world, rng_below(&world->rng, 6));
 	if (rng_chance(&world->rng, 50)) {
 		const struct shot *from = rng_chance(&world->rng, 60) ? &world->shots[0] : taken;
 
