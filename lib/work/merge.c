@@ -217,6 +217,12 @@ static int merge_file(struct merge *merge, const char *path, const struct ews_en
 	struct ews_entry merged = *ours;
 	int status = 0;
 
+	/* Nobody knows who is right about what was new on both sides: all of it is theirs, or the person is asked. */
+	if (!base && !ews_entry_equal(ours, theirs) &&
+	    (merge->opts->favor == EWS_MERGE_THEIRS || ((ours->mode ^ theirs->mode) & 0100))) {
+		clash(merge, path, theirs, "added on both sides", true);
+		return 0;
+	}
 	if (!mode || !attrs) {
 		clash(merge, path, theirs, "its mode or attributes changed on both sides", true);
 		return 0;
