@@ -281,17 +281,6 @@ static void add_plain(struct ews_entries *out, const struct ews_entry *entry)
 	}
 }
 
-static void drop_twins(struct ews_entries *list)
-{
-	size_t kept = 0;
-
-	ews_entries_sort(list);
-	for (size_t i = 0; i < list->n; i++)
-		if (!kept || strcmp(list->items[kept - 1].path, list->items[i].path) != 0)
-			list->items[kept++] = list->items[i];
-	list->n = kept;
-}
-
 /* The files at `paths`, and all that give attributes, into the bench. */
 static int fill_bench(const struct bench *bench, struct ews_odb *odb, const struct ews_entries *files,
 		      const struct ews_strv *paths)
@@ -310,7 +299,7 @@ static int fill_bench(const struct bench *bench, struct ews_odb *odb, const stru
 			add_plain(&wanted, &files->items[i]);
 	for (size_t i = 0; i < paths->n; i++)
 		add_plain(&wanted, ews_entries_find(files, paths->items[i]));
-	drop_twins(&wanted);
+	ews_entries_unique(&wanted);
 	ews_changes_between(&changes, &nothing, &wanted, ews_entry_equal);
 	return ews_put(&report, &changes, NULL, &opts);
 }

@@ -56,6 +56,17 @@ void ews_entries_sort(struct ews_entries *list)
 		qsort(list->items, list->n, sizeof(*list->items), cmp_entry);
 }
 
+void ews_entries_unique(struct ews_entries *list)
+{
+	size_t kept = 0;
+
+	ews_entries_sort(list);
+	for (size_t i = 0; i < list->n; i++)
+		if (!kept || cmp_entry(&list->items[kept - 1], &list->items[i]))
+			list->items[kept++] = list->items[i];
+	list->n = kept;
+}
+
 struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path)
 {
 	struct ews_entry key = { .path = path };

@@ -64,6 +64,8 @@ struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, si
 /* Append a copy of `entry`, strings included. */
 struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ews_entry *entry);
 void ews_entries_sort(struct ews_entries *list);
+/* Sort, and keep one of each path. */
+void ews_entries_unique(struct ews_entries *list);
 /* The entry of `path` in a sorted list, or NULL. */
 struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path);
 void ews_entries_release(struct ews_entries *list);

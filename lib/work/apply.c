@@ -128,18 +128,6 @@ static void add_known(struct ews_entries *known, const struct ews_entries *list)
 		ews_entries_add_copy(known, &list->items[i]);
 }
 
-/* Sort, and keep one of each. */
-static void unique(struct ews_entries *list)
-{
-	size_t kept = 0;
-
-	ews_entries_sort(list);
-	for (size_t i = 0; i < list->n; i++)
-		if (!kept || strcmp(list->items[kept - 1].path, list->items[i].path) != 0)
-			list->items[kept++] = list->items[i];
-	list->n = kept;
-}
-
 /* The paths of a patch, so that the project's files there are looked at. */
 static int know_patch(struct plan *plan, const struct ews_apply_source *source)
 {
@@ -188,7 +176,7 @@ static int read_works(struct plan *plan, const struct ews_apply_source *sources)
 		add_known(&plan->known.scan.entries, entries_before(work));
 		add_known(&plan->known.scan.entries, entries_after(work));
 	}
-	unique(&plan->known.scan.entries);
+	ews_entries_unique(&plan->known.scan.entries);
 	return rc;
 }
 

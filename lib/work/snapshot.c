@@ -526,16 +526,6 @@ static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const
 	return rc;
 }
 
-static void drop_twice(struct ews_entries *list)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < list->n; i++)
-		if (!kept || ews_path_cmp(list->items[kept - 1].path, list->items[i].path))
-			list->items[kept++] = list->items[i];
-	list->n = kept;
-}
-
 /* The tree of the manifest commit. */
 static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struct ews_batch *batch,
 			       const struct ews_content *content)
@@ -560,8 +550,7 @@ static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struc
 	if (rc < 0)
 		return rc;
 	pin_extras(&pins, content);
-	ews_entries_sort(&pins);
-	drop_twice(&pins);
+	ews_entries_unique(&pins);
 	return ews_tree_write(out, batch, &pins);
 }
 
