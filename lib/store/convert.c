@@ -5,7 +5,6 @@
  */
 #include "store/convert.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,13 +12,13 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/strv.h"
 #include "store/attr.h"
-#include "store/git.h"
+#include "store/bench.h"
 #include "store/put.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
@@ -235,34 +234,6 @@ static bool has_attributes(const struct ews_entries *files)
 	return false;
 }
 
-/* A directory for one index and the files that are to be added to it. */
-struct bench {
-	char *dir, *index, *files;
-};
-
-static void release_bench(struct bench *bench)
-{
-	if (bench->dir && ews_file_remove_tree(AT_FDCWD, bench->dir) < 0)
-		ews_error_clear(); /* best effort: recover sweeps it */
-	free(bench->dir);
-	free(bench->index);
-	free(bench->files);
-}
-
-EWS_CLEANUP_DEFINE(bench, struct bench, release_bench)
-
-static int make_bench(struct bench *out, const char *in)
-{
-	EWS_CLEANUP(free) char *dir = ews_path_join(in, ".tmp-convert-XXXXXX");
-
-	if (!mkdtemp(dir))
-		return ews_error_os("cannot make '%s'", dir);
-	out->dir = ews_steal(&dir);
-	out->index = ews_path_join(out->dir, "index");
-	out->files = ews_path_join(out->dir, "files");
-	return mkdir(out->files, 0700) < 0 ? ews_error_os("cannot make '%s'", out->files) : 0;
-}
-
 /* Files of nobody in particular, with the directories above them. */
 static void add_plain(struct ews_entries *out, const struct ews_entry *entry)
 {
@@ -281,19 +252,22 @@ static void add_plain(struct ews_entries *out, const struct ews_entry *entry)
 	}
 }
 
-/* The files at `paths`, and all that give attributes, into the bench. */
-static int fill_bench(const struct bench *bench, struct ews_odb *odb, const struct ews_entries *files,
-		      const struct ews_strv *paths)
+/* The files at `paths`, and all that give attributes, into the directory `dir`, which is made. */
+static int put_files(const char *dir, struct ews_odb *odb, const struct ews_entries *files,
+		     const struct ews_strv *paths)
 {
 	EWS_CLEANUP(entries) struct ews_entries wanted = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
-	EWS_CLEANUP(fd) int fd = open(bench->files, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct ews_entries nothing = EWS_ENTRIES_INIT;
-	const struct ews_put_opts opts = { .root_fd = fd, .odb = odb, .source_fd = -1 };
+	struct ews_put_opts opts = { .odb = odb, .source_fd = -1 };
+	EWS_CLEANUP(fd) int fd = -1;
 
+	if (mkdir(dir, 0700) < 0)
+		return ews_error_os("cannot make '%s'", dir);
+	fd = opts.root_fd = ews_dir_open(dir);
 	if (fd < 0)
-		return ews_error_os("cannot open '%s'", bench->files);
+		return fd;
 	for (size_t i = 0; i < files->n; i++)
 		if (is_attributes(&files->items[i]))
 			add_plain(&wanted, &files->items[i]);
@@ -322,22 +296,21 @@ static int take_ids(struct ews_entries *files, const struct ews_strv *paths, con
 }
 
 /* Run git beside the bench's index; its status is an error unless it is 0. */
-static int run_there(const struct run *run, const struct bench *bench, const struct ews_buf *input,
-		     struct ews_buf *out, const char *const *args)
+static int run_there(const struct run *run, const struct ews_bench *bench, const char *work_tree,
+		     const struct ews_buf *input, struct ews_buf *out, const char *const *args)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *sentence = NULL;
-	struct ews_git_opts opts = { .neutral_dir = run->neutral,
-				     .object_dir = ews_odb_write_dir(run->convert->odb),
-				     .index_file = bench->index,
-				     .sync_objects = true,
-				     .work_tree = bench->files,
-				     .out = out,
-				     .err = &err,
-				     .input = input->ptr,
-				     .input_len = input->len };
+	struct ews_git_opts opts = ews_bench_opts(bench);
 	int rc;
+
+	opts.sync_objects = true;
+	opts.work_tree = work_tree;
+	opts.out = out;
+	opts.err = &err;
+	opts.input = input->ptr;
+	opts.input_len = input->len;
 
 	ews_strv_add_array(&argv, run->config.items);
 	ews_strv_add_all(&argv, "-c", "core.safecrlf=false", NULL);
@@ -352,10 +325,11 @@ static int run_there(const struct run *run, const struct bench *bench, const str
 }
 
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
-		     const struct ews_oid *on, const char *dir)
+		     const struct ews_oid *on, struct ews_repo *repo)
 {
 	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT };
-	EWS_CLEANUP(bench) struct bench bench = { NULL, NULL, NULL };
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
+	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(strv) struct ews_strv sorted = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
@@ -373,15 +347,17 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 	for (size_t i = 0; i < sorted.n; i++)
 		ews_buf_add(&question, sorted.items[i], strlen(sorted.items[i]) + 1);
 	ews_buf_init_max(&answer, ANSWER_MAX);
-	rc = make_bench(&bench, dir);
+	rc = ews_bench_make(&bench, repo);
+	if (rc < 0)
+		return rc;
+	dir = ews_path_join(bench.dir, "files");
+	rc = put_files(dir, convert->odb, files, &sorted);
 	if (rc == 0)
-		rc = fill_bench(&bench, convert->odb, files, &sorted);
+		rc = run_there(&run, &bench, dir, &none, &answer, read);
 	if (rc == 0)
-		rc = run_there(&run, &bench, &none, &answer, read);
+		rc = run_there(&run, &bench, dir, &question, &answer, add);
 	if (rc == 0)
-		rc = run_there(&run, &bench, &question, &answer, add);
-	if (rc == 0)
-		rc = run_there(&run, &bench, &none, &answer, list);
+		rc = run_there(&run, &bench, dir, &none, &answer, list);
 	if (rc == 0)
 		rc = take_ids(files, &sorted, &answer);
 	return rc < 0 ? rc : ews_odb_refresh(convert->odb);

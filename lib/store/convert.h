@@ -13,6 +13,7 @@
 
 #include "base/strv.h"
 #include "store/entry.h"
+#include "store/repo.h"
 
 struct ews_convert {
 	struct ews_odb *odb;
@@ -30,9 +31,10 @@ int ews_convert(const struct ews_convert *convert, struct ews_entries *list);
 /*
  * The reverse: give the files of `files` at `paths` the ids of what git would store, were they added where the index
  * holds the tree `on` (none: nothing). The attributes are those of `files`; no filter program is run, nothing is
- * taken from `work_tree`, `take` or `run_filters`. `dir` has room for a while for the files. The new blobs are durable.
+ * taken from `work_tree`, `take` or `run_filters`. The files are put on a bench of
+ * `repo`, and the new blobs are durable.
  */
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
-		     const struct ews_oid *on, const char *dir);
+		     const struct ews_oid *on, struct ews_repo *repo);
 
 #endif

@@ -81,7 +81,7 @@ static void add_unseen(struct result *result, const struct ews_skips *skips)
 
 /* What is new or changed goes in as git would store it: with the line ends and the encoding of stored files. */
 static int store_changed(struct ews_strv *unfiltered, struct result *result, const struct ews_convert *convert,
-			 const struct ews_oid *base, const char *dir)
+			 const struct ews_oid *base, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv changed = EWS_STRV_INIT;
 	int rc;
@@ -95,7 +95,7 @@ static int store_changed(struct ews_strv *unfiltered, struct result *result, con
 			ews_strv_add(&changed, entry->path);
 	}
 	rc = ews_attr_filtered(unfiltered, convert->odb, convert->home, convert->work_tree, &changed);
-	return rc < 0 ? rc : ews_convert_back(convert, result->now, &changed, base, dir);
+	return rc < 0 ? rc : ews_convert_back(convert, result->now, &changed, base, repo);
 }
 
 static int write_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,
@@ -119,7 +119,7 @@ static int write_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct e
 	if (rc == 0)
 		rc = ews_convert(&convert, &result.stored);
 	if (rc == 0)
-		rc = store_changed(unfiltered, &result, &convert, base, repo->dir);
+		rc = store_changed(unfiltered, &result, &convert, base, repo);
 	if (rc < 0)
 		return rc;
 	add_unseen(&result, &diff.to.content.scan.skips);
