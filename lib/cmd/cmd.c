@@ -278,6 +278,17 @@ int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const cha
 	return 0;
 }
 
+char *ews_cmd_here(const struct ews_cmd_ctx *ctx, const char *root)
+{
+	EWS_CLEANUP(strv) struct ews_strv dot = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv path = EWS_STRV_INIT;
+
+	ews_strv_add(&dot, ".");
+	if (ews_cmd_paths(&path, ctx, root, &dot) < 0)
+		ews_error_clear();
+	return path.n ? ews_strfmt("%s/", path.items[0]) : ews_strdup("");
+}
+
 const char *const *ews_cmd_only(const struct ews_strv *paths)
 {
 	return paths->n ? (const char *const *)paths->items : NULL;

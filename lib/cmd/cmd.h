@@ -139,6 +139,8 @@ int ews_cmd_open_session_or_project(struct ews_session *out, struct ews_cmd_ctx 
  */
 int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const char *root,
 		  const struct ews_strv *paths);
+/* The current directory, as git's prefix: relative to `root`, with a slash at its end; "" at the top or outside. The caller frees it. */
+char *ews_cmd_here(const struct ews_cmd_ctx *ctx, const char *root);
 
 /* The items for a function that takes NULL as "all". */
 const char *const *ews_cmd_only(const struct ews_strv *paths);

@@ -247,20 +247,6 @@ static bool are_paths(const struct ews_strv *paths)
 	return true;
 }
 
-/* The current directory as git's pathspecs have it: below the project, with a slash at its end; "" at the top, or elsewhere. */
-static int find_here(char **out, const struct ews_cmd_ctx *ctx)
-{
-	EWS_CLEANUP(strv) struct ews_strv dot = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv path = EWS_STRV_INIT;
-	int rc;
-
-	ews_strv_add(&dot, ".");
-	rc = ews_cmd_paths(&path, ctx, ctx->repo->project, &dot);
-	if (rc == 0)
-		*out = path.n ? ews_strfmt("%s/", path.items[0]) : ews_strdup("");
-	return rc;
-}
-
 static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *paths)
 {
 	EWS_CLEANUP(apply_result) struct ews_apply_result result = EWS_APPLY_RESULT_INIT;
@@ -268,18 +254,22 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	EWS_CLEANUP(strv) struct ews_strv asked = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv prefix = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *here = NULL;
+	bool is_plain = are_paths(paths);
 	struct ews_progress progress;
-	int rc;
+	int rc = 0;
 
 	if (set->prefix)
 		ews_strv_add(&asked, set->prefix);
-	rc = are_paths(paths) ? ews_cmd_paths(&only, ctx, ctx->repo->project, paths) : find_here(&here, ctx);
+	if (is_plain)
+		rc = ews_cmd_paths(&only, ctx, ctx->repo->project, paths);
+	else
+		here = ews_cmd_here(ctx, ctx->repo->project);
 	if (rc == 0)
 		rc = ews_cmd_paths(&prefix, ctx, ctx->repo->project, &asked);
 	if (rc < 0)
 		return rc;
 	set->apply.only = ews_cmd_only(&only);
-	set->apply.specs = are_paths(paths) ? NULL : paths;
+	set->apply.specs = is_plain ? NULL : paths;
 	set->apply.specs_from = here;
 	set->apply.prefix = prefix.n ? prefix.items[0] : NULL;
 

@@ -315,18 +315,14 @@ static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const 
 static void settle_relative(struct ews_strv *output, const struct ews_cmd_ctx *ctx, const char *root)
 {
 	EWS_CLEANUP(strv) struct ews_strv settled = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv here = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv dot = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *here = ews_cmd_here(ctx, root);
 	size_t i;
 
-	ews_strv_add(&dot, ".");
-	if (ews_cmd_paths(&here, ctx, root, &dot) < 0)
-		ews_error_clear();
 	for (i = 0; i < output->n; i++)
 		if (strcmp(output->items[i], "--relative") != 0)
 			ews_strv_add(&settled, output->items[i]);
-		else if (here.n)
-			ews_strv_addf(&settled, "--relative=%s/", here.items[0]);
+		else if (*here)
+			ews_strv_addf(&settled, "--relative=%s", here);
 	ews_strv_clear(output);
 	ews_strv_add_array(output, settled.items);
 }
