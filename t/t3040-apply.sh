@@ -179,7 +179,8 @@ test_expect_success 'pathspecs are git'\''s, seen from where one stands' '
 test_expect_success 'what is new on both sides: as theirs has it under --force, a conflict where only one may be executed' '
 	start_ws p both && echo same >"${ws:?}/tool" && chmod 750 "${ws:?}/tool" && echo same >p/tool && test_expect_code 1 git -C p ews apply both 2>err && test_grep "conflict: tool" err &&
 	find p/tool -perm 644 >out && test_line_count = 1 out && git -C p ews apply --force both && find p/tool -perm 750 >out && test_line_count = 1 out &&
-	git -C p ews undo && find p/tool -perm 644 >out && test_line_count = 1 out && rm p/tool && git -C p ews end both
+	git -C p ews undo && find p/tool -perm 644 >out && test_line_count = 1 out && echo other >p/tool && test_expect_code 1 git -C p ews apply --3way both && test_grep "^<<<<<<<" p/tool &&
+	test_grep "^same\$" p/tool && rm p/tool && git -C p ews end both
 '
 
 test_expect_success 'P8: nested repositories are left as they are, and named' '

@@ -217,9 +217,8 @@ static int merge_file(struct merge *merge, const char *path, const struct ews_en
 	struct ews_entry merged = *ours;
 	int status = 0;
 
-	/* Nobody knows who is right about what was new on both sides: all of it is theirs, or the person is asked. */
-	if (!base && !ews_entry_equal(ours, theirs) &&
-	    (merge->opts->favor == EWS_MERGE_THEIRS || ((ours->mode ^ theirs->mode) & 0100))) {
+	/* Nobody knows who is right about what was new on both sides: under "theirs" all of it is. */
+	if (!base && merge->opts->favor == EWS_MERGE_THEIRS && !ews_entry_equal(ours, theirs)) {
 		clash(merge, path, theirs, "added on both sides", true);
 		return 0;
 	}
@@ -236,7 +235,7 @@ static int merge_file(struct merge *merge, const char *path, const struct ews_en
 		status = merge_content(&merged, merge, base, ours, theirs);
 	if (status < 0)
 		return ews_error_wrap("cannot merge '%s'", path);
-	if (status == 0) {
+	if (status == 0 && (base || !((ours->mode ^ theirs->mode) & 0100))) {
 		if (strcmp(path, ours->path) != 0 || !ews_entry_equal(&merged, ours))
 			set(merge, path, &merged);
 		say(&merge->result->drift, path, "merged");
