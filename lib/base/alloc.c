@@ -162,6 +162,11 @@ void *ews_arena_alloc(struct ews_arena *arena, size_t size)
 	return memset(take(arena, size, _Alignof(max_align_t)), 0, size);
 }
 
+void *ews_arena_alloc_raw(struct ews_arena *arena, size_t size)
+{
+	return take(arena, size, _Alignof(max_align_t));
+}
+
 void ews_arena_join(struct ews_arena *into, struct ews_arena *from)
 {
 	struct ews_arena_block *last = from->head;

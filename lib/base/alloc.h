@@ -43,6 +43,8 @@ struct ews_arena {
 char *ews_arena_dup(struct ews_arena *arena, const char *text, size_t len);
 /* `size` zeroed bytes, aligned for any type, owned by `arena`. */
 void *ews_arena_alloc(struct ews_arena *arena, size_t size);
+/* The same, not zeroed: for what is filled at once. */
+void *ews_arena_alloc_raw(struct ews_arena *arena, size_t size);
 /* Hand all of `from`'s memory over to `into`; `from` is empty afterwards. */
 void ews_arena_join(struct ews_arena *into, struct ews_arena *from);
 void ews_arena_release(struct ews_arena *arena);

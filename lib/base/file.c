@@ -123,8 +123,8 @@ static int open_home(int dir_fd, const char **name)
 	return fd;
 }
 
-/* Fill the new file open at `*fd` and close it: all of it is on disk, or this fails. */
-static int fill(int *fd, const void *data, size_t len, mode_t mode)
+/* Fill the new file open at `*fd` and close it: when it is to be durable all of it is on disk, or this fails. */
+static int fill(int *fd, const void *data, size_t len, mode_t mode, bool is_durable)
 {
 	int rc;
 
@@ -133,14 +133,14 @@ static int fill(int *fd, const void *data, size_t len, mode_t mode)
 		return rc;
 	if (fchmod(*fd, mode) < 0)
 		return ews_error_os("cannot set the mode");
-	if (fsync(*fd) < 0)
+	if (is_durable && fsync(*fd) < 0)
 		return ews_error_os("cannot sync");
 	if (close(ews_steal_fd(fd)) < 0)
 		return ews_error_os("cannot close");
 	return 0;
 }
 
-int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
+static int replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode, bool is_durable)
 {
 	EWS_CLEANUP(fd) int home_fd = -1;
 	EWS_CLEANUP(fd) int fd = -1;
@@ -158,7 +158,7 @@ int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len,
 	fd = openat(home_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);
-	if (fill(&fd, data, len, mode) < 0) {
+	if (fill(&fd, data, len, mode, is_durable) < 0) {
 		(void)unlinkat(home_fd, tmp, 0); /* best effort: the failure above is the news */
 		return ews_error_wrap("cannot write '%s'", name);
 	}
@@ -167,9 +167,19 @@ int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len,
 		(void)unlinkat(home_fd, tmp, 0); /* as above */
 		return ews_error_code();
 	}
-	if (ews_file_sync_dir(home_fd) < 0)
+	if (is_durable && ews_file_sync_dir(home_fd) < 0)
 		return ews_error_wrap("cannot write '%s'", name);
 	return 0;
+}
+
+int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
+{
+	return replace(dir_fd, name, data, len, mode, true);
+}
+
+int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
+{
+	return replace(dir_fd, name, data, len, mode, false);
 }
 
 /* Open `name` for appending; `*is_new` says whether this made it. */

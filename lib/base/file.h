@@ -38,6 +38,9 @@ int ews_file_write_fd(int fd, const void *data, size_t len);
  */
 int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
 
+/* The same without the syncs, for what shows by itself that it is whole, and may be lost when the power fails. */
+int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
+
 /* Append one line, sync it. The file is made with `mode` when missing. */
 int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode);
 

@@ -1,8 +1,9 @@
 /*
  * Pool: see pool.h.
  *
- * Threads live as long as one call. They take the next chunk from a counter
- * until it runs out or somebody fails; there is no queue to fill.
+ * Threads are made when they are first needed and wait for the next call then: a verb has some ten of
+ * these, and most are shorter than it takes to make a thread. They take the next chunk from a
+ * counter until it runs out or somebody fails; there is no queue to fill.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -29,11 +31,21 @@ struct job {
 	struct ews_error_saved error; /* of the one who set has_failed */
 };
 
-struct worker {
-	struct job *job;
-	unsigned number;
-	pthread_t thread;
-};
+/* The threads that were made, numbered from 1, and what they are at. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t is_called; /* there is a job, or more threads are wanted for it */
+	pthread_cond_t is_left; /* nobody works for the caller any more */
+	struct job *job; /* NULL: nothing to do */
+	unsigned n_threads; /* that were made */
+	unsigned n_wanted; /* of them, for this job */
+	unsigned n_at_work;
+	unsigned long turn; /* counts the jobs */
+	bool is_taken; /* somebody's job is under way */
+	pid_t pid; /* a child has none of its parent's threads */
+} pool = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	   .is_called = PTHREAD_COND_INITIALIZER,
+	   .is_left = PTHREAD_COND_INITIALIZER };
 
 unsigned ews_pool_threads(void)
 {
@@ -69,21 +81,92 @@ static void work(struct job *job, unsigned number)
 	}
 }
 
-static void *work_in_thread(void *payload)
+static void *serve(void *payload)
 {
-	struct worker *worker = payload;
+	unsigned number = (unsigned)(size_t)payload;
+	unsigned long done = 0;
 
-	work(worker->job, worker->number);
+	pthread_mutex_lock(&pool.lock);
+	for (;;) {
+		struct job *job;
+
+		while (!pool.job || pool.turn == done || number > pool.n_wanted)
+			pthread_cond_wait(&pool.is_called, &pool.lock);
+		done = pool.turn;
+		job = pool.job;
+		pool.n_at_work++;
+		pthread_mutex_unlock(&pool.lock);
+		work(job, number);
+		pthread_mutex_lock(&pool.lock);
+		if (!--pool.n_at_work)
+			pthread_cond_signal(&pool.is_left);
+	}
 	return NULL;
+}
+
+/* Under the lock. Signals are for the caller's thread, whose waits they are to interrupt. */
+static void make_threads(unsigned n)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+
+	if (pthread_attr_init(&attr))
+		return;
+	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (pool.n_threads < n) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, &attr, serve, (void *)(size_t)(pool.n_threads + 1)))
+			break; /* fewer threads do it, too */
+		pool.n_threads++;
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attr);
+}
+
+/* Call `n` threads to the job. False: they are at another one. */
+static bool call(struct job *job, unsigned n)
+{
+	pthread_mutex_lock(&pool.lock);
+	if (pool.pid != getpid()) {
+		/* What waits on these are threads of the parent. */
+		pthread_cond_init(&pool.is_called, NULL);
+		pthread_cond_init(&pool.is_left, NULL);
+		pool.n_threads = pool.n_at_work = 0;
+		pool.is_taken = false;
+		pool.pid = getpid();
+	}
+	if (pool.is_taken) {
+		pthread_mutex_unlock(&pool.lock);
+		return false;
+	}
+	pool.is_taken = true;
+	make_threads(n);
+	pool.job = job;
+	pool.n_wanted = n;
+	pool.turn++;
+	pthread_cond_broadcast(&pool.is_called);
+	pthread_mutex_unlock(&pool.lock);
+	return true;
+}
+
+static void wait_until_left(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.job = NULL;
+	while (pool.n_at_work)
+		pthread_cond_wait(&pool.is_left, &pool.lock);
+	pool.is_taken = false;
+	pthread_mutex_unlock(&pool.lock);
 }
 
 int ews_pool_for(size_t n, size_t chunk, unsigned threads, ews_pool_fn fn, void *payload)
 {
 	struct job job = { .fn = fn, .payload = payload, .n = n, .chunk = chunk };
-	struct worker workers[THREADS_ASKED_MAX];
-	sigset_t all, before;
-	unsigned i, started = 1;
 	size_t chunks;
+	bool is_called;
 
 	assert(chunk > 0);
 	chunks = n / chunk + (n % chunk != 0);
@@ -94,19 +177,10 @@ int ews_pool_for(size_t n, size_t chunk, unsigned threads, ews_pool_fn fn, void 
 	if (threads > chunks)
 		threads = (unsigned)chunks;
 
-	/* Signals are for the caller's thread, whose waits they are to interrupt. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	for (; started < threads; started++) {
-		workers[started] = (struct worker){ .job = &job, .number = started };
-		if (pthread_create(&workers[started].thread, NULL, work_in_thread, &workers[started]))
-			break; /* fewer threads do it, too */
-	}
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-
+	is_called = threads > 1 && call(&job, threads - 1);
 	work(&job, 0);
-	for (i = 1; i < started; i++)
-		(void)pthread_join(workers[i].thread, NULL);
+	if (is_called)
+		wait_until_left();
 	if (job.has_failed)
 		return ews_error_restore(&job.error);
 	return 0;

@@ -1,102 +1,186 @@
 /*
  * The stat cache: see cache.h.
  *
- *     "EWSC" version  count  strings_len  records ...  strings ...  SHA-1 of all before
+ *     header  entries ...  skips ...  strings of entries ...  of skips ...  CRC-32 of all before
  *
- * In the byte order of the machine: a cache never travels.
+ * Entries and skips are structs as they lie in memory; where they have a pointer, the file has the place in the
+ * strings, counted from 1. In the byte order of the machine: a cache never travels.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "store/cache.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <zlib.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/own.h"
 
 #define CACHE_MAGIC 0x43535745u
-#define CACHE_VERSION 1
-#define CACHE_BYTES_MAX (2 * EWS_GIB)
+#define CACHE_VERSION 2
+#define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
-#define NO_STRING UINT32_MAX
 
 struct header {
 	uint32_t magic, version;
-	uint64_t n, strings_len;
+	uint32_t entry_size, skip_size; /* of the structs: another build may have others */
+	uint64_t n, n_skips, strings_len, skip_strings_len;
+	struct ews_entry root;
+	uint8_t key[EWS_CACHE_KEY_LEN];
+	char hash[EWS_TREE_HASH_LEN];
+	uint8_t is_whole, knows_names;
+	uint8_t pad[6];
 };
 
-struct record {
-	uint64_t size, dev, ino;
-	int64_t mtime_s, ctime_s;
-	uint32_t mtime_ns, ctime_ns;
-	uint32_t path, xattrs; /* offsets in the strings */
-	uint16_t mode;
-	uint8_t type, has_stat, is_racy, oid_len;
-	uint8_t oid[EWS_OID_MAX];
-	uint8_t pad[2];
-};
-
-static bool is_string_at(const char *strings, uint64_t len, uint32_t at)
+void ews_cache_release(struct ews_cache *cache)
 {
-	return at < len && memchr(strings + at, '\0', len - at);
+	ews_entries_release(&cache->entries);
+	ews_skips_release(&cache->skips);
+	*cache = (struct ews_cache)EWS_CACHE_INIT;
 }
 
-static bool take_records(struct ews_entries *out, const struct header *header, const struct record *records,
-			 const char *strings)
+static bool read_all(int fd, void *out, size_t len)
 {
-	EWS_GROW_TO(out->items, header->n + 1, out->cap);
-	for (uint64_t i = 0; i < header->n; i++) {
-		const struct record *r = &records[i];
-		struct ews_entry *entry;
+	char *at = out;
 
-		if (!is_string_at(strings, header->strings_len, r->path) || r->oid_len > EWS_OID_MAX ||
-		    (r->xattrs != NO_STRING && !is_string_at(strings, header->strings_len, r->xattrs)))
+	while (len) {
+		ssize_t n = read(fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
 			return false;
-		entry = ews_entries_add(out, strings + r->path, strlen(strings + r->path));
-		entry->size = r->size;
-		entry->dev = r->dev;
-		entry->ino = r->ino;
-		entry->has_time = r->has_stat;
-		entry->mtime_s = r->mtime_s;
-		entry->mtime_ns = r->mtime_ns;
-		entry->ctime_s = r->ctime_s;
-		entry->ctime_ns = r->ctime_ns;
-		entry->mode = r->mode;
-		entry->type = r->type;
-		entry->has_stat = r->has_stat;
-		entry->is_racy = r->is_racy;
-		entry->oid.len = r->oid_len;
-		memcpy(entry->oid.id, r->oid, sizeof(r->oid));
-		if (r->xattrs != NO_STRING)
-			entry->xattrs = ews_arena_dup(&out->arena, strings + r->xattrs, strlen(strings + r->xattrs));
+		at += n;
+		len -= (size_t)n;
 	}
 	return true;
 }
 
-int ews_cache_read(struct ews_entries *out, int dir_fd, const char *name)
+/* The pointer that stands for a place in the strings, whose last byte is a NUL. */
+static bool find_string(const char **text, const char *strings, uint64_t len)
 {
-	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
-	uint8_t digest[EWS_HASH_MAX];
-	const struct header *header;
-	size_t body, len;
+	uintptr_t place = (uintptr_t)*text;
 
-	if (ews_file_read_own(&data, dir_fd, name, CACHE_BYTES_MAX) < 0) {
+	if (place > len)
+		return false;
+	*text = place ? strings + place - 1 : NULL;
+	return true;
+}
+
+/* A byte that is neither 0 nor 1 is no bool, and may not be looked at as one. */
+static bool are_bools(const struct ews_entry *entry)
+{
+	static const size_t places[] = { offsetof(struct ews_entry, has_time), offsetof(struct ews_entry, has_stat),
+					 offsetof(struct ews_entry, is_racy), offsetof(struct ews_entry, has_owner),
+					 offsetof(struct ews_entry, is_elsewhere) };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (((const unsigned char *)entry)[places[i]] > 1)
+			return false;
+	return true;
+}
+
+static bool settle_entry(struct ews_entry *entry, const char *strings, uint64_t len)
+{
+	return are_bools(entry) && entry->type >= EWS_ENTRY_FILE && entry->type <= EWS_ENTRY_DEVICE &&
+	       entry->oid.len <= EWS_OID_MAX && find_string(&entry->path, strings, len) && entry->path &&
+	       find_string(&entry->xattrs, strings, len) && find_string(&entry->first_name, strings, len);
+}
+
+static bool settle_skip(struct ews_skip *skip, const char *strings, uint64_t len)
+{
+	return ews_skip_is_reason(skip->reason) && find_string(&skip->path, strings, len) && skip->path;
+}
+
+static bool is_header(const struct header *header, uint64_t size)
+{
+	uint64_t room = size - sizeof(*header) - sizeof(uint32_t);
+
+	return header->magic == CACHE_MAGIC && header->version == CACHE_VERSION &&
+	       header->entry_size == sizeof(struct ews_entry) && header->skip_size == sizeof(struct ews_skip) &&
+	       header->n <= room / sizeof(struct ews_entry) && header->n_skips <= room / sizeof(struct ews_skip) &&
+	       header->strings_len <= room && header->skip_strings_len <= room &&
+	       header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip) +
+			       header->strings_len + header->skip_strings_len ==
+		       room &&
+	       header->is_whole <= 1 && header->knows_names <= 1 && are_bools(&header->root) &&
+	       !header->hash[sizeof(header->hash) - 1];
+}
+
+/* Read `len` bytes and add them to the checksum. */
+static bool read_part(int fd, void *out, size_t len, uint32_t *crc)
+{
+	if (!read_all(fd, out, len))
+		return false;
+	*crc = (uint32_t)crc32_z(*crc, out, len);
+	return true;
+}
+
+/* Read strings, the last of which ends where they do. */
+static char *read_strings(struct ews_arena *arena, int fd, uint64_t len, uint32_t *crc)
+{
+	char *strings = ews_arena_alloc_raw(arena, len + 1);
+
+	return read_part(fd, strings, len, crc) && (!len || !strings[len - 1]) ? strings : NULL;
+}
+
+/* Read what follows the header: false when it is not what was written. */
+static bool read_body(struct ews_cache *out, int fd, const struct header *header)
+{
+	uint32_t crc = (uint32_t)crc32_z(0, (const unsigned char *)header, sizeof(*header)), found;
+	const char *strings, *skip_strings;
+
+	EWS_GROW_TO(out->entries.items, header->n + 1, out->entries.cap);
+	EWS_GROW_TO(out->skips.items, header->n_skips + 1, out->skips.cap);
+	if (!read_part(fd, out->entries.items, header->n * sizeof(struct ews_entry), &crc) ||
+	    !read_part(fd, out->skips.items, header->n_skips * sizeof(struct ews_skip), &crc))
+		return false;
+	strings = read_strings(&out->entries.arena, fd, header->strings_len, &crc);
+	skip_strings = strings ? read_strings(&out->skips.arena, fd, header->skip_strings_len, &crc) : NULL;
+	if (!skip_strings || !read_all(fd, &found, sizeof(found)) || crc != found)
+		return false;
+	for (uint64_t i = 0; i < header->n; i++)
+		if (!settle_entry(&out->entries.items[i], strings, header->strings_len))
+			return false;
+	for (uint64_t i = 0; i < header->n_skips; i++)
+		if (!settle_skip(&out->skips.items[i], skip_strings, header->skip_strings_len))
+			return false;
+	out->entries.n = header->n;
+	out->skips.n = header->n_skips;
+	return true;
+}
+
+int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct header header;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > CACHE_BYTES_MAX ||
+	    (size_t)st.st_size < sizeof(header) + sizeof(uint32_t))
+		return 0;
+	if (ews_own_check(fd, name) < 0) {
 		ews_error_clear();
 		return 0;
 	}
-	header = (const struct header *)data.ptr;
-	if (data.len < sizeof(*header) + 20 || header->magic != CACHE_MAGIC || header->version != CACHE_VERSION)
+	if (!read_all(fd, &header, sizeof(header)) || !is_header(&header, (uint64_t)st.st_size))
 		return 0;
-	body = data.len - sizeof(*header) - 20;
-	if (header->n > body / sizeof(struct record) ||
-	    header->n * sizeof(struct record) + header->strings_len != body)
+	if (!read_body(out, fd, &header)) {
+		ews_cache_release(out);
 		return 0;
-	len = ews_hash_once(EWS_SHA1, digest, data.ptr, data.len - 20);
-	if (memcmp(digest, data.ptr + data.len - 20, len))
-		return 0;
-	if (!take_records(out, header, (const struct record *)(header + 1),
-			  data.ptr + sizeof(*header) + header->n * sizeof(struct record)))
-		ews_entries_release(out);
+	}
+	out->entries.knows_names = header.knows_names;
+	out->is_whole = header.is_whole;
+	out->root = header.root;
+	out->root.path = out->root.xattrs = out->root.first_name = NULL;
+	memcpy(out->key, header.key, sizeof(out->key));
+	memcpy(out->hash, header.hash, sizeof(out->hash));
 	return 0;
 }
 
@@ -112,50 +196,76 @@ static bool is_late(int64_t s, uint32_t ns, int64_t started_s, uint32_t started_
 	return s > limit_s || (s == limit_s && (int64_t)ns >= limit_ns);
 }
 
-int ews_cache_write(int dir_fd, const char *name, const struct ews_entries *list, int64_t started_s,
-		    uint32_t started_ns)
+static bool is_racy(const struct ews_entry *entry, int64_t started_s, uint32_t started_ns)
 {
+	return is_late(entry->mtime_s, entry->mtime_ns, started_s, started_ns) ||
+	       is_late(entry->ctime_s, entry->ctime_ns, started_s, started_ns);
+}
+
+/* The place of a copy of `text` in the strings, as a pointer. */
+static const char *keep_string(struct ews_buf *strings, const char *text)
+{
+	uintptr_t place = strings->len + 1;
+
+	if (!text)
+		return NULL;
+	ews_buf_add(strings, text, strlen(text) + 1);
+	return (const char *)place;
+}
+
+int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
+		    uint32_t started_ns, bool is_durable)
+{
+	const struct ews_entries *list = &cache->entries;
 	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf strings = EWS_BUF_INIT;
-	struct header header = { CACHE_MAGIC, CACHE_VERSION, list->n, 0 };
-	uint8_t digest[EWS_HASH_MAX];
+	EWS_CLEANUP(buf) struct ews_buf skip_strings = EWS_BUF_INIT;
+	struct header header;
+	uint32_t crc;
 
-	ews_buf_reserve(&data, sizeof(header) + list->n * sizeof(struct record));
+	memset(&header, 0, sizeof(header)); /* what pads it is written, too */
+	header.magic = CACHE_MAGIC;
+	header.version = CACHE_VERSION;
+	header.entry_size = sizeof(struct ews_entry);
+	header.skip_size = sizeof(struct ews_skip);
+	header.n = list->n;
+	header.is_whole = cache->is_whole;
+	header.knows_names = list->knows_names;
+	if (cache->is_whole) {
+		header.n_skips = cache->skips.n;
+		header.root = cache->root;
+		header.root.is_racy = is_racy(&cache->root, started_s, started_ns);
+		header.root.path = header.root.xattrs = header.root.first_name = NULL;
+		memcpy(header.key, cache->key, sizeof(header.key));
+		memcpy(header.hash, cache->hash, strnlen(cache->hash, sizeof(header.hash) - 1));
+	}
+	ews_buf_reserve(&data, sizeof(header) + list->n * (sizeof(struct ews_entry) + 32));
 	ews_buf_add(&data, &header, sizeof(header));
 	for (size_t i = 0; i < list->n; i++) {
-		const struct ews_entry *entry = &list->items[i];
-		struct record r = {
-			.size = entry->size,
-			.dev = entry->dev,
-			.ino = entry->ino,
-			.mtime_s = entry->mtime_s,
-			.mtime_ns = entry->mtime_ns,
-			.ctime_s = entry->ctime_s,
-			.ctime_ns = entry->ctime_ns,
-			.mode = entry->mode,
-			.type = entry->type,
-			.has_stat = entry->has_stat,
-			.oid_len = entry->oid.len,
-			.path = (uint32_t)strings.len,
-			.xattrs = NO_STRING,
-		};
+		struct ews_entry entry;
 
-		r.is_racy = is_late(entry->mtime_s, entry->mtime_ns, started_s, started_ns) ||
-			    is_late(entry->ctime_s, entry->ctime_ns, started_s, started_ns);
-		memcpy(r.oid, entry->oid.id, sizeof(r.oid));
-		ews_buf_add(&strings, entry->path, strlen(entry->path) + 1);
-		if (entry->xattrs) {
-			r.xattrs = (uint32_t)strings.len;
-			ews_buf_add(&strings, entry->xattrs, strlen(entry->xattrs) + 1);
-		}
-		/* Offsets of 32 bits: a tree with more names than that goes without a cache. */
-		if (strings.len >= NO_STRING)
-			return 0;
-		ews_buf_add(&data, &r, sizeof(r));
+		memcpy(&entry, &list->items[i], sizeof(entry));
+		entry.is_racy = is_racy(&entry, started_s, started_ns);
+		entry.path = keep_string(&strings, entry.path);
+		entry.xattrs = keep_string(&strings, entry.xattrs);
+		entry.first_name = keep_string(&strings, entry.first_name);
+		ews_buf_add(&data, &entry, sizeof(entry));
 	}
+	for (size_t i = 0; i < header.n_skips; i++) {
+		struct ews_skip skip;
+
+		memcpy(&skip, &cache->skips.items[i], sizeof(skip));
+		skip.path = keep_string(&skip_strings, skip.path);
+		ews_buf_add(&data, &skip, sizeof(skip));
+	}
+	header.strings_len = strings.len;
+	header.skip_strings_len = skip_strings.len;
+	memcpy(data.ptr, &header, sizeof(header));
 	ews_buf_add(&data, strings.ptr, strings.len);
-	((struct header *)data.ptr)->strings_len = strings.len;
-	ews_hash_once(EWS_SHA1, digest, data.ptr, data.len);
-	ews_buf_add(&data, digest, 20);
-	return ews_file_replace(dir_fd, name, data.ptr, data.len, 0600);
+	ews_buf_add(&data, skip_strings.ptr, skip_strings.len);
+	crc = (uint32_t)crc32_z(0, (const unsigned char *)data.ptr, data.len);
+	ews_buf_add(&data, &crc, sizeof(crc));
+	if (is_durable)
+		return ews_file_replace(dir_fd, name, data.ptr, data.len, 0600);
+	return ews_file_replace_unsynced(dir_fd, name, data.ptr, data.len, 0600);
 }

@@ -1,9 +1,9 @@
 /*
- * The stat cache: the entries of the last scan, so that the next one reads only
- * what changed.
+ * The stat cache: what the last scan found, so that the next one reads only
+ * what changed, and need not even walk where nothing did (store/recheck).
  *
- * A binary file of fixed records and a block of strings, with its own checksum:
- * a cache that is damaged or missing is no cache and costs nothing but time.
+ * A binary file: the entries as they lie in memory, with places in a block of strings instead of pointers, and a
+ * checksum. A cache that is damaged or missing, or was written by another build, is no cache and costs nothing but time.
  * Entries that changed within 20 ms before the scan began are stored as racy and are
  * read again.
  *
@@ -13,12 +13,34 @@
 #define EWS_STORE_CACHE_H
 
 #include "store/entry.h"
+#include "store/manifest.h"
+#include "store/scan.h"
 
-/* Read the cache `name` in `dir_fd` into `out` (sorted). Nothing usable: an empty list and 0. */
-int ews_cache_read(struct ews_entries *out, int dir_fd, const char *name);
+#define EWS_CACHE_KEY_LEN 32
 
-/* Replace it. `started_*` is the time at which the scan that gave `list` began. */
-int ews_cache_write(int dir_fd, const char *name, const struct ews_entries *list, int64_t started_s,
-		    uint32_t started_ns);
+struct ews_cache {
+	struct ews_entries entries; /* sorted, with stat data */
+	/* All that a scan found, when it is known: then what follows is, too. */
+	bool is_whole;
+	struct ews_entry root; /* the directory itself, its stat data alone */
+	struct ews_skips skips; /* sorted */
+	uint8_t key[EWS_CACHE_KEY_LEN]; /* digest of all that told the scan what to look at */
+	char hash[EWS_TREE_HASH_LEN]; /* of the entries */
+};
+
+#define EWS_CACHE_INIT { .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT }
+
+/* Read the cache `name` in `dir_fd` into `out`. Nothing usable: an empty one and 0. */
+int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);
+
+/*
+ * Replace it. `started_*` is the time at which the scan that gave `cache` began. A durable one outlives a power failure,
+ * others may be lost by that.
+ */
+int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
+		    uint32_t started_ns, bool is_durable);
+
+void ews_cache_release(struct ews_cache *cache);
+EWS_CLEANUP_DEFINE(cache, struct ews_cache, ews_cache_release)
 
 #endif

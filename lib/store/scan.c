@@ -151,6 +151,11 @@ enum ews_skip_reason ews_skip_from_word(const char *word)
 	return 0;
 }
 
+bool ews_skip_is_reason(unsigned reason)
+{
+	return reason > 0 && reason < N_SKIP_WORDS;
+}
+
 static bool is_in_base(const struct ews_scan_opts *opts, const char *path)
 {
 	return opts->known && ews_entries_find(opts->known, path);
@@ -578,7 +583,7 @@ static void free_rules(struct ews_ignore **rules, size_t n)
 	free(rules);
 }
 
-static void count_files(struct ews_scan *out)
+void ews_scan_count(struct ews_scan *out)
 {
 	out->n_files = 0;
 	out->size_bytes = 0;
@@ -600,12 +605,16 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 	struct ews_ignore **rules = NULL;
 	size_t n_rules = 0, cap_rules = 0;
 	struct timespec now;
+	struct stat st;
 	int rc = 0;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	out->started_s = now.tv_sec;
 	out->started_ns = (uint32_t)now.tv_nsec;
 	out->root_fd = opts->root_fd;
+	if (fstat(opts->root_fd, &st) < 0)
+		return ews_error_os("cannot look at the directory");
+	ews_entry_set_stat(&out->root, &st);
 	walk.arenas = ews_calloc(threads, sizeof(*walk.arenas));
 	walk.skips = ews_calloc(threads, sizeof(*walk.skips));
 	walk.opened = ews_calloc(threads, sizeof(*walk.opened));
@@ -648,7 +657,7 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 	if (rc < 0)
 		return rc;
 	ews_skips_sort(&out->skips);
-	count_files(out);
+	ews_scan_count(out);
 	return 0;
 }
 
@@ -951,7 +960,7 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	if (rc == 0) {
 		drop_lost(scan, fill.lost, opts->name_vanished);
 		ews_hardlinks_find(&scan->entries);
-		count_files(scan);
+		ews_scan_count(scan);
 	}
 	free(fill.lost);
 	return rc;

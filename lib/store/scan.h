@@ -56,6 +56,8 @@ const char *ews_skip_word(enum ews_skip_reason reason);
 /* Why that is a reason, as half a sentence. */
 const char *ews_skip_why(enum ews_skip_reason reason);
 enum ews_skip_reason ews_skip_from_word(const char *word);
+/* Is it one of the above? For what was read from a file. */
+bool ews_skip_is_reason(unsigned reason);
 
 struct ews_scan_opts {
 	int root_fd;
@@ -86,11 +88,13 @@ struct ews_scan {
 	size_t n_vanished; /* what was listed and was gone when it was looked at: somebody moves things about */
 	int64_t started_s; /* file-system time just before the walk */
 	uint32_t started_ns;
+	struct ews_entry root; /* the directory itself before the walk, its stat data alone */
 	struct ews_strv opened; /* directories that were opened up: "<octal mode> <path>" */
 	int root_fd; /* borrowed */
 };
 
-#define EWS_SCAN_INIT { EWS_ENTRIES_INIT, EWS_SKIPS_INIT, 0, 0, 0, 0, 0, 0, EWS_STRV_INIT, -1 }
+#define EWS_SCAN_INIT \
+	{ .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .opened = EWS_STRV_INIT, .root_fd = -1 }
 
 int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts);
 
@@ -110,6 +114,9 @@ struct ews_scan_fill_opts {
 
 /* Give every file and link its id and attributes, and find the names of one file. What can't be read moves from the entries to the skips. */
 int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts);
+
+/* Find n_files and size_bytes of the entries. */
+void ews_scan_count(struct ews_scan *scan);
 
 /* Give directories that were opened up their modes back. Done by release as well. */
 void ews_scan_close(struct ews_scan *scan);

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "store/cache.h"
+#include "store/recheck.h"
 
 #define IGNORE_BYTES_MAX (16 * EWS_MIB)
 #define LOOKS 4
@@ -38,14 +38,12 @@ static int read_rules(struct ews_buf *out, const char *path)
 	return ews_file_read_fd(out, fd, IGNORE_BYTES_MAX);
 }
 
-int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
+/* The text of the user's rules and of the repository's. */
+static int read_ignore(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo)
 {
-	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
 	EWS_CLEANUP(free) char *user_path = NULL;
 	const char *xdg = getenv("XDG_CONFIG_HOME");
-	bool fold_case;
 	int rc;
 
 	if (ews_odb_config(&user_path, repo->odb, "core.excludesFile") < 0) {
@@ -55,16 +53,24 @@ int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
 			user_path = ews_strdup("~/.config/git/ignore");
 	}
 	ews_error_clear();
-	rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
-	if (rc < 0)
-		return rc;
-	rc = read_rules(&user, user_path);
+	rc = read_rules(user, user_path);
 	if (rc == 0)
-		rc = read_rules(&info, info_path);
-	if (rc < 0)
-		return ews_error_wrap("cannot read the rules for ignored files");
-	*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold_case);
-	return 0;
+		rc = read_rules(info, info_path);
+	return rc < 0 ? ews_error_wrap("cannot read the rules for ignored files") : 0;
+}
+
+int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
+	bool fold_case;
+	int rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
+
+	if (rc == 0)
+		rc = read_ignore(&user, &info, repo);
+	if (rc == 0)
+		*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold_case);
+	return rc;
 }
 
 /* Is something on the way from `dir` down to `path` ignored? `rules` hold above `dir`. */
@@ -204,15 +210,10 @@ static int open_root(struct ews_repo *repo, struct ews_session *session)
 	return ews_dir_open(repo->project);
 }
 
-static int read_git(struct ews_content *content, struct ews_index *index, int git_fd, enum ews_hash_algo algo,
-		    bool is_workspace)
+static int read_index(struct ews_index *index, int git_fd, enum ews_hash_algo algo, bool is_workspace)
 {
-	int rc = ews_gitstate_read(&content->git, git_fd);
+	int rc = git_fd < 0 ? 0 : ews_index_read(index, git_fd, "index", algo);
 
-	if (rc < 0)
-		return rc;
-	content->has_git = true;
-	rc = ews_index_read(index, git_fd, "index", algo);
 	if (rc < 0 && is_workspace) {
 		/* A workspace's index may be anything; what the base has is known without it. */
 		ews_error_clear();
@@ -226,7 +227,7 @@ static int read_git(struct ews_content *content, struct ews_index *index, int gi
  * Scan and read. While somebody renames or removes things, what was listed may be gone when it is
  * looked at, and stand elsewhere unseen: then all is looked at again, and in the end named.
  */
-static int look(struct ews_scan *scan, struct ews_scan_opts *scan_opts, struct ews_scan_fill_opts *fill_opts)
+static int scan_and_fill(struct ews_scan *scan, struct ews_scan_opts *scan_opts, struct ews_scan_fill_opts *fill_opts)
 {
 	int rc = 0;
 
@@ -243,26 +244,208 @@ static int look(struct ews_scan *scan, struct ews_scan_opts *scan_opts, struct e
 	return rc;
 }
 
+/* What a look at a directory works with. */
+struct look {
+	struct ews_repo *repo;
+	struct ews_session *session; /* NULL: the project */
+	struct ews_batch *batch;
+	const struct ews_content_opts *opts;
+	int root, git_fd; /* git_fd -1: there is none */
+	uint64_t max_file;
+	struct ews_strv own;
+	struct ews_buf user, info, exclude; /* the text of rules */
+	bool fold_case;
+};
+
+static bool is_with_ignored(const struct look *look)
+{
+	return look->opts->with_ignored || (look->session && look->session->method->is_project);
+}
+
+static int read_look(struct look *look)
+{
+	struct ews_repo *repo = look->repo;
+	int rc = ews_config_size(&look->max_file, ews_repo_config(repo), "ews.maxFile");
+
+	if (rc == 0)
+		rc = ews_config_git_bool(&look->fold_case, repo->odb, "core.ignoreCase", false);
+	if (rc == 0)
+		rc = read_ignore(&look->user, &look->info, repo);
+	if (rc == 0 && look->session)
+		ews_buf_adds(&look->exclude, look->session->state.exclude ? look->session->state.exclude : "");
+	else if (rc == 0)
+		rc = ews_content_exclude_text(&look->exclude, repo);
+	ews_content_own(&look->own, repo, look->session ? look->session->state.workspace : repo->project);
+	return rc;
+}
+
+static void add_text(struct ews_hash *hash, const char *text, size_t len)
+{
+	ews_hash_add(hash, &len, sizeof(len));
+	ews_hash_add(hash, text, len);
+}
+
+/* The digest of all that says what a scan finds in a directory that stands still, and what is made of it. */
+static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+	const struct ews_content_opts *opts = look->opts;
+	const uint8_t flags[] = { is_with_ignored(look), opts->into_repositories, look->repo->is_plain,
+				  look->fold_case, ews_odb_algo(look->repo->odb) };
+	uint8_t digest[EWS_HASH_MAX];
+	const uint64_t numbers[] = { look->max_file, geteuid() };
+	struct stat st;
+
+	ews_hash_add(hash, flags, sizeof(flags));
+	ews_hash_add(hash, numbers, sizeof(numbers));
+	add_text(hash, look->user.ptr, look->user.len);
+	add_text(hash, look->info.ptr, look->info.len);
+	add_text(hash, look->exclude.ptr, look->exclude.len);
+	for (size_t i = 0; i < look->own.n; i++)
+		add_text(hash, look->own.items[i], strlen(look->own.items[i]));
+	add_text(hash, opts->known ? opts->known->hash : "", opts->known ? strlen(opts->known->hash) : 0);
+	/* What git tracks is looked at even where it is ignored. */
+	if (look->git_fd >= 0 && !fstatat(look->git_fd, "index", &st, 0)) {
+		const uint64_t index[] = { (uint64_t)st.st_size,
+					   (uint64_t)st.st_mtim.tv_sec,
+					   (uint64_t)st.st_mtim.tv_nsec,
+					   (uint64_t)st.st_ctim.tv_sec,
+					   (uint64_t)st.st_ctim.tv_nsec,
+					   st.st_ino,
+					   st.st_dev };
+
+		ews_hash_add(hash, index, sizeof(index));
+	}
+	ews_hash_finish(hash, digest);
+	memcpy(key, digest, EWS_CACHE_KEY_LEN);
+}
+
+/* Is every content that the cache speaks of in the store? The base's are. */
+static bool are_kept(const struct ews_entries *list, const struct look *look)
+{
+	const struct ews_entries *known = look->opts->known ? &look->opts->known->scan.entries : NULL;
+	size_t at = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_entry *entry = &list->items[i];
+		int order = -1;
+
+		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
+			continue;
+		while (known && at < known->n && (order = ews_path_cmp(known->items[at].path, entry->path)) < 0)
+			at++;
+		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
+			continue;
+		if (!ews_odb_has(look->repo->odb, &entry->oid))
+			return false;
+	}
+	return true;
+}
+
+/* All is as it was found last: then that is what is found now. */
+static bool take_unchanged(struct ews_content *content, struct ews_cache *cache, const struct look *look)
+{
+	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
+	    !ews_recheck(cache, look->root, 0) || (look->batch && !are_kept(&cache->entries, look)))
+		return false;
+	content->scan.entries = cache->entries;
+	content->scan.skips = cache->skips;
+	content->scan.root = cache->root;
+	memcpy(content->hash, cache->hash, sizeof(content->hash));
+	cache->entries = (struct ews_entries)EWS_ENTRIES_INIT;
+	cache->skips = (struct ews_skips)EWS_SKIPS_INIT;
+	ews_scan_count(&content->scan);
+	return true;
+}
+
+/* Walk, and read what the cache does not know. */
+static int walk(struct ews_content *content, const struct ews_cache *cache, const struct look *look)
+{
+	const struct ews_content_opts *opts = look->opts;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
+	EWS_CLEANUP(ignore)
+	struct ews_ignore *ignore =
+		ews_ignore_new(look->user.ptr, look->user.len, look->info.ptr, look->info.len, look->fold_case);
+	/* A person's own files are read as they are, or named. */
+	bool is_ours = look->session && !look->session->method->is_project;
+	const struct ews_entries *known = opts->known ? &opts->known->scan.entries : NULL;
+	struct ews_scan_opts scan_opts = { .root_fd = look->root,
+					   .read_gitignore = true,
+					   .is_plain = look->repo->is_plain,
+					   .ignore = ignore,
+					   .with_ignored = is_with_ignored(look),
+					   .into_repositories = opts->into_repositories,
+					   .known = known,
+					   .index = &index,
+					   .own = (const char *const *)look->own.items,
+					   .only = opts->only,
+					   .max_file_bytes = look->max_file,
+					   .may_chmod = is_ours };
+	struct ews_scan_fill_opts fill_opts = { .odb = look->repo->odb,
+						.batch = look->batch,
+						.may_chmod = is_ours,
+						.cache = &cache->entries,
+						.pinned = known,
+						.hint = look->session ? NULL : &index,
+						.progress = opts->progress,
+						.payload = opts->payload };
+	int rc = read_index(&index, look->git_fd, ews_odb_algo(look->repo->odb), look->session);
+
+	if (rc < 0)
+		return rc;
+	if (look->exclude.len)
+		exclude = ews_ignore_new(look->exclude.ptr, look->exclude.len, NULL, 0, look->fold_case);
+	scan_opts.exclude = exclude;
+	rc = scan_and_fill(&content->scan, &scan_opts, &fill_opts);
+	content->is_whole = rc == 0 && !opts->only && ews_recheck_is_possible(&content->scan);
+	ews_scan_close(&content->scan);
+	if (rc < 0)
+		return rc;
+	mark_gitlinks(&content->scan.entries, opts->known, &index);
+	ews_manifest_hash(content->hash, &content->scan.entries);
+	for (size_t i = 0; i < content->scan.skips.n && content->is_whole; i++)
+		ews_skips_add(&content->found, content->scan.skips.items[i].path,
+			      content->scan.skips.items[i].reason, content->scan.skips.items[i].size);
+	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
+	content->cache_is_stale =
+		(look->batch || opts->is_compared) && !opts->only &&
+		(content->is_whole || content->scan.n_read || content->scan.entries.n != cache->entries.n);
+	return 0;
+}
+
+static void release_look(struct look *look)
+{
+	ews_strv_release(&look->own);
+	ews_buf_release(&look->user);
+	ews_buf_release(&look->info);
+	ews_buf_release(&look->exclude);
+}
+
+EWS_CLEANUP_DEFINE(look, struct look, release_look)
+
 int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
 		    struct ews_batch *batch, const struct ews_content_opts *opts)
 {
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	EWS_CLEANUP(entries) struct ews_entries cache = EWS_ENTRIES_INIT;
-	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-	EWS_CLEANUP(ignore) struct ews_ignore *ignore = NULL;
-	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
-	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
+	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
 	EWS_CLEANUP(free)
 	char *cache_name = session ? ews_strdup("cache") : project_cache(repo, opts->is_compared);
 	EWS_CLEANUP(fd) int root = open_root(repo, session);
 	EWS_CLEANUP(fd) int admin = -1;
 	int cache_fd = session ? session->fd : repo->dir_fd;
-	int git_fd = repo->git_fd;
-	struct ews_scan_opts scan_opts = { .root_fd = root, .read_gitignore = true, .is_plain = repo->is_plain };
-	/* A person's own files are read as they are, or named. */
-	bool is_ours = session && !session->method->is_project;
-	struct ews_scan_fill_opts fill_opts = { .odb = repo->odb, .batch = batch, .may_chmod = is_ours };
-	uint64_t max_file, max_total;
+	EWS_CLEANUP(look)
+	struct look look = { .repo = repo,
+			     .session = session,
+			     .batch = batch,
+			     .opts = opts,
+			     .root = root,
+			     .git_fd = repo->is_plain ? -1 : repo->git_fd,
+			     .own = EWS_STRV_INIT,
+			     .user = EWS_BUF_INIT,
+			     .info = EWS_BUF_INIT,
+			     .exclude = EWS_BUF_INIT };
+	uint64_t max_total;
 	struct stat st;
 	int rc;
 
@@ -270,54 +453,31 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 		return root;
 	if (session) {
 		/* A workspace whose registration was taken away still has its files. */
-		admin = git_fd = ews_session_open_admin(session);
+		admin = look.git_fd = ews_session_open_admin(session);
 		ews_error_clear();
-	} else if (repo->is_plain) {
-		git_fd = -1;
 	}
-	rc = git_fd < 0 ? 0 : read_git(&content, &index, git_fd, ews_odb_algo(repo->odb), session);
-	if (rc == 0)
-		rc = ews_content_ignore(&ignore, repo);
-	if (rc == 0)
-		rc = ews_content_exclude(&exclude, repo, session);
-	if (rc == 0)
-		rc = ews_config_size(&max_file, ews_repo_config(repo), "ews.maxFile");
+	rc = read_look(&look);
 	if (rc == 0)
 		rc = ews_config_size(&max_total, ews_repo_config(repo), "ews.maxTotal");
+	/* Before the index is read: what changes after this is not what the key speaks of. */
+	if (rc == 0)
+		digest_look(content.key, &look);
+	if (rc == 0 && look.git_fd >= 0)
+		rc = ews_gitstate_read(&content.git, look.git_fd);
 	if (rc == 0 && cache_fd >= 0 && !opts->reread)
 		rc = ews_cache_read(&cache, cache_fd, cache_name);
 	if (rc < 0)
 		return rc;
-	ews_content_own(&own, repo, session ? session->state.workspace : repo->project);
-	scan_opts.ignore = ignore;
-	scan_opts.with_ignored = opts->with_ignored || (session && session->method->is_project);
-	scan_opts.into_repositories = opts->into_repositories;
-	scan_opts.known = opts->known ? &opts->known->scan.entries : NULL;
-	scan_opts.index = &index;
-	scan_opts.own = (const char *const *)own.items;
-	scan_opts.exclude = exclude;
-	scan_opts.only = opts->only;
-	scan_opts.max_file_bytes = max_file;
-	scan_opts.may_chmod = is_ours;
-	fill_opts.cache = &cache;
-	fill_opts.pinned = scan_opts.known;
-	fill_opts.hint = session ? NULL : &index;
-	fill_opts.progress = opts->progress;
-	fill_opts.payload = opts->payload;
-	rc = look(&content.scan, &scan_opts, &fill_opts);
+	content.has_git = look.git_fd >= 0;
+	if (opts->only || !take_unchanged(&content, &cache, &look))
+		rc = walk(&content, &cache, &look);
 	if (rc == 0 && !opts->partial)
-		rc = check_limits(&content.scan, max_file, max_total);
-	ews_scan_close(&content.scan);
+		rc = check_limits(&content.scan, look.max_file, max_total);
 	if (rc < 0)
 		return rc;
 	if (fstat(root, &st) == 0)
 		ews_content_set_root(&content, &st);
-	mark_gitlinks(&content.scan.entries, opts->known, &index);
-	ews_manifest_hash(content.hash, &content.scan.entries);
-	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
 	content.is_compared = opts->is_compared;
-	content.cache_is_stale = (batch || opts->is_compared) && !opts->only &&
-				 (content.scan.n_read || content.scan.entries.n != cache.n);
 	content.scan.root_fd = -1;
 	*out = content;
 	content = (struct ews_content)EWS_CONTENT_INIT;
@@ -350,15 +510,23 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
 	int fd = session ? session->fd : repo->dir_fd;
 
+	struct ews_cache cache = { .entries = content->scan.entries,
+				   .is_whole = content->is_whole,
+				   .root = content->scan.root,
+				   .skips = content->found };
+
 	if (!content->cache_is_stale || fd < 0)
 		return 0;
 	content->cache_is_stale = false;
-	return ews_cache_write(fd, name, &content->scan.entries, content->scan.started_s, content->scan.started_ns);
+	memcpy(cache.key, content->key, sizeof(cache.key));
+	memcpy(cache.hash, content->hash, sizeof(cache.hash));
+	return ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false);
 }
 
 void ews_content_release(struct ews_content *content)
 {
 	ews_scan_release(&content->scan);
 	ews_gitstate_release(&content->git);
+	ews_skips_release(&content->found);
 	*content = (struct ews_content)EWS_CONTENT_INIT;
 }

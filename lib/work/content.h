@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_CONTENT_H
 #define EWS_WORK_CONTENT_H
 
+#include "store/cache.h"
 #include "store/gitstate.h"
 #include "store/manifest.h"
 #include "store/repo.h"
@@ -21,11 +22,14 @@ struct ews_content {
 	bool has_root_owner;
 	uint32_t root_uid, root_gid;
 	bool cache_is_stale; /* the stat cache has not seen all of this */
+	bool is_whole; /* all that there is was looked at, and can be rechecked by: */
+	uint8_t key[EWS_CACHE_KEY_LEN];
+	struct ews_skips found; /* what the scan left out; the skips may be sorted out further */
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];
 };
 
-#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT }
+#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT }
 
 /*
  * The present content of `session`'s workspace (NULL: of the project).

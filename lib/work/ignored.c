@@ -286,17 +286,25 @@ void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, con
 
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored)
 {
+	const struct ews_cache list = { .entries = ignored->entries, .skips = EWS_SKIPS_INIT };
 	struct timespec now;
 
 	if (!ignored->entries.n)
 		return 0;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return ews_cache_write(session_fd, LIST_FILE, &ignored->entries, now.tv_sec, (uint32_t)now.tv_nsec);
+	return ews_cache_write(session_fd, LIST_FILE, &list, now.tv_sec, (uint32_t)now.tv_nsec, true);
 }
 
 int ews_ignored_read(struct ews_entries *out, const struct ews_session *session)
 {
-	return session->method->is_project ? 0 : ews_cache_read(out, session->fd, LIST_FILE);
+	EWS_CLEANUP(cache) struct ews_cache list = EWS_CACHE_INIT;
+	int rc = session->method->is_project ? 0 : ews_cache_read(&list, session->fd, LIST_FILE);
+
+	if (rc < 0)
+		return rc;
+	*out = list.entries;
+	list.entries = (struct ews_entries)EWS_ENTRIES_INIT;
+	return 0;
 }
 
 /* The directory of git's that `path` lies in, as the length of its path; 0: in none. */

@@ -416,6 +416,7 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin)
 	struct ews_session *session = &out->session;
 	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
 	char hex[EWS_OID_HEX_MAX];
+	const struct ews_cache cache = { .entries = twin->content.scan.entries, .skips = EWS_SKIPS_INIT };
 	struct timespec now;
 	int rc = ews_tripwire_take(&tripwire, session->repo);
 
@@ -424,7 +425,7 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin)
 	if (rc < 0)
 		return rc;
 	clock_gettime(CLOCK_REALTIME, &now);
-	rc = ews_cache_write(session->fd, "cache", &twin->content.scan.entries, now.tv_sec, (uint32_t)now.tv_nsec);
+	rc = ews_cache_write(session->fd, "cache", &cache, now.tv_sec, (uint32_t)now.tv_nsec, false);
 	if (rc == 0)
 		rc = ews_ignored_write(session->fd, &out->ignored);
 	if (rc < 0)

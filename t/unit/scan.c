@@ -440,6 +440,15 @@ static void assert_filled(const struct ews_scan *scan, int fd, const char *what)
 	fixture_assert_same(&scan->entries, &should, ews_entry_equal, what);
 }
 
+/* Write what was found into a cache, and read that. */
+static void keep(struct ews_cache *cache, const struct ews_scan *scan)
+{
+	const struct ews_cache found = { .entries = scan->entries, .skips = EWS_SKIPS_INIT };
+
+	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &found, scan->started_s, scan->started_ns, false), 0);
+	cr_assert_eq(ews_cache_read(cache, AT_FDCWD, "cache"), 0);
+}
+
 Test(scan, contents_are_right_with_and_without_a_cache)
 {
 	EWS_CLEANUP(fd) int fd = make_dir("w");
@@ -448,17 +457,15 @@ Test(scan, contents_are_right_with_and_without_a_cache)
 	for (size_t round = 0; round < fixture_rounds(40); round++) {
 		EWS_CLEANUP(scan) struct ews_scan first = EWS_SCAN_INIT;
 		EWS_CLEANUP(scan) struct ews_scan second = EWS_SCAN_INIT;
-		EWS_CLEANUP(entries) struct ews_entries cache = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
 
 		scan_all(&first, fd);
 		fill(&first, NULL, NULL);
 		assert_filled(&first, fd, "without a cache");
-		cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &first.entries, first.started_s, first.started_ns),
-			     0);
-		cr_assert_eq(ews_cache_read(&cache, AT_FDCWD, "cache"), 0);
+		keep(&cache, &first);
 		fixture_edit_tree(fd, ALL_KINDS);
 		scan_all(&second, fd);
-		fill(&second, &cache, NULL);
+		fill(&second, &cache.entries, NULL);
 		assert_filled(&second, fd, "with a cache");
 	}
 }
@@ -468,7 +475,7 @@ Test(scan, what_did_not_change_is_not_read_again)
 	EWS_CLEANUP(fd) int fd = make_dir("w");
 	EWS_CLEANUP(scan) struct ews_scan first = EWS_SCAN_INIT;
 	EWS_CLEANUP(scan) struct ews_scan second = EWS_SCAN_INIT;
-	EWS_CLEANUP(entries) struct ews_entries cache = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
 
 	fixture_make_tree(fd, ALL_KINDS & ~(unsigned)FIXTURE_NESTED);
 	/* Until nothing is racy any more. */
@@ -476,10 +483,9 @@ Test(scan, what_did_not_change_is_not_read_again)
 	scan_all(&first, fd);
 	fill(&first, NULL, NULL);
 	cr_assert_gt(first.n_read, 0);
-	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &first.entries, first.started_s, first.started_ns), 0);
-	cr_assert_eq(ews_cache_read(&cache, AT_FDCWD, "cache"), 0);
+	keep(&cache, &first);
 	scan_all(&second, fd);
-	fill(&second, &cache, NULL);
+	fill(&second, &cache.entries, NULL);
 	cr_assert_eq(second.n_read, 0);
 	assert_filled(&second, fd, "all from the cache");
 }

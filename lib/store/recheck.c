@@ -1,0 +1,198 @@
+/*
+ * Recheck: see recheck.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/recheck.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/pool.h"
+
+#define CHUNK 512
+#define TRAIL_MAX 48 /* open directories; deeper trees are walked */
+
+struct recheck {
+	const struct ews_cache *cache;
+	int root_fd;
+	atomic_bool differs;
+};
+
+/* The directories open on the way to the path that was last looked at. */
+struct trail {
+	int root_fd;
+	const char *path; /* that path */
+	struct {
+		int fd;
+		size_t len; /* of the directory's path, which is where the path begins */
+	} steps[TRAIL_MAX];
+	size_t n;
+};
+
+static void release_trail(struct trail *trail)
+{
+	while (trail->n)
+		(void)close(trail->steps[--trail->n].fd); /* nothing was written through it */
+}
+
+EWS_CLEANUP_DEFINE(trail, struct trail, release_trail)
+
+static size_t parent_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static bool holds(const struct trail *trail, size_t len, const char *path, size_t dir_len)
+{
+	return len <= dir_len && path[len] == '/' && !memcmp(trail->path, path, len);
+}
+
+/* A descriptor of the directory that `path` lies in, for its stat data alone; -1 when it can't be opened. */
+static int follow(struct trail *trail, const char *path)
+{
+	size_t len = parent_len(path), from = 0;
+	char rel[PATH_MAX];
+	int fd;
+
+	while (trail->n && !holds(trail, trail->steps[trail->n - 1].len, path, len))
+		(void)close(trail->steps[--trail->n].fd);
+	trail->path = path;
+	if (trail->n)
+		from = trail->steps[trail->n - 1].len + 1;
+	if (from > len || !len)
+		return trail->n ? trail->steps[trail->n - 1].fd : trail->root_fd;
+	if (trail->n == TRAIL_MAX || len - from >= sizeof(rel))
+		return -1;
+	memcpy(rel, path + from, len - from);
+	rel[len - from] = '\0';
+	fd = trail->n ? trail->steps[trail->n - 1].fd : trail->root_fd;
+	if (strchr(rel, '/')) {
+		fd = ews_dir_open_beneath(fd, rel);
+		ews_error_clear();
+	} else {
+		fd = openat(fd, rel, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return -1;
+	trail->steps[trail->n].fd = fd;
+	trail->steps[trail->n++].len = len;
+	return fd;
+}
+
+static bool is_same(const struct ews_entry *entry, const struct stat *st)
+{
+	struct ews_entry now = { 0 };
+
+	if (entry->is_racy || !entry->has_stat)
+		return false;
+	ews_entry_set_stat(&now, st);
+	/* A nested repository is a directory that was not walked into. */
+	if (entry->type == EWS_ENTRY_GITLINK && now.type == EWS_ENTRY_DIR)
+		now.type = EWS_ENTRY_GITLINK;
+	return now.ctime_ns == entry->ctime_ns && now.ctime_s == entry->ctime_s && now.mtime_ns == entry->mtime_ns &&
+	       now.mtime_s == entry->mtime_s && now.ino == entry->ino && now.dev == entry->dev &&
+	       now.size == entry->size && now.mode == entry->mode && now.type == entry->type &&
+	       now.uid == entry->uid && now.gid == entry->gid && now.n_links == entry->n_links;
+}
+
+static int check_entries(size_t chunk, unsigned worker, void *payload)
+{
+	struct recheck *check = payload;
+	const struct ews_entries *list = &check->cache->entries;
+	EWS_CLEANUP(trail) struct trail trail = { .root_fd = check->root_fd };
+	size_t end = list->n - chunk * CHUNK < CHUNK ? list->n : (chunk + 1) * CHUNK;
+
+	(void)worker;
+	for (size_t i = chunk * CHUNK; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++) {
+		const struct ews_entry *entry = &list->items[i];
+		int fd = follow(&trail, entry->path);
+		struct stat st;
+
+		if (fd < 0 || fstatat(fd, ews_path_base(entry->path), &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !is_same(entry, &st))
+			check->differs = true;
+	}
+	return 0;
+}
+
+/* Only what it was is recorded of what was left out, and how large a file was. */
+static bool is_same_skip(const struct ews_skip *skip, struct trail *trail)
+{
+	struct stat st;
+	int fd;
+
+	if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
+	    skip->reason != EWS_SKIP_TOO_LARGE)
+		return true;
+	fd = follow(trail, skip->path);
+	return fd >= 0 && !fstatat(fd, ews_path_base(skip->path), &st, AT_SYMLINK_NOFOLLOW) &&
+	       (S_ISDIR(st.st_mode) ? 0 : (uint64_t)st.st_size) == skip->size;
+}
+
+static int check_skips(size_t chunk, unsigned worker, void *payload)
+{
+	struct recheck *check = payload;
+	const struct ews_skips *list = &check->cache->skips;
+	EWS_CLEANUP(trail) struct trail trail = { .root_fd = check->root_fd };
+	size_t end = list->n - chunk * CHUNK < CHUNK ? list->n : (chunk + 1) * CHUNK;
+
+	(void)worker;
+	for (size_t i = chunk * CHUNK; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++)
+		if (!is_same_skip(&list->items[i], &trail))
+			check->differs = true;
+	return 0;
+}
+
+bool ews_recheck_is_possible(const struct ews_scan *scan)
+{
+	if (!scan->root.has_stat || scan->opened.n || scan->n_vanished)
+		return false;
+	for (size_t i = 0; i < scan->skips.n; i++) {
+		const struct ews_skip *skip = &scan->skips.items[i];
+
+		switch (skip->reason) {
+		case EWS_SKIP_IGNORED:
+		case EWS_SKIP_EXCLUDED:
+			/* Its rules may change, and it is no entry that would show that. */
+			if (!strcmp(ews_path_base(skip->path), ".gitignore"))
+				return false;
+			break;
+		case EWS_SKIP_OWN:
+		case EWS_SKIP_REPOSITORY:
+		case EWS_SKIP_SOCKET:
+		case EWS_SKIP_DEVICE:
+		case EWS_SKIP_TOO_LARGE:
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+static size_t chunks(size_t n)
+{
+	return n / CHUNK + (n % CHUNK != 0);
+}
+
+bool ews_recheck(const struct ews_cache *cache, int root_fd, unsigned threads)
+{
+	struct recheck check = { .cache = cache, .root_fd = root_fd };
+	struct stat st;
+
+	if (fstat(root_fd, &st) < 0 || !is_same(&cache->root, &st))
+		return false;
+	/* The functions never fail. */
+	(void)ews_pool_for(chunks(cache->entries.n), 1, threads, check_entries, &check);
+	(void)ews_pool_for(chunks(cache->skips.n), 1, threads, check_skips, &check);
+	return !check.differs;
+}
