@@ -62,6 +62,11 @@ void ews_buf_adds(struct ews_buf *buf, const char *text)
 
 void ews_buf_addc(struct ews_buf *buf, char c)
 {
+	if (buf->len + 1 < buf->cap && !buf->max) {
+		buf->ptr[buf->len++] = c;
+		buf->ptr[buf->len] = '\0';
+		return;
+	}
 	ews_buf_add(buf, &c, 1);
 }
 

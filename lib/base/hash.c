@@ -94,28 +94,23 @@ void ews_hex(char *out, const uint8_t *data, size_t len)
 	*out = '\0';
 }
 
-static int digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 int ews_unhex(uint8_t *out, size_t len, const char *text)
 {
-	int high, low;
+	/* The value of a digit and one more; 0: it is none. */
+	static const uint8_t values[256] = {
+		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+		['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+		['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+	};
 	size_t i;
 
 	for (i = 0; i < len; i++) {
-		high = digit_value(text[2 * i]);
-		low = high < 0 ? -1 : digit_value(text[2 * i + 1]);
-		if (low < 0)
+		uint8_t high = values[(unsigned char)text[2 * i]];
+		uint8_t low = high ? values[(unsigned char)text[2 * i + 1]] : 0;
+
+		if (!low)
 			return -1;
-		out[i] = (uint8_t)(high << 4 | low);
+		out[i] = (uint8_t)((high - 1) << 4 | (low - 1));
 	}
 	return 0;
 }

@@ -135,16 +135,19 @@ static bool is_control(char c)
 
 void ews_path_escape(struct ews_buf *out, const char *path, size_t len)
 {
-	size_t i;
+	size_t i, plain = 0; /* where what needs no escape begins */
 
 	for (i = 0; i < len; i++) {
-		if (is_control(path[i]))
-			ews_buf_addf(out, "\\%03o", (unsigned char)path[i]);
-		else if (path[i] == '\\')
+		if (!is_control(path[i]) && path[i] != '\\')
+			continue;
+		ews_buf_add(out, path + plain, i - plain);
+		if (path[i] == '\\')
 			ews_buf_adds(out, "\\\\");
 		else
-			ews_buf_addc(out, path[i]);
+			ews_buf_addf(out, "\\%03o", (unsigned char)path[i]);
+		plain = i + 1;
 	}
+	ews_buf_add(out, path + plain, len - plain);
 }
 
 /* The byte that the `len` bytes at `text`, behind a backslash, stand for; how many they are, or 0. */

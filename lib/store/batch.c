@@ -442,6 +442,11 @@ int ews_batch_commit(struct ews_batch *batch)
 	return rc;
 }
 
+struct ews_odb *ews_batch_odb(const struct ews_batch *batch)
+{
+	return batch->odb;
+}
+
 uint64_t ews_batch_pending_bytes(const struct ews_batch *batch)
 {
 	struct ews_batch *own = (struct ews_batch *)batch;

@@ -44,6 +44,9 @@ int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, ui
 /* Make all of it durable. The batch is empty afterwards, also when this fails, and may be used again. */
 int ews_batch_commit(struct ews_batch *batch);
 
+/* The store that it is for. */
+struct ews_odb *ews_batch_odb(const struct ews_batch *batch);
+
 /* Bytes waiting to be written. */
 uint64_t ews_batch_pending_bytes(const struct ews_batch *batch);
 

@@ -1,7 +1,7 @@
 /*
  * The stat cache: see cache.h.
  *
- *     header  entries ...  skips ...  strings of entries ...  of skips ...  CRC-32 of all before
+ *     header  entries ...  skips ...  strings of entries ...  of skips ...  extra  CRC-32 of all before
  *
  * Entries and skips are structs as they lie in memory; where they have a pointer, the file has the place in the
  * strings, counted from 1. In the byte order of the machine: a cache never travels.
@@ -30,7 +30,7 @@
 struct header {
 	uint32_t magic, version;
 	uint32_t entry_size, skip_size; /* of the structs: another build may have others */
-	uint64_t n, n_skips, strings_len, skip_strings_len;
+	uint64_t n, n_skips, strings_len, skip_strings_len, extra_len;
 	struct ews_entry root;
 	uint8_t key[EWS_CACHE_KEY_LEN];
 	char hash[EWS_TREE_HASH_LEN];
@@ -42,6 +42,7 @@ void ews_cache_release(struct ews_cache *cache)
 {
 	ews_entries_release(&cache->entries);
 	ews_skips_release(&cache->skips);
+	ews_buf_release(&cache->extra);
 	*cache = (struct ews_cache)EWS_CACHE_INIT;
 }
 
@@ -105,9 +106,9 @@ static bool is_header(const struct header *header, uint64_t size)
 	return header->magic == CACHE_MAGIC && header->version == CACHE_VERSION &&
 	       header->entry_size == sizeof(struct ews_entry) && header->skip_size == sizeof(struct ews_skip) &&
 	       header->n <= room / sizeof(struct ews_entry) && header->n_skips <= room / sizeof(struct ews_skip) &&
-	       header->strings_len <= room && header->skip_strings_len <= room &&
+	       header->strings_len <= room && header->skip_strings_len <= room && header->extra_len <= room &&
 	       header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip) +
-			       header->strings_len + header->skip_strings_len ==
+			       header->strings_len + header->skip_strings_len + header->extra_len ==
 		       room &&
 	       header->is_whole <= 1 && header->knows_names <= 1 && are_bools(&header->root) &&
 	       !header->hash[sizeof(header->hash) - 1];
@@ -143,8 +144,12 @@ static bool read_body(struct ews_cache *out, int fd, const struct header *header
 		return false;
 	strings = read_strings(&out->entries.arena, fd, header->strings_len, &crc);
 	skip_strings = strings ? read_strings(&out->skips.arena, fd, header->skip_strings_len, &crc) : NULL;
-	if (!skip_strings || !read_all(fd, &found, sizeof(found)) || crc != found)
+	ews_buf_reserve(&out->extra, header->extra_len);
+	if (!skip_strings || !read_part(fd, out->extra.ptr, header->extra_len, &crc) ||
+	    !read_all(fd, &found, sizeof(found)) || crc != found)
 		return false;
+	if (header->extra_len)
+		out->extra.ptr[out->extra.len = header->extra_len] = '\0';
 	for (uint64_t i = 0; i < header->n; i++)
 		if (!settle_entry(&out->entries.items[i], strings, header->strings_len))
 			return false;
@@ -260,9 +265,11 @@ int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache,
 	}
 	header.strings_len = strings.len;
 	header.skip_strings_len = skip_strings.len;
+	header.extra_len = cache->extra.len;
 	memcpy(data.ptr, &header, sizeof(header));
 	ews_buf_add(&data, strings.ptr, strings.len);
 	ews_buf_add(&data, skip_strings.ptr, skip_strings.len);
+	ews_buf_add(&data, cache->extra.ptr, cache->extra.len);
 	crc = (uint32_t)crc32_z(0, (const unsigned char *)data.ptr, data.len);
 	ews_buf_add(&data, &crc, sizeof(crc));
 	if (is_durable)

@@ -26,9 +26,10 @@ struct ews_cache {
 	struct ews_skips skips; /* sorted */
 	uint8_t key[EWS_CACHE_KEY_LEN]; /* digest of all that told the scan what to look at */
 	char hash[EWS_TREE_HASH_LEN]; /* of the entries */
+	struct ews_buf extra; /* what else its writer wants to have back */
 };
 
-#define EWS_CACHE_INIT { .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT }
+#define EWS_CACHE_INIT { .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT }
 
 /* Read the cache `name` in `dir_fd` into `out`. Nothing usable: an empty one and 0. */
 int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);

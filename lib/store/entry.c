@@ -245,10 +245,35 @@ static bool is_refused(const char *name, size_t len, bool is_link)
 	return false;
 }
 
+/*
+ * Can no component be one of the refused names? They all begin with ".g" or "gi", once it is not hidden behind what
+ * file systems don't see, none of which is ASCII. Nearly all paths are settled by that.
+ */
+static bool is_beyond_doubt(const char *path, size_t len)
+{
+	bool is_first = true;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)path[i];
+
+		if (c == '\\' || c == 0xe2 || c == 0xef)
+			return false;
+		if (is_first && ((c == '.' && (path[i + 1] | 0x20) == 'g') ||
+				 ((c | 0x20) == 'g' && (path[i + 1] | 0x20) == 'i')))
+			return false;
+		is_first = c == '/';
+	}
+	return true;
+}
+
 bool ews_entry_path_fits_tree(const char *path, bool is_link)
 {
-	if (strlen(path) > PATH_IN_TREE_MAX)
+	size_t path_len = strlen(path);
+
+	if (path_len > PATH_IN_TREE_MAX)
 		return false;
+	if (is_beyond_doubt(path, path_len))
+		return true;
 	while (*path) {
 		size_t len = strcspn(path, "/");
 

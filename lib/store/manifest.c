@@ -16,6 +16,7 @@
 #define HEADER "ews-manifest 2\n"
 #define HEADER_1 "ews-manifest 1\n"
 #define OWNER "owner "
+#define HASH_AT_ONCE (32 * 1024)
 
 /*
  * Attributes stand on a line of their own each in an entry; on a manifest's line commas part them, so
@@ -35,6 +36,35 @@ static void add_attrs(struct ews_buf *out, const char *xattrs)
 		else
 			ews_buf_addc(out, xattrs[i] == '\n' ? ',' : xattrs[i]);
 	}
+}
+
+/* At least `width` digits. There are half a dozen numbers to an entry, and printf() takes its time. */
+static void add_number(struct ews_buf *out, uint64_t number, unsigned base, size_t width)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+
+	while (number || sizeof(digits) - at < width) {
+		digits[--at] = (char)('0' + number % base);
+		number /= base;
+	}
+	ews_buf_add(out, digits + at, sizeof(digits) - at);
+}
+
+static void add_type_and_mode(struct ews_buf *out, const struct ews_entry *entry)
+{
+	ews_buf_adds(out, ews_entry_type_name(entry->type));
+	ews_buf_addc(out, ' ');
+	add_number(out, entry->mode, 8, 4);
+	ews_buf_addc(out, ' ');
+}
+
+static void add_oid(struct ews_buf *out, const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_buf_adds(out, ews_oid_is_none(oid) ? "-" : ews_oid_hex(hex, oid));
+	ews_buf_addc(out, ' ');
 }
 
 /* Of each entry the number of its file: 0 for those of one name. NULL when all are that. */
@@ -96,15 +126,21 @@ void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries,
 		ews_buf_addf(out, "owner %" PRIu32 ":%" PRIu32 "\n", usual->uid, usual->gid);
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct ews_entry *entry = &entries->items[i];
-		char hex[EWS_OID_HEX_MAX];
 
-		ews_buf_addf(out, "%s %04o ", ews_entry_type_name(entry->type), entry->mode);
-		if (entry->has_time)
+		add_type_and_mode(out, entry);
+		if (entry->has_time && entry->mtime_s >= 0) {
+			add_number(out, (uint64_t)entry->mtime_s, 10, 1);
+			ews_buf_addc(out, '.');
+			add_number(out, entry->mtime_ns, 10, 9);
+		} else if (entry->has_time) {
 			ews_buf_addf(out, "%" PRId64 ".%09" PRIu32, entry->mtime_s, entry->mtime_ns);
-		else
+		} else {
 			ews_buf_addc(out, '-');
-		ews_buf_addf(out, " %" PRIu64 " %s ", entry->size,
-			     ews_oid_is_none(&entry->oid) ? "-" : ews_oid_hex(hex, &entry->oid));
+		}
+		ews_buf_addc(out, ' ');
+		add_number(out, entry->size, 10, 1);
+		ews_buf_addc(out, ' ');
+		add_oid(out, &entry->oid);
 		add_attrs(out, entry->xattrs);
 		ews_buf_addc(out, ' ');
 		if (entries->knows_names)
@@ -407,21 +443,23 @@ int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, con
 void ews_manifest_hash(char out[EWS_TREE_HASH_LEN], const struct ews_entries *entries)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
 	uint8_t digest[EWS_HASH_MAX];
 
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct ews_entry *entry = &entries->items[i];
-		char hex[EWS_OID_HEX_MAX];
 
-		ews_buf_truncate(&line, 0);
-		ews_buf_addf(&line, "%s %04o %s ", ews_entry_type_name(entry->type), entry->mode,
-			     ews_oid_is_none(&entry->oid) ? "-" : ews_oid_hex(hex, &entry->oid));
-		add_attrs(&line, entry->xattrs);
-		ews_buf_addc(&line, ' ');
-		ews_buf_add(&line, entry->path, strlen(entry->path) + 1);
-		ews_hash_add(hash, line.ptr, line.len);
+		add_type_and_mode(&lines, entry);
+		add_oid(&lines, &entry->oid);
+		add_attrs(&lines, entry->xattrs);
+		ews_buf_addc(&lines, ' ');
+		ews_buf_add(&lines, entry->path, strlen(entry->path) + 1);
+		if (lines.len < HASH_AT_ONCE)
+			continue;
+		ews_hash_add(hash, lines.ptr, lines.len);
+		ews_buf_truncate(&lines, 0);
 	}
+	ews_hash_add(hash, lines.ptr, lines.len);
 	ews_hash_finish(hash, digest);
 	memcpy(out, "sha256:", 7);
 	ews_hex(out + 7, digest, 32);

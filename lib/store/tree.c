@@ -66,6 +66,13 @@ struct writing {
 	struct ews_tree_item *items;
 	size_t n, cap;
 	struct ews_arena names; /* of directories */
+	const struct ews_changes *changes; /* against what has a tree already; NULL: nothing has */
+};
+
+/* A directory of what has a tree already. */
+struct old_level {
+	struct ews_tree_item *items;
+	size_t n;
 };
 
 static void push_item(struct writing *w, uint32_t mode, const char *name, const struct ews_oid *oid)
@@ -74,13 +81,84 @@ static void push_item(struct writing *w, uint32_t mode, const char *name, const 
 	w->items[w->n++] = (struct ews_tree_item){ mode, name, *oid };
 }
 
-/* Write the entries from the next one on whose paths start with the first `prefix_len` bytes of `prefix`. */
-static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len)
+/* The first of `n` items of `size` bytes, sorted by the path that each begins with, whose path is not before `path`. */
+static size_t find_first(const void *items, size_t size, size_t n, const char *path)
 {
-	size_t first = w->n;
-	int rc;
+	size_t at = 0, end = n;
 
-	while (w->at < w->list->n) {
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+
+		if (ews_path_cmp(*(const char *const *)((const char *)items + mid * size), path) < 0)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at;
+}
+
+/* Does anything at or below the directory `path` differ from what has a tree? */
+static bool has_change(const struct writing *w, const char *path)
+{
+	const struct ews_changes *changes = w->changes;
+	size_t at = find_first(changes->items, sizeof(*changes->items), changes->n, path);
+
+	return at < changes->n && ews_path_is_inside(changes->items[at].path, path);
+}
+
+/* Step over the directory `path` and all that is below it. */
+static void step_over(struct writing *w, const char *path)
+{
+	/* In order nothing comes between a directory's content and what begins with its name and the least byte. */
+	EWS_CLEANUP(free) char *end = ews_strfmt("%s\001", path);
+
+	w->at += find_first(&w->list->items[w->at], sizeof(*w->list->items), w->list->n - w->at, end);
+}
+
+static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)
+{
+	for (size_t i = 0; i < old->n; i++)
+		if (is_dir(&old->items[i]) && !strncmp(old->items[i].name, name, len) && !old->items[i].name[len])
+			return &old->items[i].oid;
+	return NULL;
+}
+
+static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
+		       const struct ews_oid *was);
+
+/* The directory that is the first `len` bytes of `path`, by the name `name`; of `old` it may have been one. */
+static int write_dir(struct writing *w, const char *path, size_t len, const char *name, const struct old_level *old)
+{
+	const char *end = path + len;
+	const struct ews_oid *was = find_old(old, name, (size_t)(end - name));
+	EWS_CLEANUP(free) char *dir = was ? ews_strndup(path, len) : NULL;
+	struct ews_oid oid = EWS_OID_NONE;
+	int rc = 0;
+
+	if (was && !has_change(w, dir)) {
+		oid = *was;
+		step_over(w, dir);
+	} else {
+		rc = write_level(&oid, w, path, len + 1, was);
+	}
+	if (rc == 0)
+		push_item(w, MODE_DIR, ews_arena_dup(&w->names, name, (size_t)(end - name)), &oid);
+	return rc;
+}
+
+/* Write the entries from the next one on whose paths start with the first `prefix_len` bytes of `prefix`; it was `was`, if not NULL. */
+static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
+		       const struct ews_oid *was)
+{
+	EWS_CLEANUP(free) struct ews_tree_item *old_items = NULL;
+	struct old_level old = { NULL, 0 };
+	size_t first = w->n;
+	int rc = 0;
+
+	if (was)
+		rc = ews_tree_read_flat(&old_items, &old.n, ews_batch_odb(w->batch), was, &w->names);
+	old.items = old_items;
+	while (w->at < w->list->n && rc == 0) {
 		const struct ews_entry *entry = &w->list->items[w->at];
 		const char *name = entry->path + prefix_len, *slash;
 
@@ -92,35 +170,50 @@ static int write_level(struct ews_oid *out, struct writing *w, const char *prefi
 		}
 		slash = strchr(name, '/');
 		if (slash) {
-			struct ews_oid dir = EWS_OID_NONE;
-
-			rc = write_level(&dir, w, entry->path, (size_t)(slash - entry->path) + 1);
-			if (rc < 0)
-				return rc;
-			push_item(w, MODE_DIR, ews_arena_dup(&w->names, name, (size_t)(slash - name)), &dir);
+			rc = write_dir(w, entry->path, (size_t)(slash - entry->path), name, &old);
 		} else {
 			push_item(w, ews_entry_git_mode(entry), name, &entry->oid);
 			w->at++;
 		}
 	}
-	rc = ews_tree_write_flat(out, w->batch, w->items + first, w->n - first);
+	if (rc == 0)
+		rc = ews_tree_write_flat(out, w->batch, w->items + first, w->n - first);
 	w->n = first;
 	return rc;
+}
+
+static int write_all(struct ews_oid *out, struct writing *w, const struct ews_oid *was)
+{
+	struct ews_oid root = EWS_OID_NONE;
+	int rc = write_level(&root, w, "", 0, was);
+
+	free(w->items);
+	ews_arena_release(&w->names);
+	if (rc < 0)
+		return rc;
+	*out = root;
+	return 0;
 }
 
 int ews_tree_write(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list)
 {
 	struct writing w = { .batch = batch, .list = list };
-	struct ews_oid root = EWS_OID_NONE;
-	int rc;
 
-	rc = write_level(&root, &w, "", 0);
-	free(w.items);
-	ews_arena_release(&w.names);
-	if (rc < 0)
-		return rc;
-	*out = root;
-	return 0;
+	return write_all(out, &w, NULL);
+}
+
+int ews_tree_write_like(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
+			const struct ews_entries *was, const struct ews_oid *was_tree)
+{
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	struct writing w = { .batch = batch, .list = list, .changes = &changes };
+
+	ews_changes_between(&changes, was, list, ews_entry_equal_in_git);
+	if (!changes.n) {
+		*out = *was_tree;
+		return 0;
+	}
+	return write_all(out, &w, was_tree);
 }
 
 /* A name that is one component and can't lead out of the directory, nor into its repository. */

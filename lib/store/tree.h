@@ -17,6 +17,13 @@
 int ews_tree_write(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list);
 
 /*
+ * The same, quicker, where another list has a tree already: `was`, whose tree `was_tree` the store has whole. Only
+ * the directories in which something differs are written.
+ */
+int ews_tree_write_like(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
+			const struct ews_entries *was, const struct ews_oid *was_tree);
+
+/*
  * Append all entries below tree `oid` to `out`, sorted, directories included,
  * with modes 0644, 0755, 0755 for directories, 0777 for links. Sizes are 0 and times
  * unknown. Fails with EWS_EDAMAGED when a name could lead outside ("..", "/", ".git").

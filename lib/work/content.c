@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -21,6 +22,7 @@
 
 #define IGNORE_BYTES_MAX (16 * EWS_MIB)
 #define LOOKS 4
+#define YOUNG_NS 20000000
 
 /* A file of rules by its path; "~/" is home. Missing is empty. */
 static int read_rules(struct ews_buf *out, const char *path)
@@ -285,8 +287,20 @@ static void add_text(struct ews_hash *hash, const char *text, size_t len)
 	ews_hash_add(hash, text, len);
 }
 
-/* The digest of all that says what a scan finds in a directory that stands still, and what is made of it. */
-static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
+/* Is it so young that it may change once more without a sign of it? */
+static bool is_young(const struct timespec *time)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (now.tv_sec - time->tv_sec) * 1000000000 + (now.tv_nsec - time->tv_nsec) <= YOUNG_NS;
+}
+
+/*
+ * The digest of all that says what a scan finds in a directory that stands still, and what is made of it. False when some
+ * of that can't be told from its stat data yet.
+ */
+static bool digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_content_opts *opts = look->opts;
@@ -294,6 +308,7 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
 				  look->fold_case, ews_odb_algo(look->repo->odb) };
 	uint8_t digest[EWS_HASH_MAX];
 	const uint64_t numbers[] = { look->max_file, geteuid() };
+	bool is_settled = true;
 	struct stat st;
 
 	ews_hash_add(hash, flags, sizeof(flags));
@@ -315,9 +330,11 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
 					   st.st_dev };
 
 		ews_hash_add(hash, index, sizeof(index));
+		is_settled = !is_young(&st.st_mtim) && !is_young(&st.st_ctim);
 	}
 	ews_hash_finish(hash, digest);
 	memcpy(key, digest, EWS_CACHE_KEY_LEN);
+	return is_settled;
 }
 
 /* Is every content that the cache speaks of in the store? The base's are. */
@@ -355,6 +372,11 @@ static bool take_unchanged(struct ews_content *content, struct ews_cache *cache,
 	cache->entries = (struct ews_entries)EWS_ENTRIES_INIT;
 	cache->skips = (struct ews_skips)EWS_SKIPS_INIT;
 	ews_scan_count(&content->scan);
+	content->is_unchanged = true;
+	if (cache->extra.len == sizeof(struct ews_oid) + sizeof(content->rest)) {
+		memcpy(&content->manifest, cache->extra.ptr, sizeof(struct ews_oid));
+		memcpy(content->rest, cache->extra.ptr + sizeof(struct ews_oid), sizeof(content->rest));
+	}
 	return true;
 }
 
@@ -398,7 +420,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 		exclude = ews_ignore_new(look->exclude.ptr, look->exclude.len, NULL, 0, look->fold_case);
 	scan_opts.exclude = exclude;
 	rc = scan_and_fill(&content->scan, &scan_opts, &fill_opts);
-	content->is_whole = rc == 0 && !opts->only && ews_recheck_is_possible(&content->scan);
+	content->is_whole = content->is_whole && rc == 0 && !opts->only && ews_recheck_is_possible(&content->scan);
 	ews_scan_close(&content->scan);
 	if (rc < 0)
 		return rc;
@@ -461,7 +483,7 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 		rc = ews_config_size(&max_total, ews_repo_config(repo), "ews.maxTotal");
 	/* Before the index is read: what changes after this is not what the key speaks of. */
 	if (rc == 0)
-		digest_look(content.key, &look);
+		content.is_whole = digest_look(content.key, &look);
 	if (rc == 0 && look.git_fd >= 0)
 		rc = ews_gitstate_read(&content.git, look.git_fd);
 	if (rc == 0 && cache_fd >= 0 && !opts->reread)
@@ -510,6 +532,7 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
 	int fd = session ? session->fd : repo->dir_fd;
 
+	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
 	struct ews_cache cache = { .entries = content->scan.entries,
 				   .is_whole = content->is_whole,
 				   .root = content->scan.root,
@@ -518,6 +541,11 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 	if (!content->cache_is_stale || fd < 0)
 		return 0;
 	content->cache_is_stale = false;
+	if (!ews_oid_is_none(&content->manifest)) {
+		ews_buf_add(&extra, &content->manifest, sizeof(content->manifest));
+		ews_buf_add(&extra, content->rest, sizeof(content->rest));
+	}
+	cache.extra = extra;
 	memcpy(cache.key, content->key, sizeof(cache.key));
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
 	return ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false);

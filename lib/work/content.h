@@ -25,6 +25,10 @@ struct ews_content {
 	bool is_whole; /* all that there is was looked at, and can be rechecked by: */
 	uint8_t key[EWS_CACHE_KEY_LEN];
 	struct ews_skips found; /* what the scan left out; the skips may be sorted out further */
+	bool is_unchanged; /* the entries are those that were found last, times and all */
+	/* The snapshot that was made of these very entries last: its manifest, and the digest of what else is in that. */
+	struct ews_oid manifest;
+	uint8_t rest[EWS_CACHE_KEY_LEN];
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];
 };

@@ -23,7 +23,7 @@
 
 /* The present state as a side: its objects become durable, so that git can read them. */
 static int side_now(struct ews_diff_side *side, struct ews_repo *repo, struct ews_session *session,
-		    const struct ews_content *known)
+		    const struct ews_content *known, const struct ews_oid *known_tree)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
 	struct ews_content_opts opts = { .partial = true, .known = known };
@@ -34,7 +34,10 @@ static int side_now(struct ews_diff_side *side, struct ews_repo *repo, struct ew
 		return is_aside;
 	batch = ews_batch_new(repo->odb);
 	rc = ews_content_now(&side->content, repo, session, batch, &opts);
-	if (rc == 0)
+	if (rc == 0 && known)
+		rc = ews_tree_write_like(&side->snapshot.tree, batch, &side->content.scan.entries,
+					 &known->scan.entries, known_tree);
+	else if (rc == 0)
 		rc = ews_tree_write(&side->snapshot.tree, batch, &side->content.scan.entries);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
@@ -69,6 +72,7 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
 	const struct ews_content *known = NULL;
+	const struct ews_oid *tree = &diff->from.snapshot.tree;
 	bool to_now = !to || is_now(to);
 	int rc = 0;
 
@@ -90,11 +94,12 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		if (rc < 0)
 			return rc;
 		known = &base_content;
+		tree = &base.tree;
 	}
 	if (is_now(from))
-		rc = side_now(&diff->from, repo, session, known);
+		rc = side_now(&diff->from, repo, session, known, tree);
 	if (rc == 0 && to_now)
-		rc = side_now(&diff->to, repo, session, known);
+		rc = side_now(&diff->to, repo, session, known, tree);
 	return rc;
 }
 

@@ -286,7 +286,7 @@ void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, con
 
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored)
 {
-	const struct ews_cache list = { .entries = ignored->entries, .skips = EWS_SKIPS_INIT };
+	const struct ews_cache list = { .entries = ignored->entries, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
 	struct timespec now;
 
 	if (!ignored->entries.n)

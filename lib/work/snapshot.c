@@ -22,6 +22,7 @@
 #include "store/hardlink.h"
 #include "store/journal.h"
 #include "store/tree.h"
+#include "work/base_cache.h"
 #include "work/history.h"
 #include "work/ignored.h"
 
@@ -389,6 +390,8 @@ int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const s
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	int rc;
 
+	if (ews_base_cache_read(out, repo, snapshot))
+		return 0;
 	if (ews_oid_is_none(&snapshot->manifest))
 		rc = ews_tree_list(&content.scan.entries, repo->odb, &snapshot->tree);
 	else
@@ -400,6 +403,7 @@ int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const s
 		ews_error(EWS_EDAMAGED, "snapshot '%s' does not have the hash that it was made with", snapshot->id);
 		return EWS_EDAMAGED;
 	}
+	ews_base_cache_write(&content, repo, snapshot);
 	*out = content;
 	content = (struct ews_content)EWS_CONTENT_INIT;
 	return 0;
@@ -554,6 +558,93 @@ static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struc
 	return ews_tree_write(out, batch, &pins);
 }
 
+static void hash_part(struct ews_hash *hash, const void *data, size_t len)
+{
+	ews_hash_add(hash, &len, sizeof(len));
+	ews_hash_add(hash, data, len);
+}
+
+/* The digest of all that a manifest commit has besides the entries. */
+static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content *content,
+			const struct ews_oids *history)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+	const struct ews_gitstate *git = &content->git;
+	const int64_t numbers[] = { content->root_mode,  content->has_root_owner,
+				    content->root_uid,   content->root_gid,
+				    git->has_index,      git->index_mtime_s,
+				    git->index_mtime_ns, (int64_t)content->scan.skips.n };
+	uint8_t digest[EWS_HASH_MAX];
+
+	ews_hash_add(hash, numbers, sizeof(numbers));
+	for (size_t i = 0; i < content->scan.skips.n; i++) {
+		const struct ews_skip *skip = &content->scan.skips.items[i];
+		const uint64_t words[] = { skip->reason, skip->size };
+
+		ews_hash_add(hash, words, sizeof(words));
+		hash_part(hash, skip->path, strlen(skip->path));
+	}
+	hash_part(hash, git->index.ptr, git->index.len);
+	for (size_t i = 0; i < git->n; i++) {
+		hash_part(hash, git->files[i].name, strlen(git->files[i].name));
+		hash_part(hash, git->files[i].data.ptr, git->files[i].data.len);
+	}
+	for (size_t i = 0; i < history->n; i++)
+		hash_part(hash, history->items[i].id, history->items[i].len);
+	ews_hash_finish(hash, digest);
+	memcpy(out, digest, EWS_CACHE_KEY_LEN);
+}
+
+/* Give the commit of the manifest: the one of `like`, if that has the same, or a new one. */
+static int write_manifest(struct ews_snapshot *snap, struct ews_repo *repo, struct ews_batch *batch,
+			  struct ews_content *content, const struct ews_snapshot_opts *opts)
+{
+	EWS_CLEANUP(oids) struct ews_oids history = EWS_OIDS_INIT;
+	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
+	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
+	uint8_t rest[EWS_CACHE_KEY_LEN];
+	struct ews_oid tree;
+	int rc;
+
+	if (opts->session)
+		ews_history_commits(&history, opts->session);
+	digest_rest(rest, content, &history);
+	if (content->is_unchanged && opts->like && !ews_oid_is_none(&content->manifest) &&
+	    ews_oid_equal(&content->manifest, &opts->like->manifest) && !memcmp(rest, content->rest, sizeof(rest))) {
+		snap->manifest = content->manifest;
+		return 0;
+	}
+	rc = write_manifest_tree(&tree, repo, batch, content);
+	if (rc < 0)
+		return rc;
+	pins = ews_calloc(history.n + 1, sizeof(*pins));
+	for (size_t i = 0; i < history.n; i++)
+		pins[i] = &history.items[i];
+	rc = ews_commit_write(&snap->manifest, batch, &tree, pins, snap->created_s, message);
+	if (rc < 0)
+		return rc;
+	content->manifest = snap->manifest;
+	memcpy(content->rest, rest, sizeof(rest));
+	content->cache_is_stale = content->cache_is_stale || content->is_unchanged;
+	return 0;
+}
+
+static int write_tree(struct ews_snapshot *snap, struct ews_batch *batch, const struct ews_content *content,
+		      const struct ews_snapshot_opts *opts)
+{
+	const struct ews_entries *entries = &content->scan.entries;
+
+	/* One hash, one tree. */
+	if (opts->like && !strcmp(opts->like->hash, content->hash)) {
+		snap->tree = opts->like->tree;
+		return 0;
+	}
+	if (opts->like && opts->like_content)
+		return ews_tree_write_like(&snap->tree, batch, entries, &opts->like_content->scan.entries,
+					   &opts->like->tree);
+	return ews_tree_write(&snap->tree, batch, entries);
+}
+
 /* The commit that HEAD stands at; none when unborn or when the store lacks it. */
 static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git)
 {
@@ -602,14 +693,10 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot snap = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(free) char *message = NULL;
-	EWS_CLEANUP(free) char *manifest_message = NULL;
 	const struct ews_oid *parents[3] = { NULL, NULL, NULL };
-	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
-	EWS_CLEANUP(oids) struct ews_oids history = EWS_OIDS_INIT;
 	const struct ews_oid none = EWS_OID_NONE;
 	struct timespec now;
 	bool is_base = !strcmp(opts->prefix, EWS_REF_SESSIONS);
-	struct ews_oid manifest_tree;
 	int rc;
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -629,20 +716,11 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.files = content->scan.n_files;
 	snap.bytes = content->scan.size_bytes;
 	find_head(&snap.head, repo, &content->git);
-	rc = ews_tree_write(&snap.tree, batch, &content->scan.entries);
+	rc = write_tree(&snap, batch, content, opts);
 	if (rc == 0)
-		rc = write_manifest_tree(&manifest_tree, repo, batch, content);
+		rc = write_manifest(&snap, repo, batch, content, opts);
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");
-	manifest_message = ews_strfmt("manifest of %s\n", snap.id);
-	if (opts->session)
-		ews_history_commits(&history, opts->session);
-	pins = ews_calloc(history.n + 1, sizeof(*pins));
-	for (size_t i = 0; i < history.n; i++)
-		pins[i] = &history.items[i];
-	rc = ews_commit_write(&snap.manifest, batch, &manifest_tree, pins, snap.created_s, manifest_message);
-	if (rc < 0)
-		return rc;
 	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
 	parents[1] = ews_oid_is_none(&snap.head) ? NULL : &snap.manifest;
 	message = format_message(&snap);
@@ -665,6 +743,13 @@ static int find_parent(struct ews_snapshot *out, struct ews_repo *repo, struct e
 	int rc;
 
 	if (session && *session->state.last_snapshot) {
+		EWS_CLEANUP(free) char *name = ews_strfmt(EWS_REF_SNAPSHOTS "%s", session->state.last_snapshot);
+		struct ews_ref ref = { .name = name, .oid = EWS_OID_NONE };
+
+		/* Mostly it is where it was put; to look for it takes longer the more there are. */
+		if (ews_odb_ref_read(&ref.oid, repo->odb, name) == 0 && ews_snapshot_read(out, repo, &ref) == 0)
+			return 1;
+		ews_error_clear();
 		rc = ews_snapshot_find(out, repo, session->state.last_snapshot);
 		if (rc == 0 && strncmp(out->ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)))
 			return 1;
@@ -782,6 +867,12 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 			return 0;
 		}
 		keep.parent = parent.id;
+	}
+	if (has_parent && (!session || !strcmp(parent.hash, content.hash))) {
+		keep.like = &parent;
+	} else if (session) {
+		keep.like = &base;
+		keep.like_content = &base_content;
 	}
 	rc = ews_snapshot_keep(out, repo, batch, &content, &keep);
 	if (rc < 0)

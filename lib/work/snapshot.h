@@ -79,6 +79,9 @@ struct ews_snapshot_opts {
 	const char *subject; /* NULL: a standard sentence */
 	const char *parent; /* snapshot id or NULL */
 	const char *prefix; /* which refs: EWS_REF_SNAPSHOTS, _TRASH or _SESSIONS */
+	/* One that is kept already and may have much of it: its trees, and perhaps its manifest, are used again. NULL: none. */
+	const struct ews_snapshot *like;
+	const struct ews_content *like_content; /* NULL: not at hand */
 };
 
 /*

@@ -37,9 +37,11 @@ static void remember(struct ews_cache *out, int fd)
 	usleep(NOT_RACY_US);
 	scan(&found, fd);
 	cr_assert(ews_recheck_is_possible(&found));
-	cache = (struct ews_cache){
-		.entries = found.entries, .is_whole = true, .root = found.root, .skips = found.skips
-	};
+	cache = (struct ews_cache){ .entries = found.entries,
+				    .is_whole = true,
+				    .root = found.root,
+				    .skips = found.skips,
+				    .extra = EWS_BUF_INIT };
 	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, found.started_s, found.started_ns, false), 0);
 	cr_assert_eq(ews_cache_read(out, AT_FDCWD, "cache"), 0);
 	cr_assert(out->is_whole);
@@ -137,9 +139,11 @@ Test(recheck, what_is_younger_than_the_look_is_not_trusted)
 	fixture_shell("mkdir w && echo f >w/f");
 	fd = fixture_open_dir("w");
 	scan(&found, fd);
-	cache = (struct ews_cache){
-		.entries = found.entries, .is_whole = true, .root = found.root, .skips = found.skips
-	};
+	cache = (struct ews_cache){ .entries = found.entries,
+				    .is_whole = true,
+				    .root = found.root,
+				    .skips = found.skips,
+				    .extra = EWS_BUF_INIT };
 	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, found.started_s, found.started_ns, false), 0);
 	cr_assert_eq(ews_cache_read(&back, AT_FDCWD, "cache"), 0);
 	cr_assert_not(ews_recheck(&back, fd, 0));

@@ -443,7 +443,7 @@ static void assert_filled(const struct ews_scan *scan, int fd, const char *what)
 /* Write what was found into a cache, and read that. */
 static void keep(struct ews_cache *cache, const struct ews_scan *scan)
 {
-	const struct ews_cache found = { .entries = scan->entries, .skips = EWS_SKIPS_INIT };
+	const struct ews_cache found = { .entries = scan->entries, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
 
 	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &found, scan->started_s, scan->started_ns, false), 0);
 	cr_assert_eq(ews_cache_read(cache, AT_FDCWD, "cache"), 0);

@@ -158,13 +158,13 @@ Test(transition, a_dry_run_changes_nothing)
 	fixture_edit_tree(fd, KINDS);
 	list_workspace(&before, path);
 	fixture_shell(
-		"git -C p for-each-ref >refs; find home/working/p -type f ! -path '*/locks/*' ! -name cache | sort >ours");
+		"git -C p for-each-ref >refs; find home/working/p -type f ! -path '*/locks/*' ! -name cache ! -name base | sort >ours");
 	cr_assert_eq(ews_session_open(&session, repo, "s"), 0);
 	cr_assert_eq(ews_revert(&result, &session, &opts), 0, "%s", ews_error_message());
 	cr_assert_null(result.undo);
 	list_workspace(&after, path);
 	fixture_assert_same(&after, &before, ews_entry_equal, "dry run");
 	fixture_shell(
-		"git -C p for-each-ref | cmp - refs && find home/working/p -type f ! -path '*/locks/*' ! -name cache |"
+		"git -C p for-each-ref | cmp - refs && find home/working/p -type f ! -path '*/locks/*' ! -name cache ! -name base |"
 		"sort | diff ours - >&2");
 }

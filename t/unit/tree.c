@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
+#include "fixture.h"
 
 static char top[] = "/tmp/ews-tree-XXXXXX";
 static struct ews_odb *odb;
@@ -96,6 +98,70 @@ Test(tree, directories_sort_as_if_they_ended_in_a_slash)
 	    "printf a/deep/er/y >a/deep/er/y && chmod +x a/deep/er/y && ln -s a- a-");
 	cr_assert(is_gits_tree(&oid, "w"));
 	run("git -C repo fsck --strict --no-dangling");
+}
+
+/* A few directories deep, few names, so that things come and go at the same places. */
+static void make_list(struct ews_entries *list)
+{
+	static const char *const names[] = { "a", "b", "a.c", "a0", "a-", "fifo" };
+	size_t n = fixture_pick(30);
+
+	for (size_t i = 0; i < n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		size_t depth = fixture_pick(4);
+
+		for (size_t k = 0; k < depth; k++) {
+			ews_buf_adds(&path, FIXTURE_ONE_OF(names));
+			ews_buf_adds(&path, "d");
+			ews_entries_add(list, path.ptr, path.len)->type = EWS_ENTRY_DIR;
+			ews_buf_addc(&path, '/');
+		}
+		ews_buf_adds(&path, FIXTURE_ONE_OF(names));
+		if (strcmp(ews_path_base(path.ptr), "fifo"))
+			add(list, path.ptr, fixture_pick(6) ? EWS_ENTRY_FILE : EWS_ENTRY_LINK,
+			    fixture_pick(4) ? 0644 : 0755);
+		else
+			ews_entries_add(list, path.ptr, path.len)->type = EWS_ENTRY_FIFO;
+	}
+	ews_entries_unique(list);
+}
+
+/* Drop some, turn some into links, make some executable, add some. */
+static void edit_list(struct ews_entries *out, const struct ews_entries *list)
+{
+	size_t odds = 2 + fixture_pick(30);
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct ews_entry *entry;
+
+		if (list->items[i].type != EWS_ENTRY_DIR && !fixture_pick(odds))
+			continue;
+		entry = ews_entries_add_copy(out, &list->items[i]);
+		if (entry->type == EWS_ENTRY_FILE && !fixture_pick(odds))
+			entry->mode ^= 0111;
+		if (entry->type == EWS_ENTRY_FILE && !fixture_pick(odds))
+			entry->type = EWS_ENTRY_LINK;
+	}
+	if (!fixture_pick(3))
+		make_list(out);
+	ews_entries_unique(out);
+}
+
+Test(tree, one_like_another_is_the_one_that_is_written_whole)
+{
+	for (size_t round = 0; round < fixture_rounds(300); round++) {
+		EWS_CLEANUP(entries) struct ews_entries was = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries now = EWS_ENTRIES_INIT;
+		struct ews_oid was_tree, whole, like;
+
+		make_list(&was);
+		cr_assert_eq(ews_tree_write(&was_tree, batch, &was), 0);
+		cr_assert_eq(ews_batch_commit(batch), 0);
+		edit_list(&now, &was);
+		cr_assert_eq(ews_tree_write_like(&like, batch, &now, &was, &was_tree), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_tree_write(&whole, batch, &now), 0);
+		cr_assert(ews_oid_equal(&like, &whole), "EWS_SEED=%zu round %zu", fixture_seed(), round);
+	}
 }
 
 Test(tree, nothing_gives_the_empty_tree)

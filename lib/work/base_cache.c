@@ -1,0 +1,148 @@
+/*
+ * Base cache: see base_cache.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/base_cache.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+
+#define FILE_NAME "base"
+
+/* The directory of the session whose base it is; -1: it is none, or the session is gone. */
+static int open_session(const struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(free) char *rel = NULL;
+	int fd;
+
+	if (repo->dir_fd < 0 || strncmp(snapshot->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) != 0)
+		return -1;
+	rel = ews_strfmt("sessions/%s", snapshot->ref + strlen(EWS_REF_SESSIONS));
+	fd = ews_dir_open_beneath(repo->dir_fd, rel);
+	ews_error_clear();
+	return fd;
+}
+
+/* It is what the commit says, and what the commit's name was made from can't change. */
+static void make_key(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_snapshot *snapshot)
+{
+	uint8_t digest[EWS_HASH_MAX];
+
+	ews_hash_once(EWS_SHA256, digest, snapshot->commit.id, snapshot->commit.len);
+	memcpy(key, digest, EWS_CACHE_KEY_LEN);
+}
+
+/* Of a file of git's: the length of its name, of its bytes, and both. */
+static void add_file(struct ews_buf *out, const char *name, const struct ews_buf *data)
+{
+	const uint64_t lens[] = { strlen(name), data->len };
+
+	ews_buf_add(out, lens, sizeof(lens));
+	ews_buf_add(out, name, strlen(name));
+	ews_buf_add(out, data->ptr, data->len);
+}
+
+/* The state of git: its index's time, the index if there is one, the files. Nothing is "running" in a recorded one. */
+static void add_gitstate(struct ews_buf *out, const struct ews_gitstate *git)
+{
+	const int64_t head[] = { git->has_index, git->index_mtime_s, git->index_mtime_ns };
+
+	ews_buf_add(out, head, sizeof(head));
+	if (git->has_index)
+		add_file(out, "", &git->index);
+	for (size_t i = 0; i < git->n; i++)
+		add_file(out, git->files[i].name, &git->files[i].data);
+}
+
+/* Read one file at `*at`; the name is "" for the index. */
+static bool take_file(struct ews_gitstate *git, const char **at, const char *end)
+{
+	EWS_CLEANUP(free) char *name = NULL;
+	uint64_t lens[2];
+
+	if ((size_t)(end - *at) < sizeof(lens))
+		return false;
+	memcpy(lens, *at, sizeof(lens));
+	*at += sizeof(lens);
+	if (lens[0] > (uint64_t)(end - *at) || lens[1] > (uint64_t)(end - *at) - lens[0])
+		return false;
+	name = ews_strndup(*at, lens[0]);
+	*at += lens[0];
+	if (*name)
+		ews_gitstate_set_file(git, name, *at, lens[1]);
+	else
+		ews_buf_add(&git->index, *at, lens[1]);
+	*at += lens[1];
+	return true;
+}
+
+static bool take_gitstate(struct ews_gitstate *git, const struct ews_buf *text)
+{
+	const char *at = text->ptr, *end = text->ptr + text->len;
+	int64_t head[3];
+
+	if (text->len < sizeof(head))
+		return false;
+	memcpy(head, at, sizeof(head));
+	git->has_index = head[0] == 1;
+	git->index_mtime_s = head[1];
+	git->index_mtime_ns = (uint32_t)head[2];
+	for (at += sizeof(head); at < end;)
+		if (!take_file(git, &at, end))
+			return false;
+	return true;
+}
+
+int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(fd) int fd = open_session(repo, snapshot);
+	uint8_t key[EWS_CACHE_KEY_LEN];
+
+	make_key(key, snapshot);
+	if (fd < 0 || ews_cache_read(&cache, fd, FILE_NAME) < 0 || !cache.is_whole ||
+	    memcmp(cache.key, key, sizeof(key)) || strcmp(cache.hash, snapshot->hash) != 0 ||
+	    !take_gitstate(&content.git, &cache.extra))
+		return 0;
+	content.scan.entries = cache.entries;
+	content.scan.skips = cache.skips;
+	cache.entries = (struct ews_entries)EWS_ENTRIES_INIT;
+	cache.skips = (struct ews_skips)EWS_SKIPS_INIT;
+	content.has_git = true;
+	content.root_mode = cache.root.mode;
+	content.has_root_owner = cache.root.has_owner;
+	content.root_uid = cache.root.uid;
+	content.root_gid = cache.root.gid;
+	memcpy(content.hash, cache.hash, sizeof(content.hash));
+	*out = content;
+	content = (struct ews_content)EWS_CONTENT_INIT;
+	return 1;
+}
+
+void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo,
+			  const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = open_session(repo, snapshot);
+	struct ews_cache cache = { .entries = content->scan.entries,
+				   .is_whole = true,
+				   .root = { .mode = content->root_mode,
+					     .has_owner = content->has_root_owner,
+					     .uid = content->root_uid,
+					     .gid = content->root_gid },
+				   .skips = content->scan.skips };
+
+	if (fd < 0 || !*snapshot->hash)
+		return;
+	add_gitstate(&extra, &content->git);
+	cache.extra = extra;
+	make_key(cache.key, snapshot);
+	memcpy(cache.hash, content->hash, sizeof(cache.hash));
+	if (ews_cache_write(fd, FILE_NAME, &cache, 0, 0, false) < 0)
+		ews_error_clear();
+}
