@@ -516,6 +516,8 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		rc = ews_content_exclude(&exclude, repo, NULL);
 	if (rc == 0)
 		rc = read_sources(&src, repo, batch, opts, &out->head);
+	if (rc == 0)
+		rc = ews_content_save_cache(&src.project, repo, NULL);
 	if (rc < 0)
 		return rc;
 	out->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
@@ -537,7 +539,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	drop_excluded(&out->content.scan, exclude);
 	mark_excluded(&out->index, &out->content.scan.skips);
 	settle_entries(&out->content.scan, opts->skip_nested);
-	return ews_content_save_cache(&src.project, repo, NULL);
+	return 0;
 }
 
 /* Did git know the file's content by these stat data, racy or not? */
