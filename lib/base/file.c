@@ -314,7 +314,19 @@ static int copy_range(int to_fd, int from_fd, off_t at, off_t end)
 	return 0;
 }
 
-int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size)
+/* Is it a clone now? What the file system has not for one file it has for none. */
+static bool clone_file(int to_fd, int from_fd, atomic_bool *no_clones)
+{
+	if (no_clones && atomic_load_explicit(no_clones, memory_order_relaxed))
+		return false;
+	if (!ioctl(to_fd, FICLONE, from_fd))
+		return true;
+	if (no_clones && (errno == EOPNOTSUPP || errno == ENOTTY))
+		*no_clones = true;
+	return false;
+}
+
+int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size, atomic_bool *no_clones)
 {
 	off_t at, data, end = (off_t)size;
 	struct stat st;
@@ -322,7 +334,7 @@ int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size)
 
 	if (!size)
 		return 0;
-	if (!ioctl(to_fd, FICLONE, from_fd))
+	if (clone_file(to_fd, from_fd, no_clones))
 		return fit_clone(to_fd, size);
 	if (size <= SMALL_BYTES)
 		return copy_by_hand(to_fd, from_fd, 0, end);

@@ -9,6 +9,7 @@
 #ifndef EWS_BASE_FILE_H
 #define EWS_BASE_FILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -50,10 +51,11 @@ int ews_file_sync_dir(int dir_fd);
 /*
  * Copy `size` bytes of the regular file open at `from_fd` into the empty file
  * open at `to_fd`: reflink, else copy_file_range, else read and write; holes
- * stay holes where the file system tells. Fails with EWS_ESTALE when the
+ * stay holes where the file system tells. `*no_clones` says that the file system has no reflinks, once that was
+ * found out; NULL: nobody wants to know. Fails with EWS_ESTALE when the
  * source ends early.
  */
-int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size);
+int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size, atomic_bool *no_clones);
 
 /*
  * Remove `name` and all below it, whatever it is; links are removed, never

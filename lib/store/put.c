@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ struct put {
 	size_t *first; /* for each change which one makes the file that it is a name of: mostly itself */
 	struct made *made; /* beside the changes; NULL: no file gets several names */
 	struct worker *workers;
+	atomic_bool no_clones; /* the file system has none */
 
 	pthread_mutex_t mutex; /* guards what follows */
 	struct ews_put_report *report;
@@ -408,8 +410,11 @@ static void keep_stat(struct put *put, const struct ews_entry *entry, const stru
 	kept->is_racy = false;
 }
 
-/* All but the content: owner, attributes, mode, time. The attributes and the mode must be allowed to the owner now. */
-static int dress(struct put *put, int fd, const struct ews_change *change)
+/*
+ * All but the content: owner, attributes, mode, time. The attributes and the mode must be allowed to the owner now.
+ * With `has_mode` it was made with the mode that it is to have, if nothing came between.
+ */
+static int dress(struct put *put, int fd, const struct ews_change *change, bool has_mode)
 {
 	const struct ews_entry *to = change->to;
 	struct stat st;
@@ -421,12 +426,15 @@ static int dress(struct put *put, int fd, const struct ews_change *change)
 	rc = write_attrs(put, fd, change);
 	if (rc < 0)
 		return rc;
-	if (to->type != EWS_ENTRY_LINK && set_mode(fd, to->mode) < 0)
+	if (to->type != EWS_ENTRY_LINK && !has_mode && set_mode(fd, to->mode) < 0)
 		return ews_error_os("cannot set its mode");
 	if (put->opts->times == EWS_PUT_TIMES_KEEP && to->has_time && set_mtime(fd, to->mtime_s, to->mtime_ns) < 0)
 		return ews_error_os("cannot set its time");
 	if (fstat(fd, &st) < 0)
 		return ews_error_os("cannot look at it");
+	/* A umask or an access list had a say in the mode that it was made with. */
+	if (has_mode && (st.st_mode & 07777) != to->mode && (set_mode(fd, to->mode) < 0 || fstat(fd, &st) < 0))
+		return ews_error_os("cannot set its mode");
 	if (to->type != EWS_ENTRY_LINK && (st.st_mode & 07777) != to->mode)
 		return ews_error(EWS_EIO, "its mode is %04o, %04o is not permitted here",
 				 (unsigned)st.st_mode & 07777, (unsigned)to->mode);
@@ -460,7 +468,7 @@ static int touch_up(struct put *put, int dir_fd, const struct ews_change *change
 	if ((st.st_mode & 0600) != 0600 && (from->xattrs || to->xattrs) &&
 	    set_mode(fd, (st.st_mode & 07777) | 0600) < 0)
 		return ews_error_os("cannot set its mode");
-	rc = dress(put, fd, change);
+	rc = dress(put, fd, change, false);
 	return rc < 0 ? rc : 1;
 }
 
@@ -497,7 +505,7 @@ static int copy_from_source(struct put *put, struct worker *worker, int fd, cons
 			 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (from_fd < 0 || fstat(from_fd, &st) < 0 || !ews_entry_stat_matches(to, &st))
 		return 0;
-	rc = ews_file_copy_fd(fd, from_fd, to->size);
+	rc = ews_file_copy_fd(fd, from_fd, to->size, &put->no_clones);
 	if (rc == EWS_ENOSPACE)
 		return rc;
 	if (rc == 0 && fstat(from_fd, &st) == 0 && ews_entry_stat_matches(to, &st))
@@ -523,11 +531,14 @@ static int fill(struct put *put, struct worker *worker, int fd, const struct ews
 
 static int make_file(struct put *put, struct worker *worker, int dir_fd, const struct ews_change *change)
 {
+	const struct ews_entry *to = change->to;
 	const char *name = ews_path_base(change->path);
+	/* One that has attributes, or another owner, gets its mode after these. */
+	bool has_mode = !to->xattrs && !put->opts->owners && to->mode <= 0777 && (to->mode & 0600) == 0600;
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, has_mode ? to->mode : 0600);
 	if (fd < 0)
 		return ews_error_os("cannot make it");
 	rc = fill(put, worker, fd, change);
@@ -535,7 +546,7 @@ static int make_file(struct put *put, struct worker *worker, int dir_fd, const s
 		(void)unlinkat(dir_fd, name, 0); /* best effort: better none than half a file, the next run makes it */
 		return rc;
 	}
-	rc = dress(put, fd, change);
+	rc = dress(put, fd, change, has_mode);
 	if (close(ews_steal_fd(&fd)) < 0 && rc == 0) {
 		rc = ews_error_os("cannot write it");
 		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
@@ -554,7 +565,7 @@ static int dress_node(struct put *put, int dir_fd, const struct ews_change *chan
 		return ews_error_os("cannot look at it");
 	if ((st.st_mode & S_IFMT) != type || st.st_nlink != 1)
 		return ews_error(EWS_EIO, "something else took its place");
-	return dress(put, fd, change);
+	return dress(put, fd, change, false);
 }
 
 /* The text of a link that no store has, when the source's is still the one that was seen. */
@@ -933,7 +944,7 @@ static int dress_dir(struct put *put, struct cursor *at, const struct ews_change
 		return ews_error_os("cannot look at it");
 	if ((st.st_mode & 0600) != 0600 && st.st_uid == put->uid && set_mode(fd, OWNER_ALL) < 0)
 		return ews_error_os("cannot make the directory writable");
-	return dress(put, fd, change);
+	return dress(put, fd, change, false);
 }
 
 /* Give a directory that was opened up its mode back, if it is still there. */

@@ -372,11 +372,12 @@ static bool take_unchanged(struct ews_content *content, struct ews_cache *cache,
 	cache->entries = (struct ews_entries)EWS_ENTRIES_INIT;
 	cache->skips = (struct ews_skips)EWS_SKIPS_INIT;
 	ews_scan_count(&content->scan);
-	content->is_unchanged = true;
-	if (cache->extra.len == sizeof(struct ews_oid) + sizeof(content->rest)) {
-		memcpy(&content->manifest, cache->extra.ptr, sizeof(struct ews_oid));
-		memcpy(content->rest, cache->extra.ptr + sizeof(struct ews_oid), sizeof(content->rest));
-	}
+	for (size_t i = 0; i < content->scan.skips.n; i++)
+		ews_skips_add(&content->found, content->scan.skips.items[i].path,
+			      content->scan.skips.items[i].reason, content->scan.skips.items[i].size);
+	content->is_unchanged = content->is_whole = true;
+	content->memo = cache->extra;
+	cache->extra = (struct ews_buf)EWS_BUF_INIT;
 	return true;
 }
 
@@ -532,23 +533,27 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
 	int fd = session ? session->fd : repo->dir_fd;
 
-	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
 	struct ews_cache cache = { .entries = content->scan.entries,
 				   .is_whole = content->is_whole,
 				   .root = content->scan.root,
-				   .skips = content->found };
+				   .skips = content->found,
+				   .extra = content->memo };
 
 	if (!content->cache_is_stale || fd < 0)
 		return 0;
 	content->cache_is_stale = false;
-	if (!ews_oid_is_none(&content->manifest)) {
-		ews_buf_add(&extra, &content->manifest, sizeof(content->manifest));
-		ews_buf_add(&extra, content->rest, sizeof(content->rest));
-	}
-	cache.extra = extra;
 	memcpy(cache.key, content->key, sizeof(cache.key));
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
 	return ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false);
+}
+
+void ews_content_set_memo(struct ews_content *content, const void *memo, size_t len)
+{
+	if (content->memo.len == len && !memcmp(content->memo.ptr, memo, len))
+		return;
+	ews_buf_truncate(&content->memo, 0);
+	ews_buf_add(&content->memo, memo, len);
+	content->cache_is_stale = content->cache_is_stale || content->is_unchanged;
 }
 
 void ews_content_release(struct ews_content *content)
@@ -556,5 +561,6 @@ void ews_content_release(struct ews_content *content)
 	ews_scan_release(&content->scan);
 	ews_gitstate_release(&content->git);
 	ews_skips_release(&content->found);
+	ews_buf_release(&content->memo);
 	*content = (struct ews_content)EWS_CONTENT_INIT;
 }

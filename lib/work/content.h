@@ -26,14 +26,12 @@ struct ews_content {
 	uint8_t key[EWS_CACHE_KEY_LEN];
 	struct ews_skips found; /* what the scan left out; the skips may be sorted out further */
 	bool is_unchanged; /* the entries are those that were found last, times and all */
-	/* The snapshot that was made of these very entries last: its manifest, and the digest of what else is in that. */
-	struct ews_oid manifest;
-	uint8_t rest[EWS_CACHE_KEY_LEN];
+	struct ews_buf memo; /* what was made of these very entries last, for whoever looks next; goes with the cache */
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];
 };
 
-#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT }
+#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT }
 
 /*
  * The present content of `session`'s workspace (NULL: of the project).
@@ -64,6 +62,9 @@ int ews_content_need_owners(const struct ews_content *content, const char *snaps
  * `content` are durable: a cache must not vouch for what the store lacks.
  */
 int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session);
+
+/* Leave a memo in the cache that is saved next, if it is not the one that is there. */
+void ews_content_set_memo(struct ews_content *content, const void *memo, size_t len);
 
 void ews_content_release(struct ews_content *content);
 

@@ -189,8 +189,9 @@ static void hash_head(struct ews_hash *hash, struct ews_repo *repo, const struct
 }
 
 /* What is staged, not when it was looked at. */
-static int hash_index(struct ews_hash *hash, struct ews_repo *repo)
+static int digest_index(uint8_t out[EWS_HASH_MAX], struct ews_repo *repo)
 {
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	int rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
 
@@ -202,20 +203,34 @@ static int hash_index(struct ews_hash *hash, struct ews_repo *repo)
 		hash_u64(hash, entry->mode);
 		hash_u64(hash, entry->stage | entry->is_intent_to_add << 2 | entry->is_skip_worktree << 3);
 	}
+	ews_hash_finish(hash, out);
+	return rc;
+}
+
+/* The content's memo is the digest of the index, whose stat data tell as well whether the content is unchanged. */
+static int hash_index(struct ews_hash *hash, struct ews_repo *repo, struct ews_content *now)
+{
+	uint8_t digest[EWS_HASH_MAX] = { 0 };
+	int rc = 0;
+
+	if (now->is_unchanged && now->memo.len == sizeof(digest)) {
+		memcpy(digest, now->memo.ptr, sizeof(digest));
+	} else {
+		rc = digest_index(digest, repo);
+		if (rc == 0)
+			ews_content_set_memo(now, digest, sizeof(digest));
+	}
+	ews_hash_add(hash, digest, sizeof(digest));
 	return rc;
 }
 
 static int look_at_files(struct ews_content *out, struct ews_repo *repo)
 {
 	const struct ews_content_opts opts = { .partial = true, .is_compared = true };
-	int rc;
 
 	if (repo->is_bare)
 		return ews_gitstate_read(&out->git, repo->git_fd);
-	rc = ews_content_now(out, repo, NULL, NULL, &opts);
-	if (rc == 0 && ews_content_save_cache(out, repo, NULL) < 0)
-		ews_error_clear(); /* the next look takes longer */
-	return rc;
+	return ews_content_now(out, repo, NULL, NULL, &opts);
 }
 
 static int digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo)
@@ -231,11 +246,13 @@ static int digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo)
 	hash_string(hash, now.hash, strlen(now.hash));
 	if (!repo->is_plain) {
 		hash_head(hash, repo, &now.git);
-		rc = repo->is_bare ? 0 : hash_index(hash, repo);
+		rc = repo->is_bare ? 0 : hash_index(hash, repo, &now);
 	}
 	ews_hash_finish(hash, bytes);
 	ews_hash_free(hash);
 	ews_hex(hex, bytes, 32);
+	if (rc == 0 && !repo->is_bare && ews_content_save_cache(&now, repo, NULL) < 0)
+		ews_error_clear(); /* the next look takes longer */
 	return rc;
 }
 

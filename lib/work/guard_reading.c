@@ -347,7 +347,7 @@ static int copy_file(int to, int from)
 
 	if (to < 0 || fstat(from, &st) < 0)
 		return ews_error_os("cannot copy the index");
-	rc = ews_file_copy_fd(to, from, (uint64_t)st.st_size);
+	rc = ews_file_copy_fd(to, from, (uint64_t)st.st_size, NULL);
 	if (rc == 0 && futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
 		return ews_error_os("cannot copy the index");
 	return rc;

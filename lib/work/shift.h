@@ -33,6 +33,7 @@ struct ews_shift {
 	size_t n_only; /* how many paths the options name */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
+	bool is_untouched; /* all is as it should be: `now` was looked at, and nothing done since */
 };
 
 /* shift_plan.c: what goes where. */

@@ -455,6 +455,9 @@ static void join_known(struct ews_content *known, const struct ews_content *more
 	struct ews_entries *list = &known->scan.entries;
 	size_t n = list->n;
 
+	/* One hash: the same paths. */
+	if (!more->scan.entries.n || !strcmp(known->hash, more->hash))
+		return;
 	for (size_t i = 0; i < more->scan.entries.n; i++) {
 		const struct ews_entry *entry = &more->scan.entries.items[i];
 		const struct ews_entries before = { list->items, n, n, EWS_ARENA_INIT, false };
@@ -463,6 +466,7 @@ static void join_known(struct ews_content *known, const struct ews_content *more
 			ews_entries_add_copy(list, entry);
 	}
 	ews_entries_sort(list);
+	ews_manifest_hash(known->hash, list);
 }
 
 int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)

@@ -18,15 +18,21 @@ static enum ews_hardlink_fate fate_after(void *payload, const char *path)
 	return ews_shift_is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
 }
 
-/* Only the entries that the transition is about. */
-static void keep_wanted(struct ews_entries *list, const struct ews_shift *shift)
+/* The hash of those entries alone that the transition is about; the others are dropped. */
+static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content, const struct ews_shift *shift)
 {
+	struct ews_entries *list = &content->scan.entries;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->n; i++)
 		if (ews_shift_is_wanted(shift, list->items[i].path))
 			list->items[kept++] = list->items[i];
+	if (kept == list->n) {
+		memcpy(out, content->hash, EWS_TREE_HASH_LEN);
+		return;
+	}
 	list->n = kept;
+	ews_manifest_hash(out, list);
 }
 
 /* Does a line of `list` speak of `path`? */
@@ -143,13 +149,24 @@ static void find_left(struct ews_changes *left, struct ews_transition_result *ou
 	ews_shift_plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
 }
 
+/* What is there after all: where nothing was done, what was there before. */
+static int look_after(struct ews_content *after, struct ews_shift *shift)
+{
+	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = &shift->known };
+
+	if (!shift->is_untouched || shift->opts->full)
+		return ews_content_now(after, shift->repo, shift->session, shift->batch, &opts);
+	*after = shift->now;
+	shift->now = (struct ews_content)EWS_CONTENT_INIT;
+	return 0;
+}
+
 int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 {
 	EWS_CLEANUP(content) struct ews_content after = EWS_CONTENT_INIT;
 	EWS_CLEANUP(changes) struct ews_changes left = EWS_CHANGES_INIT;
 	EWS_CLEANUP(strv) struct ews_strv git = EWS_STRV_INIT;
-	struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = &shift->known };
-	int rc = ews_content_now(&after, shift->repo, shift->session, shift->batch, &opts);
+	int rc = look_after(&after, shift);
 
 	if (rc == 0 && ews_shift_moves_git(shift))
 		rc = ews_session_tampered(&git, shift->session);
@@ -162,8 +179,8 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 	for (size_t i = 0; i < left.n; i++)
 		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
 			name_difference(out, shift, &left.items[i]);
-	keep_wanted(&after.scan.entries, shift);
-	keep_wanted(&shift->target.scan.entries, shift);
+	hash_wanted(out->current_hash, &after, shift);
+	hash_wanted(out->original_hash, &shift->target, shift);
 	if (ews_shift_moves_git(shift))
 		ews_gitstate_differences(&git, &shift->target.git, &after.git);
 	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))
@@ -173,8 +190,6 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 	for (size_t i = 0; i < git.n; i++)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
 	name_uncovered(out, shift);
-	ews_manifest_hash(out->original_hash, &shift->target.scan.entries);
-	ews_manifest_hash(out->current_hash, &after.scan.entries);
 	out->is_verified = out->errors.n == 0;
 	return 0;
 }

@@ -27,6 +27,7 @@
 #include "work/ignored.h"
 
 #define REF_ROOT "refs/ews/"
+#define MEMO_VERSION 1
 
 void ews_snapshot_release(struct ews_snapshot *snapshot)
 {
@@ -595,6 +596,13 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 	memcpy(out, digest, EWS_CACHE_KEY_LEN);
 }
 
+/* What is remembered with the entries of which a snapshot was made: its manifest, and the digest of the rest of that. */
+struct memo {
+	uint32_t version;
+	struct ews_oid manifest;
+	uint8_t rest[EWS_CACHE_KEY_LEN];
+};
+
 /* Give the commit of the manifest: the one of `like`, if that has the same, or a new one. */
 static int write_manifest(struct ews_snapshot *snap, struct ews_repo *repo, struct ews_batch *batch,
 			  struct ews_content *content, const struct ews_snapshot_opts *opts)
@@ -602,17 +610,22 @@ static int write_manifest(struct ews_snapshot *snap, struct ews_repo *repo, stru
 	EWS_CLEANUP(oids) struct ews_oids history = EWS_OIDS_INIT;
 	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
 	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
-	uint8_t rest[EWS_CACHE_KEY_LEN];
 	struct ews_oid tree;
+	struct memo memo;
 	int rc;
 
+	memset(&memo, 0, sizeof(memo)); /* it is compared and kept byte by byte */
+	memo.version = MEMO_VERSION;
 	if (opts->session)
 		ews_history_commits(&history, opts->session);
-	digest_rest(rest, content, &history);
-	if (content->is_unchanged && opts->like && !ews_oid_is_none(&content->manifest) &&
-	    ews_oid_equal(&content->manifest, &opts->like->manifest) && !memcmp(rest, content->rest, sizeof(rest))) {
-		snap->manifest = content->manifest;
-		return 0;
+	digest_rest(memo.rest, content, &history);
+	if (opts->like) {
+		memo.manifest = opts->like->manifest;
+		if (content->is_unchanged && content->memo.len == sizeof(memo) &&
+		    !memcmp(content->memo.ptr, &memo, sizeof(memo))) {
+			snap->manifest = memo.manifest;
+			return 0;
+		}
 	}
 	rc = write_manifest_tree(&tree, repo, batch, content);
 	if (rc < 0)
@@ -623,9 +636,8 @@ static int write_manifest(struct ews_snapshot *snap, struct ews_repo *repo, stru
 	rc = ews_commit_write(&snap->manifest, batch, &tree, pins, snap->created_s, message);
 	if (rc < 0)
 		return rc;
-	content->manifest = snap->manifest;
-	memcpy(content->rest, rest, sizeof(rest));
-	content->cache_is_stale = content->cache_is_stale || content->is_unchanged;
+	memo.manifest = snap->manifest;
+	ews_content_set_memo(content, &memo, sizeof(memo));
 	return 0;
 }
 

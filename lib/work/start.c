@@ -416,7 +416,9 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin)
 	struct ews_session *session = &out->session;
 	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
 	char hex[EWS_OID_HEX_MAX];
-	const struct ews_cache cache = { .entries = twin->content.scan.entries, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
+	const struct ews_cache cache = { .entries = twin->content.scan.entries,
+					 .skips = EWS_SKIPS_INIT,
+					 .extra = EWS_BUF_INIT };
 	struct timespec now;
 	int rc = ews_tripwire_take(&tripwire, session->repo);
 

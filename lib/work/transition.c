@@ -430,6 +430,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
 		       (step->commit && *step->commit) || opts->is_retry;
 	name_since(out, &shift);
+	shift.is_untouched = !*has_changed;
 	if (*has_changed)
 		rc = carry_out(out, &shift, root);
 	if (rc == 0)

@@ -173,7 +173,7 @@ Test(file, a_copy_has_the_bytes_and_the_holes)
 
 	cr_assert_eq(pwrite(from, "middle", 6, 20 << 20), 6);
 	cr_assert_eq(ftruncate(from, size), 0);
-	cr_assert_eq(ews_file_copy_fd(to, from, (uint64_t)size), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_file_copy_fd(to, from, (uint64_t)size, NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(pread(to, text, 6, 20 << 20), 6);
 	cr_assert_str_eq(text, "middle");
 	cr_assert_eq(fstat(to, &st), 0);
@@ -185,6 +185,7 @@ Test(file, a_copy_of_any_size_is_equal)
 {
 	static const size_t sizes[] = { 0, 1, 65536, 65537, 300001 };
 	static char data[300001], back[300001];
+	atomic_bool no_clones = false;
 	size_t i;
 
 	for (i = 0; i < sizeof(data); i++)
@@ -194,7 +195,7 @@ Test(file, a_copy_of_any_size_is_equal)
 		int to = openat(root_fd, "to", O_RDWR | O_CREAT | O_TRUNC, 0644);
 
 		cr_assert_eq(ews_file_write_fd(from, data, sizes[i]), 0);
-		cr_assert_eq(ews_file_copy_fd(to, from, sizes[i]), 0);
+		cr_assert_eq(ews_file_copy_fd(to, from, sizes[i], &no_clones), 0);
 		cr_assert_eq(pread(to, back, sizeof(back), 0), (ssize_t)sizes[i]);
 		cr_assert_eq(memcmp(data, back, sizes[i]), 0);
 		close(from);
@@ -208,8 +209,8 @@ Test(file, a_source_that_ends_early_is_stale)
 	EWS_CLEANUP(fd) int to = openat(root_fd, "to", O_RDWR | O_CREAT, 0644);
 
 	cr_assert_eq(ews_file_write_fd(from, "abc", 3), 0);
-	cr_assert_eq(ews_file_copy_fd(to, from, 4), EWS_ESTALE);
-	cr_assert_eq(ews_file_copy_fd(to, from, 1 << 20), EWS_ESTALE);
+	cr_assert_eq(ews_file_copy_fd(to, from, 4, NULL), EWS_ESTALE);
+	cr_assert_eq(ews_file_copy_fd(to, from, 1 << 20, NULL), EWS_ESTALE);
 }
 
 Test(file, removing_does_not_follow_links_and_missing_is_done)
