@@ -146,15 +146,17 @@ static int replace(int dir_fd, const char *name, const void *data, size_t len, m
 	EWS_CLEANUP(fd) int fd = -1;
 	unsigned char random[8];
 	const char *base = name;
-	char tmp[32] = ".tmp-";
-	size_t i;
+	char tmp[40];
+	size_t at, i;
 
 	home_fd = open_home(dir_fd, &base);
 	if (home_fd < 0)
 		return ews_error_wrap("cannot write '%s'", name);
 	ews_clock_random(random, sizeof(random));
+	/* Who watches tells by it whether a sync must follow. */
+	at = (size_t)snprintf(tmp, sizeof(tmp), "%s", is_durable ? ".tmp-" : ".tmp-cache-");
 	for (i = 0; i < sizeof(random); i++)
-		(void)snprintf(tmp + 5 + 2 * i, 3, "%02x", random[i]);
+		(void)snprintf(tmp + at + 2 * i, 3, "%02x", random[i]);
 	fd = openat(home_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);

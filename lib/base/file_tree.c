@@ -1,7 +1,8 @@
 /*
  * Files: removing or measuring a tree of any depth, by descriptors, without following links.
  *
- * One directory is open at a time. Down is by name, up is by "..", and up must
+ * Several threads take most of it away; one goes through what is left, and says what can't be removed. For that one
+ * directory is open at a time. Down is by name, up is by "..", and up must
  * lead where we came from: a directory that somebody moves away meanwhile ends
  * the removal instead of taking it elsewhere. So depth costs memory, neither
  * descriptors nor stack.
@@ -21,11 +22,15 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/strv.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 /* How often, in all, a directory may be found refilled by somebody else. */
 #define REFILLS_MAX 64
+#define THREADS 8
+/* What lies deeper has paths too long to be written out again and again. */
+#define DEPTHS_MAX 128
 
 /* A directory on the way down to the open one; level 0 is the one that holds the tree. */
 struct level {
@@ -149,6 +154,116 @@ static int go_up(struct removal *r)
 	return cannot_remove(r, name);
 }
 
+/* Directories of one depth of a tree that is emptied by several threads at once. */
+struct depth {
+	struct ews_strv dirs; /* relative to where the tree lies */
+	struct ews_strv *subdirs; /* of each, the names of those that are in it */
+};
+
+struct emptying {
+	int top_fd; /* where the tree lies */
+	dev_t dev; /* what is mounted in it is not of it */
+	struct depth *depth; /* at work */
+};
+
+/* Open a directory of the tree, if it still is one. Whatever is in the way the removal by one thread will say. */
+static int open_part(const struct emptying *e, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(e->top_fd, rel);
+	struct stat st;
+
+	ews_error_clear();
+	return fd >= 0 && !fstat(fd, &st) && st.st_dev == e->dev ? ews_steal_fd(&fd) : -1;
+}
+
+/* Remove the files of one directory and note its directories. */
+static int remove_files(size_t i, unsigned worker, void *payload)
+{
+	struct emptying *e = payload;
+	EWS_CLEANUP(fd) int fd = open_part(e, e->depth->dirs.items[i]);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	(void)worker;
+	for (ssize_t k = 0; k < n; k++)
+		if (names[k].type == DT_DIR)
+			ews_strv_add(&e->depth->subdirs[i], names[k].name);
+		else
+			(void)unlinkat(fd, names[k].name, 0); /* what stays is tried once more, and said */
+	ews_arena_release(&arena);
+	ews_error_clear();
+	return 0;
+}
+
+static int remove_subdirs(size_t i, unsigned worker, void *payload)
+{
+	struct emptying *e = payload;
+	const struct ews_strv *names = &e->depth->subdirs[i];
+	EWS_CLEANUP(fd) int fd = names->n ? open_part(e, e->depth->dirs.items[i]) : -1;
+
+	(void)worker;
+	for (size_t k = 0; k < names->n && fd >= 0; k++)
+		(void)unlinkat(fd, names->items[k], AT_REMOVEDIR); /* as above */
+	return 0;
+}
+
+static void list_below(struct depth *out, const struct depth *above)
+{
+	for (size_t i = 0; i < above->dirs.n; i++)
+		for (size_t k = 0; k < above->subdirs[i].n; k++)
+			ews_strv_addf(&out->dirs, "%s/%s", above->dirs.items[i], above->subdirs[i].items[k]);
+	out->subdirs = ews_calloc(out->dirs.n + 1, sizeof(*out->subdirs));
+	for (size_t i = 0; i < out->dirs.n; i++)
+		out->subdirs[i] = (struct ews_strv)EWS_STRV_INIT;
+}
+
+static void release_depth(struct depth *depth)
+{
+	for (size_t i = 0; i < depth->dirs.n; i++)
+		ews_strv_release(&depth->subdirs[i]);
+	free(depth->subdirs);
+	ews_strv_release(&depth->dirs);
+}
+
+/*
+ * Remove what can be removed of a tree by several threads: depth by depth the files, then the directories from the deepest
+ * ones up. Nothing here fails; whoever removes the tree after this finds little left, and says why that stays.
+ *
+ * Where blocks are discarded as files go, as on many a disk, that is waiting rather than work: more threads than processors
+ * help.
+ */
+static void empty_tree(int dir_fd, const char *name)
+{
+	struct depth *depths = NULL;
+	size_t n = 0, cap = 0;
+	struct emptying e = { .top_fd = dir_fd };
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	e.dev = st.st_dev;
+	EWS_GROW(depths, n, cap);
+	depths[n] = (struct depth){ .dirs = EWS_STRV_INIT };
+	ews_strv_add(&depths[n].dirs, name);
+	depths[n].subdirs = ews_calloc(1, sizeof(*depths[n].subdirs));
+	depths[n++].subdirs[0] = (struct ews_strv)EWS_STRV_INIT;
+	while (depths[n - 1].dirs.n && n < DEPTHS_MAX) {
+		e.depth = &depths[n - 1];
+		(void)ews_pool_for(e.depth->dirs.n, 1, THREADS, remove_files, &e); /* it never fails */
+		EWS_GROW(depths, n, cap);
+		depths[n] = (struct depth){ .dirs = EWS_STRV_INIT };
+		list_below(&depths[n], &depths[n - 1]);
+		n++;
+	}
+	for (size_t i = n; i-- > 0;) {
+		e.depth = &depths[i];
+		(void)ews_pool_for(e.depth->dirs.n, 1, THREADS, remove_subdirs, &e);
+		release_depth(&depths[i]);
+	}
+	free(depths);
+}
+
 int ews_file_remove_tree(int dir_fd, const char *name)
 {
 	EWS_CLEANUP(removal) struct removal r = { .top_fd = dir_fd, .fd = dir_fd };
@@ -158,6 +273,7 @@ int ews_file_remove_tree(int dir_fd, const char *name)
 
 	EWS_GROW(r.levels, r.n, r.cap);
 	level = &r.levels[r.n++];
+	empty_tree(dir_fd, name);
 	*level = (struct level){ .arena = EWS_ARENA_INIT, .n = 1 };
 	level->items = ews_calloc(1, sizeof(*level->items));
 	level->items[0] = (struct ews_dirent){ .name = name, .type = DT_UNKNOWN };

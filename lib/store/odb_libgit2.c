@@ -444,14 +444,15 @@ static int list_refs(struct ews_refs *out, git_repository *repo, const char *pre
 			return 0;
 		if (rc < 0)
 			return ews_libgit2_fail(rc, EWS_EGIT, "cannot list the refs '%s'", glob);
-		if (git_reference_resolve(&direct, ref) < 0)
+		/* To resolve one looks it up again, also where it is direct, as most are. */
+		if (git_reference_type(ref) == GIT_REFERENCE_SYMBOLIC && git_reference_resolve(&direct, ref) < 0)
 			continue;
 		EWS_GROW(out->items, out->n, out->cap);
 		item = &out->items[out->n++];
 		*item = (struct ews_ref){ .name = ews_strdup(git_reference_name(ref)) };
 		if (git_reference_type(ref) == GIT_REFERENCE_SYMBOLIC)
 			item->target = ews_strdup(git_reference_symbolic_target(ref));
-		from_git_oid(&item->oid, git_reference_target(direct));
+		from_git_oid(&item->oid, git_reference_target(direct ? direct : ref));
 	}
 }
 

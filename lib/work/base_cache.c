@@ -11,8 +11,6 @@
 #include "base/dir.h"
 #include "base/error.h"
 
-#define FILE_NAME "base"
-
 /* The directory of the session whose base it is; -1: it is none, or the session is gone. */
 static int open_session(const struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
@@ -105,7 +103,7 @@ int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const st
 	uint8_t key[EWS_CACHE_KEY_LEN];
 
 	make_key(key, snapshot);
-	if (fd < 0 || ews_cache_read(&cache, fd, FILE_NAME) < 0 || !cache.is_whole ||
+	if (fd < 0 || ews_cache_read(&cache, fd, EWS_BASE_CACHE_FILE) < 0 || !cache.is_whole ||
 	    memcmp(cache.key, key, sizeof(key)) || strcmp(cache.hash, snapshot->hash) != 0 ||
 	    !take_gitstate(&content.git, &cache.extra))
 		return 0;
@@ -143,6 +141,6 @@ void ews_base_cache_write(const struct ews_content *content, struct ews_repo *re
 	cache.extra = extra;
 	make_key(cache.key, snapshot);
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
-	if (ews_cache_write(fd, FILE_NAME, &cache, 0, 0, false) < 0)
+	if (ews_cache_write(fd, EWS_BASE_CACHE_FILE, &cache, 0, 0, false) < 0)
 		ews_error_clear();
 }

@@ -13,6 +13,8 @@
 #include "work/content.h"
 #include "work/snapshot.h"
 
+#define EWS_BASE_CACHE_FILE "base"
+
 /* The content of `snapshot`, if it is a session's base and was kept. 1 or 0. */
 int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
 

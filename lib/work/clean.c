@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "store/litter.h"
+#include "work/base_cache.h"
 #include "work/end.h"
 #include "work/inuse.h"
 #include "work/recover.h"
@@ -65,7 +66,7 @@ static int keep_for_error(struct sweep *sweep, const char *id)
 	return rc;
 }
 
-/* Each verb writes something into the session's directory. */
+/* Each verb writes something into the session's directory; whoever looks at the base, and be it to clean, may keep it there. */
 int64_t ews_clean_idle_s(int repo_fd, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
@@ -77,7 +78,8 @@ int64_t ews_clean_idle_s(int repo_fd, const char *id)
 	struct stat st;
 
 	for (ssize_t i = 0; i < n; i++)
-		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > last_s)
+		if (strcmp(names[i].name, EWS_BASE_CACHE_FILE) != 0 &&
+		    fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > last_s)
 			last_s = st.st_mtim.tv_sec;
 	if (n <= 0 && fd >= 0 && fstat(fd, &st) == 0)
 		last_s = st.st_mtim.tv_sec;

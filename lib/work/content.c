@@ -544,7 +544,10 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 	content->cache_is_stale = false;
 	memcpy(cache.key, content->key, sizeof(cache.key));
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
-	return ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false);
+	/* Where it can't be written, on a full disk say, the next look takes longer, and that is all. */
+	if (ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false) < 0)
+		ews_error_clear();
+	return 0;
 }
 
 void ews_content_set_memo(struct ews_content *content, const void *memo, size_t len)

@@ -386,13 +386,11 @@ static int read_manifest(struct ews_content *out, struct ews_repo *repo, const s
 	return rc;
 }
 
-int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+int ews_snapshot_stored_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	int rc;
 
-	if (ews_base_cache_read(out, repo, snapshot))
-		return 0;
 	if (ews_oid_is_none(&snapshot->manifest))
 		rc = ews_tree_list(&content.scan.entries, repo->odb, &snapshot->tree);
 	else
@@ -404,10 +402,21 @@ int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const s
 		ews_error(EWS_EDAMAGED, "snapshot '%s' does not have the hash that it was made with", snapshot->id);
 		return EWS_EDAMAGED;
 	}
-	ews_base_cache_write(&content, repo, snapshot);
 	*out = content;
 	content = (struct ews_content)EWS_CONTENT_INIT;
 	return 0;
+}
+
+int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	int rc;
+
+	if (ews_base_cache_read(out, repo, snapshot))
+		return 0;
+	rc = ews_snapshot_stored_content(out, repo, snapshot);
+	if (rc == 0)
+		ews_base_cache_write(out, repo, snapshot);
+	return rc;
 }
 
 /* Ids of the files in `entries`, sorted: what the snapshot's tree holds. */

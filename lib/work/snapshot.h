@@ -71,6 +71,8 @@ int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const ch
 
 /* The content that `snapshot` recorded. */
 int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
+/* The same, from the store alone, whatever lies in a cache: for whoever asks whether the store still has it. */
+int ews_snapshot_stored_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
 
 /* What a new snapshot says of itself. */
 struct ews_snapshot_opts {

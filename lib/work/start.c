@@ -492,11 +492,12 @@ static void take_back(struct ews_session *session)
 }
 
 /* The project must be as it was before; what changed is somebody else's doing, and is named. */
-static int compare_tripwire(struct ews_start_result *out, struct ews_repo *repo, const struct ews_tripwire *before)
+/* What was recorded for the session just now is how the project stands after all. */
+static int compare_tripwire(struct ews_start_result *out, const struct ews_tripwire *before)
 {
 	EWS_CLEANUP(tripwire) struct ews_tripwire after = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(strv) struct ews_strv changed = EWS_STRV_INIT;
-	int rc = ews_tripwire_take(&after, repo);
+	int rc = ews_tripwire_read(&after, out->session.fd);
 
 	if (rc == 0)
 		rc = ews_tripwire_compare(&changed, before, &after);
@@ -826,7 +827,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 		result.skips = twin.content.scan.skips;
 		twin.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	}
-	rc = compare_tripwire(&result, repo, &before);
+	rc = compare_tripwire(&result, &before);
 	if (rc < 0)
 		return rc;
 	*out = result;

@@ -350,6 +350,12 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 	ews_index_sort(out);
 }
 
+/* Is it all of the project as it stands? Then nothing has to be chosen, and no commit be read. */
+static bool takes_all(const struct ews_twin_opts *opts, const struct ews_repo *repo)
+{
+	return !opts->base && !opts->only && opts->uncommitted && opts->untracked && !repo->is_bare;
+}
+
 static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
 			const struct ews_twin_opts *opts, const struct ews_oid *head)
 {
@@ -376,7 +382,7 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 		if (rc < 0)
 			return rc;
 	}
-	if (ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
+	if (!takes_all(opts, repo) && ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
 		rc = list_commit(&src->head, repo, &project_head);
 	else
 		ews_error_clear();
@@ -505,7 +511,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 			       .head = EWS_ENTRIES_INIT,
 			       .base = EWS_ENTRIES_INIT };
 	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
-	bool is_whole = !opts->base && !opts->only && opts->uncommitted && opts->untracked && !repo->is_bare;
+	bool is_whole = takes_all(opts, repo);
 	int rc;
 
 	if (repo->is_plain)

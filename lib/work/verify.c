@@ -236,7 +236,7 @@ static int compare(struct ews_strv *problems, struct ews_repo *repo, const struc
 	struct ews_oid tree;
 	int rc;
 
-	if (ews_snapshot_content(&content, repo, snapshot) < 0) {
+	if (ews_snapshot_stored_content(&content, repo, snapshot) < 0) {
 		ews_strv_add(problems, ews_error_message());
 		ews_error_clear();
 		return 0;
