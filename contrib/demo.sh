@@ -3,12 +3,13 @@
 #
 # Each command is shown before its output, and the first that fails ends it.
 # Nothing stays: clone, home and workspace lie in one temporary directory.
-# What is claimed is checked from outside, by git and by t/lister.
+# What is claimed is checked from outside, by git and by build/t/lister.
 #
 # SPDX-License-Identifier: MIT
 set -u
 EWS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-PATH=${EWS_BIN:-$EWS_SRC/build}:$PATH
+EWS_BUILD=${EWS_BIN:-$EWS_SRC/build}
+PATH=$EWS_BUILD:$PATH
 export PATH
 . "$EWS_SRC/t/sharness.d/repo.sh"
 # shellcheck disable=SC2046
@@ -51,7 +52,7 @@ claim() {
 }
 
 tree() {
-	"$EWS_SRC/t/lister" -m -x .git "$1"
+	"$EWS_BUILD/t/lister" -m -x .git "$1"
 }
 
 same_tree() {

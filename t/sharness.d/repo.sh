@@ -57,8 +57,8 @@ test_same_tree() (
 	done
 	lists=$(mktemp -d) || exit 1
 	# shellcheck disable=SC2086 # none or several words
-	"$EWS_SRC/t/lister" $times $cut -x .git -x .superqode "$1" >"$lists/a" &&
-		"$EWS_SRC/t/lister" $times $cut -x .git -x .superqode "$2" >"$lists/b" &&
+	"$EWS_BUILD/t/lister" $times $cut -x .git -x .superqode "$1" >"$lists/a" &&
+		"$EWS_BUILD/t/lister" $times $cut -x .git -x .superqode "$2" >"$lists/b" &&
 		diff -u "$lists/a" "$lists/b" >&2
 	code=$?
 	rm -r "$lists"
@@ -72,27 +72,27 @@ test_fingerprint() (
 	GIT_OPTIONAL_LOCKS=0
 	export GIT_OPTIONAL_LOCKS
 	if ! dir=$(git rev-parse --absolute-git-dir 2>/dev/null); then
-		"$EWS_SRC/t/lister" -x .superqode -M . .
+		"$EWS_BUILD/t/lister" -x .superqode -M . .
 		exit
 	fi
 	common=$(cd "$dir" && cd "$(git rev-parse --git-common-dir)" && pwd) || exit 1
 	if test "$(git rev-parse --is-inside-work-tree)" = true; then
-		"$EWS_SRC/t/lister" -x .superqode -x .git -M . "$(git rev-parse --show-toplevel)" || exit 1
+		"$EWS_BUILD/t/lister" -x .superqode -x .git -M . "$(git rev-parse --show-toplevel)" || exit 1
 	fi
 	# a linked worktree: its own part of the git directory
 	if test "$dir" != "$common"; then
 		echo "worktree:"
-		"$EWS_SRC/t/lister" "$dir" || exit 1
+		"$EWS_BUILD/t/lister" "$dir" || exit 1
 	fi
 	echo "git:"
 	set --
 	for w in "$common"/worktrees/*; do
 		if test -d "$w" && ! grep -q '^ews session' "$w/locked" 2>/dev/null; then
 			echo "another worktree: ${w##*/}"
-			test "$w" = "$dir" || "$EWS_SRC/t/lister" "$w" || exit 1
+			test "$w" = "$dir" || "$EWS_BUILD/t/lister" "$w" || exit 1
 		fi
 	done
-	"$EWS_SRC/t/lister" -x objects -x refs -x worktrees -x ews -x packed-refs -x logs/refs/ews \
+	"$EWS_BUILD/t/lister" -x objects -x refs -x worktrees -x ews -x packed-refs -x logs/refs/ews \
 		-M . -M logs -M logs/refs "$common" || exit 1
 	echo "refs:"
 	refs=$(git for-each-ref --format='%(objectname) %(refname) %(symref)') || exit 1
