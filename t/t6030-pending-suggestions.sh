@@ -50,8 +50,6 @@ test_expect_success 'P1, P4: pending drop goes to trash, undo makes it pending a
 if test_have_prereq VALGRIND; then
 	test_done # a killed tracer is no test of the program
 fi
-ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
-export ASAN_OPTIONS
 kill_points=4
 
 sound() {

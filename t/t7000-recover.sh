@@ -10,9 +10,6 @@ if test_have_prereq VALGRIND; then
 	skip_all='a killed tracer is no test of the program'
 	test_done
 fi
-# the leak checker is a tracer, too
-ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
-export ASAN_OPTIONS
 
 # What must be whole in the workspace <dir>: files, index, HEAD.
 state_of() (

@@ -10,9 +10,8 @@ if test_have_prereq VALGRIND; then
 	skip_all='a killed tracer is no test of the program'
 	test_done
 fi
-ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 GIT_OPTIONAL_LOCKS=0
-export ASAN_OPTIONS GIT_OPTIONAL_LOCKS
+export GIT_OPTIONAL_LOCKS
 kill_points=4
 
 # All of a directory, and git's state in it.

@@ -10,9 +10,6 @@ if test_have_prereq VALGRIND; then
 	skip_all='a killed tracer is no test of the program'
 	test_done
 fi
-# the leak checker is a tracer, too
-ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
-export ASAN_OPTIONS
 
 # each point is a copy of all of it, and several runs
 kill_points=6

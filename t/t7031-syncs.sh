@@ -10,12 +10,10 @@ if test_have_prereq VALGRIND; then
 	skip_all='what is traced is the program, not valgrind'
 	test_done
 fi
-ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
-export ASAN_OPTIONS
 
 # ordered <verb and arguments>...: its syncs are in order. What it printed is in the file out.
 ordered() {
-	"$EWS_BUILD/t/killat" -y -t "trace.$1" 0 git -C p ews "$@" >out 2>err || {
+	killat -y -t "trace.$1" 0 git -C p ews "$@" >out 2>err || {
 		cat err >&2
 		return 1
 	}

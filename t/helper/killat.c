@@ -1,7 +1,7 @@
 /*
  * killat: run a command, and do it harm right before its N-th change of the file system.
  *
- *     killat [-1] [-y] [-e <errno> [-f] | -s <signal>] [-o <log>] [-t <trace>] <n> <command> [<arg>...]
+ *     killat [-1] [-y] [-e <errno> [-f] | -s <signal>] [-w <s>] [-o <log>] [-t <trace>] <n> <command> [<arg>...]
  *
  * A "change" is a system call that would alter a file, a name or an attribute,
  * made by the command or any process or thread it starts; the harm comes
@@ -16,6 +16,7 @@
  * -e  none: the call fails with this error, by name ("EIO"), and the command goes on
  * -f  with -e: each further call that wants space fails as well, as when a disk is full
  *
+ * -w  a command that takes more than so many seconds is killed
  * -y  syncs count as well: they alter nothing, but can fail
  * -t  writes a line for each call: its number, the process, its name, and the paths
  *
@@ -23,7 +24,7 @@
  * quick as any.
  *
  * Status: the command's own (128+signal when it died of one); 199 when the
- * command ended before its N-th change; 125 when it cannot be traced here.
+ * command ended before its N-th change; 125 when it cannot be traced here; 124 when it took too long.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -54,6 +55,7 @@
 enum {
 	STATUS_SHORT = 199,
 	STATUS_CANNOT = 125,
+	STATUS_HUNG = 124,
 	TASKS_MAX = 8192,
 	NAME_BYTES = 2 * PATH_MAX,
 };
@@ -142,12 +144,14 @@ static const struct word {
 struct settings {
 	const char *log, *trace;
 	long goal;
+	unsigned wait_s;
 	int signal, error;
 	bool only_one, with_syncs, stays_full;
 };
 
 static pid_t tasks[TASKS_MAX];
 static size_t tasks_n;
+static volatile sig_atomic_t is_late;
 
 static void remember(pid_t task)
 {
@@ -308,8 +312,21 @@ static bool filter_calls(void)
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
 }
 
+/* The leak checker of a program that was made with it is a tracer, too, and there can't be two. */
+static void forgo_leak_checker(void)
+{
+	const char *options = getenv("ASAN_OPTIONS");
+	char more[PATH_MAX + 64];
+
+	(void)snprintf(more, sizeof(more), "%s%sdetect_leaks=0", options ? options : "",
+		       options && *options ? ":" : "");
+	if (setenv("ASAN_OPTIONS", more, 1) < 0)
+		_exit(STATUS_CANNOT);
+}
+
 static void start(char **argv)
 {
+	forgo_leak_checker();
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
 		_exit(STATUS_CANNOT);
 	raise(SIGSTOP);
@@ -327,12 +344,27 @@ static int find_word(const struct word *words, const char *name)
 	return 0;
 }
 
+static void be_late(int signal)
+{
+	(void)signal;
+	is_late = 1;
+}
+
+/* A signal that comes ends the wait for the command. */
+static void set_alarm(unsigned wait_s)
+{
+	struct sigaction action = { .sa_handler = be_late };
+
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)alarm(wait_s);
+}
+
 static bool parse(struct settings *set, int argc, char **argv)
 {
 	bool is_good = true;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "+1yfe:s:o:t:")) != -1) {
+	while ((opt = getopt(argc, argv, "+1yfe:s:o:t:w:")) != -1) {
 		set->only_one = set->only_one || opt == '1';
 		set->with_syncs = set->with_syncs || opt == 'y';
 		set->stays_full = set->stays_full || opt == 'f';
@@ -344,6 +376,8 @@ static bool parse(struct settings *set, int argc, char **argv)
 			set->log = optarg;
 		else if (opt == 't')
 			set->trace = optarg;
+		else if (opt == 'w')
+			set->wait_s = (unsigned)strtoul(optarg, NULL, 10);
 		else if (opt == '?')
 			return false;
 	}
@@ -389,6 +423,7 @@ int main(int argc, char **argv)
 				  PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)) < 0)
 		return STATUS_CANNOT;
 	ptrace(PTRACE_CONT, first, NULL, NULL);
+	set_alarm(set.wait_s);
 
 	while ((task = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
 		struct ptrace_syscall_info info;
@@ -396,6 +431,9 @@ int main(int argc, char **argv)
 		const struct call *call;
 		int sig;
 
+		if (is_late)
+			for (size_t i = 0; i < tasks_n; i++)
+				kill(tasks[i], SIGKILL);
 		if (task <= 0)
 			continue;
 		if (!WIFSTOPPED(status)) {
@@ -434,5 +472,7 @@ int main(int argc, char **argv)
 	}
 	if (!can)
 		return STATUS_CANNOT;
+	if (is_late)
+		return STATUS_HUNG;
 	return set.goal && seen < set.goal ? STATUS_SHORT : result;
 }

@@ -2,13 +2,17 @@
  * lister: a line for each path beneath a directory, and for itself, so that two trees, or two moments of one, can be
  * compared by diff.
  *
- *     lister [-m] [-x <path>]... [-M <path>]... <dir>
+ *     lister [-m] [-n] [-x <path>]... [-M <path>]... [-X <pattern>]... [-C <pattern>]... <dir>
  *
  *     <path> TAB <type> <mode> <mtime> <size> <sha256, or the link's text> [<attribute>=<hex>]...
  *
  * -m         leave out all times
  * -M <path>  leave out the time of this path ("." is <dir>)
  * -x <path>  leave out this path and all beneath it
+ * -X <pattern>  likewise what matches, as fnmatch(3) has it without flags: "*" is any number of directories
+ * -C <pattern>  what matches is there, with its type and mode, and no more is said of it or looked at in it
+ * -n         what is another one each time the same is done becomes a letter, in names and in texts: ids, times, the names of
+ *            objects, processes, the working directory
  *
  * Newline, carriage return and backslash in names and links are \012 \015 \134. "-" stands for what
  * does not apply or is left out: the size of a directory, the content of a FIFO. A content that cannot
@@ -21,6 +25,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <openssl/evp.h>
@@ -42,9 +47,14 @@ enum {
 
 #define LARGE ((off_t)2 * 1024 * 1024 * 1024)
 
-static bool with_times = true;
-static const char **left_out, **timeless;
-static size_t left_out_n, timeless_n;
+struct paths {
+	const char **items;
+	size_t n;
+};
+
+static bool with_times = true, is_plain;
+static struct paths left_out, timeless, left_out_all, closed;
+static char here[PATH_MAX];
 
 static char **lines;
 static size_t lines_n, lines_cap;
@@ -55,22 +65,105 @@ static void die(const char *what, const char *path)
 	exit(STATUS_FAILED);
 }
 
-static bool is_one_of(const char *path, const char **list, size_t n)
+static bool is_one_of(const char *path, const struct paths *paths)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(path, list[i]))
+	for (size_t i = 0; i < paths->n; i++)
+		if (!strcmp(path, paths->items[i]))
 			return true;
 	return false;
 }
 
+static bool matches_one_of(const char *path, const struct paths *patterns)
+{
+	for (size_t i = 0; i < patterns->n; i++)
+		if (!fnmatch(patterns->items[i], path, 0))
+			return true;
+	return false;
+}
+
+/* How long is the run of such characters? */
+static size_t span(const char *text, const char *end, const char *set)
+{
+	size_t n = 0;
+
+	while (text + n < end && text[n] && strchr(set, text[n]))
+		n++;
+	return n;
+}
+
+/* How much of the text is an id, a time, ...? Sets the letter for it. 0: that is none. */
+static size_t span_of_a_kind(const char *text, const char *end, const char *begin, char *letter)
+{
+	static const char digits[] = "0123456789", hex[] = "0123456789abcdef";
+	static const char *const numbers[] = { "pid\": ", "start_time\": " };
+	size_t n = span(text, end, digits), len;
+
+	*letter = 'I';
+	if (n == 8 && end - text >= 22 && text[8] == '-' && span(text + 9, end, digits) >= 6 && text[15] == '-' &&
+	    span(text + 16, end, hex) >= 6)
+		return 22;
+	*letter = 'T';
+	if (n == 4 && !strncmp(text, "20", 2) && end - text >= 19 && text[4] == '-' && text[10] == 'T')
+		return 11 + span(text + 11, end, "0123456789:.Z");
+	*letter = 'H';
+	len = span(text, end, hex);
+	if (len >= 32)
+		return len;
+	*letter = 'T';
+	if (n >= 9)
+		return n + (text + n < end && text[n] == '.' ? 1 + span(text + n + 1, end, digits) : 0);
+	*letter = 'N';
+	for (size_t i = 0; n && i < 2; i++)
+		if ((size_t)(text - begin) >= strlen(numbers[i]) &&
+		    !strncmp(text - strlen(numbers[i]), numbers[i], strlen(numbers[i])))
+			return n;
+	*letter = '.';
+	len = strlen(here);
+	return (size_t)(end - text) >= len && !strncmp(text, here, len) ? len : 0;
+}
+
+/* The text without what is another one each time. The caller frees it. */
+static char *make_plain(size_t *out_len, const char *text, size_t len)
+{
+	static const char word[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *out = malloc(len + 1), letter;
+	const char *end = text + len;
+	size_t n = 0;
+
+	if (!out)
+		return NULL;
+	for (const char *at = text; at < end;) {
+		size_t skip = span_of_a_kind(at, end, text, &letter);
+
+		if (skip) {
+			out[n++] = letter;
+			at += skip;
+			continue;
+		}
+		/* No number begins in the midst of a word. */
+		skip = span(at, end, word);
+		skip = skip ? skip : 1;
+		memcpy(out + n, at, skip);
+		n += skip;
+		at += skip;
+	}
+	out[n] = '\0';
+	*out_len = n;
+	return out;
+}
+
 static void put_text(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '\\' || *text == '\n' || *text == '\r')
-			fprintf(out, "\\%03o", (unsigned char)*text);
+	size_t len = strlen(text);
+	char *plain = is_plain ? make_plain(&len, text, len) : NULL;
+
+	for (const char *at = plain ? plain : text; *at; at++) {
+		if (*at == '\\' || *at == '\n' || *at == '\r')
+			fprintf(out, "\\%03o", (unsigned char)*at);
 		else
-			(void)putc(*text, out);
+			(void)putc(*at, out);
 	}
+	free(plain);
 }
 
 static void put_hex(FILE *out, const unsigned char *bytes, size_t len)
@@ -116,8 +209,16 @@ static void put_content(FILE *out, int dir, const char *name, off_t size)
 	hash = EVP_MD_CTX_new();
 	if (!hash || !EVP_DigestInit_ex(hash, EVP_sha256(), NULL))
 		die("cannot hash", name);
-	while ((n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes))) > 0)
-		EVP_DigestUpdate(hash, bytes, (size_t)n);
+	while ((n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes))) > 0) {
+		size_t plain_len = (size_t)n;
+		/* A file of ours that has ids in it comes in one piece. */
+		char *plain = is_plain && !memchr(bytes, 0, (size_t)n)
+				      ? make_plain(&plain_len, (char *)bytes, (size_t)n)
+				      : NULL;
+
+		EVP_DigestUpdate(hash, plain ? (void *)plain : bytes, plain_len);
+		free(plain);
+	}
 	if (n < 0) {
 		fputs("unreadable", out);
 	} else {
@@ -163,21 +264,24 @@ static void list(int dir, const char *name, const char *path, const struct stat 
 	char near[64 + NAME_MAX], text[PATH_MAX + 1], *line = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&line, &size);
+	bool is_closed = matches_one_of(path, &closed);
 	ssize_t len;
 
 	if (!out)
 		die("cannot list", path);
 	put_text(out, path);
 	fprintf(out, "\t%c %o ", type_of(st->st_mode), (unsigned)st->st_mode & 07777);
-	if (with_times && !is_one_of(path, timeless, timeless_n))
+	if (with_times && !is_closed && !is_one_of(path, &timeless))
 		fprintf(out, "%" PRId64 ".%09ld ", (int64_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
 	else
 		fputs("- ", out);
-	if (S_ISDIR(st->st_mode))
+	if (S_ISDIR(st->st_mode) || is_closed || is_plain)
 		fputs("- ", out);
 	else
 		fprintf(out, "%" PRId64 " ", (int64_t)st->st_size);
-	if (S_ISREG(st->st_mode)) {
+	if (is_closed) {
+		(void)putc('-', out);
+	} else if (S_ISREG(st->st_mode)) {
 		put_content(out, dir, name, st->st_size);
 	} else if (S_ISLNK(st->st_mode)) {
 		len = readlinkat(dir, name, text, PATH_MAX);
@@ -187,7 +291,8 @@ static void list(int dir, const char *name, const char *path, const struct stat 
 		(void)putc('-', out);
 	}
 	(void)snprintf(near, sizeof(near), "/proc/self/fd/%d/%s", dir, name);
-	put_attributes(out, near);
+	if (!is_closed)
+		put_attributes(out, near);
 	if (fclose(out) != 0)
 		die("cannot list", path);
 	if (lines_n == lines_cap) {
@@ -232,21 +337,21 @@ static int walk(int dir, const char *path, unsigned depth)
 		size_t size = strlen(path) + strlen(names[i]) + 2;
 		char *below = malloc(size);
 		struct stat st;
+		bool is_dir;
 		int fd;
 
 		if (!below)
 			die("cannot list", path);
 		(void)snprintf(below, size, "%s%s%s", path, *path ? "/" : "", names[i]);
-		if (is_one_of(below, left_out, left_out_n)) {
+		if (is_one_of(below, &left_out) || matches_one_of(below, &left_out_all)) {
 			/* neither it nor what it holds */
 		} else if (fstatat(dir, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0) {
 			fprintf(stderr, "lister: cannot look at '%s': %s\n", below, strerror(errno));
 		} else {
 			list(dir, names[i], below, &st);
-			fd = S_ISDIR(st.st_mode)
-				     ? openat(dir, names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-				     : -1;
-			if (S_ISDIR(st.st_mode) && fd < 0)
+			is_dir = S_ISDIR(st.st_mode) && !matches_one_of(below, &closed);
+			fd = is_dir ? openat(dir, names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+			if (is_dir && fd < 0)
 				fprintf(stderr, "lister: cannot look into '%s': %s\n", below, strerror(errno));
 			if (fd >= 0 && depth >= OPEN_DEPTH) {
 				(void)close(dir);
@@ -267,12 +372,12 @@ static int walk(int dir, const char *path, unsigned depth)
 	return dir;
 }
 
-static void add(const char ***list_of, size_t *n, const char *path)
+static void add(struct paths *paths, const char *path)
 {
-	*list_of = realloc(*list_of, (*n + 1) * sizeof(**list_of));
-	if (!*list_of)
+	paths->items = realloc(paths->items, (paths->n + 1) * sizeof(*paths->items));
+	if (!paths->items)
 		die("cannot list", path);
-	(*list_of)[(*n)++] = path;
+	paths->items[paths->n++] = path;
 }
 
 int main(int argc, char **argv)
@@ -280,18 +385,22 @@ int main(int argc, char **argv)
 	struct stat st;
 	int dir, opt;
 
-	while ((opt = getopt(argc, argv, "+mx:M:")) != -1) {
+	while ((opt = getopt(argc, argv, "+mnx:M:X:C:")) != -1) {
 		if (opt == 'm')
 			with_times = false;
-		else if (opt == 'x')
-			add(&left_out, &left_out_n, optarg);
-		else if (opt == 'M')
-			add(&timeless, &timeless_n, optarg);
-		else
+		else if (opt == 'n')
+			is_plain = true;
+		else if (opt == '?')
 			return STATUS_USAGE;
+		else
+			add(opt == 'x'   ? &left_out
+			    : opt == 'X' ? &left_out_all
+			    : opt == 'C' ? &closed
+					 : &timeless,
+			    optarg);
 	}
-	if (argc - optind != 1) {
-		fputs("usage: lister [-m] [-x <path>]... [-M <path>]... <dir>\n", stderr);
+	if (argc - optind != 1 || !getcwd(here, sizeof(here))) {
+		fputs("usage: lister [-m] [-n] [-x|-M <path>]... [-X|-C <pattern>]... <dir>\n", stderr);
 		return STATUS_USAGE;
 	}
 	dir = open(argv[optind], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -307,7 +416,9 @@ int main(int argc, char **argv)
 		free(lines[i]);
 	}
 	free(lines);
-	free(left_out);
-	free(timeless);
+	free(left_out.items);
+	free(timeless.items);
+	free(left_out_all.items);
+	free(closed.items);
 	return fflush(stdout) == 0 ? 0 : STATUS_FAILED;
 }
