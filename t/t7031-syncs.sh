@@ -39,15 +39,6 @@ test_expect_success 'P4: the order is seen to be broken where it is' '
 	test_grep "before the ref" order && test_grep "at the end" order
 '
 
-# A file system of its own, as root or as somebody who may make namespaces.
-in_namespace() {
-	if test "$(id -u)" = 0; then unshare -m "$@"; else unshare -Urm "$@"; fi
-}
-
-if in_namespace sh -c 'mount -t tmpfs -o size=1m tmpfs "$1"' - "$PWD/home" 2>/dev/null; then
-	test_set_prereq TMPFS
-fi
-
 cat >full.sh <<'EOF2'
 set -e
 mkdir -p disk
@@ -68,7 +59,7 @@ EOF2
 
 # in_full <script>: what full.sh does, then the script, on that disk.
 in_full() {
-	in_namespace sh "$1" >out 2>err || {
+	test_in_namespace sh "$1" >out 2>err || {
 		cat out err >&2
 		return 1
 	}

@@ -98,6 +98,33 @@ test_expect_success 'hooks that would not run in a workspace' '
 	END
 '
 
+test_expect_success 'hooks that git passes by, and those it stops at' '
+	mkdir -p p/.git/hooks && (cd p/.git/hooks && echo "#!/no/such/sh" >pre-push && printf "#!/bin/sh\r\n" >commit-msg && echo "#!/usr/bin/env no-such-program" >post-commit && echo "#! /usr/bin/env sh" >post-checkout &&
+		echo "#!/usr/bin/env -S sh -e" >post-merge && : >pre-receive && chmod +x * && echo "#!/bin/sh" >pre-rebase && cp pre-push notes) &&
+	test_expect_code 1 git -C p ews doctor --fix >out && found warning hooks "pre-rebase. can.t be executed: git passes it by" && test_grep "do: chmod +x .*/pre-rebase" out && found problem hooks "pre-push. wants ./no/such/sh., which is not there" &&
+	found problem hooks "commit-msg. wants ./bin/sh. and a carriage return, which" && found problem hooks "post-commit. wants .no-such-program." && test_grep ! -e post-checkout -e post-merge -e notes -e pre-receive out &&
+	test ! -x p/.git/hooks/pre-rebase && rm p/.git/hooks/* && doctor
+'
+
+test_expect_success 'P4: a reserve that is missing, or was never finished, is put aside by --fix' '
+	rm "${home:?}/reserve" && test_expect_code 1 git -C p ews doctor >out && found warning reserve "no space in home is kept" && test_path_is_missing "${home:?}/reserve" && : >"${home:?}/reserve" && test_expect_code 1 git -C p ews doctor >out && found warning reserve &&
+	git -C p ews doctor --fix >out 2>err && found fixed reserve && test_grep "fixing: reserve: put 1024 KiB aside" err && test "$(stat -c %s "${home:?}/reserve")" = 1048576 && doctor && found ok reserve
+'
+
+test_expect_success TMPFS 'little room for home is found' '
+	mkdir -p small && cat >small.sh <<-\EOF && test_in_namespace sh small.sh && found warning space "small/home. has room for 9[0-9] MiB" && test_grep "do: git ews clean --now" out && cp full out && found problem space "has room for [0-9] MiB" && test_grep "no space for a reserve" full
+	mount -t tmpfs -o size=100m tmpfs small && cp -a home/.superqode small/home && { git -C p ews --home "$PWD/small/home" doctor >out || :; } && rm small/home/reserve && head -c 94m /dev/zero >small/filling &&
+		{ git -C p ews --home "$PWD/small/home" doctor --fix >full || test $? = 1; }
+	EOF
+'
+
+test_expect_success USERNS 'fewer directories can be watched than there are' '
+	n=$(find p \( -name .git -o -name .superqode -o -name cache \) -prune -o -type d -print | wc -l) && cat >limits.sh <<-\EOF && test_expect_code 1 unshare -Ur sh limits.sh >out &&
+	echo 3 >/proc/sys/user/max_inotify_watches && echo 1 >/proc/sys/user/max_inotify_instances && exec git -C p ews doctor
+	EOF
+	found warning inotify "max_user_watches is 3: this project has $n directories" && test_grep "do: sysctl fs.inotify.max_user_watches=1048576" out && found warning inotify "max_user_instances is 1: few can watch" && test_grep "do: sysctl fs.inotify.max_user_instances=" out
+'
+
 test_expect_success 'what can not be opened is found, and so are objects that are borrowed from nowhere' '
 	mkdir -p p/.git/objects/info && git init -q reft && git -C reft config core.repositoryFormatVersion 1 && git -C reft config extensions.nosuch x && test_expect_code 1 git -C reft ews doctor >out && found problem project nosuch &&
 	echo "$PWD/nowhere" >p/.git/objects/info/alternates && test_expect_code 1 git -C p ews doctor >out && found problem alternates "/nowhere., which is not there" && rm p/.git/objects/info/alternates

@@ -37,15 +37,30 @@ static int open_home(const char *home)
 	return fd;
 }
 
+/* Who was killed while he put it aside has left less. */
+static bool is_whole(int dir)
+{
+	struct stat st;
+
+	return fstatat(dir, NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_size >= EWS_RESERVE_BYTES;
+}
+
+bool ews_reserve_is_there(const char *home)
+{
+	EWS_CLEANUP(fd) int dir = open_home(home);
+
+	return dir >= 0 && is_whole(dir);
+}
+
 void ews_reserve_make(const char *home)
 {
 	EWS_CLEANUP(fd) int dir = open_home(home);
 	EWS_CLEANUP(fd) int fd = -1;
-	struct stat st;
 
-	if (dir < 0 || fstatat(dir, NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
-	    bytes_left(dir) < (uint64_t)PLENTY * EWS_RESERVE_BYTES)
+	if (dir < 0 || is_whole(dir) || bytes_left(dir) < (uint64_t)PLENTY * EWS_RESERVE_BYTES)
 		return;
+	(void)unlinkat(dir, NAME, 0); /* there may be none */
 	fd = openat(dir, NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	/* Half of it is no reserve; none is none, and is made another time. */
 	if (fd >= 0 && posix_fallocate(fd, 0, EWS_RESERVE_BYTES) != 0)

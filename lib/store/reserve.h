@@ -17,8 +17,11 @@
 
 #define EWS_RESERVE_BYTES (1024 * 1024)
 
-/* Put it aside where it is not and there is plenty of space. Best effort. */
+/* Put it aside where it is not, or not whole, and there is plenty of space. Best effort. */
 void ews_reserve_make(const char *home);
+
+/* Is it there, and whole? */
+bool ews_reserve_is_there(const char *home);
 
 /* Give it up. Returns whether there was one. */
 bool ews_reserve_free(const char *home);

@@ -48,7 +48,7 @@ void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char 
 	name_project(out, &patient);
 	if (repo && ews_repo_need_dir(repo, false) < 0)
 		ews_error_clear(); /* it has no sessions */
-	ews_doctor_system(out);
+	ews_doctor_system(out, &patient);
 	ews_doctor_home(out, &patient);
 	if (!repo)
 		return;

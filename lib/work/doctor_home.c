@@ -22,6 +22,7 @@
 #include "base/path.h"
 #include "store/home.h"
 #include "store/lock.h"
+#include "store/reserve.h"
 #include "work/session.h"
 
 #define OTHERS 077
@@ -163,6 +164,33 @@ static void look_at_space(struct ews_checkup *out, const struct ews_patient *pat
 			       (uint64_t)st.f_bavail * st.f_frsize / (uint64_t)EWS_MIB);
 }
 
+static int put_reserve_aside(const struct ews_patient *patient, const char *arg)
+{
+	(void)arg;
+	ews_reserve_make(patient->home);
+	return ews_reserve_is_there(patient->home) ? 0 : ews_error(EWS_ENOSPACE, "there is no space for a reserve");
+}
+
+/* The first session puts it aside; a home without any has nothing to take back. */
+static void look_at_reserve(struct ews_checkup *out, const struct ews_patient *patient, int home_fd)
+{
+	struct ews_check *check;
+	struct stat st;
+
+	if (fstatat(home_fd, "working", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (ews_reserve_is_there(patient->home)) {
+		ews_checkup_ok(out, "reserve", "%d KiB in home are kept for the day when the disk is full",
+			       EWS_RESERVE_BYTES / 1024);
+		return;
+	}
+	check = ews_checkup_find(
+		out, "reserve", EWS_CHECK_WARNING,
+		"no space in home is kept for the day when the disk is full: undo and recover may fail then");
+	ews_check_mend(check, put_reserve_aside, "", "put %d KiB aside as '%s/reserve'", EWS_RESERVE_BYTES / 1024,
+		       patient->home);
+}
+
 /* ---- locks ---- */
 
 /* One that a process holds while it lives, not one that is held by being there. */
@@ -249,6 +277,7 @@ static void look_at_home(struct ews_checkup *out, const struct ews_patient *pati
 	look_at_owner(out, patient, home_fd);
 	look_at_file_system(out, patient, home_fd);
 	look_at_space(out, patient);
+	look_at_reserve(out, patient, home_fd);
 }
 
 void ews_doctor_home(struct ews_checkup *out, const struct ews_patient *patient)

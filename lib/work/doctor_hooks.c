@@ -20,6 +20,7 @@
 #include "work/hooks.h"
 
 #define HOOKS "hooks"
+#define LINE_MAX_BYTES 255 /* the kernel reads no more of a first line */
 
 static bool is_dir(const char *path)
 {
@@ -103,8 +104,65 @@ static void look_at_absolute(struct ews_checkup *out, const struct ews_patient *
 	}
 }
 
-/* git passes by a hook that can't be executed. */
-static void look_at_modes(struct ews_checkup *out, const char *dir)
+/* Is there such a program in PATH? */
+static bool is_in_path(const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_strdup(getenv("PATH") ? getenv("PATH") : "");
+	char *rest = path, *dir;
+
+	while ((dir = strsep(&rest, ":"))) {
+		EWS_CLEANUP(free) char *file = ews_path_join(*dir ? dir : ".", name);
+
+		if (access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The program that the first line of a script names and that is not there; NULL: it is there, or the file is no script.
+ * What env is to look for is looked for, where it is one word. The caller frees it.
+ */
+static char *find_missing_interpreter(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char line[LINE_MAX_BYTES + 1], *rest = line + 2, *program, *word;
+	ssize_t n = fd < 0 ? 0 : pread(fd, line, LINE_MAX_BYTES, 0);
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "#!", 2) != 0)
+		return NULL;
+	rest += strspn(rest, " \t");
+	program = strsep(&rest, " \t");
+	if (access(program, X_OK) < 0)
+		return ews_strdup(program);
+	if (strcmp(ews_path_base(program), "env") != 0 || !rest)
+		return NULL;
+	word = rest + strspn(rest, " \t");
+	/* Options and settings of env are more than is read here. */
+	if (!*word || *word == '-' || strpbrk(word, "= \t/") || is_in_path(word))
+		return NULL;
+	return ews_strdup(word);
+}
+
+static void look_at_interpreter(struct ews_checkup *out, int dir_fd, const char *dir, const char *name)
+{
+	EWS_CLEANUP(free) char *missing = find_missing_interpreter(dir_fd, name);
+	size_t len = missing ? strlen(missing) : 0;
+	struct ews_check *check;
+
+	if (!missing)
+		return;
+	check = ews_checkup_find(out, HOOKS, EWS_CHECK_PROBLEM,
+				 "'%s/%s' wants '%.*s'%s, which is not there: git stops there", dir, name,
+				 (int)strcspn(missing, "\r"), missing,
+				 len && missing[len - 1] == '\r' ? " and a carriage return" : "");
+	ews_check_advise(check, "mend the first line of '%s/%s', or install what it names", dir, name);
+}
+
+/* git passes by a hook that can't be executed, and fails at one whose interpreter is missing. */
+static void look_at_files(struct ews_checkup *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
@@ -116,8 +174,12 @@ static void look_at_modes(struct ews_checkup *out, const char *dir)
 		struct stat st;
 
 		if (!ews_hooks_is_name(names[i].name) || fstatat(fd, names[i].name, &st, 0) < 0 ||
-		    !S_ISREG(st.st_mode) || (st.st_mode & 0111))
+		    !S_ISREG(st.st_mode))
 			continue;
+		if (st.st_mode & 0111) {
+			look_at_interpreter(out, fd, dir, names[i].name);
+			continue;
+		}
 		check = ews_checkup_find(out, HOOKS, EWS_CHECK_WARNING,
 					 "'%s/%s' can't be executed: git passes it by", dir, names[i].name);
 		ews_check_advise(check, "chmod +x '%s/%s'", dir, names[i].name);
@@ -142,7 +204,7 @@ void ews_doctor_hooks(struct ews_checkup *out, const struct ews_patient *patient
 		look_at_absolute(out, patient, text);
 	else if (text && *text != '~' && *text != '%')
 		look_at_relative(out, patient, text);
-	look_at_modes(out, hooks.next);
+	look_at_files(out, hooks.next);
 	if (!ews_checkup_has(out, HOOKS))
 		ews_checkup_ok(out, HOOKS, "those in '%s' run in a workspace, too", text ? text : hooks.next);
 }

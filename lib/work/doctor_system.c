@@ -8,17 +8,21 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/sandbox.h"
 #include "store/git.h"
+#include "work/watch.h"
 
 #define ABI_NETWORK 4
 #define ABI_SCOPES 6
 #define ANSWER_MAX EWS_KIB
 /* What kernels before 5.11 have, however much memory there is: a watch is needed for each directory. */
 #define WATCHES_MIN 8193
+#define WATCHES_GOOD 1048576
 #define INSTANCES_MIN 16
+#define INSTANCES_GOOD 1024
 
 static void look_at_git(struct ews_checkup *out)
 {
@@ -74,44 +78,79 @@ static void look_at_namespaces(struct ews_checkup *out)
 		       ews_kernel_has_user_namespaces() ? "can be had" : "can't be had");
 }
 
-/* Is the limit `name` lower than it should be? Says so. */
-static bool is_low(struct ews_checkup *out, uint64_t *value, const char *name, uint64_t min, const char *what)
+/* The limit `name`, or that of the user namespace where it is lower. Says so when there is none. */
+static int read_limit(uint64_t *out, struct ews_checkup *checkup, const char *name)
 {
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *global = ews_strfmt("fs/inotify/max_user_%s", name);
+	EWS_CLEANUP(free) char *own = ews_strfmt("user/max_inotify_%s", name);
 	struct ews_check *check;
+	uint64_t own_value;
+	int rc = ews_kernel_limit(out, global);
 
-	ews_buf_addf(&path, "fs/inotify/%s", name);
-	if (ews_kernel_limit(value, path.ptr) < 0) {
-		ews_error_clear();
-		check = ews_checkup_find(out, "inotify", EWS_CHECK_WARNING,
-					 "there is no fs.inotify.%s: 'git ews watch' has to poll", name);
-		ews_check_advise(check, "a kernel with CONFIG_INOTIFY_USER");
-		return true;
-	}
-	if (*value >= min)
-		return false;
-	check = ews_checkup_find(out, "inotify", EWS_CHECK_WARNING, "fs.inotify.%s is %" PRIu64 ": %s", name,
-				 *value, what);
-	ews_check_advise(check, "sysctl fs.inotify.%s=%" PRIu64, name, 64 * (min - 1));
-	return true;
+	if (rc == 0 && ews_kernel_limit(&own_value, own) == 0 && own_value < *out)
+		*out = own_value;
+	ews_error_clear();
+	if (rc == 0)
+		return 0;
+	check = ews_checkup_find(checkup, "inotify", EWS_CHECK_WARNING,
+				 "there is no fs.inotify.max_user_%s: 'git ews watch' has to poll", name);
+	ews_check_advise(check, "a kernel with CONFIG_INOTIFY_USER");
+	return rc;
 }
 
-static void look_at_watches(struct ews_checkup *out)
+/* How many directories `git ews watch` would look after here; 0: nothing is known. */
+static size_t count_dirs(const struct ews_patient *patient)
+{
+	const struct ews_watch_opts opts = { .polls = true };
+	EWS_CLEANUP(watch) struct ews_watch *watch = NULL;
+	bool can = patient->repo && patient->top && ews_watch_open(&watch, patient->repo, patient->top, &opts) == 0;
+
+	ews_error_clear();
+	return can ? ews_watch_extent(watch).n_dirs : 0;
+}
+
+static void look_at_watches(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	uint64_t watches, instances;
-	bool is_bad = is_low(out, &watches, "max_user_watches", WATCHES_MIN,
-			     "a large tree has more directories, and 'git ews watch' has to poll the others");
+	size_t n_dirs = count_dirs(patient);
+	struct ews_check *check;
 
-	is_bad = is_low(out, &instances, "max_user_instances", INSTANCES_MIN, "few can watch at once") || is_bad;
-	if (!is_bad)
+	if (read_limit(&watches, out, "watches") < 0 || read_limit(&instances, out, "instances") < 0)
+		return;
+	if (watches < n_dirs) {
+		check = ews_checkup_find(
+			out, "inotify", EWS_CHECK_WARNING,
+			"fs.inotify.max_user_watches is %" PRIu64
+			": this project has %zu directories, and 'git ews watch' has to poll the others",
+			watches, n_dirs);
+		ews_check_advise(check, "sysctl fs.inotify.max_user_watches=%d", WATCHES_GOOD);
+	} else if (watches < WATCHES_MIN) {
+		check = ews_checkup_find(
+			out, "inotify", EWS_CHECK_WARNING,
+			"fs.inotify.max_user_watches is %" PRIu64
+			": a large tree has more directories, and 'git ews watch' has to poll the others",
+			watches);
+		ews_check_advise(check, "sysctl fs.inotify.max_user_watches=%d", WATCHES_GOOD);
+	}
+	if (instances < INSTANCES_MIN) {
+		check = ews_checkup_find(out, "inotify", EWS_CHECK_WARNING,
+					 "fs.inotify.max_user_instances is %" PRIu64 ": few can watch at once",
+					 instances);
+		ews_check_advise(check, "sysctl fs.inotify.max_user_instances=%d", INSTANCES_GOOD);
+	}
+	if (ews_checkup_has(out, "inotify"))
+		return;
+	if (n_dirs)
+		ews_checkup_ok(out, "inotify", "%" PRIu64 " directories can be watched; here are %zu", watches, n_dirs);
+	else
 		ews_checkup_ok(out, "inotify", "%" PRIu64 " directories can be watched", watches);
 }
 
-void ews_doctor_system(struct ews_checkup *out)
+void ews_doctor_system(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	look_at_git(out);
 	look_at_landlock(out);
 	look_at_filters(out);
 	look_at_namespaces(out);
-	look_at_watches(out);
+	look_at_watches(out, patient);
 }

@@ -1,5 +1,5 @@
 /*
- * Doctor, of the system: which git there is, and what the kernel can do.
+ * Doctor, of the system: which git there is, what the kernel can do, and whether that is enough for this project.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,6 +8,6 @@
 
 #include "work/checkup.h"
 
-void ews_doctor_system(struct ews_checkup *out);
+void ews_doctor_system(struct ews_checkup *out, const struct ews_patient *patient);
 
 #endif

@@ -1,6 +1,6 @@
 # Users, tracing, and what this machine can do.
 #
-# Prerequisites: ROOT, !ROOT, FENCED (see t/fence), USERS (root, and another user can be played), XATTR, USERNS, STRACE,
+# Prerequisites: ROOT, !ROOT, FENCED (see t/fence), USERS (root, and another user can be played), XATTR, USERNS, TMPFS (one can be mounted), STRACE,
 # LANDLOCK (the kernel can confine), SANITIZE and VALGRIND (the program runs under these: slow, and limits on memory fail).
 #
 # SPDX-License-Identifier: MIT
@@ -44,6 +44,11 @@ test_wait_for() {
 	done
 }
 
+# test_in_namespace <command>...: run it where it may mount what it likes and nobody else sees that (prerequisite TMPFS).
+test_in_namespace() {
+	if test "$(id -u)" = 0; then unshare -m "$@"; else unshare -Urm "$@"; fi
+}
+
 case $(sed -n 's/^[^ ]* [^ ]* [^ ]* [^ ]* \/ \([^ ,]*\).*/\1/p' /proc/self/mountinfo) in
 *ro*) test_set_prereq FENCED ;;
 esac
@@ -55,6 +60,7 @@ ews_probe=$(mktemp "$TMPDIR/probe.XXXXXX") || exit 1
 setfattr -n user.ews -v 1 "$ews_probe" 2>/dev/null && test_set_prereq XATTR
 rm "$ews_probe"
 unshare -Urm true 2>/dev/null && test_set_prereq USERNS
+test_in_namespace mount -t tmpfs tmpfs "$TMPDIR" 2>/dev/null && test_set_prereq TMPFS
 strace -o /dev/null true 2>/dev/null && test_set_prereq STRACE
 test "$("$EWS_BUILD/t/no-landlock" abi)" -ge 3 && test_set_prereq LANDLOCK
 test -z "$EWS_SANITIZE" || test_set_prereq SANITIZE
