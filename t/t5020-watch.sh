@@ -130,6 +130,12 @@ test_expect_success USERNS 'P8: directories over the limit of watches are polled
 	for dir in l l/a l/b l/c l/c/d l/e; do echo 1 >${dir:?}/f || return 1; done && test_wait_for 10 has_lines limit.out 6 && printf "CREATED %s\n" a/f b/f c/d/f c/f e/f f >want && sort limit.out >got && test_cmp want got && ends $pid TERM
 '
 
+test_expect_success USERNS 'P8: with --json what is polled is an object of its own, with the reason' '
+	: >note.out && { unshare -Ur sh -c "echo 3 >/proc/sys/user/max_inotify_watches && exec git-ews watch --debounce 0.1 --json l" >>note.out 2>note.err 3>&- 4>&- 5>&- & } && pid=$! && test_wait_for 20 has_lines note.out 1 && ends $pid TERM &&
+	test_json note.out .schema ews.watch/1 && test_json note.out .change_type polling && test_json note.out .directories 6 && test_json note.out .polled_directories 3 && test_json_count note.out .polled 3 && test_json note.out ".polled[2]" >last && test_grep "no more directories can be watched" note.out && test_grep "max_user_watches" note.out &&
+	: >all.out && { git-ews watch --debounce 0.1 --json --polling --no-recursive l >>all.out 2>all.err 3>&- 4>&- 5>&- & } && pid=$! && test_wait_for 20 has_lines all.out 1 && ends $pid TERM && test_json all.out ".polled[0]" . && test_json all.out .reason --polling && test_json all.out .hint null
+'
+
 test_expect_success 'a directory that goes away is an error, after its files; one without a project can be watched; wrong words are refused' '
 	mkdir -p g/sub && echo 1 >g/sub/f && watch gone g && rm -r g && test_expect_code 128 wait $pid && printf "%s\n" "DELETED sub/f" "DELETED sub" >want && test_cmp want gone.out && test_grep "^error: the watched directory is gone" gone.err &&
 	test_expect_code 129 git ews watch --debounce x e 2>err && test_grep "no time to wait" err && test_expect_code 128 git ews watch missing 2>err && test_expect_code 129 git ews watch e o 2>err && test_expect_code 128 git ews watch e/one 2>err

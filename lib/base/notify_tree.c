@@ -600,6 +600,13 @@ static bool is_moved_here(struct ews_notify_tree *tree, const struct place *plac
 	return fd < 0 || take_look(&look, fd, "") < 0 || !is_same_thing(&look, &place->seen);
 }
 
+/* Why the kernel can't tell. */
+static int not_told(void)
+{
+	return ews_error(EWS_EUNSUPPORTED,
+			 "the kernel is not told of what happens on a file system of this kind, as on a network's");
+}
+
 static void poll_instead(struct ews_notify_tree *tree, struct place *place)
 {
 	if (ews_error_code() != EWS_OK && !tree->trouble.message)
@@ -611,7 +618,7 @@ static void poll_instead(struct ews_notify_tree *tree, struct place *place)
 /* Have the kernel tell of the directory `place`, open at `fd`. Gives false when all that it holds came along from elsewhere. */
 static bool watch_place(struct ews_notify_tree *tree, struct place *place, int fd)
 {
-	int watch = tree->fd >= 0 && ews_notify_is_told(fd) ? ews_notify_add(tree->fd, fd) : -1;
+	int watch = tree->fd < 0 ? -1 : ews_notify_is_told(fd) ? ews_notify_add(tree->fd, fd) : not_told();
 	struct place *other;
 
 	if (watch < 0) {
@@ -1056,8 +1063,8 @@ int ews_notify_tree_open(struct ews_notify_tree **out, const struct ews_notify_t
 	tree->root.watch = -1;
 	if (take_look(&tree->root.seen, opts->root_fd, "") < 0)
 		return ews_error_os("cannot look at the directory");
-	if (!opts->polls && ews_notify_is_told(opts->root_fd)) {
-		tree->fd = ews_notify_open();
+	if (!opts->polls) {
+		tree->fd = ews_notify_is_told(opts->root_fd) ? ews_notify_open() : not_told();
 		if (tree->fd < 0)
 			ews_error_save(&tree->trouble);
 		ews_error_clear();
@@ -1119,6 +1126,17 @@ size_t ews_notify_tree_n_dirs(const struct ews_notify_tree *tree)
 size_t ews_notify_tree_n_polled(const struct ews_notify_tree *tree)
 {
 	return tree->polled.n;
+}
+
+void ews_notify_tree_list_polled(struct ews_strv *out, const struct ews_notify_tree *tree)
+{
+	for (size_t i = 0; i < tree->polled.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		add_path(&path, tree->polled.items[i]);
+		ews_strv_add(out, path.len ? path.ptr : ".");
+	}
+	ews_strv_sort(out);
 }
 
 const char *ews_notify_tree_trouble(const struct ews_notify_tree *tree, const char **hint)

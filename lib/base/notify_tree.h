@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "base/strv.h"
 
 enum ews_tree_change_kind {
 	EWS_TREE_OVERFLOW, /* events were lost; what follows comes from listing all again. Without a path. */
@@ -63,7 +64,9 @@ int ews_notify_tree_fd(const struct ews_notify_tree *tree);
 /* How many directories are looked after; how many of these must be polled, as the kernel does not tell of them. */
 size_t ews_notify_tree_n_dirs(const struct ews_notify_tree *tree);
 size_t ews_notify_tree_n_polled(const struct ews_notify_tree *tree);
-/* Why the kernel refused one of them, and what can be done; both "" when it did not. */
+/* Add the paths of the latter, sorted; the top is ".". */
+void ews_notify_tree_list_polled(struct ews_strv *out, const struct ews_notify_tree *tree);
+/* Why the kernel does not tell of one of them, and what can be done; both "" when nobody asked it to. */
 const char *ews_notify_tree_trouble(const struct ews_notify_tree *tree, const char **hint);
 
 /* Take in what the kernel says now. Returns how much of it was of interest. */

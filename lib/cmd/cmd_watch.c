@@ -60,6 +60,7 @@ struct job {
 	int status; /* of its last run */
 	struct ews_buf news; /* for its next run */
 	bool has_told_trouble;
+	size_t n_polled; /* as was said last */
 };
 
 /* Seconds, with a fraction. */
@@ -242,6 +243,21 @@ static void say_trouble(struct job *job)
 		ews_cmd_say("hint: ", extent.hint);
 }
 
+/* With --json: which directories are polled, when that is news. */
+static int show_polling(struct job *job)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	size_t n = ews_watch_extent(job->watch).n_polled;
+
+	if (!job->ctx->json || n == job->n_polled)
+		return 0;
+	job->n_polled = n;
+	ews_render_watch_polling(&line, job->watch);
+	return ews_file_write_fd(STDOUT_FILENO, line.ptr, line.len) < 0
+		       ? ews_error_wrap("cannot write to standard output")
+		       : 0;
+}
+
 static int show_batch(struct job *job, const struct ews_watch_batch *batch)
 {
 	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
@@ -254,6 +270,9 @@ static int show_batch(struct job *job, const struct ews_watch_batch *batch)
 	if (job->set->exec)
 		ews_buf_add(&job->news, lines.ptr, lines.len);
 	say_trouble(job);
+	rc = show_polling(job);
+	if (rc < 0)
+		return rc;
 	ews_buf_truncate(&lines, 0);
 	if (job->set->takes_snapshots)
 		rc = take_snapshot(&lines, job);
@@ -322,8 +341,10 @@ static int run_watch(struct ews_cmd_ctx *ctx, const struct settings *set)
 	job.watch = watch;
 	extent = ews_watch_extent(watch);
 	say_trouble(&job);
+	rc = show_polling(&job);
 	ews_cmd_note(ctx, "watching '%s': %zu director%s", ctx->cwd, extent.n_dirs, extent.n_dirs == 1 ? "y" : "ies");
-	rc = watch_on(&job);
+	if (rc == 0)
+		rc = watch_on(&job);
 	if (!job.ended_by)
 		job.ended_by = SIGTERM;
 	end_command(&job);

@@ -7,9 +7,12 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/path.h"
 #include "cmd/render_path.h"
 #include "cmd/render_snapshot.h"
+
+#define POLLED_MAX 1000 /* paths in one line; how many there are is said beside them */
 
 static const struct {
 	const char *text, *json;
@@ -59,6 +62,29 @@ void ews_render_watch_change(struct ews_buf *out, const struct ews_cmd_ctx *ctx,
 	}
 	ews_path_quote(out, path_of(change));
 	ews_buf_addc(out, '\n');
+}
+
+void ews_render_watch_polling(struct ews_buf *out, const struct ews_watch *watch)
+{
+	EWS_CLEANUP(strv) struct ews_strv polled = EWS_STRV_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("watch");
+	struct ews_watch_extent extent = ews_watch_extent(watch);
+	cJSON *paths;
+
+	ews_watch_list_polled(&polled, watch);
+	(void)cJSON_AddStringToObject(object, "change_type", "polling");
+	ews_json_add_path(object, "path", ".");
+	(void)cJSON_AddNullToObject(object, "old_path");
+	(void)cJSON_AddBoolToObject(object, "is_directory", true);
+	ews_render_time(object, "timestamp", ews_clock_now());
+	(void)cJSON_AddNumberToObject(object, "directories", (double)extent.n_dirs);
+	(void)cJSON_AddNumberToObject(object, "polled_directories", (double)extent.n_polled);
+	paths = cJSON_AddArrayToObject(object, "polled");
+	for (size_t i = 0; i < polled.n && i < POLLED_MAX; i++)
+		(void)cJSON_AddItemToArray(paths, ews_json_path(polled.items[i]));
+	ews_render_string(object, "reason", *extent.trouble ? extent.trouble : "--polling");
+	ews_render_string(object, "hint", *extent.hint ? extent.hint : NULL);
+	ews_json_print(out, object, false);
 }
 
 void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot)

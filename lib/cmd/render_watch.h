@@ -17,6 +17,9 @@
 void ews_render_watch_change(struct ews_buf *out, const struct ews_cmd_ctx *ctx,
 			     const struct ews_watch_change *change);
 
+/* Append an object on one line that says which directories are polled, and why. */
+void ews_render_watch_polling(struct ews_buf *out, const struct ews_watch *watch);
+
 /* Append "SNAPSHOT <id>", or the object that `snapshot create --json` prints, on one line. */
 void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx,
 			       const struct ews_snapshot *snapshot);

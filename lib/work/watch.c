@@ -487,6 +487,11 @@ struct ews_watch_extent ews_watch_extent(const struct ews_watch *watch)
 	return extent;
 }
 
+void ews_watch_list_polled(struct ews_strv *out, const struct ews_watch *watch)
+{
+	ews_notify_tree_list_polled(out, watch->tree);
+}
+
 static void add_exts(struct ews_strv *out, const struct ews_strv *exts)
 {
 	for (size_t i = 0; exts && i < exts->n; i++)

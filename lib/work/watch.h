@@ -85,6 +85,8 @@ struct ews_watch_extent {
 	const char *trouble, *hint;
 };
 struct ews_watch_extent ews_watch_extent(const struct ews_watch *watch);
+/* Add the paths of those that are polled, sorted; the watched directory itself is ".". */
+void ews_watch_list_polled(struct ews_strv *out, const struct ews_watch *watch);
 
 EWS_CLEANUP_DEFINE_PTR(watch, struct ews_watch, ews_watch_free)
 

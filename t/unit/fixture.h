@@ -35,6 +35,9 @@ size_t fixture_pick(size_t n);
 __attribute__((format(printf, 1, 2))) void fixture_shell(const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void fixture_ask(struct ews_buf *out, const char *fmt, ...);
 
+/* What fstatfs() says that each file lies on (linux/magic.h); 0: the truth, as it is when a test begins. */
+extern unsigned fixture_file_system;
+
 enum fixture_kinds {
 	FIXTURE_FIFOS = 1, /* FIFOs and sockets, too */
 	FIXTURE_ATTRS = 2, /* extended attributes */
