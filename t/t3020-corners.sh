@@ -36,7 +36,7 @@ test_expect_success 'P4: a directory that is renamed all the time is whole in th
 	git init -q busy && (cd busy && mkdir d && for i in $(test_seq 1 100); do echo $i >d/$i || exit 1; done && git add . && git commit -qm d) &&
 	{ (while mv busy/d busy/d2 && mv busy/d2 busy/d && test ! -e stop; do :; done) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && mover=$! &&
 	for n in 1 2 3 4 5; do
-		start_ws busy race$n && find "${ws:?}" -path "*/d*/*" -type f >files && { test "$(wc -l <files)" = 100 || grep changing err; } || break
+		start_ws busy race$n && (cd "${ws:?}" && find . -path "./d*/*" -type f) >files && { test "$(wc -l <files)" = 100 || grep changing err; } || break
 	done && touch stop && { wait $mover || :; } && test $n = 5
 '
 
