@@ -79,6 +79,29 @@ test_expect_success 'a project that was moved while a command runs in a session,
 	git -C n2 ews start --method in-place ip && echo edit >>n2/run.sh && mv n2 n3 && git -C n3 ews status --json >out && test_json out ".sessions[0].path" "$PWD/n3" && git -C n3 ews end ip && git -C n3 diff --quiet
 '
 
+# not every file system knows when a file was made
+mkdir born && test "$(stat -c %W born)" -gt 0 && test_set_prereq BIRTH
+
+test_expect_success BIRTH 'P4: a plain directory that was moved is known again, for its sessions, trash and in-place ones; a copy of it is not' '
+	mkdir -p pd far && echo 1 >pd/f && start_ws -n went pd went && echo 2 >>"${went:?}/f" && git -C pd ews end went && start_ws pd live && echo 2 >>"${ws:?}/f" && cp -a pd pd-copy && test_expect_code 128 git -C pd-copy ews status && mv pd far/pd2 &&
+	for where in pd-copy far; do test_expect_code 128 git -C "$where" ews status 2>err && test_grep "in no directory that had a session" err || return 1; done &&
+	mkdir far/pd2/sub && (cd far/pd2/sub && git ews list) >out 2>err && test_grep "^note: this project was at .*/pd.: its sessions have followed" err && test_grep "^live" out && git -C far/pd2 ews status >out 2>err && test_grep ! "tampered\|problem\|note: this" out err && rmdir far/pd2/sub &&
+	git -C far/pd2 ews diff live >patch && test_grep "^+2" patch && git -C far/pd2 ews undo went && test_grep 2 "${went:?}/f" && git -C far/pd2 ews revert live >out && test_grep "Status: Verified" out && git -C far/pd2 ews end went live && git -C far/pd2 ews snapshot verify --all &&
+	git -C far/pd2 ews start --method in-place here && echo 3 >>far/pd2/f && mv far/pd2 pd && git -C pd ews status --json >out && test_json out ".sessions[0].path" "$PWD/pd" && git -C pd ews end here && echo 1 >want && test_cmp want pd/f
+'
+
+test_expect_success BIRTH 'a plain directory is not followed while a command runs in one of its sessions' '
+	start_ws pd busy && { git -C pd ews run busy --keep -- sleep 60 >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 sh -c "git -C pd ews status busy --json | grep -q \"pid\"" && mv pd pd3 &&
+	test_expect_code 1 git -C pd3 ews status 2>err && test_grep "busy. is held there" err && kill $pid && { wait $pid || :; } && git -C pd3 ews recover --all && git -C pd3 ews end busy && mv pd3 pd && git -C pd ews status
+'
+
+test_expect_success 'P4: one that was moved so that nothing tells is named, with the command that lets its sessions follow' '
+	mkdir -p away/pl pl && echo 1 >pl/f && start_ws pl kept && echo 2 >>"${ws:?}/f" && cp -a pl/f away/pl && rm -r pl && test_expect_code 128 git -C away/pl ews status 2>err && test_grep "^hint: .*/pl. had, and is gone. .*git ews recover --moved-from .*/pl.$" err &&
+	(cd / && git ews status --all) >out 2>err && test_grep "not looked at: .*git ews recover --moved-from .*/pl." err && { (cd / && git ews doctor) >out || :; } && test_grep "warning  moved  .*/pl. is gone" out &&
+	test_expect_code 128 git -C away/pl ews recover --moved-from ../nothing 2>err && test_grep "no plain directory that is gone was at" err && test_expect_code 128 git -C p ews recover --moved-from ../pl 2>err && test_grep "is a project of its own" err &&
+	git -C away/pl ews recover --moved-from ../../pl 2>err && test_grep "this project was at .*/pl.: its sessions have followed" err && git -C away/pl ews diff kept >patch && test_grep "^+2" patch && git -C away/pl ews end kept && test_expect_code 128 git -C away/pl ews recover --moved-from ../../pl
+'
+
 test_expect_success 'status --all and clean --all: from anywhere; a project that is gone or broken is named and keeps nobody from the others' '
 	test_repo gone && test_repo broken && start_ws -n gw gone theirs && start_ws broken unread && start_ws -n here p here && rm -r gone && echo "{" >"${working:?}/broken/project.json" && (cd / && git ews status --all) >out 2>err && test_grep "^  here *active" out && test_grep "^  theirs *orphaned" out &&
 	test_grep "problem: its project is gone: .*/gone" out && test_grep "^warning: not looked at: .*/working/broken" err && test_grep "^warning: not looked at: .*/gone" err && (cd / && git ews status --all --json) >out 2>err && test_must_be_empty err && test_json out ".sessions[0].state" orphaned && test_json_count out .problems 2 &&

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/path.h"
 #include "cmd/cmd.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_recover.h"
@@ -20,11 +21,13 @@
 static const char *const usage[] = {
 	"git ews recover [--resume | --revert | --view] [<session>]",
 	"git ews recover --all [--resume | --revert | --view]",
+	"git ews recover --moved-from <dir>",
 	NULL,
 };
 
 struct settings {
 	bool all, resume, revert, view;
+	const char *moved_from;
 };
 
 enum answer {
@@ -171,13 +174,23 @@ static int choose(struct ews_strv *out, struct ews_cmd_ctx *ctx, const char *nam
 	return 0;
 }
 
+/* What was moved in a way that nothing tells: its sessions follow when it is opened. */
+static int adopt(const struct ews_cmd_ctx *ctx, const char *moved_from)
+{
+	EWS_CLEANUP(free) char *was = ews_path_absolute(ctx->cwd, moved_from);
+	EWS_CLEANUP(free) char *home = NULL;
+	int rc = ews_config_find_home(&home, ctx->home);
+
+	return rc < 0 ? rc : ews_repo_adopt(ctx->cwd, home, was);
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("recover");
 	cJSON *array = cJSON_AddArrayToObject(object, "recovered");
-	struct settings set = { false, false, false, false };
+	struct settings set = { .all = false };
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "all", NULL, "all sessions, asking nothing, losing nothing", &set.all, false,
 		  NULL },
@@ -185,6 +198,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		  NULL },
 		{ EWS_OPT_BOOL, 0, "revert", NULL, "revert the workspace, end the session", &set.revert, false, NULL },
 		{ EWS_OPT_BOOL, 0, "view", NULL, "show what the session changed, do nothing", &set.view, false, NULL },
+		{ EWS_OPT_STRING, 0, "moved-from", "dir", "this directory, no git repository, was there before",
+		  &set.moved_from, false, NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };
@@ -198,7 +213,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return ews_error(EWS_EUSAGE, "--resume, --revert and --view exclude each other");
 	if (set.all && args.words.n)
 		return ews_error(EWS_EUSAGE, "--all takes no session");
-	rc = ews_cmd_open_repo(ctx);
+	rc = set.moved_from ? adopt(ctx, set.moved_from) : 0;
+	if (rc == 0)
+		rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = choose(&ids, ctx, args.words.items[0]);
 	for (i = 0; rc >= 0 && i < ids.n; i++) {

@@ -20,6 +20,7 @@
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
 #include "cmd/render_status.h"
+#include "store/astray.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "work/epoch.h"
@@ -275,7 +276,12 @@ static int gather_project(struct gathered *all, const struct ews_home_project *p
 		return rc;
 	EWS_GROW(all->repos, all->n_repos, all->repos_cap);
 	all->repos[all->n_repos++] = repo;
-	return gather(all, repo, set, &none, progress);
+	rc = gather(all, repo, set, &none, progress);
+	if (rc == 0 && ews_astray_is(project, home))
+		return ews_error(EWS_ENOTFOUND,
+				 "it is gone: if it was moved, in its new place: git ews recover --moved-from '%s'",
+				 project->project);
+	return rc;
 }
 
 /* Every project that home knows of. */

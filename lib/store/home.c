@@ -114,14 +114,28 @@ static int read_claim(char **store, int working_fd, const char *dir)
 	return rc < 0 ? ews_error_wrap("'%s' in '%s'", PROJECT_FILE, dir) : 0;
 }
 
+char *ews_home_birth(const char *path)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_TYPE | STATX_BTIME, &st) < 0 ||
+	    !(st.stx_mask & STATX_BTIME) || !st.stx_btime.tv_sec || !S_ISDIR(st.stx_mode))
+		return NULL;
+	return ews_strfmt("%u:%u:%llu:%lld.%09u", st.stx_dev_major, st.stx_dev_minor,
+			  (unsigned long long)st.stx_ino, (long long)st.stx_btime.tv_sec, st.stx_btime.tv_nsec);
+}
+
 static int write_project(int dir_fd, const char *common_dir, const char *project)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *birth = ews_home_birth(project);
 
 	ews_json_add_int(json, "version", PROJECT_VERSION);
 	ews_json_add_bytes(json, "project", project);
 	ews_json_add_bytes(json, "store", common_dir);
+	if (birth)
+		(void)cJSON_AddStringToObject(json, "birth", birth);
 	ews_json_print(&text, json, true);
 	return ews_file_replace(dir_fd, PROJECT_FILE, text.ptr, text.len, 0600);
 }
@@ -296,6 +310,7 @@ static int read_project(struct ews_home_project *out, int working_fd, const char
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, dir);
 	EWS_CLEANUP(json) cJSON *json = NULL;
+	const char *birth;
 	int rc;
 
 	if (fd < 0)
@@ -307,9 +322,14 @@ static int read_project(struct ews_home_project *out, int working_fd, const char
 		rc = ews_json_get_bytes(&out->project, json, "project");
 	if (rc == 0)
 		rc = ews_json_get_bytes(&out->store, json, "store");
-	if (rc == 0)
-		out->is_gone = is_missing(out->store);
-	return rc;
+	if (rc < 0)
+		return rc;
+	out->is_gone = is_missing(out->store);
+	out->is_away = is_missing(out->project);
+	if (ews_json_get_string(&birth, json, "birth") == 0)
+		out->birth = ews_strdup(birth);
+	ews_error_clear();
+	return 0;
 }
 
 static void release_project(struct ews_home_project *project)
@@ -317,6 +337,7 @@ static void release_project(struct ews_home_project *project)
 	free(project->dir);
 	free(project->project);
 	free(project->store);
+	free(project->birth);
 	free(project->problem);
 	*project = (struct ews_home_project){ .dir = NULL };
 }

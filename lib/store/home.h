@@ -49,7 +49,9 @@ struct ews_home_project {
 	char *dir; /* <home>/working/<repo> */
 	char *project; /* where it was first seen */
 	char *store; /* its git directory */
+	char *birth; /* what told its directory from all others when it was seen there, or NULL */
 	bool is_gone; /* the store is not there any more */
+	bool is_away; /* nothing is at `project` any more */
 	char *problem; /* why no more is known than `dir`; NULL else */
 };
 
@@ -69,6 +71,12 @@ EWS_CLEANUP_DEFINE(home_projects, struct ews_home_projects, ews_home_projects_re
 
 /* The one that has `dir`: where it is opened from; the caller frees it. */
 int ews_home_find_project(char **out, const char *dir);
+/*
+ * What stays of the directory `path` while it is renamed, and is no other's ever after: device, inode and time of birth. NULL
+ * where the file system does not know the latter: inodes are given away again. The caller frees it.
+ */
+char *ews_home_birth(const char *path);
+
 /* It stands elsewhere now. */
 int ews_home_move_project(const char *dir, const char *common_dir, const char *project);
 

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "store/astray.h"
 #include "store/git.h"
 #include "store/home.h"
 #include "store/state.h"
@@ -168,11 +169,17 @@ static bool crosses(dev_t dev, const char *dir)
 	return stat(dir, &st) == 0 && st.st_dev != dev;
 }
 
-static int not_found(const char *cwd)
+static int not_found(const char *cwd, const char *home)
 {
+	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
+
 	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
-	ews_error_hint(
-		"change to a project, or name one with 'git ews -C <dir> ...'; 'git ews start' takes any directory");
+	if (was)
+		ews_error_hint("'%s' had, and is gone. If it was moved here: git ews recover --moved-from '%s'",
+			       was, was);
+	else
+		ews_error_hint(
+			"change to a project, or name one with 'git ews -C <dir> ...'; 'git ews start' takes any directory");
 	return EWS_ENOTFOUND;
 }
 
@@ -247,7 +254,25 @@ static int make_plain(struct place *out, const char *dir, const char *home)
 	return 0;
 }
 
-static int search_up(struct place *out, const char *cwd, const char *home)
+/* Is `dir` a project? 1 yes, 0 no. */
+typedef int (*look_fn)(struct place *out, const char *dir, const char *home);
+
+static int look_for_known(struct place *out, const char *dir, const char *home)
+{
+	int rc = look_at(out, dir);
+
+	return rc ? rc : is_known_plain(out, dir, home);
+}
+
+static int look_for_astray(struct place *out, const char *dir, const char *home)
+{
+	int rc = ews_astray_find(home, dir);
+
+	return rc > 0 ? is_known_plain(out, dir, home) : rc;
+}
+
+/* From `cwd` up to where the search may not go on. */
+static int search_with(struct place *out, const char *cwd, const char *home, look_fn look)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
 	struct stat st;
@@ -256,18 +281,36 @@ static int search_up(struct place *out, const char *cwd, const char *home)
 		return ews_error_os("cannot look at '%s'", cwd);
 	for (;;) {
 		EWS_CLEANUP(free) char *above = NULL;
-		int rc = look_at(out, at);
+		int rc = look(out, at, home);
 
 		if (rc != 0)
-			return rc < 0 ? rc : 0;
-		if (is_known_plain(out, at, home))
-			return 0;
+			return rc;
 		above = ews_path_dir(at);
 		if (!strcmp(at, "/") || is_ceiling(above) || crosses(st.st_dev, above))
-			return not_found(cwd);
+			return 0;
 		free(at);
 		at = ews_steal(&above);
 	}
+}
+
+static int search_up(struct place *out, const char *cwd, const char *home)
+{
+	int rc = search_with(out, cwd, home, look_for_known);
+
+	if (rc == 0)
+		rc = search_with(out, cwd, home, look_for_astray);
+	return rc < 0 ? rc : rc ? 0 : not_found(cwd, home);
+}
+
+int ews_repo_adopt(const char *cwd, const char *home, const char *was)
+{
+	EWS_CLEANUP(place) struct place place = PLACE_INIT;
+	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
+	int rc = real ? search_with(&place, real, home, look_for_known) : ews_error_os("cannot find '%s'", cwd);
+
+	if (rc > 0)
+		return ews_error(EWS_EEXISTS, "'%s' is a project of its own, or in one: '%s'", real, place.top);
+	return rc < 0 ? rc : ews_astray_adopt(home, real, was);
 }
 
 /* GIT_WORK_TREE names the top, whatever the config says. */

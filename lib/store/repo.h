@@ -38,11 +38,15 @@ enum ews_repo_make {
 /*
  * Open the project seen from the directory `cwd`: the project of the workspace
  * that holds it (or held it, before it went to trash), else what GIT_DIR and GIT_WORK_TREE say, else the repository found
- * upwards as git does it, or a plain directory that has a store (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM).
+ * upwards as git does it, or a plain directory that has a store (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM), or
+ * had one where it stood before: that is its own again.
  * The environment is read before ews_git_scrub_env() is called by us.
  * Fails with EWS_ENOTFOUND outside of any repository, and as ews_odb_open().
  */
 int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make);
+
+/* The directory `cwd`, which is in no project, is the plain one that was at `was`: it has its store again. */
+int ews_repo_adopt(const char *cwd, const char *home, const char *was);
 
 /* Fail with EWS_EDENIED when `project` is the user's home directory, or the root of all. */
 int ews_repo_refuse_home(const char *project);

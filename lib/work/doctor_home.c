@@ -20,6 +20,7 @@
 #include "base/kernel.h"
 #include "base/notify.h"
 #include "base/path.h"
+#include "store/astray.h"
 #include "store/home.h"
 #include "store/lock.h"
 #include "store/reserve.h"
@@ -124,6 +125,30 @@ static void look_at_file_system(struct ews_checkup *out, const struct ews_patien
 	if (!ews_checkup_has(out, "file system"))
 		ews_checkup_ok(out, "file system", "%s%s", *name ? name : "of an unknown kind",
 			       top ? ", the project's" : "");
+}
+
+/* ---- what it knows ---- */
+
+/* Plain directories that are gone: one that was moved on the same file system is found again by itself. */
+static void look_at_astray(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+
+	if (ews_home_projects(&projects, patient->home) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < projects.n; i++) {
+		const struct ews_home_project *project = &projects.items[i];
+		struct ews_check *check;
+
+		if (!ews_astray_is(project, patient->home))
+			continue;
+		check = ews_checkup_find(out, "moved", EWS_CHECK_WARNING,
+					 "'%s' is gone, and home has sessions of it", project->project);
+		ews_check_advise(check, "if it was moved, in its new place: git ews recover --moved-from '%s'",
+				 project->project);
+	}
+	if (!ews_checkup_has(out, "moved"))
+		ews_checkup_ok(out, "moved", "no directory that had sessions is gone");
 }
 
 /* ---- what room there is ---- */
@@ -276,6 +301,7 @@ static void look_at_home(struct ews_checkup *out, const struct ews_patient *pati
 	}
 	look_at_owner(out, patient, home_fd);
 	look_at_file_system(out, patient, home_fd);
+	look_at_astray(out, patient);
 	look_at_space(out, patient);
 	look_at_reserve(out, patient, home_fd);
 }

@@ -1,0 +1,33 @@
+/*
+ * Astray: plain directories that stand elsewhere than their store knows.
+ *
+ * The store of a directory that is no repository is called after its path, so that one that was moved has none. It is
+ * known again by the device, the inode and the time of birth that project.json noted, and only when nothing is at its old
+ * path any more: a copy is another directory. Renaming its store is all that is done here; the sessions follow as those of a
+ * repository do that was moved (work/moved).
+ *
+ * A copy to another file system has another inode. Then only its user can say that it is the same.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_ASTRAY_H
+#define EWS_STORE_ASTRAY_H
+
+#include "store/home.h"
+
+/* Is it a plain directory that is not at its path any more, while its store is there? */
+bool ews_astray_is(const struct ews_home_project *project, const char *home);
+
+/*
+ * Give the directory `dir` (absolute, real) the store of the one that it was. Returns 1 then, 0 when it is none that is known.
+ * Fails with EWS_EBUSY while something is at work in one of its sessions.
+ */
+int ews_astray_find(const char *home, const char *dir);
+
+/* The same for the one that was at `was`, since its user says so. Fails with EWS_ENOTFOUND when that is not astray. */
+int ews_astray_adopt(const char *home, const char *dir, const char *was);
+
+/* Was there one of the same name as `dir`, or one above it? Gives its path, which the caller frees; else NULL. */
+char *ews_astray_guess(const char *home, const char *dir);
+
+#endif
