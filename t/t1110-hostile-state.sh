@@ -8,45 +8,13 @@ test_description='hostile ids, state, environment and workspaces are contained (
 
 long=$(printf '%300s' '' | tr ' ' a)
 
-# says_no <command>...: it ends by itself with 1, 128 or 129, and gives no answer.
-says_no() {
-	code=0
-	timeout 20 "$@" >out 2>err || code=$?
-	case $code in
-	1 | 128 | 129) test_must_be_empty out && test -s err ;;
-	*)
-		echo >&2 "$*: status $code"
-		cat >&2 err
-		return 1
-		;;
-	esac
-}
-
-# ends <command>...: whatever it says, it ends by itself, and not by a signal.
-ends() {
-	code=0
-	timeout 20 "$@" >out 2>err </dev/null || code=$?
-	case $code in
-	0 | 1 | 128 | 129) ;;
-	*)
-		echo >&2 "$*: status $code"
-		cat >&2 err
-		return 1
-		;;
-	esac
-}
-
-# What nothing here may change; home_list: the names that home holds.
-outside_is_whole() {
-	"$EWS_SRC/t/lister" outside >outside.got && test_cmp outside.want outside.got
-}
-
+# The names that home holds.
 home_list() {
 	find "$HOME/.superqode" -path '*/qe/*/*' -prune -o ! -name '*.lock' ! -name undo -print | sort
 }
 
 test_expect_success 'setup' '
-	test_repo p && mkdir -p outside/sub && echo outside >outside/file && echo outside >outside/sub/state.json && "$EWS_SRC/t/lister" outside >outside.want &&
+	test_repo p && mkdir -p outside/sub && echo outside >outside/file && echo outside >outside/sub/state.json && see_outside &&
 	start_ws p x && echo edit >>"${ws:?}/src/main.c" && snap=$(git -C p ews snapshot create x) && xs=$(find "$HOME/.superqode" -path "*/sessions/x") && test_path_is_dir "$xs"
 '
 

@@ -6,48 +6,8 @@ test_description='records that are too large, newer, of another user, or lead el
 
 . "$(dirname "$0")/test-lib.sh"
 
-# says_no <command>...: it ends by itself with 1, 128 or 129, and gives no answer.
-says_no() {
-	code=0
-	timeout 20 "$@" >out 2>err || code=$?
-	case $code in
-	1 | 128 | 129) test_must_be_empty out && test -s err ;;
-	*)
-		echo >&2 "$*: status $code"
-		cat >&2 err
-		return 1
-		;;
-	esac
-}
-
-# ends <command>...: whatever it says, it ends by itself, and not by a signal.
-ends() {
-	code=0
-	timeout 20 "$@" >out 2>err </dev/null || code=$?
-	case $code in
-	0 | 1 | 128 | 129) ;;
-	*)
-		echo >&2 "$*: status $code"
-		cat >&2 err
-		return 1
-		;;
-	esac
-}
-
-outside_is_whole() {
-	"$EWS_SRC/t/lister" outside >outside.got && test_cmp outside.want outside.got
-}
-
-# denied <words> <directory> <verb>...: it is refused there, in these words, with a hint, and gives no answer.
-denied() {
-	words=$1 dir=$2 code=0 && shift 2 && { git -C "$dir" ews "$@" >out 2>err || code=$?; }
-	case $code in 1 | 128) test ! -s out ;; *) false ;; esac && grep -q "^error: .*$words" err && grep -q "^hint: " err && return 0
-	echo >&2 "$*: status $code, not: $words" && cat err >&2
-	return 1
-}
-
 test_expect_success 'setup' '
-	test_repo p && mkdir outside && echo outside >outside/file && "$EWS_SRC/t/lister" outside >outside.want &&
+	test_repo p && mkdir outside && echo outside >outside/file && see_outside &&
 	start_ws p x && echo edit >>"${ws:?}/src/main.c" && xs=$PWD/home/.superqode/working/p/sessions/x && test_path_is_dir "$xs"
 '
 
@@ -74,6 +34,22 @@ test_expect_success USERS 'P5: a record of another user is refused, and left as 
 	repo=$PWD/home/.superqode/working/p && for part in "${xs:?}/state.json" "$xs" "${repo:?}/project.json" "$PWD/home/.superqode/working" "${HOME:?}/.superqode"; do
 		chown 65534 "$part" && denied "belongs to another user" p diff x && denied "belongs to another user" p end x && chown 0 "$part" || return 1
 	done && git -C p ews diff x >out && test_grep "^+edit" out
+'
+
+test_expect_success 'P5: the epoch and locks: what others could have written is refused, a newer version too; what is too long says nothing' '
+	repo=$PWD/home/.superqode/working/p && before=$(git -C p ews epoch) && cp "${repo:?}/epoch" keep && for mode in o+w g+w; do
+		chmod $mode "${repo:?}/epoch" && denied "epoch. can be written by others" p epoch && denied "can be written by others" p epoch bump && git -C p ews diff x >out 2>err && test_grep "can.t be told: .*can be written by others" err && chmod go-w "${repo:?}/epoch" && cmp keep "${repo:?}/epoch" || return 1
+	done && sed "s/^version 1$/version 2/" keep >newer && ! cmp -s keep newer && cp newer "${repo:?}/epoch" && denied "newer version" p epoch bump && cmp newer "${repo:?}/epoch" && cp keep "${repo:?}/epoch" &&
+	{ cat keep && yes "" | head -c 2000000; } >"${repo:?}/epoch" && after=$(git -C p ews epoch) && test "$after" -ge "$before" && test "$(stat -c %s "${repo:?}/epoch")" -lt 10000 &&
+	: >"${repo:?}/locks/gate:epoch" && for mode in o+w g+w; do
+		chmod $mode "${repo:?}/locks/gate:epoch" && denied "gate:epoch. can be written by others" p epoch bump && chmod go-w "${repo:?}/locks/gate:epoch" || return 1
+	done && yes "pid 1" | head -c 2000000 >"${repo:?}/locks/gate:epoch" && test "$(git -C p ews epoch bump)" = $((after + 1)) && test_path_is_missing "${repo:?}/locks/gate:epoch" &&
+	{ printf "{\"x\":" && yes "[" | head -c 100000; } >"${repo:?}/locks/deep:command:gone" && git -C p ews lock status && echo "{\"version\": 2, \"pid\": 1}" >"${repo:?}/locks/deep:command:gone" && git -C p ews lock acquire -- true
+'
+
+test_expect_success USERS 'P5: an epoch and a lock of another user are refused' '
+	repo=$PWD/home/.superqode/working/p && chown 65534 "${repo:?}/epoch" && denied "belongs to another user" p epoch bump && chown 0 "${repo:?}/epoch" && : >"${repo:?}/locks/gate:epoch" && chown 65534 "${repo:?}/locks/gate:epoch" &&
+	denied "belongs to another user" p epoch bump && rm "${repo:?}/locks/gate:epoch" && git -C p ews epoch bump
 '
 
 test_expect_success 'P5: from within a workspace, a record that names another project leads to no session of that one' '

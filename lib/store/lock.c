@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/kin.h"
+#include "base/own.h"
 
 #define TEXT_MAX 4096
 #define WAIT_STEP_MAX_MS 50
@@ -80,6 +81,7 @@ static int try_take(int dir_fd, const char *name)
 	EWS_CLEANUP(fd) int fd = -1;
 	struct flock want = whole_file(F_WRLCK);
 	struct stat st;
+	int rc;
 
 	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -88,6 +90,10 @@ static int try_take(int dir_fd, const char *name)
 		return ews_error_os("cannot open the lock '%s'", name);
 	if (!S_ISREG(st.st_mode))
 		return ews_error(EWS_EDAMAGED, "the lock '%s' is not a regular file", name);
+	/* Who else may open it can hold it for ever. */
+	rc = ews_own_check(fd, name);
+	if (rc < 0)
+		return rc;
 	if (fcntl(fd, F_OFD_SETLK, &want) < 0) {
 		if (errno == EAGAIN || errno == EACCES)
 			return fail_busy(fd, name);

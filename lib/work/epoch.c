@@ -18,6 +18,8 @@
 #define EPOCH_FILE "epoch"
 #define EPOCH_LOCK "gate:epoch"
 #define EPOCH_BYTES_MAX EWS_MIB
+#define EPOCH_VERSION 1
+#define VERSION_WORD "version "
 #define EPOCH_MAX (INT64_C(1) << 53) /* what JSON holds whole */
 #define WAIT_MS 60000
 #define UNSEEN "-"
@@ -58,6 +60,7 @@ static void format_lines(struct ews_buf *out, const struct lines *lines)
 {
 	char hex[2 * EWS_HASH_MAX + 1];
 
+	ews_buf_addf(out, VERSION_WORD "%d\n", EPOCH_VERSION);
 	for (size_t i = 0; i < lines->n; i++)
 		ews_buf_addf(out, "%" PRId64 " %s %s\n", lines->items[i].number, lines->items[i].digest,
 			     lines->items[i].project);
@@ -98,21 +101,37 @@ static bool parse(struct lines *out, const struct ews_buf *text)
 	if (strncmp(end + 4, hex, 64) || strcmp(end + 4 + 64, "\n"))
 		return false;
 	*end = '\0';
-	for (line = strtok_r(text->ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+	line = strtok_r(text->ptr, "\n", &rest);
+	if (!line || strncmp(line, VERSION_WORD, strlen(VERSION_WORD)) != 0)
+		return false;
+	while ((line = strtok_r(NULL, "\n", &rest)))
 		if (!parse_line(out, line))
 			return false;
 	return true;
 }
 
+static int check_version(const struct ews_buf *text)
+{
+	bool is_said = text->len && !strncmp(text->ptr, VERSION_WORD, strlen(VERSION_WORD));
+
+	if (!is_said || strtol(text->ptr + strlen(VERSION_WORD), NULL, 10) <= EPOCH_VERSION)
+		return 0;
+	(void)ews_error(EWS_EUNSUPPORTED, "the project's epoch was written by a newer version of git ews");
+	ews_error_hint("use that version here, too");
+	return EWS_EUNSUPPORTED;
+}
+
 static int read_lines(struct lines *out, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read(&text, repo->dir_fd, EPOCH_FILE, EPOCH_BYTES_MAX);
+	int rc = ews_file_read_own(&text, repo->dir_fd, EPOCH_FILE, EPOCH_BYTES_MAX);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
 	}
+	if (rc == 0)
+		rc = check_version(&text);
 	/* What is damaged says nothing, of no project. */
 	if (rc == EWS_EDAMAGED || (rc == 0 && !parse(out, &text))) {
 		ews_error_clear();

@@ -23,6 +23,7 @@
 #define GATE "gate:holdings"
 #define GATE_MS 30000
 #define NOTE_BYTES_MAX (64 * EWS_KIB)
+#define NOTE_VERSION 1
 #define STEP_MS 5 /* between two looks, for who is next in line; twice that for the one behind him, ... */
 #define STEP_MAX_MS 50
 #define NAMED_MAX 3
@@ -208,7 +209,7 @@ static void write_note(struct ews_buf *out, const struct ews_holding_opts *opts)
 
 	ews_kin_self(&self);
 	read_pid_namespace(space, sizeof(space));
-	ews_json_add_int(json, "version", 1);
+	ews_json_add_int(json, "version", NOTE_VERSION);
 	ews_json_add_int(json, "since", ews_clock_now());
 	ews_json_add_int(json, "pid", self.pid);
 	ews_json_add_int(json, "start_time", (int64_t)self.start_time);
@@ -232,7 +233,8 @@ static void read_note(struct ews_holding *holding, int locks_fd)
 
 	if (fstatat(locks_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		holding->since_s = st.st_mtim.tv_sec;
-	if (ews_json_read(&json, locks_fd, name, NOTE_BYTES_MAX) == 0) {
+	if (ews_json_read(&json, locks_fd, name, NOTE_BYTES_MAX) == 0 &&
+	    ews_json_check_version(json, NOTE_VERSION) == 0) {
 		if (ews_json_get_int(&number, json, "since") == 0)
 			holding->since_s = number;
 		if (ews_json_get_int(&number, json, "pid") == 0 && number > 0 && number <= INT32_MAX)
