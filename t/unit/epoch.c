@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "fixture.h"
 #include "work/start.h"
 
@@ -22,12 +21,8 @@ static struct ews_repo *repo;
 
 static void set_up(void)
 {
-	EWS_CLEANUP(free) char *home = NULL;
-
 	fixture_begin();
-	home = ews_path_join(fixture_top(), "home");
-	fixture_shell("git init -q p && echo 1 >p/a && git -C p add a && git -C p commit -q -m 1");
-	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
+	repo = fixture_make_small_project("p");
 }
 
 static void tear_down(void)

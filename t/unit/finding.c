@@ -25,15 +25,11 @@ static int queue; /* where a command's temporary files are */
 
 static void set_up(void)
 {
-	EWS_CLEANUP(free) char *home = NULL;
 	EWS_CLEANUP(free) char *tmp = NULL;
 	EWS_CLEANUP(fd) int home_fd = -1;
 
 	fixture_begin();
-	home = ews_path_join(fixture_top(), "home");
-	fixture_shell("git init -q p && git -C p commit -q --allow-empty -m 1");
-	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_repo_need_dir(repo, true), 0);
+	repo = fixture_make_small_project("p");
 	session = (struct ews_session)EWS_SESSION_INIT;
 	session.repo = repo;
 	session.state.id = ews_strdup("s");
@@ -41,7 +37,7 @@ static void set_up(void)
 	session.dir = ews_path_join(repo->dir, "sessions/s");
 	cr_assert_geq(session.fd, 0);
 	tmp = ews_home_tmp(repo->dir, "s");
-	home_fd = ews_dir_open(home);
+	home_fd = ews_dir_open(repo->home);
 	cr_assert_eq(ews_dir_make(home_fd, tmp, 0700), 0);
 	queue = ews_dir_open_beneath(home_fd, tmp);
 	cr_assert_geq(queue, 0);

@@ -500,10 +500,27 @@ void fixture_stage(const char *name)
 		      name, 1 + fixture_pick(3));
 }
 
-struct ews_repo *fixture_make_project(const char *name, unsigned kinds)
+static struct ews_repo *open_project(const char *name)
 {
 	EWS_CLEANUP(free) char *home = ews_path_join(fixture_top(), "home");
 	struct ews_repo *repo = NULL;
+
+	cr_assert_eq(ews_repo_open(&repo, name, home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
+	return repo;
+}
+
+struct ews_repo *fixture_make_small_project(const char *name)
+{
+	struct ews_repo *repo;
+
+	fixture_shell("git init -q '%s' && cd '%s' && echo 1 >a && git add a && git commit -q -m 1", name, name);
+	repo = open_project(name);
+	cr_assert_eq(ews_repo_need_dir(repo, true), 0);
+	return repo;
+}
+
+struct ews_repo *fixture_make_project(const char *name, unsigned kinds)
+{
 	int fd;
 
 	cr_assert_eq(mkdir(name, 0755), 0);
@@ -516,6 +533,5 @@ struct ews_repo *fixture_make_project(const char *name, unsigned kinds)
 	fixture_stage(name);
 	fixture_edit_tree(fd, kinds);
 	close(fd);
-	cr_assert_eq(ews_repo_open(&repo, name, home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
-	return repo;
+	return open_project(name);
 }

@@ -63,6 +63,8 @@ void fixture_list_tree(struct ews_entries *out, int dir_fd, bool skip_repositori
 void fixture_assert_same(const struct ews_entries *is, const struct ews_entries *should, ews_entry_equal_fn equal,
 			 const char *what);
 
+/* A repository `name`, below the test's directory, of one commit with the file "a"; opened, and known to home, as below. */
+struct ews_repo *fixture_make_small_project(const char *name);
 /*
  * A repository `name`, below the test's directory, of a few commits, with all sorts of uncommitted work, staged
  * and not, of `kinds`. Opened as the project that it is, with "home" beside it as home; the caller frees it.

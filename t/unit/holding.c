@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "fixture.h"
 
 #define TAKERS 6
@@ -25,13 +24,8 @@ static struct ews_repo *repo;
 
 static void set_up(void)
 {
-	EWS_CLEANUP(free) char *home = NULL;
-
 	fixture_begin();
-	home = ews_path_join(fixture_top(), "home");
-	fixture_shell("git init -q p && git -C p commit -q --allow-empty -m 1");
-	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_repo_need_dir(repo, true), 0);
+	repo = fixture_make_small_project("p");
 }
 
 static void tear_down(void)
