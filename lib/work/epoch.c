@@ -162,6 +162,15 @@ static int64_t find_safe_number(struct ews_repo *repo)
 	return number + 1;
 }
 
+/* The line of `project`, escaped, or NULL. */
+static struct line *line_of(const struct lines *lines, const char *project)
+{
+	for (size_t i = 0; i < lines->n; i++)
+		if (!strcmp(lines->items[i].project, project))
+			return &lines->items[i];
+	return NULL;
+}
+
 /* The project's line, a new one when it has none. */
 static struct line *find_line(struct lines *lines, struct ews_repo *repo)
 {
@@ -169,9 +178,9 @@ static struct line *find_line(struct lines *lines, struct ews_repo *repo)
 	struct line *line;
 
 	ews_path_escape(&project, repo->project, strlen(repo->project));
-	for (size_t i = 0; i < lines->n; i++)
-		if (!strcmp(lines->items[i].project, project.ptr))
-			return &lines->items[i];
+	line = line_of(lines, project.ptr);
+	if (line)
+		return line;
 	EWS_GROW(lines->items, lines->n, lines->cap);
 	line = &lines->items[lines->n++];
 	*line = (struct line){ .number = find_safe_number(repo),
@@ -371,4 +380,33 @@ int ews_epoch_bump(int64_t *out, struct ews_repo *repo)
 	int rc = ews_repo_need_dir(repo, true);
 
 	return rc < 0 ? rc : put_up(out, repo, NULL, NULL);
+}
+
+static int follow(struct ews_repo *repo, const char *was)
+{
+	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT, to = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	struct line *line;
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, EPOCH_LOCK, "epoch", WAIT_MS);
+
+	if (rc == 0)
+		rc = read_lines(&lines, repo);
+	if (rc < 0)
+		return rc;
+	ews_path_escape(&from, was, strlen(was));
+	ews_path_escape(&to, repo->project, strlen(repo->project));
+	line = line_of(&lines, from.ptr);
+	if (!line || line_of(&lines, to.ptr))
+		return 0;
+	free(line->project);
+	line->project = ews_strdup(to.ptr);
+	return write_lines(repo, &lines);
+}
+
+void ews_epoch_follow(struct ews_repo *repo, const char *was)
+{
+	if (follow(repo, was) < 0)
+		ews_error_clear();
 }

@@ -31,4 +31,7 @@ int ews_epoch_look(int64_t *out, struct ews_repo *repo);
 /* Put it up by one, whatever there is to see. `*out` is the new number. */
 int ews_epoch_bump(int64_t *out, struct ews_repo *repo);
 
+/* The project was at `was`: to stand elsewhere is no change of it. Best effort: else all counts as changed. */
+void ews_epoch_follow(struct ews_repo *repo, const char *was);
+
 #endif

@@ -16,6 +16,7 @@
 #include "store/home.h"
 #include "store/journal.h"
 #include "store/lock.h"
+#include "work/epoch.h"
 #include "work/orphan.h"
 #include "work/retire.h"
 #include "work/session.h"
@@ -173,6 +174,8 @@ static int adopt(struct ews_repo *repo, const struct ews_home_project *project, 
 	rc = locks < 0 ? locks : ews_lock_take(&lock, locks, OWN_LOCK, "recover", 0);
 	if (rc == 0)
 		rc = follow_all(repo, project, orphans);
+	if (rc == 0)
+		ews_epoch_follow(repo, project->project);
 	if (rc == 0)
 		rc = ews_home_move_project(project->dir, repo->common_dir, repo->project);
 	if (rc < 0) {
