@@ -47,6 +47,24 @@ test_expect_success 'P5: the epoch and locks: what others could have written is 
 	{ printf "{\"x\":" && yes "[" | head -c 100000; } >"${repo:?}/locks/deep:command:gone" && git -C p ews lock status && echo "{\"version\": 2, \"pid\": 1}" >"${repo:?}/locks/deep:command:gone" && git -C p ews lock acquire -- true
 '
 
+test_expect_success 'P5: each other record that others could have written: refused, named, or not believed' '
+	repo=$PWD/home/.superqode/working/p && start_ws -n rw p r && echo edit >>"${rw:?}/src/main.c" && git -C p ews revert r >out && git -C p ews report finding add --session r --severity info --title planted && git -C p ews run r --keep -- true >out && rs=${repo:?}/sessions/r && step=$(ls "${repo:?}"/undo/*.json) && test_path_is_file "$step" &&
+	while read -r file words verb; do
+		case $file in undo) file=$step ;; ports) file=${HOME:?}/.superqode/ports ;; *) file=${rs:?}/$file ;; esac && test_path_is_file "$file" && cp "$file" keep && chmod o+w "$file" && { git -C p ews $verb >out 2>err </dev/null || :; } && cat out err >both && chmod o-w "$file" &&
+		case $words in nothing) test_grep ! -e planted -e Verified both ;; interrupted) test_grep -i interrupted both ;; *) test_grep "can be written by others" both ;; esac && cmp keep "$file" || { echo >&2 "$file: $verb" && return 1; }
+	done <<-\END &&
+		undo refused undo r
+		undo refused recover --all
+		journal interrupted revert r
+		journal refused recover r --resume
+		findings.json refused report finding list r
+		proof.json nothing status r
+		tripwire refused status r
+		ports refused run r --keep -- true
+	END
+	git -C p ews recover --all && git -C p ews report finding list r >out && test_grep planted out && git -C p ews end r
+'
+
 test_expect_success USERS 'P5: an epoch and a lock of another user are refused' '
 	repo=$PWD/home/.superqode/working/p && chown 65534 "${repo:?}/epoch" && denied "belongs to another user" p epoch bump && chown 0 "${repo:?}/epoch" && : >"${repo:?}/locks/gate:epoch" && chown 65534 "${repo:?}/locks/gate:epoch" &&
 	denied "belongs to another user" p epoch bump && rm "${repo:?}/locks/gate:epoch" && git -C p ews epoch bump

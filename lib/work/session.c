@@ -413,10 +413,13 @@ static bool has_unfinished_step(const struct ews_session *session)
 	EWS_CLEANUP(free) char *step = NULL;
 	EWS_CLEANUP(free) char *verb = NULL;
 	bool unfinished;
+	int rc;
 
 	if (session->state.state == EWS_STATE_STARTING || session->state.state == EWS_STATE_ENDING)
 		return true;
-	unfinished = ews_journal_unfinished(&step, &verb, session->fd) == 0 && *step;
+	rc = ews_journal_unfinished(&step, &verb, session->fd);
+	/* What may not be read may say so; garbage says nothing. */
+	unfinished = rc < 0 ? rc != EWS_EDAMAGED : *step != '\0';
 	ews_error_clear();
 	return unfinished;
 }
