@@ -103,16 +103,25 @@ static int status_of(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static double ms_since(const struct timespec *from)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - from->tv_sec) * 1e3 + (double)(now.tv_nsec - from->tv_nsec) / 1e6;
+}
+
 int run_script(const char *text)
 {
 	char *argv[] = { (char[]){ "sh" }, (char[]){ "-euc" }, strdup(text), NULL };
+	struct timespec from;
 	int status;
 
 	log_line("$ %s", text);
+	(void)clock_gettime(CLOCK_MONOTONIC, &from);
 	(void)waitpid(start(argv, fileno(log_file)), &status, 0);
 	free(argv[2]);
-	if (status_of(status))
-		log_line("status %d", status_of(status));
+	log_line("status %d after %.0f ms", status_of(status), ms_since(&from));
 	return status_of(status);
 }
 
@@ -154,8 +163,9 @@ int measure(struct cost *cost, const char *command)
 	     *shell[] = { (char[]){ "sh" }, (char[]){ "-euc" }, NULL, NULL };
 	char *copy = strdup(text);
 	bool is_simple = split(words, copy);
-	struct timespec from, to;
+	struct timespec from;
 	struct rusage usage;
+	double ms;
 	int status;
 	pid_t pid;
 
@@ -163,13 +173,12 @@ int measure(struct cost *cost, const char *command)
 	(void)clock_gettime(CLOCK_MONOTONIC, &from);
 	pid = start(is_simple ? words : shell, out_fd);
 	(void)wait4(pid, &status, 0, &usage);
-	(void)clock_gettime(CLOCK_MONOTONIC, &to);
+	ms = ms_since(&from);
 	if (cost->n < SAMPLES_MAX)
-		cost->ms[cost->n++] =
-			(double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+		cost->ms[cost->n++] = ms;
 	if (usage.ru_maxrss > cost->peak_kib)
 		cost->peak_kib = usage.ru_maxrss;
-	log_line("%% %s: %.2f ms, status %d", text, cost->ms[cost->n - 1], status_of(status));
+	log_line("%% %s: %.2f ms, %ld KiB, status %d", text, ms, usage.ru_maxrss, status_of(status));
 	(void)close(out_fd);
 	free(copy);
 	free(text);

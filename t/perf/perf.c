@@ -26,7 +26,10 @@
 #include "show.h"
 #include "tree.h"
 
-enum { RESULTS_MAX = 256, FILES_G = 4800, FILES_MAX = 50000 };
+enum { RESULTS_MAX = 256, FILES_G = 4800, FILES_MAX = 50000, SNAPSHOTS_A_SESSION = 10 };
+
+/* What a verb may take at its peak, whatever the sizes of the files. */
+enum { MEMORY_KIB = 64 * 1024, MEMORY_BYTES_A_FILE = 250 };
 
 struct settings {
 	bool is_quick, keep, trees[TREE_KINDS];
@@ -77,8 +80,8 @@ static void make_world(void)
 {
 	char *old;
 
-	need("git clone -q $S $P && mkdir -p $R $(dirname $B) && git clone -q --no-hardlinks $S $B && "
-	     "git clone -q --bare $S $R/ours && git clone -q --bare --no-hardlinks $S $R/theirs && "
+	need("git clone -q $S $P && mkdir -p $R $(dirname $B) && git clone -q $S $B && "
+	     "git clone -q --bare $S $R/ours && git clone -q --bare $S $R/theirs && "
 	     "cp -a $P $T && rm -rf $T/.git && git -C $P status --porcelain && git -C $B status --porcelain && sync");
 	old = ask_script("git -C $R/ours rev-parse -q --verify HEAD~100 || git -C $R/ours rev-parse HEAD");
 	(void)setenv("OLD", old, 1);
@@ -141,8 +144,9 @@ static size_t runs_of(const struct settings *set, const struct row *row, bool is
 	return set->is_quick ? 5 : 15;
 }
 
-/* One side's turn. False when something failed; `why` says what. */
-static bool take_turn(struct cost *cost, const char *before, const char *command, const char *check, const char **why)
+/* One side's turn; either of the checks may be NULL. False when something failed; `why` says what. */
+static bool take_turn(struct cost *cost, const char *before, const char *command, const char *check,
+		      const char *verify, const char **why)
 {
 	static size_t number;
 	char text[24];
@@ -153,7 +157,7 @@ static bool take_turn(struct cost *cost, const char *before, const char *command
 		*why = "it could not be prepared";
 	else if (measure(cost, command))
 		*why = "the command failed";
-	else if (check && run_script(check))
+	else if ((check && run_script(check)) || (verify && run_script(verify)))
 		*why = "the result is wrong";
 	return !*why;
 }
@@ -184,7 +188,8 @@ static enum outcome judge(const struct result *r)
 	return ratio >= r->wanted ? REACHED : ratio >= r->least ? DONE : BELOW;
 }
 
-static void run_row(struct result *r, const struct row *row, size_t runs)
+/* With `is_quick` all is read again after the last run only. */
+static void run_row(struct result *r, const struct row *row, size_t runs, bool is_quick)
 {
 	const char *why = NULL;
 	struct cost warm = { .n = 0 };
@@ -198,17 +203,19 @@ static void run_row(struct result *r, const struct row *row, size_t runs)
 	if (rc)
 		why = "it could not be prepared";
 	/* Once for the caches, then by turns, each side first as often as the other. */
-	if (!why && take_turn(&warm, row->before_ours, row->ours, row->check, &why))
-		(void)take_turn(&warm, row->before_theirs, row->theirs, NULL, &why);
+	if (!why && take_turn(&warm, row->before_ours, row->ours, row->check, NULL, &why))
+		(void)take_turn(&warm, row->before_theirs, row->theirs, NULL, NULL, &why);
 	for (size_t i = 0; i < runs && !why; i++) {
 		if (i % 2)
-			(void)take_turn(&r->theirs, row->before_theirs, row->theirs, NULL, &why);
+			(void)take_turn(&r->theirs, row->before_theirs, row->theirs, NULL, NULL, &why);
 		if (!why)
-			(void)take_turn(&r->ours, row->before_ours, row->ours, row->check, &why);
+			(void)take_turn(&r->ours, row->before_ours, row->ours, row->check,
+					is_quick && i + 1 < runs ? NULL : row->verify, &why);
 		if (!why && i % 2 == 0)
-			(void)take_turn(&r->theirs, row->before_theirs, row->theirs, NULL, &why);
+			(void)take_turn(&r->theirs, row->before_theirs, row->theirs, NULL, NULL, &why);
 	}
-	if (!why && count(&r->ours, row->before_ours, row->ours, &why))
+	/* strace makes what is heavy many times as slow. */
+	if (!why && !(is_quick && row->is_heavy) && count(&r->ours, row->before_ours, row->ours, &why))
 		(void)count(&r->theirs, row->before_theirs, row->theirs, &why);
 	if (row->cleanup && run_script(row->cleanup) && !why)
 		why = "it could not be put back";
@@ -224,10 +231,15 @@ static bool is_chosen(const struct settings *set, const struct row *row)
 static size_t measure_tree(struct result *results, const struct settings *set, enum tree_kind kind)
 {
 	size_t n = 0;
+	char *n_files;
+	long memory_kib;
 
 	begin_world(set, tree_names[kind]);
 	make_source(set, kind);
 	make_world();
+	n_files = ask_script("git -C $P ls-files | wc -l");
+	memory_kib = MEMORY_KIB + strtol(n_files, NULL, 10) * MEMORY_BYTES_A_FILE / 1024;
+	free(n_files);
 	for (size_t i = 0; i < n_rows; i++) {
 		const struct row *row = &rows[i];
 		struct result *r = &results[n];
@@ -238,8 +250,47 @@ static size_t measure_tree(struct result *results, const struct settings *set, e
 				      .operation = row->operation,
 				      .baseline = row->baseline,
 				      .wanted = row->wanted[kind],
-				      .least = row->least[kind] };
-		run_row(r, row, runs_of(set, row, kind == TREE_L));
+				      .least = row->least[kind],
+				      .memory_kib = memory_kib };
+		run_row(r, row, runs_of(set, row, kind == TREE_L), set->is_quick);
+		show_row(stdout, r);
+		(void)fflush(stdout);
+		n++;
+	}
+	/* Each object's bytes, once: that takes minutes. */
+	if (!set->is_quick)
+		need("git -C $P fsck --no-dangling");
+	end_world(set);
+	return n;
+}
+
+/* Does it stay as fast as it was, with many sessions and snapshots? */
+static size_t measure_flat(struct result *results, const struct settings *set)
+{
+	size_t n_sessions = set->is_quick ? 50 : 1000, n = 0;
+	char text[24];
+
+	begin_world(set, "flat");
+	make_home();
+	(void)snprintf(text, sizeof(text), "%zu", n_sessions);
+	(void)setenv("SESSIONS", text, 1);
+	for (size_t i = 0; i < sizeof(flat_rows) / sizeof(*flat_rows); i++) {
+		struct row row = flat_rows[i];
+		struct result *r = &results[n];
+		char *operation;
+
+		if (!is_chosen(set, &row))
+			continue;
+		if (asprintf(&operation, "%s, %zu of them", row.operation,
+			     i ? n_sessions * SNAPSHOTS_A_SESSION : n_sessions) < 0)
+			exit(128);
+		*r = (struct result){ .tree = "-",
+				      .operation = operation,
+				      .baseline = row.baseline,
+				      .wanted = 1.0 / 3,
+				      .least = 1.0 / 3,
+				      .memory_kib = MEMORY_KIB };
+		run_row(r, &row, runs_of(set, &row, false), set->is_quick);
 		show_row(stdout, r);
 		(void)fflush(stdout);
 		n++;
@@ -261,7 +312,7 @@ static void add_point(struct curve *curve, double x, const struct row *row)
 {
 	struct result r = { .tree = "", .operation = row->operation, .baseline = row->baseline };
 
-	run_row(&r, row, 3);
+	run_row(&r, row, 3, true);
 	(void)printf("%12.0f %-6s  %-35s %9.1f ms  %-29s %9.1f ms  %s\n", x, curve->unit, row->operation,
 		     cost_min(&r.ours), row->baseline, cost_min(&r.theirs), r.why ? r.why : "");
 	(void)fflush(stdout);
@@ -512,6 +563,11 @@ int main(int argc, char **argv)
 	(void)setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	(void)setenv("LC_ALL", "C", 1);
 
+	/* The quick one looks at what is ours alone. */
+	(void)setenv("FSCK",
+		     set.is_quick ? "rev-list --objects --quiet --glob=refs/ews --not --branches --remotes"
+				  : "fsck --connectivity-only --no-dangling",
+		     1);
 	look_around(&machine, &set);
 	show_heading(stdout, &machine);
 	if (set.plot) {
@@ -530,6 +586,7 @@ int main(int argc, char **argv)
 	if (set.trees[TREE_L])
 		n += measure_tree(results + n, &set, TREE_L);
 	drop_reflink();
+	n += measure_flat(results + n, &set);
 	if (set.json)
 		show_json(set.json, &machine, results, n);
 	for (size_t i = 0; i < n; i++)

@@ -14,6 +14,8 @@
 #define STARTED                                                                                              \
 	"ws=$(git -C $P ews path run-$N) && test -z \"$(git -C \"$ws\" status --porcelain)\" && " SAME_TREES \
 	"$T \"$ws\""
+#define VERIFIED "ews revert --verify=full | grep -q 'Status: Verified'"
+#define START_WHOLE "git -C \"$(git -C $P ews path run-$N)\" " VERIFIED " && git -C $P $FSCK"
 /* One that has been looked at, as it has after a while of work. */
 #define WITH_A_WORKSPACE                                                                                                 \
 	"{ git -C $P ews path w || git -C $P ews start w; } && git -C $W status --porcelain && git -C $W ews revert && " \
@@ -24,10 +26,15 @@
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES=$B/.git/objects git add -A && GIT_INDEX_FILE=$X/index-$N "              \
 	"GIT_OBJECT_DIRECTORY=$X/objects-$N GIT_ALTERNATE_OBJECT_DIRECTORIES=$B/.git/objects git write-tree"
 #define SNAPSHOT "git -C $W ews snapshot create"
-/* The snapshot's tree is what git makes of the files. */
-#define SNAPSHOT_TAKEN                                                                                           \
-	"cd $W && cp \"$(git rev-parse --git-path index)\" $X/check-$N && export GIT_INDEX_FILE=$X/check-$N && " \
-	"git add -A && test \"$(git write-tree)\" = \"$(git rev-parse \"refs/ews/snapshots/$(cat $OUT)^{tree}\")\""
+/* The snapshot's tree holds the bytes of the files: git reads all of them, and knows of no rule that would convert any. */
+#define SNAPSHOT_HOLDS(dir, store)                                                                                   \
+	"{ test -d $X/raw || git init -q $X/raw; } && cd $X/raw/.git && mkdir -p info && echo " store                \
+	"/objects >objects/info/alternates && echo '* -text -eol -filter -ident -working-tree-encoding' "            \
+	">info/attributes && export GIT_DIR=$X/raw/.git GIT_WORK_TREE=" dir " GIT_INDEX_FILE=$X/check-$N && cd " dir \
+	" && git read-tree $(git --git-dir=" store " rev-parse refs/ews/snapshots/$(cat $OUT)) && "                  \
+	"git update-index --really-refresh && test -z \"$(git ls-files -o --exclude-standard)\""
+#define SNAPSHOT_TAKEN SNAPSHOT_HOLDS("$W", "$P/.git")
+#define SNAPSHOT_WHOLE "git -C $W ews snapshot verify \"$(cat $OUT)\" && git -C $P $FSCK"
 #define RESET_CLEAN "cd $B && git reset -q --hard && git clean -qfdx"
 #define REVERTED "test -z \"$(git -C $W status --porcelain)\" && " SAME_TREES "$T $W"
 #define CHANGED(n) "$CHANGE $W " n " $N"
@@ -41,6 +48,7 @@ const struct row rows[] = {
 		.least = { 2.0, 3.0 },
 		.ours = START,
 		.check = STARTED,
+		.verify = START_WHOLE,
 		.theirs = WORKTREE_ADD,
 		.is_heavy = true,
 	},
@@ -51,6 +59,7 @@ const struct row rows[] = {
 		.least = { 1.1, 1.0 },
 		.ours = START,
 		.check = STARTED,
+		.verify = START_WHOLE,
 		.theirs = "cp -a $T $X/copy-$N",
 		.is_heavy = true,
 	},
@@ -64,6 +73,8 @@ const struct row rows[] = {
 			   "git -C $REFLINK/ours status --porcelain && git -C $REFLINK/theirs status --porcelain",
 		.ours = "git -C $REFLINK/ours ews --home $REFLINK/home start run-$N",
 		.check = "ws=$(git -C $REFLINK/ours ews --home $REFLINK/home path run-$N) && " SAME_TREES "$T \"$ws\"",
+		.verify = "export SUPERQODE_HOME=$REFLINK/home; git -C \"$(git -C $REFLINK/ours ews path run-$N)\" " VERIFIED
+			  " && git -C $REFLINK/ours $FSCK",
 		.theirs = "git -C $REFLINK/theirs worktree add -q --detach $REFLINK/worktree-$N",
 		.is_heavy = true,
 	},
@@ -75,6 +86,7 @@ const struct row rows[] = {
 		.ours = "git -C $R/ours ews start --base $OLD run-$N",
 		.check = "ws=$(git -C $R/ours ews path run-$N) && test -z \"$(git -C \"$ws\" status --porcelain)\" && "
 			 "test $(git -C \"$ws\" rev-parse HEAD) = $OLD",
+		.verify = "git -C \"$(git -C $R/ours ews path run-$N)\" " VERIFIED " && git -C $R/ours $FSCK",
 		.theirs = "git -C $R/theirs worktree add -q --detach $X/worktree-$N $OLD",
 		.is_heavy = true,
 	},
@@ -86,6 +98,7 @@ const struct row rows[] = {
 		.prepare = WITH_A_WORKSPACE,
 		.ours = SNAPSHOT,
 		.check = SNAPSHOT_TAKEN,
+		.verify = SNAPSHOT_WHOLE,
 		.before_theirs = "mkdir -p $X/objects-$N",
 		.theirs = ADD_ALL,
 	},
@@ -98,6 +111,7 @@ const struct row rows[] = {
 		.before_ours = CHANGED("10"),
 		.ours = SNAPSHOT,
 		.check = SNAPSHOT_TAKEN,
+		.verify = SNAPSHOT_WHOLE,
 		.before_theirs = THEIRS_CHANGED("10"),
 		.theirs = ADD_ALL,
 		.cleanup = BACK,
@@ -111,6 +125,7 @@ const struct row rows[] = {
 		.before_ours = CHANGED("1000"),
 		.ours = SNAPSHOT,
 		.check = SNAPSHOT_TAKEN,
+		.verify = SNAPSHOT_WHOLE,
 		.before_theirs = THEIRS_CHANGED("1000"),
 		.theirs = ADD_ALL,
 		.cleanup = BACK,
@@ -124,6 +139,7 @@ const struct row rows[] = {
 		.before_ours = CHANGED("0"),
 		.ours = SNAPSHOT,
 		.check = SNAPSHOT_TAKEN,
+		.verify = SNAPSHOT_WHOLE,
 		.before_theirs = THEIRS_CHANGED("0"),
 		.theirs = ADD_ALL,
 		.cleanup = BACK,
@@ -136,7 +152,9 @@ const struct row rows[] = {
 		.least = { 2.5, 2 },
 		.before_ours = "cp -a $T $X/plain-$N",
 		.ours = "git -C $X/plain-$N ews snapshot create",
-		.check = "cd $X/plain-$N && git ews snapshot verify \"$(cat $OUT)\" && git ews diff --exit-code \"$(cat $OUT)\" now",
+		.check = SNAPSHOT_HOLDS("$X/plain-$N", "$(echo $HOME/.superqode/store/plain-$N-*.git)"),
+		.verify = "git -C $X/plain-$N ews snapshot verify \"$(cat $OUT)\" && "
+			  "git --git-dir=$(echo $HOME/.superqode/store/plain-$N-*.git) $FSCK",
 		.before_theirs = "cp -a $T $X/plain-$N",
 		.theirs = "cd $X/plain-$N && git init -q && git add -A && git write-tree",
 		.is_heavy = true,
@@ -180,6 +198,7 @@ const struct row rows[] = {
 		.prepare = WITH_A_WORKSPACE,
 		.ours = "git -C $W ews revert",
 		.check = REVERTED,
+		.verify = "git -C $W " VERIFIED " && git -C $P $FSCK",
 		.theirs = RESET_CLEAN,
 	},
 	{
@@ -191,6 +210,7 @@ const struct row rows[] = {
 		.before_ours = CHANGED("1000"),
 		.ours = "git -C $W ews revert",
 		.check = REVERTED,
+		.verify = "git -C $W " VERIFIED " && git -C $P $FSCK",
 		.before_theirs = "$CHANGE $B 1000 $N",
 		.theirs = RESET_CLEAN,
 	},
@@ -201,7 +221,10 @@ const struct row rows[] = {
 		.least = { 10, 10 },
 		.before_ours = START " && sync",
 		.ours = "git -C $P ews end run-$N",
-		.check = "test ! -e $HOME/.superqode/working/project/qe/run-$N && git -C $P fsck --connectivity-only",
+		.check = "test ! -e $HOME/.superqode/working/project/qe/run-$N && ! git -C $P worktree list | grep run-$N && "
+			 "step=$(ls -t $HOME/.superqode/working/project/trash | head -n 1) && " SAME_TREES
+			 "$T $HOME/.superqode/working/project/trash/$step/workspace",
+		.verify = "git -C $P $FSCK && git -C $P ews snapshot verify $(sed -n 's/.*Kept: //p' $OUT)",
 		.before_theirs = WORKTREE_ADD " && sync",
 		.theirs = "git -C $B worktree remove --force $X/worktree-$N",
 		.is_heavy = true,
@@ -215,6 +238,7 @@ const struct row rows[] = {
 		.before_ours = START " && sync && git -C $P ews end run-$N",
 		.ours = "git -C $P ews clean --now",
 		.check = "test -z \"$(find $HOME/.superqode/working/project/trash -mindepth 2 -print -quit)\"",
+		.verify = "git -C $P $FSCK",
 		.before_theirs = WORKTREE_ADD " && sync",
 		.theirs = "git -C $B worktree remove --force $X/worktree-$N",
 		.is_heavy = true,
@@ -222,6 +246,32 @@ const struct row rows[] = {
 };
 
 const size_t n_rows = sizeof(rows) / sizeof(*rows);
+
+/* $X/one and $X/many, each with a home of its own: a session, and $SESSIONS of them; ten snapshots of each. */
+#define WITH_MANY                                                                                                 \
+	"many() { mkdir -p $1/project $1/home && cd $1/project && git init -q && seq 20 | split -l 1 - file- && " \
+	"git add . && git commit -q -m some; for i in $(seq $2); do git ews --home $1/home start s$i; "           \
+	"for j in $(seq 10); do git ews --home $1/home snapshot create s$i; done; done; }; "                      \
+	"test -d $X/many || { many $X/one 1 && many $X/many $SESSIONS; }"
+
+const struct row flat_rows[2] = {
+	{
+		.operation = "status of the last session",
+		.baseline = "of the first one",
+		.prepare = WITH_MANY,
+		.ours = "git -C $X/many/project ews --home $X/many/home status s$SESSIONS",
+		.check = "grep -q 'Changes: *none' $OUT",
+		.theirs = "git -C $X/one/project ews --home $X/one/home status s1",
+	},
+	{
+		.operation = "list after the last snapshot",
+		.baseline = "after the first ten",
+		.prepare = WITH_MANY,
+		.ours = "git -C $X/many/project ews --home $X/many/home snapshot list s$SESSIONS",
+		.check = "test $(wc -l <$OUT) = 10",
+		.theirs = "git -C $X/one/project ews --home $X/one/home snapshot list s1",
+	},
+};
 
 const struct row changes_rows[3] = {
 	{
@@ -231,6 +281,7 @@ const struct row changes_rows[3] = {
 		.before_ours = CHANGED("$CHANGES"),
 		.ours = SNAPSHOT,
 		.check = SNAPSHOT_TAKEN,
+		.verify = SNAPSHOT_WHOLE,
 		.before_theirs = THEIRS_CHANGED("$CHANGES"),
 		.theirs = ADD_ALL,
 		.cleanup = BACK,
@@ -250,6 +301,7 @@ const struct row changes_rows[3] = {
 		.before_ours = CHANGED("$CHANGES"),
 		.ours = "git -C $W ews revert",
 		.check = REVERTED,
+		.verify = "git -C $W " VERIFIED " && git -C $P $FSCK",
 		.before_theirs = "$CHANGE $B $CHANGES $N",
 		.theirs = RESET_CLEAN,
 	},

@@ -26,6 +26,11 @@ static double ratio(double theirs, double ours)
 	return ours > 0 ? theirs / ours : 0;
 }
 
+bool is_over_memory(const struct result *r)
+{
+	return r->memory_kib && r->ours.peak_kib > r->memory_kib;
+}
+
 void show_row(FILE *out, const struct result *r)
 {
 	static bool has_heading;
@@ -43,11 +48,11 @@ void show_row(FILE *out, const struct result *r)
 	(void)fprintf(out, "%8.1f %8.1f %8.1f %8.1f %5.2f %5.2f ", cost_min(a), cost_median(a), cost_min(b),
 		      cost_median(b), ratio(cost_min(b), cost_min(a)), ratio(cost_median(b), cost_median(a)));
 	if (r->wanted > 0)
-		(void)fprintf(out, "%4.1f (%4.1f) ", r->wanted, r->least);
+		(void)fprintf(out, "%4.2g (%4.2g) ", r->wanted, r->least);
 	else
 		(void)fprintf(out, "%11s ", "");
-	(void)fprintf(out, "%4ld %4ld %6ld %6ld  %s\n", a->peak_kib / 1024, b->peak_kib / 1024, a->calls, b->calls,
-		      words[r->outcome]);
+	(void)fprintf(out, "%4ld %4ld %6ld %6ld  %s%s\n", a->peak_kib / 1024, b->peak_kib / 1024, a->calls,
+		      b->calls, words[r->outcome], is_over_memory(r) ? " MEMORY" : "");
 }
 
 static cJSON *cost_json(const struct cost *cost)
@@ -78,6 +83,10 @@ static cJSON *result_json(const struct result *r)
 	cJSON_AddItemToObject(json, "theirs", cost_json(&r->theirs));
 	cJSON_AddNumberToObject(json, "ratio_min", ratio(cost_min(&r->theirs), cost_min(&r->ours)));
 	cJSON_AddNumberToObject(json, "ratio_median", ratio(cost_median(&r->theirs), cost_median(&r->ours)));
+	if (r->memory_kib) {
+		cJSON_AddNumberToObject(json, "memory_limit_bytes", (double)r->memory_kib * 1024);
+		cJSON_AddBoolToObject(json, "is_over_memory", is_over_memory(r));
+	}
 	if (r->wanted > 0) {
 		cJSON_AddNumberToObject(json, "wanted", r->wanted);
 		cJSON_AddNumberToObject(json, "least", r->least);

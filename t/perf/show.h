@@ -16,6 +16,7 @@ struct result {
 	const char *tree, *operation, *baseline;
 	double wanted, least;
 	struct cost ours, theirs;
+	long memory_kib; /* how much it may take at its peak; 0: not known */
 	enum outcome outcome;
 	char *why; /* VOID, SKIPPED */
 };
@@ -25,6 +26,9 @@ struct machine {
 	char *lines[16];
 	size_t n;
 };
+
+/* Does ours take more memory than it may? */
+bool is_over_memory(const struct result *result);
 
 void show_heading(FILE *out, const struct machine *machine);
 /* A line of the table; the first one has the names of the columns above it. */
