@@ -267,7 +267,7 @@ static size_t measure_tree(struct result *results, const struct settings *set, e
 /* Does it stay as fast as it was, with many sessions and snapshots? */
 static size_t measure_flat(struct result *results, const struct settings *set)
 {
-	size_t n_sessions = set->is_quick ? 50 : 1000, n = 0;
+	size_t n_sessions = set->is_quick ? 30 : 1000, n = 0;
 	char text[24];
 
 	begin_world(set, "flat");

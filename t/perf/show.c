@@ -51,8 +51,12 @@ void show_row(FILE *out, const struct result *r)
 		(void)fprintf(out, "%4.2g (%4.2g) ", r->wanted, r->least);
 	else
 		(void)fprintf(out, "%11s ", "");
-	(void)fprintf(out, "%4ld %4ld %6ld %6ld  %s%s\n", a->peak_kib / 1024, b->peak_kib / 1024, a->calls,
-		      b->calls, words[r->outcome], is_over_memory(r) ? " MEMORY" : "");
+	(void)fprintf(out, "%4ld %4ld ", a->peak_kib / 1024, b->peak_kib / 1024);
+	if (a->calls)
+		(void)fprintf(out, "%6ld %6ld  ", a->calls, b->calls);
+	else
+		(void)fprintf(out, "%13s  ", "");
+	(void)fprintf(out, "%s%s\n", words[r->outcome], is_over_memory(r) ? " MEMORY" : "");
 }
 
 static cJSON *cost_json(const struct cost *cost)
