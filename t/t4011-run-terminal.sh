@@ -228,6 +228,14 @@ test_expect_success 'P5: --log follows no link, and takes nobody else'\''s file'
 	ls -A out-there >list && test_must_be_empty list && test "$(cat links/.superqode/qe-artifacts/logs/b-2.log)" = hi
 '
 
+test_expect_success 'long work says how far it has come, in the form that git has; not in a pipe, nor where it is not long' '
+	test_repo far && fresh && type_line "GIT_PROGRESS_DELAY=0 git -C ../far ews start far >path; write status.far \$?" &&
+	test_wait_for 20 test -s status.far && test "$(cat status.far)" = 0 &&
+	sees "^Filling workspace: 100% ([0-9]*/[0-9]*), [0-9.]* [KM]*i*[Bb][a-z]* | [0-9.]* [KM]*i*[Bb][a-z]*/s, done\.$" &&
+	GIT_PROGRESS_DELAY=0 git -C far ews start piped >path 2>err && test_must_be_empty err &&
+	git -C far ews diff --progress piped 2>err && test_grep "^.Comparing files: " err
+'
+
 # also after a failure, when nothing is cleaned
 tm kill-server 2>/dev/null || :
 

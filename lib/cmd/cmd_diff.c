@@ -15,6 +15,7 @@
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
+#include "cmd/progress.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
 #include "work/diff.h"
@@ -380,6 +381,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(sides) struct sides sides = { .is_project = false };
 	EWS_CLEANUP(strv) struct ews_strv reasons = EWS_STRV_INIT;
+	struct ews_progress progress;
 	struct ews_session *seen;
 	const char *root;
 	int rc;
@@ -403,8 +405,13 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	root = seen ? session.state.workspace : ctx->repo->project;
 	settle_relative(&set.output, ctx, root);
 	rc = ews_cmd_paths(&paths, ctx, root, &args.paths);
-	if (rc == 0)
-		rc = ews_diff_sides(&diff, ctx->repo, seen, sides.from, sides.to);
+	if (rc < 0)
+		return rc;
+	ews_progress_init(&progress, ctx, "Comparing files");
+	diff.progress = ews_progress_show;
+	diff.payload = &progress;
+	rc = ews_diff_sides(&diff, ctx->repo, seen, sides.from, sides.to);
+	ews_progress_end(&progress);
 	if (rc == 0)
 		rc = ews_diff_records(&diff, ctx->repo, paths.n ? paths.items : NULL);
 	if (rc < 0)

@@ -143,7 +143,7 @@ static int verify_all(struct verifying *v, bool with_trash)
 	for (i = 0; rc >= 0 && i < refs.n; i++) {
 		if (is_verified(refs.items[i].name, with_trash))
 			rc = verify_ref(v, &refs.items[i]);
-		ews_progress_show(&v->progress, i + 1, refs.n);
+		ews_progress_show(&v->progress, i + 1, refs.n, 0);
 	}
 	return rc < 0 ? rc : verify_store(v);
 }
@@ -174,7 +174,7 @@ static int verify_named(struct verifying *v, const struct ews_strv *words)
 	v->verify = ews_verify_new(v->ctx->repo);
 	for (i = 0; rc >= 0 && i < snapshots.n; i++) {
 		rc = verify_one(v, &snapshots.items[i]);
-		ews_progress_show(&v->progress, i + 1, snapshots.n);
+		ews_progress_show(&v->progress, i + 1, snapshots.n, 0);
 	}
 	return rc;
 }

@@ -225,7 +225,7 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 			all->n++;
 		else
 			ews_session_view_release(view);
-		ews_progress_show(progress, i + 1, ids.n);
+		ews_progress_show(progress, i + 1, ids.n, 0);
 	}
 	return 0;
 }

@@ -160,7 +160,7 @@ int ews_start_opts_run(struct ews_start_result *out, struct ews_start_settings *
 
 	set->start.progress = ews_progress_show;
 	set->start.payload = &progress;
-	ews_progress_init(&progress, ctx, "Making the workspace");
+	ews_progress_init(&progress, ctx, "Filling workspace");
 	rc = ews_start(out, ctx->repo, &set->start);
 	ews_progress_end(&progress);
 	if (rc < 0)

@@ -80,6 +80,7 @@ struct put {
 	struct opened *opened;
 	size_t n_opened, cap_opened;
 	size_t done;
+	uint64_t bytes; /* of the files among them */
 };
 
 static void close_cursor(struct cursor *at)
@@ -253,11 +254,12 @@ static int settle(struct put *put, size_t i, int rc)
 		ews_error_clear();
 	} else if (change->to) {
 		put->report->written++;
+		put->bytes += change->to->size;
 	} else {
 		put->report->removed++;
 	}
 	if (put->opts->progress)
-		put->opts->progress(put->opts->payload, put->done, put->changes->n);
+		put->opts->progress(put->opts->payload, put->done, put->changes->n, put->bytes);
 	pthread_mutex_unlock(&put->mutex);
 	return 0;
 }

@@ -669,6 +669,7 @@ struct fill {
 	uint8_t *lost; /* beside the entries: why one is left out, 0 when it isn't */
 	_Atomic size_t done;
 	_Atomic size_t n_read;
+	_Atomic uint64_t bytes; /* of files that were read */
 };
 
 enum { LOST_GONE = 255 };
@@ -770,6 +771,7 @@ static int read_file(struct fill *fill, struct ews_entry *entry, int dir_fd, con
 	if (fstat(fd, &after) < 0)
 		return ews_error_os("cannot look at '%s'", entry->path);
 	ews_entry_set_stat(entry, &before);
+	fill->bytes += (uint64_t)before.st_size;
 	return ews_entry_stat_matches(entry, &after) ? 0 : 1;
 }
 
@@ -819,7 +821,7 @@ static int fill_one(size_t i, unsigned worker, void *payload)
 	int rc = 0;
 
 	if (fill->opts->progress && worker == 0)
-		fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n);
+		fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n, fill->bytes);
 	if (!fill->opts->attrs_only && matches_cache(old, entry) && is_kept(fill->opts, old)) {
 		entry->oid = old->oid;
 		if (old->xattrs)

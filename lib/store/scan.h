@@ -108,7 +108,7 @@ struct ews_scan_fill_opts {
 	bool attrs_only; /* no content is read, and nothing gets an id; the rest of the above but name_vanished has no say */
 	bool may_chmod;
 	unsigned threads;
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 

@@ -45,7 +45,7 @@ struct ews_content_opts {
 	const struct ews_content *known; /* the base: its paths are looked at even when ignored */
 	bool reread; /* trust no cache */
 	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,

@@ -22,11 +22,13 @@
 #define RAW_BYTES_MAX EWS_GIB
 
 /* The present state as a side: its objects become durable, so that git can read them. */
-static int side_now(struct ews_diff_side *side, struct ews_repo *repo, struct ews_session *session,
-		    const struct ews_content *known, const struct ews_oid *known_tree)
+static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ews_repo *repo,
+		    struct ews_session *session, const struct ews_content *known, const struct ews_oid *known_tree)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
-	struct ews_content_opts opts = { .partial = true, .known = known };
+	struct ews_content_opts opts = {
+		.partial = true, .known = known, .progress = diff->progress, .payload = diff->payload
+	};
 	int is_aside = ews_odb_make_writable(repo->odb);
 	int rc;
 
@@ -97,9 +99,9 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		tree = &base.tree;
 	}
 	if (is_now(from))
-		rc = side_now(&diff->from, repo, session, known, tree);
+		rc = side_now(diff, &diff->from, repo, session, known, tree);
 	if (rc == 0 && to_now)
-		rc = side_now(&diff->to, repo, session, known, tree);
+		rc = side_now(diff, &diff->to, repo, session, known, tree);
 	return rc;
 }
 

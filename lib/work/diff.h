@@ -40,6 +40,9 @@ struct ews_diff {
 	size_t added, deleted, modified, renamed;
 	uint64_t lines_added, lines_deleted;
 	struct ews_strv paths; /* what items, totals and the lists are limited to; none: all is in them */
+	void (*progress)(void *payload, size_t done, size_t total,
+			 uint64_t bytes); /* of looking at the present state; may be NULL */
+	void *payload;
 	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, hard links, names a tree can't hold; path escaped */
 };
 

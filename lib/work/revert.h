@@ -17,7 +17,7 @@ struct ews_revert_opts {
 	bool owners; /* owner and group are put back as well, where that is permitted */
 	bool dry_run;
 	const char *verb; /* "revert" or "restore": what the journal and undo call it */
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 

@@ -103,7 +103,7 @@ struct ews_snapshot_create_opts {
 	bool if_changed;
 	bool partial; /* leave out what is over a limit */
 	const char *const *only;
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,

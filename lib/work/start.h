@@ -34,7 +34,7 @@ struct ews_start_opts {
 	enum ews_holding_mode lock; /* 0: as usual, quick, in place deep */
 	const char *owner; /* the verb that will be its owner from the first moment; NULL: none */
 	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 

@@ -29,7 +29,7 @@ struct ews_transition_opts {
 	bool dry_run;
 	bool is_retry; /* the step was planned before and killed */
 	bool stays_open; /* there is more to the step: the caller closes it */
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 

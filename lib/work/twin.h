@@ -21,7 +21,7 @@ struct ews_twin_opts {
 	bool partial;
 	bool skip_nested; /* record no submodules */
 	const char *const *only; /* NULL: all uncommitted changes */
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 

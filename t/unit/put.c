@@ -1159,15 +1159,18 @@ Test(put, the_same_again_is_harmless)
 
 struct progress {
 	size_t calls, last;
+	uint64_t bytes;
 };
 
-static void note_progress(void *payload, size_t done, size_t total)
+static void note_progress(void *payload, size_t done, size_t total, uint64_t bytes)
 {
 	struct progress *progress = payload;
 
 	cr_assert_leq(done, total);
 	cr_assert_gt(done, progress->last);
+	cr_assert_geq(bytes, progress->bytes);
 	progress->last = done;
+	progress->bytes = bytes;
 	progress->calls++;
 }
 
@@ -1178,7 +1181,7 @@ Test(put, many_files_are_put_by_several_threads)
 	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(entries) struct ews_entries is = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-	struct progress progress = { 0, 0 };
+	struct progress progress = { 0, 0, 0 };
 	const struct ews_put_opts opts = {
 		.root_fd = work_fd,
 		.odb = odb,
@@ -1203,6 +1206,7 @@ Test(put, many_files_are_put_by_several_threads)
 	cr_assert_eq(ews_put(&report, &changes, &to, &opts), 0);
 	cr_assert_eq(report.written, to.n);
 	cr_assert_eq(progress.calls, to.n);
+	cr_assert_eq(progress.bytes, (uint64_t)40 * (10 * 1 + 30 * 2));
 	list(&is, work_fd);
 	assert_same(&is, &to, "many");
 }
