@@ -10,6 +10,8 @@
 #                           (FUZZ_ROUNDS=10000 FUZZ_METHODS=... FUZZ_SEED=... for t9010's random rounds,
 #                           SWEEP='...' for t7030: what t/sweep is to do)
 #   make perf               side by side with git and cp; PERF="--quick --rows start ..." are its options
+#   make perf-table JSON=<file>   the table in README.md, from what PERF="--json <file>" wrote
+#   make perf-callgrind     no operation takes a tenth more instructions in NEW=HEAD than in OLD, its parent
 #   make install uninstall  prefix, DESTDIR
 #   make format clean
 #
@@ -95,6 +97,12 @@ torture: test-programs
 perf: test-programs
 	EWS_BIN="$(abspath $(BUILD))" $(perf) $(PERF)
 
+perf-table: $(perf)
+	$(perf) table "$(JSON)" README.md
+
+perf-callgrind:
+	MAKE="$(MAKE)" t/run-callgrind $(NEW) $(OLD)
+
 check:
 	MAKE="$(MAKE)" t/run-check
 
@@ -166,6 +174,6 @@ $(BUILD)/flags: always
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*/*.d $(BUILD)/t/*/*.d)
 
-.PHONY: all test-programs test unit fuzz fuzz-programs torture perf check breaks install uninstall format clean always
+.PHONY: all test-programs test unit fuzz fuzz-programs torture perf perf-table perf-callgrind check breaks install uninstall format clean always
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -3,6 +3,7 @@
  *
  *     perf [--quick] [--tree G|L]... [--clone <repository>] [--linux <archive>] [--rows <text>] [--runs <n>]
  *          [--json <file>] [--plot <file>] [--files <n>] [--dir <dir>] [--keep]
+ *     perf table <file> <README>       the table of a README, from what --json wrote
  *
  * The two sides take turns; each result is checked outside the clock, and a wrong one voids its row. Nothing of lib/ is linked in: the
  * program that is measured is the one in $EWS_BIN.
@@ -540,6 +541,11 @@ int main(int argc, char **argv)
 	}
 	if (argc == 5 && !strcmp(argv[1], "change")) {
 		tree_change(argv[2], strtoul(argv[3], NULL, 10), argv[4]);
+		return 0;
+	}
+	/* And what makes a table of an earlier run's JSON. */
+	if (argc == 4 && !strcmp(argv[1], "table")) {
+		show_table(argv[2], argv[3]);
 		return 0;
 	}
 	read_options(&set, argc, argv);

@@ -131,6 +131,97 @@ void show_json(const char *path, const struct machine *machine, const struct res
 	cJSON_Delete(json);
 }
 
+static char *read_file(const char *path)
+{
+	FILE *in = fopen(path, "re");
+	char *text = NULL;
+	size_t cap = 0;
+
+	if (!in || getdelim(&text, &cap, '\0', in) < 0) {
+		perror(path);
+		exit(128);
+	}
+	(void)fclose(in);
+	return text;
+}
+
+static const char *word_of(const cJSON *object, const char *key)
+{
+	const char *word = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
+
+	return word ? word : "";
+}
+
+static double number_of(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItem(object, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+/* A quotient, as short as it says enough. */
+static void add_ratio(FILE *out, double x)
+{
+	(void)fprintf(out, x < 10 ? "%.2g" : "%.0f", x);
+}
+
+static void add_table_row(FILE *out, const cJSON *row)
+{
+	const cJSON *ours = cJSON_GetObjectItem(row, "ours"), *theirs = cJSON_GetObjectItem(row, "theirs");
+
+	(void)fprintf(out, "| %s | %s | %s | ", word_of(row, "tree"), word_of(row, "operation"),
+		      word_of(row, "baseline"));
+	if (!ours) {
+		(void)fprintf(out, "%s: %s | | | |\n", word_of(row, "outcome"), word_of(row, "why"));
+		return;
+	}
+	(void)fprintf(out, "%.0f | %.0f | ", number_of(ours, "median_ms"), number_of(theirs, "median_ms"));
+	add_ratio(out, number_of(row, "ratio_min"));
+	(void)fprintf(out, " / ");
+	add_ratio(out, number_of(row, "ratio_median"));
+	if (number_of(row, "wanted") > 0) {
+		(void)fprintf(out, " | ");
+		add_ratio(out, number_of(row, "wanted"));
+		(void)fprintf(out, " (");
+		add_ratio(out, number_of(row, "least"));
+		(void)fprintf(out, ") |\n");
+	} else {
+		(void)fprintf(out, " | |\n");
+	}
+}
+
+void show_table(const char *json_path, const char *text_path)
+{
+	static const char begin[] = "<!-- perf: begin -->\n", end[] = "<!-- perf: end -->\n";
+	char *source = read_file(json_path), *text = read_file(text_path), *made = NULL;
+	char *from = strstr(text, begin), *to = from ? strstr(from, end) : NULL;
+	cJSON *json = cJSON_Parse(source);
+	const cJSON *machine = cJSON_GetObjectItem(json, "machine"), *row;
+	size_t len;
+	FILE *out;
+
+	if (!json || !to) {
+		(void)fprintf(stderr, "%s\n",
+			      json ? "the lines that enclose the table are not there" : "this is no JSON");
+		exit(128);
+	}
+	out = open_memstream(&made, &len);
+	(void)fprintf(out, "%.*s", (int)(from - text) + (int)strlen(begin), text);
+	(void)fprintf(out, "On %s processors, Linux %s, %s; %s.\n\n", word_of(machine, "processors"),
+		      word_of(machine, "kernel"), word_of(machine, "file system"), word_of(machine, "git"));
+	(void)fprintf(out, "| tree | operation | beside | ms | theirs | ratio: min / median | to reach (at least) |\n"
+			   "|---|---|---|---|---|---|---|\n");
+	cJSON_ArrayForEach(row, cJSON_GetObjectItem(json, "rows"))
+		add_table_row(out, row);
+	(void)fprintf(out, "%s", to);
+	(void)fclose(out);
+	write_file(text_path, made);
+	free(made);
+	free(text);
+	free(source);
+	cJSON_Delete(json);
+}
+
 /* One drawing in the grid: its place, and what its axes span, in powers of ten. */
 struct frame {
 	double left, top, width, height;

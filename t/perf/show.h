@@ -36,6 +36,12 @@ void show_row(FILE *out, const struct result *result);
 /* Write everything as one JSON object. Ends the program when that fails. */
 void show_json(const char *path, const struct machine *machine, const struct result *results, size_t n);
 
+/*
+ * Put what such an object holds, as a table in Markdown, into a text file, between a line "<!-- perf: begin -->" and one
+ * "<!-- perf: end -->". Ends the program when that fails.
+ */
+void show_table(const char *json_path, const char *text_path);
+
 struct point {
 	double x, ours_ms, theirs_ms;
 };
