@@ -44,7 +44,7 @@ TARGET = $(fuzz_targets)
 # an option, if the compiler has no word against it
 accepted = $(if $(shell echo | $(CC) -Werror $(1) -x c -fsyntax-only - 2>&1),,$(1))
 
-packages = libgit2 libcjson yaml-0.1 libcrypto zlib libseccomp
+packages = libgit2 libcjson yaml-0.1 libcrypto zlib libseccomp libarchive
 c_flags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -DEWS_VERSION='"$(VERSION)"' -pthread
 ifneq ($(DEVELOPER),)
 c_flags += -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wvla -Werror

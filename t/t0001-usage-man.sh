@@ -77,7 +77,7 @@ test_expect_success '-h of every verb exits with 129, prints its usage, and need
 test_expect_success 'every option of a verb is in its page' '
 	for verb in $(cat list); do
 		case $verb in
-		snapshot | guard | artifact | suggestions | pending | lock | trust) continue ;;
+		snapshot | guard | archive | artifact | suggestions | pending | lock | trust) continue ;;
 		version) every_option_of usage.version "$man/git-ews.1" || return 1 ;;
 		*) every_option_of usage.$verb "$man/git-ews-$verb.1" || return 1 ;;
 		esac
@@ -85,13 +85,14 @@ test_expect_success 'every option of a verb is in its page' '
 '
 
 test_expect_success 'every verb of a verb and every option of it is in its page' '
-	for parent in snapshot guard artifact suggestions pending lock trust; do
+	for parent in snapshot guard archive artifact suggestions pending lock trust; do
 		verbs usage.$parent >parts && test -s parts &&
 		for verb in $(cat parts); do
 			test_expect_code 129 git ews $parent $verb -h >usage 2>err && test_must_be_empty err &&
 			test_grep "^\.It Ic $verb$" "$man/git-ews-$parent.1" || return 1
-			case $verb in
-			diff) every_option_of usage "$man/git-ews-diff.1" || return 1 ;;
+			case $parent-$verb in
+			archive-diff) cat "$man/git-ews-diff.1" "$man/git-ews-archive.1" >both && every_option_of usage both || return 1 ;;
+			*-diff) every_option_of usage "$man/git-ews-diff.1" || return 1 ;;
 			*) every_option_of usage "$man/git-ews-$parent.1" || return 1 ;;
 			esac
 		done || return 1

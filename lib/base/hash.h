@@ -1,5 +1,5 @@
 /*
- * Hashes: SHA-256 and SHA-1 over libcrypto, in pieces.
+ * Hashes: SHA-256, SHA-1 and MD5 over libcrypto, in pieces.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,6 +16,7 @@
 enum ews_hash_algo {
 	EWS_SHA1, /* 20 bytes */
 	EWS_SHA256, /* 32 bytes */
+	EWS_MD5, /* 16 bytes; to be compared with what others print, proof of nothing */
 };
 
 struct ews_hash; /* a running digest */

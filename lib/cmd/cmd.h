@@ -60,6 +60,7 @@ extern const struct ews_cmd ews_cmd_clean;
 extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_report;
 extern const struct ews_cmd ews_cmd_artifact;
+extern const struct ews_cmd ews_cmd_archive;
 extern const struct ews_cmd ews_cmd_watch;
 extern const struct ews_cmd ews_cmd_lock;
 extern const struct ews_cmd ews_cmd_epoch;

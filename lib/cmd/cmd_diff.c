@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
+#include "cmd/diff_opts.h"
 #include "cmd/pager.h"
 #include "cmd/progress.h"
 #include "cmd/render_diff.h"
@@ -46,16 +47,6 @@ static void release_settings(struct settings *set)
 
 EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
 
-/* A row for an option that git gets as it was spelled. */
-#define PASS(letter, name, arg, help)                                            \
-	{                                                                        \
-		EWS_OPT_PASS, letter, name, arg, help, &set->output, false, NULL \
-	}
-#define REFUSE(letter, name, arg)                                                 \
-	{                                                                         \
-		EWS_OPT_PASS, letter, name, arg, NULL, &set->refused, false, NULL \
-	}
-
 static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	const struct ews_opt opts[] = {
@@ -64,88 +55,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		EWS_CHANGES_OPT(&set->changes_word),
 		{ EWS_OPT_STRING, 0, "from", "base|parent", "what the one state is compared with", &set->from,
 		  false, NULL },
-		PASS(0, "stat", "=width", "a diffstat"),
-		PASS(0, "numstat", NULL, "added and deleted lines of each path"),
-		PASS(0, "shortstat", NULL, "the diffstat's last line"),
-		PASS(0, "summary", NULL, "what was created, renamed, or changed its mode"),
-		PASS(0, "name-only", NULL, "paths alone"),
-		PASS(0, "name-status", NULL, "paths and what happened to each"),
-		PASS(0, "raw", NULL, "git's raw format"),
-		PASS('p', "patch", NULL, "the patch, beside other formats"),
-		PASS('U', "unified", "n", "lines of context"),
-		PASS('u', NULL, NULL, NULL),
-		PASS('s', "no-patch", NULL, NULL),
-		PASS(0, "dirstat", "=parameters", NULL),
-		PASS(0, "dirstat-by-file", "=parameters", NULL),
-		PASS(0, "cumulative", NULL, NULL),
-		PASS(0, "compact-summary", NULL, NULL),
-		PASS(0, "patch-with-stat", NULL, NULL),
-		PASS(0, "patch-with-raw", NULL, NULL),
-		PASS(0, "minimal", NULL, NULL),
-		PASS(0, "patience", NULL, NULL),
-		PASS(0, "histogram", NULL, NULL),
-		PASS(0, "anchored", "text", NULL),
-		PASS(0, "diff-algorithm", "name", NULL),
-		PASS(0, "indent-heuristic", NULL, NULL),
-		PASS(0, "no-indent-heuristic", NULL, NULL),
-		PASS(0, "word-diff", "=mode", NULL),
-		PASS(0, "word-diff-regex", "regex", NULL),
-		PASS(0, "color-words", "=regex", NULL),
-		PASS(0, "color-moved", "=mode", NULL),
-		PASS(0, "no-color-moved", NULL, NULL),
-		PASS(0, "color-moved-ws", "modes", NULL),
-		PASS(0, "no-color-moved-ws", NULL, NULL),
-		PASS('M', "find-renames", "=n", NULL),
-		PASS('C', "find-copies", "=n", NULL),
-		PASS(0, "find-copies-harder", NULL, NULL),
-		PASS(0, "no-renames", NULL, NULL),
-		PASS(0, "rename-empty", NULL, NULL),
-		PASS(0, "no-rename-empty", NULL, NULL),
-		PASS('B', "break-rewrites", "=n", NULL),
-		PASS('l', NULL, "n", NULL),
-		PASS('w', "ignore-all-space", NULL, NULL),
-		PASS('b', "ignore-space-change", NULL, NULL),
-		PASS(0, "ignore-space-at-eol", NULL, NULL),
-		PASS(0, "ignore-cr-at-eol", NULL, NULL),
-		PASS(0, "ignore-blank-lines", NULL, NULL),
-		PASS('I', "ignore-matching-lines", "regex", NULL),
-		PASS('W', "function-context", NULL, NULL),
-		PASS(0, "no-function-context", NULL, NULL),
-		PASS(0, "inter-hunk-context", "lines", NULL),
-		PASS(0, "abbrev", "=n", NULL),
-		PASS(0, "no-abbrev", NULL, NULL),
-		PASS(0, "full-index", NULL, NULL),
-		PASS(0, "binary", NULL, NULL),
-		PASS('R', NULL, NULL, NULL),
-		PASS('D', "irreversible-delete", NULL, NULL),
-		PASS(0, "diff-filter", "letters", NULL),
-		PASS('S', NULL, "string", NULL),
-		PASS('G', NULL, "regex", NULL),
-		PASS(0, "pickaxe-regex", NULL, NULL),
-		PASS(0, "pickaxe-all", NULL, NULL),
-		PASS(0, "skip-to", "path", NULL),
-		PASS(0, "rotate-to", "path", NULL),
-		PASS(0, "submodule", "=format", NULL),
-		PASS(0, "ignore-submodules", "=when", NULL),
-		PASS(0, "relative", "=path", NULL),
-		PASS(0, "no-relative", NULL, NULL),
-		PASS(0, "src-prefix", "prefix", NULL),
-		PASS(0, "dst-prefix", "prefix", NULL),
-		PASS(0, "no-prefix", NULL, NULL),
-		PASS(0, "line-prefix", "prefix", NULL),
-		PASS(0, "output-indicator-new", "char", NULL),
-		PASS(0, "output-indicator-old", "char", NULL),
-		PASS(0, "output-indicator-context", "char", NULL),
-		PASS('a', "text", NULL, NULL),
-		PASS(0, "ws-error-highlight", "kinds", NULL),
-		PASS(0, "check", NULL, NULL),
-		PASS(0, "no-ext-diff", NULL, NULL),
-		PASS(0, "no-textconv", NULL, NULL),
-		REFUSE(0, "output", "file"),
-		REFUSE(0, "ext-diff", NULL),
-		REFUSE(0, "textconv", NULL),
-		REFUSE(0, "no-index", NULL),
-		REFUSE('O', NULL, "file"),
+		EWS_DIFF_PASS(&set->output, 0, "shortstat", NULL, "the diffstat's last line"),
+		EWS_DIFF_OPTS(&set->output, &set->refused),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "cmd/render_path.h"
@@ -66,12 +67,23 @@ static const char *change_word(char status)
 	}
 }
 
-/* A nested repository has a commit and no content of its own. */
-static int add_hash(cJSON *object, const char *key, struct ews_repo *repo, const struct ews_oid *oid, uint32_t mode)
+/* Of the content at `path` of one side, where that is known already; NULL: it isn't. The caller frees it. */
+static char *known_hash(const struct ews_diff *diff, const struct ews_diff_side *side, const char *path)
 {
-	EWS_CLEANUP(free) char *hash = NULL;
+	const struct ews_entry *entry = diff->has_digests ? ews_entries_find(&side->content.scan.entries, path)
+							  : NULL;
+	char hex[EWS_OID_HEX_MAX];
 
-	if (!ews_oid_is_none(oid) && (mode & MODE_TYPE) != MODE_GITLINK) {
+	return entry ? ews_strfmt("sha256:%s", ews_oid_hex(hex, &entry->oid)) : NULL;
+}
+
+/* A nested repository has a commit and no content of its own. `known` is freed. */
+static int add_hash(cJSON *object, const char *key, struct ews_repo *repo, const struct ews_oid *oid, uint32_t mode,
+		    char *known)
+{
+	EWS_CLEANUP(free) char *hash = known;
+
+	if (!hash && !ews_oid_is_none(oid) && (mode & MODE_TYPE) != MODE_GITLINK) {
 		int rc = ews_diff_file_hash(&hash, repo, oid);
 
 		if (rc < 0)
@@ -90,8 +102,10 @@ static void add_mode(cJSON *object, const char *key, uint32_t mode)
 	ews_render_string(object, key, text);
 }
 
-static int add_record(cJSON *array, struct ews_repo *repo, const struct ews_diff_record *record, bool with_text)
+static int add_record(cJSON *array, struct ews_repo *repo, const struct ews_diff *diff,
+		      const struct ews_diff_record *record, bool with_text)
 {
+	const char *old_path = record->old_path ? record->old_path : record->path;
 	cJSON *object = cJSON_CreateObject();
 	int rc;
 
@@ -102,9 +116,11 @@ static int add_record(cJSON *array, struct ews_repo *repo, const struct ews_diff
 	else
 		(void)cJSON_AddNullToObject(object, "old_path");
 	(void)cJSON_AddStringToObject(object, "change_type", change_word(record->status));
-	rc = add_hash(object, "original_hash", repo, &record->old_oid, record->old_mode);
+	rc = add_hash(object, "original_hash", repo, &record->old_oid, record->old_mode,
+		      ews_oid_is_none(&record->old_oid) ? NULL : known_hash(diff, &diff->from, old_path));
 	if (rc == 0)
-		rc = add_hash(object, "modified_hash", repo, &record->new_oid, record->new_mode);
+		rc = add_hash(object, "modified_hash", repo, &record->new_oid, record->new_mode,
+			      ews_oid_is_none(&record->new_oid) ? NULL : known_hash(diff, &diff->to, record->path));
 	if (rc < 0)
 		return rc;
 	add_mode(object, "original_mode", record->old_mode);
@@ -127,7 +143,7 @@ static int add_records(cJSON *object, struct ews_repo *repo, const struct ews_di
 	int rc = 0;
 
 	for (size_t i = 0; i < diff->n && rc == 0; i++)
-		rc = add_record(array, repo, &diff->items[i], with_text);
+		rc = add_record(array, repo, diff, &diff->items[i], with_text);
 	return rc;
 }
 

@@ -266,22 +266,28 @@ static bool is_beyond_doubt(const char *path, size_t len)
 	return true;
 }
 
-bool ews_entry_path_fits_tree(const char *path, bool is_link)
+static bool has_refused_name(const char *path, bool is_link)
 {
-	size_t path_len = strlen(path);
-
-	if (path_len > PATH_IN_TREE_MAX)
+	if (is_beyond_doubt(path, strlen(path)))
 		return false;
-	if (is_beyond_doubt(path, path_len))
-		return true;
 	while (*path) {
 		size_t len = strcspn(path, "/");
 
 		if (is_refused(path, len, is_link))
-			return false;
+			return true;
 		path += len + (path[len] == '/');
 	}
-	return true;
+	return false;
+}
+
+bool ews_entry_path_fits_tree(const char *path, bool is_link)
+{
+	return strlen(path) <= PATH_IN_TREE_MAX && !has_refused_name(path, is_link);
+}
+
+bool ews_entry_path_names_git(const char *path)
+{
+	return has_refused_name(path, false);
 }
 
 bool ews_entry_fits_tree(const struct ews_entry *entry)

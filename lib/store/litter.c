@@ -39,7 +39,7 @@ int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *pref
 		fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444);
 	} while (fd < 0 && errno == EEXIST);
 	if (fd < 0)
-		return ews_error_os("cannot make a file among the objects");
+		return ews_error_os("cannot make a file");
 	/* On a file system without locks a sweep takes it for living for ever: gc removes it in time. */
 	(void)flock(fd, LOCK_EX | LOCK_NB);
 	return fd;
@@ -76,17 +76,24 @@ static void sweep_file(int dir_fd, const char *name)
 		(void)unlinkat(dir_fd, name, 0); /* best effort: the next sweep finds it again */
 }
 
-static void sweep_dir(int root_fd, const char *rel, const char *prefix)
+void ews_litter_sweep_dir(int dir_fd, const char *prefix)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, rel);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	ssize_t n = ews_dir_list(&names, dir_fd, &arena);
 
 	for (ssize_t i = 0; i < n; i++)
 		if (!strncmp(names[i].name, prefix, strlen(prefix)))
-			sweep_file(fd, names[i].name);
+			sweep_file(dir_fd, names[i].name);
 	ews_arena_release(&arena);
+}
+
+static void sweep_dir(int root_fd, const char *rel, const char *prefix)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, rel);
+
+	if (fd >= 0)
+		ews_litter_sweep_dir(fd, prefix);
 }
 
 /* A lock made since `since_s` that is the same file after the longest time that anybody holds one. */

@@ -16,6 +16,9 @@
 /* Make a file "<prefix><random>" in `dir_fd`, locked, mode 0444. Returns its descriptor. */
 int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *prefix);
 
+/* Remove the files "<prefix>..." in `dir_fd` that killed writers left. */
+void ews_litter_sweep_dir(int dir_fd, const char *prefix);
+
 /*
  * Remove what killed writers left in the object directory, and locks of
  * ours on refs below refs/ews/ that stand for longer than git or we hold one.

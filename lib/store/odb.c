@@ -145,13 +145,21 @@ static int make_borrowing(const char *dir, const char *store)
 
 int ews_odb_make_writable(struct ews_odb *odb)
 {
+	int rc;
+
+	if (!odb->aside && can_make_files(odb->object_dir))
+		return 0;
+	rc = ews_odb_go_aside(odb);
+	return rc < 0 ? rc : 1;
+}
+
+int ews_odb_go_aside(struct ews_odb *odb)
+{
 	const char *tmp = getenv("TMPDIR");
 	EWS_CLEANUP(free) char *dir = NULL;
 	int rc;
 
 	if (odb->aside)
-		return 1;
-	if (can_make_files(odb->object_dir))
 		return 0;
 	dir = ews_path_join(tmp && *tmp == '/' ? tmp : "/tmp", "ews-objects-XXXXXX");
 	if (!mkdtemp(dir))
@@ -163,7 +171,7 @@ int ews_odb_make_writable(struct ews_odb *odb)
 		return ews_error_wrap("cannot write objects, neither to '%s' nor aside", odb->object_dir);
 	}
 	odb->ops->move(odb);
-	return 1;
+	return 0;
 }
 
 const char *ews_odb_common_dir(const struct ews_odb *odb)

@@ -69,6 +69,8 @@ bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid);
  * 0. No other thread may use `odb` meanwhile.
  */
 int ews_odb_make_writable(struct ews_odb *odb);
+/* Let new objects go there whether they could be written to the store or not: nobody else is to see them. */
+int ews_odb_go_aside(struct ews_odb *odb);
 /* See objects that others have written since the last look. */
 int ews_odb_refresh(struct ews_odb *odb);
 

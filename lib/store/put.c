@@ -521,6 +521,8 @@ static int fill(struct put *put, struct worker *worker, int fd, const struct ews
 {
 	int rc;
 
+	if (put->opts->contents)
+		return put->opts->contents->write(put->opts->contents->payload, fd, change->to);
 	rc = copy_from_source(put, worker, fd, change);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
@@ -596,9 +598,14 @@ static int read_link_text(struct ews_buf *text, struct put *put, struct worker *
 	enum ews_object_type type;
 	int rc;
 
-	if (ews_oid_is_none(&change->to->oid))
+	if (!put->opts->contents && ews_oid_is_none(&change->to->oid))
 		return read_source_link(text, put, worker, change);
-	rc = ews_odb_read(text, &type, put->opts->odb, &change->to->oid);
+	if (put->opts->contents) {
+		type = EWS_OBJECT_BLOB;
+		rc = put->opts->contents->read_link(put->opts->contents->payload, text, change->to);
+	} else {
+		rc = ews_odb_read(text, &type, put->opts->odb, &change->to->oid);
+	}
 	if (rc < 0)
 		return rc;
 	if (type != EWS_OBJECT_BLOB || !text->len || strlen(text->ptr) != text->len)
@@ -900,16 +907,19 @@ static int make_leaves(struct put *put)
 {
 	unsigned threads = put->opts->threads ? put->opts->threads : ews_pool_threads();
 	size_t n = 0;
-	int rc;
+	int rc = 0;
 
 	for (size_t i = 0; i < put->changes->n; i++)
 		n += is_leaf(&put->changes->items[i]);
-	if (n < FEW_FILES)
+	if (n < FEW_FILES || put->opts->contents)
 		threads = 1;
 	put->workers = ews_calloc(threads, sizeof(*put->workers));
 	for (unsigned k = 0; k < threads; k++)
 		put->workers[k] = (struct worker){ { .fd = -1 }, { .fd = -1 } };
-	rc = ews_pool_for(put->changes->n, CHUNK, threads, make_leaf, put);
+	if (!put->opts->contents)
+		rc = ews_pool_for(put->changes->n, CHUNK, threads, make_leaf, put);
+	for (size_t i = 0; put->opts->contents && i < put->changes->n && rc == 0; i++)
+		rc = make_leaf(put->opts->contents->order[i], 0, put);
 	for (unsigned k = 0; k < threads; k++) {
 		close_cursor(&put->workers[k].at);
 		close_cursor(&put->workers[k].source);

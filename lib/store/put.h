@@ -31,9 +31,20 @@ enum ews_put_times {
 	EWS_PUT_TIMES_FRESH, /* a written file is as new as it is */
 };
 
+/* Contents that are no store's: files and links are asked for one after the other, on the caller's thread. */
+struct ews_put_contents {
+	const size_t *order; /* the numbers of all changes, in the order in which they are asked for */
+	/* Write what `to` holds into the empty file `fd`. */
+	int (*write)(void *payload, int fd, const struct ews_entry *to);
+	/* Append what the link `to` says. */
+	int (*read_link)(void *payload, struct ews_buf *text, const struct ews_entry *to);
+	void *payload;
+};
+
 struct ews_put_opts {
 	int root_fd; /* the directory to change */
 	struct ews_odb *odb; /* where contents come from */
+	const struct ews_put_contents *contents; /* where they come from in its place; NULL: from there */
 	/*
 	 * Where unchanged files may be copied from instead, beneath this descriptor; -1: nowhere. A file
 	 * is taken from there when its stat data is that of the `to` entry before and after the copy; of a

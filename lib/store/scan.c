@@ -34,7 +34,7 @@ static const char *const skip_words[] = {
 	[EWS_SKIP_IGNORED] = "ignored",     [EWS_SKIP_EXCLUDED] = "excluded",     [EWS_SKIP_OWN] = "own",
 	[EWS_SKIP_TOO_LARGE] = "too-large", [EWS_SKIP_UNREADABLE] = "unreadable", [EWS_SKIP_TOO_DEEP] = "too-deep",
 	[EWS_SKIP_SOCKET] = "socket",       [EWS_SKIP_REPOSITORY] = "repository", [EWS_SKIP_DEVICE] = "device",
-	[EWS_SKIP_CHANGING] = "changing",   [EWS_SKIP_PRESENT] = "present",
+	[EWS_SKIP_CHANGING] = "changing",   [EWS_SKIP_PRESENT] = "present",       [EWS_SKIP_UNKEPT] = "not-kept",
 };
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
@@ -123,6 +123,8 @@ const char *ews_skip_why(enum ews_skip_reason reason)
 		return "it is ignored and came along: only that it is there was looked at";
 	case EWS_SKIP_EXCLUDED:
 		return "qe.workspace.exclude names it";
+	case EWS_SKIP_UNKEPT:
+		return "no rule names it for keeping";
 	case EWS_SKIP_OWN:
 		return "it is our own: workspaces, records, trash";
 	case EWS_SKIP_UNREADABLE:

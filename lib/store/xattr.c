@@ -138,13 +138,13 @@ static int read_value(struct ews_buf *out, int fd, const char *name)
 	}
 }
 
-static void add_line(struct ews_buf *out, const char *name, const struct ews_buf *value)
+void ews_xattr_add(struct ews_buf *out, const char *name, const void *value, size_t len)
 {
 	ews_path_escape(out, name, strlen(name));
 	ews_buf_addc(out, '=');
-	ews_buf_reserve(out, 2 * value->len + 1);
-	ews_hex(out->ptr + out->len, (const uint8_t *)value->ptr, value->len);
-	out->len += 2 * value->len;
+	ews_buf_reserve(out, 2 * len + 1);
+	ews_hex(out->ptr + out->len, value, len);
+	out->len += 2 * len;
 	ews_buf_addc(out, '\n');
 }
 
@@ -174,7 +174,7 @@ int ews_xattr_read(struct ews_buf *out, int fd)
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
-			add_line(&text, sorted[i], &value);
+			ews_xattr_add(&text, sorted[i], value.ptr, value.len);
 	}
 	ews_buf_add(out, text.ptr, text.len);
 	return 0;
@@ -227,6 +227,39 @@ static int has_attr(const char *text, const struct attr *attr, bool same_value)
 	return rc;
 }
 
+/* Name and value as they are. */
+static int read_attr(struct ews_buf *name, struct ews_buf *value, const struct attr *attr)
+{
+	EWS_CLEANUP(free) char *hex = ews_strndup(attr->hex, attr->hex_len);
+	int rc = ews_path_unescape(name, attr->name, attr->name_len);
+
+	if (rc < 0)
+		return rc;
+	ews_buf_reserve(value, attr->hex_len / 2);
+	if (ews_unhex((uint8_t *)value->ptr, attr->hex_len / 2, hex) < 0)
+		return ews_error(EWS_EDAMAGED, "a record of attributes is damaged");
+	value->len = attr->hex_len / 2;
+	return 0;
+}
+
+int ews_xattr_each(const char *text, ews_xattr_fn fn, void *payload)
+{
+	struct attr attr;
+	int rc;
+
+	while ((rc = next_attr(&attr, &text)) > 0) {
+		EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+		EWS_CLEANUP(buf) struct ews_buf value = EWS_BUF_INIT;
+
+		rc = read_attr(&name, &value, &attr);
+		if (rc == 0)
+			rc = fn(payload, name.ptr, value.ptr, value.len);
+		if (rc != 0)
+			return rc;
+	}
+	return rc;
+}
+
 /* Not permitted here, or nothing that this file system can hold: named, but no failure. */
 static bool is_loss(int err)
 {
@@ -240,18 +273,12 @@ static int change_attr(int fd, const struct attr *attr, bool is_wanted, struct e
 	EWS_CLEANUP(buf) struct ews_buf value = EWS_BUF_INIT;
 	int rc;
 
-	rc = ews_path_unescape(&name, attr->name, attr->name_len);
+	rc = read_attr(&name, &value, attr);
 	if (rc < 0)
 		return rc;
 	if (is_systems_own(name.ptr))
 		return 0;
 	if (is_wanted) {
-		EWS_CLEANUP(free) char *hex = ews_strndup(attr->hex, attr->hex_len);
-
-		ews_buf_reserve(&value, attr->hex_len / 2);
-		if (ews_unhex((uint8_t *)value.ptr, attr->hex_len / 2, hex) < 0)
-			return ews_error(EWS_EDAMAGED, "a record of attributes is damaged");
-		value.len = attr->hex_len / 2;
 		rc = set_value(fd, name.ptr, value.ptr, value.len);
 	} else {
 		rc = remove_name(fd, name.ptr);

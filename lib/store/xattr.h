@@ -17,6 +17,12 @@
 int ews_xattr_read(struct ews_buf *out, int fd);
 /* As above for `name` in `dir_fd`, not followed, never opened (through /proc/self/fd). */
 int ews_xattr_read_at(struct ews_buf *out, int dir_fd, const char *name);
+/* Append the line of one attribute. A text has them in the order of their names. */
+void ews_xattr_add(struct ews_buf *out, const char *name, const void *value, size_t len);
+/* Call `fn` for each attribute of such a text, until it gives something else than 0, which is given back. Fails with EWS_EDAMAGED. */
+typedef int (*ews_xattr_fn)(void *payload, const char *name, const void *value, size_t len);
+int ews_xattr_each(const char *text, ews_xattr_fn fn, void *payload);
+
 /*
  * Make the attributes of `name` in `dir_fd` those of `want` (NULL: none); names that may not be set are added to
  * `lost`, escaped. An empty `name` is `dir_fd` itself, which may be any file and opened with O_PATH.

@@ -63,11 +63,17 @@ static int read_ignore(struct ews_buf *user, struct ews_buf *info, struct ews_re
 
 int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
 {
+	return ews_content_ignore_after(out, repo, "");
+}
+
+int ews_content_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *weakest)
+{
 	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
 	bool fold_case;
 	int rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
 
+	ews_buf_adds(&user, weakest);
 	if (rc == 0)
 		rc = read_ignore(&user, &info, repo);
 	if (rc == 0)

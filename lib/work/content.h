@@ -81,6 +81,8 @@ void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const ch
 
 /* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
 int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo);
+/* The same with rules that are weaker than all of these. */
+int ews_content_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *weakest);
 
 /* Is the directory `path` of the project ignored, with nothing in it that git tracks? 1 or 0. */
 int ews_content_is_ignored(struct ews_repo *repo, const char *path);

@@ -179,7 +179,8 @@ static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *con
 	if (rc < 0)
 		return rc;
 	ews_strv_add_all(&argv, "diff", "--no-ext-diff", "--no-textconv",
-			 wants_patch(args) && must_not_rename(diff) ? "--no-renames" : "-M", NULL);
+			 diff->no_renames || (wants_patch(args) && must_not_rename(diff)) ? "--no-renames" : "-M",
+			 NULL);
 	if (!opts->user_config)
 		ews_strv_add(&argv, "--no-color");
 	if (wants_patch(args))
@@ -189,6 +190,8 @@ static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *con
 	ews_strv_add(&argv, ews_oid_hex(to, &diff->to.snapshot.tree));
 	ews_strv_add(&argv, "--");
 	ews_strv_add_array(&argv, paths);
+	for (size_t i = 0; wants_patch(args) && i < diff->too_large.n; i++)
+		ews_strv_addf(&argv, ":(top,exclude,literal)%s", diff->too_large.items[i]);
 	opts->neutral_dir = neutral;
 	opts->object_dir = ews_odb_write_dir(repo->odb);
 	return ews_git_run(opts, argv.items);
@@ -629,6 +632,9 @@ static int share_out(struct ews_diff *diff, const struct ews_diff *list, const s
 	for (size_t i = 0; i < list->n; i++) {
 		size_t k = list == diff ? i : find_record(diff, &list->items[i]);
 
+		if (ews_strv_has(&diff->too_large, list->items[i].path))
+			continue;
+
 		/* What becomes another kind of thing is removed and made anew. */
 		for (int parts = list->items[i].status == 'T' ? 2 : 1; k < diff->n && parts > 0; parts--) {
 			size_t len = measure_part(at, end);
@@ -687,6 +693,7 @@ void ews_diff_release(struct ews_diff *diff)
 	}
 	free(diff->items);
 	ews_strv_release(&diff->paths);
+	ews_strv_release(&diff->too_large);
 	ews_strv_release(&diff->not_in_patch);
 	*diff = (struct ews_diff)EWS_DIFF_INIT;
 }

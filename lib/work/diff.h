@@ -43,10 +43,13 @@ struct ews_diff {
 	void (*progress)(void *payload, size_t done, size_t total,
 			 uint64_t bytes); /* of looking at the present state; may be NULL */
 	void *payload;
+	bool no_renames; /* what came and what went is not compared */
+	bool has_digests; /* ids in the contents are SHA-256 of the bytes; blobs have ids of their own */
+	struct ews_strv too_large; /* paths that no patch could hold; the patch leaves them out */
 	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, hard links, names a tree can't hold; path escaped */
 };
 
-#define EWS_DIFF_INIT { .paths = EWS_STRV_INIT, .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
+#define EWS_DIFF_INIT { .paths = EWS_STRV_INIT, .too_large = EWS_STRV_INIT, .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
 
 /*
  * Set the two sides. `from` NULL: the session's base; `to` NULL: the session's

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "store/litter.h"
 #include "store/reserve.h"
+#include "work/archive.h"
 #include "work/artifact.h"
 #include "work/artifact_place.h"
 #include "work/end.h"
@@ -160,6 +161,7 @@ static void sweep_home(const struct ews_repo *repo)
 		sweep_unclaimed(working);
 		sweep_prefix(working, ".gone-");
 	}
+	ews_archive_sweep(repo->home);
 	ews_error_clear();
 }
 
@@ -449,6 +451,8 @@ static int finish_drop(struct ews_strv *done, struct ews_repo *repo, struct ews_
 	bool back = step->state == EWS_STEP_UNDOING;
 	int rc = ews_snapshot_move_all(repo, step, back);
 
+	if (rc == 0)
+		rc = ews_archive_move_all(repo, step, back);
 	if (rc < 0)
 		return rc;
 	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;

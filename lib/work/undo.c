@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/reserve.h"
+#include "work/archive.h"
 #include "work/artifact.h"
 #include "work/end.h"
 #include "work/holding.h"
@@ -215,6 +216,8 @@ static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
 
 	if (rc == 0)
 		rc = ews_snapshot_move_all(repo, step, !redo);
+	if (rc == 0)
+		rc = ews_archive_move_all(repo, step, !redo);
 	if (rc < 0)
 		return rc;
 	step->state = redo ? EWS_STEP_DONE : EWS_STEP_UNDONE;

@@ -1,0 +1,94 @@
+/*
+ * Options of git diff that only shape its output, for each verb that shows differences; and those that are refused.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_CMD_DIFF_OPTS_H
+#define EWS_CMD_DIFF_OPTS_H
+
+#include "base/opts.h"
+
+/* A row for an option that git gets as it was spelled. */
+#define EWS_DIFF_PASS(list, letter, name, arg, help)                       \
+	{                                                                  \
+		EWS_OPT_PASS, letter, name, arg, help, (list), false, NULL \
+	}
+
+/* The rows: what git gets is added to `output`, what is more than that to `refused`. --shortstat is each verb's own. */
+#define EWS_DIFF_OPTS(output, refused)                                                                              \
+	EWS_DIFF_PASS(output, 0, "stat", "=width", "a diffstat"),                                                   \
+		EWS_DIFF_PASS(output, 0, "numstat", NULL, "added and deleted lines of each path"),                  \
+		EWS_DIFF_PASS(output, 0, "summary", NULL, "what was created, renamed, or changed its mode"),        \
+		EWS_DIFF_PASS(output, 0, "name-only", NULL, "paths alone"),                                         \
+		EWS_DIFF_PASS(output, 0, "name-status", NULL, "paths and what happened to each"),                   \
+		EWS_DIFF_PASS(output, 0, "raw", NULL, "git's raw format"),                                          \
+		EWS_DIFF_PASS(output, 'p', "patch", NULL, "the patch, beside other formats"),                       \
+		EWS_DIFF_PASS(output, 'U', "unified", "n", "lines of context"),                                     \
+		EWS_DIFF_PASS(output, 'u', NULL, NULL, NULL), EWS_DIFF_PASS(output, 's', "no-patch", NULL, NULL),   \
+		EWS_DIFF_PASS(output, 0, "dirstat", "=parameters", NULL),                                           \
+		EWS_DIFF_PASS(output, 0, "dirstat-by-file", "=parameters", NULL),                                   \
+		EWS_DIFF_PASS(output, 0, "cumulative", NULL, NULL),                                                 \
+		EWS_DIFF_PASS(output, 0, "compact-summary", NULL, NULL),                                            \
+		EWS_DIFF_PASS(output, 0, "patch-with-stat", NULL, NULL),                                            \
+		EWS_DIFF_PASS(output, 0, "patch-with-raw", NULL, NULL),                                             \
+		EWS_DIFF_PASS(output, 0, "minimal", NULL, NULL), EWS_DIFF_PASS(output, 0, "patience", NULL, NULL),  \
+		EWS_DIFF_PASS(output, 0, "histogram", NULL, NULL),                                                  \
+		EWS_DIFF_PASS(output, 0, "anchored", "text", NULL),                                                 \
+		EWS_DIFF_PASS(output, 0, "diff-algorithm", "name", NULL),                                           \
+		EWS_DIFF_PASS(output, 0, "indent-heuristic", NULL, NULL),                                           \
+		EWS_DIFF_PASS(output, 0, "no-indent-heuristic", NULL, NULL),                                        \
+		EWS_DIFF_PASS(output, 0, "word-diff", "=mode", NULL),                                               \
+		EWS_DIFF_PASS(output, 0, "word-diff-regex", "regex", NULL),                                         \
+		EWS_DIFF_PASS(output, 0, "color-words", "=regex", NULL),                                            \
+		EWS_DIFF_PASS(output, 0, "color-moved", "=mode", NULL),                                             \
+		EWS_DIFF_PASS(output, 0, "no-color-moved", NULL, NULL),                                             \
+		EWS_DIFF_PASS(output, 0, "color-moved-ws", "modes", NULL),                                          \
+		EWS_DIFF_PASS(output, 0, "no-color-moved-ws", NULL, NULL),                                          \
+		EWS_DIFF_PASS(output, 'M', "find-renames", "=n", NULL),                                             \
+		EWS_DIFF_PASS(output, 'C', "find-copies", "=n", NULL),                                              \
+		EWS_DIFF_PASS(output, 0, "find-copies-harder", NULL, NULL),                                         \
+		EWS_DIFF_PASS(output, 0, "no-renames", NULL, NULL),                                                 \
+		EWS_DIFF_PASS(output, 0, "rename-empty", NULL, NULL),                                               \
+		EWS_DIFF_PASS(output, 0, "no-rename-empty", NULL, NULL),                                            \
+		EWS_DIFF_PASS(output, 'B', "break-rewrites", "=n", NULL),                                           \
+		EWS_DIFF_PASS(output, 'l', NULL, "n", NULL),                                                        \
+		EWS_DIFF_PASS(output, 'w', "ignore-all-space", NULL, NULL),                                         \
+		EWS_DIFF_PASS(output, 'b', "ignore-space-change", NULL, NULL),                                      \
+		EWS_DIFF_PASS(output, 0, "ignore-space-at-eol", NULL, NULL),                                        \
+		EWS_DIFF_PASS(output, 0, "ignore-cr-at-eol", NULL, NULL),                                           \
+		EWS_DIFF_PASS(output, 0, "ignore-blank-lines", NULL, NULL),                                         \
+		EWS_DIFF_PASS(output, 'I', "ignore-matching-lines", "regex", NULL),                                 \
+		EWS_DIFF_PASS(output, 'W', "function-context", NULL, NULL),                                         \
+		EWS_DIFF_PASS(output, 0, "no-function-context", NULL, NULL),                                        \
+		EWS_DIFF_PASS(output, 0, "inter-hunk-context", "lines", NULL),                                      \
+		EWS_DIFF_PASS(output, 0, "abbrev", "=n", NULL), EWS_DIFF_PASS(output, 0, "no-abbrev", NULL, NULL),  \
+		EWS_DIFF_PASS(output, 0, "full-index", NULL, NULL),                                                 \
+		EWS_DIFF_PASS(output, 0, "binary", NULL, NULL), EWS_DIFF_PASS(output, 'R', NULL, NULL, NULL),       \
+		EWS_DIFF_PASS(output, 'D', "irreversible-delete", NULL, NULL),                                      \
+		EWS_DIFF_PASS(output, 0, "diff-filter", "letters", NULL),                                           \
+		EWS_DIFF_PASS(output, 'S', NULL, "string", NULL), EWS_DIFF_PASS(output, 'G', NULL, "regex", NULL),  \
+		EWS_DIFF_PASS(output, 0, "pickaxe-regex", NULL, NULL),                                              \
+		EWS_DIFF_PASS(output, 0, "pickaxe-all", NULL, NULL),                                                \
+		EWS_DIFF_PASS(output, 0, "skip-to", "path", NULL),                                                  \
+		EWS_DIFF_PASS(output, 0, "rotate-to", "path", NULL),                                                \
+		EWS_DIFF_PASS(output, 0, "submodule", "=format", NULL),                                             \
+		EWS_DIFF_PASS(output, 0, "ignore-submodules", "=when", NULL),                                       \
+		EWS_DIFF_PASS(output, 0, "relative", "=path", NULL),                                                \
+		EWS_DIFF_PASS(output, 0, "no-relative", NULL, NULL),                                                \
+		EWS_DIFF_PASS(output, 0, "src-prefix", "prefix", NULL),                                             \
+		EWS_DIFF_PASS(output, 0, "dst-prefix", "prefix", NULL),                                             \
+		EWS_DIFF_PASS(output, 0, "no-prefix", NULL, NULL),                                                  \
+		EWS_DIFF_PASS(output, 0, "line-prefix", "prefix", NULL),                                            \
+		EWS_DIFF_PASS(output, 0, "output-indicator-new", "char", NULL),                                     \
+		EWS_DIFF_PASS(output, 0, "output-indicator-old", "char", NULL),                                     \
+		EWS_DIFF_PASS(output, 0, "output-indicator-context", "char", NULL),                                 \
+		EWS_DIFF_PASS(output, 'a', "text", NULL, NULL),                                                     \
+		EWS_DIFF_PASS(output, 0, "ws-error-highlight", "kinds", NULL),                                      \
+		EWS_DIFF_PASS(output, 0, "check", NULL, NULL), EWS_DIFF_PASS(output, 0, "no-ext-diff", NULL, NULL), \
+		EWS_DIFF_PASS(output, 0, "no-textconv", NULL, NULL),                                                \
+		EWS_DIFF_PASS(refused, 0, "output", "file", NULL),                                                  \
+		EWS_DIFF_PASS(refused, 0, "ext-diff", NULL, NULL),                                                  \
+		EWS_DIFF_PASS(refused, 0, "textconv", NULL, NULL),                                                  \
+		EWS_DIFF_PASS(refused, 0, "no-index", NULL, NULL), EWS_DIFF_PASS(refused, 'O', NULL, "file", NULL)
+
+#endif

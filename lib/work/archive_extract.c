@@ -1,0 +1,284 @@
+/*
+ * Archive extraction: see archive_extract.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/archive_extract.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "store/archive_write.h"
+#include "store/hardlink.h"
+
+#define TRASH ".ews-trash"
+
+static int open_target(const struct ews_archive_extract_opts *opts)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n;
+	int rc = opts->dry_run ? 0 : ews_dir_make_absolute(opts->to, 0777);
+
+	if (rc < 0)
+		return ews_error_wrap("'%s'", opts->to);
+	fd = ews_dir_open(opts->to);
+	if (fd < 0)
+		return ews_error_wrap("'%s'", opts->to);
+	n = ews_dir_list(&names, fd, &arena);
+	ews_arena_release(&arena);
+	if (n < 0)
+		return (int)n;
+	if (n > 0 && !opts->force) {
+		ews_error(EWS_EEXISTS, "'%s' is not empty", opts->to);
+		ews_error_hint("--force makes it what the archive is, and keeps what was there in '" TRASH "'");
+		return EWS_EEXISTS;
+	}
+	return ews_steal_fd(&fd);
+}
+
+/* A digest as the archive has them, where it is wanted: of what the archive knows under that path. */
+static int read_digest(struct ews_entry *entry, int root, const struct ews_archive_content *content)
+{
+	const struct ews_entry *wanted = ews_entries_find(&content->entries, entry->path);
+	EWS_CLEANUP(fd) int fd = -1;
+	const char *name;
+	EWS_CLEANUP(fd) int dir = -1;
+	char text[4096];
+	ssize_t len;
+	int rc;
+
+	if (!wanted || wanted->type != entry->type || wanted->size != entry->size)
+		return 0;
+	if (entry->type == EWS_ENTRY_FILE) {
+		fd = ews_dir_open_file(root, entry->path, O_RDONLY, 0);
+		rc = fd < 0 ? fd : ews_archive_digest(&entry->oid, fd, entry->size, NULL);
+		if (rc < 0)
+			ews_error_clear(); /* then it is something else */
+	} else if (entry->type == EWS_ENTRY_LINK) {
+		dir = ews_dir_open_parent(root, entry->path, &name);
+		len = dir < 0 ? -1 : readlinkat(dir, name, text, sizeof(text));
+		ews_error_clear();
+		if (len > 0 && len < (ssize_t)sizeof(text))
+			entry->oid.len = (uint8_t)ews_hash_once(EWS_SHA256, entry->oid.id, text, (size_t)len);
+	}
+	return 0;
+}
+
+/* May extraction change what stands there? */
+static bool is_ours(const struct ews_archive_content *content, const char *path)
+{
+	return !ews_archive_is_own(path) && !ews_entry_path_names_git(path) &&
+	       !ews_skips_covering(&content->skips, path);
+}
+
+/* Does the list have something beneath the directory that stays? The paths there follow it. */
+static bool holds_what_stays(const struct ews_scan *now, const struct ews_archive_content *content, size_t i)
+{
+	const char *dir = now->entries.items[i].path;
+
+	for (size_t k = i + 1; k < now->entries.n && ews_path_is_inside(now->entries.items[k].path, dir); k++)
+		if (!is_ours(content, now->entries.items[k].path))
+			return true;
+	return false;
+}
+
+/* What stands there, of any kind, but for what is to stay. */
+static int scan_target(struct ews_scan *out, int fd, const struct ews_archive_content *content)
+{
+	static const char *const own[] = { TRASH, NULL };
+	const struct ews_scan_opts opts = {
+		.root_fd = fd, .with_ignored = true, .with_repositories = true, .own = own, .may_chmod = true
+	};
+	const struct ews_scan_fill_opts fill = { .attrs_only = true, .may_chmod = true };
+	int rc = ews_scan(out, &opts);
+	size_t kept = 0;
+
+	if (rc == 0)
+		rc = ews_scan_fill(out, &fill);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < out->entries.n; i++) {
+		struct ews_entry *entry = &out->entries.items[i];
+
+		if (!is_ours(content, entry->path) ||
+		    (entry->type == EWS_ENTRY_DIR && !ews_entries_find(&content->entries, entry->path) &&
+		     holds_what_stays(out, content, i)))
+			entry->type = 0;
+	}
+	for (size_t i = 0; i < out->entries.n; i++) {
+		if (!out->entries.items[i].type)
+			continue;
+		out->entries.items[kept] = out->entries.items[i];
+		(void)read_digest(&out->entries.items[kept++], fd, content);
+	}
+	out->entries.n = kept;
+	ews_hardlinks_find(&out->entries);
+	return 0;
+}
+
+static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
+}
+
+/* What is in the way goes aside, whole directories at once; changes begin from nothing there. */
+static int move_aside(struct ews_archive_extracted *out, struct ews_changes *changes, int fd)
+{
+	EWS_CLEANUP(free) char *name = ews_clock_id("extract", ews_clock_now());
+	EWS_CLEANUP(free) char *rel = ews_path_join(TRASH, name);
+	EWS_CLEANUP(fd) int keep = -1;
+	const char *gone = NULL;
+	size_t left = 0, n = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		struct ews_change *change = &changes->items[i];
+		bool is_inside = gone && ews_path_is_inside(change->path, gone);
+		EWS_CLEANUP(free) char *slot = ews_strfmt("%zu", n);
+		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+		int rc = 0;
+
+		/* What changes but its mode, its time or its names is not lost; nor is a directory that stays one. */
+		if (change->from && !is_inside &&
+		    !(change->to && change->from->type == change->to->type &&
+		      (change->to->type == EWS_ENTRY_DIR || ews_oid_equal(&change->from->oid, &change->to->oid)))) {
+			if (keep < 0) {
+				rc = ews_dir_make(fd, rel, 0700);
+				keep = rc < 0 ? rc : ews_dir_open_beneath(fd, rel);
+			}
+			rc = keep < 0 ? keep : ews_put_away(fd, change->path, keep, slot);
+			if (rc < 0 && rc != EWS_ENOTFOUND)
+				return rc;
+			ews_error_clear();
+			ews_path_escape(&line, change->path, strlen(change->path));
+			ews_buf_addf(&line, "\tkept in %s/%s", rel, slot);
+			ews_strv_add(&out->kept, line.ptr);
+			gone = change->path;
+			is_inside = true;
+			n++;
+		}
+		if (is_inside)
+			change->from = NULL;
+		if (change->from || change->to)
+			changes->items[left++] = *change;
+	}
+	changes->n = left;
+	return 0;
+}
+
+static int write_content(void *payload, int fd, const struct ews_entry *to)
+{
+	return ews_archive_stream_write(payload, fd, to);
+}
+
+static int read_link(void *payload, struct ews_buf *text, const struct ews_entry *to)
+{
+	return ews_archive_stream_link(payload, text, to);
+}
+
+struct place {
+	size_t order, at;
+};
+
+static int cmp_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The changes in the order of the members that they need: all of the archive is read once. */
+static size_t *find_order(const struct ews_changes *changes, const struct ews_archive_content *content)
+{
+	EWS_CLEANUP(free) struct place *places = ews_calloc(changes->n + 1, sizeof(*places));
+	size_t *order = ews_calloc(changes->n + 1, sizeof(*order));
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct ews_entry *to = changes->items[i].to;
+
+		places[i] = (struct place){ to ? content->order[to - content->entries.items] : 0, i };
+	}
+	if (changes->n)
+		qsort(places, changes->n, sizeof(*places), cmp_place);
+	for (size_t i = 0; i < changes->n; i++)
+		order[i] = places[i].at;
+	return order;
+}
+
+static int refuse_flaws(const struct ews_archive_content *content)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *line = content->flaws.n ? content->flaws.items[0] : NULL;
+	const char *tab = line ? strchr(line, '\t') : NULL;
+
+	if (!tab)
+		return 0;
+	ews_error(EWS_EDAMAGED, "the archive is damaged: '%.*s' %s", (int)(tab - line), line, tab + 1);
+	ews_error_hint("nothing was written; 'git ews archive verify' names all that is wrong");
+	return EWS_EDAMAGED;
+}
+
+static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, const struct ews_changes *changes,
+		   const struct ews_archive_content *content, const struct ews_archive_extract_opts *opts)
+{
+	EWS_CLEANUP(archive_stream)
+	struct ews_archive_stream *stream = ews_archive_stream_new(content, archive_fd);
+	EWS_CLEANUP(free) size_t *order = find_order(changes, content);
+	const struct ews_put_contents contents = { order, write_content, read_link, stream };
+	const struct ews_put_opts put = { .root_fd = fd,
+					  .contents = &contents,
+					  .source_fd = -1,
+					  .times = EWS_PUT_TIMES_KEEP,
+					  .owners = opts->owners,
+					  .progress = opts->progress,
+					  .payload = opts->payload };
+
+	return ews_put(&out->put, changes, NULL, &put);
+}
+
+int ews_archive_extract(struct ews_archive_extracted *out, int fd, const struct ews_archive_content *content,
+			const struct ews_archive_extract_opts *opts)
+{
+	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(fd) int target = -1;
+	struct ews_hardlink_opts names = { .now = &now.entries,
+					   .want = &content->entries,
+					   .equal = opts->owners ? equal_with_owner : ews_entry_equal_with_time,
+					   .keeps_replaced = true };
+	int rc = refuse_flaws(content);
+
+	if (rc == 0)
+		rc = target = open_target(opts);
+	if (rc == EWS_ENOTFOUND && opts->dry_run) {
+		ews_error_clear();
+		rc = 0;
+	} else if (rc >= 0) {
+		rc = scan_target(&now, target, content);
+		ews_scan_close(&now);
+	}
+	if (rc < 0)
+		return rc;
+	ews_changes_between(&changes, &now.entries, &content->entries, names.equal);
+	ews_hardlinks_plan(&changes, &names);
+	out->n_changes = changes.n;
+	if (opts->dry_run)
+		return 0;
+	rc = move_aside(out, &changes, target);
+	return rc < 0 ? rc : put_all(out, target, fd, &changes, content, opts);
+}
+
+void ews_archive_extracted_release(struct ews_archive_extracted *extracted)
+{
+	ews_put_report_release(&extracted->put);
+	ews_strv_release(&extracted->kept);
+}

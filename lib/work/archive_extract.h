@@ -1,0 +1,41 @@
+/*
+ * Archive extraction: an archive into a directory, which then has exactly what the archive holds.
+ *
+ * All of the archive is read and checked before anything is written. A directory that is not empty is taken by `force` alone: what
+ * differs, and what the archive does not know, moves to ".ews-trash" in it; what the archive left out when it was made, and git
+ * directories, stay as they are.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_ARCHIVE_EXTRACT_H
+#define EWS_WORK_ARCHIVE_EXTRACT_H
+
+#include "store/put.h"
+#include "work/archive.h"
+
+struct ews_archive_extract_opts {
+	const char *to; /* absolute; made when missing */
+	bool force, owners, dry_run;
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_archive_extracted {
+	struct ews_put_report put;
+	struct ews_strv kept; /* "<path>\tkept in <where>" */
+	size_t n_changes;
+};
+
+#define EWS_ARCHIVE_EXTRACTED_INIT { EWS_PUT_REPORT_INIT, EWS_STRV_INIT, 0 }
+
+/*
+ * Extract the archive open at `fd`, whose `content` was read whole. Fails with EWS_EDAMAGED when it has flaws, EWS_EEXISTS when the directory
+ * isn't empty.
+ */
+int ews_archive_extract(struct ews_archive_extracted *out, int fd, const struct ews_archive_content *content,
+			const struct ews_archive_extract_opts *opts);
+
+void ews_archive_extracted_release(struct ews_archive_extracted *extracted);
+EWS_CLEANUP_DEFINE(archive_extracted, struct ews_archive_extracted, ews_archive_extracted_release)
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * Archive origins: see archive_origin.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/archive_origin.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+
+int ews_archive_origin_session(struct ews_archive_origin *out, struct ews_repo *repo, const char *id)
+{
+	int rc = ews_session_open(&out->session, repo, id);
+
+	if (rc == 0)
+		rc = ews_session_need_active(&out->session);
+	if (rc < 0)
+		return rc;
+	if (!out->dir)
+		out->dir = ews_strdup(out->session.state.workspace);
+	out->source = (struct ews_archive_source){ out->dir, repo, &out->session };
+	return 0;
+}
+
+int ews_archive_origin_dir(struct ews_archive_origin *out, const char *dir, const char *home)
+{
+	struct stat st;
+	int rc;
+
+	out->dir = realpath(dir, NULL);
+	if (!out->dir || stat(out->dir, &st) < 0)
+		return ews_error_os("cannot find '%s'", dir);
+	if (!S_ISDIR(st.st_mode))
+		return ews_error(EWS_EUSAGE, "'%s' is not a directory", dir);
+	out->source.dir = out->dir;
+	rc = ews_repo_open(&out->repo, out->dir, home, EWS_REPO_MAKE_NONE);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	if (out->repo->here)
+		return ews_archive_origin_session(out, out->repo, out->repo->here);
+	/* GIT_DIR may have led elsewhere. */
+	if (ews_path_is_inside(out->dir, out->repo->project))
+		out->source.repo = out->repo;
+	return 0;
+}
+
+void ews_archive_origin_release(struct ews_archive_origin *origin)
+{
+	ews_session_release(&origin->session);
+	ews_repo_free(origin->repo);
+	free(origin->dir);
+	*origin = (struct ews_archive_origin)EWS_ARCHIVE_ORIGIN_INIT;
+}

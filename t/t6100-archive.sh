@@ -1,0 +1,200 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='archives: what goes in comes back, nothing hostile comes out, none is there half (P1, P4, P5, P8)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# arch <argument>...: run it, in the directory $at, and show what it says when it fails
+arch() {
+	git-ews -C "${at:-.}" archive "$@" >out 2>err || {
+		ews_code=$?
+		cat err >&2
+		return $ews_code
+	}
+}
+
+# one <argument>...: likewise, and take the path that it prints; one_in <directory> <argument>...
+one() {
+	arch "$@" && one=$(cat out)
+}
+
+one_in() {
+	at=$1 && shift && one "$@" && at=
+}
+
+# says <text> <file>: that is all that the file says
+says() {
+	test "$1" = "$(cat "$2")" || { cat "$2" >&2 && return 1; }
+}
+
+# files: the paths of the archive $one, in a line
+files() {
+	arch show --files "$one" && sed "s/.* //" out | tr "\n" " " >got
+}
+
+tarball() {
+	"$EWS_BUILD/t/tarball" "$@"
+}
+
+test_expect_success 'setup' '
+	mkdir -p w/src/deep w/empty w/closed && printf "#!/bin/sh\n" >w/run.sh && chmod 755 w/run.sh && echo a >w/src/a.c && ln w/src/a.c w/hard && ln -s src w/dirlink && ln -s a.c w/src/link &&
+	ln -s nowhere w/dangling && ln -s /etc/passwd w/absolute && printf "\000\001\377" >w/bin && : >w/nothing && printf "no end" >w/src/deep/x && echo odd >"w/$(printf "uml-\303\244")" &&
+	echo odd >"w/$(printf "bad-\377")" && echo odd >"w/new
+line" && echo odd >"w/ blank \"quote" && echo odd >w/-dash && mkfifo w/fifo && truncate -s 3M w/sparse && echo end >>w/sparse && truncate -s 1M w/hole && chmod 4751 w/bin && chmod 700 w/closed && chmod 600 w/nothing &&
+	touch -d "2001-02-03 04:05:06.123456789" w/src/a.c w/empty && touch -h -d "1970-01-02" w/dangling && { ! test_have_prereq XATTR || { setfattr -n user.note -v "a=b" w/src/a.c && setfattr -n user.x=y -v 0x00ff0a w/empty; }; } &&
+	"$EWS_SRC/t/lister" w >w.before
+'
+
+test_expect_success 'what goes in comes back: types, modes, links, hard links, holes, empty directories, names, attributes, times' '
+	for how in gz:.tar.gz bz2:.tar.bz2 xz:.tar.xz zstd:.tar.zst none:.tar; do
+		one create w --compress ${how%%:*} && test_must_be_empty err && case $one in "$HOME"/.superqode/archives/w-*/*.w${how#*:}) ;; *) false ;; esac &&
+		echo "${one##*/}" | grep -E "^[0-9]{8}T[0-9]{6}\.[0-9a-f]{8}\.w\.tar" && rm -rf back && arch extract --to back "$one" && says "$PWD/back" out && test_same_tree -t -M . w back || return 1
+	done &&
+	test "$(stat -c %h back/hard)" = 2 && test "$(stat -c %i back/hard)" = "$(stat -c %i back/src/a.c)" && test "$(stat -c %b back/hole)" = 0 && test "$(du -k back/sparse | cut -f 1)" -lt 1024 && test "$(stat -c %a "${one%/*}" "$one" | tr "\n" " ")" = "700 600 "
+'
+
+test_expect_success 'another tar program reads it: what is said of it lies in members of its own, which come first' '
+	tar tf "$one" >members 2>err && head -n 2 members >first && printf "%s\n" .ews-archive/record.json .ews-archive/manifest | test_cmp - first &&
+	mkdir other && tar xpf "$one" -C other --exclude=.ews-archive 2>err && "$EWS_SRC/t/lister" -m other >other.list && "$EWS_SRC/t/lister" -m w >w.list && sed "s/ user\..*//" w.list >want && sed "s/ user\..*//" other.list >got && test_cmp want got
+'
+
+test_expect_success 'P1: the directory is as it was, and nothing lies in it' '
+	"$EWS_SRC/t/lister" w >w.after && test_cmp w.before w.after
+'
+
+test_expect_success 'the checksum is that of the tree: the same whenever, wherever, in whatever order; not with another mode, name or byte' '
+	cp -a w copy && find copy -exec touch -h {} + && one create copy --to here --compress none && arch list --json w && mv out list && test_json list ".archives[4].checksum" &&
+	sum=$(json list ".archives[4].checksum") && test "$(grep -o "$sum" list | wc -l)" = 5 && arch show --json "$one" && test_json out .checksum "$sum" &&
+	mkdir again && cp -a copy/src again && cp -a copy/. again && one create again --to here && arch show --json "$one" && test_json out .checksum "$sum" &&
+	chmod 644 again/run.sh && one create again --to here && arch show --json "$one" && test_json out .checksum && test "$(json out .checksum)" != "$sum" && rm -r again/empty && chmod 755 again/run.sh && one create again --to here && arch show --json "$one" && test "$(json out .checksum)" != "$sum"
+'
+
+test_expect_success 'patterns are those of gitignore; ignore beats keep; what is left out is named with its reason' '
+	mkdir -p py/src/__pycache__ py/venv/lib py/docs py/sub py/.superqode/z py/logs/keep && for f in src/a.py src/b.py src/__pycache__/a.pyc main.py README.md docs/x.md venv/lib/v.py x.pyc .DS_Store sub/s.py .superqode/y logs/1.log logs/keep/2.log src/data.txt; do
+		echo $f >py/$f || return 1; done && git init -q py/sub2 && echo s >py/sub2/s.txt && printf "gitdir: nowhere\n" >py/sub/.git &&
+	one create py --to here && arch show --json "$one" && grep -o "\"matched_paths\":\[[^]]*\]" out >got && echo "\"matched_paths\":[\"README.md\",\"docs/x.md\",\"logs/1.log\",\"logs/keep/2.log\",\"main.py\",\"src/a.py\",\"src/b.py\",\"src/data.txt\",\"sub/s.py\",\"sub2/s.txt\"]" | test_cmp - got &&
+	arch show --left-out "$one" && sort out >got && printf "%s\t%s\n" ignored .DS_Store ignored src/__pycache__ ignored venv ignored x.pyc own .superqode repository sub/.git repository sub2/.git | sort | test_cmp - got &&
+	one create py --to here --keep "*.py" --keep "*.md" --ignore "docs/" && files && printf "README.md main.py src src/a.py src/b.py sub sub/s.py " | test_cmp - got && arch show --left-out "$one" && test_grep "^excluded	docs$" out && test_grep "^not-kept	src/data.txt$" out &&
+	one create py --to here --keep "src/**/*.py" --keep "src/*.py" --keep logs/ --ignore "*.log" --ignore "!logs/keep/*.log" && files && printf "logs logs/keep logs/keep/2.log src src/a.py src/b.py " | test_cmp - got &&
+	one create py --to here --no-ignore --ignore "*.md" && arch show --files "$one" && test_grep " venv/lib/v.py$" out && test_grep " .DS_Store$" out && test_grep ! "README" out && test_grep ! "\.git\|\.superqode" out
+'
+
+test_expect_success 'tracked files are not hidden by defaults, only by what is asked for; .git in no spelling; excluded stays out' '
+	git init -q p && mkdir -p p/venv p/lib/sub p/.GIT && echo v >p/venv/v.py && echo c >p/c.pyc && printf "*.log\n" >p/.gitignore && echo l >p/t.log && echo x >p/lib/sub/x && git -C p add -f . ":!.GIT" && git -C p commit -qm one && echo h >p/.GIT/h && echo u >p/u.pyc && echo u >p/u.log && echo u >p/secret && printf "/x\n" >p/lib/.gitignore &&
+	test_fingerprint p >fp && one_in p create && echo "$one" >one && case $one in "$HOME/.superqode/archives/p/"*) ;; *) false ;; esac && files && printf ".gitignore c.pyc lib lib/.gitignore lib/sub lib/sub/x secret t.log venv venv/v.py " | test_cmp - got &&
+	arch show --left-out "$one" && printf "%s\t%s\n" repository .GIT ignored u.log ignored u.pyc | test_cmp - out && arch show --json "$one" && test_json out .base_commit "$(git -C p rev-parse HEAD)" && test_json out .path "$PWD/p" &&
+	test_fingerprint p >fp.after && test_cmp fp fp.after && git -C p config ews.workspace.exclude secret && one create p --ignore t.log --ignore venv/ && arch show --files "$one" && test_grep ! "secret\|t.log\|venv" out && git -C p config --remove-section ews.workspace &&
+	one create p/lib && files && printf ".gitignore sub sub/x " | test_cmp - got && mkdir p/lib/more && echo m >p/lib/more/m.log && echo m >p/lib/m.txt && one create p/lib --keep "/*.txt" --to here && arch show --files "$one" && sed "s/.* //" out | says m.txt - && rm -r p/lib/more p/lib/m.txt
+'
+
+test_expect_success 'nothing of the environment is in it but what is named' '
+	SECRET=hidden WANTED="of note" && export SECRET WANTED && one create w --compress none --env WANTED --env GIVEN=this --env UNSET_ONE && test_grep "UNSET_ONE. is not set" err && test_grep ! -a hidden "$one" &&
+	arch show --json "$one" && test_json out .env.WANTED "of note" && test_json out .env.GIVEN this && test_json_count out .env 3 && one create w && arch show --json "$one" && test_json_count out .env 0 && unset SECRET WANTED &&
+	test_expect_code 129 git-ews archive create w --env =x 2>err
+'
+
+test_expect_success 'a spec says keep, ignore, compress, location and static assets; options are stronger; what is wrong is named by its line' '
+	mkdir spec && printf "%s\n" "keep: [src/, \"*.md\", main.py]" "ignore:" "  - \"*.pyc\"" "compress: none" "location: ./snapshots" "static_assets:" "  data: src/data.txt" "env: [SPECIAL]" "colour: blue" >spec/spec.yaml && SPECIAL=1 && export SPECIAL &&
+	one create py --spec spec/spec.yaml && unset SPECIAL && test_grep "^warning: spec/spec.yaml:9: colour: " err && case $one in "$PWD/spec/snapshots/"*.py.tar) ;; *) false ;; esac && files && printf "README.md docs docs/x.md main.py src src/a.py src/b.py " | test_cmp - got &&
+	arch show --json "$one" && test_json out .env.SPECIAL 1 && test_json out ".static_assets[0]" src/data.txt && arch show --left-out "$one" && test_grep "^excluded	src/data.txt$" out &&
+	one create py --spec spec/spec.yaml --compress gz --keep "*.md" --to here && case $one in "$PWD/here/"*.tar.gz) ;; *) false ;; esac && arch show --files "$one" && test_grep ! "\.py" out &&
+	for bad in "compress: lzma" "location: []" "keep: {a: b}" "static_assets: [../x]" "static_assets: [/x]" "default_ignores: perhaps" "keep: [a" "compress: gz
+compress: *x"; do printf "%s\n" "# a comment" "$bad" >spec/bad.yaml && test_expect_code 128 git-ews archive create py --spec spec/bad.yaml 2>err && test_grep "^error: spec/bad.yaml:[23]: " err || return 1; done &&
+	test_expect_code 128 git-ews archive create py --spec spec/none.yaml 2>err && test_expect_code 129 git-ews archive create py --compress lzma 2>err && test_grep "gz, bz2, xz, zstd or none" err
+'
+
+test_expect_success 'update rolls on with what was said before, and names the previous; if-changed makes none for the same tree' '
+	one create py --to roll --keep "*.py" --compress zstd --env HOME && was=$one && arch create --update "$was" --json && test_json out .previous "$was" && test_json out .is_new true && test_json out .previous_checksum "$(json out .checksum)" && two=$(json out .archive) && test "$two" != "$was" && case $two in "$PWD/roll/"*.tar.zst) ;; *) false ;; esac &&
+	test_json out ".keep[0]" "*.py" && test_json out .env.HOME "$HOME" && test_path_is_file "$was" && for n in 1 2 3 4 5 6 7 8 9 10; do one create --update "$two" --if-changed && test "$one" = "$two" || return 1; done && ls roll >files && test_line_count = 2 files && test_grep "nothing has changed" err &&
+	echo more >>py/main.py && one create py --to roll --keep "*.py" --if-changed && test "$one" != "$two" && one create --update "$two" --if-changed && test "$one" != "$two" && git-ews archive verify roll/* >out && test_line_count = 4 out
+'
+
+test_expect_success 'archives in the directory itself are not packed; a place that is a file is an error; nothing else is written' '
+	cp -a py self && for n in 1 2 3; do one create self --to self || return 1; done && arch show --files "$one" && test_grep ! "self\.tar" out && arch show --left-out "$one" && grep -c "^own.*self.tar.gz$" out | says 2 - && echo x >file && test_expect_code 128 git-ews archive create self --to file 2>err && test_path_is_file file && test_expect_code 128 git-ews archive create nowhere 2>err && test_expect_code 129 git-ews archive create file 2>err
+'
+
+test_expect_success 'list, show, cat, verify; by name, digits and beginning; MD5 where asked; JSON without loss' '
+	one create w && name=${one##*/} && hex=${name#*.} && hex=${hex%%.*} && arch show "$hex" && test_grep "^archive $name$" out && test_grep "^Checksum: sha256:" out && test_grep ! MD5 out && arch show --md5 "${name%.w.tar.gz}" && test_grep "^MD5: *$(md5sum <"$one" | cut -d " " -f 1)$" out && arch verify --md5 "$name" && test_grep "$(md5sum <"$one" | cut -d " " -f 1)" out &&
+	arch list w && test_grep "^$name .* files*  sha256:" out && arch list --all && test_line_count -ge 8 out && test_expect_code 129 git-ews archive show 20 2>err && test_grep "^hint: .*\.tar" err && test_expect_code 128 git-ews archive show nosuch 2>err &&
+	git-ews archive cat "$one:bin" "$name:hard" "$hex:src/link" >got && { cat w/bin w/hard && printf a.c; } | test_cmp - got && git-ews archive cat "$(cat one):.gitignore" >got && test_cmp p/.gitignore got &&
+	test_expect_code 1 git-ews archive cat "$one:nothing" "$one:nosuch" "$one:../x" "$one:hard" "$one:empty" "nosuch:x" >got 2>err && test_cmp w/hard got && test_line_count = 4 err && test_expect_code 1 git-ews archive cat nocolon 2>err && test_line_count = 1 err &&
+	arch cat --json "$one:bin" "$one:hard" && test_json out ".members[1].content" a && test_json out ".members[1].size_bytes" 2 && test_json out ".members[0].content_bytes" AAH/ && arch show --json "$one" && test_json out .schema ews.archive/1 && test_json out ".matched_paths_bytes[3]" YmFkLf8= && arch show -z --files "$one" && tr "\0" "\n" <out | test_grep "$(printf "bad-\377")" - && arch verify --json "$one" && test_json out ".archives[0].is_intact" true
+'
+
+# flip <file> <text> <other of that length>: the first of the one becomes the other
+flip() {
+	offset=$(grep -abo -m 1 "$2" "$1" | head -n 1 | cut -d : -f 1) && printf "%s" "$3" | dd of="$1" bs=1 seek="$offset" conv=notrunc 2>dd
+}
+
+test_expect_success 'what is damaged is named: status 1, and nothing of it is written' '
+	mkdir d && echo first-content >d/a && echo other-content >d/b && one create d --compress none && cp "$one" broken.tar && flip broken.tar first-content wrong-content && test_expect_code 1 git-ews archive verify broken.tar "$one" >out && test_grep "^✗ broken.tar$" out && test_grep "^  a: differs$" out && test_grep ! "  b:" out && test_grep "^✓ ${one##*/}" out &&
+	test_expect_code 1 git-ews archive extract --to broken broken.tar 2>err && test_grep "nothing was written" err && test_path_is_missing broken && test_expect_code 1 git-ews archive cat broken.tar:a 2>err && test_grep "not what its record says" err && test_expect_code 1 git-ews archive verify --json broken.tar >out && test_json out ".archives[0].flaws[0].path" a &&
+	one create d && head -c $(($(stat -c %s "$one") - 30)) "$one" >short.tar.gz && test_expect_code 1 git-ews archive verify short.tar.gz >out && test_expect_code 1 git-ews archive extract --to broken short.tar.gz 2>err && test_path_is_missing broken && echo nonsense >no.tar && test_expect_code 1 git-ews archive show no.tar 2>err && cp no.tar "${one%/*}/20200101T000000.00000000.d.tar" && arch list d && test_grep "^20200101T000000.00000000.d.tar .*no tar archive" out && rm "${one%/*}/20200101T000000.00000000.d.tar"
+'
+
+test_expect_success 'P5: hostile members are refused before anything is written' '
+	mkdir target outside && refused() { want=$1 && shift && tarball evil.tar f ok ok "$@" && test_must_fail git-ews archive extract --to target/new evil.tar 2>err && test_grep "$want" err && test_path_is_missing target/new && test_must_fail git-ews archive extract --force --to target evil.tar 2>err && ls -A target outside >ls && printf "outside:\n\ntarget:\n" | test_cmp - ls; } &&
+	for row in "outside:f:../escaped" "outside:f:/tmp/ews-escaped" "outside:f:a/../../b" "outside:d:.." "outside:h:x:../ok" "git directory:f:.git/hooks/post-checkout" "git directory:f:sub/.GIT/config" "git directory:l:.git:outside" "git directory:f:GIT~1/config" "git directory:f:.git /x" "git directory:f:.g$(printf "\342\200\214")it/x" "git directory:f:a/.git::\$INDEX/x" \
+		"of ours:f:.superqode/x" "of ours:f:.ews-archive/other" "of ours:f:.ews-trash/x" "device:c:dev" "not in it:h:x:nowhere" "twice:f:ok" "twice:f:./ok"; do
+		why=${row%%:*} && row=${row#*:} && type=${row%%:*} && row=${row#*:} && case $type in h | l) name=${row%%:*} text=${row#*:} ;; *) name=$row text=x ;; esac && refused "$why" $type "$name" "$text" || { echo >&2 "$why: $type $name" && return 1; }
+	done &&
+	refused "beyond a link" l out "$PWD/outside" f out/x x && refused "beyond a link" f out/x x l out ../outside && refused "beneath a file" f ok/x x && refused "directory" d dd x h y dd && refused "more than 21474836480 bytes" z bomb 21474836481 && tarball evil.tar z b1 600000 z b2 600000 && test_must_fail git -c ews.maxTotal=1m ews archive extract --to target/new evil.tar 2>err && test_grep "more than 1048576 bytes" err &&
+	test_must_fail git -c ews.maxTotal=10 ews archive extract --to target/new "$(cat one)" 2>err && test_grep "ews.maxTotal" err && test_path_is_missing target/new && test_path_is_missing /tmp/ews-escaped
+'
+
+test_expect_success 'what others made is extracted as well: directories unsaid, "./" before names, names in any order, a FIFO' '
+	tarball foreign.tar d ./ x f ./z/y/x 1 f ./b 2 h ./a b l ./l b p ./p x h z/q z/y/x && rm -rf target && arch extract --to target foreign.tar && (cd target && find . | sort | tr "\n" " ") | says ". ./a ./b ./l ./p ./z ./z/q ./z/y ./z/y/x " - && test "$(cat target/a target/z/q)" = 21 && test target/a -ef target/b && test target/z/q -ef target/z/y/x &&
+	arch show --json foreign.tar && test_json out .path null && test_json_count out .matched_paths 6 && arch verify foreign.tar && git-ews archive cat foreign.tar:a >got && says 2 got
+'
+
+test_expect_success 'P4: extract makes a directory exactly that; what was there is kept aside, what the archive left out stays' '
+	mkdir -p x/sub/in x/venv && echo 1 >x/f && echo 2 >x/sub/in/g && echo 3 >x/mode && ln -s f x/l && echo v >x/venv/v && one create x --ignore "/local" && rm -rf y && arch extract --to y "$one" && git init -q y && echo mine >y/local && echo build >y/junk && mkdir y/venv && echo own >y/venv/own && rm -r y/f y/sub y/l && mkdir y/f && echo deep >y/f/deep && echo file >y/sub && mkdir y/l && chmod 600 y/mode &&
+	test_expect_code 128 git-ews archive extract --to y "$one" 2>err && test_grep "^error: .*not empty" err && test_grep "^hint: --force" err && "$EWS_SRC/t/lister" y >before && arch extract --force --dry-run --to y "$one" && "$EWS_SRC/t/lister" y >after && test_cmp before after &&
+	ino=$(stat -c %i y/mode) && arch extract --force --to y "$one" && test_grep "^note: f.*kept in .ews-trash/extract-.*/" err && test_same_tree -t -M . -x venv -x local -x .ews-trash x y && test "$(stat -c %i y/mode)" = "$ino" && says own y/venv/own && test_path_is_missing y/local && cat y/.ews-trash/*/*/deep >got && says deep got && grep -rqx build y/.ews-trash && git -C y rev-parse --git-dir >got &&
+	arch extract --force --to y "$one" --json && test_json out .changes 0 && test_json_count out .kept 0 && arch diff --shortstat "$one" y && says "+0 -0 ~0 files" out && chmod 755 y && test_expect_code 129 git-ews archive extract "$one" 2>err
+'
+
+test_expect_success USERS 'without --owner nobody is asked for rights to give files away' '
+	mkdir theirs && chmod 777 theirs && cp "$one" given.tar.gz && chmod 644 given.tar.gz && test_as_user env HOME="$PWD/theirs" git-ews archive extract --to "$PWD/theirs/y" "$PWD/given.tar.gz" >out 2>err && test_must_be_empty err && test "$(stat -c %u theirs/y/f)" = 65534
+'
+
+test_expect_success 'P4: remove and prune go through trash, and undo brings back; twice is no error; outside of a project it is asked for' '
+	for n in 1 2 3; do one_in p create --ignore "$n" && echo "$one" || return 1; done >made && a=$(sed -n 1p made) && b=$(sed -n 2p made) && c=$(sed -n 3p made) && sha256sum "$a" "$b" "$c" >sums && git -C p ews archive remove "$a" >out 2>err && says "$a" out && test_path_is_missing "$a" && git -C p ews archive remove "$a" >out 2>err && test_grep "not there any more" err && test_must_be_empty out &&
+	git -C p ews undo >out && test_path_is_file "$a" && git -C p ews undo --redo >out && test_path_is_missing "$a" && git -C p ews undo >out && git -C p ews archive prune --keep 1 --dry-run >dry && test_path_is_file "$b" && git -C p ews archive prune --keep 1 >out 2>err && test_cmp dry out && test_path_is_missing "$b" && test_path_is_file "$c" && test_grep "$b" out && git -C p ews undo >out && sha256sum -c --quiet sums &&
+	git -C p ews archive prune --keep 0 --older-than 1d >out && test_must_be_empty out && test_expect_code 129 git -C p ews archive prune 2>err && cp "$a" here/named.tar.gz && git -C p ews archive remove ../here/named.tar.gz >out 2>err && test_path_is_missing here/named.tar.gz && git -C p ews undo >out && cmp "$a" here/named.tar.gz &&
+	one create d && test_expect_code 128 git-ews archive remove "$one" 2>err && test_grep "^hint: --force" err && test_path_is_file "$one" && arch remove --force "$one" && test_path_is_missing "$one" && test_expect_code 128 git-ews archive remove nosuch 2>err &&
+	git -C p ews archive remove "$a" >out 2>err && git -C p ews clean --now >out 2>err && test_expect_code 128 git -C p ews undo 2>err
+'
+
+test_expect_success 'a session: its workspace, base and rules; archives and undo know nothing of workspaces that are gone' '
+	start_ws p s && echo work >>"${ws:?}/lib/sub/x" && echo n >"${ws:?}/n.txt" && git -C p ews archive create s --json >out && test_json out .session_id s && test_json out .path "$ws" && test_json out .snapshot_id && test_json out .base_commit "$(git -C p rev-parse HEAD)" && sarch=$(json out .archive) && case $sarch in "$HOME/.superqode/archives/p/"*.s.tar.gz) ;; *) false ;; esac && test_grep "\"n.txt\"" out && test_grep ! "\"\.git\"" out &&
+	one_in "${ws:?}/lib" create && git -C p ews archive diff "$sarch" "$one" --shortstat >out && says "+0 -0 ~0 files" out && git -C p ews end s >out 2>err && test_expect_code 128 git -C p ews archive create --update "$sarch" 2>err
+'
+
+test_expect_success 'what changes while it is packed is read again, or left out by name; what vanishes is no failure' '
+	mkdir busy && for n in 1 2 3 4 5 6 7 8 9; do seq 2000 >busy/$n || return 1; done && { while test ! -e busy.stop; do echo more >>busy/growing && rm -f busy/5 && echo x >busy/5; done >busy.log 2>&1 3>&- 4>&- 5>&- & } && for n in 1 2 3 4; do one create busy --to here && arch verify "$one" && arch show --files "$one" && test_grep " 9$" out || { : >busy.stop && return 1; }; done && : >busy.stop && wait
+'
+
+test_expect_success 'P4: killed at any point, create leaves a whole archive or none, and nothing else' '
+	rm -rf "${HOME:?}/.superqode/archives" && "$EWS_BUILD/t/killat" -o log 0 git-ews archive create d >out && points=$(cut -f 1 log) && test "$points" -ge 6 && rm -rf "${HOME:?}/.superqode/archives" && n=1 && while test "$n" -le "$points"; do
+		code=0 && { "$EWS_BUILD/t/killat" -o log "$n" git-ews archive create d >out 2>err || code=$?; } && test "$code" = 137 -o "$code" = 199 || return 1
+		n=$((n + 1))
+	done && whole=0 && for f in "$HOME"/.superqode/archives/*/*; do test ! -e "$f" || { arch verify "$f" && whole=$((whole + 1)) || return 1; }; done && test "$whole" -ge 1 && test "$whole" -lt "$points" && git -C p ews recover --all >out 2>err && find "$HOME/.superqode/archives" -name ".tmp*" >left && test_must_be_empty left
+'
+
+test_expect_success 'P4: killed at any point, remove has moved the archive or not, and recover finishes it' '
+	one_in p create && echo "$one" >made && sum=$(sha256sum <"$(cat made)") && "$EWS_BUILD/t/killat" -o log 0 git -C p ews archive remove "$(cat made)" >out 2>err && points=$(cut -f 1 log) && git -C p ews undo >out && n=1 && while test "$n" -le "$points"; do
+		{ "$EWS_BUILD/t/killat" -o log "$n" git -C p ews archive remove "$(cat made)" >out 2>err || :; } &&
+		git -C p ews recover --all >out 2>err && { test -e "$(cat made)" || git -C p ews undo >out 2>err; } && test "$(sha256sum <"$(cat made)")" = "$sum" || return 1
+		n=$((n + 3))
+	done
+'
+
+test_expect_success !SANITIZE,!VALGRIND 'a large file goes through in constant memory, and its holes take no room' '
+	mkdir big && how=none && size=400M && { test -z "$TEST_LONG" || size=2G; } && truncate -s $size big/z && (ulimit -v 262144 && git-ews archive create big --compress $how) >out && one=$(cat out) && test "$(stat -c %s "$one")" -lt 100000 &&
+	(ulimit -v 262144 && git-ews archive extract --to big2 "$one") >out && { test -z "$TEST_LONG" || { echo 1 >>big/z && (ulimit -v 262144 && git-ews archive diff --shortstat "$one" big && git-ews archive diff "$one" big 2>err) >out && says "+0 -0 ~1 files" out && test_grep "z (too large for a patch)" err; }; } && test "$(stat -c "%b" big2/z)" = 0 && test "$(stat -c %s big2/z)" -gt 400000000
+'
+
+test_done
