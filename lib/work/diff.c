@@ -179,12 +179,13 @@ static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *con
 	if (rc < 0)
 		return rc;
 	ews_strv_add_all(&argv, "diff", "--no-ext-diff", "--no-textconv",
-			 diff->no_renames || (wants_patch(args) && must_not_rename(diff)) ? "--no-renames" : "-M",
-			 NULL);
+			 wants_patch(args) && must_not_rename(diff) ? "--no-renames" : "-M", NULL);
 	if (!opts->user_config)
 		ews_strv_add(&argv, "--no-color");
 	if (wants_patch(args))
 		ews_strv_add_all(&argv, "--binary", "--full-index", NULL);
+	if (diff->no_renames)
+		ews_strv_add(&argv, "--no-renames");
 	ews_strv_add_array(&argv, args);
 	ews_strv_add(&argv, ews_oid_hex(from, &diff->from.snapshot.tree));
 	ews_strv_add(&argv, ews_oid_hex(to, &diff->to.snapshot.tree));
@@ -634,7 +635,6 @@ static int share_out(struct ews_diff *diff, const struct ews_diff *list, const s
 
 		if (ews_strv_has(&diff->too_large, list->items[i].path))
 			continue;
-
 		/* What becomes another kind of thing is removed and made anew. */
 		for (int parts = list->items[i].status == 'T' ? 2 : 1; k < diff->n && parts > 0; parts--) {
 			size_t len = measure_part(at, end);
