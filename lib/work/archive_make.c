@@ -5,6 +5,7 @@
  */
 #include "work/archive_make.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,6 +43,23 @@ static void release_draft(struct draft *draft)
 
 EWS_CLEANUP_DEFINE(draft, struct draft, release_draft)
 
+/* Make the directory `rel` in home, and the names of it and of the one above durable. */
+static int make_place(int home_fd, const char *rel)
+{
+	EWS_CLEANUP(free) char *above = ews_path_dir(rel);
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	if (faccessat(home_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	rc = ews_dir_make(home_fd, rel, 0700);
+	if (rc == 0)
+		rc = fd = ews_dir_open_own(home_fd, above);
+	if (rc >= 0)
+		rc = ews_file_sync_dir(fd);
+	return rc < 0 ? rc : ews_file_sync_dir(home_fd);
+}
+
 static int open_draft(struct draft *out, const char *home, const char *dir, bool is_private)
 {
 	EWS_CLEANUP(fd) int home_fd = is_private ? ews_home_open(home) : -1;
@@ -54,7 +72,7 @@ static int open_draft(struct draft *out, const char *home, const char *dir, bool
 	if (is_private) {
 		const char *rel = dir + strlen(home) + 1;
 
-		rc = home_fd < 0 ? home_fd : ews_dir_make(home_fd, rel, 0700);
+		rc = home_fd < 0 ? home_fd : make_place(home_fd, rel);
 		if (rc == 0)
 			rc = out->dir_fd = ews_dir_open_own(home_fd, rel);
 	} else {
