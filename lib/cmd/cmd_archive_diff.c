@@ -154,9 +154,17 @@ struct pair {
 	const struct diff_settings *set;
 	struct ews_archive_desk *desk;
 	struct ews_archive_side *from, *to;
-	struct ews_diff *diff;
+	struct ews_diff diff;
 	struct ews_strv surprises;
 };
+
+static void release_pair(struct pair *pair)
+{
+	ews_archive_diff_release(&pair->diff);
+	ews_strv_release(&pair->surprises);
+}
+
+EWS_CLEANUP_DEFINE(pair, struct pair, release_pair)
 
 static int show_json(cJSON *object, struct pair *pair)
 {
@@ -165,9 +173,9 @@ static int show_json(cJSON *object, struct pair *pair)
 	add_side(object, "from", &pair->from->archive);
 	add_side(object, "to", &pair->to->archive);
 	if (pair->set->changes == EWS_CHANGES_DIFF)
-		rc = ews_diff_texts(pair->diff, &pair->desk->repo);
+		rc = ews_diff_texts(&pair->diff, &pair->desk->repo);
 	if (rc == 0)
-		rc = ews_render_changes(object, &pair->desk->repo, pair->diff, pair->set->changes);
+		rc = ews_render_changes(object, &pair->desk->repo, &pair->diff, pair->set->changes);
 	(void)cJSON_AddBoolToObject(object, "as_expected", pair->surprises.n == 0);
 	ews_render_reasons(object, "surprises", "what", &pair->surprises);
 	return rc;
@@ -181,7 +189,7 @@ static void add_counts(struct ews_buf *out, const struct pair *pair)
 	if (pair->set->series)
 		ews_buf_addf(out, "%.*s -> %.*s, ", SHORT_LEN, pair->from->archive.checksum + skip, SHORT_LEN,
 			     pair->to->archive.checksum + skip);
-	ews_buf_addf(out, "+%zu -%zu ~%zu files\n", pair->diff->added, pair->diff->deleted, pair->diff->modified);
+	ews_buf_addf(out, "+%zu -%zu ~%zu files\n", pair->diff.added, pair->diff.deleted, pair->diff.modified);
 }
 
 static void show_surprises(struct ews_cmd_ctx *ctx, const struct pair *pair)
@@ -214,14 +222,14 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 		add_counts(&ctx->out, pair);
 	if (set->shortstat && !set->output.n)
 		return 0;
-	ews_render_reasons_talk(ctx, "not in the patch", &pair->diff->not_in_patch);
+	ews_render_reasons_talk(ctx, "not in the patch", &pair->diff.not_in_patch);
 	if (set->changes != EWS_CHANGES_DIFF)
-		return ews_render_changes_text(&ctx->out, &pair->desk->repo, pair->diff, set->changes);
+		return ews_render_changes_text(&ctx->out, &pair->desk->repo, &pair->diff, set->changes);
 	ews_strv_add_array(&output, set->output.items);
 	ews_strv_add(&output, ews_pager_color(ctx, "diff") ? "--color=always" : "--no-color");
 	if (ctx->nul)
 		ews_strv_add(&output, "-z");
-	rc = ews_diff_print(pair->diff, &pair->desk->repo, output.items, paths, ews_pager_is_terminal(),
+	rc = ews_diff_print(&pair->diff, &pair->desk->repo, output.items, paths, ews_pager_is_terminal(),
 			    STDOUT_FILENO, set->series ? &ctx->out : NULL);
 	if (rc < 0 && ews_pager_excuses())
 		return 0;
@@ -231,20 +239,16 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 /* Compare two. Returns 1 when that is the answer. */
 static int compare(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *paths, cJSON *object)
 {
-	EWS_CLEANUP(archive_diff) struct ews_diff diff = EWS_DIFF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv surprises = EWS_STRV_INIT;
 	const struct diff_settings *set = pair->set;
-	int rc = ews_archive_diff(&diff, pair->desk, pair->from, pair->to, paths);
+	int rc = ews_archive_diff(&pair->diff, pair->desk, pair->from, pair->to, paths);
 
-	pair->diff = &diff;
 	if (rc == 0)
-		rc = ews_archive_expect(&surprises, &diff, &set->expected, set->no_deletions);
-	pair->surprises = surprises;
+		rc = ews_archive_expect(&pair->surprises, &pair->diff, &set->expected, set->no_deletions);
 	if (rc == 0)
 		rc = object ? show_json(object, pair) : show_text(ctx, pair, paths);
 	if (rc < 0)
 		return rc;
-	return rc || surprises.n || (set->exit_code && (diff.n || diff.not_in_patch.n));
+	return rc || pair->surprises.n || (set->exit_code && (pair->diff.n || pair->diff.not_in_patch.n));
 }
 
 /* All of them, two at a time: no more than two sides are open at once. */
@@ -269,7 +273,13 @@ static int compare_all(struct ews_cmd_ctx *ctx, const struct diff_settings *set,
 	if (rc == 0 && !ctx->json)
 		ews_pager_start(ctx);
 	for (size_t i = 1; i < args->words.n && rc >= 0; i++) {
-		struct pair pair = { .set = set, .desk = &desk, .from = sides[(i - 1) % 2], .to = sides[i % 2] };
+		EWS_CLEANUP(pair)
+		struct pair pair = { .set = set,
+				     .desk = &desk,
+				     .from = sides[(i - 1) % 2],
+				     .to = sides[i % 2],
+				     .diff = EWS_DIFF_INIT,
+				     .surprises = EWS_STRV_INIT };
 		cJSON *one = !ctx->json ? NULL : array ? cJSON_CreateObject() : object;
 
 		if (one && array)

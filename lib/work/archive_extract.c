@@ -47,7 +47,7 @@ static int open_target(const struct ews_archive_extract_opts *opts)
 }
 
 /* A digest as the archive has them, where it is wanted: of what the archive knows under that path. */
-static int read_digest(struct ews_entry *entry, int root, const struct ews_archive_content *content)
+static void read_digest(struct ews_entry *entry, int root, const struct ews_archive_content *content)
 {
 	const struct ews_entry *wanted = ews_entries_find(&content->entries, entry->path);
 	EWS_CLEANUP(fd) int fd = -1;
@@ -55,14 +55,12 @@ static int read_digest(struct ews_entry *entry, int root, const struct ews_archi
 	EWS_CLEANUP(fd) int dir = -1;
 	char text[4096];
 	ssize_t len;
-	int rc;
 
 	if (!wanted || wanted->type != entry->type || wanted->size != entry->size)
-		return 0;
+		return;
 	if (entry->type == EWS_ENTRY_FILE) {
 		fd = ews_dir_open_file(root, entry->path, O_RDONLY, 0);
-		rc = fd < 0 ? fd : ews_archive_digest(&entry->oid, fd, entry->size, NULL);
-		if (rc < 0)
+		if (fd < 0 || ews_archive_digest(&entry->oid, fd, entry->size, NULL) < 0)
 			ews_error_clear(); /* then it is something else */
 	} else if (entry->type == EWS_ENTRY_LINK) {
 		dir = ews_dir_open_parent(root, entry->path, &name);
@@ -71,7 +69,6 @@ static int read_digest(struct ews_entry *entry, int root, const struct ews_archi
 		if (len > 0 && len < (ssize_t)sizeof(text))
 			entry->oid.len = (uint8_t)ews_hash_once(EWS_SHA256, entry->oid.id, text, (size_t)len);
 	}
-	return 0;
 }
 
 /* May extraction change what stands there? */
@@ -119,7 +116,7 @@ static int scan_target(struct ews_scan *out, int fd, const struct ews_archive_co
 		if (!out->entries.items[i].type)
 			continue;
 		out->entries.items[kept] = out->entries.items[i];
-		(void)read_digest(&out->entries.items[kept++], fd, content);
+		read_digest(&out->entries.items[kept++], fd, content);
 	}
 	out->entries.n = kept;
 	ews_hardlinks_find(&out->entries);
@@ -216,7 +213,6 @@ static size_t *find_order(const struct ews_changes *changes, const struct ews_ar
 
 static int refuse_flaws(const struct ews_archive_content *content)
 {
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	const char *line = content->flaws.n ? content->flaws.items[0] : NULL;
 	const char *tab = line ? strchr(line, '\t') : NULL;
 

@@ -22,7 +22,7 @@ int ews_archive_origin_session(struct ews_archive_origin *out, struct ews_repo *
 		return rc;
 	if (!out->dir)
 		out->dir = ews_strdup(out->session.state.workspace);
-	out->source = (struct ews_archive_source){ out->dir, repo, &out->session };
+	out->source = (struct ews_archive_source){ out->dir, repo->home, repo, &out->session };
 	return 0;
 }
 
@@ -36,7 +36,9 @@ int ews_archive_origin_dir(struct ews_archive_origin *out, const char *dir, cons
 		return ews_error_os("cannot find '%s'", dir);
 	if (!S_ISDIR(st.st_mode))
 		return ews_error(EWS_EUSAGE, "'%s' is not a directory", dir);
+	out->home = ews_strdup(home);
 	out->source.dir = out->dir;
+	out->source.home = out->home;
 	rc = ews_repo_open(&out->repo, out->dir, home, EWS_REPO_MAKE_NONE);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
@@ -57,5 +59,6 @@ void ews_archive_origin_release(struct ews_archive_origin *origin)
 	ews_session_release(&origin->session);
 	ews_repo_free(origin->repo);
 	free(origin->dir);
+	free(origin->home);
 	*origin = (struct ews_archive_origin)EWS_ARCHIVE_ORIGIN_INIT;
 }

@@ -10,12 +10,12 @@
 
 struct ews_archive_origin {
 	struct ews_archive_source source; /* points into what follows */
-	char *dir;
+	char *dir, *home;
 	struct ews_repo *repo; /* that was opened for it; NULL: none, or the caller's */
 	struct ews_session session;
 };
 
-#define EWS_ARCHIVE_ORIGIN_INIT { { NULL, NULL, NULL }, NULL, NULL, EWS_SESSION_INIT }
+#define EWS_ARCHIVE_ORIGIN_INIT { { NULL, NULL, NULL, NULL }, NULL, NULL, NULL, EWS_SESSION_INIT }
 
 /* The directory `dir` (absolute). What it lies in decides which rules hold. `out` must not be moved afterwards. */
 int ews_archive_origin_dir(struct ews_archive_origin *out, const char *dir, const char *home);

@@ -102,6 +102,7 @@ static int collect_rules(struct scan_rules *out, const struct ews_archive_source
 	const char *root = root_of(source);
 	int rc = read_index(&out->index, source);
 
+	ews_content_own_of(&out->own, source->home, root);
 	out->rel = ews_strdup(source->dir + strlen(root) + (source->dir[strlen(root)] == '/'));
 	out->only[0] = *out->rel ? out->rel : NULL;
 	ews_strv_add_array(&given, rules->ignore.items);
@@ -115,7 +116,6 @@ static int collect_rules(struct scan_rules *out, const struct ews_archive_source
 			rc = ews_content_ignore_after(&out->ignore, source->repo, usual_rules);
 		if (rc == 0)
 			rc = ews_content_exclude(&out->exclude, source->repo, source->session);
-		ews_content_own(&out->own, source->repo, root);
 	} else if (!rules->no_defaults) {
 		out->ignore = ews_ignore_new(usual_rules, strlen(usual_rules), NULL, 0, false);
 	}

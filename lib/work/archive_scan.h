@@ -20,6 +20,7 @@
 /* Which directory, and in what it lies. */
 struct ews_archive_source {
 	const char *dir; /* absolute, real */
+	const char *home; /* that is no part of it, where it lies in it */
 	struct ews_repo *repo; /* whose project, or workspace, it is in; NULL: in none */
 	struct ews_session *session; /* whose workspace it is in, or NULL */
 };

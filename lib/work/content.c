@@ -146,12 +146,17 @@ int ews_content_exclude(struct ews_ignore **out, struct ews_repo *repo, const st
 
 void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const char *root)
 {
-	EWS_CLEANUP(free) char *home = realpath(repo->home, NULL);
+	ews_content_own_of(out, repo->home, root);
+}
+
+void ews_content_own_of(struct ews_strv *out, const char *home, const char *root)
+{
+	EWS_CLEANUP(free) char *real = realpath(home, NULL);
 
 	ews_strv_add(out, ".superqode");
 	ews_strv_add(out, ".ews-trash");
-	if (home && strcmp(home, root) && ews_path_is_inside(home, root))
-		ews_strv_add(out, home + strlen(root) + 1);
+	if (real && strcmp(real, root) && ews_path_is_inside(real, root))
+		ews_strv_add(out, real + strlen(root) + 1);
 }
 
 static char *project_cache(const struct ews_repo *repo, bool is_compared)

@@ -78,6 +78,8 @@ int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo);
 
 /* Add what is never part of a twin or a snapshot of `root`, the project or a workspace: our own directories, and home when it lies inside. */
 void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const char *root);
+/* The same of any directory. */
+void ews_content_own_of(struct ews_strv *out, const char *home, const char *root);
 
 /* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
 int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo);
