@@ -31,7 +31,7 @@ test_expect_success 'P4: objects before refs, journal and record before effects,
 	ordered start x && take_ws out && echo edit >>"${ws:?}/d/b" && mkdir "${ws:?}/n" && echo new >"${ws:?}/n/f" &&
 	ordered snapshot create x && snap=$(cat out) && echo more >>"${ws:?}/d/b" && ordered snapshot restore "$snap" x && ordered revert x &&
 	ordered undo x && ordered apply x && git -C p ews undo && git -C p checkout -q . && ordered apply --commit x && ordered end x && ordered undo x &&
-	git -C p ews end x && ordered clean --now
+	git -C p ews end x && ordered archive create && ordered archive remove "$(cat out)" && ordered undo && ordered clean --now
 '
 
 test_expect_success 'P4: the order is seen to be broken where it is' '

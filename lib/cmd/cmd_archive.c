@@ -215,7 +215,7 @@ static int open_named(struct ews_archive *out, struct ews_archive_content *conte
 	if (rc >= 0)
 		rc = whole ? ews_archive_read(content, fd, max_bytes) : ews_archive_look(content, fd, max_bytes);
 	if (rc < 0)
-		return ews_error_wrap("'%s'", word);
+		return fd < 0 ? rc : ews_error_wrap("'%s'", word);
 	rc = ews_archive_describe_content(out, file, fd, content);
 	return rc < 0 ? rc : ews_steal_fd(&fd);
 }

@@ -36,7 +36,7 @@ static int extract_into(struct ews_archive_extracted *out, struct ews_archive *a
 	if (rc >= 0)
 		rc = ews_archive_read(content, fd, max_bytes);
 	if (rc < 0)
-		return ews_error_wrap("'%s'", word);
+		return fd < 0 ? rc : ews_error_wrap("'%s'", word);
 	rc = ews_archive_describe_content(archive, file, fd, content);
 	return rc < 0 ? rc : ews_archive_extract(out, fd, content, opts);
 }
