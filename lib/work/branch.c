@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "store/attr.h"
 #include "store/convert.h"
 #include "store/tree.h"
@@ -73,7 +74,8 @@ static void add_unseen(struct result *result, const struct ews_skips *skips)
 		const struct ews_entry *entry = &result->stored.items[i];
 		const struct ews_entries before = { result->now->items, n, n, EWS_ARENA_INIT, false };
 
-		if (ews_skips_covering(skips, entry->path) && !ews_entries_find(&before, entry->path))
+		if ((ews_skips_covering(skips, entry->path) || ews_path_is_inside(entry->path, EWS_SCRATCH)) &&
+		    !ews_entries_find(&before, entry->path))
 			ews_entries_add_copy(result->now, entry);
 	}
 	ews_entries_sort(result->now);
@@ -98,12 +100,29 @@ static int store_changed(struct ews_strv *unfiltered, struct result *result, con
 	return rc < 0 ? rc : ews_convert_back(convert, result->now, &changed, base, repo);
 }
 
-static int write_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,
-		      const struct ews_oid *base, struct ews_batch *batch)
+/* The commit that a session began with, and its tree; none where there was none. */
+static int read_first(struct ews_oid *commit, struct ews_oid *tree, const struct ews_session *session)
+{
+	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
+	int rc;
+
+	*commit = *tree = (struct ews_oid)EWS_OID_NONE;
+	if (!*session->state.base_commit)
+		return 0;
+	rc = ews_oid_parse(commit, session->state.base_commit);
+	if (rc == 0)
+		rc = ews_odb_read_commit(&first, session->repo->odb, commit);
+	if (rc == 0)
+		*tree = first.tree;
+	return rc;
+}
+
+/* Give `content` the ids that git would store it under: what only came out of the store goes back in as it lies there. */
+static int store(struct ews_strv *unfiltered, struct ews_session *session, struct ews_content *content)
 {
 	struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
-	EWS_CLEANUP(result) struct result result = { .odb = repo->odb, .stored = EWS_ENTRIES_INIT };
+	EWS_CLEANUP(result)
+	struct result result = { .odb = repo->odb, .stored = EWS_ENTRIES_INIT, .now = &content->scan.entries };
 	/* The rules are those of files there; once it has gone, the project's are what is nearest. */
 	bool has_ended = session->state.state == EWS_STATE_ENDED;
 	const struct ews_convert convert = { .odb = repo->odb,
@@ -111,44 +130,52 @@ static int write_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct e
 					     .work_tree = has_ended ? repo->project : session->state.workspace,
 					     .take = take_stored,
 					     .payload = &result };
-	int rc = ews_outcome_read(&diff, session);
+	struct ews_oid commit, tree;
+	int rc = read_first(&commit, &tree, session);
 
-	result.now = &diff.to.content.scan.entries;
-	if (rc == 0 && !ews_oid_is_none(base))
-		rc = ews_tree_list(&result.stored, repo->odb, base);
+	if (rc == 0 && !ews_oid_is_none(&tree))
+		rc = ews_tree_list(&result.stored, repo->odb, &tree);
 	if (rc == 0)
 		rc = ews_convert(&convert, &result.stored);
 	if (rc == 0)
-		rc = store_changed(unfiltered, &result, &convert, base, repo);
-	if (rc < 0)
-		return rc;
-	add_unseen(&result, &diff.to.content.scan.skips);
-	rc = ews_tree_write(out, batch, result.now);
+		rc = store_changed(unfiltered, &result, &convert, &tree, repo);
+	if (rc == 0)
+		add_unseen(&result, &content->scan.skips);
+	return rc;
+}
+
+int ews_branch_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,
+		    struct ews_content *content)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(session->repo->odb);
+	int rc = session->repo->is_plain ? 0 : store(unfiltered, session, content);
+
+	if (rc == 0)
+		rc = ews_tree_write(out, batch, &content->scan.entries);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
-	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
+	return rc < 0 ? rc : ews_odb_refresh(session->repo->odb);
 }
 
 int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session, const char *name)
 {
 	struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
-	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%s", name);
 	EWS_CLEANUP(free) char *message = ews_strfmt("Result of session %s", session->state.id);
 	const char *intent = session->state.intent;
 	const struct ews_oid none = EWS_OID_NONE;
-	struct ews_oid tree, base = EWS_OID_NONE;
-	int rc = *session->state.base_commit ? ews_oid_parse(&base, session->state.base_commit) : 0;
+	struct ews_oid tree, base, base_tree;
+	int rc = read_first(&base, &base_tree, session);
 
-	if (rc == 0 && !ews_oid_is_none(&base))
-		rc = ews_odb_read_commit(&first, repo->odb, &base);
 	if (rc == 0)
-		rc = write_tree(&tree, unfiltered, session, ews_oid_is_none(&base) ? &none : &first.tree, batch);
+		rc = ews_outcome_read(&diff, session);
+	if (rc == 0)
+		rc = ews_branch_tree(&tree, unfiltered, session, &diff.to.content);
 	if (rc < 0)
 		return ews_error_wrap("cannot make the branch '%s'", name);
 	*out = base;
-	if (ews_oid_is_none(&base) || !ews_oid_equal(&tree, &first.tree))
+	if (ews_oid_is_none(&base) || !ews_oid_equal(&tree, &base_tree))
 		rc = ews_stage_commit_tree(out, repo, &tree, &base, intent && *intent ? intent : message);
 	if (rc == 0)
 		rc = ews_odb_ref_swap(repo->odb, ref, &none, out);

@@ -10,13 +10,20 @@
 #ifndef EWS_WORK_BRANCH_H
 #define EWS_WORK_BRANCH_H
 
-#include "work/session.h"
+#include "work/content.h"
 
 /*
  * May the branch `name` be made? Fails with EWS_EUSAGE on a name that git takes for no branch, and in a plain directory;
  * with EWS_EEXISTS when there is one.
  */
 int ews_branch_check(struct ews_repo *repo, const char *name);
+
+/*
+ * Write the tree that such a commit has for `content`, which is of the session's workspace and gets the ids of what is
+ * stored. In a plain directory that is all of it, as it is. `unfiltered` as below.
+ */
+int ews_branch_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,
+		    struct ews_content *content);
 
 /*
  * Make it; no hook runs. `out` is the commit, which is the session's first one when nothing differs. `unfiltered` gets
