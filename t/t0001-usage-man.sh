@@ -120,7 +120,7 @@ test_expect_success MANDOC 'the pages are clean' '
 
 test_expect_success 'what is wrong on a command line is a usage error with advice' '
 	for line in "nosuch" "start --nosuch" "start a b" "start --method" "start --method nosuch" \
-		"start --keep-ignored=x" "start --deep --quick" "start --from x" "diff --output=x" "diff --ext-diff" "diff --textconv" \
+		"start --keep-ignored=x" "start --deep --quick" "diff --output=x" "diff --ext-diff" "diff --textconv" \
 		"diff --no-index" "diff -Ofile" "diff a b c" "diff --changes all" "revert --verify=half" "end --branch" \
 		"end --no-artifacts --split" "undo --list --redo" "recover --resume --revert" "recover --all x" "snapshot" "snapshot nosuch" \
 		"snapshot show" "snapshot prune" "snapshot prune --keep x" "snapshot prune --older-than 3" "status --brief --log" \

@@ -58,7 +58,8 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct ews_start_result *re
 	ews_render_string(object, "method", ews_render_method(state->method));
 	ews_render_string(object, "base_commit", state->base_commit);
 	ews_render_string(object, "branch", state->branch);
-	ews_render_string(object, "snapshot_id", result->base.id);
+	ews_render_string(object, "snapshot_id", state->base_snapshot);
+	ews_render_string(object, "parent_snapshot_id", state->parent_snapshot);
 	ews_json_add_int(object, "files_count", (int64_t)result->base.files);
 	ews_json_add_int(object, "total_size_bytes", (int64_t)result->base.bytes);
 	ews_render_string(object, "hash", result->base.hash);

@@ -105,6 +105,7 @@ static void add_open(cJSON *object, const struct ews_session_view *view)
 	ews_render_string(object, "base_commit", state->base_commit);
 	ews_render_string(object, "branch", state->branch);
 	ews_render_string(object, "snapshot_id", state->base_snapshot);
+	ews_render_string(object, "parent_snapshot_id", state->parent_snapshot);
 	ews_render_string(object, "intent", state->intent);
 	ews_render_string(object, "label", state->label);
 	ews_render_guard(object, state);
@@ -327,6 +328,7 @@ static bool is_key(const char *key)
 		"size_bytes", "project_changed", "problem",  "total_changes", "additions",
 		"deletions",  "modifications",   "renames",  "lines_added",   "lines_deleted",
 		"guard",      "port_base",       "stale",    "lock",          "epoch",
+		"parent_snapshot_id",
 	};
 	size_t i;
 

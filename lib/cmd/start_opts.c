@@ -19,6 +19,8 @@ void ews_start_opts_table(struct ews_opt out[EWS_START_OPTS_MAX], struct ews_sta
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_STRING, 0, "base", "rev", "begin at that commit, with nothing of what is uncommitted",
 		  &set->start.base, false, NULL },
+		{ EWS_OPT_STRING, 0, "from", "session|snapshot",
+		  "begin at another's present state, or at a snapshot", &set->start.from, false, NULL },
 		{ EWS_OPT_STRING, 0, "method", "auto|worktree|snapshot|in-place", "how the workspace is made",
 		  &set->method, false, NULL },
 		{ EWS_OPT_BOOL, 0, "worktree", NULL, "the same as --method worktree", &set->is_worktree, false, NULL },
@@ -62,7 +64,7 @@ bool ews_start_opts_is_any(const struct ews_start_settings *set)
 	const struct ews_start_opts *start = &set->start;
 
 	return set->method || set->sandbox || set->deep || set->quick || set->nested || set->keep_ignored ||
-	       set->is_worktree || start->base || start->uncommitted >= 0 || start->untracked >= 0 ||
+	       set->is_worktree || start->base || start->from || start->uncommitted >= 0 || start->untracked >= 0 ||
 	       start->partial || start->force || start->run_filters || start->copy_objects || start->intent ||
 	       start->label || start->in || start->subject;
 }

@@ -32,6 +32,7 @@ struct ews_state {
 	char *git_dir; /* the project's git directory */
 	char *workspace; /* absolute */
 	char *base_snapshot; /* "snap-..." */
+	char *parent_snapshot; /* of a chained one what its workspace began with; "" for others, whose base that is */
 	char *base_commit; /* hex: the project's commit that HEAD of the workspace was at; "" when unborn */
 	char *branch; /* the project's branch at start, or "" */
 	char *intent, *label; /* or "" */

@@ -28,6 +28,7 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "store/reserve.h"
+#include "work/chain.h"
 #include "work/epoch.h"
 #include "work/pending.h"
 #include "work/retire.h"
@@ -220,11 +221,12 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	state->git_dir = ews_strdup(repo->git_dir);
 	state->workspace = parent ? ews_path_join(parent, id) : ews_strdup(repo->project);
 	state->base_snapshot = ews_clock_id("snap", state->created_s);
+	state->parent_snapshot = opts->from ? ews_clock_id("snap", state->created_s) : ews_strdup("");
 	state->base_commit = ews_strdup("");
 	state->branch = ews_strdup("");
 	state->intent = ews_strdup(opts->intent ? opts->intent : "");
 	state->label = ews_strdup(opts->label ? opts->label : "");
-	state->last_snapshot = ews_strdup(state->base_snapshot);
+	state->last_snapshot = ews_strdup(opts->from ? state->parent_snapshot : state->base_snapshot);
 	state->exclude = ews_strdup(exclude.ptr);
 	state->copies_objects = opts->copy_objects;
 	state->keeps_nested = !opts->skip_nested;
@@ -274,10 +276,12 @@ static int make_workspace(struct ews_session *session, int source_fd, bool is_el
 	return fd;
 }
 
-/* A workspace that begins at a commit begins with nothing else, unless it is asked for. */
+/* A workspace that begins at a commit, or another's state, begins with nothing else, unless it is asked for. */
 static enum ews_keep_ignored keep_ignored(const struct ews_start_opts *opts)
 {
-	return opts->keep_ignored == EWS_KEEP_IGNORED_AUTO && opts->base ? EWS_KEEP_IGNORED_NO : opts->keep_ignored;
+	bool is_elsewhere = opts->base || opts->from;
+
+	return opts->keep_ignored == EWS_KEEP_IGNORED_AUTO && is_elsewhere ? EWS_KEEP_IGNORED_NO : opts->keep_ignored;
 }
 
 /* The twin's own files and the ignored ones that come along, as one list: directories get their times when all is in them. */
@@ -376,20 +380,29 @@ static void count_bytes(struct ews_scan *scan)
 }
 
 static int keep_base(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
-		     const struct ews_start_opts *opts)
+		     struct ews_chain *chain, const struct ews_start_opts *opts)
 {
 	const struct ews_session *session = &out->session;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	struct ews_snapshot_opts keep = { .id = session->state.base_snapshot,
 					  .session = session,
 					  .subject = opts->subject,
 					  .prefix = EWS_REF_SESSIONS };
+	int rc;
 
-	return ews_snapshot_keep(&out->base, session->repo, batch, &twin->content, &keep);
+	if (!chain)
+		return ews_snapshot_keep(&out->base, session->repo, batch, &twin->content, &keep);
+	rc = ews_chain_keep_parent(chain, batch, &twin->content, session, session->state.parent_snapshot);
+	if (rc < 0)
+		return rc;
+	keep.parent = chain->parent.id;
+	ews_snapshot_copy(&out->base, &chain->parent);
+	return ews_snapshot_keep(&base, session->repo, batch, &chain->first, &keep);
 }
 
 /* Registration beside, base snapshot, registration in: the base's ref is there before git knows the worktree. */
-static int publish(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin, int workspace_fd,
-		   const struct ews_start_opts *opts)
+static int publish(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
+		   struct ews_chain *chain, int workspace_fd, const struct ews_start_opts *opts)
 {
 	struct ews_session *session = &out->session;
 	struct ews_repo *repo = session->repo;
@@ -407,11 +420,11 @@ static int publish(struct ews_start_result *out, struct ews_batch *batch, struct
 		ews_content_set_root(&twin->content, &st);
 	ews_hardlinks_find(&twin->content.scan.entries);
 	ews_manifest_hash(twin->content.hash, &twin->content.scan.entries);
-	rc = keep_base(out, batch, twin, opts);
+	rc = keep_base(out, batch, twin, chain, opts);
 	return rc < 0 ? rc : session->method->publish(&place);
 }
 
-static int settle(struct ews_start_result *out, struct ews_twin *twin)
+static int settle(struct ews_start_result *out, struct ews_twin *twin, const struct ews_oid *base_commit)
 {
 	struct ews_session *session = &out->session;
 	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
@@ -434,7 +447,7 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin)
 		return rc;
 	free(session->state.base_commit);
 	free(session->state.branch);
-	session->state.base_commit = ews_strdup(twin->is_unborn ? "" : ews_oid_hex(hex, &twin->head));
+	session->state.base_commit = ews_strdup(ews_oid_is_none(base_commit) ? "" : ews_oid_hex(hex, base_commit));
 	session->state.branch = ews_strdup(twin->branch);
 	session->state.state = EWS_STATE_ACTIVE;
 	rc = ews_session_log(session, "start", session->state.workspace);
@@ -455,6 +468,22 @@ static int remove_workspace(const struct ews_session *session)
 	return rc < 0 ? rc : ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
 }
 
+/* What a chained session was to begin with is no snapshot that anybody has asked for. */
+static int forget_parent(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SNAPSHOTS "%s", session->state.parent_snapshot);
+	const struct ews_oid none = EWS_OID_NONE;
+	struct ews_oid there;
+
+	if (!*session->state.parent_snapshot)
+		return 0;
+	if (ews_odb_ref_read(&there, session->repo->odb, ref) < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	return ews_odb_ref_swap(session->repo->odb, ref, &there, &none);
+}
+
 int ews_start_take_back(struct ews_session *session)
 {
 	struct ews_repo *repo = session->repo;
@@ -473,6 +502,8 @@ int ews_start_take_back(struct ews_session *session)
 		rc = ews_odb_ref_swap(repo->odb, ref, &base.commit, &none);
 	else
 		ews_error_clear();
+	if (rc == 0)
+		rc = forget_parent(session);
 	if (rc < 0 || sessions < 0)
 		return rc < 0 ? rc : sessions;
 	rc = ews_holding_drop(repo, session->state.id);
@@ -678,15 +709,28 @@ static int fill_submodules(struct ews_start_result *out, struct ews_twin *twin)
 	return 0;
 }
 
+/* The commit of the project's that the session's work began at. */
+static const struct ews_oid *first_commit(const struct ews_twin *twin, const struct ews_chain *chain)
+{
+	static const struct ews_oid none = EWS_OID_NONE;
+
+	if (chain)
+		return &chain->first_commit;
+	return twin->is_unborn ? &none : &twin->head;
+}
+
+/* `chain` is NULL where the project is what it begins with. */
 static int make(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
-		const struct ews_start_opts *opts)
+		struct ews_chain *chain, const struct ews_start_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv stored = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int workspace_fd = -1;
 	int rc;
 
 	ews_twin_mark_clean(twin);
-	list_stored(&stored, &twin->content.scan.entries);
+	/* A state has files as they were in a workspace, not as git stores them. */
+	if (!chain)
+		list_stored(&stored, &twin->content.scan.entries);
 	rc = fill(&out->session, twin, &out->ignored, opts, &workspace_fd);
 	if (rc < 0)
 		return rc;
@@ -698,9 +742,9 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	if (rc == 0)
 		rc = name_filtered(twin, &out->session, &stored, opts->run_filters);
 	if (rc == 0)
-		rc = publish(out, batch, twin, workspace_fd, opts);
+		rc = publish(out, batch, twin, chain, workspace_fd, opts);
 	if (rc == 0)
-		rc = settle(out, twin);
+		rc = settle(out, twin, first_commit(twin, chain));
 	return rc;
 }
 
@@ -721,19 +765,37 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 		ews_error_hint("--method snapshot makes one");
 		return EWS_EUSAGE;
 	}
+	if (opts->from && (opts->base || opts->only || opts->uncommitted >= 0 || opts->untracked >= 0)) {
+		ews_error(EWS_EUSAGE, "with --from nothing comes from the project itself");
+		ews_error_hint("leave out --base, --uncommitted, --untracked and paths");
+		return EWS_EUSAGE;
+	}
 	if (!method->is_project)
 		return 0;
 	if (repo->is_bare)
 		return ews_error(EWS_EUNSUPPORTED, "'%s' is a bare repository: there is no place to work in",
 				 repo->project);
-	if (opts->base || opts->in || opts->only || opts->uncommitted == 0 || opts->untracked == 0 ||
+	if (opts->base || opts->from || opts->in || opts->only || opts->uncommitted == 0 || opts->untracked == 0 ||
 	    opts->keep_ignored == EWS_KEEP_IGNORED_NO) {
 		ews_error(EWS_EUSAGE, "in place the project is worked on as it is");
 		ews_error_hint(
-			"leave out --base, --in, --no-uncommitted, --no-untracked, --keep-ignored=no and paths");
+			"leave out --base, --from, --in, --no-uncommitted, --no-untracked, --keep-ignored=no and paths");
 		return EWS_EUSAGE;
 	}
 	return 0;
+}
+
+/* A copy of another session's state, or of a snapshot. */
+static int start_chained(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
+			 struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
+			 const struct ews_held *held)
+{
+	EWS_CLEANUP(chain) struct ews_chain chain = EWS_CHAIN_INIT;
+	int rc = ews_chain_choose(twin, &chain, repo, opts->from);
+
+	if (rc == 0)
+		rc = begin(result, repo, opts, id, held);
+	return rc < 0 ? rc : make(result, batch, twin, &chain, opts);
 }
 
 /* A copy: chosen, its objects durable, then the session begins, and the workspace is filled. */
@@ -761,7 +823,7 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 		rc = ews_batch_commit(batch);
 	if (rc == 0)
 		rc = begin(result, repo, opts, id, held);
-	return rc < 0 ? rc : make(result, batch, twin, opts);
+	return rc < 0 ? rc : make(result, batch, twin, NULL, opts);
 }
 
 /* In place nothing is made but the base: all that stands there, ignored files as well. */
@@ -780,8 +842,19 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 	if (rc == 0)
 		rc = ews_twin_find_head(twin, repo);
 	if (rc == 0)
-		rc = keep_base(result, batch, twin, opts);
-	return rc < 0 ? rc : settle(result, twin);
+		rc = keep_base(result, batch, twin, NULL, opts);
+	return rc < 0 ? rc : settle(result, twin, first_commit(twin, NULL));
+}
+
+typedef int (*way_fn)(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
+		      struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
+		      const struct ews_held *held);
+
+static way_fn choose_way(const struct ews_method *method, const struct ews_start_opts *opts)
+{
+	if (method->is_project)
+		return start_in_place;
+	return opts->from ? start_chained : start_copy;
 }
 
 int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts)
@@ -814,8 +887,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	if (rc == 0)
 		rc = ews_epoch_look(&result.session.state.epoch, repo);
 	if (rc == 0)
-		rc = (result.session.method->is_project ? start_in_place : start_copy)(&result, batch, &twin, repo,
-										       opts, id, &held);
+		rc = choose_way(result.session.method, opts)(&result, batch, &twin, repo, opts, id, &held);
 	if (rc < 0) {
 		if (result.session.fd >= 0)
 			take_back(&result.session);

@@ -20,6 +20,7 @@ struct ews_start_opts {
 	const char *id; /* NULL: a new one */
 	const struct ews_method *method; /* NULL: worktree in a git project, else snapshot */
 	const char *base; /* a revision; NULL: the project as it is */
+	const char *from; /* a session or snapshot to begin at, in place of the project; NULL: none (work/chain) */
 	int uncommitted; /* -1: as usual (yes without `base`, no with it) */
 	int untracked; /* likewise */
 	bool force; /* although the project is a home directory or the root of all */
@@ -40,7 +41,7 @@ struct ews_start_opts {
 
 struct ews_start_result {
 	struct ews_session session;
-	struct ews_snapshot base;
+	struct ews_snapshot base; /* of a chained session what the workspace begins with, which is not what its base holds */
 	struct ews_skips skips;
 	struct ews_ignored ignored; /* what came along of the ignored files */
 	struct ews_strv notes; /* sentences about what did not come along: a rebase under way, filtered files, ... */

@@ -1,0 +1,197 @@
+/*
+ * Chains: see chain.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "work/history.h"
+#include "work/outcome.h"
+
+void ews_chain_release(struct ews_chain *chain)
+{
+	ews_content_release(&chain->first);
+	ews_snapshot_release(&chain->parent);
+	free(chain->source);
+	free(chain->subject);
+	*chain = (struct ews_chain)EWS_CHAIN_INIT;
+}
+
+static struct ews_content steal_content(struct ews_content *from)
+{
+	struct ews_content content = *from;
+
+	*from = (struct ews_content)EWS_CONTENT_INIT;
+	return content;
+}
+
+/* What was there without being looked at did not come along. */
+static void settle_skips(struct ews_skips *skips)
+{
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_PRESENT)
+			skips->items[i].reason = EWS_SKIP_IGNORED;
+}
+
+/* Files are filled from objects, and counted as what they are. */
+static void settle_content(struct ews_content *content)
+{
+	struct ews_scan *scan = &content->scan;
+
+	settle_skips(&scan->skips);
+	scan->n_files = 0;
+	scan->size_bytes = 0;
+	for (size_t i = 0; i < scan->entries.n; i++) {
+		struct ews_entry *entry = &scan->entries.items[i];
+
+		entry->has_stat = false;
+		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
+			continue;
+		scan->n_files++;
+		scan->size_bytes += entry->size;
+	}
+}
+
+static int parse_commit(struct ews_oid *out, const char *hex)
+{
+	*out = (struct ews_oid)EWS_OID_NONE;
+	return *hex ? ews_oid_parse(out, hex) : 0;
+}
+
+/* The commit that a HEAD stands at, when the project has it. */
+static bool find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git)
+{
+	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
+	EWS_CLEANUP(free) char *text = file ? ews_strndup(file->data.ptr, strcspn(file->data.ptr, "\n")) : NULL;
+	bool found = text && (strncmp(text, "ref: ", 5) ? ews_oid_parse(out, text) == 0
+							: ews_odb_ref_read(out, repo->odb, text + 5) == 0);
+
+	ews_error_clear();
+	return found && ews_odb_has(repo->odb, out);
+}
+
+/* HEAD of the twin is detached at the commit that it stood at there. */
+static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews_repo *repo, const char *from)
+{
+	struct ews_gitstate *git = &twin->content.git;
+	EWS_CLEANUP(free) char *text = NULL;
+	char hex[EWS_OID_HEX_MAX];
+	int rc = ews_twin_find_head(twin, repo);
+
+	if (rc < 0 || repo->is_plain)
+		return rc;
+	if (find_head(&twin->head, repo, git)) {
+		twin->is_unborn = false;
+	} else if (!ews_oid_is_none(&chain->first_commit)) {
+		twin->head = chain->first_commit;
+		twin->is_unborn = false;
+		ews_strv_addf(&twin->notes, "HEAD of '%s' is on a branch of its own: here it stands where it began",
+			      from);
+	}
+	if (twin->is_unborn)
+		return ews_error(EWS_EDAMAGED, "'%s' does not say which commit it stands at", from);
+	if (git->has_index)
+		rc = ews_index_parse(&twin->index, git->index.ptr, git->index.len, ews_odb_algo(repo->odb));
+	if (rc < 0)
+		return ews_error_wrap("the index of '%s'", from);
+	text = ews_strfmt("%s\n", ews_oid_hex(hex, &twin->head));
+	ews_gitstate_set_file(git, "HEAD", text, strlen(text));
+	twin->content.has_git = true;
+	return 0;
+}
+
+/* A session: as it is, or as it ended. */
+static int choose_session(struct ews_twin *twin, struct ews_chain *chain, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	int rc = ews_session_open(&session, repo, id);
+
+	if (rc == 0)
+		rc = ews_outcome_read(&diff, &session);
+	/* What it committed in a repository of its own is to be found in the project's. */
+	if (rc == 0 && diff.to.is_now)
+		rc = ews_history_adopt(&session, &diff.to.content.git);
+	if (rc >= 0)
+		rc = parse_commit(&chain->first_commit, session.state.base_commit);
+	if (rc < 0)
+		return rc;
+	chain->source = ews_strdup(diff.to.is_now ? session.state.last_snapshot : diff.to.snapshot.id);
+	chain->first = steal_content(&diff.from.content);
+	twin->content = steal_content(&diff.to.content);
+	return ews_odb_refresh(repo->odb);
+}
+
+/* What the session began with that a snapshot is of; the snapshot itself where nobody knows any more. */
+static int find_first(struct ews_chain *chain, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+
+	chain->first_commit = snapshot->head;
+	if (!*snapshot->session || ews_session_open(&session, repo, snapshot->session) < 0 ||
+	    ews_snapshot_base(&base, &session) < 0) {
+		ews_error_clear();
+		return ews_snapshot_content(&chain->first, repo, snapshot);
+	}
+	if (parse_commit(&chain->first_commit, session.state.base_commit) < 0)
+		ews_error_clear();
+	return ews_snapshot_content(&chain->first, repo, &base);
+}
+
+static int choose_snapshot(struct ews_twin *twin, struct ews_chain *chain, struct ews_repo *repo, const char *from)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	int rc = ews_snapshot_find(&snapshot, repo, from);
+
+	if (rc == 0 && ews_oid_is_none(&snapshot.manifest) && !repo->is_plain) {
+		ews_error(EWS_EUSAGE, "'%s' is a commit, which holds no state of a workspace", from);
+		ews_error_hint("--base begins at a commit");
+		return EWS_EUSAGE;
+	}
+	if (rc == 0)
+		rc = ews_snapshot_content(&twin->content, repo, &snapshot);
+	if (rc == 0)
+		rc = find_first(chain, repo, &snapshot);
+	chain->source = ews_strdup(ews_oid_is_none(&snapshot.manifest) ? "" : snapshot.id);
+	return rc;
+}
+
+int ews_chain_choose(struct ews_twin *twin, struct ews_chain *chain, struct ews_repo *repo, const char *from)
+{
+	EWS_CLEANUP(free) char *id = NULL;
+	int rc = ews_session_resolve(&id, repo, from);
+
+	if (rc == EWS_EUSAGE && ews_session_check_id(from) == 0)
+		return rc; /* it may mean several */
+	if (rc == 0) {
+		rc = choose_session(twin, chain, repo, id);
+	} else {
+		ews_error_clear();
+		rc = choose_snapshot(twin, chain, repo, from);
+	}
+	if (rc < 0)
+		return rc;
+	settle_content(&twin->content);
+	settle_content(&chain->first);
+	chain->subject = ews_strfmt("ews: state of %s", from);
+	return settle_git(twin, chain, repo, from);
+}
+
+int ews_chain_keep_parent(struct ews_chain *chain, struct ews_batch *batch, struct ews_content *now,
+			  const struct ews_session *session, const char *id)
+{
+	const struct ews_snapshot_opts keep = { .id = id,
+						.session = session,
+						.subject = chain->subject,
+						.parent = chain->source,
+						.prefix = EWS_REF_SNAPSHOTS };
+
+	return ews_snapshot_keep(&chain->parent, session->repo, batch, now, &keep);
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='start --from: a workspace that begins at what another one came to (P1, P2, P4, P7)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+ews() {
+	git -C p ews "$@"
+}
+
+# What an agent does in the directory <dir>.
+work_in() (
+	cd "$1" && echo edit >>src/main.c && mkdir -p new/hollow && echo new >"new/$(printf "a\nb")" && ln -s nowhere link.new && chmod 755 new && printf "bin\0ary" >new/bin && git add new/bin && echo o >x.o
+)
+
+test_expect_success 'P1: d2 begins at the present state of d1, and records both bases' '
+	test_repo p && echo mine >>p/src/main.c && test_fingerprint p >before && start_ws -n w1 p d1 && work_in "${w1:?}" && git -C "${w1:?}" diff --cached >staged && ews diff d1 >one.patch && start_ws -n w2 p --from d1 d2 &&
+	test_same_tree -x .git -x x.o "${w1:?}" "${w2:?}" && git -C "${w2:?}" diff --cached >got && test_cmp staged got && git -C "${w2:?}" status --porcelain >s2 && git -C "${w1:?}" status --porcelain >s1 && test_cmp s1 s2 && test_path_is_missing "${w2:?}/x.o" && ! git -C "${w2:?}" symbolic-ref -q HEAD && test_fingerprint p >after && test_cmp before after &&
+	ews diff d2 >got && test_cmp one.patch got && ews diff d2 --from parent --exit-code >out && test_must_be_empty out && ews diff d1 >got && test_cmp one.patch got
+'
+
+test_expect_success 'P7: --from base is cumulative from the first base, --from parent what this one did' '
+	echo second >"${w2:?}/second" && rm "${w2:?}/link.new" && ews diff d2 --from parent --name-status >out && printf "D\tlink.new\nA\tsecond\n" >want && test_cmp want out && ews diff d2 --from base >all && ews diff d2 >got && test_cmp all got && test_grep "^+edit" all && test_grep "^+second" all && test_grep ! link.new all && ews start d3 --from d2 --json >json && test_json json .session_id d3 &&
+	ews start d3.json --from d2 --method snapshot --json >json && test_json json .base_commit "$(git -C p rev-parse HEAD)" && parent=$(json json .parent_snapshot_id) && ews snapshot show "$parent" >out && test_grep "state of d2" out && test_json json .method snapshot && ews diff d3 >got && test_cmp all got && ews diff d3.json --from base >got && test_cmp all got &&
+	git clone -q p q && echo mine >>q/src/main.c && (cd q && git apply ../all) && test_same_tree -x .git -x x.o -x new/hollow -M . "$(ews path d3)" q
+'
+
+test_expect_success 'P2: revert goes back to the first base, or with --to to where it began; apply brings all of it' '
+	ews end --force d3 d3.json >out 2>&1 && cp -a "${w2:?}" now && ews revert d2 >out && test_grep "Status: Verified" out && ews diff d2 --exit-code && ews undo d2 && test_same_tree -x .git now "${w2:?}" && ews status d2 --json >json && ews revert d2 --to "$(json json ".sessions[0].parent_snapshot_id")" >out && ews diff d2 --from parent --exit-code && ews undo d2 && test_same_tree -x .git now "${w2:?}" &&
+	ews apply d2 >out && test_same_tree -x .git -x .superqode -x x.o -M . now p && ews undo
+'
+
+test_expect_success 'P4: what has ended, or waits, can be begun at as well; two results of one name are both kept' '
+	ews end d1 --pending >out && start_ws -n w4 p --from d1 d4 && cp -a "${w4:?}" first && ews pending apply --check d1 >out && ews end d4 >out && ews pending drop d1 >out && start_ws p d1 && echo other >"${ws:?}/other" && ews end d1 --pending >out && test_expect_code 128 git -C p ews start d1 2>err && test_grep "is pending" err && ews pending list >out && test_line_count = 1 out &&
+	start_ws p d4 && echo again >"${ws:?}/again" && ews end d4 >out && start_ws p --from d4 d5 && test "$(cat "${ws:?}/again")" = again && ews undo --list >out && test_grep "end.*d4" out && ews end d5 >out && ews undo d5 && ews diff d5 --from parent --exit-code &&
+	ews pending apply d1 >out && test "$(cat p/other)" = other && rm p/other && start_ws p --from "$(ews snapshot create d5 -m mine)" d6 && test "$(cat "${ws:?}/again")" = again && ews diff d6 --from parent --exit-code && ews diff d6 --name-only >out && test "$(cat out)" = again
+'
+
+test_expect_success 'what makes no sense together, or is no state, is said' '
+	test_expect_code 129 git -C p ews start --from d5 --base HEAD && test_expect_code 129 git -C p ews start --from d5 --no-uncommitted && test_expect_code 129 git -C p ews start --from d5 --method in-place && test_expect_code 129 git -C p ews start --from HEAD 2>err && test_grep "^hint: --base" err && test_expect_code 128 git -C p ews start --from nosuch && test_expect_code 129 git -C p ews start --from d5 -- src &&
+	test_expect_code 128 git -C p ews start --from d5 d6 2>err && test_grep "already exists" err && ews path d5 >path && rm -rf "$(cat path)" && test_expect_code 1 git -C p ews start --from d5 d7 && ews list >out && test_grep ! d7 out
+'
+
+test_expect_success 'commits of an own repository are those of the chain, and its base is made once per state' '
+	start_ws p --method snapshot c1 && (cd "${ws:?}" && echo c >c && git add c && git commit -qm c1 && git rev-parse HEAD) >commit && start_ws p --from c1 --method worktree c2 && test "$(git -C "${ws:?}" rev-parse HEAD)" = "$(cat commit)" && git -C "${ws:?}" status --porcelain >out && echo " M src/main.c" >want && test_cmp want out && ews end c1 >out && git -C p gc -q --prune=now && git -C "${ws:?}" show HEAD:c && ews diff c2 --name-only >out && test "$(cat out)" = c &&
+	start_ws p e1 && git -C p count-objects >n1 && start_ws p e2 && test "$(git -C p rev-parse refs/ews/sessions/e1^{tree})" = "$(git -C p rev-parse refs/ews/sessions/e2^{tree})" && git -C p count-objects >n2 && test $(($(cut -d" " -f 1 n2) - $(cut -d" " -f 1 n1))) -le 6
+'
+
+test_expect_success 'in a plain directory' '
+	mkdir -p d/sub && echo 1 >d/f && start_ws -n w1 d s1 && echo 2 >>"${w1:?}/f" && mkdir "${w1:?}/hollow" && start_ws d --from s1 s2 && test_same_tree "${w1:?}" "${ws:?}" && echo 3 >"${ws:?}/g" && git -C d ews diff s2 --name-only >out && printf "f\ng\n" >want && test_cmp want out && git -C d ews diff s2 --from parent --name-only >out && echo g >want && test_cmp want out
+'
+
+test_done
