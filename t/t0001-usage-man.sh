@@ -77,7 +77,7 @@ test_expect_success '-h of every verb exits with 129, prints its usage, and need
 test_expect_success 'every option of a verb is in its page' '
 	for verb in $(cat list); do
 		case $verb in
-		snapshot | guard | archive | artifact | suggestions | pending | lock | trust) continue ;;
+		snapshot | guard | archive | artifact | suggestions | pending | round | lock | trust) continue ;;
 		version) every_option_of usage.version "$man/git-ews.1" || return 1 ;;
 		*) every_option_of usage.$verb "$man/git-ews-$verb.1" || return 1 ;;
 		esac
@@ -85,14 +85,13 @@ test_expect_success 'every option of a verb is in its page' '
 '
 
 test_expect_success 'every verb of a verb and every option of it is in its page' '
-	for parent in snapshot guard archive artifact suggestions pending lock trust; do
+	for parent in snapshot guard archive artifact suggestions pending round lock trust; do
 		verbs usage.$parent >parts && test -s parts &&
 		for verb in $(cat parts); do
 			test_expect_code 129 git ews $parent $verb -h >usage 2>err && test_must_be_empty err &&
 			test_grep "^\.It Ic $verb$" "$man/git-ews-$parent.1" || return 1
-			case $parent-$verb in
-			archive-diff) cat "$man/git-ews-diff.1" "$man/git-ews-archive.1" >both && every_option_of usage both || return 1 ;;
-			*-diff) every_option_of usage "$man/git-ews-diff.1" || return 1 ;;
+			case $verb in
+			diff) cat "$man/git-ews-diff.1" "$man/git-ews-$parent.1" >page && every_option_of usage page || return 1 ;;
 			*) every_option_of usage "$man/git-ews-$parent.1" || return 1 ;;
 			esac
 		done || return 1
@@ -127,7 +126,7 @@ test_expect_success 'what is wrong on a command line is a usage error with advic
 		"path -- x" "report --format x" "report a b" "report finding" "report finding nosuch" \
 		"report finding add" "report finding add --title x" "report finding add --severity info" "report finding add --severity bad --title x" \
 		"report finding add --severity info --title x --line 3" "report finding list a b" "guard" "guard nosuch" "guard check" "guard check x" \
-		"guard list --policy x" "doctor x" "trust" "trust nosuch" "trust status a b" "lock" "lock acquire --deep --quick" "lock acquire --wait x" "lock release a b" "epoch nosuch" "epoch bump x" "--nosuch" "status --color=perhaps"; do
+		"guard list --policy x" "doctor x" "trust" "trust nosuch" "trust status a b" "lock" "lock acquire --deep --quick" "lock acquire --wait x" "lock release a b" "round" "round nosuch" "round end x" "round show"  "epoch nosuch" "epoch bump x" "--nosuch" "status --color=perhaps"; do
 		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty out && test_line_count = 2 err &&
 		test_grep "^error: " err && test_grep "^hint: ." err || { echo "git ews $line" && return 1; }
 	done

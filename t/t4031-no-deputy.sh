@@ -175,6 +175,12 @@ stir() {
 	rm -f stirred && { while test ! -e stirred; do echo >>"${p:?}/stir" && sleep 0.05; done >/dev/null 2>&1 3>&- 4>&- 5>&- & }
 }
 
+# Of an agent whose workspace names programs.
+rounds() {
+	keep=$ws && try round start --agent a --label made && take_ws out && plant_ws && try round diff "${ws##*/}" && try round peers --agent b && try round prompt --agent b --json && try_in round peers && try_in round prompt && try_in round scratch && try round scratch --agent a &&
+		try round end --agent a && try round show "${ws##*/}" && try round list && try start c --from s && try_any end c --force && try round end --all && ws=$keep
+}
+
 # What is left: with a terminal, and verbs that have less to do with states.
 tour_on() {
 	try_tty "git-ews diff s" && try_tty "git-ews status" && try_tty "git-ews snapshot list" && try_tty "git-ews undo --list" && try_tty "git-ews config list" && try_tty "git-ews recover" &&
@@ -187,7 +193,7 @@ tour_on() {
 		try suggestions list --json && try_any suggestions show s && try_any suggestions apply --check s && try_any run --new=v --keep -- sh -c "echo v >v.txt" && try_any end --pending v &&
 		try pending list && try_any pending show v && try_any pending apply --check v && try_any pending apply v && try_any undo && try_any pending drop v && try artifact remove "$made" && try_any undo && try artifact prune --keep 0 && try_any apply s --check && try_any apply s && try_any apply s --3way -- a.txt && try_any apply s --force && try_any undo &&
 		try lock acquire --session s && try lock acquire --deep --wait 1 -- git-ews lock status && try lock status && try lock release s && try epoch && try epoch bump && try epoch check s && try_in epoch check &&
-		try doctor && try doctor --fix --json && try_in doctor && try trust status && try_in trust status --json &&
+		if test "$p$what" = pworktree; then rounds; fi && try doctor && try doctor --fix --json && try_in doctor && try trust status && try_in trust status --json &&
 		rm -rf arch && try archive create --to "${here:?}/arch" && one=$(cat out) && try archive create s --keep "*" && two=$(cat out) && try archive create --update "$two" --no-ignore && try archive list --all && try archive show --files "$one" && try_any archive cat "$one:a.txt" && try archive verify "$one" "$two" &&
 		try archive diff "$one" "$two" && try archive diff --json --changes diff "$two" "$one" && try_in archive diff "$one" . && try archive diff --stat "$two" "${here:?}/$p" && try archive extract --to "${here:?}/arch/x" "$one" && try archive extract --force --to "${here:?}/arch/x" "$two" && try archive remove "$two" && try_any undo && try archive prune --keep 0 &&
 		try guard check -- git status && try guard check --shell "git log -1; git commit" && try guard list && try guard status && try guard install && try guard hook pre-commit && try_in guard hook reference-transaction && try guard uninstall

@@ -66,6 +66,7 @@ extern const struct ews_cmd ews_cmd_lock;
 extern const struct ews_cmd ews_cmd_epoch;
 extern const struct ews_cmd ews_cmd_suggestions;
 extern const struct ews_cmd ews_cmd_pending;
+extern const struct ews_cmd ews_cmd_round;
 extern const struct ews_cmd ews_cmd_config;
 extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_doctor;

@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "cmd/cmd_diff.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,7 +49,8 @@ static void release_settings(struct settings *set)
 
 EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
 
-static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
+static int parse(struct settings *set, struct ews_cmd_args *args, const struct ews_diff_verb *verb,
+		 struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
@@ -60,8 +63,10 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
-		.usage = usage,
+		.usage = verb->usage,
 		.opts = opts,
+		.more_opts = verb->opts,
+		.min_words = verb->min_words,
 		.max_words = 2,
 		.takes_paths = true,
 		.prints_paths = true,
@@ -283,7 +288,7 @@ static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct
 	return rc;
 }
 
-static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(settings) struct settings set = SETTINGS_INIT;
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -297,10 +302,12 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	const char *root;
 	int rc;
 
-	rc = parse(&set, &args, ctx, argc, argv);
+	rc = parse(&set, &args, verb, ctx, argc, argv);
 	if (rc != 0)
 		return rc;
 	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0 && verb->translate)
+		rc = verb->translate(verb->payload, ctx, &args.words);
 	if (rc == 0)
 		rc = choose_sides(&sides, ctx->repo, &args.words);
 	if (rc == 0)
@@ -334,6 +341,13 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc < 0)
 		return rc;
 	return rc || (set.exit_code && (diff.n || diff.not_in_patch.n)) ? 1 : 0;
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	const struct ews_diff_verb verb = { .usage = usage };
+
+	return ews_cmd_diff_as(&verb, ctx, argc, argv);
 }
 
 const struct ews_cmd ews_cmd_diff = { "diff", "show what changed, as a patch", run };

@@ -18,6 +18,7 @@
 #include "cmd/render_report.h"
 #include "cmd/render_revert.h"
 #include "work/end.h"
+#include "work/round.h"
 
 static const char *const usage[] = {
 	"git ews end [--pending] [--no-artifacts] [--split] [--force] [--no-revert] [--branch <name>]",
@@ -85,24 +86,6 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 		cJSON_AddItemToArray(set->drift, ews_json_path(result->drift.items[i]));
 }
 
-/* A build leaves hundreds of ignored files: these are counted. */
-static void talk_of_skipped(const struct ews_cmd_ctx *ctx, const struct ews_strv *skipped)
-{
-	EWS_CLEANUP(strv) struct ews_strv others = EWS_STRV_INIT;
-	size_t ignored = 0;
-
-	for (size_t i = 0; i < skipped->n; i++) {
-		if (!strcmp(strrchr(skipped->items[i], '\t') + 1, ews_skip_word(EWS_SKIP_IGNORED)))
-			ignored++;
-		else
-			ews_strv_add(&others, skipped->items[i]);
-	}
-	ews_render_reasons_talk(ctx, "not in the snapshot, but in trash", &others);
-	if (ignored)
-		ews_cmd_note(ctx, "%zu ignored path%s not in the snapshot, but in trash", ignored,
-			     ignored == 1 ? " is" : "s are");
-}
-
 static const char *what_is_kept(const struct ews_end_result *result, bool dry_run)
 {
 	if (dry_run && result->differs)
@@ -159,9 +142,21 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	ews_changes_opt_talk(ctx, &changes);
 	for (i = 0; i < result->drift.n; i++)
 		ews_cmd_say("drift: ", result->drift.items[i]);
-	talk_of_skipped(ctx, &result->skipped);
+	ews_render_kept_talk(ctx, "not in the snapshot, but in trash", &result->skipped);
 	if (!set->dry_run && !session->method->is_project && ews_path_is_inside(ctx->cwd, session->state.workspace))
 		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
+}
+
+/* Its work belongs under the round's name, which only the end of the round brings there. */
+static int refuse_round(const struct ews_session *session)
+{
+	const char *id = session->state.id;
+
+	if (!ews_round_is_session(session->repo, id))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' is the workspace of the round 'ews/%s'", id, id);
+	ews_error_hint("'git ews round end' keeps its work under that name; with --force it goes to trash alone");
+	return EWS_EUSAGE;
 }
 
 static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *name)
@@ -181,6 +176,8 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	int rc;
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
+	if (rc == 0 && !set->force)
+		rc = refuse_round(&session);
 	if (rc < 0)
 		return rc;
 	ews_progress_init(&progress, ctx, "Ending the session");

@@ -131,6 +131,22 @@ void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, 
 	}
 }
 
+void ews_render_kept_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines)
+{
+	EWS_CLEANUP(strv) struct ews_strv others = EWS_STRV_INIT;
+	size_t ignored = 0;
+
+	for (size_t i = 0; i < lines->n; i++) {
+		if (!strcmp(strrchr(lines->items[i], '\t') + 1, ews_skip_word(EWS_SKIP_IGNORED)))
+			ignored++;
+		else
+			ews_strv_add(&others, lines->items[i]);
+	}
+	ews_render_reasons_talk(ctx, before, &others);
+	if (ignored)
+		ews_cmd_note(ctx, "%zu ignored path%s %s", ignored, ignored == 1 ? " is" : "s are", before);
+}
+
 void ews_render_add_problem(struct ews_strv *lines, const char *path)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;

@@ -36,6 +36,9 @@ void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips
 /* Warn of each line "<escaped path>\t<text>": "<before>: <path> (<text>)". */
 void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines);
 
+/* The same; but what was ignored is counted: a build leaves hundreds of such files. */
+void ews_render_kept_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines);
+
 /* Make the error that is set such a line about `path`, and clear it: it keeps nobody from the rest. */
 void ews_render_add_problem(struct ews_strv *lines, const char *path);
 

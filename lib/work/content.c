@@ -155,6 +155,7 @@ void ews_content_own_of(struct ews_strv *out, const char *home, const char *root
 
 	ews_strv_add(out, ".superqode");
 	ews_strv_add(out, ".ews-trash");
+	ews_strv_add(out, EWS_SCRATCH);
 	if (real && strcmp(real, root) && ews_path_is_inside(real, root))
 		ews_strv_add(out, real + strlen(root) + 1);
 }

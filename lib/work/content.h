@@ -13,6 +13,8 @@
 #include "store/scan.h"
 #include "work/session.h"
 
+#define EWS_SCRATCH ".ews_scratch" /* at the top: what an agent needs to work and nobody wants; work/scratch */
+
 /* A directory's present or recorded content, whole. */
 struct ews_content {
 	struct ews_scan scan; /* entries and skips; of a recorded one no stat data */

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "work/recover.h"
+#include "work/round.h"
 #include "work/snapshot.h"
 
 #define REFS "refs"
@@ -156,7 +157,14 @@ static bool has_record(const struct ews_repo *repo, const char *id)
 static bool is_snapshots(const char *ref)
 {
 	return begins(ref, EWS_REF_SESSIONS) || begins(ref, EWS_REF_SNAPSHOTS) || begins(ref, EWS_REF_PENDING) ||
-	       (begins(ref, EWS_REF_TRASH) && !begins(ref, OURS_TRASHED_ARTIFACTS));
+	       (begins(ref, EWS_REF_TRASH) && !begins(ref, OURS_TRASHED_ARTIFACTS) &&
+		!begins(ref, EWS_REF_TRASH_ROUNDS));
+}
+
+/* Rounds lie at the top; of what else lies there nobody knows whose it is, either. */
+static bool is_rounds(const char *ref)
+{
+	return begins(ref, EWS_REF_ROUNDS) && !strchr(ref + strlen(EWS_REF_ROUNDS), '/');
 }
 
 static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
@@ -174,6 +182,13 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref->name,
 				 ref->name);
 		ews_error_clear();
+		return;
+	}
+	if (is_rounds(ref->name) && !ews_round_is_known(patient->repo, ref->name)) {
+		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of such a round",
+					 ref->name);
+		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref->name,
+				 ref->name);
 		return;
 	}
 	if (session && !has_record(patient->repo, session)) {

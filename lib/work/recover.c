@@ -30,6 +30,7 @@
 #include "work/registration.h"
 #include "work/retire.h"
 #include "work/revert.h"
+#include "work/round.h"
 #include "work/shift.h"
 #include "work/stage.h"
 #include "work/start.h"
@@ -576,6 +577,8 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 		rc = *id ? recover_session(done, repo, id, choice) : recover_project(done, repo);
 	if (rc == 0 && !*id)
 		rc = ews_registration_mend(done, repo);
+	if (rc == 0 && !*id)
+		rc = ews_rounds_mend(done, repo);
 	return rc < 0 ? rc : sweep_all(repo);
 }
 

@@ -450,6 +450,14 @@ int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
 	return 0;
 }
 
+/* Scratch is never looked at, even where somebody has committed a directory of that name. */
+static bool is_excluded(const struct ews_ignore *exclude, const struct ews_entry *entry)
+{
+	bool is_walked = is_dir(entry) || entry->type == EWS_ENTRY_GITLINK;
+
+	return !strcmp(entry->path, EWS_SCRATCH) || (exclude && ews_ignore_match(exclude, entry->path, is_walked));
+}
+
 /* What the rules exclude of what comes from a commit; the scan left out what comes from the project. */
 static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclude)
 {
@@ -458,21 +466,20 @@ static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclud
 	const char *top = NULL;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < list->n && exclude; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		struct ews_entry *entry = &list->items[i];
-		bool is_walked = is_dir(entry) || entry->type == EWS_ENTRY_GITLINK;
 
 		if (!top || !ews_path_is_inside(entry->path, top))
-			top = ews_ignore_match(exclude, entry->path, is_walked) ? entry->path : NULL;
+			top = is_excluded(exclude, entry) ? entry->path : NULL;
 		if (!top)
 			list->items[kept++] = *entry;
 		else if (top == entry->path && !ews_skips_covering(&scan->skips, top))
 			ews_strv_add(&tops, top);
 	}
-	if (exclude)
-		list->n = kept;
+	list->n = kept;
 	for (size_t i = 0; i < tops.n; i++)
-		ews_skips_add(&scan->skips, tops.items[i], EWS_SKIP_EXCLUDED, 0);
+		ews_skips_add(&scan->skips, tops.items[i],
+			      strcmp(tops.items[i], EWS_SCRATCH) ? EWS_SKIP_EXCLUDED : EWS_SKIP_OWN, 0);
 	ews_skips_sort(&scan->skips);
 }
 
@@ -480,10 +487,13 @@ static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclud
 static void mark_excluded(struct ews_index *index, const struct ews_skips *skips)
 {
 	for (size_t i = 0; i < index->n; i++) {
-		const struct ews_skip *skip = ews_skips_covering(skips, index->items[i].path);
+		struct ews_index_entry *ie = &index->items[i];
+		const struct ews_skip *skip = ews_skips_covering(skips, ie->path);
+		bool is_out = (skip && skip->reason == EWS_SKIP_EXCLUDED) ||
+			      ews_path_is_inside(ie->path, EWS_SCRATCH);
 
-		if (skip && skip->reason == EWS_SKIP_EXCLUDED && index->items[i].stage == 0)
-			index->items[i].is_skip_worktree = true;
+		if (is_out && ie->stage == 0)
+			ie->is_skip_worktree = true;
 	}
 }
 

@@ -1,0 +1,635 @@
+/*
+ * git ews round: turns of several agents, each in a fresh workspace under a name that tells of nobody.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/cmd_diff.h"
+#include "cmd/pager.h"
+#include "cmd/progress.h"
+#include "cmd/render_diff.h"
+#include "cmd/render_path.h"
+#include "cmd/render_round.h"
+#include "cmd/render_session.h"
+#include "cmd/start_opts.h"
+
+static const char *const start_usage[] = {
+	"git ews round start --agent <name> [--team <name>] [--base <rev|round>] [--previous <round>]",
+	"                    [--label <branch>] [--mode auto|worktree|isolated|legacy]",
+	NULL,
+};
+static const char *const end_usage[] = {
+	"git ews round end [--team <name>] [--force] [--dry-run] (--agent <name> | --all)",
+	NULL,
+};
+static const char *const peers_usage[] = { "git ews round peers [--team <name>] [--agent <name>]", NULL };
+static const char *const prompt_usage[] = { "git ews round prompt [--team <name>] [--agent <name>]", NULL };
+static const char *const scratch_usage[] = { "git ews round scratch [--team <name>] [--agent <name>]", NULL };
+static const char *const list_usage[] = { "git ews round list [--team <name>]", NULL };
+static const char *const show_usage[] = { "git ews round show [--team <name>] <round>", NULL };
+static const char *const diff_usage[] = {
+	"git ews round diff [--team <name>] [<options of git ews diff>] <round> [<round>] [-- <path>...]",
+	NULL,
+};
+
+/* Whose rounds a verb is about. */
+struct who {
+	const char *team_word, *agent_word; /* as given; NULL: not */
+	char *team, *agent;
+};
+
+static void release_who(struct who *who)
+{
+	free(who->team);
+	free(who->agent);
+}
+
+EWS_CLEANUP_DEFINE(who, struct who, release_who)
+
+#define TEAM_OPT(who)                                                                                        \
+	{                                                                                                    \
+		EWS_OPT_STRING, 0, "team", "name", "of which team; EWS_TEAM, or default", &(who)->team_word, \
+			false, NULL                                                                          \
+	}
+#define AGENT_OPT(who)                                                                             \
+	{                                                                                          \
+		EWS_OPT_STRING, 0, "agent", "name", "whose round", &(who)->agent_word, false, NULL \
+	}
+
+/* By option, by environment, by where we stand, or the one that needs no name. */
+static int find_team(struct who *who, struct ews_repo *repo)
+{
+	const char *env = getenv("EWS_TEAM");
+	const char *word = who->team_word ? who->team_word : env && *env ? env : NULL;
+	EWS_CLEANUP(free) char *agent = NULL;
+
+	if (!word && repo->here && ews_round_here(&who->team, &agent, repo) == 0)
+		return 0;
+	ews_error_clear();
+	who->team = ews_strdup(word ? word : "default");
+	return ews_round_check_name("a team", who->team);
+}
+
+/* Who stands in the workspace of a round need not know whose it is. */
+static int find_agent(struct who *who, struct ews_repo *repo)
+{
+	if (!who->agent_word)
+		return ews_round_here(&who->team, &who->agent, repo);
+	who->agent = ews_strdup(who->agent_word);
+	return find_team(who, repo);
+}
+
+/* ---- start, end ---- */
+
+static const struct {
+	const char *mode, *method;
+} modes[] = { { "auto", NULL }, { "worktree", "worktree" }, { "isolated", "snapshot" }, { "legacy", "in-place" } };
+
+static int choose_mode(struct ews_start_settings *set, const char *mode)
+{
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (mode && strcmp(mode, modes[i].mode) != 0)
+			continue;
+		set->method = modes[i].method;
+		return 0;
+	}
+	ews_error(EWS_EUSAGE, "--mode takes auto, worktree, isolated or legacy, not '%s'", mode);
+	return EWS_EUSAGE;
+}
+
+static int show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_result *result)
+{
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_start");
+	const struct ews_state *state = &result->started.session.state;
+	EWS_CLEANUP(free) char *removed = result->removed ? ews_strfmt("ews/%s", result->removed) : NULL;
+	int rc;
+
+	if (!ctx->json) {
+		ews_buf_addf(&ctx->out, "%s\n", state->workspace);
+		ews_cmd_note(ctx, "round ews/%s%s%s", result->round.id, result->round.is_branched ? ", branch " : "",
+			     result->round.is_branched ? result->round.branch : "");
+		if (removed)
+			ews_cmd_note(ctx, "%s went to trash; 'git ews undo' brings it back", removed);
+		return 0;
+	}
+	rc = ews_render_round(object, ctx->repo, &result->round, true);
+	if (rc < 0)
+		return rc;
+	ews_render_string(object, "session_id", state->id);
+	ews_json_add_path(object, "path", state->workspace);
+	ews_render_string(object, "method", ews_render_method(state->method));
+	ews_render_string(object, "removed", removed);
+	ews_render_skips(object, &result->started.skips);
+	ews_render_sentences(object, "notes", &result->started.notes);
+	ews_cmd_json_show(ctx, object);
+	return 0;
+}
+
+static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(start_settings) struct ews_start_settings set = EWS_START_SETTINGS_INIT;
+	EWS_CLEANUP(round_start_result) struct ews_round_start_result result = EWS_ROUND_START_RESULT_INIT;
+	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	struct ews_round_start_opts round = { .start = &set.start };
+	struct ews_progress progress;
+	const char *mode = NULL;
+	const struct ews_opt opts[] = {
+		AGENT_OPT(&who),
+		TEAM_OPT(&who),
+		{ EWS_OPT_STRING, 0, "base", "rev|round", "begin at that, with nothing of what is uncommitted",
+		  &round.base, false, NULL },
+		{ EWS_OPT_STRING, 0, "previous", "round", "take the agent's former round away", &round.previous,
+		  false, NULL },
+		{ EWS_OPT_STRING, 0, "label", "branch", "make a branch as well", &round.label, false, NULL },
+		{ EWS_OPT_STRING, 0, "mode", "auto|worktree|isolated|legacy", "how the workspace is made", &mode,
+		  false, NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = start_usage, .opts = opts };
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (!who.agent_word)
+		return ews_error(EWS_EUSAGE, "--agent is missing");
+	rc = choose_mode(&set, mode);
+	if (rc == 0)
+		rc = ews_start_opts_settle(&set);
+	if (rc == 0)
+		rc = ews_start_opts_open(&set, ctx);
+	if (rc == 0)
+		rc = find_agent(&who, ctx->repo);
+	if (rc < 0)
+		return rc;
+	round.team = who.team;
+	round.agent = who.agent;
+	set.start.progress = ews_progress_show;
+	set.start.payload = &progress;
+	ews_progress_init(&progress, ctx, "Making the workspace");
+	rc = ews_round_start(&result, ctx->repo, &round);
+	ews_progress_end(&progress);
+	if (rc < 0)
+		return rc;
+	ews_render_skips_talk(ctx, &result.started.skips);
+	for (size_t i = 0; i < result.started.notes.n; i++)
+		ews_cmd_note(ctx, "%s", result.started.notes.items[i]);
+	rc = show_start(ctx, &result);
+	if (rc == 0)
+		ews_cmd_clean_now_and_then(ctx);
+	return rc;
+}
+
+struct ending {
+	struct who who;
+	bool all, dry_run;
+	struct ews_round_end_opts opts;
+	cJSON *rounds; /* with --json */
+};
+
+static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const struct ews_round_end_result *result)
+{
+	const struct ews_round *round = &result->round;
+	cJSON *object;
+	int rc;
+
+	if (!ctx->json) {
+		if (!set->all)
+			ews_buf_addf(&ctx->out, "ews/%s\n", round->id);
+		if (result->had_ended)
+			ews_cmd_note(ctx, "round 'ews/%s' has ended before", round->id);
+		for (size_t i = 0; i < result->notes.n; i++)
+			ews_cmd_note(ctx, "%s", result->notes.items[i]);
+		ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
+					&result->ended.unfiltered);
+		ews_render_kept_talk(ctx, "not in the commit, but in trash", &result->ended.skipped);
+		ews_render_reasons_talk(ctx, "not in the scratch archive, but in trash", &result->left_out);
+		for (size_t i = 0; i < result->ended.drift.n; i++)
+			ews_cmd_say("drift: ", result->ended.drift.items[i]);
+		return 0;
+	}
+	object = cJSON_CreateObject();
+	cJSON_AddItemToArray(set->rounds, object);
+	rc = ews_render_round(object, ctx->repo, round, true);
+	if (rc < 0)
+		return rc;
+	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
+	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
+	ews_render_string(object, "scratch_archive", round->archive);
+	ews_render_reasons(object, "unfiltered", "filter", &result->ended.unfiltered);
+	ews_render_reasons(object, "skipped", "reason", &result->ended.skipped);
+	ews_render_reasons(object, "not_archived", "reason", &result->left_out);
+	ews_render_sentences(object, "drift", &result->ended.drift);
+	ews_render_sentences(object, "notes", &result->notes);
+	ews_render_string(object, "undo", result->ended.undo);
+	return 0;
+}
+
+static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agent)
+{
+	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
+	struct ews_progress progress;
+	int rc;
+
+	set->opts.progress = ews_progress_show;
+	set->opts.payload = &progress;
+	ews_progress_init(&progress, ctx, "Ending the round");
+	rc = ews_round_end(&result, ctx->repo, set->who.team, agent, &set->opts);
+	ews_progress_end(&progress);
+	return rc < 0 ? rc : show_end(ctx, set, &result);
+}
+
+/* End those that go on, then all refs go as one step. */
+static int end_all(struct ews_cmd_ctx *ctx, struct ending *set, cJSON *object)
+{
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv agents = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc;
+
+	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
+	if (rc < 0)
+		return rc;
+	ews_rounds_open_agents(&agents, &rounds);
+	for (size_t i = 0; i < agents.n && rc == 0 && !set->dry_run; i++)
+		rc = end_one(ctx, set, agents.items[i]);
+	for (size_t i = 0; i < rounds.n && set->dry_run; i++)
+		if (rounds.items[i].is_settled && !ews_oid_is_none(&rounds.items[i].tip))
+			ews_strv_addf(&names, "ews/%s", rounds.items[i].id);
+	if (rc == 0 && !set->dry_run)
+		rc = ews_rounds_drop(&names, ctx->repo, set->who.team);
+	if (rc < 0)
+		return rc;
+	ews_render_sentences(object, "dropped", &names);
+	for (size_t i = 0; i < names.n && !ctx->json; i++)
+		ews_buf_addf(&ctx->out, "%s\n", names.items[i]);
+	if (names.n && !set->dry_run)
+		ews_cmd_note(ctx, "they went to trash; 'git ews undo' brings them back");
+	return 0;
+}
+
+static int name_only(struct ews_cmd_ctx *ctx, struct ending *set)
+{
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	const struct ews_round *round;
+	int rc;
+
+	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
+	if (rc < 0)
+		return rc;
+	round = ews_round_newest(&rounds, set->who.agent);
+	if (!round)
+		return ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", set->who.agent,
+				 set->who.team);
+	if (ctx->json) {
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(set->rounds, object);
+		return ews_render_round(object, ctx->repo, round, true);
+	}
+	ews_buf_addf(&ctx->out, "ews/%s\n", round->id);
+	return 0;
+}
+
+static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_end");
+	struct ending set = { .rounds = cJSON_AddArrayToObject(object, "rounds") };
+	const struct ews_opt opts[] = {
+		AGENT_OPT(&set.who),
+		TEAM_OPT(&set.who),
+		{ EWS_OPT_BOOL, 0, "all", NULL, "end all rounds of the team, and move their refs to trash",
+		  &set.all, false, NULL },
+		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace, or it is gone",
+		  &set.opts.force, false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say which would end, and do nothing", &set.dry_run, false,
+		  NULL },
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = end_usage, .opts = opts };
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (set.all && set.who.agent_word)
+		return ews_error(EWS_EUSAGE, "--all and --agent exclude each other");
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0)
+		rc = set.all ? find_team(&set.who, ctx->repo) : find_agent(&set.who, ctx->repo);
+	if (rc == 0 && set.all)
+		rc = end_all(ctx, &set, object);
+	else if (rc == 0)
+		rc = set.dry_run ? name_only(ctx, &set) : end_one(ctx, &set, set.who.agent);
+	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);
+	if (rc == 0 && ctx->json)
+		ews_cmd_json_show(ctx, object);
+	release_who(&set.who);
+	return rc;
+}
+
+/* ---- what others do ---- */
+
+struct view {
+	struct who who;
+	struct ews_rounds rounds;
+	struct ews_strv archives;
+	struct ews_render_team team;
+};
+
+static void release_view(struct view *view)
+{
+	release_who(&view->who);
+	ews_rounds_release(&view->rounds);
+	ews_strv_release(&view->archives);
+	free(view->team.peers);
+}
+
+EWS_CLEANUP_DEFINE(view, struct view, release_view)
+
+/* Has the agent's workspace a repository of its own, or none? */
+static bool is_private(struct ews_repo *repo, const struct ews_round *own)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	bool is = repo->is_plain;
+
+	if (!is && own && own->is_open && ews_session_open(&session, repo, own->id) == 0)
+		is = session.method == &ews_method_snapshot;
+	ews_error_clear();
+	return is;
+}
+
+/* Read the command line and all that the agent may see. Nothing is written. */
+static int look(struct view *view, struct ews_cmd_ctx *ctx, const char *const *usage, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	const struct ews_opt opts[] = { AGENT_OPT(&view->who), TEAM_OPT(&view->who), EWS_OPTS_END };
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts };
+	int rc;
+
+	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0)
+		rc = find_agent(&view->who, ctx->repo);
+	if (rc == 0)
+		rc = ews_rounds_read(&view->rounds, ctx->repo, view->who.team);
+	if (rc == 0)
+		rc = ews_scratch_list(&view->archives, ctx->repo, view->who.team);
+	if (rc < 0)
+		return rc;
+	ews_round_peers(&view->team.peers, &view->team.n, &view->rounds, view->who.agent);
+	view->team.own = ews_round_newest(&view->rounds, view->who.agent);
+	view->team.archives = &view->archives;
+	view->team.is_private = is_private(ctx->repo, view->team.own);
+	return 0;
+}
+
+#define VIEW_INIT { .rounds = EWS_ROUNDS_INIT, .archives = EWS_STRV_INIT }
+
+static int peers(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(view) struct view view = VIEW_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_peers");
+	int rc;
+
+	rc = look(&view, ctx, peers_usage, argc, argv);
+	if (rc != 0)
+		return rc;
+	if (!ctx->json)
+		return ews_render_peers(&ctx->out, ctx->repo, &view.team, "");
+	rc = ews_render_peers_json(cJSON_AddArrayToObject(object, "peers"), ctx->repo, &view.team);
+	if (rc == 0)
+		ews_cmd_json_show(ctx, object);
+	return rc;
+}
+
+static int prompt(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(view) struct view view = VIEW_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_prompt");
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *name = NULL;
+	int rc;
+
+	rc = look(&view, ctx, prompt_usage, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = ews_render_prompt(&text, ctx->repo, &view.team);
+	if (rc == 0 && !ctx->json)
+		ews_buf_add(&ctx->out, text.ptr, text.len);
+	if (rc < 0 || !ctx->json)
+		return rc;
+	name = view.team.own ? ews_strfmt("ews/%s", view.team.own->id) : NULL;
+	ews_render_string(object, "round", name);
+	ews_render_string(object, "scratch", EWS_SCRATCH "/");
+	ews_render_paths(object, "scratch_archives", &view.archives);
+	rc = ews_render_peers_json(cJSON_AddArrayToObject(object, "peers"), ctx->repo, &view.team);
+	ews_json_add_text(object, "text", text.ptr, text.len);
+	if (rc == 0)
+		ews_cmd_json_show(ctx, object);
+	return rc;
+}
+
+/* The workspace of the agent's round, when it has one; NULL else. The caller frees it. */
+static char *find_scratch(struct ews_repo *repo, const struct ews_round *own)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	char *path = NULL;
+
+	if (own && own->is_open && ews_session_open(&session, repo, own->id) == 0)
+		path = ews_strfmt("%s/" EWS_SCRATCH, session.state.workspace);
+	ews_error_clear();
+	return path;
+}
+
+static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(view) struct view view = VIEW_INIT;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_scratch");
+	EWS_CLEANUP(free) char *path = NULL;
+	int rc;
+
+	rc = look(&view, ctx, scratch_usage, argc, argv);
+	if (rc != 0)
+		return rc;
+	path = find_scratch(ctx->repo, view.team.own);
+	if (ctx->json) {
+		if (path)
+			ews_json_add_path(object, "path", path);
+		else
+			(void)cJSON_AddNullToObject(object, "path");
+		ews_render_paths(object, "archives", &view.archives);
+		ews_cmd_json_show(ctx, object);
+		return 0;
+	}
+	if (path)
+		ews_buf_addf(&ctx->out, "%s\n", path);
+	for (size_t i = 0; i < view.archives.n; i++)
+		ews_buf_addf(&ctx->out, "%s\n", view.archives.items[i]);
+	return 0;
+}
+
+/* ---- all of a team ---- */
+
+/* Read the command line and the team's rounds. */
+static int open_team(struct ews_rounds *rounds, struct ews_cmd_args *args, struct who *who, struct ews_cmd_ctx *ctx,
+		     const char *const *usage, size_t words, int argc, char **argv)
+{
+	const struct ews_opt opts[] = { TEAM_OPT(who), EWS_OPTS_END };
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .min_words = words, .max_words = words };
+	int rc;
+
+	rc = ews_cmd_parse(args, ctx, &syntax, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = ews_cmd_open_repo(ctx);
+	if (rc == 0)
+		rc = find_team(who, ctx->repo);
+	return rc < 0 ? rc : ews_rounds_read(rounds, ctx->repo, who->team);
+}
+
+static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_list");
+	cJSON *array = cJSON_AddArrayToObject(object, "rounds");
+	int rc;
+
+	rc = open_team(&rounds, &args, &who, ctx, list_usage, 0, argc, argv);
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < rounds.n && rc == 0; i++) {
+		const struct ews_round *round = &rounds.items[i];
+
+		if (!round->is_settled || (!round->is_open && ews_oid_is_none(&round->tip)))
+			continue;
+		if (ctx->json) {
+			cJSON *item = cJSON_CreateObject();
+
+			cJSON_AddItemToArray(array, item);
+			rc = ews_render_round(item, ctx->repo, round, !ctx->repo->here);
+			continue;
+		}
+		ews_buf_addf(&ctx->out, "ews/%s  %-5s  %s", round->id, ews_render_round_state(round),
+			     *round->label ? round->label : round->alias);
+		/* Who stands in a workspace may be an agent, who is not to know. */
+		if (!ctx->repo->here)
+			ews_buf_addf(&ctx->out, " (%s)", round->agent);
+		ews_buf_adds(&ctx->out, "  ");
+		rc = ews_render_round_summary(&ctx->out, ctx->repo, round);
+		ews_buf_addc(&ctx->out, '\n');
+	}
+	if (rc == 0 && ctx->json)
+		ews_cmd_json_show(ctx, object);
+	return rc;
+}
+
+static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round");
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	const struct ews_round *round;
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
+
+	rc = open_team(&rounds, &args, &who, ctx, show_usage, 1, argc, argv);
+	if (rc != 0)
+		return rc;
+	rc = ews_round_find(&round, &rounds, args.words.items[0]);
+	if (rc == 0 && ctx->json)
+		rc = ews_render_round(object, ctx->repo, round, !ctx->repo->here);
+	if (rc == 0)
+		rc = ews_round_compare(&diff, ctx->repo, round);
+	if (rc < 0)
+		return rc;
+	if (ctx->json) {
+		ews_render_string(object, "scratch_archive", round->archive);
+		ews_cmd_json_show(ctx, object);
+		return 0;
+	}
+	ews_buf_addf(&ctx->out, "Round: ews/%s\nState: %s\nLabel: %s\n", round->id, ews_render_round_state(round),
+		     *round->label ? round->label : round->alias);
+	if (!ctx->repo->here)
+		ews_buf_addf(&ctx->out, "Agent: %s of team %s\n", round->agent, round->team);
+	ews_buf_addf(&ctx->out, "Base: %s\n", round->base);
+	if (!ews_oid_is_none(&round->tip))
+		ews_buf_addf(&ctx->out, "Commit: %s\n", ews_oid_hex(hex, &round->tip));
+	if (round->is_branched)
+		ews_buf_addf(&ctx->out, "Branch: %s\n", round->branch);
+	return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_FILES);
+}
+
+/* One round: its base and its work, or what it is at now. Two: the work of the one and the other. */
+static int translate(void *payload, struct ews_cmd_ctx *ctx, struct ews_strv *words)
+{
+	struct who *who = payload;
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	const struct ews_round *round;
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
+
+	ews_strv_add_array(&names, words->items);
+	ews_strv_clear(words);
+	rc = find_team(who, ctx->repo);
+	if (rc == 0)
+		rc = ews_rounds_read(&rounds, ctx->repo, who->team);
+	for (size_t i = 0; i < names.n && rc == 0; i++) {
+		rc = ews_round_find(&round, &rounds, names.items[i]);
+		if (rc == 0 && ews_oid_is_none(&round->tip))
+			rc = ews_error(EWS_ENOTFOUND, "the round 'ews/%s' has gone", round->id);
+		if (rc < 0)
+			break;
+		if (names.n == 1 && round->is_open) {
+			ews_strv_add(words, round->id);
+			break;
+		}
+		if (names.n == 1)
+			ews_strv_add(words, round->base);
+		ews_strv_add(words, ews_oid_hex(hex, &round->tip));
+	}
+	return rc;
+}
+
+static int diff(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	const struct ews_opt opts[] = { TEAM_OPT(&who), EWS_OPTS_END };
+	const struct ews_diff_verb verb = {
+		.usage = diff_usage, .opts = opts, .min_words = 1, .translate = translate, .payload = &who
+	};
+
+	return ews_cmd_diff_as(&verb, ctx, argc, argv);
+}
+
+static const struct ews_cmd verbs[] = {
+	{ "start", "start an agent's round, print its workspace's path", start },
+	{ "end", "keep a round's work under its name, take the workspace away", end },
+	{ "peers", "show what the others did", peers },
+	{ "prompt", "print the section for an agent's instructions", prompt },
+	{ "scratch", "print where scratch is, and was archived", scratch },
+	{ "list", "list the team's rounds", list },
+	{ "show", "show one", show },
+	{ "diff", "show a round's work as a patch, or compare two", diff },
+};
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	return ews_cmd_run_one_of(verbs, sizeof(verbs) / sizeof(*verbs), ctx, argc, argv);
+}
+
+const struct ews_cmd ews_cmd_round = { "round", "turns of several agents, under anonymous names", run };

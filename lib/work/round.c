@@ -1,0 +1,730 @@
+/*
+ * Rounds: see round.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/round.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "store/commit.h"
+#include "work/branch.h"
+#include "work/outcome.h"
+#include "work/round_branch.h"
+
+#define COMMIT_SUBJECT "[ROUND] Auto-commit\n"
+#define BASE_SUBJECT "[BASELINE] The project as it was\n"
+#define LOCK_WAIT_MS 30000
+
+void ews_round_start_result_release(struct ews_round_start_result *result)
+{
+	ews_round_release(&result->round);
+	ews_start_result_release(&result->started);
+	free(result->removed);
+	*result = (struct ews_round_start_result)EWS_ROUND_START_RESULT_INIT;
+}
+
+void ews_round_end_result_release(struct ews_round_end_result *result)
+{
+	ews_round_release(&result->round);
+	ews_end_result_release(&result->ended);
+	ews_strv_release(&result->left_out);
+	ews_strv_release(&result->notes);
+	*result = (struct ews_round_end_result)EWS_ROUND_END_RESULT_INIT;
+}
+
+/* ---- which rounds there are ---- */
+
+int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name)
+{
+	const char *id = strncmp(name, "ews/", 4) ? name : name + 4;
+
+	for (size_t i = 0; i < rounds->n; i++) {
+		if (strcmp(rounds->items[i].id, id) != 0 || !rounds->items[i].is_settled)
+			continue;
+		*out = &rounds->items[i];
+		return 0;
+	}
+	ews_error(EWS_ENOTFOUND, "no round '%.80s'", name);
+	ews_error_hint("'git ews round list' shows the team's rounds");
+	return EWS_ENOTFOUND;
+}
+
+const struct ews_round *ews_round_newest(const struct ews_rounds *rounds, const char *agent)
+{
+	for (size_t i = rounds->n; i > 0; i--) {
+		const struct ews_round *round = &rounds->items[i - 1];
+
+		if (!strcmp(round->agent, agent) && round->is_settled &&
+		    (round->is_open || !ews_oid_is_none(&round->tip)))
+			return round;
+	}
+	return NULL;
+}
+
+/* The agent's newest round that is over, or, when none is, the one that goes on. */
+static const struct ews_round *newest_result(const struct ews_rounds *rounds, const char *agent)
+{
+	for (size_t i = rounds->n; i > 0; i--) {
+		const struct ews_round *round = &rounds->items[i - 1];
+
+		if (!strcmp(round->agent, agent) && round->is_settled && !round->is_open &&
+		    !ews_oid_is_none(&round->tip))
+			return round;
+	}
+	return ews_round_newest(rounds, agent);
+}
+
+static int cmp_by_alias(const void *a, const void *b)
+{
+	const struct ews_round *x = *(const struct ews_round *const *)a, *y = *(const struct ews_round *const *)b;
+	size_t x_len = strlen(x->alias), y_len = strlen(y->alias);
+
+	/* agent10 behind agent9 */
+	if (x_len != y_len)
+		return x_len < y_len ? -1 : 1;
+	return strcmp(x->alias, y->alias);
+}
+
+void ews_round_peers(const struct ews_round ***out, size_t *n, const struct ews_rounds *rounds, const char *agent)
+{
+	EWS_CLEANUP(strv) struct ews_strv agents = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < rounds->n; i++)
+		if (strcmp(rounds->items[i].agent, agent) != 0)
+			ews_strv_add(&agents, rounds->items[i].agent);
+	ews_strv_unique(&agents);
+	*out = ews_calloc(agents.n + 1, sizeof(**out));
+	*n = 0;
+	for (size_t i = 0; i < agents.n; i++) {
+		const struct ews_round *round = newest_result(rounds, agents.items[i]);
+
+		if (round && !ews_oid_is_none(&round->tip))
+			(*out)[(*n)++] = round;
+	}
+	qsort(*out, *n, sizeof(**out), cmp_by_alias);
+}
+
+/* Find the record of round `id` in whatever team. */
+static int find_anywhere(struct ews_round *out, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
+	int rc = ews_round_is_id(id) ? ews_round_teams(&teams, repo) : EWS_ENOTFOUND;
+
+	for (size_t i = 0; i < teams.n && rc == 0; i++) {
+		EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+
+		rc = ews_rounds_read(&rounds, repo, teams.items[i]);
+		for (size_t k = 0; k < rounds.n; k++) {
+			if (strcmp(rounds.items[k].id, id) != 0)
+				continue;
+			ews_round_copy(out, &rounds.items[k]);
+			return 0;
+		}
+	}
+	return rc < 0 ? rc : EWS_ENOTFOUND;
+}
+
+int ews_round_here(char **team, char **agent, struct ews_repo *repo)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	int rc = repo->here ? find_anywhere(&round, repo, repo->here) : EWS_ENOTFOUND;
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error(EWS_EUSAGE, "which agent's round is not said");
+		ews_error_hint("name the agent with --agent, or stand in the workspace of a round");
+		return EWS_EUSAGE;
+	}
+	if (rc < 0)
+		return rc;
+	*team = ews_steal(&round.team);
+	*agent = ews_steal(&round.agent);
+	return 0;
+}
+
+bool ews_round_is_session(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	bool is = find_anywhere(&round, repo, id) == 0 && round.is_open;
+
+	ews_error_clear();
+	return is;
+}
+
+bool ews_round_is_known(struct ews_repo *repo, const char *ref)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	bool is = find_anywhere(&round, repo, ref + strlen(EWS_REF_ROUNDS)) == 0;
+
+	ews_error_clear();
+	return is;
+}
+
+int ews_round_compare(struct ews_diff *out, struct ews_repo *repo, const struct ews_round *round)
+{
+	char hex[EWS_OID_HEX_MAX];
+	const char *tip = ews_oid_is_none(&round->tip) ? round->base : ews_oid_hex(hex, &round->tip);
+	int rc = ews_diff_trees(out, repo, round->base, tip);
+
+	return rc < 0 ? rc : ews_diff_records(out, repo, NULL);
+}
+
+/* ---- locks ---- */
+
+static int lock_agent(struct ews_lock *out, struct ews_repo *repo, const char *team, const char *agent,
+		      const char *verb)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("round:%s:%s", team, agent);
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(out, locks, name, verb, 0);
+
+	return rc < 0 ? ews_error_wrap("agent '%s'", agent) : 0;
+}
+
+/* ---- start ---- */
+
+/* A name that nobody has: no round, no session, no ref. */
+static char *choose_id(struct ews_repo *repo)
+{
+	for (;;) {
+		uint8_t random[EWS_ROUND_ID_LEN / 2];
+		char hex[EWS_ROUND_ID_LEN + 1];
+		EWS_CLEANUP(free) char *ref = NULL;
+		EWS_CLEANUP(free) char *trashed = NULL;
+		EWS_CLEANUP(free) char *session = NULL;
+		struct ews_oid oid;
+		bool is_free;
+
+		ews_clock_random(random, sizeof(random));
+		ews_hex(hex, random, sizeof(random));
+		ref = ews_strfmt(EWS_REF_ROUNDS "%s", hex);
+		trashed = ews_strfmt(EWS_REF_TRASH_ROUNDS "%s", hex);
+		is_free = ews_odb_ref_read(&oid, repo->odb, ref) == EWS_ENOTFOUND &&
+			  ews_odb_ref_read(&oid, repo->odb, trashed) == EWS_ENOTFOUND &&
+			  ews_session_resolve(&session, repo, hex) == EWS_ENOTFOUND &&
+			  !ews_round_is_known(repo, ref);
+		ews_error_clear();
+		if (is_free)
+			return ews_strdup(hex);
+	}
+}
+
+/* Claim what others will call the agent, and its place in the order. */
+static int record(struct ews_round *out, struct ews_repo *repo, const struct ews_round_start_opts *opts,
+		  bool is_in_place)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("round:%s", opts->team);
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, name, "round start", LOCK_WAIT_MS);
+
+	if (rc == 0)
+		rc = ews_rounds_read(&rounds, repo, opts->team);
+	if (rc < 0)
+		return rc;
+	*out = (struct ews_round){ .id = choose_id(repo),
+				   .team = ews_strdup(opts->team),
+				   .agent = ews_strdup(opts->agent),
+				   .alias = ews_round_alias(&rounds, opts->agent),
+				   .label = ews_strdup(opts->label ? opts->label : ""),
+				   .branch = ews_strdup(""),
+				   .archive = ews_strdup(""),
+				   .base = ews_strdup(""),
+				   .sequence = rounds.n ? rounds.items[rounds.n - 1].sequence + 1 : 1,
+				   .created_s = ews_clock_now(),
+				   .is_in_place = is_in_place };
+	return ews_round_write(repo, out);
+}
+
+static int write_commit(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,
+			const struct ews_oid *parent, int64_t time_s, const char *message)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	const struct ews_oid *parents[2] = { ews_oid_is_none(parent) ? NULL : parent, NULL };
+	int rc = ews_commit_write(out, batch, tree, parents, time_s, message);
+
+	if (rc == 0)
+		rc = ews_batch_commit(batch);
+	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
+}
+
+/*
+ * The commit that the round's work is compared with. It has nothing in it of this round or this moment, so that rounds of one
+ * state have one base.
+ */
+static int make_base(struct ews_oid *out, struct ews_session *session)
+{
+	struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(strv) struct ews_strv unfiltered = EWS_STRV_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
+	struct ews_oid commit = EWS_OID_NONE, tree;
+	int rc = ews_snapshot_base(&base, session);
+
+	if (rc == 0 && *session->state.base_commit)
+		rc = ews_oid_parse(&commit, session->state.base_commit);
+	if (rc == 0 && !ews_oid_is_none(&commit))
+		rc = ews_odb_read_commit(&first, repo->odb, &commit);
+	if (rc < 0)
+		return rc;
+	*out = commit;
+	if (!ews_oid_is_none(&commit) && ews_oid_equal(&first.tree, &base.tree))
+		return 0;
+	rc = ews_snapshot_content(&content, repo, &base);
+	if (rc == 0)
+		rc = ews_branch_tree(&tree, &unfiltered, session, &content);
+	if (rc < 0 || (!ews_oid_is_none(&commit) && ews_oid_equal(&first.tree, &tree)))
+		return rc;
+	return write_commit(out, repo, &tree, &commit, first.time, BASE_SUBJECT);
+}
+
+static int parse_base(struct ews_oid *out, const struct ews_round *round)
+{
+	*out = (struct ews_oid)EWS_OID_NONE;
+	return *round->base ? ews_oid_parse(out, round->base) : 0;
+}
+
+/* A session that nobody has worked in yet. */
+static int end_unused(struct ews_session *session, const struct ews_round *round)
+{
+	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
+	const struct ews_end_opts opts = { .force = true, .no_revert = true };
+	int rc = round->is_in_place ? ews_scratch_remove(session) : 0;
+
+	return rc < 0 ? rc : ews_end(&ended, session, &opts);
+}
+
+/* What a start has made goes again, as far as it came. */
+static int take_back(struct ews_repo *repo, struct ews_round *round)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", round->id);
+	const struct ews_oid none = EWS_OID_NONE;
+	int rc = 0;
+
+	if (round->is_open) {
+		rc = ews_session_open(&session, repo, round->id);
+		if (rc == 0)
+			rc = ews_session_lock(&session, "round start");
+		if (rc == 0 && session.state.state == EWS_STATE_STARTING)
+			rc = ews_start_take_back(&session);
+		else if (rc == 0)
+			rc = end_unused(&session, round);
+	}
+	if (rc == 0 && ews_odb_ref_read(&round->tip, repo->odb, ref) == 0)
+		rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, &none);
+	if (rc < 0)
+		return rc;
+	ews_error_clear();
+	return ews_round_forget(repo, round);
+}
+
+/* The error that led here is what the caller hears. */
+static void take_back_for_error(struct ews_repo *repo, struct ews_round *round, struct ews_start_result *started)
+{
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&saved);
+	round->is_open = started->session.fd >= 0;
+	ews_session_unlock(&started->session);
+	(void)take_back(repo, round); /* what it can't do, recover will */
+	(void)ews_error_restore(&saved);
+}
+
+/* The session is there: what makes a round of it. */
+static int make(struct ews_round *round, struct ews_repo *repo, struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", round->id);
+	const struct ews_oid none = EWS_OID_NONE;
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid base;
+	int rc = make_base(&base, session);
+
+	if (rc < 0)
+		return rc;
+	free(round->base);
+	round->base = ews_strdup(ews_oid_hex(hex, &base));
+	rc = ews_round_write(repo, round);
+	if (rc == 0)
+		rc = ews_odb_ref_swap(repo->odb, ref, &none, &base);
+	if (rc == 0)
+		rc = ews_scratch_make(session);
+	if (rc < 0)
+		return rc;
+	round->tip = base;
+	round->is_open = true;
+	round->is_settled = true;
+	rc = ews_round_write(repo, round);
+	return rc < 0 ? rc : ews_round_branch_make(round, session);
+}
+
+static int refuse_open(const struct ews_round *round)
+{
+	ews_error(EWS_EEXISTS, "agent '%s' is at work on the round 'ews/%s'", round->agent, round->id);
+	ews_error_hint("'git ews round end --agent %s' ends it, '--previous ews/%s' ends it and takes its ref away",
+		       round->agent, round->id);
+	return EWS_EEXISTS;
+}
+
+/* Which round of the agent's goes; it must be his, and there. */
+static int find_previous(const struct ews_round **out, const struct ews_rounds *rounds,
+			 const struct ews_round_start_opts *opts)
+{
+	int rc = opts->previous ? ews_round_find(out, rounds, opts->previous) : 0;
+
+	if (rc < 0 || !opts->previous)
+		return rc;
+	if (strcmp((*out)->agent, opts->agent) != 0)
+		return ews_error(EWS_EUSAGE, "the round 'ews/%s' is not one of agent '%s'", (*out)->id, opts->agent);
+	if (!(*out)->is_open && ews_oid_is_none(&(*out)->tip))
+		return ews_error(EWS_ENOTFOUND, "the round 'ews/%s' has gone already", (*out)->id);
+	return 0;
+}
+
+/* Where the new round begins: a round by what it came to; else a revision of git's. */
+static int choose_base(struct ews_start_opts *start, char **base, struct ews_repo *repo,
+		       const struct ews_rounds *rounds, const char *name)
+{
+	const struct ews_round *round = NULL;
+	char hex[EWS_OID_HEX_MAX];
+	int rc = name ? ews_round_find(&round, rounds, name) : 0;
+
+	if (rc < 0)
+		ews_error_clear();
+	if (round && round->is_open) {
+		ews_error(EWS_EBUSY, "the round 'ews/%s' is not over", round->id);
+		ews_error_hint("what it came to is known when it has ended");
+		return EWS_EBUSY;
+	}
+	if (round && ews_oid_is_none(&round->tip))
+		return ews_error(EWS_ENOTFOUND, "the round 'ews/%s' has gone already", round->id);
+	if (name)
+		*base = ews_strdup(round ? ews_oid_hex(hex, &round->tip) : name);
+	/* A plain directory has no revisions, but it has rounds. */
+	start->base = repo->is_plain ? NULL : *base;
+	start->from = repo->is_plain ? *base : NULL;
+	return 0;
+}
+
+/* What is left of starts of the agent's that were killed: we hold his lock, so nobody is at it. */
+static int take_back_killed(struct ews_repo *repo, struct ews_rounds *rounds, const char *agent)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < rounds->n && rc == 0; i++)
+		if (!rounds->items[i].is_settled && !strcmp(rounds->items[i].agent, agent))
+			rc = take_back(repo, &rounds->items[i]);
+	return rc;
+}
+
+static int drop(struct ews_repo *repo, const struct ews_round *const *rounds, size_t n)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "round", LOCK_WAIT_MS);
+
+	if (rc == 0)
+		rc = ews_step_init(&step, repo->dir_fd, "drop", NULL);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", rounds[i]->id);
+		char hex[EWS_OID_HEX_MAX];
+		struct ews_oid tip;
+
+		rc = ews_odb_ref_read(&tip, repo->odb, ref);
+		if (rc < 0)
+			return rc;
+		ews_strv_addf(&step.refs, "%s " EWS_REF_TRASH_ROUNDS "%s %s", ref, rounds[i]->id,
+			      ews_oid_hex(hex, &tip));
+	}
+	rc = ews_step_write(repo->dir_fd, &step);
+	if (rc == 0)
+		rc = ews_snapshot_move_all(repo, &step, false);
+	if (rc < 0)
+		return rc;
+	step.state = EWS_STEP_DONE;
+	return ews_step_write(repo->dir_fd, &step);
+}
+
+static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,
+		     const struct ews_round_end_opts *opts);
+
+/* The former round goes once the new one is there. */
+static int remove_previous(struct ews_round_start_result *out, struct ews_repo *repo, const struct ews_round *previous)
+{
+	EWS_CLEANUP(round_end_result) struct ews_round_end_result ended = EWS_ROUND_END_RESULT_INIT;
+	const struct ews_round_end_opts opts = { .force = false };
+	int rc = previous->is_open ? end_round(&ended, repo, previous, &opts) : 0;
+
+	if (rc == 0)
+		rc = drop(repo, &previous, 1);
+	if (rc < 0)
+		return ews_error_wrap("cannot take the round 'ews/%s' away", previous->id);
+	out->removed = ews_strdup(previous->id);
+	return 0;
+}
+
+static int check(struct ews_repo *repo, const struct ews_round_start_opts *opts)
+{
+	int rc = ews_round_check_name("a team", opts->team);
+
+	if (rc == 0)
+		rc = ews_round_check_name("an agent", opts->agent);
+	if (rc == 0 && opts->label)
+		rc = ews_round_branch_check(repo, opts->label);
+	return rc;
+}
+
+int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, const struct ews_round_start_opts *opts)
+{
+	EWS_CLEANUP(round_start_result) struct ews_round_start_result result = EWS_ROUND_START_RESULT_INIT;
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(free) char *base = NULL;
+	EWS_CLEANUP(free) char *name = NULL;
+	const struct ews_round *previous = NULL, *open;
+	struct ews_start_opts start = *opts->start;
+	int rc = check(repo, opts);
+
+	if (rc == 0)
+		rc = ews_repo_need_dir(repo, true);
+	if (rc == 0)
+		rc = lock_agent(&lock, repo, opts->team, opts->agent, "round start");
+	if (rc == 0)
+		rc = ews_rounds_read(&rounds, repo, opts->team);
+	if (rc == 0)
+		rc = take_back_killed(repo, &rounds, opts->agent);
+	if (rc == 0)
+		rc = find_previous(&previous, &rounds, opts);
+	if (rc < 0)
+		return rc;
+	open = ews_round_newest(&rounds, opts->agent);
+	if (open && open->is_open && open != previous)
+		return refuse_open(open);
+	rc = choose_base(&start, &base, repo, &rounds, opts->base);
+	if (rc == 0)
+		rc = record(&result.round, repo, opts, start.method && start.method->is_project);
+	if (rc < 0)
+		return rc;
+	name = ews_strfmt("ews/%s", result.round.id);
+	start.id = result.round.id;
+	start.label = name;
+	start.intent = NULL;
+	rc = ews_start(&result.started, repo, &start);
+	if (rc == 0)
+		rc = make(&result.round, repo, &result.started.session);
+	if (rc == 0 && previous)
+		rc = remove_previous(&result, repo, previous);
+	if (rc < 0) {
+		take_back_for_error(repo, &result.round, &result.started);
+		return rc;
+	}
+	*out = result;
+	result = (struct ews_round_start_result)EWS_ROUND_START_RESULT_INIT;
+	return 0;
+}
+
+/* ---- end ---- */
+
+/* The commit that holds the workspace as it is: the base when nothing differs, the ref's when that has it all. */
+static int commit_work(struct ews_oid *out, struct ews_round_end_result *result, struct ews_session *session,
+		       const struct ews_oid *base)
+{
+	struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
+	EWS_CLEANUP(commit) struct ews_commit last = EWS_COMMIT_INIT;
+	struct ews_oid tree;
+	int rc = ews_outcome_read(&diff, session);
+
+	if (rc == 0)
+		rc = ews_branch_tree(&tree, &result->ended.unfiltered, session, &diff.to.content);
+	if (rc == 0)
+		rc = ews_odb_read_commit(&first, repo->odb, base);
+	if (rc < 0)
+		return rc;
+	result->has_committed = !ews_oid_equal(&tree, &first.tree);
+	*out = *base;
+	if (!result->has_committed)
+		return 0;
+	*out = result->round.tip;
+	if (ews_odb_read_commit(&last, repo->odb, out) == 0 && ews_oid_equal(&last.tree, &tree) &&
+	    last.n_parents == 1 && ews_oid_equal(&last.parents[0], base))
+		return 0;
+	ews_error_clear();
+	return write_commit(out, repo, &tree, base, ews_clock_now(), COMMIT_SUBJECT);
+}
+
+/* The ref holds the workspace's tree; the branch, where there is one, follows. */
+static int keep_work(struct ews_round_end_result *result, struct ews_session *session)
+{
+	struct ews_round *round = &result->round;
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", round->id);
+	const struct ews_oid was = round->tip;
+	struct ews_oid base, tip;
+	int rc = parse_base(&base, round);
+
+	if (rc == 0)
+		rc = commit_work(&tip, result, session, &base);
+	if (rc == 0 && !ews_oid_equal(&tip, &round->tip))
+		rc = ews_odb_ref_swap(session->repo->odb, ref, &round->tip, &tip);
+	if (rc < 0)
+		return ews_error_wrap("cannot keep the work of round 'ews/%s'", round->id);
+	round->tip = tip;
+	return ews_round_branch_follow(&result->notes, round, session, &base, &was);
+}
+
+static int archive_scratch(struct ews_round_end_result *result, struct ews_session *session)
+{
+	EWS_CLEANUP(scratch_archived) struct ews_scratch_archived archived = EWS_SCRATCH_ARCHIVED_INIT;
+	struct ews_round *round = &result->round;
+	int rc = ews_scratch_archive(&archived, session, round->team, *round->label ? round->label : round->id,
+				     round->archive);
+
+	if (rc < 0)
+		return rc;
+	ews_strv_add_array(&result->left_out, archived.left_out.items);
+	if (archived.name && strcmp(archived.name, round->archive) != 0) {
+		free(round->archive);
+		round->archive = ews_steal(&archived.name);
+		rc = ews_round_write(session->repo, round);
+	}
+	/* A workspace goes to trash with its scratch; the project stays, and was not asked to have it. */
+	return rc < 0 || !round->is_in_place ? rc : ews_scratch_remove(session);
+}
+
+static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,
+		     const struct ews_round_end_opts *opts)
+{
+	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	const struct ews_end_opts end = {
+		.force = opts->force, .no_revert = true, .progress = opts->progress, .payload = opts->payload
+	};
+	bool is_gone;
+	int rc = ews_session_open(&session, repo, round->id);
+
+	if (rc == 0)
+		rc = ews_session_lock(&session, "round end");
+	if (rc < 0)
+		return rc;
+	ews_round_copy(&result.round, round);
+	is_gone = opts->force && access(session.state.workspace, F_OK) < 0;
+	rc = is_gone ? 0 : keep_work(&result, &session);
+	if (rc == 0 && !is_gone)
+		rc = archive_scratch(&result, &session);
+	if (rc == 0) {
+		struct ews_strv unfiltered = result.ended.unfiltered;
+
+		result.ended.unfiltered = (struct ews_strv)EWS_STRV_INIT;
+		rc = ews_end(&result.ended, &session, &end);
+		if (rc == 0)
+			ews_strv_add_array(&result.ended.unfiltered, unfiltered.items);
+		ews_strv_release(&unfiltered);
+	}
+	if (rc < 0)
+		return rc;
+	result.round.is_open = false;
+	*out = result;
+	result = (struct ews_round_end_result)EWS_ROUND_END_RESULT_INIT;
+	return 0;
+}
+
+int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const char *team, const char *agent,
+		  const struct ews_round_end_opts *opts)
+{
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	const struct ews_round *round;
+	int rc = ews_repo_need_dir(repo, true);
+
+	if (rc == 0)
+		rc = lock_agent(&lock, repo, team, agent, "round end");
+	if (rc == 0)
+		rc = ews_rounds_read(&rounds, repo, team);
+	if (rc < 0)
+		return rc;
+	round = ews_round_newest(&rounds, agent);
+	if (!round) {
+		ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", agent, team);
+		ews_error_hint("'git ews round start --agent %s' starts one", agent);
+		return EWS_ENOTFOUND;
+	}
+	if (round->is_open)
+		return end_round(out, repo, round, opts);
+	out->had_ended = true;
+	ews_round_copy(&out->round, round);
+	return 0;
+}
+
+void ews_rounds_open_agents(struct ews_strv *out, const struct ews_rounds *rounds)
+{
+	for (size_t i = 0; i < rounds->n; i++)
+		if (rounds->items[i].is_open && rounds->items[i].is_settled)
+			ews_strv_add(out, rounds->items[i].agent);
+	ews_strv_unique(out);
+}
+
+int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team)
+{
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(free) const struct ews_round **chosen = NULL;
+	size_t n = 0;
+	int rc = ews_rounds_read(&rounds, repo, team);
+
+	chosen = ews_calloc(rounds.n + 1, sizeof(*chosen));
+	for (size_t i = 0; i < rounds.n && rc == 0; i++) {
+		if (rounds.items[i].is_open || ews_oid_is_none(&rounds.items[i].tip))
+			continue;
+		chosen[n++] = &rounds.items[i];
+		ews_strv_addf(out, "ews/%s", rounds.items[i].id);
+	}
+	return rc < 0 || !n ? rc : drop(repo, chosen, n);
+}
+
+/* ---- mending ---- */
+
+static int mend(struct ews_strv *done, struct ews_repo *repo, struct ews_round *round)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc = lock_agent(&lock, repo, round->team, round->agent, "recover");
+
+	/* Somebody is at it. */
+	if (rc == EWS_EBUSY) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	ews_scratch_sweep(repo, round->team, round->id);
+	if (round->is_settled)
+		return 0;
+	rc = take_back(repo, round);
+	if (rc == 0)
+		ews_strv_addf(done, "round 'ews/%s': its start was taken back", round->id);
+	return rc;
+}
+
+int ews_rounds_mend(struct ews_strv *done, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
+	int rc = ews_round_teams(&teams, repo);
+
+	for (size_t i = 0; i < teams.n && rc == 0; i++) {
+		EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+
+		rc = ews_rounds_read(&rounds, repo, teams.items[i]);
+		for (size_t k = 0; k < rounds.n && rc == 0; k++)
+			rc = mend(done, repo, &rounds.items[k]);
+	}
+	return rc;
+}

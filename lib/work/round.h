@@ -1,0 +1,108 @@
+/*
+ * Rounds: turns of several agents, each in a fresh workspace, under names that tell of nobody.
+ *
+ *     refs/ews/<round>  ->  "[ROUND] Auto-commit"  ->  base
+ *
+ * A round is a session that bears the round's name, a record (work/round_record), and a ref, which holds the base while the round goes
+ * on and its work when it is over: a plain commit on that base, so that git diff and git merge take "ews/<round>". The
+ * base is the commit that the workspace began at or, where there was uncommitted work, a commit of ours with that, which is the same
+ * for all rounds that begin at the same state.
+ *
+ * Order on disk. Start: record, session, ref, branch, scratch, record settled. End: the commit, the ref, scratch
+ * archived, and only then the session's end, which takes the workspace away. A start that is killed is taken back by
+ * ews_rounds_mend() or by the agent's next start, an end that is killed is gone through again.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_ROUND_H
+#define EWS_WORK_ROUND_H
+
+#include "work/diff.h"
+#include "work/end.h"
+#include "work/round_record.h"
+#include "work/scratch.h"
+#include "work/start.h"
+
+struct ews_round_start_opts {
+	const char *team, *agent;
+	const char *base; /* a round that is over or a revision; NULL: the project as it is */
+	const char *previous; /* a round of the same agent that goes when the new one is there; NULL: none */
+	const char *label; /* make a branch of that name as well; NULL: don't */
+	const struct ews_start_opts *start; /* how the workspace is made; id, base and label are ours */
+};
+
+struct ews_round_start_result {
+	struct ews_round round;
+	struct ews_start_result started;
+	char *removed; /* the round that went; NULL: none */
+};
+
+#define EWS_ROUND_START_RESULT_INIT { .started = EWS_START_RESULT_INIT }
+
+/*
+ * Start a round. Fails with EWS_EEXISTS while the agent has one that is not over, with EWS_EUSAGE on a `previous` that is another
+ * agent's, with EWS_EBUSY while the agent's rounds are worked on. When it fails there is no round, and `previous` is as it was.
+ */
+int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo,
+		    const struct ews_round_start_opts *opts);
+
+struct ews_round_end_opts {
+	bool force; /* although a process uses the workspace; and without its work, when that has gone */
+	void (*progress)(void *payload, size_t done, size_t total);
+	void *payload;
+};
+
+struct ews_round_end_result {
+	struct ews_round round;
+	bool had_ended; /* before: nothing was done */
+	bool has_committed; /* there was something to commit */
+	struct ews_end_result ended;
+	struct ews_strv left_out; /* "<path>\t<why>": not in the scratch archive */
+	struct ews_strv notes; /* sentences */
+};
+
+#define EWS_ROUND_END_RESULT_INIT { .left_out = EWS_STRV_INIT, .notes = EWS_STRV_INIT }
+
+/*
+ * End the agent's round: all of its work under its ref, scratch archived, the workspace to trash. When any of it fails the ref is as
+ * it was or holds the work, and the workspace is there. Fails with EWS_ENOTFOUND when the agent never had a round.
+ */
+int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const char *team, const char *agent,
+		  const struct ews_round_end_opts *opts);
+
+/* The agents of `team` whose rounds are not over. */
+void ews_rounds_open_agents(struct ews_strv *out, const struct ews_rounds *rounds);
+
+/* Move the refs of all of the team's rounds, which are over, to trash as one step; `out` gets their names. */
+int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team);
+
+/* The round "ews/<id>", or "<id>". Fails with EWS_ENOTFOUND. */
+int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name);
+
+/* The agent's newest round that has its ref, open ones included; NULL: there is none. */
+const struct ews_round *ews_round_newest(const struct ews_rounds *rounds, const char *agent);
+
+/* What others may look at: for each agent but `agent` the newest round that is over, or else the one that goes on. */
+void ews_round_peers(const struct ews_round ***out, size_t *n, const struct ews_rounds *rounds, const char *agent);
+
+/* Whose round the workspace is that we stand in. Fails with EWS_ENOTFOUND. The caller frees both. */
+int ews_round_here(char **team, char **agent, struct ews_repo *repo);
+
+/* What its ref holds against its base, as records and totals. */
+int ews_round_compare(struct ews_diff *out, struct ews_repo *repo, const struct ews_round *round);
+
+/* Take back starts that were killed, sweep what was not finished; what was done is added to `done`. For recover. */
+int ews_rounds_mend(struct ews_strv *done, struct ews_repo *repo);
+
+/* Is the session `id` a round that goes on? */
+bool ews_round_is_session(struct ews_repo *repo, const char *id);
+
+/* Does a record know the round of the ref `name`? */
+bool ews_round_is_known(struct ews_repo *repo, const char *ref);
+
+void ews_round_start_result_release(struct ews_round_start_result *result);
+void ews_round_end_result_release(struct ews_round_end_result *result);
+EWS_CLEANUP_DEFINE(round_start_result, struct ews_round_start_result, ews_round_start_result_release)
+EWS_CLEANUP_DEFINE(round_end_result, struct ews_round_end_result, ews_round_end_result_release)
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * Round branches: a round's work as an ordinary branch, where its start asked for one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_ROUND_BRANCH_H
+#define EWS_WORK_ROUND_BRANCH_H
+
+#include "work/round_record.h"
+
+/* May a branch be called `label`? Fails with EWS_EUSAGE, also in a plain directory. */
+int ews_round_branch_check(struct ews_repo *repo, const char *label);
+
+/*
+ * Make the branch that the round's label asks for at its tip: under that name, or, when there is such a branch or somebody stands
+ * on it, as "<label>-<round>". `session` knows that it was we. Nothing happens without a label, or when it is made.
+ */
+int ews_round_branch_make(struct ews_round *round, struct ews_session *session);
+
+/*
+ * Move it from where we put it (`base`, or the ref's last place `was`) to the round's tip, unless somebody has moved it, removed it,
+ * or stands on it: then `notes` say so.
+ */
+int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, struct ews_session *session,
+			    const struct ews_oid *base, const struct ews_oid *was);
+
+#endif

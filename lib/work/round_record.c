@@ -1,0 +1,296 @@
+/*
+ * Round records: see round_record.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/round_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+
+#define RECORD_BYTES_MAX EWS_MIB
+#define RECORD_VERSION 1
+#define RECORD_END ".json"
+#define ALIAS "agent"
+
+/* Which member of the struct each string of the file is. */
+#define STRINGS(X)            \
+	X("round", id)        \
+	X("team", team)       \
+	X("agent", agent)     \
+	X("alias", alias)     \
+	X("label", label)     \
+	X("branch", branch)   \
+	X("archive", archive) \
+	X("base", base)
+
+void ews_round_release(struct ews_round *round)
+{
+#define FREE(key, member) free(round->member);
+	STRINGS(FREE)
+#undef FREE
+	*round = (struct ews_round){ 0 };
+}
+
+void ews_rounds_release(struct ews_rounds *rounds)
+{
+	for (size_t i = 0; i < rounds->n; i++)
+		ews_round_release(&rounds->items[i]);
+	free(rounds->items);
+	*rounds = (struct ews_rounds)EWS_ROUNDS_INIT;
+}
+
+void ews_round_copy(struct ews_round *out, const struct ews_round *from)
+{
+	*out = *from;
+#define COPY(key, member) out->member = ews_strdup(from->member);
+	STRINGS(COPY)
+#undef COPY
+}
+
+int ews_round_check_name(const char *what, const char *name)
+{
+	if (ews_session_check_id(name) == 0)
+		return 0;
+	ews_error(EWS_EUSAGE, "'%.80s' is no name for %s", name, what);
+	ews_error_hint("use up to 64 letters, digits, '.', '_' or '-', a letter or digit first");
+	return EWS_EUSAGE;
+}
+
+bool ews_round_is_id(const char *id)
+{
+	return strlen(id) == EWS_ROUND_ID_LEN && strspn(id, "0123456789abcdef") == EWS_ROUND_ID_LEN;
+}
+
+/* The names of `fd` that end in `end`, without it; directories have none. */
+static int list_names(struct ews_strv *out, int fd, const char *end)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, fd, &arena);
+
+	for (ssize_t i = 0; i < n; i++) {
+		size_t len = strlen(names[i].name), end_len = strlen(end);
+
+		if (*names[i].name != '.' && len > end_len && !strcmp(names[i].name + len - end_len, end))
+			ews_strv_add_len(out, names[i].name, len - end_len);
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+/* Open "rounds", or the team's below it; EWS_ENOTFOUND where there is none. */
+static int open_rounds(struct ews_repo *repo, const char *team)
+{
+	EWS_CLEANUP(free) char *rel = team ? ews_strfmt("rounds/%s", team) : ews_strdup("rounds");
+	int rc = ews_repo_need_dir(repo, false);
+
+	return rc < 0 ? rc : ews_dir_open_own(repo->dir_fd, rel);
+}
+
+int ews_round_teams(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int fd = open_rounds(repo, NULL);
+
+	if (fd == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	return fd < 0 ? fd : list_names(out, fd, "");
+}
+
+static int parse(struct ews_round *out, const cJSON *json)
+{
+	int rc = ews_json_check_version(json, RECORD_VERSION);
+
+	if (rc < 0)
+		return rc;
+#define GET(key, member)                                  \
+	rc = ews_json_get_bytes(&out->member, json, key); \
+	if (rc < 0)                                       \
+		return rc;
+	STRINGS(GET)
+#undef GET
+	rc = ews_json_get_int(&out->sequence, json, "sequence");
+	if (rc == 0)
+		rc = ews_json_get_int(&out->created_s, json, "created");
+	if (rc == 0)
+		rc = ews_json_get_bool(&out->is_settled, json, "settled");
+	if (rc == 0)
+		rc = ews_json_get_bool(&out->is_branched, json, "branched");
+	if (rc == 0)
+		rc = ews_json_get_bool(&out->is_in_place, json, "in_place");
+	if (rc == 0 && (!ews_round_is_id(out->id) || ews_round_check_name("a team", out->team) < 0 ||
+			ews_round_check_name("an agent", out->agent) < 0 || strchr(out->archive, '/')))
+		rc = ews_error(EWS_EDAMAGED, "it names what is no round");
+	return rc;
+}
+
+int ews_round_parse(struct ews_round *out, const char *text, size_t len)
+{
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	int rc = ews_json_parse(&json, text, len);
+
+	if (rc == 0)
+		rc = parse(&round, json);
+	if (rc < 0)
+		return rc;
+	*out = round;
+	round = (struct ews_round){ 0 };
+	return 0;
+}
+
+void ews_round_format(struct ews_buf *out, const struct ews_round *round)
+{
+	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+
+	ews_json_add_int(json, "version", RECORD_VERSION);
+#define PUT(key, member) ews_json_add_bytes(json, key, round->member);
+	STRINGS(PUT)
+#undef PUT
+	ews_json_add_int(json, "sequence", round->sequence);
+	ews_json_add_int(json, "created", round->created_s);
+	cJSON_AddBoolToObject(json, "settled", round->is_settled);
+	cJSON_AddBoolToObject(json, "branched", round->is_branched);
+	cJSON_AddBoolToObject(json, "in_place", round->is_in_place);
+	ews_json_print(out, json, true);
+}
+
+/* Is there a session of that round, which has not ended? Another session may bear such a name, too. */
+static bool is_open(struct ews_repo *repo, const struct ews_round *round)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", round->id);
+	EWS_CLEANUP(free) char *label = ews_strfmt("ews/%s", round->id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo->dir_fd, rel);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	bool open = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED &&
+		    !strcmp(state.label, label);
+
+	ews_error_clear();
+	return open;
+}
+
+static int read_one(struct ews_round *out, struct ews_repo *repo, int fd, const char *team, const char *id)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s" RECORD_END, id);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", id);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read_own(&text, fd, name, RECORD_BYTES_MAX);
+
+	if (rc == 0)
+		rc = ews_round_parse(out, text.ptr, text.len);
+	if (rc == 0 && (strcmp(out->id, id) != 0 || strcmp(out->team, team) != 0))
+		rc = ews_error(EWS_EDAMAGED, "it is another one's");
+	if (rc < 0)
+		return ews_error_wrap("the record of round 'ews/%s'", id);
+	out->is_open = is_open(repo, out);
+	rc = ews_odb_ref_read(&out->tip, repo->odb, ref);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		out->tip = (struct ews_oid)EWS_OID_NONE;
+		rc = 0;
+	}
+	return rc;
+}
+
+static int cmp_by_sequence(const void *a, const void *b)
+{
+	const struct ews_round *x = a, *y = b;
+
+	if (x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team)
+{
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int fd = open_rounds(repo, team);
+	int rc = fd < 0 ? fd : list_names(&ids, fd, RECORD_END);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		struct ews_round round = { 0 };
+
+		rc = read_one(&round, repo, fd, team, ids.items[i]);
+		/* Removed since it was listed. */
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear();
+			rc = 0;
+			continue;
+		}
+		EWS_GROW(rounds.items, rounds.n, rounds.cap);
+		rounds.items[rounds.n++] = round;
+	}
+	if (rc < 0)
+		return rc;
+	if (rounds.n)
+		qsort(rounds.items, rounds.n, sizeof(*rounds.items), cmp_by_sequence);
+	*out = rounds;
+	rounds = (struct ews_rounds)EWS_ROUNDS_INIT;
+	return 0;
+}
+
+int ews_round_write(struct ews_repo *repo, const struct ews_round *round)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("rounds/%s", round->team);
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s" RECORD_END, round->id);
+	EWS_CLEANUP(fd) int fd = ews_repo_subdir(repo, rel);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (fd < 0)
+		return fd;
+	ews_round_format(&text, round);
+	return ews_file_replace(fd, name, text.ptr, text.len, 0600);
+}
+
+int ews_round_forget(struct ews_repo *repo, const struct ews_round *round)
+{
+	EWS_CLEANUP(fd) int fd = open_rounds(repo, round->team);
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s" RECORD_END, round->id);
+	int rc = fd < 0 ? fd : ews_file_remove_tree(fd, name);
+
+	return rc < 0 ? rc : ews_file_sync_dir(fd);
+}
+
+static bool is_alias_taken(const struct ews_rounds *rounds, const char *alias)
+{
+	for (size_t i = 0; i < rounds->n; i++)
+		if (!strcmp(rounds->items[i].alias, alias))
+			return true;
+	return false;
+}
+
+/* "agent" and a number: a name that whoever hands out names has made anonymous already. */
+static bool is_anonymous(const char *name)
+{
+	size_t len = strlen(ALIAS), digits = strlen(name) > len ? strspn(name + len, "0123456789") : 0;
+
+	return !strncmp(name, ALIAS, len) && digits && !name[len + digits] && name[len] != '0';
+}
+
+char *ews_round_alias(const struct ews_rounds *rounds, const char *agent)
+{
+	for (size_t i = 0; i < rounds->n; i++)
+		if (!strcmp(rounds->items[i].agent, agent))
+			return ews_strdup(rounds->items[i].alias);
+	if (is_anonymous(agent) && !is_alias_taken(rounds, agent))
+		return ews_strdup(agent);
+	for (unsigned n = 1;; n++) {
+		EWS_CLEANUP(free) char *alias = ews_strfmt(ALIAS "%u", n);
+
+		if (!is_alias_taken(rounds, alias))
+			return ews_steal(&alias);
+	}
+}

@@ -1,0 +1,77 @@
+/*
+ * Round records: which rounds there are, whose they are, and what others call whom.
+ *
+ *     <home>/working/<repo>/rounds/<team>/<round>.json
+ *
+ * A record is written before there is anything else of its round, and tells what can't be seen elsewhere: the session of the
+ * round's name says whether it goes on, refs/ews/<round> what it came to, and with that ref it is over for good. Nothing in a workspace, its path or
+ * its session names the agent: that is here alone.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_ROUND_RECORD_H
+#define EWS_WORK_ROUND_RECORD_H
+
+#include "work/session.h"
+
+#define EWS_REF_ROUNDS "refs/ews/" /* and eight hex digits: git reads "ews/<round>" as that */
+#define EWS_REF_TRASH_ROUNDS "refs/ews/trash/rounds/"
+#define EWS_ROUND_ID_LEN 8
+
+struct ews_round {
+	char *id; /* eight hex digits, of its session as well */
+	char *team, *agent;
+	char *alias; /* what others call the agent: "agent1" */
+	char *label; /* the branch that was asked for; "" none */
+	char *branch; /* the one that was made, or was about to be; "" none */
+	char *archive; /* where its scratch was copied to; "" nowhere yet */
+	char *base; /* hex of the commit that its work is compared with; "" before there is one */
+	int64_t sequence; /* order of a team's rounds */
+	int64_t created_s;
+	bool is_settled; /* all that it began with was made */
+	bool is_branched; /* the branch was made */
+	bool is_in_place; /* in the project itself */
+	/* Not recorded, but found. */
+	bool is_open; /* its session has not ended */
+	struct ews_oid tip; /* what its ref holds; none: it has gone */
+};
+
+struct ews_rounds {
+	struct ews_round *items; /* the oldest first */
+	size_t n, cap;
+};
+
+#define EWS_ROUNDS_INIT { NULL, 0, 0 }
+
+/* May a team or an agent (`what`) be called `name`? As session's ids. Fails with EWS_EUSAGE. */
+int ews_round_check_name(const char *what, const char *name);
+
+/* Is it the name of a round: eight hex digits? */
+bool ews_round_is_id(const char *id);
+
+/* The names of all teams. */
+int ews_round_teams(struct ews_strv *out, struct ews_repo *repo);
+
+/* All records of `team`. Nothing is written. Fails with EWS_EDAMAGED on one that makes no sense, naming it. */
+int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team);
+
+int ews_round_write(struct ews_repo *repo, const struct ews_round *round);
+int ews_round_forget(struct ews_repo *repo, const struct ews_round *round);
+
+/* One record's bytes. Fails with EWS_EDAMAGED or EWS_EUNSUPPORTED. */
+int ews_round_parse(struct ews_round *out, const char *text, size_t len);
+void ews_round_format(struct ews_buf *out, const struct ews_round *round);
+
+/*
+ * What others call `agent`: what they called him before; else his name, when that tells nothing ("agent3") and is free, or
+ * the first of "agent1", "agent2", ... that is. The caller frees it.
+ */
+char *ews_round_alias(const struct ews_rounds *rounds, const char *agent);
+
+void ews_round_copy(struct ews_round *out, const struct ews_round *from);
+void ews_round_release(struct ews_round *round);
+void ews_rounds_release(struct ews_rounds *rounds);
+EWS_CLEANUP_DEFINE(round, struct ews_round, ews_round_release)
+EWS_CLEANUP_DEFINE(rounds, struct ews_rounds, ews_rounds_release)
+
+#endif

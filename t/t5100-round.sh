@@ -1,0 +1,169 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='round: turns of several agents, anonymous and kept (P1, P4, P8), and their scratch'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# begin <agent> [<argument>...]: a round; its workspace in $ws, its name in $round
+begin() {
+	ews round start --agent "$@" >out 2>err && take_ws out && round=ews/$(basename "${ws:?}")
+}
+
+ews() {
+	git -C p ews "$@"
+}
+
+# holds <round> <directory>: what its ref has is what stands there
+holds() {
+	rm -rf held && mkdir held && git -C p -c tar.umask=022 archive "$1" | tar -x -C held && test_same_tree -x .git -x .ews_scratch held "$2"
+}
+
+archive_of() {
+	echo "${HOME:?}/.superqode/working/p/rounds/${2:-default}/.scratch_archive/$1"
+}
+
+# sit <directory>: a process stands in it, $sitter
+sit() {
+	(cd "$1" && exec sleep 60) >/dev/null 2>&1 3>&- 4>&- 5>&- &
+	sitter=$!
+}
+sits() { readlink "/proc/${sitter:?}/cwd" | grep -qF "$ws" && grep -qx sleep "/proc/${sitter:?}/comm"; }
+sits_not() { ! sits 2>/dev/null; }
+
+test_expect_success 'P1: each agent has a fresh worktree under a name that tells of nobody; neither git branch nor push --all sees it' '
+	mkdir p && (cd p && git init -q -b trunk && mkdir src && seq 9 >src/a.txt && echo b >b && printf "x\r\n" >crlf && echo "*.o" >.gitignore && git add -A && git commit -qm one) && git init -q --bare sink && git -C p remote add sink "$PWD/sink" &&
+	test_fingerprint p >before && begin alice && one=$round && w1=$ws && begin bob && two=$round && w2=$ws && test_fingerprint p >after && test_cmp before after && test "$one" != "$two" &&
+	test_grep -x "ews/[0-9a-f]\{8\}" - <<-EOF && base=$(git -C p rev-parse HEAD) && test "$(git -C p rev-parse "$one")" = "$base" && test "$(git -C "${w1:?}" rev-parse HEAD)" = "$base" && ! git -C "${w1:?}" symbolic-ref -q HEAD &&
+	$one
+	EOF
+	git -C p branch -a >out && test_line_count = 1 out && git -C p push -q --all sink && git -C sink for-each-ref >out && test_line_count = 1 out &&
+	echo more >>"${w1:?}/src/a.txt" && rm "${w1:?}/b" && echo new >"${w1:?}/new" && test "$(ews round end --agent alice 2>err)" = "$one" && test_path_is_missing "${w1:?}" &&
+	git -C p cat-file -p "$one" >commit && test "$(grep -c ^parent commit)" = 1 && test_grep "^parent $base$" commit && test_grep -x "\[ROUND\] Auto-commit" commit && git -C p diff --name-status "$base" "$one" >out && printf "D\tb\nA\tnew\nM\tsrc/a.txt\n" >want && test_cmp want out &&
+	git -C p checkout -q -b try && git -C p merge -q --no-edit "$one" && test "$(cat p/new)" = new && git -C p checkout -q trunk && git -C p branch -qD try
+'
+
+test_expect_success 'nothing is committed when nothing changed; an end that is asked for twice is a note' '
+	test "$(ews round end --agent bob 2>err)" = "$two" && test "$(git -C p rev-parse "$two")" = "$base" && test "$(ews round end --agent bob 2>err)" = "$two" && test_grep "has ended before" err &&
+	test_expect_code 128 git -C p ews round end --agent nobody 2>err && test_grep "^hint: .*round start --agent nobody" err && test_expect_code 129 git -C p ews round end 2>err && test_expect_code 129 git -C p ews round end --all --agent bob
+'
+
+test_expect_success 'the others by their labels, with a summary and a command that works; nothing of whose they are' '
+	ews round peers --agent nobody --team other >out && test_must_be_empty out && begin bob && two=$round && ews round peers --agent bob >out && printf "%s\n" "agent1: $one  3 file(s) (+2/-1): b, new, src/a.txt" "    git diff $base $one" >want && test_cmp want out &&
+	(cd "${ws:?}" && git ews round peers >here && test_cmp ../../../../../../want here && sed -n 2p here | sh >patch && test_grep "^+more" patch && git ews round prompt >prompt && test_grep ! "alice\|bob\|agent2" prompt && test_grep "$two" prompt && test_grep "agent1: $one" prompt && test_grep "\.ews_scratch/" prompt && rm here patch prompt) &&
+	ews round peers --agent bob --json >json && test_json json .schema ews.round_peers/1 && test_json_count json .peers 1 && test_json json ".peers[0].label" agent1 && test_json json ".peers[0].round" "$one" && test_json json ".peers[0].changes.lines_added" 2 && test_json json ".peers[0].command" "git diff $base $one" && test_json_missing json ".peers[0].agent" &&
+	ews round prompt --agent bob --json >json && test_json json .round "$two" && test_json json ".peers[0].round" "$one" && test_grep ! "bob\|alice" json && ews round prompt --agent bob >out && test "$(json json .text)" = "$(cat out)" &&
+	ews round peers --agent alice >out && test_grep "^agent2: ews/[0-9a-f]*  0 file(s) (+0/-0)$" out && test_grep ! "$two" out && begin agent7 --team seven && ews round peers --team seven --agent x >out && test_grep "^agent7: $round  0 file(s) (+0/-0)  (at work)$" out && ews round end --all --team seven >out
+'
+
+test_expect_success 'P6: neither path, ids nor variables tell who the agent is, and from inside one may look alone' '
+	git -C p ews run "${two#ews/}" -- sh -c "env; pwd; git ews round peers; git ews round prompt; git ews round list; git ews round show $one; git ews status; cat .git; ! git ews round end --agent bob" >out 2>err && test_grep "^agent1: $one" out && test_grep "Your work is on" out && test_grep "^Commit: " out && test_grep ! "bob\|alice" out && test_grep "blocked: git ews round" err &&
+	test "$(git -C p rev-parse "$two")" = "$base"
+'
+
+test_expect_success 'what was uncommitted is in the base, which rounds of one state share; --base takes exactly the tree of another round' '
+	echo mine >>p/src/a.txt && echo untracked >p/u && begin carol && three=$round && test "$(cat "${ws:?}/u")" = untracked && begin dave && test "$(git -C p rev-parse "$three")" = "$(git -C p rev-parse "$round")" && git -C p log -1 --format=%s "$three" >out && test_grep "^\[BASELINE\]" out && test "$(git -C p rev-parse "$three^")" = "$base" &&
+	echo d >"${ws:?}/d" && ews round end --agent dave >out && ews round peers --agent carol >out && test_grep "  1 file(s) (+1/-0): d$" out &&
+	test_expect_code 1 git -C p ews round start --agent eve --base "$three" 2>err && test_grep "is not over" err && begin eve --base "$one" && test "$(git -C "${ws:?}" rev-parse HEAD)" = "$(git -C p rev-parse "$one")" && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && test_path_is_missing "${ws:?}/u" && holds "$one" "${ws:?}" &&
+	test "$(git -C p rev-parse "$round")" = "$(git -C p rev-parse "$one")" && echo e >"${ws:?}/e" && ews round end --agent eve >out && test "$(git -C p rev-parse "$round^")" = "$(git -C p rev-parse "$one")" && ews round end --agent carol >out && git -C p checkout -q src && rm p/u
+'
+
+test_expect_success 'P1: --label makes a branch, beside one that is there already, and moves no branch that others have or stand on' '
+	git -C p branch presenter HEAD && begin fay --label presenter --base "$one" && test "$(git -C p rev-parse presenter)" = "$base" && branch=presenter-${round#ews/} && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$one")" &&
+	echo final >"${ws:?}/final" && ews round end --agent fay >out 2>err && test_grep ! drift err && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$round")" && test "$(git -C p show "$branch:final")" = final && test "$(git -C p rev-parse presenter)" = "$base" && git -C p branch -qD presenter "$branch" &&
+	begin fay --label presenter && echo 1 >"${ws:?}/1" && ews round list --json >json && test_grep "\"branch\":\"presenter\"" json && git -C p checkout -q presenter && ews round end --agent fay >out 2>err && test_grep "stands on it" err && test "$(git -C p rev-parse presenter)" = "$base" && git -C p checkout -q trunk && git -C p branch -qD presenter &&
+	begin fay --label trunk && test "$(git -C p rev-parse trunk)" = "$base" && git -C p branch -f "trunk-${round#ews/}" HEAD && ews round end --agent fay >out 2>err && test_expect_code 129 git -C p ews round start --agent fay --label "a..b" && git -C p branch -qD "trunk-${round#ews/}"
+'
+
+test_expect_success 'P4: --previous takes the former round away in the same step, and no one else'"'"'s' '
+	test_expect_code 128 git -C p ews round start --agent bob 2>err && test_grep "at work on the round .$two" err && test_grep "^hint: .*--previous $two" err && test_expect_code 129 git -C p ews round start --agent alice --previous "$two" && test_expect_code 128 git -C p ews round start --agent bob --previous ews/00000000 &&
+	w2=$(ews path "${two#ews/}") && echo late >"${w2:?}/late" && begin bob --previous "$two" && test_expect_code 1 git -C p show-ref -q --verify "refs/$two" && ews undo && test "$(git -C p show "$two:late")" = late && ews undo --redo && test_expect_code 1 git -C p show-ref -q --verify "refs/$two" && three=$round && test_expect_code 128 git -C p ews round start --agent bob --previous "$two" &&
+	ews round list >want && test_expect_code 1 git -C p ews round start --agent bob --previous "$three" --mode legacy 2>err && ews round list >out && test_cmp want out && test_path_is_dir "${ws:?}" && git -C p for-each-ref refs/ews --format="%(refname)" >out && test_grep ! "refs/ews/trash/rounds/${three#ews/}" out
+'
+
+test_expect_success 'scratch: in no status, diff, commit, snapshot or apply, and info/exclude stays as it is; kept when the round is over, twice as well' '
+	test_path_is_dir "${ws:?}/.ews_scratch/verification" && git -C "${ws:?}" status --porcelain --untracked-files=all >out && test_must_be_empty out && test_fingerprint p >before && echo note >"${ws:?}/.ews_scratch/notes" && ln -s ../x "${ws:?}/.ews_scratch/link" && echo 1 >"${ws:?}/.ews_scratch/verification/run.sh" && chmod 755 "${ws:?}/.ews_scratch/verification/run.sh" && git init -q "${ws:?}/.ews_scratch/nested" && rm "${ws:?}/.ews_scratch/.gitignore" && echo "!*" >"${ws:?}/.ews_scratch/.gitignore" &&
+	ews diff --exit-code "${three#ews/}" >out && ews status --json >json && test_grep ! scratch json && ews snapshot create "${three#ews/}" --ignored >id && ews snapshot show "$(cat id)" --files >out && test_grep ! scratch out && ews apply "${three#ews/}" >out 2>err && test_path_is_missing p/.ews_scratch && ews revert "${three#ews/}" >out && test_path_is_file "${ws:?}/.ews_scratch/notes" &&
+	cp -a "${ws:?}/.ews_scratch" scratch && chmod 700 scratch && test "$(ews round scratch --agent bob)" = "${ws:?}/.ews_scratch" && ews round end --agent bob >out && test "$(git -C p rev-parse "$three")" = "$base" && test_same_tree scratch "$(archive_of "${three#ews/}")" && test_fingerprint p >after && test_cmp before after &&
+	for label in sketch sketch dir/odd; do begin bob --label "$label" && echo "$round" >"${ws:?}/.ews_scratch/notes" && ews round end --agent bob >out || return 1; done && test_path_is_file "$(archive_of sketch/notes)" && test_path_is_file "$(archive_of sketch-2/notes)" && test "$(cat "$(archive_of dir-odd/notes)")" = "$round" && test_path_is_missing "$(archive_of sketch/sketch)" &&
+	begin bob && ews round scratch --agent bob >out && sed -n 1p out >first && echo "${ws:?}/.ews_scratch" >want && test_cmp want first && test_line_count = 5 out && sed -n 2p out >newest && archive_of dir-odd >want && test_cmp want newest && ews round prompt --agent bob >prompt && test_grep "$(archive_of sketch-2)$" prompt && ews round scratch --agent bob --json >json && test_json_count json .archives 4 &&
+	ews round end --agent bob >out && test_path_is_missing "$(archive_of "${round#ews/}")" && ! ls -A "$(dirname "$(archive_of x)")" | grep new-
+'
+
+test_expect_success 'a committed .ews_scratch is left out, named by nobody as changed, and stays in the commit' '
+	git clone -q p tracked && mkdir tracked/.ews_scratch && echo t >tracked/.ews_scratch/t && git -C tracked add -A && git -C tracked commit -qm t && for how in "" "--base HEAD"; do
+		(ews() { git -C tracked ews "$@"; } && begin a $how && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && echo x >"${ws:?}/x" && ews round end --agent a >out && git -C tracked diff --name-only HEAD "$round") >names && test "$(cat names)" = x || return 1
+	done
+'
+
+test_expect_success 'P4: a held index.lock, a hook that fails, signing and a closed file don'"'"'t keep the work from its ref' '
+	begin gus && mkdir -p p/.git/hooks && printf "#!/bin/sh\necho ran >>%s/ran\nexit 1\n" "$PWD" >p/.git/hooks/pre-commit && cp p/.git/hooks/pre-commit p/.git/hooks/commit-msg && chmod +x p/.git/hooks/* && git -C p config commit.gpgSign true && git -C p config gpg.program false &&
+	admin=$(git -C "${ws:?}" rev-parse --git-dir) && : >"${admin:?}/index.lock" && echo kept >"${ws:?}/kept" && echo closed >"${ws:?}/closed" && chmod 000 "${ws:?}/closed" && echo o >"${ws:?}/x.o" && mkdir "${ws:?}/inner" && git init -q "${ws:?}/inner" && echo i >"${ws:?}/inner/i" && printf "caf\351\n" >"${ws:?}/$(printf "odd\n\351")" && ln -s nowhere "${ws:?}/dangling" && printf "y\r\n" >>"${ws:?}/crlf" && ln -s "${PWD:?}/p" "${ws:?}/away" &&
+	ews round end --agent gus >out 2>err && test_path_is_missing ran && test_grep "1 ignored path is not in the commit, but in trash" err && test_grep "inner" err && test "$(git -C p show "$round:kept")" = kept && test "$(git -C p show "$round:closed")" = closed && test "$(git -C p show "$round:dangling")" = nowhere && printf "x\r\ny\r\n" >want && git -C p show "$round:crlf" >got && test_cmp want got && git -C p ls-tree -z --name-only "$round" >got && printf "odd\n\351\0" | grep -qzaFf - got &&
+	git -C p config --unset commit.gpgSign && rm p/.git/hooks/pre-commit p/.git/hooks/commit-msg && ews undo "${round#ews/}" && test "$(cat "${ws:?}/inner/i")" = i && test "$(cat "${ws:?}/x.o")" = o && chmod 644 "${ws:?}/closed" && ews round list >out && test_grep "$round  open " out &&
+	chmod 755 "${ws:?}/kept" && ews round end --agent gus >out && git -C p ls-tree "$round" kept >out && test_grep "^100755" out
+'
+
+test_expect_success 'P4: while anything can'"'"'t be kept, workspace and ref both stay' '
+	begin hal && echo hal >"${ws:?}/hal" && was=$(git -C p rev-parse "$round") && : >"p/.git/refs/$round.lock" && test_must_fail git -C p ews round end --agent hal 2>err && test_path_is_file "${ws:?}/hal" && test "$(git -C p rev-parse "$round")" = "$was" && rm "p/.git/refs/$round.lock" &&
+	sit "${ws:?}" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 10 sits && test_expect_code 1 git -C p ews round end --agent hal 2>err && test_grep "sleep" err && test_path_is_file "${ws:?}/hal" && test "$(git -C p show "$round:hal")" = hal && kill $sitter && test_wait_for 10 sits_not &&
+	echo later >"${ws:?}/later" && ews round end --agent hal >out && test "$(git -C p show "$round:later")" = later && test "$(git -C p rev-parse "$round^")" = "$base" &&
+	begin hal && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent hal 2>err && ews round list >out && test_grep "$round  open" out && ews round end --agent hal --force >out && test "$(git -C p rev-parse "$round")" = "$base"
+'
+
+test_expect_success 'P4: end --all ends what goes on and moves the team'"'"'s refs to trash, no one else'"'"'s; clean touches no round, doctor names a stray ref' '
+	EWS_TEAM=red && export EWS_TEAM && begin ida && echo red >"${ws:?}/red" && red=$round && w1=$ws && begin ida2 && ews round end --agent ida2 >out && unset EWS_TEAM && ews round list >out && test_grep ! "$red" out && test_expect_code 1 git -C p ews clean --force "${red#ews/}" 2>err && test_expect_code 129 git -C p ews end "${red#ews/}" 2>err && test_grep "^hint: .*git ews round end" err && test_path_is_file "${w1:?}/red" && ews clean --auto >out 2>&1 && test_path_is_dir "${w1:?}" &&
+	git -C p update-ref refs/ews/0badcafe HEAD && { ews doctor >out 2>&1 || :; } && test_grep "refs/ews/0badcafe.*no record" out && test_grep ! "refs/ews/${red#ews/}" out && git -C p update-ref refs/heads/ews/foo HEAD &&
+	ews round end --all --team red --dry-run >out && test_line_count = 2 out && test_path_is_dir "${w1:?}" && ews round end --all --team red >out && test_line_count = 2 out && test_grep "^$red$" out && test_path_is_missing "${w1:?}" && test_expect_code 1 git -C p show-ref -q --verify "refs/$red" && git -C p show-ref -q --verify "refs/$one" && git -C p show-ref -q --verify refs/ews/0badcafe && git -C p show-ref -q --verify refs/heads/ews/foo &&
+	ews undo && test "$(git -C p show "$red:red")" = red && ews undo --redo && git -C p gc -q --prune=now && ews undo && test "$(git -C p show "$red:red")" = red && git -C p update-ref -d refs/ews/0badcafe && git -C p branch -qD ews/foo && ews snapshot verify --all --trash >out
+'
+
+test_expect_success 'modes: isolated has a repository of its own, legacy is the project, and any other word is an error' '
+	test_expect_code 129 git -C p ews round start --agent x --mode worktre && test_expect_code 129 git -C p ews round start --agent x --mode snapshot && test_expect_code 129 git -C p ews round start && test_expect_code 129 git -C p ews round start --agent ../x && test_expect_code 129 git -C p ews round start --agent x --team a/b &&
+	begin kim --mode isolated && test_path_is_dir "${ws:?}/.git" && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && (cd "${ws:?}" && echo k >k && git add k && git -c commit.gpgSign=false commit -qm own && git ews round peers >out && sed -n 2p out >command && rm out && grep "git ews round diff $(basename "$(dirname "$one")")/" command && sh command >patch && test_grep ^diff patch && rm command patch) && ews round end --agent kim >out && test "$(git -C p show "$round:k")" = k && git -C p rev-list --count "$base..$round" >out && test "$(cat out)" = 1 &&
+	begin lou --mode worktree && ews round end --agent lou >out && test_fingerprint p >before && begin lou --mode legacy && test "${ws:?}" = "$PWD/p"
+'
+
+test_expect_success 'P4: legacy works in the project and is kept all the same; what was made there for scratch goes again' '
+	GIT_OPTIONAL_LOCKS=0 git -C p status --porcelain >out && test_must_be_empty out && ews round list >out && round=$(sed -n "s/^\(ews[^ ]*\)  open .*(lou).*/\1/p" out) && echo s >p/.ews_scratch/s && echo l >p/l && test_expect_code 1 git -C p ews round start --agent mia 2>err && ews round end --agent lou >out && test "$(cat out)" = "$round" && test "$(git -C p show "$round:l")" = l && test "$(cat p/l)" = l && test_path_is_missing p/.ews_scratch && test_path_is_file "$(archive_of "${round#ews/}/s")" && rm p/l && test_fingerprint p >after && test_cmp before after
+'
+
+test_expect_success 'without commits, detached, in a linked worktree, with SHA-256' '
+	git init -q -b odd/branch new && echo f >new/f && GIT_DEFAULT_HASH=sha256 git init -q sha && git -C sha commit -q --allow-empty -m 1 && git clone -q p det && git -C det checkout -q --detach && git -C det worktree add -q ../linked && for dir in new sha det linked; do
+		test_fingerprint $dir >before && (ews() { git -C $dir ews "$@"; } && begin a && echo x >"${ws:?}/x" && ews round end --agent a >out 2>err && test "$(git -C $dir show "$round:x")" = x && test "$(git -C $dir log -1 --format=%s "$round")" = "[ROUND] Auto-commit" && begin b --base "$round" && test "$(cat "${ws:?}/x")" = x && ews round end --all >out) && test_fingerprint $dir >after && test_cmp before after || return 1
+	done
+'
+
+test_expect_success 'plain directories have rounds through their store' '
+	mkdir -p plain/sub/hollow && echo 1 >plain/f && (ews() { git -C plain ews "$@"; } && store=$(echo "$HOME"/.superqode/store/plain-*.git) && test_expect_code 129 git -C plain ews round start --agent a --label b &&
+	begin a && store=$(echo "$HOME"/.superqode/store/plain-*.git) && echo 2 >>"${ws:?}/f" && echo s >"${ws:?}/.ews_scratch/s" && one=$round && ews round end --agent a >out && git -C "$store" show "$one:f" >got && printf "1\n2\n" >want && test_cmp want got && test "$(git -C "$store" rev-list --count "$one")" = 2 &&
+	begin b && ews round peers --agent b >out && test_grep "^agent1: $one  1 file(s) (+1/-0): f$" out && (cd "${ws:?}" && sed -n 2p "$OLDPWD/out" | sh) >patch && test_grep "^+2" patch && ews round end --agent b >out && begin c --base "$one" && test_cmp want "${ws:?}/f" && echo 3 >"${ws:?}/g" && ews round end --agent c >out && test "$(git -C "$store" diff --name-only "$one" "$round")" = g && test "$(cat plain/f)" = 1 && test_path_is_missing plain/.ews_scratch)
+'
+
+if test_have_prereq VALGRIND; then
+	test_done # a killed tracer is no test of the program
+fi
+ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+export ASAN_OPTIONS
+kill_points=4
+
+sound() {
+	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out && test_fingerprint p >fp && test_cmp fp.want fp
+}
+
+# No round at all, or a whole one; the same command works now, or what it made does.
+after_start() {
+	ews round list >listed && if test -s listed; then test_line_count = 1 listed; else begin z; fi && ews round list >listed && round=$(sed "s/ .*//" listed) && ws=$(ews path "${round#ews/}") && test_path_is_dir "${ws:?}/.ews_scratch" && echo y >"${ws:?}/y" && ews round end --agent z >out && test "$(git -C p show "$round:y")" = y
+}
+
+after_end() {
+	{ test ! -e "${ws:?}" || test "$(cat "${ws:?}/z")" = z; } && ews round end --agent z >out 2>err && test "$(cat out)" = "$round" && test "$(git -C p show "$round:z")" = z && test_path_is_missing "${ws:?}" && test "$(cat "$(archive_of "${round#ews/}/s")")" = s
+}
+
+test_expect_success 'P4: a round start or end that is killed anywhere is whole or not there' '
+	rm -rf p "$HOME/.superqode" && git init -q p && echo 1 >p/f && git -C p add f && git -C p commit -qm 1 && echo 2 >>p/f && ews status >out 2>err && test_fingerprint p >fp.want && mkdir "$HOME/.superqode" && save fresh && sweep fresh after_start round start --agent z &&
+	restore fresh && begin z && echo z >"${ws:?}/z" && echo s >"${ws:?}/.ews_scratch/s" && save work && sweep work after_end round end --agent z
+'
+
+test_done
