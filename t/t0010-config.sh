@@ -69,7 +69,7 @@ test_expect_success 'start takes the method that is set, and what an option says
 test_expect_success 'values are typed in JSON, each with its file and line' '
 	yaml "qe:" "  workspace:" "    exclude:" "      - \"*.log\"" "      - /vendor/" &&
 	git -C project -c ews.trashExpire=2.weeks -c ews.trashMax=3k ews config --json >out &&
-	test_json_count out .settings 22 && test_json out ".settings[17].value" 3072 &&
+	test_json_count out .settings 24 && test_json out ".settings[17].value" 3072 &&
 	git -C project ews config get --json qe.workspace.exclude >out && test_json out .schema ews.setting/1 &&
 	test_json out ".value[1]" /vendor/ && test_json out ".origin[1].line" 5 && test_json_count out .default 0 &&
 	git -C project -c ews.trashExpire=2.weeks ews config get --json ews.trashExpire >out &&

@@ -145,7 +145,7 @@ test_expect_success 'the ways to say worktree are the same, and other methods ar
 	done &&
 	git -C p for-each-ref refs/ews/sessions >before &&
 	for how in "--method nonsense" --keep-ignored=maybe \
-		"--from twin" "--deep --quick" --copy-objects; do
+		"--from twin --base HEAD" "--deep --quick" --copy-objects; do
 		test_expect_code 129 git -C p ews start $how >out 2>err && test_must_be_empty out || return 1
 	done &&
 	git -C p for-each-ref refs/ews/sessions >after && test_cmp before after

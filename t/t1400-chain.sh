@@ -52,4 +52,36 @@ test_expect_success 'in a plain directory' '
 	mkdir -p d/sub && echo 1 >d/f && start_ws -n w1 d s1 && echo 2 >>"${w1:?}/f" && mkdir "${w1:?}/hollow" && start_ws d --from s1 s2 && test_same_tree "${w1:?}" "${ws:?}" && echo 3 >"${ws:?}/g" && git -C d ews diff s2 --name-only >out && printf "f\ng\n" >want && test_cmp want out && git -C d ews diff s2 --from parent --name-only >out && echo g >want && test_cmp want out
 '
 
+# hooked <start> <complete> <verb and arguments>...: with these hooks of the user's
+hooked() {
+	start=$1 complete=$2
+	shift 2
+	git -C h -c ews.hook.start="$start" -c ews.hook.complete="$complete" ews "$@"
+}
+
+says='printf "%s\n" "$EWS_SESSION|$EWS_PROJECT|$EWS_WORKSPACE|$EWS_INTENT|$EWS_COMMAND|$EWS_STATUS" >"$HOME/said"'
+
+test_expect_success 'P4: a start hook that fails: the command does not run, and nothing is left' '
+	git init -q h && echo 1 >h/f && git -C h add f && git -C h commit -qm 1 && git -C h ews status >out 2>&1 && test_fingerprint h >before && test_expect_code 126 hooked "$says; echo no >&2; exit 3" "" run --intent why --new=a -- sh -c "echo ran >$HOME/ran" 2>err && test_path_is_missing home/ran && test_grep "^no$" err && test_grep "ews.hook.start ended with status 3" err &&
+	echo "a|$PWD/h|$HOME/.superqode/working/h/qe/a|why|sh -c echo ran >$HOME/ran|" >want && test_cmp want home/said && test_path_is_missing "$HOME/.superqode/working/h/qe/a" && git -C h ews list >out && test_must_be_empty out && git -C h ews undo --list >out && test_must_be_empty out && test_fingerprint h >after && test_cmp before after &&
+	test_expect_code 128 hooked "exit 1" "" start b --json >json && test_json json .error.code denied && test_expect_code 128 hooked "kill \$\$" "" start --method in-place b && test_expect_code 128 hooked "exit 1" "" round start --agent x && git -C h ews round list >out && test_must_be_empty out && git -C h for-each-ref refs/ews >out && test_must_be_empty out &&
+	hooked "test -f \"\$EWS_WORKSPACE/f\"" "" start b >path && test_expect_code 126 hooked "exit 1" "" run b -- touch ran && test_path_is_missing "$HOME/.superqode/working/h/qe/b/ran" && git -C h ews status b --json >json && test_json json ".sessions[0].state" active && git -C h ews end b >out
+'
+
+test_expect_success 'complete: 0 applies, 1 goes to trash, anything else waits; it sees the patch, the command and its status' '
+	seen="$says; cat >\"\$HOME/stdin\"; cp \"\$EWS_PATCH\" \"\$HOME/file\"" && hooked "" "$seen; exit 0" run --new=ok -- sh -c "echo 2 >>f; echo n >n" 2>err && test_grep "accepted" err && test "$(cat h/n)" = n && echo "ok|$PWD/h|$HOME/.superqode/working/h/qe/ok||sh -c echo 2 >>f; echo n >n|0" >want && test_cmp want home/said && test_cmp home/stdin home/file && test_grep "^+n$" home/file && git -C h diff >got && test_grep "^+2" got && git -C h ews undo && test_path_is_file "$HOME/.superqode/working/h/qe/ok/n" && git -C h ews undo && test_path_is_missing h/n && hooked "" "exit 1" end ok >out 2>err && test_grep rejected err && test_path_is_missing h/n && git -C h ews pending list >out && test_must_be_empty out &&
+	hooked "" "exit 1" run --new=no --json -- touch n >json 2>err && test_json json .decision rejected && test_path_is_missing h/n && test_expect_code 4 hooked "" "$seen; exit 7" run --end --new=wait -- sh -c "echo w >w; exit 4" 2>err && test_grep "|4$" home/said && test_grep "is pending" err && git -C h ews pending list >out && test_grep "^wait " out && hooked "" "kill \$\$" run --new=killed -- touch w 2>err && git -C h ews pending list >out && test_line_count = 2 out && git -C h ews pending apply wait >out && test "$(cat h/w)" = w && rm h/w && git -C h ews pending drop killed >out &&
+	hooked "" "touch \"\$HOME/asked\"" run --new=same -- true && test_path_is_missing home/asked && git -C h ews start n >path && touch "$HOME/.superqode/working/h/qe/n/made" && git -C h ews end --pending n >out && git -C h ews pending drop n >out
+'
+
+test_expect_success 'what is applied is what the hook saw, all of it or, where that fits no more, nothing' '
+	git -C h ews start late >path && echo seen >"$HOME/.superqode/working/h/qe/late/l" && hooked "" "echo unseen >\"\$EWS_WORKSPACE/l\"" end late >out && test "$(cat h/l)" = seen && rm h/l && git -C h ews start clash >path && echo theirs >"$HOME/.superqode/working/h/qe/clash/f" && echo ours >h/f && hooked "" "exit 0" end clash --json >json && test_json json ".sessions[0].decision" pending && test "$(cat h/f)" = ours && git -C h checkout -q f && git -C h ews pending apply clash >out && test "$(cat h/f)" = theirs && git -C h checkout -q f &&
+	hooked "" "exit 0" start --method in-place here >path && echo here >h/f && hooked "" "exit 0" end here >out && test "$(cat h/f)" = here && git -C h ews start --method in-place here >path && echo there >h/f && hooked "" "exit 1" end here >out && test "$(cat h/f)" = here && git -C h checkout -q f
+'
+
+test_expect_success 'P9: no hook of a repository is believed' '
+	git -C h config ews.hook.start "touch $PWD/ran; exit 1" && git -C h config ews.hook.complete "touch $PWD/ran" && printf "ews:\n  hook:\n    start: touch %s\n" "$PWD/ran" >h/superqode.yaml && git -C h ews run --new=r -- touch x 2>err && test_path_is_missing ran && test_path_is_missing h/x && test_grep "ews.hook.start" err && { git -C h ews config accept >out 2>&1 || :; } && git -C h ews run --new=r2 -- touch x 2>err && test_path_is_missing ran && test_path_is_missing h/x && rm h/superqode.yaml &&
+	git -C h config --unset ews.hook.start && git -C h config --unset ews.hook.complete && printf "[ews \"hook\"]\n\tstart = exit 5\n" >>home/.gitconfig && test_expect_code 128 git -C h ews start 2>err && test_grep "status 5" err && git config --global --unset ews.hook.start && git -C h ews config list >out && test_grep "ews.hook.complete" out
+'
+
 test_done

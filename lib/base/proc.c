@@ -176,6 +176,8 @@ static int spawn(pid_t *pid, const char *program, const struct ews_proc *p, cons
 	/* A worker of a pool blocks signals; its child must not. */
 	(void)sigemptyset(&none);
 	(void)sigemptyset(&defaults);
+	if (p->takes_signals)
+		(void)sigfillset(&defaults);
 	(void)sigaddset(&defaults, SIGPIPE);
 	(void)posix_spawnattr_setsigmask(&attr, &none);
 	(void)posix_spawnattr_setsigdefault(&attr, &defaults);

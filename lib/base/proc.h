@@ -26,6 +26,7 @@ struct ews_proc {
 	struct ews_buf *err; /* collects standard error */
 	unsigned timeout_ms; /* 0: none */
 	bool own_group; /* in a process group of its own: keys pressed on the terminal are not for it */
+	bool takes_signals; /* those that the caller ignores as well */
 	bool own_session; /* it goes on when its terminal does not */
 };
 

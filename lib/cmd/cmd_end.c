@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/path.h"
@@ -17,7 +18,8 @@
 #include "cmd/render_path.h"
 #include "cmd/render_report.h"
 #include "cmd/render_revert.h"
-#include "work/end.h"
+#include "cmd/render_run.h"
+#include "work/completion.h"
 #include "work/round.h"
 
 static const char *const usage[] = {
@@ -55,7 +57,7 @@ static struct ews_changes_opt find_changes(const struct settings *set, struct ew
 }
 
 static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session,
-		      const struct ews_end_result *result)
+		      const struct ews_end_result *result, const struct ews_completion *completion)
 {
 	const struct ews_changes_opt changes = find_changes(set, session, result);
 	cJSON *object = cJSON_CreateObject();
@@ -73,6 +75,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 	}
 	(void)cJSON_AddBoolToObject(object, "ended", !ews_end_is_blocked(result) && !set->dry_run);
 	(void)cJSON_AddBoolToObject(object, "pending", result->is_pending);
+	ews_render_string(object, "decision", ews_decision_word(completion->decision));
 	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
 	ews_render_string(object, "commit", result->branch_commit);
 	ews_render_reasons(object, "unfiltered", "filter", &result->unfiltered);
@@ -159,20 +162,41 @@ static int refuse_round(const struct ews_session *session)
 	return EWS_EUSAGE;
 }
 
+/* Of a session that goes on the user's hook may have to say what becomes of its result. */
+static int decide(struct ews_completion *completion, const struct ews_cmd_ctx *ctx, const struct settings *set,
+		  struct ews_session *session)
+{
+	bool has_workspace = access(session->state.workspace, F_OK) == 0;
+	int rc;
+
+	if (set->dry_run || session->state.state == EWS_STATE_ENDED || !has_workspace)
+		return 0;
+	rc = ews_complete(completion, session, NULL, -1);
+	if (rc < 0 && set->force) {
+		ews_cmd_warn(ctx, "ews.hook.complete was not asked: %s", ews_error_message());
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0)
+		ews_render_decision_talk(ctx, completion, session->state.id);
+	return rc;
+}
+
 static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *name)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
+	struct ews_completion completion = { .decision = EWS_DECISION_NONE };
 	struct ews_progress progress;
-	const struct ews_end_opts opts = { .force = set->force,
-					   .without_base = set->force,
-					   .dry_run = set->dry_run,
-					   .no_revert = set->no_revert,
-					   .pending = set->pending,
-					   .branch = set->branch,
-					   .artifacts = set->no_artifacts ? NULL : &set->artifacts,
-					   .progress = ews_progress_show,
-					   .payload = &progress };
+	struct ews_end_opts opts = { .force = set->force,
+				     .without_base = set->force,
+				     .dry_run = set->dry_run,
+				     .no_revert = set->no_revert,
+				     .pending = set->pending,
+				     .branch = set->branch,
+				     .artifacts = set->no_artifacts ? NULL : &set->artifacts,
+				     .progress = ews_progress_show,
+				     .payload = &progress };
 	int rc;
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
@@ -180,6 +204,10 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 		rc = refuse_round(&session);
 	if (rc < 0)
 		return rc;
+	rc = decide(&completion, ctx, set, &session);
+	if (rc < 0)
+		return rc;
+	ews_completion_settle(&opts, &completion);
 	ews_progress_init(&progress, ctx, "Ending the session");
 	rc = ews_end(&result, &session, &opts);
 	ews_progress_end(&progress);
@@ -187,7 +215,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 		return rc;
 	set->is_blocked = set->is_blocked || ews_end_is_blocked(&result);
 	if (ctx->json)
-		show_json(ctx, set, &session, &result);
+		show_json(ctx, set, &session, &result, &completion);
 	else
 		show_text(ctx, set, &session, &result);
 	return 0;

@@ -24,8 +24,8 @@
 #include "cmd/render_run.h"
 #include "cmd/render_session.h"
 #include "cmd/start_opts.h"
+#include "work/completion.h"
 #include "work/confine.h"
-#include "work/end.h"
 #include "work/run.h"
 
 #define STATUS_FAILED 125
@@ -282,15 +282,26 @@ static void talk_of_report(const struct ews_cmd_ctx *ctx, const struct ews_farew
 	}
 }
 
+/* What is run, in one line, for the user's hooks. The caller frees it. */
+static char *name_command(char *const *command)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	for (; *command; command++)
+		ews_buf_addf(&text, "%s%s", text.len ? " " : "", *command);
+	return ews_buf_steal(&text);
+}
+
 /* Returns whether it has ended. What keeps it from that is no failure of the command's: the session stays. */
 static bool end_session(struct ews_end_result *result, struct ews_cmd_ctx *ctx, struct ews_session *session,
-			bool with_artifacts)
+			const struct ews_completion *completion, bool with_artifacts)
 {
 	const struct ews_farewell_opts artifacts = { .render = ews_render_report };
-	const struct ews_end_opts opts = { .artifacts = with_artifacts ? &artifacts : NULL };
+	struct ews_end_opts opts = { .artifacts = with_artifacts ? &artifacts : NULL };
 	const char *id = session->state.id;
 	int rc;
 
+	ews_completion_settle(&opts, completion);
 	rc = ews_end(result, session, &opts);
 	talk_of_report(ctx, &result->stored);
 	if (rc == 0 && is_done(result)) {
@@ -320,11 +331,13 @@ static void give_back(struct ews_session *session)
 
 /* The command is over: what there is to see, to keep and to end. */
 static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session, bool is_new,
-		  const struct ews_run_result *result)
+		  char *const *command, const struct ews_run_result *result)
 {
 	EWS_CLEANUP(run_outcome) struct ews_run_outcome outcome = EWS_RUN_OUTCOME_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("run");
+	EWS_CLEANUP(free) char *line = name_command(command);
+	struct ews_completion completion = { .decision = EWS_DECISION_NONE };
 	bool has_ended;
 	int ends, patch, rc;
 
@@ -349,7 +362,13 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		if (rc < 0)
 			return rc;
 	}
-	has_ended = outcome.had_ended || (ends && end_session(&ended, ctx, session, patch));
+	rc = ends && !outcome.had_ended ? ews_complete(&completion, session, line, result->status) : 0;
+	if (rc < 0) {
+		give_back(session);
+		return rc;
+	}
+	ews_render_decision_talk(ctx, &completion, session->state.id);
+	has_ended = outcome.had_ended || (ends && end_session(&ended, ctx, session, &completion, patch));
 	if (!has_ended) {
 		rc = ews_session_disown(session);
 		if (is_new && !ends)
@@ -360,6 +379,7 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	}
 	if (ctx->json) {
 		(void)cJSON_AddBoolToObject(object, "ended", has_ended);
+		ews_render_string(object, "decision", ews_decision_word(completion.decision));
 		ews_render_farewell(object, &ended.stored);
 		ews_cmd_json_show(ctx, object);
 	}
@@ -413,7 +433,7 @@ static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	}
 	if (result.is_subdir_missing)
 		ews_cmd_note(ctx, "'%s' is not in the workspace: the command ran at its top", subdir);
-	rc = finish(ctx, set, session, is_new, &result);
+	rc = finish(ctx, set, session, is_new, command, &result);
 	if (rc < 0)
 		return rc;
 	return set->fail_on_change && result.changed.n ? 1 : result.status;
@@ -422,6 +442,7 @@ static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 static int run_new(struct ews_cmd_ctx *ctx, struct settings *set, char *const *command)
 {
 	EWS_CLEANUP(start_result) struct ews_start_result made = EWS_START_RESULT_INIT;
+	EWS_CLEANUP(free) char *line = name_command(command);
 	int rc;
 
 	rc = find_program(&ctx->failure_status, command[0]);
@@ -432,6 +453,7 @@ static int run_new(struct ews_cmd_ctx *ctx, struct settings *set, char *const *c
 	if (rc < 0)
 		return rc;
 	set->start.start.id = set->new_id && *set->new_id ? set->new_id : NULL;
+	set->start.start.command = line;
 	set->start.start.owner = set->is_shell ? "shell" : "run";
 	rc = ews_start_opts_run(&made, &set->start, ctx);
 	if (rc < 0)
@@ -445,6 +467,8 @@ static int run_new(struct ews_cmd_ctx *ctx, struct settings *set, char *const *c
 static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const char *name, char *const *command)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(free) char *line = name_command(command);
+	const struct ews_user_hook_about about = { .command = line, .status = -1 };
 	int rc;
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
@@ -452,6 +476,8 @@ static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const cha
 		rc = choose_guard(set, ctx->repo, session.method);
 	if (rc == 0)
 		rc = find_program(&ctx->failure_status, command[0]);
+	if (rc == 0)
+		rc = ews_user_hook_start(&session, &about);
 	return rc < 0 ? rc : run_in(ctx, set, &session, false, command);
 }
 

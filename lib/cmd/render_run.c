@@ -120,3 +120,16 @@ int ews_render_outcome(cJSON *object, struct ews_repo *repo, struct ews_run_outc
 	return rc < 0 ? rc
 		      : ews_render_changes(cJSON_AddObjectToObject(object, "changes"), repo, &outcome->diff, mode);
 }
+
+void ews_render_decision_talk(const struct ews_cmd_ctx *ctx, const struct ews_completion *completion, const char *id)
+{
+	if (completion->decision == EWS_DECISION_ACCEPTED)
+		ews_cmd_note(ctx, "ews.hook.complete accepted the result: it is applied to the project");
+	else if (completion->decision == EWS_DECISION_REJECTED)
+		ews_cmd_note(ctx, "ews.hook.complete rejected the result: it goes to trash");
+	else if (completion->decision == EWS_DECISION_PENDING)
+		ews_cmd_note(ctx, "%s: it is pending; 'git ews pending apply %s' or 'drop' decides",
+			     completion->is_refused ? "the result was accepted, but can't be applied any more"
+						    : "ews.hook.complete left the result undecided",
+			     id);
+}

@@ -583,6 +583,16 @@ int ews_config_word(const char **out, const struct ews_config *config, const cha
 	return rc;
 }
 
+int ews_config_command_line(const char **out, const struct ews_config *config, const char *name)
+{
+	struct ews_setting_value value;
+	int rc = read_value(&value, config, name, EWS_SETTING_COMMAND);
+
+	if (rc == 0)
+		*out = value.text;
+	return rc;
+}
+
 int ews_config_dir(char **out, const struct ews_config *config, const char *name)
 {
 	struct ews_setting_value value;

@@ -64,6 +64,8 @@ int ews_config_age(int64_t *out_s, const struct ews_config *config, const char *
 int ews_config_word(const char **out, const struct ews_config *config, const char *name);
 /* An absolute path, links resolved as far as it exists; NULL is home. The caller frees it. */
 int ews_config_dir(char **out, const struct ews_config *config, const char *name);
+/* A text for a shell, "" where there is none; borrowed. */
+int ews_config_command_line(const char **out, const struct ews_config *config, const char *name);
 int ews_config_list(struct ews_strv *out, const struct ews_config *config, const char *name);
 
 /* Fails as the functions above when there is any setting for which they would. */

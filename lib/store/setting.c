@@ -81,6 +81,10 @@ const struct ews_setting ews_settings[] = {
 	  "how the guard is made to hold: auto, strict, advise or off", NULL },
 	{ NULL, "ews.guard.policy", EWS_SETTING_WORD, "read-only", policies, NULL, false,
 	  "what git commands may do in a workspace: read-only, or inside", NULL },
+	{ NULL, "ews.hook.start", EWS_SETTING_COMMAND, "", NULL, NULL, true,
+	  "what says whether a session may begin, a command run: 0 yes, else no", NULL },
+	{ NULL, "ews.hook.complete", EWS_SETTING_COMMAND, "", NULL, NULL, true,
+	  "what decides about a result: 0 applies it, 1 rejects it, else it is pending", NULL },
 };
 
 const size_t ews_settings_n = sizeof(ews_settings) / sizeof(*ews_settings);
@@ -119,6 +123,7 @@ const char *ews_setting_type_word(enum ews_setting_type type)
 	static const char *const words[] = {
 		[EWS_SETTING_BOOL] = "bool", [EWS_SETTING_SIZE] = "size",   [EWS_SETTING_AGE] = "age",
 		[EWS_SETTING_WORD] = "word", [EWS_SETTING_PLACE] = "place", [EWS_SETTING_LIST] = "list",
+		[EWS_SETTING_COMMAND] = "command",
 	};
 
 	return words[type];
@@ -234,6 +239,7 @@ int ews_setting_read(struct ews_setting_value *out, const struct ews_setting *se
 	case EWS_SETTING_PLACE:
 		return read_place(&out->text, text);
 	case EWS_SETTING_LIST:
+	case EWS_SETTING_COMMAND:
 		return 0;
 	}
 	return 0;

@@ -20,6 +20,7 @@ enum ews_setting_type {
 	EWS_SETTING_WORD, /* one of some words */
 	EWS_SETTING_PLACE, /* a directory: absolute, below "~/", or seen from the project */
 	EWS_SETTING_LIST, /* any number of texts */
+	EWS_SETTING_COMMAND, /* a text for a shell; nothing: none */
 };
 
 struct ews_setting_word {

@@ -35,6 +35,7 @@
 #include "work/submodule.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
+#include "work/user_hook.h"
 
 #define MADE_FILE "made" /* in the session's directory: the workspace is our own making */
 
@@ -709,6 +710,14 @@ static int fill_submodules(struct ews_start_result *out, struct ews_twin *twin)
 	return 0;
 }
 
+/* All is there but the word that it may begin, which the user's hook has. */
+static int admit(const struct ews_session *session, const struct ews_start_opts *opts)
+{
+	const struct ews_user_hook_about about = { .command = opts->command, .status = -1 };
+
+	return ews_user_hook_start(session, &about);
+}
+
 /* The commit of the project's that the session's work began at. */
 static const struct ews_oid *first_commit(const struct ews_twin *twin, const struct ews_chain *chain)
 {
@@ -743,6 +752,8 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 		rc = name_filtered(twin, &out->session, &stored, opts->run_filters);
 	if (rc == 0)
 		rc = publish(out, batch, twin, chain, workspace_fd, opts);
+	if (rc == 0)
+		rc = admit(&out->session, opts);
 	if (rc == 0)
 		rc = settle(out, twin, first_commit(twin, chain));
 	return rc;
@@ -843,6 +854,8 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 		rc = ews_twin_find_head(twin, repo);
 	if (rc == 0)
 		rc = keep_base(result, batch, twin, NULL, opts);
+	if (rc == 0)
+		rc = admit(&result->session, opts);
 	return rc < 0 ? rc : settle(result, twin, first_commit(twin, NULL));
 }
 

@@ -33,6 +33,7 @@ struct ews_start_opts {
 	const char *in; /* the workspace becomes <in>/<id>; NULL: below home */
 	const char *location; /* likewise, for an independent copy, when `in` is not given; NULL: below home */
 	enum ews_holding_mode lock; /* 0: as usual, quick, in place deep */
+	const char *command; /* what will run in it, for the user's hook; NULL: nothing that is known */
 	const char *owner; /* the verb that will be its owner from the first moment; NULL: none */
 	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
