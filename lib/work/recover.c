@@ -550,6 +550,20 @@ static void sweep_kept(struct ews_repo *repo)
 		ews_error_clear();
 }
 
+/* Records of rounds that were to replace others. */
+static void sweep_rounds(struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
+
+	if (ews_round_teams(&teams, repo) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < teams.n; i++) {
+		EWS_CLEANUP(free) char *rel = ews_path_join("rounds", teams.items[i]);
+
+		sweep(repo, rel);
+	}
+}
+
 static int sweep_all(struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -562,6 +576,7 @@ static int sweep_all(struct ews_repo *repo)
 	sweep_home(repo);
 	sweep(repo, "");
 	sweep(repo, "undo");
+	sweep_rounds(repo);
 	sweep_locks(repo);
 	sweep_beside(repo);
 	sweep_kept(repo);
