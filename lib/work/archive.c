@@ -470,7 +470,7 @@ static int move_file(int to_fd, const char *to, int from_fd, const char *from)
 	copy = openat(to_fd, HIDDEN_PREFIX "archive", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (source < 0 || copy < 0)
 		return ews_error_os("cannot move '%s'", from);
-	rc = ews_file_copy_fd(copy, source, (uint64_t)st.st_size);
+	rc = ews_file_copy_fd(copy, source, (uint64_t)st.st_size, NULL);
 	if (rc == 0 && (fchmod(copy, st.st_mode & 07777) < 0 || fsync(copy) < 0 ||
 			renameat(to_fd, HIDDEN_PREFIX "archive", to_fd, to) < 0))
 		rc = ews_error_os("cannot move '%s'", from);

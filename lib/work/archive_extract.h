@@ -16,7 +16,7 @@
 struct ews_archive_extract_opts {
 	const char *to; /* absolute; made when missing */
 	bool force, owners, dry_run;
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 

@@ -189,14 +189,16 @@ static int write_all(size_t *at, int fd, const struct ews_archive *archive, cons
 {
 	EWS_CLEANUP(archive_writer) struct ews_archive_writer *writer = NULL;
 	int rc = ews_archive_writer_new(&writer, fd, order->compression, &tree->scan.entries);
+	uint64_t bytes = 0;
 
 	if (rc == 0)
 		rc = write_own(writer, archive, tree);
 	for (size_t i = 0; i < tree->scan.entries.n && rc == 0; i++) {
 		*at = i;
 		rc = write_entry(writer, tree, i);
+		bytes += tree->scan.entries.items[i].size;
 		if (order->progress)
-			order->progress(order->payload, i + 1, tree->scan.entries.n);
+			order->progress(order->payload, i + 1, tree->scan.entries.n, bytes);
 	}
 	return rc < 0 ? rc : ews_archive_writer_finish(writer);
 }

@@ -48,7 +48,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo,
 
 struct ews_round_end_opts {
 	bool force; /* although a process uses the workspace; and without its work, when that has gone */
-	void (*progress)(void *payload, size_t done, size_t total);
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 
