@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/odb_ops.h"
+#include "store/ref_files.h"
 
 #define COMMONDIR_MAX (64 * EWS_KIB)
 
@@ -311,25 +312,47 @@ int ews_odb_sync_ref(const struct ews_odb *odb, const char *name)
 	}
 }
 
-static int cmp_ref(const void *a, const void *b)
+/* Give the symbolic ones the ids of what they stand for; those that stand for nothing are left out. */
+static void follow(struct ews_refs *refs, struct ews_odb *odb)
 {
-	return strcmp(((const struct ews_ref *)a)->name, ((const struct ews_ref *)b)->name);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < refs->n; i++) {
+		struct ews_ref ref = refs->items[i];
+
+		if (ref.target && ews_odb_ref_read(&ref.oid, odb, ref.target) < 0) {
+			ews_error_clear();
+			free(ref.name);
+			free(ref.target);
+			continue;
+		}
+		refs->items[kept++] = ref;
+	}
+	refs->n = kept;
 }
 
-int ews_odb_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
+int ews_odb_ref_list_but(struct ews_refs *out, struct ews_odb *odb, const char *prefix, const char *except)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	int rc;
+	int rc = ews_ref_files_list(&refs, odb->common_dir, prefix, except, false);
 
-	rc = odb->ops->ref_list(&refs, odb, prefix);
 	if (rc < 0)
 		return rc;
-	if (refs.n)
-		qsort(refs.items, refs.n, sizeof(*refs.items), cmp_ref);
+	follow(&refs, odb);
 	ews_refs_release(out);
 	*out = refs;
 	refs = (struct ews_refs)EWS_REFS_INIT;
 	return 0;
+}
+
+int ews_odb_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
+{
+	return ews_odb_ref_list_but(out, odb, prefix, NULL);
+}
+
+int ews_odb_ref_names(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
+{
+	return ews_ref_files_list(out, odb->common_dir, prefix, NULL, true);
 }
 
 void ews_refs_release(struct ews_refs *refs)

@@ -615,30 +615,6 @@ static int git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_
 	return rc < 0 ? rc : ews_odb_sync_ref(odb, name);
 }
 
-static int git_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
-{
-	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	/* git lists by whole directories. */
-	const char *slash = strrchr(prefix, '/');
-	EWS_CLEANUP(free) char *place = slash ? ews_strndup(prefix, (size_t)(slash - prefix)) : NULL;
-	struct ews_oid oid = EWS_OID_NONE;
-	char *at, *name, *target;
-	int rc;
-
-	rc = list_lines(&lines, &err, odb, place);
-	at = lines.ptr;
-	while (rc == 0 && (rc = next_ref(&oid, &name, &target, &at)) > 0) {
-		if (!strncmp(name, prefix, strlen(prefix))) {
-			EWS_GROW(out->items, out->n, out->cap);
-			out->items[out->n++] =
-				(struct ews_ref){ ews_strdup(name), *target ? ews_strdup(target) : NULL, oid };
-		}
-		rc = 0;
-	}
-	return rc;
-}
-
 /* The one id that `spec` means to git; 1 when it means none. */
 static int verify(struct ews_oid *out, struct ews_buf *err, const struct ews_odb *odb, const char *spec)
 {
@@ -806,7 +782,6 @@ static const struct ews_odb_ops ops = {
 	.move = git_move,
 	.ref_read = git_ref_read,
 	.ref_swap = git_ref_swap,
-	.ref_list = git_ref_list,
 	.resolve = git_resolve,
 	.config = git_config,
 	.release = git_release,

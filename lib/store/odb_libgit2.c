@@ -60,7 +60,6 @@ EWS_CLEANUP_DEFINE_PTR(git_odb_object, git_odb_object, git_odb_object_free)
 EWS_CLEANUP_DEFINE_PTR(git_odb_stream, git_odb_stream, git_odb_stream_free)
 EWS_CLEANUP_DEFINE_PTR(git_object, git_object, git_object_free)
 EWS_CLEANUP_DEFINE_PTR(git_reference, git_reference, git_reference_free)
-EWS_CLEANUP_DEFINE_PTR(git_iterator, git_reference_iterator, git_reference_iterator_free)
 
 static void to_git_oid(git_oid *out, const struct ews_oid *oid)
 {
@@ -425,48 +424,6 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 	return rc;
 }
 
-static int list_refs(struct ews_refs *out, git_repository *repo, const char *prefix)
-{
-	EWS_CLEANUP(git_iterator) git_reference_iterator *iter = NULL;
-	EWS_CLEANUP(free) char *glob = ews_strfmt("%s*", prefix);
-	int rc;
-
-	rc = git_reference_iterator_glob_new(&iter, repo, glob);
-	if (rc < 0)
-		return ews_libgit2_fail(rc, EWS_EGIT, "cannot list the refs '%s'", glob);
-	for (;;) {
-		EWS_CLEANUP(git_reference) git_reference *ref = NULL;
-		EWS_CLEANUP(git_reference) git_reference *direct = NULL;
-		struct ews_ref *item;
-
-		rc = git_reference_next(&ref, iter);
-		if (rc == GIT_ITEROVER)
-			return 0;
-		if (rc < 0)
-			return ews_libgit2_fail(rc, EWS_EGIT, "cannot list the refs '%s'", glob);
-		/* To resolve one looks it up again, also where it is direct, as most are. */
-		if (git_reference_type(ref) == GIT_REFERENCE_SYMBOLIC && git_reference_resolve(&direct, ref) < 0)
-			continue;
-		EWS_GROW(out->items, out->n, out->cap);
-		item = &out->items[out->n++];
-		*item = (struct ews_ref){ .name = ews_strdup(git_reference_name(ref)) };
-		if (git_reference_type(ref) == GIT_REFERENCE_SYMBOLIC)
-			item->target = ews_strdup(git_reference_symbolic_target(ref));
-		from_git_oid(&item->oid, git_reference_target(direct ? direct : ref));
-	}
-}
-
-static int libgit2_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
-{
-	struct room *room = (struct room *)odb;
-	int rc;
-
-	pthread_mutex_lock(&room->repo_lock);
-	rc = list_refs(out, room->repo, prefix);
-	pthread_mutex_unlock(&room->repo_lock);
-	return rc;
-}
-
 static int resolve(struct ews_oid *out, git_repository *repo, const char *spec, int want)
 {
 	EWS_CLEANUP(git_object) git_object *obj = NULL;
@@ -548,7 +505,6 @@ static const struct ews_odb_ops ops = {
 	.move = libgit2_move,
 	.ref_read = libgit2_ref_read,
 	.ref_swap = libgit2_ref_swap,
-	.ref_list = libgit2_ref_list,
 	.resolve = libgit2_resolve,
 	.config = libgit2_config,
 	.release = libgit2_release,

@@ -35,7 +35,6 @@ struct ews_odb_ops {
 	void (*move)(struct ews_odb *odb);
 	int (*ref_read)(struct ews_oid *out, struct ews_odb *odb, const char *name);
 	int (*ref_swap)(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
-	int (*ref_list)(struct ews_refs *out, struct ews_odb *odb, const char *prefix);
 	/* `want`: what to peel to, COMMIT or TREE; 0: the object as it is. */
 	int (*resolve)(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want);
 	int (*config)(char **out, struct ews_odb *odb, const char *key);

@@ -139,7 +139,7 @@ static int add_dir(const struct look *look, int git_fd, const char *dir)
 static int add_refs(struct ews_tripwire *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	int rc = ews_odb_ref_list(&refs, repo->odb, "refs/");
+	int rc = ews_odb_ref_list_but(&refs, repo->odb, "refs/", "refs/ews/");
 
 	if (rc < 0)
 		return rc;
@@ -147,9 +147,8 @@ static int add_refs(struct ews_tripwire *out, struct ews_repo *repo)
 		const struct ews_ref *ref = &refs.items[i];
 		char hex[EWS_OID_HEX_MAX];
 
-		if (strncmp(ref->name, "refs/ews/", 9))
-			ews_strv_addf(&out->lines, "ref %s %s%s", ref->name, ref->target ? SYMBOLIC : "",
-				      ref->target ? ref->target : ews_oid_hex(hex, &ref->oid));
+		ews_strv_addf(&out->lines, "ref %s %s%s", ref->name, ref->target ? SYMBOLIC : "",
+			      ref->target ? ref->target : ews_oid_hex(hex, &ref->oid));
 	}
 	return 0;
 }

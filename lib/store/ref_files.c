@@ -1,0 +1,235 @@
+/*
+ * Ref files: see ref_files.h.
+ *
+ * Files first, then packed-refs: a ref that is packed meanwhile is in both, or in the second.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/ref_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+
+#define PACKED "packed-refs"
+#define PACKED_BYTES_MAX EWS_GIB
+#define REF_BYTES_MAX 8192
+#define SYMBOLIC "ref: "
+#define DEPTH_MAX 64
+
+struct listing {
+	struct ews_refs *out;
+	int common_fd;
+	const char *prefix, *except;
+	bool names_only;
+};
+
+static bool starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+static bool is_asked_for(const struct listing *l, const char *name)
+{
+	return starts_with(name, l->prefix) && !(l->except && starts_with(name, l->except));
+}
+
+/* May the directory `name` hold what is asked for? */
+static bool is_on_the_way(const struct listing *l, const char *name)
+{
+	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/", name);
+
+	return (starts_with(dir, l->prefix) || starts_with(l->prefix, dir)) &&
+	       !(l->except && starts_with(dir, l->except));
+}
+
+static struct ews_ref *add(struct ews_refs *out, const char *name)
+{
+	EWS_GROW(out->items, out->n, out->cap);
+	out->items[out->n] = (struct ews_ref){ .name = ews_strdup(name), .oid = EWS_OID_NONE };
+	return &out->items[out->n++];
+}
+
+/* Read an id that a line, or the text, ends. */
+static bool parse_id(struct ews_oid *out, const char *text)
+{
+	EWS_CLEANUP(free) char *hex = ews_strndup(text, strspn(text, "0123456789abcdef"));
+
+	if (ews_oid_parse(out, hex) == 0)
+		return true;
+	ews_error_clear();
+	return false;
+}
+
+/* What a ref's file says: neither id nor target when it is gone, or says nothing. */
+static void read_value(struct ews_ref *ref, int common_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = openat(common_fd, ref->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 || ews_file_read_fd(&text, fd, REF_BYTES_MAX) < 0) {
+		ews_error_clear();
+		return;
+	}
+	ews_buf_rtrim(&text);
+	if (starts_with(text.ptr, SYMBOLIC))
+		ref->target = ews_strdup(text.ptr + strlen(SYMBOLIC));
+	else
+		(void)parse_id(&ref->oid, text.ptr);
+}
+
+static void add_file(const struct listing *l, const char *name)
+{
+	struct ews_ref *ref;
+
+	if (!is_asked_for(l, name))
+		return;
+	ref = add(l->out, name);
+	if (!l->names_only)
+		read_value(ref, l->common_fd);
+}
+
+/* git gives no ref such a name: a lock, or what a program left there. */
+static bool is_no_ref(const char *name)
+{
+	size_t len = strlen(name);
+
+	return *name == '.' || (len > 5 && !strcmp(name + len - 5, ".lock"));
+}
+
+static int list_dir(const struct listing *l, const char *dir, unsigned depth)
+{
+	EWS_CLEANUP(fd) int fd = openat(l->common_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n;
+	int rc = 0;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", dir);
+	n = ews_dir_list(&names, fd, &arena);
+	for (ssize_t i = 0; i < n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *name = ews_path_join(dir, names[i].name);
+		struct stat st;
+		bool is_dir = names[i].type == DT_DIR;
+
+		if (is_no_ref(names[i].name))
+			continue;
+		if (names[i].type == DT_UNKNOWN)
+			is_dir = fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+		if (!is_dir)
+			add_file(l, name);
+		else if (depth < DEPTH_MAX && is_on_the_way(l, name))
+			rc = list_dir(l, name, depth + 1);
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : rc;
+}
+
+/* "<id> <name>", or "^<id>", what the tag of the line above leads to. */
+static void add_packed(const struct listing *l, char *line)
+{
+	char *name = strchr(line, ' ');
+	struct ews_oid oid;
+
+	if (*line == '#' || *line == '^' || !name || !is_asked_for(l, name + 1) || !parse_id(&oid, line))
+		return;
+	add(l->out, name + 1)->oid = oid;
+}
+
+static int list_packed(const struct listing *l)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, l->common_fd, PACKED, PACKED_BYTES_MAX);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	for (char *line = text.ptr, *end; rc == 0 && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		add_packed(l, line);
+	}
+	return rc;
+}
+
+/* By name; the file before the line. */
+struct numbered {
+	struct ews_ref ref;
+	size_t at;
+};
+
+static int cmp_numbered(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+	int order = strcmp(x->ref.name, y->ref.name);
+
+	return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool is_broken(const struct ews_ref *ref)
+{
+	return !ref->target && ews_oid_is_none(&ref->oid);
+}
+
+static void release_ref(struct ews_ref *ref)
+{
+	free(ref->name);
+	free(ref->target);
+}
+
+/* Sort what was added from `first` on, and keep the first of each name: one that is broken hides what is packed, as in git. */
+static void settle(struct ews_refs *out, size_t first, bool names_only)
+{
+	size_t n = out->n - first;
+	EWS_CLEANUP(free) struct numbered *items = ews_calloc(n + 1, sizeof(*items));
+
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct numbered){ out->items[first + i], i };
+	if (n)
+		qsort(items, n, sizeof(*items), cmp_numbered);
+	out->n = first;
+	for (size_t i = 0; i < n; i++)
+		if (out->n > first && !strcmp(out->items[out->n - 1].name, items[i].ref.name))
+			release_ref(&items[i].ref);
+		else
+			out->items[out->n++] = items[i].ref;
+	n = out->n;
+	out->n = first;
+	for (size_t i = first; i < n; i++)
+		if (!names_only && is_broken(&out->items[i]))
+			release_ref(&out->items[i]);
+		else
+			out->items[out->n++] = out->items[i];
+}
+
+int ews_ref_files_list(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except,
+		       bool names_only)
+{
+	EWS_CLEANUP(fd) int common_fd = open(common_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct listing l = {
+		.out = out, .common_fd = common_fd, .prefix = prefix, .except = except, .names_only = names_only
+	};
+	const char *slash = strrchr(prefix, '/');
+	EWS_CLEANUP(free) char *dir = slash ? ews_strndup(prefix, (size_t)(slash - prefix)) : ews_strdup("refs");
+	size_t first = out->n;
+	int rc;
+
+	if (common_fd < 0)
+		return ews_error_os("cannot open '%s'", common_dir);
+	rc = list_dir(&l, dir, 0);
+	if (rc == 0)
+		rc = list_packed(&l);
+	settle(out, first, names_only);
+	return rc < 0 ? ews_error_wrap("cannot list the refs '%s'", prefix) : 0;
+}
