@@ -41,4 +41,8 @@ test_expect_success 'P4: calls that fail, a disk that is full from there on, one
 	sweep -j 1 -f "EIO full one closed" -n 1 -a "fsync.*/sessions$|unlinkat.*/p/d/b$" start/in-place
 '
 
+test_expect_success 'P4: of an undo that could not be done whole, redo and undo lead to the first state all the same' '
+	sweep -j 1 -f EIO -n 1 -a "(openat|write).*/p/d/b$" undo-apply/worktree
+'
+
 test_done

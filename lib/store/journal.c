@@ -113,6 +113,8 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
 	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
 	cJSON_AddBoolToObject(json, "emptied", step->is_emptied);
+	if (step->is_incomplete)
+		cJSON_AddBoolToObject(json, "incomplete", true);
 	cJSON_AddBoolToObject(json, "owners", step->with_owners);
 	cJSON_AddBoolToObject(json, "exact", step->is_exact);
 	cJSON_AddBoolToObject(json, "index", step->with_index);
@@ -180,6 +182,8 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = ews_json_get_int(&sequence, json, "sequence");
 	if (rc == 0)
 		rc = ews_json_get_int(&undo_sequence, json, "undo_sequence");
+	if (rc == 0 && cJSON_HasObjectItem(json, "incomplete"))
+		rc = ews_json_get_bool(&step->is_incomplete, json, "incomplete");
 	if (rc == 0 && cJSON_HasObjectItem(json, "emptied"))
 		rc = ews_json_get_bool(&step->is_emptied, json, "emptied");
 	if (rc == 0 && cJSON_HasObjectItem(json, "owners"))

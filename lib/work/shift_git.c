@@ -186,7 +186,7 @@ static void list_staged(struct ews_strv *out, const struct ews_shift *shift)
 						     ews_entries_find(&shift->target.scan.entries, *path) };
 		bool is_there = sides[0] && sides[0]->type != EWS_ENTRY_DIR;
 		/* The try before this one may have removed it. */
-		bool can_go = !sides[1] && (is_there || shift->opts->is_retry);
+		bool can_go = !sides[1] && (is_there || shift->opts->is_retry || shift->step->is_incomplete);
 
 		/* What takes the place of a directory takes that of its entries, too; and the other way round they come. */
 		if (sides[1] ? sides[1]->type == EWS_ENTRY_FILE || sides[1]->type == EWS_ENTRY_LINK : can_go)

@@ -100,8 +100,11 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift)
 
 	if (rc < 0)
 		return rc;
-	/* Of a step that is run again the first state is what undo wants; what was done since is kept beside it. */
-	if (!shift->opts->is_retry) {
+	/*
+	 * Of a step that is run again, or was not carried out whole, the first state is what undo wants; what was done since is
+	 * kept beside it.
+	 */
+	if (!shift->opts->is_retry && !step->is_incomplete) {
 		free(*side);
 		*side = ews_strdup(kept.id);
 	}
@@ -435,5 +438,6 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		rc = carry_out(out, &shift, root);
 	if (rc == 0)
 		rc = ews_shift_verify(out, &shift);
+	step->is_incomplete = rc == 0 && !out->is_verified;
 	return rc == 0 && *has_changed ? finish(&shift) : rc;
 }
