@@ -156,8 +156,9 @@ test_expect_success 'P4: extract makes a directory exactly that; what was there 
 	arch extract --force --to y "$one" --json && test_json out .changes 0 && test_json_count out .kept 0 && arch diff --shortstat "$one" y && says "+0 -0 ~0 files" out && chmod 755 y && test_expect_code 129 git-ews archive extract "$one" 2>err
 '
 
-test_expect_success USERS 'without --owner nobody is asked for rights to give files away' '
-	mkdir theirs && chmod 777 theirs && cp "$one" given.tar.gz && chmod 644 given.tar.gz && test_as_user env HOME="$PWD/theirs" git-ews archive extract --to "$PWD/theirs/y" "$PWD/given.tar.gz" >out 2>err && test_must_be_empty err && test "$(stat -c %u theirs/y/f)" = 65534
+test_expect_success USERS 'without --owner nobody is asked for rights to give files away; P8: what may not be read is named' '
+	mkdir theirs && chmod 777 theirs && cp "$one" given.tar.gz && chmod 644 given.tar.gz && test_as_user env HOME="$PWD/theirs" git-ews archive extract --to "$PWD/theirs/y" "$PWD/given.tar.gz" >out 2>err && test_must_be_empty err && test "$(stat -c %u theirs/y/f)" = 65534 &&
+	mkdir shut && echo x >shut/f && echo y >shut/g && chmod 000 shut/f && test_give_user shut && test_as_user env HOME="$PWD/theirs" git-ews archive create "$PWD/shut" --to "$PWD/theirs" >out 2>err && test_grep "f.*read" err && one=$(cat out) && arch show --left-out "$one" && says "unreadable	f" out && files && says "g " got && chmod 644 shut/f
 '
 
 test_expect_success 'P4: remove and prune go through trash, and undo brings back; twice is no error; outside of a project it is asked for' '
