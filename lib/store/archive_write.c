@@ -21,6 +21,8 @@
 
 struct ews_archive_writer {
 	struct archive *archive;
+	int fd;
+	bool is_given_up; /* nothing is written any more */
 };
 
 static const struct {
@@ -70,6 +72,19 @@ static int fail(struct ews_archive_writer *writer, const char *what)
 				 : "libarchive gives no reason");
 }
 
+/* Where libarchive's bytes go. It ends what is given up, too, or it would forget to free what it compresses with. */
+static la_ssize_t write_bytes(struct archive *archive, void *payload, const void *data, size_t len)
+{
+	struct ews_archive_writer *writer = payload;
+	ssize_t n = (ssize_t)len;
+
+	while (!writer->is_given_up && (n = write(writer->fd, data, len)) < 0 && errno == EINTR)
+		;
+	if (n < 0)
+		archive_set_error(archive, errno, "Write error");
+	return n;
+}
+
 /* To tar programs an attribute's name ends at a '=': only then libarchive's own, coded form is needed. */
 static bool has_odd_attrs(const struct ews_entries *entries)
 {
@@ -100,7 +115,9 @@ int ews_archive_writer_new(struct ews_archive_writer **out, int fd, enum ews_com
 	if (compression == EWS_COMPRESSION_GZ &&
 	    archive_write_set_options(writer->archive, "gzip:!timestamp") != ARCHIVE_OK)
 		return fail(writer, "the archive");
-	if (archive_write_open_fd(writer->archive, fd) != ARCHIVE_OK)
+	writer->fd = fd;
+	if (archive_write_set_bytes_in_last_block(writer->archive, 1) != ARCHIVE_OK ||
+	    archive_write_open(writer->archive, writer, NULL, write_bytes, NULL) != ARCHIVE_OK)
 		return fail(writer, "the archive");
 	*out = ews_steal(&writer);
 	return 0;
@@ -284,10 +301,8 @@ void ews_archive_writer_free(struct ews_archive_writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->archive) {
-		/* What was not finished is thrown away, not ended. */
-		(void)archive_write_fail(writer->archive);
+	writer->is_given_up = true;
+	if (writer->archive)
 		(void)archive_write_free(writer->archive);
-	}
 	free(writer);
 }
