@@ -52,6 +52,13 @@ test_expect_success 'in a plain directory' '
 	mkdir -p d/sub && echo 1 >d/f && start_ws -n w1 d s1 && echo 2 >>"${w1:?}/f" && mkdir "${w1:?}/hollow" && start_ws d --from s1 s2 && test_same_tree "${w1:?}" "${ws:?}" && echo 3 >"${ws:?}/g" && git -C d ews diff s2 --name-only >out && printf "f\ng\n" >want && test_cmp want out && git -C d ews diff s2 --from parent --name-only >out && echo g >want && test_cmp want out
 '
 
+test_expect_success 'P1, P4: two delegations in a row, d2 from d1: each has its patch, which outlives it, and the project notices nothing' '
+	git init -q e && printf "%s\n" a b c >e/f && echo gone >e/gone && echo old >e/old && echo "*.o" >e/.gitignore && git -C e add -A && git -C e commit -qm 1 && echo dirty >>e/f && echo untracked >e/u && echo o >e/x.o && test_fingerprint e >before &&
+	start_ws -n d1 e d1 && echo one >>"${d1:?}/f" && rm "${d1:?}/gone" && mv "${d1:?}/old" "${d1:?}/new" && git -C e ews diff d1 >d1.patch && git -C e ews end d1 --pending >out && test_path_is_missing "${d1:?}" && start_ws -n d2 e --from d1 d2 && test_path_is_file "${d2:?}/new" && echo two >"${d2:?}/two" && printf "\0bin" >"${d2:?}/bin" && chmod +x "${d2:?}/f" && cp -a "${d2:?}" twin && git -C e ews diff d2 >d2.patch && git -C e ews end d2 --pending >out &&
+	git -C e ews start d3 >out && git -C e ews end d3 --pending >out && test_fingerprint e >after && test_cmp before after && git -C e ews clean --now >out && git -C e ews pending list >out && test_line_count = 2 out && git -C e ews pending show d1 >out && test_grep "^+one$" out && test_grep "^rename to new$" out &&
+	(cd e && git apply --check ../d1.patch && git apply ../d2.patch) && test_same_tree -x .git -x .superqode -x x.o -M . twin e && git -C e apply -R ../d2.patch && git -C e ews pending drop d1 >out && git -C e ews pending apply d2 >out && test_same_tree -x .git -x .superqode -x x.o -M . twin e
+'
+
 # hooked <start> <complete> <verb and arguments>...: with these hooks of the user's
 hooked() {
 	start=$1 complete=$2

@@ -413,14 +413,35 @@ static int choose_base(struct ews_start_opts *start, char **base, struct ews_rep
 	return 0;
 }
 
-/* What is left of starts of the agent's that were killed: we hold his lock, so nobody is at it. */
-static int take_back_killed(struct ews_repo *repo, struct ews_rounds *rounds, const char *agent)
+/* Is it over, and its ref gone from trash as well? */
+static bool is_past(struct ews_repo *repo, const struct ews_round *round)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_TRASH_ROUNDS "%s", round->id);
+	struct ews_oid oid;
+	bool is_gone = ews_odb_ref_read(&oid, repo->odb, ref) == EWS_ENOTFOUND;
+
+	ews_error_clear();
+	return is_gone && round->is_settled && !round->is_open && ews_oid_is_none(&round->tip);
+}
+
+/*
+ * What is left of starts of the agent's that were killed: we hold his lock, so nobody is at it. And records of rounds that nothing
+ * can bring back.
+ */
+static int tidy(struct ews_repo *repo, struct ews_rounds *rounds, const char *agent)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < rounds->n && rc == 0; i++)
-		if (!rounds->items[i].is_settled && !strcmp(rounds->items[i].agent, agent))
-			rc = take_back(repo, &rounds->items[i]);
+	for (size_t i = 0; i < rounds->n && rc == 0; i++) {
+		struct ews_round *round = &rounds->items[i];
+
+		if (strcmp(round->agent, agent) != 0)
+			continue;
+		if (!round->is_settled)
+			rc = take_back(repo, round);
+		else if (is_past(repo, round))
+			rc = ews_round_forget(repo, round);
+	}
 	return rc;
 }
 
@@ -502,7 +523,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, c
 	if (rc == 0)
 		rc = ews_rounds_read(&rounds, repo, opts->team);
 	if (rc == 0)
-		rc = take_back_killed(repo, &rounds, opts->agent);
+		rc = tidy(repo, &rounds, opts->agent);
 	if (rc == 0)
 		rc = find_previous(&previous, &rounds, opts);
 	if (rc < 0)
