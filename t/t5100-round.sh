@@ -136,8 +136,8 @@ test_expect_success 'P4: legacy works in the project and is kept all the same; w
 	GIT_OPTIONAL_LOCKS=0 git -C p status --porcelain >out && test_must_be_empty out && ews round list >out && round=$(sed -n "s/^\(ews[^ ]*\)  open .*(lou).*/\1/p" out) && echo s >p/.ews_scratch/s && echo l >p/l && test_expect_code 1 git -C p ews round start --agent mia 2>err && ews round end --agent lou >out && test "$(cat out)" = "$round" && test "$(git -C p show "$round:l")" = l && test "$(cat p/l)" = l && test_path_is_missing p/.ews_scratch && test_path_is_file "$(archive_of "${round#ews/}/s")" && rm p/l && test_fingerprint p >after && test_cmp before after
 '
 
-test_expect_success 'without commits, detached, in a linked worktree, with SHA-256' '
-	git init -q -b odd/branch new && echo f >new/f && GIT_DEFAULT_HASH=sha256 git init -q sha && git -C sha commit -q --allow-empty -m 1 && git clone -q p det && git -C det checkout -q --detach && git -C det worktree add -q ../linked && for dir in new sha det linked; do
+test_expect_success 'without commits, detached, in a linked worktree, bare, in the middle of a merge, with SHA-256' '
+	git init -q -b odd/branch new && echo f >new/f && GIT_DEFAULT_HASH=sha256 git init -q sha && git -C sha commit -q --allow-empty -m 1 && git clone -q p det && git -C det checkout -q --detach && git -C det worktree add -q ../linked && git clone -q --bare p bare && git clone -q p mid && git -C mid checkout -q -b side HEAD && echo s >mid/b && git -C mid commit -qam s && git -C mid checkout -q trunk && echo t >mid/b && git -C mid commit -qam t && test_must_fail git -C mid merge -q side >out 2>&1 && for dir in new sha det linked bare mid; do
 		test_fingerprint $dir >before && (ews() { git -C $dir ews "$@"; } && begin a && echo x >"${ws:?}/x" && ews round end --agent a >out 2>err && test "$(git -C $dir show "$round:x")" = x && test "$(git -C $dir log -1 --format=%s "$round")" = "[ROUND] Auto-commit" && begin b --base "$round" && test "$(cat "${ws:?}/x")" = x && ews round end --all >out) && test_fingerprint $dir >after && test_cmp before after || return 1
 	done
 '
