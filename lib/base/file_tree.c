@@ -238,10 +238,13 @@ static void empty_tree(int dir_fd, const char *name)
 	struct depth *depths = NULL;
 	size_t n = 0, cap = 0;
 	struct emptying e = { .top_fd = dir_fd };
+	/* What is taken away is often what a failure left. */
+	struct ews_error_saved before = EWS_ERROR_SAVED_INIT;
 	struct stat st;
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 		return;
+	ews_error_save(&before);
 	e.dev = st.st_dev;
 	EWS_GROW(depths, n, cap);
 	depths[n] = (struct depth){ .dirs = EWS_STRV_INIT };
@@ -262,6 +265,7 @@ static void empty_tree(int dir_fd, const char *name)
 		release_depth(&depths[i]);
 	}
 	free(depths);
+	ews_error_restore(&before);
 }
 
 int ews_file_remove_tree(int dir_fd, const char *name)
