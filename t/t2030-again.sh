@@ -1,0 +1,50 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='what was looked at before is looked at again, quickly, and nothing is missed (P3, P8)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# seen <session>: look until all that was found is known, so that the next look asks for stat data alone.
+seen() {
+	sleep 0.03 && git -C p ews snapshot create "$1" >/dev/null && git -C p ews diff "$1" >/dev/null && git -C p ews snapshot create "$1" >newest
+}
+
+# finds <session> <line>: the change that --name-status or the list of what is in no patch says.
+finds() {
+	git -C p ews diff --json "$1" >found && test_grep "$2" found
+}
+
+test_expect_success 'setup: a project and a workspace that was looked at' '
+	test_repo p && (cd p && mkdir -p sub && echo one >sub/f && printf "*.o\n" >.gitignore && git add . && git commit -qm more) && start_ws p s && echo o >"${ws:?}/x.o" && seen s
+'
+
+test_expect_success 'P8: each change is found, also where size, or the time of file and directory, were put back' '
+	cp -p "${ws:?}/sub/f" keep && printf "two\n" >"${ws:?}/sub/f" && touch -r keep "${ws:?}/sub/f" && finds s "sub/f" && cp -p keep "${ws:?}/sub/f" && seen s &&
+	touch -r "${ws:?}/sub" time && echo n >"${ws:?}/sub/n" && touch -r time "${ws:?}/sub" && finds s "sub/n" && rm "${ws:?}/sub/n" && seen s &&
+	chmod 600 "${ws:?}/sub/f" && finds s "sub/f" && chmod 644 "${ws:?}/sub/f" && seen s && chmod 700 "${ws:?}/sub" && finds s "sub" && chmod 755 "${ws:?}/sub" && seen s &&
+	rm "${ws:?}/sub/f" && finds s "sub/f" && cp -p keep "${ws:?}/sub/f" && seen s && ln -sfn elsewhere "${ws:?}/link" && finds s "link" && git -C p ews revert s
+'
+
+test_expect_success 'P8: what is ignored is told anew where its rules, or what git tracks, changed' '
+	echo o >"${ws:?}/x.o" && seen s && echo "!x.o" >>"${ws:?}/.gitignore" && finds s "x.o" && git -C "$ws" checkout -q .gitignore && seen s && git -C p ews diff --exit-code s >out && test_must_be_empty out &&
+	git -C "$ws" add -f x.o && finds s "x.o" && git -C "$ws" rm -q --cached x.o && seen s && echo "sub/u" >>p/.git/info/exclude && echo u >"${ws:?}/sub/u" && git -C p ews diff --exit-code s &&
+	: >p/.git/info/exclude && finds s "sub/u" && rm "${ws:?}/sub/u"
+'
+
+test_expect_success 'P2: a snapshot of what did not change is whole; one of other times or another HEAD is another' '
+	manifest() { git -C p rev-parse "refs/ews/snapshots/$1^2^{tree}"; } &&
+	seen s && a=$(cat newest) && b=$(git -C p ews snapshot create s) && test "$(git -C p rev-parse "refs/ews/snapshots/$a^2")" = "$(git -C p rev-parse "refs/ews/snapshots/$b^2")" &&
+	touch -d "2001-02-03 04:05:06" "${ws:?}/sub/f" && c=$(git -C p ews snapshot create s) && test "$(manifest "$c")" != "$(manifest "$b")" && touch "${ws:?}/sub/f" && git -C p ews snapshot restore "$c" s &&
+	test "$(stat -c %y "${ws:?}/sub/f" | cut -c 1-19)" = "2001-02-03 04:05:06" && seen s && d=$(cat newest) && git -C "$ws" commit -q --allow-empty -m on && e=$(git -C p ews snapshot create s) &&
+	test "$(manifest "$d")" != "$(manifest "$e")" && git -C p ews snapshot drop "$a" "$b" && git -C p ews clean --now --force && git -C p gc -q --prune=now && git -C p ews snapshot verify --all >out && test_grep "$e: ok" out
+'
+
+test_expect_success 'P3: what is kept of the base is a cache: gone, cut or of another base, it is read from the store' '
+	dir=$HOME/.superqode/working/p/sessions/s && seen s && git -C p ews diff s >want && rm "${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && test_path_is_file "$dir/base" &&
+	cp "$dir/base" keep && head -c 5000 keep >"$dir/base" && git -C p ews diff s >got && test_cmp want got && start_ws p other && echo more >>"${ws:?}/sub/f" && git -C p ews diff other >want.other &&
+	cp -p "$dir/base" "${dir:?}/../other/base" && git -C p ews diff other >got && test_cmp want.other got && git -C p ews end --force s other
+'
+
+test_done
