@@ -153,7 +153,7 @@ if test_have_prereq VALGRIND; then
 fi
 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 export ASAN_OPTIONS
-kill_points=4
+kill_points=3
 
 sound() {
 	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out && test_fingerprint p >fp && test_cmp fp.want fp
