@@ -11,26 +11,22 @@
 #include "base/dir.h"
 #include "base/error.h"
 
-/* The directory of the session whose base it is; -1: it is none, or the session is gone. */
-static int open_session(const struct ews_repo *repo, const struct ews_snapshot *snapshot)
+/* The directory of the session; -1: it is gone. */
+static int open_session(const struct ews_repo *repo, const struct ews_base_id *base)
 {
-	EWS_CLEANUP(free) char *rel = NULL;
-	int fd;
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", base->session);
+	int fd = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, rel);
 
-	if (repo->dir_fd < 0 || strncmp(snapshot->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) != 0)
-		return -1;
-	rel = ews_strfmt("sessions/%s", snapshot->ref + strlen(EWS_REF_SESSIONS));
-	fd = ews_dir_open_beneath(repo->dir_fd, rel);
 	ews_error_clear();
 	return fd;
 }
 
 /* It is what the commit says, and what the commit's name was made from can't change. */
-static void make_key(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_snapshot *snapshot)
+static void make_key(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_base_id *base)
 {
 	uint8_t digest[EWS_HASH_MAX];
 
-	ews_hash_once(EWS_SHA256, digest, snapshot->commit.id, snapshot->commit.len);
+	ews_hash_once(EWS_SHA256, digest, base->commit->id, base->commit->len);
 	memcpy(key, digest, EWS_CACHE_KEY_LEN);
 }
 
@@ -95,16 +91,16 @@ static bool take_gitstate(struct ews_gitstate *git, const struct ews_buf *text)
 	return true;
 }
 
-int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_base_id *base)
 {
 	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	EWS_CLEANUP(fd) int fd = open_session(repo, snapshot);
+	EWS_CLEANUP(fd) int fd = open_session(repo, base);
 	uint8_t key[EWS_CACHE_KEY_LEN];
 
-	make_key(key, snapshot);
+	make_key(key, base);
 	if (fd < 0 || ews_cache_read(&cache, fd, EWS_BASE_CACHE_FILE) < 0 || !cache.is_whole ||
-	    memcmp(cache.key, key, sizeof(key)) || strcmp(cache.hash, snapshot->hash) != 0 ||
+	    memcmp(cache.key, key, sizeof(key)) || strcmp(cache.hash, base->hash) != 0 ||
 	    !take_gitstate(&content.git, &cache.extra))
 		return 0;
 	content.scan.entries = cache.entries;
@@ -122,11 +118,10 @@ int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const st
 	return 1;
 }
 
-void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo,
-			  const struct ews_snapshot *snapshot)
+void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo, const struct ews_base_id *base)
 {
 	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = open_session(repo, snapshot);
+	EWS_CLEANUP(fd) int fd = open_session(repo, base);
 	struct ews_cache cache = { .entries = content->scan.entries,
 				   .is_whole = true,
 				   .root = { .mode = content->root_mode,
@@ -135,11 +130,11 @@ void ews_base_cache_write(const struct ews_content *content, struct ews_repo *re
 					     .gid = content->root_gid },
 				   .skips = content->scan.skips };
 
-	if (fd < 0 || !*snapshot->hash)
+	if (fd < 0)
 		return;
 	add_gitstate(&extra, &content->git);
 	cache.extra = extra;
-	make_key(cache.key, snapshot);
+	make_key(cache.key, base);
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
 	if (ews_cache_write(fd, EWS_BASE_CACHE_FILE, &cache, 0, 0, false) < 0)
 		ews_error_clear();

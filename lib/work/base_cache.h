@@ -11,14 +11,20 @@
 #define EWS_WORK_BASE_CACHE_H
 
 #include "work/content.h"
-#include "work/snapshot.h"
 
 #define EWS_BASE_CACHE_FILE "base"
 
-/* The content of `snapshot`, if it is a session's base and was kept. 1 or 0. */
-int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
+/* Of which base: its session, its commit, and the hash that it was made with. */
+struct ews_base_id {
+	const char *session;
+	const struct ews_oid *commit;
+	const char *hash;
+};
 
-/* Keep it, if `snapshot` is a session's base. What can't be kept will be read again. */
-void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo, const struct ews_snapshot *snapshot);
+/* Its content, if that was kept. 1 or 0. */
+int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_base_id *base);
+
+/* Keep it. What can't be kept will be read again. */
+void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo, const struct ews_base_id *base);
 
 #endif

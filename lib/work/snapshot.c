@@ -409,13 +409,16 @@ int ews_snapshot_stored_content(struct ews_content *out, struct ews_repo *repo, 
 
 int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
+	const char *session = snapshot->ref + strlen(EWS_REF_SESSIONS);
+	bool is_base = !strncmp(snapshot->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) && *snapshot->hash;
+	const struct ews_base_id base = { session, &snapshot->commit, snapshot->hash };
 	int rc;
 
-	if (ews_base_cache_read(out, repo, snapshot))
+	if (is_base && ews_base_cache_read(out, repo, &base))
 		return 0;
 	rc = ews_snapshot_stored_content(out, repo, snapshot);
-	if (rc == 0)
-		ews_base_cache_write(out, repo, snapshot);
+	if (rc == 0 && is_base)
+		ews_base_cache_write(out, repo, &base);
 	return rc;
 }
 

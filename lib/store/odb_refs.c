@@ -1,11 +1,13 @@
 /*
- * Ref files: see ref_files.h.
+ * The refs of a repository, listed as git keeps them: a file each below `refs/`, or a line of `packed-refs`.
  *
- * Files first, then packed-refs: a ref that is packed meanwhile is in both, or in the second.
+ * Each verb lists refs, and there may be ten thousands of ours. A library, or a git, that looks each of them up makes that
+ * the most of what a verb does. Format: git-pack-refs(1). Refs are never written here. Files are read
+ * first, then packed-refs: a ref that is packed meanwhile is in both, or in the second.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "store/ref_files.h"
+#include "store/odb_ops.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -213,8 +215,8 @@ static void settle(struct ews_refs *out, size_t first, bool names_only)
 			out->items[out->n++] = out->items[i];
 }
 
-int ews_ref_files_list(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except,
-		       bool names_only)
+int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except,
+		      bool names_only)
 {
 	EWS_CLEANUP(fd) int common_fd = open(common_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct listing l = {
