@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "store/odb.h"
 #include "store/odb_ops.h"
 
 #include <dirent.h>
