@@ -23,7 +23,7 @@
 #include "base/own.h"
 
 #define CACHE_MAGIC 0x43535745u
-#define CACHE_VERSION 2
+#define CACHE_VERSION 3
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
 
@@ -32,7 +32,8 @@ struct header {
 	uint32_t entry_size, skip_size; /* of the structs: another build may have others */
 	uint64_t n, n_skips, strings_len, skip_strings_len, extra_len;
 	struct ews_entry root;
-	uint8_t key[EWS_CACHE_KEY_LEN];
+	struct ews_stamp index;
+	uint8_t key[EWS_CACHE_KEY_LEN], tracked[EWS_CACHE_KEY_LEN];
 	char hash[EWS_TREE_HASH_LEN];
 	uint8_t is_whole, knows_names;
 	uint8_t pad[6];
@@ -184,7 +185,9 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
 	out->is_whole = header.is_whole;
 	out->root = header.root;
 	out->root.path = out->root.xattrs = out->root.first_name = NULL;
+	out->index = header.index;
 	memcpy(out->key, header.key, sizeof(out->key));
+	memcpy(out->tracked, header.tracked, sizeof(out->tracked));
 	memcpy(out->hash, header.hash, sizeof(out->hash));
 	return 0;
 }
@@ -241,7 +244,9 @@ int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache,
 		header.root = cache->root;
 		header.root.is_racy = is_racy(&cache->root, started_s, started_ns);
 		header.root.path = header.root.xattrs = header.root.first_name = NULL;
+		header.index = cache->index;
 		memcpy(header.key, cache->key, sizeof(header.key));
+		memcpy(header.tracked, cache->tracked, sizeof(header.tracked));
 		memcpy(header.hash, cache->hash, strnlen(cache->hash, sizeof(header.hash) - 1));
 	}
 	ews_buf_reserve(&data, sizeof(header) + list->n * (sizeof(struct ews_entry) + 32));

@@ -18,6 +18,11 @@
 
 #define EWS_CACHE_KEY_LEN 32
 
+/* The stat data of a file by which it is known again; all 0: there is none. */
+struct ews_stamp {
+	uint64_t size, mtime_s, mtime_ns, ctime_s, ctime_ns, ino, dev;
+};
+
 struct ews_cache {
 	struct ews_entries entries; /* sorted, with stat data */
 	/* All that a scan found, when it is known: then what follows is, too. */
@@ -25,6 +30,8 @@ struct ews_cache {
 	struct ews_entry root; /* the directory itself, its stat data alone */
 	struct ews_skips skips; /* sorted */
 	uint8_t key[EWS_CACHE_KEY_LEN]; /* digest of all that told the scan what to look at */
+	struct ews_stamp index; /* git's, which has a say as well */
+	uint8_t tracked[EWS_CACHE_KEY_LEN]; /* digest of what it says: it may change without saying anything new */
 	char hash[EWS_TREE_HASH_LEN]; /* of the entries */
 	struct ews_buf extra; /* what else its writer wants to have back */
 };

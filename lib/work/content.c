@@ -308,11 +308,25 @@ static bool is_young(const struct timespec *time)
 	return (now.tv_sec - time->tv_sec) * 1000000000 + (now.tv_nsec - time->tv_nsec) <= YOUNG_NS;
 }
 
-/*
- * The digest of all that says what a scan finds in a directory that stands still, and what is made of it. False when some
- * of that can't be told from its stat data yet.
- */
-static bool digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
+/* By what git's index is known again. False when that can't be told from its stat data yet. */
+static bool stamp_index(struct ews_stamp *out, int git_fd)
+{
+	struct stat st;
+
+	if (git_fd < 0 || fstatat(git_fd, "index", &st, 0) < 0)
+		return true;
+	*out = (struct ews_stamp){ .size = (uint64_t)st.st_size,
+				   .mtime_s = (uint64_t)st.st_mtim.tv_sec,
+				   .mtime_ns = (uint64_t)st.st_mtim.tv_nsec,
+				   .ctime_s = (uint64_t)st.st_ctim.tv_sec,
+				   .ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
+				   .ino = st.st_ino,
+				   .dev = st.st_dev };
+	return !is_young(&st.st_mtim) && !is_young(&st.st_ctim);
+}
+
+/* The digest of all that says what a scan finds in a directory that stands still, but for what git tracks. */
+static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_content_opts *opts = look->opts;
@@ -320,8 +334,6 @@ static bool digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
 				  look->fold_case, ews_odb_algo(look->repo->odb) };
 	uint8_t digest[EWS_HASH_MAX];
 	const uint64_t numbers[] = { look->max_file, geteuid() };
-	bool is_settled = true;
-	struct stat st;
 
 	ews_hash_add(hash, flags, sizeof(flags));
 	ews_hash_add(hash, numbers, sizeof(numbers));
@@ -331,22 +343,41 @@ static bool digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
 	for (size_t i = 0; i < look->own.n; i++)
 		add_text(hash, look->own.items[i], strlen(look->own.items[i]));
 	add_text(hash, opts->known ? opts->known->hash : "", opts->known ? strlen(opts->known->hash) : 0);
-	/* What git tracks is looked at even where it is ignored. */
-	if (look->git_fd >= 0 && !fstatat(look->git_fd, "index", &st, 0)) {
-		const uint64_t index[] = { (uint64_t)st.st_size,
-					   (uint64_t)st.st_mtim.tv_sec,
-					   (uint64_t)st.st_mtim.tv_nsec,
-					   (uint64_t)st.st_ctim.tv_sec,
-					   (uint64_t)st.st_ctim.tv_nsec,
-					   st.st_ino,
-					   st.st_dev };
-
-		ews_hash_add(hash, index, sizeof(index));
-		is_settled = !is_young(&st.st_mtim) && !is_young(&st.st_ctim);
-	}
 	ews_hash_finish(hash, digest);
 	memcpy(key, digest, EWS_CACHE_KEY_LEN);
-	return is_settled;
+}
+
+/* The digest of what git tracks, which is looked at even where it is ignored, and of what is a submodule. */
+static void digest_tracked(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_index *index)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+	uint8_t digest[EWS_HASH_MAX];
+
+	for (size_t i = 0; i < index->n; i++) {
+		const struct ews_index_entry *ie = &index->items[i];
+
+		ews_hash_add(hash, ie->path, strlen(ie->path) + 1);
+		if ((ie->mode & 0170000) == 0160000)
+			ews_hash_add(hash, &ie->oid, sizeof(ie->oid));
+	}
+	ews_hash_finish(hash, digest);
+	memcpy(out, digest, EWS_CACHE_KEY_LEN);
+}
+
+/* Does git track the very paths that it tracked? Where its index is the same nobody has to read it. */
+static bool tracks_the_same(struct ews_content *content, const struct ews_cache *cache, const struct look *look)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+
+	memcpy(content->tracked, cache->tracked, sizeof(content->tracked));
+	if (!memcmp(&cache->index, &content->index, sizeof(cache->index)))
+		return true;
+	if (read_index(&index, look->git_fd, ews_odb_algo(look->repo->odb), look->session) < 0) {
+		ews_error_clear(); /* the walk says it */
+		return false;
+	}
+	digest_tracked(content->tracked, &index);
+	return !memcmp(content->tracked, cache->tracked, sizeof(cache->tracked));
 }
 
 /* Is every content that the cache speaks of in the store? The base's are. */
@@ -375,8 +406,12 @@ static bool are_kept(const struct ews_entries *list, const struct look *look)
 static bool take_unchanged(struct ews_content *content, struct ews_cache *cache, const struct look *look)
 {
 	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
-	    !ews_recheck(cache, look->root, 0) || (look->batch && !are_kept(&cache->entries, look)))
+	    !tracks_the_same(content, cache, look) || !ews_recheck(cache, look->root, 0) ||
+	    (look->batch && !are_kept(&cache->entries, look)))
 		return false;
+	content->is_same_index = !memcmp(&cache->index, &content->index, sizeof(cache->index));
+	content->cache_is_stale = !content->is_same_index && content->is_whole &&
+				  (look->batch || look->opts->is_compared);
 	content->scan.entries = cache->entries;
 	content->scan.skips = cache->skips;
 	content->scan.root = cache->root;
@@ -387,7 +422,7 @@ static bool take_unchanged(struct ews_content *content, struct ews_cache *cache,
 	for (size_t i = 0; i < content->scan.skips.n; i++)
 		ews_skips_add(&content->found, content->scan.skips.items[i].path,
 			      content->scan.skips.items[i].reason, content->scan.skips.items[i].size);
-	content->is_unchanged = content->is_whole = true;
+	content->is_unchanged = true;
 	content->memo = cache->extra;
 	cache->extra = (struct ews_buf)EWS_BUF_INIT;
 	return true;
@@ -429,6 +464,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 
 	if (rc < 0)
 		return rc;
+	digest_tracked(content->tracked, &index);
 	if (look->exclude.len)
 		exclude = ews_ignore_new(look->exclude.ptr, look->exclude.len, NULL, 0, look->fold_case);
 	scan_opts.exclude = exclude;
@@ -496,7 +532,9 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 		rc = ews_config_size(&max_total, ews_repo_config(repo), "ews.maxTotal");
 	/* Before the index is read: what changes after this is not what the key speaks of. */
 	if (rc == 0)
-		content.is_whole = digest_look(content.key, &look);
+		digest_look(content.key, &look);
+	if (rc == 0)
+		content.is_whole = stamp_index(&content.index, look.git_fd);
 	if (rc == 0 && look.git_fd >= 0)
 		rc = ews_gitstate_read(&content.git, look.git_fd);
 	if (rc == 0 && cache_fd >= 0 && !opts->reread)
@@ -548,6 +586,7 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 	struct ews_cache cache = { .entries = content->scan.entries,
 				   .is_whole = content->is_whole,
 				   .root = content->scan.root,
+				   .index = content->index,
 				   .skips = content->found,
 				   .extra = content->memo };
 
@@ -555,6 +594,7 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 		return 0;
 	content->cache_is_stale = false;
 	memcpy(cache.key, content->key, sizeof(cache.key));
+	memcpy(cache.tracked, content->tracked, sizeof(cache.tracked));
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
 	/* Where it can't be written, on a full disk say, the next look takes longer, and that is all. */
 	if (ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false) < 0)
@@ -568,7 +608,7 @@ void ews_content_set_memo(struct ews_content *content, const void *memo, size_t 
 		return;
 	ews_buf_truncate(&content->memo, 0);
 	ews_buf_add(&content->memo, memo, len);
-	content->cache_is_stale = content->cache_is_stale || content->is_unchanged;
+	content->cache_is_stale = content->cache_is_stale || (content->is_unchanged && content->is_whole);
 }
 
 void ews_content_release(struct ews_content *content)

@@ -25,9 +25,11 @@ struct ews_content {
 	uint32_t root_uid, root_gid;
 	bool cache_is_stale; /* the stat cache has not seen all of this */
 	bool is_whole; /* all that there is was looked at, and can be rechecked by: */
-	uint8_t key[EWS_CACHE_KEY_LEN];
+	uint8_t key[EWS_CACHE_KEY_LEN], tracked[EWS_CACHE_KEY_LEN];
+	struct ews_stamp index;
 	struct ews_skips found; /* what the scan left out; the skips may be sorted out further */
 	bool is_unchanged; /* the entries are those that were found last, times and all */
+	bool is_same_index; /* and so is git's index */
 	struct ews_buf memo; /* what was made of these very entries last, for whoever looks next; goes with the cache */
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];

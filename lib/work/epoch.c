@@ -235,13 +235,13 @@ static int digest_index(uint8_t out[EWS_HASH_MAX], struct ews_repo *repo)
 	return rc;
 }
 
-/* The content's memo is the digest of the index, whose stat data tell as well whether the content is unchanged. */
+/* The content's memo is the digest of the index. */
 static int hash_index(struct ews_hash *hash, struct ews_repo *repo, struct ews_content *now)
 {
 	uint8_t digest[EWS_HASH_MAX] = { 0 };
 	int rc = 0;
 
-	if (now->is_unchanged && now->memo.len == sizeof(digest)) {
+	if (now->is_unchanged && now->is_same_index && now->memo.len == sizeof(digest)) {
 		memcpy(digest, now->memo.ptr, sizeof(digest));
 	} else {
 		rc = digest_index(digest, repo);
