@@ -38,13 +38,14 @@ test_expect_success 'P2: a snapshot of what did not change is whole; one of othe
 	seen s && a=$(cat newest) && b=$(git -C p ews snapshot create s) && test "$(git -C p rev-parse "refs/ews/snapshots/$a^2")" = "$(git -C p rev-parse "refs/ews/snapshots/$b^2")" &&
 	touch -d "2001-02-03 04:05:06" "${ws:?}/sub/f" && c=$(git -C p ews snapshot create s) && test "$(manifest "$c")" != "$(manifest "$b")" && touch "${ws:?}/sub/f" && git -C p ews snapshot restore "$c" s &&
 	test "$(stat -c %y "${ws:?}/sub/f" | cut -c 1-19)" = "2001-02-03 04:05:06" && seen s && d=$(cat newest) && on=$(git -C "$ws" commit-tree -p HEAD -m on "HEAD^{tree}") && git -C "$ws" update-ref --no-deref HEAD "$on" && e=$(git -C p ews snapshot create s) &&
-	test "$(manifest "$d")" != "$(manifest "$e")" && git -C p ews snapshot drop "$a" "$b" && git -C p ews clean --now --force && git -C p gc -q --prune=now && git -C p ews snapshot verify --all >out && test_grep "$e: ok" out
+	test "$(manifest "$d")" != "$(manifest "$e")" && seen s && (cd "$ws" && echo words >"$(git rev-parse --git-path MERGE_MSG)") && f=$(git -C p ews snapshot create s) &&
+	git -C p ls-tree -r "$(manifest "$f")" >tree && test_grep state/MERGE_MSG tree && git -C p ews snapshot drop "$a" "$b" && git -C p ews clean --now --force && git -C p gc -q --prune=now && git -C p ews snapshot verify --all >out && test_grep "$e: ok" out
 '
 
 test_expect_success 'P3: what is kept of the base is a cache: gone, cut or of another base, it is read from the store' '
 	dir=${HOME:?}/.superqode/working/p/sessions/s && seen s && git -C p ews diff s >want && rm "${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && test_path_is_file "${dir:?}/base" &&
 	cp "${dir:?}/base" keep && head -c 5000 keep >"${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && echo other >>p/sub/f && start_ws p other && echo more >>"${ws:?}/sub/f" && git -C p ews diff other >want.other &&
-	cp -p "${dir:?}/base" "${dir:?}/../other/base" && git -C p ews diff other >got && test_cmp want.other got && git -C p ews end --force s other
+	cp -p "${dir:?}/base" "${dir:?}/../other/base" && git -C p ews diff other >got && test_cmp want.other got && cp -p keep "${dir:?}/../other/base" && git -C p ews revert other && test_cmp p/sub/f "${ws:?}/sub/f" && git -C p ews end --force s other
 '
 
 test_done
