@@ -24,12 +24,12 @@
 #define SHIM_NOT_FOUND 127
 
 static const struct ews_cmd *const verbs[] = {
-	&ews_cmd_start,   &ews_cmd_run,      &ews_cmd_shell,    &ews_cmd_status,      &ews_cmd_list,
-	&ews_cmd_path,    &ews_cmd_diff,     &ews_cmd_snapshot, &ews_cmd_revert,      &ews_cmd_apply,
-	&ews_cmd_end,     &ews_cmd_undo,     &ews_cmd_recover,  &ews_cmd_clean,       &ews_cmd_report,
-	&ews_cmd_guard,   &ews_cmd_artifact, &ews_cmd_watch,    &ews_cmd_suggestions, &ews_cmd_pending,
-	&ews_cmd_round,   &ews_cmd_archive,  &ews_cmd_config,   &ews_cmd_lock,        &ews_cmd_epoch,
-	&ews_cmd_doctor,  &ews_cmd_trust,    &ews_cmd_version,
+	&ews_cmd_start,  &ews_cmd_run,      &ews_cmd_shell,    &ews_cmd_status,      &ews_cmd_list,
+	&ews_cmd_path,   &ews_cmd_diff,     &ews_cmd_snapshot, &ews_cmd_revert,      &ews_cmd_apply,
+	&ews_cmd_end,    &ews_cmd_undo,     &ews_cmd_recover,  &ews_cmd_clean,       &ews_cmd_report,
+	&ews_cmd_guard,  &ews_cmd_artifact, &ews_cmd_watch,    &ews_cmd_suggestions, &ews_cmd_pending,
+	&ews_cmd_round,  &ews_cmd_archive,  &ews_cmd_config,   &ews_cmd_lock,        &ews_cmd_epoch,
+	&ews_cmd_doctor, &ews_cmd_trust,    &ews_cmd_version,
 };
 
 static const struct ews_cmd *find_verb(const char *name)

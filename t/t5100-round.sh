@@ -161,7 +161,7 @@ sound() {
 
 # No round at all, or a whole one; the same command works now, or what it made does.
 after_start() {
-	ews round list >listed && if test -s listed; then test_line_count = 1 listed; else begin z; fi && ews round list >listed && round=$(sed "s/ .*//" listed) && ws=$(ews path "${round#ews/}") && test_path_is_dir "${ws:?}/.ews_scratch" && echo y >"${ws:?}/y" && ews round end --agent z >out && test "$(git -C p show "$round:y")" = y
+	ews round list >listed && if test -s listed; then test "$(wc -l <listed)" -eq 1; else begin z; fi && ews round list >listed && round=$(sed "s/ .*//" listed) && ws=$(ews path "${round#ews/}") && test_path_is_dir "${ws:?}/.ews_scratch" && echo y >"${ws:?}/y" && ews round end --agent z >out && test "$(git -C p show "$round:y")" = y
 }
 
 after_end() {

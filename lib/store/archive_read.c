@@ -826,7 +826,7 @@ static int reach_file(struct ews_archive_stream *stream, const struct ews_entry 
 int ews_archive_stream_each(struct ews_archive_stream *stream, const struct ews_entry *entry,
 			    ews_archive_data_fn fn, void *payload)
 {
-	struct ews_oid oid;
+	struct ews_oid oid = EWS_OID_NONE;
 	int rc = reach_file(stream, entry);
 
 	if (rc == 0)

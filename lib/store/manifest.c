@@ -39,14 +39,14 @@ static void add_attrs(struct ews_buf *out, const char *xattrs)
 }
 
 /* At least `width` digits. There are half a dozen numbers to an entry, and printf() takes its time. */
-static void add_number(struct ews_buf *out, uint64_t number, unsigned base, size_t width)
+static void add_number(struct ews_buf *out, uint64_t number, bool is_octal, size_t width)
 {
 	char digits[24];
 	size_t at = sizeof(digits);
 
 	while (number || sizeof(digits) - at < width) {
-		digits[--at] = (char)('0' + number % base);
-		number /= base;
+		digits[--at] = (char)('0' + (is_octal ? number & 7 : number % 10));
+		number = is_octal ? number >> 3 : number / 10;
 	}
 	ews_buf_add(out, digits + at, sizeof(digits) - at);
 }
@@ -55,7 +55,7 @@ static void add_type_and_mode(struct ews_buf *out, const struct ews_entry *entry
 {
 	ews_buf_adds(out, ews_entry_type_name(entry->type));
 	ews_buf_addc(out, ' ');
-	add_number(out, entry->mode, 8, 4);
+	add_number(out, entry->mode, true, 4);
 	ews_buf_addc(out, ' ');
 }
 
@@ -129,16 +129,16 @@ void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries,
 
 		add_type_and_mode(out, entry);
 		if (entry->has_time && entry->mtime_s >= 0) {
-			add_number(out, (uint64_t)entry->mtime_s, 10, 1);
+			add_number(out, (uint64_t)entry->mtime_s, false, 1);
 			ews_buf_addc(out, '.');
-			add_number(out, entry->mtime_ns, 10, 9);
+			add_number(out, entry->mtime_ns, false, 9);
 		} else if (entry->has_time) {
 			ews_buf_addf(out, "%" PRId64 ".%09" PRIu32, entry->mtime_s, entry->mtime_ns);
 		} else {
 			ews_buf_addc(out, '-');
 		}
 		ews_buf_addc(out, ' ');
-		add_number(out, entry->size, 10, 1);
+		add_number(out, entry->size, false, 1);
 		ews_buf_addc(out, ' ');
 		add_oid(out, &entry->oid);
 		add_attrs(out, entry->xattrs);

@@ -55,7 +55,8 @@ struct ews_put_opts {
 	enum ews_put_times times;
 	bool owners; /* what is written gets its owner and group; where that is not permitted it keeps its own */
 	unsigned threads; /* 0: as many as suit */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes); /* may be NULL; called on one thread at a time */
+	void (*progress)(void *payload, size_t done, size_t total,
+			 uint64_t bytes); /* may be NULL; called on one thread at a time */
 	void *payload;
 };
 

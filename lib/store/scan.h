@@ -94,8 +94,10 @@ struct ews_scan {
 	int root_fd; /* borrowed */
 };
 
-#define EWS_SCAN_INIT \
-	{ .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .opened = EWS_STRV_INIT, .root_fd = -1 }
+#define EWS_SCAN_INIT                                                                                        \
+	{                                                                                                    \
+		.entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .opened = EWS_STRV_INIT, .root_fd = -1 \
+	}
 
 int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts);
 

@@ -121,8 +121,8 @@ const char *ews_setting_name(const struct ews_setting *setting)
 const char *ews_setting_type_word(enum ews_setting_type type)
 {
 	static const char *const words[] = {
-		[EWS_SETTING_BOOL] = "bool", [EWS_SETTING_SIZE] = "size",   [EWS_SETTING_AGE] = "age",
-		[EWS_SETTING_WORD] = "word", [EWS_SETTING_PLACE] = "place", [EWS_SETTING_LIST] = "list",
+		[EWS_SETTING_BOOL] = "bool",       [EWS_SETTING_SIZE] = "size",   [EWS_SETTING_AGE] = "age",
+		[EWS_SETTING_WORD] = "word",       [EWS_SETTING_PLACE] = "place", [EWS_SETTING_LIST] = "list",
 		[EWS_SETTING_COMMAND] = "command",
 	};
 

@@ -141,7 +141,8 @@ static void look_at_watches(struct ews_checkup *out, const struct ews_patient *p
 	if (ews_checkup_has(out, "inotify"))
 		return;
 	if (n_dirs)
-		ews_checkup_ok(out, "inotify", "%" PRIu64 " directories can be watched; here are %zu", watches, n_dirs);
+		ews_checkup_ok(out, "inotify", "%" PRIu64 " directories can be watched; here are %zu", watches,
+			       n_dirs);
 	else
 		ews_checkup_ok(out, "inotify", "%" PRIu64 " directories can be watched", watches);
 }

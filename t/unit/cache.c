@@ -56,7 +56,9 @@ Test(cache, what_is_written_is_read_again)
 
 Test(cache, of_a_whole_one_key_hash_and_what_was_left_out_come_back)
 {
-	struct ews_cache cache = { .entries = EWS_ENTRIES_INIT, .is_whole = true, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
+	struct ews_cache cache = {
+		.entries = EWS_ENTRIES_INIT, .is_whole = true, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT
+	};
 	EWS_CLEANUP(cache) struct ews_cache back = EWS_CACHE_INIT;
 	struct stat st;
 
@@ -144,7 +146,9 @@ static bool is_racy(int64_t ns, bool is_ctime)
 {
 	const int64_t start = 1000010000000, other = 500000000000, at = start - ns;
 	struct ews_entry entry = { .path = "a", .type = EWS_ENTRY_FILE, .has_stat = true };
-	const struct ews_cache cache = { .entries = { .items = &entry, .n = 1 }, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
+	const struct ews_cache cache = { .entries = { .items = &entry, .n = 1 },
+					 .skips = EWS_SKIPS_INIT,
+					 .extra = EWS_BUF_INIT };
 	EWS_CLEANUP(cache) struct ews_cache back = EWS_CACHE_INIT;
 	int64_t mtime = is_ctime ? other : at, ctime = is_ctime ? at : other;
 
