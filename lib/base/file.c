@@ -93,6 +93,15 @@ int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t 
 	return read_file(out, dir_fd, name, max, true);
 }
 
+int ews_file_read_path(struct ews_buf *out, const char *path, size_t max)
+{
+	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0)
+		return ews_file_read_fd(out, fd, max);
+	return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", path);
+}
+
 int ews_file_write_fd(int fd, const void *data, size_t len)
 {
 	const char *at = data;

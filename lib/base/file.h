@@ -29,6 +29,12 @@ int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t 
 /* As ews_file_read, of a descriptor, from its present position. */
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max);
 
+/*
+ * Append what the user's own file at `path` says: links are followed, a FIFO is never waited for, and one that is missing says
+ * nothing. Fails when it can't be read, or has more than `max` bytes.
+ */
+int ews_file_read_path(struct ews_buf *out, const char *path, size_t max);
+
 /* Write all of it or fail. */
 int ews_file_write_fd(int fd, const void *data, size_t len);
 

@@ -128,6 +128,21 @@ int ews_path_cmp(const char *a, const char *b)
 	return rank(*a) - rank(*b);
 }
 
+size_t ews_path_find_first(const void *items, size_t size, size_t n, const char *path)
+{
+	size_t at = 0, end = n;
+
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+
+		if (ews_path_cmp(*(const char *const *)((const char *)items + mid * size), path) < 0)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at;
+}
+
 static bool is_control(char c)
 {
 	return (unsigned char)c < 0x20 || c == 0x7f;

@@ -30,6 +30,12 @@ char *ews_path_dir(const char *path);
 /* Is `path` equal to `root` or below it? Both absolute or both relative, both normal. */
 bool ews_path_is_inside(const char *path, const char *root);
 
+/*
+ * Which of `n` items of `size` bytes, each of which begins with a pointer to its path, sorted by ews_path_cmp(), is the first
+ * whose path is not before `path`; n: none is. What lies below a directory stands from there on.
+ */
+size_t ews_path_find_first(const void *items, size_t size, size_t n, const char *path);
+
 /* Is `path` inside one of the NULL-ended `roots`? NULL holds everything. */
 bool ews_path_is_inside_any(const char *path, const char *const *roots);
 

@@ -612,14 +612,10 @@ static void compare(struct reading *reading)
 
 static void count(struct ews_archive_content *out)
 {
-	for (size_t i = 0; i < out->entries.n; i++) {
-		const struct ews_entry *entry = &out->entries.items[i];
+	size_t n_files;
 
-		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
-			continue;
-		out->n_files++;
-		out->size_bytes += entry->size;
-	}
+	ews_entries_count(&out->entries, &n_files, &out->size_bytes);
+	out->n_files = n_files;
 	ews_manifest_hash(out->checksum, &out->entries);
 }
 

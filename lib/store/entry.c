@@ -76,6 +76,18 @@ struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *p
 	return bsearch(&key, list->items, list->n, sizeof(*list->items), cmp_entry);
 }
 
+void ews_entries_count(const struct ews_entries *list, size_t *n_files, uint64_t *bytes)
+{
+	*n_files = 0;
+	*bytes = 0;
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i].type != EWS_ENTRY_FILE && list->items[i].type != EWS_ENTRY_LINK)
+			continue;
+		++*n_files;
+		*bytes += list->items[i].size;
+	}
+}
+
 void ews_entries_release(struct ews_entries *list)
 {
 	free(list->items);

@@ -146,11 +146,8 @@ int ews_gitconfig_find(struct ews_gitconfig *out, const char *git_dir, const cha
 static bool may_name_us(const char *path)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd < 0)
-		return errno != ENOENT && errno != ENOTDIR;
-	if (ews_file_read_fd(&text, fd, FILE_BYTES_MAX) < 0) {
+	if (ews_file_read_path(&text, path, FILE_BYTES_MAX) < 0) {
 		ews_error_clear();
 		return true;
 	}
@@ -204,9 +201,8 @@ static bool may_be_set(const char *git_dir)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "commondir");
 	EWS_CLEANUP(free) char *common = NULL;
-	EWS_CLEANUP(fd) int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd >= 0 && ews_file_read_fd(&text, fd, FILE_BYTES_MAX) < 0) {
+	if (ews_file_read_path(&text, file, FILE_BYTES_MAX) < 0) {
 		ews_error_clear();
 		return true;
 	}

@@ -333,7 +333,7 @@ static void follow(struct ews_refs *refs, struct ews_odb *odb)
 int ews_odb_ref_list_but(struct ews_refs *out, struct ews_odb *odb, const char *prefix, const char *except)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	int rc = ews_odb_list_refs(&refs, odb->common_dir, prefix, except, false);
+	int rc = ews_odb_list_refs(&refs, odb->common_dir, prefix, except);
 
 	if (rc < 0)
 		return rc;
@@ -347,11 +347,6 @@ int ews_odb_ref_list_but(struct ews_refs *out, struct ews_odb *odb, const char *
 int ews_odb_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
 {
 	return ews_odb_ref_list_but(out, odb, prefix, NULL);
-}
-
-int ews_odb_ref_names(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
-{
-	return ews_odb_list_refs(out, odb->common_dir, prefix, NULL, true);
 }
 
 void ews_refs_release(struct ews_refs *refs)

@@ -89,11 +89,10 @@ int ews_odb_sync_ref(const struct ews_odb *odb, const char *name);
 
 /*
  * Append the refs in the git directory `common_dir` whose names start with `prefix` ("refs/..."), by name; of those that
- * start with `except` none (NULL: no such). A symbolic one has its target, and no id. With `names_only` no file
- * of a ref is read, and ids are those of packed refs or none. What is no ref is left out.
+ * start with `except` none (NULL: no such). A symbolic one has its target, and no id. What is no ref is left
+ * out.
  */
-int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except,
-		      bool names_only);
+int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except);
 
 /* Fails with EWS_EDAMAGED unless `data` is what `oid` names. */
 int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type, const void *data,

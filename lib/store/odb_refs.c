@@ -34,7 +34,6 @@ struct listing {
 	struct ews_refs *out;
 	int common_fd;
 	const char *prefix, *except;
-	bool names_only;
 };
 
 static bool starts_with(const char *text, const char *start)
@@ -93,13 +92,8 @@ static void read_value(struct ews_ref *ref, int common_fd)
 
 static void add_file(const struct listing *l, const char *name)
 {
-	struct ews_ref *ref;
-
-	if (!is_asked_for(l, name))
-		return;
-	ref = add(l->out, name);
-	if (!l->names_only)
-		read_value(ref, l->common_fd);
+	if (is_asked_for(l, name))
+		read_value(add(l->out, name), l->common_fd);
 }
 
 /* git gives no ref such a name: a lock, or what a program left there. */
@@ -192,7 +186,7 @@ static void release_ref(struct ews_ref *ref)
 }
 
 /* Sort what was added from `first` on, and keep the first of each name: one that is broken hides what is packed, as in git. */
-static void settle(struct ews_refs *out, size_t first, bool names_only)
+static void settle(struct ews_refs *out, size_t first)
 {
 	size_t n = out->n - first;
 	EWS_CLEANUP(free) struct numbered *items = ews_calloc(n + 1, sizeof(*items));
@@ -210,19 +204,16 @@ static void settle(struct ews_refs *out, size_t first, bool names_only)
 	n = out->n;
 	out->n = first;
 	for (size_t i = first; i < n; i++)
-		if (!names_only && is_broken(&out->items[i]))
+		if (is_broken(&out->items[i]))
 			release_ref(&out->items[i]);
 		else
 			out->items[out->n++] = out->items[i];
 }
 
-int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except,
-		      bool names_only)
+int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except)
 {
 	EWS_CLEANUP(fd) int common_fd = open(common_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct listing l = {
-		.out = out, .common_fd = common_fd, .prefix = prefix, .except = except, .names_only = names_only
-	};
+	const struct listing l = { .out = out, .common_fd = common_fd, .prefix = prefix, .except = except };
 	const char *slash = strrchr(prefix, '/');
 	EWS_CLEANUP(free) char *dir = slash ? ews_strndup(prefix, (size_t)(slash - prefix)) : ews_strdup("refs");
 	size_t first = out->n;
@@ -233,6 +224,6 @@ int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *
 	rc = list_dir(&l, dir, 0);
 	if (rc == 0)
 		rc = list_packed(&l);
-	settle(out, first, names_only);
+	settle(out, first);
 	return rc < 0 ? ews_error_wrap("cannot list the refs '%s'", prefix) : 0;
 }

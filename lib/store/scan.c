@@ -74,6 +74,12 @@ void ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reaso
 	list->items[list->n++] = (struct ews_skip){ ews_arena_dup(&list->arena, path, strlen(path)), reason, size };
 }
 
+void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		ews_skips_add(list, from->items[i].path, from->items[i].reason, from->items[i].size);
+}
+
 static int cmp_skip(const void *a, const void *b)
 {
 	return ews_path_cmp(((const struct ews_skip *)a)->path, ((const struct ews_skip *)b)->path);
@@ -213,17 +219,7 @@ static void sort_wanted(struct walk *walk)
 /* The first wanted path that is not before `path`, or NULL. */
 static const char *find_wanted(const struct walk *walk, const char *path)
 {
-	size_t at = 0, end = walk->n_only;
-
-	while (at < end) {
-		size_t mid = (at + end) / 2;
-
-		if (ews_path_cmp(walk->only[mid], path) < 0)
-			at = mid + 1;
-		else
-			end = mid;
-	}
-	return walk->only[at];
+	return walk->only[ews_path_find_first(walk->only, sizeof(*walk->only), walk->n_only, path)];
 }
 
 enum wanted { NOT_WANTED, ON_THE_WAY, WANTED };
@@ -587,16 +583,7 @@ static void free_rules(struct ews_ignore **rules, size_t n)
 
 void ews_scan_count(struct ews_scan *out)
 {
-	out->n_files = 0;
-	out->size_bytes = 0;
-	for (size_t i = 0; i < out->entries.n; i++) {
-		const struct ews_entry *entry = &out->entries.items[i];
-
-		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
-			continue;
-		out->n_files++;
-		out->size_bytes += entry->size;
-	}
+	ews_entries_count(&out->entries, &out->n_files, &out->size_bytes);
 }
 
 int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
@@ -639,9 +626,7 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 	free(walk.level);
 	for (unsigned i = 0; i < threads; i++) {
 		ews_arena_join(&out->entries.arena, &walk.arenas[i]);
-		for (size_t k = 0; k < walk.skips[i].n; k++)
-			ews_skips_add(&out->skips, walk.skips[i].items[k].path, walk.skips[i].items[k].reason,
-				      walk.skips[i].items[k].size);
+		ews_skips_add_all(&out->skips, &walk.skips[i]);
 		ews_skips_release(&walk.skips[i]);
 		ews_strv_add_array(&out->opened, walk.opened[i].items);
 		ews_strv_release(&walk.opened[i]);
@@ -872,11 +857,8 @@ static bool has_converting_word(const char *text, size_t len)
 static bool is_converting_file(const char *path)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd < 0)
-		return errno != ENOENT && errno != ENOTDIR;
-	if (ews_file_read_fd(&text, fd, GITIGNORE_MAX) < 0) {
+	if (ews_file_read_path(&text, path, GITIGNORE_MAX) < 0) {
 		ews_error_clear();
 		return true;
 	}

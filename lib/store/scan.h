@@ -48,6 +48,8 @@ struct ews_skips {
 #define EWS_SKIPS_INIT { NULL, 0, 0, EWS_ARENA_INIT }
 
 void ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size);
+/* Add copies of all of `from`. */
+void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from);
 void ews_skips_sort(struct ews_skips *list);
 /* Was `path`, or a directory above it, left out? The list is sorted. */
 const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const char *path);

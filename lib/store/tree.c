@@ -81,27 +81,11 @@ static void push_item(struct writing *w, uint32_t mode, const char *name, const 
 	w->items[w->n++] = (struct ews_tree_item){ mode, name, *oid };
 }
 
-/* The first of `n` items of `size` bytes, sorted by the path that each begins with, whose path is not before `path`. */
-static size_t find_first(const void *items, size_t size, size_t n, const char *path)
-{
-	size_t at = 0, end = n;
-
-	while (at < end) {
-		size_t mid = (at + end) / 2;
-
-		if (ews_path_cmp(*(const char *const *)((const char *)items + mid * size), path) < 0)
-			at = mid + 1;
-		else
-			end = mid;
-	}
-	return at;
-}
-
 /* Does anything at or below the directory `path` differ from what has a tree? */
 static bool has_change(const struct writing *w, const char *path)
 {
 	const struct ews_changes *changes = w->changes;
-	size_t at = find_first(changes->items, sizeof(*changes->items), changes->n, path);
+	size_t at = ews_path_find_first(changes->items, sizeof(*changes->items), changes->n, path);
 
 	return at < changes->n && ews_path_is_inside(changes->items[at].path, path);
 }
@@ -112,7 +96,7 @@ static void step_over(struct writing *w, const char *path)
 	/* In order nothing comes between a directory's content and what begins with its name and the least byte. */
 	EWS_CLEANUP(free) char *end = ews_strfmt("%s\001", path);
 
-	w->at += find_first(&w->list->items[w->at], sizeof(*w->list->items), w->list->n - w->at, end);
+	w->at += ews_path_find_first(&w->list->items[w->at], sizeof(*w->list->items), w->list->n - w->at, end);
 }
 
 static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)

@@ -390,12 +390,6 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 	return rc < 0 ? rc : ews_merge(out, &plan->out->merge, &opts);
 }
 
-static void copy_skips(struct ews_skips *out, const struct ews_skips *from)
-{
-	for (size_t i = 0; i < from->n; i++)
-		ews_skips_add(out, from->items[i].path, from->items[i].reason, from->items[i].size);
-}
-
 /* Only what differs from the project after all sources is touched. */
 static void find_touched(struct plan *plan)
 {
@@ -432,7 +426,7 @@ static int make_content(struct plan *plan, struct ews_entries *entries)
 		content->scan.n_files += entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK;
 		content->scan.size_bytes += entry->type == EWS_ENTRY_FILE ? entry->size : 0;
 	}
-	copy_skips(&content->scan.skips, &now->scan.skips);
+	ews_skips_add_all(&content->scan.skips, &now->scan.skips);
 	content->root_mode = now->root_mode;
 	content->has_root_owner = now->has_root_owner;
 	content->root_uid = now->root_uid;

@@ -394,20 +394,6 @@ static int read_contents(struct ews_archive_tree *tree)
 	return 0;
 }
 
-static void count(struct ews_scan *scan)
-{
-	scan->n_files = 0;
-	scan->size_bytes = 0;
-	for (size_t i = 0; i < scan->entries.n; i++) {
-		const struct ews_entry *entry = &scan->entries.items[i];
-
-		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
-			continue;
-		scan->n_files++;
-		scan->size_bytes += entry->size;
-	}
-}
-
 int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_source *source,
 		     const struct ews_archive_rules *rules, const char *place, const struct ews_strv *changing)
 {
@@ -430,7 +416,7 @@ int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_sour
 	rc = read_contents(&tree);
 	if (rc < 0)
 		return rc;
-	count(&tree.scan);
+	ews_scan_count(&tree.scan);
 	*out = tree;
 	tree = (struct ews_archive_tree)EWS_ARCHIVE_TREE_INIT;
 	return 0;

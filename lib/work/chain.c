@@ -45,17 +45,9 @@ static void settle_content(struct ews_content *content)
 	struct ews_scan *scan = &content->scan;
 
 	settle_skips(&scan->skips);
-	scan->n_files = 0;
-	scan->size_bytes = 0;
-	for (size_t i = 0; i < scan->entries.n; i++) {
-		struct ews_entry *entry = &scan->entries.items[i];
-
-		entry->has_stat = false;
-		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
-			continue;
-		scan->n_files++;
-		scan->size_bytes += entry->size;
-	}
+	for (size_t i = 0; i < scan->entries.n; i++)
+		scan->entries.items[i].has_stat = false;
+	ews_scan_count(scan);
 }
 
 static int parse_commit(struct ews_oid *out, const char *hex)

@@ -419,9 +419,7 @@ static bool take_unchanged(struct ews_content *content, struct ews_cache *cache,
 	cache->entries = (struct ews_entries)EWS_ENTRIES_INIT;
 	cache->skips = (struct ews_skips)EWS_SKIPS_INIT;
 	ews_scan_count(&content->scan);
-	for (size_t i = 0; i < content->scan.skips.n; i++)
-		ews_skips_add(&content->found, content->scan.skips.items[i].path,
-			      content->scan.skips.items[i].reason, content->scan.skips.items[i].size);
+	ews_skips_add_all(&content->found, &content->scan.skips);
 	content->is_unchanged = true;
 	content->memo = cache->extra;
 	cache->extra = (struct ews_buf)EWS_BUF_INIT;
@@ -475,9 +473,8 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 		return rc;
 	mark_gitlinks(&content->scan.entries, opts->known, &index);
 	ews_manifest_hash(content->hash, &content->scan.entries);
-	for (size_t i = 0; i < content->scan.skips.n && content->is_whole; i++)
-		ews_skips_add(&content->found, content->scan.skips.items[i].path,
-			      content->scan.skips.items[i].reason, content->scan.skips.items[i].size);
+	if (content->is_whole)
+		ews_skips_add_all(&content->found, &content->scan.skips);
 	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
 	content->cache_is_stale =
 		(look->batch || opts->is_compared) && !opts->only &&

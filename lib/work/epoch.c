@@ -306,6 +306,15 @@ static int write_lines(struct ews_repo *repo, const struct lines *lines)
 	return ews_file_replace(repo->dir_fd, EPOCH_FILE, text.ptr, text.len, 0600);
 }
 
+/* Take the lock, and read what is written under it. */
+static int take_lines(struct lines *out, struct ews_lock *lock, struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	int rc = locks < 0 ? locks : ews_lock_take(lock, locks, EPOCH_LOCK, "epoch", WAIT_MS);
+
+	return rc < 0 ? rc : read_lines(out, repo);
+}
+
 /*
  * Under the lock. `hex` is what was seen since the line said `before`; NULL: put it up whatever there is to see.
  * Fails with EWS_ESTALE when somebody saw something else meanwhile, which may be newer.
@@ -314,12 +323,9 @@ static int put_up(int64_t *out, struct ews_repo *repo, const char *hex, const ch
 {
 	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	struct line *line;
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, EPOCH_LOCK, "epoch", WAIT_MS);
+	int rc = take_lines(&lines, &lock, repo);
 
-	if (rc == 0)
-		rc = read_lines(&lines, repo);
 	if (rc < 0)
 		return ews_error_wrap("cannot put the epoch up");
 	line = find_line(&lines, repo);
@@ -387,12 +393,9 @@ static int follow(struct ews_repo *repo, const char *was)
 	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT, to = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	struct line *line;
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, EPOCH_LOCK, "epoch", WAIT_MS);
+	int rc = take_lines(&lines, &lock, repo);
 
-	if (rc == 0)
-		rc = read_lines(&lines, repo);
 	if (rc < 0)
 		return rc;
 	ews_path_escape(&from, was, strlen(was));

@@ -396,16 +396,8 @@ static void find_lost(struct ews_ignored_changes *out, const struct ews_entries 
 
 bool ews_ignored_holds(const struct ews_entries *kept, const char *path)
 {
-	size_t at = 0, end = kept->n;
+	size_t at = ews_path_find_first(kept->items, sizeof(*kept->items), kept->n, path);
 
-	while (at < end) {
-		size_t mid = (at + end) / 2;
-
-		if (ews_path_cmp(kept->items[mid].path, path) < 0)
-			at = mid + 1;
-		else
-			end = mid;
-	}
 	return at < kept->n && ews_path_is_inside(kept->items[at].path, path);
 }
 

@@ -467,13 +467,7 @@ static int drop(struct ews_repo *repo, const struct ews_round *const *rounds, si
 		ews_strv_addf(&step.refs, "%s " EWS_REF_TRASH_ROUNDS "%s %s", ref, rounds[i]->id,
 			      ews_oid_hex(hex, &tip));
 	}
-	rc = ews_step_write(repo->dir_fd, &step);
-	if (rc == 0)
-		rc = ews_snapshot_move_all(repo, &step, false);
-	if (rc < 0)
-		return rc;
-	step.state = EWS_STEP_DONE;
-	return ews_step_write(repo->dir_fd, &step);
+	return ews_snapshot_carry_out(repo, &step);
 }
 
 static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,

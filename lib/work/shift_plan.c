@@ -223,17 +223,9 @@ static bool comes_back(const struct ews_shift *shift, const char *path)
 static bool holds_left_out(const struct ews_shift *shift, const char *path)
 {
 	const struct ews_skips *skips = &shift->now.scan.skips;
-	size_t at = 0, end = skips->n;
-
 	/* what it holds stands right behind it */
-	while (at < end) {
-		size_t mid = (at + end) / 2;
+	size_t at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
 
-		if (ews_path_cmp(skips->items[mid].path, path) < 0)
-			at = mid + 1;
-		else
-			end = mid;
-	}
 	for (; at < skips->n && ews_path_is_inside(skips->items[at].path, path); at++)
 		if (!ews_shift_is_away(shift, skips->items[at].path))
 			return true;

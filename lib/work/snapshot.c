@@ -597,7 +597,8 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 		ews_hash_add(hash, words, sizeof(words));
 		hash_part(hash, skip->path, strlen(skip->path));
 	}
-	hash_part(hash, git->index.ptr, git->index.len);
+	/* Where the entries are those of before its stat data tell of the index as well. */
+	ews_hash_add(hash, &content->index, sizeof(content->index));
 	for (size_t i = 0; i < git->n; i++) {
 		hash_part(hash, git->files[i].name, strlen(git->files[i].name));
 		hash_part(hash, git->files[i].data.ptr, git->files[i].data.len);
@@ -961,6 +962,18 @@ int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bo
 	return 0;
 }
 
+int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step)
+{
+	int rc = ews_step_write(repo->dir_fd, step);
+
+	if (rc == 0)
+		rc = ews_snapshot_move_all(repo, step, false);
+	if (rc < 0)
+		return rc;
+	step->state = EWS_STEP_DONE;
+	return ews_step_write(repo->dir_fd, step);
+}
+
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
@@ -986,11 +999,5 @@ int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *s
 		ews_strv_addf(&step.refs, "%s " EWS_REF_TRASH "%s %s", snapshots[i]->ref, snapshots[i]->id,
 			      ews_oid_hex(hex, &snapshots[i]->commit));
 	}
-	rc = ews_step_write(repo->dir_fd, &step);
-	if (rc == 0)
-		rc = ews_snapshot_move_all(repo, &step, false);
-	if (rc < 0)
-		return rc;
-	step.state = EWS_STEP_DONE;
-	return ews_step_write(repo->dir_fd, &step);
+	return ews_snapshot_carry_out(repo, &step);
 }

@@ -118,6 +118,9 @@ int ews_snapshot_move(struct ews_repo *repo, const char *from, const char *to, c
 /* Rename all refs that `step` moved to trash, or (`back`) out of it again. */
 int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
 
+/* Write `step`, whose refs are named, move them to trash, and write it as done. */
+int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step);
+
 void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from);
 void ews_snapshot_release(struct ews_snapshot *snapshot);
 void ews_snapshots_release(struct ews_snapshots *list);
