@@ -85,13 +85,25 @@ static la_ssize_t write_bytes(struct archive *archive, void *payload, const void
 	return n;
 }
 
-/* To tar programs an attribute's name ends at a '=': only then libarchive's own, coded form is needed. */
+/* Is it a name, as the text form of attributes has it, that libarchive reads in tar's own form as it writes it? */
+static bool is_plain_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (name[i] <= ' ' || name[i] > '~' || strchr("=%\\", name[i]))
+			return false;
+	return true;
+}
+
+/* Other names need libarchive's own form, which it codes and decodes; to other programs these attributes are lost. */
 static bool has_odd_attrs(const struct ews_entries *entries)
 {
 	for (size_t i = 0; i < entries->n; i++)
-		for (const char *line = entries->items[i].xattrs; line && *line; line = strchr(line, '\n') + 1)
-			if (memchr(line, '=', strcspn(line, "\n")) != memrchr(line, '=', strcspn(line, "\n")))
+		for (const char *line = entries->items[i].xattrs; line && *line; line = strchr(line, '\n') + 1) {
+			const char *eq = memrchr(line, '=', strcspn(line, "\n"));
+
+			if (!is_plain_name(line, (size_t)(eq - line)))
 				return true;
+		}
 	return false;
 }
 

@@ -97,6 +97,28 @@ Test(archive_read, what_was_written_is_read)
 	}
 }
 
+Test(archive_read, attributes_have_any_name)
+{
+	static const char *const attrs[] = { "user.a=6200\n",  "user.a b=00\n",    "user.\303\251=01\n",
+					     "user.\377=02\n", "user.a\\012=03\n", "user.100%25=04\n",
+					     "user.a=b=05\n",  "user.\"q=06\n",    "user.\\\\=07\n",
+					     "user.empty=\n" };
+
+	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++) {
+		EWS_CLEANUP(archive_content) struct ews_archive_content content = EWS_ARCHIVE_CONTENT_INIT;
+		EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(archive_writer) struct ews_archive_writer *writer = NULL;
+		EWS_CLEANUP(fd) int fd = make_file("", 0);
+
+		add(&list, "d", EWS_ENTRY_DIR, 0755)->xattrs = attrs[i];
+		cr_assert_eq(ews_archive_writer_new(&writer, fd, EWS_COMPRESSION_NONE, &list), 0);
+		cr_assert_eq(ews_archive_writer_add(writer, &list.items[0], NULL, -1), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_archive_writer_finish(writer), 0);
+		cr_assert_eq(ews_archive_read(&content, fd, MANY), 0, "%s", ews_error_message());
+		cr_expect_str_eq(content.entries.items[0].xattrs, attrs[i]);
+	}
+}
+
 Test(archive_read, contents_come_in_any_order)
 {
 	EWS_CLEANUP(archive_content) struct ews_archive_content content = EWS_ARCHIVE_CONTENT_INIT;
