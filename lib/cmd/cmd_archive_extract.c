@@ -19,7 +19,7 @@ static const char *const extract_usage[] = {
 
 static int extract_into(struct ews_archive_extracted *out, struct ews_archive *archive,
 			struct ews_archive_content *content, struct ews_cmd_ctx *ctx, const char *word,
-			const struct ews_archive_extract_opts *opts)
+			struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(free) char *home = NULL;
 	EWS_CLEANUP(free) char *file = NULL;
@@ -38,6 +38,7 @@ static int extract_into(struct ews_archive_extracted *out, struct ews_archive *a
 	if (rc < 0)
 		return fd < 0 ? rc : ews_error_wrap("'%s'", word);
 	rc = ews_archive_describe_content(archive, file, fd, content);
+	opts->mode = archive->mode;
 	return rc < 0 ? rc : ews_archive_extract(out, fd, content, opts);
 }
 

@@ -6,6 +6,7 @@
 #include "cmd/render_archive.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +41,12 @@ static void add_path_or_null(cJSON *object, const char *key, const char *path)
 
 void ews_render_archive(cJSON *object, const struct ews_archive *archive, const char *md5)
 {
+	char mode[8];
+
 	ews_json_add_path(object, "archive", archive->file);
 	add_path_or_null(object, "path", archive->path);
+	(void)snprintf(mode, sizeof(mode), "%04o", (unsigned)archive->mode & 07777);
+	ews_render_string(object, "mode", archive->mode < 0 ? NULL : mode);
 	ews_render_time(object, "timestamp", archive->created_s);
 	ews_render_string(object, "checksum", archive->checksum);
 	ews_render_string(object, "md5", md5);

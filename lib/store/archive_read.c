@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -28,6 +29,7 @@
 #define NAMES_MAX (512 * EWS_MIB) /* of all paths, links and attributes */
 #define LINK_TEXT_MAX (64 * EWS_KIB)
 #define ID_MAX 0xfffffffeu
+#define PART_MAX 255 /* bytes of a name in a directory: no more on any file system of Linux */
 #define TIME_MAX (INT64_C(1) << 40) /* no file system has more */
 
 /* What is known of a member while all of them are read: its entry lives in the list, this beside it. */
@@ -138,16 +140,30 @@ static char *plain_path(const char *name)
 
 bool ews_archive_is_own(const char *path)
 {
-	if (ews_path_is_inside(path, EWS_ARCHIVE_OWN) || ews_path_is_inside(path, ".ews-trash"))
+	static const char *const own[] = { ".superqode", ".ews-trash" };
+
+	if (ews_path_is_inside(path, EWS_ARCHIVE_OWN))
 		return true;
 	while (*path) {
 		size_t len = strcspn(path, "/");
 
-		if (len == strlen(".superqode") && !strncmp(path, ".superqode", len))
-			return true;
+		for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+			if (len == strlen(own[i]) && !strncasecmp(path, own[i], len))
+				return true;
 		path += len + (path[len] == '/');
 	}
 	return false;
+}
+
+static bool has_long_part(const char *path)
+{
+	size_t len = strcspn(path, "/");
+
+	while (len <= PART_MAX && path[len]) {
+		path += len + 1;
+		len = strcspn(path, "/");
+	}
+	return len > PART_MAX;
 }
 
 /* What may not stand in an archive under any name of ours or git's. */
@@ -159,6 +175,8 @@ static int check_path(const char *path)
 		return refuse(path, "is in a git directory");
 	if (ews_archive_is_own(path))
 		return refuse(path, "is in a directory of ours");
+	if (has_long_part(path))
+		return refuse(path, "has a name that is too long for any file system");
 	return 0;
 }
 

@@ -263,7 +263,7 @@ int ews_xattr_each(const char *text, ews_xattr_fn fn, void *payload)
 /* Not permitted here, or nothing that this file system can hold: named, but no failure. */
 static bool is_loss(int err)
 {
-	return err == EPERM || err == EACCES || err == ENOTSUP || err == E2BIG || err == ERANGE;
+	return err == EPERM || err == EACCES || err == ENOTSUP || err == E2BIG || err == ERANGE || err == EINVAL;
 }
 
 /* Set the attribute, or remove it when `is_wanted` is not set. */

@@ -250,6 +250,7 @@ void ews_archive_format(struct ews_buf *out, const struct ews_archive *archive)
 	ews_json_add_int(object, "version", VERSION);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		ews_json_add_bytes(object, texts[i].key, *texts[i].text ? *texts[i].text : "");
+	ews_json_add_int(object, "mode", archive->mode);
 	ews_clock_rfc3339(stamp, archive->created_s);
 	(void)cJSON_AddStringToObject(object, "timestamp", stamp);
 	(void)cJSON_AddStringToObject(object, "compression", ews_compression_word(archive->compression));
@@ -263,6 +264,15 @@ void ews_archive_format(struct ews_buf *out, const struct ews_archive *archive)
 	ews_json_print(out, object, true);
 }
 
+/* What people get to see of somebody else's record is what it says it is. */
+static bool is_checksum(const char *text)
+{
+	static const char start[] = "sha256:";
+	size_t len = strlen(start);
+
+	return !strncmp(text, start, len) && strlen(text) == len + 64 && strspn(text + len, "0123456789abcdef") == 64;
+}
+
 int ews_archive_parse(struct ews_archive *out, const char *text, size_t len)
 {
 	EWS_CLEANUP(archive) struct ews_archive archive = EWS_ARCHIVE_INIT;
@@ -272,7 +282,7 @@ int ews_archive_parse(struct ews_archive *out, const char *text, size_t len)
 		char **text;
 	} texts[] = TEXTS(&archive);
 	const char *stamp = NULL, *compression = NULL;
-	int64_t n_files = 0, size_bytes = 0;
+	int64_t mode = 0, n_files = 0, size_bytes = 0;
 	bool has_defaults = true;
 	int rc = ews_json_parse(&object, text, len);
 
@@ -280,6 +290,10 @@ int ews_archive_parse(struct ews_archive *out, const char *text, size_t len)
 		rc = ews_json_check_version(object, VERSION);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && rc == 0; i++)
 		rc = ews_json_get_bytes(texts[i].text, object, texts[i].key);
+	if (rc == 0 && !is_checksum(archive.checksum))
+		rc = ews_error(EWS_EDAMAGED, "its checksum is none");
+	if (rc == 0)
+		rc = ews_json_get_int(&mode, object, "mode");
 	if (rc == 0)
 		rc = ews_json_get_string(&stamp, object, "timestamp");
 	if (rc == 0)
@@ -304,8 +318,11 @@ int ews_archive_parse(struct ews_archive *out, const char *text, size_t len)
 		rc = get_list(&archive.env, object, "env");
 	if (rc == 0 && (n_files < 0 || size_bytes < 0))
 		rc = ews_error(EWS_EDAMAGED, "it has less than nothing in it");
+	if (rc == 0 && (mode < 0 || mode > 07777))
+		rc = ews_error(EWS_EDAMAGED, "it has a mode that is none");
 	if (rc < 0)
 		return ews_error_wrap("the archive's record");
+	archive.mode = (int)mode;
 	archive.n_files = (uint64_t)n_files;
 	archive.size_bytes = (uint64_t)size_bytes;
 	archive.rules.no_defaults = !has_defaults;

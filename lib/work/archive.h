@@ -17,6 +17,8 @@
 #include "store/journal.h"
 #include "store/repo.h"
 
+#define EWS_ARCHIVE_DRAFT ".tmp-archive-" /* what the name of one begins with that is being made */
+
 /* What of a directory goes in. */
 struct ews_archive_rules {
 	struct ews_strv keep; /* patterns as in gitignore(5); none: all */
@@ -39,6 +41,7 @@ struct ews_archive {
 		*base_snapshot; /* of the session that it was made in; the commit that HEAD was at */
 	char *previous, *previous_checksum; /* the file of the one that it rolls on */
 	char *checksum; /* "sha256:...", of the manifest; the same for the same tree */
+	int mode; /* of the directory itself; below 0: not known */
 	int64_t created_s;
 	enum ews_compression compression;
 	uint64_t n_files, size_bytes; /* of what is in it */
@@ -50,9 +53,9 @@ struct ews_archive {
 	char *problem; /* of a list: why no more is known; NULL else */
 };
 
-#define EWS_ARCHIVE_INIT                                              \
-	{                                                             \
-		.rules = EWS_ARCHIVE_RULES_INIT, .env = EWS_STRV_INIT \
+#define EWS_ARCHIVE_INIT                                                          \
+	{                                                                         \
+		.mode = -1, .rules = EWS_ARCHIVE_RULES_INIT, .env = EWS_STRV_INIT \
 	}
 
 struct ews_archives {

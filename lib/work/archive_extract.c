@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -21,19 +22,25 @@
 
 #define TRASH ".ews-trash"
 
-static int open_target(const struct ews_archive_extract_opts *opts)
+/* The directory. One that is made here is nobody else's until all is in it. */
+static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	EWS_CLEANUP(fd) int fd = -1;
 	struct ews_arena arena = EWS_ARENA_INIT;
 	ssize_t n;
-	int rc = opts->dry_run ? 0 : ews_dir_make_absolute(opts->to, 0777);
+	struct stat st;
+	int rc;
 
+	*is_new = lstat(opts->to, &st) < 0 && errno == ENOENT;
+	rc = opts->dry_run ? 0 : ews_dir_make_absolute(opts->to, 0777);
 	if (rc < 0)
 		return ews_error_wrap("'%s'", opts->to);
 	fd = ews_dir_open(opts->to);
 	if (fd < 0)
 		return ews_error_wrap("'%s'", opts->to);
+	if (*is_new && fchmod(fd, 0700) < 0)
+		return ews_error_os("'%s': cannot set its mode", opts->to);
 	n = ews_dir_list(&names, fd, &arena);
 	ews_arena_release(&arena);
 	if (n < 0)
@@ -211,6 +218,80 @@ static size_t *find_order(const struct ews_changes *changes, const struct ews_ar
 	return order;
 }
 
+static void name_lost(struct ews_archive_extracted *out, const char *path, const char *what)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", what);
+	ews_strv_add(&out->put.lost_attrs, line.ptr);
+}
+
+/* Take the attribute that begins with `name` out of their text, when it is there. */
+static bool drop_attr(struct ews_entries *list, struct ews_entry *entry, const char *name)
+{
+	for (const char *line = entry->xattrs; line && *line; line = strchr(line, '\n') + 1) {
+		EWS_CLEANUP(buf) struct ews_buf rest = EWS_BUF_INIT;
+
+		if (strncmp(line, name, strlen(name)) != 0)
+			continue;
+		ews_buf_add(&rest, entry->xattrs, (size_t)(line - entry->xattrs));
+		ews_buf_adds(&rest, strchr(line, '\n') + 1);
+		entry->xattrs = rest.len ? ews_arena_dup(&list->arena, rest.ptr, rest.len) : NULL;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * What a program may do in the name of its owner, or by capabilities that its owner was given, is no right of whoever
+ * extracts it: root would turn a user's programs into root's.
+ */
+static void drop_rights(struct ews_archive_extracted *out, struct ews_entries *list, bool takes_owners)
+{
+	for (size_t i = 0; i < list->n && !takes_owners; i++) {
+		struct ews_entry *entry = &list->items[i];
+		bool is_user = entry->has_owner && entry->uid == geteuid();
+		bool is_group = entry->has_owner && entry->gid == getegid();
+		unsigned lost = (is_user ? 0 : S_ISUID) | (is_group ? 0 : S_ISGID);
+
+		if (entry->type != EWS_ENTRY_FILE)
+			continue;
+		if (entry->mode & lost & S_ISUID)
+			name_lost(out, entry->path, "set-user-ID: it was another user's");
+		if (entry->mode & lost & S_ISGID)
+			name_lost(out, entry->path, "set-group-ID: it was another group's");
+		entry->mode = (uint16_t)(entry->mode & ~lost);
+		if (!is_user && drop_attr(list, entry, "security.capability="))
+			name_lost(out, entry->path, "security.capability: it was another user's");
+	}
+}
+
+/* Owners that were wanted, and are not there now. */
+static void name_owners(struct ews_archive_extracted *out, int fd, const struct ews_entries *list)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_entry *entry = &list->items[i];
+
+		if (entry->has_owner && fstatat(fd, entry->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    (st.st_uid != entry->uid || st.st_gid != entry->gid))
+			name_lost(out, entry->path, "owner");
+	}
+}
+
+/* Once all is in it. */
+static int set_mode(int fd, const struct ews_archive_extract_opts *opts)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (fchmod(fd, opts->mode < 0 ? 0777 & ~mask : (mode_t)opts->mode) < 0)
+		return ews_error_os("'%s': cannot set its mode", opts->to);
+	return 0;
+}
+
 static int refuse_flaws(const struct ews_archive_content *content)
 {
 	const char *line = content->flaws.n ? content->flaws.items[0] : NULL;
@@ -241,7 +322,7 @@ static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, co
 	return ews_put(&out->put, changes, NULL, &put);
 }
 
-int ews_archive_extract(struct ews_archive_extracted *out, int fd, const struct ews_archive_content *content,
+int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_archive_content *content,
 			const struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
@@ -251,10 +332,11 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, const struct 
 					   .want = &content->entries,
 					   .equal = opts->owners ? equal_with_owner : ews_entry_equal_with_time,
 					   .keeps_replaced = true };
+	bool is_new = false;
 	int rc = refuse_flaws(content);
 
 	if (rc == 0)
-		rc = target = open_target(opts);
+		rc = target = open_target(&is_new, opts);
 	if (rc == EWS_ENOTFOUND && opts->dry_run) {
 		ews_error_clear();
 		rc = 0;
@@ -264,13 +346,20 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, const struct 
 	}
 	if (rc < 0)
 		return rc;
+	drop_rights(out, &content->entries, opts->owners && geteuid() == 0);
 	ews_changes_between(&changes, &now.entries, &content->entries, names.equal);
 	ews_hardlinks_plan(&changes, &names);
 	out->n_changes = changes.n;
 	if (opts->dry_run)
 		return 0;
 	rc = move_aside(out, &changes, target);
-	return rc < 0 ? rc : put_all(out, target, fd, &changes, content, opts);
+	if (rc == 0)
+		rc = put_all(out, target, fd, &changes, content, opts);
+	if (rc == 0 && opts->owners)
+		name_owners(out, target, &content->entries);
+	if (rc == 0 && is_new)
+		rc = set_mode(target, opts);
+	return rc;
 }
 
 void ews_archive_extracted_release(struct ews_archive_extracted *extracted)

@@ -16,6 +16,7 @@
 struct ews_archive_extract_opts {
 	const char *to; /* absolute; made when missing */
 	bool force, owners, dry_run;
+	int mode; /* of the directory, when it is made; below 0: as the umask has it */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
@@ -30,9 +31,10 @@ struct ews_archive_extracted {
 
 /*
  * Extract the archive open at `fd`, whose `content` was read whole. Fails with EWS_EDAMAGED when it has flaws, EWS_EEXISTS when the directory
- * isn't empty.
+ * isn't empty. Rights that a file gave in its owner's name (set-user-ID, capabilities) are taken out of `content` where the file becomes
+ * somebody else's.
  */
-int ews_archive_extract(struct ews_archive_extracted *out, int fd, const struct ews_archive_content *content,
+int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_archive_content *content,
 			const struct ews_archive_extract_opts *opts);
 
 void ews_archive_extracted_release(struct ews_archive_extracted *extracted);

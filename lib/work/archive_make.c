@@ -20,7 +20,6 @@
 #include "store/litter.h"
 #include "work/snapshot.h"
 
-#define DRAFT ".tmp-archive-"
 #define ATTEMPTS_MAX 8
 
 /* The archive on its way, in the directory that it is for. */
@@ -82,8 +81,8 @@ static int open_draft(struct draft *out, const char *home, const char *dir, bool
 	}
 	if (rc < 0)
 		return ews_error_wrap("'%s'", dir);
-	ews_litter_sweep_dir(out->dir_fd, DRAFT);
-	rc = out->fd = ews_litter_make(out->name, out->dir_fd, DRAFT);
+	ews_litter_sweep_dir(out->dir_fd, EWS_ARCHIVE_DRAFT);
+	rc = out->fd = ews_litter_make(out->name, out->dir_fd, EWS_ARCHIVE_DRAFT);
 	if (rc >= 0 && fchmod(out->fd, is_private ? 0600 : 0666 & ~mask) < 0)
 		rc = ews_error_os("cannot set its mode");
 	return rc < 0 ? ews_error_wrap("'%s'", dir) : 0;
@@ -149,6 +148,7 @@ static void describe(struct ews_archive *out, const struct ews_archive_tree *tre
 	out->previous = dup_or_empty(previous ? previous->file : NULL);
 	out->previous_checksum = dup_or_empty(previous ? previous->checksum : NULL);
 	out->checksum = ews_strdup(checksum);
+	out->mode = (int)tree->mode;
 	out->created_s = ews_clock_now();
 	out->compression = order->compression;
 	out->n_files = tree->scan.n_files;

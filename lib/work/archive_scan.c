@@ -218,8 +218,9 @@ static enum ews_skip_reason why_not(const struct scan_rules *rules, const struct
 		return EWS_SKIP_OWN;
 	if (ews_entry_path_names_git(entry->path))
 		return EWS_SKIP_REPOSITORY;
-	/* Archives that are made into the directory itself would grow with each other. */
-	if (place && ews_archive_is_name(base) && (size_t)(base - entry->path) == (place_len ? place_len + 1 : 0) &&
+	/* Archives that are made into the directory itself would grow with each other, whole ones or those under way. */
+	if (place && (ews_archive_is_name(base) || !strncmp(base, EWS_ARCHIVE_DRAFT, strlen(EWS_ARCHIVE_DRAFT))) &&
+	    (size_t)(base - entry->path) == (place_len ? place_len + 1 : 0) &&
 	    !strncmp(entry->path, place, place_len))
 		return EWS_SKIP_OWN;
 	if (changing && ews_strv_has(changing, entry->path))
@@ -401,10 +402,13 @@ int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_sour
 	EWS_CLEANUP(archive_tree) struct ews_archive_tree tree = EWS_ARCHIVE_TREE_INIT;
 	bool is_inside = place && ews_path_is_inside(place, source->dir);
 	const char *place_rel = is_inside ? place + strlen(source->dir) : NULL;
+	struct stat st;
 	int rc = collect_rules(&all, source, rules);
 
 	if (rc == 0)
 		rc = tree.root_fd = open_root(source);
+	if (rc >= 0 && fstatat(tree.root_fd, *all.rel ? all.rel : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = ews_error_os("cannot look at '%s'", source->dir);
 	if (rc >= 0)
 		rc = look(&tree.scan, &all, source, tree.root_fd);
 	if (rc < 0)
@@ -417,6 +421,7 @@ int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_sour
 	if (rc < 0)
 		return rc;
 	ews_scan_count(&tree.scan);
+	tree.mode = st.st_mode & 07777;
 	*out = tree;
 	tree = (struct ews_archive_tree)EWS_ARCHIVE_TREE_INIT;
 	return 0;

@@ -29,6 +29,7 @@ struct ews_archive_tree {
 	struct ews_scan scan; /* paths as seen from the directory; ids are SHA-256 of contents */
 	char **texts; /* beside the entries: what a link says */
 	size_t n_texts;
+	unsigned mode; /* of the directory itself */
 	struct ews_strv paths; /* for each entry the path from `root_fd` */
 	int root_fd; /* where they are read */
 };

@@ -11,6 +11,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#define CHECKSUM "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 Test(archive, a_new_name_is_one)
 {
 	static const char *const dirs[] = { "/srv/workspace", "/srv/.hidden", "/srv/a b\n", "/srv/\xff", "/",
@@ -60,7 +62,8 @@ Test(archive, a_record_is_read_as_it_was_written)
 	EWS_CLEANUP(free) char *same = NULL;
 
 	archive.path = ews_strdup("/srv/\xff\n\"w");
-	archive.checksum = ews_strdup("sha256:00");
+	archive.checksum = ews_strdup(CHECKSUM);
+	archive.mode = 02750;
 	archive.created_s = 1760105252;
 	archive.compression = EWS_COMPRESSION_XZ;
 	archive.n_files = 3;
@@ -77,6 +80,7 @@ Test(archive, a_record_is_read_as_it_was_written)
 	cr_expect_str_eq(again.rules.keep.items[0], "*.\xfe");
 	cr_expect_eq(again.size_bytes, archive.size_bytes);
 	cr_expect(again.rules.no_defaults);
+	cr_expect_eq(again.mode, 02750);
 	same = text_of(&again);
 	cr_expect_str_eq(same, text);
 }
@@ -85,16 +89,16 @@ Test(archive, a_record_that_makes_no_sense_is_refused)
 {
 	EWS_CLEANUP(archive) struct ews_archive archive = EWS_ARCHIVE_INIT;
 	EWS_CLEANUP(archive) struct ews_archive again = EWS_ARCHIVE_INIT;
-	EWS_CLEANUP(free) char *text = text_of(&archive);
+	EWS_CLEANUP(free) char *text = NULL;
 	static const struct {
 		const char *of, *to;
-	} slips[] = { { "\"gz\"", "\"g!\"" },
-		      { "1970-", "197x-" },
-		      { "\"keep\"", "\"peek\"" },
-		      { "\"version\":\t1", "\"version\":\t9" } };
+	} slips[] = { { "\"gz\"", "\"g!\"" },      { "1970-", "197x-" },
+		      { "sha256:0", "sha256:\a" }, { "\"mode\":\t0", "\"mode\":\t-" },
+		      { "\"keep\"", "\"peek\"" },  { "\"version\":\t1", "\"version\":\t9" } };
 
 	archive.compression = EWS_COMPRESSION_GZ;
-	free(text);
+	archive.checksum = ews_strdup(CHECKSUM);
+	archive.mode = 0;
 	text = text_of(&archive);
 	cr_assert_eq(ews_archive_parse(&again, text, strlen(text)), 0, "%s", ews_error_message());
 	for (size_t i = 0; i < sizeof(slips) / sizeof(*slips); i++) {
