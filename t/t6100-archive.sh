@@ -48,21 +48,21 @@ test_expect_success 'setup' '
 	ln -s nowhere w/dangling && ln -s /etc/passwd w/absolute && printf "\000\001\377" >w/bin && : >w/nothing && printf "no end" >w/src/deep/x && echo odd >"w/$(printf "uml-\303\244")" &&
 	echo odd >"w/$(printf "bad-\377")" && echo odd >"w/new
 line" && echo odd >"w/ blank \"quote" && echo odd >w/-dash && mkfifo w/fifo && truncate -s 3M w/sparse && echo end >>w/sparse && truncate -s 1M w/hole && chmod 4751 w/bin && chmod 700 w/closed && chmod 600 w/nothing &&
-	touch -d "2001-02-03 04:05:06.123456789" w/src/a.c w/empty && touch -h -d "1970-01-02" w/dangling && { ! test_have_prereq XATTR || { setfattr -n user.note -v "a=b" w/src/a.c && setfattr -n user.x=y -v 0x00ff0a w/empty; }; } &&
+	touch -d "2001-02-03 04:05:06.123456789" w/src/a.c w/empty && touch -h -d "1970-01-02" w/dangling && chmod 750 w && { ! test_have_prereq XATTR || { setfattr -n user.note -v "a=b" w/src/a.c && setfattr -n user.x=y -v 0x00ff0a w/empty; }; } &&
 	"$EWS_SRC/t/lister" w >w.before
 '
 
 test_expect_success 'what goes in comes back: types, modes, links, hard links, holes, empty directories, names, attributes, times' '
 	for how in gz:.tar.gz bz2:.tar.bz2 xz:.tar.xz zstd:.tar.zst none:.tar; do
 		one create w --compress ${how%%:*} && test_must_be_empty err && case $one in "$HOME"/.superqode/archives/w-*/*.w${how#*:}) ;; *) false ;; esac &&
-		echo "${one##*/}" | grep -E "^[0-9]{8}T[0-9]{6}\.[0-9a-f]{8}\.w\.tar" && rm -rf back && arch extract --to back "$one" && says "$PWD/back" out && test_same_tree -t -M . w back || return 1
+		echo "${one##*/}" | grep -E "^[0-9]{8}T[0-9]{6}\.[0-9a-f]{8}\.w\.tar" && rm -rf back && arch extract --to back "$one" && says "$PWD/back" out && test "$(stat -c %a back)" = 750 && test_same_tree -t -M . w back || return 1
 	done &&
 	test "$(stat -c %h back/hard)" = 2 && test "$(stat -c %i back/hard)" = "$(stat -c %i back/src/a.c)" && test "$(stat -c %b back/hole)" = 0 && test "$(du -k back/sparse | cut -f 1)" -lt 1024 && test "$(stat -c %a "${one%/*}" "$one" | tr "\n" " ")" = "700 600 "
 '
 
 test_expect_success 'another tar program reads it: what is said of it lies in members of its own, which come first' '
 	tar tf "$one" >members 2>err && head -n 2 members >first && printf "%s\n" .ews-archive/record.json .ews-archive/manifest | test_cmp - first &&
-	mkdir other && tar xpf "$one" -C other --exclude=.ews-archive 2>err && "$EWS_SRC/t/lister" -m other >other.list && "$EWS_SRC/t/lister" -m w >w.list && sed "s/ user\..*//" w.list >want && sed "s/ user\..*//" other.list >got && test_cmp want got
+	mkdir other && chmod 750 other && tar xpf "$one" -C other --exclude=.ews-archive 2>err && "$EWS_SRC/t/lister" -m other >other.list && "$EWS_SRC/t/lister" -m w >w.list && sed "s/ user\..*//" w.list >want && sed "s/ user\..*//" other.list >got && test_cmp want got
 '
 
 test_expect_success 'P1: the directory is as it was, and nothing lies in it' '
@@ -78,9 +78,9 @@ test_expect_success 'the checksum is that of the tree: the same whenever, wherev
 
 test_expect_success 'patterns are those of gitignore; ignore beats keep; what is left out is named with its reason' '
 	mkdir -p py/src/__pycache__ py/venv/lib py/docs py/sub py/.superqode/z py/logs/keep && for f in src/a.py src/b.py src/__pycache__/a.pyc main.py README.md docs/x.md venv/lib/v.py x.pyc .DS_Store sub/s.py .superqode/y logs/1.log logs/keep/2.log src/data.txt; do
-		echo $f >py/$f || return 1; done && git init -q py/sub2 && echo s >py/sub2/s.txt && printf "gitdir: nowhere\n" >py/sub/.git &&
+		echo $f >py/$f || return 1; done && git init -q py/sub2 && echo s >py/sub2/s.txt && mkdir py/sub/.ews-trash py/sub/.SUPERQODE && echo t >py/sub/.ews-trash/t && echo t >py/sub/.SUPERQODE/t && printf "gitdir: nowhere\n" >py/sub/.git &&
 	one create py --to here && arch show --json "$one" && grep -o "\"matched_paths\":\[[^]]*\]" out >got && echo "\"matched_paths\":[\"README.md\",\"docs/x.md\",\"logs/1.log\",\"logs/keep/2.log\",\"main.py\",\"src/a.py\",\"src/b.py\",\"src/data.txt\",\"sub/s.py\",\"sub2/s.txt\"]" | test_cmp - got &&
-	arch show --left-out "$one" && sort out >got && printf "%s\t%s\n" ignored .DS_Store ignored src/__pycache__ ignored venv ignored x.pyc own .superqode repository sub/.git repository sub2/.git | sort | test_cmp - got &&
+	arch show --left-out "$one" && sort out >got && printf "%s\t%s\n" ignored .DS_Store ignored src/__pycache__ ignored venv ignored x.pyc own .superqode own sub/.SUPERQODE own sub/.ews-trash repository sub/.git repository sub2/.git | sort | test_cmp - got &&
 	one create py --to here --keep "*.py" --keep "*.md" --ignore "docs/" && files && printf "README.md main.py src src/a.py src/b.py sub sub/s.py " | test_cmp - got && arch show --left-out "$one" && test_grep "^excluded	docs$" out && test_grep "^not-kept	src/data.txt$" out &&
 	one create py --to here --keep "src/**/*.py" --keep "src/*.py" --keep logs/ --ignore "*.log" --ignore "!logs/keep/*.log" && files && printf "logs logs/keep logs/keep/2.log src src/a.py src/b.py " | test_cmp - got &&
 	one create py --to here --no-ignore --ignore "*.md" && arch show --files "$one" && test_grep " venv/lib/v.py$" out && test_grep " .DS_Store$" out && test_grep ! "README" out && test_grep ! "\.git\|\.superqode" out
@@ -95,7 +95,7 @@ test_expect_success 'tracked files are not hidden by defaults, only by what is a
 '
 
 test_expect_success 'nothing of the environment is in it but what is named' '
-	SECRET=hidden WANTED="of note" && export SECRET WANTED && one create w --compress none --env WANTED --env GIVEN=this --env UNSET_ONE && test_grep "UNSET_ONE. is not set" err && test_grep ! -a hidden "$one" &&
+	SECRET=hidden WANTED="of note" && export SECRET WANTED && one create w --compress none --env WANTED --env GIVEN=that --env UNSET_ONE --env GIVEN=this && test_grep "UNSET_ONE. is not set" err && test_grep ! -a hidden "$one" &&
 	arch show --json "$one" && test_json out .env.WANTED "of note" && test_json out .env.GIVEN this && test_json_count out .env 3 && one create w && arch show --json "$one" && test_json_count out .env 0 && unset SECRET WANTED &&
 	test_expect_code 129 git-ews archive create w --env =x 2>err
 '
@@ -105,8 +105,9 @@ test_expect_success 'a spec says keep, ignore, compress, location and static ass
 	one create py --spec spec/spec.yaml && unset SPECIAL && test_grep "^warning: spec/spec.yaml:9: colour: " err && case $one in "$PWD/spec/snapshots/"*.py.tar) ;; *) false ;; esac && files && printf "README.md docs docs/x.md main.py src src/a.py src/b.py " | test_cmp - got &&
 	arch show --json "$one" && test_json out .env.SPECIAL 1 && test_json out ".static_assets[0]" src/data.txt && arch show --left-out "$one" && test_grep "^excluded	src/data.txt$" out &&
 	one create py --spec spec/spec.yaml --compress gz --keep "*.md" --to here && case $one in "$PWD/here/"*.tar.gz) ;; *) false ;; esac && arch show --files "$one" && test_grep ! "\.py" out &&
-	for bad in "compress: lzma" "location: []" "keep: {a: b}" "static_assets: [../x]" "static_assets: [/x]" "default_ignores: perhaps" "keep: [a" "compress: gz
-compress: *x"; do printf "%s\n" "# a comment" "$bad" >spec/bad.yaml && test_expect_code 128 git-ews archive create py --spec spec/bad.yaml 2>err && test_grep "^error: spec/bad.yaml:[23]: " err || return 1; done &&
+	printf "%s\n" "static_assets: [\"a*\", a..b, \"q[1]\"]" >spec/odd.yaml && mkdir odd && for f in a1 "a*" a..b "q[1]" q1; do echo x >"odd/$f" || return 1; done && one create odd --spec spec/odd.yaml --to here && files && says "a1 q1 " got && { sleep 0.2 && echo "keep: [q1]"; } | git-ews archive create odd --to here --spec /dev/stdin >out 2>err && one=$(cat out) && files && says "q1 " got &&
+	for bad in "compress: lzma" "location: []" "keep: {a: b}" "static_assets: [../x]" "static_assets: [/x]" "static_assets: [a/../x]" "static_assets: [\"a\\nb\"]" "env: [\"=x\"]" "env: [\"\"]" "default_ignores: perhaps" "keep: [a" "compress: gz
+compress: *x"; do printf "%s\n" "# a comment" "$bad" >spec/bad.yaml && test_expect_code 128 git-ews archive create py --spec spec/bad.yaml 2>err && test_grep "^error: spec/bad.yaml:[23]: " err && test_grep "^hint: .*ews-archive" err || return 1; done &&
 	test_expect_code 128 git-ews archive create py --spec spec/none.yaml 2>err && test_expect_code 129 git-ews archive create py --compress lzma 2>err && test_grep "gz, bz2, xz, zstd or none" err
 '
 
@@ -117,12 +118,13 @@ test_expect_success 'update rolls on with what was said before, and names the pr
 '
 
 test_expect_success 'archives in the directory itself are not packed; a place that is a file is an error; nothing else is written' '
-	one create . --to here && files && test_grep ! "home/\.superqode\|\.gitconfig.*archives" got && mkdir -p nested/state && echo x >nested/x && SUPERQODE_HOME=$PWD/nested/state && export SUPERQODE_HOME && one create nested && one create nested && unset SUPERQODE_HOME && files && says "x " got && cp -a py self && for n in 1 2 3; do one create self --to self || return 1; done && arch show --files "$one" && test_grep ! "self\.tar" out && arch show --left-out "$one" && grep -c "^own.*self.tar.gz$" out | says 2 - && echo x >file && test_expect_code 128 git-ews archive create self --to file 2>err && test_path_is_file file && test_expect_code 128 git-ews archive create nowhere 2>err && test_expect_code 129 git-ews archive create file 2>err
+	one create . --to here && files && test_grep ! "home/\.superqode\|\.gitconfig.*archives" got && mkdir -p nested/state && echo x >nested/x && SUPERQODE_HOME=$PWD/nested/state && export SUPERQODE_HOME && one create nested && one create nested && unset SUPERQODE_HOME && files && says "x " got && cp -a py self && for n in 1 2 3; do one create self --to self || return 1; done && arch show --files "$one" && test_grep ! "self\.tar" out && arch show --left-out "$one" && grep -c "^own.*self.tar.gz$" out | says 2 - && echo x >file && test_expect_code 128 git-ews archive create self --to file 2>err && test_path_is_file file && test_expect_code 128 git-ews archive create nowhere 2>err && test_expect_code 129 git-ews archive create file 2>err && test_expect_code 129 git-ews archive create d1 --to "" 2>err &&
+	echo half >self/.tmp-archive-0123456789abcdef && one create self --to self && arch show --left-out "$one" && test_grep "^own	.tmp-archive-" out && for never in p/.git p/.git/hooks "$HOME/.superqode"; do test_expect_code 129 git-ews archive create "$never" 2>err && test_grep "in no archive" err || return 1; done
 '
 
 test_expect_success 'list, show, cat, verify; by name, digits and beginning; MD5 where asked; JSON without loss' '
 	one create w && name=${one##*/} && hex=${name#*.} && hex=${hex%%.*} && arch show "$hex" && test_grep "^archive $name$" out && test_grep "^Checksum: sha256:" out && test_grep ! MD5 out && arch show --md5 "${name%.w.tar.gz}" && test_grep "^MD5: *$(md5sum <"$one" | cut -d " " -f 1)$" out && arch verify --md5 "$name" && test_grep "$(md5sum <"$one" | cut -d " " -f 1)" out &&
-	arch list w && test_grep "^$name .* files*  sha256:" out && arch list --all && test_line_count -ge 8 out && test_expect_code 129 git-ews archive show 20 2>err && test_grep "^hint: .*\.tar" err && test_expect_code 128 git-ews archive show nosuch 2>err &&
+	arch list w && test_grep "^$name .* files*  sha256:" out && arch list --md5 w && test_grep "^$name .*  $(md5sum <"$one" | cut -d " " -f 1)$" out && test_expect_code 129 git-ews archive list w/run.sh 2>err && test_expect_code 128 git-ews archive verify "$one" nosuch >out 2>err && test_must_be_empty out && arch list --all && test_line_count -ge 8 out && test_expect_code 129 git-ews archive show 20 2>err && test_grep "^hint: .*\.tar" err && test_expect_code 128 git-ews archive show nosuch 2>err &&
 	git-ews archive cat "$one:bin" "$name:hard" "$hex:src/link" >got && { cat w/bin w/hard && printf a.c; } | test_cmp - got && git-ews archive cat "$(cat one):.gitignore" >got && test_cmp p/.gitignore got &&
 	test_expect_code 1 git-ews archive cat "$one:nothing" "$one:nosuch" "$one:../x" "$one:hard" "$one:empty" "nosuch:x" >got 2>err && test_cmp w/hard got && test_line_count = 4 err && test_expect_code 1 git-ews archive cat nocolon 2>err && test_line_count = 1 err &&
 	arch cat --json "$one:bin" "$one:hard" && test_json out ".members[1].content" a && test_json out ".members[1].size_bytes" 2 && test_json out ".members[0].content_bytes" AAH/ && arch show --json "$one" && test_json out .schema ews.archive/1 && test_json out ".matched_paths_bytes[3]" YmFkLf8= && arch show -z --files "$one" && tr "\0" "\n" <out | test_grep "$(printf "bad-\377")" - && arch verify --json "$one" && test_json out ".archives[0].is_intact" true
@@ -142,7 +144,7 @@ test_expect_success 'what is damaged is named: status 1, and nothing of it is wr
 test_expect_success 'P5: hostile members are refused before anything is written' '
 	mkdir target outside && refused() { want=$1 && shift && tarball evil.tar f ok ok "$@" && test_must_fail git-ews archive extract --force --to target evil.tar 2>err && test_grep "$want" err && ls -A target outside >ls && printf "outside:\n\ntarget:\n" | test_cmp - ls; } &&
 	for row in "outside:f:../escaped" "outside:f:/tmp/ews-escaped" "outside:f:a/../../b" "outside:d:.." "outside:h:x:../ok" "git directory:f:.git/hooks/post-checkout" "git directory:f:sub/.GIT/config" "git directory:l:.git:outside" "git directory:f:GIT~1/config" "git directory:f:.git /x" "git directory:f:.g$(printf "\342\200\214")it/x" "git directory:f:a/.git::\$INDEX/x" \
-		"of ours:f:.superqode/x" "of ours:f:.ews-archive/other" "of ours:f:.ews-trash/x" "device:c:dev" "not in it:h:x:nowhere" "twice:f:ok" "twice:f:./ok"; do
+		"of ours:f:.superqode/x" "of ours:f:.ews-archive/other" "of ours:f:a/.SuperQode/x" "of ours:f:a/.ews-trash/x" "too long:f:a/$(printf "%0256d" 0)" "device:c:dev" "not in it:h:x:nowhere" "twice:f:ok" "twice:f:./ok"; do
 		why=${row%%:*} && row=${row#*:} && type=${row%%:*} && row=${row#*:} && case $type in h | l) name=${row%%:*} text=${row#*:} ;; *) name=$row text=x ;; esac && refused "$why" $type "$name" "$text" || { echo >&2 "$why: $type $name" && return 1; }
 	done &&
 	test_must_fail git-ews archive extract --to target/new evil.tar 2>err && test_path_is_missing target/new && refused "beyond a link" l out "$PWD/outside" f out/x x && refused "beyond a link" f out/x x l out ../outside && refused "beneath a file" f ok/x x && refused "directory" d dd x h y dd && refused "more than 21474836480 bytes" z bomb 21474836481 && tarball evil.tar z b1 600000 z b2 600000 && test_must_fail git -c ews.maxTotal=1m ews archive extract --to target/new evil.tar 2>err && test_grep "more than 1048576 bytes" err &&
@@ -155,14 +157,14 @@ test_expect_success 'what others made is extracted as well: directories unsaid, 
 '
 
 test_expect_success 'P4: extract makes a directory exactly that; what was there is kept aside, what the archive left out stays' '
-	mkdir -p x/sub/in x/venv && echo 1 >x/f && echo 2 >x/sub/in/g && echo 3 >x/mode && ln -s f x/l && echo v >x/venv/v && one create x --ignore "/local" && rm -rf y && arch extract --to y "$one" && git init -q y && echo mine >y/local && echo build >y/junk && mkdir y/venv && echo own >y/venv/own && rm -r y/f y/sub y/l && mkdir y/f && echo deep >y/f/deep && echo file >y/sub && mkdir y/l && chmod 600 y/mode &&
+	mkdir -p x/sub/in x/venv && echo 1 >x/f && echo 2 >x/sub/in/g && echo 3 >x/mode && { ! test_have_prereq XATTR || setfattr -n "user.a b%" -v 1 x/mode; } && ln -s f x/l && echo v >x/venv/v && one create x --ignore "/local" && rm -rf y && arch extract --to y "$one" && git init -q y && echo mine >y/local && echo build >y/junk && mkdir y/venv && echo own >y/venv/own && rm -r y/f y/sub y/l && mkdir y/f && echo deep >y/f/deep && echo file >y/sub && mkdir y/l && chmod 600 y/mode &&
 	test_expect_code 128 git-ews archive extract --to y "$one" 2>err && test_grep "^error: .*not empty" err && test_grep "^hint: --force" err && "$EWS_SRC/t/lister" y >before && arch extract --force --dry-run --to y "$one" && "$EWS_SRC/t/lister" y >after && test_cmp before after &&
 	ino=$(stat -c %i y/mode) && arch extract --force --to y "$one" && test_grep "^note: f.*kept in .ews-trash/extract-.*/" err && test_same_tree -t -M . -x venv -x local -x .ews-trash x y && test "$(stat -c %i y/mode)" = "$ino" && says own y/venv/own && test_path_is_missing y/local && cat y/.ews-trash/*/*/deep >got && says deep got && grep -rqx build y/.ews-trash && git -C y rev-parse --git-dir >got &&
 	arch extract --force --to y "$one" --json && test_json out .changes 0 && test_json_count out .kept 0 && arch diff --shortstat "$one" y && says "+0 -0 ~0 files" out && chmod 755 y && test_expect_code 129 git-ews archive extract "$one" 2>err
 '
 
 test_expect_success USERS 'without --owner nobody is asked for rights to give files away; P8: what may not be read is named' '
-	mkdir theirs && chmod 777 theirs && cp "$one" given.tar.gz && chmod 644 given.tar.gz && test_as_user env HOME="$PWD/theirs" git-ews archive extract --to "$PWD/theirs/y" "$PWD/given.tar.gz" >out 2>err && test_must_be_empty err && test "$(stat -c %u theirs/y/f)" = 65534 &&
+	mkdir theirs && chmod 777 theirs && cp "$one" given.tar.gz && chmod 644 given.tar.gz && test_as_user env HOME="$PWD/theirs" git-ews archive extract --to "$PWD/theirs/y" "$PWD/given.tar.gz" >out 2>err && test_must_be_empty err && test "$(stat -c %u theirs/y/f)" = 65534 && one create w --to theirs && chmod 644 "$one" && rm -rf back && arch extract --to back "$one" && test "$(stat -c %a back/bin)" = 4751 && test_as_user env HOME="$PWD/theirs" git-ews archive extract --to "$PWD/theirs/w" "$one" >out 2>err && test_grep "bin (set-user-ID" err && test "$(stat -c %a theirs/w/bin)" = 751 && test_as_user env HOME="$PWD/theirs" git-ews archive extract --owner --to "$PWD/theirs/w2" "$one" >out 2>err && test_grep "bin (set-user-ID" err && test_grep "run.sh (owner)" err &&
 	mkdir shut && echo x >shut/f && echo y >shut/g && chmod 000 shut/f && test_give_user shut && test_as_user env HOME="$PWD/theirs" git-ews archive create "$PWD/shut" --to "$PWD/theirs" >out 2>err && test_grep "f.*read" err && one=$(cat out) && arch show --left-out "$one" && says "unreadable	f" out && files && says "g " got && chmod 644 shut/f
 '
 
@@ -170,7 +172,7 @@ test_expect_success 'P4: remove and prune go through trash, and undo brings back
 	for n in 1 2 3; do one_in p create --ignore "$n" && echo "$one" || return 1; done >made && a=$(sed -n 1p made) && b=$(sed -n 2p made) && c=$(sed -n 3p made) && sha256sum "$a" "$b" "$c" >sums && git -C p ews archive remove "$a" >out 2>err && says "$a" out && test_path_is_missing "$a" && git -C p ews archive remove "$a" >out 2>err && test_grep "not there any more" err && test_must_be_empty out &&
 	git -C p ews undo >out && test_path_is_file "$a" && git -C p ews undo --redo >out && test_path_is_missing "$a" && git -C p ews undo >out && git -C p ews archive prune --keep 1 --dry-run >dry && test_path_is_file "$b" && git -C p ews archive prune --keep 1 >out 2>err && test_cmp dry out && test_path_is_missing "$b" && test_path_is_file "$c" && test_grep "$b" out && git -C p ews undo >out && sha256sum -c --quiet sums &&
 	git -C p ews archive prune --keep 0 --older-than 1d >out && test_must_be_empty out && test_expect_code 129 git -C p ews archive prune 2>err && cp "$a" here/named.tar.gz && git -C p ews archive remove ../here/named.tar.gz >out 2>err && test_path_is_missing here/named.tar.gz && git -C p ews undo >out && cmp "$a" here/named.tar.gz &&
-	one create d && test_expect_code 128 git-ews archive remove "$one" 2>err && test_grep "^hint: --force" err && test_path_is_file "$one" && arch remove --force "$one" && test_path_is_missing "$one" && test_expect_code 128 git-ews archive remove nosuch 2>err &&
+	one create d && test_expect_code 128 git-ews archive remove "$one" 2>err && test_grep "^hint: --force" err && test_path_is_file "$one" && arch remove --force "$one" && test_path_is_missing "$one" && test_expect_code 128 git-ews archive remove nosuch 2>err && echo mine >mine.tar && test_expect_code 129 git-ews archive remove --force mine.tar 2>err && test_path_is_file mine.tar && sum=$(md5sum <"$a" | cut -d " " -f 1) && git -C p ews archive remove --dry-run --md5 "$a" >out && says "$sum  $a" out && git -C p ews archive remove --dry-run --md5 --json "$a" >out && test_json out ".removed_md5[0]" "$sum" &&
 	git -C p ews archive remove "$a" >out 2>err && git -C p ews clean --now >out 2>err && test_expect_code 128 git -C p ews undo 2>err
 '
 

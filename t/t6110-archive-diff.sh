@@ -55,9 +55,18 @@ test_expect_success 'against a directory, by the rules of the archive; two direc
 '
 
 test_expect_success 'what was expected: status 0 and nothing, or 1 and the surprises' '
-	test_expect_code 1 git-ews archive diff --expect "M config.json" --expect "A *.txt" --expect "D docs/*" --expect "M swap" --expect "D swap/in" --expect "D empty" --expect "A swap" --no-deletions "$a" "$b" >out && says "swap: should be modified, is created" out &&
-	arch diff --expect "M config.json" --expect "M src/numbers" "$a" "$b" && test_must_be_empty out && test_expect_code 1 git-ews archive diff --expect "M config.json" --no-deletions "$a" "$b" >out && sort out >got && printf "%s: is deleted\n" docs/crlf.txt empty swap/in | test_cmp - got &&
+	test_expect_code 1 git-ews archive diff --expect "M config.json" --expect "A *.txt" --expect "D docs/*" --expect "M swap" --expect "D swap/in" --expect "D empty" --expect "D gone" --expect "A new" --expect "A pipe" --expect "A swap" --no-deletions "$a" "$b" >out && says "swap: should be modified, is created" out &&
+	arch diff --expect "M config.json" --expect "M src/numbers" "$a" "$b" && test_must_be_empty out && test_expect_code 1 git-ews archive diff --expect "M config.json" --no-deletions "$a" "$b" >out && sort out >got && printf "%s: is deleted\n" docs/crlf.txt empty gone swap/in | test_cmp - got && arch diff --expect "M src/main.c" "$a" "$b" && test_expect_code 1 git-ews archive diff --expect "M new" "$a" "$b" >out && says "new: should be modified, is created" out && test_expect_code 1 git-ews archive diff --expect "M nothing" "$a" "$b" >out && says "nothing: should be modified, is unchanged" out &&
 	test_expect_code 1 git-ews archive diff --json --expect "D config.json" --expect "A nothing" "$a" "$b" >out && test_json out .as_expected false && test_json out ".surprises[0].path" config.json && test_json out ".surprises[0].what" "should be deleted, is modified" && test_json_count out .surprises 2 && for bad in "config.json" "X y" "M" "M "; do test_expect_code 129 git-ews archive diff --expect "$bad" "$a" "$b" 2>err || return 1; done
+'
+
+test_expect_success 'what one side has is not hidden as ignored in the other; what one could not read is no deletion' '
+	git init -q tracked && printf "*.log\nbuild/\n" >tracked/.gitignore && mkdir tracked/build tracked/venv && for f in t.log c.pyc build/kept venv/v; do echo "$f" >tracked/$f || return 1; done && git -C tracked add -f . && echo junk >tracked/build/junk && one create tracked && rm -rf plain && arch extract --to plain "$one" && echo junk >plain/junk.log && arch diff --exit-code "$one" plain && arch diff --exit-code plain "$one" && arch diff --exit-code tracked plain && arch diff --exit-code plain tracked && test_must_be_empty out &&
+	rm plain/t.log && arch diff --name-status "$one" plain && printf "D\tt.log\n" | test_cmp - out
+'
+
+test_expect_success USERS 'P8: what one side could not read is no deletion: it is named' '
+	mkdir closed shelf && echo 1 >closed/f && echo 2 >closed/g && chmod 000 closed/f && test_give_user closed shelf && test_as_user git-ews archive create "$PWD/closed" --to "$PWD/shelf" >out 2>err && half=$(cat out) && chmod 644 closed/f && arch diff --no-deletions closed "$half" && test_must_be_empty out && arch diff --name-status closed "$half" && test_must_be_empty out && test_grep "f (unreadable)" err && arch diff --name-status "$half" closed && test_must_be_empty out && test_grep "f (the first could not be read)" err
 '
 
 # What people do with snapshots, one after the other.

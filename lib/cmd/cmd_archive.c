@@ -45,7 +45,7 @@ static const char *const verify_usage[] = {
 };
 
 static const char *const remove_usage[] = {
-	"git ews archive remove [--force] [--dry-run] <archive>...",
+	"git ews archive remove [--force] [--dry-run] [--md5] <archive>...",
 	NULL,
 };
 
@@ -139,29 +139,30 @@ static int list_places(struct ews_archives *out, struct ews_cmd_ctx *ctx, const 
 
 static int show_list(struct ews_cmd_ctx *ctx, const struct ews_archives *list, bool with_md5)
 {
-	EWS_CLEANUP(json) cJSON *object = NULL;
-	cJSON *array;
+	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("archive_list");
+	cJSON *array = cJSON_AddArrayToObject(object, "archives");
 
-	if (!ctx->json) {
+	if (!ctx->json)
 		ews_pager_start(ctx);
-		ews_render_archive_lines(&ctx->out, list);
-		return 0;
-	}
-	object = ews_cmd_json_new("archive_list");
-	array = cJSON_AddArrayToObject(object, "archives");
 	for (size_t i = 0; i < list->n; i++) {
 		EWS_CLEANUP(fd) int fd = with_md5 ? ews_archive_open(list->items[i].file) : -1;
-		cJSON *item = cJSON_CreateObject();
+		cJSON *item;
 		char md5[EWS_MD5_HEX_MAX] = "";
 		int rc = fd < 0 ? 0 : hash_file(md5, fd);
 
-		cJSON_AddItemToArray(array, item);
 		if (rc < 0)
 			return rc;
+		if (!ctx->json) {
+			ews_render_archive_line(&ctx->out, &list->items[i], md5);
+			continue;
+		}
+		item = cJSON_CreateObject();
+		cJSON_AddItemToArray(array, item);
 		ews_render_archive(item, &list->items[i], md5);
 	}
 	ews_error_clear();
-	ews_cmd_json_show(ctx, object);
+	if (ctx->json)
+		ews_cmd_json_show(ctx, object);
 	return 0;
 }
 
@@ -170,8 +171,15 @@ static int read_dir_word(char **out, const struct ews_cmd_ctx *ctx, const char *
 {
 	EWS_CLEANUP(free) char *full = ews_path_absolute(ctx->cwd, word);
 
+	struct stat st;
+
 	*out = realpath(full, NULL);
-	return *out ? 0 : ews_error_os("cannot find '%s'", word);
+	if (!*out || stat(*out, &st) < 0) {
+		ews_error_os("cannot find '%s'", word);
+		ews_error_hint("'git ews archive list --all' shows those of directories that are gone, too");
+		return EWS_ENOTFOUND;
+	}
+	return S_ISDIR(st.st_mode) ? 0 : ews_error(EWS_EUSAGE, "'%s' is not a directory", word);
 }
 
 static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -183,7 +191,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	bool all = false, with_md5 = false;
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 'a', "all", NULL, "those of all projects", &all, false, NULL },
-		{ EWS_OPT_BOOL, 0, "md5", NULL, "the MD5 of each file, with --json", &with_md5, false, NULL },
+		{ EWS_OPT_BOOL, 0, "md5", NULL, "the MD5 of each file as well", &with_md5, false, NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts, .max_words = 1 };
@@ -420,25 +428,21 @@ static int cat(struct ews_cmd_ctx *ctx, int argc, char **argv)
 }
 
 /* Read one whole. What is wrong with it is said line by line; 1 when anything is. */
-static int verify_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *home, const char *word, bool with_md5)
+static int verify_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *home, const char *file, bool with_md5)
 {
 	EWS_CLEANUP(archive) struct ews_archive archive = EWS_ARCHIVE_INIT;
 	EWS_CLEANUP(archive_content) struct ews_archive_content content = EWS_ARCHIVE_CONTENT_INIT;
-	EWS_CLEANUP(free) char *file = NULL;
 	cJSON *item = cJSON_CreateObject();
 	char md5[EWS_MD5_HEX_MAX] = "";
-	int rc = ews_cmd_archive_find(&file, ctx, home, word);
-	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(fd) int fd = open_named(&archive, &content, ctx, home, file, true);
+	int rc = fd;
 
 	cJSON_AddItemToArray(array, item);
-	if (rc < 0)
-		return rc;
-	rc = fd = open_named(&archive, &content, ctx, home, word, true);
 	if (rc == EWS_EDAMAGED || rc == EWS_EDENIED) {
 		ews_strv_addf(&content.flaws, "%s\t%s", ews_path_base(file), ews_error_message());
 		ews_error_clear();
 		ews_archive_release(&archive);
-		archive.file = ews_steal(&file);
+		archive.file = ews_strdup(file);
 		rc = 0;
 	}
 	if (rc >= 0 && with_md5 && fd >= 0)
@@ -467,6 +471,7 @@ static int verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("archive_verify");
+	EWS_CLEANUP(strv) struct ews_strv files = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
 	bool with_md5 = false, is_damaged = false;
 	const struct ews_opt opts[] = {
@@ -482,8 +487,16 @@ static int verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	rc = ews_cmd_archive_begin(&home, ctx);
-	for (size_t i = 0; i < args.words.n && rc >= 0; i++) {
-		rc = verify_one(array, ctx, home, args.words.items[i], with_md5);
+	/* One that is not there is no reason to read the others in vain. */
+	for (size_t i = 0; i < args.words.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *file = NULL;
+
+		rc = ews_cmd_archive_find(&file, ctx, home, args.words.items[i]);
+		if (rc == 0)
+			ews_strv_add(&files, file);
+	}
+	for (size_t i = 0; i < files.n && rc >= 0; i++) {
+		rc = verify_one(array, ctx, home, files.items[i], with_md5);
 		is_damaged = is_damaged || rc > 0;
 	}
 	if (rc < 0)
@@ -493,32 +506,75 @@ static int verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return is_damaged ? 1 : 0;
 }
 
+struct removal {
+	bool force, dry_run, with_md5;
+};
+
+/* What each was, by the MD5 of its file, read before it goes. */
+static int read_sums(struct ews_strv *out, const struct ews_strv *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		EWS_CLEANUP(fd) int fd = ews_archive_open(files->items[i]);
+		char md5[EWS_MD5_HEX_MAX];
+		int rc = fd < 0 ? fd : hash_file(md5, fd);
+
+		if (rc < 0)
+			return rc;
+		ews_strv_add(out, md5);
+	}
+	return 0;
+}
+
 /* Remove these, or say which they would be; outside of a project nothing can be kept, and --force says that this is meant. */
-static int remove_files(struct ews_cmd_ctx *ctx, const struct ews_strv *files, bool force, bool dry_run)
+static int remove_files(struct ews_cmd_ctx *ctx, const struct ews_strv *files, const struct removal *how)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("archive_remove");
+	EWS_CLEANUP(strv) struct ews_strv sums = EWS_STRV_INIT;
 	int rc = 0;
 
-	if (!dry_run && files->n && !ctx->repo && !force) {
+	if (!how->dry_run && files->n && !ctx->repo && !how->force) {
 		ews_error(EWS_EDENIED, "outside of a project nothing could bring an archive back");
 		ews_error_hint("--force removes it for good");
 		return EWS_EDENIED;
 	}
-	if (!dry_run && files->n)
+	if (how->with_md5)
+		rc = read_sums(&sums, files);
+	if (rc == 0 && !how->dry_run && files->n)
 		rc = ews_archive_remove(ctx->repo, files);
 	if (rc < 0)
 		return rc;
-	(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
+	(void)cJSON_AddBoolToObject(object, "dry_run", how->dry_run);
 	ews_render_paths(object, "removed", files);
+	if (how->with_md5)
+		ews_render_sentences(object, "removed_md5", &sums);
 	if (ctx->json) {
 		ews_cmd_json_show(ctx, object);
 		return 0;
 	}
-	for (size_t i = 0; i < files->n; i++)
+	for (size_t i = 0; i < files->n; i++) {
+		if (how->with_md5)
+			ews_buf_addf(&ctx->out, "%s  ", sums.items[i]);
 		ews_cmd_add_path_line(ctx, files->items[i]);
-	if (files->n && !dry_run && ctx->repo)
+	}
+	if (files->n && !how->dry_run && ctx->repo)
 		ews_cmd_note(ctx, "'git ews undo' brings %s back", files->n == 1 ? "it" : "them");
 	return 0;
+}
+
+/* Somebody's other file is not what this verb is for, whatever it is called like. */
+static int check_archive(const char *file)
+{
+	EWS_CLEANUP(buf) struct ews_buf record = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (ews_archive_is_name(ews_path_base(file)))
+		return 0;
+	fd = ews_archive_open(file);
+	if (fd >= 0 && ews_archive_read_record(&record, fd) == 0)
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' is no archive that 'git ews archive' made", file);
+	ews_error_hint("'rm' removes other files");
+	return EWS_EUSAGE;
 }
 
 static int remove_named(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -526,10 +582,12 @@ static int remove_named(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv files = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
-	bool dry_run = false, force = false;
+	struct removal how = { false, false, false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'f', "force", NULL, "also where nothing could bring it back", &force, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be removed", &dry_run, false, NULL },
+		{ EWS_OPT_BOOL, 'f', "force", NULL, "also where nothing could bring it back", &how.force, false,
+		  NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be removed", &how.dry_run, false, NULL },
+		{ EWS_OPT_BOOL, 0, "md5", NULL, "the MD5 of each file before its path", &how.with_md5, false, NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -551,10 +609,12 @@ static int remove_named(struct ews_cmd_ctx *ctx, int argc, char **argv)
 			rc = 0;
 			continue;
 		}
+		if (rc == 0)
+			rc = check_archive(file);
 		if (rc == 0 && !ews_strv_has(&files, file))
 			ews_strv_add(&files, file);
 	}
-	return rc < 0 ? rc : remove_files(ctx, &files, force, dry_run);
+	return rc < 0 ? rc : remove_files(ctx, &files, &how);
 }
 
 /* How many of the same directory come after the one at `i`? */
@@ -574,10 +634,11 @@ static int prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(strv) struct ews_strv files = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
 	struct ews_prune_settings set = EWS_PRUNE_SETTINGS_INIT;
-	bool force = false;
+	struct removal how = { false, false, false };
 	const struct ews_opt opts[] = {
 		EWS_PRUNE_OPTS(&set, "directory", "removed"),
-		{ EWS_OPT_BOOL, 'f', "force", NULL, "also where nothing could bring them back", &force, false, NULL },
+		{ EWS_OPT_BOOL, 'f', "force", NULL, "also where nothing could bring them back", &how.force, false,
+		  NULL },
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = prune_usage, .opts = opts, .prints_paths = true };
@@ -596,7 +657,8 @@ static int prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	for (size_t i = 0; i < found.n; i++)
 		if (found.items[i].created_s <= set.before_s && newer_ones(&found, i) >= set.keep_n)
 			ews_strv_add(&files, found.items[i].file);
-	return remove_files(ctx, &files, force, set.dry_run);
+	how.dry_run = set.dry_run;
+	return remove_files(ctx, &files, &how);
 }
 
 static const struct ews_cmd verbs[] = {

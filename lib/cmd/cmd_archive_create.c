@@ -120,6 +120,24 @@ static int take_previous(struct plan *plan, struct ews_cmd_ctx *ctx, const char 
 	return 0;
 }
 
+/* A name that is given once more takes the place of the one before. */
+static void add_names(struct ews_strv *out, const struct ews_strv *names)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		size_t len = strcspn(names->items[i], "="), k = 0;
+
+		while (k < out->n &&
+		       (strcspn(out->items[k], "=") != len || strncmp(out->items[k], names->items[i], len) != 0))
+			k++;
+		if (k == out->n) {
+			ews_strv_add(out, names->items[i]);
+			continue;
+		}
+		free(out->items[k]);
+		out->items[k] = ews_strdup(names->items[i]);
+	}
+}
+
 static int take_spec(struct plan *plan, struct ews_cmd_ctx *ctx, const char *path)
 {
 	EWS_CLEANUP(archive_spec) struct ews_archive_spec spec = EWS_ARCHIVE_SPEC_INIT;
@@ -132,7 +150,7 @@ static int take_spec(struct plan *plan, struct ews_cmd_ctx *ctx, const char *pat
 	ews_archive_rules_release(&plan->rules);
 	plan->rules = spec.rules;
 	spec.rules = (struct ews_archive_rules)EWS_ARCHIVE_RULES_INIT;
-	ews_strv_add_array(&plan->env, spec.env.items);
+	add_names(&plan->env, &spec.env);
 	if (spec.has_compression)
 		plan->order.compression = spec.compression;
 	if (spec.location) {
@@ -150,9 +168,11 @@ static int take_options(struct plan *plan, const struct ews_cmd_ctx *ctx, const 
 		ews_strv_add_array(&plan->rules.keep, set->keep.items);
 	}
 	ews_strv_add_array(&plan->rules.ignore, set->ignore.items);
-	ews_strv_add_array(&plan->env, set->env.items);
+	add_names(&plan->env, &set->env);
 	if (set->no_ignore)
 		plan->rules.no_defaults = true;
+	if (set->to && !*set->to)
+		return ews_error(EWS_EUSAGE, "--to says where it goes");
 	if (set->to) {
 		free(plan->to);
 		plan->to = ews_path_absolute(ctx->cwd, set->to);
@@ -173,7 +193,7 @@ static void settle_place(struct plan *plan, const char *home)
 static int check_env(const struct ews_strv *names)
 {
 	for (size_t i = 0; i < names->n; i++)
-		if (!*names->items[i] || *names->items[i] == '=')
+		if (!ews_archive_is_env(names->items[i]))
 			return ews_error(EWS_EUSAGE, "'%s' is no name of a variable", names->items[i]);
 	return 0;
 }

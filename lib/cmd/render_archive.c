@@ -123,24 +123,20 @@ void ews_render_archive_text(struct ews_buf *out, const struct ews_archive *arch
 		add_line(out, "Env:", archive->env.items[i]);
 }
 
-void ews_render_archive_lines(struct ews_buf *out, const struct ews_archives *list)
+void ews_render_archive_line(struct ews_buf *out, const struct ews_archive *archive, const char *md5)
 {
-	int64_t now_s = ews_clock_now();
+	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 	char age[EWS_STAMP_LEN];
 
-	for (size_t i = 0; i < list->n; i++) {
-		const struct ews_archive *one = &list->items[i];
-		EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
-
-		ews_clock_age(age, now_s - one->created_s);
-		ews_render_size(&size, one->file_bytes);
-		ews_buf_addf(out, "%s  %-10s  %10s  ", ews_path_base(one->file), age, size.ptr);
-		if (one->problem)
-			ews_buf_addf(out, "(%s)\n", one->problem);
-		else
-			ews_buf_addf(out, "%" PRIu64 " file%s  %.19s\n", one->n_files, one->n_files == 1 ? "" : "s",
-				     one->checksum);
-	}
+	ews_clock_age(age, ews_clock_now() - archive->created_s);
+	ews_render_size(&size, archive->file_bytes);
+	ews_buf_addf(out, "%s  %-10s  %10s  ", ews_path_base(archive->file), age, size.ptr);
+	if (archive->problem)
+		ews_buf_addf(out, "(%s)", archive->problem);
+	else
+		ews_buf_addf(out, "%" PRIu64 " file%s  %.19s", archive->n_files, archive->n_files == 1 ? "" : "s",
+			     archive->checksum);
+	ews_buf_addf(out, "%s%s\n", *md5 ? "  " : "", md5);
 }
 
 void ews_render_archive_entries(struct ews_cmd_ctx *ctx, const struct ews_entries *entries)

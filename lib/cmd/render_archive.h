@@ -19,7 +19,8 @@ void ews_render_archive_paths(cJSON *object, const struct ews_entries *entries, 
 
 void ews_render_archive_text(struct ews_buf *out, const struct ews_archive *archive, const char *md5,
 			     const struct ews_skips *skips);
-void ews_render_archive_lines(struct ews_buf *out, const struct ews_archives *list);
+/* One of a list; `md5` "": it was not asked for. */
+void ews_render_archive_line(struct ews_buf *out, const struct ews_archive *archive, const char *md5);
 
 /* A line a path: type and mode, size, time, path. */
 void ews_render_archive_entries(struct ews_cmd_ctx *ctx, const struct ews_entries *entries);

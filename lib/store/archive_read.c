@@ -67,7 +67,11 @@ static int fail(struct archive *archive, const char *what)
 	int err = archive_errno(archive);
 	bool is_io = err == EIO || err == EBADF || err == EACCES;
 
-	return ews_error(is_io ? EWS_EIO : EWS_EDAMAGED, "%s: %s", what, why ? why : "libarchive gives no reason");
+	ews_error(is_io ? EWS_EIO : EWS_EDAMAGED, "%s: %s", what, why ? why : "libarchive gives no reason");
+	if (!is_io)
+		ews_error_hint(
+			"it is cut off or damaged, or something else than an archive: 'git ews archive verify' reads it whole");
+	return is_io ? EWS_EIO : EWS_EDAMAGED;
 }
 
 static int open_archive(struct archive **out, int fd)

@@ -196,6 +196,11 @@ int ews_archive_open(const char *file)
 	return ews_error(EWS_EUSAGE, "'%s' is no file", file);
 }
 
+bool ews_archive_is_env(const char *text)
+{
+	return *text && *text != '=';
+}
+
 static void add_list(cJSON *object, const char *key, const struct ews_strv *list)
 {
 	cJSON *array = cJSON_AddArrayToObject(object, key);
@@ -282,7 +287,7 @@ int ews_archive_parse(struct ews_archive *out, const char *text, size_t len)
 		char **text;
 	} texts[] = TEXTS(&archive);
 	const char *stamp = NULL, *compression = NULL;
-	int64_t mode = 0, n_files = 0, size_bytes = 0;
+	int64_t mode = -1, n_files = 0, size_bytes = 0;
 	bool has_defaults = true;
 	int rc = ews_json_parse(&object, text, len);
 
@@ -292,7 +297,8 @@ int ews_archive_parse(struct ews_archive *out, const char *text, size_t len)
 		rc = ews_json_get_bytes(texts[i].text, object, texts[i].key);
 	if (rc == 0 && !is_checksum(archive.checksum))
 		rc = ews_error(EWS_EDAMAGED, "its checksum is none");
-	if (rc == 0)
+	/* Those that know nothing of it are as good. */
+	if (rc == 0 && cJSON_HasObjectItem(object, "mode"))
 		rc = ews_json_get_int(&mode, object, "mode");
 	if (rc == 0)
 		rc = ews_json_get_string(&stamp, object, "timestamp");
@@ -318,7 +324,7 @@ int ews_archive_parse(struct ews_archive *out, const char *text, size_t len)
 		rc = get_list(&archive.env, object, "env");
 	if (rc == 0 && (n_files < 0 || size_bytes < 0))
 		rc = ews_error(EWS_EDAMAGED, "it has less than nothing in it");
-	if (rc == 0 && (mode < 0 || mode > 07777))
+	if (rc == 0 && (mode < -1 || mode > 07777))
 		rc = ews_error(EWS_EDAMAGED, "it has a mode that is none");
 	if (rc < 0)
 		return ews_error_wrap("the archive's record");

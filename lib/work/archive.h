@@ -58,6 +58,9 @@ struct ews_archive {
 		.mode = -1, .rules = EWS_ARCHIVE_RULES_INIT, .env = EWS_STRV_INIT \
 	}
 
+/* May it name a variable that is recorded, "<name>" or "<name>=<value>"? */
+bool ews_archive_is_env(const char *text);
+
 struct ews_archives {
 	struct ews_archive *items; /* oldest first */
 	size_t n, cap;

@@ -37,23 +37,35 @@ int ews_archive_side_open(struct ews_archive_side *out, const char *file, uint64
 	return rc;
 }
 
+static int look_at_dir(struct ews_archive_side *side, const struct ews_entries *known)
+{
+	const struct ews_archive_scan_opts opts = { side->rules, NULL, NULL, known };
+	char checksum[EWS_TREE_HASH_LEN];
+	int rc;
+
+	ews_archive_tree_release(&side->tree);
+	rc = ews_archive_scan(&side->tree, &side->origin.source, &opts);
+	if (rc < 0)
+		return rc;
+	ews_manifest_hash(checksum, &side->tree.scan.entries);
+	free(side->archive.checksum);
+	side->archive.checksum = ews_strdup(checksum);
+	side->archive.created_s = ews_clock_now();
+	return 0;
+}
+
 int ews_archive_side_open_dir(struct ews_archive_side *out, const char *dir, const char *home,
 			      const struct ews_archive_rules *rules)
 {
-	char checksum[EWS_TREE_HASH_LEN];
 	int rc = ews_archive_origin_dir(&out->origin, dir, home);
 
 	out->is_dir = true;
-	if (rc == 0)
-		rc = ews_archive_scan(&out->tree, &out->origin.source, rules, NULL, NULL);
+	out->rules = rules;
 	if (rc < 0)
 		return rc;
-	ews_manifest_hash(checksum, &out->tree.scan.entries);
 	out->archive.file = ews_strdup(out->origin.dir);
 	out->archive.path = ews_strdup(out->origin.dir);
-	out->archive.checksum = ews_strdup(checksum);
-	out->archive.created_s = ews_clock_now();
-	return 0;
+	return look_at_dir(out, NULL);
 }
 
 void ews_archive_side_release(struct ews_archive_side *side)
@@ -227,33 +239,92 @@ static void name_large(struct ews_diff *diff, const struct ews_changes *changes)
 			ews_strv_add(&diff->too_large, changes->items[i].path);
 }
 
+static void add_unsaid(struct ews_diff *diff, const char *path, const char *what)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", what);
+	ews_strv_add(&diff->not_in_patch, line.ptr);
+}
+
 /* What is too large for the patch is named with the rest that it does not say, where it is wanted at all. */
 static void name_unsaid(struct ews_diff *diff)
 {
-	for (size_t i = 0; i < diff->n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	for (size_t i = 0; i < diff->n; i++)
+		if (ews_strv_has(&diff->too_large, diff->items[i].path))
+			add_unsaid(diff, diff->items[i].path, "too large for a patch");
+}
 
-		if (!ews_strv_has(&diff->too_large, diff->items[i].path))
-			continue;
-		ews_path_escape(&line, diff->items[i].path, strlen(diff->items[i].path));
-		ews_buf_adds(&line, "\ttoo large for a patch");
-		ews_strv_add(&diff->not_in_patch, line.ptr);
+/*
+ * What the one side has, tracked by git or asked for, the other must not hide as ignored: in a copy that git does not know it is
+ * there, too.
+ */
+static int look_for_known(struct ews_archive_side *side, struct ews_archive_side *other)
+{
+	const struct ews_entries *known = entries_of(other);
+
+	for (size_t i = 0; i < known->n && side->is_dir; i++) {
+		const struct ews_skip *skip =
+			known->items[i].type == EWS_ENTRY_DIR
+				? NULL
+				: ews_skips_covering(&side->tree.scan.skips, known->items[i].path);
+
+		if (skip && skip->reason == EWS_SKIP_IGNORED)
+			return look_at_dir(side, known);
 	}
+	return 0;
+}
+
+/* Could one side not look at what the other has there? Then nobody knows whether it differs. */
+static bool is_unseen(const struct ews_skips *skips, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(skips, path);
+
+	return skip && (skip->reason == EWS_SKIP_UNREADABLE || skip->reason == EWS_SKIP_CHANGING ||
+			skip->reason == EWS_SKIP_TOO_DEEP);
+}
+
+/* Take what can't be compared out of the changes. */
+static void drop_unseen(struct ews_strv *unseen, struct ews_changes *changes, struct ews_archive_side *from,
+			struct ews_archive_side *to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct ews_change *change = &changes->items[i];
+		bool is_from = !change->from && is_unseen(skips_of(from), change->path);
+
+		if (!is_from && (change->to || !is_unseen(skips_of(to), change->path))) {
+			changes->items[kept++] = *change;
+			continue;
+		}
+		/* Of the second side all that it could not look at is named anyhow. */
+		if (is_from && change->to->type != EWS_ENTRY_DIR)
+			ews_strv_add(unseen, change->path);
+	}
+	changes->n = kept;
 }
 
 int ews_archive_diff(struct ews_diff *diff, struct ews_archive_desk *desk, struct ews_archive_side *from,
 		     struct ews_archive_side *to, char *const *paths)
 {
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv unseen = EWS_STRV_INIT;
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(desk->repo.odb);
 	struct writing old = { from, batch, NULL }, new = { to, batch, NULL };
-	int rc;
+	int rc = look_for_known(from, to);
 
+	if (rc == 0)
+		rc = look_for_known(to, from);
+	if (rc < 0)
+		return rc;
 	lend(&diff->from, from);
 	lend(&diff->to, to);
 	diff->no_renames = true;
 	diff->has_digests = true;
 	ews_changes_between(&changes, entries_of(from), entries_of(to), ews_entry_equal_in_git);
+	drop_unseen(&unseen, &changes, from, to);
 	name_large(diff, &changes);
 	rc = write_side(&diff->from.snapshot.tree, &old, &changes, true);
 	if (rc == 0)
@@ -265,6 +336,8 @@ int ews_archive_diff(struct ews_diff *diff, struct ews_archive_desk *desk, struc
 	if (rc < 0)
 		return rc;
 	name_unsaid(diff);
+	for (size_t i = 0; i < unseen.n; i++)
+		add_unsaid(diff, unseen.items[i], "the first could not be read");
 	return 0;
 }
 
@@ -300,11 +373,58 @@ static void add_surprise(struct ews_strv *surprises, const char *path, const cha
 	ews_strv_add(surprises, line.ptr);
 }
 
+/* What differs, but is in no patch: empty directories, attributes, modes. */
+static void find_beyond(struct ews_changes *out, const struct ews_diff *diff)
+{
+	const struct ews_scan *from = &diff->from.content.scan, *to = &diff->to.content.scan;
+	size_t kept = 0;
+
+	/* Where only some paths are looked at, these alone are records. */
+	if (diff->paths.n)
+		return;
+	ews_changes_between(out, &from->entries, &to->entries, ews_entry_equal);
+	for (size_t i = 0; i < out->n; i++) {
+		const struct ews_change *change = &out->items[i];
+
+		if ((change->from || !is_unseen(&from->skips, change->path)) &&
+		    (change->to || !is_unseen(&to->skips, change->path)))
+			out->items[kept++] = *change;
+	}
+	out->n = kept;
+}
+
+static char letter_of_change(const struct ews_change *change)
+{
+	return !change->from ? 'A' : !change->to ? 'D' : 'M';
+}
+
+static bool has_record(const struct ews_diff *diff, const char *path)
+{
+	for (size_t i = 0; i < diff->n; i++)
+		if (!strcmp(diff->items[i].path, path))
+			return true;
+	return false;
+}
+
+/* What happened beyond the records to what is meant: as `wanted`, or else something; 0: nothing. */
+static char letter_beyond(const struct ews_changes *beyond, const struct ews_diff *diff, char wanted,
+			  const char *pattern)
+{
+	char found = 0;
+
+	for (size_t i = 0; i < beyond->n && found != wanted; i++)
+		if (is_meant(pattern, beyond->items[i].path) && !has_record(diff, beyond->items[i].path))
+			found = letter_of_change(&beyond->items[i]);
+	return found;
+}
+
 /* Did it come about? Else what happened there instead is the surprise. */
-static void hold_against(struct ews_strv *surprises, const struct ews_diff *diff, char letter, const char *pattern)
+static void hold_against(struct ews_strv *surprises, const struct ews_diff *diff, const struct ews_changes *beyond,
+			 char letter, const char *pattern)
 {
 	EWS_CLEANUP(free) char *what = NULL;
 	const struct ews_diff_record *other = NULL;
+	char found;
 
 	for (size_t i = 0; i < diff->n; i++) {
 		if (!is_meant(pattern, diff->items[i].path))
@@ -313,7 +433,12 @@ static void hold_against(struct ews_strv *surprises, const struct ews_diff *diff
 			return;
 		other = &diff->items[i];
 	}
-	what = ews_strfmt("should be %s, is %s", word_of(letter), other ? word_of(letter_of(other)) : "unchanged");
+	found = letter_beyond(beyond, diff, letter, pattern);
+	if (found == letter)
+		return;
+	if (other)
+		found = letter_of(other);
+	what = ews_strfmt("should be %s, is %s", word_of(letter), found ? word_of(found) : "unchanged");
 	add_surprise(surprises, other ? other->path : pattern, what);
 }
 
@@ -325,9 +450,26 @@ static bool is_expected_deletion(const struct ews_strv *expected, const char *pa
 	return false;
 }
 
+static void add_deletion(struct ews_strv *surprises, const struct ews_strv *expected, const char *path)
+{
+	if (!is_expected_deletion(expected, path))
+		add_surprise(surprises, path, "is deleted");
+}
+
+/* Directories that held something went with that. */
+static bool is_hollow(const struct ews_entries *list, const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_DIR &&
+	       (entry + 1 == list->items + list->n || !ews_path_is_inside(entry[1].path, entry->path));
+}
+
 int ews_archive_expect(struct ews_strv *surprises, const struct ews_diff *diff, const struct ews_strv *expected,
 		       bool no_deletions)
 {
+	const struct ews_entries *from = &diff->from.content.scan.entries;
+	EWS_CLEANUP(changes) struct ews_changes beyond = EWS_CHANGES_INIT;
+
+	find_beyond(&beyond, diff);
 	for (size_t i = 0; i < expected->n; i++) {
 		const char *one = expected->items[i];
 
@@ -336,10 +478,13 @@ int ews_archive_expect(struct ews_strv *surprises, const struct ews_diff *diff, 
 			ews_error_hint("A is created, M modified, D deleted");
 			return EWS_EUSAGE;
 		}
-		hold_against(surprises, diff, *one, one + 2);
+		hold_against(surprises, diff, &beyond, *one, one + 2);
 	}
 	for (size_t i = 0; i < diff->n && no_deletions; i++)
-		if (diff->items[i].status == 'D' && !is_expected_deletion(expected, diff->items[i].path))
-			add_surprise(surprises, diff->items[i].path, "is deleted");
+		if (diff->items[i].status == 'D')
+			add_deletion(surprises, expected, diff->items[i].path);
+	for (size_t i = 0; i < beyond.n && no_deletions; i++)
+		if (!beyond.items[i].to && is_hollow(from, beyond.items[i].from))
+			add_deletion(surprises, expected, beyond.items[i].path);
 	return 0;
 }

@@ -16,6 +16,7 @@
 struct ews_archive_side {
 	struct ews_archive archive; /* of a directory: path, checksum and time */
 	bool is_dir;
+	const struct ews_archive_rules *rules; /* of a directory, borrowed */
 	int fd;
 	struct ews_archive_content content;
 	struct ews_archive_stream *stream;
@@ -30,7 +31,7 @@ struct ews_archive_side {
 	}
 
 int ews_archive_side_open(struct ews_archive_side *out, const char *file, uint64_t max_bytes);
-/* The directory `dir` (absolute), by the `rules` that the other side was made by. */
+/* The directory `dir` (absolute), by the `rules` that the other side was made by: they are borrowed. */
 int ews_archive_side_open_dir(struct ews_archive_side *out, const char *dir, const char *home,
 			      const struct ews_archive_rules *rules);
 void ews_archive_side_release(struct ews_archive_side *side);

@@ -254,7 +254,8 @@ static int attempt(struct ews_archive *out, struct ews_archive_tree *tree, struc
 	EWS_CLEANUP(free) char *name = NULL;
 	struct stat st;
 	size_t at = 0;
-	int rc = ews_archive_scan(tree, &order->source, order->rules, place, changing);
+	const struct ews_archive_scan_opts scan = { order->rules, place, changing, NULL };
+	int rc = ews_archive_scan(tree, &order->source, &scan);
 
 	if (rc < 0)
 		return rc;

@@ -66,6 +66,20 @@ static struct ews_ignore *make_rules(const struct ews_strv *patterns)
 	return ews_ignore_new(text.ptr, text.len, NULL, 0, false);
 }
 
+/* A rule for that path alone, whatever is in it. */
+static void add_asset(struct ews_strv *out, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf rule = EWS_BUF_INIT;
+
+	ews_buf_addc(&rule, '/');
+	for (; *path; path++) {
+		if (strchr("*?[\\ ", *path))
+			ews_buf_addc(&rule, '\\');
+		ews_buf_addc(&rule, *path);
+	}
+	ews_strv_add(out, rule.ptr);
+}
+
 static const char *root_of(const struct ews_archive_source *source)
 {
 	if (source->session)
@@ -95,9 +109,27 @@ static int read_index(struct ews_index *out, const struct ews_archive_source *so
 	return 0;
 }
 
-static int collect_rules(struct scan_rules *out, const struct ews_archive_source *source,
-			 const struct ews_archive_rules *rules)
+/* What is known is as good as tracked. */
+static void add_known(struct scan_rules *rules, const struct ews_entries *known)
 {
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+
+	for (size_t i = 0; known && i < known->n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(rules->rel, known->items[i].path);
+
+		if (known->items[i].type != EWS_ENTRY_DIR && !ews_index_find(&rules->index, path))
+			ews_strv_add(&paths, path);
+	}
+	for (size_t i = 0; i < paths.n; i++)
+		ews_index_add(&rules->index, paths.items[i])->mode = S_IFREG | 0644;
+	if (paths.n)
+		ews_index_sort(&rules->index);
+}
+
+static int collect_rules(struct scan_rules *out, const struct ews_archive_source *source,
+			 const struct ews_archive_scan_opts *opts)
+{
+	const struct ews_archive_rules *rules = opts->rules;
 	EWS_CLEANUP(strv) struct ews_strv given = EWS_STRV_INIT;
 	const char *root = root_of(source);
 	int rc = read_index(&out->index, source);
@@ -105,9 +137,10 @@ static int collect_rules(struct scan_rules *out, const struct ews_archive_source
 	ews_content_own_of(&out->own, source->home, root);
 	out->rel = ews_strdup(source->dir + strlen(root) + (source->dir[strlen(root)] == '/'));
 	out->only[0] = *out->rel ? out->rel : NULL;
+	add_known(out, opts->known);
 	ews_strv_add_array(&given, rules->ignore.items);
 	for (size_t i = 0; i < rules->assets.n; i++)
-		ews_strv_addf(&given, "/%s", rules->assets.items[i]);
+		add_asset(&given, rules->assets.items[i]);
 	out->given = make_rules(&given);
 	if (rules->keep.n)
 		out->keep = make_rules(&rules->keep);
@@ -396,14 +429,14 @@ static int read_contents(struct ews_archive_tree *tree)
 }
 
 int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_source *source,
-		     const struct ews_archive_rules *rules, const char *place, const struct ews_strv *changing)
+		     const struct ews_archive_scan_opts *opts)
 {
 	EWS_CLEANUP(scan_rules) struct scan_rules all = SCAN_RULES_INIT;
 	EWS_CLEANUP(archive_tree) struct ews_archive_tree tree = EWS_ARCHIVE_TREE_INIT;
-	bool is_inside = place && ews_path_is_inside(place, source->dir);
-	const char *place_rel = is_inside ? place + strlen(source->dir) : NULL;
+	bool is_inside = opts->place && ews_path_is_inside(opts->place, source->dir);
+	const char *place_rel = is_inside ? opts->place + strlen(source->dir) : NULL;
 	struct stat st;
-	int rc = collect_rules(&all, source, rules);
+	int rc = collect_rules(&all, source, opts);
 
 	if (rc == 0)
 		rc = tree.root_fd = open_root(source);
@@ -414,7 +447,7 @@ int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_sour
 	if (rc < 0)
 		return rc;
 	cut(&tree.scan, all.rel);
-	filter(&tree.scan, &all, place_rel ? place_rel + (*place_rel == '/') : NULL, changing);
+	filter(&tree.scan, &all, place_rel ? place_rel + (*place_rel == '/') : NULL, opts->changing);
 	for (size_t i = 0; i < tree.scan.entries.n; i++)
 		ews_strv_addf(&tree.paths, "%s%s%s", all.rel, *all.rel ? "/" : "", tree.scan.entries.items[i].path);
 	rc = read_contents(&tree);

@@ -36,12 +36,16 @@ struct ews_archive_tree {
 
 #define EWS_ARCHIVE_TREE_INIT { .scan = EWS_SCAN_INIT, .paths = EWS_STRV_INIT, .root_fd = -1 }
 
-/*
- * Look at all of it and read it once. `place`: a directory whose archives are none of its files (absolute), or NULL. `changing`: paths that
- * are left out as they can't be read twice alike.
- */
+struct ews_archive_scan_opts {
+	const struct ews_archive_rules *rules;
+	const char *place; /* a directory whose archives are none of its files (absolute), or NULL */
+	const struct ews_strv *changing; /* paths that are left out as they can't be read twice alike, or NULL */
+	const struct ews_entries *known; /* files that are not ignored, whatever the usual rules say; NULL: what git tracks alone */
+};
+
+/* Look at all of it and read it once. */
 int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_source *source,
-		     const struct ews_archive_rules *rules, const char *place, const struct ews_strv *changing);
+		     const struct ews_archive_scan_opts *opts);
 
 /* Open the file of entry `i` once more, when it is still what was read; else EWS_ESTALE. Returns a descriptor. */
 int ews_archive_tree_open(const struct ews_archive_tree *tree, size_t i);

@@ -14,6 +14,8 @@
 #include "base/path.h"
 #include "store/yaml.h"
 
+#define EXAMPLE "'git help ews-archive' has a spec as an example"
+
 struct reading {
 	struct ews_archive_spec *out;
 	const char *file, *dir;
@@ -40,7 +42,22 @@ static int take_list(const struct reading *reading, struct ews_strv *list)
 	return 0;
 }
 
-/* A path below the directory, in whatever way it is spelled. */
+static int take_env(const struct reading *reading)
+{
+	if (is_item(reading) && !ews_archive_is_env(reading->value->text))
+		return fail(reading, "wants names of variables");
+	return take_list(reading, &reading->out->env);
+}
+
+static bool climbs(const char *path)
+{
+	for (; *path; path += strcspn(path, "/"), path += strspn(path, "/"))
+		if (!strncmp(path, "..", 2) && (!path[2] || path[2] == '/'))
+			return true;
+	return false;
+}
+
+/* A path below the directory, in whatever way it is spelled; no rule can say a newline. */
 static int take_asset(const struct reading *reading)
 {
 	EWS_CLEANUP(free) char *full = NULL;
@@ -48,7 +65,7 @@ static int take_asset(const struct reading *reading)
 	if (!is_item(reading))
 		return 0;
 	full = ews_path_absolute("/", reading->value->text);
-	if (*reading->value->text == '/' || strstr(reading->value->text, "..") || !full[1])
+	if (*reading->value->text == '/' || climbs(reading->value->text) || !full[1] || strchr(full, '\n'))
 		return fail(reading, "wants paths below the directory");
 	ews_strv_add(&reading->out->rules.assets, full + 1);
 	return 0;
@@ -100,7 +117,7 @@ static int take(const struct reading *reading)
 	if (!strcmp(key, "ignore"))
 		return take_list(reading, &reading->out->rules.ignore);
 	if (!strcmp(key, "env"))
-		return take_list(reading, &reading->out->env);
+		return take_env(reading);
 	if (is_asset(key))
 		return take_asset(reading);
 	if (!strcmp(key, "compress"))
@@ -127,8 +144,10 @@ int ews_archive_spec_parse(struct ews_archive_spec *out, const char *file, const
 		reading.value = &yaml.items[i];
 		rc = take(&reading);
 	}
-	if (rc < 0)
+	if (rc < 0) {
+		ews_error_hint(EXAMPLE);
 		return rc;
+	}
 	*out = spec;
 	spec = (struct ews_archive_spec)EWS_ARCHIVE_SPEC_INIT;
 	return 0;
@@ -139,12 +158,17 @@ int ews_archive_spec_read(struct ews_archive_spec *out, const char *cwd, const c
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *full = ews_path_absolute(cwd, path);
 	EWS_CLEANUP(free) char *dir = ews_path_dir(full);
-	EWS_CLEANUP(fd) int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	EWS_CLEANUP(fd) int fd = open(full, O_RDONLY | O_CLOEXEC | O_NOCTTY); /* also a pipe, as of <(...) */
 	int rc;
 
 	if (fd < 0)
 		return ews_error_os("cannot open '%s'", path);
-	rc = ews_file_read_fd(&text, fd, EWS_YAML_BYTES_MAX + 1);
+	rc = ews_file_read_fd(&text, fd, EWS_YAML_BYTES_MAX);
+	if (rc == EWS_EDAMAGED) {
+		ews_error(EWS_ECONFIG, "%s:1: is longer than any spec", path);
+		ews_error_hint(EXAMPLE);
+		return EWS_ECONFIG;
+	}
 	return rc < 0 ? ews_error_wrap("'%s'", path) : ews_archive_spec_parse(out, path, dir, text.ptr, text.len);
 }
 
