@@ -46,7 +46,7 @@ give_source() {
 normal() {
 	sed -E -e "s|$HOME|/home/ada|g" \
 		-e 's/qr-[0-9]{4}-[0-9]{2}-[0-9]{2}-/qr-<date>-/g' \
-		-e 's/[0-9]{8}-[0-9]{6}-[0-9a-f]{6}/<id>/g' \
+		-e 's/[0-9]{8}-[0-9]{6}-[0-9a-f]{6}/<id>/g; s/[0-9]{8}T[0-9]{6}\.[0-9a-f]{8}/<archive>/g' \
 		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z/<time>/g' \
 		-e 's/[0-9]+ (second|minute)s?\b/<age>/' \
 		-e 's/finding-[0-9a-f]{8}/finding-<id>/; s/ -[0-9]{3}\)/ -<lines>)/; s/[0-9.]+ KiB/<size>/' \
