@@ -91,7 +91,8 @@ test_expect_success 'assertions, checkpoints in a series, archives that stay whe
 
 test_expect_success 'a session: what an agent did in its workspace, logged; the workspace stays the same one' '
 	git init -q p && echo base >p/f && git -C p add f && git -C p commit -qm one && start_ws p s && git -C p ews archive create s >out && before=$(cat out) && git -C p ews run s -- sh -c "echo work >>f && echo new >g" >out 2>err && git -C p ews archive create --update "$before" --json >out && test_json out .previous "$before" && after=$(json out .archive) && git -C p ews archive diff "$before" "$after" --changes files >out && test_grep "^Changes: 2 file(s) (+2 -0)" out && test_grep "^- A  g" out && test_grep "^- M  f" out &&
-	git -C p ews revert s >out && take_ws_again=$(git -C p ews path s) && test "$take_ws_again" = "$ws" && git -C p ews archive diff "$before" "$ws" --shortstat >out && says "+0 -0 ~0 files" out && git -C p ews end s >out 2>err
+	git -C p ews revert s >out && take_ws_again=$(git -C p ews path s) && test "$take_ws_again" = "$ws" && git -C p ews archive diff "$before" "$ws" --shortstat >out && says "+0 -0 ~0 files" out &&
+	head -c 200000 /dev/urandom >"${ws:?}/large" && kib() { git -C p count-objects -v | sed -n "s/^size: //p"; } && git -C p ews snapshot create s >out && full=$(kib) && for n in 1 2 3 4 5 6 7 8 9 10; do git -C p ews snapshot create s >out || return 1; done && test "$(kib)" -lt $((full + 100)) && git -C p ews end s >out 2>err
 '
 
 test_expect_success 'a session'\''s rules for fixtures outside of one: a spec with ignores, compression, place and static assets' '
