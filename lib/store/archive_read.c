@@ -23,6 +23,7 @@
 #include "store/xattr.h"
 
 #define BLOCK (128 * EWS_KIB)
+#define PAGE 4096 /* a smaller hole saves nothing */
 #define MEMBERS_MAX 4000000
 #define RECORD_MAX (16 * EWS_MIB)
 #define MANIFEST_MAX (512 * EWS_MIB)
@@ -863,18 +864,43 @@ static bool is_zero(const char *data, size_t len)
 	return !*data && !memcmp(data, data + 1, len - 1);
 }
 
+/* How many bytes from `data` on are zeros, or are not: whole pages of the file, whose rest at `at` comes first. */
+static size_t measure_run(const char *data, size_t len, uint64_t at, bool *is_hole)
+{
+	size_t run = 0;
+
+	while (run < len) {
+		size_t page = PAGE - (size_t)((at + run) % PAGE);
+		bool is_zeros;
+
+		if (page > len - run)
+			page = len - run;
+		is_zeros = is_zero(data + run, page);
+		if (!run)
+			*is_hole = is_zeros;
+		else if (is_zeros != *is_hole)
+			break;
+		run += page;
+	}
+	return run;
+}
+
 static int write_part(void *payload, const void *data, size_t len)
 {
 	struct writing *writing = payload;
+	int rc = 0;
 
-	if (is_zero(data, len)) {
-		writing->at += len;
-		return 0;
+	for (size_t done = 0, run; done < len && rc == 0; done += run) {
+		bool is_hole = false;
+
+		run = measure_run((const char *)data + done, len - done, writing->at, &is_hole);
+		if (!is_hole && lseek(writing->fd, (off_t)writing->at, SEEK_SET) < 0)
+			return ews_error_os("cannot write it");
+		if (!is_hole)
+			rc = ews_file_write_fd(writing->fd, (const char *)data + done, run);
+		writing->at += run;
 	}
-	if (lseek(writing->fd, (off_t)writing->at, SEEK_SET) < 0)
-		return ews_error_os("cannot write it");
-	writing->at += len;
-	return ews_file_write_fd(writing->fd, data, len);
+	return rc;
 }
 
 int ews_archive_stream_write(struct ews_archive_stream *stream, int fd, const struct ews_entry *entry)
