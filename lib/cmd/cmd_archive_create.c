@@ -112,8 +112,13 @@ static int take_previous(struct plan *plan, struct ews_cmd_ctx *ctx, const char 
 	ews_archive_rules_copy(&plan->rules, &plan->previous.rules);
 	for (size_t i = 0; i < plan->previous.env.n; i++) {
 		const char *name = plan->previous.env.items[i];
+		EWS_CLEANUP(free) char *bare = ews_strndup(name, strcspn(name, "="));
+		EWS_CLEANUP(buf) struct ews_buf shown = EWS_BUF_INIT;
 
-		ews_strv_add_len(&plan->env, name, strcspn(name, "="));
+		/* It may be somebody else's archive that asks for it. */
+		ews_path_quote(&shown, bare);
+		ews_cmd_note(ctx, "the environment's '%s' is recorded, as before", shown.ptr);
+		ews_strv_add(&plan->env, bare);
 	}
 	/* The next one stands beside it, unless its place is the one in home. */
 	plan->to = ews_path_dir(file);

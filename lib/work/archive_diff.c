@@ -456,11 +456,12 @@ static void add_deletion(struct ews_strv *surprises, const struct ews_strv *expe
 		add_surprise(surprises, path, "is deleted");
 }
 
-/* Directories that held something went with that. */
-static bool is_hollow(const struct ews_entries *list, const struct ews_entry *entry)
+/* Is its end in no record? Directories that held something went with that. */
+static bool goes_unrecorded(const struct ews_entries *list, const struct ews_entry *entry)
 {
-	return entry->type == EWS_ENTRY_DIR &&
-	       (entry + 1 == list->items + list->n || !ews_path_is_inside(entry[1].path, entry->path));
+	if (entry->type != EWS_ENTRY_DIR)
+		return !ews_entry_fits_tree(entry);
+	return entry + 1 == list->items + list->n || !ews_path_is_inside(entry[1].path, entry->path);
 }
 
 int ews_archive_expect(struct ews_strv *surprises, const struct ews_diff *diff, const struct ews_strv *expected,
@@ -484,7 +485,7 @@ int ews_archive_expect(struct ews_strv *surprises, const struct ews_diff *diff, 
 		if (diff->items[i].status == 'D')
 			add_deletion(surprises, expected, diff->items[i].path);
 	for (size_t i = 0; i < beyond.n && no_deletions; i++)
-		if (!beyond.items[i].to && is_hollow(from, beyond.items[i].from))
+		if (!beyond.items[i].to && goes_unrecorded(from, beyond.items[i].from))
 			add_deletion(surprises, expected, beyond.items[i].path);
 	return 0;
 }
