@@ -16,6 +16,7 @@
 #include "store/tree.h"
 #include "work/outcome.h"
 #include "work/stage.h"
+#include "work/tripwire.h"
 
 #define BRANCHES "refs/heads/"
 
@@ -177,6 +178,8 @@ int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews
 	*out = base;
 	if (ews_oid_is_none(&base) || !ews_oid_equal(&tree, &base_tree))
 		rc = ews_stage_commit_tree(out, repo, &tree, &base, intent && *intent ? intent : message);
+	if (rc == 0)
+		ews_tripwire_tell_ref(repo, ref, out);
 	if (rc == 0)
 		rc = ews_odb_ref_swap(repo->odb, ref, &none, out);
 	return rc < 0 ? ews_error_wrap("cannot make the branch '%s'", name) : 0;

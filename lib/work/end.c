@@ -439,22 +439,6 @@ static int revert_first(struct ews_end_result *out, struct ews_session *session,
 	return 0;
 }
 
-/* The new branch is no change of the project that somebody should be told of. */
-static void know_branch(const struct ews_session *session, const char *branch, const struct ews_oid *commit)
-{
-	EWS_CLEANUP(tripwire) struct ews_tripwire kept = EWS_TRIPWIRE_INIT;
-	EWS_CLEANUP(free) char *ref = ews_strfmt("refs/heads/%s", branch);
-
-	/* As with drift: a record that is gone must not keep a session from its end. */
-	if (ews_tripwire_read(&kept, session->fd) < 0) {
-		ews_error_clear();
-		return;
-	}
-	ews_tripwire_know_ref(&kept, ref, commit);
-	if (ews_tripwire_write(session->fd, &kept) < 0)
-		ews_error_clear();
-}
-
 /* The result as a branch: before anything goes. Of a session that has ended, of what was kept. */
 static int leave_branch(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
@@ -468,7 +452,6 @@ static int leave_branch(struct ews_end_result *out, struct ews_session *session,
 	if (rc < 0)
 		return rc;
 	out->branch_commit = ews_strdup(ews_oid_hex(hex, &commit));
-	know_branch(session, opts->branch, &commit);
 	return 0;
 }
 

@@ -12,72 +12,101 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "work/stage.h"
 #include "work/tripwire.h"
 
 #define BRANCHES "refs/heads/"
 #define HEAD_BYTES_MAX (64 * EWS_KIB)
 
-int ews_round_branch_check(struct ews_repo *repo, const char *label)
-{
-	if (!repo->is_plain)
-		return ews_stage_check_branch(repo, label);
-	ews_error(EWS_EUSAGE, "'%s' is no git repository: it has no branches", repo->project);
-	ews_error_hint("leave out --label");
-	return EWS_EUSAGE;
-}
-
-static bool heads_to(int fd, const char *ref)
+/* Does HEAD there stand for `ref`, or, with `or_below`, for one that has that for its directory? */
+static bool heads_to(int fd, const char *ref, bool or_below)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	bool is_read = fd >= 0 && ews_file_read(&text, fd, "HEAD", HEAD_BYTES_MAX) == 0;
 
 	ews_error_clear();
 	ews_buf_rtrim(&text);
-	return is_read && !strncmp(text.ptr, "ref: ", 5) && !strcmp(text.ptr + 5, ref);
+	return is_read && !strncmp(text.ptr, "ref: ", 5) &&
+	       (or_below ? ews_path_is_inside(text.ptr + 5, ref) : !strcmp(text.ptr + 5, ref));
 }
 
 /* Is it the branch of a work tree, even of one where nothing is committed yet? To move it would change what is there. */
-static bool is_stood_on(struct ews_repo *repo, const char *ref)
+static bool is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
 {
 	EWS_CLEANUP(fd) int worktrees = ews_dir_open_beneath(repo->common_fd, "worktrees");
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
-	bool found = heads_to(repo->common_fd, ref);
+	bool found = heads_to(repo->common_fd, ref, or_below);
 	ssize_t n = worktrees < 0 ? 0 : ews_dir_list(&names, worktrees, &arena);
 
 	for (ssize_t i = 0; i < n && !found; i++) {
 		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names[i].name);
 
-		found = heads_to(fd, ref);
+		found = heads_to(fd, ref, or_below);
 	}
 	ews_arena_release(&arena);
 	ews_error_clear();
 	return found;
 }
 
-/* Its label, or, when there is such a branch or somebody stands on it, "<label>-<round>". */
+static bool is_there(struct ews_repo *repo, const char *ref)
+{
+	struct ews_oid oid;
+	bool is_free = ews_odb_ref_read(&oid, repo->odb, ref) == EWS_ENOTFOUND;
+
+	ews_error_clear();
+	return !is_free;
+}
+
+/* Are there branches that have its name for their directory's? */
+static bool is_directory(struct ews_repo *repo, const char *ref)
+{
+	EWS_CLEANUP(free) char *prefix = ews_strfmt("%s/", ref);
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	bool is = ews_odb_ref_list(&refs, repo->odb, prefix) < 0 || refs.n;
+
+	ews_error_clear();
+	return is;
+}
+
+/* A branch "a" leaves no room for one called "a/b". */
+static int check_room(struct ews_repo *repo, const char *label)
+{
+	for (const char *slash = strchr(label, '/'); slash; slash = strchr(slash + 1, '/')) {
+		EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%.*s", (int)(slash - label), label);
+
+		if (!is_there(repo, ref) && !is_stood_on(repo, ref, false))
+			continue;
+		ews_error(EWS_EEXISTS, "beside the branch '%s' there can't be one called '%s'",
+			  ref + strlen(BRANCHES), label);
+		ews_error_hint("take another label");
+		return EWS_EEXISTS;
+	}
+	return 0;
+}
+
+int ews_round_branch_check(struct ews_repo *repo, const char *label)
+{
+	int rc;
+
+	if (repo->is_plain) {
+		ews_error(EWS_EUSAGE, "'%s' is no git repository: it has no branches", repo->project);
+		ews_error_hint("leave out --label");
+		return EWS_EUSAGE;
+	}
+	rc = ews_stage_check_branch(repo, label);
+	return rc < 0 ? rc : check_room(repo, label);
+}
+
+/* Its label, or, when that is taken, "<label>-<round>". */
 static void choose(struct ews_round *round, struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%s", round->label);
-	struct ews_oid there;
-	bool is_free = ews_odb_ref_read(&there, repo->odb, ref) == EWS_ENOTFOUND && !is_stood_on(repo, ref);
+	bool is_free = !is_there(repo, ref) && !is_directory(repo, ref) && !is_stood_on(repo, ref, true);
 
-	ews_error_clear();
 	free(round->branch);
 	round->branch = is_free ? ews_strdup(round->label) : ews_strfmt("%s-%s", round->label, round->id);
-}
-
-/* It is no drift of the project's: we were asked to. */
-static void tell(struct ews_session *session, const char *ref, const struct ews_oid *oid)
-{
-	EWS_CLEANUP(tripwire) struct ews_tripwire kept = EWS_TRIPWIRE_INIT;
-
-	if (ews_tripwire_read(&kept, session->fd) == 0) {
-		ews_tripwire_know_ref(&kept, ref, oid);
-		(void)ews_tripwire_write(session->fd, &kept); /* else it is named, which is no lie */
-	}
-	ews_error_clear();
 }
 
 int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
@@ -90,10 +119,10 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 		return 0;
 	choose(round, session->repo);
 	ref = ews_strfmt(BRANCHES "%s", round->branch);
+	ews_tripwire_tell_ref(session->repo, ref, &round->tip);
 	rc = ews_odb_ref_swap(session->repo->odb, ref, &none, &round->tip);
 	if (rc < 0)
 		return ews_error_wrap("cannot make the branch '%s'", round->branch);
-	tell(session, ref, &round->tip);
 	round->is_branched = true;
 	rc = ews_round_write(session->repo, round);
 	if (rc < 0)
@@ -122,15 +151,13 @@ int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, str
 	if (rc < 0 || ews_oid_equal(&there, &round->tip))
 		return rc;
 	is_ours = ews_oid_equal(&there, base) || ews_oid_equal(&there, was);
-	if (!is_ours || is_stood_on(session->repo, ref)) {
+	if (!is_ours || is_stood_on(session->repo, ref, false)) {
 		ews_strv_addf(notes,
 			      "the branch '%s' stays where it is, for somebody %s: 'git merge ews/%s' brings the work",
 			      round->branch, is_ours ? "stands on it" : "has moved it", round->id);
 		return 0;
 	}
+	ews_tripwire_tell_ref(session->repo, ref, &round->tip);
 	rc = ews_odb_ref_swap(odb, ref, &there, &round->tip);
-	if (rc < 0)
-		return ews_error_wrap("cannot move the branch '%s'", round->branch);
-	tell(session, ref, &round->tip);
-	return 0;
+	return rc < 0 ? ews_error_wrap("cannot move the branch '%s'", round->branch) : 0;
 }

@@ -8,12 +8,12 @@
 
 #include "work/round_record.h"
 
-/* May a branch be called `label`? Fails with EWS_EUSAGE, also in a plain directory. */
+/* May a branch be called `label`? Fails with EWS_EUSAGE, also in a plain directory; with EWS_EEXISTS where it finds no room. */
 int ews_round_branch_check(struct ews_repo *repo, const char *label);
 
 /*
  * Make the branch that the round's label asks for at its tip: under that name, or, when there is such a branch or somebody stands
- * on it, as "<label>-<round>". `session` knows that it was we. Nothing happens without a label, or when it is made.
+ * on it, as "<label>-<round>". No session calls that drift. Nothing happens without a label, or when it is made.
  */
 int ews_round_branch_make(struct ews_round *round, struct ews_session *session);
 

@@ -19,8 +19,12 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/shell_word.h"
+#include "store/lock.h"
 
 #define TRIPWIRE_FILE "tripwire"
+#define TOLD_FILE "told-refs" /* "ref <name> <id>" a line, of all sessions */
+#define TOLD_LOCK "told-refs"
+#define LOCK_WAIT_MS 10000
 #define SHOWN_DIGITS 12 /* of an id */
 #define SYMBOLIC "ref:" /* before the name that a symbolic ref stands for */
 #define TRIPWIRE_BYTES_MAX (256 * EWS_MIB)
@@ -178,6 +182,35 @@ static int cmp_lines(const void *a, const void *b)
 	return cmp_names(*(char *const *)a, *(char *const *)b);
 }
 
+static int read_lines(struct ews_strv *out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read_own(&text, dir_fd, name, TRIPWIRE_BYTES_MAX);
+	char *line, *rest;
+
+	if (rc < 0)
+		return rc;
+	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		ews_strv_add(out, line);
+	return 0;
+}
+
+static int write_lines(int dir_fd, const char *name, const struct ews_strv *lines)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < lines->n; i++)
+		ews_buf_addf(&text, "%s\n", lines->items[i]);
+	return ews_file_replace(dir_fd, name, text.ptr, text.len, 0600);
+}
+
+/* None told, or what can't be read: then they are differences. */
+static void add_told(struct ews_tripwire *out, const struct ews_repo *repo)
+{
+	if (repo->dir_fd >= 0 && read_lines(&out->told, repo->dir_fd, TOLD_FILE) < 0)
+		ews_error_clear();
+}
+
 static int take(const struct look *look, struct ews_repo *repo)
 {
 	int rc = add_refs(look->out, repo);
@@ -196,6 +229,7 @@ static int take(const struct look *look, struct ews_repo *repo)
 		rc = add_dir(look, repo->common_fd, "info");
 	if (rc < 0)
 		return ews_error_wrap("cannot look at the project's state");
+	add_told(look->out, repo);
 	if (look->out->lines.n)
 		qsort(look->out->lines.items, look->out->lines.n, sizeof(*look->out->lines.items), cmp_lines);
 	return 0;
@@ -252,6 +286,14 @@ static void add_sentence(const struct teller *teller, const char *before, const 
 		ews_strv_addf(out, "%.*s changed", len, before);
 }
 
+static bool is_told(const struct ews_tripwire *tripwire, const char *line)
+{
+	for (size_t i = 0; i < tripwire->told.n; i++)
+		if (!strcmp(tripwire->told.items[i], line))
+			return true;
+	return false;
+}
+
 static void each_difference(const struct teller *teller, const struct ews_tripwire *before,
 			    const struct ews_tripwire *after)
 {
@@ -261,7 +303,7 @@ static void each_difference(const struct teller *teller, const struct ews_tripwi
 		const char *old = before->lines.items[i], *now = after->lines.items[k];
 		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
 
-		if (order != 0 || strcmp(old, now))
+		if ((order != 0 || strcmp(old, now)) && !(order >= 0 && is_told(after, now)))
 			teller->add(teller, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
 		i += order <= 0;
 		k += order >= 0;
@@ -406,46 +448,47 @@ bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *b
 	return changed;
 }
 
-void ews_tripwire_know_ref(struct ews_tripwire *kept, const char *name, const struct ews_oid *oid)
+/* Is it about the ref `name`, or about one that is not there any more? */
+static bool is_outdated(const char *line, const char *name, struct ews_repo *repo)
 {
-	char hex[EWS_OID_HEX_MAX];
-	EWS_CLEANUP(free) char *line = ews_strfmt("ref %s %s", name, ews_oid_hex(hex, oid));
-	EWS_CLEANUP(free) char *start = ews_strndup(line, name_len(line));
-	char **known = find_line(kept, start);
+	size_t len = name_len(line);
+	EWS_CLEANUP(free) char *ref = len > 4 ? ews_strndup(line + 4, len - 4) : ews_strdup("");
+	struct ews_oid oid;
 
-	/* One of that name was there once, and went. */
-	if (known) {
-		free(*known);
-		*known = ews_steal(&line);
-		return;
+	return !strcmp(ref, name) || ews_odb_ref_read(&oid, repo->odb, ref) < 0;
+}
+
+void ews_tripwire_tell_ref(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	char hex[EWS_OID_HEX_MAX];
+
+	if (locks >= 0 && ews_lock_take(&lock, locks, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0) {
+		(void)read_lines(&lines, repo->dir_fd, TOLD_FILE); /* none yet, or none that can be read */
+		for (size_t i = 0; i < lines.n; i++)
+			if (!is_outdated(lines.items[i], name, repo))
+				ews_strv_add(&kept, lines.items[i]);
+		ews_strv_addf(&kept, "ref %s %s", name, ews_oid_hex(hex, oid));
+		(void)write_lines(repo->dir_fd, TOLD_FILE, &kept);
 	}
-	ews_strv_add(&kept->lines, line);
-	qsort(kept->lines.items, kept->lines.n, sizeof(*kept->lines.items), cmp_lines);
+	ews_error_clear();
 }
 
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-
-	for (size_t i = 0; i < tripwire->lines.n; i++)
-		ews_buf_addf(&text, "%s\n", tripwire->lines.items[i]);
-	return ews_file_replace(session_fd, TRIPWIRE_FILE, text.ptr, text.len, 0600);
+	return write_lines(session_fd, TRIPWIRE_FILE, &tripwire->lines);
 }
 
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read_own(&text, session_fd, TRIPWIRE_FILE, TRIPWIRE_BYTES_MAX);
-	char *line, *rest;
-
-	if (rc < 0)
-		return rc;
-	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		ews_strv_add(&out->lines, line);
-	return 0;
+	return read_lines(&out->lines, session_fd, TRIPWIRE_FILE);
 }
 
 void ews_tripwire_release(struct ews_tripwire *tripwire)
 {
 	ews_strv_release(&tripwire->lines);
+	ews_strv_release(&tripwire->told);
 }

@@ -14,9 +14,10 @@
 /* Lines "<what> <digest>", sorted: "ref refs/heads/main <id>", "ref refs/heads/x ref:refs/heads/main", "config <sha256>", "hooks/pre-commit <sha256>", "index <sha256>", ... */
 struct ews_tripwire {
 	struct ews_strv lines;
+	struct ews_strv told; /* lines that are no difference: we put these refs there, as we were asked to; not kept */
 };
 
-#define EWS_TRIPWIRE_INIT { EWS_STRV_INIT }
+#define EWS_TRIPWIRE_INIT { EWS_STRV_INIT, EWS_STRV_INIT }
 
 int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 /* The same, and a copy of each file in the empty directory `keep_fd`, with its mode and time, to be taken back from. */
@@ -40,8 +41,11 @@ const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *n
  */
 bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
 			 const struct ews_tripwire *after);
-/* Let `kept` know the new ref `name`: we have made it ourselves, as we were asked to. */
-void ews_tripwire_know_ref(struct ews_tripwire *kept, const char *name, const struct ews_oid *oid);
+/*
+ * From now on the ref `name` is no difference to any session while it stands at `oid`: it is we who put it there, as we were
+ * asked to. To be called before that is done. It informs: what fails makes the ref be named, which is no lie.
+ */
+void ews_tripwire_tell_ref(struct ews_repo *repo, const char *name, const struct ews_oid *oid);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);
