@@ -5,14 +5,19 @@
  */
 #include "work/branch.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "store/attr.h"
 #include "store/convert.h"
+#include "store/index.h"
 #include "store/tree.h"
 #include "work/outcome.h"
 #include "work/stage.h"
@@ -82,11 +87,91 @@ static void add_unseen(struct result *result, const struct ews_skips *skips)
 	ews_entries_sort(result->now);
 }
 
+/* What the workspace's index knows, and where it lies; below 0: there is none to ask. */
+struct staged {
+	struct ews_index index;
+	int workspace_fd;
+};
+
+static void release_staged(struct staged *staged)
+{
+	ews_index_release(&staged->index);
+	if (staged->workspace_fd >= 0)
+		close(staged->workspace_fd);
+}
+
+EWS_CLEANUP_DEFINE(staged, struct staged, release_staged)
+
+static void read_staged(struct staged *out, const struct ews_session *session, const struct ews_gitstate *git)
+{
+	if (session->state.state == EWS_STATE_ENDED || !git->has_index)
+		return;
+	out->workspace_fd = ews_session_open_workspace(session);
+	if (ews_index_parse(&out->index, git->index.ptr, git->index.len, ews_odb_algo(session->repo->odb)) == 0) {
+		out->index.mtime_s = git->index_mtime_s;
+		out->index.mtime_ns = git->index_mtime_ns;
+	}
+	ews_error_clear();
+}
+
+/* A filter that we don't run may have been run by git: what it stored of the very file that stands there is meant. */
+static bool take_staged(struct ews_entry *now, const struct staged *staged, struct ews_odb *odb)
+{
+	const struct ews_index_entry *ie = ews_index_find(&staged->index, now->path);
+	EWS_CLEANUP(fd) int dir_fd = -1;
+	struct ews_entry there = *now;
+	const char *name;
+	struct stat st;
+
+	if (!ie || staged->workspace_fd < 0)
+		return false;
+	dir_fd = ews_dir_open_parent(staged->workspace_fd, now->path, &name);
+	if (dir_fd < 0 || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	ews_entry_set_stat(&there, &st);
+	if (there.mtime_s != now->mtime_s || there.mtime_ns != now->mtime_ns || there.size != now->size ||
+	    !ews_index_stat_matches(&staged->index, ie, &there) || !ews_odb_has(odb, &ie->oid))
+		return false;
+	now->oid = ie->oid;
+	return true;
+}
+
+/*
+ * Of `changed`, take what a filter is for from the index, as far as that has it; `rest` is what remains, and what of that
+ * there is a filter for is added to `unfiltered`.
+ */
+static int settle_filtered(struct ews_strv *rest, struct ews_strv *unfiltered, const struct ews_strv *changed,
+			   struct result *result, const struct ews_convert *convert, const struct staged *staged)
+{
+	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv taken = EWS_STRV_INIT;
+	int rc = ews_attr_filtered(&filtered, convert->odb, convert->home, convert->work_tree, changed);
+
+	for (size_t i = 0; i < filtered.n && rc == 0; i++) {
+		const char *line = filtered.items[i], *tab = strrchr(line, '\t');
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		rc = ews_path_unescape(&path, line, (size_t)(tab - line));
+		if (rc == 0 && take_staged(ews_entries_find(result->now, path.ptr), staged, convert->odb))
+			ews_strv_add(&taken, path.ptr);
+		else
+			ews_strv_add(unfiltered, line);
+	}
+	ews_strv_sort(&taken);
+	for (size_t i = 0; i < changed->n; i++)
+		if (!ews_strv_sorted_has(&taken, changed->items[i]))
+			ews_strv_add(rest, changed->items[i]);
+	return rc;
+}
+
 /* What is new or changed goes in as git would store it: with the line ends and the encoding of stored files. */
 static int store_changed(struct ews_strv *unfiltered, struct result *result, const struct ews_convert *convert,
-			 const struct ews_oid *base, struct ews_repo *repo)
+			 const struct ews_oid *base, struct ews_repo *repo, const struct staged *staged)
 {
 	EWS_CLEANUP(strv) struct ews_strv changed = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv rest = EWS_STRV_INIT;
 	int rc;
 
 	for (size_t i = 0; i < result->now->n; i++) {
@@ -97,8 +182,8 @@ static int store_changed(struct ews_strv *unfiltered, struct result *result, con
 		    !(stored && stored->type == EWS_ENTRY_FILE && ews_oid_equal(&stored->oid, &entry->oid)))
 			ews_strv_add(&changed, entry->path);
 	}
-	rc = ews_attr_filtered(unfiltered, convert->odb, convert->home, convert->work_tree, &changed);
-	return rc < 0 ? rc : ews_convert_back(convert, result->now, &changed, base, repo);
+	rc = settle_filtered(&rest, unfiltered, &changed, result, convert, staged);
+	return rc < 0 ? rc : ews_convert_back(convert, result->now, &rest, base, repo);
 }
 
 /* The commit that a session began with, and its tree; none where there was none. */
@@ -131,6 +216,7 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 					     .work_tree = has_ended ? repo->project : session->state.workspace,
 					     .take = take_stored,
 					     .payload = &result };
+	EWS_CLEANUP(staged) struct staged staged = { EWS_INDEX_INIT, -1 };
 	struct ews_oid commit, tree;
 	int rc = read_first(&commit, &tree, session);
 
@@ -139,7 +225,9 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 	if (rc == 0)
 		rc = ews_convert(&convert, &result.stored);
 	if (rc == 0)
-		rc = store_changed(unfiltered, &result, &convert, &tree, repo);
+		read_staged(&staged, session, &content->git);
+	if (rc == 0)
+		rc = store_changed(unfiltered, &result, &convert, &tree, repo, &staged);
 	if (rc == 0)
 		add_unseen(&result, &content->scan.skips);
 	return rc;
