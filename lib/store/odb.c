@@ -287,10 +287,16 @@ static void make_ref_dir(const struct ews_odb *odb, const char *name)
 
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
 {
+	int rc;
+
 	assert(!ews_oid_is_none(from) || !ews_oid_is_none(to));
 	if (!ews_oid_is_none(to))
 		make_ref_dir(odb, name);
-	return odb->ops->ref_swap(odb, name, from, to);
+	rc = odb->ops->ref_swap(odb, name, from, to);
+	/* What is new lies aside, and goes with us: no ref can hold it. */
+	if (rc < 0 && rc != EWS_ESTALE && odb->aside && !ews_oid_is_none(to))
+		return ews_error(EWS_EDENIED, "new objects can't be written to '%s'", odb->object_dir);
+	return rc;
 }
 
 int ews_odb_sync_ref(const struct ews_odb *odb, const char *name)
