@@ -150,18 +150,6 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
 }
 
-/* Its work belongs under the round's name, which only the end of the round brings there. */
-static int refuse_round(const struct ews_session *session)
-{
-	const char *id = session->state.id;
-
-	if (!ews_round_is_session(session->repo, id))
-		return 0;
-	ews_error(EWS_EUSAGE, "'%s' is the workspace of the round 'ews/%s'", id, id);
-	ews_error_hint("'git ews round end' keeps its work under that name; with --force it goes to trash alone");
-	return EWS_EUSAGE;
-}
-
 /* Of a session that goes on the user's hook may have to say what becomes of its result. */
 static int decide(struct ews_completion *completion, const struct ews_cmd_ctx *ctx, const struct settings *set,
 		  struct ews_session *session)
@@ -201,7 +189,8 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
 	if (rc == 0 && !set->force)
-		rc = refuse_round(&session);
+		rc = ews_round_refuse(session.repo, session.state.id,
+				      "; with 'git ews end --force' it goes to trash alone");
 	if (rc < 0)
 		return rc;
 	rc = decide(&completion, ctx, set, &session);

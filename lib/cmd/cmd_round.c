@@ -61,6 +61,14 @@ EWS_CLEANUP_DEFINE(who, struct who, release_who)
 		EWS_OPT_STRING, 0, "agent", "name", "whose round", &(who)->agent_word, false, NULL \
 	}
 
+/* Who stands in a workspace, or runs in one and looks from elsewhere, may be an agent, who is not to know who is who. */
+static bool may_know_agents(struct ews_repo *repo)
+{
+	const char *session = getenv("EWS_SESSION");
+
+	return !repo->here && !(session && *session && ews_round_is_session(repo, session));
+}
+
 /* By option, by environment, by where we stand, or the one that needs no name. */
 static int find_team(struct who *who, struct ews_repo *repo)
 {
@@ -188,7 +196,7 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 
 struct ending {
 	struct who who;
-	bool all, dry_run;
+	bool all, dry_run, with_agents;
 	struct ews_round_end_opts opts;
 	cJSON *rounds; /* with --json */
 };
@@ -209,14 +217,17 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 		ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
 					&result->ended.unfiltered);
 		ews_render_kept_talk(ctx, "not in the commit, but in trash", &result->ended.skipped);
-		ews_render_reasons_talk(ctx, "not in the scratch archive, but in trash", &result->left_out);
+		ews_render_reasons_talk(ctx,
+					result->is_in_place ? "not in the scratch archive"
+							    : "not in the scratch archive, but in trash",
+					&result->left_out);
 		for (size_t i = 0; i < result->ended.drift.n; i++)
 			ews_cmd_say("drift: ", result->ended.drift.items[i]);
 		return 0;
 	}
 	object = cJSON_CreateObject();
 	cJSON_AddItemToArray(set->rounds, object);
-	rc = ews_render_round(object, ctx->repo, round, true);
+	rc = ews_render_round(object, ctx->repo, round, set->with_agents);
 	if (rc < 0)
 		return rc;
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
@@ -291,7 +302,7 @@ static int name_only(struct ews_cmd_ctx *ctx, struct ending *set)
 		cJSON *object = cJSON_CreateObject();
 
 		cJSON_AddItemToArray(set->rounds, object);
-		return ews_render_round(object, ctx->repo, round, true);
+		return ews_render_round(object, ctx->repo, round, set->with_agents);
 	}
 	ews_buf_addf(&ctx->out, "ews/%s\n", round->id);
 	return 0;
@@ -324,6 +335,8 @@ static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = set.all ? find_team(&set.who, ctx->repo) : find_agent(&set.who, ctx->repo);
+	/* It goes with the round: looked at before. */
+	set.with_agents = rc == 0 && may_know_agents(ctx->repo);
 	if (rc == 0 && set.all)
 		rc = end_all(ctx, &set, object);
 	else if (rc == 0)
@@ -504,11 +517,13 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_list");
 	cJSON *array = cJSON_AddArrayToObject(object, "rounds");
+	bool with_agents;
 	int rc;
 
 	rc = open_team(&rounds, &args, &who, ctx, list_usage, 0, argc, argv);
 	if (rc != 0)
 		return rc;
+	with_agents = may_know_agents(ctx->repo);
 	for (size_t i = 0; i < rounds.n && rc == 0; i++) {
 		const struct ews_round *round = &rounds.items[i];
 
@@ -518,13 +533,12 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 			cJSON *item = cJSON_CreateObject();
 
 			cJSON_AddItemToArray(array, item);
-			rc = ews_render_round(item, ctx->repo, round, !ctx->repo->here);
+			rc = ews_render_round(item, ctx->repo, round, with_agents);
 			continue;
 		}
 		ews_buf_addf(&ctx->out, "ews/%s  %-5s  %s", round->id, ews_render_round_state(round),
 			     *round->label ? round->label : round->alias);
-		/* Who stands in a workspace may be an agent, who is not to know. */
-		if (!ctx->repo->here)
+		if (with_agents)
 			ews_buf_addf(&ctx->out, " (%s)", round->agent);
 		ews_buf_adds(&ctx->out, "  ");
 		rc = ews_render_round_summary(&ctx->out, ctx->repo, round);
@@ -551,7 +565,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	rc = ews_round_find(&round, &rounds, args.words.items[0]);
 	if (rc == 0 && ctx->json)
-		rc = ews_render_round(object, ctx->repo, round, !ctx->repo->here);
+		rc = ews_render_round(object, ctx->repo, round, may_know_agents(ctx->repo));
 	if (rc == 0)
 		rc = ews_round_compare(&diff, ctx->repo, round);
 	if (rc < 0)
@@ -563,7 +577,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	}
 	ews_buf_addf(&ctx->out, "Round: ews/%s\nState: %s\nLabel: %s\n", round->id, ews_render_round_state(round),
 		     *round->label ? round->label : round->alias);
-	if (!ctx->repo->here)
+	if (may_know_agents(ctx->repo))
 		ews_buf_addf(&ctx->out, "Agent: %s of team %s\n", round->agent, round->team);
 	ews_buf_addf(&ctx->out, "Base: %s\n", round->base);
 	if (!ews_oid_is_none(&round->tip))

@@ -26,6 +26,7 @@
 #include "cmd/start_opts.h"
 #include "work/completion.h"
 #include "work/confine.h"
+#include "work/round.h"
 #include "work/run.h"
 
 #define STATUS_FAILED 125
@@ -472,6 +473,8 @@ static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const cha
 	int rc;
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
+	if (rc == 0 && set->end)
+		rc = ews_round_refuse(session.repo, session.state.id, "; leave out --end");
 	if (rc == 0)
 		rc = choose_guard(set, ctx->repo, session.method);
 	if (rc == 0)

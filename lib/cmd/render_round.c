@@ -112,14 +112,14 @@ int ews_render_prompt(struct ews_buf *out, struct ews_repo *repo, const struct e
 {
 	int rc;
 
-	ews_buf_addf(out, "## Workspace\n\n");
+	ews_buf_adds(out, "## Workspace\n");
 	if (team->own && team->own->is_open)
 		ews_buf_addf(out,
-			     "Your work is on `ews/%s`. All changes in this directory are committed there when your "
+			     "\nYour work is on `ews/%s`. All changes in this directory are committed there when your "
 			     "round ends; you need not commit.\n",
 			     team->own->id);
 	else if (team->own)
-		ews_buf_addf(out, "Your last work is on `ews/%s`.\n", team->own->id);
+		ews_buf_addf(out, "\nYour last work is on `ews/%s`.\n", team->own->id);
 	if (team->n) {
 		ews_buf_adds(out, "\nOthers' work, and what shows it:\n");
 		rc = ews_render_peers(out, repo, team, "- ");

@@ -156,6 +156,15 @@ bool ews_round_is_session(struct ews_repo *repo, const char *id)
 	return is;
 }
 
+int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwise)
+{
+	if (!ews_round_is_session(repo, id))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' is the workspace of the round 'ews/%s'", id, id);
+	ews_error_hint("'git ews round end' keeps its work under that name%s", otherwise);
+	return EWS_EUSAGE;
+}
+
 bool ews_round_is_known(struct ews_repo *repo, const char *ref)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
@@ -215,8 +224,7 @@ static char *choose_id(struct ews_repo *repo)
 }
 
 /* Claim what others will call the agent, and its place in the order. */
-static int record(struct ews_round *out, struct ews_repo *repo, const struct ews_round_start_opts *opts,
-		  bool is_in_place)
+static int record(struct ews_round *out, struct ews_repo *repo, const struct ews_round_start_opts *opts)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("round:%s", opts->team);
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
@@ -237,8 +245,7 @@ static int record(struct ews_round *out, struct ews_repo *repo, const struct ews
 				   .archive = ews_strdup(""),
 				   .base = ews_strdup(""),
 				   .sequence = rounds.n ? rounds.items[rounds.n - 1].sequence + 1 : 1,
-				   .created_s = ews_clock_now(),
-				   .is_in_place = is_in_place };
+				   .created_s = ews_clock_now() };
 	return ews_round_write(repo, out);
 }
 
@@ -292,17 +299,19 @@ static int parse_base(struct ews_oid *out, const struct ews_round *round)
 }
 
 /* A session that nobody has worked in yet. */
-static int end_unused(struct ews_session *session, const struct ews_round *round)
+static int end_unused(struct ews_session *session)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	const struct ews_end_opts opts = { .force = true, .no_revert = true };
-	int rc = round->is_in_place ? ews_scratch_remove(session) : 0;
 
-	return rc < 0 ? rc : ews_end(&ended, session, &opts);
+	return ews_end(&ended, session, &opts);
 }
 
-/* What a start has made goes again, as far as it came. */
-static int take_back(struct ews_repo *repo, struct ews_round *round)
+/*
+ * What a start has made goes again, as far as it came: all of it when it was made just now (`is_new`), so that undo has nothing
+ * to bring back, else through trash, for somebody may have found the workspace.
+ */
+static int take_back(struct ews_repo *repo, struct ews_round *round, bool is_new)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", round->id);
@@ -313,10 +322,12 @@ static int take_back(struct ews_repo *repo, struct ews_round *round)
 		rc = ews_session_open(&session, repo, round->id);
 		if (rc == 0)
 			rc = ews_session_lock(&session, "round start");
-		if (rc == 0 && session.state.state == EWS_STATE_STARTING)
+		if (rc == 0 && session.method->is_project)
+			rc = ews_scratch_remove_unused(&session);
+		if (rc == 0 && (is_new || session.state.state == EWS_STATE_STARTING))
 			rc = ews_start_take_back(&session);
 		else if (rc == 0)
-			rc = end_unused(&session, round);
+			rc = end_unused(&session);
 	}
 	if (rc == 0 && ews_odb_ref_read(&round->tip, repo->odb, ref) == 0)
 		rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, &none);
@@ -334,7 +345,7 @@ static void take_back_for_error(struct ews_repo *repo, struct ews_round *round, 
 	ews_error_save(&saved);
 	round->is_open = started->session.fd >= 0;
 	ews_session_unlock(&started->session);
-	(void)take_back(repo, round); /* what it can't do, recover will */
+	(void)take_back(repo, round, true); /* what it can't do, recover will */
 	(void)ews_error_restore(&saved);
 }
 
@@ -358,6 +369,8 @@ static int make(struct ews_round *round, struct ews_repo *repo, struct ews_sessi
 		rc = ews_scratch_make(session);
 	if (rc < 0)
 		return rc;
+	/* A workspace goes to trash with its scratch; the project stays, and was not asked to have one. */
+	round->owns_scratch = rc > 0 && session->method->is_project;
 	round->tip = base;
 	round->is_open = true;
 	round->is_settled = true;
@@ -438,16 +451,18 @@ static int tidy(struct ews_repo *repo, struct ews_rounds *rounds, const char *ag
 		if (strcmp(round->agent, agent) != 0)
 			continue;
 		if (!round->is_settled)
-			rc = take_back(repo, round);
+			rc = take_back(repo, round, false);
 		else if (is_past(repo, round))
 			rc = ews_round_forget(repo, round);
 	}
 	return rc;
 }
 
-static int drop(struct ews_repo *repo, const struct ews_round *const *rounds, size_t n)
+/* Move the refs of these to trash, and add their names to `out`; what another one moved there meanwhile is none of them. */
+static int drop(struct ews_strv *out, struct ews_repo *repo, const struct ews_round *const *rounds, size_t n)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "round", LOCK_WAIT_MS);
@@ -462,12 +477,20 @@ static int drop(struct ews_repo *repo, const struct ews_round *const *rounds, si
 		struct ews_oid tip;
 
 		rc = ews_odb_ref_read(&tip, repo->odb, ref);
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear();
+			continue;
+		}
 		if (rc < 0)
 			return rc;
 		ews_strv_addf(&step.refs, "%s " EWS_REF_TRASH_ROUNDS "%s %s", ref, rounds[i]->id,
 			      ews_oid_hex(hex, &tip));
+		ews_strv_addf(&names, "ews/%s", rounds[i]->id);
 	}
-	return ews_snapshot_carry_out(repo, &step);
+	rc = step.refs.n ? ews_snapshot_carry_out(repo, &step) : 0;
+	if (rc == 0)
+		ews_strv_add_array(out, names.items);
+	return rc;
 }
 
 static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,
@@ -477,11 +500,15 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 static int remove_previous(struct ews_round_start_result *out, struct ews_repo *repo, const struct ews_round *previous)
 {
 	EWS_CLEANUP(round_end_result) struct ews_round_end_result ended = EWS_ROUND_END_RESULT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	const struct ews_round_end_opts opts = { .force = false };
 	int rc = previous->is_open ? end_round(&ended, repo, previous, &opts) : 0;
 
+	if (rc == EWS_EBUSY)
+		ews_error_hint("end what runs there, or 'git ews round end --agent %s --force' first",
+			       previous->agent);
 	if (rc == 0)
-		rc = drop(repo, &previous, 1);
+		rc = drop(&names, repo, &previous, 1);
 	if (rc < 0)
 		return ews_error_wrap("cannot take the round 'ews/%s' away", previous->id);
 	out->removed = ews_strdup(previous->id);
@@ -527,7 +554,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, c
 		return refuse_open(open);
 	rc = choose_base(&start, &base, repo, &rounds, opts->base);
 	if (rc == 0)
-		rc = record(&result.round, repo, opts, start.method && start.method->is_project);
+		rc = record(&result.round, repo, opts);
 	if (rc < 0)
 		return rc;
 	name = ews_strfmt("ews/%s", result.round.id);
@@ -613,8 +640,12 @@ static int archive_scratch(struct ews_round_end_result *result, struct ews_sessi
 		round->archive = ews_steal(&archived.name);
 		rc = ews_round_write(session->repo, round);
 	}
-	/* A workspace goes to trash with its scratch; the project stays, and was not asked to have it. */
-	return rc < 0 || !round->is_in_place ? rc : ews_scratch_remove(session);
+	if (rc < 0 || !round->owns_scratch)
+		return rc;
+	if (!archived.left_out.n)
+		return ews_scratch_remove(session);
+	ews_strv_addf(&result->notes, "'" EWS_SCRATCH "' stays in the project, for not all of it is archived");
+	return 0;
 }
 
 static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,
@@ -633,6 +664,7 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 	if (rc < 0)
 		return rc;
 	ews_round_copy(&result.round, round);
+	result.is_in_place = session.method->is_project;
 	is_gone = opts->force && access(session.state.workspace, F_OK) < 0;
 	rc = is_gone ? 0 : keep_work(&result, &session);
 	if (rc == 0 && !is_gone)
@@ -701,9 +733,8 @@ int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *tea
 		if (rounds.items[i].is_open || ews_oid_is_none(&rounds.items[i].tip))
 			continue;
 		chosen[n++] = &rounds.items[i];
-		ews_strv_addf(out, "ews/%s", rounds.items[i].id);
 	}
-	return rc < 0 || !n ? rc : drop(repo, chosen, n);
+	return rc < 0 || !n ? rc : drop(out, repo, chosen, n);
 }
 
 /* ---- mending ---- */
@@ -723,7 +754,7 @@ static int mend(struct ews_strv *done, struct ews_repo *repo, struct ews_round *
 	ews_scratch_sweep(repo, round->team, round->id);
 	if (round->is_settled)
 		return 0;
-	rc = take_back(repo, round);
+	rc = take_back(repo, round, false);
 	if (rc == 0)
 		ews_strv_addf(done, "round 'ews/%s': its start was taken back", round->id);
 	return rc;

@@ -56,6 +56,7 @@ struct ews_round_end_result {
 	struct ews_round round;
 	bool had_ended; /* before: nothing was done */
 	bool has_committed; /* there was something to commit */
+	bool is_in_place; /* it was in the project itself, which stays: nothing of it is in trash */
 	struct ews_end_result ended;
 	struct ews_strv left_out; /* "<path>\t<why>": not in the scratch archive */
 	struct ews_strv notes; /* sentences */
@@ -96,6 +97,12 @@ int ews_rounds_mend(struct ews_strv *done, struct ews_repo *repo);
 
 /* Is the session `id` a round that goes on? */
 bool ews_round_is_session(struct ews_repo *repo, const char *id);
+
+/*
+ * Fail with EWS_EUSAGE when it is: its work belongs under the round's name, which the end of the round alone brings there. The
+ * hint says that, and `otherwise`.
+ */
+int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwise);
 
 /* Does a record know the round of the ref `name`? */
 bool ews_round_is_known(struct ews_repo *repo, const char *ref);

@@ -125,7 +125,7 @@ static int parse(struct ews_round *out, const cJSON *json)
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->is_branched, json, "branched");
 	if (rc == 0)
-		rc = ews_json_get_bool(&out->is_in_place, json, "in_place");
+		rc = ews_json_get_bool(&out->owns_scratch, json, "owns_scratch");
 	if (rc == 0 && (!ews_round_is_id(out->id) || ews_round_check_name("a team", out->team) < 0 ||
 			ews_round_check_name("an agent", out->agent) < 0 || strchr(out->archive, '/')))
 		rc = ews_error(EWS_EDAMAGED, "it names what is no round");
@@ -159,7 +159,7 @@ void ews_round_format(struct ews_buf *out, const struct ews_round *round)
 	ews_json_add_int(json, "created", round->created_s);
 	cJSON_AddBoolToObject(json, "settled", round->is_settled);
 	cJSON_AddBoolToObject(json, "branched", round->is_branched);
-	cJSON_AddBoolToObject(json, "in_place", round->is_in_place);
+	cJSON_AddBoolToObject(json, "owns_scratch", round->owns_scratch);
 	ews_json_print(out, json, true);
 }
 
@@ -188,6 +188,9 @@ static int read_one(struct ews_round *out, struct ews_repo *repo, int fd, const 
 		rc = ews_round_parse(out, text.ptr, text.len);
 	if (rc == 0 && (strcmp(out->id, id) != 0 || strcmp(out->team, team) != 0))
 		rc = ews_error(EWS_EDAMAGED, "it is another one's");
+	if (rc == EWS_EDAMAGED)
+		ews_error_hint("it is '%s/rounds/%s/%s': move it away, and the round is none any more", repo->dir,
+			       team, name);
 	if (rc < 0)
 		return ews_error_wrap("the record of round 'ews/%s'", id);
 	out->is_open = is_open(repo, out);

@@ -30,7 +30,7 @@ struct ews_round {
 	int64_t created_s;
 	bool is_settled; /* all that it began with was made */
 	bool is_branched; /* the branch was made */
-	bool is_in_place; /* in the project itself */
+	bool owns_scratch; /* it was made for this round in the project itself, and goes with it */
 	/* Not recorded, but found. */
 	bool is_open; /* its session has not ended */
 	struct ews_oid tip; /* what its ref holds; none: it has gone */

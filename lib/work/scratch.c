@@ -50,8 +50,7 @@ int ews_scratch_make(const struct ews_session *session)
 		ews_error_hint("something else stands there: move it away");
 		return EWS_EDENIED;
 	}
-	if (faccessat(fd, IGNORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		rc = ews_file_replace(fd, IGNORE_FILE, IGNORE_ALL, strlen(IGNORE_ALL), 0644);
+	rc = is_new ? ews_file_replace(fd, IGNORE_FILE, IGNORE_ALL, strlen(IGNORE_ALL), 0644) : 0;
 	return rc < 0 ? rc : is_new;
 }
 
@@ -117,6 +116,31 @@ static bool is_same(struct ews_session *session, int archive, const char *name, 
 	return !strcmp(now_hash, then_hash);
 }
 
+static void leave_out(struct ews_scratch_archived *out, const char *path, const char *why)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", why);
+	ews_strv_add(&out->left_out, line.ptr);
+}
+
+/* What its modes keep from us is no reason for a round to go on for ever. */
+static void leave_out_closed(struct ews_scratch_archived *out, struct ews_changes *changes, int from)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct ews_change *change = &changes->items[i];
+
+		if (change->to->type == EWS_ENTRY_FILE && faccessat(from, change->path, R_OK, AT_EACCESS) < 0)
+			leave_out(out, change->path, ews_skip_word(EWS_SKIP_UNREADABLE));
+		else
+			changes->items[n++] = *change;
+	}
+	changes->n = n;
+}
+
 static int copy(struct ews_scratch_archived *out, struct ews_session *session, struct ews_scan *scan, int from, int to)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
@@ -127,19 +151,18 @@ static int copy(struct ews_scratch_archived *out, struct ews_session *session, s
 	};
 	int rc;
 
-	for (size_t i = 0; i < scan->skips.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-		if (scan->skips.items[i].reason == EWS_SKIP_OWN)
-			continue;
-		ews_path_escape(&line, scan->skips.items[i].path, strlen(scan->skips.items[i].path));
-		ews_buf_addf(&line, "\t%s", ews_skip_word(scan->skips.items[i].reason));
-		ews_strv_add(&out->left_out, line.ptr);
-	}
+	for (size_t i = 0; i < scan->skips.n; i++)
+		if (scan->skips.items[i].reason != EWS_SKIP_OWN)
+			leave_out(out, scan->skips.items[i].path, ews_skip_word(scan->skips.items[i].reason));
 	ews_changes_between(&changes, &nothing, &scan->entries, ews_entry_equal);
+	leave_out_closed(out, &changes, from);
 	rc = ews_put(&report, &changes, NULL, &put);
-	if (rc < 0 && report.failed.n)
-		return ews_error(rc, "cannot archive scratch: %s", report.failed.items[0]);
+	if (rc < 0 && report.failed.n) {
+		char *tab = strrchr(report.failed.items[0], '\t');
+
+		*tab = '\0';
+		return ews_error(rc, "cannot archive scratch: '%s': %s", report.failed.items[0], tab + 1);
+	}
 	return rc < 0 ? ews_error_wrap("cannot archive scratch") : ews_file_sync_dir(to);
 }
 
@@ -207,9 +230,11 @@ int ews_scratch_archive(struct ews_scratch_archived *out, struct ews_session *se
 
 	if (workspace < 0)
 		return workspace;
-	/* Taken away, or put in its place something that leads elsewhere: there is nothing of ours. */
+	/* Taken away, or something that may lead elsewhere put in its place. */
 	if (from < 0) {
 		ews_error_clear();
+		if (faccessat(workspace, EWS_SCRATCH, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			leave_out(out, EWS_SCRATCH, "no directory");
 		return 0;
 	}
 	archive = open_archive(session->repo, team, true);
@@ -230,6 +255,23 @@ int ews_scratch_remove(const struct ews_session *session)
 	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
 
 	return workspace < 0 ? workspace : ews_file_remove_tree(workspace, EWS_SCRATCH);
+}
+
+int ews_scratch_remove_unused(const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
+	EWS_CLEANUP(fd) int fd = workspace < 0 ? -1 : ews_dir_open_beneath(workspace, EWS_SCRATCH);
+
+	if (workspace < 0)
+		return workspace;
+	ews_error_clear();
+	if (fd < 0)
+		return 0;
+	(void)unlinkat(fd, "verification", AT_REMOVEDIR);
+	if (has_our_rules(fd))
+		(void)unlinkat(fd, IGNORE_FILE, 0);
+	(void)unlinkat(workspace, EWS_SCRATCH, AT_REMOVEDIR); /* best effort: what is in it keeps it */
+	return 0;
 }
 
 struct archived {

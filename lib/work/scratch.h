@@ -15,7 +15,7 @@
 #include "work/content.h"
 
 /*
- * Make it in `session`'s workspace; one that is there stays as it is. Returns 1 when it was made, 0 when one was there. Fails with EWS_EDENIED
+ * Make it in `session`'s workspace; one that is there stays as it is, byte for byte. Returns 1 when it was made, 0 when one was there. Fails with EWS_EDENIED
  * on anything but a directory of that name.
  */
 int ews_scratch_make(const struct ews_session *session);
@@ -23,7 +23,7 @@ int ews_scratch_make(const struct ews_session *session);
 /* What is archived of it. */
 struct ews_scratch_archived {
 	char *name; /* of the directory; NULL: there was nothing */
-	struct ews_strv left_out; /* "<path>\t<why>": what no copy can be made of */
+	struct ews_strv left_out; /* "<path>\t<why>": what no copy was made of */
 };
 
 #define EWS_SCRATCH_ARCHIVED_INIT { NULL, EWS_STRV_INIT }
@@ -38,6 +38,9 @@ int ews_scratch_archive(struct ews_scratch_archived *out, struct ews_session *se
 
 /* Take it away, when it is all archived. */
 int ews_scratch_remove(const struct ews_session *session);
+
+/* Take it away as far as there is nothing in it but what ews_scratch_make() put there. */
+int ews_scratch_remove_unused(const struct ews_session *session);
 
 /* The paths of the archives of `team`, the newest first. */
 int ews_scratch_list(struct ews_strv *out, struct ews_repo *repo, const char *team);

@@ -43,7 +43,7 @@ Test(round_record, what_is_written_is_read_as_the_same)
 	cr_assert_str_eq(again.ptr, text.ptr);
 	cr_assert_str_eq(read.label, "a/\xe9");
 	cr_assert_eq(read.sequence, 7);
-	cr_assert(read.is_settled && read.is_branched && !read.is_in_place);
+	cr_assert(read.is_settled && read.is_branched && !read.owns_scratch);
 }
 
 static void refuse(const char *was, const char *is)
