@@ -54,12 +54,13 @@ test_expect_success 'the others by their labels, with a summary and a command th
 	(cd "${ws:?}" && git ews round peers >here && test_cmp ../../../../../../want here && sed -n 2p here | sh >patch && test_grep "^+more" patch && git ews round prompt >prompt && test_grep ! "alice\|bob\|agent2" prompt && test_grep "$two" prompt && test_grep "agent1: $one" prompt && test_grep "\.ews_scratch/" prompt && rm here patch prompt) &&
 	ews round peers --agent bob --json >json && test_json json .schema ews.round_peers/1 && test_json_count json .peers 1 && test_json json ".peers[0].label" agent1 && test_json json ".peers[0].round" "$one" && test_json json ".peers[0].changes.lines_added" 2 && test_json json ".peers[0].command" "git diff $base $one" && test_json_missing json ".peers[0].agent" &&
 	ews round prompt --agent bob --json >json && test_json json .round "$two" && test_json json ".peers[0].round" "$one" && test_grep ! "bob\|alice" json && ews round prompt --agent bob >out && test "$(json json .text)" = "$(cat out)" &&
-	ews round peers --agent alice >out && test_grep "^agent2: ews/[0-9a-f]*  0 file(s) (+0/-0)$" out && test_grep ! "$two" out && begin agent7 --team seven && ews round peers --team seven --agent x >out && test_grep "^agent7: $round  0 file(s) (+0/-0)  (at work)$" out && ews round end --all --team seven >out
+	ews round peers --agent alice >out && test_grep "^agent2: ews/[0-9a-f]*  0 file(s) (+0/-0)$" out && test_grep ! "$two" out && ews round prompt --agent nobody >out && sed -n 3p out >third && test_grep "^Others. work" third && begin agent7 --team seven && ews round peers --team seven --agent x >out && test_grep "^agent7: $round  0 file(s) (+0/-0)  (at work)$" out && ews round end --all --team seven >out
 '
 
 test_expect_success 'P6: neither path, ids nor variables tell who the agent is, and from inside one may look alone' '
 	git -C p ews run "${two#ews/}" -- sh -c "env; pwd; git ews round peers; git ews round prompt; git ews round list; git ews round show $one; git ews status; cat .git; ! git ews round end --agent bob" >out 2>err && test_grep "^agent1: $one" out && test_grep "Your work is on" out && test_grep "^Commit: " out && test_grep ! "bob\|alice" out && test_grep "blocked: git ews round" err &&
-	test "$(git -C p rev-parse "$two")" = "$base"
+	test "$(git -C p rev-parse "$two")" = "$base" && git -C p ews run "${two#ews/}" -- sh -c "cd \"\$EWS_PROJECT\" && git ews round list && git ews round show $one --json" >out 2>err && test_grep "^$one  ended" out && test_grep "^{.schema.:.ews.round/1" out && test_grep ! "bob\|alice" out &&
+	begin tom && (cd "${ws:?}" && git ews round end --json) >json && test_json json ".rounds[0].round" "$round" && test_grep ! "agent.:\|tom" json
 '
 
 test_expect_success 'what was uncommitted is in the base, which rounds of one state share; --base takes exactly the tree of another round' '
@@ -69,10 +70,16 @@ test_expect_success 'what was uncommitted is in the base, which rounds of one st
 	test "$(git -C p rev-parse "$round")" = "$(git -C p rev-parse "$one")" && echo e >"${ws:?}/e" && ews round end --agent eve >out && test "$(git -C p rev-parse "$round^")" = "$(git -C p rev-parse "$one")" && ews round end --agent carol >out && git -C p checkout -q src && rm p/u
 '
 
+test_expect_success 'P7: what a filter stored stays as it is stored where the file is as git left it; what we can'"'"'t store so is named' '
+	git init -q up && echo "*.up filter=mine" >up/.gitattributes && git -C up config filter.mine.clean "tr a-z A-Z" && for n in a b c; do echo $n >up/$n.up && touch -d "2020-01-01 00:00:00" up/$n.up || return 1; done && git -C up add . && git -C up commit -qm up && (ews() { git -C up ews "$@"; } && begin a && test "$(git -C up rev-parse "$round")" = "$(git -C up rev-parse HEAD)" && echo more >>"${ws:?}/b.up" && echo more >>"${ws:?}/c.up" && touch -d "2020-01-02 00:00:00" "${ws:?}/c.up" && git -C "${ws:?}" add c.up && ews round end --agent a >out 2>err &&
+		git -C up diff --name-only HEAD "$round" >out && printf "%s\n" b.up c.up >want && test_cmp want out && git -C up show "$round:c.up" >out && printf "%s\n" C MORE >want && test_cmp want out && git -C up show "$round:b.up" >out && printf "%s\n" b more >want && test_cmp want out && test_grep "its filter is not run: b.up" err && test_grep ! "[ac]\.up" err)
+'
+
 test_expect_success 'P1: --label makes a branch, beside one that is there already, and moves no branch that others have or stand on' '
-	git -C p branch presenter HEAD && begin fay --label presenter --base "$one" && test "$(git -C p rev-parse presenter)" = "$base" && branch=presenter-${round#ews/} && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$one")" &&
-	echo final >"${ws:?}/final" && ews round end --agent fay >out 2>err && test_grep ! drift err && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$round")" && test "$(git -C p show "$branch:final")" = final && test "$(git -C p rev-parse presenter)" = "$base" && git -C p branch -qD presenter "$branch" &&
+	git -C p branch presenter HEAD && ews start looker >out && begin fay --label presenter --base "$one" && test "$(git -C p rev-parse presenter)" = "$base" && branch=presenter-${round#ews/} && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$one")" &&
+	echo final >"${ws:?}/final" && ews round end --agent fay >out 2>err && test_grep ! drift err && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$round")" && test "$(git -C p show "$branch:final")" = final && test "$(git -C p rev-parse presenter)" = "$base" && ews status looker --json >json && test_json_count json ".sessions[0].drift" 0 && git -C p branch -f "$branch" "$base" && ews end looker >out 2>err && test_grep "^drift: ref refs/heads/$branch is new" err && git -C p branch -qD presenter "$branch" &&
 	begin fay --label presenter && echo 1 >"${ws:?}/1" && ews round list --json >json && test_grep "\"branch\":\"presenter\"" json && git -C p checkout -q presenter && ews round end --agent fay >out 2>err && test_grep "stands on it" err && test "$(git -C p rev-parse presenter)" = "$base" && git -C p checkout -q trunk && git -C p branch -qD presenter &&
+	git -C p branch dir/b && begin fay --label dir && git -C p rev-parse -q --verify "dir-${round#ews/}" && ews round end --agent fay >out && test_expect_code 128 git -C p ews round start --agent fay --label trunk/x 2>err && test_grep "beside the branch .trunk. there can.t be one called .trunk/x." err && test_grep "^hint: " err && git -C p branch -qD dir/b "dir-${round#ews/}" &&
 	begin fay --label trunk && test "$(git -C p rev-parse trunk)" = "$base" && git -C p branch -f "trunk-${round#ews/}" HEAD && ews round end --agent fay >out 2>err && test_expect_code 129 git -C p ews round start --agent fay --label "a..b" && git -C p branch -qD "trunk-${round#ews/}"
 '
 
@@ -114,7 +121,8 @@ test_expect_success 'P4: a held index.lock, a hook that fails, signing and a clo
 
 test_expect_success 'P4: while anything can'"'"'t be kept, workspace and ref both stay' '
 	begin hal && echo hal >"${ws:?}/hal" && was=$(git -C p rev-parse "$round") && : >"p/.git/refs/$round.lock" && test_must_fail git -C p ews round end --agent hal 2>err && test_path_is_file "${ws:?}/hal" && test "$(git -C p rev-parse "$round")" = "$was" && rm "p/.git/refs/$round.lock" &&
-	sit "${ws:?}" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 10 sits && test_expect_code 1 git -C p ews round end --agent hal 2>err && test_grep "sleep" err && test_path_is_file "${ws:?}/hal" && test "$(git -C p show "$round:hal")" = hal && kill $sitter && test_wait_for 10 sits_not &&
+	test_expect_code 125 git -C p ews run --end "${round#ews/}" -- touch ran 2>err && test_grep "^hint: .*git ews round end" err && test_path_is_missing "${ws:?}/ran" && test_path_is_file "${ws:?}/hal" &&
+	sit "${ws:?}" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 10 sits && ews undo --list >want && test_expect_code 1 git -C p ews round start --agent hal --previous "$round" 2>err && test_grep "^hint: .*git ews round end --agent hal --force" err && ews undo --list >got && test_cmp want got && test_path_is_file "${ws:?}/hal" && test_expect_code 1 git -C p ews round end --agent hal 2>err && test_grep "sleep" err && test_path_is_file "${ws:?}/hal" && test "$(git -C p show "$round:hal")" = hal && kill $sitter && test_wait_for 10 sits_not &&
 	echo later >"${ws:?}/later" && ews round end --agent hal >out && test "$(git -C p show "$round:later")" = later && test "$(git -C p rev-parse "$round^")" = "$base" &&
 	begin hal && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent hal 2>err && ews round list >out && test_grep "$round  open" out && ews round end --agent hal --force >out && test "$(git -C p rev-parse "$round")" = "$base"
 '
@@ -126,6 +134,12 @@ test_expect_success 'P4: end --all ends what goes on and moves the team'"'"'s re
 	ews undo && test "$(git -C p show "$red:red")" = red && ews undo --redo && git -C p gc -q --prune=now && ews undo && test "$(git -C p show "$red:red")" = red && git -C p update-ref -d refs/ews/0badcafe && git -C p branch -qD ews/foo && ews round end --all --team red >out && ews clean --now >out && git -C p for-each-ref refs/ews/trash/rounds >out && test_must_be_empty out && begin ida --team red && ls "$HOME/.superqode/working/p/rounds/red" >out && test_grep ! "^${red#ews/}" out && ews round end --all --team red >out && ews snapshot verify --all --trash >out
 '
 
+test_expect_success 'P4: many at once: each has a round, a label and its work, and what all take away goes once' '
+	ids=$(seq 6) && for n in $ids; do ews round start --team many --agent "x$n" >"ws$n" 2>/dev/null & done && wait && for n in $ids; do read -r ws <"ws$n" && echo "$n" >"${ws:?}/n$n" || return 1; done && for n in $ids; do ews round end --team many --agent "x$n" >"end$n" 2>"err$n" & done && wait &&
+	for n in $ids; do read -r round <"end$n" && test "$(git -C p show "$round:n$n")" = "$n" || return 1; done && ews round list --team many >out && test_line_count = 6 out && sed "s/.*ended  \(agent[0-9]*\) .*/\1/" out | sort -u >labels && test_line_count = 6 labels &&
+	for n in 1 2 3; do { ews round end --all --team many >"all$n" 2>"err$n" || echo failed >>"all$n"; } & done && wait && cat all1 all2 all3 >out && test_line_count = 6 out && test_grep ! failed out && ews round list --team many >out && test_must_be_empty out
+'
+
 test_expect_success 'modes: isolated has a repository of its own, legacy is the project, and any other word is an error' '
 	test_expect_code 129 git -C p ews round start --agent x --mode worktre && test_expect_code 129 git -C p ews round start --agent x --mode snapshot && test_expect_code 129 git -C p ews round start && test_expect_code 129 git -C p ews round start --agent ../x && test_expect_code 129 git -C p ews round start --agent x --team a/b &&
 	begin kim --mode isolated && test_path_is_dir "${ws:?}/.git" && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && (cd "${ws:?}" && echo k >k && git add k && git -c commit.gpgSign=false commit -qm own && git ews round peers >out && sed -n 2p out >command && rm out && grep "git ews round diff $(basename "$(dirname "$one")")/" command && sh command >patch && test_grep ^diff patch && rm command patch) && ews round end --agent kim >out && test "$(git -C p show "$round:k")" = k && git -C p rev-list --count "$base..$round" >out && test "$(cat out)" = 1 &&
@@ -133,7 +147,13 @@ test_expect_success 'modes: isolated has a repository of its own, legacy is the 
 '
 
 test_expect_success 'P4: legacy works in the project and is kept all the same; what was made there for scratch goes again' '
-	GIT_OPTIONAL_LOCKS=0 git -C p status --porcelain >out && test_must_be_empty out && ews round list >out && round=$(sed -n "s/^\(ews[^ ]*\)  open .*(lou).*/\1/p" out) && echo s >p/.ews_scratch/s && echo l >p/l && test_expect_code 1 git -C p ews round start --agent mia 2>err && ews round end --agent lou >out && test "$(cat out)" = "$round" && test "$(git -C p show "$round:l")" = l && test "$(cat p/l)" = l && test_path_is_missing p/.ews_scratch && test_path_is_file "$(archive_of "${round#ews/}/s")" && rm p/l && test_fingerprint p >after && test_cmp before after
+	GIT_OPTIONAL_LOCKS=0 git -C p status --porcelain >out && test_must_be_empty out && ews round list >out && round=$(sed -n "s/^\(ews[^ ]*\)  open .*(lou).*/\1/p" out) && echo s >p/.ews_scratch/s && echo l >p/l && test_expect_code 1 git -C p ews round start --agent mia 2>err && ews round end --agent lou >out && test "$(cat out)" = "$round" && test "$(git -C p show "$round:l")" = l && test "$(cat p/l)" = l && test_path_is_missing p/.ews_scratch && test_path_is_file "$(archive_of "${round#ews/}/s")" && rm p/l && test_fingerprint p >after && test_cmp before after &&
+	mkdir p/.ews_scratch && echo own >p/.ews_scratch/own && test_fingerprint p >before && begin lou --mode legacy && test_fingerprint p >after && test_cmp before after && ews round end --agent lou >out && test_fingerprint p >after && test_cmp before after && rm -r p/.ews_scratch &&
+	begin lou --mode legacy && rm -r p/.ews_scratch && echo file >p/.ews_scratch && ews round end --agent lou >out 2>err && test_grep "not in the scratch archive: \.ews_scratch (no directory)" err && test_grep "stays in the project" err && test "$(cat p/.ews_scratch)" = file && rm p/.ews_scratch
+'
+
+test_expect_success !ROOT 'P4, P8: what in scratch may not be read is named, and keeps no round from its end' '
+	begin ned && echo r >"${ws:?}/.ews_scratch/r" && echo s >"${ws:?}/.ews_scratch/secret" && chmod 000 "${ws:?}/.ews_scratch/secret" && mkdir "${ws:?}/.ews_scratch/closed" && echo c >"${ws:?}/.ews_scratch/closed/c" && chmod 000 "${ws:?}/.ews_scratch/closed" && ews round end --agent ned --json >json && test_json_count json ".rounds[0].not_archived" 1 && test_json json ".rounds[0].not_archived[0].path" secret && test "$(cat "$(archive_of "${round#ews/}/r")")" = r && ews undo "${round#ews/}" && chmod 600 "${ws:?}/.ews_scratch/secret" && test "$(cat "${ws:?}/.ews_scratch/secret")" = s && chmod 700 "${ws:?}/.ews_scratch/closed" "$(archive_of "${round#ews/}/closed")" && ews round end --agent ned >out
 '
 
 test_expect_success 'without commits, detached, in a linked worktree, bare, in the middle of a merge, with SHA-256' '
