@@ -50,7 +50,7 @@ normal() {
 		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z/<time>/g' \
 		-e 's/[0-9]+ (second|minute)s?\b/<age>/' \
 		-e 's/finding-[0-9a-f]{8}/finding-<id>/; s/ -[0-9]{3}\)/ -<lines>)/; s/[0-9.]+ KiB/<size>/' \
-		-e 's/\b[0-9a-f]{64}\b/<hash>/g; s/\b[0-9a-f]{7,10}\b/<commit>/g' \
+		-e 's/\b[0-9a-f]{64}\b/<hash>/g; s/\b([0-9a-f]{7,10}|[0-9a-f]{40})\b/<commit>/g' \
 		-e '/^warning: kernel confinement unavailable/d' \
 		-e 's/ +/ /g' "$1"
 }
