@@ -165,7 +165,8 @@ test_expect_success 'without commits, detached, in a linked worktree, bare, in t
 test_expect_success 'plain directories have rounds through their store' '
 	mkdir -p plain/sub/hollow && echo 1 >plain/f && (ews() { git -C plain ews "$@"; } && store=$(echo "$HOME"/.superqode/store/plain-*.git) && test_expect_code 129 git -C plain ews round start --agent a --label b &&
 	begin a && store=$(echo "$HOME"/.superqode/store/plain-*.git) && echo 2 >>"${ws:?}/f" && echo s >"${ws:?}/.ews_scratch/s" && one=$round && ews round end --agent a >out && git -C "$store" show "$one:f" >got && printf "1\n2\n" >want && test_cmp want got && test "$(git -C "$store" rev-list --count "$one")" = 2 &&
-	begin b && ews round peers --agent b >out && test_grep "^agent1: $one  1 file(s) (+1/-0): f$" out && (cd "${ws:?}" && sed -n 2p "$OLDPWD/out" | sh) >patch && test_grep "^+2" patch && ews round end --agent b >out && begin c --base "$one" && test_cmp want "${ws:?}/f" && echo 3 >"${ws:?}/g" && ews round end --agent c >out && test "$(git -C "$store" diff --name-only "$one" "$round")" = g && test "$(cat plain/f)" = 1 && test_path_is_missing plain/.ews_scratch)
+	begin b && ews round peers --agent b >out && test_grep "^agent1: $one  1 file(s) (+1/-0): f$" out && (cd "${ws:?}" && sed -n 2p "$OLDPWD/out" | sh) >patch && test_grep "^+2" patch && ews round end --agent b >out && begin c --base "$one" && test_cmp want "${ws:?}/f" && echo 3 >"${ws:?}/g" && ews round end --agent c >out && test "$(git -C "$store" diff --name-only "$one" "$round")" = g && test "$(cat plain/f)" = 1 && test_path_is_missing plain/.ews_scratch) &&
+	mkdir hollow && (ews() { git -C hollow ews "$@"; } && begin a && echo x >"${ws:?}/x" && (cd "${ws:?}" && test_expect_code 129 git ews round peers --team other && git ews round peers --team default) && ews round end --agent a >out && ews round diff "$round" --name-only >out && echo x >want && test_cmp want out)
 '
 
 if test_have_prereq VALGRIND; then
