@@ -75,6 +75,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 	}
 	(void)cJSON_AddBoolToObject(object, "ended", !ews_end_is_blocked(result) && !set->dry_run);
 	(void)cJSON_AddBoolToObject(object, "pending", result->is_pending);
+	ews_render_string(object, "pending_name", result->pending_name);
 	ews_render_string(object, "decision", ews_decision_word(completion->decision));
 	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
 	ews_render_string(object, "commit", result->branch_commit);
@@ -133,7 +134,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 			     "  Undo: git ews undo %s\n",
 			     id, what_is_kept(result, false), id);
 		if (result->is_pending)
-			ews_buf_addf(&ctx->out, "  Pending: git ews pending show|apply|drop %s\n", id);
+			ews_buf_addf(&ctx->out, "  Pending: git ews pending show|apply|drop %s\n",
+				     result->pending_name);
 		ews_render_farewell_text(&ctx->out, &result->stored);
 	}
 	if (result->is_gone && result->kept_snapshot)

@@ -28,7 +28,8 @@ static int compare(struct ews_diff *out, struct ews_repo *repo, const struct ews
 static int add_json(cJSON *object, struct ews_repo *repo, const struct ews_pending *pending,
 		    const struct ews_diff *diff, enum ews_changes_mode mode)
 {
-	ews_render_string(object, "session_id", pending->session);
+	ews_render_string(object, "name", pending->name);
+	ews_render_string(object, "session_id", pending->base.session);
 	ews_render_time(object, "created_at", pending->result.created_s);
 	ews_render_string(object, "base_snapshot", pending->base.id);
 	ews_render_string(object, "result_snapshot", pending->result.id);
@@ -53,7 +54,7 @@ static int list_one(struct ews_cmd_ctx *ctx, cJSON *array, const struct ews_pend
 		return 0;
 	}
 	ews_clock_rfc3339(stamp, pending->result.created_s);
-	ews_buf_addf(&ctx->out, "%s  %s  ", pending->session, stamp);
+	ews_buf_addf(&ctx->out, "%s  %s  ", pending->name, stamp);
 	return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_SUMMARY);
 }
 
@@ -112,7 +113,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	ews_render_reasons_talk(ctx, "not in the patch", &diff.not_in_patch);
 	if (!ctx->json) {
 		ews_pager_start(ctx);
-		ews_buf_addf(&ctx->out, "Session: %s\nBase: %s\nResult: %s\n", pending->session, pending->base.id,
+		ews_buf_addf(&ctx->out, "Session: %s\nBase: %s\nResult: %s\n", pending->name, pending->base.id,
 			     pending->result.id);
 		return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_DIFF);
 	}
@@ -146,7 +147,7 @@ static int choose(void *payload, struct ews_apply_source *out, struct ews_cmd_ct
 	if (rc < 0)
 		return rc;
 	*out = (struct ews_apply_source){ .kind = EWS_APPLY_RANGE,
-					  .name = chosen->pending->session,
+					  .name = chosen->pending->name,
 					  .from = chosen->pending->base.id,
 					  .to = chosen->pending->result.id };
 	return 0;
@@ -160,7 +161,7 @@ static int settle(void *payload, struct ews_cmd_ctx *ctx)
 	rc = ews_pending_drop(ctx->repo, chosen->pending);
 	if (rc == 0)
 		ews_cmd_note(ctx, "'git ews undo' makes '%s' pending again, once more takes back what came",
-			     chosen->pending->session);
+			     chosen->pending->name);
 	return rc;
 }
 
@@ -198,13 +199,14 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc < 0)
 		return rc;
 	if (ctx->json) {
-		ews_render_string(object, "session_id", pending->session);
+		ews_render_string(object, "name", pending->name);
+		ews_render_string(object, "session_id", pending->base.session);
 		ews_render_string(object, "kept_snapshot", pending->result.id);
 		(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
 		ews_cmd_json_show(ctx, object);
 		return 0;
 	}
-	ews_buf_addf(&ctx->out, "%s\n", pending->session);
+	ews_buf_addf(&ctx->out, "%s\n", pending->name);
 	if (!dry_run)
 		ews_cmd_note(ctx, "'git ews undo' makes it pending again");
 	return 0;

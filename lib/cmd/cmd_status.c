@@ -131,13 +131,16 @@ static int look_at_project(struct ews_session_view *view, struct ews_repo *repo,
 static void gather_one(struct ews_session_view *view, struct ews_repo *repo, struct present *now)
 {
 	EWS_CLEANUP(free) char *step = NULL;
+	EWS_CLEANUP(free) char *pending = NULL;
 
 	if (ews_session_open(&view->session, repo, view->id) < 0) {
 		note_problem(view);
 		return;
 	}
 	view->is_open = true;
-	view->is_pending = view->session.state.state == EWS_STATE_ENDED && ews_pending_is(repo, view->id);
+	if (view->session.state.state == EWS_STATE_ENDED)
+		pending = ews_pending_name(repo, view->id, view->session.state.base_snapshot);
+	view->is_pending = pending != NULL;
 	view->is_interrupted = ews_session_is_interrupted(&view->session);
 	view->lock = ews_holding_of(repo, view->id);
 	if (view->is_interrupted) {

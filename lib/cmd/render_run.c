@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cmd/render_path.h"
+#include "work/pending.h"
 
 static void talk_of_changes(const struct ews_run_result *result)
 {
@@ -123,6 +124,10 @@ int ews_render_outcome(cJSON *object, struct ews_repo *repo, struct ews_run_outc
 
 void ews_render_decision_talk(const struct ews_cmd_ctx *ctx, const struct ews_completion *completion, const char *id)
 {
+	EWS_CLEANUP(free) char *name = NULL;
+
+	if (completion->decision == EWS_DECISION_PENDING)
+		name = ews_pending_next_name(ctx->repo, id);
 	if (completion->decision == EWS_DECISION_ACCEPTED)
 		ews_cmd_note(ctx, "ews.hook.complete accepted the result: it is applied to the project");
 	else if (completion->decision == EWS_DECISION_REJECTED)
@@ -131,5 +136,5 @@ void ews_render_decision_talk(const struct ews_cmd_ctx *ctx, const struct ews_co
 		ews_cmd_note(ctx, "%s: it is pending; 'git ews pending apply %s' or 'drop' decides",
 			     completion->is_refused ? "the result was accepted, but can't be applied any more"
 						    : "ews.hook.complete left the result undecided",
-			     id);
+			     name);
 }

@@ -137,21 +137,26 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 	return 0;
 }
 
-/* The session that a ref is of, NULL when it is of none. The caller frees it. */
-static char *session_of(const char *ref)
-{
-	const char *id = begins(ref, EWS_REF_SESSIONS)  ? ref + strlen(EWS_REF_SESSIONS)
-			 : begins(ref, EWS_REF_PENDING) ? ref + strlen(EWS_REF_PENDING)
-							: NULL;
-
-	return id ? ews_strndup(id, strcspn(id, "/")) : NULL;
-}
-
 static bool has_record(const struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_path_join("sessions", id);
 
 	return repo->dir && faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* The session that a ref is of, NULL when it is of none; what is pending may have a number behind the id. The caller frees it. */
+static char *session_of(const struct ews_repo *repo, const char *ref)
+{
+	bool is_pending = begins(ref, EWS_REF_PENDING);
+	const char *id = begins(ref, EWS_REF_SESSIONS) ? ref + strlen(EWS_REF_SESSIONS)
+			 : is_pending                  ? ref + strlen(EWS_REF_PENDING)
+						       : NULL;
+	char *session = id ? ews_strndup(id, strcspn(id, "/")) : NULL;
+	char *dash = session ? strrchr(session, '-') : NULL;
+
+	if (is_pending && dash && !has_record(repo, session) && !dash[1 + strspn(dash + 1, "0123456789")])
+		*dash = '\0';
+	return session;
 }
 
 static bool is_snapshots(const char *ref)
@@ -169,7 +174,7 @@ static bool is_rounds(const char *ref)
 
 static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
 {
-	EWS_CLEANUP(free) char *session = session_of(ref->name);
+	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref->name);
 	struct ews_check *check;
 
 	if (!ews_odb_has(patient->repo->odb, &ref->oid)) {

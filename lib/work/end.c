@@ -39,6 +39,7 @@
 void ews_end_result_release(struct ews_end_result *result)
 {
 	free(result->kept_snapshot);
+	free(result->pending_name);
 	free(result->branch_commit);
 	ews_farewell_release(&result->stored);
 	free(result->undo);
@@ -165,7 +166,7 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
 	step->is_emptied = result->is_gone;
 	if (result->is_pending)
-		rc = ews_pending_plan(step, repo, session->state.id, result->kept_snapshot);
+		rc = ews_pending_plan(step, repo, result->pending_name, session->state.id, result->kept_snapshot);
 	else
 		rc = plan_base(step, session);
 	if (rc == 0)
@@ -534,6 +535,8 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		return 0;
 	}
 	result.is_pending = opts->pending && result.kept_snapshot && !result.is_gone;
+	if (result.is_pending)
+		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
 	rc = plan(&step, session, &result);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",

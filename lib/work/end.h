@@ -34,6 +34,7 @@ struct ews_end_result {
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
 	struct ews_strv unfiltered; /* "<path>\t<filter>": on the branch as they stood in the workspace */
 	bool is_pending; /* it waits for a decision */
+	char *pending_name; /* under that name; NULL: it doesn't */
 	char *undo; /* the step's id */
 	struct ews_farewell stored; /* among the artifacts */
 	bool has_reverted; /* in place */

@@ -43,25 +43,26 @@ static int read_ended(struct ews_diff *out, const struct ews_session *session)
 }
 
 /* Whatever has become of the step that ended it. */
-static int read_pending(struct ews_diff *out, const struct ews_session *session)
+static int read_pending(struct ews_diff *out, const struct ews_session *session, const char *name)
 {
 	EWS_CLEANUP(pendings) struct ews_pendings list = EWS_PENDINGS_INIT;
 	const struct ews_pending *pending = NULL;
 	int rc = ews_pending_list(&list, session->repo);
 
 	if (rc == 0)
-		rc = ews_pending_find(&pending, &list, session->state.id);
+		rc = ews_pending_find(&pending, &list, name);
 	return rc < 0 ? rc : ews_diff_sides(out, session->repo, NULL, pending->base.id, pending->result.id);
 }
 
 int ews_outcome_read(struct ews_diff *out, struct ews_session *session)
 {
+	EWS_CLEANUP(free) char *pending = NULL;
 	int rc;
 
-	if (session->state.state == EWS_STATE_ENDED && ews_pending_is(session->repo, session->state.id))
-		return read_pending(out, session);
-	if (session->state.state == EWS_STATE_ENDED)
-		return read_ended(out, session);
+	if (session->state.state == EWS_STATE_ENDED) {
+		pending = ews_pending_name(session->repo, session->state.id, session->state.base_snapshot);
+		return pending ? read_pending(out, session, pending) : read_ended(out, session);
+	}
 	rc = ews_session_need_active(session);
 	return rc < 0 ? rc : ews_diff_sides(out, session->repo, session, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 
 static void release_one(struct ews_pending *pending)
 {
-	free(pending->session);
+	free(pending->name);
 	ews_snapshot_release(&pending->base);
 	ews_snapshot_release(&pending->result);
 	*pending = (struct ews_pending){ 0 };
@@ -38,7 +38,7 @@ static int cmp_by_time(const void *a, const void *b)
 
 	if (x->result.created_s != y->result.created_s)
 		return x->result.created_s < y->result.created_s ? -1 : 1;
-	return strcmp(x->session, y->session);
+	return strcmp(x->name, y->name);
 }
 
 static char *ref_of(const char *id, const char *which)
@@ -77,11 +77,11 @@ int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo)
 	for (size_t i = 0; i < refs.n && rc == 0; i++) {
 		EWS_CLEANUP(pending) struct ews_pending pending = { 0 };
 
-		if (!is_result(refs.items[i].name, &pending.session))
+		if (!is_result(refs.items[i].name, &pending.name))
 			continue;
-		rc = read_side(&pending.result, repo, pending.session, "result");
+		rc = read_side(&pending.result, repo, pending.name, "result");
 		if (rc == 0)
-			rc = read_side(&pending.base, repo, pending.session, "base");
+			rc = read_side(&pending.base, repo, pending.name, "base");
 		if (rc < 0)
 			return rc;
 		EWS_GROW(out->items, out->n, out->cap);
@@ -100,11 +100,11 @@ int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *
 	for (size_t i = 0; i < list->n; i++) {
 		const struct ews_pending *pending = &list->items[i];
 
-		if (!strcmp(pending->session, name)) {
+		if (!strcmp(pending->name, name)) {
 			*out = pending;
 			return 0;
 		}
-		if (!*name || strncmp(pending->session, name, strlen(name)) != 0)
+		if (!*name || strncmp(pending->name, name, strlen(name)) != 0)
 			continue;
 		*out = pending;
 		n++;
@@ -119,14 +119,72 @@ int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *
 	return n ? EWS_EUSAGE : EWS_ENOTFOUND;
 }
 
-bool ews_pending_is(struct ews_repo *repo, const char *id)
+static bool is_there(struct ews_repo *repo, const char *name)
 {
-	EWS_CLEANUP(free) char *ref = ref_of(id, "result");
+	EWS_CLEANUP(free) char *ref = ref_of(name, "result");
 	struct ews_oid oid;
 	bool is = ews_odb_ref_read(&oid, repo->odb, ref) == 0;
 
 	ews_error_clear();
 	return is;
+}
+
+/* Is it a name that session `id` may have had here: the id, or that with a number? */
+static bool is_name_of(const char *name, const char *id)
+{
+	size_t len = strlen(id);
+
+	return !strncmp(name, id, len) && (!name[len] || (name[len] == '-' && name[len + 1] &&
+							  !name[len + 1 + strspn(name + len + 1, "0123456789")]));
+}
+
+/* The names under which sessions called `id` may be pending. */
+static void list_names(struct ews_strv *out, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+
+	(void)ews_odb_ref_list(&refs, repo->odb, EWS_REF_PENDING); /* what can't be listed is read by nobody */
+	for (size_t i = 0; i < refs.n; i++) {
+		EWS_CLEANUP(free) char *name = NULL;
+
+		if (is_result(refs.items[i].name, &name) && is_name_of(name, id))
+			ews_strv_add(out, name);
+	}
+	ews_error_clear();
+}
+
+char *ews_pending_name(struct ews_repo *repo, const char *id, const char *base)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+
+	list_names(&names, repo, id);
+	for (size_t i = 0; i < names.n; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot began = EWS_SNAPSHOT_INIT;
+		bool is = read_side(&began, repo, names.items[i], "base") == 0 && !strcmp(began.id, base);
+
+		ews_error_clear();
+		if (is)
+			return ews_strdup(names.items[i]);
+	}
+	return NULL;
+}
+
+char *ews_pending_next_name(struct ews_repo *repo, const char *id)
+{
+	for (unsigned n = 1;; n++) {
+		EWS_CLEANUP(free) char *name = n == 1 ? ews_strdup(id) : ews_strfmt("%s-%u", id, n);
+
+		if (!is_there(repo, name))
+			return ews_steal(&name);
+	}
+}
+
+bool ews_pending_has(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+
+	list_names(&names, repo, id);
+	return names.n > 0;
 }
 
 static int plan_move(struct ews_step *step, struct ews_repo *repo, const char *from, const char *to)
@@ -140,24 +198,44 @@ static int plan_move(struct ews_step *step, struct ews_repo *repo, const char *f
 	return rc;
 }
 
-int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *id, const char *kept)
+int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *name, const char *id, const char *kept)
 {
 	EWS_CLEANUP(free) char *base = ews_strfmt(EWS_REF_SESSIONS "%s", id);
 	EWS_CLEANUP(free) char *result = ews_strfmt(EWS_REF_TRASH "%s", kept);
-	EWS_CLEANUP(free) char *new_base = ref_of(id, "base");
-	EWS_CLEANUP(free) char *new_result = ref_of(id, "result");
+	EWS_CLEANUP(free) char *new_base = ref_of(name, "base");
+	EWS_CLEANUP(free) char *new_result = ref_of(name, "result");
 	int rc = plan_move(step, repo, base, new_base);
 
 	return rc < 0 ? rc : plan_move(step, repo, result, new_result);
 }
 
+bool ews_pending_is_step(const struct ews_step *step)
+{
+	for (size_t i = 0; i < step->refs.n; i++)
+		if (strstr(step->refs.items[i], " " EWS_REF_PENDING))
+			return true;
+	return false;
+}
+
+/* Does the session still bear its id that began with `base`? Another one's steps are none of its own. */
+static bool is_last(struct ews_repo *repo, const struct ews_snapshot *base)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	bool is = ews_session_open(&session, repo, base->session) == 0 &&
+		  !strcmp(session.state.base_snapshot, base->id);
+
+	ews_error_clear();
+	return is;
+}
+
 static int plan_drop(struct ews_step *step, struct ews_repo *repo, const struct ews_pending *pending)
 {
-	EWS_CLEANUP(free) char *base = ref_of(pending->session, "base");
-	EWS_CLEANUP(free) char *result = ref_of(pending->session, "result");
+	EWS_CLEANUP(free) char *base = ref_of(pending->name, "base");
+	EWS_CLEANUP(free) char *result = ref_of(pending->name, "result");
 	EWS_CLEANUP(free) char *old_base = ews_strfmt(EWS_REF_TRASH "%s", pending->base.id);
 	EWS_CLEANUP(free) char *old_result = ews_strfmt(EWS_REF_TRASH "%s", pending->result.id);
-	int rc = ews_step_init(step, repo->dir_fd, "drop", pending->session);
+	bool is_its_id = !strcmp(pending->name, pending->base.session) && is_last(repo, &pending->base);
+	int rc = ews_step_init(step, repo->dir_fd, "drop", is_its_id ? pending->name : NULL);
 
 	if (rc == 0)
 		rc = plan_move(step, repo, result, old_result);
@@ -182,7 +260,7 @@ int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
 	if (rc == 0)
 		rc = ews_snapshot_move_all(repo, &step, false);
 	if (rc < 0)
-		return ews_error_wrap("cannot decide about session '%s'", pending->session);
+		return ews_error_wrap("cannot decide about session '%s'", pending->name);
 	step.state = EWS_STEP_DONE;
 	return ews_step_write(repo->dir_fd, &step);
 }

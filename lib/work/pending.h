@@ -1,10 +1,11 @@
 /*
  * Pending results: what a session came to, kept until somebody decides.
  *
- *     refs/ews/pending/<session>/base      what it began with
- *     refs/ews/pending/<session>/result    what it came to
+ *     refs/ews/pending/<name>/base      what it began with
+ *     refs/ews/pending/<name>/result    what it came to
  *
- * The two refs are all there is to it, so nothing expires them. 'end --pending' moves them here, as part of its step; who
+ * The name is the session's id or, while another result is pending under that, the id with "-2", "-3", ... behind it: an id
+ * may be given again once its session has ended. The two refs are all there is to it, so nothing expires them. 'end --pending' moves them here, as part of its step; who
  * decides moves them to trash, as a step of its own.
  *
  * SPDX-License-Identifier: MIT
@@ -15,7 +16,7 @@
 #include "work/snapshot.h"
 
 struct ews_pending {
-	char *session;
+	char *name;
 	struct ews_snapshot base, result;
 };
 
@@ -29,14 +30,24 @@ struct ews_pendings {
 /* All there are. One whose snapshots can't be read is an error that names it. */
 int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo);
 
-/* The one that `name` means: a session's id or a beginning of one alone. Fails with EWS_ENOTFOUND, EWS_EUSAGE. */
+/* The one that `name` means: its own, or a beginning of one alone. Fails with EWS_ENOTFOUND, EWS_EUSAGE. */
 int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *list, const char *name);
 
-/* Is the session `id` pending? */
-bool ews_pending_is(struct ews_repo *repo, const char *id);
+/* Under which name is the session `id` pending that began with the snapshot `base`? NULL: it is not. The caller frees it. */
+char *ews_pending_name(struct ews_repo *repo, const char *id, const char *base);
 
-/* Plan in `step` how its base and what was kept of it, which lies in trash, become a pending result. */
-int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *id, const char *kept);
+/* Under which name would a session `id` be pending that ended now? The caller frees it. */
+char *ews_pending_next_name(struct ews_repo *repo, const char *id);
+
+/* Is a session pending that was called `id`? */
+bool ews_pending_has(struct ews_repo *repo, const char *id);
+
+/* Plan in `step` how the base of session `id` and what was kept of it, which lies in trash, become the pending result `name`. */
+int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *name, const char *id,
+		     const char *kept);
+
+/* Did it make a result pending? */
+bool ews_pending_is_step(const struct ews_step *step);
 
 /* It is decided: to trash. undo makes it pending again. */
 int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending);

@@ -249,17 +249,16 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	EWS_CLEANUP(free) char *ended = ews_strfmt(EWS_REF_TRASH "%s", session->state.base_snapshot);
-	EWS_CLEANUP(free) char *pending = ews_strfmt(EWS_REF_PENDING "%s/base", session->state.id);
+	EWS_CLEANUP(refs) struct ews_refs pending = EWS_REFS_INIT;
 	struct ews_ref found = { .name = ref, .oid = EWS_OID_NONE };
 	int rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
 
 	if (rc == EWS_ENOTFOUND && session->state.state == EWS_STATE_ENDED) {
 		found.name = ended;
 		rc = ews_odb_ref_read(&found.oid, session->repo->odb, ended);
-		if (rc == EWS_ENOTFOUND) {
-			found.name = pending;
-			rc = ews_odb_ref_read(&found.oid, session->repo->odb, pending);
-		}
+		if (rc == EWS_ENOTFOUND && ews_odb_ref_list(&pending, session->repo->odb, EWS_REF_PENDING) == 0 &&
+		    find_base_by_id(out, session->repo, &pending, session->state.base_snapshot) == 1)
+			return 0;
 	}
 	if (rc < 0) {
 		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);

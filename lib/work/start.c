@@ -80,11 +80,6 @@ static int claim_id(struct ews_session *session, struct ews_repo *repo, const ch
 	rc = ews_lock_take(&session->lock, locks, id, "start", 0);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", id);
-	if (ews_pending_is(repo, id)) {
-		ews_error(EWS_EEXISTS, "session '%s' is pending", id);
-		ews_error_hint("'git ews pending apply' or 'drop' decides about it; or choose another id");
-		return EWS_EEXISTS;
-	}
 	rc = ews_retire(repo, id);
 	if (rc < 0)
 		return rc;

@@ -346,6 +346,7 @@ static void plan_records(struct ews_trash_plan *plan)
 
 	for (size_t i = 0; i < plan->n_records; i++) {
 		struct ews_trash_record *record = &plan->records[i];
+		EWS_CLEANUP(free) char *id = NULL;
 		bool is_back = false, is_marked = false;
 
 		for (size_t k = 0; k < plan->n_steps; k++) {
@@ -357,7 +358,8 @@ static void plan_records(struct ews_trash_plan *plan)
 			is_marked = true;
 		}
 		record->is_due = ews_retire_is_name(record->name) || (!is_marked && is_old(plan, record->ended_s));
-		is_back = is_back || ews_pending_is(plan->repo, record->name);
+		id = ews_retire_id(record->name);
+		is_back = is_back || ews_pending_has(plan->repo, id);
 		if (!is_back && is_wanted(plan, record->name) && (record->is_due || record->has_entry)) {
 			plan->records[n++] = *record;
 			continue;

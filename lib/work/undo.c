@@ -17,6 +17,7 @@
 #include "work/artifact.h"
 #include "work/end.h"
 #include "work/holding.h"
+#include "work/pending.h"
 #include "work/retire.h"
 
 void ews_steps_release(struct ews_steps *steps)
@@ -187,6 +188,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		if (rc < 0)
 			return rc;
 		opts.artifacts = rc ? &artifacts : NULL;
+		opts.pending = ews_pending_is_step(step);
 		rc = ews_end(&ended, session, &opts);
 		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
 	}
