@@ -45,4 +45,8 @@ test_expect_success 'P4: of an undo that could not be done whole, redo and undo 
 	sweep -j 1 -f EIO -n 1 -a "(openat|write).*/p/d/b$" undo-apply/worktree
 '
 
+test_expect_success 'P4: what a git that succeeded could not delete, and only warned of, is deleted' '
+	sweep -j 1 -f EIO -n 2 -a "unlink.*(HEAD.lock|/tmp_obj_[^e][^/]*)$" apply/commit
+'
+
 test_done

@@ -96,20 +96,29 @@ static void sweep_dir(int root_fd, const char *rel, const char *prefix)
 		ews_litter_sweep_dir(fd, prefix);
 }
 
-/* A lock made since `since_s` that is the same file after the longest time that anybody holds one. */
-static void sweep_ref_lock(int dir_fd, const char *name, int64_t since_s)
+static bool is_busy(struct ews_litter_git *git)
+{
+	if (!git->has_asked)
+		git->busy = git->is_busy(git->payload);
+	git->has_asked = true;
+	return git->busy;
+}
+
+/* A lock, of `git` when there is one, that is the same file after the longest time that anybody holds one. */
+static void sweep_ref_lock(int dir_fd, const char *name, struct ews_litter_git *git)
 {
 	struct stat before, after;
 
-	if (fstatat(dir_fd, name, &before, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(before.st_mode) ||
-	    before.st_ctim.tv_sec < since_s)
+	if (fstatat(dir_fd, name, &before, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(before.st_mode))
+		return;
+	if (git && (before.st_ctim.tv_sec < git->since_s || is_busy(git)))
 		return;
 	wait_until_old(&before, REF_LOCK_MS);
 	if (fstatat(dir_fd, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && after.st_ino == before.st_ino)
 		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
 }
 
-static void sweep_ref_locks(int common_fd, const char *rel, int64_t since_s)
+static void sweep_ref_locks(int common_fd, const char *rel, struct ews_litter_git *git)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(common_fd, rel);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
@@ -122,9 +131,9 @@ static void sweep_ref_locks(int common_fd, const char *rel, int64_t since_s)
 		struct stat st;
 
 		if (len > 5 && !strcmp(names[i].name + len - 5, ".lock"))
-			sweep_ref_lock(fd, names[i].name, since_s);
+			sweep_ref_lock(fd, names[i].name, git);
 		else if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-			sweep_ref_locks(common_fd, path, since_s);
+			sweep_ref_locks(common_fd, path, git);
 	}
 	ews_arena_release(&arena);
 }
@@ -137,25 +146,25 @@ void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref)
 	EWS_CLEANUP(fd) int fd = common < 0 ? -1 : ews_dir_open_beneath(common, dir);
 
 	if (fd >= 0 && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		sweep_ref_lock(fd, name, 0);
+		sweep_ref_lock(fd, name, NULL);
 	ews_error_clear();
 }
 
-void ews_litter_sweep_lock(int dir_fd, const char *name, int64_t since_s)
+void ews_litter_sweep_lock(int dir_fd, const char *name, struct ews_litter_git *git)
 {
-	sweep_ref_lock(dir_fd, name, since_s);
+	sweep_ref_lock(dir_fd, name, git);
 }
 
-void ews_litter_sweep_branches(struct ews_odb *odb, int64_t since_s)
+void ews_litter_sweep_branches(struct ews_odb *odb, struct ews_litter_git *git)
 {
 	EWS_CLEANUP(fd) int common = ews_dir_open(ews_odb_common_dir(odb));
 
 	if (common >= 0)
-		sweep_ref_locks(common, "refs/heads", since_s);
+		sweep_ref_locks(common, "refs/heads", git);
 	ews_error_clear();
 }
 
-static void sweep_fan(int objects_fd, const char *fan, int64_t since_s)
+static void sweep_fan(int objects_fd, const char *fan, struct ews_litter_git *git)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(objects_fd, fan);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
@@ -164,11 +173,11 @@ static void sweep_fan(int objects_fd, const char *fan, int64_t since_s)
 
 	for (ssize_t i = 0; i < n; i++)
 		if (!strncmp(names[i].name, "tmp_obj_", 8))
-			sweep_ref_lock(fd, names[i].name, since_s);
+			sweep_ref_lock(fd, names[i].name, git);
 	ews_arena_release(&arena);
 }
 
-void ews_litter_sweep_objects(struct ews_odb *odb, int64_t since_s)
+void ews_litter_sweep_objects(struct ews_odb *odb, struct ews_litter_git *git)
 {
 	EWS_CLEANUP(fd) int objects = ews_dir_open(ews_odb_object_dir(odb));
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
@@ -177,7 +186,7 @@ void ews_litter_sweep_objects(struct ews_odb *odb, int64_t since_s)
 
 	for (ssize_t i = 0; i < n; i++)
 		if (strlen(names[i].name) == 2)
-			sweep_fan(objects, names[i].name, since_s);
+			sweep_fan(objects, names[i].name, git);
 	ews_arena_release(&arena);
 	ews_error_clear();
 }
@@ -191,7 +200,7 @@ int ews_litter_sweep(struct ews_odb *odb)
 		return ews_error_code();
 	sweep_dir(objects, "", "tmp_obj_ews_");
 	sweep_dir(objects, "pack", "tmp_pack_ews_");
-	sweep_ref_locks(common, "refs/ews", 0);
+	sweep_ref_locks(common, "refs/ews", NULL);
 	ews_error_clear();
 	return 0;
 }

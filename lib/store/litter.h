@@ -27,16 +27,24 @@ void ews_litter_sweep_dir(int dir_fd, const char *prefix);
 int ews_litter_sweep(struct ews_odb *odb);
 
 /*
- * Likewise the lock `name` in `dir_fd` of a git that ran for us and was killed: only when it was made since `since_s`.
- * The caller knows that no other git is at work there.
+ * A git that ran for us and was killed, or could not delete what it had made: its files are those made since `since_s`, unless
+ * another git is at work there, which `is_busy` says. It is asked when there is something to remove, and once.
  */
-void ews_litter_sweep_lock(int dir_fd, const char *name, int64_t since_s);
+struct ews_litter_git {
+	int64_t since_s;
+	bool (*is_busy)(void *payload);
+	void *payload;
+	bool has_asked, busy;
+};
+
+/* Likewise the lock `name` in `dir_fd` of such a git. */
+void ews_litter_sweep_lock(int dir_fd, const char *name, struct ews_litter_git *git);
 
 /* Likewise the locks of branches, which a verb of ours may have been making. */
-void ews_litter_sweep_branches(struct ews_odb *odb, int64_t since_s);
+void ews_litter_sweep_branches(struct ews_odb *odb, struct ews_litter_git *git);
 
 /* Likewise objects that such a git had not finished. */
-void ews_litter_sweep_objects(struct ews_odb *odb, int64_t since_s);
+void ews_litter_sweep_objects(struct ews_odb *odb, struct ews_litter_git *git);
 
 /* Likewise the lock of that one ref, which a verb of ours was moving when it was killed. */
 void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref);

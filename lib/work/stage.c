@@ -24,14 +24,16 @@
 #define BRANCHES "refs/heads/"
 
 struct words {
+	bool writes;
 	struct ews_buf *out; /* collects what git prints; NULL: it goes to stderr */
 	const struct ews_buf *input;
 	const char *const *args;
 };
 
 /* Does any git stand in the project, or in its repository? */
-static bool is_git_at_work(const struct ews_repo *repo)
+static bool is_git_at_work(void *payload)
 {
+	const struct ews_repo *repo = payload;
 	const char *const places[] = { repo->project, repo->common_dir };
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
 	bool found = false;
@@ -46,24 +48,25 @@ static bool is_git_at_work(const struct ews_repo *repo)
 
 void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 {
+	struct ews_litter_git git = { .since_s = since_s, .is_busy = is_git_at_work, .payload = repo };
 	EWS_CLEANUP(fd) int objects = -1;
 
-	if (repo->is_plain || is_git_at_work(repo))
+	if (repo->is_plain)
 		return;
 	if (with_index) {
-		ews_litter_sweep_lock(repo->git_fd, "index.lock", since_s);
-		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", since_s);
+		ews_litter_sweep_lock(repo->git_fd, "index.lock", &git);
+		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", &git);
 		/* git commit ends with a look at what there is to tidy up. */
 		objects = ews_dir_open(ews_odb_object_dir(repo->odb));
 		if (objects >= 0)
-			ews_litter_sweep_lock(objects, "maintenance.lock", since_s);
+			ews_litter_sweep_lock(objects, "maintenance.lock", &git);
 		ews_error_clear();
 	}
-	ews_litter_sweep_branches(repo->odb, since_s);
-	ews_litter_sweep_objects(repo->odb, since_s);
+	ews_litter_sweep_branches(repo->odb, &git);
+	ews_litter_sweep_objects(repo->odb, &git);
 }
 
-/* A git that died left what it had begun; the error at hand stays. */
+/* A git that died left what it had begun, one that could not delete it only warns; the error at hand stays. */
 static void sweep_after(struct ews_repo *repo, int64_t begun_s)
 {
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
@@ -99,7 +102,7 @@ static int run(struct ews_repo *repo, const struct words *words)
 	}
 	ews_buf_init_max(&err, 64 * EWS_KIB);
 	rc = ews_proc_run(&proc);
-	if (rc < 0 || rc >= 128)
+	if (rc < 0 || rc >= 128 || words->writes)
 		sweep_after(repo, begun_s);
 	if (rc < 0)
 		return ews_error_wrap("cannot run git");
@@ -123,7 +126,7 @@ static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 {
 	static const char *const args[] = { "diff", "--cached", "--quiet", "--no-ext-diff", NULL };
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	const struct words words = { &out, NULL, args };
+	const struct words words = { .out = &out, .args = args };
 	int rc;
 
 	if (ews_gitstate_file(&now->git, "MERGE_HEAD")) {
@@ -144,7 +147,7 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 	static const char *const args[] = { "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", NULL };
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	const struct words words = { &out, NULL, args };
+	const struct words words = { .out = &out, .args = args };
 	int rc = alone ? refuse_staged(repo, now) : 0;
 
 	ews_buf_init_max(&out, NAMES_BYTES_MAX);
@@ -170,7 +173,7 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 static int update(struct ews_repo *repo, const struct ews_buf *input, const char *const *args)
 {
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	const struct words words = { &out, input, args };
+	const struct words words = { .writes = true, .out = &out, .input = input, .args = args };
 	int rc = run(repo, &words);
 
 	return rc > 0 ? ews_error(EWS_EGIT, "git could not write the index") : rc;
@@ -242,7 +245,7 @@ int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *mes
 {
 	EWS_CLEANUP(free) char *text = ews_strfmt("--message=%s", message);
 	const char *const args[] = { "commit", "--quiet", text, NULL };
-	const struct words words = { NULL, NULL, args };
+	const struct words words = { .writes = true, .args = args };
 	int rc = run(repo, &words);
 
 	if (rc > 0) {
@@ -270,7 +273,7 @@ int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const stru
 				     has_parent ? "-p" : NULL,
 				     has_parent ? ews_oid_hex(parent_hex, parent) : NULL,
 				     NULL };
-	const struct words words = { &text, NULL, args };
+	const struct words words = { .writes = true, .out = &text, .args = args };
 	int rc = run(repo, &words);
 
 	if (rc != 0)
@@ -284,7 +287,7 @@ int ews_stage_check_branch(struct ews_repo *repo, const char *name)
 {
 	const char *const args[] = { "check-ref-format", "--branch", name, NULL };
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	const struct words words = { &text, NULL, args };
+	const struct words words = { .out = &text, .args = args };
 	int rc = run(repo, &words);
 
 	/* "@{-1}" is the name of another branch than it says. */
