@@ -45,6 +45,10 @@ test_expect_success 'P4: of an undo that could not be done whole, redo and undo 
 	sweep -j 1 -f EIO -n 1 -a "(openat|write).*/p/d/b$" undo-apply/worktree
 '
 
+test_expect_success 'P4: what could not come back from trash is tried again' '
+	sweep -j 1 -f ENOSPC -n 1 -a "renameat2.*/trash/op-[^/]*/f0" undo-revert/worktree
+'
+
 test_expect_success 'P4: what a git that succeeded could not delete, and only warned of, is deleted' '
 	sweep -j 1 -f EIO -n 2 -a "unlink.*(HEAD.lock|/tmp_obj_[^e][^/]*)$" apply/commit
 '

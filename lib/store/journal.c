@@ -107,6 +107,8 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	cJSON_AddStringToObject(json, "after", step->after ? step->after : "");
 	add_list(json, "moved", &step->moved);
 	add_list(json, "moving", &step->moving);
+	if (step->stays.n)
+		add_list(json, "stays", &step->stays);
 	add_list(json, "refs", &step->refs);
 	add_list(json, "paths", &step->paths);
 	ews_json_add_int(json, "created", step->created_s);
@@ -172,6 +174,9 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = get_list(&step->moved, json, "moved");
 	if (rc == 0)
 		rc = get_list(&step->moving, json, "moving");
+	step->stays = (struct ews_strv)EWS_STRV_INIT;
+	if (rc == 0 && cJSON_HasObjectItem(json, "stays"))
+		rc = get_list(&step->stays, json, "stays");
 	if (rc == 0)
 		rc = get_list(&step->refs, json, "refs");
 	if (rc == 0)
@@ -289,6 +294,7 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	step->after = ews_strdup("");
 	step->moved = (struct ews_strv)EWS_STRV_INIT;
 	step->moving = (struct ews_strv)EWS_STRV_INIT;
+	step->stays = (struct ews_strv)EWS_STRV_INIT;
 	step->refs = (struct ews_strv)EWS_STRV_INIT;
 	step->paths = (struct ews_strv)EWS_STRV_INIT;
 	step->state = EWS_STEP_PLANNED;
@@ -332,6 +338,8 @@ void ews_step_release(struct ews_step *step)
 		ews_strv_release(&step->moved);
 	if (step->moving.items)
 		ews_strv_release(&step->moving);
+	if (step->stays.items)
+		ews_strv_release(&step->stays);
 	if (step->refs.items)
 		ews_strv_release(&step->refs);
 	if (step->paths.items)

@@ -46,6 +46,7 @@ struct ews_step {
 	 */
 	struct ews_strv moved;
 	struct ews_strv moving; /* likewise, while it is done, undone or redone: what goes away now */
+	struct ews_strv stays; /* likewise: what could not come back when its turn was, and is tried again */
 	/* Refs that were moved to trash: "<old name> <new name> <oid>". */
 	struct ews_strv refs;
 	struct ews_strv paths; /* the paths it was limited to; none: all */

@@ -112,16 +112,51 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift)
 	return 0;
 }
 
+/* The letter that begins the names of what the step moves away while it turns: 'u' when it is undone. */
+static char letter_of(const struct ews_step *step)
+{
+	return step->state == EWS_STEP_UNDOING ? 'u' : 'f';
+}
+
+/* Did it go away when the step turned the other way, so that this turn brings it back? */
+static bool comes_back(const struct ews_step *step, const char *line)
+{
+	const char *tab = strrchr(line, '\t');
+
+	return tab && tab[1] != letter_of(step);
+}
+
+static bool has_stayed(const struct ews_step *step)
+{
+	for (size_t i = 0; i < step->stays.n; i++)
+		if (comes_back(step, step->stays.items[i]))
+			return true;
+	return false;
+}
+
+/* A number beyond those of all that is in trash under the letter, or is to be. */
+static size_t next_number(const struct ews_step *step)
+{
+	size_t next = step->moving.n;
+
+	for (size_t i = 0; i < step->stays.n; i++) {
+		const char *tab = strrchr(step->stays.items[i], '\t');
+		size_t n = tab && tab[1] == letter_of(step) ? strtoul(tab + 2, NULL, 10) : 0;
+
+		next = n >= next ? n + 1 : next;
+	}
+	return next;
+}
+
 static void plan_moving(struct ews_shift *shift)
 {
-	char turn = shift->step->state == EWS_STEP_UNDOING ? 'u' : 'f';
+	size_t next = next_number(shift->step);
 
 	for (size_t i = 0; i < shift->away.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-		size_t n = shift->step->moving.n;
 
 		ews_path_escape(&line, shift->away.items[i], strlen(shift->away.items[i]));
-		ews_buf_addf(&line, "\t%c%zu", turn, n);
+		ews_buf_addf(&line, "\t%c%zu", letter_of(shift->step), next++);
 		ews_strv_add(&shift->step->moving, line.ptr);
 	}
 }
@@ -189,54 +224,89 @@ static int move_away(struct ews_transition_result *out, struct ews_shift *shift,
 	return ews_file_sync_dir(trash);
 }
 
+static void name_one_expired(struct ews_transition_result *out, const struct ews_shift *shift, const char *line)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+
+	if (ews_shift_split_moved(&path, &name, line) < 0)
+		ews_error_clear(); /* there is no name to say */
+	else if (!ews_entries_find(&shift->target.scan.entries, path.ptr))
+		ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
+}
+
 /* Of what an earlier move took, trash holds nothing any more; what the snapshot has of it is put back all the same. */
 static void name_expired(struct ews_transition_result *out, const struct ews_shift *shift)
 {
-	for (size_t i = 0; i < shift->step->moved.n && shift->step->is_emptied; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *line = shift->step->moved.items[i], *name;
+	const struct ews_step *step = shift->step;
 
-		if (ews_shift_split_moved(&path, &name, line) < 0)
-			ews_error_clear(); /* there is no name to say */
-		else if (!ews_entries_find(&shift->target.scan.entries, path.ptr))
-			ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
+	for (size_t i = 0; i < step->moved.n && step->is_emptied; i++)
+		name_one_expired(out, shift, step->moved.items[i]);
+	for (size_t i = 0; i < step->stays.n && step->is_emptied; i++)
+		if (comes_back(step, step->stays.items[i]))
+			name_one_expired(out, shift, step->stays.items[i]);
+}
+
+/* One path out of trash; `line` goes to `stays` where it can't come back. */
+static int move_one_back(struct ews_transition_result *out, struct ews_strv *stays, struct ews_shift *shift,
+			 const char *line, int root_fd, int trash_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+	int rc = ews_shift_split_moved(&path, &name, line);
+
+	if (rc < 0)
+		return rc;
+	/* The link to the store is ours; another's stays where it harms nobody. */
+	if (!strcmp(path.ptr, GITFILE) && !shift->repo->is_plain) {
+		ews_strv_add(&out->kept, GITFILE "\tstays in trash");
+		return 0;
 	}
+	rc = ews_put_back(root_fd, path.ptr, trash_fd, name);
+	if (rc == 0) {
+		ews_strv_add(&out->restored, path.ptr);
+		return 0;
+	}
+	/* Not there any more: the try before this one brought it back. */
+	if (rc != EWS_ENOTFOUND || faccessat(trash_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		ews_strv_addf(&out->errors, "%.*s\tstays in trash: %s", (int)(name - 1 - line), line,
+			      ews_error_message());
+		ews_strv_add(stays, line);
+	}
+	ews_error_clear();
+	return 0;
 }
 
 /* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
 static int move_back(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
 {
+	EWS_CLEANUP(strv) struct ews_strv stays = EWS_STRV_INIT;
+	struct ews_step *step = shift->step;
 	EWS_CLEANUP(fd) int trash = -1;
+	int rc = 0;
 
-	if (!shift->step->moved.n || shift->step->is_emptied)
+	if (step->is_emptied)
+		ews_strv_clear(&step->stays);
+	if ((!step->moved.n && !has_stayed(step)) || step->is_emptied)
 		return 0;
-	trash = ews_transition_open_trash(shift->repo, shift->session, shift->step->id);
+	trash = ews_transition_open_trash(shift->repo, shift->session, step->id);
 	if (trash < 0)
 		return trash;
-	for (size_t i = 0; i < shift->step->moved.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *name;
-		int rc = ews_shift_split_moved(&path, &name, shift->step->moved.items[i]);
+	for (size_t i = 0; i < step->moved.n && rc == 0; i++)
+		rc = move_one_back(out, &stays, shift, step->moved.items[i], root_fd, trash);
+	for (size_t i = 0; i < step->stays.n && rc == 0; i++) {
+		const char *line = step->stays.items[i];
 
-		if (rc < 0)
-			return rc;
-		/* The link to the store is ours; another's stays where it harms nobody. */
-		if (!strcmp(path.ptr, GITFILE) && !shift->repo->is_plain) {
-			ews_strv_add(&out->kept, GITFILE "\tstays in trash");
-			continue;
-		}
-		rc = ews_put_back(root_fd, path.ptr, trash, name);
-		if (rc == 0) {
-			ews_strv_add(&out->restored, path.ptr);
-			continue;
-		}
-		/* Not there any more: the try before this one brought it back. */
-		if (rc != EWS_ENOTFOUND || faccessat(trash, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			ews_strv_addf(&out->errors, "%.*s\tstays in trash: %s",
-				      (int)(name - 1 - shift->step->moved.items[i]), shift->step->moved.items[i],
-				      ews_error_message());
-		ews_error_clear();
+		if (!comes_back(step, line))
+			ews_strv_add(&stays, line);
+		else if (!ews_strv_has(&step->moved, line))
+			rc = move_one_back(out, &stays, shift, line, root_fd, trash);
 	}
+	if (rc < 0)
+		return rc;
+	/* Written with the step, once it has turned. */
+	ews_strv_clear(&step->stays);
+	ews_strv_add_array(&step->stays, stays.items);
 	return 0;
 }
 
@@ -431,7 +501,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	}
 	ews_shift_spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
-		       (step->commit && *step->commit) || opts->is_retry;
+		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry;
 	name_since(out, &shift);
 	shift.is_untouched = !*has_changed;
 	if (*has_changed)

@@ -176,6 +176,7 @@ static int expire_step(struct ews_trash_plan *plan, struct ews_trash_step *step)
 	record->is_emptied = true;
 	ews_strv_clear(&record->moved);
 	ews_strv_clear(&record->moving);
+	ews_strv_clear(&record->stays);
 	return ews_step_write(plan->repo->dir_fd, record);
 }
 

@@ -45,6 +45,7 @@ static void make_random(struct ews_step *step)
 	cr_assert_eq(ews_step_init(step, dir_fd, "revert", fixture_pick(2) ? "qe-1" : NULL), 0);
 	add_random(&step->moved);
 	add_random(&step->moving);
+	add_random(&step->stays);
 	add_random(&step->refs);
 	add_random(&step->paths);
 	step->state = EWS_STEP_PLANNED + fixture_pick(5);
@@ -77,6 +78,7 @@ Test(journal, a_step_that_is_written_is_read_again)
 		cr_assert_eq(back.created_s, step.created_s);
 		assert_same_list(&back.moved, &step.moved);
 		assert_same_list(&back.moving, &step.moving);
+		assert_same_list(&back.stays, &step.stays);
 		assert_same_list(&back.refs, &step.refs);
 		assert_same_list(&back.paths, &step.paths);
 	}
