@@ -188,10 +188,10 @@ test_expect_success 'in place: --no-revert keeps the changes; git at work is wai
 	test_path_is_file keep/two && rm keep/.git/index.lock && git -C keep ews end k && test_path_is_missing keep/two && test_path_is_file keep/one
 '
 
-test_expect_success 'P8: in place a nested repository that was there stays, a new one goes to trash' '
-	test_repo nest && git init -q nest/old && echo 1 >nest/old/file && git -C nest ews start --method in-place --nested=skip n 2>err && git init -q nest/new && echo 2 >nest/new/file && echo 3 >nest/old/more &&
-	git -C nest ews revert n >out 2>err && test_grep "Status: Verified" out && test_path_is_file nest/old/more && test_path_is_missing nest/new && test_grep "not looked at: old" err &&
-	git -C nest ews undo n && test_path_is_file nest/new/file && git -C nest ews end n
+test_expect_success 'P8: in place a nested repository and a socket that were there stay, new ones go to trash' '
+	test_repo nest && git init -q nest/old && echo 1 >nest/old/file && perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(nest/sock))) or die" && git -C nest ews start --method in-place --nested=skip n 2>err && git init -q nest/new && perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(nest/src/sock))) or die" && echo 2 >nest/new/file && echo 3 >nest/old/more &&
+	git -C nest ews revert n >out 2>err && test_grep "Status: Verified" out && test_path_is_file nest/old/more && test_path_is_missing nest/new && test -S nest/sock && test_path_is_missing nest/src/sock && test_grep "not looked at: old" err &&
+	git -C nest ews undo n && test_path_is_file nest/new/file && test -S nest/src/sock && git -C nest ews end n
 '
 
 test_expect_success 'a plain directory: found from below, refused where a repository is damaged, none of its own is made by looking' '
