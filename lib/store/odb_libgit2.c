@@ -14,7 +14,7 @@
  *   allowed only for a repository that says "sha1".
  * - Its own check of what it reads runs at half the speed of libcrypto. It is
  *   off, and every object read is checked here, once.
- * - It doesn't wait for another process's lock on a ref.
+ * - It doesn't wait for another process's lock on a ref, nor look whether its own could be deleted.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,6 +25,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <git2/sys/odb_backend.h>
 
@@ -374,6 +376,21 @@ static int try_delete(git_repository *repo, const char *name, const struct ews_o
 	return git_reference_delete(ref);
 }
 
+/*
+ * A new ref is its lock, linked to the ref's name: when the lock's own name could not be deleted, libgit2 doesn't say so, and
+ * nobody could move the ref any more.
+ */
+static void drop_linked_lock(const struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
+	struct stat ref, left;
+
+	if (lstat(lock, &left) == 0 && lstat(path, &ref) == 0 && left.st_dev == ref.st_dev &&
+	    left.st_ino == ref.st_ino)
+		(void)unlink(lock); /* best effort: recover finds those of ours */
+}
+
 /* Move `name` once, without waiting. Returns a code of libgit2. */
 static int try_swap(git_repository *repo, const char *name, const struct ews_oid *from, const struct ews_oid *to)
 {
@@ -408,8 +425,12 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 		if (rc < 0 && (rc != GIT_ELOCKED || ews_clock_monotonic_ms() >= deadline))
 			break;
 		pthread_mutex_unlock(&room->repo_lock);
+		if (rc == 0 && ews_oid_is_none(to))
+			return ews_odb_sync_ref(odb, name);
+		if (rc == 0 && ews_oid_is_none(from))
+			drop_linked_lock(odb, name);
 		if (rc == 0)
-			return ews_oid_is_none(to) ? ews_odb_sync_ref(odb, name) : 0;
+			return 0;
 		ews_clock_sleep_ms(wait_ms);
 		if (wait_ms < 50)
 			wait_ms *= 2;
