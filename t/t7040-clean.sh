@@ -97,7 +97,8 @@ test_expect_success BIRTH 'a plain directory is not followed while a command run
 
 test_expect_success 'P4: one that was moved so that nothing tells is named, with the command that lets its sessions follow' '
 	mkdir -p away/pl pl && echo 1 >pl/f && start_ws pl kept && echo 2 >>"${ws:?}/f" && cp -a pl/f away/pl && rm -r pl && test_expect_code 128 git -C away/pl ews status 2>err && test_grep "^hint: .*/pl. had, and is gone. .*git ews recover --moved-from .*/pl.$" err &&
-	(cd / && git ews status --all) >out 2>err && test_grep "not looked at: .*git ews recover --moved-from .*/pl." err && { (cd / && git ews doctor) >out || :; } && test_grep "warning  moved  .*/pl. is gone" out &&
+	(cd / && git ews status --all) >out 2>err && test_grep "not looked at: .*git ews recover --moved-from .*/pl." err && test_grep "1 file (+1" out && test_grep "problem: its project is gone: .*/pl.$" out && test_grep ! "tampered\|stale" out &&
+	(cd "$ws" && git ews diff >"$HOME/patch" 2>"$HOME/err" && git ews revert && git ews undo && ls -A) >out && test_grep "^+2" "${HOME:?}/patch" && test_grep "^f" out && test_grep ! "^.git$" out && { (cd / && git ews doctor) >out || :; } && test_grep "warning  moved  .*/pl. is gone" out &&
 	test_expect_code 128 git -C away/pl ews recover --moved-from ../nothing 2>err && test_grep "no plain directory that is gone was at" err && test_expect_code 128 git -C p ews recover --moved-from ../pl 2>err && test_grep "is a project of its own" err &&
 	git -C away/pl ews recover --moved-from ../../pl 2>err && test_grep "this project was at .*/pl.: its sessions have followed" err && git -C away/pl ews diff kept >patch && test_grep "^+2" patch && git -C away/pl ews end kept && test_expect_code 128 git -C away/pl ews recover --moved-from ../../pl
 '

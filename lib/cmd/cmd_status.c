@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,8 @@ static int look_at_project(struct ews_session_view *view, struct ews_repo *repo,
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	int rc;
 
+	if (access(repo->project, F_OK) < 0 && errno == ENOENT)
+		return ews_error(EWS_ENOTFOUND, "its project is gone: '%s'", repo->project);
 	rc = ews_tripwire_read(&before, view->session.fd);
 	if (rc == 0)
 		rc = ews_tripwire_compare(&view->drift, &before, &now->tripwire);

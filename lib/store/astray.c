@@ -116,3 +116,22 @@ char *ews_astray_guess(const char *home, const char *dir)
 	}
 	return NULL;
 }
+
+char *ews_astray_path(const char *home, const char *store)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+
+	if (ews_home_projects(&projects, home) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < projects.n; i++) {
+		const struct ews_home_project *project = &projects.items[i];
+		EWS_CLEANUP(free) char *real = NULL;
+
+		if (!ews_astray_is(project, home))
+			continue;
+		real = realpath(project->store, NULL);
+		if (real && !strcmp(real, store))
+			return ews_strdup(project->project);
+	}
+	return NULL;
+}

@@ -30,4 +30,7 @@ int ews_astray_adopt(const char *home, const char *dir, const char *was);
 /* Was there one of the same name as `dir`, or one above it? Gives its path, which the caller frees; else NULL. */
 char *ews_astray_guess(const char *home, const char *dir);
 
+/* Where the one was that has its store at `store` (absolute, real): a path, which the caller frees, or NULL. */
+char *ews_astray_path(const char *home, const char *store);
+
 #endif

@@ -516,10 +516,17 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 {
 	EWS_CLEANUP(place) struct place place = PLACE_INIT;
 	EWS_CLEANUP(free) char *real = realpath(project, NULL);
+	EWS_CLEANUP(free) char *was = NULL;
 	int rc;
 
 	if (!real)
 		return ews_error_os("cannot find the project '%s'", project);
+	/* A plain directory that is gone has a store; that is no project in its own right. */
+	was = ews_astray_path(home, real);
+	if (was) {
+		take_plain(&place, was, ews_steal(&real));
+		return open_place(out, &place, home);
+	}
 	rc = look_at(&place, real);
 	if (rc < 0)
 		return rc;
