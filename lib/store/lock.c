@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,6 +76,27 @@ static int fail_busy(int fd, const char *name)
 	return ews_error(EWS_EBUSY, "'%s' is locked by process %ld ('%s')", name, pid, verb);
 }
 
+/*
+ * What is no regular file is nobody's lock and has no holder who could remove it: it goes, so that it doesn't block for ever. Who
+ * else clears it away must not take the new lock for it, so one does at a time. Fails with EWS_ESTALE when it is gone.
+ */
+static int clear_away(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int dir = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (dir < 0 || flock(dir, LOCK_EX) < 0)
+		return ews_error_os("cannot lock '%s'", name);
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
+	    unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT) {
+		ews_error(EWS_EDAMAGED, "the lock '%s' is not a regular file, and cannot be removed: %s", name,
+			  strerror(errno));
+		ews_error_hint("what it holds is nothing of ours: move it away");
+		return EWS_EDAMAGED;
+	}
+	return ews_error(EWS_ESTALE, "the lock '%s' was no regular file", name);
+}
+
 /* Lock the file once. Returns a descriptor; EWS_EBUSY, or EWS_ESTALE when the file went away under us. */
 static int try_take(int dir_fd, const char *name)
 {
@@ -84,12 +106,13 @@ static int try_take(int dir_fd, const char *name)
 	int rc;
 
 	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return ews_error_os("cannot open the lock '%s'", name);
-	if (fstat(fd, &st) < 0)
+	/* A link; a directory; a socket. */
+	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
+		return clear_away(dir_fd, name);
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return ews_error_os("cannot open the lock '%s'", name);
 	if (!S_ISREG(st.st_mode))
-		return ews_error(EWS_EDAMAGED, "the lock '%s' is not a regular file", name);
+		return clear_away(dir_fd, name);
 	/* Who else may open it can hold it for ever. */
 	rc = ews_own_check(fd, name);
 	if (rc < 0)

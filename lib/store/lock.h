@@ -4,7 +4,7 @@
  * A lock is a file below `<home>/working/<repo>/locks/` that its holder has
  * locked by an open-file-description lock on a close-on-exec descriptor. The
  * text in it (pid, start time, boot id, verb) is for people; it proves
- * nothing, and garbage in it stops nobody. The holder removes the file while it
+ * nothing, and garbage in it stops nobody; nor does what is no file. The holder removes the file while it
  * still holds the lock; who waited looks again whether the file is the one it
  * locked.
  *
