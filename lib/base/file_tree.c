@@ -164,6 +164,7 @@ struct emptying {
 	int top_fd; /* where the tree lies */
 	dev_t dev; /* what is mounted in it is not of it */
 	struct depth *depth; /* at work */
+	struct ews_file_removed *removed; /* or NULL */
 };
 
 /* Open a directory of the tree, if it still is one. Whatever is in the way the removal by one thread will say. */
@@ -176,6 +177,14 @@ static int open_part(const struct emptying *e, const char *rel)
 	return fd >= 0 && !fstat(fd, &st) && st.st_dev == e->dev ? ews_steal_fd(&fd) : -1;
 }
 
+static void tell(struct ews_file_removed *removed, unsigned worker)
+{
+	size_t done = removed && removed->show ? atomic_fetch_add(&removed->done, 1) + 1 : 0;
+
+	if (done && worker == 0)
+		removed->show(removed->payload, done, 0, 0);
+}
+
 /* Remove the files of one directory and note its directories. */
 static int remove_files(size_t i, unsigned worker, void *payload)
 {
@@ -185,12 +194,14 @@ static int remove_files(size_t i, unsigned worker, void *payload)
 	struct ews_arena arena = EWS_ARENA_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
 
-	(void)worker;
-	for (ssize_t k = 0; k < n; k++)
-		if (names[k].type == DT_DIR)
+	for (ssize_t k = 0; k < n; k++) {
+		if (names[k].type == DT_DIR) {
 			ews_strv_add(&e->depth->subdirs[i], names[k].name);
-		else
-			(void)unlinkat(fd, names[k].name, 0); /* what stays is tried once more, and said */
+			continue;
+		}
+		(void)unlinkat(fd, names[k].name, 0); /* what stays is tried once more, and said */
+		tell(e->removed, worker);
+	}
 	ews_arena_release(&arena);
 	ews_error_clear();
 	return 0;
@@ -233,11 +244,11 @@ static void release_depth(struct depth *depth)
  * Where blocks are discarded as files go, as on many a disk, that is waiting rather than work: more threads than processors
  * help.
  */
-static void empty_tree(int dir_fd, const char *name)
+static void empty_tree(int dir_fd, const char *name, struct ews_file_removed *removed)
 {
 	struct depth *depths = NULL;
 	size_t n = 0, cap = 0;
-	struct emptying e = { .top_fd = dir_fd };
+	struct emptying e = { .top_fd = dir_fd, .removed = removed };
 	/* What is taken away is often what a failure left. */
 	struct ews_error_saved before = EWS_ERROR_SAVED_INIT;
 	struct stat st;
@@ -270,6 +281,11 @@ static void empty_tree(int dir_fd, const char *name)
 
 int ews_file_remove_tree(int dir_fd, const char *name)
 {
+	return ews_file_remove_tree_told(dir_fd, name, NULL);
+}
+
+int ews_file_remove_tree_told(int dir_fd, const char *name, struct ews_file_removed *removed)
+{
 	EWS_CLEANUP(removal) struct removal r = { .top_fd = dir_fd, .fd = dir_fd };
 	struct ews_dirent *item;
 	struct level *level;
@@ -277,7 +293,7 @@ int ews_file_remove_tree(int dir_fd, const char *name)
 
 	EWS_GROW(r.levels, r.n, r.cap);
 	level = &r.levels[r.n++];
-	empty_tree(dir_fd, name);
+	empty_tree(dir_fd, name, removed);
 	*level = (struct level){ .arena = EWS_ARENA_INIT, .n = 1 };
 	level->items = ews_calloc(1, sizeof(*level->items));
 	level->items[0] = (struct ews_dirent){ .name = name, .type = DT_UNKNOWN };

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "cmd/render_clean.h"
 #include "cmd/render_path.h"
 #include "cmd/render_report.h"
@@ -36,10 +37,15 @@ struct settings {
 static int clean_repo(struct ews_cmd_ctx *ctx, struct settings *set, struct ews_repo *repo)
 {
 	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
+	struct ews_progress progress;
 	int rc;
 
 	set->clean.render = ews_render_report;
+	set->clean.progress = ews_progress_show;
+	set->clean.payload = &progress;
+	ews_progress_init(&progress, ctx, "Cleaning up");
 	rc = set->is_auto ? ews_clean_auto(&result, repo, ews_render_report) : ews_clean(&result, repo, &set->clean);
+	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
 	set->has_refused = set->has_refused || (set->clean.ids && result.kept.n);

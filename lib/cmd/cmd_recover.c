@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_recover.h"
 #include "work/diff.h"
@@ -122,7 +123,10 @@ static int converse(enum answer *out, struct ews_cmd_ctx *ctx, const char *id)
 static int recover_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *id, enum answer answer)
 {
 	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
-	enum ews_recover_choice choice = EWS_RECOVER_BEST;
+	struct ews_progress progress;
+	struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST,
+					 .progress = ews_progress_show,
+					 .payload = &progress };
 	int rc;
 
 	if (*id && answer == ANSWER_NONE) {
@@ -137,10 +141,12 @@ static int recover_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *id, en
 	if (answer == ANSWER_VIEW)
 		return *id ? view(&ctx->out, ctx, id) : 0;
 	if (*id && answer == ANSWER_RESUME)
-		choice = EWS_RECOVER_RESUME;
+		opts.choice = EWS_RECOVER_RESUME;
 	else if (*id && answer == ANSWER_REVERT)
-		choice = EWS_RECOVER_REVERT;
-	rc = ews_recover(&done, ctx->repo, id, choice);
+		opts.choice = EWS_RECOVER_REVERT;
+	ews_progress_init(&progress, ctx, "Recovering");
+	rc = ews_recover(&done, ctx->repo, id, &opts);
+	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
 	if (!ctx->json)

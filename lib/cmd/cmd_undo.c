@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
+#include "cmd/progress.h"
 #include "cmd/render_path.h"
 #include "cmd/render_revert.h"
 #include "work/recover.h"
@@ -113,6 +114,20 @@ static void announce_interrupted(const struct ews_cmd_ctx *ctx, const char *sess
 	(void)ews_error_restore(&saved); /* it goes on its way */
 }
 
+static int undo(struct ews_undo_result *out, struct ews_cmd_ctx *ctx, const char *session, const struct settings *set)
+{
+	struct ews_progress progress;
+	const struct ews_undo_opts opts = {
+		.redo = set->redo, .dry_run = set->dry_run, .progress = ews_progress_show, .payload = &progress
+	};
+	int rc;
+
+	ews_progress_init(&progress, ctx, set->redo ? "Doing again" : "Undoing");
+	rc = ews_undo(out, ctx->repo, session, &opts);
+	ews_progress_end(&progress);
+	return rc;
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -142,7 +157,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	if (set.list)
 		return list(ctx, session);
-	rc = ews_undo(&result, ctx->repo, session, set.redo, set.dry_run);
+	rc = undo(&result, ctx, session, &set);
 	if (rc == EWS_EINTERRUPTED)
 		announce_interrupted(ctx, session);
 	if (rc < 0)

@@ -499,13 +499,15 @@ static int make_step(struct ews_step *step, struct plan *plan, const struct ews_
 static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_saved *why)
 {
 	EWS_CLEANUP(transition_result) struct ews_transition_result back = EWS_TRANSITION_RESULT_INIT;
-	bool was_done = step->state == EWS_STEP_DONE;
+	const struct ews_undo_opts undo = { .is_retry = step->state != EWS_STEP_DONE,
+					    .progress = plan->opts->progress,
+					    .payload = plan->opts->payload };
 	int rc;
 
 	if (step->with_index)
 		ews_stage_sweep(plan->repo, step->created_s, true);
 	ews_transition_turn_back(step);
-	rc = ews_undo_transition(&back, plan->repo, NULL, step, true, !was_done, false);
+	rc = ews_undo_transition(&back, plan->repo, NULL, step, &undo);
 	if (rc == 0 && back.is_verified)
 		rc = ews_step_remove(plan->repo->dir_fd, step->id);
 	if (rc < 0 || !back.is_verified) {

@@ -102,15 +102,23 @@ static bool is_half_made(struct ews_repo *repo, const char *id)
 	return half;
 }
 
+static struct ews_recover_opts best(const struct ews_clean_opts *opts)
+{
+	return (struct ews_recover_opts){ .choice = EWS_RECOVER_BEST,
+					  .progress = opts->progress,
+					  .payload = opts->payload };
+}
+
 static int recover(struct sweep *sweep, const char *id)
 {
 	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
+	const struct ews_recover_opts opts = best(sweep->opts);
 
 	if (sweep->opts->dry_run) {
 		ews_clean_add_ended(sweep->out, id, 0, "what was interrupted is finished or taken back");
 		return 0;
 	}
-	if (ews_recover(&done, sweep->repo, id, EWS_RECOVER_BEST) < 0)
+	if (ews_recover(&done, sweep->repo, id, &opts) < 0)
 		return keep_for_error(sweep, id);
 	for (size_t i = 0; i < done.n; i++)
 		ews_clean_add_ended(sweep->out, id, 0, done.items[i]);
@@ -145,11 +153,15 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	const char *id = session->state.id;
 	const struct ews_farewell_opts artifacts = { .render = sweep->opts->render };
 	bool is_orphaned = ews_session_is_orphaned(session);
-	struct ews_end_opts opts = { .without_base = sweep->opts->force };
+	struct ews_end_opts opts = { .without_base = sweep->opts->force,
+				     .progress = sweep->opts->progress,
+				     .payload = sweep->opts->payload };
 	uint64_t size_bytes = measure(session);
-	int rc = ews_end(&look, session,
-			 &(struct ews_end_opts){ .without_base = opts.without_base, .dry_run = true });
+	int rc;
 
+	opts.dry_run = true;
+	rc = ews_end(&look, session, &opts);
+	opts.dry_run = false;
 	if (rc < 0)
 		return keep_for_error(sweep, id);
 	if (look.had_ended)
@@ -232,7 +244,12 @@ static int empty_trash(struct sweep *sweep, const char *session)
 {
 	const struct ews_clean_opts *opts = sweep->opts;
 	const struct ews_trash_opts trash = {
-		.session = session, .now = opts->now, .older_than_s = opts->older_than_s, .dry_run = opts->dry_run
+		.session = session,
+		.now = opts->now,
+		.older_than_s = opts->older_than_s,
+		.dry_run = opts->dry_run,
+		.progress = opts->progress,
+		.payload = opts->payload,
 	};
 	EWS_CLEANUP(trash_result) struct ews_trash_result part = EWS_TRASH_RESULT_INIT;
 	int rc = ews_trash_clean(&part, sweep->repo, &trash);
@@ -320,6 +337,7 @@ int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct 
 	EWS_CLEANUP(clean_result) struct ews_clean_result result = EWS_CLEAN_RESULT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
+	const struct ews_recover_opts mend = best(opts);
 	struct sweep sweep = { &result, repo, opts };
 	int rc = opts->ids ? 0 : clean_others(&sweep);
 
@@ -332,7 +350,7 @@ int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct 
 	}
 	/* Litter of killed verbs, and what they left half done of the project's own. */
 	if (rc == 0 && !opts->dry_run && !opts->ids) {
-		rc = ews_recover(&done, repo, "", EWS_RECOVER_BEST);
+		rc = ews_recover(&done, repo, "", &mend);
 		for (size_t i = 0; i < done.n; i++)
 			ews_clean_add_ended(&result, "", 0, done.items[i]);
 		if (rc < 0)

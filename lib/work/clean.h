@@ -18,6 +18,8 @@ struct ews_clean_opts {
 	bool now; /* free what trash holds, of these sessions or of all */
 	bool dry_run;
 	ews_report_render_fn render; /* for the reports of those that end; NULL: they get none */
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	void *payload;
 };
 
 #define EWS_CLEAN_IDLE_S (24 * 60 * 60) /* unless another age is asked for */

@@ -274,12 +274,21 @@ static int find_step(struct ews_step *out, struct ews_session *session)
 	return rc;
 }
 
+static struct ews_undo_opts retry(const struct ews_recover_opts *opts, bool back)
+{
+	return (struct ews_undo_opts){
+		.redo = !back, .is_retry = true, .progress = opts->progress, .payload = opts->payload
+	};
+}
+
 /* Put the session where its step wanted it: by the same way, which is harmless where it was gone already. */
-static int finish_transition(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
+static int finish_transition(struct ews_strv *done, struct ews_session *session, struct ews_step *step,
+			     const struct ews_recover_opts *opts)
 {
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = ews_undo_transition(&result, session->repo, session, step, back, true, false);
+	const struct ews_undo_opts again = retry(opts, back);
+	int rc = ews_undo_transition(&result, session->repo, session, step, &again);
 
 	if (rc < 0)
 		return rc;
@@ -309,7 +318,7 @@ static int mark_done(struct ews_session *session, struct ews_step *step)
 	return ews_step_is_unfinished(step) ? 0 : ews_journal_done(session->fd, step->id);
 }
 
-static int recover_step(struct ews_strv *done, struct ews_session *session)
+static int recover_step(struct ews_strv *done, struct ews_session *session, const struct ews_recover_opts *opts)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	int rc = find_step(&step, session);
@@ -320,7 +329,7 @@ static int recover_step(struct ews_strv *done, struct ews_session *session)
 		return mark_done(session, &step);
 	if (!strcmp(step.verb, "end"))
 		return finish_end(done, session, &step);
-	return finish_transition(done, session, &step);
+	return finish_transition(done, session, &step, opts);
 }
 
 /* A record that was written and never begun in the journal: its effects had not begun either. */
@@ -396,30 +405,32 @@ static int bury_owner(struct ews_strv *done, struct ews_session *session)
 	return rc < 0 ? rc : ews_session_disown(session);
 }
 
-static int discard(struct ews_strv *done, struct ews_session *session)
+static int discard(struct ews_strv *done, struct ews_session *session, const struct ews_recover_opts *opts)
 {
 	EWS_CLEANUP(revert_result) struct ews_revert_result reverted = EWS_REVERT_RESULT_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
-	struct ews_revert_opts opts = { .verb = "revert" };
-	struct ews_end_opts end_opts = { .force = true };
+	const struct ews_revert_opts revert = { .verb = "revert",
+						.progress = opts->progress,
+						.payload = opts->payload };
+	const struct ews_end_opts end = { .force = true, .progress = opts->progress, .payload = opts->payload };
 	int rc = 0;
 
 	if (session->state.state == EWS_STATE_ENDED)
 		return 0;
 	if (access(session->state.workspace, F_OK) == 0) {
-		rc = ews_revert(&reverted, session, &opts);
+		rc = ews_revert(&reverted, session, &revert);
 		if (rc == 0)
 			ews_strv_addf(done, "session '%s': reverted", session->state.id);
 	}
 	if (rc == 0)
-		rc = ews_end(&ended, session, &end_opts);
+		rc = ews_end(&ended, session, &end);
 	if (rc == 0)
 		ews_strv_addf(done, "session '%s': ended; 'git ews undo' brings it back", session->state.id);
 	return rc;
 }
 
 static int recover_session(struct ews_strv *done, struct ews_repo *repo, const char *id,
-			   enum ews_recover_choice choice)
+			   const struct ews_recover_opts *opts)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	int rc;
@@ -437,13 +448,13 @@ static int recover_session(struct ews_strv *done, struct ews_repo *repo, const c
 			ews_strv_addf(done, "session '%s': its start was taken back", id);
 		return rc;
 	}
-	rc = recover_step(done, &session);
+	rc = recover_step(done, &session, opts);
 	if (rc == 0)
 		rc = drop_unbegun(&session);
 	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
 		rc = bury_owner(done, &session);
-	if (rc == 0 && choice == EWS_RECOVER_REVERT)
-		rc = discard(done, &session);
+	if (rc == 0 && opts->choice == EWS_RECOVER_REVERT)
+		rc = discard(done, &session, opts);
 	return rc;
 }
 
@@ -464,13 +475,15 @@ static int finish_drop(struct ews_strv *done, struct ews_repo *repo, struct ews_
 }
 
 /* An apply whose commit was not made yet goes back: what its user wanted was all of it, or nothing. */
-static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step)
+static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step,
+			   const struct ews_recover_opts *opts)
 {
+	const struct ews_undo_opts again = retry(opts, true);
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 	int rc;
 
 	ews_transition_turn_back(step);
-	rc = ews_undo_transition(&result, repo, NULL, step, true, true, false);
+	rc = ews_undo_transition(&result, repo, NULL, step, &again);
 	if (rc == 0 && result.is_verified)
 		rc = ews_step_remove(repo->dir_fd, step->id);
 	if (rc == 0)
@@ -478,8 +491,10 @@ static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct 
 	return rc;
 }
 
-static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step)
+static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step,
+			       const struct ews_recover_opts *opts)
 {
+	const struct ews_undo_opts again = retry(opts, step->state == EWS_STEP_UNDOING);
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 	int rc = 1;
 
@@ -488,14 +503,14 @@ static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, str
 	if (step->state == EWS_STEP_PLANNED && step->commit && *step->commit)
 		rc = ews_shift_complete_commit(repo, step);
 	if (rc <= 0)
-		return rc < 0 ? rc : take_apply_back(done, repo, step);
-	rc = ews_undo_transition(&result, repo, NULL, step, step->state == EWS_STEP_UNDOING, true, false);
+		return rc < 0 ? rc : take_apply_back(done, repo, step, opts);
+	rc = ews_undo_transition(&result, repo, NULL, step, &again);
 	if (rc == 0)
 		ews_strv_addf(done, "the interrupted %s of the project was finished", step->verb);
 	return rc;
 }
 
-static int recover_project(struct ews_strv *done, struct ews_repo *repo)
+static int recover_project(struct ews_strv *done, struct ews_repo *repo, const struct ews_recover_opts *opts)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
@@ -512,7 +527,7 @@ static int recover_project(struct ews_strv *done, struct ews_repo *repo)
 		if (!strcmp(step->verb, "drop"))
 			rc = finish_drop(done, repo, step);
 		else if (!*step->session)
-			rc = finish_project_step(done, repo, step);
+			rc = finish_project_step(done, repo, step, opts);
 	}
 	return rc;
 }
@@ -583,13 +598,14 @@ static int sweep_all(struct ews_repo *repo)
 	return ews_litter_sweep(repo->odb);
 }
 
-static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, enum ews_recover_choice choice)
+static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
+		       const struct ews_recover_opts *opts)
 {
 	/* First: a lock that a killed verb left on a ref would stand in the way. */
 	int rc = sweep_all(repo);
 
 	if (rc == 0)
-		rc = *id ? recover_session(done, repo, id, choice) : recover_project(done, repo);
+		rc = *id ? recover_session(done, repo, id, opts) : recover_project(done, repo, opts);
 	if (rc == 0 && !*id)
 		rc = ews_registration_mend(done, repo);
 	if (rc == 0 && !*id)
@@ -597,7 +613,7 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 	return rc < 0 ? rc : sweep_all(repo);
 }
 
-int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, enum ews_recover_choice choice)
+int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts)
 {
 	int rc = ews_repo_need_dir(repo, false);
 
@@ -609,11 +625,11 @@ int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, en
 	if (rc < 0)
 		return rc;
 	ews_reserve_ease(repo->home);
-	rc = try_recover(done, repo, id, choice);
+	rc = try_recover(done, repo, id, opts);
 	/* A quota is met before the disk is full. */
 	if (rc == EWS_ENOSPACE && ews_reserve_free(repo->home)) {
 		ews_error_clear();
-		rc = try_recover(done, repo, id, choice);
+		rc = try_recover(done, repo, id, opts);
 	}
 	if (rc == 0)
 		ews_reserve_make(repo->home);

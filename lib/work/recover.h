@@ -14,6 +14,12 @@ enum ews_recover_choice {
 	EWS_RECOVER_REVERT, /* revert and discard: the workspace back to base, then ended */
 };
 
+struct ews_recover_opts {
+	enum ews_recover_choice choice;
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	void *payload;
+};
+
 /* Interrupted ones of the store: the ids of the sessions, and "" when a step of the project itself is unfinished. */
 int ews_recover_list(struct ews_strv *out, struct ews_repo *repo);
 
@@ -21,6 +27,6 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo);
  * Recover session `id` ("" for the project's own steps and for litter of killed verbs); what
  * was done is added to `done`, a sentence each. Doing it twice is as doing it once.
  */
-int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, enum ews_recover_choice choice);
+int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts);
 
 #endif

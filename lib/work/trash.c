@@ -408,7 +408,7 @@ static void list_locks(struct ews_strv *out, const struct ews_trash_plan *plan)
 }
 
 /* What was renamed to be deleted, by this call or by one that was killed. */
-static int sweep_gone(int fd)
+static int sweep_gone(int fd, struct ews_file_removed *removed)
 {
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
@@ -417,19 +417,20 @@ static int sweep_gone(int fd)
 
 	for (ssize_t i = 0; i < n && rc == 0; i++)
 		if (!strncmp(names[i].name, GONE, strlen(GONE)))
-			rc = ews_file_remove_tree(fd, names[i].name);
+			rc = ews_file_remove_tree_told(fd, names[i].name, removed);
 	ews_arena_release(&arena);
 	return rc;
 }
 
 static int sweep_all(struct ews_trash_plan *plan)
 {
+	struct ews_file_removed removed = { .show = plan->opts->progress, .payload = plan->opts->payload };
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
-	int rc = sessions < 0 ? sessions : sweep_gone(sessions);
+	int rc = sessions < 0 ? sessions : sweep_gone(sessions, &removed);
 
 	(void)unlinkat(plan->repo->common_fd, EWS_TRASH_BESIDE, AT_REMOVEDIR); /* others' may be in it */
 	for (size_t i = 0; i < plan->n_roots && rc == 0; i++) {
-		rc = sweep_gone(plan->roots[i].fd);
+		rc = sweep_gone(plan->roots[i].fd, &removed);
 		/* An empty one beside somebody's directories is nothing that should stay. */
 		if (plan->roots[i].is_named_only)
 			(void)rmdir(plan->roots[i].path); /* others' trash may be in it */

@@ -21,6 +21,8 @@ struct ews_trash_opts {
 	bool now; /* whatever its age, and not what is over a limit alone */
 	int64_t older_than_s; /* with `now`: only what has been there for that long */
 	bool dry_run;
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	void *payload;
 };
 
 struct ews_trash_step {

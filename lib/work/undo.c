@@ -137,22 +137,27 @@ static int fail_nothing(const struct ews_steps *steps, bool redo)
 }
 
 int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo, struct ews_session *session,
-			struct ews_step *step, bool back, bool is_retry, bool dry_run)
+			struct ews_step *step, const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot left = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
-	struct ews_transition_opts opts = { .target = &target, .is_retry = is_retry, .dry_run = dry_run };
+	struct ews_transition_opts move = { .target = &target,
+					    .is_retry = opts->is_retry,
+					    .dry_run = opts->dry_run,
+					    .progress = opts->progress,
+					    .payload = opts->payload };
+	bool back = !opts->redo;
 	bool has_changed = false;
 	int rc = find_state(&target, repo, back ? step->before : step->after, step->verb);
 
 	if (rc == 0 && session) {
 		rc = ews_snapshot_base(&base, session);
-		opts.base = &base;
+		move.base = &base;
 	}
 	if (rc == 0 && ews_snapshot_find(&left, repo, back ? step->after : step->before) == 0)
-		opts.left = &left;
+		move.left = &left;
 	else if (rc == 0)
 		ews_error_clear(); /* it has expired, and is not what is put back */
 	for (size_t i = 0; i < step->paths.n && rc == 0; i++) {
@@ -166,30 +171,31 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 	if (step->is_exact)
 		ews_strv_sort(&paths);
 	if (paths.n)
-		opts.only = (const char *const *)paths.items;
-	rc = ews_transition(out, &has_changed, repo, session, step, &opts);
-	if (rc < 0 || has_changed || dry_run)
+		move.only = (const char *const *)paths.items;
+	rc = ews_transition(out, &has_changed, repo, session, step, &move);
+	if (rc < 0 || has_changed || opts->dry_run)
 		return rc;
 	/* Nothing differed, so nothing was written: the step turns all the same. */
 	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
 	return ews_step_write(repo->dir_fd, step);
 }
 
-static int turn_end(struct ews_undo_result *out, struct ews_session *session, struct ews_step *step, bool redo)
+static int turn_end(struct ews_undo_result *out, struct ews_session *session, struct ews_step *step,
+		    const struct ews_undo_opts *opts)
 {
 	const struct ews_farewell_opts artifacts = { .split = false };
-	struct ews_end_opts opts = { .force = false };
+	struct ews_end_opts end = { .progress = opts->progress, .payload = opts->payload };
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	int rc;
 
-	if (redo) {
+	if (opts->redo) {
 		/* Ended anew, as a step of its own: what was done since the undo is kept as well. */
 		rc = ews_farewell_is_wanted(session->repo);
 		if (rc < 0)
 			return rc;
-		opts.artifacts = rc ? &artifacts : NULL;
-		opts.pending = ews_pending_is_step(step);
-		rc = ews_end(&ended, session, &opts);
+		end.artifacts = rc ? &artifacts : NULL;
+		end.pending = ews_pending_is_step(step);
+		rc = ews_end(&ended, session, &end);
 		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
 	}
 	if (!session->method->is_project && access(session->state.workspace, F_OK) == 0) {
@@ -252,8 +258,8 @@ static int refuse_ended(const struct ews_step *step)
 	return EWS_ENOTFOUND;
 }
 
-static int turn_of_session(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step, bool redo,
-			   bool dry_run)
+static int turn_of_session(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step,
+			   const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	int rc = open_session(&session, repo, step);
@@ -261,18 +267,18 @@ static int turn_of_session(struct ews_undo_result *out, struct ews_repo *repo, s
 	if (rc < 0)
 		return rc;
 	if (!strcmp(step->verb, "end")) {
-		if (!dry_run)
-			return turn_end(out, &session, step, redo);
-		return redo ? 0 : ews_end_name_expired(&out->put.expired, &session, step);
+		if (!opts->dry_run)
+			return turn_end(out, &session, step, opts);
+		return opts->redo ? 0 : ews_end_name_expired(&out->put.expired, &session, step);
 	}
 	if (session.state.state == EWS_STATE_ENDED)
 		return refuse_ended(step);
-	return ews_undo_transition(&out->put, repo, &session, step, !redo, false, dry_run);
+	return ews_undo_transition(&out->put, repo, &session, step, opts);
 }
 
 /* A step of the project itself, or one whose snapshots may be those of several sessions. */
-static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step, bool redo,
-			   bool dry_run)
+static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step,
+			   const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
@@ -281,21 +287,22 @@ static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, s
 	if (rc < 0)
 		return rc;
 	if (strcmp(step->verb, "drop") != 0)
-		return ews_undo_transition(&out->put, repo, NULL, step, !redo, false, dry_run);
-	return dry_run ? 0 : turn_drop(repo, step, redo);
+		return ews_undo_transition(&out->put, repo, NULL, step, opts);
+	return opts->dry_run ? 0 : turn_drop(repo, step, opts->redo);
 }
 
-static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step, bool redo, bool dry_run)
+static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step,
+		const struct ews_undo_opts *opts)
 {
 	if (!*step->session || !strcmp(step->verb, "drop"))
-		return turn_of_project(out, repo, step, redo, dry_run);
+		return turn_of_project(out, repo, step, opts);
 	/* Another session may have its id now: only who means it brings such a record back. */
-	if (dry_run && ews_retire_is_name(step->session))
+	if (opts->dry_run && ews_retire_is_name(step->session))
 		return strcmp(step->verb, "end") != 0 ? refuse_ended(step) : 0;
-	return turn_of_session(out, repo, step, redo, dry_run);
+	return turn_of_session(out, repo, step, opts);
 }
 
-int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, bool redo, bool dry_run)
+int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
 	struct ews_step *step;
@@ -307,14 +314,14 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 		rc = refuse_unfinished(&steps);
 	if (rc < 0)
 		return rc;
-	step = choose(&steps, redo);
+	step = choose(&steps, opts->redo);
 	if (!step)
-		return fail_nothing(&steps, redo);
-	if (!dry_run) {
-		step->state = redo ? EWS_STEP_REDOING : EWS_STEP_UNDOING;
-		step->undo_sequence = redo ? 0 : last_undo(&steps) + 1;
+		return fail_nothing(&steps, opts->redo);
+	if (!opts->dry_run) {
+		step->state = opts->redo ? EWS_STEP_REDOING : EWS_STEP_UNDOING;
+		step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;
 	}
-	rc = turn(out, repo, step, redo, dry_run);
+	rc = turn(out, repo, step, opts);
 	if (rc < 0)
 		return rc;
 	out->step = *step;

@@ -16,19 +16,25 @@ struct ews_undo_result {
 
 #define EWS_UNDO_RESULT_INIT { .step = EWS_STEP_INIT, .put = EWS_TRANSITION_RESULT_INIT }
 
+struct ews_undo_opts {
+	bool redo; /* do again the last step that was taken back */
+	bool is_retry; /* it was begun before and killed */
+	bool dry_run;
+	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	void *payload;
+};
+
 /*
  * Take back the newest step that is done (`redo`: do again the last one taken back); of
  * `session` alone when it is not NULL. Fails with EWS_ENOTFOUND when there is none,
  * and when what it needs has expired, saying so.
  */
-int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, bool redo, bool dry_run);
+int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session,
+	     const struct ews_undo_opts *opts);
 
-/*
- * Bring what `step` changed back (or forth again), as a transition. `is_retry`: it was begun before
- * and killed. For undo itself and for recover.
- */
+/* Bring what `step` changed back (`redo`: forth again), as a transition. For undo itself and for recover. */
 int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo, struct ews_session *session,
-			struct ews_step *step, bool back, bool is_retry, bool dry_run);
+			struct ews_step *step, const struct ews_undo_opts *opts);
 
 /* All steps, newest first. */
 struct ews_steps {

@@ -64,7 +64,7 @@ static int undo(struct ews_repo *repo, const char *id, bool redo)
 {
 	EWS_CLEANUP(undo_result) struct ews_undo_result result = EWS_UNDO_RESULT_INIT;
 
-	return ews_undo(&result, repo, id, redo, false);
+	return ews_undo(&result, repo, id, &(struct ews_undo_opts){ .redo = redo });
 }
 
 Test(transition, revert_undo_and_redo_lead_there_and_back_again)
