@@ -116,7 +116,7 @@ static void look_at_files(struct ews_checkup *out, const struct ews_patient *pat
 	ews_arena_release(&arena);
 }
 
-/* Has the commit all that makes it a snapshot? Its files themselves are what `snapshot verify` reads. */
+/* Has the commit all that makes it a snapshot? Its files themselves are what `snapshot verify` reads. EWS_ENOTFOUND: objects are missing. */
 static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
@@ -130,10 +130,10 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 	if (!*snapshot.hash || ews_oid_is_none(&snapshot.manifest))
 		return ews_error(EWS_EDAMAGED, "its commit is no snapshot");
 	if (!ews_odb_has(repo->odb, &snapshot.tree))
-		return ews_error(EWS_EDAMAGED, "its tree is missing");
+		return ews_error(EWS_ENOTFOUND, "its tree is missing");
 	spec = ews_strfmt("%s:manifest", ews_oid_hex(hex, &snapshot.manifest));
 	if (ews_odb_resolve(&manifest, repo->odb, spec) < 0 || !ews_odb_has(repo->odb, &manifest))
-		return ews_error(EWS_EDAMAGED, "its manifest is missing");
+		return ews_error(EWS_ENOTFOUND, "its manifest is missing");
 	return 0;
 }
 
@@ -172,20 +172,33 @@ static bool is_rounds(const char *ref)
 	return begins(ref, EWS_REF_ROUNDS) && !strchr(ref + strlen(EWS_REF_ROUNDS), '/');
 }
 
+/* Objects may be gone for a while, as with what they are borrowed from: what a session needs is nothing to delete. */
+static void advise_damaged(struct ews_check *check, const struct ews_patient *patient, const char *ref,
+			   bool is_missing)
+{
+	EWS_CLEANUP(free) char *session = session_of(ref);
+
+	if (session && has_record(patient->repo, session))
+		ews_check_advise(check, "bring the objects back: session '%s' needs it", session);
+	else if (is_missing)
+		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref);
+	else
+		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref, ref);
+}
+
 static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref->name);
 	struct ews_check *check;
+	int rc = 0;
 
-	if (!ews_odb_has(patient->repo->odb, &ref->oid)) {
-		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': its object is missing", ref->name);
-		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref->name);
-		return;
-	}
-	if (is_snapshots(ref->name) && check_snapshot(patient->repo, ref) < 0) {
+	if (!ews_odb_has(patient->repo->odb, &ref->oid))
+		rc = ews_error(EWS_ENOTFOUND, "its object is missing");
+	else if (is_snapshots(ref->name))
+		rc = check_snapshot(patient->repo, ref);
+	if (rc < 0) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': %s", ref->name, ews_error_message());
-		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref->name,
-				 ref->name);
+		advise_damaged(check, patient, ref->name, rc == EWS_ENOTFOUND);
 		ews_error_clear();
 		return;
 	}
@@ -286,6 +299,7 @@ static void look_at_base(struct ews_checkup *out, const struct ews_session *sess
 	struct ews_ref ref = { .name = name };
 	struct ews_check *check;
 	int rc = ews_odb_ref_read(&ref.oid, session->repo->odb, name);
+	bool has_ref = rc == 0;
 
 	if (rc == 0)
 		rc = check_snapshot(session->repo, &ref);
@@ -293,11 +307,25 @@ static void look_at_base(struct ews_checkup *out, const struct ews_session *sess
 		return;
 	check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM, "session '%s': its base can't be had: %s",
 				 session->state.id, ews_error_message());
-	ews_check_advise(check,
-			 "git fsck --lost-found finds commits that no ref names; the one with 'Ews-Snapshot: %s' becomes"
-			 " the base by git update-ref '%s' <commit>",
-			 session->state.base_snapshot, name);
+	if (has_ref && rc == EWS_ENOTFOUND)
+		ews_check_advise(check, "bring the objects back: 'git ews snapshot verify' names what is missing");
+	else
+		ews_check_advise(
+			check,
+			"git fsck --lost-found finds commits that no ref names; the one with 'Ews-Snapshot: %s' becomes"
+			" the base by git update-ref '%s' <commit>",
+			session->state.base_snapshot, name);
 	ews_error_clear();
+}
+
+/* Without it git takes the workspace for no repository. */
+static bool has_head(const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int fd = ews_session_open_admin(session);
+	bool is_id = false, has = fd >= 0 && holds_id(&is_id, fd, "HEAD") == 0 && is_id;
+
+	ews_error_clear();
+	return has;
 }
 
 static void look_at_workspace(struct ews_checkup *out, const struct ews_session *session)
@@ -316,6 +344,8 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 		(void)ews_checkup_error(out, SESSIONS);
 		return;
 	}
+	if (!bent.n && !session->repo->is_plain && !has_head(session))
+		ews_strv_add(&bent, "HEAD");
 	for (size_t i = 0; i < bent.n; i++) {
 		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,
 					 "session '%s': '%s' is gone, or not as it was written", id, bent.items[i]);
