@@ -38,6 +38,7 @@ struct registry {
 	struct ews_artifacts list;
 	struct ews_refs damaged; /* refs of artifacts that can't be read */
 	struct ews_artifacts trash;
+	struct ews_artifacts stuck; /* removed, but their files would not go: while the manifest names them, that is tried again */
 	unsigned last_number;
 	struct ews_artifact_news *news;
 	struct ews_artifact_news own_news; /* when nobody asks */
@@ -67,6 +68,7 @@ static void release_registry(struct registry *registry)
 	ews_artifact_place_release(&registry->place);
 	ews_artifacts_release(&registry->list);
 	ews_artifacts_release(&registry->trash);
+	ews_artifacts_release(&registry->stuck);
 	ews_refs_release(&registry->damaged);
 	if (registry->own_news.warnings.items)
 		ews_artifact_news_release(&registry->own_news);
@@ -295,13 +297,17 @@ static struct ews_oid damaged_ref(const struct registry *registry, const char *i
 /* The file of one that was removed goes, too, if it is still that. */
 static void let_go(struct registry *registry, struct ews_artifact *removed)
 {
+	EWS_CLEANUP(artifact) struct ews_artifact stuck = EWS_ARTIFACT_INIT;
 	char sha256[EWS_SHA256_HEX_MAX];
 
 	if (find_path(&registry->list, removed->path))
 		return;
 	ews_artifact_copy_look(removed, sha256, &registry->place, true);
-	if (removed->file == EWS_ARTIFACT_PRESENT && ews_artifact_copy_remove(&registry->place, removed->path) < 0)
+	if (removed->file == EWS_ARTIFACT_PRESENT && ews_artifact_copy_remove(&registry->place, removed->path) < 0) {
 		warn(registry->news);
+		ews_artifact_copy(&stuck, removed);
+		(void)push(&registry->stuck, &stuck);
+	}
 	if (removed->file == EWS_ARTIFACT_CHANGED)
 		ews_strv_addf(&registry->news->warnings, "'%s' was changed since it was kept, and stays",
 			      removed->path);
@@ -388,15 +394,17 @@ static int follow_manifest(struct registry *registry, const struct ews_buf *text
 	return 0;
 }
 
-static void format_manifest(struct ews_buf *out, const struct ews_artifacts *list)
+static void format_manifest(struct ews_buf *out, const struct registry *registry)
 {
+	const struct ews_artifacts *const lists[] = { &registry->list, &registry->stuck };
 	EWS_CLEANUP(json) cJSON *object = cJSON_CreateObject();
 	cJSON *array;
 
 	(void)cJSON_AddStringToObject(object, "schema", SCHEMA "1");
 	array = cJSON_AddArrayToObject(object, "artifacts");
-	for (size_t i = 0; i < list->n; i++)
-		cJSON_AddItemToArray(array, ews_artifact_to_json(&list->items[i]));
+	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			cJSON_AddItemToArray(array, ews_artifact_to_json(&lists[k]->items[i]));
 	ews_json_print(out, object, true);
 }
 
@@ -406,9 +414,9 @@ static int write_manifest(const struct registry *registry)
 	EWS_CLEANUP(buf) struct ews_buf there = EWS_BUF_INIT;
 	int rc = ews_file_read(&there, registry->place.fd, MANIFEST, MANIFEST_MAX);
 
-	format_manifest(&text, &registry->list);
+	format_manifest(&text, registry);
 	ews_error_clear();
-	if (rc == EWS_ENOTFOUND && !registry->list.n)
+	if (rc == EWS_ENOTFOUND && !registry->list.n && !registry->stuck.n)
 		return 0;
 	if (rc == 0 && there.len == text.len && !memcmp(there.ptr, text.ptr, text.len))
 		return 0;
@@ -424,7 +432,7 @@ static int read_manifest(struct registry *registry)
 	size_t before = registry->list.n;
 	int rc = ews_file_read(&there, registry->place.fd, MANIFEST, MANIFEST_MAX);
 
-	format_manifest(&text, &registry->list);
+	format_manifest(&text, registry);
 	if (rc == 0 && there.len == text.len && !memcmp(there.ptr, text.ptr, text.len))
 		return 0;
 	if (rc == 0)
