@@ -24,6 +24,12 @@ test_expect_success 'P4: of a workspace that was removed by hand git still has c
 	git -C p cat-file -e $staged && git -C p ews undo gone && test "$(git -C "$ws" rev-parse HEAD)" = $commit && test "$(git -C "$ws" rev-parse :run.sh)" = $staged && git -C p ews end gone
 '
 
+test_expect_success 'P4: a workspace that git moved is named and ends by force alone; what stands in the place of one that is gone goes to trash' '
+	start_ws p gm && echo mine >"${ws:?}/mine" && git -C p worktree unlock "$ws" && git -C p worktree move "$ws" ../moved-by-git && test_expect_code 1 git -C p ews end gm 2>err && test_grep "was moved to .*/moved-by-git" err &&
+	{ git -C p ews doctor >out || :; } && test_grep "do: git worktree move .*/moved-by-git" out && test_expect_code 1 git -C p ews diff gm 2>err && hint=$(sed -n "s/^hint: it was moved: //p" err) && (cd p && eval "$hint") &&
+	git -C p ews diff gm >patch && test_grep "^+mine" patch && rm -r "${ws:?}" && ln -s "$PWD/p" "$ws" && git -C p ews end gm 2>err && test_grep "in trash: gm (stood in" err && test ! -h "$ws" && git -C p ews undo gm && test_path_is_dir "${ws:?}/src" && git -C p ews end gm
+'
+
 test_expect_success 'P4: a session whose registration git pruned can end, and come back' '
 	start_ws p pruned && commit_in "$ws" && mv "$ws" away && git -C p worktree unlock "$ws" && git -C p worktree prune && mv away "$ws" && test_path_is_missing p/.git/worktrees/pruned &&
 	git -C p ews end pruned && test_path_is_missing "$ws" && git -C p ews undo pruned && test_path_is_file "${ws:?}/agent" && git -C "$ws" status >out && git -C p ews end pruned

@@ -331,13 +331,18 @@ static bool has_head(const struct ews_session *session)
 static void look_at_workspace(struct ews_checkup *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *there = NULL;
 	const char *id = session->state.id;
 	struct ews_check *check;
 
 	if (access(session->state.workspace, F_OK) < 0) {
 		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,
 					 "session '%s': its workspace is gone: '%s'", id, session->state.workspace);
-		ews_check_advise(check, "git ews end --force '%s'", id);
+		there = ews_session_moved_to(session);
+		if (there)
+			ews_check_advise(check, "git worktree move '%s' '%s'", there, session->state.workspace);
+		else
+			ews_check_advise(check, "git ews end --force '%s'", id);
 		return;
 	}
 	if (ews_session_tampered(&bent, session) < 0) {

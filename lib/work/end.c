@@ -35,6 +35,7 @@
 #include "work/tripwire.h"
 
 #define TRASH_NAME "workspace"
+#define INSTEAD_NAME "instead" /* what stood in the place of a workspace that was gone */
 
 void ews_end_result_release(struct ews_end_result *result)
 {
@@ -174,6 +175,13 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 	return rc < 0 ? rc : ews_step_write(repo->dir_fd, step);
 }
 
+static bool is_dir(int dir_fd, const char *path)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* Rename between the workspace's place and the step's trash; harmless when already done. */
 static int move_workspace(struct ews_session *session, const char *step_id, bool to_trash)
 {
@@ -185,7 +193,7 @@ static int move_workspace(struct ews_session *session, const char *step_id, bool
 	if (trash < 0 || place < 0)
 		return ews_error_code();
 	if (to_trash)
-		rc = ews_file_rename_new(place, name, trash, TRASH_NAME);
+		rc = ews_file_rename_new(place, name, trash, is_dir(place, name) ? TRASH_NAME : INSTEAD_NAME);
 	else
 		rc = ews_file_rename_new(trash, TRASH_NAME, place, name);
 	/* Done before; or, on the way to trash, taken away by somebody. */
@@ -485,11 +493,23 @@ bool ews_end_is_blocked(const struct ews_end_result *result)
 /* What there is of the workspace, as a snapshot. */
 static int take_up(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
+	const char *path = session->state.workspace;
+	EWS_CLEANUP(free) char *there = NULL;
+	struct stat st;
 	int rc;
 
-	out->is_gone = access(session->state.workspace, F_OK) < 0;
+	out->is_gone = !is_dir(AT_FDCWD, path);
 	if (!out->is_gone)
 		return keep(out, session, opts);
+	there = opts->force ? NULL : ews_session_moved_to(session);
+	if (there) {
+		ews_error(EWS_EDAMAGED, "the workspace of session '%s' was moved to '%s'", session->state.id, there);
+		ews_error_hint("git worktree move '%s' '%s' brings it back; --force ends the session without it",
+			       there, path);
+		return EWS_EDAMAGED;
+	}
+	if (lstat(path, &st) == 0)
+		ews_strv_addf(&out->skipped, "%s\tstood in the workspace's place", ews_path_base(path));
 	/* What is left of the session ends all the same. */
 	rc = ews_remains_keep(&out->kept_snapshot, session, opts->dry_run);
 	out->differs = rc > 0;

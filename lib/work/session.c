@@ -23,6 +23,7 @@
 #include "store/home.h"
 #include "store/journal.h"
 
+#define LINK_BYTES_MAX (64 * EWS_KIB)
 #define ID_LEN_MAX 64
 
 static bool is_id_char(char c)
@@ -575,6 +576,39 @@ static int open_closed(int parent_fd, const char *name)
 	return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+char *ews_session_moved_to(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("worktrees/%s", session->state.id);
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *there = NULL;
+
+	if (session->method != &ews_method_worktree || access(session->state.workspace, F_OK) == 0)
+		return NULL;
+	fd = ews_dir_open_beneath(session->repo->common_fd, rel);
+	if (fd < 0 || ews_file_read(&link, fd, "gitdir", LINK_BYTES_MAX) < 0)
+		ews_error_clear();
+	ews_buf_rtrim(&link);
+	if (!link.len || *link.ptr != '/' || strcmp(ews_path_base(link.ptr), ".git") != 0 ||
+	    access(link.ptr, F_OK) < 0)
+		return NULL;
+	there = ews_path_dir(link.ptr);
+	return ews_steal(&there);
+}
+
+static int fail_gone(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
+
+	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id,
+		  session->state.workspace);
+	if (there)
+		ews_error_hint("it was moved: git worktree move '%s' '%s'", there, session->state.workspace);
+	else
+		ews_error_hint("'git ews end %s' ends the session", session->state.id);
+	return EWS_EDAMAGED;
+}
+
 int ews_session_open_workspace(const struct ews_session *session)
 {
 	const char *path = session->state.workspace;
@@ -598,9 +632,7 @@ int ews_session_open_workspace(const struct ews_session *session)
 		return fd;
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		return ews_error_os("cannot open the workspace of session '%s'", session->state.id);
-	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id, path);
-	ews_error_hint("'git ews end %s' ends the session", session->state.id);
-	return EWS_EDAMAGED;
+	return fail_gone(session);
 }
 
 int ews_session_open_admin(const struct ews_session *session)

@@ -117,6 +117,9 @@ bool ews_session_is_at_home(const struct ews_session *session);
 /* Open the workspace's directory, checked to be where it must be. Returns a descriptor. */
 int ews_session_open_workspace(const struct ews_session *session);
 
+/* Where git says that the workspace is, which is not at its place any more: somebody moved it by git. NULL: nowhere. */
+char *ews_session_moved_to(const struct ews_session *session);
+
 /* The workspace's own git directory. Returns a descriptor; EWS_ENOTFOUND when it is gone, or never was. */
 int ews_session_open_admin(const struct ews_session *session);
 
