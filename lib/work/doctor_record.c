@@ -176,7 +176,7 @@ static bool is_rounds(const char *ref)
 static void advise_damaged(struct ews_check *check, const struct ews_patient *patient, const char *ref,
 			   bool is_missing)
 {
-	EWS_CLEANUP(free) char *session = session_of(ref);
+	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref);
 
 	if (session && has_record(patient->repo, session))
 		ews_check_advise(check, "bring the objects back: session '%s' needs it", session);
