@@ -255,6 +255,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	guard_descriptors();
+	ews_alloc_begin();
 	ews_json_init();
 	if (ews_cmd_shim_is_called(argv[0]))
 		return run_shim(argv);

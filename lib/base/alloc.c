@@ -5,15 +5,19 @@
  */
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define BLOCK_MIN 1024
 #define BLOCK_MAX (256 * 1024)
+#define LARGE_PAGE (2ul * 1024 * 1024)
+#define HEAP_BYTES (16 * 1024 * 1024)
 
 struct ews_arena_block {
 	struct ews_arena_block *next;
@@ -30,6 +34,21 @@ __attribute__((noreturn)) static void give_up(void)
 	if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
 		_exit(128);
 	_exit(128);
+}
+
+void ews_alloc_begin(void)
+{
+#ifdef __GLIBC__
+	uintptr_t begin = ((uintptr_t)sbrk(0) + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+
+	/* The heap begins with room that is a size alone until it is touched; and what is larger than a page goes there, too. */
+	(void)mallopt(M_TOP_PAD, HEAP_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
+	(void)mallopt(M_MMAP_THRESHOLD, 2 * LARGE_PAGE);
+	free(malloc(1));
+	if ((uintptr_t)sbrk(0) > begin)
+		(void)madvise((void *)begin, (uintptr_t)sbrk(0) - begin, MADV_HUGEPAGE); /* small ones do, too */
+#endif
 }
 
 void *ews_malloc(size_t size)

@@ -12,6 +12,12 @@
 
 #include <stddef.h>
 
+/*
+ * Let the heap lie in large pages, where the kernel has some: lists of files take a thousand small ones, and to
+ * get each when it is first touched takes longer than to fill it. To be called once, before there are threads.
+ */
+void ews_alloc_begin(void);
+
 void *ews_malloc(size_t size);
 void *ews_calloc(size_t n, size_t size);
 void *ews_realloc(void *ptr, size_t size);

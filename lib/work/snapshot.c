@@ -670,7 +670,8 @@ static int write_tree(struct ews_snapshot *snap, struct ews_batch *batch, const 
 }
 
 /* The commit that HEAD stands at; none when unborn or when the store lacks it. */
-static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git)
+static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
+		      const struct ews_snapshot *like)
 {
 	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
 	EWS_CLEANUP(free) char *text = NULL;
@@ -682,6 +683,8 @@ static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct e
 	text = ews_strndup(file->data.ptr, strcspn(file->data.ptr, "\n"));
 	if (!strncmp(text, "ref: ", 5) ? ews_odb_ref_read(out, repo->odb, text + 5) < 0 : ews_oid_parse(out, text) < 0)
 		*out = (struct ews_oid)EWS_OID_NONE;
+	else if (like && ews_oid_equal(out, &like->head))
+		; /* it is a parent of that commit */
 	else if (ews_odb_read_header(&type, NULL, repo->odb, out) < 0 || type != EWS_OBJECT_COMMIT)
 		*out = (struct ews_oid)EWS_OID_NONE;
 	ews_error_clear();
@@ -739,7 +742,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
 	snap.files = content->scan.n_files;
 	snap.bytes = content->scan.size_bytes;
-	find_head(&snap.head, repo, &content->git);
+	find_head(&snap.head, repo, &content->git, opts->like);
 	rc = write_tree(&snap, batch, content, opts);
 	if (rc == 0)
 		rc = write_manifest(&snap, repo, batch, content, opts);
