@@ -44,7 +44,9 @@ TARGET = $(fuzz_targets)
 # an option, if the compiler has no word against it
 accepted = $(if $(shell echo | $(CC) -Werror $(1) -x c -fsyntax-only - 2>&1),,$(1))
 
-packages = libgit2 libcjson yaml-0.1 libcrypto zlib libseccomp libarchive
+packages = libcjson yaml-0.1 nettle zlib
+# loaded when they are first needed (base/dl), with all that they need themselves: no verb waits for them in vain
+lazy_packages = libgit2 libseccomp libarchive
 c_flags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -DEWS_VERSION='"$(VERSION)"' -pthread
 ifneq ($(DEVELOPER),)
 c_flags += -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wvla -Werror
@@ -60,14 +62,20 @@ endif
 # Asked for once, and only by a goal that compiles.
 ask = $(or $(shell $(PKG_CONFIG) $(1) $(2)),$(if $(shell $(PKG_CONFIG) --exists $(2) || echo no),\
 	$(error $(2): not all are installed; contrib/setup packages installs what is missing)))
-package_cflags = $(eval package_cflags := $$(call ask,--cflags,$(packages)))$(package_cflags)
+package_cflags = $(eval package_cflags := $$(call ask,--cflags,$(packages) $(lazy_packages)) $$(sonames))$(package_cflags)
 package_libs = $(eval package_libs := $$(call ask,--libs,$(packages)))$(package_libs)
 unit_cflags = $(eval unit_cflags := $$(call ask,--cflags,criterion))$(unit_cflags)
-fuzz_libs = $(eval fuzz_libs := $$(call ask,--libs,libcjson libcrypto))$(fuzz_libs)
+lazy_libs = $(eval lazy_libs := -Wl,--as-needed $$(call ask,--libs,$(lazy_packages)))$(lazy_libs)
+fuzz_libs = $(eval fuzz_libs := $$(call ask,--libs,libcjson nettle))$(fuzz_libs)
 unit_libs = $(eval unit_libs := $$(call ask,--libs,criterion))$(unit_libs)
 
+# -DEWS_LIBGIT2='"libgit2.so.1.5"' and so on: what the linker would have asked for
+soname = $(shell readelf -d "$$($(PKG_CONFIG) --variable=libdir $(1))/$(1).so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+sonames = $(foreach lib,$(lazy_packages),-DEWS_$(shell echo $(lib) | tr a-z A-Z)='"$(call soname,$(lib))"')
+
 compile = $(CC) $(c_flags) $(warning_flags) $(package_cflags) $(sanitize_flags) $(CPPFLAGS) $(CFLAGS)
-link = $(CC) -pthread $(sanitize_flags) $(sanitize_libs) $(CFLAGS) $(LDFLAGS)
+# what store/odb_libgit2_config.c has in the place of a library's own must be seen by that library
+link = $(CC) -pthread -Wl,--export-dynamic-symbol=mbedtls_x509_crt_parse_file $(sanitize_flags) $(sanitize_libs) $(CFLAGS) $(LDFLAGS)
 
 lib_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard lib/*/*.c)))
 unit_objects = $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard t/unit/*.c)))
@@ -136,10 +144,10 @@ $(BUILD)/libews.a: $(lib_objects)
 	$(call quiet,AR)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/t/unit-tests: $(unit_objects) $(BUILD)/libews.a
-	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs) $(unit_libs)
+	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs) $(unit_libs) $(lazy_libs)
 
 $(helpers): $(BUILD)/t/%: $(BUILD)/t/helper/%.o $(BUILD)/libews.a
-	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs)
+	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs) $(lazy_libs)
 
 # The driver has nothing of lib/ in it: what it compares with must be its own.
 $(BUILD)/t/fuzz/fuzz: $(fuzz_objects)

@@ -5,86 +5,89 @@
  */
 #include "base/hash.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <pthread.h>
-#include <stdio.h>
+#include <nettle/md5.h>
+#include <nettle/sha1.h>
+#include <nettle/sha2.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 
 struct ews_hash {
-	EVP_MD_CTX *ctx;
+	enum ews_hash_algo algo;
+	union {
+		struct sha1_ctx sha1;
+		struct sha256_ctx sha256;
+		struct md5_ctx md5;
+	};
 };
 
-/* Looked up once: asking libcrypto by name costs more than hashing a small file. */
-static EVP_MD *algos[3];
-static pthread_once_t algos_once = PTHREAD_ONCE_INIT;
-
-/* A hash that doesn't come out leaves nothing that could be believed. */
-static void must(int ok)
+static void begin(struct ews_hash *hash, enum ews_hash_algo algo)
 {
-	if (ok)
-		return;
-	fputs("fatal: libcrypto cannot compute a hash\n", stderr);
-	exit(128);
-}
-
-static void fetch_algos(void)
-{
-	/* To read a config that says nothing of hashes takes longer than most hashing that we do. */
-	must(OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL));
-	algos[EWS_SHA1] = EVP_MD_fetch(NULL, "SHA1", NULL);
-	algos[EWS_SHA256] = EVP_MD_fetch(NULL, "SHA256", NULL);
-	/* Where only approved algorithms are let it is let as what it is: not for security. */
-	algos[EWS_MD5] = EVP_MD_fetch(NULL, "MD5", "-fips");
-}
-
-static const EVP_MD *algo_of(enum ews_hash_algo algo)
-{
-	must(!pthread_once(&algos_once, fetch_algos));
-	must(algos[algo] != NULL);
-	return algos[algo];
+	hash->algo = algo;
+	switch (algo) {
+	case EWS_SHA1:
+		sha1_init(&hash->sha1);
+		break;
+	case EWS_SHA256:
+		sha256_init(&hash->sha256);
+		break;
+	case EWS_MD5:
+		md5_init(&hash->md5);
+		break;
+	}
 }
 
 struct ews_hash *ews_hash_new(enum ews_hash_algo algo)
 {
 	struct ews_hash *hash = ews_malloc(sizeof(*hash));
 
-	hash->ctx = EVP_MD_CTX_new();
-	must(hash->ctx != NULL);
-	must(EVP_DigestInit_ex2(hash->ctx, algo_of(algo), NULL));
+	begin(hash, algo);
 	return hash;
 }
 
 void ews_hash_add(struct ews_hash *hash, const void *data, size_t len)
 {
-	must(EVP_DigestUpdate(hash->ctx, data, len));
+	switch (hash->algo) {
+	case EWS_SHA1:
+		sha1_update(&hash->sha1, len, data);
+		break;
+	case EWS_SHA256:
+		sha256_update(&hash->sha256, len, data);
+		break;
+	case EWS_MD5:
+		md5_update(&hash->md5, len, data);
+		break;
+	}
 }
 
 size_t ews_hash_finish(struct ews_hash *hash, uint8_t *out)
 {
-	unsigned len;
-
-	must(EVP_DigestFinal_ex(hash->ctx, out, &len));
-	must(EVP_DigestInit_ex2(hash->ctx, NULL, NULL));
-	return len;
+	/* Each of these begins anew by itself. */
+	switch (hash->algo) {
+	case EWS_SHA1:
+		sha1_digest(&hash->sha1, SHA1_DIGEST_SIZE, out);
+		return SHA1_DIGEST_SIZE;
+	case EWS_SHA256:
+		sha256_digest(&hash->sha256, SHA256_DIGEST_SIZE, out);
+		return SHA256_DIGEST_SIZE;
+	default:
+		md5_digest(&hash->md5, MD5_DIGEST_SIZE, out);
+		return MD5_DIGEST_SIZE;
+	}
 }
 
 void ews_hash_free(struct ews_hash *hash)
 {
-	if (!hash)
-		return;
-	EVP_MD_CTX_free(hash->ctx);
 	free(hash);
 }
 
 size_t ews_hash_once(enum ews_hash_algo algo, uint8_t *out, const void *data, size_t len)
 {
-	unsigned out_len;
+	struct ews_hash hash;
 
-	must(EVP_Digest(data, len, out, &out_len, algo_of(algo), NULL));
-	return out_len;
+	begin(&hash, algo);
+	ews_hash_add(&hash, data, len);
+	return ews_hash_finish(&hash, out);
 }
 
 void ews_hex(char *out, const uint8_t *data, size_t len)

@@ -1,5 +1,5 @@
 /*
- * Hashes: SHA-256, SHA-1 and MD5 over libcrypto, in pieces.
+ * Hashes: SHA-256, SHA-1 and MD5 over nettle, in pieces.
  *
  * SPDX-License-Identifier: MIT
  */

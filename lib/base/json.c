@@ -6,7 +6,7 @@
 #include "base/json.h"
 
 #include <inttypes.h>
-#include <openssl/evp.h>
+#include <nettle/base64.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,8 +239,8 @@ void ews_json_add_text(cJSON *obj, const char *key, const char *text, size_t len
 	if (shown.len == len && !memcmp(shown.ptr, text, len))
 		return;
 	bytes_key = ews_strfmt("%s_bytes", !strcmp(key, "file_path") ? "path" : key);
-	base64 = ews_malloc(4 * (len / 3 + 1) + 1);
-	(void)EVP_EncodeBlock((unsigned char *)base64, (const unsigned char *)text, (int)len);
+	base64 = ews_calloc(1, BASE64_ENCODE_RAW_LENGTH(len) + 1);
+	base64_encode_raw(base64, len, (const uint8_t *)text);
 	(void)cJSON_AddStringToObject(obj, bytes_key, base64);
 }
 

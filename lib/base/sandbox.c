@@ -29,6 +29,7 @@
 #include <seccomp.h>
 
 #include "base/alloc.h"
+#include "base/dl.h"
 #include "base/error.h"
 
 /* landlock_create_ruleset(2): flags, and the rights by the ABI that brought them. */
@@ -200,15 +201,34 @@ static int make_rules(struct ews_sandbox *sandbox, const struct ews_sandbox_opts
 	return allow_devices(sandbox);
 }
 
+/* What is used of libseccomp, which is loaded when it is first needed. */
+#define FUNCTIONS(F)                                                                                          \
+	F(seccomp_arch_add)                                                                                   \
+	F(seccomp_arch_exist) F(seccomp_arch_native) F(seccomp_export_bpf) F(seccomp_init) F(seccomp_release) \
+		F(seccomp_rule_add)
+
+static struct {
+	FUNCTIONS(EWS_DL_MEMBER)
+} seccomp;
+
+static int need_seccomp(void)
+{
+	static const char *const names[] = { FUNCTIONS(EWS_DL_NAME) };
+
+	return seccomp.seccomp_init ? 0
+				    : ews_dl_load(&seccomp, EWS_LIBSECCOMP, names, sizeof(names) / sizeof(*names));
+}
+
 static void release_filter(const scmp_filter_ctx *filter)
 {
-	seccomp_release(*filter);
+	if (*filter)
+		seccomp.seccomp_release(*filter);
 }
 
 /* All conventions of this machine: one that is left out of such a machine's would get around the rules. */
 static int add_conventions(scmp_filter_ctx filter)
 {
-	uint32_t native = seccomp_arch_native();
+	uint32_t native = seccomp.seccomp_arch_native();
 	size_t i, j;
 	int rc = 0;
 
@@ -218,8 +238,8 @@ static int add_conventions(scmp_filter_ctx filter)
 		if (native != kind[0] && native != kind[1] && native != kind[2])
 			continue;
 		for (j = 0; !rc && j < 3; j++)
-			if (seccomp_arch_exist(filter, kind[j]) == -EEXIST)
-				rc = seccomp_arch_add(filter, kind[j]);
+			if (seccomp.seccomp_arch_exist(filter, kind[j]) == -EEXIST)
+				rc = seccomp.seccomp_arch_add(filter, kind[j]);
 	}
 	return rc;
 }
@@ -230,18 +250,19 @@ static int add_calls(scmp_filter_ctx filter, bool no_network)
 	const uint32_t denied = SCMP_ACT_ERRNO(EACCES);
 	int rc;
 
-	rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-			      SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCSTI));
+	rc = seccomp.seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCSTI));
 	if (!rc) /* its selection can be pasted */
-		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCLINUX));
+		rc = seccomp.seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+					      SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCLINUX));
 	if (rc || !no_network)
 		return rc;
-	rc = seccomp_rule_add(filter, denied, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
+	rc = seccomp.seccomp_rule_add(filter, denied, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
 	if (!rc)
-		rc = seccomp_rule_add(filter, denied, SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
+		rc = seccomp.seccomp_rule_add(filter, denied, SCMP_SYS(socketpair), 1,
+					      SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
 	if (!rc) /* it opens sockets, and this filter does not see it */
-		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
+		rc = seccomp.seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0);
 	return rc;
 }
 
@@ -254,7 +275,7 @@ static int export_filter(struct sock_fprog *out, scmp_filter_ctx filter)
 
 	if (fd < 0)
 		return -errno;
-	rc = seccomp_export_bpf(filter, fd);
+	rc = seccomp.seccomp_export_bpf(filter, fd);
 	if (rc < 0)
 		return rc;
 	if (fstat(fd, &st) < 0)
@@ -266,9 +287,12 @@ static int export_filter(struct sock_fprog *out, scmp_filter_ctx filter)
 
 static int make_filter(struct ews_sandbox *sandbox, bool no_network)
 {
-	__attribute__((cleanup(release_filter))) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int rc;
+	__attribute__((cleanup(release_filter))) scmp_filter_ctx filter = NULL;
+	int rc = need_seccomp();
 
+	if (rc < 0)
+		return rc;
+	filter = seccomp.seccomp_init(SCMP_ACT_ALLOW);
 	rc = filter ? add_conventions(filter) : -ENOMEM;
 	if (!rc)
 		rc = add_calls(filter, no_network);

@@ -5,8 +5,6 @@
  */
 #include "store/archive_read.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,6 +18,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "store/archive_write.h"
+#include "store/libarchive.h"
 #include "store/xattr.h"
 
 #define BLOCK (128 * EWS_KIB)
@@ -54,7 +53,7 @@ struct reading {
 static void release_reading(struct reading *reading)
 {
 	if (reading->archive)
-		(void)archive_read_free(reading->archive);
+		(void)ews_libarchive.archive_read_free(reading->archive);
 	free(reading->members);
 	ews_entries_release(&reading->recorded);
 }
@@ -64,8 +63,8 @@ EWS_CLEANUP_DEFINE(reading, struct reading, release_reading)
 /* libarchive's words. What the system said decides whether the archive is damaged or can't be read. */
 static int fail(struct archive *archive, const char *what)
 {
-	const char *why = archive_error_string(archive);
-	int err = archive_errno(archive);
+	const char *why = ews_libarchive.archive_error_string(archive);
+	int err = ews_libarchive.archive_errno(archive);
 	bool is_io = err == EIO || err == EBADF || err == EACCES;
 
 	ews_error(is_io ? EWS_EIO : EWS_EDAMAGED, "%s: %s", what, why ? why : "libarchive gives no reason");
@@ -77,29 +76,28 @@ static int fail(struct archive *archive, const char *what)
 
 static int open_archive(struct archive **out, int fd)
 {
-	static int (*const filters[])(struct archive *) = {
-		archive_read_support_filter_gzip,
-		archive_read_support_filter_bzip2,
-		archive_read_support_filter_xz,
-		archive_read_support_filter_zstd,
-	};
-	struct archive *archive = archive_read_new();
-	int rc = archive ? archive_read_support_format_tar(archive) : ARCHIVE_FATAL;
+	struct archive *archive;
+	int rc = ews_libarchive_need();
 
+	if (rc < 0)
+		return rc;
+	archive = ews_libarchive.archive_read_new();
 	/* One that would need a program is not read: no program is started for a file that comes from anywhere. */
-	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters) && rc == ARCHIVE_OK; i++)
-		rc = filters[i](archive);
-	if (rc != ARCHIVE_OK) {
-		(void)archive_read_free(archive);
+	if (!archive || ews_libarchive.archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+	    ews_libarchive.archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
+	    ews_libarchive.archive_read_support_filter_bzip2(archive) != ARCHIVE_OK ||
+	    ews_libarchive.archive_read_support_filter_xz(archive) != ARCHIVE_OK ||
+	    ews_libarchive.archive_read_support_filter_zstd(archive) != ARCHIVE_OK) {
+		(void)ews_libarchive.archive_read_free(archive);
 		return ews_error(EWS_EUNSUPPORTED, "libarchive was built without gz, bz2, xz or zstd here");
 	}
 	if (lseek(fd, 0, SEEK_SET) < 0) {
-		(void)archive_read_free(archive);
+		(void)ews_libarchive.archive_read_free(archive);
 		return ews_error_os("cannot read the archive from its start");
 	}
-	if (archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK) {
+	if (ews_libarchive.archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK) {
 		rc = fail(archive, "this is no tar archive");
-		(void)archive_read_free(archive);
+		(void)ews_libarchive.archive_read_free(archive);
 		return rc;
 	}
 	*out = archive;
@@ -109,7 +107,7 @@ static int open_archive(struct archive **out, int fd)
 /* The next header; 1, or 0 at the end. */
 static int next_header(struct archive *archive, struct archive_entry **head)
 {
-	int rc = archive_read_next_header(archive, head);
+	int rc = ews_libarchive.archive_read_next_header(archive, head);
 
 	if (rc == ARCHIVE_EOF)
 		return 0;
@@ -210,14 +208,15 @@ static int take_name_bytes(struct reading *reading, size_t bytes)
 /* Read a text of ours whole. */
 static int read_text(struct ews_buf *out, struct archive *archive, struct archive_entry *head, size_t max)
 {
-	la_int64_t size = archive_entry_size(head);
+	la_int64_t size = ews_libarchive.archive_entry_size(head);
 
-	if (archive_entry_filetype(head) != AE_IFREG || archive_entry_hardlink(head) || size < 0 ||
-	    (uint64_t)size > max)
+	if (ews_libarchive.archive_entry_filetype(head) != AE_IFREG ||
+	    ews_libarchive.archive_entry_hardlink(head) || size < 0 || (uint64_t)size > max)
 		return ews_error(EWS_EDAMAGED, "the archive's record is no text, or too long");
 	ews_buf_reserve(out, (size_t)size + 1);
 	while (out->len < (size_t)size) {
-		la_ssize_t n = archive_read_data(archive, out->ptr + out->len, (size_t)size - out->len);
+		la_ssize_t n =
+			ews_libarchive.archive_read_data(archive, out->ptr + out->len, (size_t)size - out->len);
 
 		if (n <= 0)
 			return fail(archive, "the archive's record");
@@ -238,7 +237,7 @@ static int each_part(struct archive *archive, uint64_t size, part_fn fn, void *p
 		const void *data;
 		size_t len;
 		la_int64_t at;
-		int rc = archive_read_data_block(archive, &data, &len, &at);
+		int rc = ews_libarchive.archive_read_data_block(archive, &data, &len, &at);
 
 		if (rc == ARCHIVE_EOF)
 			return 0;
@@ -317,11 +316,11 @@ static int cmp_attr(const void *a, const void *b)
 static int read_attrs(struct reading *reading, struct ews_entry *entry, struct archive_entry *head)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int n = archive_entry_xattr_reset(head), found = 0;
+	int n = ews_libarchive.archive_entry_xattr_reset(head), found = 0;
 	EWS_CLEANUP(free) struct attr *attrs = ews_calloc((size_t)n + 1, sizeof(*attrs));
 
-	while (found < n && archive_entry_xattr_next(head, &attrs[found].name, &attrs[found].value,
-						     &attrs[found].len) == ARCHIVE_OK)
+	while (found < n && ews_libarchive.archive_entry_xattr_next(head, &attrs[found].name, &attrs[found].value,
+								    &attrs[found].len) == ARCHIVE_OK)
 		found++;
 	qsort(attrs, (size_t)found, sizeof(*attrs), cmp_attr);
 	for (int i = 0; i < found; i++)
@@ -340,7 +339,7 @@ static uint32_t read_id(la_int64_t id, bool *is_known)
 
 static int set_type(struct ews_entry *entry, struct archive_entry *head, const char *path)
 {
-	switch (archive_entry_filetype(head)) {
+	switch (ews_libarchive.archive_entry_filetype(head)) {
 	case AE_IFREG:
 		entry->type = EWS_ENTRY_FILE;
 		return 0;
@@ -362,7 +361,7 @@ static int set_type(struct ews_entry *entry, struct archive_entry *head, const c
 
 static int read_link(struct reading *reading, struct ews_entry *entry, struct archive_entry *head)
 {
-	const char *text = archive_entry_symlink(head);
+	const char *text = ews_libarchive.archive_entry_symlink(head);
 	size_t len = text ? strlen(text) : 0;
 
 	if (!len || len > LINK_TEXT_MAX)
@@ -375,7 +374,7 @@ static int read_link(struct reading *reading, struct ews_entry *entry, struct ar
 
 static int read_file(struct reading *reading, struct ews_entry *entry, struct archive_entry *head)
 {
-	la_int64_t size = archive_entry_size(head);
+	la_int64_t size = ews_libarchive.archive_entry_size(head);
 	int rc;
 
 	if (size < 0)
@@ -398,10 +397,10 @@ static struct member *add_member(struct reading *reading, const char *path)
 
 static int read_member(struct reading *reading, struct archive_entry *head, const char *path)
 {
-	const char *hardlink = archive_entry_hardlink(head);
+	const char *hardlink = ews_libarchive.archive_entry_hardlink(head);
 	struct member *member;
 	struct ews_entry *entry;
-	la_int64_t seconds = archive_entry_mtime(head);
+	la_int64_t seconds = ews_libarchive.archive_entry_mtime(head);
 	int rc = check_path(path);
 
 	if (rc == 0)
@@ -420,13 +419,14 @@ static int read_member(struct reading *reading, struct archive_entry *head, cons
 	rc = set_type(entry, head, path);
 	if (rc < 0)
 		return rc;
-	entry->mode = (uint16_t)(archive_entry_perm(head) & 07777);
-	entry->has_time = archive_entry_mtime_is_set(head) && seconds < TIME_MAX && seconds > -TIME_MAX;
+	entry->mode = (uint16_t)(ews_libarchive.archive_entry_perm(head) & 07777);
+	entry->has_time = ews_libarchive.archive_entry_mtime_is_set(head) && seconds < TIME_MAX &&
+			  seconds > -TIME_MAX;
 	entry->mtime_s = entry->has_time ? seconds : 0;
-	entry->mtime_ns = entry->has_time ? (uint32_t)archive_entry_mtime_nsec(head) : 0;
+	entry->mtime_ns = entry->has_time ? (uint32_t)ews_libarchive.archive_entry_mtime_nsec(head) : 0;
 	entry->has_owner = true;
-	entry->uid = read_id(archive_entry_uid(head), &entry->has_owner);
-	entry->gid = read_id(archive_entry_gid(head), &entry->has_owner);
+	entry->uid = read_id(ews_libarchive.archive_entry_uid(head), &entry->has_owner);
+	entry->gid = read_id(ews_libarchive.archive_entry_gid(head), &entry->has_owner);
 	rc = read_attrs(reading, entry, head);
 	if (rc == 0 && entry->type == EWS_ENTRY_LINK)
 		rc = read_link(reading, entry, head);
@@ -460,7 +460,7 @@ static int read_members(struct reading *reading, bool only_own)
 	for (;;) {
 		struct archive_entry *head;
 		int rc = next_header(reading->archive, &head);
-		const char *name = rc > 0 ? archive_entry_pathname(head) : NULL;
+		const char *name = rc > 0 ? ews_libarchive.archive_entry_pathname(head) : NULL;
 		EWS_CLEANUP(free) char *path = name ? plain_path(name) : NULL;
 
 		if (rc <= 0)
@@ -475,7 +475,7 @@ static int read_members(struct reading *reading, bool only_own)
 		if (only_own && (reading->has_manifest || reading->out->record.len))
 			return 0;
 		/* The directory itself, as others have it. */
-		if (!*path && archive_entry_filetype(head) == AE_IFDIR)
+		if (!*path && ews_libarchive.archive_entry_filetype(head) == AE_IFDIR)
 			continue;
 		rc = read_member(reading, head, path);
 		if (rc < 0)
@@ -738,8 +738,8 @@ int ews_archive_read_record(struct ews_buf *out, int fd)
 
 	if (rc == 0)
 		rc = next_header(reading.archive, &head);
-	if (rc > 0 && archive_entry_pathname(head))
-		rc = read_own(&reading, head, archive_entry_pathname(head));
+	if (rc > 0 && ews_libarchive.archive_entry_pathname(head))
+		rc = read_own(&reading, head, ews_libarchive.archive_entry_pathname(head));
 	if (rc < 0)
 		return rc;
 	if (!content.record.len)
@@ -778,7 +778,7 @@ struct ews_archive_stream *ews_archive_stream_new(const struct ews_archive_conte
 static void end_stream(struct ews_archive_stream *stream)
 {
 	if (stream->archive)
-		(void)archive_read_free(stream->archive);
+		(void)ews_libarchive.archive_read_free(stream->archive);
 	stream->archive = NULL;
 	stream->head = NULL;
 }
@@ -796,8 +796,8 @@ static int advance(struct ews_archive_stream *stream, const char *path)
 		rc = next_header(stream->archive, &stream->head);
 		if (rc <= 0)
 			break;
-		if (archive_entry_pathname(stream->head))
-			found = plain_path(archive_entry_pathname(stream->head));
+		if (ews_libarchive.archive_entry_pathname(stream->head))
+			found = plain_path(ews_libarchive.archive_entry_pathname(stream->head));
 		rc = found && !strcmp(found, path);
 	}
 	return rc;
@@ -816,7 +816,8 @@ static int reach(struct ews_archive_stream *stream, const struct ews_entry *entr
 	}
 	if (rc == 0)
 		end_stream(stream);
-	if (rc > 0 && (archive_entry_hardlink(stream->head) || archive_entry_filetype(stream->head) != type))
+	if (rc > 0 && (ews_libarchive.archive_entry_hardlink(stream->head) ||
+		       ews_libarchive.archive_entry_filetype(stream->head) != type))
 		rc = 0;
 	if (rc == 0)
 		return ews_error(EWS_EDAMAGED, "the archive no longer has what it had: '%s'", entry->path);
@@ -836,7 +837,7 @@ static int reach_file(struct ews_archive_stream *stream, const struct ews_entry 
 
 	if (rc < 0)
 		return rc;
-	if ((uint64_t)archive_entry_size(stream->head) != entry->size)
+	if ((uint64_t)ews_libarchive.archive_entry_size(stream->head) != entry->size)
 		return ews_error(EWS_EDAMAGED, "what the archive has of '%s' is not what its record says",
 				 entry->path);
 	return 0;
@@ -921,7 +922,7 @@ int ews_archive_stream_link(struct ews_archive_stream *stream, struct ews_buf *t
 
 	if (rc < 0)
 		return rc;
-	says = archive_entry_symlink(stream->head);
+	says = ews_libarchive.archive_entry_symlink(stream->head);
 	if (!says)
 		says = "";
 	oid.len = (uint8_t)ews_hash_once(EWS_SHA256, oid.id, says, strlen(says));

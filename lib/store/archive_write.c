@@ -5,8 +5,6 @@
  */
 #include "store/archive_write.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/libarchive.h"
 #include "store/xattr.h"
 
 #define CHUNK (128 * EWS_KIB)
@@ -27,13 +26,10 @@ struct ews_archive_writer {
 
 static const struct {
 	const char *word, *suffix;
-	int (*add)(struct archive *archive);
 } compressions[] = {
-	[EWS_COMPRESSION_NONE] = { "none", ".tar", archive_write_add_filter_none },
-	[EWS_COMPRESSION_GZ] = { "gz", ".tar.gz", archive_write_add_filter_gzip },
-	[EWS_COMPRESSION_BZ2] = { "bz2", ".tar.bz2", archive_write_add_filter_bzip2 },
-	[EWS_COMPRESSION_XZ] = { "xz", ".tar.xz", archive_write_add_filter_xz },
-	[EWS_COMPRESSION_ZSTD] = { "zstd", ".tar.zst", archive_write_add_filter_zstd },
+	[EWS_COMPRESSION_NONE] = { "none", ".tar" },     [EWS_COMPRESSION_GZ] = { "gz", ".tar.gz" },
+	[EWS_COMPRESSION_BZ2] = { "bz2", ".tar.bz2" },   [EWS_COMPRESSION_XZ] = { "xz", ".tar.xz" },
+	[EWS_COMPRESSION_ZSTD] = { "zstd", ".tar.zst" },
 };
 
 #define N_COMPRESSIONS (sizeof(compressions) / sizeof(*compressions))
@@ -62,8 +58,8 @@ int ews_compression_read(enum ews_compression *out, const char *word)
 /* libarchive's words; what the system said decides the code. */
 static int fail(struct ews_archive_writer *writer, const char *what)
 {
-	const char *why = archive_error_string(writer->archive);
-	int err = archive_errno(writer->archive);
+	const char *why = ews_libarchive.archive_error_string(writer->archive);
+	int err = ews_libarchive.archive_errno(writer->archive);
 	bool is_full = err == ENOSPC || err == EDQUOT || err == EFBIG;
 
 	return ews_error(is_full ? EWS_ENOSPACE : EWS_EIO, "cannot write %s: %s", what,
@@ -81,7 +77,7 @@ static la_ssize_t write_bytes(struct archive *archive, void *payload, const void
 	while (!writer->is_given_up && (n = write(writer->fd, data, len)) < 0 && errno == EINTR)
 		;
 	if (n < 0)
-		archive_set_error(archive, errno, "Write error");
+		ews_libarchive.archive_set_error(archive, errno, "Write error");
 	return n;
 }
 
@@ -107,29 +103,49 @@ static bool has_odd_attrs(const struct ews_entries *entries)
 	return false;
 }
 
+static int add_filter(struct archive *archive, enum ews_compression compression)
+{
+	switch (compression) {
+	case EWS_COMPRESSION_GZ:
+		return ews_libarchive.archive_write_add_filter_gzip(archive);
+	case EWS_COMPRESSION_BZ2:
+		return ews_libarchive.archive_write_add_filter_bzip2(archive);
+	case EWS_COMPRESSION_XZ:
+		return ews_libarchive.archive_write_add_filter_xz(archive);
+	case EWS_COMPRESSION_ZSTD:
+		return ews_libarchive.archive_write_add_filter_zstd(archive);
+	default:
+		return ews_libarchive.archive_write_add_filter_none(archive);
+	}
+}
+
 int ews_archive_writer_new(struct ews_archive_writer **out, int fd, enum ews_compression compression,
 			   const struct ews_entries *entries)
 {
 	EWS_CLEANUP(archive_writer) struct ews_archive_writer *writer = ews_calloc(1, sizeof(*writer));
 	const char *attrs = has_odd_attrs(entries) ? "pax:xattrheader=LIBARCHIVE" : "pax:xattrheader=SCHILY";
+	int rc;
 
-	writer->archive = archive_write_new();
+	rc = ews_libarchive_need();
+	if (rc < 0)
+		return rc;
+	writer->archive = ews_libarchive.archive_write_new();
 	if (!writer->archive)
 		return ews_error(EWS_EIO, "cannot begin an archive");
 	/* ARCHIVE_WARN would mean that a program is to be run for it. */
-	if (compressions[compression].add(writer->archive) != ARCHIVE_OK)
+	if (add_filter(writer->archive, compression) != ARCHIVE_OK)
 		return ews_error(EWS_EUNSUPPORTED, "libarchive was built without %s here",
 				 compressions[compression].word);
-	if (archive_write_set_format_pax(writer->archive) != ARCHIVE_OK ||
-	    archive_write_set_options(writer->archive, attrs) != ARCHIVE_OK)
+	if (ews_libarchive.archive_write_set_format_pax(writer->archive) != ARCHIVE_OK ||
+	    ews_libarchive.archive_write_set_options(writer->archive, attrs) != ARCHIVE_OK)
 		return fail(writer, "the archive");
 	/* The same bytes for the same tree, but for what the record says. */
 	if (compression == EWS_COMPRESSION_GZ &&
-	    archive_write_set_options(writer->archive, "gzip:!timestamp") != ARCHIVE_OK)
+	    ews_libarchive.archive_write_set_options(writer->archive, "gzip:!timestamp") != ARCHIVE_OK)
 		return fail(writer, "the archive");
 	writer->fd = fd;
-	if (archive_write_set_bytes_in_last_block(writer->archive, 1) != ARCHIVE_OK ||
-	    archive_write_open(writer->archive, writer, NULL, write_bytes, NULL) != ARCHIVE_OK)
+	if (ews_libarchive.archive_write_set_bytes_in_last_block(writer->archive, 1) != ARCHIVE_OK ||
+	    ews_libarchive.archive_write_open(writer->archive, writer, NULL, write_bytes, NULL) != ARCHIVE_OK)
 		return fail(writer, "the archive");
 	*out = ews_steal(&writer);
 	return 0;
@@ -138,13 +154,14 @@ int ews_archive_writer_new(struct ews_archive_writer **out, int fd, enum ews_com
 static int add_header(struct ews_archive_writer *writer, struct archive_entry *head, const char *path)
 {
 	/* A name that is no UTF-8 is a warning: it is written as it is. */
-	return archive_write_header(writer->archive, head) < ARCHIVE_WARN ? fail(writer, path) : 0;
+	return ews_libarchive.archive_write_header(writer->archive, head) < ARCHIVE_WARN ? fail(writer, path) : 0;
 }
 
 static int add_data(struct ews_archive_writer *writer, const void *data, size_t len, const char *what)
 {
 	for (size_t done = 0; done < len;) {
-		la_ssize_t n = archive_write_data(writer->archive, (const char *)data + done, len - done);
+		la_ssize_t n =
+			ews_libarchive.archive_write_data(writer->archive, (const char *)data + done, len - done);
 
 		if (n <= 0)
 			return fail(writer, what);
@@ -156,16 +173,16 @@ static int add_data(struct ews_archive_writer *writer, const void *data, size_t 
 int ews_archive_writer_add_text(struct ews_archive_writer *writer, const char *name, const struct ews_buf *text,
 				int64_t time_s)
 {
-	struct archive_entry *head = archive_entry_new();
+	struct archive_entry *head = ews_libarchive.archive_entry_new();
 	int rc;
 
-	archive_entry_copy_pathname(head, name);
-	archive_entry_set_filetype(head, AE_IFREG);
-	archive_entry_set_perm(head, 0600);
-	archive_entry_set_mtime(head, time_s, 0);
-	archive_entry_set_size(head, (la_int64_t)text->len);
+	ews_libarchive.archive_entry_copy_pathname(head, name);
+	ews_libarchive.archive_entry_set_filetype(head, AE_IFREG);
+	ews_libarchive.archive_entry_set_perm(head, 0600);
+	ews_libarchive.archive_entry_set_mtime(head, time_s, 0);
+	ews_libarchive.archive_entry_set_size(head, (la_int64_t)text->len);
 	rc = add_header(writer, head, name);
-	archive_entry_free(head);
+	ews_libarchive.archive_entry_free(head);
 	return rc < 0 ? rc : add_data(writer, text->ptr, text->len, name);
 }
 
@@ -194,15 +211,15 @@ static void describe_holes(struct archive_entry *head, int fd, uint64_t size)
 		find_run(fd, at, size, &start, &end);
 		if (start == size)
 			break;
-		archive_entry_sparse_add_entry(head, (la_int64_t)start, (la_int64_t)(end - start));
+		ews_libarchive.archive_entry_sparse_add_entry(head, (la_int64_t)start, (la_int64_t)(end - start));
 		if (++n > HOLES_MAX) {
-			archive_entry_sparse_clear(head);
+			ews_libarchive.archive_entry_sparse_clear(head);
 			return;
 		}
 	}
 	/* All of it is one hole, which only a part without a length can say. */
 	if (!n)
-		archive_entry_sparse_add_entry(head, (la_int64_t)size, 0);
+		ews_libarchive.archive_entry_sparse_add_entry(head, (la_int64_t)size, 0);
 }
 
 static int take(struct ews_hash *hash, struct ews_archive_writer *writer, const void *data, size_t len)
@@ -252,7 +269,7 @@ int ews_archive_digest(struct ews_oid *out, int fd, uint64_t size, struct ews_ar
 
 static int add_attr(void *payload, const char *name, const void *value, size_t len)
 {
-	archive_entry_xattr_add_entry(payload, name, value, len);
+	ews_libarchive.archive_entry_xattr_add_entry(payload, name, value, len);
 	return 0;
 }
 
@@ -265,21 +282,21 @@ static int set_header(struct archive_entry *head, const struct ews_entry *entry,
 		[EWS_ENTRY_FIFO] = AE_IFIFO,
 	};
 
-	archive_entry_copy_pathname(head, entry->path);
-	archive_entry_set_filetype(head, types[entry->type]);
-	archive_entry_set_perm(head, entry->mode);
-	archive_entry_set_mtime(head, entry->mtime_s, entry->mtime_ns);
+	ews_libarchive.archive_entry_copy_pathname(head, entry->path);
+	ews_libarchive.archive_entry_set_filetype(head, types[entry->type]);
+	ews_libarchive.archive_entry_set_perm(head, entry->mode);
+	ews_libarchive.archive_entry_set_mtime(head, entry->mtime_s, entry->mtime_ns);
 	if (entry->has_owner) {
-		archive_entry_set_uid(head, entry->uid);
-		archive_entry_set_gid(head, entry->gid);
+		ews_libarchive.archive_entry_set_uid(head, entry->uid);
+		ews_libarchive.archive_entry_set_gid(head, entry->gid);
 	}
-	archive_entry_set_size(head, 0);
+	ews_libarchive.archive_entry_set_size(head, 0);
 	if (entry->type == EWS_ENTRY_LINK)
-		archive_entry_copy_symlink(head, link_text);
+		ews_libarchive.archive_entry_copy_symlink(head, link_text);
 	else if (entry->first_name)
-		archive_entry_copy_hardlink(head, entry->first_name);
+		ews_libarchive.archive_entry_copy_hardlink(head, entry->first_name);
 	else if (entry->type == EWS_ENTRY_FILE)
-		archive_entry_set_size(head, (la_int64_t)entry->size);
+		ews_libarchive.archive_entry_set_size(head, (la_int64_t)entry->size);
 	return entry->xattrs ? ews_xattr_each(entry->xattrs, add_attr, head) : 0;
 }
 
@@ -287,7 +304,7 @@ int ews_archive_writer_add(struct ews_archive_writer *writer, const struct ews_e
 			   int fd)
 {
 	bool has_content = entry->type == EWS_ENTRY_FILE && !entry->first_name;
-	struct archive_entry *head = archive_entry_new();
+	struct archive_entry *head = ews_libarchive.archive_entry_new();
 	struct ews_oid oid;
 	int rc = set_header(head, entry, link_text);
 
@@ -295,7 +312,7 @@ int ews_archive_writer_add(struct ews_archive_writer *writer, const struct ews_e
 		describe_holes(head, fd, entry->size);
 	if (rc == 0)
 		rc = add_header(writer, head, entry->path);
-	archive_entry_free(head);
+	ews_libarchive.archive_entry_free(head);
 	if (rc < 0 || !has_content)
 		return rc;
 	rc = ews_archive_digest(&oid, fd, entry->size, writer);
@@ -306,7 +323,8 @@ int ews_archive_writer_add(struct ews_archive_writer *writer, const struct ews_e
 
 int ews_archive_writer_finish(struct ews_archive_writer *writer)
 {
-	return archive_write_close(writer->archive) < ARCHIVE_WARN ? fail(writer, "the archive's end") : 0;
+	return ews_libarchive.archive_write_close(writer->archive) < ARCHIVE_WARN ? fail(writer, "the archive's end")
+										  : 0;
 }
 
 void ews_archive_writer_free(struct ews_archive_writer *writer)
@@ -315,6 +333,6 @@ void ews_archive_writer_free(struct ews_archive_writer *writer)
 		return;
 	writer->is_given_up = true;
 	if (writer->archive)
-		(void)archive_write_free(writer->archive);
+		(void)ews_libarchive.archive_write_free(writer->archive);
 	free(writer);
 }

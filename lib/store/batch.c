@@ -193,7 +193,8 @@ int ews_batch_add(struct ews_oid *out, struct ews_batch *batch, enum ews_object_
 	if (rc < 0 || !is_new)
 		return rc;
 	/* From here on other threads take it for added: only a failure that spoils the batch may follow. */
-	if (ews_odb_freshen(batch->odb, out))
+	/* A commit tells its time: it is hardly ever there, and to be sure of that every pack is opened. */
+	if (type != EWS_OBJECT_COMMIT && ews_odb_freshen(batch->odb, out))
 		return 0;
 
 	pthread_mutex_lock(&batch->lock);

@@ -19,8 +19,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/loose.h"
 #include "store/odb_ops.h"
 
+#define OUR_REFS "refs/ews/"
 #define COMMONDIR_MAX (64 * EWS_KIB)
 
 /* The directory `path` with all links resolved. The caller frees `*out`. */
@@ -54,6 +56,19 @@ static int find_common_dir(char **out, const char *git_dir)
 	return find_real_dir(out, dir);
 }
 
+/* What git looks for: a HEAD, which may be a link to nowhere, and the directories of objects and refs. */
+static int check_is_repository(const char *git_dir, const char *common_dir)
+{
+	EWS_CLEANUP(free) char *head = ews_path_join(git_dir, "HEAD");
+	EWS_CLEANUP(free) char *objects = ews_path_join(common_dir, "objects");
+	EWS_CLEANUP(free) char *refs = ews_path_join(common_dir, "refs");
+	struct stat st;
+
+	if (lstat(head, &st) < 0 || access(objects, X_OK) < 0 || access(refs, X_OK) < 0)
+		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
+	return 0;
+}
+
 int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const char *git_dir, const char *home)
 {
 	struct ews_odb_format format = { 0 };
@@ -72,9 +87,11 @@ int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const cha
 		return rc;
 	if (room == EWS_ODB_FITTING)
 		room = format.algo == EWS_SHA1 ? EWS_ODB_LIBGIT2 : EWS_ODB_GIT;
-	rc = room == EWS_ODB_GIT ? ews_odb_open_git(&odb, home) : ews_odb_open_libgit2(&odb, git_dir, &format);
+	rc = check_is_repository(git_dir, common_dir);
 	if (rc < 0)
 		return rc;
+	odb = room == EWS_ODB_GIT ? ews_odb_open_git(home) : ews_odb_open_libgit2(&format);
+	odb->is_cold = true;
 	odb->algo = format.algo;
 	odb->is_partial = format.is_partial;
 	odb->git_dir = ews_path_absolute("/", git_dir);
@@ -238,7 +255,14 @@ int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid)
 
 int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
 {
+	enum ews_object_type loose_type;
+
 	assert(!ews_oid_is_none(oid));
+	if (odb->is_cold && ews_loose_read(out, &loose_type, ews_odb_write_dir(odb), oid)) {
+		if (type)
+			*type = loose_type;
+		return 0;
+	}
 	return odb->ops->read(out, type, odb, oid);
 }
 
@@ -256,22 +280,21 @@ int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
 
 bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
-	return !ews_oid_is_none(oid) && odb->ops->has(odb, oid);
+	if (ews_oid_is_none(oid))
+		return false;
+	return (odb->is_cold && ews_loose_has(ews_odb_write_dir(odb), oid)) || odb->ops->has(odb, oid);
 }
 
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
-	return !ews_oid_is_none(oid) && odb->ops->freshen(odb, oid);
+	if (ews_oid_is_none(oid))
+		return false;
+	return (odb->is_cold && ews_loose_freshen(ews_odb_write_dir(odb), oid)) || odb->ops->freshen(odb, oid);
 }
 
 int ews_odb_refresh(struct ews_odb *odb)
 {
 	return odb->ops->refresh(odb);
-}
-
-int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
-{
-	return odb->ops->ref_read(out, odb, name);
 }
 
 /* A ref is there to stay when the directories above it are. Where one can't be made, who makes the ref says why. */
@@ -287,12 +310,15 @@ static void make_ref_dir(const struct ews_odb *odb, const char *name)
 
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
 {
-	int rc;
+	int rc = 1;
 
 	assert(!ews_oid_is_none(from) || !ews_oid_is_none(to));
 	if (!ews_oid_is_none(to))
 		make_ref_dir(odb, name);
-	rc = odb->ops->ref_swap(odb, name, from, to);
+	if (ews_oid_is_none(from) && !odb->aside && !strncmp(name, OUR_REFS, strlen(OUR_REFS)))
+		rc = ews_odb_make_ref(odb, name, to);
+	if (rc == 1)
+		rc = odb->ops->ref_swap(odb, name, from, to);
 	/* What is new lies aside, and goes with us: no ref can hold it. */
 	if (rc < 0 && rc != EWS_ESTALE && odb->aside && !ews_oid_is_none(to))
 		return ews_error(EWS_EDENIED, "new objects can't be written to '%s'", odb->object_dir);
@@ -475,9 +501,4 @@ void ews_commit_release(struct ews_commit *commit)
 	free(commit->parents);
 	free(commit->message);
 	*commit = (struct ews_commit)EWS_COMMIT_INIT;
-}
-
-int ews_odb_config(char **out, struct ews_odb *odb, const char *key)
-{
-	return odb->ops->config(out, odb, key);
 }

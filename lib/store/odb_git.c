@@ -477,77 +477,6 @@ static int fail(enum ews_code code, const struct ews_buf *err, const char *what,
 	return ews_error(code, "%s '%s': %s", what, name, *sentence ? sentence : "git does not say why");
 }
 
-/* The refs at and below `place` (NULL: all), as lines "<id> <name> <what a symbolic one stands for>". */
-static int list_lines(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb, const char *place)
-{
-	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
-	int rc;
-
-	ews_strv_add_all(&args, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", place, NULL);
-	rc = run(out, err, odb, &args, NULL);
-	if (rc > 0 || (rc == 0 && out->is_full))
-		return fail(EWS_EGIT, err, "cannot list the refs", place ? place : "refs");
-	return rc;
-}
-
-/* Cut the next of these lines off `*at`; `target` is empty where it is no symbolic ref. Returns 1, or 0 at the end. */
-static int next_ref(struct ews_oid *oid, char **name, char **target, char **at)
-{
-	char *line = *at, *end = strchr(line, '\n'), *blank = strchr(line, ' ');
-	char *second = blank ? strchr(blank + 1, ' ') : NULL;
-
-	if (!end)
-		return 0;
-	if (!second || second > end)
-		return ews_error(EWS_EGIT, "git's list of refs makes no sense");
-	*blank = *second = *end = '\0';
-	*name = blank + 1;
-	*target = second + 1;
-	*at = end + 1;
-	return ews_oid_parse(oid, line) < 0 ? ews_error_wrap("git's list of refs") : 1;
-}
-
-static int no_ref(const char *name)
-{
-	return ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
-}
-
-static int verify(struct ews_oid *out, struct ews_buf *err, const struct ews_odb *odb, const char *spec);
-
-static int git_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
-{
-	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *broken = NULL;
-	struct ews_oid oid = EWS_OID_NONE;
-	char *at, *found, *target;
-	int rc;
-
-	/* HEAD and its kin are no refs that git lists. */
-	if (*name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")]) {
-		rc = verify(out, &err, odb, name);
-		return rc > 0 ? no_ref(name) : rc;
-	}
-	/* What can't be the name of a ref would be a pattern. */
-	if (strncmp(name, "refs/", strlen("refs/")) != 0 || strpbrk(name, "*?[\\"))
-		return no_ref(name);
-	rc = list_lines(&lines, &err, odb, name);
-	at = lines.ptr;
-	while (rc == 0 && (rc = next_ref(&oid, &found, &target, &at)) > 0) {
-		if (!strcmp(found, name)) {
-			*out = oid;
-			return 0;
-		}
-		rc = 0;
-	}
-	if (rc < 0)
-		return rc;
-	broken = ews_strfmt("ignoring broken ref %s\n", name);
-	if (strstr(err.ptr, broken))
-		return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", name);
-	return no_ref(name);
-}
-
 /* Why a ref did not move: another moved it, another holds it, or what git says. */
 static int fail_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_buf *err)
 {
@@ -565,7 +494,7 @@ static int fail_swap(struct ews_odb *odb, const char *name, const struct ews_oid
 		ews_error_hint("if no git command is running, remove '%.*s'", (int)(lock_end - lock), lock);
 		return rc;
 	}
-	rc = git_ref_read(&now, odb, name);
+	rc = ews_odb_ref_read(&now, odb, name);
 	if (rc < 0)
 		ews_error_clear();
 	if ((rc == 0 || rc == EWS_ENOTFOUND) && !ews_oid_equal(&now, from))
@@ -780,14 +709,13 @@ static const struct ews_odb_ops ops = {
 	.freshen = git_freshen,
 	.refresh = git_refresh,
 	.move = git_move,
-	.ref_read = git_ref_read,
 	.ref_swap = git_ref_swap,
 	.resolve = git_resolve,
 	.config = git_config,
 	.release = git_release,
 };
 
-int ews_odb_open_git(struct ews_odb **out, const char *home)
+struct ews_odb *ews_odb_open_git(const char *home)
 {
 	struct room *room = ews_calloc(1, sizeof(*room));
 
@@ -796,6 +724,5 @@ int ews_odb_open_git(struct ews_odb **out, const char *home)
 	room->home = ews_strdup(home);
 	room->object_dirs = (struct ews_strv)EWS_STRV_INIT;
 	pthread_mutex_init(&room->lock, NULL);
-	*out = &room->face;
-	return 0;
+	return &room->face;
 }

@@ -54,19 +54,20 @@ struct room {
 	struct reader *idle;
 	unsigned generation; /* counts refreshes; a reader that is behind looks again */
 	pthread_mutex_t repo_lock;
-	git_repository *repo;
+	struct ews_odb_format format;
+	git_repository *repo; /* NULL until it is asked for */
 };
 
-EWS_CLEANUP_DEFINE_PTR(git_repository, git_repository, git_repository_free)
-EWS_CLEANUP_DEFINE_PTR(git_odb_object, git_odb_object, git_odb_object_free)
-EWS_CLEANUP_DEFINE_PTR(git_odb_stream, git_odb_stream, git_odb_stream_free)
-EWS_CLEANUP_DEFINE_PTR(git_object, git_object, git_object_free)
-EWS_CLEANUP_DEFINE_PTR(git_reference, git_reference, git_reference_free)
+EWS_GIT2_CLEANUP(git_repository)
+EWS_GIT2_CLEANUP(git_odb_object)
+EWS_GIT2_CLEANUP(git_odb_stream)
+EWS_GIT2_CLEANUP(git_object)
+EWS_GIT2_CLEANUP(git_reference)
 
 static void to_git_oid(git_oid *out, const struct ews_oid *oid)
 {
 	assert(oid->len == GIT_OID_RAWSZ);
-	git_oid_fromraw(out, oid->id);
+	ews_git2.git_oid_fromraw(out, oid->id);
 }
 
 static void from_git_oid(struct ews_oid *out, const git_oid *oid)
@@ -90,14 +91,31 @@ static int open_repository(git_repository **out, const char *git_dir, const stru
 	if (format->says_refs)
 		extensions[n++] = "refstorage";
 	pthread_mutex_lock(&open_lock);
-	git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, n);
-	rc = git_repository_open_ext(out, git_dir, flags, NULL);
+	ews_git2.git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, n);
+	rc = ews_git2.git_repository_open_ext(out, git_dir, flags, NULL);
 	pthread_mutex_unlock(&open_lock);
 	if (rc == GIT_ENOTFOUND)
 		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
 	if (rc < 0)
 		return ews_libgit2_fail(rc, EWS_EGIT, "cannot open the repository '%s'", git_dir);
 	return 0;
+}
+
+/* Load what this room is for. */
+static int begin(struct room *room)
+{
+	room->face.is_cold = false;
+	return ews_libgit2_need();
+}
+
+/* Open the repository. Under its lock. */
+static int need_repo(struct room *room)
+{
+	int rc = room->repo ? 0 : begin(room);
+
+	if (rc < 0 || room->repo)
+		return rc;
+	return open_repository(&room->repo, room->face.git_dir, &room->format);
 }
 
 /* An object database for this thread, given back by return_reader(). */
@@ -117,7 +135,10 @@ static int borrow_reader(struct reader **out, struct room *room)
 	if (!reader) {
 		git_odb *db = NULL;
 
-		rc = git_odb_open(&db, ews_odb_write_dir(&room->face));
+		rc = begin(room);
+		if (rc < 0)
+			return rc;
+		rc = ews_git2.git_odb_open(&db, ews_odb_write_dir(&room->face));
 		if (rc < 0)
 			return ews_libgit2_fail(rc, EWS_EGIT, "cannot open '%s'", ews_odb_write_dir(&room->face));
 		reader = ews_calloc(1, sizeof(*reader));
@@ -126,7 +147,7 @@ static int borrow_reader(struct reader **out, struct room *room)
 	}
 	if (reader->generation != generation) {
 		/* When it can't look again it serves what it knows; reading a missing object looks once more. */
-		(void)git_odb_refresh(reader->db);
+		(void)ews_git2.git_odb_refresh(reader->db);
 		reader->generation = generation;
 	}
 	*out = reader;
@@ -158,11 +179,11 @@ static int read_checked(git_odb_object **out, const struct room *room, git_odb *
 	int rc;
 
 	to_git_oid(&id, oid);
-	rc = git_odb_read(&obj, db, &id);
+	rc = ews_git2.git_odb_read(&obj, db, &id);
 	if (rc < 0)
 		return fail_read(rc, room, oid);
-	rc = ews_odb_check(&room->face, oid, (enum ews_object_type)git_odb_object_type(obj),
-			   git_odb_object_data(obj), git_odb_object_size(obj));
+	rc = ews_odb_check(&room->face, oid, (enum ews_object_type)ews_git2.git_odb_object_type(obj),
+			   ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
 	if (rc < 0)
 		return rc;
 	*out = ews_steal(&obj);
@@ -184,9 +205,9 @@ static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct 
 	return_reader(room, reader);
 	if (rc < 0)
 		return rc;
-	ews_buf_add(out, git_odb_object_data(obj), git_odb_object_size(obj));
+	ews_buf_add(out, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
 	if (type)
-		*type = (enum ews_object_type)git_odb_object_type(obj);
+		*type = (enum ews_object_type)ews_git2.git_odb_object_type(obj);
 	return 0;
 }
 
@@ -204,7 +225,7 @@ static int libgit2_read_header(enum ews_object_type *type, uint64_t *size, struc
 	if (rc < 0)
 		return rc;
 	to_git_oid(&id, oid);
-	rc = git_odb_read_header(&len, &git_type, reader->db, &id);
+	rc = ews_git2.git_odb_read_header(&len, &git_type, reader->db, &id);
 	return_reader(room, reader);
 	if (rc < 0)
 		return fail_read(rc, room, oid);
@@ -228,10 +249,10 @@ static int stream_blob(int fd, const struct room *room, git_odb *db, const struc
 	int rc, n;
 
 	to_git_oid(&id, oid);
-	if (git_odb_open_rstream(&stream, &size, &type, db, &id) < 0)
+	if (ews_git2.git_odb_open_rstream(&stream, &size, &type, db, &id) < 0)
 		return 1;
 	ews_hash_add(hash, header, ews_object_header(header, (enum ews_object_type)type, size));
-	while ((n = git_odb_stream_read(stream, step, STREAM_STEP_BYTES)) > 0) {
+	while ((n = ews_git2.git_odb_stream_read(stream, step, STREAM_STEP_BYTES)) > 0) {
 		ews_hash_add(hash, step, (size_t)n);
 		rc = ews_file_write_fd(fd, step, (size_t)n);
 		if (rc < 0)
@@ -256,7 +277,7 @@ static int write_blob(int fd, const struct room *room, git_odb *db, const struct
 	int rc;
 
 	to_git_oid(&id, oid);
-	rc = git_odb_read_header(&size, &type, db, &id);
+	rc = ews_git2.git_odb_read_header(&size, &type, db, &id);
 	if (rc < 0)
 		return fail_read(rc, room, oid);
 	if (type != GIT_OBJECT_BLOB)
@@ -270,7 +291,7 @@ static int write_blob(int fd, const struct room *room, git_odb *db, const struct
 	rc = read_checked(&obj, room, db, oid);
 	if (rc < 0)
 		return rc;
-	return ews_file_write_fd(fd, git_odb_object_data(obj), git_odb_object_size(obj));
+	return ews_file_write_fd(fd, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
 }
 
 static int libgit2_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
@@ -300,7 +321,7 @@ static bool libgit2_has(struct ews_odb *odb, const struct ews_oid *oid)
 		return false;
 	}
 	to_git_oid(&id, oid);
-	has = git_odb_exists_ext(reader->db, &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
+	has = ews_git2.git_odb_exists_ext(reader->db, &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
 	return_reader(room, reader);
 	return has;
 }
@@ -317,15 +338,15 @@ static bool libgit2_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 		return false;
 	}
 	to_git_oid(&id, oid);
-	for (size_t i = 0; i < git_odb_num_backends(reader->db) && !has; i++) {
+	for (size_t i = 0; i < ews_git2.git_odb_num_backends(reader->db) && !has; i++) {
 		git_odb_backend *backend = NULL;
 
-		if (git_odb_get_backend(&backend, reader->db, i) == 0 && backend->freshen)
+		if (ews_git2.git_odb_get_backend(&backend, reader->db, i) == 0 && backend->freshen)
 			has = backend->freshen(backend, &id) == 0;
 	}
 	/* What we may not touch (another user's alternate) is there all the same. */
 	if (!has)
-		has = git_odb_exists_ext(reader->db, &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
+		has = ews_git2.git_odb_exists_ext(reader->db, &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
 	return_reader(room, reader);
 	return has;
 }
@@ -340,25 +361,6 @@ static int libgit2_refresh(struct ews_odb *odb)
 	return 0;
 }
 
-static int libgit2_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
-{
-	struct room *room = (struct room *)odb;
-	git_oid id;
-	int rc;
-
-	pthread_mutex_lock(&room->repo_lock);
-	rc = git_reference_name_to_id(&id, room->repo, name);
-	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC)
-		rc = ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
-	else if (rc < 0)
-		rc = ews_libgit2_fail(rc, EWS_EGIT, "cannot read the ref '%s'", name);
-	pthread_mutex_unlock(&room->repo_lock);
-	if (rc < 0)
-		return rc;
-	from_git_oid(out, &id);
-	return 0;
-}
-
 /* Delete `name` when it is at `from`. Returns a code of libgit2. */
 static int try_delete(git_repository *repo, const char *name, const struct ews_oid *from)
 {
@@ -366,14 +368,15 @@ static int try_delete(git_repository *repo, const char *name, const struct ews_o
 	git_oid from_id;
 	int rc;
 
-	rc = git_reference_lookup(&ref, repo, name);
+	rc = ews_git2.git_reference_lookup(&ref, repo, name);
 	if (rc < 0)
 		return rc;
 	to_git_oid(&from_id, from);
-	if (!git_reference_target(ref) || !git_oid_equal(git_reference_target(ref), &from_id))
+	if (!ews_git2.git_reference_target(ref) ||
+	    !ews_git2.git_oid_equal(ews_git2.git_reference_target(ref), &from_id))
 		return GIT_EMODIFIED;
 	/* This compares again, under the ref's lock. */
-	return git_reference_delete(ref);
+	return ews_git2.git_reference_delete(ref);
 }
 
 /*
@@ -403,9 +406,10 @@ static int try_swap(git_repository *repo, const char *name, const struct ews_oid
 	to_git_oid(&to_id, to);
 	if (!ews_oid_is_none(from)) {
 		to_git_oid(&from_id, from);
-		return git_reference_create_matching(&ref, repo, name, &to_id, 1, &from_id, EWS_ODB_REF_LOG_MESSAGE);
+		return ews_git2.git_reference_create_matching(&ref, repo, name, &to_id, 1, &from_id,
+							      EWS_ODB_REF_LOG_MESSAGE);
 	}
-	rc = git_reference_create_matching(&ref, repo, name, &to_id, 0, &from_id, EWS_ODB_REF_LOG_MESSAGE);
+	rc = ews_git2.git_reference_create_matching(&ref, repo, name, &to_id, 0, &from_id, EWS_ODB_REF_LOG_MESSAGE);
 	/* Another process has just removed the empty directory that the ref goes to. */
 	return rc == GIT_ENOTFOUND ? GIT_ELOCKED : rc;
 }
@@ -420,6 +424,11 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 
 	for (;;) {
 		pthread_mutex_lock(&room->repo_lock);
+		rc = need_repo(room);
+		if (rc < 0) {
+			pthread_mutex_unlock(&room->repo_lock);
+			return rc;
+		}
 		errno = 0;
 		rc = try_swap(room->repo, name, from, to);
 		if (rc < 0 && (rc != GIT_ELOCKED || ews_clock_monotonic_ms() >= deadline))
@@ -454,7 +463,7 @@ static int resolve(struct ews_oid *out, git_repository *repo, const char *spec, 
 	EWS_CLEANUP(free) char *full = is_short ? ews_strfmt("HEAD%s", spec + 1) : ews_strdup(spec);
 	int rc;
 
-	rc = git_revparse_single(&obj, repo, full);
+	rc = ews_git2.git_revparse_single(&obj, repo, full);
 	if (rc == GIT_EAMBIGUOUS)
 		return ews_error(EWS_ENOTFOUND, "'%s' may mean more than one object", spec);
 	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC)
@@ -462,12 +471,12 @@ static int resolve(struct ews_oid *out, git_repository *repo, const char *spec, 
 	if (rc < 0)
 		return ews_libgit2_fail(rc, EWS_ENOTFOUND, "cannot find the revision '%s'", spec);
 	if (want) {
-		rc = git_object_peel(&peeled, obj, (git_object_t)want);
+		rc = ews_git2.git_object_peel(&peeled, obj, (git_object_t)want);
 		if (rc < 0)
 			return ews_error(EWS_ENOTFOUND, "'%s' names no %s", spec,
 					 ews_object_type_name((enum ews_object_type)want));
 	}
-	from_git_oid(out, git_object_id(peeled ? peeled : obj));
+	from_git_oid(out, ews_git2.git_object_id(peeled ? peeled : obj));
 	return 0;
 }
 
@@ -477,7 +486,9 @@ static int libgit2_resolve(struct ews_oid *out, struct ews_odb *odb, const char 
 	int rc;
 
 	pthread_mutex_lock(&room->repo_lock);
-	rc = resolve(out, room->repo, spec, want);
+	rc = need_repo(room);
+	if (rc == 0)
+		rc = resolve(out, room->repo, spec, want);
 	pthread_mutex_unlock(&room->repo_lock);
 	return rc;
 }
@@ -488,7 +499,9 @@ static int libgit2_config(char **out, struct ews_odb *odb, const char *key)
 	int rc;
 
 	pthread_mutex_lock(&room->repo_lock);
-	rc = ews_libgit2_config(out, room->repo, odb->git_dir, odb->common_dir, key);
+	rc = need_repo(room);
+	if (rc == 0)
+		rc = ews_libgit2_config(out, room->repo, odb->git_dir, odb->common_dir, key);
 	pthread_mutex_unlock(&room->repo_lock);
 	return rc;
 }
@@ -501,7 +514,7 @@ static void libgit2_move(struct ews_odb *odb)
 		struct reader *reader = room->idle;
 
 		room->idle = reader->next;
-		git_odb_free(reader->db);
+		ews_git2.git_odb_free(reader->db);
 		free(reader);
 	}
 }
@@ -511,7 +524,8 @@ static void libgit2_release(struct ews_odb *odb)
 	struct room *room = (struct room *)odb;
 
 	libgit2_move(odb);
-	git_repository_free(room->repo);
+	if (room->repo)
+		ews_git2.git_repository_free(room->repo);
 	pthread_mutex_destroy(&room->readers_lock);
 	pthread_mutex_destroy(&room->repo_lock);
 }
@@ -524,28 +538,19 @@ static const struct ews_odb_ops ops = {
 	.freshen = libgit2_freshen,
 	.refresh = libgit2_refresh,
 	.move = libgit2_move,
-	.ref_read = libgit2_ref_read,
 	.ref_swap = libgit2_ref_swap,
 	.resolve = libgit2_resolve,
 	.config = libgit2_config,
 	.release = libgit2_release,
 };
 
-int ews_odb_open_libgit2(struct ews_odb **out, const char *git_dir, const struct ews_odb_format *format)
+struct ews_odb *ews_odb_open_libgit2(const struct ews_odb_format *format)
 {
-	EWS_CLEANUP(git_repository) git_repository *repo = NULL;
-	struct room *room;
-	int rc;
+	struct room *room = ews_calloc(1, sizeof(*room));
 
-	ews_libgit2_need();
-	rc = open_repository(&repo, git_dir, format);
-	if (rc < 0)
-		return rc;
-	room = ews_calloc(1, sizeof(*room));
 	room->face.ops = &ops;
-	room->repo = ews_steal(&repo);
+	room->format = *format;
 	pthread_mutex_init(&room->readers_lock, NULL);
 	pthread_mutex_init(&room->repo_lock, NULL);
-	*out = &room->face;
-	return 0;
+	return &room->face;
 }

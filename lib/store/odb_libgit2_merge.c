@@ -25,12 +25,14 @@ int ews_odb_merge_text(struct ews_buf *out, const struct ews_odb_text *base, con
 	git_merge_file_result result = { 0 };
 	int git_rc;
 
-	ews_libgit2_need();
-	git_rc = git_merge_file(&result, base->data ? &ancestor : NULL, &mine, &other, &opts);
+	git_rc = ews_libgit2_need();
+	if (git_rc < 0)
+		return git_rc;
+	git_rc = ews_git2.git_merge_file(&result, base->data ? &ancestor : NULL, &mine, &other, &opts);
 	if (git_rc < 0)
 		return ews_libgit2_fail(git_rc, EWS_EGIT, "cannot merge two texts");
 	ews_buf_add(out, result.ptr, result.len);
 	git_rc = !result.automergeable;
-	git_merge_file_result_free(&result);
+	ews_git2.git_merge_file_result_free(&result);
 	return git_rc;
 }

@@ -9,6 +9,8 @@
 #ifndef EWS_STORE_ODB_OPS_H
 #define EWS_STORE_ODB_OPS_H
 
+#include <stdatomic.h>
+
 #include "base/buf.h"
 #include "base/hash.h"
 #include "store/oid.h"
@@ -33,7 +35,6 @@ struct ews_odb_ops {
 	int (*refresh)(struct ews_odb *odb);
 	/* Objects are read from another directory from now on; nobody reads. */
 	void (*move)(struct ews_odb *odb);
-	int (*ref_read)(struct ews_oid *out, struct ews_odb *odb, const char *name);
 	int (*ref_swap)(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
 	/* `want`: what to peel to, COMMIT or TREE; 0: the object as it is. */
 	int (*resolve)(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want);
@@ -51,6 +52,11 @@ struct ews_odb {
 	char *aside; /* a private object directory that borrows from that; NULL: none */
 	enum ews_hash_algo algo;
 	bool is_partial;
+	/*
+	 * The room has not begun: to load a library, or to start a git, takes longer than most verbs do. Until somebody
+	 * asks for what is in a pack, loose objects are read here.
+	 */
+	atomic_bool is_cold;
 };
 
 /* How long another process's lock on a ref is waited for. */
@@ -68,17 +74,29 @@ enum ews_odb_room {
 int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const char *git_dir, const char *home);
 
 /*
- * Make a half-filled room (`*out` with ops and nothing else of the face set)
- * for the repository `git_dir`; fails as ews_odb_open().
+ * Make a half-filled room (ops and nothing else of the face set). What a room needs it opens when it is first asked
+ * for something.
  */
-int ews_odb_open_libgit2(struct ews_odb **out, const char *git_dir, const struct ews_odb_format *format);
-int ews_odb_open_git(struct ews_odb **out, const char *home);
+struct ews_odb *ews_odb_open_libgit2(const struct ews_odb_format *format);
+struct ews_odb *ews_odb_open_git(const char *home);
 
 /*
  * Read the format of the repository `name`, whose shared config is in `common_dir`, and
  * refuse what we don't know. No include is followed, as by git.
  */
 int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, const char *name);
+/* What the environment says of git's config: is the system's file left out, and which files stand for the usual ones? */
+struct ews_odb_config_files {
+	bool has_system;
+	const char *system; /* NULL: the usual one */
+	const char *global; /* NULL: the usual two */
+};
+
+struct ews_odb_config_files ews_odb_find_config_files(void);
+/* As ews_odb_config_user(), includes followed. */
+int ews_libgit2_config_user(char **out, const char *key);
+/* Does the user's config, as git finds it, name the repository `name` as safe? */
+bool ews_libgit2_is_safe(const char *name);
 /* Fails with EWS_EDENIED when the repository belongs to another user and is no safe.directory. */
 int ews_odb_check_owner(const char *git_dir, const char *common_dir);
 
@@ -86,6 +104,12 @@ int ews_odb_check_owner(const char *git_dir, const char *common_dir);
 int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid);
 /* Sync the directory that holds or held the ref `name`, or the nearest above it that still stands. */
 int ews_odb_sync_ref(const struct ews_odb *odb, const char *name);
+
+/*
+ * Make the ref `name` of `odb`, which must not exist, and stand for `to`; synced. Returns 1 where another has to do it,
+ * because a log is wanted, `to` is not there, or something stands in the way. Fails as ews_odb_ref_swap().
+ */
+int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid *to);
 
 /*
  * Append the refs in the git directory `common_dir` whose names start with `prefix` ("refs/..."), by name; of those that

@@ -1,9 +1,10 @@
 /*
- * The refs of a repository, listed as git keeps them: a file each below `refs/`, or a line of `packed-refs`.
+ * The refs of a repository as git keeps them: a file each below `refs/`, or a line of `packed-refs`.
  *
- * Each verb lists refs, and there may be ten thousands of ours. A library, or a git, that looks each of them up makes that
- * the most of what a verb does. Format: git-pack-refs(1). Refs are never written here. Files are read
- * first, then packed-refs: a ref that is packed meanwhile is in both, or in the second.
+ * Each verb lists and reads refs, and there may be ten thousands of ours. A library, or a git, that looks each of them up
+ * makes that the most of what a verb does. Format: git-pack-refs(1), gitrepository-layout(5). Written
+ * is here what is new and ours alone. Files are read first, then packed-refs: a ref that is packed
+ * meanwhile is in both, or in the second.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,12 +14,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -29,6 +33,7 @@
 #define REF_BYTES_MAX 8192
 #define SYMBOLIC "ref: "
 #define DEPTH_MAX 64
+#define LINKS_MAX 5 /* symbolic refs in a row, as in git */
 
 struct listing {
 	struct ews_refs *out;
@@ -226,4 +231,150 @@ int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *
 		rc = list_packed(&l);
 	settle(out, first);
 	return rc < 0 ? ews_error_wrap("cannot list the refs '%s'", prefix) : 0;
+}
+
+/* Is it a name that git gives refs, and none that leads elsewhere? */
+static bool is_ref_name(const char *name)
+{
+	if (strncmp(name, "refs/", 5) != 0)
+		return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")];
+	for (const char *part = name + 5, *end; part; part = *end ? end + 1 : NULL) {
+		EWS_CLEANUP(free) char *one = NULL;
+
+		end = part + strcspn(part, "/");
+		one = ews_strndup(part, (size_t)(end - part));
+		if (!*one || is_no_ref(one) || strstr(one, "..") || strpbrk(one, "*?[\\~^: \t\n"))
+			return false;
+	}
+	return true;
+}
+
+/* These each worktree has for itself. */
+static bool is_own(const char *name)
+{
+	return strncmp(name, "refs/", 5) != 0 || starts_with(name, "refs/bisect/") ||
+	       starts_with(name, "refs/worktree/") || starts_with(name, "refs/rewritten/");
+}
+
+/* The line of packed-refs for `name`. Returns 1 when there is one. */
+static int find_packed(struct ews_oid *out, const char *common_dir, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = open(common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *tail = ews_strfmt(" %s\n", name);
+	int rc = ews_file_read(&text, fd, PACKED, PACKED_BYTES_MAX);
+	const char *at;
+
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear();
+	at = rc < 0 ? NULL : strstr(text.ptr, tail);
+	if (!at)
+		return 0;
+	while (at > text.ptr && at[-1] != '\n')
+		at--;
+	return *at != '#' && parse_id(out, at);
+}
+
+int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(name);
+
+	for (unsigned i = 0; i <= LINKS_MAX && is_ref_name(at); i++) {
+		EWS_CLEANUP(fd)
+		int dir_fd = open(is_own(at) ? odb->git_dir : odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct ews_ref ref = { .name = at, .oid = EWS_OID_NONE };
+		struct stat st;
+		int rc;
+
+		read_value(&ref, dir_fd);
+		if (is_broken(&ref)) {
+			if (fstatat(dir_fd, at, &st, 0) == 0 && !S_ISDIR(st.st_mode))
+				return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", at);
+			rc = find_packed(&ref.oid, odb->common_dir, at);
+			if (rc <= 0)
+				return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
+		}
+		if (!ref.target) {
+			*out = ref.oid;
+			return 0;
+		}
+		free(at);
+		at = ref.target;
+	}
+	return ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
+}
+
+/* Is a log kept of the ref, which is not ours to write? */
+static bool is_logged(struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *log = ews_strfmt("%s/logs/%s", odb->common_dir, name);
+	EWS_CLEANUP(free) char *wanted = NULL;
+	bool is_wanted = ews_odb_config(&wanted, odb, "core.logAllRefUpdates") == 0 && !strcasecmp(wanted, "always");
+
+	ews_error_clear();
+	return is_wanted || access(log, F_OK) == 0;
+}
+
+/* Make the lock, waiting for who holds it. */
+static int make_lock(int *out, const char *lock)
+{
+	uint64_t deadline = ews_clock_monotonic_ms() + EWS_ODB_REF_WAIT_MS;
+
+	for (unsigned wait_ms = 2;; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
+		*out = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (*out >= 0)
+			return 0;
+		if (errno != EEXIST)
+			return ews_error_os("cannot make '%s'", lock);
+		if (ews_clock_monotonic_ms() >= deadline) {
+			ews_error(EWS_EBUSY, "'%s' exists", lock);
+			ews_error_hint("if no git command is running, remove '%s'", lock);
+			return EWS_EBUSY;
+		}
+		ews_clock_sleep_ms(wait_ms);
+	}
+}
+
+/* Under the lock: see that there is no such ref, and put the lock in its place. */
+static int settle_lock(int *fd, const char *lock, const char *path, struct ews_odb *odb, const char *name,
+		       const struct ews_oid *to)
+{
+	char text[EWS_OID_HEX_MAX + 1], hex[EWS_OID_HEX_MAX];
+	int len = snprintf(text, sizeof(text), "%s\n", ews_oid_hex(hex, to));
+	struct ews_oid packed;
+	int rc = access(path, F_OK) == 0 ? 1 : find_packed(&packed, odb->common_dir, name);
+
+	if (rc > 0)
+		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
+	if (rc == 0)
+		rc = ews_file_write_fd(*fd, text, (size_t)len);
+	if (rc == 0 && (fsync(*fd) < 0 || close(ews_steal_fd(fd)) < 0 || rename(lock, path) < 0))
+		rc = ews_error_os("cannot write '%s'", path);
+	return rc;
+}
+
+int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid *to)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	if (!is_ref_name(name) || !ews_odb_has(odb, to) || is_logged(odb, name))
+		return 1;
+	rc = make_lock(&fd, lock);
+	if (rc == EWS_ENOTFOUND) {
+		/* Another process has just removed the empty directory that the ref goes to: that is waited for. */
+		ews_error_clear();
+		return 1;
+	}
+	if (rc < 0)
+		return ews_error_wrap("cannot move the ref '%s'", name);
+	rc = settle_lock(&fd, lock, path, odb, name, to);
+	if (rc < 0) {
+		(void)unlink(lock); /* best effort: the failure above is the news */
+		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
+	}
+	return ews_odb_sync_ref(odb, name);
 }

@@ -6,7 +6,7 @@
 #include "check.h"
 
 #include <cjson/cJSON.h>
-#include <openssl/evp.h>
+#include <nettle/base64.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -497,13 +497,13 @@ static void read_unsaid(struct list *out, const char *json)
 
 		if (bytes) {
 			size_t len = strlen(name);
-			int raw = EVP_DecodeBlock((unsigned char *)name, (const unsigned char *)text, (int)len);
+			struct base64_decode_ctx base64;
+			size_t raw = len;
 
-			while (raw > 0 && len && text[len - 1] == '=') {
-				raw--;
-				len--;
-			}
-			name[raw < 0 ? 0 : raw] = '\0';
+			base64_decode_init(&base64);
+			if (!base64_decode_update(&base64, &raw, (uint8_t *)name, len, text))
+				raw = 0;
+			name[raw] = '\0';
 		}
 		out->items = grow(out->items, (out->n + 1) * sizeof(*out->items));
 		out->items[out->n++] = (struct item){ .path = name };

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
+#include <nettle/sha1.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,15 +110,14 @@ bool fits_tree(const struct item *item)
 
 static void object_id(unsigned char out[ID_RAW], const char *type, const void *data, size_t len)
 {
-	EVP_MD_CTX *hash = EVP_MD_CTX_new();
+	struct sha1_ctx hash;
 	char header[64];
 	int header_len = snprintf(header, sizeof(header), "%s %zu", type, len) + 1;
 
-	if (!hash || !EVP_DigestInit_ex(hash, EVP_sha1(), NULL) ||
-	    !EVP_DigestUpdate(hash, header, (size_t)header_len) || !EVP_DigestUpdate(hash, data, len) ||
-	    !EVP_DigestFinal_ex(hash, out, NULL))
-		die("cannot hash");
-	EVP_MD_CTX_free(hash);
+	sha1_init(&hash);
+	sha1_update(&hash, (size_t)header_len, (const uint8_t *)header);
+	sha1_update(&hash, len, data);
+	sha1_digest(&hash, ID_RAW, out);
 }
 
 static void to_hex(char out[ID_HEX], const unsigned char id[ID_RAW])

@@ -28,7 +28,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <openssl/evp.h>
+#include <nettle/sha2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,9 +195,8 @@ static char type_of(mode_t mode)
 static void put_content(FILE *out, int dir, const char *name, off_t size)
 {
 	static unsigned char bytes[READ_BYTES];
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	EVP_MD_CTX *hash;
-	unsigned len = 0;
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx hash;
 	ssize_t n;
 	int fd;
 
@@ -206,9 +205,7 @@ static void put_content(FILE *out, int dir, const char *name, off_t size)
 		return;
 	}
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	hash = EVP_MD_CTX_new();
-	if (!hash || !EVP_DigestInit_ex(hash, EVP_sha256(), NULL))
-		die("cannot hash", name);
+	sha256_init(&hash);
 	while ((n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes))) > 0) {
 		size_t plain_len = (size_t)n;
 		/* A file of ours that has ids in it comes in one piece. */
@@ -216,16 +213,15 @@ static void put_content(FILE *out, int dir, const char *name, off_t size)
 				      ? make_plain(&plain_len, (char *)bytes, (size_t)n)
 				      : NULL;
 
-		EVP_DigestUpdate(hash, plain ? (void *)plain : bytes, plain_len);
+		sha256_update(&hash, plain_len, plain ? (uint8_t *)plain : bytes);
 		free(plain);
 	}
 	if (n < 0) {
 		fputs("unreadable", out);
 	} else {
-		EVP_DigestFinal_ex(hash, digest, &len);
-		put_hex(out, digest, len);
+		sha256_digest(&hash, sizeof(digest), digest);
+		put_hex(out, digest, sizeof(digest));
 	}
-	EVP_MD_CTX_free(hash);
 	if (fd >= 0)
 		(void)close(fd);
 }

@@ -432,6 +432,7 @@ Test(odb_git, a_git_that_dies_is_one_error_and_the_next_one_serves)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	char hex[EWS_OID_HEX_MAX];
 
+	fixture_shell("git -C new repack -qad");
 	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), 0);
 	fixture_shell("for p in $(cat /proc/%d/task/*/children); do tr '\\0' ' ' </proc/$p/cmdline | grep -q '^[^ ]*git cat-file' || continue; "
 		      "kill -KILL $p; while ! grep -q ' Z ' /proc/$p/stat; do sleep 0.01; done; done",
@@ -451,6 +452,7 @@ Test(odb_git, without_git_there_is_one_error)
 	struct ews_oid blob = id_of("new", "HEAD:f");
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
+	fixture_shell("git -C new repack -qad");
 	setenv("PATH", "/nonexistent", 1);
 	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), EWS_ENOTFOUND);
 	cr_assert(strstr(ews_error_message(), "cannot run git"), "%s", ews_error_message());

@@ -1,0 +1,302 @@
+/*
+ * Git's config as a repository sees it, what it says of the repository's format, and whether its owner is trusted.
+ *
+ * All of this is asked before any room is opened, and read here without a library: see gitconfig_text.h. Where a
+ * file includes others, or is none, the room is asked instead.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/odb.h"
+#include "store/odb_ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/strv.h"
+#include "store/gitconfig_text.h"
+
+#define SYSTEM_FILE "/etc/gitconfig"
+#define FILE_BYTES_MAX (16 * EWS_MIB)
+
+struct ews_odb_config_files ews_odb_find_config_files(void)
+{
+	struct ews_odb_config_files files = { true, getenv("GIT_CONFIG_SYSTEM"), getenv("GIT_CONFIG_GLOBAL") };
+	const char *no_system = getenv("GIT_CONFIG_NOSYSTEM");
+	bool is_set = false;
+
+	files.has_system = !no_system || !ews_gitconfig_bool(&is_set, no_system) || !is_set;
+	return files;
+}
+
+/* What is looked for, and the last that was found of it. */
+struct search {
+	const char *key;
+	char *value; /* NULL: nothing yet */
+	bool has_own; /* a file says that each worktree has one of its own */
+	bool is_beyond; /* a file includes others, or could not be read */
+};
+
+static int see(const char *key, const char *value, void *payload)
+{
+	struct search *search = payload;
+
+	if (!strncmp(key, "include.", 8) || !strncmp(key, "includeif.", 10))
+		return 1;
+	if (ews_gitconfig_is_key(key, search->key)) {
+		free(search->value);
+		search->value = ews_strdup(value ? value : "true");
+	}
+	if (!strcmp(key, "extensions.worktreeconfig"))
+		(void)ews_gitconfig_bool(&search->has_own, value); /* what is no truth value sets nothing */
+	return 0;
+}
+
+/* A file that isn't there or that we may not see says nothing, as for git. */
+static void search_file(struct search *search, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (search->is_beyond)
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		search->is_beyond = errno != ENOENT && errno != ENOTDIR && errno != EACCES;
+		return;
+	}
+	if (ews_file_read_fd(&text, fd, FILE_BYTES_MAX) < 0 ||
+	    ews_gitconfig_parse(text.ptr, text.len, see, search) != 0) {
+		ews_error_clear();
+		search->is_beyond = true;
+	}
+}
+
+static void search_in(struct search *search, const char *dir, const char *file)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, file);
+
+	search_file(search, path);
+}
+
+static void search_user(struct search *search)
+{
+	struct ews_odb_config_files files = ews_odb_find_config_files();
+	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+
+	if (files.has_system)
+		search_file(search, files.system ? files.system : SYSTEM_FILE);
+	if (files.global) {
+		search_file(search, files.global);
+		return;
+	}
+	if (xdg && *xdg)
+		search_in(search, xdg, "git/config");
+	else if (home)
+		search_in(search, home, ".config/git/config");
+	if (home)
+		search_in(search, home, ".gitconfig");
+}
+
+/* What the search has come to. Returns 1 when somebody else has to be asked. */
+static int take_found(char **out, struct search *search)
+{
+	if (search->is_beyond) {
+		free(search->value);
+		return 1;
+	}
+	if (!search->value)
+		return ews_error(EWS_ENOTFOUND, "no setting '%s'", search->key);
+	*out = search->value;
+	return 0;
+}
+
+int ews_odb_config_user(char **out, const char *key)
+{
+	struct search search = { .key = key };
+	int rc;
+
+	search_user(&search);
+	rc = take_found(out, &search);
+	return rc == 1 ? ews_libgit2_config_user(out, key) : rc;
+}
+
+int ews_odb_config(char **out, struct ews_odb *odb, const char *key)
+{
+	struct search search = { .key = key };
+	int rc;
+
+	search_user(&search);
+	search_in(&search, odb->common_dir, "config");
+	if (search.has_own)
+		search_in(&search, odb->git_dir, "config.worktree");
+	rc = take_found(out, &search);
+	return rc == 1 ? odb->ops->config(out, odb, key) : rc;
+}
+
+/* Those whose meaning is honoured: see ews_odb_config(), ews_odb_missing(), and that nothing here prunes. */
+static bool is_known_extension(const char *name)
+{
+	static const char *const known[] = { "noop", "worktreeconfig", "partialclone", "preciousobjects" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(name, known[i]))
+			return true;
+	return false;
+}
+
+/* "remote.<name>.promisor" */
+static bool is_promisor(const char *key)
+{
+	size_t len = strlen(key), tail = strlen(".promisor");
+
+	return len > tail && !strncmp(key, "remote.", strlen("remote.")) && !strcmp(key + len - tail, ".promisor");
+}
+
+/* What the config says of the format, so far. */
+struct format {
+	struct ews_odb_format face;
+	char *hash, *refs;
+	int64_t version; /* below 0: it is no number */
+	struct ews_strv unknown;
+};
+
+static void release_format(struct format *format)
+{
+	free(format->hash);
+	free(format->refs);
+	ews_strv_release(&format->unknown);
+}
+
+EWS_CLEANUP_DEFINE(format, struct format, release_format)
+
+static int see_format(const char *key, const char *value, void *payload)
+{
+	struct format *format = payload;
+	struct ews_odb_format *face = &format->face;
+	const char *extension = strncmp(key, "extensions.", strlen("extensions.")) ? NULL : strchr(key, '.') + 1;
+
+	if (!strcmp(key, "core.repositoryformatversion")) {
+		if (!ews_gitconfig_int(&format->version, value))
+			format->version = -1;
+	} else if (is_promisor(key)) {
+		bool is_set = false;
+
+		(void)ews_gitconfig_bool(&is_set, value); /* what is no truth value sets nothing */
+		face->is_partial = face->is_partial || is_set;
+	} else if (extension && !strcmp(extension, "objectformat")) {
+		face->says_hash = true;
+		free(format->hash);
+		format->hash = ews_strdup(value ? value : "true");
+	} else if (extension && !strcmp(extension, "refstorage")) {
+		face->says_refs = true;
+		free(format->refs);
+		format->refs = ews_strdup(value ? value : "true");
+	} else if (extension) {
+		face->is_partial = face->is_partial || !strcmp(extension, "partialclone");
+		if (!is_known_extension(extension))
+			ews_strv_add(&format->unknown, extension);
+	}
+	return 0;
+}
+
+/* Refuse what we don't know. */
+static int check_format(struct format *format, const char *name)
+{
+	if (format->version < 0)
+		return ews_error(EWS_EDAMAGED, "'%s': core.repositoryFormatVersion is no number", name);
+	if (!strcmp(format->hash, "sha256"))
+		format->face.algo = EWS_SHA256;
+	else if (strcmp(format->hash, "sha1") != 0)
+		return ews_error(EWS_EUNSUPPORTED,
+				 "repository '%s' uses object format '%s'; only 'sha1' and 'sha256' are served",
+				 name, format->hash);
+	if (strcmp(format->refs, "files") != 0)
+		return ews_error(EWS_EUNSUPPORTED, "repository '%s' uses ref storage '%s'; only 'files' is served",
+				 name, format->refs);
+	if (format->version > 1)
+		return ews_error(EWS_EUNSUPPORTED,
+				 "repository '%s' has format version %d; only versions up to 1 are served", name,
+				 (int)format->version);
+	/* Git won't open it, and by what ids its objects go nobody can say. */
+	if (format->version < 1 && format->face.algo != EWS_SHA1)
+		return ews_error(EWS_EUNSUPPORTED,
+				 "repository '%s' has format version %d, but object format '%s' needs version 1",
+				 name, (int)format->version, format->hash);
+	/* In version 0 git takes no notice of extensions that it doesn't know. */
+	if (format->version == 1 && format->unknown.n)
+		return ews_error(EWS_EUNSUPPORTED, "repository '%s' uses the extension '%s', which isn't known here",
+				 name, format->unknown.items[0]);
+	return 0;
+}
+
+int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, const char *name)
+{
+	EWS_CLEANUP(format)
+	struct format format = { .face = { .algo = EWS_SHA1 },
+				 .hash = ews_strdup("sha1"),
+				 .refs = ews_strdup("files"),
+				 .unknown = EWS_STRV_INIT };
+	EWS_CLEANUP(free) char *path = ews_path_join(common_dir, "config");
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read_path(&text, path, FILE_BYTES_MAX);
+
+	if (rc == 0)
+		rc = ews_gitconfig_parse(text.ptr, text.len, see_format, &format);
+	if (rc < 0)
+		return ews_error_wrap("cannot read '%s'", path);
+	rc = check_format(&format, name);
+	if (rc == 0)
+		*out = format.face;
+	return rc;
+}
+
+/* What the work tree has as ".git": the git directory itself, or a file that names it. The caller frees it. */
+static char *find_dot_git(const char *git_dir, const char *common_dir)
+{
+	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "gitdir");
+	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
+
+	if (strcmp(git_dir, common_dir) != 0 && ews_file_read(&link, AT_FDCWD, file, 64 * EWS_KIB) == 0) {
+		ews_buf_rtrim(&link);
+		return ews_strdup(link.ptr);
+	}
+	ews_error_clear();
+	return ews_strdup(git_dir);
+}
+
+/* As git sees it: root works for who called sudo, too. What isn't there is nobody else's. */
+static bool is_ours(const char *path)
+{
+	const char *sudo = getenv("SUDO_UID");
+	struct stat st;
+	char *end;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	if (st.st_uid == geteuid())
+		return true;
+	return geteuid() == 0 && sudo && *sudo && strtoul(sudo, &end, 10) == st.st_uid && !*end;
+}
+
+int ews_odb_check_owner(const char *git_dir, const char *common_dir)
+{
+	EWS_CLEANUP(free) char *dot_git = find_dot_git(git_dir, common_dir);
+	EWS_CLEANUP(free) char *top = ews_path_dir(dot_git);
+	bool has_top = !strcmp(ews_path_base(dot_git), ".git");
+	/* The path that git wants to see as safe.directory: the work tree where there is one. */
+	const char *name = has_top ? top : git_dir;
+
+	if ((is_ours(git_dir) && is_ours(dot_git) && is_ours(name)) || ews_libgit2_is_safe(name))
+		return 0;
+	ews_error(EWS_EDENIED, "repository '%s' belongs to another user", name);
+	ews_error_hint("if you trust it: git config --global --add safe.directory '%s'", name);
+	return EWS_EDENIED;
+}
