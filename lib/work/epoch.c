@@ -206,7 +206,7 @@ static void hash_head(struct ews_hash *hash, struct ews_repo *repo, const struct
 	static const char *const files[] = { "HEAD", "MERGE_HEAD" };
 	struct ews_oid head = EWS_OID_NONE;
 
-	if (ews_odb_resolve_commit(&head, repo->odb, "HEAD") < 0)
+	if (ews_odb_ref_read(&head, repo->odb, "HEAD") < 0)
 		ews_error_clear(); /* there is no commit yet */
 	hash_string(hash, (const char *)head.id, head.len);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
