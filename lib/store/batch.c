@@ -30,6 +30,7 @@
 #include "store/pack.h"
 
 /* Loose objects are seen by every git at once and leave no tiny packs; but each costs syncs of its own. */
+#define WRITERS 8 /* of loose objects: they wait for the disk, not for a processor */
 #define LOOSE_COUNT_MAX 50
 #define LOOSE_BYTES_MAX EWS_MIB
 /* Files above this are streamed. */
@@ -423,7 +424,7 @@ static int commit(struct ews_batch *batch)
 		ews_pack_free(batch->pack);
 		batch->pack = NULL;
 	}
-	rc = ews_pool_for(batch->n_kept, 4, 0, write_kept, batch);
+	rc = ews_pool_for(batch->n_kept, 1, WRITERS, write_kept, batch);
 	if (rc < 0)
 		return rc;
 	if (!batch->pack)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
@@ -20,8 +22,9 @@
 #define TRAIL_MAX 48 /* open directories; deeper trees are walked */
 
 struct recheck {
-	const struct ews_cache *cache;
-	int root_fd;
+	struct ews_cache *cache;
+	const struct ews_recheck_opts *opts;
+	atomic_size_t n_touched;
 	atomic_bool differs;
 };
 
@@ -104,23 +107,41 @@ static bool is_same(const struct ews_entry *entry, const struct stat *st)
 	       now.uid == entry->uid && now.gid == entry->gid && now.n_links == entry->n_links;
 }
 
+/* Is it still of a kind whose change its own stat data tell, and no rule? Then take these. */
+static bool take_touched(struct recheck *check, struct ews_entry *entry, const struct stat *st)
+{
+	struct ews_entry now = { 0 };
+
+	ews_entry_set_stat(&now, st);
+	if (!entry->has_stat || entry->type != now.type || !strcmp(ews_path_base(entry->path), ".gitignore"))
+		return false;
+	if (now.type != EWS_ENTRY_FILE && now.type != EWS_ENTRY_LINK && now.type != EWS_ENTRY_DIR)
+		return false;
+	if (now.type == EWS_ENTRY_FILE && check->opts->max_file_bytes && now.size > check->opts->max_file_bytes)
+		return false;
+	ews_entry_set_stat(entry, st);
+	entry->is_racy = true;
+	check->n_touched++;
+	return true;
+}
+
 static int check_entries(size_t chunk, unsigned worker, void *payload)
 {
 	struct recheck *check = payload;
-	const struct ews_entries *list = &check->cache->entries;
+	struct ews_entries *list = &check->cache->entries;
 	/* One of its own: the kernel counts who uses an open file, which is slow where two do. */
-	EWS_CLEANUP(fd) int root = openat(check->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(trail) struct trail trail = { .root_fd = root < 0 ? check->root_fd : root };
+	EWS_CLEANUP(fd) int root = openat(check->opts->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(trail) struct trail trail = { .root_fd = root < 0 ? check->opts->root_fd : root };
 	size_t end = list->n - chunk * CHUNK < CHUNK ? list->n : (chunk + 1) * CHUNK;
 
 	(void)worker;
 	for (size_t i = chunk * CHUNK; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++) {
-		const struct ews_entry *entry = &list->items[i];
+		struct ews_entry *entry = &list->items[i];
 		int fd = follow(&trail, entry->path);
 		struct stat st;
 
 		if (fd < 0 || fstatat(fd, ews_path_base(entry->path), &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !is_same(entry, &st))
+		    (!is_same(entry, &st) && !take_touched(check, entry, &st)))
 			check->differs = true;
 	}
 	return 0;
@@ -144,7 +165,7 @@ static int check_skips(size_t chunk, unsigned worker, void *payload)
 {
 	struct recheck *check = payload;
 	const struct ews_skips *list = &check->cache->skips;
-	EWS_CLEANUP(trail) struct trail trail = { .root_fd = check->root_fd };
+	EWS_CLEANUP(trail) struct trail trail = { .root_fd = check->opts->root_fd };
 	size_t end = list->n - chunk * CHUNK < CHUNK ? list->n : (chunk + 1) * CHUNK;
 
 	(void)worker;
@@ -186,15 +207,71 @@ static size_t chunks(size_t n)
 	return n / CHUNK + (n % CHUNK != 0);
 }
 
-bool ews_recheck(const struct ews_cache *cache, int root_fd, unsigned threads)
+/* Is `path` an entry, or among what was left out? */
+static bool is_known(const struct ews_cache *cache, const char *path)
 {
-	struct recheck check = { .cache = cache, .root_fd = root_fd };
+	const struct ews_skips *skips = &cache->skips;
+	size_t at;
+
+	if (ews_entries_find(&cache->entries, path))
+		return true;
+	at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
+	return at < skips->n && !strcmp(skips->items[at].path, path);
+}
+
+/* Did no name come to the directory? None went: each that is known was looked at. */
+static bool has_known_names(const struct recheck *check, const char *path)
+{
+	EWS_CLEANUP(fd)
+	int fd = *path ? ews_dir_open_beneath(check->opts->root_fd, path)
+		       : openat(check->opts->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? -1 : ews_dir_list(&names, fd, &arena);
+	bool is_fine = n >= 0;
+
+	for (ssize_t i = 0; i < n && is_fine; i++) {
+		EWS_CLEANUP(free)
+		char *name = *path ? ews_path_join(path, names[i].name) : ews_strdup(names[i].name);
+
+		is_fine = is_known(check->cache, name) || (!check->opts->is_plain && !strcmp(name, ".git"));
+	}
+	ews_arena_release(&arena);
+	ews_error_clear();
+	return is_fine;
+}
+
+static bool have_known_names(const struct recheck *check)
+{
+	const struct ews_entries *list = &check->cache->entries;
+
+	if (check->cache->root.is_racy && !has_known_names(check, ""))
+		return false;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->items[i].is_racy && list->items[i].type == EWS_ENTRY_DIR &&
+		    !has_known_names(check, list->items[i].path))
+			return false;
+	return true;
+}
+
+enum ews_recheck ews_recheck(struct ews_cache *cache, const struct ews_recheck_opts *opts)
+{
+	struct recheck check = { .cache = cache, .opts = opts };
 	struct stat st;
 
-	if (fstat(root_fd, &st) < 0 || !is_same(&cache->root, &st))
-		return false;
+	if (fstat(opts->root_fd, &st) < 0 || !cache->root.has_stat)
+		return EWS_RECHECK_OTHER;
+	if (!is_same(&cache->root, &st)) {
+		ews_entry_set_stat(&cache->root, &st);
+		cache->root.is_racy = true;
+		check.n_touched++;
+	}
 	/* The functions never fail. */
-	(void)ews_pool_for(chunks(cache->entries.n), 1, threads, check_entries, &check);
-	(void)ews_pool_for(chunks(cache->skips.n), 1, threads, check_skips, &check);
-	return !check.differs;
+	(void)ews_pool_for(chunks(cache->entries.n), 1, opts->threads, check_entries, &check);
+	(void)ews_pool_for(chunks(cache->skips.n), 1, opts->threads, check_skips, &check);
+	if (check.differs)
+		return EWS_RECHECK_OTHER;
+	if (!check.n_touched)
+		return EWS_RECHECK_SAME;
+	return have_known_names(&check) ? EWS_RECHECK_TOUCHED : EWS_RECHECK_OTHER;
 }

@@ -4,7 +4,7 @@
  * A scan lists each directory, asks for each name's stat data, and matches it with rules. When the whole of
  * what a scan found is known, with the stat data of every directory, the asking alone tells whether the next one would find
  * the same: no name came or went where a directory's times stand still, no content where a file's do, and no rule where its
- * .gitignore does. That takes a third of the time, and mostly nothing has changed.
+ * .gitignore does. That takes a third of the time, and mostly nothing has changed, or some files have.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,10 +16,23 @@
 /* May what was found be rechecked later? Not when a path was left out for a reason that its own stat data don't tell. */
 bool ews_recheck_is_possible(const struct ews_scan *scan);
 
+enum ews_recheck {
+	EWS_RECHECK_SAME,
+	EWS_RECHECK_TOUCHED, /* the same names, but what stands there is to be read again */
+	EWS_RECHECK_OTHER, /* walk */
+};
+
+struct ews_recheck_opts {
+	int root_fd;
+	bool is_plain; /* as in struct ews_scan_opts, as is the next one */
+	uint64_t max_file_bytes;
+	unsigned threads; /* 0: as suits the machine */
+};
+
 /*
- * Would a scan of the directory open at `root_fd` by the key of `cache`, which is whole, find what `cache` has? Anything
- * that changed, is too young to tell, or can't be looked at says no. On `threads` threads (0: as suits the machine).
+ * Would a scan by the key of `cache`, which is whole, find what `cache` has? Entries that changed, or are too young to
+ * tell, get their new stat data and are racy from now on, in `cache` itself, whatever the answer.
  */
-bool ews_recheck(const struct ews_cache *cache, int root_fd, unsigned threads);
+enum ews_recheck ews_recheck(struct ews_cache *cache, const struct ews_recheck_opts *opts);
 
 #endif

@@ -586,6 +586,15 @@ void ews_scan_count(struct ews_scan *out)
 	ews_entries_count(&out->entries, &out->n_files, &out->size_bytes);
 }
 
+void ews_scan_begin(struct ews_scan *scan)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	scan->started_s = now.tv_sec;
+	scan->started_ns = (uint32_t)now.tv_nsec;
+}
+
 int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 {
 	unsigned threads = opts->threads ? opts->threads : ews_pool_threads();
@@ -593,13 +602,10 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 	struct walk walk = { .opts = opts };
 	struct ews_ignore **rules = NULL;
 	size_t n_rules = 0, cap_rules = 0;
-	struct timespec now;
 	struct stat st;
 	int rc = 0;
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	out->started_s = now.tv_sec;
-	out->started_ns = (uint32_t)now.tv_nsec;
+	ews_scan_begin(out);
 	out->root_fd = opts->root_fd;
 	if (fstat(opts->root_fd, &st) < 0)
 		return ews_error_os("cannot look at the directory");
@@ -801,7 +807,7 @@ static int fill_one(size_t i, unsigned worker, void *payload)
 {
 	struct fill *fill = payload;
 	struct ews_entry *entry = &fill->scan->entries.items[i];
-	const struct ews_entry *old = fill->opts->cache ? ews_entries_find(fill->opts->cache, entry->path) : NULL;
+	const struct ews_entry *old = NULL;
 	EWS_CLEANUP(fd) int dir_fd = -1;
 	const char *name;
 	size_t done = ++fill->done;
@@ -809,6 +815,12 @@ static int fill_one(size_t i, unsigned worker, void *payload)
 
 	if (fill->opts->progress && worker == 0)
 		fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n, fill->bytes);
+	if (fill->opts->racy_only && !entry->is_racy)
+		return 0;
+	entry->is_racy = false;
+	entry->xattrs = NULL;
+	if (fill->opts->cache)
+		old = ews_entries_find(fill->opts->cache, entry->path);
 	if (!fill->opts->attrs_only && matches_cache(old, entry) && is_kept(fill->opts, old)) {
 		entry->oid = old->oid;
 		if (old->xattrs)

@@ -103,12 +103,16 @@ struct ews_scan {
 
 int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts);
 
+/* Take the time of a look that begins: what is younger is racy. */
+void ews_scan_begin(struct ews_scan *scan);
+
 struct ews_scan_fill_opts {
 	struct ews_odb *odb;
 	struct ews_batch *batch; /* NULL: hash, keep nothing */
 	const struct ews_entries *cache; /* entries with stat data of an earlier scan, or NULL */
 	const struct ews_entries *pinned; /* what a ref holds: ids of the cache that are not in it are looked up; or NULL */
 	bool name_vanished; /* as above */
+	bool racy_only; /* of the entries that are not racy all is known; of the others the stat data are */
 	const struct ews_index *hint; /* git's index, where its ids may stand for raw bytes, or NULL */
 	bool attrs_only; /* no content is read, and nothing gets an id; the rest of the above but name_vanished has no say */
 	bool may_chmod;

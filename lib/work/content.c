@@ -380,7 +380,7 @@ static bool tracks_the_same(struct ews_content *content, const struct ews_cache 
 	return !memcmp(content->tracked, cache->tracked, sizeof(cache->tracked));
 }
 
-/* Is every content that the cache speaks of in the store? The base's are. */
+/* Is every content in the store that the cache speaks of and nobody reads again? The base's are. */
 static bool are_kept(const struct ews_entries *list, const struct look *look)
 {
 	const struct ews_entries *known = look->opts->known ? &look->opts->known->scan.entries : NULL;
@@ -390,7 +390,7 @@ static bool are_kept(const struct ews_entries *list, const struct look *look)
 		const struct ews_entry *entry = &list->items[i];
 		int order = -1;
 
-		if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
+		if ((entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK) || entry->is_racy)
 			continue;
 		while (known && at < known->n && (order = ews_path_cmp(known->items[at].path, entry->path)) < 0)
 			at++;
@@ -402,28 +402,69 @@ static bool are_kept(const struct ews_entries *list, const struct look *look)
 	return true;
 }
 
-/* All is as it was found last: then that is what is found now. */
-static bool take_unchanged(struct ews_content *content, struct ews_cache *cache, const struct look *look)
+/* Read again what was touched since it was found last. False: somebody moves things about; walk. */
+static int read_touched(struct ews_content *content, const struct look *look)
 {
+	struct ews_scan *scan = &content->scan;
+	const struct ews_scan_fill_opts fill_opts = { .odb = look->repo->odb,
+						      .batch = look->batch,
+						      .racy_only = true,
+						      .may_chmod = look->session && !look->session->method->is_project,
+						      .progress = look->opts->progress,
+						      .payload = look->opts->payload };
+	size_t n_before = scan->entries.n;
+	int rc;
+
+	scan->root_fd = look->root;
+	scan->root.is_racy = false;
+	rc = ews_scan_fill(scan, &fill_opts);
+	if (rc < 0)
+		return rc;
+	return scan->entries.n == n_before && ews_recheck_is_possible(scan);
+}
+
+/*
+ * The names are those that were found last: then what is found now is that, but for what was touched. Returns 1, or 0
+ * when somebody has to walk.
+ */
+static int take_known(struct ews_content *content, struct ews_cache *cache, const struct look *look)
+{
+	const struct ews_recheck_opts opts = { .root_fd = look->root,
+					       .is_plain = look->repo->is_plain,
+					       .max_file_bytes = look->max_file };
+	enum ews_recheck found;
+
 	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
-	    !tracks_the_same(content, cache, look) || !ews_recheck(cache, look->root, 0) ||
-	    (look->batch && !are_kept(&cache->entries, look)))
-		return false;
+	    !tracks_the_same(content, cache, look))
+		return 0;
+	ews_scan_begin(&content->scan);
+	found = ews_recheck(cache, &opts);
+	if (found == EWS_RECHECK_OTHER || (look->batch && !are_kept(&cache->entries, look)))
+		return 0;
 	content->is_same_index = !memcmp(&cache->index, &content->index, sizeof(cache->index));
-	content->cache_is_stale = !content->is_same_index && content->is_whole &&
-				  (look->batch || look->opts->is_compared);
 	content->scan.entries = cache->entries;
 	content->scan.skips = cache->skips;
 	content->scan.root = cache->root;
-	memcpy(content->hash, cache->hash, sizeof(content->hash));
 	cache->entries = (struct ews_entries)EWS_ENTRIES_INIT;
 	cache->skips = (struct ews_skips)EWS_SKIPS_INIT;
-	ews_scan_count(&content->scan);
+	if (found == EWS_RECHECK_TOUCHED) {
+		int rc = read_touched(content, look);
+
+		if (rc <= 0)
+			return rc;
+		ews_manifest_hash(content->hash, &content->scan.entries);
+		content->cache_is_stale = content->is_whole && (look->batch || look->opts->is_compared);
+	} else {
+		ews_scan_count(&content->scan);
+		memcpy(content->hash, cache->hash, sizeof(content->hash));
+		content->cache_is_stale = !content->is_same_index && content->is_whole &&
+					  (look->batch || look->opts->is_compared);
+		content->is_unchanged = true;
+		content->memo = cache->extra;
+		cache->extra = (struct ews_buf)EWS_BUF_INIT;
+	}
 	ews_skips_add_all(&content->found, &content->scan.skips);
-	content->is_unchanged = true;
-	content->memo = cache->extra;
-	cache->extra = (struct ews_buf)EWS_BUF_INIT;
-	return true;
+	return 1;
 }
 
 /* Walk, and read what the cache does not know. */
@@ -539,8 +580,12 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	if (rc < 0)
 		return rc;
 	content.has_git = look.git_fd >= 0;
-	if (opts->only || !take_unchanged(&content, &cache, &look))
+	if (!opts->only)
+		rc = take_known(&content, &cache, &look);
+	if (rc == 0)
 		rc = walk(&content, &cache, &look);
+	else if (rc > 0)
+		rc = 0;
 	if (rc == 0 && !opts->partial)
 		rc = check_limits(&content.scan, look.max_file, max_total);
 	if (rc < 0)
