@@ -574,7 +574,11 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 	int rc;
 
 	ews_buf_init_max(&text, RAW_BYTES_MAX);
-	ews_strv_add_all(&args, "--raw", "--numstat", "-z", "--no-abbrev", how, NULL);
+	ews_strv_add_all(&args, "--raw", "-z", "--no-abbrev", NULL);
+	if (!diff->no_counts)
+		ews_strv_add(&args, "--numstat");
+	if (how)
+		ews_strv_add(&args, how);
 	rc = run_git(diff, repo, args.items, diff->paths.items, &opts);
 	if (rc < 0)
 		return rc;

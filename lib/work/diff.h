@@ -43,6 +43,7 @@ struct ews_diff {
 	void (*progress)(void *payload, size_t done, size_t total,
 			 uint64_t bytes); /* of looking at the present state; may be NULL */
 	void *payload;
+	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
 	bool no_renames; /* what came and what went is not compared */
 	bool has_digests; /* ids in the contents are SHA-256 of the bytes; blobs have ids of their own */
 	struct ews_strv too_large; /* paths that no patch could hold; the patch leaves them out */
