@@ -30,6 +30,7 @@
 #include "store/pack.h"
 
 /* Loose objects are seen by every git at once and leave no tiny packs; but each costs syncs of its own. */
+#define PLAIN_BYTES_MAX (64 * EWS_MIB)
 #define WRITERS 8 /* of loose objects: they wait for the disk, not for a processor */
 #define LOOSE_COUNT_MAX 50
 #define LOOSE_BYTES_MAX EWS_MIB
@@ -62,6 +63,8 @@ struct ews_batch {
 	struct ews_pack *pack; /* NULL: none is needed as yet */
 	struct tools *idle;
 	struct ews_error_saved broken; /* why no more can be written */
+	bool is_brief;
+	_Atomic uint64_t plain_bytes;
 };
 
 struct ews_batch *ews_batch_new(struct ews_odb *odb)
@@ -73,6 +76,11 @@ struct ews_batch *ews_batch_new(struct ews_odb *odb)
 	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
 	pthread_mutex_init(&batch->lock, NULL);
 	return batch;
+}
+
+void ews_batch_keep_briefly(struct ews_batch *batch)
+{
+	batch->is_brief = true;
 }
 
 /* Back to an empty batch. */
@@ -156,10 +164,11 @@ static int pack_object(struct ews_batch *batch, const struct ews_oid *oid, enum 
 		       const void *data, size_t len)
 {
 	struct tools *tools = borrow_tools(batch);
+	bool is_plain = batch->is_brief && atomic_fetch_add(&batch->plain_bytes, len) + len <= PLAIN_BYTES_MAX;
 	int rc;
 
 	ews_buf_truncate(&tools->record, 0);
-	ews_pack_format(&tools->record, tools->deflater, type, data, len);
+	ews_pack_format(&tools->record, tools->deflater, is_plain, type, data, len);
 	pthread_mutex_lock(&batch->lock);
 	rc = check_broken(batch);
 	if (rc == 0) {

@@ -24,6 +24,11 @@ struct ews_batch;
 
 /* `odb` must outlive the batch; the batch must outlive the making of the ref that names what it wrote (store/gate). */
 struct ews_batch *ews_batch_new(struct ews_odb *odb);
+/*
+ * What is added from now on is kept for some days at most, like a state that an undo may want: up to 64 MiB of it are not
+ * compressed, which takes longer than all the rest.
+ */
+void ews_batch_keep_briefly(struct ews_batch *batch);
 /* Throws away what was not committed; NULL is fine. */
 void ews_batch_free(struct ews_batch *batch);
 

@@ -11,30 +11,10 @@
 #ifndef EWS_STORE_LOOSE_H
 #define EWS_STORE_LOOSE_H
 
-#include <stdbool.h>
-
-#include "base/buf.h"
 #include "store/oid.h"
 
 /* Write `data` as the object `oid`, synced. One that is there is left alone, and counts as new. */
 int ews_loose_write(const char *object_dir, const struct ews_oid *oid, enum ews_object_type type, const void *data,
 		    size_t len);
-
-/*
- * Append the object `oid`, checked against its id. Returns 1, or 0 when it is not here, or not as a small object that
- * is whole: who knows of other places looks there.
- */
-int ews_loose_read(struct ews_buf *out, enum ews_object_type *type, const char *object_dir,
-		   const struct ews_oid *oid);
-
-/* Is it here? It counts as new from now on where that can be. */
-bool ews_loose_freshen(const char *object_dir, const struct ews_oid *oid);
-bool ews_loose_has(const char *object_dir, const struct ews_oid *oid);
-
-/*
- * Read the file of the object `oid` to its last byte: it must be one stream, without an error and with nothing behind
- * it, that has the id. Fails with EWS_EDAMAGED, or EWS_ENOTFOUND when it is not loose.
- */
-int ews_loose_check(const char *object_dir, const struct ews_oid *oid);
 
 #endif

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "store/loose.h"
+#include "store/loose_read.h"
 #include "store/odb_ops.h"
 
 #define OUR_REFS "refs/ews/"

@@ -38,7 +38,7 @@
 
 struct ews_deflater {
 	z_stream fast; /* FAST_LEVEL */
-	z_stream store; /* level 0, for what is compressed already; made when first needed */
+	z_stream store; /* level 0, for what is compressed already or goes soon; made when first needed */
 	bool has_store;
 };
 
@@ -114,6 +114,16 @@ static void deflate_into(struct ews_buf *out, z_stream *z, const void *data, siz
 	} while (len);
 }
 
+static z_stream *plain_stream(struct ews_deflater *deflater)
+{
+	if (deflater->has_store)
+		deflateReset(&deflater->store);
+	else
+		start_zlib(&deflater->store, 0);
+	deflater->has_store = true;
+	return &deflater->store;
+}
+
 /* The stream to use for content that starts with these bytes. */
 static z_stream *choose_stream(struct ews_deflater *deflater, const void *data, size_t len)
 {
@@ -126,12 +136,7 @@ static z_stream *choose_stream(struct ews_deflater *deflater, const void *data, 
 	deflateReset(&deflater->fast);
 	if (probe.len <= PROBE_BYTES / 100 * 95)
 		return &deflater->fast;
-	if (deflater->has_store)
-		deflateReset(&deflater->store);
-	else
-		start_zlib(&deflater->store, 0);
-	deflater->has_store = true;
-	return &deflater->store;
+	return plain_stream(deflater);
 }
 
 /* Type and size: four bits of the size beside the type, then seven a byte, lowest first. */
@@ -148,13 +153,13 @@ static size_t format_record_header(uint8_t out[RECORD_HEADER_MAX], enum ews_obje
 	return n;
 }
 
-void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, enum ews_object_type type,
+void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, bool is_plain, enum ews_object_type type,
 		     const void *data, size_t len)
 {
 	uint8_t header[RECORD_HEADER_MAX];
 
 	ews_buf_add(out, header, format_record_header(header, type, len));
-	deflate_into(out, choose_stream(deflater, data, len), data, len, true);
+	deflate_into(out, is_plain ? plain_stream(deflater) : choose_stream(deflater, data, len), data, len, true);
 }
 
 int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo)

@@ -26,8 +26,8 @@ struct ews_deflater;
 struct ews_deflater *ews_deflater_new(void);
 void ews_deflater_free(struct ews_deflater *deflater);
 
-/* Append an object, as it stands in a pack, to `out`. */
-void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, enum ews_object_type type,
+/* Append an object, as it stands in a pack, to `out`; a plain one is not compressed. */
+void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, bool is_plain, enum ews_object_type type,
 		     const void *data, size_t len);
 
 struct ews_pack;

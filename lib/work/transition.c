@@ -479,6 +479,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
 	int rc;
 
+	ews_batch_keep_briefly(shift.batch);
 	while (opts->only && opts->only[shift.n_only])
 		shift.n_only++;
 	rc = root < 0 ? root : ews_shift_plan(out, &shift, root);

@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/pool.h"
-#include "store/loose.h"
+#include "store/loose_read.h"
 #include "store/pack.h"
 #include "store/tree.h"
 

@@ -55,7 +55,7 @@ static void add_text(struct ews_pack *pack, enum ews_hash_algo algo, const char 
 	EWS_CLEANUP(buf) struct ews_buf record = EWS_BUF_INIT;
 	struct ews_oid oid = id_of(algo, text);
 
-	ews_pack_format(&record, deflater, EWS_OBJECT_BLOB, text, strlen(text));
+	ews_pack_format(&record, deflater, false, EWS_OBJECT_BLOB, text, strlen(text));
 	cr_assert_eq(ews_pack_add(pack, &oid, record.ptr, record.len), 0);
 }
 
