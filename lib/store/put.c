@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/dir.h"
@@ -41,6 +42,7 @@ struct cursor {
 	char *dir; /* `len` bytes are compared, without a copy of the path at hand */
 	size_t len;
 	int fd; /* -1: none yet */
+	bool has_attrs; /* what is made in it may come with some of them */
 };
 
 /* A directory that was opened up, and how it was before. */
@@ -73,6 +75,7 @@ struct put {
 	size_t *first; /* for each change which one makes the file that it is a name of: mostly itself */
 	struct made *made; /* beside the changes; NULL: no file gets several names */
 	struct worker *workers;
+	size_t n_parts, part_len; /* of the changes, for the threads */
 	atomic_bool no_clones; /* the file system has none */
 
 	pthread_mutex_t mutex; /* guards what follows */
@@ -232,6 +235,7 @@ static int open_parent(struct put *put, struct cursor *at, const char *path)
 		return fd;
 	at->len = len;
 	at->fd = fd;
+	at->has_attrs = flistxattr(fd, NULL, 0) != 0;
 	return fd;
 }
 
@@ -412,20 +416,25 @@ static void keep_stat(struct put *put, const struct ews_entry *entry, const stru
 	kept->is_racy = false;
 }
 
-/*
- * All but the content: owner, attributes, mode, time. The attributes and the mode must be allowed to the owner now.
- * With `has_mode` it was made with the mode that it is to have, if nothing came between.
- */
-static int dress(struct put *put, int fd, const struct ews_change *change, bool has_mode)
+/* What something has from the moment it was made, if nothing came between. */
+enum {
+	HAS_MODE = 1,
+	HAS_ATTRS = 2, /* there are to be none, and there are none */
+};
+
+/* All but the content: owner, attributes, mode, time. The attributes and the mode must be allowed to the owner now. */
+static int dress(struct put *put, int fd, const struct ews_change *change, unsigned has)
 {
 	const struct ews_entry *to = change->to;
+	bool has_mode = has & HAS_MODE;
 	struct stat st;
-	int rc;
+	int rc = 0;
 
 	/* A new owner takes bits of the mode and capabilities away. */
 	write_owner(put, fd, to);
 	/* Attributes first: a mode of 0444 would forbid them, an access list changes the mode. */
-	rc = write_attrs(put, fd, change);
+	if (!(has & HAS_ATTRS))
+		rc = write_attrs(put, fd, change);
 	if (rc < 0)
 		return rc;
 	if (to->type != EWS_ENTRY_LINK && !has_mode && set_mode(fd, to->mode) < 0)
@@ -470,7 +479,7 @@ static int touch_up(struct put *put, int dir_fd, const struct ews_change *change
 	if ((st.st_mode & 0600) != 0600 && (from->xattrs || to->xattrs) &&
 	    set_mode(fd, (st.st_mode & 07777) | 0600) < 0)
 		return ews_error_os("cannot set its mode");
-	rc = dress(put, fd, change, false);
+	rc = dress(put, fd, change, 0);
 	return rc < 0 ? rc : 1;
 }
 
@@ -550,7 +559,7 @@ static int make_file(struct put *put, struct worker *worker, int dir_fd, const s
 		(void)unlinkat(dir_fd, name, 0); /* best effort: better none than half a file, the next run makes it */
 		return rc;
 	}
-	rc = dress(put, fd, change, has_mode);
+	rc = dress(put, fd, change, (has_mode ? HAS_MODE : 0) | (to->xattrs || worker->at.has_attrs ? 0 : HAS_ATTRS));
 	if (close(ews_steal_fd(&fd)) < 0 && rc == 0) {
 		rc = ews_error_os("cannot write it");
 		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
@@ -569,7 +578,7 @@ static int dress_node(struct put *put, int dir_fd, const struct ews_change *chan
 		return ews_error_os("cannot look at it");
 	if ((st.st_mode & S_IFMT) != type || st.st_nlink != 1)
 		return ews_error(EWS_EIO, "something else took its place");
-	return dress(put, fd, change, false);
+	return dress(put, fd, change, 0);
 }
 
 /* The text of a link that no store has, when the source's is still the one that was seen. */
@@ -697,6 +706,16 @@ struct name {
 	uint64_t dev, ino;
 	size_t at;
 };
+
+/* One directory takes one new name at a time: the threads begin far from each other. */
+static int make_spread(size_t i, unsigned worker, void *payload)
+{
+	const struct put *put = payload;
+	size_t chunk = i / CHUNK;
+	size_t at = chunk % put->n_parts * put->part_len + chunk / put->n_parts * CHUNK + i % CHUNK;
+
+	return at < put->changes->n ? make_leaf(at, worker, payload) : 0;
+}
 
 static int cmp_name(const void *a, const void *b)
 {
@@ -915,9 +934,11 @@ static int make_leaves(struct put *put)
 		threads = 1;
 	put->workers = ews_calloc(threads, sizeof(*put->workers));
 	for (unsigned k = 0; k < threads; k++)
-		put->workers[k] = (struct worker){ { .fd = -1 }, { .fd = -1 } };
+		put->workers[k] = (struct worker){ .at = { .fd = -1 }, .source = { .fd = -1 } };
+	put->n_parts = threads;
+	put->part_len = (put->changes->n / threads / CHUNK + 1) * CHUNK;
 	if (!put->opts->contents)
-		rc = ews_pool_for(put->changes->n, CHUNK, threads, make_leaf, put);
+		rc = ews_pool_for(put->n_parts * put->part_len, CHUNK, threads, make_spread, put);
 	for (size_t i = 0; put->opts->contents && i < put->changes->n && rc == 0; i++)
 		rc = make_leaf(put->opts->contents->order[i], 0, put);
 	for (unsigned k = 0; k < threads; k++) {
@@ -956,7 +977,7 @@ static int dress_dir(struct put *put, struct cursor *at, const struct ews_change
 		return ews_error_os("cannot look at it");
 	if ((st.st_mode & 0600) != 0600 && st.st_uid == put->uid && set_mode(fd, OWNER_ALL) < 0)
 		return ews_error_os("cannot make the directory writable");
-	return dress(put, fd, change, false);
+	return dress(put, fd, change, 0);
 }
 
 /* Give a directory that was opened up its mode back, if it is still there. */

@@ -599,6 +599,7 @@ void ews_twin_mark_clean(struct ews_twin *twin)
 void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_hash_algo algo, gid_t gid)
 {
 	const struct ews_entries *list = &twin->content.scan.entries;
+	uid_t uid = geteuid();
 
 	for (size_t i = 0; i < twin->index.n; i++) {
 		struct ews_index_entry *ie = &twin->index.items[i];
@@ -606,7 +607,7 @@ void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_
 
 		ie->uid = 0;
 		if (entry && entry->has_stat)
-			ews_index_set_stat(ie, entry, geteuid(), gid);
+			ews_index_set_stat(ie, entry, uid, gid);
 	}
 	ews_index_format(out, &twin->index, algo);
 }
