@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/gitconfig_text.h"
 
 static const struct ews_setting_word methods[] = {
 	{ "auto", "auto", 0 },
@@ -153,22 +154,11 @@ static bool read_number(uint64_t *out, const char *text)
 
 int ews_setting_read_bool(bool *out, const char *text)
 {
-	static const char *const words[] = { "", "false", "no", "off", "true", "yes", "on" };
-	uint64_t number;
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (strcasecmp(text, words[i]))
-			continue;
-		*out = i > 3;
+	if (ews_gitconfig_bool(out, text))
 		return 0;
-	}
-	if (!read_number(&number, *text == '-' ? text + 1 : text)) {
-		ews_error(EWS_ECONFIG, "'%.200s' is neither true nor false", text);
-		ews_error_hint("write true or false");
-		return EWS_ECONFIG;
-	}
-	*out = number != 0;
-	return 0;
+	ews_error(EWS_ECONFIG, "'%.200s' is neither true nor false", text);
+	ews_error_hint("write true or false");
+	return EWS_ECONFIG;
 }
 
 static int read_size(uint64_t *out, const char *text)
