@@ -202,10 +202,10 @@ static int make_rules(struct ews_sandbox *sandbox, const struct ews_sandbox_opts
 }
 
 /* What is used of libseccomp, which is loaded when it is first needed. */
-#define FUNCTIONS(F)                                                                                          \
-	F(seccomp_arch_add)                                                                                   \
-	F(seccomp_arch_exist) F(seccomp_arch_native) F(seccomp_export_bpf) F(seccomp_init) F(seccomp_release) \
-		F(seccomp_rule_add)
+#define FUNCTIONS(F)          \
+	F(seccomp_arch_add)   \
+	F(seccomp_arch_exist) \
+	F(seccomp_arch_native) F(seccomp_export_bpf) F(seccomp_init) F(seccomp_release) F(seccomp_rule_add)
 
 static struct {
 	FUNCTIONS(EWS_DL_MEMBER)

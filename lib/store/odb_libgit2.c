@@ -58,7 +58,6 @@ struct room {
 	git_repository *repo; /* NULL until it is asked for */
 };
 
-EWS_GIT2_CLEANUP(git_repository)
 EWS_GIT2_CLEANUP(git_odb_object)
 EWS_GIT2_CLEANUP(git_odb_stream)
 EWS_GIT2_CLEANUP(git_object)

@@ -13,26 +13,21 @@
 #include "base/error.h"
 
 /* What is used of libgit2. */
-#define EWS_GIT2_FUNCTIONS(F)                                                                                            \
-	F(git_buf_dispose)                                                                                               \
-	F(git_config_add_file_ondisk) F(git_config_entry_free) F(git_config_find_global) F(git_config_find_system) F(    \
-		git_config_find_xdg) F(git_config_free) F(git_config_get_bool) F(git_config_get_entry)                   \
-		F(git_config_get_multivar_foreach) F(git_config_iterator_free) F(git_config_iterator_new) F(             \
-			git_config_new) F(git_config_next) F(git_config_open_ondisk) F(git_config_parse_bool)            \
-			F(git_config_parse_int32) F(git_config_parse_path) F(git_error_last) F(git_libgit2_init) F(      \
-				git_libgit2_opts) F(git_libgit2_version) F(git_merge_file) F(git_merge_file_result_free) \
-				F(git_object_free) F(git_object_id) F(git_object_peel) F(git_odb_exists_ext) F(          \
-					git_odb_free) F(git_odb_get_backend) F(git_odb_num_backends)                     \
-					F(git_odb_object_data) F(git_odb_object_free) F(git_odb_object_size) F(          \
-						git_odb_object_type) F(git_odb_open) F(git_odb_open_rstream)             \
-						F(git_odb_read) F(git_odb_read_header) F(git_odb_refresh) F(             \
-							git_odb_stream_free) F(git_odb_stream_read) F(git_oid_equal)     \
-							F(git_oid_fromraw) F(git_reference_create_matching) F(           \
-								git_reference_delete) F(git_reference_free)              \
-								F(git_reference_lookup) F(git_reference_name_to_id)      \
-									F(git_reference_target) F(git_repository_free)   \
-										F(git_repository_open_ext)               \
-											F(git_revparse_single)
+/* clang-format off */
+#define EWS_GIT2_FUNCTIONS(F) \
+	F(git_buf_dispose) F(git_config_add_file_ondisk) F(git_config_entry_free) \
+	F(git_config_find_global) F(git_config_find_system) F(git_config_find_xdg) F(git_config_free) \
+	F(git_config_get_bool) F(git_config_get_entry) F(git_config_get_multivar_foreach) \
+	F(git_config_new) F(git_config_parse_path) F(git_error_last) F(git_libgit2_init) \
+	F(git_libgit2_opts) F(git_libgit2_version) F(git_merge_file) F(git_merge_file_result_free) \
+	F(git_object_free) F(git_object_id) F(git_object_peel) F(git_odb_exists_ext) F(git_odb_free) \
+	F(git_odb_get_backend) F(git_odb_num_backends) F(git_odb_object_data) F(git_odb_object_free) \
+	F(git_odb_object_size) F(git_odb_object_type) F(git_odb_open) F(git_odb_open_rstream) \
+	F(git_odb_read) F(git_odb_read_header) F(git_odb_refresh) F(git_odb_stream_free) \
+	F(git_odb_stream_read) F(git_oid_equal) F(git_oid_fromraw) F(git_reference_create_matching) \
+	F(git_reference_delete) F(git_reference_free) F(git_reference_lookup) F(git_reference_target) \
+	F(git_repository_free) F(git_repository_open_ext) F(git_revparse_single)
+/* clang-format on */
 
 struct ews_git2 {
 	EWS_GIT2_FUNCTIONS(EWS_DL_MEMBER)

@@ -28,7 +28,6 @@
 EWS_CLEANUP_DEFINE(git_buf, git_buf, ews_git2.git_buf_dispose)
 EWS_GIT2_CLEANUP(git_config)
 EWS_GIT2_CLEANUP(git_config_entry)
-EWS_GIT2_CLEANUP(git_config_iterator)
 
 int ews_libgit2_fail(int git_rc, enum ews_code dflt, const char *fmt, ...)
 {
