@@ -206,6 +206,11 @@ const char *ews_odb_write_dir(const struct ews_odb *odb)
 	return odb->aside ? odb->aside : odb->object_dir;
 }
 
+bool ews_odb_is_partial(const struct ews_odb *odb)
+{
+	return odb->is_partial;
+}
+
 enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb)
 {
 	return odb->algo;

@@ -43,6 +43,8 @@ const char *ews_odb_common_dir(const struct ews_odb *odb);
 const char *ews_odb_object_dir(const struct ews_odb *odb);
 /* Where new objects go, and all can be read from: that one, or another; see ews_odb_make_writable(). */
 const char *ews_odb_write_dir(const struct ews_odb *odb);
+/* May objects be missing that a remote has promised? */
+bool ews_odb_is_partial(const struct ews_odb *odb);
 enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb);
 /* The id of the empty tree in this store's format (it need not exist). */
 void ews_odb_empty_tree(struct ews_oid *out, const struct ews_odb *odb);
