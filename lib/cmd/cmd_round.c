@@ -92,7 +92,8 @@ static int find_agent(struct who *who, struct ews_repo *repo)
 		rc = ews_round_here(&who->team, &who->agent, repo);
 		if (rc < 0 || !who->team_word || !strcmp(who->team_word, who->team))
 			return rc;
-		ews_error(EWS_EUSAGE, "the round here is one of team '%s', not of '%.80s'", who->team, who->team_word);
+		ews_error(EWS_EUSAGE, "the round here is one of team '%s', not of '%.80s'", who->team,
+			  who->team_word);
 		ews_error_hint("leave out --team, or name the agent with --agent");
 		return EWS_EUSAGE;
 	}
