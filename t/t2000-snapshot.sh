@@ -165,7 +165,7 @@ test_expect_success 'verify: sound ones, and a damaged one is named with 1' '
 
 test_expect_success 'drop: away into trash, never a base; dropping one frees it and leaves the rest whole' '
 	head -c 3000 /dev/urandom | base64 >"${lw:?}/random" && make l && l3=$snap && blob=$(git -C p rev-parse refs/ews/snapshots/$l3:random) && rm "${lw:?}/random" && make l && l4=$snap &&
-	git -C p ews snapshot drop $l3 && git -C p ews snapshot list l >out && test_must_fail grep $l3 out && git -C p ews snapshot list --trash >out && grep $l3 out &&
+	git -C p ews snapshot drop $l3 && git -C p ews snapshot drop $l3 >out 2>err && test_must_be_empty out && test_grep "in trash already" err && git -C p ews snapshot list l >out && test_must_fail grep $l3 out && git -C p ews snapshot list --trash >out && grep $l3 out &&
 	git -C p gc -q --prune=now && git -C p cat-file -e $blob && git -C p for-each-ref --format="delete %(refname)" refs/ews/trash | git -C p update-ref --stdin &&
 	git -C p gc -q --prune=now && test_must_fail git -C p cat-file -e $blob && git -C p ews snapshot verify $l4 &&
 	base=$(git -C p log -1 --format="%(trailers:key=Ews-Snapshot,valueonly,separator=)" refs/ews/sessions/l) &&

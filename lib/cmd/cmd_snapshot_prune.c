@@ -256,7 +256,7 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		.min_words = 1,
 		.max_words = SIZE_MAX,
 	};
-	size_t i;
+	size_t i, n = 0;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
@@ -269,8 +269,11 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	picked = ews_calloc(snapshots.n, sizeof(*picked));
 	for (i = 0; i < snapshots.n; i++)
-		picked[i] = &snapshots.items[i];
-	return drop_picked(ctx, picked, snapshots.n, dry_run);
+		if (strncmp(snapshots.items[i].ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)) != 0)
+			picked[n++] = &snapshots.items[i];
+		else
+			ews_cmd_note(ctx, "'%s' is in trash already", snapshots.items[i].id);
+	return drop_picked(ctx, picked, n, dry_run);
 }
 
 /* A session's base stays as long as the session. */
