@@ -139,19 +139,19 @@ int ews_loose_check(const char *object_dir, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(oid->len == 20 ? EWS_SHA1 : EWS_SHA256);
 	char hex[EWS_OID_HEX_MAX];
-	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%.2s/%s", object_dir, ews_oid_hex(hex, oid), hex + 2);
+	EWS_CLEANUP(free) char *path = path_of(object_dir, oid);
 	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct ews_oid found = EWS_OID_NONE;
 	z_stream z = { 0 };
 	int rc;
 
 	if (fd < 0)
-		return ews_error_os("cannot open object %s", hex);
+		return ews_error_os("cannot open object %s", ews_oid_hex(hex, oid));
 	if (inflateInit(&z) != Z_OK)
 		return ews_error(EWS_EIO, "zlib does not start");
 	rc = check_stream(&found, fd, &z, hash);
 	inflateEnd(&z);
 	if (rc == 0 && !ews_oid_equal(&found, oid))
 		rc = ews_error(EWS_EDAMAGED, "its content is another one's");
-	return rc < 0 ? ews_error_wrap("object %s is damaged", hex) : 0;
+	return rc < 0 ? ews_error_wrap("object %s is damaged", ews_oid_hex(hex, oid)) : 0;
 }

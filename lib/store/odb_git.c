@@ -94,6 +94,7 @@ static int open_reader(struct reader **out, struct room *room)
 	rc = ews_git_open(&child, &opts, args.items);
 	if (rc < 0)
 		return rc;
+	room->face.is_cold = false;
 	*out = ews_calloc(1, sizeof(**out));
 	(*out)->child = child;
 	return 0;
