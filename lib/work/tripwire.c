@@ -286,14 +286,6 @@ static void add_sentence(const struct teller *teller, const char *before, const 
 		ews_strv_addf(out, "%.*s changed", len, before);
 }
 
-static bool is_told(const struct ews_tripwire *tripwire, const char *line)
-{
-	for (size_t i = 0; i < tripwire->told.n; i++)
-		if (!strcmp(tripwire->told.items[i], line))
-			return true;
-	return false;
-}
-
 static void each_difference(const struct teller *teller, const struct ews_tripwire *before,
 			    const struct ews_tripwire *after)
 {
@@ -303,7 +295,7 @@ static void each_difference(const struct teller *teller, const struct ews_tripwi
 		const char *old = before->lines.items[i], *now = after->lines.items[k];
 		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
 
-		if ((order != 0 || strcmp(old, now)) && !(order >= 0 && is_told(after, now)))
+		if ((order != 0 || strcmp(old, now)) && !(order >= 0 && ews_strv_has(&after->told, now)))
 			teller->add(teller, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
 		i += order <= 0;
 		k += order >= 0;
