@@ -156,9 +156,11 @@ static bool take_turn(struct cost *cost, const char *before, const char *command
 	(void)setenv("N", text, 1);
 	if (before && run_script(before))
 		*why = "it could not be prepared";
-	else if (measure(cost, command))
+	/* What earlier turns left for the kernel to write is not written during this one. */
+	sync();
+	if (!*why && measure(cost, command))
 		*why = "the command failed";
-	else if ((check && run_script(check)) || (verify && run_script(verify)))
+	else if (!*why && ((check && run_script(check)) || (verify && run_script(verify))))
 		*why = "the result is wrong";
 	return !*why;
 }
