@@ -228,7 +228,13 @@ static void run_row(struct result *r, const struct row *row, size_t runs, bool i
 
 static bool is_chosen(const struct settings *set, const struct row *row)
 {
-	return !set->only || strstr(row->operation, set->only) || strstr(row->baseline, set->only);
+	char *texts = strdup(set->only ? set->only : ""), *rest;
+	bool found = !set->only;
+
+	for (char *text = strtok_r(texts, "|", &rest); text && !found; text = strtok_r(NULL, "|", &rest))
+		found = strstr(row->operation, text) || strstr(row->baseline, text);
+	free(texts);
+	return found;
 }
 
 static size_t measure_tree(struct result *results, const struct settings *set, enum tree_kind kind)
