@@ -142,84 +142,48 @@ int ews_gitconfig_find(struct ews_gitconfig *out, const char *git_dir, const cha
 	return ews_error(EWS_ECONFIG, "cannot read git's config: %s", sentence ? sentence + 7 : err.ptr);
 }
 
-/* Could the file at `path` have a key of ours, or include one that has? What can't be read could. */
-static bool may_name_us(const char *path)
+static void add(struct ews_gitconfig *list, const struct ews_gitconfig_entry *entry)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-
-	if (ews_file_read_path(&text, path, FILE_BYTES_MAX) < 0) {
-		ews_error_clear();
-		return true;
-	}
-	return strlen(text.ptr) != text.len || strcasestr(text.ptr, "ews") || strcasestr(text.ptr, "include");
+	EWS_GROW(list->items, list->n, list->cap);
+	list->items[list->n++] = (struct ews_gitconfig_value){
+		.key = ews_strdup(entry->key),
+		.text = ews_strdup(entry->value ? entry->value : "true"),
+		.file = ews_strdup(entry->file),
+		.scope = entry->scope,
+	};
 }
 
-static bool may_name_us_in(const char *dir, const char *file)
+static void take_ours(const struct ews_gitconfig_entry *entry, void *payload)
 {
-	EWS_CLEANUP(free) char *path = ews_path_join(dir, file);
-
-	return may_name_us(path);
+	if (!strncmp(entry->key, "ews.", 4))
+		add(payload, entry);
 }
 
-/* The system's config is where git was built to look for it: in /etc, or beside the directory that git lies in. */
-static bool may_system_name_us(void)
+/* The directory that a repository's worktrees share. NULL when nobody knows. The caller frees it. */
+static char *find_common_dir(const char *git_dir)
 {
-	const char *told = getenv("GIT_CONFIG_SYSTEM");
-	const char *none = getenv("GIT_CONFIG_NOSYSTEM");
-	EWS_CLEANUP(free) char *git = NULL;
-	EWS_CLEANUP(free) char *bin = NULL;
-
-	if (none && (!strcmp(none, "1") || !strcmp(none, "true")))
-		return false;
-	if (told)
-		return may_name_us(told);
-	if (may_name_us("/etc/gitconfig") || ews_git_program_find(&git) < 0)
-		return true;
-	bin = ews_path_dir(git);
-	return may_name_us_in(bin, "../etc/gitconfig");
-}
-
-static bool may_user_name_us(void)
-{
-	const char *told = getenv("GIT_CONFIG_GLOBAL");
-	const char *home = getenv("HOME");
-	const char *xdg = getenv("XDG_CONFIG_HOME");
-
-	if (told)
-		return may_name_us(told);
-	if (xdg && *xdg && may_name_us_in(xdg, "git/config"))
-		return true;
-	return home && (may_name_us_in(home, ".gitconfig") || may_name_us_in(home, ".config/git/config"));
-}
-
-/*
- * Most have set nothing of ours, and to start git takes longer than all else that a short verb does. So its files are
- * looked through first; git is asked when one of them has our name anywhere, or includes others.
- */
-static bool may_be_set(const char *git_dir)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "commondir");
-	EWS_CLEANUP(free) char *common = NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
 	if (ews_file_read_path(&text, file, FILE_BYTES_MAX) < 0) {
 		ews_error_clear();
-		return true;
+		return NULL;
 	}
 	ews_buf_rtrim(&text);
-	if (!text.len)
-		common = ews_strdup(git_dir);
-	else if (*text.ptr == '/')
-		common = ews_strdup(text.ptr);
-	else
-		common = ews_path_join(git_dir, text.ptr);
-	return may_name_us_in(common, "config") || may_name_us_in(git_dir, "config.worktree") ||
-	       may_user_name_us() || may_system_name_us();
+	return text.len ? ews_path_absolute(git_dir, text.ptr) : ews_strdup(git_dir);
 }
 
 int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir)
 {
-	return may_be_set(git_dir) ? ews_gitconfig_find(out, git_dir, OURS) : 0;
+	EWS_CLEANUP(gitconfig) struct ews_gitconfig found = EWS_GITCONFIG_INIT;
+	EWS_CLEANUP(free) char *common_dir = find_common_dir(git_dir);
+
+	/* To start git takes longer than all else that a short verb does. */
+	if (!common_dir || ews_gitconfig_walk(git_dir, common_dir, take_ours, &found) != 0)
+		return ews_gitconfig_find(out, git_dir, OURS);
+	*out = found;
+	found = (struct ews_gitconfig)EWS_GITCONFIG_INIT;
+	return 0;
 }
 
 void ews_gitconfig_read_command(struct ews_gitconfig *out)

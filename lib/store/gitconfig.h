@@ -12,13 +12,7 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
-
-enum ews_gitconfig_scope {
-	EWS_GITCONFIG_SYSTEM = 1,
-	EWS_GITCONFIG_USER,
-	EWS_GITCONFIG_REPOSITORY, /* its config and config.worktree */
-	EWS_GITCONFIG_COMMAND, /* git -c <key>=<value> */
-};
+#include "store/gitconfig_files.h"
 
 struct ews_gitconfig_value {
 	char *key; /* "ews.gitGuard.blockcommit": git makes all small but the middle */

@@ -1,7 +1,7 @@
 /*
  * Git's config as a repository sees it, what it says of the repository's format, and whether its owner is trusted.
  *
- * All of this is asked before any room is opened, and read here without a library: see gitconfig_text.h. Where a
+ * All of this is asked before any room is opened, and read here without a library: see gitconfig_files.h. Where a
  * file includes others, or is none, the room is asked instead.
  *
  * SPDX-License-Identifier: MIT
@@ -21,123 +21,53 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/strv.h"
+#include "store/gitconfig_files.h"
 #include "store/gitconfig_text.h"
 
-#define SYSTEM_FILE "/etc/gitconfig"
 #define FILE_BYTES_MAX (16 * EWS_MIB)
-
-struct ews_odb_config_files ews_odb_find_config_files(void)
-{
-	struct ews_odb_config_files files = { true, getenv("GIT_CONFIG_SYSTEM"), getenv("GIT_CONFIG_GLOBAL") };
-	const char *no_system = getenv("GIT_CONFIG_NOSYSTEM");
-	bool is_set = false;
-
-	files.has_system = !no_system || !ews_gitconfig_bool(&is_set, no_system) || !is_set;
-	return files;
-}
 
 /* What is looked for, and the last that was found of it. */
 struct search {
 	const char *key;
 	char *value; /* NULL: nothing yet */
-	bool has_own; /* a file says that each worktree has one of its own */
-	bool is_beyond; /* a file includes others, or could not be read */
 };
 
-static int see(const char *key, const char *value, void *payload)
+static void see(const struct ews_gitconfig_entry *entry, void *payload)
 {
 	struct search *search = payload;
 
-	if (!strncmp(key, "include.", 8) || !strncmp(key, "includeif.", 10))
-		return 1;
-	if (ews_gitconfig_is_key(key, search->key)) {
-		free(search->value);
-		search->value = ews_strdup(value ? value : "true");
-	}
-	if (!strcmp(key, "extensions.worktreeconfig"))
-		(void)ews_gitconfig_bool(&search->has_own, value); /* what is no truth value sets nothing */
-	return 0;
-}
-
-/* A file that isn't there or that we may not see says nothing, as for git. */
-static void search_file(struct search *search, const char *path)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = -1;
-
-	if (search->is_beyond)
+	if (!ews_gitconfig_is_key(entry->key, search->key))
 		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		search->is_beyond = errno != ENOENT && errno != ENOTDIR && errno != EACCES;
-		return;
-	}
-	if (ews_file_read_fd(&text, fd, FILE_BYTES_MAX) < 0 ||
-	    ews_gitconfig_parse(text.ptr, text.len, see, search) != 0) {
-		ews_error_clear();
-		search->is_beyond = true;
-	}
+	free(search->value);
+	search->value = ews_strdup(entry->value ? entry->value : "true");
 }
 
-static void search_in(struct search *search, const char *dir, const char *file)
+/* Look for `key`. Returns 1 when somebody else has to be asked. */
+static int search_for(char **out, const char *key, const char *git_dir, const char *common_dir)
 {
-	EWS_CLEANUP(free) char *path = ews_path_join(dir, file);
+	struct search search = { .key = key };
 
-	search_file(search, path);
-}
-
-static void search_user(struct search *search)
-{
-	struct ews_odb_config_files files = ews_odb_find_config_files();
-	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
-
-	if (files.has_system)
-		search_file(search, files.system ? files.system : SYSTEM_FILE);
-	if (files.global) {
-		search_file(search, files.global);
-		return;
-	}
-	if (xdg && *xdg)
-		search_in(search, xdg, "git/config");
-	else if (home)
-		search_in(search, home, ".config/git/config");
-	if (home)
-		search_in(search, home, ".gitconfig");
-}
-
-/* What the search has come to. Returns 1 when somebody else has to be asked. */
-static int take_found(char **out, struct search *search)
-{
-	if (search->is_beyond) {
-		free(search->value);
+	if (ews_gitconfig_walk(git_dir, common_dir, see, &search) != 0) {
+		free(search.value);
 		return 1;
 	}
-	if (!search->value)
-		return ews_error(EWS_ENOTFOUND, "no setting '%s'", search->key);
-	*out = search->value;
+	if (!search.value)
+		return ews_error(EWS_ENOTFOUND, "no setting '%s'", key);
+	*out = search.value;
 	return 0;
 }
 
 int ews_odb_config_user(char **out, const char *key)
 {
-	struct search search = { .key = key };
-	int rc;
+	int rc = search_for(out, key, NULL, NULL);
 
-	search_user(&search);
-	rc = take_found(out, &search);
 	return rc == 1 ? ews_libgit2_config_user(out, key) : rc;
 }
 
 int ews_odb_config(char **out, struct ews_odb *odb, const char *key)
 {
-	struct search search = { .key = key };
-	int rc;
+	int rc = search_for(out, key, odb->git_dir, odb->common_dir);
 
-	search_user(&search);
-	search_in(&search, odb->common_dir, "config");
-	if (search.has_own)
-		search_in(&search, odb->git_dir, "config.worktree");
-	rc = take_found(out, &search);
 	return rc == 1 ? odb->ops->config(out, odb, key) : rc;
 }
 

@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/strv.h"
+#include "store/gitconfig_files.h"
 #include "store/odb.h"
 #include "store/odb_ops.h"
 
@@ -86,7 +87,7 @@ static bool has_started;
 static int start_libgit2(void)
 {
 	static const char *const names[] = { EWS_GIT2_FUNCTIONS(EWS_DL_NAME) };
-	struct ews_odb_config_files files;
+	struct ews_gitconfig_places files;
 
 	int rc = ews_dl_load(&ews_git2, EWS_LIBGIT2, names, sizeof(names) / sizeof(*names));
 
@@ -96,7 +97,7 @@ static int start_libgit2(void)
 	ews_git2.git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
 	ews_git2.git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
 	ews_git2.git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0); /* ews_odb_check_owner() has looked */
-	files = ews_odb_find_config_files();
+	files = ews_gitconfig_find_places();
 	/*
 	 * libgit2 looks for fixed names in directories; a file that the environment names isn't one. NULL: look
 	 * at HOME again, it may have been another one when somebody else in this process started libgit2.
@@ -147,7 +148,7 @@ static int add_usual_config(git_config *config, find_config_fn find, git_config_
 /* The system's and the user's config; `repo` (may be NULL) is what conditional includes are about. */
 static int add_user_config(git_config *config, git_repository *repo)
 {
-	struct ews_odb_config_files files = ews_odb_find_config_files();
+	struct ews_gitconfig_places files = ews_gitconfig_find_places();
 	int rc = 0;
 
 	if (files.has_system && files.system)

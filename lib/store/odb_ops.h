@@ -85,14 +85,6 @@ struct ews_odb *ews_odb_open_git(const char *home);
  * refuse what we don't know. No include is followed, as by git.
  */
 int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, const char *name);
-/* What the environment says of git's config: is the system's file left out, and which files stand for the usual ones? */
-struct ews_odb_config_files {
-	bool has_system;
-	const char *system; /* NULL: the usual one */
-	const char *global; /* NULL: the usual two */
-};
-
-struct ews_odb_config_files ews_odb_find_config_files(void);
 /* As ews_odb_config_user(), includes followed. */
 int ews_libgit2_config_user(char **out, const char *key);
 /* Does the user's config, as git finds it, name the repository `name` as safe? */
