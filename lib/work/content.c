@@ -533,13 +533,25 @@ static void release_look(struct look *look)
 
 EWS_CLEANUP_DEFINE(look, struct look, release_look)
 
+static int read_cache(struct ews_cache *out, int fd, const struct ews_repo *repo, const struct ews_session *session,
+		      const struct ews_content_opts *opts)
+{
+	EWS_CLEANUP(free) char *name = session ? ews_strdup("cache") : project_cache(repo, opts->is_compared);
+	EWS_CLEANUP(free) char *stricter = NULL;
+	int rc = ews_cache_read(out, fd, name);
+
+	if (rc < 0 || session || !opts->is_compared || out->entries.n)
+		return rc;
+	/* Nobody compared yet; the other one knows as much, and that what it names is kept. */
+	stricter = project_cache(repo, false);
+	return ews_cache_read(out, fd, stricter);
+}
+
 int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
 		    struct ews_batch *batch, const struct ews_content_opts *opts)
 {
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
-	EWS_CLEANUP(free)
-	char *cache_name = session ? ews_strdup("cache") : project_cache(repo, opts->is_compared);
 	EWS_CLEANUP(fd) int root = open_root(repo, session);
 	EWS_CLEANUP(fd) int admin = -1;
 	int cache_fd = session ? session->fd : repo->dir_fd;
@@ -576,7 +588,7 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	if (rc == 0 && look.git_fd >= 0)
 		rc = ews_gitstate_read(&content.git, look.git_fd);
 	if (rc == 0 && cache_fd >= 0 && !opts->reread)
-		rc = ews_cache_read(&cache, cache_fd, cache_name);
+		rc = read_cache(&cache, cache_fd, repo, session, opts);
 	if (rc < 0)
 		return rc;
 	content.has_git = look.git_fd >= 0;

@@ -261,24 +261,30 @@ static int look_at_files(struct ews_content *out, struct ews_repo *repo)
 	return ews_content_now(out, repo, NULL, NULL, &opts);
 }
 
-static int digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo)
+/* `now` is what was found. */
+static int digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo, struct ews_content *now)
 {
-	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	uint8_t bytes[EWS_HASH_MAX];
-	struct ews_hash *hash;
-	int rc = look_at_files(&now, repo);
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
-	hash = ews_hash_new(EWS_SHA256);
-	hash_string(hash, now.hash, strlen(now.hash));
+	hash_string(hash, now->hash, strlen(now->hash));
 	if (!repo->is_plain) {
-		hash_head(hash, repo, &now.git);
-		rc = repo->is_bare ? 0 : hash_index(hash, repo, &now);
+		hash_head(hash, repo, &now->git);
+		rc = repo->is_bare ? 0 : hash_index(hash, repo, now);
 	}
 	ews_hash_finish(hash, bytes);
-	ews_hash_free(hash);
 	ews_hex(hex, bytes, 32);
+	return rc;
+}
+
+static int look_and_digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo)
+{
+	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
+	int rc = look_at_files(&now, repo);
+
+	if (rc == 0)
+		rc = digest(hex, repo, &now);
 	if (rc == 0 && !repo->is_bare && ews_content_save_cache(&now, repo, NULL) < 0)
 		ews_error_clear(); /* the next look takes longer */
 	return rc;
@@ -359,7 +365,7 @@ int ews_epoch_look(int64_t *out, struct ews_repo *repo)
 
 		rc = read_lines(&lines, repo);
 		if (rc == 0)
-			rc = digest(hex, repo);
+			rc = look_and_digest(hex, repo);
 		if (rc < 0)
 			break;
 		line = find_line(&lines, repo);
@@ -379,6 +385,36 @@ int ews_epoch_look(int64_t *out, struct ews_repo *repo)
 			rc = 0;
 	}
 	return ews_error_wrap("cannot find the project's epoch");
+}
+
+int ews_epoch_of(int64_t *out, struct ews_repo *repo, struct ews_content *now)
+{
+	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
+	char hex[2 * EWS_HASH_MAX + 1];
+	struct line *line;
+	int rc = ews_repo_need_dir(repo, true);
+
+	if (rc == 0)
+		rc = read_lines(&lines, repo);
+	if (rc == 0)
+		rc = digest(hex, repo, now);
+	if (rc < 0)
+		return ews_error_wrap("cannot find the project's epoch");
+	line = find_line(&lines, repo);
+	*out = line->number;
+	if (is_seen(line, hex))
+		return 0;
+	rc = put_up(out, repo, hex, line->digest);
+	if (rc == 0)
+		return 0;
+	if (!is_excused(rc) && rc != EWS_ESTALE)
+		return ews_error_wrap("cannot find the project's epoch");
+	ews_error_clear();
+	/* What somebody saw meanwhile may be newer: then what was found is called stale, which it may be. */
+	if (rc != EWS_ESTALE)
+		see(line, hex);
+	*out = line->number;
+	return 0;
 }
 
 int ews_epoch_bump(int64_t *out, struct ews_repo *repo)

@@ -28,6 +28,9 @@
  */
 int ews_epoch_look(int64_t *out, struct ews_repo *repo);
 
+/* The same of a look that was taken just now: `now` is what was found in the project, all of it. */
+int ews_epoch_of(int64_t *out, struct ews_repo *repo, struct ews_content *now);
+
 /* Put it up by one, whatever there is to see. `*out` is the new number. */
 int ews_epoch_bump(int64_t *out, struct ews_repo *repo);
 

@@ -797,8 +797,10 @@ static int start_chained(struct ews_start_result *result, struct ews_batch *batc
 			 const struct ews_held *held)
 {
 	EWS_CLEANUP(chain) struct ews_chain chain = EWS_CHAIN_INIT;
-	int rc = ews_chain_choose(twin, &chain, repo, opts->from);
+	int rc = ews_epoch_look(&result->session.state.epoch, repo);
 
+	if (rc == 0)
+		rc = ews_chain_choose(twin, &chain, repo, opts->from);
 	if (rc == 0)
 		rc = begin(result, repo, opts, id, held);
 	return rc < 0 ? rc : make(result, batch, twin, &chain, opts);
@@ -817,6 +819,7 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 					.skip_nested = opts->skip_nested,
 					.ignored = opts->keep_ignored == EWS_KEEP_IGNORED_YES,
 					.only = opts->only,
+					.epoch = &result->session.state.epoch,
 					.progress = opts->progress,
 					.payload = opts->payload };
 	int rc;
@@ -841,8 +844,10 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 					.partial = opts->partial,
 					.progress = opts->progress,
 					.payload = opts->payload };
-	int rc = begin(result, repo, opts, id, held);
+	int rc = ews_epoch_look(&result->session.state.epoch, repo);
 
+	if (rc == 0)
+		rc = begin(result, repo, opts, id, held);
 	if (rc == 0)
 		rc = ews_content_now(&twin->content, repo, &result->session, batch, &now);
 	if (rc == 0)
@@ -892,8 +897,6 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 		rc = ews_tripwire_take(&before, repo);
 	if (rc == 0)
 		ews_reserve_make(repo->home);
-	if (rc == 0)
-		rc = ews_epoch_look(&result.session.state.epoch, repo);
 	if (rc == 0)
 		rc = choose_way(result.session.method, opts)(&result, batch, &twin, repo, opts, id, &held);
 	if (rc < 0) {

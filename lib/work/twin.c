@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/tree.h"
+#include "work/epoch.h"
 
 #define CONFIG "config.worktree"
 
@@ -356,20 +357,29 @@ static bool takes_all(const struct ews_twin_opts *opts, const struct ews_repo *r
 	return !opts->base && !opts->only && opts->uncommitted && opts->untracked && !repo->is_bare;
 }
 
-static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
-			const struct ews_twin_opts *opts, const struct ews_oid *head)
+/* All of the project as it stands, and the epoch of that. */
+static int look_at_project(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
+			   const struct ews_twin_opts *opts)
 {
 	struct ews_content_opts now = { .partial = opts->partial,
 					.progress = opts->progress,
 					.payload = opts->payload };
+	int rc = ews_content_now(&src->project, repo, NULL, batch, &now);
+
+	return rc == 0 && opts->epoch ? ews_epoch_of(opts->epoch, repo, &src->project) : rc;
+}
+
+static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
+			const struct ews_twin_opts *opts, const struct ews_oid *head)
+{
 	bool wants_project = !repo->is_bare && (opts->uncommitted || opts->untracked || opts->ignored);
 	struct ews_oid project_head;
 	int rc = 0;
 
 	if (repo->is_plain)
-		return ews_content_now(&src->project, repo, NULL, batch, &now);
+		return look_at_project(src, repo, batch, opts);
 	if (wants_project) {
-		rc = ews_content_now(&src->project, repo, NULL, batch, &now);
+		rc = look_at_project(src, repo, batch, opts);
 		if (rc == 0)
 			rc = ews_index_read(&src->index, repo->git_fd, "index", ews_odb_algo(repo->odb));
 		if (rc == 0)
@@ -377,11 +387,12 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 		if (rc < 0)
 			return rc;
 	}
-	if (!wants_project && !repo->is_bare) {
+	if (!wants_project && opts->epoch)
+		rc = ews_epoch_look(opts->epoch, repo);
+	if (rc == 0 && !wants_project && !repo->is_bare)
 		rc = ews_gitstate_read(&src->project.git, repo->git_fd);
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (!takes_all(opts, repo) && ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
 		rc = list_commit(&src->head, repo, &project_head);
 	else

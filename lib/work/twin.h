@@ -21,6 +21,7 @@ struct ews_twin_opts {
 	bool partial;
 	bool skip_nested; /* record no submodules */
 	const char *const *only; /* NULL: all uncommitted changes */
+	int64_t *epoch; /* NULL, or where the project's is to be said: that of the very look that is taken */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
