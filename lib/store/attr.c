@@ -71,6 +71,17 @@ int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, 
 	return rc < 0 ? rc : 0;
 }
 
+void ews_attr_name_filtered(struct ews_strv *out, struct ews_odb *odb, const char *path, const char *value)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	if (!*value || !strcmp(value, "set") || !strcmp(value, "unset") || !has_program(odb, value))
+		return;
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", value);
+	ews_strv_add(out, line.ptr);
+}
+
 struct filtered {
 	struct ews_strv *out;
 	struct ews_odb *odb;
@@ -79,14 +90,9 @@ struct filtered {
 static void add_filtered(void *payload, const char *path, const char *name, const char *value)
 {
 	struct filtered *filtered = payload;
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 	(void)name; /* "filter": no other was asked for */
-	if (!*value || !strcmp(value, "set") || !strcmp(value, "unset") || !has_program(filtered->odb, value))
-		return;
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", value);
-	ews_strv_add(filtered->out, line.ptr);
+	ews_attr_name_filtered(filtered->out, filtered->odb, path, value);
 }
 
 int ews_attr_filtered(struct ews_strv *out, struct ews_odb *odb, const char *home, const char *work_tree,

@@ -24,8 +24,8 @@
 #define ANSWER_MAX (4 * EWS_GIB)
 #define FILES_AT_ONCE 200
 
-/* What decides how a file is written. */
-static const char *const attributes[] = { "text", "eol", "crlf", "ident", "working-tree-encoding", "filter", NULL };
+/* What decides how a file is written, where the config alone does not. */
+static const char *const attributes[] = { "eol", "ident", "working-tree-encoding", "filter", NULL };
 
 struct run {
 	const struct ews_convert *convert;
@@ -83,15 +83,32 @@ struct choice {
 	const struct ews_entries *list;
 };
 
-/* Choose a file that has an attribute that matters. */
+/*
+ * Does git write the file otherwise than it is stored? "text", and line ends that are to be LF, matter only to what is
+ * added: where no config says otherwise (see converts_all) nothing gets a CR but what asks for it.
+ */
+static bool is_written_otherwise(const struct ews_convert *convert, const char *name, const char *value)
+{
+	if (!strcmp(name, "filter"))
+		return convert->run_filters && strcmp(value, "unset") != 0;
+	if (!strcmp(name, "eol"))
+		return !strcmp(value, "crlf");
+	if (!strcmp(name, "ident"))
+		return !strcmp(value, "set");
+	return strcmp(value, "unset") != 0;
+}
+
 static void take_attribute(void *payload, const char *path, const char *name, const char *value)
 {
 	struct choice *choice = payload;
 	struct run *run = choice->run;
+	const struct ews_convert *convert = run->convert;
 	struct ews_entry *entry;
 
-	(void)name;
-	(void)value; /* that there is one is all that counts: git converts */
+	if (convert->filtered && !strcmp(name, "filter"))
+		ews_attr_name_filtered(convert->filtered, convert->odb, path, value);
+	if (run->converts_all || !is_written_otherwise(convert, name, value))
+		return;
 	if (run->n && !strcmp(run->files[run->n - 1]->path, path))
 		return;
 	entry = ews_entries_find(choice->list, path);
@@ -99,7 +116,7 @@ static void take_attribute(void *payload, const char *path, const char *name, co
 		add_file(run, entry);
 }
 
-static int choose_by_attributes(struct run *run, const struct ews_entries *list)
+static int ask_attributes(struct run *run, const struct ews_entries *list)
 {
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
 	struct choice choice = { run, list };
@@ -113,12 +130,10 @@ static int choose_by_attributes(struct run *run, const struct ews_entries *list)
 
 static int choose(struct run *run, const struct ews_entries *list)
 {
-	if (!run->converts_all)
-		return choose_by_attributes(run, list);
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; i < list->n && run->converts_all; i++)
 		if (is_stored(&list->items[i]))
 			add_file(run, &list->items[i]);
-	return 0;
+	return run->converts_all && !run->convert->filtered ? 0 : ask_attributes(run, list);
 }
 
 /* Give on what is other than what is stored. */

@@ -23,6 +23,7 @@ struct ews_convert {
 	/* Told of each file whose bytes become others; an error ends it all. */
 	int (*take)(void *payload, struct ews_entry *entry, const void *data, size_t len);
 	void *payload;
+	struct ews_strv *filtered; /* NULL, or where files with a filter are named as ews_attr_filtered() does */
 };
 
 /* Convert those of `list` that are files, hold an id, and were not read from a directory (no stat data). */

@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "store/attr.h"
 #include "store/cache.h"
 #include "store/convert.h"
 #include "store/hardlink.h"
@@ -557,23 +556,17 @@ static bool is_users_filter(const char *filter)
 	return found;
 }
 
-static int name_filtered(struct ews_twin *twin, const struct ews_session *session, const struct ews_strv *stored,
-			 bool run_filters)
+static void name_filtered(struct ews_twin *twin, const struct ews_strv *filtered, bool run_filters)
 {
-	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
-	int rc = ews_attr_filtered(&filtered, session->repo->odb, session->repo->home, session->state.workspace,
-				   stored);
-
-	for (size_t i = 0; i < filtered.n; i++) {
-		char *tab = strrchr(filtered.items[i], '\t');
+	for (size_t i = 0; i < filtered->n; i++) {
+		char *tab = strrchr(filtered->items[i], '\t');
 
 		*tab = '\0';
 		if (run_filters && is_users_filter(tab + 1))
 			continue;
 		ews_strv_addf(&twin->notes, "'%s' comes as git stores it: the filter '%s' is not run",
-			      filtered.items[i], tab + 1);
+			      filtered->items[i], tab + 1);
 	}
-	return rc;
 }
 
 /* What the workspace's files that come from objects are written with. */
@@ -609,19 +602,22 @@ static int convert_stored(struct ews_twin *twin, const struct ews_session *sessi
 			  const struct ews_strv *stored, int workspace_fd, bool run_filters)
 {
 	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	struct rewrite rewrite = { batch, workspace_fd };
 	const struct ews_convert convert = { .odb = session->repo->odb,
 					     .home = session->repo->home,
 					     .work_tree = session->state.workspace,
 					     .run_filters = run_filters,
 					     .take = rewrite_file,
-					     .payload = &rewrite };
+					     .payload = &rewrite,
+					     .filtered = &filtered };
 	int rc;
 
 	for (size_t i = 0; i < stored->n; i++)
 		ews_entries_add_copy(&list, ews_entries_find(&twin->content.scan.entries, stored->items[i]))->has_stat =
 			false;
-	rc = ews_convert(&convert, &list);
+	rc = stored->n ? ews_convert(&convert, &list) : 0;
+	name_filtered(twin, &filtered, run_filters);
 	for (size_t i = 0; i < list.n && rc == 0; i++) {
 		struct ews_entry *entry = ews_entries_find(&twin->content.scan.entries, list.items[i].path);
 		const char *path = entry->path, *xattrs = entry->xattrs;
@@ -743,8 +739,6 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	rc = fill_submodules(out, twin);
 	if (rc == 0)
 		rc = convert_stored(twin, &out->session, batch, &stored, workspace_fd, opts->run_filters);
-	if (rc == 0)
-		rc = name_filtered(twin, &out->session, &stored, opts->run_filters);
 	if (rc == 0)
 		rc = publish(out, batch, twin, chain, workspace_fd, opts);
 	if (rc == 0)
