@@ -497,7 +497,9 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 		rc = ews_trash_plan_make(&plan);
 	if (rc < 0)
 		return rc;
-	measure_objects(&plan);
+	/* In a project's own store git frees them, in its time. */
+	if (opts->dry_run || repo->is_plain)
+		measure_objects(&plan);
 	rc = act_all(&plan, locks);
 	if (rc == 0 && !opts->dry_run)
 		rc = sweep_all(&plan);
