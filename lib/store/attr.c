@@ -14,7 +14,7 @@
 
 #define ANSWER_MAX (4 * EWS_GIB)
 
-static bool has_program(struct ews_odb *odb, const char *filter)
+bool ews_attr_has_program(struct ews_odb *odb, const char *filter)
 {
 	static const char *const programs[] = { "smudge", "process", "clean" };
 	bool found = false;
@@ -75,7 +75,7 @@ void ews_attr_name_filtered(struct ews_strv *out, struct ews_odb *odb, const cha
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
-	if (!*value || !strcmp(value, "set") || !strcmp(value, "unset") || !has_program(odb, value))
+	if (!*value || !strcmp(value, "set") || !strcmp(value, "unset") || !ews_attr_has_program(odb, value))
 		return;
 	ews_path_escape(&line, path, strlen(path));
 	ews_buf_addf(&line, "\t%s", value);

@@ -22,6 +22,9 @@ typedef void (*ews_attr_fn)(void *payload, const char *path, const char *name, c
 int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, const struct ews_buf *paths,
 		 const char *const *names, ews_attr_fn fn, void *payload);
 
+/* Does the repository's config name a program for it? */
+bool ews_attr_has_program(struct ews_odb *odb, const char *filter);
+
 /* Add "<path, escaped>\t<filter>" to `out` when the repository's config names a program for the filter `value`. */
 void ews_attr_name_filtered(struct ews_strv *out, struct ews_odb *odb, const char *path, const char *value);
 

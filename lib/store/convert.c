@@ -23,6 +23,7 @@
 
 #define ANSWER_MAX (4 * EWS_GIB)
 #define FILES_AT_ONCE 200
+#define FILTER "filter="
 
 /* What decides how a file is written, where the config alone does not. */
 static const char *const attributes[] = { "eol", "ident", "working-tree-encoding", "filter", NULL };
@@ -116,6 +117,56 @@ static void take_attribute(void *payload, const char *path, const char *name, co
 		add_file(run, entry);
 }
 
+static bool is_attributes(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), ".gitattributes");
+}
+
+/* Has `text`, which gives attributes, one of those that matter? A filter that no program stands for does not. */
+static bool may_matter(const struct run *run, const char *text)
+{
+	static const char *const words[] = { "crlf", "ident", "working-tree-encoding" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	for (const char *at = strstr(text, FILTER); at; at = strstr(at, FILTER)) {
+		EWS_CLEANUP(free) char *name = NULL;
+
+		at += strlen(FILTER);
+		name = ews_strndup(at, strcspn(at, " \t\r\n"));
+		if (ews_attr_has_program(run->convert->odb, name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Can an attribute matter to any file? Most projects have none that does, and to ask git about each path takes as long as
+ * a tenth of all the rest.
+ */
+static bool may_any_matter(const struct run *run)
+{
+	const struct ews_entries *all = run->convert->all;
+
+	if (!all || run->convert->run_filters || run->has_info)
+		return true;
+	for (size_t i = 0; i < all->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		const struct ews_oid *oid = &all->items[i].oid;
+
+		if (!is_attributes(&all->items[i]))
+			continue;
+		if (ews_oid_is_none(oid) || ews_odb_read(&text, NULL, run->convert->odb, oid) < 0) {
+			ews_error_clear();
+			return true;
+		}
+		if (strlen(text.ptr) != text.len || may_matter(run, text.ptr))
+			return true;
+	}
+	return false;
+}
+
 static int ask_attributes(struct run *run, const struct ews_entries *list)
 {
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
@@ -133,7 +184,9 @@ static int choose(struct run *run, const struct ews_entries *list)
 	for (size_t i = 0; i < list->n && run->converts_all; i++)
 		if (is_stored(&list->items[i]))
 			add_file(run, &list->items[i]);
-	return run->converts_all && !run->convert->filtered ? 0 : ask_attributes(run, list);
+	if ((run->converts_all && !run->convert->filtered) || !may_any_matter(run))
+		return 0;
+	return ask_attributes(run, list);
 }
 
 /* Give on what is other than what is stored. */
@@ -234,11 +287,6 @@ int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
 	for (size_t at = 0; at < run.n && rc == 0; at += FILES_AT_ONCE)
 		rc = convert_some(&run, at, run.n - at < FILES_AT_ONCE ? run.n - at : FILES_AT_ONCE);
 	return rc;
-}
-
-static bool is_attributes(const struct ews_entry *entry)
-{
-	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), ".gitattributes");
 }
 
 static bool has_attributes(const struct ews_entries *files)

@@ -19,6 +19,7 @@ struct ews_convert {
 	struct ews_odb *odb;
 	const char *home;
 	const char *work_tree;
+	const struct ews_entries *all; /* what is there: where its .gitattributes say nothing that matters git is not asked; or NULL */
 	bool run_filters;
 	/* Told of each file whose bytes become others; an error ends it all. */
 	int (*take)(void *payload, struct ews_entry *entry, const void *data, size_t len);

@@ -598,15 +598,17 @@ static int rewrite_file(void *payload, struct ews_entry *entry, const void *data
  * Files from objects get the line ends and the encoding that git would give them. The stat data of `stored` are those of the
  * new files by now, so what is stored is told by that list.
  */
-static int convert_stored(struct ews_twin *twin, const struct ews_session *session, struct ews_batch *batch,
+static int convert_stored(struct ews_twin *twin, const struct ews_start_result *out, struct ews_batch *batch,
 			  const struct ews_strv *stored, int workspace_fd, bool run_filters)
 {
+	const struct ews_session *session = &out->session;
 	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	struct rewrite rewrite = { batch, workspace_fd };
 	const struct ews_convert convert = { .odb = session->repo->odb,
 					     .home = session->repo->home,
 					     .work_tree = session->state.workspace,
+					     .all = out->ignored.entries.n ? NULL : &twin->content.scan.entries,
 					     .run_filters = run_filters,
 					     .take = rewrite_file,
 					     .payload = &rewrite,
@@ -738,7 +740,7 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	name_links_back(twin, &out->session, &out->ignored.entries);
 	rc = fill_submodules(out, twin);
 	if (rc == 0)
-		rc = convert_stored(twin, &out->session, batch, &stored, workspace_fd, opts->run_filters);
+		rc = convert_stored(twin, out, batch, &stored, workspace_fd, opts->run_filters);
 	if (rc == 0)
 		rc = publish(out, batch, twin, chain, workspace_fd, opts);
 	if (rc == 0)
