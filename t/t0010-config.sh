@@ -60,6 +60,12 @@ test_expect_success 'inside a workspace it is the project that is read' '
 	git -C project ews end cfg
 '
 
+test_expect_success 'a worktree that has a config of its own is asked for it, and no other is' '
+	test_repo own && git -C own worktree add -q ../own-w && git -C own config extensions.worktreeConfig true && git -C own-w config --worktree ews.workspace.method snapshot &&
+	git -C own-w ews config get qe.workspace.method >got && echo snapshot >want && test_cmp want got && git -C own ews config get qe.workspace.method >got && ! cmp -s want got &&
+	git -C own config --unset extensions.worktreeConfig && git -C own-w ews config get qe.workspace.method >got && ! cmp -s want got
+'
+
 test_expect_success 'start takes the method that is set, and what an option says instead' '
 	yaml "qe: {workspace: {method: snapshot}}" && git -C project ews start --json one >out && test_json out .method snapshot &&
 	git -C project ews start --json --worktree two >out && test_json out .method git_worktree &&

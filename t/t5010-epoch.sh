@@ -42,6 +42,12 @@ test_expect_success 'P8: check, status, diff and apply say that a result is stal
 	start_ws p t && ews run t -- sh -c "git ews epoch && git ews epoch check && git ews lock status && ! git ews epoch bump && ! git ews lock release && ! git ews lock acquire --deep -- true" >out && test_grep "^current$" out && test_grep "session .t." out && ews epoch bump && test_expect_code 1 git -C p ews epoch check t && test_expect_code 129 git -C p ews epoch chek && test_expect_code 128 git -C p ews epoch check nobody && ews end s t
 '
 
+test_expect_success 'P8: a session that is the first to see a change is of after it, however it begins' '
+	for how in "" "--base HEAD" "--method snapshot"; do
+		now=$(ews epoch) && echo more >>p/unseen && git -C p ews start $how u && ews epoch check u >out && echo current | test_cmp - out && went_up 1 && went_up 0 && ews end u || return 1
+	done && rm p/unseen && went_up 1
+'
+
 test_expect_success !VALGRIND 'P4: a kill anywhere, a full disk: the number is the old one or the next' '
 	now=$(ews epoch) && for at in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		test_expect_code 137 killat -o log $at git-ews -C p epoch bump >out 2>&1 || break
