@@ -149,22 +149,18 @@ int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const str
 	return 0;
 }
 
-/*
- * How well the ref's name, or (for a base) the snapshot's id, fits `name`: 2
- * exactly, 1 as a prefix, 0 not.
- */
-static int fits(const char *id, const char *name)
+/* Does `id`, the last part of a ref's name or a base's own, begin with `name`? */
+static bool fits(const char *id, const char *name)
 {
-	if (!strcmp(id, name))
-		return 2;
-	return *name && !strncmp(id, name, strlen(name)) ? 1 : 0;
+	return *name && !strncmp(id, name, strlen(name));
 }
+
+/* Where a snapshot is filed under its own id, or its session's. */
+static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS_REF_TRASH };
 
 /* What lies deeper in trash is no snapshot. */
 static const char *id_in_ref(const char *ref)
 {
-	static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS_REF_TRASH };
-
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (!strncmp(ref, prefixes[i], strlen(prefixes[i])) && !strchr(ref + strlen(prefixes[i]), '/'))
 			return ref + strlen(prefixes[i]);
@@ -192,27 +188,39 @@ static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, cons
 	return 0;
 }
 
+/* Mostly the whole id is given: to look through all of them takes longer the more there are. Returns 1, or 0. */
+static int find_by_whole_name(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
+{
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && *name && !strchr(name, '/'); i++) {
+		EWS_CLEANUP(free) char *full = ews_strfmt("%s%s", prefixes[i], name);
+		struct ews_ref ref = { .name = full, .oid = EWS_OID_NONE };
+		int rc = ews_odb_ref_read(&ref.oid, repo->odb, full);
+
+		if (rc == 0) {
+			rc = ews_snapshot_read(out, repo, &ref);
+			return rc < 0 ? rc : 1;
+		}
+		ews_error_clear();
+	}
+	return 0;
+}
+
 static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 	const struct ews_ref *best = NULL;
 	size_t n = 0;
-	int rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+	int rc = find_by_whole_name(out, repo, name);
 
-	if (rc < 0)
+	if (rc == 0)
+		rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < refs.n; i++) {
-		switch (fits(id_in_ref(refs.items[i].name), name)) {
-		case 2:
-			rc = ews_snapshot_read(out, repo, &refs.items[i]);
-			return rc < 0 ? rc : 1;
-		case 1:
-			best = &refs.items[i];
-			n++;
-			break;
-		default:
-			break;
-		}
+		if (!fits(id_in_ref(refs.items[i].name), name))
+			continue;
+		best = &refs.items[i];
+		n++;
 	}
 	if (n > 1) {
 		ews_error(EWS_EUSAGE, "'%s' may mean several snapshots or sessions", name);
