@@ -33,6 +33,7 @@
 #include "store/xattr.h"
 
 #define PROC_PATH_MAX 32
+#define THREADS_MAX 8
 #define FEW_FILES 64
 #define CHUNK 32
 #define OWNER_ALL 0700
@@ -921,17 +922,29 @@ static int add_names(struct put *put)
 	return rc;
 }
 
+/* How many threads make the files and links? Who copies waits for locks of the file system more than for a processor. */
+static unsigned count_threads(const struct put *put)
+{
+	unsigned threads = ews_pool_threads();
+	size_t n = 0, n_copied = 0;
+
+	for (size_t i = 0; i < put->changes->n; i++) {
+		n += is_leaf(&put->changes->items[i]);
+		n_copied += is_leaf(&put->changes->items[i]) && put->changes->items[i].to->has_stat;
+	}
+	if (n < FEW_FILES || put->opts->contents)
+		return 1;
+	if (put->opts->threads)
+		return put->opts->threads;
+	return put->opts->source_fd >= 0 && n_copied > n / 2 && threads <= THREADS_MAX / 2 ? 2 * threads : threads;
+}
+
 /* Files and links. In the order of the list one directory's paths mostly stand together. */
 static int make_leaves(struct put *put)
 {
-	unsigned threads = put->opts->threads ? put->opts->threads : ews_pool_threads();
-	size_t n = 0;
+	unsigned threads = count_threads(put);
 	int rc = 0;
 
-	for (size_t i = 0; i < put->changes->n; i++)
-		n += is_leaf(&put->changes->items[i]);
-	if (n < FEW_FILES || put->opts->contents)
-		threads = 1;
 	put->workers = ews_calloc(threads, sizeof(*put->workers));
 	for (unsigned k = 0; k < threads; k++)
 		put->workers[k] = (struct worker){ .at = { .fd = -1 }, .source = { .fd = -1 } };
