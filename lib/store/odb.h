@@ -103,6 +103,8 @@ struct ews_refs {
 int ews_odb_ref_list(struct ews_refs *out, struct ews_odb *odb, const char *prefix);
 /* The same without those whose name starts with `except`. */
 int ews_odb_ref_list_but(struct ews_refs *out, struct ews_odb *odb, const char *prefix, const char *except);
+/* Their names alone, none of them looked at: what is broken is among them, and ids are those of packed refs at most. */
+int ews_odb_ref_names(struct ews_refs *out, struct ews_odb *odb, const char *prefix);
 void ews_refs_release(struct ews_refs *refs);
 EWS_CLEANUP_DEFINE(refs, struct ews_refs, ews_refs_release)
 

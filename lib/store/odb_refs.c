@@ -39,6 +39,7 @@ struct listing {
 	struct ews_refs *out;
 	int common_fd;
 	const char *prefix, *except;
+	bool names_only;
 };
 
 static bool starts_with(const char *text, const char *start)
@@ -97,7 +98,11 @@ static void read_value(struct ews_ref *ref, int common_fd)
 
 static void add_file(const struct listing *l, const char *name)
 {
-	if (is_asked_for(l, name))
+	if (!is_asked_for(l, name))
+		return;
+	if (l->names_only)
+		(void)add(l->out, name);
+	else
 		read_value(add(l->out, name), l->common_fd);
 }
 
@@ -113,26 +118,32 @@ static int list_dir(const struct listing *l, const char *dir, unsigned depth)
 {
 	EWS_CLEANUP(fd) int fd = openat(l->common_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	struct ews_arena arena = EWS_ARENA_INIT;
+	size_t len;
 	ssize_t n;
 	int rc = 0;
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", dir);
+	ews_buf_adds(&path, dir);
+	ews_buf_addc(&path, '/');
+	len = path.len;
 	n = ews_dir_list(&names, fd, &arena);
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *name = ews_path_join(dir, names[i].name);
 		struct stat st;
 		bool is_dir = names[i].type == DT_DIR;
 
 		if (is_no_ref(names[i].name))
 			continue;
+		ews_buf_truncate(&path, len);
+		ews_buf_adds(&path, names[i].name);
 		if (names[i].type == DT_UNKNOWN)
 			is_dir = fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 		if (!is_dir)
-			add_file(l, name);
-		else if (depth < DEPTH_MAX && is_on_the_way(l, name))
-			rc = list_dir(l, name, depth + 1);
+			add_file(l, path.ptr);
+		else if (depth < DEPTH_MAX && is_on_the_way(l, path.ptr))
+			rc = list_dir(l, path.ptr, depth + 1);
 	}
 	ews_arena_release(&arena);
 	return n < 0 ? (int)n : rc;
@@ -190,12 +201,23 @@ static void release_ref(struct ews_ref *ref)
 	free(ref->target);
 }
 
-/* Sort what was added from `first` on, and keep the first of each name: one that is broken hides what is packed, as in git. */
+static bool is_sorted(const struct ews_refs *refs, size_t first)
+{
+	for (size_t i = first + 1; i < refs->n; i++)
+		if (strcmp(refs->items[i - 1].name, refs->items[i].name) >= 0)
+			return false;
+	return true;
+}
+
+/* Sort what was added from `first` on, and keep the first of each name. */
 static void settle(struct ews_refs *out, size_t first)
 {
 	size_t n = out->n - first;
-	EWS_CLEANUP(free) struct numbered *items = ews_calloc(n + 1, sizeof(*items));
+	EWS_CLEANUP(free) struct numbered *items = NULL;
 
+	if (is_sorted(out, first))
+		return;
+	items = ews_calloc(n + 1, sizeof(*items));
 	for (size_t i = 0; i < n; i++)
 		items[i] = (struct numbered){ out->items[first + i], i };
 	if (n)
@@ -206,7 +228,13 @@ static void settle(struct ews_refs *out, size_t first)
 			release_ref(&items[i].ref);
 		else
 			out->items[out->n++] = items[i].ref;
-	n = out->n;
+}
+
+/* One that is broken has hidden what is packed, as in git. */
+static void drop_broken(struct ews_refs *out, size_t first)
+{
+	size_t n = out->n;
+
 	out->n = first;
 	for (size_t i = first; i < n; i++)
 		if (is_broken(&out->items[i]))
@@ -215,22 +243,39 @@ static void settle(struct ews_refs *out, size_t first)
 			out->items[out->n++] = out->items[i];
 }
 
-int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except)
+static int list(struct listing *l, const char *common_dir)
 {
 	EWS_CLEANUP(fd) int common_fd = open(common_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct listing l = { .out = out, .common_fd = common_fd, .prefix = prefix, .except = except };
-	const char *slash = strrchr(prefix, '/');
-	EWS_CLEANUP(free) char *dir = slash ? ews_strndup(prefix, (size_t)(slash - prefix)) : ews_strdup("refs");
-	size_t first = out->n;
+	const char *slash = strrchr(l->prefix, '/');
+	EWS_CLEANUP(free)
+	char *dir = slash ? ews_strndup(l->prefix, (size_t)(slash - l->prefix)) : ews_strdup("refs");
+	size_t first = l->out->n;
 	int rc;
 
 	if (common_fd < 0)
 		return ews_error_os("cannot open '%s'", common_dir);
-	rc = list_dir(&l, dir, 0);
+	l->common_fd = common_fd;
+	rc = list_dir(l, dir, 0);
 	if (rc == 0)
-		rc = list_packed(&l);
-	settle(out, first);
-	return rc < 0 ? ews_error_wrap("cannot list the refs '%s'", prefix) : 0;
+		rc = list_packed(l);
+	settle(l->out, first);
+	if (!l->names_only)
+		drop_broken(l->out, first);
+	return rc < 0 ? ews_error_wrap("cannot list the refs '%s'", l->prefix) : 0;
+}
+
+int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except)
+{
+	struct listing l = { .out = out, .prefix = prefix, .except = except };
+
+	return list(&l, common_dir);
+}
+
+int ews_odb_ref_names(struct ews_refs *out, struct ews_odb *odb, const char *prefix)
+{
+	struct listing l = { .out = out, .prefix = prefix, .names_only = true };
+
+	return list(&l, odb->common_dir);
 }
 
 /* Is it a name that git gives refs, and none that leads elsewhere? */

@@ -25,6 +25,7 @@
 #include "work/base_cache.h"
 #include "work/history.h"
 #include "work/ignored.h"
+#include "work/roster.h"
 
 #define REF_ROOT "refs/ews/"
 #define MEMO_VERSION 1
@@ -101,11 +102,11 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	out->ref = ews_strdup(ref);
 	out->id = ews_commit_trailer(commit.message, "Ews-Snapshot");
 	if (!*out->id || !commit.n_parents) {
-		bool is_in_trash = !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
+		bool is_trash = !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
 		char hex[EWS_OID_HEX_MAX];
 
 		free(out->id);
-		out->id = ews_strdup(is_in_trash ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
+		out->id = ews_strdup(is_trash ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
 		out->session = ews_strdup("");
 		out->method = ews_strdup("");
 		out->parent = ews_strdup("");
@@ -278,6 +279,11 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 	return ews_snapshot_read(out, session->repo, &found);
 }
 
+static bool is_in_trash(const char *ref)
+{
+	return !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
+}
+
 static int cmp_by_time(const void *a, const void *b)
 {
 	const struct ews_snapshot *x = a, *y = b;
@@ -289,24 +295,87 @@ static int cmp_by_time(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
+/* Is the snapshot at `ref` one of the session's? What the roster does not know it is told. Returns 1, 0 or an error. */
+static int is_of_session(struct ews_roster *roster, struct ews_repo *repo, struct ews_ref *ref, const char *session)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+	const char *known = ews_roster_session(roster, ref->name);
+	int rc;
+
+	if (known)
+		return !strcmp(known, session);
+	rc = ews_odb_ref_read(&ref->oid, repo->odb, ref->name);
+	if (rc == 0)
+		rc = ews_snapshot_read(&one, repo, ref);
+	if (rc < 0)
+		return rc;
+	ews_roster_add(roster, ref->name, one.session);
+	return !strcmp(one.session, session);
+}
+
+/* Keep of the names in `refs` those of the session's snapshots, and read where they stand. */
+static int choose_of_session(struct ews_refs *refs, struct ews_repo *repo, const char *session, bool in_trash)
+{
+	EWS_CLEANUP(roster) struct ews_roster roster = EWS_ROSTER_INIT;
+	EWS_CLEANUP(free) bool *is_ours = ews_calloc(refs->n + 1, sizeof(*is_ours));
+	size_t kept = 0;
+	int rc = 0;
+
+	ews_roster_read(&roster, repo);
+	for (size_t i = 0; i < refs->n && rc >= 0; i++) {
+		struct ews_ref *ref = &refs->items[i];
+
+		if (!*id_in_ref(ref->name) || is_in_trash(ref->name) != in_trash)
+			continue;
+		rc = is_of_session(&roster, repo, ref, session);
+		if (rc > 0)
+			rc = ews_odb_ref_read(&ref->oid, repo->odb, ref->name);
+		else if (rc == 0)
+			continue;
+		/* Dropped meanwhile, or broken, as for who lists all. */
+		if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
+			ews_error_clear();
+			rc = 0;
+			continue;
+		}
+		is_ours[i] = rc == 0;
+	}
+	if (rc < 0)
+		return rc;
+	ews_roster_write(&roster, repo, refs);
+	for (size_t i = 0; i < refs->n; i++) {
+		struct ews_ref ref = refs->items[i];
+
+		if (!is_ours[i])
+			continue;
+		refs->items[i] = refs->items[kept];
+		refs->items[kept++] = ref;
+	}
+	for (size_t i = kept; i < refs->n; i++) {
+		free(refs->items[i].name);
+		free(refs->items[i].target);
+	}
+	refs->n = kept;
+	return 0;
+}
+
 int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	int rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+	int rc = all ? ews_odb_ref_list(&refs, repo->odb, REF_ROOT) : ews_odb_ref_names(&refs, repo->odb, REF_ROOT);
 
+	if (rc == 0 && !all)
+		rc = choose_of_session(&refs, repo, session ? session : "", in_trash);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < refs.n; i++) {
 		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
-		bool is_trash = !strncmp(refs.items[i].name, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
 
-		if (!*id_in_ref(refs.items[i].name) || is_trash != in_trash)
+		if (!*id_in_ref(refs.items[i].name) || is_in_trash(refs.items[i].name) != in_trash)
 			continue;
 		rc = ews_snapshot_read(&one, repo, &refs.items[i]);
 		if (rc < 0)
 			return rc;
-		if (!all && strcmp(one.session, session ? session : ""))
-			continue;
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = one;
 		one = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
