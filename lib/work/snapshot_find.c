@@ -1,0 +1,371 @@
+/*
+ * Snapshots that are there: what their commits say, and how one, or a session's, are found. See snapshot.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "store/commit.h"
+#include "work/roster.h"
+
+#define REF_ROOT "refs/ews/"
+
+void ews_snapshot_release(struct ews_snapshot *snapshot)
+{
+	free(snapshot->id);
+	free(snapshot->ref);
+	free(snapshot->session);
+	free(snapshot->method);
+	free(snapshot->subject);
+	free(snapshot->parent);
+	free(snapshot->hash);
+	*snapshot = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+}
+
+void ews_snapshots_release(struct ews_snapshots *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		ews_snapshot_release(&list->items[i]);
+	free(list->items);
+	*list = (struct ews_snapshots)EWS_SNAPSHOTS_INIT;
+}
+
+static char *copy_text(const char *text)
+{
+	return text ? ews_strdup(text) : NULL;
+}
+
+void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from)
+{
+	*out = *from;
+	out->id = copy_text(from->id);
+	out->ref = copy_text(from->ref);
+	out->session = copy_text(from->session);
+	out->method = copy_text(from->method);
+	out->subject = copy_text(from->subject);
+	out->parent = copy_text(from->parent);
+	out->hash = copy_text(from->hash);
+}
+
+static uint64_t number_trailer(const char *message, const char *key)
+{
+	EWS_CLEANUP(free) char *text = ews_commit_trailer(message, key);
+
+	return strtoull(text, NULL, 10);
+}
+
+static char *subject_of(const char *message)
+{
+	const char *last = NULL;
+
+	for (const char *at = strstr(message, "\n\n"); at; at = strstr(at + 2, "\n\n"))
+		if (at[2])
+			last = at;
+	if (last)
+		return ews_strndup(message, (size_t)(last - message));
+	return ews_strndup(message, strcspn(message, "\n"));
+}
+
+/* What the commit `oid` says of itself. A commit without our trailers is a plain revision. */
+static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_oid *oid, const char *ref)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	EWS_CLEANUP(free) char *head = NULL;
+	EWS_CLEANUP(free) char *stamp = NULL;
+	int rc = ews_odb_read_commit(&commit, repo->odb, oid);
+
+	if (rc < 0)
+		return rc;
+	out->commit = *oid;
+	out->tree = commit.tree;
+	out->created_s = commit.time;
+	out->ref = ews_strdup(ref);
+	out->id = ews_commit_trailer(commit.message, "Ews-Snapshot");
+	if (!*out->id || !commit.n_parents) {
+		bool is_trash = !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
+		char hex[EWS_OID_HEX_MAX];
+
+		free(out->id);
+		out->id = ews_strdup(is_trash ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
+		out->session = ews_strdup("");
+		out->method = ews_strdup("");
+		out->parent = ews_strdup("");
+		out->hash = ews_strdup("");
+		out->subject = ews_strndup(commit.message, strcspn(commit.message, "\n"));
+		out->head = *oid;
+		return 0;
+	}
+	out->session = ews_commit_trailer(commit.message, "Ews-Session");
+	out->method = ews_commit_trailer(commit.message, "Ews-Method");
+	out->parent = ews_commit_trailer(commit.message, "Ews-Parent");
+	out->hash = ews_commit_trailer(commit.message, "Ews-Hash");
+	out->subject = subject_of(commit.message);
+	out->files = number_trailer(commit.message, "Ews-Files");
+	out->bytes = number_trailer(commit.message, "Ews-Bytes");
+	out->manifest = commit.parents[commit.n_parents - 1];
+	stamp = ews_commit_trailer(commit.message, "Ews-Time");
+	if (strchr(stamp, '.'))
+		out->created_ns = (uint32_t)strtoul(strchr(stamp, '.') + 1, NULL, 10);
+	head = ews_commit_trailer(commit.message, "Ews-Head");
+	if (*head && strcmp(head, "unborn") && ews_oid_parse(&out->head, head) < 0)
+		return ews_error_wrap("snapshot '%s'", out->id);
+	return 0;
+}
+
+static bool is_git_name(const char *name)
+{
+	return !strcmp(name, "HEAD") || !strncmp(name, "HEAD^", 5) || !strncmp(name, "HEAD~", 5) ||
+	       !strncmp(name, "HEAD@", 5) || !strncmp(name, "refs/", 5) || strstr(name, "^{");
+}
+
+int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot found = EWS_SNAPSHOT_INIT;
+	int rc = describe(&found, repo, &ref->oid, ref->name);
+
+	if (rc < 0)
+		return rc;
+	*out = found;
+	found = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+	return 0;
+}
+
+/* Does `id`, the last part of a ref's name or a base's own, begin with `name`? */
+static bool fits(const char *id, const char *name)
+{
+	return *name && !strncmp(id, name, strlen(name));
+}
+
+/* Where a snapshot is filed under its own id, or its session's. */
+static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS_REF_TRASH };
+
+/* What lies deeper in trash is no snapshot. */
+static const char *id_in_ref(const char *ref)
+{
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(ref, prefixes[i], strlen(prefixes[i])) && !strchr(ref + strlen(prefixes[i]), '/'))
+			return ref + strlen(prefixes[i]);
+	return "";
+}
+
+/* Bases, and what is pending, are filed under their session; to find one by its own id their commits are read. */
+static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_refs *refs,
+			   const char *name)
+{
+	for (size_t i = 0; i < refs->n; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+
+		if (strncmp(refs->items[i].name, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) != 0 &&
+		    strncmp(refs->items[i].name, EWS_REF_PENDING, strlen(EWS_REF_PENDING)) != 0)
+			continue;
+		if (ews_snapshot_read(&one, repo, &refs->items[i]) < 0 || !fits(one.id, name)) {
+			ews_error_clear();
+			continue;
+		}
+		*out = one;
+		one = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+		return 1;
+	}
+	return 0;
+}
+
+/* Mostly the whole id is given: to look through all of them takes longer the more there are. Returns 1, or 0. */
+static int find_by_whole_name(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
+{
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && *name && !strchr(name, '/'); i++) {
+		EWS_CLEANUP(free) char *full = ews_strfmt("%s%s", prefixes[i], name);
+		struct ews_ref ref = { .name = full, .oid = EWS_OID_NONE };
+		int rc = ews_odb_ref_read(&ref.oid, repo->odb, full);
+
+		if (rc == 0) {
+			rc = ews_snapshot_read(out, repo, &ref);
+			return rc < 0 ? rc : 1;
+		}
+		ews_error_clear();
+	}
+	return 0;
+}
+
+static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	const struct ews_ref *best = NULL;
+	size_t n = 0;
+	int rc = find_by_whole_name(out, repo, name);
+
+	if (rc == 0)
+		rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < refs.n; i++) {
+		if (!fits(id_in_ref(refs.items[i].name), name))
+			continue;
+		best = &refs.items[i];
+		n++;
+	}
+	if (n > 1) {
+		ews_error(EWS_EUSAGE, "'%s' may mean several snapshots or sessions", name);
+		ews_error_hint("give more of the id; 'git ews snapshot list --all' shows them");
+		return EWS_EUSAGE;
+	}
+	if (n == 1) {
+		rc = ews_snapshot_read(out, repo, best);
+		return rc < 0 ? rc : 1;
+	}
+	return strncmp(name, "snap-", 5) ? 0 : find_base_by_id(out, repo, &refs, name);
+}
+
+int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
+{
+	struct ews_oid oid;
+	int rc = is_git_name(name) ? 0 : find_among_ours(out, repo, name);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (*name != '-' && ews_odb_resolve_commit(&oid, repo->odb, name) == 0)
+		return describe(out, repo, &oid, "");
+	if (!strcmp(name, "now")) {
+		ews_error(EWS_EUSAGE, "the present state ('now') is no snapshot");
+		ews_error_hint("'git ews snapshot create' makes one");
+		return EWS_EUSAGE;
+	}
+	ews_error(EWS_ENOTFOUND, "no snapshot, session or revision '%s'", name);
+	ews_error_hint("'git ews snapshot list --all' shows the snapshots");
+	return EWS_ENOTFOUND;
+}
+
+int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	EWS_CLEANUP(free) char *ended = ews_strfmt(EWS_REF_TRASH "%s", session->state.base_snapshot);
+	EWS_CLEANUP(refs) struct ews_refs pending = EWS_REFS_INIT;
+	struct ews_ref found = { .name = ref, .oid = EWS_OID_NONE };
+	int rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
+
+	if (rc == EWS_ENOTFOUND && session->state.state == EWS_STATE_ENDED) {
+		found.name = ended;
+		rc = ews_odb_ref_read(&found.oid, session->repo->odb, ended);
+		if (rc == EWS_ENOTFOUND && ews_odb_ref_list(&pending, session->repo->odb, EWS_REF_PENDING) == 0 &&
+		    find_base_by_id(out, session->repo, &pending, session->state.base_snapshot) == 1)
+			return 0;
+	}
+	if (rc < 0) {
+		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);
+		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit, and 'git ews end "
+			       "--force %s' ends it without",
+			       ref, session->state.id);
+		return EWS_EDAMAGED;
+	}
+	return ews_snapshot_read(out, session->repo, &found);
+}
+
+static bool is_in_trash(const char *ref)
+{
+	return !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
+}
+
+static int cmp_by_time(const void *a, const void *b)
+{
+	const struct ews_snapshot *x = a, *y = b;
+
+	if (x->created_s != y->created_s)
+		return x->created_s < y->created_s ? -1 : 1;
+	if (x->created_ns != y->created_ns)
+		return x->created_ns < y->created_ns ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+/* Is the snapshot at `ref` one of the session's? What the roster does not know it is told. Returns 1, 0 or an error. */
+static int is_of_session(struct ews_roster *roster, struct ews_repo *repo, struct ews_ref *ref, const char *session)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+	const char *known = ews_roster_session(roster, ref->name);
+	int rc;
+
+	if (known)
+		return !strcmp(known, session);
+	rc = ews_odb_ref_read(&ref->oid, repo->odb, ref->name);
+	if (rc == 0)
+		rc = ews_snapshot_read(&one, repo, ref);
+	if (rc < 0)
+		return rc;
+	ews_roster_add(roster, ref->name, one.session);
+	return !strcmp(one.session, session);
+}
+
+/* Keep of the names in `refs` those of the session's snapshots, and read where they stand. */
+static int choose_of_session(struct ews_refs *refs, struct ews_repo *repo, const char *session, bool in_trash)
+{
+	EWS_CLEANUP(roster) struct ews_roster roster = EWS_ROSTER_INIT;
+	EWS_CLEANUP(free) bool *is_ours = ews_calloc(refs->n + 1, sizeof(*is_ours));
+	size_t kept = 0;
+	int rc = 0;
+
+	ews_roster_read(&roster, repo);
+	for (size_t i = 0; i < refs->n && rc >= 0; i++) {
+		struct ews_ref *ref = &refs->items[i];
+
+		if (!*id_in_ref(ref->name) || is_in_trash(ref->name) != in_trash)
+			continue;
+		rc = is_of_session(&roster, repo, ref, session);
+		if (rc > 0)
+			rc = ews_odb_ref_read(&ref->oid, repo->odb, ref->name);
+		else if (rc == 0)
+			continue;
+		/* Dropped meanwhile, or broken, as for who lists all. */
+		if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
+			ews_error_clear();
+			rc = 0;
+			continue;
+		}
+		is_ours[i] = rc == 0;
+	}
+	if (rc < 0)
+		return rc;
+	ews_roster_write(&roster, repo, refs);
+	for (size_t i = 0; i < refs->n; i++) {
+		struct ews_ref ref = refs->items[i];
+
+		if (!is_ours[i])
+			continue;
+		refs->items[i] = refs->items[kept];
+		refs->items[kept++] = ref;
+	}
+	for (size_t i = kept; i < refs->n; i++) {
+		free(refs->items[i].name);
+		free(refs->items[i].target);
+	}
+	refs->n = kept;
+	return 0;
+}
+
+int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = all ? ews_odb_ref_list(&refs, repo->odb, REF_ROOT) : ews_odb_ref_names(&refs, repo->odb, REF_ROOT);
+
+	if (rc == 0 && !all)
+		rc = choose_of_session(&refs, repo, session ? session : "", in_trash);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < refs.n; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+
+		if (!*id_in_ref(refs.items[i].name) || is_in_trash(refs.items[i].name) != in_trash)
+			continue;
+		rc = ews_snapshot_read(&one, repo, &refs.items[i]);
+		if (rc < 0)
+			return rc;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = one;
+		one = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_by_time);
+	return 0;
+}
