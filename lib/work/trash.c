@@ -9,6 +9,7 @@
 #include "work/trash.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -101,16 +102,49 @@ static int cmp_items(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* What only the snapshots that go hold, as git counts it. It informs: a store that is not whole tells nothing. */
-static void measure_objects(struct ews_trash_plan *plan)
+/* Git counts what only the snapshots that go hold, while they go: its objects stay until it collects garbage. */
+struct count {
+	pthread_t thread;
+	bool is_under_way;
+	struct ews_buf request;
+	char *neutral;
+	const char *object_dir;
+	uint64_t bytes;
+};
+
+static void *count_objects(void *payload)
+{
+	struct count *count = payload;
+	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	const struct ews_git_opts git = { .neutral_dir = count->neutral,
+					  .object_dir = count->object_dir,
+					  .input = count->request.ptr,
+					  .input_len = count->request.len,
+					  .out = &said };
+
+	ews_strv_add_all(&args, "rev-list", "--objects", "--disk-usage", "--stdin", NULL);
+	if (ews_git_run(&git, args.items) == 0)
+		count->bytes = strtoull(said.ptr, NULL, 10);
+	ews_error_clear(); /* it informs: a store that is not whole tells nothing */
+	return NULL;
+}
+
+static void end_count(struct count *count)
+{
+	if (count->is_under_way)
+		(void)pthread_join(count->thread, NULL);
+	count->is_under_way = false;
+	ews_buf_release(&count->request);
+	free(ews_steal(&count->neutral));
+}
+
+EWS_CLEANUP_DEFINE(count, struct count, end_count)
+
+static void begin_count(struct count *count, struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *neutral = NULL;
-	struct ews_git_opts git = { .object_dir = ews_odb_object_dir(repo->odb), .out = &said };
 	char hex[EWS_OID_HEX_MAX];
 	size_t n = 0;
 
@@ -123,16 +157,12 @@ static void measure_objects(struct ews_trash_plan *plan)
 			goes = plan->kept[k].is_due && !strcmp(plan->kept[k].snapshot.ref, refs.items[i].name);
 		n += goes;
 		if (ews_odb_has(repo->odb, &refs.items[i].oid))
-			ews_buf_addf(&request, "%s%s\n", goes ? "" : "^", ews_oid_hex(hex, &refs.items[i].oid));
+			ews_buf_addf(&count->request, "%s%s\n", goes ? "" : "^",
+				     ews_oid_hex(hex, &refs.items[i].oid));
 	}
-	ews_strv_add_all(&args, "rev-list", "--objects", "--disk-usage", "--stdin", NULL);
-	git.input = request.ptr;
-	git.input_len = request.len;
-	if (n && ews_git_neutral_dir(&neutral, repo->home, ews_odb_algo(repo->odb)) == 0) {
-		git.neutral_dir = neutral;
-		if (ews_git_run(&git, args.items) == 0)
-			plan->out->object_bytes = strtoull(said.ptr, NULL, 10);
-	}
+	count->object_dir = ews_odb_object_dir(repo->odb);
+	if (n && ews_git_neutral_dir(&count->neutral, repo->home, ews_odb_algo(repo->odb)) == 0)
+		count->is_under_way = !pthread_create(&count->thread, NULL, count_objects, count);
 	ews_error_clear();
 }
 
@@ -482,6 +512,7 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 		.repo = repo, .opts = opts, .out = &result, .parents = EWS_STRV_INIT, .sessions = EWS_STRV_INIT
 	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(count) struct count count = { .request = EWS_BUF_INIT };
 	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_need_dir(repo, false);
 
@@ -497,12 +528,12 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 		rc = ews_trash_plan_make(&plan);
 	if (rc < 0)
 		return rc;
-	/* In a project's own store git frees them, in its time. */
-	if (opts->dry_run || repo->is_plain)
-		measure_objects(&plan);
+	begin_count(&count, &plan);
 	rc = act_all(&plan, locks);
 	if (rc == 0 && !opts->dry_run)
 		rc = sweep_all(&plan);
+	end_count(&count);
+	result.object_bytes = count.bytes;
 	if (rc < 0)
 		return rc;
 	if (result.n)

@@ -44,7 +44,7 @@ struct ews_trash_result {
 	struct ews_trash_item *items; /* what went, or would; by kind, the oldest first */
 	size_t n, cap;
 	struct ews_strv kept; /* "<session>\t<why>": what had to stay; "" is the project itself */
-	uint64_t object_bytes; /* what the objects take that these snapshots alone hold; 0 where it is git that will free them */
+	uint64_t object_bytes; /* what the objects take that these snapshots alone hold */
 };
 
 #define EWS_TRASH_RESULT_INIT { NULL, 0, 0, EWS_STRV_INIT, 0 }
