@@ -21,7 +21,7 @@ eol_repo() {
 	git init -q "$1" && (
 		cd "$1" && printf 'one\ntwo\n' >plain.txt && printf 'one\r\ntwo\r\n' >crlf.txt && printf 'a\0b\n' >bin.dat && printf 'mixed\r\nlf\n' >mixed &&
 			printf 'x\ny\n' >dos.bat && printf '$Id$\nx\n' >ident.c && printf '\376\377\000a\000\n' >wide.txt && mkdir sub && printf 'q\n' >sub/in.cmd && printf 'q\n' >sub/raw.cmd &&
-			printf 'u\r\nv\n' >unix.sh && printf 'u\nv\n' >old.txt2 && printf 'u\r\nv\r\n' >auto.md && git add . && git commit -qm raw &&
+			printf 'u\nv\n' >unix.sh && printf 'u\nv\n' >old.txt2 && printf 'u\nv\n' >auto.md &&
 			printf '*.sh text eol=lf\n*.txt2 crlf\n*.md text=auto eol=lf\n*.bat text eol=crlf\n*.c ident\nwide.txt text working-tree-encoding=UTF-16\n*.cmd text eol=crlf\n' >.gitattributes &&
 			printf 'raw.cmd -text\n' >sub/.gitattributes && : >empty.bat && printf 'no end' >no.bat && printf 'odd\n' >"odd
 name.bat" && git add . && git commit -qm eol
