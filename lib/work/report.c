@@ -234,17 +234,6 @@ static void gather_log(struct ews_report *out)
 			      out->log.unreadable);
 }
 
-static int cmp_by_time(const void *a, const void *b)
-{
-	const struct ews_snapshot *x = a, *y = b;
-
-	if (x->created_s != y->created_s)
-		return x->created_s < y->created_s ? -1 : 1;
-	if (x->created_ns != y->created_ns)
-		return x->created_ns < y->created_ns ? -1 : 1;
-	return strcmp(x->id, y->id);
-}
-
 /* An older session may have had the same id: its snapshots are older than this one's beginning. */
 static void take_snapshots(struct ews_report *out, struct ews_snapshots *list)
 {
@@ -276,8 +265,7 @@ static int find_timeline(struct ews_report *out)
 		return rc;
 	take_snapshots(out, &live);
 	take_snapshots(out, &trash);
-	if (out->timeline.n)
-		qsort(out->timeline.items, out->timeline.n, sizeof(*out->timeline.items), cmp_by_time);
+	ews_snapshots_sort(&out->timeline);
 	rc = ews_lineage_find(&out->lineage, repo, &out->timeline);
 	return rc < 0 ? rc : ews_lineage_count(&out->lineage, repo, &out->timeline);
 }

@@ -123,6 +123,8 @@ int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step);
 
 void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from);
 void ews_snapshot_release(struct ews_snapshot *snapshot);
+/* The oldest first. */
+void ews_snapshots_sort(struct ews_snapshots *list);
 void ews_snapshots_release(struct ews_snapshots *list);
 EWS_CLEANUP_DEFINE(snapshot, struct ews_snapshot, ews_snapshot_release)
 EWS_CLEANUP_DEFINE(snapshots, struct ews_snapshots, ews_snapshots_release)

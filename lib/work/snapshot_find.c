@@ -280,92 +280,86 @@ static int cmp_by_time(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-/* Is the snapshot at `ref` one of the session's? What the roster does not know it is told. Returns 1, 0 or an error. */
-static int is_of_session(struct ews_roster *roster, struct ews_repo *repo, struct ews_ref *ref, const char *session)
+void ews_snapshots_sort(struct ews_snapshots *list)
 {
-	EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
-	const char *known = ews_roster_session(roster, ref->name);
-	int rc;
-
-	if (known)
-		return !strcmp(known, session);
-	rc = ews_odb_ref_read(&ref->oid, repo->odb, ref->name);
-	if (rc == 0)
-		rc = ews_snapshot_read(&one, repo, ref);
-	if (rc < 0)
-		return rc;
-	ews_roster_add(roster, ref->name, one.session);
-	return !strcmp(one.session, session);
+	if (list->n)
+		qsort(list->items, list->n, sizeof(*list->items), cmp_by_time);
 }
 
-/* Keep of the names in `refs` those of the session's snapshots, and read where they stand. */
-static int choose_of_session(struct ews_refs *refs, struct ews_repo *repo, const char *session, bool in_trash)
+static void add(struct ews_snapshots *out, struct ews_snapshot *snapshot)
 {
+	EWS_GROW(out->items, out->n, out->cap);
+	out->items[out->n++] = *snapshot;
+	*snapshot = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+}
+
+static bool is_asked_for(const char *ref, bool in_trash)
+{
+	return *id_in_ref(ref) && is_in_trash(ref) == in_trash;
+}
+
+static int list_all(struct ews_snapshots *out, struct ews_repo *repo, bool in_trash)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+
+	for (size_t i = 0; i < refs.n && rc == 0; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+
+		if (!is_asked_for(refs.items[i].name, in_trash))
+			continue;
+		rc = ews_snapshot_read(&one, repo, &refs.items[i]);
+		if (rc == 0)
+			add(out, &one);
+	}
+	return rc;
+}
+
+/* Those that the roster gives to others are not looked at; of those that it doesn't know it is told. */
+static int list_of_session(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool in_trash)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 	EWS_CLEANUP(roster) struct ews_roster roster = EWS_ROSTER_INIT;
-	EWS_CLEANUP(free) bool *is_ours = ews_calloc(refs->n + 1, sizeof(*is_ours));
-	size_t kept = 0;
-	int rc = 0;
+	int rc = ews_odb_ref_names(&refs, repo->odb, REF_ROOT);
 
-	ews_roster_read(&roster, repo);
-	for (size_t i = 0; i < refs->n && rc >= 0; i++) {
-		struct ews_ref *ref = &refs->items[i];
+	if (rc == 0)
+		ews_roster_read(&roster, repo);
+	for (size_t i = 0; i < refs.n && rc == 0; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+		struct ews_ref *ref = &refs.items[i];
+		const char *known;
 
-		if (!*id_in_ref(ref->name) || is_in_trash(ref->name) != in_trash)
+		if (!is_asked_for(ref->name, in_trash))
 			continue;
-		rc = is_of_session(&roster, repo, ref, session);
-		if (rc > 0)
-			rc = ews_odb_ref_read(&ref->oid, repo->odb, ref->name);
-		else if (rc == 0)
+		known = ews_roster_session(&roster, ref->name);
+		if (known && strcmp(known, session) != 0)
 			continue;
+		rc = ews_odb_ref_read(&ref->oid, repo->odb, ref->name);
 		/* Dropped meanwhile, or broken, as for who lists all. */
 		if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
 			ews_error_clear();
 			rc = 0;
 			continue;
 		}
-		is_ours[i] = rc == 0;
+		if (rc == 0)
+			rc = ews_snapshot_read(&one, repo, ref);
+		if (rc < 0)
+			return rc;
+		if (!known)
+			ews_roster_add(&roster, ref->name, one.session);
+		if (!strcmp(one.session, session))
+			add(out, &one);
 	}
-	if (rc < 0)
-		return rc;
-	ews_roster_write(&roster, repo, refs);
-	for (size_t i = 0; i < refs->n; i++) {
-		struct ews_ref ref = refs->items[i];
-
-		if (!is_ours[i])
-			continue;
-		refs->items[i] = refs->items[kept];
-		refs->items[kept++] = ref;
-	}
-	for (size_t i = kept; i < refs->n; i++) {
-		free(refs->items[i].name);
-		free(refs->items[i].target);
-	}
-	refs->n = kept;
-	return 0;
+	if (rc == 0)
+		ews_roster_write(&roster, repo, &refs);
+	return rc;
 }
 
 int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash)
 {
-	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	int rc = all ? ews_odb_ref_list(&refs, repo->odb, REF_ROOT) : ews_odb_ref_names(&refs, repo->odb, REF_ROOT);
+	int rc = all ? list_all(out, repo, in_trash) : list_of_session(out, repo, session ? session : "", in_trash);
 
-	if (rc == 0 && !all)
-		rc = choose_of_session(&refs, repo, session ? session : "", in_trash);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < refs.n; i++) {
-		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
-
-		if (!*id_in_ref(refs.items[i].name) || is_in_trash(refs.items[i].name) != in_trash)
-			continue;
-		rc = ews_snapshot_read(&one, repo, &refs.items[i]);
-		if (rc < 0)
-			return rc;
-		EWS_GROW(out->items, out->n, out->cap);
-		out->items[out->n++] = one;
-		one = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
-	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), cmp_by_time);
-	return 0;
+	if (rc == 0)
+		ews_snapshots_sort(out);
+	return rc;
 }
