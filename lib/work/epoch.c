@@ -354,6 +354,27 @@ static bool is_excused(int rc)
 	return rc == EWS_EDENIED || rc == EWS_ENOSPACE || rc == EWS_EIO;
 }
 
+/*
+ * `hex` was seen since `lines` were read: say the number of that, and put it up. Fails with EWS_ESTALE when somebody saw
+ * something else meanwhile; `*out` is what the number was.
+ */
+static int tell(int64_t *out, struct ews_repo *repo, struct lines *lines, const char *hex)
+{
+	struct line *line = find_line(lines, repo);
+	int rc;
+
+	*out = line->number;
+	if (is_seen(line, hex))
+		return 0;
+	rc = put_up(out, repo, hex, line->digest);
+	if (!is_excused(rc))
+		return rc;
+	ews_error_clear();
+	see(line, hex);
+	*out = line->number;
+	return 0;
+}
+
 int ews_epoch_look(int64_t *out, struct ews_repo *repo)
 {
 	int rc = ews_repo_need_dir(repo, true);
@@ -361,28 +382,26 @@ int ews_epoch_look(int64_t *out, struct ews_repo *repo)
 	for (int left = LOOKS - 1; rc == 0; left--) {
 		EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
 		char hex[2 * EWS_HASH_MAX + 1];
-		struct line *line;
 
 		rc = read_lines(&lines, repo);
 		if (rc == 0)
 			rc = look_and_digest(hex, repo);
 		if (rc < 0)
 			break;
-		line = find_line(&lines, repo);
-		*out = line->number;
-		if (is_seen(line, hex))
-			return 0;
-		rc = put_up(out, repo, hex, line->digest);
+		rc = tell(out, repo, &lines, hex);
 		if (rc == 0)
 			return 0;
-		if (is_excused(rc) || (rc == EWS_ESTALE && !left)) {
-			ews_error_clear();
+		if (rc != EWS_ESTALE)
+			break;
+		ews_error_clear();
+		if (!left) {
+			struct line *line = find_line(&lines, repo);
+
 			see(line, hex);
 			*out = line->number;
 			return 0;
 		}
-		if (rc == EWS_ESTALE)
-			rc = 0;
+		rc = 0;
 	}
 	return ews_error_wrap("cannot find the project's epoch");
 }
@@ -391,30 +410,20 @@ int ews_epoch_of(int64_t *out, struct ews_repo *repo, struct ews_content *now)
 {
 	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
 	char hex[2 * EWS_HASH_MAX + 1];
-	struct line *line;
 	int rc = ews_repo_need_dir(repo, true);
 
 	if (rc == 0)
 		rc = read_lines(&lines, repo);
 	if (rc == 0)
 		rc = digest(hex, repo, now);
-	if (rc < 0)
-		return ews_error_wrap("cannot find the project's epoch");
-	line = find_line(&lines, repo);
-	*out = line->number;
-	if (is_seen(line, hex))
-		return 0;
-	rc = put_up(out, repo, hex, line->digest);
 	if (rc == 0)
-		return 0;
-	if (!is_excused(rc) && rc != EWS_ESTALE)
-		return ews_error_wrap("cannot find the project's epoch");
-	ews_error_clear();
+		rc = tell(out, repo, &lines, hex);
 	/* What somebody saw meanwhile may be newer: then what was found is called stale, which it may be. */
-	if (rc != EWS_ESTALE)
-		see(line, hex);
-	*out = line->number;
-	return 0;
+	if (rc == EWS_ESTALE) {
+		ews_error_clear();
+		rc = 0;
+	}
+	return rc < 0 ? ews_error_wrap("cannot find the project's epoch") : 0;
 }
 
 int ews_epoch_bump(int64_t *out, struct ews_repo *repo)
