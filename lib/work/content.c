@@ -543,6 +543,7 @@ static int read_cache(struct ews_cache *out, int fd, const struct ews_repo *repo
 	if (rc < 0 || session || !opts->is_compared || out->entries.n)
 		return rc;
 	/* Nobody compared yet; the other one knows as much, and that what it names is kept. */
+	ews_cache_release(out);
 	stricter = project_cache(repo, false);
 	return ews_cache_read(out, fd, stricter);
 }
