@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,14 +83,15 @@ static void read_in(struct walk *walk, const char *dir, const char *file, enum e
 	read_one(walk, path, scope);
 }
 
-/* Where git was built to look for it: in /etc, or beside the directory that git lies in. */
-static void read_system(struct walk *walk)
+static pthread_once_t has_looked = PTHREAD_ONCE_INIT;
+static char *system_beside; /* the system's file beside the directory that git lies in; NULL: none */
+
+static void look_beside(void)
 {
 	EWS_CLEANUP(free) char *git = NULL;
 	EWS_CLEANUP(free) char *bin = NULL;
 	EWS_CLEANUP(free) char *path = NULL;
 
-	read_one(walk, SYSTEM_FILE, EWS_GITCONFIG_SYSTEM);
 	if (ews_git_program_find(&git) < 0) {
 		ews_error_clear();
 		return;
@@ -97,7 +99,16 @@ static void read_system(struct walk *walk)
 	bin = ews_path_dir(git);
 	path = ews_path_absolute(bin, "../etc/gitconfig");
 	if (strcmp(path, SYSTEM_FILE) != 0)
-		read_one(walk, path, EWS_GITCONFIG_SYSTEM);
+		system_beside = ews_steal(&path);
+}
+
+/* Where git was built to look for it: in /etc, or beside the directory that git lies in, which takes a search. */
+static void read_system(struct walk *walk)
+{
+	(void)pthread_once(&has_looked, look_beside);
+	read_one(walk, SYSTEM_FILE, EWS_GITCONFIG_SYSTEM);
+	if (system_beside)
+		read_one(walk, system_beside, EWS_GITCONFIG_SYSTEM);
 }
 
 static void read_users(struct walk *walk)
