@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sync.h"
 
 /* Up to this, one read and one write are the quickest copy. */
 #define SMALL_BYTES ((size_t)64 * 1024)
@@ -132,16 +133,25 @@ static int open_home(int dir_fd, const char **name)
 	return fd;
 }
 
-/* Fill the new file open at `*fd` and close it: when it is to be durable all of it is on disk, or this fails. */
-static int fill(int *fd, const void *data, size_t len, mode_t mode, bool is_durable)
+/* Fill the new file open at `fd`; `mtime` NULL: it is of now. */
+static int fill(int fd, const void *data, size_t len, mode_t mode, const struct timespec *mtime)
 {
+	const struct timespec times[2] = { { 0, UTIME_OMIT }, mtime ? *mtime : (struct timespec){ 0, UTIME_OMIT } };
 	int rc;
 
-	rc = ews_file_write_fd(*fd, data, len);
+	rc = ews_file_write_fd(fd, data, len);
 	if (rc < 0)
 		return rc;
-	if (fchmod(*fd, mode) < 0)
+	if (fchmod(fd, mode) < 0)
 		return ews_error_os("cannot set the mode");
+	if (mtime && futimens(fd, times) < 0)
+		return ews_error_os("cannot set the time");
+	return 0;
+}
+
+/* Sync the file open at `*fd`, when it is to be durable, and close it. */
+static int seal(int *fd, bool is_durable)
+{
 	if (is_durable && fsync(*fd) < 0)
 		return ews_error_os("cannot sync");
 	if (close(ews_steal_fd(fd)) < 0)
@@ -149,14 +159,17 @@ static int fill(int *fd, const void *data, size_t len, mode_t mode, bool is_dura
 	return 0;
 }
 
-static int replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode, bool is_durable)
+static int replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
+		   const struct timespec *mtime, bool is_durable)
 {
+	struct ews_sync_group *group = is_durable ? ews_sync_current() : NULL;
 	EWS_CLEANUP(fd) int home_fd = -1;
 	EWS_CLEANUP(fd) int fd = -1;
 	unsigned char random[8];
 	const char *base = name;
 	char tmp[40];
 	size_t at, i;
+	int rc;
 
 	home_fd = open_home(dir_fd, &base);
 	if (home_fd < 0)
@@ -169,10 +182,17 @@ static int replace(int dir_fd, const char *name, const void *data, size_t len, m
 	fd = openat(home_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);
-	if (fill(&fd, data, len, mode, is_durable) < 0) {
+	rc = fill(fd, data, len, mode, mtime);
+	if (rc == 0 && group)
+		rc = ews_sync_add_file(group, &fd, home_fd, tmp, home_fd, base);
+	else if (rc == 0)
+		rc = seal(&fd, is_durable);
+	if (rc < 0) {
 		(void)unlinkat(home_fd, tmp, 0); /* best effort: the failure above is the news */
 		return ews_error_wrap("cannot write '%s'", name);
 	}
+	if (group)
+		return 0;
 	if (renameat(home_fd, tmp, home_fd, base) < 0) {
 		(void)ews_error_os("cannot write '%s'", name);
 		(void)unlinkat(home_fd, tmp, 0); /* as above */
@@ -185,12 +205,18 @@ static int replace(int dir_fd, const char *name, const void *data, size_t len, m
 
 int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
 {
-	return replace(dir_fd, name, data, len, mode, true);
+	return replace(dir_fd, name, data, len, mode, NULL, true);
+}
+
+int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
+			   const struct timespec *mtime)
+{
+	return replace(dir_fd, name, data, len, mode, mtime, true);
 }
 
 int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
 {
-	return replace(dir_fd, name, data, len, mode, false);
+	return replace(dir_fd, name, data, len, mode, NULL, false);
 }
 
 /* Open `name` for appending; `*is_new` says whether this made it. */
@@ -228,7 +254,7 @@ static int append_line(int fd, const char *line)
 	if (!text.len || text.ptr[text.len - 1] != '\n')
 		ews_buf_addc(&text, '\n');
 	rc = ews_file_write_fd(fd, text.ptr, text.len);
-	if (!rc && fsync(fd) < 0)
+	if (!rc && !ews_sync_current() && fsync(fd) < 0)
 		rc = ews_error_os("cannot sync");
 	if (rc < 0 && ftruncate(fd, st.st_size) < 0)
 		return rc; /* a torn line stays; readers know them */
@@ -252,13 +278,17 @@ int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode)
 		return ews_error_os("cannot set the mode of '%s'", name);
 	if (append_line(fd, line) < 0)
 		return ews_error_wrap("'%s'", name);
-	if (close(ews_steal_fd(&fd)) < 0)
+	if (ews_sync_current())
+		ews_sync_add_named(ews_sync_current(), &fd);
+	else if (close(ews_steal_fd(&fd)) < 0)
 		return ews_error_os("cannot close '%s'", name);
 	return is_new ? ews_file_sync_dir(home_fd) : 0;
 }
 
 int ews_file_sync_dir(int dir_fd)
 {
+	if (ews_sync_current())
+		return ews_sync_add_dir(ews_sync_current(), dir_fd);
 	/* EINVAL: a file system that has nothing to sync in a directory. */
 	if (fsync(dir_fd) < 0 && errno != EINVAL)
 		return ews_error_os("cannot sync a directory");

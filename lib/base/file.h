@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/buf.h"
 
@@ -42,16 +43,21 @@ int ews_file_write_fd(int fd, const void *data, size_t len);
  * Make `name` hold `len` bytes of `data` with mode `mode` (umask aside): a
  * temporary file beside it is written, synced, renamed over it, and the
  * directory is synced. On failure the old file stands and no temporary one.
+ * While the thread has a sync group (base/sync) that is done with the group's.
  */
 int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
+
+/* The same, with a time of its own from the first moment on. */
+int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
+			   const struct timespec *mtime);
 
 /* The same without the syncs, for what shows by itself that it is whole, and may be lost when the power fails. */
 int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
 
-/* Append one line, sync it. The file is made with `mode` when missing. */
+/* Append one line, sync it, or have the thread's group do so. The file is made with `mode` when missing. */
 int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode);
 
-/* fsync the directory `dir_fd`. */
+/* fsync the directory `dir_fd`, or have the thread's group do so. */
 int ews_file_sync_dir(int dir_fd);
 
 /*

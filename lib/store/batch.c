@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,15 +24,14 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/pool.h"
+#include "base/sync.h"
 #include "store/gate.h"
 #include "store/loose.h"
 #include "store/pack.h"
 
 /* Loose objects are seen by every git at once and leave no tiny packs; but each costs syncs of its own. */
 #define PLAIN_BYTES_MAX (64 * EWS_MIB)
-#define WRITERS 8 /* of loose objects: they wait for the disk, not for a processor */
 #define LOOSE_COUNT_MAX 50
 #define LOOSE_BYTES_MAX EWS_MIB
 /* Files above this are streamed. */
@@ -402,27 +402,35 @@ int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, ui
 	return hash_blob(out, ews_odb_algo(odb), fd, start, size);
 }
 
+/* What was kept in memory, on its way to disk. */
+struct writing {
+	struct ews_batch *batch;
+	struct ews_sync_group group; /* of loose objects */
+};
+
+static void release_writing(struct writing *writing)
+{
+	ews_sync_group_release(&writing->group);
+}
+
+EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
+
 static int write_kept(size_t i, unsigned worker, void *payload)
 {
-	struct ews_batch *batch = payload;
+	struct writing *writing = payload;
+	struct ews_batch *batch = writing->batch;
 	const struct kept *kept = &batch->kept[i];
 
 	(void)worker;
 	if (batch->pack)
 		return pack_object(batch, &kept->oid, kept->type, kept->data, kept->len);
-	return ews_loose_write(ews_odb_write_dir(batch->odb), &kept->oid, kept->type, kept->data, kept->len);
-}
-
-/* The directories that loose objects lie in may be new. */
-static int sync_fans(const struct ews_odb *odb)
-{
-	EWS_CLEANUP(fd) int objects = ews_dir_open(ews_odb_write_dir(odb));
-
-	return objects < 0 ? objects : ews_file_sync_dir(objects);
+	return ews_loose_write(&writing->group, ews_odb_write_dir(batch->odb), &kept->oid, kept->type, kept->data,
+			       kept->len);
 }
 
 static int commit(struct ews_batch *batch)
 {
+	EWS_CLEANUP(writing) struct writing writing = { batch, EWS_SYNC_GROUP_INIT };
 	int rc;
 
 	rc = check_broken(batch);
@@ -433,11 +441,11 @@ static int commit(struct ews_batch *batch)
 		ews_pack_free(batch->pack);
 		batch->pack = NULL;
 	}
-	rc = ews_pool_for(batch->n_kept, 1, WRITERS, write_kept, batch);
+	rc = ews_pool_for(batch->n_kept, 1, 0, write_kept, &writing);
 	if (rc < 0)
 		return rc;
 	if (!batch->pack)
-		return batch->n_kept ? sync_fans(batch->odb) : 0;
+		return ews_sync_finish(&writing.group);
 	rc = ews_pack_finish(batch->pack);
 	if (rc < 0)
 		return rc;

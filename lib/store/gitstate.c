@@ -177,7 +177,7 @@ void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a
 /* The index with its mtime, made beside and renamed in: git's racy check rests on that time. */
 static int write_index(const struct ews_gitstate *state, int git_fd)
 {
-	struct timespec times[2] = { { 0, UTIME_OMIT }, { state->index_mtime_s, state->index_mtime_ns } };
+	const struct timespec mtime = { state->index_mtime_s, state->index_mtime_ns };
 	int rc;
 
 	if (!state->has_index) {
@@ -185,12 +185,8 @@ static int write_index(const struct ews_gitstate *state, int git_fd)
 			return ews_error_os("cannot remove the index");
 		return 0;
 	}
-	rc = ews_file_replace(git_fd, "index", state->index.ptr, state->index.len, 0644);
-	if (rc < 0)
-		return ews_error_wrap("cannot write the index");
-	if (utimensat(git_fd, "index", times, AT_SYMLINK_NOFOLLOW) < 0)
-		return ews_error_os("cannot set the time of the index");
-	return 0;
+	rc = ews_file_replace_dated(git_fd, "index", state->index.ptr, state->index.len, 0644, &mtime);
+	return rc < 0 ? ews_error_wrap("cannot write the index") : 0;
 }
 
 /* Rename `name` into `keep_fd`; where another of that name was kept before, under a number as well. */

@@ -48,17 +48,8 @@ static int deflate_object(struct ews_buf *out, enum ews_object_type type, const 
 	return rc == Z_STREAM_END ? 0 : ews_error(EWS_EIO, "zlib cannot compress an object");
 }
 
-static int write_tmp(int fd, const struct ews_buf *text)
-{
-	int rc = ews_file_write_fd(fd, text->ptr, text->len);
-
-	if (rc == 0 && fsync(fd) < 0)
-		rc = ews_error_os("cannot sync an object");
-	return rc;
-}
-
-int ews_loose_write(const char *object_dir, const struct ews_oid *oid, enum ews_object_type type, const void *data,
-		    size_t len)
+int ews_loose_write(struct ews_sync_group *group, const char *object_dir, const struct ews_oid *oid,
+		    enum ews_object_type type, const void *data, size_t len)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int objects = ews_dir_open(object_dir);
@@ -87,12 +78,11 @@ int ews_loose_write(const char *object_dir, const struct ews_oid *oid, enum ews_
 	fd = ews_litter_make(tmp, objects, "tmp_obj_ews_");
 	if (fd < 0)
 		return fd;
-	rc = write_tmp(fd, &text);
-	if (rc == 0 && renameat(objects, tmp, fan, hex + 2) < 0)
-		rc = ews_error_os("cannot put object '%s' in its place", hex);
-	if (rc < 0) {
+	rc = ews_file_write_fd(fd, text.ptr, text.len);
+	/* The directory of the objects is synced as well: `fan` may be new in it. */
+	if (rc == 0)
+		rc = ews_sync_add_file(group, &fd, objects, tmp, fan, hex + 2);
+	if (rc < 0)
 		(void)unlinkat(objects, tmp, 0); /* best effort: a sweep finds it */
-		return rc;
-	}
-	return ews_file_sync_dir(fan);
+	return rc;
 }

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/journal.h"
@@ -217,29 +218,73 @@ static int set_state(struct ews_session *session, enum ews_session_state state)
 	return ews_session_save(session);
 }
 
-int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
+/* The workspace out of its place, and git's entry of it with it. */
+static int take_out(struct ews_session *session, const struct ews_step *step)
 {
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_place place = ews_session_place(session);
-	bool is_project = session->method->is_project;
-	int rc = set_state(session, EWS_STATE_ENDING);
+	int rc;
 
-	if (rc == 0)
-		rc = session->method->withdraw(&place);
-	if (rc == 0 && !is_project)
+	ews_sync_begin(&group);
+	rc = session->method->withdraw(&place);
+	if (rc == 0 && !session->method->is_project)
 		rc = move_workspace(session, step->id, true);
-	if (rc == 0 && !is_project)
+	return rc < 0 ? rc : ews_sync_finish(&group);
+}
+
+/* The session's state and the step's, which say that it has ended. */
+static int close_step(struct ews_session *session, struct ews_step *step)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc;
+
+	ews_sync_begin(&group);
+	rc = set_state(session, EWS_STATE_ENDED);
+	step->state = EWS_STEP_DONE;
+	if (rc == 0)
+		rc = ews_step_write(session->repo->dir_fd, step);
+	return rc < 0 ? rc : ews_sync_finish(&group);
+}
+
+/* From the state "ending" to the end. */
+static int carry_out(struct ews_session *session, struct ews_step *step)
+{
+	int rc = take_out(session, step);
+
+	if (rc == 0 && !session->method->is_project)
 		rc = ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
 	if (rc == 0)
 		rc = ews_snapshot_move_all(session->repo, step, false);
 	if (rc == 0)
-		rc = set_state(session, EWS_STATE_ENDED);
+		rc = close_step(session, step);
 	if (rc < 0)
 		return rc;
 	if (ews_holding_drop(session->repo, session->state.id) < 0)
 		ews_error_clear(); /* what has ended holds nothing, whatever lies there */
-	step->state = EWS_STEP_DONE;
-	rc = ews_step_write(session->repo->dir_fd, step);
-	return rc < 0 ? rc : ews_journal_done(session->fd, step->id);
+	return ews_journal_done(session->fd, step->id);
+}
+
+int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
+{
+	int rc = set_state(session, EWS_STATE_ENDING);
+
+	return rc < 0 ? rc : carry_out(session, step);
+}
+
+/* What is going to happen, written down. */
+static int begin(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc;
+
+	ews_sync_begin(&group);
+	rc = plan(step, session, result);
+	if (rc == 0)
+		rc = ews_session_log(session, "end",
+				     result->kept_snapshot ? result->kept_snapshot : "nothing differed");
+	if (rc == 0)
+		rc = set_state(session, EWS_STATE_ENDING);
+	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
 /* What the step's snapshot has of the workspace, or, where nothing differed, its base. */
@@ -557,12 +602,9 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	result.is_pending = opts->pending && result.kept_snapshot && !result.is_gone;
 	if (result.is_pending)
 		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
-	rc = plan(&step, session, &result);
+	rc = begin(&step, session, &result);
 	if (rc == 0)
-		rc = ews_session_log(session, "end",
-				     result.kept_snapshot ? result.kept_snapshot : "nothing differed");
-	if (rc == 0)
-		rc = ews_end_carry_out(session, &step);
+		rc = carry_out(session, &step);
 	if (rc < 0) {
 		ews_error_hint("'git ews recover %s' finishes it; nothing is lost", session->state.id);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);

@@ -20,6 +20,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sync.h"
 
 #define BESIDE "ews"
 #define ENTRIES "worktrees"
@@ -129,9 +130,14 @@ static int write_gitfile(const struct ews_place *place, int workspace_fd)
 
 static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
 {
-	int rc = write_gitfile(place, workspace_fd);
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc;
 
-	return rc < 0 ? rc : write_entry(place, state);
+	ews_sync_begin(&group);
+	rc = write_gitfile(place, workspace_fd);
+	if (rc == 0)
+		rc = write_entry(place, state);
+	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
 /* One rename between the two places, made durable on both sides. */

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/put.h"
 #include "work/proof.h"
@@ -64,6 +65,20 @@ static int keep_proof(const struct ews_transition_result *put, const struct ews_
 	return ews_proof_write(session, &proof);
 }
 
+/* The log's line and the proof. */
+static int tell(const struct ews_transition_result *put, struct ews_session *session,
+		const struct ews_revert_opts *opts, const char *target)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc;
+
+	ews_sync_begin(&group);
+	rc = ews_session_log(session, opts->verb, target);
+	if (rc == 0)
+		rc = keep_proof(put, session, opts, target);
+	return rc < 0 ? rc : ews_sync_finish(&group);
+}
+
 static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_session *session,
 	      const struct ews_snapshot *target, const struct ews_snapshot *base, const struct ews_snapshot *seen,
 	      const struct ews_revert_opts *opts)
@@ -85,9 +100,7 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 	if (rc == 0 && has_changed)
 		out->undo = ews_strdup(step.id);
 	if (rc == 0 && session && !opts->dry_run)
-		rc = ews_session_log(session, opts->verb, target->id);
-	if (rc == 0 && session && !opts->dry_run)
-		rc = keep_proof(&out->put, session, opts, target->id);
+		rc = tell(&out->put, session, opts, target->id);
 	return rc;
 }
 

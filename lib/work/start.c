@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/cache.h"
 #include "store/convert.h"
 #include "store/hardlink.h"
@@ -87,8 +88,6 @@ static int claim_id(struct ews_session *session, struct ews_repo *repo, const ch
 		rc = refuse_taken("of another home a session", id);
 	if (rc == 0 && mkdirat(sessions, id, 0700) < 0)
 		rc = errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
-	else if (rc == 0 && (rc = ews_file_sync_dir(sessions)) < 0)
-		(void)unlinkat(sessions, id, AT_REMOVEDIR); /* best effort: recover sweeps it */
 	if (rc < 0) {
 		give_id_back(repo, id);
 		return rc;
@@ -192,6 +191,21 @@ static int hand_over(struct ews_session *session, const struct ews_start_opts *o
 	return ews_holding_take(&none, session->repo, &take);
 }
 
+/* The session's state, and the name of its directory. */
+static int save_first(struct ews_session *session)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(session->repo, "sessions");
+	int rc = sessions;
+
+	ews_sync_begin(&group);
+	if (rc >= 0)
+		rc = ews_file_sync_dir(sessions);
+	if (rc == 0)
+		rc = ews_session_save(session);
+	return rc < 0 ? rc : ews_sync_finish(&group);
+}
+
 static int begin(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
 		 const char *id, const struct ews_held *held)
 {
@@ -230,10 +244,23 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	if (opts->owner)
 		rc = ews_session_own(session, opts->owner);
 	if (rc == 0)
-		rc = ews_session_save(session);
+		rc = save_first(session);
 	if (rc == 0)
 		rc = ews_session_refuse_company(session);
 	return rc < 0 ? rc : hand_over(session, opts, held);
+}
+
+/* From here on what is there is ours to remove again. */
+static int claim_workspace(const struct ews_session *session, int parent_fd)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc;
+
+	ews_sync_begin(&group);
+	rc = ews_file_sync_dir(parent_fd);
+	if (rc == 0)
+		rc = ews_file_replace(session->fd, MADE_FILE, "", 0, 0600);
+	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
 /* Make the empty workspace, with the permissions that the project's top has. Returns its descriptor. */
@@ -258,10 +285,7 @@ static int make_workspace(struct ews_session *session, int source_fd, bool is_el
 		return parent;
 	if (mkdirat(parent, session->state.id, mode) < 0)
 		return ews_error_os("cannot make the workspace '%s'", path);
-	/* From here on what is there is ours to remove again. */
-	rc = ews_file_sync_dir(parent);
-	if (rc == 0)
-		rc = ews_file_replace(session->fd, MADE_FILE, "", 0, 0600);
+	rc = claim_workspace(session, parent);
 	if (rc < 0)
 		return rc;
 	fd = openat(parent, session->state.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -423,6 +447,7 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin, const str
 {
 	struct ews_session *session = &out->session;
 	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	char hex[EWS_OID_HEX_MAX];
 	const struct ews_cache cache = { .entries = twin->content.scan.entries,
 					 .skips = EWS_SKIPS_INIT,
@@ -430,6 +455,7 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin, const str
 	struct timespec now;
 	int rc = ews_tripwire_take(&tripwire, session->repo);
 
+	ews_sync_begin(&group);
 	if (rc == 0)
 		rc = ews_tripwire_write(session->fd, &tripwire);
 	if (rc < 0)
@@ -446,7 +472,9 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin, const str
 	session->state.branch = ews_strdup(twin->branch);
 	session->state.state = EWS_STATE_ACTIVE;
 	rc = ews_session_log(session, "start", session->state.workspace);
-	return rc < 0 ? rc : ews_session_save(session);
+	if (rc == 0)
+		rc = ews_session_save(session);
+	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
 /* Only a directory that we made goes with what is in it; another that stands there is somebody's. */

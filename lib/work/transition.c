@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/put.h"
 #include "work/ignored.h"
 #include "work/shift.h"
@@ -333,14 +334,18 @@ static int put(struct ews_transition_result *out, struct ews_shift *shift, int r
 
 static int begin(struct ews_shift *shift)
 {
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
 	int rc = 0;
 
 	plan_moving(shift);
+	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
 	if (shift->session)
 		rc = ews_journal_begin(shift->session->fd, step->id, step->verb);
-	return rc < 0 ? rc : ews_step_write(shift->repo->dir_fd, step);
+	if (rc == 0)
+		rc = ews_step_write(shift->repo->dir_fd, step);
+	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
 /* What went away is what may come back. */
@@ -370,11 +375,13 @@ void ews_transition_turn_back(struct ews_step *step)
 
 static int finish(struct ews_shift *shift)
 {
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
 	int rc = 0;
 
 	if (shift->opts->stays_open)
 		return 0;
+	ews_sync_begin(&group);
 	turn_moved(step);
 	step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_UNDONE : EWS_STEP_DONE;
 	if (shift->session) {
@@ -384,6 +391,8 @@ static int finish(struct ews_shift *shift)
 	}
 	if (rc == 0)
 		rc = ews_step_write(shift->repo->dir_fd, step);
+	if (rc == 0)
+		rc = ews_sync_finish(&group);
 	if (rc == 0 && shift->session)
 		rc = ews_journal_done(shift->session->fd, step->id);
 	return rc;
