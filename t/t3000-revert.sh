@@ -392,8 +392,8 @@ test_expect_success STRACE 'P3: what the kernel says it did and did not do is fo
 
 test_expect_success STRACE 'P3: an index that did not come back is found by the proof' '
 	git -C lied ews revert lie >out && index=$(git -C "$ws" rev-parse --git-path index) && touch "$index" &&
-	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -P index -e trace=utimensat \
-		-e inject=utimensat:retval=0 git -C lied ews revert lie >out 2>err &&
+	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -P index -e trace=renameat \
+		-e inject=renameat:retval=0 git -C lied ews revert lie >out 2>err &&
 	test_grep "^  Status: Not verified\$" out && test_grep "Differs: index" out && git -C lied ews revert lie >out && test_grep "Status: Verified" out
 '
 
