@@ -54,6 +54,9 @@ void ews_odb_hash(struct ews_oid *out, const struct ews_odb *odb, enum ews_objec
 
 /* Append the content of `oid` to `out`. Fails with EWS_ENOTFOUND (the sentence names the id) or EWS_EDAMAGED. */
 int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid);
+/* As ews_odb_read(), for what has at most `max` bytes; of anything larger nothing is read, and 1 is returned. */
+int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
+		     const struct ews_oid *oid, uint64_t max);
 /* Type and size without the content where the format allows. `size` may be NULL. */
 int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid);
 /*

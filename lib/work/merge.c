@@ -141,14 +141,9 @@ static bool can_move(const struct ews_skip *skip)
 
 static int read_text(struct ews_buf *out, const struct merge *merge, const struct ews_entry *entry)
 {
-	enum ews_object_type type;
-	uint64_t size = 0;
-	int rc = ews_odb_read_header(&type, &size, merge->opts->odb, &entry->oid);
+	int rc = ews_odb_read_max(out, NULL, merge->opts->odb, &entry->oid, TEXT_BYTES_MAX);
 
-	if (rc < 0 || size > TEXT_BYTES_MAX)
-		return rc < 0 ? rc : 1;
-	rc = ews_odb_read(out, NULL, merge->opts->odb, &entry->oid);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	return memchr(out->ptr, '\0', out->len < BINARY_LOOK_BYTES ? out->len : BINARY_LOOK_BYTES) != NULL;
 }

@@ -126,6 +126,25 @@ Test(odb, objects_are_read_as_git_wrote_them)
 	cr_assert(ews_odb_freshen(odb, &blob));
 }
 
+Test(odb, what_is_larger_than_asked_for_is_not_read)
+{
+	struct ews_oid blob = rev_parse("HEAD:f");
+	enum ews_object_type type;
+
+	/* First loose and the room cold, then from a pack. */
+	for (int round = 0; round < 2; round++) {
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		ews_buf_adds(&text, "before ");
+		cr_assert_eq(ews_odb_read_max(&text, &type, odb, &blob, 5), 1);
+		cr_assert_str_eq(text.ptr, "before ");
+		cr_assert_eq(ews_odb_read_max(&text, &type, odb, &blob, 6), 0, "%s", ews_error_message());
+		cr_assert_eq(type, EWS_OBJECT_BLOB);
+		cr_assert_str_eq(text.ptr, "before three\n");
+		run("git -C repo gc -q");
+	}
+}
+
 Test(odb, what_is_missing_is_named_and_never_fetched)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
