@@ -24,24 +24,28 @@
 /* What git can check out; it also bounds how deep we descend into a tree made to hurt. */
 #define PATH_BYTES_MAX 4096
 
-static bool is_dir(const struct ews_tree_item *item)
+bool ews_tree_item_is_dir(const struct ews_tree_item *item)
 {
 	return (item->mode & MODE_TYPE) == MODE_DIR;
 }
 
-static int cmp_as_git(const void *a, const void *b)
+int ews_tree_item_cmp(const struct ews_tree_item *a, const struct ews_tree_item *b)
 {
-	const struct ews_tree_item *x = a, *y = b;
-	size_t x_len = strlen(x->name), y_len = strlen(y->name);
-	size_t len = x_len < y_len ? x_len : y_len;
-	int order = memcmp(x->name, y->name, len);
-	unsigned char x_next, y_next;
+	size_t a_len = strlen(a->name), b_len = strlen(b->name);
+	size_t len = a_len < b_len ? a_len : b_len;
+	int order = memcmp(a->name, b->name, len);
+	unsigned char a_next, b_next;
 
 	if (order)
 		return order;
-	x_next = x_len > len ? (unsigned char)x->name[len] : is_dir(x) ? '/' : 0;
-	y_next = y_len > len ? (unsigned char)y->name[len] : is_dir(y) ? '/' : 0;
-	return x_next - y_next;
+	a_next = a_len > len ? (unsigned char)a->name[len] : ews_tree_item_is_dir(a) ? '/' : 0;
+	b_next = b_len > len ? (unsigned char)b->name[len] : ews_tree_item_is_dir(b) ? '/' : 0;
+	return a_next - b_next;
+}
+
+static int cmp_as_git(const void *a, const void *b)
+{
+	return ews_tree_item_cmp(a, b);
 }
 
 int ews_tree_write_flat(struct ews_oid *out, struct ews_batch *batch, struct ews_tree_item *items, size_t n)
@@ -102,7 +106,8 @@ static void step_over(struct writing *w, const char *path)
 static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)
 {
 	for (size_t i = 0; i < old->n; i++)
-		if (is_dir(&old->items[i]) && !strncmp(old->items[i].name, name, len) && !old->items[i].name[len])
+		if (ews_tree_item_is_dir(&old->items[i]) && !strncmp(old->items[i].name, name, len) &&
+		    !old->items[i].name[len])
 			return &old->items[i].oid;
 	return NULL;
 }

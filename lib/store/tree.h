@@ -37,6 +37,10 @@ struct ews_tree_item {
 	struct ews_oid oid;
 };
 
+/* The order of git's trees: a directory's name stands as if it ended in '/'. 0: one name, of two directories or of none. */
+int ews_tree_item_cmp(const struct ews_tree_item *a, const struct ews_tree_item *b);
+bool ews_tree_item_is_dir(const struct ews_tree_item *item);
+
 /* Write a flat tree of `n` items (sorted here) into `batch`. */
 int ews_tree_write_flat(struct ews_oid *out, struct ews_batch *batch, struct ews_tree_item *items, size_t n);
 /* Read one level: the caller frees the array; names live in `arena`. */

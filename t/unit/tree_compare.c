@@ -1,0 +1,91 @@
+/*
+ * What differs between two trees is found, and one that is not sorted is refused.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/tree_compare.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fixture.h"
+#include "store/batch.h"
+
+static struct ews_repo *repo;
+
+static void set_up(void)
+{
+	fixture_begin();
+	repo = fixture_make_small_project("p");
+}
+
+static void tear_down(void)
+{
+	ews_repo_free(repo);
+	fixture_end();
+}
+
+TestSuite(tree_compare, .init = set_up, .fini = tear_down);
+
+/* The tree that `git ls-tree` would print so, written as it stands, sorted or not. */
+static struct ews_oid write_tree(const char *const *names, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct ews_oid tree;
+
+	for (; *names; names++) {
+		/* What ends in a slash is a directory. */
+		size_t len = strcspn(*names, "/");
+
+		ews_buf_addf(&text, "%s %.*s", (*names)[len] ? "40000" : "100644", (int)len, *names);
+		ews_buf_addc(&text, '\0');
+		ews_buf_add(&text, oid->id, oid->len);
+	}
+	cr_assert_eq(ews_batch_add(&tree, batch, EWS_OBJECT_TREE, text.ptr, text.len), 0);
+	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+	return tree;
+}
+
+static const char *const none[] = { NULL };
+
+Test(tree_compare, a_file_that_becomes_a_directory_goes_and_comes)
+{
+	EWS_CLEANUP(tree_differences) struct ews_tree_differences list = EWS_TREE_DIFFERENCES_INIT;
+	struct ews_oid nothing = write_tree(none, NULL), inner, from, to;
+
+	inner = write_tree((const char *const[]){ "x", NULL }, &nothing);
+	from = write_tree((const char *const[]){ "a", "a.b", NULL }, &inner);
+	to = write_tree((const char *const[]){ "a.b", "a/", NULL }, &inner);
+	cr_assert_eq(ews_tree_compare(&list, repo->odb, &from, &to), 0, "%s", ews_error_message());
+	cr_assert_eq(list.n, 2);
+	cr_assert_str_eq(list.items[0].path, "a");
+	cr_assert(list.items[0].old_mode == 0100644 && !list.items[0].new_mode);
+	cr_assert(ews_oid_equal(&list.items[0].old_oid, &inner) && ews_oid_is_none(&list.items[0].new_oid));
+	cr_assert_str_eq(list.items[1].path, "a/x");
+	cr_assert(!list.items[1].old_mode && list.items[1].new_mode == 0100644);
+	cr_assert(ews_oid_is_none(&list.items[1].old_oid) && ews_oid_equal(&list.items[1].new_oid, &nothing));
+}
+
+Test(tree_compare, what_is_not_sorted_is_refused)
+{
+	EWS_CLEANUP(tree_differences) struct ews_tree_differences list = EWS_TREE_DIFFERENCES_INIT;
+	struct ews_oid nothing = write_tree(none, NULL), from, to;
+
+	from = write_tree((const char *const[]){ "b", "c", NULL }, &nothing);
+	to = write_tree((const char *const[]){ "c", "b", NULL }, &nothing);
+	cr_assert_eq(ews_tree_compare(&list, repo->odb, &from, &to), EWS_EDAMAGED);
+	to = write_tree((const char *const[]){ "b", "b", NULL }, &nothing);
+	cr_assert_eq(ews_tree_compare(&list, repo->odb, &from, &to), EWS_EDAMAGED);
+}
+
+Test(tree_compare, a_tree_made_to_hurt_ends_somewhere)
+{
+	EWS_CLEANUP(tree_differences) struct ews_tree_differences list = EWS_TREE_DIFFERENCES_INIT;
+	struct ews_oid nothing = write_tree(none, NULL), deep = nothing;
+
+	for (int i = 0; i < 3000; i++)
+		deep = write_tree((const char *const[]){ "d/", NULL }, &deep);
+	cr_assert_eq(ews_tree_compare(&list, repo->odb, &nothing, &deep), EWS_EUNSUPPORTED);
+}
