@@ -157,6 +157,13 @@ struct ews_odb_text {
 int ews_odb_merge_text(struct ews_buf *out, const struct ews_odb_text *base, const struct ews_odb_text *ours,
 		       const struct ews_odb_text *theirs);
 
+/*
+ * Count the lines that are in `to` and not in `from`, and the reverse, as git's own comparison of texts (xdiff's,
+ * without options) has it. Neither may be empty, both be up to 512 MiB; a last line without newline is one.
+ */
+int ews_odb_count_lines(uint64_t *added, uint64_t *deleted, const void *from, size_t from_len, const void *to,
+			size_t to_len);
+
 EWS_CLEANUP_DEFINE_PTR(odb, struct ews_odb, ews_odb_free)
 
 #endif

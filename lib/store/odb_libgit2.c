@@ -1,7 +1,7 @@
 /*
  * The store through libgit2: objects, refs and revisions of SHA-1 repositories.
  *
- * This, odb_libgit2_config.c and odb_libgit2_merge.c are the one room that includes git2.h.
+ * This, odb_libgit2_config.c, odb_libgit2_lines.c and odb_libgit2_merge.c are the one room that includes git2.h.
  *
  * libgit2 locks its caches when a handle is shared, so that each thread that
  * reads borrows an object database of its own; they wait in a list between
