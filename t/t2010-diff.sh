@@ -300,6 +300,16 @@ test_expect_success 'P7: what --changes says is what git counts, and the records
 	git -C p ews diff s --json --changes diff -- src/main.c >out && test_json_count out .changes 1 && json out .diff_text >whole && grep -c "^diff --git" whole >n && test_grep -x 1 n && git -C p ews diff s --json --changes none >out && test_json out .total_changes && test_json_missing out .change_summary
 '
 
+test_expect_success 'P8: where nothing was renamed lines are counted without git, and as git counts them' '
+	start_ws -n cw p counted && (
+		cd "${cw:?}" && sed -i "1d; \$d" src/numbers && sed -i "s/return 0/return 1/; 1i /* first */" src/main.c && printf "no end" >>docs/crlf.txt && : >docs/image.bin &&
+		chmod +x src/log && ln -sfn src/numbers link && printf "1\n2" >new
+	) && A=$(tree_of sessions/counted) && B=$(tree_now counted) && gits_own --numstat -M50% $A $B >num && gits_own --name-status -M50% $A $B | cut -c1 >letters && test_grep -x A letters && test_grep ! "[DR]" letters &&
+	added=$(awk "{ n += \$1 } END { print n }" num) && deleted=$(awk "{ n += \$2 } END { print n }" num) && test "$deleted" -gt 2 &&
+	git -C p ews diff counted --changes files >text && sed -n 1p text >first && echo "Changes: $(wc -l <num) file(s) (+$added -$deleted)." >want && test_cmp want first &&
+	sed 1d text | sed "s/^- \(.\)  .* (+\([0-9]*\) -\([0-9]*\))\$/\1 \2 \3/" >got && awk "{ sub(/-/, 0); print \$1, (\$2 == \"-\" ? 0 : \$2) }" num | paste -d" " letters - >want && test_cmp want got && git -C p ews end counted
+'
+
 test_expect_success '--from: what one state is compared with' '
 	git -C p ews diff s >want && git -C p ews diff --from base s >got && cmp want got && test_expect_code 128 git -C p ews diff --from parent s 2>err >got && test_must_be_empty got && test_grep "has no parent" err &&
 	start_ws -n fw p from && one=$(git -C p ews snapshot create from -m one) && echo x >>"${fw:?}/src/main.c" && two=$(git -C p ews snapshot create from) && echo y >>"${fw:?}/src/main.c" && three=$(git -C p ews snapshot create from) &&

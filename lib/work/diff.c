@@ -18,6 +18,7 @@
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/tree.h"
+#include "work/diff_count.h"
 
 #define RAW_BYTES_MAX EWS_GIB
 
@@ -594,12 +595,24 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 	return 0;
 }
 
+/* List the records without git. False where git has to be asked. */
+static bool count_ourselves(struct ews_diff *diff, struct ews_repo *repo)
+{
+	const struct ews_diff_count_opts opts = { .no_counts = diff->no_counts, .no_renames = diff->no_renames };
+
+	if (diff->paths.n || ews_diff_count(&diff->items, &diff->n, repo->odb, &diff->from.snapshot.tree,
+					    &diff->to.snapshot.tree, &opts) != 1)
+		return false;
+	diff->cap = diff->n;
+	return true;
+}
+
 int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths)
 {
 	int rc = 0;
 
 	ews_strv_add_array(&diff->paths, paths);
-	if (!ews_oid_equal(&diff->from.snapshot.tree, &diff->to.snapshot.tree))
+	if (!ews_oid_equal(&diff->from.snapshot.tree, &diff->to.snapshot.tree) && !count_ourselves(diff, repo))
 		rc = read_records(diff, diff, repo, NULL);
 	if (rc < 0)
 		return rc;
@@ -690,12 +703,7 @@ void ews_diff_release(struct ews_diff *diff)
 {
 	release_side(&diff->from);
 	release_side(&diff->to);
-	for (size_t i = 0; i < diff->n; i++) {
-		free(diff->items[i].path);
-		free(diff->items[i].old_path);
-		ews_buf_release(&diff->items[i].text);
-	}
-	free(diff->items);
+	ews_diff_records_free(diff->items, diff->n);
 	ews_strv_release(&diff->paths);
 	ews_strv_release(&diff->too_large);
 	ews_strv_release(&diff->not_in_patch);

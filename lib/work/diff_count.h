@@ -1,0 +1,25 @@
+/*
+ * Diff, counted: the records of a diff without git, where it is certain what git would say.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_DIFF_COUNT_H
+#define EWS_WORK_DIFF_COUNT_H
+
+#include "store/odb.h"
+#include "work/diff_record.h"
+
+struct ews_diff_count_opts {
+	bool no_counts; /* how many lines is not asked */
+	bool no_renames; /* what came and what went is not compared */
+};
+
+/*
+ * List what lies between the trees `from` and `to`, in git's order: the caller frees `*items`, with ews_diff_records_free().
+ * Returns 1, or 0 when git has to be asked: something may have been renamed, or is of a kind, a size or a store that
+ * is left to it, or could not be read, of which git then speaks.
+ */
+int ews_diff_count(struct ews_diff_record **items, size_t *n, struct ews_odb *odb, const struct ews_oid *from,
+		   const struct ews_oid *to, const struct ews_diff_count_opts *opts);
+
+#endif
