@@ -6,9 +6,10 @@ test_description='diff: a true patch (P7), the bytes of git'"'"'s own, bent by n
 
 . "$(dirname "$0")/test-lib.sh"
 
-# Git's own words on two trees in the store of p, with nobody's settings: gits_own <option>... <a> <b> [-- <path>...]
+# Git's own words on two trees in the store of p, or of another project, with nobody's settings: gits_own [--of <project>] <option>... <a> <b> [-- <path>...]
 gits_own() (
 	store=$PWD/p/.git/objects
+	test "$1" != --of || { store=$2/.git/objects && shift 2; }
 	neutral=$PWD/neutral.git
 	test -d "$neutral" || GIT_CONFIG_GLOBAL=/dev/null git init -q --bare --template= "$neutral" || exit 1
 	cd / && env -i PATH="$PATH" LC_ALL=C HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null \
@@ -308,6 +309,15 @@ test_expect_success 'P8: where nothing was renamed lines are counted without git
 	added=$(awk "{ n += \$1 } END { print n }" num) && deleted=$(awk "{ n += \$2 } END { print n }" num) && test "$deleted" -gt 2 &&
 	git -C p ews diff counted --changes files >text && sed -n 1p text >first && echo "Changes: $(wc -l <num) file(s) (+$added -$deleted)." >want && test_cmp want first &&
 	sed 1d text | sed "s/^- \(.\)  .* (+\([0-9]*\) -\([0-9]*\))\$/\1 \2 \3/" >got && awk "{ sub(/-/, 0); print \$1, (\$2 == \"-\" ? 0 : \$2) }" num | paste -d" " letters - >want && test_cmp want got && git -C p ews end counted
+'
+
+test_expect_success 'P7: a patch of many files is the one that git prints, and so is its reverse' '
+	git init -q many && (cd many && mkdir -p a/b a.b z && for i in $(seq 80); do echo "$i" >a/b/$i && echo "$i" >a.b/$i && seq $i >z/$i; done && git add . && git commit -qm many) && start_ws -n mw many many && (
+		cd "${mw:?}" && for i in $(seq 80); do echo more >>a/b/$i && sed -i "\$d" z/$i || exit 1; done && for i in $(seq 70); do echo other >a.b/$i || exit 1; done && echo come >a/come
+	) && A=$(git -C many rev-parse "refs/ews/sessions/many^{tree}") && B=$(git -C many rev-parse "refs/ews/snapshots/$(git -C many ews snapshot create many)^{tree}") &&
+	gits_own --of "$PWD/many" --binary --full-index $A $B >want && grep -c "^diff --git" want >n && test_grep -x 231 n && git -C many ews diff many >got && test_cmp want got &&
+	git -C many ews diff many --json --changes diff >out && json out .diff_text >got && echo >>want && test_cmp want got && gits_own --of "$PWD/many" --binary --full-index -R $A $B >want && git -C many ews diff -R many >got && test_cmp want got &&
+	rm "${mw:?}/z/1" && git -C many ews diff many >got && test_grep "^deleted file" got && git -C many ews diff many | head -n 1 >got && test_grep "^diff --git" got
 '
 
 test_expect_success '--from: what one state is compared with' '

@@ -98,6 +98,73 @@ int ews_tree_compare(struct ews_tree_differences *out, struct ews_odb *odb, cons
 	return rc;
 }
 
+/* A tree that is being joined from two. */
+struct joining {
+	struct comparing levels; /* nothing of it but store and names */
+	struct ews_batch *batch;
+};
+
+static int join_level(struct ews_oid *out, bool *is_empty, struct joining *j, const struct ews_oid *before,
+		      const struct ews_oid *after, const char *path);
+
+/* Append what of the two stands at a name; `rest` is NULL unless the name is the directory that `path` leads into. */
+static int join_items(struct ews_tree_item *items, size_t *n, struct joining *j, const struct ews_tree_item *one,
+		      const struct ews_tree_item *before, const struct ews_tree_item *after, const char *rest)
+{
+	bool is_empty = false;
+	int rc = 0;
+
+	items[*n] = *one;
+	if (rest)
+		rc = join_level(&items[*n].oid, &is_empty, j, before ? &before->oid : NULL,
+				after ? &after->oid : NULL, rest);
+	*n += rc == 0 && !is_empty;
+	return rc;
+}
+
+static int join_level(struct ews_oid *out, bool *is_empty, struct joining *j, const struct ews_oid *before,
+		      const struct ews_oid *after, const char *path)
+{
+	EWS_CLEANUP(free) struct ews_tree_item *olds = NULL;
+	EWS_CLEANUP(free) struct ews_tree_item *news = NULL;
+	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
+	const char *slash = strchr(path, '/');
+	EWS_CLEANUP(free) char *name = ews_strndup(path, slash ? (size_t)(slash - path) : strlen(path));
+	const struct ews_tree_item border = { .mode = slash ? 0040000 : 0100644, .name = name };
+	size_t n_old = 0, n_new = 0, n = 0, i = 0, k = 0;
+	int rc;
+
+	rc = read_level(&olds, &n_old, &j->levels, before);
+	if (rc == 0)
+		rc = read_level(&news, &n_new, &j->levels, after);
+	items = ews_calloc(n_old + n_new + 1, sizeof(*items));
+	while (rc == 0 && (i < n_old || k < n_new)) {
+		int order = i == n_old ? 1 : k == n_new ? -1 : ews_tree_item_cmp(&olds[i], &news[k]);
+		const struct ews_tree_item *old = order <= 0 ? &olds[i++] : NULL;
+		const struct ews_tree_item *new = order >= 0 ? &news[k++] : NULL;
+		int side = ews_tree_item_cmp(old ? old : new, &border);
+		bool leads_on = side == 0 && slash;
+
+		if (leads_on)
+			rc = join_items(items, &n, j, old ? old : new, old, new, slash + 1);
+		else if (side < 0 ? old != NULL : new != NULL)
+			rc = join_items(items, &n, j, side < 0 ? old : new, old, new, NULL);
+	}
+	*is_empty = !n;
+	return rc < 0 ? rc : ews_tree_write_flat(out, j->batch, items, n);
+}
+
+int ews_tree_join(struct ews_oid *out, struct ews_batch *batch, const struct ews_oid *before,
+		  const struct ews_oid *after, const char *path)
+{
+	struct joining j = { { NULL, ews_batch_odb(batch), EWS_BUF_INIT, EWS_ARENA_INIT }, batch };
+	bool is_empty;
+	int rc = join_level(out, &is_empty, &j, before, after, path);
+
+	ews_arena_release(&j.levels.names);
+	return rc;
+}
+
 void ews_tree_differences_release(struct ews_tree_differences *list)
 {
 	free(list->items);

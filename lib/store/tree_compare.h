@@ -1,5 +1,5 @@
 /*
- * Trees compared: what differs between two tree objects, without reading what is equal.
+ * Trees compared: what differs between two tree objects, without reading what is equal, and a tree that is between the two.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,7 +7,7 @@
 #define EWS_STORE_TREE_COMPARE_H
 
 #include "base/alloc.h"
-#include "store/odb.h"
+#include "store/batch.h"
 
 /* A path at which something other than a directory is, or was. */
 struct ews_tree_difference {
@@ -31,6 +31,14 @@ struct ews_tree_differences {
  */
 int ews_tree_compare(struct ews_tree_differences *out, struct ews_odb *odb, const struct ews_oid *from,
 		     const struct ews_oid *to);
+
+/*
+ * Write into `batch` the tree that is `before` for all paths that stand before `path` in git's order, and `after`
+ * from there on. `path` is that of a file. Fails as ews_tree_compare().
+ */
+int ews_tree_join(struct ews_oid *out, struct ews_batch *batch, const struct ews_oid *before,
+		  const struct ews_oid *after, const char *path);
+
 void ews_tree_differences_release(struct ews_tree_differences *list);
 
 EWS_CLEANUP_DEFINE(tree_differences, struct ews_tree_differences, ews_tree_differences_release)

@@ -19,6 +19,7 @@
 #include "store/home.h"
 #include "store/tree.h"
 #include "work/diff_count.h"
+#include "work/diff_print.h"
 
 #define RAW_BYTES_MAX EWS_GIB
 
@@ -111,187 +112,6 @@ int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *fro
 	int rc = ews_snapshot_find(&diff->from.snapshot, repo, from);
 
 	return rc < 0 ? rc : ews_snapshot_find(&diff->to.snapshot, repo, to);
-}
-
-static const char *const other_formats[] = {
-	"--stat",       "--numstat",         "--shortstat", "--dirstat", "--summary",
-	"--name-only",  "--name-status",     "--raw",       "--check",   "--compact-summary",
-	"--cumulative", "--dirstat-by-file", "--no-patch",  NULL
-};
-static const char *const patch_formats[] = {
-	"--patch",     "--unified",     "--patch-with-stat",  "--patch-with-raw",
-	"--word-diff", "--color-words", "--function-context", NULL
-};
-
-/* Is `word` one of the long options, with or without "=<value>"? */
-static bool is_one_of(const char *word, const char *const *list)
-{
-	for (; *list; list++) {
-		size_t len = strlen(*list);
-
-		if (!strncmp(word, *list, len) && (!word[len] || word[len] == '='))
-			return true;
-	}
-	return false;
-}
-
-/* Is the patch among what `args` ask for? It is what comes when they ask for no form at all. */
-static bool wants_patch(char *const *args)
-{
-	bool has_other = false;
-
-	for (; args && *args; args++) {
-		if (is_one_of(*args, patch_formats) || !strcmp(*args, "-p") || !strcmp(*args, "-u") ||
-		    !strncmp(*args, "-U", 2) || !strcmp(*args, "-W"))
-			return true;
-		has_other = has_other || is_one_of(*args, other_formats) || !strcmp(*args, "-s");
-	}
-	return !has_other;
-}
-
-/*
- * git apply doesn't see that a link gives way to a directory where the link is renamed: then no line says what it was,
- * and what comes into the directory is refused as beyond a link.
- */
-static bool must_not_rename(const struct ews_diff *diff)
-{
-	for (size_t i = 0; i < diff->n; i++) {
-		const struct ews_diff_record *record = &diff->items[i];
-		const struct ews_entry *to =
-			record->status == 'R' && record->old_mode == 0120000
-				? ews_entries_find(&diff->to.content.scan.entries, record->old_path)
-				: NULL;
-
-		if (to && to->type == EWS_ENTRY_DIR)
-			return true;
-	}
-	return false;
-}
-
-static int run_git(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
-		   struct ews_git_opts *opts)
-{
-	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *neutral = NULL;
-	char from[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
-	EWS_CLEANUP(fd) int home = ews_home_open(repo->home);
-	int rc = home < 0 ? home : ews_git_neutral_dir(&neutral, repo->home, ews_odb_algo(repo->odb));
-
-	if (rc < 0)
-		return rc;
-	ews_strv_add_all(&argv, "diff", "--no-ext-diff", "--no-textconv",
-			 wants_patch(args) && must_not_rename(diff) ? "--no-renames" : "-M", NULL);
-	if (!opts->user_config)
-		ews_strv_add(&argv, "--no-color");
-	if (wants_patch(args))
-		ews_strv_add_all(&argv, "--binary", "--full-index", NULL);
-	if (diff->no_renames)
-		ews_strv_add(&argv, "--no-renames");
-	ews_strv_add_array(&argv, args);
-	ews_strv_add(&argv, ews_oid_hex(from, &diff->from.snapshot.tree));
-	ews_strv_add(&argv, ews_oid_hex(to, &diff->to.snapshot.tree));
-	ews_strv_add(&argv, "--");
-	ews_strv_add_array(&argv, paths);
-	for (size_t i = 0; wants_patch(args) && i < diff->too_large.n; i++)
-		ews_strv_addf(&argv, ":(top,exclude,literal)%s", diff->too_large.items[i]);
-	opts->neutral_dir = neutral;
-	opts->object_dir = ews_odb_write_dir(repo->odb);
-	return ews_git_run(opts, argv.items);
-}
-
-static bool has_blank_end(const char *path)
-{
-	return path && strstr(path, " /");
-}
-
-/* Has a path in it a name that ends in a blank? */
-static bool has_blank_ends(const struct ews_diff *diff)
-{
-	for (size_t i = 0; i < diff->n; i++)
-		if (has_blank_end(diff->items[i].path) || has_blank_end(diff->items[i].old_path))
-			return true;
-	return false;
-}
-
-/* The length of the path in `diff --git a/<path> b/<path>`, when that is what the line says; else 0. */
-static size_t measure_header(const char *line, size_t len)
-{
-	static const char start[] = "diff --git a/";
-	size_t rest = sizeof(start) - 1, path_len;
-
-	if (len <= rest || strncmp(line, start, rest) != 0 || (len - rest) % 2 == 0)
-		return 0;
-	path_len = (len - rest - 3) / 2;
-	if (strncmp(line + rest + path_len, " b/", 3) != 0 ||
-	    memcmp(line + rest, line + rest + path_len + 3, path_len) != 0)
-		return 0;
-	return path_len;
-}
-
-/* Do the lines from `at` on, up to the next file's, say a file's name as "---" and "+++" do? */
-static bool says_name(const char *at, const char *end)
-{
-	for (const char *newline; at < end && strncmp(at, "diff --git ", 11) != 0; at = newline + 1) {
-		if (!strncmp(at, "--- ", 4))
-			return true;
-		newline = memchr(at, '\n', (size_t)(end - at));
-		/* What is binary has no names, and may have a line of any kind. */
-		if (!newline || !strncmp(at, "GIT binary patch", 16))
-			return false;
-	}
-	return false;
-}
-
-/*
- * To git apply a blank before a slash is the end of a name, unless the name is quoted, and where no other line says the
- * name (a change of mode, a binary, an empty file) it then finds none. No line of a change itself begins with a "d".
- */
-static void quote_headers(struct ews_buf *out, const struct ews_buf *patch)
-{
-	const char *end = patch->ptr + patch->len;
-
-	for (const char *line = patch->ptr, *next; line < end; line = next) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-		size_t len = (size_t)((newline ? newline : end) - line), path_len = measure_header(line, len);
-		const char *path = line + strlen("diff --git a/");
-
-		next = newline ? newline + 1 : end;
-		if (path_len && memmem(path, path_len, " /", 2) && !says_name(next, end))
-			ews_buf_addf(out, "diff --git \"a/%.*s\" \"b/%.*s\"\n", (int)path_len, path, (int)path_len,
-				     path);
-		else
-			ews_buf_add(out, line, (size_t)(next - line));
-	}
-}
-
-/* The patch with such headers quoted. In memory, since that is what hardly any project needs. */
-static int print_quoted(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
-			const struct ews_git_opts *opts)
-{
-	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
-	struct ews_buf *out = opts->out ? opts->out : &quoted;
-	struct ews_git_opts collecting = *opts;
-	int status, rc = 0;
-
-	collecting.out = &patch;
-	status = run_git(diff, repo, args, paths, &collecting);
-	if (status < 0)
-		return status;
-	quote_headers(out, &patch);
-	if (out == &quoted)
-		rc = ews_file_write_fd(opts->out_fd, quoted.ptr, quoted.len);
-	return rc < 0 ? rc : status;
-}
-
-int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
-		   bool user_config, int out_fd, struct ews_buf *out)
-{
-	struct ews_git_opts opts = { .user_config = user_config, .out = out, .out_fd = out_fd };
-
-	if (wants_patch(args) && has_blank_ends(diff))
-		return print_quoted(diff, repo, args, paths, &opts);
-	return run_git(diff, repo, args, paths, &opts);
 }
 
 /* The next NUL-ended field of git's output; NULL at its end. */
@@ -580,7 +400,7 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 		ews_strv_add(&args, "--numstat");
 	if (how)
 		ews_strv_add(&args, how);
-	rc = run_git(diff, repo, args.items, diff->paths.items, &opts);
+	rc = ews_diff_git(diff, repo, args.items, diff->paths.items, &opts);
 	if (rc < 0)
 		return rc;
 	if (rc > 0 || text.is_full)
@@ -667,7 +487,7 @@ int ews_diff_texts(struct ews_diff *diff, struct ews_repo *repo)
 {
 	EWS_CLEANUP(diff) struct ews_diff unnamed = EWS_DIFF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
-	bool has_own_list = must_not_rename(diff);
+	bool has_own_list = ews_diff_must_not_rename(diff);
 	int rc;
 
 	if (!diff->n)

@@ -7,10 +7,10 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "fixture.h"
-#include "store/batch.h"
 
 static struct ews_repo *repo;
 
@@ -88,4 +88,54 @@ Test(tree_compare, a_tree_made_to_hurt_ends_somewhere)
 	for (int i = 0; i < 3000; i++)
 		deep = write_tree((const char *const[]){ "d/", NULL }, &deep);
 	cr_assert_eq(ews_tree_compare(&list, repo->odb, &nothing, &deep), EWS_EUNSUPPORTED);
+}
+
+/* The tree of what the fixture made of the directory "p". */
+static struct ews_oid tree_of_now(void)
+{
+	EWS_CLEANUP(buf) struct ews_buf hex = EWS_BUF_INIT;
+	struct ews_oid tree;
+
+	fixture_ask(&hex, "cd p && chmod -R u+rwX . && git add -A . && git write-tree");
+	ews_buf_rtrim(&hex);
+	cr_assert_eq(ews_oid_parse(&tree, hex.ptr), 0);
+	cr_assert_eq(ews_odb_refresh(repo->odb), 0);
+	return tree;
+}
+
+static void assert_same(const struct ews_tree_difference *a, const struct ews_tree_difference *b)
+{
+	cr_assert_str_eq(a->path, b->path);
+	cr_assert(a->old_mode == b->old_mode && a->new_mode == b->new_mode, "%s", a->path);
+	cr_assert(ews_oid_equal(&a->old_oid, &b->old_oid) && ews_oid_equal(&a->new_oid, &b->new_oid), "%s", a->path);
+}
+
+Test(tree_compare, what_lies_before_a_joined_tree_and_behind_it_is_all_there_is, .timeout = 120)
+{
+	EWS_CLEANUP(fd) int dir = fixture_open_dir("p");
+
+	for (size_t round = 0; round < fixture_rounds(20); round++) {
+		EWS_CLEANUP(tree_differences) struct ews_tree_differences all = EWS_TREE_DIFFERENCES_INIT;
+		struct ews_oid from, to, middle;
+
+		fixture_make_tree(dir, 0);
+		from = tree_of_now();
+		fixture_edit_tree(dir, 0);
+		to = tree_of_now();
+		cr_assert_eq(ews_tree_compare(&all, repo->odb, &from, &to), 0, "%s", ews_error_message());
+		for (size_t at = 0; at < all.n; at++) {
+			EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+			EWS_CLEANUP(tree_differences) struct ews_tree_differences parts = EWS_TREE_DIFFERENCES_INIT;
+
+			cr_assert_eq(ews_tree_join(&middle, batch, &to, &from, all.items[at].path), 0, "%s",
+				     ews_error_message());
+			cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+			cr_assert_eq(ews_tree_compare(&parts, repo->odb, &from, &middle), 0);
+			cr_assert_eq(parts.n, at, "EWS_SEED=%zu: %s", fixture_seed(), all.items[at].path);
+			cr_assert_eq(ews_tree_compare(&parts, repo->odb, &middle, &to), 0);
+			cr_assert_eq(parts.n, all.n, "EWS_SEED=%zu: %s", fixture_seed(), all.items[at].path);
+			for (size_t i = 0; i < all.n; i++)
+				assert_same(&parts.items[i], &all.items[i]);
+		}
+	}
 }
