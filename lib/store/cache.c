@@ -264,8 +264,10 @@ int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache,
 	for (size_t i = 0; i < header.n_skips; i++) {
 		struct ews_skip skip;
 
-		memcpy(&skip, &cache->skips.items[i], sizeof(skip));
-		skip.path = keep_string(&skip_strings, skip.path);
+		memset(&skip, 0, sizeof(skip)); /* likewise */
+		skip.path = keep_string(&skip_strings, cache->skips.items[i].path);
+		skip.reason = cache->skips.items[i].reason;
+		skip.size = cache->skips.items[i].size;
 		ews_buf_add(&data, &skip, sizeof(skip));
 	}
 	header.strings_len = strings.len;
