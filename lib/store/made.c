@@ -1,0 +1,169 @@
+/*
+ * Made: see made.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/made.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/path.h"
+
+/* Would a scan leave it out that knows of it, or can't its state be told? */
+static bool is_left_out(const struct ews_entry *entry, const struct ews_scan_opts *opts)
+{
+	for (const char *const *own = opts->own; own && *own; own++)
+		if (!strcmp(entry->path, *own))
+			return true;
+	switch (entry->type) {
+	case EWS_ENTRY_FILE:
+		return !entry->has_stat || (opts->max_file_bytes && entry->size > opts->max_file_bytes);
+	case EWS_ENTRY_LINK:
+	case EWS_ENTRY_FIFO:
+		return !entry->has_stat;
+	case EWS_ENTRY_DIR:
+	case EWS_ENTRY_GITLINK:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* The name of `entry` when it lies in the directory `dir` itself, not deeper. */
+static const char *name_in(const struct ews_entry *entry, const char *dir)
+{
+	const char *name = *dir ? entry->path + strlen(dir) + 1 : entry->path;
+
+	return strchr(name, '/') ? NULL : name;
+}
+
+/* Add the names in the directory `path` that are none of those `below` it, `end` being the end of the list. */
+static int list_unknown(struct ews_strv *out, int fd, const char *path, const struct ews_entry *below,
+			const struct ews_entry *end, bool is_plain)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, fd, &arena), i = 0;
+
+	while (i < n) {
+		const char *name = NULL;
+		int order;
+
+		while (below < end && ews_path_is_inside(below->path, path) && !(name = name_in(below, path)))
+			below++;
+		order = name ? strcmp(names[i].name, name) : -1;
+		if (order >= 0)
+			below++;
+		if (order < 0 && (*path || is_plain || strcmp(names[i].name, ".git") != 0))
+			ews_strv_addf(out, "%s%s%s", path, *path ? "/" : "", names[i].name);
+		if (order <= 0)
+			i++;
+	}
+	ews_arena_release(&arena);
+	return n < 0 ? (int)n : 0;
+}
+
+/* Take the stat data of a directory, and the names in it that nobody put there. False: it is not what was made. */
+static bool look_at_dir(struct ews_scan *out, struct ews_strv *unknown, size_t at, bool is_plain)
+{
+	struct ews_entry *entry = &out->entries.items[at];
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(out->root_fd, entry->path);
+	uint8_t type = entry->type;
+	uint16_t mode = entry->mode;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	ews_entry_set_stat(entry, &st);
+	/* A nested repository's own is not walked into, and was not made here. */
+	if (type == EWS_ENTRY_GITLINK)
+		entry->type = type;
+	else if (entry->mode != mode)
+		return false;
+	return list_unknown(unknown, fd, entry->path, entry + 1, out->entries.items + out->entries.n, is_plain) == 0;
+}
+
+/* Is it what makes a nested repository of a directory that was made as none? */
+static bool makes_repository(const struct ews_entries *list, const char *path)
+{
+	EWS_CLEANUP(free) char *dir = strcmp(ews_path_base(path), ".git") ? NULL : ews_path_dir(path);
+	const struct ews_entry *entry = dir ? ews_entries_find(list, dir) : NULL;
+
+	return entry && entry->type != EWS_ENTRY_GITLINK;
+}
+
+/* What is not put there must be left out by a scan, and what `known` has not is to be found by it. */
+static bool scan_rest(struct ews_scan *out, const struct ews_strv *rest, const struct ews_scan_opts *opts)
+{
+	EWS_CLEANUP(scan) struct ews_scan found = EWS_SCAN_INIT;
+	struct ews_scan_opts rest_opts = *opts;
+
+	rest_opts.only = (const char *const *)rest->items;
+	if (!rest->n)
+		return true;
+	if (ews_scan(&found, &rest_opts) < 0 || found.opened.n || found.n_vanished)
+		return false;
+	for (size_t i = 0; i < found.entries.n; i++) {
+		const struct ews_entry *there = &found.entries.items[i];
+		const struct ews_entry *entry = ews_entries_find(&out->entries, there->path);
+
+		if (!entry || entry->type != there->type)
+			return false;
+	}
+	for (size_t i = 0; i < rest->n; i++)
+		if (makes_repository(&out->entries, rest->items[i]) ||
+		    (ews_entries_find(&out->entries, rest->items[i]) &&
+		     !ews_entries_find(&found.entries, rest->items[i])))
+			return false;
+	ews_skips_add_all(&out->skips, &found.skips);
+	ews_skips_sort(&out->skips);
+	return true;
+}
+
+static bool find(struct ews_scan *out, const struct ews_entries *put, const struct ews_scan_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv rest = EWS_STRV_INIT;
+	struct stat st;
+
+	if (fstat(opts->root_fd, &st) < 0)
+		return false;
+	ews_entry_set_stat(&out->root, &st);
+	for (size_t i = 0; i < put->n; i++) {
+		if (is_left_out(&put->items[i], opts))
+			return false;
+		ews_entries_add_copy(&out->entries, &put->items[i])->is_racy = false;
+		if (opts->known != put && !ews_entries_find(opts->known, put->items[i].path))
+			ews_strv_add(&rest, put->items[i].path);
+	}
+	if (list_unknown(&rest, opts->root_fd, "", out->entries.items, out->entries.items + out->entries.n,
+			 opts->is_plain) < 0)
+		return false;
+	for (size_t i = 0; i < out->entries.n; i++)
+		if ((out->entries.items[i].type == EWS_ENTRY_DIR || out->entries.items[i].type == EWS_ENTRY_GITLINK) &&
+		    !look_at_dir(out, &rest, i, opts->is_plain))
+			return false;
+	return scan_rest(out, &rest, opts);
+}
+
+int ews_made_find(struct ews_scan *out, const struct ews_entries *put, const struct ews_scan_opts *opts)
+{
+	EWS_CLEANUP(scan) struct ews_scan found = EWS_SCAN_INIT;
+
+	ews_scan_begin(&found);
+	found.root_fd = opts->root_fd;
+	if (!find(&found, put, opts)) {
+		ews_error_clear();
+		return 0;
+	}
+	found.entries.knows_names = put->knows_names;
+	ews_scan_count(&found);
+	*out = found;
+	found = (struct ews_scan)EWS_SCAN_INIT;
+	return 1;
+}
