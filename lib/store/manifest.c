@@ -156,6 +156,25 @@ void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries,
 	}
 }
 
+void ews_manifest_record(struct ews_entry *out, const struct ews_entry *entry)
+{
+	memset(out, 0, sizeof(*out)); /* what pads it may be written to a file */
+	out->path = entry->path;
+	out->xattrs = entry->xattrs && *entry->xattrs ? entry->xattrs : NULL;
+	out->size = entry->size;
+	out->mtime_s = entry->has_time ? entry->mtime_s : 0;
+	out->mtime_ns = entry->has_time ? entry->mtime_ns : 0;
+	out->mode = entry->mode;
+	out->type = entry->type;
+	out->has_time = entry->has_time;
+	out->has_owner = entry->has_owner;
+	out->is_elsewhere = entry->is_elsewhere;
+	out->first_name = entry->first_name;
+	out->uid = entry->has_owner ? entry->uid : 0;
+	out->gid = entry->has_owner ? entry->gid : 0;
+	out->oid = entry->oid;
+}
+
 /* Cut the next word, which a blank ends, off `*at`; NULL when there is none. */
 static char *next_word(char **at)
 {

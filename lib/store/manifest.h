@@ -28,6 +28,9 @@
 
 void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries, const struct ews_skips *skips);
 
+/* Make `out` what a manifest says of `entry`, and nothing else; the strings are borrowed. */
+void ews_manifest_record(struct ews_entry *out, const struct ews_entry *entry);
+
 /* Append to both lists; either may be NULL. Fails with EWS_EDAMAGED. */
 int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, const char *text, size_t len);
 

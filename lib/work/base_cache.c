@@ -118,11 +118,24 @@ int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const st
 	return 1;
 }
 
+/* The entries as the store gives them. They borrow the strings; the caller frees them. */
+static struct ews_entry *copy_recorded(const struct ews_entries *list)
+{
+	struct ews_entry *items = ews_calloc(list->n + 1, sizeof(*items));
+
+	for (size_t i = 0; i < list->n; i++)
+		ews_manifest_record(&items[i], &list->items[i]);
+	return items;
+}
+
 void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo, const struct ews_base_id *base)
 {
+	EWS_CLEANUP(free) struct ews_entry *items = copy_recorded(&content->scan.entries);
 	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int fd = open_session(repo, base);
-	struct ews_cache cache = { .entries = content->scan.entries,
+	struct ews_cache cache = { .entries = { .items = items,
+						.n = content->scan.entries.n,
+						.knows_names = content->scan.entries.knows_names },
 				   .is_whole = true,
 				   .root = { .mode = content->root_mode,
 					     .has_owner = content->has_root_owner,

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/made.h"
 #include "store/recheck.h"
 
 #define IGNORE_BYTES_MAX (16 * EWS_MIB)
@@ -259,24 +260,25 @@ static int scan_and_fill(struct ews_scan *scan, struct ews_scan_opts *scan_opts,
 }
 
 /* What a look at a directory works with. */
-struct look {
+struct ews_look {
 	struct ews_repo *repo;
 	struct ews_session *session; /* NULL: the project */
 	struct ews_batch *batch;
 	const struct ews_content_opts *opts;
 	int root, git_fd; /* git_fd -1: there is none */
-	uint64_t max_file;
+	int admin; /* it, where it is a workspace's own */
+	uint64_t max_file, max_total;
 	struct ews_strv own;
 	struct ews_buf user, info, exclude; /* the text of rules */
 	bool fold_case;
 };
 
-static bool is_with_ignored(const struct look *look)
+static bool is_with_ignored(const struct ews_look *look)
 {
 	return look->opts->with_ignored || (look->session && look->session->method->is_project);
 }
 
-static int read_look(struct look *look)
+static int read_look(struct ews_look *look)
 {
 	struct ews_repo *repo = look->repo;
 	int rc = ews_config_size(&look->max_file, ews_repo_config(repo), "ews.maxFile");
@@ -326,7 +328,7 @@ static bool stamp_index(struct ews_stamp *out, int git_fd)
 }
 
 /* The digest of all that says what a scan finds in a directory that stands still, but for what git tracks. */
-static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct look *look)
+static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *look)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_content_opts *opts = look->opts;
@@ -365,7 +367,7 @@ static void digest_tracked(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_inde
 }
 
 /* Does git track the very paths that it tracked? Where its index is the same nobody has to read it. */
-static bool tracks_the_same(struct ews_content *content, const struct ews_cache *cache, const struct look *look)
+static bool tracks_the_same(struct ews_content *content, const struct ews_cache *cache, const struct ews_look *look)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 
@@ -381,7 +383,7 @@ static bool tracks_the_same(struct ews_content *content, const struct ews_cache 
 }
 
 /* Is every content in the store that the cache speaks of and nobody reads again? The base's are. */
-static bool are_kept(const struct ews_entries *list, const struct look *look)
+static bool are_kept(const struct ews_entries *list, const struct ews_look *look)
 {
 	const struct ews_entries *known = look->opts->known ? &look->opts->known->scan.entries : NULL;
 	size_t at = 0;
@@ -403,7 +405,7 @@ static bool are_kept(const struct ews_entries *list, const struct look *look)
 }
 
 /* Read again what was touched since it was found last. False: somebody moves things about; walk. */
-static int read_touched(struct ews_content *content, const struct look *look)
+static int read_touched(struct ews_content *content, const struct ews_look *look)
 {
 	struct ews_scan *scan = &content->scan;
 	const struct ews_scan_fill_opts fill_opts = { .odb = look->repo->odb,
@@ -427,7 +429,7 @@ static int read_touched(struct ews_content *content, const struct look *look)
  * The names are those that were found last: then what is found now is that, but for what was touched. Returns 1, or 0
  * when somebody has to walk.
  */
-static int take_known(struct ews_content *content, struct ews_cache *cache, const struct look *look)
+static int take_known(struct ews_content *content, struct ews_cache *cache, const struct ews_look *look)
 {
 	const struct ews_recheck_opts opts = { .root_fd = look->root,
 					       .is_plain = look->repo->is_plain,
@@ -468,7 +470,7 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 }
 
 /* Walk, and read what the cache does not know. */
-static int walk(struct ews_content *content, const struct ews_cache *cache, const struct look *look)
+static int walk(struct ews_content *content, const struct ews_cache *cache, const struct ews_look *look)
 {
 	const struct ews_content_opts *opts = look->opts;
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
@@ -490,7 +492,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 					   .own = (const char *const *)look->own.items,
 					   .only = opts->only,
 					   .max_file_bytes = look->max_file,
-					   .may_chmod = is_ours };
+					   .may_chmod = is_ours && !opts->put };
 	struct ews_scan_fill_opts fill_opts = { .odb = look->repo->odb,
 						.batch = look->batch,
 						.may_chmod = is_ours,
@@ -507,13 +509,20 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	if (look->exclude.len)
 		exclude = ews_ignore_new(look->exclude.ptr, look->exclude.len, NULL, 0, look->fold_case);
 	scan_opts.exclude = exclude;
-	rc = scan_and_fill(&content->scan, &scan_opts, &fill_opts);
+	if (opts->put)
+		content->is_whole = ews_made_find(&content->scan, &opts->put->scan.entries, &scan_opts) &&
+				    content->is_whole;
+	else
+		rc = scan_and_fill(&content->scan, &scan_opts, &fill_opts);
 	content->is_whole = content->is_whole && rc == 0 && !opts->only && ews_recheck_is_possible(&content->scan);
 	ews_scan_close(&content->scan);
 	if (rc < 0)
 		return rc;
 	mark_gitlinks(&content->scan.entries, opts->known, &index);
-	ews_manifest_hash(content->hash, &content->scan.entries);
+	if (opts->put)
+		memcpy(content->hash, opts->put->hash, sizeof(content->hash));
+	else
+		ews_manifest_hash(content->hash, &content->scan.entries);
 	if (content->is_whole)
 		ews_skips_add_all(&content->found, &content->scan.skips);
 	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
@@ -522,16 +531,6 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 		(content->is_whole || content->scan.n_read || content->scan.entries.n != cache->entries.n);
 	return 0;
 }
-
-static void release_look(struct look *look)
-{
-	ews_strv_release(&look->own);
-	ews_buf_release(&look->user);
-	ews_buf_release(&look->info);
-	ews_buf_release(&look->exclude);
-}
-
-EWS_CLEANUP_DEFINE(look, struct look, release_look)
 
 static int read_cache(struct ews_cache *out, int fd, const struct ews_repo *repo, const struct ews_session *session,
 		      const struct ews_content_opts *opts)
@@ -548,68 +547,104 @@ static int read_cache(struct ews_cache *out, int fd, const struct ews_repo *repo
 	return ews_cache_read(out, fd, stricter);
 }
 
-int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
-		    struct ews_batch *batch, const struct ews_content_opts *opts)
+void ews_look_free(struct ews_look *look)
 {
-	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
-	EWS_CLEANUP(fd) int root = open_root(repo, session);
-	EWS_CLEANUP(fd) int admin = -1;
-	int cache_fd = session ? session->fd : repo->dir_fd;
-	EWS_CLEANUP(look)
-	struct look look = { .repo = repo,
-			     .session = session,
-			     .batch = batch,
-			     .opts = opts,
-			     .root = root,
-			     .git_fd = repo->is_plain ? -1 : repo->git_fd,
-			     .own = EWS_STRV_INIT,
-			     .user = EWS_BUF_INIT,
-			     .info = EWS_BUF_INIT,
-			     .exclude = EWS_BUF_INIT };
-	uint64_t max_total;
-	struct stat st;
+	if (!look)
+		return;
+	if (look->root >= 0)
+		(void)close(look->root); /* nothing was written through it */
+	if (look->admin >= 0)
+		(void)close(look->admin); /* likewise */
+	ews_strv_release(&look->own);
+	ews_buf_release(&look->user);
+	ews_buf_release(&look->info);
+	ews_buf_release(&look->exclude);
+	free(look);
+}
+
+int ews_look_begin(struct ews_look **out, struct ews_repo *repo, struct ews_session *session,
+		   struct ews_batch *batch, const struct ews_content_opts *opts)
+{
+	EWS_CLEANUP(look) struct ews_look *look = ews_calloc(1, sizeof(*look));
 	int rc;
 
-	if (root < 0)
-		return root;
+	*look = (struct ews_look){ .repo = repo,
+				   .session = session,
+				   .batch = batch,
+				   .opts = opts,
+				   .root = open_root(repo, session),
+				   .git_fd = repo->is_plain ? -1 : repo->git_fd,
+				   .admin = -1,
+				   .own = EWS_STRV_INIT,
+				   .user = EWS_BUF_INIT,
+				   .info = EWS_BUF_INIT,
+				   .exclude = EWS_BUF_INIT };
+	if (look->root < 0)
+		return look->root;
 	if (session) {
 		/* A workspace whose registration was taken away still has its files. */
-		admin = look.git_fd = ews_session_open_admin(session);
+		look->admin = look->git_fd = ews_session_open_admin(session);
 		ews_error_clear();
 	}
-	rc = read_look(&look);
+	rc = read_look(look);
 	if (rc == 0)
-		rc = ews_config_size(&max_total, ews_repo_config(repo), "ews.maxTotal");
+		rc = ews_config_size(&look->max_total, ews_repo_config(repo), "ews.maxTotal");
+	if (rc == 0)
+		*out = ews_steal(&look);
+	return rc;
+}
+
+int ews_look_finish(struct ews_content *out, struct ews_look *look)
+{
+	struct ews_repo *repo = look->repo;
+	const struct ews_content_opts *opts = look->opts;
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
+	int cache_fd = look->session ? look->session->fd : repo->dir_fd;
+	struct stat st;
+	int rc = 0;
+
 	/* Before the index is read: what changes after this is not what the key speaks of. */
-	if (rc == 0)
-		digest_look(content.key, &look);
-	if (rc == 0)
-		content.is_whole = stamp_index(&content.index, look.git_fd);
-	if (rc == 0 && look.git_fd >= 0)
-		rc = ews_gitstate_read(&content.git, look.git_fd);
-	if (rc == 0 && cache_fd >= 0 && !opts->reread)
-		rc = read_cache(&cache, cache_fd, repo, session, opts);
+	digest_look(content.key, look);
+	content.is_whole = stamp_index(&content.index, look->git_fd);
+	if (!content.is_whole && opts->put) {
+		/* It was just written: what it says is known, and that is asked of it again. */
+		content.index = (struct ews_stamp){ .dev = UINT64_MAX };
+		content.is_whole = true;
+	}
+	if (look->git_fd >= 0 && !opts->put)
+		rc = ews_gitstate_read(&content.git, look->git_fd);
+	if (rc == 0 && cache_fd >= 0 && !opts->reread && !opts->put)
+		rc = read_cache(&cache, cache_fd, repo, look->session, opts);
 	if (rc < 0)
 		return rc;
-	content.has_git = look.git_fd >= 0;
+	content.has_git = look->git_fd >= 0;
 	if (!opts->only)
-		rc = take_known(&content, &cache, &look);
+		rc = take_known(&content, &cache, look);
 	if (rc == 0)
-		rc = walk(&content, &cache, &look);
+		rc = walk(&content, &cache, look);
 	else if (rc > 0)
 		rc = 0;
 	if (rc == 0 && !opts->partial)
-		rc = check_limits(&content.scan, look.max_file, max_total);
+		rc = check_limits(&content.scan, look->max_file, look->max_total);
 	if (rc < 0)
 		return rc;
-	if (fstat(root, &st) == 0)
+	if (fstat(look->root, &st) == 0)
 		ews_content_set_root(&content, &st);
 	content.is_compared = opts->is_compared;
 	content.scan.root_fd = -1;
 	*out = content;
 	content = (struct ews_content)EWS_CONTENT_INIT;
 	return 0;
+}
+
+int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
+		    struct ews_batch *batch, const struct ews_content_opts *opts)
+{
+	EWS_CLEANUP(look) struct ews_look *look = NULL;
+	int rc = ews_look_begin(&look, repo, session, batch, opts);
+
+	return rc < 0 ? rc : ews_look_finish(out, look);
 }
 
 void ews_content_set_root(struct ews_content *content, const struct stat *st)

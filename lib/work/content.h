@@ -48,12 +48,27 @@ struct ews_content_opts {
 	const char *const *only; /* NULL: all */
 	const struct ews_content *known; /* the base: its paths are looked at even when ignored */
 	bool reread; /* trust no cache */
+	/*
+	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:
+	 * the content is whole when it is what stands there, and else of no use.
+	 */
+	const struct ews_content *put;
 	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
 int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
 		    struct ews_batch *batch, const struct ews_content_opts *opts);
+
+/*
+ * The same in two steps: the first asks configuration and session for all that the second needs. That may be on another
+ * thread; without a batch it uses the store for nothing but the kind of its ids. `opts` must live until then.
+ */
+struct ews_look;
+int ews_look_begin(struct ews_look **out, struct ews_repo *repo, struct ews_session *session,
+		   struct ews_batch *batch, const struct ews_content_opts *opts);
+int ews_look_finish(struct ews_content *out, struct ews_look *look);
+void ews_look_free(struct ews_look *look);
 
 /* Take mode and owner of the directory itself from `st`. */
 void ews_content_set_root(struct ews_content *content, const struct stat *st);
@@ -94,5 +109,6 @@ int ews_content_ignore_after(struct ews_ignore **out, struct ews_repo *repo, con
 int ews_content_is_ignored(struct ews_repo *repo, const char *path);
 
 EWS_CLEANUP_DEFINE(content, struct ews_content, ews_content_release)
+EWS_CLEANUP_DEFINE_PTR(look, struct ews_look, ews_look_free)
 
 #endif

@@ -22,7 +22,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sync.h"
-#include "store/cache.h"
 #include "store/convert.h"
 #include "store/hardlink.h"
 #include "store/home.h"
@@ -30,6 +29,7 @@
 #include "store/reserve.h"
 #include "work/chain.h"
 #include "work/epoch.h"
+#include "work/first_look.h"
 #include "work/pending.h"
 #include "work/retire.h"
 #include "work/submodule.h"
@@ -332,7 +332,10 @@ static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, cons
 	return failed->n > 0;
 }
 
-/* Fill the workspace from the project's files where they still are what was scanned, else from objects. */
+/*
+ * Fill the workspace from the project's files where they still are what was scanned, else from objects. Returns 1, or 0 when
+ * some attribute was lost.
+ */
 static int fill(struct ews_session *session, struct ews_twin *twin, struct ews_ignored *ignored,
 		const struct ews_start_opts *opts, int *workspace_fd)
 {
@@ -369,7 +372,7 @@ static int fill(struct ews_session *session, struct ews_twin *twin, struct ews_i
 	if (rc < 0)
 		return rc;
 	*workspace_fd = ews_steal_fd(&root);
-	return 0;
+	return !report.lost_attrs.n;
 }
 
 /* The index with the new files' stat data; its own time lies behind theirs, so that nothing is racy. */
@@ -398,8 +401,9 @@ static void count_bytes(struct ews_scan *scan)
 			scan->size_bytes += scan->entries.items[i].size;
 }
 
-static int keep_base(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
-		     struct ews_chain *chain, const struct ews_start_opts *opts)
+/* `commit` is the base's; what is in the result is the snapshot that the workspace begins with. */
+static int keep_base(struct ews_oid *commit, struct ews_start_result *out, struct ews_batch *batch,
+		     struct ews_twin *twin, struct ews_chain *chain, const struct ews_start_opts *opts)
 {
 	const struct ews_session *session = &out->session;
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
@@ -409,19 +413,25 @@ static int keep_base(struct ews_start_result *out, struct ews_batch *batch, stru
 					  .prefix = EWS_REF_SESSIONS };
 	int rc;
 
-	if (!chain)
-		return ews_snapshot_keep(&out->base, session->repo, batch, &twin->content, &keep);
+	if (!chain) {
+		rc = ews_snapshot_keep(&out->base, session->repo, batch, &twin->content, &keep);
+		*commit = out->base.commit;
+		return rc;
+	}
 	rc = ews_chain_keep_parent(chain, batch, &twin->content, session, session->state.parent_snapshot);
 	if (rc < 0)
 		return rc;
 	keep.parent = chain->parent.id;
 	ews_snapshot_copy(&out->base, &chain->parent);
-	return ews_snapshot_keep(&base, session->repo, batch, &chain->first, &keep);
+	rc = ews_snapshot_keep(&base, session->repo, batch, &chain->first, &keep);
+	*commit = base.commit;
+	return rc;
 }
 
 /* Registration beside, base snapshot, registration in: the base's ref is there before git knows the worktree. */
-static int publish(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
-		   struct ews_chain *chain, int workspace_fd, const struct ews_start_opts *opts)
+static int publish(struct ews_oid *commit, struct ews_start_result *out, struct ews_batch *batch,
+		   struct ews_twin *twin, struct ews_chain *chain, int workspace_fd,
+		   const struct ews_start_opts *opts)
 {
 	struct ews_session *session = &out->session;
 	struct ews_repo *repo = session->repo;
@@ -439,7 +449,7 @@ static int publish(struct ews_start_result *out, struct ews_batch *batch, struct
 		ews_content_set_root(&twin->content, &st);
 	ews_hardlinks_find(&twin->content.scan.entries);
 	ews_manifest_hash(twin->content.hash, &twin->content.scan.entries);
-	rc = keep_base(out, batch, twin, chain, opts);
+	rc = keep_base(commit, out, batch, twin, chain, opts);
 	return rc < 0 ? rc : session->method->publish(&place);
 }
 
@@ -449,19 +459,11 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin, const str
 	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	char hex[EWS_OID_HEX_MAX];
-	const struct ews_cache cache = { .entries = twin->content.scan.entries,
-					 .skips = EWS_SKIPS_INIT,
-					 .extra = EWS_BUF_INIT };
-	struct timespec now;
 	int rc = ews_tripwire_take(&tripwire, session->repo);
 
 	ews_sync_begin(&group);
 	if (rc == 0)
 		rc = ews_tripwire_write(session->fd, &tripwire);
-	if (rc < 0)
-		return rc;
-	clock_gettime(CLOCK_REALTIME, &now);
-	rc = ews_cache_write(session->fd, "cache", &cache, now.tv_sec, (uint32_t)now.tv_nsec, false);
 	if (rc == 0)
 		rc = ews_ignored_write(session->fd, &out->ignored);
 	if (rc < 0)
@@ -754,7 +756,10 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 		struct ews_chain *chain, const struct ews_start_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv stored = EWS_STRV_INIT;
+	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
 	EWS_CLEANUP(fd) int workspace_fd = -1;
+	struct ews_first_look_opts look_opts = { .put = &twin->content,
+						 .base = chain ? &chain->first : &twin->content };
 	int rc;
 
 	ews_twin_mark_clean(twin);
@@ -764,15 +769,19 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	rc = fill(&out->session, twin, &out->ignored, opts, &workspace_fd);
 	if (rc < 0)
 		return rc;
+	look_opts.is_exact = rc;
 	name_links_back(twin, &out->session, &twin->content.scan.entries);
 	name_links_back(twin, &out->session, &out->ignored.entries);
 	rc = fill_submodules(out, twin);
 	if (rc == 0)
 		rc = convert_stored(twin, out, batch, &stored, workspace_fd, opts->run_filters);
 	if (rc == 0)
-		rc = publish(out, batch, twin, chain, workspace_fd, opts);
-	if (rc == 0)
-		rc = admit(&out->session, opts);
+		rc = publish(&look_opts.base_commit, out, batch, twin, chain, workspace_fd, opts);
+	if (rc < 0)
+		return rc;
+	/* Nothing of ours is written there after this; what the user's hook writes is a change. */
+	ews_first_look_begin(&look, &out->session, &look_opts);
+	rc = admit(&out->session, opts);
 	if (rc == 0)
 		rc = settle(out, twin, first_commit(twin, chain));
 	return rc;
@@ -868,6 +877,8 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 					.partial = opts->partial,
 					.progress = opts->progress,
 					.payload = opts->payload };
+	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
+	struct ews_first_look_opts look_opts = { .base = &twin->content };
 	int rc = ews_epoch_look(&result->session.state.epoch, repo);
 
 	if (rc == 0)
@@ -877,9 +888,13 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 	if (rc == 0)
 		rc = ews_twin_find_head(twin, repo);
 	if (rc == 0)
-		rc = keep_base(result, batch, twin, NULL, opts);
+		rc = keep_base(&look_opts.base_commit, result, batch, twin, NULL, opts);
 	if (rc == 0)
-		rc = admit(&result->session, opts);
+		rc = ews_content_save_cache(&twin->content, repo, &result->session);
+	if (rc < 0)
+		return rc;
+	ews_first_look_begin(&look, &result->session, &look_opts);
+	rc = admit(&result->session, opts);
 	return rc < 0 ? rc : settle(result, twin, first_commit(twin, NULL));
 }
 

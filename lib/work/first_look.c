@@ -1,0 +1,77 @@
+/*
+ * First look: see first_look.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/first_look.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "work/base_cache.h"
+
+/* What is known of the files alone: it spares the first verb their reading, if not its walk. */
+static void remember_files(const struct ews_first_look *look)
+{
+	const struct ews_cache cache = { .entries = look->opts.put->scan.entries,
+					 .skips = EWS_SKIPS_INIT,
+					 .extra = EWS_BUF_INIT };
+
+	/* Best effort: without it they are read. */
+	(void)ews_cache_write(look->session->fd, "cache", &cache, look->begun.tv_sec, (uint32_t)look->begun.tv_nsec,
+			      false);
+}
+
+static void remember_now(struct ews_first_look *look)
+{
+	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
+
+	if (!look->look || ews_look_finish(&now, look->look) < 0 || !now.is_whole) {
+		remember_files(look);
+		return;
+	}
+	now.cache_is_stale = true;
+	(void)ews_content_save_cache(&now, look->session->repo, look->session); /* as above */
+}
+
+static void *remember(void *payload)
+{
+	struct ews_first_look *look = payload;
+	const struct ews_base_id base = { look->session->state.id, &look->opts.base_commit, look->opts.base->hash };
+
+	ews_base_cache_write(look->opts.base, look->session->repo, &base);
+	if (look->opts.put)
+		remember_now(look);
+	ews_error_clear(); /* it is no more than a cache */
+	return NULL;
+}
+
+void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,
+			  const struct ews_first_look_opts *opts)
+{
+	sigset_t all, before;
+
+	*out = (struct ews_first_look){ .session = session,
+					.opts = *opts,
+					.content_opts = { .partial = true, .known = opts->base, .put = opts->put } };
+	clock_gettime(CLOCK_REALTIME_COARSE, &out->begun);
+	if (opts->put && opts->is_exact &&
+	    ews_look_begin(&out->look, session->repo, session, NULL, &out->content_opts) < 0)
+		ews_error_clear();
+	/* Signals are for the caller's thread, whose waits they are to interrupt. */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	out->is_under_way = !pthread_create(&out->thread, NULL, remember, out);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void ews_first_look_end(struct ews_first_look *look)
+{
+	if (look->is_under_way)
+		(void)pthread_join(look->thread, NULL);
+	look->is_under_way = false;
+	ews_look_free(ews_steal(&look->look));
+}
