@@ -70,6 +70,12 @@ test_expect_success STRACE 'P3: nor in a submodule, empty or filled' '
 	slow q filled && test_path_is_file "${ws:?}/sub/l" && finds_the_same q filled && git -C q submodule --quiet deinit -f sub && slow q empty && walks_not q empty
 '
 
+test_expect_success STRACE 'P3: a snapshot of what nobody changed reads no base; one of what was changed has what it needs of it' '
+	snapshot() { (cd p && test_strace ../calls -e trace=openat "$EWS_BIN/git-ews" snapshot create late) >id; } &&
+	slow p --keep-ignored=no late && snapshot && test_must_fail grep "\"base\"" calls && echo more >>"${ws:?}/many/a/1" && rm "${ws:?}/many/a/2" && snapshot && git -C p ews diff --name-status --from base "$(cat id)" >found && printf "M\tmany/a/1\nD\tmany/a/2\n" >want && test_cmp want found &&
+	git -C p ews snapshot verify "$(cat id)" && dir_of p late && rm "${dir:?}/base" && echo again >"${ws:?}/many/a/new" && snapshot && test_path_is_file "${dir:?}/base" && finds_the_same p late
+'
+
 test_expect_success 'P8: what is edited at once after start is found: the same size, the same times, in the same tick' '
 	round=0 && for method in worktree snapshot worktree snapshot worktree snapshot; do
 		round=$((round + 1)) && git -C p ews start --method $method "at-once-$round" >out && take_ws out && printf X | dd of="${ws:?}/many/b/$round" bs=1 conv=notrunc 2>/dev/null && touch -r "p/many/b/$round" "${ws:?}/many/b/$round" &&

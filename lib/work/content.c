@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/pool.h"
 #include "store/made.h"
 #include "store/recheck.h"
 
@@ -382,11 +383,25 @@ static bool tracks_the_same(struct ews_content *content, const struct ews_cache 
 	return !memcmp(content->tracked, cache->tracked, sizeof(cache->tracked));
 }
 
-/* Is every content in the store that the cache speaks of and nobody reads again? The base's are. */
-static bool are_kept(const struct ews_entries *list, const struct ews_look *look)
+static int read_known(const struct ews_look *look)
 {
+	return look->opts->read_known ? look->opts->read_known(look->opts->known_payload) : 0;
+}
+
+/* Is every content in the store that the cache speaks of and nobody reads again? The base's are. 1, 0, or an error. */
+static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
+{
+	const struct ews_entries *list = &cache->entries;
 	const struct ews_entries *known = look->opts->known ? &look->opts->known->scan.entries : NULL;
 	size_t at = 0;
+	int rc;
+
+	/* One hash, the same contents. */
+	if (known && !strcmp(cache->hash, look->opts->known->hash))
+		return 1;
+	rc = read_known(look);
+	if (rc < 0)
+		return rc;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct ews_entry *entry = &list->items[i];
@@ -399,9 +414,9 @@ static bool are_kept(const struct ews_entries *list, const struct ews_look *look
 		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
 			continue;
 		if (!ews_odb_has(look->repo->odb, &entry->oid))
-			return false;
+			return 0;
 	}
-	return true;
+	return 1;
 }
 
 /* Read again what was touched since it was found last. False: somebody moves things about; walk. */
@@ -435,14 +450,18 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 					       .is_plain = look->repo->is_plain,
 					       .max_file_bytes = look->max_file };
 	enum ews_recheck found;
+	int rc;
 
 	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
 	    !tracks_the_same(content, cache, look))
 		return 0;
 	ews_scan_begin(&content->scan);
 	found = ews_recheck(cache, &opts);
-	if (found == EWS_RECHECK_OTHER || (look->batch && !are_kept(&cache->entries, look)))
+	if (found == EWS_RECHECK_OTHER)
 		return 0;
+	rc = look->batch ? are_kept(cache, look) : 1;
+	if (rc <= 0)
+		return rc;
 	content->is_same_index = !memcmp(&cache->index, &content->index, sizeof(cache->index));
 	content->scan.entries = cache->entries;
 	content->scan.skips = cache->skips;
@@ -450,8 +469,7 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 	cache->entries = (struct ews_entries)EWS_ENTRIES_INIT;
 	cache->skips = (struct ews_skips)EWS_SKIPS_INIT;
 	if (found == EWS_RECHECK_TOUCHED) {
-		int rc = read_touched(content, look);
-
+		rc = read_touched(content, look);
 		if (rc <= 0)
 			return rc;
 		ews_manifest_hash(content->hash, &content->scan.entries);
@@ -501,8 +519,10 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 						.hint = look->session ? NULL : &index,
 						.progress = opts->progress,
 						.payload = opts->payload };
-	int rc = read_index(&index, look->git_fd, ews_odb_algo(look->repo->odb), look->session);
+	int rc = read_known(look);
 
+	if (rc == 0)
+		rc = read_index(&index, look->git_fd, ews_odb_algo(look->repo->odb), look->session);
 	if (rc < 0)
 		return rc;
 	digest_tracked(content->tracked, &index);
@@ -532,19 +552,40 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	return 0;
 }
 
-static int read_cache(struct ews_cache *out, int fd, const struct ews_repo *repo, const struct ews_session *session,
-		      const struct ews_content_opts *opts)
+static int read_cache(struct ews_cache *out, const struct ews_look *look)
 {
+	const struct ews_repo *repo = look->repo;
+	const struct ews_session *session = look->session;
+	const struct ews_content_opts *opts = look->opts;
+	int fd = session ? session->fd : repo->dir_fd;
 	EWS_CLEANUP(free) char *name = session ? ews_strdup("cache") : project_cache(repo, opts->is_compared);
 	EWS_CLEANUP(free) char *stricter = NULL;
-	int rc = ews_cache_read(out, fd, name);
+	int rc;
 
+	if (fd < 0 || opts->reread || opts->put)
+		return 0;
+	rc = ews_cache_read(out, fd, name);
 	if (rc < 0 || session || !opts->is_compared || out->entries.n)
 		return rc;
 	/* Nobody compared yet; the other one knows as much, and that what it names is kept. */
 	ews_cache_release(out);
 	stricter = project_cache(repo, false);
 	return ews_cache_read(out, fd, stricter);
+}
+
+/* The two long files that are read at once, the longer one first. */
+struct reading {
+	struct ews_cache *cache;
+	const struct ews_look *look;
+	bool is_known; /* the base is read, or not yet wanted */
+};
+
+static int read_one(size_t i, unsigned worker, void *payload)
+{
+	const struct reading *reading = payload;
+
+	(void)worker;
+	return i || reading->is_known ? read_cache(reading->cache, reading->look) : read_known(reading->look);
 }
 
 void ews_look_free(struct ews_look *look)
@@ -596,11 +637,12 @@ int ews_look_begin(struct ews_look **out, struct ews_repo *repo, struct ews_sess
 
 int ews_look_finish(struct ews_content *out, struct ews_look *look)
 {
-	struct ews_repo *repo = look->repo;
 	const struct ews_content_opts *opts = look->opts;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
-	int cache_fd = look->session ? look->session->fd : repo->dir_fd;
+	struct reading reading = { .cache = &cache,
+				   .look = look,
+				   .is_known = !opts->read_known || opts->known_may_wait };
 	struct stat st;
 	int rc = 0;
 
@@ -614,8 +656,8 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 	}
 	if (look->git_fd >= 0 && !opts->put)
 		rc = ews_gitstate_read(&content.git, look->git_fd);
-	if (rc == 0 && cache_fd >= 0 && !opts->reread && !opts->put)
-		rc = read_cache(&cache, cache_fd, repo, look->session, opts);
+	if (rc == 0)
+		rc = ews_pool_for(reading.is_known ? 1 : 2, 1, 2, read_one, &reading);
 	if (rc < 0)
 		return rc;
 	content.has_git = look->git_fd >= 0;

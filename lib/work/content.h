@@ -47,6 +47,13 @@ struct ews_content_opts {
 	bool partial; /* what is over a limit is left out instead of an error */
 	const char *const *only; /* NULL: all */
 	const struct ews_content *known; /* the base: its paths are looked at even when ignored */
+	/*
+	 * NULL, or what reads `known`, which has no more than its hash until then; called again it does nothing. It may run on another
+	 * thread while the caller's uses nothing of the store. With `known_may_wait` it is called only where more is wanted.
+	 */
+	int (*read_known)(void *payload);
+	void *known_payload;
+	bool known_may_wait;
 	bool reread; /* trust no cache */
 	/*
 	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:

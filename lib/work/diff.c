@@ -25,12 +25,16 @@
 
 /* The present state as a side: its objects become durable, so that git can read them. */
 static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ews_repo *repo,
-		    struct ews_session *session, const struct ews_content *known, const struct ews_oid *known_tree)
+		    struct ews_session *session, struct ews_snapshot_reading *reading)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
-	struct ews_content_opts opts = {
-		.partial = true, .known = known, .progress = diff->progress, .payload = diff->payload
-	};
+	const struct ews_content *known = reading ? reading->out : NULL;
+	struct ews_content_opts opts = { .partial = true,
+					 .known = known,
+					 .read_known = reading ? ews_snapshot_reading_finish : NULL,
+					 .known_payload = reading,
+					 .progress = diff->progress,
+					 .payload = diff->payload };
 	int is_aside = ews_odb_make_writable(repo->odb);
 	int rc;
 
@@ -40,7 +44,7 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 	rc = ews_content_now(&side->content, repo, session, batch, &opts);
 	if (rc == 0 && known)
 		rc = ews_tree_write_like(&side->snapshot.tree, batch, &side->content.scan.entries,
-					 &known->scan.entries, known_tree);
+					 &known->scan.entries, &reading->snapshot->tree);
 	else if (rc == 0)
 		rc = ews_tree_write(&side->snapshot.tree, batch, &side->content.scan.entries);
 	if (rc == 0)
@@ -58,13 +62,6 @@ static int side_named(struct ews_diff_side *side, struct ews_repo *repo, const c
 	return rc < 0 ? rc : ews_snapshot_content(&side->content, repo, &side->snapshot);
 }
 
-static int side_base(struct ews_diff_side *side, struct ews_session *session)
-{
-	int rc = ews_snapshot_base(&side->snapshot, session);
-
-	return rc < 0 ? rc : ews_snapshot_content(&side->content, session->repo, &side->snapshot);
-}
-
 static bool is_now(const char *name)
 {
 	return name && !strcmp(name, "now");
@@ -75,35 +72,30 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
-	const struct ews_content *known = NULL;
-	const struct ews_oid *tree = &diff->from.snapshot.tree;
+	struct ews_snapshot_reading reading = { .out = &base_content, .repo = repo, .snapshot = &base };
 	bool to_now = !to || is_now(to);
 	int rc = 0;
 
 	assert(session || from);
-	if (!from)
-		rc = side_base(&diff->from, session);
-	else if (!is_now(from))
+	if (!from) {
+		rc = ews_snapshot_base(&diff->from.snapshot, session);
+		reading.out = &diff->from.content;
+		reading.snapshot = &diff->from.snapshot;
+	} else if (!is_now(from)) {
 		rc = side_named(&diff->from, repo, from);
+	}
 	if (rc == 0 && !to_now)
 		rc = side_named(&diff->to, repo, to);
-	if (rc < 0)
-		return rc;
-	if (session && !from) {
-		known = &diff->from.content;
-	} else if (session && (is_now(from) || to_now)) {
+	if (rc == 0 && session && from && (is_now(from) || to_now))
 		rc = ews_snapshot_base(&base, session);
-		if (rc == 0)
-			rc = ews_snapshot_content(&base_content, repo, &base);
-		if (rc < 0)
-			return rc;
-		known = &base_content;
-		tree = &base.tree;
-	}
-	if (is_now(from))
-		rc = side_now(diff, &diff->from, repo, session, known, tree);
+	if (rc == 0 && session && (is_now(from) || to_now))
+		rc = ews_snapshot_reading_begin(&reading);
+	if (rc == 0 && is_now(from))
+		rc = side_now(diff, &diff->from, repo, session, session ? &reading : NULL);
 	if (rc == 0 && to_now)
-		rc = side_now(diff, &diff->to, repo, session, known, tree);
+		rc = side_now(diff, &diff->to, repo, session, session ? &reading : NULL);
+	if (rc == 0 && !from)
+		rc = ews_snapshot_reading_finish(&reading);
 	return rc;
 }
 

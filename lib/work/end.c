@@ -91,9 +91,13 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
-	struct ews_content_opts now_opts = {
-		.partial = true, .known = &base_content, .progress = opts->progress, .payload = opts->payload
-	};
+	struct ews_snapshot_reading reading = { .out = &base_content, .repo = repo, .snapshot = &base };
+	struct ews_content_opts now_opts = { .partial = true,
+					     .known = &base_content,
+					     .read_known = ews_snapshot_reading_finish,
+					     .known_payload = &reading,
+					     .progress = opts->progress,
+					     .payload = opts->payload };
 	struct ews_snapshot_opts keep_opts = { .session = session,
 					       .subject = "ews: state before end",
 					       .parent = session->state.last_snapshot,
@@ -104,9 +108,10 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	if (out->is_baseless) {
 		ews_error_clear();
 		now_opts.known = NULL;
+		now_opts.read_known = NULL;
 		rc = 0;
 	} else if (rc == 0) {
-		rc = ews_snapshot_content(&base_content, repo, &base);
+		rc = ews_snapshot_reading_begin(&reading);
 	}
 	if (rc == 0)
 		rc = ews_content_now(&now, repo, session, opts->dry_run ? NULL : batch, &now_opts);

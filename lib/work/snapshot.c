@@ -141,6 +141,23 @@ int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const s
 	return rc;
 }
 
+int ews_snapshot_reading_begin(struct ews_snapshot_reading *reading)
+{
+	if (!*reading->snapshot->hash || strlen(reading->snapshot->hash) >= sizeof(reading->out->hash))
+		return ews_snapshot_reading_finish(reading);
+	strcpy(reading->out->hash, reading->snapshot->hash);
+	return 0;
+}
+
+int ews_snapshot_reading_finish(void *payload)
+{
+	struct ews_snapshot_reading *reading = payload;
+	int rc = reading->is_done ? 0 : ews_snapshot_content(reading->out, reading->repo, reading->snapshot);
+
+	reading->is_done = rc == 0;
+	return rc;
+}
+
 /* Ids of the files in `entries`, sorted: what the snapshot's tree holds. */
 static void collect_oids(struct ews_oids *out, const struct ews_entries *entries)
 {
@@ -572,6 +589,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot parent = EWS_SNAPSHOT_INIT;
+	struct ews_snapshot_reading reading = { .out = &base_content, .repo = repo, .snapshot = &base };
 	struct ews_content_opts now_opts = { .with_ignored = opts->with_ignored,
 					     .into_repositories = !session,
 					     .partial = opts->partial,
@@ -587,8 +605,11 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	if (rc == 0 && session) {
 		rc = ews_snapshot_base(&base, session);
 		if (rc == 0)
-			rc = ews_snapshot_content(&base_content, repo, &base);
+			rc = ews_snapshot_reading_begin(&reading);
 		now_opts.known = &base_content;
+		now_opts.read_known = ews_snapshot_reading_finish;
+		now_opts.known_payload = &reading;
+		now_opts.known_may_wait = true;
 	}
 	if (rc == 0)
 		rc = find_parent(&parent, repo, session);
@@ -620,8 +641,12 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	} else if (session) {
 		keep.like = &base;
 		keep.like_content = &base_content;
+		/* One hash, one tree. */
+		if (strcmp(base.hash, content.hash) != 0)
+			rc = ews_snapshot_reading_finish(&reading);
 	}
-	rc = ews_snapshot_keep(out, repo, batch, &content, &keep);
+	if (rc == 0)
+		rc = ews_snapshot_keep(out, repo, batch, &content, &keep);
 	if (rc < 0)
 		return rc;
 	if (session) {

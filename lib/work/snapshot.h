@@ -71,6 +71,18 @@ int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const ch
 
 /* The content that `snapshot` recorded. */
 int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
+
+/* The content of `snapshot`, which is read into `out` once it is wanted. */
+struct ews_snapshot_reading {
+	struct ews_content *out;
+	struct ews_repo *repo;
+	const struct ews_snapshot *snapshot;
+	bool is_done;
+};
+/* Give `out` the hash, which is known already; where it isn't, all is read at once. */
+int ews_snapshot_reading_begin(struct ews_snapshot_reading *reading);
+/* Read it, unless that is done. `payload` is the reading. */
+int ews_snapshot_reading_finish(void *payload);
 /* The same, from the store alone, whatever lies in a cache: for whoever asks whether the store still has it. */
 int ews_snapshot_stored_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
 
