@@ -1,9 +1,9 @@
 /*
  * Diff, counted: see diff_count.h.
  *
- * Git compares on one thread. Here trees and contents are read on several, and most of what people and programs do to
- * a file needs no more than to look where it begins and ends to differ (store/lines). What is read is checked against
- * its id, and git's config and attributes count for nothing in the neutral place where it would run.
+ * Git compares on one thread. Here contents are read on several, and most of what people and programs do to a file
+ * needs no more than to look where it begins and ends to differ (store/lines). What is read is checked against its id.
+ * No config and no attributes are asked: in the neutral place where git would run there are none.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,9 +38,9 @@ static char status_of(const struct ews_tree_difference *d)
 {
 	uint32_t old = d->old_mode, new = d->new_mode;
 
-	if (!old)
+	if (ews_oid_is_none(&d->old_oid))
 		return is_file(new) || new == MODE_LINK ? 'A' : 0;
-	if (!new)
+	if (ews_oid_is_none(&d->new_oid))
 		return is_file(old) || old == MODE_LINK ? 'D' : 0;
 	return (is_file(old) && is_file(new)) || (old == MODE_LINK && new == MODE_LINK) ? 'M' : 0;
 }
