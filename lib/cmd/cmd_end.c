@@ -47,7 +47,8 @@ static struct ews_changes_opt find_changes(const struct settings *set, struct ew
 {
 	struct ews_changes_opt changes = { .mode = set->changes,
 					   .session = session,
-					   .from = session->state.base_snapshot,
+					   /* Where its base is filed. */
+					   .from = set->dry_run ? session->state.id : session->state.base_snapshot,
 					   .to = set->dry_run ? "now" : result->kept_snapshot };
 
 	/* Of what had ended before, goes on, or was gone, there is nothing to tell. */

@@ -101,7 +101,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc < 0)
 		return rc;
 	/* What was taken back is what differed from where it is now; of what is not proven nothing is said. */
-	changes.from = set.to ? set.to : session.state.base_snapshot;
+	changes.from = set.to ? set.to : session.state.id; /* which its base is filed under */
 	changes.to = set.dry_run ? "now" : result.put.kept_snapshot;
 	changes.paths = only.n ? only.items : NULL;
 	if (!set.dry_run && !result.put.is_verified)
