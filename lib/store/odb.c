@@ -348,6 +348,8 @@ int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid
 		make_ref_dir(odb, name);
 	if (ews_oid_is_none(from) && !odb->aside && !strncmp(name, OUR_REFS, strlen(OUR_REFS)))
 		rc = ews_odb_make_ref(odb, name, to);
+	else if (ews_oid_is_none(to) && !odb->aside && !strncmp(name, OUR_REFS, strlen(OUR_REFS)))
+		rc = ews_odb_drop_ref(odb, name, from);
 	if (rc == 1)
 		rc = odb->ops->ref_swap(odb, name, from, to);
 	/* What is new lies aside, and goes with us: no ref can hold it. */

@@ -104,6 +104,12 @@ int ews_odb_sync_ref(const struct ews_odb *odb, const char *name);
 int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid *to);
 
 /*
+ * Remove the ref `name` of `odb`, which must stand for `from`; synced. Returns 1 where another has to do it, because it has
+ * a log, is packed, or is not there. Fails as ews_odb_ref_swap().
+ */
+int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid *from);
+
+/*
  * Append the refs in the git directory `common_dir` whose names start with `prefix` ("refs/..."), by name; of those that
  * start with `except` none (NULL: no such). A symbolic one has its target, and no id. What is no ref is left
  * out.

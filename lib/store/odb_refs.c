@@ -423,3 +423,65 @@ int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	}
 	return ews_odb_sync_ref(odb, name);
 }
+
+/* Directories that hold no ref any more, up to "refs". */
+static void remove_empty_dirs(const char *common_dir, const char *name)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(name);
+	char *slash;
+
+	while ((slash = strrchr(at, '/')) && slash != strchr(at, '/')) {
+		EWS_CLEANUP(free) char *dir = NULL;
+
+		*slash = '\0';
+		dir = ews_path_join(common_dir, at);
+		if (rmdir(dir) < 0)
+			return;
+	}
+}
+
+/* Under the lock: see that the ref is where it is said to be, and in a file of its own, and remove that. */
+static int remove_value(struct ews_odb *odb, const char *path, const char *name, const struct ews_oid *from)
+{
+	EWS_CLEANUP(fd) int dir_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct ews_ref ref = { .name = (char *)name, .oid = EWS_OID_NONE };
+	struct ews_oid packed;
+	int rc = find_packed(&packed, odb->common_dir, name);
+
+	if (rc != 0)
+		return rc;
+	read_value(&ref, dir_fd);
+	if (ref.target || is_broken(&ref)) {
+		free(ref.target);
+		return 1;
+	}
+	if (!ews_oid_equal(&ref.oid, from))
+		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
+	return unlink(path) < 0 ? ews_error_os("cannot remove '%s'", path) : 0;
+}
+
+int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid *from)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
+	EWS_CLEANUP(fd) int fd = -1;
+	struct ews_oid packed;
+	int rc;
+
+	if (!is_ref_name(name) || access(path, F_OK) < 0 || is_logged(odb, name))
+		return 1;
+	rc = make_lock(&fd, lock);
+	if (rc < 0)
+		return ews_error_wrap("cannot move the ref '%s'", name);
+	rc = remove_value(odb, path, name, from);
+	(void)unlink(lock); /* best effort: what stays there is swept */
+	if (rc < 0)
+		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
+	/* It may have been packed just now by who had read it before. */
+	if (rc > 0 || find_packed(&packed, odb->common_dir, name) != 0) {
+		ews_error_clear();
+		return 1;
+	}
+	remove_empty_dirs(odb->common_dir, name);
+	return ews_odb_sync_ref(odb, name);
+}

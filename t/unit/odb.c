@@ -287,6 +287,29 @@ Test(odb, a_ref_moves_only_from_where_it_is_said_to_be)
 	run("cd repo && test -z \"$(git for-each-ref refs/ews)\" && git fsck --strict 2>&1");
 }
 
+Test(odb, a_ref_that_is_removed_is_gone_whether_it_is_packed_or_has_a_log)
+{
+	struct ews_oid none = EWS_OID_NONE, at;
+	struct ews_oid one = rev_parse("HEAD~1"), two = rev_parse("HEAD");
+	const char *name = "refs/ews/trash/x";
+
+	/* Loose, over another that is packed. */
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &none, &one), 0, "%s", ews_error_message());
+	run("git -C repo pack-refs --all");
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &two), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &none), EWS_ESTALE);
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, &none), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_read(&at, odb, name), EWS_ENOTFOUND);
+	/* With a log, which goes with it. */
+	run("cd repo && git update-ref --create-reflog refs/ews/trash/x HEAD && test -s .git/logs/refs/ews/trash/x");
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, &none), 0, "%s", ews_error_message());
+	run("cd repo && test ! -e .git/logs/refs/ews/trash/x && test -z \"$(git for-each-ref refs/ews)\"");
+	/* Alone: no lock and no empty directory stays. */
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &none, &one), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &none), 0, "%s", ews_error_message());
+	run("test ! -e repo/.git/refs/ews");
+}
+
 Test(odb, no_hook_and_no_identity_is_needed_to_move_a_ref)
 {
 	struct ews_oid none = EWS_OID_NONE, two = rev_parse("HEAD");
