@@ -76,6 +76,11 @@ test_expect_success STRACE 'P3: a snapshot of what nobody changed reads no base;
 	git -C p ews snapshot verify "$(cat id)" && dir_of p late && rm "${dir:?}/base" && echo again >"${ws:?}/many/a/new" && snapshot && test_path_is_file "${dir:?}/base" && finds_the_same p late
 '
 
+test_expect_success STRACE 'P3: a revert to the base reads it once' '
+	slow p --keep-ignored=no back && echo more >>"${ws:?}/many/a/1" && : >"${ws:?}/many/a/more" && (cd p && test_strace ../calls -e trace=openat "$EWS_BIN/git-ews" revert back) >out && test_grep "Status: Verified" out && grep "\"base\"" calls >opened && test_line_count = 1 opened &&
+	git -C p ews diff --exit-code back && finds_the_same p back
+'
+
 test_expect_success 'P8: what is edited at once after start is found: the same size, the same times, in the same tick' '
 	round=0 && for method in worktree snapshot worktree snapshot worktree snapshot; do
 		round=$((round + 1)) && git -C p ews start --method $method "at-once-$round" >out && take_ws out && printf X | dd of="${ws:?}/many/b/$round" bs=1 conv=notrunc 2>/dev/null && touch -r "p/many/b/$round" "${ws:?}/many/b/$round" &&

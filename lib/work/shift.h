@@ -21,8 +21,9 @@ struct ews_shift {
 	struct ews_step *step;
 	const struct ews_transition_opts *opts;
 	struct ews_batch *batch;
-	struct ews_content known; /* all that the base, the target, or the state that was left has */
+	struct ews_content joined; /* all that the base, the target, or the state that was left has */
 	struct ews_content target;
+	const struct ews_content *known; /* that, or the target, where it is the base and nothing was left */
 	struct ews_content left; /* empty where none is given */
 	struct ews_content now;
 	struct ews_changes changes; /* between now, without what is renamed away, and target */

@@ -467,10 +467,12 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 					 .progress = shift->opts->progress,
 					 .payload = shift->opts->payload };
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+	/* Mostly they are one, and that is read once. */
+	bool is_one = is_base_target(shift) && !shift->opts->left;
 	int rc = 0;
 
-	if (shift->opts->base)
-		rc = ews_snapshot_content(&shift->known, shift->repo, shift->opts->base);
+	if (shift->opts->base && !is_one)
+		rc = ews_snapshot_content(&shift->joined, shift->repo, shift->opts->base);
 	if (rc == 0)
 		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
 	if (rc == 0 && shift->opts->left)
@@ -483,9 +485,12 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_ignored_read(&shift->kept, shift->session);
 	if (rc < 0)
 		return rc;
-	join_known(&shift->known, &shift->target);
-	join_known(&shift->known, &shift->left);
-	opts.known = &shift->known;
+	if (!is_one) {
+		join_known(&shift->joined, &shift->target);
+		join_known(&shift->joined, &shift->left);
+	}
+	shift->known = is_one ? &shift->target : &shift->joined;
+	opts.known = shift->known;
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
 	if (rc == 0 && shift->kept.n)
 		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);

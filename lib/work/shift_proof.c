@@ -152,7 +152,7 @@ static void find_left(struct ews_changes *left, struct ews_transition_result *ou
 /* What is there after all: where nothing was done, what was there before. */
 static int look_after(struct ews_content *after, struct ews_shift *shift)
 {
-	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = &shift->known };
+	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = shift->known };
 
 	if (!shift->is_untouched || shift->opts->full)
 		return ews_content_now(after, shift->repo, shift->session, shift->batch, &opts);

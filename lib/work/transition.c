@@ -25,7 +25,7 @@
 static void release_shift(struct ews_shift *shift)
 {
 	ews_batch_free(shift->batch);
-	ews_content_release(&shift->known);
+	ews_content_release(&shift->joined);
 	ews_content_release(&shift->target);
 	ews_content_release(&shift->left);
 	ews_content_release(&shift->now);
@@ -476,7 +476,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.step = step,
 		.opts = opts,
 		.batch = ews_batch_new(repo->odb),
-		.known = EWS_CONTENT_INIT,
+		.joined = EWS_CONTENT_INIT,
 		.target = EWS_CONTENT_INIT,
 		.left = EWS_CONTENT_INIT,
 		.now = EWS_CONTENT_INIT,
