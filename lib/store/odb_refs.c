@@ -464,11 +464,13 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
 	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
+	EWS_CLEANUP(free) char *packing = ews_strfmt("%s/" PACKED ".lock", odb->common_dir);
 	EWS_CLEANUP(fd) int fd = -1;
 	struct ews_oid packed;
 	int rc;
 
-	if (!is_ref_name(name) || access(path, F_OK) < 0 || is_logged(odb, name))
+	/* Who packs refs now may have read it. */
+	if (!is_ref_name(name) || access(path, F_OK) < 0 || access(packing, F_OK) == 0 || is_logged(odb, name))
 		return 1;
 	rc = make_lock(&fd, lock);
 	if (rc < 0)

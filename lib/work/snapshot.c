@@ -628,6 +628,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 		rc = take_over(&content, repo, has_parent ? &parent : &base, now_opts.only);
 	if (rc < 0)
 		return rc;
+	rc = 0; /* whatever was adopted */
 	if (has_parent) {
 		if (opts->if_changed && is_same(repo, &parent, &content)) {
 			*out = parent;
