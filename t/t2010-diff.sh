@@ -9,7 +9,7 @@ test_description='diff: a true patch (P7), the bytes of git'"'"'s own, bent by n
 # Git's own words on two trees in the store of p, or of another project, with nobody's settings: gits_own [--of <project>] <option>... <a> <b> [-- <path>...]
 gits_own() (
 	store=$PWD/p/.git/objects
-	test "$1" != --of || { store=$2/.git/objects && shift 2; }
+	test "$1" != --of || { store=${2:?}/.git/objects && shift 2; }
 	neutral=$PWD/neutral.git
 	test -d "$neutral" || GIT_CONFIG_GLOBAL=/dev/null git init -q --bare --template= "$neutral" || exit 1
 	cd / && env -i PATH="$PATH" LC_ALL=C HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null \

@@ -19,7 +19,6 @@
 #include "store/home.h"
 #include "store/tree.h"
 #include "work/diff_count.h"
-#include "work/diff_print.h"
 
 #define RAW_BYTES_MAX EWS_GIB
 

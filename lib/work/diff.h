@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_DIFF_H
 #define EWS_WORK_DIFF_H
 
+#include "store/git.h"
 #include "work/diff_record.h"
 #include "work/snapshot.h"
 
@@ -67,6 +68,18 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
  */
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out);
+
+/*
+ * Between diff.c and diff_print.c:
+ *
+ * git apply doesn't see that a link gives way to a directory where the link is renamed: then no line says what it was,
+ * and what comes into the directory is refused as beyond a link.
+ */
+bool ews_diff_must_not_rename(const struct ews_diff *diff);
+
+/* Have git compare the two trees. Returns its exit status. */
+int ews_diff_git(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
+		 struct ews_git_opts *opts);
 
 /* Give each record its part of the patch, as `text`. */
 int ews_diff_texts(struct ews_diff *diff, struct ews_repo *repo);

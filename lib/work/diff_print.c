@@ -1,9 +1,12 @@
 /*
- * Diffs printed by git: see diff_print.h.
+ * Diffs printed by git, over two trees in a neutral place: see diff.h.
+ *
+ * A patch of many files is printed by two gits at once. Between the two trees stands a third, which is the one for the paths
+ * up to a point and the other from there on: each git compares one of the two with it.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/diff_print.h"
+#include "work/diff.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,6 @@
 #include "base/pool.h"
 #include "store/home.h"
 #include "store/tree_compare.h"
-#include "work/diff.h"
 
 /* A patch of fewer files is there before another git has started. */
 #define HALVED_MIN 64
