@@ -354,6 +354,35 @@ static int drop_unbegun(struct ews_session *session)
 	return rc;
 }
 
+/*
+ * The session's state and the step's record are made durable together: of the two a power cut may have kept one. With no step
+ * to finish, the record has the say.
+ */
+static int settle_ending(struct ews_strv *done, struct ews_session *session)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	const struct ews_step *last = NULL;
+	bool has_ended;
+	int rc;
+
+	if (session->state.state != EWS_STATE_ENDING)
+		return 0;
+	rc = ews_undo_list(&steps, session->repo, session->state.id);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < steps.n; i++)
+		if (!strcmp(steps.items[i].verb, "end") && (!last || steps.items[i].sequence > last->sequence))
+			last = &steps.items[i];
+	has_ended = last && last->state == EWS_STEP_DONE;
+	session->state.state = has_ended ? EWS_STATE_ENDED : EWS_STATE_ACTIVE;
+	session->state.ended_s = has_ended ? ews_clock_now() : 0;
+	rc = ews_session_save(session);
+	if (rc == 0)
+		ews_strv_addf(done, "session '%s': %s", session->state.id,
+			      has_ended ? "its end was finished" : "its end had not begun");
+	return rc;
+}
+
 /* They wait on where they are, and readers see them there. */
 static void note_findings(struct ews_strv *done, const struct ews_session *session)
 {
@@ -451,6 +480,8 @@ static int recover_session(struct ews_strv *done, struct ews_repo *repo, const c
 	rc = recover_step(done, &session, opts);
 	if (rc == 0)
 		rc = drop_unbegun(&session);
+	if (rc == 0)
+		rc = settle_ending(done, &session);
 	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
 		rc = bury_owner(done, &session);
 	if (rc == 0 && opts->choice == EWS_RECOVER_REVERT)
