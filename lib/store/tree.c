@@ -166,7 +166,7 @@ static int write_level(struct ews_oid *out, struct writing *w, const char *prefi
 		}
 	}
 	if (rc == 0)
-		rc = ews_tree_write_flat(out, w->batch, w->items + first, w->n - first);
+		rc = ews_tree_write_flat(out, w->batch, w->items ? w->items + first : NULL, w->n - first);
 	w->n = first;
 	return rc;
 }
