@@ -129,6 +129,7 @@ static bool scan_rest(struct ews_scan *out, const struct ews_strv *rest, const s
 static bool find(struct ews_scan *out, const struct ews_entries *put, const struct ews_scan_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv rest = EWS_STRV_INIT;
+	const struct ews_entry *end;
 	struct stat st;
 
 	if (fstat(opts->root_fd, &st) < 0)
@@ -141,8 +142,8 @@ static bool find(struct ews_scan *out, const struct ews_entries *put, const stru
 		if (opts->known != put && !ews_entries_find(opts->known, put->items[i].path))
 			ews_strv_add(&rest, put->items[i].path);
 	}
-	if (list_unknown(&rest, opts->root_fd, "", out->entries.items, out->entries.items + out->entries.n,
-			 opts->is_plain) < 0)
+	end = out->entries.n ? out->entries.items + out->entries.n : NULL;
+	if (list_unknown(&rest, opts->root_fd, "", out->entries.items, end, opts->is_plain) < 0)
 		return false;
 	for (size_t i = 0; i < out->entries.n; i++)
 		if ((out->entries.items[i].type == EWS_ENTRY_DIR || out->entries.items[i].type == EWS_ENTRY_GITLINK) &&
