@@ -266,28 +266,59 @@ static int stream_blob(int fd, const struct room *room, git_odb *db, const struc
 	return 0;
 }
 
-static int write_blob(int fd, const struct room *room, git_odb *db, const struct ews_oid *oid)
+/* Is the object where none can be streamed from, in a pack? To ask how large it is takes a good part of reading it. */
+static bool is_packed(git_odb *db, const git_oid *id)
 {
-	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
+	for (size_t i = 0; i < ews_git2.git_odb_num_backends(db); i++) {
+		git_odb_backend *backend = NULL;
+
+		if (ews_git2.git_odb_get_backend(&backend, db, i) == 0 && !backend->readstream && backend->exists &&
+		    backend->exists(backend, id))
+			return true;
+	}
+	return false;
+}
+
+static int check_blob(const struct ews_oid *oid, git_object_t type)
+{
 	char hex[EWS_OID_HEX_MAX];
+
+	if (type == GIT_OBJECT_BLOB)
+		return 0;
+	return ews_error(EWS_EDAMAGED, "object %s is a %s, not a blob", ews_oid_hex(hex, oid),
+			 ews_object_type_name((enum ews_object_type)type));
+}
+
+/* Pass a blob on step by step if it is large. Returns 1 when it isn't, or can't be. */
+static int stream_large(int fd, const struct room *room, git_odb *db, const struct ews_oid *oid)
+{
 	git_object_t type;
 	size_t size;
 	git_oid id;
 	int rc;
 
 	to_git_oid(&id, oid);
+	if (is_packed(db, &id))
+		return 1;
 	rc = ews_git2.git_odb_read_header(&size, &type, db, &id);
 	if (rc < 0)
 		return fail_read(rc, room, oid);
-	if (type != GIT_OBJECT_BLOB)
-		return ews_error(EWS_EDAMAGED, "object %s is a %s, not a blob", ews_oid_hex(hex, oid),
-				 ews_object_type_name((enum ews_object_type)type));
-	if (size > STREAM_FROM_BYTES) {
-		rc = stream_blob(fd, room, db, oid);
-		if (rc <= 0)
-			return rc;
-	}
+	rc = check_blob(oid, type);
+	if (rc < 0)
+		return rc;
+	return size > STREAM_FROM_BYTES ? stream_blob(fd, room, db, oid) : 1;
+}
+
+static int write_blob(int fd, const struct room *room, git_odb *db, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
+	int rc = stream_large(fd, room, db, oid);
+
+	if (rc <= 0)
+		return rc;
 	rc = read_checked(&obj, room, db, oid);
+	if (rc == 0)
+		rc = check_blob(oid, ews_git2.git_odb_object_type(obj));
 	if (rc < 0)
 		return rc;
 	return ews_file_write_fd(fd, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
