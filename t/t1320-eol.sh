@@ -60,6 +60,21 @@ test_expect_success 'P9: no filter program of the repository runs; --run-filters
 	git -C f ews revert four >out && test_grep "Status: Verified" out && git -C f ews end four
 '
 
+# Git is asked about those files alone that a line which matters may be about.
+test_expect_success 'P2: whatever pattern gives the attribute, a file is as git writes it' '
+	git init -q pat && (
+		cd pat && mkdir -p d/deep && for f in a.x1 whole some.x2 top1 d/in.x3 d/top1 d/deep/n.x4 m.x5 q.x6 "sp ace.x7" .x9 z.x9 neg.x1 d/in.x1 pre-q; do printf "a\nb\n" >"$f" || return 1; done &&
+			printf "# crlf ident\n  *.x1   eol=crlf\r\nwhole eol=crlf\n*.x2 -text -eol\n/top1 eol=crlf\nneg.x1 -text\n*-q eol=crlf\n" >.gitattributes &&
+			printf "*.x3 eol=crlf\n" >d/.gitattributes && git add . && git commit -qm one &&
+			printf "[attr]dos eol=crlf\n[attr]dos2 dos\n*.x5 dos2\n" >>.gitattributes && git add . && git commit -qm two &&
+			printf "\"q.x6\" eol=crlf\n\"sp ace.x7\" eol=crlf\n" >.gitattributes && git add . && git commit -qm three &&
+			printf "d/**/n.x4 eol=crlf\nd/*.x1 eol=crlf\n*.x[9] eol=crlf\n" >.gitattributes && git add . && git commit -qm four
+	) && for rev in HEAD~3 HEAD~2 HEAD~1 HEAD; do
+		git clone -q --no-checkout pat "want-$rev" && git -C "want-$rev" reset -q --hard "$(git -C pat rev-parse "$rev")" && start_ws pat --base "$rev" p &&
+			"$EWS_SRC/t/lister" -m -x .git "want-$rev" >want && "$EWS_SRC/t/lister" -m -x .git "$ws" >got && test_cmp want got && git -C pat ews end p || return 1
+	done
+'
+
 test_expect_success 'info/attributes counts, too' '
 	test_repo i && mkdir -p i/.git/info && echo "*.c text eol=crlf" >i/.git/info/attributes && start_ws i --base HEAD x && same_as_git i "$ws" && git -C i ews end x
 '

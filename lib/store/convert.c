@@ -24,6 +24,9 @@
 #define ANSWER_MAX (4 * EWS_GIB)
 #define FILES_AT_ONCE 200
 #define FILTER "filter="
+#define BLANKS " \t\r\n"
+/* What stands for itself in a pattern, and in no other place than a name. */
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-"
 
 /* What decides how a file is written, where the config alone does not. */
 static const char *const attributes[] = { "eol", "ident", "working-tree-encoding", "filter", NULL };
@@ -34,6 +37,8 @@ struct run {
 	struct ews_strv config; /* "-c", "<key>=<value>" */
 	bool converts_all; /* the config alone may change any file */
 	bool has_info; /* the repository has attributes of its own */
+	bool asks_all; /* an attribute that matters may be any file's */
+	struct ews_strv ends; /* else it may be that of a file whose name ends so */
 	struct ews_entry **files;
 	size_t n, cap;
 };
@@ -43,6 +48,7 @@ static void release_run(struct run *run)
 	free(run->neutral);
 	free(run->files);
 	ews_strv_release(&run->config);
+	ews_strv_release(&run->ends);
 }
 
 EWS_CLEANUP_DEFINE(run, struct run, release_run)
@@ -122,46 +128,86 @@ static bool is_attributes(const struct ews_entry *entry)
 	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), ".gitattributes");
 }
 
-/* Has `text`, which gives attributes, one of those that matter? A filter that no program stands for does not. */
-static bool may_matter(const struct run *run, const char *text)
+/* Has `line`, which gives attributes, one of those that matter? A filter that no program stands for does not. */
+static bool may_matter(const struct run *run, const char *line)
 {
 	static const char *const words[] = { "crlf", "ident", "working-tree-encoding" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(text, words[i]))
+		if (strstr(line, words[i]))
 			return true;
-	for (const char *at = strstr(text, FILTER); at; at = strstr(at, FILTER)) {
+	for (const char *at = strstr(line, FILTER); at; at = strstr(at, FILTER)) {
 		EWS_CLEANUP(free) char *name = NULL;
 
 		at += strlen(FILTER);
-		name = ews_strndup(at, strcspn(at, " \t\r\n"));
+		name = ews_strndup(at, strcspn(at, BLANKS));
 		if (ews_attr_has_program(run->convert->odb, name))
 			return true;
 	}
 	return false;
 }
 
+/* Note whom `line` may be about: "*.bat" and "name" are about names that end so; what is any harder is git's to say. */
+static void add_end(struct run *run, const char *line)
+{
+	const char *begin = line + strspn(line, BLANKS);
+	EWS_CLEANUP(free) char *pattern = ews_strndup(begin, strcspn(begin, BLANKS));
+	const char *end = *pattern == '*' ? pattern + 1 : pattern;
+
+	if (strspn(end, PLAIN) != strlen(end))
+		run->asks_all = true;
+	else
+		ews_strv_add(&run->ends, end);
+}
+
+static void add_ends(struct run *run, char *text)
+{
+	char *rest = text;
+
+	while (rest && !run->asks_all) {
+		const char *line = strsep(&rest, "\n");
+
+		if (may_matter(run, line))
+			add_end(run, line);
+	}
+}
+
 /*
- * Can an attribute matter to any file? Most projects have none that does, and to ask git about each path takes as long as
- * a tenth of all the rest.
+ * To which files can an attribute matter? In most projects to none, or to few, and to ask git about each path takes as
+ * long as a tenth of all the rest.
  */
-static bool may_any_matter(const struct run *run)
+static void find_ends(struct run *run)
 {
 	const struct ews_entries *all = run->convert->all;
 
-	if (!all || run->convert->run_filters || run->has_info)
-		return true;
-	for (size_t i = 0; i < all->n; i++) {
+	run->asks_all = !all || run->convert->run_filters || run->has_info;
+	for (size_t i = 0; !run->asks_all && i < all->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 		const struct ews_oid *oid = &all->items[i].oid;
 
 		if (!is_attributes(&all->items[i]))
 			continue;
-		if (ews_oid_is_none(oid) || ews_odb_read(&text, NULL, run->convert->odb, oid) < 0) {
+		if (ews_oid_is_none(oid) || ews_odb_read(&text, NULL, run->convert->odb, oid) < 0 ||
+		    strlen(text.ptr) != text.len) {
 			ews_error_clear();
-			return true;
+			run->asks_all = true;
+			return;
 		}
-		if (strlen(text.ptr) != text.len || may_matter(run, text.ptr))
+		add_ends(run, text.ptr);
+	}
+	ews_strv_unique(&run->ends);
+}
+
+static bool is_asked_about(const struct run *run, const char *path)
+{
+	size_t len = strlen(path);
+
+	if (run->asks_all)
+		return true;
+	for (size_t i = 0; i < run->ends.n; i++) {
+		size_t end_len = strlen(run->ends.items[i]);
+
+		if (len >= end_len && !memcmp(path + len - end_len, run->ends.items[i], end_len))
 			return true;
 	}
 	return false;
@@ -174,7 +220,7 @@ static int ask_attributes(struct run *run, const struct ews_entries *list)
 	struct ews_git_opts git = git_opts(run);
 
 	for (size_t i = 0; i < list->n; i++)
-		if (is_stored(&list->items[i]))
+		if (is_stored(&list->items[i]) && is_asked_about(run, list->items[i].path))
 			ews_buf_add(&question, list->items[i].path, strlen(list->items[i].path) + 1);
 	return ews_attr_ask(&git, &run->config, &question, attributes, take_attribute, &choice);
 }
@@ -184,8 +230,9 @@ static int choose(struct run *run, const struct ews_entries *list)
 	for (size_t i = 0; i < list->n && run->converts_all; i++)
 		if (is_stored(&list->items[i]))
 			add_file(run, &list->items[i]);
-	if ((run->converts_all && !run->convert->filtered) || !may_any_matter(run))
+	if (run->converts_all && !run->convert->filtered)
 		return 0;
+	find_ends(run);
 	return ask_attributes(run, list);
 }
 
@@ -279,7 +326,7 @@ static int init_run(struct run *run, const struct ews_convert *convert)
 
 int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
 {
-	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT };
+	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT, .ends = EWS_STRV_INIT };
 	int rc = init_run(&run, convert);
 
 	if (rc == 0)
@@ -390,7 +437,7 @@ static int run_there(const struct run *run, const struct ews_bench *bench, const
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
 		     const struct ews_oid *on, struct ews_repo *repo)
 {
-	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT };
+	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT, .ends = EWS_STRV_INIT };
 	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(strv) struct ews_strv sorted = EWS_STRV_INIT;

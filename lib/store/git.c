@@ -227,6 +227,9 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 	if (make_argv(&argv, opts, args) < 0)
 		return ews_error_wrap("cannot run git");
 	make_env(&env, opts);
+	/* Some answer line by line unless they are told that nobody waits for one. */
+	if (opts->out)
+		ews_strv_add(&env, "GIT_FLUSH=0");
 	proc.argv = argv.items;
 	proc.env = env.items;
 	status = ews_proc_run(&proc);
