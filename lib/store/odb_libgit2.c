@@ -14,6 +14,8 @@
  *   allowed only for a repository that says "sha1".
  * - Its own check of what it reads runs at half the speed of libcrypto. It is
  *   off, and every object read is checked here, once.
+ * - It keeps all of a pack and its index mapped that was ever touched, and inflates into a buffer that is made for each
+ *   object. So what is ordinary in a pack is read by store/pack_read, and what that leaves by libgit2.
  * - It doesn't wait for another process's lock on a ref, nor look whether its own could be deleted.
  *
  * SPDX-License-Identifier: MIT
@@ -36,6 +38,7 @@
 #include "base/path.h"
 #include "store/odb.h"
 #include "store/odb_ops.h"
+#include "store/pack_read.h"
 
 /* Blobs above this are streamed where libgit2 can (loose ones). */
 #define STREAM_FROM_BYTES (32 * EWS_MIB)
@@ -44,6 +47,7 @@
 /* An object database that one thread at a time uses. */
 struct reader {
 	git_odb *db;
+	struct ews_pack_reader *packed;
 	unsigned generation;
 	struct reader *next;
 };
@@ -53,6 +57,7 @@ struct room {
 	pthread_mutex_t readers_lock;
 	struct reader *idle;
 	unsigned generation; /* counts refreshes; a reader that is behind looks again */
+	struct ews_packs *packs; /* those that were there when the first reader was made */
 	pthread_mutex_t repo_lock;
 	struct ews_odb_format format;
 	git_repository *repo; /* NULL until it is asked for */
@@ -126,6 +131,8 @@ static int borrow_reader(struct reader **out, struct room *room)
 
 	pthread_mutex_lock(&room->readers_lock);
 	generation = room->generation;
+	if (!room->packs)
+		room->packs = ews_packs_open(ews_odb_object_dir(&room->face));
 	reader = room->idle;
 	if (reader)
 		room->idle = reader->next;
@@ -142,6 +149,7 @@ static int borrow_reader(struct reader **out, struct room *room)
 			return ews_libgit2_fail(rc, EWS_EGIT, "cannot open '%s'", ews_odb_write_dir(&room->face));
 		reader = ews_calloc(1, sizeof(*reader));
 		reader->db = db;
+		reader->packed = ews_pack_reader_new();
 		reader->generation = generation;
 	}
 	if (reader->generation != generation) {
@@ -189,17 +197,38 @@ static int read_checked(git_odb_object **out, const struct room *room, git_odb *
 	return 0;
 }
 
+/* Read what is ordinary in a pack, checked. Returns 1, or 0: libgit2 finds it elsewhere, or what is wrong with it. */
+static int read_packed(const struct ews_buf **out, enum ews_object_type *type, const struct room *room,
+		       struct reader *reader, const struct ews_oid *oid)
+{
+	if (!ews_pack_reader_read(out, type, reader->packed, room->packs, oid))
+		return 0;
+	if (ews_odb_check(&room->face, oid, *type, (*out)->ptr, (*out)->len) == 0)
+		return 1;
+	ews_error_clear();
+	return 0;
+}
+
 static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
 			const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
 	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
+	const struct ews_buf *packed;
+	enum ews_object_type found;
 	struct reader *reader;
 	int rc;
 
 	rc = borrow_reader(&reader, room);
 	if (rc < 0)
 		return rc;
+	if (read_packed(&packed, &found, room, reader, oid)) {
+		ews_buf_add(out, packed->ptr, packed->len);
+		if (type)
+			*type = found;
+		return_reader(room, reader);
+		return 0;
+	}
 	rc = read_checked(&obj, room, reader->db, oid);
 	return_reader(room, reader);
 	if (rc < 0)
@@ -309,14 +338,21 @@ static int stream_large(int fd, const struct room *room, git_odb *db, const stru
 	return size > STREAM_FROM_BYTES ? stream_blob(fd, room, db, oid) : 1;
 }
 
-static int write_blob(int fd, const struct room *room, git_odb *db, const struct ews_oid *oid)
+static int write_blob(int fd, const struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
-	int rc = stream_large(fd, room, db, oid);
+	const struct ews_buf *packed;
+	enum ews_object_type type;
+	int rc;
 
+	if (read_packed(&packed, &type, room, reader, oid)) {
+		rc = check_blob(oid, (git_object_t)type);
+		return rc < 0 ? rc : ews_file_write_fd(fd, packed->ptr, packed->len);
+	}
+	rc = stream_large(fd, room, reader->db, oid);
 	if (rc <= 0)
 		return rc;
-	rc = read_checked(&obj, room, db, oid);
+	rc = read_checked(&obj, room, reader->db, oid);
 	if (rc == 0)
 		rc = check_blob(oid, ews_git2.git_odb_object_type(obj));
 	if (rc < 0)
@@ -333,7 +369,7 @@ static int libgit2_write_to(int fd, struct ews_odb *odb, const struct ews_oid *o
 	rc = borrow_reader(&reader, room);
 	if (rc < 0)
 		return rc;
-	rc = write_blob(fd, room, reader->db, oid);
+	rc = write_blob(fd, room, reader, oid);
 	return_reader(room, reader);
 	return rc;
 }
@@ -545,6 +581,7 @@ static void libgit2_move(struct ews_odb *odb)
 
 		room->idle = reader->next;
 		ews_git2.git_odb_free(reader->db);
+		ews_pack_reader_free(reader->packed);
 		free(reader);
 	}
 }
@@ -554,6 +591,7 @@ static void libgit2_release(struct ews_odb *odb)
 	struct room *room = (struct room *)odb;
 
 	libgit2_move(odb);
+	ews_packs_free(room->packs);
 	if (room->repo)
 		ews_git2.git_repository_free(room->repo);
 	pthread_mutex_destroy(&room->readers_lock);

@@ -1,0 +1,415 @@
+/*
+ * Packs that are read: see pack_read.h.
+ *
+ * Pages of the packs that were touched count as this process's memory as long as they are mapped, though they are the
+ * kernel's and cost nothing but a look to be mapped again. So every now and then they are let go.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/pack_read.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/path.h"
+
+#define ID_LEN 20
+#define COUNTS_AT 8
+#define IDS_AT (COUNTS_AT + 256 * 4)
+#define PACK_HEADER_LEN 12
+#define OBJECT_BYTES_MAX (32 * EWS_MIB)
+#define KEPT_BYTES_MAX (2 * EWS_MIB) /* of a buffer, from one object to the next */
+#define CHAIN_MAX 4096
+#define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
+#define OBJECTS_MAPPED 512 /* after so many what was touched is let go */
+
+enum {
+	OFS_DELTA = 6,
+	REF_DELTA = 7,
+};
+
+struct map {
+	const unsigned char *at;
+	size_t len;
+};
+
+struct pack {
+	struct map index, pack;
+	size_t n; /* objects */
+	size_t end; /* of the pack's objects */
+};
+
+struct ews_packs {
+	struct pack *items;
+	size_t n, cap;
+	atomic_uint n_read;
+};
+
+/* What stands at an offset of a pack. */
+struct record {
+	unsigned type;
+	size_t size; /* when it is inflated */
+	size_t at; /* of its stream */
+	size_t base; /* a delta's */
+};
+
+struct ews_pack_reader {
+	z_stream z;
+	struct ews_buf object, delta, result;
+	struct record *chain;
+	size_t cap;
+};
+
+static uint32_t get_u32(const unsigned char *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static void unmap(struct map *map)
+{
+	if (map->at)
+		munmap((void *)map->at, map->len);
+	*map = (struct map){ NULL, 0 };
+}
+
+static bool map_file(struct map *out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	void *at;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX)
+		return false;
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	*out = (struct map){ at, (size_t)st.st_size };
+	return true;
+}
+
+/* Is the index one that we read, as long as it says, and of this pack? */
+static bool is_sound(struct pack *pack)
+{
+	static const unsigned char index_head[] = { 0xff, 't', 'O', 'c', 0, 0, 0, 2 };
+	static const unsigned char pack_head[] = { 'P', 'A', 'C', 'K', 0, 0, 0, 2 };
+	const unsigned char *counts = pack->index.at + COUNTS_AT;
+
+	if (pack->index.len < IDS_AT + 2 * ID_LEN || pack->pack.len < PACK_HEADER_LEN + ID_LEN ||
+	    memcmp(pack->index.at, index_head, sizeof(index_head)) != 0 ||
+	    memcmp(pack->pack.at, pack_head, sizeof(pack_head)) != 0)
+		return false;
+	for (size_t i = 1; i < 256; i++)
+		if (get_u32(counts + 4 * i) < get_u32(counts + 4 * (i - 1)))
+			return false;
+	pack->n = get_u32(counts + 4 * 255);
+	pack->end = pack->pack.len - ID_LEN;
+	return (pack->index.len - IDS_AT - 2 * ID_LEN) / (ID_LEN + 8) >= pack->n &&
+	       get_u32(pack->pack.at + 8) == pack->n &&
+	       !memcmp(pack->index.at + pack->index.len - 2 * ID_LEN, pack->pack.at + pack->end, ID_LEN);
+}
+
+static void add_pack(struct ews_packs *packs, int dir_fd, const char *index)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("%.*s.pack", (int)(strlen(index) - strlen(".idx")), index);
+	struct pack pack = { .n = 0 };
+
+	if (map_file(&pack.index, dir_fd, index) && map_file(&pack.pack, dir_fd, name) && is_sound(&pack)) {
+		EWS_GROW(packs->items, packs->n, packs->cap);
+		packs->items[packs->n++] = pack;
+		return;
+	}
+	unmap(&pack.index);
+	unmap(&pack.pack);
+}
+
+struct ews_packs *ews_packs_open(const char *object_dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(object_dir, "pack");
+	struct ews_packs *packs = ews_calloc(1, sizeof(*packs));
+	DIR *dir = opendir(path);
+	struct dirent *found;
+
+	while (dir && packs->n < PACKS_MAX && (found = readdir(dir))) {
+		size_t len = strlen(found->d_name);
+
+		if (len > 4 && !strcmp(found->d_name + len - 4, ".idx"))
+			add_pack(packs, dirfd(dir), found->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return packs;
+}
+
+void ews_packs_free(struct ews_packs *packs)
+{
+	if (!packs)
+		return;
+	for (size_t i = 0; i < packs->n; i++) {
+		unmap(&packs->items[i].index);
+		unmap(&packs->items[i].pack);
+	}
+	free(packs->items);
+	free(packs);
+}
+
+struct ews_pack_reader *ews_pack_reader_new(void)
+{
+	struct ews_pack_reader *reader = ews_calloc(1, sizeof(*reader));
+
+	reader->object = reader->delta = reader->result = (struct ews_buf)EWS_BUF_INIT;
+	if (inflateInit(&reader->z) != Z_OK)
+		abort(); /* out of memory; it has no other reason */
+	/* The sum at a stream's end says less than the id, which the object is checked against. */
+	(void)inflateValidate(&reader->z, 0);
+	return reader;
+}
+
+void ews_pack_reader_free(struct ews_pack_reader *reader)
+{
+	if (!reader)
+		return;
+	(void)inflateEnd(&reader->z);
+	ews_buf_release(&reader->object);
+	ews_buf_release(&reader->delta);
+	ews_buf_release(&reader->result);
+	free(reader->chain);
+	free(reader);
+}
+
+/* Where in the pack does the object with this id stand? 0: it isn't there. */
+static size_t find(const struct pack *pack, const unsigned char *id)
+{
+	const unsigned char *counts = pack->index.at + COUNTS_AT, *ids = pack->index.at + IDS_AT;
+	const unsigned char *offsets = ids + pack->n * (ID_LEN + 4), *large = offsets + pack->n * 4;
+	size_t low = *id ? get_u32(counts + 4 * (*id - 1)) : 0, high = get_u32(counts + 4 * *id);
+	size_t n_large = (pack->index.len - 2 * ID_LEN - (size_t)(large - pack->index.at)) / 8;
+	uint64_t offset;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = memcmp(id, ids + middle * ID_LEN, ID_LEN);
+
+		if (order < 0) {
+			high = middle;
+		} else if (order > 0) {
+			low = middle + 1;
+		} else {
+			offset = get_u32(offsets + middle * 4);
+			if (offset >> 31 && (offset & 0x7fffffff) >= n_large)
+				return 0;
+			if (offset >> 31) {
+				const unsigned char *at = large + (offset & 0x7fffffff) * 8;
+
+				offset = (uint64_t)get_u32(at) << 32 | get_u32(at + 4);
+			}
+			return offset < pack->end ? (size_t)offset : 0;
+		}
+	}
+	return 0;
+}
+
+/* Read what stands before the stream of the object at `offset`. */
+static bool read_record(struct record *out, const struct pack *pack, size_t offset)
+{
+	const unsigned char *at = pack->pack.at + offset, *end = pack->pack.at + pack->end;
+	unsigned char byte;
+	size_t back;
+
+	if (offset < PACK_HEADER_LEN || offset >= pack->end)
+		return false;
+	byte = *at++;
+	*out = (struct record){ .type = byte >> 4 & 7, .size = byte & 15 };
+	for (unsigned shift = 4; byte & 0x80; shift += 7) {
+		if (at == end || shift > 28)
+			return false;
+		byte = *at++;
+		out->size |= (size_t)(byte & 0x7f) << shift;
+	}
+	if (out->type == OFS_DELTA) {
+		back = 0;
+		do {
+			if (at == end || back >= pack->end >> 7)
+				return false;
+			byte = *at++;
+			back = (back << 7) + (byte & 0x7f) + (byte & 0x80 ? 1 : 0);
+		} while (byte & 0x80);
+		if (!back || back > offset)
+			return false;
+		out->base = offset - back;
+	} else if (out->type == REF_DELTA) {
+		if ((size_t)(end - at) < ID_LEN)
+			return false;
+		out->base = find(pack, at);
+		at += ID_LEN;
+	}
+	out->at = (size_t)(at - pack->pack.at);
+	return out->size <= OBJECT_BYTES_MAX;
+}
+
+/* Make `buf` empty, with room for `size` bytes and one that shows when there are more. */
+static void make_room(struct ews_buf *buf, size_t size)
+{
+	if (buf->cap > KEPT_BYTES_MAX && size < KEPT_BYTES_MAX)
+		ews_buf_release(buf);
+	buf->len = 0;
+	ews_buf_reserve(buf, size + 1);
+}
+
+static bool inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+			   const struct record *record)
+{
+	size_t left = pack->end - record->at;
+	z_stream *z = &reader->z;
+
+	make_room(out, record->size);
+	if (inflateReset(z) != Z_OK)
+		return false;
+	z->next_in = (unsigned char *)pack->pack.at + record->at;
+	z->avail_in = left > UINT32_MAX ? UINT32_MAX : (uInt)left;
+	z->next_out = (unsigned char *)out->ptr;
+	z->avail_out = (uInt)record->size + 1;
+	if (inflate(z, Z_FINISH) != Z_STREAM_END || z->avail_out != 1)
+		return false;
+	out->len = record->size;
+	out->ptr[out->len] = '\0';
+	return true;
+}
+
+static bool read_size(size_t *out, const unsigned char **at, const unsigned char *end)
+{
+	unsigned char byte;
+	unsigned shift = 0;
+
+	*out = 0;
+	do {
+		if (*at == end || shift > 28)
+			return false;
+		byte = *(*at)++;
+		*out |= (size_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return true;
+}
+
+/* Read the bytes of `of`, little end first, that the bits of `mask` say are there. */
+static bool read_number(size_t *out, unsigned mask, const unsigned char **at, const unsigned char *end)
+{
+	*out = 0;
+	for (unsigned shift = 0; mask; mask >>= 1, shift += 8) {
+		if (!(mask & 1))
+			continue;
+		if (*at == end)
+			return false;
+		*out |= (size_t) * (*at)++ << shift;
+	}
+	return true;
+}
+
+/*
+ * A delta: the sizes of its base and of the result, then what the result is made of: 1oooossss copies from the base
+ * (offset and size follow, of each the bytes that have a bit), 0nnnnnnn is followed by as many bytes.
+ */
+static bool apply_delta(struct ews_buf *out, const struct ews_buf *base, const struct ews_buf *delta)
+{
+	const unsigned char *at = (const unsigned char *)delta->ptr, *end = at + delta->len;
+	size_t base_len, len, from, n, done = 0;
+
+	if (!read_size(&base_len, &at, end) || !read_size(&len, &at, end) || base_len != base->len ||
+	    len > OBJECT_BYTES_MAX)
+		return false;
+	make_room(out, len);
+	while (at < end) {
+		unsigned char op = *at++;
+
+		if (op & 0x80) {
+			if (!read_number(&from, op & 15, &at, end) || !read_number(&n, op >> 4 & 7, &at, end))
+				return false;
+			n = n ? n : 0x10000;
+			if (from > base->len || n > base->len - from || n > len - done)
+				return false;
+			memcpy(out->ptr + done, base->ptr + from, n);
+		} else {
+			n = op;
+			if (!n || n > (size_t)(end - at) || n > len - done)
+				return false;
+			memcpy(out->ptr + done, at, n);
+			at += n;
+		}
+		done += n;
+	}
+	out->len = done;
+	out->ptr[done] = '\0';
+	return done == len;
+}
+
+static void swap(struct ews_buf *a, struct ews_buf *b)
+{
+	struct ews_buf old = *a;
+
+	*a = *b;
+	*b = old;
+}
+
+/* From the object at `offset` down to its base, then up again. */
+static bool read_at(enum ews_object_type *type, struct ews_pack_reader *reader, const struct pack *pack, size_t offset)
+{
+	struct record record;
+	size_t n = 0;
+
+	for (;;) {
+		if (!read_record(&record, pack, offset) || n == CHAIN_MAX)
+			return false;
+		if (record.type < OFS_DELTA)
+			break;
+		EWS_GROW(reader->chain, n, reader->cap);
+		reader->chain[n++] = record;
+		offset = record.base;
+	}
+	if (record.type < EWS_OBJECT_COMMIT || record.type > EWS_OBJECT_TAG ||
+	    !inflate_record(&reader->object, reader, pack, &record))
+		return false;
+	*type = (enum ews_object_type)record.type;
+	while (n--) {
+		if (!inflate_record(&reader->delta, reader, pack, &reader->chain[n]) ||
+		    !apply_delta(&reader->result, &reader->object, &reader->delta))
+			return false;
+		swap(&reader->object, &reader->result);
+	}
+	return true;
+}
+
+static void let_go(const struct ews_packs *packs)
+{
+	for (size_t i = 0; i < packs->n; i++) {
+		const struct pack *pack = &packs->items[i];
+
+		(void)madvise((void *)pack->index.at, pack->index.len, MADV_DONTNEED); /* they stay mapped, no more */
+		(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED);
+	}
+}
+
+int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
+			 struct ews_packs *packs, const struct ews_oid *oid)
+{
+	for (size_t i = 0; i < packs->n && oid->len == ID_LEN; i++) {
+		size_t offset = find(&packs->items[i], oid->id);
+
+		if (!offset || !read_at(type, reader, &packs->items[i], offset))
+			continue;
+		if (atomic_fetch_add(&packs->n_read, 1) % OBJECTS_MAPPED == OBJECTS_MAPPED - 1)
+			let_go(packs);
+		*out = &reader->object;
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * Packs that are read: objects that many stand behind one another in, most of them as what differs from a base.
+ *
+ * What is ordinary is read here, in place and into buffers that are used again; whoever asks checks what comes against
+ * its id. All else is said not to be here: an index of another version, an object that is huge, or damaged, or in
+ * another store that this one borrows from. Who knows of other places, and has words for what is wrong, looks there.
+ *
+ *     pack-<hash>.idx: magic 2 | 256 counts | ids, sorted | sums | offsets of 4 bytes | those of 8
+ *     pack-<hash>.pack: see pack.h; a delta names its base by how far ahead of it that stands, or by its id
+ *
+ * Several threads may read, each with a reader of its own.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_PACK_READ_H
+#define EWS_STORE_PACK_READ_H
+
+#include "base/buf.h"
+#include "store/oid.h"
+
+struct ews_packs;
+
+/* Map the packs that are in the object directory `object_dir` of a SHA-1 repository now; there may be none. */
+struct ews_packs *ews_packs_open(const char *object_dir);
+/* NULL is fine. */
+void ews_packs_free(struct ews_packs *packs);
+
+struct ews_pack_reader;
+
+struct ews_pack_reader *ews_pack_reader_new(void);
+void ews_pack_reader_free(struct ews_pack_reader *reader);
+
+/*
+ * Read the object `oid`. Returns 1, or 0 when it is not here, or not as it should be; `out` is the reader's, until
+ * its next object. It is not checked against its id.
+ */
+int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
+			 struct ews_packs *packs, const struct ews_oid *oid);
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * Packs that are read: all that git packs is read as git reads it, whatever its deltas name their bases by, and of a pack
+ * that was damaged nothing that an id doesn't answer for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/pack_read.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "fixture.h"
+#include "store/odb.h"
+
+#define OBJECTS "r/.git/objects"
+
+/* A history with long chains of deltas, of an empty file, a large one and one that no delta makes smaller. */
+static void begin(void)
+{
+	fixture_begin();
+	fixture_shell(
+		"git init -q r && cd r && git config user.name A && git config user.email a@b && : >empty && head -c 300000 /dev/urandom >noise && seq 90000 >large &&"
+		"i=0 && while test $i -lt 30; do i=$((i + 1)); { seq 400; echo $i; seq 500 $((900 + i)); } >text;"
+		"echo $i >>large; git add . && git commit -qm $i || exit 1; done && git tag -am t v1 &&"
+		"git repack -adfq --depth=40");
+}
+
+TestSuite(pack_read, .init = begin, .fini = fixture_end, .timeout = 120);
+
+static struct ews_oid id_of(const char *hex)
+{
+	struct ews_oid oid;
+
+	cr_assert_eq(ews_oid_parse(&oid, hex), 0);
+	return oid;
+}
+
+static struct ews_oid rev_parse(const char *spec)
+{
+	EWS_CLEANUP(buf) struct ews_buf hex = EWS_BUF_INIT;
+
+	fixture_ask(&hex, "git -C r rev-parse '%s'", spec);
+	ews_buf_rtrim(&hex);
+	return id_of(hex.ptr);
+}
+
+/* Does `content` have the id, so that it is the object? */
+static bool is_object(const struct ews_oid *oid, enum ews_object_type type, const struct ews_buf *content)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA1);
+	char header[EWS_OBJECT_HEADER_MAX];
+	struct ews_oid real = EWS_OID_NONE;
+
+	ews_hash_add(hash, header, ews_object_header(header, type, content->len));
+	ews_hash_add(hash, content->ptr, content->len);
+	real.len = (uint8_t)ews_hash_finish(hash, real.id);
+	return ews_oid_equal(&real, oid);
+}
+
+/* The ids of all objects, a line each. */
+static void list_all(struct ews_buf *out)
+{
+	fixture_ask(out, "git -C r rev-list --objects --all --no-object-names && git -C r rev-parse v1");
+	ews_buf_rtrim(out);
+}
+
+/* How many of all objects are read, each of them right? */
+static size_t read_all(size_t *total)
+{
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	struct ews_packs *packs = ews_packs_open(OBJECTS);
+	struct ews_pack_reader *reader = ews_pack_reader_new();
+	char *rest, *line;
+	size_t n = 0;
+
+	list_all(&list);
+	*total = 0;
+	rest = list.ptr;
+	while ((line = strsep(&rest, "\n"))) {
+		struct ews_oid oid = id_of(line);
+		enum ews_object_type type;
+		const struct ews_buf *out;
+
+		++*total;
+		if (!ews_pack_reader_read(&out, &type, reader, packs, &oid))
+			continue;
+		cr_assert(is_object(&oid, type, out), "%s", line);
+		n++;
+	}
+	ews_pack_reader_free(reader);
+	ews_packs_free(packs);
+	return n;
+}
+
+Test(pack_read, every_object_is_what_git_packed)
+{
+	size_t total, n = read_all(&total);
+
+	cr_assert_gt(total, 100);
+	cr_assert_eq(n, total);
+}
+
+Test(pack_read, a_delta_may_name_its_base_by_its_id)
+{
+	size_t total;
+
+	fixture_shell("git -C r -c repack.useDeltaBaseOffset=false repack -adfq --depth=40");
+	cr_assert_eq(read_all(&total), total);
+}
+
+Test(pack_read, offsets_may_be_large)
+{
+	size_t total;
+
+	fixture_shell("cd r/.git/objects/pack && rm -f *.rev *.idx && git index-pack --index-version=2,0x100 *.pack");
+	cr_assert_eq(read_all(&total), total);
+}
+
+Test(pack_read, an_older_index_is_left_to_others)
+{
+	size_t total;
+
+	fixture_shell("cd r/.git/objects/pack && rm -f *.rev *.idx && git index-pack --index-version=1 *.pack");
+	cr_assert_eq(read_all(&total), 0);
+}
+
+Test(pack_read, where_no_pack_is_nothing_is_found)
+{
+	struct ews_packs *packs = ews_packs_open("nowhere");
+	struct ews_pack_reader *reader = ews_pack_reader_new();
+	struct ews_oid oid = rev_parse("HEAD");
+	enum ews_object_type type;
+	const struct ews_buf *out;
+
+	cr_assert_eq(ews_pack_reader_read(&out, &type, reader, packs, &oid), 0);
+	ews_pack_reader_free(reader);
+	ews_packs_free(packs);
+}
+
+/* Put other bytes into the file, now here, now there. */
+static void damage(const char *glob)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	off_t size;
+	int fd;
+
+	fixture_ask(&path, "chmod u+w %s && echo %s", glob, glob);
+	ews_buf_rtrim(&path);
+	fd = open(path.ptr, O_RDWR | O_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	size = lseek(fd, 0, SEEK_END);
+	for (int i = 0; i < 4; i++) {
+		unsigned char byte = (unsigned char)fixture_pick(256);
+
+		cr_assert_eq(pwrite(fd, &byte, 1, 12 + (off_t)fixture_pick((size_t)size - 12)), 1);
+	}
+	close(fd);
+}
+
+Test(pack_read, of_a_damaged_pack_nothing_comes_as_something_else)
+{
+	static const char *const files[] = { OBJECTS "/pack/*.pack", OBJECTS "/pack/*.idx" };
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/r/.git", fixture_top());
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+
+	list_all(&list);
+	fixture_shell("cp -R r/.git/objects/pack sound");
+	for (int turn = 0; turn < 60; turn++) {
+		EWS_CLEANUP(free) char *lines = ews_strdup(list.ptr);
+		struct ews_odb *odb;
+		char *rest = lines, *line;
+
+		fixture_shell("rm -rf r/.git/objects/pack && cp -R sound r/.git/objects/pack");
+		damage(FIXTURE_ONE_OF(files));
+		cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
+		while ((line = strsep(&rest, "\n"))) {
+			EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+			struct ews_oid oid = id_of(line);
+			enum ews_object_type type;
+
+			if (ews_odb_read(&out, &type, odb, &oid) == 0)
+				cr_assert(is_object(&oid, type, &out));
+			ews_error_clear();
+		}
+		ews_odb_free(odb);
+	}
+}
