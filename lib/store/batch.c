@@ -388,7 +388,10 @@ int ews_batch_add_fd(struct ews_oid *out, struct ews_batch *batch, int fd, uint6
 		return (int)n;
 	if ((uint64_t)n != size)
 		return fail_stale(size);
-	return ews_batch_add(out, batch, EWS_OBJECT_BLOB, data, (size_t)size);
+	rc = ews_batch_add(out, batch, EWS_OBJECT_BLOB, data, (size_t)size);
+	if (rc == 0)
+		ews_odb_remember_blob(batch->odb, out, data, (size_t)size);
+	return rc;
 }
 
 int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, uint64_t size)

@@ -119,6 +119,7 @@ void ews_odb_free(struct ews_odb *odb)
 		return;
 	odb->ops->release(odb);
 	drop_aside(odb);
+	ews_recent_free(odb->recent);
 	free(odb->git_dir);
 	free(odb->common_dir);
 	free(odb->object_dir);
@@ -276,6 +277,31 @@ int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb
 	return read_cold(out, type, odb, oid) ? 0 : odb->ops->read(out, type, odb, oid);
 }
 
+void ews_odb_remember(struct ews_odb *odb, size_t max_bytes)
+{
+	ews_recent_free(odb->recent);
+	odb->recent = ews_recent_new(max_bytes);
+}
+
+void ews_odb_remember_blob(struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len)
+{
+	if (odb->recent)
+		ews_recent_add(odb->recent, oid, data, len);
+}
+
+/* Read what the room need not be asked for. */
+static bool read_near(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	size_t len;
+	const void *data = odb->recent ? ews_recent_find(&len, odb->recent, oid) : NULL;
+
+	if (!data)
+		return read_cold(out, type, odb, oid);
+	ews_buf_add(out, data, len);
+	*type = EWS_OBJECT_BLOB;
+	return true;
+}
+
 int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
 		     const struct ews_oid *oid, uint64_t max)
 {
@@ -285,7 +311,7 @@ int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews
 	int rc;
 
 	assert(!ews_oid_is_none(oid));
-	if (read_cold(out, type, odb, oid)) {
+	if (read_near(out, type, odb, oid)) {
 		if (out->len - before <= max)
 			return 0;
 		ews_buf_truncate(out, before);
@@ -297,6 +323,21 @@ int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews
 	return odb->ops->read(out, type, odb, oid);
 }
 
+int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf content = EWS_BUF_INIT;
+	enum ews_object_type type;
+	size_t len;
+	int rc;
+
+	if (!odb->recent || ews_recent_find(&len, odb->recent, oid))
+		return 0;
+	rc = ews_odb_read(&content, &type, odb, oid);
+	if (rc == 0 && type == EWS_OBJECT_BLOB)
+		ews_odb_remember_blob(odb, oid, content.ptr, content.len);
+	return rc;
+}
+
 int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid)
 {
 	assert(!ews_oid_is_none(oid));
@@ -305,8 +346,11 @@ int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_o
 
 int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
 {
+	size_t len;
+	const void *data = odb->recent ? ews_recent_find(&len, odb->recent, oid) : NULL;
+
 	assert(!ews_oid_is_none(oid));
-	return odb->ops->write_to(fd, odb, oid);
+	return data ? ews_file_write_fd(fd, data, len) : odb->ops->write_to(fd, odb, oid);
 }
 
 bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid)

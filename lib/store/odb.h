@@ -57,6 +57,16 @@ int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb
 /* As ews_odb_read(), for what has at most `max` bytes; of anything larger nothing is read, and 1 is returned. */
 int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
 		     const struct ews_oid *oid, uint64_t max);
+/*
+ * Remember from now on, up to `max_bytes` of them, the blobs that ews_odb_write_to() writes and a batch reads from files,
+ * for ews_odb_read_max() and ews_odb_write_to(); what was remembered before is forgotten. No other thread may use `odb`
+ * meanwhile.
+ */
+void ews_odb_remember(struct ews_odb *odb, size_t max_bytes);
+/* Remember the blob `oid`, which is known to be these bytes, where that is wanted. */
+void ews_odb_remember_blob(struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len);
+/* Read the blob `oid`, check it, and remember it, if that is wanted. Fails as ews_odb_read(). */
+int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid);
 /* Type and size without the content where the format allows. `size` may be NULL. */
 int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid);
 /*

@@ -338,7 +338,7 @@ static int stream_large(int fd, const struct room *room, git_odb *db, const stru
 	return size > STREAM_FROM_BYTES ? stream_blob(fd, room, db, oid) : 1;
 }
 
-static int write_blob(int fd, const struct room *room, struct reader *reader, const struct ews_oid *oid)
+static int write_blob(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
 	const struct ews_buf *packed;
@@ -347,7 +347,10 @@ static int write_blob(int fd, const struct room *room, struct reader *reader, co
 
 	if (read_packed(&packed, &type, room, reader, oid)) {
 		rc = check_blob(oid, (git_object_t)type);
-		return rc < 0 ? rc : ews_file_write_fd(fd, packed->ptr, packed->len);
+		if (rc < 0)
+			return rc;
+		ews_odb_remember_blob(&room->face, oid, packed->ptr, packed->len);
+		return ews_file_write_fd(fd, packed->ptr, packed->len);
 	}
 	rc = stream_large(fd, room, reader->db, oid);
 	if (rc <= 0)
@@ -357,6 +360,7 @@ static int write_blob(int fd, const struct room *room, struct reader *reader, co
 		rc = check_blob(oid, ews_git2.git_odb_object_type(obj));
 	if (rc < 0)
 		return rc;
+	ews_odb_remember_blob(&room->face, oid, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
 	return ews_file_write_fd(fd, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
 }
 

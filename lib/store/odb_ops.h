@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "store/oid.h"
+#include "store/recent.h"
 
 struct ews_odb;
 struct ews_refs;
@@ -52,6 +53,7 @@ struct ews_odb {
 	char *aside; /* a private object directory that borrows from that; NULL: none */
 	enum ews_hash_algo algo;
 	bool is_partial;
+	struct ews_recent *recent; /* the blobs that are remembered; NULL: none are */
 	/*
 	 * The room has not begun: to load a library, or to start a git, takes longer than most verbs do. Until somebody
 	 * asks for what is in a pack, loose objects are read here.

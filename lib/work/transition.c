@@ -16,11 +16,14 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sync.h"
+#include "store/ahead.h"
 #include "store/put.h"
 #include "work/ignored.h"
 #include "work/shift.h"
 
 #define GITFILE ".git"
+/* For what is kept, what is put, and who compares the two afterwards. */
+#define REMEMBERED_BYTES_MAX (24 * EWS_MIB)
 
 static void release_shift(struct ews_shift *shift)
 {
@@ -445,10 +448,14 @@ static int refuse_since(const struct ews_shift *shift)
 
 static int carry_out(struct ews_transition_result *out, struct ews_shift *shift, int root)
 {
-	int rc = keep_now(out, shift);
+	struct ews_ahead ahead;
+	int rc;
 
+	ews_ahead_begin(&ahead, shift->repo->odb, &shift->changes);
+	rc = keep_now(out, shift);
 	if (rc == 0)
 		rc = begin(shift);
+	ews_ahead_end(&ahead);
 	if (rc == 0)
 		rc = move_away(out, shift, root);
 	if (rc == 0)
@@ -489,6 +496,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	int rc;
 
 	ews_batch_keep_briefly(shift.batch);
+	if (!opts->dry_run)
+		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
 	while (opts->only && opts->only[shift.n_only])
 		shift.n_only++;
 	rc = root < 0 ? root : ews_shift_plan(out, &shift, root);
