@@ -165,7 +165,7 @@ test_expect_success 'recover when nothing was interrupted, and of what is not th
 
 test_expect_success 'P4: of the state "ending" and the record of the end a power cut kept one alone' '
 	test_repo cut && git -C cut ews start never && git -C cut ews start whole && git -C cut ews end whole && for s in never whole; do
-		sed -i "s/\"state\":	\"[a-z]*\"/\"state\":	\"ending\"/" "$HOME/.superqode/working/cut/sessions/$s/state.json" || return 1
+		sed -i "s/\"state\":	\"[a-z]*\"/\"state\":	\"ending\"/" "$HOME/.superqode/working/cut/sessions/${s:?}/state.json" || return 1
 	done && git -C cut ews status --json --all --ended >said && test_grep "\"interrupted\"" said && git -C cut ews recover --all >out && test_grep "never.: its end had not begun" out && test_grep "whole.: its end was finished" out &&
 	git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && there=$(git -C cut ews path never) && git -C "$there" status --porcelain && git -C cut ews undo whole && git -C cut ews end never && git -C cut ews end whole && rm -rf cut "$HOME/.superqode/working/cut"
 '
