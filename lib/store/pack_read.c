@@ -31,7 +31,7 @@
 #define KEPT_BYTES_MAX (2 * EWS_MIB) /* of a buffer, from one object to the next */
 #define CHAIN_MAX 4096
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
-#define OBJECTS_MAPPED 512 /* after so many what was touched is let go */
+#define OBJECTS_MAPPED 16 /* after so many what was touched is let go */
 
 enum {
 	OFS_DELTA = 6,

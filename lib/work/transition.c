@@ -23,7 +23,7 @@
 
 #define GITFILE ".git"
 /* For what is kept, what is put, and who compares the two afterwards. */
-#define REMEMBERED_BYTES_MAX (24 * EWS_MIB)
+#define REMEMBERED_BYTES_MAX (20 * EWS_MIB)
 
 static void release_shift(struct ews_shift *shift)
 {
