@@ -193,20 +193,11 @@ int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode)
 	return fd;
 }
 
-/* Sync the directory, or have the thread's group do so. */
-static int sync_dir(int fd)
-{
-	if (ews_sync_current())
-		return ews_sync_add_dir(ews_sync_current(), fd);
-	/* EINVAL: a file system that has nothing to sync in a directory. */
-	return fsync(fd) < 0 && errno != EINVAL ? -1 : 0;
-}
-
 /* A new name in `dir_fd` is there to stay once that is synced. What may not be read can't be synced. */
 static int sync_names(int dir_fd)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = fd < 0 ? 0 : sync_dir(fd);
+	int rc = fd < 0 ? 0 : ews_sync_dir(fd);
 
 	close_quietly(fd);
 	return rc;

@@ -287,12 +287,7 @@ int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode)
 
 int ews_file_sync_dir(int dir_fd)
 {
-	if (ews_sync_current())
-		return ews_sync_add_dir(ews_sync_current(), dir_fd);
-	/* EINVAL: a file system that has nothing to sync in a directory. */
-	if (fsync(dir_fd) < 0 && errno != EINVAL)
-		return ews_error_os("cannot sync a directory");
-	return 0;
+	return ews_sync_dir(dir_fd);
 }
 
 static int ended_early(void)

@@ -114,6 +114,13 @@ static int sync_one(size_t i, unsigned worker, void *payload)
 	return 0;
 }
 
+int ews_sync_dir(int dir_fd)
+{
+	struct wait wait = { dir_fd, true };
+
+	return current ? ews_sync_add_dir(current, dir_fd) : sync_one(0, 0, &wait);
+}
+
 static int sync_all(struct wait *waits, size_t n)
 {
 	return ews_pool_for(n, 1, n < SIDE_BY_SIDE_MIN ? 1 : THREADS, sync_one, waits);

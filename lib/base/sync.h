@@ -46,6 +46,9 @@ void ews_sync_add_named(struct ews_sync_group *group, int *fd);
 /* Add a directory whose names are to be durable before any file of the group gets its own. */
 int ews_sync_add_dir(struct ews_sync_group *group, int dir_fd);
 
+/* Sync the directory, or have the group of this thread do so. */
+int ews_sync_dir(int dir_fd);
+
 /*
  * Make all of it durable, as said above; the group is empty then, and no longer the thread's. When something can't be
  * synced no file gets its name; when one can't get it those after it don't, either.
