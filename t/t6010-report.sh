@@ -116,7 +116,9 @@ test_expect_success 'P5: a command inside run adds findings too, and can change 
 		git ews report finding list; git ews report; git ews report --output x; git ews report --output - >/dev/null || exit 9" sh "$PWD/fix" >out 2>err &&
 	id=$(head -n 1 out) && sed 1d out >seen && ews report finding list demo >after && test_cmp seen after && tail -n 1 after >last && test_grep "^$id  critical  src/main.c  inside$" last &&
 	sed "\$d" after >rest && test_cmp before rest && test_grep "blocked: git ews report (It would store" err && test_cmp fix "p/.superqode/qe-artifacts/patches/demo-$id.patch" &&
-	git -C p ews run demo -- sh -c "head -c 300 /dev/urandom >\$TMPDIR/.ews-findings" 2>err && ews report finding list demo >out 2>err && test_cmp after out && test_grep "^warning: .* more findings could not be read$" err
+	n=0 && for junk in "junk" "{" "5" "\\000" "\\000\\n\\n" "\\377\\001\\000{}" "{}"; do
+		n=$((n + 1)) && printf "$junk" >junk && git -C p ews run demo -- sh -c "cat \"\$1\" >\$TMPDIR/.ews-findings" sh "$PWD/junk" 2>err && ews report finding list demo >out 2>err && test_cmp after out && test_grep "^warning: $n more findings could not be read$" err || return 1
+	done
 '
 
 test_expect_success 'P8: findings that can not be read: nobody calls that a pass' '

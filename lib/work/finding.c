@@ -268,23 +268,34 @@ static int open_queue_dir(const struct ews_session *session)
 	return home < 0 ? home : ews_dir_open_beneath(home, rel);
 }
 
-static void take_lines(struct ews_findings *out, char *text)
+static void take_line(struct ews_findings *out, const char *line, size_t len)
 {
-	char *rest, *line;
+	EWS_CLEANUP(json) cJSON *json = NULL;
 
-	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		EWS_CLEANUP(json) cJSON *json = NULL;
+	if (ews_json_parse(&json, line, len) < 0) {
+		ews_error_clear();
+		out->unreadable++;
+		return;
+	}
+	/* Under which name a patch is stored is ours to say. */
+	cJSON_DeleteItemFromObjectCaseSensitive(json, "fix_name");
+	cJSON_DeleteItemFromObjectCaseSensitive(json, "fix_name_escaped");
+	cJSON_AddStringToObject(json, "fix_name", "");
+	take_one(out, json);
+}
 
-		if (ews_json_parse(&json, line, strlen(line)) < 0) {
-			ews_error_clear();
-			out->unreadable++;
-			continue;
-		}
-		/* Under which name a patch is stored is ours to say. */
-		cJSON_DeleteItemFromObjectCaseSensitive(json, "fix_name");
-		cJSON_DeleteItemFromObjectCaseSensitive(json, "fix_name_escaped");
-		cJSON_AddStringToObject(json, "fix_name", "");
-		take_one(out, json);
+/* By their length: what stands behind a NUL is not hidden by it. */
+static void take_lines(struct ews_findings *out, const struct ews_buf *text)
+{
+	const char *end = text->ptr + text->len;
+
+	for (const char *line = text->ptr; line < end;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		const char *stop = newline ? newline : end;
+
+		if (stop > line)
+			take_line(out, line, (size_t)(stop - line));
+		line = stop + 1;
 	}
 }
 
@@ -295,7 +306,7 @@ static void read_queue(struct ews_findings *out, int dir_fd)
 	int rc = dir_fd < 0 ? EWS_ENOTFOUND : ews_file_read(&text, dir_fd, QUEUE_FILE, FILE_BYTES_MAX);
 
 	if (rc == 0)
-		take_lines(out, text.ptr);
+		take_lines(out, &text);
 	else if (rc != EWS_ENOTFOUND)
 		out->unreadable++;
 	ews_error_clear();
