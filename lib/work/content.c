@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +25,7 @@
 
 #define IGNORE_BYTES_MAX (16 * EWS_MIB)
 #define LOOKS 4
+#define KEPT_CHUNK 512
 #define YOUNG_NS 20000000
 
 /* A file of rules by its path; "~/" is home. Missing is empty. */
@@ -388,22 +390,25 @@ static int read_known(const struct ews_look *look)
 	return look->opts->read_known ? look->opts->read_known(look->opts->known_payload) : 0;
 }
 
-/* Is every content in the store that the cache speaks of and nobody reads again? The base's are. 1, 0, or an error. */
-static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
+/* The contents of which a cache speaks, and where they are looked for. */
+struct keeping {
+	const struct ews_entries *list;
+	const struct ews_entries *known; /* the base's, which are in the store; NULL: there is none */
+	struct ews_odb *odb;
+	atomic_bool is_lacking;
+};
+
+/* One chunk of the list. */
+static int look_for_kept(size_t chunk, unsigned worker, void *payload)
 {
-	const struct ews_entries *list = &cache->entries;
-	const struct ews_entries *known = look->opts->known ? &look->opts->known->scan.entries : NULL;
-	size_t at = 0;
-	int rc;
+	struct keeping *keeping = payload;
+	const struct ews_entries *list = keeping->list, *known = keeping->known;
+	size_t i = chunk * KEPT_CHUNK, end = list->n - i < KEPT_CHUNK ? list->n : i + KEPT_CHUNK;
+	size_t at = known ? ews_path_find_first(known->items, sizeof(*known->items), known->n, list->items[i].path)
+			  : 0;
 
-	/* One hash, the same contents. */
-	if (known && !strcmp(cache->hash, look->opts->known->hash))
-		return 1;
-	rc = read_known(look);
-	if (rc < 0)
-		return rc;
-
-	for (size_t i = 0; i < list->n; i++) {
+	(void)worker;
+	for (; i < end && !atomic_load_explicit(&keeping->is_lacking, memory_order_relaxed); i++) {
 		const struct ews_entry *entry = &list->items[i];
 		int order = -1;
 
@@ -413,10 +418,27 @@ static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
 			at++;
 		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
 			continue;
-		if (!ews_odb_has(look->repo->odb, &entry->oid))
-			return 0;
+		if (!ews_odb_has(keeping->odb, &entry->oid))
+			keeping->is_lacking = true;
 	}
-	return 1;
+	return 0;
+}
+
+/* Is every content in the store that the cache speaks of and nobody reads again? The base's are. 1, 0, or an error. */
+static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
+{
+	struct keeping keeping = { .list = &cache->entries,
+				   .known = look->opts->known ? &look->opts->known->scan.entries : NULL,
+				   .odb = look->repo->odb };
+	int rc;
+
+	/* One hash, the same contents. */
+	if (keeping.known && !strcmp(cache->hash, look->opts->known->hash))
+		return 1;
+	rc = read_known(look);
+	if (rc == 0)
+		rc = ews_pool_for((cache->entries.n + KEPT_CHUNK - 1) / KEPT_CHUNK, 1, 0, look_for_kept, &keeping);
+	return rc < 0 ? rc : !keeping.is_lacking;
 }
 
 /* Read again what was touched since it was found last. False: somebody moves things about; walk. */

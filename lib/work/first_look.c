@@ -5,7 +5,6 @@
  */
 #include "work/first_look.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ static void remember_now(struct ews_first_look *look)
 	(void)ews_content_save_cache(&now, look->session->repo, look->session); /* as above */
 }
 
-static void *remember(void *payload)
+static int remember(void *payload)
 {
 	struct ews_first_look *look = payload;
 	const struct ews_base_id base = { look->session->state.id, &look->opts.base_commit, look->opts.base->hash };
@@ -45,15 +44,12 @@ static void *remember(void *payload)
 	ews_base_cache_write(look->opts.base, look->session->repo, &base);
 	if (look->opts.put)
 		remember_now(look);
-	ews_error_clear(); /* it is no more than a cache */
-	return NULL;
+	return 0; /* it is no more than a cache */
 }
 
 void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,
 			  const struct ews_first_look_opts *opts)
 {
-	sigset_t all, before;
-
 	*out = (struct ews_first_look){ .session = session,
 					.opts = *opts,
 					.content_opts = { .partial = true, .known = opts->base, .put = opts->put } };
@@ -61,17 +57,11 @@ void ews_first_look_begin(struct ews_first_look *out, struct ews_session *sessio
 	if (opts->put && opts->is_exact &&
 	    ews_look_begin(&out->look, session->repo, session, NULL, &out->content_opts) < 0)
 		ews_error_clear();
-	/* Signals are for the caller's thread, whose waits they are to interrupt. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	out->is_under_way = !pthread_create(&out->thread, NULL, remember, out);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ews_beside_begin(&out->beside, remember, out);
 }
 
 void ews_first_look_end(struct ews_first_look *look)
 {
-	if (look->is_under_way)
-		(void)pthread_join(look->thread, NULL);
-	look->is_under_way = false;
+	(void)ews_beside_end(&look->beside);
 	ews_look_free(ews_steal(&look->look));
 }

@@ -11,9 +11,9 @@
 #ifndef EWS_WORK_FIRST_LOOK_H
 #define EWS_WORK_FIRST_LOOK_H
 
-#include <pthread.h>
 #include <time.h>
 
+#include "base/beside.h"
 #include "work/content.h"
 
 struct ews_first_look_opts {
@@ -24,8 +24,7 @@ struct ews_first_look_opts {
 };
 
 struct ews_first_look {
-	pthread_t thread;
-	bool is_under_way;
+	struct ews_beside beside;
 	struct ews_session *session;
 	struct ews_first_look_opts opts;
 	struct ews_content_opts content_opts;
@@ -33,7 +32,7 @@ struct ews_first_look {
 	struct timespec begun;
 };
 
-#define EWS_FIRST_LOOK_INIT { .is_under_way = false }
+#define EWS_FIRST_LOOK_INIT { .beside = EWS_BESIDE_INIT }
 
 /* Begin to look at the workspace of `session`. What the options have is borrowed until the end, and not to be changed. */
 void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/beside.h"
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
@@ -191,9 +192,10 @@ static int hand_over(struct ews_session *session, const struct ews_start_opts *o
 	return ews_holding_take(&none, session->repo, &take);
 }
 
-/* The session's state, and the name of its directory. */
-static int save_first(struct ews_session *session)
+/* The session's state, and the name of its directory. `payload` is the session. */
+static int save_first(void *payload)
 {
+	struct ews_session *session = payload;
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(session->repo, "sessions");
 	int rc = sessions;
@@ -206,8 +208,9 @@ static int save_first(struct ews_session *session)
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
-static int begin(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
-		 const char *id, const struct ews_held *held)
+/* Take the id and its place, and say what the session is; save_first() makes that durable. */
+static int claim(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
+		 const char *id)
 {
 	struct ews_session *session = &out->session;
 	struct ews_state *state = &session->state;
@@ -241,13 +244,25 @@ static int begin(struct ews_start_result *out, struct ews_repo *repo, const stru
 	state->keeps_nested = !opts->skip_nested;
 	state->guard_level = ews_strdup("");
 	state->guard_policy = ews_strdup("");
-	if (opts->owner)
-		rc = ews_session_own(session, opts->owner);
-	if (rc == 0)
-		rc = save_first(session);
-	if (rc == 0)
-		rc = ews_session_refuse_company(session);
+	return opts->owner ? ews_session_own(session, opts->owner) : 0;
+}
+
+/* It stands there for all to see: then nobody may stand in its way, and what was held until now is its own. */
+static int enter(struct ews_session *session, const struct ews_start_opts *opts, const struct ews_held *held)
+{
+	int rc = ews_session_refuse_company(session);
+
 	return rc < 0 ? rc : hand_over(session, opts, held);
+}
+
+static int begin(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
+		 const char *id, const struct ews_held *held)
+{
+	int rc = claim(out, repo, opts, id);
+
+	if (rc == 0)
+		rc = save_first(&out->session);
+	return rc < 0 ? rc : enter(&out->session, opts, held);
 }
 
 /* From here on what is there is ours to remove again. */
@@ -428,7 +443,25 @@ static int keep_base(struct ews_oid *commit, struct ews_start_result *out, struc
 	return rc;
 }
 
-/* Registration beside, base snapshot, registration in: the base's ref is there before git knows the worktree. */
+/* What a workspace is prepared with. */
+struct preparing {
+	const struct ews_method *method;
+	const struct ews_place *place;
+	int workspace_fd;
+	const struct ews_gitstate *git;
+};
+
+static int prepare(void *payload)
+{
+	const struct preparing *with = payload;
+
+	return with->method->prepare(with->place, with->workspace_fd, with->git);
+}
+
+/*
+ * Registration beside and base snapshot, then registration in: the base's ref is there before git knows the worktree. All that
+ * was filled in waits for the first sync after it, so meanwhile the snapshot is made.
+ */
 static int publish(struct ews_oid *commit, struct ews_start_result *out, struct ews_batch *batch,
 		   struct ews_twin *twin, struct ews_chain *chain, int workspace_fd,
 		   const struct ews_start_opts *opts)
@@ -436,20 +469,22 @@ static int publish(struct ews_oid *commit, struct ews_start_result *out, struct 
 	struct ews_session *session = &out->session;
 	struct ews_repo *repo = session->repo;
 	struct ews_place place = ews_session_place(session);
+	struct preparing with = { session->method, &place, workspace_fd, &twin->content.git };
+	EWS_CLEANUP(beside) struct ews_beside preparing = EWS_BESIDE_INIT;
 	struct stat st;
 	int rc;
 
 	if (!repo->is_plain)
 		set_index(twin, repo, workspace_fd);
-	rc = session->method->prepare(&place, workspace_fd, &twin->content.git);
-	if (rc < 0)
-		return rc;
+	ews_beside_begin(&preparing, prepare, &with);
 	count_bytes(&twin->content.scan);
 	if (fstat(workspace_fd, &st) == 0)
 		ews_content_set_root(&twin->content, &st);
 	ews_hardlinks_find(&twin->content.scan.entries);
 	ews_manifest_hash(twin->content.hash, &twin->content.scan.entries);
 	rc = keep_base(commit, out, batch, twin, chain, opts);
+	if (rc == 0)
+		rc = ews_beside_end(&preparing);
 	return rc < 0 ? rc : session->method->publish(&place);
 }
 
@@ -839,12 +874,14 @@ static int start_chained(struct ews_start_result *result, struct ews_batch *batc
 	return rc < 0 ? rc : make(result, batch, twin, &chain, opts);
 }
 
-/* A copy: chosen, its objects durable, then the session begins, and the workspace is filled. */
+/* A copy: chosen while it is made durable that the session begins, its objects durable, then the workspace is filled. */
 static int start_copy(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
 		      struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
 		      const struct ews_held *held)
 {
 	bool uncommitted = opts->uncommitted < 0 ? !opts->base : opts->uncommitted;
+	EWS_CLEANUP(beside) struct ews_beside saving = EWS_BESIDE_INIT;
+	int64_t epoch = -1;
 	struct ews_twin_opts choose = { .base = opts->base,
 					.uncommitted = uncommitted,
 					.untracked = opts->untracked < 0 ? uncommitted : opts->untracked,
@@ -852,19 +889,25 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 					.skip_nested = opts->skip_nested,
 					.ignored = opts->keep_ignored == EWS_KEEP_IGNORED_YES,
 					.only = opts->only,
-					.epoch = &result->session.state.epoch,
+					.epoch = &epoch,
 					.progress = opts->progress,
 					.payload = opts->payload };
-	int rc;
+	int rc = claim(result, repo, opts, id);
 
+	if (rc < 0)
+		return rc;
 	/* A bare repository has nothing but its commits. */
 	if (repo->is_bare)
 		choose.uncommitted = choose.untracked = false;
+	ews_beside_begin(&saving, save_first, &result->session);
 	rc = ews_twin_choose(twin, repo, batch, &choose);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
 	if (rc == 0)
-		rc = begin(result, repo, opts, id, held);
+		rc = ews_beside_end(&saving);
+	if (rc == 0)
+		rc = enter(&result->session, opts, held);
+	result->session.state.epoch = epoch;
 	return rc < 0 ? rc : make(result, batch, twin, NULL, opts);
 }
 

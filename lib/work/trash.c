@@ -9,12 +9,12 @@
 #include "work/trash.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/beside.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -104,15 +104,14 @@ static int cmp_items(const void *a, const void *b)
 
 /* Git counts what only the snapshots that go hold, while they go: its objects stay until it collects garbage. */
 struct count {
-	pthread_t thread;
-	bool is_under_way;
+	struct ews_beside beside;
 	struct ews_buf request;
 	char *neutral;
 	const char *object_dir;
 	uint64_t bytes;
 };
 
-static void *count_objects(void *payload)
+static int count_objects(void *payload)
 {
 	struct count *count = payload;
 	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
@@ -126,15 +125,12 @@ static void *count_objects(void *payload)
 	ews_strv_add_all(&args, "rev-list", "--objects", "--disk-usage", "--stdin", NULL);
 	if (ews_git_run(&git, args.items) == 0)
 		count->bytes = strtoull(said.ptr, NULL, 10);
-	ews_error_clear(); /* it informs: a store that is not whole tells nothing */
-	return NULL;
+	return 0; /* it informs: a store that is not whole tells nothing */
 }
 
 static void end_count(struct count *count)
 {
-	if (count->is_under_way)
-		(void)pthread_join(count->thread, NULL);
-	count->is_under_way = false;
+	(void)ews_beside_end(&count->beside);
 	ews_buf_release(&count->request);
 	free(ews_steal(&count->neutral));
 }
@@ -162,7 +158,7 @@ static void begin_count(struct count *count, struct ews_trash_plan *plan)
 	}
 	count->object_dir = ews_odb_object_dir(repo->odb);
 	if (n && ews_git_neutral_dir(&count->neutral, repo->home, ews_odb_algo(repo->odb)) == 0)
-		count->is_under_way = !pthread_create(&count->thread, NULL, count_objects, count);
+		ews_beside_begin(&count->beside, count_objects, count);
 	ews_error_clear();
 }
 
