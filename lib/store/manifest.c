@@ -5,6 +5,7 @@
  */
 #include "store/manifest.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +18,12 @@
 #define HEADER_1 "ews-manifest 1\n"
 #define OWNER "owner "
 #define HASH_AT_ONCE (32 * 1024)
+/* What a line has beside path and attributes, as a rule. */
+#define LINE_BYTES 84
+#define WHOLE_BYTES_MAX (128 * 1024)
+#define PIECE_BYTES_MIN (8 * 1024)
+#define PIECE_BYTES_MAX (96 * 1024)
+#define PIECES_MAX 99999
 
 /*
  * Attributes stand on a line of their own each in an entry; on a manifest's line commas part them, so
@@ -91,12 +98,25 @@ static uint32_t *number_files(const struct ews_entries *entries)
 	return numbers;
 }
 
-static const struct ews_entry *find_owner(const struct ews_entries *entries)
+/* An entry of the owner whom more than half have, where there is one: then no single entry changes what all say. */
+static const struct ews_entry *find_usual(const struct ews_entries *entries)
 {
-	for (size_t i = 0; i < entries->n; i++)
-		if (entries->items[i].has_owner)
-			return &entries->items[i];
-	return NULL;
+	const struct ews_entry *usual = NULL;
+	size_t lead = 0;
+
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct ews_entry *entry = &entries->items[i];
+
+		if (!entry->has_owner)
+			continue;
+		if (!lead)
+			usual = entry;
+		if (entry->uid == usual->uid && entry->gid == usual->gid)
+			lead++;
+		else
+			lead--;
+	}
+	return usual;
 }
 
 static void add_names_and_owner(struct ews_buf *out, const struct ews_entry *entry, uint32_t number,
@@ -116,44 +136,138 @@ static void add_names_and_owner(struct ews_buf *out, const struct ews_entry *ent
 		ews_buf_addf(out, " %" PRIu32 ":%" PRIu32 " ", entry->uid, entry->gid);
 }
 
+static void add_time(struct ews_buf *out, const struct ews_entry *entry)
+{
+	if (entry->has_time && entry->mtime_s >= 0) {
+		add_number(out, (uint64_t)entry->mtime_s, false, 1);
+		ews_buf_addc(out, '.');
+		add_number(out, entry->mtime_ns, false, 9);
+	} else if (entry->has_time) {
+		ews_buf_addf(out, "%" PRId64 ".%09" PRIu32, entry->mtime_s, entry->mtime_ns);
+	} else {
+		ews_buf_addc(out, '-');
+	}
+	ews_buf_addc(out, ' ');
+}
+
+static void add_entry(struct ews_buf *out, const struct ews_manifest_pieces *pieces, size_t i)
+{
+	const struct ews_entry *entry = &pieces->entries->items[i];
+
+	add_type_and_mode(out, entry);
+	add_time(out, entry);
+	add_number(out, entry->size, false, 1);
+	ews_buf_addc(out, ' ');
+	add_oid(out, &entry->oid);
+	add_attrs(out, entry->xattrs);
+	ews_buf_addc(out, ' ');
+	if (pieces->entries->knows_names)
+		add_names_and_owner(out, entry, pieces->numbers ? pieces->numbers[i] : 0, pieces->usual);
+	ews_path_escape(out, entry->path, strlen(entry->path));
+	ews_buf_addc(out, '\n');
+}
+
+static void add_skip(struct ews_buf *out, const struct ews_skip *skip)
+{
+	ews_buf_addf(out, "skip %s %" PRIu64 " ", ews_skip_word(skip->reason), skip->size);
+	ews_path_escape(out, skip->path, strlen(skip->path));
+	ews_buf_addc(out, '\n');
+}
+
+static void begin_piece(struct ews_manifest_pieces *pieces, size_t line)
+{
+	EWS_GROW(pieces->starts, pieces->n, pieces->cap);
+	pieces->starts[pieces->n++] = line;
+}
+
+/* All in one piece. */
+static void take_whole(struct ews_manifest_pieces *out, const struct ews_entries *entries,
+		       const struct ews_skips *skips)
+{
+	*out = (struct ews_manifest_pieces)EWS_MANIFEST_PIECES_INIT;
+	out->entries = entries;
+	out->skips = skips;
+	out->n_lines = entries->n + (skips ? skips->n : 0);
+	if (entries->knows_names) {
+		out->numbers = number_files(entries);
+		out->usual = find_usual(entries);
+	}
+	begin_piece(out, 0);
+}
+
+/* A number that depends on nothing but the path, any part of which is as good as any other. */
+static uint64_t mix_path(const char *path, size_t len)
+{
+	uint64_t mixed = len;
+
+	while (len) {
+		uint64_t word = 0;
+		size_t n = len < sizeof(word) ? len : sizeof(word);
+
+		memcpy(&word, path, n);
+		mixed = (mixed ^ le64toh(word)) * 0x9e3779b97f4a7c15u;
+		mixed ^= mixed >> 32;
+		path += n;
+		len -= n;
+	}
+	return mixed;
+}
+
+void ews_manifest_cut(struct ews_manifest_pieces *out, const struct ews_entries *entries,
+		      const struct ews_skips *skips)
+{
+	size_t in_all = 0, in_piece = 0;
+
+	take_whole(out, entries, skips);
+	for (size_t i = 0; i < out->n_lines; i++) {
+		const struct ews_entry *entry = i < entries->n ? &entries->items[i] : NULL;
+		const char *path = entry ? entry->path : skips->items[i - entries->n].path;
+		size_t len = strlen(path);
+		size_t bytes = LINE_BYTES + len + (entry && entry->xattrs ? strlen(entry->xattrs) : 0);
+
+		if ((in_piece + bytes > PIECE_BYTES_MAX ||
+		     (in_piece >= PIECE_BYTES_MIN && !(mix_path(path, len) & 0xff))) &&
+		    i && out->n < PIECES_MAX) {
+			begin_piece(out, i);
+			in_piece = 0;
+		}
+		in_piece += bytes;
+		in_all += bytes;
+	}
+	if (in_all <= WHOLE_BYTES_MAX)
+		out->n = 1;
+}
+
+void ews_manifest_format_piece(struct ews_buf *out, const struct ews_manifest_pieces *pieces, size_t i)
+{
+	const struct ews_entries *entries = pieces->entries;
+	size_t end = i + 1 < pieces->n ? pieces->starts[i + 1] : pieces->n_lines;
+
+	if (!i) {
+		ews_buf_adds(out, entries->knows_names ? HEADER : HEADER_1);
+		if (pieces->usual)
+			ews_buf_addf(out, OWNER "%" PRIu32 ":%" PRIu32 "\n", pieces->usual->uid, pieces->usual->gid);
+	}
+	for (size_t line = pieces->starts[i]; line < end; line++)
+		if (line < entries->n)
+			add_entry(out, pieces, line);
+		else
+			add_skip(out, &pieces->skips->items[line - entries->n]);
+}
+
+void ews_manifest_pieces_release(struct ews_manifest_pieces *pieces)
+{
+	free(pieces->numbers);
+	free(pieces->starts);
+	*pieces = (struct ews_manifest_pieces)EWS_MANIFEST_PIECES_INIT;
+}
+
 void ews_manifest_format(struct ews_buf *out, const struct ews_entries *entries, const struct ews_skips *skips)
 {
-	EWS_CLEANUP(free) uint32_t *numbers = entries->knows_names ? number_files(entries) : NULL;
-	const struct ews_entry *usual = entries->knows_names ? find_owner(entries) : NULL;
+	EWS_CLEANUP(manifest_pieces) struct ews_manifest_pieces whole = EWS_MANIFEST_PIECES_INIT;
 
-	ews_buf_adds(out, entries->knows_names ? HEADER : HEADER_1);
-	if (usual)
-		ews_buf_addf(out, "owner %" PRIu32 ":%" PRIu32 "\n", usual->uid, usual->gid);
-	for (size_t i = 0; i < entries->n; i++) {
-		const struct ews_entry *entry = &entries->items[i];
-
-		add_type_and_mode(out, entry);
-		if (entry->has_time && entry->mtime_s >= 0) {
-			add_number(out, (uint64_t)entry->mtime_s, false, 1);
-			ews_buf_addc(out, '.');
-			add_number(out, entry->mtime_ns, false, 9);
-		} else if (entry->has_time) {
-			ews_buf_addf(out, "%" PRId64 ".%09" PRIu32, entry->mtime_s, entry->mtime_ns);
-		} else {
-			ews_buf_addc(out, '-');
-		}
-		ews_buf_addc(out, ' ');
-		add_number(out, entry->size, false, 1);
-		ews_buf_addc(out, ' ');
-		add_oid(out, &entry->oid);
-		add_attrs(out, entry->xattrs);
-		ews_buf_addc(out, ' ');
-		if (entries->knows_names)
-			add_names_and_owner(out, entry, numbers ? numbers[i] : 0, usual);
-		ews_path_escape(out, entry->path, strlen(entry->path));
-		ews_buf_addc(out, '\n');
-	}
-	for (size_t i = 0; skips && i < skips->n; i++) {
-		ews_buf_addf(out, "skip %s %" PRIu64 " ", ews_skip_word(skips->items[i].reason),
-			     skips->items[i].size);
-		ews_path_escape(out, skips->items[i].path, strlen(skips->items[i].path));
-		ews_buf_addc(out, '\n');
-	}
+	take_whole(&whole, entries, skips);
+	ews_manifest_format_piece(out, &whole, 0);
 }
 
 void ews_manifest_record(struct ews_entry *out, const struct ews_entry *entry)

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/manifest_odb.h"
 #include "work/recover.h"
 #include "work/round.h"
 #include "work/snapshot.h"
@@ -132,7 +133,7 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 	if (!ews_odb_has(repo->odb, &snapshot.tree))
 		return ews_error(EWS_ENOTFOUND, "its tree is missing");
 	spec = ews_strfmt("%s:manifest", ews_oid_hex(hex, &snapshot.manifest));
-	if (ews_odb_resolve(&manifest, repo->odb, spec) < 0 || !ews_odb_has(repo->odb, &manifest))
+	if (ews_odb_resolve(&manifest, repo->odb, spec) < 0 || !ews_manifest_is_there(repo->odb, &manifest))
 		return ews_error(EWS_ENOTFOUND, "its manifest is missing");
 	return 0;
 }

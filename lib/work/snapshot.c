@@ -18,9 +18,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/pool.h"
 #include "store/commit.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
+#include "store/manifest_odb.h"
 #include "store/tree.h"
 #include "work/base_cache.h"
 #include "work/history.h"
@@ -84,20 +86,22 @@ static int read_manifest(struct ews_content *out, struct ews_repo *repo, const s
 {
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	struct ews_arena arena = EWS_ARENA_INIT;
+	bool is_found = false;
 	size_t n = 0;
 	int rc = ews_odb_read_commit(&commit, repo->odb, &snapshot->manifest);
 
 	if (rc == 0)
 		rc = ews_tree_read_flat(&items, &n, repo->odb, &commit.tree, &arena);
 	for (size_t i = 0; i < n && rc == 0; i++)
-		if (!strcmp(items[i].name, "manifest"))
-			rc = ews_odb_read(&text, NULL, repo->odb, &items[i].oid);
-		else if (!strcmp(items[i].name, "root-mode"))
+		if (!strcmp(items[i].name, EWS_MANIFEST_NAME)) {
+			is_found = true;
+			rc = ews_manifest_read(&out->scan.entries, &out->scan.skips, repo->odb, &items[i].oid);
+		} else if (!strcmp(items[i].name, "root-mode")) {
 			rc = read_root(out, repo, &items[i].oid);
-	if (rc == 0)
-		rc = ews_manifest_parse(&out->scan.entries, &out->scan.skips, text.ptr, text.len);
+		}
+	if (rc == 0 && !is_found)
+		rc = ews_error(EWS_EDAMAGED, "it has no manifest");
 	if (rc == 0)
 		rc = read_gitstate(&out->git, repo, items, n);
 	out->has_git = rc == 0;
@@ -279,17 +283,56 @@ static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const
 	return rc;
 }
 
+/* The manifest on its way into the store. */
+struct manifest_writing {
+	struct ews_batch *batch;
+	struct ews_manifest_pieces pieces;
+	struct ews_oid *oids; /* of the pieces */
+};
+
+static void release_manifest_writing(struct manifest_writing *writing)
+{
+	ews_manifest_pieces_release(&writing->pieces);
+	free(writing->oids);
+}
+
+EWS_CLEANUP_DEFINE(manifest_writing, struct manifest_writing, release_manifest_writing)
+
+static int write_piece(size_t i, unsigned worker, void *payload)
+{
+	struct manifest_writing *writing = payload;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	(void)worker;
+	ews_manifest_format_piece(&text, &writing->pieces, i);
+	return ews_batch_add(&writing->oids[i], writing->batch, EWS_OBJECT_BLOB, text.ptr, text.len);
+}
+
+static int pin_manifest(struct ews_entries *pins, struct ews_batch *batch, const struct ews_content *content)
+{
+	EWS_CLEANUP(manifest_writing)
+	struct manifest_writing writing = { .batch = batch, .pieces = EWS_MANIFEST_PIECES_INIT };
+	int rc;
+
+	ews_manifest_cut(&writing.pieces, &content->scan.entries, &content->scan.skips);
+	writing.oids = ews_calloc(writing.pieces.n, sizeof(*writing.oids));
+	rc = ews_pool_for(writing.pieces.n, 1, 0, write_piece, &writing);
+	for (size_t i = 0; i < writing.pieces.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = ews_manifest_piece_path(i, writing.pieces.n);
+
+		add_pin(pins, path, EWS_ENTRY_FILE, &writing.oids[i]);
+	}
+	return rc;
+}
+
 /* The tree of the manifest commit. */
 static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struct ews_batch *batch,
 			       const struct ews_content *content)
 {
 	EWS_CLEANUP(entries) struct ews_entries pins = EWS_ENTRIES_INIT;
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf root = EWS_BUF_INIT;
-	int rc;
+	int rc = pin_manifest(&pins, batch, content);
 
-	ews_manifest_format(&text, &content->scan.entries, &content->scan.skips);
-	rc = pin_bytes(&pins, batch, "manifest", text.ptr, text.len);
 	ews_buf_addf(&root, "%04o", content->root_mode);
 	if (content->has_root_owner)
 		ews_buf_addf(&root, " %" PRIu32 ":%" PRIu32, content->root_uid, content->root_gid);

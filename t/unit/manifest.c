@@ -168,6 +168,146 @@ static bool is_same_record(const struct ews_entry *a, const struct ews_entry *b)
 	return is_identical(a, b) && !memcmp(&x, &y, sizeof(x));
 }
 
+/* `n` files, some of them ignored ones, with names of several lengths; a few have attributes. */
+static void make_long(struct ews_entries *entries, struct ews_skips *skips, size_t n)
+{
+	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free)
+		char *path = ews_strfmt("%02zu/%.*s%zu", i * 40 / n, (int)fixture_pick(60),
+					"a/name/that/may/be/long/and/may/be/short/but/never/is/the/same", i);
+		struct ews_entry *entry;
+
+		if (!fixture_pick(30)) {
+			ews_skips_add(skips, path, EWS_SKIP_IGNORED, fixture_pick(1000));
+			continue;
+		}
+		entry = ews_entries_add(entries, path, strlen(path));
+		entry->type = EWS_ENTRY_FILE;
+		entry->mode = 0644;
+		entry->has_time = entry->has_owner = true;
+		entry->mtime_s = 1700000000 + (int64_t)fixture_pick(1000000);
+		entry->uid = entry->gid = fixture_pick(10) ? 1000 : 0;
+		entry->oid = (struct ews_oid){ 20, { (uint8_t)fixture_pick(256), (uint8_t)fixture_pick(256) } };
+		if (fixture_pick(50))
+			continue;
+		ews_buf_truncate(&attrs, 0);
+		random_attrs(&attrs);
+		entry->xattrs = ews_arena_dup(&entries->arena, attrs.ptr, attrs.len);
+	}
+	entries->knows_names = true;
+	ews_entries_sort(entries);
+	ews_skips_sort(skips);
+}
+
+/* All pieces. Returns how many. */
+static size_t format_pieces(struct ews_strv *out, const struct ews_entries *entries, const struct ews_skips *skips)
+{
+	EWS_CLEANUP(manifest_pieces) struct ews_manifest_pieces pieces = EWS_MANIFEST_PIECES_INIT;
+
+	ews_manifest_cut(&pieces, entries, skips);
+	for (size_t i = 0; i < pieces.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		ews_manifest_format_piece(&text, &pieces, i);
+		cr_assert(pieces.n == 1 || (text.len > 0 && text.len < 160 * 1024), "%zu", text.len);
+		ews_strv_add(out, text.ptr);
+	}
+	return pieces.n;
+}
+
+Test(manifest, pieces_are_the_whole_text)
+{
+	for (size_t round = 0; round < fixture_rounds(30); round++) {
+		EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries back = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips_back = EWS_SKIPS_INIT;
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		EWS_CLEANUP(buf) struct ews_buf joined = EWS_BUF_INIT;
+		EWS_CLEANUP(strv) struct ews_strv pieces = EWS_STRV_INIT;
+
+		make_long(&entries, &skips, fixture_pick(6000));
+		add_random_names(&entries);
+		ews_manifest_format(&text, &entries, &skips);
+		format_pieces(&pieces, &entries, &skips);
+		for (size_t i = 0; i < pieces.n; i++)
+			ews_buf_adds(&joined, pieces.items[i]);
+		cr_assert_eq(joined.len, text.len, "EWS_SEED=%zu", fixture_seed());
+		cr_assert_eq(memcmp(joined.ptr, text.ptr, text.len), 0, "EWS_SEED=%zu", fixture_seed());
+		/* In one where that is short, in many where it is long; in between it depends on how well a line's length was foreseen. */
+		cr_assert(text.len > 100 * 1024 || pieces.n == 1, "%zu of %zu", pieces.n, text.len);
+		cr_assert(text.len < 200 * 1024 || pieces.n > 1, "%zu of %zu", pieces.n, text.len);
+		cr_assert_eq(ews_manifest_parse(&back, &skips_back, joined.ptr, joined.len), 0, "%s",
+			     ews_error_message());
+		fixture_assert_same(&back, &entries, is_identical, "");
+	}
+}
+
+/* Change a file, add one, or take one away. */
+static void change_long(struct ews_entries *list)
+{
+	struct ews_entry *entry = &list->items[fixture_pick(list->n)];
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s-%zu", entry->path, fixture_pick(1000));
+
+	switch (fixture_pick(3)) {
+	case 0:
+		entry->oid.id[0]++;
+		entry->mtime_s++;
+		entry->size += fixture_pick(100000);
+		entry->uid = (uint32_t)fixture_pick(2) * 1000;
+		break;
+	case 1:
+		entry = ews_entries_add(list, path, strlen(path));
+		entry->type = EWS_ENTRY_FILE;
+		entry->uid = 7;
+		entry->has_owner = true;
+		ews_entries_sort(list);
+		break;
+	default:
+		*entry = list->items[--list->n];
+		ews_entries_sort(list);
+	}
+}
+
+static size_t count_missing(const struct ews_strv *pieces, const struct ews_strv *old)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pieces->n; i++) {
+		bool is_there = false;
+
+		for (size_t k = 0; k < old->n && !is_there; k++)
+			is_there = !strcmp(pieces->items[i], old->items[k]);
+		n += !is_there;
+	}
+	return n;
+}
+
+Test(manifest, a_change_is_in_few_pieces)
+{
+	EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+	size_t n_rounds = fixture_rounds(60), n_changed = 0;
+
+	make_long(&entries, &skips, 20000);
+	for (size_t round = 0; round < n_rounds; round++) {
+		EWS_CLEANUP(strv) struct ews_strv before = EWS_STRV_INIT;
+		EWS_CLEANUP(strv) struct ews_strv after = EWS_STRV_INIT;
+		size_t n = format_pieces(&before, &entries, &skips), changed;
+
+		cr_assert(n > 30 && n < 150, "%zu", n);
+		change_long(&entries);
+		format_pieces(&after, &entries, &skips);
+		changed = count_missing(&after, &before);
+		/* Where a limit cuts what follows moves up to the next place that its paths tell. */
+		cr_assert(changed <= 8, "EWS_SEED=%zu: %zu of %zu", fixture_seed(), changed, n);
+		n_changed += changed;
+	}
+	cr_assert(n_changed < 2 * n_rounds, "%zu in %zu", n_changed, n_rounds);
+}
+
 Test(manifest, what_it_says_of_an_entry_is_known_without_reading_it)
 {
 	for (size_t round = 0; round < fixture_rounds(300); round++) {
