@@ -63,6 +63,7 @@ struct ews_oidset {
 bool ews_oidset_add(struct ews_oidset *set, const struct ews_oid *oid);
 bool ews_oidset_has(const struct ews_oidset *set, const struct ews_oid *oid);
 void ews_oidset_release(struct ews_oidset *set);
+EWS_CLEANUP_DEFINE(oidset, struct ews_oidset, ews_oidset_release)
 
 enum ews_object_type {
 	EWS_OBJECT_COMMIT = 1,

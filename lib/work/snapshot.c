@@ -162,15 +162,6 @@ int ews_snapshot_reading_finish(void *payload)
 	return rc;
 }
 
-/* Ids of the files in `entries`, sorted: what the snapshot's tree holds. */
-static void collect_oids(struct ews_oids *out, const struct ews_entries *entries)
-{
-	for (size_t i = 0; i < entries->n; i++)
-		if (ews_entry_fits_tree(&entries->items[i]))
-			ews_oids_add(out, &entries->items[i].oid);
-	ews_oids_sort(out);
-}
-
 static void add_pin(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
 {
 	struct ews_entry *entry = ews_entries_add(pins, path, strlen(path));
@@ -211,47 +202,105 @@ static void pin_one(struct ews_entries *pins, const struct ews_index *index, con
 	add_pin(pins, path, EWS_ENTRY_FILE, &ie->oid);
 }
 
-/* Every object that the index names and the tree lacks: a raw index pins nothing. */
-static int pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content)
+/* Contents whose path a git tree can't hold are filed by their id. Returns how many there are. */
+static size_t pin_extras(struct ews_entries *pins, const struct ews_content *content)
 {
-	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-	EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
-	int rc = 0;
+	size_t n = 0;
 
-	if (content->git.has_index)
-		rc = ews_index_parse(&index, content->git.index.ptr, content->git.index.len, ews_odb_algo(repo->odb));
-	if (rc < 0) {
-		/* An index that is no index names nothing; its bytes are kept all the same. */
-		ews_error_clear();
-		return 0;
-	}
-	collect_oids(&oids, &content->scan.entries);
-	for (size_t i = 0; i < index.n; i++) {
-		const struct ews_index_entry *ie = &index.items[i];
-
-		/* Submodules are other repositories' commits; a sparse directory is HEAD's tree. */
-		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000 ||
-		    ews_oids_has(&oids, &ie->oid) || !ews_odb_has(repo->odb, &ie->oid))
-			continue;
-		pin_one(pins, &index, ie);
-	}
-	return 0;
-}
-
-/* Contents whose path a git tree can't hold are filed by their id. */
-static void pin_extras(struct ews_entries *pins, const struct ews_content *content)
-{
 	for (size_t i = 0; i < content->scan.entries.n; i++) {
 		const struct ews_entry *entry = &content->scan.entries.items[i];
 		EWS_CLEANUP(free) char *path = NULL;
 		char hex[EWS_OID_HEX_MAX];
 
 		if ((entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK) ||
-		    ews_entry_fits_tree(entry) || ews_oid_is_none(&entry->oid))
+		    ews_oid_is_none(&entry->oid) || ews_entry_fits_tree(entry))
 			continue;
 		path = ews_strfmt("extra/%s", ews_oid_hex(hex, &entry->oid));
 		add_pin(pins, path, EWS_ENTRY_FILE, &entry->oid);
+		n++;
 	}
+	return n;
+}
+
+/* Some of what an index names. */
+struct strays {
+	const struct ews_index_entry **items;
+	size_t n, cap;
+};
+
+/* The entry of `path`, which mostly is the next file at `at`. */
+static const struct ews_entry *find_along(const struct ews_entries *entries, size_t *at, const char *path)
+{
+	const struct ews_entry *found;
+
+	while (*at < entries->n && entries->items[*at].type == EWS_ENTRY_DIR)
+		++*at;
+	if (*at < entries->n && !strcmp(entries->items[*at].path, path))
+		return &entries->items[(*at)++];
+	/* Something that git doesn't know, or a place where its order is another one. */
+	found = ews_entries_find(entries, path);
+	if (found)
+		*at = (size_t)(found - entries->items) + 1;
+	return found;
+}
+
+/* List what the tree does not have under the path that `index` names it by. `fit`: a tree can hold all entries. */
+static void list_strays(struct strays *out, const struct ews_index *index, const struct ews_entries *entries, bool fit)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < index->n; i++) {
+		const struct ews_index_entry *ie = &index->items[i];
+		const struct ews_entry *entry;
+
+		/* Submodules are other repositories' commits; a sparse directory is HEAD's tree. */
+		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000)
+			continue;
+		entry = find_along(entries, &at, ie->path);
+		if (entry && ews_oid_equal(&entry->oid, &ie->oid) && (fit || ews_entry_fits_tree(entry)))
+			continue;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = ie;
+	}
+}
+
+/* Give those ids of `strays` that the tree has under whatever path. */
+static void find_elsewhere(struct ews_oidset *out, const struct strays *strays, const struct ews_entries *entries)
+{
+	EWS_CLEANUP(oidset) struct ews_oidset named = EWS_OIDSET_INIT;
+
+	for (size_t i = 0; i < strays->n; i++)
+		ews_oidset_add(&named, &strays->items[i]->oid);
+	for (size_t i = 0; i < entries->n && strays->n; i++)
+		if (ews_oidset_has(&named, &entries->items[i].oid) && ews_entry_fits_tree(&entries->items[i]))
+			ews_oidset_add(out, &entries->items[i].oid);
+}
+
+/*
+ * Every object that the index names and the tree lacks: a raw index pins nothing. Nearly all of an index is what stands
+ * in the tree as well; that is seen in one walk along both. `fit`: a tree can hold all entries.
+ */
+static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content, bool fit)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
+	const struct ews_buf *raw = &content->git.index;
+	struct strays strays = { NULL, 0, 0 };
+
+	if (!content->git.has_index)
+		return;
+	if (ews_index_parse(&index, raw->ptr, raw->len, ews_odb_algo(repo->odb)) < 0) {
+		/* An index that is no index names nothing; its bytes are kept all the same. */
+		ews_error_clear();
+		return;
+	}
+	list_strays(&strays, &index, &content->scan.entries, fit);
+	find_elsewhere(&elsewhere, &strays, &content->scan.entries);
+	for (size_t i = 0; i < strays.n; i++)
+		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) &&
+		    ews_odb_has(repo->odb, &strays.items[i]->oid))
+			pin_one(pins, &index, strays.items[i]);
+	free(strays.items);
 }
 
 static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const char *path, const void *data, size_t len)
@@ -331,6 +380,7 @@ static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struc
 {
 	EWS_CLEANUP(entries) struct ews_entries pins = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(buf) struct ews_buf root = EWS_BUF_INIT;
+	bool fit;
 	int rc = pin_manifest(&pins, batch, content);
 
 	ews_buf_addf(&root, "%04o", content->root_mode);
@@ -341,11 +391,10 @@ static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struc
 		rc = pin_bytes(&pins, batch, "root-mode", root.ptr, root.len);
 	if (rc == 0)
 		rc = pin_gitstate(&pins, batch, &content->git);
-	if (rc == 0)
-		rc = pin_staged(&pins, repo, content);
 	if (rc < 0)
 		return rc;
-	pin_extras(&pins, content);
+	fit = pin_extras(&pins, content) == 0;
+	pin_staged(&pins, repo, content, fit);
 	ews_entries_unique(&pins);
 	return ews_tree_write(out, batch, &pins);
 }
