@@ -15,7 +15,8 @@
  * - Its own check of what it reads runs at half the speed of libcrypto. It is
  *   off, and every object read is checked here, once.
  * - It keeps all of a pack and its index mapped that was ever touched, and inflates into a buffer that is made for each
- *   object. So what is ordinary in a pack is read by store/pack_read, and what that leaves by libgit2.
+ *   object; and to load it takes longer than most verbs do. So what is ordinary is read by store/pack_read and
+ *   store/loose_read, and what those leave by libgit2.
  * - It doesn't wait for another process's lock on a ref, nor look whether its own could be deleted.
  *
  * SPDX-License-Identifier: MIT
@@ -25,6 +26,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,6 +38,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/loose_read.h"
 #include "store/odb.h"
 #include "store/odb_ops.h"
 #include "store/pack_read.h"
@@ -46,23 +49,40 @@
 
 /* An object database that one thread at a time uses. */
 struct reader {
-	git_odb *db;
+	git_odb *db; /* NULL until it is needed */
 	struct ews_pack_reader *packed;
-	unsigned generation;
+	struct ews_buf loose; /* the object that was read last */
+	unsigned generation; /* of `db` */
 	struct reader *next;
+};
+
+/* An object that was read: the reader's until its next one, or libgit2's. */
+struct object {
+	enum ews_object_type type;
+	const void *data;
+	size_t len;
+	git_odb_object *theirs;
 };
 
 struct room {
 	struct ews_odb face;
 	pthread_mutex_t readers_lock;
 	struct reader *idle;
-	unsigned generation; /* counts refreshes; a reader that is behind looks again */
-	struct ews_packs *packs; /* those that were there when the first reader was made */
+	atomic_uint generation; /* counts refreshes; a reader that is behind looks again */
+	struct ews_packs *packs; /* NULL until they are needed */
+	unsigned packs_generation;
 	pthread_mutex_t repo_lock;
 	struct ews_odb_format format;
 	git_repository *repo; /* NULL until it is asked for */
 };
 
+static void release_object(struct object *object)
+{
+	if (object->theirs)
+		ews_git2.git_odb_object_free(object->theirs);
+}
+
+EWS_CLEANUP_DEFINE(object, struct object, release_object)
 EWS_GIT2_CLEANUP(git_odb_object)
 EWS_GIT2_CLEANUP(git_odb_stream)
 EWS_GIT2_CLEANUP(git_object)
@@ -105,59 +125,70 @@ static int open_repository(git_repository **out, const char *git_dir, const stru
 	return 0;
 }
 
-/* Load what this room is for. */
-static int begin(struct room *room)
-{
-	room->face.is_cold = false;
-	return ews_libgit2_need();
-}
-
 /* Open the repository. Under its lock. */
 static int need_repo(struct room *room)
 {
-	int rc = room->repo ? 0 : begin(room);
+	int rc = room->repo ? 0 : ews_libgit2_need();
 
 	if (rc < 0 || room->repo)
 		return rc;
 	return open_repository(&room->repo, room->face.git_dir, &room->format);
 }
 
-/* An object database for this thread, given back by return_reader(). */
-static int borrow_reader(struct reader **out, struct room *room)
+/* The packs as they are after the last refresh. */
+static struct ews_packs *need_packs(struct room *room)
 {
-	struct reader *reader;
-	unsigned generation;
-	int rc;
-
 	pthread_mutex_lock(&room->readers_lock);
-	generation = room->generation;
+	room->face.is_cold = false;
 	if (!room->packs)
 		room->packs = ews_packs_open(ews_odb_object_dir(&room->face));
+	else if (room->packs_generation != room->generation)
+		ews_packs_look_again(room->packs);
+	room->packs_generation = room->generation;
+	pthread_mutex_unlock(&room->readers_lock);
+	return room->packs;
+}
+
+/* What this thread reads with, given back by return_reader(). */
+static struct reader *borrow_reader(struct room *room)
+{
+	struct reader *reader;
+
+	pthread_mutex_lock(&room->readers_lock);
 	reader = room->idle;
 	if (reader)
 		room->idle = reader->next;
 	pthread_mutex_unlock(&room->readers_lock);
+	if (reader)
+		return reader;
+	reader = ews_calloc(1, sizeof(*reader));
+	reader->packed = ews_pack_reader_new();
+	reader->loose = (struct ews_buf)EWS_BUF_INIT;
+	return reader;
+}
 
-	if (!reader) {
-		git_odb *db = NULL;
+/* Let libgit2 look at the store, as it is after the last refresh. */
+static int need_db(struct reader *reader, const struct room *room)
+{
+	unsigned generation = room->generation;
+	git_odb *db = NULL;
+	int rc;
 
-		rc = begin(room);
-		if (rc < 0)
-			return rc;
-		rc = ews_git2.git_odb_open(&db, ews_odb_write_dir(&room->face));
-		if (rc < 0)
-			return ews_libgit2_fail(rc, EWS_EGIT, "cannot open '%s'", ews_odb_write_dir(&room->face));
-		reader = ews_calloc(1, sizeof(*reader));
-		reader->db = db;
-		reader->packed = ews_pack_reader_new();
-		reader->generation = generation;
-	}
-	if (reader->generation != generation) {
+	if (reader->db) {
 		/* When it can't look again it serves what it knows; reading a missing object looks once more. */
-		(void)ews_git2.git_odb_refresh(reader->db);
+		if (reader->generation != generation)
+			(void)ews_git2.git_odb_refresh(reader->db);
 		reader->generation = generation;
+		return 0;
 	}
-	*out = reader;
+	rc = ews_libgit2_need();
+	if (rc < 0)
+		return rc;
+	rc = ews_git2.git_odb_open(&db, ews_odb_write_dir(&room->face));
+	if (rc < 0)
+		return ews_libgit2_fail(rc, EWS_EGIT, "cannot open '%s'", ews_odb_write_dir(&room->face));
+	reader->db = db;
+	reader->generation = generation;
 	return 0;
 }
 
@@ -178,34 +209,49 @@ static int fail_read(int git_rc, const struct room *room, const struct ews_oid *
 	return ews_libgit2_fail(git_rc, EWS_EDAMAGED, "object %s is damaged", ews_oid_hex(hex, oid));
 }
 
-/* Read the whole object and see that it is what its id says. */
-static int read_checked(git_odb_object **out, const struct room *room, git_odb *db, const struct ews_oid *oid)
+/* Read what is ordinary, checked. False: libgit2 finds it elsewhere, or what is wrong with it. */
+static bool read_ordinary(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid)
+{
+	const struct ews_buf *content;
+
+	if (ews_pack_reader_read(&content, &out->type, reader->packed, need_packs(room), oid)) {
+		out->data = content->ptr;
+		out->len = content->len;
+		if (ews_odb_check(&room->face, oid, out->type, out->data, out->len) == 0)
+			return true;
+		ews_error_clear();
+	}
+	ews_buf_truncate(&reader->loose, 0);
+	if (!ews_loose_read(&reader->loose, &out->type, ews_odb_write_dir(&room->face), oid))
+		return false;
+	out->data = reader->loose.ptr;
+	out->len = reader->loose.len;
+	return true;
+}
+
+/* Have libgit2 read the object, and see that it is what its id says. */
+static int read_other(struct object *out, const struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
+	struct object found;
 	git_oid id;
 	int rc;
 
-	to_git_oid(&id, oid);
-	rc = ews_git2.git_odb_read(&obj, db, &id);
-	if (rc < 0)
-		return fail_read(rc, room, oid);
-	rc = ews_odb_check(&room->face, oid, (enum ews_object_type)ews_git2.git_odb_object_type(obj),
-			   ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
+	rc = need_db(reader, room);
 	if (rc < 0)
 		return rc;
-	*out = ews_steal(&obj);
-	return 0;
-}
-
-/* Read what is ordinary in a pack, checked. Returns 1, or 0: libgit2 finds it elsewhere, or what is wrong with it. */
-static int read_packed(const struct ews_buf **out, enum ews_object_type *type, const struct room *room,
-		       struct reader *reader, const struct ews_oid *oid)
-{
-	if (!ews_pack_reader_read(out, type, reader->packed, room->packs, oid))
-		return 0;
-	if (ews_odb_check(&room->face, oid, *type, (*out)->ptr, (*out)->len) == 0)
-		return 1;
-	ews_error_clear();
+	to_git_oid(&id, oid);
+	rc = ews_git2.git_odb_read(&obj, reader->db, &id);
+	if (rc < 0)
+		return fail_read(rc, room, oid);
+	found = (struct object){ .type = (enum ews_object_type)ews_git2.git_odb_object_type(obj),
+				 .data = ews_git2.git_odb_object_data(obj),
+				 .len = ews_git2.git_odb_object_size(obj) };
+	rc = ews_odb_check(&room->face, oid, found.type, found.data, found.len);
+	if (rc < 0)
+		return rc;
+	*out = found;
+	out->theirs = ews_steal(&obj);
 	return 0;
 }
 
@@ -213,50 +259,36 @@ static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct 
 			const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
-	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
-	const struct ews_buf *packed;
-	enum ews_object_type found;
-	struct reader *reader;
-	int rc;
+	struct reader *reader = borrow_reader(room);
+	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
+	int rc = read_ordinary(&object, room, reader, oid) ? 0 : read_other(&object, room, reader, oid);
 
-	rc = borrow_reader(&reader, room);
-	if (rc < 0)
-		return rc;
-	if (read_packed(&packed, &found, room, reader, oid)) {
-		ews_buf_add(out, packed->ptr, packed->len);
-		if (type)
-			*type = found;
-		return_reader(room, reader);
-		return 0;
-	}
-	rc = read_checked(&obj, room, reader->db, oid);
+	if (rc == 0)
+		ews_buf_add(out, object.data, object.len);
+	if (rc == 0 && type)
+		*type = object.type;
 	return_reader(room, reader);
-	if (rc < 0)
-		return rc;
-	ews_buf_add(out, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
-	if (type)
-		*type = (enum ews_object_type)ews_git2.git_odb_object_type(obj);
-	return 0;
+	return rc;
 }
 
 static int libgit2_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
 			       const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
-	struct reader *reader;
+	struct reader *reader = borrow_reader(room);
 	git_object_t git_type;
 	size_t len;
 	git_oid id;
-	int rc;
+	int rc = need_db(reader, room);
 
-	rc = borrow_reader(&reader, room);
-	if (rc < 0)
-		return rc;
-	to_git_oid(&id, oid);
-	rc = ews_git2.git_odb_read_header(&len, &git_type, reader->db, &id);
+	if (rc == 0) {
+		to_git_oid(&id, oid);
+		rc = ews_git2.git_odb_read_header(&len, &git_type, reader->db, &id);
+		rc = rc < 0 ? fail_read(rc, room, oid) : 0;
+	}
 	return_reader(room, reader);
 	if (rc < 0)
-		return fail_read(rc, room, oid);
+		return rc;
 	*type = (enum ews_object_type)git_type;
 	if (size)
 		*size = len;
@@ -295,139 +327,127 @@ static int stream_blob(int fd, const struct room *room, git_odb *db, const struc
 	return 0;
 }
 
-/* Is the object where none can be streamed from, in a pack? To ask how large it is takes a good part of reading it. */
-static bool is_packed(git_odb *db, const git_oid *id)
-{
-	for (size_t i = 0; i < ews_git2.git_odb_num_backends(db); i++) {
-		git_odb_backend *backend = NULL;
-
-		if (ews_git2.git_odb_get_backend(&backend, db, i) == 0 && !backend->readstream && backend->exists &&
-		    backend->exists(backend, id))
-			return true;
-	}
-	return false;
-}
-
-static int check_blob(const struct ews_oid *oid, git_object_t type)
+static int check_blob(const struct ews_oid *oid, enum ews_object_type type)
 {
 	char hex[EWS_OID_HEX_MAX];
 
-	if (type == GIT_OBJECT_BLOB)
+	if (type == EWS_OBJECT_BLOB)
 		return 0;
 	return ews_error(EWS_EDAMAGED, "object %s is a %s, not a blob", ews_oid_hex(hex, oid),
-			 ews_object_type_name((enum ews_object_type)type));
+			 ews_object_type_name(type));
 }
 
 /* Pass a blob on step by step if it is large. Returns 1 when it isn't, or can't be. */
-static int stream_large(int fd, const struct room *room, git_odb *db, const struct ews_oid *oid)
+static int stream_large(int fd, const struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
 	git_object_t type;
 	size_t size;
 	git_oid id;
 	int rc;
 
-	to_git_oid(&id, oid);
-	if (is_packed(db, &id))
-		return 1;
-	rc = ews_git2.git_odb_read_header(&size, &type, db, &id);
-	if (rc < 0)
-		return fail_read(rc, room, oid);
-	rc = check_blob(oid, type);
+	rc = need_db(reader, room);
 	if (rc < 0)
 		return rc;
-	return size > STREAM_FROM_BYTES ? stream_blob(fd, room, db, oid) : 1;
+	to_git_oid(&id, oid);
+	rc = ews_git2.git_odb_read_header(&size, &type, reader->db, &id);
+	if (rc < 0)
+		return fail_read(rc, room, oid);
+	rc = check_blob(oid, (enum ews_object_type)type);
+	if (rc < 0)
+		return rc;
+	return size > STREAM_FROM_BYTES ? stream_blob(fd, room, reader->db, oid) : 1;
 }
 
 static int write_blob(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
-	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
-	const struct ews_buf *packed;
-	enum ews_object_type type;
+	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
 	int rc;
 
-	if (read_packed(&packed, &type, room, reader, oid)) {
-		rc = check_blob(oid, (git_object_t)type);
+	if (!read_ordinary(&object, room, reader, oid)) {
+		rc = stream_large(fd, room, reader, oid);
+		if (rc <= 0)
+			return rc;
+		rc = read_other(&object, room, reader, oid);
 		if (rc < 0)
 			return rc;
-		ews_odb_remember_blob(&room->face, oid, packed->ptr, packed->len);
-		return ews_file_write_fd(fd, packed->ptr, packed->len);
 	}
-	rc = stream_large(fd, room, reader->db, oid);
-	if (rc <= 0)
-		return rc;
-	rc = read_checked(&obj, room, reader->db, oid);
-	if (rc == 0)
-		rc = check_blob(oid, ews_git2.git_odb_object_type(obj));
+	rc = check_blob(oid, object.type);
 	if (rc < 0)
 		return rc;
-	ews_odb_remember_blob(&room->face, oid, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
-	return ews_file_write_fd(fd, ews_git2.git_odb_object_data(obj), ews_git2.git_odb_object_size(obj));
+	ews_odb_remember_blob(&room->face, oid, object.data, object.len);
+	return ews_file_write_fd(fd, object.data, object.len);
 }
 
 static int libgit2_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
-	struct reader *reader;
-	int rc;
+	struct reader *reader = borrow_reader(room);
+	int rc = write_blob(fd, room, reader, oid);
 
-	rc = borrow_reader(&reader, room);
-	if (rc < 0)
-		return rc;
-	rc = write_blob(fd, room, reader, oid);
 	return_reader(room, reader);
 	return rc;
 }
 
+/* Is what the packs don't have, and is not loose, nowhere? */
+static bool knows_all(const struct room *room)
+{
+	return !room->face.aside && ews_packs_are_all(room->packs);
+}
+
 /* Without looking for new packs: that costs a directory listing for each object that isn't there. */
+static bool has_in_db(struct reader *reader, const git_oid *id)
+{
+	return ews_git2.git_odb_exists_ext(reader->db, id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
+}
+
+static bool freshen_in_db(struct reader *reader, const git_oid *id)
+{
+	for (size_t i = 0; i < ews_git2.git_odb_num_backends(reader->db); i++) {
+		git_odb_backend *backend = NULL;
+
+		if (ews_git2.git_odb_get_backend(&backend, reader->db, i) == 0 && backend->freshen &&
+		    backend->freshen(backend, id) == 0)
+			return true;
+	}
+	/* What we may not touch (another user's alternate) is there all the same. */
+	return has_in_db(reader, id);
+}
+
+/* Ask libgit2 by `look`. */
+static bool ask_db(struct room *room, const struct ews_oid *oid,
+		   bool (*look)(struct reader *reader, const git_oid *id))
+{
+	struct reader *reader = borrow_reader(room);
+	bool has = need_db(reader, room) == 0;
+	git_oid id;
+
+	if (has) {
+		to_git_oid(&id, oid);
+		has = look(reader, &id);
+	} else {
+		ews_error_clear();
+	}
+	return_reader(room, reader);
+	return has;
+}
+
 static bool libgit2_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
-	struct reader *reader;
-	bool has;
-	git_oid id;
 
-	if (borrow_reader(&reader, room) < 0) {
-		ews_error_clear();
-		return false;
-	}
-	to_git_oid(&id, oid);
-	has = ews_git2.git_odb_exists_ext(reader->db, &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
-	return_reader(room, reader);
-	return has;
+	return ews_packs_have(need_packs(room), oid) || (!knows_all(room) && ask_db(room, oid, has_in_db));
 }
 
 static bool libgit2_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
-	struct reader *reader;
-	bool has = false;
-	git_oid id;
 
-	if (borrow_reader(&reader, room) < 0) {
-		ews_error_clear();
-		return false;
-	}
-	to_git_oid(&id, oid);
-	for (size_t i = 0; i < ews_git2.git_odb_num_backends(reader->db) && !has; i++) {
-		git_odb_backend *backend = NULL;
-
-		if (ews_git2.git_odb_get_backend(&backend, reader->db, i) == 0 && backend->freshen)
-			has = backend->freshen(backend, &id) == 0;
-	}
-	/* What we may not touch (another user's alternate) is there all the same. */
-	if (!has)
-		has = ews_git2.git_odb_exists_ext(reader->db, &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
-	return_reader(room, reader);
-	return has;
+	return ews_packs_freshen(need_packs(room), oid) || (!knows_all(room) && ask_db(room, oid, freshen_in_db));
 }
 
 static int libgit2_refresh(struct ews_odb *odb)
 {
-	struct room *room = (struct room *)odb;
-
-	pthread_mutex_lock(&room->readers_lock);
-	room->generation++;
-	pthread_mutex_unlock(&room->readers_lock);
+	((struct room *)odb)->generation++;
 	return 0;
 }
 
@@ -584,8 +604,10 @@ static void libgit2_move(struct ews_odb *odb)
 		struct reader *reader = room->idle;
 
 		room->idle = reader->next;
-		ews_git2.git_odb_free(reader->db);
+		if (reader->db)
+			ews_git2.git_odb_free(reader->db);
 		ews_pack_reader_free(reader->packed);
+		ews_buf_release(&reader->loose);
 		free(reader);
 	}
 }

@@ -31,6 +31,7 @@ struct ews_odb_ops {
 	int (*read_header)(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
 			   const struct ews_oid *oid);
 	int (*write_to)(int fd, struct ews_odb *odb, const struct ews_oid *oid);
+	/* Of these two the face has looked among the loose objects of the write directory. */
 	bool (*has)(struct ews_odb *odb, const struct ews_oid *oid);
 	bool (*freshen)(struct ews_odb *odb, const struct ews_oid *oid);
 	int (*refresh)(struct ews_odb *odb);
@@ -55,7 +56,7 @@ struct ews_odb {
 	bool is_partial;
 	struct ews_recent *recent; /* the blobs that are remembered; NULL: none are */
 	/*
-	 * The room has not begun: to load a library, or to start a git, takes longer than most verbs do. Until somebody
+	 * The room has not begun: to look for packs, or to start a git, takes longer than to read a file. Until somebody
 	 * asks for what is in a pack, loose objects are read here.
 	 */
 	atomic_bool is_cold;

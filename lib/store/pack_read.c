@@ -9,6 +9,7 @@
 #include "store/pack_read.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/path.h"
 
@@ -32,6 +34,9 @@
 #define CHAIN_MAX 4096
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
 #define OBJECTS_MAPPED 16 /* after so many what was touched is let go */
+#define LOOKUPS_MAPPED 64 /* as many touch as much of the indexes alone */
+#define GUESSES_MAX 8
+#define FRESH_MS 2000 /* what was made new less long ago is new */
 
 enum {
 	OFS_DELTA = 6,
@@ -47,12 +52,17 @@ struct pack {
 	struct map index, pack;
 	size_t n; /* objects */
 	size_t end; /* of the pack's objects */
+	char *name; /* "pack-<hash>", and a dot */
+	bool is_cruft; /* what is in it is as old as a third file says of each */
+	_Atomic uint64_t freshened_ms; /* when it was let count as new; 0: never */
 };
 
 struct ews_packs {
-	struct pack *items;
-	size_t n, cap;
-	atomic_uint n_read;
+	char *object_dir, *dir;
+	struct pack items[PACKS_MAX]; /* they never move: others read while one is added */
+	atomic_size_t n;
+	atomic_bool are_all;
+	atomic_uint n_read, n_looked;
 };
 
 /* What stands at an offset of a pack. */
@@ -118,35 +128,71 @@ static bool is_sound(struct pack *pack)
 	       !memcmp(pack->index.at + pack->index.len - 2 * ID_LEN, pack->pack.at + pack->end, ID_LEN);
 }
 
-static void add_pack(struct ews_packs *packs, int dir_fd, const char *index)
+static bool is_known(const struct ews_packs *packs, const char *name)
 {
-	EWS_CLEANUP(free) char *name = ews_strfmt("%.*s.pack", (int)(strlen(index) - strlen(".idx")), index);
-	struct pack pack = { .n = 0 };
+	size_t i = 0;
 
-	if (map_file(&pack.index, dir_fd, index) && map_file(&pack.pack, dir_fd, name) && is_sound(&pack)) {
-		EWS_GROW(packs->items, packs->n, packs->cap);
-		packs->items[packs->n++] = pack;
-		return;
+	while (i < packs->n && strcmp(packs->items[i].name, name) != 0)
+		i++;
+	return i < packs->n;
+}
+
+/* Add the pack `name`; false when that can't be. */
+static bool add_pack(struct ews_packs *packs, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(free) char *index = ews_strfmt("%sidx", name);
+	EWS_CLEANUP(free) char *file = ews_strfmt("%spack", name);
+	EWS_CLEANUP(free) char *times = ews_strfmt("%smtimes", name);
+	struct pack *pack = packs->items + packs->n;
+
+	if (packs->n == PACKS_MAX)
+		return false;
+	if (!map_file(&pack->index, dir_fd, index) || !map_file(&pack->pack, dir_fd, file) || !is_sound(pack)) {
+		unmap(&pack->index);
+		unmap(&pack->pack);
+		return false;
 	}
-	unmap(&pack.index);
-	unmap(&pack.pack);
+	pack->name = ews_strdup(name);
+	pack->is_cruft = faccessat(dir_fd, times, F_OK, 0) == 0;
+	packs->n++;
+	return true;
+}
+
+static bool borrows(const char *object_dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(object_dir, "info/alternates");
+
+	return access(path, F_OK) == 0;
+}
+
+void ews_packs_look_again(struct ews_packs *packs)
+{
+	DIR *dir = opendir(packs->dir);
+	bool are_all = (dir || errno == ENOENT) && !borrows(packs->object_dir);
+	struct dirent *found;
+
+	while (dir && (found = readdir(dir))) {
+		size_t len = strlen(found->d_name);
+		EWS_CLEANUP(free) char *name = NULL;
+
+		if (len <= 4 || strcmp(found->d_name + len - 4, ".idx") != 0)
+			continue;
+		name = ews_strndup(found->d_name, len - strlen("idx"));
+		if (!is_known(packs, name) && !add_pack(packs, dirfd(dir), name))
+			are_all = false;
+	}
+	if (dir)
+		closedir(dir);
+	packs->are_all = are_all;
 }
 
 struct ews_packs *ews_packs_open(const char *object_dir)
 {
-	EWS_CLEANUP(free) char *path = ews_path_join(object_dir, "pack");
 	struct ews_packs *packs = ews_calloc(1, sizeof(*packs));
-	DIR *dir = opendir(path);
-	struct dirent *found;
 
-	while (dir && packs->n < PACKS_MAX && (found = readdir(dir))) {
-		size_t len = strlen(found->d_name);
-
-		if (len > 4 && !strcmp(found->d_name + len - 4, ".idx"))
-			add_pack(packs, dirfd(dir), found->d_name);
-	}
-	if (dir)
-		closedir(dir);
+	packs->object_dir = ews_strdup(object_dir);
+	packs->dir = ews_path_join(object_dir, "pack");
+	ews_packs_look_again(packs);
 	return packs;
 }
 
@@ -157,8 +203,10 @@ void ews_packs_free(struct ews_packs *packs)
 	for (size_t i = 0; i < packs->n; i++) {
 		unmap(&packs->items[i].index);
 		unmap(&packs->items[i].pack);
+		free(packs->items[i].name);
 	}
-	free(packs->items);
+	free(packs->dir);
+	free(packs->object_dir);
 	free(packs);
 }
 
@@ -186,36 +234,51 @@ void ews_pack_reader_free(struct ews_pack_reader *reader)
 	free(reader);
 }
 
-/* Where in the pack does the object with this id stand? 0: it isn't there. */
-static size_t find(const struct pack *pack, const unsigned char *id)
+/* Where in the index is this id? Ids are as good as random, so where one is can be told from how large it is. */
+static bool find_id(size_t *out, const struct pack *pack, const unsigned char *id)
 {
 	const unsigned char *counts = pack->index.at + COUNTS_AT, *ids = pack->index.at + IDS_AT;
-	const unsigned char *offsets = ids + pack->n * (ID_LEN + 4), *large = offsets + pack->n * 4;
 	size_t low = *id ? get_u32(counts + 4 * (*id - 1)) : 0, high = get_u32(counts + 4 * *id);
-	size_t n_large = (pack->index.len - 2 * ID_LEN - (size_t)(large - pack->index.at)) / 8;
-	uint64_t offset;
+	uint64_t at = get_u32(id), least = (uint64_t)*id << 24, most = least | 0xffffff;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	for (int guesses = 0; low < high; guesses++) {
+		size_t middle = low + (guesses < GUESSES_MAX ? (high - low) * (at - least) / (most - least + 1)
+							     : (high - low) / 2);
 		int order = memcmp(id, ids + middle * ID_LEN, ID_LEN);
 
 		if (order < 0) {
 			high = middle;
+			most = get_u32(ids + middle * ID_LEN);
 		} else if (order > 0) {
 			low = middle + 1;
+			least = get_u32(ids + middle * ID_LEN);
 		} else {
-			offset = get_u32(offsets + middle * 4);
-			if (offset >> 31 && (offset & 0x7fffffff) >= n_large)
-				return 0;
-			if (offset >> 31) {
-				const unsigned char *at = large + (offset & 0x7fffffff) * 8;
-
-				offset = (uint64_t)get_u32(at) << 32 | get_u32(at + 4);
-			}
-			return offset < pack->end ? (size_t)offset : 0;
+			*out = middle;
+			return true;
 		}
 	}
-	return 0;
+	return false;
+}
+
+/* Where in the pack does the object with this id stand? 0: it isn't there. */
+static size_t find(const struct pack *pack, const unsigned char *id)
+{
+	const unsigned char *offsets = pack->index.at + IDS_AT + pack->n * (ID_LEN + 4);
+	const unsigned char *large = offsets + pack->n * 4;
+	size_t n_large = (pack->index.len - 2 * ID_LEN - (size_t)(large - pack->index.at)) / 8;
+	uint64_t offset;
+	size_t at;
+
+	if (!find_id(&at, pack, id))
+		return 0;
+	offset = get_u32(offsets + at * 4);
+	if (offset >> 31 && (offset & 0x7fffffff) >= n_large)
+		return 0;
+	if (offset >> 31) {
+		large += (offset & 0x7fffffff) * 8;
+		offset = (uint64_t)get_u32(large) << 32 | get_u32(large + 4);
+	}
+	return offset < pack->end ? (size_t)offset : 0;
 }
 
 /* Read what stands before the stream of the object at `offset`. */
@@ -388,14 +451,15 @@ static bool read_at(enum ews_object_type *type, struct ews_pack_reader *reader, 
 	return true;
 }
 
-static void let_go(const struct ews_packs *packs)
+/* They stay mapped, no more. */
+static void let_go(const struct map *map)
 {
-	for (size_t i = 0; i < packs->n; i++) {
-		const struct pack *pack = &packs->items[i];
+	(void)madvise((void *)map->at, map->len, MADV_DONTNEED); /* or stay: it is but memory */
+}
 
-		(void)madvise((void *)pack->index.at, pack->index.len, MADV_DONTNEED); /* they stay mapped, no more */
-		(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED);
-	}
+static bool is_nth(atomic_uint *count, unsigned n)
+{
+	return atomic_fetch_add(count, 1) % n == n - 1;
 }
 
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
@@ -406,10 +470,67 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 
 		if (!offset || !read_at(type, reader, &packs->items[i], offset))
 			continue;
-		if (atomic_fetch_add(&packs->n_read, 1) % OBJECTS_MAPPED == OBJECTS_MAPPED - 1)
-			let_go(packs);
+		if (is_nth(&packs->n_read, OBJECTS_MAPPED))
+			for (size_t at = 0; at < packs->n; at++) {
+				let_go(&packs->items[at].index);
+				let_go(&packs->items[at].pack);
+			}
 		*out = &reader->object;
 		return 1;
 	}
 	return 0;
+}
+
+static void count_lookup(struct ews_packs *packs)
+{
+	if (is_nth(&packs->n_looked, LOOKUPS_MAPPED))
+		for (size_t i = 0; i < packs->n; i++)
+			let_go(&packs->items[i].index);
+}
+
+bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
+{
+	size_t at, i = 0;
+
+	if (oid->len != ID_LEN)
+		return false;
+	count_lookup(packs);
+	while (i < packs->n && !find_id(&at, &packs->items[i], oid->id))
+		i++;
+	return i < packs->n;
+}
+
+/* Let the pack count as new. What we may not touch is there all the same. */
+static bool freshen(const struct ews_packs *packs, struct pack *pack)
+{
+	EWS_CLEANUP(free) char *path = NULL;
+	uint64_t now_ms = ews_clock_monotonic_ms();
+
+	if (pack->is_cruft)
+		return false;
+	if (pack->freshened_ms && now_ms - pack->freshened_ms < FRESH_MS)
+		return true;
+	path = ews_strfmt("%s/%spack", packs->dir, pack->name);
+	if (utimensat(AT_FDCWD, path, NULL, 0) < 0)
+		return access(path, F_OK) == 0;
+	pack->freshened_ms = now_ms;
+	return true;
+}
+
+bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid)
+{
+	size_t at;
+
+	if (oid->len != ID_LEN)
+		return false;
+	count_lookup(packs);
+	for (size_t i = 0; i < packs->n; i++)
+		if (find_id(&at, &packs->items[i], oid->id) && freshen(packs, &packs->items[i]))
+			return true;
+	return false;
+}
+
+bool ews_packs_are_all(const struct ews_packs *packs)
+{
+	return packs->are_all;
 }

@@ -15,6 +15,8 @@
 #ifndef EWS_STORE_PACK_READ_H
 #define EWS_STORE_PACK_READ_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "store/oid.h"
 
@@ -22,8 +24,20 @@ struct ews_packs;
 
 /* Map the packs that are in the object directory `object_dir` of a SHA-1 repository now; there may be none. */
 struct ews_packs *ews_packs_open(const char *object_dir);
+/* Map those that have come since. Others may read meanwhile, but one thread at a time may do this. */
+void ews_packs_look_again(struct ews_packs *packs);
 /* NULL is fine. */
 void ews_packs_free(struct ews_packs *packs);
+
+/* Is the object `oid` in one of them? */
+bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid);
+/*
+ * Is it in one of them that counts as new from now on, or that is another user's? Not where git counts by the object
+ * (cruft), nor in one that is gone.
+ */
+bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid);
+/* Were these all packs at the last look, and does the directory borrow from no other? What they don't have is in none then. */
+bool ews_packs_are_all(const struct ews_packs *packs);
 
 struct ews_pack_reader;
 

@@ -142,6 +142,126 @@ Test(pack_read, where_no_pack_is_nothing_is_found)
 	ews_packs_free(packs);
 }
 
+/* How many of all objects are said to be there? */
+static size_t count_all(size_t *total, struct ews_packs *packs)
+{
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	char *rest, *line;
+	size_t n = 0;
+
+	list_all(&list);
+	*total = 0;
+	rest = list.ptr;
+	while ((line = strsep(&rest, "\n"))) {
+		struct ews_oid oid = id_of(line);
+
+		++*total;
+		n += ews_packs_have(packs, &oid);
+		/* Others are not: those between two that are, and beyond the last. */
+		oid.id[19] ^= 1;
+		cr_assert_not(ews_packs_have(packs, &oid));
+		memset(oid.id + 1, 0xff, 19);
+		cr_assert_not(ews_packs_have(packs, &oid));
+	}
+	return n;
+}
+
+Test(pack_read, what_is_there_is_found)
+{
+	struct ews_packs *packs = ews_packs_open(OBJECTS);
+	size_t total;
+
+	cr_assert_eq(count_all(&total, packs), total);
+	cr_assert(ews_packs_are_all(packs));
+	ews_packs_free(packs);
+}
+
+Test(pack_read, what_comes_later_is_found_after_another_look)
+{
+	struct ews_packs *packs = ews_packs_open(OBJECTS);
+	struct ews_oid oid;
+
+	fixture_shell("cd r && echo new >f && git add f && git commit -qm n && git repack -q");
+	oid = rev_parse("HEAD:f");
+	cr_assert_not(ews_packs_have(packs, &oid));
+	ews_packs_look_again(packs);
+	cr_assert(ews_packs_have(packs, &oid));
+	cr_assert(ews_packs_are_all(packs));
+	ews_packs_free(packs);
+}
+
+static bool are_all_after(const char *script)
+{
+	struct ews_packs *packs;
+	bool are_all;
+
+	fixture_shell("%s", script);
+	packs = ews_packs_open(OBJECTS);
+	are_all = ews_packs_are_all(packs);
+	ews_packs_free(packs);
+	return are_all;
+}
+
+Test(pack_read, where_there_is_more_it_is_not_said_that_these_are_all)
+{
+	cr_assert(are_all_after(":"));
+	cr_assert(are_all_after("git init -q s && git -C r multi-pack-index write"));
+	cr_assert_not(are_all_after("echo \"$PWD/s/.git/objects\" >" OBJECTS "/info/alternates"));
+	cr_assert(are_all_after("rm " OBJECTS "/info/alternates"));
+	cr_assert_not(are_all_after("cd " OBJECTS "/pack && rm -f *.rev *.idx multi-pack-index && "
+				    "git index-pack --index-version=1 *.pack"));
+	cr_assert_not(are_all_after("cd " OBJECTS "/pack && rm -f *.idx && git index-pack *.pack && : >another.idx"));
+	cr_assert(are_all_after("rm -rf " OBJECTS "/pack"));
+}
+
+static bool has_new_pack(void)
+{
+	EWS_CLEANUP(buf) struct ews_buf found = EWS_BUF_INIT;
+
+	fixture_ask(&found, "find " OBJECTS "/pack -name '*.pack' -newermt 2020-01-01");
+	return found.len;
+}
+
+Test(pack_read, what_is_asked_for_as_new_makes_its_pack_new)
+{
+	struct ews_packs *packs = ews_packs_open(OBJECTS);
+	struct ews_oid oid = rev_parse("HEAD:text"), none = oid;
+
+	fixture_shell("touch -d 2010-01-01 " OBJECTS "/pack/*");
+	none.id[19] ^= 1;
+	cr_assert_not(ews_packs_freshen(packs, &none));
+	cr_assert(ews_packs_have(packs, &oid));
+	cr_assert_not(has_new_pack());
+	cr_assert(ews_packs_freshen(packs, &oid));
+	cr_assert(has_new_pack());
+	ews_packs_free(packs);
+}
+
+Test(pack_read, of_a_pack_that_is_gone_nothing_counts_as_new)
+{
+	struct ews_packs *packs = ews_packs_open(OBJECTS);
+	struct ews_oid oid = rev_parse("HEAD:text");
+
+	fixture_shell("mv r/.git/objects/pack gone");
+	cr_assert_not(ews_packs_freshen(packs, &oid));
+	ews_packs_free(packs);
+}
+
+Test(pack_read, of_what_git_counts_by_the_object_nothing_counts_as_new)
+{
+	EWS_CLEANUP(buf) struct ews_buf hex = EWS_BUF_INIT;
+	struct ews_packs *packs;
+	struct ews_oid oid;
+
+	fixture_ask(&hex, "echo unreachable | git -C r hash-object -w --stdin && git -C r repack --cruft -dq >&2");
+	ews_buf_rtrim(&hex);
+	oid = id_of(hex.ptr);
+	packs = ews_packs_open(OBJECTS);
+	cr_assert(ews_packs_have(packs, &oid));
+	cr_assert_not(ews_packs_freshen(packs, &oid));
+	ews_packs_free(packs);
+}
+
 /* Put other bytes into the file, now here, now there. */
 static void damage(const char *glob)
 {
