@@ -2,7 +2,8 @@
  * Packs that are read: see pack_read.h.
  *
  * Pages of the packs that were touched count as this process's memory as long as they are mapped, though they are the
- * kernel's and cost nothing but a look to be mapped again. So every now and then they are let go.
+ * kernel's and cost nothing but a look to be mapped again. So every now and then they are let go. Of an index so little
+ * is wanted, each time elsewhere, that it is not mapped at all.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,7 +35,7 @@
 #define CHAIN_MAX 4096
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
 #define OBJECTS_MAPPED 16 /* after so many what was touched is let go */
-#define LOOKUPS_MAPPED 64 /* as many touch as much of the indexes alone */
+#define IDS_READ 128 /* of an index at once */
 #define GUESSES_MAX 8
 #define FRESH_MS 2000 /* what was made new less long ago is new */
 
@@ -49,8 +50,11 @@ struct map {
 };
 
 struct pack {
-	struct map index, pack;
+	int index_fd;
+	size_t index_len;
+	uint32_t counts[256]; /* of objects whose ids begin with a byte that is not larger */
 	size_t n; /* objects */
+	struct map pack;
 	size_t end; /* of the pack's objects */
 	char *name; /* "pack-<hash>", and a dot */
 	bool is_cruft; /* what is in it is as old as a third file says of each */
@@ -62,7 +66,7 @@ struct ews_packs {
 	struct pack items[PACKS_MAX]; /* they never move: others read while one is added */
 	atomic_size_t n;
 	atomic_bool are_all;
-	atomic_uint n_read, n_looked;
+	atomic_uint n_read;
 };
 
 /* What stands at an offset of a pack. */
@@ -85,47 +89,74 @@ static uint32_t get_u32(const unsigned char *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-static void unmap(struct map *map)
+static bool read_exactly(void *out, int fd, size_t len, size_t at)
 {
-	if (map->at)
-		munmap((void *)map->at, map->len);
-	*map = (struct map){ NULL, 0 };
+	return pread(fd, out, len, (off_t)at) == (ssize_t)len;
 }
 
-static bool map_file(struct map *out, int dir_fd, const char *name)
+/* Open a file that is one, with its length. */
+static int open_file(size_t *len, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
-	void *at;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX)
-		return false;
-	at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (at == MAP_FAILED)
-		return false;
-	*out = (struct map){ at, (size_t)st.st_size };
-	return true;
+		return -1;
+	*len = (size_t)st.st_size;
+	return ews_steal_fd(&fd);
 }
 
-/* Is the index one that we read, as long as it says, and of this pack? */
-static bool is_sound(struct pack *pack)
+/* Read the index's head, if it is one that we read. */
+static bool read_head(struct pack *pack)
 {
-	static const unsigned char index_head[] = { 0xff, 't', 'O', 'c', 0, 0, 0, 2 };
-	static const unsigned char pack_head[] = { 'P', 'A', 'C', 'K', 0, 0, 0, 2 };
-	const unsigned char *counts = pack->index.at + COUNTS_AT;
+	static const unsigned char magic[COUNTS_AT] = { 0xff, 't', 'O', 'c', 0, 0, 0, 2 };
+	unsigned char head[IDS_AT];
 
-	if (pack->index.len < IDS_AT + 2 * ID_LEN || pack->pack.len < PACK_HEADER_LEN + ID_LEN ||
-	    memcmp(pack->index.at, index_head, sizeof(index_head)) != 0 ||
-	    memcmp(pack->pack.at, pack_head, sizeof(pack_head)) != 0)
+	if (!read_exactly(head, pack->index_fd, sizeof(head), 0) || memcmp(head, magic, sizeof(magic)) != 0)
 		return false;
-	for (size_t i = 1; i < 256; i++)
-		if (get_u32(counts + 4 * i) < get_u32(counts + 4 * (i - 1)))
+	for (size_t i = 0; i < 256; i++) {
+		pack->counts[i] = get_u32(head + COUNTS_AT + 4 * i);
+		if (i && pack->counts[i] < pack->counts[i - 1])
 			return false;
-	pack->n = get_u32(counts + 4 * 255);
-	pack->end = pack->pack.len - ID_LEN;
-	return (pack->index.len - IDS_AT - 2 * ID_LEN) / (ID_LEN + 8) >= pack->n &&
-	       get_u32(pack->pack.at + 8) == pack->n &&
-	       !memcmp(pack->index.at + pack->index.len - 2 * ID_LEN, pack->pack.at + pack->end, ID_LEN);
+	}
+	pack->n = pack->counts[255];
+	return pack->index_len >= IDS_AT + 2 * ID_LEN &&
+	       (pack->index_len - IDS_AT - 2 * ID_LEN) / (ID_LEN + 8) >= pack->n;
+}
+
+/* Is the file a pack, and the one that the index is of? */
+static bool is_of(const struct pack *pack, int fd, size_t len)
+{
+	static const unsigned char magic[] = { 'P', 'A', 'C', 'K', 0, 0, 0, 2 };
+	unsigned char head[PACK_HEADER_LEN], named[ID_LEN], end[ID_LEN];
+
+	return len >= sizeof(head) + sizeof(end) && read_exactly(head, fd, sizeof(head), 0) &&
+	       !memcmp(head, magic, sizeof(magic)) && get_u32(head + sizeof(magic)) == pack->n &&
+	       read_exactly(named, pack->index_fd, sizeof(named), pack->index_len - 2 * ID_LEN) &&
+	       read_exactly(end, fd, sizeof(end), len - sizeof(end)) && !memcmp(named, end, sizeof(end));
+}
+
+static bool open_pack(struct pack *out, int dir_fd, const char *index, const char *file)
+{
+	struct pack pack = { .n = 0 };
+	EWS_CLEANUP(fd) int index_fd = open_file(&pack.index_len, dir_fd, index);
+	EWS_CLEANUP(fd) int fd = -1;
+	void *at;
+
+	pack.index_fd = index_fd;
+	if (index_fd < 0 || !read_head(&pack))
+		return false;
+	fd = open_file(&pack.pack.len, dir_fd, file);
+	if (fd < 0 || !is_of(&pack, fd, pack.pack.len))
+		return false;
+	at = mmap(NULL, pack.pack.len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return false;
+	pack.pack.at = at;
+	pack.end = pack.pack.len - ID_LEN;
+	pack.index_fd = ews_steal_fd(&index_fd);
+	*out = pack;
+	return true;
 }
 
 static bool is_known(const struct ews_packs *packs, const char *name)
@@ -145,13 +176,8 @@ static bool add_pack(struct ews_packs *packs, int dir_fd, const char *name)
 	EWS_CLEANUP(free) char *times = ews_strfmt("%smtimes", name);
 	struct pack *pack = packs->items + packs->n;
 
-	if (packs->n == PACKS_MAX)
+	if (packs->n == PACKS_MAX || !open_pack(pack, dir_fd, index, file))
 		return false;
-	if (!map_file(&pack->index, dir_fd, index) || !map_file(&pack->pack, dir_fd, file) || !is_sound(pack)) {
-		unmap(&pack->index);
-		unmap(&pack->pack);
-		return false;
-	}
 	pack->name = ews_strdup(name);
 	pack->is_cruft = faccessat(dir_fd, times, F_OK, 0) == 0;
 	packs->n++;
@@ -201,9 +227,11 @@ void ews_packs_free(struct ews_packs *packs)
 	if (!packs)
 		return;
 	for (size_t i = 0; i < packs->n; i++) {
-		unmap(&packs->items[i].index);
-		unmap(&packs->items[i].pack);
-		free(packs->items[i].name);
+		struct pack *pack = &packs->items[i];
+
+		close(pack->index_fd);
+		(void)munmap((void *)pack->pack.at, pack->pack.len); /* it was mapped so */
+		free(pack->name);
 	}
 	free(packs->dir);
 	free(packs->object_dir);
@@ -234,27 +262,77 @@ void ews_pack_reader_free(struct ews_pack_reader *reader)
 	free(reader);
 }
 
-/* Where in the index is this id? Ids are as good as random, so where one is can be told from how large it is. */
-static bool find_id(size_t *out, const struct pack *pack, const unsigned char *id)
-{
-	const unsigned char *counts = pack->index.at + COUNTS_AT, *ids = pack->index.at + IDS_AT;
-	size_t low = *id ? get_u32(counts + 4 * (*id - 1)) : 0, high = get_u32(counts + 4 * *id);
-	uint64_t at = get_u32(id), least = (uint64_t)*id << 24, most = least | 0xffffff;
+/* Ids of an index that may be the one that is looked for: those that are left, and what lies below and above them. */
+struct range {
+	size_t low, high;
+	uint32_t least, most;
+};
 
-	for (int guesses = 0; low < high; guesses++) {
-		size_t middle = low + (guesses < GUESSES_MAX ? (high - low) * (at - least) / (most - least + 1)
-							     : (high - low) / 2);
+/*
+ * Where to read next. Ids are as good as random, so where one is can be told from how large it is; where that misleads,
+ * what is left is halved.
+ */
+static size_t guess(const struct range *range, uint32_t at, bool is_random)
+{
+	size_t n = range->high - range->low, middle = n / 2;
+
+	if (n <= IDS_READ)
+		return range->low;
+	if (is_random)
+		middle = (size_t)((uint64_t)n * (at - range->least) / ((uint64_t)range->most - range->least + 1));
+	middle = middle < IDS_READ / 2 ? 0 : middle - IDS_READ / 2;
+	return range->low + (middle < n - IDS_READ ? middle : n - IDS_READ);
+}
+
+/* Where among the `n` ids is this one? Returns 0, or which way it lies when it isn't there: below zero, before all. */
+static int search(size_t *out, const unsigned char *ids, size_t n, const unsigned char *id)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 		int order = memcmp(id, ids + middle * ID_LEN, ID_LEN);
 
-		if (order < 0) {
+		*out = middle;
+		if (!order)
+			return 0;
+		if (order < 0)
 			high = middle;
-			most = get_u32(ids + middle * ID_LEN);
-		} else if (order > 0) {
+		else
 			low = middle + 1;
-			least = get_u32(ids + middle * ID_LEN);
-		} else {
-			*out = middle;
+	}
+	*out = low;
+	return low ? 1 : -1;
+}
+
+/* Where in the index is this id? */
+static bool find_id(size_t *out, const struct pack *pack, const unsigned char *id)
+{
+	struct range range = { .low = *id ? pack->counts[*id - 1] : 0,
+			       .high = pack->counts[*id],
+			       .least = (uint32_t)*id << 24,
+			       .most = (uint32_t)*id << 24 | 0xffffff };
+	unsigned char ids[IDS_READ * ID_LEN];
+
+	for (int guesses = 0; range.low < range.high; guesses++) {
+		size_t first = guess(&range, get_u32(id), guesses < GUESSES_MAX), at;
+		size_t n = range.high - first < IDS_READ ? range.high - first : IDS_READ;
+		int order;
+
+		if (!read_exactly(ids, pack->index_fd, n * ID_LEN, IDS_AT + first * ID_LEN))
+			return false;
+		order = search(&at, ids, n, id);
+		*out = first + at;
+		if (!order)
 			return true;
+		if (order < 0) {
+			range.high = first;
+			range.most = get_u32(ids);
+		} else if (at == n) {
+			range.low = first + n;
+			range.least = get_u32(ids + (n - 1) * ID_LEN);
+		} else {
+			return false;
 		}
 	}
 	return false;
@@ -263,20 +341,20 @@ static bool find_id(size_t *out, const struct pack *pack, const unsigned char *i
 /* Where in the pack does the object with this id stand? 0: it isn't there. */
 static size_t find(const struct pack *pack, const unsigned char *id)
 {
-	const unsigned char *offsets = pack->index.at + IDS_AT + pack->n * (ID_LEN + 4);
-	const unsigned char *large = offsets + pack->n * 4;
-	size_t n_large = (pack->index.len - 2 * ID_LEN - (size_t)(large - pack->index.at)) / 8;
+	size_t offsets_at = IDS_AT + pack->n * (ID_LEN + 4), large_at = offsets_at + pack->n * 4;
+	size_t n_large = (pack->index_len - 2 * ID_LEN - large_at) / 8;
+	unsigned char bytes[8];
 	uint64_t offset;
 	size_t at;
 
-	if (!find_id(&at, pack, id))
+	if (!find_id(&at, pack, id) || !read_exactly(bytes, pack->index_fd, 4, offsets_at + at * 4))
 		return 0;
-	offset = get_u32(offsets + at * 4);
-	if (offset >> 31 && (offset & 0x7fffffff) >= n_large)
-		return 0;
+	offset = get_u32(bytes);
 	if (offset >> 31) {
-		large += (offset & 0x7fffffff) * 8;
-		offset = (uint64_t)get_u32(large) << 32 | get_u32(large + 4);
+		at = offset & 0x7fffffff;
+		if (at >= n_large || !read_exactly(bytes, pack->index_fd, 8, large_at + at * 8))
+			return 0;
+		offset = (uint64_t)get_u32(bytes) << 32 | get_u32(bytes + 4);
 	}
 	return offset < pack->end ? (size_t)offset : 0;
 }
@@ -451,15 +529,11 @@ static bool read_at(enum ews_object_type *type, struct ews_pack_reader *reader, 
 	return true;
 }
 
-/* They stay mapped, no more. */
-static void let_go(const struct map *map)
+static void let_go(const struct ews_packs *packs)
 {
-	(void)madvise((void *)map->at, map->len, MADV_DONTNEED); /* or stay: it is but memory */
-}
-
-static bool is_nth(atomic_uint *count, unsigned n)
-{
-	return atomic_fetch_add(count, 1) % n == n - 1;
+	for (size_t i = 0; i < packs->n; i++)
+		(void)madvise((void *)packs->items[i].pack.at, packs->items[i].pack.len,
+			      MADV_DONTNEED); /* they stay mapped, no more */
 }
 
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
@@ -470,22 +544,12 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 
 		if (!offset || !read_at(type, reader, &packs->items[i], offset))
 			continue;
-		if (is_nth(&packs->n_read, OBJECTS_MAPPED))
-			for (size_t at = 0; at < packs->n; at++) {
-				let_go(&packs->items[at].index);
-				let_go(&packs->items[at].pack);
-			}
+		if (atomic_fetch_add(&packs->n_read, 1) % OBJECTS_MAPPED == OBJECTS_MAPPED - 1)
+			let_go(packs);
 		*out = &reader->object;
 		return 1;
 	}
 	return 0;
-}
-
-static void count_lookup(struct ews_packs *packs)
-{
-	if (is_nth(&packs->n_looked, LOOKUPS_MAPPED))
-		for (size_t i = 0; i < packs->n; i++)
-			let_go(&packs->items[i].index);
 }
 
 bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
@@ -494,7 +558,6 @@ bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
 
 	if (oid->len != ID_LEN)
 		return false;
-	count_lookup(packs);
 	while (i < packs->n && !find_id(&at, &packs->items[i], oid->id))
 		i++;
 	return i < packs->n;
@@ -523,7 +586,6 @@ bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid)
 
 	if (oid->len != ID_LEN)
 		return false;
-	count_lookup(packs);
 	for (size_t i = 0; i < packs->n; i++)
 		if (find_id(&at, &packs->items[i], oid->id) && freshen(packs, &packs->items[i]))
 			return true;

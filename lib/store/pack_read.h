@@ -22,9 +22,9 @@
 
 struct ews_packs;
 
-/* Map the packs that are in the object directory `object_dir` of a SHA-1 repository now; there may be none. */
+/* Open the packs that are in the object directory `object_dir` of a SHA-1 repository now; there may be none. */
 struct ews_packs *ews_packs_open(const char *object_dir);
-/* Map those that have come since. Others may read meanwhile, but one thread at a time may do this. */
+/* Open those that have come since. Others may read meanwhile, but one thread at a time may do this. */
 void ews_packs_look_again(struct ews_packs *packs);
 /* NULL is fine. */
 void ews_packs_free(struct ews_packs *packs);
