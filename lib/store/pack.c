@@ -2,7 +2,8 @@
  * Packs: see pack.h. Format: git's Documentation/gitformat-pack.
  *
  * The count of objects stands in the pack's first bytes and is known last, so
- * the hash over the file is made by reading it once more when it is complete.
+ * the hash over the file is made by reading it once more when it is complete;
+ * meanwhile the disk is waited for, by a thread of its own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,19 +22,22 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/pool.h"
+#include "base/sync.h"
 #include "store/litter.h"
 
+#define TMP_PREFIX "tmp_pack_ews_"
 #define HEADER_BYTES 12
 #define RECORD_HEADER_MAX 10
 #define FLUSH_BYTES EWS_MIB
 #define PROBE_BYTES (64 * EWS_KIB)
 #define FAST_LEVEL 1
-#define CHECK_BYTES EWS_MIB
+#define READ_BYTES (128 * EWS_KIB) /* at once, what a processor has near */
+#define LARGE_BYTES EWS_MIB /* what is worth a thread */
 #define OFFSET_IS_LARGE 0x80000000u
 
 struct ews_deflater {
@@ -59,6 +63,11 @@ struct ews_pack {
 		uint32_t crc;
 	} stream;
 };
+
+static size_t hash_len(enum ews_hash_algo algo)
+{
+	return algo == EWS_SHA256 ? 32 : 20;
+}
 
 static void start_zlib(z_stream *z, int level)
 {
@@ -179,7 +188,7 @@ int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_a
 	pack->dir_fd = ews_dir_open(dir);
 	if (pack->dir_fd < 0)
 		return pack->dir_fd;
-	pack->fd = ews_litter_make(pack->tmp_name, pack->dir_fd, "tmp_pack_ews_");
+	pack->fd = ews_litter_make(pack->tmp_name, pack->dir_fd, TMP_PREFIX);
 	if (pack->fd < 0)
 		return pack->fd;
 	ews_buf_add(&pack->waiting, header, sizeof(header));
@@ -325,7 +334,7 @@ void ews_pack_format_index(struct ews_buf *out, struct ews_pack_item *items, siz
 			   const uint8_t *trailer)
 {
 	uint8_t hash[EWS_HASH_MAX];
-	size_t hash_len = algo == EWS_SHA256 ? 32 : 20;
+	size_t len = hash_len(algo);
 	size_t start = out->len;
 	uint32_t n_large = 0;
 	size_t i = 0;
@@ -339,7 +348,7 @@ void ews_pack_format_index(struct ews_buf *out, struct ews_pack_item *items, siz
 		add_be32(out, (uint32_t)i);
 	}
 	for (i = 0; i < n; i++)
-		ews_buf_add(out, items[i].oid.id, hash_len);
+		ews_buf_add(out, items[i].oid.id, len);
 	for (i = 0; i < n; i++)
 		add_be32(out, items[i].crc);
 	for (i = 0; i < n; i++)
@@ -351,28 +360,19 @@ void ews_pack_format_index(struct ews_buf *out, struct ews_pack_item *items, siz
 		if (items[i].offset >= OFFSET_IS_LARGE)
 			ews_buf_add(out, &large, sizeof(large));
 	}
-	ews_buf_add(out, trailer, hash_len);
+	ews_buf_add(out, trailer, len);
 	ews_hash_once(algo, hash, out->ptr + start, out->len - start);
-	ews_buf_add(out, hash, hash_len);
+	ews_buf_add(out, hash, len);
 }
 
-/* Put the count in and the hash behind. */
-static int close_pack(uint8_t trailer[EWS_HASH_MAX], struct ews_pack *pack)
+static int hash_file(struct ews_hash *hash, int fd, uint64_t end)
 {
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(pack->algo);
-	EWS_CLEANUP(free) char *step = ews_malloc(FLUSH_BYTES);
-	const uint32_t count = htobe32((uint32_t)pack->n);
+	EWS_CLEANUP(free) char *step = ews_malloc(READ_BYTES);
 	uint64_t at = 0;
-	size_t len;
-	int rc;
 
-	rc = flush(pack);
-	if (rc < 0)
-		return rc;
-	if (pwrite(pack->fd, &count, sizeof(count), HEADER_BYTES - sizeof(count)) != (ssize_t)sizeof(count))
-		return ews_error_os("cannot write a pack");
-	while (at < pack->flushed) {
-		ssize_t n = pread(pack->fd, step, FLUSH_BYTES, (off_t)at);
+	while (at < end) {
+		uint64_t left = end - at;
+		ssize_t n = pread(fd, step, left < READ_BYTES ? (size_t)left : READ_BYTES, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -383,78 +383,108 @@ static int close_pack(uint8_t trailer[EWS_HASH_MAX], struct ews_pack *pack)
 		ews_hash_add(hash, step, (size_t)n);
 		at += (uint64_t)n;
 	}
-	len = ews_hash_finish(hash, trailer);
-	ews_buf_add(&pack->waiting, trailer, len);
-	rc = flush(pack);
-	if (rc < 0)
-		return rc;
-	if (fsync(pack->fd) < 0)
-		return ews_error_os("cannot sync a pack");
 	return 0;
 }
 
-/* Write the index to a synced temporary file. */
-static int write_index(char tmp_name[EWS_LITTER_NAME_MAX], struct ews_pack *pack, const uint8_t *trailer)
+/* A pack that is whole but for the hash that it ends in. */
+struct closing {
+	struct ews_hash *hash;
+	int fd;
+	uint64_t end; /* of what is hashed */
+};
+
+/* One of two things that go side by side. */
+static int close_side(size_t i, unsigned worker, void *payload)
+{
+	const struct closing *closing = payload;
+
+	(void)worker;
+	if (i == 0)
+		return hash_file(closing->hash, closing->fd, closing->end);
+	return fdatasync(closing->fd) < 0 ? ews_error_os("cannot sync a pack") : 0;
+}
+
+/* Put the count in and the hash behind. What is large is on disk then, but for the hash. */
+static int close_pack(uint8_t trailer[EWS_HASH_MAX], struct ews_pack *pack)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(pack->algo);
+	struct closing closing = { hash, pack->fd, ews_pack_bytes(pack) };
+	const uint32_t count = htobe32((uint32_t)pack->n);
+	static const uint8_t nothing[EWS_HASH_MAX];
+	size_t len = hash_len(pack->algo);
+	int rc;
+
+	/* With room for the hash: nothing but its bytes is to be synced after it. */
+	ews_buf_add(&pack->waiting, nothing, len);
+	rc = flush(pack);
+	if (rc < 0)
+		return rc;
+	if (pwrite(pack->fd, &count, sizeof(count), HEADER_BYTES - sizeof(count)) != (ssize_t)sizeof(count))
+		return ews_error_os("cannot write a pack");
+	rc = ews_pool_for(closing.end < LARGE_BYTES ? 1 : 2, 1, 2, close_side, &closing);
+	if (rc < 0)
+		return rc;
+	ews_hash_finish(hash, trailer);
+	if (pwrite(pack->fd, trailer, len, (off_t)closing.end) != (ssize_t)len)
+		return ews_error_os("cannot write a pack");
+	return 0;
+}
+
+/* Write the index to a temporary file, open at `*fd`. */
+static int write_index(int *fd, char tmp_name[EWS_LITTER_NAME_MAX], struct ews_pack *pack, const uint8_t *trailer)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(fd) int made = -1;
 	int rc;
 
 	ews_pack_format_index(&text, pack->items, pack->n, pack->algo, trailer);
-	fd = ews_litter_make(tmp_name, pack->dir_fd, "tmp_pack_ews_");
-	if (fd < 0)
-		return fd;
-	rc = ews_file_write_fd(fd, text.ptr, text.len);
-	if (rc == 0 && fsync(fd) < 0)
-		rc = ews_error_os("cannot sync it");
+	made = ews_litter_make(tmp_name, pack->dir_fd, TMP_PREFIX);
+	if (made < 0)
+		return made;
+	rc = ews_file_write_fd(made, text.ptr, text.len);
 	if (rc < 0) {
 		(void)unlinkat(pack->dir_fd, tmp_name, 0); /* best effort: gc sweeps it */
 		return ews_error_wrap("cannot write the index of a pack");
 	}
+	*fd = ews_steal_fd(&made);
 	return 0;
 }
 
 int ews_pack_finish(struct ews_pack *pack)
 {
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	uint8_t trailer[EWS_HASH_MAX];
 	char hex[2 * EWS_HASH_MAX + 1];
 	char tmp_index[EWS_LITTER_NAME_MAX];
 	char name[sizeof(hex) + 16];
+	EWS_CLEANUP(fd) int index = -1;
 	int rc;
 
 	assert(pack->n && !pack->stream.is_open);
 	rc = close_pack(trailer, pack);
 	if (rc < 0)
 		return rc;
-	rc = write_index(tmp_index, pack, trailer);
+	ews_hex(hex, trailer, hash_len(pack->algo));
+	snprintf(name, sizeof(name), "pack-%s.pack", hex);
+	/* The group has the pack from here on, and removes what gets no name. */
+	rc = ews_sync_add_file(&group, &pack->fd, pack->dir_fd, pack->tmp_name, pack->dir_fd, name);
+	if (rc == 0)
+		rc = write_index(&index, tmp_index, pack, trailer);
 	if (rc < 0)
 		return rc;
-	ews_hex(hex, trailer, pack->algo == EWS_SHA256 ? 32 : 20);
-	snprintf(name, sizeof(name), "pack-%s.pack", hex);
-	if (renameat(pack->dir_fd, pack->tmp_name, pack->dir_fd, name) < 0) {
-		rc = ews_error_os("cannot name the pack '%s'", name);
-		goto undo_index;
-	}
-	close(pack->fd);
-	pack->fd = -1;
 	snprintf(name, sizeof(name), "pack-%s.idx", hex);
-	if (renameat(pack->dir_fd, tmp_index, pack->dir_fd, name) < 0) {
-		rc = ews_error_os("cannot name '%s'", name);
-		goto undo_index;
-	}
-	return ews_file_sync_dir(pack->dir_fd);
-
-undo_index:
-	(void)unlinkat(pack->dir_fd, tmp_index, 0); /* best effort: gc sweeps it */
-	return rc;
+	rc = ews_sync_add_file(&group, &index, pack->dir_fd, tmp_index, pack->dir_fd, name);
+	if (rc < 0)
+		(void)unlinkat(pack->dir_fd, tmp_index, 0); /* best effort: gc sweeps it */
+	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
 int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	EWS_CLEANUP(free) uint8_t *chunk = ews_malloc(CHECK_BYTES);
+	EWS_CLEANUP(free) uint8_t *chunk = ews_malloc(READ_BYTES);
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
-	size_t len = algo == EWS_SHA1 ? 20 : 32;
+	size_t len = hash_len(algo);
 	uint8_t want[EWS_HASH_MAX], got[EWS_HASH_MAX];
 	uint64_t left;
 	struct stat st;
@@ -465,7 +495,7 @@ int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)
 		return ews_error(EWS_EDAMAGED, "it ends too early");
 	left = (uint64_t)st.st_size - len;
 	while (left) {
-		ssize_t n = read(fd, chunk, left < CHECK_BYTES ? left : CHECK_BYTES);
+		ssize_t n = read(fd, chunk, left < READ_BYTES ? left : READ_BYTES);
 
 		if (n < 0 && errno == EINTR)
 			continue;
