@@ -26,6 +26,7 @@
 #define CACHE_VERSION 3
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
+#define TAIL_BYTES 256 /* room for what is known last: an image need not move for that */
 
 struct header {
 	uint32_t magic, version;
@@ -210,47 +211,78 @@ static bool is_racy(const struct ews_entry *entry, int64_t started_s, uint32_t s
 	       is_late(entry->ctime_s, entry->ctime_ns, started_s, started_ns);
 }
 
-/* The place of a copy of `text` in the strings, as a pointer. */
-static const char *keep_string(struct ews_buf *strings, const char *text)
+static size_t string_bytes(const char *text)
 {
-	uintptr_t place = strings->len + 1;
+	return text ? strlen(text) + 1 : 0;
+}
 
-	if (!text)
+/* Where the strings begin, and where the next one goes. */
+struct strings {
+	char *start, *at;
+};
+
+/* The place of a copy of `text` in the strings, as a pointer. */
+static const char *keep_string(struct strings *strings, const char *text)
+{
+	size_t len = string_bytes(text);
+	uintptr_t place = (uintptr_t)(strings->at - strings->start) + 1;
+
+	if (!len)
 		return NULL;
-	ews_buf_add(strings, text, strlen(text) + 1);
+	memcpy(strings->at, text, len);
+	strings->at += len;
 	return (const char *)place;
 }
 
-int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
-		    uint32_t started_ns, bool is_durable)
+static void fill_header(struct header *header, const struct ews_cache *cache, int64_t started_s, uint32_t started_ns)
 {
 	const struct ews_entries *list = &cache->entries;
-	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf strings = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf skip_strings = EWS_BUF_INIT;
-	struct header header;
-	uint32_t crc;
 
-	memset(&header, 0, sizeof(header)); /* what pads it is written, too */
-	header.magic = CACHE_MAGIC;
-	header.version = CACHE_VERSION;
-	header.entry_size = sizeof(struct ews_entry);
-	header.skip_size = sizeof(struct ews_skip);
-	header.n = list->n;
-	header.is_whole = cache->is_whole;
-	header.knows_names = list->knows_names;
-	if (cache->is_whole) {
-		header.n_skips = cache->skips.n;
-		header.root = cache->root;
-		header.root.is_racy = is_racy(&cache->root, started_s, started_ns);
-		header.root.path = header.root.xattrs = header.root.first_name = NULL;
-		header.index = cache->index;
-		memcpy(header.key, cache->key, sizeof(header.key));
-		memcpy(header.tracked, cache->tracked, sizeof(header.tracked));
-		memcpy(header.hash, cache->hash, strnlen(cache->hash, sizeof(header.hash) - 1));
-	}
-	ews_buf_reserve(&data, sizeof(header) + list->n * (sizeof(struct ews_entry) + 32));
-	ews_buf_add(&data, &header, sizeof(header));
+	memset(header, 0, sizeof(*header)); /* what pads it is written, too */
+	header->magic = CACHE_MAGIC;
+	header->version = CACHE_VERSION;
+	header->entry_size = sizeof(struct ews_entry);
+	header->skip_size = sizeof(struct ews_skip);
+	header->n = list->n;
+	header->is_whole = cache->is_whole;
+	header->knows_names = list->knows_names;
+	for (size_t i = 0; i < list->n; i++)
+		header->strings_len += string_bytes(list->items[i].path) + string_bytes(list->items[i].xattrs) +
+				       string_bytes(list->items[i].first_name);
+	if (!cache->is_whole)
+		return;
+	header->n_skips = cache->skips.n;
+	for (size_t i = 0; i < header->n_skips; i++)
+		header->skip_strings_len += string_bytes(cache->skips.items[i].path);
+	header->root = cache->root;
+	header->root.is_racy = is_racy(&cache->root, started_s, started_ns);
+	header->root.path = header->root.xattrs = header->root.first_name = NULL;
+	header->index = cache->index;
+	memcpy(header->key, cache->key, sizeof(header->key));
+	memcpy(header->tracked, cache->tracked, sizeof(header->tracked));
+	memcpy(header->hash, cache->hash, strnlen(cache->hash, sizeof(header->hash) - 1));
+}
+
+void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache, int64_t started_s,
+		      uint32_t started_ns)
+{
+	const struct ews_entries *list = &cache->entries;
+	struct strings strings, skip_strings;
+	struct header header;
+	size_t len;
+	char *at;
+
+	fill_header(&header, cache, started_s, started_ns);
+	len = sizeof(header) + header.n * sizeof(struct ews_entry) + header.n_skips * sizeof(struct ews_skip) +
+	      header.strings_len + header.skip_strings_len;
+	ews_buf_truncate(&out->data, 0);
+	ews_buf_reserve(&out->data, len + TAIL_BYTES);
+	memcpy(out->data.ptr, &header, sizeof(header));
+	at = out->data.ptr + sizeof(header);
+	strings.start = at + header.n * sizeof(struct ews_entry) + header.n_skips * sizeof(struct ews_skip);
+	skip_strings.start = strings.start + header.strings_len;
+	strings.at = strings.start;
+	skip_strings.at = skip_strings.start;
 	for (size_t i = 0; i < list->n; i++) {
 		struct ews_entry entry;
 
@@ -259,27 +291,56 @@ int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache,
 		entry.path = keep_string(&strings, entry.path);
 		entry.xattrs = keep_string(&strings, entry.xattrs);
 		entry.first_name = keep_string(&strings, entry.first_name);
-		ews_buf_add(&data, &entry, sizeof(entry));
+		memcpy(at, &entry, sizeof(entry));
+		at += sizeof(entry);
 	}
 	for (size_t i = 0; i < header.n_skips; i++) {
 		struct ews_skip skip;
 
-		memset(&skip, 0, sizeof(skip)); /* likewise */
+		memset(&skip, 0, sizeof(skip)); /* as in the header */
 		skip.path = keep_string(&skip_strings, cache->skips.items[i].path);
 		skip.reason = cache->skips.items[i].reason;
 		skip.size = cache->skips.items[i].size;
-		ews_buf_add(&data, &skip, sizeof(skip));
+		memcpy(at, &skip, sizeof(skip));
+		at += sizeof(skip);
 	}
-	header.strings_len = strings.len;
-	header.skip_strings_len = skip_strings.len;
-	header.extra_len = cache->extra.len;
-	memcpy(data.ptr, &header, sizeof(header));
-	ews_buf_add(&data, strings.ptr, strings.len);
-	ews_buf_add(&data, skip_strings.ptr, skip_strings.len);
-	ews_buf_add(&data, cache->extra.ptr, cache->extra.len);
-	crc = (uint32_t)crc32_z(0, (const unsigned char *)data.ptr, data.len);
-	ews_buf_add(&data, &crc, sizeof(crc));
+	out->data.len = len;
+	out->data.ptr[len] = '\0';
+	out->crc = (uint32_t)crc32_z(0, (const unsigned char *)out->data.ptr + sizeof(header), len - sizeof(header));
+}
+
+int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct ews_buf *extra,
+			  bool is_durable)
+{
+	struct ews_buf *data = &image->data;
+	size_t body_len = data->len - sizeof(struct header);
+	struct header header;
+	uint32_t crc;
+
+	memcpy(&header, data->ptr, sizeof(header));
+	header.extra_len = extra->len;
+	memcpy(data->ptr, &header, sizeof(header));
+	crc = (uint32_t)crc32_z(0, (const unsigned char *)&header, sizeof(header));
+	crc = (uint32_t)crc32_combine(crc, image->crc, (z_off_t)body_len);
+	crc = (uint32_t)crc32_z(crc, (const unsigned char *)extra->ptr, extra->len);
+	ews_buf_add(data, extra->ptr, extra->len);
+	ews_buf_add(data, &crc, sizeof(crc));
 	if (is_durable)
-		return ews_file_replace(dir_fd, name, data.ptr, data.len, 0600);
-	return ews_file_replace_unsynced(dir_fd, name, data.ptr, data.len, 0600);
+		return ews_file_replace(dir_fd, name, data->ptr, data->len, 0600);
+	return ews_file_replace_unsynced(dir_fd, name, data->ptr, data->len, 0600);
+}
+
+int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
+		    uint32_t started_ns, bool is_durable)
+{
+	EWS_CLEANUP(cache_image) struct ews_cache_image image = EWS_CACHE_IMAGE_INIT;
+
+	ews_cache_format(&image, cache, started_s, started_ns);
+	return ews_cache_write_image(dir_fd, name, &image, &cache->extra, is_durable);
+}
+
+void ews_cache_image_release(struct ews_cache_image *image)
+{
+	ews_buf_release(&image->data);
+	*image = (struct ews_cache_image)EWS_CACHE_IMAGE_INIT;
 }

@@ -48,7 +48,23 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);
 int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
 		    uint32_t started_ns, bool is_durable);
 
+/* A cache as a file has it, all but what stands in `extra`, which may become known last. */
+struct ews_cache_image {
+	struct ews_buf data;
+	uint32_t crc; /* of what follows the header */
+};
+
+#define EWS_CACHE_IMAGE_INIT { EWS_BUF_INIT, 0 }
+
+/* The same in two steps, of which only the second may fail. An image is written once. */
+void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache, int64_t started_s,
+		      uint32_t started_ns);
+int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct ews_buf *extra,
+			  bool is_durable);
+void ews_cache_image_release(struct ews_cache_image *image);
+
 void ews_cache_release(struct ews_cache *cache);
 EWS_CLEANUP_DEFINE(cache, struct ews_cache, ews_cache_release)
+EWS_CLEANUP_DEFINE(cache_image, struct ews_cache_image, ews_cache_image_release)
 
 #endif

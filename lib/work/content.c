@@ -731,12 +731,8 @@ int ews_content_need_owners(const struct ews_content *content, const char *snaps
 	return EWS_EUNSUPPORTED;
 }
 
-int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session)
+void ews_content_format_cache(struct ews_content *content)
 {
-	EWS_CLEANUP(free)
-	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
-	int fd = session ? session->fd : repo->dir_fd;
-
 	struct ews_cache cache = { .entries = content->scan.entries,
 				   .is_whole = content->is_whole,
 				   .root = content->scan.root,
@@ -744,15 +740,29 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 				   .skips = content->found,
 				   .extra = content->memo };
 
-	if (!content->cache_is_stale || fd < 0)
-		return 0;
-	content->cache_is_stale = false;
+	if (!content->cache_is_stale)
+		return;
 	memcpy(cache.key, content->key, sizeof(cache.key));
 	memcpy(cache.tracked, content->tracked, sizeof(cache.tracked));
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
+	ews_cache_format(&content->image, &cache, content->scan.started_s, content->scan.started_ns);
+}
+
+int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session)
+{
+	EWS_CLEANUP(free)
+	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
+	int fd = session ? session->fd : repo->dir_fd;
+
+	if (!content->cache_is_stale || fd < 0)
+		return 0;
+	if (!content->image.data.len)
+		ews_content_format_cache(content);
+	content->cache_is_stale = false;
 	/* Where it can't be written, on a full disk say, the next look takes longer, and that is all. */
-	if (ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false) < 0)
+	if (ews_cache_write_image(fd, name, &content->image, &content->memo, false) < 0)
 		ews_error_clear();
+	ews_cache_image_release(&content->image);
 	return 0;
 }
 
@@ -771,5 +781,6 @@ void ews_content_release(struct ews_content *content)
 	ews_gitstate_release(&content->git);
 	ews_skips_release(&content->found);
 	ews_buf_release(&content->memo);
+	ews_cache_image_release(&content->image);
 	*content = (struct ews_content)EWS_CONTENT_INIT;
 }

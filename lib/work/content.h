@@ -31,11 +31,12 @@ struct ews_content {
 	bool is_unchanged; /* the entries are those that were found last, times and all */
 	bool is_same_index; /* and so is git's index */
 	struct ews_buf memo; /* what was made of these very entries last, for whoever looks next; goes with the cache */
+	struct ews_cache_image image; /* the stat cache that is saved next, if it was formatted already */
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];
 };
 
-#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT }
+#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .image = EWS_CACHE_IMAGE_INIT }
 
 /*
  * The present content of `session`'s workspace (NULL: of the project).
@@ -88,6 +89,12 @@ int ews_content_need_owners(const struct ews_content *content, const char *snaps
  * `content` are durable: a cache must not vouch for what the store lacks.
  */
 int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session);
+
+/*
+ * Do beforehand what takes longest of that, on whatever thread, where there is something to remember. Nothing but the memo
+ * may change between the two.
+ */
+void ews_content_format_cache(struct ews_content *content);
 
 /* Leave a memo in the cache that is saved next, if it is not the one that is there. */
 void ews_content_set_memo(struct ews_content *content, const void *memo, size_t len);

@@ -332,71 +332,123 @@ static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const
 	return rc;
 }
 
-/* The manifest on its way into the store. */
-struct manifest_writing {
+/* What is written of a snapshot, in parts that know nothing of each other. */
+struct writing {
+	struct ews_repo *repo;
 	struct ews_batch *batch;
+	struct ews_content *content;
+	const struct ews_snapshot_opts *opts;
+	bool has_manifest; /* of `like`; no other is written */
+	struct ews_oid tree; /* out */
+	struct ews_entries state; /* what the manifest's tree has of git's state and the directory itself */
+	struct ews_entries contents; /* and of contents that are in no tree */
 	struct ews_manifest_pieces pieces;
 	struct ews_oid *oids; /* of the pieces */
 };
 
-static void release_manifest_writing(struct manifest_writing *writing)
+static void release_writing(struct writing *writing)
 {
+	ews_entries_release(&writing->state);
+	ews_entries_release(&writing->contents);
 	ews_manifest_pieces_release(&writing->pieces);
 	free(writing->oids);
 }
 
-EWS_CLEANUP_DEFINE(manifest_writing, struct manifest_writing, release_manifest_writing)
+EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
 
-static int write_piece(size_t i, unsigned worker, void *payload)
+static int write_tree(struct writing *writing)
 {
-	struct manifest_writing *writing = payload;
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const struct ews_entries *entries = &writing->content->scan.entries;
+	const struct ews_snapshot_opts *opts = writing->opts;
 
-	(void)worker;
-	ews_manifest_format_piece(&text, &writing->pieces, i);
-	return ews_batch_add(&writing->oids[i], writing->batch, EWS_OBJECT_BLOB, text.ptr, text.len);
-}
-
-static int pin_manifest(struct ews_entries *pins, struct ews_batch *batch, const struct ews_content *content)
-{
-	EWS_CLEANUP(manifest_writing)
-	struct manifest_writing writing = { .batch = batch, .pieces = EWS_MANIFEST_PIECES_INIT };
-	int rc;
-
-	ews_manifest_cut(&writing.pieces, &content->scan.entries, &content->scan.skips);
-	writing.oids = ews_calloc(writing.pieces.n, sizeof(*writing.oids));
-	rc = ews_pool_for(writing.pieces.n, 1, 0, write_piece, &writing);
-	for (size_t i = 0; i < writing.pieces.n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *path = ews_manifest_piece_path(i, writing.pieces.n);
-
-		add_pin(pins, path, EWS_ENTRY_FILE, &writing.oids[i]);
+	/* One hash, one tree. */
+	if (opts->like && !strcmp(opts->like->hash, writing->content->hash)) {
+		writing->tree = opts->like->tree;
+		return 0;
 	}
-	return rc;
+	if (opts->like && opts->like_content)
+		return ews_tree_write_like(&writing->tree, writing->batch, entries,
+					   &opts->like_content->scan.entries, &opts->like->tree);
+	return ews_tree_write(&writing->tree, writing->batch, entries);
 }
 
-/* The tree of the manifest commit. */
-static int write_manifest_tree(struct ews_oid *out, struct ews_repo *repo, struct ews_batch *batch,
-			       const struct ews_content *content)
+static int write_state(struct writing *writing)
 {
-	EWS_CLEANUP(entries) struct ews_entries pins = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(buf) struct ews_buf root = EWS_BUF_INIT;
-	bool fit;
-	int rc = pin_manifest(&pins, batch, content);
+	const struct ews_content *content = writing->content;
+	int rc = 0;
 
 	ews_buf_addf(&root, "%04o", content->root_mode);
 	if (content->has_root_owner)
 		ews_buf_addf(&root, " %" PRIu32 ":%" PRIu32, content->root_uid, content->root_gid);
 	ews_buf_addc(&root, '\n');
-	if (rc == 0 && content->root_mode)
-		rc = pin_bytes(&pins, batch, "root-mode", root.ptr, root.len);
-	if (rc == 0)
-		rc = pin_gitstate(&pins, batch, &content->git);
-	if (rc < 0)
-		return rc;
-	fit = pin_extras(&pins, content) == 0;
-	pin_staged(&pins, repo, content, fit);
-	ews_entries_unique(&pins);
-	return ews_tree_write(out, batch, &pins);
+	if (content->root_mode)
+		rc = pin_bytes(&writing->state, writing->batch, "root-mode", root.ptr, root.len);
+	return rc < 0 ? rc : pin_gitstate(&writing->state, writing->batch, &content->git);
+}
+
+static int find_contents(struct writing *writing)
+{
+	bool fit = pin_extras(&writing->contents, writing->content) == 0;
+
+	pin_staged(&writing->contents, writing->repo, writing->content, fit);
+	return 0;
+}
+
+static int format_cache(struct writing *writing)
+{
+	if (writing->opts->formats_cache)
+		ews_content_format_cache(writing->content);
+	return 0;
+}
+
+static int write_piece(struct writing *writing, size_t i)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_manifest_format_piece(&text, &writing->pieces, i);
+	return ews_batch_add(&writing->oids[i], writing->batch, EWS_OBJECT_BLOB, text.ptr, text.len);
+}
+
+/* The long ones first; the pieces, of which there are none where there is a manifest, fill what time is left. */
+static int (*const parts[])(struct writing *writing) = { write_tree, format_cache, find_contents, write_state };
+
+#define N_PARTS (sizeof(parts) / sizeof(*parts))
+
+static int write_part(size_t i, unsigned worker, void *payload)
+{
+	(void)worker;
+	return i < N_PARTS ? parts[i](payload) : write_piece(payload, i - N_PARTS);
+}
+
+static int write_parts(struct writing *writing)
+{
+	const struct ews_scan *scan = &writing->content->scan;
+	int rc;
+
+	if (writing->has_manifest) {
+		rc = write_tree(writing);
+		return rc < 0 ? rc : format_cache(writing);
+	}
+	ews_manifest_cut(&writing->pieces, &scan->entries, &scan->skips);
+	writing->oids = ews_calloc(writing->pieces.n, sizeof(*writing->oids));
+	return ews_pool_for(N_PARTS + writing->pieces.n, 1, 0, write_part, writing);
+}
+
+/* The tree of the manifest commit, once all parts are written. */
+static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
+{
+	struct ews_entries *pins = &writing->state;
+
+	for (size_t i = 0; i < writing->pieces.n; i++) {
+		EWS_CLEANUP(free) char *path = ews_manifest_piece_path(i, writing->pieces.n);
+
+		add_pin(pins, path, EWS_ENTRY_FILE, &writing->oids[i]);
+	}
+	for (size_t i = 0; i < writing->contents.n; i++)
+		ews_entries_add_copy(pins, &writing->contents.items[i]);
+	ews_entries_unique(pins);
+	return ews_tree_write(out, writing->batch, pins);
 }
 
 static void hash_part(struct ews_hash *hash, const void *data, size_t len)
@@ -444,10 +496,32 @@ struct memo {
 	uint8_t rest[EWS_CACHE_KEY_LEN];
 };
 
-/* Give the commit of the manifest: the one of `like`, if that has the same, or a new one. */
-static int write_manifest(struct ews_snapshot *snap, struct ews_repo *repo, struct ews_batch *batch,
-			  struct ews_content *content, const struct ews_snapshot_opts *opts)
+/* Is the manifest of `like` that of `content` as well? The memo to leave is in `memo`. */
+static bool has_manifest_of_like(struct memo *memo, const struct ews_content *content,
+				 const struct ews_oids *history, const struct ews_snapshot *like)
 {
+	memset(memo, 0, sizeof(*memo)); /* it is compared and kept byte by byte */
+	memo->version = MEMO_VERSION;
+	digest_rest(memo->rest, content, history);
+	if (!like)
+		return false;
+	memo->manifest = like->manifest;
+	return content->is_unchanged && content->memo.len == sizeof(*memo) &&
+	       !memcmp(content->memo.ptr, memo, sizeof(*memo));
+}
+
+/* Write all that the snapshot's commit names: its tree, and the manifest, if not that of `like` is it. */
+static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct ews_batch *batch,
+		       struct ews_content *content, const struct ews_snapshot_opts *opts)
+{
+	EWS_CLEANUP(writing)
+	struct writing writing = { .repo = repo,
+				   .batch = batch,
+				   .content = content,
+				   .opts = opts,
+				   .state = EWS_ENTRIES_INIT,
+				   .contents = EWS_ENTRIES_INIT,
+				   .pieces = EWS_MANIFEST_PIECES_INIT };
 	EWS_CLEANUP(oids) struct ews_oids history = EWS_OIDS_INIT;
 	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
 	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
@@ -455,20 +529,16 @@ static int write_manifest(struct ews_snapshot *snap, struct ews_repo *repo, stru
 	struct memo memo;
 	int rc;
 
-	memset(&memo, 0, sizeof(memo)); /* it is compared and kept byte by byte */
-	memo.version = MEMO_VERSION;
 	if (opts->session)
 		ews_history_commits(&history, opts->session);
-	digest_rest(memo.rest, content, &history);
-	if (opts->like) {
-		memo.manifest = opts->like->manifest;
-		if (content->is_unchanged && content->memo.len == sizeof(memo) &&
-		    !memcmp(content->memo.ptr, &memo, sizeof(memo))) {
-			snap->manifest = memo.manifest;
-			return 0;
-		}
-	}
-	rc = write_manifest_tree(&tree, repo, batch, content);
+	writing.has_manifest = has_manifest_of_like(&memo, content, &history, opts->like);
+	rc = write_parts(&writing);
+	snap->tree = writing.tree;
+	if (writing.has_manifest)
+		snap->manifest = memo.manifest;
+	if (rc < 0 || writing.has_manifest)
+		return rc;
+	rc = write_manifest_tree(&tree, &writing);
 	if (rc < 0)
 		return rc;
 	pins = ews_calloc(history.n + 1, sizeof(*pins));
@@ -480,22 +550,6 @@ static int write_manifest(struct ews_snapshot *snap, struct ews_repo *repo, stru
 	memo.manifest = snap->manifest;
 	ews_content_set_memo(content, &memo, sizeof(memo));
 	return 0;
-}
-
-static int write_tree(struct ews_snapshot *snap, struct ews_batch *batch, const struct ews_content *content,
-		      const struct ews_snapshot_opts *opts)
-{
-	const struct ews_entries *entries = &content->scan.entries;
-
-	/* One hash, one tree. */
-	if (opts->like && !strcmp(opts->like->hash, content->hash)) {
-		snap->tree = opts->like->tree;
-		return 0;
-	}
-	if (opts->like && opts->like_content)
-		return ews_tree_write_like(&snap->tree, batch, entries, &opts->like_content->scan.entries,
-					   &opts->like->tree);
-	return ews_tree_write(&snap->tree, batch, entries);
 }
 
 /* The commit that HEAD stands at; none when unborn or when the store lacks it. */
@@ -572,9 +626,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.files = content->scan.n_files;
 	snap.bytes = content->scan.size_bytes;
 	find_head(&snap.head, repo, &content->git, opts->like);
-	rc = write_tree(&snap, batch, content, opts);
-	if (rc == 0)
-		rc = write_manifest(&snap, repo, batch, content, opts);
+	rc = write_named(&snap, repo, batch, content, opts);
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");
 	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
@@ -689,7 +741,9 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 					     .progress = opts->progress,
 					     .payload = opts->payload };
 	bool has_parent;
-	struct ews_snapshot_opts keep = { .session = session, .subject = opts->subject, .prefix = EWS_REF_SNAPSHOTS };
+	struct ews_snapshot_opts keep = {
+		.session = session, .subject = opts->subject, .prefix = EWS_REF_SNAPSHOTS, .formats_cache = true
+	};
 	int rc = ews_repo_need_dir(repo, true);
 
 	if (rc == 0 && session)

@@ -96,6 +96,7 @@ struct ews_snapshot_opts {
 	/* One that is kept already and may have much of it: its trees, and perhaps its manifest, are used again. NULL: none. */
 	const struct ews_snapshot *like;
 	const struct ews_content *like_content; /* NULL: not at hand */
+	bool formats_cache; /* the stat cache of `content` is going to be saved: let it be formatted while others wait */
 };
 
 /*
