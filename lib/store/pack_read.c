@@ -2,8 +2,8 @@
  * Packs that are read: see pack_read.h.
  *
  * Pages of the packs that were touched count as this process's memory as long as they are mapped, though they are the
- * kernel's and cost nothing but a look to be mapped again. So every now and then they are let go. Of an index so little
- * is wanted, each time elsewhere, that it is not mapped at all.
+ * kernel's and cost nothing but a look to be mapped again. So every now and then they are let go. Of a large index so
+ * little is wanted, each time elsewhere, that it is not mapped at all.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,6 +35,7 @@
 #define CHAIN_MAX 4096
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
 #define OBJECTS_MAPPED 16 /* after so many what was touched is let go */
+#define INDEX_MAPPED_MAX (128 * EWS_KIB)
 #define IDS_READ 128 /* of an index at once */
 #define GUESSES_MAX 8
 #define FRESH_MS 2000 /* what was made new less long ago is new */
@@ -50,8 +51,8 @@ struct map {
 };
 
 struct pack {
+	struct map index; /* NULL: it is read from `index_fd` */
 	int index_fd;
-	size_t index_len;
 	uint32_t counts[256]; /* of objects whose ids begin with a byte that is not larger */
 	size_t n; /* objects */
 	struct map pack;
@@ -89,6 +90,12 @@ static uint32_t get_u32(const unsigned char *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
+static void unmap(struct map *map)
+{
+	if (map->at)
+		(void)munmap((void *)map->at, map->len); /* it was mapped so */
+}
+
 static bool read_exactly(void *out, int fd, size_t len, size_t at)
 {
 	return pread(fd, out, len, (off_t)at) == (ssize_t)len;
@@ -120,8 +127,8 @@ static bool read_head(struct pack *pack)
 			return false;
 	}
 	pack->n = pack->counts[255];
-	return pack->index_len >= IDS_AT + 2 * ID_LEN &&
-	       (pack->index_len - IDS_AT - 2 * ID_LEN) / (ID_LEN + 8) >= pack->n;
+	return pack->index.len >= IDS_AT + 2 * ID_LEN &&
+	       (pack->index.len - IDS_AT - 2 * ID_LEN) / (ID_LEN + 8) >= pack->n;
 }
 
 /* Is the file a pack, and the one that the index is of? */
@@ -132,16 +139,23 @@ static bool is_of(const struct pack *pack, int fd, size_t len)
 
 	return len >= sizeof(head) + sizeof(end) && read_exactly(head, fd, sizeof(head), 0) &&
 	       !memcmp(head, magic, sizeof(magic)) && get_u32(head + sizeof(magic)) == pack->n &&
-	       read_exactly(named, pack->index_fd, sizeof(named), pack->index_len - 2 * ID_LEN) &&
+	       read_exactly(named, pack->index_fd, sizeof(named), pack->index.len - 2 * ID_LEN) &&
 	       read_exactly(end, fd, sizeof(end), len - sizeof(end)) && !memcmp(named, end, sizeof(end));
+}
+
+static bool map_file(struct map *map, int fd)
+{
+	void *at = mmap(NULL, map->len, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	map->at = at == MAP_FAILED ? NULL : at;
+	return map->at;
 }
 
 static bool open_pack(struct pack *out, int dir_fd, const char *index, const char *file)
 {
 	struct pack pack = { .n = 0 };
-	EWS_CLEANUP(fd) int index_fd = open_file(&pack.index_len, dir_fd, index);
+	EWS_CLEANUP(fd) int index_fd = open_file(&pack.index.len, dir_fd, index);
 	EWS_CLEANUP(fd) int fd = -1;
-	void *at;
 
 	pack.index_fd = index_fd;
 	if (index_fd < 0 || !read_head(&pack))
@@ -149,12 +163,13 @@ static bool open_pack(struct pack *out, int dir_fd, const char *index, const cha
 	fd = open_file(&pack.pack.len, dir_fd, file);
 	if (fd < 0 || !is_of(&pack, fd, pack.pack.len))
 		return false;
-	at = mmap(NULL, pack.pack.len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (at == MAP_FAILED)
-		return false;
-	pack.pack.at = at;
 	pack.end = pack.pack.len - ID_LEN;
-	pack.index_fd = ews_steal_fd(&index_fd);
+	if (!map_file(&pack.pack, fd))
+		return false;
+	if (pack.index.len > INDEX_MAPPED_MAX || !map_file(&pack.index, index_fd))
+		pack.index_fd = ews_steal_fd(&index_fd);
+	else
+		pack.index_fd = -1;
 	*out = pack;
 	return true;
 }
@@ -229,8 +244,9 @@ void ews_packs_free(struct ews_packs *packs)
 	for (size_t i = 0; i < packs->n; i++) {
 		struct pack *pack = &packs->items[i];
 
-		close(pack->index_fd);
-		(void)munmap((void *)pack->pack.at, pack->pack.len); /* it was mapped so */
+		ews_cleanup_fd(&pack->index_fd);
+		unmap(&pack->index);
+		unmap(&pack->pack);
 		free(pack->name);
 	}
 	free(packs->dir);
@@ -305,6 +321,14 @@ static int search(size_t *out, const unsigned char *ids, size_t n, const unsigne
 	return low ? 1 : -1;
 }
 
+/* The `len` bytes at `at` of the index, where they are or in `room`; NULL when they can't be read. */
+static const unsigned char *look_into(const struct pack *pack, unsigned char *room, size_t len, size_t at)
+{
+	if (pack->index.at)
+		return pack->index.at + at;
+	return read_exactly(room, pack->index_fd, len, at) ? room : NULL;
+}
+
 /* Where in the index is this id? */
 static bool find_id(size_t *out, const struct pack *pack, const unsigned char *id)
 {
@@ -312,14 +336,15 @@ static bool find_id(size_t *out, const struct pack *pack, const unsigned char *i
 			       .high = pack->counts[*id],
 			       .least = (uint32_t)*id << 24,
 			       .most = (uint32_t)*id << 24 | 0xffffff };
-	unsigned char ids[IDS_READ * ID_LEN];
+	unsigned char room[IDS_READ * ID_LEN];
 
 	for (int guesses = 0; range.low < range.high; guesses++) {
 		size_t first = guess(&range, get_u32(id), guesses < GUESSES_MAX), at;
 		size_t n = range.high - first < IDS_READ ? range.high - first : IDS_READ;
+		const unsigned char *ids = look_into(pack, room, n * ID_LEN, IDS_AT + first * ID_LEN);
 		int order;
 
-		if (!read_exactly(ids, pack->index_fd, n * ID_LEN, IDS_AT + first * ID_LEN))
+		if (!ids)
 			return false;
 		order = search(&at, ids, n, id);
 		*out = first + at;
@@ -342,17 +367,20 @@ static bool find_id(size_t *out, const struct pack *pack, const unsigned char *i
 static size_t find(const struct pack *pack, const unsigned char *id)
 {
 	size_t offsets_at = IDS_AT + pack->n * (ID_LEN + 4), large_at = offsets_at + pack->n * 4;
-	size_t n_large = (pack->index_len - 2 * ID_LEN - large_at) / 8;
-	unsigned char bytes[8];
+	size_t n_large = (pack->index.len - 2 * ID_LEN - large_at) / 8;
+	const unsigned char *bytes;
+	unsigned char room[8];
 	uint64_t offset;
 	size_t at;
 
-	if (!find_id(&at, pack, id) || !read_exactly(bytes, pack->index_fd, 4, offsets_at + at * 4))
+	bytes = find_id(&at, pack, id) ? look_into(pack, room, 4, offsets_at + at * 4) : NULL;
+	if (!bytes)
 		return 0;
 	offset = get_u32(bytes);
 	if (offset >> 31) {
 		at = offset & 0x7fffffff;
-		if (at >= n_large || !read_exactly(bytes, pack->index_fd, 8, large_at + at * 8))
+		bytes = at < n_large ? look_into(pack, room, 8, large_at + at * 8) : NULL;
+		if (!bytes)
 			return 0;
 		offset = (uint64_t)get_u32(bytes) << 32 | get_u32(bytes + 4);
 	}

@@ -65,7 +65,7 @@ static bool is_object(const struct ews_oid *oid, enum ews_object_type type, cons
 /* The ids of all objects, a line each. */
 static void list_all(struct ews_buf *out)
 {
-	fixture_ask(out, "git -C r rev-list --objects --all --no-object-names && git -C r rev-parse v1");
+	fixture_ask(out, "git -C r cat-file --batch-all-objects --batch-check='%%(objectname)'");
 	ews_buf_rtrim(out);
 }
 
@@ -173,6 +173,23 @@ Test(pack_read, what_is_there_is_found)
 
 	cr_assert_eq(count_all(&total, packs), total);
 	cr_assert(ews_packs_are_all(packs));
+	ews_packs_free(packs);
+}
+
+/* Large: it is read piece by piece. */
+Test(pack_read, so_it_is_where_the_index_is_large)
+{
+	struct ews_packs *packs;
+	size_t total;
+
+	fixture_shell(
+		"i=0 && while test $i -lt 9000; do i=$((i + 1)) && echo blob && echo data ${#i} && echo $i || exit 1; done >in &&"
+		"git -C r fast-import --quiet <in && git -C r repack -dfq --cruft && test $(find " OBJECTS
+		"/pack -size +200k -name '*.idx' | wc -l) = 1");
+	cr_assert_eq(read_all(&total), total);
+	cr_assert_gt(total, 9000);
+	packs = ews_packs_open(OBJECTS);
+	cr_assert_eq(count_all(&total, packs), total);
 	ews_packs_free(packs);
 }
 
