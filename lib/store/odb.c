@@ -357,7 +357,7 @@ bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	if (ews_oid_is_none(oid))
 		return false;
-	return ews_loose_has(ews_odb_write_dir(odb), oid) || odb->ops->has(odb, oid);
+	return (odb->is_cold && ews_loose_has(ews_odb_write_dir(odb), oid)) || odb->ops->has(odb, oid);
 }
 
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)

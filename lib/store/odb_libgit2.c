@@ -435,7 +435,8 @@ static bool libgit2_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
 
-	return ews_packs_have(need_packs(room), oid) || (!knows_all(room) && ask_db(room, oid, has_in_db));
+	return ews_packs_have(need_packs(room), oid) || ews_loose_has(ews_odb_write_dir(odb), oid) ||
+	       (!knows_all(room) && ask_db(room, oid, has_in_db));
 }
 
 static bool libgit2_freshen(struct ews_odb *odb, const struct ews_oid *oid)
