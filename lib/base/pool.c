@@ -31,21 +31,37 @@ struct job {
 	struct ews_error_saved error; /* of the one who set has_failed */
 };
 
-/* The threads that were made, numbered from 1, and what they are at. */
-static struct {
+struct pool;
+
+/* One of a pool's threads. */
+struct server {
+	struct pool *pool;
+	unsigned number; /* from 1 */
+};
+
+/* The threads that were made, and what they are at. */
+struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t is_called; /* there is a job, or more threads are wanted for it */
 	pthread_cond_t is_left; /* nobody works for the caller any more */
 	struct job *job; /* NULL: nothing to do */
+	struct server servers[THREADS_ASKED_MAX];
 	unsigned n_threads; /* that were made */
 	unsigned n_wanted; /* of them, for this job */
 	unsigned n_at_work;
 	unsigned long turn; /* counts the jobs */
 	bool is_taken; /* somebody's job is under way */
 	pid_t pid; /* a child has none of its parent's threads */
-} pool = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	   .is_called = PTHREAD_COND_INITIALIZER,
-	   .is_left = PTHREAD_COND_INITIALIZER };
+};
+
+#define POOL_INIT                                                                         \
+	{                                                                                 \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .is_called = PTHREAD_COND_INITIALIZER, \
+		.is_left = PTHREAD_COND_INITIALIZER                                       \
+	}
+
+/* What computes, and what waits for the disk: that keeps nobody from computing. */
+static struct pool workers = POOL_INIT, waiters = POOL_INIT;
 
 unsigned ews_pool_threads(void)
 {
@@ -83,29 +99,30 @@ static void work(struct job *job, unsigned number)
 
 static void *serve(void *payload)
 {
-	unsigned number = (unsigned)(size_t)payload;
+	const struct server *server = payload;
+	struct pool *pool = server->pool;
 	unsigned long done = 0;
 
-	pthread_mutex_lock(&pool.lock);
+	pthread_mutex_lock(&pool->lock);
 	for (;;) {
 		struct job *job;
 
-		while (!pool.job || pool.turn == done || number > pool.n_wanted)
-			pthread_cond_wait(&pool.is_called, &pool.lock);
-		done = pool.turn;
-		job = pool.job;
-		pool.n_at_work++;
-		pthread_mutex_unlock(&pool.lock);
-		work(job, number);
-		pthread_mutex_lock(&pool.lock);
-		if (!--pool.n_at_work)
-			pthread_cond_signal(&pool.is_left);
+		while (!pool->job || pool->turn == done || server->number > pool->n_wanted)
+			pthread_cond_wait(&pool->is_called, &pool->lock);
+		done = pool->turn;
+		job = pool->job;
+		pool->n_at_work++;
+		pthread_mutex_unlock(&pool->lock);
+		work(job, server->number);
+		pthread_mutex_lock(&pool->lock);
+		if (!--pool->n_at_work)
+			pthread_cond_signal(&pool->is_left);
 	}
 	return NULL;
 }
 
 /* Under the lock. Signals are for the caller's thread, whose waits they are to interrupt. */
-static void make_threads(unsigned n)
+static void make_threads(struct pool *pool, unsigned n)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
@@ -115,73 +132,83 @@ static void make_threads(unsigned n)
 	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (pool.n_threads < n) {
+	while (pool->n_threads < n) {
+		struct server *server = &pool->servers[pool->n_threads];
 		pthread_t thread;
 
-		if (pthread_create(&thread, &attr, serve, (void *)(size_t)(pool.n_threads + 1)))
+		*server = (struct server){ pool, pool->n_threads + 1 };
+		if (pthread_create(&thread, &attr, serve, server))
 			break; /* fewer threads do it, too */
-		pool.n_threads++;
+		pool->n_threads++;
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attr);
 }
 
 /* Call `n` threads to the job. False: they are at another one. */
-static bool call(struct job *job, unsigned n)
+static bool call(struct pool *pool, struct job *job, unsigned n)
 {
-	pthread_mutex_lock(&pool.lock);
-	if (pool.pid != getpid()) {
+	pthread_mutex_lock(&pool->lock);
+	if (pool->pid != getpid()) {
 		/* What waits on these are threads of the parent. */
-		pthread_cond_init(&pool.is_called, NULL);
-		pthread_cond_init(&pool.is_left, NULL);
-		pool.n_threads = pool.n_at_work = 0;
-		pool.is_taken = false;
-		pool.pid = getpid();
+		pthread_cond_init(&pool->is_called, NULL);
+		pthread_cond_init(&pool->is_left, NULL);
+		pool->n_threads = pool->n_at_work = 0;
+		pool->is_taken = false;
+		pool->pid = getpid();
 	}
-	if (pool.is_taken) {
-		pthread_mutex_unlock(&pool.lock);
+	if (pool->is_taken) {
+		pthread_mutex_unlock(&pool->lock);
 		return false;
 	}
-	pool.is_taken = true;
-	make_threads(n);
-	pool.job = job;
-	pool.n_wanted = n;
-	pool.turn++;
-	pthread_cond_broadcast(&pool.is_called);
-	pthread_mutex_unlock(&pool.lock);
+	pool->is_taken = true;
+	make_threads(pool, n);
+	pool->job = job;
+	pool->n_wanted = n;
+	pool->turn++;
+	pthread_cond_broadcast(&pool->is_called);
+	pthread_mutex_unlock(&pool->lock);
 	return true;
 }
 
-static void wait_until_left(void)
+static void wait_until_left(struct pool *pool)
 {
-	pthread_mutex_lock(&pool.lock);
-	pool.job = NULL;
-	while (pool.n_at_work)
-		pthread_cond_wait(&pool.is_left, &pool.lock);
-	pool.is_taken = false;
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_lock(&pool->lock);
+	pool->job = NULL;
+	while (pool->n_at_work)
+		pthread_cond_wait(&pool->is_left, &pool->lock);
+	pool->is_taken = false;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* `threads` is how many are wanted at most. */
+static int run(struct pool *pool, struct job *job, unsigned threads)
+{
+	size_t chunks = job->n / job->chunk + (job->n % job->chunk != 0);
+	bool is_called;
+
+	if (threads > THREADS_ASKED_MAX)
+		threads = THREADS_ASKED_MAX;
+	if (threads > chunks)
+		threads = (unsigned)chunks;
+	is_called = threads > 1 && call(pool, job, threads - 1);
+	work(job, 0);
+	if (is_called)
+		wait_until_left(pool);
+	return job->has_failed ? ews_error_restore(&job->error) : 0;
 }
 
 int ews_pool_for(size_t n, size_t chunk, unsigned threads, ews_pool_fn fn, void *payload)
 {
 	struct job job = { .fn = fn, .payload = payload, .n = n, .chunk = chunk };
-	size_t chunks;
-	bool is_called;
 
 	assert(chunk > 0);
-	chunks = n / chunk + (n % chunk != 0);
-	if (!threads)
-		threads = ews_pool_threads();
-	if (threads > THREADS_ASKED_MAX)
-		threads = THREADS_ASKED_MAX;
-	if (threads > chunks)
-		threads = (unsigned)chunks;
+	return run(&workers, &job, threads ? threads : ews_pool_threads());
+}
 
-	is_called = threads > 1 && call(&job, threads - 1);
-	work(&job, 0);
-	if (is_called)
-		wait_until_left();
-	if (job.has_failed)
-		return ews_error_restore(&job.error);
-	return 0;
+int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload)
+{
+	struct job job = { .fn = fn, .payload = payload, .n = n, .chunk = 1 };
+
+	return run(&waiters, &job, threads);
 }

@@ -22,4 +22,10 @@ unsigned ews_pool_threads(void);
  */
 int ews_pool_for(size_t n, size_t chunk, unsigned threads, ews_pool_fn fn, void *payload);
 
+/*
+ * The same for what waits for the disk, an item at a time, on `threads` threads that are none of those that compute:
+ * who computes meanwhile has those.
+ */
+int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload);
+
 #endif

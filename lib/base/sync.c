@@ -123,7 +123,7 @@ int ews_sync_dir(int dir_fd)
 
 static int sync_all(struct wait *waits, size_t n)
 {
-	return ews_pool_for(n, 1, n < SIDE_BY_SIDE_MIN ? 1 : THREADS, sync_one, waits);
+	return ews_pool_wait(n, n < SIDE_BY_SIDE_MIN ? 1 : THREADS, sync_one, waits);
 }
 
 static int sync_contents(const struct ews_sync_group *group)
