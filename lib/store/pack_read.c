@@ -60,6 +60,7 @@ struct pack {
 	char *name; /* "pack-<hash>", and a dot */
 	bool is_cruft; /* what is in it is as old as a third file says of each */
 	_Atomic uint64_t freshened_ms; /* when it was let count as new; 0: never */
+	atomic_bool is_touched; /* something was read from it since it was let go */
 };
 
 struct ews_packs {
@@ -557,11 +558,15 @@ static bool read_at(enum ews_object_type *type, struct ews_pack_reader *reader, 
 	return true;
 }
 
-static void let_go(const struct ews_packs *packs)
+/* To be told so costs more than most packs are worth: those alone that were read from. */
+static void let_go(struct ews_packs *packs)
 {
-	for (size_t i = 0; i < packs->n; i++)
-		(void)madvise((void *)packs->items[i].pack.at, packs->items[i].pack.len,
-			      MADV_DONTNEED); /* they stay mapped, no more */
+	for (size_t i = 0; i < packs->n; i++) {
+		struct pack *pack = &packs->items[i];
+
+		if (atomic_exchange(&pack->is_touched, false))
+			(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
+	}
 }
 
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
@@ -572,6 +577,7 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 
 		if (!offset || !read_at(type, reader, &packs->items[i], offset))
 			continue;
+		atomic_store(&packs->items[i].is_touched, true);
 		if (atomic_fetch_add(&packs->n_read, 1) % OBJECTS_MAPPED == OBJECTS_MAPPED - 1)
 			let_go(packs);
 		*out = &reader->object;
