@@ -57,6 +57,14 @@ test_expect_success 'P4: one that was kept as a single blob is read, and what co
 	echo on >>"${ws:?}/1/file-1.c" && fifth=$(git -C p ews snapshot create s) && test "$(git -C p cat-file -t "$(manifest_of $fifth):manifest")" = tree && git -C p ews diff --name-only $fourth $fifth >out && echo 1/file-1.c >want && test_cmp want out
 '
 
+test_expect_success 'P2: names of one file are told by the first, so that a link less is in few pieces as well; they are read back' '
+	ln "${ws:?}/10/file-1.c" "${ws:?}/10/other" && ln "${ws:?}/5/file-5.c" "${ws:?}/8/also" && ln "${ws:?}/5/file-5.c" "${ws:?}/9/a b" && a=$(git -C p ews snapshot create s) &&
+	for id in $(pieces_of $a); do git -C p cat-file blob "$id" || return 1; done >text && test "$(head -n 1 text)" = "ews-manifest 3" && test "$(grep -c "@5/file-5.c" text)" = 2 && pieces_of $a | sort >before &&
+	rm "${ws:?}/10/other" && b=$(git -C p ews snapshot create s) && pieces_of $b | sort >after && comm -13 before after >new && test_line_count -le 2 new && git -C p ews snapshot verify $a $b &&
+	git -C p ews revert s >out && git -C p ews snapshot restore $a s && test "${ws:?}/10/file-1.c" -ef "${ws:?}/10/other" && test "${ws:?}/5/file-5.c" -ef "${ws:?}/8/also" && test "${ws:?}/5/file-5.c" -ef "${ws:?}/9/a b" &&
+	git -C p ews diff --exit-code $a now && git -C p ews revert s --to $fifth >out && git -C p ews diff --exit-code $fifth now
+'
+
 # refused <snapshot> <what>: whoever reads it says so
 refused() {
 	test_expect_code 1 git -C p ews snapshot verify "$1" >out 2>err && test_grep "$2" out && test_must_fail git -C p ews diff "$1" now >out 2>err && test_grep "$2" err

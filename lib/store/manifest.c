@@ -16,6 +16,7 @@
 
 #define HEADER "ews-manifest 2\n"
 #define HEADER_1 "ews-manifest 1\n"
+#define HEADER_3 "ews-manifest 3\n"
 #define OWNER "owner "
 #define HASH_AT_ONCE (32 * 1024)
 /* What a line has beside path and attributes, as a rule. */
@@ -119,8 +120,7 @@ static const struct ews_entry *find_usual(const struct ews_entries *entries)
 	return usual;
 }
 
-static void add_names_and_owner(struct ews_buf *out, const struct ews_entry *entry, uint32_t number,
-				const struct ews_entry *usual)
+static void add_names(struct ews_buf *out, const struct ews_entry *entry, uint32_t number)
 {
 	if (number)
 		ews_buf_addf(out, "%" PRIu32, number);
@@ -128,6 +128,42 @@ static void add_names_and_owner(struct ews_buf *out, const struct ews_entry *ent
 		ews_buf_addc(out, '+');
 	if (!number && !entry->is_elsewhere)
 		ews_buf_addc(out, '-');
+}
+
+/* The same for version 3. */
+static void add_names_by_path(struct ews_buf *out, const struct ews_entry *entry, const char *first)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+	if (entry->is_elsewhere)
+		ews_buf_addc(out, '+');
+	if (!first && !entry->is_elsewhere)
+		ews_buf_addc(out, '-');
+	if (!first)
+		return;
+	ews_path_escape(&path, first, strlen(first));
+	ews_buf_addc(out, '@');
+	for (const char *c = path.ptr; *c; c++)
+		if (*c == ' ')
+			ews_buf_addf(out, "\\%03o", (unsigned)' ');
+		else
+			ews_buf_addc(out, *c);
+}
+
+/* The path of the file's first name, where that is another one than this. */
+static const char *find_first(const struct ews_entries *entries, const struct ews_entry *entry)
+{
+	const struct ews_entry *first = NULL;
+
+	while (entry && entry->first_name) {
+		entry = ews_entries_find(entries, entry->first_name);
+		first = entry ? entry : first;
+	}
+	return first ? first->path : NULL;
+}
+
+static void add_owner(struct ews_buf *out, const struct ews_entry *entry, const struct ews_entry *usual)
+{
 	if (!entry->has_owner)
 		ews_buf_adds(out, " ? ");
 	else if (entry->uid == usual->uid && entry->gid == usual->gid)
@@ -161,8 +197,13 @@ static void add_entry(struct ews_buf *out, const struct ews_manifest_pieces *pie
 	add_oid(out, &entry->oid);
 	add_attrs(out, entry->xattrs);
 	ews_buf_addc(out, ' ');
-	if (pieces->entries->knows_names)
-		add_names_and_owner(out, entry, pieces->numbers ? pieces->numbers[i] : 0, pieces->usual);
+	if (pieces->entries->knows_names) {
+		if (pieces->names_by_path)
+			add_names_by_path(out, entry, find_first(pieces->entries, entry));
+		else
+			add_names(out, entry, pieces->numbers ? pieces->numbers[i] : 0);
+		add_owner(out, entry, pieces->usual);
+	}
 	ews_path_escape(out, entry->path, strlen(entry->path));
 	ews_buf_addc(out, '\n');
 }
@@ -236,6 +277,8 @@ void ews_manifest_cut(struct ews_manifest_pieces *out, const struct ews_entries 
 	}
 	if (in_all <= WHOLE_BYTES_MAX)
 		out->n = 1;
+	/* With one file more or less numbers would be others in all that follows. */
+	out->names_by_path = out->n > 1 && out->numbers;
 }
 
 void ews_manifest_format_piece(struct ews_buf *out, const struct ews_manifest_pieces *pieces, size_t i)
@@ -244,7 +287,7 @@ void ews_manifest_format_piece(struct ews_buf *out, const struct ews_manifest_pi
 	size_t end = i + 1 < pieces->n ? pieces->starts[i + 1] : pieces->n_lines;
 
 	if (!i) {
-		ews_buf_adds(out, entries->knows_names ? HEADER : HEADER_1);
+		ews_buf_adds(out, pieces->names_by_path ? HEADER_3 : entries->knows_names ? HEADER : HEADER_1);
 		if (pieces->usual)
 			ews_buf_addf(out, OWNER "%" PRIu32 ":%" PRIu32 "\n", pieces->usual->uid, pieces->usual->gid);
 	}
@@ -403,8 +446,9 @@ static bool parse_attrs(struct ews_entries *entries, struct ews_entry *entry, co
 struct reading {
 	struct ews_entries *entries;
 	struct ews_skips *skips;
-	struct ews_buf path;
+	struct ews_buf path, name;
 	bool is_first; /* version 1 */
+	bool is_third; /* version 3 */
 	bool has_usual;
 	uint32_t uid, gid; /* usually */
 	size_t *firsts; /* by the number of a file, the place of its first name, counted from 1 */
@@ -414,6 +458,7 @@ struct reading {
 static void release_reading(struct reading *reading)
 {
 	ews_buf_release(&reading->path);
+	ews_buf_release(&reading->name);
 	free(reading->firsts);
 }
 
@@ -475,6 +520,43 @@ static bool parse_names(struct reading *reading, struct ews_entry *entry, char *
 	return ews_entry_equal(first, entry);
 }
 
+/* "@<path>", "+@<path>", "+" or "-". Whether that path is a file's first name is seen when all are read. */
+static bool parse_names_by_path(struct reading *reading, struct ews_entry *entry, char *text)
+{
+	struct ews_buf *path = &reading->name;
+
+	if (!strcmp(text, "-"))
+		return true;
+	if (entry->type != EWS_ENTRY_FILE)
+		return false;
+	entry->is_elsewhere = *text == '+';
+	text += entry->is_elsewhere;
+	if (!*text)
+		return entry->is_elsewhere;
+	if (*text != '@' || !parse_path(path, text + 1))
+		return false;
+	entry->first_name = ews_arena_dup(&reading->entries->arena, path->ptr, path->len);
+	return true;
+}
+
+/* Let each name of a file have its first one of the list, which it must be the same as. */
+static int settle_names(struct ews_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		struct ews_entry *entry = &entries->items[i];
+		const struct ews_entry *first;
+
+		if (!entry->first_name)
+			continue;
+		first = ews_entries_find(entries, entry->first_name);
+		if (!first || first >= entry || first->first_name || !ews_entry_equal(first, entry))
+			return ews_error(EWS_EDAMAGED, "the manifest has '%s' as a name of what it is none of",
+					 entry->path);
+		entry->first_name = first->path;
+	}
+	return 0;
+}
+
 static bool parse_entry(struct reading *reading, char *line)
 {
 	struct ews_entries *entries = reading->entries;
@@ -505,7 +587,8 @@ static bool parse_entry(struct reading *reading, char *line)
 	}
 	if (!parse_attrs(entries, &parsed, attrs))
 		return false;
-	if (owner && (!parse_names(reading, &parsed, names) || !parse_entry_owner(reading, &parsed, owner)))
+	if (owner && (!(reading->is_third ? parse_names_by_path : parse_names)(reading, &parsed, names) ||
+		      !parse_entry_owner(reading, &parsed, owner)))
 		return false;
 	entry = ews_entries_add(entries, path->ptr, path->len);
 	parsed.path = entry->path;
@@ -545,13 +628,16 @@ int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, con
 	EWS_CLEANUP(reading)
 	struct reading reading = { .entries = entries ? entries : &no_entries,
 				   .skips = skips ? skips : &no_skips,
-				   .path = EWS_BUF_INIT };
+				   .path = EWS_BUF_INIT,
+				   .name = EWS_BUF_INIT };
 	EWS_CLEANUP(free) char *copy = ews_strndup(text, len);
 	char *at = copy;
 
 	entries = reading.entries;
 	reading.is_first = !strncmp(copy, HEADER_1, strlen(HEADER_1));
-	if ((!reading.is_first && strncmp(copy, HEADER, strlen(HEADER)) != 0) || strlen(copy) != len)
+	reading.is_third = !strncmp(copy, HEADER_3, strlen(HEADER_3));
+	if ((!reading.is_first && !reading.is_third && strncmp(copy, HEADER, strlen(HEADER)) != 0) ||
+	    strlen(copy) != len)
 		return ews_error(EWS_EDAMAGED, "not a manifest that this version can read");
 	at += strlen(HEADER);
 	while (*at) {
@@ -568,6 +654,8 @@ int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, con
 		if (ews_path_cmp(entries->items[i - 1].path, entries->items[i].path) >= 0)
 			return ews_error(EWS_EDAMAGED, "the manifest is not in order at '%s'",
 					 entries->items[i].path);
+	if (reading.is_third && settle_names(entries) < 0)
+		return EWS_EDAMAGED;
 	entries->knows_names = !reading.is_first;
 	ews_skips_sort(reading.skips);
 	return 0;

@@ -15,12 +15,14 @@
  * path is last, so that it may hold blanks. Names of one file have one number, and a + when the file
  * has names elsewhere, too. Owner and group are in numbers: - stands for those of the line "owner", ? for unknown.
  *
- * A long one can be had in pieces, which are this text when they stand one behind the other. Where it is cut its paths
+ * A long one can be had in pieces, which are this text (or version 3) when they stand one behind the other. Where it is cut its paths
  * alone tell, so that most pieces are the same before and after a change (store/manifest_odb keeps each once): a piece
  * begins at a line whose path, mixed to a number, has eight low bits of zero, unless the one before has
  * less than 8 KiB, and where the one before would have more than 96 KiB. What has no more than 128 KiB is one piece.
  *
  * Version 1, which is read as well, has neither names nor owners. A list that doesn't know names is written in it.
+ * Version 3 is that of several pieces (see above) in which files have several names: it has no numbers, which one file
+ * more or less would change all through; each name but the first has "@" and the first (blanks escaped), after the + if any.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,9 +44,10 @@ struct ews_manifest_pieces {
 	const struct ews_skips *skips;
 	const struct ews_entry *usual; /* whose most of it is */
 	uint32_t *numbers; /* of each entry that of its file; NULL: all have one name */
+	bool names_by_path; /* version 3 */
 };
 
-#define EWS_MANIFEST_PIECES_INIT { 0, 0, NULL, 0, NULL, NULL, NULL, NULL }
+#define EWS_MANIFEST_PIECES_INIT { 0, 0, NULL, 0, NULL, NULL, NULL, NULL, false }
 
 void ews_manifest_cut(struct ews_manifest_pieces *out, const struct ews_entries *entries,
 		      const struct ews_skips *skips);
