@@ -15,14 +15,14 @@
  * path is last, so that it may hold blanks. Names of one file have one number, and a + when the file
  * has names elsewhere, too. Owner and group are in numbers: - stands for those of the line "owner", ? for unknown.
  *
- * A long one can be had in pieces, which are this text (or version 3) when they stand one behind the other. Where it is cut its paths
- * alone tell, so that most pieces are the same before and after a change (store/manifest_odb keeps each once): a piece
- * begins at a line whose path, mixed to a number, has eight low bits of zero, unless the one before has
- * less than 8 KiB, and where the one before would have more than 96 KiB. What has no more than 128 KiB is one piece.
+ * A long one can be had in pieces, which are the text when they stand one behind the other. Where it is cut its paths
+ * tell, so that most pieces are the same before and after a change (store/manifest_odb keeps each once): a piece begins
+ * at a line whose path, mixed to a number, has eight low bits of zero, unless the one before has less than
+ * 8 KiB, and where the one before would have more than 96 KiB. What has no more than 128 KiB is one piece.
  *
  * Version 1, which is read as well, has neither names nor owners. A list that doesn't know names is written in it.
- * Version 3 is that of several pieces (see above) in which files have several names: it has no numbers, which one file
- * more or less would change all through; each name but the first has "@" and the first (blanks escaped), after the + if any.
+ * Version 3 is that of several pieces in which files have several names. It has no numbers, which one file more or less
+ * would change all through: each name but the first has, behind the + if any, an @ and the first, its blanks escaped.
  *
  * SPDX-License-Identifier: MIT
  */
