@@ -271,28 +271,40 @@ static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct 
 	return rc;
 }
 
+static int read_header(enum ews_object_type *type, uint64_t *size, struct room *room, struct reader *reader,
+		       const struct ews_oid *oid)
+{
+	git_object_t git_type;
+	size_t len;
+	git_oid id;
+	int rc;
+
+	if (ews_pack_reader_read_header(type, size, reader->packed, need_packs(room), oid))
+		return 0;
+	rc = need_db(reader, room);
+	if (rc < 0)
+		return rc;
+	to_git_oid(&id, oid);
+	rc = ews_git2.git_odb_read_header(&len, &git_type, reader->db, &id);
+	if (rc < 0)
+		return fail_read(rc, room, oid);
+	*type = (enum ews_object_type)git_type;
+	*size = len;
+	return 0;
+}
+
 static int libgit2_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
 			       const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
 	struct reader *reader = borrow_reader(room);
-	git_object_t git_type;
-	size_t len;
-	git_oid id;
-	int rc = need_db(reader, room);
+	uint64_t found;
+	int rc = read_header(type, &found, room, reader, oid);
 
-	if (rc == 0) {
-		to_git_oid(&id, oid);
-		rc = ews_git2.git_odb_read_header(&len, &git_type, reader->db, &id);
-		rc = rc < 0 ? fail_read(rc, room, oid) : 0;
-	}
+	if (rc == 0 && size)
+		*size = found;
 	return_reader(room, reader);
-	if (rc < 0)
-		return rc;
-	*type = (enum ews_object_type)git_type;
-	if (size)
-		*size = len;
-	return 0;
+	return rc;
 }
 
 /* Pass a loose blob on step by step. Returns 1 when the object can't be streamed. */
@@ -338,21 +350,16 @@ static int check_blob(const struct ews_oid *oid, enum ews_object_type type)
 }
 
 /* Pass a blob on step by step if it is large. Returns 1 when it isn't, or can't be. */
-static int stream_large(int fd, const struct room *room, struct reader *reader, const struct ews_oid *oid)
+static int stream_large(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
-	git_object_t type;
-	size_t size;
-	git_oid id;
-	int rc;
+	enum ews_object_type type;
+	uint64_t size;
+	int rc = need_db(reader, room);
 
-	rc = need_db(reader, room);
-	if (rc < 0)
-		return rc;
-	to_git_oid(&id, oid);
-	rc = ews_git2.git_odb_read_header(&size, &type, reader->db, &id);
-	if (rc < 0)
-		return fail_read(rc, room, oid);
-	rc = check_blob(oid, (enum ews_object_type)type);
+	if (rc == 0)
+		rc = read_header(&type, &size, room, reader, oid);
+	if (rc == 0)
+		rc = check_blob(oid, type);
 	if (rc < 0)
 		return rc;
 	return size > STREAM_FROM_BYTES ? stream_blob(fd, room, reader->db, oid) : 1;

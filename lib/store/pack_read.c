@@ -33,6 +33,7 @@
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
 #define KEPT_BYTES_MAX (2 * EWS_MIB) /* of a buffer, from one object to the next */
 #define CHAIN_MAX 4096
+#define DELTA_HEAD_MAX 20 /* two sizes */
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
 #define OBJECTS_MAPPED 16 /* after so many what was touched is let go */
 #define INDEX_MAPPED_MAX (128 * EWS_KIB)
@@ -59,8 +60,8 @@ struct pack {
 	size_t end; /* of the pack's objects */
 	char *name; /* "pack-<hash>", and a dot */
 	bool is_cruft; /* what is in it is as old as a third file says of each */
+	atomic_uint n_read;
 	_Atomic uint64_t freshened_ms; /* when it was let count as new; 0: never */
-	atomic_bool is_touched; /* something was read from it since it was let go */
 };
 
 struct ews_packs {
@@ -68,7 +69,6 @@ struct ews_packs {
 	struct pack items[PACKS_MAX]; /* they never move: others read while one is added */
 	atomic_size_t n;
 	atomic_bool are_all;
-	atomic_uint n_read;
 };
 
 /* What stands at an offset of a pack. */
@@ -530,23 +530,29 @@ static void swap(struct ews_buf *a, struct ews_buf *b)
 	*b = old;
 }
 
-/* From the object at `offset` down to its base, then up again. */
+/* From the object at `offset` down to its base, `out`; the `*n` deltas on the way are left in the reader's chain. */
+static bool go_down(struct record *out, size_t *n, struct ews_pack_reader *reader, const struct pack *pack,
+		    size_t offset)
+{
+	*n = 0;
+	for (;;) {
+		if (!read_record(out, pack, offset) || *n == CHAIN_MAX)
+			return false;
+		if (out->type < OFS_DELTA)
+			return out->type >= EWS_OBJECT_COMMIT && out->type <= EWS_OBJECT_TAG;
+		EWS_GROW(reader->chain, *n, reader->cap);
+		reader->chain[(*n)++] = *out;
+		offset = out->base;
+	}
+}
+
+/* Down to the base, then up again. */
 static bool read_at(enum ews_object_type *type, struct ews_pack_reader *reader, const struct pack *pack, size_t offset)
 {
 	struct record record;
-	size_t n = 0;
+	size_t n;
 
-	for (;;) {
-		if (!read_record(&record, pack, offset) || n == CHAIN_MAX)
-			return false;
-		if (record.type < OFS_DELTA)
-			break;
-		EWS_GROW(reader->chain, n, reader->cap);
-		reader->chain[n++] = record;
-		offset = record.base;
-	}
-	if (record.type < EWS_OBJECT_COMMIT || record.type > EWS_OBJECT_TAG ||
-	    !inflate_record(&reader->object, reader, pack, &record))
+	if (!go_down(&record, &n, reader, pack, offset) || !inflate_record(&reader->object, reader, pack, &record))
 		return false;
 	*type = (enum ews_object_type)record.type;
 	while (n--) {
@@ -558,15 +564,46 @@ static bool read_at(enum ews_object_type *type, struct ews_pack_reader *reader, 
 	return true;
 }
 
-/* To be told so costs more than most packs are worth: those alone that were read from. */
-static void let_go(struct ews_packs *packs)
+/* A delta begins with how large it makes what comes of it. */
+static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const struct pack *pack,
+			    const struct record *record)
 {
-	for (size_t i = 0; i < packs->n; i++) {
-		struct pack *pack = &packs->items[i];
+	unsigned char head[DELTA_HEAD_MAX];
+	const unsigned char *at = head;
+	size_t base_len, len;
+	z_stream *z = &reader->z;
 
-		if (atomic_exchange(&pack->is_touched, false))
-			(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
-	}
+	if (inflateReset(z) != Z_OK)
+		return false;
+	z->next_in = (unsigned char *)pack->pack.at + record->at;
+	z->avail_in = pack->end - record->at > UINT32_MAX ? UINT32_MAX : (uInt)(pack->end - record->at);
+	z->next_out = head;
+	z->avail_out = sizeof(head);
+	(void)inflate(z, Z_SYNC_FLUSH); /* what came is looked at */
+	if (!read_size(&base_len, &at, z->next_out) || !read_size(&len, &at, z->next_out))
+		return false;
+	*out = len;
+	return true;
+}
+
+static bool read_header_at(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
+			   const struct pack *pack, size_t offset)
+{
+	struct record record;
+	size_t n;
+
+	if (!go_down(&record, &n, reader, pack, offset))
+		return false;
+	*type = (enum ews_object_type)record.type;
+	*size = record.size;
+	return !n || read_delta_size(size, reader, pack, &reader->chain[0]);
+}
+
+/* Count that something of it was read. */
+static void count_read(struct pack *pack)
+{
+	if (atomic_fetch_add(&pack->n_read, 1) % OBJECTS_MAPPED == OBJECTS_MAPPED - 1)
+		(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
 }
 
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
@@ -577,10 +614,22 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 
 		if (!offset || !read_at(type, reader, &packs->items[i], offset))
 			continue;
-		atomic_store(&packs->items[i].is_touched, true);
-		if (atomic_fetch_add(&packs->n_read, 1) % OBJECTS_MAPPED == OBJECTS_MAPPED - 1)
-			let_go(packs);
+		count_read(&packs->items[i]);
 		*out = &reader->object;
+		return 1;
+	}
+	return 0;
+}
+
+int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
+				struct ews_packs *packs, const struct ews_oid *oid)
+{
+	for (size_t i = 0; i < packs->n && oid->len == ID_LEN; i++) {
+		size_t offset = find(&packs->items[i], oid->id);
+
+		if (!offset || !read_header_at(type, size, reader, &packs->items[i], offset))
+			continue;
+		count_read(&packs->items[i]);
 		return 1;
 	}
 	return 0;

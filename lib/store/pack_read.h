@@ -16,6 +16,7 @@
 #define EWS_STORE_PACK_READ_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "store/oid.h"
@@ -50,5 +51,8 @@ void ews_pack_reader_free(struct ews_pack_reader *reader);
  */
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
 			 struct ews_packs *packs, const struct ews_oid *oid);
+/* What it says of itself, with little of it read; returns as above. */
+int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
+				struct ews_packs *packs, const struct ews_oid *oid);
 
 #endif

@@ -83,13 +83,17 @@ static size_t read_all(size_t *total)
 	rest = list.ptr;
 	while ((line = strsep(&rest, "\n"))) {
 		struct ews_oid oid = id_of(line);
-		enum ews_object_type type;
+		enum ews_object_type type, said;
 		const struct ews_buf *out;
+		uint64_t size;
 
 		++*total;
 		if (!ews_pack_reader_read(&out, &type, reader, packs, &oid))
 			continue;
 		cr_assert(is_object(&oid, type, out), "%s", line);
+		cr_assert(ews_pack_reader_read_header(&said, &size, reader, packs, &oid));
+		cr_assert_eq(said, type);
+		cr_assert_eq(size, out->len);
 		n++;
 	}
 	ews_pack_reader_free(reader);
