@@ -229,4 +229,13 @@ test_expect_success 'P4: the first snapshot of a project is whole, with paths as
 	test_path_is_file first/src/main.c && git -C first status --porcelain >out && test_must_be_empty out
 '
 
+test_expect_success 'P4: what a snapshot finds in a pack counts as new; what git counts by the object is written again' '
+	git init -q fresh && (cd fresh && echo one >one && git add one && git commit -qm one && git repack -adq) && start_ws fresh fr &&
+	cp "${ws:?}/one" "${ws:?}/two" && touch -d 2010-01-01 fresh/.git/objects/pack/*.pack && git -C fresh ews snapshot create fr &&
+	find fresh/.git/objects/pack -name "*.pack" -newermt 2020-01-01 >new && test_line_count = 1 new &&
+	lost=$(echo lost | git -C fresh hash-object -w --stdin) && loose=fresh/.git/objects/$(echo $lost | sed "s/../&\//") && test_path_is_file $loose &&
+	git -C fresh repack --cruft -dq && test_path_is_missing $loose && git -C fresh cat-file -e $lost &&
+	echo lost >"${ws:?}/two" && git -C fresh ews snapshot create fr && test_path_is_file $loose
+'
+
 test_done
