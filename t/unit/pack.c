@@ -86,6 +86,32 @@ Test(pack, a_stream_that_is_cancelled_leaves_the_pack_sound)
 	    "test $(du -k objects/pack/*.pack | cut -f1) -lt 100");
 }
 
+/* All together more than a thread is worth. */
+Test(pack, what_is_not_compressed_is_whole_whatever_its_length)
+{
+	static const size_t lengths[] = { 0, 1, 65534, 65535, 65536, 131069, 131070, 131071, 1500000 };
+	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
+	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
+
+	run("git init -q --bare repo");
+	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1), 0, "%s", ews_error_message());
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		EWS_CLEANUP(buf) struct ews_buf record = EWS_BUF_INIT;
+		EWS_CLEANUP(free) char *text = ews_calloc(lengths[i] + 1, 1);
+		struct ews_oid oid;
+
+		for (size_t at = 0; at < lengths[i]; at++)
+			text[at] = (char)('a' + at % 23);
+		oid = id_of(EWS_SHA1, text);
+		ews_pack_format(&record, deflater, true, EWS_OBJECT_BLOB, text, lengths[i]);
+		cr_assert_geq(record.len, lengths[i]);
+		cr_assert_eq(ews_pack_add(pack, &oid, record.ptr, record.len), 0);
+	}
+	cr_assert_eq(ews_pack_finish(pack), 0, "%s", ews_error_message());
+	run("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
+	    "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 9");
+}
+
 Test(pack, a_sha256_pack_is_one_to_git)
 {
 	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
