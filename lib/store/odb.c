@@ -473,22 +473,13 @@ int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec)
 	return odb->ops->resolve(out, odb, spec, 0);
 }
 
-bool ews_odb_is_commit(struct ews_odb *odb, const struct ews_oid *oid)
-{
-	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
-	enum ews_object_type type;
-	bool is_commit = !ews_oid_is_none(oid) && ews_odb_read(&data, &type, odb, oid) == 0 &&
-			 type == EWS_OBJECT_COMMIT;
-
-	ews_error_clear();
-	return is_commit;
-}
-
 /* HEAD, the one that is asked for at each turn, without all that knows what a revision may look like. */
 static bool find_head_commit(struct ews_oid *out, struct ews_odb *odb)
 {
+	enum ews_object_type type;
 	struct ews_oid oid;
-	bool is_commit = ews_odb_ref_read(&oid, odb, "HEAD") == 0 && ews_odb_is_commit(odb, &oid);
+	bool is_commit = ews_odb_ref_read(&oid, odb, "HEAD") == 0 &&
+			 ews_odb_read_header(&type, NULL, odb, &oid) == 0 && type == EWS_OBJECT_COMMIT;
 
 	ews_error_clear();
 	if (is_commit)

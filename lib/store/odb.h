@@ -69,8 +69,6 @@ void ews_odb_remember_blob(struct ews_odb *odb, const struct ews_oid *oid, const
 int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid);
 /* Type and size without the content where the format allows. `size` may be NULL. */
 int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid);
-/* Is it there, and a commit? It is read for that, which is quick for what is one. */
-bool ews_odb_is_commit(struct ews_odb *odb, const struct ews_oid *oid);
 /*
  * Write the content of blob `oid` to descriptor `fd`, without holding a large one in
  * memory where the store can stream it, and check that it has the id it is kept under.

@@ -558,6 +558,7 @@ static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct e
 {
 	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
 	EWS_CLEANUP(free) char *text = NULL;
+	enum ews_object_type type;
 
 	*out = (struct ews_oid)EWS_OID_NONE;
 	if (!file)
@@ -567,7 +568,7 @@ static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct e
 		*out = (struct ews_oid)EWS_OID_NONE;
 	else if (like && ews_oid_equal(out, &like->head))
 		; /* it is a parent of that commit */
-	else if (!ews_odb_is_commit(repo->odb, out))
+	else if (ews_odb_read_header(&type, NULL, repo->odb, out) < 0 || type != EWS_OBJECT_COMMIT)
 		*out = (struct ews_oid)EWS_OID_NONE;
 	ews_error_clear();
 }
