@@ -24,27 +24,28 @@ static void remember_files(const struct ews_first_look *look)
 			      false);
 }
 
-static void remember_now(struct ews_first_look *look)
+/* Below zero is never returned by this or the next: it is no more than a cache. */
+static int remember_now(void *payload)
 {
+	const struct ews_first_look *look = payload;
 	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
 
 	if (!look->look || ews_look_finish(&now, look->look) < 0 || !now.is_whole) {
 		remember_files(look);
-		return;
+		return 0;
 	}
 	now.cache_is_stale = true;
 	(void)ews_content_save_cache(&now, look->session->repo, look->session); /* as above */
+	return 0;
 }
 
-static int remember(void *payload)
+static int remember_base(void *payload)
 {
-	struct ews_first_look *look = payload;
+	const struct ews_first_look *look = payload;
 	const struct ews_base_id base = { look->session->state.id, &look->opts.base_commit, look->opts.base->hash };
 
 	ews_base_cache_write(look->opts.base, look->session->repo, &base);
-	if (look->opts.put)
-		remember_now(look);
-	return 0; /* it is no more than a cache */
+	return 0;
 }
 
 void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,
@@ -57,11 +58,14 @@ void ews_first_look_begin(struct ews_first_look *out, struct ews_session *sessio
 	if (opts->put && opts->is_exact &&
 	    ews_look_begin(&out->look, session->repo, session, NULL, &out->content_opts) < 0)
 		ews_error_clear();
-	ews_beside_begin(&out->beside, remember, out);
+	if (opts->put)
+		ews_beside_begin(&out->now, remember_now, out);
+	ews_beside_begin(&out->base, remember_base, out);
 }
 
 void ews_first_look_end(struct ews_first_look *look)
 {
-	(void)ews_beside_end(&look->beside);
+	(void)ews_beside_end(&look->now);
+	(void)ews_beside_end(&look->base);
 	ews_look_free(ews_steal(&look->look));
 }

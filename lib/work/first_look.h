@@ -4,7 +4,7 @@
  * When a session starts all is in memory that its first verb would have to find out: what the base holds, and what was
  * put into the workspace with which stat data. The directories are looked at once more, after the last step that writes
  * there (store/made), and what is too young then to be known again is marked as such, as in any cache. That
- * is done on a thread of its own, while the session is made durable.
+ * is done on threads of its own, while the session is made durable.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +24,7 @@ struct ews_first_look_opts {
 };
 
 struct ews_first_look {
-	struct ews_beside beside;
+	struct ews_beside now, base;
 	struct ews_session *session;
 	struct ews_first_look_opts opts;
 	struct ews_content_opts content_opts;
@@ -32,7 +32,7 @@ struct ews_first_look {
 	struct timespec begun;
 };
 
-#define EWS_FIRST_LOOK_INIT { .beside = EWS_BESIDE_INIT }
+#define EWS_FIRST_LOOK_INIT { .now = EWS_BESIDE_INIT, .base = EWS_BESIDE_INIT }
 
 /* Begin to look at the workspace of `session`. What the options have is borrowed until the end, and not to be changed. */
 void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,
