@@ -22,6 +22,7 @@
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
 #include "work/diff.h"
+#include "work/epoch.h"
 #include "work/stale.h"
 
 static const char *const usage[] = {
@@ -297,9 +298,11 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(sides) struct sides sides = { .is_project = false };
 	EWS_CLEANUP(strv) struct ews_strv reasons = EWS_STRV_INIT;
+	EWS_CLEANUP(epoch_looking) struct ews_epoch_looking *looking = NULL;
 	struct ews_progress progress;
 	struct ews_session *seen;
 	const char *root;
+	bool says_stale;
 	int rc;
 
 	rc = parse(&set, &args, verb, ctx, argc, argv);
@@ -330,15 +333,18 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	diff.payload = &progress;
 	/* Where an object may be missing, the counting finds that before half a patch is out. */
 	diff.no_counts = !ctx->json && set.changes == EWS_CHANGES_DIFF && !ews_odb_is_partial(ctx->repo->odb);
+	/* Of two states that are named nothing is said: what was done is what lies between base and present. */
+	says_stale = seen && !sides.from && (ctx->json || !ctx->quiet);
+	if (says_stale && !session.method->is_project)
+		ews_epoch_look_begin(&looking, ctx->repo);
 	rc = ews_diff_sides(&diff, ctx->repo, seen, sides.from, sides.to);
 	ews_progress_end(&progress);
 	if (rc == 0)
 		rc = ews_diff_records(&diff, ctx->repo, paths.n ? paths.items : NULL);
 	if (rc < 0)
 		return rc;
-	/* Of two states that are named nothing is said: what was done is what lies between base and present. */
-	if (seen && !sides.from && (ctx->json || !ctx->quiet))
-		ews_stale_tell(&reasons, &session, &diff.from.content.scan.entries);
+	if (says_stale)
+		ews_stale_tell(&reasons, &session, &diff.from.content.scan.entries, looking);
 	rc = ctx->json ? show_json(ctx, &set, seen, &diff, &reasons) : show_text(ctx, &set, &diff, &paths, &reasons);
 	if (rc < 0)
 		return rc;

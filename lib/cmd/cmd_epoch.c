@@ -87,7 +87,7 @@ static int check(struct ews_cmd_ctx *ctx, const char *name)
 
 	rc = ews_cmd_open_session(&session, ctx, name, false);
 	if (rc == 0)
-		rc = ews_stale_find(&stale, &session, NULL);
+		rc = ews_stale_find(&stale, &session, NULL, NULL);
 	if (rc < 0)
 		return rc;
 	show_check(ctx, &session, &stale);

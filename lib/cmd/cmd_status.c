@@ -98,14 +98,16 @@ static int look_into(struct ews_session_view *view, struct ews_repo *repo)
 /* The project that sessions are compared with. */
 struct present {
 	struct ews_tripwire tripwire;
-	int64_t epoch; /* below 0: nobody has asked yet */
+	struct ews_epoch_looking *looking; /* NULL: nobody has asked yet */
+	int64_t epoch; /* below 0: it is not known yet */
 };
 
-#define PRESENT_INIT { EWS_TRIPWIRE_INIT, -1 }
+#define PRESENT_INIT { EWS_TRIPWIRE_INIT, NULL, -1 }
 
 static void release_present(struct present *present)
 {
 	ews_tripwire_release(&present->tripwire);
+	ews_epoch_looking_free(present->looking);
 }
 
 EWS_CLEANUP_DEFINE(present, struct present, release_present)
@@ -122,7 +124,7 @@ static int look_at_project(struct ews_session_view *view, struct ews_repo *repo,
 		rc = ews_tripwire_compare(&view->drift, &before, &now->tripwire);
 	view->has_drift = rc >= 0;
 	if (rc >= 0 && now->epoch < 0 && !view->session.method->is_project)
-		rc = ews_epoch_look(&now->epoch, repo);
+		rc = ews_epoch_look_end(&now->epoch, repo, now->looking);
 	if (rc >= 0)
 		rc = ews_stale_look(&view->stale, &view->session, &view->diff.from.content.scan.entries, &before,
 				    &now->tripwire, now->epoch);
@@ -153,6 +155,8 @@ static void gather_one(struct ews_session_view *view, struct ews_repo *repo, str
 	}
 	if (!now || view->session.state.state != EWS_STATE_ACTIVE)
 		return;
+	if (now->epoch < 0 && !now->looking && !view->session.method->is_project)
+		ews_epoch_look_begin(&now->looking, repo);
 	if (look_into(view, repo) < 0)
 		note_problem(view);
 	if (look_at_project(view, repo, now) < 0)

@@ -31,8 +31,8 @@ struct ews_odb_ops {
 	int (*read_header)(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
 			   const struct ews_oid *oid);
 	int (*write_to)(int fd, struct ews_odb *odb, const struct ews_oid *oid);
-	/* Of these two the face has looked among the loose objects of the write directory. */
 	bool (*has)(struct ews_odb *odb, const struct ews_oid *oid);
+	/* The face has looked among the loose objects of the write directory. */
 	bool (*freshen)(struct ews_odb *odb, const struct ews_oid *oid);
 	int (*refresh)(struct ews_odb *odb);
 	/* Objects are read from another directory from now on; nobody reads. */

@@ -73,7 +73,7 @@ static void name_stale(struct ews_strv *out, struct ews_session *session, const 
 {
 	EWS_CLEANUP(strv) struct ews_strv reasons = EWS_STRV_INIT;
 
-	ews_stale_tell(&reasons, session, &diff->from.content.scan.entries);
+	ews_stale_tell(&reasons, session, &diff->from.content.scan.entries, NULL);
 	for (size_t i = 0; i < reasons.n; i++)
 		ews_strv_addf(out, "session '%s': %s", session->state.id, reasons.items[i]);
 }

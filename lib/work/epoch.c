@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/beside.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/pool.h"
 
 #define EPOCH_FILE "epoch"
 #define EPOCH_LOCK "gate:epoch"
@@ -252,13 +254,13 @@ static int hash_index(struct ews_hash *hash, struct ews_repo *repo, struct ews_c
 	return rc;
 }
 
+static const struct ews_content_opts look_opts = { .partial = true, .is_compared = true };
+
 static int look_at_files(struct ews_content *out, struct ews_repo *repo)
 {
-	const struct ews_content_opts opts = { .partial = true, .is_compared = true };
-
 	if (repo->is_bare)
 		return ews_gitstate_read(&out->git, repo->git_fd);
-	return ews_content_now(out, repo, NULL, NULL, &opts);
+	return ews_content_now(out, repo, NULL, NULL, &look_opts);
 }
 
 /* `now` is what was found. */
@@ -278,16 +280,21 @@ static int digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo, struct 
 	return rc;
 }
 
+static int digest_and_remember(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo, struct ews_content *now)
+{
+	int rc = digest(hex, repo, now);
+
+	if (rc == 0 && !repo->is_bare && ews_content_save_cache(now, repo, NULL) < 0)
+		ews_error_clear(); /* the next look takes longer */
+	return rc;
+}
+
 static int look_and_digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo)
 {
 	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
 	int rc = look_at_files(&now, repo);
 
-	if (rc == 0)
-		rc = digest(hex, repo, &now);
-	if (rc == 0 && !repo->is_bare && ews_content_save_cache(&now, repo, NULL) < 0)
-		ews_error_clear(); /* the next look takes longer */
-	return rc;
+	return rc < 0 ? rc : digest_and_remember(hex, repo, &now);
 }
 
 /* Nothing seen before is nothing changed. */
@@ -404,6 +411,61 @@ int ews_epoch_look(int64_t *out, struct ews_repo *repo)
 		rc = 0;
 	}
 	return ews_error_wrap("cannot find the project's epoch");
+}
+
+struct ews_epoch_looking {
+	struct lines lines; /* as they were before */
+	struct ews_look *look;
+	struct ews_content now;
+	bool is_seen; /* `now` is what was found */
+	struct ews_beside beside;
+};
+
+void ews_epoch_looking_free(struct ews_epoch_looking *looking)
+{
+	if (!looking)
+		return;
+	ews_beside_release(&looking->beside);
+	ews_look_free(looking->look);
+	ews_content_release(&looking->now);
+	release_lines(&looking->lines);
+	free(looking);
+}
+
+static int finish_look(void *payload)
+{
+	struct ews_epoch_looking *looking = payload;
+	int rc = ews_look_finish(&looking->now, looking->look);
+
+	looking->is_seen = rc == 0;
+	return rc;
+}
+
+void ews_epoch_look_begin(struct ews_epoch_looking **out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(epoch_looking) struct ews_epoch_looking *looking = ews_calloc(1, sizeof(*looking));
+
+	*looking = (struct ews_epoch_looking){ .now = EWS_CONTENT_INIT, .beside = EWS_BESIDE_INIT };
+	/* One processor has nothing to spare. What goes wrong here is found again, and told, at the end. */
+	if (repo->is_bare || ews_pool_threads() < 2 || ews_repo_need_dir(repo, true) < 0 ||
+	    read_lines(&looking->lines, repo) < 0 ||
+	    ews_look_begin(&looking->look, repo, NULL, NULL, &look_opts) < 0) {
+		ews_error_clear();
+		return;
+	}
+	ews_beside_begin(&looking->beside, finish_look, looking);
+	*out = ews_steal(&looking);
+}
+
+int ews_epoch_look_end(int64_t *out, struct ews_repo *repo, struct ews_epoch_looking *looking)
+{
+	char hex[2 * EWS_HASH_MAX + 1];
+
+	if (looking && ews_beside_end(&looking->beside) == 0 && looking->is_seen &&
+	    digest_and_remember(hex, repo, &looking->now) == 0 && tell(out, repo, &looking->lines, hex) == 0)
+		return 0;
+	ews_error_clear();
+	return ews_epoch_look(out, repo);
 }
 
 int ews_epoch_of(int64_t *out, struct ews_repo *repo, struct ews_content *now)

@@ -28,6 +28,18 @@
  */
 int ews_epoch_look(int64_t *out, struct ews_repo *repo);
 
+/*
+ * The same beside something else: begun, looked on a thread of its own, which uses nothing of the store, and ended by the
+ * thread that began it. The look itself counts as taken when it was begun.
+ */
+struct ews_epoch_looking;
+/* `*out` stays NULL where it can't be; then all is done at the end. */
+void ews_epoch_look_begin(struct ews_epoch_looking **out, struct ews_repo *repo);
+/* `looking` may be NULL, and is not freed. */
+int ews_epoch_look_end(int64_t *out, struct ews_repo *repo, struct ews_epoch_looking *looking);
+void ews_epoch_looking_free(struct ews_epoch_looking *looking);
+EWS_CLEANUP_DEFINE_PTR(epoch_looking, struct ews_epoch_looking, ews_epoch_looking_free)
+
 /* The same of a look that was taken just now: `now` is what was found in the project, all of it. */
 int ews_epoch_of(int64_t *out, struct ews_repo *repo, struct ews_content *now);
 

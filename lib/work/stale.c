@@ -217,7 +217,8 @@ int ews_stale_look(struct ews_stale *out, const struct ews_session *session, con
 	return session->repo->is_bare ? 0 : look_at_files(out, session, base);
 }
 
-int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base)
+int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
+		   struct ews_epoch_looking *looking)
 {
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
@@ -228,7 +229,7 @@ int ews_stale_find(struct ews_stale *out, struct ews_session *session, const str
 
 	if (session->method->is_project)
 		return 0;
-	rc = ews_epoch_look(&epoch, session->repo);
+	rc = ews_epoch_look_end(&epoch, session->repo, looking);
 	if (rc == 0 && !base && !is_same_epoch(session, epoch)) {
 		rc = ews_snapshot_base(&snapshot, session);
 		if (rc == 0)
@@ -278,11 +279,12 @@ void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size
 	ews_strv_add(out, line.ptr);
 }
 
-void ews_stale_tell(struct ews_strv *reasons, struct ews_session *session, const struct ews_entries *base)
+void ews_stale_tell(struct ews_strv *reasons, struct ews_session *session, const struct ews_entries *base,
+		    struct ews_epoch_looking *looking)
 {
 	EWS_CLEANUP(stale) struct ews_stale stale = EWS_STALE_INIT;
 
-	if (ews_stale_find(&stale, session, base) < 0) {
+	if (ews_stale_find(&stale, session, base, looking) < 0) {
 		ews_strv_addf(reasons, "whether the project has gone on can't be told: %s", ews_error_message());
 		ews_error_clear();
 	}

@@ -10,6 +10,7 @@
 #define EWS_WORK_STALE_H
 
 #include "store/entry.h"
+#include "work/epoch.h"
 #include "work/session.h"
 #include "work/tripwire.h"
 
@@ -29,15 +30,20 @@ struct ews_stale {
 int ews_stale_look(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base,
 		   const struct ews_tripwire *before, const struct ews_tripwire *now, int64_t epoch);
 
-/* The same for who knows nothing of all that; `base` may be NULL, and is read. */
-int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base);
+/*
+ * The same for who knows nothing of all that; `base` may be NULL, and is read. `looking` is the look at the project that
+ * was begun (work/epoch), or NULL.
+ */
+int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
+		   struct ews_epoch_looking *looking);
 
 bool ews_stale_is(const struct ews_stale *stale);
 /* Why, a sentence each; of the files the first `n_named` are named. */
 void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size_t n_named);
 
 /* All that at once, for who only says it. What can't be told is a sentence, too, and fails nobody. */
-void ews_stale_tell(struct ews_strv *reasons, struct ews_session *session, const struct ews_entries *base);
+void ews_stale_tell(struct ews_strv *reasons, struct ews_session *session, const struct ews_entries *base,
+		    struct ews_epoch_looking *looking);
 
 void ews_stale_release(struct ews_stale *stale);
 EWS_CLEANUP_DEFINE(stale, struct ews_stale, ews_stale_release)
