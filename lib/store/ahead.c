@@ -5,8 +5,6 @@
  */
 #include "store/ahead.h"
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "base/pool.h"
 
@@ -24,7 +22,7 @@ static bool is_wanted(const struct ews_change *change)
 	return !from || from->type != EWS_ENTRY_FILE || !ews_oid_equal(&from->oid, &to->oid);
 }
 
-static void *read_ahead(void *payload)
+static int read_ahead(void *payload)
 {
 	struct ews_ahead *ahead = payload;
 
@@ -32,12 +30,11 @@ static void *read_ahead(void *payload)
 		if (is_wanted(&ahead->changes->items[i]) &&
 		    ews_odb_read_ahead(ahead->odb, &ahead->changes->items[i].to->oid) < 0)
 			ews_error_clear(); /* who needs it finds the same, and says it */
-	return NULL;
+	return 0;
 }
 
 void ews_ahead_begin(struct ews_ahead *out, struct ews_odb *odb, const struct ews_changes *changes)
 {
-	sigset_t all, before;
 	size_t n = 0;
 
 	*out = (struct ews_ahead){ .odb = odb, .changes = changes };
@@ -45,17 +42,11 @@ void ews_ahead_begin(struct ews_ahead *out, struct ews_odb *odb, const struct ew
 		n += is_wanted(&changes->items[i]);
 	if (n < FILES_MIN || ews_pool_threads() < 2)
 		return;
-	/* Signals are for the caller's thread, whose waits they are to interrupt. */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	out->is_under_way = !pthread_create(&out->thread, NULL, read_ahead, out);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ews_beside_begin(&out->beside, read_ahead, out);
 }
 
 void ews_ahead_end(struct ews_ahead *ahead)
 {
 	ahead->is_enough = true;
-	if (ahead->is_under_way)
-		(void)pthread_join(ahead->thread, NULL);
-	ahead->is_under_way = false;
+	(void)ews_beside_end(&ahead->beside);
 }

@@ -9,9 +9,9 @@
 #ifndef EWS_STORE_AHEAD_H
 #define EWS_STORE_AHEAD_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/beside.h"
 #include "store/entry.h"
 #include "store/odb.h"
 
@@ -19,8 +19,7 @@ struct ews_ahead {
 	struct ews_odb *odb;
 	const struct ews_changes *changes;
 	atomic_bool is_enough;
-	pthread_t thread;
-	bool is_under_way;
+	struct ews_beside beside;
 };
 
 /* Begin to read what `changes`, which stay as they are until the end, need from `odb`. */
