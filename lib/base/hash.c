@@ -37,6 +37,11 @@ static void begin(struct ews_hash *hash, enum ews_hash_algo algo)
 	}
 }
 
+size_t ews_hash_len(enum ews_hash_algo algo)
+{
+	return algo == EWS_SHA256 ? 32 : 20;
+}
+
 struct ews_hash *ews_hash_new(enum ews_hash_algo algo)
 {
 	struct ews_hash *hash = ews_malloc(sizeof(*hash));

@@ -21,6 +21,9 @@ enum ews_hash_algo {
 
 struct ews_hash; /* a running digest */
 
+/* How many bytes a digest has. */
+size_t ews_hash_len(enum ews_hash_algo algo);
+
 struct ews_hash *ews_hash_new(enum ews_hash_algo algo);
 void ews_hash_add(struct ews_hash *hash, const void *data, size_t len);
 /* Write the digest to `out` (room for EWS_HASH_MAX) and start anew; returns its length. */

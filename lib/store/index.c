@@ -75,11 +75,6 @@ enum mark {
 	MARK_REPLACED = 2,
 };
 
-static size_t hash_bytes(enum ews_hash_algo algo)
-{
-	return algo == EWS_SHA256 ? 32 : 20;
-}
-
 static int damaged(const char *what)
 {
 	return ews_error(EWS_EDAMAGED, "damaged index: %s", what);
@@ -266,7 +261,7 @@ static int read_bytes(struct ews_index *index, struct link *link, const uint8_t 
 		      enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(buf) struct ews_buf before = EWS_BUF_INIT;
-	size_t hash_len = hash_bytes(algo);
+	size_t hash_len = ews_hash_len(algo);
 	struct input in;
 	size_t n;
 	int rc;
@@ -701,13 +696,13 @@ void ews_index_format(struct ews_buf *out, const struct ews_index *index, enum e
 	put32(put32(header + 4, version), (uint32_t)index->n);
 	ews_buf_add(out, header, sizeof(header));
 	for (size_t i = 0; i < index->n; i++)
-		format_entry(out, &index->items[i], hash_bytes(algo));
+		format_entry(out, &index->items[i], ews_hash_len(algo));
 	if (index->resolve_undo.len)
 		format_extension(out, "REUC", index->resolve_undo.ptr, index->resolve_undo.len);
 	if (is_sparse)
 		format_extension(out, "sdir", "", 0);
 	ews_hash_once(algo, hash, out->ptr + start, out->len - start);
-	ews_buf_add(out, hash, hash_bytes(algo));
+	ews_buf_add(out, hash, ews_hash_len(algo));
 }
 
 void ews_index_release(struct ews_index *index)

@@ -506,7 +506,7 @@ int ews_odb_resolve_tree(struct ews_oid *out, struct ews_odb *odb, const char *s
 static int read_id_line(struct ews_oid *out, const char **at, const char *word, const struct ews_odb *odb)
 {
 	size_t word_len = strlen(word);
-	size_t digits = odb->algo == EWS_SHA256 ? 64 : 40;
+	size_t digits = 2 * ews_hash_len(odb->algo);
 	const char *hex = *at + word_len + 1;
 
 	if (strncmp(*at, word, word_len) != 0 || (*at)[word_len] != ' ')

@@ -64,11 +64,6 @@ struct ews_pack {
 	} stream;
 };
 
-static size_t hash_len(enum ews_hash_algo algo)
-{
-	return algo == EWS_SHA256 ? 32 : 20;
-}
-
 static void start_zlib(z_stream *z, int level)
 {
 	memset(z, 0, sizeof(*z));
@@ -334,7 +329,7 @@ void ews_pack_format_index(struct ews_buf *out, struct ews_pack_item *items, siz
 			   const uint8_t *trailer)
 {
 	uint8_t hash[EWS_HASH_MAX];
-	size_t len = hash_len(algo);
+	size_t len = ews_hash_len(algo);
 	size_t start = out->len;
 	uint32_t n_large = 0;
 	size_t i = 0;
@@ -411,7 +406,7 @@ static int close_pack(uint8_t trailer[EWS_HASH_MAX], struct ews_pack *pack)
 	struct closing closing = { hash, pack->fd, ews_pack_bytes(pack) };
 	const uint32_t count = htobe32((uint32_t)pack->n);
 	static const uint8_t nothing[EWS_HASH_MAX];
-	size_t len = hash_len(pack->algo);
+	size_t len = ews_hash_len(pack->algo);
 	int rc;
 
 	/* With room for the hash: nothing but its bytes is to be synced after it. */
@@ -464,7 +459,7 @@ int ews_pack_finish(struct ews_pack *pack)
 	rc = close_pack(trailer, pack);
 	if (rc < 0)
 		return rc;
-	ews_hex(hex, trailer, hash_len(pack->algo));
+	ews_hex(hex, trailer, ews_hash_len(pack->algo));
 	snprintf(name, sizeof(name), "pack-%s.pack", hex);
 	/* The group has the pack from here on, and removes what gets no name. */
 	rc = ews_sync_add_file(&group, &pack->fd, pack->dir_fd, pack->tmp_name, pack->dir_fd, name);
@@ -484,7 +479,7 @@ int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	EWS_CLEANUP(free) uint8_t *chunk = ews_malloc(READ_BYTES);
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
-	size_t len = hash_len(algo);
+	size_t len = ews_hash_len(algo);
 	uint8_t want[EWS_HASH_MAX], got[EWS_HASH_MAX];
 	uint64_t left;
 	struct stat st;

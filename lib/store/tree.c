@@ -240,7 +240,7 @@ int ews_tree_read_flat(struct ews_tree_item **out, size_t *n, struct ews_odb *od
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
 	char hex[EWS_OID_HEX_MAX];
-	size_t oid_len = ews_odb_algo(odb) == EWS_SHA256 ? 32 : 20;
+	size_t oid_len = ews_hash_len(ews_odb_algo(odb));
 	size_t used = 0, cap = 0;
 	enum ews_object_type type;
 	const char *at, *end;

@@ -202,7 +202,7 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 	if (rc < 0)
 		return ews_error_wrap("cannot read the index that was kept");
 	for (size_t i = 0; i < paths->n; i++) {
-		ews_buf_addf(&input, "0 %0*d\t%s", ews_odb_algo(repo->odb) == EWS_SHA256 ? 64 : 40, 0,
+		ews_buf_addf(&input, "0 %0*d\t%s", 2 * (int)ews_hash_len(ews_odb_algo(repo->odb)), 0,
 			     paths->items[i]);
 		ews_buf_addc(&input, '\0');
 	}
