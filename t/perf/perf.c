@@ -113,8 +113,9 @@ static void make_source(const struct settings *set, enum tree_kind kind)
 		return;
 	}
 	(void)setenv("ARCHIVE", set->linux_archive, 1);
-	need("mkdir $S && tar -xf $ARCHIVE -C $S --strip-components=1 && cd $S && git init -q && "
-	     "git add -f . && git commit -q -m linux && git repack -q -a -d");
+	/* The packaging's own rule ignores all but itself; without a commit nothing would be left of the tree. */
+	need("mkdir $S && tar -xf $ARCHIVE -C $S --strip-components=1 && cd $S && sed -i '/^[/][*]$/d' .gitignore && "
+	     "git init -q && git add -f . && git commit -q -m linux && git repack -q -a -d");
 }
 
 /* Everything of one tree goes at once, after it was measured. */

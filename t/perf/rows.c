@@ -32,7 +32,7 @@
 	"/objects >objects/info/alternates && echo '* -text -eol -filter -ident -working-tree-encoding' "            \
 	">info/attributes && export GIT_DIR=$X/raw/.git GIT_WORK_TREE=" dir " GIT_INDEX_FILE=$X/check-$N && cd " dir \
 	" && git read-tree $(git --git-dir=" store " rev-parse refs/ews/snapshots/$(cat $OUT)) && "                  \
-	"git update-index --really-refresh && test -z \"$(git ls-files -o --exclude-standard)\""
+	"git ls-files | grep -q . && git update-index --really-refresh && test -z \"$(git ls-files -o --exclude-standard)\""
 #define SNAPSHOT_TAKEN SNAPSHOT_HOLDS("$W", "$P/.git")
 #define SNAPSHOT_WHOLE "git -C $W ews snapshot verify \"$(cat $OUT)\" && git -C $P $FSCK"
 #define RESET_CLEAN "cd $B && git reset -q --hard && git clean -qfdx"
