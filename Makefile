@@ -44,7 +44,7 @@ TARGET = $(fuzz_targets)
 # an option, if the compiler has no word against it
 accepted = $(if $(shell echo | $(CC) -Werror $(1) -x c -fsyntax-only - 2>&1),,$(1))
 
-packages = libcjson yaml-0.1 nettle zlib
+packages = libcjson yaml-0.1 nettle zlib libdeflate
 # loaded when they are first needed (base/dl), with all that they need themselves: no verb waits for them in vain
 lazy_packages = libgit2 libseccomp libarchive
 c_flags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -DEWS_VERSION='"$(VERSION)"' -pthread

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/deflate.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/own.h"
@@ -121,7 +122,7 @@ static bool read_part(int fd, void *out, size_t len, uint32_t *crc)
 {
 	if (!read_all(fd, out, len))
 		return false;
-	*crc = (uint32_t)crc32_z(*crc, out, len);
+	*crc = ews_crc32(*crc, out, len);
 	return true;
 }
 
@@ -136,7 +137,7 @@ static char *read_strings(struct ews_arena *arena, int fd, uint64_t len, uint32_
 /* Read what follows the header: false when it is not what was written. */
 static bool read_body(struct ews_cache *out, int fd, const struct header *header)
 {
-	uint32_t crc = (uint32_t)crc32_z(0, (const unsigned char *)header, sizeof(*header)), found;
+	uint32_t crc = ews_crc32(0, header, sizeof(*header)), found;
 	const char *strings, *skip_strings;
 
 	EWS_GROW_TO(out->entries.items, header->n + 1, out->entries.cap);
@@ -306,7 +307,7 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 	}
 	out->data.len = len;
 	out->data.ptr[len] = '\0';
-	out->crc = (uint32_t)crc32_z(0, (const unsigned char *)out->data.ptr + sizeof(header), len - sizeof(header));
+	out->crc = ews_crc32(0, out->data.ptr + sizeof(header), len - sizeof(header));
 }
 
 int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct ews_buf *extra,
@@ -320,9 +321,9 @@ int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *
 	memcpy(&header, data->ptr, sizeof(header));
 	header.extra_len = extra->len;
 	memcpy(data->ptr, &header, sizeof(header));
-	crc = (uint32_t)crc32_z(0, (const unsigned char *)&header, sizeof(header));
+	crc = ews_crc32(0, &header, sizeof(header));
 	crc = (uint32_t)crc32_combine(crc, image->crc, (z_off_t)body_len);
-	crc = (uint32_t)crc32_z(crc, (const unsigned char *)extra->ptr, extra->len);
+	crc = ews_crc32(crc, extra->ptr, extra->len);
 	ews_buf_add(data, extra->ptr, extra->len);
 	ews_buf_add(data, &crc, sizeof(crc));
 	if (is_durable)

@@ -13,39 +13,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/deflate.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "store/litter.h"
 
-static int deflate_object(struct ews_buf *out, enum ews_object_type type, const void *data, size_t len)
+/* Append the stream of header and content. */
+static void deflate_object(struct ews_buf *out, enum ews_object_type type, const void *data, size_t len)
 {
+	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
+	EWS_CLEANUP(buf) struct ews_buf object = EWS_BUF_INIT;
 	char header[EWS_OBJECT_HEADER_MAX];
 	size_t header_len = ews_object_header(header, type, len);
-	z_stream z = { 0 };
-	int rc;
 
-	if (deflateInit(&z, Z_BEST_SPEED) != Z_OK)
-		return ews_error(EWS_EIO, "zlib does not start");
-	ews_buf_reserve(out, deflateBound(&z, header_len + len) + 16);
-	z.next_out = (Bytef *)out->ptr;
-	z.avail_out = (uInt)(out->cap - 1);
-	z.next_in = (Bytef *)header;
-	z.avail_in = (uInt)header_len;
-	rc = deflate(&z, Z_NO_FLUSH);
-	if (rc == Z_OK) {
-		z.next_in = (Bytef *)(uintptr_t)data;
-		z.avail_in = (uInt)len;
-		rc = deflate(&z, Z_FINISH);
-	}
-	out->len = z.total_out;
-	deflateEnd(&z);
-	return rc == Z_STREAM_END ? 0 : ews_error(EWS_EIO, "zlib cannot compress an object");
+	ews_buf_reserve(&object, header_len + len);
+	ews_buf_add(&object, header, header_len);
+	ews_buf_add(&object, data, len);
+	ews_deflate(out, deflater, false, object.ptr, object.len);
 }
 
 int ews_loose_write(struct ews_sync_group *group, const char *object_dir, const struct ews_oid *oid,
@@ -72,9 +60,7 @@ int ews_loose_write(struct ews_sync_group *group, const char *object_dir, const 
 		(void)utimensat(fan, hex + 2, NULL, 0); /* it may be another user's, who keeps it or not */
 		return 0;
 	}
-	rc = deflate_object(&text, type, data, len);
-	if (rc < 0)
-		return rc;
+	deflate_object(&text, type, data, len);
 	fd = ews_litter_make(tmp, objects, "tmp_obj_ews_");
 	if (fd < 0)
 		return fd;

@@ -34,17 +34,9 @@
 #define HEADER_BYTES 12
 #define RECORD_HEADER_MAX 10
 #define FLUSH_BYTES EWS_MIB
-#define PROBE_BYTES (64 * EWS_KIB)
-#define FAST_LEVEL 1
 #define READ_BYTES (128 * EWS_KIB) /* at once, what a processor has near */
 #define LARGE_BYTES EWS_MIB /* what is worth a thread */
 #define OFFSET_IS_LARGE 0x80000000u
-
-struct ews_deflater {
-	z_stream fast; /* FAST_LEVEL */
-	z_stream store; /* level 0, for what is compressed already or goes soon; made when first needed */
-	bool has_store;
-};
 
 struct ews_pack {
 	int dir_fd; /* objects/pack */
@@ -56,38 +48,31 @@ struct ews_pack {
 	struct ews_buf waiting; /* written behind `flushed` bytes of the file by and by */
 	uint64_t flushed;
 	struct {
-		struct ews_deflater *deflater;
-		z_stream *z; /* NULL: no stream is under way, or its first bytes haven't come */
+		z_stream z;
 		bool is_open;
+		bool has_begun; /* `z`; it waits for the first bytes */
 		uint64_t start; /* where it begins in the pack */
 		uint32_t crc;
 	} stream;
 };
 
-static void start_zlib(z_stream *z, int level)
+/* For content that starts with these bytes. */
+static void start_zlib(struct ews_pack *pack, const void *data, size_t len)
 {
-	memset(z, 0, sizeof(*z));
+	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
+
+	pack->stream.z = (z_stream){ .zalloc = Z_NULL };
 	/* It fails for want of memory alone, which ends the program everywhere. */
-	if (deflateInit(z, level) != Z_OK)
+	if (deflateInit(&pack->stream.z, ews_deflate_is_worth(deflater, data, len) ? Z_BEST_SPEED : 0) != Z_OK)
 		abort();
+	pack->stream.has_begun = true;
 }
 
-struct ews_deflater *ews_deflater_new(void)
+static void end_zlib(struct ews_pack *pack)
 {
-	struct ews_deflater *deflater = ews_calloc(1, sizeof(*deflater));
-
-	start_zlib(&deflater->fast, FAST_LEVEL);
-	return deflater;
-}
-
-void ews_deflater_free(struct ews_deflater *deflater)
-{
-	if (!deflater)
-		return;
-	deflateEnd(&deflater->fast);
-	if (deflater->has_store)
-		deflateEnd(&deflater->store);
-	free(deflater);
+	if (pack->stream.has_begun)
+		(void)deflateEnd(&pack->stream.z); /* what it leaves out was given up */
+	pack->stream.has_begun = false;
 }
 
 /* Pass `len` bytes through `z` and append what comes out. */
@@ -118,31 +103,6 @@ static void deflate_into(struct ews_buf *out, z_stream *z, const void *data, siz
 	} while (len);
 }
 
-static z_stream *plain_stream(struct ews_deflater *deflater)
-{
-	if (deflater->has_store)
-		deflateReset(&deflater->store);
-	else
-		start_zlib(&deflater->store, 0);
-	deflater->has_store = true;
-	return &deflater->store;
-}
-
-/* The stream to use for content that starts with these bytes. */
-static z_stream *choose_stream(struct ews_deflater *deflater, const void *data, size_t len)
-{
-	EWS_CLEANUP(buf) struct ews_buf probe = EWS_BUF_INIT;
-
-	deflateReset(&deflater->fast);
-	if (len < PROBE_BYTES)
-		return &deflater->fast;
-	deflate_into(&probe, &deflater->fast, data, PROBE_BYTES, true);
-	deflateReset(&deflater->fast);
-	if (probe.len <= PROBE_BYTES / 100 * 95)
-		return &deflater->fast;
-	return plain_stream(deflater);
-}
-
 /* Type and size: four bits of the size beside the type, then seven a byte, lowest first. */
 static size_t format_record_header(uint8_t out[RECORD_HEADER_MAX], enum ews_object_type type, uint64_t size)
 {
@@ -163,7 +123,7 @@ void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, bool is
 	uint8_t header[RECORD_HEADER_MAX];
 
 	ews_buf_add(out, header, format_record_header(header, type, len));
-	deflate_into(out, is_plain ? plain_stream(deflater) : choose_stream(deflater, data, len), data, len, true);
+	ews_deflate(out, deflater, is_plain || !ews_deflate_is_worth(deflater, data, len), data, len);
 }
 
 int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo)
@@ -201,7 +161,7 @@ void ews_pack_free(struct ews_pack *pack)
 	}
 	if (pack->dir_fd >= 0)
 		close(pack->dir_fd);
-	ews_deflater_free(pack->stream.deflater);
+	end_zlib(pack);
 	ews_buf_release(&pack->waiting);
 	free(pack->items);
 	free(pack);
@@ -246,7 +206,7 @@ static void add_item(struct ews_pack *pack, const struct ews_oid *oid, uint32_t 
 int ews_pack_add(struct ews_pack *pack, const struct ews_oid *oid, const void *record, size_t len)
 {
 	assert(!pack->stream.is_open);
-	add_item(pack, oid, (uint32_t)crc32_z(0, record, len), ews_pack_bytes(pack));
+	add_item(pack, oid, ews_crc32(0, record, len), ews_pack_bytes(pack));
 	ews_buf_add(&pack->waiting, record, len);
 	return flush_when_full(pack);
 }
@@ -263,9 +223,8 @@ int ews_pack_stream_begin(struct ews_pack *pack, enum ews_object_type type, uint
 	if (rc < 0)
 		return rc;
 	pack->stream.is_open = true;
-	pack->stream.z = NULL;
 	pack->stream.start = pack->flushed;
-	pack->stream.crc = (uint32_t)crc32_z(0, header, n);
+	pack->stream.crc = ews_crc32(0, header, n);
 	ews_buf_add(&pack->waiting, header, n);
 	return 0;
 }
@@ -275,14 +234,10 @@ static int stream_on(struct ews_pack *pack, const void *data, size_t len, bool i
 	size_t before = pack->waiting.len;
 
 	assert(pack->stream.is_open);
-	if (!pack->stream.z) {
-		if (!pack->stream.deflater)
-			pack->stream.deflater = ews_deflater_new();
-		pack->stream.z = choose_stream(pack->stream.deflater, data, len);
-	}
-	deflate_into(&pack->waiting, pack->stream.z, data, len, is_last);
-	pack->stream.crc = (uint32_t)crc32_z(pack->stream.crc, (unsigned char *)pack->waiting.ptr + before,
-					     pack->waiting.len - before);
+	if (!pack->stream.has_begun)
+		start_zlib(pack, data, len);
+	deflate_into(&pack->waiting, &pack->stream.z, data, len, is_last);
+	pack->stream.crc = ews_crc32(pack->stream.crc, pack->waiting.ptr + before, pack->waiting.len - before);
 	return flush_when_full(pack);
 }
 
@@ -299,6 +254,7 @@ int ews_pack_stream_end(struct ews_pack *pack, const struct ews_oid *oid)
 	if (rc < 0)
 		return rc;
 	pack->stream.is_open = false;
+	end_zlib(pack);
 	add_item(pack, oid, pack->stream.crc, pack->stream.start);
 	return 0;
 }
@@ -307,6 +263,7 @@ int ews_pack_stream_cancel(struct ews_pack *pack)
 {
 	assert(pack->stream.is_open);
 	pack->stream.is_open = false;
+	end_zlib(pack);
 	ews_buf_truncate(&pack->waiting, 0);
 	pack->flushed = pack->stream.start;
 	if (ftruncate(pack->fd, (off_t)pack->flushed) < 0 || lseek(pack->fd, (off_t)pack->flushed, SEEK_SET) < 0)

@@ -17,14 +17,9 @@
 #define EWS_STORE_PACK_H
 
 #include "base/buf.h"
+#include "base/deflate.h"
 #include "base/hash.h"
 #include "store/oid.h"
-
-/* One thread's compressor, used again for each object. */
-struct ews_deflater;
-
-struct ews_deflater *ews_deflater_new(void);
-void ews_deflater_free(struct ews_deflater *deflater);
 
 /* Append an object, as it stands in a pack, to `out`; a plain one is not compressed. */
 void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, bool is_plain, enum ews_object_type type,
@@ -71,7 +66,6 @@ struct ews_pack_item {
 void ews_pack_format_index(struct ews_buf *out, struct ews_pack_item *items, size_t n, enum ews_hash_algo algo,
 			   const uint8_t *trailer);
 
-EWS_CLEANUP_DEFINE_PTR(deflater, struct ews_deflater, ews_deflater_free)
 EWS_CLEANUP_DEFINE_PTR(pack, struct ews_pack, ews_pack_free)
 
 #endif

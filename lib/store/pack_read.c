@@ -23,6 +23,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/deflate.h"
 #include "base/file.h"
 #include "base/path.h"
 
@@ -35,7 +36,8 @@
 #define CHAIN_MAX 4096
 #define DELTA_HEAD_MAX 20 /* two sizes */
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
-#define OBJECTS_MAPPED 16 /* after so many what was touched is let go */
+#define TOUCHED_BYTES_MAX (8 * EWS_MIB) /* of a pack, after which what was touched is let go */
+#define TOUCHED_AROUND (64 * EWS_KIB) /* what the kernel maps with the page that is wanted */
 #define INDEX_MAPPED_MAX (128 * EWS_KIB)
 #define IDS_READ 128 /* of an index at once */
 #define GUESSES_MAX 8
@@ -60,7 +62,7 @@ struct pack {
 	size_t end; /* of the pack's objects */
 	char *name; /* "pack-<hash>", and a dot */
 	bool is_cruft; /* what is in it is as old as a third file says of each */
-	atomic_uint n_read;
+	atomic_size_t touched; /* bytes, since they were let go */
 	_Atomic uint64_t freshened_ms; /* when it was let count as new; 0: never */
 };
 
@@ -80,10 +82,13 @@ struct record {
 };
 
 struct ews_pack_reader {
-	z_stream z;
+	struct ews_inflater *inflater;
+	z_stream z; /* for what is begun to be read alone; made when first needed */
+	bool has_z;
 	struct ews_buf object, delta, result;
 	struct record *chain;
 	size_t cap;
+	size_t touched; /* about as many bytes of the pack, by the object that was read last */
 };
 
 static uint32_t get_u32(const unsigned char *at)
@@ -260,10 +265,7 @@ struct ews_pack_reader *ews_pack_reader_new(void)
 	struct ews_pack_reader *reader = ews_calloc(1, sizeof(*reader));
 
 	reader->object = reader->delta = reader->result = (struct ews_buf)EWS_BUF_INIT;
-	if (inflateInit(&reader->z) != Z_OK)
-		abort(); /* out of memory; it has no other reason */
-	/* The sum at a stream's end says less than the id, which the object is checked against. */
-	(void)inflateValidate(&reader->z, 0);
+	reader->inflater = ews_inflater_new();
 	return reader;
 }
 
@@ -271,7 +273,9 @@ void ews_pack_reader_free(struct ews_pack_reader *reader)
 {
 	if (!reader)
 		return;
-	(void)inflateEnd(&reader->z);
+	ews_inflater_free(reader->inflater);
+	if (reader->has_z)
+		(void)inflateEnd(&reader->z); /* what it has left nobody wants */
 	ews_buf_release(&reader->object);
 	ews_buf_release(&reader->delta);
 	ews_buf_release(&reader->result);
@@ -426,29 +430,20 @@ static bool read_record(struct record *out, const struct pack *pack, size_t offs
 	return out->size <= OBJECT_BYTES_MAX;
 }
 
-/* Make `buf` empty, with room for `size` bytes and one that shows when there are more. */
+/* Make `buf` empty, with room for `size` bytes. */
 static void make_room(struct ews_buf *buf, size_t size)
 {
 	if (buf->cap > KEPT_BYTES_MAX && size < KEPT_BYTES_MAX)
 		ews_buf_release(buf);
 	buf->len = 0;
-	ews_buf_reserve(buf, size + 1);
+	ews_buf_reserve(buf, size);
 }
 
 static bool inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
 			   const struct record *record)
 {
-	size_t left = pack->end - record->at;
-	z_stream *z = &reader->z;
-
 	make_room(out, record->size);
-	if (inflateReset(z) != Z_OK)
-		return false;
-	z->next_in = (unsigned char *)pack->pack.at + record->at;
-	z->avail_in = left > UINT32_MAX ? UINT32_MAX : (uInt)left;
-	z->next_out = (unsigned char *)out->ptr;
-	z->avail_out = (uInt)record->size + 1;
-	if (inflate(z, Z_FINISH) != Z_STREAM_END || z->avail_out != 1)
+	if (!ews_inflate(out->ptr, record->size, reader->inflater, pack->pack.at + record->at, pack->end - record->at))
 		return false;
 	out->len = record->size;
 	out->ptr[out->len] = '\0';
@@ -535,9 +530,11 @@ static bool go_down(struct record *out, size_t *n, struct ews_pack_reader *reade
 		    size_t offset)
 {
 	*n = 0;
+	reader->touched = 0;
 	for (;;) {
 		if (!read_record(out, pack, offset) || *n == CHAIN_MAX)
 			return false;
+		reader->touched += out->size + TOUCHED_AROUND;
 		if (out->type < OFS_DELTA)
 			return out->type >= EWS_OBJECT_COMMIT && out->type <= EWS_OBJECT_TAG;
 		EWS_GROW(reader->chain, *n, reader->cap);
@@ -573,8 +570,9 @@ static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const
 	size_t base_len, len;
 	z_stream *z = &reader->z;
 
-	if (inflateReset(z) != Z_OK)
+	if (reader->has_z ? inflateReset(z) != Z_OK : inflateInit(z) != Z_OK)
 		return false;
+	reader->has_z = true;
 	z->next_in = (unsigned char *)pack->pack.at + record->at;
 	z->avail_in = pack->end - record->at > UINT32_MAX ? UINT32_MAX : (uInt)(pack->end - record->at);
 	z->next_out = head;
@@ -599,11 +597,13 @@ static bool read_header_at(enum ews_object_type *type, uint64_t *size, struct ew
 	return !n || read_delta_size(size, reader, pack, &reader->chain[0]);
 }
 
-/* Count that something of it was read. */
-static void count_read(struct pack *pack)
+/* Count what of it was touched. Letting go is dear: each processor that runs us is interrupted. */
+static void count_touched(struct pack *pack, size_t bytes)
 {
-	if (atomic_fetch_add(&pack->n_read, 1) % OBJECTS_MAPPED == OBJECTS_MAPPED - 1)
-		(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
+	if (atomic_fetch_add(&pack->touched, bytes) + bytes < TOUCHED_BYTES_MAX)
+		return;
+	atomic_store(&pack->touched, 0);
+	(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
 }
 
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
@@ -614,7 +614,7 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 
 		if (!offset || !read_at(type, reader, &packs->items[i], offset))
 			continue;
-		count_read(&packs->items[i]);
+		count_touched(&packs->items[i], reader->touched);
 		*out = &reader->object;
 		return 1;
 	}
@@ -629,7 +629,7 @@ int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, stru
 
 		if (!offset || !read_header_at(type, size, reader, &packs->items[i], offset))
 			continue;
-		count_read(&packs->items[i]);
+		count_touched(&packs->items[i], reader->touched);
 		return 1;
 	}
 	return 0;

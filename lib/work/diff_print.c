@@ -305,12 +305,36 @@ static int print_halves(const struct ews_diff *diff, struct ews_repo *repo, char
 	return rc < 0 ? rc : halves[1].status;
 }
 
+/*
+ * Does git print nothing, and refuse nothing? Two equal trees differ nowhere; but it is git that knows which options
+ * contradict each other, and which of their values are wrong.
+ */
+static bool is_silent(const struct ews_diff *diff, char *const *args, char *const *paths,
+		      const struct ews_git_opts *opts)
+{
+	size_t n_formats = 0;
+
+	if (opts->user_config || (paths && *paths) ||
+	    !ews_oid_equal(&diff->from.snapshot.tree, &diff->to.snapshot.tree))
+		return false;
+	for (; args && *args; args++) {
+		if (!strcmp(*args, "--no-color") || !strcmp(*args, "-z"))
+			continue;
+		if (strchr(*args, '=') || !is_one_of(*args, other_formats))
+			return false;
+		n_formats++;
+	}
+	return n_formats <= 1;
+}
+
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out)
 {
 	struct ews_git_opts opts = { .user_config = user_config, .out = out, .out_fd = out_fd };
 	int rc = EWS_ENOTFOUND;
 
+	if (is_silent(diff, args, paths, &opts))
+		return 0;
 	if (wants_patch(args) && has_blank_ends(diff))
 		return print_quoted(diff, repo, args, paths, &opts);
 	if (can_halve(diff, repo, args, paths, &opts))
