@@ -209,24 +209,30 @@ static int fail_read(int git_rc, const struct room *room, const struct ews_oid *
 	return ews_libgit2_fail(git_rc, EWS_EDAMAGED, "object %s is damaged", ews_oid_hex(hex, oid));
 }
 
-/* Read what is ordinary, checked. False: libgit2 finds it elsewhere, or what is wrong with it. */
-static bool read_ordinary(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid)
+/*
+ * Read what is ordinary, checked. Returns 1, or 0 when it is libgit2's to find. What is damaged is told here: where bytes of
+ * a pack are not what they should be, libgit2 1.5 may end with the program.
+ */
+static int read_ordinary(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
+	char hex[EWS_OID_HEX_MAX];
 	const struct ews_buf *content;
+	int rc = ews_pack_reader_read(&content, &out->type, reader->packed, need_packs(room), oid);
 
-	if (ews_pack_reader_read(&content, &out->type, reader->packed, need_packs(room), oid)) {
+	if (rc > 0) {
 		out->data = content->ptr;
 		out->len = content->len;
-		if (ews_odb_check(&room->face, oid, out->type, out->data, out->len) == 0)
-			return true;
-		ews_error_clear();
+		rc = ews_odb_check(&room->face, oid, out->type, out->data, out->len);
+		if (rc == 0)
+			return 1;
 	}
 	ews_buf_truncate(&reader->loose, 0);
 	if (!ews_loose_read(&reader->loose, &out->type, ews_odb_write_dir(&room->face), oid))
-		return false;
+		return rc < 0 ? ews_error(rc, "object %s is damaged in its pack", ews_oid_hex(hex, oid)) : 0;
+	ews_error_clear();
 	out->data = reader->loose.ptr;
 	out->len = reader->loose.len;
-	return true;
+	return 1;
 }
 
 /* Have libgit2 read the object, and see that it is what its id says. */
@@ -261,14 +267,16 @@ static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct 
 	struct room *room = (struct room *)odb;
 	struct reader *reader = borrow_reader(room);
 	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
-	int rc = read_ordinary(&object, room, reader, oid) ? 0 : read_other(&object, room, reader, oid);
+	int rc = read_ordinary(&object, room, reader, oid);
 
 	if (rc == 0)
+		rc = read_other(&object, room, reader, oid);
+	if (rc >= 0)
 		ews_buf_add(out, object.data, object.len);
-	if (rc == 0 && type)
+	if (rc >= 0 && type)
 		*type = object.type;
 	return_reader(room, reader);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 static int read_header(enum ews_object_type *type, uint64_t *size, struct room *room, struct reader *reader,
@@ -277,10 +285,10 @@ static int read_header(enum ews_object_type *type, uint64_t *size, struct room *
 	git_object_t git_type;
 	size_t len;
 	git_oid id;
-	int rc;
+	int rc = ews_pack_reader_read_header(type, size, reader->packed, need_packs(room), oid);
 
-	if (ews_pack_reader_read_header(type, size, reader->packed, need_packs(room), oid))
-		return 0;
+	if (rc)
+		return rc < 0 ? rc : 0;
 	rc = need_db(reader, room);
 	if (rc < 0)
 		return rc;
@@ -368,9 +376,11 @@ static int stream_large(int fd, struct room *room, struct reader *reader, const 
 static int write_blob(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
-	int rc;
+	int rc = read_ordinary(&object, room, reader, oid);
 
-	if (!read_ordinary(&object, room, reader, oid)) {
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
 		rc = stream_large(fd, room, reader, oid);
 		if (rc <= 0)
 			return rc;

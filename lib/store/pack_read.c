@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/deflate.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
 
@@ -368,7 +369,7 @@ static bool find_id(size_t *out, const struct pack *pack, const unsigned char *i
 	return false;
 }
 
-/* Where in the pack does the object with this id stand? 0: it isn't there. */
+/* Where in the pack does the object with this id stand? 0: it isn't there. SIZE_MAX: nowhere, though the index names it. */
 static size_t find(const struct pack *pack, const unsigned char *id)
 {
 	size_t offsets_at = IDS_AT + pack->n * (ID_LEN + 4), large_at = offsets_at + pack->n * 4;
@@ -378,34 +379,38 @@ static size_t find(const struct pack *pack, const unsigned char *id)
 	uint64_t offset;
 	size_t at;
 
-	bytes = find_id(&at, pack, id) ? look_into(pack, room, 4, offsets_at + at * 4) : NULL;
-	if (!bytes)
+	if (!find_id(&at, pack, id))
 		return 0;
+	bytes = look_into(pack, room, 4, offsets_at + at * 4);
+	if (!bytes)
+		return SIZE_MAX;
 	offset = get_u32(bytes);
 	if (offset >> 31) {
 		at = offset & 0x7fffffff;
 		bytes = at < n_large ? look_into(pack, room, 8, large_at + at * 8) : NULL;
 		if (!bytes)
-			return 0;
+			return SIZE_MAX;
 		offset = (uint64_t)get_u32(bytes) << 32 | get_u32(bytes + 4);
 	}
-	return offset < pack->end ? (size_t)offset : 0;
+	return offset >= PACK_HEADER_LEN && offset < pack->end ? (size_t)offset : SIZE_MAX;
 }
 
-/* Read what stands before the stream of the object at `offset`. */
-static bool read_record(struct record *out, const struct pack *pack, size_t offset)
+/* Read what stands before the stream of the object at `offset`. 1, 0, or below zero, as the reader says it. */
+static int read_record(struct record *out, const struct pack *pack, size_t offset)
 {
 	const unsigned char *at = pack->pack.at + offset, *end = pack->pack.at + pack->end;
 	unsigned char byte;
 	size_t back;
 
 	if (offset < PACK_HEADER_LEN || offset >= pack->end)
-		return false;
+		return EWS_EDAMAGED;
 	byte = *at++;
 	*out = (struct record){ .type = byte >> 4 & 7, .size = byte & 15 };
 	for (unsigned shift = 4; byte & 0x80; shift += 7) {
-		if (at == end || shift > 28)
-			return false;
+		if (at == end)
+			return EWS_EDAMAGED;
+		if (shift > 28)
+			return 0;
 		byte = *at++;
 		out->size |= (size_t)(byte & 0x7f) << shift;
 	}
@@ -413,17 +418,19 @@ static bool read_record(struct record *out, const struct pack *pack, size_t offs
 		back = 0;
 		do {
 			if (at == end || back >= pack->end >> 7)
-				return false;
+				return EWS_EDAMAGED;
 			byte = *at++;
 			back = (back << 7) + (byte & 0x7f) + (byte & 0x80 ? 1 : 0);
 		} while (byte & 0x80);
 		if (!back || back > offset)
-			return false;
+			return EWS_EDAMAGED;
 		out->base = offset - back;
 	} else if (out->type == REF_DELTA) {
 		if ((size_t)(end - at) < ID_LEN)
-			return false;
+			return EWS_EDAMAGED;
 		out->base = find(pack, at);
+		if (!out->base)
+			return 0; /* it is in another pack */
 		at += ID_LEN;
 	}
 	out->at = (size_t)(at - pack->pack.at);
@@ -525,40 +532,50 @@ static void swap(struct ews_buf *a, struct ews_buf *b)
 	*b = old;
 }
 
-/* From the object at `offset` down to its base, `out`; the `*n` deltas on the way are left in the reader's chain. */
-static bool go_down(struct record *out, size_t *n, struct ews_pack_reader *reader, const struct pack *pack,
-		    size_t offset)
+/*
+ * From the object at `offset` down to its base, `out`; the `*n` deltas on the way are left in the reader's chain. 1, 0, or
+ * below zero, as the reader says it.
+ */
+static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader, const struct pack *pack,
+		   size_t offset)
 {
 	*n = 0;
 	reader->touched = 0;
 	for (;;) {
-		if (!read_record(out, pack, offset) || *n == CHAIN_MAX)
-			return false;
+		int rc = read_record(out, pack, offset);
+
+		if (rc <= 0)
+			return rc;
 		reader->touched += out->size + TOUCHED_AROUND;
 		if (out->type < OFS_DELTA)
-			return out->type >= EWS_OBJECT_COMMIT && out->type <= EWS_OBJECT_TAG;
+			return out->type >= EWS_OBJECT_COMMIT && out->type <= EWS_OBJECT_TAG ? 1 : EWS_EDAMAGED;
+		if (*n == CHAIN_MAX)
+			return 0;
 		EWS_GROW(reader->chain, *n, reader->cap);
 		reader->chain[(*n)++] = *out;
 		offset = out->base;
 	}
 }
 
-/* Down to the base, then up again. */
-static bool read_at(enum ews_object_type *type, struct ews_pack_reader *reader, const struct pack *pack, size_t offset)
+/* Down to the base, then up again. 1, 0, or below zero, as the reader says it. */
+static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, const struct pack *pack, size_t offset)
 {
 	struct record record;
 	size_t n;
+	int rc = go_down(&record, &n, reader, pack, offset);
 
-	if (!go_down(&record, &n, reader, pack, offset) || !inflate_record(&reader->object, reader, pack, &record))
-		return false;
+	if (rc <= 0)
+		return rc;
+	if (!inflate_record(&reader->object, reader, pack, &record))
+		return EWS_EDAMAGED;
 	*type = (enum ews_object_type)record.type;
 	while (n--) {
 		if (!inflate_record(&reader->delta, reader, pack, &reader->chain[n]) ||
 		    !apply_delta(&reader->result, &reader->object, &reader->delta))
-			return false;
+			return EWS_EDAMAGED;
 		swap(&reader->object, &reader->result);
 	}
-	return true;
+	return 1;
 }
 
 /* A delta begins with how large it makes what comes of it. */
@@ -584,17 +601,18 @@ static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const
 	return true;
 }
 
-static bool read_header_at(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
-			   const struct pack *pack, size_t offset)
+static int read_header_at(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
+			  const struct pack *pack, size_t offset)
 {
 	struct record record;
 	size_t n;
+	int rc = go_down(&record, &n, reader, pack, offset);
 
-	if (!go_down(&record, &n, reader, pack, offset))
-		return false;
+	if (rc <= 0)
+		return rc;
 	*type = (enum ews_object_type)record.type;
 	*size = record.size;
-	return !n || read_delta_size(size, reader, pack, &reader->chain[0]);
+	return !n || read_delta_size(size, reader, pack, &reader->chain[0]) ? 1 : EWS_EDAMAGED;
 }
 
 /* Count what of it was touched. Letting go is dear: each processor that runs us is interrupted. */
@@ -606,33 +624,47 @@ static void count_touched(struct pack *pack, size_t bytes)
 	(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
 }
 
+/* What is found in a pack is 1, 0, or below zero; what no pack has, and one has damaged, is damaged. */
+static int tell(int found, const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	return found < 0 ? ews_error(found, "object %s is damaged in its pack", ews_oid_hex(hex, oid)) : found;
+}
+
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
 			 struct ews_packs *packs, const struct ews_oid *oid)
 {
-	for (size_t i = 0; i < packs->n && oid->len == ID_LEN; i++) {
-		size_t offset = find(&packs->items[i], oid->id);
+	int found = 0;
 
-		if (!offset || !read_at(type, reader, &packs->items[i], offset))
-			continue;
-		count_touched(&packs->items[i], reader->touched);
-		*out = &reader->object;
-		return 1;
+	for (size_t i = 0; i < packs->n && oid->len == ID_LEN && found <= 0; i++) {
+		size_t offset = find(&packs->items[i], oid->id);
+		int rc = offset ? read_at(type, reader, &packs->items[i], offset) : 0;
+
+		if (rc)
+			found = rc;
+		if (offset)
+			count_touched(&packs->items[i], reader->touched);
 	}
-	return 0;
+	*out = &reader->object;
+	return tell(found, oid);
 }
 
 int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
 				struct ews_packs *packs, const struct ews_oid *oid)
 {
-	for (size_t i = 0; i < packs->n && oid->len == ID_LEN; i++) {
-		size_t offset = find(&packs->items[i], oid->id);
+	int found = 0;
 
-		if (!offset || !read_header_at(type, size, reader, &packs->items[i], offset))
-			continue;
-		count_touched(&packs->items[i], reader->touched);
-		return 1;
+	for (size_t i = 0; i < packs->n && oid->len == ID_LEN && found <= 0; i++) {
+		size_t offset = find(&packs->items[i], oid->id);
+		int rc = offset ? read_header_at(type, size, reader, &packs->items[i], offset) : 0;
+
+		if (rc)
+			found = rc;
+		if (offset)
+			count_touched(&packs->items[i], reader->touched);
 	}
-	return 0;
+	return tell(found, oid);
 }
 
 bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)

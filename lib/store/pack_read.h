@@ -46,12 +46,13 @@ struct ews_pack_reader *ews_pack_reader_new(void);
 void ews_pack_reader_free(struct ews_pack_reader *reader);
 
 /*
- * Read the object `oid`. Returns 1, or 0 when it is not here, or not as it should be; `out` is the reader's, until
- * its next object. It is not checked against its id.
+ * Read the object `oid`. Returns 1, or 0 when it is not here, or not of a kind that is read here (too large, say). Fails
+ * with EWS_EDAMAGED when what a pack has of it is no object, and no other pack has it. `out` is the reader's, until its
+ * next object. It is not checked against its id.
  */
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
 			 struct ews_packs *packs, const struct ews_oid *oid);
-/* What it says of itself, with little of it read; returns as above. */
+/* What it says of itself, with little of it read. Returns as above. */
 int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
 				struct ews_packs *packs, const struct ews_oid *oid);
 

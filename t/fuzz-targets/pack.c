@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/path.h"
 #include "store/pack_read.h"
 
@@ -81,14 +82,15 @@ static void ask(struct ews_pack_reader *reader, struct ews_packs *packs, const u
 
 	memcpy(oid.id, id, ID_LEN);
 	has = ews_packs_have(packs, &oid);
-	is_read = ews_pack_reader_read(&out, &type, reader, packs, &oid);
+	is_read = ews_pack_reader_read(&out, &type, reader, packs, &oid) > 0;
+	ews_error_clear(); /* what is damaged may be so */
 	must(has || !is_read, "what isn't there is read");
 	must(has || !ews_packs_freshen(packs, &oid), "what isn't there counts as new");
 	if (!is_read)
 		return;
 	must(type >= EWS_OBJECT_COMMIT && type <= EWS_OBJECT_TAG, "an object of the type %d", (int)type);
 	must(!out->ptr[out->len], "an object without an end");
-	must(ews_pack_reader_read_header(&said, &size, reader, packs, &oid),
+	must(ews_pack_reader_read_header(&said, &size, reader, packs, &oid) > 0,
 	     "what is read can't be told the size of");
 	must(said == type && size == out->len, "another type or size is told");
 }
