@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/path.h"
 #include "base/pool.h"
 #include "store/tree.h"
 
@@ -39,7 +40,9 @@ static char *piece_name(size_t i)
 
 char *ews_manifest_piece_path(size_t i, size_t n)
 {
-	return n == 1 ? ews_strdup(EWS_MANIFEST_NAME) : ews_strfmt(EWS_MANIFEST_NAME "/%05zu", i);
+	EWS_CLEANUP(free) char *name = piece_name(i);
+
+	return n == 1 ? ews_strdup(EWS_MANIFEST_NAME) : ews_path_join(EWS_MANIFEST_NAME, name);
 }
 
 /* List the pieces that the tree `oid` holds. */
