@@ -181,10 +181,16 @@ static void wait_until_left(struct pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
+/* How many chunks `n` items are. */
+static size_t count_chunks(size_t n, size_t chunk)
+{
+	return n / chunk + (n % chunk != 0);
+}
+
 /* `threads` is how many are wanted at most. */
 static int run(struct pool *pool, struct job *job, unsigned threads)
 {
-	size_t chunks = job->n / job->chunk + (job->n % job->chunk != 0);
+	size_t chunks = count_chunks(job->n, job->chunk);
 	bool is_called;
 
 	if (threads > THREADS_ASKED_MAX)
@@ -204,6 +210,29 @@ int ews_pool_for(size_t n, size_t chunk, unsigned threads, ews_pool_fn fn, void 
 
 	assert(chunk > 0);
 	return run(&workers, &job, threads ? threads : ews_pool_threads());
+}
+
+/* Items in spans. */
+struct spans {
+	ews_pool_span_fn fn;
+	void *payload;
+	size_t n, len;
+};
+
+static int do_span(size_t i, unsigned worker, void *payload)
+{
+	const struct spans *spans = payload;
+	size_t from = i * spans->len, left = spans->n - from;
+
+	return spans->fn(from, left < spans->len ? spans->n : from + spans->len, worker, spans->payload);
+}
+
+int ews_pool_spans(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, void *payload)
+{
+	struct spans spans = { fn, payload, n, len };
+
+	assert(len > 0);
+	return ews_pool_for(count_chunks(n, len), 1, threads, do_span, &spans);
 }
 
 int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload)

@@ -22,8 +22,17 @@ unsigned ews_pool_threads(void);
  */
 int ews_pool_for(size_t n, size_t chunk, unsigned threads, ews_pool_fn fn, void *payload);
 
+/* Called for the items `from` up to but not including `end` on thread `worker`; else as ews_pool_fn. */
+typedef int (*ews_pool_span_fn)(size_t from, size_t end, unsigned worker, void *payload);
+
 /*
- * The same for what waits for the disk, an item at a time, on `threads` threads that are none of those that compute:
+ * Call `fn` for spans of `len` (at least 1) of `n` items, the last of which may be shorter: for what is easier for an item
+ * when it was done for the one before. Else as ews_pool_for().
+ */
+int ews_pool_spans(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, void *payload);
+
+/*
+ * The same as ews_pool_for() for what waits for the disk, an item at a time, on `threads` threads that are none of those that compute:
  * who computes meanwhile has those.
  */
 int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload);

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 
-#define CHUNK 512
+#define SPAN 512 /* entries that one thread looks at in a row, with the directories on their way open */
 #define TRAIL_MAX 48 /* open directories; deeper trees are walked */
 
 struct recheck {
@@ -125,17 +125,16 @@ static bool take_touched(struct recheck *check, struct ews_entry *entry, const s
 	return true;
 }
 
-static int check_entries(size_t chunk, unsigned worker, void *payload)
+static int check_entries(size_t from, size_t end, unsigned worker, void *payload)
 {
 	struct recheck *check = payload;
 	struct ews_entries *list = &check->cache->entries;
 	/* One of its own: the kernel counts who uses an open file, which is slow where two do. */
 	EWS_CLEANUP(fd) int root = openat(check->opts->root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(trail) struct trail trail = { .root_fd = root < 0 ? check->opts->root_fd : root };
-	size_t end = list->n - chunk * CHUNK < CHUNK ? list->n : (chunk + 1) * CHUNK;
 
 	(void)worker;
-	for (size_t i = chunk * CHUNK; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++) {
+	for (size_t i = from; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++) {
 		struct ews_entry *entry = &list->items[i];
 		int fd = follow(&trail, entry->path);
 		struct stat st;
@@ -161,15 +160,14 @@ static bool is_same_skip(const struct ews_skip *skip, struct trail *trail)
 	       (S_ISDIR(st.st_mode) ? 0 : (uint64_t)st.st_size) == skip->size;
 }
 
-static int check_skips(size_t chunk, unsigned worker, void *payload)
+static int check_skips(size_t from, size_t end, unsigned worker, void *payload)
 {
 	struct recheck *check = payload;
 	const struct ews_skips *list = &check->cache->skips;
 	EWS_CLEANUP(trail) struct trail trail = { .root_fd = check->opts->root_fd };
-	size_t end = list->n - chunk * CHUNK < CHUNK ? list->n : (chunk + 1) * CHUNK;
 
 	(void)worker;
-	for (size_t i = chunk * CHUNK; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++)
+	for (size_t i = from; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++)
 		if (!is_same_skip(&list->items[i], &trail))
 			check->differs = true;
 	return 0;
@@ -200,11 +198,6 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 		}
 	}
 	return true;
-}
-
-static size_t chunks(size_t n)
-{
-	return n / CHUNK + (n % CHUNK != 0);
 }
 
 /* Is `path` an entry, or among what was left out? */
@@ -267,8 +260,8 @@ enum ews_recheck ews_recheck(struct ews_cache *cache, const struct ews_recheck_o
 		check.n_touched++;
 	}
 	/* The functions never fail. */
-	(void)ews_pool_for(chunks(cache->entries.n), 1, opts->threads, check_entries, &check);
-	(void)ews_pool_for(chunks(cache->skips.n), 1, opts->threads, check_skips, &check);
+	(void)ews_pool_spans(cache->entries.n, SPAN, opts->threads, check_entries, &check);
+	(void)ews_pool_spans(cache->skips.n, SPAN, opts->threads, check_skips, &check);
 	if (check.differs)
 		return EWS_RECHECK_OTHER;
 	if (!check.n_touched)

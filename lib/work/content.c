@@ -25,7 +25,7 @@
 
 #define IGNORE_BYTES_MAX (16 * EWS_MIB)
 #define LOOKS 4
-#define KEPT_CHUNK 512
+#define KEPT_SPAN 512
 #define YOUNG_NS 20000000
 
 /* A file of rules by its path; "~/" is home. Missing is empty. */
@@ -398,17 +398,16 @@ struct keeping {
 	atomic_bool is_lacking;
 };
 
-/* One chunk of the list. */
-static int look_for_kept(size_t chunk, unsigned worker, void *payload)
+/* Those from `from` to `end` of the list. */
+static int look_for_kept(size_t from, size_t end, unsigned worker, void *payload)
 {
 	struct keeping *keeping = payload;
 	const struct ews_entries *list = keeping->list, *known = keeping->known;
-	size_t i = chunk * KEPT_CHUNK, end = list->n - i < KEPT_CHUNK ? list->n : i + KEPT_CHUNK;
-	size_t at = known ? ews_path_find_first(known->items, sizeof(*known->items), known->n, list->items[i].path)
+	size_t at = known ? ews_path_find_first(known->items, sizeof(*known->items), known->n, list->items[from].path)
 			  : 0;
 
 	(void)worker;
-	for (; i < end && !atomic_load_explicit(&keeping->is_lacking, memory_order_relaxed); i++) {
+	for (size_t i = from; i < end && !atomic_load_explicit(&keeping->is_lacking, memory_order_relaxed); i++) {
 		const struct ews_entry *entry = &list->items[i];
 		int order = -1;
 
@@ -437,7 +436,7 @@ static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
 		return 1;
 	rc = read_known(look);
 	if (rc == 0)
-		rc = ews_pool_for((cache->entries.n + KEPT_CHUNK - 1) / KEPT_CHUNK, 1, 0, look_for_kept, &keeping);
+		rc = ews_pool_spans(cache->entries.n, KEPT_SPAN, 0, look_for_kept, &keeping);
 	return rc < 0 ? rc : !keeping.is_lacking;
 }
 

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -43,6 +44,45 @@ Test(pool, each_item_is_visited_once)
 		for (i = 0; i < ITEMS; i++)
 			cr_assert_eq(v.seen[i], 1);
 	}
+}
+
+struct span_visits {
+	struct visits v;
+	size_t len;
+};
+
+static int visit_span(size_t from, size_t end, unsigned worker, void *payload)
+{
+	struct span_visits *spans = payload;
+	int rc = 0;
+
+	cr_assert_eq(from % spans->len, 0);
+	cr_assert_lt(from, end);
+	cr_assert_eq(end, from + spans->len < ITEMS ? from + spans->len : ITEMS);
+	for (size_t i = from; i < end && rc == 0; i++)
+		rc = visit(i, worker, &spans->v);
+	return rc;
+}
+
+Test(pool, spans_follow_each_other_without_gaps)
+{
+	static const size_t lens[] = { 1, 7, ITEMS - 1, ITEMS, ITEMS + 1, SIZE_MAX };
+
+	for (size_t k = 0; k < sizeof(lens) / sizeof(*lens); k++) {
+		struct span_visits spans = { { .bad = ITEMS, .threads = 4 }, lens[k] };
+
+		cr_assert_eq(ews_pool_spans(ITEMS, lens[k], 4, visit_span, &spans), 0);
+		for (size_t i = 0; i < ITEMS; i++)
+			cr_assert_eq(spans.v.seen[i], 1);
+	}
+}
+
+Test(pool, the_error_of_a_span_comes_home)
+{
+	struct span_visits spans = { { .bad = 3, .threads = 4 }, 7 };
+
+	cr_assert_eq(ews_pool_spans(ITEMS, 7, 4, visit_span, &spans), EWS_ECONFLICT);
+	cr_assert_str_eq(ews_error_message(), "item 3");
 }
 
 Test(pool, the_error_of_a_worker_is_set_at_home_and_stops_the_rest)
