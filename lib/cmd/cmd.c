@@ -17,8 +17,8 @@
 #include "base/path.h"
 #include "cmd/render_recover.h"
 #include "store/home.h"
-#include "work/content.h"
 #include "work/moved.h"
+#include "work/rules.h"
 
 static void print_verbs(const struct ews_cmd *verbs, size_t n, const char *above)
 {
@@ -133,7 +133,7 @@ static int leave_ignored(struct ews_cmd_ctx *ctx, const char *home)
 	path = ctx->cwd + strlen(repo->project) + 1;
 	if (ews_path_is_inside(path, ".git") || ews_path_is_inside(path, ".superqode"))
 		return 0;
-	rc = ews_content_is_ignored(repo, path);
+	rc = ews_rules_is_ignored(repo, path);
 	if (rc <= 0)
 		return rc;
 	ctx->repo = NULL;

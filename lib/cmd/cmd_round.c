@@ -17,6 +17,7 @@
 #include "cmd/render_round.h"
 #include "cmd/render_session.h"
 #include "cmd/start_opts.h"
+#include "work/rules.h"
 
 static const char *const start_usage[] = {
 	"git ews round start --agent <name> [--team <name>] [--base <rev|round>] [--previous <round>]",

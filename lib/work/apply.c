@@ -17,6 +17,7 @@
 #include "store/tree.h"
 #include "work/outcome.h"
 #include "work/patch.h"
+#include "work/rules.h"
 #include "work/shift.h"
 #include "work/stage.h"
 #include "work/stale.h"
@@ -680,7 +681,7 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 	if (rc < 0)
 		return rc;
 	plan.batch = ews_batch_new(repo->odb);
-	ews_content_own(&plan.own, repo, repo->project);
+	ews_rules_own(&plan.own, repo, repo->project);
 	locks = ews_repo_subdir(repo, "locks");
 	rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "apply", 0);
 	if (rc == 0)

@@ -20,7 +20,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/hardlink.h"
-#include "work/content.h"
+#include "work/rules.h"
 
 #define READ_TRIES 3
 #define LOOKS 4
@@ -134,7 +134,7 @@ static int collect_rules(struct scan_rules *out, const struct ews_archive_source
 	const char *root = root_of(source);
 	int rc = read_index(&out->index, source);
 
-	ews_content_own_of(&out->own, source->home, root);
+	ews_rules_own_of(&out->own, source->home, root);
 	out->rel = ews_strdup(source->dir + strlen(root) + (source->dir[strlen(root)] == '/'));
 	out->only[0] = *out->rel ? out->rel : NULL;
 	add_known(out, opts->known);
@@ -146,9 +146,9 @@ static int collect_rules(struct scan_rules *out, const struct ews_archive_source
 		out->keep = make_rules(&rules->keep);
 	if (source->repo) {
 		if (rc == 0 && !rules->no_defaults)
-			rc = ews_content_ignore_after(&out->ignore, source->repo, usual_rules);
+			rc = ews_rules_ignore_after(&out->ignore, source->repo, usual_rules);
 		if (rc == 0)
-			rc = ews_content_exclude(&out->exclude, source->repo, source->session);
+			rc = ews_rules_exclude(&out->exclude, source->repo, source->session);
 	} else if (!rules->no_defaults) {
 		out->ignore = ews_ignore_new(usual_rules, strlen(usual_rules), NULL, 0, false);
 	}

@@ -20,6 +20,7 @@
 #include "store/index.h"
 #include "store/tree.h"
 #include "work/outcome.h"
+#include "work/rules.h"
 #include "work/stage.h"
 #include "work/tripwire.h"
 

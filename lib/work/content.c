@@ -5,7 +5,6 @@
  */
 #include "work/content.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,152 +16,15 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/made.h"
 #include "store/recheck.h"
+#include "work/rules.h"
 
-#define IGNORE_BYTES_MAX (16 * EWS_MIB)
 #define LOOKS 4
 #define KEPT_SPAN 512
 #define YOUNG_NS 20000000
-
-/* A file of rules by its path; "~/" is home. Missing is empty. */
-static int read_rules(struct ews_buf *out, const char *path)
-{
-	EWS_CLEANUP(fd) int fd = -1;
-	EWS_CLEANUP(free) char *full = NULL;
-
-	if (!strncmp(path, "~/", 2))
-		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", path + 2);
-	else
-		full = ews_strdup(path);
-	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return 0;
-	return ews_file_read_fd(out, fd, IGNORE_BYTES_MAX);
-}
-
-/* The text of the user's rules and of the repository's. */
-static int read_ignore(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo)
-{
-	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
-	EWS_CLEANUP(free) char *user_path = NULL;
-	const char *xdg = getenv("XDG_CONFIG_HOME");
-	int rc;
-
-	if (ews_odb_config(&user_path, repo->odb, "core.excludesFile") < 0) {
-		if (xdg && *xdg)
-			user_path = ews_path_join(xdg, "git/ignore");
-		else
-			user_path = ews_strdup("~/.config/git/ignore");
-	}
-	ews_error_clear();
-	rc = read_rules(user, user_path);
-	if (rc == 0)
-		rc = read_rules(info, info_path);
-	return rc < 0 ? ews_error_wrap("cannot read the rules for ignored files") : 0;
-}
-
-int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo)
-{
-	return ews_content_ignore_after(out, repo, "");
-}
-
-int ews_content_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *weakest)
-{
-	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
-	bool fold_case;
-	int rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
-
-	ews_buf_adds(&user, weakest);
-	if (rc == 0)
-		rc = read_ignore(&user, &info, repo);
-	if (rc == 0)
-		*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold_case);
-	return rc;
-}
-
-/* Is something on the way from `dir` down to `path` ignored? `rules` hold above `dir`. */
-static int is_ignored_below(const struct ews_ignore *rules, int root_fd, const char *dir, const char *path)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = *dir ? ews_dir_open_beneath(root_fd, dir) : fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
-	EWS_CLEANUP(ignore) struct ews_ignore *own = NULL;
-	EWS_CLEANUP(free) char *next = NULL;
-	size_t start = *dir ? strlen(dir) + 1 : 0;
-
-	if (fd < 0)
-		return fd;
-	if (ews_file_read(&text, fd, ".gitignore", IGNORE_BYTES_MAX) < 0)
-		ews_error_clear(); /* missing, or no file: it has no rules */
-	own = ews_ignore_enter(rules, dir, text.len ? text.ptr : NULL, text.len);
-	next = ews_strndup(path, start + strcspn(path + start, "/"));
-	if (ews_ignore_match(own, next, true))
-		return 1;
-	return strcmp(next, path) ? is_ignored_below(own, root_fd, next, path) : 0;
-}
-
-int ews_content_is_ignored(struct ews_repo *repo, const char *path)
-{
-	EWS_CLEANUP(ignore) struct ews_ignore *rules = NULL;
-	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-	EWS_CLEANUP(fd) int root = ews_dir_open(repo->project);
-	int rc = root < 0 ? root : ews_content_ignore(&rules, repo);
-
-	if (rc == 0)
-		rc = is_ignored_below(rules, root, "", path);
-	/* Mostly nothing is ignored, and the index need not be read. */
-	if (rc <= 0)
-		return rc;
-	rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
-	return rc < 0 ? rc : !ews_index_has_below(&index, path);
-}
-
-int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo)
-{
-	EWS_CLEANUP(strv) struct ews_strv rules = EWS_STRV_INIT;
-	int rc = ews_config_list(&rules, ews_repo_config(repo), "qe.workspace.exclude");
-
-	for (size_t i = 0; i < rules.n; i++)
-		ews_buf_addf(out, "%s\n", rules.items[i]);
-	return rc;
-}
-
-int ews_content_exclude(struct ews_ignore **out, struct ews_repo *repo, const struct ews_session *session)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool fold_case;
-	int rc = 0;
-
-	if (session)
-		ews_buf_adds(&text, session->state.exclude ? session->state.exclude : "");
-	else
-		rc = ews_content_exclude_text(&text, repo);
-	if (rc == 0 && text.len)
-		rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
-	if (rc == 0 && text.len)
-		*out = ews_ignore_new(text.ptr, text.len, NULL, 0, fold_case);
-	return rc;
-}
-
-void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const char *root)
-{
-	ews_content_own_of(out, repo->home, root);
-}
-
-void ews_content_own_of(struct ews_strv *out, const char *home, const char *root)
-{
-	EWS_CLEANUP(free) char *real = realpath(home, NULL);
-
-	ews_strv_add(out, ".superqode");
-	ews_strv_add(out, ".ews-trash");
-	ews_strv_add(out, EWS_SCRATCH);
-	if (real && strcmp(real, root) && ews_path_is_inside(real, root))
-		ews_strv_add(out, real + strlen(root) + 1);
-}
 
 static char *project_cache(const struct ews_repo *repo, bool is_compared)
 {
@@ -289,12 +151,10 @@ static int read_look(struct ews_look *look)
 	if (rc == 0)
 		rc = ews_config_git_bool(&look->fold_case, repo->odb, "core.ignoreCase", false);
 	if (rc == 0)
-		rc = read_ignore(&look->user, &look->info, repo);
-	if (rc == 0 && look->session)
-		ews_buf_adds(&look->exclude, look->session->state.exclude ? look->session->state.exclude : "");
-	else if (rc == 0)
-		rc = ews_content_exclude_text(&look->exclude, repo);
-	ews_content_own(&look->own, repo, look->session ? look->session->state.workspace : repo->project);
+		rc = ews_rules_ignore_text(&look->user, &look->info, repo);
+	if (rc == 0)
+		rc = ews_rules_exclude_text(&look->exclude, repo, look->session);
+	ews_rules_own(&look->own, repo, look->session ? look->session->state.workspace : repo->project);
 	return rc;
 }
 

@@ -13,8 +13,6 @@
 #include "store/scan.h"
 #include "work/session.h"
 
-#define EWS_SCRATCH ".ews_scratch" /* at the top: what an agent needs to work and nobody wants; work/scratch */
-
 /* A directory's present or recorded content, whole. */
 struct ews_content {
 	struct ews_scan scan; /* entries and skips; of a recorded one no stat data */
@@ -100,27 +98,6 @@ void ews_content_format_cache(struct ews_content *content);
 void ews_content_set_memo(struct ews_content *content, const void *memo, size_t len);
 
 void ews_content_release(struct ews_content *content);
-
-/*
- * The rules for what is neither in a workspace nor looked at in one: those of `session`, which are its
- * project's when it started, or those that hold for the project now (NULL). `*out` stays NULL when there are none.
- */
-int ews_content_exclude(struct ews_ignore **out, struct ews_repo *repo, const struct ews_session *session);
-/* Append the text of those that hold for the project now. */
-int ews_content_exclude_text(struct ews_buf *out, struct ews_repo *repo);
-
-/* Add what is never part of a twin or a snapshot of `root`, the project or a workspace: our own directories, and home when it lies inside. */
-void ews_content_own(struct ews_strv *out, const struct ews_repo *repo, const char *root);
-/* The same of any directory. */
-void ews_content_own_of(struct ews_strv *out, const char *home, const char *root);
-
-/* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
-int ews_content_ignore(struct ews_ignore **out, struct ews_repo *repo);
-/* The same with rules that are weaker than all of these. */
-int ews_content_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *weakest);
-
-/* Is the directory `path` of the project ignored, with nothing in it that git tracks? 1 or 0. */
-int ews_content_is_ignored(struct ews_repo *repo, const char *path);
 
 EWS_CLEANUP_DEFINE(content, struct ews_content, ews_content_release)
 EWS_CLEANUP_DEFINE_PTR(look, struct ews_look, ews_look_free)

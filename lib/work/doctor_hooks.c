@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/gitconfig.h"
-#include "work/content.h"
 #include "work/hooks.h"
+#include "work/rules.h"
 
 #define HOOKS "hooks"
 #define LINE_MAX_BYTES 255 /* the kernel reads no more of a first line */
@@ -53,7 +53,7 @@ static char *read_hooks_path(const struct ews_patient *patient)
 /* May a workspace lack the directory `rel`, since git ignores it? That is asked of a work tree that is known to be one. */
 static bool is_ignored(const struct ews_patient *patient, const char *rel)
 {
-	bool is = !patient->repo->is_bare && ews_content_is_ignored(patient->repo, rel) > 0;
+	bool is = !patient->repo->is_bare && ews_rules_is_ignored(patient->repo, rel) > 0;
 
 	ews_error_clear();
 	return is;

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/cache.h"
+#include "work/rules.h"
 
 #define INCLUDE_FILE ".worktreeinclude"
 #define INCLUDE_BYTES_MAX (16 * EWS_MIB)
@@ -225,10 +226,10 @@ int ews_ignored_choose(struct ews_ignored *out, struct ews_repo *repo, struct ew
 	project = ews_dir_open(repo->project);
 	rc = project < 0 ? project : read_include(&include, repo, project);
 	if (rc == 0)
-		rc = ews_content_exclude(&exclude, repo, NULL);
+		rc = ews_rules_exclude(&exclude, repo, NULL);
 	if (rc < 0)
 		return rc;
-	ews_content_own(&own, repo, repo->project);
+	ews_rules_own(&own, repo, repo->project);
 	scan.root_fd = project;
 	scan.only = (const char *const *)tops.items;
 	scan.own = (const char *const *)own.items;
@@ -422,7 +423,7 @@ int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entrie
 	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 	EWS_CLEANUP(scan) struct ews_scan seen = EWS_SCAN_INIT;
 	struct ews_scan_opts scan = { .root_fd = root_fd, .with_repositories = true, .may_chmod = true };
-	int rc = root_fd < 0 ? root_fd : ews_content_exclude(&exclude, session->repo, session);
+	int rc = root_fd < 0 ? root_fd : ews_rules_exclude(&exclude, session->repo, session);
 
 	if (rc < 0)
 		return rc;

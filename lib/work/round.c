@@ -16,6 +16,7 @@
 #include "work/branch.h"
 #include "work/outcome.h"
 #include "work/round_branch.h"
+#include "work/rules.h"
 
 #define COMMIT_SUBJECT "[ROUND] Auto-commit\n"
 #define BASE_SUBJECT "[BASELINE] The project as it was\n"

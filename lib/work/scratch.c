@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/put.h"
+#include "work/rules.h"
 
 #define ARCHIVE ".scratch_archive"
 #define UNFINISHED ".new-"

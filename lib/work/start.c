@@ -33,6 +33,7 @@
 #include "work/first_look.h"
 #include "work/pending.h"
 #include "work/retire.h"
+#include "work/rules.h"
 #include "work/submodule.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
@@ -216,7 +217,7 @@ static int claim(struct ews_start_result *out, struct ews_repo *repo, const stru
 	struct ews_state *state = &session->state;
 	EWS_CLEANUP(free) char *parent = NULL;
 	EWS_CLEANUP(buf) struct ews_buf exclude = EWS_BUF_INIT;
-	int rc = ews_content_exclude_text(&exclude, repo);
+	int rc = ews_rules_exclude_text(&exclude, repo, NULL);
 
 	if (rc == 0 && !session->method->is_project)
 		rc = choose_parent(&parent, repo, chosen_place(session, opts));

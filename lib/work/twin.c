@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "store/tree.h"
 #include "work/epoch.h"
+#include "work/rules.h"
 
 #define CONFIG "config.worktree"
 
@@ -540,7 +541,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	else
 		rc = choose_head(out, repo, batch, opts->base);
 	if (rc == 0)
-		rc = ews_content_exclude(&exclude, repo, NULL);
+		rc = ews_rules_exclude(&exclude, repo, NULL);
 	if (rc == 0)
 		rc = read_sources(&src, repo, batch, opts, &out->head);
 	if (rc == 0)

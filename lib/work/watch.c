@@ -21,7 +21,7 @@
 #include "base/path.h"
 #include "store/ignore.h"
 #include "store/index.h"
-#include "work/content.h"
+#include "work/rules.h"
 #include "work/session.h"
 
 #define BOUND_TIMES 4
@@ -146,7 +146,7 @@ static int read_rules(struct rules *rules)
 		rules->base = ews_ignore_new(NULL, 0, NULL, 0, false);
 		return 0;
 	}
-	rc = ews_content_ignore(&rules->base, rules->repo);
+	rc = ews_rules_ignore(&rules->base, rules->repo);
 	if (rc == 0 && rules->session)
 		rc = ews_session_open(&session, rules->repo, rules->session);
 	if (rc == 0)
@@ -197,7 +197,7 @@ static int open_rules(struct rules *rules, struct ews_repo *repo, const char *di
 	below += strspn(below, "/");
 	rules->prefix = ews_strfmt("%s%s", below, *below ? "/" : "");
 	if (repo)
-		ews_content_own(&rules->own, repo, root);
+		ews_rules_own(&rules->own, repo, root);
 	return read_rules(rules);
 }
 
