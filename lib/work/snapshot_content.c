@@ -1,0 +1,149 @@
+/*
+ * What a snapshot recorded, read again: see snapshot.h. snapshot_write.c wrote it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/snapshot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/commit.h"
+#include "store/manifest_odb.h"
+#include "store/tree.h"
+#include "work/base_cache.h"
+
+/* The files of a manifest commit's tree that belong to git's state. */
+static int read_gitstate(struct ews_gitstate *out, struct ews_repo *repo, const struct ews_tree_item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+		int rc = 0;
+
+		if (!strcmp(items[i].name, "index")) {
+			rc = ews_odb_read(&out->index, NULL, repo->odb, &items[i].oid);
+			out->has_index = true;
+		} else if (!strcmp(items[i].name, "index-time")) {
+			rc = ews_odb_read(&data, NULL, repo->odb, &items[i].oid);
+			if (rc == 0 &&
+			    sscanf(data.ptr, "%" SCNd64 ".%" SCNu32, &out->index_mtime_s, &out->index_mtime_ns) != 2)
+				rc = ews_error(EWS_EDAMAGED, "the time of the index makes no sense");
+		} else if (!strcmp(items[i].name, "state")) {
+			struct ews_arena arena = EWS_ARENA_INIT;
+			EWS_CLEANUP(free) struct ews_tree_item *files = NULL;
+			size_t n_files = 0;
+
+			rc = ews_tree_read_flat(&files, &n_files, repo->odb, &items[i].oid, &arena);
+			for (size_t k = 0; k < n_files && rc == 0; k++) {
+				ews_buf_truncate(&data, 0);
+				rc = ews_odb_read(&data, NULL, repo->odb, &files[k].oid);
+				if (rc == 0)
+					ews_gitstate_set_file(out, files[k].name, data.ptr, data.len);
+			}
+			ews_arena_release(&arena);
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* "<mode>" or, from later versions, "<mode> <uid>:<gid>" */
+static int read_root(struct ews_content *out, struct ews_repo *repo, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_odb_read(&text, NULL, repo->odb, oid);
+
+	unsigned mode = 0;
+	int n;
+
+	if (rc < 0)
+		return rc;
+	n = sscanf(text.ptr, "%o %" SCNu32 ":%" SCNu32, &mode, &out->root_uid, &out->root_gid);
+	out->root_mode = (uint16_t)(mode & 07777);
+	out->has_root_owner = n == 3;
+	return 0;
+}
+
+static int read_manifest(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	bool is_found = false;
+	size_t n = 0;
+	int rc = ews_odb_read_commit(&commit, repo->odb, &snapshot->manifest);
+
+	if (rc == 0)
+		rc = ews_tree_read_flat(&items, &n, repo->odb, &commit.tree, &arena);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (!strcmp(items[i].name, EWS_MANIFEST_NAME)) {
+			is_found = true;
+			rc = ews_manifest_read(&out->scan.entries, &out->scan.skips, repo->odb, &items[i].oid);
+		} else if (!strcmp(items[i].name, "root-mode")) {
+			rc = read_root(out, repo, &items[i].oid);
+		}
+	if (rc == 0 && !is_found)
+		rc = ews_error(EWS_EDAMAGED, "it has no manifest");
+	if (rc == 0)
+		rc = read_gitstate(&out->git, repo, items, n);
+	out->has_git = rc == 0;
+	ews_arena_release(&arena);
+	return rc;
+}
+
+int ews_snapshot_stored_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	int rc;
+
+	if (ews_oid_is_none(&snapshot->manifest))
+		rc = ews_tree_list(&content.scan.entries, repo->odb, &snapshot->tree);
+	else
+		rc = read_manifest(&content, repo, snapshot);
+	if (rc < 0)
+		return ews_error_wrap("snapshot '%s'", snapshot->id);
+	ews_manifest_hash(content.hash, &content.scan.entries);
+	if (*snapshot->hash && strcmp(snapshot->hash, content.hash)) {
+		ews_error(EWS_EDAMAGED, "snapshot '%s' does not have the hash that it was made with", snapshot->id);
+		return EWS_EDAMAGED;
+	}
+	*out = content;
+	content = (struct ews_content)EWS_CONTENT_INIT;
+	return 0;
+}
+
+int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	const char *session = snapshot->ref + strlen(EWS_REF_SESSIONS);
+	bool is_base = !strncmp(snapshot->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) && *snapshot->hash;
+	const struct ews_base_id base = { session, &snapshot->commit, snapshot->hash };
+	int rc;
+
+	if (is_base && ews_base_cache_read(out, repo, &base))
+		return 0;
+	rc = ews_snapshot_stored_content(out, repo, snapshot);
+	if (rc == 0 && is_base)
+		ews_base_cache_write(out, repo, &base);
+	return rc;
+}
+
+int ews_snapshot_reading_begin(struct ews_snapshot_reading *reading)
+{
+	if (!*reading->snapshot->hash || strlen(reading->snapshot->hash) >= sizeof(reading->out->hash))
+		return ews_snapshot_reading_finish(reading);
+	strcpy(reading->out->hash, reading->snapshot->hash);
+	return 0;
+}
+
+int ews_snapshot_reading_finish(void *payload)
+{
+	struct ews_snapshot_reading *reading = payload;
+	int rc = reading->is_done ? 0 : ews_snapshot_content(reading->out, reading->repo, reading->snapshot);
+
+	reading->is_done = rc == 0;
+	return rc;
+}

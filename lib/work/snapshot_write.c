@@ -1,0 +1,508 @@
+/*
+ * Writing a snapshot: see snapshot.h. snapshot_content.c reads what is written here.
+ *
+ * Its tree, the pieces of its manifest and what else the manifest commit pins know nothing of each other, and are written
+ * at once. Then come the two commits, the batch is made durable, and the ref makes it exist.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/snapshot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/pool.h"
+#include "store/commit.h"
+#include "store/manifest_odb.h"
+#include "store/tree.h"
+#include "work/history.h"
+
+#define MEMO_VERSION 1
+
+static void add_pin(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
+{
+	struct ews_entry *entry = ews_entries_add(pins, path, strlen(path));
+
+	entry->type = type;
+	entry->mode = 0644;
+	entry->oid = *oid;
+}
+
+/* Does the index have a file where the path of `ie` needs a directory? Git's own never does. */
+static bool is_below_file(const struct ews_index *index, const struct ews_index_entry *ie)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(ie->path);
+	const struct ews_index_entry *end = index->items + index->n;
+
+	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
+		const struct ews_index_entry *other;
+
+		*slash = '\0';
+		for (other = ews_index_find(index, at); other && other < end && !strcmp(other->path, at); other++)
+			if (other->stage == ie->stage)
+				return true;
+	}
+	return false;
+}
+
+/* Content is filed under the path that it is staged for, or, where a tree can't have that, by its id. */
+static void pin_one(struct ews_entries *pins, const struct ews_index *index, const struct ews_index_entry *ie)
+{
+	EWS_CLEANUP(free) char *path = ews_strfmt("staged/%u/%s", ie->stage, ie->path);
+	struct ews_entry entry = { .path = path, .type = EWS_ENTRY_FILE, .oid = ie->oid };
+	char hex[EWS_OID_HEX_MAX];
+
+	if (!ews_entry_fits_tree(&entry) || is_below_file(index, ie)) {
+		free(path);
+		path = ews_strfmt("extra/%s", ews_oid_hex(hex, &ie->oid));
+	}
+	add_pin(pins, path, EWS_ENTRY_FILE, &ie->oid);
+}
+
+/* Contents whose path a git tree can't hold are filed by their id. Returns how many there are. */
+static size_t pin_extras(struct ews_entries *pins, const struct ews_content *content)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < content->scan.entries.n; i++) {
+		const struct ews_entry *entry = &content->scan.entries.items[i];
+		EWS_CLEANUP(free) char *path = NULL;
+		char hex[EWS_OID_HEX_MAX];
+
+		if ((entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK) ||
+		    ews_oid_is_none(&entry->oid) || ews_entry_fits_tree(entry))
+			continue;
+		path = ews_strfmt("extra/%s", ews_oid_hex(hex, &entry->oid));
+		add_pin(pins, path, EWS_ENTRY_FILE, &entry->oid);
+		n++;
+	}
+	return n;
+}
+
+/* Some of what an index names. */
+struct strays {
+	const struct ews_index_entry **items;
+	size_t n, cap;
+};
+
+/* The entry of `path`, which mostly is the next file at `at`. */
+static const struct ews_entry *find_along(const struct ews_entries *entries, size_t *at, const char *path)
+{
+	const struct ews_entry *found;
+
+	while (*at < entries->n && entries->items[*at].type == EWS_ENTRY_DIR)
+		++*at;
+	if (*at < entries->n && !strcmp(entries->items[*at].path, path))
+		return &entries->items[(*at)++];
+	/* Something that git doesn't know, or a place where its order is another one. */
+	found = ews_entries_find(entries, path);
+	if (found)
+		*at = (size_t)(found - entries->items) + 1;
+	return found;
+}
+
+/* List what the tree does not have under the path that `index` names it by. `fit`: a tree can hold all entries. */
+static void list_strays(struct strays *out, const struct ews_index *index, const struct ews_entries *entries, bool fit)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < index->n; i++) {
+		const struct ews_index_entry *ie = &index->items[i];
+		const struct ews_entry *entry;
+
+		/* Submodules are other repositories' commits; a sparse directory is HEAD's tree. */
+		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000)
+			continue;
+		entry = find_along(entries, &at, ie->path);
+		if (entry && ews_oid_equal(&entry->oid, &ie->oid) && (fit || ews_entry_fits_tree(entry)))
+			continue;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = ie;
+	}
+}
+
+/* Give those ids of `strays` that the tree has under whatever path. */
+static void find_elsewhere(struct ews_oidset *out, const struct strays *strays, const struct ews_entries *entries)
+{
+	EWS_CLEANUP(oidset) struct ews_oidset named = EWS_OIDSET_INIT;
+
+	for (size_t i = 0; i < strays->n; i++)
+		ews_oidset_add(&named, &strays->items[i]->oid);
+	for (size_t i = 0; i < entries->n && strays->n; i++)
+		if (ews_oidset_has(&named, &entries->items[i].oid) && ews_entry_fits_tree(&entries->items[i]))
+			ews_oidset_add(out, &entries->items[i].oid);
+}
+
+/*
+ * Every object that the index names and the tree lacks: a raw index pins nothing. Nearly all of an index is what stands
+ * in the tree as well; that is seen in one walk along both. `fit`: a tree can hold all entries.
+ */
+static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content, bool fit)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
+	const struct ews_buf *raw = &content->git.index;
+	struct strays strays = { NULL, 0, 0 };
+
+	if (!content->git.has_index)
+		return;
+	if (ews_index_parse(&index, raw->ptr, raw->len, ews_odb_algo(repo->odb)) < 0) {
+		/* An index that is no index names nothing; its bytes are kept all the same. */
+		ews_error_clear();
+		return;
+	}
+	list_strays(&strays, &index, &content->scan.entries, fit);
+	find_elsewhere(&elsewhere, &strays, &content->scan.entries);
+	for (size_t i = 0; i < strays.n; i++)
+		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) &&
+		    ews_odb_has(repo->odb, &strays.items[i]->oid))
+			pin_one(pins, &index, strays.items[i]);
+	free(strays.items);
+}
+
+static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const char *path, const void *data, size_t len)
+{
+	struct ews_oid oid;
+	int rc = ews_batch_add(&oid, batch, EWS_OBJECT_BLOB, data, len);
+
+	if (rc == 0)
+		add_pin(pins, path, EWS_ENTRY_FILE, &oid);
+	return rc;
+}
+
+static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const struct ews_gitstate *git)
+{
+	EWS_CLEANUP(free)
+	char *stamp = ews_strfmt("%" PRId64 ".%09" PRIu32 "\n", git->index_mtime_s, git->index_mtime_ns);
+	int rc = 0;
+
+	if (git->has_index) {
+		rc = pin_bytes(pins, batch, "index", git->index.ptr, git->index.len);
+		if (rc == 0)
+			rc = pin_bytes(pins, batch, "index-time", stamp, strlen(stamp));
+	}
+	for (size_t i = 0; i < git->n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join("state", git->files[i].name);
+
+		rc = pin_bytes(pins, batch, path, git->files[i].data.ptr, git->files[i].data.len);
+	}
+	return rc;
+}
+
+/* What is written of a snapshot, in parts that know nothing of each other. */
+struct writing {
+	struct ews_repo *repo;
+	struct ews_batch *batch;
+	struct ews_content *content;
+	const struct ews_snapshot_opts *opts;
+	bool has_manifest; /* of `like`; no other is written */
+	struct ews_oid tree; /* out */
+	struct ews_entries state; /* what the manifest's tree has of git's state and the directory itself */
+	struct ews_entries contents; /* and of contents that are in no tree */
+	struct ews_manifest_pieces pieces;
+	struct ews_oid *oids; /* of the pieces */
+};
+
+static void release_writing(struct writing *writing)
+{
+	ews_entries_release(&writing->state);
+	ews_entries_release(&writing->contents);
+	ews_manifest_pieces_release(&writing->pieces);
+	free(writing->oids);
+}
+
+EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
+
+static int write_tree(struct writing *writing)
+{
+	const struct ews_entries *entries = &writing->content->scan.entries;
+	const struct ews_snapshot_opts *opts = writing->opts;
+
+	/* One hash, one tree. */
+	if (opts->like && !strcmp(opts->like->hash, writing->content->hash)) {
+		writing->tree = opts->like->tree;
+		return 0;
+	}
+	if (opts->like && opts->like_content)
+		return ews_tree_write_like(&writing->tree, writing->batch, entries,
+					   &opts->like_content->scan.entries, &opts->like->tree);
+	return ews_tree_write(&writing->tree, writing->batch, entries);
+}
+
+static int write_state(struct writing *writing)
+{
+	EWS_CLEANUP(buf) struct ews_buf root = EWS_BUF_INIT;
+	const struct ews_content *content = writing->content;
+	int rc = 0;
+
+	ews_buf_addf(&root, "%04o", content->root_mode);
+	if (content->has_root_owner)
+		ews_buf_addf(&root, " %" PRIu32 ":%" PRIu32, content->root_uid, content->root_gid);
+	ews_buf_addc(&root, '\n');
+	if (content->root_mode)
+		rc = pin_bytes(&writing->state, writing->batch, "root-mode", root.ptr, root.len);
+	return rc < 0 ? rc : pin_gitstate(&writing->state, writing->batch, &content->git);
+}
+
+static int find_contents(struct writing *writing)
+{
+	bool fit = pin_extras(&writing->contents, writing->content) == 0;
+
+	pin_staged(&writing->contents, writing->repo, writing->content, fit);
+	return 0;
+}
+
+static int format_cache(struct writing *writing)
+{
+	if (writing->opts->formats_cache)
+		ews_content_format_cache(writing->content);
+	return 0;
+}
+
+static int write_piece(struct writing *writing, size_t i)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_manifest_format_piece(&text, &writing->pieces, i);
+	return ews_batch_add(&writing->oids[i], writing->batch, EWS_OBJECT_BLOB, text.ptr, text.len);
+}
+
+/* The long ones first; the pieces, of which there are none where there is a manifest, fill what time is left. */
+static int (*const parts[])(struct writing *writing) = { write_tree, format_cache, find_contents, write_state };
+
+#define N_PARTS (sizeof(parts) / sizeof(*parts))
+
+static int write_part(size_t i, unsigned worker, void *payload)
+{
+	(void)worker;
+	return i < N_PARTS ? parts[i](payload) : write_piece(payload, i - N_PARTS);
+}
+
+static int write_parts(struct writing *writing)
+{
+	const struct ews_scan *scan = &writing->content->scan;
+	int rc;
+
+	if (writing->has_manifest) {
+		rc = write_tree(writing);
+		return rc < 0 ? rc : format_cache(writing);
+	}
+	ews_manifest_cut(&writing->pieces, &scan->entries, &scan->skips);
+	writing->oids = ews_calloc(writing->pieces.n, sizeof(*writing->oids));
+	return ews_pool_for(N_PARTS + writing->pieces.n, 1, 0, write_part, writing);
+}
+
+/* The tree of the manifest commit, once all parts are written. */
+static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
+{
+	struct ews_entries *pins = &writing->state;
+
+	for (size_t i = 0; i < writing->pieces.n; i++) {
+		EWS_CLEANUP(free) char *path = ews_manifest_piece_path(i, writing->pieces.n);
+
+		add_pin(pins, path, EWS_ENTRY_FILE, &writing->oids[i]);
+	}
+	for (size_t i = 0; i < writing->contents.n; i++)
+		ews_entries_add_copy(pins, &writing->contents.items[i]);
+	ews_entries_unique(pins);
+	return ews_tree_write(out, writing->batch, pins);
+}
+
+static void hash_part(struct ews_hash *hash, const void *data, size_t len)
+{
+	ews_hash_add(hash, &len, sizeof(len));
+	ews_hash_add(hash, data, len);
+}
+
+/* The digest of all that a manifest commit has besides the entries. */
+static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content *content,
+			const struct ews_oids *history)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+	const struct ews_gitstate *git = &content->git;
+	const int64_t numbers[] = { content->root_mode,  content->has_root_owner,
+				    content->root_uid,   content->root_gid,
+				    git->has_index,      git->index_mtime_s,
+				    git->index_mtime_ns, (int64_t)content->scan.skips.n };
+	uint8_t digest[EWS_HASH_MAX];
+
+	ews_hash_add(hash, numbers, sizeof(numbers));
+	for (size_t i = 0; i < content->scan.skips.n; i++) {
+		const struct ews_skip *skip = &content->scan.skips.items[i];
+		const uint64_t words[] = { skip->reason, skip->size };
+
+		ews_hash_add(hash, words, sizeof(words));
+		hash_part(hash, skip->path, strlen(skip->path));
+	}
+	/* Where the entries are those of before its stat data tell of the index as well. */
+	ews_hash_add(hash, &content->index, sizeof(content->index));
+	for (size_t i = 0; i < git->n; i++) {
+		hash_part(hash, git->files[i].name, strlen(git->files[i].name));
+		hash_part(hash, git->files[i].data.ptr, git->files[i].data.len);
+	}
+	for (size_t i = 0; i < history->n; i++)
+		hash_part(hash, history->items[i].id, history->items[i].len);
+	ews_hash_finish(hash, digest);
+	memcpy(out, digest, EWS_CACHE_KEY_LEN);
+}
+
+/* What is remembered with the entries of which a snapshot was made: its manifest, and the digest of the rest of that. */
+struct memo {
+	uint32_t version;
+	struct ews_oid manifest;
+	uint8_t rest[EWS_CACHE_KEY_LEN];
+};
+
+/* Is the manifest of `like` that of `content` as well? The memo to leave is in `memo`. */
+static bool has_manifest_of_like(struct memo *memo, const struct ews_content *content,
+				 const struct ews_oids *history, const struct ews_snapshot *like)
+{
+	memset(memo, 0, sizeof(*memo)); /* it is compared and kept byte by byte */
+	memo->version = MEMO_VERSION;
+	digest_rest(memo->rest, content, history);
+	if (!like)
+		return false;
+	memo->manifest = like->manifest;
+	return content->is_unchanged && content->memo.len == sizeof(*memo) &&
+	       !memcmp(content->memo.ptr, memo, sizeof(*memo));
+}
+
+/* Write all that the snapshot's commit names: its tree, and the manifest, if not that of `like` is it. */
+static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct ews_batch *batch,
+		       struct ews_content *content, const struct ews_snapshot_opts *opts)
+{
+	EWS_CLEANUP(writing)
+	struct writing writing = { .repo = repo,
+				   .batch = batch,
+				   .content = content,
+				   .opts = opts,
+				   .state = EWS_ENTRIES_INIT,
+				   .contents = EWS_ENTRIES_INIT,
+				   .pieces = EWS_MANIFEST_PIECES_INIT };
+	EWS_CLEANUP(oids) struct ews_oids history = EWS_OIDS_INIT;
+	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
+	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
+	struct ews_oid tree;
+	struct memo memo;
+	int rc;
+
+	if (opts->session)
+		ews_history_commits(&history, opts->session);
+	writing.has_manifest = has_manifest_of_like(&memo, content, &history, opts->like);
+	rc = write_parts(&writing);
+	snap->tree = writing.tree;
+	if (writing.has_manifest)
+		snap->manifest = memo.manifest;
+	if (rc < 0 || writing.has_manifest)
+		return rc;
+	rc = write_manifest_tree(&tree, &writing);
+	if (rc < 0)
+		return rc;
+	pins = ews_calloc(history.n + 1, sizeof(*pins));
+	for (size_t i = 0; i < history.n; i++)
+		pins[i] = &history.items[i];
+	rc = ews_commit_write(&snap->manifest, batch, &tree, pins, snap->created_s, message);
+	if (rc < 0)
+		return rc;
+	memo.manifest = snap->manifest;
+	ews_content_set_memo(content, &memo, sizeof(memo));
+	return 0;
+}
+
+/* The commit that HEAD stands at; none when unborn or when the store lacks it. */
+static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
+		      const struct ews_snapshot *like)
+{
+	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
+	EWS_CLEANUP(free) char *text = NULL;
+	enum ews_object_type type;
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	if (!file)
+		return;
+	text = ews_strndup(file->data.ptr, strcspn(file->data.ptr, "\n"));
+	if (!strncmp(text, "ref: ", 5) ? ews_odb_ref_read(out, repo->odb, text + 5) < 0 : ews_oid_parse(out, text) < 0)
+		*out = (struct ews_oid)EWS_OID_NONE;
+	else if (like && ews_oid_equal(out, &like->head))
+		; /* it is a parent of that commit */
+	else if (ews_odb_read_header(&type, NULL, repo->odb, out) < 0 || type != EWS_OBJECT_COMMIT)
+		*out = (struct ews_oid)EWS_OID_NONE;
+	ews_error_clear();
+}
+
+/* Fold blank lines away, which would end the subject. */
+static char *plain_subject(const char *text)
+{
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+
+	for (const char *c = text; *c; c++)
+		if (*c != '\n' || (out.len && out.ptr[out.len - 1] != '\n'))
+			ews_buf_addc(&out, *c);
+	ews_buf_rtrim(&out);
+	return ews_buf_steal(&out);
+}
+
+static char *format_message(const struct ews_snapshot *snap)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	return ews_strfmt("%s\n\n"
+			  "Ews-Snapshot: %s\nEws-Session: %s\nEws-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
+			  "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
+			  "\nEws-Hash: %s\n",
+			  snap->subject, snap->id, snap->session, snap->method,
+			  ews_oid_is_none(&snap->head) ? "unborn" : ews_oid_hex(hex, &snap->head), snap->parent,
+			  snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->hash);
+}
+
+int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ews_batch *batch,
+		      struct ews_content *content, const struct ews_snapshot_opts *opts)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snap = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(free) char *message = NULL;
+	const struct ews_oid *parents[3] = { NULL, NULL, NULL };
+	const struct ews_oid none = EWS_OID_NONE;
+	struct timespec now;
+	bool is_base = !strcmp(opts->prefix, EWS_REF_SESSIONS);
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snap.created_s = now.tv_sec;
+	snap.created_ns = (uint32_t)now.tv_nsec;
+	snap.id = opts->id ? ews_strdup(opts->id) : ews_clock_id("snap", snap.created_s);
+	snap.session = ews_strdup(opts->session ? opts->session->state.id : "");
+	snap.method = ews_strdup(opts->session ? opts->session->state.method : "none");
+	snap.parent = ews_strdup(opts->parent ? opts->parent : "");
+	snap.subject = opts->subject ? plain_subject(opts->subject) : ews_strdup("");
+	if (!*snap.subject) {
+		free(snap.subject);
+		snap.subject = ews_strfmt("ews: state of %s", *snap.session ? snap.session : "the project");
+	}
+	snap.hash = ews_strdup(content->hash);
+	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
+	snap.files = content->scan.n_files;
+	snap.bytes = content->scan.size_bytes;
+	find_head(&snap.head, repo, &content->git, opts->like);
+	rc = write_named(&snap, repo, batch, content, opts);
+	if (rc < 0)
+		return ews_error_wrap("cannot write the snapshot");
+	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
+	parents[1] = ews_oid_is_none(&snap.head) ? NULL : &snap.manifest;
+	message = format_message(&snap);
+	rc = ews_commit_write(&snap.commit, batch, &snap.tree, parents, snap.created_s, message);
+	if (rc == 0)
+		rc = ews_batch_commit(batch);
+	if (rc == 0)
+		rc = ews_odb_ref_swap(repo->odb, snap.ref, &none, &snap.commit);
+	if (rc < 0)
+		return ews_error_wrap("cannot keep the snapshot");
+	*out = snap;
+	snap = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+	return 0;
+}
