@@ -5,10 +5,6 @@
  */
 #include "work/start.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,28 +14,18 @@
 #include "base/alloc.h"
 #include "base/beside.h"
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/path.h"
 #include "base/sync.h"
-#include "store/convert.h"
 #include "store/hardlink.h"
-#include "store/home.h"
-#include "store/put.h"
 #include "store/reserve.h"
 #include "work/chain.h"
+#include "work/claim.h"
 #include "work/epoch.h"
+#include "work/fill.h"
 #include "work/first_look.h"
-#include "work/pending.h"
-#include "work/retire.h"
-#include "work/rules.h"
-#include "work/submodule.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
 #include "work/user_hook.h"
-
-#define MADE_FILE "made" /* in the session's directory: the workspace is our own making */
 
 void ews_start_result_release(struct ews_start_result *result)
 {
@@ -50,122 +36,12 @@ void ews_start_result_release(struct ews_start_result *result)
 	ews_strv_release(&result->notes);
 }
 
-static int refuse_taken(const char *what, const char *id)
-{
-	ews_error(EWS_EEXISTS, "%s '%s' already exists", what, id);
-	ews_error_hint("choose another id, or leave it out and one is made");
-	return EWS_EEXISTS;
-}
-
-/* The ended session that bore the id bears it again; the error that led here is what the caller hears. */
-static void give_id_back(struct ews_repo *repo, const char *id)
-{
-	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
-
-	ews_error_save(&saved);
-	(void)ews_retire_revive_last(repo, id);
-	(void)ews_error_restore(&saved);
-}
-
-/* The session's directory is the claim to the id: of two starts one makes it. */
-static int claim_id(struct ews_session *session, struct ews_repo *repo, const char *id)
-{
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
-	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", id);
-	struct ews_oid base;
-	int rc;
-
-	if (sessions < 0 || locks < 0)
-		return sessions < 0 ? sessions : locks;
-	rc = ews_lock_take(&session->lock, locks, id, "start", 0);
-	if (rc < 0)
-		return ews_error_wrap("session '%s'", id);
-	rc = ews_retire(repo, id);
-	if (rc < 0)
-		return rc;
-	rc = session->method->check_free(&(struct ews_place){ .id = id, .common_fd = repo->common_fd });
-	if (rc == 0 && ews_odb_ref_read(&base, repo->odb, ref) == 0)
-		rc = refuse_taken("of another home a session", id);
-	if (rc == 0 && mkdirat(sessions, id, 0700) < 0)
-		rc = errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
-	if (rc < 0) {
-		give_id_back(repo, id);
-		return rc;
-	}
-	ews_error_clear();
-	session->repo = repo;
-	session->dir = ews_path_join(repo->dir, rel);
-	session->fd = ews_dir_open_beneath(sessions, id);
-	return session->fd < 0 ? session->fd : 0;
-}
-
-/* A workspace inside the project is part of it, but for the one place there that is ours, which nothing looks at. */
-static int check_outside(const struct ews_repo *repo, const char *path)
-{
-	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
-
-	if (repo->is_bare || !ews_path_is_inside(path, repo->project) || ews_path_is_inside(path, own))
-		return 0;
-	ews_error(EWS_EUSAGE, "'%s' lies inside the project, which would see the workspace as its own files", path);
-	ews_error_hint("name a directory outside of '%s', or below its '.superqode'", repo->project);
-	return EWS_EUSAGE;
-}
-
-/* The directory that the workspace will lie in, made when missing; gives its real path. */
-static int choose_parent(char **out, struct ews_repo *repo, const char *in)
-{
-	EWS_CLEANUP(free) char *cwd = getcwd(NULL, 0);
-	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
-	EWS_CLEANUP(free) char *path = NULL;
-	EWS_CLEANUP(free) char *real = NULL;
-	EWS_CLEANUP(fd) int home_fd = -1;
-	int rc;
-
-	if (!in) {
-		home_fd = ews_repo_subdir(repo, "qe");
-		if (home_fd < 0)
-			return home_fd;
-		real = realpath(repo->dir, NULL);
-		*out = ews_path_join(real ? real : repo->dir, "qe");
-		return 0;
-	}
-	path = ews_path_absolute(cwd ? cwd : "/", in);
-	rc = check_outside(repo, path);
-	if (rc == 0 && ews_path_is_inside(path, own))
-		rc = ews_repo_make_own_dir(repo);
-	if (rc == 0)
-		rc = ews_dir_make_absolute(path, 0777);
-	if (rc < 0)
-		return ews_error_wrap("cannot make '%s'", path);
-	real = realpath(path, NULL);
-	if (!real)
-		return ews_error_os("cannot find '%s'", path);
-	rc = check_outside(repo, real);
-	if (rc == 0)
-		*out = ews_steal(&real);
-	return rc;
-}
-
 /* Where `start` was told to put it; NULL: below home. */
 static const char *chosen_place(const struct ews_session *session, const struct ews_start_opts *opts)
 {
 	if (opts->in)
 		return opts->in;
 	return session->method == &ews_method_snapshot ? opts->location : NULL;
-}
-
-static int refuse_standing(const char *parent, const char *id)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(parent, id);
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return 0;
-	ews_error(EWS_EEXISTS, "'%s' already exists", path);
-	ews_error_hint("choose another id or another place");
-	return EWS_EEXISTS;
 }
 
 /* The repository's lock: ours while we look at the project, so that nobody who holds it deep is at work there. */
@@ -193,61 +69,6 @@ static int hand_over(struct ews_session *session, const struct ews_start_opts *o
 	return ews_holding_take(&none, session->repo, &take);
 }
 
-/* The session's state, and the name of its directory. `payload` is the session. */
-static int save_first(void *payload)
-{
-	struct ews_session *session = payload;
-	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(session->repo, "sessions");
-	int rc = sessions;
-
-	ews_sync_begin(&group);
-	if (rc >= 0)
-		rc = ews_file_sync_dir(sessions);
-	if (rc == 0)
-		rc = ews_session_save(session);
-	return rc < 0 ? rc : ews_sync_finish(&group);
-}
-
-/* Take the id and its place, and say what the session is; save_first() makes that durable. */
-static int claim(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
-		 const char *id)
-{
-	struct ews_session *session = &out->session;
-	struct ews_state *state = &session->state;
-	EWS_CLEANUP(free) char *parent = NULL;
-	EWS_CLEANUP(buf) struct ews_buf exclude = EWS_BUF_INIT;
-	int rc = ews_rules_exclude_text(&exclude, repo, NULL);
-
-	if (rc == 0 && !session->method->is_project)
-		rc = choose_parent(&parent, repo, chosen_place(session, opts));
-	if (rc == 0 && parent)
-		rc = refuse_standing(parent, id);
-	if (rc == 0)
-		rc = claim_id(session, repo, id);
-	if (rc < 0)
-		return rc;
-	state->state = EWS_STATE_STARTING;
-	state->id = ews_strdup(id);
-	state->method = ews_strdup(session->method->name);
-	state->project = ews_strdup(repo->project);
-	state->git_dir = ews_strdup(repo->git_dir);
-	state->workspace = parent ? ews_path_join(parent, id) : ews_strdup(repo->project);
-	state->base_snapshot = ews_clock_id("snap", state->created_s);
-	state->parent_snapshot = opts->from ? ews_clock_id("snap", state->created_s) : ews_strdup("");
-	state->base_commit = ews_strdup("");
-	state->branch = ews_strdup("");
-	state->intent = ews_strdup(opts->intent ? opts->intent : "");
-	state->label = ews_strdup(opts->label ? opts->label : "");
-	state->last_snapshot = ews_strdup(opts->from ? state->parent_snapshot : state->base_snapshot);
-	state->exclude = ews_strdup(exclude.ptr);
-	state->copies_objects = opts->copy_objects;
-	state->keeps_nested = !opts->skip_nested;
-	state->guard_level = ews_strdup("");
-	state->guard_policy = ews_strdup("");
-	return opts->owner ? ews_session_own(session, opts->owner) : 0;
-}
-
 /* It stands there for all to see: then nobody may stand in its way, and what was held until now is its own. */
 static int enter(struct ews_session *session, const struct ews_start_opts *opts, const struct ews_held *held)
 {
@@ -256,59 +77,27 @@ static int enter(struct ews_session *session, const struct ews_start_opts *opts,
 	return rc < 0 ? rc : hand_over(session, opts, held);
 }
 
-static int begin(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts,
+static int claim(struct ews_session *session, struct ews_repo *repo, const struct ews_start_opts *opts, const char *id)
+{
+	const struct ews_claim_opts take = { .in = chosen_place(session, opts),
+					     .intent = opts->intent,
+					     .label = opts->label,
+					     .owner = opts->owner,
+					     .is_chained = opts->from,
+					     .copies_objects = opts->copy_objects,
+					     .keeps_nested = !opts->skip_nested };
+
+	return ews_claim_take(session, repo, id, &take);
+}
+
+static int begin(struct ews_session *session, struct ews_repo *repo, const struct ews_start_opts *opts,
 		 const char *id, const struct ews_held *held)
 {
-	int rc = claim(out, repo, opts, id);
+	int rc = claim(session, repo, opts, id);
 
 	if (rc == 0)
-		rc = save_first(&out->session);
-	return rc < 0 ? rc : enter(&out->session, opts, held);
-}
-
-/* From here on what is there is ours to remove again. */
-static int claim_workspace(const struct ews_session *session, int parent_fd)
-{
-	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	int rc;
-
-	ews_sync_begin(&group);
-	rc = ews_file_sync_dir(parent_fd);
-	if (rc == 0)
-		rc = ews_file_replace(session->fd, MADE_FILE, "", 0, 0600);
-	return rc < 0 ? rc : ews_sync_finish(&group);
-}
-
-/* Make the empty workspace, with the permissions that the project's top has. Returns its descriptor. */
-static int make_workspace(struct ews_session *session, int source_fd, bool is_elsewhere)
-{
-	struct ews_repo *repo = session->repo;
-	const char *path = session->state.workspace;
-	EWS_CLEANUP(fd) int parent = -1;
-	struct stat st;
-	mode_t mode = 0777;
-	int fd, rc;
-
-	if (source_fd >= 0 && fstat(source_fd, &st) == 0)
-		mode = (st.st_mode & 0777) | 0700;
-	if (is_elsewhere) {
-		rc = ews_home_mark_elsewhere(repo->home, path, repo->dir, session->state.id);
-		if (rc < 0)
-			return rc;
-	}
-	parent = ews_session_open_parent(session);
-	if (parent < 0)
-		return parent;
-	if (mkdirat(parent, session->state.id, mode) < 0)
-		return ews_error_os("cannot make the workspace '%s'", path);
-	rc = claim_workspace(session, parent);
-	if (rc < 0)
-		return rc;
-	fd = openat(parent, session->state.id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* Whatever the umask says. */
-	if (fd < 0 || fchmod(fd, mode) < 0)
-		return ews_error_os("cannot open the workspace '%s'", path);
-	return fd;
+		rc = ews_claim_save(session);
+	return rc < 0 ? rc : enter(session, opts, held);
 }
 
 /* A workspace that begins at a commit, or another's state, begins with nothing else, unless it is asked for. */
@@ -317,78 +106,6 @@ static enum ews_keep_ignored keep_ignored(const struct ews_start_opts *opts)
 	bool is_elsewhere = opts->base || opts->from;
 
 	return opts->keep_ignored == EWS_KEEP_IGNORED_AUTO && is_elsewhere ? EWS_KEEP_IGNORED_NO : opts->keep_ignored;
-}
-
-/* The twin's own files and the ignored ones that come along, as one list: directories get their times when all is in them. */
-static void list_new(struct ews_changes *out, const struct ews_entries *list, const struct ews_entries *ignored)
-{
-	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
-
-	ews_changes_between(out, &nothing, list, ews_entry_equal);
-	if (!ignored->n)
-		return;
-	ews_changes_between(out, &nothing, ignored, ews_entry_equal);
-	ews_changes_sort(out);
-}
-
-/* What could not be copied of the ignored files is left out, by name. Returns whether all that failed was such. */
-static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, const struct ews_strv *failed)
-{
-	for (size_t i = 0; i < failed->n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *line = failed->items[i];
-		size_t len = strcspn(line, "\t");
-
-		if (ews_path_unescape(&path, line, len) < 0 ||
-		    ews_entries_find(&twin->content.scan.entries, path.ptr))
-			return false;
-		ews_strv_addf(&twin->notes, "an ignored file was left out: %.*s: %s", (int)len, line, line + len + 1);
-		ews_ignored_drop(ignored, &twin->content, path.ptr);
-	}
-	return failed->n > 0;
-}
-
-/*
- * Fill the workspace from the project's files where they still are what was scanned, else from objects. Returns 1, or 0 when
- * some attribute was lost.
- */
-static int fill(struct ews_session *session, struct ews_twin *twin, struct ews_ignored *ignored,
-		const struct ews_start_opts *opts, int *workspace_fd)
-{
-	struct ews_repo *repo = session->repo;
-	struct ews_entries *list = &twin->content.scan.entries;
-	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
-	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-	EWS_CLEANUP(fd) int source = repo->is_bare ? -1 : ews_dir_open(repo->project);
-	EWS_CLEANUP(fd) int root = make_workspace(session, source, chosen_place(session, opts));
-	struct ews_put_opts put = { .root_fd = root,
-				    .odb = repo->odb,
-				    .source_fd = source,
-				    .more_stats = &ignored->entries,
-				    .times = EWS_PUT_TIMES_KEEP,
-				    .progress = opts->progress,
-				    .payload = opts->payload };
-	int rc;
-
-	if (root < 0)
-		return root;
-	rc = ews_ignored_choose(ignored, repo, &twin->content, root, keep_ignored(opts), &twin->notes);
-	if (rc < 0)
-		return rc;
-	list_new(&changes, list, &ignored->entries);
-	rc = ews_put(&report, &changes, list, &put);
-	for (size_t i = 0; i < report.lost_attrs.n; i++)
-		ews_strv_addf(&twin->notes, "an attribute could not be set: %s", report.lost_attrs.items[i]);
-	if (rc == EWS_EIO && drop_failed(ignored, twin, &report.failed)) {
-		ews_error_clear();
-		rc = 0;
-	}
-	if (rc < 0 && report.failed.n)
-		return ews_error(rc, "cannot fill the workspace: %s", report.failed.items[0]);
-	if (rc < 0)
-		return rc;
-	*workspace_fd = ews_steal_fd(&root);
-	return !report.lost_attrs.n;
 }
 
 /* The index with the new files' stat data; its own time lies behind theirs, so that nothing is racy. */
@@ -515,20 +232,6 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin, const str
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
-/* Only a directory that we made goes with what is in it; another that stands there is somebody's. */
-static int remove_workspace(const struct ews_session *session)
-{
-	EWS_CLEANUP(fd) int parent_fd = ews_session_open_parent(session);
-	int rc = 0;
-
-	assert(!session->method->is_project);
-	if (parent_fd >= 0 && faccessat(session->fd, MADE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		rc = ews_file_remove_tree(parent_fd, session->state.id);
-	else if (parent_fd >= 0)
-		(void)unlinkat(parent_fd, session->state.id, AT_REMOVEDIR); /* killed right after mkdir: it is empty */
-	return rc < 0 ? rc : ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
-}
-
 /* What a chained session was to begin with is no snapshot that anybody has asked for. */
 static int forget_parent(const struct ews_session *session)
 {
@@ -550,13 +253,12 @@ int ews_start_take_back(struct ews_session *session)
 	struct ews_repo *repo = session->repo;
 	struct ews_place place = ews_session_place(session);
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	const struct ews_oid none = EWS_OID_NONE;
 	int rc = session->method->take_back(&place);
 
 	if (rc == 0 && !session->method->is_project)
-		rc = remove_workspace(session);
+		rc = ews_claim_remove_workspace(session);
 	if (rc < 0)
 		return rc;
 	if (ews_snapshot_find(&base, repo, ref) == 0 && !strcmp(base.id, session->state.base_snapshot))
@@ -565,12 +267,7 @@ int ews_start_take_back(struct ews_session *session)
 		ews_error_clear();
 	if (rc == 0)
 		rc = forget_parent(session);
-	if (rc < 0 || sessions < 0)
-		return rc < 0 ? rc : sessions;
-	rc = ews_holding_drop(repo, session->state.id);
-	if (rc >= 0)
-		rc = ews_file_remove_tree(sessions, session->state.id);
-	return rc < 0 ? rc : ews_retire_revive_last(repo, session->state.id);
+	return rc < 0 ? rc : ews_claim_give_up(session);
 }
 
 /* A start that came to nothing leaves nothing; its own error is what the caller hears. */
@@ -583,8 +280,10 @@ static void take_back(struct ews_session *session)
 	(void)ews_error_restore(&saved);
 }
 
-/* The project must be as it was before; what changed is somebody else's doing, and is named. */
-/* What was recorded for the session just now is how the project stands after all. */
+/*
+ * The project must be as it was before; what changed is somebody else's doing, and is named. What was recorded for the session
+ * just now is how it stands after all.
+ */
 static int compare_tripwire(struct ews_start_result *out, const struct ews_tripwire *before)
 {
 	EWS_CLEANUP(tripwire) struct ews_tripwire after = EWS_TRIPWIRE_INIT;
@@ -596,177 +295,6 @@ static int compare_tripwire(struct ews_start_result *out, const struct ews_tripw
 	for (size_t i = 0; i < changed.n; i++)
 		ews_strv_addf(&out->notes, "the project changed meanwhile: %s", changed.items[i]);
 	return rc < 0 ? rc : 0;
-}
-
-/* Files that come from objects, as git stores them: those that a filter would have changed. */
-static void list_stored(struct ews_strv *out, const struct ews_entries *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (list->items[i].type == EWS_ENTRY_FILE && !list->items[i].has_stat)
-			ews_strv_add(out, list->items[i].path);
-}
-
-/* Does the user's or the system's own config name a program for it? Then it was run. */
-static bool is_users_filter(const char *filter)
-{
-	static const char *const programs[] = { "smudge", "process" };
-	bool found = false;
-
-	for (size_t i = 0; i < 2 && !found; i++) {
-		EWS_CLEANUP(free) char *key = ews_strfmt("filter.%s.%s", filter, programs[i]);
-		EWS_CLEANUP(free) char *value = NULL;
-
-		found = ews_odb_config_user(&value, key) == 0 && *value;
-		ews_error_clear();
-	}
-	return found;
-}
-
-static void name_filtered(struct ews_twin *twin, const struct ews_strv *filtered, bool run_filters)
-{
-	for (size_t i = 0; i < filtered->n; i++) {
-		char *tab = strrchr(filtered->items[i], '\t');
-
-		*tab = '\0';
-		if (run_filters && is_users_filter(tab + 1))
-			continue;
-		ews_strv_addf(&twin->notes, "'%s' comes as git stores it: the filter '%s' is not run",
-			      filtered->items[i], tab + 1);
-	}
-}
-
-/* What the workspace's files that come from objects are written with. */
-struct rewrite {
-	struct ews_batch *batch;
-	int workspace_fd;
-};
-
-/* Write a file as git would have checked it out; that is what the base holds, then. */
-static int rewrite_file(void *payload, struct ews_entry *entry, const void *data, size_t len)
-{
-	struct rewrite *rewrite = payload;
-	const char *name;
-	EWS_CLEANUP(fd) int dir = ews_dir_open_parent(rewrite->workspace_fd, entry->path, &name);
-	struct stat st;
-	int rc = dir < 0 ? dir : ews_batch_add(&entry->oid, rewrite->batch, EWS_OBJECT_BLOB, data, len);
-
-	if (rc == 0)
-		rc = ews_file_replace(dir, name, data, len, entry->mode);
-	if (rc < 0)
-		return ews_error_wrap("cannot write '%s'", entry->path);
-	if (fchmodat(dir, name, entry->mode, 0) < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return ews_error_os("cannot set the mode of '%s'", entry->path);
-	ews_entry_set_stat(entry, &st);
-	return 0;
-}
-
-/*
- * Files from objects get the line ends and the encoding that git would give them. The stat data of `stored` are those of the
- * new files by now, so what is stored is told by that list.
- */
-static int convert_stored(struct ews_twin *twin, const struct ews_start_result *out, struct ews_batch *batch,
-			  const struct ews_strv *stored, int workspace_fd, bool run_filters)
-{
-	const struct ews_session *session = &out->session;
-	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
-	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
-	struct rewrite rewrite = { batch, workspace_fd };
-	const struct ews_convert convert = { .odb = session->repo->odb,
-					     .home = session->repo->home,
-					     .work_tree = session->state.workspace,
-					     .all = out->ignored.entries.n ? NULL : &twin->content.scan.entries,
-					     .run_filters = run_filters,
-					     .take = rewrite_file,
-					     .payload = &rewrite,
-					     .filtered = &filtered };
-	int rc;
-
-	for (size_t i = 0; i < stored->n; i++)
-		ews_entries_add_copy(&list, ews_entries_find(&twin->content.scan.entries, stored->items[i]))->has_stat =
-			false;
-	rc = stored->n ? ews_convert(&convert, &list) : 0;
-	name_filtered(twin, &filtered, run_filters);
-	for (size_t i = 0; i < list.n && rc == 0; i++) {
-		struct ews_entry *entry = ews_entries_find(&twin->content.scan.entries, list.items[i].path);
-		const char *path = entry->path, *xattrs = entry->xattrs;
-
-		if (!list.items[i].has_stat)
-			continue;
-		*entry = list.items[i];
-		entry->path = path;
-		entry->xattrs = xattrs;
-	}
-	return rc < 0 ? rc : ews_batch_commit(batch);
-}
-
-/* A link of the workspace through which one would write into the project after all. */
-static void name_links_back(struct ews_twin *twin, const struct ews_session *session, const struct ews_entries *list)
-{
-	const char *workspace = session->state.workspace;
-
-	for (size_t i = 0; i < list->n; i++) {
-		EWS_CLEANUP(free) char *path = NULL;
-		EWS_CLEANUP(free) char *dir = NULL;
-		EWS_CLEANUP(free) char *target = NULL;
-		char text[PATH_MAX];
-		ssize_t len;
-
-		if (list->items[i].type != EWS_ENTRY_LINK)
-			continue;
-		path = ews_path_join(workspace, list->items[i].path);
-		dir = ews_path_dir(path);
-		len = readlink(path, text, sizeof(text) - 1);
-		if (len < 0)
-			continue;
-		text[len] = '\0';
-		target = ews_path_absolute(dir, text);
-		if (ews_path_is_inside(target, session->repo->project) && !ews_path_is_inside(target, workspace))
-			ews_strv_addf(
-				&twin->notes,
-				"the link '%s' leads into the project: what is written through it is written there",
-				list->items[i].path);
-	}
-}
-
-/* What did not come along is named, and no matter to the base; of what is there that knows at least that it is. */
-static void part_skips(struct ews_start_result *out, struct ews_skips *skips, const struct ews_strv *filled)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < skips->n; i++) {
-		const struct ews_skip skip = skips->items[i];
-		bool is_nested = skip.reason == EWS_SKIP_REPOSITORY;
-		bool is_there = skip.reason == EWS_SKIP_PRESENT || (is_nested && ews_strv_has(filled, skip.path));
-
-		if (!is_there)
-			ews_skips_add(&out->skips, skip.path, skip.reason, skip.size);
-		if (is_there || !is_nested)
-			skips->items[kept++] = skip;
-	}
-	skips->n = kept;
-	/* A commit's submodule need not have been looked at in the project. */
-	for (size_t i = 0; i < filled->n; i++)
-		if (!ews_skips_covering(skips, filled->items[i]))
-			ews_skips_add(skips, filled->items[i], EWS_SKIP_REPOSITORY, 0);
-	ews_skips_sort(skips);
-}
-
-static int fill_submodules(struct ews_start_result *out, struct ews_twin *twin)
-{
-	EWS_CLEANUP(strv) struct ews_strv filled = EWS_STRV_INIT;
-	const struct ews_session *session = &out->session;
-	struct ews_place place = ews_session_place(session);
-	int rc = 0;
-
-	if (!session->repo->is_bare)
-		rc = ews_submodule_fill_all(&filled, &twin->notes, &twin->content, &place, session->repo->project);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < filled.n; i++)
-		ews_strv_addf(&twin->notes, "the submodule '%s' came along; no snapshot looks into it",
-			      filled.items[i]);
-	part_skips(out, &twin->content.scan.skips, &filled);
-	return 0;
 }
 
 /* All is there but the word that it may begin, which the user's hook has. */
@@ -791,28 +319,26 @@ static const struct ews_oid *first_commit(const struct ews_twin *twin, const str
 static int make(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
 		struct ews_chain *chain, const struct ews_start_opts *opts)
 {
-	EWS_CLEANUP(strv) struct ews_strv stored = EWS_STRV_INIT;
+	EWS_CLEANUP(filled) struct ews_filled filled = EWS_FILLED_INIT;
 	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
-	EWS_CLEANUP(fd) int workspace_fd = -1;
+	const struct ews_fill_opts fill_opts = { .is_elsewhere = chosen_place(&out->session, opts),
+						 .is_state = chain,
+						 .run_filters = opts->run_filters,
+						 .keep_ignored = keep_ignored(opts),
+						 .progress = opts->progress,
+						 .payload = opts->payload };
 	struct ews_first_look_opts look_opts = { .put = &twin->content,
 						 .base = chain ? &chain->first : &twin->content };
-	int rc;
+	int rc = ews_fill(&filled, &out->session, twin, batch, &fill_opts);
 
-	ews_twin_mark_clean(twin);
-	/* A state has files as they were in a workspace, not as git stores them. */
-	if (!chain)
-		list_stored(&stored, &twin->content.scan.entries);
-	rc = fill(&out->session, twin, &out->ignored, opts, &workspace_fd);
 	if (rc < 0)
 		return rc;
-	look_opts.is_exact = rc;
-	name_links_back(twin, &out->session, &twin->content.scan.entries);
-	name_links_back(twin, &out->session, &out->ignored.entries);
-	rc = fill_submodules(out, twin);
-	if (rc == 0)
-		rc = convert_stored(twin, out, batch, &stored, workspace_fd, opts->run_filters);
-	if (rc == 0)
-		rc = publish(&look_opts.base_commit, out, batch, twin, chain, workspace_fd, opts);
+	look_opts.is_exact = filled.is_exact;
+	out->skips = filled.skips;
+	filled.skips = (struct ews_skips)EWS_SKIPS_INIT;
+	out->ignored = filled.ignored;
+	filled.ignored = (struct ews_ignored)EWS_IGNORED_INIT;
+	rc = publish(&look_opts.base_commit, out, batch, twin, chain, filled.workspace_fd, opts);
 	if (rc < 0)
 		return rc;
 	/* Nothing of ours is written there after this; what the user's hook writes is a change. */
@@ -871,7 +397,7 @@ static int start_chained(struct ews_start_result *result, struct ews_batch *batc
 	if (rc == 0)
 		rc = ews_chain_choose(twin, &chain, repo, opts->from);
 	if (rc == 0)
-		rc = begin(result, repo, opts, id, held);
+		rc = begin(&result->session, repo, opts, id, held);
 	return rc < 0 ? rc : make(result, batch, twin, &chain, opts);
 }
 
@@ -893,14 +419,14 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 					.epoch = &epoch,
 					.progress = opts->progress,
 					.payload = opts->payload };
-	int rc = claim(result, repo, opts, id);
+	int rc = claim(&result->session, repo, opts, id);
 
 	if (rc < 0)
 		return rc;
 	/* A bare repository has nothing but its commits. */
 	if (repo->is_bare)
 		choose.uncommitted = choose.untracked = false;
-	ews_beside_begin(&saving, save_first, &result->session);
+	ews_beside_begin(&saving, ews_claim_save, &result->session);
 	rc = ews_twin_choose(twin, repo, batch, &choose);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
@@ -926,7 +452,7 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 	int rc = ews_epoch_look(&result->session.state.epoch, repo);
 
 	if (rc == 0)
-		rc = begin(result, repo, opts, id, held);
+		rc = begin(&result->session, repo, opts, id, held);
 	if (rc == 0)
 		rc = ews_content_now(&twin->content, repo, &result->session, batch, &now);
 	if (rc == 0)

@@ -1,0 +1,300 @@
+/*
+ * Filling: see fill.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/fill.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "store/convert.h"
+#include "store/put.h"
+#include "work/claim.h"
+#include "work/submodule.h"
+
+/* The twin's own files and the ignored ones that come along, as one list: directories get their times when all is in them. */
+static void list_new(struct ews_changes *out, const struct ews_entries *list, const struct ews_entries *ignored)
+{
+	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
+
+	ews_changes_between(out, &nothing, list, ews_entry_equal);
+	if (!ignored->n)
+		return;
+	ews_changes_between(out, &nothing, ignored, ews_entry_equal);
+	ews_changes_sort(out);
+}
+
+/* What could not be copied of the ignored files is left out, by name. Returns whether all that failed was such. */
+static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, const struct ews_strv *failed)
+{
+	for (size_t i = 0; i < failed->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *line = failed->items[i];
+		size_t len = strcspn(line, "\t");
+
+		if (ews_path_unescape(&path, line, len) < 0 ||
+		    ews_entries_find(&twin->content.scan.entries, path.ptr))
+			return false;
+		ews_strv_addf(&twin->notes, "an ignored file was left out: %.*s: %s", (int)len, line, line + len + 1);
+		ews_ignored_drop(ignored, &twin->content, path.ptr);
+	}
+	return failed->n > 0;
+}
+
+/*
+ * Fill the workspace from the project's files where they still are what was scanned, else from objects.
+ */
+static int put_files(struct ews_filled *out, struct ews_session *session, struct ews_twin *twin,
+		     const struct ews_fill_opts *opts)
+{
+	struct ews_repo *repo = session->repo;
+	struct ews_ignored *ignored = &out->ignored;
+	struct ews_entries *list = &twin->content.scan.entries;
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(fd) int source = repo->is_bare ? -1 : ews_dir_open(repo->project);
+	EWS_CLEANUP(fd) int root = ews_claim_make_workspace(session, source, opts->is_elsewhere);
+	struct ews_put_opts put = { .root_fd = root,
+				    .odb = repo->odb,
+				    .source_fd = source,
+				    .more_stats = &ignored->entries,
+				    .times = EWS_PUT_TIMES_KEEP,
+				    .progress = opts->progress,
+				    .payload = opts->payload };
+	int rc;
+
+	if (root < 0)
+		return root;
+	rc = ews_ignored_choose(ignored, repo, &twin->content, root, opts->keep_ignored, &twin->notes);
+	if (rc < 0)
+		return rc;
+	list_new(&changes, list, &ignored->entries);
+	rc = ews_put(&report, &changes, list, &put);
+	for (size_t i = 0; i < report.lost_attrs.n; i++)
+		ews_strv_addf(&twin->notes, "an attribute could not be set: %s", report.lost_attrs.items[i]);
+	if (rc == EWS_EIO && drop_failed(ignored, twin, &report.failed)) {
+		ews_error_clear();
+		rc = 0;
+	}
+	if (rc < 0 && report.failed.n)
+		return ews_error(rc, "cannot fill the workspace: %s", report.failed.items[0]);
+	if (rc < 0)
+		return rc;
+	out->workspace_fd = ews_steal_fd(&root);
+	out->is_exact = !report.lost_attrs.n;
+	return 0;
+}
+
+/* Files that come from objects, as git stores them: those that a filter would have changed. */
+static void list_stored(struct ews_strv *out, const struct ews_entries *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->items[i].type == EWS_ENTRY_FILE && !list->items[i].has_stat)
+			ews_strv_add(out, list->items[i].path);
+}
+
+/* Does the user's or the system's own config name a program for it? Then it was run. */
+static bool is_users_filter(const char *filter)
+{
+	static const char *const programs[] = { "smudge", "process" };
+	bool found = false;
+
+	for (size_t i = 0; i < 2 && !found; i++) {
+		EWS_CLEANUP(free) char *key = ews_strfmt("filter.%s.%s", filter, programs[i]);
+		EWS_CLEANUP(free) char *value = NULL;
+
+		found = ews_odb_config_user(&value, key) == 0 && *value;
+		ews_error_clear();
+	}
+	return found;
+}
+
+static void name_filtered(struct ews_twin *twin, const struct ews_strv *filtered, bool run_filters)
+{
+	for (size_t i = 0; i < filtered->n; i++) {
+		char *tab = strrchr(filtered->items[i], '\t');
+
+		*tab = '\0';
+		if (run_filters && is_users_filter(tab + 1))
+			continue;
+		ews_strv_addf(&twin->notes, "'%s' comes as git stores it: the filter '%s' is not run",
+			      filtered->items[i], tab + 1);
+	}
+}
+
+/* What the workspace's files that come from objects are written with. */
+struct rewrite {
+	struct ews_batch *batch;
+	int workspace_fd;
+};
+
+/* Write a file as git would have checked it out; that is what the base holds, then. */
+static int rewrite_file(void *payload, struct ews_entry *entry, const void *data, size_t len)
+{
+	struct rewrite *rewrite = payload;
+	const char *name;
+	EWS_CLEANUP(fd) int dir = ews_dir_open_parent(rewrite->workspace_fd, entry->path, &name);
+	struct stat st;
+	int rc = dir < 0 ? dir : ews_batch_add(&entry->oid, rewrite->batch, EWS_OBJECT_BLOB, data, len);
+
+	if (rc == 0)
+		rc = ews_file_replace(dir, name, data, len, entry->mode);
+	if (rc < 0)
+		return ews_error_wrap("cannot write '%s'", entry->path);
+	if (fchmodat(dir, name, entry->mode, 0) < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_os("cannot set the mode of '%s'", entry->path);
+	ews_entry_set_stat(entry, &st);
+	return 0;
+}
+
+/*
+ * Files from objects get the line ends and the encoding that git would give them. The stat data of `stored` are those of the
+ * new files by now, so what is stored is told by that list.
+ */
+static int convert_stored(const struct ews_filled *filled, const struct ews_session *session, struct ews_twin *twin,
+			  struct ews_batch *batch, const struct ews_strv *stored, bool run_filters)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
+	struct rewrite rewrite = { batch, filled->workspace_fd };
+	const struct ews_convert convert = { .odb = session->repo->odb,
+					     .home = session->repo->home,
+					     .work_tree = session->state.workspace,
+					     .all = filled->ignored.entries.n ? NULL : &twin->content.scan.entries,
+					     .run_filters = run_filters,
+					     .take = rewrite_file,
+					     .payload = &rewrite,
+					     .filtered = &filtered };
+	int rc;
+
+	for (size_t i = 0; i < stored->n; i++)
+		ews_entries_add_copy(&list, ews_entries_find(&twin->content.scan.entries, stored->items[i]))->has_stat =
+			false;
+	rc = stored->n ? ews_convert(&convert, &list) : 0;
+	name_filtered(twin, &filtered, run_filters);
+	for (size_t i = 0; i < list.n && rc == 0; i++) {
+		struct ews_entry *entry = ews_entries_find(&twin->content.scan.entries, list.items[i].path);
+		const char *path = entry->path, *xattrs = entry->xattrs;
+
+		if (!list.items[i].has_stat)
+			continue;
+		*entry = list.items[i];
+		entry->path = path;
+		entry->xattrs = xattrs;
+	}
+	return rc < 0 ? rc : ews_batch_commit(batch);
+}
+
+/* A link of the workspace through which one would write into the project after all. */
+static void name_links_back(struct ews_twin *twin, const struct ews_session *session, const struct ews_entries *list)
+{
+	const char *workspace = session->state.workspace;
+
+	for (size_t i = 0; i < list->n; i++) {
+		EWS_CLEANUP(free) char *path = NULL;
+		EWS_CLEANUP(free) char *dir = NULL;
+		EWS_CLEANUP(free) char *target = NULL;
+		char text[PATH_MAX];
+		ssize_t len;
+
+		if (list->items[i].type != EWS_ENTRY_LINK)
+			continue;
+		path = ews_path_join(workspace, list->items[i].path);
+		dir = ews_path_dir(path);
+		len = readlink(path, text, sizeof(text) - 1);
+		if (len < 0)
+			continue;
+		text[len] = '\0';
+		target = ews_path_absolute(dir, text);
+		if (ews_path_is_inside(target, session->repo->project) && !ews_path_is_inside(target, workspace))
+			ews_strv_addf(
+				&twin->notes,
+				"the link '%s' leads into the project: what is written through it is written there",
+				list->items[i].path);
+	}
+}
+
+/* What did not come along is named, and no matter to the base; of what is there that knows at least that it is. */
+static void part_skips(struct ews_filled *out, struct ews_skips *skips, const struct ews_strv *filled)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip skip = skips->items[i];
+		bool is_nested = skip.reason == EWS_SKIP_REPOSITORY;
+		bool is_there = skip.reason == EWS_SKIP_PRESENT || (is_nested && ews_strv_has(filled, skip.path));
+
+		if (!is_there)
+			ews_skips_add(&out->skips, skip.path, skip.reason, skip.size);
+		if (is_there || !is_nested)
+			skips->items[kept++] = skip;
+	}
+	skips->n = kept;
+	/* A commit's submodule need not have been looked at in the project. */
+	for (size_t i = 0; i < filled->n; i++)
+		if (!ews_skips_covering(skips, filled->items[i]))
+			ews_skips_add(skips, filled->items[i], EWS_SKIP_REPOSITORY, 0);
+	ews_skips_sort(skips);
+}
+
+static int fill_submodules(struct ews_filled *out, const struct ews_session *session, struct ews_twin *twin)
+{
+	EWS_CLEANUP(strv) struct ews_strv filled = EWS_STRV_INIT;
+	struct ews_place place = ews_session_place(session);
+	int rc = 0;
+
+	if (!session->repo->is_bare)
+		rc = ews_submodule_fill_all(&filled, &twin->notes, &twin->content, &place, session->repo->project);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < filled.n; i++)
+		ews_strv_addf(&twin->notes, "the submodule '%s' came along; no snapshot looks into it",
+			      filled.items[i]);
+	part_skips(out, &twin->content.scan.skips, &filled);
+	return 0;
+}
+
+int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twin *twin, struct ews_batch *batch,
+	     const struct ews_fill_opts *opts)
+{
+	EWS_CLEANUP(filled) struct ews_filled filled = EWS_FILLED_INIT;
+	EWS_CLEANUP(strv) struct ews_strv stored = EWS_STRV_INIT;
+	int rc;
+
+	/* Both while the entries have the project's stat data. */
+	ews_twin_mark_clean(twin);
+	if (!opts->is_state)
+		list_stored(&stored, &twin->content.scan.entries);
+	rc = put_files(&filled, session, twin, opts);
+	if (rc < 0)
+		return rc;
+	name_links_back(twin, session, &twin->content.scan.entries);
+	name_links_back(twin, session, &filled.ignored.entries);
+	rc = fill_submodules(&filled, session, twin);
+	if (rc == 0)
+		rc = convert_stored(&filled, session, twin, batch, &stored, opts->run_filters);
+	if (rc < 0)
+		return rc;
+	*out = filled;
+	filled = (struct ews_filled)EWS_FILLED_INIT;
+	return 0;
+}
+
+void ews_filled_release(struct ews_filled *filled)
+{
+	if (filled->workspace_fd >= 0)
+		(void)close(filled->workspace_fd); /* what was written through it has its own check */
+	ews_ignored_release(&filled->ignored);
+	ews_skips_release(&filled->skips);
+	*filled = (struct ews_filled)EWS_FILLED_INIT;
+}
