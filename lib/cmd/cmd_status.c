@@ -132,22 +132,50 @@ static int look_at_project(struct ews_session_view *view, struct ews_repo *repo,
 	return rc;
 }
 
+/* The names of results that wait, for all ended sessions of a project. */
+struct waiting {
+	struct ews_strv names;
+	bool is_listed; /* somebody has asked */
+};
+
+#define WAITING_INIT { EWS_STRV_INIT, false }
+
+static void release_waiting(struct waiting *waiting)
+{
+	ews_strv_release(&waiting->names);
+}
+
+EWS_CLEANUP_DEFINE(waiting, struct waiting, release_waiting)
+
+static bool is_pending(const struct ews_session *session, struct waiting *waiting)
+{
+	EWS_CLEANUP(free) char *name = NULL;
+
+	if (!waiting->is_listed)
+		ews_pending_names(&waiting->names, session->repo);
+	waiting->is_listed = true;
+	name = ews_pending_name_among(&waiting->names, session->repo, session->state.id,
+				      session->state.base_snapshot);
+	return name;
+}
+
 /* `now` NULL: only what the session's own records tell. */
-static void gather_one(struct ews_session_view *view, struct ews_repo *repo, struct present *now)
+static void gather_one(struct ews_session_view *view, struct ews_repo *repo, struct waiting *waiting,
+		       struct present *now)
 {
 	EWS_CLEANUP(free) char *step = NULL;
-	EWS_CLEANUP(free) char *pending = NULL;
 
-	if (ews_session_open(&view->session, repo, view->id) < 0) {
+	if (ews_session_open_id(&view->session, repo, view->id) < 0) {
 		note_problem(view);
 		return;
 	}
 	view->is_open = true;
+	/* One that has ended may wait for a decision, and holds nothing any more. */
 	if (view->session.state.state == EWS_STATE_ENDED)
-		pending = ews_pending_name(repo, view->id, view->session.state.base_snapshot);
-	view->is_pending = pending != NULL;
+		view->is_pending = is_pending(&view->session, waiting);
+	else
+		view->lock = ews_holding_of(repo, view->id);
 	view->is_interrupted = ews_session_is_interrupted(&view->session);
-	view->lock = ews_holding_of(repo, view->id);
 	if (view->is_interrupted) {
 		if (ews_journal_unfinished(&step, &view->unfinished, view->session.fd) < 0)
 			note_problem(view);
@@ -214,6 +242,7 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(present) struct present now = PRESENT_INIT;
+	EWS_CLEANUP(waiting) struct waiting waiting = WAITING_INIT;
 	bool deep = is_deep(set);
 	size_t i;
 	int rc;
@@ -230,7 +259,7 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 		view = &all->views[all->n];
 		*view = (struct ews_session_view)EWS_SESSION_VIEW_INIT;
 		view->id = ews_strdup(ids.items[i]);
-		gather_one(view, repo, deep ? &now : NULL);
+		gather_one(view, repo, &waiting, deep ? &now : NULL);
 		if (is_shown(view, set, names->n > 0))
 			all->n++;
 		else

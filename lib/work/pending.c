@@ -138,8 +138,7 @@ static bool is_name_of(const char *name, const char *id)
 							  !name[len + 1 + strspn(name + len + 1, "0123456789")]));
 }
 
-/* The names under which sessions called `id` may be pending. */
-static void list_names(struct ews_strv *out, struct ews_repo *repo, const char *id)
+void ews_pending_names(struct ews_strv *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 
@@ -147,26 +146,32 @@ static void list_names(struct ews_strv *out, struct ews_repo *repo, const char *
 	for (size_t i = 0; i < refs.n; i++) {
 		EWS_CLEANUP(free) char *name = NULL;
 
-		if (is_result(refs.items[i].name, &name) && is_name_of(name, id))
+		if (is_result(refs.items[i].name, &name))
 			ews_strv_add(out, name);
 	}
 	ews_error_clear();
+}
+
+char *ews_pending_name_among(const struct ews_strv *names, struct ews_repo *repo, const char *id, const char *base)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot began = EWS_SNAPSHOT_INIT;
+		bool is = is_name_of(names->items[i], id) &&
+			  read_side(&began, repo, names->items[i], "base") == 0 && !strcmp(began.id, base);
+
+		ews_error_clear();
+		if (is)
+			return ews_strdup(names->items[i]);
+	}
+	return NULL;
 }
 
 char *ews_pending_name(struct ews_repo *repo, const char *id, const char *base)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 
-	list_names(&names, repo, id);
-	for (size_t i = 0; i < names.n; i++) {
-		EWS_CLEANUP(snapshot) struct ews_snapshot began = EWS_SNAPSHOT_INIT;
-		bool is = read_side(&began, repo, names.items[i], "base") == 0 && !strcmp(began.id, base);
-
-		ews_error_clear();
-		if (is)
-			return ews_strdup(names.items[i]);
-	}
-	return NULL;
+	ews_pending_names(&names, repo);
+	return ews_pending_name_among(&names, repo, id, base);
 }
 
 char *ews_pending_next_name(struct ews_repo *repo, const char *id)
@@ -183,8 +188,11 @@ bool ews_pending_has(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 
-	list_names(&names, repo, id);
-	return names.n > 0;
+	ews_pending_names(&names, repo);
+	for (size_t i = 0; i < names.n; i++)
+		if (is_name_of(names.items[i], id))
+			return true;
+	return false;
 }
 
 static int plan_move(struct ews_step *step, struct ews_repo *repo, const char *from, const char *to)

@@ -36,6 +36,10 @@ int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *
 /* Under which name is the session `id` pending that began with the snapshot `base`? NULL: it is not. The caller frees it. */
 char *ews_pending_name(struct ews_repo *repo, const char *id, const char *base);
 
+/* The same in two steps, for who asks of many sessions: under which names are results pending, and under which of them is this? */
+void ews_pending_names(struct ews_strv *out, struct ews_repo *repo);
+char *ews_pending_name_among(const struct ews_strv *names, struct ews_repo *repo, const char *id, const char *base);
+
 /* Under which name would a session `id` be pending that ended now? The caller frees it. */
 char *ews_pending_next_name(struct ews_repo *repo, const char *id);
 

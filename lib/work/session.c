@@ -93,6 +93,17 @@ static int ambiguous(const char *name, const struct ews_strv *ids)
 	return EWS_EUSAGE;
 }
 
+/* Is there a session of that very id? Then it is meant, and the others need not be listed, of which there may be hundreds. */
+static bool is_id(struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(fd)
+	int fd = ews_repo_need_dir(repo, false) < 0 ? -1 : ews_dir_open_own(repo->dir_fd, "sessions");
+	bool is = fd >= 0 && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+	ews_error_clear(); /* who lists them says it */
+	return is;
+}
+
 static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -100,14 +111,14 @@ static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 	size_t n = 0, len = strlen(name);
 	int rc = ews_session_check_id(name);
 
+	if (rc == 0 && is_id(repo, name)) {
+		*out = ews_strdup(name);
+		return 0;
+	}
 	if (rc == 0)
 		rc = ews_session_ids(&ids, repo);
 	if (rc < 0)
 		return rc;
-	if (ews_strv_has(&ids, name)) {
-		*out = ews_strdup(name);
-		return 0;
-	}
 	for (size_t i = 0; i < ids.n; i++) {
 		if (strncmp(ids.items[i], name, len))
 			continue;
@@ -240,7 +251,7 @@ static int check_state(const struct ews_session *session, const char *id)
 	if (strcmp(name, state->workspace))
 		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not a plain path", state->workspace);
 	/* Outside of home only where `start --in` left its mark. An ended one has nothing there any more. */
-	if (!ews_session_is_at_home(session) && state->state != EWS_STATE_ENDED &&
+	if (state->state != EWS_STATE_ENDED && !ews_session_is_at_home(session) &&
 	    !ews_home_is_marked(session->repo->home, state->workspace, session->repo->dir, id))
 		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not where it was made", state->workspace);
 	return 0;
@@ -248,16 +259,20 @@ static int check_state(const struct ews_session *session, const char *id)
 
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name)
 {
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(free) char *id = NULL;
-	EWS_CLEANUP(free) char *rel = NULL;
 	int rc = ews_session_resolve(&id, repo, name);
 
-	if (rc == 0)
-		rc = ews_repo_need_dir(repo, false);
+	return rc < 0 ? rc : ews_session_open_id(out, repo, id);
+}
+
+int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	int rc = ews_repo_need_dir(repo, false);
+
 	if (rc < 0)
 		return rc;
-	rel = ews_strfmt("sessions/%s", id);
 	session.repo = repo;
 	session.dir = ews_path_join(repo->dir, rel);
 	session.fd = ews_dir_open_own(repo->dir_fd, rel);
@@ -425,11 +440,18 @@ static bool has_unfinished_step(const struct ews_session *session)
 	return unfinished;
 }
 
+/* Is it as a verb leaves it that is at work or was killed? */
+static bool is_left_half(const struct ews_session *session)
+{
+	return has_unfinished_step(session) || ews_session_is_orphaned(session);
+}
+
 bool ews_session_is_interrupted(const struct ews_session *session)
 {
-	if (is_locked_by_others(session))
+	/* Who was at work may have come to an end just before his lock was looked for. */
+	if (!is_left_half(session) || is_locked_by_others(session))
 		return false;
-	return has_unfinished_step(session) || ews_session_is_orphaned(session);
+	return is_left_half(session);
 }
 
 bool ews_session_is_orphaned(const struct ews_session *session)

@@ -38,6 +38,9 @@ int ews_session_check_id(const char *id);
  */
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name);
 
+/* The same by its whole id, one of ews_session_ids(): nothing is looked up. */
+int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const char *id);
+
 /* The full id that `name` means, without opening it. The caller frees it. */
 int ews_session_resolve(char **out, struct ews_repo *repo, const char *name);
 
