@@ -21,8 +21,6 @@
 #define MODE_FILE 0100000
 #define MODE_LINK 0120000
 #define MODE_GITLINK 0160000
-/* What git can check out; it also bounds how deep we descend into a tree made to hurt. */
-#define PATH_BYTES_MAX 4096
 
 bool ews_tree_item_is_dir(const struct ews_tree_item *item)
 {
@@ -326,9 +324,9 @@ static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct
 		}
 		ews_buf_truncate(path, path_len);
 		ews_buf_adds(path, item->name);
-		if (path->len > PATH_BYTES_MAX) {
+		if (path->len > EWS_TREE_PATH_MAX) {
 			rc = ews_error(EWS_EUNSUPPORTED, "tree %s holds a path of more than %d bytes",
-				       ews_oid_hex(hex, oid), PATH_BYTES_MAX);
+				       ews_oid_hex(hex, oid), EWS_TREE_PATH_MAX);
 			break;
 		}
 		entry = ews_entries_add(out, path->ptr, path->len);

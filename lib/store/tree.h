@@ -9,6 +9,9 @@
 #include "store/batch.h"
 #include "store/entry.h"
 
+/* The longest path that is taken from trees: what git can check out. It also bounds how deep we descend into one made to hurt. */
+#define EWS_TREE_PATH_MAX 4096
+
 /*
  * Write the trees of `list` (sorted; ids known) into `batch` and give the root's
  * id. Left out is what ews_entry_fits_tree() refuses, gitlinks without an id,

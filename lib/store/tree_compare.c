@@ -11,21 +11,34 @@
 #include "base/error.h"
 #include "store/tree.h"
 
-/* What git can check out; it also bounds how deep we descend into a tree made to hurt. */
-#define PATH_BYTES_MAX 4096
-
-struct comparing {
-	struct ews_tree_differences *out;
+/* Where trees are read from, and where their names live. */
+struct source {
 	struct ews_odb *odb;
-	struct ews_buf path; /* of the level under way, with its slash */
 	struct ews_arena names;
 };
 
+/* One level of two trees, side by side. */
+struct level {
+	struct ews_tree_item *old, *new;
+	size_t n_old, n_new;
+	size_t i, k; /* what comes next of each */
+};
+
+#define LEVEL_INIT { NULL, NULL, 0, 0, 0, 0 }
+
+static void release_level(struct level *level)
+{
+	free(level->old);
+	free(level->new);
+}
+
+EWS_CLEANUP_DEFINE(level, struct level, release_level)
+
 /* Read the tree `oid`, NULL: there is none. The caller frees `*items`. */
-static int read_level(struct ews_tree_item **items, size_t *n, struct comparing *c, const struct ews_oid *oid)
+static int read_tree(struct ews_tree_item **items, size_t *n, struct source *source, const struct ews_oid *oid)
 {
 	char hex[EWS_OID_HEX_MAX];
-	int rc = oid ? ews_tree_read_flat(items, n, c->odb, oid, &c->names) : 0;
+	int rc = oid ? ews_tree_read_flat(items, n, source->odb, oid, &source->names) : 0;
 
 	/* Side by side with another only what is sorted can be read. */
 	for (size_t i = 1; i < *n && rc == 0; i++)
@@ -33,6 +46,38 @@ static int read_level(struct ews_tree_item **items, size_t *n, struct comparing 
 			rc = ews_error(EWS_EDAMAGED, "tree %s is not sorted", ews_oid_hex(hex, oid));
 	return rc;
 }
+
+/* `from` and `to` are the trees, or NULL. */
+static int read_level(struct level *out, struct source *source, const struct ews_oid *from, const struct ews_oid *to)
+{
+	int rc = read_tree(&out->old, &out->n_old, source, from);
+
+	return rc < 0 ? rc : read_tree(&out->new, &out->n_new, source, to);
+}
+
+/* Give what stands at the next name, NULL for the side that has nothing there. False: there is no more. */
+static bool next_items(const struct ews_tree_item **old, const struct ews_tree_item **new, struct level *level)
+{
+	bool has_old = level->i < level->n_old, has_new = level->k < level->n_new;
+	int order = !has_old ? 1 : !has_new ? -1 : ews_tree_item_cmp(&level->old[level->i], &level->new[level->k]);
+
+	if (!has_old && !has_new)
+		return false;
+	*old = order <= 0 ? &level->old[level->i++] : NULL;
+	*new = order >= 0 ? &level->new[level->k++] : NULL;
+	return true;
+}
+
+static const struct ews_oid *oid_of(const struct ews_tree_item *item)
+{
+	return item ? &item->oid : NULL;
+}
+
+struct comparing {
+	struct ews_tree_differences *out;
+	struct source source;
+	struct ews_buf path; /* of the level under way, with its slash */
+};
 
 static int compare_level(struct comparing *c, const struct ews_oid *from, const struct ews_oid *to);
 
@@ -46,11 +91,11 @@ static int compare_items(struct comparing *c, const struct ews_tree_item *old, c
 	if (old && new && old->mode == new->mode && ews_oid_equal(&old->oid, &new->oid))
 		return 0;
 	ews_buf_adds(&c->path, one->name);
-	if (c->path.len > PATH_BYTES_MAX) {
-		rc = ews_error(EWS_EUNSUPPORTED, "a tree holds a path of more than %d bytes", PATH_BYTES_MAX);
+	if (c->path.len > EWS_TREE_PATH_MAX) {
+		rc = ews_error(EWS_EUNSUPPORTED, "a tree holds a path of more than %d bytes", EWS_TREE_PATH_MAX);
 	} else if (ews_tree_item_is_dir(one)) {
 		ews_buf_addc(&c->path, '/');
-		rc = compare_level(c, old ? &old->oid : NULL, new ? &new->oid : NULL);
+		rc = compare_level(c, oid_of(old), oid_of(new));
 	} else {
 		struct ews_tree_differences *out = c->out;
 
@@ -69,38 +114,29 @@ static int compare_items(struct comparing *c, const struct ews_tree_item *old, c
 
 static int compare_level(struct comparing *c, const struct ews_oid *from, const struct ews_oid *to)
 {
-	EWS_CLEANUP(free) struct ews_tree_item *old = NULL;
-	EWS_CLEANUP(free) struct ews_tree_item *new = NULL;
-	size_t n_old = 0, n_new = 0, i = 0, k = 0;
-	int rc;
+	EWS_CLEANUP(level) struct level level = LEVEL_INIT;
+	const struct ews_tree_item *old, *new;
+	int rc = read_level(&level, &c->source, from, to);
 
-	rc = read_level(&old, &n_old, c, from);
-	if (rc == 0)
-		rc = read_level(&new, &n_new, c, to);
-	while (rc == 0 && (i < n_old || k < n_new)) {
-		int order = i == n_old ? 1 : k == n_new ? -1 : ews_tree_item_cmp(&old[i], &new[k]);
-		const struct ews_tree_item *was = order <= 0 ? &old[i++] : NULL;
-		const struct ews_tree_item *is = order >= 0 ? &new[k++] : NULL;
-
-		rc = compare_items(c, was, is);
-	}
+	while (rc == 0 && next_items(&old, &new, &level))
+		rc = compare_items(c, old, new);
 	return rc;
 }
 
 int ews_tree_compare(struct ews_tree_differences *out, struct ews_odb *odb, const struct ews_oid *from,
 		     const struct ews_oid *to)
 {
-	struct comparing c = { out, odb, EWS_BUF_INIT, EWS_ARENA_INIT };
+	struct comparing c = { out, { odb, EWS_ARENA_INIT }, EWS_BUF_INIT };
 	int rc = ews_oid_equal(from, to) ? 0 : compare_level(&c, from, to);
 
 	ews_buf_release(&c.path);
-	ews_arena_release(&c.names);
+	ews_arena_release(&c.source.names);
 	return rc;
 }
 
 /* A tree that is being joined from two. */
 struct joining {
-	struct comparing levels; /* nothing of it but store and names */
+	struct source source;
 	struct ews_batch *batch;
 };
 
@@ -116,8 +152,7 @@ static int join_items(struct ews_tree_item *items, size_t *n, struct joining *j,
 
 	items[*n] = *one;
 	if (rest)
-		rc = join_level(&items[*n].oid, &is_empty, j, before ? &before->oid : NULL,
-				after ? &after->oid : NULL, rest);
+		rc = join_level(&items[*n].oid, &is_empty, j, oid_of(before), oid_of(after), rest);
 	*n += rc == 0 && !is_empty;
 	return rc;
 }
@@ -125,23 +160,17 @@ static int join_items(struct ews_tree_item *items, size_t *n, struct joining *j,
 static int join_level(struct ews_oid *out, bool *is_empty, struct joining *j, const struct ews_oid *before,
 		      const struct ews_oid *after, const char *path)
 {
-	EWS_CLEANUP(free) struct ews_tree_item *olds = NULL;
-	EWS_CLEANUP(free) struct ews_tree_item *news = NULL;
+	EWS_CLEANUP(level) struct level level = LEVEL_INIT;
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
 	const char *slash = strchr(path, '/');
 	EWS_CLEANUP(free) char *name = ews_strndup(path, slash ? (size_t)(slash - path) : strlen(path));
 	const struct ews_tree_item border = { .mode = slash ? 0040000 : 0100644, .name = name };
-	size_t n_old = 0, n_new = 0, n = 0, i = 0, k = 0;
-	int rc;
+	const struct ews_tree_item *old, *new;
+	size_t n = 0;
+	int rc = read_level(&level, &j->source, before, after);
 
-	rc = read_level(&olds, &n_old, &j->levels, before);
-	if (rc == 0)
-		rc = read_level(&news, &n_new, &j->levels, after);
-	items = ews_calloc(n_old + n_new + 1, sizeof(*items));
-	while (rc == 0 && (i < n_old || k < n_new)) {
-		int order = i == n_old ? 1 : k == n_new ? -1 : ews_tree_item_cmp(&olds[i], &news[k]);
-		const struct ews_tree_item *old = order <= 0 ? &olds[i++] : NULL;
-		const struct ews_tree_item *new = order >= 0 ? &news[k++] : NULL;
+	items = ews_calloc(level.n_old + level.n_new + 1, sizeof(*items));
+	while (rc == 0 && next_items(&old, &new, &level)) {
 		int side = ews_tree_item_cmp(old ? old : new, &border);
 		bool leads_on = side == 0 && slash;
 
@@ -157,11 +186,11 @@ static int join_level(struct ews_oid *out, bool *is_empty, struct joining *j, co
 int ews_tree_join(struct ews_oid *out, struct ews_batch *batch, const struct ews_oid *before,
 		  const struct ews_oid *after, const char *path)
 {
-	struct joining j = { { NULL, ews_batch_odb(batch), EWS_BUF_INIT, EWS_ARENA_INIT }, batch };
+	struct joining j = { { ews_batch_odb(batch), EWS_ARENA_INIT }, batch };
 	bool is_empty;
 	int rc = join_level(out, &is_empty, &j, before, after, path);
 
-	ews_arena_release(&j.levels.names);
+	ews_arena_release(&j.source.names);
 	return rc;
 }
 
