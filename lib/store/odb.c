@@ -56,15 +56,26 @@ static int find_common_dir(char **out, const char *git_dir)
 	return find_real_dir(out, dir);
 }
 
-/* What git looks for: a HEAD, which may be a link to nowhere, and the directories of objects and refs. */
+static bool is_dir_in(const char *dir, const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, name);
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool ews_odb_is_common_dir(const char *dir)
+{
+	return is_dir_in(dir, "objects") && is_dir_in(dir, "refs");
+}
+
+/* What git looks for. A HEAD that is a link to nowhere, or says what makes no sense, will do: who reads it finds out. */
 static int check_is_repository(const char *git_dir, const char *common_dir)
 {
 	EWS_CLEANUP(free) char *head = ews_path_join(git_dir, "HEAD");
-	EWS_CLEANUP(free) char *objects = ews_path_join(common_dir, "objects");
-	EWS_CLEANUP(free) char *refs = ews_path_join(common_dir, "refs");
 	struct stat st;
 
-	if (lstat(head, &st) < 0 || access(objects, X_OK) < 0 || access(refs, X_OK) < 0)
+	if (lstat(head, &st) < 0 || !ews_odb_is_common_dir(common_dir))
 		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
 	return 0;
 }

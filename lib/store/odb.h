@@ -34,6 +34,9 @@ struct ews_odb;
 int ews_odb_open(struct ews_odb **out, const char *git_dir, const char *home);
 void ews_odb_free(struct ews_odb *odb);
 
+/* Has `dir` what the worktrees of a repository have in common: directories of objects and refs? */
+bool ews_odb_is_common_dir(const char *dir);
+
 /* Which library stands behind the one room: "libgit2 1.5.1". The caller frees it. */
 char *ews_odb_library(void);
 

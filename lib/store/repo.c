@@ -46,14 +46,6 @@ static void release_place(struct place *place)
 
 EWS_CLEANUP_DEFINE(place, struct place, release_place)
 
-static bool is_dir_in(const char *dir, const char *name)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(dir, name);
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Does HEAD name a ref or a commit? A link is how old repositories name theirs. */
 static bool is_head(const char *path, const struct stat *st)
 {
@@ -80,7 +72,7 @@ static bool is_git_dir(const char *dir)
 
 	if (lstat(head, &st) < 0 || S_ISDIR(st.st_mode) || !is_head(head, &st))
 		return false;
-	return access(common, F_OK) == 0 || (is_dir_in(dir, "objects") && is_dir_in(dir, "refs"));
+	return access(common, F_OK) == 0 || ews_odb_is_common_dir(dir);
 }
 
 /* Follow the file `path`, mostly called ".git". */
