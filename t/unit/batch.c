@@ -17,31 +17,21 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/pool.h"
+#include "fixture.h"
 
 #define LARGE_BYTES (40 * EWS_MIB)
 
-static char top[] = "/tmp/ews-batch-XXXXXX";
 static struct ews_odb *odb;
 static struct ews_batch *batch;
-
-static void run(const char *script)
-{
-	fflush(NULL);
-	cr_assert_eq(system(script), 0, "failed: %s", script);
-}
 
 static void set_up(void)
 {
 	EWS_CLEANUP(free) char *git_dir = NULL;
 
-	cr_assert(mkdtemp(top));
-	cr_assert_eq(chdir(top), 0);
-	setenv("HOME", top, 1);
-	unsetenv("XDG_CONFIG_HOME");
-	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-	run("git init -q --bare repo");
-	git_dir = ews_strfmt("%s/repo", top);
-	cr_assert_eq(ews_odb_open(&odb, git_dir, top), 0, "%s", ews_error_message());
+	fixture_begin();
+	fixture_shell("git init -q --bare repo");
+	git_dir = ews_strfmt("%s/repo", fixture_top());
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0, "%s", ews_error_message());
 	batch = ews_batch_new(odb);
 }
 
@@ -49,8 +39,7 @@ static void tear_down(void)
 {
 	ews_batch_free(batch);
 	ews_odb_free(odb);
-	cr_assert_eq(chdir("/"), 0);
-	cr_assert_eq(ews_file_remove_tree(AT_FDCWD, top), 0);
+	fixture_end();
 }
 
 TestSuite(batch, .init = set_up, .fini = tear_down);
@@ -58,10 +47,11 @@ TestSuite(batch, .init = set_up, .fini = tear_down);
 /* Does all hold that git checks, and is nothing temporary left? */
 static void check_store(void)
 {
-	run("cd repo && git fsck --strict --full --no-dangling && for p in objects/pack/*.idx; do "
-	    "test -f \"$p\" || continue; git verify-pack $p && test \"$(stat -c %a $p)\" = 444 &&"
-	    "git index-pack --strict -o ../check.idx ${p%.idx}.pack >/dev/null && cmp ../check.idx $p || exit 1;"
-	    "rm -f ../check.idx; done && test -z \"$(find . -name '*tmp*')\"");
+	fixture_shell(
+		"cd repo && git fsck --strict --full --no-dangling && for p in objects/pack/*.idx; do "
+		"test -f \"$p\" || continue; git verify-pack $p && test \"$(stat -c %%a $p)\" = 444 &&"
+		"git index-pack --strict -o ../check.idx ${p%%.idx}.pack >/dev/null && cmp ../check.idx $p || exit 1;"
+		"rm -f ../check.idx; done && test -z \"$(find . -name '*tmp*')\"");
 }
 
 static size_t count(const char *what)
@@ -69,7 +59,7 @@ static size_t count(const char *what)
 	EWS_CLEANUP(free) char *script = ews_strfmt("find repo/objects -path '%s' | wc -l >n", what);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-	run(script);
+	fixture_shell("%s", script);
 	cr_assert_eq(ews_file_read(&text, AT_FDCWD, "n", 100), 0);
 	return strtoul(text.ptr, NULL, 10);
 }
@@ -125,7 +115,7 @@ static void check_file(const struct ews_oid *oid, const char *name)
 				  "test $(git hash-object %s) = %s",
 				  ews_oid_hex(hex, oid), name, name, hex);
 
-	run(script);
+	fixture_shell("%s", script);
 }
 
 Test(batch, a_few_objects_become_loose_and_only_at_the_commit)
@@ -163,7 +153,7 @@ Test(batch, many_objects_become_one_pack)
 		read_back(&ids[i], text, strlen(text));
 	}
 	check_store();
-	run("test $(git -C repo count-objects -v | sed -n 's/^in-pack: //p') = 300");
+	fixture_shell("test $(git -C repo count-objects -v | sed -n 's/^in-pack: //p') = 300");
 }
 
 Test(batch, what_the_store_has_is_not_written_again_but_counts_as_new)
@@ -173,13 +163,13 @@ Test(batch, what_the_store_has_is_not_written_again_but_counts_as_new)
 	for (size_t i = 0; i < 100; i++)
 		add_number(i);
 	cr_assert_eq(ews_batch_commit(batch), 0);
-	run("touch -d 2001-01-01 repo/objects/pack/*.pack");
+	fixture_shell("touch -d 2001-01-01 repo/objects/pack/*.pack");
 	for (size_t i = 0; i < 100; i++)
 		add_number(i);
 	cr_assert_eq(ews_batch_commit(batch), 0);
 	cr_assert_eq(count(PACKS), 1);
 	cr_assert_eq(count(LOOSE), 0);
-	run("ln repo/objects/pack/*.pack the-pack");
+	fixture_shell("ln repo/objects/pack/*.pack the-pack");
 	cr_assert_eq(stat("the-pack", &st), 0);
 	cr_assert_gt(st.st_mtime, ews_clock_now() - 3600);
 }
@@ -258,14 +248,14 @@ Test(batch, a_directory_that_cannot_be_written_spoils_the_batch)
 {
 	struct ews_oid oid;
 
-	run("rmdir repo/objects/pack && : >repo/objects/pack");
+	fixture_shell("rmdir repo/objects/pack && : >repo/objects/pack");
 	for (size_t i = 0; i < 50; i++)
 		add_number(i);
 	cr_assert_lt(ews_batch_add(&oid, batch, EWS_OBJECT_BLOB, "x", 1), 0);
 	cr_assert_lt(ews_batch_add(&oid, batch, EWS_OBJECT_BLOB, "y", 1), 0);
 	cr_assert_lt(ews_batch_commit(batch), 0);
 	cr_assert_eq(count(LOOSE), 0);
-	run("rm repo/objects/pack");
+	fixture_shell("rm repo/objects/pack");
 	add_number(1);
 	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
 	cr_assert_eq(count(LOOSE), 1);
@@ -292,23 +282,23 @@ Test(batch, threads_share_one_batch)
 	cr_assert_eq(ews_pool_for(3000, 4, 4, add_some, NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
 	check_store();
-	run("test $(git -C repo count-objects -v | sed -n 's/^in-pack: //p') = 1499");
+	fixture_shell("test $(git -C repo count-objects -v | sed -n 's/^in-pack: //p') = 1499");
 }
 
 Test(batch, what_an_alternate_lends_is_not_written_again)
 {
-	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/other", top);
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/other", fixture_top());
 	struct ews_odb *other;
 	struct ews_batch *borrowing;
 	struct ews_oid oid = add_number(1);
 
 	cr_assert_eq(ews_batch_commit(batch), 0);
-	run("git init -q --bare other && echo ../../repo/objects >other/objects/info/alternates");
-	cr_assert_eq(ews_odb_open(&other, git_dir, top), 0, "%s", ews_error_message());
+	fixture_shell("git init -q --bare other && echo ../../repo/objects >other/objects/info/alternates");
+	cr_assert_eq(ews_odb_open(&other, git_dir, fixture_top()), 0, "%s", ews_error_message());
 	borrowing = ews_batch_new(other);
 	cr_assert_eq(ews_batch_add(&oid, borrowing, EWS_OBJECT_BLOB, "object 1\n", 9), 0);
 	cr_assert_eq(ews_batch_commit(borrowing), 0);
-	run("test -z \"$(find other/objects -type f -path '*/[0-9a-f][0-9a-f]/*')\"");
+	fixture_shell("test -z \"$(find other/objects -type f -path '*/[0-9a-f][0-9a-f]/*')\"");
 	ews_batch_free(borrowing);
 	ews_odb_free(other);
 }

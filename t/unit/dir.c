@@ -17,22 +17,21 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "fixture.h"
 
-static char root[] = "/tmp/ews-dir-XXXXXX";
 static int root_fd = -1;
 
 static void set_up(void)
 {
-	cr_assert(mkdtemp(root));
-	root_fd = ews_dir_open(root);
+	fixture_begin();
+	root_fd = ews_dir_open(fixture_top());
 	cr_assert_geq(root_fd, 0);
 }
 
 static void tear_down(void)
 {
 	close(root_fd);
-	cr_expect_eq(ews_file_remove_tree(AT_FDCWD, root), 0, "%s", ews_error_message());
+	fixture_end();
 }
 
 TestSuite(dir, .init = set_up, .fini = tear_down);
@@ -94,7 +93,7 @@ Test(dir, a_long_absolute_path_is_opened_through_links)
 	long_path(&path, 120);
 	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
 	ews_buf_truncate(&path, 0);
-	ews_buf_addf(&path, "%s/link/", root);
+	ews_buf_addf(&path, "%s/link/", fixture_top());
 	long_path(&path, 120);
 	fd = ews_dir_open(path.ptr);
 	cr_assert_geq(fd, 0, "%s", ews_error_message());
@@ -214,13 +213,13 @@ Test(dir, absolute_directories_are_made_through_links_and_odd_slashes)
 
 	cr_assert_eq(mkdirat(root_fd, "real", 0755), 0);
 	cr_assert_eq(symlinkat("real", root_fd, "link"), 0);
-	ews_buf_addf(&path, "%s/link//a///b/c//", root);
+	ews_buf_addf(&path, "%s/link//a///b/c//", fixture_top());
 	cr_assert_eq(ews_dir_make_absolute(path.ptr, 0700), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_dir_make_absolute(path.ptr, 0700), 0);
 	cr_assert_eq(fstatat(root_fd, "real/a/b/c", &st, 0), 0);
 	cr_assert_eq(touch("real/f"), 0);
 	ews_buf_truncate(&path, 0);
-	ews_buf_addf(&path, "%s/real/f", root);
+	ews_buf_addf(&path, "%s/real/f", fixture_top());
 	cr_assert_lt(ews_dir_make_absolute(path.ptr, 0700), 0);
 	cr_assert_eq(errno, ENOTDIR);
 	cr_assert_eq(ews_dir_make_absolute("/", 0700), 0);

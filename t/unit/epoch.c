@@ -17,27 +17,13 @@
 #include "fixture.h"
 #include "work/start.h"
 
-static struct ews_repo *repo;
-
-static void set_up(void)
-{
-	fixture_begin();
-	repo = fixture_make_small_project("p");
-}
-
-static void tear_down(void)
-{
-	ews_repo_free(repo);
-	fixture_end();
-}
-
-TestSuite(epoch, .init = set_up, .fini = tear_down);
+TestSuite(epoch, .init = fixture_begin_project, .fini = fixture_end_project);
 
 static int64_t look(void)
 {
 	int64_t number = -1;
 
-	cr_assert_eq(ews_epoch_look(&number, repo), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_epoch_look(&number, fixture_repo), 0, "%s", ews_error_message());
 	return number;
 }
 
@@ -49,7 +35,7 @@ Test(epoch, each_of_many_bumps_counts)
 		if (fork())
 			continue;
 		for (int k = 0; k < 5; k++)
-			if (ews_epoch_bump(&number, repo) != 0)
+			if (ews_epoch_bump(&number, fixture_repo) != 0)
 				_exit(1);
 		_exit(0);
 	}
@@ -66,10 +52,10 @@ Test(epoch, a_file_cut_or_changed_anywhere_gives_no_lower_number)
 	int64_t known, number;
 
 	for (int i = 0; i < 12; i++)
-		cr_assert_eq(ews_epoch_bump(&known, repo), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_start(&made, repo, &opts), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_epoch_bump(&known, fixture_repo), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_start(&made, fixture_repo, &opts), 0, "%s", ews_error_message());
 	cr_assert_eq(made.session.state.epoch, known);
-	cr_assert_eq(ews_file_read(&whole, repo->dir_fd, "epoch", EWS_MIB), 0);
+	cr_assert_eq(ews_file_read(&whole, fixture_repo->dir_fd, "epoch", EWS_MIB), 0);
 	for (size_t i = 0; i < whole.len; i += 1 + fixture_pick(9)) {
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 		bool is_cut = fixture_pick(2);
@@ -77,11 +63,11 @@ Test(epoch, a_file_cut_or_changed_anywhere_gives_no_lower_number)
 		ews_buf_add(&text, whole.ptr, is_cut ? i : whole.len);
 		if (!is_cut)
 			text.ptr[i] = (char)(text.ptr[i] ^ (1 + fixture_pick(255)));
-		cr_assert_eq(ews_file_replace(repo->dir_fd, "epoch", text.ptr, text.len, 0600), 0);
+		cr_assert_eq(ews_file_replace(fixture_repo->dir_fd, "epoch", text.ptr, text.len, 0600), 0);
 		number = look();
 		cr_assert_gt(number, known, "%s at %zu", is_cut ? "cut" : "changed", i);
 		cr_assert_eq(look(), number);
 	}
-	cr_assert_eq(ews_file_replace(repo->dir_fd, "epoch", whole.ptr, whole.len, 0600), 0);
+	cr_assert_eq(ews_file_replace(fixture_repo->dir_fd, "epoch", whole.ptr, whole.len, 0600), 0);
 	cr_assert_eq(look(), known);
 }

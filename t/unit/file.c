@@ -8,7 +8,6 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -16,21 +15,21 @@
 
 #include "base/dir.h"
 #include "base/error.h"
+#include "fixture.h"
 
-static char root[] = "/tmp/ews-file-XXXXXX";
 static int root_fd = -1;
 
 static void set_up(void)
 {
-	cr_assert(mkdtemp(root));
-	root_fd = ews_dir_open(root);
+	fixture_begin();
+	root_fd = ews_dir_open(fixture_top());
 	cr_assert_geq(root_fd, 0);
 }
 
 static void tear_down(void)
 {
 	close(root_fd);
-	cr_expect_eq(ews_file_remove_tree(AT_FDCWD, root), 0, "%s", ews_error_message());
+	fixture_end();
 }
 
 TestSuite(file, .init = set_up, .fini = tear_down);
@@ -139,7 +138,7 @@ Test(file, a_failed_replacement_leaves_the_old_and_no_temporary_file)
 	cr_assert_eq(mkdirat(root_fd, "dir", 0755), 0);
 	cr_assert_eq(ews_file_replace(root_fd, "dir", "x", 1, 0644) < 0, true);
 	/* A user's own path is taken apart; its directory must be there. */
-	ews_buf_addf(&path, "%s/gone/f", root);
+	ews_buf_addf(&path, "%s/gone/f", fixture_top());
 	cr_assert_eq(ews_file_replace(AT_FDCWD, path.ptr, "x", 1, 0644), EWS_ENOTFOUND);
 	signal(SIGXFSZ, SIG_IGN);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);

@@ -30,6 +30,7 @@
 #define DEPTH_MAX 4
 
 unsigned fixture_file_system;
+struct ews_repo *fixture_repo;
 
 static char *top;
 static uint64_t random_state;
@@ -534,4 +535,16 @@ struct ews_repo *fixture_make_project(const char *name, unsigned kinds)
 	fixture_edit_tree(fd, kinds);
 	close(fd);
 	return open_project(name);
+}
+
+void fixture_begin_project(void)
+{
+	fixture_begin();
+	fixture_repo = fixture_make_small_project("p");
+}
+
+void fixture_end_project(void)
+{
+	ews_repo_free(fixture_repo);
+	fixture_end();
 }

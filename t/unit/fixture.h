@@ -19,6 +19,10 @@
  */
 void fixture_begin(void);
 void fixture_end(void);
+/* The same with a small project "p" in it, as below, which is let go in the end. */
+void fixture_begin_project(void);
+void fixture_end_project(void);
+extern struct ews_repo *fixture_repo;
 /* The absolute and real path of that directory. */
 const char *fixture_top(void);
 

@@ -15,41 +15,25 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
-
-static char top[] = "/tmp/ews-git-XXXXXX";
-
-static void run(const char *script)
-{
-	fflush(NULL);
-	cr_assert_eq(system(script), 0, "failed: %s", script);
-}
+#include "fixture.h"
 
 static void set_up(void)
 {
-	cr_assert(mkdtemp(top));
-	cr_assert_eq(chdir(top), 0);
-	setenv("HOME", top, 1);
-	unsetenv("XDG_CONFIG_HOME");
-	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-	run("git config --global user.name A && git config --global user.email a@b && git init -q repo && cd repo &&"
-	    "printf 'int f(void)\\n{\\n\\treturn 1;\\n}\\n' >a.c && head -c 3000 /dev/zero >bin &&"
-	    "git add . && git commit -qm 1 && printf 'int f(void)\\n{\\n\\treturn 2;\\n}\\n' >a.c &&"
-	    "echo x >>bin && git commit -qam 2");
+	fixture_begin();
+	fixture_shell(
+		"git config --global user.name A && git config --global user.email a@b && git init -q repo && cd repo &&"
+		"printf 'int f(void)\\n{\\n\\treturn 1;\\n}\\n' >a.c && head -c 3000 /dev/zero >bin &&"
+		"git add . && git commit -qm 1 && printf 'int f(void)\\n{\\n\\treturn 2;\\n}\\n' >a.c &&"
+		"echo x >>bin && git commit -qam 2");
 }
 
-static void tear_down(void)
-{
-	cr_assert_eq(chdir("/"), 0);
-	cr_assert_eq(ews_file_remove_tree(AT_FDCWD, top), 0);
-}
-
-TestSuite(git, .init = set_up, .fini = tear_down);
+TestSuite(git, .init = set_up, .fini = fixture_end);
 
 static struct ews_git_opts opts_for(const char *neutral, struct ews_buf *out)
 {
 	static char objects[80];
 
-	snprintf(objects, sizeof(objects), "%s/repo/.git/objects", top);
+	snprintf(objects, sizeof(objects), "%s/repo/.git/objects", fixture_top());
 	return (struct ews_git_opts){ .neutral_dir = neutral, .object_dir = objects, .out = out };
 }
 
@@ -58,7 +42,7 @@ static char *read_tree_id(const char *spec)
 	EWS_CLEANUP(free) char *script = ews_strfmt("git -C repo rev-parse '%s^{tree}' >id", spec);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-	run(script);
+	fixture_shell("%s", script);
 	cr_assert_eq(ews_file_read(&text, AT_FDCWD, "id", 100), 0);
 	ews_buf_rtrim(&text);
 	return ews_buf_steal(&text);
@@ -82,14 +66,14 @@ Test(git, a_patch_does_not_bend_to_config_or_environment)
 	EWS_CLEANUP(buf) struct ews_buf plain = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf bent = EWS_BUF_INIT;
 
-	cr_assert_eq(ews_git_neutral_dir(&neutral, top, EWS_SHA1), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_git_neutral_dir(&neutral, fixture_top(), EWS_SHA1), 0, "%s", ews_error_message());
 	cr_assert_eq(diff(&plain, neutral), 0, "%s", ews_error_message());
 	cr_assert(strstr(plain.ptr, "GIT binary patch"));
-	run("cd repo && git config core.compression 0 && git config diff.external 'touch ../ran; false' &&"
-	    "git config core.fsmonitor 'touch ../ran; false' && echo '* -diff' >.git/info/attributes &&"
-	    "git config --global diff.noprefix true && git config --global diff.context 0 &&"
-	    "git config --global core.compression 0 && echo '* -diff' >../attrs &&"
-	    "git config --global core.attributesFile \"$HOME/attrs\"");
+	fixture_shell("cd repo && git config core.compression 0 && git config diff.external 'touch ../ran; false' &&"
+		      "git config core.fsmonitor 'touch ../ran; false' && echo '* -diff' >.git/info/attributes &&"
+		      "git config --global diff.noprefix true && git config --global diff.context 0 &&"
+		      "git config --global core.compression 0 && echo '* -diff' >../attrs &&"
+		      "git config --global core.attributesFile \"$HOME/attrs\"");
 	setenv("GIT_EXTERNAL_DIFF", "touch ran; false", 1);
 	setenv("GIT_DIFF_OPTS", "-u0", 1);
 	setenv("GIT_CONFIG_COUNT", "1", 1);
@@ -113,8 +97,8 @@ Test(git, the_users_own_config_holds_where_it_is_asked_for)
 	struct ews_git_opts opts;
 
 	ews_strv_add_all(&args, "config", "ews.colour", NULL);
-	run("git config --global ews.colour blue && git -C repo config ews.colour red");
-	cr_assert_eq(ews_git_neutral_dir(&neutral, top, EWS_SHA1), 0);
+	fixture_shell("git config --global ews.colour blue && git -C repo config ews.colour red");
+	cr_assert_eq(ews_git_neutral_dir(&neutral, fixture_top(), EWS_SHA1), 0);
 	opts = opts_for(neutral, &out);
 	cr_assert_eq(ews_git_run(&opts, args.items), 1);
 	cr_assert_eq(out.len, 0);
@@ -131,7 +115,7 @@ Test(git, what_git_says_becomes_the_sentence)
 	struct ews_git_opts opts;
 
 	ews_strv_add_all(&args, "cat-file", "-p", "1234567890123456789012345678901234567890", NULL);
-	cr_assert_eq(ews_git_neutral_dir(&neutral, top, EWS_SHA1), 0);
+	cr_assert_eq(ews_git_neutral_dir(&neutral, fixture_top(), EWS_SHA1), 0);
 	opts = opts_for(neutral, &out);
 	cr_assert_eq(ews_git_run(&opts, args.items), EWS_EGIT);
 	cr_assert(strstr(ews_error_message(), "'git cat-file' failed: Not a valid object name"), "%s",
@@ -145,7 +129,7 @@ Test(git, the_neutral_directory_is_made_once_by_many)
 		if (fork() == 0) {
 			char *neutral = NULL;
 
-			_exit(ews_git_neutral_dir(&neutral, top, EWS_SHA256) < 0);
+			_exit(ews_git_neutral_dir(&neutral, fixture_top(), EWS_SHA256) < 0);
 		}
 	}
 	for (int i = 0; i < 8; i++) {
@@ -154,6 +138,6 @@ Test(git, the_neutral_directory_is_made_once_by_many)
 		cr_assert_gt(wait(&status), 0);
 		cr_assert_eq(status, 0);
 	}
-	run("test \"$(ls -d .neutral-* 2>/dev/null)\" = '' &&"
-	    "test \"$(git --git-dir=neutral-sha256.git rev-parse --show-object-format)\" = sha256");
+	fixture_shell("test \"$(ls -d .neutral-* 2>/dev/null)\" = '' &&"
+		      "test \"$(git --git-dir=neutral-sha256.git rev-parse --show-object-format)\" = sha256");
 }

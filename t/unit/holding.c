@@ -20,25 +20,11 @@
 
 #define TAKERS 6
 
-static struct ews_repo *repo;
-
-static void set_up(void)
-{
-	fixture_begin();
-	repo = fixture_make_small_project("p");
-}
-
-static void tear_down(void)
-{
-	ews_repo_free(repo);
-	fixture_end();
-}
-
-TestSuite(holding, .init = set_up, .fini = tear_down);
+TestSuite(holding, .init = fixture_begin_project, .fini = fixture_end_project);
 
 static int take(struct ews_held *out, enum ews_holding_mode mode, uint64_t wait_ms)
 {
-	return ews_holding_take(out, repo, &(struct ews_holding_opts){ .mode = mode, .wait_ms = wait_ms });
+	return ews_holding_take(out, fixture_repo, &(struct ews_holding_opts){ .mode = mode, .wait_ms = wait_ms });
 }
 
 Test(holding, a_name_that_is_not_quite_ours_is_nobodys)
@@ -86,7 +72,7 @@ Test(holding, two_in_one_process_are_two)
 	ews_held_release(&a);
 	cr_assert_eq(take(&b, EWS_HOLDING_DEEP, 0), 0, "%s", ews_error_message());
 	cr_assert_eq(take(&a, EWS_HOLDING_QUICK, 0), EWS_EBUSY);
-	cr_assert_eq(ews_holding_list(&list, repo), 0);
+	cr_assert_eq(ews_holding_list(&list, fixture_repo), 0);
 	cr_assert_eq(list.n, 1);
 	cr_assert_str_eq(list.items[0].id, b.id);
 	cr_assert_eq(list.items[0].process.pid, getpid());

@@ -133,27 +133,53 @@ static bool is_identical(const struct ews_entry *a, const struct ews_entry *b)
 	       !a->first_name == !b->first_name && (!a->first_name || !strcmp(a->first_name, b->first_name));
 }
 
+/* Both lists, what is written of them, and what is read of that. */
+struct trip {
+	struct ews_entries entries, back;
+	struct ews_skips skips, skips_back;
+	struct ews_buf text;
+};
+
+#define TRIP_INIT { EWS_ENTRIES_INIT, EWS_ENTRIES_INIT, EWS_SKIPS_INIT, EWS_SKIPS_INIT, EWS_BUF_INIT }
+
+static void release_trip(struct trip *trip)
+{
+	ews_entries_release(&trip->entries);
+	ews_entries_release(&trip->back);
+	ews_skips_release(&trip->skips);
+	ews_skips_release(&trip->skips_back);
+	ews_buf_release(&trip->text);
+}
+
+EWS_CLEANUP_DEFINE(trip, struct trip, release_trip)
+
+static void read_back(struct trip *trip, const struct ews_buf *text)
+{
+	cr_assert_eq(ews_manifest_parse(&trip->back, &trip->skips_back, text->ptr, text->len), 0,
+		     "EWS_SEED=%zu: %s in\n%.2000s", fixture_seed(), ews_error_message(), text->ptr);
+}
+
+static void assert_same_lists(const struct trip *trip)
+{
+	fixture_assert_same(&trip->back, &trip->entries, is_identical, trip->text.ptr);
+	cr_assert_eq(trip->back.knows_names, trip->entries.knows_names);
+	cr_assert_eq(trip->skips_back.n, trip->skips.n);
+	for (size_t i = 0; i < trip->skips.n; i++) {
+		cr_assert_str_eq(trip->skips_back.items[i].path, trip->skips.items[i].path);
+		cr_assert_eq(trip->skips_back.items[i].size, trip->skips.items[i].size);
+	}
+}
+
 Test(manifest, what_is_written_is_read_again)
 {
 	for (size_t round = 0; round < fixture_rounds(500); round++) {
-		EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(entries) struct ews_entries back = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
-		EWS_CLEANUP(skips) struct ews_skips skips_back = EWS_SKIPS_INIT;
-		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		EWS_CLEANUP(trip) struct trip trip = TRIP_INIT;
 
-		make_random(&entries, &skips);
-		ews_manifest_format(&text, &entries, &skips);
-		cr_assert_eq(ews_manifest_parse(&back, &skips_back, text.ptr, text.len), 0,
-			     "EWS_SEED=%zu: %s in\n%s", fixture_seed(), ews_error_message(), text.ptr);
-		fixture_assert_same(&back, &entries, is_identical, text.ptr);
-		cr_assert_eq(back.knows_names, entries.knows_names);
-		cr_assert_eq(skips_back.n, skips.n);
-		for (size_t i = 0; i < skips.n; i++) {
-			cr_assert_str_eq(skips_back.items[i].path, skips.items[i].path);
-			cr_assert_eq(skips_back.items[i].size, skips.items[i].size);
-		}
-		cr_assert_eq(ews_manifest_parse(NULL, NULL, text.ptr, text.len), 0);
+		make_random(&trip.entries, &trip.skips);
+		ews_manifest_format(&trip.text, &trip.entries, &trip.skips);
+		read_back(&trip, &trip.text);
+		assert_same_lists(&trip);
+		cr_assert_eq(ews_manifest_parse(NULL, NULL, trip.text.ptr, trip.text.len), 0);
 	}
 }
 
@@ -220,32 +246,27 @@ static size_t format_pieces(struct ews_strv *out, const struct ews_entries *entr
 Test(manifest, pieces_are_the_whole_text)
 {
 	for (size_t round = 0; round < fixture_rounds(30); round++) {
-		EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(entries) struct ews_entries back = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
-		EWS_CLEANUP(skips) struct ews_skips skips_back = EWS_SKIPS_INIT;
-		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		EWS_CLEANUP(trip) struct trip trip = TRIP_INIT;
 		EWS_CLEANUP(buf) struct ews_buf joined = EWS_BUF_INIT;
 		EWS_CLEANUP(strv) struct ews_strv pieces = EWS_STRV_INIT;
-
+		const struct ews_buf *text = &trip.text;
 		bool has_names = fixture_pick(2);
 
-		make_long(&entries, &skips, fixture_pick(6000));
+		make_long(&trip.entries, &trip.skips, fixture_pick(6000));
 		if (has_names)
-			add_random_names(&entries);
-		ews_manifest_format(&text, &entries, &skips);
-		format_pieces(&pieces, &entries, &skips);
+			add_random_names(&trip.entries);
+		ews_manifest_format(&trip.text, &trip.entries, &trip.skips);
+		format_pieces(&pieces, &trip.entries, &trip.skips);
 		for (size_t i = 0; i < pieces.n; i++)
 			ews_buf_adds(&joined, pieces.items[i]);
 		/* But for the names of one file, which are told in another way where there are several pieces. */
-		cr_assert((has_names && pieces.n > 1) || !strcmp(joined.ptr, text.ptr), "EWS_SEED=%zu",
+		cr_assert((has_names && pieces.n > 1) || !strcmp(joined.ptr, text->ptr), "EWS_SEED=%zu",
 			  fixture_seed());
 		/* In one where that is short, in many where it is long; in between it depends on how well a line's length was foreseen. */
-		cr_assert(text.len > 100 * 1024 || pieces.n == 1, "%zu of %zu", pieces.n, text.len);
-		cr_assert(text.len < 200 * 1024 || pieces.n > 1, "%zu of %zu", pieces.n, text.len);
-		cr_assert_eq(ews_manifest_parse(&back, &skips_back, joined.ptr, joined.len), 0, "%s",
-			     ews_error_message());
-		fixture_assert_same(&back, &entries, is_identical, "");
+		cr_assert(text->len > 100 * 1024 || pieces.n == 1, "%zu of %zu", pieces.n, text->len);
+		cr_assert(text->len < 200 * 1024 || pieces.n > 1, "%zu of %zu", pieces.n, text->len);
+		read_back(&trip, &joined);
+		assert_same_lists(&trip);
 	}
 }
 
@@ -329,16 +350,13 @@ Test(manifest, a_change_is_in_few_pieces)
 Test(manifest, what_it_says_of_an_entry_is_known_without_reading_it)
 {
 	for (size_t round = 0; round < fixture_rounds(300); round++) {
-		EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(entries) struct ews_entries back = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
-		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		EWS_CLEANUP(trip) struct trip trip = TRIP_INIT;
 
-		make_random(&entries, &skips);
-		ews_manifest_format(&text, &entries, &skips);
-		cr_assert_eq(ews_manifest_parse(&back, NULL, text.ptr, text.len), 0);
-		for (size_t i = 0; i < entries.n; i++) {
-			struct ews_entry *entry = &entries.items[i], seen, record;
+		make_random(&trip.entries, &trip.skips);
+		ews_manifest_format(&trip.text, &trip.entries, &trip.skips);
+		read_back(&trip, &trip.text);
+		for (size_t i = 0; i < trip.entries.n; i++) {
+			struct ews_entry *entry = &trip.entries.items[i], seen, record;
 
 			/* What a look adds to it. */
 			memcpy(&seen, entry, sizeof(seen));
@@ -347,10 +365,10 @@ Test(manifest, what_it_says_of_an_entry_is_known_without_reading_it)
 			seen.dev = seen.ino = seen.ctime_ns = 7;
 			if (!seen.has_time)
 				seen.mtime_s = seen.mtime_ns = 7;
-			if (!seen.has_owner || !entries.knows_names)
+			if (!seen.has_owner || !trip.entries.knows_names)
 				seen.uid = seen.gid = 7;
 			ews_manifest_record(&record, &seen);
-			cr_assert(is_same_record(&record, &back.items[i]), "EWS_SEED=%zu: %s", fixture_seed(),
+			cr_assert(is_same_record(&record, &trip.back.items[i]), "EWS_SEED=%zu: %s", fixture_seed(),
 				  entry->path);
 		}
 	}

@@ -7,35 +7,15 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "fixture.h"
 
-static char top[] = "/tmp/ews-pack-XXXXXX";
-
-static void run(const char *script)
-{
-	fflush(NULL);
-	cr_assert_eq(system(script), 0, "failed: %s", script);
-}
-
-static void set_up(void)
-{
-	cr_assert(mkdtemp(top));
-	cr_assert_eq(chdir(top), 0);
-}
-
-static void tear_down(void)
-{
-	cr_assert_eq(chdir("/"), 0);
-	cr_assert_eq(ews_file_remove_tree(AT_FDCWD, top), 0);
-}
-
-TestSuite(pack, .init = set_up, .fini = tear_down);
+TestSuite(pack, .init = fixture_begin, .fini = fixture_end);
 
 static struct ews_oid id_of(enum ews_hash_algo algo, const char *text)
 {
@@ -65,7 +45,7 @@ Test(pack, a_stream_that_is_cancelled_leaves_the_pack_sound)
 	EWS_CLEANUP(free) char *noise = ews_malloc(3 * EWS_MIB);
 	struct ews_oid oid = id_of(EWS_SHA1, "streamed");
 
-	run("git init -q --bare repo");
+	fixture_shell("git init -q --bare repo");
 	ews_clock_random(noise, 3 * EWS_MIB);
 	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1), 0, "%s", ews_error_message());
 	add_text(pack, EWS_SHA1, "before");
@@ -81,9 +61,9 @@ Test(pack, a_stream_that_is_cancelled_leaves_the_pack_sound)
 	cr_assert_eq(ews_pack_stream_end(pack, &oid), 0);
 	cr_assert_eq(ews_pack_count(pack), 3);
 	cr_assert_eq(ews_pack_finish(pack), 0, "%s", ews_error_message());
-	run("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
-	    "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 3 &&"
-	    "test $(du -k objects/pack/*.pack | cut -f1) -lt 100");
+	fixture_shell("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
+		      "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 3 &&"
+		      "test $(du -k objects/pack/*.pack | cut -f1) -lt 100");
 }
 
 /* All together more than a thread is worth. */
@@ -93,7 +73,7 @@ Test(pack, what_is_not_compressed_is_whole_whatever_its_length)
 	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
 	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
 
-	run("git init -q --bare repo");
+	fixture_shell("git init -q --bare repo");
 	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1), 0, "%s", ews_error_message());
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		EWS_CLEANUP(buf) struct ews_buf record = EWS_BUF_INIT;
@@ -108,21 +88,21 @@ Test(pack, what_is_not_compressed_is_whole_whatever_its_length)
 		cr_assert_eq(ews_pack_add(pack, &oid, record.ptr, record.len), 0);
 	}
 	cr_assert_eq(ews_pack_finish(pack), 0, "%s", ews_error_message());
-	run("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
-	    "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 9");
+	fixture_shell("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
+		      "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 9");
 }
 
 Test(pack, a_sha256_pack_is_one_to_git)
 {
 	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
 
-	run("git init -q --bare --object-format=sha256 repo");
+	fixture_shell("git init -q --bare --object-format=sha256 repo");
 	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA256), 0, "%s", ews_error_message());
 	add_text(pack, EWS_SHA256, "one");
 	add_text(pack, EWS_SHA256, "two");
 	cr_assert_eq(ews_pack_finish(pack), 0, "%s", ews_error_message());
-	run("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
-	    "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 2");
+	fixture_shell("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
+		      "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 2");
 }
 
 Test(pack, an_index_holds_offsets_beyond_two_gigabytes)
@@ -138,6 +118,6 @@ Test(pack, an_index_holds_offsets_beyond_two_gigabytes)
 	}
 	ews_pack_format_index(&index, items, 5, EWS_SHA1, trailer);
 	cr_assert_eq(ews_file_replace(AT_FDCWD, "x.idx", index.ptr, index.len, 0600), 0);
-	run("git show-index <x.idx | cut -d' ' -f1 >got && printf '%d\\n' 0x123456789a 0x100000000 0x80000000"
-	    " 0x7fffffff 12 >want && cmp got want");
+	fixture_shell("git show-index <x.idx | cut -d' ' -f1 >got && printf '%%d\\n' 0x123456789a 0x100000000 0x80000000"
+		      " 0x7fffffff 12 >want && cmp got want");
 }

@@ -16,21 +16,7 @@
 #include "base/proc.h"
 #include "fixture.h"
 
-static struct ews_repo *repo;
-
-static void set_up(void)
-{
-	fixture_begin();
-	repo = fixture_make_small_project("p");
-}
-
-static void tear_down(void)
-{
-	ews_repo_free(repo);
-	fixture_end();
-}
-
-TestSuite(session, .init = set_up, .fini = tear_down);
+TestSuite(session, .init = fixture_begin_project, .fini = fixture_end_project);
 
 static bool git_takes(const char *id)
 {
@@ -85,13 +71,13 @@ Test(session, ids_are_what_the_design_says)
 static void make_session(const char *id, enum ews_session_state state, const char *workspace)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
-	EWS_CLEANUP(fd) int fd = ews_repo_subdir(repo, rel);
+	EWS_CLEANUP(fd) int fd = ews_repo_subdir(fixture_repo, rel);
 	EWS_CLEANUP(state) struct ews_state written = { .state = state };
 
 	cr_assert_geq(fd, 0);
 	written.id = ews_strdup(id);
 	written.method = ews_strdup("worktree");
-	written.workspace = workspace ? ews_strdup(workspace) : ews_strfmt("%s/qe/%s", repo->dir, id);
+	written.workspace = workspace ? ews_strdup(workspace) : ews_strfmt("%s/qe/%s", fixture_repo->dir, id);
 	cr_assert_eq(ews_state_write(fd, &written), 0, "%s", ews_error_message());
 }
 
@@ -99,7 +85,7 @@ static void make_session(const char *id, enum ews_session_state state, const cha
 static void assert_means(const char *name, const char *should)
 {
 	EWS_CLEANUP(free) char *id = NULL;
-	int rc = ews_session_resolve(&id, repo, name);
+	int rc = ews_session_resolve(&id, fixture_repo, name);
 
 	cr_expect_str_eq(rc < 0 ? ews_error_word(rc) : id, should, "%s", name ? name : "(none)");
 }
@@ -112,20 +98,20 @@ Test(session, a_name_means_one_session_or_none)
 	assert_means(NULL, "abc");
 	make_session("ab", EWS_STATE_ENDED, NULL);
 	make_session("b", EWS_STATE_ACTIVE, NULL);
-	fixture_shell("mkdir '%s/sessions/.hidden' '%s/sessions/a b' && : >'%s/sessions/abf'", repo->dir, repo->dir,
-		      repo->dir);
+	fixture_shell("mkdir '%s/sessions/.hidden' '%s/sessions/a b' && : >'%s/sessions/abf'", fixture_repo->dir,
+		      fixture_repo->dir, fixture_repo->dir);
 	assert_means("abc", "abc");
 	assert_means("ab", "ab");
 	assert_means("b", "b");
 	assert_means("", "usage");
 	assert_means("../b", "usage");
 	assert_means("x", "not_found");
-	cr_assert_eq(ews_session_resolve(&(char *){ NULL }, repo, "a"), EWS_EUSAGE);
+	cr_assert_eq(ews_session_resolve(&(char *){ NULL }, fixture_repo, "a"), EWS_EUSAGE);
 	cr_assert(strstr(ews_error_hint_text(), "ab, abc"));
-	cr_assert_eq(ews_session_resolve(&(char *){ NULL }, repo, NULL), EWS_EUSAGE);
+	cr_assert_eq(ews_session_resolve(&(char *){ NULL }, fixture_repo, NULL), EWS_EUSAGE);
 	setenv("EWS_SESSION", "abc", 1);
 	assert_means(NULL, "abc");
-	repo->here = ews_strdup("b");
+	fixture_repo->here = ews_strdup("b");
 	assert_means(NULL, "b");
 }
 
@@ -133,7 +119,7 @@ static int open_named(const char *id)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 
-	return ews_session_open(&session, repo, id);
+	return ews_session_open(&session, fixture_repo, id);
 }
 
 Test(session, a_state_that_names_another_place_is_damage)
@@ -147,7 +133,7 @@ Test(session, a_state_that_names_another_place_is_damage)
 	make_session("inside", EWS_STATE_ACTIVE, "/srv//inside");
 	fixture_shell("cd '%s/sessions' && cp -r good renamed && mkdir bare && ln -s good link &&"
 		      "mkdir method && sed 's/worktree/magic/;s/good/method/g' good/state.json >method/state.json",
-		      repo->dir);
+		      fixture_repo->dir);
 	cr_assert_eq(open_named("good"), 0, "%s", ews_error_message());
 	cr_expect_eq(open_named("root"), EWS_EDAMAGED);
 	cr_expect_eq(open_named("relative"), EWS_EDAMAGED);
@@ -167,8 +153,8 @@ Test(session, of_two_that_lock_one_has_it)
 	EWS_CLEANUP(session) struct ews_session second = EWS_SESSION_INIT;
 
 	make_session("s", EWS_STATE_STARTING, NULL);
-	cr_assert_eq(ews_session_open(&first, repo, "s"), 0);
-	cr_assert_eq(ews_session_open(&second, repo, "s"), 0);
+	cr_assert_eq(ews_session_open(&first, fixture_repo, "s"), 0);
+	cr_assert_eq(ews_session_open(&second, fixture_repo, "s"), 0);
 	cr_assert(ews_session_is_interrupted(&first));
 	cr_assert_eq(ews_session_lock(&first, "start"), 0, "%s", ews_error_message());
 	cr_assert_not(ews_session_is_interrupted(&second));

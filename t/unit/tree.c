@@ -6,37 +6,23 @@
 #include "store/tree.h"
 
 #include <criterion/criterion.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "fixture.h"
 
-static char top[] = "/tmp/ews-tree-XXXXXX";
 static struct ews_odb *odb;
 static struct ews_batch *batch;
-
-static void run(const char *script)
-{
-	fflush(NULL);
-	cr_assert_eq(system(script), 0, "failed: %s", script);
-}
 
 static void set_up(void)
 {
 	EWS_CLEANUP(free) char *git_dir = NULL;
 
-	cr_assert(mkdtemp(top));
-	cr_assert_eq(chdir(top), 0);
-	setenv("HOME", top, 1);
-	unsetenv("XDG_CONFIG_HOME");
-	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-	run("git init -q repo");
-	git_dir = ews_strfmt("%s/repo/.git", top);
-	cr_assert_eq(ews_odb_open(&odb, git_dir, top), 0, "%s", ews_error_message());
+	fixture_begin();
+	fixture_shell("git init -q repo");
+	git_dir = ews_strfmt("%s/repo/.git", fixture_top());
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0, "%s", ews_error_message());
 	batch = ews_batch_new(odb);
 }
 
@@ -44,8 +30,7 @@ static void tear_down(void)
 {
 	ews_batch_free(batch);
 	ews_odb_free(odb);
-	cr_assert_eq(chdir("/"), 0);
-	cr_assert_eq(ews_file_remove_tree(AT_FDCWD, top), 0);
+	fixture_end();
 }
 
 TestSuite(tree, .init = set_up, .fini = tear_down);
@@ -94,10 +79,10 @@ Test(tree, directories_sort_as_if_they_ended_in_a_slash)
 	ews_entries_sort(&list);
 	cr_assert_eq(ews_tree_write(&oid, batch, &list), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
-	run("mkdir -p w/a/deep/er && cd w && for f in a/x a.c a0; do printf $f >$f; done &&"
-	    "printf a/deep/er/y >a/deep/er/y && chmod +x a/deep/er/y && ln -s a- a-");
+	fixture_shell("mkdir -p w/a/deep/er && cd w && for f in a/x a.c a0; do printf $f >$f; done &&"
+		      "printf a/deep/er/y >a/deep/er/y && chmod +x a/deep/er/y && ln -s a- a-");
 	cr_assert(is_gits_tree(&oid, "w"));
-	run("git -C repo fsck --strict --no-dangling");
+	fixture_shell("git -C repo fsck --strict --no-dangling");
 }
 
 /* A few directories deep, few names, so that things come and go at the same places. */

@@ -12,26 +12,12 @@
 #include "base/error.h"
 #include "fixture.h"
 
-static struct ews_repo *repo;
-
-static void set_up(void)
-{
-	fixture_begin();
-	repo = fixture_make_small_project("p");
-}
-
-static void tear_down(void)
-{
-	ews_repo_free(repo);
-	fixture_end();
-}
-
-TestSuite(tree_compare, .init = set_up, .fini = tear_down);
+TestSuite(tree_compare, .init = fixture_begin_project, .fini = fixture_end_project);
 
 /* The tree that `git ls-tree` would print so, written as it stands, sorted or not. */
 static struct ews_oid write_tree(const char *const *names, const struct ews_oid *oid)
 {
-	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(fixture_repo->odb);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	struct ews_oid tree;
 
@@ -58,7 +44,7 @@ Test(tree_compare, a_file_that_becomes_a_directory_goes_and_comes)
 	inner = write_tree((const char *const[]){ "x", NULL }, &nothing);
 	from = write_tree((const char *const[]){ "a", "a.b", NULL }, &inner);
 	to = write_tree((const char *const[]){ "a.b", "a/", NULL }, &inner);
-	cr_assert_eq(ews_tree_compare(&list, repo->odb, &from, &to), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_tree_compare(&list, fixture_repo->odb, &from, &to), 0, "%s", ews_error_message());
 	cr_assert_eq(list.n, 2);
 	cr_assert_str_eq(list.items[0].path, "a");
 	cr_assert(list.items[0].old_mode == 0100644 && !list.items[0].new_mode);
@@ -75,9 +61,9 @@ Test(tree_compare, what_is_not_sorted_is_refused)
 
 	from = write_tree((const char *const[]){ "b", "c", NULL }, &nothing);
 	to = write_tree((const char *const[]){ "c", "b", NULL }, &nothing);
-	cr_assert_eq(ews_tree_compare(&list, repo->odb, &from, &to), EWS_EDAMAGED);
+	cr_assert_eq(ews_tree_compare(&list, fixture_repo->odb, &from, &to), EWS_EDAMAGED);
 	to = write_tree((const char *const[]){ "b", "b", NULL }, &nothing);
-	cr_assert_eq(ews_tree_compare(&list, repo->odb, &from, &to), EWS_EDAMAGED);
+	cr_assert_eq(ews_tree_compare(&list, fixture_repo->odb, &from, &to), EWS_EDAMAGED);
 }
 
 Test(tree_compare, a_tree_made_to_hurt_ends_somewhere)
@@ -87,7 +73,7 @@ Test(tree_compare, a_tree_made_to_hurt_ends_somewhere)
 
 	for (int i = 0; i < 3000; i++)
 		deep = write_tree((const char *const[]){ "d/", NULL }, &deep);
-	cr_assert_eq(ews_tree_compare(&list, repo->odb, &nothing, &deep), EWS_EUNSUPPORTED);
+	cr_assert_eq(ews_tree_compare(&list, fixture_repo->odb, &nothing, &deep), EWS_EUNSUPPORTED);
 }
 
 /* The tree of what the fixture made of the directory "p". */
@@ -99,7 +85,7 @@ static struct ews_oid tree_of_now(void)
 	fixture_ask(&hex, "cd p && chmod -R u+rwX . && git add -A . && git write-tree");
 	ews_buf_rtrim(&hex);
 	cr_assert_eq(ews_oid_parse(&tree, hex.ptr), 0);
-	cr_assert_eq(ews_odb_refresh(repo->odb), 0);
+	cr_assert_eq(ews_odb_refresh(fixture_repo->odb), 0);
 	return tree;
 }
 
@@ -122,17 +108,17 @@ Test(tree_compare, what_lies_before_a_joined_tree_and_behind_it_is_all_there_is,
 		from = tree_of_now();
 		fixture_edit_tree(dir, 0);
 		to = tree_of_now();
-		cr_assert_eq(ews_tree_compare(&all, repo->odb, &from, &to), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_tree_compare(&all, fixture_repo->odb, &from, &to), 0, "%s", ews_error_message());
 		for (size_t at = 0; at < all.n; at++) {
-			EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+			EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(fixture_repo->odb);
 			EWS_CLEANUP(tree_differences) struct ews_tree_differences parts = EWS_TREE_DIFFERENCES_INIT;
 
 			cr_assert_eq(ews_tree_join(&middle, batch, &to, &from, all.items[at].path), 0, "%s",
 				     ews_error_message());
 			cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
-			cr_assert_eq(ews_tree_compare(&parts, repo->odb, &from, &middle), 0);
+			cr_assert_eq(ews_tree_compare(&parts, fixture_repo->odb, &from, &middle), 0);
 			cr_assert_eq(parts.n, at, "EWS_SEED=%zu: %s", fixture_seed(), all.items[at].path);
-			cr_assert_eq(ews_tree_compare(&parts, repo->odb, &middle, &to), 0);
+			cr_assert_eq(ews_tree_compare(&parts, fixture_repo->odb, &middle, &to), 0);
 			cr_assert_eq(parts.n, all.n, "EWS_SEED=%zu: %s", fixture_seed(), all.items[at].path);
 			for (size_t i = 0; i < all.n; i++)
 				assert_same(&parts.items[i], &all.items[i]);
