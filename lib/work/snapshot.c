@@ -97,89 +97,144 @@ static int take_over(struct ews_content *content, struct ews_repo *repo, const s
 	return 0;
 }
 
+/* A snapshot on its way. */
+struct taking {
+	struct ews_repo *repo;
+	struct ews_session *session; /* NULL: of the project */
+	const struct ews_snapshot_create_opts *opts;
+	struct ews_snapshot base; /* the session's */
+	struct ews_content base_content;
+	struct ews_snapshot_reading reading; /* of that, once it is wanted */
+	struct ews_snapshot parent;
+	bool has_parent;
+	struct ews_content content;
+};
+
+static void release_taking(struct taking *taking)
+{
+	ews_snapshot_release(&taking->base);
+	ews_content_release(&taking->base_content);
+	ews_snapshot_release(&taking->parent);
+	ews_content_release(&taking->content);
+}
+
+EWS_CLEANUP_DEFINE(taking, struct taking, release_taking)
+
+/* The states that it comes after. */
+static int find_earlier(struct taking *taking)
+{
+	struct ews_session *session = taking->session;
+	int rc = 0;
+
+	if (session)
+		rc = ews_session_lock(session, "snapshot create");
+	if (rc == 0 && session)
+		rc = ews_snapshot_base(&taking->base, session);
+	if (rc == 0 && session)
+		rc = ews_snapshot_reading_begin(&taking->reading);
+	if (rc == 0)
+		rc = find_parent(&taking->parent, taking->repo, session);
+	taking->has_parent = rc == 1;
+	return rc < 0 ? rc : 0;
+}
+
+/* What stands there now. */
+static int look(struct taking *taking, struct ews_batch *batch)
+{
+	struct ews_session *session = taking->session;
+	const struct ews_snapshot_create_opts *opts = taking->opts;
+	/* The first state of a project is a whole one. */
+	const char *const *only = taking->has_parent || session ? opts->only : NULL;
+	const struct ews_content_opts now = { .with_ignored = opts->with_ignored,
+					      .into_repositories = !session,
+					      .partial = opts->partial,
+					      .only = only,
+					      .known = session ? &taking->base_content : NULL,
+					      .read_known = session ? ews_snapshot_reading_finish : NULL,
+					      .known_payload = &taking->reading,
+					      .known_may_wait = session,
+					      .progress = opts->progress,
+					      .payload = opts->payload };
+	int rc = ews_content_now(&taking->content, taking->repo, session, batch, &now);
+
+	if (rc == 0 && session)
+		rc = ews_ignored_settle(&taking->content, session);
+	if (rc == 0 && session)
+		rc = ews_history_adopt(session, &taking->content.git);
+	if (rc >= 0 && only)
+		rc = take_over(&taking->content, taking->repo, taking->has_parent ? &taking->parent : &taking->base,
+			       only);
+	return rc < 0 ? rc : 0; /* whatever was adopted */
+}
+
+/* Keep it, with what it shares with a state before it. */
+static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batch *batch)
+{
+	struct ews_snapshot_opts opts = { .session = taking->session,
+					  .subject = taking->opts->subject,
+					  .parent = taking->has_parent ? taking->parent.id : NULL,
+					  .prefix = EWS_REF_SNAPSHOTS,
+					  .formats_cache = true };
+	int rc = 0;
+
+	if (taking->has_parent && (!taking->session || !strcmp(taking->parent.hash, taking->content.hash))) {
+		opts.like = &taking->parent;
+	} else if (taking->session) {
+		opts.like = &taking->base;
+		opts.like_content = &taking->base_content;
+		/* One hash, one tree. */
+		if (strcmp(taking->base.hash, taking->content.hash) != 0)
+			rc = ews_snapshot_reading_finish(&taking->reading);
+	}
+	return rc < 0 ? rc : ews_snapshot_keep(out, taking->repo, batch, &taking->content, &opts);
+}
+
+/* Name it in the session, and remember what was read for it. */
+static int note(struct taking *taking, const struct ews_snapshot *taken)
+{
+	struct ews_session *session = taking->session;
+	int rc = 0;
+
+	if (session) {
+		free(session->state.last_snapshot);
+		session->state.last_snapshot = ews_strdup(taken->id);
+		rc = ews_session_save(session);
+	}
+	return rc < 0 ? rc : ews_content_save_cache(&taking->content, taking->repo, session);
+}
+
 int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,
 			struct ews_session *session, const struct ews_snapshot_create_opts *opts)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
-	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
-	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
-	EWS_CLEANUP(snapshot) struct ews_snapshot parent = EWS_SNAPSHOT_INIT;
-	struct ews_snapshot_reading reading = { .out = &base_content, .repo = repo, .snapshot = &base };
-	struct ews_content_opts now_opts = { .with_ignored = opts->with_ignored,
-					     .into_repositories = !session,
-					     .partial = opts->partial,
-					     .only = opts->only,
-					     .progress = opts->progress,
-					     .payload = opts->payload };
-	bool has_parent;
-	struct ews_snapshot_opts keep = {
-		.session = session, .subject = opts->subject, .prefix = EWS_REF_SNAPSHOTS, .formats_cache = true
-	};
+	EWS_CLEANUP(taking)
+	struct taking taking = { .repo = repo,
+				 .session = session,
+				 .opts = opts,
+				 .base_content = EWS_CONTENT_INIT,
+				 .reading = { .out = &taking.base_content, .repo = repo, .snapshot = &taking.base },
+				 .content = EWS_CONTENT_INIT };
 	int rc = ews_repo_need_dir(repo, true);
 
-	if (rc == 0 && session)
-		rc = ews_session_lock(session, "snapshot create");
-	if (rc == 0 && session) {
-		rc = ews_snapshot_base(&base, session);
-		if (rc == 0)
-			rc = ews_snapshot_reading_begin(&reading);
-		now_opts.known = &base_content;
-		now_opts.read_known = ews_snapshot_reading_finish;
-		now_opts.known_payload = &reading;
-		now_opts.known_may_wait = true;
-	}
 	if (rc == 0)
-		rc = find_parent(&parent, repo, session);
+		rc = find_earlier(&taking);
+	if (rc == 0)
+		rc = look(&taking, batch);
 	if (rc < 0)
 		return rc;
-	has_parent = rc == 1;
-	/* The first state of a project is a whole one. */
-	if (!has_parent && !session)
-		now_opts.only = NULL;
-	rc = ews_content_now(&content, repo, session, batch, &now_opts);
-	if (rc == 0 && session)
-		rc = ews_ignored_settle(&content, session);
-	if (rc == 0 && session)
-		rc = ews_history_adopt(session, &content.git);
-	if (rc >= 0 && now_opts.only)
-		rc = take_over(&content, repo, has_parent ? &parent : &base, now_opts.only);
-	if (rc < 0)
-		return rc;
-	rc = 0; /* whatever was adopted */
-	if (has_parent) {
-		if (opts->if_changed && is_same(repo, &parent, &content)) {
-			*out = parent;
-			parent = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
-			return 0;
-		}
-		keep.parent = parent.id;
+	if (taking.has_parent && opts->if_changed && is_same(repo, &taking.parent, &taking.content)) {
+		*out = taking.parent;
+		taking.parent = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
+		return 0;
 	}
-	if (has_parent && (!session || !strcmp(parent.hash, content.hash))) {
-		keep.like = &parent;
-	} else if (session) {
-		keep.like = &base;
-		keep.like_content = &base_content;
-		/* One hash, one tree. */
-		if (strcmp(base.hash, content.hash) != 0)
-			rc = ews_snapshot_reading_finish(&reading);
-	}
+	rc = keep(out, &taking, batch);
 	if (rc == 0)
-		rc = ews_snapshot_keep(out, repo, batch, &content, &keep);
-	if (rc < 0)
-		return rc;
-	if (session) {
-		free(session->state.last_snapshot);
-		session->state.last_snapshot = ews_strdup(out->id);
-		rc = ews_session_save(session);
-	}
-	if (rc == 0)
-		rc = ews_content_save_cache(&content, repo, session);
+		rc = note(&taking, out);
 	if (rc < 0)
 		return rc;
 	if (skips) {
-		*skips = content.scan.skips;
-		content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
+		*skips = taking.content.scan.skips;
+		taking.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	}
 	return 1;
 }
