@@ -18,10 +18,11 @@
 #include "base/error.h"
 #include "base/pool.h"
 
-/* Waits, which need no processor. */
-#define THREADS 8
-/* For fewer of them threads cost more than they save: what the first sync waits for the others wait for no more. */
-#define SIDE_BY_SIDE_MIN 4
+/*
+ * Waits, which need no processor. Two stand side by side as well: the second has nothing to write after the first, but tells
+ * the disk to empty its cache once more.
+ */
+#define THREADS 16
 
 enum kind {
 	NEW_FILE, /* to be renamed */
@@ -123,7 +124,7 @@ int ews_sync_dir(int dir_fd)
 
 static int sync_all(struct wait *waits, size_t n)
 {
-	return ews_pool_wait(n, n < SIDE_BY_SIDE_MIN ? 1 : THREADS, sync_one, waits);
+	return ews_pool_wait(n, THREADS, sync_one, waits);
 }
 
 static int sync_contents(const struct ews_sync_group *group)
