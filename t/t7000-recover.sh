@@ -170,6 +170,15 @@ test_expect_success 'P4: of the state "ending" and the record of the end a power
 	git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && there=$(git -C cut ews path never) && git -C "$there" status --porcelain && git -C cut ews undo whole && git -C cut ews end never && git -C cut ews end whole && rm -rf cut "$HOME/.superqode/working/cut"
 '
 
+test_expect_success 'P4: of a step that is done a power cut may lose the last line of the journal: nothing is interrupted, and undo works' '
+	test_repo cut && start_ws -n one cut one && echo edit >>"${one:?}/src/main.c" && git -C cut ews revert one && git -C cut ews start two && git -C cut ews end two &&
+	for s in one two; do
+		journal=$HOME/.superqode/working/cut/sessions/${s:?}/journal && test_grep "^done" "$journal" && sed -i "\$d" "$journal" && test_grep ! "^done" "$journal" || return 1
+	done && head -c 40 /dev/zero >>"$HOME/.superqode/working/cut/sessions/two/journal" &&
+	git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && git -C cut ews undo two && git -C cut ews undo one && test_grep edit "$one/src/main.c" &&
+	git -C cut ews end two && git -C cut ews recover --all && git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && rm -rf cut "$HOME/.superqode/working/cut"
+'
+
 test_expect_success 'P4: two recovers at once' '
 	restore work && { killat -o log 60 git -C p ews revert x >out 2>err || :; } &&
 	{ git -C p ews recover --all >one 2>&1 3>&- 4>&- 5>&- & } && other=$! && { git -C p ews recover --all >two 2>&1 || :; } && { wait $other || :; } &&

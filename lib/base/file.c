@@ -238,7 +238,7 @@ static int open_log(bool *is_new, int dir_fd, const char *name, mode_t mode)
 	return -1;
 }
 
-static int append_line(int fd, const char *line)
+static int append_line(int fd, const char *line, bool is_synced)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	struct stat st;
@@ -254,15 +254,16 @@ static int append_line(int fd, const char *line)
 	if (!text.len || text.ptr[text.len - 1] != '\n')
 		ews_buf_addc(&text, '\n');
 	rc = ews_file_write_fd(fd, text.ptr, text.len);
-	if (!rc && !ews_sync_current() && fsync(fd) < 0)
+	if (!rc && is_synced && fsync(fd) < 0)
 		rc = ews_error_os("cannot sync");
 	if (rc < 0 && ftruncate(fd, st.st_size) < 0)
 		return rc; /* a torn line stays; readers know them */
 	return rc;
 }
 
-int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode)
+static int append(int dir_fd, const char *name, const char *line, mode_t mode, bool is_durable)
 {
+	struct ews_sync_group *group = is_durable ? ews_sync_current() : NULL;
 	EWS_CLEANUP(fd) int home_fd = -1;
 	EWS_CLEANUP(fd) int fd = -1;
 	const char *base = name;
@@ -276,13 +277,23 @@ int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode)
 		return ews_error_os("cannot append to '%s'", name);
 	if (is_new && fchmod(fd, mode) < 0)
 		return ews_error_os("cannot set the mode of '%s'", name);
-	if (append_line(fd, line) < 0)
+	if (append_line(fd, line, is_durable && !group) < 0)
 		return ews_error_wrap("'%s'", name);
-	if (ews_sync_current())
-		ews_sync_add_named(ews_sync_current(), &fd);
+	if (group)
+		ews_sync_add_named(group, &fd);
 	else if (close(ews_steal_fd(&fd)) < 0)
 		return ews_error_os("cannot close '%s'", name);
-	return is_new ? ews_file_sync_dir(home_fd) : 0;
+	return is_new && is_durable ? ews_file_sync_dir(home_fd) : 0;
+}
+
+int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode)
+{
+	return append(dir_fd, name, line, mode, true);
+}
+
+int ews_file_append_unsynced(int dir_fd, const char *name, const char *line, mode_t mode)
+{
+	return append(dir_fd, name, line, mode, false);
 }
 
 int ews_file_sync_dir(int dir_fd)

@@ -57,6 +57,9 @@ int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, si
 /* Append one line, sync it, or have the thread's group do so. The file is made with `mode` when missing. */
 int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode);
 
+/* The same without the sync, for a line that only says once more what is durable elsewhere. */
+int ews_file_append_unsynced(int dir_fd, const char *name, const char *line, mode_t mode);
+
 /* fsync the directory `dir_fd`, or have the thread's group do so. */
 int ews_file_sync_dir(int dir_fd);
 

@@ -358,7 +358,7 @@ int ews_journal_done(int session_fd, const char *step_id)
 {
 	EWS_CLEANUP(free) char *line = ews_strfmt("done %s", step_id);
 
-	return ews_file_append(session_fd, JOURNAL_FILE, line, 0600);
+	return ews_file_append_unsynced(session_fd, JOURNAL_FILE, line, 0600);
 }
 
 void ews_journal_parse(char **step_id, char **verb, char *text)
@@ -395,6 +395,10 @@ int ews_journal_unfinished(char **step_id, char **verb, int session_fd)
 	if (rc < 0 && rc != EWS_ENOTFOUND)
 		return ews_error_wrap("cannot read the journal");
 	ews_error_clear();
+	/* Of a line that nobody waited for a power cut may leave the length alone, which must not hide those after it. */
+	for (size_t i = 0; i < text.len; i++)
+		if (!text.ptr[i])
+			text.ptr[i] = '\n';
 	ews_journal_parse(step_id, verb, text.ptr);
 	return 0;
 }

@@ -10,7 +10,8 @@
  * rename after the last. A session's journal (`sessions/<id>/journal`) has a line
  * "begin <step-id> <verb>", synced before the record, and "done <step-id>" after
  * all, so that an unfinished step is found by reading one small file; a line without
- * a record is nothing that has begun.
+ * a record is nothing that has begun, and one whose record is done needs no other: nobody
+ * waits until "done" is on the disk.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -87,10 +88,13 @@ bool ews_step_needs(const struct ews_step *step, const char *id);
 void ews_step_release(struct ews_step *step);
 EWS_CLEANUP_DEFINE(step, struct ews_step, ews_step_release)
 
-/* Lines of a session's journal. */
+/* Lines of a session's journal. The second is not synced, and comes when the record is. */
 int ews_journal_begin(int session_fd, const char *step_id, const char *verb);
 int ews_journal_done(int session_fd, const char *step_id);
-/* The step that was begun and not done: its id and verb ("" both when none). The caller frees both. */
+/*
+ * The step that was begun and not done: its id and verb ("" both when none). The caller frees both. Whether it is done all the
+ * same its record says.
+ */
 int ews_journal_unfinished(char **step_id, char **verb, int session_fd);
 /* The same of its text, which is cut into lines. */
 void ews_journal_parse(char **step_id, char **verb, char *text);

@@ -424,6 +424,14 @@ static bool is_locked_by_others(const struct ews_session *session)
 	return locks >= 0 && ews_lock_is_held(locks, session->state.id);
 }
 
+/* The record has the say, if there is one: what is done needs no line that says so. */
+static bool is_unfinished(const struct ews_session *session, const char *step_id)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+	return ews_step_read(&step, session->repo->dir_fd, step_id) < 0 || ews_step_is_unfinished(&step);
+}
+
 static bool has_unfinished_step(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *step = NULL;
@@ -435,7 +443,7 @@ static bool has_unfinished_step(const struct ews_session *session)
 		return true;
 	rc = ews_journal_unfinished(&step, &verb, session->fd);
 	/* What may not be read may say so; garbage says nothing. */
-	unfinished = rc < 0 ? rc != EWS_EDAMAGED : *step != '\0';
+	unfinished = rc < 0 ? rc != EWS_EDAMAGED : *step && is_unfinished(session, step);
 	ews_error_clear();
 	return unfinished;
 }

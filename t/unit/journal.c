@@ -158,6 +158,18 @@ Test(journal, a_line_torn_anywhere_announces_nothing_and_swallows_nothing)
 	}
 }
 
+Test(journal, zeros_in_the_place_of_a_line_hide_none_after_them)
+{
+	static const char zeros[] = "begin op-1 revert\n\0\0\0\0\0\0\0\0\0";
+
+	fixture_write(dir_fd, "journal", zeros, sizeof(zeros) - 1);
+	assert_unfinished("op-1", "revert");
+	cr_assert_eq(ews_journal_begin(dir_fd, "op-2", "end"), 0);
+	assert_unfinished("op-2", "end");
+	cr_assert_eq(ews_journal_done(dir_fd, "op-2"), 0);
+	assert_unfinished("", "");
+}
+
 Test(journal, garbage_is_no_journal_and_hurts_nobody)
 {
 	EWS_CLEANUP(free) char *id = NULL;
