@@ -39,6 +39,15 @@ test_expect_success 'P4: the order is seen to be broken where it is' '
 	test_grep "before the ref" order && test_grep "at the end" order
 '
 
+# waits <trace>: how often the verb waited for the disk. Syncs that nothing stands between are side by side.
+waits() {
+	awk -F "\t" '$3 ~ /^f(data)?sync$/ { n += !in_row; in_row = 1; next } { in_row = 0 } END { print n + 0 }' "$1"
+}
+
+test_expect_success 'end waits for the disk four times: intent, its names, effects, the names of what says so' '
+	git -C p ews start y && ordered end y && echo 4 >want && waits trace.end >is && test_cmp want is
+'
+
 cat >full.sh <<'EOF2'
 set -e
 mkdir -p disk

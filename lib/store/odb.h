@@ -97,7 +97,9 @@ int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 /*
  * Move ref `name` from `from` (no id: it must not exist) to `to` (no id:
  * delete it), waiting up to a second for another process's lock on it. No
- * hook runs, no identity is needed, the ref is on disk (synced) on return.
+ * hook runs, no identity is needed, the ref is on disk (synced) on return; while the
+ * thread has a sync group (base/sync) it is with the group, and a new one of ours
+ * may be but locked until then.
  * Fails with EWS_ESTALE when it is not at `from`.
  */
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);

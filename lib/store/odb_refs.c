@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 
 #define PACKED "packed-refs"
 #define PACKED_BYTES_MAX EWS_GIB
@@ -381,6 +382,17 @@ static int make_lock(int *out, const char *lock)
 	}
 }
 
+/* Have the thread's group put the lock in the ref's place. */
+static int leave_to_group(int *fd, const char *lock, const char *path)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
+	EWS_CLEANUP(fd) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir_fd < 0)
+		return ews_error_os("cannot open '%s'", dir);
+	return ews_sync_add_file(ews_sync_current(), fd, dir_fd, ews_path_base(lock), dir_fd, ews_path_base(path));
+}
+
 /* Under the lock: see that there is no such ref, and put the lock in its place. */
 static int settle_lock(int *fd, const char *lock, const char *path, struct ews_odb *odb, const char *name,
 		       const struct ews_oid *to)
@@ -394,6 +406,8 @@ static int settle_lock(int *fd, const char *lock, const char *path, struct ews_o
 		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
 	if (rc == 0)
 		rc = ews_file_write_fd(*fd, text, (size_t)len);
+	if (rc == 0 && ews_sync_current())
+		return leave_to_group(fd, lock, path);
 	if (rc == 0 && (fsync(*fd) < 0 || close(ews_steal_fd(fd)) < 0 || rename(lock, path) < 0))
 		rc = ews_error_os("cannot write '%s'", path);
 	return rc;
@@ -421,7 +435,7 @@ int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 		(void)unlink(lock); /* best effort: the failure above is the news */
 		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
 	}
-	return ews_odb_sync_ref(odb, name);
+	return ews_sync_current() ? 0 : ews_odb_sync_ref(odb, name);
 }
 
 /* Directories that hold no ref any more, up to "refs". */

@@ -223,45 +223,43 @@ static int set_state(struct ews_session *session, enum ews_session_state state)
 	return ews_session_save(session);
 }
 
-/* The workspace out of its place, and git's entry of it with it. */
+/* The workspace out of its place, git's entry of it with it, and the session's refs. */
 static int take_out(struct ews_session *session, const struct ews_step *step)
 {
-	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_place place = ews_session_place(session);
-	int rc;
+	int rc = session->method->withdraw(&place);
 
-	ews_sync_begin(&group);
-	rc = session->method->withdraw(&place);
 	if (rc == 0 && !session->method->is_project)
 		rc = move_workspace(session, step->id, true);
-	return rc < 0 ? rc : ews_sync_finish(&group);
+	if (rc == 0 && !session->method->is_project)
+		rc = ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
+	return rc < 0 ? rc : ews_snapshot_drop_names(session->repo, step);
 }
 
 /* The session's state and the step's, which say that it has ended. */
 static int close_step(struct ews_session *session, struct ews_step *step)
 {
+	int rc = set_state(session, EWS_STATE_ENDED);
+
+	step->state = EWS_STEP_DONE;
+	return rc < 0 ? rc : ews_step_write(session->repo->dir_fd, step);
+}
+
+/*
+ * From the state "ending" to the end: the directories that something left, and what will say so, are synced together; that
+ * gets its name after them.
+ */
+static int carry_out(struct ews_session *session, struct ews_step *step)
+{
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	int rc;
 
 	ews_sync_begin(&group);
-	rc = set_state(session, EWS_STATE_ENDED);
-	step->state = EWS_STEP_DONE;
-	if (rc == 0)
-		rc = ews_step_write(session->repo->dir_fd, step);
-	return rc < 0 ? rc : ews_sync_finish(&group);
-}
-
-/* From the state "ending" to the end. */
-static int carry_out(struct ews_session *session, struct ews_step *step)
-{
-	int rc = take_out(session, step);
-
-	if (rc == 0 && !session->method->is_project)
-		rc = ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
-	if (rc == 0)
-		rc = ews_snapshot_move_all(session->repo, step, false);
+	rc = take_out(session, step);
 	if (rc == 0)
 		rc = close_step(session, step);
+	if (rc == 0)
+		rc = ews_sync_finish(&group);
 	if (rc < 0)
 		return rc;
 	if (ews_holding_drop(session->repo, session->state.id) < 0)
@@ -269,14 +267,27 @@ static int carry_out(struct ews_session *session, struct ews_step *step)
 	return ews_journal_done(session->fd, step->id);
 }
 
-int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
+/* What of an end can come before its effects: the state, and the names that its refs will have. */
+static int prepare(struct ews_session *session, const struct ews_step *step)
 {
 	int rc = set_state(session, EWS_STATE_ENDING);
 
+	return rc < 0 ? rc : ews_snapshot_add_names(session->repo, step);
+}
+
+int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc;
+
+	ews_sync_begin(&group);
+	rc = prepare(session, step);
+	if (rc == 0)
+		rc = ews_sync_finish(&group);
 	return rc < 0 ? rc : carry_out(session, step);
 }
 
-/* What is going to happen, written down. */
+/* What is going to happen, written down. A power cut may keep a new name of a ref without the step: one name more. */
 static int begin(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
@@ -288,7 +299,7 @@ static int begin(struct ews_step *step, struct ews_session *session, const struc
 		rc = ews_session_log(session, "end",
 				     result->kept_snapshot ? result->kept_snapshot : "nothing differed");
 	if (rc == 0)
-		rc = set_state(session, EWS_STATE_ENDING);
+		rc = prepare(session, step);
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 

@@ -5,12 +5,14 @@
  */
 #include "work/snapshot.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
 #include "work/history.h"
@@ -239,48 +241,88 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	return 1;
 }
 
-int ews_snapshot_move(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid)
+static int add_name(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
 	const struct ews_oid none = EWS_OID_NONE;
 	struct ews_oid there;
-	int rc = ews_odb_ref_read(&there, repo->odb, to);
+	int rc = ews_odb_ref_read(&there, repo->odb, name);
 
-	/* New name first: a crash between the two leaves both, never none. */
-	if (rc == EWS_ENOTFOUND)
-		rc = ews_odb_ref_swap(repo->odb, to, &none, oid);
-	else if (rc == 0 && !ews_oid_equal(&there, oid))
-		rc = ews_error(EWS_EEXISTS, "the ref '%s' holds something else", to);
-	if (rc == 0)
-		rc = ews_odb_ref_read(&there, repo->odb, from);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return ews_odb_ref_swap(repo->odb, name, &none, oid);
+	}
+	if (rc == 0 && !ews_oid_equal(&there, oid))
+		rc = ews_error(EWS_EEXISTS, "the ref '%s' holds something else", name);
+	return rc;
+}
+
+static int drop_name(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
+{
+	const struct ews_oid none = EWS_OID_NONE;
+	struct ews_oid there;
+	int rc = ews_odb_ref_read(&there, repo->odb, name);
+
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
 	}
-	return rc < 0 ? rc : ews_odb_ref_swap(repo->odb, from, oid, &none);
+	return rc < 0 ? rc : ews_odb_ref_swap(repo->odb, name, oid, &none);
+}
+
+/* What is done with a ref that has, or is to have, two names. */
+enum turn {
+	ADD = 1, /* the new one is there */
+	DROP = 2, /* the old one is gone */
+};
+
+static int move_one(struct ews_repo *repo, const struct ews_step *step, char *line, bool back, unsigned turns)
+{
+	char *to = strchr(line, ' ');
+	char *hex = to ? strchr(to + 1, ' ') : NULL;
+	struct ews_oid oid;
+	int rc;
+
+	if (!hex)
+		return ews_error(EWS_EDAMAGED, "step '%s' names a ref that makes no sense", step->id);
+	*to++ = '\0';
+	*hex++ = '\0';
+	if (strncmp(line, "refs/ews/", 9) || strncmp(to, "refs/ews/", 9))
+		return ews_error(EWS_EDAMAGED, "step '%s' names a ref that is not ours", step->id);
+	rc = ews_oid_parse(&oid, hex);
+	/* New name first: a crash between the two leaves both, never none. */
+	if (rc == 0 && (turns & ADD))
+		rc = add_name(repo, back ? line : to, &oid);
+	if (rc == 0 && (turns & DROP))
+		rc = drop_name(repo, back ? to : line, &oid);
+	return rc;
+}
+
+static int move_all(struct ews_repo *repo, const struct ews_step *step, bool back, unsigned turns)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < step->refs.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
+
+		rc = move_one(repo, step, line, back, turns);
+	}
+	return rc;
 }
 
 int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back)
 {
-	for (size_t i = 0; i < step->refs.n; i++) {
-		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
-		char *to = strchr(line, ' ');
-		char *hex = to ? strchr(to + 1, ' ') : NULL;
-		struct ews_oid oid;
-		int rc;
+	assert(!ews_sync_current());
+	return move_all(repo, step, back, ADD | DROP);
+}
 
-		if (!hex)
-			return ews_error(EWS_EDAMAGED, "step '%s' names a ref that makes no sense", step->id);
-		*to++ = '\0';
-		*hex++ = '\0';
-		if (strncmp(line, "refs/ews/", 9) || strncmp(to, "refs/ews/", 9))
-			return ews_error(EWS_EDAMAGED, "step '%s' names a ref that is not ours", step->id);
-		rc = ews_oid_parse(&oid, hex);
-		if (rc == 0)
-			rc = ews_snapshot_move(repo, back ? to : line, back ? line : to, &oid);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+int ews_snapshot_add_names(struct ews_repo *repo, const struct ews_step *step)
+{
+	return move_all(repo, step, false, ADD);
+}
+
+int ews_snapshot_drop_names(struct ews_repo *repo, const struct ews_step *step)
+{
+	return move_all(repo, step, false, DROP);
 }
 
 int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step)

@@ -125,11 +125,15 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 /* Move snapshots to trash (undo brings them back). A session's base can't be dropped: EWS_EUSAGE. */
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
 
-/* Rename the ref `from` of `oid` to `to`; harmless when already done, wholly or half. */
-int ews_snapshot_move(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid);
-
-/* Rename all refs that `step` moved to trash, or (`back`) out of it again. */
+/* Rename all refs that `step` moved to trash, or (`back`) out of it again; harmless when already done, wholly or half. */
 int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
+
+/*
+ * The two halves of moving them to trash, each as harmless: the new names, which must be durable before the second begins,
+ * and the old ones away. While the thread has a sync group (base/sync) each is done with that.
+ */
+int ews_snapshot_add_names(struct ews_repo *repo, const struct ews_step *step);
+int ews_snapshot_drop_names(struct ews_repo *repo, const struct ews_step *step);
 
 /* Write `step`, whose refs are named, move them to trash, and write it as done. */
 int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step);
