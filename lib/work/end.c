@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/beside.h"
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
@@ -55,15 +56,24 @@ void ews_end_result_release(struct ews_end_result *result)
 	*result = (struct ews_end_result)EWS_END_RESULT_INIT;
 }
 
-static void name_drift(struct ews_end_result *out, struct ews_session *session)
+/* What of the project changed since the start, which nothing that an end does has a part in. */
+struct drift {
+	struct ews_end_result *out;
+	struct ews_session *session;
+};
+
+/* Never fails. */
+static int name_drift(void *payload)
 {
+	const struct drift *drift = payload;
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
 
 	/* It informs; a record that is gone must not keep a session from its end. */
-	if (ews_tripwire_read(&before, session->fd) < 0 || ews_tripwire_take(&now, session->repo) < 0 ||
-	    ews_tripwire_compare(&out->drift, &before, &now) < 0)
+	if (ews_tripwire_read(&before, drift->session->fd) < 0 || ews_tripwire_take(&now, drift->session->repo) < 0 ||
+	    ews_tripwire_compare(&drift->out->drift, &before, &now) < 0)
 		ews_error_clear();
+	return 0;
 }
 
 /*
@@ -577,10 +587,23 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 	return rc < 0 ? rc : 0;
 }
 
+/* The end itself. What drifted is looked for while the disk is waited for. */
+static int go(struct ews_end_result *result, struct ews_session *session, struct ews_step *step)
+{
+	struct drift drift = { result, session };
+	EWS_CLEANUP(beside) struct ews_beside looking = EWS_BESIDE_INIT;
+	int rc;
+
+	ews_beside_begin(&looking, name_drift, &drift);
+	rc = begin(step, session, result);
+	return rc < 0 ? rc : carry_out(session, step);
+}
+
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	struct drift drift = { &result, session };
 	const bool will_revert = reverts_first(session, opts);
 	bool is_collected;
 	int rc = ews_session_lock(session, "end");
@@ -608,9 +631,9 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		rc = revert_first(&result, session, opts);
 	if (rc < 0)
 		return rc;
-	if (!ews_end_is_blocked(&result))
-		name_drift(&result, session);
 	if (ews_end_is_blocked(&result) || opts->dry_run) {
+		if (!ews_end_is_blocked(&result))
+			(void)name_drift(&drift);
 		*out = result;
 		result = (struct ews_end_result)EWS_END_RESULT_INIT;
 		return 0;
@@ -618,9 +641,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	result.is_pending = opts->pending && result.kept_snapshot && !result.is_gone;
 	if (result.is_pending)
 		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
-	rc = begin(&step, session, &result);
-	if (rc == 0)
-		rc = carry_out(session, &step);
+	rc = go(&result, session, &step);
 	if (rc < 0) {
 		ews_error_hint("'git ews recover %s' finishes it; nothing is lost", session->state.id);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);

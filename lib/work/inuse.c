@@ -13,11 +13,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/kin.h"
 #include "base/path.h"
 
 #define ANCESTORS_MAX 256
+
+/*
+ * Does the process tell what it runs? One that doesn't is the kernel's own, is ending, or is not ours to look at, and tells
+ * nothing else, either: most of them are spared the other questions.
+ */
+static bool tells(int proc_fd, const char *pid)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s/exe", pid);
+	char target[1];
+
+	return readlinkat(proc_fd, name, target, sizeof(target)) >= 0;
+}
 
 /* Does the link `name` in a process's directory lead into `path`? */
 static bool leads_into(int proc_fd, const char *name, const char *path)
@@ -112,7 +125,7 @@ int ews_inuse_list(struct ews_strv *out, const char *path)
 		pid_t pid = (pid_t)strtol(entry->d_name, &end, 10);
 		EWS_CLEANUP(fd) int fd = -1;
 
-		if (*end || pid <= 0 || is_among(pid, ancestors, n))
+		if (*end || pid <= 0 || is_among(pid, ancestors, n) || !tells(dirfd(proc), entry->d_name))
 			continue;
 		fd = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0 && !reads_from_us(fd) &&
