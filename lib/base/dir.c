@@ -181,6 +181,31 @@ int ews_dir_open_parent(int root_fd, const char *rel, const char **name)
 	return fd;
 }
 
+void ews_dir_at_release(struct ews_dir_at *at)
+{
+	close_quietly(at->fd);
+	free(at->path);
+	*at = (struct ews_dir_at)EWS_DIR_AT_INIT;
+}
+
+int ews_dir_at_parent(struct ews_dir_at *at, int root_fd, const char *rel, const char **name)
+{
+	const char *base = ews_path_base(rel);
+	size_t len = base == rel ? 0 : (size_t)(base - rel) - 1;
+	int fd;
+
+	if (at->fd >= 0 && at->len == len && !memcmp(at->path, rel, len) && *rel != '/' && ews_path_is_plain(base)) {
+		*name = base;
+		return at->fd;
+	}
+	ews_dir_at_release(at);
+	fd = ews_dir_open_parent(root_fd, rel, name);
+	if (fd < 0)
+		return fd;
+	*at = (struct ews_dir_at){ ews_strndup(rel, len), len, fd };
+	return fd;
+}
+
 int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode)
 {
 	int fd;

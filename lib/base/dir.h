@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 
 /* Open the directory `path` (links followed), close-on-exec. Returns the descriptor. */
 int ews_dir_open(const char *path);
@@ -32,6 +33,23 @@ int ews_dir_open_own(int root_fd, const char *rel);
  * (into `rel`) at that component. Returns a descriptor.
  */
 int ews_dir_open_parent(int root_fd, const char *rel, const char **name);
+
+/* The directory that the last path was in, open as long as paths of the same one follow. */
+struct ews_dir_at {
+	char *path; /* `len` bytes are compared, without a copy of the path at hand */
+	size_t len;
+	int fd; /* -1: none */
+};
+
+#define EWS_DIR_AT_INIT { NULL, 0, -1 }
+
+/*
+ * Lead `at` to the directory beneath `root_fd` that holds the last component of `rel`, and point `name` (into `rel`)
+ * at that component. Returns the directory's descriptor, which stays `at`'s; after a failure it is at none.
+ */
+int ews_dir_at_parent(struct ews_dir_at *at, int root_fd, const char *rel, const char **name);
+void ews_dir_at_release(struct ews_dir_at *at);
+EWS_CLEANUP_DEFINE(dir_at, struct ews_dir_at, ews_dir_at_release)
 
 /*
  * Open the file `rel` beneath `root_fd` with `flags` (O_NOFOLLOW, O_CLOEXEC

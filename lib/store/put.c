@@ -56,7 +56,7 @@ struct opened {
 
 struct worker {
 	struct cursor at;
-	struct cursor source;
+	struct ews_dir_at source;
 };
 
 /* A file that was made, by which others that become names of it know it. */
@@ -487,17 +487,13 @@ static int touch_up(struct put *put, int dir_fd, const struct ews_change *change
 /* Lead the worker to the directory that the source has for `change`. Returns its descriptor, borrowed; -1: it has none. */
 static int open_source(struct put *put, struct worker *worker, const struct ews_change *change)
 {
-	size_t len = dir_len(change->path);
+	const char *name;
+	int fd;
 
 	if (put->opts->source_fd < 0 || !change->to->has_stat || change->to->is_racy)
 		return -1;
-	if (is_cursor_at(&worker->source, change->path, len))
-		return worker->source.fd;
-	close_cursor(&worker->source);
-	worker->source.dir = ews_strndup(change->path, len);
-	worker->source.len = len;
-	worker->source.fd = ews_dir_open_beneath(put->opts->source_fd, worker->source.dir);
-	return worker->source.fd < 0 ? -1 : worker->source.fd;
+	fd = ews_dir_at_parent(&worker->source, put->opts->source_fd, change->path, &name);
+	return fd < 0 ? -1 : fd;
 }
 
 /*
@@ -894,7 +890,7 @@ static int freshen(struct put *put, struct worker *worker, size_t i)
 
 static int add_names(struct put *put)
 {
-	struct worker worker = { { .fd = -1 }, { .fd = -1 } };
+	struct worker worker = { { .fd = -1 }, EWS_DIR_AT_INIT };
 	bool keeps_stats = put->stats || put->opts->more_stats;
 	int rc = 0;
 
@@ -918,7 +914,7 @@ static int add_names(struct put *put)
 			rc = keep_stat_of(put, &worker, first);
 	}
 	close_cursor(&worker.at);
-	close_cursor(&worker.source);
+	ews_dir_at_release(&worker.source);
 	return rc;
 }
 
@@ -947,7 +943,7 @@ static int make_leaves(struct put *put)
 
 	put->workers = ews_calloc(threads, sizeof(*put->workers));
 	for (unsigned k = 0; k < threads; k++)
-		put->workers[k] = (struct worker){ .at = { .fd = -1 }, .source = { .fd = -1 } };
+		put->workers[k] = (struct worker){ { .fd = -1 }, EWS_DIR_AT_INIT };
 	put->n_parts = threads;
 	put->part_len = (put->changes->n / threads / CHUNK + 1) * CHUNK;
 	if (!put->opts->contents)
@@ -956,7 +952,7 @@ static int make_leaves(struct put *put)
 		rc = make_leaf(put->opts->contents->order[i], 0, put);
 	for (unsigned k = 0; k < threads; k++) {
 		close_cursor(&put->workers[k].at);
-		close_cursor(&put->workers[k].source);
+		ews_dir_at_release(&put->workers[k].source);
 	}
 	free(ews_steal(&put->workers));
 	return rc;

@@ -658,7 +658,8 @@ struct fill {
 	struct ews_scan *scan;
 	const struct ews_scan_fill_opts *opts;
 	bool hint_is_safe;
-	struct ews_arena *arenas;
+	struct ews_arena *arenas; /* one a worker */
+	struct ews_dir_at *dirs; /* likewise: where it reads */
 	uint8_t *lost; /* beside the entries: why one is left out, 0 when it isn't */
 	_Atomic size_t done;
 	_Atomic size_t n_read;
@@ -728,10 +729,42 @@ static int open_closed_file(int dir_fd, const char *name)
 	return fd;
 }
 
-/* Read one file: 0 done, 1 it moved under the reader, below zero an error; `lost` says why it is left out. */
-static int read_file(struct fill *fill, struct ews_entry *entry, int dir_fd, const char *name, uint8_t *lost)
+static int take_attrs(struct ews_entry *entry, struct ews_arena *arena, const struct ews_buf *text)
+{
+	entry->xattrs = text->len ? ews_arena_dup(arena, text->ptr, text->len) : NULL;
+	return 0;
+}
+
+/* The attributes of an open file. */
+static int read_attrs_of(struct ews_entry *entry, struct ews_arena *arena, int fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_xattr_read(&text, fd);
+
+	return rc < 0 ? ews_error_wrap("in '%s'", entry->path) : take_attrs(entry, arena, &text);
+}
+
+/* The attributes of what a name stands for. */
+static int read_attrs(struct ews_entry *entry, struct ews_arena *arena, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_xattr_read_at(&text, dir_fd, name);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	return rc < 0 ? ews_error_wrap("in '%s'", entry->path) : take_attrs(entry, arena, &text);
+}
+
+/*
+ * Read one file, its attributes too: 0 done, 1 it moved under the reader, below zero an error; `lost` says why it is
+ * left out.
+ */
+static int read_file(struct fill *fill, struct ews_entry *entry, unsigned worker, const char *name, uint8_t *lost)
 {
 	const struct ews_scan_fill_opts *opts = fill->opts;
+	int dir_fd = fill->dirs[worker].fd;
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct stat before, after;
 	int rc;
@@ -761,6 +794,9 @@ static int read_file(struct fill *fill, struct ews_entry *entry, int dir_fd, con
 	}
 	if (rc < 0)
 		return ews_error_wrap("cannot read '%s'", entry->path);
+	rc = read_attrs_of(entry, &fill->arenas[worker], fd);
+	if (rc < 0)
+		return rc;
 	if (fstat(fd, &after) < 0)
 		return ews_error_os("cannot look at '%s'", entry->path);
 	ews_entry_set_stat(entry, &before);
@@ -788,30 +824,14 @@ static int read_link(struct fill *fill, struct ews_entry *entry, int dir_fd, con
 	return 0;
 }
 
-static int read_attrs(struct ews_entry *entry, struct ews_arena *arena, int dir_fd, const char *name)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_xattr_read_at(&text, dir_fd, name);
-
-	if (rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc < 0)
-		return ews_error_wrap("in '%s'", entry->path);
-	entry->xattrs = text.len ? ews_arena_dup(arena, text.ptr, text.len) : NULL;
-	return 0;
-}
-
 static int fill_one(size_t i, unsigned worker, void *payload)
 {
 	struct fill *fill = payload;
 	struct ews_entry *entry = &fill->scan->entries.items[i];
 	const struct ews_entry *old = NULL;
-	EWS_CLEANUP(fd) int dir_fd = -1;
 	const char *name;
 	size_t done = ++fill->done;
-	int rc = 0;
+	int dir_fd, rc = 0;
 
 	if (fill->opts->progress && worker == 0)
 		fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n, fill->bytes);
@@ -830,21 +850,22 @@ static int fill_one(size_t i, unsigned worker, void *payload)
 	if (entry->type == EWS_ENTRY_GITLINK)
 		return 0;
 	fill->n_read++;
-	dir_fd = ews_dir_open_parent(fill->scan->root_fd, entry->path, &name);
+	dir_fd = ews_dir_at_parent(&fill->dirs[worker], fill->scan->root_fd, entry->path, &name);
 	if (dir_fd < 0) {
 		ews_error_clear();
 		fill->lost[i] = LOST_GONE;
 		return 0;
 	}
-	if (fill->opts->attrs_only) {
-		rc = 0;
-	} else if (entry->type == EWS_ENTRY_FILE && !matches_hint(fill, entry, &entry->oid)) {
+	if (!fill->opts->attrs_only && entry->type == EWS_ENTRY_FILE && !matches_hint(fill, entry, &entry->oid)) {
 		rc = 1;
 		for (int tries = 0; rc == 1 && tries < READ_TRIES; tries++)
-			rc = read_file(fill, entry, dir_fd, name, &fill->lost[i]);
-	} else if (entry->type == EWS_ENTRY_LINK) {
-		rc = read_link(fill, entry, dir_fd, name, &fill->lost[i]);
+			rc = read_file(fill, entry, worker, name, &fill->lost[i]);
+		if (rc == 1)
+			fill->lost[i] = EWS_SKIP_CHANGING;
+		return rc < 0 ? rc : 0;
 	}
+	if (!fill->opts->attrs_only && entry->type == EWS_ENTRY_LINK)
+		rc = read_link(fill, entry, dir_fd, name, &fill->lost[i]);
 	if (rc < 0)
 		return rc;
 	if (rc == 1)
@@ -950,10 +971,16 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	fill.hint_is_safe = opts->hint && !has_converting_attributes(scan, opts);
 	fill.lost = ews_calloc(scan->entries.n + 1, 1);
 	fill.arenas = ews_calloc(threads, sizeof(*fill.arenas));
-	rc = ews_pool_for(scan->entries.n, 64, threads, fill_one, &fill);
+	fill.dirs = ews_calloc(threads, sizeof(*fill.dirs));
 	for (unsigned i = 0; i < threads; i++)
+		fill.dirs[i] = (struct ews_dir_at)EWS_DIR_AT_INIT;
+	rc = ews_pool_for(scan->entries.n, 64, threads, fill_one, &fill);
+	for (unsigned i = 0; i < threads; i++) {
 		ews_arena_join(&scan->entries.arena, &fill.arenas[i]);
+		ews_dir_at_release(&fill.dirs[i]);
+	}
 	free(fill.arenas);
+	free(fill.dirs);
 	scan->n_read = fill.n_read;
 	if (rc == 0) {
 		drop_lost(scan, fill.lost, opts->name_vanished);

@@ -246,3 +246,39 @@ Test(dir, a_listing_is_sorted_and_can_be_had_twice)
 	}
 	ews_arena_release(&arena);
 }
+
+/* Is `rel` led to as it is opened at once? */
+static void assert_led(struct ews_dir_at *at, const char *rel)
+{
+	const char *name = NULL, *led_name = NULL;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_parent(root_fd, rel, &name);
+	int led = ews_dir_at_parent(at, root_fd, rel, &led_name);
+	struct stat st, led_st;
+
+	cr_assert_eq(fd < 0 ? fd : 0, led < 0 ? led : 0, "%s", rel);
+	if (fd < 0)
+		return;
+	cr_assert_eq(fstat(fd, &st) || fstat(led, &led_st), 0);
+	cr_assert_eq(st.st_ino, led_st.st_ino, "%s", rel);
+	cr_assert_eq(name, led_name);
+}
+
+Test(dir, whoever_goes_from_path_to_path_gets_to_the_same_directories)
+{
+	static const char *const paths[] = { "f",     "g",    "a/f",  "a/g",     "a/b/f",   "ab/f",   "a/f/x",
+					     "a/b/.", "a/..", "../f", "/f",      "a//g",    "link/f", "a/b/",
+					     "",      "no/f", ".",    "a/b/c/f", "a/link/f" };
+	EWS_CLEANUP(dir_at) struct ews_dir_at at = EWS_DIR_AT_INIT;
+	const size_t n = sizeof(paths) / sizeof(*paths);
+
+	cr_assert_eq(ews_dir_make(root_fd, "a/b/c", 0700), 0);
+	cr_assert_eq(ews_dir_make(root_fd, "ab", 0700), 0);
+	cr_assert_eq(touch("a/f"), 0);
+	cr_assert_eq(symlinkat("a", root_fd, "link"), 0);
+	cr_assert_eq(symlinkat("b", root_fd, "a/link"), 0);
+	/* Each after each other one. */
+	for (size_t i = 0; i < n * n; i++) {
+		assert_led(&at, paths[i / n]);
+		assert_led(&at, paths[i % n]);
+	}
+}
