@@ -300,6 +300,14 @@ void ews_odb_remember_blob(struct ews_odb *odb, const struct ews_oid *oid, const
 		ews_recent_add(odb->recent, oid, data, len);
 }
 
+bool ews_odb_remembers(const struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len)
+{
+	size_t known_len;
+	const void *known = odb->recent ? ews_recent_find(&known_len, odb->recent, oid) : NULL;
+
+	return known && known_len == len && !memcmp(known, data, len);
+}
+
 /* Read what the room need not be asked for. */
 static bool read_near(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
 {

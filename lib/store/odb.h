@@ -68,6 +68,8 @@ int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews
 void ews_odb_remember(struct ews_odb *odb, size_t max_bytes);
 /* Remember the blob `oid`, which is known to be these bytes, where that is wanted. */
 void ews_odb_remember_blob(struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len);
+/* Are these the bytes of the blob `oid`, as far as that is remembered? */
+bool ews_odb_remembers(const struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len);
 /* Read the blob `oid`, check it, and remember it, if that is wanted. Fails as ews_odb_read(). */
 int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid);
 /* Type and size without the content where the format allows. `size` may be NULL. */

@@ -100,7 +100,8 @@ static char *take_bytes(struct ews_recent *recent, size_t len)
 
 void ews_recent_add(struct ews_recent *recent, const struct ews_oid *oid, const void *data, size_t len)
 {
-	char *bytes = take_bytes(recent, len);
+	size_t known_len;
+	char *bytes = ews_recent_find(&known_len, recent, oid) ? NULL : take_bytes(recent, len);
 	struct slot *slot;
 
 	if (!bytes)

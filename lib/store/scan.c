@@ -764,6 +764,8 @@ static int read_attrs(struct ews_entry *entry, struct ews_arena *arena, int dir_
 static int read_file(struct fill *fill, struct ews_entry *entry, unsigned worker, const char *name, uint8_t *lost)
 {
 	const struct ews_scan_fill_opts *opts = fill->opts;
+	const struct ews_entry *pinned = opts->pinned ? ews_entries_find(opts->pinned, entry->path) : NULL;
+	const struct ews_oid *held = pinned && pinned->type == EWS_ENTRY_FILE ? &pinned->oid : NULL;
 	int dir_fd = fill->dirs[worker].fd;
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct stat before, after;
@@ -785,7 +787,7 @@ static int read_file(struct fill *fill, struct ews_entry *entry, unsigned worker
 	if (!S_ISREG(before.st_mode))
 		return 1;
 	if (opts->batch)
-		rc = ews_batch_add_fd(&entry->oid, opts->batch, fd, (uint64_t)before.st_size);
+		rc = ews_batch_add_fd(&entry->oid, opts->batch, fd, (uint64_t)before.st_size, held);
 	else
 		rc = ews_batch_hash_fd(&entry->oid, opts->odb, fd, (uint64_t)before.st_size);
 	if (rc == EWS_ESTALE) {

@@ -110,7 +110,11 @@ struct ews_scan_fill_opts {
 	struct ews_odb *odb;
 	struct ews_batch *batch; /* NULL: hash, keep nothing */
 	const struct ews_entries *cache; /* entries with stat data of an earlier scan, or NULL */
-	const struct ews_entries *pinned; /* what a ref holds: ids of the cache that are not in it are looked up; or NULL */
+	/*
+	 * What a ref holds, or NULL: ids of the cache that are not in it are looked up, and what is read and turns out to
+	 * be the same as in it is not added.
+	 */
+	const struct ews_entries *pinned;
 	bool name_vanished; /* as above */
 	bool racy_only; /* of the entries that are not racy all is known; of the others the stat data are */
 	const struct ews_index *hint; /* git's index, where its ids may stand for raw bytes, or NULL */

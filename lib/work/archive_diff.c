@@ -161,7 +161,7 @@ static int write_blob(struct writing *writing, size_t i)
 	if (entry->type == EWS_ENTRY_LINK)
 		return write_link(writing, i);
 	fd = writing->side->is_dir ? ews_archive_tree_open(&writing->side->tree, i) : spool(writing->side, entry);
-	return fd < 0 ? fd : ews_batch_add_fd(&writing->blobs[i], writing->batch, fd, entry->size);
+	return fd < 0 ? fd : ews_batch_add_fd(&writing->blobs[i], writing->batch, fd, entry->size, NULL);
 }
 
 static bool is_leaf(const struct ews_entry *entry)

@@ -188,7 +188,7 @@ static int add_blob(struct ews_artifact *artifact, struct ews_batch *batch, int 
 		return ews_error_os("cannot read");
 	artifact->size_bytes = (uint64_t)st.st_size;
 	rc = ews_artifact_copy_hash(artifact->sha256, fd);
-	return rc < 0 ? rc : ews_batch_add_fd(&artifact->blob, batch, fd, artifact->size_bytes);
+	return rc < 0 ? rc : ews_batch_add_fd(&artifact->blob, batch, fd, artifact->size_bytes, NULL);
 }
 
 /* Keep a file that stands in its place already. `was`: the ref's value; none: there is no ref. */

@@ -306,6 +306,8 @@ static int read_touched(struct ews_content *content, const struct ews_look *look
 	struct ews_scan *scan = &content->scan;
 	const struct ews_scan_fill_opts fill_opts = { .odb = look->repo->odb,
 						      .batch = look->batch,
+						      .pinned = look->opts->known ? &look->opts->known->scan.entries
+										  : NULL,
 						      .racy_only = true,
 						      .may_chmod = look->session && !look->session->method->is_project,
 						      .progress = look->opts->progress,

@@ -186,7 +186,7 @@ Test(batch, files_of_every_size_keep_their_bytes)
 
 		snprintf(name, sizeof(name), "f%zu", i);
 		fd = make_file(name, sizes[i / 2], i % 2);
-		cr_assert_eq(ews_batch_add_fd(&ids[i], batch, fd, sizes[i / 2]), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_batch_add_fd(&ids[i], batch, fd, sizes[i / 2], NULL), 0, "%s", ews_error_message());
 		cr_assert_eq(ews_batch_hash_fd(&hashed, odb, fd, sizes[i / 2]), 0);
 		cr_assert(ews_oid_equal(&hashed, &ids[i]));
 	}
@@ -204,9 +204,9 @@ Test(batch, a_large_file_is_streamed_into_the_pack)
 	EWS_CLEANUP(fd) int noise = make_file("noise", LARGE_BYTES, true);
 	struct ews_oid a, b, c, small = add_number(7);
 
-	cr_assert_eq(ews_batch_add_fd(&a, batch, text, LARGE_BYTES + 1), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_batch_add_fd(&b, batch, noise, LARGE_BYTES), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_batch_add_fd(&c, batch, text, LARGE_BYTES + 1), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_batch_add_fd(&a, batch, text, LARGE_BYTES + 1, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_batch_add_fd(&b, batch, noise, LARGE_BYTES, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_batch_add_fd(&c, batch, text, LARGE_BYTES + 1, NULL), 0, "%s", ews_error_message());
 	cr_assert(ews_oid_equal(&a, &c));
 	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
 	check_file(&a, "text");
@@ -224,13 +224,65 @@ Test(batch, a_file_of_another_size_is_stale_and_adds_nothing)
 	for (int i = 0; i < 2; i++) {
 		EWS_CLEANUP(fd) int fd = make_file("f", sizes[i], true);
 
-		cr_assert_eq(ews_batch_add_fd(&oid, batch, fd, sizes[i] - 1), EWS_ESTALE);
-		cr_assert_eq(ews_batch_add_fd(&oid, batch, fd, sizes[i] + 1), EWS_ESTALE);
+		cr_assert_eq(ews_batch_add_fd(&oid, batch, fd, sizes[i] - 1, NULL), EWS_ESTALE);
+		cr_assert_eq(ews_batch_add_fd(&oid, batch, fd, sizes[i] + 1, NULL), EWS_ESTALE);
 		cr_assert_eq(ews_batch_hash_fd(&oid, odb, fd, sizes[i] + 1), EWS_ESTALE);
 		cr_assert(ews_oid_is_none(&oid));
 	}
 	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
 	cr_assert_eq(count(LOOSE) + count(PACKS), 0);
+	check_store();
+}
+
+/* Add what the file `fd` has, of which `held` is said to be the id, and compare its id with that of a simple hash. */
+static void assert_known(int fd, uint64_t size, const struct ews_oid *held)
+{
+	struct ews_oid hashed, added;
+
+	cr_assert_eq(lseek(fd, 0, SEEK_SET), 0);
+	cr_assert_eq(ews_batch_hash_fd(&hashed, odb, fd, size), 0);
+	cr_assert_eq(ews_batch_add_fd(&added, batch, fd, size, held ? held : &hashed), 0, "%s", ews_error_message());
+	cr_assert(ews_oid_equal(&hashed, &added));
+}
+
+Test(batch, what_a_ref_holds_is_known_again_and_not_added)
+{
+	static const uint64_t sizes[] = { 0, 1, 100, 70000, LARGE_BYTES };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		EWS_CLEANUP(fd) int fd = make_file("f", sizes[i], true);
+
+		assert_known(fd, sizes[i], NULL);
+	}
+	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+	cr_assert_eq(count(LOOSE) + count(PACKS), 0);
+}
+
+Test(batch, what_a_ref_holds_is_told_from_all_else_by_its_bytes)
+{
+	char text[100] = "";
+	struct ews_oid held;
+
+	ews_odb_hash(&held, odb, EWS_OBJECT_BLOB, text, sizeof(text));
+	for (int remembers = 0; remembers < 2; remembers++) {
+		for (uint64_t size = 99; size <= 101; size++) {
+			EWS_CLEANUP(fd) int fd = make_file("f", size, true);
+
+			assert_known(fd, size, &held);
+		}
+		for (size_t i = 0; i < sizeof(text); i += 33) {
+			EWS_CLEANUP(fd) int fd = make_file("f", 0, true);
+
+			text[i] = 'x';
+			cr_assert_eq(ews_file_write_fd(fd, text, sizeof(text)), 0);
+			assert_known(fd, sizeof(text), &held);
+			text[i] = '\0';
+		}
+		ews_odb_remember(odb, EWS_MIB);
+		ews_odb_remember_blob(odb, &held, text, sizeof(text));
+	}
+	cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+	cr_assert_eq(count(LOOSE), 6 + 4);
 	check_store();
 }
 
@@ -270,7 +322,7 @@ static int add_some(size_t i, unsigned worker, void *payload)
 	(void)worker, (void)payload;
 	if (i % 500 == 0) {
 		fd = open(i % 1000 ? "big0" : "big1", O_RDONLY);
-		return ews_batch_add_fd(&oid, batch, fd, LARGE_BYTES);
+		return ews_batch_add_fd(&oid, batch, fd, LARGE_BYTES, NULL);
 	}
 	return ews_batch_add(&oid, batch, EWS_OBJECT_BLOB, text, strlen(text));
 }

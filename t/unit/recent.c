@@ -84,6 +84,19 @@ Test(recent, what_is_too_much_is_not_kept)
 	ews_recent_free(recent);
 }
 
+Test(recent, what_comes_again_takes_no_more_room)
+{
+	struct ews_recent *recent = ews_recent_new(10);
+	const struct ews_oid a = id_of(1), b = id_of(2);
+
+	for (int i = 0; i < 10; i++)
+		ews_recent_add(recent, &a, "seven b", 7);
+	ews_recent_add(recent, &b, "333", 3);
+	cr_assert_eq(len_of(recent, &a), 7);
+	cr_assert_eq(len_of(recent, &b), 3);
+	ews_recent_free(recent);
+}
+
 /* The objects of the store, away. */
 static void remove_objects(const struct ews_repo *repo)
 {
@@ -108,7 +121,7 @@ Test(recent, the_store_reads_what_it_wrote_to_files_and_took_from_them_no_second
 	cr_assert_eq(write(in, "taken", 5), 5);
 	cr_assert_eq(lseek(in, 0, SEEK_SET), 0);
 	ews_odb_remember(repo->odb, EWS_MIB);
-	cr_assert_eq(ews_batch_add_fd(&taken, batch, in, 5), 0);
+	cr_assert_eq(ews_batch_add_fd(&taken, batch, in, 5, NULL), 0);
 	cr_assert_eq(ews_batch_commit(batch), 0);
 	cr_assert_eq(ews_odb_write_to(to, repo->odb, &written), 0);
 	remove_objects(repo);
