@@ -16,8 +16,7 @@
 #define WORTH_PERCENT 95
 
 struct ews_deflater {
-	struct libdeflate_compressor *fast;
-	struct libdeflate_compressor *plain; /* level 0; made when first needed */
+	struct libdeflate_compressor *levels[FAST_LEVEL + 1]; /* made when first needed */
 };
 
 struct ews_inflater {
@@ -34,34 +33,30 @@ static void *need(void *made)
 
 struct ews_deflater *ews_deflater_new(void)
 {
-	struct ews_deflater *deflater = ews_calloc(1, sizeof(*deflater));
-
-	deflater->fast = need(libdeflate_alloc_compressor(FAST_LEVEL));
-	return deflater;
+	return ews_calloc(1, sizeof(struct ews_deflater));
 }
 
 void ews_deflater_free(struct ews_deflater *deflater)
 {
 	if (!deflater)
 		return;
-	libdeflate_free_compressor(deflater->fast);
-	if (deflater->plain)
-		libdeflate_free_compressor(deflater->plain);
+	for (int level = 0; level <= FAST_LEVEL; level++)
+		if (deflater->levels[level])
+			libdeflate_free_compressor(deflater->levels[level]);
 	free(deflater);
 }
 
 void ews_deflate(struct ews_buf *out, struct ews_deflater *deflater, bool is_plain, const void *data, size_t len)
 {
-	struct libdeflate_compressor *compressor = deflater->fast;
+	int level = is_plain ? 0 : FAST_LEVEL;
+	struct libdeflate_compressor **compressor = &deflater->levels[level];
 	size_t room, n;
 
-	if (is_plain && !deflater->plain)
-		deflater->plain = need(libdeflate_alloc_compressor(0));
-	if (is_plain)
-		compressor = deflater->plain;
-	room = libdeflate_zlib_compress_bound(compressor, len);
+	if (!*compressor)
+		*compressor = need(libdeflate_alloc_compressor(level));
+	room = libdeflate_zlib_compress_bound(*compressor, len);
 	ews_buf_reserve(out, room);
-	n = libdeflate_zlib_compress(compressor, data, len, out->ptr + out->len, room);
+	n = libdeflate_zlib_compress(*compressor, data, len, out->ptr + out->len, room);
 	assert(n);
 	out->len += n;
 	out->ptr[out->len] = '\0';

@@ -37,6 +37,7 @@
 /* Files above this are streamed. */
 #define WHOLE_BYTES_MAX (32 * EWS_MIB)
 #define STEP_BYTES (256 * EWS_KIB)
+#define KEPT_BYTES_MAX (2 * EWS_MIB) /* of a buffer, from one object to the next */
 
 struct kept {
 	struct ews_oid oid;
@@ -48,7 +49,7 @@ struct kept {
 /* A thread's tools, borrowed for one object. */
 struct tools {
 	struct ews_deflater *deflater;
-	struct ews_buf record;
+	struct ews_buf content, record;
 	struct tools *next;
 };
 
@@ -108,6 +109,7 @@ void ews_batch_free(struct ews_batch *batch)
 
 		batch->idle = tools->next;
 		ews_deflater_free(tools->deflater);
+		ews_buf_release(&tools->content);
 		ews_buf_release(&tools->record);
 		free(tools);
 	}
@@ -154,42 +156,51 @@ static struct tools *borrow_tools(struct ews_batch *batch)
 	if (!tools) {
 		tools = ews_calloc(1, sizeof(*tools));
 		tools->deflater = ews_deflater_new();
-		tools->record = (struct ews_buf)EWS_BUF_INIT;
+		tools->content = tools->record = (struct ews_buf)EWS_BUF_INIT;
 	}
 	return tools;
 }
 
-/* Deflate here, then append to the pack under the lock. */
-static int pack_object(struct ews_batch *batch, const struct ews_oid *oid, enum ews_object_type type,
-		       const void *data, size_t len)
+static void return_tools(struct ews_batch *batch, struct tools *tools)
 {
-	struct tools *tools = borrow_tools(batch);
+	/* A buffer for the next object need not be as large as the largest. */
+	if (tools->content.cap > KEPT_BYTES_MAX)
+		ews_buf_release(&tools->content);
+	if (tools->record.cap > KEPT_BYTES_MAX)
+		ews_buf_release(&tools->record);
+	pthread_mutex_lock(&batch->lock);
+	tools->next = batch->idle;
+	batch->idle = tools;
+	pthread_mutex_unlock(&batch->lock);
+}
+
+/* Deflate here, then append to the pack under the lock. */
+static int pack_object(struct ews_batch *batch, struct tools *tools, const struct ews_oid *oid,
+		       enum ews_object_type type, const void *data, size_t len)
+{
 	bool is_plain = batch->is_brief && atomic_fetch_add(&batch->plain_bytes, len) + len <= PLAIN_BYTES_MAX;
+	uint32_t sum;
 	int rc;
 
 	ews_buf_truncate(&tools->record, 0);
 	ews_pack_format(&tools->record, tools->deflater, is_plain, type, data, len);
+	sum = ews_pack_sum(tools->record.ptr, tools->record.len);
 	pthread_mutex_lock(&batch->lock);
 	rc = check_broken(batch);
 	if (rc == 0) {
 		rc = need_pack(batch);
 		if (rc == 0)
-			rc = ews_pack_add(batch->pack, oid, tools->record.ptr, tools->record.len);
+			rc = ews_pack_add(batch->pack, oid, sum, tools->record.ptr, tools->record.len);
 		if (rc < 0)
 			spoil(batch, rc);
 	}
-	/* A buffer for the next object need not be as large as the largest. */
-	if (tools->record.cap > WHOLE_BYTES_MAX)
-		ews_buf_release(&tools->record);
-	tools->next = batch->idle;
-	batch->idle = tools;
 	pthread_mutex_unlock(&batch->lock);
 	return rc;
 }
 
 /* Add what has the id `oid`. */
-static int add(struct ews_batch *batch, const struct ews_oid *oid, enum ews_object_type type, const void *data,
-	       size_t len)
+static int add(struct ews_batch *batch, struct tools *tools, const struct ews_oid *oid, enum ews_object_type type,
+	       const void *data, size_t len)
 {
 	bool is_new, is_kept = false;
 	int rc;
@@ -212,16 +223,21 @@ static int add(struct ews_batch *batch, const struct ews_oid *oid, enum ews_obje
 		is_kept = true;
 	}
 	pthread_mutex_unlock(&batch->lock);
-	return is_kept ? 0 : pack_object(batch, oid, type, data, len);
+	return is_kept ? 0 : pack_object(batch, tools, oid, type, data, len);
 }
 
 int ews_batch_add(struct ews_oid *out, struct ews_batch *batch, enum ews_object_type type, const void *data,
 		  size_t len)
 {
+	struct tools *tools = borrow_tools(batch);
+	int rc;
+
 	if (!len)
 		data = "";
 	ews_odb_hash(out, batch->odb, type, data, len);
-	return add(batch, out, type, data, len);
+	rc = add(batch, tools, out, type, data, len);
+	return_tools(batch, tools);
+	return rc;
 }
 
 static int fail_stale(uint64_t size)
@@ -390,11 +406,31 @@ static bool is_held(struct ews_oid *out, const struct ews_batch *batch, const st
 	return held && ews_oid_equal(out, held);
 }
 
+static int add_small(struct ews_oid *out, struct ews_batch *batch, struct tools *tools, int fd, uint64_t start,
+		     size_t size, const struct ews_oid *held)
+{
+	ssize_t n;
+	int rc;
+
+	/* One byte more than there should be shows whether there is more. */
+	ews_buf_reserve(&tools->content, size + 1);
+	n = read_at(tools->content.ptr, fd, size + 1, start);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n != size)
+		return fail_stale(size);
+	if (is_held(out, batch, held, tools->content.ptr, size))
+		return 0;
+	rc = add(batch, tools, out, EWS_OBJECT_BLOB, tools->content.ptr, size);
+	if (rc == 0)
+		ews_odb_remember_blob(batch->odb, out, tools->content.ptr, size);
+	return rc;
+}
+
 int ews_batch_add_fd(struct ews_oid *out, struct ews_batch *batch, int fd, uint64_t size, const struct ews_oid *held)
 {
-	EWS_CLEANUP(free) char *data = NULL;
+	struct tools *tools;
 	uint64_t start;
-	ssize_t n;
 	int rc;
 
 	rc = find_start(&start, fd);
@@ -402,18 +438,9 @@ int ews_batch_add_fd(struct ews_oid *out, struct ews_batch *batch, int fd, uint6
 		return rc;
 	if (size > WHOLE_BYTES_MAX)
 		return add_large(out, batch, fd, start, size, held);
-	/* One byte more than there should be shows whether there is more. */
-	data = ews_malloc((size_t)size + 1);
-	n = read_at(data, fd, (size_t)size + 1, start);
-	if (n < 0)
-		return (int)n;
-	if ((uint64_t)n != size)
-		return fail_stale(size);
-	if (is_held(out, batch, held, data, (size_t)size))
-		return 0;
-	rc = add(batch, out, EWS_OBJECT_BLOB, data, (size_t)size);
-	if (rc == 0)
-		ews_odb_remember_blob(batch->odb, out, data, (size_t)size);
+	tools = borrow_tools(batch);
+	rc = add_small(out, batch, tools, fd, start, (size_t)size, held);
+	return_tools(batch, tools);
 	return rc;
 }
 
@@ -446,12 +473,17 @@ static int write_kept(size_t i, unsigned worker, void *payload)
 	struct writing *writing = payload;
 	struct ews_batch *batch = writing->batch;
 	const struct kept *kept = &batch->kept[i];
+	struct tools *tools;
+	int rc;
 
 	(void)worker;
-	if (batch->pack)
-		return pack_object(batch, &kept->oid, kept->type, kept->data, kept->len);
-	return ews_loose_write(&writing->group, ews_odb_write_dir(batch->odb), &kept->oid, kept->type, kept->data,
-			       kept->len);
+	if (!batch->pack)
+		return ews_loose_write(&writing->group, ews_odb_write_dir(batch->odb), &kept->oid, kept->type,
+				       kept->data, kept->len);
+	tools = borrow_tools(batch);
+	rc = pack_object(batch, tools, &kept->oid, kept->type, kept->data, kept->len);
+	return_tools(batch, tools);
+	return rc;
 }
 
 static int commit(struct ews_batch *batch)

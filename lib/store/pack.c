@@ -126,6 +126,11 @@ void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, bool is
 	ews_deflate(out, deflater, is_plain || !ews_deflate_is_worth(deflater, data, len), data, len);
 }
 
+uint32_t ews_pack_sum(const void *record, size_t len)
+{
+	return ews_crc32(0, record, len);
+}
+
 int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(pack) struct ews_pack *pack = ews_calloc(1, sizeof(*pack));
@@ -203,10 +208,10 @@ static void add_item(struct ews_pack *pack, const struct ews_oid *oid, uint32_t 
 	pack->items[pack->n++] = (struct ews_pack_item){ *oid, crc, offset };
 }
 
-int ews_pack_add(struct ews_pack *pack, const struct ews_oid *oid, const void *record, size_t len)
+int ews_pack_add(struct ews_pack *pack, const struct ews_oid *oid, uint32_t sum, const void *record, size_t len)
 {
 	assert(!pack->stream.is_open);
-	add_item(pack, oid, ews_crc32(0, record, len), ews_pack_bytes(pack));
+	add_item(pack, oid, sum, ews_pack_bytes(pack));
 	ews_buf_add(&pack->waiting, record, len);
 	return flush_when_full(pack);
 }

@@ -24,6 +24,8 @@
 /* Append an object, as it stands in a pack, to `out`; a plain one is not compressed. */
 void ews_pack_format(struct ews_buf *out, struct ews_deflater *deflater, bool is_plain, enum ews_object_type type,
 		     const void *data, size_t len);
+/* The sum of an object as it stands in a pack, which the index of the pack has. */
+uint32_t ews_pack_sum(const void *record, size_t len);
 
 struct ews_pack;
 
@@ -31,8 +33,8 @@ int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_a
 /* Removes what was not finished; NULL is fine. */
 void ews_pack_free(struct ews_pack *pack);
 
-/* Add object `oid` as ews_pack_format() gave it. An id may come once only. */
-int ews_pack_add(struct ews_pack *pack, const struct ews_oid *oid, const void *record, size_t len);
+/* Add object `oid` as ews_pack_format() gave it, with its sum. An id may come once only. */
+int ews_pack_add(struct ews_pack *pack, const struct ews_oid *oid, uint32_t sum, const void *record, size_t len);
 
 /*
  * Add one object in pieces: begin, feed `size` bytes altogether, then end; or
