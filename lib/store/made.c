@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/unknown.h"
 
 /* Would a scan leave it out that knows of it, or can't its state be told? */
 static bool is_left_out(const struct ews_entry *entry, const struct ews_scan_opts *opts)
@@ -35,40 +35,6 @@ static bool is_left_out(const struct ews_entry *entry, const struct ews_scan_opt
 	}
 }
 
-/* The name of `entry` when it lies in the directory `dir` itself, not deeper. */
-static const char *name_in(const struct ews_entry *entry, const char *dir)
-{
-	const char *name = *dir ? entry->path + strlen(dir) + 1 : entry->path;
-
-	return strchr(name, '/') ? NULL : name;
-}
-
-/* Add the names in the directory `path` that are none of those `below` it, `end` being the end of the list. */
-static int list_unknown(struct ews_strv *out, int fd, const char *path, const struct ews_entry *below,
-			const struct ews_entry *end, bool is_plain)
-{
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, fd, &arena), i = 0;
-
-	while (i < n) {
-		const char *name = NULL;
-		int order;
-
-		while (below < end && ews_path_is_inside(below->path, path) && !(name = name_in(below, path)))
-			below++;
-		order = name ? strcmp(names[i].name, name) : -1;
-		if (order >= 0)
-			below++;
-		if (order < 0 && (*path || is_plain || strcmp(names[i].name, ".git") != 0))
-			ews_strv_addf(out, "%s%s%s", path, *path ? "/" : "", names[i].name);
-		if (order <= 0)
-			i++;
-	}
-	ews_arena_release(&arena);
-	return n < 0 ? (int)n : 0;
-}
-
 /* Take the stat data of a directory, and the names in it that nobody put there. False: it is not what was made. */
 static bool look_at_dir(struct ews_scan *out, struct ews_strv *unknown, size_t at, bool is_plain)
 {
@@ -86,7 +52,8 @@ static bool look_at_dir(struct ews_scan *out, struct ews_strv *unknown, size_t a
 		entry->type = type;
 	else if (entry->mode != mode)
 		return false;
-	return list_unknown(unknown, fd, entry->path, entry + 1, out->entries.items + out->entries.n, is_plain) == 0;
+	return ews_unknown_list(unknown, fd, entry->path, entry + 1, out->entries.items + out->entries.n,
+				is_plain) == 0;
 }
 
 /* Is it what makes a nested repository of a directory that was made as none? */
@@ -143,7 +110,7 @@ static bool find(struct ews_scan *out, const struct ews_entries *put, const stru
 			ews_strv_add(&rest, put->items[i].path);
 	}
 	end = out->entries.n ? out->entries.items + out->entries.n : NULL;
-	if (list_unknown(&rest, opts->root_fd, "", out->entries.items, end, opts->is_plain) < 0)
+	if (ews_unknown_list(&rest, opts->root_fd, "", out->entries.items, end, opts->is_plain) < 0)
 		return false;
 	for (size_t i = 0; i < out->entries.n; i++)
 		if ((out->entries.items[i].type == EWS_ENTRY_DIR || out->entries.items[i].type == EWS_ENTRY_GITLINK) &&

@@ -17,8 +17,10 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "store/unknown.h"
 
 #define SPAN 512 /* entries that one thread looks at in a row, with the directories on their way open */
+#define DIRS_CHUNK 8
 #define TRAIL_MAX 48 /* open directories; deeper trees are walked */
 
 struct recheck {
@@ -26,6 +28,7 @@ struct recheck {
 	const struct ews_recheck_opts *opts;
 	atomic_size_t n_touched;
 	atomic_bool differs;
+	const struct ews_entry *const *touched; /* directories whose names are looked at; NULL is the root */
 };
 
 /* The directories open on the way to the path that was last looked at. */
@@ -200,51 +203,56 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 	return true;
 }
 
-/* Is `path` an entry, or among what was left out? */
-static bool is_known(const struct ews_cache *cache, const char *path)
+static bool is_left_out(const struct ews_skips *skips, const char *path)
 {
-	const struct ews_skips *skips = &cache->skips;
-	size_t at;
+	size_t at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
 
-	if (ews_entries_find(&cache->entries, path))
-		return true;
-	at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
 	return at < skips->n && !strcmp(skips->items[at].path, path);
 }
 
-/* Did no name come to the directory? None went: each that is known was looked at. */
-static bool has_known_names(const struct recheck *check, const char *path)
+/* Did no name come to the directory, whose entries are those from `below`? None went: each that is known was looked at. */
+static bool has_known_names(const struct recheck *check, const char *path, const struct ews_entry *below)
 {
+	const struct ews_entries *list = &check->cache->entries;
 	EWS_CLEANUP(fd)
 	int fd = *path ? ews_dir_open_beneath(check->opts->root_fd, path)
 		       : openat(check->opts->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? -1 : ews_dir_list(&names, fd, &arena);
-	bool is_fine = n >= 0;
+	EWS_CLEANUP(strv) struct ews_strv unknown = EWS_STRV_INIT;
+	bool is_fine = fd >= 0 && ews_unknown_list(&unknown, fd, path, below, list->items + list->n,
+						   check->opts->is_plain) == 0;
 
-	for (ssize_t i = 0; i < n && is_fine; i++) {
-		EWS_CLEANUP(free)
-		char *name = *path ? ews_path_join(path, names[i].name) : ews_strdup(names[i].name);
-
-		is_fine = is_known(check->cache, name) || (!check->opts->is_plain && !strcmp(name, ".git"));
-	}
-	ews_arena_release(&arena);
+	for (size_t i = 0; i < unknown.n && is_fine; i++)
+		is_fine = is_left_out(&check->cache->skips, unknown.items[i]);
 	ews_error_clear();
 	return is_fine;
 }
 
-static bool have_known_names(const struct recheck *check)
+/* One of the directories that were touched; the root is the first. */
+static int check_names(size_t i, unsigned worker, void *payload)
+{
+	struct recheck *check = payload;
+	const struct ews_entries *list = &check->cache->entries;
+	const struct ews_entry *dir = check->touched[i];
+
+	(void)worker;
+	if (!atomic_load_explicit(&check->differs, memory_order_relaxed) &&
+	    !has_known_names(check, dir ? dir->path : "", dir ? dir + 1 : list->items))
+		check->differs = true;
+	return 0;
+}
+
+static bool have_known_names(struct recheck *check)
 {
 	const struct ews_entries *list = &check->cache->entries;
+	EWS_CLEANUP(free) const struct ews_entry **touched = ews_calloc(list->n + 1, sizeof(*touched));
+	size_t n = check->cache->root.is_racy;
 
-	if (check->cache->root.is_racy && !has_known_names(check, ""))
-		return false;
 	for (size_t i = 0; i < list->n; i++)
-		if (list->items[i].is_racy && list->items[i].type == EWS_ENTRY_DIR &&
-		    !has_known_names(check, list->items[i].path))
-			return false;
-	return true;
+		if (list->items[i].is_racy && list->items[i].type == EWS_ENTRY_DIR)
+			touched[n++] = &list->items[i];
+	check->touched = touched;
+	(void)ews_pool_for(n, DIRS_CHUNK, check->opts->threads, check_names, check); /* it never fails */
+	return !check->differs;
 }
 
 enum ews_recheck ews_recheck(struct ews_cache *cache, const struct ews_recheck_opts *opts)
