@@ -175,7 +175,7 @@ test_expect_success 'P4: of a step that is done a power cut may lose the last li
 	for s in one two; do
 		journal=$HOME/.superqode/working/cut/sessions/${s:?}/journal && test_grep "^done" "$journal" && sed -i "\$d" "$journal" && test_grep ! "^done" "$journal" || return 1
 	done && head -c 40 /dev/zero >>"$HOME/.superqode/working/cut/sessions/two/journal" &&
-	git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && git -C cut ews undo two && git -C cut ews undo one && test_grep edit "$one/src/main.c" &&
+	git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && git -C cut ews undo two && git -C cut ews undo one && test_grep edit "${one:?}/src/main.c" &&
 	git -C cut ews end two && git -C cut ews recover --all && git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && rm -rf cut "$HOME/.superqode/working/cut"
 '
 
