@@ -51,6 +51,14 @@ void ews_alloc_begin(void)
 #endif
 }
 
+void ews_alloc_give_back(void)
+{
+#ifdef __GLIBC__
+	if (mallinfo2().fordblks > HEAP_BYTES)
+		(void)malloc_trim(HEAP_BYTES);
+#endif
+}
+
 void *ews_malloc(size_t size)
 {
 	void *ptr = malloc(size ? size : 1);

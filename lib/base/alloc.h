@@ -18,6 +18,9 @@
  */
 void ews_alloc_begin(void);
 
+/* Give what was freed back to the kernel, where it is much: to be called where long lists have gone and others come. */
+void ews_alloc_give_back(void);
+
 void *ews_malloc(size_t size);
 void *ews_calloc(size_t n, size_t size);
 void *ews_realloc(void *ptr, size_t size);

@@ -133,18 +133,28 @@ static int open_home(int dir_fd, const char **name)
 	return fd;
 }
 
-/* Fill the new file open at `fd`; `mtime` NULL: it is of now. */
-static int fill(int fd, const void *data, size_t len, mode_t mode, const struct timespec *mtime)
-{
-	const struct timespec times[2] = { { 0, UTIME_OMIT }, mtime ? *mtime : (struct timespec){ 0, UTIME_OMIT } };
-	int rc;
+/* What becomes of a file. */
+struct filling {
+	const struct iovec *parts;
+	size_t n_parts;
+	mode_t mode;
+	const struct timespec *mtime; /* NULL: it is of now */
+	bool is_durable;
+};
 
-	rc = ews_file_write_fd(fd, data, len);
+static int fill(int fd, const struct filling *with)
+{
+	const struct timespec times[2] = { { 0, UTIME_OMIT },
+					   with->mtime ? *with->mtime : (struct timespec){ 0, UTIME_OMIT } };
+	int rc = 0;
+
+	for (size_t i = 0; i < with->n_parts && rc == 0; i++)
+		rc = ews_file_write_fd(fd, with->parts[i].iov_base, with->parts[i].iov_len);
 	if (rc < 0)
 		return rc;
-	if (fchmod(fd, mode) < 0)
+	if (fchmod(fd, with->mode) < 0)
 		return ews_error_os("cannot set the mode");
-	if (mtime && futimens(fd, times) < 0)
+	if (with->mtime && futimens(fd, times) < 0)
 		return ews_error_os("cannot set the time");
 	return 0;
 }
@@ -159,10 +169,9 @@ static int seal(int *fd, bool is_durable)
 	return 0;
 }
 
-static int replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
-		   const struct timespec *mtime, bool is_durable)
+static int replace(int dir_fd, const char *name, const struct filling *with)
 {
-	struct ews_sync_group *group = is_durable ? ews_sync_current() : NULL;
+	struct ews_sync_group *group = with->is_durable ? ews_sync_current() : NULL;
 	EWS_CLEANUP(fd) int home_fd = -1;
 	EWS_CLEANUP(fd) int fd = -1;
 	unsigned char random[8];
@@ -176,17 +185,17 @@ static int replace(int dir_fd, const char *name, const void *data, size_t len, m
 		return ews_error_wrap("cannot write '%s'", name);
 	ews_clock_random(random, sizeof(random));
 	/* Who watches tells by it whether a sync must follow. */
-	at = (size_t)snprintf(tmp, sizeof(tmp), "%s", is_durable ? ".tmp-" : ".tmp-cache-");
+	at = (size_t)snprintf(tmp, sizeof(tmp), "%s", with->is_durable ? ".tmp-" : ".tmp-cache-");
 	for (i = 0; i < sizeof(random); i++)
 		(void)snprintf(tmp + at + 2 * i, 3, "%02x", random[i]);
 	fd = openat(home_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);
-	rc = fill(fd, data, len, mode, mtime);
+	rc = fill(fd, with);
 	if (rc == 0 && group)
 		rc = ews_sync_add_file(group, &fd, home_fd, tmp, home_fd, base);
 	else if (rc == 0)
-		rc = seal(&fd, is_durable);
+		rc = seal(&fd, with->is_durable);
 	if (rc < 0) {
 		(void)unlinkat(home_fd, tmp, 0); /* best effort: the failure above is the news */
 		return ews_error_wrap("cannot write '%s'", name);
@@ -198,25 +207,38 @@ static int replace(int dir_fd, const char *name, const void *data, size_t len, m
 		(void)unlinkat(home_fd, tmp, 0); /* as above */
 		return ews_error_code();
 	}
-	if (is_durable && ews_file_sync_dir(home_fd) < 0)
+	if (with->is_durable && ews_file_sync_dir(home_fd) < 0)
 		return ews_error_wrap("cannot write '%s'", name);
 	return 0;
 }
 
 int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
 {
-	return replace(dir_fd, name, data, len, mode, NULL, true);
+	return ews_file_replace_dated(dir_fd, name, data, len, mode, NULL);
 }
 
 int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
 			   const struct timespec *mtime)
 {
-	return replace(dir_fd, name, data, len, mode, mtime, true);
+	const struct iovec part = { (void *)(uintptr_t)data, len };
+	const struct filling with = { &part, 1, mode, mtime, true };
+
+	return replace(dir_fd, name, &with);
 }
 
 int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
 {
-	return replace(dir_fd, name, data, len, mode, NULL, false);
+	const struct iovec part = { (void *)(uintptr_t)data, len };
+
+	return ews_file_replace_parts(dir_fd, name, &part, 1, mode, false);
+}
+
+int ews_file_replace_parts(int dir_fd, const char *name, const struct iovec *parts, size_t n, mode_t mode,
+			   bool is_durable)
+{
+	const struct filling with = { parts, n, mode, NULL, is_durable };
+
+	return replace(dir_fd, name, &with);
 }
 
 /* Open `name` for appending; `*is_new` says whether this made it. */

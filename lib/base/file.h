@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -47,12 +48,16 @@ int ews_file_write_fd(int fd, const void *data, size_t len);
  */
 int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
 
-/* The same, with a time of its own from the first moment on. */
+/* The same, with a time of its own from the first moment on; NULL: it is of now. */
 int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
 			   const struct timespec *mtime);
 
 /* The same without the syncs, for what shows by itself that it is whole, and may be lost when the power fails. */
 int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
+
+/* As one of the two, from `n` parts that are written one after the other. */
+int ews_file_replace_parts(int dir_fd, const char *name, const struct iovec *parts, size_t n, mode_t mode,
+			   bool is_durable);
 
 /* Append one line, sync it, or have the thread's group do so. The file is made with `mode` when missing. */
 int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode);

@@ -37,7 +37,7 @@
 /* Files above this are streamed. */
 #define WHOLE_BYTES_MAX (32 * EWS_MIB)
 #define STEP_BYTES (256 * EWS_KIB)
-#define KEPT_BYTES_MAX (2 * EWS_MIB) /* of a buffer, from one object to the next */
+#define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
 
 struct kept {
 	struct ews_oid oid;

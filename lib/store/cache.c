@@ -27,7 +27,6 @@
 #define CACHE_VERSION 3
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
-#define TAIL_BYTES 256 /* room for what is known last: an image need not move for that */
 
 struct header {
 	uint32_t magic, version;
@@ -277,7 +276,7 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 	len = sizeof(header) + header.n * sizeof(struct ews_entry) + header.n_skips * sizeof(struct ews_skip) +
 	      header.strings_len + header.skip_strings_len;
 	ews_buf_truncate(&out->data, 0);
-	ews_buf_reserve(&out->data, len + TAIL_BYTES);
+	ews_buf_reserve(&out->data, len);
 	memcpy(out->data.ptr, &header, sizeof(header));
 	at = out->data.ptr + sizeof(header);
 	strings.start = at + header.n * sizeof(struct ews_entry) + header.n_skips * sizeof(struct ews_skip);
@@ -317,6 +316,7 @@ int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *
 	size_t body_len = data->len - sizeof(struct header);
 	struct header header;
 	uint32_t crc;
+	const struct iovec parts[] = { { data->ptr, data->len }, { extra->ptr, extra->len }, { &crc, sizeof(crc) } };
 
 	memcpy(&header, data->ptr, sizeof(header));
 	header.extra_len = extra->len;
@@ -324,11 +324,7 @@ int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *
 	crc = ews_crc32(0, &header, sizeof(header));
 	crc = (uint32_t)crc32_combine(crc, image->crc, (z_off_t)body_len);
 	crc = ews_crc32(crc, extra->ptr, extra->len);
-	ews_buf_add(data, extra->ptr, extra->len);
-	ews_buf_add(data, &crc, sizeof(crc));
-	if (is_durable)
-		return ews_file_replace(dir_fd, name, data->ptr, data->len, 0600);
-	return ews_file_replace_unsynced(dir_fd, name, data->ptr, data->len, 0600);
+	return ews_file_replace_parts(dir_fd, name, parts, sizeof(parts) / sizeof(*parts), 0600, is_durable);
 }
 
 int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,

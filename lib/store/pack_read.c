@@ -33,7 +33,7 @@
 #define IDS_AT (COUNTS_AT + 256 * 4)
 #define PACK_HEADER_LEN 12
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
-#define KEPT_BYTES_MAX (2 * EWS_MIB) /* of a buffer, from one object to the next */
+#define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
 #define CHAIN_MAX 4096
 #define DELTA_HEAD_MAX 20 /* two sizes */
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */

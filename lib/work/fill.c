@@ -96,11 +96,13 @@ static int put_files(struct ews_filled *out, struct ews_session *session, struct
 }
 
 /* Files that come from objects, as git stores them: those that a filter would have changed. */
-static void list_stored(struct ews_strv *out, const struct ews_entries *list)
+static bool *mark_stored(const struct ews_entries *list)
 {
+	bool *is_stored = ews_calloc(list->n, sizeof(*is_stored));
+
 	for (size_t i = 0; i < list->n; i++)
-		if (list->items[i].type == EWS_ENTRY_FILE && !list->items[i].has_stat)
-			ews_strv_add(out, list->items[i].path);
+		is_stored[i] = list->items[i].type == EWS_ENTRY_FILE && !list->items[i].has_stat;
+	return is_stored;
 }
 
 /* Does the user's or the system's own config name a program for it? Then it was run. */
@@ -158,40 +160,38 @@ static int rewrite_file(void *payload, struct ews_entry *entry, const void *data
 }
 
 /*
- * Files from objects get the line ends and the encoding that git would give them. The stat data of `stored` are those of the
- * new files by now, so what is stored is told by that list.
+ * Files from objects get the line ends and the encoding that git would give them. The stat data of what is stored are those
+ * of the new files by now, so it is told by `is_stored`.
  */
 static int convert_stored(const struct ews_filled *filled, const struct ews_session *session, struct ews_twin *twin,
-			  struct ews_batch *batch, const struct ews_strv *stored, bool run_filters)
+			  struct ews_batch *batch, const bool *is_stored, bool run_filters)
 {
-	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	struct ews_entries *all = &twin->content.scan.entries;
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT; /* its strings are theirs */
 	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	struct rewrite rewrite = { batch, filled->workspace_fd };
 	const struct ews_convert convert = { .odb = session->repo->odb,
 					     .home = session->repo->home,
 					     .work_tree = session->state.workspace,
-					     .all = filled->ignored.entries.n ? NULL : &twin->content.scan.entries,
+					     .all = filled->ignored.entries.n ? NULL : all,
 					     .run_filters = run_filters,
 					     .take = rewrite_file,
 					     .payload = &rewrite,
 					     .filtered = &filtered };
 	int rc;
 
-	for (size_t i = 0; i < stored->n; i++)
-		ews_entries_add_copy(&list, ews_entries_find(&twin->content.scan.entries, stored->items[i]))->has_stat =
-			false;
-	rc = stored->n ? ews_convert(&convert, &list) : 0;
-	name_filtered(twin, &filtered, run_filters);
-	for (size_t i = 0; i < list.n && rc == 0; i++) {
-		struct ews_entry *entry = ews_entries_find(&twin->content.scan.entries, list.items[i].path);
-		const char *path = entry->path, *xattrs = entry->xattrs;
-
-		if (!list.items[i].has_stat)
+	for (size_t i = 0; i < all->n; i++) {
+		if (!is_stored[i])
 			continue;
-		*entry = list.items[i];
-		entry->path = path;
-		entry->xattrs = xattrs;
+		EWS_GROW(list.items, list.n, list.cap);
+		list.items[list.n] = all->items[i];
+		list.items[list.n++].has_stat = false;
 	}
+	rc = list.n ? ews_convert(&convert, &list) : 0;
+	name_filtered(twin, &filtered, run_filters);
+	for (size_t i = 0; i < list.n && rc == 0; i++)
+		if (list.items[i].has_stat)
+			*ews_entries_find(all, list.items[i].path) = list.items[i];
 	return rc < 0 ? rc : ews_batch_commit(batch);
 }
 
@@ -268,13 +268,13 @@ int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twi
 	     const struct ews_fill_opts *opts)
 {
 	EWS_CLEANUP(filled) struct ews_filled filled = EWS_FILLED_INIT;
-	EWS_CLEANUP(strv) struct ews_strv stored = EWS_STRV_INIT;
+	EWS_CLEANUP(free) bool *is_stored = NULL;
 	int rc;
 
 	/* Both while the entries have the project's stat data. */
 	ews_twin_mark_clean(twin);
-	if (!opts->is_state)
-		list_stored(&stored, &twin->content.scan.entries);
+	is_stored = opts->is_state ? ews_calloc(twin->content.scan.entries.n, sizeof(*is_stored))
+				   : mark_stored(&twin->content.scan.entries);
 	rc = put_files(&filled, session, twin, opts);
 	if (rc < 0)
 		return rc;
@@ -282,9 +282,10 @@ int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twi
 	name_links_back(twin, session, &filled.ignored.entries);
 	rc = fill_submodules(&filled, session, twin);
 	if (rc == 0)
-		rc = convert_stored(&filled, session, twin, batch, &stored, opts->run_filters);
+		rc = convert_stored(&filled, session, twin, batch, is_stored, opts->run_filters);
 	if (rc < 0)
 		return rc;
+	ews_alloc_give_back();
 	*out = filled;
 	filled = (struct ews_filled)EWS_FILLED_INIT;
 	return 0;

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "work/base_cache.h"
 
+#define AT_ONCE_MAX 32768 /* files */
+
 /* What is known of the files alone: it spares the first verb their reading, if not its walk. */
 static void remember_files(const struct ews_first_look *look)
 {
@@ -48,6 +50,12 @@ static int remember_base(void *payload)
 	return 0;
 }
 
+static int remember_both(void *payload)
+{
+	(void)remember_now(payload);
+	return remember_base(payload);
+}
+
 void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,
 			  const struct ews_first_look_opts *opts)
 {
@@ -58,6 +66,11 @@ void ews_first_look_begin(struct ews_first_look *out, struct ews_session *sessio
 	if (opts->put && opts->is_exact &&
 	    ews_look_begin(&out->look, session->repo, session, NULL, &out->content_opts) < 0)
 		ews_error_clear();
+	/* Of many files one of the two is enough to have in memory. */
+	if (opts->put && opts->base->scan.entries.n > AT_ONCE_MAX) {
+		ews_beside_begin(&out->base, remember_both, out);
+		return;
+	}
 	if (opts->put)
 		ews_beside_begin(&out->now, remember_now, out);
 	ews_beside_begin(&out->base, remember_base, out);

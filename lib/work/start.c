@@ -120,6 +120,7 @@ static void set_index(struct ews_twin *twin, const struct ews_repo *repo, int wo
 		gid = st.st_gid;
 	ews_buf_truncate(&git->index, 0);
 	ews_twin_format_index(&git->index, twin, ews_odb_algo(repo->odb), gid);
+	ews_index_release(&twin->index); /* it has told what it knows */
 	clock_gettime(CLOCK_REALTIME, &now);
 	git->has_index = true;
 	git->index_mtime_s = now.tv_sec;
