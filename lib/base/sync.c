@@ -88,10 +88,29 @@ void ews_sync_add_named(struct ews_sync_group *group, int *fd)
 	    &(struct ews_sync_item){ .kind = NAMED_FILE, .fd = ews_steal_fd(fd), .tmp_dir_fd = -1, .dir_fd = -1 });
 }
 
+/* Is the directory among those of the group? */
+static bool has_dir(struct ews_sync_group *group, int dir_fd)
+{
+	struct stat st, other;
+	bool found = false;
+
+	if (fstat(dir_fd, &st) < 0)
+		return false; /* who adds it says why */
+	pthread_mutex_lock(&group->lock);
+	for (size_t i = 0; i < group->n && !found; i++)
+		found = group->items[i].kind == DIRECTORY && fstat(group->items[i].fd, &other) == 0 &&
+			other.st_ino == st.st_ino && other.st_dev == st.st_dev;
+	pthread_mutex_unlock(&group->lock);
+	return found;
+}
+
 int ews_sync_add_dir(struct ews_sync_group *group, int dir_fd)
 {
-	int fd = copy_fd(dir_fd);
+	int fd;
 
+	if (has_dir(group, dir_fd))
+		return 0;
+	fd = copy_fd(dir_fd);
 	if (fd < 0)
 		return fd;
 	add(group, &(struct ews_sync_item){ .kind = DIRECTORY, .fd = fd, .tmp_dir_fd = -1, .dir_fd = -1 });

@@ -43,7 +43,7 @@ int ews_sync_add_file(struct ews_sync_group *group, int *fd, int tmp_dir_fd, con
 		      const char *name);
 /* Add a file that has its name, open at `*fd`, which is taken. */
 void ews_sync_add_named(struct ews_sync_group *group, int *fd);
-/* Add a directory whose names are to be durable before any file of the group gets its own. */
+/* Add a directory, once, whose names are to be durable before any file of the group gets its own. */
 int ews_sync_add_dir(struct ews_sync_group *group, int dir_fd);
 
 /* Sync the directory, or have the group of this thread do so. */

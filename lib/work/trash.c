@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/gate.h"
 #include "store/git.h"
 #include "store/lock.h"
@@ -30,6 +31,7 @@
 #define OWN_LOCK "~clean" /* no session's id */
 #define PROJECT_LOCK "project"
 #define WRITERS_MS 5000
+#define TOGETHER_MAX 64 /* records that are written together, for a file has some descriptors until it is */
 
 void ews_trash_result_release(struct ews_trash_result *result)
 {
@@ -122,7 +124,7 @@ static int count_objects(void *payload)
 					  .input_len = count->request.len,
 					  .out = &said };
 
-	ews_strv_add_all(&args, "rev-list", "--objects", "--disk-usage", "--stdin", NULL);
+	ews_strv_add_all(&args, "rev-list", "--objects", "--disk-usage", "--ignore-missing", "--stdin", NULL);
 	if (ews_git_run(&git, args.items) == 0)
 		count->bytes = strtoull(said.ptr, NULL, 10);
 	return 0; /* it informs: a store that is not whole tells nothing */
@@ -152,9 +154,7 @@ static void begin_count(struct count *count, struct ews_trash_plan *plan)
 		for (size_t k = 0; k < plan->n_kept && !goes; k++)
 			goes = plan->kept[k].is_due && !strcmp(plan->kept[k].snapshot.ref, refs.items[i].name);
 		n += goes;
-		if (ews_odb_has(repo->odb, &refs.items[i].oid))
-			ews_buf_addf(&count->request, "%s%s\n", goes ? "" : "^",
-				     ews_oid_hex(hex, &refs.items[i].oid));
+		ews_buf_addf(&count->request, "%s%s\n", goes ? "" : "^", ews_oid_hex(hex, &refs.items[i].oid));
 	}
 	count->object_dir = ews_odb_object_dir(repo->odb);
 	if (n && ews_git_neutral_dir(&count->neutral, repo->home, ews_odb_algo(repo->odb)) == 0)
@@ -206,21 +206,26 @@ static int expire_step(struct ews_trash_plan *plan, struct ews_trash_step *step)
 	return ews_step_write(plan->repo->dir_fd, record);
 }
 
-/* Say in the step's record that the directory goes, then rename it to where nobody looks for it. */
-static int condemn_dir(struct ews_trash_plan *plan, struct ews_trash_dir *dir, struct ews_trash_step *step)
+/* Say in the step's record that the directory goes. */
+static int mark_dir(struct ews_trash_plan *plan, struct ews_trash_dir *dir, struct ews_trash_step *step)
+{
+	if (!step || step->record.state == EWS_STEP_EXPIRED)
+		return 0;
+	if (step->is_due || !is_as_planned(plan, step)) {
+		dir->is_due = false; /* its step was not let go */
+		return 0;
+	}
+	step->record.is_emptied = true;
+	return ews_step_write(plan->repo->dir_fd, &step->record);
+}
+
+/* Rename it to where nobody looks for it. */
+static int condemn_dir(struct ews_trash_plan *plan, const struct ews_trash_dir *dir)
 {
 	const struct ews_trash_root *root = &plan->roots[dir->root];
 	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", dir->step_id);
-	int rc = 0;
+	int rc = drop_beside(plan->repo, dir->step_id);
 
-	if (step && step->record.state != EWS_STEP_EXPIRED) {
-		if (step->is_due || !is_as_planned(plan, step))
-			return 0; /* its step was not let go */
-		step->record.is_emptied = true;
-		rc = ews_step_write(plan->repo->dir_fd, &step->record);
-	}
-	if (rc == 0)
-		rc = drop_beside(plan->repo, dir->step_id);
 	if (rc == 0)
 		rc = ews_file_remove_tree(root->fd, gone);
 	if (rc == 0)
@@ -266,16 +271,23 @@ static bool is_named_as_parent(const struct ews_trash_plan *plan, const char *id
 	return ews_strv_sorted_has(&plan->parents, id);
 }
 
-static int drop_snapshot(struct ews_trash_plan *plan, struct ews_trash_kept *kept)
+/* Look whether it goes, and remember what will be asked about it then. */
+static int mark_snapshot(struct ews_trash_plan *plan, struct ews_trash_kept *kept)
 {
-	const struct ews_oid none = EWS_OID_NONE;
 	int rc = is_needed(plan, kept->snapshot.id);
 
-	if (rc != 0)
+	if (rc != 0) {
+		kept->is_due = false;
 		return rc < 0 ? rc : 0;
-	rc = is_named_as_parent(plan, kept->snapshot.id) ? ews_lineage_remember(plan->repo, &kept->snapshot) : 0;
-	if (rc == 0)
-		rc = ews_odb_ref_swap(plan->repo->odb, kept->snapshot.ref, &kept->snapshot.commit, &none);
+	}
+	return is_named_as_parent(plan, kept->snapshot.id) ? ews_lineage_remember(plan->repo, &kept->snapshot) : 0;
+}
+
+static int drop_snapshot(struct ews_trash_plan *plan, const struct ews_trash_kept *kept)
+{
+	const struct ews_oid none = EWS_OID_NONE;
+	int rc = ews_odb_ref_swap(plan->repo->odb, kept->snapshot.ref, &kept->snapshot.commit, &none);
+
 	if (rc == EWS_ESTALE || rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
@@ -354,60 +366,107 @@ static char *lock_of_dir(const struct ews_trash_dir *dir)
 /* First the steps: that they go is written down before what they keep does. */
 static int act_on_steps(struct ews_trash_plan *plan, const char *name)
 {
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	int rc = 0;
 
-	for (size_t i = 0; i < plan->n_steps && rc == 0 && !plan->opts->dry_run; i++) {
+	if (plan->opts->dry_run)
+		return 0;
+	ews_sync_begin(&group);
+	for (size_t i = 0; i < plan->n_steps && rc == 0; i++) {
 		struct ews_trash_step *step = &plan->steps[i];
 
 		if (!is_locked_by(name, lock_of_step(&step->record)))
 			continue;
+		if (group.n == TOGETHER_MAX) {
+			rc = ews_sync_finish(&group);
+			ews_sync_begin(&group);
+		}
+		if (rc < 0)
+			break;
 		if (step->is_due)
 			rc = expire_step(plan, step);
 		else if (step->is_mark)
 			rc = ews_step_remove(plan->repo->dir_fd, step->record.id);
-		if (rc == 0 && step->record.state == EWS_STEP_EXPIRED)
-			rc = drop_beside(plan->repo, step->record.id);
+	}
+	if (rc == 0)
+		rc = ews_sync_finish(&group);
+	for (size_t i = 0; i < plan->n_steps && rc == 0; i++) {
+		const struct ews_step *step = &plan->steps[i].record;
+
+		if (step->state == EWS_STEP_EXPIRED && is_locked_by(name, lock_of_step(step)))
+			rc = drop_beside(plan->repo, step->id);
 	}
 	return rc;
+}
+
+/* What is due and lies under the lock. */
+static bool is_dir_due(const struct ews_trash_dir *dir, const char *name)
+{
+	return dir->is_due && is_locked_by(name, lock_of_dir(dir));
+}
+
+static bool is_kept_due(const struct ews_trash_kept *kept, const char *name)
+{
+	return kept->is_due && !strcmp(name, owner_of(&kept->snapshot));
+}
+
+/* What must be on the disk before the rest goes. */
+static int mark_rest(struct ews_trash_plan *plan, const char *name)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++)
+		if (is_dir_due(&plan->dirs[i], name))
+			rc = mark_dir(plan, &plan->dirs[i], ews_trash_plan_step(plan, plan->dirs[i].step_id));
+	for (size_t i = 0; i < plan->n_kept && rc == 0; i++)
+		if (is_kept_due(&plan->kept[i], name))
+			rc = mark_snapshot(plan, &plan->kept[i]);
+	return rc;
+}
+
+/* The rest goes; its directories are synced together. */
+static int drop_rest(struct ews_trash_plan *plan, const char *name)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc = 0;
+
+	ews_sync_begin(&group);
+	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++)
+		if (is_dir_due(&plan->dirs[i], name))
+			rc = condemn_dir(plan, &plan->dirs[i]);
+	for (size_t i = 0; i < plan->n_kept && rc == 0; i++)
+		if (is_kept_due(&plan->kept[i], name))
+			rc = drop_snapshot(plan, &plan->kept[i]);
+	for (size_t i = 0; i < plan->n_records && rc == 0; i++)
+		if (is_locked_by(name, ews_retire_id(plan->records[i].name)))
+			rc = drop_record(plan, &plan->records[i]);
+	return rc < 0 ? rc : ews_sync_finish(&group);
+}
+
+static void show_rest(struct ews_trash_plan *plan, const char *name)
+{
+	for (size_t i = 0; i < plan->n_dirs; i++)
+		if (is_dir_due(&plan->dirs[i], name))
+			show_dir(plan, &plan->dirs[i]);
+	for (size_t i = 0; i < plan->n_kept; i++)
+		if (is_kept_due(&plan->kept[i], name))
+			show_snapshot(plan, &plan->kept[i]);
+	for (size_t i = 0; i < plan->n_records; i++)
+		if (is_locked_by(name, ews_retire_id(plan->records[i].name)))
+			show_record(plan, &plan->records[i]);
 }
 
 /* All that goes under the lock `name`, which the caller holds; of a dry run what would. */
 static int act_on_rest(struct ews_trash_plan *plan, const char *name)
 {
-	bool dry_run = plan->opts->dry_run;
-	int rc = 0;
+	int rc;
 
-	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++) {
-		struct ews_trash_dir *dir = &plan->dirs[i];
-
-		if (!dir->is_due || !is_locked_by(name, lock_of_dir(dir)))
-			continue;
-		if (dry_run)
-			show_dir(plan, dir);
-		else
-			rc = condemn_dir(plan, dir, ews_trash_plan_step(plan, dir->step_id));
+	if (plan->opts->dry_run) {
+		show_rest(plan, name);
+		return 0;
 	}
-	for (size_t i = 0; i < plan->n_kept && rc == 0; i++) {
-		struct ews_trash_kept *kept = &plan->kept[i];
-
-		if (!kept->is_due || strcmp(name, owner_of(&kept->snapshot)))
-			continue;
-		if (dry_run)
-			show_snapshot(plan, kept);
-		else
-			rc = drop_snapshot(plan, kept);
-	}
-	for (size_t i = 0; i < plan->n_records && rc == 0; i++) {
-		struct ews_trash_record *record = &plan->records[i];
-
-		if (!is_locked_by(name, ews_retire_id(record->name)))
-			continue;
-		if (dry_run)
-			show_record(plan, record);
-		else
-			rc = drop_record(plan, record);
-	}
-	return rc;
+	rc = mark_rest(plan, name);
+	return rc < 0 ? rc : drop_rest(plan, name);
 }
 
 static void add_lock(struct ews_strv *out, char *name)
@@ -525,6 +584,7 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 	if (rc < 0)
 		return rc;
 	begin_count(&count, &plan);
+	ews_trash_plan_measure(&plan);
 	rc = act_all(&plan, locks);
 	if (rc == 0 && !opts->dry_run)
 		rc = sweep_all(&plan);

@@ -205,7 +205,6 @@ static int list_root(struct ews_trash_plan *plan, size_t root)
 			continue;
 		dir.step_id = ews_strdup(names[i].name);
 		dir.touched_s = st.st_mtim.tv_sec;
-		dir.bytes = measure(plan->roots[root].fd, names[i].name);
 		dir.is_due = is_dir_due(plan, &dir);
 		EWS_GROW(plan->dirs, plan->n_dirs, plan->cap_dirs);
 		plan->dirs[plan->n_dirs++] = dir;
@@ -253,9 +252,15 @@ static int plan_dirs(struct ews_trash_plan *plan)
 		rc = list_root(plan, i);
 	if (plan->n_dirs)
 		qsort(plan->dirs, plan->n_dirs, sizeof(*plan->dirs), cmp_dirs);
+	return rc;
+}
+
+void ews_trash_plan_measure(struct ews_trash_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_dirs; i++)
+		plan->dirs[i].bytes = measure(plan->roots[plan->dirs[i].root].fd, plan->dirs[i].step_id);
 	if (!plan->opts->now)
 		limit_dirs(plan);
-	return rc;
 }
 
 /* When was it put there? A ref of its own tells, or else the file of them all. */

@@ -85,8 +85,14 @@ struct ews_trash_plan {
 /* Where trash lies, and which sessions have ended; a part of ews_trash_plan_make. */
 int ews_trash_plan_roots(struct ews_trash_plan *plan);
 
-/* What is there, and what of it `opts` lets go. `out->repo` and `out->opts` are set, the rest is empty. */
+/*
+ * What is there, and what of it `opts` lets go, but for directories that are over the limit. `out->repo` and `out->opts` are
+ * set, the rest is empty.
+ */
 int ews_trash_plan_make(struct ews_trash_plan *out);
+
+/* How large the directories are, which takes a while, and which of them are over the limit. */
+void ews_trash_plan_measure(struct ews_trash_plan *plan);
 
 /* The step of that id; NULL: none is recorded. */
 struct ews_trash_step *ews_trash_plan_step(const struct ews_trash_plan *plan, const char *id);
