@@ -20,6 +20,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/pool.h"
 
 /* Between a file's birth and its lock. */
 #define BIRTH_MS 200
@@ -235,20 +236,45 @@ static void sweep_old(const struct old *old, int root_fd, const char *rel)
 	ews_arena_release(&arena);
 }
 
+/* The directories that loose objects are in, and which of them hold what may be litter: mostly none does. */
+struct fans {
+	int objects_fd;
+	bool has_tmp[256];
+};
+
+static int look_into_fan(size_t i, unsigned worker, void *payload)
+{
+	struct fans *fans = payload;
+	EWS_CLEANUP(free) char *name = ews_strfmt("%02zx", i);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(fans->objects_fd, name);
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+
+	(void)worker;
+	for (ssize_t k = 0; k < n; k++)
+		fans->has_tmp[i] = fans->has_tmp[i] || !strncmp(names[k].name, "tmp_", 4);
+	ews_arena_release(&arena);
+	ews_error_clear();
+	return 0;
+}
+
 int ews_litter_sweep_old(struct ews_odb *odb, int64_t older_than_s, ews_litter_fn may_go, void *payload)
 {
 	const struct old old = { ews_odb_object_dir(odb), older_than_s, may_go, payload };
 	EWS_CLEANUP(fd) int objects = ews_dir_open(old.object_dir);
+	struct fans fans = { .objects_fd = objects };
 
 	if (objects < 0)
 		return objects;
 	sweep_old(&old, objects, "");
 	sweep_old(&old, objects, "pack");
+	(void)ews_pool_for(256, 16, 0, look_into_fan, &fans); /* it never fails */
 	for (unsigned i = 0; i < 256; i++) {
 		char name[3];
 
 		snprintf(name, sizeof(name), "%02x", i);
-		if (faccessat(objects, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		if (fans.has_tmp[i])
 			sweep_old(&old, objects, name);
 	}
 	ews_error_clear();
