@@ -126,14 +126,16 @@ test_expect_success 'P3: an edit of the same size whose time was put back is fou
 test_expect_success 'P3: contents of one length that changed places are told apart' '
 	test_repo places && (
 		cd places && mkdir same && for n in 1 2 3 4; do echo "content $n" >same/$n; done &&
-		git add same && git commit -q -m same && cd "$(git ews start places)/same" &&
-		cp 2 3 && cp 1 2 && echo "another 1" >1 && echo "content 5" >4
+		git add same && git commit -q -m same && git ews start places >../places.path
+	) && take_ws places.path && (
+		cd "${ws:?}/same" && cp 2 3 && cp 1 2 && echo "another 1" >1 && echo "content 5" >4
 	) &&
-	git -C places ews revert >places.out && ws=$(git -C places ews path places) &&
+	git -C places ews revert >places.out &&
 	test_grep "restored: 4\$" places.out && test_grep "Status: Verified\$" places.out &&
-	echo "content 1 content 2 content 3 content 4" >want && echo $(cat "$ws"/same/[1-4]) >got && test_cmp want got &&
-	git -C places ews undo places &&
-	echo "another 1 content 1 content 2 content 5" >want && echo $(cat "$ws"/same/[1-4]) >got && test_cmp want got
+	echo "content 1 content 2 content 3 content 4" >want && echo $(cat "${ws:?}"/same/[1-4]) >got &&
+	test_cmp want got && git -C places ews undo places &&
+	echo "another 1 content 1 content 2 content 5" >want && echo $(cat "${ws:?}"/same/[1-4]) >got &&
+	test_cmp want got
 '
 
 test_expect_success 'P3: an edit behind assume-unchanged, skip-worktree and info/exclude is found' '
