@@ -22,6 +22,7 @@
 #include "store/put.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
+#define QUESTION_BYTES (512 * EWS_KIB) /* of paths */
 #define FILES_AT_ONCE 200
 #define FILTER "filter="
 #define BLANKS " \t\r\n"
@@ -213,16 +214,23 @@ static bool is_asked_about(const struct run *run, const char *path)
 	return false;
 }
 
+/* What git says of a path takes more room than the path does: it is asked about so many at once, and no more. */
 static int ask_attributes(struct run *run, const struct ews_entries *list)
 {
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
 	struct choice choice = { run, list };
 	struct ews_git_opts git = git_opts(run);
+	int rc = 0;
 
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		if (is_stored(&list->items[i]) && is_asked_about(run, list->items[i].path))
 			ews_buf_add(&question, list->items[i].path, strlen(list->items[i].path) + 1);
-	return ews_attr_ask(&git, &run->config, &question, attributes, take_attribute, &choice);
+		if (question.len < QUESTION_BYTES && i + 1 < list->n)
+			continue;
+		rc = ews_attr_ask(&git, &run->config, &question, attributes, take_attribute, &choice);
+		ews_buf_truncate(&question, 0);
+	}
+	return rc;
 }
 
 static int choose(struct run *run, const struct ews_entries *list)

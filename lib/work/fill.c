@@ -170,6 +170,7 @@ static int convert_stored(const struct ews_filled *filled, const struct ews_sess
 	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT; /* its strings are theirs */
 	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	struct rewrite rewrite = { batch, filled->workspace_fd };
+	size_t n_stored = 0;
 	const struct ews_convert convert = { .odb = session->repo->odb,
 					     .home = session->repo->home,
 					     .work_tree = session->state.workspace,
@@ -180,10 +181,12 @@ static int convert_stored(const struct ews_filled *filled, const struct ews_sess
 					     .filtered = &filtered };
 	int rc;
 
+	for (size_t i = 0; i < all->n; i++)
+		n_stored += is_stored[i];
+	EWS_GROW_TO(list.items, n_stored, list.cap);
 	for (size_t i = 0; i < all->n; i++) {
 		if (!is_stored[i])
 			continue;
-		EWS_GROW(list.items, list.n, list.cap);
 		list.items[list.n] = all->items[i];
 		list.items[list.n++].has_stat = false;
 	}
@@ -278,6 +281,7 @@ int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twi
 	rc = put_files(&filled, session, twin, opts);
 	if (rc < 0)
 		return rc;
+	ews_alloc_give_back();
 	name_links_back(twin, session, &twin->content.scan.entries);
 	name_links_back(twin, session, &filled.ignored.entries);
 	rc = fill_submodules(&filled, session, twin);

@@ -50,9 +50,12 @@ static int remember_base(void *payload)
 	return 0;
 }
 
+/* Of many files one of the two is enough to have in memory. */
 static int remember_both(void *payload)
 {
+	ews_alloc_give_back();
 	(void)remember_now(payload);
+	ews_alloc_give_back();
 	return remember_base(payload);
 }
 
@@ -66,7 +69,6 @@ void ews_first_look_begin(struct ews_first_look *out, struct ews_session *sessio
 	if (opts->put && opts->is_exact &&
 	    ews_look_begin(&out->look, session->repo, session, NULL, &out->content_opts) < 0)
 		ews_error_clear();
-	/* Of many files one of the two is enough to have in memory. */
 	if (opts->put && opts->base->scan.entries.n > AT_ONCE_MAX) {
 		ews_beside_begin(&out->base, remember_both, out);
 		return;
