@@ -41,7 +41,7 @@ static _Thread_local struct ews_sync_group *current;
 
 void ews_sync_begin(struct ews_sync_group *group)
 {
-	assert(!current && !group->n);
+	assert(!current);
 	current = group;
 }
 
@@ -201,16 +201,35 @@ static int give_names(struct ews_sync_group *group)
 	return 0;
 }
 
-int ews_sync_finish(struct ews_sync_group *group)
+static int leave_names(const struct ews_sync_group *group, struct ews_sync_group *next)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < group->n && rc == 0; i++) {
+		if (group->items[i].kind != NEW_FILE)
+			continue;
+		rc = ews_sync_add_dir(next, group->items[i].dir_fd);
+		if (rc == 0)
+			rc = ews_sync_add_dir(next, group->items[i].tmp_dir_fd);
+	}
+	return rc;
+}
+
+int ews_sync_finish_before(struct ews_sync_group *group, struct ews_sync_group *next)
 {
 	int rc = sync_contents(group);
 
 	if (rc == 0)
 		rc = give_names(group);
 	if (rc == 0)
-		rc = sync_names(group);
+		rc = next ? leave_names(group, next) : sync_names(group);
 	ews_sync_group_release(group);
 	return rc;
+}
+
+int ews_sync_finish(struct ews_sync_group *group)
+{
+	return ews_sync_finish_before(group, NULL);
 }
 
 void ews_sync_group_release(struct ews_sync_group *group)

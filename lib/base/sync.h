@@ -55,6 +55,12 @@ int ews_sync_dir(int dir_fd);
  */
 int ews_sync_finish(struct ews_sync_group *group);
 
+/*
+ * As far as the names: that they are durable is left to `next` (NULL: to nobody, it is waited for), none of whose files gets
+ * its name before. What is said by those files is said of these.
+ */
+int ews_sync_finish_before(struct ews_sync_group *group, struct ews_sync_group *next);
+
 /* Files that have no names yet are removed. */
 void ews_sync_group_release(struct ews_sync_group *group);
 EWS_CLEANUP_DEFINE(sync_group, struct ews_sync_group, ews_sync_group_release)

@@ -486,7 +486,7 @@ static int write_kept(size_t i, unsigned worker, void *payload)
 	return rc;
 }
 
-static int commit(struct ews_batch *batch)
+static int commit(struct ews_batch *batch, struct ews_sync_group *next)
 {
 	EWS_CLEANUP(writing) struct writing writing = { batch, EWS_SYNC_GROUP_INIT };
 	int rc;
@@ -503,20 +503,25 @@ static int commit(struct ews_batch *batch)
 	if (rc < 0)
 		return rc;
 	if (!batch->pack)
-		return ews_sync_finish(&writing.group);
-	rc = ews_pack_finish(batch->pack);
+		return ews_sync_finish_before(&writing.group, next);
+	rc = ews_pack_finish(batch->pack, next);
 	if (rc < 0)
 		return rc;
 	return ews_odb_refresh(batch->odb);
 }
 
-int ews_batch_commit(struct ews_batch *batch)
+int ews_batch_commit_before(struct ews_batch *batch, struct ews_sync_group *next)
 {
 	int rc;
 
-	rc = commit(batch);
+	rc = commit(batch, next);
 	clear(batch);
 	return rc;
+}
+
+int ews_batch_commit(struct ews_batch *batch)
+{
+	return ews_batch_commit_before(batch, NULL);
 }
 
 struct ews_odb *ews_batch_odb(const struct ews_batch *batch)

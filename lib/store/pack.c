@@ -407,7 +407,7 @@ static int write_index(int *fd, char tmp_name[EWS_LITTER_NAME_MAX], struct ews_p
 	return 0;
 }
 
-int ews_pack_finish(struct ews_pack *pack)
+int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *next)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	uint8_t trailer[EWS_HASH_MAX];
@@ -433,7 +433,7 @@ int ews_pack_finish(struct ews_pack *pack)
 	rc = ews_sync_add_file(&group, &index, pack->dir_fd, tmp_index, pack->dir_fd, name);
 	if (rc < 0)
 		(void)unlinkat(pack->dir_fd, tmp_index, 0); /* best effort: gc sweeps it */
-	return rc < 0 ? rc : ews_sync_finish(&group);
+	return rc < 0 ? rc : ews_sync_finish_before(&group, next);
 }
 
 int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)

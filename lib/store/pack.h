@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/deflate.h"
 #include "base/hash.h"
+#include "base/sync.h"
 #include "store/oid.h"
 
 /* Append an object, as it stands in a pack, to `out`; a plain one is not compressed. */
@@ -51,9 +52,9 @@ uint64_t ews_pack_bytes(const struct ews_pack *pack);
 /*
  * Close the pack (it has one object at least), write its index, sync both and
  * the directory. The names are `pack-<hash>.pack` and `.idx`; the index comes
- * last, and a pack without one is no pack to git.
+ * last, and a pack without one is no pack to git. With `next` the names are as durable as ews_sync_finish_before() says.
  */
-int ews_pack_finish(struct ews_pack *pack);
+int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *next);
 
 /* Does the pack, or the index of one, `name` in `dir_fd` have the checksum that it ends in? Fails with EWS_EDAMAGED. */
 int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo);

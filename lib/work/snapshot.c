@@ -110,6 +110,7 @@ struct taking {
 	struct ews_snapshot parent;
 	bool has_parent;
 	struct ews_content content;
+	struct ews_sync_group group; /* the new ref */
 };
 
 static void release_taking(struct taking *taking)
@@ -118,6 +119,7 @@ static void release_taking(struct taking *taking)
 	ews_content_release(&taking->base_content);
 	ews_snapshot_release(&taking->parent);
 	ews_content_release(&taking->content);
+	ews_sync_group_release(&taking->group);
 }
 
 EWS_CLEANUP_DEFINE(taking, struct taking, release_taking)
@@ -169,14 +171,15 @@ static int look(struct taking *taking, struct ews_batch *batch)
 	return rc < 0 ? rc : 0; /* whatever was adopted */
 }
 
-/* Keep it, with what it shares with a state before it. */
+/* Keep it, with what it shares with a state before it; its ref is the group's. */
 static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batch *batch)
 {
 	struct ews_snapshot_opts opts = { .session = taking->session,
 					  .subject = taking->opts->subject,
 					  .parent = taking->has_parent ? taking->parent.id : NULL,
 					  .prefix = EWS_REF_SNAPSHOTS,
-					  .formats_cache = true };
+					  .formats_cache = true,
+					  .group = &taking->group };
 	int rc = 0;
 
 	if (taking->has_parent && (!taking->session || !strcmp(taking->parent.hash, taking->content.hash))) {
@@ -191,17 +194,21 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 	return rc < 0 ? rc : ews_snapshot_keep(out, taking->repo, batch, &taking->content, &opts);
 }
 
-/* Name it in the session, and remember what was read for it. */
+/* Name it in the session, once its ref has its name for good, and remember what was read for it. */
 static int note(struct taking *taking, const struct ews_snapshot *taken)
 {
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_session *session = taking->session;
-	int rc = 0;
+	int rc = ews_sync_finish_before(&taking->group, &group);
 
-	if (session) {
+	ews_sync_begin(&group);
+	if (rc == 0 && session) {
 		free(session->state.last_snapshot);
 		session->state.last_snapshot = ews_strdup(taken->id);
 		rc = ews_session_save(session);
 	}
+	if (rc == 0)
+		rc = ews_sync_finish(&group);
 	return rc < 0 ? rc : ews_content_save_cache(&taking->content, taking->repo, session);
 }
 
@@ -215,7 +222,8 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 				 .opts = opts,
 				 .base_content = EWS_CONTENT_INIT,
 				 .reading = { .out = &taking.base_content, .repo = repo, .snapshot = &taking.base },
-				 .content = EWS_CONTENT_INIT };
+				 .content = EWS_CONTENT_INIT,
+				 .group = EWS_SYNC_GROUP_INIT };
 	int rc = ews_repo_need_dir(repo, true);
 
 	if (rc == 0)

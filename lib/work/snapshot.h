@@ -20,6 +20,7 @@
 #ifndef EWS_WORK_SNAPSHOT_H
 #define EWS_WORK_SNAPSHOT_H
 
+#include "base/sync.h"
 #include "store/journal.h"
 #include "work/content.h"
 #include "work/session.h"
@@ -97,6 +98,7 @@ struct ews_snapshot_opts {
 	const struct ews_snapshot *like;
 	const struct ews_content *like_content; /* NULL: not at hand */
 	bool formats_cache; /* the stat cache of `content` is going to be saved: let it be formatted while others wait */
+	struct ews_sync_group *group; /* NULL, or where the ref is left to: the thread's from then on, and the caller's to finish */
 };
 
 /*

@@ -90,7 +90,8 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open_beneath(fd, step_id);
 }
 
-static int keep_now(struct ews_transition_result *out, struct ews_shift *shift)
+/* The snapshot of what is there; its ref is left to `group`. */
+static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, struct ews_sync_group *group)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
 	struct ews_step *step = shift->step;
@@ -98,7 +99,8 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift)
 	struct ews_snapshot_opts opts = { .session = shift->session,
 					  .parent = shift->session ? shift->session->state.last_snapshot : NULL,
 					  .subject = subject,
-					  .prefix = EWS_REF_TRASH };
+					  .prefix = EWS_REF_TRASH,
+					  .group = group };
 	char **side = step->state == EWS_STEP_UNDOING ? &step->after : &step->before;
 	int rc = ews_snapshot_keep(&kept, shift->repo, shift->batch, &shift->now, &opts);
 
@@ -335,12 +337,15 @@ static int put(struct ews_transition_result *out, struct ews_shift *shift, int r
 	return 0;
 }
 
-static int begin(struct ews_shift *shift)
+/* The record of what is going to happen, once the snapshot's ref, which is in `before`, has its name for good. */
+static int begin(struct ews_shift *shift, struct ews_sync_group *before)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
-	int rc = 0;
+	int rc = ews_sync_finish(before);
 
+	if (rc < 0)
+		return rc;
 	plan_moving(shift);
 	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
@@ -448,13 +453,14 @@ static int refuse_since(const struct ews_shift *shift)
 
 static int carry_out(struct ews_transition_result *out, struct ews_shift *shift, int root)
 {
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_ahead ahead;
 	int rc;
 
 	ews_ahead_begin(&ahead, shift->repo->odb, &shift->changes);
-	rc = keep_now(out, shift);
+	rc = keep_now(out, shift, &group);
 	if (rc == 0)
-		rc = begin(shift);
+		rc = begin(shift, &group);
 	ews_ahead_end(&ahead);
 	if (rc == 0)
 		rc = move_away(out, shift, root);
