@@ -48,6 +48,10 @@ test_expect_success 'end waits for the disk four times: intent, its names, effec
 	git -C p ews start y && ordered end y && echo 4 >want && waits trace.end >is && test_cmp want is
 '
 
+test_expect_success 'so does snapshot create: objects, their names, the name of the ref, that of the state' '
+	git -C p ews start z && ordered snapshot create z && echo 4 >want && waits trace.snapshot >is && test_cmp want is
+'
+
 cat >full.sh <<'EOF2'
 set -e
 mkdir -p disk
