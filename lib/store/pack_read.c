@@ -398,12 +398,13 @@ static size_t find(const struct pack *pack, const unsigned char *id)
 /* Read what stands before the stream of the object at `offset`. 1, 0, or below zero, as the reader says it. */
 static int read_record(struct record *out, const struct pack *pack, size_t offset)
 {
-	const unsigned char *at = pack->pack.at + offset, *end = pack->pack.at + pack->end;
+	const unsigned char *at, *end = pack->pack.at + pack->end;
 	unsigned char byte;
 	size_t back;
 
 	if (offset < PACK_HEADER_LEN || offset >= pack->end)
 		return EWS_EDAMAGED;
+	at = pack->pack.at + offset;
 	byte = *at++;
 	*out = (struct record){ .type = byte >> 4 & 7, .size = byte & 15 };
 	for (unsigned shift = 4; byte & 0x80; shift += 7) {
@@ -489,31 +490,33 @@ static bool read_number(size_t *out, unsigned mask, const unsigned char **at, co
 
 /*
  * A delta: the sizes of its base and of the result, then what the result is made of: 1oooossss copies from the base
- * (offset and size follow, of each the bytes that have a bit), 0nnnnnnn is followed by as many bytes.
+ * (offset and size follow, of each the bytes that have a bit), 0nnnnnnn is followed by as many bytes. 1, 0, or below zero, as
+ * the reader says it: what becomes too large of a base that isn't is no damage.
  */
-static bool apply_delta(struct ews_buf *out, const struct ews_buf *base, const struct ews_buf *delta)
+static int apply_delta(struct ews_buf *out, const struct ews_buf *base, const struct ews_buf *delta)
 {
 	const unsigned char *at = (const unsigned char *)delta->ptr, *end = at + delta->len;
 	size_t base_len, len, from, n, done = 0;
 
-	if (!read_size(&base_len, &at, end) || !read_size(&len, &at, end) || base_len != base->len ||
-	    len > OBJECT_BYTES_MAX)
-		return false;
+	if (!read_size(&base_len, &at, end) || !read_size(&len, &at, end) || base_len != base->len)
+		return EWS_EDAMAGED;
+	if (len > OBJECT_BYTES_MAX)
+		return 0;
 	make_room(out, len);
 	while (at < end) {
 		unsigned char op = *at++;
 
 		if (op & 0x80) {
 			if (!read_number(&from, op & 15, &at, end) || !read_number(&n, op >> 4 & 7, &at, end))
-				return false;
+				return EWS_EDAMAGED;
 			n = n ? n : 0x10000;
 			if (from > base->len || n > base->len - from || n > len - done)
-				return false;
+				return EWS_EDAMAGED;
 			memcpy(out->ptr + done, base->ptr + from, n);
 		} else {
 			n = op;
 			if (!n || n > (size_t)(end - at) || n > len - done)
-				return false;
+				return EWS_EDAMAGED;
 			memcpy(out->ptr + done, at, n);
 			at += n;
 		}
@@ -521,7 +524,7 @@ static bool apply_delta(struct ews_buf *out, const struct ews_buf *base, const s
 	}
 	out->len = done;
 	out->ptr[done] = '\0';
-	return done == len;
+	return done == len ? 1 : EWS_EDAMAGED;
 }
 
 static void swap(struct ews_buf *a, struct ews_buf *b)
@@ -570,9 +573,11 @@ static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, c
 		return EWS_EDAMAGED;
 	*type = (enum ews_object_type)record.type;
 	while (n--) {
-		if (!inflate_record(&reader->delta, reader, pack, &reader->chain[n]) ||
-		    !apply_delta(&reader->result, &reader->object, &reader->delta))
+		if (!inflate_record(&reader->delta, reader, pack, &reader->chain[n]))
 			return EWS_EDAMAGED;
+		rc = apply_delta(&reader->result, &reader->object, &reader->delta);
+		if (rc <= 0)
+			return rc;
 		swap(&reader->object, &reader->result);
 	}
 	return 1;

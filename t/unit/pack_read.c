@@ -288,6 +288,35 @@ Test(pack_read, of_what_git_counts_by_the_object_nothing_counts_as_new)
 	ews_packs_free(packs);
 }
 
+/* As a file grows over what is read here, with the delta that a fetch or an import makes of it. */
+Test(pack_read, a_delta_that_makes_too_much_of_its_base_is_left_to_others)
+{
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/r/.git", fixture_top());
+	EWS_CLEANUP(buf) struct ews_buf hex = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	struct ews_packs *packs;
+	struct ews_pack_reader *reader = ews_pack_reader_new();
+	const struct ews_buf *content;
+	enum ews_object_type type;
+	struct ews_odb *odb;
+	struct ews_oid oid;
+
+	fixture_shell("seq 3000000 >once && cat once once >twice && cd r && for f in once twice; do echo blob &&"
+		      "echo data $(wc -c <../$f) && cat ../$f || exit 1; done |"
+		      "git -c fastimport.unpackLimit=0 fast-import --quiet");
+	fixture_ask(&hex, "git hash-object twice");
+	ews_buf_rtrim(&hex);
+	oid = id_of(hex.ptr);
+	packs = ews_packs_open(OBJECTS);
+	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid), 0);
+	ews_packs_free(packs);
+	ews_pack_reader_free(reader);
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
+	cr_assert_eq(ews_odb_read(&out, &type, odb, &oid), 0, "%s", ews_error_message());
+	cr_assert(is_object(&oid, type, &out));
+	ews_odb_free(odb);
+}
+
 /* Put other bytes into the file, now here, now there. */
 static void damage(const char *glob)
 {
