@@ -34,7 +34,6 @@
 #define PACK_HEADER_LEN 12
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
 #define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
-#define CHAIN_MAX 4096
 #define DELTA_HEAD_MAX 20 /* two sizes */
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
 #define TOUCHED_BYTES_MAX (8 * EWS_MIB) /* of a pack, after which what was touched is let go */
@@ -552,8 +551,9 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
 		reader->touched += out->size + TOUCHED_AROUND;
 		if (out->type < OFS_DELTA)
 			return out->type >= EWS_OBJECT_COMMIT && out->type <= EWS_OBJECT_TAG ? 1 : EWS_EDAMAGED;
-		if (*n == CHAIN_MAX)
-			return 0;
+		/* In a circle libgit2 would go round for ever. */
+		if (*n == pack->n)
+			return EWS_EDAMAGED;
 		EWS_GROW(reader->chain, *n, reader->cap);
 		reader->chain[(*n)++] = *out;
 		offset = out->base;

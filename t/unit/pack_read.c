@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/deflate.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "fixture.h"
 #include "store/odb.h"
+#include "store/pack.h"
 
 #define OBJECTS "r/.git/objects"
 
@@ -314,6 +316,43 @@ Test(pack_read, a_delta_that_makes_too_much_of_its_base_is_left_to_others)
 	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
 	cr_assert_eq(ews_odb_read(&out, &type, odb, &oid), 0, "%s", ews_error_message());
 	cr_assert(is_object(&oid, type, &out));
+	ews_odb_free(odb);
+}
+
+/* A delta of one byte that names its base by its id. */
+static void add_delta(struct ews_buf *pack, struct ews_deflater *deflater, const struct ews_oid *base)
+{
+	static const char delta[] = { 1, 1, 1, 'x' };
+
+	ews_buf_addc(pack, (char)(7 << 4 | sizeof(delta)));
+	ews_buf_add(pack, base->id, 20);
+	ews_deflate(pack, deflater, false, delta, sizeof(delta));
+}
+
+Test(pack_read, deltas_of_each_other_are_damaged)
+{
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/r/.git", fixture_top());
+	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
+	EWS_CLEANUP(buf) struct ews_buf pack = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf index = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	struct ews_pack_item items[2] = { { id_of("0123456789012345678901234567890123456789"), 0, 12 },
+					  { id_of("1123456789012345678901234567890123456789"), 0, 0 } };
+	struct ews_oid oid = items[0].oid;
+	uint8_t sum[EWS_HASH_MAX];
+	struct ews_odb *odb;
+
+	ews_buf_add(&pack, "PACK\0\0\0\2\0\0\0\2", 12);
+	add_delta(&pack, deflater, &items[1].oid);
+	items[1].offset = pack.len;
+	add_delta(&pack, deflater, &items[0].oid);
+	ews_hash_once(EWS_SHA1, sum, pack.ptr, pack.len);
+	ews_buf_add(&pack, sum, 20);
+	ews_pack_format_index(&index, items, 2, EWS_SHA1, sum);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, OBJECTS "/pack/pack-circle.pack", pack.ptr, pack.len, 0600), 0);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, OBJECTS "/pack/pack-circle.idx", index.ptr, index.len, 0600), 0);
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
+	cr_assert_eq(ews_odb_read(&out, NULL, odb, &oid), EWS_EDAMAGED);
 	ews_odb_free(odb);
 }
 
