@@ -279,14 +279,21 @@ static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct 
 	return rc < 0 ? rc : 0;
 }
 
+/* What is damaged in its pack may be sound beside it. */
 static int read_header(enum ews_object_type *type, uint64_t *size, struct room *room, struct reader *reader,
 		       const struct ews_oid *oid)
 {
+	struct object object = { .theirs = NULL };
 	git_object_t git_type;
 	size_t len;
 	git_oid id;
 	int rc = ews_pack_reader_read_header(type, size, reader->packed, need_packs(room), oid);
 
+	if (rc < 0) {
+		rc = read_ordinary(&object, room, reader, oid);
+		*type = object.type;
+		*size = object.len;
+	}
 	if (rc)
 		return rc < 0 ? rc : 0;
 	rc = need_db(reader, room);

@@ -356,6 +356,29 @@ Test(pack_read, deltas_of_each_other_are_damaged)
 	ews_odb_free(odb);
 }
 
+Test(pack_read, what_is_damaged_in_its_pack_is_read_beside_it)
+{
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/r/.git", fixture_top());
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	struct ews_oid oid = rev_parse("HEAD:text"), other = rev_parse("HEAD:large");
+	enum ews_object_type type;
+	struct ews_odb *odb;
+	uint64_t size;
+
+	fixture_shell(
+		"cd r/.git/objects && git -C ../.. cat-file blob HEAD:text >text && mv pack sound && mkdir pack &&"
+		"git -C ../.. hash-object -w .git/objects/text && rm -r pack && mv sound pack && chmod u+w pack/*.pack &&"
+		"size=$(cat pack/*.pack | wc -c) &&"
+		"head -c $((size - 32)) /dev/zero | dd bs=4096 seek=12 oflag=seek_bytes conv=notrunc status=none of=$(echo pack/*.pack)");
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
+	cr_assert_eq(ews_odb_read(&out, &type, odb, &oid), 0);
+	cr_assert_eq(ews_odb_read_header(&type, &size, odb, &oid), 0, "%s", ews_error_message());
+	cr_assert_eq(type, EWS_OBJECT_BLOB);
+	cr_assert_eq(size, out.len);
+	cr_assert_eq(ews_odb_read_header(&type, &size, odb, &other), EWS_EDAMAGED);
+	ews_odb_free(odb);
+}
+
 /* Put other bytes into the file, now here, now there. */
 static void damage(const char *glob)
 {
