@@ -435,8 +435,10 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 		rc = ews_beside_end(&saving);
 	if (rc == 0)
 		rc = enter(&result->session, opts, held);
+	if (rc < 0)
+		return rc;
 	result->session.state.epoch = epoch;
-	return rc < 0 ? rc : make(result, batch, twin, NULL, opts);
+	return make(result, batch, twin, NULL, opts);
 }
 
 /* In place nothing is made but the base: all that stands there, ignored files as well. */
