@@ -54,8 +54,11 @@ void ews_alloc_begin(void)
 void ews_alloc_give_back(void)
 {
 #ifdef __GLIBC__
-	if (mallinfo2().fordblks > HEAP_BYTES)
-		(void)malloc_trim(HEAP_BYTES);
+#if __GLIBC_PREREQ(2, 33)
+	if (mallinfo2().fordblks <= HEAP_BYTES)
+		return;
+#endif
+	(void)malloc_trim(HEAP_BYTES);
 #endif
 }
 

@@ -377,7 +377,7 @@ static int act_on_steps(struct ews_trash_plan *plan, const char *name)
 
 		if (!is_locked_by(name, lock_of_step(&step->record)))
 			continue;
-		if (group.n == TOGETHER_MAX) {
+		if (group.n >= TOGETHER_MAX) {
 			rc = ews_sync_finish(&group);
 			ews_sync_begin(&group);
 		}
