@@ -32,8 +32,8 @@ typedef int (*ews_pool_span_fn)(size_t from, size_t end, unsigned worker, void *
 int ews_pool_spans(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, void *payload);
 
 /*
- * The same as ews_pool_for() for what waits for the disk, an item at a time, on `threads` threads that are none of those that compute:
- * who computes meanwhile has those.
+ * The same as ews_pool_for() for what waits for the disk, an item at a time, on `threads` threads that are none of those that
+ * compute: who computes meanwhile has those.
  */
 int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload);
 

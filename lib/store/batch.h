@@ -41,7 +41,8 @@ int ews_batch_add(struct ews_oid *out, struct ews_batch *batch, enum ews_object_
  * Add a blob with the `size` bytes that can be read at `fd`, a regular file, from
  * its present position, in constant memory. May be called from several threads. Fails with
  * EWS_ESTALE when the file has fewer bytes or more; then nothing was added. `held`, or NULL, is the
- * id of a blob that a ref holds: when these are its bytes, the store has them, and nothing is added either.
+ * id of a blob that a ref holds: when these are its bytes, the store has them, and nothing is added either. (A store that has
+ * lost it is damaged, which fsck and verify tell.)
  */
 int ews_batch_add_fd(struct ews_oid *out, struct ews_batch *batch, int fd, uint64_t size, const struct ews_oid *held);
 
