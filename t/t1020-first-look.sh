@@ -24,6 +24,23 @@ test_expect_success STRACE 'P2: the first git status reads no file and leaves th
 	grep "^[0-9 ]*openat(AT_FDCWD, \"" calls | sed "s/^[^\"]*\"//; s/\".*//" >opened && test_grep "index$" opened && test_must_fail grep -F -x -f files opened
 '
 
+# each_tree <suffix> <suffix>: rename the objects of the trees that are listed, from one to the other
+each_tree () {
+	while read -r object; do mv "p/.git/objects/$object$1" "p/.git/objects/$object$2" || return 1; done <trees
+}
+
+# With the tree of a directory out of reach git can only go by what the index says of it.
+test_expect_success 'P2: the first git status reads no tree, of the project as it is and of a revision' '
+	mkdir -p p/sub/deep p/sub.c/x && echo 1 >p/sub/deep/file && echo 2 >p/sub.c/x/file && echo 3 >p/sub/a && git -C p add . && git -C p commit -q -m deep &&
+	git -C p commit -q --allow-empty -m later && (cd p && git ews start asis) >paths && (cd p && git ews start --base HEAD^ rev) >>paths &&
+	for tree in sub sub/deep sub.c sub.c/x; do git -C p rev-parse "HEAD:$tree" | sed "s,^..,&/," || return 1; done >trees &&
+	each_tree "" .gone && test_when_finished "each_tree .gone \"\"" && while read -r path; do git -C "$path" status --porcelain || return 1; done <paths >out && test_must_be_empty out
+'
+
+test_expect_success 'git finds no fault with what the index says of trees' '
+	tree=$(git -C p rev-parse "HEAD^{tree}") && while read -r path; do git -C "$path" fsck && test "$(git -C "$path" write-tree)" = "$tree" || return 1; done <paths
+'
+
 test_expect_success 'P2: the first make has nothing to do' '
 	make -q -C "${ws:?}"
 '

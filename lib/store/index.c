@@ -235,6 +235,9 @@ static int read_extension(struct ews_index *index, struct link *link, struct inp
 		link->shared.len = (uint8_t)hash_len;
 		memcpy(link->shared.id, data, hash_len);
 		link->bitmaps = (struct input){ data + hash_len, data + size, 0 };
+	} else if (!memcmp(name, "TREE", 4)) {
+		ews_buf_truncate(&index->trees, 0);
+		ews_buf_add(&index->trees, data, size);
 	} else if (!memcmp(name, "REUC", 4)) {
 		ews_buf_truncate(&index->resolve_undo, 0);
 		ews_buf_add(&index->resolve_undo, data, size);
@@ -585,6 +588,7 @@ struct ews_index_entry *ews_index_add(struct ews_index *index, const char *path)
 	EWS_GROW(index->items, index->n, index->cap);
 	ie = &index->items[index->n++];
 	*ie = (struct ews_index_entry){ .path = ews_arena_dup(&index->arena, path, strlen(path)) };
+	ews_buf_truncate(&index->trees, 0);
 	return ie;
 }
 
@@ -596,6 +600,53 @@ void ews_index_sort(struct ews_index *index)
 			return;
 		}
 	}
+}
+
+/* How many entries of an index, and how many directories of its own, a directory has. */
+struct level {
+	size_t files, dirs;
+};
+
+/*
+ * Append what the extension says of the directory called `name`, whose content is in `tree` from `*at` on, with paths that
+ * begin with the first `prefix_len` bytes of `prefix`: its name, the number of entries below it, that of directories in it,
+ * its id, then those directories. False where it is empty, as no index's directory is.
+ */
+static bool add_tree(struct ews_buf *out, struct level *level, const char *name, const struct ews_oid *oid,
+		     const struct ews_entries *tree, size_t *at, const char *prefix, size_t prefix_len)
+{
+	EWS_CLEANUP(buf) struct ews_buf below = EWS_BUF_INIT;
+	struct level own = { 0, 0 };
+
+	while (*at < tree->n && !strncmp(tree->items[*at].path, prefix, prefix_len)) {
+		const struct ews_entry *entry = &tree->items[(*at)++];
+		EWS_CLEANUP(free) char *path = NULL;
+
+		if (entry->type != EWS_ENTRY_DIR) {
+			own.files++;
+			continue;
+		}
+		own.dirs++;
+		path = ews_strfmt("%s/", entry->path);
+		if (!add_tree(&below, &own, entry->path + prefix_len, &entry->oid, tree, at, path, strlen(path)))
+			return false;
+	}
+	ews_buf_add(out, name, strlen(name) + 1);
+	ews_buf_addf(out, "%zu %zu\n", own.files, own.dirs);
+	ews_buf_add(out, oid->id, oid->len);
+	ews_buf_add(out, below.ptr, below.len);
+	level->files += own.files;
+	return own.files;
+}
+
+void ews_index_set_trees(struct ews_index *index, const struct ews_oid *root, const struct ews_entries *tree)
+{
+	struct level all = { 0, 0 };
+	size_t at = 0;
+
+	ews_buf_truncate(&index->trees, 0);
+	if (!add_tree(&index->trees, &all, "", root, tree, &at, "", 0))
+		ews_buf_truncate(&index->trees, 0);
 }
 
 /* Git sets the size of a racy entry to 0, so only the empty blob may have it. */
@@ -697,6 +748,8 @@ void ews_index_format(struct ews_buf *out, const struct ews_index *index, enum e
 	ews_buf_add(out, header, sizeof(header));
 	for (size_t i = 0; i < index->n; i++)
 		format_entry(out, &index->items[i], ews_hash_len(algo));
+	if (index->trees.len)
+		format_extension(out, "TREE", index->trees.ptr, index->trees.len);
 	if (index->resolve_undo.len)
 		format_extension(out, "REUC", index->resolve_undo.ptr, index->resolve_undo.len);
 	if (is_sparse)
@@ -710,5 +763,6 @@ void ews_index_release(struct ews_index *index)
 	free(index->items);
 	ews_arena_release(&index->arena);
 	ews_buf_release(&index->resolve_undo);
+	ews_buf_release(&index->trees);
 	*index = (struct ews_index)EWS_INDEX_INIT;
 }

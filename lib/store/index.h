@@ -43,9 +43,10 @@ struct ews_index {
 	int64_t mtime_s; /* of the file: entries at or after it are racy */
 	uint32_t mtime_ns;
 	struct ews_buf resolve_undo; /* the raw REUC extension, kept through */
+	struct ews_buf trees; /* the raw TREE extension, which trees the entries make: kept through while none is added */
 };
 
-#define EWS_INDEX_INIT { NULL, 0, 0, EWS_ARENA_INIT, 0, false, false, 0, 0, EWS_BUF_INIT }
+#define EWS_INDEX_INIT { NULL, 0, 0, EWS_ARENA_INIT, 0, false, false, 0, 0, EWS_BUF_INIT, EWS_BUF_INIT }
 
 /*
  * Read the index `name` in the directory `dir_fd` (a git directory), hashes of
@@ -68,6 +69,12 @@ struct ews_index_entry *ews_index_add(struct ews_index *index, const char *path)
 void ews_index_sort(struct ews_index *index);
 
 /*
+ * Say which trees the entries make, so that git need not read those of HEAD to compare: all of them, and nothing else,
+ * come from the tree `root`, listed in `tree` with its directories' ids (ews_tree_list_with_ids).
+ */
+void ews_index_set_trees(struct ews_index *index, const struct ews_oid *root, const struct ews_entries *tree);
+
+/*
  * Does git take the file for unchanged by its stat data alone (as with
  * core.trustctime and core.checkStat=default), is it not racy against the
  * index's own time, and carries no flag that hides changes? `entry` is what scan
@@ -81,7 +88,7 @@ void ews_index_set_stat(struct ews_index_entry *ie, const struct ews_entry *entr
 
 /*
  * Append the bytes of the index file: version 2, or 3 when a flag needs it;
- * trailer hash included; REUC kept, "sdir" where it is sparse; nothing else.
+ * trailer hash included; TREE and REUC kept, "sdir" where it is sparse; nothing else.
  */
 void ews_index_format(struct ews_buf *out, const struct ews_index *index, enum ews_hash_algo algo);
 

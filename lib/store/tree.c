@@ -296,7 +296,8 @@ static int set_type(struct ews_entry *entry, uint32_t mode)
 }
 
 /* List tree `oid`, whose own path, with its slash, is in `path`. */
-static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid, struct ews_buf *path)
+static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid, struct ews_buf *path,
+		      bool with_ids)
 {
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
 	char hex[EWS_OID_HEX_MAX];
@@ -335,7 +336,9 @@ static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct
 			rc = ews_error_wrap("'%s' in tree %s", item->name, ews_oid_hex(hex, oid));
 		} else if (entry->type == EWS_ENTRY_DIR) {
 			ews_buf_addc(path, '/');
-			rc = list_level(out, odb, &item->oid, path);
+			if (with_ids)
+				entry->oid = item->oid;
+			rc = list_level(out, odb, &item->oid, path, with_ids);
 		} else {
 			entry->oid = item->oid;
 		}
@@ -348,5 +351,12 @@ int ews_tree_list(struct ews_entries *out, struct ews_odb *odb, const struct ews
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
-	return list_level(out, odb, oid, &path);
+	return list_level(out, odb, oid, &path, false);
+}
+
+int ews_tree_list_with_ids(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+	return list_level(out, odb, oid, &path, true);
 }

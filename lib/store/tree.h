@@ -32,6 +32,8 @@ int ews_tree_write_like(struct ews_oid *out, struct ews_batch *batch, const stru
  * unknown. Fails with EWS_EDAMAGED when a name could lead outside ("..", "/", ".git").
  */
 int ews_tree_list(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid);
+/* The same, and directories have the ids of their trees, which no other list's have. */
+int ews_tree_list_with_ids(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid);
 
 /* Format one tree object from (mode, name, oid) triples given in git's order. */
 struct ews_tree_item {

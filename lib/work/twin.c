@@ -24,6 +24,7 @@ struct sources {
 	struct ews_index index; /* the project's index */
 	struct ews_entries head; /* the tree of the project's HEAD */
 	struct ews_entries base; /* the tree of the base revision; `head` serves when there is none */
+	struct ews_oid head_tree, base_tree;
 	bool has_base;
 };
 
@@ -111,12 +112,16 @@ static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_b
 	return ews_batch_add(&out->head, batch, EWS_OBJECT_COMMIT, text.ptr, text.len);
 }
 
-static int list_commit(struct ews_entries *out, struct ews_repo *repo, const struct ews_oid *commit)
+static int list_commit(struct ews_entries *out, struct ews_oid *tree, struct ews_repo *repo,
+		       const struct ews_oid *commit)
 {
 	EWS_CLEANUP(commit) struct ews_commit read = EWS_COMMIT_INIT;
 	int rc = ews_odb_read_commit(&read, repo->odb, commit);
 
-	return rc < 0 ? rc : ews_tree_list(out, repo->odb, &read.tree);
+	if (rc < 0)
+		return rc;
+	*tree = read.tree;
+	return ews_tree_list_with_ids(out, repo->odb, tree);
 }
 
 /* An index entry for a path as a commit has it. */
@@ -350,6 +355,8 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 	out->mtime_s = src->index.mtime_s;
 	out->mtime_ns = src->index.mtime_ns;
 	ews_index_sort(out);
+	if (!opts->uncommitted)
+		ews_index_set_trees(out, src->has_base ? &src->base_tree : &src->head_tree, base);
 }
 
 /* Is it all of the project as it stands? Then nothing has to be chosen, and no commit be read. */
@@ -395,12 +402,12 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	if (rc < 0)
 		return rc;
 	if (!takes_all(opts, repo) && ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
-		rc = list_commit(&src->head, repo, &project_head);
+		rc = list_commit(&src->head, &src->head_tree, repo, &project_head);
 	else
 		ews_error_clear();
 	if (rc == 0 && opts->base) {
 		src->has_base = true;
-		rc = list_commit(&src->base, repo, head);
+		rc = list_commit(&src->base, &src->base_tree, repo, head);
 	}
 	return rc;
 }
