@@ -194,6 +194,7 @@ static int need_db(struct reader *reader, const struct room *room)
 
 static void return_reader(struct room *room, struct reader *reader)
 {
+	ews_pack_reader_done(reader->packed);
 	pthread_mutex_lock(&room->readers_lock);
 	reader->next = room->idle;
 	room->idle = reader;
@@ -209,23 +210,105 @@ static int fail_read(int git_rc, const struct room *room, const struct ews_oid *
 	return ews_libgit2_fail(git_rc, EWS_EDAMAGED, "object %s is damaged", ews_oid_hex(hex, oid));
 }
 
-/*
- * Read what is ordinary, checked. Returns 1, or 0 when it is libgit2's to find. What is damaged is told here: where bytes of
- * a pack are not what they should be, libgit2 1.5 may end with the program.
- */
-static int read_ordinary(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid)
+static int check_blob(const struct ews_oid *oid, enum ews_object_type type)
 {
 	char hex[EWS_OID_HEX_MAX];
-	const struct ews_buf *content;
-	int rc = ews_pack_reader_read(&content, &out->type, reader->packed, need_packs(room), oid);
 
-	if (rc > 0) {
+	if (type == EWS_OBJECT_BLOB)
+		return 0;
+	return ews_error(EWS_EDAMAGED, "object %s is a %s, not a blob", ews_oid_hex(hex, oid),
+			 ews_object_type_name(type));
+}
+
+/* A large blob on its way to a file. */
+struct passing {
+	int fd;
+	const struct ews_oid *oid;
+	struct ews_hash *hash; /* of what came so far; NULL: nothing did */
+	enum ews_hash_algo algo;
+};
+
+static void release_passing(struct passing *passing)
+{
+	ews_hash_free(passing->hash);
+}
+
+EWS_CLEANUP_DEFINE(passing, struct passing, release_passing)
+
+/* What was written is of no use. */
+static int start_over(struct passing *passing)
+{
+	if (!passing->hash)
+		return 0;
+	ews_hash_free(passing->hash);
+	passing->hash = NULL;
+	if (ftruncate(passing->fd, 0) < 0 || lseek(passing->fd, 0, SEEK_SET) < 0)
+		return ews_error_os("cannot begin the file again");
+	return 0;
+}
+
+static int begin_passing(void *payload, enum ews_object_type type, uint64_t size)
+{
+	struct passing *passing = payload;
+	char header[EWS_OBJECT_HEADER_MAX];
+	int rc = check_blob(passing->oid, type);
+
+	if (rc == 0)
+		rc = start_over(passing);
+	if (rc < 0)
+		return rc;
+	passing->hash = ews_hash_new(passing->algo);
+	ews_hash_add(passing->hash, header, ews_object_header(header, type, size));
+	return 0;
+}
+
+static int pass(void *payload, const void *data, size_t len)
+{
+	struct passing *passing = payload;
+
+	ews_hash_add(passing->hash, data, len);
+	return ews_file_write_fd(passing->fd, data, len);
+}
+
+/* All came: is it what its id says? */
+static int check_passed(struct passing *passing)
+{
+	struct ews_oid real = EWS_OID_NONE;
+	char hex[EWS_OID_HEX_MAX];
+
+	real.len = (uint8_t)ews_hash_finish(passing->hash, real.id);
+	if (ews_oid_equal(&real, passing->oid))
+		return 0;
+	return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id",
+			 ews_oid_hex(hex, passing->oid));
+}
+
+/*
+ * Read what is ordinary, checked; a large blob goes to `passing`, if it is not NULL. Returns 1, 2 when it was passed, or 0
+ * when it is libgit2's to find. What is damaged is told here: where bytes of a pack are not what they should be, libgit2
+ * 1.5 may end with the program.
+ */
+static int read_ordinary(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid,
+			 struct passing *passing)
+{
+	const struct ews_pack_sink sink = { begin_passing, pass, passing };
+	char hex[EWS_OID_HEX_MAX];
+	const struct ews_buf *content;
+	int found = ews_pack_reader_read(&content, &out->type, reader->packed, need_packs(room), oid,
+					 passing ? &sink : NULL);
+	int rc = found;
+
+	if (found == 2) {
+		rc = check_passed(passing);
+	} else if (found > 0) {
 		out->data = content->ptr;
 		out->len = content->len;
 		rc = ews_odb_check(&room->face, oid, out->type, out->data, out->len);
-		if (rc == 0)
-			return 1;
 	}
+	if (found > 0 && rc == 0)
+		return found;
+	if (rc < 0 && rc != EWS_EDAMAGED)
+		return rc;
 	ews_buf_truncate(&reader->loose, 0);
 	if (!ews_loose_read(&reader->loose, &out->type, ews_odb_write_dir(&room->face), oid))
 		return rc < 0 ? ews_error(rc, "object %s is damaged in its pack", ews_oid_hex(hex, oid)) : 0;
@@ -267,7 +350,7 @@ static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct 
 	struct room *room = (struct room *)odb;
 	struct reader *reader = borrow_reader(room);
 	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
-	int rc = read_ordinary(&object, room, reader, oid);
+	int rc = read_ordinary(&object, room, reader, oid, NULL);
 
 	if (rc == 0)
 		rc = read_other(&object, room, reader, oid);
@@ -290,7 +373,7 @@ static int read_header(enum ews_object_type *type, uint64_t *size, struct room *
 	int rc = ews_pack_reader_read_header(type, size, reader->packed, need_packs(room), oid);
 
 	if (rc < 0) {
-		rc = read_ordinary(&object, room, reader, oid);
+		rc = read_ordinary(&object, room, reader, oid, NULL);
 		*type = object.type;
 		*size = object.len;
 	}
@@ -323,72 +406,73 @@ static int libgit2_read_header(enum ews_object_type *type, uint64_t *size, struc
 }
 
 /* Pass a loose blob on step by step. Returns 1 when the object can't be streamed. */
-static int stream_blob(int fd, const struct room *room, git_odb *db, const struct ews_oid *oid)
+static int stream_blob(struct passing *passing, const struct room *room, git_odb *db)
 {
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(room->face.algo);
 	EWS_CLEANUP(free) char *step = ews_malloc(STREAM_STEP_BYTES);
 	EWS_CLEANUP(git_odb_stream) git_odb_stream *stream = NULL;
-	char header[EWS_OBJECT_HEADER_MAX], hex[EWS_OID_HEX_MAX];
-	struct ews_oid real = EWS_OID_NONE;
 	git_object_t type;
 	git_oid id;
 	size_t size;
 	int rc, n;
 
-	to_git_oid(&id, oid);
+	to_git_oid(&id, passing->oid);
 	if (ews_git2.git_odb_open_rstream(&stream, &size, &type, db, &id) < 0)
 		return 1;
-	ews_hash_add(hash, header, ews_object_header(header, (enum ews_object_type)type, size));
-	while ((n = ews_git2.git_odb_stream_read(stream, step, STREAM_STEP_BYTES)) > 0) {
-		ews_hash_add(hash, step, (size_t)n);
-		rc = ews_file_write_fd(fd, step, (size_t)n);
-		if (rc < 0)
-			return rc;
-	}
-	if (n < 0)
-		return fail_read(n, room, oid);
-	real.len = (uint8_t)ews_hash_finish(hash, real.id);
-	if (!ews_oid_equal(&real, oid))
-		return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id",
-				 ews_oid_hex(hex, oid));
-	return 0;
-}
-
-static int check_blob(const struct ews_oid *oid, enum ews_object_type type)
-{
-	char hex[EWS_OID_HEX_MAX];
-
-	if (type == EWS_OBJECT_BLOB)
-		return 0;
-	return ews_error(EWS_EDAMAGED, "object %s is a %s, not a blob", ews_oid_hex(hex, oid),
-			 ews_object_type_name(type));
+	rc = begin_passing(passing, (enum ews_object_type)type, size);
+	while (rc == 0 && (n = ews_git2.git_odb_stream_read(stream, step, STREAM_STEP_BYTES)) != 0)
+		rc = n < 0 ? fail_read(n, room, passing->oid) : pass(passing, step, (size_t)n);
+	return rc < 0 ? rc : check_passed(passing);
 }
 
 /* Pass a blob on step by step if it is large. Returns 1 when it isn't, or can't be. */
-static int stream_large(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid)
+static int stream_large(struct passing *passing, struct room *room, struct reader *reader)
 {
 	enum ews_object_type type;
 	uint64_t size;
 	int rc = need_db(reader, room);
 
 	if (rc == 0)
-		rc = read_header(&type, &size, room, reader, oid);
+		rc = read_header(&type, &size, room, reader, passing->oid);
 	if (rc == 0)
-		rc = check_blob(oid, type);
+		rc = check_blob(passing->oid, type);
 	if (rc < 0)
 		return rc;
-	return size > STREAM_FROM_BYTES ? stream_blob(fd, room, reader->db, oid) : 1;
+	return size > STREAM_FROM_BYTES ? stream_blob(passing, room, reader->db) : 1;
+}
+
+/* What a pack has damaged may be loose as well, and large; libgit2 looks for what it passes on nowhere else. */
+static int stream_beside(struct passing *passing, const struct room *room, struct reader *reader)
+{
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	int rc;
+
+	ews_error_save(&saved);
+	rc = need_db(reader, room);
+	if (rc == 0)
+		rc = stream_blob(passing, room, reader->db);
+	if (rc != 0)
+		return ews_error_restore(&saved);
+	(void)ews_error_restore(&saved); /* it is freed by that, too */
+	ews_error_clear();
+	return 0;
 }
 
 static int write_blob(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
-	int rc = read_ordinary(&object, room, reader, oid);
+	EWS_CLEANUP(passing) struct passing passing = { .fd = fd, .oid = oid, .algo = room->face.algo };
+	int rc = read_ordinary(&object, room, reader, oid, &passing);
+	int again;
 
-	if (rc < 0)
-		return rc;
+	if (rc == EWS_EDAMAGED)
+		return stream_beside(&passing, room, reader);
+	if (rc < 0 || rc == 2)
+		return rc < 0 ? rc : 0;
+	again = start_over(&passing);
+	if (again < 0)
+		return again;
 	if (rc == 0) {
-		rc = stream_large(fd, room, reader, oid);
+		rc = stream_large(&passing, room, reader);
 		if (rc <= 0)
 			return rc;
 		rc = read_other(&object, room, reader, oid);

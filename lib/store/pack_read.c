@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,8 @@
 #define PACK_HEADER_LEN 12
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
 #define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
+#define LARGE_BYTES (2 * EWS_MIB) /* what takes as much is passed on in steps, or read by one thread at a time */
+#define STEP_BYTES (64 * EWS_KIB)
 #define DELTA_HEAD_MAX 20 /* two sizes */
 #define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
 #define TOUCHED_BYTES_MAX (8 * EWS_MIB) /* of a pack, after which what was touched is let go */
@@ -71,6 +74,7 @@ struct ews_packs {
 	struct pack items[PACKS_MAX]; /* they never move: others read while one is added */
 	atomic_size_t n;
 	atomic_bool are_all;
+	pthread_mutex_t large; /* whose turn it is to hold a large object */
 };
 
 /* What stands at an offset of a pack. */
@@ -89,6 +93,7 @@ struct ews_pack_reader {
 	struct record *chain;
 	size_t cap;
 	size_t touched; /* about as many bytes of the pack, by the object that was read last */
+	struct ews_packs *turn; /* whose large objects are ours to read; NULL: nobody's */
 };
 
 static uint32_t get_u32(const unsigned char *at)
@@ -238,6 +243,7 @@ struct ews_packs *ews_packs_open(const char *object_dir)
 	struct ews_packs *packs = ews_calloc(1, sizeof(*packs));
 
 	packs->object_dir = ews_strdup(object_dir);
+	pthread_mutex_init(&packs->large, NULL);
 	packs->dir = ews_path_join(object_dir, "pack");
 	ews_packs_look_again(packs);
 	return packs;
@@ -255,6 +261,7 @@ void ews_packs_free(struct ews_packs *packs)
 		unmap(&pack->pack);
 		free(pack->name);
 	}
+	pthread_mutex_destroy(&packs->large);
 	free(packs->dir);
 	free(packs->object_dir);
 	free(packs);
@@ -269,10 +276,38 @@ struct ews_pack_reader *ews_pack_reader_new(void)
 	return reader;
 }
 
+/* Large buffers are not kept for an object that may never come. */
+static void shrink(struct ews_buf *buf)
+{
+	if (buf->cap > KEPT_BYTES_MAX)
+		ews_buf_release(buf);
+}
+
+void ews_pack_reader_done(struct ews_pack_reader *reader)
+{
+	shrink(&reader->object);
+	shrink(&reader->delta);
+	shrink(&reader->result);
+	if (reader->turn)
+		pthread_mutex_unlock(&reader->turn->large);
+	reader->turn = NULL;
+}
+
+/* Several threads with a large object each would take more memory than there may be: they wait for one another. */
+static void wait_for_turn(struct ews_pack_reader *reader, struct ews_packs *packs, size_t size)
+{
+	if (size < LARGE_BYTES || reader->turn)
+		return;
+	pthread_mutex_lock(&packs->large);
+	reader->turn = packs;
+	ews_alloc_give_back();
+}
+
 void ews_pack_reader_free(struct ews_pack_reader *reader)
 {
 	if (!reader)
 		return;
+	ews_pack_reader_done(reader);
 	ews_inflater_free(reader->inflater);
 	if (reader->has_z)
 		(void)inflateEnd(&reader->z); /* what it has left nobody wants */
@@ -407,10 +442,8 @@ static int read_record(struct record *out, const struct pack *pack, size_t offse
 	byte = *at++;
 	*out = (struct record){ .type = byte >> 4 & 7, .size = byte & 15 };
 	for (unsigned shift = 4; byte & 0x80; shift += 7) {
-		if (at == end)
+		if (at == end || shift > 57)
 			return EWS_EDAMAGED;
-		if (shift > 28)
-			return 0;
 		byte = *at++;
 		out->size |= (size_t)(byte & 0x7f) << shift;
 	}
@@ -434,27 +467,82 @@ static int read_record(struct record *out, const struct pack *pack, size_t offse
 		at += ID_LEN;
 	}
 	out->at = (size_t)(at - pack->pack.at);
-	return out->size <= OBJECT_BYTES_MAX;
+	return 1;
 }
 
 /* Make `buf` empty, with room for `size` bytes. */
 static void make_room(struct ews_buf *buf, size_t size)
 {
-	if (buf->cap > KEPT_BYTES_MAX && size < KEPT_BYTES_MAX)
+	if (size < KEPT_BYTES_MAX)
+		shrink(buf);
+	/* What was in it would be copied into a larger one. */
+	if (size >= buf->cap)
 		ews_buf_release(buf);
 	buf->len = 0;
 	ews_buf_reserve(buf, size);
 }
 
-static bool inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
-			   const struct record *record)
+/* Read a stream into memory. 1, 0, or below zero, as the reader says it. */
+static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+			  const struct record *record)
 {
+	if (record->size > OBJECT_BYTES_MAX)
+		return 0;
 	make_room(out, record->size);
 	if (!ews_inflate(out->ptr, record->size, reader->inflater, pack->pack.at + record->at, pack->end - record->at))
-		return false;
+		return EWS_EDAMAGED;
 	out->len = record->size;
 	out->ptr[out->len] = '\0';
+	return 1;
+}
+
+/* Begin to read a stream step by step; the caller says where to. */
+static bool begin_steps(struct ews_pack_reader *reader, const struct pack *pack, const struct record *record)
+{
+	z_stream *z = &reader->z;
+
+	if (reader->has_z ? inflateReset(z) != Z_OK : inflateInit(z) != Z_OK)
+		return false;
+	reader->has_z = true;
+	z->next_in = (unsigned char *)pack->pack.at + record->at;
+	z->avail_in = 0;
 	return true;
+}
+
+/* Go on, as far as there is room. What zlib returns. */
+static int inflate_step(struct ews_pack_reader *reader, const struct pack *pack)
+{
+	z_stream *z = &reader->z;
+	size_t left = (size_t)(pack->pack.at + pack->end - z->next_in);
+
+	z->avail_in = left > UINT32_MAX ? UINT32_MAX : (uInt)left;
+	return inflate(z, Z_SYNC_FLUSH);
+}
+
+/* Pass a stream on. 1, or below zero. */
+static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader, const struct pack *pack,
+		       const struct record *record)
+{
+	z_stream *z = &reader->z;
+	size_t done = 0, n;
+	int z_rc, rc = begin_steps(reader, pack, record) ? 0 : EWS_EDAMAGED;
+
+	if (rc == 0)
+		rc = sink->begin(sink->payload, (enum ews_object_type)record->type, record->size);
+	make_room(&reader->result, STEP_BYTES);
+	while (rc == 0) {
+		z->next_out = (unsigned char *)reader->result.ptr;
+		z->avail_out = STEP_BYTES;
+		z_rc = inflate_step(reader, pack);
+		n = STEP_BYTES - z->avail_out;
+		done += n;
+		if ((z_rc != Z_OK && z_rc != Z_STREAM_END) || done > record->size || (z_rc == Z_OK && !n))
+			return EWS_EDAMAGED;
+		rc = sink->add(sink->payload, reader->result.ptr, n);
+		if (rc == 0 && z_rc == Z_STREAM_END)
+			return done == record->size ? 1 : EWS_EDAMAGED;
+	}
+	return rc;
 }
 
 static bool read_size(size_t *out, const unsigned char **at, const unsigned char *end)
@@ -464,7 +552,7 @@ static bool read_size(size_t *out, const unsigned char **at, const unsigned char
 
 	*out = 0;
 	do {
-		if (*at == end || shift > 28)
+		if (*at == end || shift > 57)
 			return false;
 		byte = *(*at)++;
 		*out |= (size_t)(byte & 0x7f) << shift;
@@ -487,22 +575,51 @@ static bool read_number(size_t *out, unsigned mask, const unsigned char **at, co
 	return true;
 }
 
+/* Where what a delta makes goes: all of it to the reader's `result`, or to the sink, by way of that. */
+static int emit(struct ews_pack_reader *reader, const struct ews_pack_sink *sink, const char *data, size_t n)
+{
+	struct ews_buf *out = &reader->result;
+	int rc = 0;
+
+	if (sink && out->len + n > STEP_BYTES) {
+		rc = sink->add(sink->payload, out->ptr, out->len);
+		out->len = 0;
+	}
+	if (rc == 0 && sink && n > STEP_BYTES)
+		return sink->add(sink->payload, data, n);
+	if (rc == 0) {
+		memcpy(out->ptr + out->len, data, n);
+		out->len += n;
+	}
+	return rc;
+}
+
 /*
  * A delta: the sizes of its base and of the result, then what the result is made of: 1oooossss copies from the base
  * (offset and size follow, of each the bytes that have a bit), 0nnnnnnn is followed by as many bytes. 1, 0, or below zero, as
- * the reader says it: what becomes too large of a base that isn't is no damage.
+ * the reader says it: what becomes too large of a base that isn't is no damage. A large result goes to `sink`, if there is
+ * one; then 2.
  */
-static int apply_delta(struct ews_buf *out, const struct ews_buf *base, const struct ews_buf *delta)
+static int apply_delta(struct ews_pack_reader *reader, struct ews_packs *packs, const struct ews_pack_sink *sink,
+		       enum ews_object_type type)
 {
+	const struct ews_buf *base = &reader->object, *delta = &reader->delta;
 	const unsigned char *at = (const unsigned char *)delta->ptr, *end = at + delta->len;
 	size_t base_len, len, from, n, done = 0;
+	int rc = 0;
 
 	if (!read_size(&base_len, &at, end) || !read_size(&len, &at, end) || base_len != base->len)
 		return EWS_EDAMAGED;
-	if (len > OBJECT_BYTES_MAX)
+	if (len < LARGE_BYTES)
+		sink = NULL;
+	if (!sink && len > OBJECT_BYTES_MAX)
 		return 0;
-	make_room(out, len);
-	while (at < end) {
+	if (sink)
+		rc = sink->begin(sink->payload, type, len);
+	else
+		wait_for_turn(reader, packs, len);
+	make_room(&reader->result, sink ? STEP_BYTES : len);
+	while (at < end && rc == 0) {
 		unsigned char op = *at++;
 
 		if (op & 0x80) {
@@ -511,19 +628,26 @@ static int apply_delta(struct ews_buf *out, const struct ews_buf *base, const st
 			n = n ? n : 0x10000;
 			if (from > base->len || n > base->len - from || n > len - done)
 				return EWS_EDAMAGED;
-			memcpy(out->ptr + done, base->ptr + from, n);
+			rc = emit(reader, sink, base->ptr + from, n);
 		} else {
 			n = op;
 			if (!n || n > (size_t)(end - at) || n > len - done)
 				return EWS_EDAMAGED;
-			memcpy(out->ptr + done, at, n);
+			rc = emit(reader, sink, (const char *)at, n);
 			at += n;
 		}
 		done += n;
 	}
-	out->len = done;
-	out->ptr[done] = '\0';
-	return done == len ? 1 : EWS_EDAMAGED;
+	if (rc == 0 && sink)
+		rc = sink->add(sink->payload, reader->result.ptr, reader->result.len);
+	if (rc < 0)
+		return rc;
+	if (done != len)
+		return EWS_EDAMAGED;
+	if (sink)
+		return 2;
+	reader->result.ptr[done] = '\0';
+	return 1;
 }
 
 static void swap(struct ews_buf *a, struct ews_buf *b)
@@ -560,8 +684,12 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
 	}
 }
 
-/* Down to the base, then up again. 1, 0, or below zero, as the reader says it. */
-static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, const struct pack *pack, size_t offset)
+/*
+ * Down to the base, then up again; what is large at the end goes to `sink`, if there is one. 1, 0, or below zero, as the
+ * reader says it; 2: it was passed on.
+ */
+static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, struct ews_packs *packs,
+		   const struct pack *pack, size_t offset, const struct ews_pack_sink *sink)
 {
 	struct record record;
 	size_t n;
@@ -569,18 +697,24 @@ static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, c
 
 	if (rc <= 0)
 		return rc;
-	if (!inflate_record(&reader->object, reader, pack, &record))
-		return EWS_EDAMAGED;
 	*type = (enum ews_object_type)record.type;
-	while (n--) {
-		if (!inflate_record(&reader->delta, reader, pack, &reader->chain[n]))
-			return EWS_EDAMAGED;
-		rc = apply_delta(&reader->result, &reader->object, &reader->delta);
-		if (rc <= 0)
-			return rc;
-		swap(&reader->object, &reader->result);
+	if (!n && sink && record.size >= LARGE_BYTES) {
+		rc = pass_record(sink, reader, pack, &record);
+		return rc > 0 ? 2 : rc;
 	}
-	return 1;
+	wait_for_turn(reader, packs, record.size);
+	rc = inflate_record(&reader->object, reader, pack, &record);
+	while (rc == 1 && n--) {
+		rc = inflate_record(&reader->delta, reader, pack, &reader->chain[n]);
+		if (rc == 1)
+			rc = apply_delta(reader, packs, n ? NULL : sink, *type);
+		if (rc != 1)
+			break;
+		swap(&reader->object, &reader->result);
+		if (reader->turn)
+			shrink(&reader->result);
+	}
+	return rc;
 }
 
 /* A delta begins with how large it makes what comes of it. */
@@ -592,14 +726,11 @@ static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const
 	size_t base_len, len;
 	z_stream *z = &reader->z;
 
-	if (reader->has_z ? inflateReset(z) != Z_OK : inflateInit(z) != Z_OK)
+	if (!begin_steps(reader, pack, record))
 		return false;
-	reader->has_z = true;
-	z->next_in = (unsigned char *)pack->pack.at + record->at;
-	z->avail_in = pack->end - record->at > UINT32_MAX ? UINT32_MAX : (uInt)(pack->end - record->at);
 	z->next_out = head;
 	z->avail_out = sizeof(head);
-	(void)inflate(z, Z_SYNC_FLUSH); /* what came is looked at */
+	(void)inflate_step(reader, pack); /* what came is looked at */
 	if (!read_size(&base_len, &at, z->next_out) || !read_size(&len, &at, z->next_out))
 		return false;
 	*out = len;
@@ -629,47 +760,70 @@ static void count_touched(struct pack *pack, size_t bytes)
 	(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
 }
 
-/* What is found in a pack is 1, 0, or below zero; what no pack has, and one has damaged, is damaged. */
-static int tell(int found, const struct ews_oid *oid)
+/* What one pack has of the object, which stands at `offset` of it. */
+typedef int (*take_fn)(void *payload, struct pack *pack, size_t offset);
+
+/*
+ * Go through the packs until one has the object whole, and say as the reader does what was found. What a pack has damaged
+ * may be well in another.
+ */
+static int go_through(struct ews_pack_reader *reader, struct ews_packs *packs, const struct ews_oid *oid,
+		      take_fn take, void *payload)
 {
 	char hex[EWS_OID_HEX_MAX];
-
-	return found < 0 ? ews_error(found, "object %s is damaged in its pack", ews_oid_hex(hex, oid)) : found;
-}
-
-int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
-			 struct ews_packs *packs, const struct ews_oid *oid)
-{
 	int found = 0;
 
-	for (size_t i = 0; i < packs->n && oid->len == ID_LEN && found <= 0; i++) {
+	for (size_t i = 0; i < packs->n && oid->len == ID_LEN && (found == 0 || found == EWS_EDAMAGED); i++) {
 		size_t offset = find(&packs->items[i], oid->id);
-		int rc = offset ? read_at(type, reader, &packs->items[i], offset) : 0;
+		int rc = offset ? take(payload, &packs->items[i], offset) : 0;
 
 		if (rc)
 			found = rc;
 		if (offset)
 			count_touched(&packs->items[i], reader->touched);
 	}
+	if (found == EWS_EDAMAGED)
+		return ews_error(found, "object %s is damaged in its pack", ews_oid_hex(hex, oid));
+	return found;
+}
+
+struct taking {
+	struct ews_pack_reader *reader;
+	struct ews_packs *packs;
+	const struct ews_pack_sink *sink;
+	enum ews_object_type *type;
+	uint64_t *size;
+};
+
+static int take_content(void *payload, struct pack *pack, size_t offset)
+{
+	const struct taking *taking = payload;
+
+	return read_at(taking->type, taking->reader, taking->packs, pack, offset, taking->sink);
+}
+
+static int take_header(void *payload, struct pack *pack, size_t offset)
+{
+	const struct taking *taking = payload;
+
+	return read_header_at(taking->type, taking->size, taking->reader, pack, offset);
+}
+
+int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
+			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink)
+{
+	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .type = type };
+
 	*out = &reader->object;
-	return tell(found, oid);
+	return go_through(reader, packs, oid, take_content, &taking);
 }
 
 int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
 				struct ews_packs *packs, const struct ews_oid *oid)
 {
-	int found = 0;
+	struct taking taking = { .reader = reader, .packs = packs, .type = type, .size = size };
 
-	for (size_t i = 0; i < packs->n && oid->len == ID_LEN && found <= 0; i++) {
-		size_t offset = find(&packs->items[i], oid->id);
-		int rc = offset ? read_header_at(type, size, reader, &packs->items[i], offset) : 0;
-
-		if (rc)
-			found = rc;
-		if (offset)
-			count_touched(&packs->items[i], reader->touched);
-	}
-	return tell(found, oid);
+	return go_through(reader, packs, oid, take_header, &taking);
 }
 
 bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)

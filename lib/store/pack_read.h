@@ -45,13 +45,29 @@ struct ews_pack_reader;
 struct ews_pack_reader *ews_pack_reader_new(void);
 void ews_pack_reader_free(struct ews_pack_reader *reader);
 
+/* Where a large object goes step by step; both return below zero, with an error set, when it can't go on. */
+struct ews_pack_sink {
+	/* What comes is of this type, and has as many bytes. It may begin again: then what came before was damaged. */
+	int (*begin)(void *payload, enum ews_object_type type, uint64_t size);
+	int (*add)(void *payload, const void *data, size_t len);
+	void *payload;
+};
+
 /*
  * Read the object `oid`. Returns 1, or 0 when it is not here, or not of a kind that is read here (too large, say). Fails
  * with EWS_EDAMAGED when what a pack has of it is no object, and no other pack has it. `out` is the reader's, until its
  * next object. It is not checked against its id.
+ *
+ * Where there is a `sink` an object of 2 MiB or more goes there: returns 2 then. However large it is, that takes no more
+ * memory than what it is a delta of.
  */
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
-			 struct ews_packs *packs, const struct ews_oid *oid);
+			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink);
+/*
+ * Whoever has read is done with what came of it: what a large object took is given back, and who waits to read one may.
+ * Only one thread at a time holds a large object (of 2 MiB), so that memory has a bound however many read.
+ */
+void ews_pack_reader_done(struct ews_pack_reader *reader);
 /* What it says of itself, with little of it read. Returns as above. */
 int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
 				struct ews_packs *packs, const struct ews_oid *oid);

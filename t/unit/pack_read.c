@@ -100,7 +100,7 @@ static bool is_read(const struct ews_oid *oid, struct ews_packs *packs, struct e
 	char hex[EWS_OID_HEX_MAX];
 	uint64_t size;
 
-	if (ews_pack_reader_read(&out, &type, reader, packs, oid) <= 0)
+	if (ews_pack_reader_read(&out, &type, reader, packs, oid, NULL) <= 0)
 		return false;
 	cr_assert(is_object(oid, type, out), "%s", ews_oid_hex(hex, oid));
 	cr_assert_eq(ews_pack_reader_read_header(&said, &size, reader, packs, oid), 1);
@@ -172,7 +172,7 @@ Test(pack_read, where_no_pack_is_nothing_is_found)
 	enum ews_object_type type;
 	const struct ews_buf *out;
 
-	cr_assert_eq(ews_pack_reader_read(&out, &type, reader, packs, &oid), 0);
+	cr_assert_eq(ews_pack_reader_read(&out, &type, reader, packs, &oid, NULL), 0);
 	ews_pack_reader_free(reader);
 	ews_packs_free(packs);
 }
@@ -310,13 +310,128 @@ Test(pack_read, a_delta_that_makes_too_much_of_its_base_is_left_to_others)
 	ews_buf_rtrim(&hex);
 	oid = id_of(hex.ptr);
 	packs = ews_packs_open(OBJECTS);
-	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid), 0);
+	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, NULL), 0);
 	ews_packs_free(packs);
 	ews_pack_reader_free(reader);
 	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
 	cr_assert_eq(ews_odb_read(&out, &type, odb, &oid), 0, "%s", ews_error_message());
 	cr_assert(is_object(&oid, type, &out));
 	ews_odb_free(odb);
+}
+
+/* What comes step by step. */
+struct passed {
+	struct ews_buf content;
+	enum ews_object_type type;
+	uint64_t size;
+};
+
+static int begin_passed(void *payload, enum ews_object_type type, uint64_t size)
+{
+	struct passed *passed = payload;
+
+	ews_buf_truncate(&passed->content, 0);
+	passed->type = type;
+	passed->size = size;
+	return 0;
+}
+
+static int add_passed(void *payload, const void *data, size_t len)
+{
+	ews_buf_add(&((struct passed *)payload)->content, data, len);
+	return 0;
+}
+
+static int refuse_passed(void *payload, const void *data, size_t len)
+{
+	(void)payload, (void)data, (void)len;
+	return ews_error(EWS_ENOSPACE, "no more");
+}
+
+/* A file that grows over what is read into memory, as a delta; and one of which no delta is made. */
+static void make_large(void)
+{
+	fixture_shell(
+		"seq 3000000 >once && cat once once >twice && head -c 5000000 /dev/urandom >noise &&"
+		"cd r && for f in once twice noise; do echo blob && echo data $(wc -c <../$f) && cat ../$f || exit 1; done |"
+		"git -c fastimport.unpackLimit=0 fast-import --quiet");
+}
+
+static struct ews_oid hash_file(const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf hex = EWS_BUF_INIT;
+
+	fixture_ask(&hex, "git hash-object %s", name);
+	ews_buf_rtrim(&hex);
+	return id_of(hex.ptr);
+}
+
+Test(pack_read, large_objects_come_step_by_step)
+{
+	static const char *const names[] = { "once", "twice", "noise" };
+	struct ews_pack_reader *reader = ews_pack_reader_new();
+	const struct ews_buf *content;
+	enum ews_object_type type;
+	struct ews_packs *packs;
+	struct ews_oid small = rev_parse("HEAD:large");
+
+	make_large();
+	packs = ews_packs_open(OBJECTS);
+	for (size_t i = 0; i < 3; i++) {
+		struct passed passed = { .content = EWS_BUF_INIT };
+		struct ews_pack_sink sink = { begin_passed, add_passed, &passed };
+		struct ews_oid oid = hash_file(names[i]);
+
+		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink), 2, "%s", names[i]);
+		cr_assert_eq(passed.size, passed.content.len);
+		cr_assert(is_object(&oid, passed.type, &passed.content), "%s", names[i]);
+		sink.add = refuse_passed;
+		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink), EWS_ENOSPACE);
+		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &small, &sink), 1);
+		cr_assert(is_object(&small, type, content));
+		ews_pack_reader_done(reader);
+		ews_buf_release(&passed.content);
+	}
+	ews_packs_free(packs);
+	ews_pack_reader_free(reader);
+}
+
+/* Write the object to a file; returns what that returned. */
+static int write_to_file(const struct ews_oid *oid)
+{
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/r/.git", fixture_top());
+	int rc, fd = open("written", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct ews_odb *odb;
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
+	rc = ews_odb_write_to(fd, odb, oid);
+	ews_odb_free(odb);
+	close(fd);
+	return rc;
+}
+
+Test(pack_read, a_large_file_is_whole_though_one_pack_of_two_is_damaged)
+{
+	struct ews_oid oid;
+
+	fixture_shell(
+		"mkdir sound && head -c 5000000 /dev/urandom >noise && cd r && rm -rf .git/objects/pack/* &&"
+		"git hash-object -w ../noise >id && git pack-objects -q .git/objects/pack/pack <id && git prune-packed");
+	oid = hash_file("noise");
+	cr_assert_eq(write_to_file(&oid), 0, "%s", ews_error_message());
+	fixture_shell(
+		"cmp noise written && cp r/.git/objects/pack/* sound && chmod u+w r/.git/objects/pack/* &&"
+		"printf x | dd bs=1 seek=4000000 conv=notrunc status=none of=$(echo r/.git/objects/pack/*.pack)");
+	cr_assert_eq(write_to_file(&oid), EWS_EDAMAGED);
+	ews_error_clear();
+	fixture_shell("for f in sound/*; do cp \"$f\" \"r/.git/objects/pack/z${f##*/}\" || exit 1; done");
+	cr_assert_eq(write_to_file(&oid), 0, "%s", ews_error_message());
+	fixture_shell(
+		"cmp noise written && rm r/.git/objects/pack/z* && cd r && mv .git/objects/pack ../apart &&"
+		"mkdir .git/objects/pack && git hash-object -w ../noise && rmdir .git/objects/pack && mv ../apart .git/objects/pack");
+	cr_assert_eq(write_to_file(&oid), 0, "%s", ews_error_message());
+	fixture_shell("cmp noise written");
 }
 
 /* A delta of one byte that names its base by its id. */
