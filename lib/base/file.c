@@ -30,19 +30,23 @@
 
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max)
 {
-	size_t start = out->len, room;
+	size_t start = out->len, room, spare;
 	struct stat st;
 	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
 		return ews_error_os("cannot read");
-	/* One byte more than the file has, so that its end shows in the second read. */
+	/* One byte more than the file has, so that its end shows in the second read, for which there is room, too. */
 	room = max < READ_BYTES ? max : READ_BYTES;
 	if (st.st_size > 0 && (uint64_t)st.st_size < max)
 		room = (size_t)st.st_size;
 	for (;;) {
-		ews_buf_reserve(out, room + 1);
-		n = read(fd, out->ptr + out->len, room + 1);
+		spare = out->cap ? out->cap - 1 - out->len : 0;
+		if (!spare || out->len == start) {
+			ews_buf_reserve(out, room + 1);
+			spare = room + 1;
+		}
+		n = read(fd, out->ptr + out->len, room + 1 < spare ? room + 1 : spare);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -63,7 +67,8 @@ int ews_file_read_fd(struct ews_buf *out, int fd, size_t max)
 	return 0;
 }
 
-static int read_file(struct ews_buf *out, int dir_fd, const char *name, size_t max, bool is_own)
+/* Open a file that is one, to read it. Returns its descriptor. */
+static int open_regular(int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	struct stat st;
@@ -77,6 +82,15 @@ static int read_file(struct ews_buf *out, int dir_fd, const char *name, size_t m
 		return ews_error_os("cannot open '%s'", name);
 	if (!S_ISREG(st.st_mode))
 		return ews_error(EWS_EDAMAGED, "'%s' is not a regular file", name);
+	return ews_steal_fd(&fd);
+}
+
+static int read_file(struct ews_buf *out, int dir_fd, const char *name, size_t max, bool is_own)
+{
+	EWS_CLEANUP(fd) int fd = open_regular(dir_fd, name);
+
+	if (fd < 0)
+		return fd;
 	if (is_own && ews_own_check(fd, name) < 0)
 		return ews_error_code();
 	if (ews_file_read_fd(out, fd, max) < 0)
@@ -92,6 +106,30 @@ int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max)
 int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t max)
 {
 	return read_file(out, dir_fd, name, max, true);
+}
+
+int ews_file_digest(uint8_t *out, enum ews_hash_algo algo, int dir_fd, const char *name, size_t max)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
+	EWS_CLEANUP(fd) int fd = open_regular(dir_fd, name);
+	char step[SMALL_BYTES];
+	size_t len = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = read(fd, step, sizeof(step));
+		if (n < 0 && errno != EINTR)
+			return ews_error_os("cannot read '%s'", name);
+		if (n > 0)
+			ews_hash_add(hash, step, (size_t)n);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n != 0 && len <= max);
+	if (len > max)
+		return ews_error(EWS_EDAMAGED, "'%s': longer than %zu bytes", name, max);
+	ews_hash_finish(hash, out);
+	return 0;
 }
 
 int ews_file_read_path(struct ews_buf *out, const char *path, size_t max)

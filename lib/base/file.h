@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 
 /*
  * Append the content of the regular file `name` to `out`, at most `max` bytes.
@@ -27,6 +28,9 @@ int ews_file_read(struct ews_buf *out, int dir_fd, const char *name, size_t max)
 
 /* The same of a file that is ours; fails with EWS_EDENIED as well (base/own). */
 int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t max);
+
+/* Write to `out` (EWS_HASH_MAX) the digest of what ews_file_read would have appended; it is read step by step. */
+int ews_file_digest(uint8_t *out, enum ews_hash_algo algo, int dir_fd, const char *name, size_t max);
 
 /* As ews_file_read, of a descriptor, from its present position. */
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max);

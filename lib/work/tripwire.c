@@ -30,6 +30,7 @@
 #define TRIPWIRE_BYTES_MAX (256 * EWS_MIB)
 #define WATCHED_BYTES_MAX (2 * EWS_GIB)
 
+/* What stands in it, a file or a link; nothing of what is gone, or is neither. */
 static int read_watched(struct ews_buf *out, int dir_fd, const char *name, const struct stat *st)
 {
 	int rc;
@@ -105,10 +106,17 @@ static int add_file(const struct look *look, int dir_fd, const char *place, cons
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : ews_error_os("cannot look at '%s'", name);
-	rc = read_watched(&data, dir_fd, name, &st);
+	/* An index may be large: only for a copy is it read whole. */
+	rc = S_ISREG(st.st_mode) && look->keep_fd < 0
+		     ? ews_file_digest(digest, EWS_SHA256, dir_fd, name, WATCHED_BYTES_MAX)
+		     : EWS_ENOTFOUND;
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		rc = read_watched(&data, dir_fd, name, &st);
+		ews_hash_once(EWS_SHA256, digest, data.ptr, data.len);
+	}
 	if (rc < 0)
 		return rc;
-	ews_hash_once(EWS_SHA256, digest, data.ptr, data.len);
 	ews_hex(hex, digest, 32);
 	ews_path_escape(&escaped, name, strlen(name));
 	ews_strv_addf(&look->out->lines, "%s%s %s:%o", place, escaped.ptr, hex, (unsigned)st.st_mode);
