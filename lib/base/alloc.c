@@ -18,6 +18,7 @@
 #define BLOCK_MAX (256 * 1024)
 #define LARGE_PAGE (2ul * 1024 * 1024)
 #define HEAP_BYTES (16 * 1024 * 1024)
+#define FREED_BYTES (6 * 1024 * 1024)
 
 struct ews_arena_block {
 	struct ews_arena_block *next;
@@ -41,10 +42,12 @@ void ews_alloc_begin(void)
 #ifdef __GLIBC__
 	uintptr_t begin = ((uintptr_t)sbrk(0) + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
 
-	/* The heap begins with room that is a size alone until it is touched; and what is larger than a page goes there, too. */
+	/* The heap begins with room that is a size alone until it is touched. */
 	(void)mallopt(M_TOP_PAD, HEAP_BYTES);
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
-	(void)mallopt(M_MMAP_THRESHOLD, 2 * LARGE_PAGE);
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_PAGE / 2);
+	/* What one thread has freed serves the next: there are more of them than run at a time, and some live for a moment. */
+	(void)mallopt(M_ARENA_MAX, (int)sysconf(_SC_NPROCESSORS_ONLN));
 	free(malloc(1));
 	if ((uintptr_t)sbrk(0) > begin)
 		(void)madvise((void *)begin, (uintptr_t)sbrk(0) - begin, MADV_HUGEPAGE); /* small ones do, too */
@@ -55,10 +58,10 @@ void ews_alloc_give_back(void)
 {
 #ifdef __GLIBC__
 #if __GLIBC_PREREQ(2, 33)
-	if (mallinfo2().fordblks <= HEAP_BYTES)
+	if (mallinfo2().fordblks <= FREED_BYTES)
 		return;
 #endif
-	(void)malloc_trim(HEAP_BYTES);
+	(void)malloc_trim(FREED_BYTES);
 #endif
 }
 

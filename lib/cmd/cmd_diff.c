@@ -331,6 +331,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	ews_progress_init(&progress, ctx, "Comparing files");
 	diff.progress = ews_progress_show;
 	diff.payload = &progress;
+	diff.without_index = true;
 	/* Where an object may be missing, the counting finds that before half a patch is out. */
 	diff.no_counts = !ctx->json && set.changes == EWS_CHANGES_DIFF && !ews_odb_is_partial(ctx->repo->odb);
 	/* Of two states that are named nothing is said: what was done is what lies between base and present. */

@@ -88,6 +88,7 @@ static int look_into(struct ews_session_view *view, struct ews_repo *repo)
 	view->has_tampered = rc >= 0;
 	if (rc < 0 || view->tampered.n)
 		return rc;
+	view->diff.without_index = true;
 	rc = ews_diff_sides(&view->diff, repo, &view->session, NULL, NULL);
 	if (rc == 0)
 		rc = ews_diff_records(&view->diff, repo, NULL);

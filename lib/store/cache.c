@@ -234,6 +234,18 @@ static const char *keep_string(struct strings *strings, const char *text)
 	return (const char *)place;
 }
 
+/* The entry as it is written. */
+static struct ews_entry entry_of(const struct ews_cache *cache, size_t i)
+{
+	struct ews_entry entry;
+
+	if (cache->record)
+		cache->record(&entry, &cache->entries.items[i]);
+	else
+		memcpy(&entry, &cache->entries.items[i], sizeof(entry));
+	return entry;
+}
+
 static void fill_header(struct header *header, const struct ews_cache *cache, int64_t started_s, uint32_t started_ns)
 {
 	const struct ews_entries *list = &cache->entries;
@@ -246,9 +258,12 @@ static void fill_header(struct header *header, const struct ews_cache *cache, in
 	header->n = list->n;
 	header->is_whole = cache->is_whole;
 	header->knows_names = list->knows_names;
-	for (size_t i = 0; i < list->n; i++)
-		header->strings_len += string_bytes(list->items[i].path) + string_bytes(list->items[i].xattrs) +
-				       string_bytes(list->items[i].first_name);
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_entry entry = entry_of(cache, i);
+
+		header->strings_len +=
+			string_bytes(entry.path) + string_bytes(entry.xattrs) + string_bytes(entry.first_name);
+	}
 	if (!cache->is_whole)
 		return;
 	header->n_skips = cache->skips.n;
@@ -284,9 +299,8 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 	strings.at = strings.start;
 	skip_strings.at = skip_strings.start;
 	for (size_t i = 0; i < list->n; i++) {
-		struct ews_entry entry;
+		struct ews_entry entry = entry_of(cache, i);
 
-		memcpy(&entry, &list->items[i], sizeof(entry));
 		entry.is_racy = is_racy(&entry, started_s, started_ns);
 		entry.path = keep_string(&strings, entry.path);
 		entry.xattrs = keep_string(&strings, entry.xattrs);
@@ -309,31 +323,39 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 	out->crc = ews_crc32(0, out->data.ptr + sizeof(header), len - sizeof(header));
 }
 
-int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct ews_buf *extra,
-			  bool is_durable)
+int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct iovec *extra,
+			  size_t n_extra, bool is_durable)
 {
+	EWS_CLEANUP(free) struct iovec *parts = ews_calloc(n_extra + 2, sizeof(*parts));
 	struct ews_buf *data = &image->data;
 	size_t body_len = data->len - sizeof(struct header);
 	struct header header;
 	uint32_t crc;
-	const struct iovec parts[] = { { data->ptr, data->len }, { extra->ptr, extra->len }, { &crc, sizeof(crc) } };
 
 	memcpy(&header, data->ptr, sizeof(header));
-	header.extra_len = extra->len;
+	header.extra_len = 0;
+	for (size_t i = 0; i < n_extra; i++)
+		header.extra_len += extra[i].iov_len;
 	memcpy(data->ptr, &header, sizeof(header));
 	crc = ews_crc32(0, &header, sizeof(header));
 	crc = (uint32_t)crc32_combine(crc, image->crc, (z_off_t)body_len);
-	crc = ews_crc32(crc, extra->ptr, extra->len);
-	return ews_file_replace_parts(dir_fd, name, parts, sizeof(parts) / sizeof(*parts), 0600, is_durable);
+	parts[0] = (struct iovec){ data->ptr, data->len };
+	for (size_t i = 0; i < n_extra; i++) {
+		crc = ews_crc32(crc, extra[i].iov_base, extra[i].iov_len);
+		parts[i + 1] = extra[i];
+	}
+	parts[n_extra + 1] = (struct iovec){ &crc, sizeof(crc) };
+	return ews_file_replace_parts(dir_fd, name, parts, n_extra + 2, 0600, is_durable);
 }
 
 int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
 		    uint32_t started_ns, bool is_durable)
 {
 	EWS_CLEANUP(cache_image) struct ews_cache_image image = EWS_CACHE_IMAGE_INIT;
+	const struct iovec extra = { cache->extra.ptr, cache->extra.len };
 
 	ews_cache_format(&image, cache, started_s, started_ns);
-	return ews_cache_write_image(dir_fd, name, &image, &cache->extra, is_durable);
+	return ews_cache_write_image(dir_fd, name, &image, &extra, 1, is_durable);
 }
 
 void ews_cache_image_release(struct ews_cache_image *image)

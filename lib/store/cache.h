@@ -12,6 +12,8 @@
 #ifndef EWS_STORE_CACHE_H
 #define EWS_STORE_CACHE_H
 
+#include <sys/uio.h>
+
 #include "store/entry.h"
 #include "store/manifest.h"
 #include "store/scan.h"
@@ -34,6 +36,8 @@ struct ews_cache {
 	uint8_t tracked[EWS_CACHE_KEY_LEN]; /* digest of what it says: it may change without saying anything new */
 	char hash[EWS_TREE_HASH_LEN]; /* of the entries */
 	struct ews_buf extra; /* what else its writer wants to have back */
+	/* How an entry is written; NULL: as it is. What it gives borrows the entry's strings. */
+	void (*record)(struct ews_entry *out, const struct ews_entry *entry);
 };
 
 #define EWS_CACHE_INIT { .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT }
@@ -48,7 +52,7 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);
 int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
 		    uint32_t started_ns, bool is_durable);
 
-/* A cache as a file has it, all but what stands in `extra`, which may become known last. */
+/* A cache as a file has it, all but what stands in `extra`, which may become known last, and lie in several places. */
 struct ews_cache_image {
 	struct ews_buf data;
 	uint32_t crc; /* of what follows the header */
@@ -59,8 +63,8 @@ struct ews_cache_image {
 /* The same in two steps, of which only the second may fail. An image is written once. */
 void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache, int64_t started_s,
 		      uint32_t started_ns);
-int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct ews_buf *extra,
-			  bool is_durable);
+int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct iovec *extra,
+			  size_t n_extra, bool is_durable);
 void ews_cache_image_release(struct ews_cache_image *image);
 
 void ews_cache_release(struct ews_cache *cache);

@@ -25,6 +25,14 @@ struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, si
 	return entry;
 }
 
+void ews_entries_trim(struct ews_entries *list)
+{
+	if (list->cap == list->n)
+		return;
+	list->items = ews_realloc(list->items, list->n * sizeof(*list->items));
+	list->cap = list->n;
+}
+
 struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ews_entry *entry)
 {
 	struct ews_entry *copy = ews_entries_add(list, entry->path, strlen(entry->path));

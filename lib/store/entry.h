@@ -63,6 +63,8 @@ struct ews_entries {
 struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, size_t len);
 /* Append a copy of `entry`, strings included. */
 struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ews_entry *entry);
+/* Nothing will be added: give back the room for more. */
+void ews_entries_trim(struct ews_entries *list);
 void ews_entries_sort(struct ews_entries *list);
 /* Sort, and keep one of each path. */
 void ews_entries_unique(struct ews_entries *list);

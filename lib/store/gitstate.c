@@ -101,15 +101,18 @@ static int read_linked_head(struct ews_gitstate *out, int git_fd)
 
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n;
 	int rc = read_index(out, git_fd);
 
-	if (rc < 0)
-		return rc;
-	n = ews_dir_list(&names, git_fd, &arena);
-	rc = n < 0 ? (int)n : 0;
+	return rc < 0 ? rc : ews_gitstate_read_files(out, git_fd);
+}
+
+int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
+{
+	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	ssize_t n = ews_dir_list(&names, git_fd, &arena);
+	int rc = n < 0 ? (int)n : 0;
+
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
 		EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
 

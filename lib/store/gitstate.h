@@ -35,6 +35,8 @@ struct ews_gitstate {
 
 /* Read it from the git directory `git_fd`. */
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd);
+/* The same without the index, which may be large. */
+int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd);
 
 /* The file `name` ("HEAD"), or NULL. */
 const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *state, const char *name);

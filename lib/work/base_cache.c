@@ -30,30 +30,56 @@ static void make_key(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_base_id *b
 	memcpy(key, digest, EWS_CACHE_KEY_LEN);
 }
 
-/* Of a file of git's: the length of its name, of its bytes, and both. */
-static void add_file(struct ews_buf *out, const char *name, const struct ews_buf *data)
-{
-	const uint64_t lens[] = { strlen(name), data->len };
+/*
+ * The state of git as it is written: its index's time, then of the index, if there is one, and of each file the length of its
+ * name, of its bytes, and both. Nothing is "running" in a recorded one.
+ */
+struct git_parts {
+	int64_t head[3];
+	uint64_t (*lens)[2];
+	struct iovec *parts; /* they borrow what is there: an index may be large */
+	size_t n;
+};
 
-	ews_buf_add(out, lens, sizeof(lens));
-	ews_buf_add(out, name, strlen(name));
-	ews_buf_add(out, data->ptr, data->len);
+static void release_git_parts(struct git_parts *git)
+{
+	free(git->lens);
+	free(git->parts);
 }
 
-/* The state of git: its index's time, the index if there is one, the files. Nothing is "running" in a recorded one. */
-static void add_gitstate(struct ews_buf *out, const struct ews_gitstate *git)
-{
-	const int64_t head[] = { git->has_index, git->index_mtime_s, git->index_mtime_ns };
+EWS_CLEANUP_DEFINE(git_parts, struct git_parts, release_git_parts)
 
-	ews_buf_add(out, head, sizeof(head));
+static void add_part(struct git_parts *git, const void *data, size_t len)
+{
+	/* Whoever writes only reads it. */
+	git->parts[git->n++] = (struct iovec){ (void *)data, len };
+}
+
+static void add_file(struct git_parts *git, uint64_t lens[2], const char *name, const struct ews_buf *data)
+{
+	lens[0] = strlen(name);
+	lens[1] = data->len;
+	add_part(git, lens, 2 * sizeof(*lens));
+	add_part(git, name, lens[0]);
+	add_part(git, data->ptr, lens[1]);
+}
+
+static void list_parts(struct git_parts *out, const struct ews_gitstate *git)
+{
+	out->lens = ews_calloc(git->n + 1, sizeof(*out->lens));
+	out->parts = ews_calloc(3 * (git->n + 1) + 1, sizeof(*out->parts));
+	out->head[0] = git->has_index;
+	out->head[1] = git->index_mtime_s;
+	out->head[2] = git->index_mtime_ns;
+	add_part(out, out->head, sizeof(out->head));
 	if (git->has_index)
-		add_file(out, "", &git->index);
+		add_file(out, out->lens[git->n], "", &git->index);
 	for (size_t i = 0; i < git->n; i++)
-		add_file(out, git->files[i].name, &git->files[i].data);
+		add_file(out, out->lens[i], git->files[i].name, &git->files[i].data);
 }
 
-/* Read one file at `*at`; the name is "" for the index. */
-static bool take_file(struct ews_gitstate *git, const char **at, const char *end)
+/* Read one file at `*at`; the name is "" for the index, which is passed over if it is not wanted. */
+static bool take_file(struct ews_gitstate *git, const char **at, const char *end, bool without_index)
 {
 	EWS_CLEANUP(free) char *name = NULL;
 	uint64_t lens[2];
@@ -68,13 +94,13 @@ static bool take_file(struct ews_gitstate *git, const char **at, const char *end
 	*at += lens[0];
 	if (*name)
 		ews_gitstate_set_file(git, name, *at, lens[1]);
-	else
+	else if (!without_index)
 		ews_buf_add(&git->index, *at, lens[1]);
 	*at += lens[1];
 	return true;
 }
 
-static bool take_gitstate(struct ews_gitstate *git, const struct ews_buf *text)
+static bool take_gitstate(struct ews_gitstate *git, const struct ews_buf *text, bool without_index)
 {
 	const char *at = text->ptr, *end = text->ptr + text->len;
 	int64_t head[3];
@@ -82,16 +108,17 @@ static bool take_gitstate(struct ews_gitstate *git, const struct ews_buf *text)
 	if (text->len < sizeof(head))
 		return false;
 	memcpy(head, at, sizeof(head));
-	git->has_index = head[0] == 1;
+	git->has_index = head[0] == 1 && !without_index;
 	git->index_mtime_s = head[1];
 	git->index_mtime_ns = (uint32_t)head[2];
 	for (at += sizeof(head); at < end;)
-		if (!take_file(git, &at, end))
+		if (!take_file(git, &at, end, without_index))
 			return false;
 	return true;
 }
 
-int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_base_id *base)
+int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_base_id *base,
+			bool without_index)
 {
 	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
@@ -101,7 +128,7 @@ int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const st
 	make_key(key, base);
 	if (fd < 0 || ews_cache_read(&cache, fd, EWS_BASE_CACHE_FILE) < 0 || !cache.is_whole ||
 	    memcmp(cache.key, key, sizeof(key)) || strcmp(cache.hash, base->hash) != 0 ||
-	    !take_gitstate(&content.git, &cache.extra))
+	    !take_gitstate(&content.git, &cache.extra, without_index))
 		return 0;
 	content.scan.entries = cache.entries;
 	content.scan.skips = cache.skips;
@@ -118,24 +145,14 @@ int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const st
 	return 1;
 }
 
-/* The entries as the store gives them. They borrow the strings; the caller frees them. */
-static struct ews_entry *copy_recorded(const struct ews_entries *list)
-{
-	struct ews_entry *items = ews_calloc(list->n + 1, sizeof(*items));
-
-	for (size_t i = 0; i < list->n; i++)
-		ews_manifest_record(&items[i], &list->items[i]);
-	return items;
-}
-
 void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo, const struct ews_base_id *base)
 {
-	EWS_CLEANUP(free) struct ews_entry *items = copy_recorded(&content->scan.entries);
-	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
+	EWS_CLEANUP(cache_image) struct ews_cache_image image = EWS_CACHE_IMAGE_INIT;
+	EWS_CLEANUP(git_parts) struct git_parts git = { .n = 0 };
 	EWS_CLEANUP(fd) int fd = open_session(repo, base);
-	struct ews_cache cache = { .entries = { .items = items,
-						.n = content->scan.entries.n,
-						.knows_names = content->scan.entries.knows_names },
+	/* The entries as the store gives them. */
+	struct ews_cache cache = { .entries = content->scan.entries,
+				   .record = ews_manifest_record,
 				   .is_whole = true,
 				   .root = { .mode = content->root_mode,
 					     .has_owner = content->has_root_owner,
@@ -145,10 +162,10 @@ void ews_base_cache_write(const struct ews_content *content, struct ews_repo *re
 
 	if (fd < 0)
 		return;
-	add_gitstate(&extra, &content->git);
-	cache.extra = extra;
+	list_parts(&git, &content->git);
 	make_key(cache.key, base);
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
-	if (ews_cache_write(fd, EWS_BASE_CACHE_FILE, &cache, 0, 0, false) < 0)
+	ews_cache_format(&image, &cache, 0, 0);
+	if (ews_cache_write_image(fd, EWS_BASE_CACHE_FILE, &image, git.parts, git.n, false) < 0)
 		ews_error_clear();
 }

@@ -21,8 +21,9 @@ struct ews_base_id {
 	const char *hash;
 };
 
-/* Its content, if that was kept. 1 or 0. */
-int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_base_id *base);
+/* Its content, if that was kept, perhaps without the bytes of git's index. 1 or 0. */
+int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const struct ews_base_id *base,
+			bool without_index);
 
 /* Keep it. What can't be kept will be read again. */
 void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo, const struct ews_base_id *base);

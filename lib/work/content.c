@@ -538,7 +538,8 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		content.is_whole = true;
 	}
 	if (look->git_fd >= 0 && !opts->put)
-		rc = ews_gitstate_read(&content.git, look->git_fd);
+		rc = opts->without_index ? ews_gitstate_read_files(&content.git, look->git_fd)
+					 : ews_gitstate_read(&content.git, look->git_fd);
 	if (rc == 0)
 		rc = ews_pool_for(reading.is_known ? 1 : 2, 1, 2, read_one, &reading);
 	if (rc < 0)
@@ -613,6 +614,7 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 {
 	EWS_CLEANUP(free)
 	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
+	const struct iovec memo = { content->memo.ptr, content->memo.len };
 	int fd = session ? session->fd : repo->dir_fd;
 
 	if (!content->cache_is_stale || fd < 0)
@@ -621,7 +623,7 @@ int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, s
 		ews_content_format_cache(content);
 	content->cache_is_stale = false;
 	/* Where it can't be written, on a full disk say, the next look takes longer, and that is all. */
-	if (ews_cache_write_image(fd, name, &content->image, &content->memo, false) < 0)
+	if (ews_cache_write_image(fd, name, &content->image, &memo, 1, false) < 0)
 		ews_error_clear();
 	ews_cache_image_release(&content->image);
 	return 0;

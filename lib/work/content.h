@@ -60,6 +60,7 @@ struct ews_content_opts {
 	 */
 	const struct ews_content *put;
 	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
+	bool without_index; /* the bytes of git's index, which may be many, are not asked for */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };

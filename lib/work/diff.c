@@ -29,6 +29,7 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
 	const struct ews_content *known = reading ? reading->out : NULL;
 	struct ews_content_opts opts = { .partial = true,
+					 .without_index = diff->without_index,
 					 .known = known,
 					 .read_known = reading ? ews_snapshot_reading_finish : NULL,
 					 .known_payload = reading,
@@ -71,7 +72,9 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
-	struct ews_snapshot_reading reading = { .out = &base_content, .repo = repo, .snapshot = &base };
+	struct ews_snapshot_reading reading = {
+		.out = &base_content, .repo = repo, .snapshot = &base, .without_index = diff->without_index
+	};
 	bool to_now = !to || is_now(to);
 	int rc = 0;
 

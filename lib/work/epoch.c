@@ -254,12 +254,12 @@ static int hash_index(struct ews_hash *hash, struct ews_repo *repo, struct ews_c
 	return rc;
 }
 
-static const struct ews_content_opts look_opts = { .partial = true, .is_compared = true };
+static const struct ews_content_opts look_opts = { .partial = true, .is_compared = true, .without_index = true };
 
 static int look_at_files(struct ews_content *out, struct ews_repo *repo)
 {
 	if (repo->is_bare)
-		return ews_gitstate_read(&out->git, repo->git_fd);
+		return ews_gitstate_read_files(&out->git, repo->git_fd);
 	return ews_content_now(out, repo, NULL, NULL, &look_opts);
 }
 

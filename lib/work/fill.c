@@ -278,6 +278,7 @@ int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twi
 	ews_twin_mark_clean(twin);
 	is_stored = opts->is_state ? ews_calloc(twin->content.scan.entries.n, sizeof(*is_stored))
 				   : mark_stored(&twin->content.scan.entries);
+	ews_alloc_give_back();
 	rc = put_files(&filled, session, twin, opts);
 	if (rc < 0)
 		return rc;

@@ -154,11 +154,20 @@ static int look_after(struct ews_content *after, struct ews_shift *shift)
 {
 	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = shift->known };
 
-	if (!shift->is_untouched || shift->opts->full)
-		return ews_content_now(after, shift->repo, shift->session, shift->batch, &opts);
-	*after = shift->now;
-	shift->now = (struct ews_content)EWS_CONTENT_INIT;
-	return 0;
+	int rc = 0;
+
+	if (!shift->is_untouched || shift->opts->full) {
+		/* What git's index was before nobody asks any more, and it may be large. */
+		ews_buf_release(&shift->now.git.index);
+		rc = ews_content_now(after, shift->repo, shift->session, shift->batch, &opts);
+	} else {
+		*after = shift->now;
+		shift->now = (struct ews_content)EWS_CONTENT_INIT;
+	}
+	/* What was written is read, and won't be again. */
+	ews_odb_remember(shift->repo->odb, 0);
+	ews_alloc_give_back();
+	return rc;
 }
 
 int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)

@@ -78,6 +78,7 @@ struct ews_snapshot_reading {
 	struct ews_content *out;
 	struct ews_repo *repo;
 	const struct ews_snapshot *snapshot;
+	bool without_index; /* the bytes of git's index are not asked for */
 	bool is_done;
 };
 /* Give `out` the hash, which is known already; where it isn't, all is read at once. */

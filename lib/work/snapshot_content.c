@@ -116,19 +116,25 @@ int ews_snapshot_stored_content(struct ews_content *out, struct ews_repo *repo, 
 	return 0;
 }
 
-int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+static int read_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
+			bool without_index)
 {
 	const char *session = snapshot->ref + strlen(EWS_REF_SESSIONS);
 	bool is_base = !strncmp(snapshot->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) && *snapshot->hash;
 	const struct ews_base_id base = { session, &snapshot->commit, snapshot->hash };
 	int rc;
 
-	if (is_base && ews_base_cache_read(out, repo, &base))
+	if (is_base && ews_base_cache_read(out, repo, &base, without_index))
 		return 0;
 	rc = ews_snapshot_stored_content(out, repo, snapshot);
 	if (rc == 0 && is_base)
 		ews_base_cache_write(out, repo, &base);
 	return rc;
+}
+
+int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	return read_content(out, repo, snapshot, false);
 }
 
 int ews_snapshot_reading_begin(struct ews_snapshot_reading *reading)
@@ -142,8 +148,10 @@ int ews_snapshot_reading_begin(struct ews_snapshot_reading *reading)
 int ews_snapshot_reading_finish(void *payload)
 {
 	struct ews_snapshot_reading *reading = payload;
-	int rc = reading->is_done ? 0 : ews_snapshot_content(reading->out, reading->repo, reading->snapshot);
+	int rc = 0;
 
+	if (!reading->is_done)
+		rc = read_content(reading->out, reading->repo, reading->snapshot, reading->without_index);
 	reading->is_done = rc == 0;
 	return rc;
 }

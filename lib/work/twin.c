@@ -57,7 +57,7 @@ static bool is_unborn(struct ews_repo *repo)
 	bool unborn = false;
 
 	ews_error_save(&saved);
-	if (ews_gitstate_read(&git, repo->git_fd) == 0) {
+	if (ews_gitstate_read_files(&git, repo->git_fd) == 0) {
 		EWS_CLEANUP(free) char *name = NULL;
 		struct ews_oid oid;
 
@@ -359,6 +359,39 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 		ews_index_set_trees(out, src->has_base ? &src->base_tree : &src->head_tree, base);
 }
 
+/*
+ * The twin is a commit and nothing else: the project's HEAD, or the base revision. Its list becomes the twin's; an empty
+ * directory, which git makes none, is left out.
+ */
+static void take_commit(struct ews_twin *out, struct sources *src)
+{
+	struct ews_entries *list = src->has_base ? &src->base : &src->head;
+	size_t kept = list->n;
+
+	compose_index(&out->index, src, &(const struct ews_twin_opts){ .uncommitted = false });
+	/* From the end, as a directory may hold none but empty ones. */
+	for (size_t i = list->n; i-- > 0;) {
+		struct ews_entry *entry = &list->items[i];
+		bool is_empty = kept == list->n || !ews_path_is_inside(list->items[kept].path, entry->path);
+
+		if (is_dir(entry) && is_empty)
+			continue;
+		list->items[--kept] = *entry;
+		list->items[kept].oid = is_dir(entry) ? (struct ews_oid)EWS_OID_NONE : entry->oid;
+	}
+	memmove(list->items, list->items + kept, (list->n - kept) * sizeof(*list->items));
+	list->n -= kept;
+	ews_entries_trim(list);
+	out->content.scan.entries = *list;
+	*list = (struct ews_entries)EWS_ENTRIES_INIT;
+}
+
+/* Does anything of the project's files matter? */
+static bool wants_project(const struct ews_twin_opts *opts, const struct ews_repo *repo)
+{
+	return !repo->is_bare && (opts->uncommitted || opts->untracked || opts->ignored);
+}
+
 /* Is it all of the project as it stands? Then nothing has to be chosen, and no commit be read. */
 static bool takes_all(const struct ews_twin_opts *opts, const struct ews_repo *repo)
 {
@@ -380,13 +413,13 @@ static int look_at_project(struct sources *src, struct ews_repo *repo, struct ew
 static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
 			const struct ews_twin_opts *opts, const struct ews_oid *head)
 {
-	bool wants_project = !repo->is_bare && (opts->uncommitted || opts->untracked || opts->ignored);
+	bool with_project = wants_project(opts, repo);
 	struct ews_oid project_head;
 	int rc = 0;
 
 	if (repo->is_plain)
 		return look_at_project(src, repo, batch, opts);
-	if (wants_project) {
+	if (with_project) {
 		rc = look_at_project(src, repo, batch, opts);
 		if (rc == 0)
 			rc = ews_index_read(&src->index, repo->git_fd, "index", ews_odb_algo(repo->odb));
@@ -395,13 +428,15 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 		if (rc < 0)
 			return rc;
 	}
-	if (!wants_project && opts->epoch)
+	if (!with_project && opts->epoch)
 		rc = ews_epoch_look(opts->epoch, repo);
-	if (rc == 0 && !wants_project && !repo->is_bare)
-		rc = ews_gitstate_read(&src->project.git, repo->git_fd);
+	if (rc == 0 && !with_project && !repo->is_bare)
+		rc = ews_gitstate_read_files(&src->project.git, repo->git_fd);
 	if (rc < 0)
 		return rc;
-	if (!takes_all(opts, repo) && ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
+	/* HEAD's tree tells what was changed since; who takes a revision alone need not know. */
+	if (!takes_all(opts, repo) && (with_project || !opts->base) &&
+	    ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
 		rc = list_commit(&src->head, &src->head_tree, repo, &project_head);
 	else
 		ews_error_clear();
@@ -447,7 +482,7 @@ static char *find_branch(struct ews_repo *repo)
 	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
 	const struct ews_gitstate_file *head;
 
-	if (ews_gitstate_read(&git, repo->git_fd) < 0) {
+	if (ews_gitstate_read_files(&git, repo->git_fd) < 0) {
 		ews_error_clear();
 		return ews_strdup("");
 	}
@@ -563,6 +598,8 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		src.project.scan.entries = (struct ews_entries)EWS_ENTRIES_INIT;
 		out->index = src.index;
 		src.index = (struct ews_index)EWS_INDEX_INIT;
+	} else if (!repo->is_plain && !wants_project(opts, repo)) {
+		take_commit(out, &src);
 	} else {
 		rc = compose_entries(&out->content.scan.entries, &src, opts);
 		if (rc < 0)
