@@ -238,9 +238,29 @@ static bool is_chosen(const struct settings *set, const struct row *row)
 	return found;
 }
 
-static size_t measure_tree(struct result *results, const struct settings *set, enum tree_kind kind)
+/* What was measured so far. */
+struct report {
+	struct result results[RESULTS_MAX];
+	size_t n;
+	struct machine machine;
+};
+
+/* Measure one row, tell it at once, and write what is known: on a large tree all of them take an hour. */
+static void add_row(struct report *report, const struct row *row, const struct result *r,
+		    const struct settings *set, bool is_large)
 {
-	size_t n = 0;
+	struct result *result = &report->results[report->n++];
+
+	*result = *r;
+	run_row(result, row, runs_of(set, row, is_large), set->is_quick);
+	show_row(stdout, result);
+	(void)fflush(stdout);
+	if (set->json)
+		show_json(set->json, &report->machine, report->results, report->n);
+}
+
+static void measure_tree(struct report *report, const struct settings *set, enum tree_kind kind)
+{
 	char *n_files;
 	long memory_kib;
 
@@ -252,32 +272,26 @@ static size_t measure_tree(struct result *results, const struct settings *set, e
 	free(n_files);
 	for (size_t i = 0; i < n_rows; i++) {
 		const struct row *row = &rows[i];
-		struct result *r = &results[n];
+		const struct result r = { .tree = tree_names[kind],
+					  .operation = row->operation,
+					  .baseline = row->baseline,
+					  .wanted = row->wanted[kind],
+					  .least = row->least[kind],
+					  .memory_kib = memory_kib };
 
-		if (!is_chosen(set, row))
-			continue;
-		*r = (struct result){ .tree = tree_names[kind],
-				      .operation = row->operation,
-				      .baseline = row->baseline,
-				      .wanted = row->wanted[kind],
-				      .least = row->least[kind],
-				      .memory_kib = memory_kib };
-		run_row(r, row, runs_of(set, row, kind == TREE_L), set->is_quick);
-		show_row(stdout, r);
-		(void)fflush(stdout);
-		n++;
+		if (is_chosen(set, row))
+			add_row(report, row, &r, set, kind == TREE_L);
 	}
 	/* Each object's bytes, once: that takes minutes. */
 	if (!set->is_quick)
 		need("git -C $P fsck --no-dangling");
 	end_world(set);
-	return n;
 }
 
 /* Does it stay as fast as it was, with many sessions and snapshots? */
-static size_t measure_flat(struct result *results, const struct settings *set)
+static void measure_flat(struct report *report, const struct settings *set)
 {
-	size_t n_sessions = set->is_quick ? 30 : 1000, n = 0;
+	size_t n_sessions = set->is_quick ? 30 : 1000;
 	char text[24];
 
 	begin_world(set, "flat");
@@ -285,28 +299,42 @@ static size_t measure_flat(struct result *results, const struct settings *set)
 	(void)snprintf(text, sizeof(text), "%zu", n_sessions);
 	(void)setenv("SESSIONS", text, 1);
 	for (size_t i = 0; i < sizeof(flat_rows) / sizeof(*flat_rows); i++) {
-		struct row row = flat_rows[i];
-		struct result *r = &results[n];
+		const struct row *row = &flat_rows[i];
+		struct result r = { .tree = "-",
+				    .baseline = row->baseline,
+				    .wanted = 1.0 / 3,
+				    .least = 1.0 / 3,
+				    .memory_kib = MEMORY_KIB };
 		char *operation;
 
-		if (!is_chosen(set, &row))
+		if (!is_chosen(set, row))
 			continue;
-		if (asprintf(&operation, "%s, %zu of them", row.operation,
+		if (asprintf(&operation, "%s, %zu of them", row->operation,
 			     i ? n_sessions * SNAPSHOTS_A_SESSION : n_sessions) < 0)
 			exit(128);
-		*r = (struct result){ .tree = "-",
-				      .operation = operation,
-				      .baseline = row.baseline,
-				      .wanted = 1.0 / 3,
-				      .least = 1.0 / 3,
-				      .memory_kib = MEMORY_KIB };
-		run_row(r, &row, runs_of(set, &row, false), set->is_quick);
-		show_row(stdout, r);
-		(void)fflush(stdout);
-		n++;
+		r.operation = operation;
+		add_row(report, row, &r, set, false);
 	}
 	end_world(set);
-	return n;
+}
+
+/* Is what is small no slower for the threads that are made for what is large? */
+static void measure_small(struct report *report, const struct settings *set)
+{
+	begin_world(set, "small");
+	for (size_t i = 0; i < sizeof(small_rows) / sizeof(*small_rows); i++) {
+		const struct row *row = &small_rows[i];
+		const struct result r = { .tree = "-",
+					  .operation = row->operation,
+					  .baseline = row->baseline,
+					  .wanted = row->wanted[0],
+					  .least = row->least[0],
+					  .memory_kib = MEMORY_KIB };
+
+		if (is_chosen(set, row))
+			add_row(report, row, &r, set, false);
+	}
+	end_world(set);
 }
 
 /* What the plot shows: these rows, over the number of files or of changes. */
@@ -427,6 +455,13 @@ static void look_around(struct machine *m, const struct settings *set)
 	(void)uname(&name);
 	(void)sched_getaffinity(0, sizeof(cpus), &cpus);
 	tell(m, "processors\t%d", CPU_COUNT(&cpus));
+	for (int i = CPU_SETSIZE; i-- > 0;) {
+		char one[24];
+
+		(void)snprintf(one, sizeof(one), "%d", i);
+		if (CPU_ISSET(i, &cpus))
+			(void)setenv("ONE", one, 1);
+	}
 	tell(m, "kernel\t%s", name.release);
 	tell(m, "file system\t%s on %s, journal: %s, reflink: %s", kind, device,
 	     strcmp(journal, "no") ? "yes" : "no", can_reflink(set->dir) ? "yes" : "no");
@@ -538,10 +573,8 @@ static void read_options(struct settings *set, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct settings set = { .files_max = FILES_MAX };
-	static struct result results[RESULTS_MAX];
-	struct machine machine = { .n = 0 };
+	static struct report report;
 	char self[4096] = "", text[4200], template[] = "/var/tmp/ews-perf-XXXXXX";
-	size_t n = 0;
 
 	/* What the shell texts call. */
 	if (argc == 4 && !strcmp(argv[1], "make")) {
@@ -583,8 +616,8 @@ int main(int argc, char **argv)
 		     set.is_quick ? "rev-list --objects --quiet --glob=refs/ews --not --branches --remotes"
 				  : "fsck --connectivity-only --no-dangling",
 		     1);
-	look_around(&machine, &set);
-	show_heading(stdout, &machine);
+	look_around(&report.machine, &set);
+	show_heading(stdout, &report.machine);
 	if (set.plot) {
 		plot(&set);
 		return 0;
@@ -597,15 +630,14 @@ int main(int argc, char **argv)
 		return 128;
 	}
 	if (set.trees[TREE_G])
-		n += measure_tree(results + n, &set, TREE_G);
+		measure_tree(&report, &set, TREE_G);
 	if (set.trees[TREE_L])
-		n += measure_tree(results + n, &set, TREE_L);
+		measure_tree(&report, &set, TREE_L);
 	drop_reflink();
-	n += measure_flat(results + n, &set);
-	if (set.json)
-		show_json(set.json, &machine, results, n);
-	for (size_t i = 0; i < n; i++)
-		if (results[i].outcome == VOID)
+	measure_flat(&report, &set);
+	measure_small(&report, &set);
+	for (size_t i = 0; i < report.n; i++)
+		if (report.results[i].outcome == VOID)
 			return 1;
 	return 0;
 }

@@ -274,6 +274,28 @@ const struct row flat_rows[2] = {
 	},
 };
 
+/* Many threads must not cost what is small more than they gain: the same commands, where one processor may be used. */
+#define WITH_A_SMALL_ONE                                                                                                         \
+	"test -d $X/small || { mkdir -p $X/small/home $X/small/project && $MAKE $X/small/project 200 && cd $X/small/project && " \
+	"git init -q && git add . && git commit -q -m small && git ews --home $X/small/home start w; }"
+#define SMALL(verb) "git -C $X/small/project ews --home $X/small/home " verb
+#define ON_ALL(verb) "taskset 0xffffffff " SMALL(verb)
+#define ON_ONE(verb) "taskset -c \"$ONE\" " SMALL(verb)
+#define CHANGE_SMALL "$CHANGE \"$(" SMALL("path w") ")\" 20 $N"
+#define SMALL_ROW(words, change, verb, is_right)                                                             \
+	{                                                                                                    \
+		.operation = "small tree, " words, .baseline = "on one processor", .wanted = { 1.0 },        \
+		.least = { 0.95 }, .prepare = WITH_A_SMALL_ONE, .before_ours = change, .ours = ON_ALL(verb), \
+		.check = is_right, .before_theirs = change, .theirs = ON_ONE(verb),                          \
+	}
+
+const struct row small_rows[4] = {
+	SMALL_ROW("start", NULL, "start run-$N", "test -z \"$(git -C \"$(cat $OUT)\" status --porcelain)\""),
+	SMALL_ROW("diff", CHANGE_SMALL, "diff w", "grep -q \"^+changed $N\" $OUT"),
+	SMALL_ROW("snapshot", CHANGE_SMALL, "snapshot create w", SMALL("snapshot verify \"$(cat $OUT)\"")),
+	SMALL_ROW("revert", CHANGE_SMALL, "revert w", "test -z \"$(" SMALL("diff --name-status w") ")\""),
+};
+
 const struct row changes_rows[3] = {
 	{
 		.operation = "snapshot",

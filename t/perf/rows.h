@@ -17,6 +17,7 @@ enum tree_kind { TREE_L, TREE_G, TREE_KINDS };
  *   R  a bare clone of it for each side, $R/ours and $R/theirs                   W  a workspace of P
  *   X  where new things go                 N  the number of the run, never twice the same
  *   CHANGE  a program: <dir> <n> <tag> adds a line to n of the files of a work tree; 0: to all
+ *   ONE     the first processor that may be used
  *   FSCK    a git command that finds what is missing         SESSIONS  how many a project with many has
  */
 struct row {
@@ -34,8 +35,9 @@ struct row {
 extern const struct row rows[];
 extern const size_t n_rows;
 
-/* On a small project of their own, whatever the tree is. */
+/* On small projects of their own, whatever the tree is: with many sessions beside one, and on all processors beside one. */
 extern const struct row flat_rows[2];
+extern const struct row small_rows[4];
 
 /* Rows for the plot, which change $CHANGES files: snapshot, diff, revert. */
 extern const struct row changes_rows[3];
