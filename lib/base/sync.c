@@ -34,6 +34,8 @@ struct ews_sync_item {
 	enum kind kind;
 	int fd;
 	int tmp_dir_fd, dir_fd; /* of a new file, else -1 */
+	dev_t dev; /* of a directory, with `ino`: which one it is */
+	ino_t ino;
 	char *tmp, *name; /* of a new file; `tmp` is NULL once it has its name */
 };
 
@@ -50,11 +52,17 @@ struct ews_sync_group *ews_sync_current(void)
 	return current;
 }
 
+/* The caller holds the lock. */
+static void append(struct ews_sync_group *group, const struct ews_sync_item *item)
+{
+	EWS_GROW(group->items, group->n, group->cap);
+	group->items[group->n++] = *item;
+}
+
 static void add(struct ews_sync_group *group, const struct ews_sync_item *item)
 {
 	pthread_mutex_lock(&group->lock);
-	EWS_GROW(group->items, group->n, group->cap);
-	group->items[group->n++] = *item;
+	append(group, item);
 	pthread_mutex_unlock(&group->lock);
 }
 
@@ -88,103 +96,62 @@ void ews_sync_add_named(struct ews_sync_group *group, int *fd)
 	    &(struct ews_sync_item){ .kind = NAMED_FILE, .fd = ews_steal_fd(fd), .tmp_dir_fd = -1, .dir_fd = -1 });
 }
 
-/* Is the directory among those of the group? */
-static bool has_dir(struct ews_sync_group *group, int dir_fd)
+/* Take the directory open at `*fd`, unless the group has it: however many files are in it, one wait is enough. */
+static int take_dir(struct ews_sync_group *group, int *fd)
 {
-	struct stat st, other;
-	bool found = false;
+	struct stat st;
+	bool has_it = false;
 
-	if (fstat(dir_fd, &st) < 0)
-		return false; /* who adds it says why */
+	if (fstat(*fd, &st) < 0)
+		return ews_error_os("cannot look at a directory");
 	pthread_mutex_lock(&group->lock);
-	for (size_t i = 0; i < group->n && !found; i++)
-		found = group->items[i].kind == DIRECTORY && fstat(group->items[i].fd, &other) == 0 &&
-			other.st_ino == st.st_ino && other.st_dev == st.st_dev;
+	for (size_t i = 0; i < group->n && !has_it; i++)
+		has_it = group->items[i].kind == DIRECTORY && group->items[i].ino == st.st_ino &&
+			 group->items[i].dev == st.st_dev;
+	if (!has_it)
+		append(group, &(struct ews_sync_item){ .kind = DIRECTORY,
+						       .fd = ews_steal_fd(fd),
+						       .tmp_dir_fd = -1,
+						       .dir_fd = -1,
+						       .dev = st.st_dev,
+						       .ino = st.st_ino });
 	pthread_mutex_unlock(&group->lock);
-	return found;
+	return 0;
 }
 
 int ews_sync_add_dir(struct ews_sync_group *group, int dir_fd)
 {
-	int fd;
+	EWS_CLEANUP(fd) int fd = copy_fd(dir_fd);
 
-	if (has_dir(group, dir_fd))
-		return 0;
-	fd = copy_fd(dir_fd);
-	if (fd < 0)
-		return fd;
-	add(group, &(struct ews_sync_item){ .kind = DIRECTORY, .fd = fd, .tmp_dir_fd = -1, .dir_fd = -1 });
-	return 0;
+	return fd < 0 ? fd : take_dir(group, &fd);
 }
-
-/* What is to be synced, and what a failure calls it. */
-struct wait {
-	int fd;
-	bool is_dir;
-};
 
 static int sync_one(size_t i, unsigned worker, void *payload)
 {
-	const struct wait *wait = &((const struct wait *)payload)[i];
+	const struct ews_sync_item *item = &((const struct ews_sync_item *)payload)[i];
+	bool is_dir = item->kind == DIRECTORY;
 
 	(void)worker;
 	/* EINVAL: a file system that has nothing to sync in a directory. */
-	if (fsync(wait->fd) < 0 && !(wait->is_dir && errno == EINVAL))
-		return ews_error_os(wait->is_dir ? "cannot sync a directory" : "cannot sync");
+	if (fsync(item->fd) < 0 && !(is_dir && errno == EINVAL))
+		return ews_error_os(is_dir ? "cannot sync a directory" : "cannot sync");
 	return 0;
 }
 
 int ews_sync_dir(int dir_fd)
 {
-	struct wait wait = { dir_fd, true };
+	struct ews_sync_item item = { .kind = DIRECTORY, .fd = dir_fd };
 
-	return current ? ews_sync_add_dir(current, dir_fd) : sync_one(0, 0, &wait);
-}
-
-static int sync_all(struct wait *waits, size_t n)
-{
-	return ews_pool_wait(n, THREADS, sync_one, waits);
+	return current ? ews_sync_add_dir(current, dir_fd) : sync_one(0, 0, &item);
 }
 
 static int sync_contents(const struct ews_sync_group *group)
 {
-	EWS_CLEANUP(free) struct wait *waits = ews_calloc(group->n + 1, sizeof(*waits));
-
-	for (size_t i = 0; i < group->n; i++) {
-		waits[i] = (struct wait){ group->items[i].fd, group->items[i].kind == DIRECTORY };
-		/* Only begun here, which may fail: the sync itself tells. */
-		if (!waits[i].is_dir && group->n > 1)
-			(void)sync_file_range(waits[i].fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-	}
-	return sync_all(waits, group->n);
-}
-
-/* Each directory once, however many of the files are in it. */
-static void add_wait(struct wait *waits, size_t *n, struct stat *seen, int fd)
-{
-	struct stat st = { 0 };
-
-	if (fstat(fd, &st) == 0)
-		for (size_t i = 0; i < *n; i++)
-			if (seen[i].st_ino == st.st_ino && seen[i].st_dev == st.st_dev)
-				return;
-	seen[*n] = st;
-	waits[(*n)++] = (struct wait){ fd, true };
-}
-
-static int sync_names(const struct ews_sync_group *group)
-{
-	EWS_CLEANUP(free) struct wait *waits = ews_calloc(2 * group->n + 1, sizeof(*waits));
-	EWS_CLEANUP(free) struct stat *seen = ews_calloc(2 * group->n + 1, sizeof(*seen));
-	size_t n = 0;
-
-	for (size_t i = 0; i < group->n; i++) {
-		if (group->items[i].kind != NEW_FILE)
-			continue;
-		add_wait(waits, &n, seen, group->items[i].dir_fd);
-		add_wait(waits, &n, seen, group->items[i].tmp_dir_fd);
-	}
-	return sync_all(waits, n);
+	/* Only begun here, which may fail: the sync itself tells. */
+	for (size_t i = 0; i < group->n && group->n > 1; i++)
+		if (group->items[i].kind != DIRECTORY)
+			(void)sync_file_range(group->items[i].fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	return ews_pool_wait(group->n, THREADS, sync_one, group->items);
 }
 
 static int give_names(struct ews_sync_group *group)
@@ -201,18 +168,27 @@ static int give_names(struct ews_sync_group *group)
 	return 0;
 }
 
-static int leave_names(const struct ews_sync_group *group, struct ews_sync_group *next)
+/* The directories that got names, or lost one, are `next`'s from here on. */
+static int leave_names(struct ews_sync_group *group, struct ews_sync_group *next)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < group->n && rc == 0; i++) {
 		if (group->items[i].kind != NEW_FILE)
 			continue;
-		rc = ews_sync_add_dir(next, group->items[i].dir_fd);
+		rc = take_dir(next, &group->items[i].dir_fd);
 		if (rc == 0)
-			rc = ews_sync_add_dir(next, group->items[i].tmp_dir_fd);
+			rc = take_dir(next, &group->items[i].tmp_dir_fd);
 	}
 	return rc;
+}
+
+static int sync_names(struct ews_sync_group *group)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group dirs = EWS_SYNC_GROUP_INIT;
+	int rc = leave_names(group, &dirs);
+
+	return rc < 0 ? rc : sync_contents(&dirs);
 }
 
 int ews_sync_finish_before(struct ews_sync_group *group, struct ews_sync_group *next)
