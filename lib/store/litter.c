@@ -26,6 +26,7 @@
 #define BIRTH_MS 200
 /* git holds the lock of a ref for less; what stands longer has no holder. */
 #define REF_LOCK_MS 1000
+#define N_FANS 256
 
 int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *prefix)
 {
@@ -236,24 +237,32 @@ static void sweep_old(const struct old *old, int root_fd, const char *rel)
 	ews_arena_release(&arena);
 }
 
-/* The directories that loose objects are in, and which of them hold what may be litter: mostly none does. */
+/* A directory that loose objects are in. */
+struct fan {
+	char name[3];
+	bool has_tmp; /* it holds what may be litter: mostly none does */
+};
+
 struct fans {
 	int objects_fd;
-	bool has_tmp[256];
+	struct fan fans[N_FANS];
 };
 
 static int look_into_fan(size_t i, unsigned worker, void *payload)
 {
-	struct fans *fans = payload;
-	EWS_CLEANUP(free) char *name = ews_strfmt("%02zx", i);
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(fans->objects_fd, name);
+	struct fans *objects = payload;
+	struct fan *fan = &objects->fans[i];
+	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	ssize_t n;
 
 	(void)worker;
+	snprintf(fan->name, sizeof(fan->name), "%02zx", i);
+	fd = ews_dir_open_beneath(objects->objects_fd, fan->name);
+	n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
 	for (ssize_t k = 0; k < n; k++)
-		fans->has_tmp[i] = fans->has_tmp[i] || !strncmp(names[k].name, "tmp_", 4);
+		fan->has_tmp = fan->has_tmp || !strncmp(names[k].name, "tmp_", 4);
 	ews_arena_release(&arena);
 	ews_error_clear();
 	return 0;
@@ -269,14 +278,10 @@ int ews_litter_sweep_old(struct ews_odb *odb, int64_t older_than_s, ews_litter_f
 		return objects;
 	sweep_old(&old, objects, "");
 	sweep_old(&old, objects, "pack");
-	(void)ews_pool_for(256, 16, 0, look_into_fan, &fans); /* it never fails */
-	for (unsigned i = 0; i < 256; i++) {
-		char name[3];
-
-		snprintf(name, sizeof(name), "%02x", i);
-		if (fans.has_tmp[i])
-			sweep_old(&old, objects, name);
-	}
+	(void)ews_pool_for(N_FANS, 16, 0, look_into_fan, &fans); /* it never fails */
+	for (size_t i = 0; i < N_FANS; i++)
+		if (fans.fans[i].has_tmp)
+			sweep_old(&old, objects, fans.fans[i].name);
 	ews_error_clear();
 	return 0;
 }
