@@ -473,15 +473,15 @@ static int write_kept(size_t i, unsigned worker, void *payload)
 	struct writing *writing = payload;
 	struct ews_batch *batch = writing->batch;
 	const struct kept *kept = &batch->kept[i];
-	struct tools *tools;
+	struct tools *tools = borrow_tools(batch);
 	int rc;
 
 	(void)worker;
-	if (!batch->pack)
-		return ews_loose_write(&writing->group, ews_odb_write_dir(batch->odb), &kept->oid, kept->type,
-				       kept->data, kept->len);
-	tools = borrow_tools(batch);
-	rc = pack_object(batch, tools, &kept->oid, kept->type, kept->data, kept->len);
+	if (batch->pack)
+		rc = pack_object(batch, tools, &kept->oid, kept->type, kept->data, kept->len);
+	else
+		rc = ews_loose_write(&writing->group, tools->deflater, ews_odb_write_dir(batch->odb), &kept->oid,
+				     kept->type, kept->data, kept->len);
 	return_tools(batch, tools);
 	return rc;
 }

@@ -15,7 +15,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/deflate.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -23,9 +22,9 @@
 #include "store/litter.h"
 
 /* Append the stream of header and content. */
-static void deflate_object(struct ews_buf *out, enum ews_object_type type, const void *data, size_t len)
+static void deflate_object(struct ews_buf *out, struct ews_deflater *deflater, enum ews_object_type type,
+			   const void *data, size_t len)
 {
-	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
 	EWS_CLEANUP(buf) struct ews_buf object = EWS_BUF_INIT;
 	char header[EWS_OBJECT_HEADER_MAX];
 	size_t header_len = ews_object_header(header, type, len);
@@ -36,8 +35,8 @@ static void deflate_object(struct ews_buf *out, enum ews_object_type type, const
 	ews_deflate(out, deflater, false, object.ptr, object.len);
 }
 
-int ews_loose_write(struct ews_sync_group *group, const char *object_dir, const struct ews_oid *oid,
-		    enum ews_object_type type, const void *data, size_t len)
+int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater, const char *object_dir,
+		    const struct ews_oid *oid, enum ews_object_type type, const void *data, size_t len)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int objects = ews_dir_open(object_dir);
@@ -60,7 +59,7 @@ int ews_loose_write(struct ews_sync_group *group, const char *object_dir, const 
 		(void)utimensat(fan, hex + 2, NULL, 0); /* it may be another user's, who keeps it or not */
 		return 0;
 	}
-	deflate_object(&text, type, data, len);
+	deflate_object(&text, deflater, type, data, len);
 	fd = ews_litter_make(tmp, objects, "tmp_obj_ews_");
 	if (fd < 0)
 		return fd;

@@ -11,14 +11,15 @@
 #ifndef EWS_STORE_LOOSE_H
 #define EWS_STORE_LOOSE_H
 
+#include "base/deflate.h"
 #include "base/sync.h"
 #include "store/oid.h"
 
 /*
  * Write `data` as the object `oid`, which is there and durable when `group` is finished. One that is there is left alone,
- * and counts as new. May be called from several threads.
+ * and counts as new. May be called from several threads, each with a deflater of its own.
  */
-int ews_loose_write(struct ews_sync_group *group, const char *object_dir, const struct ews_oid *oid,
-		    enum ews_object_type type, const void *data, size_t len);
+int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater, const char *object_dir,
+		    const struct ews_oid *oid, enum ews_object_type type, const void *data, size_t len);
 
 #endif

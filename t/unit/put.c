@@ -175,10 +175,11 @@ static void list_below(struct ews_entries *out, int fd, struct ews_buf *path)
 static struct ews_oid keep(const void *data, size_t len)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
 	struct ews_oid oid;
 
 	ews_odb_hash(&oid, odb, EWS_OBJECT_BLOB, data, len);
-	cr_assert_eq(ews_loose_write(&group, ews_odb_object_dir(odb), &oid, EWS_OBJECT_BLOB, data, len), 0);
+	cr_assert_eq(ews_loose_write(&group, deflater, ews_odb_object_dir(odb), &oid, EWS_OBJECT_BLOB, data, len), 0);
 	cr_assert_eq(ews_sync_finish(&group), 0);
 	return oid;
 }
