@@ -200,6 +200,8 @@ int ews_sync_finish_before(struct ews_sync_group *group, struct ews_sync_group *
 	if (rc == 0)
 		rc = next ? leave_names(group, next) : sync_names(group);
 	ews_sync_group_release(group);
+	if (rc == 0 && next)
+		ews_sync_begin(next);
 	return rc;
 }
 

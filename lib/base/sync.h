@@ -57,7 +57,8 @@ int ews_sync_finish(struct ews_sync_group *group);
 
 /*
  * As far as the names: that they are durable is left to `next` (NULL: to nobody, it is waited for), none of whose files gets
- * its name before. What is said by those files is said of these.
+ * its name before. What is said by those files is said of these. When this succeeds `next` is the thread's, which must have
+ * no other.
  */
 int ews_sync_finish_before(struct ews_sync_group *group, struct ews_sync_group *next);
 

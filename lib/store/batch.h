@@ -51,7 +51,7 @@ int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, ui
 
 /* Make all of it durable. The batch is empty afterwards, also when this fails, and may be used again. */
 int ews_batch_commit(struct ews_batch *batch);
-/* The same, but that the objects' names are as durable as ews_sync_finish_before() says. */
+/* The same, with `next` as ews_sync_finish_before() has it. */
 int ews_batch_commit_before(struct ews_batch *batch, struct ews_sync_group *next);
 
 /* The store that it is for. */

@@ -52,7 +52,7 @@ uint64_t ews_pack_bytes(const struct ews_pack *pack);
 /*
  * Close the pack (it has one object at least), write its index, sync both and
  * the directory. The names are `pack-<hash>.pack` and `.idx`; the index comes
- * last, and a pack without one is no pack to git. With `next` the names are as durable as ews_sync_finish_before() says.
+ * last, and a pack without one is no pack to git. `next` is as in ews_sync_finish_before().
  */
 int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *next);
 

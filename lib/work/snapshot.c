@@ -201,7 +201,6 @@ static int note(struct taking *taking, const struct ews_snapshot *taken)
 	struct ews_session *session = taking->session;
 	int rc = ews_sync_finish_before(&taking->group, &group);
 
-	ews_sync_begin(&group);
 	if (rc == 0 && session) {
 		free(session->state.last_snapshot);
 		session->state.last_snapshot = ews_strdup(taken->id);

@@ -498,8 +498,6 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	rc = ews_commit_write(&snap.commit, batch, &snap.tree, parents, snap.created_s, message);
 	if (rc == 0)
 		rc = ews_batch_commit_before(batch, opts->group);
-	if (rc == 0 && opts->group)
-		ews_sync_begin(opts->group);
 	if (rc == 0)
 		rc = ews_odb_ref_swap(repo->odb, snap.ref, &none, &snap.commit);
 	if (rc < 0)
