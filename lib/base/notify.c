@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/handle.h"
 
 #define READ_BYTES (64 * 1024)
 #define READS_MAX 64
@@ -38,12 +39,11 @@ int ews_notify_open(void)
 
 int ews_notify_add(int fd, int dir_fd)
 {
-	char path[64];
+	char name[EWS_HANDLE_NAME_MAX];
 	int watch;
 
 	/* By descriptor: what a path leads to may be something else by now. */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", dir_fd);
-	watch = inotify_add_watch(fd, path, MASK);
+	watch = inotify_add_watch(fd, ews_handle_name(name, dir_fd), MASK);
 	if (watch >= 0)
 		return watch;
 	if (errno != ENOSPC && errno != ENOMEM)

@@ -5,7 +5,6 @@
  */
 #include "base/own.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,14 +12,15 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/handle.h"
 
 #define OTHERS_WRITE 022
 
 /* The path that the descriptor stands for, which people can do something about; else its name. The caller frees it. */
 static char *find_path(int fd, const char *name)
 {
-	EWS_CLEANUP(free) char *link = ews_strfmt("/proc/self/fd/%d", fd);
-	char *path = realpath(link, NULL);
+	char link[EWS_HANDLE_NAME_MAX];
+	char *path = realpath(ews_handle_name(link, fd), NULL);
 
 	return path ? path : ews_strdup(name);
 }

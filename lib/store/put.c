@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,11 +27,11 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/handle.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/xattr.h"
 
-#define PROC_PATH_MAX 32
 #define THREADS_MAX 8
 #define FEW_FILES 64
 #define CHUNK 32
@@ -108,33 +107,18 @@ static void release_put(struct put *put)
 }
 EWS_CLEANUP_DEFINE(put, struct put, release_put)
 
-/* fchmod and futimens refuse an O_PATH descriptor; its name below /proc/self/fd is the same inode. */
-static int set_mode(int fd, mode_t mode)
-{
-	char path[PROC_PATH_MAX];
-
-	if (!fchmod(fd, mode))
-		return 0;
-	if (errno != EBADF)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return chmod(path, mode);
-}
-
+/* futimens() of any descriptor. */
 static int set_mtime(int fd, int64_t seconds, uint32_t nanoseconds)
 {
 	const struct timespec times[2] = {
 		{ .tv_nsec = UTIME_OMIT },
 		{ .tv_sec = seconds, .tv_nsec = nanoseconds },
 	};
-	char path[PROC_PATH_MAX];
+	char name[EWS_HANDLE_NAME_MAX];
 
 	if (!futimens(fd, times))
 		return 0;
-	if (errno != EBADF)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return utimensat(AT_FDCWD, path, times, 0);
+	return errno == EBADF ? utimensat(AT_FDCWD, ews_handle_name(name, fd), times, 0) : -1;
 }
 
 /* Give the owner, when that is us, all rights in the directory `path`, open at `fd`, and note how it was. */
@@ -152,7 +136,7 @@ static int open_up(struct put *put, const char *path, int fd)
 	if (fstat(fd, &st) < 0) {
 		rc = ews_error_os("cannot look at '%s'", path);
 	} else if ((st.st_mode & OWNER_ALL) != OWNER_ALL) {
-		if (set_mode(fd, (st.st_mode & 07777) | OWNER_ALL) < 0) {
+		if (ews_handle_chmod(fd, (st.st_mode & 07777) | OWNER_ALL) < 0) {
 			rc = ews_error_os("cannot make '%s' writable", path);
 		} else {
 			EWS_GROW(put->opened, put->n_opened, put->cap_opened);
@@ -438,14 +422,14 @@ static int dress(struct put *put, int fd, const struct ews_change *change, unsig
 		rc = write_attrs(put, fd, change);
 	if (rc < 0)
 		return rc;
-	if (to->type != EWS_ENTRY_LINK && !has_mode && set_mode(fd, to->mode) < 0)
+	if (to->type != EWS_ENTRY_LINK && !has_mode && ews_handle_chmod(fd, to->mode) < 0)
 		return ews_error_os("cannot set its mode");
 	if (put->opts->times == EWS_PUT_TIMES_KEEP && to->has_time && set_mtime(fd, to->mtime_s, to->mtime_ns) < 0)
 		return ews_error_os("cannot set its time");
 	if (fstat(fd, &st) < 0)
 		return ews_error_os("cannot look at it");
 	/* A umask or an access list had a say in the mode that it was made with. */
-	if (has_mode && (st.st_mode & 07777) != to->mode && (set_mode(fd, to->mode) < 0 || fstat(fd, &st) < 0))
+	if (has_mode && (st.st_mode & 07777) != to->mode && (ews_handle_chmod(fd, to->mode) < 0 || fstat(fd, &st) < 0))
 		return ews_error_os("cannot set its mode");
 	if (to->type != EWS_ENTRY_LINK && (st.st_mode & 07777) != to->mode)
 		return ews_error(EWS_EIO, "its mode is %04o, %04o is not permitted here",
@@ -478,7 +462,7 @@ static int touch_up(struct put *put, int dir_fd, const struct ews_change *change
 	if (st.st_uid != put->uid && put->uid != 0)
 		return 0;
 	if ((st.st_mode & 0600) != 0600 && (from->xattrs || to->xattrs) &&
-	    set_mode(fd, (st.st_mode & 07777) | 0600) < 0)
+	    ews_handle_chmod(fd, (st.st_mode & 07777) | 0600) < 0)
 		return ews_error_os("cannot set its mode");
 	rc = dress(put, fd, change, 0);
 	return rc < 0 ? rc : 1;
@@ -816,12 +800,11 @@ static int link_held(struct put *put, int fd, int dir_fd, const struct ews_chang
 {
 	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
 	const char *name = ews_path_base(change->path);
-	char held[PROC_PATH_MAX];
+	char held[EWS_HANDLE_NAME_MAX];
 	int rc = change->from ? remove_at(dir_fd, name) : 0;
 
-	snprintf(held, sizeof(held), "/proc/self/fd/%d", fd);
 	for (int tries = 0; tries < 2 && rc == 0; tries++) {
-		if (!linkat(AT_FDCWD, held, dir_fd, name, AT_SYMLINK_FOLLOW))
+		if (!linkat(AT_FDCWD, ews_handle_name(held, fd), dir_fd, name, AT_SYMLINK_FOLLOW))
 			return 1;
 		/* Something came that was not expected; the place is taken again, once. */
 		if (errno != EEXIST)
@@ -984,7 +967,7 @@ static int dress_dir(struct put *put, struct cursor *at, const struct ews_change
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return ews_error_os("cannot look at it");
-	if ((st.st_mode & 0600) != 0600 && st.st_uid == put->uid && set_mode(fd, OWNER_ALL) < 0)
+	if ((st.st_mode & 0600) != 0600 && st.st_uid == put->uid && ews_handle_chmod(fd, OWNER_ALL) < 0)
 		return ews_error_os("cannot make the directory writable");
 	return dress(put, fd, change, 0);
 }
@@ -1003,7 +986,7 @@ static int close_again(struct put *put, struct cursor *at, const struct opened *
 		return ews_error_os("cannot look at it");
 	if (st.st_dev != opened->dev || st.st_ino != opened->ino)
 		return 0;
-	if (set_mode(fd, opened->mode) < 0)
+	if (ews_handle_chmod(fd, opened->mode) < 0)
 		return ews_error_os("cannot set its mode back");
 	return 0;
 }
@@ -1128,10 +1111,10 @@ static int rename_whole(int from_fd, const char *from, int to_fd, const char *to
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return ews_error_os("cannot look at '%s'", from);
 	is_opened = S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 0200);
-	if (is_opened && set_mode(fd, (st.st_mode & 07777) | 0200) < 0)
+	if (is_opened && ews_handle_chmod(fd, (st.st_mode & 07777) | 0200) < 0)
 		return ews_error_os("cannot make '%s' writable", from);
 	rc = ews_file_rename_new(from_fd, from, to_fd, to);
-	if (is_opened && set_mode(fd, st.st_mode & 07777) < 0 && rc == 0)
+	if (is_opened && ews_handle_chmod(fd, st.st_mode & 07777) < 0 && rc == 0)
 		return ews_error_os("cannot set the mode of '%s' back", to);
 	return rc;
 }

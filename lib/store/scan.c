@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/handle.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/hardlink.h"
@@ -262,7 +262,6 @@ static int open_up(struct walk *walk, unsigned worker, int root_fd, const char *
 	EWS_CLEANUP(fd) int parent = -1;
 	EWS_CLEANUP(fd) int handle = -1;
 	const char *name;
-	char proc[64];
 	struct stat st;
 
 	if (!*path)
@@ -273,8 +272,7 @@ static int open_up(struct walk *walk, unsigned worker, int root_fd, const char *
 	handle = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (handle < 0 || fstat(handle, &st) < 0 || !S_ISDIR(st.st_mode))
 		return -1;
-	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", handle);
-	if (chmod(proc, (st.st_mode & 07777) | 0500) < 0)
+	if (ews_handle_chmod(handle, (st.st_mode & 07777) | 0500) < 0)
 		return -1;
 	ews_strv_addf(&walk->opened[worker], "%o %s", (unsigned)(st.st_mode & 07777), path);
 	return ews_dir_open_beneath(root_fd, path);
@@ -713,7 +711,7 @@ static bool matches_hint(struct fill *fill, const struct ews_entry *entry, struc
 static int open_closed_file(int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int handle = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char proc[64];
+	char held[EWS_HANDLE_NAME_MAX];
 	struct stat st;
 	int fd;
 
@@ -721,11 +719,10 @@ static int open_closed_file(int dir_fd, const char *name)
 		errno = EACCES;
 		return -1;
 	}
-	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", handle);
-	if (chmod(proc, (st.st_mode & 07777) | 0400) < 0)
+	if (ews_handle_chmod(handle, (st.st_mode & 07777) | 0400) < 0)
 		return -1;
-	fd = open(proc, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	(void)chmod(proc, st.st_mode & 07777); /* cannot fail where the one before did not */
+	fd = open(ews_handle_name(held, handle), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	(void)ews_handle_chmod(handle, st.st_mode & 07777); /* cannot fail where the one before did not */
 	return fd;
 }
 

@@ -20,10 +20,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/handle.h"
 #include "base/hash.h"
 #include "base/path.h"
-
-#define PROC_PATH_MAX 32
 
 /* One line of the text form: both parts borrowed from it. */
 struct attr {
@@ -33,52 +32,46 @@ struct attr {
 	size_t hex_len;
 };
 
-static const char *proc_path(char out[PROC_PATH_MAX], int fd)
-{
-	snprintf(out, PROC_PATH_MAX, "/proc/self/fd/%d", fd);
-	return out;
-}
-
 static ssize_t list_names(int fd, char *out, size_t size)
 {
-	char path[PROC_PATH_MAX];
+	char path[EWS_HANDLE_NAME_MAX];
 	ssize_t n = flistxattr(fd, out, size);
 
 	if (n >= 0 || errno != EBADF)
 		return n;
-	return listxattr(proc_path(path, fd), out, size);
+	return listxattr(ews_handle_name(path, fd), out, size);
 }
 
 static ssize_t get_value(int fd, const char *name, void *out, size_t size)
 {
-	char path[PROC_PATH_MAX];
+	char path[EWS_HANDLE_NAME_MAX];
 	ssize_t n = fgetxattr(fd, name, out, size);
 
 	if (n >= 0 || errno != EBADF)
 		return n;
-	return getxattr(proc_path(path, fd), name, out, size);
+	return getxattr(ews_handle_name(path, fd), name, out, size);
 }
 
 static int set_value(int fd, const char *name, const void *data, size_t len)
 {
-	char path[PROC_PATH_MAX];
+	char path[EWS_HANDLE_NAME_MAX];
 
 	if (!fsetxattr(fd, name, data, len, 0))
 		return 0;
 	if (errno != EBADF)
 		return -1;
-	return setxattr(proc_path(path, fd), name, data, len, 0);
+	return setxattr(ews_handle_name(path, fd), name, data, len, 0);
 }
 
 static int remove_name(int fd, const char *name)
 {
-	char path[PROC_PATH_MAX];
+	char path[EWS_HANDLE_NAME_MAX];
 
 	if (!fremovexattr(fd, name))
 		return 0;
 	if (errno != EBADF)
 		return -1;
-	return removexattr(proc_path(path, fd), name);
+	return removexattr(ews_handle_name(path, fd), name);
 }
 
 /* Those that the system sets by itself, after its own rules. */
@@ -183,7 +176,7 @@ int ews_xattr_read(struct ews_buf *out, int fd)
 int ews_xattr_read_at(struct ews_buf *out, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = -1;
-	char path[PROC_PATH_MAX + 1 + NAME_MAX + 1];
+	char path[EWS_HANDLE_NAME_MAX + 1 + NAME_MAX + 1];
 	int len;
 
 	/* Nearly nothing has any, and for that answer one call is enough. */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/handle.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "store/home.h"
@@ -595,13 +595,9 @@ int ews_session_open_parent(const struct ews_session *session)
 static int open_closed(int parent_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int handle = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char proc[64];
 	struct stat st;
 
-	if (handle < 0 || fstat(handle, &st) < 0)
-		return -1;
-	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", handle);
-	if (chmod(proc, (st.st_mode & 07777) | 0700) < 0)
+	if (handle < 0 || fstat(handle, &st) < 0 || ews_handle_chmod(handle, (st.st_mode & 07777) | 0700) < 0)
 		return -1;
 	return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
