@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/strv.h"
 #include "cmd/cmd.h"
-#include "store/scan.h"
+#include "store/skip.h"
 
 /*
  * Add the array `key` of paths to `object`. Where one of them is not UTF-8, `<key>_bytes` is an

@@ -16,7 +16,7 @@
 
 #include "store/entry.h"
 #include "store/manifest.h"
-#include "store/scan.h"
+#include "store/skip.h"
 
 #define EWS_CACHE_KEY_LEN 32
 

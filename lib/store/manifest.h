@@ -29,7 +29,8 @@
 #ifndef EWS_STORE_MANIFEST_H
 #define EWS_STORE_MANIFEST_H
 
-#include "store/scan.h"
+#include "store/entry.h"
+#include "store/skip.h"
 
 #define EWS_TREE_HASH_LEN (7 + 64 + 1) /* "sha256:" and hex */
 

@@ -12,6 +12,7 @@
 #define EWS_STORE_RECHECK_H
 
 #include "store/cache.h"
+#include "store/scan.h"
 
 /* May what was found be rechecked later? Not when a path was left out for a reason that its own stat data don't tell. */
 bool ews_recheck_is_possible(const struct ews_scan *scan);

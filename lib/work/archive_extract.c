@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "store/archive_write.h"
 #include "store/hardlink.h"
+#include "store/scan.h"
 
 #define TRASH ".ews-trash"
 

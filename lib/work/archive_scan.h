@@ -14,6 +14,7 @@
 #ifndef EWS_WORK_ARCHIVE_SCAN_H
 #define EWS_WORK_ARCHIVE_SCAN_H
 
+#include "store/scan.h"
 #include "work/archive.h"
 #include "work/session.h"
 

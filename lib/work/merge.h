@@ -13,7 +13,7 @@
 #include "base/strv.h"
 #include "store/batch.h"
 #include "store/entry.h"
-#include "store/scan.h"
+#include "store/skip.h"
 
 /* What a conflict comes to. */
 enum ews_merge_favor {

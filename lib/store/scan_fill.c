@@ -1,0 +1,260 @@
+/*
+ * What the walk of a scan found gets ids and attributes: see scan.h.
+ *
+ * Each entry is on its own, so they are taken in parallel; a thread keeps the directory open that it reads in. What could
+ * not be read is noted beside the entries, and moved to the skips when all threads are done.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/pool.h"
+#include "store/hardlink.h"
+#include "store/scan_hint.h"
+#include "store/scan_open.h"
+#include "store/xattr.h"
+
+#define LINK_TEXT_MAX (64 * 1024)
+#define READ_TRIES 3
+
+struct worker {
+	struct ews_arena arena; /* of what it finds */
+	struct ews_dir_at at; /* where it reads */
+};
+
+struct fill {
+	struct ews_scan *scan;
+	const struct ews_scan_fill_opts *opts;
+	struct ews_scan_hint hint;
+	struct worker *workers;
+	uint8_t *lost; /* beside the entries: why one is left out, 0 when it isn't */
+	_Atomic size_t done;
+	_Atomic size_t n_read;
+	_Atomic uint64_t bytes; /* of files that were read */
+};
+
+enum { LOST_GONE = 255 };
+
+static bool matches_cache(const struct ews_entry *old, const struct ews_entry *entry)
+{
+	return old && old->has_stat && !old->is_racy && old->type == entry->type && old->size == entry->size &&
+	       old->mode == entry->mode && old->dev == entry->dev && old->ino == entry->ino &&
+	       old->mtime_s == entry->mtime_s && old->mtime_ns == entry->mtime_ns &&
+	       old->ctime_s == entry->ctime_s && old->ctime_ns == entry->ctime_ns;
+}
+
+/* A cache may outlive the objects that it speaks of: only what a ref holds is there for certain. */
+static bool is_kept(const struct ews_scan_fill_opts *opts, const struct ews_entry *old)
+{
+	const struct ews_entry *pinned = opts->pinned ? ews_entries_find(opts->pinned, old->path) : NULL;
+
+	if (!opts->batch || old->type == EWS_ENTRY_DIR || old->type == EWS_ENTRY_FIFO)
+		return true;
+	return (pinned && ews_oid_equal(&pinned->oid, &old->oid)) || ews_odb_has(opts->odb, &old->oid);
+}
+
+static int take_attrs(struct ews_entry *entry, struct ews_arena *arena, const struct ews_buf *text)
+{
+	entry->xattrs = text->len ? ews_arena_dup(arena, text->ptr, text->len) : NULL;
+	return 0;
+}
+
+/* The attributes of an open file. */
+static int read_attrs_of(struct ews_entry *entry, struct ews_arena *arena, int fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_xattr_read(&text, fd);
+
+	return rc < 0 ? ews_error_wrap("in '%s'", entry->path) : take_attrs(entry, arena, &text);
+}
+
+/* The attributes of what a name stands for. */
+static int read_attrs(struct ews_entry *entry, struct ews_arena *arena, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_xattr_read_at(&text, dir_fd, name);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	return rc < 0 ? ews_error_wrap("in '%s'", entry->path) : take_attrs(entry, arena, &text);
+}
+
+/*
+ * Read one file, its attributes too: 0 done, 1 it moved under the reader, below zero an error; `lost` says why it is
+ * left out.
+ */
+static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *worker, const char *name,
+		     uint8_t *lost)
+{
+	const struct ews_scan_fill_opts *opts = fill->opts;
+	const struct ews_entry *pinned = opts->pinned ? ews_entries_find(opts->pinned, entry->path) : NULL;
+	const struct ews_oid *held = pinned && pinned->type == EWS_ENTRY_FILE ? &pinned->oid : NULL;
+	int dir_fd = worker->at.fd;
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat before, after;
+	int rc;
+
+	if (fd < 0 && errno == EACCES && opts->may_chmod)
+		fd = ews_scan_open_closed_file(dir_fd, name);
+	if (fd < 0) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			*lost = LOST_GONE;
+		else if (errno == ELOOP || errno == ENXIO)
+			return 1;
+		else
+			*lost = EWS_SKIP_UNREADABLE;
+		return 0;
+	}
+	if (fstat(fd, &before) < 0)
+		return ews_error_os("cannot look at '%s'", entry->path);
+	if (!S_ISREG(before.st_mode))
+		return 1;
+	if (opts->batch)
+		rc = ews_batch_add_fd(&entry->oid, opts->batch, fd, (uint64_t)before.st_size, held);
+	else
+		rc = ews_batch_hash_fd(&entry->oid, opts->odb, fd, (uint64_t)before.st_size);
+	if (rc == EWS_ESTALE) {
+		ews_error_clear();
+		return 1;
+	}
+	if (rc < 0)
+		return ews_error_wrap("cannot read '%s'", entry->path);
+	rc = read_attrs_of(entry, &worker->arena, fd);
+	if (rc < 0)
+		return rc;
+	if (fstat(fd, &after) < 0)
+		return ews_error_os("cannot look at '%s'", entry->path);
+	ews_entry_set_stat(entry, &before);
+	fill->bytes += (uint64_t)before.st_size;
+	return ews_entry_stat_matches(entry, &after) ? 0 : 1;
+}
+
+static int read_link(struct fill *fill, struct ews_entry *entry, int dir_fd, const char *name, uint8_t *lost)
+{
+	char text[LINK_TEXT_MAX];
+	ssize_t len = readlinkat(dir_fd, name, text, sizeof(text));
+
+	if (len < 0) {
+		if (errno == EINVAL)
+			return 1;
+		if (errno != ENOENT && errno != ENOTDIR)
+			return ews_error_os("cannot read the link '%s'", entry->path);
+		*lost = LOST_GONE;
+		return 0;
+	}
+	entry->size = (uint64_t)len;
+	if (fill->opts->batch)
+		return ews_batch_add(&entry->oid, fill->opts->batch, EWS_OBJECT_BLOB, text, (size_t)len);
+	ews_odb_hash(&entry->oid, fill->opts->odb, EWS_OBJECT_BLOB, text, (size_t)len);
+	return 0;
+}
+
+static int fill_one(size_t i, unsigned thread, void *payload)
+{
+	struct fill *fill = payload;
+	struct worker *worker = &fill->workers[thread];
+	struct ews_entry *entry = &fill->scan->entries.items[i];
+	const struct ews_entry *old = NULL;
+	const char *name;
+	size_t done = ++fill->done;
+	int dir_fd, rc = 0;
+
+	if (fill->opts->progress && thread == 0)
+		fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n, fill->bytes);
+	if (fill->opts->racy_only && !entry->is_racy)
+		return 0;
+	entry->is_racy = false;
+	entry->xattrs = NULL;
+	if (fill->opts->cache)
+		old = ews_entries_find(fill->opts->cache, entry->path);
+	if (!fill->opts->attrs_only && matches_cache(old, entry) && is_kept(fill->opts, old)) {
+		entry->oid = old->oid;
+		if (old->xattrs)
+			entry->xattrs = ews_arena_dup(&worker->arena, old->xattrs, strlen(old->xattrs));
+		return 0;
+	}
+	if (entry->type == EWS_ENTRY_GITLINK)
+		return 0;
+	fill->n_read++;
+	dir_fd = ews_dir_at_parent(&worker->at, fill->scan->root_fd, entry->path, &name);
+	if (dir_fd < 0) {
+		ews_error_clear();
+		fill->lost[i] = LOST_GONE;
+		return 0;
+	}
+	if (!fill->opts->attrs_only && entry->type == EWS_ENTRY_FILE &&
+	    !ews_scan_hint_find(&entry->oid, &fill->hint, entry)) {
+		rc = 1;
+		for (int tries = 0; rc == 1 && tries < READ_TRIES; tries++)
+			rc = read_file(fill, entry, worker, name, &fill->lost[i]);
+		if (rc == 1)
+			fill->lost[i] = EWS_SKIP_CHANGING;
+		return rc < 0 ? rc : 0;
+	}
+	if (!fill->opts->attrs_only && entry->type == EWS_ENTRY_LINK)
+		rc = read_link(fill, entry, dir_fd, name, &fill->lost[i]);
+	if (rc < 0)
+		return rc;
+	if (rc == 1)
+		fill->lost[i] = EWS_SKIP_CHANGING;
+	if (fill->lost[i])
+		return 0;
+	return read_attrs(entry, &worker->arena, dir_fd, name);
+}
+
+static void drop_lost(struct ews_scan *scan, const uint8_t *lost, bool name_vanished)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < scan->entries.n; i++) {
+		scan->n_vanished += lost[i] == LOST_GONE;
+		if (lost[i] && (lost[i] != LOST_GONE || name_vanished))
+			ews_skips_add(&scan->skips, scan->entries.items[i].path,
+				      lost[i] == LOST_GONE ? EWS_SKIP_CHANGING : (enum ews_skip_reason)lost[i],
+				      scan->entries.items[i].size);
+		if (!lost[i])
+			scan->entries.items[kept++] = scan->entries.items[i];
+	}
+	if (kept == scan->entries.n)
+		return;
+	scan->entries.n = kept;
+	ews_skips_sort(&scan->skips);
+}
+
+int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
+{
+	unsigned threads = opts->threads ? opts->threads : ews_pool_threads();
+	struct fill fill = { .scan = scan, .opts = opts };
+	int rc;
+
+	ews_scan_hint_init(&fill.hint, opts->hint, opts->odb, &scan->entries, scan->root_fd);
+	fill.lost = ews_calloc(scan->entries.n + 1, 1);
+	fill.workers = ews_calloc(threads, sizeof(*fill.workers));
+	for (unsigned i = 0; i < threads; i++)
+		fill.workers[i] = (struct worker){ EWS_ARENA_INIT, EWS_DIR_AT_INIT };
+	rc = ews_pool_for(scan->entries.n, 64, threads, fill_one, &fill);
+	for (unsigned i = 0; i < threads; i++) {
+		ews_arena_join(&scan->entries.arena, &fill.workers[i].arena);
+		ews_dir_at_release(&fill.workers[i].at);
+	}
+	free(fill.workers);
+	scan->n_read = fill.n_read;
+	if (rc == 0) {
+		drop_lost(scan, fill.lost, opts->name_vanished);
+		ews_hardlinks_find(&scan->entries);
+		ews_scan_count(scan);
+	}
+	free(fill.lost);
+	return rc;
+}

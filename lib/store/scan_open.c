@@ -1,0 +1,94 @@
+/*
+ * What a scan opens: see scan_open.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/scan_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/handle.h"
+#include "base/path.h"
+
+static int open_up(struct ews_strv *opened, int root_fd, const char *path)
+{
+	EWS_CLEANUP(fd) int parent = -1;
+	EWS_CLEANUP(fd) int handle = -1;
+	const char *name;
+	struct stat st;
+
+	if (!*path)
+		return -1;
+	parent = ews_dir_open_parent(root_fd, path, &name);
+	if (parent < 0)
+		return -1;
+	handle = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (handle < 0 || fstat(handle, &st) < 0 || !S_ISDIR(st.st_mode))
+		return -1;
+	if (ews_handle_chmod(handle, (st.st_mode & 07777) | 0500) < 0)
+		return -1;
+	ews_strv_addf(opened, "%o %s", (unsigned)(st.st_mode & 07777), path);
+	return ews_dir_open_beneath(root_fd, path);
+}
+
+int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path)
+{
+	int fd = ews_dir_open_beneath(root_fd, path);
+
+	/* Readable but not searchable is as closed as the other way round. */
+	if (fd >= 0 && faccessat(fd, ".", X_OK, AT_EACCESS) < 0 && errno == EACCES) {
+		close(fd);
+		fd = -1;
+		errno = EACCES;
+	}
+	if (fd < 0 && errno == EACCES && opened)
+		fd = open_up(opened, root_fd, path);
+	return fd;
+}
+
+int ews_scan_open_closed_file(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int handle = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char held[EWS_HANDLE_NAME_MAX];
+	struct stat st;
+	int fd;
+
+	if (handle < 0 || fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) {
+		errno = EACCES;
+		return -1;
+	}
+	if (ews_handle_chmod(handle, (st.st_mode & 07777) | 0400) < 0)
+		return -1;
+	fd = open(ews_handle_name(held, handle), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	(void)ews_handle_chmod(handle, st.st_mode & 07777); /* cannot fail where the one before did not */
+	return fd;
+}
+
+/* "<octal mode> <path>": by path alone. */
+static int cmp_opened(const void *a, const void *b)
+{
+	return ews_path_cmp(strchr(*(char *const *)a, ' ') + 1, strchr(*(char *const *)b, ' ') + 1);
+}
+
+void ews_scan_close_dirs(struct ews_strv *opened, int root_fd)
+{
+	/* Deepest first: a closed parent would keep us from its children. */
+	if (opened->n)
+		qsort(opened->items, opened->n, sizeof(*opened->items), cmp_opened);
+	for (size_t i = opened->n; i-- > 0;) {
+		char *path;
+		mode_t mode = (mode_t)strtoul(opened->items[i], &path, 8);
+		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, path + 1);
+
+		if (fd < 0 || fchmod(fd, mode) < 0)
+			ews_error_clear(); /* it is gone: nothing to close */
+	}
+	ews_strv_clear(opened);
+}

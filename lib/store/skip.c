@@ -1,0 +1,116 @@
+/*
+ * Skips: see skip.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/skip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+
+static const char *const skip_words[] = {
+	[EWS_SKIP_IGNORED] = "ignored",     [EWS_SKIP_EXCLUDED] = "excluded",     [EWS_SKIP_OWN] = "own",
+	[EWS_SKIP_TOO_LARGE] = "too-large", [EWS_SKIP_UNREADABLE] = "unreadable", [EWS_SKIP_TOO_DEEP] = "too-deep",
+	[EWS_SKIP_SOCKET] = "socket",       [EWS_SKIP_REPOSITORY] = "repository", [EWS_SKIP_DEVICE] = "device",
+	[EWS_SKIP_CHANGING] = "changing",   [EWS_SKIP_PRESENT] = "present",       [EWS_SKIP_UNKEPT] = "not-kept",
+};
+
+#define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
+
+void ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size)
+{
+	EWS_GROW(list->items, list->n, list->cap);
+	list->items[list->n++] = (struct ews_skip){ ews_arena_dup(&list->arena, path, strlen(path)), reason, size };
+}
+
+void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		ews_skips_add(list, from->items[i].path, from->items[i].reason, from->items[i].size);
+}
+
+static int cmp_skip(const void *a, const void *b)
+{
+	return ews_path_cmp(((const struct ews_skip *)a)->path, ((const struct ews_skip *)b)->path);
+}
+
+void ews_skips_sort(struct ews_skips *list)
+{
+	if (list->n)
+		qsort(list->items, list->n, sizeof(*list->items), cmp_skip);
+}
+
+const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+
+	if (!list->n)
+		return NULL;
+	for (;;) {
+		struct ews_skip key = { at, 0, 0 };
+		const struct ews_skip *found = bsearch(&key, list->items, list->n, sizeof(*list->items), cmp_skip);
+		char *slash = strrchr(at, '/');
+
+		if (found || !slash)
+			return found;
+		*slash = '\0';
+	}
+}
+
+void ews_skips_release(struct ews_skips *list)
+{
+	free(list->items);
+	ews_arena_release(&list->arena);
+	*list = (struct ews_skips)EWS_SKIPS_INIT;
+}
+
+const char *ews_skip_word(enum ews_skip_reason reason)
+{
+	return skip_words[reason];
+}
+
+const char *ews_skip_why(enum ews_skip_reason reason)
+{
+	switch (reason) {
+	case EWS_SKIP_IGNORED:
+		return "a rule for ignored files matches it";
+	case EWS_SKIP_PRESENT:
+		return "it is ignored and came along: only that it is there was looked at";
+	case EWS_SKIP_EXCLUDED:
+		return "qe.workspace.exclude names it";
+	case EWS_SKIP_UNKEPT:
+		return "no rule names it for keeping";
+	case EWS_SKIP_OWN:
+		return "it is our own: workspaces, records, trash";
+	case EWS_SKIP_UNREADABLE:
+		return "it may not be read";
+	case EWS_SKIP_TOO_LARGE:
+		return "it is larger than ews.maxFile";
+	case EWS_SKIP_TOO_DEEP:
+		return "it lies deeper than can be walked";
+	case EWS_SKIP_REPOSITORY:
+		return "it is a repository of its own";
+	case EWS_SKIP_SOCKET:
+		return "a socket has no content";
+	case EWS_SKIP_DEVICE:
+		return "a device has no content of its own";
+	case EWS_SKIP_CHANGING:
+		return "it changed each time it was read";
+	}
+	return "";
+}
+
+enum ews_skip_reason ews_skip_from_word(const char *word)
+{
+	for (size_t i = 1; i < N_SKIP_WORDS; i++)
+		if (!strcmp(word, skip_words[i]))
+			return i;
+	return 0;
+}
+
+bool ews_skip_is_reason(unsigned reason)
+{
+	return reason > 0 && reason < N_SKIP_WORDS;
+}

@@ -1,0 +1,65 @@
+/*
+ * Skips: what was left out where a directory was looked at, and why.
+ *
+ * What a path stands for, and all below it, was not looked at; a manifest keeps that with the reason, so that nobody takes
+ * what is missing for what is gone.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_SKIP_H
+#define EWS_STORE_SKIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+
+enum ews_skip_reason {
+	EWS_SKIP_IGNORED = 1,
+	EWS_SKIP_EXCLUDED, /* the user's setting says so */
+	EWS_SKIP_OWN, /* our own directories, home, other workspaces */
+	EWS_SKIP_UNREADABLE,
+	EWS_SKIP_TOO_LARGE,
+	EWS_SKIP_TOO_DEEP,
+	EWS_SKIP_REPOSITORY, /* a nested repository's content */
+	EWS_SKIP_SOCKET,
+	EWS_SKIP_DEVICE,
+	EWS_SKIP_CHANGING,
+	EWS_SKIP_UNKEPT, /* what is wanted is named, and it isn't */
+	EWS_SKIP_PRESENT, /* it is there, and that is all that is known: what is ignored and came along into a workspace */
+};
+
+struct ews_skip {
+	const char *path; /* the whole subtree below it is left out as well */
+	enum ews_skip_reason reason;
+	uint64_t size;
+};
+
+struct ews_skips {
+	struct ews_skip *items; /* sorted by path */
+	size_t n, cap;
+	struct ews_arena arena;
+};
+
+#define EWS_SKIPS_INIT { NULL, 0, 0, EWS_ARENA_INIT }
+
+void ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size);
+/* Add copies of all of `from`. */
+void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from);
+void ews_skips_sort(struct ews_skips *list);
+/* Was `path`, or a directory above it, left out? The list is sorted. */
+const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const char *path);
+void ews_skips_release(struct ews_skips *list);
+/* "ignored", "excluded", "own", "unreadable", "too-large", ... and back (0: no such word). */
+const char *ews_skip_word(enum ews_skip_reason reason);
+/* Why that is a reason, as half a sentence. */
+const char *ews_skip_why(enum ews_skip_reason reason);
+enum ews_skip_reason ews_skip_from_word(const char *word);
+/* Is it one of the above? For what was read from a file. */
+bool ews_skip_is_reason(unsigned reason);
+
+EWS_CLEANUP_DEFINE(skips, struct ews_skips, ews_skips_release)
+
+#endif
