@@ -164,7 +164,7 @@ bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b)
 
 bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry *b)
 {
-	bool has_time = a->type != EWS_ENTRY_DIR && a->type != EWS_ENTRY_GITLINK && a->has_time && b->has_time;
+	bool has_time = !ews_entry_is_dir(a) && a->has_time && b->has_time;
 
 	return ews_entry_equal(a, b) && (!has_time || (a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns));
 }

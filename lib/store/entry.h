@@ -92,6 +92,12 @@ bool ews_entry_fits_tree(const struct ews_entry *entry);
 bool ews_entry_path_fits_tree(const char *path, bool is_link);
 /* Is a name on the way to it one that some file system reads as ".git" (".GIT", "git~1", ...)? */
 bool ews_entry_path_names_git(const char *path);
+/* Is it a directory, a nested repository's or another? */
+static inline bool ews_entry_is_dir(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_DIR || entry->type == EWS_ENTRY_GITLINK;
+}
+
 /* The mode of a git tree entry: 0100644, 0100755, 0120000, 040000, 0160000. */
 uint32_t ews_entry_git_mode(const struct ews_entry *entry);
 /* "file", "link", "directory", "repository", "fifo", "socket", "device" */

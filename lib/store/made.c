@@ -113,8 +113,7 @@ static bool find(struct ews_scan *out, const struct ews_entries *put, const stru
 	if (ews_unknown_list(&rest, opts->root_fd, "", out->entries.items, end, opts->is_plain) < 0)
 		return false;
 	for (size_t i = 0; i < out->entries.n; i++)
-		if ((out->entries.items[i].type == EWS_ENTRY_DIR || out->entries.items[i].type == EWS_ENTRY_GITLINK) &&
-		    !look_at_dir(out, &rest, i, opts->is_plain))
+		if (ews_entry_is_dir(&out->entries.items[i]) && !look_at_dir(out, &rest, i, opts->is_plain))
 			return false;
 	return scan_rest(out, &rest, opts);
 }

@@ -245,7 +245,7 @@ static enum ews_skip_reason why_not(const struct scan_rules *rules, const struct
 {
 	size_t place_len = place ? strlen(place) : 0;
 	const char *base = ews_path_base(entry->path);
-	bool is_dir = entry->type == EWS_ENTRY_DIR || entry->type == EWS_ENTRY_GITLINK;
+	bool is_dir = ews_entry_is_dir(entry);
 
 	if (ews_archive_is_own(entry->path))
 		return EWS_SKIP_OWN;

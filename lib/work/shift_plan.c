@@ -116,7 +116,7 @@ static bool blocks_target(const struct ews_shift *shift, const char *path)
 
 	/* A submodule is no obstacle to itself. */
 	if (entry)
-		return entry->type != EWS_ENTRY_DIR && entry->type != EWS_ENTRY_GITLINK;
+		return !ews_entry_is_dir(entry);
 	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
 		*slash = '\0';
 		entry = ews_entries_find(list, at);
@@ -247,8 +247,7 @@ static bool holds_unwanted(const struct ews_shift *shift, const char *path)
 
 bool ews_shift_must_stay(const struct ews_shift *shift, const struct ews_change *change)
 {
-	bool is_dir = change->from &&
-		      (change->from->type == EWS_ENTRY_DIR || change->from->type == EWS_ENTRY_GITLINK);
+	bool is_dir = change->from && ews_entry_is_dir(change->from);
 
 	if (change->to || !is_dir || ews_shift_is_away(shift, change->path))
 		return false;
