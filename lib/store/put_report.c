@@ -1,0 +1,71 @@
+/*
+ * What put has done, and what it could not do: see put.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/put_work.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/path.h"
+#include "store/put.h"
+
+/* The error that is set is why. */
+static void add_failed(struct ews_put_report *report, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", ews_error_message());
+	ews_strv_add(&report->failed, line.ptr);
+	ews_error_clear();
+}
+
+int ews_put_settle(struct ews_put_work *put, size_t i, int rc)
+{
+	const struct ews_change *change = &put->changes->items[i];
+
+	if (rc == EWS_ENOSPACE || rc == EWS_EINTERRUPTED)
+		return ews_error_wrap("'%s'", change->path);
+	pthread_mutex_lock(&put->mutex);
+	put->done++;
+	if (rc < 0) {
+		add_failed(put->report, change->path);
+		put->has_failed[i] = true;
+	} else if (change->to) {
+		put->report->written++;
+		put->bytes += change->to->size;
+	} else {
+		put->report->removed++;
+	}
+	if (put->opts->progress)
+		put->opts->progress(put->opts->payload, put->done, put->changes->n, put->bytes);
+	pthread_mutex_unlock(&put->mutex);
+	return 0;
+}
+
+void ews_put_name_failed(struct ews_put_work *put, const char *path)
+{
+	pthread_mutex_lock(&put->mutex);
+	add_failed(put->report, path);
+	pthread_mutex_unlock(&put->mutex);
+}
+
+void ews_put_name_lost(struct ews_put_work *put, const char *path, const struct ews_strv *lost)
+{
+	EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+
+	ews_path_escape(&escaped, path, strlen(path));
+	pthread_mutex_lock(&put->mutex);
+	for (size_t i = 0; i < lost->n; i++)
+		ews_strv_addf(&put->report->lost_attrs, "%s\t%s", escaped.ptr, lost->items[i]);
+	pthread_mutex_unlock(&put->mutex);
+}
+
+void ews_put_report_release(struct ews_put_report *report)
+{
+	ews_strv_release(&report->failed);
+	ews_strv_release(&report->lost_attrs);
+	*report = (struct ews_put_report)EWS_PUT_REPORT_INIT;
+}
