@@ -343,3 +343,15 @@ ssize_t ews_dir_list(struct ews_dirent **out, int fd, struct ews_arena *arena)
 	*out = ews_steal(&items);
 	return (ssize_t)n;
 }
+
+ssize_t ews_dir_names_read(struct ews_dir_names *out, int fd)
+{
+	return ews_dir_list(&out->items, fd, &out->arena);
+}
+
+void ews_dir_names_release(struct ews_dir_names *names)
+{
+	free(names->items);
+	ews_arena_release(&names->arena);
+	*names = (struct ews_dir_names)EWS_DIR_NAMES_INIT;
+}

@@ -76,4 +76,17 @@ struct ews_dirent {
  */
 ssize_t ews_dir_list(struct ews_dirent **out, int fd, struct ews_arena *arena);
 
+/* The names in a directory, when nothing else is to live as long. */
+struct ews_dir_names {
+	struct ews_dirent *items;
+	struct ews_arena arena;
+};
+
+#define EWS_DIR_NAMES_INIT { NULL, EWS_ARENA_INIT }
+
+/* As ews_dir_list(), into `out`, which is empty. */
+ssize_t ews_dir_names_read(struct ews_dir_names *out, int fd);
+void ews_dir_names_release(struct ews_dir_names *names);
+EWS_CLEANUP_DEFINE(dir_names, struct ews_dir_names, ews_dir_names_release)
+
 #endif

@@ -190,19 +190,17 @@ static int remove_files(size_t i, unsigned worker, void *payload)
 {
 	struct emptying *e = payload;
 	EWS_CLEANUP(fd) int fd = open_part(e, e->depth->dirs.items[i]);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t k = 0; k < n; k++) {
-		if (names[k].type == DT_DIR) {
-			ews_strv_add(&e->depth->subdirs[i], names[k].name);
+		if (names.items[k].type == DT_DIR) {
+			ews_strv_add(&e->depth->subdirs[i], names.items[k].name);
 			continue;
 		}
-		(void)unlinkat(fd, names[k].name, 0); /* what stays is tried once more, and said */
+		(void)unlinkat(fd, names.items[k].name, 0); /* what stays is tried once more, and said */
 		tell(e->removed, worker);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 	return 0;
 }
@@ -325,24 +323,22 @@ int ews_file_remove_tree_told(int dir_fd, const char *name, struct ews_file_remo
 /* One directory of a tree that is measured: its files are counted, its directories added to `todo`. */
 static void measure_dir(struct ews_tree_size *out, struct ews_strv *todo, int dir_fd, const char *rel)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(dir_fd, rel);
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
 		struct stat st;
 
-		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode)) {
-			ews_strv_addf(todo, "%s/%s", rel, names[i].name);
+			ews_strv_addf(todo, "%s/%s", rel, names.items[i].name);
 			continue;
 		}
 		out->files++;
 		out->bytes += S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	}
-	ews_arena_release(&arena);
 }
 
 int ews_file_measure_tree(struct ews_tree_size *out, int dir_fd, const char *name)

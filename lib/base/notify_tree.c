@@ -651,8 +651,7 @@ static bool watch_place(struct ews_notify_tree *tree, struct place *place, int f
 /* Compare what is in the directory at `place` with what is known of it. */
 static void list_place(struct ews_notify_tree *tree, struct place *place)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	uint64_t round = ++tree->round;
 	struct look look;
 	ssize_t n = -1;
@@ -662,13 +661,13 @@ static void list_place(struct ews_notify_tree *tree, struct place *place)
 	fd = open_place(tree, place);
 	if (fd >= 0 && take_look(&look, fd, "") == 0 && is_same_thing(&look, &place->seen) &&
 	    (place->watch >= 0 || watch_place(tree, place, fd)))
-		n = ews_dir_list(&names, fd, &arena);
+		n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n; i++) {
 		struct place *child;
 
-		if (take_look(&look, fd, names[i].name) < 0)
+		if (take_look(&look, fd, names.items[i].name) < 0)
 			continue;
-		child = take_place(place, names[i].name);
+		child = take_place(place, names.items[i].name);
 		child->round = round;
 		compare(tree, child, &look);
 	}
@@ -677,7 +676,6 @@ static void list_place(struct ews_notify_tree *tree, struct place *place)
 			vanish(tree, child);
 	/* It can't be read, or is another by now: then there is an event of it, or the next listing of what holds it tells. */
 	ews_error_clear();
-	ews_arena_release(&arena);
 }
 
 static void list_queued(struct ews_notify_tree *tree)

@@ -115,8 +115,7 @@ static int list_places(struct ews_archives *out, struct ews_cmd_ctx *ctx, const 
 {
 	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
 	EWS_CLEANUP(free) char *place = NULL;
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
 	ssize_t n;
 	int rc = 0;
@@ -126,14 +125,13 @@ static int list_places(struct ews_archives *out, struct ews_cmd_ctx *ctx, const 
 		return rc < 0 || !place ? rc : ews_archive_list(out, place);
 	}
 	fd = ews_dir_open(archives);
-	n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	ews_error_clear();
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *one = ews_path_join(archives, names[i].name);
+		EWS_CLEANUP(free) char *one = ews_path_join(archives, names.items[i].name);
 
 		rc = ews_archive_list(out, one);
 	}
-	ews_arena_release(&arena);
 	return rc;
 }
 

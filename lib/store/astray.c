@@ -28,17 +28,15 @@ static int refuse_busy(const struct ews_home_project *project)
 {
 	EWS_CLEANUP(fd) int dir = ews_dir_open(project->dir);
 	EWS_CLEANUP(fd) int locks = dir < 0 ? dir : ews_dir_open_beneath(dir, "locks");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = locks < 0 ? 0 : ews_dir_list(&names, locks, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
 	int rc = 0;
 
 	ews_error_clear();
 	for (ssize_t i = 0; i < n && rc == 0; i++)
-		if (ews_lock_is_held(locks, names[i].name))
+		if (ews_lock_is_held(locks, names.items[i].name))
 			rc = ews_error(EWS_EBUSY, "this directory was at '%s', and '%s' is held there",
-				       project->project, names[i].name);
-	ews_arena_release(&arena);
+				       project->project, names.items[i].name);
 	return rc;
 }
 

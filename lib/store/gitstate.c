@@ -108,24 +108,23 @@ int ews_gitstate_read(struct ews_gitstate *out, int git_fd)
 
 int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, git_fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, git_fd);
 	int rc = n < 0 ? (int)n : 0;
 
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
 		EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
 
-		if (is_in(under_way, names[i].name))
-			ews_strv_add(&out->running, names[i].name);
-		if (!is_carried(names[i].name))
+		if (is_in(under_way, names.items[i].name))
+			ews_strv_add(&out->running, names.items[i].name);
+		if (!is_carried(names.items[i].name))
 			continue;
-		rc = strcmp(names[i].name, "HEAD") ? 0 : read_linked_head(out, git_fd);
+		rc = strcmp(names.items[i].name, "HEAD") ? 0 : read_linked_head(out, git_fd);
 		if (rc != 0) {
 			rc = rc < 0 ? rc : 0;
 			continue;
 		}
-		rc = ews_file_read(&data, git_fd, names[i].name, FILE_BYTES_MAX);
+		rc = ews_file_read(&data, git_fd, names.items[i].name, FILE_BYTES_MAX);
 		/* Gone meanwhile, or no file: then it says nothing. */
 		if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED) {
 			ews_error_clear();
@@ -133,9 +132,8 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 			continue;
 		}
 		if (rc == 0)
-			ews_gitstate_set_file(out, names[i].name, data.ptr, data.len);
+			ews_gitstate_set_file(out, names.items[i].name, data.ptr, data.len);
 	}
-	ews_arena_release(&arena);
 	return rc < 0 ? ews_error_wrap("cannot read the state of git") : 0;
 }
 

@@ -28,14 +28,12 @@
 
 bool ews_home_is_ours(int fd)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	struct stat st;
 	bool is_ours = fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & S_ISVTX);
 
 	if (is_ours && faccessat(fd, "working", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		is_ours = ews_dir_list(&names, fd, &arena) == 0;
-	ews_arena_release(&arena);
+		is_ours = ews_dir_names_read(&names, fd) == 0;
 	return is_ours;
 }
 
@@ -212,20 +210,18 @@ static char *plain_name(const char *common_dir)
 /* One that has moved keeps the name that it had. */
 static int find_by_claim(char **out, const char *home, int working_fd, const char *common_dir)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, working_fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, working_fd);
 	bool is_found = false;
 
 	for (ssize_t i = 0; i < n && !is_found; i++) {
 		EWS_CLEANUP(free) char *store = NULL;
 
-		is_found = *names[i].name != '.' && read_claim(&store, working_fd, names[i].name) == 0 &&
-			   !strcmp(store, common_dir);
+		is_found = *names.items[i].name != '.' &&
+			   read_claim(&store, working_fd, names.items[i].name) == 0 && !strcmp(store, common_dir);
 		if (is_found)
-			*out = ews_strfmt("%s/working/%s", home, names[i].name);
+			*out = ews_strfmt("%s/working/%s", home, names.items[i].name);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 	return n < 0 ? (int)n : is_found ? 0 : EWS_ENOTFOUND;
 }
@@ -368,8 +364,7 @@ static bool may_have_sessions(int working_fd, const struct ews_dirent *entry)
 int ews_home_projects(struct ews_home_projects *out, const char *home)
 {
 	EWS_CLEANUP(fd) int working = open_working(home, false);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 
 	if (working == EWS_ENOTFOUND) {
@@ -378,23 +373,22 @@ int ews_home_projects(struct ews_home_projects *out, const char *home)
 	}
 	if (working < 0)
 		return working;
-	n = ews_dir_list(&names, working, &arena);
+	n = ews_dir_names_read(&names, working);
 	for (ssize_t i = 0; i < n; i++) {
 		EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
 
-		if (read_project(&project, working, names[i].name) < 0) {
-			if (may_have_sessions(working, &names[i]))
+		if (read_project(&project, working, names.items[i].name) < 0) {
+			if (may_have_sessions(working, &names.items[i]))
 				project.problem = ews_strdup(ews_error_message());
 			ews_error_clear();
 			if (!project.problem)
 				continue;
 		}
-		project.dir = ews_strfmt("%s/working/%s", home, names[i].name);
+		project.dir = ews_strfmt("%s/working/%s", home, names.items[i].name);
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = project;
 		project = (struct ews_home_project){ .dir = NULL };
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
 

@@ -52,20 +52,19 @@ static int step_file(char out[80], const char *id)
 int ews_step_list(struct ews_strv *out, int repo_fd)
 {
 	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 
 	if (fd < 0)
 		return fd;
-	n = ews_dir_list(&names, fd, &arena);
+	n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n; i++) {
-		size_t len = strlen(names[i].name);
+		size_t len = strlen(names.items[i].name);
 
-		if (len > 8 && !strncmp(names[i].name, "op-", 3) && !strcmp(names[i].name + len - 5, ".json"))
-			ews_strv_add_len(out, names[i].name, len - 5);
+		if (len > 8 && !strncmp(names.items[i].name, "op-", 3) &&
+		    !strcmp(names.items[i].name + len - 5, ".json"))
+			ews_strv_add_len(out, names.items[i].name, len - 5);
 	}
-	ews_arena_release(&arena);
 	ews_strv_sort(out);
 	return n < 0 ? (int)n : 0;
 }

@@ -80,14 +80,12 @@ static void sweep_file(int dir_fd, const char *name)
 
 void ews_litter_sweep_dir(int dir_fd, const char *prefix)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, dir_fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, dir_fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names[i].name, prefix, strlen(prefix)))
-			sweep_file(dir_fd, names[i].name);
-	ews_arena_release(&arena);
+		if (!strncmp(names.items[i].name, prefix, strlen(prefix)))
+			sweep_file(dir_fd, names.items[i].name);
 }
 
 static void sweep_dir(int root_fd, const char *rel, const char *prefix)
@@ -123,21 +121,19 @@ static void sweep_ref_lock(int dir_fd, const char *name, struct ews_litter_git *
 static void sweep_ref_locks(int common_fd, const char *rel, struct ews_litter_git *git)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(common_fd, rel);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
-		size_t len = strlen(names[i].name);
-		EWS_CLEANUP(free) char *path = ews_path_join(rel, names[i].name);
+		size_t len = strlen(names.items[i].name);
+		EWS_CLEANUP(free) char *path = ews_path_join(rel, names.items[i].name);
 		struct stat st;
 
-		if (len > 5 && !strcmp(names[i].name + len - 5, ".lock"))
-			sweep_ref_lock(fd, names[i].name, git);
-		else if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		if (len > 5 && !strcmp(names.items[i].name + len - 5, ".lock"))
+			sweep_ref_lock(fd, names.items[i].name, git);
+		else if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 			sweep_ref_locks(common_fd, path, git);
 	}
-	ews_arena_release(&arena);
 }
 
 void ews_litter_sweep_ref(struct ews_odb *odb, const char *ref)
@@ -169,27 +165,23 @@ void ews_litter_sweep_branches(struct ews_odb *odb, struct ews_litter_git *git)
 static void sweep_fan(int objects_fd, const char *fan, struct ews_litter_git *git)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(objects_fd, fan);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names[i].name, "tmp_obj_", 8))
-			sweep_ref_lock(fd, names[i].name, git);
-	ews_arena_release(&arena);
+		if (!strncmp(names.items[i].name, "tmp_obj_", 8))
+			sweep_ref_lock(fd, names.items[i].name, git);
 }
 
 void ews_litter_sweep_objects(struct ews_odb *odb, struct ews_litter_git *git)
 {
 	EWS_CLEANUP(fd) int objects = ews_dir_open(ews_odb_object_dir(odb));
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = objects < 0 ? 0 : ews_dir_list(&names, objects, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = objects < 0 ? 0 : ews_dir_names_read(&names, objects);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (strlen(names[i].name) == 2)
-			sweep_fan(objects, names[i].name, git);
-	ews_arena_release(&arena);
+		if (strlen(names.items[i].name) == 2)
+			sweep_fan(objects, names.items[i].name, git);
 	ews_error_clear();
 }
 
@@ -217,24 +209,22 @@ struct old {
 static void sweep_old(const struct old *old, int root_fd, const char *rel)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, rel);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	int64_t now_s = ews_clock_now();
 
 	for (ssize_t i = 0; i < n; i++) {
 		EWS_CLEANUP(free)
-		char *path = ews_strfmt("%s/%s%s%s", old->object_dir, rel, *rel ? "/" : "", names[i].name);
+		char *path = ews_strfmt("%s/%s%s%s", old->object_dir, rel, *rel ? "/" : "", names.items[i].name);
 		struct stat st;
 
-		if (strncmp(names[i].name, "tmp_", 4) != 0 ||
-		    fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+		if (strncmp(names.items[i].name, "tmp_", 4) != 0 ||
+		    fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 		    st.st_uid != geteuid() || now_s - st.st_mtim.tv_sec < old->older_than_s)
 			continue;
 		if (old->may_go(old->payload, path, (uint64_t)st.st_size, now_s - st.st_mtim.tv_sec))
-			(void)unlinkat(fd, names[i].name, 0); /* best effort, as above */
+			(void)unlinkat(fd, names.items[i].name, 0); /* best effort, as above */
 	}
-	ews_arena_release(&arena);
 }
 
 /* A directory that loose objects are in. */
@@ -253,17 +243,15 @@ static int look_into_fan(size_t i, unsigned worker, void *payload)
 	struct fans *objects = payload;
 	struct fan *fan = &objects->fans[i];
 	EWS_CLEANUP(fd) int fd = -1;
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 
 	(void)worker;
 	snprintf(fan->name, sizeof(fan->name), "%02zx", i);
 	fd = ews_dir_open_beneath(objects->objects_fd, fan->name);
-	n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	for (ssize_t k = 0; k < n; k++)
-		fan->has_tmp = fan->has_tmp || !strncmp(names[k].name, "tmp_", 4);
-	ews_arena_release(&arena);
+		fan->has_tmp = fan->has_tmp || !strncmp(names.items[k].name, "tmp_", 4);
 	ews_error_clear();
 	return 0;
 }

@@ -390,18 +390,16 @@ static void freshen_packs(const char *object_dir)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(object_dir, "pack");
 	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
-		size_t len = strlen(names[i].name);
+		size_t len = strlen(names.items[i].name);
 
 		/* Best effort: another user's pack keeps its time. */
-		if (len > 5 && !strcmp(names[i].name + len - 5, ".pack"))
-			(void)utimensat(fd, names[i].name, NULL, AT_SYMLINK_NOFOLLOW);
+		if (len > 5 && !strcmp(names.items[i].name + len - 5, ".pack"))
+			(void)utimensat(fd, names.items[i].name, NULL, AT_SYMLINK_NOFOLLOW);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 }
 

@@ -118,9 +118,8 @@ static bool is_no_ref(const char *name)
 static int list_dir(const struct listing *l, const char *dir, unsigned depth)
 {
 	EWS_CLEANUP(fd) int fd = openat(l->common_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	struct ews_arena arena = EWS_ARENA_INIT;
 	size_t len;
 	ssize_t n;
 	int rc = 0;
@@ -130,23 +129,23 @@ static int list_dir(const struct listing *l, const char *dir, unsigned depth)
 	ews_buf_adds(&path, dir);
 	ews_buf_addc(&path, '/');
 	len = path.len;
-	n = ews_dir_list(&names, fd, &arena);
+	n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
 		struct stat st;
-		bool is_dir = names[i].type == DT_DIR;
+		bool is_dir = names.items[i].type == DT_DIR;
 
-		if (is_no_ref(names[i].name))
+		if (is_no_ref(names.items[i].name))
 			continue;
 		ews_buf_truncate(&path, len);
-		ews_buf_adds(&path, names[i].name);
-		if (names[i].type == DT_UNKNOWN)
-			is_dir = fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+		ews_buf_adds(&path, names.items[i].name);
+		if (names.items[i].type == DT_UNKNOWN)
+			is_dir = fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				 S_ISDIR(st.st_mode);
 		if (!is_dir)
 			add_file(l, path.ptr);
 		else if (depth < DEPTH_MAX && is_on_the_way(l, path.ptr))
 			rc = list_dir(l, path.ptr, depth + 1);
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : rc;
 }
 

@@ -22,9 +22,8 @@ static const char *name_in(const struct ews_entry *entry, const char *dir)
 int ews_unknown_list(struct ews_strv *out, int fd, const char *path, const struct ews_entry *below,
 		     const struct ews_entry *end, bool is_plain)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, fd, &arena), i = 0;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, fd), i = 0;
 
 	while (i < n) {
 		const char *name = NULL;
@@ -32,14 +31,13 @@ int ews_unknown_list(struct ews_strv *out, int fd, const char *path, const struc
 
 		while (below < end && ews_path_is_inside(below->path, path) && !(name = name_in(below, path)))
 			below++;
-		order = name ? strcmp(names[i].name, name) : -1;
+		order = name ? strcmp(names.items[i].name, name) : -1;
 		if (order >= 0)
 			below++;
-		if (order < 0 && (*path || is_plain || strcmp(names[i].name, ".git") != 0))
-			ews_strv_addf(out, "%s%s%s", path, *path ? "/" : "", names[i].name);
+		if (order < 0 && (*path || is_plain || strcmp(names.items[i].name, ".git") != 0))
+			ews_strv_addf(out, "%s%s%s", path, *path ? "/" : "", names.items[i].name);
 		if (order <= 0)
 			i++;
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }

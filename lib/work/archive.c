@@ -119,14 +119,12 @@ static bool is_meant(const char *name, const char *word)
 static void add_candidates(struct ews_strv *out, const char *dir, const char *word)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (ews_archive_is_name(names[i].name) && (!word || is_meant(names[i].name, word)))
-			ews_strv_addf(out, "%s/%s", dir, names[i].name);
-	ews_arena_release(&arena);
+		if (ews_archive_is_name(names.items[i].name) && (!word || is_meant(names.items[i].name, word)))
+			ews_strv_addf(out, "%s/%s", dir, names.items[i].name);
 	ews_error_clear();
 }
 
@@ -134,16 +132,14 @@ static void add_everywhere(struct ews_strv *out, const char *home, const char *w
 {
 	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
 	EWS_CLEANUP(fd) int fd = ews_dir_open(archives);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *dir = ews_path_join(archives, names[i].name);
+		EWS_CLEANUP(free) char *dir = ews_path_join(archives, names.items[i].name);
 
 		add_candidates(out, dir, word);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 }
 
@@ -580,17 +576,15 @@ void ews_archive_sweep(const char *home)
 {
 	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
 	EWS_CLEANUP(fd) int fd = ews_dir_open(archives);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(fd) int dir = ews_dir_open_beneath(fd, names[i].name);
+		EWS_CLEANUP(fd) int dir = ews_dir_open_beneath(fd, names.items[i].name);
 
 		if (dir >= 0)
 			ews_litter_sweep_dir(dir, HIDDEN_PREFIX);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 }
 

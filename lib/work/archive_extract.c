@@ -26,9 +26,8 @@
 /* The directory. One that is made here is nobody else's until all is in it. */
 static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
-	struct ews_arena arena = EWS_ARENA_INIT;
 	ssize_t n;
 	struct stat st;
 	int rc;
@@ -42,8 +41,7 @@ static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts
 		return ews_error_wrap("'%s'", opts->to);
 	if (*is_new && fchmod(fd, 0700) < 0)
 		return ews_error_os("'%s': cannot set its mode", opts->to);
-	n = ews_dir_list(&names, fd, &arena);
-	ews_arena_release(&arena);
+	n = ews_dir_names_read(&names, fd);
 	if (n < 0)
 		return (int)n;
 	if (n > 0 && !opts->force) {

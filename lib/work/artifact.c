@@ -249,25 +249,23 @@ static void take_in_file(struct registry *registry, enum ews_artifact_type type,
 static void take_in_dir(struct registry *registry, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(registry->place.fd, dir);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	ews_error_clear();
 	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(dir, names[i].name);
+		EWS_CLEANUP(free) char *path = ews_path_join(dir, names.items[i].name);
 		struct stat st;
 
-		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 		    find_path(&registry->list, path))
 			continue;
-		if (ews_artifact_name_is_safe(names[i].name))
-			take_in_file(registry, ews_artifact_type_guess(dir, names[i].name), ews_steal(&path));
-		else if (*names[i].name != '.')
+		if (ews_artifact_name_is_safe(names.items[i].name))
+			take_in_file(registry, ews_artifact_type_guess(dir, names.items[i].name), ews_steal(&path));
+		else if (*names.items[i].name != '.')
 			ews_strv_addf(&registry->news->warnings, "'%s' is left out: no artifact has such a name",
 				      path);
 	}
-	ews_arena_release(&arena);
 }
 
 /* All files that lie where artifacts of some type do. */

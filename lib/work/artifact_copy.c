@@ -171,14 +171,12 @@ static bool is_draft(const char *name)
 
 int ews_artifact_place_sweep(const struct ews_artifact_place *place)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, place->fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, place->fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (is_draft(names[i].name))
-			(void)unlinkat(place->fd, names[i].name, 0); /* best effort: it is in nobody's way */
-	ews_arena_release(&arena);
+		if (is_draft(names.items[i].name))
+			(void)unlinkat(place->fd, names.items[i].name, 0); /* best effort: it is in nobody's way */
 	return n < 0 ? (int)n : 0;
 }
 

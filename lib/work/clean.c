@@ -72,19 +72,17 @@ int64_t ews_clean_idle_s(int repo_fd, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, rel);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	int64_t last_s = 0;
 	struct stat st;
 
 	for (ssize_t i = 0; i < n; i++)
-		if (strcmp(names[i].name, EWS_BASE_CACHE_FILE) != 0 &&
-		    fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > last_s)
+		if (strcmp(names.items[i].name, EWS_BASE_CACHE_FILE) != 0 &&
+		    fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > last_s)
 			last_s = st.st_mtim.tv_sec;
 	if (n <= 0 && fd >= 0 && fstat(fd, &st) == 0)
 		last_s = st.st_mtim.tv_sec;
-	ews_arena_release(&arena);
 	ews_error_clear();
 	return ews_clock_now() - last_s;
 }

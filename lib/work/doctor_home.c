@@ -258,21 +258,19 @@ static void look_at_git_locks(struct ews_checkup *out, const struct ews_repo *re
 static void look_at_own_locks(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(patient->repo->dir_fd, "locks");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = locks < 0 ? 0 : ews_dir_list(&names, locks, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
 
 	for (ssize_t i = 0; i < n; i++) {
 		struct ews_check *check;
 
-		if (!is_process_lock(names[i].name) || ews_lock_is_held(locks, names[i].name))
+		if (!is_process_lock(names.items[i].name) || ews_lock_is_held(locks, names.items[i].name))
 			continue;
 		check = ews_checkup_find(out, "locks", EWS_CHECK_WARNING, "nobody holds the lock '%s' any more",
-					 names[i].name);
-		ews_check_mend(check, remove_lock, names[i].name, "remove '%s/locks/%s'", patient->repo->dir,
-			       names[i].name);
+					 names.items[i].name);
+		ews_check_mend(check, remove_lock, names.items[i].name, "remove '%s/locks/%s'", patient->repo->dir,
+			       names.items[i].name);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 }
 

@@ -165,26 +165,24 @@ static void look_at_interpreter(struct ews_checkup *out, int dir_fd, const char 
 static void look_at_files(struct ews_checkup *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
 		struct ews_check *check;
 		struct stat st;
 
-		if (!ews_hooks_is_name(names[i].name) || fstatat(fd, names[i].name, &st, 0) < 0 ||
+		if (!ews_hooks_is_name(names.items[i].name) || fstatat(fd, names.items[i].name, &st, 0) < 0 ||
 		    !S_ISREG(st.st_mode))
 			continue;
 		if (st.st_mode & 0111) {
-			look_at_interpreter(out, fd, dir, names[i].name);
+			look_at_interpreter(out, fd, dir, names.items[i].name);
 			continue;
 		}
 		check = ews_checkup_find(out, HOOKS, EWS_CHECK_WARNING,
-					 "'%s/%s' can't be executed: git passes it by", dir, names[i].name);
-		ews_check_advise(check, "chmod +x '%s/%s'", dir, names[i].name);
+					 "'%s/%s' can't be executed: git passes it by", dir, names.items[i].name);
+		ews_check_advise(check, "chmod +x '%s/%s'", dir, names.items[i].name);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 }
 

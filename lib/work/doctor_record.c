@@ -96,25 +96,23 @@ static void look_at_files(struct ews_checkup *out, const struct ews_patient *pat
 			  const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, dir);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	ews_error_clear();
 	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(dir, names[i].name);
-		size_t len = strlen(names[i].name);
+		EWS_CLEANUP(free) char *path = ews_path_join(dir, names.items[i].name);
+		size_t len = strlen(names.items[i].name);
 		struct stat st;
 
-		if (fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode))
 			look_at_files(out, patient, known, path);
-		else if (S_ISREG(st.st_mode) && !(len > 5 && !strcmp(names[i].name + len - 5, ".lock")) &&
+		else if (S_ISREG(st.st_mode) && !(len > 5 && !strcmp(names.items[i].name + len - 5, ".lock")) &&
 			 !ews_strv_sorted_has(known, path))
 			find_broken(out, fd, path);
 	}
-	ews_arena_release(&arena);
 }
 
 /* Has the commit all that makes it a snapshot? Its files themselves are what `snapshot verify` reads. EWS_ENOTFOUND: objects are missing. */

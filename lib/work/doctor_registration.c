@@ -298,14 +298,12 @@ static void look_at_entry(struct ews_checkup *out, const struct ews_patient *pat
 void ews_doctor_registrations(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, ENTRIES);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	ews_error_clear();
 	for (ssize_t i = 0; i < n; i++)
-		look_at_entry(out, patient, names[i].name);
-	ews_arena_release(&arena);
+		look_at_entry(out, patient, names.items[i].name);
 	if (!ews_checkup_has(out, REGISTRATIONS))
 		ews_checkup_ok(out, REGISTRATIONS, "each worktree of a session has its session");
 }

@@ -52,19 +52,17 @@ static void add_ids_in(struct ews_oids *out, size_t hex_len, int dir_fd, const c
 static void add_ids_below(struct ews_oids *out, size_t hex_len, int git_fd, const char *rel)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(git_fd, rel);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(rel, names[i].name);
+		EWS_CLEANUP(free) char *path = ews_path_join(rel, names.items[i].name);
 
-		if (names[i].type == DT_DIR)
+		if (names.items[i].type == DT_DIR)
 			add_ids_below(out, hex_len, git_fd, path);
 		else
-			add_ids_in(out, hex_len, fd, names[i].name);
+			add_ids_in(out, hex_len, fd, names.items[i].name);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 }
 

@@ -145,19 +145,17 @@ static void sort(struct ews_holdings *list)
 /* What the names say, living or not. */
 static int read_names(struct ews_holdings *out, int locks_fd)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, locks_fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, locks_fd);
 
 	for (ssize_t i = 0; i < n; i++) {
 		struct ews_holding holding;
 
-		if (!parse_name(&holding, names[i].name))
+		if (!parse_name(&holding, names.items[i].name))
 			continue;
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = holding;
 	}
-	ews_arena_release(&arena);
 	sort(out);
 	return n < 0 ? (int)n : 0;
 }

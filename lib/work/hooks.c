@@ -134,17 +134,15 @@ static void add_file(struct ews_strv *out, char *path)
 static void list_repo_configs(struct ews_strv *out, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, "worktrees");
-	EWS_CLEANUP(free) struct ews_dirent *entries = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&entries, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names entries = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&entries, fd);
 
 	add_file(out, ews_path_join(repo->common_dir, CONFIG_FILE));
 	add_file(out, ews_path_join(repo->common_dir, WORKTREE_CONFIG));
 	for (ssize_t i = 0; i < n; i++)
-		if (entries[i].type == DT_DIR)
-			add_file(out,
-				 ews_strfmt("%s/worktrees/%s/" WORKTREE_CONFIG, repo->common_dir, entries[i].name));
-	ews_arena_release(&arena);
+		if (entries.items[i].type == DT_DIR)
+			add_file(out, ews_strfmt("%s/worktrees/%s/" WORKTREE_CONFIG, repo->common_dir,
+						 entries.items[i].name));
 	ews_error_clear();
 }
 
@@ -329,17 +327,15 @@ static bool is_file_of_ours(const char *name)
 static int list_foreign(struct ews_strv *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(free) struct ews_dirent *entries = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names entries = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : ews_error_os("cannot open '%s'", dir);
-	n = ews_dir_list(&entries, fd, &arena);
+	n = ews_dir_names_read(&entries, fd);
 	for (ssize_t i = 0; i < n; i++)
-		if (!is_file_of_ours(entries[i].name) && look_at_hook(fd, entries[i].name) < 0)
-			ews_strv_add(out, entries[i].name);
-	ews_arena_release(&arena);
+		if (!is_file_of_ours(entries.items[i].name) && look_at_hook(fd, entries.items[i].name) < 0)
+			ews_strv_add(out, entries.items[i].name);
 	return n < 0 ? (int)n : 0;
 }
 

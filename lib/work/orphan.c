@@ -42,24 +42,22 @@ int ews_orphan_list(struct ews_orphans *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	EWS_CLEANUP(fd) int sessions = fd < 0 ? fd : ews_dir_open_beneath(fd, "sessions");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 
 	if (sessions == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
 	}
-	n = sessions < 0 ? sessions : ews_dir_list(&names, sessions, &arena);
+	n = sessions < 0 ? sessions : ews_dir_names_read(&names, sessions);
 	for (ssize_t i = 0; i < n; i++) {
-		if (ews_session_check_id(names[i].name) < 0) {
+		if (ews_session_check_id(names.items[i].name) < 0) {
 			ews_error_clear();
 			continue;
 		}
 		EWS_GROW(out->items, out->n, out->cap);
-		read_orphan(&out->items[out->n++], sessions, names[i].name);
+		read_orphan(&out->items[out->n++], sessions, names.items[i].name);
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
 
@@ -74,15 +72,13 @@ static char *find_use(const struct ews_home_project *project, const struct ews_o
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(dir_fd, "locks");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = locks < 0 ? 0 : ews_dir_list(&names, locks, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
 	char *use = NULL;
 
 	for (ssize_t i = 0; i < n && !use; i++)
-		if (ews_lock_is_held(locks, names[i].name))
-			use = ews_strfmt("its project is gone, but '%s' is held", names[i].name);
-	ews_arena_release(&arena);
+		if (ews_lock_is_held(locks, names.items[i].name))
+			use = ews_strfmt("its project is gone, but '%s' is held", names.items[i].name);
 	if (!use && ews_inuse_list(&users, project->dir) == 0 && users.n)
 		use = ews_strfmt("its project is gone, but it is in use by %s", users.items[0]);
 	for (size_t i = 0; i < orphans->n && !use; i++)

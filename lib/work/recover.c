@@ -113,14 +113,12 @@ static void sweep_one(int dir_fd, const char *name)
 /* Litter whose name begins with `prefix` in one of our own directories. */
 static void sweep_prefix(int fd, const char *prefix)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names[i].name, prefix, strlen(prefix)))
-			sweep_one(fd, names[i].name);
-	ews_arena_release(&arena);
+		if (!strncmp(names.items[i].name, prefix, strlen(prefix)))
+			sweep_one(fd, names.items[i].name);
 }
 
 /* Files that were to replace others. */
@@ -132,17 +130,15 @@ static void sweep_dir(int fd)
 /* Directories of projects are made beside, too; whoever does that may have to wait for the disk. */
 static void sweep_unclaimed(int working_fd)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, working_fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, working_fd);
 	struct stat st;
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names[i].name, ".new-", 5) &&
-		    fstatat(working_fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (!strncmp(names.items[i].name, ".new-", 5) &&
+		    fstatat(working_fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    st.st_mtim.tv_sec + CLAIM_S < ews_clock_now())
-			(void)ews_file_remove_tree(working_fd, names[i].name); /* best effort, as above */
-	ews_arena_release(&arena);
+			(void)ews_file_remove_tree(working_fd, names.items[i].name); /* best effort, as above */
 }
 
 /* Repositories of ours and directories of projects that were not finished, and what was on its way out. */
@@ -184,24 +180,23 @@ static void sweep_locks(struct ews_repo *repo)
 	int64_t since_s = INT64_MAX;
 	bool is_project = false;
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, "locks");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
 		struct ews_lock lock = EWS_LOCK_INIT;
 		struct stat st;
 
-		if (ews_holding_is_name(names[i].name) || fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    ews_lock_take(&lock, fd, names[i].name, EWS_LOCK_SWEEP, 0) < 0)
+		if (ews_holding_is_name(names.items[i].name) ||
+		    fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    ews_lock_take(&lock, fd, names.items[i].name, EWS_LOCK_SWEEP, 0) < 0)
 			continue;
 		/* Whoever takes a lock removes its file when he gives it up. */
 		ews_lock_release(&lock);
-		is_project = is_project || !strcmp(names[i].name, "project");
+		is_project = is_project || !strcmp(names.items[i].name, "project");
 		if (st.st_mtim.tv_sec < since_s)
 			since_s = st.st_mtim.tv_sec;
 	}
-	ews_arena_release(&arena);
 	if (since_s < INT64_MAX)
 		ews_stage_sweep(repo, since_s, is_project);
 	(void)ews_holding_sweep(repo); /* best effort: who takes a lock looks again */
@@ -228,19 +223,17 @@ static bool is_anothers(const struct ews_repo *repo, int beside_fd, const char *
 static void sweep_beside(struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, "ews");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	if (ews_session_ids(&ids, repo) < 0)
 		n = 0;
 	for (ssize_t i = 0; i < n; i++)
-		if (strncmp(names[i].name, "op-", 3) && !ews_retire_is_name(names[i].name) &&
-		    !ews_strv_has(&ids, names[i].name) && !is_held(repo, names[i].name) &&
-		    !is_anothers(repo, fd, names[i].name))
-			(void)ews_file_remove_tree(fd, names[i].name); /* best effort */
-	ews_arena_release(&arena);
+		if (strncmp(names.items[i].name, "op-", 3) && !ews_retire_is_name(names.items[i].name) &&
+		    !ews_strv_has(&ids, names.items[i].name) && !is_held(repo, names.items[i].name) &&
+		    !is_anothers(repo, fd, names.items[i].name))
+			(void)ews_file_remove_tree(fd, names.items[i].name); /* best effort */
 	ews_error_clear();
 }
 

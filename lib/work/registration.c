@@ -254,14 +254,12 @@ static int clean_entry(struct ews_repo *repo, int entries_fd, const char *name,
 int ews_registration_clean(struct ews_repo *repo, const struct ews_registration_opts *opts)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, ENTRIES);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	int rc = n < 0 ? (int)n : 0;
 
 	ews_error_clear();
 	for (ssize_t i = 0; i < n && rc == 0; i++)
-		rc = clean_entry(repo, fd, names[i].name, opts);
-	ews_arena_release(&arena);
+		rc = clean_entry(repo, fd, names.items[i].name, opts);
 	return rc;
 }

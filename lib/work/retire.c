@@ -158,21 +158,19 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
 int ews_retire_revive_last(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) char *found = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
 	const char *last = NULL;
 	size_t len = strlen(id);
-	ssize_t n = sessions < 0 ? sessions : ews_dir_list(&names, sessions, &arena);
+	ssize_t n = sessions < 0 ? sessions : ews_dir_names_read(&names, sessions);
 
 	/* Bases' ids sort by their time. */
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names[i].name, id, len) && names[i].name[len] == MARK &&
-		    (!last || strcmp(names[i].name, last) > 0))
-			last = names[i].name;
+		if (!strncmp(names.items[i].name, id, len) && names.items[i].name[len] == MARK &&
+		    (!last || strcmp(names.items[i].name, last) > 0))
+			last = names.items[i].name;
 	if (last)
 		found = ews_strdup(last);
-	ews_arena_release(&arena);
 	if (!found)
 		return n < 0 ? (int)n : 0;
 	return revive(repo, sessions, found, id);

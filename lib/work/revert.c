@@ -243,9 +243,8 @@ static void keep_additions(struct ews_changes *changes, const char *const *only)
 
 static int open_target(const char *dir, bool force, bool dry_run)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
-	struct ews_arena arena = EWS_ARENA_INIT;
 	ssize_t n;
 	int rc = dry_run ? 0 : ews_dir_make_absolute(dir, 0777);
 
@@ -254,8 +253,7 @@ static int open_target(const char *dir, bool force, bool dry_run)
 	fd = ews_dir_open(dir);
 	if (fd < 0)
 		return fd;
-	n = ews_dir_list(&names, fd, &arena);
-	ews_arena_release(&arena);
+	n = ews_dir_names_read(&names, fd);
 	if (n < 0)
 		return (int)n;
 	if (n > 0 && !force) {

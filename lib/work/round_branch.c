@@ -35,17 +35,15 @@ static bool heads_to(int fd, const char *ref, bool or_below)
 static bool is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
 {
 	EWS_CLEANUP(fd) int worktrees = ews_dir_open_beneath(repo->common_fd, "worktrees");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	bool found = heads_to(repo->common_fd, ref, or_below);
-	ssize_t n = worktrees < 0 ? 0 : ews_dir_list(&names, worktrees, &arena);
+	ssize_t n = worktrees < 0 ? 0 : ews_dir_names_read(&names, worktrees);
 
 	for (ssize_t i = 0; i < n && !found; i++) {
-		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names[i].name);
+		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
 
 		found = heads_to(fd, ref, or_below);
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 	return found;
 }

@@ -71,17 +71,15 @@ bool ews_round_is_id(const char *id)
 /* The names of `fd` that end in `end`, without it; directories have none. */
 static int list_names(struct ews_strv *out, int fd, const char *end)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
-		size_t len = strlen(names[i].name), end_len = strlen(end);
+		size_t len = strlen(names.items[i].name), end_len = strlen(end);
 
-		if (*names[i].name != '.' && len > end_len && !strcmp(names[i].name + len - end_len, end))
-			ews_strv_add_len(out, names[i].name, len - end_len);
+		if (*names.items[i].name != '.' && len > end_len && !strcmp(names.items[i].name + len - end_len, end))
+			ews_strv_add_len(out, names.items[i].name, len - end_len);
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
 

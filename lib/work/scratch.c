@@ -294,9 +294,8 @@ static int cmp_newest_first(const void *a, const void *b)
 int ews_scratch_list(struct ews_strv *out, struct ews_repo *repo, const char *team)
 {
 	EWS_CLEANUP(fd) int fd = repo->dir ? open_archive(repo, team, false) : EWS_ENOTFOUND;
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) struct archived *list = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
 	size_t n_listed = 0;
 	struct stat st;
 	ssize_t n;
@@ -305,16 +304,15 @@ int ews_scratch_list(struct ews_strv *out, struct ews_repo *repo, const char *te
 		ews_error_clear();
 		return 0;
 	}
-	n = ews_dir_list(&names, fd, &arena);
+	n = ews_dir_names_read(&names, fd);
 	list = ews_calloc(n > 0 ? (size_t)n : 1, sizeof(*list));
 	for (ssize_t i = 0; i < n; i++)
-		if (*names[i].name != '.' && fstatat(fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			list[n_listed++] = (struct archived){ names[i].name, st.st_ctim };
+		if (*names.items[i].name != '.' && fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			list[n_listed++] = (struct archived){ names.items[i].name, st.st_ctim };
 	if (n_listed)
 		qsort(list, n_listed, sizeof(*list), cmp_newest_first);
 	for (size_t i = 0; i < n_listed; i++)
 		ews_strv_addf(out, "%s/rounds/%s/" ARCHIVE "/%s", repo->dir, team, list[i].name);
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
 

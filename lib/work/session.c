@@ -51,8 +51,7 @@ int ews_session_check_id(const char *id)
 int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int fd = -1;
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 	int rc = ews_repo_need_dir(repo, false);
 
@@ -69,14 +68,13 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	}
 	if (fd < 0)
 		return fd;
-	n = ews_dir_list(&names, fd, &arena);
+	n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n; i++) {
-		if (ews_session_check_id(names[i].name) == 0)
-			ews_strv_add(out, names[i].name);
+		if (ews_session_check_id(names.items[i].name) == 0)
+			ews_strv_add(out, names.items[i].name);
 		else
 			ews_error_clear();
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
 

@@ -123,19 +123,17 @@ static int bring_back_running(struct ews_strv *running, const struct ews_session
 {
 	struct ews_place place = ews_session_place(session);
 	EWS_CLEANUP(fd) int kept = session->method->open_kept(&place, kept_name, false);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = kept < 0 ? 0 : ews_dir_list(&names, kept, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = kept < 0 ? 0 : ews_dir_names_read(&names, kept);
 	int rc = n < 0 ? (int)n : 0;
 
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		rc = ews_file_rename_new(kept, names[i].name, admin_fd, names[i].name);
+		rc = ews_file_rename_new(kept, names.items[i].name, admin_fd, names.items[i].name);
 		/* Begun anew meanwhile: that one holds. */
 		if (rc == EWS_EEXISTS)
 			rc = 0;
-		ews_strv_add(running, names[i].name);
+		ews_strv_add(running, names.items[i].name);
 	}
-	ews_arena_release(&arena);
 	if (rc == 0)
 		ews_error_clear();
 	return rc;

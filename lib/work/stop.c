@@ -164,30 +164,28 @@ static bool is_workspace(struct ews_state *out, const char *home, const struct w
 
 static bool is_used_in_place(struct ews_state *out, const char *home, const struct where *where)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) char *repo_dir = NULL;
 	EWS_CLEANUP(free) char *sessions = NULL;
 	EWS_CLEANUP(fd) int fd = -1;
-	struct ews_arena arena = EWS_ARENA_INIT;
 	bool found = false;
 	ssize_t n = 0;
 
 	if (ews_home_find_repo_dir(&repo_dir, home, where->common_dir) == 0) {
 		sessions = ews_path_join(repo_dir, "sessions");
 		fd = ews_dir_open(sessions);
-		n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+		n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	}
 	for (ssize_t i = 0; i < n && !found; i++) {
 		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 
-		found = read_living(&state, repo_dir, names[i].name) && !strcmp(state.method, "in-place") &&
+		found = read_living(&state, repo_dir, names.items[i].name) && !strcmp(state.method, "in-place") &&
 			!strcmp(state.git_dir, where->git_dir);
 		if (found) {
 			*out = state;
 			state = (struct ews_state)EWS_STATE_INIT;
 		}
 	}
-	ews_arena_release(&arena);
 	ews_error_clear();
 	return found;
 }

@@ -495,15 +495,13 @@ static void list_locks(struct ews_strv *out, const struct ews_trash_plan *plan)
 /* What was renamed to be deleted, by this call or by one that was killed. */
 static int sweep_gone(int fd, struct ews_file_removed *removed)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, fd);
 	int rc = n < 0 ? (int)n : 0;
 
 	for (ssize_t i = 0; i < n && rc == 0; i++)
-		if (!strncmp(names[i].name, GONE, strlen(GONE)))
-			rc = ews_file_remove_tree_told(fd, names[i].name, removed);
-	ews_arena_release(&arena);
+		if (!strncmp(names.items[i].name, GONE, strlen(GONE)))
+			rc = ews_file_remove_tree_told(fd, names.items[i].name, removed);
 	return rc;
 }
 

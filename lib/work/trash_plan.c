@@ -159,22 +159,20 @@ int ews_trash_plan_roots(struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = sessions < 0 ? sessions : ews_dir_list(&names, sessions, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = sessions < 0 ? sessions : ews_dir_names_read(&names, sessions);
 
 	add_root(plan, ews_path_join(repo->dir, "trash"), ews_dir_open_beneath(repo->dir_fd, "trash"), true, false);
 	if (!repo->is_bare)
 		add_root(plan, ews_path_join(repo->project, ".superqode/trash"),
 			 open_below(repo->project, ".superqode/trash"), false, false);
 	for (ssize_t i = 0; i < n; i++)
-		if (*names[i].name != '.') {
-			EWS_CLEANUP(free) char *id = ews_retire_id(names[i].name);
+		if (*names.items[i].name != '.') {
+			EWS_CLEANUP(free) char *id = ews_retire_id(names.items[i].name);
 
 			ews_strv_add(&plan->sessions, id);
-			look_at_session(plan, sessions, names[i].name);
+			look_at_session(plan, sessions, names.items[i].name);
 		}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
 
@@ -192,24 +190,22 @@ static bool is_dir_due(const struct ews_trash_plan *plan, const struct ews_trash
 
 static int list_root(struct ews_trash_plan *plan, size_t root)
 {
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = ews_dir_list(&names, plan->roots[root].fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, plan->roots[root].fd);
 
 	for (ssize_t i = 0; i < n; i++) {
-		struct ews_trash_dir dir = { .root = root, .step = ews_trash_plan_step(plan, names[i].name) };
+		struct ews_trash_dir dir = { .root = root, .step = ews_trash_plan_step(plan, names.items[i].name) };
 		struct stat st;
 
-		if (strncmp(names[i].name, "op-", 3) || (!dir.step && plan->roots[root].is_named_only) ||
-		    fstatat(plan->roots[root].fd, names[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (strncmp(names.items[i].name, "op-", 3) || (!dir.step && plan->roots[root].is_named_only) ||
+		    fstatat(plan->roots[root].fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		dir.step_id = ews_strdup(names[i].name);
+		dir.step_id = ews_strdup(names.items[i].name);
 		dir.touched_s = st.st_mtim.tv_sec;
 		dir.is_due = is_dir_due(plan, &dir);
 		EWS_GROW(plan->dirs, plan->n_dirs, plan->cap_dirs);
 		plan->dirs[plan->n_dirs++] = dir;
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : 0;
 }
 

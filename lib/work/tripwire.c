@@ -133,18 +133,16 @@ static int add_dir(const struct look *look, int git_fd, const char *dir)
 {
 	EWS_CLEANUP(free) char *place = ews_strfmt("%s/", dir);
 	EWS_CLEANUP(fd) int fd = openat(git_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 	int rc = 0;
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", dir);
-	n = ews_dir_list(&names, fd, &arena);
+	n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n && rc == 0; i++)
-		if (!is_derived(place, names[i].name))
-			rc = add_file(look, fd, place, names[i].name);
-	ews_arena_release(&arena);
+		if (!is_derived(place, names.items[i].name))
+			rc = add_file(look, fd, place, names.items[i].name);
 	return n < 0 ? (int)n : rc;
 }
 

@@ -100,14 +100,13 @@ static char *find_hooks(const struct ews_gitconfig *values, const char *common_d
 static void add_hooks(struct ews_trust_programs *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_list(&names, fd, &arena);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (ews_hooks_is_name(names[i].name) && faccessat(fd, names[i].name, X_OK, 0) == 0)
-			add(out, EWS_TRUST_HOOK, ews_strdup(names[i].name))->path = ews_path_join(dir, names[i].name);
-	ews_arena_release(&arena);
+		if (ews_hooks_is_name(names.items[i].name) && faccessat(fd, names.items[i].name, X_OK, 0) == 0)
+			add(out, EWS_TRUST_HOOK, ews_strdup(names.items[i].name))->path =
+				ews_path_join(dir, names.items[i].name);
 	ews_error_clear();
 }
 

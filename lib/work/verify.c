@@ -345,26 +345,24 @@ int ews_verify_history(struct ews_strv *problems, struct ews_verify *verify)
 int ews_verify_packs(struct ews_strv *problems, struct ews_verify *verify)
 {
 	EWS_CLEANUP(free) char *dir = ews_path_join(ews_odb_object_dir(verify->repo->odb), "pack");
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
-	struct ews_arena arena = EWS_ARENA_INIT;
 	size_t before = problems->n;
 	ssize_t n = 0;
 
 	if (fd < 0)
 		ews_error_clear(); /* a store without packs */
 	else
-		n = ews_dir_list(&names, fd, &arena);
+		n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n; i++) {
-		const char *end = strrchr(names[i].name, '.');
+		const char *end = strrchr(names.items[i].name, '.');
 
 		if (!end || (strcmp(end, ".pack") != 0 && strcmp(end, ".idx") != 0))
 			continue;
-		if (ews_pack_check(fd, names[i].name, ews_odb_algo(verify->repo->odb)) == 0)
+		if (ews_pack_check(fd, names.items[i].name, ews_odb_algo(verify->repo->odb)) == 0)
 			continue;
-		ews_strv_addf(problems, "objects/pack/%s: %s", names[i].name, ews_error_message());
+		ews_strv_addf(problems, "objects/pack/%s: %s", names.items[i].name, ews_error_message());
 		ews_error_clear();
 	}
-	ews_arena_release(&arena);
 	return n < 0 ? (int)n : (int)(problems->n - before);
 }
