@@ -139,6 +139,13 @@ void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st)
 	entry->n_links = entry->type == EWS_ENTRY_FILE ? (uint32_t)st->st_nlink : 1;
 }
 
+bool ews_entry_same_stat(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return a->type == b->type && a->size == b->size && a->mode == b->mode && a->dev == b->dev &&
+	       a->ino == b->ino && a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_s == b->ctime_s && a->ctime_ns == b->ctime_ns;
+}
+
 bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st)
 {
 	struct ews_entry now = { 0 };
@@ -146,9 +153,7 @@ bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st
 	if (!entry->has_stat)
 		return false;
 	ews_entry_set_stat(&now, st);
-	return now.type == entry->type && now.size == entry->size && now.mode == entry->mode &&
-	       now.dev == entry->dev && now.ino == entry->ino && now.mtime_s == entry->mtime_s &&
-	       now.mtime_ns == entry->mtime_ns && now.ctime_s == entry->ctime_s && now.ctime_ns == entry->ctime_ns;
+	return ews_entry_same_stat(entry, &now);
 }
 
 static bool same_text(const char *a, const char *b)

@@ -76,7 +76,9 @@ void ews_entries_release(struct ews_entries *list);
 
 /* Take type, mode, size, times, owner and identity from `st`. */
 void ews_entry_set_stat(struct ews_entry *entry, const struct stat *st);
-/* Does `st` show the very state that `entry` was known in (type, size, mode, dev, ino, mtime, ctime)? */
+/* Were both known in the very same state (type, size, mode, dev, ino, mtime, ctime)? */
+bool ews_entry_same_stat(const struct ews_entry *a, const struct ews_entry *b);
+/* Does `st` show that state of `entry`? */
 bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st);
 /* Same type, mode, content and attributes? Times and identity don't matter. Both ids must be known. */
 bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b);

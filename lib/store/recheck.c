@@ -104,10 +104,8 @@ static bool is_same(const struct ews_entry *entry, const struct stat *st)
 	/* A nested repository is a directory that was not walked into. */
 	if (entry->type == EWS_ENTRY_GITLINK && now.type == EWS_ENTRY_DIR)
 		now.type = EWS_ENTRY_GITLINK;
-	return now.ctime_ns == entry->ctime_ns && now.ctime_s == entry->ctime_s && now.mtime_ns == entry->mtime_ns &&
-	       now.mtime_s == entry->mtime_s && now.ino == entry->ino && now.dev == entry->dev &&
-	       now.size == entry->size && now.mode == entry->mode && now.type == entry->type &&
-	       now.uid == entry->uid && now.gid == entry->gid && now.n_links == entry->n_links;
+	return ews_entry_same_stat(&now, entry) && now.uid == entry->uid && now.gid == entry->gid &&
+	       now.n_links == entry->n_links;
 }
 
 /* Is it still of a kind whose change its own stat data tell, and no rule? Then take these. */

@@ -46,10 +46,7 @@ enum { LOST_GONE = 255 };
 
 static bool matches_cache(const struct ews_entry *old, const struct ews_entry *entry)
 {
-	return old && old->has_stat && !old->is_racy && old->type == entry->type && old->size == entry->size &&
-	       old->mode == entry->mode && old->dev == entry->dev && old->ino == entry->ino &&
-	       old->mtime_s == entry->mtime_s && old->mtime_ns == entry->mtime_ns &&
-	       old->ctime_s == entry->ctime_s && old->ctime_ns == entry->ctime_ns;
+	return old && old->has_stat && !old->is_racy && ews_entry_same_stat(old, entry);
 }
 
 /* A cache may outlive the objects that it speaks of: only what a ref holds is there for certain. */
