@@ -84,7 +84,7 @@ test_expect_success 'two sessions that go from quick to deep do not wait for eac
 test_expect_success 'what a killed command held for its session is free; recover gives it back, unless somebody has it' '
 	for method in alone taken; do
 		rm -f running && { git-ews -C p run --new=k --deep -- sh -c "echo \$\$ >running; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && victim=$! && ws=$HOME/.superqode/working/p/qe/k && test_wait_for 30 test -s "${ws:?}/running" && busy start o && test_grep "session .k. (deep" err &&
-			kill -9 $victim && { kill "$(cat "${ws:?}/running")" 2>/dev/null || :; } && holders >out && test_must_be_empty out || return 1
+			kill -9 $victim && { wait $victim || :; } && { kill "$(cat "${ws:?}/running")" 2>/dev/null || :; } && holders >out && test_must_be_empty out || return 1
 		if test $method = alone; then
 			ews recover k --resume && holders >out && test_grep "^deep holds session .k." out && ews end k --force || return 1
 		else
