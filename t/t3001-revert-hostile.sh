@@ -219,4 +219,16 @@ test_expect_success 'P5: end of a workspace full of links touches nothing they l
 	test_fingerprint p >after && test_cmp before after && "$EWS_SRC/t/lister" outside >outside.got && test_cmp outside.want outside.got
 '
 
+test_expect_success 'P2, P4, P8: a HEAD that was ruined is named and kept; revert brings a sound one back, undo the ruined one, and end keeps it' '
+	test_repo ruined && for method in worktree snapshot; do
+		id=ruin-$method && timeout 60 git -C ruined ews start --method $method $id >path && take_ws path && admin=$(git -C "$ws" rev-parse --absolute-git-dir) && head=${admin:?}/HEAD && cp "${head:?}" sound && gone=$(tr 0-9a-f 1-9a-f0 <sound) || return 1
+		for how in nonsense "" "$gone" missing; do
+			echo "edit $how" >"${ws:?}/edit" && echo "$how" >"${head:?}" && { test "$how" != missing || rm "${head:?}"; } && cp "${ws:?}/edit" want &&
+			git -C ruined ews revert $id >out 2>err && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/edit" && test_cmp sound "${head:?}" && { test "$method$how" = "snapshot$gone" || test_grep "^warning: HEAD was damaged: snap-[^ ]* has what it said" err; } &&
+			git -C ruined ews undo $id && test_cmp want "${ws:?}/edit" && { test "$how" = missing && test_path_is_missing "${head:?}" || test "$(cat "${head:?}")" = "$how"; } && git -C ruined ews revert --json $id >json 2>err && test_json json .verified true || return 1
+		done
+		echo kept >"${ws:?}/kept" && echo nonsense >"${head:?}" && git -C ruined ews end $id >out 2>err && test_grep "^warning: HEAD was damaged: snap-[^ ]* has what it said" err && git -C ruined ews undo $id && test_grep kept "${ws:?}/kept" && test "$(cat "${head:?}")" = nonsense && git -C ruined ews end $id || return 1
+	done
+'
+
 test_done

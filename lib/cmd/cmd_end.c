@@ -67,6 +67,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 	ews_render_string(object, "session_id", session->state.id);
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
 	ews_render_string(object, "kept_snapshot", result->kept_snapshot);
+	(void)cJSON_AddBoolToObject(object, "head_damaged", result->had_damaged_head);
 	(void)cJSON_AddBoolToObject(object, "differs", result->differs);
 	if (result->has_reverted) {
 		cJSON *revert = cJSON_AddObjectToObject(object, "revert");
@@ -123,6 +124,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	}
 	if (ews_end_is_blocked(result))
 		return;
+	if (result->had_damaged_head)
+		ews_render_damaged_head_talk(ctx, result->kept_snapshot);
 	if (set->dry_run) {
 		ews_buf_addf(&ctx->out, "would end: %s\n", id);
 		ews_buf_addf(&ctx->out, "  Keep: %s\n", what_is_kept(result, true));

@@ -24,6 +24,7 @@
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
+#include "cmd/render_snapshot.h"
 #include "cmd/render_watch.h"
 
 #define DEBOUNCE_S_MAX 3600
@@ -208,6 +209,7 @@ static int take_snapshot(struct ews_buf *lines, struct job *job)
 	if (rc <= 0)
 		return rc;
 	ews_render_skips_talk(ctx, &skips);
+	ews_render_head_talk(ctx, &snapshot);
 	ews_render_watch_snapshot(lines, ctx, &snapshot);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "cmd/pager.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
+#include "cmd/render_revert.h"
 
 /* The sentence for what was refused: the first paths by name. */
 static int set_error(const struct ews_apply_result *result)
@@ -69,6 +70,7 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	ews_render_reasons(object, "kept", "why", &result->put.kept);
 	ews_render_paths(object, "touched", &result->merge.touched);
 	ews_render_string(object, "kept_snapshot", result->put.kept_snapshot);
+	(void)cJSON_AddBoolToObject(object, "head_damaged", result->put.had_damaged_head);
 	ews_render_string(object, "commit", result->commit);
 	ews_render_string(object, "undo", result->undo);
 	rc = ews_render_changes(object, ctx->repo, &result->diff, EWS_CHANGES_FILES);
@@ -118,6 +120,8 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	say_drift(ctx, &result->merge.drift);
 	ews_render_reasons_talk(ctx, "left out", &result->merge.left_out);
 	ews_render_reasons_talk(ctx, "moved to trash", &result->put.kept);
+	if (result->put.had_damaged_head)
+		ews_render_damaged_head_talk(ctx, result->put.kept_snapshot);
 	if (!result->merge.touched.n) {
 		ews_cmd_note(ctx, "there is nothing to apply");
 		return 0;

@@ -56,6 +56,12 @@ void ews_render_put(cJSON *object, const struct ews_transition_result *put)
 	ews_render_string(object, "current_hash", put->current_hash);
 	(void)cJSON_AddBoolToObject(object, "verified", put->is_verified);
 	ews_render_string(object, "kept_snapshot", put->kept_snapshot);
+	(void)cJSON_AddBoolToObject(object, "head_damaged", put->had_damaged_head);
+}
+
+void ews_render_damaged_head_talk(const struct ews_cmd_ctx *ctx, const char *kept)
+{
+	ews_cmd_warn(ctx, "HEAD was damaged: %s has what it said, and no commit", kept);
 }
 
 /* Ignored files are many and made anew: their number is enough, unless more is asked for. */
@@ -110,6 +116,8 @@ void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transit
 		ews_path_quote(&path, put->since.items[i]);
 		ews_cmd_warn(ctx, "changed since then, and kept in trash: %s", path.ptr);
 	}
+	if (put->had_damaged_head)
+		ews_render_damaged_head_talk(ctx, put->kept_snapshot);
 	talk_of_kept(ctx, put);
 }
 

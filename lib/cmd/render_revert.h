@@ -20,6 +20,8 @@ void ews_render_put(cJSON *object, const struct ews_transition_result *put);
 void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *expired);
 /* Say on stderr what was moved to trash, could not be brought back, or was not looked at. */
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
+/* Warn that HEAD of what `kept` has was damaged. */
+void ews_render_damaged_head_talk(const struct ews_cmd_ctx *ctx, const char *kept);
 /* Name what takes back the refs of the project that moved. */
 void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *commands);
 /* What would be done: "restore <path>", "delete <path>", "trash <path>" a line. */

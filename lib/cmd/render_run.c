@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cmd/render_path.h"
+#include "cmd/render_snapshot.h"
 #include "work/pending.h"
 
 static void talk_of_changes(const struct ews_run_result *result)
@@ -52,6 +53,7 @@ int ews_render_outcome_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_
 	int rc;
 
 	ews_render_skips_talk(ctx, &outcome->skips);
+	ews_render_head_talk(ctx, &outcome->snapshot);
 	if (ctx->json)
 		return 0;
 	rc = ews_render_changes_text(&text, ctx->repo, &outcome->diff, mode);

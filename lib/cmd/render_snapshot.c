@@ -47,6 +47,7 @@ void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot)
 	ews_render_string(object, "message", snapshot->subject);
 	ews_render_string(object, "parent_id", snapshot->parent);
 	ews_render_string(object, "base_commit", ews_oid_hex(hex, &snapshot->head));
+	(void)cJSON_AddBoolToObject(object, "head_damaged", snapshot->is_head_damaged);
 	if (has_counts(snapshot)) {
 		ews_json_add_int(object, "files_count", (int64_t)snapshot->files);
 		ews_json_add_int(object, "total_size_bytes", (int64_t)snapshot->bytes);
@@ -77,7 +78,7 @@ void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *sn
 	add_line(out, "Method:", snapshot->method);
 	add_line(out, "Date:", stamp);
 	add_line(out, "Parent:", snapshot->parent);
-	add_line(out, "Head:", ews_oid_hex(hex, &snapshot->head));
+	add_line(out, "Head:", snapshot->is_head_damaged ? "damaged" : ews_oid_hex(hex, &snapshot->head));
 	add_line(out, "Commit:", ews_oid_hex(hex, &snapshot->commit));
 	add_line(out, "Tree:", ews_oid_hex(hex, &snapshot->tree));
 	if (has_counts(snapshot)) {
@@ -90,6 +91,12 @@ void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *sn
 		ews_render_words(out, snapshot->subject);
 		ews_buf_adds(out, "\n");
 	}
+}
+
+void ews_render_head_talk(const struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot)
+{
+	if (snapshot->is_head_damaged)
+		ews_cmd_warn(ctx, "HEAD is damaged: %s has what it says, and no commit", snapshot->id);
 }
 
 /* A line of the tree: what is drawn before it, in columns, and which snapshot it is. */

@@ -18,6 +18,9 @@ void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot);
 /* Some lines, for people. */
 void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *snapshot);
 
+/* Warn when the HEAD of what was taken is damaged. */
+void ews_render_head_talk(const struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot);
+
 /* A line each: how they descend, drawn; id, age, size, changes against the parent, subject. */
 void ews_render_snapshot_tree(struct ews_buf *out, const struct ews_snapshots *list,
 			      const struct ews_lineage *lineage);

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "work/head.h"
 #include "work/history.h"
 #include "work/outcome.h"
 
@@ -56,29 +57,19 @@ static int parse_commit(struct ews_oid *out, const char *hex)
 	return *hex ? ews_oid_parse(out, hex) : 0;
 }
 
-/* The commit that a HEAD stands at, when the project has it. */
-static bool find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git)
-{
-	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
-	EWS_CLEANUP(free) char *text = file ? ews_strndup(file->data.ptr, strcspn(file->data.ptr, "\n")) : NULL;
-	bool found = text && (strncmp(text, "ref: ", 5) ? ews_oid_parse(out, text) == 0
-							: ews_odb_ref_read(out, repo->odb, text + 5) == 0);
-
-	ews_error_clear();
-	return found && ews_odb_has(repo->odb, out);
-}
-
 /* HEAD of the twin is detached at the commit that it stood at there. */
 static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews_repo *repo, const char *from)
 {
 	struct ews_gitstate *git = &twin->content.git;
 	EWS_CLEANUP(free) char *text = NULL;
 	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid head;
 	int rc = ews_twin_find_head(twin, repo);
 
 	if (rc < 0 || repo->is_plain)
 		return rc;
-	if (find_head(&twin->head, repo, git)) {
+	if (ews_head_find(&head, repo, git, NULL) == EWS_HEAD_AT_COMMIT) {
+		twin->head = head;
 		twin->is_unborn = false;
 	} else if (!ews_oid_is_none(&chain->first_commit)) {
 		twin->head = chain->first_commit;

@@ -149,9 +149,11 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	if (!out->differs || opts->dry_run)
 		return 0;
 	rc = ews_snapshot_keep(&kept, repo, batch, &now, &keep_opts);
-	if (rc == 0)
-		out->kept_snapshot = ews_strdup(kept.id);
-	return rc;
+	if (rc < 0)
+		return rc;
+	out->kept_snapshot = ews_strdup(kept.id);
+	out->had_damaged_head = kept.is_head_damaged;
+	return 0;
 }
 
 /* Its base goes to trash with it. */

@@ -31,6 +31,7 @@ struct ews_end_result {
 	bool is_gone; /* somebody had taken the workspace away */
 	bool is_baseless; /* its base is gone, and with it what it could be compared with */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
+	bool had_damaged_head; /* in that */
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
 	struct ews_strv unfiltered; /* "<path>\t<filter>": on the branch as they stood in the workspace */
 	bool is_pending; /* it waits for a decision */

@@ -41,7 +41,8 @@ struct ews_snapshot {
 	char *hash; /* "sha256:..."; "" for a plain revision */
 	struct ews_oid commit, tree;
 	struct ews_oid manifest; /* the manifest commit; none for a plain revision */
-	struct ews_oid head; /* HEAD's commit; none when unborn */
+	struct ews_oid head; /* HEAD's commit; none when unborn or damaged */
+	bool is_head_damaged;
 	int64_t created_s;
 	uint32_t created_ns; /* tells those of one second apart */
 	uint64_t files, bytes;

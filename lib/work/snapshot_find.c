@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "store/commit.h"
+#include "work/head.h"
 #include "work/roster.h"
 
 #define REF_ROOT "refs/ews/"
@@ -112,7 +113,9 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	if (strchr(stamp, '.'))
 		out->created_ns = (uint32_t)strtoul(strchr(stamp, '.') + 1, NULL, 10);
 	head = ews_commit_trailer(commit.message, "Ews-Head");
-	if (*head && strcmp(head, "unborn") && ews_oid_parse(&out->head, head) < 0)
+	out->is_head_damaged = !strcmp(head, EWS_HEAD_DAMAGED_WORD);
+	if (*head && strcmp(head, EWS_HEAD_UNBORN_WORD) != 0 && !out->is_head_damaged &&
+	    ews_oid_parse(&out->head, head) < 0)
 		return ews_error_wrap("snapshot '%s'", out->id);
 	return 0;
 }

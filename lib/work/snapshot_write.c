@@ -21,6 +21,7 @@
 #include "store/commit.h"
 #include "store/manifest_odb.h"
 #include "store/tree.h"
+#include "work/head.h"
 #include "work/history.h"
 
 #define MEMO_VERSION 1
@@ -415,25 +416,15 @@ static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct 
 	return 0;
 }
 
-/* The commit that HEAD stands at; none when unborn or when the store lacks it. */
-static void find_head(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
+/* Whoever saves his work has a damaged HEAD, too: what it says is in the manifest, and that it is damaged in the commit. */
+static void find_head(struct ews_snapshot *snap, struct ews_repo *repo, const struct ews_content *content,
 		      const struct ews_snapshot *like)
 {
-	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
-	EWS_CLEANUP(free) char *text = NULL;
-	enum ews_object_type type;
+	/* That one is a parent of the commit, so it is there. */
+	const struct ews_oid *known = like ? &like->head : NULL;
 
-	*out = (struct ews_oid)EWS_OID_NONE;
-	if (!file)
-		return;
-	text = ews_strndup(file->data.ptr, strcspn(file->data.ptr, "\n"));
-	if (!strncmp(text, "ref: ", 5) ? ews_odb_ref_read(out, repo->odb, text + 5) < 0 : ews_oid_parse(out, text) < 0)
-		*out = (struct ews_oid)EWS_OID_NONE;
-	else if (like && ews_oid_equal(out, &like->head))
-		; /* it is a parent of that commit */
-	else if (ews_odb_read_header(&type, NULL, repo->odb, out) < 0 || type != EWS_OBJECT_COMMIT)
-		*out = (struct ews_oid)EWS_OID_NONE;
-	ews_error_clear();
+	if (content->has_git)
+		snap->is_head_damaged = ews_head_find(&snap->head, repo, &content->git, known) == EWS_HEAD_DAMAGED;
 }
 
 /* Fold blank lines away, which would end the subject. */
@@ -448,6 +439,13 @@ static char *plain_subject(const char *text)
 	return ews_buf_steal(&out);
 }
 
+static const char *head_word(char hex[EWS_OID_HEX_MAX], const struct ews_snapshot *snap)
+{
+	if (snap->is_head_damaged)
+		return EWS_HEAD_DAMAGED_WORD;
+	return ews_oid_is_none(&snap->head) ? EWS_HEAD_UNBORN_WORD : ews_oid_hex(hex, &snap->head);
+}
+
 static char *format_message(const struct ews_snapshot *snap)
 {
 	char hex[EWS_OID_HEX_MAX];
@@ -456,8 +454,7 @@ static char *format_message(const struct ews_snapshot *snap)
 			  "Ews-Snapshot: %s\nEws-Session: %s\nEws-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
 			  "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
 			  "\nEws-Hash: %s\n",
-			  snap->subject, snap->id, snap->session, snap->method,
-			  ews_oid_is_none(&snap->head) ? "unborn" : ews_oid_hex(hex, &snap->head), snap->parent,
+			  snap->subject, snap->id, snap->session, snap->method, head_word(hex, snap), snap->parent,
 			  snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->hash);
 }
 
@@ -488,7 +485,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
 	snap.files = content->scan.n_files;
 	snap.bytes = content->scan.size_bytes;
-	find_head(&snap.head, repo, &content->git, opts->like);
+	find_head(&snap, repo, content, opts->like);
 	rc = write_named(&snap, repo, batch, content, opts);
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");

@@ -115,6 +115,7 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 		*side = ews_strdup(kept.id);
 	}
 	out->kept_snapshot = ews_strdup(kept.id);
+	out->had_damaged_head = kept.is_head_damaged;
 	return 0;
 }
 

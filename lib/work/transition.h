@@ -47,6 +47,7 @@ struct ews_transition_result {
 	char current_hash[EWS_TREE_HASH_LEN];
 	bool is_verified;
 	char *kept_snapshot; /* what was there; NULL when nothing differed */
+	bool had_damaged_head; /* in that */
 };
 
 #define EWS_TRANSITION_RESULT_INIT                                                                  \

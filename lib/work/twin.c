@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "store/tree.h"
 #include "work/epoch.h"
+#include "work/head.h"
 #include "work/rules.h"
 
 #define CONFIG "config.worktree"
@@ -48,25 +49,17 @@ static bool is_tracked(const struct sources *src, const char *path)
 	return ews_index_find(&src->index, path) || ews_entries_find(&src->head, path);
 }
 
-/* Does HEAD name a branch that is not there yet? Everything else that does not resolve is damage. */
+/* Does the project's HEAD, which does not resolve, name a branch that is not there yet? */
 static bool is_unborn(struct ews_repo *repo)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
-	const struct ews_gitstate_file *head;
-	bool unborn = false;
+	struct ews_oid oid;
+	bool unborn;
 
 	ews_error_save(&saved);
-	if (ews_gitstate_read_files(&git, repo->git_fd) == 0) {
-		EWS_CLEANUP(free) char *name = NULL;
-		struct ews_oid oid;
-
-		head = ews_gitstate_file(&git, "HEAD");
-		if (head && !strncmp(head->data.ptr, "ref: ", 5)) {
-			name = ews_strndup(head->data.ptr + 5, strcspn(head->data.ptr + 5, "\n"));
-			unborn = ews_odb_ref_read(&oid, repo->odb, name) == EWS_ENOTFOUND;
-		}
-	}
+	unborn = ews_gitstate_read_files(&git, repo->git_fd) == 0 &&
+		 ews_head_find(&oid, repo, &git, NULL) == EWS_HEAD_UNBORN;
 	(void)ews_error_restore(&saved);
 	return unborn;
 }

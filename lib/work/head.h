@@ -1,0 +1,29 @@
+/*
+ * Head: where the HEAD of a git state stands: at a commit, on a branch that is yet to be born, or nowhere, being damaged.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_HEAD_H
+#define EWS_WORK_HEAD_H
+
+#include "store/gitstate.h"
+#include "store/repo.h"
+
+enum ews_head {
+	EWS_HEAD_AT_COMMIT = 1,
+	EWS_HEAD_UNBORN, /* it names a branch that is not there yet */
+	EWS_HEAD_DAMAGED, /* what it says, or its branch, is no commit that the store has; or there is no HEAD */
+};
+
+/* What a snapshot's commit says in place of an id. */
+#define EWS_HEAD_UNBORN_WORD "unborn"
+#define EWS_HEAD_DAMAGED_WORD "damaged"
+
+/*
+ * Look for the commit that the HEAD of `git` stands at; `out` is none when there is none. `known` (NULL: none) is a commit that
+ * is there for certain. No error is left behind.
+ */
+enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
+			    const struct ews_oid *known);
+
+#endif
