@@ -181,7 +181,7 @@ test_expect_success '--older-than takes sessions that were left alone, unchanged
 '
 
 test_expect_success 'a start that was killed is taken back; other interrupted ones want --force' '
-	mkdir "${working:?}/p/sessions/stillborn" && start_ws -n nw p inter && step=op-20260101-000000-abcdef && echo "begin $step revert" >>"${working:?}/p/sessions/inter/journal" && clean_in p && test_path_is_missing "${working:?}/p/sessions/stillborn" && test_grep "stays: inter: interrupted" err &&
+	mkdir "${working:?}/p/sessions/stillborn" && start_ws -n nw p inter && change "$nw" && git -C p ews revert inter && interrupt_revert p inter && clean_in p && test_path_is_missing "${working:?}/p/sessions/stillborn" && test_grep "stays: inter: interrupted" err &&
 	test_path_is_dir "$nw" && clean_in p --force && test_path_is_missing "$nw"
 '
 

@@ -179,6 +179,12 @@ test_expect_success 'P4: of a step that is done a power cut may lose the last li
 	git -C cut ews end two && git -C cut ews recover --all && git -C cut ews status --json --all --ended >said && test_grep ! "\"interrupted\"" said && rm -rf cut "$HOME/.superqode/working/cut"
 '
 
+test_expect_success 'P4: a line of the journal without a record is nothing that has begun; one whose record can not be read may be' '
+	test_repo cut && start_ws -n one cut one && echo edit >>"${one:?}/src/main.c" && git -C cut ews revert one && working=$HOME/.superqode/working/cut && echo "begin op-20260101-000000-abcdef revert" >>"${working:?}/sessions/one/journal" &&
+	git -C cut ews status --json >said && test_grep ! "\"interrupted\"" said && git -C cut ews undo one && test_grep edit "${one:?}/src/main.c" && git -C cut ews revert one && interrupt_revert cut one && git -C cut ews status --json >said && test_grep "\"interrupted\"" said &&
+	for record in "${working:?}"/undo/op-*.json; do echo "{" >"$record" || return 1; done && git -C cut ews status --json >said && test_grep "\"interrupted\"" said && rm "${working:?}"/undo/op-*.json && git -C cut ews end one 2>err && test_grep ! Incomplete err && rm -rf cut "${working:?}"
+'
+
 test_expect_success 'P4: two recovers at once' '
 	restore work && { killat -o log 60 git -C p ews revert x >out 2>err || :; } &&
 	{ git -C p ews recover --all >one 2>&1 3>&- 4>&- 5>&- & } && other=$! && { git -C p ews recover --all >two 2>&1 || :; } && { wait $other || :; } &&

@@ -122,21 +122,16 @@ test_expect_success 'P4: a session whose base is gone with its repository ends b
 	git -C q2 ews clean cut --force >out && test_grep "^end	changed	cut" out && test_path_is_missing "$ws" && git -C q2 grep -q mine "$(git -C q2 for-each-ref --format="%(objectname)" refs/ews/trash)" -- mine && git -C q2 ews undo cut && test_grep mine "${ws:?}/mine"
 '
 
-# interrupted <id>: its journal says that a revert has begun
-interrupted() {
-	echo "begin op-20260101-000000-abcdef revert" >>"${working:?}/p/sessions/${1:?}/journal"
-}
-
 test_expect_success 'each verb that meets an interrupted session prints the block; one that would change it exits 1' '
-	start_ws p int && echo first >>"${ws:?}/run.sh" && git -C p ews revert int >out 2>err && echo edit >>"${ws:?}/run.sh" && snap=$(git -C p ews snapshot create int) && interrupted int && files=$("$EWS_SRC/t/lister" "$ws") &&
+	start_ws p int && echo first >>"${ws:?}/run.sh" && git -C p ews revert int >out 2>err && echo edit >>"${ws:?}/run.sh" && snap=$(git -C p ews snapshot create int) && interrupt_revert p int && files=$("$EWS_SRC/t/lister" "$ws") &&
 	for verb in "snapshot create int" "snapshot restore $snap int" "revert int" "revert -n int" "end int" "apply int" "undo" "clean int" "artifact collect int" "recover int"; do test_expect_code 1 git -C p ews $verb >out 2>err </dev/null && test_grep "Incomplete session" err && test_must_be_empty out || return 1; done &&
 	for verb in "run int -- true" "shell int"; do test_expect_code 125 git -C p ews $verb >out 2>err </dev/null && test_grep "Incomplete session" err || return 1; done && test "$files" = "$("$EWS_SRC/t/lister" "$ws")" &&
 	for verb in "diff int" status "status int" "path int" "report int" "recover int --view"; do git -C p ews $verb >out 2>err || return 1; done && for verb in "diff int" status "path int"; do git -C p ews $verb >out 2>err && test_grep "^  Session: int$" err || return 1; done
 '
 
 test_expect_success 'recover asks on a terminal: view, and then resume; revert and discard; or nothing' '
-	answer() { printf "$1" | script -qec "git -C p ews recover int" /dev/null >got; } && test_expect_code 1 answer "4\n" && test_grep "left as it is" got && test_expect_code 1 git -C p ews end int 2>err && answer "3\n1\n" && test_grep "1. Resume session" got && test_grep "run.sh *|" got && test_path_is_dir "$ws" && test_grep edit "${ws:?}/run.sh" &&
-	git -C p ews diff int >out 2>err && test_must_be_empty err && interrupted int && answer "2\n" && test_path_is_missing "$ws" && git -C p ews undo int && git -C p ews end int
+	answer() { printf "$1" | script -qec "git -C p ews recover int" /dev/null >got; } && test_expect_code 1 answer "4\n" && test_grep "left as it is" got && test_expect_code 1 git -C p ews end int 2>err && answer "3\n1\n" && test_grep "1. Resume session" got && test_grep "run.sh *|" got && test_path_is_dir "$ws" && test_grep ! edit "${ws:?}/run.sh" &&
+	git -C p ews diff int >out 2>err && test_must_be_empty err && interrupt_revert p int && answer "2\n" && test_path_is_missing "$ws" && git -C p ews undo int && git -C p ews end int
 '
 
 test_done

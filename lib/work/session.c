@@ -422,12 +422,16 @@ static bool is_locked_by_others(const struct ews_session *session)
 	return locks >= 0 && ews_lock_is_held(locks, session->state.id);
 }
 
-/* The record has the say, if there is one: what is done needs no line that says so. */
+/*
+ * The record has the say: without one nothing has begun, and what is done needs no line that says so. One that can't be read may
+ * be of something half done.
+ */
 static bool is_unfinished(const struct ews_session *session, const char *step_id)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	int rc = ews_step_read(&step, session->repo->dir_fd, step_id);
 
-	return ews_step_read(&step, session->repo->dir_fd, step_id) < 0 || ews_step_is_unfinished(&step);
+	return rc != EWS_ENOTFOUND && (rc < 0 || ews_step_is_unfinished(&step));
 }
 
 static bool has_unfinished_step(const struct ews_session *session)

@@ -40,3 +40,11 @@ start_ws() {
 	}
 	take_ws out "$ews_name"
 }
+
+# interrupt_revert <repo> <session>: the session's last revert is one that was killed before its end;
+# <repo> is the project's name in home.
+interrupt_revert() {
+	ews_working=$HOME/.superqode/working/$1
+	ews_record=$(grep -l "\"session\":	\"$2\"" "$ews_working"/undo/op-*.json | tail -n 1) && test_grep -q "\"verb\":	\"revert\"" "$ews_record" &&
+		sed -i "s/\"state\":	\"[a-z]*\"/\"state\":	\"planned\"/" "$ews_record" && echo "begin $(basename "$ews_record" .json) revert" >>"$ews_working/sessions/$2/journal"
+}
