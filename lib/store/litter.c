@@ -24,7 +24,7 @@
 
 /* Between a file's birth and its lock. */
 #define BIRTH_MS 200
-/* git holds the lock of a ref for less; what stands longer has no holder. */
+/* git holds the lock of a ref for less; what stands longer, and is not locked as ours are, has no holder. */
 #define REF_LOCK_MS 1000
 #define N_FANS 256
 
@@ -104,17 +104,24 @@ static bool is_busy(struct ews_litter_git *git)
 	return git->busy;
 }
 
-/* A lock, of `git` when there is one, that is the same file after the longest time that anybody holds one. */
+/* Has its maker, who lives, locked the file? Where files can't be locked none has. */
+static bool is_locked(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* A lock, of `git` when there is one, that is the same file after the longest time that git holds one, and none of ours. */
 static void sweep_ref_lock(int dir_fd, const char *name, struct ews_litter_git *git)
 {
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat before, after;
 
-	if (fstatat(dir_fd, name, &before, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(before.st_mode))
+	if (fd < 0 || fstat(fd, &before) < 0 || !S_ISREG(before.st_mode))
 		return;
 	if (git && (before.st_ctim.tv_sec < git->since_s || is_busy(git)))
 		return;
 	wait_until_old(&before, REF_LOCK_MS);
-	if (fstatat(dir_fd, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && after.st_ino == before.st_ino)
+	if (!is_locked(fd) && fstatat(dir_fd, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && after.st_ino == before.st_ino)
 		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
 }
 

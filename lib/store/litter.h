@@ -20,9 +20,8 @@ int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *pref
 void ews_litter_sweep_dir(int dir_fd, const char *prefix);
 
 /*
- * Remove what killed writers left in the object directory, and locks of
- * ours on refs below refs/ews/ that stand for longer than git or we hold one.
- * To be called when none of our own verbs is at work on these refs.
+ * Remove what killed writers left in the object directory, and locks on refs below refs/ews/ that stand for longer than git
+ * holds one, and that no process of ours, which locks them likewise, holds.
  */
 int ews_litter_sweep(struct ews_odb *odb);
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -368,8 +369,11 @@ static int make_lock(int *out, const char *lock)
 
 	for (unsigned wait_ms = 2;; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
 		*out = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-		if (*out >= 0)
+		if (*out >= 0) {
+			/* It may wait for the disk longer than any lock of git's: this tells a sweep that it has a holder. */
+			(void)flock(*out, LOCK_EX | LOCK_NB);
 			return 0;
+		}
 		if (errno != EEXIST)
 			return ews_error_os("cannot make '%s'", lock);
 		if (ews_clock_monotonic_ms() >= deadline) {

@@ -18,6 +18,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/pool.h"
+#include "base/sync.h"
+#include "store/litter.h"
 
 static char top[] = "/tmp/ews-odb-XXXXXX";
 static char repo[64];
@@ -338,6 +340,22 @@ Test(odb, a_lock_on_a_ref_is_waited_for_and_then_named)
 	run(": >repo/.git/refs/ews/a.lock");
 	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, &none), EWS_EBUSY, "%s", ews_error_message());
 	cr_assert(strstr(ews_error_hint_text(), "/repo/.git/refs/ews/a.lock"));
+}
+
+Test(odb, a_lock_whose_holder_waits_for_the_disk_is_no_litter)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	struct ews_oid none = EWS_OID_NONE, two = rev_parse("HEAD"), at;
+
+	ews_sync_begin(&group);
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &none, &two), 0, "%s", ews_error_message());
+	run("test -s repo/.git/refs/ews/a.lock && : >repo/.git/refs/ews/left.lock");
+	ews_clock_sleep_ms(1100);
+	cr_assert_eq(ews_litter_sweep(odb), 0, "%s", ews_error_message());
+	run("test -s repo/.git/refs/ews/a.lock && test ! -e repo/.git/refs/ews/left.lock");
+	cr_assert_eq(ews_sync_finish(&group), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_read(&at, odb, "refs/ews/a"), 0, "%s", ews_error_message());
+	cr_assert(ews_oid_equal(&at, &two));
 }
 
 /* Take as many of 100 names as can be had. Returns how many, 255 for a failure. */
