@@ -185,6 +185,13 @@ test_expect_success 'P4: a line of the journal without a record is nothing that 
 	for record in "${working:?}"/undo/op-*.json; do echo "{" >"$record" || return 1; done && git -C cut ews status --json >said && test_grep "\"interrupted\"" said && rm "${working:?}"/undo/op-*.json && git -C cut ews end one 2>err && test_grep ! Incomplete err && rm -rf cut "${working:?}"
 '
 
+test_expect_success STRACE 'a recover beside a verb that waits long for the disk takes nothing away that this is about to rename' '
+	test_repo slow && start_ws -n one slow one && echo edit >>"${one:?}/src/main.c" &&
+	{ test_strace log -e trace=fsync,fdatasync,syncfs -e inject=fsync,fdatasync,syncfs:delay_enter=1300000 git -C slow ews revert one >out 2>err 3>&- 4>&- 5>&- & } && pid=$! &&
+	while kill -0 $pid 2>/dev/null; do git -C slow ews recover --all >all.out 2>all.err || return 1; done && { wait $pid || { cat >&2 err && return 1; }; } && test_grep "Status: Verified" out && test_grep ! edit "${one:?}/src/main.c" &&
+	git -C slow ews undo one && test_grep edit "${one:?}/src/main.c" && rm -rf slow "${HOME:?}/.superqode/working/slow"
+'
+
 test_expect_success 'P4: two recovers at once' '
 	restore work && { killat -o log 60 git -C p ews revert x >out 2>err || :; } &&
 	{ git -C p ews recover --all >one 2>&1 3>&- 4>&- 5>&- & } && other=$! && { git -C p ews recover --all >two 2>&1 || :; } && { wait $other || :; } &&

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -197,16 +198,6 @@ static int fill(int fd, const struct filling *with)
 	return 0;
 }
 
-/* Sync the file open at `*fd`, when it is to be durable, and close it. */
-static int seal(int *fd, bool is_durable)
-{
-	if (is_durable && fsync(*fd) < 0)
-		return ews_error_os("cannot sync");
-	if (close(ews_steal_fd(fd)) < 0)
-		return ews_error_os("cannot close");
-	return 0;
-}
-
 static int replace(int dir_fd, const char *name, const struct filling *with)
 {
 	struct ews_sync_group *group = with->is_durable ? ews_sync_current() : NULL;
@@ -229,11 +220,13 @@ static int replace(int dir_fd, const char *name, const struct filling *with)
 	fd = openat(home_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);
+	/* Until it has its name, which may be long on a slow disk, this tells who sweeps that it has a writer. */
+	(void)flock(fd, LOCK_EX | LOCK_NB);
 	rc = fill(fd, with);
 	if (rc == 0 && group)
 		rc = ews_sync_add_file(group, &fd, home_fd, tmp, home_fd, base);
-	else if (rc == 0)
-		rc = seal(&fd, with->is_durable);
+	else if (rc == 0 && with->is_durable && fsync(fd) < 0)
+		rc = ews_error_os("cannot sync");
 	if (rc < 0) {
 		(void)unlinkat(home_fd, tmp, 0); /* best effort: the failure above is the news */
 		return ews_error_wrap("cannot write '%s'", name);
@@ -245,6 +238,8 @@ static int replace(int dir_fd, const char *name, const struct filling *with)
 		(void)unlinkat(home_fd, tmp, 0); /* as above */
 		return ews_error_code();
 	}
+	if (close(ews_steal_fd(&fd)) < 0)
+		return ews_error_os("cannot close '%s'", name);
 	if (with->is_durable && ews_file_sync_dir(home_fd) < 0)
 		return ews_error_wrap("cannot write '%s'", name);
 	return 0;

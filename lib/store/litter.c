@@ -104,8 +104,7 @@ static bool is_busy(struct ews_litter_git *git)
 	return git->busy;
 }
 
-/* Has its maker, who lives, locked the file? Where files can't be locked none has. */
-static bool is_locked(int fd)
+bool ews_litter_has_writer(int fd)
 {
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
@@ -121,7 +120,8 @@ static void sweep_ref_lock(int dir_fd, const char *name, struct ews_litter_git *
 	if (git && (before.st_ctim.tv_sec < git->since_s || is_busy(git)))
 		return;
 	wait_until_old(&before, REF_LOCK_MS);
-	if (!is_locked(fd) && fstatat(dir_fd, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && after.st_ino == before.st_ino)
+	if (!ews_litter_has_writer(fd) && fstatat(dir_fd, name, &after, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    after.st_ino == before.st_ino)
 		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
 }
 

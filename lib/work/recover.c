@@ -96,6 +96,14 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 	return 0;
 }
 
+/* Has its writer, who lives and waits for the disk, locked the file? */
+static bool has_writer(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && ews_litter_has_writer(fd);
+}
+
 /* What is made beside its place is there for a moment only: what stands for longer was left by a killed verb. */
 static void sweep_one(int dir_fd, const char *name)
 {
@@ -103,7 +111,9 @@ static void sweep_one(int dir_fd, const char *name)
 
 	for (unsigned waited_ms = 0; fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0; waited_ms += WAIT_MS) {
 		if (waited_ms >= REPLACE_MS || st.st_mtim.tv_sec + 1 < ews_clock_now()) {
-			(void)ews_file_remove_tree(dir_fd, name); /* best effort: the next sweep finds it again */
+			if (!has_writer(dir_fd, name))
+				(void)ews_file_remove_tree(dir_fd,
+							   name); /* best effort: the next sweep finds it again */
 			return;
 		}
 		ews_clock_sleep_ms(WAIT_MS);
