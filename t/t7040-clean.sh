@@ -117,6 +117,20 @@ test_expect_success 'status --all and clean --all: from anywhere; a project that
 	kill $pid && { wait $pid || :; } && (cd / && git ews clean --all --force --now) >out 2>err && test_grep "for good; its project is gone	theirs" out && test_path_is_missing "${working:?}/gone" && test_path_is_dir "${working:?}/broken" && (cd / && git ews clean --all --json) >out && test_json_count out .problems 1
 '
 
+# deep <command>...: run it in the workspace, farther down than a path can say; ./sleep is there
+deep() {
+	name=$(printf "%0200d" 0) && mkdir top && cp "$(command -v sleep)" top/sleep && for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23; do
+		mkdir above && mv top above/$name && mv above top && set -- env -C $name "$@" || return 1
+	done && mv top "${ws:?}"/top && cd "${ws:?}"/top && exec "$@"
+}
+
+test_expect_success 'P4: a program that stands, or lies, deeper in a workspace than a path can say uses it all the same' '
+	start_ws p deep && for program in sleep ./sleep; do
+		{ (deep $program 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid 2>/dev/null; wait $pid; :" && test_wait_for 5 sh -c "tr -d \"\\0\" </proc/${pid:?}/cmdline | grep -q \"^${program}60\"" &&
+		test_must_fail readlink /proc/"${pid:?}"/cwd && test_expect_code 1 git -C p ews end deep 2>err && test_grep "in use by sleep ($pid)" err && kill $pid && { wait $pid || :; } && rm -r "${ws:?}"/top || return 1
+	done && git -C p ews end deep
+'
+
 test_expect_success 'P4: a session whose base is gone with its repository ends by force, and all of it is kept' '
 	git clone -q q q2 && start_ws q2 cut && echo mine >"${ws:?}/mine" && rm -rf q2 && git clone -q q q2 && test_expect_code 1 git -C q2 ews end cut 2>err && test_grep "end --force cut" err && git -C q2 ews recover &&
 	git -C q2 ews clean cut --force >out && test_grep "^end	changed	cut" out && test_path_is_missing "$ws" && git -C q2 grep -q mine "$(git -C q2 for-each-ref --format="%(objectname)" refs/ews/trash)" -- mine && git -C q2 ews undo cut && test_grep mine "${ws:?}/mine"

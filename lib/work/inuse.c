@@ -6,11 +6,13 @@
 #include "work/inuse.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -29,7 +31,39 @@ static bool tells(int proc_fd, const char *pid)
 	EWS_CLEANUP(free) char *name = ews_strfmt("%s/exe", pid);
 	char target[1];
 
-	return readlinkat(proc_fd, name, target, sizeof(target)) >= 0;
+	return readlinkat(proc_fd, name, target, sizeof(target)) >= 0 || errno == ENAMETOOLONG;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/*
+ * The same of a link that leads farther down than the kernel can spell. From a directory there is a way up. From a file there
+ * is none: it may lie in `path` when it is on the same file system, and whoever asks had better believe it.
+ */
+static bool leads_deep_into(int proc_fd, const char *name, const char *path)
+{
+	EWS_CLEANUP(fd) int fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
+	struct stat top, at, above;
+
+	if (fd < 0 || stat(path, &top) < 0 || fstat(fd, &at) < 0)
+		return false;
+	if (!S_ISDIR(at.st_mode))
+		return at.st_dev == top.st_dev;
+	while (!is_same(&at, &top)) {
+		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (up < 0)
+			return false;
+		close(fd);
+		fd = up;
+		if (fstat(fd, &above) < 0 || is_same(&above, &at))
+			return false;
+		at = above;
+	}
+	return true;
 }
 
 /* Does the link `name` in a process's directory lead into `path`? */
@@ -39,7 +73,7 @@ static bool leads_into(int proc_fd, const char *name, const char *path)
 	ssize_t len = readlinkat(proc_fd, name, target, sizeof(target) - 1);
 
 	if (len < 0)
-		return false;
+		return errno == ENAMETOOLONG && leads_deep_into(proc_fd, name, path);
 	target[len] = '\0';
 	return ews_path_is_inside(target, path);
 }
