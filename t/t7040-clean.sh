@@ -80,7 +80,7 @@ test_expect_success 'P4: a project that was moved is known again: sessions, work
 '
 
 test_expect_success 'a project that was moved while a command runs in a session, or while it was worked on in place' '
-	start_ws new/n busy && { git -C new/n ews run busy --keep -- sleep 60 >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 sh -c "git -C new/n ews status busy --json | grep -q \"pid\"" && mv new/n n2 &&
+	start_ws new/n busy && { git -C new/n ews run busy --keep -- sh -c ": >began; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 test -e "${ws:?}/began" && mv new/n n2 &&
 	test_expect_code 1 git -C n2 ews status 2>err && test_grep "a command runs in session .busy" err && kill $pid && { wait $pid || :; } && git -C n2 ews list >out 2>err && test_grep "^busy" out && git -C n2 ews recover --all && git -C n2 ews end busy &&
 	git -C n2 ews start --method in-place ip && echo edit >>n2/run.sh && mv n2 n3 && git -C n3 ews status --json >out && test_json out ".sessions[0].path" "$PWD/n3" && git -C n3 ews end ip && git -C n3 diff --quiet
 '
@@ -97,7 +97,7 @@ test_expect_success BIRTH 'P4: a plain directory that was moved is known again, 
 '
 
 test_expect_success BIRTH 'a plain directory is not followed while a command runs in one of its sessions' '
-	start_ws pd busy && { git -C pd ews run busy --keep -- sleep 60 >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 sh -c "git -C pd ews status busy --json | grep -q \"pid\"" && mv pd pd3 &&
+	start_ws pd busy && { git -C pd ews run busy --keep -- sh -c ": >began; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 test -e "${ws:?}/began" && mv pd pd3 &&
 	test_expect_code 1 git -C pd3 ews status 2>err && test_grep "busy. is held there" err && kill $pid && { wait $pid || :; } && git -C pd3 ews recover --all && git -C pd3 ews end busy && mv pd3 pd && git -C pd ews status
 '
 
