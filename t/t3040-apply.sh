@@ -201,4 +201,9 @@ test_expect_success 'from a subdirectory, a linked worktree, a plain directory; 
 	(cd plain && git ews apply pl) && test_grep b plain/a && test -d plain/e && (cd plain && git ews undo) && test_grep ! b plain/a && test_path_is_missing plain/e
 '
 
+test_expect_success 'P4: what the session and the project both have come to, and no ref holds yet, counts as new when apply keeps it' '
+	test_repo both && start_ws both both && echo new >"${ws:?}/new" && echo more >>"${ws:?}/run.sh" && sleep 1.1 && git -C both ews diff both >patch && old=$(git -C both hash-object "${ws:?}/new") && old=both/.git/objects/$(echo $old | sed "s/../&\//") &&
+	touch -d 2010-01-01 "${old:?}" && cp "${ws:?}/new" both/new && git -C both ews apply both && find "${old:?}" -newermt 2020-01-01 >new && test_line_count = 1 new && git -C both ews end both
+'
+
 test_done

@@ -123,10 +123,15 @@ static const struct ews_entries *entries_after(const struct work *work)
 	return work->source->kind == EWS_APPLY_PATCH ? &work->to : &work->diff.to.content.scan.entries;
 }
 
-static void add_known(struct ews_entries *known, const struct ews_entries *list)
+/* What stands in a workspace now no ref holds yet: its paths are known, but its contents are not there for certain. */
+static void add_known(struct ews_entries *known, const struct ews_entries *list, bool is_held)
 {
-	for (size_t i = 0; i < list->n; i++)
-		ews_entries_add_copy(known, &list->items[i]);
+	for (size_t i = 0; i < list->n; i++) {
+		struct ews_entry *entry = ews_entries_add_copy(known, &list->items[i]);
+
+		if (!is_held && entry->type != EWS_ENTRY_GITLINK)
+			entry->oid = (struct ews_oid)EWS_OID_NONE;
+	}
 }
 
 /* The paths of a patch, so that the project's files there are looked at. */
@@ -174,8 +179,8 @@ static int read_works(struct plan *plan, const struct ews_apply_source *sources)
 			if (work->diff.items[k].status == 'R')
 				ews_strv_add_all(&work->renames, work->diff.items[k].old_path,
 						 work->diff.items[k].path, NULL);
-		add_known(&plan->known.scan.entries, entries_before(work));
-		add_known(&plan->known.scan.entries, entries_after(work));
+		add_known(&plan->known.scan.entries, entries_before(work), !work->diff.from.is_now);
+		add_known(&plan->known.scan.entries, entries_after(work), !work->diff.to.is_now);
 	}
 	ews_entries_unique(&plan->known.scan.entries);
 	return rc;
