@@ -173,6 +173,14 @@ test_expect_success 'verify: sound ones, and a damaged one is named with 1' '
 	cat out err >both && test_grep -E "$vs|$blob" both && test_expect_code 1 git -C v ews snapshot verify --all >out 2>err && git -C v ews snapshot verify v
 '
 
+# Nothing names what a diff left in the store; a gc that has listed what is old may be about to delete it.
+test_expect_success 'P4: what is known to be in the store counts as new once it is recorded' '
+	git init -q fresh && echo 1 >fresh/a && echo 1 >fresh/b && git -C fresh add . && git -C fresh commit -q -m 1 && start_ws fresh f && fw=${ws:?} &&
+	echo other >"${fw:?}/a" && sleep 0.1 && git -C fresh ews diff f >out && git -C fresh ews diff f >out && blob=$(git hash-object "${fw:?}/a") &&
+	object=fresh/.git/objects/$(echo $blob | sed "s,^..,&/,") && touch -d 2010-01-01 "$object" && git -C fresh ews snapshot create f && test "$object" -nt fresh/.git/HEAD &&
+	echo more >"${fw:?}/b" && touch -d 2010-01-01 "$object" && git -C fresh ews snapshot create f && test "$object" -nt fresh/.git/HEAD
+'
+
 test_expect_success 'drop: away into trash, never a base; dropping one frees it and leaves the rest whole' '
 	head -c 3000 /dev/urandom | base64 >"${lw:?}/random" && make l && l3=$snap && blob=$(git -C p rev-parse refs/ews/snapshots/$l3:random) && rm "${lw:?}/random" && make l && l4=$snap &&
 	git -C p ews snapshot drop $l3 && git -C p ews snapshot drop $l3 >out 2>err && test_must_be_empty out && test_grep "in trash already" err && git -C p ews snapshot list l >out && test_must_fail grep $l3 out && git -C p ews snapshot list --trash >out && grep $l3 out &&

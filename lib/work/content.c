@@ -277,7 +277,8 @@ static int look_for_kept(size_t from, size_t end, unsigned worker, void *payload
 			at++;
 		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
 			continue;
-		if (!ews_odb_has(keeping->odb, &entry->oid))
+		/* What will be recorded must outlive a gc that runs until it is. */
+		if (!ews_odb_freshen(keeping->odb, &entry->oid))
 			keeping->is_lacking = true;
 	}
 	return 0;
