@@ -46,8 +46,11 @@ void ews_alloc_begin(void)
 	(void)mallopt(M_TOP_PAD, HEAP_BYTES);
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE_PAGE / 2);
-	/* What one thread has freed serves the next: there are more of them than run at a time, and some live for a moment. */
-	(void)mallopt(M_ARENA_MAX, (int)sysconf(_SC_NPROCESSORS_ONLN));
+	/*
+	 * One heap for all threads: what one has freed serves the next, and can be given back, which of the heaps that threads
+	 * have else is true of little. They seldom meet there: of what is small each has some at hand, what is large is mapped.
+	 */
+	(void)mallopt(M_ARENA_MAX, 1);
 	free(malloc(1));
 	if ((uintptr_t)sbrk(0) > begin)
 		(void)madvise((void *)begin, (uintptr_t)sbrk(0) - begin, MADV_HUGEPAGE); /* small ones do, too */

@@ -162,6 +162,7 @@ static int look_after(struct ews_content *after, struct ews_shift *shift)
 	if (!shift->is_untouched || shift->opts->full) {
 		/* What git's index was before nobody asks any more, and it may be large. */
 		ews_buf_release(&shift->now.git.index);
+		ews_alloc_give_back();
 		rc = ews_content_now(after, shift->repo, shift->session, shift->batch, &opts);
 	} else {
 		*after = shift->now;
