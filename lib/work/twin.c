@@ -372,7 +372,9 @@ static void take_commit(struct ews_twin *out, struct sources *src)
 		list->items[--kept] = *entry;
 		list->items[kept].oid = is_dir(entry) ? (struct ews_oid)EWS_OID_NONE : entry->oid;
 	}
-	memmove(list->items, list->items + kept, (list->n - kept) * sizeof(*list->items));
+	/* A commit may have nothing at all. */
+	if (kept)
+		memmove(list->items, list->items + kept, (list->n - kept) * sizeof(*list->items));
 	list->n -= kept;
 	ews_entries_trim(list);
 	out->content.scan.entries = *list;
