@@ -372,6 +372,15 @@ test_expect_success 'home, other workspaces and .superqode are in no twin' '
 	test_path_is_missing "${ws:?}/.superqode" && test_path_is_missing "${ws:?}/own-home"
 '
 
+test_expect_success 'P3: what somebody has committed below .superqode is in none either, and no change' '
+	test_repo brought && mkdir brought/.superqode && echo x | tee brought/.superqode/x brought/other && git -C brought add -f . && git -C brought commit -q -m x &&
+	for opts in "" --no-uncommitted "--base HEAD"; do
+		(cd brought && git ews start $opts) >out && ws=$(cat out) && test_path_is_missing "${ws:?}/.superqode" && git -C "$ws" status --porcelain >out && test_must_be_empty out &&
+		git -C "$ws" ews diff --exit-code && rm "${ws:?}/other" && git -C "$ws" ews revert >out && test_grep "Status: Verified" out || return 1
+	done &&
+	echo new >"${ws:?}/new" && git -C brought ews end --branch kept "$(basename "$ws")" && git -C brought diff --name-status HEAD kept >out && printf "A\tnew\n" | test_cmp - out
+'
+
 test_expect_success 'P8: what cannot come along is named' '
 	test_repo odd && git init -q odd/nested && echo n >odd/nested/file && mkfifo odd/fifo &&
 	perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(odd/socket))) or die" &&

@@ -73,16 +73,16 @@ static int take_stored(void *payload, struct ews_entry *stored, const void *data
 }
 
 /* What was left out of the workspace, or not looked at there, stays as it is stored. */
-static void add_unseen(struct result *result, const struct ews_skips *skips)
+static void add_unseen(struct result *result, const struct ews_skips *skips, const struct ews_strv *own)
 {
 	size_t n = result->now->n;
 
 	for (size_t i = 0; i < result->stored.n; i++) {
 		const struct ews_entry *entry = &result->stored.items[i];
 		const struct ews_entries before = { result->now->items, n, n, EWS_ARENA_INIT, false };
+		bool is_own = ews_path_is_inside_any(entry->path, (const char *const *)own->items);
 
-		if ((ews_skips_covering(skips, entry->path) || ews_path_is_inside(entry->path, EWS_SCRATCH)) &&
-		    !ews_entries_find(&before, entry->path))
+		if ((ews_skips_covering(skips, entry->path) || is_own) && !ews_entries_find(&before, entry->path))
 			ews_entries_add_copy(result->now, entry);
 	}
 	ews_entries_sort(result->now);
@@ -218,6 +218,7 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 					     .take = take_stored,
 					     .payload = &result };
 	EWS_CLEANUP(staged) struct staged staged = { EWS_INDEX_INIT, -1 };
+	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
 	struct ews_oid commit, tree;
 	int rc = read_first(&commit, &tree, session);
 
@@ -229,8 +230,9 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 		read_staged(&staged, session, &content->git);
 	if (rc == 0)
 		rc = store_changed(unfiltered, &result, &convert, &tree, repo, &staged);
+	ews_rules_own(&own, repo, session->state.workspace);
 	if (rc == 0)
-		add_unseen(&result, &content->scan.skips);
+		add_unseen(&result, &content->scan.skips, &own);
 	return rc;
 }
 

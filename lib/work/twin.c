@@ -499,16 +499,21 @@ int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
 	return 0;
 }
 
-/* Scratch is never looked at, even where somebody has committed a directory of that name. */
+/* Our own directories are never looked at, even where somebody has committed one. */
+static bool is_own(const struct ews_strv *own, const char *path)
+{
+	return ews_path_is_inside_any(path, (const char *const *)own->items);
+}
+
 static bool is_excluded(const struct ews_ignore *exclude, const struct ews_entry *entry)
 {
 	bool is_walked = is_dir(entry) || entry->type == EWS_ENTRY_GITLINK;
 
-	return !strcmp(entry->path, EWS_SCRATCH) || (exclude && ews_ignore_match(exclude, entry->path, is_walked));
+	return exclude && ews_ignore_match(exclude, entry->path, is_walked);
 }
 
 /* What the rules exclude of what comes from a commit; the scan left out what comes from the project. */
-static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclude)
+static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclude, const struct ews_strv *own)
 {
 	EWS_CLEANUP(strv) struct ews_strv tops = EWS_STRV_INIT;
 	struct ews_entries *list = &scan->entries;
@@ -519,7 +524,7 @@ static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclud
 		struct ews_entry *entry = &list->items[i];
 
 		if (!top || !ews_path_is_inside(entry->path, top))
-			top = is_excluded(exclude, entry) ? entry->path : NULL;
+			top = is_own(own, entry->path) || is_excluded(exclude, entry) ? entry->path : NULL;
 		if (!top)
 			list->items[kept++] = *entry;
 		else if (top == entry->path && !ews_skips_covering(&scan->skips, top))
@@ -528,18 +533,17 @@ static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclud
 	list->n = kept;
 	for (size_t i = 0; i < tops.n; i++)
 		ews_skips_add(&scan->skips, tops.items[i],
-			      strcmp(tops.items[i], EWS_SCRATCH) ? EWS_SKIP_EXCLUDED : EWS_SKIP_OWN, 0);
+			      is_own(own, tops.items[i]) ? EWS_SKIP_OWN : EWS_SKIP_EXCLUDED, 0);
 	ews_skips_sort(&scan->skips);
 }
 
 /* A tracked file that is excluded is not gone: to git it is one that the work tree need not have. */
-static void mark_excluded(struct ews_index *index, const struct ews_skips *skips)
+static void mark_excluded(struct ews_index *index, const struct ews_skips *skips, const struct ews_strv *own)
 {
 	for (size_t i = 0; i < index->n; i++) {
 		struct ews_index_entry *ie = &index->items[i];
 		const struct ews_skip *skip = ews_skips_covering(skips, ie->path);
-		bool is_out = (skip && skip->reason == EWS_SKIP_EXCLUDED) ||
-			      ews_path_is_inside(ie->path, EWS_SCRATCH);
+		bool is_out = (skip && skip->reason == EWS_SKIP_EXCLUDED) || is_own(own, ie->path);
 
 		if (is_out && ie->stage == 0)
 			ie->is_skip_worktree = true;
@@ -570,6 +574,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 			       .head = EWS_ENTRIES_INIT,
 			       .base = EWS_ENTRIES_INIT };
 	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
+	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
 	bool is_whole = takes_all(opts, repo);
 	int rc;
 
@@ -603,8 +608,9 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	}
 	out->content.scan.skips = src.project.scan.skips;
 	src.project.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
-	drop_excluded(&out->content.scan, exclude);
-	mark_excluded(&out->index, &out->content.scan.skips);
+	ews_rules_own(&own, repo, repo->project);
+	drop_excluded(&out->content.scan, exclude, &own);
+	mark_excluded(&out->index, &out->content.scan.skips, &own);
 	settle_entries(&out->content.scan, opts->skip_nested);
 	return 0;
 }
