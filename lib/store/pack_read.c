@@ -519,10 +519,20 @@ static int inflate_step(struct ews_pack_reader *reader, const struct pack *pack)
 	return inflate(z, Z_SYNC_FLUSH);
 }
 
-/* Pass a stream on. 1, or below zero. */
-static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader, const struct pack *pack,
+/* Count what of it was touched. Letting go is dear: each processor that runs us is interrupted. */
+static void count_touched(struct pack *pack, size_t bytes)
+{
+	if (atomic_fetch_add(&pack->touched, bytes) + bytes < TOUCHED_BYTES_MAX)
+		return;
+	atomic_store(&pack->touched, 0);
+	(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
+}
+
+/* Pass a stream on, and let go of what was passed. 1, or below zero. */
+static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader, struct pack *pack,
 		       const struct record *record)
 {
+	const unsigned char *from;
 	z_stream *z = &reader->z;
 	size_t done = 0, n;
 	int z_rc, rc = begin_steps(reader, pack, record) ? 0 : EWS_EDAMAGED;
@@ -530,10 +540,13 @@ static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader 
 	if (rc == 0)
 		rc = sink->begin(sink->payload, (enum ews_object_type)record->type, record->size);
 	make_room(&reader->result, STEP_BYTES);
+	reader->touched = 0;
 	while (rc == 0) {
 		z->next_out = (unsigned char *)reader->result.ptr;
 		z->avail_out = STEP_BYTES;
+		from = z->next_in;
 		z_rc = inflate_step(reader, pack);
+		count_touched(pack, (size_t)(z->next_in - from));
 		n = STEP_BYTES - z->avail_out;
 		done += n;
 		if ((z_rc != Z_OK && z_rc != Z_STREAM_END) || done > record->size || (z_rc == Z_OK && !n))
@@ -689,7 +702,7 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
  * reader says it; 2: it was passed on.
  */
 static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, struct ews_packs *packs,
-		   const struct pack *pack, size_t offset, const struct ews_pack_sink *sink)
+		   struct pack *pack, size_t offset, const struct ews_pack_sink *sink)
 {
 	struct record record;
 	size_t n;
@@ -749,15 +762,6 @@ static int read_header_at(enum ews_object_type *type, uint64_t *size, struct ews
 	*type = (enum ews_object_type)record.type;
 	*size = record.size;
 	return !n || read_delta_size(size, reader, pack, &reader->chain[0]) ? 1 : EWS_EDAMAGED;
-}
-
-/* Count what of it was touched. Letting go is dear: each processor that runs us is interrupted. */
-static void count_touched(struct pack *pack, size_t bytes)
-{
-	if (atomic_fetch_add(&pack->touched, bytes) + bytes < TOUCHED_BYTES_MAX)
-		return;
-	atomic_store(&pack->touched, 0);
-	(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
 }
 
 /* What one pack has of the object, which stands at `offset` of it. */

@@ -8,6 +8,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -392,6 +393,60 @@ Test(pack_read, large_objects_come_step_by_step)
 		ews_pack_reader_done(reader);
 		ews_buf_release(&passed.content);
 	}
+	ews_packs_free(packs);
+	ews_pack_reader_free(reader);
+}
+
+struct watched {
+	size_t resident_max; /* of what is read from files, in pages */
+};
+
+/* How many pages that come from files are in this process's memory? */
+static size_t count_file_pages(void)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t size, resident, shared;
+
+	cr_assert_eq(ews_file_read_path(&text, "/proc/self/statm", EWS_KIB), 0);
+	cr_assert_eq(sscanf(text.ptr, "%zu %zu %zu", &size, &resident, &shared), 3);
+	return shared;
+}
+
+static int begin_watched(void *payload, enum ews_object_type type, uint64_t size)
+{
+	(void)payload, (void)type, (void)size;
+	return 0;
+}
+
+static int add_watched(void *payload, const void *data, size_t len)
+{
+	struct watched *watched = payload;
+	size_t now = count_file_pages();
+
+	(void)data, (void)len;
+	watched->resident_max = now > watched->resident_max ? now : watched->resident_max;
+	return 0;
+}
+
+Test(pack_read, what_was_passed_of_a_pack_is_let_go)
+{
+	struct ews_pack_reader *reader = ews_pack_reader_new();
+	struct watched watched = { 0 };
+	struct ews_pack_sink sink = { begin_watched, add_watched, &watched };
+	const struct ews_buf *content;
+	enum ews_object_type type;
+	struct ews_packs *packs;
+	struct ews_oid oid;
+	size_t before;
+
+	fixture_shell(
+		"head -c 50000000 /dev/urandom >noise && cd r && { echo blob && echo data 50000000 && cat ../noise; } |"
+		"git -c fastimport.unpackLimit=0 fast-import --quiet");
+	oid = hash_file("noise");
+	packs = ews_packs_open(OBJECTS);
+	before = count_file_pages();
+	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink), 2);
+	cr_assert_lt((watched.resident_max - before) * (size_t)sysconf(_SC_PAGESIZE), 25 * EWS_MIB);
 	ews_packs_free(packs);
 	ews_pack_reader_free(reader);
 }
