@@ -41,6 +41,12 @@ test_expect_success 'git finds no fault with what the index says of trees' '
 	tree=$(git -C p rev-parse "HEAD^{tree}") && while read -r path; do git -C "$path" fsck && test "$(git -C "$path" write-tree)" = "$tree" || return 1; done <paths
 '
 
+test_expect_success 'P1: a tree that only the index named is gone, and git gc works after a revert' '
+	test_repo gone && echo staged >gone/staged && git -C gone add staged && tree=$(git -C gone write-tree) && echo other >gone/other && start_ws -n there gone && echo new >"${there:?}/new" && git -C "$there" add new &&
+	git -C gone reset -q --hard && git -C gone gc -q --prune=now && test_must_fail git -C gone cat-file -e "$tree" &&
+	git -C "$there" ews revert >out && test_grep "Status: Verified" out && git -C gone gc -q --prune=now && git -C "$there" fsck
+'
+
 test_expect_success 'P2: the first make has nothing to do' '
 	make -q -C "${ws:?}"
 '

@@ -565,6 +565,27 @@ static void settle_entries(struct ews_scan *scan, bool skip_nested)
 	}
 }
 
+/*
+ * What the index says of trees stays when it is HEAD's, which the base pins. Others nothing may pin: once git gc had taken
+ * one, each later git gc of the project would fail at an index that comes back with its id.
+ */
+static void keep_head_trees(struct ews_index *index, struct ews_repo *repo, const struct ews_oid *head)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	const char *end = index->trees.ptr + index->trees.len, *at;
+
+	if (!index->trees.len)
+		return;
+	/* A name, which the root has none of, and two numbers; then its id. */
+	at = memchr(index->trees.ptr, '\n', index->trees.len);
+	if (!at || ews_odb_read_commit(&commit, repo->odb, head) < 0) {
+		ews_error_clear();
+		ews_buf_truncate(&index->trees, 0);
+	} else if ((size_t)(end - at - 1) < commit.tree.len || memcmp(at + 1, commit.tree.id, commit.tree.len)) {
+		ews_buf_truncate(&index->trees, 0);
+	}
+}
+
 int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
 		    const struct ews_twin_opts *opts)
 {
@@ -598,6 +619,8 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		src.project.scan.entries = (struct ews_entries)EWS_ENTRIES_INIT;
 		out->index = src.index;
 		src.index = (struct ews_index)EWS_INDEX_INIT;
+		if (!repo->is_plain)
+			keep_head_trees(&out->index, repo, &out->head);
 	} else if (!repo->is_plain && !wants_project(opts, repo)) {
 		take_commit(out, &src);
 	} else {
