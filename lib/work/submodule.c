@@ -97,9 +97,12 @@ static int look(struct ews_twin *twin, struct ews_odb *odb, int git_fd, int from
 		rc = ews_scan_fill(&twin->content.scan, &attrs);
 	if (rc == 0)
 		rc = ews_index_read(&twin->index, git_fd, "index", ews_odb_algo(odb));
-	if (rc == 0)
-		ews_twin_mark_clean(twin);
-	return rc;
+	if (rc < 0)
+		return rc;
+	/* It may name trees that nothing else does: a gc of the submodule's store would stumble when they have gone. */
+	ews_buf_truncate(&twin->index.trees, 0);
+	ews_twin_mark_clean(twin);
+	return 0;
 }
 
 /* What the commit `oid` has, and an index that says so. */
