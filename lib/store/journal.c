@@ -286,7 +286,11 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	}
 	*step = (struct ews_step)EWS_STEP_INIT;
 	step->created_s = ews_clock_now();
-	step->id = ews_clock_id("op", step->created_s);
+	/* Six digits are drawn twice in one second now and then. */
+	do {
+		free(step->id);
+		step->id = ews_clock_id("op", step->created_s);
+	} while (ews_strv_has(&ids, step->id));
 	step->verb = ews_strdup(verb);
 	step->session = ews_strdup(session ? session : "");
 	step->before = ews_strdup("");

@@ -458,6 +458,21 @@ static char *format_message(const struct ews_snapshot *snap)
 			  snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->hash);
 }
 
+/* An id that no snapshot of that kind has: of many that are made in one second two may be given the same. The caller frees it. */
+static char *new_id(struct ews_repo *repo, const char *prefix, int64_t created_s)
+{
+	for (;;) {
+		EWS_CLEANUP(free) char *id = ews_clock_id("snap", created_s);
+		EWS_CLEANUP(free) char *ref = ews_strfmt("%s%s", prefix, id);
+		struct ews_oid taken;
+
+		if (ews_odb_ref_read(&taken, repo->odb, ref) < 0) {
+			ews_error_clear(); /* whatever is wrong there shows when the ref is made */
+			return ews_steal(&id);
+		}
+	}
+}
+
 int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ews_batch *batch,
 		      struct ews_content *content, const struct ews_snapshot_opts *opts)
 {
@@ -472,7 +487,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	clock_gettime(CLOCK_REALTIME, &now);
 	snap.created_s = now.tv_sec;
 	snap.created_ns = (uint32_t)now.tv_nsec;
-	snap.id = opts->id ? ews_strdup(opts->id) : ews_clock_id("snap", snap.created_s);
+	snap.id = opts->id ? ews_strdup(opts->id) : new_id(repo, opts->prefix, snap.created_s);
 	snap.session = ews_strdup(opts->session ? opts->session->state.id : "");
 	snap.method = ews_strdup(opts->session ? opts->session->state.method : "none");
 	snap.parent = ews_strdup(opts->parent ? opts->parent : "");

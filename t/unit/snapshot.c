@@ -8,6 +8,9 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,6 +18,19 @@
 #include "work/verify.h"
 
 #define KINDS (FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_IGNORES | FIXTURE_MODES | FIXTURE_ODD_NAMES)
+
+/* How many of the next random digits of ids are the same. */
+static int n_equal;
+
+/* In place of libc's: ids take three bytes. */
+ssize_t getrandom(void *out, size_t len, unsigned flags)
+{
+	if (len != 3 || n_equal <= 0)
+		return syscall(SYS_getrandom, out, len, flags);
+	n_equal--;
+	memset(out, 7, len);
+	return (ssize_t)len;
+}
 
 TestSuite(snapshot, .init = fixture_begin, .fini = fixture_end, .timeout = 120);
 
@@ -130,6 +146,19 @@ Test(snapshot, staged_content_is_held_under_any_path)
 	assert_sound(repo, &snapshot);
 	for (size_t i = 0; paths[i]; i++)
 		cr_expect(ews_odb_has(repo->odb, &oids[i]), "%.20s", paths[i]);
+}
+
+Test(snapshot, two_of_one_second_have_ids_of_their_own)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project("p", 0);
+
+	for (int i = 0; i < 4; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+
+		n_equal = 1;
+		create(&snapshot, &skips, repo, false);
+	}
 }
 
 Test(snapshot, one_that_shows_nothing_new_is_not_made_when_not_asked_for)
