@@ -124,10 +124,10 @@ deep() {
 	done && mv top "${ws:?}"/top && cd "${ws:?}"/top && exec "$@"
 }
 
-test_expect_success 'P4: a program that stands, or lies, deeper in a workspace than a path can say uses it all the same' '
-	start_ws p deep && for program in sleep ./sleep; do
+test_expect_success 'P4: a program that stands deeper in a workspace than a path can say uses it all the same, and no other' '
+	start_ws p shallow && start_ws p deep && for program in sleep ./sleep; do
 		{ (deep $program 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid 2>/dev/null; wait $pid; :" && test_wait_for 5 sh -c "tr -d \"\\0\" </proc/${pid:?}/cmdline | grep -q \"^${program}60\"" &&
-		test_must_fail readlink /proc/"${pid:?}"/cwd && test_expect_code 1 git -C p ews end deep 2>err && test_grep "in use by sleep ($pid)" err && kill $pid && { wait $pid || :; } && rm -r "${ws:?}"/top || return 1
+		test_must_fail readlink /proc/"${pid:?}"/cwd && test_expect_code 1 git -C p ews end deep 2>err && test_grep "in use by sleep ($pid)" err && git -C p ews end shallow && git -C p ews undo shallow && kill $pid && { wait $pid || :; } && rm -r "${ws:?}"/top || return 1
 	done && git -C p ews end deep
 '
 

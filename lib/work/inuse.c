@@ -41,7 +41,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 
 /*
  * The same of a link that leads farther down than the kernel can spell. From a directory there is a way up. From a file there
- * is none: it may lie in `path` when it is on the same file system, and whoever asks had better believe it.
+ * is none: it is taken to lie elsewhere, as else a single such file of anybody's would keep all workspaces in use.
  */
 static bool leads_deep_into(int proc_fd, const char *name, const char *path)
 {
@@ -51,7 +51,7 @@ static bool leads_deep_into(int proc_fd, const char *name, const char *path)
 	if (fd < 0 || stat(path, &top) < 0 || fstat(fd, &at) < 0)
 		return false;
 	if (!S_ISDIR(at.st_mode))
-		return at.st_dev == top.st_dev;
+		return false;
 	while (!is_same(&at, &top)) {
 		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
