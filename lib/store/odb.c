@@ -245,17 +245,22 @@ void ews_odb_hash(struct ews_oid *out, const struct ews_odb *odb, enum ews_objec
 	out->len = (uint8_t)ews_hash_finish(hash, out->id);
 }
 
+int ews_odb_check_id(const struct ews_oid *oid, const struct ews_oid *real)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	if (ews_oid_equal(real, oid))
+		return 0;
+	return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id", ews_oid_hex(hex, oid));
+}
+
 int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type, const void *data,
 		  size_t len)
 {
-	char hex[EWS_OID_HEX_MAX];
 	struct ews_oid real;
 
 	ews_odb_hash(&real, odb, type, data, len);
-	if (!ews_oid_equal(&real, oid))
-		return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id",
-				 ews_oid_hex(hex, oid));
-	return 0;
+	return ews_odb_check_id(oid, &real);
 }
 
 int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid)

@@ -289,7 +289,7 @@ static int stream_blob(int fd, struct reader *reader, const struct room *room, c
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(room->face.algo);
 	EWS_CLEANUP(free) char *step = ews_malloc(STREAM_STEP_BYTES);
-	char header[EWS_OBJECT_HEADER_MAX], hex[EWS_OID_HEX_MAX];
+	char header[EWS_OBJECT_HEADER_MAX];
 	struct ews_oid real = EWS_OID_NONE;
 	uint64_t left = answer->size;
 	int rc;
@@ -313,10 +313,7 @@ static int stream_blob(int fd, struct reader *reader, const struct room *room, c
 	if (rc < 0)
 		return rc;
 	real.len = (uint8_t)ews_hash_finish(hash, real.id);
-	if (!ews_oid_equal(&real, oid))
-		return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id",
-				 ews_oid_hex(hex, oid));
-	return 0;
+	return ews_odb_check_id(oid, &real);
 }
 
 static int write_blob(int fd, struct reader *reader, const struct room *room, const struct ews_oid *oid)

@@ -274,13 +274,9 @@ static int pass(void *payload, const void *data, size_t len)
 static int check_passed(struct passing *passing)
 {
 	struct ews_oid real = EWS_OID_NONE;
-	char hex[EWS_OID_HEX_MAX];
 
 	real.len = (uint8_t)ews_hash_finish(passing->hash, real.id);
-	if (ews_oid_equal(&real, passing->oid))
-		return 0;
-	return ews_error(EWS_EDAMAGED, "object %s is damaged: its content has another id",
-			 ews_oid_hex(hex, passing->oid));
+	return ews_odb_check_id(passing->oid, &real);
 }
 
 /*

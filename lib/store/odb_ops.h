@@ -120,6 +120,8 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
  */
 int ews_odb_list_refs(struct ews_refs *out, const char *common_dir, const char *prefix, const char *except);
 
+/* Fails with EWS_EDAMAGED unless what was read as `oid`, and hashed, has that id. */
+int ews_odb_check_id(const struct ews_oid *oid, const struct ews_oid *real);
 /* Fails with EWS_EDAMAGED unless `data` is what `oid` names. */
 int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type, const void *data,
 		  size_t len);
