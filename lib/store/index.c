@@ -649,6 +649,15 @@ void ews_index_set_trees(struct ews_index *index, const struct ews_oid *root, co
 		ews_buf_truncate(&index->trees, 0);
 }
 
+bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *root)
+{
+	/* A name, which the root has none of, and two numbers; then its id. */
+	const char *end = index->trees.ptr + index->trees.len;
+	const char *line_end = index->trees.len ? memchr(index->trees.ptr, '\n', index->trees.len) : NULL;
+
+	return line_end && (size_t)(end - line_end - 1) >= root->len && !memcmp(line_end + 1, root->id, root->len);
+}
+
 /* Git sets the size of a racy entry to 0, so only the empty blob may have it. */
 static bool is_empty_blob(const struct ews_oid *oid)
 {

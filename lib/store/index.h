@@ -74,6 +74,9 @@ void ews_index_sort(struct ews_index *index);
  */
 void ews_index_set_trees(struct ews_index *index, const struct ews_oid *root, const struct ews_entries *tree);
 
+/* Does it say that all of its entries make the tree `root`? */
+bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *root);
+
 /*
  * Does git take the file for unchanged by its stat data alone (as with
  * core.trustctime and core.checkStat=default), is it not racy against the

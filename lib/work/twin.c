@@ -572,18 +572,11 @@ static void settle_entries(struct ews_scan *scan, bool skip_nested)
 static void keep_head_trees(struct ews_index *index, struct ews_repo *repo, const struct ews_oid *head)
 {
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
-	const char *end = index->trees.ptr + index->trees.len, *at;
+	bool is_read = index->trees.len && ews_odb_read_commit(&commit, repo->odb, head) == 0;
 
-	if (!index->trees.len)
-		return;
-	/* A name, which the root has none of, and two numbers; then its id. */
-	at = memchr(index->trees.ptr, '\n', index->trees.len);
-	if (!at || ews_odb_read_commit(&commit, repo->odb, head) < 0) {
-		ews_error_clear();
+	if (!is_read || !ews_index_makes_tree(index, &commit.tree))
 		ews_buf_truncate(&index->trees, 0);
-	} else if ((size_t)(end - at - 1) < commit.tree.len || memcmp(at + 1, commit.tree.id, commit.tree.len)) {
-		ews_buf_truncate(&index->trees, 0);
-	}
+	ews_error_clear(); /* without the commit nothing is known to be pinned */
 }
 
 int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
