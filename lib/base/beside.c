@@ -7,10 +7,13 @@
 
 #include <signal.h>
 
+#include "base/cpus.h"
+
 static void *work(void *payload)
 {
 	struct ews_beside *beside = payload;
 
+	ews_cpus_settle();
 	beside->rc = beside->fn(beside->payload);
 	if (beside->rc < 0)
 		ews_error_save(&beside->error);
@@ -22,13 +25,20 @@ static void *work(void *payload)
 void ews_beside_begin(struct ews_beside *out, ews_beside_fn fn, void *payload)
 {
 	sigset_t all, before;
+	pthread_attr_t attr;
 
 	*out = (struct ews_beside){ .fn = fn, .payload = payload };
+	if (pthread_attr_init(&attr)) {
+		(void)work(out);
+		return;
+	}
+	ews_cpus_make_elsewhere(&attr);
 	/* Signals are for the caller's thread, whose waits they are to interrupt. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	out->is_under_way = !pthread_create(&out->thread, NULL, work, out);
+	out->is_under_way = !pthread_create(&out->thread, &attr, work, out);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attr);
 	if (!out->is_under_way)
 		(void)work(out);
 }

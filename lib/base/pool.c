@@ -11,12 +11,12 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/error.h"
 
 #define THREADS_MAX 8
@@ -37,6 +37,7 @@ struct pool;
 struct server {
 	struct pool *pool;
 	unsigned number; /* from 1 */
+	pthread_t thread;
 };
 
 /* The threads that were made, and what they are at. */
@@ -50,30 +51,25 @@ struct pool {
 	unsigned n_wanted; /* of them, for this job */
 	unsigned n_at_work;
 	unsigned long turn; /* counts the jobs */
+	bool computes; /* its threads are of use on other CPUs alone; who waits for the disk needs none */
 	bool is_taken; /* somebody's job is under way */
 	pid_t pid; /* a child has none of its parent's threads */
 };
 
-#define POOL_INIT                                                                         \
+#define POOL_INIT(for_computing)                                                          \
 	{                                                                                 \
 		.lock = PTHREAD_MUTEX_INITIALIZER, .is_called = PTHREAD_COND_INITIALIZER, \
-		.is_left = PTHREAD_COND_INITIALIZER                                       \
+		.is_left = PTHREAD_COND_INITIALIZER, .computes = (for_computing)          \
 	}
 
 /* What computes, and what waits for the disk: that keeps nobody from computing. */
-static struct pool workers = POOL_INIT, waiters = POOL_INIT;
+static struct pool workers = POOL_INIT(true), waiters = POOL_INIT(false);
 
 unsigned ews_pool_threads(void)
 {
-	cpu_set_t cpus;
-	int n;
+	unsigned n = ews_cpus_count();
 
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
-		return 1; /* more CPUs than a set holds, or none told: alone is always right */
-	n = CPU_COUNT(&cpus);
-	if (n < 1)
-		return 1;
-	return n < THREADS_MAX ? (unsigned)n : THREADS_MAX;
+	return n < THREADS_MAX ? n : THREADS_MAX;
 }
 
 static void work(struct job *job, unsigned number)
@@ -113,6 +109,8 @@ static void *serve(void *payload)
 		job = pool->job;
 		pool->n_at_work++;
 		pthread_mutex_unlock(&pool->lock);
+		if (pool->computes)
+			ews_cpus_settle();
 		work(job, server->number);
 		pthread_mutex_lock(&pool->lock);
 		if (!--pool->n_at_work)
@@ -130,14 +128,15 @@ static void make_threads(struct pool *pool, unsigned n)
 	if (pthread_attr_init(&attr))
 		return;
 	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pool->computes)
+		ews_cpus_make_elsewhere(&attr);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (pool->n_threads < n) {
 		struct server *server = &pool->servers[pool->n_threads];
-		pthread_t thread;
 
-		*server = (struct server){ pool, pool->n_threads + 1 };
-		if (pthread_create(&thread, &attr, serve, server))
+		*server = (struct server){ .pool = pool, .number = pool->n_threads + 1 };
+		if (pthread_create(&server->thread, &attr, serve, server))
 			break; /* fewer threads do it, too */
 		pool->n_threads++;
 	}
@@ -162,6 +161,8 @@ static bool call(struct pool *pool, struct job *job, unsigned n)
 		return false;
 	}
 	pool->is_taken = true;
+	for (unsigned i = 0; i < pool->n_threads && i < n && pool->computes; i++)
+		ews_cpus_wake_elsewhere(pool->servers[i].thread);
 	make_threads(pool, n);
 	pool->job = job;
 	pool->n_wanted = n;
