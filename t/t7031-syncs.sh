@@ -52,6 +52,13 @@ test_expect_success 'so does snapshot create: objects, their names, the name of 
 	git -C p ews start z && ordered snapshot create z && echo 4 >want && waits trace.snapshot >is && test_cmp want is
 '
 
+test_expect_success 'a revert of nothing does not wait; its proof may be lost, and then there is none' '
+	ordered snapshot create z && : >trace.revert && killat -y -t trace.revert 0 git -C p ews revert z >out && test_grep "Status: Verified" out && test_grep write trace.revert && echo 0 >want && waits trace.revert >is && test_cmp want is &&
+	proof=home/.superqode/working/p/sessions/z/proof.json && git -C p ews report --output - z >md && test_grep ! "there was none" md &&
+	for lost in "" "\\0\\0"; do printf "$lost" >"$proof" && git -C p ews report --output - z >md && test_grep "Last revert: there was none" md && test_grep ! "revert found is not known" md || return 1; done &&
+	echo { >"$proof" && git -C p ews report --output - z >md && test_grep "revert found is not known" md
+'
+
 cat >full.sh <<'EOF2'
 set -e
 mkdir -p disk

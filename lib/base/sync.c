@@ -210,6 +210,14 @@ int ews_sync_finish(struct ews_sync_group *group)
 	return ews_sync_finish_before(group, NULL);
 }
 
+int ews_sync_finish_unsynced(struct ews_sync_group *group)
+{
+	int rc = give_names(group);
+
+	ews_sync_group_release(group);
+	return rc;
+}
+
 void ews_sync_group_release(struct ews_sync_group *group)
 {
 	for (size_t i = 0; i < group->n; i++) {

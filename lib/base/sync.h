@@ -55,6 +55,9 @@ int ews_sync_dir(int dir_fd);
  */
 int ews_sync_finish(struct ews_sync_group *group);
 
+/* The same without a wait, for what may be lost when the power fails and shows by itself that it is whole. */
+int ews_sync_finish_unsynced(struct ews_sync_group *group);
+
 /*
  * As far as the names: that they are durable is left to `next` (NULL: to nobody, it is waited for), none of whose files gets
  * its name before. What is said by those files is said of these. When this succeeds `next` is the thread's, which must have

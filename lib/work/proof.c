@@ -86,16 +86,28 @@ static int parse(struct ews_proof *out, const cJSON *json)
 	return rc;
 }
 
+/* What is not synced may be there without its content once the power has failed. */
+static bool is_lost(const struct ews_buf *text)
+{
+	for (size_t i = 0; i < text->len; i++)
+		if (text->ptr[i])
+			return false;
+	return true;
+}
+
 int ews_proof_read(struct ews_proof *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(proof) struct ews_proof proof = EWS_PROOF_INIT;
 	EWS_CLEANUP(json) cJSON *json = NULL;
-	int rc = ews_json_read(&json, session->fd, PROOF_FILE, PROOF_BYTES_MAX);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read_own(&text, session->fd, PROOF_FILE, PROOF_BYTES_MAX);
 
-	if (rc == EWS_ENOTFOUND) {
+	if (rc == EWS_ENOTFOUND || (rc == 0 && is_lost(&text))) {
 		ews_error_clear();
 		return 0;
 	}
+	if (rc == 0)
+		rc = ews_json_parse(&json, text.ptr, text.len);
 	if (rc == 0)
 		rc = parse(&proof, json);
 	if (rc < 0)

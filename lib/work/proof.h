@@ -23,7 +23,7 @@ struct ews_proof {
 
 int ews_proof_write(const struct ews_session *session, const struct ews_proof *proof);
 
-/* Returns 1 when there was one, 0 when there never was a revert. Fails with EWS_EDAMAGED when it can't be read. */
+/* Returns 1 when there is one, 0 when there never was a revert, or its proof was lost in a power cut. Fails with EWS_EDAMAGED when it can't be read. */
 int ews_proof_read(struct ews_proof *out, const struct ews_session *session);
 
 void ews_proof_release(struct ews_proof *proof);

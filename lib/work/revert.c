@@ -65,9 +65,9 @@ static int keep_proof(const struct ews_transition_result *put, const struct ews_
 	return ews_proof_write(session, &proof);
 }
 
-/* The log's line and the proof. */
+/* The log's line and the proof. They are durable where something was done: what was found as it is can be found again. */
 static int tell(const struct ews_transition_result *put, struct ews_session *session,
-		const struct ews_revert_opts *opts, const char *target)
+		const struct ews_revert_opts *opts, const char *target, bool has_changed)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	int rc;
@@ -76,7 +76,9 @@ static int tell(const struct ews_transition_result *put, struct ews_session *ses
 	rc = ews_session_log(session, opts->verb, target);
 	if (rc == 0)
 		rc = keep_proof(put, session, opts, target);
-	return rc < 0 ? rc : ews_sync_finish(&group);
+	if (rc < 0)
+		return rc;
+	return has_changed ? ews_sync_finish(&group) : ews_sync_finish_unsynced(&group);
 }
 
 static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_session *session,
@@ -100,7 +102,7 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 	if (rc == 0 && has_changed)
 		out->undo = ews_strdup(step.id);
 	if (rc == 0 && session && !opts->dry_run)
-		rc = tell(&out->put, session, opts, target->id);
+		rc = tell(&out->put, session, opts, target->id, has_changed);
 	return rc;
 }
 
