@@ -3,7 +3,8 @@
  *
  * Threads are made when they are first needed and wait for the next call then: a verb has some ten of
  * these, and most are shorter than it takes to make a thread. They take the next chunk from a
- * counter until it runs out or somebody fails; there is no queue to fill.
+ * counter until it runs out or somebody fails; there is no queue to fill. Two callers at once have the
+ * same threads: who is done with one job goes on with the other.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,6 +30,9 @@ struct job {
 	atomic_size_t next; /* the first item of the next chunk */
 	atomic_bool has_failed;
 	struct ews_error_saved error; /* of the one who set has_failed */
+	/* Under the pool's lock: */
+	struct job *after; /* the one that was called before it */
+	unsigned n_wanted, n_came, n_at_work; /* of the pool's threads */
 };
 
 struct pool;
@@ -36,23 +40,19 @@ struct pool;
 /* One of a pool's threads. */
 struct server {
 	struct pool *pool;
-	unsigned number; /* from 1 */
 	pthread_t thread;
+	bool waits;
 };
 
 /* The threads that were made, and what they are at. */
 struct pool {
 	pthread_mutex_t lock;
-	pthread_cond_t is_called; /* there is a job, or more threads are wanted for it */
-	pthread_cond_t is_left; /* nobody works for the caller any more */
-	struct job *job; /* NULL: nothing to do */
+	pthread_cond_t is_called; /* there is a job */
+	pthread_cond_t is_left; /* nobody works at some job any more */
+	struct job *jobs; /* under way */
 	struct server servers[THREADS_ASKED_MAX];
 	unsigned n_threads; /* that were made */
-	unsigned n_wanted; /* of them, for this job */
-	unsigned n_at_work;
-	unsigned long turn; /* counts the jobs */
 	bool computes; /* its threads are of use on other CPUs alone; who waits for the disk needs none */
-	bool is_taken; /* somebody's job is under way */
 	pid_t pid; /* a child has none of its parent's threads */
 };
 
@@ -93,28 +93,41 @@ static void work(struct job *job, unsigned number)
 	}
 }
 
+/* A job that somebody more may work at, and has something left to do. */
+static struct job *find_job(const struct pool *pool)
+{
+	struct job *job = pool->jobs;
+
+	while (job && (job->n_came == job->n_wanted || job->next >= job->n || job->has_failed))
+		job = job->after;
+	return job;
+}
+
 static void *serve(void *payload)
 {
-	const struct server *server = payload;
+	struct server *server = payload;
 	struct pool *pool = server->pool;
-	unsigned long done = 0;
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
-		struct job *job;
+		struct job *job = find_job(pool);
+		unsigned number;
 
-		while (!pool->job || pool->turn == done || server->number > pool->n_wanted)
+		if (!job) {
+			server->waits = true;
 			pthread_cond_wait(&pool->is_called, &pool->lock);
-		done = pool->turn;
-		job = pool->job;
-		pool->n_at_work++;
-		pthread_mutex_unlock(&pool->lock);
-		if (pool->computes)
+			continue;
+		}
+		number = ++job->n_came; /* the caller is 0 */
+		job->n_at_work++;
+		if (pool->computes && server->waits)
 			ews_cpus_settle();
-		work(job, server->number);
+		server->waits = false;
+		pthread_mutex_unlock(&pool->lock);
+		work(job, number);
 		pthread_mutex_lock(&pool->lock);
-		if (!--pool->n_at_work)
-			pthread_cond_signal(&pool->is_left);
+		if (!--job->n_at_work)
+			pthread_cond_broadcast(&pool->is_left);
 	}
 	return NULL;
 }
@@ -135,7 +148,7 @@ static void make_threads(struct pool *pool, unsigned n)
 	while (pool->n_threads < n) {
 		struct server *server = &pool->servers[pool->n_threads];
 
-		*server = (struct server){ .pool = pool, .number = pool->n_threads + 1 };
+		*server = (struct server){ .pool = pool, .waits = true };
 		if (pthread_create(&server->thread, &attr, serve, server))
 			break; /* fewer threads do it, too */
 		pool->n_threads++;
@@ -144,41 +157,38 @@ static void make_threads(struct pool *pool, unsigned n)
 	(void)pthread_attr_destroy(&attr);
 }
 
-/* Call `n` threads to the job. False: they are at another one. */
-static bool call(struct pool *pool, struct job *job, unsigned n)
+/* Call threads to the job. */
+static void call(struct pool *pool, struct job *job)
 {
 	pthread_mutex_lock(&pool->lock);
 	if (pool->pid != getpid()) {
 		/* What waits on these are threads of the parent. */
 		pthread_cond_init(&pool->is_called, NULL);
 		pthread_cond_init(&pool->is_left, NULL);
-		pool->n_threads = pool->n_at_work = 0;
-		pool->is_taken = false;
+		pool->n_threads = 0;
+		pool->jobs = NULL;
 		pool->pid = getpid();
 	}
-	if (pool->is_taken) {
-		pthread_mutex_unlock(&pool->lock);
-		return false;
-	}
-	pool->is_taken = true;
-	for (unsigned i = 0; i < pool->n_threads && i < n && pool->computes; i++)
-		ews_cpus_wake_elsewhere(pool->servers[i].thread);
-	make_threads(pool, n);
-	pool->job = job;
-	pool->n_wanted = n;
-	pool->turn++;
+	job->after = pool->jobs;
+	pool->jobs = job;
+	for (unsigned i = 0; i < pool->n_threads && i < job->n_wanted && pool->computes; i++)
+		if (pool->servers[i].waits)
+			ews_cpus_wake_elsewhere(pool->servers[i].thread);
+	make_threads(pool, job->n_wanted);
 	pthread_cond_broadcast(&pool->is_called);
 	pthread_mutex_unlock(&pool->lock);
-	return true;
 }
 
-static void wait_until_left(struct pool *pool)
+static void wait_until_left(struct pool *pool, const struct job *job)
 {
+	struct job **at = &pool->jobs;
+
 	pthread_mutex_lock(&pool->lock);
-	pool->job = NULL;
-	while (pool->n_at_work)
+	while (*at != job)
+		at = &(*at)->after;
+	*at = job->after;
+	while (job->n_at_work)
 		pthread_cond_wait(&pool->is_left, &pool->lock);
-	pool->is_taken = false;
 	pthread_mutex_unlock(&pool->lock);
 }
 
@@ -192,16 +202,17 @@ static size_t count_chunks(size_t n, size_t chunk)
 static int run(struct pool *pool, struct job *job, unsigned threads)
 {
 	size_t chunks = count_chunks(job->n, job->chunk);
-	bool is_called;
 
 	if (threads > THREADS_ASKED_MAX)
 		threads = THREADS_ASKED_MAX;
 	if (threads > chunks)
 		threads = (unsigned)chunks;
-	is_called = threads > 1 && call(pool, job, threads - 1);
+	job->n_wanted = threads > 1 ? threads - 1 : 0;
+	if (job->n_wanted)
+		call(pool, job);
 	work(job, 0);
-	if (is_called)
-		wait_until_left(pool);
+	if (job->n_wanted)
+		wait_until_left(pool, job);
 	return job->has_failed ? ews_error_restore(&job->error) : 0;
 }
 

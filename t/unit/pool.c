@@ -8,7 +8,9 @@
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <unistd.h>
 
+#include "base/beside.h"
 #include "base/error.h"
 
 #define ITEMS 1003
@@ -118,4 +120,61 @@ Test(pool, little_work_stays_on_the_thread_of_the_caller)
 
 	cr_assert_eq(ews_pool_for(10, 16, 4, note_worker, &has_left), 0);
 	cr_assert_not(has_left);
+}
+
+/* Two jobs of two items each, one after the other's first has begun. */
+struct pair {
+	atomic_uint first, second; /* items that began */
+	atomic_bool goes_on;
+	atomic_uint workers; /* a bit for each that came to the second */
+};
+
+#define WAIT_US 1000
+#define WAITS_MAX 20000
+
+static bool wait_for(const atomic_uint *what, unsigned n)
+{
+	for (int i = 0; i < WAITS_MAX && *what < n; i++)
+		usleep(WAIT_US);
+	return *what >= n;
+}
+
+static int hold(size_t i, unsigned worker, void *payload)
+{
+	struct pair *pair = payload;
+
+	(void)i;
+	(void)worker;
+	pair->first++;
+	for (int turn = 0; turn < WAITS_MAX && !pair->goes_on; turn++)
+		usleep(WAIT_US);
+	return pair->goes_on ? 0 : ews_error(EWS_EBUSY, "nobody came");
+}
+
+static int begin_first(void *payload)
+{
+	return ews_pool_for(2, 1, 2, hold, payload);
+}
+
+static int meet(size_t i, unsigned worker, void *payload)
+{
+	struct pair *pair = payload;
+
+	(void)i;
+	pair->workers |= 1U << worker;
+	pair->second++;
+	pair->goes_on = true;
+	return wait_for(&pair->second, 2) ? 0 : ews_error(EWS_EBUSY, "nobody came");
+}
+
+Test(pool, who_is_done_with_one_job_goes_on_with_the_other)
+{
+	static struct pair pair;
+	struct ews_beside beside = EWS_BESIDE_INIT;
+
+	ews_beside_begin(&beside, begin_first, &pair);
+	cr_assert(wait_for(&pair.first, 2));
+	cr_assert_eq(ews_pool_for(2, 1, 2, meet, &pair), 0);
+	cr_assert_eq(ews_beside_end(&beside), 0);
+	cr_assert_eq(pair.workers, 3);
 }
