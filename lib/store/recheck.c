@@ -19,7 +19,7 @@
 #include "base/pool.h"
 #include "store/unknown.h"
 
-#define SPAN 512 /* entries that one thread looks at in a row, with the directories on their way open */
+#define SPAN 128 /* entries that one thread looks at in a row, with the directories on their way open */
 #define DIRS_CHUNK 8
 #define TRAIL_MAX 48 /* open directories; deeper trees are walked */
 

@@ -457,19 +457,44 @@ static int read_cache(struct ews_cache *out, const struct ews_look *look)
 	return ews_cache_read(out, fd, stricter);
 }
 
-/* The two long files that are read at once, the longer one first. */
+/* The long files that are read at once. */
 struct reading {
+	struct ews_content *content;
 	struct ews_cache *cache;
 	const struct ews_look *look;
-	bool is_known; /* the base is read, or not yet wanted */
 };
+
+static int read_base(const struct reading *reading)
+{
+	/* Later, if at all, where that is enough. */
+	return reading->look->opts->known_may_wait ? 0 : read_known(reading->look);
+}
+
+static int read_what_was(const struct reading *reading)
+{
+	return read_cache(reading->cache, reading->look);
+}
+
+static int read_git(const struct reading *reading)
+{
+	const struct ews_content_opts *opts = reading->look->opts;
+	struct ews_gitstate *git = &reading->content->git;
+
+	if (reading->look->git_fd < 0 || opts->put)
+		return 0;
+	return opts->without_index ? ews_gitstate_read_files(git, reading->look->git_fd)
+				   : ews_gitstate_read(git, reading->look->git_fd);
+}
+
+/* The longest one first. */
+static int (*const readings[])(const struct reading *reading) = { read_base, read_what_was, read_git };
+
+#define N_READINGS (sizeof(readings) / sizeof(*readings))
 
 static int read_one(size_t i, unsigned worker, void *payload)
 {
-	const struct reading *reading = payload;
-
 	(void)worker;
-	return i || reading->is_known ? read_cache(reading->cache, reading->look) : read_known(reading->look);
+	return readings[i](payload);
 }
 
 void ews_look_free(struct ews_look *look)
@@ -524,11 +549,9 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 	const struct ews_content_opts *opts = look->opts;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
-	struct reading reading = { .cache = &cache,
-				   .look = look,
-				   .is_known = !opts->read_known || opts->known_may_wait };
+	struct reading reading = { .content = &content, .cache = &cache, .look = look };
 	struct stat st;
-	int rc = 0;
+	int rc;
 
 	/* Before the index is read: what changes after this is not what the key speaks of. */
 	digest_look(content.key, look);
@@ -538,11 +561,7 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		content.index = (struct ews_stamp){ .dev = UINT64_MAX };
 		content.is_whole = true;
 	}
-	if (look->git_fd >= 0 && !opts->put)
-		rc = opts->without_index ? ews_gitstate_read_files(&content.git, look->git_fd)
-					 : ews_gitstate_read(&content.git, look->git_fd);
-	if (rc == 0)
-		rc = ews_pool_for(reading.is_known ? 1 : 2, 1, 2, read_one, &reading);
+	rc = ews_pool_for(N_READINGS, 1, 2, read_one, &reading);
 	if (rc < 0)
 		return rc;
 	content.has_git = look->git_fd >= 0;

@@ -460,37 +460,49 @@ static void join_known(struct ews_content *known, const struct ews_content *more
 	ews_manifest_hash(known->hash, list);
 }
 
+/* What is wanted, and all that is known to be kept. */
+static int read_targets(struct ews_shift *shift)
+{
+	int rc = 0;
+
+	if (shift->opts->base)
+		rc = ews_snapshot_content(&shift->joined, shift->repo, shift->opts->base);
+	if (rc == 0)
+		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
+	if (rc == 0 && shift->opts->left)
+		rc = ews_snapshot_content(&shift->left, shift->repo, shift->opts->left);
+	if (rc < 0)
+		return rc;
+	join_known(&shift->joined, &shift->target);
+	join_known(&shift->joined, &shift->left);
+	return 0;
+}
+
 int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
 {
 	struct ews_content_opts opts = { .partial = true,
 					 .progress = shift->opts->progress,
 					 .payload = shift->opts->payload };
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
-	/* Mostly they are one, and that is read once. */
+	/* Mostly they are one; that is read once, and while what is there now is looked at. */
 	bool is_one = is_base_target(shift) && !shift->opts->left;
-	int rc = 0;
+	struct ews_snapshot_reading reading = { .out = &shift->target,
+						.repo = shift->repo,
+						.snapshot = shift->opts->target };
+	int rc = is_one ? ews_snapshot_reading_begin(&reading) : read_targets(shift);
 
-	if (shift->opts->base && !is_one)
-		rc = ews_snapshot_content(&shift->joined, shift->repo, shift->opts->base);
-	if (rc == 0)
-		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
-	if (rc == 0 && shift->opts->left)
-		rc = ews_snapshot_content(&shift->left, shift->repo, shift->opts->left);
-	if (rc == 0 && shift->step->with_owners)
-		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
-	if (rc < 0)
-		return rc;
-	if (shift->session)
+	if (rc == 0 && shift->session)
 		rc = ews_ignored_read(&shift->kept, shift->session);
 	if (rc < 0)
 		return rc;
-	if (!is_one) {
-		join_known(&shift->joined, &shift->target);
-		join_known(&shift->joined, &shift->left);
+	shift->known = opts.known = is_one ? &shift->target : &shift->joined;
+	if (is_one) {
+		opts.read_known = ews_snapshot_reading_finish;
+		opts.known_payload = &reading;
 	}
-	shift->known = is_one ? &shift->target : &shift->joined;
-	opts.known = shift->known;
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
+	if (rc == 0 && shift->step->with_owners)
+		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc == 0 && shift->kept.n)
 		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);
 	if (rc < 0)
