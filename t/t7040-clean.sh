@@ -148,4 +148,14 @@ test_expect_success 'recover asks on a terminal: view, and then resume; revert a
 	git -C p ews diff int >out 2>err && test_must_be_empty err && interrupt_revert p int && answer "2\n" && test_path_is_missing "$ws" && git -C p ews undo int && git -C p ews end int
 '
 
+# size_of_dir <file>: of the directory that is named first
+size_of_dir() {
+	json "$1" ".freed[0].kind" | grep -x directory >kind && json "$1" ".freed[0].size_bytes"
+}
+
+test_expect_success 'what goes is said to be as large as it was said to be beforehand' '
+	test_repo sized && start_ws sized sized && mkdir -p "${ws:?}/new/deep" && head -c 300000 /dev/zero >"${ws:?}/new/deep/file" && ln "${ws:?}/new/deep/file" "${ws:?}/new/again" && ln -s file "${ws:?}/new/link" && git -C sized ews end sized &&
+	git -C sized ews clean --now -n --json >out && size_of_dir out >before && test "$(cat before)" -gt 600000 && git -C sized ews clean --now --json >out && size_of_dir out >after && test_cmp before after
+'
+
 test_done

@@ -87,11 +87,12 @@ int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size, atomic_bool *no_clon
  */
 int ews_file_remove_tree(int dir_fd, const char *name);
 
-/* Whom removals tell how many files are gone: `done` adds up over all that have it. */
+/* Whom removals tell how many files are gone, and how many bytes regular ones had: both add up over all that have it. */
 struct ews_file_removed {
 	void (*show)(void *payload, size_t done, size_t total, uint64_t bytes); /* `total` and `bytes` are 0 */
 	void *payload;
 	atomic_size_t done;
+	_Atomic uint64_t bytes;
 };
 
 /* The same; `removed` may be NULL. */

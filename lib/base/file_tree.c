@@ -29,6 +29,7 @@
 /* How often, in all, a directory may be found refilled by somebody else. */
 #define REFILLS_MAX 64
 #define THREADS 8
+#define FILES_PART 64 /* that one thread removes in a row */
 /* What lies deeper has paths too long to be written out again and again. */
 #define DEPTHS_MAX 128
 
@@ -154,10 +155,18 @@ static int go_up(struct removal *r)
 	return cannot_remove(r, name);
 }
 
+/* Some files of one directory. */
+struct part {
+	size_t dir, from, end; /* which of `files` */
+};
+
 /* Directories of one depth of a tree that is emptied by several threads at once. */
 struct depth {
 	struct ews_strv dirs; /* relative to where the tree lies */
-	struct ews_strv *subdirs; /* of each, the names of those that are in it */
+	struct ews_strv *subdirs,
+		*files; /* of each, the names of those that are in it; files until they are removed */
+	struct part *parts;
+	size_t n_parts, cap_parts;
 };
 
 struct emptying {
@@ -185,24 +194,79 @@ static void tell(struct ews_file_removed *removed, unsigned worker)
 		removed->show(removed->payload, done, 0, 0);
 }
 
-/* Remove the files of one directory and note its directories. */
-static int remove_files(size_t i, unsigned worker, void *payload)
+/* List what is in one directory. */
+static int list_dir(size_t i, unsigned worker, void *payload)
 {
 	struct emptying *e = payload;
 	EWS_CLEANUP(fd) int fd = open_part(e, e->depth->dirs.items[i]);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
-	for (ssize_t k = 0; k < n; k++) {
-		if (names.items[k].type == DT_DIR) {
-			ews_strv_add(&e->depth->subdirs[i], names.items[k].name);
-			continue;
-		}
-		(void)unlinkat(fd, names.items[k].name, 0); /* what stays is tried once more, and said */
-		tell(e->removed, worker);
-	}
+	(void)worker;
+	for (ssize_t k = 0; k < n; k++)
+		ews_strv_add(names.items[k].type == DT_DIR ? &e->depth->subdirs[i] : &e->depth->files[i],
+			     names.items[k].name);
 	ews_error_clear();
 	return 0;
+}
+
+static uint64_t size_of(int fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+static int remove_part(size_t i, unsigned worker, void *payload)
+{
+	struct emptying *e = payload;
+	const struct part *part = &e->depth->parts[i];
+	EWS_CLEANUP(fd) int fd = open_part(e, e->depth->dirs.items[part->dir]);
+	uint64_t bytes = 0;
+
+	for (size_t k = part->from; k < part->end && fd >= 0; k++) {
+		const char *name = e->depth->files[part->dir].items[k];
+		uint64_t size = e->removed ? size_of(fd, name) : 0;
+
+		/* What stays is tried once more, and said. */
+		if (unlinkat(fd, name, 0) == 0)
+			bytes += size;
+		tell(e->removed, worker);
+	}
+	if (e->removed)
+		atomic_fetch_add(&e->removed->bytes, bytes);
+	return 0;
+}
+
+/* The first files of each directory, then the next of those that have more: one directory loses one name at a time. */
+static void cut_parts(struct depth *depth)
+{
+	bool has_more = true;
+
+	for (size_t from = 0; has_more; from += FILES_PART) {
+		has_more = false;
+		for (size_t i = 0; i < depth->dirs.n; i++) {
+			size_t n = depth->files[i].n, end = n < from + FILES_PART ? n : from + FILES_PART;
+
+			if (from >= n)
+				continue;
+			EWS_GROW(depth->parts, depth->n_parts, depth->cap_parts);
+			depth->parts[depth->n_parts++] = (struct part){ i, from, end };
+			has_more = has_more || end < n;
+		}
+	}
+}
+
+/* Remove the files of one depth and note its directories. */
+static void remove_files(struct emptying *e)
+{
+	struct depth *depth = e->depth;
+
+	(void)ews_pool_for(depth->dirs.n, 1, THREADS, list_dir, e); /* these two never fail */
+	cut_parts(depth);
+	(void)ews_pool_for(depth->n_parts, 1, THREADS, remove_part, e);
+	for (size_t i = 0; i < depth->dirs.n; i++)
+		ews_strv_release(&depth->files[i]);
 }
 
 static int remove_subdirs(size_t i, unsigned worker, void *payload)
@@ -217,14 +281,20 @@ static int remove_subdirs(size_t i, unsigned worker, void *payload)
 	return 0;
 }
 
+static void make_lists(struct depth *depth)
+{
+	depth->subdirs = ews_calloc(depth->dirs.n + 1, sizeof(*depth->subdirs));
+	depth->files = ews_calloc(depth->dirs.n + 1, sizeof(*depth->files));
+	for (size_t i = 0; i < depth->dirs.n; i++)
+		depth->subdirs[i] = depth->files[i] = (struct ews_strv)EWS_STRV_INIT;
+}
+
 static void list_below(struct depth *out, const struct depth *above)
 {
 	for (size_t i = 0; i < above->dirs.n; i++)
 		for (size_t k = 0; k < above->subdirs[i].n; k++)
 			ews_strv_addf(&out->dirs, "%s/%s", above->dirs.items[i], above->subdirs[i].items[k]);
-	out->subdirs = ews_calloc(out->dirs.n + 1, sizeof(*out->subdirs));
-	for (size_t i = 0; i < out->dirs.n; i++)
-		out->subdirs[i] = (struct ews_strv)EWS_STRV_INIT;
+	make_lists(out);
 }
 
 static void release_depth(struct depth *depth)
@@ -232,6 +302,8 @@ static void release_depth(struct depth *depth)
 	for (size_t i = 0; i < depth->dirs.n; i++)
 		ews_strv_release(&depth->subdirs[i]);
 	free(depth->subdirs);
+	free(depth->files);
+	free(depth->parts);
 	ews_strv_release(&depth->dirs);
 }
 
@@ -258,11 +330,10 @@ static void empty_tree(int dir_fd, const char *name, struct ews_file_removed *re
 	EWS_GROW(depths, n, cap);
 	depths[n] = (struct depth){ .dirs = EWS_STRV_INIT };
 	ews_strv_add(&depths[n].dirs, name);
-	depths[n].subdirs = ews_calloc(1, sizeof(*depths[n].subdirs));
-	depths[n++].subdirs[0] = (struct ews_strv)EWS_STRV_INIT;
+	make_lists(&depths[n++]);
 	while (depths[n - 1].dirs.n && n < DEPTHS_MAX) {
 		e.depth = &depths[n - 1];
-		(void)ews_pool_for(e.depth->dirs.n, 1, THREADS, remove_files, &e); /* it never fails */
+		remove_files(&e);
 		EWS_GROW(depths, n, cap);
 		depths[n] = (struct depth){ .dirs = EWS_STRV_INIT };
 		list_below(&depths[n], &depths[n - 1]);

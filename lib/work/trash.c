@@ -220,7 +220,7 @@ static int mark_dir(struct ews_trash_plan *plan, struct ews_trash_dir *dir, stru
 }
 
 /* Rename it to where nobody looks for it. */
-static int condemn_dir(struct ews_trash_plan *plan, const struct ews_trash_dir *dir)
+static int condemn_dir(struct ews_trash_plan *plan, struct ews_trash_dir *dir)
 {
 	const struct ews_trash_root *root = &plan->roots[dir->root];
 	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", dir->step_id);
@@ -236,8 +236,7 @@ static int condemn_dir(struct ews_trash_plan *plan, const struct ews_trash_dir *
 	}
 	if (rc == 0)
 		rc = ews_file_sync_dir(root->fd);
-	if (rc == 0)
-		show_dir(plan, dir);
+	dir->is_condemned = rc == 0;
 	return rc;
 }
 
@@ -492,16 +491,32 @@ static void list_locks(struct ews_strv *out, const struct ews_trash_plan *plan)
 	ews_strv_unique(out);
 }
 
-/* What was renamed to be deleted, by this call or by one that was killed. */
-static int sweep_gone(int fd, struct ews_file_removed *removed)
+/* Say of how many bytes, which were found out meanwhile, the directory was that had the name `gone`. */
+static void name_swept(struct ews_trash_plan *plan, size_t root, const char *gone, uint64_t bytes)
+{
+	for (size_t i = 0; i < plan->n_dirs; i++) {
+		struct ews_trash_dir *dir = &plan->dirs[i];
+
+		if (dir->is_condemned && dir->root == root && !strcmp(dir->step_id, gone + strlen(GONE)))
+			dir->bytes = bytes;
+	}
+}
+
+/* What was renamed to be deleted, by this call or by one that was killed. `root` is one of the plan's, or none. */
+static int sweep_gone(struct ews_trash_plan *plan, size_t root, int fd, struct ews_file_removed *removed)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = ews_dir_names_read(&names, fd);
 	int rc = n < 0 ? (int)n : 0;
 
-	for (ssize_t i = 0; i < n && rc == 0; i++)
-		if (!strncmp(names.items[i].name, GONE, strlen(GONE)))
-			rc = ews_file_remove_tree_told(fd, names.items[i].name, removed);
+	for (ssize_t i = 0; i < n && rc == 0; i++) {
+		uint64_t before = removed->bytes;
+
+		if (strncmp(names.items[i].name, GONE, strlen(GONE)) != 0)
+			continue;
+		rc = ews_file_remove_tree_told(fd, names.items[i].name, removed);
+		name_swept(plan, root, names.items[i].name, removed->bytes - before);
+	}
 	return rc;
 }
 
@@ -509,15 +524,18 @@ static int sweep_all(struct ews_trash_plan *plan)
 {
 	struct ews_file_removed removed = { .show = plan->opts->progress, .payload = plan->opts->payload };
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
-	int rc = sessions < 0 ? sessions : sweep_gone(sessions, &removed);
+	int rc = sessions < 0 ? sessions : sweep_gone(plan, SIZE_MAX, sessions, &removed);
 
 	(void)unlinkat(plan->repo->common_fd, EWS_TRASH_BESIDE, AT_REMOVEDIR); /* others' may be in it */
 	for (size_t i = 0; i < plan->n_roots && rc == 0; i++) {
-		rc = sweep_gone(plan->roots[i].fd, &removed);
+		rc = sweep_gone(plan, i, plan->roots[i].fd, &removed);
 		/* An empty one beside somebody's directories is nothing that should stay. */
 		if (plan->roots[i].is_named_only)
 			(void)rmdir(plan->roots[i].path); /* others' trash may be in it */
 	}
+	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++)
+		if (plan->dirs[i].is_condemned)
+			show_dir(plan, &plan->dirs[i]);
 	return rc;
 }
 

@@ -253,8 +253,12 @@ static int plan_dirs(struct ews_trash_plan *plan)
 
 void ews_trash_plan_measure(struct ews_trash_plan *plan)
 {
-	for (size_t i = 0; i < plan->n_dirs; i++)
+	for (size_t i = 0; i < plan->n_dirs; i++) {
+		/* What goes is measured as it goes. */
+		if (plan->dirs[i].is_due && !plan->opts->dry_run)
+			continue;
 		plan->dirs[i].bytes = measure(plan->roots[plan->dirs[i].root].fd, plan->dirs[i].step_id);
+	}
 	if (!plan->opts->now)
 		limit_dirs(plan);
 }

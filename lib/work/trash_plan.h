@@ -46,6 +46,7 @@ struct ews_trash_dir {
 	uint64_t bytes;
 	int64_t touched_s;
 	bool is_due;
+	bool is_condemned; /* nobody finds it any more, and how large it is shows as it goes */
 };
 
 struct ews_trash_kept {

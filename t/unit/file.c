@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -228,6 +229,34 @@ Test(file, removing_does_not_follow_links_and_missing_is_done)
 	cr_assert_not(is_there("tree"));
 	cr_assert_not(is_there("link"));
 	cr_assert_eq(count_names(fd), 1);
+}
+
+static void note_done(void *payload, size_t done, size_t total, uint64_t bytes)
+{
+	(void)total;
+	(void)bytes;
+	*(size_t *)payload = done;
+}
+
+Test(file, a_removal_tells_how_much_it_took)
+{
+	size_t shown = 0;
+	struct ews_file_removed removed = { .show = note_done, .payload = &shown };
+
+	/* More in one directory than a thread takes in a row, and a link, which has no bytes. */
+	cr_assert_eq(ews_dir_make(root_fd, "t/a/b", 0755), 0);
+	for (int i = 0; i < 300; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "t/%s%d", i % 3 ? "a/" : i % 2 ? "a/b/" : "", i);
+		put(name, "abc");
+	}
+	cr_assert_eq(symlinkat("a/1", root_fd, "t/link"), 0);
+	cr_assert_eq(ews_file_remove_tree_told(root_fd, "t", &removed), 0);
+	cr_assert_not(is_there("t"));
+	cr_assert_eq(removed.bytes, 900);
+	cr_assert_eq(removed.done, 301);
+	cr_assert_leq(shown, 301);
 }
 
 Test(file, a_tree_of_three_thousand_levels_goes_with_few_descriptors)
