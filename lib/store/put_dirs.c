@@ -7,12 +7,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/handle.h"
 #include "base/path.h"
+#include "base/pool.h"
 #include "store/put.h"
+
+/* What one thread does in a row. */
+#define DIRS_MADE 16
+#define CHANGES_DRESSED 256 /* files as well, which are passed by */
 
 static int make_dir(struct ews_put_work *put, struct ews_put_cursor *at, const struct ews_change *change)
 {
@@ -37,23 +45,91 @@ static int make_dir(struct ews_put_work *put, struct ews_put_cursor *at, const s
 	return 0;
 }
 
-int ews_put_make_dirs(struct ews_put_work *put)
+static bool is_dir(const struct ews_change *change)
 {
+	return change->to && ews_entry_is_dir(change->to);
+}
+
+static size_t depth_of(const char *path)
+{
+	size_t depth = 0;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+		depth++;
+	return depth;
+}
+
+/* The directories that come by their depth: those of one depth need nothing of each other. */
+struct layers {
+	struct ews_put_work *put;
+	size_t *order; /* changes */
+	size_t *ends; /* of each depth in `order` */
+	size_t n;
+	size_t from; /* of the depth at work */
+};
+
+static void release_layers(struct layers *layers)
+{
+	free(layers->order);
+	free(layers->ends);
+}
+EWS_CLEANUP_DEFINE(layers, struct layers, release_layers)
+
+static void find_layers(struct layers *out, const struct ews_changes *changes)
+{
+	size_t cap = 0, total = 0;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		size_t depth = is_dir(&changes->items[i]) ? depth_of(changes->items[i].path) + 1 : 0;
+
+		EWS_GROW_TO(out->ends, depth + 1, cap);
+		while (out->n < depth)
+			out->ends[out->n++] = 0;
+		if (depth)
+			out->ends[depth - 1]++;
+	}
+	/* Where each begins, which moves to where it ends as it is filled. */
+	for (size_t k = 0; k < out->n; k++) {
+		size_t n = out->ends[k];
+
+		out->ends[k] = total;
+		total += n;
+	}
+	out->order = ews_calloc(total + 1, sizeof(*out->order));
+	for (size_t i = 0; i < changes->n; i++)
+		if (is_dir(&changes->items[i]))
+			out->order[out->ends[depth_of(changes->items[i].path)]++] = i;
+}
+
+static int make_some(size_t from, size_t end, unsigned worker, void *payload)
+{
+	const struct layers *layers = payload;
+	struct ews_put_work *put = layers->put;
 	EWS_CLEANUP(put_cursor) struct ews_put_cursor at = EWS_PUT_CURSOR_INIT;
+	int rc = 0;
 
-	for (size_t i = 0; i < put->changes->n; i++) {
-		const struct ews_change *change = &put->changes->items[i];
-		int rc;
+	(void)worker;
+	for (size_t k = from; k < end && rc == 0; k++) {
+		size_t i = layers->order[layers->from + k];
 
-		if (!change->to || !ews_entry_is_dir(change->to))
-			continue;
-		rc = make_dir(put, &at, change);
+		rc = make_dir(put, &at, &put->changes->items[i]);
 		if (rc < 0)
 			rc = ews_put_settle(put, i, rc);
-		if (rc < 0)
-			return rc;
 	}
-	return 0;
+	return rc;
+}
+
+int ews_put_make_dirs(struct ews_put_work *put)
+{
+	EWS_CLEANUP(layers) struct layers layers = { .put = put };
+	int rc = 0;
+
+	find_layers(&layers, put->changes);
+	for (size_t k = 0; k < layers.n && rc == 0; k++) {
+		rc = ews_pool_spans(layers.ends[k] - layers.from, DIRS_MADE, put->opts->threads, make_some, &layers);
+		layers.from = layers.ends[k];
+	}
+	return rc;
 }
 
 static int dress_dir(struct ews_put_work *put, struct ews_put_cursor *at, const struct ews_change *change)
@@ -73,6 +149,29 @@ static int dress_dir(struct ews_put_work *put, struct ews_put_cursor *at, const 
 	return ews_put_dress(put, fd, change, 0);
 }
 
+/* Does none of the directories, when it has its mode, keep us from those in it? */
+static bool may_come_in_any_order(const struct ews_put_work *put, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_dir(&put->changes->items[i]) &&
+		    (put->changes->items[i].to->mode & EWS_PUT_OWNER_ALL) != EWS_PUT_OWNER_ALL)
+			return false;
+	return !put->reach.n_opened;
+}
+
+static int dress_some(size_t from, size_t end, unsigned worker, void *payload)
+{
+	struct ews_put_work *put = payload;
+	EWS_CLEANUP(put_cursor) struct ews_put_cursor at = EWS_PUT_CURSOR_INIT;
+	int rc = 0;
+
+	(void)worker;
+	for (size_t i = from; i < end && rc == 0; i++)
+		if (is_dir(&put->changes->items[i]) && !put->has_failed[i])
+			rc = ews_put_settle(put, i, dress_dir(put, &at, &put->changes->items[i]));
+	return rc;
+}
+
 int ews_put_dress_dirs(struct ews_put_work *put, size_t n)
 {
 	EWS_CLEANUP(put_cursor) struct ews_put_cursor at = EWS_PUT_CURSOR_INIT;
@@ -80,6 +179,8 @@ int ews_put_dress_dirs(struct ews_put_work *put, size_t n)
 	size_t k = put->reach.n_opened;
 
 	ews_put_reach_begin_closing(&put->reach);
+	if (may_come_in_any_order(put, n))
+		return ews_pool_spans(n, CHANGES_DRESSED, put->opts->threads, dress_some, put);
 	while (n || k) {
 		const struct ews_change *change = n ? &put->changes->items[n - 1] : NULL;
 		const struct ews_put_opened *opened = k ? &put->reach.opened[k - 1] : NULL;
@@ -92,7 +193,7 @@ int ews_put_dress_dirs(struct ews_put_work *put, size_t n)
 			continue;
 		}
 		n--;
-		if (!change->to || !ews_entry_is_dir(change->to) || put->has_failed[n])
+		if (!is_dir(change) || put->has_failed[n])
 			continue;
 		if (order == 0)
 			k--;

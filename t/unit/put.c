@@ -1177,7 +1177,8 @@ static void note_progress(void *payload, size_t done, size_t total, uint64_t byt
 	progress->calls++;
 }
 
-Test(put, many_files_are_put_by_several_threads)
+/* Many of everything, at several depths; directories that nobody may write to have to wait for what is in them. */
+static void put_many(bool has_closed)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
 	EWS_CLEANUP(entries) struct ews_entries none = EWS_ENTRIES_INIT;
@@ -1190,28 +1191,54 @@ Test(put, many_files_are_put_by_several_threads)
 		.odb = odb,
 		.source_fd = -1,
 		.threads = 4,
+		.times = EWS_PUT_TIMES_KEEP,
 		.progress = note_progress,
 		.payload = &progress,
 	};
+	struct stat st;
 	char path[64], text[32];
 
 	for (int i = 0; i < 40; i++) {
 		snprintf(path, sizeof(path), "d%d", i);
-		add(&to, path, EWS_ENTRY_DIR, i % 3 ? 0755 : 0555, NULL);
+		add(&to, path, EWS_ENTRY_DIR, has_closed && i % 3 == 0 ? 0555 : 0755, NULL);
+		snprintf(path, sizeof(path), "d%d/e", i);
+		add(&to, path, EWS_ENTRY_DIR, i % 2 ? 0700 : 0755, NULL);
+		snprintf(path, sizeof(path), "d%d/e/f", i);
+		add(&to, path, EWS_ENTRY_DIR, 0755, NULL);
 		for (int k = 0; k < 40; k++) {
-			snprintf(path, sizeof(path), "d%d/f%d", i, k);
+			snprintf(path, sizeof(path), "d%d/%sf%d", i, k % 4 ? "" : "e/f/", k);
 			snprintf(text, sizeof(text), "%d", k);
 			add(&to, path, EWS_ENTRY_FILE, k % 2 ? 0644 : 0755, text);
 		}
 	}
 	ews_entries_sort(&to);
+	for (size_t i = 0; i < to.n; i++) {
+		to.items[i].has_time = true;
+		to.items[i].mtime_s = 1000000000 + (int64_t)i;
+		to.items[i].mtime_ns = (uint32_t)i;
+	}
 	ews_changes_between(&changes, &none, &to, is_same);
 	cr_assert_eq(ews_put(&report, &changes, &to, &opts), 0);
 	cr_assert_eq(report.written, to.n);
 	cr_assert_eq(progress.calls, to.n);
 	cr_assert_eq(progress.bytes, (uint64_t)40 * (10 * 1 + 30 * 2));
+	for (size_t i = 0; i < to.n; i++) {
+		cr_assert_eq(fstatat(work_fd, to.items[i].path, &st, AT_SYMLINK_NOFOLLOW), 0);
+		cr_assert_eq(st.st_mtim.tv_sec, 1000000000 + (time_t)i, "%s", to.items[i].path);
+		cr_assert_eq(st.st_mtim.tv_nsec, (long)i, "%s", to.items[i].path);
+	}
 	list(&is, work_fd);
 	assert_same(&is, &to, "many");
+}
+
+Test(put, many_files_are_put_by_several_threads)
+{
+	put_many(false);
+}
+
+Test(put, many_files_come_to_directories_that_close_behind_them)
+{
+	put_many(true);
 }
 
 /* Random trees */
