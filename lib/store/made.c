@@ -6,6 +6,7 @@
 #include "store/made.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,10 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/pool.h"
 #include "store/unknown.h"
+
+#define SPAN 512 /* entries whose directories one thread looks at in a row */
 
 /* Would a scan leave it out that knows of it, or can't its state be told? */
 static bool is_left_out(const struct ews_entry *entry, const struct ews_scan_opts *opts)
@@ -93,9 +97,39 @@ static bool scan_rest(struct ews_scan *out, const struct ews_strv *rest, const s
 	return true;
 }
 
+/* The directories, on several threads. */
+struct dirs {
+	struct ews_scan *out;
+	struct ews_strv *unknown;
+	pthread_mutex_t lock; /* of `unknown` */
+	bool is_plain;
+};
+
+/* Of their neighbours threads read no more than the paths, which nobody changes. */
+static int look_at_dirs(size_t from, size_t end, unsigned worker, void *payload)
+{
+	struct dirs *dirs = payload;
+	EWS_CLEANUP(strv) struct ews_strv unknown = EWS_STRV_INIT;
+
+	(void)worker;
+	for (size_t i = from; i < end; i++)
+		if (ews_entry_is_dir(&dirs->out->entries.items[i]) &&
+		    !look_at_dir(dirs->out, &unknown, i, dirs->is_plain))
+			return ews_error(EWS_ESTALE, "it is not what was made");
+	if (!unknown.n)
+		return 0;
+	pthread_mutex_lock(&dirs->lock);
+	ews_strv_add_array(dirs->unknown, unknown.items);
+	pthread_mutex_unlock(&dirs->lock);
+	return 0;
+}
+
 static bool find(struct ews_scan *out, const struct ews_entries *put, const struct ews_scan_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv rest = EWS_STRV_INIT;
+	struct dirs dirs = {
+		.out = out, .unknown = &rest, .lock = PTHREAD_MUTEX_INITIALIZER, .is_plain = opts->is_plain
+	};
 	const struct ews_entry *end;
 	struct stat st;
 
@@ -112,9 +146,9 @@ static bool find(struct ews_scan *out, const struct ews_entries *put, const stru
 	end = out->entries.n ? out->entries.items + out->entries.n : NULL;
 	if (ews_unknown_list(&rest, opts->root_fd, "", out->entries.items, end, opts->is_plain) < 0)
 		return false;
-	for (size_t i = 0; i < out->entries.n; i++)
-		if (ews_entry_is_dir(&out->entries.items[i]) && !look_at_dir(out, &rest, i, opts->is_plain))
-			return false;
+	if (ews_pool_spans(out->entries.n, SPAN, opts->threads, look_at_dirs, &dirs) < 0)
+		return false;
+	ews_strv_sort(&rest);
 	return scan_rest(out, &rest, opts);
 }
 
