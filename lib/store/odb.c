@@ -388,7 +388,7 @@ bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	if (ews_oid_is_none(oid))
 		return false;
-	return ews_loose_freshen(ews_odb_write_dir(odb), oid) || odb->ops->freshen(odb, oid);
+	return odb->ops->freshen(odb, oid);
 }
 
 int ews_odb_refresh(struct ews_odb *odb)

@@ -546,8 +546,12 @@ static bool libgit2_has(struct ews_odb *odb, const struct ews_oid *oid)
 static bool libgit2_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
+	const char *dir = ews_odb_write_dir(odb);
+	bool was_cold = odb->is_cold;
 
-	return ews_packs_freshen(need_packs(room), oid) || (!knows_all(room) && ask_db(room, oid, freshen_in_db));
+	/* A few may all be loose, and then no pack need be opened; of many nearly all are in packs. */
+	return (was_cold && ews_loose_freshen(dir, oid)) || ews_packs_freshen(need_packs(room), oid) ||
+	       (!was_cold && ews_loose_freshen(dir, oid)) || (!knows_all(room) && ask_db(room, oid, freshen_in_db));
 }
 
 static int libgit2_refresh(struct ews_odb *odb)
