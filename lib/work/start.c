@@ -15,6 +15,7 @@
 #include "base/beside.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/reserve.h"
@@ -135,16 +136,21 @@ static void count_bytes(struct ews_scan *scan)
 			scan->size_bytes += scan->entries.items[i].size;
 }
 
-/* `commit` is the base's; what is in the result is the snapshot that the workspace begins with. */
+/*
+ * `commit` is the base's, whose ref is left to `group`; what is in the result is the snapshot that the workspace begins
+ * with.
+ */
 static int keep_base(struct ews_oid *commit, struct ews_start_result *out, struct ews_batch *batch,
-		     struct ews_twin *twin, struct ews_chain *chain, const struct ews_start_opts *opts)
+		     struct ews_twin *twin, struct ews_chain *chain, const struct ews_start_opts *opts,
+		     struct ews_sync_group *group)
 {
 	const struct ews_session *session = &out->session;
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	struct ews_snapshot_opts keep = { .id = session->state.base_snapshot,
 					  .session = session,
 					  .subject = opts->subject,
-					  .prefix = EWS_REF_SESSIONS };
+					  .prefix = EWS_REF_SESSIONS,
+					  .group = group };
 	int rc;
 
 	if (!chain) {
@@ -160,6 +166,29 @@ static int keep_base(struct ews_oid *commit, struct ews_start_result *out, struc
 	rc = ews_snapshot_keep(&base, session->repo, batch, &chain->first, &keep);
 	*commit = base.commit;
 	return rc;
+}
+
+/* What was filled, as it is told to git and as the base has it: two that know nothing of each other. */
+struct describing {
+	struct ews_twin *twin;
+	const struct ews_repo *repo;
+	int workspace_fd;
+};
+
+static int describe_one(size_t i, unsigned worker, void *payload)
+{
+	const struct describing *what = payload;
+	struct ews_content *content = &what->twin->content;
+
+	(void)worker;
+	if (i == 0) {
+		count_bytes(&content->scan);
+		ews_hardlinks_find(&content->scan.entries);
+		ews_manifest_hash(content->hash, &content->scan.entries);
+	} else if (!what->repo->is_plain) {
+		set_index(what->twin, what->repo, what->workspace_fd);
+	}
+	return 0;
 }
 
 /* What a workspace is prepared with. */
@@ -190,21 +219,24 @@ static int publish(struct ews_oid *commit, struct ews_start_result *out, struct 
 	struct ews_place place = ews_session_place(session);
 	struct preparing with = { session->method, &place, workspace_fd, &twin->content.git };
 	EWS_CLEANUP(beside) struct ews_beside preparing = EWS_BESIDE_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group names = EWS_SYNC_GROUP_INIT;
+	struct describing filled = { twin, repo, workspace_fd };
 	struct stat st;
 	int rc;
 
-	if (!repo->is_plain)
-		set_index(twin, repo, workspace_fd);
+	(void)ews_pool_for(2, 1, 2, describe_one, &filled); /* it never fails */
 	ews_beside_begin(&preparing, prepare, &with);
-	count_bytes(&twin->content.scan);
 	if (fstat(workspace_fd, &st) == 0)
 		ews_content_set_root(&twin->content, &st);
-	ews_hardlinks_find(&twin->content.scan.entries);
-	ews_manifest_hash(twin->content.hash, &twin->content.scan.entries);
-	rc = keep_base(commit, out, batch, twin, chain, opts);
+	rc = keep_base(commit, out, batch, twin, chain, opts, &base);
 	if (rc == 0)
 		rc = ews_beside_end(&preparing);
-	return rc < 0 ? rc : session->method->publish(&place);
+	if (rc == 0)
+		rc = ews_sync_finish_before(&base, &names);
+	if (rc == 0)
+		rc = session->method->publish(&place);
+	return rc < 0 ? rc : ews_sync_finish(&names);
 }
 
 static int settle(struct ews_start_result *out, struct ews_twin *twin, const struct ews_oid *base_commit)
@@ -451,6 +483,7 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 					.progress = opts->progress,
 					.payload = opts->payload };
 	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
 	struct ews_first_look_opts look_opts = { .base = &twin->content };
 	int rc = ews_epoch_look(&result->session.state.epoch, repo);
 
@@ -461,7 +494,9 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 	if (rc == 0)
 		rc = ews_twin_find_head(twin, repo);
 	if (rc == 0)
-		rc = keep_base(&look_opts.base_commit, result, batch, twin, NULL, opts);
+		rc = keep_base(&look_opts.base_commit, result, batch, twin, NULL, opts, &base);
+	if (rc == 0)
+		rc = ews_sync_finish(&base);
 	if (rc == 0)
 		rc = ews_content_save_cache(&twin->content, repo, &result->session);
 	if (rc < 0)
