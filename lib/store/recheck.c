@@ -15,12 +15,16 @@
 #include "base/cleanup.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/unknown.h"
 
 #define SPAN 128 /* entries that one thread looks at in a row, with the directories on their way open */
 #define DIRS_CHUNK 8
+#define GITIGNORE ".gitignore"
+#define RULES_MAX (16 * EWS_MIB)
 #define TRAIL_MAX 48 /* open directories; deeper trees are walked */
 
 struct recheck {
@@ -108,19 +112,64 @@ static bool is_same(const struct ews_entry *entry, const struct stat *st)
 	       now.n_links == entry->n_links;
 }
 
-/* Is it still of a kind whose change its own stat data tell, and no rule? Then take these. */
-static bool take_touched(struct recheck *check, struct ews_entry *entry, const struct stat *st)
+/* Are the rules of a .gitignore, which is in `dir_fd`, those of before? One that was made just before it was found is touched. */
+static bool has_same_rules(const struct ews_entry *entry, int dir_fd)
+{
+	EWS_CLEANUP(hash)
+	struct ews_hash *hash = ews_hash_new(entry->oid.len == ews_hash_len(EWS_SHA256) ? EWS_SHA256 : EWS_SHA1);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char header[EWS_OBJECT_HEADER_MAX];
+	struct ews_oid oid = EWS_OID_NONE;
+
+	if (entry->type != EWS_ENTRY_FILE || ews_oid_is_none(&entry->oid))
+		return false;
+	if (ews_file_read(&text, dir_fd, GITIGNORE, RULES_MAX) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	ews_hash_add(hash, header, ews_object_header(header, EWS_OBJECT_BLOB, text.len));
+	ews_hash_add(hash, text.ptr, text.len);
+	oid.len = (uint8_t)ews_hash_finish(hash, oid.id);
+	return ews_oid_equal(&oid, &entry->oid);
+}
+
+static bool is_left_out(const struct ews_skips *skips, const char *path)
+{
+	size_t at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
+
+	return at < skips->n && !strcmp(skips->items[at].path, path);
+}
+
+/* Is it the empty directory of a submodule still? A nested repository is one that was left out. */
+static bool is_empty_submodule(const struct recheck *check, const struct ews_entry *entry, int dir_fd)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(fd)
+	int fd = openat(dir_fd, ews_path_base(entry->path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : ews_dir_names_read(&names, fd);
+
+	ews_error_clear();
+	return n == 0 && !is_left_out(&check->cache->skips, entry->path);
+}
+
+/* Is it still of a kind whose change its own stat data tell, and no other rule? Then take these. */
+static bool take_touched(struct recheck *check, struct ews_entry *entry, const struct stat *st, int dir_fd)
 {
 	struct ews_entry now = { 0 };
 
 	ews_entry_set_stat(&now, st);
-	if (!entry->has_stat || entry->type != now.type || !strcmp(ews_path_base(entry->path), ".gitignore"))
+	if (entry->type == EWS_ENTRY_GITLINK && now.type == EWS_ENTRY_DIR && is_empty_submodule(check, entry, dir_fd))
+		now.type = EWS_ENTRY_GITLINK;
+	if (!entry->has_stat || entry->type != now.type)
 		return false;
-	if (now.type != EWS_ENTRY_FILE && now.type != EWS_ENTRY_LINK && now.type != EWS_ENTRY_DIR)
+	if (!strcmp(ews_path_base(entry->path), GITIGNORE) && !has_same_rules(entry, dir_fd))
+		return false;
+	if (now.type != EWS_ENTRY_FILE && now.type != EWS_ENTRY_LINK && !ews_entry_is_dir(&now))
 		return false;
 	if (now.type == EWS_ENTRY_FILE && check->opts->max_file_bytes && now.size > check->opts->max_file_bytes)
 		return false;
 	ews_entry_set_stat(entry, st);
+	entry->type = now.type;
 	entry->is_racy = true;
 	check->n_touched++;
 	return true;
@@ -141,7 +190,7 @@ static int check_entries(size_t from, size_t end, unsigned worker, void *payload
 		struct stat st;
 
 		if (fd < 0 || fstatat(fd, ews_path_base(entry->path), &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    (!is_same(entry, &st) && !take_touched(check, entry, &st)))
+		    (!is_same(entry, &st) && !take_touched(check, entry, &st, fd)))
 			check->differs = true;
 	}
 	return 0;
@@ -185,7 +234,7 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 		case EWS_SKIP_IGNORED:
 		case EWS_SKIP_EXCLUDED:
 			/* Its rules may change, and it is no entry that would show that. */
-			if (!strcmp(ews_path_base(skip->path), ".gitignore"))
+			if (!strcmp(ews_path_base(skip->path), GITIGNORE))
 				return false;
 			break;
 		case EWS_SKIP_OWN:
@@ -199,13 +248,6 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 		}
 	}
 	return true;
-}
-
-static bool is_left_out(const struct ews_skips *skips, const char *path)
-{
-	size_t at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
-
-	return at < skips->n && !strcmp(skips->items[at].path, path);
 }
 
 /* Did no name come to the directory, whose entries are those from `below`? None went: each that is known was looked at. */

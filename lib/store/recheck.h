@@ -4,7 +4,7 @@
  * A scan lists each directory, asks for each name's stat data, and matches it with rules. When the whole of
  * what a scan found is known, with the stat data of every directory, the asking alone tells whether the next one would find
  * the same: no name came or went where a directory's times stand still, no content where a file's do, and no rule where its
- * .gitignore does. That takes a third of the time, and mostly nothing has changed, or some files have.
+ * .gitignore does, or says what it said. That takes a third of the time, and mostly nothing has changed, or some files have.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -169,6 +169,70 @@ Test(recheck, each_kind_of_change_is_seen)
 	}
 }
 
+/* A workspace has them as young as it is itself. */
+Test(recheck, rules_that_say_what_they_said_are_no_others)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_small_project("project");
+	static const struct {
+		const char *script;
+		enum ews_recheck answer;
+	} changes[] = {
+		{ "touch w/d/.gitignore", EWS_RECHECK_TOUCHED },
+		{ "printf '*.o\nx\n' >n && mv n w/d/.gitignore", EWS_RECHECK_TOUCHED },
+		{ "printf '*.o\ny\n' >n && mv n w/d/.gitignore", EWS_RECHECK_OTHER },
+		{ "printf '*.o\n' >w/d/.gitignore", EWS_RECHECK_OTHER },
+		{ "rm w/d/.gitignore && ln -s ../f w/d/.gitignore", EWS_RECHECK_OTHER },
+		{ "rm w/d/.gitignore && mkfifo w/d/.gitignore", EWS_RECHECK_OTHER },
+	};
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		for (int has_ids = 0; has_ids < 2; has_ids++) {
+			EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
+			EWS_CLEANUP(fd) int fd = -1;
+
+			fixture_shell(
+				"rm -rf w && mkdir -p w/d && printf '*.o\nx\n' >w/d/.gitignore && cp w/d/.gitignore w/f");
+			fd = fixture_open_dir("w");
+			cr_assert(remember(&cache, fd, has_ids ? repo->odb : NULL));
+			fixture_shell("%s", changes[i].script);
+			cr_assert_eq(look(&cache, fd, 0), has_ids ? changes[i].answer : EWS_RECHECK_OTHER, "%s",
+				     changes[i].script);
+		}
+	}
+}
+
+/* Of a submodule that nobody filled there is a directory, which the index or the base says is one. */
+static enum ews_recheck look_at_submodule(const char *script, bool is_left_out)
+{
+	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+	struct ews_entry *sub;
+
+	fixture_shell("rm -rf w && mkdir -p w/sub");
+	fd = fixture_open_dir("w");
+	cr_assert(remember(&cache, fd, NULL));
+	sub = (struct ews_entry *)ews_entries_find(&cache.entries, "sub");
+	sub->type = EWS_ENTRY_GITLINK;
+	sub->is_racy = true;
+	if (is_left_out)
+		ews_skips_add(&cache.skips, "sub", EWS_SKIP_REPOSITORY, 0);
+	fixture_shell("%s", script);
+	if (look(&cache, fd, 0) == EWS_RECHECK_OTHER)
+		return EWS_RECHECK_OTHER;
+	cr_assert_eq(sub->type, EWS_ENTRY_GITLINK);
+	return EWS_RECHECK_TOUCHED;
+}
+
+Test(recheck, a_young_submodule_that_is_empty_is_no_other)
+{
+	cr_assert_eq(look_at_submodule(":", false), EWS_RECHECK_TOUCHED);
+	cr_assert_eq(look_at_submodule("chmod 700 w/sub", false), EWS_RECHECK_TOUCHED);
+	cr_assert_eq(look_at_submodule("touch w/sub/file", false), EWS_RECHECK_OTHER);
+	cr_assert_eq(look_at_submodule("git init -q w/sub", false), EWS_RECHECK_OTHER);
+	cr_assert_eq(look_at_submodule("rmdir w/sub && ln -s . w/sub", false), EWS_RECHECK_OTHER);
+	cr_assert_eq(look_at_submodule(":", true), EWS_RECHECK_OTHER);
+}
+
 Test(recheck, what_is_younger_than_the_look_is_not_trusted)
 {
 	EWS_CLEANUP(scan) struct ews_scan found = EWS_SCAN_INIT;
