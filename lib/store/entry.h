@@ -50,6 +50,9 @@ struct ews_entry {
 	uint32_t ctime_ns;
 };
 
+/* Of more than this several lists at once take much memory: who can do without one lets it go. */
+#define EWS_ENTRIES_MANY 32768
+
 struct ews_entries {
 	struct ews_entry *items;
 	size_t n, cap;

@@ -12,8 +12,6 @@
 #include "base/error.h"
 #include "work/base_cache.h"
 
-#define AT_ONCE_MAX 32768 /* files */
-
 /* What is known of the files alone: it spares the first verb their reading, if not its walk. */
 static void remember_files(const struct ews_first_look *look)
 {
@@ -69,7 +67,7 @@ void ews_first_look_begin(struct ews_first_look *out, struct ews_session *sessio
 	if (opts->put && opts->is_exact &&
 	    ews_look_begin(&out->look, session->repo, session, NULL, &out->content_opts) < 0)
 		ews_error_clear();
-	if (opts->put && opts->base->scan.entries.n > AT_ONCE_MAX) {
+	if (opts->put && opts->base->scan.entries.n > EWS_ENTRIES_MANY) {
 		ews_beside_begin(&out->base, remember_both, out);
 		return;
 	}

@@ -14,8 +14,6 @@
 #include "store/hardlink.h"
 #include "work/transition.h"
 
-#define MANY_FILES 32768
-
 static enum ews_hardlink_fate fate_after(void *payload, const char *path)
 {
 	return ews_shift_is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
@@ -169,7 +167,7 @@ static int look_after(struct ews_content *after, struct ews_shift *shift)
 		shift->now = (struct ews_content)EWS_CONTENT_INIT;
 	}
 	/* Who counts lines will want what was written, but of many files the lists take what room there is. */
-	if (after->scan.entries.n > MANY_FILES) {
+	if (after->scan.entries.n > EWS_ENTRIES_MANY) {
 		ews_odb_remember(shift->repo->odb, 0);
 		ews_alloc_give_back();
 	}
