@@ -69,15 +69,6 @@ struct ews_index_entry *ews_index_add(struct ews_index *index, const char *path)
 void ews_index_sort(struct ews_index *index);
 
 /*
- * Say which trees the entries make, so that git need not read those of HEAD to compare: all of them, and nothing else,
- * come from the tree `root`, listed in `tree` with its directories' ids (ews_tree_list_with_ids).
- */
-void ews_index_set_trees(struct ews_index *index, const struct ews_oid *root, const struct ews_entries *tree);
-
-/* Does it say that all of its entries make the tree `root`? */
-bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *root);
-
-/*
  * Does git take the file for unchanged by its stat data alone (as with
  * core.trustctime and core.checkStat=default), is it not racy against the
  * index's own time, and carries no flag that hides changes? `entry` is what scan

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/index_extensions.h"
 #include "store/tree.h"
 #include "work/epoch.h"
 #include "work/head.h"
