@@ -108,6 +108,11 @@ test_expect_success 'a partial clone: what is there is served without fetching, 
 	test_must_fail git -C partial ews path old && test_expect_code 128 git -C partial ews diff HEAD~2 HEAD~1 >out 2>err && test_must_be_empty out && test_grep "[0-9a-f]\{40\}" err && test_path_is_missing fetched
 '
 
+test_expect_success 'verify: what is promised is no damage, what the snapshot alone has is' '
+	start_ws partial older && git -C "${ws:?}" update-ref --no-deref HEAD HEAD~1 && echo own >"${ws:?}/own" && git -C partial ews snapshot create older >snap && git -C partial ews snapshot verify --all && test_path_is_missing fetched &&
+	blob=$(git -C partial rev-parse "refs/ews/snapshots/$(cat snap):own" | sed "s,^..,&/,") && mv "partial/.git/objects/$blob" own.gone && test_expect_code 1 git -C partial ews snapshot verify "$(cat snap)" >out && test_grep ": own: " out && mv own.gone "partial/.git/objects/$blob" && git -C partial ews end older >out
+'
+
 test_expect_success 'SHA-256: no object of another length gets in' '
 	(GIT_DEFAULT_HASH=sha256 && export GIT_DEFAULT_HASH && test_repo sha256) && test "$(git -C sha256 rev-parse --show-object-format)" = sha256 &&
 	serves sha256 && git -C sha256 fsck --strict >out 2>&1 && git -C sha256 count-objects -v >out && test_grep ! "garbage: [1-9]" out

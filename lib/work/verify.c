@@ -27,7 +27,6 @@ struct ews_verify {
 	struct ews_repo *repo;
 	struct ews_oidset whole; /* objects that are sound, trees with all below them */
 	struct ews_oids commits; /* what the snapshots stand on: where history begins */
-	bool is_partial; /* a repository that may lack what a remote has promised */
 	int null_fd;
 };
 
@@ -52,11 +51,8 @@ struct round {
 struct ews_verify *ews_verify_new(struct ews_repo *repo)
 {
 	struct ews_verify *verify = ews_calloc(1, sizeof(*verify));
-	EWS_CLEANUP(free) char *promisor = NULL;
 
 	verify->repo = repo;
-	verify->is_partial = ews_odb_config(&promisor, repo->odb, "extensions.partialClone") == 0;
-	ews_error_clear();
 	verify->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	return verify;
 }
@@ -261,10 +257,12 @@ int ews_verify_snapshot(struct ews_strv *problems, struct ews_verify *verify, co
 	walk_tree(&round, &snapshot->tree, "");
 	if (!ews_oid_is_none(&snapshot->manifest)) {
 		walk_commit(&round, &snapshot->manifest, "the manifest's commit", "manifest:");
+		/* From here on it is the project's own history. */
+		round.may_lack = ews_odb_is_partial(verify->repo->odb);
 		walk_pins(&round, snapshot);
 	}
 	if (!ews_oid_is_none(&snapshot->head)) {
-		round.may_lack = verify->is_partial;
+		round.may_lack = ews_odb_is_partial(verify->repo->odb);
 		walk_commit(&round, &snapshot->head, "HEAD's commit", "HEAD:");
 		ews_oids_add(&verify->commits, &snapshot->head);
 	}
@@ -304,7 +302,9 @@ static int walk_back(struct ews_strv *problems, struct ews_verify *verify, const
 {
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv found = EWS_STRV_INIT;
-	struct round round = { .verify = verify, .problems = &found, .may_lack = verify->is_partial };
+	struct round round = { .verify = verify,
+			       .problems = &found,
+			       .may_lack = ews_odb_is_partial(verify->repo->odb) };
 	char hex[EWS_OID_HEX_MAX];
 	EWS_CLEANUP(free) char *name = ews_strfmt("%.*s", ABBREV, ews_oid_hex(hex, oid));
 	EWS_CLEANUP(free) char *prefix = ews_strfmt("%s:", name);
