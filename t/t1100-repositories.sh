@@ -113,6 +113,12 @@ test_expect_success 'verify: what is promised is no damage, what the snapshot al
 	blob=$(git -C partial rev-parse "refs/ews/snapshots/$(cat snap):own" | sed "s,^..,&/,") && mv "partial/.git/objects/$blob" own.gone && test_expect_code 1 git -C partial ews snapshot verify "$(cat snap)" >out && test_grep ": own: " out && mv own.gone "partial/.git/objects/$blob" && git -C partial ews end older >out
 '
 
+test_expect_success 'P4: a tree that the index alone names is kept there, and is whole but for what is promised' '
+	start_ws partial index && (cd "${ws:?}" && git update-ref --no-deref HEAD HEAD~1 && git read-tree HEAD && echo new >new && git update-index --add new && git write-tree --missing-ok) >treeid && git -C partial ls-tree -r "$(cat treeid)" >out && grep -q -f promised out &&
+	git -C partial ews snapshot create index >snap && git -C partial ls-tree --name-only "refs/ews/snapshots/$(cat snap)^2" trees/ >out && echo "trees/$(cat treeid)" | test_cmp - out && git -C partial ews snapshot verify "$(cat snap)" && test_path_is_missing fetched &&
+	git -C partial ews end index >out
+'
+
 test_expect_success 'SHA-256: no object of another length gets in' '
 	(GIT_DEFAULT_HASH=sha256 && export GIT_DEFAULT_HASH && test_repo sha256) && test "$(git -C sha256 rev-parse --show-object-format)" = sha256 &&
 	serves sha256 && git -C sha256 fsck --strict >out 2>&1 && git -C sha256 count-objects -v >out && test_grep ! "garbage: [1-9]" out

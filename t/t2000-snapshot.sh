@@ -43,6 +43,24 @@ test_expect_success 'P4: all stages of a conflict outlive gc' '
 	cut -d" " -f2 want | while read -r id; do git -C q cat-file -e $id || exit 1; done && test -f "$(git -C "$uw" rev-parse --git-path MERGE_HEAD)"
 '
 
+# back_after_gc <project> <session>: the session's newest snapshot is made, reset away and brought back, with a gc after each; $tsnap
+back_after_gc() {
+	tsnap=$(git -C "$1" ews snapshot create "$2") && git -C "${bw:?}" reset -q --hard && git -C "$1" reflog expire --expire=now --all && git -C "$1" gc -q --prune=now &&
+	git -C "$1" ews revert --to $tsnap "$2" >out && test_grep "Status: Verified" out && git -C "$1" gc -q --prune=now && git -C "$1" ews snapshot verify --all -q && git -C "$1" fsck --strict
+}
+
+test_expect_success 'P4: trees that only the index names, by what it says of them, outlive gc, and gc works once that index is back' '
+	test_repo tr && start_ws -n bw tr v && (cd "${bw:?}" && echo "version A" >src/new && git add src/new && git write-tree && echo "version B" >src/new) >tree && back_after_gc tr v && git -C tr cat-file -e "$(cat tree)" &&
+	git -C tr ls-tree -d --name-only "refs/ews/snapshots/$tsnap^2" trees/ >got && echo "trees/$(cat tree)" | test_cmp - got && echo more >"${bw:?}/docs/more" && git -C "$bw" add docs/more && git -C "$bw" rev-parse "$(cat tree):src" >sub &&
+	back_after_gc tr v && git -C tr ls-tree -d --name-only "refs/ews/snapshots/$tsnap^2" trees/ >got && echo "trees/$(cat sub)" | test_cmp - got
+'
+
+test_expect_success 'P4: so do the stages of a conflict that was resolved' '
+	(cd tr && git checkout -q -b side && echo side >>src/log && git commit -qam side && git checkout -q main && echo main >>src/log && git commit -qam main) && start_ws -n bw tr w &&
+	test_must_fail git -C "${bw:?}" merge side && echo both >"${bw:?}/src/log" && git -C "$bw" add src/log && git -C "$bw" ls-files --resolve-undo >want && test -s want && git -C tr branch -qD side &&
+	back_after_gc tr w && git -C "$bw" ls-files --resolve-undo >got && test_cmp want got && cut -d" " -f2 want | git -C tr cat-file --batch-check >got && test_grep ! missing got
+'
+
 test_expect_success 'a snapshot is a commit of the raw tree, with its trailers and parents' '
 	git -C p ews revert s >out && printf "a\r\nb\n" >"${ws:?}/docs/mixed" && chmod 755 "${ws:?}/docs/mixed" && make s -m "the subject" && ref=refs/ews/snapshots/$snap &&
 	echo $snap | grep -E "^snap-[0-9]{8}-[0-9]{6}-[0-9a-f]{6}\$" && test "$(git -C p cat-file -t $ref)" = commit &&

@@ -42,6 +42,12 @@ test_expect_success 'P2: a snapshot of what did not change is whole; one of othe
 	git -C p ls-tree -r "$(manifest "$f")" >tree && test_grep state/MERGE_MSG tree && git -C p ews snapshot drop "$a" "$b" && git -C p ews clean --now --force && git -C p gc -q --prune=now && git -C p ews snapshot verify --all >out && test_grep "$e: ok" out
 '
 
+test_expect_success 'P4: a branch that moved below the same index leaves trees to that index alone: these are kept then' '
+	git -C "${ws:?}" checkout -q -b moved && git -C "$ws" commit -q --allow-empty -m same && echo two >"${ws:?}/sub/f" && git -C "$ws" commit -q -a -m two && echo three >"${ws:?}/sub/f" && git -C "$ws" status >out && tree=$(git -C "$ws" rev-parse "HEAD^{tree}") && seen s &&
+	git -C p ls-tree "refs/ews/snapshots/$(cat newest)^2" trees >out && test_must_be_empty out && git -C p update-ref refs/heads/moved "$(git -C p rev-parse moved^)" && snap=$(git -C p ews snapshot create s) &&
+	git -C p ls-tree --name-only "refs/ews/snapshots/$snap^2" trees/ >out && echo "trees/$tree" | test_cmp - out
+'
+
 test_expect_success 'P3: what is kept of the base is a cache: gone, cut or of another base, it is read from the store' '
 	dir=${HOME:?}/.superqode/working/p/sessions/s && seen s && git -C p ews diff s >want && rm "${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && test_path_is_file "${dir:?}/base" &&
 	cp "${dir:?}/base" keep && head -c 5000 keep >"${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && echo other >>p/sub/f && start_ws p other && echo more >>"${ws:?}/sub/f" && git -C p ews diff other >want.other &&

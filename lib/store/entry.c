@@ -317,7 +317,8 @@ bool ews_entry_path_names_git(const char *path)
 
 bool ews_entry_fits_tree(const struct ews_entry *entry)
 {
-	if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK && entry->type != EWS_ENTRY_GITLINK)
+	if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK && entry->type != EWS_ENTRY_GITLINK &&
+	    entry->type != EWS_ENTRY_TREE)
 		return false;
 	return entry->oid.len != 0 && ews_entry_path_fits_tree(entry->path, entry->type == EWS_ENTRY_LINK);
 }
@@ -328,6 +329,7 @@ uint32_t ews_entry_git_mode(const struct ews_entry *entry)
 	case EWS_ENTRY_LINK:
 		return 0120000;
 	case EWS_ENTRY_DIR:
+	case EWS_ENTRY_TREE:
 		return 040000;
 	case EWS_ENTRY_GITLINK:
 		return 0160000;
@@ -338,8 +340,8 @@ uint32_t ews_entry_git_mode(const struct ews_entry *entry)
 
 const char *ews_entry_type_name(enum ews_entry_type type)
 {
-	static const char *const names[] = { "none",       "file", "link",   "directory",
-					     "repository", "fifo", "socket", "device" };
+	static const char *const names[] = { "none", "file",   "link",   "directory", "repository",
+					     "fifo", "socket", "device", "tree" };
 
 	return names[type];
 }

@@ -26,6 +26,7 @@ enum ews_entry_type {
 	EWS_ENTRY_FIFO, /* kept: a name and a mode */
 	EWS_ENTRY_SOCKET, /* named, can't be kept */
 	EWS_ENTRY_DEVICE, /* named, can't be kept */
+	EWS_ENTRY_TREE, /* a git tree, whole, by its id: for lists of which trees are written, and none that was read */
 };
 
 struct ews_entry {
@@ -105,7 +106,7 @@ static inline bool ews_entry_is_dir(const struct ews_entry *entry)
 
 /* The mode of a git tree entry: 0100644, 0100755, 0120000, 040000, 0160000. */
 uint32_t ews_entry_git_mode(const struct ews_entry *entry);
-/* "file", "link", "directory", "repository", "fifo", "socket", "device" */
+/* "file", "link", "directory", "repository", "fifo", "socket", "device", "tree" */
 const char *ews_entry_type_name(enum ews_entry_type type);
 
 struct ews_change {

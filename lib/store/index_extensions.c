@@ -1,11 +1,26 @@
 /*
  * Index extensions: see index_extensions.h.
  *
+ *     TREE  node*   of a directory: its name, NUL, "<entries below> <directories in it>" and a newline, the id of its tree, then
+ *                   those directories; the root comes first and has no name. Of what has changed since, the number of entries
+ *                   is negative, and there is no id.
+ *     REUC  record* of a path: it, NUL, three octal modes, each with a NUL, then an id for each mode that is not 0
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "store/index_extensions.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/error.h"
+#include "store/tree.h"
+
+#define MODE_GITLINK 0160000
+#define STAGES 3
+
+/* Each level has a name, and a path has no more bytes than that. */
+#define DEPTH_MAX (EWS_TREE_PATH_MAX / 2)
 
 /* How many entries of an index, and how many directories of its own, a directory has. */
 struct level {
@@ -61,4 +76,240 @@ bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *r
 	const char *line_end = index->trees.len ? memchr(index->trees.ptr, '\n', index->trees.len) : NULL;
 
 	return line_end && (size_t)(end - line_end - 1) >= root->len && !memcmp(line_end + 1, root->id, root->len);
+}
+
+/* Bytes that are still to be read. */
+struct input {
+	const char *at, *end;
+	size_t oid_len;
+};
+
+struct node {
+	const char *name;
+	size_t n_dirs; /* whose nodes follow */
+	struct ews_oid oid; /* none: not known */
+};
+
+static bool read_oid(struct ews_oid *out, struct input *in)
+{
+	if ((size_t)(in->end - in->at) < in->oid_len)
+		return false;
+	*out = (struct ews_oid){ .len = (uint8_t)in->oid_len };
+	memcpy(out->id, in->at, in->oid_len);
+	in->at += in->oid_len;
+	return true;
+}
+
+static bool read_node(struct node *out, struct input *in)
+{
+	const char *nul = memchr(in->at, '\0', (size_t)(in->end - in->at));
+	const char *line_end = nul ? memchr(nul, '\n', (size_t)(in->end - nul)) : NULL;
+	char *rest;
+	long n_entries;
+
+	if (!line_end)
+		return false;
+	*out = (struct node){ .name = in->at };
+	n_entries = strtol(nul + 1, &rest, 10);
+	if (*rest != ' ')
+		return false;
+	out->n_dirs = strtoul(rest + 1, &rest, 10);
+	in->at = line_end + 1;
+	if (rest != line_end || out->n_dirs > (size_t)(in->end - in->at))
+		return false;
+	return n_entries < 0 || read_oid(&out->oid, in);
+}
+
+/* Step over `n` nodes with all that is below them. */
+static bool step_over(struct input *in, size_t n)
+{
+	struct node node;
+
+	for (; n; n--) {
+		if (!read_node(&node, in))
+			return false;
+		n += node.n_dirs;
+	}
+	return true;
+}
+
+/* One tree, by name. */
+struct tree_level {
+	struct ews_tree_item *items;
+	size_t n;
+	struct ews_arena names;
+};
+
+#define TREE_LEVEL_INIT { NULL, 0, EWS_ARENA_INIT }
+
+static void release_tree_level(struct tree_level *level)
+{
+	free(level->items);
+	ews_arena_release(&level->names);
+}
+
+EWS_CLEANUP_DEFINE(tree_level, struct tree_level, release_tree_level)
+
+static int cmp_name(const void *a, const void *b)
+{
+	return strcmp(((const struct ews_tree_item *)a)->name, ((const struct ews_tree_item *)b)->name);
+}
+
+/* `oid` NULL: there is none. */
+static bool read_tree_level(struct tree_level *out, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	if (oid && ews_tree_read_flat(&out->items, &out->n, odb, oid, &out->names) < 0)
+		return false;
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_name);
+	return true;
+}
+
+static struct ews_tree_item *find_item(const struct tree_level *level, const char *name)
+{
+	const struct ews_tree_item key = { .name = name };
+
+	return level->n ? bsearch(&key, level->items, level->n, sizeof(key), cmp_name) : NULL;
+}
+
+/* The directory among them that is called `name`, or NULL. */
+static const struct ews_oid *find_dir(const struct tree_level *level, const char *name)
+{
+	const struct ews_tree_item *item = find_item(level, name);
+
+	return item && ews_tree_item_is_dir(item) ? &item->oid : NULL;
+}
+
+struct tree_walk {
+	struct ews_oids *out;
+	struct ews_odb *odb;
+	struct input in;
+	struct ews_oidset seen, whole; /* trees that were looked at, and those of them that are all there */
+};
+
+static bool is_blob(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	enum ews_object_type type;
+
+	return ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_BLOB;
+}
+
+/* Is all there that the tree `oid` names, but for what `like` (NULL: none) has as well? */
+static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const struct ews_oid *like, unsigned depth)
+{
+	EWS_CLEANUP(tree_level) struct tree_level level = TREE_LEVEL_INIT;
+	EWS_CLEANUP(tree_level) struct tree_level known = TREE_LEVEL_INIT;
+
+	if (!ews_oidset_add(&walk->seen, oid))
+		return ews_oidset_has(&walk->whole, oid);
+	if (depth == DEPTH_MAX || !read_tree_level(&level, walk->odb, oid) ||
+	    !read_tree_level(&known, walk->odb, like))
+		return false;
+	for (size_t i = 0; i < level.n; i++) {
+		const struct ews_tree_item *item = &level.items[i];
+		const struct ews_tree_item *other = find_item(&known, item->name);
+
+		if (item->mode == MODE_GITLINK)
+			continue; /* another repository's commit */
+		if (other && other->mode == item->mode && ews_oid_equal(&other->oid, &item->oid))
+			continue;
+		if (ews_tree_item_is_dir(item) ? !is_whole(walk, &item->oid, find_dir(&known, item->name), depth + 1)
+					       : !is_blob(walk->odb, &item->oid))
+			return false;
+	}
+	ews_oidset_add(&walk->whole, oid);
+	return true;
+}
+
+/* Look at `node`, in whose place HEAD has the tree `head`, NULL: none. */
+static bool walk_node(struct tree_walk *walk, const struct node *node, const struct ews_oid *head, unsigned depth)
+{
+	EWS_CLEANUP(tree_level) struct tree_level level = TREE_LEVEL_INIT;
+
+	if (!ews_oid_is_none(&node->oid)) {
+		if (!(head && ews_oid_equal(head, &node->oid)) && is_whole(walk, &node->oid, head, 0))
+			ews_oids_add(walk->out, &node->oid);
+		return step_over(&walk->in, node->n_dirs);
+	}
+	if (depth == DEPTH_MAX || (node->n_dirs && !read_tree_level(&level, walk->odb, head)))
+		return false;
+	for (size_t i = 0; i < node->n_dirs; i++) {
+		struct ews_tree_item *item;
+		struct node below;
+
+		if (!read_node(&below, &walk->in))
+			return false;
+		item = find_item(&level, below.name);
+		if (!walk_node(walk, &below, item && ews_tree_item_is_dir(item) ? &item->oid : NULL, depth + 1))
+			return false;
+		/* A name stands for one directory, however often it is said. */
+		if (item)
+			item->mode = 0;
+	}
+	return true;
+}
+
+void ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
+			  const struct ews_oid *head)
+{
+	struct tree_walk walk = { .out = out,
+				  .odb = odb,
+				  .in = { index->trees.ptr, index->trees.ptr + index->trees.len,
+					  ews_hash_len(ews_odb_algo(odb)) } };
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	struct node root;
+
+	if (!index->trees.len)
+		return;
+	ews_error_save(&saved);
+	if (read_node(&root, &walk.in))
+		(void)walk_node(&walk, &root, ews_oid_is_none(head) ? NULL : head, 0); /* what was found counts */
+	(void)ews_error_restore(&saved);
+	ews_oidset_release(&walk.seen);
+	ews_oidset_release(&walk.whole);
+}
+
+/* Read one octal mode and its NUL. */
+static bool read_mode(unsigned long *out, struct input *in)
+{
+	const char *nul = memchr(in->at, '\0', (size_t)(in->end - in->at));
+	char *rest;
+
+	if (!nul)
+		return false;
+	*out = strtoul(in->at, &rest, 8);
+	in->at = nul + 1;
+	return rest == nul;
+}
+
+static bool read_resolved(struct ews_oids *out, struct input *in)
+{
+	const char *path_end = memchr(in->at, '\0', (size_t)(in->end - in->at));
+	unsigned long modes[STAGES];
+
+	if (!path_end)
+		return false;
+	in->at = path_end + 1;
+	for (unsigned i = 0; i < STAGES; i++)
+		if (!read_mode(&modes[i], in))
+			return false;
+	for (unsigned i = 0; i < STAGES; i++) {
+		struct ews_oid oid;
+
+		if (!modes[i])
+			continue;
+		if (!read_oid(&oid, in))
+			return false;
+		ews_oids_add(out, &oid);
+	}
+	return true;
+}
+
+void ews_index_list_resolved(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo)
+{
+	struct input in = { index->resolve_undo.ptr, index->resolve_undo.ptr + index->resolve_undo.len,
+			    ews_hash_len(algo) };
+
+	while (in.at < in.end && read_resolved(out, &in))
+		;
 }

@@ -1,6 +1,9 @@
 /*
  * Index extensions: what git's index says besides its entries.
  *
+ * TREE says which trees the entries make, and REUC what the stages of resolved conflicts were. `git gc` fails where one of
+ * these objects is gone.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef EWS_STORE_INDEX_EXTENSIONS_H
@@ -16,5 +19,16 @@ void ews_index_set_trees(struct ews_index *index, const struct ews_oid *root, co
 
 /* Does it say that all of its entries make the tree `root`? */
 bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *root);
+
+/*
+ * Append to `out` the trees that the entries make by what it says, and that the tree `head` (none: an empty one) does not have
+ * under their path; the topmost alone, and only those that the store has whole. What it says may be anything: where it makes
+ * no sense the list ends. No error is left behind.
+ */
+void ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
+			  const struct ews_oid *head);
+
+/* Append the ids of the stages of resolved conflicts, up to where that makes no sense. Nothing is said of whether they are there. */
+void ews_index_list_resolved(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo);
 
 #endif

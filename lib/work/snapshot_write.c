@@ -19,12 +19,23 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/commit.h"
+#include "store/index_extensions.h"
 #include "store/manifest_odb.h"
 #include "store/tree.h"
 #include "work/head.h"
 #include "work/history.h"
 
-#define MEMO_VERSION 1
+#define MEMO_VERSION 2
+
+/* Is it there, and content? Anything else under that name would be an error in the store until the snapshot expires. */
+static bool is_blob(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	enum ews_object_type type;
+	bool is = ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_BLOB;
+
+	ews_error_clear();
+	return is;
+}
 
 static void add_pin(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
 {
@@ -141,30 +152,57 @@ static void find_elsewhere(struct ews_oidset *out, const struct strays *strays, 
 }
 
 /*
- * Every object that the index names and the tree lacks: a raw index pins nothing. Nearly all of an index is what stands
- * in the tree as well; that is seen in one walk along both. `fit`: a tree can hold all entries.
+ * Every object that entries of the index name and the tree lacks: a raw index pins nothing. Nearly all of an index is what
+ * stands in the tree as well; that is seen in one walk along both. `fit`: a tree can hold all entries.
  */
-static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content, bool fit)
+static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
+		       const struct ews_entries *entries, bool fit)
 {
-	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
-	const struct ews_buf *raw = &content->git.index;
 	struct strays strays = { NULL, 0, 0 };
 
-	if (!content->git.has_index)
-		return;
-	if (ews_index_parse(&index, raw->ptr, raw->len, ews_odb_algo(repo->odb)) < 0) {
-		/* An index that is no index names nothing; its bytes are kept all the same. */
-		ews_error_clear();
-		return;
-	}
-	list_strays(&strays, &index, &content->scan.entries, fit);
-	find_elsewhere(&elsewhere, &strays, &content->scan.entries);
+	list_strays(&strays, index, entries, fit);
+	find_elsewhere(&elsewhere, &strays, entries);
 	for (size_t i = 0; i < strays.n; i++)
 		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) &&
 		    ews_odb_has(repo->odb, &strays.items[i]->oid))
-			pin_one(pins, &index, strays.items[i]);
+			pin_one(pins, index, strays.items[i]);
 	free(strays.items);
+}
+
+/* The trees that the index says its entries make: without them git's own gc fails where that index is back. */
+static void pin_trees(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
+		      const struct ews_oid *head)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	EWS_CLEANUP(oids) struct ews_oids trees = EWS_OIDS_INIT;
+
+	if (!index->trees.len)
+		return;
+	if (!ews_oid_is_none(head) && ews_odb_read_commit(&commit, repo->odb, head) < 0)
+		ews_error_clear(); /* what can't be read has none of them */
+	ews_index_list_trees(&trees, index, repo->odb, &commit.tree);
+	for (size_t i = 0; i < trees.n; i++) {
+		char hex[EWS_OID_HEX_MAX];
+		EWS_CLEANUP(free) char *path = ews_strfmt("trees/%s", ews_oid_hex(hex, &trees.items[i]));
+
+		add_pin(pins, path, EWS_ENTRY_TREE, &trees.items[i]);
+	}
+}
+
+/* What the stages of resolved conflicts were, for the same reason. */
+static void pin_resolved(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index)
+{
+	EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
+
+	ews_index_list_resolved(&oids, index, ews_odb_algo(repo->odb));
+	for (size_t i = 0; i < oids.n; i++) {
+		char hex[EWS_OID_HEX_MAX];
+		EWS_CLEANUP(free) char *path = ews_strfmt("extra/%s", ews_oid_hex(hex, &oids.items[i]));
+
+		if (is_blob(repo->odb, &oids.items[i]))
+			add_pin(pins, path, EWS_ENTRY_FILE, &oids.items[i]);
+	}
 }
 
 static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const char *path, const void *data, size_t len)
@@ -202,6 +240,7 @@ struct writing {
 	struct ews_batch *batch;
 	struct ews_content *content;
 	const struct ews_snapshot_opts *opts;
+	const struct ews_oid *head; /* none: there is none */
 	bool has_manifest; /* of `like`; no other is written */
 	struct ews_oid tree; /* out */
 	struct ews_entries state; /* what the manifest's tree has of git's state and the directory itself */
@@ -253,9 +292,22 @@ static int write_state(struct writing *writing)
 
 static int find_contents(struct writing *writing)
 {
-	bool fit = pin_extras(&writing->contents, writing->content) == 0;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	const struct ews_content *content = writing->content;
+	const struct ews_buf *raw = &content->git.index;
+	struct ews_repo *repo = writing->repo;
+	bool fit = pin_extras(&writing->contents, content) == 0;
 
-	pin_staged(&writing->contents, writing->repo, writing->content, fit);
+	if (!content->git.has_index)
+		return 0;
+	if (ews_index_parse(&index, raw->ptr, raw->len, ews_odb_algo(repo->odb)) < 0) {
+		/* An index that is no index names nothing; its bytes are kept all the same. */
+		ews_error_clear();
+		return 0;
+	}
+	pin_staged(&writing->contents, repo, &index, &content->scan.entries, fit);
+	pin_trees(&writing->contents, repo, &index, writing->head);
+	pin_resolved(&writing->contents, repo, &index);
 	return 0;
 }
 
@@ -323,7 +375,7 @@ static void hash_part(struct ews_hash *hash, const void *data, size_t len)
 
 /* The digest of all that a manifest commit has besides the entries. */
 static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content *content,
-			const struct ews_oids *history)
+			const struct ews_oid *head, const struct ews_oids *history)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_gitstate *git = &content->git;
@@ -347,6 +399,8 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 		hash_part(hash, git->files[i].name, strlen(git->files[i].name));
 		hash_part(hash, git->files[i].data.ptr, git->files[i].data.len);
 	}
+	/* A branch may move and leave all of the above; which trees are kept goes by its commit. */
+	hash_part(hash, head->id, head->len);
 	for (size_t i = 0; i < history->n; i++)
 		hash_part(hash, history->items[i].id, history->items[i].len);
 	ews_hash_finish(hash, digest);
@@ -360,13 +414,13 @@ struct memo {
 	uint8_t rest[EWS_CACHE_KEY_LEN];
 };
 
-/* Is the manifest of `like` that of `content` as well? The memo to leave is in `memo`. */
-static bool has_manifest_of_like(struct memo *memo, const struct ews_content *content,
+/* Is the manifest of `like` that of `content` at `head` as well? The memo to leave is in `memo`. */
+static bool has_manifest_of_like(struct memo *memo, const struct ews_content *content, const struct ews_oid *head,
 				 const struct ews_oids *history, const struct ews_snapshot *like)
 {
 	memset(memo, 0, sizeof(*memo)); /* it is compared and kept byte by byte */
 	memo->version = MEMO_VERSION;
-	digest_rest(memo->rest, content, history);
+	digest_rest(memo->rest, content, head, history);
 	if (!like)
 		return false;
 	memo->manifest = like->manifest;
@@ -383,6 +437,7 @@ static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct 
 				   .batch = batch,
 				   .content = content,
 				   .opts = opts,
+				   .head = &snap->head,
 				   .state = EWS_ENTRIES_INIT,
 				   .contents = EWS_ENTRIES_INIT,
 				   .pieces = EWS_MANIFEST_PIECES_INIT };
@@ -395,7 +450,7 @@ static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct 
 
 	if (opts->session)
 		ews_history_commits(&history, opts->session);
-	writing.has_manifest = has_manifest_of_like(&memo, content, &history, opts->like);
+	writing.has_manifest = has_manifest_of_like(&memo, content, &snap->head, &history, opts->like);
 	rc = write_parts(&writing);
 	snap->tree = writing.tree;
 	if (writing.has_manifest)

@@ -22,6 +22,7 @@
 
 #define SHALLOW_MAX (64 * EWS_MIB)
 #define ABBREV 12
+#define MANIFEST "manifest:" /* how paths in its tree begin */
 
 struct ews_verify {
 	struct ews_repo *repo;
@@ -138,6 +139,19 @@ static char *name_tree(const char *path)
 	return path[len - 1] == ':' ? ews_strfmt("%.*s's tree", (int)len - 1, path) : ews_strdup(path);
 }
 
+static void walk_tree(struct round *round, const struct ews_oid *oid, const char *path);
+
+/* What stands in the tree `path`. Those that the index alone names have much that is HEAD's. */
+static void walk_below(struct round *round, const struct ews_oid *oid, const char *path, const char *below)
+{
+	bool may_lack = round->may_lack;
+
+	if (!strcmp(path, MANIFEST "trees"))
+		round->may_lack = ews_odb_is_partial(round->verify->repo->odb);
+	walk_tree(round, oid, below);
+	round->may_lack = may_lack;
+}
+
 static void walk_tree(struct round *round, const struct ews_oid *oid, const char *path)
 {
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
@@ -155,7 +169,7 @@ static void walk_tree(struct round *round, const struct ews_oid *oid, const char
 		if (items[i].mode == 0160000)
 			continue; /* another repository's commit */
 		if (items[i].mode == 040000) {
-			walk_tree(round, &items[i].oid, below);
+			walk_below(round, &items[i].oid, path, below);
 			continue;
 		}
 		if (ews_oidset_has(&round->verify->whole, &items[i].oid))
@@ -256,7 +270,7 @@ int ews_verify_snapshot(struct ews_strv *problems, struct ews_verify *verify, co
 		ews_oids_add(&round.trees, &snapshot->commit);
 	walk_tree(&round, &snapshot->tree, "");
 	if (!ews_oid_is_none(&snapshot->manifest)) {
-		walk_commit(&round, &snapshot->manifest, "the manifest's commit", "manifest:");
+		walk_commit(&round, &snapshot->manifest, "the manifest's commit", MANIFEST);
 		/* From here on it is the project's own history. */
 		round.may_lack = ews_odb_is_partial(verify->repo->odb);
 		walk_pins(&round, snapshot);
