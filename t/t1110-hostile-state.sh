@@ -255,6 +255,14 @@ test_expect_success 'P5: HEAD and index of the entry that are links or garbage' 
 	done
 '
 
+# Were any of it held, git would say no until the snapshot expires.
+test_expect_success 'P1: an index that calls commits contents, and names trees that are not whole: git gc of the project works once it is gone' '
+	new_tam names && for id in 1234567890123456789012345678901234567890 $(git -C t rev-parse HEAD "HEAD^{tree}"); do
+		(cd "${tw:?}" && git -c core.fsmonitor=false update-index --add --cacheinfo 100644,$id,src/bad && git -c core.fsmonitor=false write-tree --missing-ok) && git-ews -C t snapshot create names >snap && git-ews -C t revert names >out && test_grep "Status: Verified" out &&
+		git -C t gc -q --prune=now && git -C t fsck && git-ews -C t snapshot verify --all -q && git -C t ls-tree -r --name-only "refs/ews/snapshots/$(cat snap)^2" >got && test_grep "^index\$" got && test_grep ! "bad\|^trees" got || { echo >&2 "$id"; return 1; }
+	done
+'
+
 test_expect_success 'the entry is gone: named, and revert makes it anew' '
 	new_tam gone && mv "$admin" gone && ends git-ews -C t status && { git-ews -C t status --json gone >json 2>err || :; } && test_json json ".sessions[0].tampered[0]" && says_no git-ews -C t diff gone &&
 	if git-ews -C t revert gone >out 2>err; then test_grep "Status: Verified" out && git -c core.fsmonitor=false -C "$tw" status >out; else mv gone "$admin"; fi

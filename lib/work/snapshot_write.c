@@ -164,8 +164,7 @@ static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const st
 	list_strays(&strays, index, entries, fit);
 	find_elsewhere(&elsewhere, &strays, entries);
 	for (size_t i = 0; i < strays.n; i++)
-		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) &&
-		    ews_odb_has(repo->odb, &strays.items[i]->oid))
+		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) && is_blob(repo->odb, &strays.items[i]->oid))
 			pin_one(pins, index, strays.items[i]);
 	free(strays.items);
 }
