@@ -117,12 +117,14 @@ test_expect_success 'create in a project without a session is a snapshot of the 
 
 test_expect_success 'P4, P8: a damaged HEAD, which start refuses, is named and keeps nobody from saving what is there; an unborn one is no damage' '
 	git init -q hurt && echo 1 >hurt/f && git -C hurt ews snapshot create >out 2>err && test_must_be_empty err && git -C hurt ews snapshot show "$(cat out)" >out && test_grep ! "^Head:" out && git -C hurt add f && git -C hurt commit -q -m one && start_ws hurt w && good=$(git -C hurt rev-parse HEAD) &&
-	for how in "refs/heads/main:" "refs/heads/main:garbage" "refs/heads/main:$(echo $good | tr 0-9a-f 1-9a-f0)" "HEAD:$(echo $good | tr 0-9a-f 1-9a-f0)"; do
+	for how in "refs/heads/main:" "refs/heads/main:garbage" "refs/heads/main:$(echo $good | tr 0-9a-f 1-9a-f0)" "refs/heads/main:ref: refs/../x" "HEAD:ref: refs/../x" "HEAD:ref: refs/heads/a.lock" "HEAD:$(echo $good | tr 0-9a-f 1-9a-f0)"; do
 		cp hurt/.git/HEAD HEAD.saved && echo "${how#*:}" >hurt/.git/"${how%%:*}" && test_expect_code 128 git -C hurt ews start no 2>err && test_grep "HEAD of the project is damaged" err && snap=$(git -C hurt ews snapshot create 2>err) && test_grep "^warning: HEAD is damaged: $snap " err &&
 		git -C hurt ews snapshot show $snap >out && test_grep "^Head: *damaged$" out && git -C hurt ews snapshot show --json $snap >out && test_json out .head_damaged true && git -C hurt cat-file -p refs/ews/snapshots/$snap >out && test_grep "^Ews-Head: damaged$" out && test "$(git -C hurt show refs/ews/snapshots/$snap:f)" = 1 &&
 		cp HEAD.saved hurt/.git/HEAD && echo $good >hurt/.git/refs/heads/main || return 1
 	done &&
-	snap=$(git -C hurt ews snapshot create 2>err) && test_must_be_empty err && git -C hurt ews snapshot show $snap >out && test_grep "^Head: *$good$" out && git -C hurt ews snapshot verify --all
+	for how in "ref: refs/heads/main" "ref:refs/heads/main" "ref:   refs/heads/main  "; do
+		echo "$how" >hurt/.git/HEAD && git -C hurt rev-parse HEAD && snap=$(git -C hurt ews snapshot create 2>err) && test_must_be_empty err && git -C hurt ews snapshot show $snap >out && test_grep "^Head: *$good$" out || return 1
+	done && git -C hurt ews snapshot verify --all
 '
 
 test_expect_success 'list: those of a session, oldest to newest or the other way, with lineage' '

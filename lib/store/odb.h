@@ -94,7 +94,9 @@ int ews_odb_go_aside(struct ews_odb *odb);
 /* See objects that others have written since the last look. */
 int ews_odb_refresh(struct ews_odb *odb);
 
-/* A ref of the store, by its full name, symbolic ones followed. Fails with EWS_ENOTFOUND. */
+/* Is it a name that git gives refs: "HEAD" and the like, or one below "refs/" as `git check-ref-format` has it? */
+bool ews_odb_is_ref_name(const char *name);
+/* A ref of the store, by its full name, symbolic ones followed. Fails with EWS_ENOTFOUND, with EWS_EGIT where it is there and broken. */
 int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name);
 /*
  * Move ref `name` from `from` (no id: it must not exist) to `to` (no id:

@@ -279,8 +279,16 @@ int ews_odb_ref_names(struct ews_refs *out, struct ews_odb *odb, const char *pre
 	return list(&l, odb->common_dir);
 }
 
-/* Is it a name that git gives refs, and none that leads elsewhere? */
-static bool is_ref_name(const char *name)
+/* What git refuses in the name of a ref, besides what is_no_ref() sees. */
+static bool has_refused_bytes(const char *one)
+{
+	for (const char *c = one; *c; c++)
+		if (strchr("*?[\\~^: \177", *c) || (unsigned char)*c < ' ')
+			return true;
+	return strstr(one, "..") || strstr(one, "@{");
+}
+
+bool ews_odb_is_ref_name(const char *name)
 {
 	if (strncmp(name, "refs/", 5) != 0)
 		return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")];
@@ -289,10 +297,10 @@ static bool is_ref_name(const char *name)
 
 		end = part + strcspn(part, "/");
 		one = ews_strndup(part, (size_t)(end - part));
-		if (!*one || is_no_ref(one) || strstr(one, "..") || strpbrk(one, "*?[\\~^: \t\n"))
+		if (!*one || is_no_ref(one) || has_refused_bytes(one))
 			return false;
 	}
-	return true;
+	return name[strlen(name) - 1] != '.';
 }
 
 /* These each worktree has for itself. */
@@ -326,7 +334,9 @@ int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(name);
 
-	for (unsigned i = 0; i <= LINKS_MAX && is_ref_name(at); i++) {
+	if (!ews_odb_is_ref_name(name))
+		return ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
+	for (unsigned i = 0; i <= LINKS_MAX && ews_odb_is_ref_name(at); i++) {
 		EWS_CLEANUP(fd)
 		int dir_fd = open(is_own(at) ? odb->git_dir : odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		struct ews_ref ref = { .name = at, .oid = EWS_OID_NONE };
@@ -348,7 +358,7 @@ int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 		free(at);
 		at = ref.target;
 	}
-	return ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
+	return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", name);
 }
 
 /* Is a log kept of the ref, which is not ours to write? */
@@ -423,7 +433,7 @@ int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	if (!is_ref_name(name) || !ews_odb_has(odb, to) || is_logged(odb, name))
+	if (!ews_odb_is_ref_name(name) || !ews_odb_has(odb, to) || is_logged(odb, name))
 		return 1;
 	rc = make_lock(&fd, lock);
 	if (rc == EWS_ENOTFOUND) {
@@ -487,7 +497,8 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	int rc;
 
 	/* Who packs refs now may have read it. */
-	if (!is_ref_name(name) || access(path, F_OK) < 0 || access(packing, F_OK) == 0 || is_logged(odb, name))
+	if (!ews_odb_is_ref_name(name) || access(path, F_OK) < 0 || access(packing, F_OK) == 0 ||
+	    is_logged(odb, name))
 		return 1;
 	rc = make_lock(&fd, lock);
 	if (rc < 0)

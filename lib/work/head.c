@@ -10,7 +10,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-#define LINK "ref: "
+#define LINK "ref:"
+#define BLANKS " \t"
 
 static bool is_commit(struct ews_odb *odb, const struct ews_oid *oid)
 {
@@ -19,13 +20,23 @@ static bool is_commit(struct ews_odb *odb, const struct ews_oid *oid)
 	return ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_COMMIT;
 }
 
+/* The ref that HEAD's line names; NULL: it is none that names one. */
+static const char *find_ref(const char *text)
+{
+	return strncmp(text, LINK, strlen(LINK)) ? NULL : text + strlen(LINK) + strspn(text + strlen(LINK), BLANKS);
+}
+
 static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const char *text, const struct ews_oid *known)
 {
-	bool is_link = !strncmp(text, LINK, strlen(LINK));
-	int rc = is_link ? ews_odb_ref_read(out, repo->odb, text + strlen(LINK)) : ews_oid_parse(out, text);
+	const char *ref = find_ref(text);
+	int rc;
 
+	/* Elsewhere git looks for no branch, and has none to be born there. */
+	if (ref && (strncmp(ref, "refs/", 5) != 0 || !ews_odb_is_ref_name(ref)))
+		return EWS_HEAD_DAMAGED;
+	rc = ref ? ews_odb_ref_read(out, repo->odb, ref) : ews_oid_parse(out, text);
 	/* A branch whose file is there and holds no id is another failure. */
-	if (is_link && rc == EWS_ENOTFOUND)
+	if (ref && rc == EWS_ENOTFOUND)
 		return EWS_HEAD_UNBORN;
 	if (rc < 0)
 		return EWS_HEAD_DAMAGED;
@@ -37,12 +48,15 @@ enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const st
 			    const struct ews_oid *known)
 {
 	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
-	EWS_CLEANUP(free) char *text = file ? ews_strndup(file->data.ptr, strcspn(file->data.ptr, "\n")) : NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 	enum ews_head head;
 
 	ews_error_save(&saved);
-	head = text ? find(out, repo, text, known) : EWS_HEAD_DAMAGED;
+	if (file)
+		ews_buf_add(&text, file->data.ptr, strcspn(file->data.ptr, "\n"));
+	ews_buf_rtrim(&text);
+	head = find(out, repo, text.ptr, known);
 	if (head != EWS_HEAD_AT_COMMIT)
 		*out = (struct ews_oid)EWS_OID_NONE;
 	(void)ews_error_restore(&saved);
