@@ -176,6 +176,22 @@ test_expect_success 'in place: branches are put back, other refs are named with 
 	git -C refs ews undo r && git -C refs log --oneline -1 >out && test_grep one out && git -C refs ews end r && git -C refs for-each-ref refs/heads/main >out && grep "refs/heads/main" before >want && test_cmp want out
 '
 
+# git itself finds no repository there any more
+test_expect_success 'P2: in place a HEAD that is gone, garbage or a link to nowhere is named, and revert brings it back' '
+	test_repo head && git -C head worktree add -q -b linked ../lhead && for p in head lhead; do
+		git_dir=$(git -C $p rev-parse --absolute-git-dir) && cp "${git_dir:?}/HEAD" HEAD.want && git -C $p ews start --method in-place h && for how in : "echo garbage >" ": >" "ln -s /nowhere" "echo ref: refs/../x >"; do
+			echo edit >>${p:?}/src/main.c && rm "${git_dir:?}/HEAD" && eval "$how \"\${git_dir:?}/HEAD\"" && git -C $p ews status >out && test_grep "project: HEAD" out && git -C $p ews diff --name-only >out && echo src/main.c | test_cmp - out &&
+			git -C $p ews revert >out 2>err && test_grep "Status: Verified" out && test_grep "HEAD was damaged" err && cmp HEAD.want "${git_dir:?}/HEAD" && git -C $p status --porcelain >out && test_must_be_empty out || { echo >&2 "$p: $how"; return 1; }
+		done && git -C $p ews undo && git -C $p ews undo --redo && git -C $p ews end h && cmp HEAD.want "${git_dir:?}/HEAD" || return 1
+	done
+'
+
+test_expect_success 'where nobody has a base of it a HEAD that is gone, or garbage, is named' '
+	test_repo unknown && rm unknown/.git/HEAD && for verb in status revert start; do
+		test_expect_code 128 git -C unknown/src ews $verb >out 2>err && test_grep "unknown/.git. has no HEAD$" err && test_grep "^hint: .*ref: refs/heads/main" err || return 1
+	done && echo garbage >unknown/.git/HEAD && test_expect_code 128 git -C unknown ews diff 2>err && test_grep "HEAD. names neither a branch nor a commit$" err
+'
+
 test_expect_success 'P4: in place: what a person changed since it was seen last is named and kept' '
 	test_repo person && (cd person && git ews start --method in-place p && echo agent >agent && git ews snapshot create && echo person >person && echo both >>src/main.c &&
 		git ews revert 2>"$HOME/err" >"$HOME/out") && test_grep "changed since then, and kept in trash: person" "${HOME:?}/err" && test_grep "src/main.c" "${HOME:?}/err" &&

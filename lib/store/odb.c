@@ -34,8 +34,7 @@ static int find_real_dir(char **out, const char *path)
 	return 0;
 }
 
-/* Where the repository's shared part is: a linked worktree says it in its file `commondir`. */
-static int find_common_dir(char **out, const char *git_dir)
+int ews_odb_find_common_dir(char **out, const char *git_dir)
 {
 	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "commondir");
 	EWS_CLEANUP(free) char *dir = NULL;
@@ -69,17 +68,6 @@ bool ews_odb_is_common_dir(const char *dir)
 	return is_dir_in(dir, "objects") && is_dir_in(dir, "refs");
 }
 
-/* What git looks for. A HEAD that is a link to nowhere, or says what makes no sense, will do: who reads it finds out. */
-static int check_is_repository(const char *git_dir, const char *common_dir)
-{
-	EWS_CLEANUP(free) char *head = ews_path_join(git_dir, "HEAD");
-	struct stat st;
-
-	if (lstat(head, &st) < 0 || !ews_odb_is_common_dir(common_dir))
-		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
-	return 0;
-}
-
 int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const char *git_dir, const char *home)
 {
 	struct ews_odb_format format = { 0 };
@@ -88,7 +76,7 @@ int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const cha
 	int rc;
 
 	assert(*git_dir == '/');
-	rc = find_common_dir(&common_dir, git_dir);
+	rc = ews_odb_find_common_dir(&common_dir, git_dir);
 	if (rc < 0)
 		return rc;
 	rc = ews_odb_check_owner(git_dir, common_dir);
@@ -98,9 +86,9 @@ int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const cha
 		return rc;
 	if (room == EWS_ODB_FITTING)
 		room = format.algo == EWS_SHA1 ? EWS_ODB_LIBGIT2 : EWS_ODB_GIT;
-	rc = check_is_repository(git_dir, common_dir);
-	if (rc < 0)
-		return rc;
+	/* A HEAD that is gone, a link to nowhere, or says what makes no sense, will do: who reads it finds out. */
+	if (!ews_odb_is_common_dir(common_dir))
+		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
 	odb = room == EWS_ODB_GIT ? ews_odb_open_git(home) : ews_odb_open_libgit2(&format);
 	odb->is_cold = true;
 	odb->algo = format.algo;

@@ -34,6 +34,9 @@ struct ews_odb;
 int ews_odb_open(struct ews_odb **out, const char *git_dir, const char *home);
 void ews_odb_free(struct ews_odb *odb);
 
+/* Where the shared part of the repository at `git_dir` is: a linked worktree says it in its file `commondir`. The caller frees `*out`. */
+int ews_odb_find_common_dir(char **out, const char *git_dir);
+
 /* Has `dir` what the worktrees of a repository have in common: directories of objects and refs? */
 bool ews_odb_is_common_dir(const char *dir);
 

@@ -63,20 +63,42 @@ static bool is_head(const char *path, const struct stat *st)
 	return is_id || !strncmp(text.ptr, "ref:", 4);
 }
 
-/* What makes a directory a git directory: HEAD, and objects and refs of its own or a common one. */
-static bool is_git_dir(const char *dir)
+static bool has_head(const char *dir)
 {
 	EWS_CLEANUP(free) char *head = ews_path_join(dir, "HEAD");
-	EWS_CLEANUP(free) char *common = ews_path_join(dir, "commondir");
 	struct stat st;
 
-	if (lstat(head, &st) < 0 || S_ISDIR(st.st_mode) || !is_head(head, &st))
-		return false;
+	return lstat(head, &st) == 0 && !S_ISDIR(st.st_mode) && is_head(head, &st);
+}
+
+/* Has `dir` what a git directory has besides HEAD: objects and refs, of its own or common ones? */
+static bool has_store(const char *dir)
+{
+	EWS_CLEANUP(free) char *common = ews_path_join(dir, "commondir");
+
 	return access(common, F_OK) == 0 || ews_odb_is_common_dir(dir);
 }
 
+/* Does home know the repository at `dir`? */
+static bool is_known(const char *dir, const char *home)
+{
+	EWS_CLEANUP(free) char *common = NULL;
+	EWS_CLEANUP(free) char *repo_dir = NULL;
+	bool is = ews_odb_find_common_dir(&common, dir) == 0 && ews_odb_is_common_dir(common) &&
+		  ews_home_find_repo_dir(&repo_dir, home, common) == 0;
+
+	ews_error_clear();
+	return is;
+}
+
+/* Is `dir` a git directory? Where home knows it a damaged HEAD takes nothing away from that: `revert` brings it back. */
+static bool is_git_dir(const char *dir, const char *home)
+{
+	return has_store(dir) && (has_head(dir) || is_known(dir, home));
+}
+
 /* Follow the file `path`, mostly called ".git". */
-static int read_gitfile(char **out, const char *path)
+static int read_gitfile(char **out, const char *path, const char *home)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
@@ -90,7 +112,7 @@ static int read_gitfile(char **out, const char *path)
 		return ews_error(EWS_EGIT, "'%s' is not a file that names a git directory", path);
 	target = ews_path_absolute(dir, text.ptr + 8);
 	*out = realpath(target, NULL);
-	if (!*out || !is_git_dir(*out)) {
+	if (!*out || !is_git_dir(*out, home)) {
 		ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, target);
 		ews_error_hint("the workspace of a session that has ended? Change to the project");
 		return EWS_EGIT;
@@ -99,27 +121,27 @@ static int read_gitfile(char **out, const char *path)
 }
 
 /* Is the directory `dir` the top of a project, or a bare repository? 1 yes, 0 no. */
-static int look_at(struct place *out, const char *dir)
+static int look_at(struct place *out, const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *dot_git = ews_path_join(dir, ".git");
 	struct stat st;
 
 	if (stat(dot_git, &st) == 0) {
 		if (S_ISREG(st.st_mode)) {
-			int rc = read_gitfile(&out->git_dir, dot_git);
+			int rc = read_gitfile(&out->git_dir, dot_git, home);
 
 			if (rc < 0)
 				return rc;
 			out->top = ews_strdup(dir);
 			return 1;
 		}
-		if (S_ISDIR(st.st_mode) && is_git_dir(dot_git)) {
+		if (S_ISDIR(st.st_mode) && is_git_dir(dot_git, home)) {
 			out->git_dir = realpath(dot_git, NULL);
 			out->top = ews_strdup(dir);
 			return 1;
 		}
 	}
-	if (!is_git_dir(dir))
+	if (!is_git_dir(dir, home))
 		return 0;
 	out->git_dir = ews_strdup(dir);
 	if (!strcmp(ews_path_base(dir), ".git")) {
@@ -161,20 +183,6 @@ static bool crosses(dev_t dev, const char *dir)
 	return stat(dir, &st) == 0 && st.st_dev != dev;
 }
 
-static int not_found(const char *cwd, const char *home)
-{
-	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
-
-	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
-	if (was)
-		ews_error_hint("'%s' had, and is gone. If it was moved here: git ews recover --moved-from '%s'",
-			       was, was);
-	else
-		ews_error_hint(
-			"change to a project, or name one with 'git ews -C <dir> ...'; 'git ews start' takes any directory");
-	return EWS_ENOTFOUND;
-}
-
 static void take_plain(struct place *out, const char *dir, char *store)
 {
 	out->top = ews_strdup(dir);
@@ -186,7 +194,7 @@ static void take_plain(struct place *out, const char *dir, char *store)
 static bool is_known_plain(struct place *out, const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
-	bool known = is_git_dir(store);
+	bool known = is_git_dir(store, home);
 
 	if (known)
 		take_plain(out, dir, ews_steal(&store));
@@ -204,28 +212,6 @@ int ews_repo_refuse_home(const char *project)
 		  strcmp(project, "/") ? "your home directory" : "the root of all files");
 	ews_error_hint("--force takes it all the same");
 	return EWS_EDENIED;
-}
-
-/* A ".git" that no repository is in: somebody's repository is damaged, and is no plain directory for that. */
-static int refuse_damaged(const char *cwd)
-{
-	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
-
-	for (;;) {
-		EWS_CLEANUP(free) char *dot_git = ews_path_join(at, ".git");
-		EWS_CLEANUP(free) char *above = ews_path_dir(at);
-		struct stat st;
-
-		if (lstat(dot_git, &st) == 0) {
-			ews_error(EWS_EGIT, "'%s' is no git directory", dot_git);
-			ews_error_hint("repair it, or move it away to work in a plain directory");
-			return EWS_EGIT;
-		}
-		if (!strcmp(at, "/") || is_ceiling(above))
-			return 0;
-		free(at);
-		at = ews_steal(&above);
-	}
 }
 
 static int make_plain(struct place *out, const char *dir, const char *home)
@@ -246,12 +232,75 @@ static int make_plain(struct place *out, const char *dir, const char *home)
 	return 0;
 }
 
+/* Say what is wrong with `dot_git`, which is no git directory. */
+static int say_damaged(enum ews_code code, const char *dot_git)
+{
+	EWS_CLEANUP(free) char *head = ews_path_join(dot_git, "HEAD");
+	struct stat st;
+
+	if (!has_store(dot_git)) {
+		ews_error(code, "'%s' is no git directory", dot_git);
+		ews_error_hint("repair it, or move it away to work in a plain directory");
+		return code;
+	}
+	if (lstat(head, &st) < 0)
+		ews_error(code, "'%s' has no HEAD", dot_git);
+	else
+		ews_error(code, "'%s' names neither a branch nor a commit", head);
+	ews_error_hint("make it the file it was: a line like 'ref: refs/heads/main'");
+	return code;
+}
+
+/* The ".git" above `cwd` that no repository is in; NULL: there is none. The caller frees it. */
+static char *find_damaged(const char *cwd)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
+
+	for (;;) {
+		EWS_CLEANUP(free) char *dot_git = ews_path_join(at, ".git");
+		EWS_CLEANUP(free) char *above = ews_path_dir(at);
+		struct stat st;
+
+		if (lstat(dot_git, &st) == 0)
+			return ews_steal(&dot_git);
+		if (!strcmp(at, "/") || is_ceiling(above))
+			return NULL;
+		free(at);
+		at = ews_steal(&above);
+	}
+}
+
+/* Somebody's repository that is damaged is no plain directory for that. */
+static int refuse_damaged(const char *cwd)
+{
+	EWS_CLEANUP(free) char *dot_git = find_damaged(cwd);
+
+	return dot_git ? say_damaged(EWS_EGIT, dot_git) : 0;
+}
+
+static int not_found(const char *cwd, const char *home)
+{
+	EWS_CLEANUP(free) char *dot_git = find_damaged(cwd);
+	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
+
+	if (dot_git && has_store(dot_git))
+		return say_damaged(EWS_ENOTFOUND, dot_git);
+	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
+	if (was)
+		ews_error_hint("'%s' had, and is gone. If it was moved here: git ews recover --moved-from '%s'",
+			       was, was);
+	else
+		ews_error_hint(
+			"change to a project, or name one with 'git ews -C <dir> ...'; 'git ews start' takes any directory");
+	return EWS_ENOTFOUND;
+}
+
 /* Is `dir` a project? 1 yes, 0 no. */
 typedef int (*look_fn)(struct place *out, const char *dir, const char *home);
 
 static int look_for_known(struct place *out, const char *dir, const char *home)
 {
-	int rc = look_at(out, dir);
+	int rc = look_at(out, dir, home);
 
 	return rc ? rc : is_known_plain(out, dir, home);
 }
@@ -326,7 +375,7 @@ static int take_work_tree(struct place *out, const char *cwd)
 }
 
 /* GIT_DIR names the git directory; the top is the directory around a ".git", else the current one. */
-static int from_environment(struct place *out, const char *cwd)
+static int from_environment(struct place *out, const char *cwd, const char *home)
 {
 	EWS_CLEANUP(free) char *dir = ews_path_absolute(cwd, getenv("GIT_DIR"));
 	struct stat st;
@@ -334,12 +383,12 @@ static int from_environment(struct place *out, const char *cwd)
 	out->git_dir = realpath(dir, NULL);
 	if (out->git_dir && stat(out->git_dir, &st) == 0 && S_ISREG(st.st_mode)) {
 		EWS_CLEANUP(free) char *file = ews_steal(&out->git_dir);
-		int rc = read_gitfile(&out->git_dir, file);
+		int rc = read_gitfile(&out->git_dir, file, home);
 
 		if (rc < 0)
 			return rc;
 	}
-	if (!out->git_dir || !is_git_dir(out->git_dir)) {
+	if (!out->git_dir || !is_git_dir(out->git_dir, home)) {
 		ews_error(EWS_ENOTFOUND, "GIT_DIR names '%s', which is no git directory", dir);
 		ews_error_hint("unset GIT_DIR");
 		return EWS_ENOTFOUND;
@@ -486,7 +535,7 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 	if (make == EWS_REPO_MAKE_HERE)
 		rc = make_plain(&place, real, home);
 	else
-		rc = getenv("GIT_DIR") ? from_environment(&place, real) : search_up(&place, real, home);
+		rc = getenv("GIT_DIR") ? from_environment(&place, real, home) : search_up(&place, real, home);
 	if (rc == EWS_ENOTFOUND && make != EWS_REPO_MAKE_NONE && !getenv("GIT_DIR")) {
 		ews_error_clear();
 		rc = make == EWS_REPO_MAKE_ANY ? 0 : ews_repo_refuse_home(real);
@@ -519,7 +568,7 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 		take_plain(&place, was, ews_steal(&real));
 		return open_place(out, &place, home);
 	}
-	rc = look_at(&place, real);
+	rc = look_at(&place, real, home);
 	if (rc < 0)
 		return rc;
 	if (rc == 0 && !is_known_plain(&place, real, home))

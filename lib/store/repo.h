@@ -41,6 +41,7 @@ enum ews_repo_make {
  * upwards as git does it, or a plain directory that has a store (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM), or
  * had one where it stood before: that is its own again.
  * The environment is read before ews_git_scrub_env() is called by us.
+ * A HEAD that is damaged, or gone, is no hindrance where home knows the project.
  * Fails with EWS_ENOTFOUND outside of any repository, and as ews_odb_open().
  */
 int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make);
