@@ -52,6 +52,28 @@ static int read_watched(struct ews_buf *out, int dir_fd, const char *name, const
 	return rc;
 }
 
+/* The digest of a file, which need not be in memory: an index may be large. Of one that is gone it is that of nothing. */
+static int digest_file(uint8_t *out, int dir_fd, const char *name)
+{
+	int rc = ews_file_digest(out, EWS_SHA256, dir_fd, name, WATCHED_BYTES_MAX);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear();
+	ews_hash_once(EWS_SHA256, out, "", 0);
+	return 0;
+}
+
+/* The digest of what stands there, which is in `data` then. */
+static int digest_read(uint8_t *out, struct ews_buf *data, int dir_fd, const char *name, const struct stat *st)
+{
+	int rc = read_watched(data, dir_fd, name, st);
+
+	if (rc == 0)
+		ews_hash_once(EWS_SHA256, out, data->ptr, data->len);
+	return rc;
+}
+
 /* What is looked at, and where copies go; below 0: nowhere. */
 struct look {
 	struct ews_tripwire *out;
@@ -106,15 +128,8 @@ static int add_file(const struct look *look, int dir_fd, const char *place, cons
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : ews_error_os("cannot look at '%s'", name);
-	/* An index may be large: only for a copy is it read whole. */
-	rc = S_ISREG(st.st_mode) && look->keep_fd < 0
-		     ? ews_file_digest(digest, EWS_SHA256, dir_fd, name, WATCHED_BYTES_MAX)
-		     : EWS_ENOTFOUND;
-	if (rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		rc = read_watched(&data, dir_fd, name, &st);
-		ews_hash_once(EWS_SHA256, digest, data.ptr, data.len);
-	}
+	rc = S_ISREG(st.st_mode) && look->keep_fd < 0 ? digest_file(digest, dir_fd, name)
+						      : digest_read(digest, &data, dir_fd, name, &st);
 	if (rc < 0)
 		return rc;
 	ews_hex(hex, digest, 32);
