@@ -162,7 +162,7 @@ test_expect_success 'signals are passed on, and the run goes to its end' '
 '
 
 test_expect_success 'P4: a run that is killed leaves its session interrupted, with all that is in it' '
-	behind p dead "echo kept >kept; echo \$\$ >ready; while :; do sleep 0.05; done" &&
+	behind p dead "echo kept >kept; echo \$\$ >ready; exec sleep 60" &&
 	test_wait_for 20 test -s "$HOME/.superqode/working/p/qe/dead/ready" && owner=$(owner_of p dead) && command=$(cat "$HOME/.superqode/working/p/qe/dead/ready") &&
 	test_when_finished "kill -9 $command || :" && test_json status.json ".sessions[0].state" active && json status.json ".sessions[0].owner.boot_id" &&
 	test_expect_code 1 git -C p ews end dead 2>err && test_grep "a command runs in session .dead." err && test_expect_code 125 run_in p dead -- true &&
@@ -171,7 +171,7 @@ test_expect_success 'P4: a run that is killed leaves its session interrupted, wi
 	test_json status.json ".sessions[0].owner.pid" $owner && git -C p ews status dead >out && test_grep "^Session dead (interrupted: its owner, process $owner, died)" out && git -C p ews >out && test_grep "recover: its owner, process $owner, died; git ews recover dead" out &&
 	test_expect_code 125 run_in p dead -- true && test_grep "Status: interrupted" err && git -C p ews recover --all >out && test_grep "owner" out &&
 	test_grep "still at work in it: .*($command)" out && git -C p ews status --json dead >status.json && test_json status.json ".sessions[0].state" active &&
-	test_json status.json ".sessions[0].owner" null && kill -9 $command && run_in p dead --end -- cat kept && test "$(cat out)" = kept
+	test_json status.json ".sessions[0].owner" null && kill -9 $command && test_wait_for 20 eval "! readlink /proc/${command:?}/cwd" && run_in p dead --end -- cat kept && test "$(cat out)" = kept
 '
 
 test_expect_success 'clean ends what dead owners left, unless it is changed' '
