@@ -124,9 +124,11 @@ int ews_dir_open(const char *path)
 	/* Too long for one call: walk there by prefixes, each well below the limit. */
 	while (strlen(rest) >= PATH_MAX) {
 		char prefix[PATH_MAX];
-		const char *cut = memrchr(rest, '/', PATH_MAX - 1);
+		const char *cut = rest + PATH_MAX - 2;
 
-		if (!cut || cut == rest) {
+		while (cut > rest && *cut != '/')
+			cut--;
+		if (cut == rest) {
 			close_quietly(from_fd);
 			errno = ENAMETOOLONG;
 			return ews_error_os("cannot open directory '%s'", path);

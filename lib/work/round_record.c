@@ -276,9 +276,12 @@ static bool is_alias_taken(const struct ews_rounds *rounds, const char *alias)
 /* "agent" and a number: a name that whoever hands out names has made anonymous already. */
 static bool is_anonymous(const char *name)
 {
-	size_t len = strlen(ALIAS), digits = strlen(name) > len ? strspn(name + len, "0123456789") : 0;
+	const char *number;
 
-	return !strncmp(name, ALIAS, len) && digits && !name[len + digits] && name[len] != '0';
+	if (strncmp(name, ALIAS, strlen(ALIAS)) != 0)
+		return false;
+	number = name + strlen(ALIAS);
+	return *number && *number != '0' && !number[strspn(number, "0123456789")];
 }
 
 char *ews_round_alias(const struct ews_rounds *rounds, const char *agent)

@@ -361,7 +361,15 @@ static void snapshot_without_cache(struct world *world, const struct shot *shot)
 	child_release(&child);
 }
 
-/* What diff says in one of git's forms must be what git says of the two trees. */
+/* Is there a blank before a slash? */
+static bool has_blank_end(const char *line, const char *end)
+{
+	for (; line + 1 < end; line++)
+		if (line[0] == ' ' && line[1] == '/')
+			return true;
+	return false;
+}
+
 /*
  * Take the quotes off where only `diff --git "a/<path>" "b/<path>"` says a name with a blank before a slash: git apply
  * needs them, and git doesn't write them. Another line that begins so is a line of a file's, behind a sign.
@@ -377,7 +385,7 @@ static void drop_quotes(struct text *patch)
 
 		next = newline ? newline + 1 : end;
 		len = (size_t)(next - line);
-		if (strncmp(line, "diff --git \"a/", 14) != 0 || !memmem(line, len, " /", 2) ||
+		if (strncmp(line, "diff --git \"a/", 14) != 0 || !has_blank_end(line, next) ||
 		    memchr(line, '\\', len)) {
 			memmove(to, line, len);
 			to += len;
@@ -390,6 +398,7 @@ static void drop_quotes(struct text *patch)
 	patch->len = (size_t)(to - patch->ptr);
 }
 
+/* What diff says in one of git's forms must be what git says of the two trees. */
 static void check_form(struct world *world, const struct shot *from, const struct shot *to, bool to_now)
 {
 	static const char *const forms[] = { "--numstat", "--name-status", "--raw", "--stat", "--patch" };
