@@ -131,6 +131,19 @@ test_expect_success 'a copy is a repository of its own: what is committed there 
 	git -C own ews revert o >out && test_grep "Status: Verified" out && git -C own ews undo o && test "$(git -C "$ws" rev-parse HEAD)" = "$commit" && git -C own ews end o
 '
 
+# head_of <session>: where a snapshot of it says that HEAD stood
+head_of() {
+	head_snap=$(git -C branch ews snapshot create "$1") && git -C branch log -1 --format="%(trailers:key=Ews-Head,valueonly,separator=)" "refs/ews/snapshots/$head_snap"
+}
+
+test_expect_success 'P4: HEAD on a branch of the copy stands where that does, whatever the project has of the name' '
+	test_repo branch && start_ws branch --method snapshot b && for on in mine main; do
+		(cd "${ws:?}" && git checkout -q -B $on && echo $on >$on && git add $on && git commit -qm $on) && test "$(head_of b)" = "$(git -C "$ws" rev-parse HEAD)" && git -C "$ws" pack-refs --all && echo more >>"${ws:?}/$on" && test "$(head_of b)" = "$(git -C "$ws" rev-parse HEAD)" || return 1
+	done && git -C branch branch fresh && git -C "$ws" symbolic-ref HEAD refs/heads/fresh && git -C "$ws" pack-refs --all && test "$(head_of b)" = unborn &&
+	git -C branch rev-parse HEAD >outside && ln -s "$PWD/outside" "${ws:?}/.git/refs/heads/fresh" && test "$(head_of b)" = damaged && git -C branch ews end b &&
+	start_ws branch w && git -C "$ws" commit -q --allow-empty -m own && git -C "$ws" update-ref refs/worktree/own HEAD && git -C "$ws" symbolic-ref HEAD refs/worktree/own && test "$(head_of w)" = "$(git -C "$ws" rev-parse HEAD)" && git -C branch ews end w
+'
+
 test_expect_success '--copy-objects: the copy borrows nothing, and works when the project is gone' '
 	test_repo whole && (cd whole && git tag -a -m t t1 && git branch b && echo staged >>src/log && git add src/log) && start_ws whole --method snapshot --copy-objects w &&
 	test_path_is_missing "${ws:?}/.git/objects/info/alternates" && mv whole gone && git -C "$ws" fsck --strict && git -C "$ws" log --oneline t1 b && git -C "$ws" diff --cached >out &&

@@ -45,7 +45,7 @@ test_expect_success 'what makes no sense together, or is no state, is said' '
 '
 
 test_expect_success 'commits of an own repository are those of the chain, and its base is made once per state' '
-	start_ws p --method snapshot c1 && (cd "${ws:?}" && echo c >c && git add c && git commit -qm c1 && git rev-parse HEAD) >commit && start_ws p --from c1 --method worktree c2 && test "$(git -C "${ws:?}" rev-parse HEAD)" = "$(cat commit)" && git -C "${ws:?}" status --porcelain >out && echo " M src/main.c" >want && test_cmp want out && ews end c1 >out && git -C p gc -q --prune=now && git -C "${ws:?}" show HEAD:c && ews diff c2 --name-only >out && test "$(cat out)" = c &&
+	start_ws p --method snapshot c1 && (cd "${ws:?}" && git checkout -q -B main && echo c >c && git add c && git commit -qm c1 && git rev-parse HEAD) >commit && start_ws p --from c1 --method worktree c2 && test "$(git -C "${ws:?}" rev-parse HEAD)" = "$(cat commit)" && git -C "${ws:?}" status --porcelain >out && echo " M src/main.c" >want && test_cmp want out && ews end c1 >out && git -C p gc -q --prune=now && git -C "${ws:?}" show HEAD:c && ews diff c2 --name-only >out && test "$(cat out)" = c &&
 	start_ws p e1 && git -C p count-objects >n1 && start_ws p e2 && test "$(git -C p rev-parse refs/ews/sessions/e1^{tree})" = "$(git -C p rev-parse refs/ews/sessions/e2^{tree})" && git -C p count-objects >n2 && test $(($(cut -d" " -f 1 n2) - $(cut -d" " -f 1 n1))) -le 6
 '
 

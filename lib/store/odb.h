@@ -102,6 +102,11 @@ bool ews_odb_is_ref_name(const char *name);
 /* A ref of the store, by its full name, symbolic ones followed. Fails with EWS_ENOTFOUND, with EWS_EGIT where it is there and broken. */
 int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name);
 /*
+ * As above, seen from the git directory `git_fd` of a workspace: a linked worktree has some refs of its own, and a private
+ * repository (`is_private`) none of the store's. No link is followed there.
+ */
+int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, bool is_private, const char *name);
+/*
  * Move ref `name` from `from` (no id: it must not exist) to `to` (no id:
  * delete it), waiting up to a second for another process's lock on it. No
  * hook runs, no identity is needed, the ref is on disk (synced) on return; while the

@@ -81,11 +81,10 @@ static bool parse_id(struct ews_oid *out, const char *text)
 	return false;
 }
 
-/* What a ref's file says: neither id nor target when it is gone, or says nothing. */
-static void read_value(struct ews_ref *ref, int common_fd)
+/* What a ref's file, opened, says: neither id nor target when it is gone (below 0), or says nothing. */
+static void read_value_of(struct ews_ref *ref, int fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = openat(common_fd, ref->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 || ews_file_read_fd(&text, fd, REF_BYTES_MAX) < 0) {
 		ews_error_clear();
@@ -96,6 +95,13 @@ static void read_value(struct ews_ref *ref, int common_fd)
 		ref->target = ews_strdup(text.ptr + strlen(SYMBOLIC));
 	else
 		(void)parse_id(&ref->oid, text.ptr);
+}
+
+static void read_value(struct ews_ref *ref, int common_fd)
+{
+	EWS_CLEANUP(fd) int fd = openat(common_fd, ref->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	read_value_of(ref, fd);
 }
 
 static void add_file(const struct listing *l, const char *name)
@@ -311,12 +317,11 @@ static bool is_own(const char *name)
 }
 
 /* The line of packed-refs for `name`. Returns 1 when there is one. */
-static int find_packed(struct ews_oid *out, const char *common_dir, const char *name)
+static int find_packed_in(struct ews_oid *out, int common_fd, const char *name)
 {
-	EWS_CLEANUP(fd) int fd = open(common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *tail = ews_strfmt(" %s\n", name);
-	int rc = ews_file_read(&text, fd, PACKED, PACKED_BYTES_MAX);
+	int rc = ews_file_read(&text, common_fd, PACKED, PACKED_BYTES_MAX);
 	const char *at;
 
 	if (rc < 0 && rc != EWS_ENOTFOUND)
@@ -330,24 +335,51 @@ static int find_packed(struct ews_oid *out, const char *common_dir, const char *
 	return *at != '#' && parse_id(out, at);
 }
 
-int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
+static int find_packed(struct ews_oid *out, const char *common_dir, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = open(common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return find_packed_in(out, fd, name);
+}
+
+/* Where refs are read: those that each worktree has for itself, and all others. */
+struct ref_place {
+	int own_fd, common_fd;
+	bool is_own_foreign, is_common_foreign; /* others may write there: no link is followed */
+};
+
+static void read_value_at(struct ews_ref *ref, const struct ref_place *place)
+{
+	bool own = is_own(ref->name);
+	int dir_fd = own ? place->own_fd : place->common_fd;
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (!(own ? place->is_own_foreign : place->is_common_foreign)) {
+		read_value(ref, dir_fd);
+		return;
+	}
+	fd = ews_dir_open_file(dir_fd, ref->name, O_RDONLY | O_NOCTTY, 0);
+	read_value_of(ref, fd);
+}
+
+static int read_ref(struct ews_oid *out, const struct ref_place *place, const char *name)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(name);
 
 	if (!ews_odb_is_ref_name(name))
 		return ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
 	for (unsigned i = 0; i <= LINKS_MAX && ews_odb_is_ref_name(at); i++) {
-		EWS_CLEANUP(fd)
-		int dir_fd = open(is_own(at) ? odb->git_dir : odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		struct ews_ref ref = { .name = at, .oid = EWS_OID_NONE };
 		struct stat st;
 		int rc;
 
-		read_value(&ref, dir_fd);
+		read_value_at(&ref, place);
 		if (is_broken(&ref)) {
+			int dir_fd = is_own(at) ? place->own_fd : place->common_fd;
+
 			if (fstatat(dir_fd, at, &st, 0) == 0 && !S_ISDIR(st.st_mode))
 				return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", at);
-			rc = find_packed(&ref.oid, odb->common_dir, at);
+			rc = find_packed_in(&ref.oid, place->common_fd, at);
 			if (rc <= 0)
 				return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
 		}
@@ -359,6 +391,21 @@ int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 		at = ref.target;
 	}
 	return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", name);
+}
+
+int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(fd) int own_fd = open(odb->git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return read_ref(out, &(struct ref_place){ own_fd, common_fd, false, false }, name);
+}
+
+int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, bool is_private, const char *name)
+{
+	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return read_ref(out, &(struct ref_place){ git_fd, is_private ? git_fd : common_fd, true, is_private }, name);
 }
 
 /* Is a log kept of the ref, which is not ours to write? */

@@ -63,18 +63,17 @@ static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews
 	struct ews_gitstate *git = &twin->content.git;
 	EWS_CLEANUP(free) char *text = NULL;
 	char hex[EWS_OID_HEX_MAX];
-	struct ews_oid head;
 	int rc = ews_twin_find_head(twin, repo);
 
 	if (rc < 0 || repo->is_plain)
 		return rc;
-	if (ews_head_find(&head, repo, git, NULL) == EWS_HEAD_AT_COMMIT) {
-		twin->head = head;
+	if (!ews_oid_is_none(&chain->head)) {
+		twin->head = chain->head;
 		twin->is_unborn = false;
 	} else if (!ews_oid_is_none(&chain->first_commit)) {
 		twin->head = chain->first_commit;
 		twin->is_unborn = false;
-		ews_strv_addf(&twin->notes, "HEAD of '%s' is on a branch of its own: here it stands where it began",
+		ews_strv_addf(&twin->notes, "HEAD of '%s' stands at no commit: here it stands where that began",
 			      from);
 	}
 	if (twin->is_unborn)
@@ -105,6 +104,11 @@ static int choose_session(struct ews_twin *twin, struct ews_chain *chain, struct
 		rc = parse_commit(&chain->first_commit, session.state.base_commit);
 	if (rc < 0)
 		return rc;
+	if (diff.to.is_now)
+		(void)ews_head_find_in(&chain->head, &session, &diff.to.content.git,
+				       NULL); /* none: damaged, or unborn */
+	else
+		chain->head = diff.to.snapshot.head;
 	chain->source = ews_strdup(diff.to.is_now ? session.state.last_snapshot : diff.to.snapshot.id);
 	chain->first = steal_content(&diff.from.content);
 	twin->content = steal_content(&diff.to.content);
@@ -142,6 +146,7 @@ static int choose_snapshot(struct ews_twin *twin, struct ews_chain *chain, struc
 		rc = ews_snapshot_content(&twin->content, repo, &snapshot);
 	if (rc == 0)
 		rc = find_first(chain, repo, &snapshot);
+	chain->head = snapshot.head;
 	chain->source = ews_strdup(ews_oid_is_none(&snapshot.manifest) ? "" : snapshot.id);
 	return rc;
 }

@@ -26,7 +26,19 @@ static const char *find_ref(const char *text)
 	return strncmp(text, LINK, strlen(LINK)) ? NULL : text + strlen(LINK) + strspn(text + strlen(LINK), BLANKS);
 }
 
-static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const char *text, const struct ews_oid *known)
+/* Read a ref as the workspace of `session` (NULL: the project) has it. */
+static int read_ref(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session, const char *ref)
+{
+	EWS_CLEANUP(fd) int git_fd = session && !session->method->is_project ? ews_session_open_admin(session) : -1;
+
+	/* Of a workspace that has no git directory any more it is the best guess. */
+	if (git_fd < 0)
+		return ews_odb_ref_read(out, repo->odb, ref);
+	return ews_odb_ref_read_from(out, repo->odb, git_fd, session->method->owns_objects, ref);
+}
+
+static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session,
+			  const char *text)
 {
 	const char *ref = find_ref(text);
 	int rc;
@@ -34,18 +46,15 @@ static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const char
 	/* Elsewhere git looks for no branch, and has none to be born there. */
 	if (ref && (strncmp(ref, "refs/", 5) != 0 || !ews_odb_is_ref_name(ref)))
 		return EWS_HEAD_DAMAGED;
-	rc = ref ? ews_odb_ref_read(out, repo->odb, ref) : ews_oid_parse(out, text);
+	rc = ref ? read_ref(out, repo, session, ref) : ews_oid_parse(out, text);
 	/* A branch whose file is there and holds no id is another failure. */
 	if (ref && rc == EWS_ENOTFOUND)
 		return EWS_HEAD_UNBORN;
-	if (rc < 0)
-		return EWS_HEAD_DAMAGED;
-	return (known && ews_oid_equal(out, known)) || is_commit(repo->odb, out) ? EWS_HEAD_AT_COMMIT
-										 : EWS_HEAD_DAMAGED;
+	return rc < 0 ? EWS_HEAD_DAMAGED : EWS_HEAD_AT_COMMIT;
 }
 
-enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
-			    const struct ews_oid *known)
+static enum ews_head find_commit(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session,
+				 const struct ews_gitstate *git, const struct ews_oid *known)
 {
 	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
@@ -56,9 +65,23 @@ enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const st
 	if (file)
 		ews_buf_add(&text, file->data.ptr, strcspn(file->data.ptr, "\n"));
 	ews_buf_rtrim(&text);
-	head = find(out, repo, text.ptr, known);
+	head = find(out, repo, session, text.ptr);
+	if (head == EWS_HEAD_AT_COMMIT && !(known && ews_oid_equal(out, known)) && !is_commit(repo->odb, out))
+		head = EWS_HEAD_DAMAGED;
 	if (head != EWS_HEAD_AT_COMMIT)
 		*out = (struct ews_oid)EWS_OID_NONE;
 	(void)ews_error_restore(&saved);
 	return head;
+}
+
+enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
+			    const struct ews_oid *known)
+{
+	return find_commit(out, repo, NULL, git, known);
+}
+
+enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *session,
+			       const struct ews_gitstate *git, const struct ews_oid *known)
+{
+	return find_commit(out, session->repo, session, git, known);
 }

@@ -8,6 +8,7 @@
 
 #include "store/gitstate.h"
 #include "store/repo.h"
+#include "work/session.h"
 
 enum ews_head {
 	EWS_HEAD_AT_COMMIT = 1,
@@ -20,10 +21,14 @@ enum ews_head {
 #define EWS_HEAD_DAMAGED_WORD "damaged"
 
 /*
- * Look for the commit that the HEAD of `git` stands at; `out` is none when there is none. `known` (NULL: none) is a commit that
- * is there for certain. No error is left behind.
+ * Look for the commit that the HEAD of `git`, the project's, stands at; `out` is none when there is none. `known` (NULL: none)
+ * is a commit that is there for certain. No error is left behind.
  */
 enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
 			    const struct ews_oid *known);
+
+/* The same of the session's workspace, whose git directory may have branches of its own. */
+enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *session,
+			       const struct ews_gitstate *git, const struct ews_oid *known);
 
 #endif

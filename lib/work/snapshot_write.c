@@ -472,13 +472,17 @@ static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct 
 
 /* Whoever saves his work has a damaged HEAD, too: what it says is in the manifest, and that it is damaged in the commit. */
 static void find_head(struct ews_snapshot *snap, struct ews_repo *repo, const struct ews_content *content,
-		      const struct ews_snapshot *like)
+		      const struct ews_snapshot_opts *opts)
 {
 	/* That one is a parent of the commit, so it is there. */
-	const struct ews_oid *known = like ? &like->head : NULL;
+	const struct ews_oid *known = opts->like ? &opts->like->head : NULL;
+	enum ews_head head;
 
-	if (content->has_git)
-		snap->is_head_damaged = ews_head_find(&snap->head, repo, &content->git, known) == EWS_HEAD_DAMAGED;
+	if (!content->has_git)
+		return;
+	head = opts->session ? ews_head_find_in(&snap->head, opts->session, &content->git, known)
+			     : ews_head_find(&snap->head, repo, &content->git, known);
+	snap->is_head_damaged = head == EWS_HEAD_DAMAGED;
 }
 
 /* Fold blank lines away, which would end the subject. */
@@ -554,7 +558,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
 	snap.files = content->scan.n_files;
 	snap.bytes = content->scan.size_bytes;
-	find_head(&snap, repo, content, opts->like);
+	find_head(&snap, repo, content, opts);
 	rc = write_named(&snap, repo, batch, content, opts);
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");
