@@ -55,6 +55,11 @@ test_expect_success 'P4: trees that only the index names, by what it says of the
 	back_after_gc tr v && git -C tr ls-tree -d --name-only "refs/ews/snapshots/$tsnap^2" trees/ >got && echo "trees/$(cat sub)" | test_cmp - got
 '
 
+test_expect_success 'P4: what is staged in a split index outlives gc as well' '
+	start_ws -n bw tr x && git -C "${bw:?}" update-index --split-index && echo "split A" >"${bw:?}/src/split" && git -C "$bw" add src/split && echo "split B" >"${bw:?}/src/split" && git -C "$bw" rev-parse --shared-index-path >out && test -s out &&
+	blob=$(git -C "$bw" rev-parse :src/split) && git -C "$bw" write-tree >tree && back_after_gc tr x && test "$(git -C "$bw" show :src/split)" = "split A" && git -C tr cat-file -e $blob && git -C tr cat-file -e "$(cat tree)"
+'
+
 test_expect_success 'P4: so do the stages of a conflict that was resolved' '
 	(cd tr && git checkout -q -b side && echo side >>src/log && git commit -qam side && git checkout -q main && echo main >>src/log && git commit -qam main) && start_ws -n bw tr w &&
 	test_must_fail git -C "${bw:?}" merge side && echo both >"${bw:?}/src/log" && git -C "$bw" add src/log && git -C "$bw" ls-files --resolve-undo >want && test -s want && git -C tr branch -qD side &&

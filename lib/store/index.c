@@ -470,27 +470,49 @@ static int read_file(struct ews_buf *out, struct stat *st, int dir_fd, const cha
 	return ews_file_read_fd(out, fd, INDEX_MAX);
 }
 
+/* "sharedindex.<id>" */
+struct shared_name {
+	char text[sizeof("sharedindex.") + EWS_OID_HEX_MAX];
+};
+
+static struct shared_name name_shared(const struct link *link)
+{
+	struct shared_name name = { "sharedindex." };
+
+	ews_oid_hex(name.text + strlen(name.text), &link->shared);
+	return name;
+}
+
+static int shared_is_missing(const char *name)
+{
+	return ews_error(EWS_EDAMAGED, "damaged index: its shared file '%s' is missing", name);
+}
+
+/* Join with the content `data` of the shared file `name`. */
+static int join_shared(struct ews_index *index, struct link *link, const struct ews_buf *data, const char *name,
+		       enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(index) struct ews_index base = EWS_INDEX_INIT;
+	struct link none = LINK_INIT;
+	int rc = read_bytes(&base, &none, (const uint8_t *)data->ptr, data->len, algo);
+
+	if (rc < 0)
+		return ews_error_wrap("'%s'", name);
+	if (none.shared.len || memcmp(data->ptr + data->len - link->shared.len, link->shared.id, link->shared.len))
+		return ews_error(EWS_EDAMAGED, "damaged index: its shared file '%s' is another", name);
+	return join_split(index, &base, &link->bitmaps);
+}
+
 static int read_shared(struct ews_index *index, struct link *link, int dir_fd, enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
-	EWS_CLEANUP(index) struct ews_index base = EWS_INDEX_INIT;
-	struct link none = LINK_INIT;
-	char name[sizeof("sharedindex.") + EWS_OID_HEX_MAX] = "sharedindex.";
+	struct shared_name name = name_shared(link);
 	struct stat st;
-	int rc;
+	int rc = read_file(&data, &st, dir_fd, name.text);
 
-	ews_oid_hex(name + strlen(name), &link->shared);
-	rc = read_file(&data, &st, dir_fd, name);
 	if (rc == EWS_ENOTFOUND)
-		return ews_error(EWS_EDAMAGED, "damaged index: its shared file '%s' is missing", name);
-	if (rc < 0)
-		return rc;
-	rc = read_bytes(&base, &none, (const uint8_t *)data.ptr, data.len, algo);
-	if (rc < 0)
-		return ews_error_wrap("'%s'", name);
-	if (none.shared.len || memcmp(data.ptr + data.len - link->shared.len, link->shared.id, link->shared.len))
-		return ews_error(EWS_EDAMAGED, "damaged index: its shared file '%s' is another", name);
-	return join_split(index, &base, &link->bitmaps);
+		return shared_is_missing(name.text);
+	return rc < 0 ? rc : join_shared(index, link, &data, name.text, algo);
 }
 
 int ews_index_read(struct ews_index *out, int dir_fd, const char *name, enum ews_hash_algo algo)
@@ -525,23 +547,47 @@ int ews_index_read(struct ews_index *out, int dir_fd, const char *name, enum ews
 	return 0;
 }
 
-int ews_index_parse(struct ews_index *out, const void *data, size_t len, enum ews_hash_algo algo)
+/* Join with the shared file that `state` has, NULL: none is known of any. */
+static int find_shared(struct ews_index *index, struct link *link, const struct ews_gitstate *state,
+		       enum ews_hash_algo algo)
+{
+	struct shared_name name = name_shared(link);
+	const struct ews_gitstate_file *file = state ? ews_gitstate_file(state, name.text) : NULL;
+
+	if (!state)
+		return ews_error(EWS_EUNSUPPORTED, "a split index can't be read without its shared file");
+	if (!file)
+		return shared_is_missing(name.text);
+	index->was_split = true;
+	return join_shared(index, link, &file->data, name.text, algo);
+}
+
+static int parse(struct ews_index *out, const void *data, size_t len, const struct ews_gitstate *state,
+		 enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	struct link link = LINK_INIT;
-	int rc;
+	int rc = read_bytes(&index, &link, data, len, algo);
 
-	rc = read_bytes(&index, &link, data, len, algo);
-	if (rc < 0)
-		return rc;
-	if (link.shared.len)
-		return ews_error(EWS_EUNSUPPORTED, "a split index can't be read without its shared file");
-	rc = check_entries(&index);
+	if (rc >= 0 && link.shared.len)
+		rc = find_shared(&index, &link, state, algo);
+	if (rc >= 0)
+		rc = check_entries(&index);
 	if (rc < 0)
 		return rc;
 	*out = index;
 	index = (struct ews_index)EWS_INDEX_INIT;
 	return 0;
+}
+
+int ews_index_parse(struct ews_index *out, const void *data, size_t len, enum ews_hash_algo algo)
+{
+	return parse(out, data, len, NULL, algo);
+}
+
+int ews_index_parse_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo)
+{
+	return parse(out, state->index.ptr, state->index.len, state, algo);
 }
 
 /* The first entry that does not sort before the `len` bytes of `path` with `tail` behind them. */

@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "store/entry.h"
+#include "store/gitstate.h"
 #include "store/odb.h"
 
 struct ews_index_entry {
@@ -58,6 +59,8 @@ int ews_index_read(struct ews_index *out, int dir_fd, const char *name, enum ews
 
 /* As above, from bytes in memory: no split index; its time is 0, so that no stat data matches. */
 int ews_index_parse(struct ews_index *out, const void *data, size_t len, enum ews_hash_algo algo);
+/* The index that `state` has, joined with the shared file that is there when it is split; its time is 0 likewise. */
+int ews_index_parse_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo);
 
 /* The first entry of `path` (its lowest stage), or NULL. */
 const struct ews_index_entry *ews_index_find(const struct ews_index *index, const char *path);

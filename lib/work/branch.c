@@ -108,7 +108,7 @@ static void read_staged(struct staged *out, const struct ews_session *session, c
 	if (session->state.state == EWS_STATE_ENDED || !git->has_index)
 		return;
 	out->workspace_fd = ews_session_open_workspace(session);
-	if (ews_index_parse(&out->index, git->index.ptr, git->index.len, ews_odb_algo(session->repo->odb)) == 0) {
+	if (ews_index_parse_state(&out->index, git, ews_odb_algo(session->repo->odb)) == 0) {
 		out->index.mtime_s = git->index_mtime_s;
 		out->index.mtime_ns = git->index_mtime_ns;
 	}

@@ -79,7 +79,7 @@ static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews
 	if (twin->is_unborn)
 		return ews_error(EWS_EDAMAGED, "'%s' does not say which commit it stands at", from);
 	if (git->has_index)
-		rc = ews_index_parse(&twin->index, git->index.ptr, git->index.len, ews_odb_algo(repo->odb));
+		rc = ews_index_parse_state(&twin->index, git, ews_odb_algo(repo->odb));
 	if (rc < 0)
 		return ews_error_wrap("the index of '%s'", from);
 	text = ews_strfmt("%s\n", ews_oid_hex(hex, &twin->head));

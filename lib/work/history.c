@@ -121,7 +121,7 @@ static void add_index_ids(struct ews_oids *out, const struct ews_repo *repo, con
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 
-	if (!git->has_index || ews_index_parse(&index, git->index.ptr, git->index.len, ews_odb_algo(repo->odb)) < 0) {
+	if (!git->has_index || ews_index_parse_state(&index, git, ews_odb_algo(repo->odb)) < 0) {
 		ews_error_clear();
 		return;
 	}

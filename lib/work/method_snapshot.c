@@ -288,7 +288,7 @@ static int copy_objects(const struct ews_place *place, const char *object_dir, c
 	int rc = ews_odb_ref_list(&refs, place->odb, "refs/");
 
 	if (rc == 0 && state->has_index)
-		rc = ews_index_parse(&index, state->index.ptr, state->index.len, what.algo);
+		rc = ews_index_parse_state(&index, state, what.algo);
 	if (rc < 0)
 		return rc;
 	if (head)

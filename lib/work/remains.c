@@ -37,8 +37,8 @@ static bool is_staged_alike(const struct ews_gitstate *a, const struct ews_gitst
 {
 	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;
 	EWS_CLEANUP(index) struct ews_index now = EWS_INDEX_INIT;
-	bool is_same = a->has_index && b->has_index && ews_index_parse(&was, a->index.ptr, a->index.len, algo) == 0 &&
-		       ews_index_parse(&now, b->index.ptr, b->index.len, algo) == 0 && was.n == now.n;
+	bool is_same = a->has_index && b->has_index && ews_index_parse_state(&was, a, algo) == 0 &&
+		       ews_index_parse_state(&now, b, algo) == 0 && was.n == now.n;
 
 	ews_error_clear();
 	for (size_t i = 0; i < now.n && is_same; i++)

@@ -293,13 +293,12 @@ static int find_contents(struct writing *writing)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	const struct ews_content *content = writing->content;
-	const struct ews_buf *raw = &content->git.index;
 	struct ews_repo *repo = writing->repo;
 	bool fit = pin_extras(&writing->contents, content) == 0;
 
 	if (!content->git.has_index)
 		return 0;
-	if (ews_index_parse(&index, raw->ptr, raw->len, ews_odb_algo(repo->odb)) < 0) {
+	if (ews_index_parse_state(&index, &content->git, ews_odb_algo(repo->odb)) < 0) {
 		/* An index that is no index names nothing; its bytes are kept all the same. */
 		ews_error_clear();
 		return 0;

@@ -198,7 +198,7 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 	int rc = 0;
 
 	if (then->has_index)
-		rc = ews_index_parse(&index, then->index.ptr, then->index.len, ews_odb_algo(repo->odb));
+		rc = ews_index_parse_state(&index, then, ews_odb_algo(repo->odb));
 	if (rc < 0)
 		return ews_error_wrap("cannot read the index that was kept");
 	for (size_t i = 0; i < paths->n; i++) {
