@@ -40,7 +40,8 @@ test_expect_success 'P4: all stages of a conflict outlive gc' '
 	cat "${uw:?}/src/log" >log.want && usnap=$(git -C q ews snapshot create u) && git -C "$uw" merge --abort && git -C q branch -D side &&
 	git -C q reflog expire --expire=now --all && git -C "$uw" reflog expire --expire=now --all && git -C q gc -q --prune=now &&
 	git -C q ews revert --to $usnap u >out && git -C "$uw" ls-files -u >got && test_cmp want got && cmp log.want "${uw:?}/src/log" &&
-	cut -d" " -f2 want | while read -r id; do git -C q cat-file -e $id || exit 1; done && test -f "$(git -C "$uw" rev-parse --git-path MERGE_HEAD)"
+	cut -d" " -f2 want | while read -r id; do git -C q cat-file -e $id || exit 1; done && git -C "$uw" cat-file -e MERGE_HEAD^{tree} &&
+	git -C q ews snapshot verify --all -q
 '
 
 # back_after_gc <project> <session>: the session's newest snapshot is made, reset away and brought back, with a gc after each; $tsnap

@@ -100,21 +100,37 @@ static void list_branches(struct ews_oids *out, const struct ews_session *sessio
 		ews_error_clear();
 	for (size_t i = 0; i < refs.n; i++)
 		ews_oids_add(out, &refs.items[i].oid);
-	ews_oids_sort(out);
+}
+
+/* Keep those that are commits of the store, each once. */
+static void keep_commits(struct ews_oids *list, struct ews_odb *odb)
+{
+	size_t kept = 0;
+
+	ews_oids_sort(list);
+	for (size_t i = 0; i < list->n; i++)
+		if (is_commit(odb, &list->items[i]))
+			list->items[kept++] = list->items[i];
+	list->n = kept;
 }
 
 void ews_history_commits(struct ews_oids *out, const struct ews_session *session)
 {
-	size_t kept = 0;
-
 	if (session->method->is_project)
 		list_branches(out, session);
 	else
 		list_ids(out, session);
-	for (size_t i = 0; i < out->n; i++)
-		if (is_commit(session->repo->odb, &out->items[i]))
-			out->items[kept++] = out->items[i];
-	out->n = kept;
+	keep_commits(out, session->repo->odb);
+}
+
+void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git)
+{
+	const struct ews_gitstate_file *merged = ews_gitstate_file(git, "MERGE_HEAD");
+
+	if (!merged)
+		return;
+	add_ids(out, merged->data.ptr, ews_odb_algo(repo->odb) == EWS_SHA1 ? 40 : 64);
+	keep_commits(out, repo->odb);
 }
 
 static void add_index_ids(struct ews_oids *out, const struct ews_repo *repo, const struct ews_gitstate *git)

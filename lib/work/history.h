@@ -15,6 +15,9 @@
 /* The commits of the store that the session's own refs and reflogs name, each once. */
 void ews_history_commits(struct ews_oids *out, const struct ews_session *session);
 
+/* Add to such a list those that `git` is merging, which only it may name. */
+void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git);
+
 /*
  * Bring into the store what HEAD, index, refs and reflogs of a private repository name and the store lacks, with all
  * that it leads to; returns 1 when there was something. Nothing happens for other methods. Fails with EWS_EDAMAGED when something of it is missing.

@@ -448,6 +448,7 @@ static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct 
 
 	if (opts->session)
 		ews_history_commits(&history, opts->session);
+	ews_history_add_merged(&history, repo, &content->git);
 	writing.has_manifest = has_manifest_of_like(&memo, content, &snap->head, &history, opts->like);
 	rc = write_parts(&writing);
 	snap->tree = writing.tree;
