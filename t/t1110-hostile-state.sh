@@ -248,7 +248,7 @@ test_expect_success 'P9: settings, attributes and hooks that were planted where 
 
 test_expect_success 'P5: HEAD and index of the entry that are links or garbage' '
 	new_tam state && for file in HEAD index; do
-		for how in "echo garbage >" "ln -sf \"$PWD/outside/file\"" "rm -f"; do
+		for how in "echo garbage >" "ln -sf \"$PWD/outside/file\"" "rm -f" mkdir; do
 			rm -f "${admin:?}/$file" && eval "$how \"${admin:?}/$file\"" && echo edit >>"${tw:?}/src/main.c" && ends git-ews -C t diff state && ends git-ews -C t status && ends git-ews -C t snapshot create state &&
 			git-ews -C t revert state >out && test_grep "Status: Verified" out && test_path_is_file "${admin:?}/$file" && outside_is_whole && git -c core.fsmonitor=false -C "$tw" rev-parse HEAD || { echo >&2 "$file: $how"; return 1; }
 		done

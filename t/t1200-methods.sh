@@ -190,9 +190,9 @@ test_expect_success 'in place: branches are put back, other refs are named with 
 '
 
 # git itself finds no repository there any more
-test_expect_success 'P2: in place a HEAD that is gone, garbage or a link to nowhere is named, and revert brings it back' '
+test_expect_success 'P2: in place a HEAD that is gone, garbage, a link to nowhere or a directory is named, and revert brings it back' '
 	test_repo head && git -C head worktree add -q -b linked ../lhead && for p in head lhead; do
-		git_dir=$(git -C $p rev-parse --absolute-git-dir) && cp "${git_dir:?}/HEAD" HEAD.want && git -C $p ews start --method in-place h && for how in : "echo garbage >" ": >" "ln -s /nowhere" "echo ref: refs/../x >"; do
+		git_dir=$(git -C $p rev-parse --absolute-git-dir) && cp "${git_dir:?}/HEAD" HEAD.want && git -C $p ews start --method in-place h && for how in : "echo garbage >" ": >" "ln -s /nowhere" "echo ref: refs/../x >" mkdir; do
 			echo edit >>${p:?}/src/main.c && rm "${git_dir:?}/HEAD" && eval "$how \"\${git_dir:?}/HEAD\"" && git -C $p ews status >out && test_grep "project: HEAD" out && git -C $p ews diff --name-only >out && echo src/main.c | test_cmp - out &&
 			git -C $p ews revert >out 2>err && test_grep "Status: Verified" out && test_grep "HEAD was damaged" err && cmp HEAD.want "${git_dir:?}/HEAD" && git -C $p status --porcelain >out && test_must_be_empty out || { echo >&2 "$p: $how"; return 1; }
 		done && git -C $p ews undo && git -C $p ews undo --redo && git -C $p ews end h && cmp HEAD.want "${git_dir:?}/HEAD" || return 1

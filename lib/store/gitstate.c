@@ -99,6 +99,15 @@ static int read_linked_head(struct ews_gitstate *out, int git_fd)
 	return 1;
 }
 
+/* Git never makes a directory where one of these files belongs: it must go before that can come. */
+static bool is_in_the_way(int git_fd, const char *name)
+{
+	struct stat st;
+
+	return (is_carried(name) || !strcmp(name, "index")) &&
+	       fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd)
 {
 	int rc = read_index(out, git_fd);
@@ -115,7 +124,7 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
 		EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
 
-		if (is_in(under_way, names.items[i].name))
+		if (is_in(under_way, names.items[i].name) || is_in_the_way(git_fd, names.items[i].name))
 			ews_strv_add(&out->running, names.items[i].name);
 		if (!is_carried(names.items[i].name))
 			continue;

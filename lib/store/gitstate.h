@@ -28,7 +28,8 @@ struct ews_gitstate {
 	uint32_t index_mtime_ns;
 	struct ews_gitstate_file *files; /* HEAD, ORIG_HEAD, MERGE_*, sharedindex.*, sorted by name */
 	size_t n, cap;
-	struct ews_strv running; /* names of what is under way and not carried: rebase-merge, sequencer, ... */
+	/* names of what is under way and not carried: rebase-merge, sequencer, ...; of directories where a file belongs, too */
+	struct ews_strv running;
 };
 
 #define EWS_GITSTATE_INIT { false, EWS_BUF_INIT, 0, 0, NULL, 0, 0, EWS_STRV_INIT }
