@@ -56,6 +56,13 @@ test_expect_success 'P4: trees that only the index names, by what it says of the
 	back_after_gc tr v && git -C tr ls-tree -d --name-only "refs/ews/snapshots/$tsnap^2" trees/ >got && echo "trees/$(cat sub)" | test_cmp - got
 '
 
+test_expect_success 'P4: what only the index of an independent copy names so outlives its gc' '
+	start_ws -n bw tr y --method snapshot && (cd "${bw:?}" && git checkout -q -b one && echo one >>src/log && git commit -qam one && git checkout -q -b two HEAD~1 && echo two >>src/log && git commit -qam two && ! git merge -q one) && echo both >"${bw:?}/src/log" &&
+	(cd "$bw" && git add . && git write-tree) >tree && echo more >"${bw:?}/src/log" && git -C "$bw" ls-files --resolve-undo >want && test -s want && git -C "$bw" branch -qD one && git -C "$bw" reflog expire --expire=now --all &&
+	tsnap=$(git -C tr ews snapshot create y) && git -C "$bw" reset -q --hard && git -C "$bw" reflog expire --expire=now --all && git -C "$bw" gc -q --prune=now && git -C tr gc -q --prune=now && git -C tr ews revert --to $tsnap y >out && test_grep "Status: Verified" out &&
+	git -C "$bw" gc -q --prune=now && git -C "$bw" cat-file -e "$(cat tree)" && git -C "$bw" ls-files --resolve-undo >got && test_cmp want got && git -C tr ews end y >out
+'
+
 test_expect_success 'P4: what is staged in a split index outlives gc as well' '
 	start_ws -n bw tr x && git -C "${bw:?}" update-index --split-index && echo "split A" >"${bw:?}/src/split" && git -C "$bw" add src/split && echo "split B" >"${bw:?}/src/split" && git -C "$bw" rev-parse --shared-index-path >out && test -s out &&
 	blob=$(git -C "$bw" rev-parse :src/split) && git -C "$bw" write-tree >tree && back_after_gc tr x && test "$(git -C "$bw" show :src/split)" = "split A" && git -C tr cat-file -e $blob && git -C tr cat-file -e "$(cat tree)"

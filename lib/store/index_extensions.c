@@ -269,6 +269,22 @@ void ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, s
 	ews_oidset_release(&walk.whole);
 }
 
+void ews_index_list_all_trees(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo)
+{
+	struct input in = { index->trees.ptr, index->trees.ptr + index->trees.len, ews_hash_len(algo) };
+	struct node node;
+
+	for (size_t left = 1; left && read_node(&node, &in); left--) {
+		if (ews_oid_is_none(&node.oid)) {
+			left += node.n_dirs;
+			continue;
+		}
+		ews_oids_add(out, &node.oid);
+		if (!step_over(&in, node.n_dirs))
+			return;
+	}
+}
+
 /* Read one octal mode and its NUL. */
 static bool read_mode(unsigned long *out, struct input *in)
 {

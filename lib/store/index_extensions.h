@@ -28,7 +28,10 @@ bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *r
 void ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
 			  const struct ews_oid *head);
 
-/* Append the ids of the stages of resolved conflicts, up to where that makes no sense. Nothing is said of whether they are there. */
+/* Append all of the topmost trees, whether HEAD has them or not, up to where it makes no sense. Nothing is said of whether they are there. */
+void ews_index_list_all_trees(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo);
+
+/* Append the ids of the stages of resolved conflicts, likewise. */
 void ews_index_list_resolved(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo);
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/carry.h"
-#include "store/index.h"
+#include "store/index_extensions.h"
 
 #define FILE_BYTES_MAX (256 * EWS_MIB)
 
@@ -133,17 +133,11 @@ void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const s
 	keep_commits(out, repo->odb);
 }
 
-static void add_index_ids(struct ews_oids *out, const struct ews_repo *repo, const struct ews_gitstate *git)
+static void add_index_ids(struct ews_oids *out, const struct ews_index *index)
 {
-	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-
-	if (!git->has_index || ews_index_parse_state(&index, git, ews_odb_algo(repo->odb)) < 0) {
-		ews_error_clear();
-		return;
-	}
-	for (size_t i = 0; i < index.n; i++)
-		if ((index.items[i].mode & 0170000) != 0160000)
-			ews_oids_add(out, &index.items[i].oid);
+	for (size_t i = 0; i < index->n; i++)
+		if ((index->items[i].mode & 0170000) != 0160000)
+			ews_oids_add(out, &index->items[i].oid);
 }
 
 /* What git gets to pack: a line an id, and the base, whose history the store has. */
@@ -174,8 +168,43 @@ static int carry(const struct ews_session *session, const struct ews_buf *reques
 	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
 }
 
+/* What is lacking there keeps nobody from saving the rest: it is not held. */
+static int adopt_if_whole(const struct ews_session *session, const struct ews_oids *wanted)
+{
+	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
+	int rc;
+
+	format_request(&request, session, wanted);
+	if (!request.len)
+		return 0;
+	rc = carry(session, &request);
+	if (rc == EWS_EGIT) {
+		ews_error_clear();
+		return 0;
+	}
+	return rc < 0 ? rc : 1;
+}
+
+/* What the index names besides its entries. */
+static int adopt_extensions(const struct ews_session *session, const struct ews_index *index)
+{
+	EWS_CLEANUP(oids) struct ews_oids trees = EWS_OIDS_INIT;
+	EWS_CLEANUP(oids) struct ews_oids resolved = EWS_OIDS_INIT;
+	enum ews_hash_algo algo = ews_odb_algo(session->repo->odb);
+	int of_trees, of_resolved;
+
+	ews_index_list_all_trees(&trees, index, algo);
+	of_trees = adopt_if_whole(session, &trees);
+	if (of_trees < 0)
+		return of_trees;
+	ews_index_list_resolved(&resolved, index, algo);
+	of_resolved = adopt_if_whole(session, &resolved);
+	return of_resolved ? of_resolved : of_trees;
+}
+
 int ews_history_adopt(const struct ews_session *session, const struct ews_gitstate *git)
 {
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(oids) struct ews_oids wanted = EWS_OIDS_INIT;
 	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
 	const struct ews_gitstate_file *head = ews_gitstate_file(git, "HEAD");
@@ -186,14 +215,19 @@ int ews_history_adopt(const struct ews_session *session, const struct ews_gitsta
 	list_ids(&wanted, session);
 	if (head)
 		add_ids(&wanted, head->data.ptr, ews_odb_algo(session->repo->odb) == EWS_SHA1 ? 40 : 64);
-	add_index_ids(&wanted, session->repo, git);
+	if (git->has_index && ews_index_parse_state(&index, git, ews_odb_algo(session->repo->odb)) < 0)
+		ews_error_clear(); /* then it names nothing */
+	add_index_ids(&wanted, &index);
 	ews_oids_sort(&wanted);
 	format_request(&request, session, &wanted);
 	if (!request.len)
-		return 0;
+		return adopt_extensions(session, &index);
 	rc = carry(session, &request);
-	if (rc != EWS_EGIT)
-		return rc < 0 ? rc : 1;
-	ews_error_wrap("the workspace's repository names what it lacks");
-	return EWS_EDAMAGED;
+	if (rc == EWS_EGIT) {
+		ews_error_wrap("the workspace's repository names what it lacks");
+		return EWS_EDAMAGED;
+	}
+	if (rc == 0)
+		rc = adopt_extensions(session, &index);
+	return rc < 0 ? rc : 1;
 }

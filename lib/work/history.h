@@ -20,7 +20,7 @@ void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const s
 
 /*
  * Bring into the store what HEAD, index, refs and reflogs of a private repository name and the store lacks, with all
- * that it leads to; returns 1 when there was something. Nothing happens for other methods. Fails with EWS_EDAMAGED when something of it is missing.
+ * that it leads to; returns 1 when there was something. What the index names besides its entries comes along where it is whole. Nothing happens for other methods. Fails with EWS_EDAMAGED when something of it is missing.
  */
 int ews_history_adopt(const struct ews_session *session, const struct ews_gitstate *git);
 

@@ -113,6 +113,23 @@ Test(index_extensions, a_tree_that_is_not_whole_is_not_listed)
 	check(":", NULL, ":");
 }
 
+Test(index_extensions, all_of_the_topmost_trees_are_those_below_what_changed)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
+	EWS_CLEANUP(buf) struct ews_buf want = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf got = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+
+	fixture_shell("cd repo && echo 2 >src/a && git update-index src/a");
+	fixture_ask(&want, "git -C repo rev-parse HEAD:src/deep HEAD:other HEAD:src.c");
+	read_index(&index);
+	ews_index_list_all_trees(&oids, &index, EWS_SHA1);
+	for (size_t i = 0; i < oids.n; i++)
+		ews_buf_addf(&got, "%s\n", ews_oid_hex(hex, &oids.items[i]));
+	cr_assert_str_eq(got.ptr, want.ptr);
+}
+
 static void damage(struct ews_buf *bytes)
 {
 	static const unsigned char values[] = { 0, '\n', ' ', '-', '0', '1', '9', 0xff };
@@ -141,11 +158,14 @@ Test(index_extensions, damaged_ones_name_trees_that_are_there_or_nothing)
 	ews_buf_add(&whole, index.trees.ptr, index.trees.len);
 	for (size_t round = fixture_rounds_if_fast(3000); round; round--) {
 		EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
+		EWS_CLEANUP(oids) struct ews_oids all = EWS_OIDS_INIT;
 
 		ews_buf_truncate(&index.trees, 0);
 		ews_buf_add(&index.trees, whole.ptr, whole.len);
 		damage(&index.trees);
 		ews_index_list_trees(&oids, &index, odb, &head);
+		ews_index_list_all_trees(&all, &index, EWS_SHA1);
+		cr_assert_leq(all.n * 20, index.trees.len);
 		for (size_t i = 0; i < oids.n; i++) {
 			enum ews_object_type type;
 
