@@ -229,8 +229,9 @@ static int remove_part(size_t i, unsigned worker, void *payload)
 		uint64_t size = e->removed ? size_of(fd, name) : 0;
 
 		/* What stays is tried once more, and said. */
-		if (unlinkat(fd, name, 0) == 0)
-			bytes += size;
+		if (unlinkat(fd, name, 0) < 0)
+			continue;
+		bytes += size;
 		tell(e->removed, worker);
 	}
 	if (e->removed)
@@ -348,6 +349,19 @@ static void empty_tree(int dir_fd, const char *name, struct ews_file_removed *re
 	ews_error_restore(&before);
 }
 
+/* Remove what the threads left: what lies too deep for them, or in a directory that had to be opened up first. */
+static int remove_left(int fd, const char *name, struct ews_file_removed *removed)
+{
+	uint64_t size = removed ? size_of(fd, name) : 0;
+
+	if (unlinkat(fd, name, 0) < 0)
+		return -1;
+	if (removed)
+		atomic_fetch_add(&removed->bytes, size);
+	tell(removed, 0);
+	return 0;
+}
+
 int ews_file_remove_tree(int dir_fd, const char *name)
 {
 	return ews_file_remove_tree_told(dir_fd, name, NULL);
@@ -379,7 +393,7 @@ int ews_file_remove_tree_told(int dir_fd, const char *name, struct ews_file_remo
 		}
 		item = &level->items[level->next++];
 		if (item->type != DT_DIR) {
-			if (!unlinkat(r.fd, item->name, 0) || errno == ENOENT)
+			if (!remove_left(r.fd, item->name, removed) || errno == ENOENT)
 				continue;
 			/* Linux says EISDIR of a directory, POSIX says EPERM. */
 			if (errno != EISDIR && errno != EPERM)

@@ -259,6 +259,25 @@ Test(file, a_removal_tells_how_much_it_took)
 	cr_assert_leq(shown, 301);
 }
 
+/* That is more than several threads take away. */
+Test(file, a_removal_tells_of_what_lies_deep_as_well)
+{
+	struct ews_file_removed removed = { .show = note_done, .payload = &(size_t){ 0 } };
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+	ews_buf_adds(&path, "t");
+	for (int i = 0; i < 300; i++)
+		ews_buf_adds(&path, "/d");
+	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
+	ews_buf_adds(&path, "/f");
+	put(path.ptr, "abc");
+	put("t/g", "abcd");
+	cr_assert_eq(ews_file_remove_tree_told(root_fd, "t", &removed), 0);
+	cr_assert_not(is_there("t"));
+	cr_assert_eq(removed.bytes, 7);
+	cr_assert_eq(removed.done, 2);
+}
+
 Test(file, a_tree_of_three_thousand_levels_goes_with_few_descriptors)
 {
 	const struct rlimit few = { 16, 16 };
