@@ -32,11 +32,10 @@ void ews_beside_begin(struct ews_beside *out, ews_beside_fn fn, void *payload)
 		(void)work(out);
 		return;
 	}
-	ews_cpus_make_elsewhere(&attr);
 	/* Signals are for the caller's thread, whose waits they are to interrupt. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	out->is_under_way = !pthread_create(&out->thread, &attr, work, out);
+	out->is_under_way = !ews_cpus_make_elsewhere(&out->thread, &attr, work, out);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void)pthread_attr_destroy(&attr);
 	if (!out->is_under_way)

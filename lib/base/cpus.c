@@ -31,12 +31,16 @@ static bool find_others(cpu_set_t *out)
 
 /* These are hints: what fails leaves the choice to the scheduler. */
 
-void ews_cpus_make_elsewhere(pthread_attr_t *attr)
+int ews_cpus_make_elsewhere(pthread_t *out, pthread_attr_t *attr, void *(*fn)(void *payload), void *payload)
 {
 	cpu_set_t others;
 
-	if (find_others(&others))
-		(void)pthread_attr_setaffinity_np(attr, sizeof(others), &others);
+	if (find_others(&others) && !pthread_attr_setaffinity_np(attr, sizeof(others), &others) &&
+	    !pthread_create(out, attr, fn, payload))
+		return 0;
+	/* Where a filter of system calls forbids it there is no such thread, but one like all others. */
+	(void)pthread_attr_setaffinity_np(attr, 0, &others);
+	return pthread_create(out, attr, fn, payload);
 }
 
 void ews_cpus_wake_elsewhere(pthread_t thread)

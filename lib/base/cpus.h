@@ -15,8 +15,11 @@
 /* How many the process may use, at least 1. */
 unsigned ews_cpus_count(void);
 
-/* A thread made with `attr`, or one that waits, is to run on none but others than the caller's, if there are any. */
-void ews_cpus_make_elsewhere(pthread_attr_t *attr);
+/*
+ * Make a thread as pthread_create() does, or let one that waits run, on none but other CPUs than the caller's: if there are
+ * any, and that is allowed.
+ */
+int ews_cpus_make_elsewhere(pthread_t *out, pthread_attr_t *attr, void *(*fn)(void *payload), void *payload);
 void ews_cpus_wake_elsewhere(pthread_t thread);
 
 /* Such a thread, once it runs: from now on all that the process may use are free to it and to what it starts. */

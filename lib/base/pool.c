@@ -141,15 +141,14 @@ static void make_threads(struct pool *pool, unsigned n)
 	if (pthread_attr_init(&attr))
 		return;
 	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	if (pool->computes)
-		ews_cpus_make_elsewhere(&attr);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (pool->n_threads < n) {
 		struct server *server = &pool->servers[pool->n_threads];
 
 		*server = (struct server){ .pool = pool, .waits = true };
-		if (pthread_create(&server->thread, &attr, serve, server))
+		if (pool->computes ? ews_cpus_make_elsewhere(&server->thread, &attr, serve, server)
+				   : pthread_create(&server->thread, &attr, serve, server))
 			break; /* fewer threads do it, too */
 		pool->n_threads++;
 	}
