@@ -69,8 +69,8 @@ struct room {
 	pthread_mutex_t readers_lock;
 	struct reader *idle;
 	atomic_uint generation; /* counts refreshes; a reader that is behind looks again */
-	struct ews_packs *packs; /* NULL until they are needed */
-	unsigned packs_generation;
+	struct ews_packs *_Atomic packs; /* NULL until they are needed */
+	atomic_uint packs_generation;
 	pthread_mutex_t repo_lock;
 	struct ews_odb_format format;
 	git_repository *repo; /* NULL until it is asked for */
@@ -138,15 +138,23 @@ static int need_repo(struct room *room)
 /* The packs as they are after the last refresh. */
 static struct ews_packs *need_packs(struct room *room)
 {
+	struct ews_packs *packs = room->packs;
+	unsigned generation = room->generation;
+
+	/* Mostly there is nothing to do, and threads that ask for each object need not wait for one another. */
+	if (packs && room->packs_generation == generation)
+		return packs;
 	pthread_mutex_lock(&room->readers_lock);
 	room->face.is_cold = false;
-	if (!room->packs)
-		room->packs = ews_packs_open(ews_odb_object_dir(&room->face));
-	else if (room->packs_generation != room->generation)
-		ews_packs_look_again(room->packs);
-	room->packs_generation = room->generation;
+	generation = room->generation;
+	packs = room->packs;
+	if (!packs)
+		room->packs = packs = ews_packs_open(ews_odb_object_dir(&room->face));
+	else if (room->packs_generation != generation)
+		ews_packs_look_again(packs);
+	room->packs_generation = generation;
 	pthread_mutex_unlock(&room->readers_lock);
-	return room->packs;
+	return packs;
 }
 
 /* What this thread reads with, given back by return_reader(). */
