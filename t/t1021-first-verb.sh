@@ -93,4 +93,14 @@ test_expect_success 'P8: what the start hook changes there is found' '
 	git -C p -c ews.hook.start="$hook" ews start hooked >out && take_ws out && git -C p ews diff --name-status hooked >found && printf "A\tmany/a/new\nM\tmany/b/1\n" >want && test_cmp want found && finds_the_same p hooked
 '
 
+# unloaded <verb>...: in p, and without libgit2, which takes longer to load than all else that a small verb does
+unloaded() {
+	(cd p && test_strace ../calls -f -e trace=openat "$EWS_BIN/git-ews" "$@") >out && test_grep openat calls && test_grep ! libgit2 calls
+}
+
+test_expect_success STRACE 'verbs that read no more than files, commits and trees do not load libgit2' '
+	test_repo loose && rm -rf p && mv loose p && slow p begun && echo edit >>"${ws:?}/src/main.c" && echo staged >"${ws:?}/staged" && git -C "${ws:?}" add staged && echo more >>"${ws:?}/staged" &&
+	unloaded status && unloaded snapshot create begun && unloaded snapshot create begun && unloaded diff --name-status begun && unloaded revert begun && unloaded end begun
+'
+
 test_done

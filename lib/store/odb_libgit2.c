@@ -370,6 +370,7 @@ static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct 
 static int read_header(enum ews_object_type *type, uint64_t *size, struct room *room, struct reader *reader,
 		       const struct ews_oid *oid)
 {
+	EWS_CLEANUP(buf) struct ews_buf small = EWS_BUF_INIT;
 	struct object object = { .theirs = NULL };
 	git_object_t git_type;
 	size_t len;
@@ -383,6 +384,11 @@ static int read_header(enum ews_object_type *type, uint64_t *size, struct room *
 	}
 	if (rc)
 		return rc < 0 ? rc : 0;
+	/* To load libgit2 takes longer than to read a small object. */
+	if (ews_loose_read(&small, type, ews_odb_write_dir(&room->face), oid)) {
+		*size = small.len;
+		return 0;
+	}
 	rc = need_db(reader, room);
 	if (rc < 0)
 		return rc;
