@@ -74,6 +74,12 @@ test_expect_success 'P4: so do the stages of a conflict that was resolved' '
 	back_after_gc tr w && git -C "$bw" ls-files --resolve-undo >got && test_cmp want got && cut -d" " -f2 want | git -C tr cat-file --batch-check >got && test_grep ! missing got
 '
 
+test_expect_success 'what HEAD'"'"'s commit has of the index is held by that commit alone, and outlives gc with it' '
+	test_repo hd && start_ws -n bw hd h && echo changed >>"${bw:?}/src/log" && echo new >"${bw:?}/src/other" && git -C "$bw" add src/other && rm "${bw:?}/src/other" && snap=$(git -C hd ews snapshot create h) && git -C hd rev-parse HEAD:src/log >want &&
+	git -C hd ls-tree -r --name-only "refs/ews/snapshots/$snap^2" >got && test_grep "^staged/0/src/other\$" got && test_grep ! "staged/0/src/log" got && git -C "$bw" reset -q --hard && git -C hd checkout -q --orphan void && git -C hd commit -q -m void &&
+	git -C hd branch -qD main && git -C "$bw" checkout -q --detach void && git -C hd ews end h >out && git -C hd reflog expire --expire=now --all && git -C hd gc -q --prune=now && git -C hd cat-file -e "$(cat want)" && git -C hd ews snapshot verify $snap
+'
+
 test_expect_success 'a snapshot is a commit of the raw tree, with its trailers and parents' '
 	git -C p ews revert s >out && printf "a\r\nb\n" >"${ws:?}/docs/mixed" && chmod 755 "${ws:?}/docs/mixed" && make s -m "the subject" && ref=refs/ews/snapshots/$snap &&
 	echo $snap | grep -E "^snap-[0-9]{8}-[0-9]{6}-[0-9a-f]{6}\$" && test "$(git -C p cat-file -t $ref)" = commit &&

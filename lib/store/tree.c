@@ -360,3 +360,52 @@ int ews_tree_list_with_ids(struct ews_entries *out, struct ews_odb *odb, const s
 
 	return list_level(out, odb, oid, &path, true);
 }
+
+/* How many of the paths lie, as the first one does, below the directory that is its first `len` bytes. */
+static size_t count_below(const char *const *paths, size_t n, size_t len)
+{
+	size_t i = 1;
+
+	while (i < n && !strncmp(paths[i], paths[0], len) && paths[i][len] == '/')
+		i++;
+	return i;
+}
+
+/* The same for those that begin with the `prefix_len` bytes of which `oid` is the tree. */
+static int find_level(struct ews_oid *out, struct ews_odb *odb, const struct ews_oid *oid, const char *const *paths,
+		      size_t n, size_t prefix_len)
+{
+	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
+	struct ews_arena names = EWS_ARENA_INIT;
+	size_t n_items = 0, at = 0, step;
+	int rc = ews_tree_read_flat(&items, &n_items, odb, oid, &names);
+
+	for (size_t i = 0; i < n && rc == 0; i += step) {
+		const char *name = paths[i] + prefix_len;
+		size_t len = strcspn(name, "/");
+		bool is_dir = name[len];
+		const struct ews_tree_item wanted = { is_dir ? MODE_DIR : MODE_FILE,
+						      ews_arena_dup(&names, name, len), EWS_OID_NONE };
+
+		step = is_dir ? count_below(paths + i, n - i, prefix_len + len) : 1;
+		/* The order of the paths' bytes is that of git's trees. */
+		while (at < n_items && ews_tree_item_cmp(&items[at], &wanted) < 0)
+			at++;
+		if (at == n_items || ews_tree_item_cmp(&items[at], &wanted) != 0)
+			continue;
+		if (!is_dir && (items[at].mode & MODE_TYPE) != MODE_GITLINK)
+			out[i] = items[at].oid;
+		else if (is_dir && prefix_len + len < EWS_TREE_PATH_MAX)
+			rc = find_level(out + i, odb, &items[at].oid, paths + i, step, prefix_len + len + 1);
+	}
+	ews_arena_release(&names);
+	return rc;
+}
+
+int ews_tree_find(struct ews_oid *out, struct ews_odb *odb, const struct ews_oid *root, const char *const *paths,
+		  size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = (struct ews_oid)EWS_OID_NONE;
+	return n ? find_level(out, odb, root, paths, n, 0) : 0;
+}

@@ -35,6 +35,13 @@ int ews_tree_list(struct ews_entries *out, struct ews_odb *odb, const struct ews
 /* The same, and directories have the ids of their trees, which no other list's have. */
 int ews_tree_list_with_ids(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid);
 
+/*
+ * Give to each of `n` paths, sorted by their bytes, the id of what the tree `root` has there: a file or a link, and none
+ * where it has neither. Only the trees on the way to them are read.
+ */
+int ews_tree_find(struct ews_oid *out, struct ews_odb *odb, const struct ews_oid *root, const char *const *paths,
+		  size_t n);
+
 /* Format one tree object from (mode, name, oid) triples given in git's order. */
 struct ews_tree_item {
 	uint32_t mode;

@@ -151,17 +151,38 @@ static void find_elsewhere(struct ews_oidset *out, const struct strays *strays, 
 			ews_oidset_add(out, &entries->items[i].oid);
 }
 
+/* Forget what the commit that HEAD stands at has under the same path: the snapshot has it for a parent. */
+static void forget_committed(struct strays *strays, struct ews_odb *odb, const struct ews_oid *tree)
+{
+	EWS_CLEANUP(free) const char **paths = ews_calloc(strays->n, sizeof(*paths));
+	EWS_CLEANUP(free) struct ews_oid *oids = ews_calloc(strays->n, sizeof(*oids));
+	size_t n = 0;
+
+	for (size_t i = 0; i < strays->n; i++)
+		paths[i] = strays->items[i]->path;
+	/* Of a tree that can't be read it is known up to there. */
+	if (ews_tree_find(oids, odb, tree, paths, strays->n) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < strays->n; i++)
+		if (!ews_oid_equal(&oids[i], &strays->items[i]->oid))
+			strays->items[n++] = strays->items[i];
+	strays->n = n;
+}
+
 /*
- * Every object that entries of the index name and the tree lacks: a raw index pins nothing. Nearly all of an index is what
- * stands in the tree as well; that is seen in one walk along both. `fit`: a tree can hold all entries.
+ * Every object that entries of the index name and neither the tree nor that of HEAD's commit, `head_tree` (none: there is
+ * none), has: a raw index pins nothing. Nearly all of an index is what stands in the tree as well; that is seen in one
+ * walk along both. `fit`: a tree can hold all entries.
  */
 static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
-		       const struct ews_entries *entries, bool fit)
+		       const struct ews_entries *entries, bool fit, const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
 	struct strays strays = { NULL, 0, 0 };
 
 	list_strays(&strays, index, entries, fit);
+	if (!ews_oid_is_none(head_tree))
+		forget_committed(&strays, repo->odb, head_tree);
 	find_elsewhere(&elsewhere, &strays, entries);
 	for (size_t i = 0; i < strays.n; i++)
 		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) && is_blob(repo->odb, &strays.items[i]->oid))
@@ -171,16 +192,11 @@ static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const st
 
 /* The trees that the index says its entries make: without them git's own gc fails where that index is back. */
 static void pin_trees(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
-		      const struct ews_oid *head)
+		      const struct ews_oid *head_tree)
 {
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	EWS_CLEANUP(oids) struct ews_oids trees = EWS_OIDS_INIT;
 
-	if (!index->trees.len)
-		return;
-	if (!ews_oid_is_none(head) && ews_odb_read_commit(&commit, repo->odb, head) < 0)
-		ews_error_clear(); /* what can't be read has none of them */
-	ews_index_list_trees(&trees, index, repo->odb, &commit.tree);
+	ews_index_list_trees(&trees, index, repo->odb, head_tree);
 	for (size_t i = 0; i < trees.n; i++) {
 		char hex[EWS_OID_HEX_MAX];
 		EWS_CLEANUP(free) char *path = ews_strfmt("trees/%s", ews_oid_hex(hex, &trees.items[i]));
@@ -292,6 +308,7 @@ static int write_state(struct writing *writing)
 static int find_contents(struct writing *writing)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(commit) struct ews_commit head = EWS_COMMIT_INIT;
 	const struct ews_content *content = writing->content;
 	struct ews_repo *repo = writing->repo;
 	bool fit = pin_extras(&writing->contents, content) == 0;
@@ -303,8 +320,10 @@ static int find_contents(struct writing *writing)
 		ews_error_clear();
 		return 0;
 	}
-	pin_staged(&writing->contents, repo, &index, &content->scan.entries, fit);
-	pin_trees(&writing->contents, repo, &index, writing->head);
+	if (!ews_oid_is_none(writing->head) && ews_odb_read_commit(&head, repo->odb, writing->head) < 0)
+		ews_error_clear(); /* what can't be read has nothing */
+	pin_staged(&writing->contents, repo, &index, &content->scan.entries, fit, &head.tree);
+	pin_trees(&writing->contents, repo, &index, &head.tree);
 	pin_resolved(&writing->contents, repo, &index);
 	return 0;
 }

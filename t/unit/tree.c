@@ -149,6 +149,56 @@ Test(tree, one_like_another_is_the_one_that_is_written_whole)
 	}
 }
 
+static int cmp_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The paths of two lists, those of directories among them, in the order of their bytes. The caller frees the array. */
+static const char **mix_paths(size_t *n, const struct ews_entries *a, const struct ews_entries *b)
+{
+	const char **paths = ews_calloc(a->n + b->n, sizeof(*paths));
+
+	*n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		paths[(*n)++] = a->items[i].path;
+	for (size_t i = 0; i < b->n; i++)
+		paths[(*n)++] = b->items[i].path;
+	qsort(paths, *n, sizeof(*paths), cmp_text);
+	return paths;
+}
+
+Test(tree, what_is_found_in_it_is_what_its_list_has)
+{
+	size_t n_found = 0;
+
+	for (size_t round = 0; round < fixture_rounds(300); round++) {
+		EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries other = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(free) const char **paths = NULL;
+		EWS_CLEANUP(free) struct ews_oid *found = NULL;
+		struct ews_oid root;
+		size_t n;
+
+		make_list(&list);
+		make_list(&other);
+		cr_assert_eq(ews_tree_write(&root, batch, &list), 0);
+		cr_assert_eq(ews_batch_commit(batch), 0);
+		paths = mix_paths(&n, &list, &other);
+		found = ews_calloc(n, sizeof(*found));
+		cr_assert_eq(ews_tree_find(found, odb, &root, paths, n), 0, "%s", ews_error_message());
+		for (size_t i = 0; i < n; i++) {
+			const struct ews_entry *entry = ews_entries_find(&list, paths[i]);
+			bool is_there = entry && ews_entry_fits_tree(entry);
+
+			cr_assert(is_there ? ews_oid_equal(&found[i], &entry->oid) : ews_oid_is_none(&found[i]),
+				  "%s, EWS_SEED=%zu round %zu", paths[i], fixture_seed(), round);
+			n_found += is_there;
+		}
+	}
+	cr_assert_gt(n_found, 0);
+}
+
 Test(tree, nothing_gives_the_empty_tree)
 {
 	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
