@@ -1,9 +1,9 @@
 /*
  * Packs that are read: see pack_read.h.
  *
- * Pages of the packs that were touched count as this process's memory as long as they are mapped, though they are the
- * kernel's and cost nothing but a look to be mapped again. So every now and then they are let go. Of a large index so
- * little is wanted, each time elsewhere, that it is not mapped at all.
+ * A pack is read and not mapped: of a mapped one the kernel counts megabytes around each page that was touched as this
+ * process's memory, and a file that somebody cuts ends the program. For the same reason a large index is not mapped, of
+ * which little is wanted, each time elsewhere.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,11 +36,12 @@
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
 #define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
 #define LARGE_BYTES (2 * EWS_MIB) /* what takes as much is passed on in steps, or read by one thread at a time */
+#define LARGE_SHRINKS 4 /* at least to one part in so many */
 #define STEP_BYTES (64 * EWS_KIB)
 #define DELTA_HEAD_MAX 20 /* two sizes */
-#define PACKS_MAX 64 /* to look through more, one after the other, is no gain */
-#define TOUCHED_BYTES_MAX (8 * EWS_MIB) /* of a pack, after which what was touched is let go */
-#define TOUCHED_AROUND (64 * EWS_KIB) /* what the kernel maps with the page that is wanted */
+#define PACKS_MAX 256 /* each is an open file or two */
+#define RECORD_HEAD_MAX 32 /* what stands before a stream */
+#define HEAD_BYTES 512 /* of a stream, of which little is wanted */
 #define INDEX_MAPPED_MAX (128 * EWS_KIB)
 #define IDS_READ 128 /* of an index at once */
 #define GUESSES_MAX 8
@@ -61,11 +62,10 @@ struct pack {
 	int index_fd;
 	uint32_t counts[256]; /* of objects whose ids begin with a byte that is not larger */
 	size_t n; /* objects */
-	struct map pack;
-	size_t end; /* of the pack's objects */
+	int fd; /* the pack's */
+	size_t end; /* of its objects */
 	char *name; /* "pack-<hash>", and a dot */
 	bool is_cruft; /* what is in it is as old as a third file says of each */
-	atomic_size_t touched; /* bytes, since they were let go */
 	_Atomic uint64_t freshened_ms; /* when it was let count as new; 0: never */
 };
 
@@ -90,9 +90,14 @@ struct ews_pack_reader {
 	z_stream z; /* for what is begun to be read alone; made when first needed */
 	bool has_z;
 	struct ews_buf object, delta, result;
+	struct {
+		struct ews_buf bytes;
+		const struct pack *of;
+		size_t at;
+	} input; /* what was read of a pack last */
+	size_t next_in; /* where a stream that is read step by step goes on in its pack */
 	struct record *chain;
 	size_t cap;
-	size_t touched; /* about as many bytes of the pack, by the object that was read last */
 	struct ews_packs *turn; /* whose large objects are ours to read; NULL: nobody's */
 };
 
@@ -167,20 +172,20 @@ static bool open_pack(struct pack *out, int dir_fd, const char *index, const cha
 	struct pack pack = { .n = 0 };
 	EWS_CLEANUP(fd) int index_fd = open_file(&pack.index.len, dir_fd, index);
 	EWS_CLEANUP(fd) int fd = -1;
+	size_t len;
 
 	pack.index_fd = index_fd;
 	if (index_fd < 0 || !read_head(&pack))
 		return false;
-	fd = open_file(&pack.pack.len, dir_fd, file);
-	if (fd < 0 || !is_of(&pack, fd, pack.pack.len))
+	fd = open_file(&len, dir_fd, file);
+	if (fd < 0 || !is_of(&pack, fd, len))
 		return false;
-	pack.end = pack.pack.len - ID_LEN;
-	if (!map_file(&pack.pack, fd))
-		return false;
+	pack.end = len - ID_LEN;
 	if (pack.index.len > INDEX_MAPPED_MAX || !map_file(&pack.index, index_fd))
 		pack.index_fd = ews_steal_fd(&index_fd);
 	else
 		pack.index_fd = -1;
+	pack.fd = ews_steal_fd(&fd);
 	*out = pack;
 	return true;
 }
@@ -258,7 +263,7 @@ void ews_packs_free(struct ews_packs *packs)
 
 		ews_cleanup_fd(&pack->index_fd);
 		unmap(&pack->index);
-		unmap(&pack->pack);
+		ews_cleanup_fd(&pack->fd);
 		free(pack->name);
 	}
 	pthread_mutex_destroy(&packs->large);
@@ -271,7 +276,7 @@ struct ews_pack_reader *ews_pack_reader_new(void)
 {
 	struct ews_pack_reader *reader = ews_calloc(1, sizeof(*reader));
 
-	reader->object = reader->delta = reader->result = (struct ews_buf)EWS_BUF_INIT;
+	reader->object = reader->delta = reader->result = reader->input.bytes = (struct ews_buf)EWS_BUF_INIT;
 	reader->inflater = ews_inflater_new();
 	return reader;
 }
@@ -288,6 +293,8 @@ void ews_pack_reader_done(struct ews_pack_reader *reader)
 	shrink(&reader->object);
 	shrink(&reader->delta);
 	shrink(&reader->result);
+	shrink(&reader->input.bytes);
+	reader->input.of = NULL;
 	if (reader->turn)
 		pthread_mutex_unlock(&reader->turn->large);
 	reader->turn = NULL;
@@ -314,6 +321,7 @@ void ews_pack_reader_free(struct ews_pack_reader *reader)
 	ews_buf_release(&reader->object);
 	ews_buf_release(&reader->delta);
 	ews_buf_release(&reader->result);
+	ews_buf_release(&reader->input.bytes);
 	free(reader->chain);
 	free(reader);
 }
@@ -429,16 +437,75 @@ static size_t find(const struct pack *pack, const unsigned char *id)
 	return offset >= PACK_HEADER_LEN && offset < pack->end ? (size_t)offset : SIZE_MAX;
 }
 
-/* Read what stands before the stream of the object at `offset`. 1, 0, or below zero, as the reader says it. */
-static int read_record(struct record *out, const struct pack *pack, size_t offset)
+/* Make `buf` empty, with room for `size` bytes. */
+static void make_room(struct ews_buf *buf, size_t size)
 {
-	const unsigned char *at, *end = pack->pack.at + pack->end;
+	if (size < KEPT_BYTES_MAX)
+		shrink(buf);
+	/* What was in it would be copied into a larger one. */
+	if (size >= buf->cap)
+		ews_buf_release(buf);
+	buf->len = 0;
+	ews_buf_reserve(buf, size);
+}
+
+/* Read `len` bytes at `at` of the pack. */
+static bool read_input(struct ews_pack_reader *reader, const struct pack *pack, size_t len, size_t at)
+{
+	struct ews_buf *bytes = &reader->input.bytes;
+
+	reader->input.of = NULL;
+	make_room(bytes, len);
+	while (bytes->len < len) {
+		ssize_t n = pread(pack->fd, bytes->ptr + bytes->len, len - bytes->len, (off_t)(at + bytes->len));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes->len += (size_t)n;
+	}
+	reader->input.of = pack;
+	reader->input.at = at;
+	return true;
+}
+
+/*
+ * The bytes at `at` of the pack, `*len` of them: `wanted`, or more, or all up to the end of the objects. NULL when they
+ * can't be read. They stay until others are asked for.
+ */
+static const unsigned char *look_at(size_t *len, struct ews_pack_reader *reader, const struct pack *pack,
+				    size_t wanted, size_t at)
+{
+	size_t have, before;
+
+	if (wanted > pack->end - at)
+		wanted = pack->end - at;
+	before = reader->input.of == pack && at >= reader->input.at ? at - reader->input.at : SIZE_MAX;
+	have = before <= reader->input.bytes.len ? reader->input.bytes.len - before : 0;
+	if (have < wanted || !have) {
+		if (!read_input(reader, pack, wanted, at))
+			return NULL;
+		before = 0;
+		have = wanted;
+	}
+	*len = have;
+	return (const unsigned char *)reader->input.bytes.ptr + before;
+}
+
+/* Read what stands before the stream of the object at `offset`. 1, 0, or below zero, as the reader says it. */
+static int read_record(struct record *out, struct ews_pack_reader *reader, const struct pack *pack, size_t offset)
+{
+	const unsigned char *start, *at, *end;
 	unsigned char byte;
-	size_t back;
+	size_t back, len;
 
 	if (offset < PACK_HEADER_LEN || offset >= pack->end)
 		return EWS_EDAMAGED;
-	at = pack->pack.at + offset;
+	start = at = look_at(&len, reader, pack, RECORD_HEAD_MAX, offset);
+	if (!at)
+		return EWS_EDAMAGED;
+	end = at + len;
 	byte = *at++;
 	*out = (struct record){ .type = byte >> 4 & 7, .size = byte & 15 };
 	for (unsigned shift = 4; byte & 0x80; shift += 7) {
@@ -466,87 +533,116 @@ static int read_record(struct record *out, const struct pack *pack, size_t offse
 			return 0; /* it is in another pack */
 		at += ID_LEN;
 	}
-	out->at = (size_t)(at - pack->pack.at);
-	return 1;
-}
-
-/* Make `buf` empty, with room for `size` bytes. */
-static void make_room(struct ews_buf *buf, size_t size)
-{
-	if (size < KEPT_BYTES_MAX)
-		shrink(buf);
-	/* What was in it would be copied into a larger one. */
-	if (size >= buf->cap)
-		ews_buf_release(buf);
-	buf->len = 0;
-	ews_buf_reserve(buf, size);
-}
-
-/* Read a stream into memory. 1, 0, or below zero, as the reader says it. */
-static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
-			  const struct record *record)
-{
-	if (record->size > OBJECT_BYTES_MAX)
-		return 0;
-	make_room(out, record->size);
-	if (!ews_inflate(out->ptr, record->size, reader->inflater, pack->pack.at + record->at, pack->end - record->at))
-		return EWS_EDAMAGED;
-	out->len = record->size;
-	out->ptr[out->len] = '\0';
+	out->at = offset + (size_t)(at - start);
 	return 1;
 }
 
 /* Begin to read a stream step by step; the caller says where to. */
-static bool begin_steps(struct ews_pack_reader *reader, const struct pack *pack, const struct record *record)
+static bool begin_steps(struct ews_pack_reader *reader, const struct record *record)
 {
 	z_stream *z = &reader->z;
 
 	if (reader->has_z ? inflateReset(z) != Z_OK : inflateInit(z) != Z_OK)
 		return false;
 	reader->has_z = true;
-	z->next_in = (unsigned char *)pack->pack.at + record->at;
+	reader->next_in = record->at;
+	z->next_in = NULL;
 	z->avail_in = 0;
 	return true;
 }
 
-/* Go on, as far as there is room. What zlib returns. */
-static int inflate_step(struct ews_pack_reader *reader, const struct pack *pack)
+/* Go on until there is no more room, or something came, reading `at_once` bytes at a time. What zlib returns. */
+static int inflate_step(struct ews_pack_reader *reader, const struct pack *pack, size_t at_once)
 {
 	z_stream *z = &reader->z;
-	size_t left = (size_t)(pack->pack.at + pack->end - z->next_in);
+	unsigned room = z->avail_out;
+	int z_rc = Z_OK;
 
-	z->avail_in = left > UINT32_MAX ? UINT32_MAX : (uInt)left;
-	return inflate(z, Z_SYNC_FLUSH);
+	while (z_rc == Z_OK && z->avail_out == room) {
+		size_t len = z->avail_in;
+
+		if (!len) {
+			if (reader->next_in >= pack->end)
+				return Z_DATA_ERROR;
+			z->next_in = (unsigned char *)look_at(&len, reader, pack, at_once, reader->next_in);
+			if (!z->next_in)
+				return Z_DATA_ERROR;
+			reader->next_in += len;
+			z->avail_in = (unsigned)len;
+		}
+		z_rc = inflate(z, Z_SYNC_FLUSH);
+	}
+	return z_rc;
 }
 
-/* Count what of it was touched. Letting go is dear: each processor that runs us is interrupted. */
-static void count_touched(struct pack *pack, size_t bytes)
+/* Step by step: a stream that is longer than there is a reason for, or one that would not be had in memory beside what it is. 1, or below zero. */
+static int inflate_long(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+			const struct record *record)
 {
-	if (atomic_fetch_add(&pack->touched, bytes) + bytes < TOUCHED_BYTES_MAX)
-		return;
-	atomic_store(&pack->touched, 0);
-	(void)madvise((void *)pack->pack.at, pack->pack.len, MADV_DONTNEED); /* it stays mapped, no more */
+	z_stream *z = &reader->z;
+	int z_rc = Z_OK;
+
+	if (!begin_steps(reader, record))
+		return EWS_EDAMAGED;
+	z->next_out = (unsigned char *)out->ptr;
+	z->avail_out = (unsigned)record->size;
+	while (z_rc == Z_OK)
+		z_rc = inflate_step(reader, pack, STEP_BYTES);
+	return z_rc == Z_STREAM_END && !z->avail_out ? 1 : EWS_EDAMAGED;
 }
 
-/* Pass a stream on, and let go of what was passed. 1, or below zero. */
-static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader, struct pack *pack,
+/* At once, of that many bytes. 1, or 0: it has more, or is damaged. */
+static int inflate_whole(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+			 const struct record *record, size_t wanted)
+{
+	size_t len;
+	const unsigned char *bytes = look_at(&len, reader, pack, wanted, record->at);
+
+	return bytes && ews_inflate(out->ptr, record->size, reader->inflater, bytes, len);
+}
+
+/* Read a stream into memory. 1, 0, or below zero, as the reader says it. */
+static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+			  const struct record *record)
+{
+	/* What can't be made smaller becomes larger by a few bytes in each block. */
+	size_t most = record->size + record->size / 256 + 64;
+	int rc = 0;
+
+	if (record->size > OBJECT_BYTES_MAX)
+		return 0;
+	if (record->at >= pack->end)
+		return EWS_EDAMAGED;
+	make_room(out, record->size);
+	/* What is that large is text, as a rule; not all that it may have is had in memory beside it. */
+	if (record->size >= LARGE_BYTES)
+		rc = inflate_whole(out, reader, pack, record, most / LARGE_SHRINKS);
+	else
+		rc = inflate_whole(out, reader, pack, record, most);
+	if (rc == 0)
+		rc = inflate_long(out, reader, pack, record);
+	if (rc < 0)
+		return rc;
+	out->len = record->size;
+	out->ptr[out->len] = '\0';
+	return 1;
+}
+
+/* Pass a stream on. 1, or below zero. */
+static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader, const struct pack *pack,
 		       const struct record *record)
 {
-	const unsigned char *from;
 	z_stream *z = &reader->z;
 	size_t done = 0, n;
-	int z_rc, rc = begin_steps(reader, pack, record) ? 0 : EWS_EDAMAGED;
+	int z_rc, rc = begin_steps(reader, record) ? 0 : EWS_EDAMAGED;
 
 	if (rc == 0)
 		rc = sink->begin(sink->payload, (enum ews_object_type)record->type, record->size);
 	make_room(&reader->result, STEP_BYTES);
-	reader->touched = 0;
 	while (rc == 0) {
 		z->next_out = (unsigned char *)reader->result.ptr;
 		z->avail_out = STEP_BYTES;
-		from = z->next_in;
-		z_rc = inflate_step(reader, pack);
-		count_touched(pack, (size_t)(z->next_in - from));
+		z_rc = inflate_step(reader, pack, STEP_BYTES);
 		n = STEP_BYTES - z->avail_out;
 		done += n;
 		if ((z_rc != Z_OK && z_rc != Z_STREAM_END) || done > record->size || (z_rc == Z_OK && !n))
@@ -679,13 +775,11 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
 		   size_t offset)
 {
 	*n = 0;
-	reader->touched = 0;
 	for (;;) {
-		int rc = read_record(out, pack, offset);
+		int rc = read_record(out, reader, pack, offset);
 
 		if (rc <= 0)
 			return rc;
-		reader->touched += out->size + TOUCHED_AROUND;
 		if (out->type < OFS_DELTA)
 			return out->type >= EWS_OBJECT_COMMIT && out->type <= EWS_OBJECT_TAG ? 1 : EWS_EDAMAGED;
 		/* In a circle libgit2 would go round for ever. */
@@ -702,7 +796,7 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
  * reader says it; 2: it was passed on.
  */
 static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, struct ews_packs *packs,
-		   struct pack *pack, size_t offset, const struct ews_pack_sink *sink)
+		   const struct pack *pack, size_t offset, const struct ews_pack_sink *sink)
 {
 	struct record record;
 	size_t n;
@@ -739,11 +833,11 @@ static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const
 	size_t base_len, len;
 	z_stream *z = &reader->z;
 
-	if (!begin_steps(reader, pack, record))
+	if (!begin_steps(reader, record))
 		return false;
 	z->next_out = head;
 	z->avail_out = sizeof(head);
-	(void)inflate_step(reader, pack); /* what came is looked at */
+	(void)inflate_step(reader, pack, HEAD_BYTES); /* what came is looked at */
 	if (!read_size(&base_len, &at, z->next_out) || !read_size(&len, &at, z->next_out))
 		return false;
 	*out = len;
@@ -765,14 +859,13 @@ static int read_header_at(enum ews_object_type *type, uint64_t *size, struct ews
 }
 
 /* What one pack has of the object, which stands at `offset` of it. */
-typedef int (*take_fn)(void *payload, struct pack *pack, size_t offset);
+typedef int (*take_fn)(void *payload, const struct pack *pack, size_t offset);
 
 /*
  * Go through the packs until one has the object whole, and say as the reader does what was found. What a pack has damaged
  * may be well in another.
  */
-static int go_through(struct ews_pack_reader *reader, struct ews_packs *packs, const struct ews_oid *oid,
-		      take_fn take, void *payload)
+static int go_through(struct ews_packs *packs, const struct ews_oid *oid, take_fn take, void *payload)
 {
 	char hex[EWS_OID_HEX_MAX];
 	int found = 0;
@@ -783,8 +876,6 @@ static int go_through(struct ews_pack_reader *reader, struct ews_packs *packs, c
 
 		if (rc)
 			found = rc;
-		if (offset)
-			count_touched(&packs->items[i], reader->touched);
 	}
 	if (found == EWS_EDAMAGED)
 		return ews_error(found, "object %s is damaged in its pack", ews_oid_hex(hex, oid));
@@ -799,14 +890,14 @@ struct taking {
 	uint64_t *size;
 };
 
-static int take_content(void *payload, struct pack *pack, size_t offset)
+static int take_content(void *payload, const struct pack *pack, size_t offset)
 {
 	const struct taking *taking = payload;
 
 	return read_at(taking->type, taking->reader, taking->packs, pack, offset, taking->sink);
 }
 
-static int take_header(void *payload, struct pack *pack, size_t offset)
+static int take_header(void *payload, const struct pack *pack, size_t offset)
 {
 	const struct taking *taking = payload;
 
@@ -819,7 +910,7 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .type = type };
 
 	*out = &reader->object;
-	return go_through(reader, packs, oid, take_content, &taking);
+	return go_through(packs, oid, take_content, &taking);
 }
 
 int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
@@ -827,7 +918,7 @@ int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, stru
 {
 	struct taking taking = { .reader = reader, .packs = packs, .type = type, .size = size };
 
-	return go_through(reader, packs, oid, take_header, &taking);
+	return go_through(packs, oid, take_header, &taking);
 }
 
 bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
