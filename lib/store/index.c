@@ -131,7 +131,7 @@ static int get_varint(size_t *out, struct input *in)
 }
 
 /* The path of versions 2 and 3; `start` is where its entry begins. */
-static int read_whole_path(const char **out, struct ews_arena *arena, struct input *in, const uint8_t *start,
+static int read_whole_path(const char **out, struct ews_index *index, struct input *in, const uint8_t *start,
 			   size_t named_len)
 {
 	const char *path = (const char *)in->at;
@@ -142,7 +142,7 @@ static int read_whole_path(const char **out, struct ews_arena *arena, struct inp
 		return damaged("it ends too early");
 	if (named_len != FLAG_NAME ? len != named_len : len < FLAG_NAME)
 		return damaged("bad path");
-	*out = ews_arena_dup(arena, path, len);
+	*out = index->borrows ? path : ews_arena_dup(&index->arena, path, len);
 	in->at = start + entry_bytes;
 	return 0;
 }
@@ -215,7 +215,7 @@ static int read_entry(struct ews_index_entry *ie, struct ews_index *index, struc
 	}
 	if (index->version == 4)
 		return read_cut_path(&ie->path, &index->arena, in, before, flags & FLAG_NAME);
-	return read_whole_path(&ie->path, &index->arena, in, start, flags & FLAG_NAME);
+	return read_whole_path(&ie->path, index, in, start, flags & FLAG_NAME);
 }
 
 static int read_extension(struct ews_index *index, struct link *link, struct input *in, size_t hash_len)
@@ -563,11 +563,14 @@ static int find_shared(struct ews_index *index, struct link *link, const struct 
 }
 
 static int parse(struct ews_index *out, const void *data, size_t len, const struct ews_gitstate *state,
-		 enum ews_hash_algo algo)
+		 enum ews_hash_algo algo, bool borrows)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	struct link link = LINK_INIT;
-	int rc = read_bytes(&index, &link, data, len, algo);
+	int rc;
+
+	index.borrows = borrows;
+	rc = read_bytes(&index, &link, data, len, algo);
 
 	if (rc >= 0 && link.shared.len)
 		rc = find_shared(&index, &link, state, algo);
@@ -582,12 +585,17 @@ static int parse(struct ews_index *out, const void *data, size_t len, const stru
 
 int ews_index_parse(struct ews_index *out, const void *data, size_t len, enum ews_hash_algo algo)
 {
-	return parse(out, data, len, NULL, algo);
+	return parse(out, data, len, NULL, algo, false);
 }
 
 int ews_index_parse_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo)
 {
-	return parse(out, state->index.ptr, state->index.len, state, algo);
+	return parse(out, state->index.ptr, state->index.len, state, algo, false);
+}
+
+int ews_index_borrow_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo)
+{
+	return parse(out, state->index.ptr, state->index.len, state, algo, true);
 }
 
 /* The first entry that does not sort before the `len` bytes of `path` with `tail` behind them. */

@@ -41,13 +41,14 @@ struct ews_index {
 	uint32_t version; /* 2 to 4; 0: there was no index */
 	bool is_sparse; /* has directories in it */
 	bool was_split;
+	bool borrows; /* asked for (ews_index_borrow_state): paths are those in the bytes, where these have them whole */
 	int64_t mtime_s; /* of the file: entries at or after it are racy */
 	uint32_t mtime_ns;
 	struct ews_buf resolve_undo; /* the raw REUC extension, kept through */
 	struct ews_buf trees; /* the raw TREE extension, which trees the entries make: kept through while none is added */
 };
 
-#define EWS_INDEX_INIT { NULL, 0, 0, EWS_ARENA_INIT, 0, false, false, 0, 0, EWS_BUF_INIT, EWS_BUF_INIT }
+#define EWS_INDEX_INIT { NULL, 0, 0, EWS_ARENA_INIT, 0, false, false, false, 0, 0, EWS_BUF_INIT, EWS_BUF_INIT }
 
 /*
  * Read the index `name` in the directory `dir_fd` (a git directory), hashes of
@@ -61,6 +62,8 @@ int ews_index_read(struct ews_index *out, int dir_fd, const char *name, enum ews
 int ews_index_parse(struct ews_index *out, const void *data, size_t len, enum ews_hash_algo algo);
 /* The index that `state` has, joined with the shared file that is there when it is split; its time is 0 likewise. */
 int ews_index_parse_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo);
+/* The same, which takes less: `state` must stay as it is while the index is used. */
+int ews_index_borrow_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo);
 
 /* The first entry of `path` (its lowest stage), or NULL. */
 const struct ews_index_entry *ews_index_find(const struct ews_index *index, const char *path);

@@ -172,19 +172,25 @@ void ews_pack_free(struct ews_pack *pack)
 	free(pack);
 }
 
-static int flush(struct ews_pack *pack)
+static int write_behind(struct ews_pack *pack, const void *data, size_t len)
 {
-	size_t len = pack->waiting.len;
-	int rc;
+	int rc = ews_file_write_fd(pack->fd, data, len);
 
-	rc = ews_file_write_fd(pack->fd, pack->waiting.ptr, len);
 	if (rc < 0)
 		return ews_error_wrap("cannot write a pack");
 	/* Let the disk begin; the sync at the end then has less to wait for. */
 	(void)sync_file_range(pack->fd, (off_t)pack->flushed, (off_t)len, SYNC_FILE_RANGE_WRITE);
 	pack->flushed += len;
-	ews_buf_truncate(&pack->waiting, 0);
 	return 0;
+}
+
+static int flush(struct ews_pack *pack)
+{
+	int rc = write_behind(pack, pack->waiting.ptr, pack->waiting.len);
+
+	if (rc == 0)
+		ews_buf_truncate(&pack->waiting, 0);
+	return rc;
 }
 
 static int flush_when_full(struct ews_pack *pack)
@@ -210,10 +216,17 @@ static void add_item(struct ews_pack *pack, const struct ews_oid *oid, uint32_t 
 
 int ews_pack_add(struct ews_pack *pack, const struct ews_oid *oid, uint32_t sum, const void *record, size_t len)
 {
+	int rc;
+
 	assert(!pack->stream.is_open);
 	add_item(pack, oid, sum, ews_pack_bytes(pack));
-	ews_buf_add(&pack->waiting, record, len);
-	return flush_when_full(pack);
+	if (len < FLUSH_BYTES) {
+		ews_buf_add(&pack->waiting, record, len);
+		return flush_when_full(pack);
+	}
+	/* Of what is large there is no second copy. */
+	rc = flush(pack);
+	return rc < 0 ? rc : write_behind(pack, record, len);
 }
 
 int ews_pack_stream_begin(struct ews_pack *pack, enum ews_object_type type, uint64_t size)

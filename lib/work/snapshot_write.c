@@ -315,7 +315,7 @@ static int find_contents(struct writing *writing)
 
 	if (!content->git.has_index)
 		return 0;
-	if (ews_index_parse_state(&index, &content->git, ews_odb_algo(repo->odb)) < 0) {
+	if (ews_index_borrow_state(&index, &content->git, ews_odb_algo(repo->odb)) < 0) {
 		/* An index that is no index names nothing; its bytes are kept all the same. */
 		ews_error_clear();
 		return 0;

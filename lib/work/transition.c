@@ -24,6 +24,7 @@
 #define GITFILE ".git"
 /* For what is kept, what is put, and who compares the two afterwards. */
 #define REMEMBERED_BYTES_MAX (20 * EWS_MIB)
+#define REMEMBERED_OF_MANY_MAX (8 * EWS_MIB)
 
 static void release_shift(struct ews_shift *shift)
 {
@@ -100,6 +101,8 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 					  .parent = shift->session ? shift->session->state.last_snapshot : NULL,
 					  .subject = subject,
 					  .prefix = EWS_REF_TRASH,
+					  .like = shift->opts->target,
+					  .like_content = &shift->target,
 					  .group = group };
 	char **side = step->state == EWS_STEP_UNDOING ? &step->after : &step->before;
 	int rc = ews_snapshot_keep(&kept, shift->repo, shift->batch, &shift->now, &opts);
@@ -525,6 +528,9 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 			name_kept(out, &shift, shift.away.items[i]);
 		return 0;
 	}
+	/* Of many files the lists take what room there is: what is about to be put goes first. */
+	if (shift.now.scan.entries.n > EWS_ENTRIES_MANY)
+		ews_odb_remember(repo->odb, REMEMBERED_OF_MANY_MAX);
 	ews_shift_spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
 		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry;
