@@ -28,6 +28,14 @@ test_expect_success 'P4: the issue'"'"'s scene: stage A, write B over it, snapsh
 	test "$(cat "${ws:?}/file")" = "version B" && git -C p fsck --strict --no-dangling >out 2>&1 && test_must_be_empty out
 '
 
+test_expect_success 'P4: so it is where the snapshot before had A in its tree, under that path or another, and is gone' '
+	test_repo sn && start_ws -n bw sn n && for at in file other; do
+		echo "version A of $at" >"${bw:?}/file" && git -C "$bw" add file && if test $at = other; then mv "${bw:?}/file" "${bw:?}/other"; fi && sleep 0.1 &&
+		first=$(git -C sn ews snapshot create n) && echo "version B" >"${bw:?}/$at" && second=$(git -C sn ews snapshot create n) && git -C "$bw" reset -q --hard && git -C "$bw" clean -fdq && git -C sn update-ref -d refs/ews/snapshots/$first &&
+		git -C sn gc -q --prune=now && git -C sn ews snapshot verify $second && git -C sn ews revert --to $second n >out && test "$(git -C "$bw" show :file)" = "version A of $at" && test "$(cat "${bw:?}/$at")" = "version B" || return 1
+	done
+'
+
 test_expect_success 'P4: the same for what is staged in the project when a session starts' '
 	test_repo q && (cd q && echo "version A" >file && git add file && echo "version B" >file) && start_ws -n tw q t &&
 	git -C q reset -q --hard && git -C "$tw" reset -q --hard && git -C q gc -q --prune=now &&
@@ -217,7 +225,7 @@ test_expect_success 'P4: what is known to be in the store counts as new once it 
 	git init -q fresh && echo 1 >fresh/a && echo 1 >fresh/b && git -C fresh add . && git -C fresh commit -q -m 1 && start_ws fresh f && fw=${ws:?} &&
 	echo other >"${fw:?}/a" && sleep 0.1 && git -C fresh ews diff f >out && git -C fresh ews diff f >out && blob=$(git hash-object "${fw:?}/a") &&
 	object=fresh/.git/objects/$(echo $blob | sed "s,^..,&/,") && touch -d 2010-01-01 "$object" && git -C fresh ews snapshot create f && test "$object" -nt fresh/.git/HEAD &&
-	echo more >"${fw:?}/b" && touch -d 2010-01-01 "$object" && git -C fresh ews snapshot create f && test "$object" -nt fresh/.git/HEAD
+	git -C fresh update-ref -d "$(git -C fresh for-each-ref --format="%(refname)" refs/ews/snapshots)" && echo more >"${fw:?}/b" && touch -d 2010-01-01 "$object" && git -C fresh ews snapshot create f && test "$object" -nt fresh/.git/HEAD
 '
 
 test_expect_success 'drop: away into trash, never a base; dropping one frees it and leaves the rest whole' '

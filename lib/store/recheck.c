@@ -7,7 +7,9 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +28,8 @@
 #define GITIGNORE ".gitignore"
 #define RULES_MAX (16 * EWS_MIB)
 #define TRAIL_MAX 48 /* open directories; deeper trees are walked */
+#define TOUCHED_PART 8 /* at most one entry of so many is worth to be remembered as it was */
+#define TOUCHED_FEW 64 /* or so many */
 
 struct recheck {
 	struct ews_cache *cache;
@@ -33,6 +37,8 @@ struct recheck {
 	atomic_size_t n_touched;
 	atomic_bool differs;
 	const struct ews_entry *const *touched; /* directories whose names are looked at; NULL is the root */
+	pthread_mutex_t lock; /* of what follows */
+	struct ews_touched were; /* the touched entries as they were */
 };
 
 /* The directories open on the way to the path that was last looked at. */
@@ -152,6 +158,22 @@ static bool is_empty_submodule(const struct recheck *check, const struct ews_ent
 	return n == 0 && !is_left_out(&check->cache->skips, entry->path);
 }
 
+/* Note what an entry was, as long as there are few such. */
+static void note_touched(struct recheck *check, const struct ews_entry *entry)
+{
+	const struct ews_entries *list = &check->cache->entries;
+	struct ews_touched *were = &check->were;
+
+	(void)pthread_mutex_lock(&check->lock);
+	if (were->n > TOUCHED_FEW && were->n > list->n / TOUCHED_PART)
+		were->are_all = false;
+	if (were->are_all) {
+		EWS_GROW(were->items, were->n, were->cap);
+		were->items[were->n++] = (struct ews_touched_entry){ (size_t)(entry - list->items), *entry };
+	}
+	(void)pthread_mutex_unlock(&check->lock);
+}
+
 /* Is it still of a kind whose change its own stat data tell, and no other rule? Then take these. */
 static bool take_touched(struct recheck *check, struct ews_entry *entry, const struct stat *st, int dir_fd)
 {
@@ -168,6 +190,8 @@ static bool take_touched(struct recheck *check, struct ews_entry *entry, const s
 		return false;
 	if (now.type == EWS_ENTRY_FILE && check->opts->max_file_bytes && now.size > check->opts->max_file_bytes)
 		return false;
+	if (check->opts->touched)
+		note_touched(check, entry);
 	ews_entry_set_stat(entry, st);
 	entry->type = now.type;
 	entry->is_racy = true;
@@ -295,9 +319,37 @@ static bool have_known_names(struct recheck *check)
 	return !check->differs;
 }
 
+void ews_touched_release(struct ews_touched *touched)
+{
+	free(touched->items);
+	*touched = (struct ews_touched)EWS_TOUCHED_INIT;
+}
+
+static int cmp_touched(const void *a, const void *b)
+{
+	const struct ews_touched_entry *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Give away what the touched entries were. Threads came to them in any order. */
+static void give_touched(struct recheck *check)
+{
+	struct ews_touched *were = &check->were;
+
+	if (!were->are_all)
+		ews_touched_release(were);
+	if (were->n)
+		qsort(were->items, were->n, sizeof(*were->items), cmp_touched);
+	if (check->opts->touched)
+		*check->opts->touched = *were;
+}
+
 enum ews_recheck ews_recheck(struct ews_cache *cache, const struct ews_recheck_opts *opts)
 {
-	struct recheck check = { .cache = cache, .opts = opts };
+	struct recheck check = {
+		.cache = cache, .opts = opts, .lock = PTHREAD_MUTEX_INITIALIZER, .were = { .are_all = true }
+	};
 	struct stat st;
 
 	if (fstat(opts->root_fd, &st) < 0 || !cache->root.has_stat)
@@ -310,6 +362,7 @@ enum ews_recheck ews_recheck(struct ews_cache *cache, const struct ews_recheck_o
 	/* The functions never fail. */
 	(void)ews_pool_spans(cache->entries.n, SPAN, opts->threads, check_entries, &check);
 	(void)ews_pool_spans(cache->skips.n, SPAN, opts->threads, check_skips, &check);
+	give_touched(&check);
 	if (check.differs)
 		return EWS_RECHECK_OTHER;
 	if (!check.n_touched)

@@ -23,11 +23,29 @@ enum ews_recheck {
 	EWS_RECHECK_OTHER, /* walk */
 };
 
+/* An entry that is to be read again, as it was. */
+struct ews_touched_entry {
+	size_t at; /* which one of the list */
+	struct ews_entry was; /* it borrows the list's strings */
+};
+
+struct ews_touched {
+	struct ews_touched_entry *items; /* in the order of the list */
+	size_t n, cap;
+	bool are_all; /* of a large part of a list nobody wants to know what it was: then there are none */
+};
+
+#define EWS_TOUCHED_INIT { NULL, 0, 0, false }
+
+void ews_touched_release(struct ews_touched *touched);
+EWS_CLEANUP_DEFINE(touched, struct ews_touched, ews_touched_release)
+
 struct ews_recheck_opts {
 	int root_fd;
 	bool is_plain; /* as in struct ews_scan_opts, as is the next one */
 	uint64_t max_file_bytes;
 	unsigned threads; /* 0: as suits the machine */
+	struct ews_touched *touched; /* out, or NULL: the entries that changed, or are too young to tell */
 };
 
 /*

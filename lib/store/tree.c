@@ -193,14 +193,20 @@ int ews_tree_write_like(struct ews_oid *out, struct ews_batch *batch, const stru
 			const struct ews_entries *was, const struct ews_oid *was_tree)
 {
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-	struct writing w = { .batch = batch, .list = list, .changes = &changes };
 
 	ews_changes_between(&changes, was, list, ews_entry_equal_in_git);
-	if (!changes.n) {
-		*out = *was_tree;
-		return 0;
-	}
-	return write_all(out, &w, was_tree);
+	return ews_tree_write_changed(out, batch, list, &changes, was_tree);
+}
+
+int ews_tree_write_changed(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
+			   const struct ews_changes *changes, const struct ews_oid *was_tree)
+{
+	struct writing w = { .batch = batch, .list = list, .changes = changes };
+
+	if (changes->n)
+		return write_all(out, &w, was_tree);
+	*out = *was_tree;
+	return 0;
 }
 
 /* A name that is one component and can't lead out of the directory, nor into its repository. */

@@ -25,6 +25,9 @@ int ews_tree_write(struct ews_oid *out, struct ews_batch *batch, const struct ew
  */
 int ews_tree_write_like(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
 			const struct ews_entries *was, const struct ews_oid *was_tree);
+/* The same where it is known in what the other list differs: `changes` from it, all that ews_entry_equal_in_git() tells. */
+int ews_tree_write_changed(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
+			   const struct ews_changes *changes, const struct ews_oid *was_tree);
 
 /*
  * Append all entries below tree `oid` to `out`, sorted, directories included,

@@ -19,7 +19,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/made.h"
-#include "store/recheck.h"
+#include "work/kept.h"
 #include "work/rules.h"
 
 #define LOOKS 4
@@ -290,10 +290,13 @@ static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
 	struct keeping keeping = { .list = &cache->entries,
 				   .known = look->opts->known ? &look->opts->known->scan.entries : NULL,
 				   .odb = look->repo->odb };
+	struct ews_kept kept;
 	int rc;
 
-	/* One hash, the same contents. */
+	/* One hash, the same contents; and a snapshot has all of its own. */
 	if (keeping.known && !strcmp(cache->hash, look->opts->known->hash))
+		return 1;
+	if (ews_kept_parse(&kept, &cache->extra) && ews_kept_is_held(&kept, look->repo->odb))
 		return 1;
 	rc = read_known(look);
 	if (rc == 0)
@@ -332,7 +335,8 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 {
 	const struct ews_recheck_opts opts = { .root_fd = look->root,
 					       .is_plain = look->repo->is_plain,
-					       .max_file_bytes = look->max_file };
+					       .max_file_bytes = look->max_file,
+					       .touched = look->batch ? &content->touched : NULL };
 	enum ews_recheck found;
 	int rc;
 
@@ -358,6 +362,10 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 			return rc;
 		ews_manifest_hash(content->hash, &content->scan.entries);
 		content->cache_is_stale = content->is_whole && (look->batch || look->opts->is_compared);
+		if (content->touched.are_all) {
+			content->earlier = cache->extra;
+			cache->extra = (struct ews_buf)EWS_BUF_INIT;
+		}
 	} else {
 		ews_scan_count(&content->scan);
 		memcpy(content->hash, cache->hash, sizeof(content->hash));
@@ -567,10 +575,12 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 	content.has_git = look->git_fd >= 0;
 	if (!opts->only)
 		rc = take_known(&content, &cache, look);
-	if (rc == 0)
+	if (rc == 0) {
+		ews_touched_release(&content.touched);
 		rc = walk(&content, &cache, look);
-	else if (rc > 0)
+	} else if (rc > 0) {
 		rc = 0;
+	}
 	if (rc == 0 && !opts->partial)
 		rc = check_limits(&content.scan, look->max_file, look->max_total);
 	if (rc < 0)
@@ -664,6 +674,8 @@ void ews_content_release(struct ews_content *content)
 	ews_gitstate_release(&content->git);
 	ews_skips_release(&content->found);
 	ews_buf_release(&content->memo);
+	ews_buf_release(&content->earlier);
+	ews_touched_release(&content->touched);
 	ews_cache_image_release(&content->image);
 	*content = (struct ews_content)EWS_CONTENT_INIT;
 }

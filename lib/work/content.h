@@ -9,6 +9,7 @@
 #include "store/cache.h"
 #include "store/gitstate.h"
 #include "store/manifest.h"
+#include "store/recheck.h"
 #include "store/repo.h"
 #include "store/scan.h"
 #include "work/session.h"
@@ -29,12 +30,14 @@ struct ews_content {
 	bool is_unchanged; /* the entries are those that were found last, times and all */
 	bool is_same_index; /* and so is git's index */
 	struct ews_buf memo; /* what was made of these very entries last, for whoever looks next; goes with the cache */
+	struct ews_buf earlier; /* the memo of the entries as they were before some were touched; empty: there is none */
+	struct ews_touched touched; /* those as they were, where there is one */
 	struct ews_cache_image image; /* the stat cache that is saved next, if it was formatted already */
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];
 };
 
-#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .image = EWS_CACHE_IMAGE_INIT }
+#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .earlier = EWS_BUF_INIT, .touched = EWS_TOUCHED_INIT, .image = EWS_CACHE_IMAGE_INIT }
 
 /*
  * The present content of `session`'s workspace (NULL: of the project).

@@ -111,7 +111,8 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	struct ews_snapshot_opts keep_opts = { .session = session,
 					       .subject = "ews: state before end",
 					       .parent = session->state.last_snapshot,
-					       .prefix = EWS_REF_TRASH };
+					       .prefix = EWS_REF_TRASH,
+					       .is_as_found = true };
 	int rc = ews_snapshot_base(&base, session);
 
 	out->is_baseless = rc == EWS_EDAMAGED && opts->without_base;

@@ -178,20 +178,19 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 					  .subject = taking->opts->subject,
 					  .parent = taking->has_parent ? taking->parent.id : NULL,
 					  .prefix = EWS_REF_SNAPSHOTS,
+					  .is_as_found = !taking->opts->only,
 					  .formats_cache = true,
 					  .group = &taking->group };
-	int rc = 0;
 
 	if (taking->has_parent && (!taking->session || !strcmp(taking->parent.hash, taking->content.hash))) {
 		opts.like = &taking->parent;
 	} else if (taking->session) {
 		opts.like = &taking->base;
 		opts.like_content = &taking->base_content;
-		/* One hash, one tree. */
-		if (strcmp(taking->base.hash, taking->content.hash) != 0)
-			rc = ews_snapshot_reading_finish(&taking->reading);
+		opts.read_like = ews_snapshot_reading_finish;
+		opts.like_payload = &taking->reading;
 	}
-	return rc < 0 ? rc : ews_snapshot_keep(out, taking->repo, batch, &taking->content, &opts);
+	return ews_snapshot_keep(out, taking->repo, batch, &taking->content, &opts);
 }
 
 /* Name it in the session, once its ref has its name for good, and remember what was read for it. */

@@ -24,8 +24,7 @@
 #include "store/tree.h"
 #include "work/head.h"
 #include "work/history.h"
-
-#define MEMO_VERSION 2
+#include "work/kept.h"
 
 /* Is it there, and content? Anything else under that name would be an error in the store until the snapshot expires. */
 static bool is_blob(struct ews_odb *odb, const struct ews_oid *oid)
@@ -119,8 +118,17 @@ static const struct ews_entry *find_along(const struct ews_entries *entries, siz
 	return found;
 }
 
-/* List what the tree does not have under the path that `index` names it by. `fit`: a tree can hold all entries. */
-static void list_strays(struct strays *out, const struct ews_index *index, const struct ews_entries *entries, bool fit)
+static void set_bit(uint8_t *bits, size_t i)
+{
+	bits[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+/*
+ * List what the tree does not have under the path that `index` names it by. `fit`: a tree can hold all entries. Those that
+ * have what is named get their bit in `named`.
+ */
+static void list_strays(struct strays *out, uint8_t *named, const struct ews_index *index,
+			const struct ews_entries *entries, bool fit)
 {
 	size_t at = 0;
 
@@ -132,23 +140,28 @@ static void list_strays(struct strays *out, const struct ews_index *index, const
 		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000)
 			continue;
 		entry = find_along(entries, &at, ie->path);
-		if (entry && ews_oid_equal(&entry->oid, &ie->oid) && (fit || ews_entry_fits_tree(entry)))
+		if (entry && ews_oid_equal(&entry->oid, &ie->oid) && (fit || ews_entry_fits_tree(entry))) {
+			set_bit(named, (size_t)(entry - entries->items));
 			continue;
+		}
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = ie;
 	}
 }
 
-/* Give those ids of `strays` that the tree has under whatever path. */
-static void find_elsewhere(struct ews_oidset *out, const struct strays *strays, const struct ews_entries *entries)
+/* Give those ids of `strays` that the tree has under whatever path; the index relies on these entries as well. */
+static void find_elsewhere(struct ews_oidset *out, uint8_t *named, const struct strays *strays,
+			   const struct ews_entries *entries)
 {
-	EWS_CLEANUP(oidset) struct ews_oidset named = EWS_OIDSET_INIT;
+	EWS_CLEANUP(oidset) struct ews_oidset wanted = EWS_OIDSET_INIT;
 
 	for (size_t i = 0; i < strays->n; i++)
-		ews_oidset_add(&named, &strays->items[i]->oid);
+		ews_oidset_add(&wanted, &strays->items[i]->oid);
 	for (size_t i = 0; i < entries->n && strays->n; i++)
-		if (ews_oidset_has(&named, &entries->items[i].oid) && ews_entry_fits_tree(&entries->items[i]))
+		if (ews_oidset_has(&wanted, &entries->items[i].oid) && ews_entry_fits_tree(&entries->items[i])) {
 			ews_oidset_add(out, &entries->items[i].oid);
+			set_bit(named, i);
+		}
 }
 
 /* Forget what the commit that HEAD stands at has under the same path: the snapshot has it for a parent. */
@@ -172,18 +185,18 @@ static void forget_committed(struct strays *strays, struct ews_odb *odb, const s
 /*
  * Every object that entries of the index name and neither the tree nor that of HEAD's commit, `head_tree` (none: there is
  * none), has: a raw index pins nothing. Nearly all of an index is what stands in the tree as well; that is seen in one
- * walk along both. `fit`: a tree can hold all entries.
+ * walk along both. `fit` and `named` as above.
  */
-static void pin_staged(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
+static void pin_staged(struct ews_entries *pins, uint8_t *named, struct ews_repo *repo, const struct ews_index *index,
 		       const struct ews_entries *entries, bool fit, const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
 	struct strays strays = { NULL, 0, 0 };
 
-	list_strays(&strays, index, entries, fit);
+	list_strays(&strays, named, index, entries, fit);
 	if (!ews_oid_is_none(head_tree))
 		forget_committed(&strays, repo->odb, head_tree);
-	find_elsewhere(&elsewhere, &strays, entries);
+	find_elsewhere(&elsewhere, named, &strays, entries);
 	for (size_t i = 0; i < strays.n; i++)
 		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) && is_blob(repo->odb, &strays.items[i]->oid))
 			pin_one(pins, index, strays.items[i]);
@@ -249,6 +262,18 @@ static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const
 	return rc;
 }
 
+/* What of a snapshot was kept already: the entries are its own but for those that were touched since. */
+struct earlier {
+	bool is_there; /* there is one that is held, and that is known of it: */
+	struct ews_kept kept;
+	struct ews_oid tree, manifest;
+	struct ews_arena names; /* of what follows */
+	struct ews_tree_item *items; /* of the manifest commit's tree; those of the manifest itself: */
+	size_t n_items;
+	struct ews_tree_item *pieces;
+	size_t n_pieces;
+};
+
 /* What is written of a snapshot, in parts that know nothing of each other. */
 struct writing {
 	struct ews_repo *repo;
@@ -256,34 +281,78 @@ struct writing {
 	struct ews_content *content;
 	const struct ews_snapshot_opts *opts;
 	const struct ews_oid *head; /* none: there is none */
-	bool has_manifest; /* of `like`; no other is written */
+	struct earlier earlier;
+	bool has_manifest; /* the earlier one's; no other is written */
+	bool has_pins; /* nor is what the earlier one's has besides the manifest */
 	struct ews_oid tree; /* out */
 	struct ews_entries state; /* what the manifest's tree has of git's state and the directory itself */
 	struct ews_entries contents; /* and of contents that are in no tree */
 	struct ews_manifest_pieces pieces;
-	struct ews_oid *oids; /* of the pieces */
+	struct ews_oid *oids; /* of the pieces; none: to be written */
+	uint8_t *named; /* as struct ews_kept has it */
 };
 
 static void release_writing(struct writing *writing)
 {
+	ews_arena_release(&writing->earlier.names);
+	free(writing->earlier.items);
+	free(writing->earlier.pieces);
 	ews_entries_release(&writing->state);
 	ews_entries_release(&writing->contents);
 	ews_manifest_pieces_release(&writing->pieces);
 	free(writing->oids);
+	free(writing->named);
 }
 
 EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
+
+/* Those that were touched since, of which `content` may have none. */
+static const struct ews_touched *touched_of(const struct ews_content *content)
+{
+	static const struct ews_touched none = EWS_TOUCHED_INIT;
+
+	return content->is_unchanged ? &none : &content->touched;
+}
+
+/* The tree that was kept, with what was touched in it. */
+static int write_touched(struct writing *writing)
+{
+	const struct ews_entries *entries = &writing->content->scan.entries;
+	const struct ews_touched *touched = touched_of(writing->content);
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+
+	changes.items = ews_calloc(touched->n, sizeof(*changes.items));
+	for (size_t i = 0; i < touched->n; i++) {
+		const struct ews_entry *from = &touched->items[i].was, *to = &entries->items[touched->items[i].at];
+
+		if (!ews_entry_equal_in_git(from, to))
+			changes.items[changes.n++] = (struct ews_change){ to->path, from, to, NULL };
+	}
+	return ews_tree_write_changed(&writing->tree, writing->batch, entries, &changes, &writing->earlier.tree);
+}
+
+/* One hash, one tree. */
+static bool has_tree_of_like(const struct writing *writing)
+{
+	return writing->opts->like && !strcmp(writing->opts->like->hash, writing->content->hash);
+}
+
+static bool needs_like(const struct writing *writing)
+{
+	return writing->opts->read_like && !writing->earlier.is_there && !has_tree_of_like(writing);
+}
 
 static int write_tree(struct writing *writing)
 {
 	const struct ews_entries *entries = &writing->content->scan.entries;
 	const struct ews_snapshot_opts *opts = writing->opts;
 
-	/* One hash, one tree. */
-	if (opts->like && !strcmp(opts->like->hash, writing->content->hash)) {
+	if (has_tree_of_like(writing)) {
 		writing->tree = opts->like->tree;
 		return 0;
 	}
+	if (writing->earlier.is_there)
+		return write_touched(writing);
 	if (opts->like && opts->like_content)
 		return ews_tree_write_like(&writing->tree, writing->batch, entries,
 					   &opts->like_content->scan.entries, &opts->like->tree);
@@ -296,6 +365,8 @@ static int write_state(struct writing *writing)
 	const struct ews_content *content = writing->content;
 	int rc = 0;
 
+	if (writing->has_pins)
+		return 0;
 	ews_buf_addf(&root, "%04o", content->root_mode);
 	if (content->has_root_owner)
 		ews_buf_addf(&root, " %" PRIu32 ":%" PRIu32, content->root_uid, content->root_gid);
@@ -305,25 +376,37 @@ static int write_state(struct writing *writing)
 	return rc < 0 ? rc : pin_gitstate(&writing->state, writing->batch, &content->git);
 }
 
+/* The tree of HEAD's commit; none where there is none that can be read. */
+static struct ews_oid head_tree(const struct writing *writing)
+{
+	EWS_CLEANUP(commit) struct ews_commit head = EWS_COMMIT_INIT;
+
+	if (!ews_oid_is_none(writing->head) && ews_odb_read_commit(&head, writing->repo->odb, writing->head) < 0)
+		ews_error_clear();
+	return head.tree;
+}
+
 static int find_contents(struct writing *writing)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-	EWS_CLEANUP(commit) struct ews_commit head = EWS_COMMIT_INIT;
 	const struct ews_content *content = writing->content;
+	const struct ews_entries *entries = &content->scan.entries;
 	struct ews_repo *repo = writing->repo;
-	bool fit = pin_extras(&writing->contents, content) == 0;
+	struct ews_oid tree;
+	bool fit;
 
-	if (!content->git.has_index)
+	if (writing->has_pins)
 		return 0;
-	if (ews_index_borrow_state(&index, &content->git, ews_odb_algo(repo->odb)) < 0) {
+	fit = pin_extras(&writing->contents, content) == 0;
+	if (content->git.has_index && ews_index_borrow_state(&index, &content->git, ews_odb_algo(repo->odb)) < 0) {
 		/* An index that is no index names nothing; its bytes are kept all the same. */
 		ews_error_clear();
 		return 0;
 	}
-	if (!ews_oid_is_none(writing->head) && ews_odb_read_commit(&head, repo->odb, writing->head) < 0)
-		ews_error_clear(); /* what can't be read has nothing */
-	pin_staged(&writing->contents, repo, &index, &content->scan.entries, fit, &head.tree);
-	pin_trees(&writing->contents, repo, &index, &head.tree);
+	writing->named = ews_calloc(entries->n / 8 + 1, 1);
+	tree = head_tree(writing);
+	pin_staged(&writing->contents, writing->named, repo, &index, entries, fit, &tree);
+	pin_trees(&writing->contents, repo, &index, &tree);
 	pin_resolved(&writing->contents, repo, &index);
 	return 0;
 }
@@ -339,6 +422,8 @@ static int write_piece(struct writing *writing, size_t i)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
+	if (!ews_oid_is_none(&writing->oids[i]))
+		return 0;
 	ews_manifest_format_piece(&text, &writing->pieces, i);
 	return ews_batch_add(&writing->oids[i], writing->batch, EWS_OBJECT_BLOB, text.ptr, text.len);
 }
@@ -354,23 +439,62 @@ static int write_part(size_t i, unsigned worker, void *payload)
 	return i < N_PARTS ? parts[i](payload) : write_piece(payload, i - N_PARTS);
 }
 
+/* Does nothing in the line of the entry matter to where a manifest is cut, to its head or to other lines? */
+static bool is_line_of_its_own(const struct ews_entry *was, const struct ews_entry *is)
+{
+	size_t was_len = was->xattrs ? strlen(was->xattrs) : 0, len = is->xattrs ? strlen(is->xattrs) : 0;
+
+	return was_len == len && !was->first_name && was->has_owner == is->has_owner && was->uid == is->uid &&
+	       was->gid == is->gid;
+}
+
+/* Take the pieces of the earlier manifest in which nothing was touched. */
+static void take_pieces(struct writing *writing)
+{
+	const struct earlier *earlier = &writing->earlier;
+	const struct ews_touched *touched = touched_of(writing->content);
+	const struct ews_entries *entries = &writing->content->scan.entries;
+	const struct ews_manifest_pieces *pieces = &writing->pieces;
+	size_t at = 0;
+
+	if (earlier->n_pieces != pieces->n || pieces->numbers)
+		return;
+	for (size_t i = 0; i < touched->n; i++)
+		if (!is_line_of_its_own(&touched->items[i].was, &entries->items[touched->items[i].at]))
+			return;
+	for (size_t i = 0; i < pieces->n; i++) {
+		size_t end = i + 1 < pieces->n ? pieces->starts[i + 1] : pieces->n_lines;
+
+		if (at == touched->n || touched->items[at].at >= end)
+			writing->oids[i] = earlier->pieces[i].oid;
+		while (at < touched->n && touched->items[at].at < end)
+			at++;
+	}
+}
+
 static int write_parts(struct writing *writing)
 {
 	const struct ews_scan *scan = &writing->content->scan;
-	int rc;
+	int rc = 0;
 
+	if (needs_like(writing))
+		rc = writing->opts->read_like(writing->opts->like_payload);
+	if (rc < 0)
+		return rc;
 	if (writing->has_manifest) {
 		rc = write_tree(writing);
 		return rc < 0 ? rc : format_cache(writing);
 	}
 	ews_manifest_cut(&writing->pieces, &scan->entries, &scan->skips);
 	writing->oids = ews_calloc(writing->pieces.n, sizeof(*writing->oids));
+	take_pieces(writing);
 	return ews_pool_for(N_PARTS + writing->pieces.n, 1, 0, write_part, writing);
 }
 
 /* The tree of the manifest commit, once all parts are written. */
 static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 {
+	const struct earlier *earlier = &writing->earlier;
 	struct ews_entries *pins = &writing->state;
 
 	for (size_t i = 0; i < writing->pieces.n; i++) {
@@ -380,6 +504,11 @@ static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 	}
 	for (size_t i = 0; i < writing->contents.n; i++)
 		ews_entries_add_copy(pins, &writing->contents.items[i]);
+	for (size_t i = 0; i < earlier->n_items && writing->has_pins; i++)
+		if (strcmp(earlier->items[i].name, EWS_MANIFEST_NAME) != 0)
+			add_pin(pins, earlier->items[i].name,
+				ews_tree_item_is_dir(&earlier->items[i]) ? EWS_ENTRY_TREE : EWS_ENTRY_FILE,
+				&earlier->items[i].oid);
 	ews_entries_unique(pins);
 	return ews_tree_write(out, writing->batch, pins);
 }
@@ -390,103 +519,253 @@ static void hash_part(struct ews_hash *hash, const void *data, size_t len)
 	ews_hash_add(hash, data, len);
 }
 
-/* The digest of all that a manifest commit has besides the entries. */
-static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content *content,
-			const struct ews_oid *head, const struct ews_oids *history)
+static void finish_digest(uint8_t out[EWS_CACHE_KEY_LEN], struct ews_hash *hash)
 {
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
-	const struct ews_gitstate *git = &content->git;
-	const int64_t numbers[] = { content->root_mode,  content->has_root_owner,
-				    content->root_uid,   content->root_gid,
-				    git->has_index,      git->index_mtime_s,
-				    git->index_mtime_ns, (int64_t)content->scan.skips.n };
 	uint8_t digest[EWS_HASH_MAX];
 
-	ews_hash_add(hash, numbers, sizeof(numbers));
-	for (size_t i = 0; i < content->scan.skips.n; i++) {
-		const struct ews_skip *skip = &content->scan.skips.items[i];
+	ews_hash_finish(hash, digest);
+	memcpy(out, digest, EWS_CACHE_KEY_LEN);
+}
+
+static void digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips *skips)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip *skip = &skips->items[i];
 		const uint64_t words[] = { skip->reason, skip->size };
 
 		ews_hash_add(hash, words, sizeof(words));
 		hash_part(hash, skip->path, strlen(skip->path));
 	}
+	finish_digest(out, hash);
+}
+
+/* The digest of all that a manifest commit has besides the entries and what was left out. */
+static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content *content,
+			const struct ews_oid *head, const struct ews_oids *history)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+	const struct ews_gitstate *git = &content->git;
+	const int64_t numbers[] = { content->root_mode, content->has_root_owner, content->root_uid,
+				    content->root_gid,  git->has_index,          git->index_mtime_s,
+				    git->index_mtime_ns };
+
+	ews_hash_add(hash, numbers, sizeof(numbers));
 	/* Where the entries are those of before its stat data tell of the index as well. */
 	ews_hash_add(hash, &content->index, sizeof(content->index));
 	for (size_t i = 0; i < git->n; i++) {
 		hash_part(hash, git->files[i].name, strlen(git->files[i].name));
 		hash_part(hash, git->files[i].data.ptr, git->files[i].data.len);
 	}
-	/* A branch may move and leave all of the above; which trees are kept goes by its commit. */
+	/* A branch may move and leave all of the above; what is kept goes by its commit. */
 	hash_part(hash, head->id, head->len);
 	for (size_t i = 0; i < history->n; i++)
 		hash_part(hash, history->items[i].id, history->items[i].len);
-	ews_hash_finish(hash, digest);
-	memcpy(out, digest, EWS_CACHE_KEY_LEN);
+	finish_digest(out, hash);
 }
 
-/* What is remembered with the entries of which a snapshot was made: its manifest, and the digest of the rest of that. */
-struct memo {
-	uint32_t version;
-	struct ews_oid manifest;
-	uint8_t rest[EWS_CACHE_KEY_LEN];
-};
-
-/* Is the manifest of `like` that of `content` at `head` as well? The memo to leave is in `memo`. */
-static bool has_manifest_of_like(struct memo *memo, const struct ews_content *content, const struct ews_oid *head,
-				 const struct ews_oids *history, const struct ews_snapshot *like)
+/* Read what the manifest commit of the earlier one has, and of how many pieces its manifest is. */
+static int read_manifest_tree(struct earlier *earlier, struct ews_odb *odb)
 {
-	memset(memo, 0, sizeof(*memo)); /* it is compared and kept byte by byte */
-	memo->version = MEMO_VERSION;
-	digest_rest(memo->rest, content, head, history);
-	if (!like)
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	int rc = ews_odb_read_commit(&commit, odb, &earlier->manifest);
+
+	if (rc == 0)
+		rc = ews_tree_read_flat(&earlier->items, &earlier->n_items, odb, &commit.tree, &earlier->names);
+	for (size_t i = 0; i < earlier->n_items && rc == 0; i++) {
+		const struct ews_tree_item *item = &earlier->items[i];
+
+		if (strcmp(item->name, EWS_MANIFEST_NAME) != 0)
+			continue;
+		if (ews_tree_item_is_dir(item))
+			return ews_tree_read_flat(&earlier->pieces, &earlier->n_pieces, odb, &item->oid,
+						  &earlier->names);
+		earlier->pieces = ews_memdup(item, sizeof(*item));
+		earlier->n_pieces = 1;
+	}
+	return rc;
+}
+
+/* Find what the content was kept as when it was found last, if that is held still. */
+static int read_earlier(struct writing *writing)
+{
+	const struct ews_content *content = writing->content;
+	const struct ews_snapshot *like = writing->opts->like;
+	struct earlier *earlier = &writing->earlier;
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	int rc;
+
+	if (!writing->opts->is_as_found ||
+	    !ews_kept_parse(&earlier->kept, content->is_unchanged ? &content->memo : &content->earlier) ||
+	    earlier->kept.n != content->scan.entries.n)
+		return 0;
+	/* What is like is held, and read. */
+	if (like && ews_oid_equal(&like->commit, &earlier->kept.commit)) {
+		earlier->tree = like->tree;
+		earlier->manifest = like->manifest;
+		earlier->is_there = true;
+		return 0;
+	}
+	if (!ews_kept_is_held(&earlier->kept, writing->repo->odb))
+		return 0;
+	rc = ews_odb_read_commit(&commit, writing->repo->odb, &earlier->kept.commit);
+	if (rc < 0 || !commit.n_parents)
+		return rc;
+	earlier->tree = commit.tree;
+	earlier->manifest = commit.parents[commit.n_parents - 1];
+	earlier->is_there = true;
+	return 0;
+}
+
+static int cmp_path(const void *a, const void *b)
+{
+	return strcmp((*(const struct ews_touched_entry *const *)a)->was.path,
+		      (*(const struct ews_touched_entry *const *)b)->was.path);
+}
+
+/*
+ * Is what the index names, and what no tree can hold, kept by the very pins of the earlier one? The index is the same, but a
+ * content that it names may have been in the tree, and be there no more. It is in HEAD's, as a rule.
+ */
+static bool has_earlier_pins(const struct writing *writing)
+{
+	const struct earlier *earlier = &writing->earlier;
+	const struct ews_touched *touched = touched_of(writing->content);
+	const struct ews_entries *entries = &writing->content->scan.entries;
+	EWS_CLEANUP(free) const struct ews_touched_entry **lost = ews_calloc(touched->n, sizeof(*lost));
+	EWS_CLEANUP(free) const char **paths = ews_calloc(touched->n, sizeof(*paths));
+	EWS_CLEANUP(free) struct ews_oid *oids = ews_calloc(touched->n, sizeof(*oids));
+	struct ews_oid tree;
+	size_t n = 0;
+
+	for (size_t i = 0; i < touched->n; i++) {
+		const struct ews_touched_entry *one = &touched->items[i];
+		const struct ews_entry *is = &entries->items[one->at];
+
+		if (is->type != EWS_ENTRY_DIR && (!ews_entry_fits_tree(&one->was) || !ews_entry_fits_tree(is)))
+			return false;
+		if (!ews_oid_equal(&one->was.oid, &is->oid) && ews_kept_names(&earlier->kept, one->at))
+			lost[n++] = one;
+	}
+	if (!n)
+		return true;
+	qsort(lost, n, sizeof(*lost), cmp_path);
+	for (size_t i = 0; i < n; i++)
+		paths[i] = lost[i]->was.path;
+	tree = head_tree(writing);
+	if (ews_oid_is_none(&tree) || ews_tree_find(oids, writing->repo->odb, &tree, paths, n) < 0) {
+		ews_error_clear(); /* who looks at all of it finds what there is */
 		return false;
-	memo->manifest = like->manifest;
-	return content->is_unchanged && content->memo.len == sizeof(*memo) &&
-	       !memcmp(content->memo.ptr, memo, sizeof(*memo));
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!ews_oid_equal(&oids[i], &lost[i]->was.oid))
+			return false;
+	return true;
 }
 
-/* Write all that the snapshot's commit names: its tree, and the manifest, if not that of `like` is it. */
-static int write_named(struct ews_snapshot *snap, struct ews_repo *repo, struct ews_batch *batch,
-		       struct ews_content *content, const struct ews_snapshot_opts *opts)
+/* What the index names is what it named, but where something else stands now. */
+static void take_named(struct writing *writing)
 {
-	EWS_CLEANUP(writing)
-	struct writing writing = { .repo = repo,
-				   .batch = batch,
-				   .content = content,
-				   .opts = opts,
-				   .head = &snap->head,
-				   .state = EWS_ENTRIES_INIT,
-				   .contents = EWS_ENTRIES_INIT,
-				   .pieces = EWS_MANIFEST_PIECES_INIT };
+	const struct ews_kept *kept = &writing->earlier.kept;
+	const struct ews_touched *touched = touched_of(writing->content);
+	const struct ews_entries *entries = &writing->content->scan.entries;
+
+	writing->named = ews_calloc(kept->n / 8 + 1, 1);
+	memcpy(writing->named, kept->named, kept->n / 8 + (kept->n % 8 != 0));
+	for (size_t i = 0; i < touched->n; i++) {
+		const struct ews_touched_entry *one = &touched->items[i];
+
+		if (!ews_oid_equal(&one->was.oid, &entries->items[one->at].oid))
+			writing->named[one->at / 8] &= (uint8_t) ~(1u << one->at % 8);
+	}
+}
+
+/* See what of an earlier snapshot can be used again. The digests to remember are in `now`. */
+static void find_earlier(struct writing *writing, const struct ews_kept *now)
+{
+	struct earlier *earlier = &writing->earlier;
+	const struct ews_kept *kept = &earlier->kept;
+	bool has_rest;
+
+	if (read_earlier(writing) < 0)
+		ews_error_clear(); /* all is written then */
+	if (!earlier->is_there || memcmp(kept->skips, now->skips, sizeof(kept->skips)) != 0)
+		return;
+	has_rest = !memcmp(kept->rest, now->rest, sizeof(kept->rest));
+	writing->has_manifest = writing->content->is_unchanged && has_rest;
+	if (writing->has_manifest)
+		return;
+	if (read_manifest_tree(earlier, writing->repo->odb) < 0) {
+		ews_error_clear(); /* likewise */
+		earlier->n_items = earlier->n_pieces = 0;
+		return;
+	}
+	writing->has_pins = has_rest && kept->named && has_earlier_pins(writing);
+	if (writing->has_pins)
+		take_named(writing);
+}
+
+/* Write all that the snapshot's commit names: its tree, and the manifest, if there is none yet. `now` is what to remember of it. */
+static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct writing *writing)
+{
 	EWS_CLEANUP(oids) struct ews_oids history = EWS_OIDS_INIT;
 	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
 	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
 	struct ews_oid tree;
-	struct memo memo;
 	int rc;
 
-	if (opts->session)
-		ews_history_commits(&history, opts->session);
-	ews_history_add_merged(&history, repo, &content->git);
-	writing.has_manifest = has_manifest_of_like(&memo, content, &snap->head, &history, opts->like);
-	rc = write_parts(&writing);
-	snap->tree = writing.tree;
-	if (writing.has_manifest)
-		snap->manifest = memo.manifest;
-	if (rc < 0 || writing.has_manifest)
+	if (writing->opts->session)
+		ews_history_commits(&history, writing->opts->session);
+	ews_history_add_merged(&history, writing->repo, &writing->content->git);
+	digest_skips(now->skips, &writing->content->scan.skips);
+	digest_rest(now->rest, writing->content, &snap->head, &history);
+	find_earlier(writing, now);
+	rc = write_parts(writing);
+	snap->tree = writing->tree;
+	snap->manifest = writing->earlier.manifest;
+	if (rc < 0 || writing->has_manifest)
 		return rc;
-	rc = write_manifest_tree(&tree, &writing);
+	rc = write_manifest_tree(&tree, writing);
 	if (rc < 0)
 		return rc;
 	pins = ews_calloc(history.n + 1, sizeof(*pins));
 	for (size_t i = 0; i < history.n; i++)
 		pins[i] = &history.items[i];
-	rc = ews_commit_write(&snap->manifest, batch, &tree, pins, snap->created_s, message);
-	if (rc < 0)
-		return rc;
-	memo.manifest = snap->manifest;
-	ews_content_set_memo(content, &memo, sizeof(memo));
-	return 0;
+	return ews_commit_write(&snap->manifest, writing->batch, &tree, pins, snap->created_s, message);
+}
+
+/* Remember as what the entries were kept; whose manifest there was is what they were kept as before. */
+static void remember(struct writing *writing, struct ews_kept *now, const struct ews_snapshot *snap)
+{
+	EWS_CLEANUP(buf) struct ews_buf memo = EWS_BUF_INIT;
+
+	if (writing->has_manifest)
+		return;
+	now->commit = snap->commit;
+	now->ref = snap->ref;
+	now->n = writing->content->scan.entries.n;
+	now->named = writing->named;
+	ews_kept_format(&memo, now);
+	ews_content_set_memo(writing->content, memo.ptr, memo.len);
+}
+
+/*
+ * From when the earlier one was found until the ref is there one of the two has to hold what they share: else a gc may have
+ * taken it.
+ */
+static int check_earlier(const struct writing *writing, const struct ews_snapshot *snap)
+{
+	const struct ews_kept *kept = &writing->earlier.kept;
+	const struct ews_oid none = EWS_OID_NONE;
+	struct ews_odb *odb = writing->repo->odb;
+
+	if (!writing->earlier.is_there || ews_kept_is_held(kept, odb))
+		return 0;
+	(void)ews_odb_ref_swap(odb, snap->ref, &snap->commit, &none); /* what is told is what comes first */
+	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", kept->ref);
+	ews_error_hint("nothing was changed; try again");
+	return EWS_ESTALE;
 }
 
 /* Whoever saves his work has a damaged HEAD, too: what it says is in the manifest, and that it is damaged in the commit. */
@@ -554,8 +833,19 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 		      struct ews_content *content, const struct ews_snapshot_opts *opts)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot snap = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(writing)
+	struct writing writing = { .repo = repo,
+				   .batch = batch,
+				   .content = content,
+				   .opts = opts,
+				   .head = &snap.head,
+				   .earlier = { .names = EWS_ARENA_INIT },
+				   .state = EWS_ENTRIES_INIT,
+				   .contents = EWS_ENTRIES_INIT,
+				   .pieces = EWS_MANIFEST_PIECES_INIT };
 	EWS_CLEANUP(free) char *message = NULL;
 	const struct ews_oid *parents[3] = { NULL, NULL, NULL };
+	struct ews_kept now_kept = { .n = 0 };
 	const struct ews_oid none = EWS_OID_NONE;
 	struct timespec now;
 	bool is_base = !strcmp(opts->prefix, EWS_REF_SESSIONS);
@@ -578,7 +868,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.files = content->scan.n_files;
 	snap.bytes = content->scan.size_bytes;
 	find_head(&snap, repo, content, opts);
-	rc = write_named(&snap, repo, batch, content, opts);
+	rc = write_named(&snap, &now_kept, &writing);
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");
 	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
@@ -589,8 +879,11 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 		rc = ews_batch_commit_before(batch, opts->group);
 	if (rc == 0)
 		rc = ews_odb_ref_swap(repo->odb, snap.ref, &none, &snap.commit);
+	if (rc == 0)
+		rc = check_earlier(&writing, &snap);
 	if (rc < 0)
 		return ews_error_wrap("cannot keep the snapshot");
+	remember(&writing, &now_kept, &snap);
 	*out = snap;
 	snap = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
 	return 0;

@@ -101,6 +101,7 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 					  .parent = shift->session ? shift->session->state.last_snapshot : NULL,
 					  .subject = subject,
 					  .prefix = EWS_REF_TRASH,
+					  .is_as_found = true,
 					  .like = shift->opts->target,
 					  .like_content = &shift->target,
 					  .group = group };

@@ -222,3 +222,120 @@ Test(snapshot, a_manifest_that_lies_is_found_out)
 	snapshot.tree = snapshot.head;
 	cr_assert_eq(verify(&problems, repo, &snapshot), 1);
 }
+
+/* A project of so many directories with a hundred files each; with many its manifest has several pieces. */
+static struct ews_repo *make_wide_project(size_t n_dirs)
+{
+	EWS_CLEANUP(free) char *home = ews_strfmt("%s/home", fixture_top());
+	struct ews_repo *repo = NULL;
+
+	fixture_shell("git init -q p && cd p && for d in $(seq %zu); do mkdir d$d && for f in $(seq 100); do echo $d $f >d$d/f$f || exit 1; done; done &&"
+		      "ln -s d1 l && ln d1/f1 d1/g1 && git add . && git commit -q -m 1 && sleep 0.03",
+		      n_dirs);
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
+	return repo;
+}
+
+/* What somebody does to it, to a file of his choice or to git's index. */
+static void do_something(void)
+{
+	static const char *const deeds[] = {
+		"echo more >>$f",
+		"echo more >>$f",
+		"echo other >$f && git add $f",
+		"git add $f",
+		"git add -A",
+		"chmod 755 $f",
+		"touch $f",
+		"git checkout -q HEAD -- $f",
+		"git reset -q",
+		"git commit -q -a -m more",
+		"cp d1/f2 $f",
+		"git mv $f moved && mv moved $f",
+		"echo own >$f && git add $f && cp $f d1/f3",
+		"ln -fs f2 l",
+		"git mv -f $f d1/f4 && cp d1/f4 $f && echo x >d1/f4",
+		"rm -f $f",
+		"echo new >d1/new",
+		"echo .git >d1/extra",
+		"echo first >>d1/f1",
+	};
+
+	fixture_shell("cd p && f=d1/f%zu && { test -f $f || echo back >$f; } && { %s || :; } 2>/dev/null && sleep 0.03",
+		      1 + fixture_pick(2), FIXTURE_ONE_OF(deeds));
+}
+
+/* What the manifest commit of `snapshot` has: sorted lines of `git ls-tree -r`. */
+static void list_pins(const char *to, const struct ews_snapshot *snapshot)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	fixture_shell("git -C p ls-tree -r -z %s | tr '\\n\\0' '?\\n' | sort >%s",
+		      ews_oid_hex(hex, &snapshot->manifest), to);
+}
+
+/* As if nobody had looked yet. */
+static void forget_what_was_found(void)
+{
+	fixture_shell("find home -name 'cache*' -type f -exec rm {} +");
+}
+
+static void assert_same_but_for_pins(const struct ews_snapshot *quick, const struct ews_snapshot *whole)
+{
+	EWS_CLEANUP(buf) struct ews_buf lacking = EWS_BUF_INIT;
+
+	cr_assert(ews_oid_equal(&quick->tree, &whole->tree), "EWS_SEED=%zu", fixture_seed());
+	cr_assert_str_eq(quick->hash, whole->hash);
+	list_pins("quick", quick);
+	list_pins("whole", whole);
+	/* What the index named once may be held for longer than it has to. */
+	fixture_ask(&lacking,
+		    "comm -13 quick whole; comm -23 quick whole | grep -v '\\(staged\\|extra\\|trees\\)/'; true");
+	cr_assert_str_empty(lacking.ptr, "EWS_SEED=%zu: %s", fixture_seed(), lacking.ptr);
+}
+
+Test(snapshot, one_that_takes_much_from_the_one_before_is_the_one_that_is_written_whole)
+{
+	for (size_t round = 0; round < fixture_rounds(3); round++) {
+		EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(round % 3 ? 2 : 20);
+		EWS_CLEANUP(snapshot) struct ews_snapshot whole = EWS_SNAPSHOT_INIT;
+		EWS_CLEANUP(snapshot) struct ews_snapshot quick = EWS_SNAPSHOT_INIT;
+
+		for (size_t i = 0, n = 2 + fixture_pick(4); i < n; i++) {
+			ews_snapshot_release(&quick);
+			create(&quick, NULL, repo, false);
+			for (size_t k = fixture_pick(3); k; k--)
+				do_something();
+		}
+		ews_snapshot_release(&quick);
+		create(&quick, NULL, repo, false);
+		forget_what_was_found();
+		create(&whole, NULL, repo, false);
+		assert_same_but_for_pins(&quick, &whole);
+		/* It alone is left, and what it names. */
+		fixture_shell(
+			"cd p && git ls-files -s | cut -d' ' -f2 >../staged && git for-each-ref --format='%%(refname)' refs/ews | grep -v %s | "
+			"sed 's/^/delete /' | git update-ref --stdin && rm .git/index && git gc -q --prune=now && while read oid; do "
+			"git cat-file -e $oid || exit 1; done <../staged",
+			quick.id);
+		assert_sound(repo, &quick);
+		fixture_shell("rm -rf p home");
+	}
+}
+
+Test(snapshot, of_a_large_one_that_changed_a_little_little_is_written)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(30);
+	EWS_CLEANUP(buf) struct ews_buf count = EWS_BUF_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot second = EWS_SNAPSHOT_INIT;
+
+	create(&first, NULL, repo, false);
+	fixture_shell("echo more >>p/d7/f7 && sleep 0.03 && git -C p count-objects -v >before");
+	create(&second, NULL, repo, false);
+	/* A blob, two trees, a piece of the manifest, its two trees, and two commits. */
+	fixture_ask(
+		&count,
+		"git -C p count-objects -v | grep -h '^\\(count\\|in-pack\\)' before - | awk '/count/ { n = $2 - n } /in-pack/ { m = $2 - m } END { print n + m }'");
+	cr_assert_leq(strtoul(count.ptr, NULL, 10), 9);
+}

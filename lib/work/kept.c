@@ -1,0 +1,81 @@
+/*
+ * Kept: see kept.h.
+ *
+ *     head  the bits, eight of them a byte, if there are any  the ref, and a NUL
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/kept.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define MEMO_MAGIC 0x3354504bu
+
+struct head {
+	uint32_t magic;
+	uint32_t has_named;
+	uint64_t n;
+	struct ews_oid commit;
+	uint8_t skips[EWS_CACHE_KEY_LEN], rest[EWS_CACHE_KEY_LEN];
+};
+
+static size_t bytes_of(size_t n)
+{
+	return n / 8 + (n % 8 != 0);
+}
+
+bool ews_kept_names(const struct ews_kept *kept, size_t i)
+{
+	return kept->named[i / 8] & 1u << i % 8;
+}
+
+void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept)
+{
+	struct head head;
+
+	memset(&head, 0, sizeof(head)); /* what pads it is written, too */
+	head.magic = MEMO_MAGIC;
+	head.has_named = kept->named != NULL;
+	head.n = kept->n;
+	head.commit = kept->commit;
+	memcpy(head.skips, kept->skips, sizeof(head.skips));
+	memcpy(head.rest, kept->rest, sizeof(head.rest));
+	ews_buf_add(out, &head, sizeof(head));
+	if (kept->named)
+		ews_buf_add(out, kept->named, bytes_of(kept->n));
+	ews_buf_add(out, kept->ref, strlen(kept->ref) + 1);
+}
+
+bool ews_kept_parse(struct ews_kept *out, const struct ews_buf *memo)
+{
+	const char *at = memo->ptr, *end = at + memo->len;
+	struct head head;
+
+	if (memo->len <= sizeof(head) || end[-1])
+		return false;
+	memcpy(&head, at, sizeof(head));
+	at += sizeof(head);
+	if (head.magic != MEMO_MAGIC || head.has_named > 1 || head.commit.len > EWS_OID_MAX ||
+	    (head.has_named && bytes_of(head.n) >= (size_t)(end - at)))
+		return false;
+	*out = (struct ews_kept){ .commit = head.commit, .n = head.n };
+	memcpy(out->skips, head.skips, sizeof(out->skips));
+	memcpy(out->rest, head.rest, sizeof(out->rest));
+	if (head.has_named) {
+		out->named = (const uint8_t *)at;
+		at += bytes_of(head.n);
+	}
+	out->ref = at;
+	return strlen(at) == (size_t)(end - at) - 1;
+}
+
+bool ews_kept_is_held(const struct ews_kept *kept, struct ews_odb *odb)
+{
+	struct ews_oid oid;
+	bool is_held = ews_odb_ref_read(&oid, odb, kept->ref) == 0 && ews_oid_equal(&oid, &kept->commit);
+
+	ews_error_clear(); /* whose ref can't be read is not held for certain */
+	return is_held;
+}
