@@ -120,6 +120,7 @@ struct ews_ref {
 	char *name;
 	char *target; /* the name that a symbolic one stands for; NULL: it is none */
 	struct ews_oid oid;
+	struct ews_oid peeled; /* what the tag that it holds leads to, where packed-refs says that; else none */
 };
 
 struct ews_refs {

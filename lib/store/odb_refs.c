@@ -156,21 +156,27 @@ static int list_dir(const struct listing *l, const char *dir, unsigned depth)
 	return n < 0 ? (int)n : rc;
 }
 
-/* "<id> <name>", or "^<id>", what the tag of the line above leads to. */
-static void add_packed(const struct listing *l, char *line)
+/* "<id> <name>", or "^<id>", what the tag of the line above, which may be `last`, leads to. Returns what was added. */
+static struct ews_ref *add_packed(const struct listing *l, char *line, struct ews_ref *last)
 {
 	char *name = strchr(line, ' ');
+	struct ews_ref *ref;
 	struct ews_oid oid;
 
+	if (*line == '^' && last && parse_id(&oid, line + 1))
+		last->peeled = oid;
 	if (*line == '#' || *line == '^' || !name || !is_asked_for(l, name + 1) || !parse_id(&oid, line))
-		return;
-	add(l->out, name + 1)->oid = oid;
+		return NULL;
+	ref = add(l->out, name + 1);
+	ref->oid = oid;
+	return ref;
 }
 
 static int list_packed(const struct listing *l)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = ews_file_read(&text, l->common_fd, PACKED, PACKED_BYTES_MAX);
+	struct ews_ref *last = NULL;
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
@@ -178,7 +184,7 @@ static int list_packed(const struct listing *l)
 	}
 	for (char *line = text.ptr, *end; rc == 0 && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		add_packed(l, line);
+		last = add_packed(l, line, last);
 	}
 	return rc;
 }

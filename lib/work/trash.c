@@ -149,12 +149,15 @@ static void begin_count(struct count *count, struct ews_trash_plan *plan)
 	if (ews_odb_ref_list(&refs, repo->odb, "refs/") < 0)
 		ews_error_clear();
 	for (size_t i = 0; i < refs.n; i++) {
+		const struct ews_ref *ref = &refs.items[i];
 		bool goes = false;
 
 		for (size_t k = 0; k < plan->n_kept && !goes; k++)
-			goes = plan->kept[k].is_due && !strcmp(plan->kept[k].snapshot.ref, refs.items[i].name);
+			goes = plan->kept[k].is_due && !strcmp(plan->kept[k].snapshot.ref, ref->name);
 		n += goes;
-		ews_buf_addf(&count->request, "%s%s\n", goes ? "" : "^", ews_oid_hex(hex, &refs.items[i].oid));
+		/* Git need not read each of a thousand tags to see what it holds. */
+		ews_buf_addf(&count->request, "%s%s\n", goes ? "" : "^",
+			     ews_oid_hex(hex, ews_oid_is_none(&ref->peeled) ? &ref->oid : &ref->peeled));
 	}
 	count->object_dir = ews_odb_object_dir(repo->odb);
 	if (n && ews_git_neutral_dir(&count->neutral, repo->home, ews_odb_algo(repo->odb)) == 0)

@@ -420,6 +420,27 @@ Test(odb, refs_are_listed_by_name_with_broken_ones_left_out)
 	cr_assert_eq(refs.n, 7);
 }
 
+Test(odb, what_a_packed_tag_leads_to_is_told_of_it_alone)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	struct ews_oid head = rev_parse("HEAD");
+
+	run("cd repo && git tag x/light && git -c user.name=A -c user.email=a@b tag -m tag x/old && git pack-refs --all &&"
+	    "git -c user.name=A -c user.email=a@b tag -m tag x/new && git -c user.name=A -c user.email=a@b tag -f -m other x/old &&"
+	    "git tag x/zlight");
+	cr_assert_eq(ews_odb_ref_list(&refs, odb, "refs/tags/x/"), 0, "%s", ews_error_message());
+	cr_assert_eq(refs.n, 4);
+	for (size_t i = 0; i < refs.n; i++)
+		cr_assert(ews_oid_is_none(&refs.items[i].peeled), "%s", refs.items[i].name);
+	run("git -C repo pack-refs --all");
+	cr_assert_eq(ews_odb_ref_list(&refs, odb, "refs/tags/x/"), 0, "%s", ews_error_message());
+	cr_assert_eq(refs.n, 4);
+	for (size_t i = 0; i < refs.n; i++)
+		cr_assert(strstr(refs.items[i].name, "light") ? ews_oid_is_none(&refs.items[i].peeled)
+							      : ews_oid_equal(&refs.items[i].peeled, &head),
+			  "%s", refs.items[i].name);
+}
+
 Test(odb, revisions_are_seen_from_the_git_directory_that_was_opened)
 {
 	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/repo/.git/worktrees/twin", top);
