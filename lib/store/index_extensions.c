@@ -187,13 +187,6 @@ struct tree_walk {
 	struct ews_oidset seen, whole; /* trees that were looked at, and those of them that are all there */
 };
 
-static bool is_blob(struct ews_odb *odb, const struct ews_oid *oid)
-{
-	enum ews_object_type type;
-
-	return ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_BLOB;
-}
-
 /* Is all there that the tree `oid` names, but for what `like` (NULL: none) has as well? */
 static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const struct ews_oid *like, unsigned depth)
 {
@@ -214,7 +207,7 @@ static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const st
 		if (other && other->mode == item->mode && ews_oid_equal(&other->oid, &item->oid))
 			continue;
 		if (ews_tree_item_is_dir(item) ? !is_whole(walk, &item->oid, find_dir(&known, item->name), depth + 1)
-					       : !is_blob(walk->odb, &item->oid))
+					       : !ews_odb_is(walk->odb, &item->oid, EWS_OBJECT_BLOB))
 			return false;
 	}
 	ews_oidset_add(&walk->whole, oid);

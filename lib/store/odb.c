@@ -356,6 +356,15 @@ int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_o
 	return odb->ops->read_header(type, size, odb, oid);
 }
 
+bool ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type)
+{
+	enum ews_object_type found;
+	bool is = ews_odb_read_header(&found, NULL, odb, oid) == 0 && found == type;
+
+	ews_error_clear();
+	return is;
+}
+
 int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
 {
 	size_t len;
@@ -488,10 +497,8 @@ int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec)
 /* HEAD, the one that is asked for at each turn, without all that knows what a revision may look like. */
 static bool find_head_commit(struct ews_oid *out, struct ews_odb *odb)
 {
-	enum ews_object_type type;
 	struct ews_oid oid;
-	bool is_commit = ews_odb_ref_read(&oid, odb, "HEAD") == 0 &&
-			 ews_odb_read_header(&type, NULL, odb, &oid) == 0 && type == EWS_OBJECT_COMMIT;
+	bool is_commit = ews_odb_ref_read(&oid, odb, "HEAD") == 0 && ews_odb_is(odb, &oid, EWS_OBJECT_COMMIT);
 
 	ews_error_clear();
 	if (is_commit)

@@ -13,13 +13,6 @@
 #define LINK "ref:"
 #define BLANKS " \t"
 
-static bool is_commit(struct ews_odb *odb, const struct ews_oid *oid)
-{
-	enum ews_object_type type;
-
-	return ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_COMMIT;
-}
-
 /* The ref that HEAD's line names; NULL: it is none that names one. */
 static const char *find_ref(const char *text)
 {
@@ -66,7 +59,8 @@ static enum ews_head find_commit(struct ews_oid *out, struct ews_repo *repo, con
 		ews_buf_add(&text, file->data.ptr, strcspn(file->data.ptr, "\n"));
 	ews_buf_rtrim(&text);
 	head = find(out, repo, session, text.ptr);
-	if (head == EWS_HEAD_AT_COMMIT && !(known && ews_oid_equal(out, known)) && !is_commit(repo->odb, out))
+	if (head == EWS_HEAD_AT_COMMIT && !(known && ews_oid_equal(out, known)) &&
+	    !ews_odb_is(repo->odb, out, EWS_OBJECT_COMMIT))
 		head = EWS_HEAD_DAMAGED;
 	if (head != EWS_HEAD_AT_COMMIT)
 		*out = (struct ews_oid)EWS_OID_NONE;

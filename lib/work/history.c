@@ -82,15 +82,6 @@ static void list_ids(struct ews_oids *out, const struct ews_session *session)
 	ews_oids_sort(out);
 }
 
-static bool is_commit(struct ews_odb *odb, const struct ews_oid *oid)
-{
-	enum ews_object_type type;
-	bool is = ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_COMMIT;
-
-	ews_error_clear();
-	return is;
-}
-
 /* In place an agent moves the project's own branches: where they stand is held as well. */
 static void list_branches(struct ews_oids *out, const struct ews_session *session)
 {
@@ -109,7 +100,7 @@ static void keep_commits(struct ews_oids *list, struct ews_odb *odb)
 
 	ews_oids_sort(list);
 	for (size_t i = 0; i < list->n; i++)
-		if (is_commit(odb, &list->items[i]))
+		if (ews_odb_is(odb, &list->items[i], EWS_OBJECT_COMMIT))
 			list->items[kept++] = list->items[i];
 	list->n = kept;
 }

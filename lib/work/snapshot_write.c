@@ -26,16 +26,6 @@
 #include "work/history.h"
 #include "work/kept.h"
 
-/* Is it there, and content? Anything else under that name would be an error in the store until the snapshot expires. */
-static bool is_blob(struct ews_odb *odb, const struct ews_oid *oid)
-{
-	enum ews_object_type type;
-	bool is = ews_odb_read_header(&type, NULL, odb, oid) == 0 && type == EWS_OBJECT_BLOB;
-
-	ews_error_clear();
-	return is;
-}
-
 static void add_pin(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
 {
 	struct ews_entry *entry = ews_entries_add(pins, path, strlen(path));
@@ -185,7 +175,8 @@ static void forget_committed(struct strays *strays, struct ews_odb *odb, const s
 /*
  * Every object that entries of the index name and neither the tree nor that of HEAD's commit, `head_tree` (none: there is
  * none), has: a raw index pins nothing. Nearly all of an index is what stands in the tree as well; that is seen in one
- * walk along both. `fit` and `named` as above.
+ * walk along both. What is there and no content would be an error in the store until the snapshot expires. `fit` and
+ * `named` as above.
  */
 static void pin_staged(struct ews_entries *pins, uint8_t *named, struct ews_repo *repo, const struct ews_index *index,
 		       const struct ews_entries *entries, bool fit, const struct ews_oid *head_tree)
@@ -198,7 +189,8 @@ static void pin_staged(struct ews_entries *pins, uint8_t *named, struct ews_repo
 		forget_committed(&strays, repo->odb, head_tree);
 	find_elsewhere(&elsewhere, named, &strays, entries);
 	for (size_t i = 0; i < strays.n; i++)
-		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) && is_blob(repo->odb, &strays.items[i]->oid))
+		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) &&
+		    ews_odb_is(repo->odb, &strays.items[i]->oid, EWS_OBJECT_BLOB))
 			pin_one(pins, index, strays.items[i]);
 	free(strays.items);
 }
@@ -228,7 +220,7 @@ static void pin_resolved(struct ews_entries *pins, struct ews_repo *repo, const 
 		char hex[EWS_OID_HEX_MAX];
 		EWS_CLEANUP(free) char *path = ews_strfmt("extra/%s", ews_oid_hex(hex, &oids.items[i]));
 
-		if (is_blob(repo->odb, &oids.items[i]))
+		if (ews_odb_is(repo->odb, &oids.items[i], EWS_OBJECT_BLOB))
 			add_pin(pins, path, EWS_ENTRY_FILE, &oids.items[i]);
 	}
 }

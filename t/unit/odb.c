@@ -128,6 +128,18 @@ Test(odb, objects_are_read_as_git_wrote_them)
 	cr_assert(ews_odb_freshen(odb, &blob));
 }
 
+Test(odb, an_object_is_of_one_type_and_what_is_missing_of_none)
+{
+	struct ews_oid blob = rev_parse("HEAD:f"), commit = rev_parse("HEAD");
+	struct ews_oid missing = id_of("1234567890123456789012345678901234567890");
+
+	cr_assert(ews_odb_is(odb, &blob, EWS_OBJECT_BLOB));
+	cr_assert_not(ews_odb_is(odb, &blob, EWS_OBJECT_COMMIT));
+	cr_assert(ews_odb_is(odb, &commit, EWS_OBJECT_COMMIT));
+	cr_assert_not(ews_odb_is(odb, &missing, EWS_OBJECT_BLOB));
+	cr_assert_eq(ews_error_code(), EWS_OK);
+}
+
 Test(odb, what_is_larger_than_asked_for_is_not_read)
 {
 	struct ews_oid blob = rev_parse("HEAD:f");
