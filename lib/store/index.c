@@ -659,10 +659,10 @@ void ews_index_sort(struct ews_index *index)
 /* Git sets the size of a racy entry to 0, so only the empty blob may have it. */
 static bool is_empty_blob(const struct ews_oid *oid)
 {
-	uint8_t hash[EWS_HASH_MAX];
-	size_t len = ews_hash_once(oid->len == 32 ? EWS_SHA256 : EWS_SHA1, hash, "blob 0", sizeof("blob 0"));
+	struct ews_oid empty;
 
-	return oid->len == len && !memcmp(oid->id, hash, len);
+	ews_oid_hash(&empty, ews_oid_algo(oid), EWS_OBJECT_BLOB, "", 0);
+	return ews_oid_equal(oid, &empty);
 }
 
 bool ews_index_stat_matches(const struct ews_index *index, const struct ews_index_entry *ie,

@@ -129,7 +129,7 @@ int ews_loose_read(struct ews_buf *out, enum ews_object_type *type, const char *
 		return 0;
 	}
 	header = read_header(type, &object);
-	found.len = (uint8_t)ews_hash_once(oid->len == 20 ? EWS_SHA1 : EWS_SHA256, found.id, object.ptr, object.len);
+	found.len = (uint8_t)ews_hash_once(ews_oid_algo(oid), found.id, object.ptr, object.len);
 	if (!header || !ews_oid_equal(&found, oid))
 		return 0;
 	ews_buf_add(out, object.ptr + header, object.len - header);
@@ -138,7 +138,7 @@ int ews_loose_read(struct ews_buf *out, enum ews_object_type *type, const char *
 
 int ews_loose_check(const char *object_dir, const struct ews_oid *oid)
 {
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(oid->len == 20 ? EWS_SHA1 : EWS_SHA256);
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(ews_oid_algo(oid));
 	char hex[EWS_OID_HEX_MAX];
 	EWS_CLEANUP(free) char *path = path_of(object_dir, oid);
 	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -224,13 +224,7 @@ void ews_odb_empty_tree(struct ews_oid *out, const struct ews_odb *odb)
 void ews_odb_hash(struct ews_oid *out, const struct ews_odb *odb, enum ews_object_type type, const void *data,
 		  size_t len)
 {
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(odb->algo);
-	char header[EWS_OBJECT_HEADER_MAX];
-
-	*out = (struct ews_oid)EWS_OID_NONE;
-	ews_hash_add(hash, header, ews_object_header(header, type, len));
-	ews_hash_add(hash, data, len);
-	out->len = (uint8_t)ews_hash_finish(hash, out->id);
+	ews_oid_hash(out, odb->algo, type, data, len);
 }
 
 int ews_odb_check_id(const struct ews_oid *oid, const struct ews_oid *real)

@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 
 bool ews_oid_equal(const struct ews_oid *a, const struct ews_oid *b)
 {
@@ -43,6 +42,11 @@ int ews_oid_parse(struct ews_oid *out, const char *text)
 	return 0;
 }
 
+enum ews_hash_algo ews_oid_algo(const struct ews_oid *oid)
+{
+	return oid->len == ews_hash_len(EWS_SHA256) ? EWS_SHA256 : EWS_SHA1;
+}
+
 const char *ews_object_type_name(enum ews_object_type type)
 {
 	static const char *const names[] = { "none", "commit", "tree", "blob", "tag" };
@@ -53,6 +57,18 @@ const char *ews_object_type_name(enum ews_object_type type)
 size_t ews_object_header(char out[EWS_OBJECT_HEADER_MAX], enum ews_object_type type, uint64_t size)
 {
 	return (size_t)snprintf(out, EWS_OBJECT_HEADER_MAX, "%s %" PRIu64, ews_object_type_name(type), size) + 1;
+}
+
+void ews_oid_hash(struct ews_oid *out, enum ews_hash_algo algo, enum ews_object_type type, const void *data,
+		  size_t len)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
+	char header[EWS_OBJECT_HEADER_MAX];
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	ews_hash_add(hash, header, ews_object_header(header, type, len));
+	ews_hash_add(hash, data, len);
+	out->len = (uint8_t)ews_hash_finish(hash, out->id);
 }
 
 void ews_oids_add(struct ews_oids *list, const struct ews_oid *oid)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 
 #define EWS_OID_MAX 32
 #define EWS_OID_HEX_MAX (2 * EWS_OID_MAX + 1)
@@ -34,6 +35,8 @@ int ews_oid_cmp(const struct ews_oid *a, const struct ews_oid *b);
 char *ews_oid_hex(char out[EWS_OID_HEX_MAX], const struct ews_oid *oid);
 /* Read 40 or 64 hex digits, then the end of `text`. Fails with EWS_EDAMAGED. */
 int ews_oid_parse(struct ews_oid *out, const char *text);
+/* Which algorithm makes ids as long as `oid` is. */
+enum ews_hash_algo ews_oid_algo(const struct ews_oid *oid);
 
 /* A growing list of ids. */
 struct ews_oids {
@@ -77,5 +80,8 @@ const char *ews_object_type_name(enum ews_object_type type);
 /* The bytes before an object's content that its id covers: "blob 12" and a NUL. Returns their number. */
 #define EWS_OBJECT_HEADER_MAX 32
 size_t ews_object_header(char out[EWS_OBJECT_HEADER_MAX], enum ews_object_type type, uint64_t size);
+/* The id that `data` has as an object. */
+void ews_oid_hash(struct ews_oid *out, enum ews_hash_algo algo, enum ews_object_type type, const void *data,
+		  size_t len);
 
 #endif

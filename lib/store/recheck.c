@@ -18,7 +18,6 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/unknown.h"
@@ -121,11 +120,8 @@ static bool is_same(const struct ews_entry *entry, const struct stat *st)
 /* Are the rules of a .gitignore, which is in `dir_fd`, those of before? One that was made just before it was found is touched. */
 static bool has_same_rules(const struct ews_entry *entry, int dir_fd)
 {
-	EWS_CLEANUP(hash)
-	struct ews_hash *hash = ews_hash_new(entry->oid.len == ews_hash_len(EWS_SHA256) ? EWS_SHA256 : EWS_SHA1);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	char header[EWS_OBJECT_HEADER_MAX];
-	struct ews_oid oid = EWS_OID_NONE;
+	struct ews_oid oid;
 
 	if (entry->type != EWS_ENTRY_FILE || ews_oid_is_none(&entry->oid))
 		return false;
@@ -133,9 +129,7 @@ static bool has_same_rules(const struct ews_entry *entry, int dir_fd)
 		ews_error_clear();
 		return false;
 	}
-	ews_hash_add(hash, header, ews_object_header(header, EWS_OBJECT_BLOB, text.len));
-	ews_hash_add(hash, text.ptr, text.len);
-	oid.len = (uint8_t)ews_hash_finish(hash, oid.id);
+	ews_oid_hash(&oid, ews_oid_algo(&entry->oid), EWS_OBJECT_BLOB, text.ptr, text.len);
 	return ews_oid_equal(&oid, &entry->oid);
 }
 
