@@ -15,7 +15,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+
+/* What has more bytes is no file of rules: it is not read. */
+#define EWS_IGNORE_BYTES_MAX (16 * EWS_MIB)
 
 /*
  * The rules that hold in one directory: its own, and a link to its parent's.

@@ -25,7 +25,6 @@
 #define SPAN 128 /* entries that one thread looks at in a row, with the directories on their way open */
 #define DIRS_CHUNK 8
 #define GITIGNORE ".gitignore"
-#define RULES_MAX (16 * EWS_MIB)
 #define TRAIL_MAX 48 /* open directories; deeper trees are walked */
 #define TOUCHED_PART 8 /* at most one entry of so many is worth to be remembered as it was */
 #define TOUCHED_FEW 64 /* or so many */
@@ -125,7 +124,7 @@ static bool has_same_rules(const struct ews_entry *entry, int dir_fd)
 
 	if (entry->type != EWS_ENTRY_FILE || ews_oid_is_none(&entry->oid))
 		return false;
-	if (ews_file_read(&text, dir_fd, GITIGNORE, RULES_MAX) < 0) {
+	if (ews_file_read(&text, dir_fd, GITIGNORE, EWS_IGNORE_BYTES_MAX) < 0) {
 		ews_error_clear();
 		return false;
 	}

@@ -27,7 +27,6 @@
 
 #define DEPTH_MAX 4096
 #define PATH_LEN_MAX (64 * 1024)
-#define GITIGNORE_MAX (16 * EWS_MIB)
 
 /* A directory that is read: its own entries, and the nodes of its subdirectories. */
 struct node {
@@ -118,7 +117,7 @@ static void read_own_rules(struct node *node, const struct ews_scan_opts *opts, 
 
 	if (!opts->ignore || !opts->read_gitignore)
 		return;
-	if (ews_file_read(&text, fd, ".gitignore", GITIGNORE_MAX) < 0)
+	if (ews_file_read(&text, fd, ".gitignore", EWS_IGNORE_BYTES_MAX) < 0)
 		return;
 	node->own_rules = ews_ignore_enter(node->rules, node->path, text.ptr, text.len);
 	node->rules = node->own_rules;

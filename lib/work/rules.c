@@ -16,8 +16,6 @@
 #include "base/path.h"
 #include "store/index.h"
 
-#define RULES_BYTES_MAX (16 * EWS_MIB)
-
 /* A file of rules by its path; "~/" is home. Missing is empty. */
 static int read_rules(struct ews_buf *out, const char *path)
 {
@@ -31,7 +29,7 @@ static int read_rules(struct ews_buf *out, const char *path)
 	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return 0;
-	return ews_file_read_fd(out, fd, RULES_BYTES_MAX);
+	return ews_file_read_fd(out, fd, EWS_IGNORE_BYTES_MAX);
 }
 
 int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo)
@@ -85,7 +83,7 @@ static int is_ignored_below(const struct ews_ignore *rules, int root_fd, const c
 
 	if (fd < 0)
 		return fd;
-	if (ews_file_read(&text, fd, ".gitignore", RULES_BYTES_MAX) < 0)
+	if (ews_file_read(&text, fd, ".gitignore", EWS_IGNORE_BYTES_MAX) < 0)
 		ews_error_clear(); /* missing, or no file: it has no rules */
 	own = ews_ignore_enter(rules, dir, text.len ? text.ptr : NULL, text.len);
 	next = ews_strndup(path, start + strcspn(path + start, "/"));

@@ -25,7 +25,6 @@
 #include "work/session.h"
 
 #define BOUND_TIMES 4
-#define GITIGNORE_MAX (16 * EWS_MIB)
 #define POLL_MS_MIN 100
 #define POLL_MS_MAX 1000
 #define POLL_REST_TIMES 10 /* as long as a look takes, times this, it rests */
@@ -91,7 +90,7 @@ static void read_gitignore(struct ews_buf *out, const struct rules *rules, const
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(rules->root_fd, dir);
 
 	if (fd >= 0)
-		(void)ews_file_read(out, fd, ".gitignore", GITIGNORE_MAX); /* missing, or no file: no rules */
+		(void)ews_file_read(out, fd, ".gitignore", EWS_IGNORE_BYTES_MAX); /* missing, or no file: no rules */
 	ews_error_clear();
 }
 
