@@ -16,7 +16,6 @@
 #include "cmd/render_path.h"
 
 #define MODE_TYPE 0170000
-#define MODE_GITLINK 0160000
 
 static void add_count(struct ews_buf *out, const char **before, size_t n, const char *word)
 {
@@ -83,7 +82,7 @@ static int add_hash(cJSON *object, const char *key, struct ews_repo *repo, const
 {
 	EWS_CLEANUP(free) char *hash = known;
 
-	if (!hash && !ews_oid_is_none(oid) && (mode & MODE_TYPE) != MODE_GITLINK) {
+	if (!hash && !ews_oid_is_none(oid) && (mode & MODE_TYPE) != EWS_MODE_GITLINK) {
 		int rc = ews_diff_file_hash(&hash, repo, oid);
 
 		if (rc < 0)

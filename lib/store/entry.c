@@ -332,7 +332,7 @@ uint32_t ews_entry_git_mode(const struct ews_entry *entry)
 	case EWS_ENTRY_TREE:
 		return 040000;
 	case EWS_ENTRY_GITLINK:
-		return 0160000;
+		return EWS_MODE_GITLINK;
 	default:
 		return entry->mode & 0100 ? 0100755 : 0100644;
 	}

@@ -104,6 +104,9 @@ static inline bool ews_entry_is_dir(const struct ews_entry *entry)
 	return entry->type == EWS_ENTRY_DIR || entry->type == EWS_ENTRY_GITLINK;
 }
 
+/* What git has for a mode where another repository's commit is named, in a tree and in an index. */
+#define EWS_MODE_GITLINK 0160000
+
 /* The mode of a git tree entry: 0100644, 0100755, 0120000, 040000, 0160000. */
 uint32_t ews_entry_git_mode(const struct ews_entry *entry);
 /* "file", "link", "directory", "repository", "fifo", "socket", "device", "tree" */

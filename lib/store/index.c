@@ -41,7 +41,6 @@
 #define MORE_INTENT_TO_ADD 0x2000
 
 #define MODE_DIR 040000
-#define MODE_GITLINK 0160000
 
 /*
  * Version 4 lets a few bytes stand for a long path. A real index never grows
@@ -319,7 +318,7 @@ static bool is_plain_entry(const struct ews_index_entry *ie)
 	case 0100644:
 	case 0100755:
 	case 0120000:
-	case MODE_GITLINK:
+	case EWS_MODE_GITLINK:
 		return ews_path_is_plain(ie->path);
 	case MODE_DIR: {
 		EWS_CLEANUP(free) char *bare = NULL;

@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "store/tree.h"
 
-#define MODE_GITLINK 0160000
 #define STAGES 3
 
 /* Each level has a name, and a path has no more bytes than that. */
@@ -202,7 +201,7 @@ static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const st
 		const struct ews_tree_item *item = &level.items[i];
 		const struct ews_tree_item *other = find_item(&known, item->name);
 
-		if (item->mode == MODE_GITLINK)
+		if (item->mode == EWS_MODE_GITLINK)
 			continue; /* another repository's commit */
 		if (other && other->mode == item->mode && ews_oid_equal(&other->oid, &item->oid))
 			continue;

@@ -85,7 +85,7 @@ static bool is_known_below(const struct ews_scan_opts *opts, const char *path)
 		return true;
 	/* A submodule is in the index, and nothing below it. */
 	tracked = opts->index ? ews_index_find(opts->index, path) : NULL;
-	return opts->index && !(tracked && (tracked->mode & 0170000) == 0160000) &&
+	return opts->index && !(tracked && tracked->mode == EWS_MODE_GITLINK) &&
 	       ews_index_has_below(opts->index, path);
 }
 

@@ -20,7 +20,6 @@
 #define MODE_DIR 0040000
 #define MODE_FILE 0100000
 #define MODE_LINK 0120000
-#define MODE_GITLINK 0160000
 
 bool ews_tree_item_is_dir(const struct ews_tree_item *item)
 {
@@ -292,7 +291,7 @@ static int set_type(struct ews_entry *entry, uint32_t mode)
 		entry->type = EWS_ENTRY_DIR;
 		entry->mode = 0755;
 		return 0;
-	case MODE_GITLINK:
+	case EWS_MODE_GITLINK:
 		entry->type = EWS_ENTRY_GITLINK;
 		entry->mode = 0755;
 		return 0;
@@ -399,7 +398,7 @@ static int find_level(struct ews_oid *out, struct ews_odb *odb, const struct ews
 			at++;
 		if (at == n_items || ews_tree_item_cmp(&items[at], &wanted) != 0)
 			continue;
-		if (!is_dir && (items[at].mode & MODE_TYPE) != MODE_GITLINK)
+		if (!is_dir && (items[at].mode & MODE_TYPE) != EWS_MODE_GITLINK)
 			out[i] = items[at].oid;
 		else if (is_dir && prefix_len + len < EWS_TREE_PATH_MAX)
 			rc = find_level(out + i, odb, &items[at].oid, paths + i, step, prefix_len + len + 1);

@@ -77,7 +77,7 @@ static void mark_gitlinks(struct ews_entries *list, const struct ews_content *kn
 		if (known->scan.entries.items[i].type == EWS_ENTRY_GITLINK)
 			mark_gitlink(list, known->scan.entries.items[i].path, &known->scan.entries.items[i].oid);
 	for (size_t i = 0; !known && i < index->n; i++)
-		if ((index->items[i].mode & 0170000) == 0160000)
+		if (index->items[i].mode == EWS_MODE_GITLINK)
 			mark_gitlink(list, index->items[i].path, &index->items[i].oid);
 }
 
@@ -222,7 +222,7 @@ static void digest_tracked(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_inde
 		const struct ews_index_entry *ie = &index->items[i];
 
 		ews_hash_add(hash, ie->path, strlen(ie->path) + 1);
-		if ((ie->mode & 0170000) == 0160000)
+		if (ie->mode == EWS_MODE_GITLINK)
 			ews_hash_add(hash, &ie->oid, sizeof(ie->oid));
 	}
 	ews_hash_finish(hash, digest);

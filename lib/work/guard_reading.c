@@ -26,7 +26,6 @@
 #include "work/guard_git.h"
 
 #define ANSWER_MAX (64 * EWS_KIB)
-#define MODE_GITLINK 0160000
 /* What ews_guard_neutral_value() may have something to say of, and what it takes to read an index. */
 #define PATTERN "^(filter\\.|diff\\..*\\.textconv$|extensions\\.objectformat$)"
 
@@ -271,7 +270,7 @@ static int look_below(struct look *look, const char *top, const struct ews_index
 		char option[] = "-C";
 		char *globals[] = { option, NULL, NULL };
 
-		if (index->items[i].mode != MODE_GITLINK)
+		if (index->items[i].mode != EWS_MODE_GITLINK)
 			continue;
 		globals[1] = dir = ews_path_join(top, index->items[i].path);
 		git_dir = ews_path_join(dir, ".git");

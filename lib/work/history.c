@@ -127,7 +127,7 @@ void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const s
 static void add_index_ids(struct ews_oids *out, const struct ews_index *index)
 {
 	for (size_t i = 0; i < index->n; i++)
-		if ((index->items[i].mode & 0170000) != 0160000)
+		if (index->items[i].mode != EWS_MODE_GITLINK)
 			ews_oids_add(out, &index->items[i].oid);
 }
 

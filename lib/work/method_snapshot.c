@@ -297,7 +297,7 @@ static int copy_objects(const struct ews_place *place, const char *object_dir, c
 		if (comes_along_ref(place, &refs.items[i]))
 			ews_buf_addf(&request, "%s\n", ews_oid_hex(hex, &refs.items[i].oid));
 	for (size_t i = 0; i < index.n; i++)
-		if ((index.items[i].mode & 0170000) != 0160000 && ews_odb_has(place->odb, &index.items[i].oid))
+		if (index.items[i].mode != EWS_MODE_GITLINK && ews_odb_has(place->odb, &index.items[i].oid))
 			ews_buf_addf(&request, "%s\n", ews_oid_hex(hex, &index.items[i].oid));
 	rc = ews_carry(&what, &request);
 	return rc < 0 ? ews_error_wrap("cannot copy the objects") : 0;

@@ -127,7 +127,7 @@ static void list_strays(struct strays *out, uint8_t *named, const struct ews_ind
 		const struct ews_entry *entry;
 
 		/* Submodules are other repositories' commits; a sparse directory is HEAD's tree. */
-		if ((ie->mode & 0170000) == 0160000 || (ie->mode & 0170000) == 040000)
+		if (ie->mode == EWS_MODE_GITLINK || S_ISDIR(ie->mode))
 			continue;
 		entry = find_along(entries, &at, ie->path);
 		if (entry && ews_oid_equal(&entry->oid, &ie->oid) && (fit || ews_entry_fits_tree(entry))) {

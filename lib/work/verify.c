@@ -166,7 +166,7 @@ static void walk_tree(struct round *round, const struct ews_oid *oid, const char
 	for (size_t i = 0; i < n; i++) {
 		EWS_CLEANUP(free) char *below = join(path, items[i].name);
 
-		if (items[i].mode == 0160000)
+		if (items[i].mode == EWS_MODE_GITLINK)
 			continue; /* another repository's commit */
 		if (items[i].mode == 040000) {
 			walk_below(round, &items[i].oid, path, below);
