@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "store/loose_read.h"
 #include "store/odb_ops.h"
 
 #define OUR_REFS "refs/ews/"
@@ -90,7 +89,6 @@ int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const cha
 	if (!ews_odb_is_common_dir(common_dir))
 		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
 	odb = room == EWS_ODB_GIT ? ews_odb_open_git(home) : ews_odb_open_libgit2(&format);
-	odb->is_cold = true;
 	odb->algo = format.algo;
 	odb->is_partial = format.is_partial;
 	odb->git_dir = ews_path_absolute("/", git_dir);
@@ -257,22 +255,10 @@ int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid)
 	return EWS_ENOTFOUND;
 }
 
-/* Read a small loose object while the room is cold: then nobody has to begin. */
-static bool read_cold(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
-{
-	enum ews_object_type loose_type;
-
-	if (!odb->is_cold || !ews_loose_read(out, &loose_type, ews_odb_write_dir(odb), oid))
-		return false;
-	if (type)
-		*type = loose_type;
-	return true;
-}
-
 int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
 {
 	assert(!ews_oid_is_none(oid));
-	return read_cold(out, type, odb, oid) ? 0 : odb->ops->read(out, type, odb, oid);
+	return odb->ops->read(out, type, odb, oid, UINT64_MAX);
 }
 
 void ews_odb_remember(struct ews_odb *odb, size_t max_bytes)
@@ -295,38 +281,21 @@ bool ews_odb_remembers(const struct ews_odb *odb, const struct ews_oid *oid, con
 	return known && known_len == len && !memcmp(known, data, len);
 }
 
-/* Read what the room need not be asked for. */
-static bool read_near(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
+int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
+		     const struct ews_oid *oid, uint64_t max)
 {
 	size_t len;
 	const void *data = odb->recent ? ews_recent_find(&len, odb->recent, oid) : NULL;
 
-	if (!data)
-		return read_cold(out, type, odb, oid);
-	ews_buf_add(out, data, len);
-	*type = EWS_OBJECT_BLOB;
-	return true;
-}
-
-int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
-		     const struct ews_oid *oid, uint64_t max)
-{
-	enum ews_object_type found;
-	size_t before = out->len;
-	uint64_t size = 0;
-	int rc;
-
 	assert(!ews_oid_is_none(oid));
-	if (read_near(out, type, odb, oid)) {
-		if (out->len - before <= max)
-			return 0;
-		ews_buf_truncate(out, before);
+	if (!data)
+		return odb->ops->read(out, type, odb, oid, max);
+	if (len > max)
 		return 1;
-	}
-	rc = odb->ops->read_header(&found, &size, odb, oid);
-	if (rc < 0 || size > max)
-		return rc < 0 ? rc : 1;
-	return odb->ops->read(out, type, odb, oid);
+	ews_buf_add(out, data, len);
+	if (type)
+		*type = EWS_OBJECT_BLOB;
+	return 0;
 }
 
 int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid)
@@ -370,16 +339,12 @@ int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
 
 bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
-	if (ews_oid_is_none(oid))
-		return false;
-	return (odb->is_cold && ews_loose_has(ews_odb_write_dir(odb), oid)) || odb->ops->has(odb, oid);
+	return !ews_oid_is_none(oid) && odb->ops->has(odb, oid);
 }
 
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
-	if (ews_oid_is_none(oid))
-		return false;
-	return odb->ops->freshen(odb, oid);
+	return !ews_oid_is_none(oid) && odb->ops->freshen(odb, oid);
 }
 
 int ews_odb_refresh(struct ews_odb *odb)

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "base/strv.h"
 #include "store/git.h"
 #include "store/home.h"
+#include "store/loose_read.h"
 #include "store/odb.h"
 #include "store/odb_ops.h"
 
@@ -54,6 +56,8 @@ struct room {
 	char *home;
 	pthread_mutex_t lock;
 	struct reader *idle;
+	/* To start a git takes longer than to read a file: what is loose is read here until one has to be asked. */
+	atomic_bool has_begun;
 	char *neutral_dir; /* NULL until the first reader */
 	struct ews_strv object_dirs; /* ours, then those it borrows from; empty until they are asked for */
 	bool packs_are_fresh;
@@ -94,7 +98,7 @@ static int open_reader(struct reader **out, struct room *room)
 	rc = ews_git_open(&child, &opts, args.items);
 	if (rc < 0)
 		return rc;
-	room->face.is_cold = false;
+	room->has_begun = true;
 	*out = ews_calloc(1, sizeof(**out));
 	(*out)->child = child;
 	return 0;
@@ -237,25 +241,6 @@ static int hear_whole(struct ews_buf *out, struct reader *reader, const struct r
 	return rc;
 }
 
-static int git_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid)
-{
-	struct room *room = (struct room *)odb;
-	struct reader *reader;
-	struct answer answer;
-	int rc;
-
-	rc = borrow_reader(&reader, room);
-	if (rc < 0)
-		return rc;
-	rc = ask(&answer, reader, room, "contents", oid);
-	if (rc == 0)
-		rc = hear_whole(out, reader, room, &answer, oid);
-	return_reader(room, reader);
-	if (rc == 0 && type)
-		*type = answer.type;
-	return rc;
-}
-
 static int ask_info(struct answer *out, struct room *room, const struct ews_oid *oid)
 {
 	struct reader *reader;
@@ -281,6 +266,46 @@ static int git_read_header(enum ews_object_type *type, uint64_t *size, struct ew
 	if (size)
 		*size = answer.size;
 	return 0;
+}
+
+static int read_asked(struct ews_buf *out, struct answer *answer, struct room *room, const struct ews_oid *oid,
+		      uint64_t max)
+{
+	struct reader *reader;
+	int rc;
+
+	rc = borrow_reader(&reader, room);
+	if (rc < 0)
+		return rc;
+	if (max < UINT64_MAX)
+		rc = ask(answer, reader, room, "info", oid);
+	if (rc == 0 && answer->size > max)
+		rc = 1;
+	if (rc == 0)
+		rc = ask(answer, reader, room, "contents", oid);
+	if (rc == 0)
+		rc = hear_whole(out, reader, room, answer, oid);
+	return_reader(room, reader);
+	return rc;
+}
+
+static int git_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid,
+		    uint64_t max)
+{
+	struct room *room = (struct room *)odb;
+	struct answer answer = { 0 };
+	size_t before = out->len;
+	int rc = 0;
+
+	if (room->has_begun || !ews_loose_read(out, &answer.type, ews_odb_write_dir(odb), oid)) {
+		rc = read_asked(out, &answer, room, oid, max);
+	} else if (out->len - before > max) {
+		ews_buf_truncate(out, before);
+		rc = 1;
+	}
+	if (rc == 0 && type)
+		*type = answer.type;
+	return rc;
 }
 
 /* Pass a large blob on in steps; that it is damaged shows only at its end. */
@@ -353,9 +378,12 @@ static int git_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
 
 static bool git_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
+	struct room *room = (struct room *)odb;
 	struct answer answer;
 
-	if (ask_info(&answer, (struct room *)odb, oid) == 0)
+	if (!room->has_begun && ews_loose_has(ews_odb_write_dir(odb), oid))
+		return true;
+	if (ask_info(&answer, room, oid) == 0)
 		return true;
 	ews_error_clear();
 	return false;
@@ -568,7 +596,7 @@ static int follow_tag(struct ews_oid *oid, struct ews_odb *odb)
 	char hex[EWS_OID_HEX_MAX];
 	int rc;
 
-	rc = git_read(&text, NULL, odb, oid);
+	rc = git_read(&text, NULL, odb, oid, UINT64_MAX);
 	if (rc < 0)
 		return rc;
 	if (!strncmp(text.ptr, "object ", 7) && strcspn(text.ptr + 7, "\n") == digits) {

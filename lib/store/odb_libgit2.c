@@ -50,7 +50,7 @@
 /* An object database that one thread at a time uses. */
 struct reader {
 	git_odb *db; /* NULL until it is needed */
-	struct ews_pack_reader *packed;
+	struct ews_pack_reader *packed; /* NULL until it is needed */
 	struct ews_buf loose; /* the object that was read last */
 	unsigned generation; /* of `db` */
 	struct reader *next;
@@ -59,7 +59,7 @@ struct reader {
 /* An object that was read: the reader's until its next one, or libgit2's. */
 struct object {
 	enum ews_object_type type;
-	const void *data;
+	const void *data; /* NULL: it was not read, for it has too many bytes */
 	size_t len;
 	git_odb_object *theirs;
 };
@@ -145,7 +145,6 @@ static struct ews_packs *need_packs(struct room *room)
 	if (packs && room->packs_generation == generation)
 		return packs;
 	pthread_mutex_lock(&room->readers_lock);
-	room->face.is_cold = false;
 	generation = room->generation;
 	packs = room->packs;
 	if (!packs)
@@ -170,7 +169,6 @@ static struct reader *borrow_reader(struct room *room)
 	if (reader)
 		return reader;
 	reader = ews_calloc(1, sizeof(*reader));
-	reader->packed = ews_pack_reader_new();
 	reader->loose = (struct ews_buf)EWS_BUF_INIT;
 	return reader;
 }
@@ -202,7 +200,8 @@ static int need_db(struct reader *reader, const struct room *room)
 
 static void return_reader(struct room *room, struct reader *reader)
 {
-	ews_pack_reader_done(reader->packed);
+	if (reader->packed)
+		ews_pack_reader_done(reader->packed);
 	pthread_mutex_lock(&room->readers_lock);
 	reader->next = room->idle;
 	room->idle = reader;
@@ -288,45 +287,92 @@ static int check_passed(struct passing *passing)
 }
 
 /*
- * Read what is ordinary, checked; a large blob goes to `passing`, if it is not NULL. Returns 1, 2 when it was passed, or 0
- * when it is libgit2's to find. What is damaged is told here: where bytes of a pack are not what they should be, libgit2
- * 1.5 may end with the program.
+ * To look for packs takes longer than to look at a file: as long as nobody needed them what is loose comes first. Of many
+ * objects nearly all are in packs, which come first from then on.
  */
-static int read_ordinary(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid,
-			 struct passing *passing)
+static bool is_loose_first(const struct room *room)
 {
-	const struct ews_pack_sink sink = { begin_passing, pass, passing };
-	char hex[EWS_OID_HEX_MAX];
-	const struct ews_buf *content;
-	int found = ews_pack_reader_read(&content, &out->type, reader->packed, need_packs(room), oid,
-					 passing ? &sink : NULL);
-	int rc = found;
+	return !room->packs;
+}
 
-	if (found == 2) {
-		rc = check_passed(passing);
-	} else if (found > 0) {
-		out->data = content->ptr;
-		out->len = content->len;
-		rc = ews_odb_check(&room->face, oid, out->type, out->data, out->len);
-	}
-	if (found > 0 && rc == 0)
-		return found;
-	if (rc < 0 && rc != EWS_EDAMAGED)
-		return rc;
+/* Read what is small and loose. */
+static bool read_loose(struct object *out, const struct room *room, struct reader *reader, const struct ews_oid *oid)
+{
 	ews_buf_truncate(&reader->loose, 0);
 	if (!ews_loose_read(&reader->loose, &out->type, ews_odb_write_dir(&room->face), oid))
-		return rc < 0 ? ews_error(rc, "object %s is damaged in its pack", ews_oid_hex(hex, oid)) : 0;
-	ews_error_clear();
+		return false;
 	out->data = reader->loose.ptr;
 	out->len = reader->loose.len;
+	return true;
+}
+
+/* As read_ordinary() below, from packs alone. */
+static int read_packed(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid,
+		       uint64_t max, struct passing *passing)
+{
+	const struct ews_pack_sink sink = { begin_passing, pass, passing };
+	struct ews_packs *packs = need_packs(room);
+	const struct ews_buf *content;
+	uint64_t size = 0;
+	int found = 1, rc;
+
+	if (!reader->packed)
+		reader->packed = ews_pack_reader_new();
+	if (max < UINT64_MAX)
+		found = ews_pack_reader_read_header(&out->type, &size, reader->packed, packs, oid);
+	if (found > 0 && size > max) {
+		out->len = size;
+		return found;
+	}
+	/* Of what is damaged another pack may have all. */
+	if (found)
+		found = ews_pack_reader_read(&content, &out->type, reader->packed, packs, oid,
+					     passing ? &sink : NULL);
+	if (found <= 0)
+		return found;
+	if (found == 2)
+		rc = check_passed(passing);
+	else
+		rc = ews_odb_check(&room->face, oid, out->type, content->ptr, content->len);
+	if (rc < 0)
+		return rc;
+	if (found == 1) {
+		out->data = content->ptr;
+		out->len = content->len;
+	}
+	return found;
+}
+
+/*
+ * Read what is ordinary, checked; a large blob goes to `passing`, if it is not NULL. Of what has more than `max` bytes type
+ * and length are enough. Returns 1, 2 when it was passed, or 0 when it is libgit2's to find. What is damaged is told here:
+ * where bytes of a pack are not what they should be, libgit2 1.5 may end with the program.
+ */
+static int read_ordinary(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid,
+			 uint64_t max, struct passing *passing)
+{
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
+
+	if (is_loose_first(room) && read_loose(out, room, reader, oid))
+		return 1;
+	rc = read_packed(out, room, reader, oid, max, passing);
+	if (rc > 0 || (rc < 0 && rc != EWS_EDAMAGED))
+		return rc;
+	/* What is damaged in its pack may be sound beside it. */
+	if (!read_loose(out, room, reader, oid))
+		return rc < 0 ? ews_error(rc, "object %s is damaged in its pack", ews_oid_hex(hex, oid)) : 0;
+	ews_error_clear();
 	return 1;
 }
 
-/* Have libgit2 read the object, and see that it is what its id says. */
-static int read_other(struct object *out, const struct room *room, struct reader *reader, const struct ews_oid *oid)
+/* Have libgit2 read the object, and see that it is what its id says; of what has more than `max` bytes as above. Returns 1. */
+static int read_other(struct object *out, const struct room *room, struct reader *reader, const struct ews_oid *oid,
+		      uint64_t max)
 {
 	EWS_CLEANUP(git_odb_object) git_odb_object *obj = NULL;
 	struct object found;
+	git_object_t git_type;
 	git_oid id;
 	int rc;
 
@@ -334,6 +380,14 @@ static int read_other(struct object *out, const struct room *room, struct reader
 	if (rc < 0)
 		return rc;
 	to_git_oid(&id, oid);
+	if (max < UINT64_MAX) {
+		rc = ews_git2.git_odb_read_header(&out->len, &git_type, reader->db, &id);
+		if (rc < 0)
+			return fail_read(rc, room, oid);
+		out->type = (enum ews_object_type)git_type;
+		if (out->len > max)
+			return 1;
+	}
 	rc = ews_git2.git_odb_read(&obj, reader->db, &id);
 	if (rc < 0)
 		return fail_read(rc, room, oid);
@@ -345,60 +399,31 @@ static int read_other(struct object *out, const struct room *room, struct reader
 		return rc;
 	*out = found;
 	out->theirs = ews_steal(&obj);
-	return 0;
+	return 1;
+}
+
+static int read_object(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid,
+		       uint64_t max)
+{
+	int rc = read_ordinary(out, room, reader, oid, max, NULL);
+
+	return rc ? rc : read_other(out, room, reader, oid, max);
 }
 
 static int libgit2_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
-			const struct ews_oid *oid)
+			const struct ews_oid *oid, uint64_t max)
 {
 	struct room *room = (struct room *)odb;
 	struct reader *reader = borrow_reader(room);
 	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
-	int rc = read_ordinary(&object, room, reader, oid, NULL);
+	int rc = read_object(&object, room, reader, oid, max);
 
-	if (rc == 0)
-		rc = read_other(&object, room, reader, oid);
-	if (rc >= 0)
+	if (rc >= 0 && object.len <= max)
 		ews_buf_add(out, object.data, object.len);
 	if (rc >= 0 && type)
 		*type = object.type;
 	return_reader(room, reader);
-	return rc < 0 ? rc : 0;
-}
-
-/* What is damaged in its pack may be sound beside it. */
-static int read_header(enum ews_object_type *type, uint64_t *size, struct room *room, struct reader *reader,
-		       const struct ews_oid *oid)
-{
-	EWS_CLEANUP(buf) struct ews_buf small = EWS_BUF_INIT;
-	struct object object = { .theirs = NULL };
-	git_object_t git_type;
-	size_t len;
-	git_oid id;
-	int rc = ews_pack_reader_read_header(type, size, reader->packed, need_packs(room), oid);
-
-	if (rc < 0) {
-		rc = read_ordinary(&object, room, reader, oid, NULL);
-		*type = object.type;
-		*size = object.len;
-	}
-	if (rc)
-		return rc < 0 ? rc : 0;
-	/* To load libgit2 takes longer than to read a small object. */
-	if (ews_loose_read(&small, type, ews_odb_write_dir(&room->face), oid)) {
-		*size = small.len;
-		return 0;
-	}
-	rc = need_db(reader, room);
-	if (rc < 0)
-		return rc;
-	to_git_oid(&id, oid);
-	rc = ews_git2.git_odb_read_header(&len, &git_type, reader->db, &id);
-	if (rc < 0)
-		return fail_read(rc, room, oid);
-	*type = (enum ews_object_type)git_type;
-	*size = len;
-	return 0;
+	return rc < 0 ? rc : object.len > max;
 }
 
 static int libgit2_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
@@ -406,13 +431,15 @@ static int libgit2_read_header(enum ews_object_type *type, uint64_t *size, struc
 {
 	struct room *room = (struct room *)odb;
 	struct reader *reader = borrow_reader(room);
-	uint64_t found;
-	int rc = read_header(type, &found, room, reader, oid);
+	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
+	int rc = read_object(&object, room, reader, oid, 0);
 
-	if (rc == 0 && size)
-		*size = found;
+	if (rc >= 0)
+		*type = object.type;
+	if (rc >= 0 && size)
+		*size = object.len;
 	return_reader(room, reader);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Pass a loose blob on step by step. Returns 1 when the object can't be streamed. */
@@ -434,20 +461,17 @@ static int stream_blob(struct passing *passing, const struct room *room, git_odb
 	return rc < 0 ? rc : check_passed(passing);
 }
 
-/* Pass a blob on step by step if it is large. Returns 1 when it isn't, or can't be. */
-static int stream_large(struct passing *passing, struct room *room, struct reader *reader)
+/* Have libgit2 pass the blob on step by step if it is large, or read it. Returns 1 when it was read. */
+static int pass_other(struct object *out, struct passing *passing, const struct room *room, struct reader *reader)
 {
-	enum ews_object_type type;
-	uint64_t size;
-	int rc = need_db(reader, room);
+	int rc = read_other(out, room, reader, passing->oid, STREAM_FROM_BYTES);
 
-	if (rc == 0)
-		rc = read_header(&type, &size, room, reader, passing->oid);
-	if (rc == 0)
-		rc = check_blob(passing->oid, type);
-	if (rc < 0)
+	if (rc < 0 || out->len <= STREAM_FROM_BYTES)
 		return rc;
-	return size > STREAM_FROM_BYTES ? stream_blob(passing, room, reader->db) : 1;
+	rc = check_blob(passing->oid, out->type);
+	if (rc == 0)
+		rc = stream_blob(passing, room, reader->db);
+	return rc == 1 ? read_other(out, room, reader, passing->oid, UINT64_MAX) : rc;
 }
 
 /* What a pack has damaged may be loose as well, and large; libgit2 looks for what it passes on nowhere else. */
@@ -471,7 +495,7 @@ static int write_blob(int fd, struct room *room, struct reader *reader, const st
 {
 	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
 	EWS_CLEANUP(passing) struct passing passing = { .fd = fd, .oid = oid, .algo = room->face.algo };
-	int rc = read_ordinary(&object, room, reader, oid, &passing);
+	int rc = read_ordinary(&object, room, reader, oid, UINT64_MAX, &passing);
 	int again;
 
 	if (rc == EWS_EDAMAGED)
@@ -482,11 +506,8 @@ static int write_blob(int fd, struct room *room, struct reader *reader, const st
 	if (again < 0)
 		return again;
 	if (rc == 0) {
-		rc = stream_large(&passing, room, reader);
+		rc = pass_other(&object, &passing, room, reader);
 		if (rc <= 0)
-			return rc;
-		rc = read_other(&object, room, reader, oid);
-		if (rc < 0)
 			return rc;
 	}
 	rc = check_blob(oid, object.type);
@@ -549,23 +570,32 @@ static bool ask_db(struct room *room, const struct ews_oid *oid,
 	return has;
 }
 
+/* Is it loose or in a pack, by these two looks? */
+static bool is_near(struct room *room, const struct ews_oid *oid,
+		    bool (*look_loose)(const char *object_dir, const struct ews_oid *oid),
+		    bool (*look_packed)(struct ews_packs *packs, const struct ews_oid *oid))
+{
+	const char *dir = ews_odb_write_dir(&room->face);
+
+	/* What was not loose may be by the time that the packs are known. */
+	return (is_loose_first(room) && look_loose(dir, oid)) || look_packed(need_packs(room), oid) ||
+	       look_loose(dir, oid);
+}
+
 static bool libgit2_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
 
-	return ews_packs_have(need_packs(room), oid) || ews_loose_has(ews_odb_write_dir(odb), oid) ||
+	return is_near(room, oid, ews_loose_has, ews_packs_have) ||
 	       (!knows_all(room) && ask_db(room, oid, has_in_db));
 }
 
 static bool libgit2_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
-	const char *dir = ews_odb_write_dir(odb);
-	bool was_cold = odb->is_cold;
 
-	/* A few may all be loose, and then no pack need be opened; of many nearly all are in packs. */
-	return (was_cold && ews_loose_freshen(dir, oid)) || ews_packs_freshen(need_packs(room), oid) ||
-	       (!was_cold && ews_loose_freshen(dir, oid)) || (!knows_all(room) && ask_db(room, oid, freshen_in_db));
+	return is_near(room, oid, ews_loose_freshen, ews_packs_freshen) ||
+	       (!knows_all(room) && ask_db(room, oid, freshen_in_db));
 }
 
 static int libgit2_refresh(struct ews_odb *odb)

@@ -9,8 +9,6 @@
 #ifndef EWS_STORE_ODB_OPS_H
 #define EWS_STORE_ODB_OPS_H
 
-#include <stdatomic.h>
-
 #include "base/buf.h"
 #include "base/hash.h"
 #include "store/oid.h"
@@ -27,12 +25,13 @@ struct ews_odb_format {
 };
 
 struct ews_odb_ops {
-	int (*read)(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid);
+	/* Of what has more than `max` bytes nothing is read, and 1 returned. */
+	int (*read)(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb, const struct ews_oid *oid,
+		    uint64_t max);
 	int (*read_header)(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
 			   const struct ews_oid *oid);
 	int (*write_to)(int fd, struct ews_odb *odb, const struct ews_oid *oid);
 	bool (*has)(struct ews_odb *odb, const struct ews_oid *oid);
-	/* The face has looked among the loose objects of the write directory. */
 	bool (*freshen)(struct ews_odb *odb, const struct ews_oid *oid);
 	int (*refresh)(struct ews_odb *odb);
 	/* Objects are read from another directory from now on; nobody reads. */
@@ -55,11 +54,6 @@ struct ews_odb {
 	enum ews_hash_algo algo;
 	bool is_partial;
 	struct ews_recent *recent; /* the blobs that are remembered; NULL: none are */
-	/*
-	 * The room has not begun: to look for packs, or to start a git, takes longer than to read a file. Until somebody
-	 * asks for what is in a pack, loose objects are read here.
-	 */
-	atomic_bool is_cold;
 };
 
 /* How long another process's lock on a ref is waited for. */
