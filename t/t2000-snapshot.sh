@@ -150,7 +150,8 @@ test_expect_success 'P4, P8: a damaged HEAD, which start refuses, is named and k
 		cp HEAD.saved hurt/.git/HEAD && echo $good >hurt/.git/refs/heads/main || return 1
 	done &&
 	for how in "ref: refs/heads/main" "ref:refs/heads/main" "ref:   refs/heads/main  "; do
-		echo "$how" >hurt/.git/HEAD && git -C hurt rev-parse HEAD && snap=$(git -C hurt ews snapshot create 2>err) && test_must_be_empty err && git -C hurt ews snapshot show $snap >out && test_grep "^Head: *$good$" out || return 1
+		echo "$how" >hurt/.git/HEAD && git -C hurt rev-parse HEAD && snap=$(git -C hurt ews snapshot create 2>err) && test_must_be_empty err && git -C hurt ews snapshot show $snap >out && test_grep "^Head: *$good$" out &&
+		git -C hurt ews run -- sh -c "echo \$EWS_BRANCH" >out && echo main | test_cmp - out || return 1
 	done && git -C hurt ews snapshot verify --all
 '
 

@@ -101,6 +101,10 @@ int ews_odb_refresh(struct ews_odb *odb);
 
 /* Is it a name that git gives refs: "HEAD" and the like, or one below "refs/" as `git check-ref-format` has it? */
 bool ews_odb_is_ref_name(const char *name);
+/* The name that a ref with this text, or HEAD, stands for: it is part of `text`. NULL: it is no symbolic one. */
+const char *ews_odb_ref_target(const char *text);
+/* What the full name of a branch begins with. */
+#define EWS_REF_BRANCHES "refs/heads/"
 /* A ref of the store, by its full name, symbolic ones followed. Fails with EWS_ENOTFOUND, with EWS_EGIT where it is there and broken. */
 int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name);
 /*

@@ -33,7 +33,8 @@
 #define PACKED "packed-refs"
 #define PACKED_BYTES_MAX EWS_GIB
 #define REF_BYTES_MAX 8192
-#define SYMBOLIC "ref: "
+#define SYMBOLIC "ref:"
+#define BLANKS " \t" /* behind that; there may be none */
 #define DEPTH_MAX 64
 #define LINKS_MAX 5 /* symbolic refs in a row, as in git */
 
@@ -85,14 +86,16 @@ static bool parse_id(struct ews_oid *out, const char *text)
 static void read_value_of(struct ews_ref *ref, int fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *target;
 
 	if (fd < 0 || ews_file_read_fd(&text, fd, REF_BYTES_MAX) < 0) {
 		ews_error_clear();
 		return;
 	}
 	ews_buf_rtrim(&text);
-	if (starts_with(text.ptr, SYMBOLIC))
-		ref->target = ews_strdup(text.ptr + strlen(SYMBOLIC));
+	target = ews_odb_ref_target(text.ptr);
+	if (target)
+		ref->target = ews_strdup(target);
 	else
 		(void)parse_id(&ref->oid, text.ptr);
 }
@@ -313,6 +316,15 @@ bool ews_odb_is_ref_name(const char *name)
 			return false;
 	}
 	return name[strlen(name) - 1] != '.';
+}
+
+const char *ews_odb_ref_target(const char *text)
+{
+	if (!starts_with(text, SYMBOLIC))
+		return NULL;
+	text += strlen(SYMBOLIC);
+	text += strspn(text, BLANKS);
+	return *text ? text : NULL;
 }
 
 /* These each worktree has for itself. */

@@ -24,11 +24,9 @@
 #include "work/stage.h"
 #include "work/tripwire.h"
 
-#define BRANCHES "refs/heads/"
-
 int ews_branch_check(struct ews_repo *repo, const char *name)
 {
-	EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%s", name);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
 	struct ews_oid there;
 	int rc;
 
@@ -253,7 +251,7 @@ int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
-	EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%s", name);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
 	EWS_CLEANUP(free) char *message = ews_strfmt("Result of session %s", session->state.id);
 	const char *intent = session->state.intent;
 	const struct ews_oid none = EWS_OID_NONE;

@@ -10,13 +10,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-#define LINK "ref:"
-#define BLANKS " \t"
-
-/* The ref that HEAD's line names; NULL: it is none that names one. */
-static const char *find_ref(const char *text)
+/* What HEAD says: its first line. */
+static void read_line(struct ews_buf *out, const struct ews_gitstate *git)
 {
-	return strncmp(text, LINK, strlen(LINK)) ? NULL : text + strlen(LINK) + strspn(text + strlen(LINK), BLANKS);
+	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
+
+	if (file)
+		ews_buf_add(out, file->data.ptr, strcspn(file->data.ptr, "\n"));
+	ews_buf_rtrim(out);
 }
 
 /* Read a ref as the workspace of `session` (NULL: the project) has it. */
@@ -33,7 +34,7 @@ static int read_ref(struct ews_oid *out, struct ews_repo *repo, const struct ews
 static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session,
 			  const char *text)
 {
-	const char *ref = find_ref(text);
+	const char *ref = ews_odb_ref_target(text);
 	int rc;
 
 	/* Elsewhere git looks for no branch, and has none to be born there. */
@@ -49,15 +50,12 @@ static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const stru
 static enum ews_head find_commit(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session,
 				 const struct ews_gitstate *git, const struct ews_oid *known)
 {
-	const struct ews_gitstate_file *file = ews_gitstate_file(git, "HEAD");
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 	enum ews_head head;
 
 	ews_error_save(&saved);
-	if (file)
-		ews_buf_add(&text, file->data.ptr, strcspn(file->data.ptr, "\n"));
-	ews_buf_rtrim(&text);
+	read_line(&text, git);
 	head = find(out, repo, session, text.ptr);
 	if (head == EWS_HEAD_AT_COMMIT && !(known && ews_oid_equal(out, known)) &&
 	    !ews_odb_is(repo->odb, out, EWS_OBJECT_COMMIT))
@@ -78,4 +76,14 @@ enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *se
 			       const struct ews_gitstate *git, const struct ews_oid *known)
 {
 	return find_commit(out, session->repo, session, git, known);
+}
+
+char *ews_head_branch(const struct ews_gitstate *git)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *ref;
+
+	read_line(&text, git);
+	ref = ews_odb_ref_target(text.ptr);
+	return ref && !strncmp(ref, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) ? ews_strdup(ref) : NULL;
 }

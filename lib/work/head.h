@@ -31,4 +31,7 @@ enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const st
 enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *session,
 			       const struct ews_gitstate *git, const struct ews_oid *known);
 
+/* The ref of the branch that the HEAD of `git` is on, born or not; NULL when it is on none. The caller frees it. */
+char *ews_head_branch(const struct ews_gitstate *git);
+
 #endif

@@ -87,7 +87,7 @@ static void list_branches(struct ews_oids *out, const struct ews_session *sessio
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 
-	if (ews_odb_ref_list(&refs, session->repo->odb, "refs/heads/") < 0)
+	if (ews_odb_ref_list(&refs, session->repo->odb, EWS_REF_BRANCHES) < 0)
 		ews_error_clear();
 	for (size_t i = 0; i < refs.n; i++)
 		ews_oids_add(out, &refs.items[i].oid);

@@ -213,7 +213,8 @@ static int copy_tags(const struct ews_place *place, const struct ews_buf *tags, 
 /* Branches and tags; one that names what is not there is of no use to the copy either. */
 static bool comes_along_ref(const struct ews_place *place, const struct ews_ref *ref)
 {
-	return (!strncmp(ref->name, "refs/heads/", 11) || !strncmp(ref->name, "refs/tags/", 10)) &&
+	return (!strncmp(ref->name, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) ||
+		!strncmp(ref->name, "refs/tags/", 10)) &&
 	       ews_odb_has(place->odb, &ref->oid);
 }
 

@@ -16,7 +16,6 @@
 #include "work/stage.h"
 #include "work/tripwire.h"
 
-#define BRANCHES "refs/heads/"
 #define HEAD_BYTES_MAX (64 * EWS_KIB)
 
 /* Does HEAD there stand for `ref`, or, with `or_below`, for one that has that for its directory? */
@@ -24,11 +23,12 @@ static bool heads_to(int fd, const char *ref, bool or_below)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	bool is_read = fd >= 0 && ews_file_read(&text, fd, "HEAD", HEAD_BYTES_MAX) == 0;
+	const char *target;
 
 	ews_error_clear();
 	ews_buf_rtrim(&text);
-	return is_read && !strncmp(text.ptr, "ref: ", 5) &&
-	       (or_below ? ews_path_is_inside(text.ptr + 5, ref) : !strcmp(text.ptr + 5, ref));
+	target = ews_odb_ref_target(text.ptr);
+	return is_read && target && (or_below ? ews_path_is_inside(target, ref) : !strcmp(target, ref));
 }
 
 /* Is it the branch of a work tree, even of one where nothing is committed yet? To move it would change what is there. */
@@ -72,12 +72,12 @@ static bool is_directory(struct ews_repo *repo, const char *ref)
 static int check_room(struct ews_repo *repo, const char *label)
 {
 	for (const char *slash = strchr(label, '/'); slash; slash = strchr(slash + 1, '/')) {
-		EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%.*s", (int)(slash - label), label);
+		EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%.*s", (int)(slash - label), label);
 
 		if (!is_there(repo, ref) && !is_stood_on(repo, ref, false))
 			continue;
 		ews_error(EWS_EEXISTS, "beside the branch '%s' there can't be one called '%s'",
-			  ref + strlen(BRANCHES), label);
+			  ref + strlen(EWS_REF_BRANCHES), label);
 		ews_error_hint("take another label");
 		return EWS_EEXISTS;
 	}
@@ -100,7 +100,7 @@ int ews_round_branch_check(struct ews_repo *repo, const char *label)
 /* Its label, or, when that is taken, "<label>-<round>". */
 static void choose(struct ews_round *round, struct ews_repo *repo)
 {
-	EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%s", round->label);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->label);
 	bool is_free = !is_there(repo, ref) && !is_directory(repo, ref) && !is_stood_on(repo, ref, true);
 
 	free(round->branch);
@@ -116,7 +116,7 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 	if (!*round->label || round->is_branched)
 		return 0;
 	choose(round, session->repo);
-	ref = ews_strfmt(BRANCHES "%s", round->branch);
+	ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
 	ews_tripwire_tell_ref(session->repo, ref, &round->tip);
 	rc = ews_odb_ref_swap(session->repo->odb, ref, &none, &round->tip);
 	if (rc < 0)
@@ -131,7 +131,7 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, struct ews_session *session,
 			    const struct ews_oid *base, const struct ews_oid *was)
 {
-	EWS_CLEANUP(free) char *ref = ews_strfmt(BRANCHES "%s", round->branch);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
 	struct ews_odb *odb = session->repo->odb;
 	struct ews_oid there;
 	bool is_ours;

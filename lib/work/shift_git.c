@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "store/litter.h"
+#include "work/head.h"
 #include "work/history.h"
 #include "work/stage.h"
 #include "work/transition.h"
@@ -54,23 +55,13 @@ int ews_shift_refuse_locked(const struct ews_shift *shift)
 	return EWS_EBUSY;
 }
 
-/* The branch that HEAD of `git` is on; NULL when it is detached. The caller frees it. */
-static char *branch_of(const struct ews_gitstate *git)
-{
-	const struct ews_gitstate_file *head = ews_gitstate_file(git, "HEAD");
-
-	if (!head || strncmp(head->data.ptr, "ref: refs/heads/", 16))
-		return NULL;
-	return ews_strndup(head->data.ptr + 5, strcspn(head->data.ptr + 5, "\n"));
-}
-
 /*
  * In place HEAD is mostly on a branch, which then is part of the state. Gives the branch and
  * where it is now (none: nowhere); false when there is no branch, or it is where it was.
  */
 static bool find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
 {
-	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? branch_of(&shift->target.git) : NULL;
+	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
 
 	*now = (struct ews_oid)EWS_OID_NONE;
 	if (!name)
@@ -235,7 +226,7 @@ static int read_commit(char **name, struct ews_oid *before, struct ews_oid *afte
 	const char *first = strchr(text, ' ');
 	const char *second = first ? strchr(first + 1, ' ') : NULL;
 
-	if (!second || strncmp(text, "refs/heads/", 11) != 0)
+	if (!second || strncmp(text, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) != 0)
 		return ews_error(EWS_EDAMAGED, "the step names a commit that makes no sense");
 	*name = ews_strndup(text, (size_t)(first - text));
 	if (parse_id(before, first + 1, (size_t)(second - first - 1)) < 0)

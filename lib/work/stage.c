@@ -18,10 +18,10 @@
 #include "store/git_program.h"
 #include "store/index.h"
 #include "store/litter.h"
+#include "work/head.h"
 #include "work/inuse.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
-#define BRANCHES "refs/heads/"
 
 struct words {
 	bool writes;
@@ -221,19 +221,17 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *repo)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
-	const struct ews_gitstate_file *head;
 	EWS_CLEANUP(free) char *name = NULL;
 	int rc = ews_gitstate_read(&state, repo->git_fd);
 
 	if (rc < 0)
 		return rc;
-	head = ews_gitstate_file(&state, "HEAD");
-	if (!head || strncmp(head->data.ptr, "ref: " BRANCHES, strlen("ref: " BRANCHES)) != 0) {
+	name = ews_head_branch(&state);
+	if (!name) {
 		ews_error(EWS_EUSAGE, "HEAD is on no branch: there is nothing to commit to");
 		ews_error_hint("'git switch -c <name>' makes one, --index only stages");
 		return EWS_EUSAGE;
 	}
-	name = ews_strndup(head->data.ptr + 5, strcspn(head->data.ptr + 5, "\n"));
 	*commit = (struct ews_oid)EWS_OID_NONE;
 	if (ews_odb_ref_read(commit, repo->odb, name) < 0)
 		ews_error_clear(); /* unborn */

@@ -476,16 +476,12 @@ static void choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git
 static char *find_branch(struct ews_repo *repo)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
-	const struct ews_gitstate_file *head;
+	EWS_CLEANUP(free) char *ref = NULL;
 
-	if (ews_gitstate_read_files(&git, repo->git_fd) < 0) {
-		ews_error_clear();
-		return ews_strdup("");
-	}
-	head = ews_gitstate_file(&git, "HEAD");
-	if (!head || strncmp(head->data.ptr, "ref: refs/heads/", 16))
-		return ews_strdup("");
-	return ews_strndup(head->data.ptr + 16, strcspn(head->data.ptr + 16, "\n"));
+	if (ews_gitstate_read_files(&git, repo->git_fd) == 0)
+		ref = ews_head_branch(&git);
+	ews_error_clear();
+	return ews_strdup(ref ? ref + strlen(EWS_REF_BRANCHES) : "");
 }
 
 int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
