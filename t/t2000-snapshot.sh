@@ -55,7 +55,7 @@ test_expect_success 'P4: all stages of a conflict outlive gc' '
 # back_after_gc <project> <session>: the session's newest snapshot is made, reset away and brought back, with a gc after each; $tsnap
 back_after_gc() {
 	tsnap=$(git -C "$1" ews snapshot create "$2") && git -C "${bw:?}" reset -q --hard && git -C "$1" reflog expire --expire=now --all && git -C "$1" gc -q --prune=now &&
-	git -C "$1" ews revert --to $tsnap "$2" >out && test_grep "Status: Verified" out && git -C "$1" gc -q --prune=now && git -C "$1" ews snapshot verify --all -q && git -C "$1" fsck --strict
+	git -C "$1" ews revert --to "$tsnap" "$2" >out && test_grep "Status: Verified" out && git -C "$1" gc -q --prune=now && git -C "$1" ews snapshot verify --all -q && git -C "$1" fsck --strict
 }
 
 test_expect_success 'P4: trees that only the index names, by what it says of them, outlive gc, and gc works once that index is back' '

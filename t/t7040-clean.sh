@@ -120,7 +120,7 @@ test_expect_success 'status --all and clean --all: from anywhere; a project that
 # deep <command>...: run it in the workspace, farther down than a path can say; ./sleep is there
 deep() {
 	name=$(printf "%0200d" 0) && mkdir top && cp "$(command -v sleep)" top/sleep && for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23; do
-		mkdir above && mv top above/$name && mv above top && set -- env -C $name "$@" || return 1
+		mkdir above && mv top above/"$name" && mv above top && set -- env -C "$name" "$@" || return 1
 	done && mv top "${ws:?}"/top && cd "${ws:?}"/top && exec "$@"
 }
 
