@@ -43,6 +43,7 @@ bool ews_packs_are_all(const struct ews_packs *packs);
 struct ews_pack_reader;
 
 struct ews_pack_reader *ews_pack_reader_new(void);
+/* NULL is fine. The packs that it has read must still be open, unless it is done with them. */
 void ews_pack_reader_free(struct ews_pack_reader *reader);
 
 /* Where a large object goes step by step; both return below zero, with an error set, when it can't go on. */
