@@ -453,22 +453,33 @@ int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec)
 	return odb->ops->resolve(out, odb, spec, 0);
 }
 
-/* HEAD, the one that is asked for at each turn, without all that knows what a revision may look like. */
-static bool find_head_commit(struct ews_oid *out, struct ews_odb *odb)
+/*
+ * HEAD, the one that is asked for at each turn, without all that knows what a revision may look like. Returns 1, or 0 when
+ * that has to be asked. Of what is not there libgit2 1.5 would say so, and forget some memory.
+ */
+static int find_head_commit(struct ews_oid *out, struct ews_odb *odb)
 {
+	enum ews_object_type type;
 	struct ews_oid oid;
-	bool is_commit = ews_odb_ref_read(&oid, odb, "HEAD") == 0 && ews_odb_is(odb, &oid, EWS_OBJECT_COMMIT);
+	int rc;
 
-	ews_error_clear();
-	if (is_commit)
-		*out = oid;
-	return is_commit;
+	if (ews_odb_ref_read(&oid, odb, "HEAD") < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	rc = ews_odb_read_header(&type, NULL, odb, &oid);
+	if (rc < 0 || type != EWS_OBJECT_COMMIT)
+		return rc;
+	*out = oid;
+	return 1;
 }
 
 int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char *spec)
 {
-	if (!strcmp(spec, "HEAD") && find_head_commit(out, odb))
-		return 0;
+	int rc = strcmp(spec, "HEAD") ? 0 : find_head_commit(out, odb);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
 	return odb->ops->resolve(out, odb, spec, EWS_OBJECT_COMMIT);
 }
 
