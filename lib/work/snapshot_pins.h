@@ -1,0 +1,29 @@
+/*
+ * Pins: what a snapshot's manifest commit holds besides the manifest.
+ *
+ * A raw index pins nothing, and no git tree can hold each path. Whatever git's state and the entries need, and neither the
+ * snapshot's tree nor HEAD's commit has, is filed there under a path of its own, and outlives a gc with it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_SNAPSHOT_PINS_H
+#define EWS_WORK_SNAPSHOT_PINS_H
+
+#include "store/batch.h"
+#include "work/content.h"
+
+/* File the object `oid` under `path`. */
+void ews_pins_add(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid);
+
+/* Write git's state and what is to know of the directory itself into `batch`, and file it: index, index-time, state/.., root-mode. */
+int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const struct ews_content *content);
+
+/*
+ * File contents that no tree can hold, and all that the index names and neither the entries nor `head_tree`, the tree of HEAD's
+ * commit (none: there is none), have. Returns, for the caller to free, a bit for each entry: the index relies on this
+ * very content. NULL: the index is none, nobody knows what it names.
+ */
+uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content,
+			       const struct ews_oid *head_tree);
+
+#endif
