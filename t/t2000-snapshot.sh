@@ -88,6 +88,11 @@ test_expect_success 'what HEAD'"'"'s commit has of the index is held by that com
 	git -C hd branch -qD main && git -C "$bw" checkout -q --detach void && git -C hd ews end h >out && git -C hd reflog expire --expire=now --all && git -C hd gc -q --prune=now && git -C hd cat-file -e "$(cat want)" && git -C hd ews snapshot verify $snap
 '
 
+test_expect_success 'the first snapshot takes from the base what is the same, and reads nothing else of it' '
+	test_repo fi && start_ws -n bw fi i && sleep 0.1 && base=refs/ews/sessions/i && rm "${HOME:?}/.superqode/working/fi/sessions/i/base" && blob=$(git -C fi rev-parse "$base^2:manifest") && file=fi/.git/objects/$(echo "$blob" | sed "s,^..,&/,") && mv "$file" saved &&
+	echo more >>"${bw:?}/src/log" && snap=$(git -C fi ews snapshot create i) && mv saved "$file" && git -C fi ews snapshot verify "$snap" && test "$(git -C fi rev-parse "$base:docs")" = "$(git -C fi rev-parse "refs/ews/snapshots/$snap:docs")"
+'
+
 test_expect_success 'a snapshot is a commit of the raw tree, with its trailers and parents' '
 	git -C p ews revert s >out && printf "a\r\nb\n" >"${ws:?}/docs/mixed" && chmod 755 "${ws:?}/docs/mixed" && make s -m "the subject" && ref=refs/ews/snapshots/$snap &&
 	echo $snap | grep -E "^snap-[0-9]{8}-[0-9]{6}-[0-9a-f]{6}\$" && test "$(git -C p cat-file -t $ref)" = commit &&
