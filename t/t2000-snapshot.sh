@@ -88,9 +88,10 @@ test_expect_success 'what HEAD'"'"'s commit has of the index is held by that com
 	git -C hd branch -qD main && git -C "$bw" checkout -q --detach void && git -C hd ews end h >out && git -C hd reflog expire --expire=now --all && git -C hd gc -q --prune=now && git -C hd cat-file -e "$(cat want)" && git -C hd ews snapshot verify $snap
 '
 
-test_expect_success 'the first snapshot takes from the base what is the same, and reads nothing else of it' '
+test_expect_success 'the first snapshot takes from the base what is the same, and reads nothing else of it; so does the one after a revert' '
 	test_repo fi && start_ws -n bw fi i && sleep 0.1 && base=refs/ews/sessions/i && rm "${HOME:?}/.superqode/working/fi/sessions/i/base" && blob=$(git -C fi rev-parse "$base^2:manifest") && file=fi/.git/objects/$(echo "$blob" | sed "s,^..,&/,") && mv "$file" saved &&
-	echo more >>"${bw:?}/src/log" && snap=$(git -C fi ews snapshot create i) && mv saved "$file" && git -C fi ews snapshot verify "$snap" && test "$(git -C fi rev-parse "$base:docs")" = "$(git -C fi rev-parse "refs/ews/snapshots/$snap:docs")"
+	echo more >>"${bw:?}/src/log" && snap=$(git -C fi ews snapshot create i) && mv saved "$file" && git -C fi ews snapshot verify "$snap" && test "$(git -C fi rev-parse "$base:docs")" = "$(git -C fi rev-parse "refs/ews/snapshots/$snap:docs")" &&
+	git -C fi ews revert i >out && test_grep "Status: Verified" out && sleep 0.1 && rm "${HOME:?}/.superqode/working/fi/sessions/i/base" && mv "$file" saved && echo again >>"${bw:?}/src/log" && snap=$(git -C fi ews snapshot create i) && mv saved "$file" && git -C fi ews snapshot verify "$snap"
 '
 
 test_expect_success 'a snapshot is a commit of the raw tree, with its trailers and parents' '

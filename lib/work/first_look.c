@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "work/base_cache.h"
-#include "work/kept.h"
 #include "work/snapshot.h"
 
 /* What is known of the files alone: it spares the first verb their reading, if not its walk. */
@@ -26,20 +25,13 @@ static void remember_files(const struct ews_first_look *look)
 			      false);
 }
 
-/*
- * What stands there now was kept as the base, as far as a tree can tell: the first snapshot need not read that again. Of the
- * times, of what was left out and of git's index it is another state.
- */
+/* The first snapshot need not read the base again to see what is the same. */
 static void note_kept(struct ews_content *now, const struct ews_first_look *look)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", look->session->state.id);
-	const struct ews_kept kept = { .commit = look->opts.base_commit, .ref = ref, .n = now->scan.entries.n };
-	EWS_CLEANUP(buf) struct ews_buf memo = EWS_BUF_INIT;
 
-	if (strcmp(now->hash, look->opts.base->hash) != 0)
-		return;
-	ews_kept_format(&memo, &kept);
-	ews_content_set_memo(now, memo.ptr, memo.len);
+	if (!strcmp(now->hash, look->opts.base->hash))
+		ews_snapshot_note(now, &look->opts.base_commit, ref);
 }
 
 /* Below zero is never returned by this or the next: it is no more than a cache. */

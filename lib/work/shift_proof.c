@@ -183,6 +183,8 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 
 	if (rc == 0 && ews_shift_moves_git(shift))
 		rc = ews_session_tampered(&git, shift->session);
+	if (rc >= 0 && *shift->opts->target->ref && !strcmp(after.hash, shift->target.hash))
+		ews_snapshot_note(&after, &shift->opts->target->commit, shift->opts->target->ref);
 	/* The cache holds for the whole tree; the proof is about what was asked for. */
 	if (rc >= 0 && !ews_batch_pending_bytes(shift->batch))
 		rc = ews_content_save_cache(&after, shift->repo, shift->session);

@@ -113,6 +113,12 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 		      struct ews_content *content, const struct ews_snapshot_opts *opts);
 
 /*
+ * Leave word that `content`, which has the very hash of the snapshot `commit` that `ref` holds, was kept as that, as far as a
+ * tree can tell: of times, of what was left out and of git's index nothing is said. What is known already stays.
+ */
+void ews_snapshot_note(struct ews_content *content, const struct ews_oid *commit, const char *ref);
+
+/*
  * Take one of `session`'s workspace (NULL: the project), named in its lineage.
  * Returns 1 when one was taken; 0 with `if_changed` when nothing differs from the newest.
  */

@@ -565,6 +565,17 @@ static char *new_id(struct ews_repo *repo, const char *prefix, int64_t created_s
 	}
 }
 
+void ews_snapshot_note(struct ews_content *content, const struct ews_oid *commit, const char *ref)
+{
+	const struct ews_kept kept = { .commit = *commit, .ref = ref, .n = content->scan.entries.n };
+	EWS_CLEANUP(buf) struct ews_buf memo = EWS_BUF_INIT;
+
+	if (content->is_unchanged)
+		return;
+	ews_kept_format(&memo, &kept);
+	ews_content_set_memo(content, memo.ptr, memo.len);
+}
+
 int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ews_batch *batch,
 		      struct ews_content *content, const struct ews_snapshot_opts *opts)
 {
