@@ -39,7 +39,8 @@
 #define LARGE_SHRINKS 4 /* at least to one part in so many */
 #define STEP_BYTES (64 * EWS_KIB)
 #define DELTA_HEAD_MAX 20 /* two sizes */
-#define PACKS_MAX 256 /* each is an open file or two */
+#define PACKS_MAX 256
+#define OPEN_PART 4 /* at most one in so many of the files that a process may have open is a pack or its index */
 #define RECORD_HEAD_MAX 32 /* what stands before a stream */
 #define HEAD_BYTES 512 /* of a stream, of which little is wanted */
 #define INDEX_MAPPED_MAX (128 * EWS_KIB)
@@ -73,6 +74,7 @@ struct ews_packs {
 	char *object_dir, *dir;
 	struct pack items[PACKS_MAX]; /* they never move: others read while one is added */
 	atomic_size_t n;
+	size_t n_open; /* files */
 	atomic_bool are_all;
 	pthread_mutex_t large; /* whose turn it is to hold a large object */
 };
@@ -199,6 +201,15 @@ static bool is_known(const struct ews_packs *packs, const char *name)
 	return i < packs->n;
 }
 
+/* Is there room for another pack, or would its files be lacking to others? */
+static bool has_room(const struct ews_packs *packs)
+{
+	long open_max = sysconf(_SC_OPEN_MAX);
+
+	/* Below zero there is no limit. */
+	return packs->n < PACKS_MAX && (open_max < 0 || packs->n_open + 2 <= (size_t)open_max / OPEN_PART);
+}
+
 /* Add the pack `name`; false when that can't be. */
 static bool add_pack(struct ews_packs *packs, int dir_fd, const char *name)
 {
@@ -207,8 +218,9 @@ static bool add_pack(struct ews_packs *packs, int dir_fd, const char *name)
 	EWS_CLEANUP(free) char *times = ews_strfmt("%smtimes", name);
 	struct pack *pack = packs->items + packs->n;
 
-	if (packs->n == PACKS_MAX || !open_pack(pack, dir_fd, index, file))
+	if (!has_room(packs) || !open_pack(pack, dir_fd, index, file))
 		return false;
+	packs->n_open += pack->index_fd < 0 ? 1 : 2;
 	pack->name = ews_strdup(name);
 	pack->is_cruft = faccessat(dir_fd, times, F_OK, 0) == 0;
 	packs->n++;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -218,6 +219,35 @@ Test(pack_read, what_comes_later_is_found_after_another_look)
 	cr_assert(ews_packs_have(packs, &oid));
 	cr_assert(ews_packs_are_all(packs));
 	ews_packs_free(packs);
+}
+
+/* How many files has this process open? */
+static size_t count_open(void)
+{
+	size_t n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+Test(pack_read, many_packs_leave_files_to_others)
+{
+	struct rlimit limit;
+	struct ews_packs *packs;
+	size_t before = count_open();
+
+	fixture_shell(
+		"cd r && for i in $(seq 40); do echo own $i >f && git add f && git commit -q -m $i && git repack -q || exit 1; done");
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = 100;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	packs = ews_packs_open(OBJECTS);
+	cr_assert_gt(count_open(), before + 10);
+	cr_assert_leq(count_open(), before + 25);
+	cr_assert_not(ews_packs_are_all(packs));
+	ews_packs_free(packs);
+	cr_assert_eq(count_open(), before);
 }
 
 static bool are_all_after(const char *script)
