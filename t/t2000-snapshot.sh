@@ -36,6 +36,13 @@ test_expect_success 'P4: so it is where the snapshot before had A in its tree, u
 	done
 '
 
+test_expect_success 'P4: so it is where HEAD alone moved away from the commit that had A, whether anything else was touched or not' '
+	for touch in : "echo C >file"; do
+		test_repo mv && (cd mv && echo A >file && git add file && git commit -q -m A && echo B >file && sleep 0.1 && first=$(git ews snapshot create) && A=$(git rev-parse :file) && eval "$touch" && git update-ref HEAD HEAD~1 &&
+		second=$(git ews snapshot create) && git update-ref -d refs/ews/snapshots/$first && git reset -q --hard && git reflog expire --expire=now --all && git gc -q --prune=now && git cat-file -e $A && git ews snapshot verify $second && cd .. && rm -rf "${PWD:?}/mv") || return 1
+	done
+'
+
 test_expect_success 'P4: the same for what is staged in the project when a session starts' '
 	test_repo q && (cd q && echo "version A" >file && git add file && echo "version B" >file) && start_ws -n tw q t &&
 	git -C q reset -q --hard && git -C "$tw" reset -q --hard && git -C q gc -q --prune=now &&
