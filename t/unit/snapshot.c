@@ -323,6 +323,34 @@ Test(snapshot, one_that_takes_much_from_the_one_before_is_the_one_that_is_writte
 	}
 }
 
+/* Where a line of the manifest matters to others, and where a content is in no tree, little is taken. */
+Test(snapshot, of_the_one_before_is_taken_what_is_so_still)
+{
+	static const char *const deeds[] = {
+		"echo more >>d7/f7",
+		"rm d9/f9 && cp -p d5/f5 d9/f9",
+		"echo more >>d9/git~1",
+	};
+
+	for (size_t i = 0; i < sizeof(deeds) / sizeof(*deeds); i++) {
+		EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(20);
+		EWS_CLEANUP(snapshot) struct ews_snapshot whole = EWS_SNAPSHOT_INIT;
+		EWS_CLEANUP(snapshot) struct ews_snapshot quick = EWS_SNAPSHOT_INIT;
+
+		fixture_shell(
+			"cd p && rm d1/g1 && echo own >d9/git~1 && { test %zu != 1 || ln -f d5/f5 d9/f9; } && sleep 0.03",
+			i);
+		create(&quick, NULL, repo, false);
+		ews_snapshot_release(&quick);
+		fixture_shell("cd p && %s && sleep 0.03", deeds[i]);
+		create(&quick, NULL, repo, false);
+		forget_what_was_found();
+		create(&whole, NULL, repo, false);
+		assert_same_but_for_pins(&quick, &whole);
+		fixture_shell("rm -rf p home");
+	}
+}
+
 Test(snapshot, of_a_large_one_that_changed_a_little_little_is_written)
 {
 	EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(30);
