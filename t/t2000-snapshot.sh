@@ -43,6 +43,12 @@ test_expect_success 'P4: so it is where HEAD alone moved away from the commit th
 	done
 '
 
+test_expect_success STRACE 'P4: a snapshot that takes much from one that is dropped meanwhile is none' '
+	test_repo dm && (cd dm && sleep 0.1 && first=$(git ews snapshot create) && echo more >>src/numbers && { test_strace ../dm.calls -e trace=rename,renameat,renameat2 -e inject=rename,renameat,renameat2:delay_enter=100000 \
+		"$EWS_BIN/git-ews" snapshot create >../dm.out 2>../dm.err 3>&- 4>&- 5>&- & } && { until ls .git/objects/tmp_obj_ews_* >../dm.tmp 2>&1; do sleep 0.01; kill -0 $! || exit 1; done; } && git update-ref -d refs/ews/snapshots/$first && test_must_fail wait $!) &&
+	test_grep "dropped meanwhile" dm.err && test_must_be_empty dm.out && git -C dm for-each-ref refs/ews/snapshots >out && test_must_be_empty out && git -C dm ews snapshot create >out && git -C dm ews snapshot verify "$(cat out)"
+'
+
 test_expect_success 'P4: the same for what is staged in the project when a session starts' '
 	test_repo q && (cd q && echo "version A" >file && git add file && echo "version B" >file) && start_ws -n tw q t &&
 	git -C q reset -q --hard && git -C "$tw" reset -q --hard && git -C q gc -q --prune=now &&
