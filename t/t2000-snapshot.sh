@@ -49,6 +49,13 @@ test_expect_success STRACE 'P4: a snapshot that takes much from one that is drop
 	test_grep "dropped meanwhile" dm.err && test_must_be_empty dm.out && git -C dm for-each-ref refs/ews/snapshots >out && test_must_be_empty out && git -C dm ews snapshot create >out && git -C dm ews snapshot verify "$(cat out)"
 '
 
+test_expect_success 'P4: what the index names and nobody had yet is looked for by the next snapshot, whether anything was touched or not' '
+	for touch in : "echo more >>src/numbers"; do
+		test_repo lt && (cd lt && A=$(echo late | git hash-object --stdin) && git update-index --add --cacheinfo 100644,$A,late && sleep 0.1 && git ews snapshot create && echo late | git hash-object -w --stdin && eval "$touch" && git ews snapshot create &&
+		rm -f .git/index && git gc -q --prune=now && git cat-file -e $A && cd .. && rm -rf "${PWD:?}/lt") || return 1
+	done
+'
+
 test_expect_success 'P4: the same for what is staged in the project when a session starts' '
 	test_repo q && (cd q && echo "version A" >file && git add file && echo "version B" >file) && start_ws -n tw q t &&
 	git -C q reset -q --hard && git -C "$tw" reset -q --hard && git -C q gc -q --prune=now &&

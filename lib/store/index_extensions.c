@@ -184,6 +184,7 @@ struct tree_walk {
 	struct ews_odb *odb;
 	struct input in;
 	struct ews_oidset seen, whole; /* trees that were looked at, and those of them that are all there */
+	bool is_lacking; /* one was not */
 };
 
 /* Is all there that the tree `oid` names, but for what `like` (NULL: none) has as well? */
@@ -219,8 +220,12 @@ static bool walk_node(struct tree_walk *walk, const struct node *node, const str
 	EWS_CLEANUP(tree_level) struct tree_level level = TREE_LEVEL_INIT;
 
 	if (!ews_oid_is_none(&node->oid)) {
-		if (!(head && ews_oid_equal(head, &node->oid)) && is_whole(walk, &node->oid, head, 0))
+		if (head && ews_oid_equal(head, &node->oid))
+			return step_over(&walk->in, node->n_dirs);
+		if (is_whole(walk, &node->oid, head, 0))
 			ews_oids_add(walk->out, &node->oid);
+		else
+			walk->is_lacking = true;
 		return step_over(&walk->in, node->n_dirs);
 	}
 	if (depth == DEPTH_MAX || (node->n_dirs && !read_tree_level(&level, walk->odb, head)))
@@ -241,7 +246,7 @@ static bool walk_node(struct tree_walk *walk, const struct node *node, const str
 	return true;
 }
 
-void ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
+bool ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
 			  const struct ews_oid *head)
 {
 	struct tree_walk walk = { .out = out,
@@ -252,13 +257,14 @@ void ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, s
 	struct node root;
 
 	if (!index->trees.len)
-		return;
+		return true;
 	ews_error_save(&saved);
 	if (read_node(&root, &walk.in))
 		(void)walk_node(&walk, &root, ews_oid_is_none(head) ? NULL : head, 0); /* what was found counts */
 	(void)ews_error_restore(&saved);
 	ews_oidset_release(&walk.seen);
 	ews_oidset_release(&walk.whole);
+	return !walk.is_lacking;
 }
 
 void ews_index_list_all_trees(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo)

@@ -165,44 +165,51 @@ static void forget_committed(struct strays *strays, struct ews_odb *odb, const s
  * Every object that entries of the index name and neither the tree nor that of HEAD's commit, `head_tree` (none: there is
  * none), has: a raw index pins nothing. Nearly all of an index is what stands in the tree as well; that is seen in one
  * walk along both. What is there and no content would be an error in the store until the snapshot expires. `fit` and
- * `named` as above.
+ * `named` as above. False: something is not there, and may come yet.
  */
-static void pin_staged(struct ews_entries *pins, uint8_t *named, struct ews_repo *repo, const struct ews_index *index,
+static bool pin_staged(struct ews_entries *pins, uint8_t *named, struct ews_repo *repo, const struct ews_index *index,
 		       const struct ews_entries *entries, bool fit, const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
 	struct strays strays = { NULL, 0, 0 };
+	bool are_there = true;
 
 	list_strays(&strays, named, index, entries, fit);
 	if (!ews_oid_is_none(head_tree))
 		forget_committed(&strays, repo->odb, head_tree);
 	find_elsewhere(&elsewhere, named, &strays, entries);
-	for (size_t i = 0; i < strays.n; i++)
-		if (!ews_oidset_has(&elsewhere, &strays.items[i]->oid) &&
-		    ews_odb_is(repo->odb, &strays.items[i]->oid, EWS_OBJECT_BLOB))
+	for (size_t i = 0; i < strays.n; i++) {
+		if (ews_oidset_has(&elsewhere, &strays.items[i]->oid))
+			continue;
+		if (ews_odb_is(repo->odb, &strays.items[i]->oid, EWS_OBJECT_BLOB))
 			pin_one(pins, index, strays.items[i]);
+		else
+			are_there = false;
+	}
 	free(strays.items);
+	return are_there;
 }
 
 /* The trees that the index says its entries make: without them git's own gc fails where that index is back. */
-static void pin_trees(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
+static bool pin_trees(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
 		      const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(oids) struct ews_oids trees = EWS_OIDS_INIT;
-
-	ews_index_list_trees(&trees, index, repo->odb, head_tree);
+	bool are_there = ews_index_list_trees(&trees, index, repo->odb, head_tree);
 	for (size_t i = 0; i < trees.n; i++) {
 		char hex[EWS_OID_HEX_MAX];
 		EWS_CLEANUP(free) char *path = ews_strfmt("trees/%s", ews_oid_hex(hex, &trees.items[i]));
 
 		ews_pins_add(pins, path, EWS_ENTRY_TREE, &trees.items[i]);
 	}
+	return are_there;
 }
 
 /* What the stages of resolved conflicts were, for the same reason. */
-static void pin_resolved(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index)
+static bool pin_resolved(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index)
 {
 	EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
+	bool are_there = true;
 
 	ews_index_list_resolved(&oids, index, ews_odb_algo(repo->odb));
 	for (size_t i = 0; i < oids.n; i++) {
@@ -211,7 +218,10 @@ static void pin_resolved(struct ews_entries *pins, struct ews_repo *repo, const 
 
 		if (ews_odb_is(repo->odb, &oids.items[i], EWS_OBJECT_BLOB))
 			ews_pins_add(pins, path, EWS_ENTRY_FILE, &oids.items[i]);
+		else
+			are_there = false;
 	}
+	return are_there;
 }
 
 static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const char *path, const void *data, size_t len)
@@ -263,7 +273,8 @@ uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, 
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	const struct ews_entries *entries = &content->scan.entries;
 	bool fit = pin_extras(pins, content) == 0;
-	uint8_t *named;
+	EWS_CLEANUP(free) uint8_t *named = NULL;
+	bool are_there;
 
 	if (content->git.has_index && ews_index_borrow_state(&index, &content->git, ews_odb_algo(repo->odb)) < 0) {
 		/* An index that is no index names nothing; its bytes are kept all the same. */
@@ -271,8 +282,8 @@ uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, 
 		return NULL;
 	}
 	named = ews_calloc(entries->n / 8 + 1, 1);
-	pin_staged(pins, named, repo, &index, entries, fit, head_tree);
-	pin_trees(pins, repo, &index, head_tree);
-	pin_resolved(pins, repo, &index);
-	return named;
+	are_there = pin_staged(pins, named, repo, &index, entries, fit, head_tree);
+	are_there = pin_trees(pins, repo, &index, head_tree) && are_there;
+	are_there = pin_resolved(pins, repo, &index) && are_there;
+	return are_there ? ews_steal(&named) : NULL;
 }

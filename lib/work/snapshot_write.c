@@ -482,6 +482,9 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 	now->ref = snap->ref;
 	now->n = writing->content->scan.entries.n;
 	now->named = writing->named;
+	/* Where that is not known the next one takes neither pins nor the manifest commit. */
+	if (!now->named)
+		memset(now->rest, 0, sizeof(now->rest));
 	ews_kept_format(&memo, now);
 	ews_content_set_memo(writing->content, memo.ptr, memo.len);
 }
