@@ -285,7 +285,7 @@ static int look_for_kept(size_t from, size_t end, unsigned worker, void *payload
 }
 
 /* Is every content in the store that the cache speaks of and nobody reads again? The base's are. 1, 0, or an error. */
-static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
+static int are_kept(struct ews_content *content, const struct ews_cache *cache, const struct ews_look *look)
 {
 	struct keeping keeping = { .list = &cache->entries,
 				   .known = look->opts->known ? &look->opts->known->scan.entries : NULL,
@@ -296,7 +296,8 @@ static int are_kept(const struct ews_cache *cache, const struct ews_look *look)
 	/* One hash, the same contents; and a snapshot has all of its own. */
 	if (keeping.known && !strcmp(cache->hash, look->opts->known->hash))
 		return 1;
-	if (ews_kept_parse(&kept, &cache->extra) && ews_kept_is_held(&kept, look->repo->odb))
+	content->relies_on_kept = ews_kept_parse(&kept, &cache->extra) && ews_kept_is_held(&kept, look->repo->odb);
+	if (content->relies_on_kept)
 		return 1;
 	rc = read_known(look);
 	if (rc == 0)
@@ -347,7 +348,7 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 	found = ews_recheck(cache, &opts);
 	if (found == EWS_RECHECK_OTHER)
 		return 0;
-	rc = look->batch ? are_kept(cache, look) : 1;
+	rc = look->batch ? are_kept(content, cache, look) : 1;
 	if (rc <= 0)
 		return rc;
 	content->is_same_index = !memcmp(&cache->index, &content->index, sizeof(cache->index));
@@ -362,10 +363,8 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 			return rc;
 		ews_manifest_hash(content->hash, &content->scan.entries);
 		content->cache_is_stale = content->is_whole && (look->batch || look->opts->is_compared);
-		if (content->touched.are_all) {
-			content->earlier = cache->extra;
-			cache->extra = (struct ews_buf)EWS_BUF_INIT;
-		}
+		content->earlier = cache->extra;
+		cache->extra = (struct ews_buf)EWS_BUF_INIT;
 	} else {
 		ews_scan_count(&content->scan);
 		memcpy(content->hash, cache->hash, sizeof(content->hash));
@@ -577,6 +576,7 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		rc = take_known(&content, &cache, look);
 	if (rc == 0) {
 		ews_touched_release(&content.touched);
+		content.relies_on_kept = false;
 		rc = walk(&content, &cache, look);
 	} else if (rc > 0) {
 		rc = 0;

@@ -31,7 +31,8 @@ struct ews_content {
 	bool is_same_index; /* and so is git's index */
 	struct ews_buf memo; /* what was made of these very entries last, for whoever looks next; goes with the cache */
 	struct ews_buf earlier; /* the memo of the entries as they were before some were touched; empty: there is none */
-	struct ews_touched touched; /* those as they were, where there is one */
+	struct ews_touched touched; /* those as they were */
+	bool relies_on_kept; /* that what the memo, or the earlier one, names was held is all that is known of contents that were not read */
 	struct ews_cache_image image; /* the stat cache that is saved next, if it was formatted already */
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];

@@ -196,6 +196,7 @@ static bool pin_trees(struct ews_entries *pins, struct ews_repo *repo, const str
 {
 	EWS_CLEANUP(oids) struct ews_oids trees = EWS_OIDS_INIT;
 	bool are_there = ews_index_list_trees(&trees, index, repo->odb, head_tree);
+
 	for (size_t i = 0; i < trees.n; i++) {
 		char hex[EWS_OID_HEX_MAX];
 		EWS_CLEANUP(free) char *path = ews_strfmt("trees/%s", ews_oid_hex(hex, &trees.items[i]));

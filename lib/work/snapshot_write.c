@@ -323,17 +323,23 @@ static int read_manifest_tree(struct earlier *earlier, struct ews_odb *odb)
 	return rc;
 }
 
+/* What is remembered of the content as it was found last. It borrows. */
+static bool parse_kept(struct ews_kept *out, const struct ews_content *content)
+{
+	return ews_kept_parse(out, content->is_unchanged ? &content->memo : &content->earlier);
+}
+
 /* Find what the content was kept as when it was found last, if that is held still. */
 static int read_earlier(struct writing *writing)
 {
 	const struct ews_content *content = writing->content;
+	bool is_known = content->is_unchanged || content->touched.are_all;
 	const struct ews_snapshot *like = writing->opts->like;
 	struct earlier *earlier = &writing->earlier;
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	int rc;
 
-	if (!writing->opts->is_as_found ||
-	    !ews_kept_parse(&earlier->kept, content->is_unchanged ? &content->memo : &content->earlier) ||
+	if (!writing->opts->is_as_found || !is_known || !parse_kept(&earlier->kept, content) ||
 	    earlier->kept.n != content->scan.entries.n)
 		return 0;
 	/* What is like is held, and read. */
@@ -490,19 +496,20 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 }
 
 /*
- * From when the earlier one was found until the ref is there one of the two has to hold what they share: else a gc may have
- * taken it.
+ * From when the earlier one was found, or what was found was taken for kept by it, until the ref is there one of the two has to
+ * hold what they share: else a gc may have taken it.
  */
 static int check_earlier(const struct writing *writing, const struct ews_snapshot *snap)
 {
-	const struct ews_kept *kept = &writing->earlier.kept;
 	const struct ews_oid none = EWS_OID_NONE;
 	struct ews_odb *odb = writing->repo->odb;
+	struct ews_kept kept;
 
-	if (!writing->earlier.is_there || ews_kept_is_held(kept, odb))
+	if ((!writing->earlier.is_there && !writing->content->relies_on_kept) ||
+	    !parse_kept(&kept, writing->content) || ews_kept_is_held(&kept, odb))
 		return 0;
 	(void)ews_odb_ref_swap(odb, snap->ref, &snap->commit, &none); /* what is told is what comes first */
-	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", kept->ref);
+	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", kept.ref);
 	ews_error_hint("nothing was changed; try again");
 	return EWS_ESTALE;
 }
