@@ -65,6 +65,12 @@ void ews_hash_add(struct ews_hash *hash, const void *data, size_t len)
 	}
 }
 
+void ews_hash_add_part(struct ews_hash *hash, const void *data, size_t len)
+{
+	ews_hash_add(hash, &len, sizeof(len));
+	ews_hash_add(hash, data, len);
+}
+
 size_t ews_hash_finish(struct ews_hash *hash, uint8_t *out)
 {
 	/* Each of these begins anew by itself. */

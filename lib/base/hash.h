@@ -26,6 +26,8 @@ size_t ews_hash_len(enum ews_hash_algo algo);
 
 struct ews_hash *ews_hash_new(enum ews_hash_algo algo);
 void ews_hash_add(struct ews_hash *hash, const void *data, size_t len);
+/* The same behind the length, which tells apart what is added one after the other; for digests that never travel. */
+void ews_hash_add_part(struct ews_hash *hash, const void *data, size_t len);
 /* Write the digest to `out` (room for EWS_HASH_MAX) and start anew; returns its length. */
 size_t ews_hash_finish(struct ews_hash *hash, uint8_t *out);
 void ews_hash_free(struct ews_hash *hash);

@@ -38,7 +38,6 @@ struct ews_touched {
 #define EWS_TOUCHED_INIT { NULL, 0, 0, false }
 
 void ews_touched_release(struct ews_touched *touched);
-EWS_CLEANUP_DEFINE(touched, struct ews_touched, ews_touched_release)
 
 struct ews_recheck_opts {
 	int root_fd;

@@ -158,12 +158,6 @@ static int read_look(struct ews_look *look)
 	return rc;
 }
 
-static void add_text(struct ews_hash *hash, const char *text, size_t len)
-{
-	ews_hash_add(hash, &len, sizeof(len));
-	ews_hash_add(hash, text, len);
-}
-
 /* Is it so young that it may change once more without a sign of it? */
 static bool is_young(const struct timespec *time)
 {
@@ -202,12 +196,12 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *l
 
 	ews_hash_add(hash, flags, sizeof(flags));
 	ews_hash_add(hash, numbers, sizeof(numbers));
-	add_text(hash, look->user.ptr, look->user.len);
-	add_text(hash, look->info.ptr, look->info.len);
-	add_text(hash, look->exclude.ptr, look->exclude.len);
+	ews_hash_add_part(hash, look->user.ptr, look->user.len);
+	ews_hash_add_part(hash, look->info.ptr, look->info.len);
+	ews_hash_add_part(hash, look->exclude.ptr, look->exclude.len);
 	for (size_t i = 0; i < look->own.n; i++)
-		add_text(hash, look->own.items[i], strlen(look->own.items[i]));
-	add_text(hash, opts->known ? opts->known->hash : "", opts->known ? strlen(opts->known->hash) : 0);
+		ews_hash_add_part(hash, look->own.items[i], strlen(look->own.items[i]));
+	ews_hash_add_part(hash, opts->known ? opts->known->hash : "", opts->known ? strlen(opts->known->hash) : 0);
 	ews_hash_finish(hash, digest);
 	memcpy(key, digest, EWS_CACHE_KEY_LEN);
 }

@@ -249,12 +249,6 @@ static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 	return ews_tree_write(out, writing->batch, pins);
 }
 
-static void hash_part(struct ews_hash *hash, const void *data, size_t len)
-{
-	ews_hash_add(hash, &len, sizeof(len));
-	ews_hash_add(hash, data, len);
-}
-
 static void finish_digest(uint8_t out[EWS_CACHE_KEY_LEN], struct ews_hash *hash)
 {
 	uint8_t digest[EWS_HASH_MAX];
@@ -272,7 +266,7 @@ static void digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips 
 		const uint64_t words[] = { skip->reason, skip->size };
 
 		ews_hash_add(hash, words, sizeof(words));
-		hash_part(hash, skip->path, strlen(skip->path));
+		ews_hash_add_part(hash, skip->path, strlen(skip->path));
 	}
 	finish_digest(out, hash);
 }
@@ -291,13 +285,13 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 	/* Where the entries are those of before its stat data tell of the index as well. */
 	ews_hash_add(hash, &content->index, sizeof(content->index));
 	for (size_t i = 0; i < git->n; i++) {
-		hash_part(hash, git->files[i].name, strlen(git->files[i].name));
-		hash_part(hash, git->files[i].data.ptr, git->files[i].data.len);
+		ews_hash_add_part(hash, git->files[i].name, strlen(git->files[i].name));
+		ews_hash_add_part(hash, git->files[i].data.ptr, git->files[i].data.len);
 	}
 	/* A branch may move and leave all of the above; what is kept goes by its commit. */
-	hash_part(hash, head->id, head->len);
+	ews_hash_add_part(hash, head->id, head->len);
 	for (size_t i = 0; i < history->n; i++)
-		hash_part(hash, history->items[i].id, history->items[i].len);
+		ews_hash_add_part(hash, history->items[i].id, history->items[i].len);
 	finish_digest(out, hash);
 }
 
