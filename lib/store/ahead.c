@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/pool.h"
 
-/* For fewer files no thread is worth its while; and the end need not wait for a large one. */
+/* For fewer files no thread is worth its while. A large one would be waited for, and in memory with what it is a delta of. */
 #define FILES_MIN 16
-#define FILE_BYTES_MAX (4 * EWS_MIB)
+#define FILE_BYTES_MAX (128 * EWS_KIB)
 
 /* Does it take a content from the store? What has that already is not written. */
 static bool is_wanted(const struct ews_change *change)
@@ -26,10 +26,12 @@ static int read_ahead(void *payload)
 {
 	struct ews_ahead *ahead = payload;
 
-	for (size_t i = 0; i < ahead->changes->n && !ahead->is_enough; i++)
-		if (is_wanted(&ahead->changes->items[i]) &&
-		    ews_odb_read_ahead(ahead->odb, &ahead->changes->items[i].to->oid) < 0)
+	for (size_t i = 0; i < ahead->changes->n && !ahead->is_enough; i++) {
+		const struct ews_entry *to = ahead->changes->items[i].to;
+
+		if (is_wanted(&ahead->changes->items[i]) && ews_odb_read_ahead(ahead->odb, &to->oid, to->size) < 0)
 			ews_error_clear(); /* who needs it finds the same, and says it */
+	}
 	return 0;
 }
 

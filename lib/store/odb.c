@@ -298,14 +298,14 @@ int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews
 	return 0;
 }
 
-int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid)
+int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid, uint64_t size)
 {
 	EWS_CLEANUP(buf) struct ews_buf content = EWS_BUF_INIT;
 	enum ews_object_type type;
 	size_t len;
 	int rc;
 
-	if (!odb->recent || ews_recent_find(&len, odb->recent, oid))
+	if (!odb->recent || !ews_recent_has_room(odb->recent, size) || ews_recent_find(&len, odb->recent, oid))
 		return 0;
 	rc = ews_odb_read(&content, &type, odb, oid);
 	if (rc == 0 && type == EWS_OBJECT_BLOB)

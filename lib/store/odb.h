@@ -73,8 +73,11 @@ void ews_odb_remember(struct ews_odb *odb, size_t max_bytes);
 void ews_odb_remember_blob(struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len);
 /* Are these the bytes of the blob `oid`, as far as that is remembered? */
 bool ews_odb_remembers(const struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len);
-/* Read the blob `oid`, check it, and remember it, if that is wanted. Fails as ews_odb_read(). */
-int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid);
+/*
+ * Read the blob `oid`, of `size` bytes, check it, and remember it; where that is not wanted, or there is no room for it,
+ * nothing is read. Fails as ews_odb_read().
+ */
+int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid, uint64_t size);
 /* Type and size without the content where the format allows. `size` may be NULL. */
 int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid);
 /* Is `oid` an object of that type, as far as can be found out? No error is left behind. */

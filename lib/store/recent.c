@@ -84,6 +84,16 @@ static void make_room(struct ews_recent *recent)
 	recent->n_slots = n_slots;
 }
 
+bool ews_recent_has_room(struct ews_recent *recent, size_t len)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&recent->lock);
+	has_room = len <= recent->max_bytes - recent->used;
+	pthread_mutex_unlock(&recent->lock);
+	return has_room;
+}
+
 /* Where `len` bytes may go; NULL when there is no room. */
 static char *take_bytes(struct ews_recent *recent, size_t len)
 {

@@ -19,6 +19,8 @@ struct ews_recent;
 struct ews_recent *ews_recent_new(size_t max_bytes);
 void ews_recent_free(struct ews_recent *recent);
 
+/* Would that many bytes more be kept? */
+bool ews_recent_has_room(struct ews_recent *recent, size_t len);
 /* Keep a copy of the blob `oid`, which is known to be these bytes. */
 void ews_recent_add(struct ews_recent *recent, const struct ews_oid *oid, const void *data, size_t len);
 /* The `*len` bytes of the blob `oid`, which stay where they are; NULL when it is not here. */

@@ -150,17 +150,28 @@ static void find_left(struct ews_changes *left, struct ews_transition_result *ou
 	ews_shift_plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
 }
 
+/*
+ * What nobody asks any more once all is put: git's index as it was, which may be large, and, of many files, their list.
+ * What a step of exact paths left where it was is asked of that list.
+ */
+static void let_go_of_now(struct ews_shift *shift)
+{
+	ews_buf_release(&shift->now.git.index);
+	if (shift->now.scan.entries.n > EWS_ENTRIES_MANY && !shift->step->is_exact) {
+		ews_changes_release(&shift->changes);
+		ews_entries_release(&shift->now.scan.entries);
+	}
+	ews_alloc_give_back();
+}
+
 /* What is there after all: where nothing was done, what was there before. */
 static int look_after(struct ews_content *after, struct ews_shift *shift)
 {
 	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = shift->known };
-
 	int rc = 0;
 
 	if (!shift->is_untouched || shift->opts->full) {
-		/* What git's index was before nobody asks any more, and it may be large. */
-		ews_buf_release(&shift->now.git.index);
-		ews_alloc_give_back();
+		let_go_of_now(shift);
 		rc = ews_content_now(after, shift->repo, shift->session, shift->batch, &opts);
 	} else {
 		*after = shift->now;

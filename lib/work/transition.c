@@ -24,7 +24,7 @@
 #define GITFILE ".git"
 /* For what is kept, what is put, and who compares the two afterwards. */
 #define REMEMBERED_BYTES_MAX (20 * EWS_MIB)
-#define REMEMBERED_OF_MANY_MAX (8 * EWS_MIB)
+#define REMEMBERED_OF_MANY_MAX (4 * EWS_MIB)
 
 static void release_shift(struct ews_shift *shift)
 {
@@ -456,14 +456,29 @@ static int refuse_since(const struct ews_shift *shift)
 	return 0;
 }
 
+/* git's index may be large. Where it is as it shall be, one is enough while what is there is kept, of which it is a part. */
+static bool lend_index(struct ews_gitstate *to, struct ews_gitstate *from)
+{
+	if (to->index.len != from->index.len || !to->index.len ||
+	    memcmp(to->index.ptr, from->index.ptr, to->index.len) != 0)
+		return false;
+	ews_buf_release(&from->index);
+	return true;
+}
+
 static int carry_out(struct ews_transition_result *out, struct ews_shift *shift, int root)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	bool has_lent = lend_index(&shift->now.git, &shift->target.git);
 	struct ews_ahead ahead;
 	int rc;
 
 	ews_ahead_begin(&ahead, shift->repo->odb, &shift->changes);
 	rc = keep_now(out, shift, &group);
+	if (has_lent) {
+		shift->target.git.index = shift->now.git.index;
+		shift->now.git.index = (struct ews_buf)EWS_BUF_INIT;
+	}
 	if (rc == 0)
 		rc = begin(shift, &group);
 	ews_ahead_end(&ahead);

@@ -137,3 +137,21 @@ Test(recent, the_store_reads_what_it_wrote_to_files_and_took_from_them_no_second
 	cr_assert_eq(lseek(to, 0, SEEK_CUR), 12);
 	ews_repo_free(repo);
 }
+
+Test(recent, what_there_is_no_room_for_is_not_read_ahead)
+{
+	struct ews_repo *repo = fixture_make_small_project("p");
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	struct ews_oid first, second;
+
+	cr_assert_eq(ews_batch_add(&first, batch, EWS_OBJECT_BLOB, "first", 5), 0);
+	cr_assert_eq(ews_batch_add(&second, batch, EWS_OBJECT_BLOB, "second", 6), 0);
+	cr_assert_eq(ews_batch_commit(batch), 0);
+	ews_odb_remember(repo->odb, 10);
+	cr_assert_eq(ews_odb_read_ahead(repo->odb, &first, 5), 0);
+	cr_assert(ews_odb_remembers(repo->odb, &first, "first", 5));
+	remove_objects(repo);
+	cr_assert_eq(ews_odb_read_ahead(repo->odb, &second, 6), 0, "%s", ews_error_message());
+	cr_assert_lt(ews_odb_read_ahead(repo->odb, &second, 5), 0);
+	ews_repo_free(repo);
+}
