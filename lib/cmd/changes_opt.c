@@ -5,11 +5,20 @@
  */
 #include "cmd/changes_opt.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/beside.h"
 #include "base/error.h"
 #include "base/file.h"
+
+struct ews_changes_ahead {
+	struct ews_repo *repo;
+	struct ews_diff diff;
+	struct ews_beside beside;
+};
 
 int ews_changes_opt_read(enum ews_changes_mode *out, const struct ews_cmd_ctx *ctx, const char *word)
 {
@@ -18,6 +27,39 @@ int ews_changes_opt_read(enum ews_changes_mode *out, const struct ews_cmd_ctx *c
 	if (rc == 0 && !word && ctx->quiet && !ctx->json)
 		*out = EWS_CHANGES_NONE;
 	return rc;
+}
+
+static int count(void *payload)
+{
+	struct ews_changes_ahead *ahead = payload;
+
+	return ews_diff_records(&ahead->diff, ahead->repo, NULL);
+}
+
+void ews_changes_opt_begin(const struct ews_cmd_ctx *ctx, struct ews_changes_opt *what, const struct ews_oid *from,
+			   const struct ews_oid *to)
+{
+	struct ews_changes_ahead *ahead;
+
+	if (what->mode == EWS_CHANGES_NONE || what->mode == EWS_CHANGES_DIFF || ctx->json || what->paths)
+		return;
+	ahead = ews_calloc(1, sizeof(*ahead));
+	*ahead = (struct ews_changes_ahead){ .repo = ctx->repo, .diff = EWS_DIFF_INIT };
+	ahead->diff.on_one_thread = true;
+	ahead->diff.from.snapshot.tree = *from;
+	ahead->diff.to.snapshot.tree = *to;
+	ews_beside_begin(&ahead->beside, count, ahead);
+	what->ahead = ahead;
+}
+
+void ews_changes_opt_release(struct ews_changes_opt *what)
+{
+	if (!what->ahead)
+		return;
+	ews_beside_release(&what->ahead->beside);
+	ews_diff_release(&what->ahead->diff);
+	free(what->ahead);
+	what->ahead = NULL;
 }
 
 /* Figures need the two trees alone; a patch and whole records need to know all that was recorded. */
@@ -45,9 +87,9 @@ void ews_changes_opt_talk(const struct ews_cmd_ctx *ctx, const struct ews_change
 
 	if (what->mode == EWS_CHANGES_NONE)
 		return;
-	rc = compare(&diff, ctx, what);
+	rc = what->ahead ? ews_beside_end(&what->ahead->beside) : compare(&diff, ctx, what);
 	if (rc == 0)
-		rc = ews_render_changes_text(&text, ctx->repo, &diff, what->mode);
+		rc = ews_render_changes_text(&text, ctx->repo, what->ahead ? &what->ahead->diff : &diff, what->mode);
 	if (rc < 0) {
 		ews_cmd_warn(ctx, "cannot show the changes: %s", ews_error_message());
 		ews_error_clear();

@@ -25,7 +25,17 @@ struct ews_changes_opt {
 	struct ews_session *session; /* for "now" */
 	const char *from, *to; /* snapshots, `to` also "now"; NULL: nothing differs */
 	char *const *paths; /* limited to these; NULL: all */
+	struct ews_changes_ahead *ahead; /* NULL: nothing was begun */
 };
+
+/*
+ * Begin to count what lies between the trees of the two snapshots while the verb goes on, where figures are all that is
+ * asked for. What fails is said by who shows it.
+ */
+void ews_changes_opt_begin(const struct ews_cmd_ctx *ctx, struct ews_changes_opt *what, const struct ews_oid *from,
+			   const struct ews_oid *to);
+void ews_changes_opt_release(struct ews_changes_opt *what);
+EWS_CLEANUP_DEFINE(changes_opt, struct ews_changes_opt, ews_changes_opt_release)
 
 /* Show them on stderr. The verb has done its work: what can't be shown is a warning. */
 void ews_changes_opt_talk(const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what);

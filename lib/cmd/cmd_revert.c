@@ -52,6 +52,19 @@ static int show(struct ews_cmd_ctx *ctx, const struct ews_session *session, cons
 	return dry_run || result->put.is_verified ? 0 : 1;
 }
 
+struct counting {
+	const struct ews_cmd_ctx *ctx;
+	struct ews_changes_opt *changes;
+};
+
+/* What is about to be taken back is known, and is counted while that is done. */
+static void count_kept(void *payload, const struct ews_oid *target, const struct ews_oid *tree)
+{
+	struct counting *counting = payload;
+
+	ews_changes_opt_begin(counting->ctx, counting->changes, target, tree);
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -59,8 +72,13 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
 	struct ews_progress progress;
-	struct ews_revert_opts set = { .verb = "revert", .progress = ews_progress_show, .payload = &progress };
-	struct ews_changes_opt changes = { .session = &session };
+	EWS_CLEANUP(changes_opt) struct ews_changes_opt changes = { .session = &session };
+	struct counting counting = { ctx, &changes };
+	struct ews_revert_opts set = { .verb = "revert",
+				       .progress = ews_progress_show,
+				       .payload = &progress,
+				       .kept = count_kept,
+				       .kept_payload = &counting };
 	const char *verify = NULL, *changes_word = NULL;
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_STRING, 0, "to", "snapshot", "back to that one instead of the base", &set.to, false, NULL },
@@ -94,6 +112,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	set.full = verify != NULL;
 	set.only = ews_cmd_only(&only);
+	changes.from = set.to ? set.to : session.state.id; /* which its base is filed under */
+	changes.paths = only.n ? only.items : NULL;
 
 	ews_progress_init(&progress, ctx, "Reverting");
 	rc = ews_revert(&result, &session, &set);
@@ -101,9 +121,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc < 0)
 		return rc;
 	/* What was taken back is what differed from where it is now; of what is not proven nothing is said. */
-	changes.from = set.to ? set.to : session.state.id; /* which its base is filed under */
 	changes.to = set.dry_run ? "now" : result.put.kept_snapshot;
-	changes.paths = only.n ? only.items : NULL;
 	if (!set.dry_run && !result.put.is_verified)
 		changes.mode = EWS_CHANGES_NONE;
 	return show(ctx, &session, &result, &changes, set.dry_run);

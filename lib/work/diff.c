@@ -412,7 +412,11 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 /* List the records without git. False where git has to be asked. */
 static bool count_ourselves(struct ews_diff *diff, struct ews_repo *repo)
 {
-	const struct ews_diff_count_opts opts = { .no_counts = diff->no_counts, .no_renames = diff->no_renames };
+	const struct ews_diff_count_opts opts = {
+		.no_counts = diff->no_counts,
+		.no_renames = diff->no_renames,
+		.on_one_thread = diff->on_one_thread,
+	};
 
 	if (diff->paths.n || ews_diff_count(&diff->items, &diff->n, repo->odb, &diff->from.snapshot.tree,
 					    &diff->to.snapshot.tree, &opts) != 1)

@@ -35,6 +35,7 @@ struct ews_diff {
 	void *payload;
 	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
 	bool no_renames; /* what came and what went is not compared */
+	bool on_one_thread; /* it is made beside other work */
 	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
 	bool has_digests; /* ids in the contents are SHA-256 of the bytes; blobs have ids of their own */
 	struct ews_strv too_large; /* paths that no patch could hold; the patch leaves them out */

@@ -137,7 +137,7 @@ int ews_diff_count(struct ews_diff_record **items, size_t *n, struct ews_odb *od
 	if (rc == 0) {
 		counting.items = records_of(&list);
 		if (!opts->no_counts)
-			rc = ews_pool_for(list.n, COUNT_CHUNK, 0, count, &counting);
+			rc = ews_pool_for(list.n, COUNT_CHUNK, opts->on_one_thread ? 1 : 0, count, &counting);
 	}
 	if (rc < 0) {
 		/* Git finds the same, or knows better: what it says is what counts. */

@@ -12,6 +12,7 @@
 struct ews_diff_count_opts {
 	bool no_counts; /* how many lines is not asked */
 	bool no_renames; /* what came and what went is not compared */
+	bool on_one_thread; /* the other processors have their work */
 };
 
 /*

@@ -93,7 +93,9 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 					    .full = opts->full,
 					    .dry_run = opts->dry_run,
 					    .progress = opts->progress,
-					    .payload = opts->payload };
+					    .payload = opts->payload,
+					    .kept = opts->kept,
+					    .kept_payload = opts->kept_payload };
 	bool has_changed = false;
 	int rc = make_step(&step, repo, session, opts, target);
 

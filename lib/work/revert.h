@@ -19,6 +19,8 @@ struct ews_revert_opts {
 	const char *verb; /* "revert" or "restore": what the journal and undo call it */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
+	ews_kept_fn *kept; /* as that of a transition; or NULL */
+	void *kept_payload;
 };
 
 struct ews_revert_result {

@@ -177,11 +177,6 @@ static int look_after(struct ews_content *after, struct ews_shift *shift)
 		*after = shift->now;
 		shift->now = (struct ews_content)EWS_CONTENT_INIT;
 	}
-	/* Who counts lines will want what was written, but of many files the lists take what room there is. */
-	if (after->scan.entries.n > EWS_ENTRIES_MANY) {
-		ews_odb_remember(shift->repo->odb, 0);
-		ews_alloc_give_back();
-	}
 	return rc;
 }
 

@@ -118,6 +118,8 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 		free(*side);
 		*side = ews_strdup(kept.id);
 	}
+	if (shift->opts->kept)
+		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &kept.tree);
 	out->kept_snapshot = ews_strdup(kept.id);
 	out->had_damaged_head = kept.is_head_damaged;
 	return 0;

@@ -19,6 +19,9 @@
 #include "store/journal.h"
 #include "work/snapshot.h"
 
+/* What is there is kept, and its tree is `tree`; that of what is to be there is `target`. The objects can be read. */
+typedef void ews_kept_fn(void *payload, const struct ews_oid *target, const struct ews_oid *tree);
+
 struct ews_transition_opts {
 	const struct ews_snapshot *target;
 	const struct ews_snapshot *left; /* the state that the step left: what it has is looked at even where it is ignored; or NULL */
@@ -31,6 +34,8 @@ struct ews_transition_opts {
 	bool stays_open; /* there is more to the step: the caller closes it */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
+	ews_kept_fn *kept; /* or NULL */
+	void *kept_payload;
 };
 
 struct ews_transition_result {
