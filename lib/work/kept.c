@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 
 #define MEMO_MAGIC 0x3354504bu
@@ -26,9 +27,29 @@ static size_t bytes_of(size_t n)
 	return n / 8 + (n % 8 != 0);
 }
 
-bool ews_kept_names(const struct ews_kept *kept, size_t i)
+uint8_t *ews_named_new(size_t n)
 {
-	return kept->named[i / 8] & 1u << i % 8;
+	return ews_calloc(bytes_of(n), 1);
+}
+
+uint8_t *ews_named_copy(const uint8_t *named, size_t n)
+{
+	return ews_memdup(named, bytes_of(n));
+}
+
+void ews_named_add(uint8_t *named, size_t i)
+{
+	named[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+void ews_named_remove(uint8_t *named, size_t i)
+{
+	named[i / 8] &= (uint8_t) ~(1u << i % 8);
+}
+
+bool ews_named_has(const uint8_t *named, size_t i)
+{
+	return named[i / 8] & 1u << i % 8;
 }
 
 void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept)

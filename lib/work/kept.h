@@ -18,11 +18,18 @@ struct ews_kept {
 	uint8_t skips[EWS_CACHE_KEY_LEN]; /* digest of what it left out */
 	uint8_t rest[EWS_CACHE_KEY_LEN]; /* digest of all that it has besides that and the entries */
 	size_t n; /* entries */
-	const uint8_t *named; /* of each a bit: git's index names this very content; NULL: that is not known */
+	const uint8_t *named; /* those that git's index relies on; NULL: that is not known */
 };
 
-/* Is the bit of entry `i` set? */
-bool ews_kept_names(const struct ews_kept *kept, size_t i);
+/*
+ * Which of `n` entries git's index relies on, since it names their very content: a bit each, none of which is set in new
+ * ones. What is returned is the caller's to free.
+ */
+uint8_t *ews_named_new(size_t n);
+uint8_t *ews_named_copy(const uint8_t *named, size_t n);
+void ews_named_add(uint8_t *named, size_t i);
+void ews_named_remove(uint8_t *named, size_t i);
+bool ews_named_has(const uint8_t *named, size_t i);
 
 void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept);
 /* Read it again; it borrows what is in `memo`. False: that is something else, or nothing. */

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "store/index_extensions.h"
 #include "store/tree.h"
+#include "work/kept.h"
 
 void ews_pins_add(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
 {
@@ -97,14 +98,9 @@ static const struct ews_entry *find_along(const struct ews_entries *entries, siz
 	return found;
 }
 
-static void set_bit(uint8_t *bits, size_t i)
-{
-	bits[i / 8] |= (uint8_t)(1u << i % 8);
-}
-
 /*
  * List what the tree does not have under the path that `index` names it by. `fit`: a tree can hold all entries. Those that
- * have what is named get their bit in `named`.
+ * have what is named are added to `named`.
  */
 static void list_strays(struct strays *out, uint8_t *named, const struct ews_index *index,
 			const struct ews_entries *entries, bool fit)
@@ -120,7 +116,7 @@ static void list_strays(struct strays *out, uint8_t *named, const struct ews_ind
 			continue;
 		entry = find_along(entries, &at, ie->path);
 		if (entry && ews_oid_equal(&entry->oid, &ie->oid) && (fit || ews_entry_fits_tree(entry))) {
-			set_bit(named, (size_t)(entry - entries->items));
+			ews_named_add(named, (size_t)(entry - entries->items));
 			continue;
 		}
 		EWS_GROW(out->items, out->n, out->cap);
@@ -139,7 +135,7 @@ static void find_elsewhere(struct ews_oidset *out, uint8_t *named, const struct 
 	for (size_t i = 0; i < entries->n && strays->n; i++)
 		if (ews_oidset_has(&wanted, &entries->items[i].oid) && ews_entry_fits_tree(&entries->items[i])) {
 			ews_oidset_add(out, &entries->items[i].oid);
-			set_bit(named, i);
+			ews_named_add(named, i);
 		}
 }
 
@@ -282,7 +278,7 @@ uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, 
 		ews_error_clear();
 		return NULL;
 	}
-	named = ews_calloc(entries->n / 8 + 1, 1);
+	named = ews_named_new(entries->n);
 	are_there = pin_staged(pins, named, repo, &index, entries, fit, head_tree);
 	are_there = pin_trees(pins, repo, &index, head_tree) && are_there;
 	are_there = pin_resolved(pins, repo, &index) && are_there;

@@ -381,7 +381,7 @@ static bool has_earlier_pins(const struct writing *writing)
 
 		if (is->type != EWS_ENTRY_DIR && (!ews_entry_fits_tree(&one->was) || !ews_entry_fits_tree(is)))
 			return false;
-		if (!ews_oid_equal(&one->was.oid, &is->oid) && ews_kept_names(&earlier->kept, one->at))
+		if (!ews_oid_equal(&one->was.oid, &is->oid) && ews_named_has(earlier->kept.named, one->at))
 			lost[n++] = one;
 	}
 	if (!n)
@@ -407,13 +407,12 @@ static void take_named(struct writing *writing)
 	const struct ews_touched *touched = touched_of(writing->content);
 	const struct ews_entries *entries = &writing->content->scan.entries;
 
-	writing->named = ews_calloc(kept->n / 8 + 1, 1);
-	memcpy(writing->named, kept->named, kept->n / 8 + (kept->n % 8 != 0));
+	writing->named = ews_named_copy(kept->named, kept->n);
 	for (size_t i = 0; i < touched->n; i++) {
 		const struct ews_touched_entry *one = &touched->items[i];
 
 		if (!ews_oid_equal(&one->was.oid, &entries->items[one->at].oid))
-			writing->named[one->at / 8] &= (uint8_t) ~(1u << one->at % 8);
+			ews_named_remove(writing->named, one->at);
 	}
 }
 
