@@ -39,7 +39,7 @@ static void begin(struct ews_hash *hash, enum ews_hash_algo algo)
 
 size_t ews_hash_len(enum ews_hash_algo algo)
 {
-	return algo == EWS_SHA256 ? 32 : 20;
+	return algo == EWS_SHA256 ? EWS_SHA256_LEN : 20;
 }
 
 struct ews_hash *ews_hash_new(enum ews_hash_algo algo)

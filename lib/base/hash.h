@@ -11,11 +11,12 @@
 
 #include "base/cleanup.h"
 
-#define EWS_HASH_MAX 32
+#define EWS_SHA256_LEN 32
+#define EWS_HASH_MAX EWS_SHA256_LEN
 
 enum ews_hash_algo {
 	EWS_SHA1, /* 20 bytes */
-	EWS_SHA256, /* 32 bytes */
+	EWS_SHA256, /* EWS_SHA256_LEN bytes */
 	EWS_MD5, /* 16 bytes; to be compared with what others print, proof of nothing */
 };
 
@@ -28,11 +29,11 @@ struct ews_hash *ews_hash_new(enum ews_hash_algo algo);
 void ews_hash_add(struct ews_hash *hash, const void *data, size_t len);
 /* The same behind the length, which tells apart what is added one after the other; for digests that never travel. */
 void ews_hash_add_part(struct ews_hash *hash, const void *data, size_t len);
-/* Write the digest to `out` (room for EWS_HASH_MAX) and start anew; returns its length. */
+/* Write the digest to `out`, which has room for one of its kind (EWS_HASH_MAX: of any), and start anew; returns its length. */
 size_t ews_hash_finish(struct ews_hash *hash, uint8_t *out);
 void ews_hash_free(struct ews_hash *hash);
 
-/* All at once. Returns the digest's length. */
+/* All at once, into as much room. Returns the digest's length. */
 size_t ews_hash_once(enum ews_hash_algo algo, uint8_t *out, const void *data, size_t len);
 
 /* Write 2*len lower-case hex digits and a NUL to `out`. */

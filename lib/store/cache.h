@@ -14,11 +14,12 @@
 
 #include <sys/uio.h>
 
+#include "base/hash.h"
 #include "store/entry.h"
 #include "store/manifest.h"
 #include "store/skip.h"
 
-#define EWS_CACHE_KEY_LEN 32
+#define EWS_CACHE_KEY_LEN EWS_SHA256_LEN /* a key is such a digest, whole */
 
 /* The stat data of a file by which it is known again; all 0: there is none. */
 struct ews_stamp {

@@ -24,10 +24,7 @@ static int open_session(const struct ews_repo *repo, const struct ews_base_id *b
 /* It is what the commit says, and what the commit's name was made from can't change. */
 static void make_key(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_base_id *base)
 {
-	uint8_t digest[EWS_HASH_MAX];
-
-	ews_hash_once(EWS_SHA256, digest, base->commit->id, base->commit->len);
-	memcpy(key, digest, EWS_CACHE_KEY_LEN);
+	ews_hash_once(EWS_SHA256, key, base->commit->id, base->commit->len);
 }
 
 /*

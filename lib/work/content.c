@@ -191,7 +191,6 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *l
 	const struct ews_content_opts *opts = look->opts;
 	const uint8_t flags[] = { is_with_ignored(look), opts->into_repositories, look->repo->is_plain,
 				  look->fold_case, ews_odb_algo(look->repo->odb) };
-	uint8_t digest[EWS_HASH_MAX];
 	const uint64_t numbers[] = { look->max_file, geteuid() };
 
 	ews_hash_add(hash, flags, sizeof(flags));
@@ -202,15 +201,13 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *l
 	for (size_t i = 0; i < look->own.n; i++)
 		ews_hash_add_part(hash, look->own.items[i], strlen(look->own.items[i]));
 	ews_hash_add_part(hash, opts->known ? opts->known->hash : "", opts->known ? strlen(opts->known->hash) : 0);
-	ews_hash_finish(hash, digest);
-	memcpy(key, digest, EWS_CACHE_KEY_LEN);
+	ews_hash_finish(hash, key);
 }
 
 /* The digest of what git tracks, which is looked at even where it is ignored, and of what is a submodule. */
 static void digest_tracked(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_index *index)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
-	uint8_t digest[EWS_HASH_MAX];
 
 	for (size_t i = 0; i < index->n; i++) {
 		const struct ews_index_entry *ie = &index->items[i];
@@ -219,8 +216,7 @@ static void digest_tracked(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_inde
 		if (ie->mode == EWS_MODE_GITLINK)
 			ews_hash_add(hash, &ie->oid, sizeof(ie->oid));
 	}
-	ews_hash_finish(hash, digest);
-	memcpy(out, digest, EWS_CACHE_KEY_LEN);
+	ews_hash_finish(hash, out);
 }
 
 /* Does git track the very paths that it tracked? Where its index is the same nobody has to read it. */

@@ -249,14 +249,6 @@ static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 	return ews_tree_write(out, writing->batch, pins);
 }
 
-static void finish_digest(uint8_t out[EWS_CACHE_KEY_LEN], struct ews_hash *hash)
-{
-	uint8_t digest[EWS_HASH_MAX];
-
-	ews_hash_finish(hash, digest);
-	memcpy(out, digest, EWS_CACHE_KEY_LEN);
-}
-
 static void digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips *skips)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
@@ -268,7 +260,7 @@ static void digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips 
 		ews_hash_add(hash, words, sizeof(words));
 		ews_hash_add_part(hash, skip->path, strlen(skip->path));
 	}
-	finish_digest(out, hash);
+	ews_hash_finish(hash, out);
 }
 
 /* The digest of all that a manifest commit has besides the entries and what was left out. */
@@ -292,7 +284,7 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 	ews_hash_add_part(hash, head->id, head->len);
 	for (size_t i = 0; i < history->n; i++)
 		ews_hash_add_part(hash, history->items[i].id, history->items[i].len);
-	finish_digest(out, hash);
+	ews_hash_finish(hash, out);
 }
 
 /* Read what the manifest commit of the earlier one has, and of how many pieces its manifest is. */
