@@ -78,6 +78,19 @@ enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *se
 	return find_commit(out, session->repo, session, git, known);
 }
 
+const struct ews_oid *ews_head_tree_read(struct ews_head_tree *head_tree)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+
+	if (head_tree->is_read)
+		return &head_tree->tree;
+	if (!ews_oid_is_none(head_tree->head) && ews_odb_read_commit(&commit, head_tree->odb, head_tree->head) < 0)
+		ews_error_clear();
+	head_tree->tree = commit.tree;
+	head_tree->is_read = true;
+	return &head_tree->tree;
+}
+
 char *ews_head_branch(const struct ews_gitstate *git)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;

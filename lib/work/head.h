@@ -31,6 +31,17 @@ enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const st
 enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *session,
 			       const struct ews_gitstate *git, const struct ews_oid *known);
 
+/* The tree of the commit that HEAD stands at, for those who may do without it: it is read when one asks first, and once. */
+struct ews_head_tree {
+	struct ews_odb *odb;
+	const struct ews_oid *head; /* none: there is none */
+	struct ews_oid tree;
+	bool is_read;
+};
+
+/* None where there is none that can be read. What is returned lives in `head_tree`. No error is left behind. */
+const struct ews_oid *ews_head_tree_read(struct ews_head_tree *head_tree);
+
 /* The ref of the branch that the HEAD of `git` is on, born or not; NULL when it is on none. The caller frees it. */
 char *ews_head_branch(const struct ews_gitstate *git);
 

@@ -44,7 +44,7 @@ struct writing {
 	struct ews_batch *batch;
 	struct ews_content *content;
 	const struct ews_snapshot_opts *opts;
-	const struct ews_oid *head; /* none: there is none */
+	struct ews_head_tree head_tree;
 	struct earlier earlier;
 	bool has_manifest; /* the earlier one's; no other is written */
 	bool has_pins; /* nor is what the earlier one's has besides the manifest */
@@ -128,22 +128,11 @@ static int write_state(struct writing *writing)
 	return writing->has_pins ? 0 : ews_pins_add_state(&writing->state, writing->batch, writing->content);
 }
 
-/* The tree of HEAD's commit; none where there is none that can be read. */
-static struct ews_oid head_tree(const struct writing *writing)
-{
-	EWS_CLEANUP(commit) struct ews_commit head = EWS_COMMIT_INIT;
-
-	if (!ews_oid_is_none(writing->head) && ews_odb_read_commit(&head, writing->repo->odb, writing->head) < 0)
-		ews_error_clear();
-	return head.tree;
-}
-
 static int find_contents(struct writing *writing)
 {
-	struct ews_oid tree = writing->has_pins ? (struct ews_oid)EWS_OID_NONE : head_tree(writing);
-
 	if (!writing->has_pins)
-		writing->named = ews_pins_add_contents(&writing->contents, writing->repo, writing->content, &tree);
+		writing->named = ews_pins_add_contents(&writing->contents, writing->repo, writing->content,
+						       ews_head_tree_read(&writing->head_tree));
 	return 0;
 }
 
@@ -356,7 +345,7 @@ static int cmp_path(const void *a, const void *b)
  * Is what the index names, and what no tree can hold, kept by the very pins of the earlier one? The index is the same, but a
  * content that it names may have been in the tree, and be there no more. It is in HEAD's, as a rule.
  */
-static bool has_earlier_pins(const struct writing *writing)
+static bool has_earlier_pins(struct writing *writing)
 {
 	const struct earlier *earlier = &writing->earlier;
 	const struct ews_touched *touched = touched_of(writing->content);
@@ -364,7 +353,7 @@ static bool has_earlier_pins(const struct writing *writing)
 	EWS_CLEANUP(free) const struct ews_touched_entry **lost = ews_calloc(touched->n, sizeof(*lost));
 	EWS_CLEANUP(free) const char **paths = ews_calloc(touched->n, sizeof(*paths));
 	EWS_CLEANUP(free) struct ews_oid *oids = ews_calloc(touched->n, sizeof(*oids));
-	struct ews_oid tree;
+	const struct ews_oid *tree;
 	size_t n = 0;
 
 	for (size_t i = 0; i < touched->n; i++) {
@@ -381,8 +370,8 @@ static bool has_earlier_pins(const struct writing *writing)
 	qsort(lost, n, sizeof(*lost), cmp_path);
 	for (size_t i = 0; i < n; i++)
 		paths[i] = lost[i]->was.path;
-	tree = head_tree(writing);
-	if (ews_oid_is_none(&tree) || ews_tree_find(oids, writing->repo->odb, &tree, paths, n) < 0) {
+	tree = ews_head_tree_read(&writing->head_tree);
+	if (ews_oid_is_none(tree) || ews_tree_find(oids, writing->repo->odb, tree, paths, n) < 0) {
 		ews_error_clear(); /* who looks at all of it finds what there is */
 		return false;
 	}
@@ -580,7 +569,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 				   .batch = batch,
 				   .content = content,
 				   .opts = opts,
-				   .head = &snap.head,
+				   .head_tree = { .odb = repo->odb, .head = &snap.head },
 				   .earlier = { .names = EWS_ARENA_INIT },
 				   .state = EWS_ENTRIES_INIT,
 				   .contents = EWS_ENTRIES_INIT,
