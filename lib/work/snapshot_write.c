@@ -28,8 +28,9 @@
 
 /* What of a snapshot was kept already: the entries are its own but for those that were touched since. */
 struct earlier {
-	bool is_there; /* there is one that is held, and that is known of it: */
+	bool is_known; /* which one it is, or was, is remembered with the content, from which it is borrowed: */
 	struct ews_kept kept;
+	bool is_there; /* it is held, and that is known of it: */
 	struct ews_oid tree, manifest;
 	struct ews_arena names; /* of what follows */
 	struct ews_tree_item *items; /* of the manifest commit's tree; those of the manifest itself: */
@@ -298,23 +299,19 @@ static int read_manifest_tree(struct earlier *earlier, struct ews_odb *odb)
 	return rc;
 }
 
-/* What is remembered of the content as it was found last. It borrows. */
-static bool parse_kept(struct ews_kept *out, const struct ews_content *content)
-{
-	return ews_kept_parse(out, content->is_unchanged ? &content->memo : &content->earlier);
-}
-
-/* Find what the content was kept as when it was found last, if that is held still. */
+/* Find what the content was kept as when it was found last, and look whether that is held still. */
 static int read_earlier(struct writing *writing)
 {
 	const struct ews_content *content = writing->content;
-	bool is_known = content->is_unchanged || content->touched.are_all;
+	bool knows_touched = content->is_unchanged || content->touched.are_all;
 	const struct ews_snapshot *like = writing->opts->like;
 	struct earlier *earlier = &writing->earlier;
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	int rc;
 
-	if (!writing->opts->is_as_found || !is_known || !parse_kept(&earlier->kept, content) ||
+	earlier->is_known =
+		ews_kept_parse(&earlier->kept, content->is_unchanged ? &content->memo : &content->earlier);
+	if (!writing->opts->is_as_found || !knows_touched || !earlier->is_known ||
 	    earlier->kept.n != content->scan.entries.n)
 		return 0;
 	/* What is like is held, and read. */
@@ -476,14 +473,14 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 static int check_earlier(const struct writing *writing, const struct ews_snapshot *snap)
 {
 	const struct ews_oid none = EWS_OID_NONE;
+	const struct earlier *earlier = &writing->earlier;
 	struct ews_odb *odb = writing->repo->odb;
-	struct ews_kept kept;
 
-	if ((!writing->earlier.is_there && !writing->content->relies_on_kept) ||
-	    !parse_kept(&kept, writing->content) || ews_kept_is_held(&kept, odb))
+	if ((!earlier->is_there && !writing->content->relies_on_kept) || !earlier->is_known ||
+	    ews_kept_is_held(&earlier->kept, odb))
 		return 0;
 	(void)ews_odb_ref_swap(odb, snap->ref, &snap->commit, &none); /* what is told is what comes first */
-	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", kept.ref);
+	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", earlier->kept.ref);
 	ews_error_hint("nothing was changed; try again");
 	return EWS_ESTALE;
 }
