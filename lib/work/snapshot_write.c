@@ -2,7 +2,8 @@
  * Writing a snapshot: see snapshot.h. snapshot_content.c reads what is written here.
  *
  * Its tree, the pieces of its manifest and what else the manifest commit pins know nothing of each other, and are written
- * at once. Then come the two commits, the batch is made durable, and the ref makes it exist.
+ * at once, but for what can be taken of the one before (snapshot_earlier). Then come the two commits, the batch is made
+ * durable, and the ref makes it exist.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +17,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/pool.h"
 #include "store/commit.h"
 #include "store/manifest_odb.h"
@@ -24,20 +24,8 @@
 #include "work/head.h"
 #include "work/history.h"
 #include "work/kept.h"
+#include "work/snapshot_earlier.h"
 #include "work/snapshot_pins.h"
-
-/* What of a snapshot was kept already: the entries are its own but for those that were touched since. */
-struct earlier {
-	bool is_known; /* which one it is, or was, is remembered with the content, from which it is borrowed: */
-	struct ews_kept kept;
-	bool is_there; /* it is held, and that is known of it: */
-	struct ews_oid tree, manifest;
-	struct ews_arena names; /* of what follows */
-	struct ews_tree_item *items; /* of the manifest commit's tree; those of the manifest itself: */
-	size_t n_items;
-	struct ews_tree_item *pieces;
-	size_t n_pieces;
-};
 
 /* What is written of a snapshot, in parts that know nothing of each other. */
 struct writing {
@@ -46,9 +34,7 @@ struct writing {
 	struct ews_content *content;
 	const struct ews_snapshot_opts *opts;
 	struct ews_head_tree head_tree;
-	struct earlier earlier;
-	bool has_manifest; /* the earlier one's; no other is written */
-	bool has_pins; /* nor is what the earlier one's has besides the manifest */
+	struct ews_earlier earlier;
 	struct ews_oid tree; /* out */
 	struct ews_entries state; /* what the manifest's tree has of git's state and the directory itself */
 	struct ews_entries contents; /* and of contents that are in no tree */
@@ -59,9 +45,7 @@ struct writing {
 
 static void release_writing(struct writing *writing)
 {
-	ews_arena_release(&writing->earlier.names);
-	free(writing->earlier.items);
-	free(writing->earlier.pieces);
+	ews_earlier_release(&writing->earlier);
 	ews_entries_release(&writing->state);
 	ews_entries_release(&writing->contents);
 	ews_manifest_pieces_release(&writing->pieces);
@@ -70,31 +54,6 @@ static void release_writing(struct writing *writing)
 }
 
 EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
-
-/* Those that were touched since, of which `content` may have none. */
-static const struct ews_touched *touched_of(const struct ews_content *content)
-{
-	static const struct ews_touched none = EWS_TOUCHED_INIT;
-
-	return content->is_unchanged ? &none : &content->touched;
-}
-
-/* The tree that was kept, with what was touched in it. */
-static int write_touched(struct writing *writing)
-{
-	const struct ews_entries *entries = &writing->content->scan.entries;
-	const struct ews_touched *touched = touched_of(writing->content);
-	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-
-	changes.items = ews_calloc(touched->n, sizeof(*changes.items));
-	for (size_t i = 0; i < touched->n; i++) {
-		const struct ews_entry *from = &touched->items[i].was, *to = &entries->items[touched->items[i].at];
-
-		if (!ews_entry_equal_in_git(from, to))
-			changes.items[changes.n++] = (struct ews_change){ to->path, from, to, NULL };
-	}
-	return ews_tree_write_changed(&writing->tree, writing->batch, entries, &changes, &writing->earlier.tree);
-}
 
 /* One hash, one tree. */
 static bool has_tree_of_like(const struct writing *writing)
@@ -117,7 +76,7 @@ static int write_tree(struct writing *writing)
 		return 0;
 	}
 	if (writing->earlier.is_there)
-		return write_touched(writing);
+		return ews_earlier_write_tree(&writing->tree, &writing->earlier, writing->batch);
 	if (opts->like && opts->like_content)
 		return ews_tree_write_like(&writing->tree, writing->batch, entries,
 					   &opts->like_content->scan.entries, &opts->like->tree);
@@ -126,12 +85,14 @@ static int write_tree(struct writing *writing)
 
 static int write_state(struct writing *writing)
 {
-	return writing->has_pins ? 0 : ews_pins_add_state(&writing->state, writing->batch, writing->content);
+	return writing->earlier.has_pins ? 0 : ews_pins_add_state(&writing->state, writing->batch, writing->content);
 }
 
 static int find_contents(struct writing *writing)
 {
-	if (!writing->has_pins)
+	if (writing->earlier.has_pins)
+		writing->named = ews_earlier_take_named(&writing->earlier);
+	else
 		writing->named = ews_pins_add_contents(&writing->contents, writing->repo, writing->content,
 						       ews_head_tree_read(&writing->head_tree));
 	return 0;
@@ -165,39 +126,6 @@ static int write_part(size_t i, unsigned worker, void *payload)
 	return i < N_PARTS ? parts[i](payload) : write_piece(payload, i - N_PARTS);
 }
 
-/* Does nothing in the line of the entry matter to where a manifest is cut, to its head or to other lines? */
-static bool is_line_of_its_own(const struct ews_entry *was, const struct ews_entry *is)
-{
-	size_t was_len = was->xattrs ? strlen(was->xattrs) : 0, len = is->xattrs ? strlen(is->xattrs) : 0;
-
-	return was_len == len && !was->first_name && was->has_owner == is->has_owner && was->uid == is->uid &&
-	       was->gid == is->gid;
-}
-
-/* Take the pieces of the earlier manifest in which nothing was touched. */
-static void take_pieces(struct writing *writing)
-{
-	const struct earlier *earlier = &writing->earlier;
-	const struct ews_touched *touched = touched_of(writing->content);
-	const struct ews_entries *entries = &writing->content->scan.entries;
-	const struct ews_manifest_pieces *pieces = &writing->pieces;
-	size_t at = 0;
-
-	if (earlier->n_pieces != pieces->n || pieces->numbers)
-		return;
-	for (size_t i = 0; i < touched->n; i++)
-		if (!is_line_of_its_own(&touched->items[i].was, &entries->items[touched->items[i].at]))
-			return;
-	for (size_t i = 0; i < pieces->n; i++) {
-		size_t end = i + 1 < pieces->n ? pieces->starts[i + 1] : pieces->n_lines;
-
-		if (at == touched->n || touched->items[at].at >= end)
-			writing->oids[i] = earlier->pieces[i].oid;
-		while (at < touched->n && touched->items[at].at < end)
-			at++;
-	}
-}
-
 static int write_parts(struct writing *writing)
 {
 	const struct ews_scan *scan = &writing->content->scan;
@@ -207,20 +135,19 @@ static int write_parts(struct writing *writing)
 		rc = writing->opts->read_like(writing->opts->like_payload);
 	if (rc < 0)
 		return rc;
-	if (writing->has_manifest) {
+	if (writing->earlier.has_manifest) {
 		rc = write_tree(writing);
 		return rc < 0 ? rc : format_cache(writing);
 	}
 	ews_manifest_cut(&writing->pieces, &scan->entries, &scan->skips);
 	writing->oids = ews_calloc(writing->pieces.n, sizeof(*writing->oids));
-	take_pieces(writing);
+	ews_earlier_take_pieces(writing->oids, &writing->earlier, &writing->pieces);
 	return ews_pool_for(N_PARTS + writing->pieces.n, 1, 0, write_part, writing);
 }
 
 /* The tree of the manifest commit, once all parts are written. */
 static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 {
-	const struct earlier *earlier = &writing->earlier;
 	struct ews_entries *pins = &writing->state;
 
 	for (size_t i = 0; i < writing->pieces.n; i++) {
@@ -230,11 +157,7 @@ static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 	}
 	for (size_t i = 0; i < writing->contents.n; i++)
 		ews_entries_add_copy(pins, &writing->contents.items[i]);
-	for (size_t i = 0; i < earlier->n_items && writing->has_pins; i++)
-		if (strcmp(earlier->items[i].name, EWS_MANIFEST_NAME) != 0)
-			ews_pins_add(pins, earlier->items[i].name,
-				     ews_tree_item_is_dir(&earlier->items[i]) ? EWS_ENTRY_TREE : EWS_ENTRY_FILE,
-				     &earlier->items[i].oid);
+	ews_earlier_take_pins(pins, &writing->earlier);
 	ews_entries_unique(pins);
 	return ews_tree_write(out, writing->batch, pins);
 }
@@ -277,148 +200,6 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 	ews_hash_finish(hash, out);
 }
 
-/* Read what the manifest commit of the earlier one has, and of how many pieces its manifest is. */
-static int read_manifest_tree(struct earlier *earlier, struct ews_odb *odb)
-{
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
-	int rc = ews_odb_read_commit(&commit, odb, &earlier->manifest);
-
-	if (rc == 0)
-		rc = ews_tree_read_flat(&earlier->items, &earlier->n_items, odb, &commit.tree, &earlier->names);
-	for (size_t i = 0; i < earlier->n_items && rc == 0; i++) {
-		const struct ews_tree_item *item = &earlier->items[i];
-
-		if (strcmp(item->name, EWS_MANIFEST_NAME) != 0)
-			continue;
-		if (ews_tree_item_is_dir(item))
-			return ews_tree_read_flat(&earlier->pieces, &earlier->n_pieces, odb, &item->oid,
-						  &earlier->names);
-		earlier->pieces = ews_memdup(item, sizeof(*item));
-		earlier->n_pieces = 1;
-	}
-	return rc;
-}
-
-/* Find what the content was kept as when it was found last, and look whether that is held still. */
-static int read_earlier(struct writing *writing)
-{
-	const struct ews_content *content = writing->content;
-	bool knows_touched = content->is_unchanged || content->touched.are_all;
-	const struct ews_snapshot *like = writing->opts->like;
-	struct earlier *earlier = &writing->earlier;
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
-	int rc;
-
-	earlier->is_known =
-		ews_kept_parse(&earlier->kept, content->is_unchanged ? &content->memo : &content->earlier);
-	if (!writing->opts->is_as_found || !knows_touched || !earlier->is_known ||
-	    earlier->kept.n != content->scan.entries.n)
-		return 0;
-	/* What is like is held, and read. */
-	if (like && ews_oid_equal(&like->commit, &earlier->kept.commit)) {
-		earlier->tree = like->tree;
-		earlier->manifest = like->manifest;
-		earlier->is_there = true;
-		return 0;
-	}
-	if (!ews_kept_is_held(&earlier->kept, writing->repo->odb))
-		return 0;
-	rc = ews_odb_read_commit(&commit, writing->repo->odb, &earlier->kept.commit);
-	if (rc < 0 || !commit.n_parents)
-		return rc;
-	earlier->tree = commit.tree;
-	earlier->manifest = commit.parents[commit.n_parents - 1];
-	earlier->is_there = true;
-	return 0;
-}
-
-static int cmp_path(const void *a, const void *b)
-{
-	return strcmp((*(const struct ews_touched_entry *const *)a)->was.path,
-		      (*(const struct ews_touched_entry *const *)b)->was.path);
-}
-
-/*
- * Is what the index names, and what no tree can hold, kept by the very pins of the earlier one? The index is the same, but a
- * content that it names may have been in the tree, and be there no more. It is in HEAD's, as a rule.
- */
-static bool has_earlier_pins(struct writing *writing)
-{
-	const struct earlier *earlier = &writing->earlier;
-	const struct ews_touched *touched = touched_of(writing->content);
-	const struct ews_entries *entries = &writing->content->scan.entries;
-	EWS_CLEANUP(free) const struct ews_touched_entry **lost = ews_calloc(touched->n, sizeof(*lost));
-	EWS_CLEANUP(free) const char **paths = ews_calloc(touched->n, sizeof(*paths));
-	EWS_CLEANUP(free) struct ews_oid *oids = ews_calloc(touched->n, sizeof(*oids));
-	const struct ews_oid *tree;
-	size_t n = 0;
-
-	for (size_t i = 0; i < touched->n; i++) {
-		const struct ews_touched_entry *one = &touched->items[i];
-		const struct ews_entry *is = &entries->items[one->at];
-
-		if (is->type != EWS_ENTRY_DIR && (!ews_entry_fits_tree(&one->was) || !ews_entry_fits_tree(is)))
-			return false;
-		if (!ews_oid_equal(&one->was.oid, &is->oid) && ews_named_has(earlier->kept.named, one->at))
-			lost[n++] = one;
-	}
-	if (!n)
-		return true;
-	qsort(lost, n, sizeof(*lost), cmp_path);
-	for (size_t i = 0; i < n; i++)
-		paths[i] = lost[i]->was.path;
-	tree = ews_head_tree_read(&writing->head_tree);
-	if (ews_oid_is_none(tree) || ews_tree_find(oids, writing->repo->odb, tree, paths, n) < 0) {
-		ews_error_clear(); /* who looks at all of it finds what there is */
-		return false;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (!ews_oid_equal(&oids[i], &lost[i]->was.oid))
-			return false;
-	return true;
-}
-
-/* What the index names is what it named, but where something else stands now. */
-static void take_named(struct writing *writing)
-{
-	const struct ews_kept *kept = &writing->earlier.kept;
-	const struct ews_touched *touched = touched_of(writing->content);
-	const struct ews_entries *entries = &writing->content->scan.entries;
-
-	writing->named = ews_named_copy(kept->named, kept->n);
-	for (size_t i = 0; i < touched->n; i++) {
-		const struct ews_touched_entry *one = &touched->items[i];
-
-		if (!ews_oid_equal(&one->was.oid, &entries->items[one->at].oid))
-			ews_named_remove(writing->named, one->at);
-	}
-}
-
-/* See what of an earlier snapshot can be used again. The digests to remember are in `now`. */
-static void find_earlier(struct writing *writing, const struct ews_kept *now)
-{
-	struct earlier *earlier = &writing->earlier;
-	const struct ews_kept *kept = &earlier->kept;
-	bool has_rest;
-
-	if (read_earlier(writing) < 0)
-		ews_error_clear(); /* all is written then */
-	if (!earlier->is_there || memcmp(kept->skips, now->skips, sizeof(kept->skips)) != 0)
-		return;
-	has_rest = !memcmp(kept->rest, now->rest, sizeof(kept->rest));
-	writing->has_manifest = writing->content->is_unchanged && has_rest;
-	if (writing->has_manifest)
-		return;
-	if (read_manifest_tree(earlier, writing->repo->odb) < 0) {
-		ews_error_clear(); /* likewise */
-		earlier->n_items = earlier->n_pieces = 0;
-		return;
-	}
-	writing->has_pins = has_rest && kept->named && has_earlier_pins(writing);
-	if (writing->has_pins)
-		take_named(writing);
-}
-
 /* Write all that the snapshot's commit names: its tree, and the manifest, if there is none yet. `now` is what to remember of it. */
 static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct writing *writing)
 {
@@ -433,11 +214,12 @@ static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct w
 	ews_history_add_merged(&history, writing->repo, &writing->content->git);
 	digest_skips(now->skips, &writing->content->scan.skips);
 	digest_rest(now->rest, writing->content, &snap->head, &history);
-	find_earlier(writing, now);
+	ews_earlier_find(&writing->earlier, writing->repo->odb, writing->content, writing->opts);
+	ews_earlier_compare(&writing->earlier, now, &writing->head_tree);
 	rc = write_parts(writing);
 	snap->tree = writing->tree;
 	snap->manifest = writing->earlier.manifest;
-	if (rc < 0 || writing->has_manifest)
+	if (rc < 0 || writing->earlier.has_manifest)
 		return rc;
 	rc = write_manifest_tree(&tree, writing);
 	if (rc < 0)
@@ -453,7 +235,7 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 {
 	EWS_CLEANUP(buf) struct ews_buf memo = EWS_BUF_INIT;
 
-	if (writing->has_manifest)
+	if (writing->earlier.has_manifest)
 		return;
 	now->commit = snap->commit;
 	now->ref = snap->ref;
@@ -473,14 +255,12 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 static int check_earlier(const struct writing *writing, const struct ews_snapshot *snap)
 {
 	const struct ews_oid none = EWS_OID_NONE;
-	const struct earlier *earlier = &writing->earlier;
-	struct ews_odb *odb = writing->repo->odb;
 
-	if ((!earlier->is_there && !writing->content->relies_on_kept) || !earlier->is_known ||
-	    ews_kept_is_held(&earlier->kept, odb))
+	if (ews_earlier_is_held(&writing->earlier))
 		return 0;
-	(void)ews_odb_ref_swap(odb, snap->ref, &snap->commit, &none); /* what is told is what comes first */
-	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", earlier->kept.ref);
+	/* What is told is what comes first. */
+	(void)ews_odb_ref_swap(writing->repo->odb, snap->ref, &snap->commit, &none);
+	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", writing->earlier.kept.ref);
 	ews_error_hint("nothing was changed; try again");
 	return EWS_ESTALE;
 }
@@ -567,7 +347,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 				   .content = content,
 				   .opts = opts,
 				   .head_tree = { .odb = repo->odb, .head = &snap.head },
-				   .earlier = { .names = EWS_ARENA_INIT },
+				   .earlier = EWS_EARLIER_INIT,
 				   .state = EWS_ENTRIES_INIT,
 				   .contents = EWS_ENTRIES_INIT,
 				   .pieces = EWS_MANIFEST_PIECES_INIT };
