@@ -134,10 +134,18 @@ Test(file, a_failed_replacement_leaves_the_old_and_no_temporary_file)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	const struct rlimit limit = { 4, 4 };
+	const struct iovec part = { (char[]){ "x" }, 1 };
+	struct stat st;
 
+	put("f", "old");
+	cr_assert_eq(ews_file_replace_parts(root_fd, "f", &part, 1, 0644, false), 0);
+	expect_text("f", "x");
 	put("f", "old");
 	cr_assert_eq(mkdirat(root_fd, "dir", 0755), 0);
 	cr_assert_eq(ews_file_replace(root_fd, "dir", "x", 1, 0644) < 0, true);
+	cr_assert_lt(ews_file_replace_parts(root_fd, "dir", &part, 1, 0644, false), 0);
+	cr_assert_eq(fstatat(root_fd, "dir", &st, AT_SYMLINK_NOFOLLOW), 0);
+	cr_assert(S_ISDIR(st.st_mode));
 	/* A user's own path is taken apart; its directory must be there. */
 	ews_buf_addf(&path, "%s/gone/f", fixture_top());
 	cr_assert_eq(ews_file_replace(AT_FDCWD, path.ptr, "x", 1, 0644), EWS_ENOTFOUND);
