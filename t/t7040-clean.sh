@@ -158,4 +158,27 @@ test_expect_success 'what goes is said to be as large as it was said to be befor
 	git -C sized ews clean --now -n --json >out && size_of_dir out >before && test "$(cat before)" -gt 600000 && git -C sized ews clean --now --json >out && size_of_dir out >after && test_cmp before after
 '
 
+# of_large -- the snapshot in trash that has the file
+of_large() {
+	for kept in $(git -C counted for-each-ref --format="%(refname)" refs/ews/trash/); do ! git -C counted cat-file -e "$kept":large 2>/dev/null || echo "$kept"; done
+}
+
+# freed <ref>... -- how much a clean says it freed after a session that had 300,000 bytes beyond its base, which the refs hold
+freed() {
+	start_ws counted counted && head -c 300000 /dev/urandom >"${ws:?}/large" && { test -z "$commits" || { git -C "$ws" add large && commit_in "$ws"; }; } && git -C counted ews end counted >/dev/null && for ref; do git -C counted update-ref "$ref" $(of_large) || return 1; done && git -C counted ews clean --now --json >out && json out .freed_bytes
+}
+
+# is_more <bytes> <than> -- by those 300,000, and not by the 400,000 that are in the history
+is_more() {
+	test $(($1 - $2)) -gt 250000 && test $(($1 - $2)) -lt 350000
+}
+
+test_expect_success 'what only the snapshots held is counted, and neither what is behind their HEAD nor what a ref still holds' '
+	test_repo counted && (cd counted && head -c 400000 /dev/urandom >old && git add old && git commit -qm old && git tag old && git rm -q old && git commit -qm new && git tag -a -m new new) &&
+	commits= && alone=$(freed) && tagged=$(freed refs/tags/kept) && is_more "$alone" "$tagged" && git -C counted tag -d kept && on_branch=$(freed refs/heads/kept) && is_more "$alone" "$on_branch" && git -C counted branch -D kept &&
+	git -C counted tag -d new && git -C counted checkout -q --detach && git -C counted tag tip && git -C counted checkout -q --detach HEAD~1 && old=$(freed) && tagged=$(freed refs/tags/kept) && is_more "$old" "$tagged" && git -C counted tag -d kept &&
+	git -C counted update-ref -d refs/heads/main && git -C counted tag -d old && git -C counted checkout -q --detach HEAD~1 && before=$(freed) && tagged=$(freed refs/tags/kept) && is_more "$before" "$tagged" &&
+	commits=t && own=$(freed) && tagged=$(freed refs/tags/kept) && is_more "$own" "$tagged"
+'
+
 test_done

@@ -184,8 +184,7 @@ static int make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, cha
 	ews_strv_add(argv, git);
 	if (opts->work_tree)
 		ews_strv_add_all(argv, "-c", "core.bare=false", "--work-tree=.", NULL);
-	/* It maps a pack as a whole else, and what is mapped of it stays in memory until the end. */
-	if (opts->neutral_dir)
+	if (opts->maps_little)
 		ews_strv_add_all(argv, "-c", "core.packedGitWindowSize=1m", "-c", "core.packedGitLimit=16m", NULL);
 	if (opts->own_dir)
 		ews_strv_add_all(argv, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", NULL);

@@ -34,6 +34,7 @@ struct ews_git_opts {
 	const char *alternate_dir; /* another one to read objects from; NULL: none */
 	const char *own_dir; /* stand in this repository in place of those two; NULL: in the neutral one */
 	const char *index_file; /* where its index is; NULL: nowhere; in the neutral place alone */
+	bool maps_little; /* of packs, which takes less memory, and longer where much of them is read */
 	bool sync_objects; /* objects that it writes are on disk when it has ended */
 	bool user_config; /* the user's and the system's own config holds (for what people see), else none */
 	const char *work_tree; /* git stands in this directory and takes it for the work tree; NULL: none */

@@ -108,6 +108,7 @@ bool ews_odb_is_ref_name(const char *name);
 const char *ews_odb_ref_target(const char *text);
 /* What the full name of a branch begins with. */
 #define EWS_REF_BRANCHES "refs/heads/"
+#define EWS_REF_TAGS "refs/tags/"
 /* A ref of the store, by its full name, symbolic ones followed. Fails with EWS_ENOTFOUND, with EWS_EGIT where it is there and broken. */
 int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name);
 /*

@@ -102,6 +102,8 @@ static int git_diff(const struct ews_diff *diff, struct ews_repo *repo, char *co
 	for (size_t i = 0; wants_patch(args) && i < diff->too_large.n; i++)
 		ews_strv_addf(&argv, ":(top,exclude,literal)%s", diff->too_large.items[i]);
 	opts->neutral_dir = neutral;
+	/* It maps a pack as a whole else, and what is mapped of it stays in memory until the end. */
+	opts->maps_little = true;
 	opts->object_dir = ews_odb_write_dir(repo->odb);
 	return ews_git_run(opts, argv.items);
 }

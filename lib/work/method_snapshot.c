@@ -214,7 +214,7 @@ static int copy_tags(const struct ews_place *place, const struct ews_buf *tags, 
 static bool comes_along_ref(const struct ews_place *place, const struct ews_ref *ref)
 {
 	return (!strncmp(ref->name, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) ||
-		!strncmp(ref->name, "refs/tags/", 10)) &&
+		!strncmp(ref->name, EWS_REF_TAGS, strlen(EWS_REF_TAGS))) &&
 	       ews_odb_has(place->odb, &ref->oid);
 }
 

@@ -139,25 +139,68 @@ static void end_count(struct count *count)
 
 EWS_CLEANUP_DEFINE(count, struct count, end_count)
 
+/* The commit that a ref leads to, or what else it holds. */
+static const struct ews_oid *tip_of(const struct ews_ref *ref)
+{
+	return ews_oid_is_none(&ref->peeled) ? &ref->oid : &ref->peeled;
+}
+
+static bool goes(const struct ews_trash_plan *plan, const struct ews_ref *ref)
+{
+	for (size_t i = 0; i < plan->n_kept; i++)
+		if (plan->kept[i].is_due && !strcmp(plan->kept[i].snapshot.ref, ref->name))
+			return true;
+	return false;
+}
+
+/* Is the commit that HEAD was at, and so all before it, held by a ref that stays, whose tip it is? */
+static bool has_held_head(const struct ews_trash_kept *kept, const struct ews_trash_plan *plan,
+			  const struct ews_refs *refs)
+{
+	const struct ews_oid *head = &kept->snapshot.head;
+
+	for (size_t i = 0; i < refs->n; i++)
+		if (ews_oid_equal(tip_of(&refs->items[i]), head) && !goes(plan, &refs->items[i]))
+			return true;
+	return ews_oid_is_none(head);
+}
+
+/*
+ * May a tag hold anything that a snapshot which goes holds as well? Beyond what is behind their HEADs that is a snapshot
+ * which was tagged. Git reads what each of a thousand tags leads to before it counts.
+ */
+static bool may_hold(const struct ews_trash_plan *plan, const struct ews_ref *tag)
+{
+	for (size_t i = 0; i < plan->n_kept; i++)
+		if (plan->kept[i].is_due && ews_oid_equal(tip_of(tag), &plan->kept[i].snapshot.commit))
+			return true;
+	return false;
+}
+
 static void begin_count(struct count *count, struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	bool have_held_heads = true;
 	char hex[EWS_OID_HEX_MAX];
 	size_t n = 0;
 
 	if (ews_odb_ref_list(&refs, repo->odb, "refs/") < 0)
 		ews_error_clear();
+	for (size_t i = 0; i < plan->n_kept; i++)
+		if (plan->kept[i].is_due)
+			have_held_heads = have_held_heads && has_held_head(&plan->kept[i], plan, &refs);
+	for (size_t i = 0; i < plan->n_kept && have_held_heads; i++)
+		if (plan->kept[i].is_due && !ews_oid_is_none(&plan->kept[i].snapshot.head))
+			ews_buf_addf(&count->request, "^%s\n", ews_oid_hex(hex, &plan->kept[i].snapshot.head));
 	for (size_t i = 0; i < refs.n; i++) {
 		const struct ews_ref *ref = &refs.items[i];
-		bool goes = false;
+		bool is_due = goes(plan, ref);
 
-		for (size_t k = 0; k < plan->n_kept && !goes; k++)
-			goes = plan->kept[k].is_due && !strcmp(plan->kept[k].snapshot.ref, ref->name);
-		n += goes;
-		/* Git need not read each of a thousand tags to see what it holds. */
-		ews_buf_addf(&count->request, "%s%s\n", goes ? "" : "^",
-			     ews_oid_hex(hex, ews_oid_is_none(&ref->peeled) ? &ref->oid : &ref->peeled));
+		n += is_due;
+		if (is_due || !have_held_heads || strncmp(ref->name, EWS_REF_TAGS, strlen(EWS_REF_TAGS)) != 0 ||
+		    may_hold(plan, ref))
+			ews_buf_addf(&count->request, "%s%s\n", is_due ? "" : "^", ews_oid_hex(hex, tip_of(ref)));
 	}
 	count->object_dir = ews_odb_object_dir(repo->odb);
 	if (n && ews_git_neutral_dir(&count->neutral, repo->home, ews_odb_algo(repo->odb)) == 0)
