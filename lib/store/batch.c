@@ -245,12 +245,15 @@ static int fail_stale(uint64_t size)
 	return ews_error(EWS_ESTALE, "the file no longer has %" PRIu64 " bytes", size);
 }
 
-/* Read `len` bytes at `offset`, fewer at the end of the file. Returns how many. */
-static ssize_t read_at(void *out, int fd, size_t len, uint64_t offset)
+/*
+ * Read up to `len` bytes at `offset`, until there are `enough`, or the file ends. Returns how many. A file of `enough` bytes
+ * is read whole by one call, which shows by what it did not find that there are no more.
+ */
+static ssize_t read_at(void *out, int fd, size_t len, size_t enough, uint64_t offset)
 {
 	size_t got = 0;
 
-	while (got < len) {
+	while (got < enough) {
 		ssize_t n = pread(fd, (char *)out + got, len - got, (off_t)(offset + got));
 
 		if (n < 0 && errno == EINTR)
@@ -275,7 +278,7 @@ static int read_pieces(int fd, uint64_t start, uint64_t size, piece_fn fn, void 
 
 	while (at < size) {
 		size_t want = size - at < STEP_BYTES ? (size_t)(size - at) : STEP_BYTES;
-		ssize_t n = read_at(piece, fd, want, start + at);
+		ssize_t n = read_at(piece, fd, want, want, start + at);
 
 		if (n < 0)
 			return (int)n;
@@ -286,7 +289,7 @@ static int read_pieces(int fd, uint64_t start, uint64_t size, piece_fn fn, void 
 			return rc;
 		at += want;
 	}
-	rc = (int)read_at(piece, fd, 1, start + size);
+	rc = (int)read_at(piece, fd, 1, 1, start + size);
 	return rc > 0 ? fail_stale(size) : rc;
 }
 
@@ -414,7 +417,7 @@ static int add_small(struct ews_oid *out, struct ews_batch *batch, struct tools 
 
 	/* One byte more than there should be shows whether there is more. */
 	ews_buf_reserve(&tools->content, size + 1);
-	n = read_at(tools->content.ptr, fd, size + 1, start);
+	n = read_at(tools->content.ptr, fd, size + 1, size ? size : 1, start);
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n != size)
