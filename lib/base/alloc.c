@@ -7,6 +7,7 @@
 
 #include <malloc.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,15 @@ void ews_alloc_begin(void)
 	if ((uintptr_t)sbrk(0) > begin)
 		(void)madvise((void *)begin, (uintptr_t)sbrk(0) - begin, MADV_HUGEPAGE); /* small ones do, too */
 #endif
+}
+
+void ews_alloc_fill(void *ptr, size_t size)
+{
+	uintptr_t begin = ((uintptr_t)ptr + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	uintptr_t end = ((uintptr_t)ptr + size) & ~(LARGE_PAGE - 1);
+
+	if (end > begin)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* small ones do, too */
 }
 
 void ews_alloc_give_back(void)
@@ -135,6 +145,7 @@ char *ews_strfmt(const char *fmt, ...)
 
 void *ews_grow(void *array, size_t item_size, size_t want, size_t *cap)
 {
+	bool is_new = !*cap;
 	size_t size;
 
 	if (want <= *cap)
@@ -146,7 +157,11 @@ void *ews_grow(void *array, size_t item_size, size_t want, size_t *cap)
 	if (__builtin_mul_overflow(want, item_size, &size))
 		give_up();
 	*cap = want;
-	return ews_realloc(array, size);
+	array = ews_realloc(array, size);
+	/* Who knows at the beginning how much it will be fills it. */
+	if (is_new)
+		ews_alloc_fill(array, size);
+	return array;
 }
 
 /* `size` bytes at the next offset that is a multiple of `align`. */

@@ -18,6 +18,8 @@
  */
 void ews_alloc_begin(void);
 
+/* All `size` bytes at `ptr` are about to be filled: let them come in large pages, where the machine has some. */
+void ews_alloc_fill(void *ptr, size_t size);
 /* Give what was freed back to the kernel, where it is much: to be called where long lists have gone and others come. */
 void ews_alloc_give_back(void);
 

@@ -130,6 +130,7 @@ static char *read_strings(struct ews_arena *arena, int fd, uint64_t len, uint32_
 {
 	char *strings = ews_arena_alloc_raw(arena, len + 1);
 
+	ews_alloc_fill(strings, len);
 	return read_part(fd, strings, len, crc) && (!len || !strings[len - 1]) ? strings : NULL;
 }
 
