@@ -9,6 +9,7 @@
 #include <nettle/sha1.h>
 #include <nettle/sha2.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -103,14 +104,27 @@ size_t ews_hash_once(enum ews_hash_algo algo, uint8_t *out, const void *data, si
 
 void ews_hex(char *out, const uint8_t *data, size_t len)
 {
-	static const char digits[] = "0123456789abcdef";
-	size_t i;
+	/* Of each byte both digits: an id is written for every line of a manifest. */
+	static const char pairs[] = "000102030405060708090a0b0c0d0e0f"
+				    "101112131415161718191a1b1c1d1e1f"
+				    "202122232425262728292a2b2c2d2e2f"
+				    "303132333435363738393a3b3c3d3e3f"
+				    "404142434445464748494a4b4c4d4e4f"
+				    "505152535455565758595a5b5c5d5e5f"
+				    "606162636465666768696a6b6c6d6e6f"
+				    "707172737475767778797a7b7c7d7e7f"
+				    "808182838485868788898a8b8c8d8e8f"
+				    "909192939495969798999a9b9c9d9e9f"
+				    "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"
+				    "b0b1b2b3b4b5b6b7b8b9babbbcbdbebf"
+				    "c0c1c2c3c4c5c6c7c8c9cacbcccdcecf"
+				    "d0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
+				    "e0e1e2e3e4e5e6e7e8e9eaebecedeeef"
+				    "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
-	for (i = 0; i < len; i++) {
-		*out++ = digits[data[i] >> 4];
-		*out++ = digits[data[i] & 15];
-	}
-	*out = '\0';
+	for (size_t i = 0; i < len; i++)
+		memcpy(out + 2 * i, pairs + 2 * (size_t)data[i], 2);
+	out[2 * len] = '\0';
 }
 
 int ews_unhex(uint8_t *out, size_t len, const char *text)

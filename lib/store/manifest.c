@@ -69,10 +69,16 @@ static void add_type_and_mode(struct ews_buf *out, const struct ews_entry *entry
 
 static void add_oid(struct ews_buf *out, const struct ews_oid *oid)
 {
-	char hex[EWS_OID_HEX_MAX];
+	char hex[EWS_OID_HEX_MAX + 1];
+	size_t len = 2 * (size_t)oid->len;
 
-	ews_buf_adds(out, ews_oid_is_none(oid) ? "-" : ews_oid_hex(hex, oid));
-	ews_buf_addc(out, ' ');
+	if (ews_oid_is_none(oid)) {
+		ews_buf_add(out, "- ", 2);
+		return;
+	}
+	ews_hex(hex, oid->id, oid->len);
+	hex[len] = ' ';
+	ews_buf_add(out, hex, len + 1);
 }
 
 /* Of each entry the number of its file: 0 for those of one name. NULL when all are that. */
@@ -665,12 +671,18 @@ void ews_manifest_hash(char out[EWS_TREE_HASH_LEN], const struct ews_entries *en
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf start = EWS_BUF_INIT;
 	uint8_t digest[EWS_HASH_MAX];
 
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct ews_entry *entry = &entries->items[i];
 
-		add_type_and_mode(&lines, entry);
+		/* Many in a row are of one type and mode. */
+		if (!i || entry->type != entry[-1].type || entry->mode != entry[-1].mode) {
+			ews_buf_truncate(&start, 0);
+			add_type_and_mode(&start, entry);
+		}
+		ews_buf_add(&lines, start.ptr, start.len);
 		add_oid(&lines, &entry->oid);
 		add_attrs(&lines, entry->xattrs);
 		ews_buf_addc(&lines, ' ');
