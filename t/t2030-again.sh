@@ -33,6 +33,12 @@ test_expect_success 'P8: what is ignored is told anew where its rules, or what g
 	: >p/.git/info/exclude && finds s "sub/u" && rm "${ws:?}/sub/u"
 '
 
+test_expect_success 'P8: what is left out is recorded as it is now, where it alone changed' '
+	large() { git -C p show "refs/ews/snapshots/$1^2:manifest" | grep -a "^skip too-large .* big$"; } &&
+	truncate -s 2G "${ws:?}/big" && sleep 0.03 && first=$(git -C p ews snapshot create --partial s) && first=$(git -C p ews snapshot create --partial s) && large "$first" >before &&
+	truncate -s 3G "${ws:?}/big" && second=$(git -C p ews snapshot create --partial s) && large "$second" >after && test_grep 2147483648 before && test_grep 3221225472 after && rm "${ws:?}/big"
+'
+
 test_expect_success 'P2: a snapshot of what did not change is whole; one of other times or another HEAD is another' '
 	manifest() { git -C p rev-parse "refs/ews/snapshots/$1^2^{tree}"; } &&
 	seen s && a=$(cat newest) && b=$(git -C p ews snapshot create s) && test "$(git -C p rev-parse "refs/ews/snapshots/$a^2")" = "$(git -C p rev-parse "refs/ews/snapshots/$b^2")" &&

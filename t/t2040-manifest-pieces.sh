@@ -45,6 +45,12 @@ test_expect_success 'P4: after one change a snapshot adds a few kilobytes, and s
 	test_line_count -ge 5 sizes && awk "{ n += \$1 } END { print n; exit n > 25000 }" sizes
 '
 
+test_expect_success 'P2, P8: what was left out is told as it is now, where it alone changed' '
+	large() { for id in $(pieces_of "$1"); do git -C p cat-file blob "$id" || return 1; done | grep -a "^skip too-large .* big$"; } &&
+	truncate -s 2G "${ws:?}/big" && sleep 0.03 && one=$(git -C p ews snapshot create --partial s) && one=$(git -C p ews snapshot create --partial s) && large "$one" >before && test_grep 2147483648 before &&
+	truncate -s 3G "${ws:?}/big" && two=$(git -C p ews snapshot create --partial s) && large "$two" >after && test_grep 3221225472 after && rm "${ws:?}/big"
+'
+
 test_expect_success 'P2: what they say is read back: diff, verify, restore, revert' '
 	git -C p ews diff --name-status $first $third >out && printf "D\t1/file-7.c\nM\t17/file-50.c\nA\t9/file-x.c\n" >want && test_cmp want out && git -C p ews snapshot verify $first $second $third &&
 	chmod 600 "${ws:?}/9/file-9.c" && touch -d "2001-02-03 04:05:06" "${ws:?}/9/file-10.c" && fourth=$(git -C p ews snapshot create s) && git -C p ews revert s >out && test_grep "Status: Verified" out && git -C p ews snapshot restore $fourth s &&
