@@ -205,9 +205,9 @@ static int fill(int fd, const struct filling *with)
 static int give_name(int dir_fd, const char *tmp, const char *name, bool is_durable)
 {
 	if (!is_durable && renameat2(dir_fd, tmp, dir_fd, name, RENAME_EXCHANGE) == 0) {
-		if (unlinkat(dir_fd, tmp, 0) == 0)
+		/* A directory is not to be replaced. What is left of a file, or is gone already, is a sweep's. */
+		if (unlinkat(dir_fd, tmp, 0) == 0 || errno != EISDIR)
 			return 0;
-		/* A directory, which is not to be replaced. */
 		(void)renameat2(dir_fd, tmp, dir_fd, name, RENAME_EXCHANGE);
 	}
 	return renameat(dir_fd, tmp, dir_fd, name);
