@@ -148,6 +148,13 @@ test_expect_success 'recover asks on a terminal: view, and then resume; revert a
 	git -C p ews diff int >out 2>err && test_must_be_empty err && interrupt_revert p int && answer "2\n" && test_path_is_missing "$ws" && git -C p ews undo int && git -C p ews end int
 '
 
+test_expect_success 'P4: undo goes over no session whose owner died: what its command left may be half done' '
+	start_ws p dead && echo one >>"${ws:?}/run.sh" && git -C p ews revert dead && { git -C p ews run dead -- sh -c "echo two >run.sh; echo \$\$ >ready; exec sleep 60" >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_wait_for 20 test -s "${ws:?}/ready" && command=$(cat "${ws:?}/ready") && test_when_finished "kill -9 $command || :" &&
+	git -C p ews status --json dead >out && kill -9 "$(json out ".sessions[0].owner.pid")" && test_expect_code 137 wait $pid && kill -9 "$command" && test_wait_for 20 eval "! readlink /proc/${command:?}/cwd" && files=$("$EWS_SRC/t/lister" "$ws") &&
+	for verb in "undo" "undo dead"; do test_expect_code 1 git -C p ews $verb >out 2>err && test_grep "^error: session .dead. is interrupted" err && test_grep "Incomplete session" err && test_must_be_empty out || return 1; done && test "$files" = "$("$EWS_SRC/t/lister" "$ws")" &&
+	git -C p ews recover --all && git -C p ews undo dead && test_grep "^one$" "${ws:?}/run.sh" && git -C p ews end dead
+'
+
 # size_of_dir <file>: of the directory that is named first
 size_of_dir() {
 	json "$1" ".freed[0].kind" | grep -x directory >kind && json "$1" ".freed[0].size_bytes"
