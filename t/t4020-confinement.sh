@@ -242,14 +242,10 @@ as_him() {
 	$as env HOME="${scene:?}/home" "$@"
 }
 
-bystanders=
-cleanup 'test -z "$bystanders" || kill $bystanders 2>/dev/null || :'
-
 # stand_by: somebody outside of the sandbox
 stand_by() {
 	(cd "${scene:?}" && exec $as env HOME="${scene:?}/home" "$attack" bystand "${base:?}/bystander") </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- &
-	test_wait_for 20 test -s "${base:?}/bystander" && read -r bystander word socket <"${base:?}/bystander" && export bystander word socket &&
-		bystanders="$bystanders $bystander"
+	test_wait_for 20 test -s "${base:?}/bystander" && read -r bystander word socket <"${base:?}/bystander" && export bystander word socket
 }
 
 # confined <log> <argument of git ews run>...

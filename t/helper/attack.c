@@ -324,7 +324,7 @@ static int bind_abstract(int type, const char *name)
 	return fd < 0 ? -1 : bind(fd, (struct sockaddr *)&own, len) < 0 ? -1 : fd;
 }
 
-/* Until someone ends it. */
+/* Until the test that started it ends, however it does. */
 static int bystand(const char *path)
 {
 	char name[32];
@@ -334,6 +334,7 @@ static int bystand(const char *path)
 	/* whoever waits for the end of a pipe of the caller's is not to wait for us */
 	(void)close_range(STDERR_FILENO + 1, ~0u, 0);
 	(void)signal(SIGUSR1, SIG_IGN);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* where only a parent may trace: so that it is not that which stops them */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	(void)snprintf(name, sizeof(name), "ews-bystander-%d", (int)getpid());
