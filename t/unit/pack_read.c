@@ -385,7 +385,6 @@ Test(pack_read, a_stream_may_be_longer_than_there_is_a_reason_for)
 {
 	static const unsigned char data[2000] = "some text, and nothing";
 	EWS_CLEANUP(buf) struct ews_buf record = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf content = EWS_BUF_INIT;
 	struct ews_pack_reader *reader = ews_pack_reader_new();
 	struct ews_oid oid, ids[2];
 	enum ews_object_type type;
