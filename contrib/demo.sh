@@ -8,8 +8,8 @@
 # SPDX-License-Identifier: MIT
 set -u
 EWS_SRC=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-EWS_BUILD=${EWS_BIN:-$EWS_SRC/build}
-PATH=$EWS_BUILD:$PATH
+EWS_BUILD=${EWS_BUILD:-$EWS_SRC/build}
+PATH=${EWS_BIN:-$EWS_BUILD}:$PATH
 export PATH
 . "$EWS_SRC/t/sharness.d/repo.sh"
 # shellcheck disable=SC2046
