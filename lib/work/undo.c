@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/lock.h"
 #include "store/reserve.h"
 #include "work/archive.h"
 #include "work/artifact.h"
@@ -84,13 +85,39 @@ static struct ews_step *choose(struct ews_steps *steps, bool redo)
 	return found;
 }
 
-static int refuse_unfinished(const struct ews_steps *steps)
+/* Is nobody at work on the step any more? Fails with EWS_EBUSY while somebody is, or was until now. */
+static int need_abandoned(struct ews_repo *repo, const struct ews_step *step)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	bool of_session = *step->session && strcmp(step->verb, "drop") != 0;
+	int rc = locks;
+
+	if (rc >= 0)
+		rc = ews_lock_take(&lock, locks, of_session ? step->session : "project", "undo", 0);
+	if (rc == 0)
+		rc = ews_step_read(&now, repo->dir_fd, step->id);
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	if (rc == 0 && ews_step_is_unfinished(&now))
+		return 0;
+	ews_error(EWS_EBUSY, "a '%s' has come to its end meanwhile", step->verb);
+	ews_error_hint("try again");
+	return EWS_EBUSY;
+}
+
+static int refuse_unfinished(struct ews_repo *repo, const struct ews_steps *steps)
 {
 	for (size_t i = 0; i < steps->n; i++) {
 		const struct ews_step *step = &steps->items[i];
+		int rc;
 
 		if (!ews_step_is_unfinished(step))
 			continue;
+		rc = need_abandoned(repo, step);
+		if (rc < 0)
+			return rc;
 		ews_error(EWS_EINTERRUPTED, "a '%s' was interrupted", step->verb);
 		ews_error_hint("run 'git ews recover --all'");
 		return EWS_EINTERRUPTED;
@@ -311,7 +338,7 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 	ews_reserve_ease(repo->home);
 	rc = ews_undo_list(&steps, repo, session);
 	if (rc == 0)
-		rc = refuse_unfinished(&steps);
+		rc = refuse_unfinished(repo, &steps);
 	if (rc < 0)
 		return rc;
 	step = choose(&steps, opts->redo);
