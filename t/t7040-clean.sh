@@ -188,4 +188,10 @@ test_expect_success 'what only the snapshots held is counted, and neither what i
 	commits=t && own=$(freed) && tagged=$(freed refs/tags/kept) && is_more "$own" "$tagged"
 '
 
+test_expect_success 'a line of commits that a tag alone holds is not counted where the workspace was on it' '
+	test_repo aside && (cd aside && git checkout -q --orphan side && head -c 400000 /dev/urandom >old && git add old && git commit -qm old && git rm -q old && git commit -qm side --allow-empty && git checkout -q main && git tag -a -m line line side && git branch -qD side) &&
+	start_ws aside aside && git -C "$ws" checkout -q --detach line && git -C "$ws" checkout -q --detach line~1 && git -C "$ws" checkout -q --detach main && echo more >"${ws:?}/more" && git -C aside ews end aside >/dev/null &&
+	git -C aside ews clean --now --json >out && test "$(json out .freed_bytes)" -lt 200000
+'
+
 test_done

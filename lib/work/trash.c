@@ -153,20 +153,47 @@ static bool goes(const struct ews_trash_plan *plan, const struct ews_ref *ref)
 	return false;
 }
 
-/* Is the commit that HEAD was at, and so all before it, held by a ref that stays, whose tip it is? */
-static bool has_held_head(const struct ews_trash_kept *kept, const struct ews_trash_plan *plan,
-			  const struct ews_refs *refs)
+/* The tips of the refs that stay: they hold what is behind them. */
+static void list_tips(struct ews_oidset *out, const struct ews_trash_plan *plan, const struct ews_refs *refs)
 {
-	const struct ews_oid *head = &kept->snapshot.head;
-
 	for (size_t i = 0; i < refs->n; i++)
-		if (ews_oid_equal(tip_of(&refs->items[i]), head) && !goes(plan, &refs->items[i]))
-			return true;
-	return ews_oid_is_none(head);
+		if (!goes(plan, &refs->items[i]))
+			(void)ews_oidset_add(out, tip_of(&refs->items[i]));
+}
+
+/* Add the commit to what git need not count, if it is such a tip. */
+static bool leave_out(struct ews_buf *request, const struct ews_oid *oid, const struct ews_oidset *tips)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	if (!ews_oid_is_none(oid) && !ews_oidset_has(tips, oid))
+		return false;
+	if (!ews_oid_is_none(oid))
+		ews_buf_addf(request, "^%s\n", ews_oid_hex(hex, oid));
+	return true;
 }
 
 /*
- * May a tag hold anything that a snapshot which goes holds as well? Beyond what is behind their HEADs that is a snapshot
+ * Leave out the commits that a snapshot holds beside its own: where HEAD was, and what git's reflogs named, which may be lines
+ * that tags alone hold. False unless all of them are such tips.
+ */
+static bool leave_out_held(struct ews_buf *request, const struct ews_snapshot *snapshot, struct ews_odb *odb,
+			   const struct ews_oidset *tips)
+{
+	EWS_CLEANUP(commit) struct ews_commit manifest = EWS_COMMIT_INIT;
+	bool are_held = leave_out(request, &snapshot->head, tips);
+
+	/* Of a snapshot whose manifest can't be read nothing is known. What is none of ours is its own HEAD. */
+	if (are_held && !ews_oid_is_none(&snapshot->manifest) &&
+	    ews_odb_read_commit(&manifest, odb, &snapshot->manifest) < 0)
+		return false;
+	for (size_t i = 0; i < manifest.n_parents && are_held; i++)
+		are_held = leave_out(request, &manifest.parents[i], tips);
+	return are_held;
+}
+
+/*
+ * May a tag hold a commit that a snapshot which goes holds as well? Beyond what is left out that is a snapshot
  * which was tagged. Git reads what each of a thousand tags leads to before it counts.
  */
 static bool may_hold(const struct ews_trash_plan *plan, const struct ews_ref *tag)
@@ -181,24 +208,23 @@ static void begin_count(struct count *count, struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	bool have_held_heads = true;
+	EWS_CLEANUP(oidset) struct ews_oidset tips = EWS_OIDSET_INIT;
+	bool are_all_held = true;
 	char hex[EWS_OID_HEX_MAX];
 	size_t n = 0;
 
 	if (ews_odb_ref_list(&refs, repo->odb, "refs/") < 0)
 		ews_error_clear();
-	for (size_t i = 0; i < plan->n_kept; i++)
+	list_tips(&tips, plan, &refs);
+	for (size_t i = 0; i < plan->n_kept && are_all_held; i++)
 		if (plan->kept[i].is_due)
-			have_held_heads = have_held_heads && has_held_head(&plan->kept[i], plan, &refs);
-	for (size_t i = 0; i < plan->n_kept && have_held_heads; i++)
-		if (plan->kept[i].is_due && !ews_oid_is_none(&plan->kept[i].snapshot.head))
-			ews_buf_addf(&count->request, "^%s\n", ews_oid_hex(hex, &plan->kept[i].snapshot.head));
+			are_all_held = leave_out_held(&count->request, &plan->kept[i].snapshot, repo->odb, &tips);
 	for (size_t i = 0; i < refs.n; i++) {
 		const struct ews_ref *ref = &refs.items[i];
 		bool is_due = goes(plan, ref);
 
 		n += is_due;
-		if (is_due || !have_held_heads || strncmp(ref->name, EWS_REF_TAGS, strlen(EWS_REF_TAGS)) != 0 ||
+		if (is_due || !are_all_held || strncmp(ref->name, EWS_REF_TAGS, strlen(EWS_REF_TAGS)) != 0 ||
 		    may_hold(plan, ref))
 			ews_buf_addf(&count->request, "%s%s\n", is_due ? "" : "^", ews_oid_hex(hex, tip_of(ref)));
 	}
