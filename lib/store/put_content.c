@@ -51,6 +51,7 @@ static int copy_from_source(struct ews_put_work *put, struct ews_put_worker *wor
 		return rc;
 	if (rc == 0 && fstat(from_fd, &st) == 0 && ews_entry_stat_matches(to, &st))
 		return 1;
+	ews_error_clear(); /* it may have become shorter: who has the content is asked next */
 	if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
 		return ews_error_os("cannot empty it");
 	return 0;

@@ -913,6 +913,20 @@ Test(put, content_is_copied_from_the_source_while_it_is_what_was_listed)
 	cr_assert(ews_entry_stat_matches(&to.items[0], &source));
 }
 
+Test(put, a_source_that_became_shorter_leaves_no_error_behind)
+{
+	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+
+	write_text(want_fd, "a", "listed");
+	list(&to, want_fd);
+	write_text(want_fd, "a", "");
+	ews_error_clear();
+	put_from_source(&report, &to, 0);
+	assert_text(work_fd, "a", "listed");
+	cr_assert_eq(ews_error_code(), EWS_OK, "%s", ews_error_message());
+}
+
 Test(put, content_that_is_nowhere_leaves_no_file)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
