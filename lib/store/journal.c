@@ -310,6 +310,11 @@ bool ews_step_is_unfinished(const struct ews_step *step)
 	return step->state == EWS_STEP_PLANNED || step->state == EWS_STEP_UNDOING || step->state == EWS_STEP_REDOING;
 }
 
+bool ews_step_is_of_project(const struct ews_step *step)
+{
+	return !*step->session || !strcmp(step->verb, "drop");
+}
+
 /* Is `id` the last part of the ref that a line names as the new one? */
 static bool moves_to(const char *line, const char *id)
 {

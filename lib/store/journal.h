@@ -83,6 +83,8 @@ int ews_step_remove(int repo_fd, const char *id);
 int ews_step_list(struct ews_strv *out, int repo_fd);
 /* May its effect have begun, and not come to its end? */
 bool ews_step_is_unfinished(const struct ews_step *step);
+/* Is it under the project's lock? A drop is, whosever snapshots go; what else a session's step does is under the session's. */
+bool ews_step_is_of_project(const struct ews_step *step);
 /* Does its undo, or its redo, want the snapshot `id` from trash? */
 bool ews_step_needs(const struct ews_step *step, const char *id);
 void ews_step_release(struct ews_step *step);

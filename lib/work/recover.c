@@ -89,8 +89,8 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 		if (needs_recovery(repo, ids.items[i]))
 			ews_strv_add(out, ids.items[i]);
 	for (size_t i = 0; i < steps.n; i++)
-		has_own = has_own || (ews_step_is_unfinished(&steps.items[i]) &&
-				      (!*steps.items[i].session || !strcmp(steps.items[i].verb, "drop")));
+		has_own = has_own ||
+			  (ews_step_is_unfinished(&steps.items[i]) && ews_step_is_of_project(&steps.items[i]));
 	if (has_own && !is_held(repo, "project"))
 		ews_strv_add(out, "");
 	return 0;

@@ -411,7 +411,7 @@ static int drop_record(struct ews_trash_plan *plan, const struct ews_trash_recor
 /* Whose lock protects what the step keeps? The caller frees it. */
 static char *lock_of_step(const struct ews_step *step)
 {
-	if (!*step->session || !strcmp(step->verb, "drop"))
+	if (ews_step_is_of_project(step))
 		return ews_strdup(PROJECT_LOCK);
 	return ews_retire_id(step->session);
 }

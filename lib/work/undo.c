@@ -91,11 +91,11 @@ static int need_abandoned(struct ews_repo *repo, const struct ews_step *step)
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	bool of_session = *step->session && strcmp(step->verb, "drop") != 0;
+	const char *name = ews_step_is_of_project(step) ? "project" : step->session;
 	int rc = locks;
 
 	if (rc >= 0)
-		rc = ews_lock_take(&lock, locks, of_session ? step->session : "project", "undo", 0);
+		rc = ews_lock_take(&lock, locks, name, "undo", 0);
 	if (rc == 0)
 		rc = ews_step_read(&now, repo->dir_fd, step->id);
 	if (rc < 0 && rc != EWS_ENOTFOUND)
@@ -321,7 +321,7 @@ static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, s
 static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step,
 		const struct ews_undo_opts *opts)
 {
-	if (!*step->session || !strcmp(step->verb, "drop"))
+	if (ews_step_is_of_project(step))
 		return turn_of_project(out, repo, step, opts);
 	/* Another session may have its id now: only who means it brings such a record back. */
 	if (opts->dry_run && ews_retire_is_name(step->session))
