@@ -351,7 +351,9 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 		rc = read_touched(content, look);
 		if (rc <= 0)
 			return rc;
-		ews_manifest_hash(content->hash, &content->scan.entries);
+		content->hash_is_due = true;
+		if (!look->opts->hash_may_wait)
+			ews_content_make_hash(content);
 		content->cache_is_stale = content->is_whole && (look->batch || look->opts->is_compared);
 		content->earlier = cache->extra;
 		cache->extra = (struct ews_buf)EWS_BUF_INIT;
@@ -591,6 +593,13 @@ int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_s
 	int rc = ews_look_begin(&look, repo, session, batch, opts);
 
 	return rc < 0 ? rc : ews_look_finish(out, look);
+}
+
+void ews_content_make_hash(struct ews_content *content)
+{
+	if (content->hash_is_due)
+		ews_manifest_hash(content->hash, &content->scan.entries);
+	content->hash_is_due = false;
 }
 
 void ews_content_set_root(struct ews_content *content, const struct stat *st)

@@ -36,6 +36,7 @@ struct ews_content {
 	struct ews_cache_image image; /* the stat cache that is saved next, if it was formatted already */
 	bool is_compared; /* as asked for */
 	char hash[EWS_TREE_HASH_LEN];
+	bool hash_is_due; /* nobody made it yet: ews_content_make_hash() */
 };
 
 #define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .earlier = EWS_BUF_INIT, .touched = EWS_TOUCHED_INIT, .image = EWS_CACHE_IMAGE_INIT }
@@ -58,6 +59,7 @@ struct ews_content_opts {
 	void *known_payload;
 	bool known_may_wait;
 	bool reread; /* trust no cache */
+	bool hash_may_wait; /* the hash over many entries takes long: who asked makes it where there is time */
 	/*
 	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:
 	 * the content is whole when it is what stands there, and else of no use.
@@ -81,6 +83,9 @@ int ews_look_begin(struct ews_look **out, struct ews_repo *repo, struct ews_sess
 int ews_look_finish(struct ews_content *out, struct ews_look *look);
 void ews_look_free(struct ews_look *look);
 
+/* Make the hash, if it is due. */
+void ews_content_make_hash(struct ews_content *content);
+
 /* Take mode and owner of the directory itself from `st`. */
 void ews_content_set_root(struct ews_content *content, const struct stat *st);
 
@@ -94,8 +99,8 @@ int ews_content_need_owners(const struct ews_content *content, const char *snaps
 int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session);
 
 /*
- * Do beforehand what takes longest of that, on whatever thread, where there is something to remember. Nothing but the memo
- * may change between the two.
+ * Do beforehand what takes longest of that, on whatever thread, where there is something to remember and the hash
+ * is made. Nothing but the memo may change between the two.
  */
 void ews_content_format_cache(struct ews_content *content);
 

@@ -157,6 +157,7 @@ static int look(struct taking *taking, struct ews_batch *batch)
 					      .read_known = session ? ews_snapshot_reading_finish : NULL,
 					      .known_payload = &taking->reading,
 					      .known_may_wait = session,
+					      .hash_may_wait = !opts->if_changed,
 					      .progress = opts->progress,
 					      .payload = opts->payload };
 	int rc = ews_content_now(&taking->content, taking->repo, session, batch, &now);
@@ -171,6 +172,12 @@ static int look(struct taking *taking, struct ews_batch *batch)
 	return rc < 0 ? rc : 0; /* whatever was adopted */
 }
 
+/* Is that its hash? Where it is due something was touched, and it hardly is. */
+static bool is_of_hash(const struct ews_content *content, const char *hash)
+{
+	return !content->hash_is_due && !strcmp(content->hash, hash);
+}
+
 /* Keep it, with what it shares with a state before it; its ref is the group's. */
 static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batch *batch)
 {
@@ -182,7 +189,7 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 					  .formats_cache = true,
 					  .group = &taking->group };
 
-	if (taking->has_parent && (!taking->session || !strcmp(taking->parent.hash, taking->content.hash))) {
+	if (taking->has_parent && (!taking->session || is_of_hash(&taking->content, taking->parent.hash))) {
 		opts.like = &taking->parent;
 	} else if (taking->session) {
 		opts.like = &taking->base;

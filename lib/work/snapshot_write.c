@@ -35,6 +35,7 @@ struct writing {
 	const struct ews_snapshot_opts *opts;
 	struct ews_head_tree head_tree;
 	struct ews_earlier earlier;
+	bool hash_was_due; /* it is made beside the trees */
 	struct ews_oid tree; /* out */
 	struct ews_entries state; /* what the manifest's tree has of git's state and the directory itself */
 	struct ews_entries contents; /* and of contents that are in no tree */
@@ -55,10 +56,11 @@ static void release_writing(struct writing *writing)
 
 EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
 
-/* One hash, one tree. */
+/* One hash, one tree. The trees are written where the hash is due: both at once take less time than one after the other. */
 static bool has_tree_of_like(const struct writing *writing)
 {
-	return writing->opts->like && !strcmp(writing->opts->like->hash, writing->content->hash);
+	return writing->opts->like && !writing->hash_was_due &&
+	       !strcmp(writing->opts->like->hash, writing->content->hash);
 }
 
 static bool needs_like(const struct writing *writing)
@@ -98,8 +100,9 @@ static int find_contents(struct writing *writing)
 	return 0;
 }
 
-static int format_cache(struct writing *writing)
+static int make_hash_and_cache(struct writing *writing)
 {
+	ews_content_make_hash(writing->content);
 	if (writing->opts->formats_cache)
 		ews_content_format_cache(writing->content);
 	return 0;
@@ -116,7 +119,7 @@ static int write_piece(struct writing *writing, size_t i)
 }
 
 /* The long ones first; the pieces, of which there are none where there is a manifest, fill what time is left. */
-static int (*const parts[])(struct writing *writing) = { write_tree, format_cache, find_contents, write_state };
+static int (*const parts[])(struct writing *writing) = { write_tree, make_hash_and_cache, find_contents, write_state };
 
 #define N_PARTS (sizeof(parts) / sizeof(*parts))
 
@@ -137,7 +140,7 @@ static int write_parts(struct writing *writing)
 		return rc;
 	if (writing->earlier.has_manifest) {
 		rc = write_tree(writing);
-		return rc < 0 ? rc : format_cache(writing);
+		return rc < 0 ? rc : make_hash_and_cache(writing);
 	}
 	ews_manifest_cut(&writing->pieces, &scan->entries, &scan->skips);
 	writing->oids = ews_calloc(writing->pieces.n, sizeof(*writing->oids));
@@ -347,6 +350,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 				   .content = content,
 				   .opts = opts,
 				   .head_tree = { .odb = repo->odb, .head = &snap.head },
+				   .hash_was_due = content->hash_is_due,
 				   .earlier = EWS_EARLIER_INIT,
 				   .state = EWS_ENTRIES_INIT,
 				   .contents = EWS_ENTRIES_INIT,
@@ -371,7 +375,6 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 		free(snap.subject);
 		snap.subject = ews_strfmt("ews: state of %s", *snap.session ? snap.session : "the project");
 	}
-	snap.hash = ews_strdup(content->hash);
 	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
 	snap.files = content->scan.n_files;
 	snap.bytes = content->scan.size_bytes;
@@ -379,6 +382,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	rc = write_named(&snap, &now_kept, &writing);
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");
+	snap.hash = ews_strdup(content->hash);
 	parents[0] = ews_oid_is_none(&snap.head) ? &snap.manifest : &snap.head;
 	parents[1] = ews_oid_is_none(&snap.head) ? NULL : &snap.manifest;
 	message = format_message(&snap);
