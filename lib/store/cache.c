@@ -6,6 +6,10 @@
  * Entries and skips are structs as they lie in memory; where they have a pointer, the file has the place in the
  * strings, counted from 1. In the byte order of the machine: a cache never travels.
  *
+ *     header  changes ...  extra  CRC-32 of all before
+ *
+ * is what changed since: which entry it is, and the entry, without its strings. The header has the id of the other's.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "store/cache.h"
@@ -18,13 +22,18 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/alloc.h"
+#include "base/clock.h"
 #include "base/deflate.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/own.h"
 
 #define CACHE_MAGIC 0x43535745u
-#define CACHE_VERSION 3
+#define SINCE_MAGIC 0x53535745u
+#define SINCE_SUFFIX ".since"
+#define SINCE_PART 16 /* at most one entry of so many is written by itself */
+#define CACHE_VERSION 4
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
 
@@ -32,6 +41,7 @@ struct header {
 	uint32_t magic, version;
 	uint32_t entry_size, skip_size; /* of the structs: another build may have others */
 	uint64_t n, n_skips, strings_len, skip_strings_len, extra_len;
+	uint8_t id[EWS_CACHE_ID_LEN]; /* all 0: nothing is beside it */
 	struct ews_entry root;
 	struct ews_stamp index;
 	uint8_t key[EWS_CACHE_KEY_LEN], tracked[EWS_CACHE_KEY_LEN];
@@ -40,11 +50,48 @@ struct header {
 	uint8_t pad[6];
 };
 
+/* An entry that is not as the other file has it. */
+struct change {
+	uint64_t at;
+	struct ews_entry entry;
+};
+
+static bool is_id(const uint8_t id[EWS_CACHE_ID_LEN])
+{
+	static const uint8_t none[EWS_CACHE_ID_LEN] = { 0 };
+
+	return memcmp(id, none, sizeof(none)) != 0;
+}
+
+void ews_cache_origin_release(struct ews_cache_origin *origin)
+{
+	free(origin->changed);
+	*origin = (struct ews_cache_origin)EWS_CACHE_ORIGIN_INIT;
+}
+
+void ews_cache_origin_add(struct ews_cache_origin *origin, const size_t *changed, size_t n)
+{
+	size_t *all = ews_malloc((origin->n + n) * sizeof(*all)), at = 0, i = 0, j = 0;
+
+	while (i < origin->n || j < n) {
+		size_t one = j == n || (i < origin->n && origin->changed[i] < changed[j]) ? origin->changed[i]
+											  : changed[j];
+
+		i += i < origin->n && origin->changed[i] == one;
+		j += j < n && changed[j] == one;
+		all[at++] = one;
+	}
+	free(origin->changed);
+	origin->changed = all;
+	origin->n = at;
+}
+
 void ews_cache_release(struct ews_cache *cache)
 {
 	ews_entries_release(&cache->entries);
 	ews_skips_release(&cache->skips);
 	ews_buf_release(&cache->extra);
+	ews_cache_origin_release(&cache->origin);
 	*cache = (struct ews_cache)EWS_CACHE_INIT;
 }
 
@@ -101,17 +148,22 @@ static bool settle_skip(struct ews_skip *skip, const char *strings, uint64_t len
 	return ews_skip_is_reason(skip->reason) && find_string(&skip->path, strings, len) && skip->path;
 }
 
-static bool is_header(const struct header *header, uint64_t size)
+/* Are there as many bytes in a file of `size` as the header says? */
+static bool is_of_size(const struct header *header, uint64_t size, size_t item_size)
 {
 	uint64_t room = size - sizeof(*header) - sizeof(uint32_t);
 
-	return header->magic == CACHE_MAGIC && header->version == CACHE_VERSION &&
-	       header->entry_size == sizeof(struct ews_entry) && header->skip_size == sizeof(struct ews_skip) &&
-	       header->n <= room / sizeof(struct ews_entry) && header->n_skips <= room / sizeof(struct ews_skip) &&
+	return header->n <= room / item_size && header->n_skips <= room / sizeof(struct ews_skip) &&
 	       header->strings_len <= room && header->skip_strings_len <= room && header->extra_len <= room &&
-	       header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip) +
-			       header->strings_len + header->skip_strings_len + header->extra_len ==
-		       room &&
+	       header->n * item_size + header->n_skips * sizeof(struct ews_skip) + header->strings_len +
+			       header->skip_strings_len + header->extra_len ==
+		       room;
+}
+
+static bool is_header(const struct header *header, uint32_t magic)
+{
+	return header->magic == magic && header->version == CACHE_VERSION &&
+	       header->entry_size == sizeof(struct ews_entry) && header->skip_size == sizeof(struct ews_skip) &&
 	       header->is_whole <= 1 && header->knows_names <= 1 && are_bools(&header->root) &&
 	       !header->hash[sizeof(header->hash) - 1];
 }
@@ -134,10 +186,24 @@ static char *read_strings(struct ews_arena *arena, int fd, uint64_t len, uint32_
 	return read_part(fd, strings, len, crc) && (!len || !strings[len - 1]) ? strings : NULL;
 }
 
+/* Read what stands last, and see whether all is what was written. */
+static bool read_extra(struct ews_buf *out, int fd, size_t len, uint32_t crc)
+{
+	uint32_t found;
+
+	ews_buf_truncate(out, 0);
+	ews_buf_reserve(out, len);
+	if (!read_part(fd, out->ptr, len, &crc) || !read_all(fd, &found, sizeof(found)) || crc != found)
+		return false;
+	if (len)
+		out->ptr[out->len = len] = '\0';
+	return true;
+}
+
 /* Read what follows the header: false when it is not what was written. */
 static bool read_body(struct ews_cache *out, int fd, const struct header *header)
 {
-	uint32_t crc = ews_crc32(0, header, sizeof(*header)), found;
+	uint32_t crc = ews_crc32(0, header, sizeof(*header));
 	const char *strings, *skip_strings;
 
 	EWS_GROW_TO(out->entries.items, header->n + 1, out->entries.cap);
@@ -147,12 +213,8 @@ static bool read_body(struct ews_cache *out, int fd, const struct header *header
 		return false;
 	strings = read_strings(&out->entries.arena, fd, header->strings_len, &crc);
 	skip_strings = strings ? read_strings(&out->skips.arena, fd, header->skip_strings_len, &crc) : NULL;
-	ews_buf_reserve(&out->extra, header->extra_len);
-	if (!skip_strings || !read_part(fd, out->extra.ptr, header->extra_len, &crc) ||
-	    !read_all(fd, &found, sizeof(found)) || crc != found)
+	if (!skip_strings || !read_extra(&out->extra, fd, header->extra_len, crc))
 		return false;
-	if (header->extra_len)
-		out->extra.ptr[out->extra.len = header->extra_len] = '\0';
 	for (uint64_t i = 0; i < header->n; i++)
 		if (!settle_entry(&out->entries.items[i], strings, header->strings_len))
 			return false;
@@ -164,33 +226,111 @@ static bool read_body(struct ews_cache *out, int fd, const struct header *header
 	return true;
 }
 
-int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
+/* Open the file and read its header, with how many bytes it has in all: a descriptor, or -1 when there is no cache in it. */
+static int open_part(struct header *header, uint64_t *size, int dir_fd, const char *name, uint32_t magic)
 {
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct header header;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > CACHE_BYTES_MAX ||
-	    (size_t)st.st_size < sizeof(header) + sizeof(uint32_t))
-		return 0;
+	    (size_t)st.st_size < sizeof(*header) + sizeof(uint32_t))
+		return -1;
 	if (ews_own_check(fd, name) < 0) {
 		ews_error_clear();
-		return 0;
+		return -1;
 	}
-	if (!read_all(fd, &header, sizeof(header)) || !is_header(&header, (uint64_t)st.st_size))
+	if (!read_all(fd, header, sizeof(*header)) || !is_header(header, magic))
+		return -1;
+	*size = (uint64_t)st.st_size;
+	return ews_steal_fd(&fd);
+}
+
+/* What the header says of the whole. */
+static void take_header(struct ews_cache *out, const struct header *header)
+{
+	out->entries.knows_names = header->knows_names;
+	out->is_whole = header->is_whole;
+	out->root = header->root;
+	out->root.path = out->root.xattrs = out->root.first_name = NULL;
+	out->index = header->index;
+	memcpy(out->key, header->key, sizeof(out->key));
+	memcpy(out->tracked, header->tracked, sizeof(out->tracked));
+	memcpy(out->hash, header->hash, sizeof(out->hash));
+}
+
+/* Are they changes of entries of such a list? */
+static bool are_changes(const struct change *changes, size_t n, const struct ews_entries *list)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct ews_entry *entry = &changes[i].entry;
+
+		if (changes[i].at >= list->n || (i && changes[i].at <= changes[i - 1].at) || !are_bools(entry) ||
+		    entry->type < EWS_ENTRY_FILE || entry->type > EWS_ENTRY_DEVICE || entry->oid.len > EWS_OID_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* The entry is this one now; its strings are those that it has. */
+static void take_change(struct ews_entry *entry, const struct ews_entry *now)
+{
+	const struct ews_entry was = *entry;
+
+	*entry = *now;
+	entry->path = was.path;
+	entry->xattrs = was.xattrs;
+	entry->first_name = was.first_name;
+}
+
+/* Read what changed since the cache that `out` has was written. Nothing usable: it stays as it is. */
+static void read_since(struct ews_cache *out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(free) char *since = ews_strfmt("%s" SINCE_SUFFIX, name);
+	EWS_CLEANUP(free) struct change *changes = NULL;
+	EWS_CLEANUP(free) size_t *changed = NULL;
+	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
+	struct header header;
+	uint64_t size;
+	EWS_CLEANUP(fd) int fd = open_part(&header, &size, dir_fd, since, SINCE_MAGIC);
+	uint32_t crc;
+
+	if (fd < 0 || memcmp(header.id, out->origin.id, sizeof(header.id)) != 0 || header.n > out->entries.n ||
+	    header.n_skips || header.strings_len || header.skip_strings_len ||
+	    !is_of_size(&header, size, sizeof(struct change)))
+		return;
+	crc = ews_crc32(0, &header, sizeof(header));
+	changes = ews_calloc(header.n, sizeof(*changes));
+	if (!read_part(fd, changes, header.n * sizeof(*changes), &crc) ||
+	    !read_extra(&extra, fd, header.extra_len, crc) || !are_changes(changes, header.n, &out->entries))
+		return;
+	changed = ews_calloc(header.n, sizeof(*changed));
+	for (size_t i = 0; i < header.n; i++) {
+		changed[i] = changes[i].at;
+		take_change(&out->entries.items[changes[i].at], &changes[i].entry);
+	}
+	ews_cache_origin_add(&out->origin, changed, header.n);
+	take_header(out, &header);
+	ews_buf_release(&out->extra);
+	out->extra = extra;
+	extra = (struct ews_buf)EWS_BUF_INIT;
+}
+
+int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
+{
+	struct header header;
+	uint64_t size;
+	EWS_CLEANUP(fd) int fd = open_part(&header, &size, dir_fd, name, CACHE_MAGIC);
+
+	if (fd < 0 || !is_of_size(&header, size, sizeof(struct ews_entry)))
 		return 0;
 	if (!read_body(out, fd, &header)) {
 		ews_cache_release(out);
 		return 0;
 	}
-	out->entries.knows_names = header.knows_names;
-	out->is_whole = header.is_whole;
-	out->root = header.root;
-	out->root.path = out->root.xattrs = out->root.first_name = NULL;
-	out->index = header.index;
-	memcpy(out->key, header.key, sizeof(out->key));
-	memcpy(out->tracked, header.tracked, sizeof(out->tracked));
-	memcpy(out->hash, header.hash, sizeof(out->hash));
+	take_header(out, &header);
+	memcpy(out->origin.id, header.id, sizeof(out->origin.id));
+	if (is_id(out->origin.id))
+		read_since(out, dir_fd, name);
 	return 0;
 }
 
@@ -247,19 +387,31 @@ static struct ews_entry entry_of(const struct ews_cache *cache, size_t i)
 	return entry;
 }
 
+/* What is said of the whole, however much of it is written. */
 static void fill_header(struct header *header, const struct ews_cache *cache, int64_t started_s, uint32_t started_ns)
 {
-	const struct ews_entries *list = &cache->entries;
-
 	memset(header, 0, sizeof(*header)); /* what pads it is written, too */
-	header->magic = CACHE_MAGIC;
 	header->version = CACHE_VERSION;
 	header->entry_size = sizeof(struct ews_entry);
 	header->skip_size = sizeof(struct ews_skip);
-	header->n = list->n;
 	header->is_whole = cache->is_whole;
-	header->knows_names = list->knows_names;
-	for (size_t i = 0; i < list->n; i++) {
+	header->knows_names = cache->entries.knows_names;
+	if (!cache->is_whole)
+		return;
+	header->root = cache->root;
+	header->root.is_racy = is_racy(&cache->root, started_s, started_ns);
+	header->root.path = header->root.xattrs = header->root.first_name = NULL;
+	header->index = cache->index;
+	memcpy(header->key, cache->key, sizeof(header->key));
+	memcpy(header->tracked, cache->tracked, sizeof(header->tracked));
+	memcpy(header->hash, cache->hash, strnlen(cache->hash, sizeof(header->hash) - 1));
+}
+
+/* How much follows the header of a file that has all. */
+static void count_all(struct header *header, const struct ews_cache *cache)
+{
+	header->n = cache->entries.n;
+	for (size_t i = 0; i < header->n; i++) {
 		const struct ews_entry entry = entry_of(cache, i);
 
 		header->strings_len +=
@@ -270,36 +422,43 @@ static void fill_header(struct header *header, const struct ews_cache *cache, in
 	header->n_skips = cache->skips.n;
 	for (size_t i = 0; i < header->n_skips; i++)
 		header->skip_strings_len += string_bytes(cache->skips.items[i].path);
-	header->root = cache->root;
-	header->root.is_racy = is_racy(&cache->root, started_s, started_ns);
-	header->root.path = header->root.xattrs = header->root.first_name = NULL;
-	header->index = cache->index;
-	memcpy(header->key, cache->key, sizeof(header->key));
-	memcpy(header->tracked, cache->tracked, sizeof(header->tracked));
-	memcpy(header->hash, cache->hash, strnlen(cache->hash, sizeof(header->hash) - 1));
 }
 
-void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache, int64_t started_s,
-		      uint32_t started_ns)
+/* Let the image have room for `len` bytes, the first of which are the header. Returns where the next ones go. */
+static char *begin_image(struct ews_cache_image *out, const struct header *header, size_t len)
 {
-	const struct ews_entries *list = &cache->entries;
+	ews_buf_truncate(&out->data, 0);
+	ews_buf_reserve(&out->data, len);
+	memcpy(out->data.ptr, header, sizeof(*header));
+	return out->data.ptr + sizeof(*header);
+}
+
+static void end_image(struct ews_cache_image *out, size_t len)
+{
+	out->data.len = len;
+	out->data.ptr[len] = '\0';
+	out->crc = ews_crc32(0, out->data.ptr + sizeof(struct header), len - sizeof(struct header));
+}
+
+static void format_all(struct ews_cache_image *out, struct header *header, const struct ews_cache *cache,
+		       int64_t started_s, uint32_t started_ns)
+{
 	struct strings strings, skip_strings;
-	struct header header;
 	size_t len;
 	char *at;
 
-	fill_header(&header, cache, started_s, started_ns);
-	len = sizeof(header) + header.n * sizeof(struct ews_entry) + header.n_skips * sizeof(struct ews_skip) +
-	      header.strings_len + header.skip_strings_len;
-	ews_buf_truncate(&out->data, 0);
-	ews_buf_reserve(&out->data, len);
-	memcpy(out->data.ptr, &header, sizeof(header));
-	at = out->data.ptr + sizeof(header);
-	strings.start = at + header.n * sizeof(struct ews_entry) + header.n_skips * sizeof(struct ews_skip);
-	skip_strings.start = strings.start + header.strings_len;
+	header->magic = CACHE_MAGIC;
+	if (cache->is_origin)
+		ews_clock_random(header->id, sizeof(header->id));
+	count_all(header, cache);
+	len = sizeof(*header) + header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip) +
+	      header->strings_len + header->skip_strings_len;
+	at = begin_image(out, header, len);
+	strings.start = at + header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip);
+	skip_strings.start = strings.start + header->strings_len;
 	strings.at = strings.start;
 	skip_strings.at = skip_strings.start;
-	for (size_t i = 0; i < list->n; i++) {
+	for (size_t i = 0; i < header->n; i++) {
 		struct ews_entry entry = entry_of(cache, i);
 
 		entry.is_racy = is_racy(&entry, started_s, started_ns);
@@ -309,7 +468,7 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 		memcpy(at, &entry, sizeof(entry));
 		at += sizeof(entry);
 	}
-	for (size_t i = 0; i < header.n_skips; i++) {
+	for (size_t i = 0; i < header->n_skips; i++) {
 		struct ews_skip skip;
 
 		memset(&skip, 0, sizeof(skip)); /* as in the header */
@@ -319,19 +478,60 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 		memcpy(at, &skip, sizeof(skip));
 		at += sizeof(skip);
 	}
-	out->data.len = len;
-	out->data.ptr[len] = '\0';
-	out->crc = ews_crc32(0, out->data.ptr + sizeof(header), len - sizeof(header));
+	end_image(out, len);
+}
+
+static void format_since(struct ews_cache_image *out, struct header *header, const struct ews_cache *cache,
+			 int64_t started_s, uint32_t started_ns)
+{
+	const struct ews_cache_origin *origin = &cache->origin;
+	size_t len = sizeof(*header) + origin->n * sizeof(struct change);
+	char *at;
+
+	header->magic = SINCE_MAGIC;
+	memcpy(header->id, origin->id, sizeof(header->id));
+	header->n = origin->n;
+	at = begin_image(out, header, len);
+	for (size_t i = 0; i < origin->n; i++) {
+		struct change change = { .at = origin->changed[i], .entry = entry_of(cache, origin->changed[i]) };
+
+		change.entry.is_racy = is_racy(&change.entry, started_s, started_ns);
+		change.entry.path = change.entry.xattrs = change.entry.first_name = NULL;
+		memcpy(at, &change, sizeof(change));
+		at += sizeof(change);
+	}
+	end_image(out, len);
+}
+
+/* Does a file have nearly all of it? */
+static bool has_origin(const struct ews_cache *cache)
+{
+	return cache->is_whole && is_id(cache->origin.id) && cache->origin.n <= cache->entries.n / SINCE_PART;
+}
+
+void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache, int64_t started_s,
+		      uint32_t started_ns)
+{
+	struct header header;
+
+	fill_header(&header, cache, started_s, started_ns);
+	out->is_since = has_origin(cache);
+	if (out->is_since)
+		format_since(out, &header, cache, started_s, started_ns);
+	else
+		format_all(out, &header, cache, started_s, started_ns);
 }
 
 int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct iovec *extra,
 			  size_t n_extra, bool is_durable)
 {
 	EWS_CLEANUP(free) struct iovec *parts = ews_calloc(n_extra + 2, sizeof(*parts));
+	EWS_CLEANUP(free) char *since = ews_strfmt("%s" SINCE_SUFFIX, name);
 	struct ews_buf *data = &image->data;
 	size_t body_len = data->len - sizeof(struct header);
 	struct header header;
 	uint32_t crc;
+	int rc;
 
 	memcpy(&header, data->ptr, sizeof(header));
 	header.extra_len = 0;
@@ -346,7 +546,10 @@ int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *
 		parts[i + 1] = extra[i];
 	}
 	parts[n_extra + 1] = (struct iovec){ &crc, sizeof(crc) };
-	return ews_file_replace_parts(dir_fd, name, parts, n_extra + 2, 0600, is_durable);
+	rc = ews_file_replace_parts(dir_fd, image->is_since ? since : name, parts, n_extra + 2, 0600, is_durable);
+	if (rc == 0 && !image->is_since)
+		(void)unlinkat(dir_fd, since, 0); /* it went with another one: nobody would read it */
+	return rc;
 }
 
 int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,

@@ -7,6 +7,9 @@
  * Entries that changed within 20 ms before the scan began are stored as racy and are
  * read again.
  *
+ * Where few entries are not as the file has them, they alone are written, into `<name>.since`, with all that is said of
+ * the whole. That file names the one it goes with, and is nothing beside any other.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef EWS_STORE_CACHE_H
@@ -26,6 +29,22 @@ struct ews_stamp {
 	uint64_t size, mtime_s, mtime_ns, ctime_s, ctime_ns, ino, dev;
 };
 
+#define EWS_CACHE_ID_LEN 16
+
+/* The file that a list was read from, and which of its entries are not as that file has them. */
+struct ews_cache_origin {
+	uint8_t id[EWS_CACHE_ID_LEN]; /* all 0: there is none */
+	size_t *changed; /* ascending; their strings are those of the file */
+	size_t n;
+};
+
+#define EWS_CACHE_ORIGIN_INIT { { 0 }, NULL, 0 }
+
+/* Some more are not as the file has them: `n`, ascending. */
+void ews_cache_origin_add(struct ews_cache_origin *origin, const size_t *changed, size_t n);
+
+void ews_cache_origin_release(struct ews_cache_origin *origin);
+
 struct ews_cache {
 	struct ews_entries entries; /* sorted, with stat data */
 	/* All that a scan found, when it is known: then what follows is, too. */
@@ -37,11 +56,13 @@ struct ews_cache {
 	uint8_t tracked[EWS_CACHE_KEY_LEN]; /* digest of what it says: it may change without saying anything new */
 	char hash[EWS_TREE_HASH_LEN]; /* of the entries */
 	struct ews_buf extra; /* what else its writer wants to have back */
+	bool is_origin; /* when it is written: what changes may be written beside it later */
+	struct ews_cache_origin origin; /* where the entries, and what was left out, were read from */
 	/* How an entry is written; NULL: as it is. What it gives borrows the entry's strings. */
 	void (*record)(struct ews_entry *out, const struct ews_entry *entry);
 };
 
-#define EWS_CACHE_INIT { .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT }
+#define EWS_CACHE_INIT { .entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT, .origin = EWS_CACHE_ORIGIN_INIT }
 
 /* Read the cache `name` in `dir_fd` into `out`. Nothing usable: an empty one and 0. */
 int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);
@@ -57,9 +78,10 @@ int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache,
 struct ews_cache_image {
 	struct ews_buf data;
 	uint32_t crc; /* of what follows the header */
+	bool is_since; /* it has what changed since */
 };
 
-#define EWS_CACHE_IMAGE_INIT { EWS_BUF_INIT, 0 }
+#define EWS_CACHE_IMAGE_INIT { EWS_BUF_INIT, 0, false }
 
 /* The same in two steps, of which only the second may fail. An image is written once. */
 void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache, int64_t started_s,

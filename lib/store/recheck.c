@@ -312,6 +312,29 @@ static bool have_known_names(struct recheck *check)
 	return !check->differs;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+void ews_touched_tell(const struct ews_touched *touched, struct ews_cache_origin *origin,
+		      const struct ews_entries *now)
+{
+	EWS_CLEANUP(free) size_t *changed = ews_calloc(touched->n, sizeof(*changed));
+	bool is_told = touched->are_all;
+
+	for (size_t i = 0; i < touched->n && is_told; i++) {
+		const struct ews_entry *was = &touched->items[i].was, *is = &now->items[touched->items[i].at];
+
+		changed[i] = touched->items[i].at;
+		is_told = is_same_text(was->xattrs, is->xattrs) && is_same_text(was->first_name, is->first_name);
+	}
+	if (is_told)
+		ews_cache_origin_add(origin, changed, touched->n);
+	else
+		ews_cache_origin_release(origin);
+}
+
 void ews_touched_release(struct ews_touched *touched)
 {
 	free(touched->items);

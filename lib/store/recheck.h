@@ -37,6 +37,13 @@ struct ews_touched {
 
 #define EWS_TOUCHED_INIT { NULL, 0, 0, false }
 
+/*
+ * Say of where `now` was read from that these are not as it has them. Where that can't be told by them alone it is
+ * forgotten, and all is written next.
+ */
+void ews_touched_tell(const struct ews_touched *touched, struct ews_cache_origin *origin,
+		      const struct ews_entries *now);
+
 void ews_touched_release(struct ews_touched *touched);
 
 struct ews_recheck_opts {

@@ -357,6 +357,7 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 		content->cache_is_stale = content->is_whole && (look->batch || look->opts->is_compared);
 		content->earlier = cache->extra;
 		cache->extra = (struct ews_buf)EWS_BUF_INIT;
+		ews_touched_tell(&content->touched, &cache->origin, &content->scan.entries);
 	} else {
 		ews_scan_count(&content->scan);
 		memcpy(content->hash, cache->hash, sizeof(content->hash));
@@ -366,6 +367,8 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 		content->memo = cache->extra;
 		cache->extra = (struct ews_buf)EWS_BUF_INIT;
 	}
+	content->origin = cache->origin;
+	cache->origin = (struct ews_cache_origin)EWS_CACHE_ORIGIN_INIT;
 	ews_skips_add_all(&content->found, &content->scan.skips);
 	return 1;
 }
@@ -453,7 +456,9 @@ static int read_cache(struct ews_cache *out, const struct ews_look *look)
 	/* Nobody compared yet; the other one knows as much, and that what it names is kept. */
 	ews_cache_release(out);
 	stricter = project_cache(repo, false);
-	return ews_cache_read(out, fd, stricter);
+	rc = ews_cache_read(out, fd, stricter);
+	ews_cache_origin_release(&out->origin); /* what is saved goes elsewhere */
+	return rc;
 }
 
 /* The long files that are read at once. */
@@ -629,7 +634,9 @@ void ews_content_format_cache(struct ews_content *content)
 				   .root = content->scan.root,
 				   .index = content->index,
 				   .skips = content->found,
-				   .extra = content->memo };
+				   .extra = content->memo,
+				   .is_origin = true,
+				   .origin = content->origin };
 
 	if (!content->cache_is_stale)
 		return;
@@ -675,6 +682,7 @@ void ews_content_release(struct ews_content *content)
 	ews_buf_release(&content->memo);
 	ews_buf_release(&content->earlier);
 	ews_touched_release(&content->touched);
+	ews_cache_origin_release(&content->origin);
 	ews_cache_image_release(&content->image);
 	*content = (struct ews_content)EWS_CONTENT_INIT;
 }

@@ -33,13 +33,14 @@ struct ews_content {
 	struct ews_buf earlier; /* the memo of the entries as they were before some were touched; empty: there is none */
 	struct ews_touched touched; /* those as they were */
 	bool relies_on_kept; /* that what the memo, or the earlier one, names was held is all that is known of contents that were not read */
+	struct ews_cache_origin origin; /* the file of the stat cache that has nearly all of it, if one has */
 	struct ews_cache_image image; /* the stat cache that is saved next, if it was formatted already */
 	bool is_compared; /* as asked for */
-	char hash[EWS_TREE_HASH_LEN];
 	bool hash_is_due; /* nobody made it yet: ews_content_make_hash() */
+	char hash[EWS_TREE_HASH_LEN];
 };
 
-#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .earlier = EWS_BUF_INIT, .touched = EWS_TOUCHED_INIT, .image = EWS_CACHE_IMAGE_INIT }
+#define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .earlier = EWS_BUF_INIT, .touched = EWS_TOUCHED_INIT, .origin = EWS_CACHE_ORIGIN_INIT, .image = EWS_CACHE_IMAGE_INIT }
 
 /*
  * The present content of `session`'s workspace (NULL: of the project).
@@ -58,8 +59,8 @@ struct ews_content_opts {
 	int (*read_known)(void *payload);
 	void *known_payload;
 	bool known_may_wait;
-	bool reread; /* trust no cache */
 	bool hash_may_wait; /* the hash over many entries takes long: who asked makes it where there is time */
+	bool reread; /* trust no cache */
 	/*
 	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:
 	 * the content is whole when it is what stands there, and else of no use.
