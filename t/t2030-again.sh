@@ -76,4 +76,22 @@ test_expect_success 'P3: of many files what few changed since is kept beside the
 	for i in $(seq 59); do echo more >>"${ws:?}/many/$i" || return 1; done && sleep 0.03 && git -C p ews snapshot create m >out && test_path_is_missing "${dir:?}/cache.since" && told_whole && git -C p ews end --force m && rm -r p/many
 '
 
+# in_layers <command>...: run it in p, in an overlay of file systems that is gone afterwards. Files that are written to are copied there, with one name each.
+in_layers() {
+	mkdir -p layers && test_in_namespace sh -c 'mount -t tmpfs tmpfs layers && cd layers && mkdir -p low/p up work all && cp -a ../linked/. low/p && mount -t overlay -o lowerdir=low,upperdir=up,workdir=work overlay all && cd all/p && "$@"' - "$@"
+}
+
+mkdir linked && in_layers true 2>/dev/null && test_set_prereq OVERLAY
+
+test_expect_success OVERLAY 'P2: where one name of a file parts with the others, which stand as they stood, all are recorded as they are' '
+	test_repo linked && mkdir linked/d && for i in $(seq 3000); do echo "$i" >"linked/d/$i" || return 1; done && echo x >linked/a && ln linked/a linked/z && cat >part.sh <<-\EOF &&
+	set -e
+	sleep 0.03; git ews snapshot create; git ews snapshot create; echo more >>a; sleep 0.03
+	snap=$(git ews snapshot create)
+	git ews snapshot verify "$snap"
+	test -z "$(git ews snapshot create --if-changed)"
+	EOF
+	in_layers sh "$PWD/part.sh" >out && test_grep ": ok" out
+'
+
 test_done

@@ -317,6 +317,12 @@ static bool is_same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
+/* The entries of other names speak of it, too. Where a file system copies what is written to these were not touched. */
+static bool has_names(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_FILE && entry->n_links > 1;
+}
+
 void ews_touched_tell(const struct ews_touched *touched, struct ews_cache_origin *origin,
 		      const struct ews_entries *now)
 {
@@ -327,7 +333,7 @@ void ews_touched_tell(const struct ews_touched *touched, struct ews_cache_origin
 		const struct ews_entry *was = &touched->items[i].was, *is = &now->items[touched->items[i].at];
 
 		changed[i] = touched->items[i].at;
-		is_told = is_same_text(was->xattrs, is->xattrs) && is_same_text(was->first_name, is->first_name);
+		is_told = is_same_text(was->xattrs, is->xattrs) && !has_names(was) && !has_names(is);
 	}
 	if (is_told)
 		ews_cache_origin_add(origin, changed, touched->n);

@@ -161,12 +161,16 @@ int ews_earlier_write_tree(struct ews_oid *out, const struct ews_earlier *earlie
 	return ews_tree_write_changed(out, batch, entries, &changes, &earlier->tree);
 }
 
-/* Does nothing in the line of the entry matter to where a manifest is cut, to its head or to other lines? */
+/*
+ * Does nothing in the line of the entry matter to where a manifest is cut, to its head or to other lines? Those of its other
+ * names do, which need not be touched: where a file system copies what is written to these keep the file that it was.
+ */
 static bool is_line_of_its_own(const struct ews_entry *was, const struct ews_entry *is)
 {
 	size_t was_len = was->xattrs ? strlen(was->xattrs) : 0, len = is->xattrs ? strlen(is->xattrs) : 0;
+	bool has_names = was->type == EWS_ENTRY_FILE && was->n_links > 1;
 
-	return was_len == len && !was->first_name && was->has_owner == is->has_owner && was->uid == is->uid &&
+	return was_len == len && !has_names && was->has_owner == is->has_owner && was->uid == is->uid &&
 	       was->gid == is->gid;
 }
 
