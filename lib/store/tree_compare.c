@@ -134,6 +134,44 @@ int ews_tree_compare(struct ews_tree_differences *out, struct ews_odb *odb, cons
 	return rc;
 }
 
+/* What a tree has of an entry; none of one that fits no tree. */
+static void take_entry(uint32_t *mode, struct ews_oid *oid, const struct ews_entry *entry)
+{
+	if (!entry || !ews_entry_fits_tree(entry))
+		return;
+	*mode = ews_entry_git_mode(entry);
+	*oid = entry->oid;
+}
+
+static int cmp_difference(const void *a, const void *b)
+{
+	return strcmp(((const struct ews_tree_difference *)a)->path, ((const struct ews_tree_difference *)b)->path);
+}
+
+void ews_tree_differences_between(struct ews_tree_differences *out, const struct ews_entries *from,
+				  const struct ews_entries *to)
+{
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	size_t first = out->n;
+
+	ews_changes_between(&changes, from, to, ews_entry_equal_in_git);
+	for (size_t i = 0; i < changes.n; i++) {
+		const struct ews_change *change = &changes.items[i];
+		struct ews_tree_difference one = { .path = change->path };
+
+		take_entry(&one.old_mode, &one.old_oid, change->from);
+		take_entry(&one.new_mode, &one.new_oid, change->to);
+		if (one.old_mode == one.new_mode && ews_oid_equal(&one.old_oid, &one.new_oid))
+			continue;
+		one.path = ews_arena_dup(&out->arena, one.path, strlen(one.path));
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = one;
+	}
+	/* In a list what lies in a directory comes right behind it, in git's order "a.b" comes before "a/b". */
+	if (out->n > first)
+		qsort(out->items + first, out->n - first, sizeof(*out->items), cmp_difference);
+}
+
 /* A tree that is being joined from two. */
 struct joining {
 	struct source source;

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "store/batch.h"
+#include "store/entry.h"
 
 /* A path at which something other than a directory is, or was. */
 struct ews_tree_difference {
@@ -31,6 +32,10 @@ struct ews_tree_differences {
  */
 int ews_tree_compare(struct ews_tree_differences *out, struct ews_odb *odb, const struct ews_oid *from,
 		     const struct ews_oid *to);
+
+/* The same of two lists, which need no trees: what would differ between the trees that are made of them. */
+void ews_tree_differences_between(struct ews_tree_differences *out, const struct ews_entries *from,
+				  const struct ews_entries *to);
 
 /*
  * Write into `batch` the tree that is `before` for all paths that stand before `path` in git's order, and `after`

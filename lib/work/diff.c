@@ -98,6 +98,7 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		rc = side_now(diff, &diff->to, repo, session, session ? &reading : NULL);
 	if (rc == 0 && !from)
 		rc = ews_snapshot_reading_finish(&reading);
+	diff->are_listed = rc == 0;
 	return rc;
 }
 
@@ -409,17 +410,31 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 	return 0;
 }
 
+static int find_differences(struct ews_tree_differences *out, const struct ews_diff *diff, struct ews_odb *odb)
+{
+	if (!diff->are_listed)
+		return ews_tree_compare(out, odb, &diff->from.snapshot.tree, &diff->to.snapshot.tree);
+	ews_tree_differences_between(out, &diff->from.content.scan.entries, &diff->to.content.scan.entries);
+	return 0;
+}
+
 /* List the records without git. False where git has to be asked. */
 static bool count_ourselves(struct ews_diff *diff, struct ews_repo *repo)
 {
+	EWS_CLEANUP(tree_differences) struct ews_tree_differences differences = EWS_TREE_DIFFERENCES_INIT;
 	const struct ews_diff_count_opts opts = {
 		.no_counts = diff->no_counts,
 		.no_renames = diff->no_renames,
 		.on_one_thread = diff->on_one_thread,
 	};
 
-	if (diff->paths.n || ews_diff_count(&diff->items, &diff->n, repo->odb, &diff->from.snapshot.tree,
-					    &diff->to.snapshot.tree, &opts) != 1)
+	if (diff->paths.n)
+		return false;
+	if (find_differences(&differences, diff, repo->odb) < 0) {
+		ews_error_clear(); /* git finds the same, and says it */
+		return false;
+	}
+	if (ews_diff_count(&diff->items, &diff->n, repo->odb, &differences, &opts) != 1)
 		return false;
 	diff->cap = diff->n;
 	return true;

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "store/lines.h"
-#include "store/tree_compare.h"
 
 /* Each thread holds two of these. Git takes what is over 512 MiB for binary. */
 #define CONTENT_BYTES_MAX (32 * EWS_MIB)
@@ -121,31 +120,25 @@ static struct ews_diff_record *records_of(const struct ews_tree_differences *lis
 	return items;
 }
 
-int ews_diff_count(struct ews_diff_record **items, size_t *n, struct ews_odb *odb, const struct ews_oid *from,
-		   const struct ews_oid *to, const struct ews_diff_count_opts *opts)
+int ews_diff_count(struct ews_diff_record **items, size_t *n, struct ews_odb *odb,
+		   const struct ews_tree_differences *differences, const struct ews_diff_count_opts *opts)
 {
-	EWS_CLEANUP(tree_differences) struct ews_tree_differences list = EWS_TREE_DIFFERENCES_INIT;
 	struct counting counting = { .odb = odb };
-	int rc;
+	int rc = 0;
 
 	/* The other room asks one git, which answers one question at a time. */
-	if (ews_odb_algo(odb) != EWS_SHA1 || ews_odb_is_partial(odb))
+	if (ews_odb_algo(odb) != EWS_SHA1 || ews_odb_is_partial(odb) || !is_certain(differences, opts))
 		return 0;
-	rc = ews_tree_compare(&list, odb, from, to);
-	if (rc == 0 && !is_certain(&list, opts))
-		return 0;
-	if (rc == 0) {
-		counting.items = records_of(&list);
-		if (!opts->no_counts)
-			rc = ews_pool_for(list.n, COUNT_CHUNK, opts->on_one_thread ? 1 : 0, count, &counting);
-	}
+	counting.items = records_of(differences);
+	if (!opts->no_counts)
+		rc = ews_pool_for(differences->n, COUNT_CHUNK, opts->on_one_thread ? 1 : 0, count, &counting);
 	if (rc < 0) {
 		/* Git finds the same, or knows better: what it says is what counts. */
 		ews_error_clear();
-		ews_diff_records_free(counting.items, counting.items ? list.n : 0);
+		ews_diff_records_free(counting.items, differences->n);
 		return 0;
 	}
 	*items = counting.items;
-	*n = list.n;
+	*n = differences->n;
 	return 1;
 }

@@ -7,6 +7,7 @@
 #define EWS_WORK_DIFF_COUNT_H
 
 #include "store/odb.h"
+#include "store/tree_compare.h"
 #include "work/diff_record.h"
 
 struct ews_diff_count_opts {
@@ -16,11 +17,11 @@ struct ews_diff_count_opts {
 };
 
 /*
- * List what lies between the trees `from` and `to`, in git's order: the caller frees `*items`, with ews_diff_records_free().
+ * List `differences` as records, in their order: the caller frees `*items`, with ews_diff_records_free().
  * Returns 1, or 0 when git has to be asked: something may have been renamed, or is of a kind, a size or a store that
  * is left to it, or could not be read, of which git then speaks.
  */
-int ews_diff_count(struct ews_diff_record **items, size_t *n, struct ews_odb *odb, const struct ews_oid *from,
-		   const struct ews_oid *to, const struct ews_diff_count_opts *opts);
+int ews_diff_count(struct ews_diff_record **items, size_t *n, struct ews_odb *odb,
+		   const struct ews_tree_differences *differences, const struct ews_diff_count_opts *opts);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "fixture.h"
+#include "store/tree.h"
 
 TestSuite(tree_compare, .init = fixture_begin_project, .fini = fixture_end_project);
 
@@ -123,5 +124,33 @@ Test(tree_compare, what_lies_before_a_joined_tree_and_behind_it_is_all_there_is,
 			for (size_t i = 0; i < all.n; i++)
 				assert_same(&parts.items[i], &all.items[i]);
 		}
+	}
+}
+
+Test(tree_compare, two_lists_differ_where_their_trees_do, .timeout = 120)
+{
+	EWS_CLEANUP(fd) int dir = fixture_open_dir("p");
+
+	for (size_t round = 0; round < fixture_rounds(30); round++) {
+		EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(fixture_repo->odb);
+		EWS_CLEANUP(tree_differences) struct ews_tree_differences want = EWS_TREE_DIFFERENCES_INIT;
+		EWS_CLEANUP(tree_differences) struct ews_tree_differences got = EWS_TREE_DIFFERENCES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+		struct ews_oid from_tree, to_tree;
+
+		fixture_make_tree(dir, FIXTURE_FIFOS | FIXTURE_MODES | FIXTURE_ODD_NAMES);
+		fixture_list_tree(&from, dir, true);
+		fixture_edit_tree(dir, FIXTURE_FIFOS | FIXTURE_MODES | FIXTURE_ODD_NAMES);
+		fixture_list_tree(&to, dir, true);
+		cr_assert_eq(ews_tree_write(&from_tree, batch, &from), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_tree_write(&to_tree, batch, &to), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_batch_commit(batch), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_tree_compare(&want, fixture_repo->odb, &from_tree, &to_tree), 0, "%s",
+			     ews_error_message());
+		ews_tree_differences_between(&got, &from, &to);
+		cr_assert_eq(got.n, want.n, "EWS_SEED=%zu: %zu, not %zu", fixture_seed(), got.n, want.n);
+		for (size_t i = 0; i < want.n; i++)
+			assert_same(&got.items[i], &want.items[i]);
 	}
 }
