@@ -145,19 +145,53 @@ static const struct ews_oid *tip_of(const struct ews_ref *ref)
 	return ews_oid_is_none(&ref->peeled) ? &ref->oid : &ref->peeled;
 }
 
-static bool goes(const struct ews_trash_plan *plan, const struct ews_ref *ref)
+/* What goes, to be asked of each ref there is. */
+struct going {
+	const char **refs; /* sorted; the plan's */
+	size_t n;
+	struct ews_oidset commits;
+};
+
+#define GOING_INIT { NULL, 0, EWS_OIDSET_INIT }
+
+static void release_going(struct going *going)
 {
-	for (size_t i = 0; i < plan->n_kept; i++)
-		if (plan->kept[i].is_due && !strcmp(plan->kept[i].snapshot.ref, ref->name))
-			return true;
-	return false;
+	free(going->refs);
+	ews_oidset_release(&going->commits);
+}
+
+EWS_CLEANUP_DEFINE(going, struct going, release_going)
+
+static int cmp_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void list_going(struct going *out, const struct ews_trash_plan *plan)
+{
+	out->refs = ews_calloc(plan->n_kept, sizeof(*out->refs));
+	for (size_t i = 0; i < plan->n_kept; i++) {
+		if (!plan->kept[i].is_due)
+			continue;
+		out->refs[out->n++] = plan->kept[i].snapshot.ref;
+		(void)ews_oidset_add(&out->commits, &plan->kept[i].snapshot.commit);
+	}
+	if (out->n)
+		qsort(out->refs, out->n, sizeof(*out->refs), cmp_names);
+}
+
+static bool goes(const struct going *going, const struct ews_ref *ref)
+{
+	const char *name = ref->name;
+
+	return going->n && bsearch(&name, going->refs, going->n, sizeof(*going->refs), cmp_names);
 }
 
 /* The tips of the refs that stay: they hold what is behind them. */
-static void list_tips(struct ews_oidset *out, const struct ews_trash_plan *plan, const struct ews_refs *refs)
+static void list_tips(struct ews_oidset *out, const struct going *going, const struct ews_refs *refs)
 {
 	for (size_t i = 0; i < refs->n; i++)
-		if (!goes(plan, &refs->items[i]))
+		if (!goes(going, &refs->items[i]))
 			(void)ews_oidset_add(out, tip_of(&refs->items[i]));
 }
 
@@ -192,40 +226,34 @@ static bool leave_out_held(struct ews_buf *request, const struct ews_snapshot *s
 	return are_held;
 }
 
-/*
- * May a tag hold a commit that a snapshot which goes holds as well? Beyond what is left out that is a snapshot
- * which was tagged. Git reads what each of a thousand tags leads to before it counts.
- */
-static bool may_hold(const struct ews_trash_plan *plan, const struct ews_ref *tag)
-{
-	for (size_t i = 0; i < plan->n_kept; i++)
-		if (plan->kept[i].is_due && ews_oid_equal(tip_of(tag), &plan->kept[i].snapshot.commit))
-			return true;
-	return false;
-}
-
 static void begin_count(struct count *count, struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 	EWS_CLEANUP(oidset) struct ews_oidset tips = EWS_OIDSET_INIT;
+	EWS_CLEANUP(going) struct going going = GOING_INIT;
 	bool are_all_held = true;
 	char hex[EWS_OID_HEX_MAX];
 	size_t n = 0;
 
 	if (ews_odb_ref_list(&refs, repo->odb, "refs/") < 0)
 		ews_error_clear();
-	list_tips(&tips, plan, &refs);
+	list_going(&going, plan);
+	list_tips(&tips, &going, &refs);
 	for (size_t i = 0; i < plan->n_kept && are_all_held; i++)
 		if (plan->kept[i].is_due)
 			are_all_held = leave_out_held(&count->request, &plan->kept[i].snapshot, repo->odb, &tips);
 	for (size_t i = 0; i < refs.n; i++) {
 		const struct ews_ref *ref = &refs.items[i];
-		bool is_due = goes(plan, ref);
+		bool is_due = goes(&going, ref);
 
 		n += is_due;
+		/*
+		 * Git reads what each of a thousand tags leads to before it counts. Beyond what is left out a tag may hold what a
+		 * snapshot that goes holds as well where it is one that was tagged.
+		 */
 		if (is_due || !are_all_held || strncmp(ref->name, EWS_REF_TAGS, strlen(EWS_REF_TAGS)) != 0 ||
-		    may_hold(plan, ref))
+		    ews_oidset_has(&going.commits, tip_of(ref)))
 			ews_buf_addf(&count->request, "%s%s\n", is_due ? "" : "^", ews_oid_hex(hex, tip_of(ref)));
 	}
 	count->object_dir = ews_odb_object_dir(repo->odb);
