@@ -41,7 +41,7 @@ __attribute__((noreturn)) static void give_up(void)
 void ews_alloc_begin(void)
 {
 #ifdef __GLIBC__
-	uintptr_t begin = ((uintptr_t)sbrk(0) + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	char *begin = sbrk(0), *end;
 
 	/* The heap begins with room that is a size alone until it is touched. */
 	(void)mallopt(M_TOP_PAD, HEAP_BYTES);
@@ -53,8 +53,8 @@ void ews_alloc_begin(void)
 	 */
 	(void)mallopt(M_ARENA_MAX, 1);
 	free(malloc(1));
-	if ((uintptr_t)sbrk(0) > begin)
-		(void)madvise((void *)begin, (uintptr_t)sbrk(0) - begin, MADV_HUGEPAGE); /* small ones do, too */
+	end = sbrk(0);
+	ews_alloc_fill(begin, (size_t)(end - begin));
 #endif
 }
 

@@ -36,7 +36,7 @@ struct ews_recent *ews_recent_new(size_t max_bytes)
 		mmap(NULL, max_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (bytes != MAP_FAILED) {
-		(void)madvise(bytes, max_bytes, MADV_HUGEPAGE); /* small ones do, too */
+		ews_alloc_fill(bytes, max_bytes);
 		recent->bytes = bytes;
 		recent->max_bytes = max_bytes;
 	}
