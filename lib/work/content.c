@@ -327,7 +327,8 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 	const struct ews_recheck_opts opts = { .root_fd = look->root,
 					       .is_plain = look->repo->is_plain,
 					       .max_file_bytes = look->max_file,
-					       .touched = look->batch ? &content->touched : NULL };
+					       .touched = look->batch || look->opts->is_compared ? &content->touched
+												 : NULL };
 	enum ews_recheck found;
 	int rc;
 
