@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/beside.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -21,6 +22,30 @@
 #include "work/diff_count.h"
 
 #define RAW_BYTES_MAX EWS_GIB
+
+/* Of many files the hash takes as long as their trees, and neither needs the other. */
+static int make_hash(void *payload)
+{
+	ews_content_make_hash(payload);
+	return 0;
+}
+
+static int write_tree(struct ews_diff_side *side, struct ews_batch *batch, const struct ews_snapshot_reading *like)
+{
+	const struct ews_entries *entries = &side->content.scan.entries;
+	EWS_CLEANUP(beside) struct ews_beside hashing = EWS_BESIDE_INIT;
+	int rc;
+
+	if (side->content.hash_is_due)
+		ews_beside_begin(&hashing, make_hash, &side->content);
+	if (like)
+		rc = ews_tree_write_like(&side->snapshot.tree, batch, entries, &like->out->scan.entries,
+					 &like->snapshot->tree);
+	else
+		rc = ews_tree_write(&side->snapshot.tree, batch, entries);
+	(void)ews_beside_end(&hashing); /* it never fails */
+	return rc;
+}
 
 /* The present state as a side: its objects become durable, so that git can read them. */
 static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ews_repo *repo,
@@ -33,6 +58,7 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 					 .known = known,
 					 .read_known = reading ? ews_snapshot_reading_finish : NULL,
 					 .known_payload = reading,
+					 .hash_may_wait = true,
 					 .progress = diff->progress,
 					 .payload = diff->payload };
 	int is_aside = ews_odb_make_writable(repo->odb);
@@ -42,11 +68,8 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 		return is_aside;
 	batch = ews_batch_new(repo->odb);
 	rc = ews_content_now(&side->content, repo, session, batch, &opts);
-	if (rc == 0 && known)
-		rc = ews_tree_write_like(&side->snapshot.tree, batch, &side->content.scan.entries,
-					 &known->scan.entries, &reading->snapshot->tree);
-	else if (rc == 0)
-		rc = ews_tree_write(&side->snapshot.tree, batch, &side->content.scan.entries);
+	if (rc == 0)
+		rc = write_tree(side, batch, reading);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
 	if (rc == 0 && !is_aside)
