@@ -95,8 +95,9 @@ test_expect_success OVERLAY 'P2: where one name of a file parts with the others,
 '
 
 test_expect_success 'P3: so it is of what was seen of the project, whose changes are told all the same' '
-	mkdir p/many && for i in $(seq 120); do echo "$i" >"p/many/$i" || return 1; done && git -C p add many && git -C p commit -qm many && start_ws p m && sleep 0.03 && rm -f "${HOME:?}/.superqode/working/p"/seen-* && git -C p ews status m >out && git -C p ews status m >out && test_grep ! stale out &&
-	seen=$(find "${HOME:?}/.superqode/working/p" -maxdepth 1 -name "seen-*" ! -name "*.since") && cp -p "$seen" first && echo more >>p/many/7 && sleep 0.03 && git -C p ews status --json m >out && test_grep many/7 out && test_cmp first "$seen" && test_path_is_file "$seen.since" &&
+	mkdir p/many && for i in $(seq 120); do echo "$i" >"p/many/$i" || return 1; done && git -C p add many && git -C p commit -qm many && start_ws p m && git -C p ews status m >out && test_grep ! stale out &&
+	rm -f "${HOME:?}/.superqode/working/p"/seen-* && echo more >>p/many/6 && sleep 0.03 && git -C p ews status --json m >out && test_grep many/6 out && seen=$(find "${HOME:?}/.superqode/working/p" -maxdepth 1 -name "seen-*" ! -name "*.since") && cp -p "$seen" first &&
+	echo more >>p/many/7 && sleep 0.03 && git -C p ews status --json m >out && test_grep many/7 out && test_cmp first "$seen" && test_path_is_file "$seen.since" &&
 	echo more >>p/many/8 && git -C p ews status --json m >with && test_grep many/7 with && test_grep many/8 with && rm "$seen" "$seen.since" && git -C p ews status --json m >without && grep -o "many/[0-9]*" with >got && grep -o "many/[0-9]*" without >want && test_cmp want got &&
 	git -C p ews end --force m && git -C p reset -q --hard HEAD~1
 '
