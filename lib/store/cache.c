@@ -136,10 +136,16 @@ static bool are_bools(const struct ews_entry *entry)
 	return true;
 }
 
-static bool settle_entry(struct ews_entry *entry, const char *strings, uint64_t len)
+/* May it be looked at, but for its strings? */
+static bool is_entry(const struct ews_entry *entry)
 {
 	return are_bools(entry) && entry->type >= EWS_ENTRY_FILE && entry->type <= EWS_ENTRY_DEVICE &&
-	       entry->oid.len <= EWS_OID_MAX && find_string(&entry->path, strings, len) && entry->path &&
+	       entry->oid.len <= EWS_OID_MAX;
+}
+
+static bool settle_entry(struct ews_entry *entry, const char *strings, uint64_t len)
+{
+	return is_entry(entry) && find_string(&entry->path, strings, len) && entry->path &&
 	       find_string(&entry->xattrs, strings, len) && find_string(&entry->first_name, strings, len);
 }
 
@@ -261,13 +267,10 @@ static void take_header(struct ews_cache *out, const struct header *header)
 /* Are they changes of entries of such a list? */
 static bool are_changes(const struct change *changes, size_t n, const struct ews_entries *list)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct ews_entry *entry = &changes[i].entry;
-
-		if (changes[i].at >= list->n || (i && changes[i].at <= changes[i - 1].at) || !are_bools(entry) ||
-		    entry->type < EWS_ENTRY_FILE || entry->type > EWS_ENTRY_DEVICE || entry->oid.len > EWS_OID_MAX)
+	for (size_t i = 0; i < n; i++)
+		if (changes[i].at >= list->n || (i && changes[i].at <= changes[i - 1].at) ||
+		    !is_entry(&changes[i].entry))
 			return false;
-	}
 	return true;
 }
 

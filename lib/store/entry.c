@@ -156,15 +156,15 @@ bool ews_entry_stat_matches(const struct ews_entry *entry, const struct stat *st
 	return ews_entry_same_stat(entry, &now);
 }
 
-static bool same_text(const char *a, const char *b)
+bool ews_entry_same_attrs(const struct ews_entry *a, const struct ews_entry *b)
 {
-	return a == b || (a && b && !strcmp(a, b));
+	return a->xattrs == b->xattrs || (a->xattrs && b->xattrs && !strcmp(a->xattrs, b->xattrs));
 }
 
 bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b)
 {
 	return a->type == b->type && a->mode == b->mode && ews_oid_equal(&a->oid, &b->oid) &&
-	       same_text(a->xattrs, b->xattrs);
+	       ews_entry_same_attrs(a, b);
 }
 
 bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry *b)

@@ -98,6 +98,12 @@ bool ews_entry_fits_tree(const struct ews_entry *entry);
 bool ews_entry_path_fits_tree(const char *path, bool is_link);
 /* Is a name on the way to it one that some file system reads as ".git" (".GIT", "git~1", ...)? */
 bool ews_entry_path_names_git(const char *path);
+/* Is it a file that had more names than this one when it was looked at? */
+static inline bool ews_entry_has_names(const struct ews_entry *entry)
+{
+	return entry->type == EWS_ENTRY_FILE && entry->n_links > 1;
+}
+bool ews_entry_same_attrs(const struct ews_entry *a, const struct ews_entry *b);
 /* Is it a directory, a nested repository's or another? */
 static inline bool ews_entry_is_dir(const struct ews_entry *entry)
 {

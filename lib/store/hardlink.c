@@ -62,7 +62,7 @@ void ews_hardlinks_find(struct ews_entries *list)
 
 		entry->first_name = NULL;
 		entry->is_elsewhere = false;
-		if (entry->type != EWS_ENTRY_FILE || entry->n_links < 2)
+		if (!ews_entry_has_names(entry))
 			continue;
 		EWS_GROW(linked, n, cap);
 		linked[n++] = entry;

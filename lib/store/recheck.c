@@ -312,17 +312,6 @@ static bool have_known_names(struct recheck *check)
 	return !check->differs;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
-/* The entries of other names speak of it, too. Where a file system copies what is written to these were not touched. */
-static bool has_names(const struct ews_entry *entry)
-{
-	return entry->type == EWS_ENTRY_FILE && entry->n_links > 1;
-}
-
 void ews_touched_tell(const struct ews_touched *touched, struct ews_cache_origin *origin,
 		      const struct ews_entries *now)
 {
@@ -333,7 +322,11 @@ void ews_touched_tell(const struct ews_touched *touched, struct ews_cache_origin
 		const struct ews_entry *was = &touched->items[i].was, *is = &now->items[touched->items[i].at];
 
 		changed[i] = touched->items[i].at;
-		is_told = is_same_text(was->xattrs, is->xattrs) && !has_names(was) && !has_names(is);
+		/*
+		 * The entries of other names speak of it, too. Where a file system copies what is written to these were
+		 * not touched.
+		 */
+		is_told = ews_entry_same_attrs(was, is) && !ews_entry_has_names(was) && !ews_entry_has_names(is);
 	}
 	if (is_told)
 		ews_cache_origin_add(origin, changed, touched->n);

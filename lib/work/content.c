@@ -143,6 +143,12 @@ static bool is_with_ignored(const struct ews_look *look)
 	return look->opts->with_ignored || (look->session && look->session->method->is_project);
 }
 
+/* Is what is found a stat cache? Without a batch the ids stand for objects that nobody may have, which one that compares takes. */
+static bool is_remembered(const struct ews_look *look)
+{
+	return look->batch || look->opts->is_compared;
+}
+
 static int read_look(struct ews_look *look)
 {
 	struct ews_repo *repo = look->repo;
@@ -327,8 +333,7 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 	const struct ews_recheck_opts opts = { .root_fd = look->root,
 					       .is_plain = look->repo->is_plain,
 					       .max_file_bytes = look->max_file,
-					       .touched = look->batch || look->opts->is_compared ? &content->touched
-												 : NULL };
+					       .touched = is_remembered(look) ? &content->touched : NULL };
 	enum ews_recheck found;
 	int rc;
 
@@ -355,15 +360,14 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 		content->hash_is_due = true;
 		if (!look->opts->hash_may_wait)
 			ews_content_make_hash(content);
-		content->cache_is_stale = content->is_whole && (look->batch || look->opts->is_compared);
+		content->cache_is_stale = content->is_whole && is_remembered(look);
 		content->earlier = cache->extra;
 		cache->extra = (struct ews_buf)EWS_BUF_INIT;
 		ews_touched_tell(&content->touched, &cache->origin, &content->scan.entries);
 	} else {
 		ews_scan_count(&content->scan);
 		memcpy(content->hash, cache->hash, sizeof(content->hash));
-		content->cache_is_stale = !content->is_same_index && content->is_whole &&
-					  (look->batch || look->opts->is_compared);
+		content->cache_is_stale = !content->is_same_index && content->is_whole && is_remembered(look);
 		content->is_unchanged = true;
 		content->memo = cache->extra;
 		cache->extra = (struct ews_buf)EWS_BUF_INIT;
@@ -432,9 +436,8 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 		ews_manifest_hash(content->hash, &content->scan.entries);
 	if (content->is_whole)
 		ews_skips_add_all(&content->found, &content->scan.skips);
-	/* Without a batch the ids stand for objects that nobody may have: such a list is no cache. */
 	content->cache_is_stale =
-		(look->batch || opts->is_compared) && !opts->only &&
+		is_remembered(look) && !opts->only &&
 		(content->is_whole || content->scan.n_read || content->scan.entries.n != cache->entries.n);
 	return 0;
 }

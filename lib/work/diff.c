@@ -451,7 +451,7 @@ static bool count_ourselves(struct ews_diff *diff, struct ews_repo *repo)
 		.on_one_thread = diff->on_one_thread,
 	};
 
-	if (diff->paths.n)
+	if (diff->paths.n || !ews_diff_can_count(repo->odb))
 		return false;
 	if (find_differences(&differences, diff, repo->odb) < 0) {
 		ews_error_clear(); /* git finds the same, and says it */

@@ -120,14 +120,19 @@ static struct ews_diff_record *records_of(const struct ews_tree_differences *lis
 	return items;
 }
 
+bool ews_diff_can_count(const struct ews_odb *odb)
+{
+	/* The other room asks one git, which answers one question at a time. */
+	return ews_odb_algo(odb) == EWS_SHA1 && !ews_odb_is_partial(odb);
+}
+
 int ews_diff_count(struct ews_diff_record **items, size_t *n, struct ews_odb *odb,
 		   const struct ews_tree_differences *differences, const struct ews_diff_count_opts *opts)
 {
 	struct counting counting = { .odb = odb };
 	int rc = 0;
 
-	/* The other room asks one git, which answers one question at a time. */
-	if (ews_odb_algo(odb) != EWS_SHA1 || ews_odb_is_partial(odb) || !is_certain(differences, opts))
+	if (!is_certain(differences, opts))
 		return 0;
 	counting.items = records_of(differences);
 	if (!opts->no_counts)

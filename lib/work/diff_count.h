@@ -16,8 +16,11 @@ struct ews_diff_count_opts {
 	bool on_one_thread; /* the other processors have their work */
 };
 
+/* Can what a store has be counted here? Where it can't git is asked, and nobody need find out what differs. */
+bool ews_diff_can_count(const struct ews_odb *odb);
+
 /*
- * List `differences` as records, in their order: the caller frees `*items`, with ews_diff_records_free().
+ * List `differences` as records, in their order, of a store where that can be: the caller frees `*items`, with ews_diff_records_free().
  * Returns 1, or 0 when git has to be asked: something may have been renamed, or is of a kind, a size or a store that
  * is left to it, or could not be read, of which git then speaks.
  */

@@ -25,15 +25,18 @@ static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content
 	struct ews_entries *list = &content->scan.entries;
 	size_t kept = 0;
 
-	while (kept < list->n && ews_shift_is_wanted(shift, list->items[kept].path))
+	for (size_t i = 0; i < list->n; i++) {
+		if (!ews_shift_is_wanted(shift, list->items[i].path))
+			continue;
+		/* Nearly always all are wanted, and many. */
+		if (kept != i)
+			list->items[kept] = list->items[i];
 		kept++;
+	}
 	if (kept == list->n) {
 		memcpy(out, content->hash, EWS_TREE_HASH_LEN);
 		return;
 	}
-	for (size_t i = kept; i < list->n; i++)
-		if (ews_shift_is_wanted(shift, list->items[i].path))
-			list->items[kept++] = list->items[i];
 	list->n = kept;
 	ews_manifest_hash(out, list);
 }

@@ -168,10 +168,9 @@ int ews_earlier_write_tree(struct ews_oid *out, const struct ews_earlier *earlie
 static bool is_line_of_its_own(const struct ews_entry *was, const struct ews_entry *is)
 {
 	size_t was_len = was->xattrs ? strlen(was->xattrs) : 0, len = is->xattrs ? strlen(is->xattrs) : 0;
-	bool has_names = was->type == EWS_ENTRY_FILE && was->n_links > 1;
 
-	return was_len == len && !has_names && was->has_owner == is->has_owner && was->uid == is->uid &&
-	       was->gid == is->gid;
+	return was_len == len && !ews_entry_has_names(was) && was->has_owner == is->has_owner &&
+	       was->uid == is->uid && was->gid == is->gid;
 }
 
 void ews_earlier_take_pieces(struct ews_oid *oids, const struct ews_earlier *earlier,

@@ -147,44 +147,34 @@ static const struct ews_oid *tip_of(const struct ews_ref *ref)
 
 /* What goes, to be asked of each ref there is. */
 struct going {
-	const char **refs; /* sorted; the plan's */
-	size_t n;
+	struct ews_strv refs; /* sorted */
 	struct ews_oidset commits;
 };
 
-#define GOING_INIT { NULL, 0, EWS_OIDSET_INIT }
+#define GOING_INIT { EWS_STRV_INIT, EWS_OIDSET_INIT }
 
 static void release_going(struct going *going)
 {
-	free(going->refs);
+	ews_strv_release(&going->refs);
 	ews_oidset_release(&going->commits);
 }
 
 EWS_CLEANUP_DEFINE(going, struct going, release_going)
 
-static int cmp_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void list_going(struct going *out, const struct ews_trash_plan *plan)
 {
-	out->refs = ews_calloc(plan->n_kept, sizeof(*out->refs));
 	for (size_t i = 0; i < plan->n_kept; i++) {
 		if (!plan->kept[i].is_due)
 			continue;
-		out->refs[out->n++] = plan->kept[i].snapshot.ref;
+		ews_strv_add(&out->refs, plan->kept[i].snapshot.ref);
 		(void)ews_oidset_add(&out->commits, &plan->kept[i].snapshot.commit);
 	}
-	if (out->n)
-		qsort(out->refs, out->n, sizeof(*out->refs), cmp_names);
+	ews_strv_sort(&out->refs);
 }
 
 static bool goes(const struct going *going, const struct ews_ref *ref)
 {
-	const char *name = ref->name;
-
-	return going->n && bsearch(&name, going->refs, going->n, sizeof(*going->refs), cmp_names);
+	return ews_strv_sorted_has(&going->refs, ref->name);
 }
 
 /* The tips of the refs that stay: they hold what is behind them. */
