@@ -20,14 +20,20 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "measure.h"
 #include "rows.h"
 #include "show.h"
 #include "tree.h"
+#include "warm.h"
 
 enum { RESULTS_MAX = 256, FILES_G = 4800, FILES_MAX = 50000, SNAPSHOTS_A_SESSION = 10 };
+
+/* What was read less long ago the kernel still has. */
+enum { WARM_S = 3 };
 
 /* What a verb may take at its peak, whatever the sizes of the files. */
 enum { MEMORY_KIB = 64 * 1024, MEMORY_BYTES_A_FILE = 250 };
@@ -46,9 +52,11 @@ static void set_places(const char *dir)
 	static const struct {
 		const char *name, *place;
 	} places[] = {
-		{ "HOME", "home" }, { "P", "project" }, { "B", "other/project" },
-		{ "T", "tree" },    { "R", "bare" },    { "W", "home/.superqode/working/project/qe/w" },
-		{ "X", "new" },     { "S", "source" },  { "OUT", "out" },
+		{ "HOME", "home" },       { "P", "project" },
+		{ "B", "other/project" }, { "T", "tree" },
+		{ "R", "bare" },          { "W", "home/.superqode/working/project/qe/w" },
+		{ "X", "new" },           { "S", "source" },
+		{ "OUT", "out" },         { "SESSIONS", "home/.superqode/working/project/sessions" },
 	};
 	char path[4096];
 
@@ -146,6 +154,42 @@ static size_t runs_of(const struct settings *set, const struct row *row, bool is
 	return set->is_quick ? 5 : 15;
 }
 
+/* What either side reads: the programs, and the places where it works. */
+static void warm_all(void)
+{
+	static const char *const names[] = { "PROGRAMS", "P", "B", "T", "R", "W", "SESSIONS" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *paths = strdup(getenv(names[i])), *rest;
+
+		for (char *path = strtok_r(paths, ":", &rest); path; path = strtok_r(NULL, ":", &rest))
+			warm(path);
+		free(paths);
+	}
+}
+
+/* All of it is in memory, or was some seconds ago, which is as good. */
+static void keep_warm(void)
+{
+	static time_t last;
+	struct timespec now;
+	pid_t pid;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (last && now.tv_sec - last < WARM_S)
+		return;
+	/* A child: what it has mapped would count as memory of whatever is started after it. */
+	pid = fork();
+	if (pid == 0) {
+		warm_all();
+		_exit(0);
+	}
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	last = now.tv_sec;
+}
+
 /* One side's turn; either of the checks may be NULL. False when something failed; `why` says what. */
 static bool take_turn(struct cost *cost, const char *before, const char *command, const char *check,
 		      const char *verify, const char **why)
@@ -159,6 +203,7 @@ static bool take_turn(struct cost *cost, const char *before, const char *command
 		*why = "it could not be prepared";
 	/* What earlier turns left for the kernel to write is not written during this one. */
 	sync();
+	keep_warm();
 	if (!*why && measure(cost, command))
 		*why = "the command failed";
 	else if (!*why && ((check && run_script(check)) || (verify && run_script(verify))))
@@ -610,6 +655,10 @@ int main(int argc, char **argv)
 	}
 	(void)setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	(void)setenv("LC_ALL", "C", 1);
+	(void)setenv("PROGRAMS",
+		     ask_script("{ for program in git git-ews cp; do command -v $program && ldd $(command -v $program); done; "
+				"ldconfig -p | grep libgit2; } | grep -o '/[^ ]*' | sort -u | tr '\\n' ':'"),
+		     1);
 
 	/* The quick one looks at what is ours alone. */
 	(void)setenv("FSCK",
