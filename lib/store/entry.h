@@ -111,6 +111,7 @@ static inline bool ews_entry_is_dir(const struct ews_entry *entry)
 }
 
 /* What git has for a mode where another repository's commit is named, in a tree and in an index. */
+#define EWS_MODE_DIR 0040000
 #define EWS_MODE_GITLINK 0160000
 
 /* The mode of a git tree entry: 0100644, 0100755, 0120000, 040000, 0160000. */

@@ -40,8 +40,6 @@
 #define MORE_SKIP_WORKTREE 0x4000
 #define MORE_INTENT_TO_ADD 0x2000
 
-#define MODE_DIR 040000
-
 /*
  * Version 4 lets a few bytes stand for a long path. A real index never grows
  * more than this; a made-up one could fill the memory.
@@ -320,7 +318,7 @@ static bool is_plain_entry(const struct ews_index_entry *ie)
 	case 0120000:
 	case EWS_MODE_GITLINK:
 		return ews_path_is_plain(ie->path);
-	case MODE_DIR: {
+	case EWS_MODE_DIR: {
 		EWS_CLEANUP(free) char *bare = NULL;
 
 		if (!len || ie->path[len - 1] != '/')
@@ -341,7 +339,7 @@ static int check_entries(struct ews_index *index)
 
 		if (!is_plain_entry(ie))
 			return damaged("bad path or mode");
-		if (ie->mode == MODE_DIR)
+		if (ie->mode == EWS_MODE_DIR)
 			index->is_sparse = true;
 		if (i && cmp_entry(ie - 1, ie) >= 0)
 			return damaged("its entries are not in order");
@@ -747,7 +745,7 @@ void ews_index_format(struct ews_buf *out, const struct ews_index *index, enum e
 	for (size_t i = 0; i < index->n; i++) {
 		if (index->items[i].is_intent_to_add || index->items[i].is_skip_worktree)
 			version = 3;
-		if (index->items[i].mode == MODE_DIR)
+		if (index->items[i].mode == EWS_MODE_DIR)
 			is_sparse = true;
 	}
 	put32(put32(header + 4, version), (uint32_t)index->n);

@@ -17,13 +17,13 @@
 #include "base/path.h"
 
 #define MODE_TYPE 0170000
-#define MODE_DIR 0040000
 #define MODE_FILE 0100000
 #define MODE_LINK 0120000
+#define MODE_DIGITS_MAX 11
 
 bool ews_tree_item_is_dir(const struct ews_tree_item *item)
 {
-	return (item->mode & MODE_TYPE) == MODE_DIR;
+	return (item->mode & MODE_TYPE) == EWS_MODE_DIR;
 }
 
 int ews_tree_item_cmp(const struct ews_tree_item *a, const struct ews_tree_item *b)
@@ -45,167 +45,33 @@ static int cmp_as_git(const void *a, const void *b)
 	return ews_tree_item_cmp(a, b);
 }
 
+static void add_mode(struct ews_buf *text, uint32_t mode)
+{
+	char digits[MODE_DIGITS_MAX];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + mode % 8);
+	while (mode /= 8);
+	ews_buf_add(text, digits + at, sizeof(digits) - at);
+}
+
 int ews_tree_write_flat(struct ews_oid *out, struct ews_batch *batch, struct ews_tree_item *items, size_t n)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t in_order = 1;
 
-	if (n)
+	while (in_order < n && ews_tree_item_cmp(&items[in_order - 1], &items[in_order]) < 0)
+		in_order++;
+	if (in_order < n)
 		qsort(items, n, sizeof(*items), cmp_as_git);
 	for (size_t i = 0; i < n; i++) {
-		ews_buf_addf(&text, "%o %s", (unsigned)items[i].mode, items[i].name);
-		ews_buf_addc(&text, '\0');
+		add_mode(&text, items[i].mode);
+		ews_buf_addc(&text, ' ');
+		ews_buf_add(&text, items[i].name, strlen(items[i].name) + 1);
 		ews_buf_add(&text, items[i].oid.id, items[i].oid.len);
 	}
 	return ews_batch_add(out, batch, EWS_OBJECT_TREE, text.ptr, text.len);
-}
-
-/* The levels under way: each level's items stand on top of its parent's. */
-struct writing {
-	struct ews_batch *batch;
-	const struct ews_entries *list;
-	size_t at; /* the entry that comes next */
-	struct ews_tree_item *items;
-	size_t n, cap;
-	struct ews_arena names; /* of directories */
-	const struct ews_changes *changes; /* against what has a tree already; NULL: nothing has */
-};
-
-/* A directory of what has a tree already. */
-struct old_level {
-	struct ews_tree_item *items;
-	size_t n;
-};
-
-static void push_item(struct writing *w, uint32_t mode, const char *name, const struct ews_oid *oid)
-{
-	EWS_GROW(w->items, w->n, w->cap);
-	w->items[w->n++] = (struct ews_tree_item){ mode, name, *oid };
-}
-
-/* Does anything at or below the directory `path` differ from what has a tree? */
-static bool has_change(const struct writing *w, const char *path)
-{
-	const struct ews_changes *changes = w->changes;
-	size_t at = ews_path_find_first(changes->items, sizeof(*changes->items), changes->n, path);
-
-	return at < changes->n && ews_path_is_inside(changes->items[at].path, path);
-}
-
-/* Step over the directory `path` and all that is below it. */
-static void step_over(struct writing *w, const char *path)
-{
-	/* In order nothing comes between a directory's content and what begins with its name and the least byte. */
-	EWS_CLEANUP(free) char *end = ews_strfmt("%s\001", path);
-
-	w->at += ews_path_find_first(&w->list->items[w->at], sizeof(*w->list->items), w->list->n - w->at, end);
-}
-
-static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)
-{
-	for (size_t i = 0; i < old->n; i++)
-		if (ews_tree_item_is_dir(&old->items[i]) && !strncmp(old->items[i].name, name, len) &&
-		    !old->items[i].name[len])
-			return &old->items[i].oid;
-	return NULL;
-}
-
-static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
-		       const struct ews_oid *was);
-
-/* The directory that is the first `len` bytes of `path`, by the name `name`; of `old` it may have been one. */
-static int write_dir(struct writing *w, const char *path, size_t len, const char *name, const struct old_level *old)
-{
-	const char *end = path + len;
-	const struct ews_oid *was = find_old(old, name, (size_t)(end - name));
-	EWS_CLEANUP(free) char *dir = was ? ews_strndup(path, len) : NULL;
-	struct ews_oid oid = EWS_OID_NONE;
-	int rc = 0;
-
-	if (was && !has_change(w, dir)) {
-		oid = *was;
-		step_over(w, dir);
-	} else {
-		rc = write_level(&oid, w, path, len + 1, was);
-	}
-	if (rc == 0)
-		push_item(w, MODE_DIR, ews_arena_dup(&w->names, name, (size_t)(end - name)), &oid);
-	return rc;
-}
-
-/* Write the entries from the next one on whose paths start with the first `prefix_len` bytes of `prefix`; it was `was`, if not NULL. */
-static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
-		       const struct ews_oid *was)
-{
-	EWS_CLEANUP(free) struct ews_tree_item *old_items = NULL;
-	struct old_level old = { NULL, 0 };
-	size_t first = w->n;
-	int rc = 0;
-
-	if (was)
-		rc = ews_tree_read_flat(&old_items, &old.n, ews_batch_odb(w->batch), was, &w->names);
-	old.items = old_items;
-	while (w->at < w->list->n && rc == 0) {
-		const struct ews_entry *entry = &w->list->items[w->at];
-		const char *name = entry->path + prefix_len, *slash;
-
-		if (strncmp(entry->path, prefix, prefix_len) != 0)
-			break;
-		if (!ews_entry_fits_tree(entry)) {
-			w->at++;
-			continue;
-		}
-		slash = strchr(name, '/');
-		if (slash) {
-			rc = write_dir(w, entry->path, (size_t)(slash - entry->path), name, &old);
-		} else {
-			push_item(w, ews_entry_git_mode(entry), name, &entry->oid);
-			w->at++;
-		}
-	}
-	if (rc == 0)
-		rc = ews_tree_write_flat(out, w->batch, w->items ? w->items + first : NULL, w->n - first);
-	w->n = first;
-	return rc;
-}
-
-static int write_all(struct ews_oid *out, struct writing *w, const struct ews_oid *was)
-{
-	struct ews_oid root = EWS_OID_NONE;
-	int rc = write_level(&root, w, "", 0, was);
-
-	free(w->items);
-	ews_arena_release(&w->names);
-	if (rc < 0)
-		return rc;
-	*out = root;
-	return 0;
-}
-
-int ews_tree_write(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list)
-{
-	struct writing w = { .batch = batch, .list = list };
-
-	return write_all(out, &w, NULL);
-}
-
-int ews_tree_write_like(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
-			const struct ews_entries *was, const struct ews_oid *was_tree)
-{
-	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-
-	ews_changes_between(&changes, was, list, ews_entry_equal_in_git);
-	return ews_tree_write_changed(out, batch, list, &changes, was_tree);
-}
-
-int ews_tree_write_changed(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
-			   const struct ews_changes *changes, const struct ews_oid *was_tree)
-{
-	struct writing w = { .batch = batch, .list = list, .changes = changes };
-
-	if (changes->n)
-		return write_all(out, &w, was_tree);
-	*out = *was_tree;
-	return 0;
 }
 
 /* A name that is one component and can't lead out of the directory, nor into its repository. */
@@ -287,7 +153,7 @@ static int set_type(struct ews_entry *entry, uint32_t mode)
 		entry->type = EWS_ENTRY_LINK;
 		entry->mode = 0777;
 		return 0;
-	case MODE_DIR:
+	case EWS_MODE_DIR:
 		entry->type = EWS_ENTRY_DIR;
 		entry->mode = 0755;
 		return 0;
@@ -389,7 +255,7 @@ static int find_level(struct ews_oid *out, struct ews_odb *odb, const struct ews
 		const char *name = paths[i] + prefix_len;
 		size_t len = strcspn(name, "/");
 		bool is_dir = name[len];
-		const struct ews_tree_item wanted = { is_dir ? MODE_DIR : MODE_FILE,
+		const struct ews_tree_item wanted = { is_dir ? EWS_MODE_DIR : MODE_FILE,
 						      ews_arena_dup(&names, name, len), EWS_OID_NONE };
 
 		step = is_dir ? count_below(paths + i, n - i, prefix_len + len) : 1;

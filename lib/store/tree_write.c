@@ -1,0 +1,264 @@
+/*
+ * Trees: see tree.h. Here those of a list are written.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pool.h"
+#include "store/tree.h"
+
+#define FEW_ENTRIES 256 /* that are to be written: one thread does it */
+
+/* A directory of the first level, which any thread may write. */
+struct branch {
+	size_t at; /* its first entry that fits a tree */
+	size_t name_len;
+	const struct ews_oid *was; /* NULL: it has no tree yet */
+	size_t n; /* entries of it that are to be written */
+	struct ews_oid oid;
+};
+
+/* The levels under way: each level's items stand on top of its parent's. */
+struct writing {
+	struct ews_batch *batch;
+	const struct ews_entries *list;
+	size_t at; /* the entry that comes next */
+	struct ews_tree_item *items;
+	size_t n, cap;
+	struct ews_arena names; /* of directories */
+	const struct ews_changes *changes; /* against what has a tree already; NULL: nothing has */
+	struct branch *branches; /* that others have written, in order */
+	size_t n_branches, next_branch, cap_branches;
+};
+
+/* A directory of what has a tree already. */
+struct old_level {
+	struct ews_tree_item *items;
+	size_t n;
+};
+
+static void release_writing(struct writing *w)
+{
+	free(w->items);
+	free(w->branches);
+	ews_arena_release(&w->names);
+}
+
+EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
+
+/* How many of `n` things that begin with their paths, the first of which is at or below the directory `path`, are there? */
+static size_t find_end(const void *items, size_t size, size_t n, const char *path)
+{
+	/* In order nothing comes between a directory's content and what begins with its name and the least byte. */
+	EWS_CLEANUP(free) char *end = ews_strfmt("%s\001", path);
+
+	return ews_path_find_first(items, size, n, end);
+}
+
+static void push_item(struct writing *w, uint32_t mode, const char *name, const struct ews_oid *oid)
+{
+	EWS_GROW(w->items, w->n, w->cap);
+	w->items[w->n++] = (struct ews_tree_item){ mode, name, *oid };
+}
+
+/* How much at and below the directory `path` differs from what has a tree? */
+static size_t count_changes(const struct writing *w, const char *path)
+{
+	const struct ews_changes *changes = w->changes;
+	size_t at = ews_path_find_first(changes->items, sizeof(*changes->items), changes->n, path);
+
+	return find_end(changes->items + at, sizeof(*changes->items), changes->n - at, path);
+}
+
+/* Step over the directory `path` and all that is below it. */
+static void step_over(struct writing *w, const char *path)
+{
+	const struct ews_entries *list = w->list;
+
+	w->at += find_end(&list->items[w->at], sizeof(*list->items), list->n - w->at, path);
+}
+
+static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)
+{
+	for (size_t i = 0; i < old->n; i++)
+		if (ews_tree_item_is_dir(&old->items[i]) && !strncmp(old->items[i].name, name, len) &&
+		    !old->items[i].name[len])
+			return &old->items[i].oid;
+	return NULL;
+}
+
+static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
+		       const struct ews_oid *was);
+
+/* The directory that is the first `len` bytes of `path`, by the name `name`; of `old` it may have been one. */
+static int write_dir(struct writing *w, const char *path, size_t len, const char *name, const struct old_level *old)
+{
+	const char *end = path + len;
+	const struct ews_oid *was = find_old(old, name, (size_t)(end - name));
+	EWS_CLEANUP(free) char *dir = was || w->n_branches ? ews_strndup(path, len) : NULL;
+	struct ews_oid oid = EWS_OID_NONE;
+	int rc = 0;
+
+	if (w->next_branch < w->n_branches && w->branches[w->next_branch].at == w->at) {
+		oid = w->branches[w->next_branch++].oid;
+		step_over(w, dir);
+	} else if (was && !count_changes(w, dir)) {
+		oid = *was;
+		step_over(w, dir);
+	} else {
+		rc = write_level(&oid, w, path, len + 1, was);
+	}
+	if (rc == 0)
+		push_item(w, EWS_MODE_DIR, ews_arena_dup(&w->names, name, (size_t)(end - name)), &oid);
+	return rc;
+}
+
+/* What is written by several threads. */
+struct branching {
+	const struct writing *whole;
+	struct branch **largest_first;
+};
+
+static int write_branch(size_t i, unsigned worker, void *payload)
+{
+	const struct branching *branching = payload;
+	const struct writing *whole = branching->whole;
+	struct branch *branch = branching->largest_first[i];
+	EWS_CLEANUP(writing)
+	struct writing w = { .batch = whole->batch, .list = whole->list, .at = branch->at, .changes = whole->changes };
+
+	(void)worker;
+	return write_level(&branch->oid, &w, w.list->items[w.at].path, branch->name_len + 1, branch->was);
+}
+
+static int cmp_largest(const void *a, const void *b)
+{
+	size_t n_a = (*(struct branch *const *)a)->n, n_b = (*(struct branch *const *)b)->n;
+
+	return (n_a < n_b) - (n_a > n_b);
+}
+
+/* Which directories of the first level have anything to be written? Gives how many entries that is. */
+static size_t find_branches(struct writing *w, const struct old_level *old)
+{
+	const struct ews_entries *list = w->list;
+	size_t total = 0;
+
+	for (w->at = 0; w->at < list->n;) {
+		const char *path = list->items[w->at].path, *slash = strchr(path, '/');
+		EWS_CLEANUP(free) char *dir = slash ? ews_strndup(path, (size_t)(slash - path)) : NULL;
+		struct branch branch = { .at = w->at, .oid = EWS_OID_NONE };
+
+		if (!slash || !ews_entry_fits_tree(&list->items[w->at])) {
+			w->at++;
+			continue;
+		}
+		branch.name_len = (size_t)(slash - path);
+		branch.was = find_old(old, path, branch.name_len);
+		step_over(w, dir);
+		branch.n = w->changes ? count_changes(w, dir) : w->at - branch.at;
+		total += branch.n;
+		if (!branch.n)
+			continue;
+		EWS_GROW(w->branches, w->n_branches, w->cap_branches);
+		w->branches[w->n_branches++] = branch;
+	}
+	w->at = 0;
+	return total;
+}
+
+/* The directories of the first level have nothing to do with each other: those of many entries are written by several threads. */
+static int write_branches(struct writing *w, const struct old_level *old)
+{
+	EWS_CLEANUP(free) struct branch **largest_first = NULL;
+	struct branching branching = { .whole = w };
+
+	if (find_branches(w, old) < FEW_ENTRIES) {
+		w->n_branches = 0;
+		return 0;
+	}
+	largest_first = ews_calloc(w->n_branches, sizeof(struct branch *));
+	for (size_t i = 0; i < w->n_branches; i++)
+		largest_first[i] = &w->branches[i];
+	qsort(largest_first, w->n_branches, sizeof(struct branch *), cmp_largest);
+	branching.largest_first = largest_first;
+	return ews_pool_for(w->n_branches, 1, 0, write_branch, &branching);
+}
+
+/* Write the entries from the next one on whose paths start with the first `prefix_len` bytes of `prefix`; it was `was`, if not NULL. */
+static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
+		       const struct ews_oid *was)
+{
+	EWS_CLEANUP(free) struct ews_tree_item *old_items = NULL;
+	struct old_level old = { NULL, 0 };
+	size_t first = w->n;
+	int rc = 0;
+
+	if (was)
+		rc = ews_tree_read_flat(&old_items, &old.n, ews_batch_odb(w->batch), was, &w->names);
+	old.items = old_items;
+	if (rc == 0 && !prefix_len)
+		rc = write_branches(w, &old);
+	while (w->at < w->list->n && rc == 0) {
+		const struct ews_entry *entry = &w->list->items[w->at];
+		const char *name = entry->path + prefix_len, *slash;
+
+		if (strncmp(entry->path, prefix, prefix_len) != 0)
+			break;
+		if (!ews_entry_fits_tree(entry)) {
+			w->at++;
+			continue;
+		}
+		slash = strchr(name, '/');
+		if (slash) {
+			rc = write_dir(w, entry->path, (size_t)(slash - entry->path), name, &old);
+		} else {
+			push_item(w, ews_entry_git_mode(entry), name, &entry->oid);
+			w->at++;
+		}
+	}
+	if (rc == 0)
+		rc = ews_tree_write_flat(out, w->batch, w->items ? w->items + first : NULL, w->n - first);
+	w->n = first;
+	return rc;
+}
+
+static int write_all(struct ews_oid *out, struct writing *w, const struct ews_oid *was)
+{
+	struct ews_oid root = EWS_OID_NONE;
+	int rc = write_level(&root, w, "", 0, was);
+
+	if (rc == 0)
+		*out = root;
+	return rc;
+}
+
+int ews_tree_write(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list)
+{
+	EWS_CLEANUP(writing) struct writing w = { .batch = batch, .list = list };
+
+	return write_all(out, &w, NULL);
+}
+
+int ews_tree_write_like(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
+			const struct ews_entries *was, const struct ews_oid *was_tree)
+{
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+
+	ews_changes_between(&changes, was, list, ews_entry_equal_in_git);
+	return ews_tree_write_changed(out, batch, list, &changes, was_tree);
+}
+
+int ews_tree_write_changed(struct ews_oid *out, struct ews_batch *batch, const struct ews_entries *list,
+			   const struct ews_changes *changes, const struct ews_oid *was_tree)
+{
+	EWS_CLEANUP(writing) struct writing w = { .batch = batch, .list = list, .changes = changes };
+
+	if (changes->n)
+		return write_all(out, &w, was_tree);
+	*out = *was_tree;
+	return 0;
+}
