@@ -40,7 +40,14 @@ static void begin(struct ews_hash *hash, enum ews_hash_algo algo)
 
 size_t ews_hash_len(enum ews_hash_algo algo)
 {
-	return algo == EWS_SHA256 ? EWS_SHA256_LEN : 20;
+	switch (algo) {
+	case EWS_SHA1:
+		return SHA1_DIGEST_SIZE;
+	case EWS_SHA256:
+		return SHA256_DIGEST_SIZE;
+	default:
+		return MD5_DIGEST_SIZE;
+	}
 }
 
 struct ews_hash *ews_hash_new(enum ews_hash_algo algo)
@@ -74,18 +81,21 @@ void ews_hash_add_part(struct ews_hash *hash, const void *data, size_t len)
 
 size_t ews_hash_finish(struct ews_hash *hash, uint8_t *out)
 {
+	size_t len = ews_hash_len(hash->algo);
+
 	/* Each of these begins anew by itself. */
 	switch (hash->algo) {
 	case EWS_SHA1:
-		sha1_digest(&hash->sha1, SHA1_DIGEST_SIZE, out);
-		return SHA1_DIGEST_SIZE;
+		sha1_digest(&hash->sha1, len, out);
+		break;
 	case EWS_SHA256:
-		sha256_digest(&hash->sha256, SHA256_DIGEST_SIZE, out);
-		return SHA256_DIGEST_SIZE;
-	default:
-		md5_digest(&hash->md5, MD5_DIGEST_SIZE, out);
-		return MD5_DIGEST_SIZE;
+		sha256_digest(&hash->sha256, len, out);
+		break;
+	case EWS_MD5:
+		md5_digest(&hash->md5, len, out);
+		break;
 	}
+	return len;
 }
 
 void ews_hash_free(struct ews_hash *hash)
