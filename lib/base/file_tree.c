@@ -402,6 +402,9 @@ int ews_file_remove_tree_told(int dir_fd, const char *name, struct ews_file_remo
 		rc = go_down(&r, item->name);
 		if (rc < 0)
 			return rc;
+		/* No directory, or not any more. */
+		if (rc == 0 && remove_left(r.fd, item->name, removed) < 0 && errno != ENOENT && errno != EISDIR)
+			return cannot_remove(&r, item->name);
 	}
 }
 

@@ -7,9 +7,11 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -329,4 +331,29 @@ Test(file, renaming_never_replaces)
 	cr_assert_eq(ews_file_rename_new(root_fd, "a", root_fd, "c"), 0);
 	expect_text("c", "a");
 	cr_assert_eq(ews_file_rename_new(root_fd, "a", root_fd, "d"), EWS_ENOTFOUND);
+}
+
+/* Let nobody change or remove the file, or everybody again. False where that can't be. */
+static bool set_immutable(const char *path, bool is_wanted)
+{
+	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	long flags = 0;
+
+	cr_assert_geq(fd, 0);
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
+		return false;
+	flags = is_wanted ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+	return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
+Test(file, what_may_not_be_removed_is_named)
+{
+	fixture_shell("mkdir -p t/d/e && touch t/d/e/f t/d/g");
+	if (!set_immutable("t/d/e/f", true))
+		cr_skip("only root, and not on every file system, can make a file immutable");
+	cr_expect_lt(ews_file_remove_tree(root_fd, "t"), 0);
+	cr_expect(set_immutable("t/d/e/f", false));
+	cr_assert(strstr(ews_error_message(), "'t/d/e/f'"), "%s", ews_error_message());
+	ews_error_clear();
+	cr_assert_eq(ews_file_remove_tree(root_fd, "t"), 0, "%s", ews_error_message());
 }
