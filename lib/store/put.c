@@ -14,7 +14,6 @@
 #include "base/pool.h"
 #include "store/put_work.h"
 
-#define THREADS_MAX 8
 #define FEW_FILES 64
 #define CHUNK 32
 
@@ -96,21 +95,16 @@ static int make_spread(size_t i, unsigned thread, void *payload)
 	return at < leaves->put->changes->n ? make_leaf(leaves, at, thread) : 0;
 }
 
-/* How many threads make the files and links? Who copies waits for locks of the file system more than for a processor. */
+/* How many threads make the files and links? */
 static unsigned count_threads(const struct ews_put_work *put)
 {
-	unsigned threads = ews_pool_threads();
-	size_t n = 0, n_copied = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < put->changes->n; i++) {
+	for (size_t i = 0; i < put->changes->n; i++)
 		n += is_leaf(&put->changes->items[i]);
-		n_copied += is_leaf(&put->changes->items[i]) && put->changes->items[i].to->has_stat;
-	}
 	if (n < FEW_FILES || put->opts->contents)
 		return 1;
-	if (put->opts->threads)
-		return put->opts->threads;
-	return put->opts->source_fd >= 0 && n_copied > n / 2 && threads <= THREADS_MAX / 2 ? 2 * threads : threads;
+	return put->opts->threads ? put->opts->threads : ews_pool_threads();
 }
 
 /* In the order of the list one directory's paths mostly stand together. */
