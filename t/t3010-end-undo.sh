@@ -280,10 +280,10 @@ test_expect_success '--changes of end and revert: the result against the base, a
 	start_ws c looked && git -C "$ws" status && rm -r "$ws" && git -C c ews end looked >out 2>err && test_grep "Kept: nothing, for the workspace is gone" out && test_must_be_empty err
 '
 
-test_expect_success 'undo takes no verb that is at work for an interrupted one' '
-	test_repo slow && start_ws slow slow && echo edit >>"${ws:?}/run.sh" && printf "#!/bin/sh\n: >../begun; while ! test -e ../go; do sleep 0.1; done\n" >slow/.git/hooks/pre-commit && chmod +x slow/.git/hooks/pre-commit && test_when_finished ": >go" &&
+test_expect_success 'undo takes no verb that is at work for an interrupted one, nor a session for the project that is called so' '
+	test_repo slow && git -C slow ews start project && start_ws slow slow && echo edit >>"${ws:?}/run.sh" && printf "#!/bin/sh\n: >../begun; while ! test -e ../go; do sleep 0.1; done\n" >slow/.git/hooks/pre-commit && chmod +x slow/.git/hooks/pre-commit && test_when_finished ": >go" &&
 	{ git -C slow ews apply --commit -m edit slow >applied 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_wait_for 20 test -e begun && test_expect_code 1 git -C slow ews undo 2>err && test_grep "^error: .project. is locked by process .*apply" err && test_grep ! recover err &&
-	: >go && wait $pid && git -C slow ews undo && git -C slow ews end slow
+	git -C slow ews snapshot create project && : >go && wait $pid && git -C slow ews undo && git -C slow ews end slow project
 '
 
 test_done

@@ -27,7 +27,7 @@ bool ews_astray_is(const struct ews_home_project *project, const char *home)
 static int refuse_busy(const struct ews_home_project *project)
 {
 	EWS_CLEANUP(fd) int dir = ews_dir_open(project->dir);
-	EWS_CLEANUP(fd) int locks = dir < 0 ? dir : ews_dir_open_beneath(dir, "locks");
+	EWS_CLEANUP(fd) int locks = dir < 0 ? dir : ews_dir_open_beneath(dir, EWS_LOCKS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
 	int rc = 0;

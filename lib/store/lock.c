@@ -62,6 +62,7 @@ static void write_holder(int fd, const char *verb)
 /* Fail with EWS_EBUSY, naming the holder where the file names one that can be read. */
 static int fail_busy(int fd, const char *name)
 {
+	const char *what = name + strspn(name, "~"); /* no session's */
 	char text[TEXT_MAX], verb[32];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 	const char *verb_line;
@@ -70,10 +71,10 @@ static int fail_busy(int fd, const char *name)
 	text[n > 0 ? n : 0] = '\0';
 	verb_line = strstr(text, "\nverb ");
 	if (sscanf(text, "pid %ld\n", &pid) != 1 || pid <= 0)
-		return ews_error(EWS_EBUSY, "'%s' is locked by another process", name);
+		return ews_error(EWS_EBUSY, "'%s' is locked by another process", what);
 	if (!verb_line || sscanf(verb_line, "\nverb %31[a-z -]", verb) != 1)
-		return ews_error(EWS_EBUSY, "'%s' is locked by process %ld", name, pid);
-	return ews_error(EWS_EBUSY, "'%s' is locked by process %ld ('%s')", name, pid, verb);
+		return ews_error(EWS_EBUSY, "'%s' is locked by process %ld", what, pid);
+	return ews_error(EWS_EBUSY, "'%s' is locked by process %ld ('%s')", what, pid, verb);
 }
 
 /*

@@ -26,6 +26,12 @@ struct ews_lock {
 
 #define EWS_LOCK_INIT { -1, -1, NULL }
 
+/* Where a project's lie, below its directory. */
+#define EWS_LOCKS "locks"
+
+/* Whose holder changes the project itself. What begins so is no session's id. */
+#define EWS_LOCK_PROJECT "~project"
+
 /* The verb of holders that sweep: they hold a lock for moments, and whoever wants it waits for them a little. */
 #define EWS_LOCK_SWEEP "sweep"
 

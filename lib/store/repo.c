@@ -636,6 +636,22 @@ int ews_repo_subdir(struct ews_repo *repo, const char *rel)
 	return rc < 0 ? rc : ews_dir_open_own(repo->dir_fd, rel);
 }
 
+int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name, const char *verb, unsigned wait_ms)
+{
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, EWS_LOCKS);
+
+	return locks < 0 ? locks : ews_lock_take(out, locks, name, verb, wait_ms);
+}
+
+bool ews_repo_is_locked(const struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
+	bool is_locked = locks >= 0 && ews_lock_is_held(locks, name);
+
+	ews_error_clear(); /* where there are none yet nobody holds one */
+	return is_locked;
+}
+
 const struct ews_config *ews_repo_config(struct ews_repo *repo)
 {
 	const struct ews_config_place place = { .project = repo->project,

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "store/config.h"
+#include "store/lock.h"
 #include "store/odb.h"
 
 struct ews_repo {
@@ -67,6 +68,11 @@ int ews_repo_make_own_dir(const struct ews_repo *repo);
 
 /* A directory below repo->dir, made 0700 when missing. Returns a descriptor. */
 int ews_repo_subdir(struct ews_repo *repo, const char *rel);
+
+/* Take the lock `name` of the project, as ews_lock_take(). */
+int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name, const char *verb, unsigned wait_ms);
+/* Does some process hold it now? */
+bool ews_repo_is_locked(const struct ews_repo *repo, const char *name);
 
 /* The project's settings, read once; borrowed. Not to be called first from several threads. */
 const struct ews_config *ews_repo_config(struct ews_repo *repo);

@@ -673,7 +673,6 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 		.repo = repo, .opts = opts, .out = out, .n = n, .own = EWS_STRV_INIT, .known = EWS_CONTENT_INIT
 	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = -1;
 	int rc = refuse_bare(repo);
 
 	plan.works = ews_calloc(n + 1, sizeof(*plan.works));
@@ -687,8 +686,7 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 		return rc;
 	plan.batch = ews_batch_new(repo->odb);
 	ews_rules_own(&plan.own, repo, repo->project);
-	locks = ews_repo_subdir(repo, "locks");
-	rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "apply", 0);
+	rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "apply", 0);
 	if (rc == 0)
 		rc = refuse_unfinished(repo);
 	if (rc == 0)

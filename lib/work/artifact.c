@@ -26,6 +26,7 @@
 #define MANIFEST_MAX (64 * EWS_MIB)
 #define SCHEMA "ews.artifacts/"
 #define VERSION 1
+#define OWN_LOCK "~artifacts" /* no session's id */
 #define LOCK_WAIT_MS 60000
 #define TRASH EWS_REF_TRASH "artifacts/"
 #define NAMES_MAX 100000
@@ -485,13 +486,12 @@ static int settle(struct registry *registry)
 /* Lock it, read it, and make its files what they should be. */
 static int open_registry(struct registry *registry, struct ews_repo *repo, struct ews_artifact_news *news)
 {
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	int rc;
 
 	registry->repo = repo;
 	registry->own_news = (struct ews_artifact_news)EWS_ARTIFACT_NEWS_INIT;
 	registry->news = news ? news : &registry->own_news;
-	rc = locks < 0 ? locks : ews_lock_take(&registry->lock, locks, "artifacts", "artifact", LOCK_WAIT_MS);
+	rc = ews_repo_lock(&registry->lock, repo, OWN_LOCK, "artifact", LOCK_WAIT_MS);
 	if (rc == 0)
 		rc = ews_artifact_place_open(&registry->place, repo, true);
 	if (rc == 0)

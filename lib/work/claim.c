@@ -49,15 +49,14 @@ static void give_id_back(struct ews_repo *repo, const char *id)
 static int take_id(struct ews_session *session, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", id);
 	struct ews_oid base;
 	int rc;
 
-	if (sessions < 0 || locks < 0)
-		return sessions < 0 ? sessions : locks;
-	rc = ews_lock_take(&session->lock, locks, id, "start", 0);
+	if (sessions < 0)
+		return sessions;
+	rc = ews_repo_lock(&session->lock, repo, id, "start", 0);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", id);
 	rc = ews_retire(repo, id);

@@ -226,11 +226,10 @@ static bool is_process_lock(const char *name)
 
 static int remove_lock(const struct ews_patient *patient, const char *name)
 {
-	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(patient->repo->dir_fd, "locks");
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 
 	/* Who takes a lock removes its file when he gives it up. */
-	return locks < 0 ? locks : ews_lock_take(&lock, locks, name, EWS_LOCK_SWEEP, 0);
+	return ews_repo_lock(&lock, patient->repo, name, EWS_LOCK_SWEEP, 0);
 }
 
 /* git's locks are files that are there, and nothing says whether their git lives: an old one is a person's to judge. */
@@ -257,7 +256,7 @@ static void look_at_git_locks(struct ews_checkup *out, const struct ews_repo *re
 
 static void look_at_own_locks(struct ews_checkup *out, const struct ews_patient *patient)
 {
-	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(patient->repo->dir_fd, "locks");
+	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(patient->repo->dir_fd, EWS_LOCKS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
 

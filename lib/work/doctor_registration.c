@@ -88,10 +88,9 @@ static bool has_session(const struct ews_patient *patient, const char *id)
 {
 	const struct ews_repo *repo = patient->repo;
 	EWS_CLEANUP(free) char *rel = ews_path_join("sessions", id);
-	EWS_CLEANUP(fd) int locks = repo->dir ? ews_dir_open_beneath(repo->dir_fd, "locks") : -1;
 	EWS_CLEANUP(fd) int fd = repo->dir ? ews_dir_open_beneath(repo->dir_fd, rel) : -1;
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool has = locks >= 0 && ews_lock_is_held(locks, id);
+	bool has = ews_repo_is_locked(repo, id);
 
 	/* One that can't be read is one all the same. */
 	if (fd >= 0)
@@ -213,11 +212,10 @@ static int remove_entry(const struct ews_patient *patient, const char *id)
 	const struct ews_repo *repo = patient->repo;
 	EWS_CLEANUP(entry) struct entry entry = { NULL, NULL, false, false };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(patient->repo, "locks");
 	EWS_CLEANUP(free) char *aside = ews_strfmt("doctor-%s", id);
 	EWS_CLEANUP(fd) int entries = -1;
 	EWS_CLEANUP(fd) int beside = -1;
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, id, "doctor", 0);
+	int rc = ews_repo_lock(&lock, patient->repo, id, "doctor", 0);
 
 	if (rc == 0)
 		rc = read_entry(&entry, patient, id);

@@ -322,8 +322,7 @@ static int write_lines(struct ews_repo *repo, const struct lines *lines)
 /* Take the lock, and read what is written under it. */
 static int take_lines(struct lines *out, struct ews_lock *lock, struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(lock, locks, EPOCH_LOCK, "epoch", WAIT_MS);
+	int rc = ews_repo_lock(lock, repo, EPOCH_LOCK, "epoch", WAIT_MS);
 
 	return rc < 0 ? rc : read_lines(out, repo);
 }

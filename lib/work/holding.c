@@ -609,7 +609,7 @@ int ews_holding_take(struct ews_held *out, struct ews_repo *repo, const struct e
 	if (rc < 0)
 		return rc;
 	taking.id = ews_clock_id("lock", ews_clock_now());
-	taking.locks_fd = ews_repo_subdir(repo, "locks");
+	taking.locks_fd = ews_repo_subdir(repo, EWS_LOCKS);
 	if (taking.locks_fd < 0)
 		return taking.locks_fd;
 	for (;;) {
@@ -658,7 +658,7 @@ int ews_holding_take_usual(struct ews_session *session, enum ews_holding_mode mo
 
 int ews_holding_drop(struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
+	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, EWS_LOCKS);
 	int n = 0;
 
 	if (locks < 0)
@@ -682,7 +682,7 @@ int ews_holding_drop(struct ews_repo *repo, const char *id)
 
 enum ews_holding_mode ews_holding_of(struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, "locks");
+	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
 
 	for (int mode = EWS_HOLDING_DEEP; mode >= EWS_HOLDING_QUICK && locks >= 0; mode--) {
 		for (int kind = EWS_HOLDING_SESSION; kind <= EWS_HOLDING_OWNER; kind++) {
@@ -700,7 +700,7 @@ enum ews_holding_mode ews_holding_of(struct ews_repo *repo, const char *id)
 
 int ews_holding_list(struct ews_holdings *out, struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, "locks");
+	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
 	size_t kept = 0;
 	int rc;
 
@@ -724,7 +724,7 @@ int ews_holding_list(struct ews_holdings *out, struct ews_repo *repo)
 
 int ews_holding_sweep(struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(repo->dir_fd, "locks");
+	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
 	EWS_CLEANUP(holdings) struct ews_holdings list = EWS_HOLDINGS_INIT;
 	EWS_CLEANUP(lock) struct ews_lock gate = EWS_LOCK_INIT;
 	int rc;

@@ -94,14 +94,13 @@ static int follow_session(struct ews_repo *repo, const struct ews_home_project *
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	EWS_CLEANUP(free) char *owner = ews_session_owner_lock(id);
 	EWS_CLEANUP(fd) int workspace = -1;
 	struct ews_place place;
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, id, "recover", 0);
+	int rc = ews_repo_lock(&lock, repo, id, "recover", 0);
 
 	/* What runs in it writes the record anew as it knows it. */
-	if (rc == 0 && ews_lock_is_held(locks, owner))
+	if (rc == 0 && ews_repo_is_locked(repo, owner))
 		return ews_error(EWS_EBUSY, "a command runs in session '%s'", id);
 	if (rc == 0)
 		rc = follow_state(repo, project, id);
@@ -165,13 +164,11 @@ static int follow_all(struct ews_repo *repo, const struct ews_home_project *proj
 static int adopt(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_take_dir(repo, project->dir);
 
 	if (rc < 0)
 		return rc;
-	locks = ews_repo_subdir(repo, "locks");
-	rc = locks < 0 ? locks : ews_lock_take(&lock, locks, OWN_LOCK, "recover", 0);
+	rc = ews_repo_lock(&lock, repo, OWN_LOCK, "recover", 0);
 	if (rc == 0)
 		rc = follow_all(repo, project, orphans);
 	if (rc == 0)

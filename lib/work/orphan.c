@@ -71,7 +71,7 @@ static char *find_use(const struct ews_home_project *project, const struct ews_o
 		      const struct ews_clean_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(dir_fd, "locks");
+	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(dir_fd, EWS_LOCKS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
 	char *use = NULL;

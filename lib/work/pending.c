@@ -256,13 +256,10 @@ int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_need_dir(repo, true);
 
 	if (rc == 0)
-		rc = locks = ews_repo_subdir(repo, "locks");
-	if (rc >= 0)
-		rc = ews_lock_take(&lock, locks, "project", "pending", LOCK_WAIT_MS);
+		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "pending", LOCK_WAIT_MS);
 	if (rc == 0)
 		rc = plan_drop(&step, repo, pending);
 	if (rc == 0)

@@ -43,23 +43,13 @@
 #define CLAIM_S 600
 #define GITDIR_BYTES_MAX (64 * EWS_KIB)
 
-/* Does a living verb hold the lock `name`? */
-static bool is_held(struct ews_repo *repo, const char *name)
-{
-	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(repo->dir_fd, "locks");
-	bool held = locks >= 0 && ews_lock_is_held(locks, name);
-
-	ews_error_clear();
-	return held;
-}
-
 /* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
 static bool is_stillborn(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s/state.json", id);
 	bool missing = faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 
-	return missing && !is_held(repo, id);
+	return missing && !ews_repo_is_locked(repo, id);
 }
 
 static bool needs_recovery(struct ews_repo *repo, const char *id)
@@ -91,7 +81,7 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 	for (size_t i = 0; i < steps.n; i++)
 		has_own = has_own ||
 			  (ews_step_is_unfinished(&steps.items[i]) && ews_step_is_of_project(&steps.items[i]));
-	if (has_own && !is_held(repo, "project"))
+	if (has_own && !ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
 		ews_strv_add(out, "");
 	return 0;
 }
@@ -189,7 +179,7 @@ static void sweep_locks(struct ews_repo *repo)
 {
 	int64_t since_s = INT64_MAX;
 	bool is_project = false;
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, "locks");
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
@@ -203,7 +193,7 @@ static void sweep_locks(struct ews_repo *repo)
 			continue;
 		/* Whoever takes a lock removes its file when he gives it up. */
 		ews_lock_release(&lock);
-		is_project = is_project || !strcmp(names.items[i].name, "project");
+		is_project = is_project || !strcmp(names.items[i].name, EWS_LOCK_PROJECT);
 		if (st.st_mtim.tv_sec < since_s)
 			since_s = st.st_mtim.tv_sec;
 	}
@@ -241,7 +231,7 @@ static void sweep_beside(struct ews_repo *repo)
 		n = 0;
 	for (ssize_t i = 0; i < n; i++)
 		if (strncmp(names.items[i].name, "op-", 3) && !ews_retire_is_name(names.items[i].name) &&
-		    !ews_strv_has(&ids, names.items[i].name) && !is_held(repo, names.items[i].name) &&
+		    !ews_strv_has(&ids, names.items[i].name) && !ews_repo_is_locked(repo, names.items[i].name) &&
 		    !is_anothers(repo, fd, names.items[i].name))
 			(void)ews_file_remove_tree(fd, names.items[i].name); /* best effort */
 	ews_error_clear();
@@ -548,8 +538,7 @@ static int recover_project(struct ews_strv *done, struct ews_repo *repo, const s
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "recover", 0);
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "recover", 0);
 
 	if (rc == 0)
 		rc = ews_undo_list(&steps, repo, NULL);
@@ -573,7 +562,7 @@ static void sweep_session(struct ews_repo *repo, const char *id)
 	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", id);
 	EWS_CLEANUP(fd) int fd = -1;
 
-	if (is_held(repo, id))
+	if (ews_repo_is_locked(repo, id))
 		return;
 	sweep(repo, own);
 	fd = ews_dir_open_beneath(repo->common_fd, entry);

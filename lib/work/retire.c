@@ -127,7 +127,6 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(fd) int sessions = -1;
-	EWS_CLEANUP(fd) int locks = -1;
 	char *id;
 	int rc;
 
@@ -137,11 +136,10 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
 	if (rc < 0)
 		return rc;
 	sessions = ews_repo_subdir(repo, "sessions");
-	locks = ews_repo_subdir(repo, "locks");
-	if (sessions < 0 || locks < 0)
-		return ews_error_code();
+	if (sessions < 0)
+		return sessions;
 	id = ews_retire_id(step->session);
-	rc = ews_lock_take(&lock, locks, id, "undo", 0);
+	rc = ews_repo_lock(&lock, repo, id, "undo", 0);
 	if (rc == 0 && is_there(sessions, step->session))
 		rc = ews_retire(repo, id);
 	if (rc == EWS_EEXISTS) {

@@ -172,8 +172,7 @@ int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, co
 			const struct ews_revert_opts *opts)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", opts->verb, 0);
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, opts->verb, 0);
 
 	return rc < 0 ? rc : go(out, repo, NULL, snapshot, NULL, NULL, opts);
 }

@@ -190,8 +190,7 @@ static int lock_agent(struct ews_lock *out, struct ews_repo *repo, const char *t
 		      const char *verb)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("round:%s:%s", team, agent);
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(out, locks, name, verb, 0);
+	int rc = ews_repo_lock(out, repo, name, verb, 0);
 
 	return rc < 0 ? ews_error_wrap("agent '%s'", agent) : 0;
 }
@@ -230,8 +229,7 @@ static int record(struct ews_round *out, struct ews_repo *repo, const struct ews
 	EWS_CLEANUP(free) char *name = ews_strfmt("round:%s", opts->team);
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, name, "round start", LOCK_WAIT_MS);
+	int rc = ews_repo_lock(&lock, repo, name, "round start", LOCK_WAIT_MS);
 
 	if (rc == 0)
 		rc = ews_rounds_read(&rounds, repo, opts->team);
@@ -465,8 +463,7 @@ static int drop(struct ews_strv *out, struct ews_repo *repo, const struct ews_ro
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "round", LOCK_WAIT_MS);
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "round", LOCK_WAIT_MS);
 
 	if (rc == 0)
 		rc = ews_step_init(&step, repo->dir_fd, "drop", NULL);

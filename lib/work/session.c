@@ -310,15 +310,12 @@ static void swap(char **a, char **b)
 
 int ews_session_lock_within(struct ews_session *session, const char *verb, unsigned wait_ms)
 {
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(session->repo, "locks");
 	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
 	int rc;
 
 	if (session->lock.fd >= 0)
 		return 0;
-	if (locks < 0)
-		return locks;
-	rc = ews_lock_take(&session->lock, locks, session->state.id, verb, wait_ms);
+	rc = ews_repo_lock(&session->lock, session->repo, session->state.id, verb, wait_ms);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", session->state.id);
 	/* What was read before the lock was ours may be old. */
@@ -357,13 +354,9 @@ char *ews_session_owner_lock(const char *id)
 
 int ews_session_own(struct ews_session *session, const char *verb)
 {
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(session->repo, "locks");
 	EWS_CLEANUP(free) char *name = ews_session_owner_lock(session->state.id);
-	int rc;
+	int rc = ews_repo_lock(&session->owner_lock, session->repo, name, verb, 0);
 
-	if (locks < 0)
-		return locks;
-	rc = ews_lock_take(&session->owner_lock, locks, name, verb, 0);
 	if (rc == EWS_EBUSY) {
 		ews_error_wrap("session '%s' is at work", session->state.id);
 		ews_error_hint("wait for its end, or leave the session's name out to make a new one");
@@ -388,17 +381,10 @@ int ews_session_disown(struct ews_session *session)
 static bool has_owner(const struct ews_session *session, bool is_alive_wanted)
 {
 	EWS_CLEANUP(free) char *name = ews_session_owner_lock(session->state.id);
-	EWS_CLEANUP(fd) int locks = -1;
-	bool is_held = session->owner_lock.fd >= 0;
 
 	if (!session->state.owner.pid)
 		return false;
-	if (!is_held) {
-		locks = ews_dir_open_beneath(session->repo->dir_fd, "locks");
-		is_held = locks >= 0 && ews_lock_is_held(locks, name);
-		ews_error_clear();
-	}
-	return is_held == is_alive_wanted;
+	return (session->owner_lock.fd >= 0 || ews_repo_is_locked(session->repo, name)) == is_alive_wanted;
 }
 
 bool ews_session_has_living_owner(const struct ews_session *session)
@@ -414,12 +400,7 @@ bool ews_session_has_dead_owner(const struct ews_session *session)
 /* While somebody is at work on it, nothing is interrupted. */
 static bool is_locked_by_others(const struct ews_session *session)
 {
-	EWS_CLEANUP(fd) int locks = -1;
-
-	if (session->lock.fd >= 0)
-		return false;
-	locks = ews_dir_open_beneath(session->repo->dir_fd, "locks");
-	return locks >= 0 && ews_lock_is_held(locks, session->state.id);
+	return session->lock.fd < 0 && ews_repo_is_locked(session->repo, session->state.id);
 }
 
 /*

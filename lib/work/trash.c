@@ -29,7 +29,6 @@
 
 #define GONE ".gone-"
 #define OWN_LOCK "~clean" /* no session's id */
-#define PROJECT_LOCK "project"
 #define WRITERS_MS 5000
 #define TOGETHER_MAX 64 /* records that are written together, for a file has some descriptors until it is */
 
@@ -430,7 +429,7 @@ static int drop_record(struct ews_trash_plan *plan, const struct ews_trash_recor
 static char *lock_of_step(const struct ews_step *step)
 {
 	if (ews_step_is_of_project(step))
-		return ews_strdup(PROJECT_LOCK);
+		return ews_strdup(EWS_LOCK_PROJECT);
 	return ews_retire_id(step->session);
 }
 
@@ -444,12 +443,12 @@ static bool is_locked_by(const char *lock, char *other)
 
 static const char *owner_of(const struct ews_snapshot *snapshot)
 {
-	return *snapshot->session ? snapshot->session : PROJECT_LOCK;
+	return *snapshot->session ? snapshot->session : EWS_LOCK_PROJECT;
 }
 
 static char *lock_of_dir(const struct ews_trash_dir *dir)
 {
-	return dir->step ? lock_of_step(&dir->step->record) : ews_strdup(PROJECT_LOCK);
+	return dir->step ? lock_of_step(&dir->step->record) : ews_strdup(EWS_LOCK_PROJECT);
 }
 
 /* First the steps: that they go is written down before what they keep does. */
@@ -630,7 +629,7 @@ static int sweep_all(struct ews_trash_plan *plan)
 }
 
 /* Call `act` for each of the locks, and hold it meanwhile. */
-static int act_under(struct ews_trash_plan *plan, int locks_fd, const struct ews_strv *names,
+static int act_under(struct ews_trash_plan *plan, const struct ews_strv *names,
 		     int (*act)(struct ews_trash_plan *plan, const char *name))
 {
 	int rc = 0;
@@ -639,9 +638,9 @@ static int act_under(struct ews_trash_plan *plan, int locks_fd, const struct ews
 		EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 		const char *name = names->items[i];
 
-		rc = ews_lock_take(&lock, locks_fd, name, EWS_LOCK_SWEEP, 0);
+		rc = ews_repo_lock(&lock, plan->repo, name, EWS_LOCK_SWEEP, 0);
 		if (rc == EWS_EBUSY) {
-			ews_strv_addf(&plan->out->kept, "%s\t%s", strcmp(name, PROJECT_LOCK) ? name : "",
+			ews_strv_addf(&plan->out->kept, "%s\t%s", strcmp(name, EWS_LOCK_PROJECT) ? name : "",
 				      ews_error_message());
 			ews_error_clear();
 			rc = 0;
@@ -653,18 +652,19 @@ static int act_under(struct ews_trash_plan *plan, int locks_fd, const struct ews
 	return rc;
 }
 
-static int act_all(struct ews_trash_plan *plan, int locks_fd)
+static int act_all(struct ews_trash_plan *plan)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	int rc;
 
 	list_locks(&names, plan);
-	rc = act_under(plan, locks_fd, &names, act_on_steps);
+	rc = act_under(plan, &names, act_on_steps);
 	if (rc == 0)
-		rc = act_under(plan, locks_fd, &names, act_on_rest);
+		rc = act_under(plan, &names, act_on_rest);
 	ews_strv_unique(&plan->out->kept);
 	return rc;
 }
+
 int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const struct ews_trash_opts *opts)
 {
 	EWS_CLEANUP(trash_result) struct ews_trash_result result = EWS_TRASH_RESULT_INIT;
@@ -674,7 +674,6 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(count) struct count count = { .request = EWS_BUF_INIT };
-	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_need_dir(repo, false);
 
 	if (rc == EWS_ENOTFOUND) {
@@ -682,16 +681,14 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 		return 0;
 	}
 	if (rc == 0)
-		rc = locks = ews_repo_subdir(repo, "locks");
-	if (rc >= 0)
-		rc = ews_lock_take(&lock, locks, OWN_LOCK, "clean", 0);
+		rc = ews_repo_lock(&lock, repo, OWN_LOCK, "clean", 0);
 	if (rc == 0)
 		rc = ews_trash_plan_make(&plan);
 	if (rc < 0)
 		return rc;
 	begin_count(&count, &plan);
 	ews_trash_plan_measure(&plan);
-	rc = act_all(&plan, locks);
+	rc = act_all(&plan);
 	if (rc == 0 && !opts->dry_run)
 		rc = sweep_all(&plan);
 	end_count(&count);
@@ -713,8 +710,7 @@ int ews_trash_sweep(struct ews_repo *repo)
 		.repo = repo, .opts = &opts, .parents = EWS_STRV_INIT, .sessions = EWS_STRV_INIT
 	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, OWN_LOCK, EWS_LOCK_SWEEP, 0);
+	int rc = ews_repo_lock(&lock, repo, OWN_LOCK, EWS_LOCK_SWEEP, 0);
 
 	if (rc == 0)
 		rc = ews_trash_plan_roots(&plan);

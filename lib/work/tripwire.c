@@ -23,7 +23,7 @@
 
 #define TRIPWIRE_FILE "tripwire"
 #define TOLD_FILE "told-refs" /* "ref <name> <id>" a line, of all sessions */
-#define TOLD_LOCK "told-refs"
+#define TOLD_LOCK "~told-refs" /* no session's id */
 #define LOCK_WAIT_MS 10000
 #define SHOWN_DIGITS 12 /* of an id */
 #define SYMBOLIC "ref:" /* before the name that a symbolic ref stands for */
@@ -476,10 +476,9 @@ void ews_tripwire_tell_ref(struct ews_repo *repo, const char *name, const struct
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
 	char hex[EWS_OID_HEX_MAX];
 
-	if (locks >= 0 && ews_lock_take(&lock, locks, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0) {
+	if (ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0) {
 		(void)read_lines(&lines, repo->dir_fd, TOLD_FILE); /* none yet, or none that can be read */
 		for (size_t i = 0; i < lines.n; i++)
 			if (!is_outdated(lines.items[i], name, repo))

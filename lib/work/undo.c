@@ -90,12 +90,9 @@ static int need_abandoned(struct ews_repo *repo, const struct ews_step *step)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	const char *name = ews_step_is_of_project(step) ? "project" : step->session;
-	int rc = locks;
+	const char *name = ews_step_is_of_project(step) ? EWS_LOCK_PROJECT : step->session;
+	int rc = ews_repo_lock(&lock, repo, name, "undo", 0);
 
-	if (rc >= 0)
-		rc = ews_lock_take(&lock, locks, name, "undo", 0);
 	if (rc == 0)
 		rc = ews_step_read(&now, repo->dir_fd, step->id);
 	if (rc < 0 && rc != EWS_ENOTFOUND)
@@ -308,8 +305,7 @@ static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, s
 			   const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, "locks");
-	int rc = locks < 0 ? locks : ews_lock_take(&lock, locks, "project", "undo", 0);
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "undo", 0);
 
 	if (rc < 0)
 		return rc;
