@@ -36,7 +36,7 @@ static int refuse_busy(const struct ews_home_project *project)
 	for (ssize_t i = 0; i < n && rc == 0; i++)
 		if (ews_lock_is_held(locks, names.items[i].name))
 			rc = ews_error(EWS_EBUSY, "this directory was at '%s', and '%s' is held there",
-				       project->project, names.items[i].name);
+				       project->project, ews_lock_shown(names.items[i].name));
 	return rc;
 }
 

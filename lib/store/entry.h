@@ -103,6 +103,7 @@ static inline bool ews_entry_has_names(const struct ews_entry *entry)
 {
 	return entry->type == EWS_ENTRY_FILE && entry->n_links > 1;
 }
+/* Have both the same extended attributes, or none? */
 bool ews_entry_same_attrs(const struct ews_entry *a, const struct ews_entry *b);
 /* Is it a directory, a nested repository's or another? */
 static inline bool ews_entry_is_dir(const struct ews_entry *entry)

@@ -59,10 +59,15 @@ static void write_holder(int fd, const char *verb)
 	write_text(fd, text.ptr, text.len);
 }
 
+const char *ews_lock_shown(const char *name)
+{
+	return name + strspn(name, "~");
+}
+
 /* Fail with EWS_EBUSY, naming the holder where the file names one that can be read. */
 static int fail_busy(int fd, const char *name)
 {
-	const char *what = name + strspn(name, "~"); /* no session's */
+	const char *what = ews_lock_shown(name);
 	char text[TEXT_MAX], verb[32];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 	const char *verb_line;

@@ -11,6 +11,7 @@
 #include "store/tree.h"
 
 #define FEW_ENTRIES 256 /* that are to be written: one thread does it */
+#define FEW_IN_BRANCH 8 /* and these are written with the root */
 
 /* A directory of the first level, which any thread may write. */
 struct branch {
@@ -81,13 +82,20 @@ static void step_over(struct writing *w, const char *path)
 	w->at += find_end(&list->items[w->at], sizeof(*list->items), list->n - w->at, path);
 }
 
+static int cmp_items(const void *a, const void *b)
+{
+	return ews_tree_item_cmp(a, b);
+}
+
+/* In a tree that isn't sorted it may not be found: then it is written anew. */
 static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)
 {
-	for (size_t i = 0; i < old->n; i++)
-		if (ews_tree_item_is_dir(&old->items[i]) && !strncmp(old->items[i].name, name, len) &&
-		    !old->items[i].name[len])
-			return &old->items[i].oid;
-	return NULL;
+	EWS_CLEANUP(free) char *dir = ews_strndup(name, len);
+	const struct ews_tree_item wanted = { EWS_MODE_DIR, dir, EWS_OID_NONE };
+	const struct ews_tree_item *found =
+		old->n ? bsearch(&wanted, old->items, old->n, sizeof(*old->items), cmp_items) : NULL;
+
+	return found ? &found->oid : NULL;
 }
 
 static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
@@ -141,7 +149,7 @@ static int cmp_largest(const void *a, const void *b)
 	return (n_a < n_b) - (n_a > n_b);
 }
 
-/* Which directories of the first level have anything to be written? Gives how many entries that is. */
+/* Which directories of the first level have much to be written? Gives how many entries that is. */
 static size_t find_branches(struct writing *w, const struct old_level *old)
 {
 	const struct ews_entries *list = w->list;
@@ -160,9 +168,9 @@ static size_t find_branches(struct writing *w, const struct old_level *old)
 		branch.was = find_old(old, path, branch.name_len);
 		step_over(w, dir);
 		branch.n = w->changes ? count_changes(w, dir) : w->at - branch.at;
-		total += branch.n;
-		if (!branch.n)
+		if (branch.n < FEW_IN_BRANCH)
 			continue;
+		total += branch.n;
 		EWS_GROW(w->branches, w->n_branches, w->cap_branches);
 		w->branches[w->n_branches++] = branch;
 	}

@@ -78,7 +78,8 @@ static char *find_use(const struct ews_home_project *project, const struct ews_o
 
 	for (ssize_t i = 0; i < n && !use; i++)
 		if (ews_lock_is_held(locks, names.items[i].name))
-			use = ews_strfmt("its project is gone, but '%s' is held", names.items[i].name);
+			use = ews_strfmt("its project is gone, but '%s' is held",
+					 ews_lock_shown(names.items[i].name));
 	if (!use && ews_inuse_list(&users, project->dir) == 0 && users.n)
 		use = ews_strfmt("its project is gone, but it is in use by %s", users.items[0]);
 	for (size_t i = 0; i < orphans->n && !use; i++)

@@ -56,7 +56,7 @@ static void set_places(const char *dir)
 		{ "B", "other/project" }, { "T", "tree" },
 		{ "R", "bare" },          { "W", "home/.superqode/working/project/qe/w" },
 		{ "X", "new" },           { "S", "source" },
-		{ "OUT", "out" },         { "SESSIONS", "home/.superqode/working/project/sessions" },
+		{ "OUT", "out" },         { "RECORDS", "home/.superqode/working/project/sessions" },
 	};
 	char path[4096];
 
@@ -154,10 +154,10 @@ static size_t runs_of(const struct settings *set, const struct row *row, bool is
 	return set->is_quick ? 5 : 15;
 }
 
-/* What either side reads: the programs, and the places where it works. */
+/* What either side reads: the programs, and the places where it works. What lies below $X was just written. */
 static void warm_all(void)
 {
-	static const char *const names[] = { "PROGRAMS", "P", "B", "T", "R", "W", "SESSIONS" };
+	static const char *const names[] = { "PROGRAMS", "P", "B", "T", "R", "W", "RECORDS" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char *paths = strdup(getenv(names[i])), *rest;
@@ -620,6 +620,7 @@ int main(int argc, char **argv)
 	struct settings set = { .files_max = FILES_MAX };
 	static struct report report;
 	char self[4096] = "", text[4200], template[] = "/var/tmp/ews-perf-XXXXXX";
+	char *programs;
 
 	/* What the shell texts call. */
 	if (argc == 4 && !strcmp(argv[1], "make")) {
@@ -655,10 +656,11 @@ int main(int argc, char **argv)
 	}
 	(void)setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	(void)setenv("LC_ALL", "C", 1);
-	(void)setenv("PROGRAMS",
-		     ask_script("{ for program in git git-ews cp; do command -v $program && ldd $(command -v $program); done; "
-				"ldconfig -p | grep libgit2; } | grep -o '/[^ ]*' | sort -u | tr '\\n' ':'"),
-		     1);
+	programs = ask_script(
+		"{ for program in git git-ews cp; do command -v $program && ldd $(command -v $program); done; "
+		"ldconfig -p | grep libgit2; } | grep -o '/[^ ]*' | sort -u | tr '\\n' ':'");
+	(void)setenv("PROGRAMS", programs, 1);
+	free(programs);
 
 	/* The quick one looks at what is ours alone. */
 	(void)setenv("FSCK",

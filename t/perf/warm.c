@@ -13,6 +13,13 @@
 
 enum { DIRS_OPEN = 64 };
 
+/* The C library's headers may be older than the kernel. */
+#ifdef MADV_POPULATE_READ
+#define POPULATE_READ MADV_POPULATE_READ
+#else
+#define POPULATE_READ 22
+#endif
+
 static void read_all(int fd)
 {
 	char chunk[65536];
@@ -28,8 +35,8 @@ static int warm_file(const char *path, const struct stat *st, int type, struct F
 	void *map = fd < 0 || !size ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
 	(void)at;
-	/* Pages that are there already are only looked up. A kernel before 5.14 can't: it copies them. */
-	if (map != MAP_FAILED && madvise(map, size, MADV_POPULATE_READ) < 0)
+	/* Pages that are there already are only looked up. A kernel before 5.14 can't: they are copied. */
+	if (map != MAP_FAILED && madvise(map, size, POPULATE_READ) < 0)
 		read_all(fd);
 	if (map != MAP_FAILED)
 		(void)munmap(map, size);
