@@ -111,7 +111,7 @@ static inline bool ews_entry_is_dir(const struct ews_entry *entry)
 	return entry->type == EWS_ENTRY_DIR || entry->type == EWS_ENTRY_GITLINK;
 }
 
-/* What git has for a mode where another repository's commit is named, in a tree and in an index. */
+/* What git has for a mode, in a tree and in an index, of a directory, and where another repository's commit is named. */
 #define EWS_MODE_DIR 0040000
 #define EWS_MODE_GITLINK 0160000
 

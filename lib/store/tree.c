@@ -45,6 +45,12 @@ static int cmp_as_git(const void *a, const void *b)
 	return ews_tree_item_cmp(a, b);
 }
 
+const struct ews_tree_item *ews_tree_item_find(const struct ews_tree_item *items, size_t n,
+					       const struct ews_tree_item *wanted)
+{
+	return n ? bsearch(wanted, items, n, sizeof(*items), cmp_as_git) : NULL;
+}
+
 static void add_mode(struct ews_buf *text, uint32_t mode)
 {
 	char digits[MODE_DIGITS_MAX];

@@ -55,6 +55,9 @@ struct ews_tree_item {
 /* The order of git's trees: a directory's name stands as if it ended in '/'. 0: one name, of two directories or of none. */
 int ews_tree_item_cmp(const struct ews_tree_item *a, const struct ews_tree_item *b);
 bool ews_tree_item_is_dir(const struct ews_tree_item *item);
+/* The one of `n` items, sorted so, that has the name of `wanted` and is a directory where that is one; NULL: there is none. */
+const struct ews_tree_item *ews_tree_item_find(const struct ews_tree_item *items, size_t n,
+					       const struct ews_tree_item *wanted);
 
 /* Write a flat tree of `n` items (sorted here) into `batch`. */
 int ews_tree_write_flat(struct ews_oid *out, struct ews_batch *batch, struct ews_tree_item *items, size_t n);

@@ -15,7 +15,7 @@
 
 /* A directory of the first level, which any thread may write. */
 struct branch {
-	size_t at; /* its first entry that fits a tree */
+	size_t at, end; /* its first entry that fits a tree, and what comes after all of it */
 	size_t name_len;
 	const struct ews_oid *was; /* NULL: it has no tree yet */
 	size_t n; /* entries of it that are to be written */
@@ -82,20 +82,27 @@ static void step_over(struct writing *w, const char *path)
 	w->at += find_end(&list->items[w->at], sizeof(*list->items), list->n - w->at, path);
 }
 
-static int cmp_items(const void *a, const void *b)
-{
-	return ews_tree_item_cmp(a, b);
-}
-
 /* In a tree that isn't sorted it may not be found: then it is written anew. */
 static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)
 {
 	EWS_CLEANUP(free) char *dir = ews_strndup(name, len);
 	const struct ews_tree_item wanted = { EWS_MODE_DIR, dir, EWS_OID_NONE };
-	const struct ews_tree_item *found =
-		old->n ? bsearch(&wanted, old->items, old->n, sizeof(*old->items), cmp_items) : NULL;
+	const struct ews_tree_item *found = ews_tree_item_find(old->items, old->n, &wanted);
 
 	return found ? &found->oid : NULL;
+}
+
+/* Has another thread written the directory that comes next? Then it is stepped over. */
+static bool take_branch(struct ews_oid *out, struct writing *w)
+{
+	const struct branch *branch = w->branches + w->next_branch;
+
+	if (w->next_branch == w->n_branches || branch->at != w->at)
+		return false;
+	*out = branch->oid;
+	w->at = branch->end;
+	w->next_branch++;
+	return true;
 }
 
 static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
@@ -104,23 +111,20 @@ static int write_level(struct ews_oid *out, struct writing *w, const char *prefi
 /* The directory that is the first `len` bytes of `path`, by the name `name`; of `old` it may have been one. */
 static int write_dir(struct writing *w, const char *path, size_t len, const char *name, const struct old_level *old)
 {
-	const char *end = path + len;
-	const struct ews_oid *was = find_old(old, name, (size_t)(end - name));
-	EWS_CLEANUP(free) char *dir = was || w->n_branches ? ews_strndup(path, len) : NULL;
+	size_t name_len = (size_t)(path + len - name);
+	const struct ews_oid *was = find_old(old, name, name_len);
+	EWS_CLEANUP(free) char *dir = was ? ews_strndup(path, len) : NULL;
 	struct ews_oid oid = EWS_OID_NONE;
 	int rc = 0;
 
-	if (w->next_branch < w->n_branches && w->branches[w->next_branch].at == w->at) {
-		oid = w->branches[w->next_branch++].oid;
-		step_over(w, dir);
-	} else if (was && !count_changes(w, dir)) {
+	if (was && !count_changes(w, dir)) {
 		oid = *was;
 		step_over(w, dir);
 	} else {
 		rc = write_level(&oid, w, path, len + 1, was);
 	}
 	if (rc == 0)
-		push_item(w, EWS_MODE_DIR, ews_arena_dup(&w->names, name, (size_t)(end - name)), &oid);
+		push_item(w, EWS_MODE_DIR, ews_arena_dup(&w->names, name, name_len), &oid);
 	return rc;
 }
 
@@ -167,7 +171,8 @@ static size_t find_branches(struct writing *w, const struct old_level *old)
 		branch.name_len = (size_t)(slash - path);
 		branch.was = find_old(old, path, branch.name_len);
 		step_over(w, dir);
-		branch.n = w->changes ? count_changes(w, dir) : w->at - branch.at;
+		branch.end = w->at;
+		branch.n = w->changes ? count_changes(w, dir) : branch.end - branch.at;
 		if (branch.n < FEW_IN_BRANCH)
 			continue;
 		total += branch.n;
@@ -213,6 +218,7 @@ static int write_level(struct ews_oid *out, struct writing *w, const char *prefi
 	while (w->at < w->list->n && rc == 0) {
 		const struct ews_entry *entry = &w->list->items[w->at];
 		const char *name = entry->path + prefix_len, *slash;
+		struct ews_oid oid;
 
 		if (strncmp(entry->path, prefix, prefix_len) != 0)
 			break;
@@ -221,7 +227,9 @@ static int write_level(struct ews_oid *out, struct writing *w, const char *prefi
 			continue;
 		}
 		slash = strchr(name, '/');
-		if (slash) {
+		if (slash && take_branch(&oid, w)) {
+			push_item(w, EWS_MODE_DIR, ews_arena_dup(&w->names, name, (size_t)(slash - name)), &oid);
+		} else if (slash) {
 			rc = write_dir(w, entry->path, (size_t)(slash - entry->path), name, &old);
 		} else {
 			push_item(w, ews_entry_git_mode(entry), name, &entry->oid);
