@@ -27,17 +27,12 @@ bool ews_astray_is(const struct ews_home_project *project, const char *home)
 static int refuse_busy(const struct ews_home_project *project)
 {
 	EWS_CLEANUP(fd) int dir = ews_dir_open(project->dir);
-	EWS_CLEANUP(fd) int locks = dir < 0 ? dir : ews_dir_open_beneath(dir, EWS_LOCKS);
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
-	int rc = 0;
+	EWS_CLEANUP(free) char *held = dir < 0 ? NULL : ews_lock_find_held(dir);
 
 	ews_error_clear();
-	for (ssize_t i = 0; i < n && rc == 0; i++)
-		if (ews_lock_is_held(locks, names.items[i].name))
-			rc = ews_error(EWS_EBUSY, "this directory was at '%s', and '%s' is held there",
-				       project->project, ews_lock_shown(names.items[i].name));
-	return rc;
+	return held ? ews_error(EWS_EBUSY, "this directory was at '%s', and '%s' is held there", project->project,
+				held)
+		    : 0;
 }
 
 static int give_store(const char *home, const char *dir, const struct ews_home_project *project)

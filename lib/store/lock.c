@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/kin.h"
 #include "base/own.h"
@@ -59,7 +60,8 @@ static void write_holder(int fd, const char *verb)
 	write_text(fd, text.ptr, text.len);
 }
 
-const char *ews_lock_shown(const char *name)
+/* As people are told it. */
+static const char *shown(const char *name)
 {
 	return name + strspn(name, "~");
 }
@@ -67,7 +69,7 @@ const char *ews_lock_shown(const char *name)
 /* Fail with EWS_EBUSY, naming the holder where the file names one that can be read. */
 static int fail_busy(int fd, const char *name)
 {
-	const char *what = ews_lock_shown(name);
+	const char *what = shown(name);
 	char text[TEXT_MAX], verb[32];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 	const char *verb_line;
@@ -189,6 +191,19 @@ bool ews_lock_is_held(int dir_fd, const char *name)
 
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &want) == 0 && want.l_type != F_UNLCK;
+}
+
+char *ews_lock_find_held(int dir_fd)
+{
+	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(dir_fd, EWS_LOCKS);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
+
+	ews_error_clear(); /* where there are none nobody holds one */
+	for (ssize_t i = 0; i < n; i++)
+		if (ews_lock_is_held(locks, names.items[i].name))
+			return ews_strdup(shown(names.items[i].name));
+	return NULL;
 }
 
 void ews_lock_release(struct ews_lock *lock)

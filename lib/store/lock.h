@@ -47,11 +47,10 @@ int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char
 /* Replace what stands in the file, which is for people: failing to is no failure. */
 void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len);
 
-/* The name, as people are told it: within the string. */
-const char *ews_lock_shown(const char *name);
-
 /* Does some process hold it now? A lock file that nobody holds is no lock. */
 bool ews_lock_is_held(int dir_fd, const char *name);
+/* The name, as people are told it, of one that is held in the project whose directory is `dir_fd`. NULL: none is. The caller frees it. */
+char *ews_lock_find_held(int dir_fd);
 
 void ews_lock_release(struct ews_lock *lock);
 EWS_CLEANUP_DEFINE(lock, struct ews_lock, ews_lock_release)

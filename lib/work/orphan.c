@@ -71,15 +71,9 @@ static char *find_use(const struct ews_home_project *project, const struct ews_o
 		      const struct ews_clean_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(dir_fd, EWS_LOCKS);
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
-	char *use = NULL;
+	EWS_CLEANUP(free) char *held = ews_lock_find_held(dir_fd);
+	char *use = held ? ews_strfmt("its project is gone, but '%s' is held", held) : NULL;
 
-	for (ssize_t i = 0; i < n && !use; i++)
-		if (ews_lock_is_held(locks, names.items[i].name))
-			use = ews_strfmt("its project is gone, but '%s' is held",
-					 ews_lock_shown(names.items[i].name));
 	if (!use && ews_inuse_list(&users, project->dir) == 0 && users.n)
 		use = ews_strfmt("its project is gone, but it is in use by %s", users.items[0]);
 	for (size_t i = 0; i < orphans->n && !use; i++)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -181,4 +182,21 @@ Test(lock, never_two_at_once_though_the_file_comes_and_goes)
 {
 	cr_assert_eq(ews_pool_for(400, 1, 4, count_inside, NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_pool_for(400, 1, 4, count_inside, top), 0, "%s", ews_error_message());
+}
+
+Test(lock, the_one_that_is_held_is_found_and_told_without_what_marks_it)
+{
+	EWS_CLEANUP(free) char *held = NULL;
+	EWS_CLEANUP(fd) int locks = -1;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+
+	cr_assert_null(ews_lock_find_held(dir_fd), "there is no directory of locks");
+	cr_assert_eq(mkdirat(dir_fd, EWS_LOCKS, 0700), 0);
+	cr_assert_eq(mknodat(dir_fd, EWS_LOCKS "/left", S_IFREG | 0600, 0), 0);
+	cr_assert_null(ews_lock_find_held(dir_fd), "a file that nobody holds is no lock");
+	locks = openat(dir_fd, EWS_LOCKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_eq(ews_lock_take(&lock, locks, EWS_LOCK_PROJECT, "apply", 0), 0);
+	held = ews_lock_find_held(dir_fd);
+	cr_assert_not_null(held);
+	cr_assert_str_eq(held, "project");
 }
