@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,18 +23,6 @@
 #include "base/file.h"
 
 #define LIMIT_BYTES_MAX 64
-
-/* The numbers that statfs(2) gives. */
-static const struct {
-	uint32_t magic;
-	const char *name;
-} file_systems[] = {
-	{ 0xef53, "ext4" },        { 0x58465342, "xfs" },   { 0x9123683e, "btrfs" },    { 0xca451a4e, "bcachefs" },
-	{ 0x2fc12fc1, "zfs" },     { 0xf2f52010, "f2fs" },  { 0x01021994, "tmpfs" },    { 0x858458f6, "ramfs" },
-	{ 0x794c7630, "overlay" }, { 0x6969, "nfs" },       { 0xff534d42, "cifs" },     { 0xfe534d42, "smb2" },
-	{ 0x65735546, "fuse" },    { 0x01021997, "9p" },    { 0x4d44, "vfat" },         { 0x5346544e, "ntfs" },
-	{ 0x00c36400, "ceph" },    { 0x2011bab0, "exfat" }, { 0x52654973, "reiserfs" },
-};
 
 bool ews_kernel_has_user_namespaces(void)
 {
@@ -69,16 +56,4 @@ int ews_kernel_limit(uint64_t *out, const char *name)
 	if (sscanf(text.ptr, "%" SCNu64, out) != 1)
 		return ews_error(EWS_EDAMAGED, "'%s' is no number", path);
 	return 0;
-}
-
-const char *ews_kernel_file_system(int fd)
-{
-	struct statfs st;
-
-	if (fstatfs(fd, &st) < 0)
-		return "";
-	for (size_t i = 0; i < sizeof(file_systems) / sizeof(*file_systems); i++)
-		if ((uint32_t)st.f_type == file_systems[i].magic)
-			return file_systems[i].name;
-	return "";
 }

@@ -1,5 +1,5 @@
 /*
- * The kernel: what it lets a process have, and what it says of a file system.
+ * The kernel: what it lets a process have.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,8 +17,5 @@ bool ews_kernel_has_filters(void);
 
 /* The number in "/proc/sys/<name>". Fails with EWS_ENOTFOUND where there is none. */
 int ews_kernel_limit(uint64_t *out, const char *name);
-
-/* What the file system of the file open at `fd` is called, "" when we have no name for it; lives as long as the program. */
-const char *ews_kernel_file_system(int fd);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/fs.h"
 #include "base/pool.h"
 
 /*
@@ -32,6 +33,7 @@ enum kind {
 
 struct ews_sync_item {
 	enum kind kind;
+	unsigned stage; /* of a new file: after all of those before */
 	int fd;
 	int tmp_dir_fd, dir_fd; /* of a new file, else -1 */
 	dev_t dev; /* of a directory, with `ino`: which one it is */
@@ -47,16 +49,28 @@ void ews_sync_begin(struct ews_sync_group *group)
 	current = group;
 }
 
+void ews_sync_let_go(const struct ews_sync_group *group)
+{
+	if (current == group)
+		current = NULL;
+}
+
 struct ews_sync_group *ews_sync_current(void)
 {
 	return current;
+}
+
+void ews_sync_next_stage(struct ews_sync_group *group)
+{
+	group->stage++;
 }
 
 /* The caller holds the lock. */
 static void append(struct ews_sync_group *group, const struct ews_sync_item *item)
 {
 	EWS_GROW(group->items, group->n, group->cap);
-	group->items[group->n++] = *item;
+	group->items[group->n] = *item;
+	group->items[group->n++].stage = group->stage;
 }
 
 static void add(struct ews_sync_group *group, const struct ews_sync_item *item)
@@ -145,21 +159,26 @@ int ews_sync_dir(int dir_fd)
 	return current ? ews_sync_add_dir(current, dir_fd) : sync_one(0, 0, &item);
 }
 
-static int sync_contents(const struct ews_sync_group *group)
+/* This may fail: what waits for it tells. */
+static void begin_contents(const struct ews_sync_group *group)
 {
-	/* Only begun here, which may fail: the sync itself tells. */
 	for (size_t i = 0; i < group->n && group->n > 1; i++)
 		if (group->items[i].kind != DIRECTORY)
 			(void)sync_file_range(group->items[i].fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+static int sync_all(const struct ews_sync_group *group)
+{
+	begin_contents(group);
 	return ews_pool_wait(group->n, THREADS, sync_one, group->items);
 }
 
-static int give_names(struct ews_sync_group *group)
+static int give_names(struct ews_sync_group *group, unsigned stage)
 {
 	for (size_t i = 0; i < group->n; i++) {
 		struct ews_sync_item *item = &group->items[i];
 
-		if (item->kind != NEW_FILE)
+		if (item->kind != NEW_FILE || item->stage != stage)
 			continue;
 		if (renameat(item->tmp_dir_fd, item->tmp, item->dir_fd, item->name) < 0)
 			return ews_error_os("cannot write '%s'", item->name);
@@ -169,51 +188,126 @@ static int give_names(struct ews_sync_group *group)
 }
 
 /* The directories that got names, or lost one, are `next`'s from here on. */
-static int leave_names(struct ews_sync_group *group, struct ews_sync_group *next)
+static int leave_names(struct ews_sync_group *group, unsigned stage, struct ews_sync_group *next)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < group->n && rc == 0; i++) {
-		if (group->items[i].kind != NEW_FILE)
+		struct ews_sync_item *item = &group->items[i];
+
+		if (item->kind != NEW_FILE || item->stage != stage)
 			continue;
-		rc = take_dir(next, &group->items[i].dir_fd);
+		rc = take_dir(next, &item->dir_fd);
 		if (rc == 0)
-			rc = take_dir(next, &group->items[i].tmp_dir_fd);
+			rc = take_dir(next, &item->tmp_dir_fd);
 	}
 	return rc;
 }
 
-static int sync_names(struct ews_sync_group *group)
+/* Are all of them on one file system, that keeps order? Where nothing gets a name there is none to keep. */
+static bool keeps_order(const struct ews_sync_group *group)
 {
-	EWS_CLEANUP(sync_group) struct ews_sync_group dirs = EWS_SYNC_GROUP_INIT;
-	int rc = leave_names(group, &dirs);
+	struct stat first, other;
+	bool has_new = false;
 
-	return rc < 0 ? rc : sync_contents(&dirs);
+	for (size_t i = 0; i < group->n; i++) {
+		if (fstat(group->items[i].fd, i ? &other : &first) < 0 || (i && other.st_dev != first.st_dev))
+			return false;
+		has_new |= group->items[i].kind == NEW_FILE;
+	}
+	return has_new && ews_fs_keeps_order(group->items[0].fd);
+}
+
+/*
+ * The disk is told of all contents, and has taken them; what it has in its cache lasts with the journal that comes after. All
+ * three flags together write everything that is to be written, as fsync(2) does.
+ */
+static int write_out(const struct ews_sync_group *group)
+{
+	begin_contents(group);
+	for (size_t i = 0; i < group->n; i++)
+		if (group->items[i].kind != DIRECTORY &&
+		    sync_file_range(group->items[i].fd, 0, 0,
+				    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					    SYNC_FILE_RANGE_WAIT_AFTER) < 0)
+			return ews_error_os("cannot sync");
+	return 0;
+}
+
+/* Contents first, then the names in order: that the last one lasts is left to `next`, and all those before last with it. */
+static int settle_in_order(struct ews_sync_group *group, struct ews_sync_group *next)
+{
+	int rc = write_out(group);
+	size_t last = group->n;
+
+	for (unsigned stage = 0; stage <= group->stage && rc == 0; stage++)
+		rc = give_names(group, stage);
+	/* The group was found to have a new file. */
+	while (rc == 0 && group->items[--last].kind != NEW_FILE)
+		;
+	return rc < 0 ? rc : take_dir(next, &group->items[last].dir_fd);
+}
+
+/* The same, each step synced before the next one; that the last stage's names last is left to `next`. */
+static int settle_step_by_step(struct ews_sync_group *group, struct ews_sync_group *next)
+{
+	int rc = sync_all(group);
+
+	for (unsigned stage = 0; stage <= group->stage && rc == 0; stage++) {
+		rc = give_names(group, stage);
+		if (rc == 0)
+			rc = leave_names(group, stage, next);
+		if (rc == 0 && stage < group->stage) {
+			rc = sync_all(next);
+			ews_sync_group_release(next);
+		}
+	}
+	return rc;
+}
+
+/* As far as the last names, which are left to `next`. */
+static int settle(struct ews_sync_group *group, struct ews_sync_group *next, bool is_ordered)
+{
+	int rc = is_ordered ? settle_in_order(group, next) : settle_step_by_step(group, next);
+
+	ews_sync_group_release(group);
+	return rc;
 }
 
 int ews_sync_finish_before(struct ews_sync_group *group, struct ews_sync_group *next)
 {
-	int rc = sync_contents(group);
+	int rc;
 
+	assert(!next->n);
+	rc = settle(group, next, keeps_order(group));
 	if (rc == 0)
-		rc = give_names(group);
-	if (rc == 0)
-		rc = next ? leave_names(group, next) : sync_names(group);
-	ews_sync_group_release(group);
-	if (rc == 0 && next)
 		ews_sync_begin(next);
 	return rc;
 }
 
 int ews_sync_finish(struct ews_sync_group *group)
 {
-	return ews_sync_finish_before(group, NULL);
+	EWS_CLEANUP(sync_group) struct ews_sync_group rest = EWS_SYNC_GROUP_INIT;
+	int rc = settle(group, &rest, keeps_order(group));
+
+	return rc < 0 ? rc : sync_all(&rest);
+}
+
+int ews_sync_finish_in_order(struct ews_sync_group *group)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group rest = EWS_SYNC_GROUP_INIT;
+	bool is_ordered = keeps_order(group);
+	int rc = settle(group, &rest, is_ordered);
+
+	return rc < 0 || is_ordered ? rc : sync_all(&rest);
 }
 
 int ews_sync_finish_unsynced(struct ews_sync_group *group)
 {
-	int rc = give_names(group);
+	int rc = 0;
 
+	for (unsigned stage = 0; stage <= group->stage && rc == 0; stage++)
+		rc = give_names(group, stage);
 	ews_sync_group_release(group);
 	return rc;
 }
@@ -234,6 +328,6 @@ void ews_sync_group_release(struct ews_sync_group *group)
 	free(group->items);
 	group->items = NULL;
 	group->n = group->cap = 0;
-	if (current == group)
-		current = NULL;
+	group->stage = 0;
+	ews_sync_let_go(group);
 }

@@ -461,15 +461,8 @@ int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, ui
 /* What was kept in memory, on its way to disk. */
 struct writing {
 	struct ews_batch *batch;
-	struct ews_sync_group group; /* of loose objects */
+	struct ews_sync_group *group; /* of loose objects */
 };
-
-static void release_writing(struct writing *writing)
-{
-	ews_sync_group_release(&writing->group);
-}
-
-EWS_CLEANUP_DEFINE(writing, struct writing, release_writing)
 
 static int write_kept(size_t i, unsigned worker, void *payload)
 {
@@ -483,15 +476,15 @@ static int write_kept(size_t i, unsigned worker, void *payload)
 	if (batch->pack)
 		rc = pack_object(batch, tools, &kept->oid, kept->type, kept->data, kept->len);
 	else
-		rc = ews_loose_write(&writing->group, tools->deflater, ews_odb_write_dir(batch->odb), &kept->oid,
+		rc = ews_loose_write(writing->group, tools->deflater, ews_odb_write_dir(batch->odb), &kept->oid,
 				     kept->type, kept->data, kept->len);
 	return_tools(batch, tools);
 	return rc;
 }
 
-static int commit(struct ews_batch *batch, struct ews_sync_group *next)
+static int write_all(struct ews_batch *batch, struct ews_sync_group *group)
 {
-	EWS_CLEANUP(writing) struct writing writing = { batch, EWS_SYNC_GROUP_INIT };
+	struct writing writing = { batch, group };
 	int rc;
 
 	rc = check_broken(batch);
@@ -503,28 +496,34 @@ static int commit(struct ews_batch *batch, struct ews_sync_group *next)
 		batch->pack = NULL;
 	}
 	rc = ews_pool_for(batch->n_kept, 1, 0, write_kept, &writing);
-	if (rc < 0)
-		return rc;
-	if (!batch->pack)
-		return ews_sync_finish_before(&writing.group, next);
-	rc = ews_pack_finish(batch->pack, next);
-	if (rc < 0)
-		return rc;
-	return ews_odb_refresh(batch->odb);
+	return rc < 0 || !batch->pack ? rc : ews_pack_finish(batch->pack, group);
 }
 
-int ews_batch_commit_before(struct ews_batch *batch, struct ews_sync_group *next)
+int ews_batch_commit_in(struct ews_batch *batch, struct ews_sync_group *group)
 {
 	int rc;
 
-	rc = commit(batch, next);
+	rc = write_all(batch, group);
 	clear(batch);
-	return rc;
+	if (rc < 0)
+		return rc;
+	ews_sync_next_stage(group);
+	ews_sync_begin(group);
+	return 0;
 }
 
 int ews_batch_commit(struct ews_batch *batch)
 {
-	return ews_batch_commit_before(batch, NULL);
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	bool has_pack;
+	int rc;
+
+	rc = write_all(batch, &group);
+	has_pack = batch->pack;
+	clear(batch);
+	if (rc == 0)
+		rc = ews_sync_finish(&group);
+	return rc < 0 || !has_pack ? rc : ews_odb_refresh(batch->odb);
 }
 
 struct ews_odb *ews_batch_odb(const struct ews_batch *batch)

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/odb_ops.h"
 
 #define OUR_REFS "refs/ews/"
@@ -363,6 +364,22 @@ static void make_ref_dir(const struct ews_odb *odb, const char *name)
 	ews_error_clear();
 }
 
+/* Who names a ref at once has to find its object there. Returns 1. */
+static int settle_stages(struct ews_odb *odb)
+{
+	struct ews_sync_group *group = ews_sync_current();
+	int rc;
+
+	if (!group || !group->stage)
+		return 1;
+	rc = ews_sync_finish(group);
+	if (rc < 0)
+		return rc;
+	ews_sync_begin(group);
+	rc = ews_odb_refresh(odb);
+	return rc < 0 ? rc : 1;
+}
+
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
 {
 	int rc = 1;
@@ -374,6 +391,8 @@ int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid
 		rc = ews_odb_make_ref(odb, name, to);
 	else if (ews_oid_is_none(to) && !odb->aside && !strncmp(name, OUR_REFS, strlen(OUR_REFS)))
 		rc = ews_odb_drop_ref(odb, name, from);
+	if (rc == 1)
+		rc = settle_stages(odb);
 	if (rc == 1)
 		rc = odb->ops->ref_swap(odb, name, from, to);
 	/* What is new lies aside, and goes with us: no ref can hold it. */

@@ -96,8 +96,8 @@ int ews_odb_sync_ref(const struct ews_odb *odb, const char *name);
 
 /*
  * Make the ref `name` of `odb`, which must not exist, and stand for `to`; synced, or left to the thread's group. Returns 1
- * where another has to do it, because a log is wanted, `to` is not there, or something stands in the way. Fails as
- * ews_odb_ref_swap().
+ * where another has to do it, because a log is wanted, `to` is not there (nor on its way, in an earlier stage of that group), or
+ * something stands in the way. Fails as ews_odb_ref_swap().
  */
 int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid *to);
 

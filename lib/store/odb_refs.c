@@ -491,6 +491,14 @@ static int settle_lock(int *fd, const char *lock, const char *path, struct ews_o
 	return rc;
 }
 
+/* What the thread's group is to name before is there by then. */
+static bool is_after_its_object(void)
+{
+	const struct ews_sync_group *group = ews_sync_current();
+
+	return group && group->stage;
+}
+
 int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid *to)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
@@ -498,7 +506,7 @@ int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	if (!ews_odb_is_ref_name(name) || !ews_odb_has(odb, to) || is_logged(odb, name))
+	if (!ews_odb_is_ref_name(name) || is_logged(odb, name) || (!is_after_its_object() && !ews_odb_has(odb, to)))
 		return 1;
 	rc = make_lock(&fd, lock);
 	if (rc == EWS_ENOTFOUND) {

@@ -420,9 +420,8 @@ static int write_index(int *fd, char tmp_name[EWS_LITTER_NAME_MAX], struct ews_p
 	return 0;
 }
 
-int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *next)
+int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *group)
 {
-	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	uint8_t trailer[EWS_HASH_MAX];
 	char hex[2 * EWS_HASH_MAX + 1];
 	char tmp_index[EWS_LITTER_NAME_MAX];
@@ -437,16 +436,16 @@ int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *next)
 	ews_hex(hex, trailer, ews_hash_len(pack->algo));
 	snprintf(name, sizeof(name), "pack-%s.pack", hex);
 	/* The group has the pack from here on, and removes what gets no name. */
-	rc = ews_sync_add_file(&group, &pack->fd, pack->dir_fd, pack->tmp_name, pack->dir_fd, name);
+	rc = ews_sync_add_file(group, &pack->fd, pack->dir_fd, pack->tmp_name, pack->dir_fd, name);
 	if (rc == 0)
 		rc = write_index(&index, tmp_index, pack, trailer);
 	if (rc < 0)
 		return rc;
 	snprintf(name, sizeof(name), "pack-%s.idx", hex);
-	rc = ews_sync_add_file(&group, &index, pack->dir_fd, tmp_index, pack->dir_fd, name);
+	rc = ews_sync_add_file(group, &index, pack->dir_fd, tmp_index, pack->dir_fd, name);
 	if (rc < 0)
 		(void)unlinkat(pack->dir_fd, tmp_index, 0); /* best effort: gc sweeps it */
-	return rc < 0 ? rc : ews_sync_finish_before(&group, next);
+	return rc;
 }
 
 int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)

@@ -50,11 +50,10 @@ size_t ews_pack_count(const struct ews_pack *pack);
 uint64_t ews_pack_bytes(const struct ews_pack *pack);
 
 /*
- * Close the pack (it has one object at least), write its index, sync both and
- * the directory. The names are `pack-<hash>.pack` and `.idx`; the index comes
- * last, and a pack without one is no pack to git. `next` is as in ews_sync_finish_before().
+ * Close the pack (it has one object at least), write its index, and add both to `group` (base/sync). The names are
+ * `pack-<hash>.pack` and `.idx`; the index comes last, and a pack without one is no pack to git.
  */
-int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *next);
+int ews_pack_finish(struct ews_pack *pack, struct ews_sync_group *group);
 
 /* Does the pack, or the index of one, `name` in `dir_fd` have the checksum that it ends in? Fails with EWS_EDAMAGED. */
 int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo);

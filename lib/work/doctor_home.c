@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/kernel.h"
+#include "base/fs.h"
 #include "base/notify.h"
 #include "base/path.h"
 #include "store/astray.h"
@@ -103,7 +103,7 @@ static void look_at_owner(struct ews_checkup *out, const struct ews_patient *pat
 
 static void look_at_file_system(struct ews_checkup *out, const struct ews_patient *patient, int home_fd)
 {
-	const char *name = ews_kernel_file_system(home_fd);
+	const char *name = ews_fs_name(home_fd);
 	const char *top = patient->top ? patient->top : patient->repo ? patient->repo->git_dir : NULL;
 	struct ews_check *check;
 	struct stat home, project;

@@ -200,20 +200,22 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 	return ews_snapshot_keep(out, taking->repo, batch, &taking->content, &opts);
 }
 
-/* Name it in the session, once its ref has its name for good, and remember what was read for it. */
+/* Name it in the session, after its ref, and remember what was read for it. */
 static int note(struct taking *taking, const struct ews_snapshot *taken)
 {
-	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_session *session = taking->session;
-	int rc = ews_sync_finish_before(&taking->group, &group);
+	int rc = 0;
 
-	if (rc == 0 && session) {
+	if (session) {
+		ews_sync_next_stage(&taking->group);
 		free(session->state.last_snapshot);
 		session->state.last_snapshot = ews_strdup(taken->id);
 		rc = ews_session_save(session);
 	}
 	if (rc == 0)
-		rc = ews_sync_finish(&group);
+		rc = ews_sync_finish(&taking->group);
+	if (rc == 0)
+		rc = ews_odb_refresh(taking->repo->odb);
 	return rc < 0 ? rc : ews_content_save_cache(&taking->content, taking->repo, session);
 }
 

@@ -388,7 +388,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	message = format_message(&snap);
 	rc = ews_commit_write(&snap.commit, batch, &snap.tree, parents, snap.created_s, message);
 	if (rc == 0)
-		rc = ews_batch_commit_before(batch, opts->group);
+		rc = opts->group ? ews_batch_commit_in(batch, opts->group) : ews_batch_commit(batch);
 	if (rc == 0)
 		rc = ews_odb_ref_swap(repo->odb, snap.ref, &none, &snap.commit);
 	if (rc == 0)

@@ -351,6 +351,8 @@ static int begin(struct ews_shift *shift, struct ews_sync_group *before)
 	struct ews_step *step = shift->step;
 	int rc = ews_sync_finish(before);
 
+	if (rc == 0)
+		rc = ews_odb_refresh(shift->repo->odb);
 	if (rc < 0)
 		return rc;
 	plan_moving(shift);

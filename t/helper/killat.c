@@ -112,6 +112,7 @@ static const struct call {
 	{ SYS_fsync, "fsync", SYNC, NONE, 0, NONE, NONE, false },
 	{ SYS_fdatasync, "fdatasync", SYNC, NONE, 0, NONE, NONE, false },
 	{ SYS_syncfs, "syncfs", SYNC, NONE, 0, NONE, NONE, false },
+	{ SYS_sync_file_range, "sync_file_range", SYNC, NONE, 0, NONE, NONE, false },
 #ifdef SYS_renameat
 	{ SYS_renameat, "renameat", BY_PATH, 0, 1, 2, 3, false },
 #endif
@@ -245,6 +246,10 @@ static bool counts(const struct settings *set, pid_t task, const struct call *ca
 	if (call->nr == SYS_ioctl && args[1] != 0x40049409UL && args[1] != 0x4020940dUL)
 		return false;
 	if (call->kind == SYNC && !set->with_syncs)
+		return false;
+	/* One that does not wait until all is written says nothing. */
+	if (call->nr == SYS_sync_file_range &&
+	    args[3] != (SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER))
 		return false;
 	if (call->kind == BY_FLAGS)
 		flags = args[call->path + 1];

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/sync.h"
+#include "store/batch.h"
 #include "store/litter.h"
 
 static char top[] = "/tmp/ews-odb-XXXXXX";
@@ -531,6 +532,29 @@ Test(odb, config_comes_from_the_files_that_git_would_read)
 	cr_assert_eq(ews_odb_config(&value, odb, "ews.a"), EWS_ENOTFOUND);
 	unsetenv("GIT_CONFIG_NOSYSTEM");
 	cr_assert(has_setting("ews.a", "elsewhere"));
+}
+
+/* One whose object is on its way: where a log is to be written the object comes first. */
+Test(odb, a_ref_may_be_of_a_later_stage_than_its_object)
+{
+	const struct ews_oid none = EWS_OID_NONE;
+
+	for (int logged = 0; logged < 2; logged++) {
+		EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(odb);
+		EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+		struct ews_oid oid;
+
+		if (logged)
+			run("cd repo && git config core.logAllRefUpdates always && git update-ref -d refs/ews/x");
+		cr_assert_eq(ews_batch_add(&oid, batch, EWS_OBJECT_BLOB, logged ? "two" : "one", 3), 0);
+		cr_assert_eq(ews_batch_commit_in(batch, &group), 0);
+		run("test -z \"$(git -C repo for-each-ref refs/ews)\"");
+		cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/x", &none, &oid), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_odb_has(odb, &oid), logged);
+		cr_assert_eq(ews_sync_finish(&group), 0);
+		run("test -n \"$(git -C repo cat-file blob refs/ews/x)\"");
+		cr_assert(ews_odb_has(odb, &oid));
+	}
 }
 
 static int read_one(size_t i, unsigned worker, void *payload)

@@ -13,9 +13,19 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sync.h"
 #include "fixture.h"
 
 TestSuite(pack, .init = fixture_begin, .fini = fixture_end);
+
+/* With its names, durably. */
+static int finish_pack(struct ews_pack *pack)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	int rc = ews_pack_finish(pack, &group);
+
+	return rc < 0 ? rc : ews_sync_finish(&group);
+}
 
 static struct ews_oid id_of(enum ews_hash_algo algo, const char *text)
 {
@@ -60,7 +70,7 @@ Test(pack, a_stream_that_is_cancelled_leaves_the_pack_sound)
 	cr_assert_eq(ews_pack_stream_feed(pack, "amed", 4), 0);
 	cr_assert_eq(ews_pack_stream_end(pack, &oid), 0);
 	cr_assert_eq(ews_pack_count(pack), 3);
-	cr_assert_eq(ews_pack_finish(pack, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(finish_pack(pack), 0, "%s", ews_error_message());
 	fixture_shell("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
 		      "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 3 &&"
 		      "test $(du -k objects/pack/*.pack | cut -f1) -lt 100");
@@ -88,7 +98,7 @@ Test(pack, what_is_not_compressed_is_whole_whatever_its_length)
 		cr_assert_eq(ews_pack_add(pack, &oid, ews_pack_sum(record.ptr, record.len), record.ptr, record.len),
 			     0);
 	}
-	cr_assert_eq(ews_pack_finish(pack, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(finish_pack(pack), 0, "%s", ews_error_message());
 	fixture_shell("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
 		      "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 9");
 }
@@ -101,7 +111,7 @@ Test(pack, a_sha256_pack_is_one_to_git)
 	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA256), 0, "%s", ews_error_message());
 	add_text(pack, EWS_SHA256, "one");
 	add_text(pack, EWS_SHA256, "two");
-	cr_assert_eq(ews_pack_finish(pack, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(finish_pack(pack), 0, "%s", ews_error_message());
 	fixture_shell("cd repo && git fsck --strict --no-dangling && git verify-pack objects/pack/*.idx &&"
 		      "test $(git cat-file --batch-all-objects --batch-check | wc -l) = 2");
 }

@@ -18,6 +18,7 @@
 #include "base/deflate.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sync.h"
 #include "fixture.h"
 #include "store/odb.h"
 #include "store/pack.h"
@@ -398,6 +399,8 @@ Test(pack_read, a_stream_may_be_longer_than_there_is_a_reason_for)
 	format_flushed(&record, data, sizeof(data));
 	cr_assert_gt(record.len, 3 * sizeof(data));
 	for (size_t last = 0; last < 2; last++) {
+		EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+
 		/* Whether other objects stand behind it or not. */
 		cr_assert_eq(ews_pack_open(&pack, OBJECTS, EWS_SHA1), 0);
 		cr_assert_eq(ews_pack_add(pack, &oid, ews_pack_sum(record.ptr, record.len), record.ptr, record.len),
@@ -409,7 +412,8 @@ Test(pack_read, a_stream_may_be_longer_than_there_is_a_reason_for)
 						  record.len),
 				     0);
 		}
-		cr_assert_eq(ews_pack_finish(pack, NULL), 0);
+		cr_assert_eq(ews_pack_finish(pack, &group), 0);
+		cr_assert_eq(ews_sync_finish(&group), 0);
 		ews_pack_free(pack);
 		packs = ews_packs_open(OBJECTS);
 		cr_assert_eq(ews_pack_reader_read(&found, &type, reader, packs, &oid, NULL), 1);

@@ -121,3 +121,49 @@ Test(sync, where_one_cannot_get_its_name_those_after_it_get_none)
 	ews_error_clear();
 	assert_nothing_else("a b ");
 }
+
+Test(sync, stages_get_their_names_one_after_the_other)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+
+	fixture_shell("mkdir b");
+	ews_sync_begin(&group);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, "a", "1", 1, 0600), 0);
+	ews_sync_next_stage(&group);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, "b", "1", 1, 0600), 0);
+	ews_sync_next_stage(&group);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, "c", "1", 1, 0600), 0);
+	cr_assert_lt(ews_sync_finish(&group), 0);
+	ews_error_clear();
+	assert_nothing_else("a b ");
+	fixture_shell("rmdir b");
+	ews_sync_begin(&group);
+	for (int i = 0; i < 3; i++) {
+		char name[2] = { (char)('c' - i), '\0' };
+
+		cr_assert_eq(ews_file_replace(AT_FDCWD, name, name, 1, 0600), 0);
+		ews_sync_next_stage(&group);
+	}
+	cr_assert_eq(ews_sync_finish_in_order(&group), 0);
+	assert_says("b", "b");
+	assert_nothing_else("a b c ");
+}
+
+Test(sync, what_is_left_to_another_group_has_its_name_before)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT, next = EWS_SYNC_GROUP_INIT;
+
+	ews_sync_begin(&group);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, "a", "1", 1, 0600), 0);
+	ews_sync_next_stage(&group);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, "b", "1", 1, 0600), 0);
+	cr_assert_eq(ews_sync_finish_before(&group, &next), 0);
+	assert_nothing_else("a b ");
+	cr_assert_eq(ews_sync_current(), &next);
+	ews_sync_let_go(&next);
+	cr_assert_null(ews_sync_current());
+	ews_sync_begin(&next);
+	cr_assert_eq(ews_file_replace(AT_FDCWD, "c", "1", 1, 0600), 0);
+	cr_assert_eq(ews_sync_finish(&next), 0);
+	assert_nothing_else("a b c ");
+}
