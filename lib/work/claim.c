@@ -199,7 +199,7 @@ static int mark_made(const struct ews_session *session, int parent_fd)
 	rc = ews_file_sync_dir(parent_fd);
 	if (rc == 0)
 		rc = ews_file_replace(session->fd, MADE_FILE, "", 0, 0600);
-	return rc < 0 ? rc : ews_sync_finish(&group);
+	return rc < 0 ? rc : ews_sync_finish_in_order(&group);
 }
 
 int ews_claim_make_workspace(struct ews_session *session, int project_fd, bool is_elsewhere)

@@ -208,10 +208,10 @@ static int prepare(void *payload)
 
 /*
  * Registration beside and base snapshot, then registration in: the base's ref is there before git knows the worktree. All that
- * was filled in waits for the first sync after it, so meanwhile the snapshot is made.
+ * was filled in waits for the first sync after it, so meanwhile the snapshot is made. That both last is left to `names`.
  */
-static int publish(struct ews_oid *commit, struct ews_start_result *out, struct ews_batch *batch,
-		   struct ews_twin *twin, struct ews_chain *chain, int workspace_fd,
+static int publish(struct ews_oid *commit, struct ews_sync_group *names, struct ews_start_result *out,
+		   struct ews_batch *batch, struct ews_twin *twin, struct ews_chain *chain, int workspace_fd,
 		   const struct ews_start_opts *opts)
 {
 	struct ews_session *session = &out->session;
@@ -220,7 +220,6 @@ static int publish(struct ews_oid *commit, struct ews_start_result *out, struct 
 	struct preparing with = { session->method, &place, workspace_fd, &twin->content.git };
 	EWS_CLEANUP(beside) struct ews_beside preparing = EWS_BESIDE_INIT;
 	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
-	EWS_CLEANUP(sync_group) struct ews_sync_group names = EWS_SYNC_GROUP_INIT;
 	struct describing filled = { twin, repo, workspace_fd };
 	struct stat st;
 	int rc;
@@ -233,21 +232,25 @@ static int publish(struct ews_oid *commit, struct ews_start_result *out, struct 
 	if (rc == 0)
 		rc = ews_beside_end(&preparing);
 	if (rc == 0)
-		rc = ews_sync_finish_before(&base, &names);
+		rc = ews_sync_finish_before(&base, names);
+	if (rc == 0)
+		rc = ews_odb_refresh(repo->odb);
 	if (rc == 0)
 		rc = session->method->publish(&place);
-	return rc < 0 ? rc : ews_sync_finish(&names);
+	ews_sync_let_go(names);
+	return rc;
 }
 
-static int settle(struct ews_start_result *out, struct ews_twin *twin, const struct ews_oid *base_commit)
+/* Say that it has started, once what is in `group` is durable. */
+static int settle(struct ews_start_result *out, struct ews_twin *twin, const struct ews_oid *base_commit,
+		  struct ews_sync_group *group)
 {
 	struct ews_session *session = &out->session;
 	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
-	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	char hex[EWS_OID_HEX_MAX];
 	int rc = ews_tripwire_take(&tripwire, session->repo);
 
-	ews_sync_begin(&group);
+	ews_sync_begin(group);
 	if (rc == 0)
 		rc = ews_tripwire_write(session->fd, &tripwire);
 	if (rc == 0)
@@ -262,7 +265,7 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin, const str
 	rc = ews_session_log(session, "start", session->state.workspace);
 	if (rc == 0)
 		rc = ews_session_save(session);
-	return rc < 0 ? rc : ews_sync_finish(&group);
+	return rc < 0 ? rc : ews_sync_finish(group);
 }
 
 /* What a chained session was to begin with is no snapshot that anybody has asked for. */
@@ -354,6 +357,7 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 {
 	EWS_CLEANUP(filled) struct ews_filled filled = EWS_FILLED_INIT;
 	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group names = EWS_SYNC_GROUP_INIT;
 	const struct ews_fill_opts fill_opts = { .is_elsewhere = chosen_place(&out->session, opts),
 						 .is_state = chain,
 						 .run_filters = opts->run_filters,
@@ -371,14 +375,14 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	filled.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	out->ignored = filled.ignored;
 	filled.ignored = (struct ews_ignored)EWS_IGNORED_INIT;
-	rc = publish(&look_opts.base_commit, out, batch, twin, chain, filled.workspace_fd, opts);
+	rc = publish(&look_opts.base_commit, &names, out, batch, twin, chain, filled.workspace_fd, opts);
 	if (rc < 0)
 		return rc;
 	/* Nothing of ours is written there after this; what the user's hook writes is a change. */
 	ews_first_look_begin(&look, &out->session, &look_opts);
 	rc = admit(&out->session, opts);
 	if (rc == 0)
-		rc = settle(out, twin, first_commit(twin, chain));
+		rc = settle(out, twin, first_commit(twin, chain), &names);
 	return rc;
 }
 
@@ -483,6 +487,7 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 					.progress = opts->progress,
 					.payload = opts->payload };
 	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group names = EWS_SYNC_GROUP_INIT;
 	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
 	struct ews_first_look_opts look_opts = { .base = &twin->content };
 	int rc = ews_epoch_look(&result->session.state.epoch, repo);
@@ -503,7 +508,7 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 		return rc;
 	ews_first_look_begin(&look, &result->session, &look_opts);
 	rc = admit(&result->session, opts);
-	return rc < 0 ? rc : settle(result, twin, first_commit(twin, NULL));
+	return rc < 0 ? rc : settle(result, twin, first_commit(twin, NULL), &names);
 }
 
 typedef int (*way_fn)(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
