@@ -118,8 +118,7 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 		free(*side);
 		*side = ews_strdup(kept.id);
 	}
-	if (shift->opts->kept)
-		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &kept.tree);
+	shift->kept_tree = kept.tree;
 	out->kept_snapshot = ews_strdup(kept.id);
 	out->had_damaged_head = kept.is_head_damaged;
 	return 0;
@@ -355,6 +354,9 @@ static int begin(struct ews_shift *shift, struct ews_sync_group *before)
 		rc = ews_odb_refresh(shift->repo->odb);
 	if (rc < 0)
 		return rc;
+	/* From here on its objects can be read. */
+	if (shift->opts->kept)
+		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &shift->kept_tree);
 	plan_moving(shift);
 	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
