@@ -23,7 +23,6 @@
 #include "store/scan_open.h"
 #include "store/xattr.h"
 
-#define CHUNK_MAX 64
 #define LINK_TEXT_MAX (64 * 1024)
 #define READ_TRIES 3
 
@@ -231,14 +230,6 @@ static void drop_lost(struct ews_scan *scan, const uint8_t *lost, bool name_vani
 	ews_skips_sort(&scan->skips);
 }
 
-/* Few files may be long ones; of many the next is mostly in the same directory. */
-static size_t choose_chunk(size_t n)
-{
-	size_t chunk = n / 32 + 1;
-
-	return chunk < CHUNK_MAX ? chunk : CHUNK_MAX;
-}
-
 int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 {
 	unsigned threads = opts->threads ? opts->threads : ews_pool_threads();
@@ -250,7 +241,7 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	fill.workers = ews_calloc(threads, sizeof(*fill.workers));
 	for (unsigned i = 0; i < threads; i++)
 		fill.workers[i] = (struct worker){ EWS_ARENA_INIT, EWS_DIR_AT_INIT };
-	rc = ews_pool_for(scan->entries.n, choose_chunk(scan->entries.n), threads, fill_one, &fill);
+	rc = ews_pool_for(scan->entries.n, 64, threads, fill_one, &fill);
 	for (unsigned i = 0; i < threads; i++) {
 		ews_arena_join(&scan->entries.arena, &fill.workers[i].arena);
 		ews_dir_at_release(&fill.workers[i].at);
