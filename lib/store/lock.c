@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@
 #define WAIT_STEP_MAX_MS 50
 /* Who sweeps holds a lock for moments only: others wait for him, so that sweeping is in nobody's way. */
 #define SWEEP_MS 5000
+/* Between taking a lock and having said so in its file; and for a holder that is in another space of process numbers. */
+#define UNSAID_MS 500
 
 static struct flock whole_file(short type)
 {
@@ -135,15 +138,24 @@ static int try_take(int dir_fd, const char *name)
 	return ews_steal_fd(&fd);
 }
 
-/* Is the holder, as far as its file tells, one that sweeps? */
-static bool is_swept(int dir_fd, const char *name)
+/*
+ * For how long at most is whoever held the lock a moment ago waited for, though nobody wants to wait? 0 for a holder who is named
+ * and lives. One who sweeps may have given it up since, or not have said yet who he is: then there is no file, or there is
+ * nothing in it but what a killed one left.
+ */
+static unsigned patience_ms(int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char text[TEXT_MAX];
 	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+	long pid;
 
 	text[n > 0 ? n : 0] = '\0';
-	return strstr(text, "\nverb " EWS_LOCK_SWEEP "\n");
+	if (strstr(text, "\nverb " EWS_LOCK_SWEEP "\n"))
+		return SWEEP_MS;
+	if (sscanf(text, "pid %ld\n", &pid) != 1 || pid <= 0)
+		return UNSAID_MS;
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH ? UNSAID_MS : 0;
 }
 
 int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char *verb, unsigned wait_ms)
@@ -163,7 +175,7 @@ int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char
 		if (fd == EWS_ESTALE)
 			continue;
 		now = ews_clock_monotonic_ms();
-		if (fd == EWS_EBUSY && now >= deadline && now < start + SWEEP_MS && is_swept(dir_fd, name))
+		if (fd == EWS_EBUSY && now >= deadline && now < start + patience_ms(dir_fd, name))
 			deadline = now + WAIT_STEP_MAX_MS;
 		if (fd != EWS_EBUSY || now >= deadline)
 			break;

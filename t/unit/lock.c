@@ -184,6 +184,62 @@ Test(lock, never_two_at_once_though_the_file_comes_and_goes)
 	cr_assert_eq(ews_pool_for(400, 1, 4, count_inside, top), 0, "%s", ews_error_message());
 }
 
+static int n_left;
+
+/* The first sweeps as long as the second takes the lock and gives it up, waiting for nobody. */
+static int sweep_or_take(size_t i, unsigned worker, void *payload)
+{
+	(void)worker, (void)payload;
+	while (i == 0 && __atomic_load_n(&n_left, __ATOMIC_SEQ_CST) > 0) {
+		EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+
+		if (ews_lock_take(&lock, dir_fd, "a", EWS_LOCK_SWEEP, 0) < 0)
+			ews_error_clear();
+	}
+	while (i == 1 && __atomic_fetch_sub(&n_left, 1, __ATOMIC_SEQ_CST) > 0) {
+		EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+		int rc = ews_lock_take(&lock, dir_fd, "a", "end", 0);
+
+		if (rc < 0) {
+			__atomic_store_n(&n_left, 0, __ATOMIC_SEQ_CST);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+Test(lock, who_sweeps_is_in_nobodys_way_when_he_comes_and_when_he_goes)
+{
+	n_left = 20000;
+	cr_assert_eq(ews_pool_for(2, 1, 2, sweep_or_take, NULL), 0, "%s", ews_error_message());
+}
+
+/* What the file says while somebody holds it who has not said yet who he is. */
+static void check_is_waited_for(const char *text)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	pid_t child = hold_elsewhere("a"), killer;
+	int fd = openat(dir_fd, "a", O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	killer = fork();
+	if (killer == 0) {
+		ews_clock_sleep_ms(50);
+		_exit(kill(child, SIGKILL) < 0);
+	}
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 0), 0, "%s", ews_error_message());
+	waitpid(killer, NULL, 0);
+	waitpid(child, NULL, 0);
+}
+
+Test(lock, who_has_not_said_yet_who_he_is_is_waited_for)
+{
+	check_is_waited_for("");
+	/* What a killed one left: no process has the number. */
+	check_is_waited_for("pid 2000000000\nstart 1\nboot x\nverb end\n");
+}
+
 Test(lock, the_one_that_is_held_is_found_and_told_without_what_marks_it)
 {
 	EWS_CLEANUP(free) char *held = NULL;
