@@ -25,6 +25,8 @@
 #define STEP_BYTES_MAX (16 * EWS_MIB)
 #define JOURNAL_BYTES_MAX (16 * EWS_MIB)
 #define STEP_VERSION 1
+#define STEPS_READ 8 /* at least, for a new one's sequence */
+#define SECOND_LEN (sizeof("op-20260118-143022") - 1)
 
 static const char *const words[] = {
 	[EWS_STEP_PLANNED] = "planned", [EWS_STEP_DONE] = "done",       [EWS_STEP_UNDOING] = "undoing",
@@ -266,30 +268,75 @@ int ews_step_remove(int repo_fd, const char *id)
 	return ews_file_sync_dir(fd);
 }
 
+/* Is it as ews_clock_id() makes them? A name that somebody else gave says nothing about time. */
+static bool has_form(const char *id)
+{
+	static const char form[] = "op-00000000-000000-ffffff";
+
+	if (strlen(id) != sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; form[i]; i++) {
+		const char *of = form[i] == '0' ? "0123456789" : form[i] == 'f' ? "0123456789abcdef" : NULL;
+
+		if (of ? !strchr(of, id[i]) : id[i] != form[i])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The sequence of the last of the steps `ids`, and the second that no new id may be before; 0 and "" when there is none. An id
+ * is of no earlier second than those that were there when it was given out. So the last is among the newest ids: those of one
+ * second, and a few more, since who began before others may have written his record after them.
+ */
+static uint64_t find_last(char second[SECOND_LEN + 1], int repo_fd, const struct ews_strv *ids)
+{
+	uint64_t last = 0;
+	size_t n_read = 0;
+
+	*second = '\0';
+	for (size_t i = ids->n; i > 0; i--) {
+		EWS_CLEANUP(step) struct ews_step old = EWS_STEP_INIT;
+		const char *id = ids->items[i - 1];
+
+		if (!has_form(id))
+			continue;
+		if (!*second) {
+			memcpy(second, id, SECOND_LEN);
+			second[SECOND_LEN] = '\0';
+		}
+		if (n_read >= STEPS_READ && strncmp(id, second, SECOND_LEN) != 0)
+			break;
+		/* A record that can't be read doesn't stand in the way of a new one. */
+		if (ews_step_read(&old, repo_fd, id) < 0) {
+			ews_error_clear();
+			continue;
+		}
+		n_read++;
+		last = old.sequence > last ? old.sequence : last;
+	}
+	return last;
+}
+
 int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	uint64_t last = 0;
+	char second[SECOND_LEN + 1];
+	uint64_t last;
 	int rc = ews_step_list(&ids, repo_fd);
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < ids.n; i++) {
-		EWS_CLEANUP(step) struct ews_step old = EWS_STEP_INIT;
-
-		/* A record that can't be read doesn't stand in the way of a new one. */
-		if (ews_step_read(&old, repo_fd, ids.items[i]) < 0) {
-			ews_error_clear();
-			continue;
-		}
-		last = old.sequence > last ? old.sequence : last;
-	}
+	last = find_last(second, repo_fd, &ids);
 	*step = (struct ews_step)EWS_STEP_INIT;
 	step->created_s = ews_clock_now();
 	/* Six digits are drawn twice in one second now and then. */
 	do {
 		free(step->id);
 		step->id = ews_clock_id("op", step->created_s);
+		/* A clock may have been set back. */
+		if (strncmp(step->id, second, SECOND_LEN) < 0)
+			memcpy(step->id, second, SECOND_LEN);
 	} while (ews_strv_has(&ids, step->id));
 	step->verb = ews_strdup(verb);
 	step->session = ews_strdup(session ? session : "");

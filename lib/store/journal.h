@@ -35,7 +35,7 @@ enum ews_step_state {
 };
 
 struct ews_step {
-	char *id; /* "op-<time>-<hex6>", sorts by time */
+	char *id; /* "op-<time>-<hex6>", sorts by time; a clock that is set back stands still until it has caught up */
 	char *verb; /* "revert", "restore", "apply", "end", "drop" */
 	char *session; /* "" for the project's own */
 	enum ews_step_state state;

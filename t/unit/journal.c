@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,82 @@ Test(journal, a_step_that_is_written_is_read_again)
 		assert_same_list(&back.refs, &step.refs);
 		assert_same_list(&back.paths, &step.paths);
 	}
+}
+
+/* Have the record `id` be `as`, of sequence `sequence`. */
+static void make_another(const char *id, const char *as, int sequence)
+{
+	fixture_shell("sed 's/%s/%s/;s/\"sequence\":\t[0-9]*/\"sequence\":\t%d/' undo/%s.json >undo/%s.json", id,
+		      as, sequence, id, as);
+}
+
+Test(journal, a_clock_that_was_set_back_changes_no_order)
+{
+	EWS_CLEANUP(step) struct ews_step first = EWS_STEP_INIT;
+	uint64_t last = 41;
+
+	make_random(&first);
+	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	make_another(first.id, "op-20990101-000000-000000", 40);
+	make_another(first.id, "op-20990101-000000-000001", (int)last);
+	make_another(first.id, "op-20990101-000000-000002", 39);
+	for (size_t round = 0; round < 5; round++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		make_random(&step);
+		cr_assert(!strncmp(step.id, "op-20990101-000000-", 19), "%s", step.id);
+		cr_assert_eq(step.sequence, ++last);
+		cr_assert_eq(ews_step_write(dir_fd, &step), 0, "%s", ews_error_message());
+	}
+}
+
+/* Though the last record can't be read: when it can again, it is not after those that came since. */
+Test(journal, nor_does_one_whose_last_record_can_not_be_read)
+{
+	EWS_CLEANUP(step) struct ews_step first = EWS_STEP_INIT;
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+	make_random(&first);
+	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	fixture_shell("echo '{' >undo/op-20990101-000000-abcdef.json");
+	make_random(&step);
+	cr_assert(!strncmp(step.id, "op-20990101-000000-", 19), "%s", step.id);
+	cr_assert_eq(step.sequence, 2);
+}
+
+/* Who began before others may have written his record after them, and before the clock was set back. */
+Test(journal, the_last_is_found_behind_one_that_was_late)
+{
+	EWS_CLEANUP(step) struct ews_step first = EWS_STEP_INIT;
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+	make_random(&first);
+	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	make_another(first.id, "op-20990101-000000-000000", 2);
+	make_another(first.id, "op-20990101-000000-000001", 3);
+	make_another(first.id, "op-20990101-000001-000000", 2);
+	make_random(&step);
+	cr_assert_eq(step.sequence, 4);
+}
+
+/* A project has thousands of them. */
+Test(journal, old_records_are_not_read_for_a_new_one)
+{
+	EWS_CLEANUP(step) struct ews_step first = EWS_STEP_INIT;
+	EWS_CLEANUP(step) struct ews_step second = EWS_STEP_INIT;
+	char id[64];
+
+	make_random(&first);
+	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	make_another(first.id, "op-20200101-000000-000000", 1000);
+	for (int i = 0; i < 10; i++) {
+		snprintf(id, sizeof(id), "op-20990101-00000%d-000000", i);
+		make_another(first.id, id, i + 2);
+	}
+	make_another(first.id, "op-2099", 1001);
+	make_another(first.id, "op-20990101-000000-00000g", 1002);
+	make_random(&second);
+	cr_assert_eq(second.sequence, 12);
 }
 
 Test(journal, a_record_that_is_damaged_does_not_stand_in_the_way_of_the_next)
