@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/id_filter.h"
 
 #define ID_LEN 20
 #define COUNTS_AT 8
@@ -47,6 +48,8 @@
 #define IDS_READ 128 /* of an index at once */
 #define GUESSES_MAX 8
 #define FRESH_MS 2000 /* what was made new less long ago is new */
+#define MISSING_MIN 64 /* for fewer ids that aren't there no filter is worth its while */
+#define FILTERED_MIN 4 /* nor for fewer packs */
 
 enum {
 	OFS_DELTA = 6,
@@ -77,6 +80,11 @@ struct ews_packs {
 	size_t n_open; /* files */
 	atomic_bool are_all;
 	pthread_mutex_t large; /* whose turn it is to hold a large object */
+	atomic_size_t last; /* the pack that had what was asked for last: mostly it has the next, too */
+	atomic_uint n_missing; /* ids that were asked for and are not there; not counted on from MISSING_MIN */
+	/* The ids of all mapped indexes among the first `n_filtered` packs; NULL: it was not made yet, or there were few of those then. */
+	struct ews_id_filter *_Atomic filter;
+	size_t n_filtered;
 };
 
 /* What stands at an offset of a pack. */
@@ -279,6 +287,7 @@ void ews_packs_free(struct ews_packs *packs)
 		free(pack->name);
 	}
 	pthread_mutex_destroy(&packs->large);
+	ews_id_filter_free(packs->filter);
 	free(packs->dir);
 	free(packs->object_dir);
 	free(packs);
@@ -870,6 +879,76 @@ static int read_header_at(enum ews_object_type *type, uint64_t *size, struct ews
 	return !n || read_delta_size(size, reader, pack, &reader->chain[0]) ? 1 : EWS_EDAMAGED;
 }
 
+/* Put the ids of all mapped indexes in, if there are enough of those. */
+static void make_filter(struct ews_packs *packs)
+{
+	size_t n = packs->n, n_mapped = 0, n_ids = 0;
+	struct ews_id_filter *filter;
+
+	for (size_t i = 0; i < n; i++) {
+		n_mapped += packs->items[i].index.at != NULL;
+		n_ids += packs->items[i].index.at ? packs->items[i].n : 0;
+	}
+	if (n_mapped < FILTERED_MIN)
+		return;
+	filter = ews_id_filter_new(n_ids);
+	for (size_t i = 0; i < n; i++) {
+		const struct pack *pack = &packs->items[i];
+
+		for (size_t at = 0; pack->index.at && at < pack->n; at++)
+			ews_id_filter_add(filter, pack->index.at + IDS_AT + at * ID_LEN);
+	}
+	packs->n_filtered = n;
+	packs->filter = filter; /* now others may look at both */
+}
+
+/*
+ * The packs that may have an id. Whoever keeps a state makes one at a time, and there come to be many: what was asked for last
+ * tells where to begin, and of most the filter says at once that they haven't it.
+ */
+struct tour {
+	struct ews_packs *packs;
+	size_t n, first;
+	size_t n_without; /* the mapped among so many have it not */
+	size_t next; /* 0: the first, then all others in their order */
+};
+
+static struct tour begin_tour(struct ews_packs *packs, const unsigned char *id)
+{
+	const struct ews_id_filter *filter = packs->filter;
+
+	return (struct tour){ .packs = packs,
+			      .n = packs->n,
+			      .first = packs->last,
+			      .n_without = filter && !ews_id_filter_may_have(filter, id) ? packs->n_filtered : 0 };
+}
+
+/* NULL: there are no more. */
+static struct pack *next_pack(struct tour *tour)
+{
+	while (tour->n && tour->next <= tour->n) {
+		size_t turn = tour->next++;
+		size_t i = turn ? turn - 1 : tour->first;
+		struct pack *pack = &tour->packs->items[i];
+
+		if (!(turn && i == tour->first) && !(i < tour->n_without && pack->index.at))
+			return pack;
+	}
+	return NULL;
+}
+
+/* `pack` had it; NULL: none did. Of the threads that ask one makes the filter, when many ids were not there. */
+static void end_tour(const struct tour *tour, const struct pack *pack)
+{
+	struct ews_packs *packs = tour->packs;
+	size_t i = pack ? (size_t)(pack - packs->items) : 0;
+
+	if (pack && packs->last != i)
+		packs->last = i;
+	if (!pack && packs->n_missing < MISSING_MIN && atomic_fetch_add(&packs->n_missing, 1) + 1 == MISSING_MIN)
+		make_filter(packs);
+}
+
 /* What one pack has of the object, which stands at `offset` of it. */
 typedef int (*take_fn)(void *payload, const struct pack *pack, size_t offset);
 
@@ -880,15 +959,21 @@ typedef int (*take_fn)(void *payload, const struct pack *pack, size_t offset);
 static int go_through(struct ews_packs *packs, const struct ews_oid *oid, take_fn take, void *payload)
 {
 	char hex[EWS_OID_HEX_MAX];
+	struct pack *pack;
+	struct tour tour;
 	int found = 0;
 
-	for (size_t i = 0; i < packs->n && oid->len == ID_LEN && (found == 0 || found == EWS_EDAMAGED); i++) {
-		size_t offset = find(&packs->items[i], oid->id);
-		int rc = offset ? take(payload, &packs->items[i], offset) : 0;
+	if (oid->len != ID_LEN)
+		return 0;
+	tour = begin_tour(packs, oid->id);
+	while ((found == 0 || found == EWS_EDAMAGED) && (pack = next_pack(&tour))) {
+		size_t offset = find(pack, oid->id);
+		int rc = offset ? take(payload, pack, offset) : 0;
 
 		if (rc)
 			found = rc;
 	}
+	end_tour(&tour, found > 0 ? pack : NULL);
 	if (found == EWS_EDAMAGED)
 		return ews_error(found, "object %s is damaged in its pack", ews_oid_hex(hex, oid));
 	return found;
@@ -935,13 +1020,17 @@ int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, stru
 
 bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
 {
-	size_t at, i = 0;
+	struct pack *pack;
+	struct tour tour;
+	size_t at;
 
 	if (oid->len != ID_LEN)
 		return false;
-	while (i < packs->n && !find_id(&at, &packs->items[i], oid->id))
-		i++;
-	return i < packs->n;
+	tour = begin_tour(packs, oid->id);
+	while ((pack = next_pack(&tour)) && !find_id(&at, pack, oid->id))
+		;
+	end_tour(&tour, pack);
+	return pack;
 }
 
 /* Let the pack count as new. What we may not touch is there all the same. */
@@ -963,14 +1052,17 @@ static bool freshen(const struct ews_packs *packs, struct pack *pack)
 
 bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid)
 {
+	struct pack *pack;
+	struct tour tour;
 	size_t at;
 
 	if (oid->len != ID_LEN)
 		return false;
-	for (size_t i = 0; i < packs->n; i++)
-		if (find_id(&at, &packs->items[i], oid->id) && freshen(packs, &packs->items[i]))
-			return true;
-	return false;
+	tour = begin_tour(packs, oid->id);
+	while ((pack = next_pack(&tour)) && !(find_id(&at, pack, oid->id) && freshen(packs, pack)))
+		;
+	end_tour(&tour, pack);
+	return pack;
 }
 
 bool ews_packs_are_all(const struct ews_packs *packs)

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/deflate.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -219,6 +220,33 @@ Test(pack_read, what_comes_later_is_found_after_another_look)
 	ews_packs_look_again(packs);
 	cr_assert(ews_packs_have(packs, &oid));
 	cr_assert(ews_packs_are_all(packs));
+	ews_packs_free(packs);
+}
+
+/* There are so many that a filter is made of what they have. */
+Test(pack_read, of_many_packs_all_is_found_and_nothing_else)
+{
+	struct ews_oid oid, head = rev_parse("HEAD");
+	struct ews_packs *packs;
+	size_t total;
+
+	fixture_shell(
+		"cd r && for i in $(seq 20); do echo own $i >f && git add f && git commit -q -m $i && git repack -q || exit 1; done");
+	packs = ews_packs_open(OBJECTS);
+	for (size_t round = 0; round < 3; round++) {
+		cr_assert_eq(count(&total, is_there, packs), total);
+		for (size_t i = 0; i < 300; i++) {
+			oid = head;
+			ews_clock_random(oid.id, round ? oid.len : 3);
+			cr_assert_not(ews_packs_have(packs, &oid));
+			cr_assert_not(ews_packs_freshen(packs, &oid));
+		}
+	}
+	fixture_shell("cd r && echo later >f && git add f && git commit -qm n && git repack -q");
+	oid = rev_parse("HEAD:f");
+	cr_assert_not(ews_packs_have(packs, &oid));
+	ews_packs_look_again(packs);
+	cr_assert(ews_packs_have(packs, &oid));
 	ews_packs_free(packs);
 }
 
