@@ -43,10 +43,26 @@ test_expect_success 'P4: so it is where HEAD alone moved away from the commit th
 	done
 '
 
+# dropped_meanwhile <ref> <verb and arguments>...: the verb fails, since <ref> goes while its own has no name yet. Renames are slow.
+cat >dropped.sh <<\EOF
+dropped_meanwhile() {
+	ref=$1 && shift && { test_strace ../dm.calls -e trace=rename,renameat,renameat2 -e inject=rename,renameat,renameat2:delay_enter=100000 \
+		"$EWS_BIN/git-ews" "$@" >../dm.out 2>../dm.err 3>&- 4>&- 5>&- & } && { until ls .git/objects/tmp_obj_ews_* >../dm.tmp 2>&1; do sleep 0.01; kill -0 $! || exit 1; done; } && sleep 0.05 && git update-ref -d "$ref" && test_must_fail wait $! &&
+		test_grep "dropped meanwhile" ../dm.err && test_must_be_empty ../dm.out
+}
+EOF
+. ./dropped.sh
+
 test_expect_success STRACE 'P4: a snapshot that takes much from one that is dropped meanwhile is none' '
-	test_repo dm && (cd dm && sleep 0.1 && first=$(git ews snapshot create) && echo more >>src/numbers && { test_strace ../dm.calls -e trace=rename,renameat,renameat2 -e inject=rename,renameat,renameat2:delay_enter=100000 \
-		"$EWS_BIN/git-ews" snapshot create >../dm.out 2>../dm.err 3>&- 4>&- 5>&- & } && { until ls .git/objects/tmp_obj_ews_* >../dm.tmp 2>&1; do sleep 0.01; kill -0 $! || exit 1; done; } && git update-ref -d refs/ews/snapshots/$first && test_must_fail wait $!) &&
-	test_grep "dropped meanwhile" dm.err && test_must_be_empty dm.out && git -C dm for-each-ref refs/ews/snapshots >out && test_must_be_empty out && git -C dm ews snapshot create >out && git -C dm ews snapshot verify "$(cat out)"
+	test_repo dm && (cd dm && sleep 0.1 && first=$(git ews snapshot create) && echo more >>src/numbers && dropped_meanwhile refs/ews/snapshots/$first snapshot create) &&
+	git -C dm for-each-ref refs/ews/snapshots >out && test_must_be_empty out && git -C dm ews snapshot create >out && git -C dm ews snapshot verify "$(cat out)"
+'
+
+test_expect_success STRACE 'P4: so it is in a session, which names the one before, and with what a revert keeps, which changes nothing' '
+	(cd dm && start_ws . dm && sleep 0.1 && first=$(git ews snapshot create dm) && echo more >>"${ws:?}/src/numbers" && second=$(git ews snapshot create dm) && echo more >>"${ws:?}/src/numbers" && cp "${ws:?}/src/numbers" ../dm.want &&
+		dropped_meanwhile refs/ews/snapshots/$second snapshot create dm && git for-each-ref --format="%(refname:lstrip=3)" refs/ews/snapshots >../dm.refs && test_grep $first ../dm.refs && test_line_count = 2 ../dm.refs && git ews snapshot create dm >../dm.new && git ews snapshot show --json "$(cat ../dm.new)" >../dm.json && test_json ../dm.json .parent_id "$first" && git ews snapshot verify "$(cat ../dm.new)" &&
+		echo more >>"${ws:?}/src/numbers" && cp "${ws:?}/src/numbers" ../dm.want && dropped_meanwhile refs/ews/snapshots/$(cat ../dm.new) revert dm && cmp ../dm.want "${ws:?}/src/numbers" && git for-each-ref refs/ews/trash >../dm.refs && test_must_be_empty ../dm.refs &&
+		git ews revert dm && git ews undo dm && cmp ../dm.want "${ws:?}/src/numbers")
 '
 
 test_expect_success 'P4: what the index names and nobody had yet is looked for by the next snapshot, whether anything was touched or not' '

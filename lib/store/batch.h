@@ -52,8 +52,8 @@ int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, ui
 /* Make all of it durable. The batch is empty afterwards, also when this fails, and may be used again. */
 int ews_batch_commit(struct ews_batch *batch);
 /*
- * The same as a stage of its own of `group`, which is empty (base/sync): the objects are there when that is finished, and the
- * caller tells the store so (ews_odb_refresh). `group` is the thread's from here on, which must have no other.
+ * The same as a stage of its own of `group`, which is empty (base/sync): the objects are there when that is finished
+ * (ews_odb_finish_group). `group` is the thread's from here on, which must have no other.
  */
 int ews_batch_commit_in(struct ews_batch *batch, struct ews_sync_group *group);
 

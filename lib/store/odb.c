@@ -353,6 +353,13 @@ int ews_odb_refresh(struct ews_odb *odb)
 	return odb->ops->refresh(odb);
 }
 
+int ews_odb_finish_group(struct ews_odb *odb, struct ews_sync_group *group)
+{
+	int rc = ews_sync_finish(group);
+
+	return rc < 0 ? rc : ews_odb_refresh(odb);
+}
+
 /* A ref is there to stay when the directories above it are. Where one can't be made, who makes the ref says why. */
 static void make_ref_dir(const struct ews_odb *odb, const char *name)
 {
@@ -372,12 +379,11 @@ static int settle_stages(struct ews_odb *odb)
 
 	if (!group || !group->stage)
 		return 1;
-	rc = ews_sync_finish(group);
+	rc = ews_odb_finish_group(odb, group);
 	if (rc < 0)
 		return rc;
 	ews_sync_begin(group);
-	rc = ews_odb_refresh(odb);
-	return rc < 0 ? rc : 1;
+	return 1;
 }
 
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)

@@ -21,6 +21,7 @@
 #include "store/oid.h"
 
 struct ews_odb;
+struct ews_sync_group;
 
 /*
  * Open the store at the git directory `git_dir` (absolute): a repository's own
@@ -101,6 +102,8 @@ int ews_odb_make_writable(struct ews_odb *odb);
 int ews_odb_go_aside(struct ews_odb *odb);
 /* See objects that others have written since the last look. */
 int ews_odb_refresh(struct ews_odb *odb);
+/* ews_sync_finish() for a group that has objects: from then on they can be read. */
+int ews_odb_finish_group(struct ews_odb *odb, struct ews_sync_group *group);
 
 /* Is it a name that git gives refs: "HEAD" and the like, or one below "refs/" as `git check-ref-format` has it? */
 bool ews_odb_is_ref_name(const char *name);

@@ -21,7 +21,7 @@ struct ews_shift {
 	struct ews_step *step;
 	const struct ews_transition_opts *opts;
 	struct ews_batch *batch;
-	struct ews_oid kept_tree; /* of the state that was kept, once it was */
+	struct ews_snapshot before; /* the state that was kept, once it was */
 	struct ews_content joined; /* all that the base, the target, or the state that was left has */
 	struct ews_content target;
 	const struct ews_content *known; /* that, or the target, where it is the base and nothing was left */

@@ -200,22 +200,36 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 	return ews_snapshot_keep(out, taking->repo, batch, &taking->content, &opts);
 }
 
+static int name_last(struct ews_session *session, const char *id)
+{
+	char *last = ews_strdup(id);
+
+	free(session->state.last_snapshot);
+	session->state.last_snapshot = last;
+	return ews_session_save(session);
+}
+
 /* Name it in the session, after its ref, and remember what was read for it. */
 static int note(struct taking *taking, const struct ews_snapshot *taken)
 {
 	struct ews_session *session = taking->session;
+	EWS_CLEANUP(free) char *before = ews_strdup(session ? session->state.last_snapshot : "");
+	struct ews_error_saved stale = EWS_ERROR_SAVED_INIT;
 	int rc = 0;
 
 	if (session) {
 		ews_sync_next_stage(&taking->group);
-		free(session->state.last_snapshot);
-		session->state.last_snapshot = ews_strdup(taken->id);
-		rc = ews_session_save(session);
+		rc = name_last(session, taken->id);
 	}
 	if (rc == 0)
-		rc = ews_sync_finish(&taking->group);
+		rc = ews_odb_finish_group(taking->repo->odb, &taking->group);
 	if (rc == 0)
-		rc = ews_odb_refresh(taking->repo->odb);
+		rc = ews_snapshot_confirm(taking->repo, taken);
+	if (rc == EWS_ESTALE && session) {
+		ews_error_save(&stale);
+		(void)name_last(session, before); /* what is told is what comes first */
+		return ews_error_restore(&stale);
+	}
 	return rc < 0 ? rc : ews_content_save_cache(&taking->content, taking->repo, session);
 }
 

@@ -46,6 +46,9 @@ struct ews_snapshot {
 	int64_t created_s;
 	uint32_t created_ns; /* tells those of one second apart */
 	uint64_t files, bytes;
+	/* Of one that was just kept: the ref of an earlier one that it shares with, and what that was at; NULL: there is none. */
+	char *shares_with;
+	struct ews_oid shared;
 };
 
 #define EWS_SNAPSHOT_INIT { 0 }
@@ -102,7 +105,11 @@ struct ews_snapshot_opts {
 	int (*read_like)(void *payload); /* NULL, or what reads it, once it is wanted, which mostly it is not */
 	void *like_payload;
 	bool formats_cache; /* the stat cache of `content` is going to be saved: let it be formatted while others wait */
-	struct ews_sync_group *group; /* NULL, or where the ref is left to: the thread's from then on, and the caller's to finish */
+	/*
+	 * NULL, or where the ref is left to: the thread's from then on, and the caller's to finish (ews_odb_finish_group), and to
+	 * see then that it holds all (ews_snapshot_confirm).
+	 */
+	struct ews_sync_group *group;
 };
 
 /*
@@ -111,6 +118,12 @@ struct ews_snapshot_opts {
  */
 int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ews_batch *batch,
 		      struct ews_content *content, const struct ews_snapshot_opts *opts);
+
+/*
+ * From when the earlier one was found, or what was found was taken for kept by it, until `snapshot` has its ref one of the two
+ * has to hold what they share: else a gc may have taken it. Fails with EWS_ESTALE when none did, and drops `snapshot` then.
+ */
+int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snapshot);
 
 /*
  * Leave word that `content`, which has the very hash of the snapshot `commit` that `ref` holds, was kept as that, as far as a

@@ -220,11 +220,9 @@ uint8_t *ews_earlier_take_named(const struct ews_earlier *earlier)
 	return named;
 }
 
-bool ews_earlier_is_held(const struct ews_earlier *earlier)
+bool ews_earlier_is_shared(const struct ews_earlier *earlier)
 {
-	if ((!earlier->is_there && !earlier->content->relies_on_kept) || !earlier->is_known)
-		return true;
-	return ews_kept_is_held(&earlier->kept, earlier->odb);
+	return earlier->is_known && (earlier->is_there || earlier->content->relies_on_kept);
 }
 
 void ews_earlier_release(struct ews_earlier *earlier)

@@ -60,8 +60,8 @@ void ews_earlier_take_pins(struct ews_entries *pins, const struct ews_earlier *e
 /* The entries that git's index relies on (ews_named), where it has the pins. The caller frees them. */
 uint8_t *ews_earlier_take_named(const struct ews_earlier *earlier);
 
-/* Is it held still? True, too, where nothing was taken of it and `content` does not rely on it. */
-bool ews_earlier_is_held(const struct ews_earlier *earlier);
+/* Was something taken of it, or does `content` rely on it? */
+bool ews_earlier_is_shared(const struct ews_earlier *earlier);
 
 void ews_earlier_release(struct ews_earlier *earlier);
 

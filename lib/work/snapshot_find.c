@@ -25,6 +25,7 @@ void ews_snapshot_release(struct ews_snapshot *snapshot)
 	free(snapshot->subject);
 	free(snapshot->parent);
 	free(snapshot->hash);
+	free(snapshot->shares_with);
 	*snapshot = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
 }
 
@@ -51,6 +52,7 @@ void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from
 	out->subject = copy_text(from->subject);
 	out->parent = copy_text(from->parent);
 	out->hash = copy_text(from->hash);
+	out->shares_with = copy_text(from->shares_with);
 }
 
 static uint64_t number_trailer(const char *message, const char *key)

@@ -251,19 +251,16 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 	ews_content_set_memo(writing->content, memo.ptr, memo.len);
 }
 
-/*
- * From when the earlier one was found, or what was found was taken for kept by it, until the ref is there one of the two has to
- * hold what they share: else a gc may have taken it.
- */
-static int check_earlier(const struct writing *writing, const struct ews_snapshot *snap)
+int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
+	const struct ews_kept earlier = { .ref = snapshot->shares_with, .commit = snapshot->shared };
 	const struct ews_oid none = EWS_OID_NONE;
 
-	if (ews_earlier_is_held(&writing->earlier))
+	if (!earlier.ref || ews_kept_is_held(&earlier, repo->odb))
 		return 0;
 	/* What is told is what comes first. */
-	(void)ews_odb_ref_swap(writing->repo->odb, snap->ref, &snap->commit, &none);
-	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", writing->earlier.kept.ref);
+	(void)ews_odb_ref_swap(repo->odb, snapshot->ref, &snapshot->commit, &none);
+	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", earlier.ref);
 	ews_error_hint("nothing was changed; try again");
 	return EWS_ESTALE;
 }
@@ -391,8 +388,12 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 		rc = opts->group ? ews_batch_commit_in(batch, opts->group) : ews_batch_commit(batch);
 	if (rc == 0)
 		rc = ews_odb_ref_swap(repo->odb, snap.ref, &none, &snap.commit);
-	if (rc == 0)
-		rc = check_earlier(&writing, &snap);
+	if (ews_earlier_is_shared(&writing.earlier)) {
+		snap.shares_with = ews_strdup(writing.earlier.kept.ref);
+		snap.shared = writing.earlier.kept.commit;
+	}
+	if (rc == 0 && !opts->group)
+		rc = ews_snapshot_confirm(repo, &snap);
 	if (rc < 0)
 		return ews_error_wrap("cannot keep the snapshot");
 	remember(&writing, &now_kept, &snap);

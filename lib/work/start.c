@@ -136,16 +136,12 @@ static void count_bytes(struct ews_scan *scan)
 			scan->size_bytes += scan->entries.items[i].size;
 }
 
-/*
- * `commit` is the base's, whose ref is left to `group`; what is in the result is the snapshot that the workspace begins
- * with.
- */
-static int keep_base(struct ews_oid *commit, struct ews_start_result *out, struct ews_batch *batch,
+/* `first` is the base, whose ref is left to `group`; what is in the result is the snapshot that the workspace begins with. */
+static int keep_base(struct ews_snapshot *first, struct ews_start_result *out, struct ews_batch *batch,
 		     struct ews_twin *twin, struct ews_chain *chain, const struct ews_start_opts *opts,
 		     struct ews_sync_group *group)
 {
 	const struct ews_session *session = &out->session;
-	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	struct ews_snapshot_opts keep = { .id = session->state.base_snapshot,
 					  .session = session,
 					  .subject = opts->subject,
@@ -154,8 +150,9 @@ static int keep_base(struct ews_oid *commit, struct ews_start_result *out, struc
 	int rc;
 
 	if (!chain) {
-		rc = ews_snapshot_keep(&out->base, session->repo, batch, &twin->content, &keep);
-		*commit = out->base.commit;
+		rc = ews_snapshot_keep(first, session->repo, batch, &twin->content, &keep);
+		if (rc == 0)
+			ews_snapshot_copy(&out->base, first);
 		return rc;
 	}
 	rc = ews_chain_keep_parent(chain, batch, &twin->content, session, session->state.parent_snapshot);
@@ -163,9 +160,7 @@ static int keep_base(struct ews_oid *commit, struct ews_start_result *out, struc
 		return rc;
 	keep.parent = chain->parent.id;
 	ews_snapshot_copy(&out->base, &chain->parent);
-	rc = ews_snapshot_keep(&base, session->repo, batch, &chain->first, &keep);
-	*commit = base.commit;
-	return rc;
+	return ews_snapshot_keep(first, session->repo, batch, &chain->first, &keep);
 }
 
 /* What was filled, as it is told to git and as the base has it: two that know nothing of each other. */
@@ -220,6 +215,7 @@ static int publish(struct ews_oid *commit, struct ews_sync_group *names, struct 
 	struct preparing with = { session->method, &place, workspace_fd, &twin->content.git };
 	EWS_CLEANUP(beside) struct ews_beside preparing = EWS_BESIDE_INIT;
 	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
 	struct describing filled = { twin, repo, workspace_fd };
 	struct stat st;
 	int rc;
@@ -228,13 +224,16 @@ static int publish(struct ews_oid *commit, struct ews_sync_group *names, struct 
 	ews_beside_begin(&preparing, prepare, &with);
 	if (fstat(workspace_fd, &st) == 0)
 		ews_content_set_root(&twin->content, &st);
-	rc = keep_base(commit, out, batch, twin, chain, opts, &base);
+	rc = keep_base(&first, out, batch, twin, chain, opts, &base);
+	*commit = first.commit;
 	if (rc == 0)
 		rc = ews_beside_end(&preparing);
 	if (rc == 0)
 		rc = ews_sync_finish_before(&base, names);
 	if (rc == 0)
 		rc = ews_odb_refresh(repo->odb);
+	if (rc == 0)
+		rc = ews_snapshot_confirm(repo, &first);
 	if (rc == 0)
 		rc = session->method->publish(&place);
 	ews_sync_let_go(names);
@@ -489,6 +488,7 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
 	EWS_CLEANUP(sync_group) struct ews_sync_group names = EWS_SYNC_GROUP_INIT;
 	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
 	struct ews_first_look_opts look_opts = { .base = &twin->content };
 	int rc = ews_epoch_look(&result->session.state.epoch, repo);
 
@@ -499,9 +499,12 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 	if (rc == 0)
 		rc = ews_twin_find_head(twin, repo);
 	if (rc == 0)
-		rc = keep_base(&look_opts.base_commit, result, batch, twin, NULL, opts, &base);
+		rc = keep_base(&first, result, batch, twin, NULL, opts, &base);
+	look_opts.base_commit = first.commit;
 	if (rc == 0)
-		rc = ews_sync_finish(&base);
+		rc = ews_odb_finish_group(repo->odb, &base);
+	if (rc == 0)
+		rc = ews_snapshot_confirm(repo, &first);
 	if (rc == 0)
 		rc = ews_content_save_cache(&twin->content, repo, &result->session);
 	if (rc < 0)

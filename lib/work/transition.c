@@ -37,6 +37,7 @@ static void release_shift(struct ews_shift *shift)
 	ews_entries_release(&shift->kept);
 	ews_ignored_changes_release(&shift->ignored);
 	ews_strv_release(&shift->away);
+	ews_snapshot_release(&shift->before);
 }
 
 EWS_CLEANUP_DEFINE(shift, struct ews_shift, release_shift)
@@ -94,7 +95,7 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 /* The snapshot of what is there; its ref is left to `group`. */
 static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, struct ews_sync_group *group)
 {
-	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
+	const struct ews_snapshot *kept = &shift->before;
 	struct ews_step *step = shift->step;
 	EWS_CLEANUP(free) char *subject = ews_strfmt("ews: state before %s", step->verb);
 	struct ews_snapshot_opts opts = { .session = shift->session,
@@ -106,7 +107,7 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 					  .like_content = &shift->target,
 					  .group = group };
 	char **side = step->state == EWS_STEP_UNDOING ? &step->after : &step->before;
-	int rc = ews_snapshot_keep(&kept, shift->repo, shift->batch, &shift->now, &opts);
+	int rc = ews_snapshot_keep(&shift->before, shift->repo, shift->batch, &shift->now, &opts);
 
 	if (rc < 0)
 		return rc;
@@ -116,11 +117,10 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 	 */
 	if (!shift->opts->is_retry && !step->is_incomplete) {
 		free(*side);
-		*side = ews_strdup(kept.id);
+		*side = ews_strdup(kept->id);
 	}
-	shift->kept_tree = kept.tree;
-	out->kept_snapshot = ews_strdup(kept.id);
-	out->had_damaged_head = kept.is_head_damaged;
+	out->kept_snapshot = ews_strdup(kept->id);
+	out->had_damaged_head = kept->is_head_damaged;
 	return 0;
 }
 
@@ -348,15 +348,15 @@ static int begin(struct ews_shift *shift, struct ews_sync_group *before)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
-	int rc = ews_sync_finish(before);
+	int rc = ews_odb_finish_group(shift->repo->odb, before);
 
 	if (rc == 0)
-		rc = ews_odb_refresh(shift->repo->odb);
+		rc = ews_snapshot_confirm(shift->repo, &shift->before);
 	if (rc < 0)
 		return rc;
 	/* From here on its objects can be read. */
 	if (shift->opts->kept)
-		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &shift->kept_tree);
+		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &shift->before.tree);
 	plan_moving(shift);
 	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
@@ -517,6 +517,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.batch = ews_batch_new(repo->odb),
 		.joined = EWS_CONTENT_INIT,
 		.target = EWS_CONTENT_INIT,
+		.before = EWS_SNAPSHOT_INIT,
 		.left = EWS_CONTENT_INIT,
 		.now = EWS_CONTENT_INIT,
 		.changes = EWS_CHANGES_INIT,
