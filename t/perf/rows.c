@@ -20,6 +20,9 @@
 #define WITH_A_WORKSPACE                                                                                                 \
 	"{ git -C $P ews path w || git -C $P ews start w; } && git -C $W status --porcelain && git -C $W ews revert && " \
 	"git -C $W ews snapshot create"
+#define IN_PLACE \
+	"git -C $B ews start --method in-place place && git -C $B status --porcelain && git -C $B ews diff --name-status place"
+#define END_IN_PLACE "git -C $B ews end place"
 #define BACK "git -C $W ews revert && git -C $B checkout -q . && git -C $B status --porcelain"
 #define ADD_ALL                                                                                                   \
 	"cp $B/.git/index $X/index-$N && cd $B && GIT_INDEX_FILE=$X/index-$N GIT_OBJECT_DIRECTORY=$X/objects-$N " \
@@ -179,6 +182,29 @@ const struct row rows[] = {
 		.ours = "git -C $W ews status w",
 		.check = "grep -q 'Changes: *none' $OUT",
 		.theirs = "git -C $B status --porcelain",
+	},
+	/* These look at one tree, as git does; those above at the project's as well, which a result may be stale against. */
+	{
+		.operation = "diff --name-status in place",
+		.baseline = "git status",
+		.wanted = { 2.2, 2 },
+		.least = { 1.8, 1.5 },
+		.prepare = IN_PLACE,
+		.ours = "git -C $B ews diff --name-status",
+		.check = "test ! -s $OUT",
+		.theirs = "git -C $B status --porcelain",
+		.cleanup = END_IN_PLACE,
+	},
+	{
+		.operation = "status in place",
+		.baseline = "git status",
+		.wanted = { 2.2, 2 },
+		.least = { 1.8, 1.5 },
+		.prepare = IN_PLACE,
+		.ours = "git -C $B ews status place",
+		.check = "grep -q 'Changes: *none' $OUT",
+		.theirs = "git -C $B status --porcelain",
+		.cleanup = END_IN_PLACE,
 	},
 	{
 		.operation = "diff, 1000 changed",
