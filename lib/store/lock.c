@@ -138,30 +138,50 @@ static int try_take(int dir_fd, const char *name)
 	return ews_steal_fd(&fd);
 }
 
+/* A file that does not say who holds it, and since when it has been seen so. */
+struct unsaid {
+	uint64_t since_ms;
+	struct stat st;
+};
+
+/* Is it the file, as it was left, that was seen before? */
+static bool is_as_before(const struct unsaid *unsaid, const struct stat *st)
+{
+	return unsaid->st.st_dev == st->st_dev && unsaid->st.st_ino == st->st_ino &&
+	       unsaid->st.st_ctim.tv_sec == st->st_ctim.tv_sec && unsaid->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
+}
+
 /*
- * For how long at most is whoever held the lock a moment ago waited for, though nobody wants to wait? 0 for a holder who is named
- * and lives. One who sweeps may have given it up since, or not have said yet who he is: then there is no file, or there is
- * nothing in it but what a killed one left.
+ * Does whoever held the lock a moment ago hold it for no more than a moment? He does who sweeps; he may have given it up since,
+ * or not have said yet who he is: then there is no file, or there is nothing in it but what a killed one left.
  */
-static unsigned patience_ms(int dir_fd, const char *name)
+static bool is_for_a_moment(struct unsaid *unsaid, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint64_t now = ews_clock_monotonic_ms();
 	char text[TEXT_MAX];
-	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+	struct stat st;
+	ssize_t n;
 	long pid;
 
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return true;
+	n = pread(fd, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
 	if (strstr(text, "\nverb " EWS_LOCK_SWEEP "\n"))
-		return SWEEP_MS;
-	if (sscanf(text, "pid %ld\n", &pid) != 1 || pid <= 0)
-		return UNSAID_MS;
-	return kill((pid_t)pid, 0) < 0 && errno == ESRCH ? UNSAID_MS : 0;
+		return true;
+	if (sscanf(text, "pid %ld\n", &pid) == 1 && pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH))
+		return false;
+	if (!is_as_before(unsaid, &st))
+		*unsaid = (struct unsaid){ now, st };
+	return now < unsaid->since_ms + UNSAID_MS;
 }
 
 int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char *verb, unsigned wait_ms)
 {
 	EWS_CLEANUP(fd) int own_dir = -1;
 	uint64_t start = ews_clock_monotonic_ms(), deadline = start + wait_ms;
+	struct unsaid unsaid = { 0 };
 	unsigned step_ms = 1;
 	int fd;
 
@@ -175,7 +195,8 @@ int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char
 		if (fd == EWS_ESTALE)
 			continue;
 		now = ews_clock_monotonic_ms();
-		if (fd == EWS_EBUSY && now >= deadline && now < start + patience_ms(dir_fd, name))
+		if (fd == EWS_EBUSY && now >= deadline && now < start + SWEEP_MS &&
+		    is_for_a_moment(&unsaid, dir_fd, name))
 			deadline = now + WAIT_STEP_MAX_MS;
 		if (fd != EWS_EBUSY || now >= deadline)
 			break;

@@ -210,7 +210,7 @@ static int sweep_or_take(size_t i, unsigned worker, void *payload)
 
 Test(lock, who_sweeps_is_in_nobodys_way_when_he_comes_and_when_he_goes)
 {
-	n_left = 20000;
+	n_left = 1000;
 	cr_assert_eq(ews_pool_for(2, 1, 2, sweep_or_take, NULL), 0, "%s", ews_error_message());
 }
 
