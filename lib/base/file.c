@@ -176,6 +176,8 @@ static int open_home(int dir_fd, const char **name)
 struct filling {
 	const struct iovec *parts;
 	size_t n_parts;
+	ews_file_fill_fn write; /* or who writes it; NULL: nobody but the parts */
+	void *payload;
 	mode_t mode;
 	const struct timespec *mtime; /* NULL: it is of now */
 	bool is_durable;
@@ -189,6 +191,8 @@ static int fill(int fd, const struct filling *with)
 
 	for (size_t i = 0; i < with->n_parts && rc == 0; i++)
 		rc = ews_file_write_fd(fd, with->parts[i].iov_base, with->parts[i].iov_len);
+	if (rc == 0 && with->write)
+		rc = with->write(fd, with->payload);
 	if (rc < 0)
 		return rc;
 	if (fchmod(fd, with->mode) < 0)
@@ -269,7 +273,7 @@ int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_
 			   const struct timespec *mtime)
 {
 	const struct iovec part = { (void *)(uintptr_t)data, len };
-	const struct filling with = { &part, 1, mode, mtime, true };
+	const struct filling with = { .parts = &part, .n_parts = 1, .mode = mode, .mtime = mtime, .is_durable = true };
 
 	return replace(dir_fd, name, &with);
 }
@@ -284,7 +288,15 @@ int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, si
 int ews_file_replace_parts(int dir_fd, const char *name, const struct iovec *parts, size_t n, mode_t mode,
 			   bool is_durable)
 {
-	const struct filling with = { parts, n, mode, NULL, is_durable };
+	const struct filling with = { .parts = parts, .n_parts = n, .mode = mode, .is_durable = is_durable };
+
+	return replace(dir_fd, name, &with);
+}
+
+int ews_file_replace_written(int dir_fd, const char *name, ews_file_fill_fn write, void *payload, mode_t mode,
+			     bool is_durable)
+{
+	const struct filling with = { .write = write, .payload = payload, .mode = mode, .is_durable = is_durable };
 
 	return replace(dir_fd, name, &with);
 }

@@ -63,6 +63,13 @@ int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, si
 int ews_file_replace_parts(int dir_fd, const char *name, const struct iovec *parts, size_t n, mode_t mode,
 			   bool is_durable);
 
+/* Writes all of a file to `fd`. Below zero: an error is set. */
+typedef int (*ews_file_fill_fn)(int fd, void *payload);
+
+/* As one of the two, by who writes it: for what is too long to be in memory as a whole. */
+int ews_file_replace_written(int dir_fd, const char *name, ews_file_fill_fn write, void *payload, mode_t mode,
+			     bool is_durable);
+
 /* Append one line, sync it, or have the thread's group do so. The file is made with `mode` when missing. */
 int ews_file_append(int dir_fd, const char *name, const char *line, mode_t mode);
 

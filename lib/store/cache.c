@@ -36,6 +36,7 @@
 #define CACHE_VERSION 4
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
+#define DRAIN_BYTES (128 * 1024)
 
 struct header {
 	uint32_t magic, version;
@@ -360,22 +361,13 @@ static size_t string_bytes(const char *text)
 	return text ? strlen(text) + 1 : 0;
 }
 
-/* Where the strings begin, and where the next one goes. */
-struct strings {
-	char *start, *at;
-};
-
-/* The place of a copy of `text` in the strings, as a pointer. */
-static const char *keep_string(struct strings *strings, const char *text)
+/* Where the next string goes among the strings, as a pointer; NULL for none. `used` counts their bytes. */
+static const char *place_string(size_t *used, const char *text)
 {
-	size_t len = string_bytes(text);
-	uintptr_t place = (uintptr_t)(strings->at - strings->start) + 1;
+	uintptr_t place = *used + 1;
 
-	if (!len)
-		return NULL;
-	memcpy(strings->at, text, len);
-	strings->at += len;
-	return (const char *)place;
+	*used += string_bytes(text);
+	return text ? (const char *)place : NULL;
 }
 
 /* The entry as it is written. */
@@ -427,83 +419,133 @@ static void count_all(struct header *header, const struct ews_cache *cache)
 		header->skip_strings_len += string_bytes(cache->skips.items[i].path);
 }
 
-/* Let the image have room for `len` bytes, the first of which are the header. Returns where the next ones go. */
-static char *begin_image(struct ews_cache_image *out, const struct header *header, size_t len)
+/* Where the bytes go, in their order: all of them into memory, or through it into a file. */
+struct sink {
+	struct ews_buf *buf;
+	int fd; /* -1: they stay in memory */
+	uint32_t crc; /* of what went into the file */
+	int rc; /* below zero: the file can't be written, and nothing more is */
+};
+
+static void pass_on(struct sink *sink, const void *data, size_t len)
 {
+	sink->crc = ews_crc32(sink->crc, data, len);
+	if (sink->rc == 0)
+		sink->rc = ews_file_write_fd(sink->fd, data, len);
+}
+
+static void drain(struct sink *sink)
+{
+	pass_on(sink, sink->buf->ptr, sink->buf->len);
+	ews_buf_truncate(sink->buf, 0);
+}
+
+static void emit(struct sink *sink, const void *data, size_t len)
+{
+	if (sink->fd >= 0 && sink->buf->len + len > DRAIN_BYTES)
+		drain(sink);
+	if (sink->fd >= 0 && len > DRAIN_BYTES)
+		pass_on(sink, data, len);
+	else
+		ews_buf_add(sink->buf, data, len);
+}
+
+static void emit_string(struct sink *sink, const char *text)
+{
+	if (text)
+		emit(sink, text, string_bytes(text));
+}
+
+/* Let the image have room for `len` bytes, the first of which are the header. */
+static struct sink begin_image(struct ews_cache_image *out, const struct header *header, size_t len)
+{
+	struct sink sink = { &out->data, -1, 0, 0 };
+
 	ews_buf_truncate(&out->data, 0);
 	ews_buf_reserve(&out->data, len);
-	memcpy(out->data.ptr, header, sizeof(*header));
-	return out->data.ptr + sizeof(*header);
+	emit(&sink, header, sizeof(*header));
+	return sink;
 }
 
-static void end_image(struct ews_cache_image *out, size_t len)
+static void end_image(struct ews_cache_image *out)
 {
-	out->data.len = len;
-	out->data.ptr[len] = '\0';
-	out->crc = ews_crc32(0, out->data.ptr + sizeof(struct header), len - sizeof(struct header));
+	out->crc = ews_crc32(0, out->data.ptr + sizeof(struct header), out->data.len - sizeof(struct header));
 }
 
-static void format_all(struct ews_cache_image *out, struct header *header, const struct ews_cache *cache,
-		       int64_t started_s, uint32_t started_ns)
+/* The header of a file that has all. Returns how many bytes there are before the extra. */
+static size_t head_all(struct header *header, const struct ews_cache *cache)
 {
-	struct strings strings, skip_strings;
-	size_t len;
-	char *at;
-
 	header->magic = CACHE_MAGIC;
 	if (cache->is_origin)
 		ews_clock_random(header->id, sizeof(header->id));
 	count_all(header, cache);
-	len = sizeof(*header) + header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip) +
-	      header->strings_len + header->skip_strings_len;
-	at = begin_image(out, header, len);
-	strings.start = at + header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip);
-	skip_strings.start = strings.start + header->strings_len;
-	strings.at = strings.start;
-	skip_strings.at = skip_strings.start;
+	return sizeof(*header) + header->n * sizeof(struct ews_entry) + header->n_skips * sizeof(struct ews_skip) +
+	       header->strings_len + header->skip_strings_len;
+}
+
+/* What follows the header in such a file. */
+static void emit_all(struct sink *sink, const struct header *header, const struct ews_cache *cache,
+		     int64_t started_s, uint32_t started_ns)
+{
+	size_t used = 0, skip_used = 0;
+
 	for (size_t i = 0; i < header->n; i++) {
 		struct ews_entry entry = entry_of(cache, i);
 
 		entry.is_racy = is_racy(&entry, started_s, started_ns);
-		entry.path = keep_string(&strings, entry.path);
-		entry.xattrs = keep_string(&strings, entry.xattrs);
-		entry.first_name = keep_string(&strings, entry.first_name);
-		memcpy(at, &entry, sizeof(entry));
-		at += sizeof(entry);
+		entry.path = place_string(&used, entry.path);
+		entry.xattrs = place_string(&used, entry.xattrs);
+		entry.first_name = place_string(&used, entry.first_name);
+		emit(sink, &entry, sizeof(entry));
 	}
 	for (size_t i = 0; i < header->n_skips; i++) {
 		struct ews_skip skip;
 
 		memset(&skip, 0, sizeof(skip)); /* as in the header */
-		skip.path = keep_string(&skip_strings, cache->skips.items[i].path);
+		skip.path = place_string(&skip_used, cache->skips.items[i].path);
 		skip.reason = cache->skips.items[i].reason;
 		skip.size = cache->skips.items[i].size;
-		memcpy(at, &skip, sizeof(skip));
-		at += sizeof(skip);
+		emit(sink, &skip, sizeof(skip));
 	}
-	end_image(out, len);
+	for (size_t i = 0; i < header->n; i++) {
+		const struct ews_entry entry = entry_of(cache, i);
+
+		emit_string(sink, entry.path);
+		emit_string(sink, entry.xattrs);
+		emit_string(sink, entry.first_name);
+	}
+	for (size_t i = 0; i < header->n_skips; i++)
+		emit_string(sink, cache->skips.items[i].path);
+}
+
+static void format_all(struct ews_cache_image *out, struct header *header, const struct ews_cache *cache,
+		       int64_t started_s, uint32_t started_ns)
+{
+	size_t len = head_all(header, cache);
+	struct sink sink = begin_image(out, header, len);
+
+	emit_all(&sink, header, cache, started_s, started_ns);
+	end_image(out);
 }
 
 static void format_since(struct ews_cache_image *out, struct header *header, const struct ews_cache *cache,
 			 int64_t started_s, uint32_t started_ns)
 {
 	const struct ews_cache_origin *origin = &cache->origin;
-	size_t len = sizeof(*header) + origin->n * sizeof(struct change);
-	char *at;
+	struct sink sink;
 
 	header->magic = SINCE_MAGIC;
 	memcpy(header->id, origin->id, sizeof(header->id));
 	header->n = origin->n;
-	at = begin_image(out, header, len);
+	sink = begin_image(out, header, sizeof(*header) + origin->n * sizeof(struct change));
 	for (size_t i = 0; i < origin->n; i++) {
 		struct change change = { .at = origin->changed[i], .entry = entry_of(cache, origin->changed[i]) };
 
 		change.entry.is_racy = is_racy(&change.entry, started_s, started_ns);
 		change.entry.path = change.entry.xattrs = change.entry.first_name = NULL;
-		memcpy(at, &change, sizeof(change));
-		at += sizeof(change);
+		emit(&sink, &change, sizeof(change));
 	}
-	end_image(out, len);
+	end_image(out);
 }
 
 /* Does a file have nearly all of it? */
@@ -523,6 +565,14 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 		format_since(out, &header, cache, started_s, started_ns);
 	else
 		format_all(out, &header, cache, started_s, started_ns);
+}
+
+/* What changed since went with another one: nobody would read it. */
+static void forget_since(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(free) char *since = ews_strfmt("%s" SINCE_SUFFIX, name);
+
+	(void)unlinkat(dir_fd, since, 0); /* best effort, as said */
 }
 
 int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *image, const struct iovec *extra,
@@ -551,18 +601,62 @@ int ews_cache_write_image(int dir_fd, const char *name, struct ews_cache_image *
 	parts[n_extra + 1] = (struct iovec){ &crc, sizeof(crc) };
 	rc = ews_file_replace_parts(dir_fd, image->is_since ? since : name, parts, n_extra + 2, 0600, is_durable);
 	if (rc == 0 && !image->is_since)
-		(void)unlinkat(dir_fd, since, 0); /* it went with another one: nobody would read it */
+		forget_since(dir_fd, name);
+	return rc;
+}
+
+/* A file on its way that has all. */
+struct writing {
+	const struct ews_cache *cache;
+	int64_t started_s;
+	uint32_t started_ns;
+	const struct iovec *extra;
+	size_t n_extra;
+};
+
+static int write_all(int fd, void *payload)
+{
+	const struct writing *with = payload;
+	EWS_CLEANUP(buf) struct ews_buf buf = EWS_BUF_INIT;
+	struct sink sink = { &buf, fd, 0, 0 };
+	struct header header;
+
+	ews_buf_reserve(&buf, DRAIN_BYTES);
+	fill_header(&header, with->cache, with->started_s, with->started_ns);
+	(void)head_all(&header, with->cache); /* only an image asks how long it is */
+	for (size_t i = 0; i < with->n_extra; i++)
+		header.extra_len += with->extra[i].iov_len;
+	emit(&sink, &header, sizeof(header));
+	emit_all(&sink, &header, with->cache, with->started_s, with->started_ns);
+	for (size_t i = 0; i < with->n_extra; i++)
+		emit(&sink, with->extra[i].iov_base, with->extra[i].iov_len);
+	drain(&sink);
+	return sink.rc < 0 ? sink.rc : ews_file_write_fd(fd, &sink.crc, sizeof(sink.crc));
+}
+
+int ews_cache_write_with(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
+			 uint32_t started_ns, const struct iovec *extra, size_t n_extra, bool is_durable)
+{
+	EWS_CLEANUP(cache_image) struct ews_cache_image image = EWS_CACHE_IMAGE_INIT;
+	struct writing with = { cache, started_s, started_ns, extra, n_extra };
+	int rc;
+
+	if (has_origin(cache)) {
+		ews_cache_format(&image, cache, started_s, started_ns);
+		return ews_cache_write_image(dir_fd, name, &image, extra, n_extra, is_durable);
+	}
+	rc = ews_file_replace_written(dir_fd, name, write_all, &with, 0600, is_durable);
+	if (rc == 0)
+		forget_since(dir_fd, name);
 	return rc;
 }
 
 int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
 		    uint32_t started_ns, bool is_durable)
 {
-	EWS_CLEANUP(cache_image) struct ews_cache_image image = EWS_CACHE_IMAGE_INIT;
 	const struct iovec extra = { cache->extra.ptr, cache->extra.len };
 
-	ews_cache_format(&image, cache, started_s, started_ns);
-	return ews_cache_write_image(dir_fd, name, &image, &extra, 1, is_durable);
+	return ews_cache_write_with(dir_fd, name, cache, started_s, started_ns, &extra, 1, is_durable);
 }
 
 void ews_cache_image_release(struct ews_cache_image *image)

@@ -74,6 +74,10 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);
 int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
 		    uint32_t started_ns, bool is_durable);
 
+/* The same with another extra, which may lie in several places; of many entries with little memory. */
+int ews_cache_write_with(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
+			 uint32_t started_ns, const struct iovec *extra, size_t n_extra, bool is_durable);
+
 /* A cache as a file has it, all but what stands in `extra`, which may become known last, and lie in several places. */
 struct ews_cache_image {
 	struct ews_buf data;

@@ -136,6 +136,7 @@ static bool find(struct ews_scan *out, const struct ews_entries *put, const stru
 	if (fstat(opts->root_fd, &st) < 0)
 		return false;
 	ews_entry_set_stat(&out->root, &st);
+	EWS_GROW_TO(out->entries.items, put->n, out->entries.cap); /* hardly more will be */
 	for (size_t i = 0; i < put->n; i++) {
 		if (is_left_out(&put->items[i], opts))
 			return false;

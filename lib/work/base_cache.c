@@ -144,7 +144,6 @@ int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const st
 
 void ews_base_cache_write(const struct ews_content *content, struct ews_repo *repo, const struct ews_base_id *base)
 {
-	EWS_CLEANUP(cache_image) struct ews_cache_image image = EWS_CACHE_IMAGE_INIT;
 	EWS_CLEANUP(git_parts) struct git_parts git = { .n = 0 };
 	EWS_CLEANUP(fd) int fd = open_session(repo, base);
 	/* The entries as the store gives them. */
@@ -162,7 +161,6 @@ void ews_base_cache_write(const struct ews_content *content, struct ews_repo *re
 	list_parts(&git, &content->git);
 	make_key(cache.key, base);
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
-	ews_cache_format(&image, &cache, 0, 0);
-	if (ews_cache_write_image(fd, EWS_BASE_CACHE_FILE, &image, git.parts, git.n, false) < 0)
+	if (ews_cache_write_with(fd, EWS_BASE_CACHE_FILE, &cache, 0, 0, git.parts, git.n, false) < 0)
 		ews_error_clear();
 }

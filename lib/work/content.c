@@ -631,7 +631,8 @@ int ews_content_need_owners(const struct ews_content *content, const char *snaps
 	return EWS_EUNSUPPORTED;
 }
 
-void ews_content_format_cache(struct ews_content *content)
+/* The stat cache of the content, which it borrows. */
+static struct ews_cache cache_of(const struct ews_content *content)
 {
 	struct ews_cache cache = { .entries = content->scan.entries,
 				   .is_whole = content->is_whole,
@@ -642,28 +643,38 @@ void ews_content_format_cache(struct ews_content *content)
 				   .is_origin = true,
 				   .origin = content->origin };
 
-	if (!content->cache_is_stale)
-		return;
 	memcpy(cache.key, content->key, sizeof(cache.key));
 	memcpy(cache.tracked, content->tracked, sizeof(cache.tracked));
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
-	ews_cache_format(&content->image, &cache, content->scan.started_s, content->scan.started_ns);
+	return cache;
+}
+
+void ews_content_format_cache(struct ews_content *content)
+{
+	const struct ews_cache cache = cache_of(content);
+
+	if (content->cache_is_stale)
+		ews_cache_format(&content->image, &cache, content->scan.started_s, content->scan.started_ns);
 }
 
 int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session)
 {
 	EWS_CLEANUP(free)
 	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
+	const struct ews_cache cache = cache_of(content);
 	const struct iovec memo = { content->memo.ptr, content->memo.len };
 	int fd = session ? session->fd : repo->dir_fd;
+	int rc;
 
 	if (!content->cache_is_stale || fd < 0)
 		return 0;
-	if (!content->image.data.len)
-		ews_content_format_cache(content);
 	content->cache_is_stale = false;
+	if (content->image.data.len)
+		rc = ews_cache_write_image(fd, name, &content->image, &memo, 1, false);
+	else
+		rc = ews_cache_write(fd, name, &cache, content->scan.started_s, content->scan.started_ns, false);
 	/* Where it can't be written, on a full disk say, the next look takes longer, and that is all. */
-	if (ews_cache_write_image(fd, name, &content->image, &memo, 1, false) < 0)
+	if (rc < 0)
 		ews_error_clear();
 	ews_cache_image_release(&content->image);
 	return 0;

@@ -281,6 +281,51 @@ Test(cache, what_changed_since_says_the_same_as_all_of_it)
 	ews_cache_release(&cache);
 }
 
+/* What goes to the file in parts is what is formatted as one. */
+Test(cache, a_long_one_is_written_in_parts_as_it_is_in_memory)
+{
+	static const size_t extra_lens[] = { 0, 1, 128 * 1024 - 7, 700000 };
+
+	for (size_t round = 0; round < 8; round++) {
+		EWS_CLEANUP(cache_image) struct ews_cache_image image = EWS_CACHE_IMAGE_INIT;
+		EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT, one = EWS_BUF_INIT, parts = EWS_BUF_INIT;
+		EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
+		size_t n = fixture_pick(6000), len = extra_lens[round % 4];
+		struct iovec extras[2];
+
+		make_whole(&cache);
+		cache.is_origin = false; /* it would have a random id */
+		for (size_t i = 0; i < n; i++) {
+			char path[400];
+			int path_len = snprintf(path, sizeof(path), "g%05zu/%0*d", i, 1 + (int)fixture_pick(300), 0);
+			struct ews_entry *entry = ews_entries_add(&cache.entries, path, (size_t)path_len);
+
+			entry->type = EWS_ENTRY_FILE;
+			entry->mode = 0644;
+			entry->size = fixture_pick(1000);
+			if (!fixture_pick(9))
+				entry->first_name = cache.entries.items[0].path;
+			if (!fixture_pick(5))
+				ews_skips_add(&cache.skips, path, EWS_SKIP_IGNORED, i);
+		}
+		for (size_t i = 0; i < len; i++)
+			ews_buf_addc(&extra, (char)fixture_pick(256));
+		extras[0] = (struct iovec){ extra.ptr, len / 3 };
+		extras[1] = (struct iovec){ extra.ptr + len / 3, len - len / 3 };
+		ews_cache_format(&image, &cache, 1, 0);
+		cr_assert_eq(ews_cache_write_image(AT_FDCWD, "one", &image, extras, 2, false), 0);
+		cr_assert_eq(ews_cache_write_with(AT_FDCWD, "parts", &cache, 1, 0, extras, 2, false), 0);
+		cr_assert_eq(ews_file_read(&one, AT_FDCWD, "one", 64 * EWS_MIB), 0);
+		cr_assert_eq(ews_file_read(&parts, AT_FDCWD, "parts", 64 * EWS_MIB), 0);
+		cr_assert_eq(one.len, parts.len);
+		cr_assert(!memcmp(one.ptr, parts.ptr, one.len), "round %zu", round);
+		ews_cache_release(&cache);
+		cr_assert_eq(ews_cache_read(&cache, AT_FDCWD, "parts"), 0);
+		cr_assert_eq(cache.entries.n, MANY + n);
+		cr_assert_eq(cache.extra.len, len);
+	}
+}
+
 /* A cache of which some changed since, and what it was before. */
 static void make_since(struct ews_cache *was, struct ews_buf *since)
 {
