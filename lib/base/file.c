@@ -174,9 +174,7 @@ static int open_home(int dir_fd, const char **name)
 
 /* What becomes of a file. */
 struct filling {
-	const struct iovec *parts;
-	size_t n_parts;
-	ews_file_fill_fn write; /* or who writes it; NULL: nobody but the parts */
+	ews_file_fill_fn write;
 	void *payload;
 	mode_t mode;
 	const struct timespec *mtime; /* NULL: it is of now */
@@ -187,12 +185,8 @@ static int fill(int fd, const struct filling *with)
 {
 	const struct timespec times[2] = { { 0, UTIME_OMIT },
 					   with->mtime ? *with->mtime : (struct timespec){ 0, UTIME_OMIT } };
-	int rc = 0;
+	int rc = with->write(fd, with->payload);
 
-	for (size_t i = 0; i < with->n_parts && rc == 0; i++)
-		rc = ews_file_write_fd(fd, with->parts[i].iov_base, with->parts[i].iov_len);
-	if (rc == 0 && with->write)
-		rc = with->write(fd, with->payload);
 	if (rc < 0)
 		return rc;
 	if (fchmod(fd, with->mode) < 0)
@@ -264,18 +258,51 @@ static int replace(int dir_fd, const char *name, const struct filling *with)
 	return 0;
 }
 
-int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
+int ews_file_replace_written(int dir_fd, const char *name, ews_file_fill_fn write, void *payload, mode_t mode,
+			     bool is_durable)
 {
-	return ews_file_replace_dated(dir_fd, name, data, len, mode, NULL);
+	const struct filling with = { write, payload, mode, NULL, is_durable };
+
+	return replace(dir_fd, name, &with);
+}
+
+/* Parts of a file that are written one after the other. */
+struct parts {
+	const struct iovec *items;
+	size_t n;
+};
+
+static int write_parts(int fd, void *payload)
+{
+	const struct parts *parts = payload;
+	int rc = 0;
+
+	for (size_t i = 0; i < parts->n && rc == 0; i++)
+		rc = ews_file_write_fd(fd, parts->items[i].iov_base, parts->items[i].iov_len);
+	return rc;
+}
+
+int ews_file_replace_parts(int dir_fd, const char *name, const struct iovec *parts, size_t n, mode_t mode,
+			   bool is_durable)
+{
+	struct parts all = { parts, n };
+
+	return ews_file_replace_written(dir_fd, name, write_parts, &all, mode, is_durable);
 }
 
 int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
 			   const struct timespec *mtime)
 {
 	const struct iovec part = { (void *)(uintptr_t)data, len };
-	const struct filling with = { .parts = &part, .n_parts = 1, .mode = mode, .mtime = mtime, .is_durable = true };
+	struct parts all = { &part, 1 };
+	const struct filling with = { write_parts, &all, mode, mtime, true };
 
 	return replace(dir_fd, name, &with);
+}
+
+int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
+{
+	return ews_file_replace_dated(dir_fd, name, data, len, mode, NULL);
 }
 
 int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
@@ -283,22 +310,6 @@ int ews_file_replace_unsynced(int dir_fd, const char *name, const void *data, si
 	const struct iovec part = { (void *)(uintptr_t)data, len };
 
 	return ews_file_replace_parts(dir_fd, name, &part, 1, mode, false);
-}
-
-int ews_file_replace_parts(int dir_fd, const char *name, const struct iovec *parts, size_t n, mode_t mode,
-			   bool is_durable)
-{
-	const struct filling with = { .parts = parts, .n_parts = n, .mode = mode, .is_durable = is_durable };
-
-	return replace(dir_fd, name, &with);
-}
-
-int ews_file_replace_written(int dir_fd, const char *name, ews_file_fill_fn write, void *payload, mode_t mode,
-			     bool is_durable)
-{
-	const struct filling with = { .write = write, .payload = payload, .mode = mode, .is_durable = is_durable };
-
-	return replace(dir_fd, name, &with);
 }
 
 /* Open `name` for appending; `*is_new` says whether this made it. */

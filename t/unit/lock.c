@@ -89,18 +89,24 @@ Test(lock, a_dead_holder_holds_nothing)
 	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 0), 0, "%s", ews_error_message());
 }
 
-Test(lock, waiting_ends_when_the_holder_does)
+/* The lock is had by who waits at most `wait_ms`, though the child that holds it is killed after `held_ms` only. */
+static void take_from(pid_t child, unsigned held_ms, unsigned wait_ms)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	pid_t child = hold_elsewhere("a"), killer = fork();
+	pid_t killer = fork();
 
 	if (killer == 0) {
-		ews_clock_sleep_ms(100);
+		ews_clock_sleep_ms(held_ms);
 		_exit(kill(child, SIGKILL) < 0);
 	}
-	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 20000), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", wait_ms), 0, "%s", ews_error_message());
 	waitpid(killer, NULL, 0);
 	waitpid(child, NULL, 0);
+}
+
+Test(lock, waiting_ends_when_the_holder_does)
+{
+	take_from(hold_elsewhere("a"), 100, 20000);
 }
 
 Test(lock, release_leaves_no_file_and_lets_the_next_one_in)
@@ -217,20 +223,12 @@ Test(lock, who_sweeps_is_in_nobodys_way_when_he_comes_and_when_he_goes)
 /* What the file says while somebody holds it who has not said yet who he is. */
 static void check_is_waited_for(const char *text)
 {
-	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	pid_t child = hold_elsewhere("a"), killer;
+	pid_t child = hold_elsewhere("a");
 	int fd = openat(dir_fd, "a", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
-	killer = fork();
-	if (killer == 0) {
-		ews_clock_sleep_ms(50);
-		_exit(kill(child, SIGKILL) < 0);
-	}
-	cr_assert_eq(ews_lock_take(&lock, dir_fd, "a", "end", 0), 0, "%s", ews_error_message());
-	waitpid(killer, NULL, 0);
-	waitpid(child, NULL, 0);
+	take_from(child, 50, 0);
 }
 
 Test(lock, who_has_not_said_yet_who_he_is_is_waited_for)
