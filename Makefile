@@ -18,6 +18,7 @@
 #   T=t/t1000-start.sh      these shell tests alone
 #   DEVELOPER=1             warnings are errors
 #   SANITIZE=address,undefined   in a build directory of its own
+#   SHARED=1                no library goes into the program itself
 #   V=1                     show the compiler's command lines
 #   CC, CFLAGS, LDFLAGS, BUILD   as ever
 #
@@ -33,6 +34,7 @@ PKG_CONFIG = pkg-config
 INSTALL = install
 DEVELOPER =
 SANITIZE =
+SHARED =
 V =
 quiet = $(if $(V),,@echo '  $(1) $@';)
 comma = ,
@@ -47,6 +49,8 @@ accepted = $(if $(shell echo | $(CC) -Werror $(1) -x c -fsyntax-only - 2>&1),,$(
 packages = libcjson yaml-0.1 nettle zlib libdeflate
 # loaded when they are first needed (base/dl), with all that they need themselves: no verb waits for them in vain
 lazy_packages = libgit2 libseccomp libarchive
+# of which there is an archive, and whose licence lets anyone pass the program on: each costs every start 70 microseconds else
+whole_libs = yaml z deflate
 c_flags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -DEWS_VERSION='"$(VERSION)"' -pthread
 ifneq ($(DEVELOPER),)
 c_flags += -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2 -Wvla -Werror
@@ -64,6 +68,9 @@ ask = $(or $(shell $(PKG_CONFIG) $(1) $(2)),$(if $(shell $(PKG_CONFIG) --exists 
 	$(error $(2): not all are installed; contrib/setup packages installs what is missing)))
 package_cflags = $(eval package_cflags := $$(call ask,--cflags,$(packages) $(lazy_packages)) $$(sonames))$(package_cflags)
 package_libs = $(eval package_libs := $$(call ask,--libs,$(packages)))$(package_libs)
+archive = $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a))
+whole = $(if $(SHARED),,$(foreach lib,$(whole_libs),$(if $(call archive,$(lib)),-l$(lib))))
+program_libs = $(eval program_libs := $$(foreach lib,$$(package_libs),$$(if $$(filter $$(lib),$$(whole)),-l:lib$$(lib:-l%=%).a,$$(lib))))$(program_libs)
 unit_cflags = $(eval unit_cflags := $$(call ask,--cflags,criterion))$(unit_cflags)
 lazy_libs = $(eval lazy_libs := -Wl,--as-needed $$(call ask,--libs,$(lazy_packages)))$(lazy_libs)
 fuzz_libs = $(eval fuzz_libs := $$(call ask,--libs,libcjson nettle))$(fuzz_libs)
@@ -137,7 +144,7 @@ clean:
 	rm -rf build
 
 $(BUILD)/git-ews: $(BUILD)/git-ews.o $(BUILD)/libews.a
-	$(call quiet,LINK)$(link) -o $@ $^ $(package_libs)
+	$(call quiet,LINK)$(link) -o $@ $^ $(program_libs)
 
 # Made afresh, so that an object whose source went away is not kept in it.
 $(BUILD)/libews.a: $(lib_objects)
@@ -177,7 +184,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 # Changes only when the flags do: another compiler or option builds all again.
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(compile) $(link))' >$@.new
+	@printf '%s\n' '$(subst ','\'',$(compile) $(link) $(SHARED))' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*/*.d $(BUILD)/t/*/*.d)
