@@ -68,8 +68,7 @@ int ews_file_read_fd(struct ews_buf *out, int fd, size_t max)
 	return 0;
 }
 
-/* Open a file that is one, to read it. Returns its descriptor. */
-static int open_regular(int dir_fd, const char *name)
+int ews_file_open_regular(int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	struct stat st;
@@ -88,7 +87,7 @@ static int open_regular(int dir_fd, const char *name)
 
 static int read_file(struct ews_buf *out, int dir_fd, const char *name, size_t max, bool is_own)
 {
-	EWS_CLEANUP(fd) int fd = open_regular(dir_fd, name);
+	EWS_CLEANUP(fd) int fd = ews_file_open_regular(dir_fd, name);
 
 	if (fd < 0)
 		return fd;
@@ -112,7 +111,7 @@ int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t 
 int ews_file_digest(uint8_t *out, enum ews_hash_algo algo, int dir_fd, const char *name, size_t max)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);
-	EWS_CLEANUP(fd) int fd = open_regular(dir_fd, name);
+	EWS_CLEANUP(fd) int fd = ews_file_open_regular(dir_fd, name);
 	char step[SMALL_BYTES];
 	size_t len = 0;
 	ssize_t n;

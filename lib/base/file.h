@@ -20,6 +20,12 @@
 #include "base/hash.h"
 
 /*
+ * Open `name` beneath `dir_fd` to read it, where it is a file: a link, or whatever else, is EWS_EDAMAGED. Returns its
+ * descriptor.
+ */
+int ews_file_open_regular(int dir_fd, const char *name);
+
+/*
  * Append the content of the regular file `name` to `out`, at most `max` bytes.
  * Links are not followed, a FIFO is never waited for. Fails with
  * EWS_ENOTFOUND when there is none, EWS_EDAMAGED when it is longer than `max`.

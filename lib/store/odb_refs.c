@@ -29,9 +29,8 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/sync.h"
+#include "store/packed_refs.h"
 
-#define PACKED "packed-refs"
-#define PACKED_BYTES_MAX EWS_GIB
 #define REF_BYTES_MAX 8192
 #define SYMBOLIC "ref:"
 #define BLANKS " \t" /* behind that; there may be none */
@@ -178,7 +177,7 @@ static struct ews_ref *add_packed(const struct listing *l, char *line, struct ew
 static int list_packed(const struct listing *l)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read(&text, l->common_fd, PACKED, PACKED_BYTES_MAX);
+	int rc = ews_packed_refs_read(&text, l->common_fd, l->prefix);
 	struct ews_ref *last = NULL;
 
 	if (rc == EWS_ENOTFOUND) {
@@ -339,7 +338,7 @@ static int find_packed_in(struct ews_oid *out, int common_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *tail = ews_strfmt(" %s\n", name);
-	int rc = ews_file_read(&text, common_fd, PACKED, PACKED_BYTES_MAX);
+	int rc = ews_packed_refs_read(&text, common_fd, name);
 	const char *at;
 
 	if (rc < 0 && rc != EWS_ENOTFOUND)
@@ -564,7 +563,7 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
 	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
-	EWS_CLEANUP(free) char *packing = ews_strfmt("%s/" PACKED ".lock", odb->common_dir);
+	EWS_CLEANUP(free) char *packing = ews_strfmt("%s/" EWS_PACKED_REFS ".lock", odb->common_dir);
 	EWS_CLEANUP(fd) int fd = -1;
 	struct ews_oid packed;
 	int rc;
