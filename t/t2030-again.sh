@@ -102,4 +102,16 @@ test_expect_success 'P3: so it is of what was seen of the project, whose changes
 	git -C p ews end --force m && git -C p reset -q --hard HEAD~1
 '
 
+# first <text>: the number of the first of the calls that has the text.
+first() {
+	grep -n -F -m 1 -e "$1" calls | cut -d : -f 1
+}
+
+test_expect_success STRACE 'P4: who changes a workspace, or keeps it, looks at its files once he has its lock, and not before' '
+	start_ws p m && sleep 0.03 && git -C p ews diff m >out && for verb in revert "snapshot create"; do
+		(cd p && test_strace ../calls -y -e trace=newfstatat,fcntl -e inject=fcntl:delay_enter=30000 "$EWS_BIN/git-ews" $verb m) >out && grep -q F_OFD_SETLK calls && grep -q -F "<${ws:?}/src>, \"numbers\"" calls || return 1
+		test "$(first F_OFD_SETLK)" -lt "$(first "<${ws:?}/src>, \"numbers\"")" || return 1
+	done && git -C p ews end --force m
+'
+
 test_done

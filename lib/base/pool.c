@@ -4,7 +4,7 @@
  * Threads are made when they are first needed and wait for the next call then: a verb has some ten of
  * these, and most are shorter than it takes to make a thread. They take the next chunk from a
  * counter until it runs out or somebody fails; there is no queue to fill. Two callers at once have the
- * same threads: who is done with one job goes on with the other.
+ * same threads: who is done with one job goes on with the other. A task is a job of one item, whose caller comes back later.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cpus.h"
 #include "base/error.h"
 
@@ -48,7 +50,7 @@ struct server {
 struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t is_called; /* there is a job */
-	pthread_cond_t is_left; /* nobody works at some job any more */
+	pthread_cond_t is_left; /* nobody works at some job any more, or there is one that who waits for that may help with */
 	struct job *jobs; /* under way */
 	struct server servers[THREADS_ASKED_MAX];
 	unsigned n_threads; /* that were made */
@@ -103,6 +105,19 @@ static struct job *find_job(const struct pool *pool)
 	return job;
 }
 
+/* Work at a job that was found. Under the lock, which is free meanwhile. */
+static void join(struct pool *pool, struct job *job)
+{
+	unsigned number = ++job->n_came; /* the caller is 0 */
+
+	job->n_at_work++;
+	pthread_mutex_unlock(&pool->lock);
+	work(job, number);
+	pthread_mutex_lock(&pool->lock);
+	if (!--job->n_at_work)
+		pthread_cond_broadcast(&pool->is_left);
+}
+
 static void *serve(void *payload)
 {
 	struct server *server = payload;
@@ -111,23 +126,16 @@ static void *serve(void *payload)
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
 		struct job *job = find_job(pool);
-		unsigned number;
 
 		if (!job) {
 			server->waits = true;
 			pthread_cond_wait(&pool->is_called, &pool->lock);
 			continue;
 		}
-		number = ++job->n_came; /* the caller is 0 */
-		job->n_at_work++;
 		if (pool->computes && server->waits)
 			ews_cpus_settle();
 		server->waits = false;
-		pthread_mutex_unlock(&pool->lock);
-		work(job, number);
-		pthread_mutex_lock(&pool->lock);
-		if (!--job->n_at_work)
-			pthread_cond_broadcast(&pool->is_left);
+		join(pool, job);
 	}
 	return NULL;
 }
@@ -175,19 +183,42 @@ static void call(struct pool *pool, struct job *job)
 			ews_cpus_wake_elsewhere(pool->servers[i].thread);
 	make_threads(pool, job->n_wanted);
 	pthread_cond_broadcast(&pool->is_called);
+	pthread_cond_broadcast(&pool->is_left);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+/* Under the lock. Nobody comes to it any more. */
+static void withdraw(struct pool *pool, const struct job *job)
+{
+	struct job **at = &pool->jobs;
+
+	while (*at != job)
+		at = &(*at)->after;
+	*at = job->after;
 }
 
 static void wait_until_left(struct pool *pool, const struct job *job)
 {
-	struct job **at = &pool->jobs;
-
 	pthread_mutex_lock(&pool->lock);
-	while (*at != job)
-		at = &(*at)->after;
-	*at = job->after;
+	withdraw(pool, job);
 	while (job->n_at_work)
 		pthread_cond_wait(&pool->is_left, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* The same, and help with whatever else is to be done meanwhile: what is waited for may have called for it. */
+static void help_until_left(struct pool *pool, const struct job *job)
+{
+	pthread_mutex_lock(&pool->lock);
+	withdraw(pool, job);
+	while (job->n_at_work) {
+		struct job *other = find_job(pool);
+
+		if (other)
+			join(pool, other);
+		else
+			pthread_cond_wait(&pool->is_left, &pool->lock);
+	}
 	pthread_mutex_unlock(&pool->lock);
 }
 
@@ -251,4 +282,46 @@ int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload)
 	struct job job = { .fn = fn, .payload = payload, .n = n, .chunk = 1 };
 
 	return run(&waiters, &job, threads);
+}
+
+struct ews_pool_task {
+	struct job job;
+	ews_pool_task_fn fn;
+	void *payload;
+};
+
+static int do_task(size_t i, unsigned worker, void *payload)
+{
+	const struct ews_pool_task *task = payload;
+
+	(void)i;
+	(void)worker;
+	return task->fn(task->payload);
+}
+
+struct ews_pool_task *ews_pool_task_begin(ews_pool_task_fn fn, void *payload)
+{
+	struct ews_pool_task *task = ews_calloc(1, sizeof(*task));
+
+	task->fn = fn;
+	task->payload = payload;
+	task->job.fn = do_task;
+	task->job.payload = task;
+	task->job.n = task->job.chunk = 1;
+	task->job.n_wanted = ews_pool_threads() > 1;
+	if (task->job.n_wanted)
+		call(&workers, &task->job);
+	return task;
+}
+
+int ews_pool_task_end(struct ews_pool_task *task)
+{
+	int rc;
+
+	work(&task->job, 0); /* nobody came */
+	if (task->job.n_wanted)
+		help_until_left(&workers, &task->job);
+	rc = task->job.has_failed ? ews_error_restore(&task->job.error) : 0;
+	free(task);
+	return rc;
 }

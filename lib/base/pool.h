@@ -37,4 +37,16 @@ int ews_pool_spans(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, 
  */
 int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload);
 
+/* Below zero: an error is set. */
+typedef int (*ews_pool_task_fn)(void *payload);
+
+/*
+ * One task that begins while its caller goes on, on a thread that computes, and may call ews_pool_for() itself. Where there is
+ * but one CPU it is done at its end. The caller frees it with ews_pool_task_end().
+ */
+struct ews_pool_task *ews_pool_task_begin(ews_pool_task_fn fn, void *payload);
+
+/* Help with what it has called, and wait for it. Returns what it returned, whose error is this thread's then. */
+int ews_pool_task_end(struct ews_pool_task *task);
+
 #endif

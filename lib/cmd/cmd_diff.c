@@ -320,6 +320,8 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	if (rc < 0)
 		return rc;
 	seen = rc ? &session : NULL;
+	if (seen && session.state.state == EWS_STATE_ACTIVE)
+		ews_session_look_early(seen);
 	rc = seen ? take_parent(&sides, seen, set.from) : 0;
 	if (rc < 0)
 		return rc;

@@ -99,11 +99,12 @@ static int look_into(struct ews_session_view *view, struct ews_repo *repo)
 /* The project that sessions are compared with. */
 struct present {
 	struct ews_tripwire tripwire;
+	bool has_tripwire; /* somebody has asked */
 	struct ews_epoch_looking *looking; /* NULL: nobody has asked yet */
 	int64_t epoch; /* below 0: it is not known yet */
 };
 
-#define PRESENT_INIT { EWS_TRIPWIRE_INIT, NULL, -1 }
+#define PRESENT_INIT { EWS_TRIPWIRE_INIT, false, NULL, -1 }
 
 static void release_present(struct present *present)
 {
@@ -160,15 +161,30 @@ static bool is_pending(const struct ews_session *session, struct waiting *waitin
 	return name;
 }
 
+/* What is of the project and not of a session is looked at once, while the first workspace is. */
+static int look_around(struct present *now, struct ews_session_view *view, struct ews_repo *repo)
+{
+	int rc = 0;
+
+	ews_session_look_early(&view->session);
+	if (now->epoch < 0 && !now->looking && !view->session.method->is_project)
+		ews_epoch_look_begin(&now->looking, repo);
+	if (!now->has_tripwire)
+		rc = ews_tripwire_take(&now->tripwire, repo);
+	now->has_tripwire = true;
+	return rc;
+}
+
 /* `now` NULL: only what the session's own records tell. */
-static void gather_one(struct ews_session_view *view, struct ews_repo *repo, struct waiting *waiting,
-		       struct present *now)
+static int gather_one(struct ews_session_view *view, struct ews_repo *repo, struct waiting *waiting,
+		      struct present *now)
 {
 	EWS_CLEANUP(free) char *step = NULL;
+	int rc;
 
 	if (ews_session_open_id(&view->session, repo, view->id) < 0) {
 		note_problem(view);
-		return;
+		return 0;
 	}
 	view->is_open = true;
 	/* One that has ended may wait for a decision, and holds nothing any more. */
@@ -180,16 +196,18 @@ static void gather_one(struct ews_session_view *view, struct ews_repo *repo, str
 	if (view->is_interrupted) {
 		if (ews_journal_unfinished(&step, &view->unfinished, view->session.fd) < 0)
 			note_problem(view);
-		return;
+		return 0;
 	}
 	if (!now || view->session.state.state != EWS_STATE_ACTIVE)
-		return;
-	if (now->epoch < 0 && !now->looking && !view->session.method->is_project)
-		ews_epoch_look_begin(&now->looking, repo);
+		return 0;
+	rc = look_around(now, view, repo);
+	if (rc < 0)
+		return rc;
 	if (look_into(view, repo) < 0)
 		note_problem(view);
 	if (look_at_project(view, repo, now) < 0)
 		note_problem(view);
+	return 0;
 }
 
 static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
@@ -249,25 +267,21 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 	int rc;
 
 	rc = gather_ids(&ids, repo, names, set->brief);
-	if (rc == 0 && deep && ids.n)
-		rc = ews_tripwire_take(&now.tripwire, repo);
-	if (rc < 0)
-		return rc;
-	for (i = 0; i < ids.n; i++) {
+	for (i = 0; i < ids.n && rc == 0; i++) {
 		struct ews_session_view *view;
 
 		EWS_GROW(all->views, all->n, all->cap);
 		view = &all->views[all->n];
 		*view = (struct ews_session_view)EWS_SESSION_VIEW_INIT;
 		view->id = ews_strdup(ids.items[i]);
-		gather_one(view, repo, &waiting, deep ? &now : NULL);
+		rc = gather_one(view, repo, &waiting, deep ? &now : NULL);
 		if (is_shown(view, set, names->n > 0))
 			all->n++;
 		else
 			ews_session_view_release(view);
 		ews_progress_show(progress, i + 1, ids.n, 0);
 	}
-	return 0;
+	return rc;
 }
 
 /* What is left of the sessions of a project that is gone. */

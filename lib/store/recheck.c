@@ -192,6 +192,13 @@ static bool take_touched(struct recheck *check, struct ews_entry *entry, const s
 	return true;
 }
 
+/* Is it known already that it has to be walked, or that nobody will? */
+static bool is_decided(const struct recheck *check)
+{
+	return atomic_load_explicit(&check->differs, memory_order_relaxed) ||
+	       (check->opts->is_stopped && atomic_load_explicit(check->opts->is_stopped, memory_order_relaxed));
+}
+
 static int check_entries(size_t from, size_t end, unsigned worker, void *payload)
 {
 	struct recheck *check = payload;
@@ -201,7 +208,7 @@ static int check_entries(size_t from, size_t end, unsigned worker, void *payload
 	EWS_CLEANUP(trail) struct trail trail = { .root_fd = root < 0 ? check->opts->root_fd : root };
 
 	(void)worker;
-	for (size_t i = from; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++) {
+	for (size_t i = from; i < end && !is_decided(check); i++) {
 		struct ews_entry *entry = &list->items[i];
 		int fd = follow(&trail, entry->path);
 		struct stat st;
@@ -234,7 +241,7 @@ static int check_skips(size_t from, size_t end, unsigned worker, void *payload)
 	EWS_CLEANUP(trail) struct trail trail = { .root_fd = check->opts->root_fd };
 
 	(void)worker;
-	for (size_t i = from; i < end && !atomic_load_explicit(&check->differs, memory_order_relaxed); i++)
+	for (size_t i = from; i < end && !is_decided(check); i++)
 		if (!is_same_skip(&list->items[i], &trail))
 			check->differs = true;
 	return 0;
@@ -292,8 +299,7 @@ static int check_names(size_t i, unsigned worker, void *payload)
 	const struct ews_entry *dir = check->touched[i];
 
 	(void)worker;
-	if (!atomic_load_explicit(&check->differs, memory_order_relaxed) &&
-	    !has_known_names(check, dir ? dir->path : "", dir ? dir + 1 : list->items))
+	if (!is_decided(check) && !has_known_names(check, dir ? dir->path : "", dir ? dir + 1 : list->items))
 		check->differs = true;
 	return 0;
 }
@@ -378,7 +384,7 @@ enum ews_recheck ews_recheck(struct ews_cache *cache, const struct ews_recheck_o
 	(void)ews_pool_spans(cache->entries.n, SPAN, opts->threads, check_entries, &check);
 	(void)ews_pool_spans(cache->skips.n, SPAN, opts->threads, check_skips, &check);
 	give_touched(&check);
-	if (check.differs)
+	if (is_decided(&check))
 		return EWS_RECHECK_OTHER;
 	if (!check.n_touched)
 		return EWS_RECHECK_SAME;

@@ -11,6 +11,8 @@
 #ifndef EWS_STORE_RECHECK_H
 #define EWS_STORE_RECHECK_H
 
+#include <stdatomic.h>
+
 #include "store/cache.h"
 #include "store/scan.h"
 
@@ -52,6 +54,7 @@ struct ews_recheck_opts {
 	uint64_t max_file_bytes;
 	unsigned threads; /* 0: as suits the machine */
 	struct ews_touched *touched; /* out, or NULL: the entries that changed, or are too young to tell */
+	const atomic_bool *is_stopped; /* NULL, or once it is true nobody wants an answer */
 };
 
 /*

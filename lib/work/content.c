@@ -324,24 +324,42 @@ static int read_touched(struct ews_content *content, const struct ews_look *look
 	return scan->entries.n == n_before && ews_recheck_is_possible(scan);
 }
 
-/*
- * The names are those that were found last: then what is found now is that, but for what was touched. Returns 1, or 0
- * when somebody has to walk.
- */
-static int take_known(struct ews_content *content, struct ews_cache *cache, const struct ews_look *look)
+/* Does all stand as the cache has it? That may have been found out early. */
+static enum ews_recheck recheck(struct ews_content *content, struct ews_cache *cache, const struct ews_look *look,
+				struct ews_early_found *early)
 {
 	const struct ews_recheck_opts opts = { .root_fd = look->root,
 					       .is_plain = look->repo->is_plain,
 					       .max_file_bytes = look->max_file,
 					       .touched = is_remembered(look) ? &content->touched : NULL };
+
+	if (!early) {
+		ews_scan_begin(&content->scan);
+		return ews_recheck(cache, &opts);
+	}
+	content->scan.started_s = early->started_s;
+	content->scan.started_ns = early->started_ns;
+	if (opts.touched) {
+		content->touched = early->touched;
+		early->touched = (struct ews_touched)EWS_TOUCHED_INIT;
+	}
+	return early->answer;
+}
+
+/*
+ * The names are those that were found last: then what is found now is that, but for what was touched. Returns 1, or 0
+ * when somebody has to walk.
+ */
+static int take_known(struct ews_content *content, struct ews_cache *cache, const struct ews_look *look,
+		      struct ews_early_found *early)
+{
 	enum ews_recheck found;
 	int rc;
 
 	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
 	    !tracks_the_same(content, cache, look))
 		return 0;
-	ews_scan_begin(&content->scan);
-	found = ews_recheck(cache, &opts);
+	found = recheck(content, cache, look, early);
 	if (found == EWS_RECHECK_OTHER)
 		return 0;
 	rc = look->batch ? are_kept(content, cache, look) : 1;
@@ -448,7 +466,8 @@ static int read_cache(struct ews_cache *out, const struct ews_look *look)
 	const struct ews_session *session = look->session;
 	const struct ews_content_opts *opts = look->opts;
 	int fd = session ? session->fd : repo->dir_fd;
-	EWS_CLEANUP(free) char *name = session ? ews_strdup("cache") : project_cache(repo, opts->is_compared);
+	EWS_CLEANUP(free)
+	char *name = session ? ews_strdup(EWS_SESSION_CACHE) : project_cache(repo, opts->is_compared);
 	EWS_CLEANUP(free) char *stricter = NULL;
 	int rc;
 
@@ -470,6 +489,7 @@ struct reading {
 	struct ews_content *content;
 	struct ews_cache *cache;
 	const struct ews_look *look;
+	bool is_early; /* the cache is read by somebody else */
 };
 
 static int read_base(const struct reading *reading)
@@ -480,7 +500,7 @@ static int read_base(const struct reading *reading)
 
 static int read_what_was(const struct reading *reading)
 {
-	return read_cache(reading->cache, reading->look);
+	return reading->is_early ? 0 : read_cache(reading->cache, reading->look);
 }
 
 static int read_git(const struct reading *reading)
@@ -552,12 +572,44 @@ int ews_look_begin(struct ews_look **out, struct ews_repo *repo, struct ews_sess
 	return rc;
 }
 
+/* The look that was begun early, if it is one at this very directory, and is of use; else it stops. */
+static struct ews_early *take_early(const struct ews_look *look)
+{
+	const struct ews_content_opts *opts = look->opts;
+	struct ews_early *early = look->session ? look->session->early : NULL;
+
+	if (!early)
+		return NULL;
+	look->session->early = NULL;
+	if (!opts->reread && !opts->put && !opts->only && ews_early_is_of(early, look->root))
+		return early;
+	ews_early_free(early);
+	return NULL;
+}
+
+/* Git's state, and what is known of the files; the look at these goes on meanwhile, where it was begun early. */
+static int read_all(struct reading *reading, struct ews_early_found *found, struct ews_early *early)
+{
+	int rc;
+
+	reading->is_early = early;
+	rc = ews_pool_for(N_READINGS, 1, 2, read_one, reading);
+	if (!early)
+		return rc;
+	ews_early_end(early, found);
+	*reading->cache = found->cache;
+	found->cache = (struct ews_cache)EWS_CACHE_INIT;
+	return rc;
+}
+
 int ews_look_finish(struct ews_content *out, struct ews_look *look)
 {
 	const struct ews_content_opts *opts = look->opts;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
+	EWS_CLEANUP(early_found) struct ews_early_found found = EWS_EARLY_FOUND_INIT;
 	struct reading reading = { .content = &content, .cache = &cache, .look = look };
+	struct ews_early *early = take_early(look);
 	struct stat st;
 	int rc;
 
@@ -569,12 +621,12 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		content.index = (struct ews_stamp){ .dev = UINT64_MAX };
 		content.is_whole = true;
 	}
-	rc = ews_pool_for(N_READINGS, 1, 2, read_one, &reading);
+	rc = read_all(&reading, &found, early);
 	if (rc < 0)
 		return rc;
 	content.has_git = look->git_fd >= 0;
 	if (!opts->only)
-		rc = take_known(&content, &cache, look);
+		rc = take_known(&content, &cache, look, early ? &found : NULL);
 	if (rc == 0) {
 		ews_touched_release(&content.touched);
 		content.relies_on_kept = false;
@@ -660,7 +712,7 @@ void ews_content_format_cache(struct ews_content *content)
 int ews_content_save_cache(struct ews_content *content, struct ews_repo *repo, struct ews_session *session)
 {
 	EWS_CLEANUP(free)
-	char *name = session ? ews_strdup("cache") : project_cache(repo, content->is_compared);
+	char *name = session ? ews_strdup(EWS_SESSION_CACHE) : project_cache(repo, content->is_compared);
 	const struct ews_cache cache = cache_of(content);
 	const struct iovec memo = { content->memo.ptr, content->memo.len };
 	int fd = session ? session->fd : repo->dir_fd;

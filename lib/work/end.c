@@ -621,6 +621,9 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		rc = refuse_users(session);
 	if (rc < 0)
 		return rc;
+	/* Now that nobody works there any more. */
+	if (!will_revert)
+		ews_session_look_early(session);
 	/* Findings that can't be taken over wait on, and readers see them: that keeps no session from its end. */
 	is_collected = opts->dry_run || ews_findings_collect(session) == 0;
 	ews_error_clear();

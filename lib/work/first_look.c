@@ -21,8 +21,8 @@ static void remember_files(const struct ews_first_look *look)
 					 .extra = EWS_BUF_INIT };
 
 	/* Best effort: without it they are read. */
-	(void)ews_cache_write(look->session->fd, "cache", &cache, look->begun.tv_sec, (uint32_t)look->begun.tv_nsec,
-			      false);
+	(void)ews_cache_write(look->session->fd, EWS_SESSION_CACHE, &cache, look->begun.tv_sec,
+			      (uint32_t)look->begun.tv_nsec, false);
 }
 
 /* The first snapshot need not read the base again to see what is the same. */

@@ -156,6 +156,8 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	if (rc == 0 && session->state.state == EWS_STATE_ENDED)
 		rc = ews_error(EWS_ENOTFOUND, "session '%s' has ended meanwhile", session->state.id);
 	if (rc == 0)
+		ews_session_look_early(session);
+	if (rc == 0)
 		rc = ews_snapshot_base(&base, session);
 	if (rc == 0 && opts->to)
 		rc = ews_snapshot_find(&target, session->repo, opts->to);

@@ -652,8 +652,28 @@ int ews_session_open_admin(const struct ews_session *session)
 	return session->method->open_git(&place, workspace);
 }
 
+void ews_session_look_early(struct ews_session *session)
+{
+	struct ews_early_opts opts = { .cache_fd = session->fd,
+				       .cache = EWS_SESSION_CACHE,
+				       .is_plain = session->repo->is_plain };
+
+	if (session->early)
+		return;
+	opts.root_fd = ews_session_open_workspace(session);
+	/* Whoever looks finds what is wrong, and says it. */
+	if (opts.root_fd < 0 ||
+	    ews_config_size(&opts.max_file_bytes, ews_repo_config(session->repo), "ews.maxFile") < 0) {
+		ews_cleanup_fd(&opts.root_fd);
+		ews_error_clear();
+		return;
+	}
+	session->early = ews_early_begin(&opts);
+}
+
 void ews_session_release(struct ews_session *session)
 {
+	ews_early_free(session->early);
 	ews_lock_release(&session->lock);
 	ews_lock_release(&session->owner_lock);
 	ews_state_release(&session->state);

@@ -7,10 +7,14 @@
 #define EWS_WORK_SESSION_H
 
 #include "base/json.h"
+#include "store/early.h"
 #include "store/lock.h"
 #include "store/repo.h"
 #include "store/state.h"
 #include "work/method.h"
+
+/* The stat cache of a session's workspace, in its directory. */
+#define EWS_SESSION_CACHE "cache"
 
 struct ews_session {
 	struct ews_repo *repo; /* borrowed */
@@ -20,9 +24,10 @@ struct ews_session {
 	int fd; /* of `dir` */
 	struct ews_lock lock; /* held after ews_session_lock() */
 	struct ews_lock owner_lock; /* held after ews_session_own() */
+	struct ews_early *early; /* a look at the workspace that was begun; NULL: none */
 };
 
-#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT }
+#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT, NULL }
 
 /*
  * May a session be called `id`? `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, no "..", no "." or ".lock" at its end, and
@@ -119,6 +124,12 @@ bool ews_session_is_at_home(const struct ews_session *session);
 
 /* Open the workspace's directory, checked to be where it must be. Returns a descriptor. */
 int ews_session_open_workspace(const struct ews_session *session);
+
+/*
+ * Begin to look at the workspace (store/early) for the first ews_content_now() that follows, where it can: nothing is said. To be
+ * called under the lock by who takes it, and once nothing is left to be waited for that may change the workspace.
+ */
+void ews_session_look_early(struct ews_session *session);
 
 /* Where git says that the workspace is, which is not at its place any more: somebody moved it by git. NULL: nowhere. */
 char *ews_session_moved_to(const struct ews_session *session);

@@ -132,6 +132,8 @@ static int find_earlier(struct taking *taking)
 
 	if (session)
 		rc = ews_session_lock(session, "snapshot create");
+	if (rc == 0 && session && !taking->opts->only)
+		ews_session_look_early(session);
 	if (rc == 0 && session)
 		rc = ews_snapshot_base(&taking->base, session);
 	if (rc == 0 && session)

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -177,4 +178,75 @@ Test(pool, who_is_done_with_one_job_goes_on_with_the_other)
 	cr_assert_eq(ews_pool_for(2, 1, 2, meet, &pair), 0);
 	cr_assert_eq(ews_beside_end(&beside), 0);
 	cr_assert_eq(pair.workers, 3);
+}
+
+static int add_up(void *payload)
+{
+	struct visits *v = payload;
+	int rc = ews_pool_for(ITEMS, 7, 4, visit, v);
+
+	return rc < 0 ? ews_error_wrap("the task") : rc;
+}
+
+Test(pool, a_task_is_done_when_it_ends)
+{
+	static struct visits v = { .bad = ITEMS, .threads = 4 };
+	struct ews_pool_task *task = ews_pool_task_begin(add_up, &v);
+
+	cr_assert_eq(ews_pool_task_end(task), 0);
+	cr_assert_eq(v.all, ITEMS);
+}
+
+Test(pool, the_error_of_a_task_comes_home)
+{
+	static struct visits v = { .bad = 3, .threads = 4 };
+	struct ews_pool_task *task = ews_pool_task_begin(add_up, &v);
+
+	cr_assert_eq(ews_error_code(), 0);
+	cr_assert_eq(ews_pool_task_end(task), EWS_ECONFLICT);
+	cr_assert_str_eq(ews_error_message(), "the task: item 3");
+}
+
+static int meet_in_a_task(void *payload)
+{
+	return ews_pool_for(2, 1, 2, meet, payload);
+}
+
+Test(pool, who_ends_a_task_helps_with_what_it_called)
+{
+	static struct pair pair;
+	struct ews_pool_task *task = ews_pool_task_begin(meet_in_a_task, &pair);
+
+	cr_assert_eq(ews_pool_task_end(task), 0);
+	cr_assert_eq(pair.workers, 3);
+}
+
+Test(pool, who_waits_for_a_task_works_at_his_own_jobs)
+{
+	static struct visits inner = { .bad = ITEMS, .threads = 4 }, own = { .bad = ITEMS, .threads = 4 };
+
+	for (int round = 0; round < 200; round++) {
+		struct ews_pool_task *task = ews_pool_task_begin(add_up, &inner);
+
+		cr_assert_eq(ews_pool_for(ITEMS, 7, 4, visit, &own), 0);
+		cr_assert_eq(ews_pool_task_end(task), 0);
+	}
+	cr_assert_eq(inner.all, 200 * ITEMS);
+	cr_assert_eq(own.all, 200 * ITEMS);
+}
+
+Test(pool, on_one_processor_a_task_is_done_at_its_end)
+{
+	static struct visits v = { .bad = ITEMS, .threads = 4 };
+	struct ews_pool_task *task;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	cr_assert_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	task = ews_pool_task_begin(add_up, &v);
+	usleep(10 * WAIT_US);
+	cr_assert_eq(v.all, 0);
+	cr_assert_eq(ews_pool_task_end(task), 0);
+	cr_assert_eq(v.all, ITEMS);
 }
