@@ -317,6 +317,9 @@ test_expect_success 'P7: a patch of many files is the one that git prints, and s
 	) && A=$(git -C many rev-parse "refs/ews/sessions/many^{tree}") && B=$(git -C many rev-parse "refs/ews/snapshots/$(git -C many ews snapshot create many)^{tree}") &&
 	gits_own --of "$PWD/many" --binary --full-index $A $B >want && grep -c "^diff --git" want >n && test_grep -x 231 n && git -C many ews diff many >got && test_cmp want got &&
 	git -C many ews diff many --json --changes diff >out && json out .diff_text >got && echo >>want && test_cmp want got && gits_own --of "$PWD/many" --binary --full-index -R $A $B >want && git -C many ews diff -R many >got && test_cmp want got &&
+	mkdir "${mw:?}/new" && for i in $(seq 60); do seq 1000 $((1000 + i * i)) >"${mw:?}/new/$i" || return 1; done && B=$(git -C many rev-parse "refs/ews/snapshots/$(git -C many ews snapshot create many)^{tree}") &&
+	gits_own --of "$PWD/many" --binary --full-index $A $B >want && grep -c "^diff --git" want >n && test_grep -x 291 n && git -C many ews diff many >got && test_cmp want got &&
+	git -C many ews diff many --json --changes diff >out && json out .diff_text >got && echo >>want && test_cmp want got &&
 	rm "${mw:?}/z/1" && git -C many ews diff many >got && test_grep "^deleted file" got && git -C many ews diff many | head -n 1 >got && test_grep "^diff --git" got
 '
 

@@ -1,8 +1,8 @@
 /*
  * Diffs printed by git, over two trees in a neutral place: see diff.h.
  *
- * A patch of many files is printed by two gits at once. Between the two trees stands a third, which is the one for the paths
- * up to a point and the other from there on: each git compares one of the two with it.
+ * A patch of many files is printed in parts, by two gits at once. Between the two trees stand others, which are the one for
+ * the paths up to a point and the other from there on: each git compares two that stand side by side.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,9 +20,18 @@
 #include "store/tree_compare.h"
 
 /* A patch of fewer files is there before another git has started. */
-#define HALVED_MIN 64
-/* Of what the half that comes second is made from: its text waits in memory for the first. */
-#define HALF_BYTES_MAX (32 * EWS_MIB)
+#define PARTED_MIN 64
+#define GITS 2
+/* Of what the parts that come later are made from: their text waits in memory for the first. */
+#define LATER_BYTES_MAX (32 * EWS_MIB)
+
+/*
+ * Where each part ends, in hundredths of the bytes that all is made from. Of files that are as long some take longer, and nobody
+ * knows which: of many the last part is a small one, for the git that is done first.
+ */
+static const unsigned ends_of_few[] = { 50, 100 }, ends_of_many[] = { 40, 80, 100 };
+#define MANY 256
+#define PARTS_MAX 3
 
 static const char *const other_formats[] = {
 	"--stat",       "--numstat",         "--shortstat", "--dirstat", "--summary",
@@ -208,13 +217,13 @@ static bool is_plain(char *const *args)
 	return true;
 }
 
-/* May the patch be made in two halves? Only where no path of one has to do with a path of the other. */
-static bool can_halve(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
-		      const struct ews_git_opts *opts)
+/* May the patch be made in parts? Only where no path of one has to do with a path of another. */
+static bool can_part(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
+		     const struct ews_git_opts *opts)
 {
 	bool has_come = false, has_gone = false;
 
-	if (diff->n < HALVED_MIN || opts->user_config || !is_plain(args) || (paths && *paths) || diff->paths.n ||
+	if (diff->n < PARTED_MIN || opts->user_config || !is_plain(args) || (paths && *paths) || diff->paths.n ||
 	    diff->too_large.n || ews_pool_threads() < 2 || ews_odb_is_partial(repo->odb))
 		return false;
 	for (size_t i = 0; i < diff->n; i++) {
@@ -228,22 +237,52 @@ static bool can_halve(const struct ews_diff *diff, struct ews_repo *repo, char *
 	return !has_come || !has_gone || diff->no_renames;
 }
 
-/* Where the second half begins: both are made from about as many bytes. False where the second were too large. */
-static bool find_middle(size_t *out, const struct ews_diff *diff)
-{
-	uint64_t total = 0, sum = 0;
-	size_t i;
+/* A part on its way. */
+struct part {
+	const struct ews_diff *diff;
+	struct ews_repo *repo;
+	char *const *args;
+	struct ews_git_opts opts;
+	struct ews_oid from, to;
+	struct ews_buf text; /* of each but the first */
+	int status;
+};
 
-	for (i = 0; i < diff->n; i++)
-		total += diff->items[i].old_size + diff->items[i].new_size;
-	for (i = 0; i < diff->n - 1 && sum < total / 2; i++)
-		sum += diff->items[i].old_size + diff->items[i].new_size;
-	*out = i;
-	return i > 0 && total - sum <= HALF_BYTES_MAX;
+struct parts {
+	struct part items[PARTS_MAX];
+	size_t n;
+};
+
+static void release_parts(struct parts *parts)
+{
+	for (size_t i = 0; i < parts->n; i++)
+		ews_buf_release(&parts->items[i].text);
 }
 
-/* The tree that stands between the two: as the second up to the record `middle`, as the first from there on. */
-static int make_middle(struct ews_oid *out, const struct ews_diff *diff, struct ews_repo *repo, size_t middle)
+EWS_CLEANUP_DEFINE(parts, struct parts, release_parts)
+
+/* Where each part begins, as a record. False where one is empty, or those that come later are too large. */
+static bool find_begins(size_t *begins, size_t n, const unsigned *ends, const struct ews_diff *diff)
+{
+	uint64_t total = 0, sum = 0, first = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < diff->n; i++)
+		total += diff->items[i].old_size + diff->items[i].new_size;
+	for (size_t part = 0; part < n; part++) {
+		begins[part] = at;
+		for (; at < diff->n && (part + 1 == n || sum < total / 100 * ends[part]); at++)
+			sum += diff->items[at].old_size + diff->items[at].new_size;
+		if (at == begins[part])
+			return false;
+		if (!part)
+			first = sum;
+	}
+	return sum - first <= LATER_BYTES_MAX;
+}
+
+/* The trees that stand between the two: as the second up to where a part begins, as the first from there on. */
+static int make_between(struct parts *parts, const size_t *begins, const struct ews_diff *diff, struct ews_repo *repo)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
 	int rc = ews_odb_make_writable(repo->odb);
@@ -251,60 +290,57 @@ static int make_middle(struct ews_oid *out, const struct ews_diff *diff, struct 
 	if (rc < 0)
 		return rc;
 	batch = ews_batch_new(repo->odb);
-	rc = ews_tree_join(out, batch, &diff->to.snapshot.tree, &diff->from.snapshot.tree, diff->items[middle].path);
+	parts->items[0].from = diff->from.snapshot.tree;
+	parts->items[parts->n - 1].to = diff->to.snapshot.tree;
+	for (size_t i = 1; i < parts->n && rc == 0; i++) {
+		rc = ews_tree_join(&parts->items[i].from, batch, &diff->to.snapshot.tree, &diff->from.snapshot.tree,
+				   diff->items[begins[i]].path);
+		parts->items[i - 1].to = parts->items[i].from;
+	}
 	return rc < 0 ? rc : ews_batch_commit(batch);
 }
 
-/* One of the two halves on its way. */
-struct half {
-	const struct ews_diff *diff;
-	struct ews_repo *repo;
-	char *const *args;
-	struct ews_git_opts opts;
-	struct ews_oid from, to;
-	int status;
-};
-
-static int print_half(size_t i, unsigned worker, void *payload)
+static int print_part(size_t i, unsigned worker, void *payload)
 {
-	struct half *half = &((struct half *)payload)[i];
+	struct part *part = &((struct part *)payload)[i];
 
 	(void)worker;
-	half->status = git_diff(half->diff, half->repo, half->args, NULL, &half->opts, &half->from, &half->to);
-	return half->status < 0 ? half->status : 0;
+	part->status = git_diff(part->diff, part->repo, part->args, NULL, &part->opts, &part->from, &part->to);
+	return part->status < 0 ? part->status : 0;
 }
 
-/*
- * Two gits at once, one for the patch's first half, one for its second. Returns EWS_ENOTFOUND, and has printed nothing,
- * where that can't be.
- */
-static int print_halves(const struct ews_diff *diff, struct ews_repo *repo, char *const *args,
-			const struct ews_git_opts *opts)
+/* Several gits, one for each part of the patch. Returns EWS_ENOTFOUND, and has printed nothing, where that can't be. */
+static int print_parts(const struct ews_diff *diff, struct ews_repo *repo, char *const *args,
+		       const struct ews_git_opts *opts)
 {
-	EWS_CLEANUP(buf) struct ews_buf second = EWS_BUF_INIT;
-	struct half halves[2];
-	struct ews_oid middle;
-	size_t at;
+	const unsigned *ends = diff->n < MANY ? ends_of_few : ends_of_many;
+	EWS_CLEANUP(parts) struct parts parts = { .n = diff->n < MANY ? 2 : 3 };
+	size_t begins[PARTS_MAX];
 	int rc;
 
-	if (!find_middle(&at, diff) || make_middle(&middle, diff, repo, at) < 0) {
+	for (size_t i = 0; i < parts.n; i++) {
+		struct part *part = &parts.items[i];
+
+		*part = (struct part){ .diff = diff, .repo = repo, .args = args, .opts = *opts, .text = EWS_BUF_INIT };
+		if (i)
+			part->opts.out = &part->text;
+	}
+	if (!find_begins(begins, parts.n, ends, diff) || make_between(&parts, begins, diff, repo) < 0) {
 		ews_error_clear();
 		return EWS_ENOTFOUND;
 	}
-	for (size_t i = 0; i < 2; i++)
-		halves[i] = (struct half){ .diff = diff, .repo = repo, .args = args, .opts = *opts };
-	halves[0].from = diff->from.snapshot.tree;
-	halves[0].to = halves[1].from = middle;
-	halves[1].to = diff->to.snapshot.tree;
-	halves[1].opts.out = &second;
-	rc = ews_pool_for(2, 1, 2, print_half, halves);
-	if (rc < 0 || halves[0].status)
-		return rc < 0 ? rc : halves[0].status;
-	if (opts->out)
-		ews_buf_add(opts->out, second.ptr, second.len);
-	else
-		rc = ews_file_write_fd(opts->out_fd, second.ptr, second.len);
-	return rc < 0 ? rc : halves[1].status;
+	rc = ews_pool_for(parts.n, 1, GITS, print_part, parts.items);
+	for (size_t i = 0; i < parts.n && rc == 0; i++) {
+		const struct ews_buf *text = &parts.items[i].text;
+
+		if (opts->out)
+			ews_buf_add(opts->out, text->ptr, text->len);
+		else
+			rc = ews_file_write_fd(opts->out_fd, text->ptr, text->len);
+		if (rc == 0)
+			rc = parts.items[i].status;
+	}
+	return rc;
 }
 
 /*
@@ -339,7 +375,7 @@ int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *con
 		return 0;
 	if (wants_patch(args) && has_blank_ends(diff))
 		return print_quoted(diff, repo, args, paths, &opts);
-	if (can_halve(diff, repo, args, paths, &opts))
-		rc = print_halves(diff, repo, args, &opts);
+	if (can_part(diff, repo, args, paths, &opts))
+		rc = print_parts(diff, repo, args, &opts);
 	return rc == EWS_ENOTFOUND ? ews_diff_git(diff, repo, args, paths, &opts) : rc;
 }
