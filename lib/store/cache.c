@@ -548,8 +548,7 @@ static void format_since(struct ews_cache_image *out, struct header *header, con
 	end_image(out);
 }
 
-/* Does a file have nearly all of it? */
-static bool has_origin(const struct ews_cache *cache)
+bool ews_cache_has_origin(const struct ews_cache *cache)
 {
 	return cache->is_whole && is_id(cache->origin.id) && cache->origin.n <= cache->entries.n / SINCE_PART;
 }
@@ -560,7 +559,7 @@ void ews_cache_format(struct ews_cache_image *out, const struct ews_cache *cache
 	struct header header;
 
 	fill_header(&header, cache, started_s, started_ns);
-	out->is_since = has_origin(cache);
+	out->is_since = ews_cache_has_origin(cache);
 	if (out->is_since)
 		format_since(out, &header, cache, started_s, started_ns);
 	else
@@ -641,7 +640,7 @@ int ews_cache_write_with(int dir_fd, const char *name, const struct ews_cache *c
 	struct writing with = { cache, started_s, started_ns, extra, n_extra };
 	int rc;
 
-	if (has_origin(cache)) {
+	if (ews_cache_has_origin(cache)) {
 		ews_cache_format(&image, cache, started_s, started_ns);
 		return ews_cache_write_image(dir_fd, name, &image, extra, n_extra, is_durable);
 	}

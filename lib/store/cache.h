@@ -78,6 +78,9 @@ int ews_cache_write(int dir_fd, const char *name, const struct ews_cache *cache,
 int ews_cache_write_with(int dir_fd, const char *name, const struct ews_cache *cache, int64_t started_s,
 			 uint32_t started_ns, const struct iovec *extra, size_t n_extra, bool is_durable);
 
+/* Does the file that it was read from have nearly all of it, so that what changed is written beside it? */
+bool ews_cache_has_origin(const struct ews_cache *cache);
+
 /* A cache as a file has it, all but what stands in `extra`, which may become known last, and lie in several places. */
 struct ews_cache_image {
 	struct ews_buf data;

@@ -46,9 +46,9 @@ struct ews_entry {
 	const char *first_name; /* a path of the list, before this one, that is the same file; NULL: none; the arena's */
 	uint32_t uid, gid;
 	struct ews_oid oid; /* blob of a file's bytes or a link's text, commit of a gitlink; none: not known */
+	uint32_t ctime_ns; /* here it fills what would be a gap: there are many of these */
 	uint64_t dev, ino;
 	int64_t ctime_s;
-	uint32_t ctime_ns;
 };
 
 /* Of more than this several lists at once take much memory: who can do without one lets it go. */

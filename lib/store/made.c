@@ -124,27 +124,28 @@ static int look_at_dirs(size_t from, size_t end, unsigned worker, void *payload)
 	return 0;
 }
 
-static bool find(struct ews_scan *out, const struct ews_entries *put, const struct ews_scan_opts *opts)
+/* `out` has what was put there; with `knows_all` that is what `opts->known` has. */
+static bool find(struct ews_scan *out, bool knows_all, const struct ews_scan_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv rest = EWS_STRV_INIT;
 	struct dirs dirs = {
 		.out = out, .unknown = &rest, .lock = PTHREAD_MUTEX_INITIALIZER, .is_plain = opts->is_plain
 	};
-	const struct ews_entry *end;
+	const struct ews_entry *end = out->entries.n ? out->entries.items + out->entries.n : NULL;
 	struct stat st;
 
 	if (fstat(opts->root_fd, &st) < 0)
 		return false;
 	ews_entry_set_stat(&out->root, &st);
-	EWS_GROW_TO(out->entries.items, put->n, out->entries.cap); /* hardly more will be */
-	for (size_t i = 0; i < put->n; i++) {
-		if (is_left_out(&put->items[i], opts))
+	for (size_t i = 0; i < out->entries.n; i++) {
+		struct ews_entry *entry = &out->entries.items[i];
+
+		if (is_left_out(entry, opts))
 			return false;
-		ews_entries_add_copy(&out->entries, &put->items[i])->is_racy = false;
-		if (opts->known != put && !ews_entries_find(opts->known, put->items[i].path))
-			ews_strv_add(&rest, put->items[i].path);
+		entry->is_racy = false;
+		if (!knows_all && !ews_entries_find(opts->known, entry->path))
+			ews_strv_add(&rest, entry->path);
 	}
-	end = out->entries.n ? out->entries.items + out->entries.n : NULL;
 	if (ews_unknown_list(&rest, opts->root_fd, "", out->entries.items, end, opts->is_plain) < 0)
 		return false;
 	if (ews_pool_spans(out->entries.n, SPAN, opts->threads, look_at_dirs, &dirs) < 0)
@@ -153,18 +154,50 @@ static bool find(struct ews_scan *out, const struct ews_entries *put, const stru
 	return scan_rest(out, &rest, opts);
 }
 
+/* Find it in what `found` begins with, which is `put` or a copy. */
+static bool find_from(struct ews_scan *found, const struct ews_entries *put, const struct ews_scan_opts *opts)
+{
+	struct ews_scan_opts with = *opts;
+	bool knows_all = opts->known == put, is_found;
+
+	ews_scan_begin(found);
+	found->root_fd = opts->root_fd;
+	if (knows_all)
+		with.known = &found->entries;
+	is_found = find(found, knows_all, &with);
+	ews_error_clear();
+	if (is_found)
+		ews_scan_count(found);
+	return is_found;
+}
+
 int ews_made_find(struct ews_scan *out, const struct ews_entries *put, const struct ews_scan_opts *opts)
 {
 	EWS_CLEANUP(scan) struct ews_scan found = EWS_SCAN_INIT;
 
-	ews_scan_begin(&found);
-	found.root_fd = opts->root_fd;
-	if (!find(&found, put, opts)) {
-		ews_error_clear();
+	EWS_GROW_TO(found.entries.items, put->n, found.entries.cap);
+	if (put->n)
+		memcpy(found.entries.items, put->items, put->n * sizeof(*put->items));
+	found.entries.n = put->n;
+	found.entries.knows_names = put->knows_names;
+	if (!find_from(&found, put, opts))
+		return 0;
+	*out = found;
+	found = (struct ews_scan)EWS_SCAN_INIT;
+	return 1;
+}
+
+int ews_made_take(struct ews_scan *out, struct ews_entries *put, const struct ews_scan_opts *opts)
+{
+	EWS_CLEANUP(scan) struct ews_scan found = EWS_SCAN_INIT;
+
+	found.entries = *put;
+	*put = (struct ews_entries)EWS_ENTRIES_INIT;
+	if (!find_from(&found, put, opts)) {
+		*put = found.entries;
+		found.entries = (struct ews_entries)EWS_ENTRIES_INIT;
 		return 0;
 	}
-	found.entries.knows_names = put->knows_names;
-	ews_scan_count(&found);
 	*out = found;
 	found = (struct ews_scan)EWS_SCAN_INIT;
 	return 1;

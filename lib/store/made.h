@@ -16,8 +16,11 @@
 
 /*
  * Find what stands beneath `opts->root_fd`, which was filled with `put`, ids and attributes as well. Returns 1, or 0
- * where only a scan can tell. `opts->only` is NULL.
+ * where only a scan can tell. The entries borrow the strings of `put`. `opts->only` is NULL.
  */
 int ews_made_find(struct ews_scan *out, const struct ews_entries *put, const struct ews_scan_opts *opts);
+
+/* The same without a copy: where it returns 1 the list is that of `out`, and `put` is empty. */
+int ews_made_take(struct ews_scan *out, struct ews_entries *put, const struct ews_scan_opts *opts);
 
 #endif

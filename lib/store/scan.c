@@ -314,7 +314,7 @@ static void lay_out(struct ews_scan *out, struct node *root, bool name_vanished)
 		struct node *node;
 		size_t at;
 	} *stack = NULL;
-	size_t n = 0, cap = 0;
+	size_t n = 0, cap = 0, freed = 0;
 
 	EWS_GROW(stack, n, cap);
 	stack[n++] = (struct frame){ root, 0 };
@@ -326,6 +326,12 @@ static void lay_out(struct ews_scan *out, struct node *root, bool name_vanished)
 		if (top->at == top->node->n) {
 			free(top->node->items);
 			free(top->node->children);
+			freed += top->node->n;
+			/* Of many, what is laid out would be in memory twice in the end. */
+			if (freed > EWS_ENTRIES_MANY) {
+				ews_alloc_give_back();
+				freed = 0;
+			}
 			n--;
 			continue;
 		}

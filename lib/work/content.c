@@ -5,6 +5,7 @@
  */
 #include "work/content.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -396,6 +397,44 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 	return 1;
 }
 
+/* Is git's index the one that was just written, of which all is in memory? */
+static bool is_as_put(const struct ews_content *put, int git_fd)
+{
+	struct stat st;
+
+	return put->git.has_index && fstatat(git_fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == put->git.index.len &&
+	       st.st_mtim.tv_sec == put->git.index_mtime_s && st.st_mtim.tv_nsec == (long)put->git.index_mtime_ns;
+}
+
+static bool find_made(struct ews_scan *out, const struct ews_content_opts *opts, const struct ews_scan_opts *scan)
+{
+	struct ews_entries *put = &opts->put->scan.entries;
+
+	return opts->takes_put ? ews_made_take(out, put, scan) : ews_made_find(out, put, scan);
+}
+
+/* It may be long: of one that is in memory already the entries are made, and their paths lie there. */
+static int read_index_of(struct ews_index *index, const struct ews_content *content, const struct ews_look *look)
+{
+	enum ews_hash_algo algo = ews_odb_algo(look->repo->odb);
+	const struct ews_content *put = look->opts->put;
+	const struct ews_gitstate *git = put && look->git_fd >= 0 && is_as_put(put, look->git_fd) ? &put->git
+												  : &content->git;
+	int rc;
+
+	if (!git->index.len)
+		return read_index(index, look->git_fd, algo, look->session);
+	rc = ews_index_borrow_state(index, git, algo);
+	if (rc < 0) {
+		ews_error_clear();
+		return read_index(index, look->git_fd, algo, look->session);
+	}
+	index->mtime_s = git->index_mtime_s;
+	index->mtime_ns = git->index_mtime_ns;
+	return rc;
+}
+
 /* Walk, and read what the cache does not know. */
 static int walk(struct ews_content *content, const struct ews_cache *cache, const struct ews_look *look)
 {
@@ -431,7 +470,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	int rc = read_known(look);
 
 	if (rc == 0)
-		rc = read_index(&index, look->git_fd, ews_odb_algo(look->repo->odb), look->session);
+		rc = read_index_of(&index, content, look);
 	if (rc < 0)
 		return rc;
 	digest_tracked(content->tracked, &index);
@@ -439,8 +478,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 		exclude = ews_ignore_new(look->exclude.ptr, look->exclude.len, NULL, 0, look->fold_case);
 	scan_opts.exclude = exclude;
 	if (opts->put)
-		content->is_whole = ews_made_find(&content->scan, &opts->put->scan.entries, &scan_opts) &&
-				    content->is_whole;
+		content->is_whole = find_made(&content->scan, opts, &scan_opts) && content->is_whole;
 	else
 		rc = scan_and_fill(&content->scan, &scan_opts, &fill_opts);
 	content->is_whole = content->is_whole && rc == 0 && !opts->only && ews_recheck_is_possible(&content->scan);
@@ -704,8 +742,10 @@ static struct ews_cache cache_of(const struct ews_content *content)
 void ews_content_format_cache(struct ews_content *content)
 {
 	const struct ews_cache cache = cache_of(content);
+	/* Of many files all would be in memory twice: that is written in parts, when it is. */
+	bool is_small = cache.entries.n <= EWS_ENTRIES_MANY || ews_cache_has_origin(&cache);
 
-	if (content->cache_is_stale)
+	if (content->cache_is_stale && is_small)
 		ews_cache_format(&content->image, &cache, content->scan.started_s, content->scan.started_ns);
 }
 

@@ -65,7 +65,8 @@ struct ews_content_opts {
 	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:
 	 * the content is whole when it is what stands there, and else of no use.
 	 */
-	const struct ews_content *put;
+	struct ews_content *put;
+	bool takes_put; /* its list becomes that of the content, and it has none any more */
 	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
 	bool without_index; /* the bytes of git's index, which may be many, are not asked for */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);

@@ -58,6 +58,8 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 					 .known = known,
 					 .read_known = reading ? ews_snapshot_reading_finish : NULL,
 					 .known_payload = reading,
+					 /* Of many files one list less is in memory while the project's is. */
+					 .known_may_wait = reading && reading->snapshot->files > EWS_ENTRIES_MANY,
 					 .hash_may_wait = true,
 					 .progress = diff->progress,
 					 .payload = diff->payload };
@@ -68,6 +70,8 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 		return is_aside;
 	batch = ews_batch_new(repo->odb);
 	rc = ews_content_now(&side->content, repo, session, batch, &opts);
+	if (rc == 0 && reading)
+		rc = ews_snapshot_reading_finish(reading);
 	if (rc == 0)
 		rc = write_tree(side, batch, reading);
 	if (rc == 0)

@@ -237,13 +237,18 @@ static int digest_index(uint8_t out[EWS_HASH_MAX], struct ews_repo *repo)
 	return rc;
 }
 
-/* The content's memo is the digest of the index. */
+/* The content's memo is the digest of the index. Is it there, and nothing to be remembered? */
+static bool has_digest(const struct ews_content *now)
+{
+	return now->is_unchanged && now->is_same_index && now->memo.len == EWS_HASH_MAX;
+}
+
 static int hash_index(struct ews_hash *hash, struct ews_repo *repo, struct ews_content *now)
 {
 	uint8_t digest[EWS_HASH_MAX] = { 0 };
 	int rc = 0;
 
-	if (now->is_unchanged && now->is_same_index && now->memo.len == sizeof(digest)) {
+	if (has_digest(now)) {
 		memcpy(digest, now->memo.ptr, sizeof(digest));
 	} else {
 		rc = digest_index(digest, repo);
@@ -437,6 +442,9 @@ static int finish_look(void *payload)
 	int rc = ews_look_finish(&looking->now, looking->look);
 
 	looking->is_seen = rc == 0;
+	/* Of many files the list is no longer there while others are. */
+	if (rc == 0 && has_digest(&looking->now) && !looking->now.cache_is_stale)
+		ews_entries_release(&looking->now.scan.entries);
 	return rc;
 }
 

@@ -59,13 +59,13 @@ static int remember_base(void *payload)
 	return 0;
 }
 
-/* Of many files one of the two is enough to have in memory. */
+/* Of many files one list is enough to have in memory: when the base is written nobody needs it any more as it is. */
 static int remember_both(void *payload)
 {
 	ews_alloc_give_back();
-	(void)remember_now(payload);
+	(void)remember_base(payload);
 	ews_alloc_give_back();
-	return remember_base(payload);
+	return remember_now(payload);
 }
 
 void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,
@@ -79,6 +79,7 @@ void ews_first_look_begin(struct ews_first_look *out, struct ews_session *sessio
 	    ews_look_begin(&out->look, session->repo, session, NULL, &out->content_opts) < 0)
 		ews_error_clear();
 	if (opts->put && opts->base->scan.entries.n > EWS_ENTRIES_MANY) {
+		out->content_opts.takes_put = true;
 		ews_beside_begin(&out->base, remember_both, out);
 		return;
 	}

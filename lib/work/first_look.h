@@ -17,7 +17,7 @@
 #include "work/content.h"
 
 struct ews_first_look_opts {
-	const struct ews_content *put; /* what was put there, with the stat data of its files; NULL: the base alone is remembered */
+	struct ews_content *put; /* what was put there, with the stat data of its files; NULL: the base alone is remembered */
 	bool is_exact; /* nothing of that was lost on the way */
 	const struct ews_content *base;
 	struct ews_oid base_commit; /* that it is kept as */
@@ -34,7 +34,10 @@ struct ews_first_look {
 
 #define EWS_FIRST_LOOK_INIT { .now = EWS_BESIDE_INIT, .base = EWS_BESIDE_INIT }
 
-/* Begin to look at the workspace of `session`. What the options have is borrowed until the end, and not to be changed. */
+/*
+ * Begin to look at the workspace of `session`. What the options have is borrowed until the end, and not to be changed; of many
+ * files the list of `put` is taken.
+ */
 void ews_first_look_begin(struct ews_first_look *out, struct ews_session *session,
 			  const struct ews_first_look_opts *opts);
 

@@ -74,11 +74,14 @@ Test(made, it_is_what_a_scan_finds)
 	for (size_t round = 0; round < fixture_rounds_if_fast(60); round++) {
 		EWS_CLEANUP(scan) struct ews_scan put = EWS_SCAN_INIT;
 		EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
+		EWS_CLEANUP(scan) struct ews_scan taken = EWS_SCAN_INIT;
 		EWS_CLEANUP(scan) struct ews_scan found = EWS_SCAN_INIT;
 		EWS_CLEANUP(entries) struct ews_entries some = EWS_ENTRIES_INIT;
 		EWS_CLEANUP(free) char *name = ews_strfmt("w%zu", round);
 		EWS_CLEANUP(fd) int fd = -1;
 		struct ews_scan_opts opts = { .ignore = ignore, .read_gitignore = true, .is_plain = fixture_pick(2) };
+		bool is_found;
+		size_t n;
 
 		cr_assert_eq(mkdir(name, 0755), 0);
 		fd = opts.root_fd = fixture_open_dir(name);
@@ -104,14 +107,19 @@ Test(made, it_is_what_a_scan_finds)
 		ews_scan_release(&now);
 		now = (struct ews_scan)EWS_SCAN_INIT;
 		scan(&now, repo, &opts);
-		if (!ews_made_find(&found, &put.entries, &opts)) {
+		n = put.entries.n;
+		is_found = ews_made_find(&found, &put.entries, &opts);
+		cr_assert_eq(ews_made_take(&taken, &put.entries, &opts), is_found, "EWS_SEED=%zu", fixture_seed());
+		cr_assert_eq(put.entries.n, is_found ? 0 : n);
+		if (!is_found) {
 			n_changed++;
 			continue;
 		}
+		assert_found(&taken, &found);
 		/* What stands in a file's place is asked for later, by its stat data. */
 		for (size_t i = 0; i < now.entries.n; i++)
 			cr_assert(ews_entries_find(&found.entries, now.entries.items[i].path) ||
-					  is_in_place_of_file(&put.entries, now.entries.items[i].path),
+					  is_in_place_of_file(&taken.entries, now.entries.items[i].path),
 				  "EWS_SEED=%zu: %s", fixture_seed(), now.entries.items[i].path);
 	}
 	cr_assert(n_found && n_changed, "%zu and %zu", n_found, n_changed);
