@@ -316,11 +316,15 @@ struct ews_pool_task *ews_pool_task_begin(ews_pool_task_fn fn, void *payload)
 
 int ews_pool_task_end(struct ews_pool_task *task)
 {
+	struct ews_error_saved mine = EWS_ERROR_SAVED_INIT;
 	int rc;
 
+	/* What is done here meanwhile may clear an error that the caller is about to tell. */
+	ews_error_save(&mine);
 	work(&task->job, 0); /* nobody came */
 	if (task->job.n_wanted)
 		help_until_left(&workers, &task->job);
+	(void)ews_error_restore(&mine);
 	rc = task->job.has_failed ? ews_error_restore(&task->job.error) : 0;
 	free(task);
 	return rc;

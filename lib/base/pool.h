@@ -46,7 +46,10 @@ typedef int (*ews_pool_task_fn)(void *payload);
  */
 struct ews_pool_task *ews_pool_task_begin(ews_pool_task_fn fn, void *payload);
 
-/* Help with what it has called, and wait for it. Returns what it returned, whose error is this thread's then. */
+/*
+ * Help with what it has called, and wait for it. Returns what it returned, whose error is this thread's then; one that is set
+ * stays where it succeeded.
+ */
 int ews_pool_task_end(struct ews_pool_task *task);
 
 #endif

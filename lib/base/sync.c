@@ -159,12 +159,16 @@ int ews_sync_dir(int dir_fd)
 	return current ? ews_sync_add_dir(current, dir_fd) : sync_one(0, 0, &item);
 }
 
-/* This may fail: what waits for it tells. */
+void ews_sync_begin_content(int fd)
+{
+	(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* what waits for it tells */
+}
+
 static void begin_contents(const struct ews_sync_group *group)
 {
 	for (size_t i = 0; i < group->n && group->n > 1; i++)
 		if (group->items[i].kind != DIRECTORY)
-			(void)sync_file_range(group->items[i].fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+			ews_sync_begin_content(group->items[i].fd);
 }
 
 static int sync_all(const struct ews_sync_group *group)

@@ -54,6 +54,8 @@ struct ews_sync_group *ews_sync_current(void);
  */
 int ews_sync_add_file(struct ews_sync_group *group, int *fd, int tmp_dir_fd, const char *tmp, int dir_fd,
 		      const char *name);
+/* Let the disk begin with the content of a file that will be added, while others are still made. */
+void ews_sync_begin_content(int fd);
 /* Add a file that has its name, open at `*fd`, which is taken. */
 void ews_sync_add_named(struct ews_sync_group *group, int *fd);
 /* Add a directory, once, whose names are to be durable before any file of the group gets its own. */

@@ -64,6 +64,8 @@ int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater,
 	if (fd < 0)
 		return fd;
 	rc = ews_file_write_fd(fd, text.ptr, text.len);
+	if (rc == 0)
+		ews_sync_begin_content(fd);
 	/* The directory of the objects is synced as well: `fan` may be new in it. */
 	if (rc == 0)
 		rc = ews_sync_add_file(group, &fd, objects, tmp, fan, hex + 2);

@@ -99,7 +99,7 @@ static int64_t find_begin(const struct packed *packed, char *lines)
 	return (int64_t)from;
 }
 
-/* Add the lines from `at` on, until one comes that is behind all that is asked for. */
+/* Add the lines from `at` on, until one comes that is behind all that is asked for. Returns 0, or 1 where there is no telling. */
 static int add_from(struct ews_buf *out, const struct packed *packed, char *lines, uint64_t at)
 {
 	while (at < packed->size) {
@@ -117,7 +117,7 @@ static int add_from(struct ews_buf *out, const struct packed *packed, char *line
 		}
 		ews_buf_add(out, lines, (size_t)(line - lines));
 		if (end || line == lines)
-			return 0;
+			return !end;
 		at += (uint64_t)(line - lines);
 	}
 	return 0;
@@ -126,13 +126,18 @@ static int add_from(struct ews_buf *out, const struct packed *packed, char *line
 static int read_part(struct ews_buf *out, const struct packed *packed)
 {
 	char lines[LINES_LEN + 1];
+	size_t len = out->len;
 	int64_t at = -1;
+	int rc = 1;
 
 	if (packed->size > LINES_LEN && read_lines(lines, packed, 0) > 0 && is_sorted(lines))
 		at = find_begin(packed, lines);
-	if (at < 0)
-		return ews_file_read_fd(out, packed->fd, BYTES_MAX);
-	return add_from(out, packed, lines, (uint64_t)at);
+	if (at >= 0)
+		rc = add_from(out, packed, lines, (uint64_t)at);
+	if (rc <= 0)
+		return rc;
+	ews_buf_truncate(out, len);
+	return ews_file_read_fd(out, packed->fd, BYTES_MAX);
 }
 
 int ews_packed_refs_read(struct ews_buf *out, int common_fd, const char *prefix)

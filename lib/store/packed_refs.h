@@ -2,7 +2,8 @@
  * Packed refs: of the file `packed-refs` the part that is asked for.
  *
  * A repository with many tags has hundreds of kilobytes of it, and a verb looks some names up that are not in it. Git sorts
- * the lines by name and says so in the first one; then the place of a name is found by halves. Format: git-pack-refs(1).
+ * the lines by name and says so in the first one; then the place of a name is found by halves. A file that says so and is not
+ * sorted hides some of its refs, from git as well. Format: git-pack-refs(1).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -302,7 +302,30 @@ static int are_kept(struct ews_content *content, const struct ews_cache *cache, 
 	return rc < 0 ? rc : !keeping.is_lacking;
 }
 
-/* Read again what was touched since it was found last. False: somebody moves things about; walk. */
+/* A .gitignore that is about to be read again, and what it was when the rules of the list were made. */
+struct ruling {
+	size_t at;
+	struct ews_oid oid;
+};
+
+/* Those that were touched; the caller frees them. */
+static struct ruling *list_rulings(size_t *n, const struct ews_entries *list)
+{
+	struct ruling *rulings = NULL;
+	size_t cap = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_entry *entry = &list->items[i];
+
+		if (!entry->is_racy || strcmp(ews_path_base(entry->path), ".gitignore") != 0)
+			continue;
+		EWS_GROW(rulings, *n, cap);
+		rulings[(*n)++] = (struct ruling){ i, entry->oid };
+	}
+	return rulings;
+}
+
+/* Read again what was touched since it was found last. False: somebody moves things about, or makes other rules; walk. */
 static int read_touched(struct ews_content *content, const struct ews_look *look)
 {
 	struct ews_scan *scan = &content->scan;
@@ -314,7 +337,9 @@ static int read_touched(struct ews_content *content, const struct ews_look *look
 						      .may_chmod = look->session && !look->session->method->is_project,
 						      .progress = look->opts->progress,
 						      .payload = look->opts->payload };
-	size_t n_before = scan->entries.n;
+	size_t n_before = scan->entries.n, n_rulings = 0;
+	EWS_CLEANUP(free) struct ruling *rulings = list_rulings(&n_rulings, &scan->entries);
+	bool are_same;
 	int rc;
 
 	scan->root_fd = look->root;
@@ -322,7 +347,11 @@ static int read_touched(struct ews_content *content, const struct ews_look *look
 	rc = ews_scan_fill(scan, &fill_opts);
 	if (rc < 0)
 		return rc;
-	return scan->entries.n == n_before && ews_recheck_is_possible(scan);
+	are_same = scan->entries.n == n_before;
+	/* They said what they said when they were rechecked; that may be some time ago. */
+	for (size_t i = 0; i < n_rulings && are_same; i++)
+		are_same = ews_oid_equal(&scan->entries.items[rulings[i].at].oid, &rulings[i].oid);
+	return are_same && ews_recheck_is_possible(scan);
 }
 
 /* Does all stand as the cache has it? That may have been found out early. */
@@ -632,12 +661,16 @@ static int read_all(struct reading *reading, struct ews_early_found *found, stru
 
 	reading->is_early = early;
 	rc = ews_pool_for(N_READINGS, 1, 2, read_one, reading);
-	if (!early)
+	if (rc < 0) {
+		ews_early_free(early);
 		return rc;
+	}
+	if (!early)
+		return 0;
 	ews_early_end(early, found);
 	*reading->cache = found->cache;
 	found->cache = (struct ews_cache)EWS_CACHE_INIT;
-	return rc;
+	return 0;
 }
 
 int ews_look_finish(struct ews_content *out, struct ews_look *look)

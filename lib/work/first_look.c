@@ -14,11 +14,9 @@
 #include "work/snapshot.h"
 
 /* What is known of the files alone: it spares the first verb their reading, if not its walk. */
-static void remember_files(const struct ews_first_look *look)
+static void remember_files(const struct ews_first_look *look, const struct ews_entries *files)
 {
-	const struct ews_cache cache = { .entries = look->opts.put->scan.entries,
-					 .skips = EWS_SKIPS_INIT,
-					 .extra = EWS_BUF_INIT };
+	const struct ews_cache cache = { .entries = *files, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
 
 	/* Best effort: without it they are read. */
 	(void)ews_cache_write(look->session->fd, EWS_SESSION_CACHE, &cache, look->begun.tv_sec,
@@ -41,7 +39,10 @@ static int remember_now(void *payload)
 	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
 
 	if (!look->look || ews_look_finish(&now, look->look) < 0 || !now.is_whole) {
-		remember_files(look);
+		const struct ews_entries *put = &look->opts.put->scan.entries;
+
+		/* It may have been taken. */
+		remember_files(look, put->n ? put : &now.scan.entries);
 		return 0;
 	}
 	now.cache_is_stale = true;

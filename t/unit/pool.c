@@ -250,3 +250,30 @@ Test(pool, on_one_processor_a_task_is_done_at_its_end)
 	cr_assert_eq(ews_pool_task_end(task), 0);
 	cr_assert_eq(v.all, ITEMS);
 }
+
+static int clear_all(size_t i, unsigned worker, void *payload)
+{
+	(void)i;
+	(void)worker;
+	(void)payload;
+	ews_error_clear();
+	return 0;
+}
+
+static int clear_in_a_task(void *payload)
+{
+	return ews_pool_for(ITEMS, 7, 4, clear_all, payload);
+}
+
+Test(pool, who_ends_a_task_keeps_his_own_error)
+{
+	for (int round = 0; round < 20; round++) {
+		struct ews_pool_task *task = ews_pool_task_begin(clear_in_a_task, NULL);
+
+		(void)ews_error(EWS_ECONFLICT, "mine");
+		cr_assert_eq(ews_pool_task_end(task), 0);
+		cr_assert_eq(ews_error_code(), EWS_ECONFLICT);
+		cr_assert_str_eq(ews_error_message(), "mine");
+		ews_error_clear();
+	}
+}
