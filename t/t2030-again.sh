@@ -117,7 +117,7 @@ test_expect_success STRACE 'P4: who changes a workspace, or keeps it, looks at i
 test_expect_success STRACE 'P4, P8: rules that change while a verb is at work are seen, at once or by the next' '
 	test_grep -x "[*].o" p/.gitignore && start_ws p m && mkdir "${ws:?}/d" && echo o >"${ws:?}/d/x.o" && sleep 0.03 && git -C p ews snapshot create m >out && git -C p ews snapshot create m >out &&
 	base=$(git -C p rev-parse refs/ews/sessions/m) && object=$PWD/p/.git/objects/$(echo "$base" | sed "s,^..,&/,") && test_path_is_file "$object" && touch "${ws:?}/.gitignore" && {
-		(cd p && exec strace -f -o ../calls -P "$object" -e trace=openat -e inject=openat:delay_enter=1500000 "$EWS_BIN/git-ews" snapshot create m) >out 2>err &
+		(cd p && test_strace ../calls -P "$object" -e trace=openat -e inject=openat:delay_enter=1500000 "$EWS_BIN/git-ews" snapshot create m) >out 2>err &
 		pid=$! && test_wait_for 30 test -s "${HOME:?}/.superqode/working/p/locks/m" && sleep 0.4 && printf "*.p\n" >"${ws:?}/.gitignore" && wait $pid
 	} && sleep 0.03 && git -C p ews diff --name-only m >out && test_grep -x d/x.o out && git -C p ews snapshot create m >id && git -C p ls-tree -r --name-only "refs/ews/snapshots/$(cat id)" >out && test_grep -x d/x.o out && git -C p ews end --force m
 '
