@@ -22,19 +22,10 @@ TestSuite(early, .init = fixture_begin, .fini = fixture_end, .timeout = 120);
 static bool remember(int fd)
 {
 	EWS_CLEANUP(scan) struct ews_scan found = EWS_SCAN_INIT;
-	struct ews_cache cache;
 
 	usleep(NOT_RACY_US);
 	cr_assert_eq(ews_scan(&found, &(struct ews_scan_opts){ .root_fd = fd, .read_gitignore = true }), 0);
-	if (!ews_recheck_is_possible(&found))
-		return false;
-	cache = (struct ews_cache){ .entries = found.entries,
-				    .is_whole = true,
-				    .root = found.root,
-				    .skips = found.skips,
-				    .extra = EWS_BUF_INIT };
-	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, found.started_s, found.started_ns, false), 0);
-	return true;
+	return fixture_write_cache("cache", &found);
 }
 
 static struct ews_early *begin(int fd)

@@ -24,7 +24,9 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/cache.h"
 #include "store/git.h"
+#include "store/recheck.h"
 #include "store/xattr.h"
 
 #define DEPTH_MAX 4
@@ -547,4 +549,18 @@ void fixture_end_project(void)
 {
 	ews_repo_free(fixture_repo);
 	fixture_end();
+}
+
+bool fixture_write_cache(const char *name, const struct ews_scan *found)
+{
+	const struct ews_cache cache = { .entries = found->entries,
+					 .is_whole = true,
+					 .root = found->root,
+					 .skips = found->skips,
+					 .extra = EWS_BUF_INIT };
+
+	if (!ews_recheck_is_possible(found))
+		return false;
+	cr_assert_eq(ews_cache_write(AT_FDCWD, name, &cache, found->started_s, found->started_ns, false), 0);
+	return true;
 }

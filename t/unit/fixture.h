@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "store/entry.h"
 #include "store/repo.h"
+#include "store/scan.h"
 
 /*
  * Make an empty directory, change to it and make it HOME; nothing of git's
@@ -76,5 +77,8 @@ struct ews_repo *fixture_make_small_project(const char *name);
 struct ews_repo *fixture_make_project(const char *name, unsigned kinds);
 /* Stage some of what is there, whatever it is. */
 void fixture_stage(const char *name);
+
+/* Write what a scan found as a whole cache, `name` in the current directory. False where it can't be rechecked: nothing is written. */
+bool fixture_write_cache(const char *name, const struct ews_scan *found);
 
 #endif
