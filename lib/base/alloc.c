@@ -42,6 +42,7 @@ void ews_alloc_begin(void)
 {
 #ifdef __GLIBC__
 	char *begin = sbrk(0), *end;
+	void *volatile first; /* else the compiler sees that nobody needs it */
 
 	/* The heap begins with room that is a size alone until it is touched. */
 	(void)mallopt(M_TOP_PAD, HEAP_BYTES);
@@ -52,7 +53,8 @@ void ews_alloc_begin(void)
 	 * have else is true of little. They seldom meet there: of what is small each has some at hand, what is large is mapped.
 	 */
 	(void)mallopt(M_ARENA_MAX, 1);
-	free(malloc(1));
+	first = malloc(1);
+	free(first);
 	end = sbrk(0);
 	ews_alloc_fill(begin, (size_t)(end - begin));
 #endif
