@@ -30,12 +30,23 @@ static int make_hash(void *payload)
 	return 0;
 }
 
+/* Has what was found the hash of `snapshot`? */
+static bool is_of_hash(const struct ews_content *content, const struct ews_snapshot *snapshot)
+{
+	return !content->hash_is_due && *snapshot->hash && !strcmp(content->hash, snapshot->hash);
+}
+
 static int write_tree(struct ews_diff_side *side, struct ews_batch *batch, const struct ews_snapshot_reading *like)
 {
 	const struct ews_entries *entries = &side->content.scan.entries;
 	EWS_CLEANUP(beside) struct ews_beside hashing = EWS_BESIDE_INIT;
 	int rc;
 
+	/* One hash, one tree. */
+	if (like && is_of_hash(&side->content, like->snapshot)) {
+		side->snapshot.tree = like->snapshot->tree;
+		return 0;
+	}
 	if (side->content.hash_is_due)
 		ews_beside_begin(&hashing, make_hash, &side->content);
 	if (like)
@@ -386,8 +397,10 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 	/* A plain revision says nothing of modes and attributes, so nothing can be missing. */
 	if (!has_manifest(&diff->from) || !has_manifest(&diff->to))
 		return;
-	ews_changes_between(&changes, &diff->from.content.scan.entries, &diff->to.content.scan.entries,
-			    ews_entry_equal);
+	/* Hashes that are the same are of the same entries, but for times and for which are one file. */
+	if (!is_of_hash(&diff->to.content, &diff->from.snapshot))
+		ews_changes_between(&changes, &diff->from.content.scan.entries, &diff->to.content.scan.entries,
+				    ews_entry_equal);
 	for (size_t i = 0; i < changes.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
 
