@@ -12,14 +12,27 @@
 #include "base/alloc.h"
 #include "base/pool.h"
 
+/* How far it is. Whoever comes second, he who has read or he who says that it may be looked at, has the look begun. */
+enum stage { READING, TOLD, READ };
+
 struct ews_early {
+	int cache_fd;
+	const char *cache;
 	struct ews_early_opts opts;
 	struct ews_early_found found;
-	struct ews_pool_task *task;
+	struct ews_pool_task *reading;
+	struct ews_pool_task *looking; /* NULL: whoever reads goes on */
+	_Atomic(enum stage) stage;
 	atomic_bool is_stopped;
 };
 
-/* It never fails: without a cache there is nothing to be found. */
+/* Was it at `from`, and is it at `to` now? */
+static bool step(struct ews_early *early, enum stage from, enum stage to)
+{
+	return atomic_compare_exchange_strong(&early->stage, &from, to);
+}
+
+/* This and the next never fail: without a cache there is nothing to be found. */
 static int look(void *payload)
 {
 	struct ews_early *early = payload;
@@ -30,39 +43,64 @@ static int look(void *payload)
 					       .touched = &found->touched,
 					       .is_stopped = &early->is_stopped };
 
-	if (!early->is_stopped)
-		(void)ews_cache_read(&found->cache, early->opts.cache_fd, early->opts.cache);
 	if (found->cache.is_whole && !early->is_stopped)
 		found->answer = ews_recheck(&found->cache, &opts);
 	return 0;
 }
 
-struct ews_early *ews_early_begin(const struct ews_early_opts *opts)
+static int read_and_look(void *payload)
+{
+	struct ews_early *early = payload;
+
+	if (!early->is_stopped)
+		(void)ews_cache_read(&early->found.cache, early->cache_fd, early->cache);
+	return step(early, READING, READ) ? 0 : look(early);
+}
+
+struct ews_early *ews_early_read(int cache_fd, const char *name)
 {
 	struct ews_early *early = ews_calloc(1, sizeof(*early));
+
+	early->cache_fd = cache_fd;
+	early->cache = name;
+	early->opts.root_fd = -1;
+	early->found = (struct ews_early_found)EWS_EARLY_FOUND_INIT;
+	early->reading = ews_pool_task_begin(read_and_look, early);
+	return early;
+}
+
+void ews_early_look(struct ews_early *early, const struct ews_early_opts *opts)
+{
 	struct ews_scan scan = EWS_SCAN_INIT;
 
 	early->opts = *opts;
-	early->found = (struct ews_early_found)EWS_EARLY_FOUND_INIT;
 	ews_scan_begin(&scan);
 	early->found.started_s = scan.started_s;
 	early->found.started_ns = scan.started_ns;
-	early->task = ews_pool_task_begin(look, early);
-	return early;
+	if (!step(early, READING, TOLD))
+		early->looking = ews_pool_task_begin(look, early);
+}
+
+bool ews_early_looks(const struct ews_early *early)
+{
+	return early->opts.root_fd >= 0;
 }
 
 bool ews_early_is_of(const struct ews_early *early, int root_fd)
 {
 	struct stat a, b;
 
-	return fstat(early->opts.root_fd, &a) == 0 && fstat(root_fd, &b) == 0 && a.st_dev == b.st_dev &&
+	return ews_early_looks(early) && fstat(early->opts.root_fd, &a) == 0 && fstat(root_fd, &b) == 0 && a.st_dev == b.st_dev &&
 	       a.st_ino == b.st_ino;
 }
 
 void ews_early_end(struct ews_early *early, struct ews_early_found *out)
 {
-	(void)ews_pool_task_end(early->task); /* see look() */
-	(void)close(early->opts.root_fd); /* nothing was written through it */
+	(void)ews_pool_task_end(early->reading); /* see look() */
+	if (early->looking)
+		(void)ews_pool_task_end(early->looking); /* likewise */
+	if (ews_early_looks(early))
+		(void)close(early->opts.root_fd); /* nothing was written through it */
 	*out = early->found;
 	free(early);
 }

@@ -5,7 +5,8 @@
  * known before that: whether they stand as the stat cache has them (store/recheck). What they are compared with, and whether
  * the cache is of use at all, is seen afterwards.
  *
- * Who changes the directory, or waits for others to stop changing it, begins after that.
+ * Who changes the directory, or waits for others to stop changing it, looks after that. The cache may be read before: it
+ * takes a while, and what another one does meanwhile is seen when the files are looked at.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +16,6 @@
 #include "store/recheck.h"
 
 struct ews_early_opts {
-	int cache_fd; /* the directory of the cache; borrowed until the end */
-	const char *cache; /* its name, which outlives it */
 	int root_fd; /* what is rechecked; ours from now on */
 	bool is_plain; /* as in struct ews_recheck_opts, as is the next one */
 	uint64_t max_file_bytes;
@@ -33,13 +32,22 @@ struct ews_early_found {
 
 #define EWS_EARLY_FOUND_INIT { .cache = EWS_CACHE_INIT, .touched = EWS_TOUCHED_INIT, .answer = EWS_RECHECK_OTHER }
 
-/* Begin. The caller frees it with ews_early_end(), or ews_early_free(). */
-struct ews_early *ews_early_begin(const struct ews_early_opts *opts);
+/*
+ * Begin to read the cache `name`, which outlives it, of the directory `cache_fd`, which is borrowed until the end. The caller
+ * frees it with ews_early_end(), or ews_early_free().
+ */
+struct ews_early *ews_early_read(int cache_fd, const char *name);
 
-/* Is it the directory that `root_fd` is open on? */
+/* From now on the directory may be looked at. To be called once. */
+void ews_early_look(struct ews_early *early, const struct ews_early_opts *opts);
+
+/* May it be looked at already? */
+bool ews_early_looks(const struct ews_early *early);
+
+/* Is it the directory that `root_fd` is open on? No: perhaps none is looked at yet. */
 bool ews_early_is_of(const struct ews_early *early, int root_fd);
 
-/* Wait for it, with all threads that there are. What `out` has then is the caller's. */
+/* Wait for it, with all threads that there are. What `out` has then is the caller's: the cache alone where none looked. */
 void ews_early_end(struct ews_early *early, struct ews_early_found *out);
 
 /* Nobody wants to know any more: it stops. */

@@ -152,6 +152,7 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	int rc;
 
 	ews_reserve_ease(session->repo->home);
+	ews_session_read_early(session);
 	rc = ews_session_lock(session, opts->verb);
 	if (rc == 0 && session->state.state == EWS_STATE_ENDED)
 		rc = ews_error(EWS_ENOTFOUND, "session '%s' has ended meanwhile", session->state.id);

@@ -652,13 +652,17 @@ int ews_session_open_admin(const struct ews_session *session)
 	return session->method->open_git(&place, workspace);
 }
 
+void ews_session_read_early(struct ews_session *session)
+{
+	if (!session->early)
+		session->early = ews_early_read(session->fd, EWS_SESSION_CACHE);
+}
+
 void ews_session_look_early(struct ews_session *session)
 {
-	struct ews_early_opts opts = { .cache_fd = session->fd,
-				       .cache = EWS_SESSION_CACHE,
-				       .is_plain = session->repo->is_plain };
+	struct ews_early_opts opts = { .is_plain = session->repo->is_plain };
 
-	if (session->early)
+	if (session->early && ews_early_looks(session->early))
 		return;
 	opts.root_fd = ews_session_open_workspace(session);
 	/* Whoever looks finds what is wrong, and says it. */
@@ -668,7 +672,8 @@ void ews_session_look_early(struct ews_session *session)
 		ews_error_clear();
 		return;
 	}
-	session->early = ews_early_begin(&opts);
+	ews_session_read_early(session);
+	ews_early_look(session->early, &opts);
 }
 
 void ews_session_release(struct ews_session *session)

@@ -125,6 +125,9 @@ bool ews_session_is_at_home(const struct ews_session *session);
 /* Open the workspace's directory, checked to be where it must be. Returns a descriptor. */
 int ews_session_open_workspace(const struct ews_session *session);
 
+/* Begin to read the workspace's stat cache, for the next one: who waits for the lock has time for that. */
+void ews_session_read_early(struct ews_session *session);
+
 /*
  * Begin to look at the workspace (store/early) for the first ews_content_now() that follows, where it can: nothing is said. To be
  * called under the lock by who takes it, and once nothing is left to be waited for that may change the workspace.

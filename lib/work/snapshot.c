@@ -128,11 +128,14 @@ EWS_CLEANUP_DEFINE(taking, struct taking, release_taking)
 static int find_earlier(struct taking *taking)
 {
 	struct ews_session *session = taking->session;
+	bool looks_early = session && !taking->opts->only;
 	int rc = 0;
 
+	if (looks_early)
+		ews_session_read_early(session);
 	if (session)
 		rc = ews_session_lock(session, "snapshot create");
-	if (rc == 0 && session && !taking->opts->only)
+	if (rc == 0 && looks_early)
 		ews_session_look_early(session);
 	if (rc == 0 && session)
 		rc = ews_snapshot_base(&taking->base, session);
