@@ -357,6 +357,44 @@ test_expect_success 'P3: the same again changes nothing' '
 	git -C p for-each-ref refs/ews >after && test_cmp before after
 '
 
+test_expect_success STRACE 'P3: what a revert found to be its base need not be read to know it again; whatever changes then is found' '
+	# one change a line, made in the workspace
+	cat >changes <<-\EOF &&
+	cp -p run.sh ../run.sh && tr a-z b-za <../run.sh >run.sh && touch -r ../run.sh run.sh
+	chmod 600 run.sh
+	touch work/untracked
+	touch -d "2003-04-05 06:07:08" src/main.c
+	git add work/untracked
+	git commit -q --allow-empty -m settled
+	echo words >"$(git rev-parse --git-path MERGE_MSG)"
+	git checkout -q -b settled
+	mkdir "$(git rev-parse --git-path rebase-merge)"
+	echo new >work/new
+	rm work/link
+	rm work/untracked && mkdir work/untracked
+	mkdir work/empty/more
+	rmdir work/empty
+	ln work/staged work/again
+	mkfifo work/pipe
+	chmod 711 .
+	rm .git && echo "gitdir: /nowhere" >.git
+	echo "*.log" >>.gitignore && echo product >work/product.log
+	EOF
+	new_workspace settled && sleep 0.03 && reverts settled && reverts settled && test_strace calls -e trace=openat git -C p ews revert settled >out &&
+	test_grep "^  Status: Verified\$" out && test_grep state.json calls && test_must_fail grep -F "\"base\"" calls &&
+	while read -r change; do
+		(cd "$ws" && eval "$change") && reverts settled && sleep 0.03 && reverts settled && reverts settled || {
+			echo "# $change" && return 1
+		}
+	done <changes
+'
+
+test_expect_success STRACE 'P3: it is read all the same where more is asked, or another state' '
+	settle() { sleep 0.03 && reverts settled && reverts settled; } &&
+	settle && reverts settled --verify=full && snap=$(git -C p ews snapshot create settled) && git -C p ews revert --to "$snap" settled >out && test_grep "^  Status: Verified\$" out && settle &&
+	echo more >>"${ws:?}/run.sh" && other=$(git -C p ews snapshot create settled) && settle && git -C p ews revert --to "$other" settled >out && test_grep "restored: 1\$" out && reverts settled
+'
+
 can_fix() {
 	touch fixed && chattr +i fixed 2>/dev/null && ! rm -f fixed 2>/dev/null && chattr -i fixed
 }

@@ -338,6 +338,37 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
 	return 0;
 }
 
+/* Read the extra of the file that open_part() opened. */
+static bool peek(struct ews_buf *extra, int fd, const struct header *header, uint64_t size)
+{
+	uint64_t at = size - sizeof(uint32_t) - header->extra_len;
+
+	ews_buf_truncate(extra, 0);
+	ews_buf_reserve(extra, header->extra_len);
+	if (pread(fd, extra->ptr, header->extra_len, (off_t)at) != (ssize_t)header->extra_len)
+		return false;
+	extra->ptr[extra->len = header->extra_len] = '\0';
+	return true;
+}
+
+bool ews_cache_peek(struct ews_buf *extra, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(free) char *since = ews_strfmt("%s" SINCE_SUFFIX, name);
+	struct header header, now;
+	uint64_t size, now_size;
+	EWS_CLEANUP(fd) int fd = open_part(&header, &size, dir_fd, name, CACHE_MAGIC);
+	EWS_CLEANUP(fd) int now_fd = -1;
+
+	if (fd < 0 || !is_of_size(&header, size, sizeof(struct ews_entry)))
+		return false;
+	if (is_id(header.id))
+		now_fd = open_part(&now, &now_size, dir_fd, since, SINCE_MAGIC);
+	if (now_fd < 0 || memcmp(now.id, header.id, sizeof(now.id)) != 0 ||
+	    !is_of_size(&now, now_size, sizeof(struct change)))
+		return peek(extra, fd, &header, size);
+	return peek(extra, now_fd, &now, now_size);
+}
+
 /* Did it change so late before the scan that a later change could look the same? */
 static bool is_late(int64_t s, uint32_t ns, int64_t started_s, uint32_t started_ns)
 {

@@ -68,6 +68,12 @@ struct ews_cache {
 int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);
 
 /*
+ * Its extra alone, without reading the rest, so that nothing proves it: a hint of what the whole will have. False: there is
+ * none.
+ */
+bool ews_cache_peek(struct ews_buf *extra, int dir_fd, const char *name);
+
+/*
  * Replace it. `started_*` is the time at which the scan that gave `cache` began. A durable one outlives a power failure,
  * others may be lost by that.
  */

@@ -12,14 +12,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-#define MEMO_MAGIC 0x3354504bu
+#define MEMO_MAGIC 0x3454504bu
 
 struct head {
 	uint32_t magic;
 	uint32_t has_named;
 	uint64_t n;
-	struct ews_oid commit;
-	uint8_t skips[EWS_CACHE_KEY_LEN], rest[EWS_CACHE_KEY_LEN];
+	struct ews_oid commit, settled;
+	uint8_t skips[EWS_CACHE_KEY_LEN], rest[EWS_CACHE_KEY_LEN], settled_git[EWS_CACHE_KEY_LEN];
 };
 
 static size_t bytes_of(size_t n)
@@ -63,6 +63,8 @@ void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept)
 	head.commit = kept->commit;
 	memcpy(head.skips, kept->skips, sizeof(head.skips));
 	memcpy(head.rest, kept->rest, sizeof(head.rest));
+	head.settled = kept->settled;
+	memcpy(head.settled_git, kept->settled_git, sizeof(head.settled_git));
 	ews_buf_add(out, &head, sizeof(head));
 	if (kept->named)
 		ews_buf_add(out, kept->named, bytes_of(kept->n));
@@ -79,11 +81,12 @@ bool ews_kept_parse(struct ews_kept *out, const struct ews_buf *memo)
 	memcpy(&head, at, sizeof(head));
 	at += sizeof(head);
 	if (head.magic != MEMO_MAGIC || head.has_named > 1 || head.commit.len > EWS_OID_MAX ||
-	    (head.has_named && bytes_of(head.n) >= (size_t)(end - at)))
+	    head.settled.len > EWS_OID_MAX || (head.has_named && bytes_of(head.n) >= (size_t)(end - at)))
 		return false;
-	*out = (struct ews_kept){ .commit = head.commit, .n = head.n };
+	*out = (struct ews_kept){ .commit = head.commit, .n = head.n, .settled = head.settled };
 	memcpy(out->skips, head.skips, sizeof(out->skips));
 	memcpy(out->rest, head.rest, sizeof(out->rest));
+	memcpy(out->settled_git, head.settled_git, sizeof(out->settled_git));
 	if (head.has_named) {
 		out->named = (const uint8_t *)at;
 		at += bytes_of(head.n);

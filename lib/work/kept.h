@@ -19,6 +19,8 @@ struct ews_kept {
 	uint8_t rest[EWS_CACHE_KEY_LEN]; /* digest of all that it has besides that and the entries */
 	size_t n; /* entries */
 	const uint8_t *named; /* those that git's index relies on; NULL: that is not known */
+	struct ews_oid settled; /* a snapshot, perhaps another, that they were found to be as in all respects (work/settled); none: not known */
+	uint8_t settled_git[EWS_CACHE_KEY_LEN]; /* digest of git's state then */
 };
 
 /*

@@ -35,12 +35,17 @@ struct ews_shift {
 	size_t n_only; /* how many paths the options name */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
+	bool can_settle; /* nothing is asked for but the base, as it was */
+	bool is_settled; /* and it is known that it is there; then nothing was read of it but its hash */
 	bool is_untouched; /* all is as it should be: `now` was looked at, and nothing done since */
 };
 
 /* shift_plan.c: what goes where. */
 
-/* Read the target and what is there, and find what differs and what must be renamed away. */
+/*
+ * Read the target and what is there, and find what differs and what must be renamed away. Where it is known that nothing does
+ * (`is_settled`) nothing more is to be asked.
+ */
 int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
 /* Find what is to be written, once that is planned. */
 void ews_shift_find_changes(struct ews_shift *shift);

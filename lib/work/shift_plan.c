@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "store/hardlink.h"
 #include "work/ignored.h"
+#include "work/settled.h"
 #include "work/transition.h"
 
 #define GITFILE ".git"
@@ -478,6 +479,39 @@ static int read_targets(struct ews_shift *shift)
 	return 0;
 }
 
+/* What stays as it is where nothing is asked for but the base, whole, by a step that does no more. */
+static bool can_settle(const struct ews_shift *shift)
+{
+	const struct ews_transition_opts *opts = shift->opts;
+	const struct ews_step *step = shift->step;
+	bool is_whole = is_base_target(shift) && !opts->left && !opts->only && !opts->seen && !shift->kept.n;
+	bool is_plain = !opts->full && !opts->dry_run && !opts->is_retry && !opts->stays_open && !step->with_owners;
+	bool is_new = step->state == EWS_STEP_PLANNED && !step->moved.n && !step->stays.n &&
+		      (!step->commit || !*step->commit);
+
+	return is_whole && is_plain && is_new;
+}
+
+/* Is all that there is known to be as the target? Else that is read. */
+static int settle(struct ews_shift *shift, struct ews_snapshot_reading *reading)
+{
+	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+	int rc = 0;
+
+	if (strcmp(shift->now.hash, shift->target.hash) != 0 ||
+	    !ews_settled_is(&shift->now, &shift->opts->target->commit))
+		return ews_snapshot_reading_finish(reading);
+	if (!shift->repo->is_plain) {
+		rc = ews_session_tampered(&differences, shift->session);
+		if (rc >= 0)
+			rc = ews_shift_adopt(shift, &differences);
+	}
+	if (rc < 0)
+		return rc;
+	shift->is_settled = !differences.n;
+	return shift->is_settled ? 0 : ews_snapshot_reading_finish(reading);
+}
+
 int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
 {
 	struct ews_content_opts opts = { .partial = true,
@@ -495,12 +529,19 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_ignored_read(&shift->kept, shift->session);
 	if (rc < 0)
 		return rc;
+	shift->can_settle = can_settle(shift);
 	shift->known = opts.known = is_one ? &shift->target : &shift->joined;
 	if (is_one) {
 		opts.read_known = ews_snapshot_reading_finish;
 		opts.known_payload = &reading;
+		opts.known_may_wait =
+			shift->can_settle && ews_settled_was(shift->session, &shift->opts->target->commit);
 	}
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
+	if (rc == 0 && opts.known_may_wait)
+		rc = settle(shift, &reading);
+	if (rc < 0 || shift->is_settled)
+		return rc;
 	if (rc == 0 && shift->step->with_owners)
 		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc == 0 && shift->kept.n)

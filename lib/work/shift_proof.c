@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/hardlink.h"
+#include "work/settled.h"
 #include "work/transition.h"
 
 static enum ews_hardlink_fate fate_after(void *payload, const char *path)
@@ -185,6 +186,27 @@ static int look_after(struct ews_content *after, struct ews_shift *shift)
 	return rc;
 }
 
+/* Did nothing have to be done, and is there nothing to say of what could not be? */
+static bool is_as_target(const struct ews_transition_result *out, const struct ews_shift *shift)
+{
+	return shift->is_untouched && out->is_verified && !out->restored.n && !out->deleted.n && !out->kept.n &&
+	       !out->lost_attrs.n && !out->not_covered.n && !out->expired.n && !out->since.n;
+}
+
+/* What was found, for the next look. It holds for the whole tree, though the proof may be about less. */
+static void remember(struct ews_content *after, const struct ews_transition_result *out, struct ews_shift *shift)
+{
+	const struct ews_snapshot *target = shift->opts->target;
+
+	if (*target->ref && !strcmp(after->hash, shift->target.hash)) {
+		ews_snapshot_note(after, &target->commit, target->ref);
+		if (shift->can_settle && is_as_target(out, shift))
+			ews_settled_note(after, &target->commit);
+	}
+	if (!ews_batch_pending_bytes(shift->batch))
+		(void)ews_content_save_cache(after, shift->repo, shift->session); /* it is no more than a cache */
+}
+
 int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 {
 	EWS_CLEANUP(content) struct ews_content after = EWS_CONTENT_INIT;
@@ -194,19 +216,12 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 
 	if (rc == 0 && ews_shift_moves_git(shift))
 		rc = ews_session_tampered(&git, shift->session);
-	if (rc >= 0 && *shift->opts->target->ref && !strcmp(after.hash, shift->target.hash))
-		ews_snapshot_note(&after, &shift->opts->target->commit, shift->opts->target->ref);
-	/* The cache holds for the whole tree; the proof is about what was asked for. */
-	if (rc >= 0 && !ews_batch_pending_bytes(shift->batch))
-		rc = ews_content_save_cache(&after, shift->repo, shift->session);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
 	find_left(&left, out, shift, &after);
 	for (size_t i = 0; i < left.n; i++)
 		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
 			name_difference(out, shift, &left.items[i]);
-	hash_wanted(out->current_hash, &after, shift);
-	hash_wanted(out->original_hash, &shift->target, shift);
 	if (ews_shift_moves_git(shift))
 		ews_gitstate_differences(&git, &shift->target.git, &after.git);
 	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))
@@ -217,5 +232,8 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
 	name_uncovered(out, shift);
 	out->is_verified = out->errors.n == 0;
+	remember(&after, out, shift);
+	hash_wanted(out->current_hash, &after, shift);
+	hash_wanted(out->original_hash, &shift->target, shift);
 	return 0;
 }

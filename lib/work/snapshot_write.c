@@ -330,8 +330,9 @@ void ews_snapshot_note(struct ews_content *content, const struct ews_oid *commit
 {
 	const struct ews_kept kept = { .commit = *commit, .ref = ref, .n = content->scan.entries.n };
 	EWS_CLEANUP(buf) struct ews_buf memo = EWS_BUF_INIT;
+	struct ews_kept known;
 
-	if (content->is_unchanged)
+	if (content->is_unchanged && ews_kept_parse(&known, &content->memo))
 		return;
 	ews_kept_format(&memo, &kept);
 	ews_content_set_memo(content, memo.ptr, memo.len);

@@ -534,6 +534,13 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	while (opts->only && opts->only[shift.n_only])
 		shift.n_only++;
 	rc = root < 0 ? root : ews_shift_plan(out, &shift, root);
+	if (rc == 0 && shift.is_settled) {
+		*has_changed = false;
+		memcpy(out->original_hash, shift.target.hash, sizeof(out->original_hash));
+		memcpy(out->current_hash, shift.now.hash, sizeof(out->current_hash));
+		out->is_verified = true;
+		return 0;
+	}
 	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
 	if (rc == 0 && step->state == EWS_STEP_PLANNED && !opts->is_retry)
 		rc = ews_shift_check_only(&shift);

@@ -248,6 +248,16 @@ static size_t size_of(const char *name)
 	return stat(name, &st) < 0 ? 0 : (size_t)st.st_size;
 }
 
+/* What is read of the extra alone is what is read with all else. */
+static void assert_peeked(const struct ews_cache *cache)
+{
+	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
+
+	cr_assert(ews_cache_peek(&extra, AT_FDCWD, "cache"));
+	cr_assert_eq(extra.len, cache->extra.len);
+	cr_assert(!extra.len || !memcmp(extra.ptr, cache->extra.ptr, extra.len));
+}
+
 Test(cache, what_changed_since_says_the_same_as_all_of_it)
 {
 	struct ews_cache cache;
@@ -265,6 +275,7 @@ Test(cache, what_changed_since_says_the_same_as_all_of_it)
 		cr_assert_eq(ews_cache_read(&all, AT_FDCWD, "all"), 0);
 		assert_same_cache(&back, &all);
 		cr_assert_leq(back.origin.n, MANY / 16, "all is written where much changed");
+		assert_peeked(&back);
 		ews_cache_release(&cache);
 		ews_cache_release(&all);
 		cache = back;
@@ -369,6 +380,7 @@ Test(cache, a_damaged_since_is_nothing)
 		since.len = fixture_pick(len);
 		read_with(&back, &since);
 		assert_same_cache(&back, &was);
+		assert_peeked(&back);
 		ews_cache_release(&back);
 		since.len = len;
 	}

@@ -21,6 +21,8 @@ static struct ews_kept make_kept(const char *ref, size_t n, const uint8_t *named
 	cr_assert_eq(ews_oid_parse(&kept.commit, "0123456789abcdef0123456789abcdef01234567"), 0);
 	memset(kept.skips, 1, sizeof(kept.skips));
 	memset(kept.rest, 2, sizeof(kept.rest));
+	cr_assert_eq(ews_oid_parse(&kept.settled, "89abcdef0123456789abcdef0123456789abcdef"), 0);
+	memset(kept.settled_git, 3, sizeof(kept.settled_git));
 	return kept;
 }
 
@@ -60,6 +62,8 @@ Test(kept, it_comes_back_as_it_was)
 		cr_assert_eq(back.n, n);
 		cr_assert_arr_eq(back.skips, kept.skips, sizeof(kept.skips));
 		cr_assert_arr_eq(back.rest, kept.rest, sizeof(kept.rest));
+		cr_assert(ews_oid_equal(&back.settled, &kept.settled));
+		cr_assert_arr_eq(back.settled_git, kept.settled_git, sizeof(kept.settled_git));
 		cr_assert_eq(!back.named, !kept.named);
 		for (size_t i = 0; i < n && back.named; i++)
 			cr_assert_eq(ews_named_has(back.named, i), ews_named_has(named, i));
