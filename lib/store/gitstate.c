@@ -47,7 +47,22 @@ static bool is_carried(const char *name)
 	return is_in(carried, name) || !strncmp(name, "sharedindex.", 12);
 }
 
-static int read_index(struct ews_gitstate *out, int git_fd)
+static void take_index_stat(struct ews_gitstate *out, const struct stat *st)
+{
+	out->has_index = true;
+	out->index_mtime_s = st->st_mtim.tv_sec;
+	out->index_mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
+}
+
+void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd)
+{
+	struct stat st;
+
+	if (fstatat(git_fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		take_index_stat(out, &st);
+}
+
+int ews_gitstate_read_index(struct ews_gitstate *out, int git_fd)
 {
 	EWS_CLEANUP(fd) int fd = openat(git_fd, "index", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -63,9 +78,7 @@ static int read_index(struct ews_gitstate *out, int git_fd)
 	rc = ews_file_read_fd(&out->index, fd, INDEX_BYTES_MAX);
 	if (rc < 0)
 		return ews_error_wrap("cannot read the index");
-	out->has_index = true;
-	out->index_mtime_s = st.st_mtim.tv_sec;
-	out->index_mtime_ns = (uint32_t)st.st_mtim.tv_nsec;
+	take_index_stat(out, &st);
 	return 0;
 }
 
@@ -110,7 +123,7 @@ static bool is_in_the_way(int git_fd, const char *name)
 
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd)
 {
-	int rc = read_index(out, git_fd);
+	int rc = ews_gitstate_read_index(out, git_fd);
 
 	return rc < 0 ? rc : ews_gitstate_read_files(out, git_fd);
 }

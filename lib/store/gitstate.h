@@ -38,6 +38,10 @@ struct ews_gitstate {
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd);
 /* The same without the index, which may be large. */
 int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd);
+/* The index alone. */
+int ews_gitstate_read_index(struct ews_gitstate *out, int git_fd);
+/* Whether there is an index, and its time, without its bytes. */
+void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd);
 
 /* The file `name` ("HEAD"), or NULL. */
 const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *state, const char *name);

@@ -577,6 +577,11 @@ static int read_git(const struct reading *reading)
 
 	if (reading->look->git_fd < 0 || opts->put)
 		return 0;
+	if (opts->index_may_wait && reading->look->session && !reading->look->session->method->owns_objects) {
+		ews_gitstate_note_index(git, reading->look->git_fd);
+		reading->content->index_is_due = true;
+		return ews_gitstate_read_files(git, reading->look->git_fd);
+	}
 	return opts->without_index ? ews_gitstate_read_files(git, reading->look->git_fd)
 				   : ews_gitstate_read(git, reading->look->git_fd);
 }
@@ -732,6 +737,21 @@ void ews_content_make_hash(struct ews_content *content)
 	if (content->hash_is_due)
 		ews_manifest_hash(content->hash, &content->scan.entries);
 	content->hash_is_due = false;
+}
+
+int ews_content_read_index(struct ews_content *content, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int admin = content->index_is_due ? ews_session_open_admin(session) : -1;
+
+	if (!content->index_is_due)
+		return 0;
+	content->index_is_due = false;
+	content->git.has_index = false;
+	if (admin < 0) {
+		ews_error_clear(); /* it was taken away meanwhile: then it says nothing */
+		return 0;
+	}
+	return ews_gitstate_read_index(&content->git, admin);
 }
 
 void ews_content_set_root(struct ews_content *content, const struct stat *st)

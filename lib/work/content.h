@@ -37,6 +37,7 @@ struct ews_content {
 	struct ews_cache_image image; /* the stat cache that is saved next, if it was formatted already */
 	bool is_compared; /* as asked for */
 	bool hash_is_due; /* nobody made it yet: ews_content_make_hash() */
+	bool index_is_due; /* nobody read git's index yet: ews_content_read_index() */
 	char hash[EWS_TREE_HASH_LEN];
 };
 
@@ -69,6 +70,7 @@ struct ews_content_opts {
 	bool takes_put; /* its list becomes that of the content, and it has none any more */
 	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
 	bool without_index; /* the bytes of git's index, which may be many, are not asked for */
+	bool index_may_wait; /* they may be asked for later: not where all that the index names is taken out of the workspace's repository */
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;
 };
@@ -87,6 +89,9 @@ void ews_look_free(struct ews_look *look);
 
 /* Make the hash, if it is due. */
 void ews_content_make_hash(struct ews_content *content);
+
+/* Read git's index in `session`'s workspace, if it is due. */
+int ews_content_read_index(struct ews_content *content, const struct ews_session *session);
 
 /* Take mode and owner of the directory itself from `st`. */
 void ews_content_set_root(struct ews_content *content, const struct stat *st);

@@ -536,10 +536,13 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		opts.known_payload = &reading;
 		opts.known_may_wait =
 			shift->can_settle && ews_settled_was(shift->session, &shift->opts->target->commit);
+		opts.index_may_wait = opts.known_may_wait;
 	}
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
 	if (rc == 0 && opts.known_may_wait)
 		rc = settle(shift, &reading);
+	if (rc == 0 && !shift->is_settled)
+		rc = ews_content_read_index(&shift->now, shift->session);
 	if (rc < 0 || shift->is_settled)
 		return rc;
 	if (rc == 0 && shift->step->with_owners)

@@ -163,6 +163,7 @@ static int look(struct taking *taking, struct ews_batch *batch)
 					      .known_payload = &taking->reading,
 					      .known_may_wait = session,
 					      .hash_may_wait = !opts->if_changed,
+					      .index_may_wait = !opts->if_changed,
 					      .progress = opts->progress,
 					      .payload = opts->payload };
 	int rc = ews_content_now(&taking->content, taking->repo, session, batch, &now);

@@ -210,7 +210,7 @@ static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct w
 	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
 	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
 	struct ews_oid tree;
-	int rc;
+	int rc = 0;
 
 	if (writing->opts->session)
 		ews_history_commits(&history, writing->opts->session);
@@ -219,7 +219,10 @@ static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct w
 	digest_rest(now->rest, writing->content, &snap->head, &history);
 	ews_earlier_find(&writing->earlier, writing->repo->odb, writing->content, writing->opts);
 	ews_earlier_compare(&writing->earlier, now, &writing->head_tree);
-	rc = write_parts(writing);
+	if (!writing->earlier.has_manifest && !writing->earlier.has_pins)
+		rc = ews_content_read_index(writing->content, writing->opts->session);
+	if (rc == 0)
+		rc = write_parts(writing);
 	snap->tree = writing->tree;
 	snap->manifest = writing->earlier.manifest;
 	if (rc < 0 || writing->earlier.has_manifest)
