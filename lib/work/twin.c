@@ -398,7 +398,9 @@ static bool takes_all(const struct ews_twin_opts *opts, const struct ews_repo *r
 static int look_at_project(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
 			   const struct ews_twin_opts *opts)
 {
+	/* The twin's index is made of the entries of git's, which are read for that. */
 	struct ews_content_opts now = { .partial = opts->partial,
+					.without_index = true,
 					.progress = opts->progress,
 					.payload = opts->payload };
 	int rc = ews_content_now(&src->project, repo, NULL, batch, &now);
