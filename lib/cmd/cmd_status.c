@@ -207,6 +207,10 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 		note_problem(view);
 	if (look_at_project(view, repo, now) < 0)
 		note_problem(view);
+	/* Sums and records are all that is shown, of many sessions perhaps. */
+	ews_entries_release(&view->diff.from.content.scan.entries);
+	ews_entries_release(&view->diff.to.content.scan.entries);
+	ews_alloc_give_back();
 	return 0;
 }
 
