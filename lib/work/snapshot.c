@@ -200,6 +200,7 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 	} else if (taking->session) {
 		opts.like = &taking->base;
 		opts.like_content = &taking->base_content;
+		opts.like_goes = true;
 		opts.read_like = ews_snapshot_reading_finish;
 		opts.like_payload = &taking->reading;
 	}
@@ -248,7 +249,10 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 				 .session = session,
 				 .opts = opts,
 				 .base_content = EWS_CONTENT_INIT,
-				 .reading = { .out = &taking.base_content, .repo = repo, .snapshot = &taking.base },
+				 .reading = { .out = &taking.base_content,
+					      .repo = repo,
+					      .snapshot = &taking.base,
+					      .without_index = true },
 				 .content = EWS_CONTENT_INIT,
 				 .group = EWS_SYNC_GROUP_INIT };
 	int rc = ews_repo_need_dir(repo, true);

@@ -101,7 +101,8 @@ struct ews_snapshot_opts {
 	const char *prefix; /* which refs: EWS_REF_SNAPSHOTS, _TRASH or _SESSIONS */
 	bool is_as_found; /* nothing was done with the entries since they were looked at: what they were kept as then (work/kept) is used again */
 	const struct ews_snapshot *like; /* one that is kept already and may have much of it: its trees are used again; NULL: none */
-	const struct ews_content *like_content; /* NULL: not at hand */
+	struct ews_content *like_content; /* NULL: not at hand */
+	bool like_goes; /* its list may be let go of, where that is long, once the trees are written */
 	int (*read_like)(void *payload); /* NULL, or what reads it, once it is wanted, which mostly it is not */
 	void *like_payload;
 	bool formats_cache; /* the stat cache of `content` is going to be saved: let it be formatted while others wait */

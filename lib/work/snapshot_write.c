@@ -36,6 +36,7 @@ struct writing {
 	struct ews_head_tree head_tree;
 	struct ews_earlier earlier;
 	bool hash_was_due; /* it is made beside the trees */
+	bool has_tree, has_pins; /* so far */
 	struct ews_oid tree; /* out */
 	struct ews_entries state; /* what the manifest's tree has of git's state and the directory itself */
 	struct ews_entries contents; /* and of contents that are in no tree */
@@ -73,6 +74,8 @@ static int write_tree(struct writing *writing)
 	const struct ews_entries *entries = &writing->content->scan.entries;
 	const struct ews_snapshot_opts *opts = writing->opts;
 
+	if (writing->has_tree)
+		return 0;
 	if (has_tree_of_like(writing)) {
 		writing->tree = opts->like->tree;
 		return 0;
@@ -87,11 +90,15 @@ static int write_tree(struct writing *writing)
 
 static int write_state(struct writing *writing)
 {
-	return writing->earlier.has_pins ? 0 : ews_pins_add_state(&writing->state, writing->batch, writing->content);
+	if (writing->earlier.has_pins || writing->has_pins)
+		return 0;
+	return ews_pins_add_state(&writing->state, writing->batch, writing->content);
 }
 
 static int find_contents(struct writing *writing)
 {
+	if (writing->has_pins)
+		return 0;
 	if (writing->earlier.has_pins)
 		writing->named = ews_earlier_take_named(&writing->earlier);
 	else
@@ -129,6 +136,40 @@ static int write_part(size_t i, unsigned worker, void *payload)
 	return i < N_PARTS ? parts[i](payload) : write_piece(payload, i - N_PARTS);
 }
 
+/* Are there many files, and git's index to be looked through? Then what may come one after the other does, to be held no longer. */
+static bool is_too_much_at_once(const struct writing *writing)
+{
+	return !writing->earlier.has_pins && writing->content->scan.entries.n > EWS_ENTRIES_MANY;
+}
+
+/* The trees, of which the list of those that are like them is let go. */
+static int write_tree_ahead(struct writing *writing)
+{
+	const struct ews_snapshot_opts *opts = writing->opts;
+	int rc;
+
+	if (!opts->like_goes || !opts->like_content->scan.entries.n)
+		return 0;
+	rc = write_tree(writing);
+	writing->has_tree = rc == 0;
+	ews_entries_release(&opts->like_content->scan.entries);
+	ews_alloc_give_back();
+	return rc;
+}
+
+/* What git's index names, of which a list is made, and then the index itself, which is compressed. */
+static int write_pins_ahead(struct writing *writing)
+{
+	int rc = find_contents(writing);
+
+	ews_alloc_give_back();
+	if (rc == 0)
+		rc = write_state(writing);
+	ews_alloc_give_back();
+	writing->has_pins = rc == 0;
+	return rc;
+}
+
 static int write_parts(struct writing *writing)
 {
 	const struct ews_scan *scan = &writing->content->scan;
@@ -142,6 +183,14 @@ static int write_parts(struct writing *writing)
 		rc = write_tree(writing);
 		return rc < 0 ? rc : make_hash_and_cache(writing);
 	}
+	if (is_too_much_at_once(writing))
+		rc = write_tree_ahead(writing);
+	if (rc == 0 && !writing->earlier.has_pins)
+		rc = ews_content_read_index(writing->content, writing->opts->session);
+	if (rc == 0 && is_too_much_at_once(writing))
+		rc = write_pins_ahead(writing);
+	if (rc < 0)
+		return rc;
 	ews_manifest_cut(&writing->pieces, &scan->entries, &scan->skips);
 	writing->oids = ews_calloc(writing->pieces.n, sizeof(*writing->oids));
 	ews_earlier_take_pieces(writing->oids, &writing->earlier, &writing->pieces);
@@ -210,7 +259,7 @@ static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct w
 	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
 	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
 	struct ews_oid tree;
-	int rc = 0;
+	int rc;
 
 	if (writing->opts->session)
 		ews_history_commits(&history, writing->opts->session);
@@ -219,10 +268,7 @@ static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct w
 	digest_rest(now->rest, writing->content, &snap->head, &history);
 	ews_earlier_find(&writing->earlier, writing->repo->odb, writing->content, writing->opts);
 	ews_earlier_compare(&writing->earlier, now, &writing->head_tree);
-	if (!writing->earlier.has_manifest && !writing->earlier.has_pins)
-		rc = ews_content_read_index(writing->content, writing->opts->session);
-	if (rc == 0)
-		rc = write_parts(writing);
+	rc = write_parts(writing);
 	snap->tree = writing->tree;
 	snap->manifest = writing->earlier.manifest;
 	if (rc < 0 || writing->earlier.has_manifest)
