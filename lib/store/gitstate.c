@@ -20,6 +20,7 @@
 
 #define INDEX_BYTES_MAX (2 * EWS_GIB)
 #define FILE_BYTES_MAX (64 * EWS_MIB)
+#define COMPARED_BYTES (64 * EWS_KIB)
 
 static const char *const carried[] = {
 	"HEAD",       "ORIG_HEAD", "config.worktree", "MERGE_HEAD", "MERGE_MSG",
@@ -52,6 +53,31 @@ static void take_index_stat(struct ews_gitstate *out, const struct stat *st)
 	out->has_index = true;
 	out->index_mtime_s = st->st_mtim.tv_sec;
 	out->index_mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
+}
+
+/* Does the file have these bytes, and no more? */
+static bool has_bytes(int fd, const struct ews_buf *bytes)
+{
+	EWS_CLEANUP(free) char *data = ews_malloc(COMPARED_BYTES);
+	size_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, data, COMPARED_BYTES, (off_t)at)) > 0) {
+		if ((size_t)n > bytes->len - at || memcmp(data, bytes->ptr + at, (size_t)n) != 0)
+			return false;
+		at += (size_t)n;
+	}
+	return n == 0 && at == bytes->len;
+}
+
+bool ews_gitstate_has_index(const struct ews_gitstate *state, int git_fd)
+{
+	EWS_CLEANUP(fd) int fd = openat(git_fd, "index", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	return state->has_index && fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_mtim.tv_sec == state->index_mtime_s && st.st_mtim.tv_nsec == (long)state->index_mtime_ns &&
+	       (uint64_t)st.st_size == state->index.len && has_bytes(fd, &state->index);
 }
 
 void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd)
@@ -229,10 +255,11 @@ static int put_away(int git_fd, const char *name, int keep_fd)
 int ews_gitstate_write(struct ews_strv *kept, const struct ews_gitstate *state, int git_fd, int keep_fd)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
-	int rc = ews_gitstate_read(&now, git_fd);
+	int rc = ews_gitstate_read_files(&now, git_fd);
 
 	if (rc < 0)
 		return rc;
+	ews_gitstate_note_index(&now, git_fd);
 	for (size_t i = 0; i < now.running.n && keep_fd >= 0; i++) {
 		if (ews_strv_has(&state->running, now.running.items[i]))
 			continue;
@@ -256,7 +283,9 @@ int ews_gitstate_write(struct ews_strv *kept, const struct ews_gitstate *state, 
 		if (rc < 0)
 			return ews_error_wrap("cannot write '%s'", file->name);
 	}
-	return same_index(state, &now) ? 0 : write_index(state, git_fd);
+	if (!state->has_index && !now.has_index)
+		return 0;
+	return ews_gitstate_has_index(state, git_fd) ? 0 : write_index(state, git_fd);
 }
 
 void ews_gitstate_release(struct ews_gitstate *state)

@@ -40,6 +40,8 @@ int ews_gitstate_read(struct ews_gitstate *out, int git_fd);
 int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd);
 /* The index alone. */
 int ews_gitstate_read_index(struct ews_gitstate *out, int git_fd);
+/* Is the index there the one of `state`, byte for byte and with its time? It is not held in memory for that. */
+bool ews_gitstate_has_index(const struct ews_gitstate *state, int git_fd);
 /* Whether there is an index, and its time, without its bytes. */
 void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd);
 

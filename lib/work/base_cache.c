@@ -75,8 +75,8 @@ static void list_parts(struct git_parts *out, const struct ews_gitstate *git)
 		add_file(out, out->lens[i], git->files[i].name, &git->files[i].data);
 }
 
-/* Read one file at `*at`; the name is "" for the index, which is passed over if it is not wanted. */
-static bool take_file(struct ews_gitstate *git, const char **at, const char *end, bool without_index)
+/* Read one file at `*at`; the name is "" for the index, of which the place is told. */
+static bool take_file(struct ews_gitstate *git, struct iovec *index, const char **at, const char *end)
 {
 	EWS_CLEANUP(free) char *name = NULL;
 	uint64_t lens[2];
@@ -91,15 +91,25 @@ static bool take_file(struct ews_gitstate *git, const char **at, const char *end
 	*at += lens[0];
 	if (*name)
 		ews_gitstate_set_file(git, name, *at, lens[1]);
-	else if (!without_index)
-		ews_buf_add(&git->index, *at, lens[1]);
+	else
+		*index = (struct iovec){ (void *)*at, lens[1] }; /* who takes it has the text itself */
 	*at += lens[1];
 	return true;
 }
 
-static bool take_gitstate(struct ews_gitstate *git, const struct ews_buf *text, bool without_index)
+/* It may be long: it is moved to where the text begins, which it takes over. */
+static void take_index(struct ews_gitstate *git, const struct iovec *index, struct ews_buf *text)
+{
+	memmove(text->ptr, index->iov_base, index->iov_len);
+	ews_buf_truncate(text, index->iov_len);
+	git->index = *text;
+	*text = (struct ews_buf)EWS_BUF_INIT;
+}
+
+static bool take_gitstate(struct ews_gitstate *git, struct ews_buf *text, bool without_index)
 {
 	const char *at = text->ptr, *end = text->ptr + text->len;
+	struct iovec index = { NULL, 0 };
 	int64_t head[3];
 
 	if (text->len < sizeof(head))
@@ -109,8 +119,10 @@ static bool take_gitstate(struct ews_gitstate *git, const struct ews_buf *text, 
 	git->index_mtime_s = head[1];
 	git->index_mtime_ns = (uint32_t)head[2];
 	for (at += sizeof(head); at < end;)
-		if (!take_file(git, &at, end, without_index))
+		if (!take_file(git, &index, &at, end))
 			return false;
+	if (index.iov_base && !without_index)
+		take_index(git, &index, text);
 	return true;
 }
 

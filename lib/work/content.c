@@ -754,6 +754,25 @@ int ews_content_read_index(struct ews_content *content, const struct ews_session
 	return ews_gitstate_read_index(&content->git, admin);
 }
 
+int ews_content_compare_git(struct ews_strv *out, struct ews_content *content, const struct ews_session *session,
+			    const struct ews_gitstate *wanted)
+{
+	EWS_CLEANUP(fd) int admin = content->index_is_due ? ews_session_open_admin(session) : -1;
+	bool is_shared = admin >= 0 && ews_gitstate_has_index(wanted, admin);
+	int rc;
+
+	ews_error_clear(); /* what can't be opened is said when it is read */
+	rc = is_shared ? 0 : ews_content_read_index(content, session);
+	if (rc < 0)
+		return rc;
+	if (is_shared)
+		content->git.index = wanted->index;
+	ews_gitstate_differences(out, wanted, &content->git);
+	if (is_shared)
+		content->git.index = (struct ews_buf)EWS_BUF_INIT;
+	return 0;
+}
+
 void ews_content_set_root(struct ews_content *content, const struct stat *st)
 {
 	content->root_mode = st->st_mode & 07777;

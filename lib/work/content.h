@@ -93,6 +93,13 @@ void ews_content_make_hash(struct ews_content *content);
 /* Read git's index in `session`'s workspace, if it is due. */
 int ews_content_read_index(struct ews_content *content, const struct ews_session *session);
 
+/*
+ * Name what of git's state in `session`'s workspace is not as in `wanted`. An index that is the very one of that stays due, if it was:
+ * one is enough in memory.
+ */
+int ews_content_compare_git(struct ews_strv *out, struct ews_content *content, const struct ews_session *session,
+			    const struct ews_gitstate *wanted);
+
 /* Take mode and owner of the directory itself from `st`. */
 void ews_content_set_root(struct ews_content *content, const struct stat *st);
 

@@ -30,10 +30,10 @@ static int make_hash(void *payload)
 	return 0;
 }
 
-/* Has what was found the hash of `snapshot`? */
+/* Has what was found the hash of `snapshot`, if that is one that has been taken? */
 static bool is_of_hash(const struct ews_content *content, const struct ews_snapshot *snapshot)
 {
-	return !content->hash_is_due && *snapshot->hash && !strcmp(content->hash, snapshot->hash);
+	return !content->hash_is_due && snapshot->hash && *snapshot->hash && !strcmp(content->hash, snapshot->hash);
 }
 
 static int write_tree(struct ews_diff_side *side, struct ews_batch *batch, const struct ews_snapshot_reading *like)
@@ -137,6 +137,8 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 	if (rc == 0 && !from)
 		rc = ews_snapshot_reading_finish(&reading);
 	diff->are_listed = rc == 0;
+	diff->is_of_one_hash = rc == 0 && to_now && !is_now(from) &&
+			       is_of_hash(&diff->to.content, &diff->from.snapshot);
 	return rc;
 }
 
@@ -398,7 +400,7 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 	if (!has_manifest(&diff->from) || !has_manifest(&diff->to))
 		return;
 	/* Hashes that are the same are of the same entries, but for times and for which are one file. */
-	if (!is_of_hash(&diff->to.content, &diff->from.snapshot))
+	if (!diff->is_of_one_hash)
 		ews_changes_between(&changes, &diff->from.content.scan.entries, &diff->to.content.scan.entries,
 				    ews_entry_equal);
 	for (size_t i = 0; i < changes.n; i++) {

@@ -38,6 +38,7 @@ struct ews_diff {
 	bool on_one_thread; /* it is made beside other work */
 	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
 	bool are_listed; /* the entries of both contents are those that the trees were made of */
+	bool is_of_one_hash; /* both contents are, so that their entries are equal, but for times and for which are one file */
 	bool has_digests; /* ids in the contents are SHA-256 of the bytes; blobs have ids of their own */
 	struct ews_strv too_large; /* paths that no patch could hold; the patch leaves them out */
 	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, hard links, names a tree can't hold; path escaped */

@@ -106,6 +106,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 					     .known = &base_content,
 					     .read_known = ews_snapshot_reading_finish,
 					     .known_payload = &reading,
+					     .index_may_wait = true,
 					     .progress = opts->progress,
 					     .payload = opts->payload };
 	struct ews_snapshot_opts keep_opts = { .session = session,
@@ -140,8 +141,8 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		ews_buf_addf(&line, "\t%s", ews_skip_word(now.scan.skips.items[i].reason));
 		ews_strv_add(&out->skipped, line.ptr);
 	}
-	ews_gitstate_differences(&differences, &base_content.git, &now.git);
-	if (!opts->dry_run)
+	rc = ews_content_compare_git(&differences, &now, session, &base_content.git);
+	if (rc == 0 && !opts->dry_run)
 		rc = adopt(out, session, &now);
 	if (rc < 0)
 		return rc;
@@ -149,6 +150,9 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries);
 	if (!out->differs || opts->dry_run)
 		return 0;
+	/* Of many files it takes as much memory as what is kept. */
+	ews_content_release(&base_content);
+	ews_alloc_give_back();
 	rc = ews_snapshot_keep(&kept, repo, batch, &now, &keep_opts);
 	if (rc < 0)
 		return rc;

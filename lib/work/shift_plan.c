@@ -515,6 +515,7 @@ static int settle(struct ews_shift *shift, struct ews_snapshot_reading *reading)
 int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
 {
 	struct ews_content_opts opts = { .partial = true,
+					 .index_may_wait = true,
 					 .progress = shift->opts->progress,
 					 .payload = shift->opts->payload };
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
@@ -536,13 +537,10 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		opts.known_payload = &reading;
 		opts.known_may_wait =
 			shift->can_settle && ews_settled_was(shift->session, &shift->opts->target->commit);
-		opts.index_may_wait = opts.known_may_wait;
 	}
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
 	if (rc == 0 && opts.known_may_wait)
 		rc = settle(shift, &reading);
-	if (rc == 0 && !shift->is_settled)
-		rc = ews_content_read_index(&shift->now, shift->session);
 	if (rc < 0 || shift->is_settled)
 		return rc;
 	if (rc == 0 && shift->step->with_owners)
@@ -555,7 +553,9 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_shift_refuse_locked(shift);
 		if (rc < 0)
 			return rc;
-		ews_gitstate_differences(&differences, &shift->target.git, &shift->now.git);
+		rc = ews_content_compare_git(&differences, &shift->now, shift->session, &shift->target.git);
+		if (rc < 0)
+			return rc;
 		if (ews_shift_branch_differs(shift))
 			ews_strv_add(&differences, "branch");
 		rc = ews_session_tampered(&differences, shift->session);

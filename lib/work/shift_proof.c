@@ -173,7 +173,7 @@ static void let_go_of_now(struct ews_shift *shift)
 /* What is there after all: where nothing was done, what was there before. */
 static int look_after(struct ews_content *after, struct ews_shift *shift)
 {
-	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = shift->known };
+	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = shift->known, .index_may_wait = true };
 	int rc = 0;
 
 	if (!shift->is_untouched || shift->opts->full) {
@@ -223,7 +223,9 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
 			name_difference(out, shift, &left.items[i]);
 	if (ews_shift_moves_git(shift))
-		ews_gitstate_differences(&git, &shift->target.git, &after.git);
+		rc = ews_content_compare_git(&git, &after, shift->session, &shift->target.git);
+	if (rc < 0)
+		return ews_error_wrap("cannot look whether all is back");
 	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))
 		ews_strv_add(&git, "branch");
 	if (ews_shift_differs_in_root(shift, &after) || ews_shift_differs_in_root_owner(shift, &after))

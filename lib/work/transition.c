@@ -462,20 +462,24 @@ static int refuse_since(const struct ews_shift *shift)
 	return 0;
 }
 
-/* git's index may be large. Where it is as it shall be, one is enough while what is there is kept, of which it is a part. */
-static bool lend_index(struct ews_gitstate *to, struct ews_gitstate *from)
+/*
+ * git's index may be large. Where it is as it shall be (ews_content_compare_git) one is enough while what is there is kept, of which it
+ * is a part.
+ */
+static bool lend_index(struct ews_content *to, struct ews_gitstate *from)
 {
-	if (to->index.len != from->index.len || !to->index.len ||
-	    memcmp(to->index.ptr, from->index.ptr, to->index.len) != 0)
+	if (!to->index_is_due)
 		return false;
-	ews_buf_release(&from->index);
+	to->index_is_due = false;
+	to->git.index = from->index;
+	from->index = (struct ews_buf)EWS_BUF_INIT;
 	return true;
 }
 
 static int carry_out(struct ews_transition_result *out, struct ews_shift *shift, int root)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	bool has_lent = lend_index(&shift->now.git, &shift->target.git);
+	bool has_lent = ews_shift_moves_git(shift) && lend_index(&shift->now, &shift->target.git);
 	struct ews_ahead ahead;
 	int rc;
 
