@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "fixture.h"
 
@@ -117,6 +118,52 @@ Test(gitstate, a_difference_is_named_by_what_differs)
 		for (size_t i = 0; i < is.n; i++)
 			cr_assert_str_eq(is.items[i], should.items[i]);
 	}
+}
+
+/* By reading all of it. */
+static bool is_index_of(const struct ews_gitstate *state)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+
+	read_state(&now);
+	ews_gitstate_differences(&names, state, &now);
+	return state->has_index && !ews_strv_has(&names, "index");
+}
+
+Test(gitstate, an_index_is_known_again_without_being_held)
+{
+	size_t n[2] = { 0 };
+
+	for (int round = 0; round < 100; round++) {
+		EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
+		EWS_CLEANUP(gitstate) struct ews_gitstate noted = EWS_GITSTATE_INIT;
+		EWS_CLEANUP(free) char *bytes = ews_calloc(200000, 1);
+
+		/* Longer than what is compared at once, and as long, too. */
+		state.has_index = fixture_pick(8);
+		ews_buf_add(&state.index, bytes, fixture_pick(2) ? 65536 * fixture_pick(4) : fixture_pick(200000));
+		state.index_mtime_s = (int64_t)fixture_pick(100);
+		write_state(&state);
+		if (state.index.len && !fixture_pick(3))
+			state.index.ptr[fixture_pick(state.index.len)] ^= 1;
+		else if (!fixture_pick(4))
+			state.index_mtime_ns ^= 1;
+		else if (!fixture_pick(4))
+			ews_buf_addc(&state.index, 0);
+		else if (!fixture_pick(6))
+			fixture_shell("rm -f git/index && ln -s ../keep git/index");
+		n[is_index_of(&state)]++;
+		cr_assert_eq(ews_gitstate_has_index(&state, git_fd), is_index_of(&state), "EWS_SEED=%zu, round %d",
+			     fixture_seed(), round);
+		ews_gitstate_note_index(&noted, git_fd);
+		read_state(&state);
+		cr_assert_eq(noted.has_index, state.has_index);
+		cr_assert_eq(noted.index_mtime_s, state.index_mtime_s);
+		cr_assert_eq(noted.index_mtime_ns, state.index_mtime_ns);
+		fixture_shell("rm -f git/index");
+	}
+	cr_assert(n[false] && n[true]);
 }
 
 Test(gitstate, a_merge_that_came_later_goes_and_the_rest_of_the_directory_stays)
