@@ -286,21 +286,31 @@ static void take_change(struct ews_entry *entry, const struct ews_entry *now)
 	entry->first_name = was.first_name;
 }
 
+/* Open what changed since the cache `name`, whose id is `id`, was written. -1: nothing that goes with it is there. */
+static int open_since(struct header *header, uint64_t *size, int dir_fd, const char *name,
+		      const uint8_t id[EWS_CACHE_ID_LEN])
+{
+	EWS_CLEANUP(free) char *since = ews_strfmt("%s" SINCE_SUFFIX, name);
+	EWS_CLEANUP(fd) int fd = is_id(id) ? open_part(header, size, dir_fd, since, SINCE_MAGIC) : -1;
+
+	if (fd < 0 || memcmp(header->id, id, sizeof(header->id)) != 0 || header->n_skips || header->strings_len ||
+	    header->skip_strings_len || !is_of_size(header, *size, sizeof(struct change)))
+		return -1;
+	return ews_steal_fd(&fd);
+}
+
 /* Read what changed since the cache that `out` has was written. Nothing usable: it stays as it is. */
 static void read_since(struct ews_cache *out, int dir_fd, const char *name)
 {
-	EWS_CLEANUP(free) char *since = ews_strfmt("%s" SINCE_SUFFIX, name);
 	EWS_CLEANUP(free) struct change *changes = NULL;
 	EWS_CLEANUP(free) size_t *changed = NULL;
 	EWS_CLEANUP(buf) struct ews_buf extra = EWS_BUF_INIT;
 	struct header header;
 	uint64_t size;
-	EWS_CLEANUP(fd) int fd = open_part(&header, &size, dir_fd, since, SINCE_MAGIC);
+	EWS_CLEANUP(fd) int fd = open_since(&header, &size, dir_fd, name, out->origin.id);
 	uint32_t crc;
 
-	if (fd < 0 || memcmp(header.id, out->origin.id, sizeof(header.id)) != 0 || header.n > out->entries.n ||
-	    header.n_skips || header.strings_len || header.skip_strings_len ||
-	    !is_of_size(&header, size, sizeof(struct change)))
+	if (fd < 0 || header.n > out->entries.n)
 		return;
 	crc = ews_crc32(0, &header, sizeof(header));
 	changes = ews_calloc(header.n, sizeof(*changes));
@@ -333,8 +343,7 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
 	}
 	take_header(out, &header);
 	memcpy(out->origin.id, header.id, sizeof(out->origin.id));
-	if (is_id(out->origin.id))
-		read_since(out, dir_fd, name);
+	read_since(out, dir_fd, name);
 	return 0;
 }
 
@@ -353,20 +362,15 @@ static bool peek(struct ews_buf *extra, int fd, const struct header *header, uin
 
 bool ews_cache_peek(struct ews_buf *extra, int dir_fd, const char *name)
 {
-	EWS_CLEANUP(free) char *since = ews_strfmt("%s" SINCE_SUFFIX, name);
-	struct header header, now;
-	uint64_t size, now_size;
+	struct header header, since;
+	uint64_t size, since_size;
 	EWS_CLEANUP(fd) int fd = open_part(&header, &size, dir_fd, name, CACHE_MAGIC);
-	EWS_CLEANUP(fd) int now_fd = -1;
+	EWS_CLEANUP(fd) int since_fd = -1;
 
 	if (fd < 0 || !is_of_size(&header, size, sizeof(struct ews_entry)))
 		return false;
-	if (is_id(header.id))
-		now_fd = open_part(&now, &now_size, dir_fd, since, SINCE_MAGIC);
-	if (now_fd < 0 || memcmp(now.id, header.id, sizeof(now.id)) != 0 ||
-	    !is_of_size(&now, now_size, sizeof(struct change)))
-		return peek(extra, fd, &header, size);
-	return peek(extra, now_fd, &now, now_size);
+	since_fd = open_since(&since, &since_size, dir_fd, name, header.id);
+	return since_fd < 0 ? peek(extra, fd, &header, size) : peek(extra, since_fd, &since, since_size);
 }
 
 /* Did it change so late before the scan that a later change could look the same? */

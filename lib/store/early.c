@@ -90,8 +90,8 @@ bool ews_early_is_of(const struct ews_early *early, int root_fd)
 {
 	struct stat a, b;
 
-	return ews_early_looks(early) && fstat(early->opts.root_fd, &a) == 0 && fstat(root_fd, &b) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	return ews_early_looks(early) && fstat(early->opts.root_fd, &a) == 0 && fstat(root_fd, &b) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 void ews_early_end(struct ews_early *early, struct ews_early_found *out)

@@ -205,6 +205,14 @@ static bool same_index(const struct ews_gitstate *a, const struct ews_gitstate *
 				  a->index_mtime_ns == b->index_mtime_ns));
 }
 
+void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state)
+{
+	for (size_t i = 0; i < state->n; i++) {
+		ews_hash_add_part(hash, state->files[i].name, strlen(state->files[i].name));
+		ews_hash_add_part(hash, state->files[i].data.ptr, state->files[i].data.len);
+	}
+}
+
 void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a, const struct ews_gitstate *b)
 {
 	for (size_t i = 0; i < a->n; i++) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/strv.h"
 
 struct ews_gitstate_file {
@@ -56,6 +57,9 @@ void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const v
  * system) and its name added to `kept`; `keep_fd` -1 leaves it.
  */
 int ews_gitstate_write(struct ews_strv *kept, const struct ews_gitstate *state, int git_fd, int keep_fd);
+
+/* Add the files, which the index is none of, to a digest. */
+void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state);
 
 /* The names of what differs, "index" among them; of the index the mtime counts too. */
 void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a, const struct ews_gitstate *b);

@@ -739,6 +739,11 @@ void ews_content_make_hash(struct ews_content *content)
 	content->hash_is_due = false;
 }
 
+bool ews_content_has_hash(const struct ews_content *content, const char *hash)
+{
+	return !content->hash_is_due && hash && *hash && !strcmp(content->hash, hash);
+}
+
 int ews_content_read_index(struct ews_content *content, const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int admin = content->index_is_due ? ews_session_open_admin(session) : -1;

@@ -90,6 +90,9 @@ void ews_look_free(struct ews_look *look);
 /* Make the hash, if it is due. */
 void ews_content_make_hash(struct ews_content *content);
 
+/* Is that its hash? Where it is due something was touched, and it hardly is; NULL and "" are nobody's. */
+bool ews_content_has_hash(const struct ews_content *content, const char *hash);
+
 /* Read git's index in `session`'s workspace, if it is due. */
 int ews_content_read_index(struct ews_content *content, const struct ews_session *session);
 

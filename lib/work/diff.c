@@ -30,12 +30,6 @@ static int make_hash(void *payload)
 	return 0;
 }
 
-/* Has what was found the hash of `snapshot`, if that is one that has been taken? */
-static bool is_of_hash(const struct ews_content *content, const struct ews_snapshot *snapshot)
-{
-	return !content->hash_is_due && snapshot->hash && *snapshot->hash && !strcmp(content->hash, snapshot->hash);
-}
-
 static int write_tree(struct ews_diff_side *side, struct ews_batch *batch, const struct ews_snapshot_reading *like)
 {
 	const struct ews_entries *entries = &side->content.scan.entries;
@@ -43,7 +37,7 @@ static int write_tree(struct ews_diff_side *side, struct ews_batch *batch, const
 	int rc;
 
 	/* One hash, one tree. */
-	if (like && is_of_hash(&side->content, like->snapshot)) {
+	if (like && ews_content_has_hash(&side->content, like->snapshot->hash)) {
 		side->snapshot.tree = like->snapshot->tree;
 		return 0;
 	}
@@ -138,7 +132,7 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		rc = ews_snapshot_reading_finish(&reading);
 	diff->are_listed = rc == 0;
 	diff->is_of_one_hash = rc == 0 && to_now && !is_now(from) &&
-			       is_of_hash(&diff->to.content, &diff->from.snapshot);
+			       ews_content_has_hash(&diff->to.content, diff->from.snapshot.hash);
 	return rc;
 }
 

@@ -20,10 +20,7 @@ static void digest_git(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content 
 
 	ews_hash_add(hash, numbers, sizeof(numbers));
 	ews_hash_add(hash, &content->index, sizeof(content->index));
-	for (size_t i = 0; i < git->n; i++) {
-		ews_hash_add_part(hash, git->files[i].name, strlen(git->files[i].name));
-		ews_hash_add_part(hash, git->files[i].data.ptr, git->files[i].data.len);
-	}
+	ews_gitstate_hash_files(hash, git);
 	for (size_t i = 0; i < git->running.n; i++)
 		ews_hash_add_part(hash, git->running.items[i], strlen(git->running.items[i]));
 	ews_hash_finish(hash, out);

@@ -543,7 +543,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = settle(shift, &reading);
 	if (rc < 0 || shift->is_settled)
 		return rc;
-	if (rc == 0 && shift->step->with_owners)
+	if (shift->step->with_owners)
 		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc == 0 && shift->kept.n)
 		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);

@@ -173,7 +173,10 @@ static void let_go_of_now(struct ews_shift *shift)
 /* What is there after all: where nothing was done, what was there before. */
 static int look_after(struct ews_content *after, struct ews_shift *shift)
 {
-	const struct ews_content_opts opts = { .partial = true, .reread = shift->opts->full, .known = shift->known, .index_may_wait = true };
+	const struct ews_content_opts opts = { .partial = true,
+					       .reread = shift->opts->full,
+					       .known = shift->known,
+					       .index_may_wait = true };
 	int rc = 0;
 
 	if (!shift->is_untouched || shift->opts->full) {

@@ -178,12 +178,6 @@ static int look(struct taking *taking, struct ews_batch *batch)
 	return rc < 0 ? rc : 0; /* whatever was adopted */
 }
 
-/* Is that its hash? Where it is due something was touched, and it hardly is. */
-static bool is_of_hash(const struct ews_content *content, const char *hash)
-{
-	return !content->hash_is_due && !strcmp(content->hash, hash);
-}
-
 /* Keep it, with what it shares with a state before it; its ref is the group's. */
 static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batch *batch)
 {
@@ -195,7 +189,7 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 					  .formats_cache = true,
 					  .group = &taking->group };
 
-	if (taking->has_parent && (!taking->session || is_of_hash(&taking->content, taking->parent.hash))) {
+	if (taking->has_parent && (!taking->session || ews_content_has_hash(&taking->content, taking->parent.hash))) {
 		opts.like = &taking->parent;
 	} else if (taking->session) {
 		opts.like = &taking->base;

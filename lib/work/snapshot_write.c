@@ -241,10 +241,7 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 	ews_hash_add(hash, numbers, sizeof(numbers));
 	/* Where the entries are those of before its stat data tell of the index as well. */
 	ews_hash_add(hash, &content->index, sizeof(content->index));
-	for (size_t i = 0; i < git->n; i++) {
-		ews_hash_add_part(hash, git->files[i].name, strlen(git->files[i].name));
-		ews_hash_add_part(hash, git->files[i].data.ptr, git->files[i].data.len);
-	}
+	ews_gitstate_hash_files(hash, git);
 	/* A branch may move and leave all of the above; what is kept goes by its commit. */
 	ews_hash_add_part(hash, head->id, head->len);
 	for (size_t i = 0; i < history->n; i++)
