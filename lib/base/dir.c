@@ -43,8 +43,21 @@ static void close_quietly(int fd)
 	errno = err;
 }
 
-/* Open one component. A link where none may be is ELOOP, as with openat2. */
-static int open_step(int dir_fd, const char *name, int flags, mode_t mode)
+/* Is something mounted at what is open at `fd`, which was found in the directory `dir_fd`? */
+static bool is_mounted(int dir_fd, int fd)
+{
+	struct stat dir, st;
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_TYPE, &stx) == 0 &&
+	    (stx.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT))
+		return stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	/* An older kernel tells other file systems alone. */
+	return fstat(dir_fd, &dir) == 0 && fstat(fd, &st) == 0 && dir.st_dev != st.st_dev;
+}
+
+/* Open one component. A link where none may be is ELOOP, as with openat2; so is another mount EXDEV, where `resolve` forbids it. */
+static int open_step(int dir_fd, const char *name, int flags, mode_t mode, uint64_t resolve)
 {
 	struct stat st;
 	int fd;
@@ -60,10 +73,15 @@ static int open_step(int dir_fd, const char *name, int flags, mode_t mode)
 		else
 			errno = ENOTDIR;
 	}
+	if (fd >= 0 && (resolve & RESOLVE_NO_XDEV) && is_mounted(dir_fd, fd)) {
+		close_quietly(fd);
+		errno = EXDEV;
+		return -1;
+	}
 	return fd;
 }
 
-static int open_by_steps(int root_fd, const char *rel, int flags, mode_t mode)
+static int open_by_steps(int root_fd, const char *rel, int flags, mode_t mode, uint64_t resolve)
 {
 	char name[NAME_MAX + 1];
 	int fd, dir_fd = root_fd;
@@ -84,7 +102,8 @@ static int open_by_steps(int root_fd, const char *rel, int flags, mode_t mode)
 		} else {
 			memcpy(name, rel, len);
 			name[len] = '\0';
-			fd = *next ? open_step(dir_fd, name, STEP_FLAGS, 0) : open_step(dir_fd, name, flags, mode);
+			fd = *next ? open_step(dir_fd, name, STEP_FLAGS, 0, resolve)
+				   : open_step(dir_fd, name, flags, mode, resolve);
 		}
 		if (dir_fd != root_fd)
 			close_quietly(dir_fd);
@@ -94,12 +113,12 @@ static int open_by_steps(int root_fd, const char *rel, int flags, mode_t mode)
 	return fd;
 }
 
-static int open_beneath(int root_fd, const char *rel, int flags, mode_t mode)
+static int open_resolved(int root_fd, const char *rel, int flags, mode_t mode, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC), /* a link at the end is RESOLVE_NO_SYMLINKS' affair */
 		.mode = (flags & O_CREAT) ? mode & 07777 : 0,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | resolve,
 	};
 	int fd;
 
@@ -113,7 +132,12 @@ static int open_beneath(int root_fd, const char *rel, int flags, mode_t mode)
 		if (errno != ENOSYS && errno != EPERM && errno != EAGAIN)
 			return -1;
 	}
-	return open_by_steps(root_fd, rel, flags | O_CLOEXEC, mode);
+	return open_by_steps(root_fd, rel, flags | O_CLOEXEC, mode, resolve);
+}
+
+static int open_beneath(int root_fd, const char *rel, int flags, mode_t mode)
+{
+	return open_resolved(root_fd, rel, flags, mode, 0);
 }
 
 int ews_dir_open(const char *path)
@@ -155,6 +179,20 @@ int ews_dir_open_beneath(int root_fd, const char *rel)
 
 	if (fd < 0)
 		return ews_error_os("cannot open directory '%s'", *rel ? rel : ".");
+	return fd;
+}
+
+int ews_dir_open_within(int root_fd, const char *rel, int flags)
+{
+	int fd = open_resolved(root_fd, rel, flags | O_NOFOLLOW, 0, RESOLVE_NO_XDEV);
+
+	if (fd < 0 && errno == EXDEV) {
+		ews_error(EWS_EDENIED, "something else is mounted at '%s', or above it", rel);
+		errno = EXDEV;
+		return EWS_EDENIED;
+	}
+	if (fd < 0)
+		return ews_error_os("cannot open '%s'", *rel ? rel : ".");
 	return fd;
 }
 
@@ -250,7 +288,7 @@ int ews_dir_make(int root_fd, const char *rel, mode_t mode)
 		if (mkdirat(dir_fd, at, mode) == 0 ? sync_names(dir_fd) < 0 : errno != EEXIST)
 			fd = -1;
 		else
-			fd = open_step(dir_fd, at, STEP_FLAGS, 0);
+			fd = open_step(dir_fd, at, STEP_FLAGS, 0, 0);
 		if (dir_fd != root_fd)
 			close_quietly(dir_fd);
 		if (fd < 0)

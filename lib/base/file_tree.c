@@ -77,6 +77,8 @@ static int cannot_remove(const struct removal *r, const char *name)
 	for (i = 1; i < r->n; i++)
 		ews_buf_addf(&path, "%s/", r->levels[i].name);
 	ews_buf_adds(&path, name);
+	if (err == EXDEV)
+		return ews_error(EWS_EDENIED, "cannot remove '%s': something is mounted there", path.ptr);
 	errno = err;
 	return ews_error_os("cannot remove '%s'", path.ptr);
 }
@@ -88,6 +90,18 @@ static void replace_fd(struct removal *r, int fd)
 	r->fd = fd;
 }
 
+/* Open the directory `name` in the open one. What is mounted in the tree is not of it; the tree itself may be a mount. */
+static int open_below(const struct removal *r, const char *name)
+{
+	int fd = r->n > 1 ? ews_dir_open_within(r->fd, name, OPEN_FLAGS) : openat(r->fd, name, OPEN_FLAGS);
+	int err = errno;
+
+	if (fd < 0)
+		ews_error_clear(); /* the caller says it */
+	errno = err;
+	return fd < 0 ? -1 : fd;
+}
+
 /* Step into the directory `name` and list it. Returns 1, or 0 when it is gone or no directory any more. */
 static int go_down(struct removal *r, const char *name)
 {
@@ -96,17 +110,13 @@ static int go_down(struct removal *r, const char *name)
 	struct stat st;
 	ssize_t n;
 
-	fd = openat(r->fd, name, OPEN_FLAGS);
+	fd = open_below(r, name);
 	if (fd < 0 && errno == EACCES && !fchmodat(r->fd, name, 0700, AT_SYMLINK_NOFOLLOW))
-		fd = openat(r->fd, name, OPEN_FLAGS);
+		fd = open_below(r, name);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return cannot_remove(r, name);
-	if (r->n > 1 && st.st_dev != r->levels[1].dev) {
-		errno = EXDEV; /* mounted here: what it holds is not of this tree */
-		return cannot_remove(r, name);
-	}
 	if ((st.st_mode & S_IRWXU) != S_IRWXU)
 		(void)fchmod(fd, st.st_mode | S_IRWXU); /* not ours: unlinkat will tell */
 	n = ews_dir_list(&level.items, fd, &level.arena);
@@ -171,7 +181,6 @@ struct depth {
 
 struct emptying {
 	int top_fd; /* where the tree lies */
-	dev_t dev; /* what is mounted in it is not of it */
 	struct depth *depth; /* at work */
 	struct ews_file_removed *removed; /* or NULL */
 };
@@ -179,11 +188,10 @@ struct emptying {
 /* Open a directory of the tree, if it still is one. Whatever is in the way the removal by one thread will say. */
 static int open_part(const struct emptying *e, const char *rel)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(e->top_fd, rel);
-	struct stat st;
+	int fd = ews_dir_open_within(e->top_fd, rel, OPEN_FLAGS);
 
 	ews_error_clear();
-	return fd >= 0 && !fstat(fd, &st) && st.st_dev == e->dev ? ews_steal_fd(&fd) : -1;
+	return fd;
 }
 
 static void tell(struct ews_file_removed *removed, unsigned worker)
@@ -327,7 +335,6 @@ static void empty_tree(int dir_fd, const char *name, struct ews_file_removed *re
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	ews_error_save(&before);
-	e.dev = st.st_dev;
 	EWS_GROW(depths, n, cap);
 	depths[n] = (struct depth){ .dirs = EWS_STRV_INIT };
 	ews_strv_add(&depths[n].dirs, name);

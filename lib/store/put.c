@@ -19,7 +19,7 @@
 
 static void begin(struct ews_put_work *put)
 {
-	ews_put_reach_init(&put->reach, put->opts->root_fd);
+	ews_put_reach_init(&put->reach, put->opts->root_fd, put->opts->into_mounts);
 	pthread_mutex_init(&put->mutex, NULL);
 	put->has_failed = ews_calloc(put->changes->n + 1, sizeof(*put->has_failed));
 }

@@ -7,7 +7,8 @@
  *
  * Exact: type, bytes, all mode bits, link text, extended attributes, mtime.
  * Contained: every step goes by directory descriptors beneath the root;
- * links are removed or made, never followed. Order: what goes, deepest first;
+ * links are removed or made, never followed, and what is mounted in the directory is
+ * somebody else's. Order: what goes, deepest first;
  * directories that come; files and links (in parallel); modes and times of
  * directories, deepest first. Directories that are not writable are opened up
  * for the time of the work. A file is replaced by unlink and O_EXCL create,
@@ -53,6 +54,7 @@ struct ews_put_opts {
 	int source_fd;
 	struct ews_entries *more_stats; /* a second list like `stats`, or NULL */
 	enum ews_put_times times;
+	bool into_mounts; /* what is mounted beneath the root is of it; else a path there fails */
 	bool owners; /* what is written gets its owner and group; where that is not permitted it keeps its own */
 	unsigned threads; /* 0: as many as suit */
 	void (*progress)(void *payload, size_t done, size_t total,

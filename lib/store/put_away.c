@@ -57,7 +57,7 @@ static int move(int root_fd, const char *path, int keep_fd, const char *name, bo
 	const char *base = ews_path_base(path);
 	int dir_fd, rc;
 
-	ews_put_reach_init(&reach, root_fd);
+	ews_put_reach_init(&reach, root_fd, false);
 	rc = ews_put_reach_check(path);
 	if (rc < 0)
 		return rc;

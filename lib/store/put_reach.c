@@ -18,9 +18,9 @@
 #include "base/handle.h"
 #include "base/path.h"
 
-void ews_put_reach_init(struct ews_put_reach *out, int root_fd)
+void ews_put_reach_init(struct ews_put_reach *out, int root_fd, bool into_mounts)
 {
-	*out = (struct ews_put_reach){ .root_fd = root_fd, .uid = geteuid() };
+	*out = (struct ews_put_reach){ .root_fd = root_fd, .into_mounts = into_mounts, .uid = geteuid() };
 	pthread_mutex_init(&out->mutex, NULL);
 }
 
@@ -72,6 +72,17 @@ static int open_up(struct ews_put_reach *reach, const char *path, int fd)
 	return rc;
 }
 
+/* Open the name in the directory `dir_fd`, if it is a directory, to work in it or on it alone. */
+static int step(const struct ews_put_reach *reach, int dir_fd, const char *name)
+{
+	int fd;
+
+	if (!reach->into_mounts)
+		return ews_dir_open_within(dir_fd, name, O_PATH | O_DIRECTORY);
+	fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? ews_error_os("cannot open '%s'", name) : fd;
+}
+
 /* Open the directory `dir` step by step, opening up each on the way. */
 static int open_stepwise(struct ews_put_reach *reach, const char *dir)
 {
@@ -89,9 +100,9 @@ static int open_stepwise(struct ews_put_reach *reach, const char *dir)
 		int next;
 
 		*end = '\0';
-		next = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = step(reach, fd, name);
 		if (next < 0)
-			return ews_error_os("cannot open '%s'", path);
+			return next;
 		close(fd);
 		fd = next;
 		rc = open_up(reach, path, fd);
@@ -106,10 +117,12 @@ static int open_stepwise(struct ews_put_reach *reach, const char *dir)
 /* Open the directory `dir` beneath the root, ready to be changed. Returns a descriptor. */
 static int open_dir(struct ews_put_reach *reach, const char *dir)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(reach->root_fd, dir);
+	EWS_CLEANUP(fd)
+	int fd = reach->into_mounts ? ews_dir_open_beneath(reach->root_fd, dir)
+				    : ews_dir_open_within(reach->root_fd, dir, O_RDONLY | O_DIRECTORY);
 	int rc;
 
-	if (fd == EWS_ENOTFOUND)
+	if (fd == EWS_ENOTFOUND || (fd < 0 && errno == EXDEV))
 		return fd;
 	if (fd < 0)
 		return open_stepwise(reach, dir);
@@ -149,15 +162,11 @@ int ews_put_reach_parent(struct ews_put_reach *reach, struct ews_put_cursor *at,
 
 int ews_put_reach_dir(struct ews_put_reach *reach, struct ews_put_cursor *at, const char *path)
 {
-	int dir_fd, fd;
+	int dir_fd = *path ? ews_put_reach_parent(reach, at, path) : reach->root_fd;
 
-	dir_fd = *path ? ews_put_reach_parent(reach, at, path) : reach->root_fd;
 	if (dir_fd < 0)
 		return dir_fd;
-	fd = openat(dir_fd, *path ? ews_path_base(path) : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return ews_error_os("cannot open the directory");
-	return fd;
+	return step(reach, dir_fd, *path ? ews_path_base(path) : ".");
 }
 
 static int cmp_opened(const void *a, const void *b)

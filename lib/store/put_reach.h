@@ -1,6 +1,8 @@
 /*
  * Reaching: the directories that put works in, by descriptors, opened up where their modes keep us out.
  *
+ * What is mounted beneath the root is no part of it, and is not entered, unless the caller says so.
+ *
  * A path is reached through its parent directory, which stays open as long as paths of the same one follow. A parent that
  * lacks u+rwx and is ours gets it; that is noted, and it gets its mode back at the end. Killed in between, the next
  * scan sees the odd mode as a change.
@@ -37,6 +39,7 @@ struct ews_put_opened {
 
 struct ews_put_reach {
 	int root_fd; /* borrowed */
+	bool into_mounts;
 	uid_t uid; /* whose directories are opened up */
 	bool is_closing; /* none is any more */
 	pthread_mutex_t mutex; /* guards what follows */
@@ -44,7 +47,7 @@ struct ews_put_reach {
 	size_t n_opened, cap_opened;
 };
 
-void ews_put_reach_init(struct ews_put_reach *out, int root_fd);
+void ews_put_reach_init(struct ews_put_reach *out, int root_fd, bool into_mounts);
 void ews_put_reach_release(struct ews_put_reach *reach);
 
 /* Paths come from files that somebody may have written: fails with EWS_EDAMAGED for one that is none beneath a root. */

@@ -42,6 +42,7 @@ struct node {
 	bool is_in_wanted; /* opts->only names it, or what holds it */
 	bool is_repository; /* a nested one: its content is left out */
 	bool is_unreadable;
+	bool is_mounted; /* something else is, at this place */
 	bool is_gone; /* renamed or removed since its parent was read */
 };
 
@@ -195,7 +196,8 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	struct node *node = walk->level[i];
 	const struct ews_scan_opts *opts = walk->opts;
 	EWS_CLEANUP(fd)
-	int fd = ews_scan_open_dir(opts->may_chmod ? &worker->opened : NULL, opts->root_fd, node->path);
+	int fd = ews_scan_open_dir(opts->may_chmod ? &worker->opened : NULL, opts->root_fd, node->path,
+				   opts->into_mounts);
 	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
 	size_t cap_children = 0;
 	bool is_repository;
@@ -204,11 +206,12 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	if (fd < 0) {
 		/* Gone or swapped for something else since its parent was read: then it isn't there. */
 		node->is_unreadable = errno == EACCES || errno == EPERM;
+		node->is_mounted = errno == EXDEV && !opts->into_mounts;
 		if (!node->is_unreadable && errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EXDEV)
 			return ews_error_os("cannot open directory '%s'", node->path);
 		if (!*node->path)
 			return ews_error_os("cannot read the directory");
-		node->is_gone = !node->is_unreadable;
+		node->is_gone = !node->is_unreadable && !node->is_mounted;
 		walk->n_vanished += node->is_gone;
 		return 0;
 	}
@@ -292,6 +295,10 @@ static void settle_dir(struct ews_scan *out, const struct ews_entry *entry, cons
 
 	if (child->is_unreadable) {
 		ews_skips_add(&out->skips, entry->path, EWS_SKIP_UNREADABLE, 0);
+		return;
+	}
+	if (child->is_mounted) {
+		ews_skips_add(&out->skips, entry->path, EWS_SKIP_MOUNTED, 0);
 		return;
 	}
 	if (child->is_gone) {

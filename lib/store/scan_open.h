@@ -15,9 +15,10 @@
 
 /*
  * Open the directory `path` beneath `root_fd` to be read. One that is closed is opened up when there is a list to note that in,
- * which gets "<octal mode> <path>". Returns a descriptor, or below zero and errno.
+ * which gets "<octal mode> <path>". What is mounted on the way, or there, is opened if `into_mounts`, and else EXDEV. Returns
+ * a descriptor, or below zero and errno.
  */
-int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path);
+int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path, bool into_mounts);
 
 /* Open the file `name` in `dir_fd`, whose mode keeps us out. Returns a descriptor, or -1 and errno. */
 int ews_scan_open_closed_file(int dir_fd, const char *name);

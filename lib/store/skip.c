@@ -15,6 +15,7 @@ static const char *const skip_words[] = {
 	[EWS_SKIP_TOO_LARGE] = "too-large", [EWS_SKIP_UNREADABLE] = "unreadable", [EWS_SKIP_TOO_DEEP] = "too-deep",
 	[EWS_SKIP_SOCKET] = "socket",       [EWS_SKIP_REPOSITORY] = "repository", [EWS_SKIP_DEVICE] = "device",
 	[EWS_SKIP_CHANGING] = "changing",   [EWS_SKIP_PRESENT] = "present",       [EWS_SKIP_UNKEPT] = "not-kept",
+	[EWS_SKIP_MOUNTED] = "mounted",
 };
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
@@ -44,7 +45,7 @@ void ews_skips_sort(struct ews_skips *list)
 
 const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const char *path)
 {
-	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	EWS_CLEANUP(free) char *at = list->n ? ews_strdup(path) : NULL;
 
 	if (!list->n)
 		return NULL;
@@ -98,6 +99,8 @@ const char *ews_skip_why(enum ews_skip_reason reason)
 		return "a device has no content of its own";
 	case EWS_SKIP_CHANGING:
 		return "it changed each time it was read";
+	case EWS_SKIP_MOUNTED:
+		return "something is mounted there, which is not of this directory";
 	}
 	return "";
 }

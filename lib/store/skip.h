@@ -29,6 +29,7 @@ enum ews_skip_reason {
 	EWS_SKIP_CHANGING,
 	EWS_SKIP_UNKEPT, /* what is wanted is named, and it isn't */
 	EWS_SKIP_PRESENT, /* it is there, and that is all that is known: what is ignored and came along into a workspace */
+	EWS_SKIP_MOUNTED, /* something else is mounted there */
 };
 
 struct ews_skip {

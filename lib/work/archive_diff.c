@@ -282,7 +282,7 @@ static bool is_unseen(const struct ews_skips *skips, const char *path)
 	const struct ews_skip *skip = ews_skips_covering(skips, path);
 
 	return skip && (skip->reason == EWS_SKIP_UNREADABLE || skip->reason == EWS_SKIP_CHANGING ||
-			skip->reason == EWS_SKIP_TOO_DEEP);
+			skip->reason == EWS_SKIP_TOO_DEEP || skip->reason == EWS_SKIP_MOUNTED);
 }
 
 /* Take what can't be compared out of the changes. */

@@ -174,6 +174,7 @@ static int look(struct ews_scan *scan, const struct scan_rules *rules, const str
 				      .read_gitignore = true,
 				      .is_plain = !source->repo || source->repo->is_plain,
 				      .into_repositories = true,
+				      .into_mounts = !source->session,
 				      .index = &rules->index,
 				      .own = (const char *const *)rules->own.items,
 				      /* What is left out anyhow need not be walked into. */

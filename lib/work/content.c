@@ -479,6 +479,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	struct ews_scan_opts scan_opts = { .root_fd = look->root,
 					   .read_gitignore = true,
 					   .is_plain = look->repo->is_plain,
+					   .into_mounts = !look->session,
 					   .ignore = ignore,
 					   .with_ignored = is_with_ignored(look),
 					   .into_repositories = opts->into_repositories,

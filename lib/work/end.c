@@ -500,7 +500,7 @@ static int refuse_users(const struct ews_session *session)
 		return rc;
 	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users.items[0],
 		  users.n > 1 ? " and others" : "");
-	ews_error_hint("end what runs there, or use --force");
+	ews_error_hint("end or unmount that, or use --force");
 	return EWS_EBUSY;
 }
 

@@ -216,7 +216,7 @@ int ews_ignored_choose(struct ews_ignored *out, struct ews_repo *repo, struct ew
 	EWS_CLEANUP(scan) struct ews_scan seen = EWS_SCAN_INIT;
 	EWS_CLEANUP(free) enum fate *fates = NULL;
 	EWS_CLEANUP(fd) int project = -1;
-	struct ews_scan_opts scan = { .with_repositories = true };
+	struct ews_scan_opts scan = { .with_repositories = true, .into_mounts = true };
 	struct ews_scan_fill_opts fill = { .odb = repo->odb, .attrs_only = true };
 	int rc;
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #include "base/path.h"
 
 #define ANCESTORS_MAX 256
+#define MOUNTS "/proc/self/mounts"
+#define MOUNT_LINE_MAX (4 * PATH_MAX)
 
 /*
  * Does the process tell what it runs? One that doesn't is the kernel's own, is ending, or is not ours to look at, and tells
@@ -144,6 +147,20 @@ static void add_process(struct ews_strv *out, pid_t pid)
 	ews_strv_add(out, name.ptr);
 }
 
+/* What is mounted in a directory goes where that goes, and keeps it from being removed. */
+static void add_mounts(struct ews_strv *out, const char *path)
+{
+	FILE *mounts = setmntent(MOUNTS, "re");
+	EWS_CLEANUP(free) char *line = ews_malloc(MOUNT_LINE_MAX);
+	struct mntent entry;
+
+	while (mounts && getmntent_r(mounts, &entry, line, MOUNT_LINE_MAX))
+		if (ews_path_is_inside(entry.mnt_dir, path))
+			ews_strv_addf(out, "what is mounted at '%s'", entry.mnt_dir);
+	if (mounts)
+		(void)endmntent(mounts); /* it always succeeds */
+}
+
 int ews_inuse_list(struct ews_strv *out, const char *path)
 {
 	pid_t ancestors[ANCESTORS_MAX];
@@ -168,5 +185,6 @@ int ews_inuse_list(struct ews_strv *out, const char *path)
 			add_process(out, pid);
 	}
 	closedir(proc);
+	add_mounts(out, path);
 	return 0;
 }

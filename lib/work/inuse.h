@@ -1,5 +1,5 @@
 /*
- * In use: which processes stand in a directory or hold something of it open.
+ * In use: which processes stand in a directory or hold something of it open, and what is mounted in it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,8 @@
 /*
  * Processes that we may look at (/proc) whose current directory, root,
  * program or open file lies in the directory `path`; the caller and its ancestors, and
- * what runs for us, don't count. Each as "<name> (<pid>)". Returns 0.
+ * what runs for us, don't count. Each as "<name> (<pid>)"; after them mounts at or below `path`, as
+ * "what is mounted at '<path>'". Returns 0.
  */
 int ews_inuse_list(struct ews_strv *out, const char *path);
 

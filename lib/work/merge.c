@@ -136,7 +136,8 @@ static const struct ews_skip *skip_at(const struct merge *merge, const char *pat
 static bool can_move(const struct ews_skip *skip)
 {
 	return skip->reason != EWS_SKIP_OWN && skip->reason != EWS_SKIP_UNREADABLE &&
-	       skip->reason != EWS_SKIP_REPOSITORY && skip->reason != EWS_SKIP_CHANGING;
+	       skip->reason != EWS_SKIP_MOUNTED && skip->reason != EWS_SKIP_REPOSITORY &&
+	       skip->reason != EWS_SKIP_CHANGING;
 }
 
 static int read_text(struct ews_buf *out, const struct merge *merge, const struct ews_entry *entry)

@@ -66,6 +66,8 @@ bool ews_shift_is_away(const struct ews_shift *shift, const char *path);
 bool ews_shift_was_not_seen(const struct ews_shift *shift, const struct ews_entry *entry);
 /* Is it a directory that the target has not, and that can't go because of what it holds? */
 bool ews_shift_must_stay(const struct ews_shift *shift, const struct ews_change *change);
+/* What is mounted at `path`, or above it, in `content`'s directory; NULL: nothing. */
+const struct ews_skip *ews_shift_mounted_at(const struct ews_content *content, const char *path);
 /* "<escaped path>\t<name>" */
 int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *line);
 /* What must be written so that the names of one file are that; `now` is what is there. */

@@ -136,7 +136,7 @@ static bool is_back_since(const struct ews_shift *shift, const char *path)
 
 static bool goes_away(const struct ews_shift *shift, const struct ews_skip *skip)
 {
-	if (skip->reason == EWS_SKIP_OWN || !is_below_wanted(shift, skip->path))
+	if (skip->reason == EWS_SKIP_OWN || skip->reason == EWS_SKIP_MOUNTED || !is_below_wanted(shift, skip->path))
 		return false;
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
@@ -255,6 +255,13 @@ bool ews_shift_must_stay(const struct ews_shift *shift, const struct ews_change 
 	return holds_left_out(shift, change->path) || holds_unwanted(shift, change->path);
 }
 
+const struct ews_skip *ews_shift_mounted_at(const struct ews_content *content, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(&content->scan.skips, path);
+
+	return skip && skip->reason == EWS_SKIP_MOUNTED ? skip : NULL;
+}
+
 /*
  * Only what the options name, and nothing that the target did not look at. Of what is renamed away
  * nothing is left to be removed; what the target has in its place is made anew.
@@ -276,6 +283,9 @@ static void limit_changes(struct ews_shift *shift)
 			change->to = NULL;
 		bool wanted = ews_shift_is_wanted(shift, change->path) || leads_to_wanted(shift, change);
 
+		/* What lies there is another's, and what should lie there is beneath it. */
+		if (ews_shift_mounted_at(&shift->now, change->path))
+			continue;
 		if (wanted && !was_skipped && !stays && (change->from || change->to))
 			shift->changes.items[kept++] = *change;
 	}
@@ -535,8 +545,8 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 	if (is_one) {
 		opts.read_known = ews_snapshot_reading_finish;
 		opts.known_payload = &reading;
-		opts.known_may_wait =
-			shift->can_settle && ews_settled_was(shift->session, &shift->opts->target->commit);
+		opts.known_may_wait = shift->can_settle &&
+				      ews_settled_was(shift->session, &shift->opts->target->commit);
 	}
 	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
 	if (rc == 0 && opts.known_may_wait)

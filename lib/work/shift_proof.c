@@ -101,16 +101,21 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 	return ews_shift_proven_equal(shift)(&a, &b) && names_path(&out->lost_attrs, change->path);
 }
 
-/* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
-static bool stays_ignored(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
+static void name_in_words(struct ews_strv *list, const char *path, const char *words)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addf(&line, "\t%s", words);
+	ews_strv_add(list, line.ptr);
+}
+
+/* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
+static bool stays_ignored(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
+{
 	if (!ews_skips_covering(&shift->now.scan.skips, path) || ews_shift_is_away(shift, path))
 		return false;
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_adds(&line, "\twas ignored, stays");
-	ews_strv_add(&out->not_covered, line.ptr);
+	name_in_words(&out->not_covered, path, "was ignored, stays");
 	return true;
 }
 
@@ -124,20 +129,28 @@ static bool is_left_alone(struct ews_transition_result *out, const struct ews_sh
 	       stays_ignored(out, shift, change->path);
 }
 
+/* What somebody mounted in the directory stays as it is, and nobody looked into it. */
+static void name_mounts(struct ews_transition_result *out, const struct ews_shift *shift,
+			const struct ews_content *after)
+{
+	const struct ews_skips *skips = &after->scan.skips;
+
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_MOUNTED && ews_shift_is_wanted(shift, skips->items[i].path) &&
+		    !names_path(&out->errors, skips->items[i].path))
+			name_in_words(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
+}
+
 static void name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift)
 {
 	const struct ews_skips *skips = &shift->target.scan.skips;
 
 	for (size_t i = 0; i < skips->n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
 		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
 		    skips->items[i].reason == EWS_SKIP_OWN || skips->items[i].reason == EWS_SKIP_PRESENT ||
 		    !ews_shift_is_wanted(shift, skips->items[i].path))
 			continue;
-		ews_path_escape(&line, skips->items[i].path, strlen(skips->items[i].path));
-		ews_buf_addf(&line, "\t%s", ews_skip_word(skips->items[i].reason));
-		ews_strv_add(&out->not_covered, line.ptr);
+		name_in_words(&out->not_covered, skips->items[i].path, ews_skip_word(skips->items[i].reason));
 	}
 }
 
@@ -148,9 +161,16 @@ static void find_left(struct ews_changes *left, struct ews_transition_result *ou
 	size_t kept = 0;
 
 	ews_changes_between(left, &after->scan.entries, &shift->target.scan.entries, ews_shift_proven_equal(shift));
-	for (size_t i = 0; i < left->n; i++)
-		if (ews_shift_is_wanted(shift, left->items[i].path) && !is_left_alone(out, shift, &left->items[i]))
+	for (size_t i = 0; i < left->n; i++) {
+		const struct ews_skip *mounted = ews_shift_mounted_at(after, left->items[i].path);
+
+		if (!ews_shift_is_wanted(shift, left->items[i].path) || is_left_alone(out, shift, &left->items[i]))
+			continue;
+		if (!mounted)
 			left->items[kept++] = left->items[i];
+		else if (!names_path(&out->errors, mounted->path))
+			name_in_words(&out->errors, mounted->path, "something is mounted over it");
+	}
 	left->n = kept;
 	/* By the same rule as before: what is not asked for and has another time is nothing to join. */
 	ews_shift_plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
@@ -170,23 +190,19 @@ static void let_go_of_now(struct ews_shift *shift)
 	ews_alloc_give_back();
 }
 
-/* What is there after all: where nothing was done, what was there before. */
-static int look_after(struct ews_content *after, struct ews_shift *shift)
+/* What is there after all, which `looked` may be: where nothing was done, it is what was there before. */
+static int look_after(struct ews_content **after, struct ews_content *looked, struct ews_shift *shift)
 {
-	const struct ews_content_opts opts = { .partial = true,
-					       .reread = shift->opts->full,
-					       .known = shift->known,
-					       .index_may_wait = true };
-	int rc = 0;
+	const struct ews_content_opts opts = {
+		.partial = true, .reread = shift->opts->full, .known = shift->known, .index_may_wait = true
+	};
 
-	if (!shift->is_untouched || shift->opts->full) {
-		let_go_of_now(shift);
-		rc = ews_content_now(after, shift->repo, shift->session, shift->batch, &opts);
-	} else {
-		*after = shift->now;
-		shift->now = (struct ews_content)EWS_CONTENT_INIT;
-	}
-	return rc;
+	*after = &shift->now;
+	if (shift->is_untouched && !shift->opts->full)
+		return 0;
+	*after = looked;
+	let_go_of_now(shift);
+	return ews_content_now(looked, shift->repo, shift->session, shift->batch, &opts);
 }
 
 /* Did nothing have to be done, and is there nothing to say of what could not be? */
@@ -212,33 +228,35 @@ static void remember(struct ews_content *after, const struct ews_transition_resu
 
 int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 {
-	EWS_CLEANUP(content) struct ews_content after = EWS_CONTENT_INIT;
+	EWS_CLEANUP(content) struct ews_content looked = EWS_CONTENT_INIT;
 	EWS_CLEANUP(changes) struct ews_changes left = EWS_CHANGES_INIT;
 	EWS_CLEANUP(strv) struct ews_strv git = EWS_STRV_INIT;
-	int rc = look_after(&after, shift);
+	struct ews_content *after;
+	int rc = look_after(&after, &looked, shift);
 
 	if (rc == 0 && ews_shift_moves_git(shift))
 		rc = ews_session_tampered(&git, shift->session);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
-	find_left(&left, out, shift, &after);
+	find_left(&left, out, shift, after);
 	for (size_t i = 0; i < left.n; i++)
 		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
 			name_difference(out, shift, &left.items[i]);
 	if (ews_shift_moves_git(shift))
-		rc = ews_content_compare_git(&git, &after, shift->session, &shift->target.git);
+		rc = ews_content_compare_git(&git, after, shift->session, &shift->target.git);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
 	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))
 		ews_strv_add(&git, "branch");
-	if (ews_shift_differs_in_root(shift, &after) || ews_shift_differs_in_root_owner(shift, &after))
+	if (ews_shift_differs_in_root(shift, after) || ews_shift_differs_in_root_owner(shift, after))
 		ews_strv_add(&git, ".");
 	for (size_t i = 0; i < git.n; i++)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
 	name_uncovered(out, shift);
+	name_mounts(out, shift, after);
 	out->is_verified = out->errors.n == 0;
-	remember(&after, out, shift);
-	hash_wanted(out->current_hash, &after, shift);
+	remember(after, out, shift);
+	hash_wanted(out->current_hash, after, shift);
 	hash_wanted(out->original_hash, &shift->target, shift);
 	return 0;
 }

@@ -89,7 +89,7 @@ static void take_gitstate(struct ews_gitstate *out, const struct ews_gitstate *f
 /* What stands in the project: names and stat data alone, for put copies the files. */
 static int look(struct ews_twin *twin, struct ews_odb *odb, int git_fd, int from_fd)
 {
-	struct ews_scan_opts scan = { .root_fd = from_fd };
+	struct ews_scan_opts scan = { .root_fd = from_fd, .into_mounts = true };
 	struct ews_scan_fill_opts attrs = { .odb = odb, .attrs_only = true };
 	int rc = ews_scan(&twin->content.scan, &scan);
 

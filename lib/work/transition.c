@@ -329,6 +329,7 @@ static int put(struct ews_transition_result *out, struct ews_shift *shift, int r
 				     .odb = shift->repo->odb,
 				     .source_fd = -1,
 				     .times = shift->is_fresh ? EWS_PUT_TIMES_FRESH : EWS_PUT_TIMES_KEEP,
+				     .into_mounts = !shift->session,
 				     .owners = shift->step->with_owners,
 				     .progress = shift->opts->progress,
 				     .payload = shift->opts->payload };
@@ -440,7 +441,8 @@ static void name_since(struct ews_transition_result *out, struct ews_shift *shif
 		return;
 	ews_changes_between(&since, &shift->left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++)
-		if (ews_shift_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]))
+		if (ews_shift_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]) &&
+		    !ews_shift_mounted_at(&shift->now, since.items[i].path))
 			ews_strv_add(&out->since, since.items[i].path);
 }
 

@@ -591,22 +591,33 @@ static void name_swept(struct ews_trash_plan *plan, size_t root, const char *gon
 	}
 }
 
-/* What was renamed to be deleted, by this call or by one that was killed. `root` is one of the plan's, or none. */
+/*
+ * What was renamed to be deleted, by this call or by one that was killed. `root` is one of the plan's, or none. Where something
+ * can't go that is named, and the rest goes.
+ */
 static int sweep_gone(struct ews_trash_plan *plan, size_t root, int fd, struct ews_file_removed *removed)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	struct ews_error_saved first = EWS_ERROR_SAVED_INIT;
 	ssize_t n = ews_dir_names_read(&names, fd);
-	int rc = n < 0 ? (int)n : 0;
 
-	for (ssize_t i = 0; i < n && rc == 0; i++) {
+	for (ssize_t i = 0; i < n; i++) {
 		uint64_t before = removed->bytes;
+		int rc;
 
 		if (strncmp(names.items[i].name, GONE, strlen(GONE)) != 0)
 			continue;
 		rc = ews_file_remove_tree_told(fd, names.items[i].name, removed);
 		name_swept(plan, root, names.items[i].name, removed->bytes - before);
+		if (rc < 0 && plan->out)
+			ews_strv_addf(&plan->out->kept, "\t%s", ews_error_message());
+		else if (rc < 0 && !first.code)
+			ews_error_save(&first);
 	}
-	return rc;
+	if (n < 0)
+		return (int)n;
+	ews_error_clear();
+	return first.code ? ews_error_restore(&first) : 0;
 }
 
 static int sweep_all(struct ews_trash_plan *plan)

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -281,4 +282,58 @@ Test(dir, whoever_goes_from_path_to_path_gets_to_the_same_directories)
 		assert_led(&at, paths[i / n]);
 		assert_led(&at, paths[i % n]);
 	}
+}
+
+/* The same question of a short path, for the kernel, and of a long one, for the steps. */
+static void refuse_mounts(const char *above)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int above_fd = -1;
+	EWS_CLEANUP(fd) int inside = -1;
+	size_t len;
+
+	cr_assert_eq(ews_dir_make(root_fd, above, 0755), 0);
+	ews_buf_addf(&path, "%s/place/sub", above);
+	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
+	above_fd = ews_dir_open_beneath(root_fd, above);
+	cr_assert_eq(mkdirat(above_fd, "theirs", 0755), 0);
+	cr_assert_eq(mkdirat(above_fd, "theirs/sub", 0755), 0);
+	/* One file system, as most bind mounts are. */
+	cr_assert_eq(fchdir(above_fd), 0);
+	cr_assert_eq(mount("theirs", "place", NULL, MS_BIND, NULL), 0, "%s", strerror(errno));
+	ews_buf_truncate(&path, strlen(above));
+	len = path.len;
+	ews_buf_adds(&path, "/place");
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY), EWS_EDENIED);
+	cr_expect_eq(errno, EXDEV, "%s", strerror(errno));
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH), EWS_EDENIED);
+	inside = ews_dir_open_beneath(root_fd, path.ptr);
+	cr_expect_geq(inside, 0, "what may lead there still does");
+	ews_buf_adds(&path, "/sub");
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY), EWS_EDENIED);
+	cr_expect_eq(errno, EXDEV);
+	ews_buf_truncate(&path, len);
+	ews_buf_adds(&path, "/theirs/sub");
+	close(ews_steal_fd(&inside));
+	inside = ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY);
+	cr_expect_geq(inside, 0, "%s", ews_error_message());
+	ews_buf_truncate(&path, len);
+	ews_buf_adds(&path, "/gone");
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH), EWS_ENOTFOUND);
+	cr_assert_eq(umount2("place", MNT_DETACH), 0);
+}
+
+Test(dir, no_step_of_a_short_path_within_is_a_mount)
+{
+	root_fd = fixture_need_mounts(root_fd);
+	refuse_mounts("above");
+}
+
+Test(dir, no_step_of_a_long_path_within_is_a_mount)
+{
+	EWS_CLEANUP(buf) struct ews_buf above = EWS_BUF_INIT;
+
+	root_fd = fixture_need_mounts(root_fd);
+	long_path(&above, 120);
+	refuse_mounts(above.ptr);
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -239,6 +240,24 @@ Test(file, removing_does_not_follow_links_and_missing_is_done)
 	cr_assert_not(is_there("tree"));
 	cr_assert_not(is_there("link"));
 	cr_assert_eq(count_names(fd), 1);
+}
+
+Test(file, removing_does_not_enter_what_is_mounted)
+{
+	root_fd = fixture_need_mounts(root_fd);
+	cr_assert_eq(ews_dir_make(root_fd, "theirs/sub", 0755), 0);
+	cr_assert_eq(ews_file_replace(root_fd, "theirs/sub/f", "x", 1, 0644), 0);
+	cr_assert_eq(ews_dir_make(root_fd, "tree/a/place", 0755), 0);
+	cr_assert_eq(ews_dir_make(root_fd, "tree/b", 0755), 0);
+	cr_assert_eq(mount("theirs", "tree/a/place", NULL, MS_BIND, NULL), 0);
+	cr_assert_eq(ews_file_remove_tree(root_fd, "tree"), EWS_EDENIED);
+	cr_expect(strstr(ews_error_message(), "'tree/a/place': something is mounted there"), "%s",
+		  ews_error_message());
+	cr_expect(is_there("theirs/sub/f"));
+	cr_assert_eq(umount2("tree/a/place", MNT_DETACH), 0);
+	cr_assert_eq(ews_file_remove_tree(root_fd, "tree"), 0);
+	cr_expect(is_there("theirs/sub/f"));
+	cr_expect_not(is_there("tree"));
 }
 
 static void note_done(void *payload, size_t done, size_t total, uint64_t bytes)

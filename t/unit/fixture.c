@@ -9,10 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -58,6 +60,16 @@ static size_t setting(const char *name, size_t otherwise)
 	const char *text = getenv(name);
 
 	return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+/* Each test is a process of its own. */
+int fixture_need_mounts(int fd)
+{
+	if ((unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		cr_skip_test("nothing can be mounted here");
+	close(fd);
+	return fixture_open_dir(".");
 }
 
 size_t fixture_seed(void)

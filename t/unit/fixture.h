@@ -40,6 +40,12 @@ size_t fixture_pick(size_t n);
 __attribute__((format(printf, 1, 2))) void fixture_shell(const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void fixture_ask(struct ews_buf *out, const char *fmt, ...);
 
+/*
+ * The test goes on where it may mount what it likes, unseen by others; where that can't be it is skipped. Returns the
+ * directory of `fd`, which is closed, as it is there.
+ */
+int fixture_need_mounts(int fd);
+
 /* What fstatfs() says that each file lies on (linux/magic.h); 0: the truth, as it is when a test begins. */
 extern unsigned fixture_file_system;
 
