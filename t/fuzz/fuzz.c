@@ -591,6 +591,37 @@ static void change_workspace(struct world *world, unsigned n)
 	list_take(&world->outside_files, world->outside, 0);
 }
 
+/* Back to the base until nothing is left to do, which is remembered; what changes after that must be seen all the same. */
+static void revert_again(struct world *world)
+{
+	struct child child = CHILD_INIT;
+	struct shot before = SHOT_INIT, after = SHOT_INIT;
+	struct restored restored = {
+		.want = &world->shots[0], .before = &before, .after = &after, .base = &world->shots[0]
+	};
+	bool is_settled = true;
+
+	for (int turn = 0; turn < 4 && is_settled; turn++) {
+		/* What was written just before it was looked at is looked at again. */
+		(void)usleep(turn ? 25000 : 0);
+		is_settled = EWS_WORKS(world, &child, world->ws, "revert");
+	}
+	if (is_settled && !strstr(child.out.ptr, "Status: Verified"))
+		text_addf(&world->report, "not verified: %s\n", child.out.ptr);
+	change_workspace(world, rng_below(&world->rng, 3));
+	take_shot(world, &before);
+	restored.started_s = time(NULL) - 1;
+	if (is_settled && EWS_WORKS(world, &child, world->ws, "revert")) {
+		if (!strstr(child.out.ptr, "Status: Verified"))
+			text_addf(&world->report, "not verified: %s\n", child.out.ptr);
+		take_shot(world, &after);
+		check_restored(&world->report, &restored);
+	}
+	child_release(&child);
+	shot_release(&before);
+	shot_release(&after);
+}
+
 static void play_round(struct world *world)
 {
 	struct shot before = SHOT_INIT;
@@ -628,6 +659,8 @@ static void play_round(struct world *world)
 			&before);
 	}
 	shot_release(&before);
+	if (!world->report.len && rng_chance(&world->rng, 15))
+		revert_again(world);
 	watch_project(world, &world->report);
 }
 
@@ -829,6 +862,7 @@ static void make_dir(const char *path)
 static void make_project(struct world *world)
 {
 	const char *dir = world->project;
+	struct place place_alone = world->project_place;
 	struct child child = CHILD_INIT;
 	char *info;
 
@@ -849,8 +883,8 @@ static void make_project(struct world *world)
 	child_release(&child);
 	MUST(dir, "git", "commit", "-q", "--no-verify", "--allow-empty", "-m", "one");
 	MUST(dir, "git", "branch", "other");
-	mutate(&world->rng, &(struct place){ dir, world->outside, false, true, world->project_place.has_attrs }, 12,
-	       &world->log);
+	place_alone.has_git = false;
+	mutate(&world->rng, &place_alone, 12, &world->log);
 	write_text(dir, "Makefile.in", "one\nours\nthree\n");
 	MUST(dir, "git", "add", "-f", "Makefile.in");
 	MUST(dir, "git", "commit", "-q", "--no-verify", "-m", "two");
@@ -899,7 +933,8 @@ static void set_up(struct world *world)
 					       .outside = world->outside,
 					       .moves_branches = true,
 					       .has_git = !world->set->method->is_plain,
-					       .has_attrs = has_attrs(world->dir) };
+					       .has_attrs = has_attrs(world->dir),
+					       .has_future = rng_chance(&world->rng, 50) };
 	make_project(world);
 }
 

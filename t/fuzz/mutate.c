@@ -227,14 +227,17 @@ static void make_room(struct work *work, const char *path)
 		(void)unlink(path);
 }
 
+#define N_FUTURE 4 /* of the times, the last ones */
+
 static void set_time(struct work *work, const char *path)
 {
 	static const struct timespec times[] = {
 		{ 1600000000, 0 }, { 1600000000, 1 }, { 1600000000, 999999999 }, { 1234567890, 123456789 },
-		{ 1, 0 },          { 5000000000, 5 }, { 2147483647, 7 },         { 4294967297, 0 },
-		{ -86400, 0 },     { -1, 500000000 }, { 1700000000, 700000000 }, { 4102444800, 0 },
+		{ 1, 0 },          { -86400, 0 },     { -1, 500000000 },         { 1700000000, 700000000 },
+		{ 5000000000, 5 }, { 2147483647, 7 }, { 4294967297, 0 },         { 4102444800, 0 },
 	};
-	struct timespec both[2] = { { 0, UTIME_OMIT }, times[rng_below(work->rng, COUNT(times))] };
+	size_t n = COUNT(times) - (work->place->has_future ? 0 : N_FUTURE);
+	struct timespec both[2] = { { 0, UTIME_OMIT }, times[rng_below(work->rng, (unsigned)n)] };
 
 	if (rng_chance(work->rng, 20))
 		both[1].tv_nsec = UTIME_NOW;

@@ -14,6 +14,7 @@ struct place {
 	bool has_git;
 	bool moves_branches; /* a commit here may move a branch of the project's */
 	bool has_attrs; /* the file system keeps user.* attributes */
+	bool has_future; /* files may have times that are yet to come, by which nothing is ever known to be unchanged */
 };
 
 /* Do `n` things to the place; each is a line in `log`. */
