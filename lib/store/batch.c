@@ -30,9 +30,12 @@
 #include "store/loose.h"
 #include "store/pack.h"
 
-/* Loose objects are seen by every git at once and leave no tiny packs; but each costs syncs of its own. */
+/*
+ * Loose objects are seen by every git at once and leave no tiny packs; but each is a file and mostly a directory that is made,
+ * and two syncs. Of two dozen that takes as long as all else that a snapshot does.
+ */
 #define PLAIN_BYTES_MAX (64 * EWS_MIB)
-#define LOOSE_COUNT_MAX 50
+#define LOOSE_COUNT_MAX 24
 #define LOOSE_BYTES_MAX EWS_MIB
 /* Files above this are streamed. */
 #define WHOLE_BYTES_MAX (32 * EWS_MIB)
