@@ -35,11 +35,20 @@ struct writing {
 	size_t n_branches, next_branch, cap_branches;
 };
 
-/* A directory of what has a tree already. */
+/* A directory of what has a tree already. Only one that holds directories is read: theirs are what may be taken over. */
 struct old_level {
+	const struct ews_oid *tree; /* NULL: it has none yet */
+	bool is_read;
 	struct ews_tree_item *items;
 	size_t n;
 };
+
+static void release_old_level(struct old_level *old)
+{
+	free(old->items);
+}
+
+EWS_CLEANUP_DEFINE(old_level, struct old_level, release_old_level)
 
 static void release_writing(struct writing *w)
 {
@@ -82,14 +91,20 @@ static void step_over(struct writing *w, const char *path)
 	w->at += find_end(&list->items[w->at], sizeof(*list->items), list->n - w->at, path);
 }
 
-/* In a tree that isn't sorted it may not be found: then it is written anew. */
-static const struct ews_oid *find_old(const struct old_level *old, const char *name, size_t len)
+/* Point `out` to the tree that the directory had; NULL: none. In a tree that isn't sorted it may not be found: then it is written anew. */
+static int find_old(const struct ews_oid **out, struct writing *w, struct old_level *old, const char *name, size_t len)
 {
 	EWS_CLEANUP(free) char *dir = ews_strndup(name, len);
 	const struct ews_tree_item wanted = { EWS_MODE_DIR, dir, EWS_OID_NONE };
-	const struct ews_tree_item *found = ews_tree_item_find(old->items, old->n, &wanted);
+	const struct ews_tree_item *found;
+	int rc = 0;
 
-	return found ? &found->oid : NULL;
+	if (old->tree && !old->is_read)
+		rc = ews_tree_read_flat(&old->items, &old->n, ews_batch_odb(w->batch), old->tree, &w->names);
+	old->is_read = true;
+	found = rc < 0 ? NULL : ews_tree_item_find(old->items, old->n, &wanted);
+	*out = found ? &found->oid : NULL;
+	return rc;
 }
 
 /* Has another thread written the directory that comes next? Then it is stepped over. */
@@ -109,14 +124,16 @@ static int write_level(struct ews_oid *out, struct writing *w, const char *prefi
 		       const struct ews_oid *was);
 
 /* The directory that is the first `len` bytes of `path`, by the name `name`; of `old` it may have been one. */
-static int write_dir(struct writing *w, const char *path, size_t len, const char *name, const struct old_level *old)
+static int write_dir(struct writing *w, const char *path, size_t len, const char *name, struct old_level *old)
 {
 	size_t name_len = (size_t)(path + len - name);
-	const struct ews_oid *was = find_old(old, name, name_len);
+	const struct ews_oid *was;
+	int rc = find_old(&was, w, old, name, name_len);
 	EWS_CLEANUP(free) char *dir = was ? ews_strndup(path, len) : NULL;
 	struct ews_oid oid = EWS_OID_NONE;
-	int rc = 0;
 
+	if (rc < 0)
+		return rc;
 	if (was && !count_changes(w, dir)) {
 		oid = *was;
 		step_over(w, dir);
@@ -153,13 +170,13 @@ static int cmp_largest(const void *a, const void *b)
 	return (n_a < n_b) - (n_a > n_b);
 }
 
-/* Which directories of the first level have much to be written? Gives how many entries that is. */
-static size_t find_branches(struct writing *w, const struct old_level *old)
+/* Which directories of the first level have much to be written? `total` becomes how many entries that is. */
+static int find_branches(size_t *total, struct writing *w, struct old_level *old)
 {
 	const struct ews_entries *list = w->list;
-	size_t total = 0;
+	int rc = 0;
 
-	for (w->at = 0; w->at < list->n;) {
+	for (w->at = 0; w->at < list->n && rc == 0;) {
 		const char *path = list->items[w->at].path, *slash = strchr(path, '/');
 		EWS_CLEANUP(free) char *dir = slash ? ews_strndup(path, (size_t)(slash - path)) : NULL;
 		struct branch branch = { .at = w->at, .oid = EWS_OID_NONE };
@@ -169,29 +186,31 @@ static size_t find_branches(struct writing *w, const struct old_level *old)
 			continue;
 		}
 		branch.name_len = (size_t)(slash - path);
-		branch.was = find_old(old, path, branch.name_len);
+		rc = find_old(&branch.was, w, old, path, branch.name_len);
 		step_over(w, dir);
 		branch.end = w->at;
 		branch.n = w->changes ? count_changes(w, dir) : branch.end - branch.at;
 		if (branch.n < FEW_IN_BRANCH)
 			continue;
-		total += branch.n;
+		*total += branch.n;
 		EWS_GROW(w->branches, w->n_branches, w->cap_branches);
 		w->branches[w->n_branches++] = branch;
 	}
 	w->at = 0;
-	return total;
+	return rc;
 }
 
 /* The directories of the first level have nothing to do with each other: those of many entries are written by several threads. */
-static int write_branches(struct writing *w, const struct old_level *old)
+static int write_branches(struct writing *w, struct old_level *old)
 {
 	EWS_CLEANUP(free) struct branch **largest_first = NULL;
 	struct branching branching = { .whole = w };
+	size_t total = 0;
+	int rc = find_branches(&total, w, old);
 
-	if (find_branches(w, old) < FEW_ENTRIES) {
+	if (rc < 0 || total < FEW_ENTRIES) {
 		w->n_branches = 0;
-		return 0;
+		return rc;
 	}
 	largest_first = ews_calloc(w->n_branches, sizeof(struct branch *));
 	for (size_t i = 0; i < w->n_branches; i++)
@@ -205,16 +224,10 @@ static int write_branches(struct writing *w, const struct old_level *old)
 static int write_level(struct ews_oid *out, struct writing *w, const char *prefix, size_t prefix_len,
 		       const struct ews_oid *was)
 {
-	EWS_CLEANUP(free) struct ews_tree_item *old_items = NULL;
-	struct old_level old = { NULL, 0 };
+	EWS_CLEANUP(old_level) struct old_level old = { .tree = was };
 	size_t first = w->n;
-	int rc = 0;
+	int rc = prefix_len ? 0 : write_branches(w, &old);
 
-	if (was)
-		rc = ews_tree_read_flat(&old_items, &old.n, ews_batch_odb(w->batch), was, &w->names);
-	old.items = old_items;
-	if (rc == 0 && !prefix_len)
-		rc = write_branches(w, &old);
 	while (w->at < w->list->n && rc == 0) {
 		const struct ews_entry *entry = &w->list->items[w->at];
 		const char *name = entry->path + prefix_len, *slash;
