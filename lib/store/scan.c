@@ -198,7 +198,8 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	EWS_CLEANUP(fd)
 	int fd = ews_scan_open_dir(opts->may_chmod ? &worker->opened : NULL, opts->root_fd, node->path,
 				   opts->into_mounts);
-	EWS_CLEANUP(free) struct ews_dirent *names = NULL;
+	EWS_CLEANUP(dir_names) struct ews_dir_names listed = EWS_DIR_NAMES_INIT;
+	const struct ews_dirent *names;
 	size_t cap_children = 0;
 	bool is_repository;
 	ssize_t n;
@@ -215,9 +216,10 @@ static int read_node(size_t i, unsigned thread, void *payload)
 		walk->n_vanished += node->is_gone;
 		return 0;
 	}
-	n = ews_dir_list(&names, fd, &worker->arena);
+	n = ews_dir_names_read(&listed, fd);
 	if (n < 0)
 		return ews_error_wrap("in '%s'", node->path);
+	names = listed.items;
 	for (ssize_t k = 0; k < n && *node->path; k++)
 		node->is_repository = node->is_repository ||
 				      (!strcmp(names[k].name, ".git") && marks_repository(opts, fd));

@@ -399,10 +399,9 @@ static int look_at_project(struct sources *src, struct ews_repo *repo, struct ew
 			   const struct ews_twin_opts *opts)
 {
 	/* The twin's index is made of the entries of git's, which are read for that. */
-	struct ews_content_opts now = { .partial = opts->partial,
-					.without_index = true,
-					.progress = opts->progress,
-					.payload = opts->payload };
+	struct ews_content_opts now = {
+		.partial = opts->partial, .without_index = true, .progress = opts->progress, .payload = opts->payload
+	};
 	int rc = ews_content_now(&src->project, repo, NULL, batch, &now);
 
 	return rc == 0 && opts->epoch ? ews_epoch_of(opts->epoch, repo, &src->project) : rc;
@@ -652,6 +651,7 @@ static void clear_stat(struct ews_index_entry *ie, bool keep_size)
 void ews_twin_mark_clean(struct ews_twin *twin)
 {
 	const struct ews_entries *list = &twin->content.scan.entries;
+	struct ews_arena rest = EWS_ARENA_INIT;
 
 	for (size_t i = 0; i < twin->index.n; i++) {
 		struct ews_index_entry *ie = &twin->index.items[i];
@@ -665,7 +665,11 @@ void ews_twin_mark_clean(struct ews_twin *twin)
 		clear_stat(ie, entry && entry->has_stat);
 		/* A mark that outlives the filling: the real owner comes with the real stat data. */
 		ie->uid = is_clean;
+		/* Of many files the paths of both would be in memory as long as one of them. */
+		ie->path = entry ? entry->path : ews_arena_dup(&rest, ie->path, strlen(ie->path));
 	}
+	ews_arena_release(&twin->index.arena);
+	twin->index.arena = rest;
 }
 
 void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_hash_algo algo, gid_t gid)

@@ -47,7 +47,10 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 /* Where the project stands: `head`, or `is_unborn`, and `branch`; for who needs no twin. */
 int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo);
 
-/* Note which index entries are clean; to be called while the entries still have the project's stat data. */
+/*
+ * Note which index entries are clean; to be called while the entries still have the project's stat data. The index says its
+ * paths by theirs from then on, so that the list must live as long.
+ */
 void ews_twin_mark_clean(struct ews_twin *twin);
 
 /* The bytes of the index, with the stat data of the files that now stand in the workspace (content's entries). */
