@@ -147,20 +147,6 @@ static void add_process(struct ews_strv *out, pid_t pid)
 	ews_strv_add(out, name.ptr);
 }
 
-/* What is mounted in a directory goes where that goes, and keeps it from being removed. */
-static void add_mounts(struct ews_strv *out, const char *path)
-{
-	FILE *mounts = setmntent(MOUNTS, "re");
-	EWS_CLEANUP(free) char *line = ews_malloc(MOUNT_LINE_MAX);
-	struct mntent entry;
-
-	while (mounts && getmntent_r(mounts, &entry, line, MOUNT_LINE_MAX))
-		if (ews_path_is_inside(entry.mnt_dir, path))
-			ews_strv_addf(out, "what is mounted at '%s'", entry.mnt_dir);
-	if (mounts)
-		(void)endmntent(mounts); /* it always succeeds */
-}
-
 int ews_inuse_list(struct ews_strv *out, const char *path)
 {
 	pid_t ancestors[ANCESTORS_MAX];
@@ -185,6 +171,18 @@ int ews_inuse_list(struct ews_strv *out, const char *path)
 			add_process(out, pid);
 	}
 	closedir(proc);
-	add_mounts(out, path);
 	return 0;
+}
+
+void ews_inuse_list_mounts(struct ews_strv *out, const char *path)
+{
+	FILE *mounts = setmntent(MOUNTS, "re");
+	EWS_CLEANUP(free) char *line = ews_malloc(MOUNT_LINE_MAX);
+	struct mntent entry;
+
+	while (mounts && getmntent_r(mounts, &entry, line, MOUNT_LINE_MAX))
+		if (ews_path_is_inside(entry.mnt_dir, path))
+			ews_strv_addf(out, "what is mounted at '%s'", entry.mnt_dir);
+	if (mounts)
+		(void)endmntent(mounts); /* it always succeeds */
 }

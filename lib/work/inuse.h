@@ -11,9 +11,14 @@
 /*
  * Processes that we may look at (/proc) whose current directory, root,
  * program or open file lies in the directory `path`; the caller and its ancestors, and
- * what runs for us, don't count. Each as "<name> (<pid>)"; after them mounts at or below `path`, as
- * "what is mounted at '<path>'". Returns 0.
+ * what runs for us, don't count. Each as "<name> (<pid>)". Returns 0.
  */
 int ews_inuse_list(struct ews_strv *out, const char *path);
+
+/*
+ * What is mounted at `path` or below it, as "what is mounted at '<path>'": it goes where the directory goes, and keeps that
+ * from being removed.
+ */
+void ews_inuse_list_mounts(struct ews_strv *out, const char *path);
 
 #endif
