@@ -452,6 +452,13 @@ static void check_diff(struct world *world, const struct shot *from, const struc
 	child_release(&json);
 }
 
+/* A revert or restore that succeeds says that it is verified. */
+static void check_verified(struct world *world, const struct child *child)
+{
+	if (!strstr(child->out.ptr, "Status: Verified"))
+		text_addf(&world->report, "not verified: %s\n", child->out.ptr);
+}
+
 /* Back to `want`, by one of the ways that lead there. */
 static bool go_back(struct world *world, struct child *child, const struct shot *want)
 {
@@ -468,8 +475,8 @@ static bool go_back(struct world *world, struct child *child, const struct shot 
 		done = EWS_WORKS(world, child, world->ws, "revert", "--to", want->name);
 	else
 		done = EWS_WORKS(world, child, world->project, "snapshot", "restore", want->name, session);
-	if (done && !strstr(child->out.ptr, "Status: Verified"))
-		text_addf(&world->report, "not verified: %s\n", child->out.ptr);
+	if (done)
+		check_verified(world, child);
 	free(session);
 	return done;
 }
@@ -546,8 +553,7 @@ static void restore_path(struct world *world, const struct shot *want, const str
 	    (want->holds_all && !list_find(&want->files, path)))
 		return;
 	if (EWS_WORKS(world, &child, world->ws, "revert", "--to", want->name, "--", path)) {
-		if (!strstr(child.out.ptr, "Status: Verified"))
-			text_addf(&world->report, "not verified: %s\n", child.out.ptr);
+		check_verified(world, &child);
 		take_shot(world, &after);
 		check_restored(&world->report, &restored);
 	}
@@ -606,14 +612,13 @@ static void revert_again(struct world *world)
 		(void)usleep(turn ? 25000 : 0);
 		is_settled = EWS_WORKS(world, &child, world->ws, "revert");
 	}
-	if (is_settled && !strstr(child.out.ptr, "Status: Verified"))
-		text_addf(&world->report, "not verified: %s\n", child.out.ptr);
+	if (is_settled)
+		check_verified(world, &child);
 	change_workspace(world, rng_below(&world->rng, 3));
 	take_shot(world, &before);
 	restored.started_s = time(NULL) - 1;
 	if (is_settled && EWS_WORKS(world, &child, world->ws, "revert")) {
-		if (!strstr(child.out.ptr, "Status: Verified"))
-			text_addf(&world->report, "not verified: %s\n", child.out.ptr);
+		check_verified(world, &child);
 		take_shot(world, &after);
 		check_restored(&world->report, &restored);
 	}
