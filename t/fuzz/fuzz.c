@@ -664,7 +664,8 @@ static void play_round(struct world *world)
 			&before);
 	}
 	shot_release(&before);
-	if (!world->report.len && rng_chance(&world->rng, 15))
+	/* In place nothing is remembered of that. */
+	if (!world->report.len && !world->set->method->is_project && rng_chance(&world->rng, 15))
 		revert_again(world);
 	watch_project(world, &world->report);
 }
