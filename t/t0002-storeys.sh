@@ -43,6 +43,15 @@ test_expect_success 'a copy of the house' '
 	mkdir house && cp -R "$EWS_SRC/lib" house/
 '
 
+# top <tree>: its directories, but for git's, those of builds, and those of sessions
+top() {
+	(cd "$1" && find . -mindepth 1 -maxdepth 1 -type d ! -name .git ! -name "build*" ! -name .superqode | sort | tr "\n" " ")
+}
+
+test_expect_success 'at the top there is what is said to be there' '
+	test "$(top "$EWS_SRC")" = "./.ci ./contrib ./lib ./man ./t "
+'
+
 test_expect_success 'no include goes up and none goes round' '
 	storeys house
 '
