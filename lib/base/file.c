@@ -195,21 +195,6 @@ static int fill(int fd, const struct filling *with)
 	return 0;
 }
 
-/*
- * Give what is written as `tmp` its name. Where a file is renamed over another ext4 sends all of it on its way to the disk
- * first (ext4(5), auto_da_alloc), which is for what is to last; where two change their names it does not.
- */
-static int give_name(int dir_fd, const char *tmp, const char *name, bool is_durable)
-{
-	if (!is_durable && renameat2(dir_fd, tmp, dir_fd, name, RENAME_EXCHANGE) == 0) {
-		/* A directory is not to be replaced. What is left of a file, or is gone already, is a sweep's. */
-		if (unlinkat(dir_fd, tmp, 0) == 0 || errno != EISDIR)
-			return 0;
-		(void)renameat2(dir_fd, tmp, dir_fd, name, RENAME_EXCHANGE);
-	}
-	return renameat(dir_fd, tmp, dir_fd, name);
-}
-
 static int replace(int dir_fd, const char *name, const struct filling *with)
 {
 	struct ews_sync_group *group = with->is_durable ? ews_sync_current() : NULL;
@@ -245,7 +230,7 @@ static int replace(int dir_fd, const char *name, const struct filling *with)
 	}
 	if (group)
 		return 0;
-	if (give_name(home_fd, tmp, base, with->is_durable) < 0) {
+	if (ews_sync_give_name(home_fd, tmp, home_fd, base, with->is_durable) < 0) {
 		(void)ews_error_os("cannot write '%s'", name);
 		(void)unlinkat(home_fd, tmp, 0); /* as above */
 		return ews_error_code();

@@ -177,14 +177,25 @@ static int sync_all(const struct ews_sync_group *group)
 	return ews_pool_wait(group->n, THREADS, sync_one, group->items);
 }
 
-static int give_names(struct ews_sync_group *group, unsigned stage)
+int ews_sync_give_name(int tmp_dir_fd, const char *tmp, int dir_fd, const char *name, bool is_durable)
+{
+	if (!is_durable && renameat2(tmp_dir_fd, tmp, dir_fd, name, RENAME_EXCHANGE) == 0) {
+		/* A directory is not to be replaced. What is left of a file, or is gone already, is a sweep's. */
+		if (unlinkat(tmp_dir_fd, tmp, 0) == 0 || errno != EISDIR)
+			return 0;
+		(void)renameat2(tmp_dir_fd, tmp, dir_fd, name, RENAME_EXCHANGE);
+	}
+	return renameat(tmp_dir_fd, tmp, dir_fd, name);
+}
+
+static int give_names(struct ews_sync_group *group, unsigned stage, bool are_durable)
 {
 	for (size_t i = 0; i < group->n; i++) {
 		struct ews_sync_item *item = &group->items[i];
 
 		if (item->kind != NEW_FILE || item->stage != stage)
 			continue;
-		if (renameat(item->tmp_dir_fd, item->tmp, item->dir_fd, item->name) < 0)
+		if (ews_sync_give_name(item->tmp_dir_fd, item->tmp, item->dir_fd, item->name, are_durable) < 0)
 			return ews_error_os("cannot write '%s'", item->name);
 		free(ews_steal(&item->tmp));
 	}
@@ -245,7 +256,7 @@ static int settle_in_order(struct ews_sync_group *group, struct ews_sync_group *
 	size_t last = group->n;
 
 	for (unsigned stage = 0; stage <= group->stage && rc == 0; stage++)
-		rc = give_names(group, stage);
+		rc = give_names(group, stage, true);
 	/* The group was found to have a new file. */
 	while (rc == 0 && group->items[--last].kind != NEW_FILE)
 		;
@@ -258,7 +269,7 @@ static int settle_step_by_step(struct ews_sync_group *group, struct ews_sync_gro
 	int rc = sync_all(group);
 
 	for (unsigned stage = 0; stage <= group->stage && rc == 0; stage++) {
-		rc = give_names(group, stage);
+		rc = give_names(group, stage, true);
 		if (rc == 0)
 			rc = leave_names(group, stage, next);
 		if (rc == 0 && stage < group->stage) {
@@ -311,7 +322,7 @@ int ews_sync_finish_unsynced(struct ews_sync_group *group)
 	int rc = 0;
 
 	for (unsigned stage = 0; stage <= group->stage && rc == 0; stage++)
-		rc = give_names(group, stage);
+		rc = give_names(group, stage, false);
 	ews_sync_group_release(group);
 	return rc;
 }

@@ -22,6 +22,7 @@
 #define EWS_BASE_SYNC_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/cleanup.h"
@@ -91,6 +92,13 @@ int ews_sync_finish_unsynced(struct ews_sync_group *group);
  * other.
  */
 int ews_sync_finish_before(struct ews_sync_group *group, struct ews_sync_group *next);
+
+/*
+ * Give what is written as `tmp` its name, as renameat(2) does. Where a file is renamed over another ext4 sends all of it on its way to
+ * the disk first (ext4(5), auto_da_alloc), which is for what is to last; where two change their names, as here when it is not to
+ * be durable, it does not. Below zero: errno says why.
+ */
+int ews_sync_give_name(int tmp_dir_fd, const char *tmp, int dir_fd, const char *name, bool is_durable);
 
 /* Files that have no names yet are removed. */
 void ews_sync_group_release(struct ews_sync_group *group);
