@@ -54,6 +54,19 @@ test_expect_success 'P4: a branch that moved below the same index leaves trees t
 	git -C p ls-tree --name-only "refs/ews/snapshots/$snap^2" trees/ >out && echo "trees/$tree" | test_cmp - out
 '
 
+# staged_in <snapshot>: what its manifest commit keeps for the index alone
+staged_in() {
+	git -C back ls-tree -r "refs/ews/snapshots/$1^2" staged >out
+}
+
+test_expect_success 'P4: what git has staged, and the state that a revert left had or had not, is kept with what comes after' '
+	git init -q back && (cd back && echo one >f && echo other >g && git add . && git commit -qm one) && start_ws back b && sleep 0.03 && git -C back ews diff b && echo once >"${ws:?}/f" && git -C "$ws" add f && blob=$(git -C "$ws" rev-parse :f) && sleep 0.03 && had=$(git -C back ews snapshot create b) && staged_in $had && test_must_be_empty out && echo twice >"${ws:?}/f" && sleep 0.03 &&
+	git -C back ews revert --to $had b && test "$(cat "${ws:?}/f")" = once && sleep 0.03 && echo thrice >"${ws:?}/f" && sleep 0.03 && lacked=$(git -C back ews snapshot create b) && staged_in $lacked && test_grep "$blob.staged/0/f" out &&
+	echo once >"${ws:?}/f" && sleep 0.03 && git -C back ews revert --to $lacked b && sleep 0.03 && echo more >>"${ws:?}/g" && sleep 0.03 && snap=$(git -C back ews snapshot create b) && staged_in $snap && test_grep "$blob.staged/0/f" out &&
+	blob=$(echo late | git hash-object --stdin) && git -C "$ws" update-index --cacheinfo "100644,$blob,f" && sleep 0.03 && lacked=$(git -C back ews snapshot create b) && staged_in $lacked && test_grep ! "$blob" out && echo late >"${ws:?}/f" && sleep 0.03 &&
+	git -C back ews revert --to $lacked b && sleep 0.03 && echo more >>"${ws:?}/g" && sleep 0.03 && snap=$(git -C back ews snapshot create b) && staged_in $snap && test_grep "$blob.staged/0/f" out && git -C back ews end --force b
+'
+
 test_expect_success 'P3: what is kept of the base is a cache: gone, cut or of another base, it is read from the store' '
 	dir=${HOME:?}/.superqode/working/p/sessions/s && seen s && git -C p ews diff s >want && rm "${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && test_path_is_file "${dir:?}/base" &&
 	cp "${dir:?}/base" keep && head -c 5000 keep >"${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && echo other >>p/sub/f && start_ws p other && echo more >>"${ws:?}/sub/f" && git -C p ews diff other >want.other &&

@@ -28,8 +28,12 @@ for method in $methods; do
 	esac
 	export method n
 	test_expect_success "P1-P5, P7, P8: $n random rounds of the method $method" '
-		"$fuzz" $seed --rounds "$n" --method "$method" --jobs 2
+		"$fuzz" $seed --rounds "$n" --method "$method" --jobs 2 >"report.$method"
 	'
+	# What failed may fail once only: it is told wherever the test is run.
+	if grep -q "^FAILED" "report.$method"; then
+		tail -c 8000 "report.$method" >&2
+	fi
 done
 
 # A program that does all that git ews does; after <verb> has succeeded, <shell commands> spoil something.

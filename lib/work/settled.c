@@ -15,8 +15,9 @@ static void digest_git(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content 
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_gitstate *git = &content->git;
-	const uint64_t numbers[] = { content->has_git,  content->root_mode, content->has_root_owner, content->root_uid,
-				     content->root_gid, git->n,		    git->running.n };
+	const uint64_t numbers[] = { content->has_git,  content->root_mode, content->has_root_owner,
+				     content->root_uid, content->root_gid,  git->n,
+				     git->running.n };
 
 	ews_hash_add(hash, numbers, sizeof(numbers));
 	ews_hash_add(hash, &content->index, sizeof(content->index));

@@ -37,6 +37,7 @@ struct ews_shift {
 	bool has_git_change;
 	bool can_settle; /* nothing is asked for but the base, as it was */
 	bool is_settled; /* and it is known that it is there; then nothing was read of it but its hash */
+	struct ews_buf memo; /* of the target's entries, once they are there; empty: not known */
 	bool is_untouched; /* all is as it should be: `now` was looked at, and nothing done since */
 };
 

@@ -218,7 +218,10 @@ static void remember(struct ews_content *after, const struct ews_transition_resu
 	const struct ews_snapshot *target = shift->opts->target;
 
 	if (*target->ref && !strcmp(after->hash, shift->target.hash)) {
-		ews_snapshot_note(after, &target->commit, target->ref);
+		if (shift->memo.len)
+			ews_content_set_memo(after, shift->memo.ptr, shift->memo.len);
+		else
+			ews_snapshot_note(after, &target->commit, target->ref);
 		if (shift->can_settle && is_as_target(out, shift))
 			ews_settled_note(after, &target->commit);
 	}

@@ -133,6 +133,15 @@ int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snaps
 void ews_snapshot_note(struct ews_content *content, const struct ews_oid *commit, const char *ref);
 
 /*
+ * `before` was just kept of `from`, and the entries of `target`, whose content is `to`, are about to be put in their place. Give
+ * the memo of these (ews_content_set_memo), which says of them all that is known of the ones before, pins and all.
+ * Nothing is given where git's state is not the same in both.
+ */
+void ews_snapshot_foresee(struct ews_buf *out, struct ews_repo *repo, const struct ews_snapshot *before,
+			  const struct ews_content *from, const struct ews_snapshot *target,
+			  const struct ews_content *to);
+
+/*
  * Take one of `session`'s workspace (NULL: the project), named in its lineage.
  * Returns 1 when one was taken; 0 with `if_changed` when nothing differs from the newest.
  */

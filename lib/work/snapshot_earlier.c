@@ -129,13 +129,11 @@ static bool are_pins_enough(const struct ews_earlier *earlier, struct ews_head_t
 void ews_earlier_compare(struct ews_earlier *earlier, const struct ews_kept *now, struct ews_head_tree *head_tree)
 {
 	const struct ews_kept *kept = &earlier->kept;
-	bool has_rest;
+	bool has_rest = earlier->is_there && !memcmp(kept->rest, now->rest, sizeof(kept->rest));
 
-	if (!earlier->is_there || memcmp(kept->skips, now->skips, sizeof(kept->skips)) != 0)
-		return;
-	has_rest = !memcmp(kept->rest, now->rest, sizeof(kept->rest));
-	earlier->has_manifest = earlier->content->is_unchanged && has_rest;
-	if (earlier->has_manifest)
+	earlier->has_skips = earlier->is_there && !memcmp(kept->skips, now->skips, sizeof(kept->skips));
+	earlier->has_manifest = earlier->content->is_unchanged && has_rest && earlier->has_skips;
+	if (earlier->has_manifest || (!has_rest && !earlier->has_skips))
 		return;
 	if (read_manifest_tree(earlier) < 0) {
 		ews_error_clear(); /* all of it is written then */
@@ -180,7 +178,7 @@ void ews_earlier_take_pieces(struct ews_oid *oids, const struct ews_earlier *ear
 	const struct ews_entries *entries = &earlier->content->scan.entries;
 	size_t at = 0;
 
-	if (earlier->n_pieces != pieces->n || pieces->numbers)
+	if (!earlier->has_skips || earlier->n_pieces != pieces->n || pieces->numbers)
 		return;
 	for (size_t i = 0; i < touched->n; i++)
 		if (!is_line_of_its_own(&touched->items[i].was, &entries->items[touched->items[i].at]))

@@ -26,6 +26,7 @@ struct ews_earlier {
 	struct ews_kept kept;
 	bool is_there; /* it is held, and the entries are its own but for those that were touched since: */
 	struct ews_oid tree, manifest;
+	bool has_skips; /* it left out the same */
 	bool has_manifest; /* the manifest commit is what would be written */
 	bool has_pins; /* what that has besides the manifest is */
 	struct ews_arena names; /* of what follows */

@@ -38,6 +38,7 @@ static void release_shift(struct ews_shift *shift)
 	ews_ignored_changes_release(&shift->ignored);
 	ews_strv_release(&shift->away);
 	ews_snapshot_release(&shift->before);
+	ews_buf_release(&shift->memo);
 }
 
 EWS_CLEANUP_DEFINE(shift, struct ews_shift, release_shift)
@@ -494,6 +495,9 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 	if (rc == 0)
 		rc = begin(shift, &group);
 	ews_ahead_end(&ahead);
+	if (rc == 0 && *shift->opts->target->ref)
+		ews_snapshot_foresee(&shift->memo, shift->repo, &shift->before, &shift->now, shift->opts->target,
+				     &shift->target);
 	if (rc == 0)
 		rc = move_away(out, shift, root);
 	if (rc == 0)
@@ -530,6 +534,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.kept = EWS_ENTRIES_INIT,
 		.ignored = EWS_IGNORED_CHANGES_INIT,
 		.away = EWS_STRV_INIT,
+		.memo = EWS_BUF_INIT,
 	};
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
 	int rc;

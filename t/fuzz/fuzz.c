@@ -355,6 +355,7 @@ static void snapshot_without_cache(struct world *world, const struct shot *shot)
 			text_addf(&world->report,
 				  "with the stat cache it was %s, without it is %s:\n%s\n-- without:\n%s\n",
 				  shot->record.hash, cold.hash, shot->record.manifest, cold.manifest);
+		record_check_pins(&world->report, &shot->record, &cold, find_store(world));
 	}
 	free(cache);
 	record_release(&cold);
@@ -664,8 +665,7 @@ static void play_round(struct world *world)
 			&before);
 	}
 	shot_release(&before);
-	/* In place nothing is remembered of that. */
-	if (!world->report.len && !world->set->method->is_project && rng_chance(&world->rng, 15))
+	if (!world->report.len && rng_chance(&world->rng, 15))
 		revert_again(world);
 	watch_project(world, &world->report);
 }

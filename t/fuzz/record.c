@@ -170,11 +170,37 @@ void record_read(struct record *out, const char *project, const char *ref)
 	out->manifest = copy_of(child.out.ptr);
 	text = copy_of(child.out.ptr);
 	read_manifest(out, text);
+	if (RUN(&child, project, NULL, "git", "ls-tree", "-r", parent) != 0)
+		die("no manifest commit of '%s': %s", ref, child.err.ptr);
+	out->pins = copy_of(child.out.ptr);
 	free(text);
 	free(name);
 	free(parent);
 	free(tree);
 	child_release(&child);
+}
+
+void record_check_pins(struct text *report, const struct record *record, const struct record *other,
+		       const char *project)
+{
+	struct child held = CHILD_INIT;
+	char *rest = copy_of(other->pins), *at = rest, *line;
+
+	if (RUN(&held, project, NULL, "git", "rev-list", "--objects", record->ref) != 0)
+		die("no snapshot '%s': %s", record->ref, held.err.ptr);
+	while ((line = strsep(&at, "\n"))) {
+		char *name = strchr(line, '\t');
+
+		if (!name || !strcmp(name, "\tmanifest") || strstr(record->pins, line))
+			continue;
+		/* HEAD's tree may have it under another path. */
+		*name = '\0';
+		if (!strstr(held.out.ptr, strrchr(line, ' ') + 1))
+			text_addf(report, "%s does not hold what %s does: %s %s\n", record->ref, other->ref, line,
+				  name + 1);
+	}
+	free(rest);
+	child_release(&held);
 }
 
 const struct skip *record_skip(const struct record *record, const char *path)
@@ -282,6 +308,7 @@ void record_release(struct record *record)
 	free(record->ref);
 	free(record->hash);
 	free(record->manifest);
+	free(record->pins);
 	list_release(&record->items);
 	*record = (struct record)RECORD_INIT;
 }

@@ -15,6 +15,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "fixture.h"
+#include "work/kept.h"
+#include "work/revert.h"
+#include "work/start.h"
 #include "work/verify.h"
 
 #define KINDS (FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_IGNORES | FIXTURE_MODES | FIXTURE_ODD_NAMES)
@@ -237,7 +240,7 @@ static struct ews_repo *make_wide_project(size_t n_dirs)
 }
 
 /* What somebody does to it, to a file of his choice or to git's index. */
-static void do_something(void)
+static void do_something(const char *dir)
 {
 	static const char *const deeds[] = {
 		"echo more >>$f",
@@ -261,8 +264,9 @@ static void do_something(void)
 		"echo first >>d1/f1",
 	};
 
-	fixture_shell("cd p && f=d1/f%zu && { test -f $f || echo back >$f; } && { %s || :; } 2>/dev/null && sleep 0.03",
-		      1 + fixture_pick(2), FIXTURE_ONE_OF(deeds));
+	fixture_shell(
+		"cd '%s' && f=d1/f%zu && { test -f $f || { rm -f $f && echo back >$f; }; } && { %s || :; } 2>/dev/null && sleep 0.03",
+		dir, 1 + fixture_pick(2), FIXTURE_ONE_OF(deeds));
 }
 
 /* What the manifest commit of `snapshot` has: sorted lines of `git ls-tree -r`. */
@@ -274,6 +278,17 @@ static void list_pins(const char *to, const struct ews_snapshot *snapshot)
 		      ews_oid_hex(hex, &snapshot->manifest), to);
 }
 
+/* `quick` alone is left, and what it names; is that all that the index of `dir` names? */
+static void assert_holds_what_is_staged(const char *dir, struct ews_repo *repo, const struct ews_snapshot *quick)
+{
+	fixture_shell(
+		"cd '%s' && git ls-files -s | cut -d' ' -f2 >'%s/staged' && git for-each-ref --format='%%(refname)' refs/ews | grep -v %s | "
+		"sed 's/^/delete /' | git update-ref --stdin && rm \"$(git rev-parse --git-path index)\" && git gc -q --prune=now && "
+		"while read oid; do git cat-file -e $oid || exit 1; done <'%s/staged'",
+		dir, fixture_top(), quick->id, fixture_top());
+	assert_sound(repo, quick);
+}
+
 /* As if nobody had looked yet. */
 static void forget_what_was_found(void)
 {
@@ -283,14 +298,17 @@ static void forget_what_was_found(void)
 static void assert_same_but_for_pins(const struct ews_snapshot *quick, const struct ews_snapshot *whole)
 {
 	EWS_CLEANUP(buf) struct ews_buf lacking = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
 
 	cr_assert(ews_oid_equal(&quick->tree, &whole->tree), "EWS_SEED=%zu", fixture_seed());
 	cr_assert_str_eq(quick->hash, whole->hash);
 	list_pins("quick", quick);
 	list_pins("whole", whole);
-	/* What the index named once may be held for longer than it has to. */
+	/* What the index named once may be held for longer than it has to; and by HEAD's tree, under another path. */
 	fixture_ask(&lacking,
-		    "comm -13 quick whole; comm -23 quick whole | grep -v '\\(staged\\|extra\\|trees\\)/'; true");
+		    "git -C p rev-list --objects %s | cut -c 1-40 >held; comm -13 quick whole | grep -v -F -f held; "
+		    "comm -23 quick whole | grep -v '\\(staged\\|extra\\|trees\\)/'; true",
+		    ews_oid_hex(hex, &quick->commit));
 	cr_assert_str_empty(lacking.ptr, "EWS_SEED=%zu: %s", fixture_seed(), lacking.ptr);
 }
 
@@ -305,20 +323,109 @@ Test(snapshot, one_that_takes_much_from_the_one_before_is_the_one_that_is_writte
 			ews_snapshot_release(&quick);
 			create(&quick, NULL, repo, false);
 			for (size_t k = fixture_pick(3); k; k--)
-				do_something();
+				do_something("p");
 		}
 		ews_snapshot_release(&quick);
 		create(&quick, NULL, repo, false);
 		forget_what_was_found();
 		create(&whole, NULL, repo, false);
 		assert_same_but_for_pins(&quick, &whole);
-		/* It alone is left, and what it names. */
-		fixture_shell(
-			"cd p && git ls-files -s | cut -d' ' -f2 >../staged && git for-each-ref --format='%%(refname)' refs/ews | grep -v %s | "
-			"sed 's/^/delete /' | git update-ref --stdin && rm .git/index && git gc -q --prune=now && while read oid; do "
-			"git cat-file -e $oid || exit 1; done <../staged",
-			quick.id);
-		assert_sound(repo, &quick);
+		assert_holds_what_is_staged("p", repo, &quick);
+		fixture_shell("rm -rf p home");
+	}
+}
+
+/* A session "s"; the path of its workspace is the caller's to free. */
+static char *start_session(struct ews_repo *repo)
+{
+	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
+	const struct ews_start_opts opts = {
+		.id = "s", .uncommitted = -1, .untracked = -1, .keep_ignored = EWS_KEEP_IGNORED_NO
+	};
+
+	cr_assert_eq(ews_start(&result, repo, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(), ews_error_message());
+	return ews_strdup(result.session.state.workspace);
+}
+
+static void open_locked(struct ews_session *out, struct ews_repo *repo)
+{
+	cr_assert_eq(ews_session_open(out, repo, "s"), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_session_lock(out, "test"), 0, "%s", ews_error_message());
+}
+
+/* Of the workspace. */
+static void create_in(struct ews_snapshot *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+
+	ews_snapshot_release(out);
+	open_locked(&session, repo);
+	cr_assert_eq(ews_snapshot_create(out, &skips, repo, &session, &(struct ews_snapshot_create_opts){ 0 }), 1,
+		     "EWS_SEED=%zu: %s", fixture_seed(), ews_error_message());
+}
+
+/* To the base where `to` is NULL. */
+static void revert_to(struct ews_repo *repo, const char *to)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
+	const struct ews_revert_opts opts = { .verb = "revert", .to = to };
+
+	open_locked(&session, repo);
+	cr_assert_eq(ews_revert(&result, &session, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(),
+		     ews_error_message());
+	cr_assert(result.put.is_verified, "EWS_SEED=%zu: %s", fixture_seed(), result.put.errors.items[0]);
+}
+
+Test(snapshot, what_a_revert_brought_back_is_known_with_its_pins)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(2);
+	EWS_CLEANUP(free) char *ws = start_session(repo);
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(buf) struct ews_buf memo = EWS_BUF_INIT;
+	struct ews_kept kept;
+
+	/* Git's index is as old as is needed to know it again. */
+	fixture_shell("cd '%s' && echo more >>d1/f2 && sleep 0.03", ws);
+	revert_to(repo, NULL);
+	open_locked(&session, repo);
+	cr_assert(ews_cache_peek(&memo, session.fd, EWS_SESSION_CACHE));
+	cr_assert(ews_kept_parse(&kept, &memo));
+	cr_assert_str_eq(kept.ref, EWS_REF_SESSIONS "s");
+	cr_assert(kept.named);
+}
+
+/* What is remembered of a target holds for it, whatever was there before it was put back. */
+Test(snapshot, one_of_what_a_revert_brought_back_is_the_one_that_is_written_whole)
+{
+	for (size_t round = 0; round < fixture_rounds(4); round++) {
+		EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(2);
+		EWS_CLEANUP(snapshot) struct ews_snapshot whole = EWS_SNAPSHOT_INIT;
+		EWS_CLEANUP(snapshot) struct ews_snapshot quick = EWS_SNAPSHOT_INIT;
+		EWS_CLEANUP(snapshot) struct ews_snapshot former = EWS_SNAPSHOT_INIT;
+		EWS_CLEANUP(free) char *ws = start_session(repo);
+
+		for (size_t i = 0, n = 2 + fixture_pick(4); i < n; i++) {
+			for (size_t k = fixture_pick(3); k; k--)
+				do_something(ws);
+			if (fixture_pick(2))
+				create_in(&former, repo);
+			for (size_t k = fixture_pick(3); k; k--)
+				do_something(ws);
+			revert_to(repo, former.id && fixture_pick(3) ? former.id : NULL);
+			/* What is touched right after it was put can't be told from that. */
+			fixture_shell("sleep 0.03");
+			if (fixture_pick(2))
+				create_in(&quick, repo);
+		}
+		for (size_t k = fixture_pick(3); k; k--)
+			do_something(ws);
+		create_in(&quick, repo);
+		forget_what_was_found();
+		create_in(&whole, repo);
+		assert_same_but_for_pins(&quick, &whole);
+		assert_holds_what_is_staged(ws, repo, &quick);
 		fixture_shell("rm -rf p home");
 	}
 }
