@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 
 /* The base64 of `path` as a node, or null where it is UTF-8. */
 static cJSON *bytes_node(const char *path)
@@ -149,11 +150,7 @@ void ews_render_kept_talk(const struct ews_cmd_ctx *ctx, const char *before, con
 
 void ews_render_add_problem(struct ews_strv *lines, const char *path)
 {
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", ews_error_message());
-	ews_strv_add(lines, line.ptr);
+	ews_path_line_add(lines, path, ews_error_message());
 	ews_error_clear();
 }
 

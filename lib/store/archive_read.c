@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/archive_write.h"
 #include "store/libarchive.h"
 #include "store/xattr.h"
@@ -597,15 +598,6 @@ static void add_directories(struct ews_entries *list)
 		ews_entries_unique(list);
 }
 
-static void add_flaw(struct ews_strv *flaws, const char *path, const char *what)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", what);
-	ews_strv_add(flaws, line.ptr);
-}
-
 static bool same_name(const char *a, const char *b)
 {
 	return !strcmp(a ? a : "", b ? b : "");
@@ -626,10 +618,10 @@ static void compare(struct reading *reading)
 	for (size_t i = 0; i < changes.n; i++) {
 		const struct ews_change *change = &changes.items[i];
 
-		add_flaw(&reading->out->flaws, change->path,
-			 !change->to     ? "is missing"
-			 : !change->from ? "is not in the manifest"
-					 : "differs");
+		ews_path_line_add(&reading->out->flaws, change->path,
+				  !change->to     ? "is missing"
+				  : !change->from ? "is not in the manifest"
+						  : "differs");
 	}
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path.h"
+#include "base/path_line.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
 
@@ -73,13 +73,8 @@ int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, 
 
 void ews_attr_name_filtered(struct ews_strv *out, struct ews_odb *odb, const char *path, const char *value)
 {
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	if (!*value || !strcmp(value, "set") || !strcmp(value, "unset") || !ews_attr_has_program(odb, value))
-		return;
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", value);
-	ews_strv_add(out, line.ptr);
+	if (*value && strcmp(value, "set") != 0 && strcmp(value, "unset") != 0 && ews_attr_has_program(odb, value))
+		ews_path_line_add(out, path, value);
 }
 
 struct filtered {

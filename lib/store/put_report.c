@@ -8,17 +8,13 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/path.h"
+#include "base/path_line.h"
 #include "store/put.h"
 
 /* The error that is set is why. */
 static void add_failed(struct ews_put_report *report, const char *path)
 {
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", ews_error_message());
-	ews_strv_add(&report->failed, line.ptr);
+	ews_path_line_add(&report->failed, path, ews_error_message());
 	ews_error_clear();
 }
 
@@ -54,12 +50,9 @@ void ews_put_name_failed(struct ews_put_work *put, const char *path)
 
 void ews_put_name_lost(struct ews_put_work *put, const char *path, const struct ews_strv *lost)
 {
-	EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
-
-	ews_path_escape(&escaped, path, strlen(path));
 	pthread_mutex_lock(&put->mutex);
 	for (size_t i = 0; i < lost->n; i++)
-		ews_strv_addf(&put->report->lost_attrs, "%s\t%s", escaped.ptr, lost->items[i]);
+		ews_path_line_add(&put->report->lost_attrs, path, lost->items[i]);
 	pthread_mutex_unlock(&put->mutex);
 }
 

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/pathspec.h"
 #include "store/tree.h"
 #include "work/outcome.h"
@@ -296,16 +297,13 @@ static void name_left_out(struct plan *plan, const struct work *work)
 	for (size_t i = 0; i < skips->n; i++) {
 		const struct ews_skip *skip = &skips->items[i];
 		const struct ews_skip *then = ews_skips_covering(&work->diff.from.content.scan.skips, skip->path);
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 		if (skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_EXCLUDED ||
 		    skip->reason == EWS_SKIP_PRESENT || skip->reason == EWS_SKIP_OWN ||
 		    (then && then->reason == skip->reason && skip->reason != EWS_SKIP_REPOSITORY) ||
 		    !is_chosen(plan, work, skip->path))
 			continue;
-		ews_path_escape(&line, skip->path, strlen(skip->path));
-		ews_buf_addf(&line, "\t%s", ews_skip_word(skip->reason));
-		ews_strv_add(&plan->out->merge.left_out, line.ptr);
+		ews_path_line_add(&plan->out->merge.left_out, skip->path, ews_skip_word(skip->reason));
 	}
 }
 

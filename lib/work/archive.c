@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/home.h"
 #include "store/litter.h"
 #include "work/artifact_type.h"
@@ -556,13 +557,8 @@ int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files)
 		rc = ews_step_init(&step, repo->dir_fd, "drop", NULL);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < files->n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-		ews_path_escape(&line, files->items[i], strlen(files->items[i]));
-		ews_buf_addf(&line, "\t%zu", i);
-		ews_strv_add(&step.moved, line.ptr);
-	}
+	for (size_t i = 0; i < files->n; i++)
+		ews_path_line_addf(&step.moved, files->items[i], "%zu", i);
 	rc = ews_step_write(repo->dir_fd, &step);
 	if (rc == 0)
 		rc = ews_archive_move_all(repo, &step, false);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/batch.h"
 #include "store/git.h"
 #include "store/home.h"
@@ -239,21 +240,12 @@ static void name_large(struct ews_diff *diff, const struct ews_changes *changes)
 			ews_strv_add(&diff->too_large, changes->items[i].path);
 }
 
-static void add_unsaid(struct ews_diff *diff, const char *path, const char *what)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", what);
-	ews_strv_add(&diff->not_in_patch, line.ptr);
-}
-
 /* What is too large for the patch is named with the rest that it does not say, where it is wanted at all. */
 static void name_unsaid(struct ews_diff *diff)
 {
 	for (size_t i = 0; i < diff->n; i++)
 		if (ews_strv_has(&diff->too_large, diff->items[i].path))
-			add_unsaid(diff, diff->items[i].path, "too large for a patch");
+			ews_path_line_add(&diff->not_in_patch, diff->items[i].path, "too large for a patch");
 }
 
 /*
@@ -337,7 +329,7 @@ int ews_archive_diff(struct ews_diff *diff, struct ews_archive_desk *desk, struc
 		return rc;
 	name_unsaid(diff);
 	for (size_t i = 0; i < unseen.n; i++)
-		add_unsaid(diff, unseen.items[i], "the first could not be read");
+		ews_path_line_add(&diff->not_in_patch, unseen.items[i], "the first could not be read");
 	return 0;
 }
 
@@ -362,15 +354,6 @@ static const char *word_of(char letter)
 static bool is_meant(const char *pattern, const char *path)
 {
 	return !strcmp(pattern, path) || ews_ignore_wildmatch(pattern, path, false);
-}
-
-static void add_surprise(struct ews_strv *surprises, const char *path, const char *what)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", what);
-	ews_strv_add(surprises, line.ptr);
 }
 
 /* What differs, but is in no patch: empty directories, attributes, modes. */
@@ -439,7 +422,7 @@ static void hold_against(struct ews_strv *surprises, const struct ews_diff *diff
 	if (other)
 		found = letter_of(other);
 	what = ews_strfmt("should be %s, is %s", word_of(letter), found ? word_of(found) : "unchanged");
-	add_surprise(surprises, other ? other->path : pattern, what);
+	ews_path_line_add(surprises, other ? other->path : pattern, what);
 }
 
 static bool is_expected_deletion(const struct ews_strv *expected, const char *path)
@@ -453,7 +436,7 @@ static bool is_expected_deletion(const struct ews_strv *expected, const char *pa
 static void add_deletion(struct ews_strv *surprises, const struct ews_strv *expected, const char *path)
 {
 	if (!is_expected_deletion(expected, path))
-		add_surprise(surprises, path, "is deleted");
+		ews_path_line_add(surprises, path, "is deleted");
 }
 
 /* Is its end in no record? Directories that held something went with that. */

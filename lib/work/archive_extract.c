@@ -17,6 +17,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/archive_write.h"
 #include "store/hardlink.h"
 #include "store/scan.h"
@@ -147,7 +148,6 @@ static int move_aside(struct ews_archive_extracted *out, struct ews_changes *cha
 		struct ews_change *change = &changes->items[i];
 		bool is_inside = gone && ews_path_is_inside(change->path, gone);
 		EWS_CLEANUP(free) char *slot = ews_strfmt("%zu", n);
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 		int rc = 0;
 
 		/* What changes but its mode, its time or its names is not lost; nor is a directory that stays one. */
@@ -162,9 +162,7 @@ static int move_aside(struct ews_archive_extracted *out, struct ews_changes *cha
 			if (rc < 0 && rc != EWS_ENOTFOUND)
 				return rc;
 			ews_error_clear();
-			ews_path_escape(&line, change->path, strlen(change->path));
-			ews_buf_addf(&line, "\tkept in %s/%s", rel, slot);
-			ews_strv_add(&out->kept, line.ptr);
+			ews_path_line_addf(&out->kept, change->path, "kept in %s/%s", rel, slot);
 			gone = change->path;
 			is_inside = true;
 			n++;
@@ -217,15 +215,6 @@ static size_t *find_order(const struct ews_changes *changes, const struct ews_ar
 	return order;
 }
 
-static void name_lost(struct ews_archive_extracted *out, const char *path, const char *what)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", what);
-	ews_strv_add(&out->put.lost_attrs, line.ptr);
-}
-
 /* Take the attribute that begins with `name` out of their text, when it is there. */
 static bool drop_attr(struct ews_entries *list, struct ews_entry *entry, const char *name)
 {
@@ -257,12 +246,13 @@ static void drop_rights(struct ews_archive_extracted *out, struct ews_entries *l
 		if (entry->type != EWS_ENTRY_FILE)
 			continue;
 		if (entry->mode & lost & S_ISUID)
-			name_lost(out, entry->path, "set-user-ID: it was another user's");
+			ews_path_line_add(&out->put.lost_attrs, entry->path, "set-user-ID: it was another user's");
 		if (entry->mode & lost & S_ISGID)
-			name_lost(out, entry->path, "set-group-ID: it was another group's");
+			ews_path_line_add(&out->put.lost_attrs, entry->path, "set-group-ID: it was another group's");
 		entry->mode = (uint16_t)(entry->mode & ~lost);
 		if (!is_user && drop_attr(list, entry, "security.capability="))
-			name_lost(out, entry->path, "security.capability: it was another user's");
+			ews_path_line_add(&out->put.lost_attrs, entry->path,
+					  "security.capability: it was another user's");
 	}
 }
 
@@ -276,7 +266,7 @@ static void name_owners(struct ews_archive_extracted *out, int fd, const struct 
 
 		if (entry->has_owner && fstatat(fd, entry->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    (st.st_uid != entry->uid || st.st_gid != entry->gid))
-			name_lost(out, entry->path, "owner");
+			ews_path_line_add(&out->put.lost_attrs, entry->path, "owner");
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/home.h"
@@ -132,14 +133,11 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < now.scan.skips.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
 		if (now.scan.skips.items[i].reason == EWS_SKIP_OWN ||
 		    now.scan.skips.items[i].reason == EWS_SKIP_PRESENT)
 			continue;
-		ews_path_escape(&line, now.scan.skips.items[i].path, strlen(now.scan.skips.items[i].path));
-		ews_buf_addf(&line, "\t%s", ews_skip_word(now.scan.skips.items[i].reason));
-		ews_strv_add(&out->skipped, line.ptr);
+		ews_path_line_add(&out->skipped, now.scan.skips.items[i].path,
+				  ews_skip_word(now.scan.skips.items[i].reason));
 	}
 	rc = ews_content_compare_git(&differences, &now, session, &base_content.git);
 	if (rc == 0 && !opts->dry_run)
@@ -432,14 +430,11 @@ int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, 
 	rc = read_kept(&content, session, step);
 	for (size_t i = 0; i < content.scan.skips.n; i++) {
 		const struct ews_skip *skip = &content.scan.skips.items[i];
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
-		if (skip->reason == EWS_SKIP_OWN)
-			continue;
-		ews_path_escape(&line, skip->path, strlen(skip->path));
-		ews_buf_addf(&line, "\t%s",
-			     ews_skip_word(skip->reason == EWS_SKIP_PRESENT ? EWS_SKIP_IGNORED : skip->reason));
-		ews_strv_add(expired, line.ptr);
+		if (skip->reason != EWS_SKIP_OWN)
+			ews_path_line_add(expired, skip->path,
+					  ews_skip_word(skip->reason == EWS_SKIP_PRESENT ? EWS_SKIP_IGNORED
+											 : skip->reason));
 	}
 	if (rc == 0 && session->method->owns_objects && !session->repo->is_plain)
 		ews_strv_add(expired, ".git\tbranches and reflogs of its own; its commits are kept");

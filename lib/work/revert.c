@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/put.h"
@@ -201,7 +202,6 @@ static int move_aside(struct ews_revert_result *out, struct ews_changes *changes
 	for (size_t i = 0; i < changes->n; i++) {
 		struct ews_change *change = &changes->items[i];
 		EWS_CLEANUP(free) char *slot = ews_strfmt("%zu", n);
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 		int rc;
 
 		if (!change->from || (change->from->type == EWS_ENTRY_DIR && change->to->type == EWS_ENTRY_DIR))
@@ -220,9 +220,7 @@ static int move_aside(struct ews_revert_result *out, struct ews_changes *changes
 			ews_error_clear(); /* it went along with its directory */
 		else if (rc < 0)
 			return rc;
-		ews_path_escape(&line, change->path, strlen(change->path));
-		ews_buf_addf(&line, "\tkept in %s/%s", rel, slot);
-		ews_strv_add(&out->put.kept, line.ptr);
+		ews_path_line_addf(&out->put.kept, change->path, "kept in %s/%s", rel, slot);
 		change->from = NULL;
 		n++;
 	}
@@ -308,15 +306,13 @@ static void prove_names_and_owners(struct ews_revert_result *out, const struct e
 	find_additions(&changes, after, target, opts);
 	for (size_t i = 0; i < changes.n; i++) {
 		const struct ews_change *change = &changes.items[i];
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 		if (!change->from || !ews_entry_equal(change->from, change->to))
 			continue;
-		ews_path_escape(&line, change->path, strlen(change->path));
-		ews_buf_adds(&line, opts->owners && !ews_entry_same_owner(change->from, change->to)
-					    ? "\tbelongs to somebody else"
-					    : "\thas other hard links");
-		ews_strv_add(&out->put.errors, line.ptr);
+		ews_path_line_add(&out->put.errors, change->path,
+				  opts->owners && !ews_entry_same_owner(change->from, change->to)
+					  ? "belongs to somebody else"
+					  : "has other hard links");
 	}
 }
 
@@ -332,7 +328,6 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 		return rc;
 	for (size_t i = 0; i < wanted->n; i++) {
 		struct ews_entry *now = ews_entries_find(&after.entries, wanted->items[i].path);
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 		/* Of a submodule a directory is all that a snapshot can make. */
 		if (now && now->type == EWS_ENTRY_DIR && wanted->items[i].type == EWS_ENTRY_GITLINK) {
@@ -343,9 +338,7 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 			ews_entries_add_copy(&there, now);
 		if (now && ews_entry_equal(now, &wanted->items[i]))
 			continue;
-		ews_path_escape(&line, wanted->items[i].path, strlen(wanted->items[i].path));
-		ews_buf_adds(&line, now ? "\tdiffers" : "\tis missing");
-		ews_strv_add(&out->put.errors, line.ptr);
+		ews_path_line_add(&out->put.errors, wanted->items[i].path, now ? "differs" : "is missing");
 	}
 	prove_names_and_owners(out, &after.entries, target, opts);
 	ews_manifest_hash(out->put.original_hash, wanted);

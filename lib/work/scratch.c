@@ -15,7 +15,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/path.h"
+#include "base/path_line.h"
 #include "store/put.h"
 #include "work/rules.h"
 
@@ -117,15 +117,6 @@ static bool is_same(struct ews_session *session, int archive, const char *name, 
 	return !strcmp(now_hash, then_hash);
 }
 
-static void leave_out(struct ews_scratch_archived *out, const char *path, const char *why)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", why);
-	ews_strv_add(&out->left_out, line.ptr);
-}
-
 /* What its modes keep from us is no reason for a round to go on for ever. */
 static void leave_out_closed(struct ews_scratch_archived *out, struct ews_changes *changes, int from)
 {
@@ -135,7 +126,7 @@ static void leave_out_closed(struct ews_scratch_archived *out, struct ews_change
 		const struct ews_change *change = &changes->items[i];
 
 		if (change->to->type == EWS_ENTRY_FILE && faccessat(from, change->path, R_OK, AT_EACCESS) < 0)
-			leave_out(out, change->path, ews_skip_word(EWS_SKIP_UNREADABLE));
+			ews_path_line_add(&out->left_out, change->path, ews_skip_word(EWS_SKIP_UNREADABLE));
 		else
 			changes->items[n++] = *change;
 	}
@@ -154,7 +145,8 @@ static int copy(struct ews_scratch_archived *out, struct ews_session *session, s
 
 	for (size_t i = 0; i < scan->skips.n; i++)
 		if (scan->skips.items[i].reason != EWS_SKIP_OWN)
-			leave_out(out, scan->skips.items[i].path, ews_skip_word(scan->skips.items[i].reason));
+			ews_path_line_add(&out->left_out, scan->skips.items[i].path,
+					  ews_skip_word(scan->skips.items[i].reason));
 	ews_changes_between(&changes, &nothing, &scan->entries, ews_entry_equal);
 	leave_out_closed(out, &changes, from);
 	rc = ews_put(&report, &changes, NULL, &put);
@@ -235,7 +227,7 @@ int ews_scratch_archive(struct ews_scratch_archived *out, struct ews_session *se
 	if (from < 0) {
 		ews_error_clear();
 		if (faccessat(workspace, EWS_SCRATCH, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			leave_out(out, EWS_SCRATCH, "no directory");
+			ews_path_line_add(&out->left_out, EWS_SCRATCH, "no directory");
 		return 0;
 	}
 	archive = open_archive(session->repo, team, true);

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/hardlink.h"
 #include "work/ignored.h"
 #include "work/settled.h"
@@ -385,16 +386,13 @@ static void find_missing(struct ews_transition_result *out, struct ews_shift *sh
 	shift->is_fresh = !shift->session;
 	for (size_t i = 0; i < skips->n && shift->session && !is_base_target(shift); i++) {
 		const struct ews_skip *then = &skips->items[i];
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 		if (then->reason != EWS_SKIP_IGNORED || comes_back(shift, then->path) ||
 		    ews_skips_covering(&shift->now.scan.skips, then->path) ||
 		    ews_entries_find(&shift->now.scan.entries, then->path))
 			continue;
 		shift->is_fresh = true;
-		ews_path_escape(&line, then->path, strlen(then->path));
-		ews_buf_adds(&line, "\tignored, is gone");
-		ews_strv_add(&out->not_covered, line.ptr);
+		ews_path_line_add(&out->not_covered, then->path, "ignored, is gone");
 	}
 }
 
@@ -415,18 +413,15 @@ static void name_ignored(struct ews_transition_result *out, const struct ews_shi
 			 const struct ews_strv *paths, const char *what)
 {
 	for (size_t i = 0, n; i < paths->n; i += n) {
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 		const char *top = paths->items[i];
 
 		n = paths->n > FEW_PATHS ? count_below(&top, shift, paths, i) : 1;
 		if (!ews_shift_is_wanted(shift, paths->items[i]))
 			continue;
-		ews_path_escape(&line, n > 1 ? top : paths->items[i], strlen(n > 1 ? top : paths->items[i]));
 		if (n > 1)
-			ews_buf_addf(&line, "\tignored, %zu paths of it: %s", n, what);
+			ews_path_line_addf(&out->not_covered, top, "ignored, %zu paths of it: %s", n, what);
 		else
-			ews_buf_addf(&line, "\tignored, %s", what);
-		ews_strv_add(&out->not_covered, line.ptr);
+			ews_path_line_addf(&out->not_covered, paths->items[i], "ignored, %s", what);
 	}
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path.h"
+#include "base/path_line.h"
 #include "store/hardlink.h"
 #include "work/settled.h"
 #include "work/transition.h"
@@ -42,18 +42,6 @@ static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content
 	ews_manifest_hash(out, list);
 }
 
-/* Does a line of `list` speak of `path`? */
-static bool names_path(const struct ews_strv *list, const char *path)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	for (size_t i = 0; i < list->n; i++)
-		if (!strncmp(list->items[i], line.ptr, line.len) && list->items[i][line.len] == '\t')
-			return true;
-	return false;
-}
-
 /* What is wrong with a path after all, in words. */
 static void describe_difference(struct ews_buf *out, const struct ews_change *change, const struct ews_shift *shift)
 {
@@ -77,14 +65,12 @@ static void describe_difference(struct ews_buf *out, const struct ews_change *ch
 static void name_difference(struct ews_transition_result *out, const struct ews_shift *shift,
 			    const struct ews_change *change)
 {
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf words = EWS_BUF_INIT;
 
-	if (names_path(&out->errors, change->path))
+	if (ews_path_line_has(&out->errors, change->path))
 		return;
-	ews_path_escape(&line, change->path, strlen(change->path));
-	ews_buf_addc(&line, '\t');
-	describe_difference(&line, change, shift);
-	ews_strv_add(&out->errors, line.ptr);
+	describe_difference(&words, change, shift);
+	ews_path_line_add(&out->errors, change->path, words.ptr);
 }
 
 /* Attributes that this user may not set are named apart, and are no failure of the proof. */
@@ -98,16 +84,7 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 	a = *change->from;
 	b = *change->to;
 	a.xattrs = b.xattrs = NULL;
-	return ews_shift_proven_equal(shift)(&a, &b) && names_path(&out->lost_attrs, change->path);
-}
-
-static void name_in_words(struct ews_strv *list, const char *path, const char *words)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", words);
-	ews_strv_add(list, line.ptr);
+	return ews_shift_proven_equal(shift)(&a, &b) && ews_path_line_has(&out->lost_attrs, change->path);
 }
 
 /* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
@@ -115,7 +92,7 @@ static bool stays_ignored(struct ews_transition_result *out, const struct ews_sh
 {
 	if (!ews_skips_covering(&shift->now.scan.skips, path) || ews_shift_is_away(shift, path))
 		return false;
-	name_in_words(&out->not_covered, path, "was ignored, stays");
+	ews_path_line_add(&out->not_covered, path, "was ignored, stays");
 	return true;
 }
 
@@ -137,8 +114,8 @@ static void name_mounts(struct ews_transition_result *out, const struct ews_shif
 
 	for (size_t i = 0; i < skips->n; i++)
 		if (skips->items[i].reason == EWS_SKIP_MOUNTED && ews_shift_is_wanted(shift, skips->items[i].path) &&
-		    !names_path(&out->errors, skips->items[i].path))
-			name_in_words(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
+		    !ews_path_line_has(&out->errors, skips->items[i].path))
+			ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
 }
 
 static void name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift)
@@ -150,7 +127,7 @@ static void name_uncovered(struct ews_transition_result *out, const struct ews_s
 		    skips->items[i].reason == EWS_SKIP_OWN || skips->items[i].reason == EWS_SKIP_PRESENT ||
 		    !ews_shift_is_wanted(shift, skips->items[i].path))
 			continue;
-		name_in_words(&out->not_covered, skips->items[i].path, ews_skip_word(skips->items[i].reason));
+		ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(skips->items[i].reason));
 	}
 }
 
@@ -168,8 +145,8 @@ static void find_left(struct ews_changes *left, struct ews_transition_result *ou
 			continue;
 		if (!mounted)
 			left->items[kept++] = left->items[i];
-		else if (!names_path(&out->errors, mounted->path))
-			name_in_words(&out->errors, mounted->path, "something is mounted over it");
+		else if (!ews_path_line_has(&out->errors, mounted->path))
+			ews_path_line_add(&out->errors, mounted->path, "something is mounted over it");
 	}
 	left->n = kept;
 	/* By the same rule as before: what is not asked for and has another time is nothing to join. */

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/sync.h"
 #include "store/ahead.h"
 #include "store/put.h"
@@ -165,13 +166,9 @@ static void plan_moving(struct ews_shift *shift)
 {
 	size_t next = next_number(shift->step);
 
-	for (size_t i = 0; i < shift->away.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-		ews_path_escape(&line, shift->away.items[i], strlen(shift->away.items[i]));
-		ews_buf_addf(&line, "\t%c%zu", letter_of(shift->step), next++);
-		ews_strv_add(&shift->step->moving, line.ptr);
-	}
+	for (size_t i = 0; i < shift->away.n; i++)
+		ews_path_line_addf(&shift->step->moving, shift->away.items[i], "%c%zu", letter_of(shift->step),
+				   next++);
 }
 
 /* Count files and bytes below something in the trash, for people. */
@@ -196,11 +193,7 @@ static const char *why_away(const struct ews_shift *shift, const char *path)
 
 static void name_kept(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
 {
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", why_away(shift, path));
-	ews_strv_add(&out->kept, line.ptr);
+	ews_path_line_add(&out->kept, path, why_away(shift, path));
 }
 
 static int move_away(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)

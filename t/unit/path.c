@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/path_line.h"
 
 static void expect_absolute(const char *base, const char *path, const char *want)
 {
@@ -133,4 +134,18 @@ Test(path, quotes_come_only_where_they_must)
 	ews_buf_truncate(&out, 0);
 	ews_path_quote(&out, "a\n\"\\\x01\x7f\xff");
 	cr_assert_str_eq(out.ptr, "\"a\\n\\\"\\\\\\001\\177\xff\"");
+}
+
+Test(path, a_line_is_about_one_path_whatever_is_in_it)
+{
+	EWS_CLEANUP(strv) struct ews_strv list = EWS_STRV_INIT;
+
+	ews_path_line_add(&list, "a\tb", "is missing");
+	ews_path_line_addf(&list, "c d", "%d of them", 3);
+	cr_assert_str_eq(list.items[0], "a\\011b\tis missing");
+	cr_assert_str_eq(list.items[1], "c d\t3 of them");
+	cr_assert(ews_path_line_has(&list, "a\tb"));
+	cr_assert(ews_path_line_has(&list, "c d"));
+	cr_assert_not(ews_path_line_has(&list, "a"));
+	cr_assert_not(ews_path_line_has(&list, "c"));
 }

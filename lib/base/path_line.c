@@ -1,0 +1,44 @@
+/*
+ * Lines about paths: see path_line.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/path_line.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+
+void ews_path_line_add(struct ews_strv *list, const char *path, const char *words)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	ews_buf_addc(&line, '\t');
+	ews_buf_adds(&line, words);
+	ews_strv_add(list, line.ptr);
+}
+
+void ews_path_line_addf(struct ews_strv *list, const char *path, const char *fmt, ...)
+{
+	EWS_CLEANUP(buf) struct ews_buf words = EWS_BUF_INIT;
+	va_list args;
+
+	va_start(args, fmt);
+	ews_buf_vaddf(&words, fmt, args);
+	va_end(args);
+	ews_path_line_add(list, path, words.ptr);
+}
+
+bool ews_path_line_has(const struct ews_strv *list, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+
+	ews_path_escape(&line, path, strlen(path));
+	for (size_t i = 0; i < list->n; i++)
+		if (!strncmp(list->items[i], line.ptr, line.len) && list->items[i][line.len] == '\t')
+			return true;
+	return false;
+}
