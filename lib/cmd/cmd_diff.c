@@ -340,6 +340,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	says_stale = seen && !sides.from && (ctx->json || !ctx->quiet);
 	if (says_stale && !session.method->is_project)
 		ews_epoch_look_begin(&looking, ctx->repo);
+	diff.looking = looking;
 	rc = ews_diff_sides(&diff, ctx->repo, seen, sides.from, sides.to);
 	ews_progress_end(&progress);
 	if (rc == 0)

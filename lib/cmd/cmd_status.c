@@ -80,7 +80,7 @@ static void note_problem(struct ews_session_view *view)
 	ews_error_clear();
 }
 
-static int look_into(struct ews_session_view *view, struct ews_repo *repo)
+static int look_into(struct ews_session_view *view, struct ews_repo *repo, struct ews_epoch_looking *looking)
 {
 	int rc;
 
@@ -89,6 +89,7 @@ static int look_into(struct ews_session_view *view, struct ews_repo *repo)
 	if (rc < 0 || view->tampered.n)
 		return rc;
 	view->diff.without_index = true;
+	view->diff.looking = looking;
 	rc = ews_diff_sides(&view->diff, repo, &view->session, NULL, NULL);
 	if (rc == 0)
 		rc = ews_diff_records(&view->diff, repo, NULL);
@@ -203,7 +204,7 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 	rc = look_around(now, view, repo);
 	if (rc < 0)
 		return rc;
-	if (look_into(view, repo) < 0)
+	if (look_into(view, repo, now->looking) < 0)
 		note_problem(view);
 	if (look_at_project(view, repo, now) < 0)
 		note_problem(view);

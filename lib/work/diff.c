@@ -15,13 +15,17 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/git.h"
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/tree.h"
 #include "work/diff_count.h"
+#include "work/epoch.h"
 
 #define RAW_BYTES_MAX EWS_GIB
+/* Up to so many files there is room for a third list; beyond it the project's goes before the base's is read. */
+#define THREE_LISTS_MAX (4 * EWS_ENTRIES_MANY)
 
 /* Of many files the hash takes as long as their trees, and neither needs the other. */
 static int make_hash(void *payload)
@@ -52,18 +56,32 @@ static int write_tree(struct ews_diff_side *side, struct ews_batch *batch, const
 	return rc;
 }
 
+/* The base, as it is read for the present state of a workspace. */
+struct base_reading {
+	struct ews_snapshot_reading *reading; /* NULL: there is none */
+	struct ews_epoch_looking *looking; /* NULL: nobody looks at the project */
+};
+
+static int read_base(void *payload)
+{
+	const struct base_reading *base = payload;
+
+	if (base->reading->snapshot->files > THREE_LISTS_MAX)
+		ews_epoch_look_wait(base->looking);
+	return ews_snapshot_reading_finish(base->reading);
+}
+
 /* The present state as a side: its objects become durable, so that git can read them. */
 static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ews_repo *repo,
 		    struct ews_session *session, struct ews_snapshot_reading *reading)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
-	const struct ews_content *known = reading ? reading->out : NULL;
+	struct base_reading base = { reading, diff->looking };
 	struct ews_content_opts opts = { .partial = true,
 					 .without_index = diff->without_index,
-					 .known = known,
-					 .read_known = reading ? ews_snapshot_reading_finish : NULL,
-					 .known_payload = reading,
-					 /* Of many files one list less is in memory while the project's is. */
+					 .known = reading ? reading->out : NULL,
+					 .read_known = reading ? read_base : NULL,
+					 .known_payload = &base,
 					 .known_may_wait = reading && reading->snapshot->files > EWS_ENTRIES_MANY,
 					 .hash_may_wait = true,
 					 .progress = diff->progress,
@@ -76,7 +94,7 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 	batch = ews_batch_new(repo->odb);
 	rc = ews_content_now(&side->content, repo, session, batch, &opts);
 	if (rc == 0 && reading)
-		rc = ews_snapshot_reading_finish(reading);
+		rc = read_base(&base);
 	if (rc == 0)
 		rc = write_tree(side, batch, reading);
 	if (rc == 0)
@@ -254,15 +272,6 @@ static bool is_limited_out(char *const *paths, const char *path)
 	return true;
 }
 
-static void leave_out(struct ews_diff *diff, const char *path, const char *what)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, strlen(path));
-	ews_buf_addf(&line, "\t%s", what);
-	ews_strv_add(&diff->not_in_patch, line.ptr);
-}
-
 /* Modes that a patch gives, or that differ from those by an umask alone. */
 static bool is_usual_mode(const struct ews_entry *entry)
 {
@@ -381,7 +390,7 @@ static void leave_out_name(void *payload, const char *path, const char *joined, 
 		ews_buf_adds(&what, "no longer a hard link to ");
 		ews_path_escape(&what, parted, strlen(parted));
 	}
-	leave_out(unsaid->diff, path, what.ptr);
+	ews_path_line_add(&unsaid->diff->not_in_patch, path, what.ptr);
 }
 
 static void list_unsaid(struct ews_diff *diff, char *const *paths)
@@ -401,7 +410,7 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 		EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
 
 		if (!is_limited_out(paths, changes.items[i].path) && unsaid(&what, diff, &changes.items[i]))
-			leave_out(diff, changes.items[i].path, what.ptr);
+			ews_path_line_add(&diff->not_in_patch, changes.items[i].path, what.ptr);
 	}
 	ews_hardlinks_compare(&diff->from.content.scan.entries, &diff->to.content.scan.entries, leave_out_name,
 			      &names);
@@ -412,7 +421,7 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 		if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
 		    skip->reason != EWS_SKIP_PRESENT && skip->reason != EWS_SKIP_OWN &&
 		    (!old || old->reason != skip->reason) && !is_limited_out(paths, skip->path))
-			leave_out(diff, skip->path, ews_skip_word(skip->reason));
+			ews_path_line_add(&diff->not_in_patch, skip->path, ews_skip_word(skip->reason));
 	}
 }
 

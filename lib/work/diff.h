@@ -15,6 +15,8 @@
 #include "work/diff_record.h"
 #include "work/snapshot.h"
 
+struct ews_epoch_looking;
+
 /* One side of a diff. */
 struct ews_diff_side {
 	struct ews_snapshot snapshot; /* of `now`: no id, the tree alone */
@@ -36,6 +38,7 @@ struct ews_diff {
 	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
 	bool no_renames; /* what came and what went is not compared */
 	bool on_one_thread; /* it is made beside other work */
+	struct ews_epoch_looking *looking; /* NULL, or a look at the project that is under way; it stays the caller's */
 	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
 	bool are_listed; /* the entries of both contents are those that the trees were made of */
 	bool is_of_one_hash; /* both contents are, so that their entries are equal, but for times and for which are one file */

@@ -464,6 +464,13 @@ void ews_epoch_look_begin(struct ews_epoch_looking **out, struct ews_repo *repo)
 	*out = ews_steal(&looking);
 }
 
+void ews_epoch_look_wait(struct ews_epoch_looking *looking)
+{
+	/* What went wrong is found again, and told, at the end. */
+	if (looking && ews_beside_end(&looking->beside) < 0)
+		ews_error_clear();
+}
+
 int ews_epoch_look_end(int64_t *out, struct ews_repo *repo, struct ews_epoch_looking *looking)
 {
 	char hex[2 * EWS_HASH_MAX + 1];

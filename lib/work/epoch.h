@@ -37,6 +37,8 @@ struct ews_epoch_looking;
 void ews_epoch_look_begin(struct ews_epoch_looking **out, struct ews_repo *repo);
 /* `looking` may be NULL, and is not freed. */
 int ews_epoch_look_end(int64_t *out, struct ews_repo *repo, struct ews_epoch_looking *looking);
+/* Wait until it is done, for who holds long lists himself and would not have its list beside them. NULL: there is none. */
+void ews_epoch_look_wait(struct ews_epoch_looking *looking);
 void ews_epoch_looking_free(struct ews_epoch_looking *looking);
 EWS_CLEANUP_DEFINE_PTR(epoch_looking, struct ews_epoch_looking, ews_epoch_looking_free)
 
