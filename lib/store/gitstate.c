@@ -138,20 +138,13 @@ static int read_linked_head(struct ews_gitstate *out, int git_fd)
 	return 1;
 }
 
-/*
- * Git makes files where these belong, none of which is so long; HEAD may be a link, and a person may have made the index one.
- * Whatever else is there can't be recorded, and goes away whole before they come.
- */
+/* Git never makes a directory where one of these files belongs: it must go before that can come. */
 static bool is_in_the_way(int git_fd, const char *name)
 {
-	bool may_be_link = !strcmp(name, "HEAD") || !strcmp(name, "index");
 	struct stat st;
 
-	if ((!is_carried(name) && strcmp(name, "index") != 0) || fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	if (S_ISREG(st.st_mode))
-		return is_carried(name) && st.st_size > (off_t)FILE_BYTES_MAX;
-	return !S_ISLNK(st.st_mode) || !may_be_link;
+	return (is_carried(name) || !strcmp(name, "index")) &&
+	       fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd)

@@ -230,24 +230,6 @@ Test(gitstate, what_is_no_file_says_nothing_and_is_never_waited_for)
 	cr_assert_not(state.has_index);
 }
 
-Test(gitstate, what_cannot_be_recorded_is_named_and_put_away_whole)
-{
-	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
-	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
-	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
-
-	fixture_write(git_fd, "HEAD", "x\n", 2);
-	read_state(&state);
-	fixture_shell("cd git && truncate -s 65M MERGE_MSG && mkfifo SQUASH_MSG && ln -s /etc/passwd ORIG_HEAD");
-	read_state(&now);
-	ews_gitstate_differences(&differences, &state, &now);
-	cr_assert_eq(differences.n, 3);
-	cr_assert_eq(ews_gitstate_write(&kept, &state, git_fd, keep_fd), 0, "%s", ews_error_message());
-	cr_assert_eq(kept.n, 3);
-	fixture_shell("test \"$(echo git/*)\" = git/HEAD && test \"$(stat -c %%s keep/MERGE_MSG)\" = 68157440");
-}
-
 Test(gitstate, a_file_takes_the_place_of_what_is_none)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
