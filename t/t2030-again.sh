@@ -67,6 +67,20 @@ test_expect_success 'P4: what git has staged, and the state that a revert left h
 	git -C back ews revert --to $lacked b && sleep 0.03 && echo more >>"${ws:?}/g" && sleep 0.03 && snap=$(git -C back ews snapshot create b) && staged_in $snap && test_grep "$blob.staged/0/f" out && git -C back ews end --force b
 '
 
+# seen_anew: what a snapshot of session b has that trusts what was found is what one has that looks anew.
+seen_anew() {
+	sleep 0.03 && with=$(git -C back ews snapshot create b) && find "${HOME:?}/.superqode/working/back/sessions/b" -name "cache*" -type f -exec rm {} + && without=$(git -C back ews snapshot create b) &&
+	git -C back ls-tree -r "refs/ews/snapshots/$with^2" >got && git -C back ls-tree -r "refs/ews/snapshots/$without^2" >want && test_cmp want got
+}
+
+test_expect_success 'P2: of times, owners and hard links that a revert left as they were nothing is taken for the state that it went back to' '
+	(cd back && for d in $(seq 30); do mkdir d$d && for f in $(seq 60); do echo "$d $f" >d$d/f$f; done; done && ln g h && git add . && git commit -qm many) && start_ws back b && sleep 0.03 && git -C back ews diff b &&
+	for d in $(seq 30); do echo x >>"${ws:?}/d$d/f1" && : >"${ws:?}/d$d/new" && rm "${ws:?}/d$d/new" || return 1; done && sleep 0.03 && git -C back ews revert b && seen_anew &&
+	touch -d "2001-02-03 04:05:06" "${ws:?}/d1/f2" && echo n >"${ws:?}/new" && sleep 0.03 && git -C back ews revert b -- new && seen_anew &&
+	cp -p "${ws:?}/h" apart && rm "${ws:?}/h" && cp -p apart "${ws:?}/h" && echo n >"${ws:?}/new" && sleep 0.03 && git -C back ews revert b -- new && seen_anew && echo more >>"${ws:?}/f" && git -C back ews revert --to "$with" b && test "$(stat -c %h "${ws:?}/g")" = 1 &&
+	git -C back ews end --force b
+'
+
 test_expect_success 'P3: what is kept of the base is a cache: gone, cut or of another base, it is read from the store' '
 	dir=${HOME:?}/.superqode/working/p/sessions/s && seen s && git -C p ews diff s >want && rm "${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && test_path_is_file "${dir:?}/base" &&
 	cp "${dir:?}/base" keep && head -c 5000 keep >"${dir:?}/base" && git -C p ews diff s >got && test_cmp want got && echo other >>p/sub/f && start_ws p other && echo more >>"${ws:?}/sub/f" && git -C p ews diff other >want.other &&

@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/hash.h"
 
 #define MEMO_MAGIC 0x3454504bu
 
@@ -51,20 +50,6 @@ void ews_named_remove(uint8_t *named, size_t i)
 bool ews_named_has(const uint8_t *named, size_t i)
 {
 	return named[i / 8] & 1u << i % 8;
-}
-
-void ews_kept_digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips *skips)
-{
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
-
-	for (size_t i = 0; i < skips->n; i++) {
-		const struct ews_skip *skip = &skips->items[i];
-		const uint64_t words[] = { skip->reason, skip->size };
-
-		ews_hash_add(hash, words, sizeof(words));
-		ews_hash_add_part(hash, skip->path, strlen(skip->path));
-	}
-	ews_hash_finish(hash, out);
 }
 
 void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept)

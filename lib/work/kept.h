@@ -11,7 +11,6 @@
 
 #include "store/cache.h"
 #include "store/odb.h"
-#include "store/skip.h"
 
 struct ews_kept {
 	struct ews_oid commit; /* the snapshot's */
@@ -33,9 +32,6 @@ uint8_t *ews_named_copy(const uint8_t *named, size_t n);
 void ews_named_add(uint8_t *named, size_t i);
 void ews_named_remove(uint8_t *named, size_t i);
 bool ews_named_has(const uint8_t *named, size_t i);
-
-/* The digest of what was left out. */
-void ews_kept_digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips *skips);
 
 void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept);
 /* Read it again; it borrows what is in `memo`. False: that is something else, or nothing. */

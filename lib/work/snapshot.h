@@ -134,8 +134,8 @@ void ews_snapshot_note(struct ews_content *content, const struct ews_oid *commit
 
 /*
  * `before` was just kept of `from`, and the entries of `target`, whose content is `to`, are about to be put in their place. Give
- * the memo of these (ews_content_set_memo), which says of them all that is known of the ones before, pins and all.
- * Nothing is given where git's state is not the same in both.
+ * the memo of these (ews_content_set_memo), which says of their pins what is known of the ones before. As above, of times, owners and
+ * names of one file, which need not be those of the target, it says nothing. Nothing is given where git's state is not the same in both.
  */
 void ews_snapshot_foresee(struct ews_buf *out, struct ews_repo *repo, const struct ews_snapshot *before,
 			  const struct ews_content *from, const struct ews_snapshot *target,

@@ -120,7 +120,6 @@ void ews_snapshot_foresee(struct ews_buf *out, struct ews_repo *repo, const stru
 	struct ews_kept was, kept = { .commit = target->commit, .ref = target->ref, .n = to->scan.entries.n };
 	EWS_CLEANUP(free) uint8_t *named = NULL;
 
-	ews_kept_digest_skips(kept.skips, &to->scan.skips);
 	if (!ews_kept_parse(&was, &from->memo) || !was.named || was.n != from->scan.entries.n ||
 	    !have_same_pins(repo->odb, before, target))
 		return;

@@ -214,6 +214,20 @@ static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 	return ews_tree_write(out, writing->batch, pins);
 }
 
+static void digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips *skips)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
+
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip *skip = &skips->items[i];
+		const uint64_t words[] = { skip->reason, skip->size };
+
+		ews_hash_add(hash, words, sizeof(words));
+		ews_hash_add_part(hash, skip->path, strlen(skip->path));
+	}
+	ews_hash_finish(hash, out);
+}
+
 /* The digest of all that a manifest commit has besides the entries and what was left out. */
 static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content *content,
 			const struct ews_oid *head, const struct ews_oids *history)
@@ -247,7 +261,7 @@ static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct w
 	if (writing->opts->session)
 		ews_history_commits(&history, writing->opts->session);
 	ews_history_add_merged(&history, writing->repo, &writing->content->git);
-	ews_kept_digest_skips(now->skips, &writing->content->scan.skips);
+	digest_skips(now->skips, &writing->content->scan.skips);
 	digest_rest(now->rest, writing->content, &snap->head, &history);
 	ews_earlier_find(&writing->earlier, writing->repo->odb, writing->content, writing->opts);
 	ews_earlier_compare(&writing->earlier, now, &writing->head_tree);

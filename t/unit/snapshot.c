@@ -250,6 +250,8 @@ static void do_something(const char *dir)
 		"git add -A",
 		"chmod 755 $f",
 		"touch $f",
+		"touch -d 2001-02-03 $f",
+		"cp -p $f copy && rm $f && mv copy $f",
 		"git checkout -q HEAD -- $f",
 		"git reset -q",
 		"git commit -q -a -m more",
@@ -365,12 +367,12 @@ static void create_in(struct ews_snapshot *out, struct ews_repo *repo)
 		     "EWS_SEED=%zu: %s", fixture_seed(), ews_error_message());
 }
 
-/* To the base where `to` is NULL. */
-static void revert_to(struct ews_repo *repo, const char *to)
+/* To the base where `to` is NULL; `only` NULL: all. */
+static void revert_to(struct ews_repo *repo, const char *to, const char *const *only)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
-	const struct ews_revert_opts opts = { .verb = "revert", .to = to };
+	const struct ews_revert_opts opts = { .verb = "revert", .to = to, .only = only };
 
 	open_locked(&session, repo);
 	cr_assert_eq(ews_revert(&result, &session, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(),
@@ -388,7 +390,7 @@ Test(snapshot, what_a_revert_brought_back_is_known_with_its_pins)
 
 	/* Git's index is as old as is needed to know it again. */
 	fixture_shell("cd '%s' && echo more >>d1/f2 && sleep 0.03", ws);
-	revert_to(repo, NULL);
+	revert_to(repo, NULL, NULL);
 	open_locked(&session, repo);
 	cr_assert(ews_cache_peek(&memo, session.fd, EWS_SESSION_CACHE));
 	cr_assert(ews_kept_parse(&kept, &memo));
@@ -399,6 +401,8 @@ Test(snapshot, what_a_revert_brought_back_is_known_with_its_pins)
 /* What is remembered of a target holds for it, whatever was there before it was put back. */
 Test(snapshot, one_of_what_a_revert_brought_back_is_the_one_that_is_written_whole)
 {
+	static const char *const only[] = { "d1/f2", "d1/f3", NULL };
+
 	for (size_t round = 0; round < fixture_rounds(4); round++) {
 		EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(2);
 		EWS_CLEANUP(snapshot) struct ews_snapshot whole = EWS_SNAPSHOT_INIT;
@@ -413,7 +417,8 @@ Test(snapshot, one_of_what_a_revert_brought_back_is_the_one_that_is_written_whol
 				create_in(&former, repo);
 			for (size_t k = fixture_pick(3); k; k--)
 				do_something(ws);
-			revert_to(repo, former.id && fixture_pick(3) ? former.id : NULL);
+			revert_to(repo, former.id && fixture_pick(3) ? former.id : NULL,
+				  fixture_pick(3) ? NULL : only);
 			/* What is touched right after it was put can't be told from that. */
 			fixture_shell("sleep 0.03");
 			if (fixture_pick(2))
