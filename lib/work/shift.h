@@ -85,6 +85,8 @@ int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences);
 /* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
 int ews_shift_refuse_locked(const struct ews_shift *shift);
 int ews_shift_refuse_moved_on(const struct ews_shift *shift);
+/* Was something put away that was under way, and comes back when the step turns? */
+bool ews_shift_brings_back_running(const struct ews_shift *shift);
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */
 int ews_shift_write_index(const struct ews_shift *shift);

@@ -108,12 +108,37 @@ int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences)
 	return 0;
 }
 
+/* Where what was under way is kept that the step put away when it turned this way, or the other. The caller frees it. */
+static char *kept_name(const struct ews_shift *shift, bool other)
+{
+	bool undoing = shift->step->state == EWS_STEP_UNDOING;
+
+	return ews_strfmt("%s.%c", shift->step->id, undoing != other ? 'u' : 'f');
+}
+
+bool ews_shift_brings_back_running(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *name = kept_name(shift, true);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(fd) int kept = -1;
+	struct ews_place place;
+	ssize_t n;
+
+	if (!ews_shift_moves_git(shift))
+		return false;
+	place = ews_session_place(shift->session);
+	kept = shift->session->method->open_kept(&place, name, false);
+	n = kept < 0 ? 0 : ews_dir_names_read(&names, kept);
+	ews_error_clear(); /* there mostly is none */
+	return n > 0;
+}
+
 /* A rebase or the like that an earlier move took out of the entry goes on where it was. */
-static int bring_back_running(struct ews_strv *running, const struct ews_session *session, const char *kept_name,
+static int bring_back_running(struct ews_strv *running, const struct ews_session *session, const char *name,
 			      int admin_fd)
 {
 	struct ews_place place = ews_session_place(session);
-	EWS_CLEANUP(fd) int kept = session->method->open_kept(&place, kept_name, false);
+	EWS_CLEANUP(fd) int kept = session->method->open_kept(&place, name, false);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = kept < 0 ? 0 : ews_dir_names_read(&names, kept);
 	int rc = n < 0 ? (int)n : 0;
@@ -133,9 +158,8 @@ static int bring_back_running(struct ews_strv *running, const struct ews_session
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
 {
 	struct ews_session *session = shift->session;
-	bool undoing = shift->step->state == EWS_STEP_UNDOING;
-	EWS_CLEANUP(free) char *away = ews_strfmt("%s.%c", shift->step->id, undoing ? 'u' : 'f');
-	EWS_CLEANUP(free) char *back = ews_strfmt("%s.%c", shift->step->id, undoing ? 'f' : 'u');
+	EWS_CLEANUP(free) char *away = kept_name(shift, false);
+	EWS_CLEANUP(free) char *back = kept_name(shift, true);
 	EWS_CLEANUP(fd) int admin = -1;
 	EWS_CLEANUP(fd) int keep = -1;
 	struct ews_place place;

@@ -566,8 +566,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	if (shift.now.scan.entries.n > EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_OF_MANY_MAX);
 	ews_shift_spare_shared_files(&shift);
-	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
-		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry;
+	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n || has_stayed(step) ||
+		       (step->commit && *step->commit) || opts->is_retry || ews_shift_brings_back_running(&shift);
 	name_since(out, &shift);
 	shift.is_untouched = !*has_changed;
 	if (*has_changed)
