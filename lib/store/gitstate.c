@@ -94,8 +94,8 @@ int ews_gitstate_read_index(struct ews_gitstate *out, int git_fd)
 	struct stat st;
 	int rc;
 
-	/* A link or whatever else somebody put there is no index of ours to follow. */
-	if (fd < 0 && (errno == ENOENT || errno == ELOOP))
+	/* A link, a socket or whatever else somebody put there is no index of ours to follow. */
+	if (fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ENXIO))
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return ews_error_os("cannot open the index");

@@ -228,6 +228,10 @@ Test(gitstate, what_is_no_file_says_nothing_and_is_never_waited_for)
 	fixture_shell("cd git && rm index && ln -s /etc/passwd index");
 	read_state(&state);
 	cr_assert_not(state.has_index);
+	fixture_shell(
+		"cd git && rm index && perl -MSocket -e 'socket S, AF_UNIX, SOCK_STREAM, 0 and bind S, sockaddr_un(\"index\") or die'");
+	read_state(&state);
+	cr_assert_not(state.has_index);
 }
 
 Test(gitstate, a_file_takes_the_place_of_what_is_none)
