@@ -74,8 +74,8 @@ seen_anew() {
 }
 
 test_expect_success 'P2: of times, owners and hard links that a revert left as they were nothing is taken for the state that it went back to' '
-	(cd back && for d in $(seq 30); do mkdir d$d && for f in $(seq 60); do echo "$d $f" >d$d/f$f; done; done && ln g h && git add . && git commit -qm many) && start_ws back b && sleep 0.03 && git -C back ews diff b &&
-	for d in $(seq 30); do echo x >>"${ws:?}/d$d/f1" && : >"${ws:?}/d$d/new" && rm "${ws:?}/d$d/new" || return 1; done && sleep 0.03 && git -C back ews revert b && seen_anew &&
+	(cd back && for d in $(seq 30); do mkdir d$d && for f in $(seq 60); do echo "$d $f" >"d${d:?}/f$f"; done; done && ln g h && git add . && git commit -qm many) && start_ws back b && sleep 0.03 && git -C back ews diff b &&
+	for d in $(seq 30); do echo x >>"${ws:?}/d${d:?}/f1" && : >"${ws:?}/d${d:?}/new" && rm "${ws:?}/d${d:?}/new" || return 1; done && sleep 0.03 && git -C back ews revert b && seen_anew &&
 	touch -d "2001-02-03 04:05:06" "${ws:?}/d1/f2" && echo n >"${ws:?}/new" && sleep 0.03 && git -C back ews revert b -- new && seen_anew &&
 	cp -p "${ws:?}/h" apart && rm "${ws:?}/h" && cp -p apart "${ws:?}/h" && echo n >"${ws:?}/new" && sleep 0.03 && git -C back ews revert b -- new && seen_anew && echo more >>"${ws:?}/f" && git -C back ews revert --to "$with" b && test "$(stat -c %h "${ws:?}/g")" = 1 &&
 	git -C back ews end --force b

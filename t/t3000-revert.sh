@@ -189,8 +189,8 @@ test_expect_success 'P2: a merge that was begun since is gone, one that was unde
 '
 
 test_expect_success 'P4: what was under way comes back with an undo, also where a revert did nothing else' '
-	new_workspace under && dir=$(git -C "$ws" rev-parse --absolute-git-dir)/rebase-merge && mkdir "$dir" && echo precious >"${dir:?}/f" && git -C p ews revert under && test_path_is_missing "$dir" &&
-	git -C p ews undo under && test "$(cat "${dir:?}/f")" = precious && git -C p ews undo --redo under && test_path_is_missing "$dir" && git -C p ews undo under && test_path_is_file "$dir/f" && git -C p ews end --force under
+	new_workspace under && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C p ews revert under && test_path_is_missing "${dir:?}" &&
+	git -C p ews undo under && test "$(cat "${dir:?}/f")" = precious && git -C p ews undo --redo under && test_path_is_missing "${dir:?}" && git -C p ews undo under && test_path_is_file "${dir:?}/f" && git -C p ews end --force under
 '
 
 test_expect_success 'P2: a rebase or cherry-pick that was begun since is no longer under way' '
