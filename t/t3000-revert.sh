@@ -193,6 +193,11 @@ test_expect_success 'P4: what was under way comes back with an undo, also where 
 	git -C p ews undo under && test "$(cat "${dir:?}/f")" = precious && git -C p ews undo --redo under && test_path_is_missing "${dir:?}" && git -C p ews undo under && test_path_is_file "${dir:?}/f" && git -C p ews end --force under
 '
 
+test_expect_success 'P1, P2: in place what was under way at the start stays so, whatever came later' '
+	test_repo begun && dir=begun/.git/rebase-merge && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C begun ews start --method in-place m && echo x >>begun/src/main.c && mkdir begun/.git/sequencer && git -C begun ews snapshot create m && git -C begun ews revert m >out 2>err &&
+	test_grep ! rebase-merge err && test "$(cat "${dir:?}/f")" = precious && test_path_is_missing begun/.git/sequencer && git -C begun ews undo m && test -d begun/.git/sequencer && test -f "${dir:?}/f" && git -C begun ews end m && test -f "${dir:?}/f" && test_path_is_missing begun/.git/sequencer
+'
+
 test_expect_success 'P2: a rebase or cherry-pick that was begun since is no longer under way' '
 	new_workspace rebase &&
 	(

@@ -80,6 +80,8 @@ ews_entry_equal_fn ews_shift_proven_equal(const struct ews_shift *shift);
 /* shift_git.c: git's own state, where the transition is about it. */
 
 bool ews_shift_moves_git(const struct ews_shift *shift);
+/* What git had under way in the project when the session began there is no snapshot's, and stays. */
+void ews_shift_leave_under_way(struct ews_shift *shift);
 /* A private repository that is not whole goes to trash as it is, and is made anew. */
 int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences);
 /* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */

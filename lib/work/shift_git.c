@@ -46,6 +46,17 @@ bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_c
 	return moves_root(shift) && shift->target.root_mode && content->root_mode != shift->target.root_mode;
 }
 
+void ews_shift_leave_under_way(struct ews_shift *shift)
+{
+	const char *at = shift->session->method->is_project ? shift->session->state.under_way : "";
+	size_t len;
+
+	for (; *at; at += len + (at[len] == '\n')) {
+		len = strcspn(at, "\n");
+		ews_strv_add_len(&shift->target.git.running, at, len);
+	}
+}
+
 int ews_shift_refuse_locked(const struct ews_shift *shift)
 {
 	if (!ews_shift_is_in_project(shift) || !ews_strv_has(&shift->now.git.running, "index.lock"))
@@ -183,7 +194,8 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 		if (keep < 0)
 			return keep;
 		for (size_t i = 0; i < shift->now.git.running.n; i++)
-			ews_strv_addf(&out->kept, "%s\tof git, under way", shift->now.git.running.items[i]);
+			if (!ews_strv_has(&shift->target.git.running, shift->now.git.running.items[i]))
+				ews_strv_addf(&out->kept, "%s\tof git, under way", shift->now.git.running.items[i]);
 	}
 	rc = ews_gitstate_write(NULL, &shift->target.git, admin, keep);
 	if (rc == 0)
