@@ -15,9 +15,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "fixture.h"
+#include "fixture_session.h"
 #include "work/kept.h"
-#include "work/revert.h"
-#include "work/start.h"
 #include "work/verify.h"
 
 #define KINDS (FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_IGNORES | FIXTURE_MODES | FIXTURE_ODD_NAMES)
@@ -337,24 +336,6 @@ Test(snapshot, one_that_takes_much_from_the_one_before_is_the_one_that_is_writte
 	}
 }
 
-/* A session "s"; the path of its workspace is the caller's to free. */
-static char *start_session(struct ews_repo *repo)
-{
-	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
-	const struct ews_start_opts opts = {
-		.id = "s", .uncommitted = -1, .untracked = -1, .keep_ignored = EWS_KEEP_IGNORED_NO
-	};
-
-	cr_assert_eq(ews_start(&result, repo, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(), ews_error_message());
-	return ews_strdup(result.session.state.workspace);
-}
-
-static void open_locked(struct ews_session *out, struct ews_repo *repo)
-{
-	cr_assert_eq(ews_session_open(out, repo, "s"), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_session_lock(out, "test"), 0, "%s", ews_error_message());
-}
-
 /* Of the workspace. */
 static void create_in(struct ews_snapshot *out, struct ews_repo *repo)
 {
@@ -362,36 +343,23 @@ static void create_in(struct ews_snapshot *out, struct ews_repo *repo)
 	EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
 
 	ews_snapshot_release(out);
-	open_locked(&session, repo);
+	fixture_open_session(&session, repo, "s");
 	cr_assert_eq(ews_snapshot_create(out, &skips, repo, &session, &(struct ews_snapshot_create_opts){ 0 }), 1,
 		     "EWS_SEED=%zu: %s", fixture_seed(), ews_error_message());
-}
-
-/* To the base where `to` is NULL; `only` NULL: all. */
-static void revert_to(struct ews_repo *repo, const char *to, const char *const *only)
-{
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
-	const struct ews_revert_opts opts = { .verb = "revert", .to = to, .only = only };
-
-	open_locked(&session, repo);
-	cr_assert_eq(ews_revert(&result, &session, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(),
-		     ews_error_message());
-	cr_assert(result.put.is_verified, "EWS_SEED=%zu: %s", fixture_seed(), result.put.errors.items[0]);
 }
 
 Test(snapshot, what_a_revert_brought_back_is_known_with_its_pins)
 {
 	EWS_CLEANUP(repo) struct ews_repo *repo = make_wide_project(2);
-	EWS_CLEANUP(free) char *ws = start_session(repo);
+	EWS_CLEANUP(free) char *ws = fixture_start(repo, "s");
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(buf) struct ews_buf memo = EWS_BUF_INIT;
 	struct ews_kept kept;
 
 	/* Git's index is as old as is needed to know it again. */
 	fixture_shell("cd '%s' && echo more >>d1/f2 && sleep 0.03", ws);
-	revert_to(repo, NULL, NULL);
-	open_locked(&session, repo);
+	fixture_revert(repo, "s", (struct ews_revert_opts){ 0 });
+	fixture_open_session(&session, repo, "s");
 	cr_assert(ews_cache_peek(&memo, session.fd, EWS_SESSION_CACHE));
 	cr_assert(ews_kept_parse(&kept, &memo));
 	cr_assert_str_eq(kept.ref, EWS_REF_SESSIONS "s");
@@ -408,7 +376,8 @@ Test(snapshot, one_of_what_a_revert_brought_back_is_the_one_that_is_written_whol
 		EWS_CLEANUP(snapshot) struct ews_snapshot whole = EWS_SNAPSHOT_INIT;
 		EWS_CLEANUP(snapshot) struct ews_snapshot quick = EWS_SNAPSHOT_INIT;
 		EWS_CLEANUP(snapshot) struct ews_snapshot former = EWS_SNAPSHOT_INIT;
-		EWS_CLEANUP(free) char *ws = start_session(repo);
+		EWS_CLEANUP(free) char *ws = fixture_start(repo, "s");
+		struct ews_revert_opts back = { .to = NULL };
 
 		for (size_t i = 0, n = 2 + fixture_pick(4); i < n; i++) {
 			for (size_t k = fixture_pick(3); k; k--)
@@ -417,8 +386,9 @@ Test(snapshot, one_of_what_a_revert_brought_back_is_the_one_that_is_written_whol
 				create_in(&former, repo);
 			for (size_t k = fixture_pick(3); k; k--)
 				do_something(ws);
-			revert_to(repo, former.id && fixture_pick(3) ? former.id : NULL,
-				  fixture_pick(3) ? NULL : only);
+			back.to = former.id && fixture_pick(3) ? former.id : NULL;
+			back.only = fixture_pick(3) ? NULL : only;
+			fixture_revert(repo, "s", back);
 			/* What is touched right after it was put can't be told from that. */
 			fixture_shell("sleep 0.03");
 			if (fixture_pick(2))

@@ -12,25 +12,12 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "fixture.h"
-#include "work/revert.h"
-#include "work/start.h"
+#include "fixture_session.h"
 #include "work/undo.h"
 
 #define KINDS (FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_MODES | FIXTURE_ODD_NAMES | FIXTURE_IGNORES)
 
 TestSuite(transition, .init = fixture_begin, .fini = fixture_end, .timeout = 120);
-
-static char *start(struct ews_repo *repo, const char *id)
-{
-	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
-	/* What is ignored and comes along is not put back. */
-	const struct ews_start_opts opts = {
-		.id = id, .uncommitted = -1, .untracked = -1, .keep_ignored = EWS_KEEP_IGNORED_NO
-	};
-
-	cr_assert_eq(ews_start(&result, repo, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(), ews_error_message());
-	return ews_strdup(result.session.state.workspace);
-}
 
 /* All but the link to the store, which is never what a person made. */
 static void list_workspace(struct ews_entries *out, const char *path)
@@ -46,20 +33,6 @@ static bool is_equal_with_size(const struct ews_entry *a, const struct ews_entry
 	return ews_entry_equal(a, b) && a->size == b->size;
 }
 
-static void revert(struct ews_repo *repo, const char *id, const char *const *only, bool full)
-{
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
-	const struct ews_revert_opts opts = { .verb = "revert", .only = only, .full = full };
-
-	cr_assert_eq(ews_session_open(&session, repo, id), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_session_lock(&session, "revert"), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_revert(&result, &session, &opts), 0, "EWS_SEED=%zu: %s", fixture_seed(),
-		     ews_error_message());
-	cr_assert(result.put.is_verified, "EWS_SEED=%zu: %s", fixture_seed(), result.put.errors.items[0]);
-	cr_assert_str_eq(result.put.original_hash, result.put.current_hash);
-}
-
 static int undo(struct ews_repo *repo, const char *id, bool redo)
 {
 	EWS_CLEANUP(undo_result) struct ews_undo_result result = EWS_UNDO_RESULT_INIT;
@@ -72,7 +45,7 @@ Test(transition, revert_undo_and_redo_lead_there_and_back_again)
 	for (size_t round = 0; round < fixture_rounds(4); round++) {
 		EWS_CLEANUP(free) char *name = ews_strfmt("p%zu", round);
 		EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project(name, KINDS);
-		EWS_CLEANUP(free) char *path = start(repo, "s");
+		EWS_CLEANUP(free) char *path = fixture_start(repo, "s");
 		EWS_CLEANUP(entries) struct ews_entries base = EWS_ENTRIES_INIT;
 		EWS_CLEANUP(entries) struct ews_entries edited = EWS_ENTRIES_INIT;
 		EWS_CLEANUP(entries) struct ews_entries now = EWS_ENTRIES_INIT;
@@ -82,7 +55,7 @@ Test(transition, revert_undo_and_redo_lead_there_and_back_again)
 		fixture_edit_tree(fd, KINDS);
 		fixture_stage(path);
 		list_workspace(&edited, path);
-		revert(repo, "s", NULL, fixture_pick(2));
+		fixture_revert(repo, "s", (struct ews_revert_opts){ .full = fixture_pick(2) });
 		list_workspace(&now, path);
 		fixture_assert_same(&now, &base, is_equal_with_size, "reverted");
 		if (undo(repo, "s", false) < 0) {
@@ -107,7 +80,7 @@ Test(transition, paths_that_are_not_named_stay_as_they_are)
 	for (size_t round = 0; round < fixture_rounds(4); round++) {
 		EWS_CLEANUP(free) char *name = ews_strfmt("p%zu", round);
 		EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project(name, 0);
-		EWS_CLEANUP(free) char *path = start(repo, "s");
+		EWS_CLEANUP(free) char *path = fixture_start(repo, "s");
 		EWS_CLEANUP(entries) struct ews_entries base = EWS_ENTRIES_INIT;
 		EWS_CLEANUP(entries) struct ews_entries edited = EWS_ENTRIES_INIT;
 		EWS_CLEANUP(entries) struct ews_entries now = EWS_ENTRIES_INIT;
@@ -124,7 +97,7 @@ Test(transition, paths_that_are_not_named_stay_as_they_are)
 			/* At the top, so that nothing above it must change its type. */
 			only[i] = ews_strndup(chosen, strcspn(chosen, "/"));
 		}
-		revert(repo, "s", only, false);
+		fixture_revert(repo, "s", (struct ews_revert_opts){ .only = only });
 		list_workspace(&now, path);
 		for (size_t side = 0; side < 3; side++) {
 			const struct ews_entries *list = side == 0 ? &base : side == 1 ? &edited : &now;
@@ -147,7 +120,7 @@ Test(transition, paths_that_are_not_named_stay_as_they_are)
 Test(transition, a_dry_run_changes_nothing)
 {
 	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_project("p", KINDS);
-	EWS_CLEANUP(free) char *path = start(repo, "s");
+	EWS_CLEANUP(free) char *path = fixture_start(repo, "s");
 	EWS_CLEANUP(entries) struct ews_entries before = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(entries) struct ews_entries after = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
