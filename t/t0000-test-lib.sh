@@ -169,6 +169,8 @@ test_expect_success 'test_json is strict, and finds its way' '
 	test_must_fail test_json good .a.c 2>/dev/null &&
 	test_must_fail test_json good .t false 2>/dev/null &&
 	test_must_fail test_json_missing good .t 2>/dev/null &&
+	echo "{\"l\": [{\"k\": \"one\"}, {\"n\": 1}, {\"k\": \"two\"}]}" >list && test "$(json_where list .l .k "^tw")" = ".l[2]" &&
+	test_must_fail json_where list .l .k three 2>/dev/null && test_must_fail json_where list .m .k one 2>/dev/null &&
 	for bad in "{" "{} {}" "{\"a\":1,\"a\":2}" "{\"a\":\"$(printf "\001")\"}" "\"$(printf "\377")\"" ""
 	do
 		printf %s "$bad" >bad && test_must_fail test_json bad 2>/dev/null || return 1

@@ -66,8 +66,8 @@ test_expect_success 'P4: --dry-run lists what would go, with sizes, and does not
 	start_ws p one && change "$ws" 64 && files_of "$ws" >one.want && git -C p ews end one && find "$HOME/.superqode" p/.git | sort >before &&
 	clean_in p --now --dry-run && test_grep "^directory	.* KiB	.*end of one	.*/trash/op-" out && test_grep "^snapshot	.*end of one	snap-" out &&
 	test_grep "KiB would be freed" err && git -C p ews clean --now --dry-run --json >json &&
-	test_json json .schema ews.clean/1 && test_json json .dry_run true && test_json json ".freed[0].kind" directory &&
-	test_json json ".freed[0].session_id" one && test_json json ".freed[0].age_ms" && test "$(json json ".freed[0].size_bytes")" -gt 65536 &&
+	test_json json .schema ews.clean/1 && test_json json .dry_run true && dir=$(json_where json .freed .path "/trash/op-") && test_json json "$dir.kind" directory &&
+	test_json json "$dir.session_id" one && test_json json "$dir.age_ms" && test "$(json json "$dir.size_bytes")" -gt 65536 &&
 	test "$(json json .freed_bytes)" -gt 131072 && find "$HOME/.superqode" p/.git | sort >after && test_cmp before after &&
 	clean_in p --dry-run && test_must_be_empty out
 '

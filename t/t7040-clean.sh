@@ -155,9 +155,9 @@ test_expect_success 'P4: undo goes over no session whose owner died: what its co
 	git -C p ews recover --all && git -C p ews undo dead && test_grep "^one$" "${ws:?}/run.sh" && git -C p ews end dead
 '
 
-# size_of_dir <file>: of the directory that is named first
+# size_of_dir <file>: of the directory in trash; the session's own below .git is as old or a second older
 size_of_dir() {
-	json "$1" ".freed[0].kind" | grep -x directory >kind && json "$1" ".freed[0].size_bytes"
+	json_where "$1" .freed .path "/trash/op-" >dir && json "$1" "$(cat dir).size_bytes"
 }
 
 test_expect_success 'what goes is said to be as large as it was said to be beforehand' '

@@ -96,3 +96,15 @@ test_json_count() {
 json() {
 	"$EWS_BUILD/t/json" "$@"
 }
+
+# json_where <file> <array> <key> <regexp>: the path of the first member whose <key> matches; the order says nothing then.
+json_where() {
+	ews_n=$("$EWS_BUILD/t/json" -n "$1" "$2") || return 1
+	for ews_i in $(seq 0 $((ews_n - 1))); do
+		"$EWS_BUILD/t/json" "$1" "$2[$ews_i]$3" 2>/dev/null | grep -q -e "$4" || continue
+		echo "$2[$ews_i]"
+		return 0
+	done
+	echo >&2 "none of $2 has a $3 that matches $4"
+	return 1
+}
