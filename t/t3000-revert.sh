@@ -194,7 +194,7 @@ test_expect_success 'P4: what was under way comes back with an undo, also where 
 '
 
 test_expect_success 'P1, P2: in place what was under way at the start stays so, whatever came later' '
-	test_repo begun && dir=begun/.git/rebase-merge && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C begun ews start --method in-place m && echo x >>begun/src/main.c && mkdir begun/.git/sequencer && git -C begun ews snapshot create m && git -C begun ews revert m >out 2>err &&
+	test_repo begun && dir=begun/.git/rebase-merge && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C begun ews start --method in-place m && echo x >>begun/src/main.c && echo on >"${dir:?}/g" && mkdir begun/.git/sequencer && git -C begun ews snapshot create m && git -C begun ews revert m >out 2>err &&
 	test_grep ! rebase-merge err && test "$(cat "${dir:?}/f")" = precious && test_path_is_missing begun/.git/sequencer && git -C begun ews undo m && test -d begun/.git/sequencer && test -f "${dir:?}/f" && git -C begun ews end m && test -f "${dir:?}/f" && test_path_is_missing begun/.git/sequencer
 '
 
@@ -208,6 +208,29 @@ test_expect_success 'P2: a rebase or cherry-pick that was begun since is no long
 		cd "$ws" && git reset -q --hard && git clean -qfd && test_must_fail git cherry-pick other &&
 		test -f "$(git rev-parse --git-path CHERRY_PICK_HEAD)"
 	) && reverts rebase
+'
+
+# rebasing <id>: in its workspace a rebase of two commits stops at the first
+rebasing() {
+	new_workspace "$1" && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) &&
+		(cd "$ws" && git reset -q --hard && git clean -qfd && git checkout -q --detach other && echo more >>src/log && git commit -qam more && test_must_fail git rebase main) &&
+		test "$(cat "${dir:?}/msgnum")" = 1
+}
+
+test_expect_success 'P2: a rebase that was under way in a snapshot goes on from there, while nobody went on with it' '
+	rebasing resumed && snap=$(git -C p ews snapshot create resumed) && state_of "$ws" >resumed.want && git -C p ews snapshot show --coverage "$snap" >out 2>err && test_grep "^note: not held of git.s state: rebase-merge, under way$" err &&
+	git -C p ews snapshot show --coverage --json "$snap" >out && dirs=$(json out .held.git_state_left) && test "$dirs" = "[\"REBASE_HEAD\",\"rebase-merge\"]" &&
+	reverts resumed --to "$snap" && test_grep "^  Files restored: 0$" revert.out && (cd "$ws" && echo bad >src/log && git add src/log) && reverts resumed --to "$snap" && test_grep ! rebase-merge revert.err &&
+	(cd "$ws" && echo neither >src/log && git add src/log && GIT_EDITOR=true test_must_fail git rebase --continue) && test "$(cat "${dir:?}/msgnum")" = 2 && git -C p ews revert --dry-run --to "$snap" resumed >out 2>err &&
+	test_grep "^trash rebase-merge$" out && test -d "${dir:?}" && git -C p ews revert --to "$snap" resumed >out 2>err && test_grep "^  Status: Verified$" out && test_grep "moved to trash: rebase-merge (of git, under way)" err && test_grep "rebase-merge (of git, under way then: no snapshot holds it)" err &&
+	test_grep "moved to trash whole: [1-9][0-9]* files" err && test_path_is_missing "${dir:?}" && git -C p ews undo resumed && test "$(cat "${dir:?}/msgnum")" = 2 && git -C p ews end --force resumed
+'
+
+test_expect_success 'P4: what of a merge no snapshot can hold is never written over, and undo brings it back' '
+	new_workspace held && admin=$(git -C "$ws" rev-parse --absolute-git-dir) && echo message >"${admin:?}/MERGE_MSG" && snap=$(git -C p ews snapshot create held) && truncate -s 65M "${admin:?}/MERGE_MSG" && echo precious >>"${admin:?}/MERGE_MSG" && ln -s elsewhere "${admin:?}/SQUASH_MSG" &&
+	git -C p ews snapshot create held >large 2>err && git -C p ews snapshot show --coverage "$(cat large)" >out 2>err && test_grep "^note: not held of git.s state: MERGE_MSG, too large$" err && test_grep "^note: not held of git.s state: SQUASH_MSG, no file$" err &&
+	git -C p ews revert --to "$snap" held >out 2>err && test_grep "moved to trash: MERGE_MSG (of git, too large)" err && test "$(cat "${admin:?}/MERGE_MSG")" = message && test ! -L "${admin:?}/SQUASH_MSG" && git -C p ews undo held && test "$(tail -c 9 "${admin:?}/MERGE_MSG")" = precious && test -L "${admin:?}/SQUASH_MSG" &&
+	reverts held && test_path_is_missing "${admin:?}/MERGE_MSG" && test ! -L "${admin:?}/SQUASH_MSG" && git -C p ews end --force held
 '
 
 test_expect_success 'P2: files become directories, links and FIFOs, and all the other ways round' '

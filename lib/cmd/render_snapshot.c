@@ -277,11 +277,18 @@ static struct held count_held(const struct ews_entries *entries)
 	return held;
 }
 
+static void add_names(cJSON *object, const char *key, const struct ews_gitstate_files *files)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, key);
+
+	for (size_t i = 0; i < files->n; i++)
+		cJSON_AddItemToArray(array, ews_json_path(files->items[i].name));
+}
+
 void ews_render_held(cJSON *object, const struct ews_content *content)
 {
 	const struct held held = count_held(&content->scan.entries);
-	cJSON *json = cJSON_AddObjectToObject(object, "held"), *state;
-	size_t i;
+	cJSON *json = cJSON_AddObjectToObject(object, "held");
 
 	ews_json_add_int(json, "files", (int64_t)held.files);
 	ews_json_add_int(json, "links", (int64_t)held.links);
@@ -292,9 +299,8 @@ void ews_render_held(cJSON *object, const struct ews_content *content)
 	ews_json_add_int(json, "hard_links", (int64_t)held.names);
 	ews_json_add_int(json, "with_owner", (int64_t)held.owners);
 	(void)cJSON_AddBoolToObject(json, "index", content->git.has_index);
-	state = cJSON_AddArrayToObject(json, "git_state");
-	for (i = 0; i < content->git.n; i++)
-		cJSON_AddItemToArray(state, ews_json_path(content->git.files[i].name));
+	add_names(json, "git_state", &content->git.files);
+	add_names(json, "git_state_left", &content->git.left);
 }
 
 static void add_held(struct ews_buf *out, size_t n, const char *what)
@@ -318,8 +324,8 @@ void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_conten
 	add_held(&text, held.submodules, "submodules by their commit alone");
 	if (content->git.has_index)
 		ews_buf_addf(&text, "%sthe index", text.len ? ", " : "");
-	for (i = 0; i < content->git.n; i++)
-		ews_buf_addf(&text, "%s%s", text.len ? ", " : "", content->git.files[i].name);
+	for (i = 0; i < content->git.files.n; i++)
+		ews_buf_addf(&text, "%s%s", text.len ? ", " : "", content->git.files.items[i].name);
 	ews_cmd_note(ctx, "held: %s", text.len ? text.ptr : "nothing");
 	if (held.attributes)
 		ews_cmd_note(ctx, "held: extended attributes of %zu of them", held.attributes);
@@ -328,6 +334,9 @@ void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_conten
 			     held.names == 1 ? "is another name" : "are other names");
 	if (held.owners)
 		ews_cmd_note(ctx, "held: owners and groups, put back with --owner");
+	for (i = 0; i < content->git.left.n; i++)
+		ews_cmd_note(ctx, "not held of git's state: %s, %s", content->git.left.items[i].name,
+			     ews_gitstate_why_left(&content->git.left.items[i]));
 	for (i = 0; i < skips->n; i++) {
 		enum ews_skip_reason reason = skips->items[i].reason;
 

@@ -33,7 +33,7 @@
 #define SINCE_MAGIC 0x53535745u
 #define SINCE_SUFFIX ".since"
 #define SINCE_PART 16 /* at most one entry of so many is written by itself */
-#define CACHE_VERSION 4
+#define CACHE_VERSION 5
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
 #define DRAIN_BYTES (128 * 1024)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,19 @@ static bool is_in(const char *const *list, const char *name)
 	return false;
 }
 
+static bool same_bytes(const struct ews_buf *a, const struct ews_buf *b)
+{
+	return a->len == b->len && !memcmp(a->ptr, b->ptr, a->len);
+}
+
+static bool is_shared_index(const char *name)
+{
+	return !strncmp(name, "sharedindex.", 12);
+}
+
 static bool is_carried(const char *name)
 {
-	return is_in(carried, name) || !strncmp(name, "sharedindex.", 12);
+	return is_in(carried, name) || is_shared_index(name);
 }
 
 static void take_index_stat(struct ews_gitstate *out, const struct stat *st)
@@ -108,20 +119,148 @@ int ews_gitstate_read_index(struct ews_gitstate *out, int git_fd)
 	return 0;
 }
 
-void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const void *data, size_t len)
+/* Where `name` is, or belongs. */
+static size_t find_at(const struct ews_gitstate_files *files, const char *name)
 {
 	size_t at = 0;
 
-	while (at < state->n && strcmp(state->files[at].name, name) < 0)
+	while (at < files->n && strcmp(files->items[at].name, name) < 0)
 		at++;
-	if (at == state->n || strcmp(state->files[at].name, name)) {
-		EWS_GROW(state->files, state->n, state->cap);
-		memmove(&state->files[at + 1], &state->files[at], (state->n - at) * sizeof(*state->files));
-		state->files[at] = (struct ews_gitstate_file){ ews_strdup(name), EWS_BUF_INIT };
-		state->n++;
+	return at;
+}
+
+static const struct ews_gitstate_file *find(const struct ews_gitstate_files *files, const char *name)
+{
+	size_t at = find_at(files, name);
+
+	return at < files->n && !strcmp(files->items[at].name, name) ? &files->items[at] : NULL;
+}
+
+static void set(struct ews_gitstate_files *files, const char *name, const void *data, size_t len)
+{
+	size_t at = find_at(files, name);
+
+	if (at == files->n || strcmp(files->items[at].name, name)) {
+		EWS_GROW(files->items, files->n, files->cap);
+		memmove(&files->items[at + 1], &files->items[at], (files->n - at) * sizeof(*files->items));
+		files->items[at] = (struct ews_gitstate_file){ ews_strdup(name), EWS_BUF_INIT };
+		files->n++;
 	}
-	ews_buf_truncate(&state->files[at].data, 0);
-	ews_buf_add(&state->files[at].data, data, len);
+	ews_buf_truncate(&files->items[at].data, 0);
+	ews_buf_add(&files->items[at].data, data, len);
+}
+
+static void release_files(struct ews_gitstate_files *files)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		free(files->items[i].name);
+		ews_buf_release(&files->items[i].data);
+	}
+	free(files->items);
+	*files = (struct ews_gitstate_files){ NULL, 0, 0 };
+}
+
+const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *state, const char *name)
+{
+	return find(&state->files, name);
+}
+
+void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const void *data, size_t len)
+{
+	set(&state->files, name, data, len);
+}
+
+const struct ews_gitstate_file *ews_gitstate_left(const struct ews_gitstate *state, const char *name)
+{
+	return find(&state->left, name);
+}
+
+void ews_gitstate_set_left(struct ews_gitstate *state, const char *name, const void *data, size_t len)
+{
+	set(&state->left, name, data, len);
+}
+
+void ews_gitstate_drop_left(struct ews_gitstate *state, const char *name)
+{
+	struct ews_gitstate_files *left = &state->left;
+	size_t at = find_at(left, name);
+
+	if (at == left->n || strcmp(left->items[at].name, name) != 0)
+		return;
+	free(left->items[at].name);
+	ews_buf_release(&left->items[at].data);
+	left->n--;
+	memmove(&left->items[at], &left->items[at + 1], (left->n - at) * sizeof(*left->items));
+}
+
+void ews_gitstate_forget_left(struct ews_gitstate *state)
+{
+	release_files(&state->left);
+}
+
+static void add_stat(struct ews_buf *out, const struct stat *st)
+{
+	ews_buf_addf(out, "%o %" PRIu64 " %" PRId64 ".%09ld\n", st->st_mode & S_IFMT, (uint64_t)st->st_size,
+		     (int64_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
+}
+
+/* Of a directory that of what is in it as well: git writes into the files of a rebase, and renames others into their place. */
+static void add_stats_within(struct ews_buf *out, int git_fd, const char *name)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(git_fd, name);
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+	struct stat st;
+
+	for (ssize_t i = 0; i < n; i++) {
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		ews_buf_addf(out, "%s ", names.items[i].name);
+		add_stat(out, &st);
+	}
+	ews_error_clear(); /* what can't be read has its own time */
+}
+
+static const char *word_of(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) ? "directory" : S_ISREG(st->st_mode) ? "file" : "other";
+}
+
+void ews_gitstate_note_left(struct ews_gitstate *state, int git_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf stats = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *text = NULL;
+	uint8_t digest[EWS_HASH_MAX];
+	char hex[2 * EWS_HASH_MAX + 1];
+	struct stat st;
+
+	if (fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		ews_gitstate_drop_left(state, name);
+		return;
+	}
+	add_stat(&stats, &st);
+	if (S_ISDIR(st.st_mode))
+		add_stats_within(&stats, git_fd, name);
+	ews_hex(hex, digest, ews_hash_once(EWS_SHA256, digest, stats.ptr, stats.len));
+	text = ews_strfmt("%s %s\n", word_of(&st), hex);
+	set(&state->left, name, text, strlen(text));
+}
+
+bool ews_gitstate_is_same_left(const struct ews_gitstate_file *a, const struct ews_gitstate_file *b)
+{
+	return same_bytes(&a->data, &b->data);
+}
+
+bool ews_gitstate_is_under_way(const char *name)
+{
+	return is_in(under_way, name);
+}
+
+const char *ews_gitstate_why_left(const struct ews_gitstate_file *left)
+{
+	if (is_in(under_way, left->name))
+		return "under way";
+	return left->data.len && !strncmp(left->data.ptr, "file ", 5) ? "too large" : "no file";
 }
 
 /* What old git made a link of: it means the ref that it names. Returns 1 when HEAD is one. */
@@ -138,20 +277,36 @@ static int read_linked_head(struct ews_gitstate *out, int git_fd)
 	return 1;
 }
 
-/* Git never makes a directory where one of these files belongs: it must go before that can come. */
-static bool is_in_the_way(int git_fd, const char *name)
-{
-	struct stat st;
-
-	return (is_carried(name) || !strcmp(name, "index")) &&
-	       fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd)
 {
 	int rc = ews_gitstate_read_index(out, git_fd);
 
 	return rc < 0 ? rc : ews_gitstate_read_files(out, git_fd);
+}
+
+/* One of the files; what is none, or too large, is noted. */
+static int read_one(struct ews_gitstate *out, int git_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+	int rc = strcmp(name, "HEAD") ? 0 : read_linked_head(out, git_fd);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = ews_file_read(&data, git_fd, name, is_shared_index(name) ? INDEX_BYTES_MAX : FILE_BYTES_MAX);
+	if (rc == 0)
+		ews_gitstate_set_file(out, name, data.ptr, data.len);
+	if (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
+	ews_gitstate_note_left(out, git_fd, name);
+	return 0;
+}
+
+static bool is_regular(int git_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
 int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
@@ -161,41 +316,14 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 	int rc = n < 0 ? (int)n : 0;
 
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+		const char *name = names.items[i].name;
 
-		if (is_in(under_way, names.items[i].name) || is_in_the_way(git_fd, names.items[i].name))
-			ews_strv_add(&out->running, names.items[i].name);
-		if (!is_carried(names.items[i].name))
-			continue;
-		rc = strcmp(names.items[i].name, "HEAD") ? 0 : read_linked_head(out, git_fd);
-		if (rc != 0) {
-			rc = rc < 0 ? rc : 0;
-			continue;
-		}
-		rc = ews_file_read(&data, git_fd, names.items[i].name, FILE_BYTES_MAX);
-		/* Gone meanwhile, or no file: then it says nothing. */
-		if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED) {
-			ews_error_clear();
-			rc = 0;
-			continue;
-		}
-		if (rc == 0)
-			ews_gitstate_set_file(out, names.items[i].name, data.ptr, data.len);
+		if (is_carried(name))
+			rc = read_one(out, git_fd, name);
+		else if (is_in(under_way, name) || (!strcmp(name, "index") && !is_regular(git_fd, name)))
+			ews_gitstate_note_left(out, git_fd, name);
 	}
 	return rc < 0 ? ews_error_wrap("cannot read the state of git") : 0;
-}
-
-const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *state, const char *name)
-{
-	for (size_t i = 0; i < state->n; i++)
-		if (!strcmp(state->files[i].name, name))
-			return &state->files[i];
-	return NULL;
-}
-
-static bool same_bytes(const struct ews_buf *a, const struct ews_buf *b)
-{
-	return a->len == b->len && !memcmp(a->ptr, b->ptr, a->len);
 }
 
 static bool same_index(const struct ews_gitstate *a, const struct ews_gitstate *b)
@@ -205,29 +333,46 @@ static bool same_index(const struct ews_gitstate *a, const struct ews_gitstate *
 				  a->index_mtime_ns == b->index_mtime_ns));
 }
 
+static void hash_list(struct ews_hash *hash, const struct ews_gitstate_files *files)
+{
+	const uint64_t n = files->n;
+
+	ews_hash_add(hash, &n, sizeof(n));
+	for (size_t i = 0; i < files->n; i++) {
+		ews_hash_add_part(hash, files->items[i].name, strlen(files->items[i].name));
+		ews_hash_add_part(hash, files->items[i].data.ptr, files->items[i].data.len);
+	}
+}
+
 void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state)
 {
-	for (size_t i = 0; i < state->n; i++) {
-		ews_hash_add_part(hash, state->files[i].name, strlen(state->files[i].name));
-		ews_hash_add_part(hash, state->files[i].data.ptr, state->files[i].data.len);
+	hash_list(hash, &state->files);
+	hash_list(hash, &state->left);
+}
+
+/* Add the names of those of `a` that `b` has not, or others of that name. */
+static void list_other(struct ews_strv *out, const struct ews_gitstate_files *a, const struct ews_gitstate_files *b)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		const struct ews_gitstate_file *other = find(b, a->items[i].name);
+
+		if ((!other || !same_bytes(&a->items[i].data, &other->data)) && !ews_strv_has(out, a->items[i].name))
+			ews_strv_add(out, a->items[i].name);
 	}
+}
+
+void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *state, const struct ews_gitstate *now)
+{
+	list_other(out, &now->left, &state->left);
 }
 
 void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a, const struct ews_gitstate *b)
 {
-	for (size_t i = 0; i < a->n; i++) {
-		const struct ews_gitstate_file *other = ews_gitstate_file(b, a->files[i].name);
-
-		if (!other || !same_bytes(&a->files[i].data, &other->data))
-			ews_strv_add(out, a->files[i].name);
-	}
-	for (size_t i = 0; i < b->n; i++)
-		if (!ews_gitstate_file(a, b->files[i].name))
-			ews_strv_add(out, b->files[i].name);
-	for (size_t i = 0; i < b->running.n; i++)
-		if (!ews_strv_has(&a->running, b->running.items[i]))
-			ews_strv_add(out, b->running.items[i]);
-	if (!same_index(a, b))
+	list_other(out, &a->files, &b->files);
+	list_other(out, &b->files, &a->files);
+	list_other(out, &a->left, &b->left);
+	list_other(out, &b->left, &a->left);
+	if (!same_index(a, b) && !ews_strv_has(out, "index"))
 		ews_strv_add(out, "index");
 }
 
@@ -260,7 +405,19 @@ static int put_away(int git_fd, const char *name, int keep_fd)
 	return rc < 0 ? ews_error_wrap("cannot put '%s' away", name) : 0;
 }
 
-int ews_gitstate_write(struct ews_strv *kept, const struct ews_gitstate *state, int git_fd, int keep_fd)
+/* What was not there, or was another, makes way, unread as it is. */
+static int put_strange_away(const struct ews_gitstate *state, const struct ews_gitstate *now, int git_fd, int keep_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc = 0;
+
+	ews_gitstate_list_strange(&names, state, now);
+	for (size_t i = 0; i < names.n && rc == 0; i++)
+		rc = put_away(git_fd, names.items[i], keep_fd);
+	return rc;
+}
+
+int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
 	int rc = ews_gitstate_read_files(&now, git_fd);
@@ -268,21 +425,16 @@ int ews_gitstate_write(struct ews_strv *kept, const struct ews_gitstate *state, 
 	if (rc < 0)
 		return rc;
 	ews_gitstate_note_index(&now, git_fd);
-	for (size_t i = 0; i < now.running.n && keep_fd >= 0; i++) {
-		if (ews_strv_has(&state->running, now.running.items[i]))
-			continue;
-		rc = put_away(git_fd, now.running.items[i], keep_fd);
-		if (rc < 0)
-			return rc;
-		if (kept)
-			ews_strv_add(kept, now.running.items[i]);
-	}
-	for (size_t i = 0; i < now.n; i++)
-		if (!ews_gitstate_file(state, now.files[i].name) && unlinkat(git_fd, now.files[i].name, 0) < 0 &&
-		    errno != ENOENT)
-			return ews_error_os("cannot remove '%s'", now.files[i].name);
-	for (size_t i = 0; i < state->n; i++) {
-		const struct ews_gitstate_file *file = &state->files[i];
+	if (keep_fd >= 0)
+		rc = put_strange_away(state, &now, git_fd, keep_fd);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < now.files.n; i++)
+		if (!ews_gitstate_file(state, now.files.items[i].name) &&
+		    unlinkat(git_fd, now.files.items[i].name, 0) < 0 && errno != ENOENT)
+			return ews_error_os("cannot remove '%s'", now.files.items[i].name);
+	for (size_t i = 0; i < state->files.n; i++) {
+		const struct ews_gitstate_file *file = &state->files.items[i];
 		const struct ews_gitstate_file *old = ews_gitstate_file(&now, file->name);
 
 		if (old && same_bytes(&old->data, &file->data))
@@ -298,12 +450,8 @@ int ews_gitstate_write(struct ews_strv *kept, const struct ews_gitstate *state, 
 
 void ews_gitstate_release(struct ews_gitstate *state)
 {
-	for (size_t i = 0; i < state->n; i++) {
-		free(state->files[i].name);
-		ews_buf_release(&state->files[i].data);
-	}
-	free(state->files);
+	release_files(&state->files);
+	release_files(&state->left);
 	ews_buf_release(&state->index);
-	ews_strv_release(&state->running);
 	*state = (struct ews_gitstate)EWS_GITSTATE_INIT;
 }

@@ -3,7 +3,8 @@
  *
  * HEAD, the raw index with its mtime, and the files of a merge. A rebase, a
  * sequencer or a bisect is never carried: continuing it elsewhere would move the
- * project's own branch.
+ * project's own branch. It is known by name, though, and by when it last changed, so that
+ * whoever goes back to a state can leave alone what was there then.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,18 +23,26 @@ struct ews_gitstate_file {
 	struct ews_buf data;
 };
 
+/* Sorted by name. */
+struct ews_gitstate_files {
+	struct ews_gitstate_file *items;
+	size_t n, cap;
+};
+
 struct ews_gitstate {
 	bool has_index;
 	struct ews_buf index;
 	int64_t index_mtime_s;
 	uint32_t index_mtime_ns;
-	struct ews_gitstate_file *files; /* HEAD, ORIG_HEAD, MERGE_*, sharedindex.*, sorted by name */
-	size_t n, cap;
-	/* names of what is under way and not carried: rebase-merge, sequencer, ...; of directories where a file belongs, too */
-	struct ews_strv running;
+	struct ews_gitstate_files files; /* HEAD, ORIG_HEAD, MERGE_*, sharedindex.* */
+	/*
+	 * What is there and not carried: what is under way (rebase-merge, sequencer, a lock), and what is no file, or too large,
+	 * where one of the files or the index belongs. The data tell its type and its last change, not what it holds.
+	 */
+	struct ews_gitstate_files left;
 };
 
-#define EWS_GITSTATE_INIT { false, EWS_BUF_INIT, 0, 0, NULL, 0, 0, EWS_STRV_INIT }
+#define EWS_GITSTATE_INIT { false, EWS_BUF_INIT, 0, 0, { NULL, 0, 0 }, { NULL, 0, 0 } }
 
 /* Read it from the git directory `git_fd`. */
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd);
@@ -50,15 +59,33 @@ void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd);
 const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *state, const char *name);
 void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const void *data, size_t len);
 
+/* What is left of that name, or NULL. */
+const struct ews_gitstate_file *ews_gitstate_left(const struct ews_gitstate *state, const char *name);
+void ews_gitstate_set_left(struct ews_gitstate *state, const char *name, const void *data, size_t len);
+/* Set what is left of that name to what the git directory has; where that has none, drop it. */
+void ews_gitstate_note_left(struct ews_gitstate *state, int git_fd, const char *name);
+void ews_gitstate_drop_left(struct ews_gitstate *state, const char *name);
+/* Nothing is left. */
+void ews_gitstate_forget_left(struct ews_gitstate *state);
+/* Has it not changed from the one to the other? */
+bool ews_gitstate_is_same_left(const struct ews_gitstate_file *a, const struct ews_gitstate_file *b);
+/* Is that the name of a rebase, a sequencer, a lock, ...? */
+bool ews_gitstate_is_under_way(const char *name);
+/* Why it was not carried, in words. */
+const char *ews_gitstate_why_left(const struct ews_gitstate_file *left);
+/* Add the names of what is left in `now` and was not, or was another, in `state`: what a write of `state` puts away. */
+void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *state,
+			       const struct ews_gitstate *now);
+
 /*
  * Make the git directory hold this state: files that differ are replaced,
  * those of a merge that came since are removed, the index comes with its mtime, last. What
- * is under way (rebase-merge, ...) and not in `state` is renamed into `keep_fd` (same file
- * system) and its name added to `kept`; `keep_fd` -1 leaves it.
+ * is left and not so in `state` is renamed into `keep_fd` (same file system); `keep_fd` -1 leaves
+ * what is under way where it is.
  */
-int ews_gitstate_write(struct ews_strv *kept, const struct ews_gitstate *state, int git_fd, int keep_fd);
+int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd);
 
-/* Add the files, which the index is none of, to a digest. */
+/* Add the files, which the index is none of, and what is left to a digest. */
 void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state);
 
 /* The names of what differs, "index" among them; of the index the mtime counts too. */

@@ -45,12 +45,11 @@ const char *ews_state_word(enum ews_session_state state)
 	X("last_snapshot", last_snapshot)
 
 /* Not there in what was written before it could be said. */
-#define LATER_STRINGS(X)                      \
-	X("exclude", exclude)                 \
-	X("guard_level", guard_level)         \
-	X("guard_policy", guard_policy)       \
-	X("parent_snapshot", parent_snapshot) \
-	X("under_way", under_way)
+#define LATER_STRINGS(X)                \
+	X("exclude", exclude)           \
+	X("guard_level", guard_level)   \
+	X("guard_policy", guard_policy) \
+	X("parent_snapshot", parent_snapshot)
 
 static int parse_later(char **out, const cJSON *json, const char *key)
 {

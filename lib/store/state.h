@@ -38,7 +38,6 @@ struct ews_state {
 	char *intent, *label; /* or "" */
 	char *last_snapshot; /* the newest snapshot, parent of the next; "" none */
 	char *exclude; /* rules for what is not looked at, as text; those that held when it started */
-	char *under_way; /* of a session in place what git had under way in the project when it started, a name a line: it is not ours to end */
 	bool copies_objects; /* --copy-objects */
 	bool keeps_nested; /* --nested=record */
 	int64_t created_s;

@@ -28,19 +28,27 @@ static void make_key(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_base_id *b
 }
 
 /*
- * The state of git as it is written: its index's time, then of the index, if there is one, and of each file the length of its
- * name, of its bytes, and both. Nothing is "running" in a recorded one.
+ * The state of git as it is written: its index's time, then of the index, if there is one, of each file and of what is left
+ * which it is, the length of its name, of its bytes, and both.
  */
+enum git_kind { GIT_INDEX, GIT_FILE, GIT_LEFT };
+
+/* What stands before each. */
+struct git_head {
+	uint64_t kind, name_len, data_len;
+};
+
 struct git_parts {
 	int64_t head[3];
-	uint64_t (*lens)[2];
+	struct git_head *heads;
+	size_t n_heads;
 	struct iovec *parts; /* they borrow what is there: an index may be large */
 	size_t n;
 };
 
 static void release_git_parts(struct git_parts *git)
 {
-	free(git->lens);
+	free(git->heads);
 	free(git->parts);
 }
 
@@ -52,48 +60,59 @@ static void add_part(struct git_parts *git, const void *data, size_t len)
 	git->parts[git->n++] = (struct iovec){ (void *)data, len };
 }
 
-static void add_file(struct git_parts *git, uint64_t lens[2], const char *name, const struct ews_buf *data)
+static void add_file(struct git_parts *git, enum git_kind kind, const char *name, const struct ews_buf *data)
 {
-	lens[0] = strlen(name);
-	lens[1] = data->len;
-	add_part(git, lens, 2 * sizeof(*lens));
-	add_part(git, name, lens[0]);
-	add_part(git, data->ptr, lens[1]);
+	struct git_head *head = &git->heads[git->n_heads++];
+
+	*head = (struct git_head){ kind, strlen(name), data->len };
+	add_part(git, head, sizeof(*head));
+	add_part(git, name, head->name_len);
+	add_part(git, data->ptr, head->data_len);
+}
+
+static void add_files(struct git_parts *git, enum git_kind kind, const struct ews_gitstate_files *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		add_file(git, kind, files->items[i].name, &files->items[i].data);
 }
 
 static void list_parts(struct git_parts *out, const struct ews_gitstate *git)
 {
-	out->lens = ews_calloc(git->n + 1, sizeof(*out->lens));
-	out->parts = ews_calloc(3 * (git->n + 1) + 1, sizeof(*out->parts));
+	size_t n = git->files.n + git->left.n + 1;
+
+	out->heads = ews_calloc(n, sizeof(*out->heads));
+	out->parts = ews_calloc(3 * n + 1, sizeof(*out->parts));
 	out->head[0] = git->has_index;
 	out->head[1] = git->index_mtime_s;
 	out->head[2] = git->index_mtime_ns;
 	add_part(out, out->head, sizeof(out->head));
 	if (git->has_index)
-		add_file(out, out->lens[git->n], "", &git->index);
-	for (size_t i = 0; i < git->n; i++)
-		add_file(out, out->lens[i], git->files[i].name, &git->files[i].data);
+		add_file(out, GIT_INDEX, "", &git->index);
+	add_files(out, GIT_FILE, &git->files);
+	add_files(out, GIT_LEFT, &git->left);
 }
 
-/* Read one file at `*at`; the name is "" for the index, of which the place is told. */
+/* Read one file at `*at`; of the index the place is told. */
 static bool take_file(struct ews_gitstate *git, struct iovec *index, const char **at, const char *end)
 {
 	EWS_CLEANUP(free) char *name = NULL;
-	uint64_t lens[2];
+	struct git_head head;
 
-	if ((size_t)(end - *at) < sizeof(lens))
+	if ((size_t)(end - *at) < sizeof(head))
 		return false;
-	memcpy(lens, *at, sizeof(lens));
-	*at += sizeof(lens);
-	if (lens[0] > (uint64_t)(end - *at) || lens[1] > (uint64_t)(end - *at) - lens[0])
+	memcpy(&head, *at, sizeof(head));
+	*at += sizeof(head);
+	if (head.name_len > (uint64_t)(end - *at) || head.data_len > (uint64_t)(end - *at) - head.name_len)
 		return false;
-	name = ews_strndup(*at, lens[0]);
-	*at += lens[0];
-	if (*name)
-		ews_gitstate_set_file(git, name, *at, lens[1]);
+	name = ews_strndup(*at, head.name_len);
+	*at += head.name_len;
+	if (head.kind == GIT_FILE)
+		ews_gitstate_set_file(git, name, *at, head.data_len);
+	else if (head.kind == GIT_LEFT)
+		ews_gitstate_set_left(git, name, *at, head.data_len);
 	else
-		*index = (struct iovec){ (void *)*at, lens[1] }; /* who takes it has the text itself */
-	*at += lens[1];
+		*index = (struct iovec){ (void *)*at, head.data_len }; /* who takes it has the text itself */
+	*at += head.data_len;
 	return true;
 }
 

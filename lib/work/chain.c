@@ -84,6 +84,7 @@ static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews
 		return ews_error_wrap("the index of '%s'", from);
 	text = ews_strfmt("%s\n", ews_oid_hex(hex, &twin->head));
 	ews_gitstate_set_file(git, "HEAD", text, strlen(text));
+	ews_gitstate_forget_left(git); /* it stayed there */
 	twin->content.has_git = true;
 	return 0;
 }

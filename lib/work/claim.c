@@ -167,7 +167,6 @@ int ews_claim_take(struct ews_session *session, struct ews_repo *repo, const cha
 	state->label = ews_strdup(opts->label ? opts->label : "");
 	state->last_snapshot = ews_strdup(opts->is_chained ? state->parent_snapshot : state->base_snapshot);
 	state->exclude = ews_strdup(exclude.ptr);
-	state->under_way = ews_strdup("");
 	state->copies_objects = opts->copies_objects;
 	state->keeps_nested = opts->keeps_nested;
 	state->guard_level = ews_strdup("");

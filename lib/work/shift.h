@@ -77,18 +77,24 @@ void ews_shift_plan_names(struct ews_changes *changes, struct ews_shift *shift, 
 /* What of two entries must agree after all. */
 ews_entry_equal_fn ews_shift_proven_equal(const struct ews_shift *shift);
 
+/* transition.c: count files and bytes of something that is renamed away, for people. */
+void ews_shift_measure(struct ews_transition_result *out, int dir_fd, const char *name);
+
 /* shift_git.c: git's own state, where the transition is about it. */
 
 bool ews_shift_moves_git(const struct ews_shift *shift);
-/* What git had under way in the project when the session began there is no snapshot's, and stays. */
-void ews_shift_leave_under_way(struct ews_shift *shift);
+/*
+ * Of what the target had of git's state and no snapshot holds: what is there as it was stays, and in place what went on since,
+ * which is not ours to end; what was put away comes back; the rest is named.
+ */
+void ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift);
+/* Name, and measure in `admin_fd` (-1: don't), what of git's state is put away: the target had none of it, or another. Returns how much. */
+size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ews_shift *shift, int admin_fd);
 /* A private repository that is not whole goes to trash as it is, and is made anew. */
 int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences);
 /* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
 int ews_shift_refuse_locked(const struct ews_shift *shift);
 int ews_shift_refuse_moved_on(const struct ews_shift *shift);
-/* Was something put away that was under way, and comes back when the step turns? */
-bool ews_shift_brings_back_running(const struct ews_shift *shift);
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */
 int ews_shift_write_index(const struct ews_shift *shift);

@@ -46,20 +46,9 @@ bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_c
 	return moves_root(shift) && shift->target.root_mode && content->root_mode != shift->target.root_mode;
 }
 
-void ews_shift_leave_under_way(struct ews_shift *shift)
-{
-	const char *at = shift->session->method->is_project ? shift->session->state.under_way : "";
-	size_t len;
-
-	for (; *at; at += len + (at[len] == '\n')) {
-		len = strcspn(at, "\n");
-		ews_strv_add_len(&shift->target.git.running, at, len);
-	}
-}
-
 int ews_shift_refuse_locked(const struct ews_shift *shift)
 {
-	if (!ews_shift_is_in_project(shift) || !ews_strv_has(&shift->now.git.running, "index.lock"))
+	if (!ews_shift_is_in_project(shift) || !ews_gitstate_left(&shift->now.git, "index.lock"))
 		return 0;
 	ews_error(EWS_EBUSY, "git is at work in the project: '%s/index.lock' is there", shift->repo->git_dir);
 	ews_error_hint("when no git runs there, remove that file");
@@ -127,42 +116,93 @@ static char *kept_name(const struct ews_shift *shift, bool other)
 	return ews_strfmt("%s.%c", shift->step->id, undoing != other ? 'u' : 'f');
 }
 
-bool ews_shift_brings_back_running(const struct ews_shift *shift)
+/* Open what an earlier move of the step put away, and list it; -1: there is nothing. */
+static int open_put_away(struct ews_dir_names *names, ssize_t *n, const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *name = kept_name(shift, true);
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	EWS_CLEANUP(fd) int kept = -1;
-	struct ews_place place;
-	ssize_t n;
+	struct ews_place place = ews_session_place(shift->session);
+	int fd = shift->session->method->open_kept(&place, name, false);
 
-	if (!ews_shift_moves_git(shift))
-		return false;
-	place = ews_session_place(shift->session);
-	kept = shift->session->method->open_kept(&place, name, false);
-	n = kept < 0 ? 0 : ews_dir_names_read(&names, kept);
-	ews_error_clear(); /* there mostly is none */
-	return n > 0;
+	*n = fd < 0 ? 0 : ews_dir_names_read(names, fd);
+	if (*n >= 0)
+		ews_error_clear(); /* there mostly is none */
+	return fd;
+}
+
+static bool is_named(const struct ews_dir_names *names, ssize_t n, const char *name)
+{
+	for (ssize_t i = 0; i < n; i++)
+		if (!strcmp(names->items[i].name, name))
+			return true;
+	return false;
+}
+
+/* Does what is there of that name stay? In place whatever it is. */
+static bool stays(const struct ews_shift *shift, const struct ews_gitstate_file *was,
+		  const struct ews_gitstate_file *is)
+{
+	return is && (shift->session->method->is_project || ews_gitstate_is_same_left(was, is));
+}
+
+void ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	struct ews_gitstate *target = &shift->target.git;
+	EWS_CLEANUP(dir_names) struct ews_dir_names away = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+	ssize_t n_away;
+
+	if (!target->left.n)
+		return;
+	fd = open_put_away(&away, &n_away, shift);
+	for (size_t i = 0; i < target->left.n;) {
+		const struct ews_gitstate_file *was = &target->left.items[i];
+		const struct ews_gitstate_file *is = ews_gitstate_left(&shift->now.git, was->name);
+
+		if (!stays(shift, was, is) && !is_named(&away, n_away, was->name)) {
+			ews_strv_addf(&out->not_covered, "%s\tof git, %s then: no snapshot holds it", was->name,
+				      ews_gitstate_why_left(was));
+			ews_gitstate_drop_left(target, was->name);
+			continue;
+		}
+		if (stays(shift, was, is))
+			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
+		i++;
+	}
+	ews_error_clear(); /* what can't be listed can't come back */
+}
+
+size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ews_shift *shift, int admin_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+
+	if (ews_shift_moves_git(shift))
+		ews_gitstate_list_strange(&names, &shift->target.git, &shift->now.git);
+	for (size_t i = 0; i < names.n; i++) {
+		ews_strv_addf(&out->kept, "%s\tof git, %s", names.items[i],
+			      ews_gitstate_why_left(ews_gitstate_left(&shift->now.git, names.items[i])));
+		if (admin_fd >= 0)
+			ews_shift_measure(out, admin_fd, names.items[i]);
+	}
+	return names.n;
 }
 
 /* A rebase or the like that an earlier move took out of the entry goes on where it was. */
-static int bring_back_running(struct ews_strv *running, const struct ews_session *session, const char *name,
-			      int admin_fd)
+static int bring_back(struct ews_shift *shift, int admin_fd)
 {
-	struct ews_place place = ews_session_place(session);
-	EWS_CLEANUP(fd) int kept = session->method->open_kept(&place, name, false);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = kept < 0 ? 0 : ews_dir_names_read(&names, kept);
+	ssize_t n;
+	EWS_CLEANUP(fd) int away = open_put_away(&names, &n, shift);
 	int rc = n < 0 ? (int)n : 0;
 
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		rc = ews_file_rename_new(kept, names.items[i].name, admin_fd, names.items[i].name);
+		rc = ews_file_rename_new(away, names.items[i].name, admin_fd, names.items[i].name);
 		/* Begun anew meanwhile: that one holds. */
-		if (rc == EWS_EEXISTS)
+		if (rc == EWS_EEXISTS) {
+			ews_error_clear();
 			rc = 0;
-		ews_strv_add(running, names.items[i].name);
+		}
+		ews_gitstate_note_left(&shift->target.git, admin_fd, names.items[i].name);
 	}
-	if (rc == 0)
-		ews_error_clear();
 	return rc;
 }
 
@@ -170,7 +210,6 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 {
 	struct ews_session *session = shift->session;
 	EWS_CLEANUP(free) char *away = kept_name(shift, false);
-	EWS_CLEANUP(free) char *back = kept_name(shift, true);
 	EWS_CLEANUP(fd) int admin = -1;
 	EWS_CLEANUP(fd) int keep = -1;
 	struct ews_place place;
@@ -189,18 +228,15 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 	admin = session->method->open_git(&place, root_fd);
 	if (admin < 0)
 		return admin;
-	if (shift->now.git.running.n) {
+	if (ews_shift_name_strange(out, shift, admin)) {
 		keep = session->method->open_kept(&place, away, true);
 		if (keep < 0)
 			return keep;
-		for (size_t i = 0; i < shift->now.git.running.n; i++)
-			if (!ews_strv_has(&shift->target.git.running, shift->now.git.running.items[i]))
-				ews_strv_addf(&out->kept, "%s\tof git, under way", shift->now.git.running.items[i]);
 	}
-	rc = ews_gitstate_write(NULL, &shift->target.git, admin, keep);
+	rc = ews_gitstate_write(&shift->target.git, admin, keep);
 	if (rc == 0)
 		rc = restore_branch(shift);
-	return rc < 0 ? rc : bring_back_running(&shift->target.git.running, session, back, admin);
+	return rc < 0 ? rc : bring_back(shift, admin);
 }
 
 /* Those of the wanted paths that an index may hold, on either side; sorted. */

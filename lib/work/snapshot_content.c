@@ -16,6 +16,27 @@
 #include "store/tree.h"
 #include "work/base_cache.h"
 
+typedef void set_fn(struct ews_gitstate *out, const char *name, const void *data, size_t len);
+
+/* One directory of these, file by file. */
+static int read_files(struct ews_gitstate *out, struct ews_repo *repo, const struct ews_oid *tree, set_fn *set)
+{
+	EWS_CLEANUP(free) struct ews_tree_item *files = NULL;
+	struct ews_arena arena = EWS_ARENA_INIT;
+	size_t n = 0;
+	int rc = ews_tree_read_flat(&files, &n, repo->odb, tree, &arena);
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+
+		rc = ews_odb_read(&data, NULL, repo->odb, &files[i].oid);
+		if (rc == 0)
+			set(out, files[i].name, data.ptr, data.len);
+	}
+	ews_arena_release(&arena);
+	return rc;
+}
+
 /* The files of a manifest commit's tree that belong to git's state. */
 static int read_gitstate(struct ews_gitstate *out, struct ews_repo *repo, const struct ews_tree_item *items, size_t n)
 {
@@ -32,18 +53,9 @@ static int read_gitstate(struct ews_gitstate *out, struct ews_repo *repo, const 
 			    sscanf(data.ptr, "%" SCNd64 ".%" SCNu32, &out->index_mtime_s, &out->index_mtime_ns) != 2)
 				rc = ews_error(EWS_EDAMAGED, "the time of the index makes no sense");
 		} else if (!strcmp(items[i].name, "state")) {
-			struct ews_arena arena = EWS_ARENA_INIT;
-			EWS_CLEANUP(free) struct ews_tree_item *files = NULL;
-			size_t n_files = 0;
-
-			rc = ews_tree_read_flat(&files, &n_files, repo->odb, &items[i].oid, &arena);
-			for (size_t k = 0; k < n_files && rc == 0; k++) {
-				ews_buf_truncate(&data, 0);
-				rc = ews_odb_read(&data, NULL, repo->odb, &files[k].oid);
-				if (rc == 0)
-					ews_gitstate_set_file(out, files[k].name, data.ptr, data.len);
-			}
-			ews_arena_release(&arena);
+			rc = read_files(out, repo, &items[i].oid, ews_gitstate_set_file);
+		} else if (!strcmp(items[i].name, "left")) {
+			rc = read_files(out, repo, &items[i].oid, ews_gitstate_set_left);
 		}
 		if (rc < 0)
 			return rc;

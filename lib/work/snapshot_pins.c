@@ -231,6 +231,19 @@ static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const ch
 	return rc;
 }
 
+static int pin_files(struct ews_entries *pins, struct ews_batch *batch, const char *dir,
+		     const struct ews_gitstate_files *files)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < files->n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(dir, files->items[i].name);
+
+		rc = pin_bytes(pins, batch, path, files->items[i].data.ptr, files->items[i].data.len);
+	}
+	return rc;
+}
+
 static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const struct ews_gitstate *git)
 {
 	EWS_CLEANUP(free)
@@ -242,12 +255,9 @@ static int pin_gitstate(struct ews_entries *pins, struct ews_batch *batch, const
 		if (rc == 0)
 			rc = pin_bytes(pins, batch, "index-time", stamp, strlen(stamp));
 	}
-	for (size_t i = 0; i < git->n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join("state", git->files[i].name);
-
-		rc = pin_bytes(pins, batch, path, git->files[i].data.ptr, git->files[i].data.len);
-	}
-	return rc;
+	if (rc == 0)
+		rc = pin_files(pins, batch, "state", &git->files);
+	return rc < 0 ? rc : pin_files(pins, batch, "left", &git->left);
 }
 
 int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const struct ews_content *content)

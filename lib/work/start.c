@@ -476,17 +476,6 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 	return make(result, batch, twin, NULL, opts);
 }
 
-/* A snapshot can't hold it, so a revert has to know that it was there. */
-static void note_under_way(struct ews_session *session, const struct ews_gitstate *git)
-{
-	EWS_CLEANUP(buf) struct ews_buf names = EWS_BUF_INIT;
-
-	for (size_t i = 0; i < git->running.n; i++)
-		ews_buf_addf(&names, "%s\n", git->running.items[i]);
-	free(session->state.under_way);
-	session->state.under_way = ews_buf_steal(&names);
-}
-
 /* In place nothing is made but the base: all that stands there, ignored files as well. */
 static int start_in_place(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
 			  struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
@@ -507,8 +496,6 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 		rc = begin(&result->session, repo, opts, id, held);
 	if (rc == 0)
 		rc = ews_content_now(&twin->content, repo, &result->session, batch, &now);
-	if (rc == 0)
-		note_under_way(&result->session, &twin->content.git);
 	if (rc == 0)
 		rc = ews_twin_find_head(twin, repo);
 	if (rc == 0)

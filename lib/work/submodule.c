@@ -76,10 +76,11 @@ static void take_gitstate(struct ews_gitstate *out, const struct ews_gitstate *f
 	EWS_CLEANUP(free) char *text = NULL;
 	char hex[EWS_OID_HEX_MAX];
 
-	for (size_t i = 0; i < from->n && with_merge; i++)
-		if (strcmp(from->files[i].name, "config.worktree") && strncmp(from->files[i].name, "sharedindex.", 12))
-			ews_gitstate_set_file(out, from->files[i].name, from->files[i].data.ptr,
-					      from->files[i].data.len);
+	for (size_t i = 0; i < from->files.n && with_merge; i++)
+		if (strcmp(from->files.items[i].name, "config.worktree") &&
+		    strncmp(from->files.items[i].name, "sharedindex.", 12))
+			ews_gitstate_set_file(out, from->files.items[i].name, from->files.items[i].data.ptr,
+					      from->files.items[i].data.len);
 	if (ews_oid_is_none(head))
 		return;
 	text = ews_strfmt("%s\n", ews_oid_hex(hex, head));

@@ -171,12 +171,11 @@ static void plan_moving(struct ews_shift *shift)
 				   next++);
 }
 
-/* Count files and bytes below something in the trash, for people. */
-static void measure(struct ews_transition_result *out, int trash_fd, const char *name)
+void ews_shift_measure(struct ews_transition_result *out, int dir_fd, const char *name)
 {
 	struct ews_tree_size size = { 0, 0 };
 
-	if (ews_file_measure_tree(&size, trash_fd, name) < 0)
+	if (ews_file_measure_tree(&size, dir_fd, name) < 0)
 		ews_error_clear(); /* a number for people; what can't be read counts nothing */
 	out->kept_files += size.files;
 	out->kept_bytes += size.bytes;
@@ -225,7 +224,7 @@ static int move_away(struct ews_transition_result *out, struct ews_shift *shift,
 		if (entry && entry->type == EWS_ENTRY_FILE)
 			continue;
 		name_kept(out, shift, path.ptr);
-		measure(out, trash, name);
+		ews_shift_measure(out, trash, name);
 	}
 	return ews_file_sync_dir(trash);
 }
@@ -560,14 +559,15 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	if (opts->dry_run) {
 		for (size_t i = 0; i < shift.away.n; i++)
 			name_kept(out, &shift, shift.away.items[i]);
+		(void)ews_shift_name_strange(out, &shift, -1);
 		return 0;
 	}
 	/* Of many files the lists take what room there is: what is about to be put goes first. */
 	if (shift.now.scan.entries.n > EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_OF_MANY_MAX);
 	ews_shift_spare_shared_files(&shift);
-	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n || has_stayed(step) ||
-		       (step->commit && *step->commit) || opts->is_retry || ews_shift_brings_back_running(&shift);
+	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
+		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry;
 	name_since(out, &shift);
 	shift.is_untouched = !*has_changed;
 	if (*has_changed)

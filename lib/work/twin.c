@@ -444,6 +444,25 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	return rc;
 }
 
+/* What the twin has not of git's state in the project. A lock says that git is at work there, no more. */
+static void name_left(struct ews_strv *notes, const struct ews_gitstate *git)
+{
+	for (size_t i = 0; i < git->left.n; i++) {
+		const struct ews_gitstate_file *left = &git->left.items[i];
+
+		if (strstr(left->name, ".lock"))
+			continue;
+		if (ews_gitstate_is_under_way(left->name))
+			ews_strv_addf(notes,
+				      "'%s' is under way in the project and was left there: going on with it in the "
+				      "workspace would move the project's branch",
+				      left->name);
+		else
+			ews_strv_addf(notes, "'%s' of the project's git was left there: %s", left->name,
+				      ews_gitstate_why_left(left));
+	}
+}
+
 /* HEAD of the twin is always detached; a merge's files come along with the changes that they are about. */
 static void choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git, bool with_merge)
 {
@@ -451,8 +470,8 @@ static void choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git
 	EWS_CLEANUP(free) char *text = NULL;
 	char hex[EWS_OID_HEX_MAX];
 
-	for (size_t i = 0; i < git->n && with_merge; i++) {
-		const struct ews_gitstate_file *file = &git->files[i];
+	for (size_t i = 0; i < git->files.n && with_merge; i++) {
+		const struct ews_gitstate_file *file = &git->files.items[i];
 
 		if (strcmp(file->name, "HEAD") && strcmp(file->name, CONFIG) &&
 		    strncmp(file->name, "sharedindex.", 12))
@@ -463,15 +482,7 @@ static void choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git
 	text = ews_strfmt("%s\n", ews_oid_hex(hex, &out->head));
 	ews_gitstate_set_file(&out->content.git, "HEAD", text, strlen(text));
 	out->content.has_git = true;
-	for (size_t i = 0; i < git->running.n; i++) {
-		/* A lock says that git is at work there, no more. */
-		if (strstr(git->running.items[i], ".lock"))
-			continue;
-		ews_strv_addf(&out->notes,
-			      "'%s' is under way in the project and was left there: going on with it in the "
-			      "workspace would move the project's branch",
-			      git->running.items[i]);
-	}
+	name_left(&out->notes, git);
 }
 
 static char *find_branch(struct ews_repo *repo)

@@ -42,7 +42,7 @@ static void read_state(struct ews_gitstate *out)
 
 static void write_state(const struct ews_gitstate *state)
 {
-	cr_assert_eq(ews_gitstate_write(NULL, state, git_fd, keep_fd), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_gitstate_write(state, git_fd, keep_fd), 0, "%s", ews_error_message());
 }
 
 static void make_random(struct ews_gitstate *out)
@@ -65,8 +65,8 @@ static void make_random(struct ews_gitstate *out)
 
 static bool is_in_order(const struct ews_gitstate *state)
 {
-	for (size_t i = 1; i < state->n; i++)
-		if (strcmp(state->files[i - 1].name, state->files[i].name) >= 0)
+	for (size_t i = 1; i < state->files.n; i++)
+		if (strcmp(state->files.items[i - 1].name, state->files.items[i].name) >= 0)
 			return false;
 	return true;
 }
@@ -84,7 +84,7 @@ Test(gitstate, what_is_written_over_another_state_is_read_again)
 		ews_gitstate_differences(&differences, &state, &back);
 		cr_assert_eq(differences.n, 0, "EWS_SEED=%zu, round %zu: %s", fixture_seed(), round,
 			     differences.items[0]);
-		cr_assert_eq(back.n, state.n);
+		cr_assert_eq(back.files.n, state.files.n);
 		cr_assert(is_in_order(&back));
 	}
 }
@@ -99,8 +99,8 @@ Test(gitstate, a_difference_is_named_by_what_differs)
 
 		make_random(&a);
 		make_random(&b);
-		for (size_t i = 0; i < a.n + b.n; i++) {
-			const char *name = i < a.n ? a.files[i].name : b.files[i - a.n].name;
+		for (size_t i = 0; i < a.files.n + b.files.n; i++) {
+			const char *name = i < a.files.n ? a.files.items[i].name : b.files.items[i - a.files.n].name;
 			const struct ews_gitstate_file *x = ews_gitstate_file(&a, name);
 			const struct ews_gitstate_file *y = ews_gitstate_file(&b, name);
 
@@ -186,22 +186,77 @@ Test(gitstate, what_is_under_way_is_named_and_put_away_whole)
 	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
 	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
 
 	fixture_write(git_fd, "HEAD", "x\n", 2);
 	fixture_shell("cd git && echo 0 >CHERRY_PICK_HEAD");
 	read_state(&state);
 	fixture_shell("cd git && mkdir rebase-merge sequencer && echo 1 >rebase-merge/done && echo 2 >BISECT_LOG");
 	read_state(&now);
-	cr_assert_eq(now.running.n, 4);
+	cr_assert_eq(now.left.n, 4);
 	ews_gitstate_differences(&differences, &state, &now);
 	cr_assert_eq(differences.n, 3);
-	cr_assert_eq(ews_gitstate_write(NULL, &state, git_fd, -1), 0);
+	cr_assert_eq(ews_gitstate_write(&state, git_fd, -1), 0);
 	fixture_shell("test -f git/rebase-merge/done && test -f git/BISECT_LOG");
-	cr_assert_eq(ews_gitstate_write(&kept, &state, git_fd, keep_fd), 0, "%s", ews_error_message());
-	cr_assert_eq(kept.n, 3);
+	cr_assert_eq(ews_gitstate_write(&state, git_fd, keep_fd), 0, "%s", ews_error_message());
 	fixture_shell("test \"$(echo git/*)\" = 'git/CHERRY_PICK_HEAD git/HEAD' &&"
 		      "test \"$(cat keep/rebase-merge/done keep/BISECT_LOG)\" = '1\n2' && test -d keep/sequencer");
+}
+
+Test(gitstate, what_was_left_then_stays_while_it_does_not_change)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
+	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
+	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+
+	fixture_write(git_fd, "HEAD", "x\n", 2);
+	fixture_shell(
+		"cd git && mkdir rebase-merge index && echo 1 >rebase-merge/msgnum && ln -s ../outside MERGE_MSG &&"
+		"touch -d @1000000000 rebase-merge/msgnum rebase-merge");
+	read_state(&state);
+	cr_assert_eq(state.left.n, 3);
+	write_state(&state);
+	read_state(&now);
+	ews_gitstate_differences(&differences, &state, &now);
+	cr_assert_eq(differences.n, 0);
+	fixture_shell("test \"$(cat git/rebase-merge/msgnum)\" = 1 && test -L git/MERGE_MSG && test -d git/index");
+	/* As git goes on with one: of the directory itself nothing changes. */
+	fixture_shell("cd git && echo 2 >rebase-merge/msgnum && touch -d @1000000000 rebase-merge");
+	read_state(&now);
+	ews_gitstate_list_strange(&differences, &state, &now);
+	cr_assert_eq(differences.n, 1);
+	cr_assert_str_eq(differences.items[0], "rebase-merge");
+	write_state(&state);
+	fixture_shell("test \"$(echo git/*)\" = 'git/HEAD git/MERGE_MSG git/index' &&"
+		      "test \"$(cat keep/rebase-merge/msgnum)\" = 2");
+}
+
+Test(gitstate, a_file_never_goes_over_what_could_not_be_read)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
+
+	fixture_shell("cd git && echo 1 >HEAD && echo 2 >MERGE_MSG && echo 3 >MERGE_HEAD && echo 4 >index");
+	read_state(&state);
+	fixture_shell("cd git && truncate -s 65M MERGE_MSG && rm MERGE_HEAD index && ln -s ../outside MERGE_HEAD &&"
+		      "ln -s ../outside index");
+	write_state(&state);
+	fixture_shell(
+		"test \"$(cat git/MERGE_MSG git/MERGE_HEAD git/index | tr '\n' ' ')\" = '2 3 4 ' &&"
+		"test \"$(stat -c %%s keep/MERGE_MSG)\" = 68157440 && test -L keep/MERGE_HEAD && test -L keep/index");
+}
+
+Test(gitstate, what_is_left_is_named_with_why)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
+
+	fixture_shell(
+		"cd git && mkdir rebase-merge && touch index.lock && truncate -s 65M MERGE_MSG && mkfifo MERGE_HEAD &&"
+		"truncate -s 65M sharedindex.0123456789012345678901234567890123456789");
+	read_state(&state);
+	cr_assert_eq(state.left.n, 4);
+	cr_assert_str_eq(ews_gitstate_why_left(ews_gitstate_left(&state, "rebase-merge")), "under way");
+	cr_assert_str_eq(ews_gitstate_why_left(ews_gitstate_left(&state, "index.lock")), "under way");
+	cr_assert_str_eq(ews_gitstate_why_left(ews_gitstate_left(&state, "MERGE_MSG")), "too large");
+	cr_assert_str_eq(ews_gitstate_why_left(ews_gitstate_left(&state, "MERGE_HEAD")), "no file");
 }
 
 Test(gitstate, what_was_kept_before_is_not_overwritten)
@@ -223,7 +278,7 @@ Test(gitstate, what_is_no_file_says_nothing_and_is_never_waited_for)
 
 	fixture_shell("cd git && mkfifo index MERGE_MSG && ln -s /etc/passwd MERGE_HEAD && mkdir ORIG_HEAD");
 	read_state(&state);
-	cr_assert_eq(state.n, 0);
+	cr_assert_eq(state.files.n, 0);
 	cr_assert_not(state.has_index);
 	fixture_shell("cd git && rm index && ln -s /etc/passwd index");
 	read_state(&state);

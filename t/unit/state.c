@@ -30,8 +30,7 @@ static const size_t strings[] = { offsetof(struct ews_state, id),
 				  offsetof(struct ews_state, label),
 				  offsetof(struct ews_state, last_snapshot),
 				  offsetof(struct ews_state, guard_level),
-				  offsetof(struct ews_state, guard_policy),
-				  offsetof(struct ews_state, under_way) };
+				  offsetof(struct ews_state, guard_policy) };
 
 static char **string_at(struct ews_state *state, size_t i)
 {
