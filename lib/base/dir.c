@@ -182,9 +182,9 @@ int ews_dir_open_beneath(int root_fd, const char *rel)
 	return fd;
 }
 
-int ews_dir_open_within(int root_fd, const char *rel, int flags)
+int ews_dir_open_within(int root_fd, const char *rel, int flags, bool into_mounts)
 {
-	int fd = open_resolved(root_fd, rel, flags | O_NOFOLLOW, 0, RESOLVE_NO_XDEV);
+	int fd = open_resolved(root_fd, rel, flags | O_NOFOLLOW, 0, into_mounts ? 0 : RESOLVE_NO_XDEV);
 
 	if (fd < 0 && errno == EXDEV) {
 		ews_error(EWS_EDENIED, "something else is mounted at '%s', or above it", rel);

@@ -26,11 +26,11 @@ int ews_dir_open(const char *path);
 int ews_dir_open_beneath(int root_fd, const char *rel);
 
 /*
- * Open what `rel` is beneath `root_fd`, of whatever type, with `flags` (O_NOFOLLOW and O_CLOEXEC are added), where the
- * way stays on the mount that `root_fd` is on: what is mounted in a tree is no part of it. Returns a descriptor; fails with
- * EWS_EDENIED, and errno EXDEV, where something is mounted at one of its directories or at itself.
+ * Open what `rel` is beneath `root_fd`, of whatever type, with `flags` (O_NOFOLLOW and O_CLOEXEC are added). Unless
+ * `into_mounts` the way stays on the mount that `root_fd` is on: what is mounted in a tree is no part of it then. Returns a
+ * descriptor; fails with EWS_EDENIED, and errno EXDEV, where something is mounted at one of its directories or at itself.
  */
-int ews_dir_open_within(int root_fd, const char *rel, int flags);
+int ews_dir_open_within(int root_fd, const char *rel, int flags, bool into_mounts);
 
 /* As ews_dir_open_beneath() for a directory of ours; fails with EWS_EDENIED when it isn't (base/own). */
 int ews_dir_open_own(int root_fd, const char *rel);

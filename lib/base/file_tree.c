@@ -93,7 +93,7 @@ static void replace_fd(struct removal *r, int fd)
 /* Open the directory `name` in the open one. What is mounted in the tree is not of it; the tree itself may be a mount. */
 static int open_below(const struct removal *r, const char *name)
 {
-	int fd = r->n > 1 ? ews_dir_open_within(r->fd, name, OPEN_FLAGS) : openat(r->fd, name, OPEN_FLAGS);
+	int fd = r->n > 1 ? ews_dir_open_within(r->fd, name, OPEN_FLAGS, false) : openat(r->fd, name, OPEN_FLAGS);
 	int err = errno;
 
 	if (fd < 0)
@@ -188,7 +188,7 @@ struct emptying {
 /* Open a directory of the tree, if it still is one. Whatever is in the way the removal by one thread will say. */
 static int open_part(const struct emptying *e, const char *rel)
 {
-	int fd = ews_dir_open_within(e->top_fd, rel, OPEN_FLAGS);
+	int fd = ews_dir_open_within(e->top_fd, rel, OPEN_FLAGS, false);
 
 	ews_error_clear();
 	return fd;

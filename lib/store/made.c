@@ -43,7 +43,7 @@ static bool is_left_out(const struct ews_entry *entry, const struct ews_scan_opt
 static bool look_at_dir(struct ews_scan *out, struct ews_strv *unknown, size_t at, bool is_plain)
 {
 	struct ews_entry *entry = &out->entries.items[at];
-	EWS_CLEANUP(fd) int fd = ews_dir_open_within(out->root_fd, entry->path, O_RDONLY | O_DIRECTORY);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_within(out->root_fd, entry->path, O_RDONLY | O_DIRECTORY, false);
 	uint8_t type = entry->type;
 	uint16_t mode = entry->mode;
 	struct stat st;

@@ -44,8 +44,7 @@ static int touch_up(struct ews_put_work *put, int dir_fd, const struct ews_chang
 		return 0;
 	if (to->type == EWS_ENTRY_FILE && (ews_oid_is_none(&to->oid) || !ews_oid_equal(&from->oid, &to->oid)))
 		return 0;
-	fd = put->opts->into_mounts ? openat(dir_fd, ews_path_base(change->path), O_PATH | O_NOFOLLOW | O_CLOEXEC)
-				    : ews_dir_open_within(dir_fd, ews_path_base(change->path), O_PATH);
+	fd = ews_dir_open_within(dir_fd, ews_path_base(change->path), O_PATH, put->opts->into_mounts);
 	if (fd < 0)
 		ews_error_clear(); /* it is gone, or another's: what takes its place says so */
 	if (fd < 0 || fstat(fd, &st) < 0 || !ews_entry_stat_matches(from, &st) || st.st_nlink > 1)

@@ -75,12 +75,7 @@ static int open_up(struct ews_put_reach *reach, const char *path, int fd)
 /* Open the name in the directory `dir_fd`, if it is a directory, to work in it or on it alone. */
 static int step(const struct ews_put_reach *reach, int dir_fd, const char *name)
 {
-	int fd;
-
-	if (!reach->into_mounts)
-		return ews_dir_open_within(dir_fd, name, O_PATH | O_DIRECTORY);
-	fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? ews_error_os("cannot open '%s'", name) : fd;
+	return ews_dir_open_within(dir_fd, name, O_PATH | O_DIRECTORY, reach->into_mounts);
 }
 
 /* Open the directory `dir` step by step, opening up each on the way. */
@@ -118,8 +113,7 @@ static int open_stepwise(struct ews_put_reach *reach, const char *dir)
 static int open_dir(struct ews_put_reach *reach, const char *dir)
 {
 	EWS_CLEANUP(fd)
-	int fd = reach->into_mounts ? ews_dir_open_beneath(reach->root_fd, dir)
-				    : ews_dir_open_within(reach->root_fd, dir, O_RDONLY | O_DIRECTORY);
+	int fd = ews_dir_open_within(reach->root_fd, dir, O_RDONLY | O_DIRECTORY, reach->into_mounts);
 	int rc;
 
 	if (fd == EWS_ENOTFOUND || (fd < 0 && errno == EXDEV))

@@ -279,7 +279,7 @@ static bool has_known_names(const struct recheck *check, const char *path, const
 {
 	const struct ews_entries *list = &check->cache->entries;
 	EWS_CLEANUP(fd)
-	int fd = *path ? ews_dir_open_within(check->opts->root_fd, path, O_RDONLY | O_DIRECTORY)
+	int fd = *path ? ews_dir_open_within(check->opts->root_fd, path, O_RDONLY | O_DIRECTORY, false)
 		       : openat(check->opts->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(strv) struct ews_strv unknown = EWS_STRV_INIT;
 	bool is_fine = fd >= 0 && ews_unknown_list(&unknown, fd, path, below, list->items + list->n,

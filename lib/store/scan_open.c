@@ -19,11 +19,6 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 
-static int open_dir(int root_fd, const char *path, bool into_mounts)
-{
-	return into_mounts ? ews_dir_open_beneath(root_fd, path) : ews_dir_open_within(root_fd, path, DIR_FLAGS);
-}
-
 static int open_up(struct ews_strv *opened, int root_fd, const char *path, bool into_mounts)
 {
 	EWS_CLEANUP(fd) int handle = -1;
@@ -31,18 +26,18 @@ static int open_up(struct ews_strv *opened, int root_fd, const char *path, bool 
 
 	if (!*path)
 		return -1;
-	handle = ews_dir_open_within(root_fd, path, O_PATH);
+	handle = ews_dir_open_within(root_fd, path, O_PATH, into_mounts);
 	if (handle < 0 || fstat(handle, &st) < 0 || !S_ISDIR(st.st_mode))
 		return -1;
 	if (ews_handle_chmod(handle, (st.st_mode & 07777) | 0500) < 0)
 		return -1;
 	ews_strv_addf(opened, "%o %s", (unsigned)(st.st_mode & 07777), path);
-	return open_dir(root_fd, path, into_mounts);
+	return ews_dir_open_within(root_fd, path, DIR_FLAGS, into_mounts);
 }
 
 int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path, bool into_mounts)
 {
-	int fd = open_dir(root_fd, path, into_mounts);
+	int fd = ews_dir_open_within(root_fd, path, DIR_FLAGS, into_mounts);
 
 	/* Readable but not searchable is as closed as the other way round. */
 	if (fd >= 0 && faccessat(fd, ".", X_OK, AT_EACCESS) < 0 && errno == EACCES) {
@@ -57,7 +52,7 @@ int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path, bo
 
 int ews_scan_open_closed_file(int dir_fd, const char *name)
 {
-	EWS_CLEANUP(fd) int handle = ews_dir_open_within(dir_fd, name, O_PATH);
+	EWS_CLEANUP(fd) int handle = ews_dir_open_within(dir_fd, name, O_PATH, false);
 	char held[EWS_HANDLE_NAME_MAX];
 	struct stat st;
 	int fd;
@@ -87,7 +82,7 @@ void ews_scan_close_dirs(struct ews_strv *opened, int root_fd)
 	for (size_t i = opened->n; i-- > 0;) {
 		char *path;
 		mode_t mode = (mode_t)strtoul(opened->items[i], &path, 8);
-		EWS_CLEANUP(fd) int fd = ews_dir_open_within(root_fd, path + 1, DIR_FLAGS);
+		EWS_CLEANUP(fd) int fd = ews_dir_open_within(root_fd, path + 1, DIR_FLAGS, false);
 
 		if (fd < 0 || fchmod(fd, mode) < 0)
 			ews_error_clear(); /* it is gone: nothing to close */

@@ -304,22 +304,22 @@ static void refuse_mounts(const char *above)
 	ews_buf_truncate(&path, strlen(above));
 	len = path.len;
 	ews_buf_adds(&path, "/place");
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY), EWS_EDENIED);
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY, false), EWS_EDENIED);
 	cr_expect_eq(errno, EXDEV, "%s", strerror(errno));
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH), EWS_EDENIED);
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH, false), EWS_EDENIED);
 	inside = ews_dir_open_beneath(root_fd, path.ptr);
 	cr_expect_geq(inside, 0, "what may lead there still does");
 	ews_buf_adds(&path, "/sub");
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY), EWS_EDENIED);
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY, false), EWS_EDENIED);
 	cr_expect_eq(errno, EXDEV);
 	ews_buf_truncate(&path, len);
 	ews_buf_adds(&path, "/theirs/sub");
 	close(ews_steal_fd(&inside));
-	inside = ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY);
+	inside = ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY, false);
 	cr_expect_geq(inside, 0, "%s", ews_error_message());
 	ews_buf_truncate(&path, len);
 	ews_buf_adds(&path, "/gone");
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH), EWS_ENOTFOUND);
+	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH, false), EWS_ENOTFOUND);
 	cr_assert_eq(umount2("place", MNT_DETACH), 0);
 }
 
