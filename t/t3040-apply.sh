@@ -206,4 +206,13 @@ test_expect_success 'P4: what the session and the project both have come to, and
 	touch -d 2010-01-01 "${old:?}" && cp "${ws:?}/new" both/new && git -C both ews apply both && find "${old:?}" -newermt 2020-01-01 >new && test_line_count = 1 new && git -C both ews end both
 '
 
+test_expect_success 'P1: what nobody could look at is not gone: no list, patch, branch or apply deletes it' '
+	test_repo unseen && echo small >unseen/grown && git -C unseen add grown && git -C unseen commit -qm grown && git -C unseen config ews.maxFile 1000000 && start_ws unseen u && head -c 2000000 /dev/zero >"${ws:?}/grown" &&
+	test_expect_code 1 git -C unseen ews diff --exit-code u >out 2>err && test_must_be_empty out && test_grep "not in the patch: grown (too-large)" err && git -C unseen ews status --json u >json && test_json json ".sessions[0].changes.total_changes" 0 &&
+	find "$HOME/.superqode/working/unseen/sessions/u" -exec touch -d "25 hours ago" {} + && git -C unseen ews clean -n >out 2>err && test_must_be_empty out && test_grep "stays: u: changed" err &&
+	echo edit >>"${ws:?}/run.sh" && git -C unseen ews diff --name-status u >out && printf "M\trun.sh\n" >want && test_cmp want out && one=$(git -C unseen ews snapshot create --partial u) && git -C unseen ews snapshot list --json u >json && base=$(json json ".snapshots[0].snapshot_id") && git -C unseen ews snapshot diff "$base" "$one" --name-status >out 2>err && test_cmp want out && test_grep "grown (too-large)" err &&
+	git -C unseen ews apply "$base..$one" >out 2>err && test_grep "left out: grown" err && test "$(cat unseen/grown)" = small && test_grep edit unseen/run.sh && git -C unseen ews undo && git -C unseen ews apply u && test "$(cat unseen/grown)" = small && git -C unseen ews undo &&
+	git -C unseen ews end --branch result u 2>err && test_grep "^Changes: 1 file(s) (+1 -0)" err && test_grep ! grown unseen/.superqode/qe-artifacts/patches/u.patch && git -C unseen diff --name-status HEAD result >out && test_cmp want out
+'
+
 test_done

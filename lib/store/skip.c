@@ -105,6 +105,28 @@ const char *ews_skip_why(enum ews_skip_reason reason)
 	return "";
 }
 
+bool ews_skip_is_unseen(enum ews_skip_reason reason)
+{
+	return reason == EWS_SKIP_UNREADABLE || reason == EWS_SKIP_TOO_LARGE || reason == EWS_SKIP_TOO_DEEP ||
+	       reason == EWS_SKIP_CHANGING || reason == EWS_SKIP_MOUNTED;
+}
+
+const struct ews_skip *ews_skips_unseen(const struct ews_skips *list, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(list, path);
+
+	return skip && ews_skip_is_unseen(skip->reason) ? skip : NULL;
+}
+
+size_t ews_skips_count_unseen(const struct ews_skips *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		n += ews_skip_is_unseen(list->items[i].reason);
+	return n;
+}
+
 enum ews_skip_reason ews_skip_from_word(const char *word)
 {
 	for (size_t i = 1; i < N_SKIP_WORDS; i++)

@@ -58,6 +58,11 @@ const char *ews_skip_word(enum ews_skip_reason reason);
 /* Why that is a reason, as half a sentence. */
 const char *ews_skip_why(enum ews_skip_reason reason);
 enum ews_skip_reason ews_skip_from_word(const char *word);
+/* Is something there that nobody could look at, so that nobody knows what became of it? */
+bool ews_skip_is_unseen(enum ews_skip_reason reason);
+/* The one that covers `path`, as above, where that is so; NULL: none does. */
+const struct ews_skip *ews_skips_unseen(const struct ews_skips *list, const char *path);
+size_t ews_skips_count_unseen(const struct ews_skips *list);
 /* Is it one of the above? For what was read from a file. */
 bool ews_skip_is_reason(unsigned reason);
 

@@ -254,15 +254,6 @@ static bool is_chosen(const struct plan *plan, const struct work *work, const ch
 	       (!work->source->path || ews_path_is_inside(path, work->source->path));
 }
 
-/* Is it beneath what nobody could look at? Then it need not be gone. */
-static bool is_hidden(const struct work *work, const struct ews_change *change)
-{
-	const struct ews_skip *skip =
-		change->to ? NULL : ews_skips_covering(&work->diff.to.content.scan.skips, change->path);
-
-	return skip && (skip->reason == EWS_SKIP_MOUNTED || skip->reason == EWS_SKIP_UNREADABLE);
-}
-
 /* Names of one file count, too. */
 static bool equal_with_names(const struct ews_entry *a, const struct ews_entry *b)
 {
@@ -389,7 +380,7 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 
 	ews_changes_between(&changes, from, to, equal_with_names);
 	for (size_t i = 0; i < changes.n; i++)
-		if (is_chosen(plan, work, changes.items[i].path) && !is_hidden(work, &changes.items[i]))
+		if (is_chosen(plan, work, changes.items[i].path))
 			changes.items[kept++] = changes.items[i];
 	changes.n = kept;
 	rc = match_specs(&changes, plan);

@@ -268,15 +268,6 @@ static int look_for_known(struct ews_archive_side *side, struct ews_archive_side
 	return 0;
 }
 
-/* Could one side not look at what the other has there? Then nobody knows whether it differs. */
-static bool is_unseen(const struct ews_skips *skips, const char *path)
-{
-	const struct ews_skip *skip = ews_skips_covering(skips, path);
-
-	return skip && (skip->reason == EWS_SKIP_UNREADABLE || skip->reason == EWS_SKIP_CHANGING ||
-			skip->reason == EWS_SKIP_TOO_DEEP || skip->reason == EWS_SKIP_MOUNTED);
-}
-
 /* Take what can't be compared out of the changes. */
 static void drop_unseen(struct ews_strv *unseen, struct ews_changes *changes, struct ews_archive_side *from,
 			struct ews_archive_side *to)
@@ -285,9 +276,9 @@ static void drop_unseen(struct ews_strv *unseen, struct ews_changes *changes, st
 
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct ews_change *change = &changes->items[i];
-		bool is_from = !change->from && is_unseen(skips_of(from), change->path);
+		bool is_from = !change->from && ews_skips_unseen(skips_of(from), change->path);
 
-		if (!is_from && (change->to || !is_unseen(skips_of(to), change->path))) {
+		if (!is_from && (change->to || !ews_skips_unseen(skips_of(to), change->path))) {
 			changes->items[kept++] = *change;
 			continue;
 		}
@@ -369,8 +360,8 @@ static void find_beyond(struct ews_changes *out, const struct ews_diff *diff)
 	for (size_t i = 0; i < out->n; i++) {
 		const struct ews_change *change = &out->items[i];
 
-		if ((change->from || !is_unseen(&from->skips, change->path)) &&
-		    (change->to || !is_unseen(&to->skips, change->path)))
+		if ((change->from || !ews_skips_unseen(&from->skips, change->path)) &&
+		    (change->to || !ews_skips_unseen(&to->skips, change->path)))
 			out->items[kept++] = *change;
 	}
 	out->n = kept;

@@ -105,16 +105,63 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 	return rc;
 }
 
+static int read_side(struct ews_diff_side *side, struct ews_repo *repo)
+{
+	return ews_snapshot_content(&side->content, repo, &side->snapshot);
+}
+
 static int side_named(struct ews_diff_side *side, struct ews_repo *repo, const char *name)
 {
 	int rc = ews_snapshot_find(&side->snapshot, repo, name);
 
-	return rc < 0 ? rc : ews_snapshot_content(&side->content, repo, &side->snapshot);
+	return rc < 0 ? rc : read_side(side, repo);
 }
 
 static bool is_now(const char *name)
 {
 	return name && !strcmp(name, "now");
+}
+
+/* Add what `from` has where nobody could look in `to`. Returns whether there is any. */
+static bool add_unseen(struct ews_content *to, const struct ews_content *from)
+{
+	const struct ews_entries *known = &from->scan.entries;
+	EWS_CLEANUP(strv) struct ews_strv roots = EWS_STRV_INIT;
+	size_t n = to->scan.entries.n;
+
+	for (size_t i = 0; i < to->scan.skips.n; i++)
+		if (ews_skip_is_unseen(to->scan.skips.items[i].reason))
+			ews_strv_add(&roots, to->scan.skips.items[i].path);
+	for (size_t i = 0; i < roots.n; i++) {
+		size_t at = ews_path_find_first(known->items, sizeof(*known->items), known->n, roots.items[i]);
+
+		for (; at < known->n && ews_path_is_inside(known->items[at].path, roots.items[i]); at++)
+			ews_entries_add_copy(&to->scan.entries, &known->items[at]);
+	}
+	if (to->scan.entries.n == n)
+		return false;
+	ews_entries_sort(&to->scan.entries);
+	return true;
+}
+
+/*
+ * A file that could not be read, or is too large to be kept, is not gone: it counts as it was, and a patch that deletes it
+ * would do harm. It is named in not_in_patch.
+ */
+static int settle_unseen(struct ews_diff *diff, struct ews_repo *repo)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
+	int rc;
+
+	if (!add_unseen(&diff->to.content, &diff->from.content))
+		return 0;
+	diff->is_of_one_hash = false;
+	rc = ews_odb_make_writable(repo->odb);
+	if (rc < 0)
+		return rc;
+	batch = ews_batch_new(repo->odb);
+	rc = ews_tree_write(&diff->to.snapshot.tree, batch, &diff->to.content.scan.entries);
+	return rc < 0 ? rc : ews_batch_commit(batch);
 }
 
 int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
@@ -151,14 +198,22 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 	diff->are_listed = rc == 0;
 	diff->is_of_one_hash = rc == 0 && to_now && !is_now(from) &&
 			       ews_content_has_hash(&diff->to.content, diff->from.snapshot.hash);
-	return rc;
+	return rc < 0 ? rc : settle_unseen(diff, repo);
 }
 
 int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *from, const char *to)
 {
 	int rc = ews_snapshot_find(&diff->from.snapshot, repo, from);
 
-	return rc < 0 ? rc : ews_snapshot_find(&diff->to.snapshot, repo, to);
+	if (rc == 0)
+		rc = ews_snapshot_find(&diff->to.snapshot, repo, to);
+	if (rc < 0 || !diff->to.snapshot.unseen)
+		return rc;
+	/* Its tree does not tell what is gone. */
+	rc = read_side(&diff->from, repo);
+	if (rc == 0)
+		rc = read_side(&diff->to, repo);
+	return rc < 0 ? rc : settle_unseen(diff, repo);
 }
 
 /* The next NUL-ended field of git's output; NULL at its end. */

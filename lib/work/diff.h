@@ -60,7 +60,8 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 
 /*
  * Set the two sides to snapshots or revisions by their trees alone, which is quick whatever they hold: there are no
- * sizes and times of records then, nothing of not_in_patch, and no patch to be printed.
+ * sizes and times of records then, nothing of not_in_patch, and no patch to be printed. But where there were paths that
+ * nobody could look at the contents are read.
  */
 int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *from, const char *to);
 

@@ -47,6 +47,7 @@ struct ews_snapshot {
 	int64_t created_s;
 	uint32_t created_ns; /* tells those of one second apart */
 	uint64_t files, bytes;
+	uint64_t unseen; /* how many paths are there that nobody could look at, so that its tree has not what they are */
 	/* Of one that was just kept: the ref of an earlier one that it shares with, and what that was at; NULL: there is none. */
 	char *shares_with;
 	struct ews_oid shared;

@@ -110,6 +110,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	out->subject = subject_of(commit.message);
 	out->files = number_trailer(commit.message, "Ews-Files");
 	out->bytes = number_trailer(commit.message, "Ews-Bytes");
+	out->unseen = number_trailer(commit.message, "Ews-Unseen");
 	out->manifest = commit.parents[commit.n_parents - 1];
 	stamp = ews_commit_trailer(commit.message, "Ews-Time");
 	if (strchr(stamp, '.'))

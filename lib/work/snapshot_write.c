@@ -352,9 +352,9 @@ static char *format_message(const struct ews_snapshot *snap)
 	return ews_strfmt("%s\n\n"
 			  "Ews-Snapshot: %s\nEws-Session: %s\nEws-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
 			  "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
-			  "\nEws-Hash: %s\n",
+			  "\nEws-Unseen: %" PRIu64 "\nEws-Hash: %s\n",
 			  snap->subject, snap->id, snap->session, snap->method, head_word(hex, snap), snap->parent,
-			  snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->hash);
+			  snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->unseen, snap->hash);
 }
 
 /* An id that no snapshot of that kind has: of many that are made in one second two may be given the same. The caller frees it. */
@@ -409,6 +409,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	}
 	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
 	snap.files = content->scan.n_files;
+	snap.unseen = ews_skips_count_unseen(&content->scan.skips);
 	snap.bytes = content->scan.size_bytes;
 	find_head(&snap, repo, content, opts);
 	rc = write_named(&snap, &now_kept, &writing);
