@@ -11,10 +11,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/commit.h"
 #include "store/manifest_odb.h"
-#include "store/tree.h"
 #include "work/base_cache.h"
+#include "work/snapshot_pins.h"
 
 typedef void set_fn(struct ews_gitstate *out, const char *name, const void *data, size_t len);
 
@@ -82,28 +81,25 @@ static int read_root(struct ews_content *out, struct ews_repo *repo, const struc
 
 static int read_manifest(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
-	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
-	struct ews_arena arena = EWS_ARENA_INIT;
+	EWS_CLEANUP(pinned) struct ews_pinned pinned = EWS_PINNED_INIT;
 	bool is_found = false;
-	size_t n = 0;
-	int rc = ews_odb_read_commit(&commit, repo->odb, &snapshot->manifest);
+	int rc = ews_pinned_read(&pinned, repo->odb, &snapshot->manifest);
 
-	if (rc == 0)
-		rc = ews_tree_read_flat(&items, &n, repo->odb, &commit.tree, &arena);
-	for (size_t i = 0; i < n && rc == 0; i++)
-		if (!strcmp(items[i].name, EWS_MANIFEST_NAME)) {
+	for (size_t i = 0; i < pinned.n && rc == 0; i++) {
+		const struct ews_tree_item *item = &pinned.items[i];
+
+		if (!strcmp(item->name, EWS_MANIFEST_NAME)) {
 			is_found = true;
-			rc = ews_manifest_read(&out->scan.entries, &out->scan.skips, repo->odb, &items[i].oid);
-		} else if (!strcmp(items[i].name, "root-mode")) {
-			rc = read_root(out, repo, &items[i].oid);
+			rc = ews_manifest_read(&out->scan.entries, &out->scan.skips, repo->odb, &item->oid);
+		} else if (!strcmp(item->name, "root-mode")) {
+			rc = read_root(out, repo, &item->oid);
 		}
+	}
 	if (rc == 0 && !is_found)
 		rc = ews_error(EWS_EDAMAGED, "it has no manifest");
 	if (rc == 0)
-		rc = read_gitstate(&out->git, repo, items, n);
+		rc = read_gitstate(&out->git, repo, pinned.items, pinned.n);
 	out->has_git = rc == 0;
-	ews_arena_release(&arena);
 	return rc;
 }
 

@@ -61,20 +61,17 @@ void ews_earlier_find(struct ews_earlier *out, struct ews_odb *odb, const struct
 /* Read what its manifest commit has, and of which pieces its manifest is. */
 static int read_manifest_tree(struct ews_earlier *earlier)
 {
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
-	int rc = ews_odb_read_commit(&commit, earlier->odb, &earlier->manifest);
+	struct ews_pinned *pinned = &earlier->pinned;
+	int rc = ews_pinned_read(pinned, earlier->odb, &earlier->manifest);
 
-	if (rc == 0)
-		rc = ews_tree_read_flat(&earlier->items, &earlier->n_items, earlier->odb, &commit.tree,
-					&earlier->names);
-	for (size_t i = 0; i < earlier->n_items && rc == 0; i++) {
-		const struct ews_tree_item *item = &earlier->items[i];
+	for (size_t i = 0; i < pinned->n && rc == 0; i++) {
+		const struct ews_tree_item *item = &pinned->items[i];
 
 		if (strcmp(item->name, EWS_MANIFEST_NAME) != 0)
 			continue;
 		if (ews_tree_item_is_dir(item))
 			return ews_tree_read_flat(&earlier->pieces, &earlier->n_pieces, earlier->odb, &item->oid,
-						  &earlier->names);
+						  &pinned->names);
 		earlier->pieces = ews_memdup(item, sizeof(*item));
 		earlier->n_pieces = 1;
 	}
@@ -137,7 +134,8 @@ void ews_earlier_compare(struct ews_earlier *earlier, const struct ews_kept *now
 		return;
 	if (read_manifest_tree(earlier) < 0) {
 		ews_error_clear(); /* all of it is written then */
-		earlier->n_items = earlier->n_pieces = 0;
+		ews_pinned_release(&earlier->pinned);
+		earlier->n_pieces = 0;
 		return;
 	}
 	earlier->has_pins = has_rest && kept->named && are_pins_enough(earlier, head_tree);
@@ -195,11 +193,13 @@ void ews_earlier_take_pieces(struct ews_oid *oids, const struct ews_earlier *ear
 
 void ews_earlier_take_pins(struct ews_entries *pins, const struct ews_earlier *earlier)
 {
-	for (size_t i = 0; i < earlier->n_items && earlier->has_pins; i++)
-		if (strcmp(earlier->items[i].name, EWS_MANIFEST_NAME) != 0)
-			ews_pins_add(pins, earlier->items[i].name,
-				     ews_tree_item_is_dir(&earlier->items[i]) ? EWS_ENTRY_TREE : EWS_ENTRY_FILE,
-				     &earlier->items[i].oid);
+	for (size_t i = 0; i < earlier->pinned.n && earlier->has_pins; i++) {
+		const struct ews_tree_item *item = &earlier->pinned.items[i];
+
+		if (strcmp(item->name, EWS_MANIFEST_NAME) != 0)
+			ews_pins_add(pins, item->name, ews_tree_item_is_dir(item) ? EWS_ENTRY_TREE : EWS_ENTRY_FILE,
+				     &item->oid);
+	}
 }
 
 uint8_t *ews_earlier_take_named(const struct ews_earlier *earlier)
@@ -225,7 +225,6 @@ bool ews_earlier_is_shared(const struct ews_earlier *earlier)
 
 void ews_earlier_release(struct ews_earlier *earlier)
 {
-	ews_arena_release(&earlier->names);
-	free(earlier->items);
+	ews_pinned_release(&earlier->pinned);
 	free(earlier->pieces);
 }

@@ -14,10 +14,10 @@
 
 #include "store/batch.h"
 #include "store/manifest.h"
-#include "store/tree.h"
 #include "work/head.h"
 #include "work/kept.h"
 #include "work/snapshot.h"
+#include "work/snapshot_pins.h"
 
 struct ews_earlier {
 	struct ews_odb *odb;
@@ -29,14 +29,12 @@ struct ews_earlier {
 	bool has_skips; /* it left out the same */
 	bool has_manifest; /* the manifest commit is what would be written */
 	bool has_pins; /* what that has besides the manifest is */
-	struct ews_arena names; /* of what follows */
-	struct ews_tree_item *items; /* of the manifest commit's tree; those of the manifest itself: */
-	size_t n_items;
+	struct ews_pinned pinned; /* the manifest commit; of the manifest itself: */
 	struct ews_tree_item *pieces;
 	size_t n_pieces;
 };
 
-#define EWS_EARLIER_INIT { .names = EWS_ARENA_INIT }
+#define EWS_EARLIER_INIT { .pinned = EWS_PINNED_INIT }
 
 /*
  * Find the one that `content` was kept as when it was found last, and see that it is held. `out` borrows `content`, and goes

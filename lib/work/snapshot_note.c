@@ -14,10 +14,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
-#include "store/commit.h"
 #include "store/manifest_odb.h"
-#include "store/tree.h"
 #include "work/kept.h"
+#include "work/snapshot_pins.h"
 
 void ews_snapshot_note(struct ews_content *content, const struct ews_oid *commit, const char *ref)
 {
@@ -31,32 +30,8 @@ void ews_snapshot_note(struct ews_content *content, const struct ews_oid *commit
 	ews_content_set_memo(content, memo.ptr, memo.len);
 }
 
-/* What a manifest commit holds. */
-struct holding {
-	struct ews_commit commit;
-	struct ews_arena names;
-	struct ews_tree_item *items;
-	size_t n;
-};
-
-static void release_holding(struct holding *holding)
-{
-	ews_commit_release(&holding->commit);
-	ews_arena_release(&holding->names);
-	free(holding->items);
-}
-
-EWS_CLEANUP_DEFINE(holding, struct holding, release_holding)
-
-static int read_holding(struct holding *out, struct ews_odb *odb, const struct ews_oid *manifest)
-{
-	int rc = ews_odb_read_commit(&out->commit, odb, manifest);
-
-	return rc < 0 ? rc : ews_tree_read_flat(&out->items, &out->n, odb, &out->commit.tree, &out->names);
-}
-
 /* Do both hold the same, but for their manifests? */
-static bool hold_the_same(const struct holding *a, const struct holding *b)
+static bool hold_the_same(const struct ews_pinned *a, const struct ews_pinned *b)
 {
 	if (a->n != b->n || a->commit.n_parents != b->commit.n_parents)
 		return false;
@@ -75,14 +50,12 @@ static bool hold_the_same(const struct holding *a, const struct holding *b)
 
 static bool have_same_pins(struct ews_odb *odb, const struct ews_snapshot *a, const struct ews_snapshot *b)
 {
-	EWS_CLEANUP(holding)
-	struct holding of_a = { .commit = EWS_COMMIT_INIT, .names = EWS_ARENA_INIT };
-	EWS_CLEANUP(holding)
-	struct holding of_b = { .commit = EWS_COMMIT_INIT, .names = EWS_ARENA_INIT };
+	EWS_CLEANUP(pinned) struct ews_pinned of_a = EWS_PINNED_INIT;
+	EWS_CLEANUP(pinned) struct ews_pinned of_b = EWS_PINNED_INIT;
 
 	if (!ews_oid_equal(&a->head, &b->head))
 		return false;
-	if (read_holding(&of_a, odb, &a->manifest) < 0 || read_holding(&of_b, odb, &b->manifest) < 0) {
+	if (ews_pinned_read(&of_a, odb, &a->manifest) < 0 || ews_pinned_read(&of_b, odb, &b->manifest) < 0) {
 		ews_error_clear(); /* the next one writes all that it has */
 		return false;
 	}

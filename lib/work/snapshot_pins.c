@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/index_extensions.h"
-#include "store/tree.h"
 #include "work/kept.h"
 
 void ews_pins_add(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid)
@@ -293,4 +292,19 @@ uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, 
 	are_there = pin_trees(pins, repo, &index, head_tree) && are_there;
 	are_there = pin_resolved(pins, repo, &index) && are_there;
 	return are_there ? ews_steal(&named) : NULL;
+}
+
+int ews_pinned_read(struct ews_pinned *out, struct ews_odb *odb, const struct ews_oid *manifest)
+{
+	int rc = ews_odb_read_commit(&out->commit, odb, manifest);
+
+	return rc < 0 ? rc : ews_tree_read_flat(&out->items, &out->n, odb, &out->commit.tree, &out->names);
+}
+
+void ews_pinned_release(struct ews_pinned *pinned)
+{
+	ews_commit_release(&pinned->commit);
+	ews_arena_release(&pinned->names);
+	free(pinned->items);
+	*pinned = (struct ews_pinned)EWS_PINNED_INIT;
 }

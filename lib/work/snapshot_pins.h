@@ -10,6 +10,8 @@
 #define EWS_WORK_SNAPSHOT_PINS_H
 
 #include "store/batch.h"
+#include "store/commit.h"
+#include "store/tree.h"
 #include "work/content.h"
 
 /* File the object `oid` under `path`. */
@@ -25,5 +27,19 @@ int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const 
  */
 uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content,
 			       const struct ews_oid *head_tree);
+
+/* What a manifest commit holds, the manifest among it. */
+struct ews_pinned {
+	struct ews_commit commit;
+	struct ews_tree_item *items; /* of its tree, in git's order */
+	size_t n;
+	struct ews_arena names; /* theirs */
+};
+
+#define EWS_PINNED_INIT { .commit = EWS_COMMIT_INIT, .names = EWS_ARENA_INIT }
+
+int ews_pinned_read(struct ews_pinned *out, struct ews_odb *odb, const struct ews_oid *manifest);
+void ews_pinned_release(struct ews_pinned *pinned);
+EWS_CLEANUP_DEFINE(pinned, struct ews_pinned, ews_pinned_release)
 
 #endif
