@@ -42,6 +42,7 @@ BUILD = build$(if $(SANITIZE),/$(subst $(comma),-,$(SANITIZE)))
 T = $(sort $(wildcard t/t[0-9]*.sh))
 TIME = 600
 TARGET = $(fuzz_targets)
+NEW = HEAD
 
 # an option, if the compiler has no word against it
 accepted = $(if $(shell echo | $(CC) -Werror $(1) -x c -fsyntax-only - 2>&1),,$(1))
