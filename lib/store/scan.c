@@ -468,6 +468,7 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 
 	ews_scan_begin(out);
 	out->root_fd = opts->root_fd;
+	out->into_mounts = opts->into_mounts;
 	if (fstat(opts->root_fd, &st) < 0)
 		return ews_error_os("cannot look at the directory");
 	ews_entry_set_stat(&out->root, &st);
@@ -488,7 +489,7 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 
 void ews_scan_close(struct ews_scan *scan)
 {
-	ews_scan_close_dirs(&scan->opened, scan->root_fd);
+	ews_scan_close_dirs(&scan->opened, scan->root_fd, scan->into_mounts);
 }
 
 void ews_scan_release(struct ews_scan *scan)

@@ -51,6 +51,7 @@ struct ews_scan {
 	uint32_t started_ns;
 	struct ews_entry root; /* the directory itself before the walk, its stat data alone */
 	struct ews_strv opened; /* directories that were opened up: "<octal mode> <path>" */
+	bool into_mounts; /* as it was asked for */
 	int root_fd; /* borrowed */
 };
 

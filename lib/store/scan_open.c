@@ -74,7 +74,7 @@ static int cmp_opened(const void *a, const void *b)
 	return ews_path_cmp(strchr(*(char *const *)a, ' ') + 1, strchr(*(char *const *)b, ' ') + 1);
 }
 
-void ews_scan_close_dirs(struct ews_strv *opened, int root_fd)
+void ews_scan_close_dirs(struct ews_strv *opened, int root_fd, bool into_mounts)
 {
 	/* Deepest first: a closed parent would keep us from its children. */
 	if (opened->n)
@@ -82,7 +82,7 @@ void ews_scan_close_dirs(struct ews_strv *opened, int root_fd)
 	for (size_t i = opened->n; i-- > 0;) {
 		char *path;
 		mode_t mode = (mode_t)strtoul(opened->items[i], &path, 8);
-		EWS_CLEANUP(fd) int fd = ews_dir_open_within(root_fd, path + 1, DIR_FLAGS, false);
+		EWS_CLEANUP(fd) int fd = ews_dir_open_within(root_fd, path + 1, DIR_FLAGS, into_mounts);
 
 		if (fd < 0 || fchmod(fd, mode) < 0)
 			ews_error_clear(); /* it is gone: nothing to close */

@@ -24,6 +24,6 @@ int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path, bo
 int ews_scan_open_closed_file(int dir_fd, const char *name);
 
 /* Give the directories that were opened up their modes back. */
-void ews_scan_close_dirs(struct ews_strv *opened, int root_fd);
+void ews_scan_close_dirs(struct ews_strv *opened, int root_fd, bool into_mounts);
 
 #endif
