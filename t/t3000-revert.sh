@@ -189,8 +189,8 @@ test_expect_success 'P2: a merge that was begun since is gone, one that was unde
 '
 
 test_expect_success 'P4: what was under way comes back with an undo, also where a revert did nothing else' '
-	new_workspace under && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C p ews revert under && test_path_is_missing "${dir:?}" &&
-	git -C p ews undo under && test "$(cat "${dir:?}/f")" = precious && git -C p ews undo --redo under && test_path_is_missing "${dir:?}" && git -C p ews undo under && test_path_is_file "${dir:?}/f" && git -C p ews end --force under
+	new_workspace under && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C p ews revert under && test_path_is_missing "${dir:?}" && kept=$(find p/.git/ews -name "op-*.f") && mkdir "${kept:?}/rebase-merge.2" &&
+	git -C p ews undo under && test "$(cat "${dir:?}/f")" = precious && test_path_is_missing "${dir:?}.2" && test -d "${kept:?}/rebase-merge.2" && git -C p ews undo --redo under && test_path_is_missing "${dir:?}" && git -C p ews undo under && test_path_is_file "${dir:?}/f" && git -C p ews end --force under
 '
 
 test_expect_success 'P1, P2: in place what was under way at the start stays so, whatever came later' '
@@ -222,7 +222,7 @@ test_expect_success 'P2: a rebase that was under way in a snapshot goes on from 
 	git -C p ews snapshot show --coverage --json "$snap" >out && dirs=$(json out .held.git_state_left) && test "$dirs" = "[\"REBASE_HEAD\",\"rebase-merge\"]" &&
 	reverts resumed --to "$snap" && test_grep "^  Files restored: 0$" revert.out && (cd "$ws" && echo bad >src/log && git add src/log) && reverts resumed --to "$snap" && test_grep ! rebase-merge revert.err &&
 	(cd "$ws" && echo neither >src/log && git add src/log && GIT_EDITOR=true test_must_fail git rebase --continue) && test "$(cat "${dir:?}/msgnum")" = 2 && git -C p ews revert --dry-run --to "$snap" resumed >out 2>err &&
-	test_grep "^trash rebase-merge$" out && test -d "${dir:?}" && git -C p ews revert --to "$snap" resumed >out 2>err && test_grep "^  Status: Verified$" out && test_grep "moved to trash: rebase-merge (of git, under way)" err && test_grep "rebase-merge (of git, under way then: no snapshot holds it)" err &&
+	test_grep "^trash rebase-merge$" out && test_grep "rebase-merge (of git, under way then: no snapshot holds it)" err && test -d "${dir:?}" && git -C p ews revert --to "$snap" resumed >out 2>err && test_grep "^  Status: Verified$" out && test_grep "moved to trash: rebase-merge (of git, under way)" err && test_grep "rebase-merge (of git, under way then: no snapshot holds it)" err &&
 	test_grep "moved to trash whole: [1-9][0-9]* files" err && test_path_is_missing "${dir:?}" && git -C p ews undo resumed && test "$(cat "${dir:?}/msgnum")" = 2 && git -C p ews end --force resumed
 '
 

@@ -152,6 +152,7 @@ void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_re
 		ews_buf_adds(&ctx->out, "trash ");
 		ews_cmd_add_path_line(ctx, path.ptr);
 	}
+	ews_render_reasons_talk(ctx, "not looked at", &put->not_covered);
 }
 
 static const char *step_word(enum ews_step_state state)

@@ -251,6 +251,11 @@ bool ews_gitstate_is_same_left(const struct ews_gitstate_file *a, const struct e
 	return same_bytes(&a->data, &b->data);
 }
 
+bool ews_gitstate_is_name(const char *name)
+{
+	return is_carried(name) || is_in(under_way, name) || !strcmp(name, "index");
+}
+
 bool ews_gitstate_is_under_way(const char *name)
 {
 	return is_in(under_way, name);

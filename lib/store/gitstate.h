@@ -67,6 +67,8 @@ void ews_gitstate_note_left(struct ews_gitstate *state, int git_fd, const char *
 void ews_gitstate_drop_left(struct ews_gitstate *state, const char *name);
 /* Nothing is left. */
 void ews_gitstate_forget_left(struct ews_gitstate *state);
+/* Does what has that name belong to git's state? */
+bool ews_gitstate_is_name(const char *name);
 /* Has it not changed from the one to the other? */
 bool ews_gitstate_is_same_left(const struct ews_gitstate_file *a, const struct ews_gitstate_file *b);
 /* Is that the name of a rebase, a sequencer, a lock, ...? */

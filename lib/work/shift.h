@@ -35,6 +35,7 @@ struct ews_shift {
 	size_t n_only; /* how many paths the options name */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
+	bool brings_back; /* something of git's state was put away, and comes back when the step turns */
 	bool can_settle; /* nothing is asked for but the base, as it was */
 	bool is_settled; /* and it is known that it is there; then nothing was read of it but its hash */
 	struct ews_buf memo; /* of the target's entries, once they are there; empty: not known */
@@ -87,7 +88,7 @@ bool ews_shift_moves_git(const struct ews_shift *shift);
  * Of what the target had of git's state and no snapshot holds: what is there as it was stays, and in place what went on since,
  * which is not ours to end; what was put away comes back; the rest is named.
  */
-void ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift);
+int ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift);
 /* Name, and measure in `admin_fd` (-1: don't), what of git's state is put away: the target had none of it, or another. Returns how much. */
 size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ews_shift *shift, int admin_fd);
 /* A private repository that is not whole goes to trash as it is, and is made anew. */

@@ -116,25 +116,26 @@ static char *kept_name(const struct ews_shift *shift, bool other)
 	return ews_strfmt("%s.%c", shift->step->id, undoing != other ? 'u' : 'f');
 }
 
-/* Open what an earlier move of the step put away, and list it; -1: there is nothing. */
-static int open_put_away(struct ews_dir_names *names, ssize_t *n, const struct ews_shift *shift)
+/*
+ * Open what an earlier move of the step put away, mostly nothing (`*out` -1), and list the names that come back. What has a
+ * number was begun when the step had been killed, and stays in trash.
+ */
+static int open_put_away(int *out, struct ews_strv *names, const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *name = kept_name(shift, true);
+	EWS_CLEANUP(dir_names) struct ews_dir_names all = EWS_DIR_NAMES_INIT;
 	struct ews_place place = ews_session_place(shift->session);
-	int fd = shift->session->method->open_kept(&place, name, false);
+	ssize_t n = 0;
 
-	*n = fd < 0 ? 0 : ews_dir_names_read(names, fd);
-	if (*n >= 0)
-		ews_error_clear(); /* there mostly is none */
-	return fd;
-}
-
-static bool is_named(const struct ews_dir_names *names, ssize_t n, const char *name)
-{
+	*out = shift->session->method->open_kept(&place, name, false);
+	if (*out < 0)
+		ews_error_clear();
+	else
+		n = ews_dir_names_read(&all, *out);
 	for (ssize_t i = 0; i < n; i++)
-		if (!strcmp(names->items[i].name, name))
-			return true;
-	return false;
+		if (ews_gitstate_is_name(all.items[i].name))
+			ews_strv_add(names, all.items[i].name);
+	return n < 0 ? (int)n : 0;
 }
 
 /* Does what is there of that name stay? In place whatever it is. */
@@ -144,21 +145,19 @@ static bool stays(const struct ews_shift *shift, const struct ews_gitstate_file 
 	return is && (shift->session->method->is_project || ews_gitstate_is_same_left(was, is));
 }
 
-void ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift)
+int ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift)
 {
 	struct ews_gitstate *target = &shift->target.git;
-	EWS_CLEANUP(dir_names) struct ews_dir_names away = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv away = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
-	ssize_t n_away;
+	int rc = open_put_away(&fd, &away, shift);
 
-	if (!target->left.n)
-		return;
-	fd = open_put_away(&away, &n_away, shift);
+	shift->brings_back = away.n > 0;
 	for (size_t i = 0; i < target->left.n;) {
 		const struct ews_gitstate_file *was = &target->left.items[i];
 		const struct ews_gitstate_file *is = ews_gitstate_left(&shift->now.git, was->name);
 
-		if (!stays(shift, was, is) && !is_named(&away, n_away, was->name)) {
+		if (!stays(shift, was, is) && !ews_strv_has(&away, was->name)) {
 			ews_strv_addf(&out->not_covered, "%s\tof git, %s then: no snapshot holds it", was->name,
 				      ews_gitstate_why_left(was));
 			ews_gitstate_drop_left(target, was->name);
@@ -168,7 +167,7 @@ void ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *sh
 			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
 		i++;
 	}
-	ews_error_clear(); /* what can't be listed can't come back */
+	return rc;
 }
 
 size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ews_shift *shift, int admin_fd)
@@ -189,19 +188,18 @@ size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ew
 /* A rebase or the like that an earlier move took out of the entry goes on where it was. */
 static int bring_back(struct ews_shift *shift, int admin_fd)
 {
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n;
-	EWS_CLEANUP(fd) int away = open_put_away(&names, &n, shift);
-	int rc = n < 0 ? (int)n : 0;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int away = -1;
+	int rc = open_put_away(&away, &names, shift);
 
-	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		rc = ews_file_rename_new(away, names.items[i].name, admin_fd, names.items[i].name);
+	for (size_t i = 0; i < names.n && rc == 0; i++) {
+		rc = ews_file_rename_new(away, names.items[i], admin_fd, names.items[i]);
 		/* Begun anew meanwhile: that one holds. */
 		if (rc == EWS_EEXISTS) {
 			ews_error_clear();
 			rc = 0;
 		}
-		ews_gitstate_note_left(&shift->target.git, admin_fd, names.items[i].name);
+		ews_gitstate_note_left(&shift->target.git, admin_fd, names.items[i]);
 	}
 	return rc;
 }

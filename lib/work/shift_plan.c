@@ -555,8 +555,9 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 	if (rc < 0)
 		return rc;
 	if (ews_shift_moves_git(shift)) {
-		ews_shift_plan_left(out, shift);
-		rc = ews_shift_refuse_locked(shift);
+		rc = ews_shift_plan_left(out, shift);
+		if (rc == 0)
+			rc = ews_shift_refuse_locked(shift);
 		if (rc < 0)
 			return rc;
 		rc = ews_content_compare_git(&differences, &shift->now, shift->session, &shift->target.git);

@@ -349,7 +349,7 @@ static int begin(struct ews_shift *shift, struct ews_sync_group *before)
 	if (rc < 0)
 		return rc;
 	/* From here on its objects can be read. */
-	if (shift->opts->kept)
+	if (shift->opts->kept && !shift->opts->target->unseen && !shift->before.unseen)
 		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &shift->before.tree);
 	plan_moving(shift);
 	ews_sync_begin(&group);
@@ -567,7 +567,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		ews_odb_remember(repo->odb, REMEMBERED_OF_MANY_MAX);
 	ews_shift_spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
-		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry;
+		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry || shift.brings_back;
 	name_since(out, &shift);
 	shift.is_untouched = !*has_changed;
 	if (*has_changed)
