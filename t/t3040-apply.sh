@@ -215,4 +215,11 @@ test_expect_success 'P1: what nobody could look at is not gone: no list, patch, 
 	git -C unseen ews end --branch result u 2>err && test_grep "^Changes: 1 file(s) (+1 -0)" err && test_grep ! grown unseen/.superqode/qe-artifacts/patches/u.patch && git -C unseen diff --name-status HEAD result >out && test_cmp want out
 '
 
+test_expect_success 'P1: so it is on either side, and where the paths that are asked for lie beneath it' '
+	test_repo sides && git -C sides config ews.maxFile 1000000 && start_ws sides v && below=$(git -C sides ls-files src/deep | head -n 1) && rm -r "${ws:?}/src/deep" && truncate -s 2000000 "${ws:?}/src/deep" && truncate -s 2000000 "${ws:?}/run.sh" &&
+	test_expect_code 1 git -C sides ews diff --exit-code v -- "$below" >out 2>err && test_must_be_empty out && test_grep "not in the patch: src/deep (too-large)" err && test_grep ! run.sh err && git -C sides ews apply --dry-run v -- "$below" >out 2>err && test_grep "left out: src/deep (too-large)" err && test_grep ! run.sh err &&
+	snap=$(git -C sides ews snapshot create --partial v) && git -C sides ews snapshot list --json v >json && test_json json ".snapshots[1].changes" 0 && git -C sides ews diff now v --name-status >out 2>err && test_must_be_empty out && test_grep "not in the patch: run.sh (too-large before)" err &&
+	git -C sides ews diff -R v --name-status >out 2>err && test_must_be_empty out && git -C sides ews revert --changes=files v >out 2>err && test_grep "^  Status: Verified$" out && test_grep "^Changes: 0 file" err && test_grep ! "^- " err && git -C sides ews end v
+'
+
 test_done

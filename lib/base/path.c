@@ -98,6 +98,16 @@ bool ews_path_is_inside_any(const char *path, const char *const *roots)
 	return false;
 }
 
+bool ews_path_touches_any(const char *path, const char *const *roots)
+{
+	if (ews_path_is_inside_any(path, roots))
+		return true;
+	while (*roots)
+		if (ews_path_is_inside(*roots++, path))
+			return true;
+	return false;
+}
+
 bool ews_path_is_plain(const char *path)
 {
 	size_t len;

@@ -39,6 +39,9 @@ size_t ews_path_find_first(const void *items, size_t size, size_t n, const char 
 /* Is `path` inside one of the NULL-ended `roots`? NULL holds everything. */
 bool ews_path_is_inside_any(const char *path, const char *const *roots);
 
+/* The same, or is one of these inside `path`? */
+bool ews_path_touches_any(const char *path, const char *const *roots);
+
 /* Has this relative path only plain components: none empty, "." or ".."? */
 bool ews_path_is_plain(const char *path);
 

@@ -277,25 +277,32 @@ static const struct ews_entries *settle_modes(struct ews_entries *copy, const st
 	return copy;
 }
 
+/* Does the user want something of what `path` is? */
+static bool is_touched(const struct plan *plan, const struct work *work, const char *path)
+{
+	const struct ews_apply_opts *opts = plan->opts;
+	const char *const prefix[] = { opts->prefix, NULL };
+	const char *const source[] = { work->source->path, NULL };
+
+	return ews_path_touches_any(path, opts->only) && (!opts->prefix || ews_path_touches_any(path, prefix)) &&
+	       (!work->source->path || ews_path_touches_any(path, source));
+}
+
+struct leaving_out {
+	struct plan *plan;
+	const struct work *work;
+};
+
 /*
  * What the session has and no snapshot can hold stays there, and is named; of what was there from the first only nested
  * repositories, as nobody looked whether something was done in them.
  */
-static void name_left_out(struct plan *plan, const struct work *work)
+static void leave_out(void *payload, const struct ews_skip *skip, const char *words, bool is_same)
 {
-	const struct ews_skips *skips = &work->diff.to.content.scan.skips;
+	struct leaving_out *leaving = payload;
 
-	for (size_t i = 0; i < skips->n; i++) {
-		const struct ews_skip *skip = &skips->items[i];
-		const struct ews_skip *then = ews_skips_covering(&work->diff.from.content.scan.skips, skip->path);
-
-		if (skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_EXCLUDED ||
-		    skip->reason == EWS_SKIP_PRESENT || skip->reason == EWS_SKIP_OWN ||
-		    (then && then->reason == skip->reason && skip->reason != EWS_SKIP_REPOSITORY) ||
-		    !is_chosen(plan, work, skip->path))
-			continue;
-		ews_path_line_add(&plan->out->merge.left_out, skip->path, ews_skip_word(skip->reason));
-	}
+	if ((!is_same || skip->reason == EWS_SKIP_REPOSITORY) && is_touched(leaving->plan, leaving->work, skip->path))
+		ews_path_line_add(&leaving->plan->out->merge.left_out, skip->path, words);
 }
 
 /* Is it about a directory alone? When hunks are chosen these come with what is in them. */
@@ -375,6 +382,7 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 		.their_label = work->source->name,
 	};
 	EWS_CLEANUP(free) struct ews_entry *made = NULL;
+	struct leaving_out leaving = { plan, work };
 	size_t kept = 0;
 	int rc;
 
@@ -386,7 +394,7 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 	rc = match_specs(&changes, plan);
 	if (rc < 0)
 		return rc;
-	name_left_out(plan, work);
+	ews_diff_list_left_out(&work->diff, leave_out, &leaving);
 	made = ews_calloc(changes.n + 1, sizeof(*made));
 	rc = plan->opts->choose ? choose(&changes, made, plan, work) : 0;
 	if (rc == 0 && plan->opts->choose)

@@ -122,7 +122,7 @@ static bool is_now(const char *name)
 	return name && !strcmp(name, "now");
 }
 
-/* Add what `from` has where nobody could look in `to`. Returns whether there is any. */
+/* Add to `to` what `from` has where nobody could look in `to`. Returns whether there is any. */
 static bool add_unseen(struct ews_content *to, const struct ews_content *from)
 {
 	const struct ews_entries *known = &from->scan.entries;
@@ -144,24 +144,32 @@ static bool add_unseen(struct ews_content *to, const struct ews_content *from)
 	return true;
 }
 
-/*
- * A file that could not be read, or is too large to be kept, is not gone: it counts as it was, and a patch that deletes it
- * would do harm. It is named in not_in_patch.
- */
-static int settle_unseen(struct ews_diff *diff, struct ews_repo *repo)
+static int write_seen(struct ews_diff_side *side, struct ews_repo *repo)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
-	int rc;
+	int rc = ews_odb_make_writable(repo->odb);
 
-	if (!add_unseen(&diff->to.content, &diff->from.content))
-		return 0;
-	diff->is_of_one_hash = false;
-	rc = ews_odb_make_writable(repo->odb);
 	if (rc < 0)
 		return rc;
 	batch = ews_batch_new(repo->odb);
-	rc = ews_tree_write(&diff->to.snapshot.tree, batch, &diff->to.content.scan.entries);
+	rc = ews_tree_write(&side->snapshot.tree, batch, &side->content.scan.entries);
 	return rc < 0 ? rc : ews_batch_commit(batch);
+}
+
+/*
+ * A file that could not be read, or is too large to be kept, is not gone: it counts as what it is on the other side, and a
+ * patch that deletes it would do harm. It is named by list_left_out().
+ */
+static int settle_unseen(struct ews_diff *diff, struct ews_repo *repo)
+{
+	bool in_to = add_unseen(&diff->to.content, &diff->from.content);
+	bool in_from = add_unseen(&diff->from.content, &diff->to.content);
+	int rc = in_to ? write_seen(&diff->to, repo) : 0;
+
+	if (rc == 0 && in_from)
+		rc = write_seen(&diff->from, repo);
+	diff->is_of_one_hash = diff->is_of_one_hash && !in_to && !in_from;
+	return rc;
 }
 
 int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
@@ -207,9 +215,9 @@ int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *fro
 
 	if (rc == 0)
 		rc = ews_snapshot_find(&diff->to.snapshot, repo, to);
-	if (rc < 0 || !diff->to.snapshot.unseen)
+	if (rc < 0 || (!diff->from.snapshot.unseen && !diff->to.snapshot.unseen))
 		return rc;
-	/* Its tree does not tell what is gone. */
+	/* Its tree does not tell what is gone, or new. */
 	rc = read_side(&diff->from, repo);
 	if (rc == 0)
 		rc = read_side(&diff->to, repo);
@@ -448,11 +456,50 @@ static void leave_out_name(void *payload, const char *path, const char *joined, 
 	ews_path_line_add(&unsaid->diff->not_in_patch, path, what.ptr);
 }
 
+static bool is_same_skip(const struct ews_skip *a, const struct ews_skip *b)
+{
+	return b && a->reason == b->reason && !strcmp(a->path, b->path);
+}
+
+void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload)
+{
+	const struct ews_skips *from = &diff->from.content.scan.skips, *to = &diff->to.content.scan.skips;
+
+	for (size_t i = 0; i < to->n; i++) {
+		const struct ews_skip *skip = &to->items[i];
+		bool is_same = is_same_skip(skip, ews_skips_covering(from, skip->path));
+
+		if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
+		    skip->reason != EWS_SKIP_PRESENT && skip->reason != EWS_SKIP_OWN)
+			fn(payload, skip, ews_skip_word(skip->reason), is_same);
+	}
+	for (size_t i = 0; i < from->n; i++) {
+		const struct ews_skip *skip = &from->items[i];
+		EWS_CLEANUP(free) char *words = ews_strfmt("%s before", ews_skip_word(skip->reason));
+
+		if (ews_skip_is_unseen(skip->reason) && !ews_skips_unseen(to, skip->path))
+			fn(payload, skip, words, false);
+	}
+}
+
+/* Is a part of what `path` is within the limits? */
+static bool is_within(char *const *paths, const char *path)
+{
+	return !is_limited_out(paths, path) || ews_path_touches_any(path, (const char *const *)paths);
+}
+
+static void leave_out_skip(void *payload, const struct ews_skip *skip, const char *words, bool is_same)
+{
+	struct unsaid_names *unsaid = payload;
+
+	if (!is_same && is_within(unsaid->paths, skip->path))
+		ews_path_line_add(&unsaid->diff->not_in_patch, skip->path, words);
+}
+
 static void list_unsaid(struct ews_diff *diff, char *const *paths)
 {
 	struct unsaid_names names = { diff, paths };
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-	const struct ews_skips *skips = &diff->to.content.scan.skips;
 
 	/* A plain revision says nothing of modes and attributes, so nothing can be missing. */
 	if (!has_manifest(&diff->from) || !has_manifest(&diff->to))
@@ -469,15 +516,7 @@ static void list_unsaid(struct ews_diff *diff, char *const *paths)
 	}
 	ews_hardlinks_compare(&diff->from.content.scan.entries, &diff->to.content.scan.entries, leave_out_name,
 			      &names);
-	for (size_t i = 0; i < skips->n; i++) {
-		const struct ews_skip *skip = &skips->items[i];
-		const struct ews_skip *old = ews_skips_covering(&diff->from.content.scan.skips, skip->path);
-
-		if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
-		    skip->reason != EWS_SKIP_PRESENT && skip->reason != EWS_SKIP_OWN &&
-		    (!old || old->reason != skip->reason) && !is_limited_out(paths, skip->path))
-			ews_path_line_add(&diff->not_in_patch, skip->path, ews_skip_word(skip->reason));
-	}
+	ews_diff_list_left_out(diff, leave_out_skip, &names);
 }
 
 /* Read the records of `diff` into `out`, which may be `diff` itself. `how` is one more option, or NULL. */

@@ -77,6 +77,12 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out);
 
+/* `skip` was left out of one side for reasons that `words` say; `is_same`: it was so on both. */
+typedef void ews_diff_left_out_fn(void *payload, const struct ews_skip *skip, const char *words, bool is_same);
+
+/* Call `fn` for all that neither a patch nor who takes over what differs can know: what is ignored, excluded or our own is none of it. */
+void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload);
+
 /*
  * Between diff.c and diff_print.c:
  *

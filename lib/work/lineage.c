@@ -166,6 +166,10 @@ static size_t count_changes(const struct ews_content *from, const struct ews_con
 	for (size_t i = 0; i < changes.n; i++) {
 		const struct ews_change *change = &changes.items[i];
 
+		/* Nobody knows whether it did. */
+		if ((!change->to && ews_skips_unseen(&to->scan.skips, change->path)) ||
+		    (!change->from && ews_skips_unseen(&from->scan.skips, change->path)))
+			continue;
 		n += (change->from && change->to) ||
 		     (change->from ? change->from : change->to)->type != EWS_ENTRY_DIR;
 	}

@@ -19,7 +19,10 @@
 #include "store/journal.h"
 #include "work/snapshot.h"
 
-/* What is there is kept, and its tree is `tree`; that of what is to be there is `target`. The objects can be read. */
+/*
+ * What is there is kept, and its tree is `tree`; that of what is to be there is `target`. The objects can be read. It is not
+ * called where one of them has paths that nobody could look at: these trees don't tell what differs.
+ */
 typedef void ews_kept_fn(void *payload, const struct ews_oid *target, const struct ews_oid *tree);
 
 struct ews_transition_opts {
