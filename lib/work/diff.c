@@ -158,7 +158,7 @@ static int write_seen(struct ews_diff_side *side, struct ews_repo *repo)
 
 /*
  * A file that could not be read, or is too large to be kept, is not gone: it counts as what it is on the other side, and a
- * patch that deletes it would do harm. It is named by list_left_out().
+ * patch that deletes it would do harm. ews_diff_list_left_out() names it.
  */
 static int settle_unseen(struct ews_diff *diff, struct ews_repo *repo)
 {
@@ -475,10 +475,12 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 	}
 	for (size_t i = 0; i < from->n; i++) {
 		const struct ews_skip *skip = &from->items[i];
-		EWS_CLEANUP(free) char *words = ews_strfmt("%s before", ews_skip_word(skip->reason));
+		EWS_CLEANUP(free) char *words = NULL;
 
-		if (ews_skip_is_unseen(skip->reason) && !ews_skips_unseen(to, skip->path))
-			fn(payload, skip, words, false);
+		if (!ews_skip_is_unseen(skip->reason) || ews_skips_unseen(to, skip->path))
+			continue;
+		words = ews_strfmt("%s before", ews_skip_word(skip->reason));
+		fn(payload, skip, words, false);
 	}
 }
 

@@ -71,6 +71,19 @@ Test(path, a_sibling_with_the_same_prefix_is_outside)
 	cr_assert(ews_path_is_inside("a", ""));
 }
 
+Test(path, a_path_touches_what_is_above_it_and_what_is_beneath)
+{
+	const char *const roots[] = { "a/b", "c", NULL }, *const none[] = { NULL };
+
+	cr_assert(ews_path_touches_any("a/b/x", roots));
+	cr_assert(ews_path_touches_any("a", roots));
+	cr_assert(ews_path_touches_any("c", roots));
+	cr_assert_not(ews_path_touches_any("a/bc", roots));
+	cr_assert_not(ews_path_touches_any("cd", roots));
+	cr_assert_not(ews_path_touches_any("a", none));
+	cr_assert(ews_path_touches_any("a", NULL));
+}
+
 Test(path, only_plain_components_are_plain)
 {
 	static const char *const odd[] = { "", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a/./b" };
