@@ -105,6 +105,12 @@ const char *ews_skip_why(enum ews_skip_reason reason)
 	return "";
 }
 
+bool ews_skip_is_by_rule(enum ews_skip_reason reason)
+{
+	return reason == EWS_SKIP_IGNORED || reason == EWS_SKIP_EXCLUDED || reason == EWS_SKIP_OWN ||
+	       reason == EWS_SKIP_PRESENT;
+}
+
 bool ews_skip_is_unseen(enum ews_skip_reason reason)
 {
 	return reason == EWS_SKIP_UNREADABLE || reason == EWS_SKIP_TOO_LARGE || reason == EWS_SKIP_TOO_DEEP ||

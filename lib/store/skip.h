@@ -58,6 +58,8 @@ const char *ews_skip_word(enum ews_skip_reason reason);
 /* Why that is a reason, as half a sentence. */
 const char *ews_skip_why(enum ews_skip_reason reason);
 enum ews_skip_reason ews_skip_from_word(const char *word);
+/* Is that by a rule: ignored, excluded, our own, or one of which no more than the name was wanted? Then there is nothing to say. */
+bool ews_skip_is_by_rule(enum ews_skip_reason reason);
 /* Is something there that nobody could look at, so that nobody knows what became of it? */
 bool ews_skip_is_unseen(enum ews_skip_reason reason);
 /* The one that covers `path`, as above, where that is so; NULL: none does. */

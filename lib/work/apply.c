@@ -244,14 +244,17 @@ static int read_patch(struct plan *plan, struct work *work, const struct ews_oid
 	return rc < 0 ? rc : list_git(&work->to, plan, &after, now);
 }
 
-/* Does the user want this path of the project? */
-static bool is_chosen(const struct plan *plan, const struct work *work, const char *path)
+typedef bool lies_fn(const char *path, const char *const *roots);
+
+/* Does the user want this path of the project (ews_path_is_inside_any), or something of what it is (ews_path_touches_any)? */
+static bool is_chosen(const struct plan *plan, const struct work *work, const char *path, lies_fn *lies)
 {
 	const struct ews_apply_opts *opts = plan->opts;
+	const char *const prefix[] = { opts->prefix, NULL };
+	const char *const source[] = { work->source->path, NULL };
 
-	return ews_path_is_inside_any(path, opts->only) &&
-	       (!opts->prefix || ews_path_is_inside(path, opts->prefix)) &&
-	       (!work->source->path || ews_path_is_inside(path, work->source->path));
+	return lies(path, opts->only) && (!opts->prefix || lies(path, prefix)) &&
+	       (!work->source->path || lies(path, source));
 }
 
 /* Names of one file count, too. */
@@ -277,17 +280,6 @@ static const struct ews_entries *settle_modes(struct ews_entries *copy, const st
 	return copy;
 }
 
-/* Does the user want something of what `path` is? */
-static bool is_touched(const struct plan *plan, const struct work *work, const char *path)
-{
-	const struct ews_apply_opts *opts = plan->opts;
-	const char *const prefix[] = { opts->prefix, NULL };
-	const char *const source[] = { work->source->path, NULL };
-
-	return ews_path_touches_any(path, opts->only) && (!opts->prefix || ews_path_touches_any(path, prefix)) &&
-	       (!work->source->path || ews_path_touches_any(path, source));
-}
-
 struct leaving_out {
 	struct plan *plan;
 	const struct work *work;
@@ -301,7 +293,8 @@ static void leave_out(void *payload, const struct ews_skip *skip, const char *wo
 {
 	struct leaving_out *leaving = payload;
 
-	if ((!is_same || skip->reason == EWS_SKIP_REPOSITORY) && is_touched(leaving->plan, leaving->work, skip->path))
+	if ((!is_same || skip->reason == EWS_SKIP_REPOSITORY) &&
+	    is_chosen(leaving->plan, leaving->work, skip->path, ews_path_touches_any))
 		ews_path_line_add(&leaving->plan->out->merge.left_out, skip->path, words);
 }
 
@@ -388,7 +381,7 @@ static int merge_work(struct ews_entries *out, struct plan *plan, struct work *w
 
 	ews_changes_between(&changes, from, to, equal_with_names);
 	for (size_t i = 0; i < changes.n; i++)
-		if (is_chosen(plan, work, changes.items[i].path))
+		if (is_chosen(plan, work, changes.items[i].path, ews_path_is_inside_any))
 			changes.items[kept++] = changes.items[i];
 	changes.n = kept;
 	rc = match_specs(&changes, plan);

@@ -469,8 +469,7 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 		const struct ews_skip *skip = &to->items[i];
 		bool is_same = is_same_skip(skip, ews_skips_covering(from, skip->path));
 
-		if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
-		    skip->reason != EWS_SKIP_PRESENT && skip->reason != EWS_SKIP_OWN)
+		if (!ews_skip_is_by_rule(skip->reason))
 			fn(payload, skip, ews_skip_word(skip->reason), is_same);
 	}
 	for (size_t i = 0; i < from->n; i++) {

@@ -123,9 +123,7 @@ static void name_uncovered(struct ews_transition_result *out, const struct ews_s
 	const struct ews_skips *skips = &shift->target.scan.skips;
 
 	for (size_t i = 0; i < skips->n; i++) {
-		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
-		    skips->items[i].reason == EWS_SKIP_OWN || skips->items[i].reason == EWS_SKIP_PRESENT ||
-		    !ews_shift_is_wanted(shift, skips->items[i].path))
+		if (ews_skip_is_by_rule(skips->items[i].reason) || !ews_shift_is_wanted(shift, skips->items[i].path))
 			continue;
 		ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(skips->items[i].reason));
 	}
