@@ -8,7 +8,7 @@ test_description='what start leaves for the first verb: it walks no more than it
 
 # slow <project> <argument of start>...: start a session whose files are older than a tick of any clock when start looks at them.
 slow() {
-	ews_of=$1 && shift && (cd "$ews_of" && test_strace ../slow -e trace=fsync -e inject=fsync:delay_enter=8000 "$EWS_BIN/git-ews" start "$@") >out 2>err && take_ws out
+	ews_of=$1 && shift && (cd "$ews_of" && test_strace ../slow -e trace=fsync,sync_file_range -e inject=fsync,sync_file_range:delay_enter=8000 "$EWS_BIN/git-ews" start "$@") >out 2>err && take_ws out
 }
 
 # dir_of <project> <session>: the session's directory.
