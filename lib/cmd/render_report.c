@@ -344,8 +344,7 @@ static void put_skips(struct ews_buf *out, const struct ews_skips *skips)
 
 		ignored += skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_PRESENT;
 		excluded += skip->reason == EWS_SKIP_EXCLUDED;
-		if (skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_PRESENT ||
-		    skip->reason == EWS_SKIP_EXCLUDED || skip->reason == EWS_SKIP_OWN)
+		if (ews_skip_is_by_rule(skip->reason))
 			continue;
 		ews_buf_adds(out, "- Left out: ");
 		add_path(out, skip->path);

@@ -157,14 +157,14 @@ int ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shi
 		const struct ews_gitstate_file *was = &target->left.items[i];
 		const struct ews_gitstate_file *is = ews_gitstate_left(&shift->now.git, was->name);
 
-		if (!stays(shift, was, is) && !ews_strv_has(&away, was->name)) {
+		if (stays(shift, was, is)) {
+			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
+		} else if (!ews_strv_has(&away, was->name)) {
 			ews_strv_addf(&out->not_covered, "%s\tof git, %s then: no snapshot holds it", was->name,
 				      ews_gitstate_why_left(was));
 			ews_gitstate_drop_left(target, was->name);
 			continue;
 		}
-		if (stays(shift, was, is))
-			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
 		i++;
 	}
 	return rc;
