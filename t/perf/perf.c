@@ -32,6 +32,9 @@
 
 enum { RESULTS_MAX = 256, FILES_G = 4800, FILES_MAX = 50000, SNAPSHOTS_A_SESSION = 10 };
 
+/* The plot is about numbers: as short as this, the trees of 300,000 files stay in memory beside each other. */
+enum { PLOT_LINES = TREE_LINES / 4 };
+
 /* What was read less long ago the kernel still has. */
 enum { WARM_S = 3 };
 
@@ -97,13 +100,14 @@ static void make_world(void)
 	free(old);
 }
 
-static void make_files(size_t n)
+static void make_files(size_t n, size_t lines_max)
 {
 	char *script;
 
 	if (asprintf(&script,
-		     "mkdir $S && $MAKE $S %zu && cd $S && git init -q && git add . && git commit -q -m files && git repack -q -a -d",
-		     n) < 0)
+		     "mkdir $S && $MAKE $S %zu %zu && cd $S && git init -q && git add . && git commit -q -m files && "
+		     "git repack -q -a -d",
+		     n, lines_max) < 0)
 		exit(128);
 	need(script);
 	free(script);
@@ -112,7 +116,7 @@ static void make_files(size_t n)
 static void make_source(const struct settings *set, enum tree_kind kind)
 {
 	if (kind == TREE_G && !set->clone) {
-		make_files(FILES_G);
+		make_files(FILES_G, TREE_LINES);
 		return;
 	}
 	if (kind == TREE_G) {
@@ -410,7 +414,7 @@ static void plot_files(struct curve *curves, const struct row *const *which, siz
 
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes) && sizes[k] <= set->files_max; k++) {
 		begin_world(set, "files");
-		make_files(sizes[k]);
+		make_files(sizes[k], PLOT_LINES);
 		make_world();
 		for (size_t i = 0; i < n; i++)
 			add_point(&curves[i], (double)sizes[k], which[i]);
@@ -421,7 +425,7 @@ static void plot_files(struct curve *curves, const struct row *const *which, siz
 static void plot_changes(struct curve *curves, const struct row *const *which, size_t n, const struct settings *set)
 {
 	begin_world(set, "changes");
-	make_files(set->files_max < 10000 ? set->files_max : 10000);
+	make_files(set->files_max < 10000 ? set->files_max : 10000, PLOT_LINES);
 	make_world();
 	for (size_t changes = 1; changes <= 10000 && changes <= set->files_max; changes *= 10) {
 		char text[24];
@@ -623,8 +627,8 @@ int main(int argc, char **argv)
 	char *programs;
 
 	/* What the shell texts call. */
-	if (argc == 4 && !strcmp(argv[1], "make")) {
-		tree_make(argv[2], strtoul(argv[3], NULL, 10));
+	if (argc == 5 && !strcmp(argv[1], "make")) {
+		tree_make(argv[2], strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
 		return 0;
 	}
 	if (argc == 5 && !strcmp(argv[1], "change")) {

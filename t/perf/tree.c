@@ -62,7 +62,7 @@ static void make_dirs(char *path)
 	}
 }
 
-void tree_make(const char *dir, size_t n)
+void tree_make(const char *dir, size_t n, size_t lines_max)
 {
 	chance = 1;
 	if (chdir(dir) < 0)
@@ -77,7 +77,7 @@ void tree_make(const char *dir, size_t n)
 		out = fopen(path, "we");
 		if (!out)
 			fail(path);
-		write_text(out, 1 + pick(2 * 330));
+		write_text(out, 1 + pick(lines_max));
 		if (fclose(out))
 			fail(path);
 	}
