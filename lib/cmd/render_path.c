@@ -97,25 +97,51 @@ void ews_render_skip_lines(struct ews_cmd_ctx *ctx, const struct ews_skips *skip
 	}
 }
 
+/* What a rule leaves out may be thousands of paths: how many is said, and with --coverage which. */
+static const struct {
+	enum ews_skip_reason reason;
+	const char *what, *why;
+} by_number[] = {
+	{ EWS_SKIP_IGNORED, "ignored path", "left out" },
+	{ EWS_SKIP_EXCLUDED, "excluded path", "left out" },
+	{ EWS_SKIP_UNKEPT, "path", "left out that no rule names for keeping" },
+	{ EWS_SKIP_PRESENT, "ignored path", "known by name alone" },
+	{ EWS_SKIP_OWN, NULL, NULL },
+};
+
+static bool is_by_number(enum ews_skip_reason reason)
+{
+	for (size_t i = 0; i < sizeof(by_number) / sizeof(*by_number); i++)
+		if (by_number[i].reason == reason)
+			return true;
+	return false;
+}
+
+static size_t count_skips(const struct ews_skips *skips, enum ews_skip_reason reason)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < skips->n; i++)
+		n += skips->items[i].reason == reason;
+	return n;
+}
+
 void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips)
 {
-	size_t i, ignored = 0, excluded = 0;
-
-	for (i = 0; i < skips->n; i++) {
+	for (size_t i = 0; i < skips->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
-		ignored += skips->items[i].reason == EWS_SKIP_IGNORED;
-		excluded += skips->items[i].reason == EWS_SKIP_EXCLUDED;
-		if (skips->items[i].reason == EWS_SKIP_IGNORED || skips->items[i].reason == EWS_SKIP_EXCLUDED ||
-		    skips->items[i].reason == EWS_SKIP_OWN)
+		if (is_by_number(skips->items[i].reason))
 			continue;
 		ews_path_quote(&path, skips->items[i].path);
 		ews_cmd_warn(ctx, "left out: %s (%s)", path.ptr, ews_skip_word(skips->items[i].reason));
 	}
-	if (ignored)
-		ews_cmd_note(ctx, "%zu ignored path%s left out", ignored, ignored == 1 ? "" : "s");
-	if (excluded)
-		ews_cmd_note(ctx, "%zu excluded path%s left out", excluded, excluded == 1 ? "" : "s");
+	for (size_t i = 0; i < sizeof(by_number) / sizeof(*by_number); i++) {
+		size_t n = by_number[i].what ? count_skips(skips, by_number[i].reason) : 0;
+
+		if (n)
+			ews_cmd_note(ctx, "%zu %s%s %s", n, by_number[i].what, n == 1 ? "" : "s", by_number[i].why);
+	}
 }
 
 void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines)

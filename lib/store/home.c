@@ -25,6 +25,7 @@
 #define PROJECT_BYTES_MAX EWS_MIB
 #define PROJECT_VERSION 1
 #define NAME_LEN_MAX 180
+#define TRASH "/trash/"
 
 bool ews_home_is_ours(int fd)
 {
@@ -532,7 +533,7 @@ int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const 
 	return 0;
 }
 
-int ews_home_find_trashed(char **project, const char *home, const char *cwd)
+int ews_home_find_trashed(char **project, char **step, const char *home, const char *cwd)
 {
 	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);
 	EWS_CLEANUP(free) char *working = ews_path_join(real_home ? real_home : home, "working");
@@ -545,13 +546,16 @@ int ews_home_find_trashed(char **project, const char *home, const char *cwd)
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
 	cwd += strlen(working) + 1;
 	slash = strchr(cwd, '/');
-	if (!slash || strncmp(slash, "/trash/", 7))
+	if (!slash || strncmp(slash, TRASH, strlen(TRASH)))
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
 	repo = ews_strndup(cwd, (size_t)(slash - cwd));
 	fd = open_working(home, false);
-	if (fd >= 0 && read_project(&known, fd, repo) == 0)
-		*project = ews_strdup(ews_home_project_path(&known));
-	return *project ? 0 : ews_error_code();
+	if (fd < 0 || read_project(&known, fd, repo) < 0)
+		return ews_error_code();
+	*project = ews_strdup(ews_home_project_path(&known));
+	slash += strlen(TRASH);
+	*step = ews_strndup(slash, strcspn(slash, "/"));
+	return 0;
 }
 
 char *ews_home_store(const char *home, const char *project)

@@ -101,7 +101,7 @@ char *ews_home_tmp(const char *repo_dir, const char *id);
 /* Where the store of the plain directory `project` (absolute, real) is, or would be; the caller frees it. */
 char *ews_home_store(const char *home, const char *project);
 
-/* Which project did the trash that holds `cwd` come from? The caller frees `*project`. Fails with EWS_ENOTFOUND. */
-int ews_home_find_trashed(char **project, const char *home, const char *cwd);
+/* Which project did the trash that holds `cwd` come from, and by which step? The caller frees both. Fails with EWS_ENOTFOUND. */
+int ews_home_find_trashed(char **project, char **step, const char *home, const char *cwd);
 
 #endif

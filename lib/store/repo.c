@@ -515,6 +515,7 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
 	EWS_CLEANUP(free) char *repo_dir = NULL;
 	EWS_CLEANUP(free) char *project = NULL;
+	EWS_CLEANUP(free) char *step = NULL;
 	EWS_CLEANUP(free) char *id = NULL;
 	int rc;
 
@@ -526,10 +527,13 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 		return open_from_workspace(out, repo_dir, &id, home);
 	}
 	ews_error_clear();
-	if (ews_home_find_trashed(&project, home, real) == 0) {
+	if (ews_home_find_trashed(&project, &step, home, real) == 0) {
 		ews_config_take_environment();
 		ews_git_scrub_env();
-		return ews_repo_open_at(out, project, home);
+		rc = ews_repo_open_at(out, project, home);
+		if (rc == 0)
+			(*out)->trash_here = ews_steal(&step);
+		return rc;
 	}
 	ews_error_clear();
 	if (make == EWS_REPO_MAKE_HERE)
@@ -673,6 +677,7 @@ void ews_repo_free(struct ews_repo *repo)
 	free(repo->common_dir);
 	free(repo->dir);
 	free(repo->here);
+	free(repo->trash_here);
 	if (repo->dir_fd >= 0)
 		close(repo->dir_fd);
 	if (repo->git_fd >= 0)

@@ -195,10 +195,28 @@ bool ews_session_is_implied(struct ews_repo *repo)
 	EWS_CLEANUP(free) char *in_place = NULL;
 	const char *env = getenv("EWS_SESSION");
 
-	if (repo->here || (env && *env))
+	if (repo->here || repo->trash_here || (env && *env))
 		return true;
 	in_place = find_in_place(repo);
 	return in_place;
+}
+
+/* Who stands in what a step put into trash is still with the session that the step was of. */
+static int resolve_trashed(char **out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc == 0)
+		rc = ews_step_read(&step, repo->dir_fd, repo->trash_here);
+	if (rc == 0 && *step.session) {
+		*out = ews_strdup(step.session);
+		return 0;
+	}
+	ews_error_clear();
+	ews_error(EWS_ENOTFOUND, "this directory is in trash, and of no session that is known");
+	ews_error_hint("change to the project, or name a session");
+	return EWS_ENOTFOUND;
 }
 
 int ews_session_resolve(char **out, struct ews_repo *repo, const char *name)
@@ -212,6 +230,8 @@ int ews_session_resolve(char **out, struct ews_repo *repo, const char *name)
 		*out = ews_strdup(repo->here);
 		return 0;
 	}
+	if (repo->trash_here)
+		return resolve_trashed(out, repo);
 	if (env && *env) {
 		rc = resolve_prefix(out, repo, env);
 		return rc < 0 ? ews_error_wrap("EWS_SESSION") : 0;

@@ -37,7 +37,7 @@ int ews_session_check_id(const char *id);
 
 /*
  * Open the session that `name` (an id, or a prefix of one alone) means. NULL:
- * the session of the current directory, else $EWS_SESSION, else the only
+ * the session of the current directory (also of one that a step put into trash), else $EWS_SESSION, else the only
  * active session of the project. Fails with EWS_ENOTFOUND or, for a prefix of several,
  * EWS_EUSAGE with the candidates in the hint; EWS_EDAMAGED when its state can't be read.
  */

@@ -48,11 +48,9 @@ bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_c
 
 int ews_shift_refuse_locked(const struct ews_shift *shift)
 {
-	if (!ews_shift_is_in_project(shift) || !ews_gitstate_left(&shift->now.git, "index.lock"))
-		return 0;
-	ews_error(EWS_EBUSY, "git is at work in the project: '%s/index.lock' is there", shift->repo->git_dir);
-	ews_error_hint("when no git runs there, remove that file");
-	return EWS_EBUSY;
+	bool stages = shift->step->with_index && !shift->session;
+
+	return ews_shift_is_in_project(shift) || stages ? ews_stage_refuse_locked(shift->repo) : 0;
 }
 
 /*

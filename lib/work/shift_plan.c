@@ -552,12 +552,12 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc == 0 && shift->kept.n)
 		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);
+	if (rc == 0)
+		rc = ews_shift_refuse_locked(shift);
 	if (rc < 0)
 		return rc;
 	if (ews_shift_moves_git(shift)) {
 		rc = ews_shift_plan_left(out, shift);
-		if (rc == 0)
-			rc = ews_shift_refuse_locked(shift);
 		if (rc < 0)
 			return rc;
 		rc = ews_content_compare_git(&differences, &shift->now, shift->session, &shift->target.git);

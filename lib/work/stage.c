@@ -5,8 +5,10 @@
  */
 #include "work/stage.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -22,6 +24,7 @@
 #include "work/inuse.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
+#define INDEX_LOCK "index.lock"
 
 struct words {
 	bool writes;
@@ -30,13 +33,19 @@ struct words {
 	const char *const *args;
 };
 
-/* Does any git stand in the project, or in its repository? */
+/* Does any git stand in the project, or in its repository, or does another program hold the lock on its index? */
 static bool is_git_at_work(void *payload)
 {
 	const struct ews_repo *repo = payload;
 	const char *const places[] = { repo->project, repo->common_dir };
+	EWS_CLEANUP(free) char *lock = ews_path_join(repo->git_dir, INDEX_LOCK);
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	bool found = false;
+	bool found;
+
+	if (ews_inuse_list(&users, lock) < 0)
+		ews_error_clear();
+	found = users.n > 0;
+	ews_strv_clear(&users);
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (ews_inuse_list(&users, places[i]) < 0)
@@ -54,7 +63,7 @@ void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 	if (repo->is_plain)
 		return;
 	if (with_index) {
-		ews_litter_sweep_lock(repo->git_fd, "index.lock", &git);
+		ews_litter_sweep_lock(repo->git_fd, INDEX_LOCK, &git);
 		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", &git);
 		/* git commit ends with a look at what there is to tidy up. */
 		objects = ews_dir_open(ews_odb_object_dir(repo->odb));
@@ -142,15 +151,26 @@ static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 	return EWS_ECONFLICT;
 }
 
+int ews_stage_refuse_locked(const struct ews_repo *repo)
+{
+	if (faccessat(repo->git_fd, INDEX_LOCK, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	ews_error(EWS_EBUSY, "git is at work in the project: '%s/%s' is there", repo->git_dir, INDEX_LOCK);
+	ews_error_hint("when no git runs there, remove that file");
+	return EWS_EBUSY;
+}
+
 int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_strv *paths, bool alone)
 {
 	static const char *const args[] = { "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", NULL };
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	const struct words words = { .out = &out, .args = args };
-	int rc = alone ? refuse_staged(repo, now) : 0;
+	int rc = ews_stage_refuse_locked(repo);
 
 	ews_buf_init_max(&out, NAMES_BYTES_MAX);
+	if (rc == 0 && alone)
+		rc = refuse_staged(repo, now);
 	if (rc == 0)
 		rc = run(repo, &words);
 	if (rc == 0)

@@ -13,9 +13,15 @@
 
 /*
  * Fail with EWS_ECONFLICT unless the index has each of `paths` (sorted) as it stands in the project, which is `now`, or
- * neither has it; with `alone` when anything is staged at all, or a merge is under way.
+ * neither has it; with `alone` when anything is staged at all, or a merge is under way. EWS_EBUSY while the index is locked.
  */
 int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_strv *paths, bool alone);
+
+/*
+ * Fail with EWS_EBUSY while the index is locked. Who has an editor open for a commit holds the lock for long: it is asked for
+ * before anything is written.
+ */
+int ews_stage_refuse_locked(const struct ews_repo *repo);
 
 /* Stage `paths` as they stand in the project now; what is gone goes from the index, too. */
 int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths);
