@@ -75,6 +75,38 @@ test_expect_success 'P2: whatever pattern gives the attribute, a file is as git 
 	done
 '
 
+# raw <project> [<directory>]: the base has the bytes of the project's f.txt, of which git's index has others
+raw() {
+	(cd "$1/${2-.}" && git ews start raw) && git -C "$1" cat-file -p :f.txt >in-index && git -C "$1" cat-file -p refs/ews/sessions/raw:f.txt >got &&
+		test_must_fail test_cmp "$1/f.txt" in-index && test_cmp "$1/f.txt" got && git -C "$1" ews end raw
+}
+
+test_expect_success 'P2: a filter that keeps the length is not believed, wherever its attribute stands, or stood' '
+	for where in ignored removed sparse relative hasconfig; do
+		git init -q "$where" && (
+			cd "$where" && git config filter.rot.clean "tr a-z n-za-m" && git config filter.rot.smudge "tr a-z n-za-m" && mkdir sub && echo 1 >sub/x && echo hello >f.txt && touch -d "1 hour ago" f.txt sub/x &&
+				case $where in
+				relative) git config core.attributesFile at && echo "*.txt filter=rot" >at ;;
+				hasconfig)
+					git config remote.o.url https://x/y && git config "includeIf.hasconfig:remote.*.url:https://x/**.path" "$PWD/.git/inc" &&
+						git config -f .git/inc core.attributesFile "$PWD/.git/at" && echo "*.txt filter=rot" >.git/at
+					;;
+				ignored) echo .gitattributes >>.git/info/exclude && echo "*.txt filter=rot" >.gitattributes ;;
+				*) echo "*.txt filter=rot" >.gitattributes ;;
+				esac && git add . && git commit -q -m one &&
+				case $where in
+				removed) rm .gitattributes ;;
+				sparse) git sparse-checkout set --no-cone "/*" "!/.gitattributes" ;;
+				esac
+		) && case $where in relative) raw $where sub ;; *) raw $where ;; esac || return 1
+	done
+'
+
+test_expect_success 'P2: what git-lfs made a pointer of is kept as it stands' '
+	git init -q lfs && (cd lfs && echo "version x" >f.txt && touch -d "1 hour ago" f.txt && git config filter.lfs.clean "git-lfs clean -- %f" && git config filter.lfs.smudge "tr a-z n-za-m" && echo .gitattributes >.git/info/exclude && echo "*.txt filter=lfs" >.gitattributes &&
+		mkdir ../bin && printf "#!/bin/sh\ntr a-z n-za-m\n" >../bin/git-lfs && chmod +x ../bin/git-lfs && PATH=$PWD/../bin:$PATH git add f.txt && git commit -q -m lfs) && raw lfs
+'
+
 test_expect_success 'info/attributes counts, too' '
 	test_repo i && mkdir -p i/.git/info && echo "*.c text eol=crlf" >i/.git/info/attributes && start_ws i --base HEAD x && same_as_git i "$ws" && git -C i ews end x
 '

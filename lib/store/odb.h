@@ -183,6 +183,18 @@ EWS_CLEANUP_DEFINE(commit, struct ews_commit, ews_commit_release)
 int ews_odb_config(char **out, struct ews_odb *odb, const char *key);
 int ews_odb_config_user(char **out, const char *key);
 
+/* The programs that convert what git takes in, by that config ("filter.<name>.clean" and ".process"). */
+enum ews_odb_filters {
+	EWS_FILTERS_NONE,
+	EWS_FILTERS_LFS, /* git-lfs alone: what it stores is a pointer, of less than EWS_LFS_POINTER_MAX bytes by its specification */
+	EWS_FILTERS_ANY,
+};
+
+#define EWS_LFS_POINTER_MAX 1024
+
+/* Which there are; where the config can't be read EWS_FILTERS_ANY. None is run. */
+enum ews_odb_filters ews_odb_filters(struct ews_odb *odb);
+
 /* One side of a text that is merged; `data` NULL: there is none, which only the base may lack. */
 struct ews_odb_text {
 	const void *data;

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/strv.h"
+#include "store/gitconfig.h"
 #include "store/gitconfig_files.h"
 #include "store/gitconfig_text.h"
 
@@ -69,6 +70,41 @@ int ews_odb_config(char **out, struct ews_odb *odb, const char *key)
 	int rc = search_for(out, key, odb->git_dir, odb->common_dir);
 
 	return rc == 1 ? odb->ops->config(out, odb, key) : rc;
+}
+
+/* "filter.<name>.clean" or ".process", whatever the name. */
+static bool is_filter(const char *key)
+{
+	const char *last = strrchr(key, '.');
+
+	return !strncmp(key, "filter.", strlen("filter.")) && (!strcmp(last, ".clean") || !strcmp(last, ".process"));
+}
+
+static void see_filter(const struct ews_gitconfig_entry *entry, void *payload)
+{
+	enum ews_odb_filters *filters = payload;
+	bool is_lfs = entry->value && !strncmp(entry->value, "git-lfs ", strlen("git-lfs "));
+
+	if (is_filter(entry->key) && *filters != EWS_FILTERS_ANY)
+		*filters = is_lfs ? EWS_FILTERS_LFS : EWS_FILTERS_ANY;
+}
+
+enum ews_odb_filters ews_odb_filters(struct ews_odb *odb)
+{
+	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
+	enum ews_odb_filters filters = EWS_FILTERS_NONE;
+
+	if (ews_gitconfig_walk(odb->git_dir, odb->common_dir, see_filter, &filters) == 0)
+		return filters;
+	filters = EWS_FILTERS_NONE;
+	if (ews_gitconfig_find(&values, odb->git_dir, "^filter\\..*\\.(clean|process)$") < 0) {
+		ews_error_clear();
+		return EWS_FILTERS_ANY;
+	}
+	for (size_t i = 0; i < values.n; i++)
+		see_filter(&(struct ews_gitconfig_entry){ .key = values.items[i].key, .value = values.items[i].text },
+			   &filters);
+	return filters;
 }
 
 /* Those whose meaning is honoured: see ews_odb_config(), ews_odb_missing(), and that nothing here prunes. */

@@ -51,8 +51,8 @@ static bool has_converting_attributes_outside(struct ews_odb *odb)
 	if (is_converting_file(info) || is_converting_file("/etc/gitattributes"))
 		return true;
 	if (ews_odb_config(&user, odb, "core.attributesFile") == 0) {
-		/* "~/" is the one form of it that is not a path as it stands. */
-		if (user[0] == '~')
+		/* "~/", "%(prefix)/" and what is relative to some directory are no paths as they stand. */
+		if (user[0] != '/')
 			return true;
 	} else {
 		ews_error_clear();
@@ -88,9 +88,12 @@ static bool has_converting_attributes(const struct ews_entries *entries, int roo
 void ews_scan_hint_init(struct ews_scan_hint *out, const struct ews_index *index, struct ews_odb *odb,
 			const struct ews_entries *entries, int root_fd)
 {
-	bool is_safe = index && !has_converting_attributes(entries, root_fd, odb);
+	enum ews_odb_filters filters = index ? ews_odb_filters(odb) : EWS_FILTERS_ANY;
+	bool is_safe = filters != EWS_FILTERS_ANY && !has_converting_attributes(entries, root_fd, odb);
 
-	*out = (struct ews_scan_hint){ is_safe ? index : NULL, odb };
+	*out = (struct ews_scan_hint){ .index = is_safe ? index : NULL,
+				       .size_min = filters == EWS_FILTERS_LFS ? EWS_LFS_POINTER_MAX : 0,
+				       .odb = odb };
 }
 
 bool ews_scan_hint_find(struct ews_oid *out, const struct ews_scan_hint *hint, const struct ews_entry *entry)
@@ -99,7 +102,7 @@ bool ews_scan_hint_find(struct ews_oid *out, const struct ews_scan_hint *hint, c
 	enum ews_object_type type;
 	uint64_t size;
 
-	if (!hint->index || entry->type != EWS_ENTRY_FILE)
+	if (!hint->index || entry->type != EWS_ENTRY_FILE || entry->size < hint->size_min)
 		return false;
 	ie = ews_index_find(hint->index, entry->path);
 	if (!ie || ie->stage != 0 || !ews_index_stat_matches(hint->index, ie, entry))

@@ -2,7 +2,9 @@
  * Hints: the ids that git's index has for files, where they stand for the raw bytes.
  *
  * The stat data says that a file is the one git took in; but git may have stored other bytes than stand in it. Line ends show
- * in the length. What else converts is named by attributes, and where any file of those has such a word nothing is believed.
+ * in the length. What else converts is a program that the config names, or an encoding that attributes ask for. Which attributes git
+ * saw can't be told: they may have changed since, or lie where no scan looks (ignored, or in its index alone). So nothing is
+ * believed where there is any such program, but for git-lfs, whose pointers are short; nor where a file of attributes has such a word.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,6 +17,7 @@
 
 struct ews_scan_hint {
 	const struct ews_index *index; /* NULL: there is none that could be believed */
+	uint64_t size_min; /* nor is it of a file that is smaller */
 	struct ews_odb *odb;
 };
 
