@@ -470,6 +470,22 @@ test_expect_success '$EWS_SESSION names the session; the current directory goes 
 	cmp p/src/main.c "${ws:?}/src/main.c" && test_must_fail cmp p/src/main.c "${one:?}/src/main.c"
 '
 
+# stopped_at <name> <file> <verb and arguments>...: the verb, stopped when it has removed <name>; meanwhile somebody writes to <file>.
+stopped_at() {
+	name=$1 file=$2 && shift 2 && rm -f log &&
+		{ test_strace log -qq -P "$name" -e trace=unlinkat -e inject=unlinkat:signal=SIGSTOP:when=1 "$EWS_BIN/git-ews" "$@" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! &&
+		test_wait_for 30 grep -q "stopped by SIGSTOP" log && echo edit >>"$file" && kill -CONT "$(sed -n "s/^\([0-9]*\) .*/\1/p; q" log)" && { wait $pid || test $? = 1; }
+}
+
+test_expect_success STRACE 'P4: what somebody writes between the look and the write stays, and is named: a session, in place, the project' '
+	test_repo since && start_ws since late && echo work >>"${ws:?}/src/main.c" && echo new >"${ws:?}/zz-new" && stopped_at zz-new "${ws:?}/src/main.c" -C since revert late &&
+	test_grep "Status: Not verified" out && test_grep "main.c.*changed meanwhile" out && test "$(tail -n 2 "${ws:?}/src/main.c" | tr "\n" " ")" = "work edit " &&
+	git -C since ews revert late >out && test_grep "Status: Verified" out && git -C since ews undo late && test "$(tail -n 1 "${ws:?}/src/main.c")" = edit &&
+	echo new >"${ws:?}/zz-new" && git -C since ews apply late && stopped_at zz-new since/src/main.c -C since undo && test_grep "main.c.*changed meanwhile" err && test "$(tail -n 1 since/src/main.c)" = edit &&
+	git -C since checkout -q . && git -C since ews end late && git -C since ews start --method in-place here && echo work >>since/src/main.c && echo new >since/zz-new && stopped_at zz-new since/src/main.c -C since revert here &&
+	test_grep "main.c.*changed meanwhile" out && test "$(tail -n 1 since/src/main.c)" = edit && git -C since ews revert here && git -C since ews end here
+'
+
 test_expect_success STRACE 'P3: what the kernel says it did and did not do is found by the proof' '
 	test_repo lied && start_ws lied lie && echo new >"${ws:?}/new" &&
 	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -e trace=unlinkat \

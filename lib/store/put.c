@@ -43,7 +43,7 @@ static int remove_one(struct ews_put_work *put, struct ews_put_cursor *at, const
 		return 0;
 	if (dir_fd < 0)
 		return dir_fd;
-	return ews_put_remove(dir_fd, ews_path_base(change->path));
+	return ews_put_remove(put, dir_fd, ews_path_base(change->path), change->from);
 }
 
 /* What goes, deepest first. What is replaced goes when its successor comes. */

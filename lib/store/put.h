@@ -55,6 +55,7 @@ struct ews_put_opts {
 	struct ews_entries *more_stats; /* a second list like `stats`, or NULL */
 	enum ews_put_times times;
 	bool into_mounts; /* what is mounted beneath the root is of it; else a path there fails */
+	bool as_seen; /* each `from` was seen there, and kept: what was written since is somebody's work, and stays */
 	bool owners; /* what is written gets its owner and group; where that is not permitted it keeps its own */
 	unsigned threads; /* 0: as many as suit */
 	void (*progress)(void *payload, size_t done, size_t total,
@@ -75,7 +76,7 @@ struct ews_put_report {
  * Apply `changes` (sorted). Each `from` is what is expected there, but what is
  * really there is what gets replaced, whatever its type; a directory that is
  * not empty (something unknown appeared in it) is a failure of that path
- * and never removed with its content. It goes on after a path that fails, and
+ * and never removed with its content. With `as_seen` so is whatever is no longer as it was seen. It goes on after a path that fails, and
  * names each; returns EWS_EIO (or EWS_ENOSPACE, at once) when any did. After a
  * file was written its `has_stat` data in `to`, when it lies in `stats`
  * (may be NULL; the list that the `to` entries live in), are set from the new file.

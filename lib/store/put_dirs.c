@@ -37,7 +37,7 @@ static int make_dir(struct ews_put_work *put, struct ews_put_cursor *at, const s
 		return ews_error_os("cannot make the directory");
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		return 0;
-	rc = ews_put_remove(dir_fd, name);
+	rc = ews_put_remove(put, dir_fd, name, change->from);
 	if (rc < 0)
 		return rc;
 	if (mkdirat(dir_fd, name, EWS_PUT_OWNER_ALL) < 0)

@@ -133,7 +133,7 @@ static int link_held(struct ews_put_work *put, int fd, int dir_fd, const struct 
 	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
 	const char *name = ews_path_base(change->path);
 	char held[EWS_HANDLE_NAME_MAX];
-	int rc = change->from ? ews_put_remove(dir_fd, name) : 0;
+	int rc = change->from ? ews_put_remove(put, dir_fd, name, change->from) : 0;
 
 	for (int tries = 0; tries < 2 && rc == 0; tries++) {
 		if (!linkat(AT_FDCWD, ews_handle_name(held, fd), dir_fd, name, AT_SYMLINK_FOLLOW))
@@ -141,7 +141,7 @@ static int link_held(struct ews_put_work *put, int fd, int dir_fd, const struct 
 		/* Something came that was not expected; the place is taken again, once. */
 		if (errno != EEXIST)
 			break;
-		rc = ews_put_remove(dir_fd, name);
+		rc = ews_put_remove(put, dir_fd, name, NULL);
 	}
 	if (rc < 0 || (errno != EPERM && errno != EACCES && errno != EMLINK && errno != EXDEV && errno != ENOTSUP))
 		return rc;

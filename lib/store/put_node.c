@@ -15,8 +15,25 @@
 #include "base/path.h"
 #include "store/put.h"
 
-int ews_put_remove(int dir_fd, const char *name)
+/* The ctime is not asked for: it moves with each other name that a file gets or loses. */
+static bool is_as_seen(const struct ews_entry *from, const struct stat *st)
 {
+	struct ews_entry now = { 0 };
+
+	ews_entry_set_stat(&now, st);
+	if (!from || from->type != now.type)
+		return from && ews_entry_is_dir(from) && ews_entry_is_dir(&now);
+	return !from->has_stat || ews_entry_is_dir(from) ||
+	       (from->ino == now.ino && from->dev == now.dev && from->size == now.size &&
+		from->mtime_s == now.mtime_s && from->mtime_ns == now.mtime_ns);
+}
+
+int ews_put_remove(const struct ews_put_work *put, int dir_fd, const char *name, const struct ews_entry *from)
+{
+	struct stat st;
+
+	if (put->opts->as_seen && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_as_seen(from, &st))
+		return ews_error(EWS_ESTALE, "it changed meanwhile, and was left as it is");
 	if (!unlinkat(dir_fd, name, 0) || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR)
@@ -147,7 +164,7 @@ int ews_put_replace(struct ews_put_work *put, struct ews_put_worker *worker, con
 	if (change->to->type == EWS_ENTRY_SOCKET || change->to->type == EWS_ENTRY_DEVICE)
 		return ews_error(EWS_EUNSUPPORTED, "a %s can't be made", ews_entry_type_name(change->to->type));
 	if (change->from) {
-		rc = ews_put_remove(dir_fd, name);
+		rc = ews_put_remove(put, dir_fd, name, change->from);
 		if (rc < 0)
 			return rc;
 	}
@@ -155,7 +172,7 @@ int ews_put_replace(struct ews_put_work *put, struct ews_put_worker *worker, con
 	if (rc != EWS_EEXISTS)
 		return rc;
 	/* Something came that was not expected; the place is taken again, once. */
-	rc = ews_put_remove(dir_fd, name);
+	rc = ews_put_remove(put, dir_fd, name, NULL);
 	if (rc < 0)
 		return rc;
 	return make_node(put, worker, dir_fd, change);

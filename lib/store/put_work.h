@@ -95,9 +95,12 @@ int ews_put_read_link(struct ews_buf *text, struct ews_put_work *put, struct ews
 
 /* put_node.c: one file, link or FIFO. */
 
-/* Remove what `name` is; a directory only when it is empty. That nothing is there is fine. */
-int ews_put_remove(int dir_fd, const char *name);
-/* Put a file, a link or a FIFO where `change` has it, whatever is there. */
+/*
+ * Remove what `name` is; a directory only when it is empty. That nothing is there is fine. With `as_seen` it fails with EWS_ESTALE
+ * unless it is what `from` was seen as; NULL: there was nothing.
+ */
+int ews_put_remove(const struct ews_put_work *put, int dir_fd, const char *name, const struct ews_entry *from);
+/* Put a file, a link or a FIFO where `change` has it, whatever is there, or what it is from. */
 int ews_put_replace(struct ews_put_work *put, struct ews_put_worker *worker, const struct ews_change *change);
 
 /* put_names.c: files that have several names. */

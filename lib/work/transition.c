@@ -323,6 +323,7 @@ static int put(struct ews_transition_result *out, struct ews_shift *shift, int r
 				     .source_fd = -1,
 				     .times = shift->is_fresh ? EWS_PUT_TIMES_FRESH : EWS_PUT_TIMES_KEEP,
 				     .into_mounts = !shift->session,
+				     .as_seen = true,
 				     .owners = shift->step->with_owners,
 				     .progress = shift->opts->progress,
 				     .payload = shift->opts->payload };
