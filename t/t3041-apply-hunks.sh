@@ -70,6 +70,31 @@ test_expect_success 'P1: --index refuses what the index has otherwise, --commit 
 	git -C p checkout -q b/same && echo x >p/new && test_expect_code 1 git -C p ews apply --index --3way s 2>err && test_grep "^hint: --index" err && rm p/new && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.before got
 '
 
+# The index is held: $@ says so, and changes nothing.
+is_busy() {
+	refs >refs.held && files_of p >held && : >p/.git/index.lock && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&
+		test_path_is_file p/.git/index.lock && rm p/.git/index.lock && files_of p >got && test_cmp held got && refs >got && test_cmp refs.held got &&
+		git -C p ews status >out 2>&1 && test_grep ! interrupted out && git -C p ews recover --all >out 2>&1 && test_grep "nothing is interrupted" out
+}
+
+test_expect_success 'P4: --index, --commit and the undo of them say before they begin that the index is held; what leaves it alone goes on' '
+	for how in --index --commit; do
+		is_busy apply s $how && git -C p ews apply $how s && is_busy undo && git -C p ews undo && is_busy undo --redo && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got || return 1
+	done && : >p/.git/index.lock && git -C p ews apply s && cmp p/lines "${s:?}/lines" && git -C p ews undo && echo more >>p/README && git -C p ews snapshot restore s --force &&
+	test_path_is_file p/.git/index.lock && rm p/.git/index.lock && files_of p >got && test_cmp p.was got
+'
+
+has_gone() {
+	! kill -0 "$(cat held)" 2>/dev/null
+}
+
+# a hook that leaves behind who holds the index
+test_expect_success 'P4: a lock on the index that another program has open is not taken for one that our git left' '
+	printf "#!/bin/sh\nsh -c \"exec 3>.git/index.lock; echo \\$\\$ >../held; while ! test -e ../go; do sleep 0.1; done\" <&- >/dev/null 2>&1 &\nwhile ! test -s ../held; do sleep 0.1; done\nexit 1\n" >p/.git/hooks/pre-commit && chmod +x p/.git/hooks/pre-commit &&
+	test_when_finished ": >go" && test_must_fail git -C p ews apply --commit s 2>err && test_grep "^hint: .*recover" err && test_path_is_file p/.git/index.lock && kill -0 "$(cat held)" &&
+	: >go && test_wait_for 20 has_gone && rm p/.git/index.lock p/.git/hooks/pre-commit && git -C p ews recover --all && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got
+'
+
 test_expect_success 'P4: --commit is a commit of the user'\''s, with his hooks; undo takes it back' '
 	printf "#!/bin/sh\necho ran >>%s\ntest ! -e .git/no\n" "\"$PWD/hook\"" >p/.git/hooks/pre-commit && chmod +x p/.git/hooks/pre-commit &&
 	head=$(git -C p rev-parse HEAD) && git -C p ews apply --commit -m "the work" s >out && test_grep "Commit: $(git -C p rev-parse HEAD)" out && test_grep ran hook &&

@@ -49,8 +49,9 @@ bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_c
 int ews_shift_refuse_locked(const struct ews_shift *shift)
 {
 	bool stages = shift->step->with_index && !shift->session;
+	bool moves = ews_shift_moves_git(shift) && ews_shift_is_in_project(shift);
 
-	return ews_shift_is_in_project(shift) || stages ? ews_stage_refuse_locked(shift->repo) : 0;
+	return stages || moves ? ews_stage_refuse_locked(shift->repo) : 0;
 }
 
 /*
