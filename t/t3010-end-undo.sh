@@ -252,6 +252,23 @@ test_expect_success 'from inside of what an end moved to trash the project is st
 	test_path_is_dir "$ws" && git -C p ews end within
 '
 
+# From a directory of the session "left" of $1, which has ended
+means_left() {
+	git -C "$1" ews end left &&
+		for verb in path diff revert; do
+			test_expect_code 128 git ews $verb 2>"${HOME:?}/err" && test_grep "^error: session .left. has ended" "${HOME:?}/err" || return 1
+		done &&
+		git ews end 2>"${HOME:?}/err" && test_grep "^note: session .left. has ended before" "${HOME:?}/err"
+}
+
+test_expect_success 'P4: who stands in what an end moved to trash means that session, and not the only other one' '
+	test_repo two && start_ws -n stays two stays && echo edit >"${stays:?}/edit" && start_ws two left && two=$PWD/two && (cd "${ws:?}" && means_left "$two") &&
+	start_ws two left && (cd "${ws:?}" && git -C "$two" ews end left && git -C "$two" ews start left && test_must_fail git ews end 2>"${HOME:?}/err") && test_grep "another has its id now" "${HOME:?}/err" && test_grep "^hint: .*undo left~snap-" "${HOME:?}/err" && test_path_is_dir "$ws" &&
+	mkdir flat && echo 1 >flat/f && start_ws -n plain flat stays && start_ws flat --in "$PWD/flat/.superqode/own" left && flat=$PWD/flat && (cd "${ws:?}" && means_left "$flat") &&
+	start_ws two --method snapshot --in "$PWD/beside" own && (cd "${ws:?}" && git -C "$two" ews end own && test_expect_code 128 git ews end 2>"${HOME:?}/err") && test_grep "is in trash" "${HOME:?}/err" &&
+	test_path_is_file "${stays:?}/edit" && test_path_is_file "${plain:?}/f" && git -C two ews undo own && git -C two ews end own left stays && git -C flat ews undo left && git -C flat ews end left stays
+'
+
 test_expect_success 'end --dry-run says what there is to keep, and does nothing' '
 	start_ws p dry && git -C p ews end --dry-run dry >out && test_grep "nothing differs" out && echo 1 >"${ws:?}/one" &&
 	git -C p for-each-ref >before && git -C p ews end -n dry >out && test_grep "what differs" out && git -C p for-each-ref >after && test_cmp before after &&

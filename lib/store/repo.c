@@ -509,6 +509,16 @@ static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char
 	return 0;
 }
 
+/* The trash of workspaces that `start --in` put elsewhere is beside them: the step that `path` lies in there, or NULL. */
+static char *find_step_beside(const char *path)
+{
+	static const char trash[] = "/.ews-trash/";
+	const char *at = strstr(path, trash);
+
+	at = at ? at + strlen(trash) : NULL;
+	return at && !strncmp(at, "op-", 3) ? ews_strndup(at, strcspn(at, "/")) : NULL;
+}
+
 int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make)
 {
 	EWS_CLEANUP(place) struct place place = PLACE_INIT;
@@ -552,6 +562,8 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 		rc = take_work_tree(&place, real);
 	if (rc == 0)
 		rc = open_place(out, &place, home);
+	if (rc == 0)
+		(*out)->trash_here = find_step_beside(real);
 	ews_config_take_environment();
 	ews_git_scrub_env();
 	return rc;

@@ -209,11 +209,18 @@ static int resolve_trashed(char **out, struct ews_repo *repo)
 
 	if (rc == 0)
 		rc = ews_step_read(&step, repo->dir_fd, repo->trash_here);
-	if (rc == 0 && *step.session) {
+	if (rc == 0 && *step.session && ews_session_check_id(step.session) == 0) {
 		*out = ews_strdup(step.session);
 		return 0;
 	}
 	ews_error_clear();
+	/* It gave its id to a new one, and is recorded under a name that none can have. */
+	if (rc == 0 && *step.session) {
+		ews_error(EWS_ENOTFOUND,
+			  "this directory is in trash: its session has ended, and another has its id now");
+		ews_error_hint("'git ews undo %s' brings it back", step.session);
+		return EWS_ENOTFOUND;
+	}
 	ews_error(EWS_ENOTFOUND, "this directory is in trash, and of no session that is known");
 	ews_error_hint("change to the project, or name a session");
 	return EWS_ENOTFOUND;
