@@ -144,6 +144,13 @@ test_expect_success USERS 'P8: what may not be read is left out, and named' '
 	test_as_user git -C pub/u ews start >out 2>err && test_grep "left out: cache/secret: it may not be read" err && take_ws out && test_path_is_file "${ws:?}/cache/open" && test_path_is_missing "${ws:?}/cache/secret" && make -q -C "$ws"
 '
 
+test_expect_success 'P8: what came along is told by number, however many they are; so is what no rule of an archive names' '
+	c_project many && (cd many && for n in $(seq 200); do : >"src/$n.log" || exit 1; done) && start_ws many --keep-ignored many && test_path_is_file "${ws:?}/src/200.log" &&
+	git -C many ews run --changes none many -- sh -c ": >new" 2>err && grep -c "known by name alone" err >got && echo 1 >want && test_cmp want got && test_grep "^note: 20[0-9] ignored paths known by name alone" err &&
+	git -C many ews snapshot create many >out 2>err && test_line_count = 1 err && test_grep "^note: 20[0-9] ignored paths known by name alone" err && git -C many ews snapshot show --coverage "$(cat out)" >out && test_grep src/200.log out &&
+	for n in $(seq 200); do : >"many/src/$n.txt" || return 1; done && (cd many && git ews archive create . --to "$HOME/arch" --keep notes) >out 2>err && test_grep "^note: 20[0-9] paths left out that no rule names" err && test_grep "^note: 20[0-9] ignored paths left out" err && test_line_count = 2 err
+'
+
 test_expect_success 'in a plain directory, too' '
 	mkdir plain && (cd plain && echo "*.o" >.gitignore && echo 1 >a.c && echo 2 >a.o) && start_ws plain pl && test_same_tree -t -M . plain "$ws" && echo 3 >"${ws:?}/b.o" &&
 	git -C plain ews revert pl >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/b.o" && test_path_is_file "${ws:?}/a.o"
