@@ -39,6 +39,23 @@ test_expect_success 'P8: what is left out is recorded as it is now, where it alo
 	truncate -s 3G "${ws:?}/big" && second=$(git -C p ews snapshot create --partial s) && large "$second" >after && test_grep 2147483648 before && test_grep 3221225472 after && rm "${ws:?}/big"
 '
 
+# become <name> <command>...: in the workspace it is seen as it is, and then something else.
+become() {
+	name=$1 && shift && seen kind && rm -r "${kind:?}/$name" && (cd "$kind" && "$@")
+}
+
+bind_socket() {
+	perl -MSocket -e "socket S, PF_UNIX, SOCK_STREAM, 0 and bind S, sockaddr_un(shift) or die" "$1"
+}
+
+test_expect_success 'P3, P8: what was left out is so no more where something of another kind stands there, or nothing' '
+	git -C p -c ews.workspace.exclude=ex/ ews start kind >out && take_ws out kind && printf "/*\n!/*/\n!.gitignore\n!sock\n!ex\n" >"${kind:?}/.gitignore" && : >"${kind:?}/out" &&
+	become out mkdir out && seen kind && echo precious >"${kind:?}/out/result" && finds kind "out/result" && become out touch out && git -C p ews diff kind >found && test_grep ! "out/" found && become out mkdir out && finds kind "\"out\"" &&
+	(cd "${kind:?}" && bind_socket sock) && finds kind "\"sock\"" && become sock touch sock && git -C p ews diff --name-status kind >found 2>err && test_grep "^A	sock$" found && test_grep ! socket err &&
+	rm "${kind:?}/sock" && (cd "${kind:?}" && bind_socket sock) && become sock true && git -C p ews diff kind >found 2>err && test_grep ! sock err &&
+	mkdir "${kind:?}/ex" && become ex touch ex && git -C p ews revert --verify=full kind >out && test_grep "Status: Verified" out && test_path_is_missing "${kind:?}/ex" && git -C p ews end kind
+'
+
 test_expect_success 'P2: a snapshot of what did not change is whole; one of other times or another HEAD is another' '
 	manifest() { git -C p rev-parse "refs/ews/snapshots/$1^2^{tree}"; } &&
 	seen s && a=$(cat newest) && b=$(git -C p ews snapshot create s) && test "$(git -C p rev-parse "refs/ews/snapshots/$a^2")" = "$(git -C p rev-parse "refs/ews/snapshots/$b^2")" &&

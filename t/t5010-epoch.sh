@@ -26,6 +26,10 @@ test_expect_success 'it goes up with files, HEAD and index, and with nothing els
 	cp -p p/new keep && mv keep p/new && went_up 0 && git -C p add new && went_up 1 && echo staged >>p/src/main.c && went_up 1 && git -C p add src/main.c && went_up 1 && git -C p commit -qm new && went_up 1 && git -C p checkout -q -b side && went_up 1 && git -C p branch other && git -C p gc -q && went_up 0 && git -C p stash -q && went_up 1 && git -C p/src ews epoch >out && echo $now | test_cmp - out && git -C p checkout -q main && went_up 1
 '
 
+test_expect_success 'P8: it goes up, and a twin has it, where a file took the place of what no twin can have' '
+	perl -MSocket -e "socket S, PF_UNIX, SOCK_STREAM, 0 and bind S, sockaddr_un(q(p/taken)) or die" && sleep 0.03 && start_ws p before && now=$(ews epoch) && rm p/taken && echo precious >p/taken && went_up 1 && start_ws p after && test_cmp p/taken "${ws:?}/taken" && ews end before after && rm p/taken && went_up 1
+'
+
 test_expect_success 'bump: by one, whatever there is to see; 100 at once add 100' '
 	ews epoch bump >out && echo $((now + 1)) | test_cmp - out && went_up 1 && for i in 0 1 2 3 4 5 6 7 8 9; do
 		for k in 0 1 2 3 4 5 6 7 8 9; do

@@ -33,7 +33,7 @@
 #define SINCE_MAGIC 0x53535745u
 #define SINCE_SUFFIX ".since"
 #define SINCE_PART 16 /* at most one entry of so many is written by itself */
-#define CACHE_VERSION 5
+#define CACHE_VERSION 6
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
 #define DRAIN_BYTES (128 * 1024)
@@ -539,6 +539,7 @@ static void emit_all(struct sink *sink, const struct header *header, const struc
 		memset(&skip, 0, sizeof(skip)); /* as in the header */
 		skip.path = place_string(&skip_used, cache->skips.items[i].path);
 		skip.reason = cache->skips.items[i].reason;
+		skip.type = cache->skips.items[i].type;
 		skip.size = cache->skips.items[i].size;
 		emit(sink, &skip, sizeof(skip));
 	}

@@ -220,18 +220,27 @@ static int check_entries(size_t from, size_t end, unsigned worker, void *payload
 	return 0;
 }
 
-/* Only what it was is recorded of what was left out, and how large a file was. */
+/* Does the record of one that is left out have the size of the file? It has none where nobody cares for it. */
+static bool tells_size(const struct ews_skip *skip)
+{
+	return skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_EXCLUDED ||
+	       skip->reason == EWS_SKIP_TOO_LARGE;
+}
+
+/*
+ * Only what it was is recorded of what was left out, and how large a file was. What is there now by that name, and of
+ * another type, may be left out no more: rules speak of directories, and a file in a socket's place has content.
+ */
 static bool is_same_skip(const struct ews_skip *skip, struct trail *trail)
 {
+	struct ews_entry now = { 0 };
+	int fd = follow(trail, skip->path);
 	struct stat st;
-	int fd;
 
-	if (skip->reason != EWS_SKIP_IGNORED && skip->reason != EWS_SKIP_EXCLUDED &&
-	    skip->reason != EWS_SKIP_TOO_LARGE)
-		return true;
-	fd = follow(trail, skip->path);
-	return fd >= 0 && !fstatat(fd, ews_path_base(skip->path), &st, AT_SYMLINK_NOFOLLOW) &&
-	       (S_ISDIR(st.st_mode) ? 0 : (uint64_t)st.st_size) == skip->size;
+	if (fd < 0 || fstatat(fd, ews_path_base(skip->path), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	ews_entry_set_stat(&now, &st);
+	return now.type == skip->type && (!tells_size(skip) || now.size == skip->size);
 }
 
 static int check_skips(size_t from, size_t end, unsigned worker, void *payload)
@@ -257,6 +266,7 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 		switch (skip->reason) {
 		case EWS_SKIP_IGNORED:
 		case EWS_SKIP_EXCLUDED:
+		case EWS_SKIP_TOO_LARGE:
 			/* Its rules may change, and it is no entry that would show that. */
 			if (!strcmp(ews_path_base(skip->path), GITIGNORE))
 				return false;
@@ -265,7 +275,6 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 		case EWS_SKIP_REPOSITORY:
 		case EWS_SKIP_SOCKET:
 		case EWS_SKIP_DEVICE:
-		case EWS_SKIP_TOO_LARGE:
 			break;
 		default:
 			return false;

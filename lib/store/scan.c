@@ -124,6 +124,13 @@ static void read_own_rules(struct node *node, const struct ews_scan_opts *opts, 
 	node->rules = node->own_rules;
 }
 
+/* Of what is left out that much is known, by which it is told whether it is that still. */
+static void leave_out(struct ews_skips *skips, const struct ews_entry *entry, enum ews_skip_reason reason,
+		      uint64_t size)
+{
+	ews_skips_add(skips, entry->path, reason, size)->type = entry->type;
+}
+
 /* What becomes of one name: an entry, a skip, or nothing. Returns the entry when the walk goes on into it. */
 static struct node *take_name(const struct walk *walk, struct worker *worker, struct node *node, const char *name,
 			      const struct stat *st)
@@ -131,15 +138,16 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 	const struct ews_scan_opts *opts = walk->opts;
 	struct ews_arena *arena = &worker->arena;
 	char *path = join_in_arena(arena, node->path, name);
+	struct ews_entry entry = { .path = path };
 	bool is_dir = S_ISDIR(st->st_mode);
 	bool is_ignored = node->is_in_ignored;
 	bool is_excluded = node->is_in_excluded;
 	enum ews_wanted_how wanted = node->is_in_wanted ? EWS_WANTED : ews_wanted_how(&walk->wanted, path);
-	struct ews_entry *entry;
 	struct node *child;
 
+	ews_entry_set_stat(&entry, st);
 	if (is_own(opts, path)) {
-		ews_skips_add(&worker->skips, path, EWS_SKIP_OWN, 0);
+		leave_out(&worker->skips, &entry, EWS_SKIP_OWN, 0);
 		return NULL;
 	}
 	if (wanted == EWS_WANTED_NOT || (wanted == EWS_WANTED_ON_THE_WAY && !is_dir))
@@ -148,27 +156,25 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 		is_excluded = ews_ignore_match(opts->exclude, path, is_dir);
 	/* A directory of the base's is an entry of it, too. */
 	if (is_excluded && !is_in_base(opts, path)) {
-		ews_skips_add(&worker->skips, path, EWS_SKIP_EXCLUDED, is_dir ? 0 : (uint64_t)st->st_size);
+		leave_out(&worker->skips, &entry, EWS_SKIP_EXCLUDED, entry.size);
 		return NULL;
 	}
 	if (!is_ignored && opts->ignore && !opts->with_ignored)
 		is_ignored = ews_ignore_match(node->rules, path, is_dir);
 	if (is_ignored && !(is_dir ? is_known_below(opts, path) || is_known(opts, path) : is_known(opts, path))) {
-		ews_skips_add(&worker->skips, path, EWS_SKIP_IGNORED, is_dir ? 0 : (uint64_t)st->st_size);
+		leave_out(&worker->skips, &entry, EWS_SKIP_IGNORED, entry.size);
 		return NULL;
 	}
-	if (S_ISREG(st->st_mode) && opts->max_file_bytes && (uint64_t)st->st_size > opts->max_file_bytes) {
-		ews_skips_add(&worker->skips, path, EWS_SKIP_TOO_LARGE, (uint64_t)st->st_size);
+	if (entry.type == EWS_ENTRY_FILE && opts->max_file_bytes && entry.size > opts->max_file_bytes) {
+		leave_out(&worker->skips, &entry, EWS_SKIP_TOO_LARGE, entry.size);
 		return NULL;
 	}
 	if (is_dir && (node->depth + 1 > DEPTH_MAX || strlen(path) > PATH_LEN_MAX)) {
-		ews_skips_add(&worker->skips, path, EWS_SKIP_TOO_DEEP, 0);
+		leave_out(&worker->skips, &entry, EWS_SKIP_TOO_DEEP, 0);
 		return NULL;
 	}
 	EWS_GROW(node->items, node->n, node->cap);
-	entry = &node->items[node->n++];
-	*entry = (struct ews_entry){ .path = path };
-	ews_entry_set_stat(entry, st);
+	node->items[node->n++] = entry;
 	if (!is_dir)
 		return NULL;
 	child = ews_arena_alloc(arena, sizeof(*child));
@@ -179,6 +185,15 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 				.is_in_excluded = is_excluded,
 				.is_in_wanted = wanted == EWS_WANTED };
 	return child;
+}
+
+/* Of a repository's own directory, or the file in its place, only the name is known. */
+static void leave_out_git(struct worker *worker, const struct node *node, const struct stat *st)
+{
+	struct ews_entry entry = { .path = join_in_arena(&worker->arena, node->path, ".git") };
+
+	ews_entry_set_stat(&entry, st);
+	leave_out(&worker->skips, &entry, EWS_SKIP_REPOSITORY, 0);
 }
 
 /* Is the ".git" in the directory `fd` that of a nested repository, not a directory to be walked like others? */
@@ -229,16 +244,13 @@ static int read_node(size_t i, unsigned thread, void *payload)
 		return 0;
 	read_own_rules(node, opts, fd);
 	for (ssize_t k = 0; k < n; k++) {
+		bool is_git = !strcmp(names[k].name, ".git") && (is_repository || !*node->path);
 		struct node *child;
 		struct stat st;
 		size_t before = node->n;
 
-		if (!strcmp(names[k].name, ".git") && (is_repository || !*node->path)) {
-			if (*node->path || opts->is_plain)
-				ews_skips_add(&worker->skips, join_in_arena(&worker->arena, node->path, ".git"),
-					      EWS_SKIP_REPOSITORY, 0);
+		if (is_git && !*node->path && !opts->is_plain)
 			continue;
-		}
 		if (fstatat(fd, names[k].name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 			if (errno == ENOENT) {
 				walk->n_vanished++;
@@ -249,6 +261,10 @@ static int read_node(size_t i, unsigned thread, void *payload)
 				continue;
 			}
 			return ews_error_os("cannot look at '%s' in '%s'", names[k].name, node->path);
+		}
+		if (is_git) {
+			leave_out_git(worker, node, &st);
+			continue;
 		}
 		child = take_name(walk, worker, node, names[k].name, &st);
 		if (node->n == before)
@@ -296,11 +312,11 @@ static void settle_dir(struct ews_scan *out, const struct ews_entry *entry, cons
 	struct ews_entry *settled;
 
 	if (child->is_unreadable) {
-		ews_skips_add(&out->skips, entry->path, EWS_SKIP_UNREADABLE, 0);
+		leave_out(&out->skips, entry, EWS_SKIP_UNREADABLE, 0);
 		return;
 	}
 	if (child->is_mounted) {
-		ews_skips_add(&out->skips, entry->path, EWS_SKIP_MOUNTED, 0);
+		leave_out(&out->skips, entry, EWS_SKIP_MOUNTED, 0);
 		return;
 	}
 	if (child->is_gone) {
@@ -312,7 +328,7 @@ static void settle_dir(struct ews_scan *out, const struct ews_entry *entry, cons
 	if (child->is_repository) {
 		settled = &out->entries.items[out->entries.n - 1];
 		settled->type = EWS_ENTRY_GITLINK;
-		ews_skips_add(&out->skips, entry->path, EWS_SKIP_REPOSITORY, 0);
+		leave_out(&out->skips, entry, EWS_SKIP_REPOSITORY, 0);
 	}
 }
 
@@ -348,10 +364,10 @@ static void lay_out(struct ews_scan *out, struct node *root, bool name_vanished)
 		child = top->node->children[top->at++];
 		switch (entry->type) {
 		case EWS_ENTRY_SOCKET:
-			ews_skips_add(&out->skips, entry->path, EWS_SKIP_SOCKET, 0);
+			leave_out(&out->skips, entry, EWS_SKIP_SOCKET, 0);
 			continue;
 		case EWS_ENTRY_DEVICE:
-			ews_skips_add(&out->skips, entry->path, EWS_SKIP_DEVICE, 0);
+			leave_out(&out->skips, entry, EWS_SKIP_DEVICE, 0);
 			continue;
 		default:
 			break;

@@ -20,16 +20,25 @@ static const char *const skip_words[] = {
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
 
-void ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size)
+struct ews_skip *ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size)
 {
+	struct ews_skip *skip;
+
 	EWS_GROW(list->items, list->n, list->cap);
-	list->items[list->n++] = (struct ews_skip){ ews_arena_dup(&list->arena, path, strlen(path)), reason, size };
+	skip = &list->items[list->n++];
+	*skip = (struct ews_skip){ .path = ews_arena_dup(&list->arena, path, strlen(path)),
+				   .reason = reason,
+				   .size = size };
+	return skip;
 }
 
 void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from)
 {
-	for (size_t i = 0; i < from->n; i++)
-		ews_skips_add(list, from->items[i].path, from->items[i].reason, from->items[i].size);
+	for (size_t i = 0; i < from->n; i++) {
+		const struct ews_skip *skip = &from->items[i];
+
+		ews_skips_add(list, skip->path, skip->reason, skip->size)->type = skip->type;
+	}
 }
 
 static int cmp_skip(const void *a, const void *b)
@@ -50,7 +59,7 @@ const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const ch
 	if (!list->n)
 		return NULL;
 	for (;;) {
-		struct ews_skip key = { at, 0, 0 };
+		struct ews_skip key = { .path = at };
 		const struct ews_skip *found = bsearch(&key, list->items, list->n, sizeof(*list->items), cmp_skip);
 		char *slash = strrchr(at, '/');
 

@@ -35,6 +35,7 @@ enum ews_skip_reason {
 struct ews_skip {
 	const char *path; /* the whole subtree below it is left out as well */
 	enum ews_skip_reason reason;
+	uint8_t type; /* what stood there (enum ews_entry_type) where a scan left it out; 0: not known */
 	uint64_t size;
 };
 
@@ -46,7 +47,8 @@ struct ews_skips {
 
 #define EWS_SKIPS_INIT { NULL, 0, 0, EWS_ARENA_INIT }
 
-void ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size);
+/* Append one whose type is not known; the pointer holds until the next append. */
+struct ews_skip *ews_skips_add(struct ews_skips *list, const char *path, enum ews_skip_reason reason, uint64_t size);
 /* Add copies of all of `from`. */
 void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from);
 void ews_skips_sort(struct ews_skips *list);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "fixture.h"
 
 #define ALL_KINDS \
@@ -21,7 +23,7 @@ TestSuite(recheck, .init = fixture_begin, .fini = fixture_end, .timeout = 120);
 
 static void scan(struct ews_scan *out, int fd)
 {
-	static const char rules[] = "*.o\nb*\n!bb\n";
+	static const char rules[] = "*.o\nb*\n!bb\na/\n";
 	EWS_CLEANUP(ignore) struct ews_ignore *ignore = ews_ignore_new(rules, strlen(rules), NULL, 0, false);
 	const struct ews_scan_opts opts = { .root_fd = fd, .ignore = ignore, .read_gitignore = true };
 
@@ -80,6 +82,22 @@ static void assert_found_again(struct ews_cache *cache, int fd, struct ews_odb *
 	}
 }
 
+/* Something else, or nothing, stands where one that was left out stood. */
+static void replace_left_out(int fd, const struct ews_skips *skips)
+{
+	static const mode_t kinds[] = { S_IFREG, S_IFREG, S_IFIFO, S_IFSOCK };
+	const char *path = skips->items[fixture_pick(skips->n)].path;
+	size_t kind = fixture_pick(6);
+
+	/* A directory that is closed keeps it, and one that is gone by now takes nothing. */
+	if (ews_file_remove_tree(fd, path) < 0)
+		ews_error_clear();
+	else if (kind < 4)
+		(void)mknodat(fd, path, kinds[kind] | 0644, 0);
+	else if (kind == 4)
+		(void)mkdirat(fd, path, 0755);
+}
+
 Test(recheck, what_it_calls_unchanged_or_touched_a_scan_finds_so)
 {
 	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_small_project("project");
@@ -101,7 +119,9 @@ Test(recheck, what_it_calls_unchanged_or_touched_a_scan_finds_so)
 		for (size_t edit = 0; edit < 4; edit++) {
 			enum ews_recheck found;
 
-			if (fixture_pick(2))
+			if (cache.skips.n && fixture_pick(2))
+				replace_left_out(fd, &cache.skips);
+			else if (fixture_pick(2))
 				fixture_edit_tree(fd, ALL_KINDS);
 			else
 				fixture_shell("cd %s && find . -type f -size +0 | sed -n '%zup' | while read -r f; do "
@@ -159,6 +179,41 @@ Test(recheck, each_kind_of_change_is_seen)
 		cr_assert_eq(look(&cache, fd, 0), EWS_RECHECK_SAME, "before: %s", changes[i].script);
 		fixture_shell("%s", changes[i].script);
 		cr_assert_eq(look(&cache, fd, 0), changes[i].answer, "%s", changes[i].script);
+	}
+}
+
+#define MAKE_SOCKET \
+	"make_socket() { perl -MSocket -e 'socket S, AF_UNIX, SOCK_STREAM, 0 and bind S, sockaddr_un(shift) or die' $1; } && "
+
+/* Each stood there and was left out, and what stands there now a scan may find. */
+Test(recheck, what_was_left_out_and_is_something_else_is_seen)
+{
+	static const struct {
+		const char *before, *after;
+		enum ews_recheck answer;
+	} changes[] = {
+		{ "mkdir w/a", "rmdir w/a && : >w/a", EWS_RECHECK_OTHER }, /* rules speak of directories */
+		{ "mkdir w/a", "rmdir w/a && mkfifo w/a", EWS_RECHECK_OTHER },
+		{ "mkdir w/a", "rmdir w/a && mkdir w/a && : >w/a/f", EWS_RECHECK_TOUCHED },
+		{ ": >w/x.o", "rm w/x.o && mkdir w/x.o", EWS_RECHECK_OTHER },
+		{ "mkdir w/d/bb && : >w/d/bb/x.o", "rm w/d/bb/x.o && mkfifo w/d/bb/x.o", EWS_RECHECK_OTHER },
+		{ "make_socket w/d/s", "rm w/d/s && echo s >w/d/s", EWS_RECHECK_OTHER },
+		{ "make_socket w/s", "rm w/s && mkdir w/s && : >w/s/f", EWS_RECHECK_OTHER },
+		{ "make_socket w/s", "rm w/s", EWS_RECHECK_OTHER },
+		{ "make_socket w/s", "rm w/s && make_socket w/s", EWS_RECHECK_TOUCHED },
+		{ "mkdir w/r && : >w/r/.git && : >w/r/f", "rm -r w/r && mkdir w/r && : >w/r/f", EWS_RECHECK_OTHER },
+	};
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
+		EWS_CLEANUP(fd) int fd = -1;
+
+		fixture_shell(MAKE_SOCKET "rm -rf w && mkdir -p w/d && %s", changes[i].before);
+		fd = fixture_open_dir("w");
+		cr_assert(remember(&cache, fd, NULL));
+		cr_assert_eq(look(&cache, fd, 0), EWS_RECHECK_SAME, "before: %s", changes[i].after);
+		fixture_shell(MAKE_SOCKET "%s", changes[i].after);
+		cr_assert_eq(look(&cache, fd, 0), changes[i].answer, "%s", changes[i].after);
 	}
 }
 
