@@ -223,4 +223,55 @@ test_expect_success 'P4: clean --now' '
 	sweep trash after_clean clean --now
 '
 
+# kill_apart <n> <verb>...: from the state "apart" on, whose session is in `away`, the verb is killed at its n-th change; with 0 it
+# is not, and `trace` has its changes. first <pattern>: the number of the first of these that matches.
+kill_apart() {
+	restore apart && rm -rf away && cp -a apart/away away || return 1
+	n=$1 && shift && { killat -t trace -o log "$n" git -C p ews "$@" >out.killed 2>err.killed || test "$n" -gt 0; }
+}
+
+first() {
+	grep "$1" trace | head -n 1 | cut -f 1
+}
+
+# kill_apart_at <pattern> <verb>...: at the last change that matches, whose number is not always the same.
+kill_apart_at() {
+	pattern=$1 && shift && kill_apart 0 "$@" && n=$(grep "$pattern" trace | tail -n 1 | cut -f 1) && for point in $n $n $((n - 1)) $((n + 1)) $((n - 2)) $((n + 2)) $((n - 3)) $((n + 3)); do
+		kill_apart "$point" "$@" && if grep "$pattern" log; then return 0; fi
+	done
+	return 1
+}
+
+after_end_apart() {
+	test_path_is_missing away/x && ls -A "$HOME/.superqode/elsewhere" >marks && test_must_be_empty marks && git -C p ews undo x >undo.out && test "$(cat away/x/new)" = new &&
+		git -C away/x status >git.out && git -C p ews end x >end.out 2>err && ls -A "$HOME/.superqode/elsewhere" >marks && test_must_be_empty marks && git -C p ews start --in "$PWD/away" x >start.out && test_path_is_missing away/x/new
+}
+
+test_expect_success 'P4: an end outside of home that is killed once the workspace has gone is finished, and its id can be used again' '
+	restore fresh && git -C p ews start --in "$PWD/away" x && echo new >away/x/new && save apart && cp -a away apart/away &&
+	kill_apart 0 end --no-artifacts x && point=$(($(first "ews-trash/.*/workspace") + 1)) && last=$(cut -f 1 log) &&
+	while test $point -lt "$last"; do
+		kill_apart $point end --no-artifacts x && git -C p ews recover --all >out.recover 2>err && after_end_apart || { echo >&2 "killed at $point: $(cat log)" && cat >&2 out.recover err && return 1; }
+		point=$((point + 2))
+	done
+'
+
+test_expect_success 'P4: one whose mark had gone first is finished as well; while something stands in its place it is named, and so is what can not be read' '
+	kill_apart_at "rename.*sessions/x/state.json" end --no-artifacts x && rm "$HOME"/.superqode/elsewhere/* &&
+	git -C p ews start y && printf garbage >"$HOME/.superqode/working/p/sessions/y/state.json" && mkdir away/x && test_expect_code 1 git -C p ews recover --all >said 2>err && test_grep ! nothing err && test_grep "session .x.: .*not where it was made" err && test_grep "session .y." err &&
+	test_expect_code 1 git -C p ews recover x >said 2>err && test_grep "not where it was made" err && test_grep ! "session .y." err && test_expect_code 1 git -C p ews recover --all --json >said && test_json said ".not_recovered[0].session_id" x && test_json said ".not_recovered[1].session_id" y &&
+	rmdir away/x && test_expect_code 1 git -C p ews recover --all >said 2>err && test_grep "session .x.: its end was finished" said && test_grep "session .y." err && after_end_apart
+'
+
+test_expect_success 'P4: a start outside of home whose taking back is killed is taken back' '
+	restore fresh && rm -rf away apart && git -C p ews start --in "$PWD/away" x && sed -i "s/\"state\":	\"active\"/\"state\":	\"starting\"/" "$HOME/.superqode/working/p/sessions/x/state.json" && save apart && cp -a away apart/away &&
+	kill_apart_at "unlink.*sessions/x/state.json" recover --all && ls -A "$HOME/.superqode/elsewhere" >marks && test_must_be_empty marks &&
+	git -C p ews recover --all >said && test_grep "session .x.: its start was taken back" said && git -C p ews start --in "$PWD/away" x && git -C p ews end x
+'
+
+test_expect_success 'P4: the id of an ended session that has a step to finish is not given away' '
+	restore fresh && start_ws p y && echo new >"${ws:?}/new" && git -C p ews end y && record=$(ls "$HOME"/.superqode/working/p/undo/op-*.json) && sed -i "s/\"state\":	\"done\"/\"state\":	\"undoing\"/" "$record" &&
+	step=${record##*/} && echo "begin ${step%.json} end" >>"$HOME/.superqode/working/p/sessions/y/journal" && test_expect_code 1 git -C p ews start y 2>err && test_grep "ews recover y" err && git -C p ews recover --all >said && test_grep "its end was taken back" said && test "$(cat "${ws:?}/new")" = new && git -C p ews end y && start_ws p y && test_path_is_missing "${ws:?}/new"
+'
+
 test_done

@@ -40,3 +40,12 @@ cJSON *ews_render_recovered_json(const char *id, const struct ews_strv *done)
 		cJSON_AddItemToArray(array, ews_json_path(done->items[i]));
 	return object;
 }
+
+cJSON *ews_render_not_recovered_json(const char *id, const char *why)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(object, "session_id", id);
+	cJSON_AddItemToObject(object, "why", ews_json_path(why));
+	return object;
+}

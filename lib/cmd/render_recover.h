@@ -15,5 +15,6 @@ void ews_render_incomplete(struct ews_buf *out, const char *id);
 /* What was done, a sentence a line; and, about session `id` ("": the project), as an object that the caller frees. */
 void ews_render_recovered_text(struct ews_buf *out, const struct ews_strv *done);
 cJSON *ews_render_recovered_json(const char *id, const struct ews_strv *done);
+cJSON *ews_render_not_recovered_json(const char *id, const char *why);
 
 #endif

@@ -246,16 +246,34 @@ static int take_out(struct ews_session *session, const struct ews_step *step)
 
 	if (rc == 0 && !session->method->is_project)
 		rc = move_workspace(session, step->id, true);
-	if (rc == 0 && !session->method->is_project)
-		rc = ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
 	return rc < 0 ? rc : ews_snapshot_drop_names(session->repo, step);
 }
 
+/*
+ * Outside of home a session is known by its mark for as long as its state does not say that it has ended. So that one is made
+ * durable before; and the step is done after, or nobody would look for a mark that is left.
+ */
+static int take_mark(struct ews_session *session, struct ews_sync_group *group)
+{
+	int rc;
+
+	if (session->method->is_project || ews_session_is_at_home(session))
+		return 0;
+	rc = ews_sync_finish(group);
+	if (rc == 0)
+		rc = ews_home_unmark_elsewhere(session->repo->home, session->state.workspace);
+	if (rc == 0)
+		ews_sync_begin(group);
+	return rc;
+}
+
 /* The session's state and the step's, which say that it has ended. */
-static int close_step(struct ews_session *session, struct ews_step *step)
+static int close_step(struct ews_session *session, struct ews_step *step, struct ews_sync_group *group)
 {
 	int rc = set_state(session, EWS_STATE_ENDED);
 
+	if (rc == 0)
+		rc = take_mark(session, group);
 	step->state = EWS_STEP_DONE;
 	return rc < 0 ? rc : ews_step_write(session->repo->dir_fd, step);
 }
@@ -272,7 +290,7 @@ static int carry_out(struct ews_session *session, struct ews_step *step)
 	ews_sync_begin(&group);
 	rc = take_out(session, step);
 	if (rc == 0)
-		rc = close_step(session, step);
+		rc = close_step(session, step, &group);
 	if (rc == 0)
 		rc = ews_sync_finish(&group);
 	if (rc < 0)
@@ -285,7 +303,8 @@ static int carry_out(struct ews_session *session, struct ews_step *step)
 /* What of an end can come before its effects: the state, and the names that its refs will have. */
 static int prepare(struct ews_session *session, const struct ews_step *step)
 {
-	int rc = set_state(session, EWS_STATE_ENDING);
+	/* One that was killed at its last may have no mark any more, by which a state other than "ended" is believed. */
+	int rc = session->state.state == EWS_STATE_ENDED ? 0 : set_state(session, EWS_STATE_ENDING);
 
 	return rc < 0 ? rc : ews_snapshot_add_names(session->repo, step);
 }

@@ -64,6 +64,34 @@ static bool needs_recovery(struct ews_repo *repo, const char *id)
 	return needs;
 }
 
+/* Can nobody open it, and is nobody at work on it? The error that says why is left. */
+static bool is_closed(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc = ews_session_open(&session, repo, id);
+
+	/* Who was at work may have come to an end just before his lock was looked for. */
+	if (rc < 0 && !ews_repo_is_locked(repo, id) && !is_stillborn(repo, id) &&
+	    ews_session_open(&session, repo, id) < 0 && ews_error_code() != EWS_ENOTFOUND)
+		return true;
+	ews_error_clear();
+	return false;
+}
+
+int ews_recover_list_closed(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_session_ids(&ids, repo);
+
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		if (!is_closed(repo, ids.items[i]))
+			continue;
+		ews_strv_addf(out, "%s\t%s", ids.items[i], ews_error_message());
+		ews_error_clear();
+	}
+	return rc;
+}
+
 int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;

@@ -22,6 +22,8 @@ struct ews_recover_opts {
 
 /* Interrupted ones of the store: the ids of the sessions, and "" when a step of the project itself is unfinished. */
 int ews_recover_list(struct ews_strv *out, struct ews_repo *repo);
+/* Sessions that can't be opened, of which nobody can tell whether they are interrupted: "<id>\t<why>". */
+int ews_recover_list_closed(struct ews_strv *out, struct ews_repo *repo);
 
 /*
  * Recover session `id` ("" for the project's own steps and for litter of killed verbs); what

@@ -86,6 +86,26 @@ static int rename_in_steps(struct ews_repo *repo, const char *from, const char *
 	return rc;
 }
 
+/* Recover looks for sessions by their ids: one that has a step to finish keeps its own until then. */
+static int refuse_unfinished(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_step_list(&ids, repo->dir_fd);
+
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_read(&step, repo->dir_fd, ids.items[i]);
+		if (rc < 0 || strcmp(step.session, id) != 0 || !ews_step_is_unfinished(&step) ||
+		    ews_step_is_of_project(&step))
+			continue;
+		ews_error(EWS_EINTERRUPTED, "session '%s' was interrupted", id);
+		ews_error_hint("run 'git ews recover %s'", id);
+		return EWS_EINTERRUPTED;
+	}
+	return rc;
+}
+
 int ews_retire(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
@@ -107,6 +127,8 @@ int ews_retire(struct ews_repo *repo, const char *id)
 	}
 	name = ews_strfmt("%s%c%s", id, MARK, state.base_snapshot);
 	rc = check_name(name);
+	if (rc == 0)
+		rc = refuse_unfinished(repo, id);
 	if (rc == 0)
 		rc = rename_in_steps(repo, id, name);
 	if (rc == 0)

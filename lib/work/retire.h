@@ -17,7 +17,7 @@
 
 /*
  * Make `id`, whose lock the caller holds, free when its session has ended; when there is none, nothing happens.
- * Fails with EWS_EEXISTS when it has not ended.
+ * Fails with EWS_EEXISTS when it has not ended, and with EWS_EINTERRUPTED when a step of it is unfinished.
  */
 int ews_retire(struct ews_repo *repo, const char *id);
 

@@ -255,6 +255,17 @@ bool ews_session_is_at_home(const struct ews_session *session)
 	return !session->method->is_project && !strcmp(parent, qe);
 }
 
+/*
+ * Is nothing of it in its place any more? So it is once it has ended; and where a start was killed that was being taken back, or
+ * an end that an older version was at, the mark may have gone before the state said so.
+ */
+static bool has_left(const struct ews_state *state)
+{
+	if (state->state != EWS_STATE_STARTING && state->state != EWS_STATE_ENDING)
+		return state->state == EWS_STATE_ENDED;
+	return faccessat(AT_FDCWD, state->workspace, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
 /* A state file is in our home, yet it may have been written by anyone: paths must be where they must be. */
 static int check_state(const struct ews_session *session, const char *id)
 {
@@ -275,8 +286,8 @@ static int check_state(const struct ews_session *session, const char *id)
 	name = ews_path_absolute("/", state->workspace);
 	if (strcmp(name, state->workspace))
 		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not a plain path", state->workspace);
-	/* Outside of home only where `start --in` left its mark. An ended one has nothing there any more. */
-	if (state->state != EWS_STATE_ENDED && !ews_session_is_at_home(session) &&
+	/* Outside of home only where `start --in` left its mark. */
+	if (!has_left(state) && !ews_session_is_at_home(session) &&
 	    !ews_home_is_marked(session->repo->home, state->workspace, session->repo->dir, id))
 		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not where it was made", state->workspace);
 	return 0;
