@@ -222,4 +222,34 @@ test_expect_success 'P1: so it is on either side, and where the paths that are a
 	git -C sides ews diff -R v --name-status >out 2>err && test_must_be_empty out && git -C sides ews revert --changes=files v >out 2>err && test_grep "^  Status: Verified$" out && test_grep "^Changes: 0 file" err && test_grep ! "^- " err && git -C sides ews end v
 '
 
+# Modes keep nothing from root: as somebody else, where that is who runs this.
+if test_have_prereq USERS || ! test_have_prereq ROOT; then
+	test_set_prereq ORDINARY
+fi
+
+ordinary() {
+	if test_have_prereq ROOT; then
+		test_as_user "$@"
+	else
+		"$@"
+	fi
+}
+
+modes_of() {
+	find "$1" -name .git -prune -o -name .superqode -prune -o -printf "%m %s %P\n" | sort
+}
+
+test_expect_success ORDINARY 'P4: what its owner may not read comes as it is, is proven, and goes again' '
+	mkdir own && test_repo own/closed && if test_have_prereq ROOT; then test_give_user own; fi && modes_of own/closed >was && ordinary git -C own/closed ews start closed >path && take_ws path &&
+	ordinary sh -c "cd \"\$1\" && echo more >>run.sh && chmod 0 run.sh && echo new >new && chmod 0 new && mkdir hidden && echo in >hidden/in && chmod 0 hidden src" x "$ws" &&
+	ordinary git -C own/closed ews apply closed >out 2>err && test_grep Applied out && find own/closed -maxdepth 1 -perm 000 2>/dev/null | sort >closed && printf "own/closed/%s\n" hidden new run.sh src >want && test_cmp want closed &&
+	ordinary git -C own/closed ews undo && modes_of own/closed >got && test_cmp was got && ordinary git -C own/closed ews undo --redo && find own/closed -maxdepth 1 -perm 000 2>/dev/null | sort >closed && test_cmp want closed &&
+	ordinary git -C own/closed ews undo && modes_of own/closed >got && test_cmp was got && test_path_is_missing own/closed/.superqode
+'
+
+test_expect_success ORDINARY 'P4: what can not be staged, for nobody may read it, is taken back whole' '
+	test_expect_code 128 ordinary git -C own/closed ews apply --index closed 2>err && test_grep "^error: .*update-index" err && modes_of own/closed >got && test_cmp was got && test_path_is_missing own/closed/.superqode/trash &&
+	ordinary git -C own/closed ews recover --all 2>err && test_grep "nothing is interrupted" err
+'
+
 test_done

@@ -210,9 +210,9 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	struct worker *worker = &walk->workers[thread];
 	struct node *node = walk->level[i];
 	const struct ews_scan_opts *opts = walk->opts;
+	bool may_chmod = opts->may_chmod || (opts->ours && ews_strv_sorted_has(opts->ours, node->path));
 	EWS_CLEANUP(fd)
-	int fd = ews_scan_open_dir(opts->may_chmod ? &worker->opened : NULL, opts->root_fd, node->path,
-				   opts->into_mounts);
+	int fd = ews_scan_open_dir(may_chmod ? &worker->opened : NULL, opts->root_fd, node->path, opts->into_mounts);
 	EWS_CLEANUP(dir_names) struct ews_dir_names listed = EWS_DIR_NAMES_INIT;
 	const struct ews_dirent *names;
 	size_t cap_children = 0;

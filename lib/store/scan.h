@@ -37,6 +37,7 @@ struct ews_scan_opts {
 	uint64_t max_file_bytes; /* 0: no limit */
 	bool name_vanished; /* what goes away while it is looked at is a skip; else it is counted in n_vanished alone */
 	bool may_chmod; /* the tree is ours: open up what its modes close, and close it again */
+	const struct ews_strv *ours; /* sorted; where it is not: paths of it that are. NULL: none */
 	unsigned threads;
 };
 
@@ -78,7 +79,8 @@ struct ews_scan_fill_opts {
 	bool racy_only; /* of the entries that are not racy all is known; of the others the stat data are */
 	const struct ews_index *hint; /* git's index, where its ids may stand for raw bytes, or NULL */
 	bool attrs_only; /* no content is read, and nothing gets an id; the rest of the above but name_vanished has no say */
-	bool may_chmod;
+	bool may_chmod; /* as above, and so is: */
+	const struct ews_strv *ours;
 	unsigned threads;
 	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
 	void *payload;

@@ -103,7 +103,8 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 	struct stat before, after;
 	int rc;
 
-	if (fd < 0 && errno == EACCES && opts->may_chmod)
+	if (fd < 0 && errno == EACCES &&
+	    (opts->may_chmod || (opts->ours && ews_strv_sorted_has(opts->ours, entry->path))))
 		fd = ews_scan_open_closed_file(dir_fd, name);
 	if (fd < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)

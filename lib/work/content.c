@@ -335,6 +335,7 @@ static int read_touched(struct ews_content *content, const struct ews_look *look
 										  : NULL,
 						      .racy_only = true,
 						      .may_chmod = look->session && !look->session->method->is_project,
+						      .ours = look->opts->ours,
 						      .progress = look->opts->progress,
 						      .payload = look->opts->payload };
 	size_t n_before = scan->entries.n, n_rulings = 0;
@@ -473,7 +474,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	EWS_CLEANUP(ignore)
 	struct ews_ignore *ignore =
 		ews_ignore_new(look->user.ptr, look->user.len, look->info.ptr, look->info.len, look->fold_case);
-	/* A person's own files are read as they are, or named. */
+	/* A person's own files are read as they are, or named, but for those that a step of ours made so. */
 	bool is_ours = look->session && !look->session->method->is_project;
 	const struct ews_entries *known = opts->known ? &opts->known->scan.entries : NULL;
 	struct ews_scan_opts scan_opts = { .root_fd = look->root,
@@ -488,10 +489,12 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 					   .own = (const char *const *)look->own.items,
 					   .only = opts->only,
 					   .max_file_bytes = look->max_file,
-					   .may_chmod = is_ours && !opts->put };
+					   .may_chmod = is_ours && !opts->put,
+					   .ours = opts->ours };
 	struct ews_scan_fill_opts fill_opts = { .odb = look->repo->odb,
 						.batch = look->batch,
 						.may_chmod = is_ours,
+						.ours = opts->ours,
 						.cache = &cache->entries,
 						.pinned = known,
 						.hint = look->session ? NULL : &index,

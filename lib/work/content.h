@@ -53,6 +53,7 @@ struct ews_content_opts {
 	bool partial; /* what is over a limit is left out instead of an error */
 	const char *const *only; /* NULL: all */
 	const struct ews_content *known; /* the base: its paths are looked at even when ignored */
+	const struct ews_strv *ours; /* sorted; of the project: what we put there, whose modes may close it. NULL: none */
 	/*
 	 * NULL, or what reads `known`, which has no more than its hash until then; called again it does nothing. It may run on another
 	 * thread while the caller's uses nothing of the store. With `known_may_wait` it is called only where more is wanted.

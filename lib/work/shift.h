@@ -26,6 +26,7 @@ struct ews_shift {
 	struct ews_content target;
 	const struct ews_content *known; /* that, or the target, where it is the base and nothing was left */
 	struct ews_content left; /* empty where none is given */
+	struct ews_strv ours; /* sorted; in the project: what these two have that its modes close */
 	struct ews_content now;
 	struct ews_changes changes; /* between now, without what is renamed away, and target */
 	struct ews_entries kept; /* the ignored files that came along at the session's start */

@@ -466,6 +466,18 @@ static void join_known(struct ews_content *known, const struct ews_content *more
 	ews_manifest_hash(known->hash, list);
 }
 
+/* What its modes keep its owner from reading. */
+static void add_closed(struct ews_strv *out, const struct ews_entries *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_entry *entry = &list->items[i];
+		unsigned needed = entry->type == EWS_ENTRY_DIR ? 0500 : entry->type == EWS_ENTRY_FILE ? 0400 : 0;
+
+		if ((entry->mode & needed) != needed)
+			ews_strv_add(out, entry->path);
+	}
+}
+
 /* What is wanted, and all that is known to be kept. */
 static int read_targets(struct ews_shift *shift)
 {
@@ -481,6 +493,11 @@ static int read_targets(struct ews_shift *shift)
 		return rc;
 	join_known(&shift->joined, &shift->target);
 	join_known(&shift->joined, &shift->left);
+	if (ews_shift_is_in_project(shift)) {
+		add_closed(&shift->ours, &shift->target.scan.entries);
+		add_closed(&shift->ours, &shift->left.scan.entries);
+		ews_strv_unique(&shift->ours);
+	}
 	return 0;
 }
 
@@ -537,6 +554,9 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		return rc;
 	shift->can_settle = can_settle(shift);
 	shift->known = opts.known = is_one ? &shift->target : &shift->joined;
+	/* Before the step nothing there is of its making. */
+	if (shift->step->state != EWS_STEP_PLANNED || shift->opts->is_retry)
+		opts.ours = &shift->ours;
 	if (is_one) {
 		opts.read_known = ews_snapshot_reading_finish;
 		opts.known_payload = &reading;

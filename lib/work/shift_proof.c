@@ -169,7 +169,11 @@ static void let_go_of_now(struct ews_shift *shift)
 static int look_after(struct ews_content **after, struct ews_content *looked, struct ews_shift *shift)
 {
 	const struct ews_content_opts opts = {
-		.partial = true, .reread = shift->opts->full, .known = shift->known, .index_may_wait = true
+		.partial = true,
+		.reread = shift->opts->full,
+		.known = shift->known,
+		.ours = &shift->ours,
+		.index_may_wait = true,
 	};
 
 	*after = &shift->now;

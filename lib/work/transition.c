@@ -33,6 +33,7 @@ static void release_shift(struct ews_shift *shift)
 	ews_content_release(&shift->joined);
 	ews_content_release(&shift->target);
 	ews_content_release(&shift->left);
+	ews_strv_release(&shift->ours);
 	ews_content_release(&shift->now);
 	ews_changes_release(&shift->changes);
 	ews_entries_release(&shift->kept);
@@ -522,6 +523,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.target = EWS_CONTENT_INIT,
 		.before = EWS_SNAPSHOT_INIT,
 		.left = EWS_CONTENT_INIT,
+		.ours = EWS_STRV_INIT,
 		.now = EWS_CONTENT_INIT,
 		.changes = EWS_CHANGES_INIT,
 		.kept = EWS_ENTRIES_INIT,
