@@ -236,6 +236,14 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
 '
 
+test_expect_success 'P4: what restore --to keeps aside has its own path there, whether it fails or is killed' '
+	test_repo cut && head -c 400000 /dev/zero >cut/z && id=$(git -C cut ews snapshot create) && for end in "trap \"\" XFSZ" :; do
+		rm -rf into && mkdir -p into/src && for f in run.sh src/main.c z; do echo "my $f" >into/$f || return 1; done &&
+		test_must_fail sh -c "($end && ulimit -f 100 && exec git -C cut ews snapshot restore --force --to \"\$1\" $id) || exit 1" x "$PWD/into" >out 2>err && for f in run.sh src/main.c z; do test "$(cat into/.ews-trash/restore-*/$f)" = "my $f" || return 1; done || return 1
+		test "$end" = : || { test_grep "^hint: what stood in the way is in .*/into/.ews-trash/restore-" err || return 1; }
+	done
+'
+
 test_expect_success 'P2: into the project: a directory that came since goes, but for what is ignored in it' '
 	test_repo own && echo "*.o" >>own/.gitignore && snap=$(git -C own ews snapshot create) && mkdir -p own/new/deep own/built/deep &&
 	echo x >own/new/deep/file && echo x >own/built/file && echo x >own/built/deep/x.o && git -C own ews snapshot restore --force "$snap" >out 2>err &&

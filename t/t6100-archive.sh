@@ -159,7 +159,7 @@ test_expect_success 'what others made is extracted as well: directories unsaid, 
 test_expect_success 'P4: extract makes a directory exactly that; what was there is kept aside, what the archive left out stays' '
 	mkdir -p x/sub/in x/venv && echo 1 >x/f && echo 2 >x/sub/in/g && echo 3 >x/mode && { ! test_have_prereq XATTR || setfattr -n "user.a b%" -v 1 x/mode; } && ln -s f x/l && echo v >x/venv/v && one create x --ignore "/local" && rm -rf y && arch extract --to y "$one" && git init -q y && echo mine >y/local && echo build >y/junk && mkdir y/venv && echo own >y/venv/own && rm -r y/f y/sub y/l && mkdir y/f && echo deep >y/f/deep && echo file >y/sub && mkdir y/l && chmod 600 y/mode &&
 	test_expect_code 128 git-ews archive extract --to y "$one" 2>err && test_grep "^error: .*not empty" err && test_grep "^hint: --force" err && "$EWS_SRC/t/lister" y >before && arch extract --force --dry-run --to y "$one" && "$EWS_SRC/t/lister" y >after && test_cmp before after &&
-	ino=$(stat -c %i y/mode) && arch extract --force --to y "$one" && test_grep "^note: f.*kept in .ews-trash/extract-.*/" err && test_same_tree -t -M . -x venv -x local -x .ews-trash x y && test "$(stat -c %i y/mode)" = "$ino" && says own y/venv/own && test_path_is_missing y/local && cat y/.ews-trash/*/*/deep >got && says deep got && grep -rqx build y/.ews-trash && git -C y rev-parse --git-dir >got &&
+	ino=$(stat -c %i y/mode) && arch extract --force --to y "$one" && test_grep "^note: f.*kept in .ews-trash/extract-.*, under its own path" err && test_same_tree -t -M . -x venv -x local -x .ews-trash x y && test "$(stat -c %i y/mode)" = "$ino" && says own y/venv/own && test_path_is_missing y/local && cat y/.ews-trash/*/*/deep >got && says deep got && grep -rqx build y/.ews-trash && git -C y rev-parse --git-dir >got &&
 	arch extract --force --to y "$one" --json && test_json out .changes 0 && test_json_count out .kept 0 && arch diff --shortstat "$one" y && says "+0 -0 ~0 files" out && chmod 755 y && test_expect_code 129 git-ews archive extract "$one" 2>err
 '
 
@@ -203,6 +203,14 @@ test_expect_success 'P4: killed at any point, remove has moved the archive or no
 test_expect_success !SANITIZE,!VALGRIND 'a large file goes through in constant memory, and its holes take no room' '
 	mkdir big && how=none && size=250M && { test -z "$TEST_LONG" || size=2G; } && truncate -s $size big/z && (ulimit -v 200000 && git-ews archive create big --compress $how) >out && one=$(cat out) && test "$(stat -c %s "$one")" -lt 100000 &&
 	(ulimit -v 200000 && git-ews archive extract --to big2 "$one") >out && { test -z "$TEST_LONG" || { echo 1 >>big/z && (ulimit -v 200000 && git-ews archive diff --shortstat "$one" big && git-ews archive diff "$one" big 2>err) >out && says "+0 -0 ~1 files" out && test_grep "z (too large for a patch)" err && (ulimit -v 200000 && git-ews archive verify "$one" && test "$(git-ews archive cat "$one:z" | wc -c)" = 2147483648) >out; }; } && test "$(stat -c "%b" big2/z)" = 0 && test "$(stat -c %s big2/z)" -gt 250000000
+'
+
+test_expect_success 'P4: what is kept aside has its own path there, whether extract fails or is killed' '
+	mkdir -p cut/d && head -c 400000 /dev/zero >cut/z && echo 1 >cut/a && echo 1 >cut/d/s && one create cut && for end in "trap \"\" XFSZ" :; do
+		rm -rf into && mkdir -p into/d && for f in a b d/s z; do echo "my $f" >into/$f || return 1; done &&
+		test_must_fail sh -c "($end && ulimit -f 100 && exec git-ews archive extract --force --to into \"\$1\") || exit 1" x "$one" >out 2>err && for f in a b d/s z; do says "my $f" into/.ews-trash/extract-*/$f || return 1; done || return 1
+		test "$end" = : || { test_grep "^hint: what stood in the way is in .*/into/.ews-trash/extract-" err || return 1; }
+	done
 '
 
 test_done

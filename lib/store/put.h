@@ -91,7 +91,13 @@ int ews_put(struct ews_put_report *report, const struct ews_changes *changes, st
  */
 int ews_put_away(int root_fd, const char *path, int keep_fd, const char *name);
 
-/* The reverse: bring `name` from `keep_fd` back to `path`; missing directories above it are an error. */
+/*
+ * The same, to its own path beneath the directory `aside` of that root, which is made where it is missing: whatever happens next, its
+ * place says what it was.
+ */
+int ews_put_aside(int root_fd, const char *path, const char *aside);
+
+/* The reverse of ews_put_away(): bring `name` from `keep_fd` back to `path`; missing directories above it are an error. */
 int ews_put_back(int root_fd, const char *path, int keep_fd, const char *name);
 
 void ews_put_report_release(struct ews_put_report *report);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/handle.h"
@@ -72,6 +73,19 @@ static int move(int root_fd, const char *path, int keep_fd, const char *name, bo
 int ews_put_away(int root_fd, const char *path, int keep_fd, const char *name)
 {
 	return move(root_fd, path, keep_fd, name, false);
+}
+
+int ews_put_aside(int root_fd, const char *path, const char *aside)
+{
+	EWS_CLEANUP(free) char *to = ews_path_join(aside, path);
+	EWS_CLEANUP(free) char *above = ews_path_dir(to);
+	EWS_CLEANUP(fd) int keep_fd = -1;
+	const char *name;
+	int rc = ews_dir_make(root_fd, above, 0700);
+
+	if (rc == 0)
+		rc = keep_fd = ews_dir_open_parent(root_fd, to, &name);
+	return rc < 0 ? rc : ews_put_away(root_fd, path, keep_fd, name);
 }
 
 int ews_put_back(int root_fd, const char *path, int keep_fd, const char *name)

@@ -135,37 +135,28 @@ static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *
 	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
 }
 
-/* What is in the way goes aside, whole directories at once; changes begin from nothing there. */
-static int move_aside(struct ews_archive_extracted *out, struct ews_changes *changes, int fd)
+/* What is in the way goes below `aside`, whole directories at once; changes begin from nothing there. */
+static int move_aside(struct ews_archive_extracted *out, struct ews_changes *changes, int fd, const char *aside)
 {
-	EWS_CLEANUP(free) char *name = ews_clock_id("extract", ews_clock_now());
-	EWS_CLEANUP(free) char *rel = ews_path_join(TRASH, name);
-	EWS_CLEANUP(fd) int keep = -1;
 	const char *gone = NULL;
-	size_t left = 0, n = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < changes->n; i++) {
 		struct ews_change *change = &changes->items[i];
 		bool is_inside = gone && ews_path_is_inside(change->path, gone);
-		EWS_CLEANUP(free) char *slot = ews_strfmt("%zu", n);
-		int rc = 0;
 
 		/* What changes but its mode, its time or its names is not lost; nor is a directory that stays one. */
 		if (change->from && !is_inside &&
 		    !(change->to && change->from->type == change->to->type &&
 		      (change->to->type == EWS_ENTRY_DIR || ews_oid_equal(&change->from->oid, &change->to->oid)))) {
-			if (keep < 0) {
-				rc = ews_dir_make(fd, rel, 0700);
-				keep = rc < 0 ? rc : ews_dir_open_beneath(fd, rel);
-			}
-			rc = keep < 0 ? keep : ews_put_away(fd, change->path, keep, slot);
+			int rc = ews_put_aside(fd, change->path, aside);
+
 			if (rc < 0 && rc != EWS_ENOTFOUND)
 				return rc;
 			ews_error_clear();
-			ews_path_line_addf(&out->kept, change->path, "kept in %s/%s", rel, slot);
+			ews_path_line_addf(&out->kept, change->path, "kept in %s, under its own path", aside);
 			gone = change->path;
 			is_inside = true;
-			n++;
 		}
 		if (is_inside)
 			change->from = NULL;
@@ -316,6 +307,8 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_ar
 {
 	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(free) char *name = NULL;
+	EWS_CLEANUP(free) char *aside = NULL;
 	EWS_CLEANUP(fd) int target = -1;
 	struct ews_hardlink_opts names = { .now = &now.entries,
 					   .want = &content->entries,
@@ -341,13 +334,17 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_ar
 	out->n_changes = changes.n;
 	if (opts->dry_run)
 		return 0;
-	rc = move_aside(out, &changes, target);
+	name = ews_clock_id("extract", ews_clock_now());
+	aside = ews_path_join(TRASH, name);
+	rc = move_aside(out, &changes, target, aside);
 	if (rc == 0)
 		rc = put_all(out, target, fd, &changes, content, opts);
 	if (rc == 0 && opts->owners)
 		name_owners(out, target, &content->entries);
 	if (rc == 0 && is_new)
 		rc = set_mode(target, opts);
+	if (rc < 0 && out->kept.n)
+		ews_error_hint("what stood in the way is in '%s/%s', under its own path", opts->to, aside);
 	return rc;
 }
 

@@ -191,17 +191,11 @@ static int scan_dir(struct ews_scan *out, struct ews_repo *repo, int fd)
 	return rc < 0 ? rc : ews_scan_fill(out, &fill);
 }
 
-/* Move what would be overwritten aside, and make the changes start from nothing there. */
-static int move_aside(struct ews_revert_result *out, struct ews_changes *changes, int fd)
+/* Move what would be overwritten below `aside`, and make the changes start from nothing there. */
+static int move_aside(struct ews_revert_result *out, struct ews_changes *changes, int fd, const char *aside)
 {
-	EWS_CLEANUP(free) char *name = ews_clock_id("restore", ews_clock_now());
-	EWS_CLEANUP(free) char *rel = ews_path_join(".ews-trash", name);
-	EWS_CLEANUP(fd) int keep = -1;
-	size_t n = 0;
-
 	for (size_t i = 0; i < changes->n; i++) {
 		struct ews_change *change = &changes->items[i];
-		EWS_CLEANUP(free) char *slot = ews_strfmt("%zu", n);
 		int rc;
 
 		if (!change->from || (change->from->type == EWS_ENTRY_DIR && change->to->type == EWS_ENTRY_DIR))
@@ -209,20 +203,13 @@ static int move_aside(struct ews_revert_result *out, struct ews_changes *changes
 		/* What changes but its names or its owner is not lost. */
 		if (ews_entry_equal(change->from, change->to))
 			continue;
-		if (keep < 0) {
-			rc = ews_dir_make(fd, rel, 0700);
-			keep = rc < 0 ? rc : ews_dir_open_beneath(fd, rel);
-			if (keep < 0)
-				return keep;
-		}
-		rc = ews_put_away(fd, change->path, keep, slot);
+		rc = ews_put_aside(fd, change->path, aside);
 		if (rc == EWS_ENOTFOUND)
 			ews_error_clear(); /* it went along with its directory */
 		else if (rc < 0)
 			return rc;
-		ews_path_line_addf(&out->put.kept, change->path, "kept in %s/%s", rel, slot);
+		ews_path_line_addf(&out->put.kept, change->path, "kept in %s, under its own path", aside);
 		change->from = NULL;
-		n++;
 	}
 	return 0;
 }
@@ -351,6 +338,8 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 		   const char *dir, bool force, const struct ews_revert_opts *opts)
 {
 	EWS_CLEANUP(fd) int fd = open_target(dir, force, opts->dry_run);
+	EWS_CLEANUP(free) char *name = ews_clock_id("restore", ews_clock_now());
+	EWS_CLEANUP(free) char *aside = ews_path_join(".ews-trash", name);
 	EWS_CLEANUP(content) struct ews_content target = EWS_CONTENT_INIT;
 	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
 	EWS_CLEANUP(entries) struct ews_entries wanted = EWS_ENTRIES_INIT;
@@ -383,11 +372,13 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 		if (ews_path_is_inside_any(entry->path, opts->only))
 			ews_entries_add_copy(&wanted, entry);
 	}
-	rc = move_aside(out, &changes, fd);
+	rc = move_aside(out, &changes, fd, aside);
 	if (rc == 0)
 		rc = ews_put(&report, &changes, NULL, &put);
 	ews_strv_add_array(&out->put.errors, report.failed.items);
 	ews_strv_add_array(&out->put.lost_attrs, report.lost_attrs.items);
+	if (rc < 0 && out->put.kept.n)
+		ews_error_hint("what stood in the way is in '%s/%s', under its own path", dir, aside);
 	if (rc < 0 && (rc == EWS_ENOSPACE || !report.failed.n))
 		return rc;
 	ews_error_clear();
