@@ -222,6 +222,15 @@ test_expect_success 'P6: HEAD, index, config and hooks are named with commands t
 	rm p/.git/hooks/* && run_in p --guard=off deeds -- true && ls -d "$HOME"/.superqode/working/p/sessions/deeds/before-* >list && test_line_count = 1 list
 '
 
+test_expect_success 'P6: that git looks at files again is no change of the project; what its index says of them is' '
+	start_ws p looked && sha256sum <p/.git/index >index && run_in p looked --guard=off --fail-on-change -- sh -c "cd \"\$EWS_PROJECT\" && touch -d @1 src/main.c && git status && git update-index --index-version 4" &&
+	sha256sum <p/.git/index >index2 && test_must_fail cmp -s index index2 && test_grep ! "the project changed" err && git -C p ews status --json looked >out && test_json out ".sessions[0].project_changed" false && test_json_count out ".sessions[0].drift" 0 &&
+	git -C p update-index --index-version 2 && git -C p ews end looked >out 2>err && test_grep ! "drift" err &&
+	for flag in assume-unchanged no-assume-unchanged skip-worktree no-skip-worktree; do
+		test_expect_code 1 run_in p --guard=off --fail-on-change -- sh -c "cd \"\$EWS_PROJECT\" && git update-index --$flag src/main.c" && test_grep "^error: the project changed while the command ran: index changed" err || return 1
+	done && start_ws p moded && git -C p update-index --chmod=+x src/main.c && git -C p ews end moded 2>err && test_grep "^drift: index changed$" err && git -C p reset -q
+'
+
 test_expect_success LANDLOCK 'a verb that is refused inside says why' '
 	test_expect_code 128 run_in p -- "$(command -v git-ews)" start inside && test_grep "^hint: inside .git ews run. one may look" err
 '

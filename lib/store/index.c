@@ -28,23 +28,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/index_format.h"
 
-#define HEADER_BYTES 12
-#define STAT_BYTES 40
 #define INDEX_MAX EWS_GIB
-
-#define FLAG_ASSUMED_UNCHANGED 0x8000
-#define FLAG_EXTENDED 0x4000
-#define FLAG_STAGE_SHIFT 12
-#define FLAG_NAME 0x0fff
-#define MORE_SKIP_WORKTREE 0x4000
-#define MORE_INTENT_TO_ADD 0x2000
-
-/*
- * Version 4 lets a few bytes stand for a long path. A real index never grows
- * more than this; a made-up one could fill the memory.
- */
-#define PATH_GROWTH_MAX 64
 
 /* Bytes that are still to be read. */
 struct input {
@@ -82,19 +68,9 @@ static size_t left(const struct input *in)
 	return (size_t)(in->end - in->at);
 }
 
-static uint16_t get16(const uint8_t *at)
-{
-	return (uint16_t)(at[0] << 8 | at[1]);
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
 static uint64_t get64(const uint8_t *at)
 {
-	return (uint64_t)get32(at) << 32 | get32(at + 4);
+	return (uint64_t)ews_index_get32(at) << 32 | ews_index_get32(at + 4);
 }
 
 static uint8_t *put16(uint8_t *at, uint16_t value)
@@ -109,35 +85,17 @@ static uint8_t *put32(uint8_t *at, uint32_t value)
 	return put16(put16(at, (uint16_t)(value >> 16)), (uint16_t)value);
 }
 
-/* A number of seven bits a byte, the highest first, each length starting where the shorter one ends. */
-static int get_varint(size_t *out, struct input *in)
-{
-	size_t value = 0;
-
-	for (unsigned i = 0; i < 5 && in->at < in->end; i++) {
-		uint8_t byte = *in->at++;
-
-		value = (value << 7) + (byte & 0x7f);
-		if (!(byte & 0x80)) {
-			*out = value;
-			return 0;
-		}
-		value++;
-	}
-	return damaged("bad path");
-}
-
 /* The path of versions 2 and 3; `start` is where its entry begins. */
 static int read_whole_path(const char **out, struct ews_index *index, struct input *in, const uint8_t *start,
-			   size_t named_len)
+			   uint16_t flags)
 {
 	const char *path = (const char *)in->at;
 	size_t len = strnlen(path, left(in));
-	size_t entry_bytes = ((size_t)(in->at - start) + len + 8) & ~(size_t)7;
+	size_t entry_bytes = ews_index_padded((size_t)(in->at - start) + len);
 
 	if (entry_bytes > (size_t)(in->end - start))
 		return damaged("it ends too early");
-	if (named_len != FLAG_NAME ? len != named_len : len < FLAG_NAME)
+	if (!ews_index_is_named_len(len, flags))
 		return damaged("bad path");
 	*out = index->borrows ? path : ews_arena_dup(&index->arena, path, len);
 	in->at = start + entry_bytes;
@@ -146,21 +104,19 @@ static int read_whole_path(const char **out, struct ews_index *index, struct inp
 
 /* The path of version 4: that of the entry before, cut, and something new behind it. */
 static int read_cut_path(const char **out, struct ews_arena *arena, struct input *in, struct ews_buf *before,
-			 size_t named_len)
+			 uint16_t flags)
 {
 	size_t cut;
 	size_t added;
-	int rc;
 
-	rc = get_varint(&cut, in);
-	if (rc < 0)
-		return rc;
+	if (!ews_index_get_varint(&cut, &in->at, in->end))
+		return damaged("bad path");
 	added = strnlen((const char *)in->at, left(in));
 	if (cut > before->len || added == left(in))
 		return damaged("bad path");
 	ews_buf_truncate(before, before->len - cut);
 	ews_buf_add(before, in->at, added);
-	if (named_len != FLAG_NAME ? before->len != named_len : before->len < FLAG_NAME)
+	if (!ews_index_is_named_len(before->len, flags))
 		return damaged("bad path");
 	if (before->len > in->path_bytes_left)
 		return damaged("its paths are too long");
@@ -176,43 +132,43 @@ static int read_entry(struct ews_index_entry *ie, struct ews_index *index, struc
 	const uint8_t *start = in->at;
 	uint16_t flags;
 
-	if (left(in) < STAT_BYTES + hash_len + 2)
+	if (left(in) < EWS_INDEX_STAT_BYTES + hash_len + 2)
 		return damaged("it ends too early");
 	*ie = (struct ews_index_entry){
-		.ctime_s = get32(start),
-		.ctime_ns = get32(start + 4),
-		.mtime_s = get32(start + 8),
-		.mtime_ns = get32(start + 12),
-		.dev = get32(start + 16),
-		.ino = get32(start + 20),
-		.mode = get32(start + 24),
-		.uid = get32(start + 28),
-		.gid = get32(start + 32),
-		.size = get32(start + 36),
+		.ctime_s = ews_index_get32(start),
+		.ctime_ns = ews_index_get32(start + 4),
+		.mtime_s = ews_index_get32(start + 8),
+		.mtime_ns = ews_index_get32(start + 12),
+		.dev = ews_index_get32(start + 16),
+		.ino = ews_index_get32(start + 20),
+		.mode = ews_index_get32(start + 24),
+		.uid = ews_index_get32(start + 28),
+		.gid = ews_index_get32(start + 32),
+		.size = ews_index_get32(start + 36),
 	};
 	ie->oid.len = (uint8_t)hash_len;
-	memcpy(ie->oid.id, start + STAT_BYTES, hash_len);
-	flags = get16(start + STAT_BYTES + hash_len);
-	ie->stage = flags >> FLAG_STAGE_SHIFT & 3;
-	ie->is_assumed_unchanged = flags & FLAG_ASSUMED_UNCHANGED;
-	in->at += STAT_BYTES + hash_len + 2;
-	if (flags & FLAG_EXTENDED) {
+	memcpy(ie->oid.id, start + EWS_INDEX_STAT_BYTES, hash_len);
+	flags = ews_index_get16(start + EWS_INDEX_STAT_BYTES + hash_len);
+	ie->stage = flags >> EWS_INDEX_STAGE_SHIFT & 3;
+	ie->is_assumed_unchanged = flags & EWS_INDEX_ASSUMED_UNCHANGED;
+	in->at += EWS_INDEX_STAT_BYTES + hash_len + 2;
+	if (flags & EWS_INDEX_EXTENDED) {
 		uint16_t more;
 
 		if (index->version < 3)
 			return damaged("version 2 with flags of version 3");
 		if (left(in) < 2)
 			return damaged("it ends too early");
-		more = get16(in->at);
-		if (more & ~(MORE_SKIP_WORKTREE | MORE_INTENT_TO_ADD))
+		more = ews_index_get16(in->at);
+		if (more & ~(EWS_INDEX_MORE_SKIP_WORKTREE | EWS_INDEX_MORE_INTENT_TO_ADD))
 			return damaged("unknown flags");
-		ie->is_skip_worktree = more & MORE_SKIP_WORKTREE;
-		ie->is_intent_to_add = more & MORE_INTENT_TO_ADD;
+		ie->is_skip_worktree = more & EWS_INDEX_MORE_SKIP_WORKTREE;
+		ie->is_intent_to_add = more & EWS_INDEX_MORE_INTENT_TO_ADD;
 		in->at += 2;
 	}
 	if (index->version == 4)
-		return read_cut_path(&ie->path, &index->arena, in, before, flags & FLAG_NAME);
-	return read_whole_path(&ie->path, index, in, start, flags & FLAG_NAME);
+		return read_cut_path(&ie->path, &index->arena, in, before, flags);
+	return read_whole_path(&ie->path, index, in, start, flags);
 }
 
 static int read_extension(struct ews_index *index, struct link *link, struct input *in, size_t hash_len)
@@ -221,10 +177,10 @@ static int read_extension(struct ews_index *index, struct link *link, struct inp
 	const uint8_t *data;
 	size_t size;
 
-	if (left(in) < 8 || left(in) - 8 < get32(name + 4))
+	if (left(in) < 8 || left(in) - 8 < ews_index_get32(name + 4))
 		return damaged("bad extension");
 	data = name + 8;
-	size = get32(name + 4);
+	size = ews_index_get32(name + 4);
 	in->at = data + size;
 	if (!memcmp(name, "link", 4)) {
 		if (size < hash_len)
@@ -238,7 +194,7 @@ static int read_extension(struct ews_index *index, struct link *link, struct inp
 	} else if (!memcmp(name, "REUC", 4)) {
 		ews_buf_truncate(&index->resolve_undo, 0);
 		ews_buf_add(&index->resolve_undo, data, size);
-	} else if ((name[0] < 'A' || name[0] > 'Z') && memcmp(name, "sdir", 4)) {
+	} else if (!ews_index_is_harmless(name)) {
 		EWS_CLEANUP(buf) struct ews_buf shown = EWS_BUF_INIT;
 
 		ews_path_escape(&shown, (const char *)name, 4);
@@ -246,14 +202,6 @@ static int read_extension(struct ews_index *index, struct link *link, struct inp
 				 shown.ptr);
 	}
 	return 0;
-}
-
-static bool is_null(const uint8_t *id, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (id[i])
-			return false;
-	return true;
 }
 
 /* One file's content as it is; what it says as a whole is for check_entries(). */
@@ -266,22 +214,22 @@ static int read_bytes(struct ews_index *index, struct link *link, const uint8_t 
 	size_t n;
 	int rc;
 
-	if (len < HEADER_BYTES + hash_len || memcmp(data, "DIRC", 4))
+	if (len < EWS_INDEX_HEADER_BYTES + hash_len || memcmp(data, "DIRC", 4))
 		return damaged("it has no header");
-	index->version = get32(data + 4);
+	index->version = ews_index_get32(data + 4);
 	if (index->version < 2 || index->version > 4)
 		return ews_error(EWS_EUNSUPPORTED, "the index has version %u, known are 2 to 4", index->version);
-	in = (struct input){ data + HEADER_BYTES, data + len - hash_len, len * PATH_GROWTH_MAX };
+	in = (struct input){ data + EWS_INDEX_HEADER_BYTES, data + len - hash_len, len * EWS_INDEX_PATH_GROWTH_MAX };
 	/* With index.skipHash git writes zeros. */
-	if (!is_null(in.end, hash_len)) {
+	if (!ews_index_is_null(in.end, hash_len)) {
 		uint8_t hash[EWS_HASH_MAX];
 
 		ews_hash_once(algo, hash, data, len - hash_len);
 		if (memcmp(hash, in.end, hash_len))
 			return damaged("its checksum does not match");
 	}
-	n = get32(data + 8);
-	if (n > left(&in) / (STAT_BYTES + hash_len + 2))
+	n = ews_index_get32(data + 8);
+	if (n > left(&in) / (EWS_INDEX_STAT_BYTES + hash_len + 2))
 		return damaged("it ends too early");
 	EWS_GROW_TO(index->items, n, index->cap);
 	while (index->n < n) {
@@ -295,7 +243,7 @@ static int read_bytes(struct ews_index *index, struct link *link, const uint8_t 
 		if (rc < 0)
 			return rc;
 	}
-	if (link->shared.len && is_null(link->shared.id, hash_len))
+	if (link->shared.len && ews_index_is_null(link->shared.id, hash_len))
 		*link = (struct link)LINK_INIT;
 	return 0;
 }
@@ -360,7 +308,7 @@ static int read_bitmap(uint8_t *marks, size_t n, struct input *in, enum mark mar
 
 	if (left(in) < 12)
 		return damaged("bad bitmap");
-	words = get32(in->at + 4);
+	words = ews_index_get32(in->at + 4);
 	word = in->at + 8;
 	if (words > (left(in) - 12) / 8)
 		return damaged("bad bitmap");
@@ -702,10 +650,10 @@ static void format_entry(struct ews_buf *out, const struct ews_index_entry *ie, 
 {
 	const uint32_t stat_data[] = { ie->ctime_s, ie->ctime_ns, ie->mtime_s, ie->mtime_ns, ie->dev,
 				       ie->ino,     ie->mode,     ie->uid,     ie->gid,      ie->size };
-	uint16_t more = (uint16_t)((ie->is_skip_worktree ? MORE_SKIP_WORKTREE : 0) |
-				   (ie->is_intent_to_add ? MORE_INTENT_TO_ADD : 0));
+	uint16_t more = (uint16_t)((ie->is_skip_worktree ? EWS_INDEX_MORE_SKIP_WORKTREE : 0) |
+				   (ie->is_intent_to_add ? EWS_INDEX_MORE_INTENT_TO_ADD : 0));
 	size_t len = strlen(ie->path);
-	size_t bytes = (STAT_BYTES + hash_len + (more ? 4 : 2) + len + 8) & ~(size_t)7;
+	size_t bytes = ews_index_padded(EWS_INDEX_STAT_BYTES + hash_len + (more ? 4 : 2) + len);
 	uint8_t *at;
 
 	ews_buf_reserve(out, bytes);
@@ -714,9 +662,9 @@ static void format_entry(struct ews_buf *out, const struct ews_index_entry *ie, 
 	for (size_t i = 0; i < sizeof(stat_data) / sizeof(*stat_data); i++)
 		at = put32(at, stat_data[i]);
 	memcpy(at, ie->oid.id, hash_len);
-	at = put16(at + hash_len,
-		   (uint16_t)((ie->is_assumed_unchanged ? FLAG_ASSUMED_UNCHANGED : 0) | (more ? FLAG_EXTENDED : 0) |
-			      ie->stage << FLAG_STAGE_SHIFT | (len < FLAG_NAME ? len : FLAG_NAME)));
+	at = put16(at + hash_len, (uint16_t)((ie->is_assumed_unchanged ? EWS_INDEX_ASSUMED_UNCHANGED : 0) |
+					     (more ? EWS_INDEX_EXTENDED : 0) | ie->stage << EWS_INDEX_STAGE_SHIFT |
+					     (len < EWS_INDEX_NAME ? len : EWS_INDEX_NAME)));
 	if (more)
 		at = put16(at, more);
 	memcpy(at, ie->path, len);
@@ -737,7 +685,7 @@ static void format_extension(struct ews_buf *out, const char *name, const void *
 void ews_index_format(struct ews_buf *out, const struct ews_index *index, enum ews_hash_algo algo)
 {
 	size_t start = out->len;
-	uint8_t header[HEADER_BYTES] = "DIRC";
+	uint8_t header[EWS_INDEX_HEADER_BYTES] = "DIRC";
 	uint8_t hash[EWS_HASH_MAX];
 	uint32_t version = 2;
 	bool is_sparse = false;

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/shell_word.h"
+#include "store/index_digest.h"
 #include "store/lock.h"
 
 #define TRIPWIRE_FILE "tripwire"
@@ -52,10 +53,24 @@ static int read_watched(struct ews_buf *out, int dir_fd, const char *name, const
 	return rc;
 }
 
-/* The digest of a file, which need not be in memory: an index may be large. Of one that is gone it is that of nothing. */
-static int digest_file(uint8_t *out, int dir_fd, const char *name)
+/* What is looked at, and where copies go; below 0: nowhere. */
+struct look {
+	struct ews_tripwire *out;
+	int keep_fd;
+	enum ews_hash_algo algo; /* of the ids that the index has */
+};
+
+/* Git writes the index anew when it has but looked at files: what counts is what it says. */
+static bool is_index(const char *place, const char *name)
 {
-	int rc = ews_file_digest(out, EWS_SHA256, dir_fd, name, WATCHED_BYTES_MAX);
+	return !*place && !strcmp(name, "index");
+}
+
+/* The digest of a file, which need not be in memory: an index may be large. Of one that is gone it is that of nothing. */
+static int digest_file(uint8_t *out, const struct look *look, int dir_fd, const char *place, const char *name)
+{
+	int rc = is_index(place, name) ? ews_index_digest(out, dir_fd, name, look->algo, WATCHED_BYTES_MAX)
+				       : ews_file_digest(out, EWS_SHA256, dir_fd, name, WATCHED_BYTES_MAX);
 
 	if (rc != EWS_ENOTFOUND)
 		return rc;
@@ -65,20 +80,19 @@ static int digest_file(uint8_t *out, int dir_fd, const char *name)
 }
 
 /* The digest of what stands there, which is in `data` then. */
-static int digest_read(uint8_t *out, struct ews_buf *data, int dir_fd, const char *name, const struct stat *st)
+static int digest_read(uint8_t *out, struct ews_buf *data, const struct look *look, int dir_fd, const char *place,
+		       const char *name, const struct stat *st)
 {
 	int rc = read_watched(data, dir_fd, name, st);
 
-	if (rc == 0)
+	if (rc < 0)
+		return rc;
+	if (S_ISREG(st->st_mode) && is_index(place, name))
+		ews_index_digest_bytes(out, data->ptr, data->len, look->algo);
+	else
 		ews_hash_once(EWS_SHA256, out, data->ptr, data->len);
-	return rc;
+	return 0;
 }
-
-/* What is looked at, and where copies go; below 0: nowhere. */
-struct look {
-	struct ews_tripwire *out;
-	int keep_fd;
-};
 
 /* The directory for copies from `place`, which is "" or ends in a slash. */
 static int open_keep(int keep_fd, const char *place)
@@ -128,8 +142,8 @@ static int add_file(const struct look *look, int dir_fd, const char *place, cons
 
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : ews_error_os("cannot look at '%s'", name);
-	rc = S_ISREG(st.st_mode) && look->keep_fd < 0 ? digest_file(digest, dir_fd, name)
-						      : digest_read(digest, &data, dir_fd, name, &st);
+	rc = S_ISREG(st.st_mode) && look->keep_fd < 0 ? digest_file(digest, look, dir_fd, place, name)
+						      : digest_read(digest, &data, look, dir_fd, place, name, &st);
 	if (rc < 0)
 		return rc;
 	ews_hex(hex, digest, 32);
@@ -258,12 +272,12 @@ static int take(const struct look *look, struct ews_repo *repo)
 
 int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo)
 {
-	return take(&(struct look){ out, -1 }, repo);
+	return take(&(struct look){ out, -1, ews_odb_algo(repo->odb) }, repo);
 }
 
 int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, int keep_fd)
 {
-	return take(&(struct look){ out, keep_fd }, repo);
+	return take(&(struct look){ out, keep_fd, ews_odb_algo(repo->odb) }, repo);
 }
 
 /* What is done with each thing that differs: NULL is what was not there, or is not any more. */

@@ -1,6 +1,8 @@
 /*
  * Tripwire: the project's refs, HEAD, config, hooks, info and index, before and after.
  *
+ * Of the index it is what that says: git alone refreshes its stat data whenever somebody looks.
+ *
  * It prevents nothing; it finds and names.
  *
  * SPDX-License-Identifier: MIT
