@@ -354,6 +354,19 @@ test_expect_success 'P8: a new directory that is closed is named, though a file 
 	git -C p ews diff modes >got 2>err && chmod 755 "${nw:?}/closed" && test_grep "closed (mode 0644)" err && test_grep ! open err
 '
 
+test_expect_success 'names that a terminal would obey are quoted, those that it shows are not; -z and JSON have them as they are' '
+	test_repo odd && start_ws -n odd odd odd && csi=$(printf "c1\302\2331m") && raw=$(printf "raw\2331m") && bidi=$(printf "bidi\342\200\256txt") && plain=$(printf "\303\251\346\274\242") &&
+	(cd "${odd:?}" && : >"$csi" && : >"$raw" && : >"$bidi" && : >"$plain") && printf "%s\n" "\"bidi\\342\\200\\256txt\"" "\"c1\\302\\2331m\"" "\"raw\\2331m\"" "$plain" >want &&
+	git -C odd ews diff odd --changes files >out && sed -n "s/^- A  \(.*\) (.*/\1/p" out >got && test_cmp want got &&
+	git -C odd ews snapshot create odd >id && git -C odd ews snapshot show --files "$(cat id)" >out && grep "bidi\|c1\|raw\|$plain" out | cut -f 4 >got && test_cmp want got &&
+	git -C odd ews revert -n odd >out 2>err && for name in "$csi" "$raw" "$bidi"; do
+		test_grep ! -F "$name" out && test_grep ! -F "$name" err || return 1
+	done && git -C odd ews snapshot show --files -z "$(cat id)" >out && tr "\0" "\n" <out | cut -f 4 >lines && for name in "$csi" "$raw" "$bidi"; do
+		test_grep -xF "$name" lines || return 1
+	done && git -C odd ews diff odd --json >out && test_json out ".changes[0].file_path" "$bidi" && test_json out ".changes[1].file_path" "$csi" &&
+	rm "${odd:?}/$csi" "${odd:?}/$raw" "${odd:?}/$bidi" "${odd:?}/$plain" && git -C odd ews end odd
+'
+
 test_expect_success 'a workspace that vanished or was tampered with is an error, never an empty patch' '
 	start_ws -n vw p van && echo x >"${vw:?}/x" && mv "$vw" away &&
 	rc=0 && { git -C p ews diff van >got 2>err || rc=$?; } && case $rc in 1 | 128) ;; *) false ;; esac &&

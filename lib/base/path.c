@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 char *ews_path_join(const char *dir, const char *name)
 {
@@ -214,24 +215,24 @@ int ews_path_unescape(struct ews_buf *out, const char *text, size_t len)
 void ews_path_quote(struct ews_buf *out, const char *path)
 {
 	static const char plain[] = "\a\b\t\n\v\f\r\"\\", letters[] = "abtnvfr\"\\";
+	size_t len;
 	const char *p, *at;
 
-	for (p = path; *p; p++)
-		if (is_control(*p) || *p == '"' || *p == '\\')
+	for (p = path; *p; p += len) {
+		len = ews_utf8_shown_len(p);
+		if (!len || *p == '"' || *p == '\\')
 			break;
+	}
 	if (!*p) {
 		ews_buf_adds(out, path);
 		return;
 	}
 	ews_buf_addc(out, '"');
-	for (p = path; *p; p++) {
+	for (p = path; *p; p += len) {
 		at = strchr(plain, *p);
+		len = at ? 1 : ews_utf8_add_shown(out, p);
 		if (at)
 			ews_buf_addf(out, "\\%c", letters[at - plain]);
-		else if (is_control(*p))
-			ews_buf_addf(out, "\\%03o", (unsigned char)*p);
-		else
-			ews_buf_addc(out, *p);
 	}
 	ews_buf_addc(out, '"');
 }

@@ -60,7 +60,7 @@ void ews_path_escape(struct ews_buf *out, const char *path, size_t len);
 /* The reverse, for the `len` bytes at `text`. Fails with EWS_EDAMAGED on a bad escape or a NUL. */
 int ews_path_unescape(struct ews_buf *out, const char *text, size_t len);
 
-/* As git shows a path to people: plain, or in double quotes with C escapes where it must be (bytes over 0x7f stay). */
+/* As git shows a path to people: plain, or in double quotes with C escapes where it must be (what is over 0x7f and shows something stays). */
 void ews_path_quote(struct ews_buf *out, const char *path);
 
 #endif

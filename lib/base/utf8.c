@@ -5,6 +5,8 @@
  */
 #include "base/utf8.h"
 
+#include "base/buf.h"
+
 /* RFC 3629 */
 size_t ews_utf8_len(const char *text)
 {
@@ -29,4 +31,30 @@ uint32_t ews_utf8_number(const char *text, size_t len)
 	for (size_t i = 1; i < len; i++)
 		number = number << 6 | ((unsigned char)text[i] & 0x3f);
 	return number;
+}
+
+size_t ews_utf8_shown_len(const char *text)
+{
+	static const uint32_t obeyed[][2] = {
+		{ 0x0000, 0x001f }, { 0x007f, 0x009f }, { 0x061c, 0x061c },
+		{ 0x200e, 0x200f }, { 0x202a, 0x202e }, { 0x2066, 0x2069 },
+	};
+	size_t len = ews_utf8_len(text);
+	uint32_t number = len ? ews_utf8_number(text, len) : 0;
+
+	for (size_t i = 0; i < sizeof(obeyed) / sizeof(*obeyed); i++)
+		if (number >= obeyed[i][0] && number <= obeyed[i][1])
+			return 0;
+	return len;
+}
+
+size_t ews_utf8_add_shown(struct ews_buf *out, const char *text)
+{
+	size_t len = ews_utf8_shown_len(text);
+
+	if (len)
+		ews_buf_add(out, text, len);
+	else
+		ews_buf_addf(out, "\\%03o", (unsigned char)*text);
+	return len ? len : 1;
 }

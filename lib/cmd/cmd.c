@@ -5,7 +5,6 @@
  */
 #include "cmd/cmd.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "cmd/render_recover.h"
 #include "store/home.h"
 #include "work/moved.h"
@@ -355,8 +355,14 @@ void ews_cmd_say(const char *prefix, const char *text)
 
 	do {
 		ews_buf_adds(&line, prefix);
-		for (; *p && *p != '\n'; p++)
-			ews_buf_addc(&line, (iscntrl((unsigned char)*p) && *p != '\t') ? '?' : *p);
+		for (size_t len; *p && *p != '\n'; p += len) {
+			len = *p == '\t' ? 1 : ews_utf8_shown_len(p);
+			if (len)
+				ews_buf_add(&line, p, len);
+			else
+				ews_buf_addc(&line, '?');
+			len += !len;
+		}
 		ews_buf_addc(&line, '\n');
 		if (*p)
 			p++;

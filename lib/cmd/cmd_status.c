@@ -388,15 +388,20 @@ static int compare(const void *a, const void *b)
 static void add_log_line(struct ews_buf *out, const char *id, const char *line, size_t len)
 {
 	EWS_CLEANUP(json) cJSON *object = NULL;
+	EWS_CLEANUP(buf) struct ews_buf plain = EWS_BUF_INIT;
 	const char *time, *verb, *text;
 
 	if (ews_json_parse(&object, line, len) == 0 && ews_json_get_string(&time, object, "timestamp") == 0 &&
 	    ews_json_get_string(&verb, object, "verb") == 0 && ews_json_get_string(&text, object, "message") == 0) {
-		ews_buf_addf(out, "%s  %s  %-8s  %s\n", time, id, verb, text);
+		ews_buf_addf(out, "%s  %s  %-8s  ", time, id, verb);
+		ews_render_words(out, text);
+		ews_buf_addc(out, '\n');
 		return;
 	}
 	ews_error_clear();
-	ews_buf_addf(out, "%.*s\n", (int)len, line);
+	ews_buf_add(&plain, line, len);
+	ews_render_words(out, plain.ptr);
+	ews_buf_addc(out, '\n');
 }
 
 static int show_log(struct ews_cmd_ctx *ctx, const struct ews_session_view *view)

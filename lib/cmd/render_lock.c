@@ -19,8 +19,10 @@ void ews_render_lock_line(struct ews_buf *out, const struct ews_holding *holding
 	ews_clock_age(age, ews_clock_now() - holding->since_s);
 	ews_buf_addf(out, "%-5s  %-5s  %s  %s", ews_holding_word(holding->mode), holding->turn ? "waits" : "holds",
 		     who.ptr, age);
-	if (*holding->intent)
-		ews_buf_addf(out, "  %s", holding->intent);
+	if (*holding->intent) {
+		ews_buf_adds(out, "  ");
+		ews_render_words(out, holding->intent);
+	}
 	ews_buf_addc(out, '\n');
 }
 

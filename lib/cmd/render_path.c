@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "base/utf8.h"
 
 /* The base64 of `path` as a node, or null where it is UTF-8. */
 static cJSON *bytes_node(const char *path)
@@ -196,15 +197,12 @@ void ews_render_string(cJSON *object, const char *key, const char *text)
 
 void ews_render_words(struct ews_buf *out, const char *words)
 {
-	for (; *words; words++) {
-		bool is_control = (unsigned char)*words < 0x20 || *words == 0x7f;
+	for (size_t len; *words; words += len) {
+		bool is_blank = strchr("\t\n\r", *words);
 
-		if (strchr("\t\n\r", *words))
+		len = is_blank ? 1 : ews_utf8_add_shown(out, words);
+		if (is_blank)
 			ews_buf_addc(out, ' ');
-		else if (is_control)
-			ews_buf_addf(out, "\\%03o", (unsigned char)*words);
-		else
-			ews_buf_addc(out, *words);
 	}
 }
 

@@ -51,7 +51,7 @@ void ews_render_string(cJSON *object, const char *key, const char *text);
 /* Add a time; 0 gives null. */
 void ews_render_time(cJSON *object, const char *key, int64_t seconds);
 
-/* Somebody's words as one line that moves no cursor: line ends become blanks, other control bytes "\\033". */
+/* Somebody's words as one line that moves no cursor: line ends become blanks, what a terminal would obey "\\033". */
 void ews_render_words(struct ews_buf *out, const char *words);
 
 /* "3.4 MiB", "12 bytes" */

@@ -146,7 +146,38 @@ Test(path, quotes_come_only_where_they_must)
 	cr_assert_str_eq(out.ptr, "a b\xc3\xa4'");
 	ews_buf_truncate(&out, 0);
 	ews_path_quote(&out, "a\n\"\\\x01\x7f\xff");
-	cr_assert_str_eq(out.ptr, "\"a\\n\\\"\\\\\\001\\177\xff\"");
+	cr_assert_str_eq(out.ptr, "\"a\\n\\\"\\\\\\001\\177\\377\"");
+}
+
+Test(path, quotes_keep_from_the_terminal_what_it_would_obey)
+{
+	/* C1 controls, marks of direction, no UTF-8; behind each what stands next to it and stays. */
+	static const char *const obeyed[] = { "\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",     "\xd8\x9c",
+					      "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xaa", "\xe2\x80\xae",
+					      "\xe2\x81\xa6", "\xe2\x81\xa9", "\x9b",         "\xc3" };
+	static const char *const shown[] = { "\xc2\xa0",     "\xd8\x9b",     "\xd8\x9d",     "\xe2\x80\x8d",
+					     "\xe2\x80\x90", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\xa5",
+					     "\xe2\x81\xaa", "\xe6\xbc\xa2" };
+
+	for (size_t i = 0; i < sizeof(obeyed) / sizeof(*obeyed); i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		EWS_CLEANUP(buf) struct ews_buf want = EWS_BUF_INIT;
+		EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+
+		ews_buf_addf(&path, "\xc3\xa4%sx", obeyed[i]);
+		ews_buf_adds(&want, "\"\xc3\xa4");
+		for (const char *p = obeyed[i]; *p; p++)
+			ews_buf_addf(&want, "\\%03o", (unsigned char)*p);
+		ews_buf_adds(&want, "x\"");
+		ews_path_quote(&out, path.ptr);
+		cr_assert_str_eq(out.ptr, want.ptr);
+	}
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+
+		ews_path_quote(&out, shown[i]);
+		cr_assert_str_eq(out.ptr, shown[i]);
+	}
 }
 
 Test(path, a_line_is_about_one_path_whatever_is_in_it)
