@@ -223,6 +223,25 @@ test_expect_success '--exit-code says whether there is something' '
 	test_expect_code 1 git -C p ews diff s --exit-code --name-only >got && git -C p ews diff s --exit-code -- no/such/path
 '
 
+test_expect_success 'P8: --exit-code goes by what the options leave, and says 1 wherever something is printed' '
+	test_repo bent && start_ws -n bent bent bent && (cd "${bent:?}" && sed "s/^/ /" src/numbers >other && cat other >src/numbers && rm other) && git -C bent ews diff bent --exit-code -w >got && test_must_be_empty got && test_expect_code 1 git -C bent ews diff bent --exit-code >got &&
+	for how in "-w --stat" "--diff-filter=D --name-only" "-G no.such.line" "-S nosuchline"; do
+		git -C bent ews diff bent --exit-code $how >got && test_must_be_empty got || return 1
+	done && for how in --stat -R "-R --name-only" --diff-filter=M "--diff-filter=M --raw" "-G 1" "-M --stat"; do
+		test_expect_code 1 git -C bent ews diff bent --exit-code $how >got && test -s got || return 1
+	done && (cd "${bent:?}" && git checkout -q src/numbers && mv src/main.c src/moved.c) && test_expect_code 1 git -C bent ews diff bent --exit-code -w >got && test_grep "^rename to" got && (cd "${bent:?}" && mv src/moved.c src/main.c && chmod +x src/main.c) &&
+	test_expect_code 1 git -C bent ews diff bent --exit-code -w --name-only >got && test_grep main.c got && git -C bent ews revert -q bent && mkdir "${bent:?}/hollow" && test_expect_code 1 git -C bent ews diff bent --exit-code -w >got 2>err && test_must_be_empty got && test_grep "not in the patch: hollow" err &&
+	test_expect_code 128 git -C bent ews diff bent --exit-code "-G(" 2>err && test_grep "^error: " err && git -C bent ews end bent
+'
+
+test_expect_success 'P8: what bends the differences is refused where git does not print them' '
+	for how in -w --ignore-blank-lines -R --diff-filter=D --diff-filter=Q "-G(" "-S x" --relative --no-renames -M90%; do
+		for form in --json "--changes files" "--changes summary" "--json --changes diff"; do
+			test_expect_code 129 git -C p ews diff s $form $how >got 2>err && { test_must_be_empty got && test_grep "^error: " err || test "${form#--json}" != "$form"; } || return 1
+		done
+	done && git -C p ews diff s --json -M >got && test_json got .total_changes && git -C p ews diff s --changes diff -R >got && test -s got && git -C p ews diff s --json --stat >got && test_json got .total_changes
+'
+
 test_expect_success 'two snapshots, a snapshot and now, now, two revisions' '
 	s1=$(git -C p ews snapshot create s) && echo later >>"${ws:?}/src/main.c" && s2=$(git -C p ews snapshot create s) &&
 	gits_own --binary --full-index $(tree_of snapshots/$s1) $(tree_of snapshots/$s2) >want.2 && test -s want.2 &&

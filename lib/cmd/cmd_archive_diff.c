@@ -30,17 +30,18 @@ static const char *const diff_usage[] = {
 };
 
 struct diff_settings {
-	struct ews_strv output, refused, expected;
+	struct ews_strv output, selecting, refused, expected;
 	const char *changes_word;
 	enum ews_changes_mode changes;
 	bool series, exit_code, shortstat, no_deletions;
 };
 
-#define DIFF_SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, false, false, false, false }
+#define DIFF_SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, false, false, false, false }
 
 static void release_settings(struct diff_settings *set)
 {
 	ews_strv_release(&set->output);
+	ews_strv_release(&set->selecting);
 	ews_strv_release(&set->refused);
 	ews_strv_release(&set->expected);
 }
@@ -60,7 +61,7 @@ static int parse(struct diff_settings *set, struct ews_cmd_args *args, struct ew
 		EWS_CHANGES_OPT(&set->changes_word),
 		{ EWS_OPT_BOOL, 0, "shortstat", NULL,
 		  "how many files were created, deleted, modified: +2 -1 ~3 files", &set->shortstat, false, NULL },
-		EWS_DIFF_OPTS(&set->output, &set->refused),
+		EWS_DIFF_OPTS(&set->output, &set->selecting, &set->refused),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -75,16 +76,14 @@ static int parse(struct diff_settings *set, struct ews_cmd_args *args, struct ew
 
 	if (rc != 0)
 		return rc;
-	if (set->refused.n)
-		return ews_error(EWS_EUSAGE, "'%s' is refused: it does more than shape the output",
-				 set->refused.items[0]);
 	if (args->words.n > 2 && !set->series)
 		return ews_error(EWS_EUSAGE, "two are compared; --series compares each with the one before");
-	if (!set->changes_word) {
-		set->changes = ctx->json ? EWS_CHANGES_FILES : EWS_CHANGES_DIFF;
-		return 0;
-	}
-	return ews_changes_mode(&set->changes, set->changes_word);
+	set->changes = ctx->json ? EWS_CHANGES_FILES : EWS_CHANGES_DIFF;
+	if (set->changes_word)
+		rc = ews_changes_mode(&set->changes, set->changes_word);
+	return rc < 0 ? rc
+		      : ews_diff_opts_check(&set->selecting, &set->refused,
+					    ctx->json || set->changes != EWS_CHANGES_DIFF);
 }
 
 static bool is_dir(const struct ews_cmd_ctx *ctx, const char *word)
@@ -220,12 +219,13 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 	}
 	if (set->series || set->shortstat)
 		add_counts(&ctx->out, pair);
-	if (set->shortstat && !set->output.n)
+	if (set->shortstat && !set->output.n && !set->selecting.n)
 		return 0;
 	ews_render_reasons_talk(ctx, "not in the patch", &pair->diff.not_in_patch);
 	if (set->changes != EWS_CHANGES_DIFF)
 		return ews_render_changes_text(&ctx->out, &pair->desk->repo, &pair->diff, set->changes);
 	ews_strv_add_array(&output, set->output.items);
+	ews_strv_add_array(&output, set->selecting.items);
 	ews_strv_add(&output, ews_pager_color(ctx, "diff") ? "--color=always" : "--no-color");
 	if (ctx->nul)
 		ews_strv_add(&output, "-z");
@@ -246,9 +246,9 @@ static int compare(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *path
 		rc = ews_archive_expect(&pair->surprises, &pair->diff, &set->expected, set->no_deletions);
 	if (rc == 0)
 		rc = object ? show_json(object, pair) : show_text(ctx, pair, paths);
-	if (rc < 0)
-		return rc;
-	return rc || pair->surprises.n || (set->exit_code && (pair->diff.n || pair->diff.not_in_patch.n));
+	if (rc == 0 && set->exit_code)
+		rc = ews_diff_differs(&pair->diff, &pair->desk->repo, set->selecting.items, paths);
+	return rc < 0 ? rc : rc || pair->surprises.n;
 }
 
 /* All of them, two at a time: no more than two sides are open at once. */

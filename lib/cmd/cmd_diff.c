@@ -33,18 +33,19 @@ static const char *const usage[] = {
 };
 
 struct settings {
-	struct ews_strv output, refused;
+	struct ews_strv output, selecting, refused;
 	const char *changes_word; /* NULL: the patch, or with --json the records */
 	enum ews_changes_mode changes;
 	const char *from; /* "base", "parent" or NULL */
 	bool exit_code;
 };
 
-#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, NULL, false }
+#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, NULL, false }
 
 static void release_settings(struct settings *set)
 {
 	ews_strv_release(&set->output);
+	ews_strv_release(&set->selecting);
 	ews_strv_release(&set->refused);
 }
 
@@ -60,7 +61,7 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 		{ EWS_OPT_STRING, 0, "from", "base|parent", "what the one state is compared with", &set->from,
 		  false, NULL },
 		EWS_DIFF_PASS(&set->output, 0, "shortstat", NULL, "the diffstat's last line"),
-		EWS_DIFF_OPTS(&set->output, &set->refused),
+		EWS_DIFF_OPTS(&set->output, &set->selecting, &set->refused),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -77,18 +78,16 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 	rc = ews_cmd_parse(args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
-	if (set->refused.n)
-		return ews_error(EWS_EUSAGE, "'%s' is refused: it does more than shape the output",
-				 set->refused.items[0]);
 	if (set->from && strcmp(set->from, "base") != 0 && strcmp(set->from, "parent") != 0)
 		return ews_error(EWS_EUSAGE, "--from takes base or parent, not '%s'", set->from);
 	if (set->from && args->words.n > 1)
 		return ews_error(EWS_EUSAGE, "--from says what one state is compared with, and two are named");
-	if (!set->changes_word) {
-		set->changes = ctx->json ? EWS_CHANGES_FILES : EWS_CHANGES_DIFF;
-		return 0;
-	}
-	return ews_changes_mode(&set->changes, set->changes_word);
+	set->changes = ctx->json ? EWS_CHANGES_FILES : EWS_CHANGES_DIFF;
+	if (set->changes_word)
+		rc = ews_changes_mode(&set->changes, set->changes_word);
+	return rc < 0 ? rc
+		      : ews_diff_opts_check(&set->selecting, &set->refused,
+					    ctx->json || set->changes != EWS_CHANGES_DIFF);
 }
 
 /* Is this word git's whatever sessions and snapshots are called? */
@@ -230,19 +229,19 @@ static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const 
 }
 
 /* A plain --relative means the current directory, where git does not stand when it prints. */
-static void settle_relative(struct ews_strv *output, const struct ews_cmd_ctx *ctx, const char *root)
+static void settle_relative(struct ews_strv *options, const struct ews_cmd_ctx *ctx, const char *root)
 {
 	EWS_CLEANUP(strv) struct ews_strv settled = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *here = ews_cmd_here(ctx, root);
 	size_t i;
 
-	for (i = 0; i < output->n; i++)
-		if (strcmp(output->items[i], "--relative") != 0)
-			ews_strv_add(&settled, output->items[i]);
+	for (i = 0; i < options->n; i++)
+		if (strcmp(options->items[i], "--relative") != 0)
+			ews_strv_add(&settled, options->items[i]);
 		else if (*here)
 			ews_strv_addf(&settled, "--relative=%s", here);
-	ews_strv_clear(output);
-	ews_strv_add_array(output, settled.items);
+	ews_strv_clear(options);
+	ews_strv_add_array(options, settled.items);
 }
 
 static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
@@ -279,6 +278,7 @@ static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct
 	ews_render_reasons_talk(ctx, "not in the patch", &diff->not_in_patch);
 	if (set->changes != EWS_CHANGES_DIFF)
 		return ews_render_changes_text(&ctx->out, ctx->repo, diff, set->changes);
+	ews_strv_add_array(&set->output, set->selecting.items);
 	ews_strv_add(&set->output, ews_pager_color(ctx, "diff") ? "--color=always" : "--no-color");
 	if (ctx->nul)
 		ews_strv_add(&set->output, "-z");
@@ -326,7 +326,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	if (rc < 0)
 		return rc;
 	root = seen ? session.state.workspace : ctx->repo->project;
-	settle_relative(&set.output, ctx, root);
+	settle_relative(&set.selecting, ctx, root);
 	rc = ews_cmd_paths(&paths, ctx, root, &args.paths);
 	if (rc < 0)
 		return rc;
@@ -350,9 +350,9 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	if (says_stale)
 		ews_stale_tell(&reasons, &session, &diff.from.content.scan.entries, looking);
 	rc = ctx->json ? show_json(ctx, &set, seen, &diff, &reasons) : show_text(ctx, &set, &diff, &paths, &reasons);
-	if (rc < 0)
-		return rc;
-	return rc || (set.exit_code && (diff.n || diff.not_in_patch.n)) ? 1 : 0;
+	if (rc == 0 && set.exit_code)
+		rc = ews_diff_differs(&diff, ctx->repo, set.selecting.items, paths.n ? paths.items : NULL);
+	return rc < 0 ? rc : rc ? 1 : 0;
 }
 
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)

@@ -7,6 +7,7 @@
 #define EWS_CMD_DIFF_OPTS_H
 
 #include "base/opts.h"
+#include "base/strv.h"
 
 /* A row for an option that git gets as it was spelled. */
 #define EWS_DIFF_PASS(list, letter, name, arg, help)                       \
@@ -14,8 +15,11 @@
 		EWS_OPT_PASS, letter, name, arg, help, (list), false, NULL \
 	}
 
-/* The rows: what git gets is added to `output`, what is more than that to `refused`. --shortstat is each verb's own. */
-#define EWS_DIFF_OPTS(output, refused)                                                                              \
+/*
+ * The rows: what git gets is added to `selecting` when it bends what counts as a difference, and as which, else to
+ * `output`; what is more than that to `refused`. --shortstat is each verb's own.
+ */
+#define EWS_DIFF_OPTS(output, selecting, refused)                                                                   \
 	EWS_DIFF_PASS(output, 0, "stat", "=width", "a diffstat"),                                                   \
 		EWS_DIFF_PASS(output, 0, "numstat", NULL, "added and deleted lines of each path"),                  \
 		EWS_DIFF_PASS(output, 0, "summary", NULL, "what was created, renamed, or changed its mode"),        \
@@ -44,37 +48,38 @@
 		EWS_DIFF_PASS(output, 0, "no-color-moved", NULL, NULL),                                             \
 		EWS_DIFF_PASS(output, 0, "color-moved-ws", "modes", NULL),                                          \
 		EWS_DIFF_PASS(output, 0, "no-color-moved-ws", NULL, NULL),                                          \
-		EWS_DIFF_PASS(output, 'M', "find-renames", "=n", NULL),                                             \
-		EWS_DIFF_PASS(output, 'C', "find-copies", "=n", NULL),                                              \
-		EWS_DIFF_PASS(output, 0, "find-copies-harder", NULL, NULL),                                         \
-		EWS_DIFF_PASS(output, 0, "no-renames", NULL, NULL),                                                 \
-		EWS_DIFF_PASS(output, 0, "rename-empty", NULL, NULL),                                               \
-		EWS_DIFF_PASS(output, 0, "no-rename-empty", NULL, NULL),                                            \
-		EWS_DIFF_PASS(output, 'B', "break-rewrites", "=n", NULL),                                           \
-		EWS_DIFF_PASS(output, 'l', NULL, "n", NULL),                                                        \
-		EWS_DIFF_PASS(output, 'w', "ignore-all-space", NULL, NULL),                                         \
-		EWS_DIFF_PASS(output, 'b', "ignore-space-change", NULL, NULL),                                      \
-		EWS_DIFF_PASS(output, 0, "ignore-space-at-eol", NULL, NULL),                                        \
-		EWS_DIFF_PASS(output, 0, "ignore-cr-at-eol", NULL, NULL),                                           \
-		EWS_DIFF_PASS(output, 0, "ignore-blank-lines", NULL, NULL),                                         \
-		EWS_DIFF_PASS(output, 'I', "ignore-matching-lines", "regex", NULL),                                 \
+		EWS_DIFF_PASS(selecting, 'M', "find-renames", "=n", NULL),                                          \
+		EWS_DIFF_PASS(selecting, 'C', "find-copies", "=n", NULL),                                           \
+		EWS_DIFF_PASS(selecting, 0, "find-copies-harder", NULL, NULL),                                      \
+		EWS_DIFF_PASS(selecting, 0, "no-renames", NULL, NULL),                                              \
+		EWS_DIFF_PASS(selecting, 0, "rename-empty", NULL, NULL),                                            \
+		EWS_DIFF_PASS(selecting, 0, "no-rename-empty", NULL, NULL),                                         \
+		EWS_DIFF_PASS(selecting, 'B', "break-rewrites", "=n", NULL),                                        \
+		EWS_DIFF_PASS(selecting, 'l', NULL, "n", NULL),                                                     \
+		EWS_DIFF_PASS(selecting, 'w', "ignore-all-space", NULL, NULL),                                      \
+		EWS_DIFF_PASS(selecting, 'b', "ignore-space-change", NULL, NULL),                                   \
+		EWS_DIFF_PASS(selecting, 0, "ignore-space-at-eol", NULL, NULL),                                     \
+		EWS_DIFF_PASS(selecting, 0, "ignore-cr-at-eol", NULL, NULL),                                        \
+		EWS_DIFF_PASS(selecting, 0, "ignore-blank-lines", NULL, NULL),                                      \
+		EWS_DIFF_PASS(selecting, 'I', "ignore-matching-lines", "regex", NULL),                              \
 		EWS_DIFF_PASS(output, 'W', "function-context", NULL, NULL),                                         \
 		EWS_DIFF_PASS(output, 0, "no-function-context", NULL, NULL),                                        \
 		EWS_DIFF_PASS(output, 0, "inter-hunk-context", "lines", NULL),                                      \
 		EWS_DIFF_PASS(output, 0, "abbrev", "=n", NULL), EWS_DIFF_PASS(output, 0, "no-abbrev", NULL, NULL),  \
 		EWS_DIFF_PASS(output, 0, "full-index", NULL, NULL),                                                 \
-		EWS_DIFF_PASS(output, 0, "binary", NULL, NULL), EWS_DIFF_PASS(output, 'R', NULL, NULL, NULL),       \
+		EWS_DIFF_PASS(output, 0, "binary", NULL, NULL), EWS_DIFF_PASS(selecting, 'R', NULL, NULL, NULL),    \
 		EWS_DIFF_PASS(output, 'D', "irreversible-delete", NULL, NULL),                                      \
-		EWS_DIFF_PASS(output, 0, "diff-filter", "letters", NULL),                                           \
-		EWS_DIFF_PASS(output, 'S', NULL, "string", NULL), EWS_DIFF_PASS(output, 'G', NULL, "regex", NULL),  \
-		EWS_DIFF_PASS(output, 0, "pickaxe-regex", NULL, NULL),                                              \
-		EWS_DIFF_PASS(output, 0, "pickaxe-all", NULL, NULL),                                                \
-		EWS_DIFF_PASS(output, 0, "skip-to", "path", NULL),                                                  \
+		EWS_DIFF_PASS(selecting, 0, "diff-filter", "letters", NULL),                                        \
+		EWS_DIFF_PASS(selecting, 'S', NULL, "string", NULL),                                                \
+		EWS_DIFF_PASS(selecting, 'G', NULL, "regex", NULL),                                                 \
+		EWS_DIFF_PASS(selecting, 0, "pickaxe-regex", NULL, NULL),                                           \
+		EWS_DIFF_PASS(selecting, 0, "pickaxe-all", NULL, NULL),                                             \
+		EWS_DIFF_PASS(selecting, 0, "skip-to", "path", NULL),                                               \
 		EWS_DIFF_PASS(output, 0, "rotate-to", "path", NULL),                                                \
 		EWS_DIFF_PASS(output, 0, "submodule", "=format", NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "ignore-submodules", "=when", NULL),                                       \
-		EWS_DIFF_PASS(output, 0, "relative", "=path", NULL),                                                \
-		EWS_DIFF_PASS(output, 0, "no-relative", NULL, NULL),                                                \
+		EWS_DIFF_PASS(selecting, 0, "ignore-submodules", "=when", NULL),                                    \
+		EWS_DIFF_PASS(selecting, 0, "relative", "=path", NULL),                                             \
+		EWS_DIFF_PASS(selecting, 0, "no-relative", NULL, NULL),                                             \
 		EWS_DIFF_PASS(output, 0, "src-prefix", "prefix", NULL),                                             \
 		EWS_DIFF_PASS(output, 0, "dst-prefix", "prefix", NULL),                                             \
 		EWS_DIFF_PASS(output, 0, "no-prefix", NULL, NULL),                                                  \
@@ -90,5 +95,11 @@
 		EWS_DIFF_PASS(refused, 0, "ext-diff", NULL, NULL),                                                  \
 		EWS_DIFF_PASS(refused, 0, "textconv", NULL, NULL),                                                  \
 		EWS_DIFF_PASS(refused, 0, "no-index", NULL, NULL), EWS_DIFF_PASS(refused, 'O', NULL, "file", NULL)
+
+/*
+ * May these be given? What is refused never, and what selects not where `is_ours`: git counts what it prints, and none of it
+ * bends the records and lines of our own. Fails with EWS_EUSAGE.
+ */
+int ews_diff_opts_check(const struct ews_strv *selecting, const struct ews_strv *refused, bool is_ours);
 
 #endif

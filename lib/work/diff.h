@@ -77,6 +77,12 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out);
 
+/*
+ * Does anything differ, to a git diff with these `args` (none of which asks for a form), or that no patch can say? 1 when it does.
+ * Without `args` that is what the records say.
+ */
+int ews_diff_differs(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths);
+
 /* `skip` was left out of one side for reasons that `words` say; `is_same`: it was so on both. */
 typedef void ews_diff_left_out_fn(void *payload, const struct ews_skip *skip, const char *words, bool is_same);
 

@@ -379,3 +379,18 @@ int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *con
 		rc = print_parts(diff, repo, args, &opts);
 	return rc == EWS_ENOTFOUND ? ews_diff_git(diff, repo, args, paths, &opts) : rc;
 }
+
+int ews_diff_differs(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
+	int rc;
+
+	if (diff->not_in_patch.n || !args || !*args)
+		return diff->not_in_patch.n || diff->n;
+	/* Not its --exit-code: beside -w that is 0 of changed modes, of renames, and of most forms whatever they show. */
+	ews_strv_add(&argv, "--numstat");
+	ews_strv_add_array(&argv, args);
+	rc = ews_diff_print(diff, repo, argv.items, paths, false, -1, &lines);
+	return rc < 0 ? rc : lines.len > 0;
+}
