@@ -194,6 +194,13 @@ test_expect_success USERS 'P8: files an ordinary user may not read: named or ope
 	test_as_user git -C mine/p ews revert own >out && test_same_tree mine/p "$ow" && test_as_user git -C mine/p ews undo own && test "$(stat -c %a "${ow:?}/dir")" = 0 && test "$(cat "${ow:?}/closed")" = secret
 '
 
+test_expect_success USERS,XATTR 'P2: attributes of a file without any right come and go with it' '
+	test_as_user git -C mine/p ews start attrs >attrs.path && take_ws attrs.path ow && (cd "$ow" && setfattr -n user.x -v 1 run.sh && chmod 000 run.sh) && sleep 0.03 &&
+	test_as_user git -C mine/p ews diff attrs >out 2>err && test_grep "run.sh (mode 0755 to 0000, extended attributes)" err && test_as_user git -C mine/p ews snapshot create attrs >out 2>err && test_grep ! run.sh err &&
+	test_as_user git -C mine/p ews revert attrs >out && test_grep "Status: Verified" out && test_same_tree mine/p "$ow" && test_as_user git -C mine/p ews undo attrs && test "$(stat -c %a "${ow:?}/run.sh")" = 0 &&
+	chmod 755 "${ow:?}/run.sh" && test "$(getfattr -n user.x --only-values "${ow:?}/run.sh")" = 1 && chmod 000 "${ow:?}/run.sh" && test_as_user git -C mine/p ews end attrs
+'
+
 test_expect_success 'P9: a nested repository whose configuration would run programs' '
 	id=nest && new_workspace && git init -q "${ws:?}/sub" && (
 		cd "${ws:?}/sub" && echo x >f && git add f && git commit -qm x && git config core.fsmonitor "touch \"$SHARNESS_TRASH_DIRECTORY/ran\"; false" &&

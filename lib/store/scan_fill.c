@@ -98,14 +98,18 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 	const struct ews_scan_fill_opts *opts = fill->opts;
 	const struct ews_entry *pinned = opts->pinned ? ews_entries_find(opts->pinned, entry->path) : NULL;
 	const struct ews_oid *held = pinned && pinned->type == EWS_ENTRY_FILE ? &pinned->oid : NULL;
+	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
 	int dir_fd = worker->at.fd;
+	bool is_closed = false;
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct stat before, after;
 	int rc;
 
 	if (fd < 0 && errno == EACCES &&
-	    (opts->may_chmod || (opts->ours && ews_strv_sorted_has(opts->ours, entry->path))))
-		fd = ews_scan_open_closed_file(dir_fd, name);
+	    (opts->may_chmod || (opts->ours && ews_strv_sorted_has(opts->ours, entry->path)))) {
+		is_closed = true;
+		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
+	}
 	if (fd < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			*lost = LOST_GONE;
@@ -129,7 +133,7 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 	}
 	if (rc < 0)
 		return ews_error_wrap("cannot read '%s'", entry->path);
-	rc = read_attrs_of(entry, &worker->arena, fd);
+	rc = is_closed ? take_attrs(entry, &worker->arena, &attrs) : read_attrs_of(entry, &worker->arena, fd);
 	if (rc < 0)
 		return rc;
 	if (fstat(fd, &after) < 0)

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/handle.h"
 #include "base/path.h"
+#include "store/xattr.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 
@@ -50,12 +51,12 @@ int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path, bo
 	return fd;
 }
 
-int ews_scan_open_closed_file(int dir_fd, const char *name)
+int ews_scan_open_closed_file(struct ews_buf *attrs, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int handle = ews_dir_open_within(dir_fd, name, O_PATH, false);
 	char held[EWS_HANDLE_NAME_MAX];
 	struct stat st;
-	int fd;
+	int fd, rc = 0;
 
 	if (handle < 0 || fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) {
 		errno = EACCES;
@@ -64,7 +65,15 @@ int ews_scan_open_closed_file(int dir_fd, const char *name)
 	if (ews_handle_chmod(handle, (st.st_mode & 07777) | 0400) < 0)
 		return -1;
 	fd = open(ews_handle_name(held, handle), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		rc = ews_xattr_read(attrs, fd);
 	(void)ews_handle_chmod(handle, st.st_mode & 07777); /* cannot fail where the one before did not */
+	if (rc < 0) {
+		ews_error_clear(); /* somebody closed it at that very moment */
+		(void)close(fd); /* nothing was written through it */
+		errno = EACCES;
+		return -1;
+	}
 	return fd;
 }
 

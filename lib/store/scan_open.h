@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/strv.h"
 
 /*
@@ -20,8 +21,11 @@
  */
 int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path, bool into_mounts);
 
-/* Open the file `name` in `dir_fd`, whose mode keeps us out. Returns a descriptor, or -1 and errno. */
-int ews_scan_open_closed_file(int dir_fd, const char *name);
+/*
+ * Open the file `name` in `dir_fd`, whose mode keeps us out. Its attributes are added to `attrs` (see store/xattr.h): the
+ * kernel asks the mode for each of them, whatever is open. Returns a descriptor, or -1 and errno.
+ */
+int ews_scan_open_closed_file(struct ews_buf *attrs, int dir_fd, const char *name);
 
 /* Give the directories that were opened up their modes back. */
 void ews_scan_close_dirs(struct ews_strv *opened, int root_fd, bool into_mounts);
