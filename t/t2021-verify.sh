@@ -90,4 +90,13 @@ test_expect_success 'what is in trash is looked at when that is asked for; where
 	git clone -q --depth 1 "file://$PWD/r" shallow && git -C shallow ews snapshot create >out && git -C shallow ews snapshot verify --all
 '
 
+test_expect_success 'P4: a snapshot whose commit is gone is named, and keeps no verb from the others' '
+	test_repo lacks && start_ws lacks l && one=$(git -C lacks ews snapshot create l) && echo more >>"${ws:?}/run.sh" && two=$(git -C lacks ews snapshot create l) && of=$(git -C lacks ews snapshot create) && gone=refs/ews/snapshots/$two &&
+	file=lacks/.git/objects/$(git -C lacks rev-parse "$gone" | sed "s#^..#&/#") && mv "${file:?}" saved && git -C lacks ews snapshot list l >out 2>err && test_grep "$one" out && test_grep ! "$two" out && test_grep "^warning: damaged: $gone (object .* is missing)" err && test_grep "ews doctor" err &&
+	git -C lacks ews snapshot list --all >out 2>err && test_grep "$of" out && test_grep "^warning: damaged: $gone " err && git -C lacks ews snapshot list --json l >json && test_json_count json .snapshots 2 && test_json json ".damaged[0].path" "$gone" &&
+	test_expect_code 1 git -C "$ws" ews snapshot verify >out 2>err && test_grep "^$one: ok" out && test_grep "^$gone: the snapshot.s commit: object .* is missing" out && git -C lacks ews snapshot create >id 2>err && test_grep "^snap-" id &&
+	git -C lacks ews snapshot create l >id && git -C lacks ews snapshot prune --keep 1 l >out 2>err && test_grep "$one" out && test_grep ! "$two" out && test_grep "^warning: damaged: $gone " err && git -C lacks ews report l >out && test_grep "$gone" "$(cat out)" &&
+	mv saved "$file" && git -C lacks ews snapshot list l >out 2>err && test_grep "$two" out && test_must_be_empty err
+'
+
 test_done

@@ -79,7 +79,7 @@ test_expect_success 'P8: whose a snapshot is is remembered, and not believed whe
 	git -C many ews snapshot drop $(head -n 1 ids.a) && listed a >got && test_line_count = 3 got && listed a --trash >got && test_grep $(head -n 1 ids.a) got &&
 	git -C many ews undo && listed a >got && test_cmp want.a got &&
 	commit=$(git -C many rev-parse "refs/ews/snapshots/$(tail -n 1 ids.a)") && object=many/.git/objects/$(echo $commit | sed "s|^..|&/|") && mv "${object:?}" lost && rm "${roster:?}" &&
-	test_must_fail git -C many ews snapshot list a >out 2>err && test_grep $commit err && mv lost "${object:?}" && git -C many pack-refs --all && listed b >got && test_cmp want.b got
+	git -C many ews snapshot list a >out 2>err && test_grep "^warning: damaged: .*$commit" err && mv lost "${object:?}" && git -C many pack-refs --all && listed b >got && test_cmp want.b got
 '
 
 test_done

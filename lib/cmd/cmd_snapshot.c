@@ -117,6 +117,7 @@ static void show_list_json(struct ews_cmd_ctx *ctx, const struct ews_snapshots *
 		ews_render_descent(item, snapshots, &lineage->items[i]);
 		cJSON_AddItemToArray(array, item);
 	}
+	ews_render_reasons(object, "damaged", "message", &snapshots->damaged);
 	ews_cmd_json_show(ctx, object);
 }
 
@@ -150,6 +151,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		show_list_json(ctx, &snapshots, &lineage);
 		return 0;
 	}
+	ews_cmd_snapshots_talk(ctx, &snapshots);
 	ews_pager_start(ctx);
 	ews_render_snapshot_tree(&ctx->out, &snapshots, &lineage);
 	return 0;
@@ -274,6 +276,13 @@ int ews_cmd_snapshots(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const 
 	if (rc == 0)
 		put_parents_first(out);
 	return rc;
+}
+
+void ews_cmd_snapshots_talk(const struct ews_cmd_ctx *ctx, const struct ews_snapshots *list)
+{
+	ews_render_reasons_talk(ctx, "damaged", &list->damaged);
+	if (list->damaged.n)
+		ews_cmd_note(ctx, "'git ews doctor' says what can be done about it");
 }
 
 static const struct ews_cmd verbs[] = {

@@ -20,4 +20,7 @@ int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv);
  */
 int ews_cmd_snapshots(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const char *name, bool all, bool in_trash);
 
+/* Warn of those that could not be read. */
+void ews_cmd_snapshots_talk(const struct ews_cmd_ctx *ctx, const struct ews_snapshots *list);
+
 #endif

@@ -87,16 +87,22 @@ static int verify_one(struct verifying *v, const struct ews_snapshot *snapshot)
 }
 
 /* One whose commit can't be read has no more of a name than its ref. */
+static void show_unreadable(struct verifying *v, const char *ref, const char *why)
+{
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
+
+	ews_strv_addf(&problems, "the snapshot's commit: %s", why);
+	show_verified(v, ref, &problems);
+}
+
 static int verify_ref(struct verifying *v, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
-	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
 
 	if (ews_snapshot_read(&snapshot, v->ctx->repo, ref) == 0)
 		return verify_one(v, &snapshot);
-	ews_strv_addf(&problems, "the snapshot's commit: %s", ews_error_message());
+	show_unreadable(v, ref->name, ews_error_message());
 	ews_error_clear();
-	show_verified(v, ref->name, &problems);
 	return 0;
 }
 
@@ -172,6 +178,12 @@ static int verify_named(struct verifying *v, const struct ews_strv *words)
 	if (rc < 0)
 		return rc;
 	v->verify = ews_verify_new(v->ctx->repo);
+	for (i = 0; i < snapshots.damaged.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf ref = EWS_BUF_INIT;
+		const char *why = ews_render_split(&ref, snapshots.damaged.items[i]);
+
+		show_unreadable(v, ref.ptr, why);
+	}
 	for (i = 0; rc >= 0 && i < snapshots.n; i++) {
 		rc = verify_one(v, &snapshots.items[i]);
 		ews_progress_show(&v->progress, i + 1, snapshots.n, 0);
@@ -324,6 +336,7 @@ int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = ews_cmd_snapshots(&snapshots, ctx, args.words.items[0], !args.words.n, false);
 	if (rc < 0)
 		return rc;
+	ews_cmd_snapshots_talk(ctx, &snapshots);
 	picked = ews_calloc(snapshots.n + 1, sizeof(*picked));
 	return drop_picked(ctx, picked, pick_old(picked, &snapshots, set.before_s, set.keep_n), set.dry_run);
 }

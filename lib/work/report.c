@@ -251,6 +251,17 @@ static void take_snapshots(struct ews_report *out, struct ews_snapshots *list)
 	list->n = kept;
 }
 
+static void name_damaged(struct ews_report *out, const struct ews_snapshots *list)
+{
+	for (size_t i = 0; i < list->damaged.n; i++) {
+		const char *line = list->damaged.items[i];
+		const char *tab = strchr(line, '\t');
+
+		ews_strv_addf(&out->problems, "the snapshot at '%.*s' can't be read: %s", (int)(tab - line), line,
+			      tab + 1);
+	}
+}
+
 static int find_timeline(struct ews_report *out)
 {
 	struct ews_repo *repo = out->session->repo;
@@ -263,6 +274,8 @@ static int find_timeline(struct ews_report *out)
 		rc = ews_snapshot_list(&trash, repo, id, false, true);
 	if (rc < 0)
 		return rc;
+	name_damaged(out, &live);
+	name_damaged(out, &trash);
 	take_snapshots(out, &live);
 	take_snapshots(out, &trash);
 	ews_snapshots_sort(&out->timeline);

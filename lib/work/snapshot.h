@@ -58,9 +58,10 @@ struct ews_snapshot {
 struct ews_snapshots {
 	struct ews_snapshot *items;
 	size_t n, cap;
+	struct ews_strv damaged; /* "<ref>\t<why>", the ref escaped: whose commits can't be read */
 };
 
-#define EWS_SNAPSHOTS_INIT { NULL, 0, 0 }
+#define EWS_SNAPSHOTS_INIT { NULL, 0, 0, EWS_STRV_INIT }
 
 /*
  * Find the snapshot that `name` means: a snapshot id or a prefix of one alone,
@@ -125,6 +126,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 /*
  * From when the earlier one was found, or what was found was taken for kept by it, until `snapshot` has its ref one of the two
  * has to hold what they share: else a gc may have taken it. Fails with EWS_ESTALE when none did, and drops `snapshot` then.
+ * So it does when commit, tree or manifest are not there: git's own gc, told to prune what is new, waits for nobody.
  */
 int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snapshot);
 

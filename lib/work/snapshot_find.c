@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path_line.h"
 #include "store/commit.h"
 #include "work/head.h"
 #include "work/roster.h"
@@ -34,6 +35,7 @@ void ews_snapshots_release(struct ews_snapshots *list)
 	for (size_t i = 0; i < list->n; i++)
 		ews_snapshot_release(&list->items[i]);
 	free(list->items);
+	ews_strv_release(&list->damaged);
 	*list = (struct ews_snapshots)EWS_SNAPSHOTS_INIT;
 }
 
@@ -299,6 +301,17 @@ static void add(struct ews_snapshots *out, struct ews_snapshot *snapshot)
 	*snapshot = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
 }
 
+/* One that can't be read is named, and is no reason to know nothing of all others. Returns whether it could be. */
+static bool read_or_name(struct ews_snapshot *one, struct ews_snapshots *out, struct ews_repo *repo,
+			 const struct ews_ref *ref)
+{
+	if (ews_snapshot_read(one, repo, ref) == 0)
+		return true;
+	ews_path_line_add(&out->damaged, ref->name, ews_error_message());
+	ews_error_clear();
+	return false;
+}
+
 static bool is_asked_for(const char *ref, bool in_trash)
 {
 	return *id_in_ref(ref) && is_in_trash(ref) == in_trash;
@@ -314,8 +327,7 @@ static int list_all(struct ews_snapshots *out, struct ews_repo *repo, bool in_tr
 
 		if (!is_asked_for(refs.items[i].name, in_trash))
 			continue;
-		rc = ews_snapshot_read(&one, repo, &refs.items[i]);
-		if (rc == 0)
+		if (read_or_name(&one, out, repo, &refs.items[i]))
 			add(out, &one);
 	}
 	return rc;
@@ -347,10 +359,10 @@ static int list_of_session(struct ews_snapshots *out, struct ews_repo *repo, con
 			rc = 0;
 			continue;
 		}
-		if (rc == 0)
-			rc = ews_snapshot_read(&one, repo, ref);
 		if (rc < 0)
 			return rc;
+		if (!read_or_name(&one, out, repo, ref))
+			continue;
 		if (!known)
 			ews_roster_add(&roster, ref->name, one.session);
 		if (!strcmp(one.session, session))

@@ -297,16 +297,28 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 	ews_content_set_memo(writing->content, memo.ptr, memo.len);
 }
 
+/* What git's own gc takes of it that no ref held yet, it takes with all that was new. */
+static bool is_there(struct ews_odb *odb, const struct ews_snapshot *snapshot)
+{
+	return ews_odb_freshen(odb, &snapshot->commit) && ews_odb_freshen(odb, &snapshot->tree) &&
+	       (ews_oid_is_none(&snapshot->manifest) || ews_odb_freshen(odb, &snapshot->manifest));
+}
+
 int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
 	const struct ews_kept earlier = { .ref = snapshot->shares_with, .commit = snapshot->shared };
 	const struct ews_oid none = EWS_OID_NONE;
+	bool is_shared = !earlier.ref || ews_kept_is_held(&earlier, repo->odb);
 
-	if (!earlier.ref || ews_kept_is_held(&earlier, repo->odb))
+	if (is_shared && is_there(repo->odb, snapshot))
 		return 0;
 	/* What is told is what comes first. */
 	(void)ews_odb_ref_swap(repo->odb, snapshot->ref, &snapshot->commit, &none);
-	ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", earlier.ref);
+	if (is_shared)
+		ews_error(EWS_ESTALE, "objects of '%s' went before it was kept: a gc removes what is new",
+			  snapshot->id);
+	else
+		ews_error(EWS_ESTALE, "'%s' was dropped meanwhile", earlier.ref);
 	ews_error_hint("nothing was changed; try again");
 	return EWS_ESTALE;
 }

@@ -225,6 +225,32 @@ Test(snapshot, a_manifest_that_lies_is_found_out)
 	cr_assert_eq(verify(&problems, repo, &snapshot), 1);
 }
 
+Test(snapshot, one_whose_objects_went_before_its_ref_is_no_snapshot)
+{
+	EWS_CLEANUP(free) char *home = ews_strfmt("%s/home", fixture_top());
+	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+
+	fixture_shell("git init -q p && cd p && echo 1 >f && git add f && git commit -q -m 1");
+	cr_assert_eq(ews_repo_open(&repo, "p", home, EWS_REPO_MAKE_NONE), 0, "%s", ews_error_message());
+	for (size_t i = 0; i < 3; i++) {
+		EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+		const struct ews_oid *gone[] = { &snapshot.commit, &snapshot.tree, &snapshot.manifest };
+		char hex[EWS_OID_HEX_MAX];
+		struct ews_oid oid;
+
+		fixture_shell("echo more >>p/f");
+		create(&snapshot, NULL, repo, false);
+		cr_assert_eq(ews_snapshot_confirm(repo, &snapshot), 0, "%s", ews_error_message());
+		ews_oid_hex(hex, gone[i]);
+		fixture_shell("rm -f p/.git/objects/%.2s/%s && ! git -C p cat-file -e %s 2>/dev/null", hex, hex + 2,
+			      hex);
+		cr_assert_eq(ews_snapshot_confirm(repo, &snapshot), EWS_ESTALE);
+		cr_assert(strstr(ews_error_message(), snapshot.id));
+		cr_assert_eq(ews_odb_ref_read(&oid, repo->odb, snapshot.ref), EWS_ENOTFOUND);
+		ews_error_clear();
+	}
+}
+
 /* A project of so many directories with a hundred files each; with many its manifest has several pieces. */
 static struct ews_repo *make_wide_project(size_t n_dirs)
 {
