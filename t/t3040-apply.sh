@@ -124,6 +124,16 @@ test_expect_success 'a patch whose files moved on: by way of what it was made fr
 	test_expect_code 1 git -C p ews apply --3way ../text.patch 2>err && test_grep "^<<<<<<<" p/lines && git -C p ews undo && git -C p checkout -q lines
 '
 
+test_expect_success 'P8: the paths of a patch that stand in the way are named, whatever their names, and each by what is wrong' '
+	test_repo named && (cd named && seq 1 9 >n && seq 1 9 >gone && seq 1 9 >o && echo s >"s[1]*?" && echo back >"a\\b" && git add -A && git commit -qm more) && start_ws -n named named named && line=$(printf "a\nb") && ctl=$(printf "c\001\rd") && (
+		cd "${named:?}" && echo x >"$line" && echo x >"$ctl" && echo x >"x: already exists in index" && sed "s/5/five/" o >t && mv t n && sed "s/5/FIVE/" gone >t && mv t gone && echo more >>"s[1]*?" && echo more >>"a\\b" && echo fine >fine && mv o o2 && echo new >o
+	) && git -C named ews diff named >named.patch && (cd named && git apply --check ../named.patch && echo mine >"$line" && echo mine >"$ctl" && sed "s/5/mine/" n >t && mv t n && rm gone && echo mine >"s[1]*?" && echo mine >"a\\b" && echo mine >"x: already exists in index") && state_of named >before &&
+	test_expect_code 1 git -C named ews apply --json ../named.patch >out && test_json_count out .conflicts 7 && test_json out ".conflicts[0].path" "$line" && test_json out ".conflicts[0].why" "it is there already" && test_json out ".conflicts[1].path" "a\\b" && test_json out ".conflicts[1].why" "the patch does not apply" &&
+	test_json out ".conflicts[2].path" "$ctl" && test_json out ".conflicts[2].why" "it is there already" && test_json out ".conflicts[3].path" gone && test_json out ".conflicts[3].why" "it is not there" && test_json out ".conflicts[4].path" n && test_json out ".conflicts[4].why" "the patch does not apply" &&
+	test_json out ".conflicts[5].path" "s[1]*?" && test_json out ".conflicts[6].path" "x: already exists in index" && test_expect_code 1 git -C named ews apply ../named.patch 2>err && test_grep -F "conflict: \"a\\nb\" (it is there already)" err && test_grep -F "conflict: \"c\\001\\rd\"" err && state_of named >after && test_cmp before after &&
+	(cd named && rm "$line" "$ctl" "x: already exists in index" && git checkout -q "s[1]*?" "a\\b" gone) && test_expect_code 1 git -C named ews apply --json ../named.patch >out && test_json_count out .conflicts 1 && test_json out ".conflicts[0].path" n && git -C named checkout -q n && git -C named ews apply ../named.patch && cmp "named/$line" "${named:?}/$line" && git -C named ews end named
+'
+
 # hostile <path>: a patch that makes it is refused, by whatever way
 hostile() {
 	printf 'diff --git a/%s b/%s\nnew file mode 100644\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+evil\n' "$1" "$1" "$1" >hostile.patch &&

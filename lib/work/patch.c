@@ -15,10 +15,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/bench.h"
+#include "store/tree.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define STDERR_BYTES_MAX EWS_MIB
+#define ARGS_BYTES_MAX (EWS_MIB / 2) /* of a command line, which the kernel limits */
 
 /* Run git beside the bench's index. Gives its status; what it said is in `err`. */
 static int run(const struct ews_bench *bench, struct ews_buf *out, struct ews_buf *err,
@@ -58,52 +61,12 @@ static int write_tree(struct ews_oid *out, const struct ews_bench *bench)
 	return rc < 0 ? rc : ews_odb_refresh(bench->odb);
 }
 
-/* What git says of a path: "error: <path>: <why>". */
-struct reason {
-	const char *end;
-	const char *why;
-};
-
-static const struct reason conflicts_of_git[] = {
-	{ ": patch does not apply", "the patch does not apply" },
-	{ ": does not exist in index", "it is not there" },
-	{ ": already exists in index", "it is there already" },
-	{ ": already exists in working directory", "it is there already" },
-	{ ": does not match index", "it differs" },
-	{ ": wrong type", "it is of another type" },
-	{ ": removal patch leaves file contents", "it has more than the patch removes" },
-};
-
 static const char *const outside[] = {
 	"invalid path '",
 	"is beyond a symbolic link",
 	"invalid file name",
 	"unable to use patch filename",
 };
-
-static void add_conflict(struct ews_strv *out, const char *path, size_t len, const char *why)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_path_escape(&line, path, len);
-	ews_buf_addf(&line, "\t%s", why);
-	if (!ews_strv_has(out, line.ptr))
-		ews_strv_add(out, line.ptr);
-}
-
-/* A line that names a path which stands in the way. */
-static bool read_conflict(struct ews_strv *out, const char *line, size_t len)
-{
-	for (size_t i = 0; i < sizeof(conflicts_of_git) / sizeof(*conflicts_of_git); i++) {
-		size_t end = strlen(conflicts_of_git[i].end);
-
-		if (len <= end || strncmp(line + len - end, conflicts_of_git[i].end, end) != 0)
-			continue;
-		add_conflict(out, line, len - end, conflicts_of_git[i].why);
-		return true;
-	}
-	return false;
-}
 
 static int fail_patch(const struct ews_patch *patch, const char *why)
 {
@@ -121,24 +84,20 @@ static int refuse(const struct ews_patch *patch, const char *why)
 	return EWS_EDENIED;
 }
 
-/* Why git did not take it: 1 for conflicts, which are added, else an error. */
-static int judge(struct ews_strv *conflicts, const struct ews_buf *err, const struct ews_patch *patch)
+static bool leads_outside(const struct ews_buf *err)
 {
-	EWS_CLEANUP(free) char *sentence = ews_git_sentence(err);
-	size_t before = conflicts->n;
-
 	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
 		if (strstr(err->ptr, outside[i]))
-			return refuse(patch, sentence);
-	for (const char *line = err->ptr; *line;) {
-		size_t len = strcspn(line, "\n"), skip = strncmp(line, "error: ", 7) ? 0 : 7;
+			return true;
+	return false;
+}
 
-		(void)read_conflict(conflicts, line + skip, len - skip);
-		line += len + (line[len] == '\n');
-	}
-	if (conflicts->n > before)
-		return 1;
-	return fail_patch(patch, sentence);
+/* Why git did not take it, where that has nothing to do with what it is applied to. */
+static int fail_as_git(const struct ews_buf *err, const struct ews_patch *patch)
+{
+	EWS_CLEANUP(free) char *sentence = ews_git_sentence(err);
+
+	return leads_outside(err) ? refuse(patch, sentence) : fail_patch(patch, sentence);
 }
 
 static bool is_blank(const struct ews_patch *patch)
@@ -164,49 +123,182 @@ static int add_path(struct ews_strv *out, const struct ews_patch *patch, const c
 	return refuse(patch, why.ptr);
 }
 
-int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch)
+/* The names that git counts the lines of; `reversed`: those that the patch taken back would make. */
+static int list_names(struct ews_strv *out, const struct ews_bench *bench, const struct ews_patch *patch,
+		      bool reversed)
 {
-	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv conflicts = EWS_STRV_INIT;
-	const char *const args[] = { "apply", "--numstat", "-z", "-", NULL };
+	const char *const args[] = { "apply", "--numstat", "-z", reversed ? "-R" : "-", reversed ? "-" : NULL, NULL };
 	int rc;
 
-	if (is_blank(patch))
-		return 0;
 	ews_buf_init_max(&text, NAMES_BYTES_MAX);
 	ews_buf_init_max(&err, STDERR_BYTES_MAX);
-	rc = ews_bench_make(&bench, repo);
-	if (rc == 0)
-		rc = run(&bench, &text, &err, patch, args);
-	if (rc > 0)
-		rc = judge(&conflicts, &err, patch);
-	if (rc > 0)
-		rc = fail_patch(patch, NULL);
-	if (rc < 0)
-		return rc;
+	rc = run(bench, &text, &err, patch, args);
+	if (rc != 0)
+		return rc < 0 ? rc : fail_as_git(&err, patch);
 	for (const char *at = text.ptr; at < text.ptr + text.len; at += strlen(at) + 1) {
 		const char *tab = strchr(at, '\t');
 		const char *path = tab ? strchr(tab + 1, '\t') : NULL;
 
-		rc = path ? add_path(out, patch, path + 1) : 0;
-		if (rc < 0)
-			return rc;
+		if (path)
+			ews_strv_add(out, path + 1);
 	}
 	return 0;
 }
 
-static int apply_to_index(struct ews_strv *conflicts, const struct ews_bench *bench, const struct ews_patch *patch)
+int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch)
+{
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc;
+
+	if (is_blank(patch))
+		return 0;
+	rc = ews_bench_make(&bench, repo);
+	if (rc == 0)
+		rc = list_names(&names, &bench, patch, false);
+	for (size_t i = 0; i < names.n && rc == 0; i++)
+		rc = add_path(out, patch, names.items[i]);
+	return rc;
+}
+
+/* Have git apply it to the bench's index. Gives its status; what it said is in `err`. */
+static int apply_to_index(const struct ews_bench *bench, const struct ews_patch *patch, struct ews_buf *err)
 {
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	const char *const args[] = { "apply", "--cached", "--whitespace=nowarn", "--no-ignore-whitespace", "-", NULL };
+
+	return run(bench, &out, err, patch, args);
+}
+
+/* "--include=<path>", where git takes the path for a pattern. */
+static void add_pattern(struct ews_strv *args, const char *option, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf arg = EWS_BUF_INIT;
+
+	ews_buf_adds(&arg, option);
+	for (; *path; path++)
+		ews_buf_addf(&arg, "%s%c", strchr("*?[\\", *path) ? "\\" : "", *path);
+	ews_strv_add(args, arg.ptr);
+}
+
+/*
+ * Would what it does to these paths apply; or, with "--exclude=", what it does to all others? 1 when it would. More paths than a
+ * command line holds are nothing that git can be asked about: 0.
+ */
+static int would_apply(const struct ews_bench *bench, const struct ews_patch *patch, const char *option,
+		       char *const *paths, size_t n, const char *but)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	size_t bytes = 0;
 	int rc;
 
 	ews_buf_init_max(&err, STDERR_BYTES_MAX);
-	rc = run(bench, &out, &err, patch, args);
-	return rc > 0 ? judge(conflicts, &err, patch) : rc;
+	ews_strv_add_all(&args, "apply", "--cached", "--check", "--whitespace=nowarn", "--no-ignore-whitespace",
+			 NULL);
+	for (size_t i = 0; i < n; i++) {
+		if (but && !strcmp(paths[i], but))
+			continue;
+		add_pattern(&args, option, paths[i]);
+		bytes += strlen(args.items[args.n - 1]) + 1 + sizeof(char *);
+	}
+	if (bytes > ARGS_BYTES_MAX)
+		return 0;
+	ews_strv_add(&args, "-");
+	rc = run(bench, &out, &err, patch, (const char *const *)args.items);
+	return rc < 0 ? rc : !rc;
+}
+
+/* Add those of the paths that do not apply on their own. Where few don't, halves are asked about as a whole. */
+static int find_stuck(struct ews_strv *out, const struct ews_bench *bench, const struct ews_patch *patch,
+		      char *const *paths, size_t n)
+{
+	int rc = n ? would_apply(bench, patch, "--include=", paths, n, NULL) : 1;
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (n == 1) {
+		ews_strv_add(out, *paths);
+		return 0;
+	}
+	rc = find_stuck(out, bench, patch, paths, n / 2);
+	return rc < 0 ? rc : find_stuck(out, bench, patch, paths + n / 2, n - n / 2);
+}
+
+/*
+ * Of paths that do not apply on their own, those that do not apply beside all that applies, either: what comes where another
+ * file is renamed away needs that one.
+ */
+static int keep_stuck(struct ews_strv *out, const struct ews_bench *bench, const struct ews_patch *patch,
+		      const struct ews_strv *stuck)
+{
+	for (size_t i = 0; i < stuck->n; i++) {
+		int rc = would_apply(bench, patch, "--exclude=", stuck->items, stuck->n, stuck->items[i]);
+
+		if (rc < 0)
+			return rc;
+		if (!rc)
+			ews_strv_add(out, stuck->items[i]);
+	}
+	return 0;
+}
+
+/* Why each does not apply: by what is there, what the patch begins with (`before`), and whether it makes something new. */
+static int add_conflicts(struct ews_strv *out, const struct ews_bench *bench, const struct ews_patch *patch,
+			 const struct ews_strv *stuck, const struct ews_strv *before, const struct ews_oid *on)
+{
+	EWS_CLEANUP(free) struct ews_oid *now = ews_calloc(stuck->n, sizeof(*now));
+	EWS_CLEANUP(free) char *nowhere = ews_path_join(bench->dir, "none");
+	struct ews_bench empty = *bench;
+	int rc = ews_tree_find(now, bench->odb, on, (const char *const *)stuck->items, stuck->n);
+
+	empty.index = nowhere;
+	for (size_t i = 0; i < stuck->n && rc >= 0; i++) {
+		char *const path = stuck->items[i];
+		bool is_there = !ews_oid_is_none(&now[i]), begins = ews_strv_sorted_has(before, path);
+
+		/* Where nothing is, only what is new applies. */
+		rc = is_there && begins ? would_apply(&empty, patch, "--include=", &path, 1, NULL) : 0;
+		if (is_there && (!begins || rc > 0))
+			ews_path_line_add(out, path, "it is there already");
+		else if (!is_there && begins)
+			ews_path_line_add(out, path, "it is not there");
+		else
+			ews_path_line_add(out, path, "the patch does not apply");
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Which paths stand in the way? Git says it in words, and a name may have anything in it, the end of a line, too: so it is asked
+ * path by path.
+ * Returns 1 when there are some.
+ */
+static int find_conflicts(struct ews_strv *out, const struct ews_bench *bench, const struct ews_patch *patch,
+			  const struct ews_oid *on)
+{
+	EWS_CLEANUP(strv) struct ews_strv after = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv before = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv stuck = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
+	const struct ews_strv *found;
+	int rc = list_names(&after, bench, patch, false);
+
+	if (rc == 0)
+		rc = list_names(&before, bench, patch, true);
+	ews_strv_unique(&after);
+	ews_strv_unique(&before);
+	if (rc == 0)
+		rc = find_stuck(&stuck, bench, patch, after.items, after.n);
+	if (rc == 0 && stuck.n < after.n)
+		rc = keep_stuck(&kept, bench, patch, &stuck);
+	found = kept.n ? &kept : &stuck;
+	if (rc == 0)
+		rc = add_conflicts(out, bench, patch, found, &before, on);
+	return rc < 0 ? rc : found->n > 0;
 }
 
 int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ews_repo *repo,
@@ -222,14 +314,18 @@ int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ew
 	*after = *on;
 	if (is_blank(patch))
 		return 0;
+	ews_buf_init_max(&err, STDERR_BYTES_MAX);
 	rc = ews_bench_make(&bench, repo);
 	if (rc == 0)
 		rc = run(&bench, &out, &err, NULL, args);
 	if (rc > 0)
 		rc = fail(&err, "read the project's tree");
 	if (rc == 0)
-		rc = apply_to_index(conflicts, &bench, patch);
-	return rc != 0 ? rc : write_tree(after, &bench);
+		rc = apply_to_index(&bench, patch, &err);
+	if (rc <= 0)
+		return rc < 0 ? rc : write_tree(after, &bench);
+	rc = leads_outside(&err) ? 0 : find_conflicts(conflicts, &bench, patch, on);
+	return rc != 0 ? rc : fail_as_git(&err, patch);
 }
 
 int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_repo *repo,
@@ -238,11 +334,11 @@ int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_re
 	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv conflicts = EWS_STRV_INIT;
 	int rc;
 
 	if (is_blank(patch))
 		return 1;
+	ews_buf_init_max(&err, STDERR_BYTES_MAX);
 	rc = ews_bench_make(&bench, repo);
 	if (rc == 0) {
 		EWS_CLEANUP(free) char *ancestor = ews_strfmt("--build-fake-ancestor=%s", bench.index);
@@ -255,6 +351,6 @@ int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_re
 		return rc < 0 ? rc : 1;
 	rc = write_tree(before, &bench);
 	if (rc == 0)
-		rc = apply_to_index(&conflicts, &bench, patch);
+		rc = apply_to_index(&bench, patch, &err);
 	return rc != 0 ? rc : write_tree(after, &bench);
 }
