@@ -134,6 +134,15 @@ test_expect_success 'P8: the paths of a patch that stand in the way are named, w
 	(cd named && rm "$line" "$ctl" "x: already exists in index" && git checkout -q "s[1]*?" "a\\b" gone) && test_expect_code 1 git -C named ews apply --json ../named.patch >out && test_json_count out .conflicts 1 && test_json out ".conflicts[0].path" n && git -C named checkout -q n && git -C named ews apply ../named.patch && cmp "named/$line" "${named:?}/$line" && git -C named ews end named
 '
 
+test_expect_success '--3way of a patch: what is only renamed, or has another mode, is taken as it is, and keeps nothing else from being merged' '
+	test_repo moved && (cd moved && seq 1 9 >n && cp n r && echo x >tool && chmod +x tool && ln -s n ln && seq 1 9 >m && git add -A && git commit -qm more) && start_ws -n moved moved moved && (
+		cd "${moved:?}" && sed "s/5/five/" n >t && cat t >n && rm t && mv r r2 && mv tool tool2 && mv ln ln2 && chmod +x m
+	) && git -C moved ews diff moved >moved.patch && test_grep "^rename to tool2" moved.patch && test_grep ! "^index .*100755" moved.patch && sed "s/5/FIVE/" moved/n >t && cp t moved/n && seq 0 9 >moved/r &&
+	test_expect_code 1 git -C moved ews apply ../moved.patch 2>err && test_grep "conflict: n " err && test_grep "^hint: --3way" err && test_expect_code 1 git -C moved ews apply --3way ../moved.patch >out 2>err &&
+	test_grep "^<<<<<<<" moved/n && test_grep "^five" moved/n && test_grep FIVE moved/n && seq 0 9 >want && test_cmp want moved/r2 && test_path_is_missing moved/r && test -x moved/tool2 && test_path_is_missing moved/tool && test_path_is_link moved/ln2 n && test_path_is_missing moved/ln && test -x moved/m && test ! -x moved/r2 &&
+	git -C moved ews undo && cmp t moved/n && rm moved/r && test_expect_code 1 git -C moved ews apply --3way ../moved.patch 2>err && test_grep "conflict: r2" err && test_grep ! "^hint: --3way" err && test_grep "^hint: a patch is merged by way of" err && git -C moved ews end moved
+'
+
 # hostile <path>: a patch that makes it is refused, by whatever way
 hostile() {
 	printf 'diff --git a/%s b/%s\nnew file mode 100644\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+evil\n' "$1" "$1" "$1" >hostile.patch &&

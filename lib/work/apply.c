@@ -227,13 +227,14 @@ static int read_patch(struct plan *plan, struct work *work, const struct ews_oid
 	const struct ews_patch patch = { work->source->name, work->source->data, work->source->len };
 	bool merges = plan->opts->three_way || plan->opts->force;
 	struct ews_oid before = *tree, after = *tree;
-	int rc = merges ? ews_patch_sides(&before, &after, plan->repo, &patch) : 1;
+	int rc = merges ? ews_patch_sides(&before, &after, plan->repo, &patch, tree) : 1;
 
 	if (rc > 0) {
 		before = *tree;
 		rc = ews_patch_apply(&after, &plan->out->merge.conflicts, plan->repo, &patch, tree);
 		if (rc > 0) {
 			plan->out->is_refused = true;
+			plan->out->is_of_unknown = merges;
 			return 0;
 		}
 	}

@@ -25,7 +25,7 @@
 
 /* Run git beside the bench's index. Gives its status; what it said is in `err`. */
 static int run(const struct ews_bench *bench, struct ews_buf *out, struct ews_buf *err,
-	       const struct ews_patch *patch, const char *const *args)
+	       const struct ews_patch *input, const char *const *args)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
 	struct ews_git_opts opts = ews_bench_opts(bench);
@@ -33,8 +33,8 @@ static int run(const struct ews_bench *bench, struct ews_buf *out, struct ews_bu
 	opts.sync_objects = true;
 	opts.out = out;
 	opts.err = err;
-	opts.input = patch ? patch->data : NULL;
-	opts.input_len = patch ? patch->len : 0;
+	opts.input = input ? input->data : NULL;
+	opts.input_len = input ? input->len : 0;
 	for (; *args; args++)
 		ews_strv_add(&argv, *args);
 	return ews_git_run(&opts, argv.items);
@@ -301,14 +301,25 @@ static int find_conflicts(struct ews_strv *out, const struct ews_bench *bench, c
 	return rc < 0 ? rc : found->n > 0;
 }
 
-int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ews_repo *repo,
-		    const struct ews_patch *patch, const struct ews_oid *on)
+/* Let the tree `on` be the bench's index. */
+static int read_tree(const struct ews_bench *bench, const struct ews_oid *on)
 {
-	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	char hex[EWS_OID_HEX_MAX];
 	const char *const args[] = { "read-tree", ews_oid_hex(hex, on), NULL };
+	int rc;
+
+	ews_buf_init_max(&err, STDERR_BYTES_MAX);
+	rc = run(bench, &out, &err, NULL, args);
+	return rc > 0 ? fail(&err, "read the project's tree") : rc;
+}
+
+int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ews_repo *repo,
+		    const struct ews_patch *patch, const struct ews_oid *on)
+{
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	int rc;
 
 	*after = *on;
@@ -317,9 +328,7 @@ int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ew
 	ews_buf_init_max(&err, STDERR_BYTES_MAX);
 	rc = ews_bench_make(&bench, repo);
 	if (rc == 0)
-		rc = run(&bench, &out, &err, NULL, args);
-	if (rc > 0)
-		rc = fail(&err, "read the project's tree");
+		rc = read_tree(&bench, on);
 	if (rc == 0)
 		rc = apply_to_index(&bench, patch, &err);
 	if (rc <= 0)
@@ -328,8 +337,45 @@ int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ew
 	return rc != 0 ? rc : fail_as_git(&err, patch);
 }
 
+/*
+ * Of what was renamed, and no more, a patch tells neither id nor mode. Git takes the id that the file has now, and a plain file for
+ * what it is: give what is as it was the mode that it has.
+ */
+static int take_modes(struct ews_oid *before, const struct ews_bench *bench, const struct ews_oid *on)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries now = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	const char *const args[] = { "update-index", "-z", "--index-info", NULL };
+	struct ews_patch input;
+	char hex[EWS_OID_HEX_MAX];
+	int rc = ews_tree_list(&list, bench->odb, before);
+
+	if (rc == 0)
+		rc = ews_tree_list(&now, bench->odb, on);
+	for (size_t i = 0; i < list.n && rc == 0; i++) {
+		const struct ews_entry *entry = &list.items[i], *is = ews_entries_find(&now, entry->path);
+
+		if (entry->type == EWS_ENTRY_DIR || !is || !ews_oid_equal(&entry->oid, &is->oid) ||
+		    ews_entry_git_mode(entry) == ews_entry_git_mode(is))
+			continue;
+		ews_buf_addf(&lines, "%06o %s\t", ews_entry_git_mode(is), ews_oid_hex(hex, &is->oid));
+		ews_buf_add(&lines, is->path, strlen(is->path) + 1);
+	}
+	if (rc < 0 || !lines.len)
+		return rc;
+	ews_buf_init_max(&err, STDERR_BYTES_MAX);
+	input = (struct ews_patch){ "modes", lines.ptr, lines.len };
+	rc = run(bench, &out, &err, &input, args);
+	if (rc != 0)
+		return rc < 0 ? rc : fail(&err, "note what the patch was made from");
+	return write_tree(before, bench);
+}
+
 int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_repo *repo,
-		    const struct ews_patch *patch)
+		    const struct ews_patch *patch, const struct ews_oid *on)
 {
 	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
@@ -340,6 +386,8 @@ int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_re
 		return 1;
 	ews_buf_init_max(&err, STDERR_BYTES_MAX);
 	rc = ews_bench_make(&bench, repo);
+	if (rc == 0)
+		rc = read_tree(&bench, on);
 	if (rc == 0) {
 		EWS_CLEANUP(free) char *ancestor = ews_strfmt("--build-fake-ancestor=%s", bench.index);
 		const char *const args[] = { "apply", ancestor, "-", NULL };
@@ -350,6 +398,8 @@ int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_re
 	if (rc != 0)
 		return rc < 0 ? rc : 1;
 	rc = write_tree(before, &bench);
+	if (rc == 0)
+		rc = take_modes(before, &bench, on);
 	if (rc == 0)
 		rc = apply_to_index(&bench, patch, &err);
 	return rc != 0 ? rc : write_tree(after, &bench);

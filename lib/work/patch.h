@@ -30,9 +30,10 @@ int ews_patch_apply(struct ews_oid *after, struct ews_strv *conflicts, struct ew
 
 /*
  * The files that it was made from, when it tells their ids and the store has them, and what it makes
- * of these: trees of those files alone. Returns 1 when that is not known.
+ * of these: trees of those files alone. Of files whose content it leaves as it is, it tells none: they are as in the
+ * tree `on`. Returns 1 when that is not known.
  */
 int ews_patch_sides(struct ews_oid *before, struct ews_oid *after, struct ews_repo *repo,
-		    const struct ews_patch *patch);
+		    const struct ews_patch *patch, const struct ews_oid *on);
 
 #endif
