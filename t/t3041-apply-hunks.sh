@@ -10,6 +10,15 @@ files_of() {
 	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
 }
 
+# wrapped <what> <argument>...: git ews, whose git does that when it is to commit. `theirs`: somebody else commits.
+wrapped() {
+	mkdir -p wrap && printf '#!/bin/sh\ncase " $* " in *" commit --quiet "*) %s ;; esac\nexec "%s" "$@"\n' "$1" "$real" >wrap/git && chmod +x wrap/git &&
+		shift && PATH="$PWD/wrap:$PATH" git-ews -C p "$@"
+}
+
+real=$(command -v git)
+theirs="env -u GIT_REFLOG_ACTION \"$real\" commit --only --allow-empty -qm theirs"
+
 lines() {
 	seq 1 60 | sed "$@"
 }
@@ -103,6 +112,22 @@ test_expect_success 'P4: --commit is a commit of the user'\''s, with his hooks; 
 	git -C p ews undo --redo && test "$(git -C p log -1 --format=%s)" = "the work" && git -C p status --porcelain >st && test_must_be_empty st &&
 	git -C p commit -q --allow-empty -m later && test_expect_code 1 git -C p ews undo 2>err && test_grep "branch" err && cmp p/lines "${s:?}/lines" &&
 	git -C p reset -q --soft HEAD^ && git -C p ews undo && files_of p >got && test_cmp p.was got
+'
+
+test_expect_success 'P4: a commit that somebody makes at the same time stays on the branch: below ours, or on top of it' '
+	head=$(git -C p rev-parse HEAD) && wrapped "$theirs" apply --commit -m ours s >out && test "$(git -C p log -2 --format=%s)" = "$(printf "ours\ntheirs")" &&
+	test_grep "Commit: $(git -C p rev-parse HEAD)" out && git -C p ews undo && test "$(git -C p log -1 --format=%s%P)" = "theirs$head" &&
+	files_of p >got && test_cmp p.was got && git -C p diff --cached --exit-code && git -C p reset -q --soft $head &&
+	wrapped "\"$real\" \"\$@\"; $theirs; exit 0" apply --commit -m ours s >out && test "$(git -C p log -2 --format=%s)" = "$(printf "theirs\nours")" &&
+	test_grep "Commit: $(git -C p rev-parse HEAD^)" out && refs >refs.before && test_expect_code 1 git -C p ews undo 2>err && test_grep "branch" err && refs >got && test_cmp refs.before got &&
+	cmp p/lines "${s:?}/lines" && git -C p reset -q --soft HEAD^ && git -C p ews undo && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got
+'
+
+test_expect_success 'P4: without a reflog a commit is ours when it is the only one; else undo leaves the branch' '
+	head=$(git -C p rev-parse HEAD) && git -C p config core.logAllRefUpdates false && mv p/.git/logs logs && git -C p ews apply --commit s >out && test_grep Commit: out &&
+	git -C p ews undo && refs >got && test_cmp refs.was got && wrapped "$theirs" apply --commit -m ours s >out 2>err && test_grep ! Commit: out && test_grep "^warning: .*branch" err &&
+	git -C p ews undo && test "$(git -C p log -2 --format=%s)" = "$(printf "ours\ntheirs")" && files_of p >got && test_cmp p.was got &&
+	git -C p reset -q --hard $head && git -C p config --unset core.logAllRefUpdates && mv logs p/.git/logs
 '
 
 test_expect_success 'P1: when a hook says no, nothing was changed' '

@@ -43,4 +43,53 @@ test_expect_success 'P4: apply' '
 	sweep work after_apply apply x
 '
 
+# killed_at_commit <what>: an apply that is to commit; its git does that in place of the commit, and it is killed.
+killed_at_commit() {
+	mkdir -p wrap && printf '#!/bin/sh\ncase " $* " in *" commit --quiet "*)\n%s\nkill -9 $PPID\nexit 1 ;; esac\nexec "%s" "$@"\n' "$1" "$real" >wrap/git && chmod +x wrap/git &&
+		{ PATH="$PWD/wrap:$PATH" git-ews -C p apply --commit -m ours x || test $? = 137; }
+}
+
+# theirs: the user commits something else, and goes on.
+theirs() {
+	echo mine >p/mine && git -C p add mine && git -C p commit -qm theirs -- mine && head=$(git -C p rev-parse HEAD)
+}
+
+is_clean() {
+	git -C p status --porcelain >st && test_must_be_empty st && test "$(git -C p rev-parse HEAD)" = "$head"
+}
+
+# half_done <state> <state>: the step that is in one of them was killed before its record could say so; it is in the other.
+half_done() {
+	grep -l "\"state\":	\"$1\"" "$HOME"/.superqode/working/p/undo/op-*.json >records && test "$(wc -l <records)" = 1 && sed -i "s/\"state\":	\"$1\"/\"state\":	\"$2\"/" "$(cat records)"
+}
+
+real=$(command -v git)
+
+test_expect_success 'setup: a project without changes of its own' '
+	restore work && rm "${HOME:?}"/.superqode/working/p/undo/op-*.json && git -C p checkout -q lines && was=$(git -C p rev-parse HEAD) && save clean && git -C p ews apply --commit -m ours x && ours=$(git -C p rev-parse HEAD) && save done &&
+	git -C p ews undo && save undone
+'
+
+test_expect_success 'P4: a commit that the user makes after the crash is not taken for that of the apply' '
+	restore clean && killed_at_commit "" && theirs && git -C p ews recover --all >out && test_grep "taken back" out && is_clean &&
+	git -C p ews apply --commit x && git -C p ews undo && is_clean && sound
+'
+
+test_expect_success 'P4: when it was made, and the user commits on top of it, the branch stays, and the files are finished' '
+	restore clean && killed_at_commit "\"$real\" \"\$@\"" && theirs && test "$(git -C p log -2 --format=%s)" = "$(printf "theirs\nours")" &&
+	git -C p ews recover --all >out && test_grep "apply of the project was finished" out && test_grep "refs/heads/.*left where it is" out && is_clean &&
+	git -C p ews recover --all >out && test_must_be_empty out && git -C p ews undo && test "$(git -C p rev-parse HEAD)" = $head && git -C p diff --exit-code $was -- . ":!mine" &&
+	git -C p ews undo --redo && is_clean && sound
+'
+
+test_expect_success 'P4: when he took it back himself, so is the rest of it' '
+	restore clean && killed_at_commit "\"$real\" \"\$@\"" && git -C p reset -q --soft HEAD^ && head=$was && git -C p ews recover --all >out && test_grep "taken back" out && is_clean && sound
+'
+
+test_expect_success 'P4: without a reflog nobody can tell: the files are finished, and no commit is taken for ours' '
+	restore clean && git -C p config core.logAllRefUpdates false && rm -r "${PWD:?}/p/.git/logs" && killed_at_commit "\"$real\" \"\$@\"" && theirs &&
+	git -C p ews recover --all >out && test_grep "left where it is" out && is_clean && git -C p ews undo && test "$(git -C p rev-parse HEAD)" = $head &&
+	restore clean && git -C p config core.logAllRefUpdates false && rm -r "${PWD:?}/p/.git/logs" && killed_at_commit "" && head=$was && git -C p ews recover --all >out && test_grep "taken back" out && is_clean
+'
+
 test_done

@@ -42,6 +42,14 @@ int ews_oid_parse(struct ews_oid *out, const char *text)
 	return 0;
 }
 
+int ews_oid_parse_or_none(struct ews_oid *out, const char *text, size_t len)
+{
+	EWS_CLEANUP(free) char *hex = ews_strndup(text, len);
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	return strspn(hex, "0") == len ? 0 : ews_oid_parse(out, hex);
+}
+
 enum ews_hash_algo ews_oid_algo(const struct ews_oid *oid)
 {
 	return oid->len == ews_hash_len(EWS_SHA256) ? EWS_SHA256 : EWS_SHA1;

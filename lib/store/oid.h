@@ -35,6 +35,8 @@ int ews_oid_cmp(const struct ews_oid *a, const struct ews_oid *b);
 char *ews_oid_hex(char out[EWS_OID_HEX_MAX], const struct ews_oid *oid);
 /* Read 40 or 64 hex digits, then the end of `text`. Fails with EWS_EDAMAGED. */
 int ews_oid_parse(struct ews_oid *out, const char *text);
+/* The same of `len` bytes; zeros alone, however many, are no id. */
+int ews_oid_parse_or_none(struct ews_oid *out, const char *text, size_t len);
 /* Which algorithm makes ids as long as `oid` is. */
 enum ews_hash_algo ews_oid_algo(const struct ews_oid *oid);
 

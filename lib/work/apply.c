@@ -553,19 +553,25 @@ static int commit(struct plan *plan, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	EWS_CLEANUP(free) char *message = default_message(plan);
-	struct ews_oid before, after;
+	struct ews_stage_commit made = { .step_id = step->id, .after = EWS_OID_NONE };
 	char hex[EWS_OID_HEX_MAX];
-	int rc = ews_stage_branch(&branch, &before, plan->repo);
+	int rc = ews_stage_branch(&branch, &made.before, plan->repo);
 
+	made.branch = branch;
 	if (rc == 0)
-		rc = ews_stage_commit(&after, plan->repo, plan->opts->message ? plan->opts->message : message);
+		rc = ews_stage_commit(&made, plan->repo, plan->opts->message ? plan->opts->message : message);
 	if (rc < 0)
 		return rc;
 	/* git leaves it to the system when its work becomes durable: before the step says that it is done. */
 	if (syncfs(plan->repo->common_fd) < 0)
 		return ews_error_os("cannot sync the commit");
-	ews_shift_set_commit(step, branch, &before, &after);
-	plan->out->commit = ews_strdup(ews_oid_hex(hex, &after));
+	plan->out->is_commit_unknown = ews_oid_is_none(&made.after);
+	if (plan->out->is_commit_unknown) {
+		ews_shift_leave_branch(step);
+	} else {
+		ews_shift_set_commit(step, branch, &made.before, &made.after);
+		plan->out->commit = ews_strdup(ews_oid_hex(hex, &made.after));
+	}
 	return ews_transition_close(plan->repo, step);
 }
 

@@ -543,23 +543,34 @@ static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct 
 	return rc;
 }
 
+/* `commit` is what the step was to move when it was found; it may have been left alone since. */
+static void say_branch_left(struct ews_strv *done, const struct ews_step *step, const char *commit)
+{
+	if (*commit && !step->commit)
+		ews_strv_addf(done, "'%.*s' moved on meanwhile and was left where it is: 'git log' shows what it has",
+			      (int)strcspn(commit, " "), commit);
+}
+
 static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step,
 			       const struct ews_recover_opts *opts)
 {
 	const struct ews_undo_opts again = retry(opts, step->state == EWS_STEP_UNDOING);
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
+	EWS_CLEANUP(free) char *commit = ews_strdup(step->commit ? step->commit : "");
 	int rc = 1;
 
 	if (step->with_index)
 		ews_stage_sweep(repo, step->created_s, true);
-	if (step->state == EWS_STEP_PLANNED && step->commit && *step->commit)
+	if (step->state == EWS_STEP_PLANNED && *commit)
 		rc = ews_shift_complete_commit(repo, step);
 	if (rc <= 0)
 		return rc < 0 ? rc : take_apply_back(done, repo, step, opts);
 	rc = ews_undo_transition(&result, repo, NULL, step, &again);
-	if (rc == 0)
-		ews_strv_addf(done, "the interrupted %s of the project was finished", step->verb);
-	return rc;
+	if (rc < 0)
+		return rc;
+	ews_strv_addf(done, "the interrupted %s of the project was finished", step->verb);
+	say_branch_left(done, step, commit);
+	return 0;
 }
 
 static int recover_project(struct ews_strv *done, struct ews_repo *repo, const struct ews_recover_opts *opts)

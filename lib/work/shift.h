@@ -103,7 +103,12 @@ int ews_shift_write_index(const struct ews_shift *shift);
 /* Say in the step which commit it makes, or made (`after` none: not yet), on which branch. */
 void ews_shift_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
 			  const struct ews_oid *after);
-/* A step that was killed: was its commit made? Then it is named in it, and 1 returned. */
+/* Whatever the step is about, from now on it moves no branch. */
+void ews_shift_leave_branch(struct ews_step *step);
+/*
+ * A step that was killed: was its commit made, as far as anybody can tell? Then 1 is returned, and the step names it; where the
+ * branch has moved on since, it is left where it is.
+ */
 int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step);
 int ews_shift_move_branch(const struct ews_shift *shift);
 bool ews_shift_branch_differs(const struct ews_shift *shift);

@@ -281,14 +281,6 @@ static void release_moved_branch(struct moved_branch *branch)
 
 EWS_CLEANUP_DEFINE(moved_branch, struct moved_branch, release_moved_branch)
 
-static int parse_id(struct ews_oid *out, const char *text, size_t len)
-{
-	EWS_CLEANUP(free) char *hex = ews_strndup(text, len);
-
-	*out = (struct ews_oid)EWS_OID_NONE;
-	return strspn(hex, "0") == len ? 0 : ews_oid_parse(out, hex);
-}
-
 /* "<branch> <old id> <new id>" */
 static int read_commit(char **name, struct ews_oid *before, struct ews_oid *after, const char *text)
 {
@@ -298,23 +290,25 @@ static int read_commit(char **name, struct ews_oid *before, struct ews_oid *afte
 	if (!second || strncmp(text, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) != 0)
 		return ews_error(EWS_EDAMAGED, "the step names a commit that makes no sense");
 	*name = ews_strndup(text, (size_t)(first - text));
-	if (parse_id(before, first + 1, (size_t)(second - first - 1)) < 0)
+	if (ews_oid_parse_or_none(before, first + 1, (size_t)(second - first - 1)) < 0)
 		return EWS_EDAMAGED;
-	return parse_id(after, second + 1, strlen(second + 1));
+	return ews_oid_parse_or_none(after, second + 1, strlen(second + 1));
 }
 
-/* Whoever was killed right after his commit could not write it down: it is the one that has the old one as its parent. */
-static void guess_commit(struct ews_oid *after, struct ews_odb *odb, const struct ews_oid *before,
-			 const struct ews_oid *now)
+/* Whoever was killed right after his commit could not write it down. Returns as ews_stage_find_commit(). */
+static int find_made(struct ews_oid *before, struct ews_oid *after, const struct ews_step *step, const char *branch,
+		     struct ews_repo *repo)
 {
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
-	bool is_read = !ews_oid_is_none(now) && ews_odb_read_commit(&commit, odb, now) == 0;
+	struct ews_stage_commit commit = {
+		.step_id = step->id, .branch = branch, .before = *before, .after = EWS_OID_NONE
+	};
+	int rc = ews_stage_find_commit(&commit, repo);
 
-	ews_error_clear();
-	*after = *before;
-	if (is_read && (ews_oid_is_none(before) ? !commit.n_parents
-						: commit.n_parents && ews_oid_equal(&commit.parents[0], before)))
-		*after = *now;
+	if (rc == 1) {
+		*before = commit.before;
+		*after = commit.after;
+	}
+	return rc;
 }
 
 void ews_shift_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
@@ -330,21 +324,32 @@ void ews_shift_set_commit(struct ews_step *step, const char *branch, const struc
 	step->commit = ews_strfmt("%s %s %s", branch, old, new);
 }
 
+void ews_shift_leave_branch(struct ews_step *step)
+{
+	free(step->commit);
+	step->commit = NULL;
+}
+
 int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid before, after, now = EWS_OID_NONE;
 	int rc = read_commit(&branch, &before, &after, step->commit);
 
-	if (rc < 0)
-		return rc;
-	if (ews_odb_ref_read(&now, repo->odb, branch) < 0)
-		ews_error_clear();
-	if (ews_oid_is_none(&after))
-		guess_commit(&after, repo->odb, &before, &now);
-	if (ews_oid_equal(&after, &before))
+	if (rc < 0 || !ews_oid_is_none(&after))
+		return rc < 0 ? rc : 1;
+	rc = find_made(&before, &after, step, branch, repo);
+	if (rc == 0)
 		return 0;
-	ews_shift_set_commit(step, branch, &before, &after);
+	if (ews_odb_ref_read(&now, repo->odb, branch) < 0 || rc < 0)
+		ews_error_clear();
+	/* Its user may have taken it back himself. */
+	if (ews_oid_equal(&now, &before))
+		return 0;
+	if (rc == 1 && ews_oid_equal(&now, &after))
+		ews_shift_set_commit(step, branch, &before, &after);
+	else
+		ews_shift_leave_branch(step);
 	return 1;
 }
 
@@ -355,23 +360,27 @@ static int find_commit(struct moved_branch *out, const struct ews_shift *shift)
 	EWS_CLEANUP(free) char *head = NULL;
 	struct ews_oid before, after, tip, now = EWS_OID_NONE;
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc;
+	int made, rc;
 
 	if (!step->commit || !*step->commit || shift->session || step->state == EWS_STEP_PLANNED)
 		return 0;
 	rc = read_commit(&out->name, &before, &after, step->commit);
 	if (rc < 0)
 		return rc;
+	made = ews_oid_is_none(&after) ? find_made(&before, &after, step, out->name, shift->repo) : 1;
+	if (made == 0) {
+		free(out->name);
+		out->name = NULL;
+		return 0;
+	}
 	if (ews_odb_ref_read(&now, shift->repo->odb, out->name) < 0)
 		ews_error_clear();
-	if (ews_oid_is_none(&after))
-		guess_commit(&after, shift->repo->odb, &before, &now);
 	out->from = back ? after : before;
 	out->to = back ? before : after;
 	out->is_there = ews_oid_equal(&now, &out->to);
 	rc = ews_stage_branch(&head, &tip, shift->repo);
 	ews_error_clear();
-	if (rc == 0 && !strcmp(head, out->name) && (out->is_there || ews_oid_equal(&now, &out->from)))
+	if (made == 1 && rc == 0 && !strcmp(head, out->name) && (out->is_there || ews_oid_equal(&now, &out->from)))
 		return 0;
 	ews_error(EWS_ESTALE, "'%s' is no longer the branch that was committed to, as it was then", out->name);
 	ews_error_hint("'git revert' takes a commit back that others stand on");

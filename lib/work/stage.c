@@ -20,17 +20,22 @@
 #include "store/git_program.h"
 #include "store/index.h"
 #include "store/litter.h"
+#include "store/reflog.h"
 #include "work/head.h"
 #include "work/inuse.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define INDEX_LOCK "index.lock"
+#define REFLOG_ACTION "GIT_REFLOG_ACTION="
+
+extern char **environ;
 
 struct words {
 	bool writes;
 	struct ews_buf *out; /* collects what git prints; NULL: it goes to stderr */
 	const struct ews_buf *input;
 	const char *const *args;
+	const char *action; /* what the reflog is to say was done; NULL: what git says */
 };
 
 /* Does any git stand in the project, or in its repository, or does another program hold the lock on its index? */
@@ -85,10 +90,19 @@ static void sweep_after(struct ews_repo *repo, int64_t begun_s)
 	(void)ews_error_restore(&saved);
 }
 
+static void fill_env(struct ews_strv *env, const char *action)
+{
+	for (char **item = environ; *item; item++)
+		if (strncmp(*item, REFLOG_ACTION, strlen(REFLOG_ACTION)) != 0)
+			ews_strv_add(env, *item);
+	ews_strv_addf(env, REFLOG_ACTION "%s", action);
+}
+
 /* Run git in the project, as its user would. Gives its status. */
 static int run(struct ews_repo *repo, const struct words *words)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *git = NULL;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *sentence = NULL;
@@ -104,6 +118,10 @@ static int run(struct ews_repo *repo, const struct words *words)
 	for (const char *const *arg = words->args; *arg; arg++)
 		ews_strv_add(&argv, *arg);
 	proc.argv = argv.items;
+	if (words->action) {
+		fill_env(&env, words->action);
+		proc.env = env.items;
+	}
 	proc.out_fd = words->out ? 0 : STDERR_FILENO;
 	if (words->input) {
 		proc.input = words->input->ptr;
@@ -259,11 +277,40 @@ int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *rep
 	return 0;
 }
 
-int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *message)
+/* As git's own "commit (amend)". */
+static char *action_of(const struct ews_stage_commit *commit)
+{
+	return ews_strfmt("commit (ews %s)", commit->step_id);
+}
+
+int ews_stage_find_commit(struct ews_stage_commit *commit, struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *action = action_of(commit);
+	const struct ews_oid since = commit->before;
+
+	return ews_reflog_find(&commit->before, &commit->after, repo->odb, commit->branch, action, &since);
+}
+
+/* Without a reflog: where the branch is one commit further, that is the one which was made just now. */
+static void guess_commit(struct ews_stage_commit *out, struct ews_odb *odb)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	struct ews_oid now;
+	bool is_read = ews_odb_ref_read(&now, odb, out->branch) == 0 && ews_odb_read_commit(&commit, odb, &now) == 0;
+
+	ews_error_clear();
+	if (is_read && (ews_oid_is_none(&out->before)
+				? !commit.n_parents
+				: commit.n_parents == 1 && ews_oid_equal(&commit.parents[0], &out->before)))
+		out->after = now;
+}
+
+int ews_stage_commit(struct ews_stage_commit *commit, struct ews_repo *repo, const char *message)
 {
 	EWS_CLEANUP(free) char *text = ews_strfmt("--message=%s", message);
+	EWS_CLEANUP(free) char *action = action_of(commit);
 	const char *const args[] = { "commit", "--quiet", text, NULL };
-	const struct words words = { .writes = true, .args = args };
+	const struct words words = { .writes = true, .args = args, .action = action };
 	int rc = run(repo, &words);
 
 	if (rc > 0) {
@@ -273,7 +320,11 @@ int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *mes
 	}
 	if (rc == 0)
 		rc = ews_odb_refresh(repo->odb);
-	return rc < 0 ? rc : ews_odb_resolve_commit(out, repo->odb, "HEAD");
+	if (rc == 0 && ews_stage_find_commit(commit, repo) < 0) {
+		ews_error_clear();
+		guess_commit(commit, repo->odb);
+	}
+	return rc;
 }
 
 int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,

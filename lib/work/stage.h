@@ -42,8 +42,25 @@ int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *rep
  */
 void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index);
 
-/* Commit what is staged, with the user's hooks. What they and git say goes to stderr. */
-int ews_stage_commit(struct ews_oid *out, struct ews_repo *repo, const char *message);
+/* A commit that git makes for a step of ours, on the branch that HEAD is on. */
+struct ews_stage_commit {
+	const char *step_id; /* says whose it is in the reflog: that is how it is known again */
+	const char *branch;
+	struct ews_oid before; /* where the branch was; once the commit is known, what it stands on; none: nothing */
+	struct ews_oid after; /* the commit; none: not made yet, or nobody can tell which it is */
+};
+
+/*
+ * Commit what is staged, with the user's hooks. What they and git say goes to stderr. Others may commit at the same time: below
+ * ours, or on top of it.
+ */
+int ews_stage_commit(struct ews_stage_commit *commit, struct ews_repo *repo, const char *message);
+
+/*
+ * Was the commit made whose maker may have been killed? Returns 1, and says which it is, or 0; EWS_ENOTFOUND when the
+ * branch has moved since and no reflog tells.
+ */
+int ews_stage_find_commit(struct ews_stage_commit *commit, struct ews_repo *repo);
 
 /* A commit of `tree` on `parent` (none: a first one), by the user, without hooks; no ref moves. */
 int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const struct ews_oid *tree,
