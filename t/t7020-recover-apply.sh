@@ -92,4 +92,14 @@ test_expect_success 'P4: without a reflog nobody can tell: the files are finishe
 	restore clean && git -C p config core.logAllRefUpdates false && rm -r "${PWD:?}/p/.git/logs" && killed_at_commit "" && head=$was && git -C p ews recover --all >out && test_grep "taken back" out && is_clean
 '
 
+# Where the branch stands when it is killed: it has moved, or not yet.
+for branch in was ours; do
+	test_expect_success "P4: undo and redo, killed with the branch at \$$branch, are finished when the user goes on from there" '
+		eval "at=\$$branch" && restore undone && half_done undone undoing && git -C p update-ref HEAD $at && theirs && git -C p ews recover --all --revert >out && test_grep "undo of the apply of the project was finished" out &&
+		test_grep "refs/heads/.*left where it is" out && test "$(git -C p rev-parse HEAD)" = $head && git -C p diff --exit-code $was -- . ":!mine" && git -C p ews undo --redo && test "$(git -C p rev-parse HEAD)" = $head && sound &&
+		restore done && half_done done redoing && git -C p update-ref HEAD $at && theirs && git -C p ews recover --all >out && test_grep "refs/heads/.*left where it is" out &&
+		test "$(git -C p rev-parse HEAD)" = $head && git -C p diff --exit-code $ours -- . ":!mine" && git -C p ews undo && test "$(git -C p rev-parse HEAD)" = $head && git -C p diff --exit-code $was -- . ":!mine" && sound
+	'
+done
+
 test_done

@@ -568,7 +568,8 @@ static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, str
 	rc = ews_undo_transition(&result, repo, NULL, step, &again);
 	if (rc < 0)
 		return rc;
-	ews_strv_addf(done, "the interrupted %s of the project was finished", step->verb);
+	ews_strv_addf(done, "the interrupted %s%s of the project was finished",
+		      step->state == EWS_STEP_UNDONE ? "undo of the " : "", step->verb);
 	say_branch_left(done, step, commit);
 	return 0;
 }

@@ -96,6 +96,7 @@ size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ew
 int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences);
 /* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
 int ews_shift_refuse_locked(const struct ews_shift *shift);
+/* The branch has to be where the step left it; one that was killed leaves it where it is. */
 int ews_shift_refuse_moved_on(const struct ews_shift *shift);
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */

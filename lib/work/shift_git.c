@@ -402,6 +402,12 @@ int ews_shift_move_branch(const struct ews_shift *shift)
 int ews_shift_refuse_moved_on(const struct ews_shift *shift)
 {
 	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
+	int rc = find_commit(&branch, shift);
 
-	return find_commit(&branch, shift);
+	if (rc != EWS_ESTALE || !shift->opts->is_retry)
+		return rc;
+	/* What is half done comes to its end all the same, in the files; the branch is his who went on with it. */
+	ews_error_clear();
+	ews_shift_leave_branch(shift->step);
+	return 0;
 }
