@@ -102,4 +102,22 @@ for branch in was ours; do
 	'
 done
 
+# kept_as <path> <text> [<word>]: recover said that the path was changed since, and what it says brings that back.
+kept_as() {
+	snap=$(sed -n "s,^changed since then.*: $1; .*snapshot restore \(snap-[^ ]*\)${3:+ $3} -- $1. .*,\1,p" out) && test -n "$snap" && git -C p show "refs/ews/trash/$snap:$1" >kept && test_grep "$2" kept
+}
+
+test_expect_success 'P4: what the user edits after the crash is named, with the snapshot that keeps it' '
+	restore clean && git -C p ews apply x && half_done done planned && echo edited since >>p/lines && git -C p checkout -q src/main.c && : >p/new/dir/file && git -C p ews recover --all >out &&
+	kept_as lines "edited since" && grep "^changed since" out >lines.since && test_line_count = 1 lines.since && test_grep ! "edited since" p/lines &&
+	git -C p ews snapshot restore --force $snap -- lines && test_grep "edited since" p/lines && git -C p checkout -q lines && restore clean &&
+	killed_at_commit "" && echo edited since >>p/lines && git -C p ews recover --all >out && test_grep "taken back" out && kept_as lines "edited since" &&
+	restore undone && half_done undone undoing && echo edited since >>p/src/main.c && git -C p ews recover --all >out && kept_as src/main.c "edited since"
+'
+
+test_expect_success 'P4: likewise of what is edited in a workspace whose revert was killed' '
+	restore clean && ws=$(git -C p ews path x) && git -C p ews revert x && interrupt_revert p x && echo edited since >>"${ws:?}/lines" && git -C p ews recover --all >out && kept_as lines "edited since" x &&
+	test_grep ! "edited since" "${ws:?}/lines" && git -C p ews snapshot restore $snap x -- lines && test_grep "edited since" "${ws:?}/lines"
+'
+
 test_done

@@ -302,6 +302,20 @@ static struct ews_undo_opts retry(const struct ews_recover_opts *opts, bool back
 	};
 }
 
+/* What somebody changed after the step was killed has given way, as in any undo: he is told what it was, and where it is. */
+static void say_since(struct ews_strv *done, const char *session, const struct ews_transition_result *result)
+{
+	for (size_t i = 0; i < result->since.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		ews_path_quote(&path, result->since.items[i]);
+		ews_strv_addf(
+			done,
+			"changed since then, and kept: %s; 'git ews snapshot restore %s%s%s -- %s' brings it back",
+			path.ptr, result->kept_snapshot, *session ? " " : "", session, path.ptr);
+	}
+}
+
 /* Put the session where its step wanted it: by the same way, which is harmless where it was gone already. */
 static int finish_transition(struct ews_strv *done, struct ews_session *session, struct ews_step *step,
 			     const struct ews_recover_opts *opts)
@@ -317,6 +331,7 @@ static int finish_transition(struct ews_strv *done, struct ews_session *session,
 		return ews_error(EWS_ENOTVERIFIED, "'%s' differs after all", result.errors.items[0]);
 	ews_strv_addf(done, "session '%s': the interrupted %s%s was finished and verified; what was there is %s",
 		      session->state.id, back ? "undo of its " : "", step->verb, result.kept_snapshot);
+	say_since(done, session->state.id, &result);
 	return 0;
 }
 
@@ -538,8 +553,11 @@ static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct 
 	rc = ews_undo_transition(&result, repo, NULL, step, &again);
 	if (rc == 0 && result.is_verified)
 		rc = ews_step_remove(repo->dir_fd, step->id);
-	if (rc == 0)
-		ews_strv_addf(done, "the interrupted %s of the project was taken back", step->verb);
+	if (rc == 0) {
+		ews_strv_addf(done, "the interrupted %s of the project was taken back; what was there is %s",
+			      step->verb, result.kept_snapshot);
+		say_since(done, "", &result);
+	}
 	return rc;
 }
 
@@ -568,8 +586,9 @@ static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, str
 	rc = ews_undo_transition(&result, repo, NULL, step, &again);
 	if (rc < 0)
 		return rc;
-	ews_strv_addf(done, "the interrupted %s%s of the project was finished",
-		      step->state == EWS_STEP_UNDONE ? "undo of the " : "", step->verb);
+	ews_strv_addf(done, "the interrupted %s%s of the project was finished; what was there is %s",
+		      step->state == EWS_STEP_UNDONE ? "undo of the " : "", step->verb, result.kept_snapshot);
+	say_since(done, "", &result);
 	say_branch_left(done, step, commit);
 	return 0;
 }

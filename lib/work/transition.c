@@ -424,6 +424,20 @@ static bool is_of_somebody(const struct ews_shift *shift, const struct ews_chang
 }
 
 /*
+ * What the try before this one did is no change of somebody's: it brought what is wanted, or had taken away what was there, or
+ * was about to write it.
+ */
+static bool is_of_earlier_try(const struct ews_shift *shift, const struct ews_change *change)
+{
+	const struct ews_entry *now = change->to;
+	const struct ews_entry *target = ews_entries_find(&shift->target.scan.entries, change->path);
+
+	if (!shift->opts->is_retry)
+		return false;
+	return !now || (now->type == EWS_ENTRY_FILE && !now->size) || (target && ews_entry_equal(now, target));
+}
+
+/*
  * What somebody changed since the state that the step left: it is kept, as all is, and named, for
  * whoever undoes a step doesn't think of it.
  */
@@ -431,12 +445,12 @@ static void name_since(struct ews_transition_result *out, struct ews_shift *shif
 {
 	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
 
-	/* What the try before this one did is no change of somebody's. */
-	if (!shift->opts->left || shift->opts->is_retry)
+	if (!shift->opts->left)
 		return;
 	ews_changes_between(&since, &shift->left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++)
 		if (ews_shift_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]) &&
+		    !is_of_earlier_try(shift, &since.items[i]) &&
 		    !ews_shift_mounted_at(&shift->now, since.items[i].path))
 			ews_strv_add(&out->since, since.items[i].path);
 }

@@ -48,7 +48,7 @@ struct ews_transition_result {
 	struct ews_strv lost_attrs; /* "<path>\t<attribute>": may not be set here */
 	struct ews_strv not_covered; /* "<path>\t<why>": the target never had it, so it was not looked at */
 	struct ews_strv expired; /* "<path>\t<why>": what can't come back, since trash holds it no longer */
-	struct ews_strv since; /* paths that somebody changed since the step that is undone; kept like all else */
+	struct ews_strv since; /* paths that somebody changed since the step that is undone, or was killed; kept like all else */
 	size_t kept_files; /* how much was renamed away */
 	uint64_t kept_bytes;
 	char original_hash[EWS_TREE_HASH_LEN];
