@@ -161,6 +161,12 @@ test_expect_success 'config init writes a file with everything in it and nothing
 	test_grep "	qe.workspace.exclude=\*.log" got
 '
 
+test_expect_success 'config init that is killed, or fails, at its writing leaves none' '
+	test_repo cut && for end in "trap \"\" XFSZ" :; do
+		test_must_fail sh -c "($end && ulimit -f 0 && exec git -C cut ews config init) || exit 1" 2>err && test_path_is_missing cut/superqode.yaml || return 1
+	done && (umask 027 && git -C cut ews config init) && test -s cut/superqode.yaml && test "$(stat -c %a cut/superqode.yaml)" = 640
+'
+
 test_expect_success 'P1: it overwrites nothing, and is the only verb that makes it' '
 	cp project/superqode.yaml before && test_expect_code 128 git -C project ews config init >out 2>err &&
 	test_must_be_empty out && test_grep "is there already" err && test_cmp before project/superqode.yaml &&

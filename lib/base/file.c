@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/handle.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sync.h"
@@ -28,6 +29,7 @@
 #define SMALL_BYTES ((size_t)64 * 1024)
 #define READ_BYTES ((size_t)4096)
 #define OPEN_TRIES 8
+#define TMP_NAME_MAX 40
 
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max)
 {
@@ -195,30 +197,39 @@ static int fill(int fd, const struct filling *with)
 	return 0;
 }
 
+/* A file beside the place that it is made for, whose name begins with `prefix`. Returns its descriptor, or -1 and errno. */
+static int open_beside(char tmp[TMP_NAME_MAX], int dir_fd, const char *prefix, mode_t mode)
+{
+	size_t at = (size_t)snprintf(tmp, TMP_NAME_MAX, "%s", prefix);
+	unsigned char random[8];
+	int fd;
+
+	ews_clock_random(random, sizeof(random));
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(tmp + at + 2 * i, 3, "%02x", random[i]);
+	fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	/* Until it has its name, which may be long on a slow disk, this tells who sweeps that it has a writer. */
+	if (fd >= 0)
+		(void)flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
 static int replace(int dir_fd, const char *name, const struct filling *with)
 {
 	struct ews_sync_group *group = with->is_durable ? ews_sync_current() : NULL;
 	EWS_CLEANUP(fd) int home_fd = -1;
 	EWS_CLEANUP(fd) int fd = -1;
-	unsigned char random[8];
 	const char *base = name;
-	char tmp[40];
-	size_t at, i;
+	char tmp[TMP_NAME_MAX];
 	int rc;
 
 	home_fd = open_home(dir_fd, &base);
 	if (home_fd < 0)
 		return ews_error_wrap("cannot write '%s'", name);
-	ews_clock_random(random, sizeof(random));
 	/* Who watches tells by it whether a sync must follow. */
-	at = (size_t)snprintf(tmp, sizeof(tmp), "%s", with->is_durable ? ".tmp-" : ".tmp-cache-");
-	for (i = 0; i < sizeof(random); i++)
-		(void)snprintf(tmp + at + 2 * i, 3, "%02x", random[i]);
-	fd = openat(home_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = open_beside(tmp, home_fd, with->is_durable ? ".tmp-" : ".tmp-cache-", 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);
-	/* Until it has its name, which may be long on a slow disk, this tells who sweeps that it has a writer. */
-	(void)flock(fd, LOCK_EX | LOCK_NB);
 	rc = fill(fd, with);
 	if (rc == 0 && group)
 		rc = ews_sync_add_file(group, &fd, home_fd, tmp, home_fd, base);
@@ -500,4 +511,27 @@ int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to
 	if (rc < 0)
 		return ews_error_os("cannot rename '%s' to '%s'", from, to);
 	return 0;
+}
+
+int ews_file_make(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
+{
+	EWS_CLEANUP(fd) int fd = openat(dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+	char tmp[TMP_NAME_MAX], held[EWS_HANDLE_NAME_MAX];
+	bool is_beside = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
+	int rc;
+
+	if (is_beside)
+		fd = open_beside(tmp, dir_fd, ".tmp-", mode);
+	if (fd < 0)
+		return ews_error_os("cannot make '%s'", name);
+	rc = ews_file_write_fd(fd, data, len);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = ews_error_os("cannot sync");
+	if (rc == 0 && is_beside)
+		rc = ews_file_rename_new(dir_fd, tmp, dir_fd, name);
+	else if (rc == 0 && linkat(AT_FDCWD, ews_handle_name(held, fd), dir_fd, name, AT_SYMLINK_FOLLOW) < 0)
+		rc = ews_error_os("cannot name it");
+	if (rc < 0 && is_beside)
+		(void)unlinkat(dir_fd, tmp, 0); /* best effort: the failure above is the news */
+	return rc < 0 ? ews_error_wrap("cannot make '%s'", name) : ews_file_sync_dir(dir_fd);
 }

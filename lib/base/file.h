@@ -125,4 +125,10 @@ int ews_file_measure_tree(struct ews_tree_size *out, int dir_fd, const char *nam
  */
 int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to);
 
+/*
+ * Make the file `name` in `dir_fd`, with `len` bytes of `data` from its first moment on, synced; the umask counts. Who is killed at it
+ * leaves nothing, or, where the file system has no files without a name, a ".tmp-..." beside. EWS_EEXISTS when something is there.
+ */
+int ews_file_make(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
+
 #endif

@@ -3,8 +3,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -142,24 +140,6 @@ static int get(struct ews_cmd_ctx *ctx, const char *key, bool with_origin)
 	return 0;
 }
 
-/* Write the new file `name`; one that is there stays as it is. */
-static int write_new(int dir_fd, const char *name, const struct ews_buf *text)
-{
-	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	int rc;
-
-	if (fd < 0)
-		return ews_error_os("cannot make '%s'", name);
-	rc = ews_file_write_fd(fd, text->ptr, text->len);
-	if (rc == 0 && fsync(fd) < 0)
-		rc = ews_error_os("cannot write '%s'", name);
-	if (rc < 0) {
-		(void)unlinkat(dir_fd, name, 0); /* best effort: what is left is a comment */
-		return rc;
-	}
-	return ews_file_sync_dir(dir_fd);
-}
-
 static int init(struct ews_cmd_ctx *ctx)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(ctx->repo->project, EWS_CONFIG_FILE);
@@ -174,7 +154,7 @@ static int init(struct ews_cmd_ctx *ctx)
 	if (dir < 0)
 		return dir;
 	ews_render_config_file(&text);
-	rc = write_new(dir, EWS_CONFIG_FILE, &text);
+	rc = ews_file_make(dir, EWS_CONFIG_FILE, text.ptr, text.len, 0666);
 	if (rc == EWS_EEXISTS) {
 		(void)ews_error(EWS_EEXISTS, "'%s' is there already", path);
 		ews_error_hint("edit it; 'git ews config list --show-origin' says what holds");
