@@ -207,4 +207,11 @@ test_expect_success 'P5: a link in the place of what is ours leads nobody elsewh
 	test_grep "is no file" err && test_cmp want real && rm p/.git/config && mv real p/.git/config && git -C p ews guard uninstall
 '
 
+test_expect_success 'what was on its way when an install was killed is nobody'\''s hook, and recover takes it away' '
+	test_repo litter && git -C litter ews guard install && mkdir -p "$HOME/.superqode/hooks" "$HOME/.superqode/accepted" "$HOME/.superqode/elsewhere" && half=.tmp-0123456789abcdef &&
+	for dir in litter/.git/ews-hooks "$HOME/.superqode/hooks" "$HOME/.superqode/accepted" "$HOME/.superqode/elsewhere"; do echo half >"${dir:?}/$half" && touch -d "1 hour ago" "${dir:?}/$half" && echo "${dir:?}/$half" || return 1; done >halves &&
+	git -C litter ews guard install 2>err && test_grep ! "not ours" err && git -C litter ews recover && while read -r file; do test_path_is_missing "$file" || return 1; done <halves &&
+	test_path_is_file litter/.git/ews-hooks/pre-push && git -C litter ews guard uninstall
+'
+
 test_done

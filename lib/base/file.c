@@ -227,7 +227,7 @@ static int replace(int dir_fd, const char *name, const struct filling *with)
 	if (home_fd < 0)
 		return ews_error_wrap("cannot write '%s'", name);
 	/* Who watches tells by it whether a sync must follow. */
-	fd = open_beside(tmp, home_fd, with->is_durable ? ".tmp-" : ".tmp-cache-", 0600);
+	fd = open_beside(tmp, home_fd, with->is_durable ? EWS_FILE_BESIDE : EWS_FILE_BESIDE "cache-", 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);
 	rc = fill(fd, with);
@@ -521,7 +521,7 @@ int ews_file_make(int dir_fd, const char *name, const void *data, size_t len, mo
 	int rc;
 
 	if (is_beside)
-		fd = open_beside(tmp, dir_fd, ".tmp-", mode);
+		fd = open_beside(tmp, dir_fd, EWS_FILE_BESIDE, mode);
 	if (fd < 0)
 		return ews_error_os("cannot make '%s'", name);
 	rc = ews_file_write_fd(fd, data, len);

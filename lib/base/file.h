@@ -50,6 +50,9 @@ int ews_file_read_path(struct ews_buf *out, const char *path, size_t max);
 /* Write all of it or fail. */
 int ews_file_write_fd(int fd, const void *data, size_t len);
 
+/* What the name of a file begins with that is on its way to another one. */
+#define EWS_FILE_BESIDE ".tmp-"
+
 /*
  * Make `name` hold `len` bytes of `data` with mode `mode` (umask aside): a
  * temporary file beside it is written, synced, renamed over it, and the

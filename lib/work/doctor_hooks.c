@@ -33,7 +33,7 @@ static bool is_dir(const char *path)
 static char *read_hooks_path(const struct ews_patient *patient)
 {
 	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
-	EWS_CLEANUP(free) char *ours = ews_path_join(patient->repo->common_dir, "ews-hooks");
+	EWS_CLEANUP(free) char *ours = ews_path_join(patient->repo->common_dir, EWS_HOOKS_DIR);
 	EWS_CLEANUP(free) char *users = ews_path_join(patient->home, "hooks");
 	char *last = NULL;
 

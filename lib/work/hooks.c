@@ -25,7 +25,6 @@
 #include "work/hooks_script.h"
 #include "work/retell.h"
 
-#define IN_GIT_DIR "ews-hooks"
 #define IN_HOME "hooks"
 #define CONFIG_FILE "config"
 #define WORKTREE_CONFIG "config.worktree"
@@ -89,7 +88,7 @@ static void aim(struct target *out, enum ews_hooks_scope scope, struct ews_repo 
 	out->repo = repo;
 	out->home = home;
 	out->dir = scope == EWS_HOOKS_USER ? ews_path_join(home, IN_HOME)
-					   : ews_path_join(repo->common_dir, IN_GIT_DIR);
+					   : ews_path_join(repo->common_dir, EWS_HOOKS_DIR);
 }
 
 /* The file that `git config --global` writes. Fails with EWS_ECONFIG when there is no place for one. */
@@ -149,9 +148,9 @@ static void list_repo_configs(struct ews_strv *out, const struct ews_repo *repo)
 /* What `file`, one of a repository's, calls our config: seen from itself, so that it holds after a move. */
 static const char *repo_include(const struct ews_repo *repo, const char *file)
 {
-	return ews_path_is_inside(file + strlen(repo->common_dir) + 1, "worktrees") ? "../../" IN_GIT_DIR
+	return ews_path_is_inside(file + strlen(repo->common_dir) + 1, "worktrees") ? "../../" EWS_HOOKS_DIR
 										      "/" CONFIG_FILE
-										    : IN_GIT_DIR "/" CONFIG_FILE;
+										    : EWS_HOOKS_DIR "/" CONFIG_FILE;
 }
 
 /* The files that the user's directory was ever named in: its mark has them, a line each; "made" ones were made by us. */
@@ -321,7 +320,8 @@ static int look_at_hook(int dir_fd, const char *name)
 
 static bool is_file_of_ours(const char *name)
 {
-	return !strcmp(name, EWS_HOOKS_MARK) || !strcmp(name, CONFIG_FILE);
+	return !strcmp(name, EWS_HOOKS_MARK) || !strcmp(name, CONFIG_FILE) ||
+	       !strncmp(name, EWS_FILE_BESIDE, strlen(EWS_FILE_BESIDE));
 }
 
 static int list_foreign(struct ews_strv *out, const char *dir)
@@ -539,7 +539,7 @@ static int move_foreign(const struct ews_hooks *hooks, const struct target *targ
 	if (rc < 0)
 		return rc;
 	to = ews_dir_open_beneath(target->repo->common_fd, "hooks");
-	fd = ews_dir_open_beneath(target->repo->common_fd, IN_GIT_DIR);
+	fd = ews_dir_open_beneath(target->repo->common_fd, EWS_HOOKS_DIR);
 	rc = to < 0 ? to : fd < 0 ? fd : 0;
 	for (size_t i = 0; i < hooks->foreign.n && rc == 0; i++) {
 		rc = ews_file_rename_new(fd, hooks->foreign.items[i], to, hooks->foreign.items[i]);

@@ -19,6 +19,8 @@
 #include "base/strv.h"
 #include "store/repo.h"
 
+#define EWS_HOOKS_DIR "ews-hooks" /* in the git directory */
+
 enum ews_hooks_scope {
 	EWS_HOOKS_REPOSITORY = 1,
 	EWS_HOOKS_USER, /* all repositories of this user that have no hooks directory of their own */

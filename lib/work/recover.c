@@ -26,6 +26,7 @@
 #include "work/end.h"
 #include "work/finding.h"
 #include "work/holding.h"
+#include "work/hooks.h"
 #include "work/inuse.h"
 #include "work/registration.h"
 #include "work/retire.h"
@@ -152,7 +153,16 @@ static void sweep_prefix(int fd, const char *prefix)
 /* Files that were to replace others. */
 static void sweep_dir(int fd)
 {
-	sweep_prefix(fd, ".tmp-");
+	sweep_prefix(fd, EWS_FILE_BESIDE);
+}
+
+static void sweep_below(int dir_fd, const char *rel)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(dir_fd, rel);
+
+	if (fd >= 0)
+		sweep_dir(fd);
+	ews_error_clear();
 }
 
 /* Directories of projects are made beside, too; whoever does that may have to wait for the disk. */
@@ -172,6 +182,7 @@ static void sweep_unclaimed(int working_fd)
 /* Repositories of ours and directories of projects that were not finished, and what was on its way out. */
 static void sweep_home(const struct ews_repo *repo)
 {
+	static const char *const in_home[] = { "accepted", "elsewhere", "hooks" };
 	EWS_CLEANUP(fd) int home = ews_dir_open(repo->home);
 	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, "store");
 	EWS_CLEANUP(fd) int working = home < 0 ? -1 : ews_dir_open_beneath(home, "working");
@@ -179,7 +190,10 @@ static void sweep_home(const struct ews_repo *repo)
 	if (home >= 0) {
 		sweep_prefix(home, ".new-");
 		sweep_dir(home);
+		for (size_t i = 0; i < sizeof(in_home) / sizeof(*in_home); i++)
+			sweep_below(home, in_home[i]);
 	}
+	sweep_below(repo->common_fd, EWS_HOOKS_DIR);
 	if (store >= 0)
 		sweep_prefix(store, ".new-");
 	if (working >= 0) {
@@ -187,15 +201,6 @@ static void sweep_home(const struct ews_repo *repo)
 		sweep_prefix(working, ".gone-");
 	}
 	ews_archive_sweep(repo->home);
-	ews_error_clear();
-}
-
-static void sweep(struct ews_repo *repo, const char *rel)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
-
-	if (fd >= 0)
-		sweep_dir(fd);
 	ews_error_clear();
 }
 
@@ -623,7 +628,7 @@ static void sweep_session(struct ews_repo *repo, const char *id)
 
 	if (ews_repo_is_locked(repo, id))
 		return;
-	sweep(repo, own);
+	sweep_below(repo->dir_fd, own);
 	fd = ews_dir_open_beneath(repo->common_fd, entry);
 	if (fd >= 0)
 		sweep_dir(fd);
@@ -657,7 +662,7 @@ static void sweep_rounds(struct ews_repo *repo)
 	for (size_t i = 0; i < teams.n; i++) {
 		EWS_CLEANUP(free) char *rel = ews_path_join("rounds", teams.items[i]);
 
-		sweep(repo, rel);
+		sweep_below(repo->dir_fd, rel);
 	}
 }
 
@@ -671,8 +676,8 @@ static int sweep_all(struct ews_repo *repo)
 	for (size_t i = 0; i < ids.n; i++)
 		sweep_session(repo, ids.items[i]);
 	sweep_home(repo);
-	sweep(repo, "");
-	sweep(repo, "undo");
+	sweep_below(repo->dir_fd, "");
+	sweep_below(repo->dir_fd, "undo");
 	sweep_rounds(repo);
 	sweep_locks(repo);
 	sweep_beside(repo);
