@@ -133,6 +133,14 @@ test_expect_success 'P9: colours and hints are by the config of the user, and ne
 	git config --global color.status never && git config --global advice.statusHints false && on_terminal 80 git -C q ews >out && test_grep ! "$esc" out && test_grep ! "(use" out && on_terminal 80 git -C q ews -q --color >out && test_grep "$esc" out
 '
 
+test_expect_success 'P9: what git is told on the command line is of the user, before his config' '
+	esc=$(printf "\033") && on_terminal 80 git -C q -c color.status=false -c advice.statusHints=false ews >out && test_grep ! "$esc" out && test_grep ! "(use" out &&
+	on_terminal 80 git -C q -c color.ui=false ews 2>err >out && test_grep ! "$esc" out && test_grep "(use" out && test_grep ! warning err &&
+	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=color.ui GIT_CONFIG_VALUE_0=never on_terminal 80 git -C q ews >out && test_grep ! "$esc" out &&
+	test_when_finished "git config --global --remove-section color; git -C q config --unset color.status" && git config --global color.status never && git -C q config color.status never &&
+	on_terminal 80 git -C q -c color.status=always ews >out && test_grep "$esc" out && on_terminal 80 git -C q -c color.status ews >out && test_grep "$esc" out && git -C q -c color.status=always ews >out && test_grep ! "$esc" out
+'
+
 # What was left behind, but for the epoch: that never goes back.
 stale() {
 	git -C q ews status --json "$1" >stale.json || return 1

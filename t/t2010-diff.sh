@@ -168,7 +168,7 @@ test_expect_success 'P7: nor locale and environment' '
 	env LC_ALL=tr_TR.UTF-8 LANG=de_DE.UTF-8 LANGUAGE=fr TERM=xterm COLUMNS=20 TZ=Asia/Tokyo \
 		git -C p ews diff s >got && cmp want got &&
 	env GIT_EXTERNAL_DIFF="touch ran; cat" GIT_DIFF_OPTS=-u0 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=diff.noprefix GIT_CONFIG_VALUE_0=true \
-		GIT_CONFIG_PARAMETERS="'"'color.ui=always'"'" GIT_PAGER_IN_USE=1 GIT_PAGER="touch ran; cat" PAGER="touch ran; cat" \
+		GIT_CONFIG_PARAMETERS="'"'diff.mnemonicPrefix=true'"'" GIT_PAGER_IN_USE=1 GIT_PAGER="touch ran; cat" PAGER="touch ran; cat" \
 		GIT_LITERAL_PATHSPECS=1 GIT_TRACE_SETUP=0 GIT_INDEX_FILE=/nonexistent GIT_NAMESPACE=x GIT_DEFAULT_HASH=sha256 \
 		GIT_ATTR_SOURCE=HEAD GIT_PREFIX=src/ \
 		git -C p ews diff s >got && cmp want got && test_path_is_missing ran &&
@@ -181,7 +181,9 @@ test_expect_success 'P9: a terminal pager comes from the user alone, never from 
 	GIT_PAGER="sed s/^/PAGED:/" TERM=xterm script -qec "git -C p ews diff s" /dev/null >got </dev/null &&
 	test_grep "PAGED:" got && test_path_is_missing ran &&
 	GIT_PAGER=cat TERM=xterm script -qec "git -C p ews diff s" /dev/null >got </dev/null &&
-	grep "$(printf "\033")" got && test_path_is_missing ran
+	grep "$(printf "\033")" got && git -C p config --unset pager.ews && TERM=xterm script -qec "git -C p -c core.pager=\"sed s/^/PAGED:/\" ews diff s" /dev/null >got </dev/null &&
+	test_grep "PAGED:" got && TERM=xterm script -qec "git -C p -c core.pager=cat -c color.ui=false ews diff s" /dev/null >got </dev/null &&
+	test_grep "^+" got && test_grep ! "$(printf "\033")" got && test_path_is_missing ran
 '
 
 test_expect_success 'the output options of git diff give what git gives' '

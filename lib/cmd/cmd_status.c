@@ -22,6 +22,7 @@
 #include "cmd/render_path.h"
 #include "cmd/render_status.h"
 #include "store/astray.h"
+#include "store/config.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "work/epoch.h"
@@ -474,7 +475,7 @@ static bool wants_hints(const struct ews_cmd_ctx *ctx)
 
 	if (ctx->quiet || !ews_pager_is_terminal())
 		return false;
-	if (ews_odb_config_user(&text, "advice.statusHints") < 0 || ews_setting_read_bool(&is_wanted, text) < 0)
+	if (ews_config_user(&text, "advice.statusHints") < 0 || ews_setting_read_bool(&is_wanted, text) < 0)
 		ews_error_clear();
 	return is_wanted;
 }

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "store/odb.h"
+#include "store/config.h"
 
 #define TEXT_BYTES_MAX (64 * EWS_MIB)
 
@@ -34,7 +34,7 @@ static char *choose_editor(void)
 	const char *env = getenv("GIT_EDITOR");
 	char *choice = NULL;
 
-	if (!env && ews_odb_config_user(&choice, "core.editor") == 0)
+	if (!env && ews_config_user(&choice, "core.editor") == 0)
 		return choice;
 	ews_error_clear();
 	if (!env && can_show_screens())

@@ -1,7 +1,7 @@
 /*
  * The editor: a text that a person writes, with git's manners.
  *
- * Which program it is is asked of the environment and of the user's and the system's config alone, never of a
+ * Which program it is is asked of the environment, the command line (git -c) and the user's and the system's config alone, never of a
  * repository's.
  *
  * SPDX-License-Identifier: MIT

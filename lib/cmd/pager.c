@@ -20,7 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "store/odb.h"
+#include "store/config.h"
 #include "store/setting.h"
 
 static pid_t pager_pid; /* 0: none runs */
@@ -49,7 +49,7 @@ static char *choose_pager(void)
 
 	if (env)
 		choice = ews_strdup(env);
-	else if (ews_odb_config_user(&choice, "core.pager") < 0)
+	else if (ews_config_user(&choice, "core.pager") < 0)
 		choice = ews_strdup(getenv("PAGER") ? getenv("PAGER") : "less");
 	if (*choice && strcmp(choice, "cat") != 0)
 		return choice;
@@ -179,7 +179,7 @@ bool ews_pager_color(const struct ews_cmd_ctx *ctx, const char *slot)
 	/* Scripts read what no terminal shows: colour there must be asked for here and now. */
 	if (!ews_pager_is_terminal())
 		return false;
-	if (!ctx->color && (ews_odb_config_user(&text, key) == 0 || ews_odb_config_user(&text, "color.ui") == 0))
+	if (!ctx->color && (ews_config_user(&text, key) == 0 || ews_config_user(&text, "color.ui") == 0))
 		when = read_when(text);
 	return when > 0 || (when < 0 && term && strcmp(term, "dumb") != 0);
 }

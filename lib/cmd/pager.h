@@ -1,7 +1,7 @@
 /*
  * The pager and colours, with git's manners on a terminal.
  *
- * Which program pages and which colours show is asked of the environment and
+ * Which program pages and which colours show is asked of the environment, of the command line (git -c) and
  * of the user's and the system's config alone, never of a repository's.
  *
  * SPDX-License-Identifier: MIT
@@ -30,7 +30,7 @@ bool ews_pager_is_terminal(void);
 
 /*
  * Is colour wanted: --color and --no-color; else only when a terminal shows it, and color.<slot> and
- * color.ui of the user's config don't say no.
+ * color.ui of the user's config don't say no: elsewhere "always" would spoil patches.
  */
 bool ews_pager_color(const struct ews_cmd_ctx *ctx, const char *slot);
 

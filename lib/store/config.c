@@ -72,6 +72,18 @@ const char *ews_config_command(const char *key)
 	return NULL;
 }
 
+int ews_config_user(char **out, const char *key)
+{
+	const char *given;
+
+	ews_config_take_environment();
+	given = ews_config_command(key);
+	if (!given)
+		return ews_odb_config_user(out, key);
+	*out = ews_strdup(given);
+	return 0;
+}
+
 static char *current_dir(void)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -84,7 +96,6 @@ int ews_config_find_home(char **out, const char *option)
 	EWS_CLEANUP(free) char *cwd = current_dir();
 	EWS_CLEANUP(free) char *configured = NULL;
 	const char *env = getenv("SUPERQODE_HOME");
-	const char *given;
 	const char *user = getenv("HOME");
 
 	if (option && *option) {
@@ -95,11 +106,7 @@ int ews_config_find_home(char **out, const char *option)
 		*out = ews_path_absolute(cwd, env);
 		return 0;
 	}
-	ews_config_take_environment();
-	given = ews_config_command("ews.home");
-	if (given)
-		configured = ews_strdup(given);
-	else if (ews_odb_config_user(&configured, "ews.home") < 0)
+	if (ews_config_user(&configured, "ews.home") < 0)
 		ews_error_clear();
 	if ((!configured || *configured == '~') && (!user || *user != '/')) {
 		ews_error(EWS_ECONFIG, "HOME is %s, so there is no place for workspaces",
@@ -242,10 +249,13 @@ static void take_git(struct ews_config *config, const struct ews_gitconfig *list
 				       .source = source,
 				       .is_repositorys = value->scope == EWS_GITCONFIG_REPOSITORY,
 				       .at = i };
-		struct given *added = add(config, &given);
 
+		/* What is git's own is for ews_config_user(). */
+		if (strncmp(value->key, "ews.", 4) != 0)
+			continue;
+		(void)add(config, &given);
 		if (!setting)
-			spoil(added, false, "is no setting of git ews");
+			spoil(&config->items[config->n - 1], false, "is no setting of git ews");
 	}
 }
 

@@ -33,13 +33,19 @@ struct ews_config_place {
 };
 
 /*
- * Take what `git -c ews.<key>=<value> ews ...` left in the environment, once,
- * before the environment is scrubbed.
+ * Take what `git -c <key>=<value> ews ...` left in the environment of "ews.*" and of what ews_config_user() is asked for,
+ * once, before the environment is scrubbed.
  */
 void ews_config_take_environment(void);
 
 /* What the command line says of `key`, borrowed; NULL: nothing. Before a project is known. */
 const char *ews_config_command(const char *key);
+
+/*
+ * What the user says of `key`: on the command line, else in his or the system's config; no repository. The key is one of
+ * ours, or one of those of git's that EWS_GITCONFIG_USERS names. The caller frees `*out`. Fails with EWS_ENOTFOUND.
+ */
+int ews_config_user(char **out, const char *key);
 
 /*
  * Find home: `option` when not NULL, else SUPERQODE_HOME, else ews.home of the

@@ -190,7 +190,7 @@ void ews_gitconfig_read_command(struct ews_gitconfig *out)
 {
 	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	struct question question = { .pattern = OURS, .cwd = "/" };
+	struct question question = { .pattern = OURS "|" EWS_GITCONFIG_USERS, .cwd = "/" };
 
 	if (!getenv("GIT_CONFIG_PARAMETERS") && !getenv("GIT_CONFIG_COUNT"))
 		return;

@@ -34,7 +34,10 @@ int ews_gitconfig_read(struct ews_gitconfig *out, const char *git_dir);
 /* The same of keys that `pattern`, an extended regular expression, matches. Nothing that they name is run. */
 int ews_gitconfig_find(struct ews_gitconfig *out, const char *git_dir, const char *pattern);
 
-/* What `git -c ews.<key>=<value> ews ...` left in the environment. What git can't make sense of is nothing. */
+/* Of git's own what a user may want otherwise for one command: what is shown, and by which program. */
+#define EWS_GITCONFIG_USERS "^(color\\..*|core\\.(pager|editor)|advice\\.statushints)$"
+
+/* What `git -c <key>=<value> ews ...` left in the environment, of ours and of these. What git can't make sense of is nothing. */
 void ews_gitconfig_read_command(struct ews_gitconfig *out);
 
 /*
