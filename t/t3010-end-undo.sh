@@ -303,4 +303,54 @@ test_expect_success 'undo takes no verb that is at work for an interrupted one, 
 	git -C slow ews snapshot create project && : >go && wait $pid && git -C slow ews undo && git -C slow ews end slow project
 '
 
+# lost <project>: by hand, all that is in trash goes.
+lost() {
+	git -C "$1" for-each-ref --format="delete %(refname)" refs/ews/trash >refs.lost && git -C "$1" update-ref --stdin <refs.lost && rm -rf "${HOME:?}/.superqode/working/${1:?}/trash"
+}
+
+# ended <project>: a new one, of which the session x has ended with work in it.
+ended() {
+	rm -rf "${1:?}" "${HOME:?}/.superqode/working/$1" && test_repo "$1" && start_ws "$1" x && echo new >"${ws:?}/new" && git -C "$1" ews end x --no-artifacts >end.out 2>&1
+}
+
+# beside_clean <lock> <project>: an undo that is stopped when it opens the lock, and goes on once all of trash is empty.
+beside_clean() {
+	rm -f calls && { test_strace calls -P "$1" -e trace=openat -e inject=openat:signal=SIGSTOP:when=1 git -C "$2" ews undo >undo.out 2>undo.err 3>&- 4>&- 5>&- & } && undo=$! &&
+		test_wait_for 20 grep -s "stopped by SIGSTOP" calls && { git -C "$2" ews clean --now >clean.out 2>clean.err || :; } && kill -s CONT "$(sed -n "/stopped by SIGSTOP/s/ .*//p" calls)" && { wait "$undo" || :; } && test_grep "expired" undo.err
+}
+
+# Nothing of <project> is held up by what is left of x.
+is_free() {
+	git -C "$1" ews recover --all >recover.out 2>recover.err && test_grep "nothing is interrupted" recover.err && git -C "$1" ews start x >start.out && git -C "$1" ews end x >end.out 2>&1 && git -C "$1" ews undo >undo.out 2>&1 && git -C "$1" ews end x >end.out 2>&1
+}
+
+test_expect_success STRACE 'P4: an undo that meets a clean --now takes up nothing that this has let go of' '
+	ended lost && beside_clean x lost && is_free lost && archive=$(git -C lost ews archive create) && git -C lost ews archive remove "$archive" && beside_clean "~project" lost && is_free lost
+'
+
+test_expect_success 'P4: undo looks whether there is anything to bring back before it begins' '
+	ended lost && lost lost && test_expect_code 128 git -C lost ews undo -n x 2>err && test_grep "trash has let go of it" err && test_expect_code 128 git -C lost ews undo x 2>err && test_grep "trash has let go of it" err && is_free lost &&
+	archive=$(git -C lost ews archive create) && git -C lost ews archive remove "$archive" && lost lost && test_expect_code 128 git -C lost ews undo 2>err && test_grep "trash has let go of it" err && is_free lost &&
+	start_ws lost same && git -C lost ews end same && lost lost && git -C lost ews undo same && git -C "${ws:?}" status --porcelain >got && test_must_be_empty got && git -C lost ews diff same >got && test_must_be_empty got
+'
+
+# undoing <project> [<session>]: its newest step says that it is being taken back, as an undo that was killed leaves it.
+undoing() {
+	record=$(find "$HOME/.superqode/working/$1/undo" -name "op-*.json" | sort | tail -n 1) && sed -i "s/\"state\":	\"done\"/\"state\":	\"undoing\"/" "$record" && step=${record##*/} && verb=$(json "$record" .verb) &&
+		{ test $# = 1 || echo "begin ${step%.json} $verb" >>"$HOME/.superqode/working/$1/sessions/$2/journal"; }
+}
+
+test_expect_success 'P4: what was being taken back and is gone keeps nobody from going on: recover says it' '
+	ended lost && undoing lost x && lost lost && git -C lost ews recover --all >out && test_grep "session .x.: its end can.t be taken back: .*gone" out && test_json "$record" .state expired && is_free lost &&
+	rm -rf lost "${HOME:?}/.superqode/working/lost" && test_repo lost && archive=$(git -C lost ews archive create) && other=$(git -C lost ews archive create src) && git -C lost ews archive remove "$archive" "$other" && undoing lost && rm "$HOME/.superqode/working/lost/trash/${step%.json}/0" &&
+	git -C lost ews recover --all >out && test_grep "gone: trash has let go of it" out && test_path_is_missing "$archive" && test_path_is_file "$other" && is_free lost
+'
+
+test_expect_success 'P4: a revert, and what was done to the project, stay as far as they came back, and redo is as ever' '
+	rm -rf lost "${HOME:?}/.superqode/working/lost" && test_repo lost && start_ws lost r && echo new >"${ws:?}/new" && git -C lost ews revert r && git -C lost ews undo r && git -C lost ews undo --redo r && undoing lost r && lost lost && git -C lost ews recover --all >out && test_grep "session .r.: the interrupted undo of its revert stays as far as it came" out &&
+	test_json "$record" .state undone && git -C lost ews revert r && echo more >"${ws:?}/more" && git -C lost ews revert r && git -C lost ews undo r && test "$(cat "${ws:?}/more")" = more &&
+	rm -rf lost "${HOME:?}/.superqode/working/lost" && test_repo lost && start_ws lost r && echo new >"${ws:?}/new" && git -C lost ews apply r && undoing lost && lost lost && git -C lost ews recover --all >out && test_grep "the project: the interrupted undo of its apply stays as far as it came" out &&
+	test_path_is_file lost/new && test_json "$record" .state undone && echo more >"${ws:?}/more" && git -C lost ews apply r && git -C lost ews undo && test_path_is_file lost/new && test_path_is_missing lost/more
+'
+
 test_done

@@ -503,38 +503,98 @@ static int move_file(int to_fd, const char *to, int from_fd, const char *from)
 	return unlinkat(from_fd, from, 0) < 0 ? ews_error_os("cannot remove '%s'", from) : ews_file_sync_dir(from_fd);
 }
 
+/* One that a step took away: where it was, its directory open at `dir_fd`, and its name in the step's trash. */
+struct removed {
+	struct ews_buf file;
+	int dir_fd;
+	const char *name;
+};
+
+#define REMOVED_INIT { EWS_BUF_INIT, -1, NULL }
+
+static void release_removed(struct removed *removed)
+{
+	ews_buf_release(&removed->file);
+	ews_cleanup_fd(&removed->dir_fd);
+}
+
+EWS_CLEANUP_DEFINE(removed, struct removed, release_removed)
+
+static int read_removed(struct removed *out, const struct ews_step *step, size_t i)
+{
+	const char *line = step->moved.items[i];
+	const char *tab = strchr(line, '\t');
+	EWS_CLEANUP(free) char *dir = NULL;
+
+	if (!tab || ews_path_unescape(&out->file, line, (size_t)(tab - line)) < 0 || *out->file.ptr != '/' ||
+	    !ews_path_is_plain(tab + 1) || strchr(tab + 1, '/'))
+		return ews_error(EWS_EDAMAGED, "the record of step '%s' is damaged", step->id);
+	out->name = tab + 1;
+	dir = ews_path_dir(out->file.ptr);
+	out->dir_fd = ews_dir_open(dir);
+	return out->dir_fd < 0 ? out->dir_fd : 0;
+}
+
+static int fail_gone(const struct removed *removed)
+{
+	return ews_error(EWS_ENOTFOUND, "the archive '%s' is gone: trash has let go of it", removed->file.ptr);
+}
+
+static int move_removed(const struct ews_step *step, size_t i, int trash_fd, bool back)
+{
+	EWS_CLEANUP(removed) struct removed removed = REMOVED_INIT;
+	int rc = read_removed(&removed, step, i);
+
+	if (rc == 0 && back) {
+		rc = move_file(removed.dir_fd, ews_path_base(removed.file.ptr), trash_fd, removed.name);
+		return rc == EWS_ENOTFOUND ? fail_gone(&removed) : rc;
+	}
+	if (rc == 0)
+		rc = move_file(trash_fd, removed.name, removed.dir_fd, ews_path_base(removed.file.ptr));
+	if (rc == EWS_ENOTFOUND && !back) {
+		ews_error_clear(); /* somebody else removed it */
+		rc = 0;
+	}
+	return rc;
+}
+
 int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, bool back)
 {
 	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step->id);
-	EWS_CLEANUP(fd) int trash = -1;
+	EWS_CLEANUP(fd) int trash = step->moved.n ? ews_repo_subdir(repo, below) : -1;
+	EWS_CLEANUP(free) char *gone = NULL;
+
+	if (step->moved.n && trash < 0)
+		return trash;
+	for (size_t i = 0; i < step->moved.n; i++) {
+		int rc = move_removed(step, i, trash, back);
+
+		if (rc < 0 && rc != EWS_ENOTFOUND)
+			return rc;
+		if (rc < 0 && !gone)
+			gone = ews_strdup(ews_error_message());
+	}
+	ews_error_clear();
+	return gone ? ews_error(EWS_ENOTFOUND, "%s", gone) : 0;
+}
+
+int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step)
+{
 	int rc = 0;
 
 	for (size_t i = 0; i < step->moved.n && rc == 0; i++) {
-		const char *tab = strchr(step->moved.items[i], '\t');
-		EWS_CLEANUP(buf) struct ews_buf file = EWS_BUF_INIT;
-		EWS_CLEANUP(free) char *dir = NULL;
-		EWS_CLEANUP(fd) int fd = -1;
+		EWS_CLEANUP(removed) struct removed removed = REMOVED_INIT;
+		EWS_CLEANUP(free) char *there = NULL;
 
-		if (!tab || ews_path_unescape(&file, step->moved.items[i], (size_t)(tab - step->moved.items[i])) < 0 ||
-		    *file.ptr != '/' || !ews_path_is_plain(tab + 1) || strchr(tab + 1, '/'))
-			return ews_error(EWS_EDAMAGED, "the record of step '%s' is damaged", step->id);
-		if (trash < 0)
-			trash = rc = ews_repo_subdir(repo, below);
+		rc = read_removed(&removed, step, i);
 		if (rc < 0)
 			return rc;
-		dir = ews_path_dir(file.ptr);
-		rc = fd = ews_dir_open(dir);
-		if (rc >= 0)
-			rc = back ? move_file(fd, ews_path_base(file.ptr), trash, tab + 1)
-				  : move_file(trash, tab + 1, fd, ews_path_base(file.ptr));
-		if (rc == EWS_ENOTFOUND && back) {
-			rc = ews_error(EWS_ENOTFOUND, "the archive '%s' is gone: trash has let go of it", file.ptr);
-		} else if (rc == EWS_ENOTFOUND) {
-			ews_error_clear(); /* somebody else removed it */
-			rc = 0;
-		}
+		there = ews_strfmt("trash/%s/%s", step->id, removed.name);
+		if (faccessat(repo->dir_fd, there, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+		    faccessat(removed.dir_fd, ews_path_base(removed.file.ptr), F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			rc = fail_gone(&removed);
 	}
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 static int remove_for_good(const struct ews_strv *files)

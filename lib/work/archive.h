@@ -107,8 +107,13 @@ int ews_archive_limit(uint64_t *out_bytes, struct ews_repo *repo);
  * not there any more is done.
  */
 int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files);
-/* Move all that `step` took away, or (`back`) bring it back; harmless when already done. */
+/*
+ * Move all that `step` took away, or (`back`) bring it back; harmless when already done. Bringing back fails with EWS_ENOTFOUND
+ * when one of them is gone, or its directory; the others come back all the same.
+ */
 int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
+/* Can all of them come back? Fails with EWS_ENOTFOUND, naming what is gone. */
+int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step);
 
 /* Remove what killed writers left beside the archives of all projects. */
 void ews_archive_sweep(const char *home);

@@ -437,14 +437,54 @@ static int relink(struct ews_session *session, const struct ews_step *step)
 	return rc < 0 ? rc : session->method->repair(&place, root, &content.git);
 }
 
+/* Need nothing be made anew, since the workspace is in trash, or back in its place? */
+static bool is_there(const struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
+	EWS_CLEANUP(free) char *there = ews_path_join(trash, TRASH_NAME);
+
+	return session->method->is_project || access(there, F_OK) == 0 || access(session->state.workspace, F_OK) == 0;
+}
+
+int ews_end_find_kept(struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	int rc = ews_snapshot_find_all(session->repo, step);
+
+	/* Where nothing differed it is the base that is wanted, which is one of these. */
+	if (rc < 0 || is_there(session, step) || (!*step->before && step->refs.n))
+		return rc;
+	rc = read_kept(&content, session, step);
+	if (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+		return rc;
+	ews_error(EWS_ENOTFOUND, "what the end of session '%s' kept is gone: trash has let go of it",
+		  session->state.id);
+	return EWS_ENOTFOUND;
+}
+
+int ews_end_give_up(struct ews_session *session, struct ews_step *step)
+{
+	const bool is_kept = is_there(session, step);
+	int rc = ews_snapshot_add_names(session->repo, step);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear(); /* there is nothing that could have a name */
+		rc = 0;
+	}
+	if (rc == 0)
+		rc = carry_out(session, step);
+	if (rc < 0 || is_kept)
+		return rc;
+	step->state = EWS_STEP_EXPIRED;
+	return ews_step_write(session->repo->dir_fd, step);
+}
+
 int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step)
 {
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
-	EWS_CLEANUP(free) char *there = ews_path_join(trash, TRASH_NAME);
 	int rc;
 
-	if (session->method->is_project || access(there, F_OK) == 0 || access(session->state.workspace, F_OK) == 0)
+	if (is_there(session, step))
 		return 0;
 	rc = read_kept(&content, session, step);
 	for (size_t i = 0; i < content.scan.skips.n; i++) {

@@ -321,6 +321,32 @@ static void say_since(struct ews_strv *done, const char *session, const struct e
 	}
 }
 
+/*
+ * Is the state that the step was on its way to gone? Then it stays as far as it came, which is said: nobody waits for what can't
+ * be. Returns 1 then.
+ */
+static int give_up_lost(struct ews_strv *done, struct ews_repo *repo, struct ews_session *session,
+			struct ews_step *step, bool back)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(free) char *why = NULL;
+	int rc = ews_undo_target(&target, repo, step, !back);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	why = ews_strdup(ews_error_message());
+	ews_error_clear();
+	rc = ews_transition_give_up(repo, step);
+	if (rc == 0 && session)
+		rc = ews_journal_done(session->fd, step->id);
+	if (rc < 0)
+		return rc;
+	ews_strv_addf(done, "%s%s%s: the interrupted %s%s stays as far as it came: %s", session ? "session '" : "",
+		      session ? session->state.id : "the project", session ? "'" : "", back ? "undo of its " : "",
+		      step->verb, why);
+	return 1;
+}
+
 /* Put the session where its step wanted it: by the same way, which is harmless where it was gone already. */
 static int finish_transition(struct ews_strv *done, struct ews_session *session, struct ews_step *step,
 			     const struct ews_recover_opts *opts)
@@ -328,8 +354,11 @@ static int finish_transition(struct ews_strv *done, struct ews_session *session,
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 	bool back = step->state == EWS_STEP_UNDOING;
 	const struct ews_undo_opts again = retry(opts, back);
-	int rc = ews_undo_transition(&result, session->repo, session, step, &again);
+	int rc = give_up_lost(done, session->repo, session, step, back);
 
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = ews_undo_transition(&result, session->repo, session, step, &again);
 	if (rc < 0)
 		return rc;
 	if (!result.is_verified)
@@ -340,17 +369,38 @@ static int finish_transition(struct ews_strv *done, struct ews_session *session,
 	return 0;
 }
 
+/* What an end kept may have been deleted by hand, or let go beside an undo of older versions. */
+static int take_end_back(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *why = NULL;
+	int rc = ews_end_find_kept(session, step);
+
+	if (rc == EWS_ENOTFOUND) {
+		why = ews_strdup(ews_error_message());
+		ews_error_clear();
+		rc = ews_end_give_up(session, step);
+	} else {
+		if (rc == 0)
+			rc = ews_holding_take_usual(session, 0);
+		if (rc == 0)
+			rc = ews_end_take_back(NULL, session, step);
+	}
+	if (rc < 0)
+		return rc;
+	ews_strv_addf(done, "session '%s': its end %s%s", session->state.id,
+		      why ? "can't be taken back: " : "was taken back", why ? why : "");
+	return 0;
+}
+
 static int finish_end(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
-	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = back ? ews_holding_take_usual(session, 0) : ews_end_carry_out(session, step);
+	int rc;
 
-	if (rc == 0 && back)
-		rc = ews_end_take_back(NULL, session, step);
-
+	if (step->state == EWS_STEP_UNDOING)
+		return take_end_back(done, session, step);
+	rc = ews_end_carry_out(session, step);
 	if (rc == 0)
-		ews_strv_addf(done, "session '%s': %s", session->state.id,
-			      back ? "its end was taken back" : "its end was finished");
+		ews_strv_addf(done, "session '%s': its end was finished", session->state.id);
 	return rc;
 }
 
@@ -530,13 +580,23 @@ static int recover_session(struct ews_strv *done, struct ews_repo *repo, const c
 	return rc;
 }
 
+/* Of what a drop took away something is gone: it is named, and keeps none of the rest. */
+static int name_gone(struct ews_strv *done, int rc)
+{
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_strv_addf(done, "of a drop: %s", ews_error_message());
+	ews_error_clear();
+	return 0;
+}
+
 static int finish_drop(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step)
 {
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = ews_snapshot_move_all(repo, step, back);
+	int rc = name_gone(done, ews_snapshot_move_all(repo, step, back));
 
 	if (rc == 0)
-		rc = ews_archive_move_all(repo, step, back);
+		rc = name_gone(done, ews_archive_move_all(repo, step, back));
 	if (rc < 0)
 		return rc;
 	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
@@ -555,6 +615,9 @@ static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct 
 	int rc;
 
 	ews_transition_turn_back(step);
+	rc = give_up_lost(done, repo, NULL, step, true);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	rc = ews_undo_transition(&result, repo, NULL, step, &again);
 	if (rc == 0 && result.is_verified)
 		rc = ews_step_remove(repo->dir_fd, step->id);
@@ -588,6 +651,9 @@ static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, str
 		rc = ews_shift_complete_commit(repo, step);
 	if (rc <= 0)
 		return rc < 0 ? rc : take_apply_back(done, repo, step, opts);
+	rc = give_up_lost(done, repo, NULL, step, step->state == EWS_STEP_UNDOING);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	rc = ews_undo_transition(&result, repo, NULL, step, &again);
 	if (rc < 0)
 		return rc;

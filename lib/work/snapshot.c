@@ -274,6 +274,13 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	return 1;
 }
 
+static int need_object(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
+{
+	if (ews_odb_has(repo->odb, oid))
+		return 0;
+	return ews_error(EWS_ENOTFOUND, "what the ref '%s' led to is gone: trash has let go of it", name);
+}
+
 static int add_name(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
 	const struct ews_oid none = EWS_OID_NONE;
@@ -282,7 +289,8 @@ static int add_name(struct ews_repo *repo, const char *name, const struct ews_oi
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
-		return ews_odb_ref_swap(repo->odb, name, &none, oid);
+		rc = need_object(repo, name, oid);
+		return rc < 0 ? rc : ews_odb_ref_swap(repo->odb, name, &none, oid);
 	}
 	if (rc == 0 && !ews_oid_equal(&there, oid))
 		rc = ews_error(EWS_EEXISTS, "the ref '%s' holds something else", name);
@@ -308,20 +316,28 @@ enum turn {
 	DROP = 2, /* the old one is gone */
 };
 
-static int move_one(struct ews_repo *repo, const struct ews_step *step, char *line, bool back, unsigned turns)
+/* Cut the line in pieces: it begins with the old name, `*to` is the new one. */
+static int split_ref(struct ews_oid *oid, char **to, char *line, const struct ews_step *step)
 {
-	char *to = strchr(line, ' ');
-	char *hex = to ? strchr(to + 1, ' ') : NULL;
-	struct ews_oid oid;
-	int rc;
+	char *hex;
 
+	*to = strchr(line, ' ');
+	hex = *to ? strchr(*to + 1, ' ') : NULL;
 	if (!hex)
 		return ews_error(EWS_EDAMAGED, "step '%s' names a ref that makes no sense", step->id);
-	*to++ = '\0';
+	*(*to)++ = '\0';
 	*hex++ = '\0';
-	if (strncmp(line, "refs/ews/", 9) || strncmp(to, "refs/ews/", 9))
+	if (strncmp(line, "refs/ews/", 9) || strncmp(*to, "refs/ews/", 9))
 		return ews_error(EWS_EDAMAGED, "step '%s' names a ref that is not ours", step->id);
-	rc = ews_oid_parse(&oid, hex);
+	return ews_oid_parse(oid, hex);
+}
+
+static int move_one(struct ews_repo *repo, const struct ews_step *step, char *line, bool back, unsigned turns)
+{
+	struct ews_oid oid;
+	char *to;
+	int rc = split_ref(&oid, &to, line, step);
+
 	/* New name first: a crash between the two leaves both, never none. */
 	if (rc == 0 && (turns & ADD))
 		rc = add_name(repo, back ? line : to, &oid);
@@ -330,14 +346,36 @@ static int move_one(struct ews_repo *repo, const struct ews_step *step, char *li
 	return rc;
 }
 
+/* One that is gone keeps none of the others. */
 static int move_all(struct ews_repo *repo, const struct ews_step *step, bool back, unsigned turns)
+{
+	EWS_CLEANUP(free) char *gone = NULL;
+
+	for (size_t i = 0; i < step->refs.n; i++) {
+		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
+		int rc = move_one(repo, step, line, back, turns);
+
+		if (rc < 0 && rc != EWS_ENOTFOUND)
+			return rc;
+		if (rc < 0 && !gone)
+			gone = ews_strdup(ews_error_message());
+	}
+	ews_error_clear();
+	return gone ? ews_error(EWS_ENOTFOUND, "%s", gone) : 0;
+}
+
+int ews_snapshot_find_all(struct ews_repo *repo, const struct ews_step *step)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < step->refs.n && rc == 0; i++) {
 		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
+		struct ews_oid oid;
+		char *to;
 
-		rc = move_one(repo, step, line, back, turns);
+		rc = split_ref(&oid, &to, line, step);
+		if (rc == 0)
+			rc = need_object(repo, line, &oid);
 	}
 	return rc;
 }

@@ -164,8 +164,13 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 /* Move snapshots to trash (undo brings them back). A session's base can't be dropped: EWS_EUSAGE. */
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
 
-/* Rename all refs that `step` moved to trash, or (`back`) out of it again; harmless when already done, wholly or half. */
+/*
+ * Rename all refs that `step` moved to trash, or (`back`) out of it again; harmless when already done, wholly or half. Fails
+ * with EWS_ENOTFOUND when what one of them led to is gone; the others are renamed all the same.
+ */
 int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
+/* Is what they lead to there? Fails with EWS_ENOTFOUND, naming one that is gone. */
+int ews_snapshot_find_all(struct ews_repo *repo, const struct ews_step *step);
 
 /*
  * The two halves of moving them to trash, each as harmless: the new names, which must be durable before the second begins,

@@ -381,6 +381,16 @@ int ews_transition_close(struct ews_repo *repo, struct ews_step *step)
 	return ews_step_write(repo->dir_fd, step);
 }
 
+int ews_transition_give_up(struct ews_repo *repo, struct ews_step *step)
+{
+	/* What has not come back is tried again when it is its turn. */
+	ews_strv_add_array(&step->stays, step->moved.items);
+	turn_moved(step);
+	step->is_incomplete = false;
+	step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_UNDONE : EWS_STEP_DONE;
+	return ews_step_write(repo->dir_fd, step);
+}
+
 void ews_transition_turn_back(struct ews_step *step)
 {
 	if (step->state == EWS_STEP_PLANNED)

@@ -77,6 +77,12 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 /* Write that a step which stayed open is done. */
 int ews_transition_close(struct ews_repo *repo, struct ews_step *step);
 
+/*
+ * Where `step` was on its way to is gone: it has turned, as far as it came. What was there when it began to turn is the other
+ * way, as ever.
+ */
+int ews_transition_give_up(struct ews_repo *repo, struct ews_step *step);
+
 /* Let `step`, which may have come half of its way, go back: the next transition takes it back. */
 void ews_transition_turn_back(struct ews_step *step);
 

@@ -131,30 +131,32 @@ static uint64_t last_undo(const struct ews_steps *steps)
 	return last;
 }
 
-static int find_state(struct ews_snapshot *out, struct ews_repo *repo, const char *id, const char *verb)
+int ews_undo_target(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_step *step, bool redo)
 {
+	const char *id = redo ? step->after : step->before;
 	int rc = *id ? ews_snapshot_find(out, repo, id) : EWS_ENOTFOUND;
 
 	if (rc != EWS_ENOTFOUND)
 		return rc;
-	ews_error(EWS_ENOTFOUND, "what the '%s' replaced is not kept any more", verb);
+	ews_error(EWS_ENOTFOUND, "what the '%s' replaced is not kept any more", step->verb);
 	ews_error_hint("the snapshot was taken out of '" EWS_REF_TRASH "'");
+	return EWS_ENOTFOUND;
+}
+
+static int fail_expired(const struct ews_step *step, bool redo)
+{
+	ews_error(EWS_ENOTFOUND, "there is nothing left to %s: what the '%s' of %s kept has expired",
+		  redo ? "redo" : "undo", step->verb, *step->session ? step->session : "the project");
+	ews_error_hint("ews.trashExpire says how long trash is kept, and 'git ews clean --now' empties it");
 	return EWS_ENOTFOUND;
 }
 
 /* Nothing is left to turn; when that is because of its age, it is said. */
 static int fail_nothing(const struct ews_steps *steps, bool redo)
 {
-	for (size_t i = 0; i < steps->n; i++) {
-		const struct ews_step *step = &steps->items[i];
-
-		if (step->state != EWS_STEP_EXPIRED)
-			continue;
-		ews_error(EWS_ENOTFOUND, "there is nothing left to %s: what the '%s' of %s kept has expired",
-			  redo ? "redo" : "undo", step->verb, *step->session ? step->session : "the project");
-		ews_error_hint("ews.trashExpire says how long trash is kept, and 'git ews clean --now' empties it");
-		return EWS_ENOTFOUND;
-	}
+	for (size_t i = 0; i < steps->n; i++)
+		if (steps->items[i].state == EWS_STEP_EXPIRED)
+			return fail_expired(&steps->items[i], redo);
 	ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
 	ews_error_hint("'git ews undo --list' shows the steps");
 	return EWS_ENOTFOUND;
@@ -174,7 +176,7 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 					    .payload = opts->payload };
 	bool back = !opts->redo;
 	bool has_changed = false;
-	int rc = find_state(&target, repo, back ? step->before : step->after, step->verb);
+	int rc = ews_undo_target(&target, repo, step, opts->redo);
 
 	if (rc == 0 && session) {
 		rc = ews_snapshot_base(&base, session);
@@ -228,7 +230,9 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		ews_error_hint("move it away, then try again");
 		return EWS_EEXISTS;
 	}
-	rc = ews_session_refuse_company(session);
+	rc = ews_end_find_kept(session, step);
+	if (rc == 0)
+		rc = ews_session_refuse_company(session);
 	if (rc == 0)
 		rc = ews_holding_take_usual(session, 0);
 	if (rc == 0)
@@ -244,8 +248,12 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 
 static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
 {
-	int rc = ews_step_write(repo->dir_fd, step);
+	int rc = ews_snapshot_find_all(repo, step);
 
+	if (rc == 0 && !redo)
+		rc = ews_archive_find_all(repo, step);
+	if (rc == 0)
+		rc = ews_step_write(repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_snapshot_move_all(repo, step, !redo);
 	if (rc == 0)
@@ -259,6 +267,35 @@ static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
 	    ews_artifact_settle(NULL, repo) < 0)
 		ews_error_clear();
 	return rc;
+}
+
+/*
+ * The step was chosen before the lock was ours, and its record is what will be written: whoever held the lock meanwhile may
+ * have turned it, or let go of what it kept.
+ */
+static int take_up(struct ews_repo *repo, struct ews_step *step, const struct ews_undo_opts *opts)
+{
+	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
+	int rc = ews_step_read(&now, repo->dir_fd, step->id);
+
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	if (rc == 0 && now.state == EWS_STEP_EXPIRED)
+		return fail_expired(&now, opts->redo);
+	if (rc < 0 || now.state != (opts->redo ? EWS_STEP_UNDONE : EWS_STEP_DONE)) {
+		ews_error(EWS_EBUSY, "the '%s' was %s meanwhile", step->verb,
+			  opts->redo ? "done again" : "taken back");
+		ews_error_hint("try again");
+		return EWS_EBUSY;
+	}
+	if (!opts->dry_run) {
+		now.state = opts->redo ? EWS_STEP_REDOING : EWS_STEP_UNDOING;
+		now.undo_sequence = step->undo_sequence;
+	}
+	ews_step_release(step);
+	*step = now;
+	now = (struct ews_step)EWS_STEP_INIT;
+	return 0;
 }
 
 static int open_session(struct ews_session *out, struct ews_repo *repo, struct ews_step *step)
@@ -288,12 +325,15 @@ static int turn_of_session(struct ews_undo_result *out, struct ews_repo *repo, s
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	int rc = open_session(&session, repo, step);
 
+	if (rc == 0)
+		rc = take_up(repo, step, opts);
 	if (rc < 0)
 		return rc;
 	if (!strcmp(step->verb, "end")) {
 		if (!opts->dry_run)
 			return turn_end(out, &session, step, opts);
-		return opts->redo ? 0 : ews_end_name_expired(&out->put.expired, &session, step);
+		rc = opts->redo ? 0 : ews_end_find_kept(&session, step);
+		return rc < 0 || opts->redo ? rc : ews_end_name_expired(&out->put.expired, &session, step);
 	}
 	if (session.state.state == EWS_STATE_ENDED)
 		return refuse_ended(step);
@@ -307,6 +347,8 @@ static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, s
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "undo", 0);
 
+	if (rc == 0)
+		rc = take_up(repo, step, opts);
 	if (rc < 0)
 		return rc;
 	if (strcmp(step->verb, "drop") != 0)
@@ -340,10 +382,7 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 	step = choose(&steps, opts->redo);
 	if (!step)
 		return fail_nothing(&steps, opts->redo);
-	if (!opts->dry_run) {
-		step->state = opts->redo ? EWS_STEP_REDOING : EWS_STEP_UNDOING;
-		step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;
-	}
+	step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;
 	rc = turn(out, repo, step, opts);
 	if (rc < 0)
 		return rc;

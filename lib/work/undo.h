@@ -36,6 +36,9 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo, struct ews_session *session,
 			struct ews_step *step, const struct ews_undo_opts *opts);
 
+/* The state that the undo (`redo`: the redo) of `step`, no end or drop, puts back. Fails with EWS_ENOTFOUND when it is gone. */
+int ews_undo_target(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_step *step, bool redo);
+
 /* All steps, newest first. */
 struct ews_steps {
 	struct ews_step *items;
