@@ -353,4 +353,8 @@ test_expect_success 'P4: a revert, and what was done to the project, stay as far
 	test_path_is_file lost/new && test_json "$record" .state undone && echo more >"${ws:?}/more" && git -C lost ews apply r && git -C lost ews undo && test_path_is_file lost/new && test_path_is_missing lost/more
 '
 
+test_expect_success 'P4: a workspace whose directory somebody took out of trash comes back with what links it with the store' '
+	ended lost && rm -rf "${HOME:?}/.superqode/working/lost/trash" && { git -C lost ews undo x || test $? = 1; } && test "$(cat "${ws:?}/new")" = new && git -C "${ws:?}" status --porcelain >got && test_grep new got && git -C lost ews diff x >got && test_grep "^+new" got
+'
+
 test_done

@@ -383,8 +383,11 @@ static bool is_lost(struct ews_session *session, int trash_fd)
 	       access(session->state.workspace, F_OK) < 0;
 }
 
-/* Make the directory that trash held anew, in trash, from where it comes back as ever. */
-static int refill_trash(struct ews_session *session, const struct ews_step *step)
+/*
+ * Make the directory that trash held anew, in trash, from where it comes back as ever. The record says so before, whoever had
+ * taken it away: nothing in it links it with the store.
+ */
+static int refill_trash(struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(fd) int trash = ews_transition_open_trash(session->repo, session, step->id);
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
@@ -394,6 +397,9 @@ static int refill_trash(struct ews_session *session, const struct ews_step *step
 	if (trash < 0 || !is_lost(session, trash))
 		return trash < 0 ? trash : 0;
 	rc = read_kept(&content, session, step);
+	step->is_emptied = true;
+	if (rc == 0)
+		rc = ews_step_write(session->repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_file_remove_tree(trash, half);
 	if (rc == 0)
@@ -504,13 +510,14 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 {
 	struct ews_place place = ews_session_place(session);
 	bool is_project = session->method->is_project;
-	bool is_bare = step->is_emptied && !is_project; /* nothing links it with the store */
+	bool is_bare; /* nothing links it with the store */
 	int rc = ews_snapshot_move_all(session->repo, step, true);
 
 	if (rc == 0 && expired)
 		rc = ews_end_name_expired(expired, session, step);
 	if (rc == 0 && !is_project)
 		rc = refill_trash(session, step);
+	is_bare = step->is_emptied && !is_project;
 	if (rc == 0 && !is_project && !ews_session_is_at_home(session))
 		rc = ews_home_mark_elsewhere(session->repo->home, session->state.workspace, session->repo->dir,
 					     session->state.id);
