@@ -354,4 +354,12 @@ test_expect_success 'P4: what a snapshot finds in a pack counts as new; what git
 	echo lost >"${ws:?}/two" && git -C fresh ews snapshot create fr && test_path_is_file $loose
 '
 
+test_expect_success 'a relative core.excludesFile is seen from the top, as git sees it, wherever one stands' '
+	test_repo top && echo "*.mine" >top/.mine && git -C top config core.excludesFile .mine && mkdir top/below && : >top/a.mine && : >top/below/seen && (cd top/below && git check-ignore -q ../a.mine && git ews snapshot create) >out &&
+	git -C top ews snapshot show --files "$(cat out)" >files && test_grep below/seen files && test_grep ! a.mine files &&
+	start_ws top tops && rm top/.mine && : >"${ws:?}/b.mine" && : >"${ws:?}/new" && (cd "${ws:?}/below" && git check-ignore -q ../b.mine && git ews diff --changes files) >out && test_grep "A  new" out && test_grep ! mine out &&
+	(cd top/below && git ews diff tops --changes files) >out && test_grep "A  new" out && test_grep ! mine out && echo "*.mine" >top/.mine &&
+	(cd top/below && git ews archive create .. --to "$HOME/tops") >out 2>err && git ews archive show --files "$(cat out)" >files && test_grep below/seen files && test_grep ! a.mine files && git -C top ews end tops
+'
+
 test_done

@@ -146,7 +146,7 @@ static int collect_rules(struct scan_rules *out, const struct ews_archive_source
 		out->keep = make_rules(&rules->keep);
 	if (source->repo) {
 		if (rc == 0 && !rules->no_defaults)
-			rc = ews_rules_ignore_after(&out->ignore, source->repo, usual_rules);
+			rc = ews_rules_ignore_after(&out->ignore, source->repo, root, usual_rules);
 		if (rc == 0)
 			rc = ews_rules_exclude(&out->exclude, source->repo, source->session);
 	} else if (!rules->no_defaults) {

@@ -153,15 +153,16 @@ static bool is_remembered(const struct ews_look *look)
 static int read_look(struct ews_look *look)
 {
 	struct ews_repo *repo = look->repo;
+	const char *top = look->session ? look->session->state.workspace : repo->project;
 	int rc = ews_config_size(&look->max_file, ews_repo_config(repo), "ews.maxFile");
 
 	if (rc == 0)
 		rc = ews_config_git_bool(&look->fold_case, repo->odb, "core.ignoreCase", false);
 	if (rc == 0)
-		rc = ews_rules_ignore_text(&look->user, &look->info, repo);
+		rc = ews_rules_ignore_text(&look->user, &look->info, repo, top);
 	if (rc == 0)
 		rc = ews_rules_exclude_text(&look->exclude, repo, look->session);
-	ews_rules_own(&look->own, repo, look->session ? look->session->state.workspace : repo->project);
+	ews_rules_own(&look->own, repo, top);
 	return rc;
 }
 

@@ -16,8 +16,8 @@
 #include "base/path.h"
 #include "store/index.h"
 
-/* A file of rules by its path; "~/" is home. Missing is empty. */
-static int read_rules(struct ews_buf *out, const char *path)
+/* A file of rules by its path, as seen from `top`; "~/" is home. Missing is empty. */
+static int read_rules(struct ews_buf *out, const char *top, const char *path)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(free) char *full = NULL;
@@ -25,14 +25,14 @@ static int read_rules(struct ews_buf *out, const char *path)
 	if (!strncmp(path, "~/", 2))
 		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", path + 2);
 	else
-		full = ews_strdup(path);
+		full = *path == '/' ? ews_strdup(path) : ews_path_join(top, path);
 	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return 0;
 	return ews_file_read_fd(out, fd, EWS_IGNORE_BYTES_MAX);
 }
 
-int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo)
+int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo, const char *top)
 {
 	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
 	EWS_CLEANUP(free) char *user_path = NULL;
@@ -46,18 +46,18 @@ int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews
 			user_path = ews_strdup("~/.config/git/ignore");
 	}
 	ews_error_clear();
-	rc = read_rules(user, user_path);
+	rc = read_rules(user, top, user_path);
 	if (rc == 0)
-		rc = read_rules(info, info_path);
+		rc = read_rules(info, top, info_path);
 	return rc < 0 ? ews_error_wrap("cannot read the rules for ignored files") : 0;
 }
 
-int ews_rules_ignore(struct ews_ignore **out, struct ews_repo *repo)
+int ews_rules_ignore(struct ews_ignore **out, struct ews_repo *repo, const char *top)
 {
-	return ews_rules_ignore_after(out, repo, "");
+	return ews_rules_ignore_after(out, repo, top, "");
 }
 
-int ews_rules_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *weakest)
+int ews_rules_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *top, const char *weakest)
 {
 	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
@@ -66,7 +66,7 @@ int ews_rules_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const
 
 	ews_buf_adds(&user, weakest);
 	if (rc == 0)
-		rc = ews_rules_ignore_text(&user, &info, repo);
+		rc = ews_rules_ignore_text(&user, &info, repo, top);
 	if (rc == 0)
 		*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold_case);
 	return rc;
@@ -97,7 +97,7 @@ int ews_rules_is_ignored(struct ews_repo *repo, const char *path)
 	EWS_CLEANUP(ignore) struct ews_ignore *rules = NULL;
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(fd) int root = ews_dir_open(repo->project);
-	int rc = root < 0 ? root : ews_rules_ignore(&rules, repo);
+	int rc = root < 0 ? root : ews_rules_ignore(&rules, repo, repo->project);
 
 	if (rc == 0)
 		rc = is_ignored_below(rules, root, "", path);

@@ -17,12 +17,15 @@
 
 #define EWS_SCRATCH ".ews_scratch" /* at the top: what an agent needs to work and nobody wants; work/scratch */
 
-/* The rules by which the repository's users ignore files: core.excludesFile and info/exclude. */
-int ews_rules_ignore(struct ews_ignore **out, struct ews_repo *repo);
+/*
+ * The rules by which the repository's users ignore files: core.excludesFile, which may be a path from `top`, the top of the
+ * project or workspace, and info/exclude.
+ */
+int ews_rules_ignore(struct ews_ignore **out, struct ews_repo *repo, const char *top);
 /* The same with rules that are weaker than all of these. */
-int ews_rules_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *weakest);
+int ews_rules_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const char *top, const char *weakest);
 /* Append the text of them, the user's and the repository's. */
-int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo);
+int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo, const char *top);
 
 /* Is the directory `path` of the project ignored, with nothing in it that git tracks? 1 or 0. */
 int ews_rules_is_ignored(struct ews_repo *repo, const char *path);

@@ -39,7 +39,8 @@ struct level {
 
 struct rules {
 	struct ews_repo *repo; /* NULL: none but the files of the directory */
-	int root_fd; /* where they begin: the project, the workspace, or the watched directory */
+	char *root; /* where they begin: the project, the workspace, or the watched directory */
+	int root_fd;
 	char *session; /* whose workspace that is, or NULL */
 	char *prefix; /* from there to the watched directory: "" or "<path>/" */
 	struct ews_strv own;
@@ -145,7 +146,7 @@ static int read_rules(struct rules *rules)
 		rules->base = ews_ignore_new(NULL, 0, NULL, 0, false);
 		return 0;
 	}
-	rc = ews_rules_ignore(&rules->base, rules->repo);
+	rc = ews_rules_ignore(&rules->base, rules->repo, rules->root);
 	if (rc == 0 && rules->session)
 		rc = ews_session_open(&session, rules->repo, rules->session);
 	if (rc == 0)
@@ -181,22 +182,21 @@ static int find_rules_root(char **out, struct rules *rules, const char *dir)
 
 static int open_rules(struct rules *rules, struct ews_repo *repo, const char *dir)
 {
-	EWS_CLEANUP(free) char *root = NULL;
 	const char *below;
 	int rc;
 
 	rules->repo = repo;
-	rc = find_rules_root(&root, rules, dir);
+	rc = find_rules_root(&rules->root, rules, dir);
 	if (rc < 0)
 		return rc;
-	rules->root_fd = ews_dir_open(root);
+	rules->root_fd = ews_dir_open(rules->root);
 	if (rules->root_fd < 0)
 		return rules->root_fd;
-	below = dir + strlen(root);
+	below = dir + strlen(rules->root);
 	below += strspn(below, "/");
 	rules->prefix = ews_strfmt("%s%s", below, *below ? "/" : "");
 	if (repo)
-		ews_rules_own(&rules->own, repo, root);
+		ews_rules_own(&rules->own, repo, rules->root);
 	return read_rules(rules);
 }
 
@@ -207,6 +207,7 @@ static void release_rules(struct rules *rules)
 	ews_index_release(&rules->index);
 	ews_strv_release(&rules->own);
 	free(rules->session);
+	free(rules->root);
 	free(rules->prefix);
 	if (rules->root_fd >= 0)
 		close(rules->root_fd);
