@@ -354,6 +354,15 @@ test_expect_success 'P4: what a snapshot finds in a pack counts as new; what git
 	echo lost >"${ws:?}/two" && git -C fresh ews snapshot create fr && test_path_is_file $loose
 '
 
+test_expect_success 'a path that is nowhere is an error: of create, and of restore into a directory, which is not made' '
+	test_repo nowhere && start_ws nowhere nw && git -C nowhere for-each-ref >before &&
+	for project in nowhere "$ws"; do
+		test_expect_code 128 git -C "$project" ews snapshot create -- nosuch 2>err && test_grep "^error: .nosuch. is neither there" err && test_grep "^hint: paths are" err || return 1
+	done && test_expect_code 128 git -C nowhere ews snapshot restore nw --to "$PWD/made" -- src/main.c nosuch 2>err && test_grep "^error: .nosuch. is not in" err && test_path_is_missing made &&
+	git -C nowhere for-each-ref >after && test_cmp before after && rm "${ws:?}/run.sh" && (cd "${ws:?}" && git ews snapshot create -- run.sh src) && git -C nowhere ews snapshot restore nw --to "$PWD/made" -- src && test_path_is_file made/src/main.c && test_path_is_missing made/run.sh &&
+	git -C nowhere ews snapshot create -- src && test_expect_code 128 git -C nowhere ews snapshot create -- nosuch
+'
+
 test_expect_success 'a relative core.excludesFile is seen from the top, as git sees it, wherever one stands' '
 	test_repo top && echo "*.mine" >top/.mine && git -C top config core.excludesFile .mine && mkdir top/below && : >top/a.mine && : >top/below/seen && (cd top/below && git check-ignore -q ../a.mine && git ews snapshot create) >out &&
 	git -C top ews snapshot show --files "$(cat out)" >files && test_grep below/seen files && test_grep ! a.mine files &&

@@ -84,6 +84,14 @@ struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *p
 	return bsearch(&key, list->items, list->n, sizeof(*list->items), cmp_entry);
 }
 
+bool ews_entries_has_below(const struct ews_entries *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (ews_path_is_inside(list->items[i].path, path))
+			return true;
+	return false;
+}
+
 void ews_entries_count(const struct ews_entries *list, size_t *n_files, uint64_t *bytes)
 {
 	*n_files = 0;

@@ -74,6 +74,8 @@ void ews_entries_sort(struct ews_entries *list);
 void ews_entries_unique(struct ews_entries *list);
 /* The entry of `path` in a sorted list, or NULL. */
 struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path);
+/* Is there an entry at `path`, or below it? */
+bool ews_entries_has_below(const struct ews_entries *list, const char *path);
 /* How many files and links are in it, and how many bytes these have. */
 void ews_entries_count(const struct ews_entries *list, size_t *n_files, uint64_t *bytes);
 void ews_entries_release(struct ews_entries *list);

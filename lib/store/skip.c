@@ -69,6 +69,14 @@ const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const ch
 	}
 }
 
+bool ews_skips_touch(const struct ews_skips *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (ews_path_is_inside(list->items[i].path, path) || ews_path_is_inside(path, list->items[i].path))
+			return true;
+	return false;
+}
+
 void ews_skips_release(struct ews_skips *list)
 {
 	free(list->items);

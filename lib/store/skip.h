@@ -54,6 +54,8 @@ void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from);
 void ews_skips_sort(struct ews_skips *list);
 /* Was `path`, or a directory above it, left out? The list is sorted. */
 const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const char *path);
+/* Was `path` left out, or something above or below it? */
+bool ews_skips_touch(const struct ews_skips *list, const char *path);
 void ews_skips_release(struct ews_skips *list);
 /* "ignored", "excluded", "own", "unreadable", "too-large", ... and back (0: no such word). */
 const char *ews_skip_word(enum ews_skip_reason reason);

@@ -334,30 +334,46 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 	return 0;
 }
 
+/* Has the snapshot something of each path that is asked for? */
+static int check_only(const struct ews_content *target, const char *id, const char *const *only)
+{
+	for (; only && *only; only++) {
+		if (!**only || ews_entries_has_below(&target->scan.entries, *only))
+			continue;
+		ews_error(EWS_ENOTFOUND, "'%s' is not in '%s'", *only, id);
+		ews_error_hint("paths are those of files and directories, without patterns");
+		return EWS_ENOTFOUND;
+	}
+	return 0;
+}
+
 int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
 		   const char *dir, bool force, const struct ews_revert_opts *opts)
 {
-	EWS_CLEANUP(fd) int fd = open_target(dir, force, opts->dry_run);
 	EWS_CLEANUP(free) char *name = ews_clock_id("restore", ews_clock_now());
 	EWS_CLEANUP(free) char *aside = ews_path_join(".ews-trash", name);
+	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(content) struct ews_content target = EWS_CONTENT_INIT;
 	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
 	EWS_CLEANUP(entries) struct ews_entries wanted = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
-	struct ews_put_opts put = { .root_fd = fd,
-				    .odb = repo->odb,
+	struct ews_put_opts put = { .odb = repo->odb,
 				    .source_fd = -1,
 				    .times = EWS_PUT_TIMES_KEEP,
 				    .owners = opts->owners,
 				    .progress = opts->progress,
 				    .payload = opts->payload };
-	int rc = fd < 0 ? fd : ews_snapshot_content(&target, repo, snapshot);
+	int rc = ews_snapshot_content(&target, repo, snapshot);
 
+	if (rc == 0)
+		rc = check_only(&target, snapshot->id, opts->only);
 	if (rc == 0 && opts->owners)
 		rc = ews_content_need_owners(&target, snapshot->id);
-	if (rc == 0)
-		rc = scan_dir(&now, repo, fd);
+	if (rc < 0)
+		return rc;
+	put.root_fd = fd = open_target(dir, force, opts->dry_run);
+	rc = fd < 0 ? fd : scan_dir(&now, repo, fd);
 	if (rc < 0)
 		return rc;
 	ews_scan_close(&now);

@@ -636,14 +636,9 @@ static bool is_anywhere(const struct ews_shift *shift, const char *path)
 	const struct ews_entries *const lists[] = { &shift->now.scan.entries, &shift->target.scan.entries };
 
 	for (size_t k = 0; k < 2; k++)
-		for (size_t i = 0; i < lists[k]->n; i++)
-			if (ews_path_is_inside(lists[k]->items[i].path, path))
-				return true;
-	for (size_t i = 0; i < shift->now.scan.skips.n; i++)
-		if (ews_path_is_inside(shift->now.scan.skips.items[i].path, path) ||
-		    ews_path_is_inside(path, shift->now.scan.skips.items[i].path))
+		if (ews_entries_has_below(lists[k], path))
 			return true;
-	return false;
+	return ews_skips_touch(&shift->now.scan.skips, path);
 }
 
 int ews_shift_check_only(const struct ews_shift *shift)
