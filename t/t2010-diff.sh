@@ -406,4 +406,10 @@ test_expect_success 'P1: nothing of all this touched the project' '
 	test_fingerprint q >after && test_cmp before after
 '
 
+test_expect_success 'a nested repository is named once, by diff and by apply; so is one that went' '
+	test_repo inner && start_ws inner in && git init -q "${ws:?}/nested" && : >"${ws:?}/nested/f" && git -C inner ews diff in >out 2>err && test_must_be_empty out && echo "warning: not in the patch: nested (repository)" >want && test_cmp want err &&
+	git -C inner ews diff in --json >out && test_json_count out .not_in_patch 1 && test_json out ".not_in_patch[0].what" repository && git -C inner ews apply in --json >out && test_json_count out .left_out 1 && test_json out ".left_out[0].why" repository &&
+	id=$(git -C inner ews snapshot create in) && rm -rf "${ws:?}/nested" && git -C inner ews diff "$id" in >out 2>err && echo "warning: not in the patch: nested (repository removed)" >want && test_cmp want err && git -C inner ews end in
+'
+
 test_done

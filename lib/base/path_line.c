@@ -21,6 +21,15 @@ void ews_path_line_add(struct ews_strv *list, const char *path, const char *word
 	ews_strv_add(list, line.ptr);
 }
 
+void ews_path_line_add_once(struct ews_strv *list, const char *path, const char *words)
+{
+	EWS_CLEANUP(strv) struct ews_strv line = EWS_STRV_INIT;
+
+	ews_path_line_add(&line, path, words);
+	if (!ews_strv_has(list, line.items[0]))
+		ews_strv_add(list, line.items[0]);
+}
+
 void ews_path_line_addf(struct ews_strv *list, const char *path, const char *fmt, ...)
 {
 	EWS_CLEANUP(buf) struct ews_buf words = EWS_BUF_INIT;

@@ -10,6 +10,8 @@
 
 /* Add one to the list; the second form makes the words as printf(3) does. */
 void ews_path_line_add(struct ews_strv *list, const char *path, const char *words);
+/* The same, unless the list has that very line. */
+void ews_path_line_add_once(struct ews_strv *list, const char *path, const char *words);
 __attribute__((format(printf, 3, 4))) void ews_path_line_addf(struct ews_strv *list, const char *path,
 							      const char *fmt, ...);
 

@@ -406,6 +406,8 @@ static void unsaid_beyond_git(struct ews_buf *out, const struct ews_entry *from,
 
 	if (one->type == EWS_ENTRY_FIFO)
 		ews_buf_adds(out, one == to ? "fifo" : "fifo removed");
+	else if (one->type == EWS_ENTRY_GITLINK)
+		ews_buf_adds(out, one == to ? "repository" : "repository removed");
 	else
 		ews_buf_adds(out, "a path that git can't hold");
 }
@@ -493,7 +495,12 @@ static void leave_out_skip(void *payload, const struct ews_skip *skip, const cha
 {
 	struct unsaid_names *unsaid = payload;
 
-	if (!is_same && is_within(unsaid->paths, skip->path))
+	if (is_same || !is_within(unsaid->paths, skip->path))
+		return;
+	/* It is among the entries, too. */
+	if (skip->reason == EWS_SKIP_REPOSITORY)
+		ews_path_line_add_once(&unsaid->diff->not_in_patch, skip->path, words);
+	else
 		ews_path_line_add(&unsaid->diff->not_in_patch, skip->path, words);
 }
 

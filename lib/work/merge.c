@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 
 /* What git looks at to tell a binary, and what is too long to be merged as a text. */
 #define BINARY_LOOK_BYTES 8000
@@ -355,7 +356,8 @@ static int merge_one(struct merge *merge, const struct ews_change *change)
 	const struct ews_skip *skip = ours ? NULL : skip_at(merge, change->path);
 
 	if (is_gitlink(change->from) || is_gitlink(change->to) || is_gitlink(ours)) {
-		say(&merge->result->left_out, change->path, "nested repository");
+		/* The session's state may have left it out, and it is named already. */
+		ews_path_line_add_once(&merge->result->left_out, change->path, ews_skip_word(EWS_SKIP_REPOSITORY));
 		return 0;
 	}
 	if (ews_path_is_inside_any(change->path, merge->opts->closed)) {
