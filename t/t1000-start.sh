@@ -192,6 +192,15 @@ b" "a\\b" "\$(touch hacked)" "a;b" "*" "a:b" "a@{0}" "~x" "-x" "é" HEAD now all
 	test_path_is_missing hacked && test_path_is_missing ids/hacked
 '
 
+test_expect_success 'what keeps a word from being an id is said' '
+	refused() {
+		test_expect_code 129 git -C ids ews start "$1" 2>err && test_grep "^error: .*is not a session.s id: $2\$" err
+	} &&
+	for word in HEAD now all; do
+		refused $word "that word means something else" || return 1
+	done && refused a. "it ends in .\.." && refused a.lock "it ends in .\.lock." && refused a..b "it has .\.\.." && refused .a "it begins with neither a letter nor a digit" && refused a/b "it has other characters" && refused "" "it is empty"
+'
+
 test_expect_success 'an id of 64 letters, digits, dots, dashes and underscores is good' '
 	id=A$(printf "%62s" "" | tr " " b)9 &&
 	start_ws ids "$id" &&

@@ -256,7 +256,7 @@ test_expect_success 'from inside of what an end moved to trash the project is st
 means_left() {
 	git -C "$1" ews end left &&
 		for verb in path diff revert; do
-			test_expect_code 128 git ews $verb 2>"${HOME:?}/err" && test_grep "^error: session .left. has ended" "${HOME:?}/err" || return 1
+			test_expect_code 128 git ews $verb 2>"${HOME:?}/err" && test_grep "^error: session .left. has ended\$" "${HOME:?}/err" && test_grep "^hint: .git ews undo left. brings it back" "${HOME:?}/err" || return 1
 		done &&
 		git ews end 2>"${HOME:?}/err" && test_grep "^note: session .left. has ended before" "${HOME:?}/err"
 }

@@ -68,11 +68,8 @@ static int choose_session(struct settings *set, struct ews_cmd_ctx *ctx, bool ha
 	if (has_command && !set->session && !ctx->repo->here && !(env && *env))
 		return 0;
 	rc = ews_cmd_open_session(&session, ctx, set->session, !has_command);
-	if (rc == 0 && session.state.state == EWS_STATE_ENDED) {
-		(void)ews_error(EWS_ENOTFOUND, "session '%s' has ended", session.state.id);
-		ews_error_hint("'git ews undo %s' brings it back", session.state.id);
-		rc = EWS_ENOTFOUND;
-	}
+	if (rc == 0)
+		rc = ews_session_refuse_ended(&session);
 	if (rc == 0)
 		set->id = ews_strdup(session.state.id);
 	return rc;

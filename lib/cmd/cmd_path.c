@@ -24,13 +24,10 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	rc = ews_cmd_open_session(&session, ctx, args.words.items[0], false);
+	if (rc == 0)
+		rc = ews_session_refuse_ended(&session);
 	if (rc < 0)
 		return rc;
-	if (session.state.state == EWS_STATE_ENDED) {
-		(void)ews_error(EWS_ENOTFOUND, "session '%s' has ended", session.state.id);
-		ews_error_hint("'git ews undo %s' brings it back", session.state.id);
-		return EWS_ENOTFOUND;
-	}
 	if (!ctx->json) {
 		ews_buf_adds(&ctx->out, session.state.workspace);
 		ews_buf_addc(&ctx->out, ctx->nul ? '\0' : '\n');

@@ -155,8 +155,8 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	ews_reserve_ease(session->repo->home);
 	ews_session_read_early(session);
 	rc = ews_session_lock(session, opts->verb);
-	if (rc == 0 && session->state.state == EWS_STATE_ENDED)
-		rc = ews_error(EWS_ENOTFOUND, "session '%s' has ended meanwhile", session->state.id);
+	if (rc == 0)
+		rc = ews_session_refuse_ended(session);
 	if (rc == 0)
 		ews_session_look_early(session);
 	if (rc == 0)

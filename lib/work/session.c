@@ -32,20 +32,36 @@ static bool is_id_char(char c)
 	       c == '-';
 }
 
-int ews_session_check_id(const char *id)
+/* What keeps `id` from being one, NULL: nothing. */
+static const char *flaw_of(const char *id)
 {
 	size_t len = strlen(id);
-	bool is_plain = len >= 1 && len <= ID_LEN_MAX && id[0] != '.' && id[0] != '_' && id[0] != '-';
 
-	for (size_t i = 0; i < len && is_plain; i++)
-		is_plain = is_id_char(id[i]);
-	if (!is_plain || strstr(id, "..") || id[len - 1] == '.' || (len > 4 && !strcmp(id + len - 5, ".lock")) ||
-	    !strcmp(id, "HEAD") || !strcmp(id, "now") || !strcmp(id, "all")) {
-		ews_error(EWS_EUSAGE, "'%.80s' is not a session's id", id);
-		ews_error_hint("use up to %d letters, digits, '.', '_' or '-', a letter or digit first", ID_LEN_MAX);
-		return EWS_EUSAGE;
-	}
-	return 0;
+	for (size_t i = 0; i < len; i++)
+		if (!is_id_char(id[i]))
+			return "it has other characters";
+	if (len < 1 || len > ID_LEN_MAX)
+		return len ? "it is too long" : "it is empty";
+	if (id[0] == '.' || id[0] == '_' || id[0] == '-')
+		return "it begins with neither a letter nor a digit";
+	if (strstr(id, ".."))
+		return "it has '..'";
+	if (id[len - 1] == '.' || (len > 4 && !strcmp(id + len - 5, ".lock")))
+		return id[len - 1] == '.' ? "it ends in '.'" : "it ends in '.lock'";
+	if (!strcmp(id, "HEAD") || !strcmp(id, "now") || !strcmp(id, "all"))
+		return "that word means something else";
+	return NULL;
+}
+
+int ews_session_check_id(const char *id)
+{
+	const char *flaw = flaw_of(id);
+
+	if (!flaw)
+		return 0;
+	ews_error(EWS_EUSAGE, "'%.80s' is not a session's id: %s", id, flaw);
+	ews_error_hint("use up to %d letters, digits, '.', '_' or '-', a letter or digit first", ID_LEN_MAX);
+	return EWS_EUSAGE;
 }
 
 int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
@@ -545,17 +561,25 @@ int ews_session_tampered(struct ews_strv *out, const struct ews_session *session
 	return fd < 0 ? fd : session->method->tampered(out, &place, fd);
 }
 
+int ews_session_refuse_ended(const struct ews_session *session)
+{
+	const char *id = session->state.id;
+
+	if (session->state.state != EWS_STATE_ENDED)
+		return 0;
+	ews_error(EWS_ENOTFOUND, "session '%s' has ended", id);
+	ews_error_hint("'git ews undo %s' brings it back", id);
+	return EWS_ENOTFOUND;
+}
+
 int ews_session_need_active(const struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv tampered = EWS_STRV_INIT;
 	const char *id = session->state.id;
-	int rc;
+	int rc = ews_session_refuse_ended(session);
 
-	if (session->state.state == EWS_STATE_ENDED) {
-		ews_error(EWS_ENOTFOUND, "session '%s' has ended", id);
-		ews_error_hint("'git ews undo %s' brings it back", id);
-		return EWS_ENOTFOUND;
-	}
+	if (rc < 0)
+		return rc;
 	if (ews_session_is_interrupted(session)) {
 		ews_error(EWS_EINTERRUPTED, "session '%s' was interrupted", id);
 		ews_error_hint("run 'git ews recover %s'", id);

@@ -77,6 +77,9 @@ int ews_session_disown(struct ews_session *session);
 bool ews_session_has_living_owner(const struct ews_session *session);
 bool ews_session_has_dead_owner(const struct ews_session *session);
 
+/* Fail with EWS_ENOTFOUND when it has ended (hint: undo). */
+int ews_session_refuse_ended(const struct ews_session *session);
+
 /*
  * Fail unless a verb may work on it: state active, no unfinished step
  * (EWS_EINTERRUPTED, hint: recover), workspace there (EWS_EDAMAGED), nothing tampered
