@@ -196,7 +196,7 @@ static const char *usual_hint(enum ews_code code)
 	case EWS_EUSAGE:
 		return "see 'git ews -h'";
 	case EWS_ENOTFOUND:
-		return "'git ews status --all' lists the sessions, 'git ews snapshot list --all' the snapshots";
+		return "is the name right, and is it still there?";
 	case EWS_EBUSY:
 		return "try again when the other one is done";
 	case EWS_EINTERRUPTED:

@@ -125,7 +125,7 @@ test_expect_success 'what is wrong on a command line is a usage error with advic
 		"snapshot show" "snapshot prune" "snapshot prune --keep x" "snapshot prune --older-than 3" "status --brief --log" \
 		"path -- x" "report --format x" "report a b" "report finding" "report finding nosuch" \
 		"report finding add" "report finding add --title x" "report finding add --severity info" "report finding add --severity bad --title x" \
-		"report finding add --severity info --title x --line 3" "report finding list a b" "guard" "guard nosuch" "guard check" "guard check x" \
+		"report finding add --severity info --title x --line 3" "report finding add --severity info --title x --file f --line 0" "report finding list a b" "guard" "guard nosuch" "guard check" "guard check x" \
 		"guard list --policy x" "doctor x" "trust" "trust nosuch" "trust status a b" "lock" "lock acquire --deep --quick" "lock acquire --wait x" "lock release a b" "round" "round nosuch" "round end x" "round show"  "epoch nosuch" "epoch bump x" "--nosuch" "status --color=perhaps"; do
 		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty out && test_line_count = 2 err &&
 		test_grep "^error: " err && test_grep "^hint: ." err || { echo "git ews $line" && return 1; }
@@ -137,6 +137,22 @@ test_expect_success 'with --json it is an object, and stderr is empty' '
 		test_expect_code 129 git ews $line >out 2>err && test_must_be_empty err &&
 		test_json out .schema ews.error/1 && test_json out .error.code usage && test_json out .error.message &&
 		test_json out .error.hint || return 1
+	done
+'
+
+test_expect_success '-h of the verbs that apply names --dry-run' '
+	for verb in apply "suggestions apply" "pending apply"; do
+		test_expect_code 129 git ews $verb -h >usage && test_grep "^    -n, --dry-run" usage || return 1
+	done
+'
+
+test_expect_success 'no text names a page in a way that git does not know' '
+	test_expect_code 1 grep -rn "git help ews-" "$EWS_SRC/README.md" "$EWS_SRC/man" "$EWS_SRC/lib" "$EWS_SRC/git-ews.c" "$EWS_SRC/contrib"
+'
+
+test_expect_success 'an error about what is no session says nothing of sessions' '
+	mkdir here && for call in "-C nosuch status" "artifact add --type log nosuch" "archive create nosuch" "watch nosuch"; do
+		(cd here && git init -q && test_must_fail git-ews $call) 2>err && test_grep "^error: " err && test_grep "^hint: " err && test_grep ! "^hint: .*session" err || return 1
 	done
 '
 

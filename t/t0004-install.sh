@@ -28,7 +28,9 @@ test_expect_success 'git help ews, from there' '
 	PATH="$PWD/here/bin:/usr/bin:/bin" MANPATH="$PWD/here/share/man:" MANPAGER=cat git help ews >page &&
 	test_grep "git-ews" page &&
 	PATH="$PWD/here/bin:/usr/bin:/bin" MANPAGER=cat git help ews >page &&
-	test_grep "git-ews" page
+	test_grep "git-ews" page &&
+	PATH="$PWD/here/bin:/usr/bin:/bin" MANPAGER=cat git ews start --help >page &&
+	test_grep "GIT-EWS-START" page
 '
 
 test_expect_success 'uninstall leaves no file' '

@@ -314,7 +314,7 @@ static int run_either(const struct ews_apply_verb *verb, struct ews_cmd_ctx *ctx
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "check", NULL, "show what would be done, and do nothing", &set.apply.check,
 		  false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, NULL, &set.apply.check, false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "the same", &set.apply.check, false, NULL },
 		{ EWS_OPT_BOOL, '3', "3way", NULL, "leave markers where both sides changed the same lines",
 		  &set.apply.three_way, false, NULL },
 		{ EWS_OPT_BOOL, 0, "index", NULL, "stage it as well", &set.apply.index, false, NULL },

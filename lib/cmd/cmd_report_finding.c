@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,8 @@ static const char *const list_usage[] = {
 	NULL,
 };
 
+#define NO_LINE UINT_MAX /* none is named */
+
 struct settings {
 	const char *severity, *title, *file, *fix, *description, *session;
 	unsigned line;
@@ -35,7 +38,9 @@ static int check(const struct settings *set)
 {
 	if (!set->severity || !set->title)
 		return ews_error(EWS_EUSAGE, "--%s is missing", set->severity ? "title" : "severity");
-	if (set->line && !set->file)
+	if (!set->line)
+		return ews_error(EWS_EUSAGE, "--line counts from 1");
+	if (set->line != NO_LINE && !set->file)
 		return ews_error(EWS_EUSAGE, "--line is one of a file: --file is missing");
 	return 0;
 }
@@ -87,7 +92,7 @@ static int add_to(struct ews_cmd_ctx *ctx, const struct settings *set)
 	EWS_CLEANUP(strv) struct ews_strv file = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf fix = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *id = NULL;
-	struct ews_finding finding = { .line = set->line };
+	struct ews_finding finding = { .line = set->line == NO_LINE ? 0 : set->line };
 	char empty[] = "";
 	int rc;
 
@@ -113,7 +118,7 @@ static int add_to(struct ews_cmd_ctx *ctx, const struct settings *set)
 static int add(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
-	struct settings set = { .line = 0 };
+	struct settings set = { .line = NO_LINE };
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_STRING, 0, "severity", "critical|warning|info", "how bad it is", &set.severity, false,
 		  NULL },

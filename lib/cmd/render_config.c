@@ -106,7 +106,7 @@ void ews_render_config_file(struct ews_buf *out)
 	const char *open = "";
 	size_t i;
 
-	ews_buf_adds(out, "# Settings of git ews for this project; 'git help ews-config' tells more of each.\n"
+	ews_buf_adds(out, "# Settings of git ews for this project; 'git ews config --help' tells more of each.\n"
 			  "# A line counts once its '#' is taken away. git's own config is stronger: what is\n"
 			  "# qe.git_guard.block_commit here is ews.gitGuard.blockCommit there.\n"
 			  "# 'git ews config list --show-origin' says what holds, and why.\n\n");

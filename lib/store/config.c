@@ -479,7 +479,7 @@ static int fail_given(const struct ews_config *config, const struct given *given
 		return EWS_ECONFIG;
 	}
 	ews_error(EWS_ECONFIG, "%s", text);
-	ews_error_hint("correct it there; 'git help ews-config' lists the settings");
+	ews_error_hint("correct it there; 'git ews config --help' lists the settings");
 	return EWS_ECONFIG;
 }
 

@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "store/yaml.h"
 
-#define EXAMPLE "'git help ews-archive' has a spec as an example"
+#define EXAMPLE "'git ews archive --help' has a spec as an example"
 
 struct reading {
 	struct ews_archive_spec *out;
