@@ -336,8 +336,8 @@ test_expect_success 'P4: undo looks whether there is anything to bring back befo
 
 # undoing <project> [<session>]: its newest step says that it is being taken back, as an undo that was killed leaves it.
 undoing() {
-	record=$(find "$HOME/.superqode/working/$1/undo" -name "op-*.json" | sort | tail -n 1) && sed -i "s/\"state\":	\"done\"/\"state\":	\"undoing\"/" "$record" && step=${record##*/} && verb=$(json "$record" .verb) &&
-		{ test $# = 1 || echo "begin ${step%.json} $verb" >>"$HOME/.superqode/working/$1/sessions/$2/journal"; }
+	record=$(find "$HOME/.superqode/working/${1:?}/undo" -name "op-*.json" | sort | tail -n 1) && sed -i "s/\"state\":	\"done\"/\"state\":	\"undoing\"/" "$record" && step=${record##*/} && verb=$(json "$record" .verb) &&
+		{ test $# = 1 || echo "begin ${step%.json} $verb" >>"$HOME/.superqode/working/${1:?}/sessions/${2:?}/journal"; }
 }
 
 test_expect_success 'P4: what was being taken back and is gone keeps nobody from going on: recover says it' '
