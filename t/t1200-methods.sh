@@ -217,6 +217,14 @@ test_expect_success 'in place: --no-revert keeps the changes; git at work is wai
 	test_path_is_file keep/two && rm keep/.git/index.lock && git -C keep ews end k && test_path_is_missing keep/two && test_path_is_file keep/one
 '
 
+test_expect_success 'P8: in place: that an end takes two undos is said by both, and only where it does' '
+	test_repo twice && git -C twice ews start --method in-place i && echo w >twice/f && git -C twice ews end i >out 2>err && test_path_is_missing twice/f &&
+	test_grep "^note: .git ews undo i. opens it again, once more brings back what was in the project$" err &&
+	git -C twice ews undo i >out 2>err && test_grep "^note: .git ews undo i. once more brings back what was in the project$" err && git -C twice ews undo i >out 2>err && test_grep ! "once more" err && echo w | test_cmp - twice/f &&
+	git -C twice ews end --no-revert i 2>err && test_grep ! "once more" err && git -C twice ews undo i 2>err && test_grep ! "once more" err && git -C twice ews revert i 2>err && git -C twice ews end i 2>err && test_grep ! "once more" err && git -C twice ews undo i 2>err && test_grep ! "once more" err &&
+	git -C twice ews run i --guard=off --end -- sh -c "echo w >f" 2>err && test_grep "^note: .*once more brings back" err
+'
+
 test_expect_success 'P8: in place a nested repository and a socket that were there stay, new ones go to trash' '
 	test_repo nest && git init -q nest/old && echo 1 >nest/old/file && perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(nest/sock))) or die" && git -C nest ews start --method in-place --nested=skip n 2>err && git init -q nest/new && perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(nest/src/sock))) or die" && echo 2 >nest/new/file && echo 3 >nest/old/more &&
 	git -C nest ews revert n >out 2>err && test_grep "Status: Verified" out && test_path_is_file nest/old/more && test_path_is_missing nest/new && test -S nest/sock && test_path_is_missing nest/src/sock && test_grep "not looked at: old" err &&

@@ -142,6 +142,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 				     result->pending_name);
 		ews_render_farewell_text(&ctx->out, &result->stored);
 	}
+	if (result->has_reverted && result->kept_snapshot)
+		ews_render_reopening_talk(ctx, id);
 	if (result->is_gone && result->kept_snapshot)
 		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files, its HEAD, index and commits");
 	if (result->is_baseless)

@@ -21,6 +21,7 @@
 #include "cmd/render_farewell.h"
 #include "cmd/render_path.h"
 #include "cmd/render_report.h"
+#include "cmd/render_revert.h"
 #include "cmd/render_run.h"
 #include "cmd/render_session.h"
 #include "cmd/start_opts.h"
@@ -307,6 +308,8 @@ static bool end_session(struct ews_end_result *result, struct ews_cmd_ctx *ctx, 
 	talk_of_report(ctx, &result->stored);
 	if (rc == 0 && is_done(result)) {
 		ews_cmd_note(ctx, "session '%s' has ended; 'git ews undo %s' brings it back", id, id);
+		if (result->has_reverted && result->kept_snapshot)
+			ews_render_reopening_talk(ctx, id);
 		return true;
 	}
 	ews_cmd_warn(ctx, "session '%s' goes on: %s", id,

@@ -95,6 +95,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 	if (set->dry_run)
 		return;
 	ews_render_put_talk(ctx, &result->put);
+	if (result->has_reverted)
+		ews_cmd_note(ctx, "'git ews undo %s' once more brings back what was in the project", step->session);
 	ews_cmd_note(ctx, "'git ews undo%s%s%s' takes that back", set->redo ? "" : " --redo",
 		     *step->session ? " " : "", step->session);
 }

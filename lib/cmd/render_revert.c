@@ -121,6 +121,11 @@ void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transit
 	talk_of_kept(ctx, put);
 }
 
+void ews_render_reopening_talk(const struct ews_cmd_ctx *ctx, const char *id)
+{
+	ews_cmd_note(ctx, "'git ews undo %s' opens it again, once more brings back what was in the project", id);
+}
+
 void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *commands)
 {
 	size_t i;

@@ -22,6 +22,8 @@ void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_str
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 /* Warn that HEAD of what `kept` has was damaged. */
 void ews_render_damaged_head_talk(const struct ews_cmd_ctx *ctx, const char *kept);
+/* Say that the end of the session `id`, in place, and the revert before it are two steps. */
+void ews_render_reopening_talk(const struct ews_cmd_ctx *ctx, const char *id);
 /* Name what takes back the refs of the project that moved. */
 void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *commands);
 /* What would be done: "restore <path>", "delete <path>", "trash <path>" a line. */

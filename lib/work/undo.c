@@ -367,6 +367,21 @@ static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_s
 	return turn_of_session(out, repo, step, opts);
 }
 
+/* Did the end `step` revert first, in place? Then that stands before it, and has kept the same state. */
+static bool has_reverted(const struct ews_steps *steps, const struct ews_step *step)
+{
+	if (strcmp(step->verb, "end") != 0 || !step->before || !*step->before)
+		return false;
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct ews_step *other = &steps->items[i];
+
+		if (other->state == EWS_STEP_DONE && !strcmp(other->verb, "revert") &&
+		    !strcmp(other->session, step->session) && other->before && !strcmp(other->before, step->before))
+			return true;
+	}
+	return false;
+}
+
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
@@ -386,6 +401,7 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 	rc = turn(out, repo, step, opts);
 	if (rc < 0)
 		return rc;
+	out->has_reverted = !opts->redo && has_reverted(&steps, step);
 	out->step = *step;
 	*step = (struct ews_step)EWS_STEP_INIT;
 	return 0;

@@ -12,6 +12,7 @@ struct ews_undo_result {
 	struct ews_step step; /* what was taken back, or done again */
 	struct ews_transition_result put; /* what that changed in a workspace */
 	char *workspace; /* of an end that was taken back: where it is again; else NULL */
+	bool has_reverted; /* that end put the project back first, in a step of its own: undo once more takes that back */
 };
 
 #define EWS_UNDO_RESULT_INIT { .step = EWS_STEP_INIT, .put = EWS_TRANSITION_RESULT_INIT }
