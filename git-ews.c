@@ -29,7 +29,7 @@ static const struct ews_cmd *const verbs[] = {
 	&ews_cmd_end,    &ews_cmd_undo,     &ews_cmd_recover,  &ews_cmd_clean,       &ews_cmd_report,
 	&ews_cmd_guard,  &ews_cmd_artifact, &ews_cmd_watch,    &ews_cmd_suggestions, &ews_cmd_pending,
 	&ews_cmd_round,  &ews_cmd_archive,  &ews_cmd_config,   &ews_cmd_lock,        &ews_cmd_epoch,
-	&ews_cmd_doctor, &ews_cmd_trust,    &ews_cmd_version,
+	&ews_cmd_doctor, &ews_cmd_trust,    &ews_cmd_version,  &ews_cmd_interrupted,
 };
 
 static const struct ews_cmd *find_verb(const char *name)
@@ -49,7 +49,8 @@ static void print_usage(void)
 	(void)printf(
 		"usage: git ews [-C <dir>] [--home <dir>] [--version] [-h | --help] [<verb> [<argument>...]]\n\n");
 	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-		(void)printf("    %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+		if (verbs[i]->summary)
+			(void)printf("    %-10s %s\n", verbs[i]->name, verbs[i]->summary);
 	(void)printf(
 		"\nWithout a verb: status. 'git ews <verb> -h' lists a verb's options, --help opens its manual.\n");
 }

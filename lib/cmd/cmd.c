@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "cmd/render_recover.h"
@@ -156,6 +157,23 @@ static int follow(struct ews_cmd_ctx *ctx)
 	return rc < 0 ? rc : 0;
 }
 
+/* What ends us by a signal leaves nothing half done. It may come when the current directory is gone. */
+static void expect_signals(const struct ews_cmd_ctx *ctx)
+{
+	const char *const words[] = {
+		"git-ews",
+		"-C",
+		ctx->repo->project,
+		"--home",
+		ctx->repo->home,
+		ews_cmd_interrupted.name,
+		ctx->quiet || ctx->json ? "--quiet" : NULL,
+		NULL,
+	};
+
+	ews_interrupt_arm(words);
+}
+
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 {
 	return ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_NONE);
@@ -174,7 +192,10 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	rc = ews_repo_open(&ctx->repo, ctx->cwd, home, make);
 	if (rc == 0 && make != EWS_REPO_MAKE_NONE)
 		rc = leave_ignored(ctx, home);
-	return rc < 0 ? rc : follow(ctx);
+	if (rc < 0)
+		return rc;
+	expect_signals(ctx);
+	return follow(ctx);
 }
 
 void ews_cmd_announce(const struct ews_cmd_ctx *ctx, const char *id)

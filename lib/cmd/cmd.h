@@ -38,7 +38,7 @@ struct ews_cmd_ctx {
 
 struct ews_cmd {
 	const char *name;
-	const char *summary; /* for the usage of git ews */
+	const char *summary; /* for the usage of git ews; NULL: not shown there */
 	/* Gives an exit status, or below zero an error's code. */
 	int (*run)(struct ews_cmd_ctx *ctx, int argc, char **argv);
 };
@@ -72,6 +72,7 @@ extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_doctor;
 extern const struct ews_cmd ews_cmd_trust;
 extern const struct ews_cmd ews_cmd_version;
+extern const struct ews_cmd ews_cmd_interrupted;
 
 /*
  * Run the verb that argv[1] names of those that the verb argv[0] has: a table of `n`. -h prints them. Gives what the
@@ -108,7 +109,10 @@ int ews_cmd_parse(struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, const stru
 void ews_cmd_args_release(struct ews_cmd_args *args);
 EWS_CLEANUP_DEFINE(cmd_args, struct ews_cmd_args, ews_cmd_args_release)
 
-/* Find home and open the project of the current directory as `ctx->repo`. */
+/*
+ * Find home and open the project of the current directory as `ctx->repo`. A signal that ends us has what we
+ * are at then finished or taken back first (base/interrupt).
+ */
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx);
 /* Likewise, for a verb that may make a project of a plain directory. */
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/kin.h"
 #include "base/own.h"
 
@@ -244,6 +245,35 @@ char *ews_lock_find_held(int dir_fd)
 		if (ews_lock_is_held(locks, names.items[i].name))
 			return ews_strdup(shown(names.items[i].name));
 	return NULL;
+}
+
+static bool is_left(int dir_fd, const char *name, const struct ews_kin *self)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	unsigned long long start;
+	char boot[EWS_BOOT_ID_MAX];
+	long pid;
+
+	return ews_file_read(&text, dir_fd, name, TEXT_MAX) == 0 &&
+	       sscanf(text.ptr, "pid %ld\nstart %llu\nboot %63s\n", &pid, &start, boot) == 3 &&
+	       pid == (long)self->pid && start == self->start_time && !strcmp(boot, self->boot_id) &&
+	       !ews_lock_is_held(dir_fd, name);
+}
+
+int ews_lock_list_left(struct ews_strv *out, int dir_fd)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, dir_fd);
+	struct ews_kin self;
+
+	ews_kin_self(&self);
+	for (ssize_t i = 0; i < n; i++)
+		if (is_left(dir_fd, names.items[i].name, &self))
+			ews_strv_add(out, names.items[i].name);
+	ews_strv_sort(out);
+	if (n >= 0)
+		ews_error_clear(); /* what can't be read is no lock of ours */
+	return n < 0 ? (int)n : 0;
 }
 
 void ews_lock_release(struct ews_lock *lock)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "base/strv.h"
 
 struct ews_lock {
 	int fd; /* -1: not held */
@@ -51,6 +52,12 @@ void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len);
 bool ews_lock_is_held(int dir_fd, const char *name);
 /* The name, as people are told it, of one that is held in the project whose directory is `dir_fd`. NULL: none is. The caller frees it. */
 char *ews_lock_find_held(int dir_fd);
+
+/*
+ * The names, sorted, of those beneath `dir_fd` that this process held before it became the program that it is, by execve: their
+ * files name it.
+ */
+int ews_lock_list_left(struct ews_strv *out, int dir_fd);
 
 void ews_lock_release(struct ews_lock *lock);
 EWS_CLEANUP_DEFINE(lock, struct ews_lock, ews_lock_release)

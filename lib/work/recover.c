@@ -17,6 +17,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/kin.h"
 #include "base/path.h"
 #include "store/litter.h"
 #include "store/reserve.h"
@@ -42,6 +43,7 @@
 #define REPLACE_MS 1000
 #define WAIT_MS 50
 #define CLAIM_S 600
+#define CHILDREN_MS 2000
 #define GITDIR_BYTES_MAX (64 * EWS_KIB)
 
 /* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
@@ -786,5 +788,52 @@ int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, co
 	}
 	if (rc == 0)
 		ews_reserve_make(repo->home);
+	return rc;
+}
+
+/* Its session is not there: killed before that was made, when the ended one that bore the id had left it already. */
+static int give_id_back(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc = ews_repo_lock(&lock, repo, id, "recover", 0);
+
+	return rc < 0 ? rc : ews_retire_revive_last(repo, id);
+}
+
+static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char *name)
+{
+	const struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST };
+	EWS_CLEANUP(free) char *dir = ews_strfmt("sessions/%s", name);
+
+	if (ews_session_check_id(name) < 0) {
+		ews_error_clear();
+		return ews_recover(done, repo, "", &opts);
+	}
+	if (faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return give_id_back(repo, name);
+	return ews_recover(done, repo, name, &opts);
+}
+
+int ews_recover_own(struct ews_strv *done, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv left = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int locks = -1;
+	int rc = ews_repo_need_dir(repo, false);
+
+	if (rc == 0)
+		rc = locks = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0; /* nothing had begun */
+	}
+	if (rc >= 0)
+		rc = ews_lock_list_left(&left, locks);
+	if (rc == 0 && left.n)
+		ews_kin_end(NULL, CHILDREN_MS);
+	for (size_t i = 0; i < left.n && rc == 0; i++)
+		if (ews_holding_is_name(left.items[i]))
+			rc = ews_holding_sweep(repo);
+		else
+			rc = recover_left(done, repo, left.items[i]);
 	return rc;
 }

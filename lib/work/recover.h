@@ -31,4 +31,10 @@ int ews_recover_list_closed(struct ews_strv *out, struct ews_repo *repo);
  */
 int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts);
 
+/*
+ * Recover what this process was at before it became the program that it is, as EWS_RECOVER_BEST: the sessions, and the
+ * project itself, whose locks it held. Those of its children that are at work still are ended first.
+ */
+int ews_recover_own(struct ews_strv *done, struct ews_repo *repo);
+
 #endif

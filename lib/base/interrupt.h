@@ -1,0 +1,33 @@
+/*
+ * Interrupt: a signal that ends a program makes it another first, which sees to what was left half done.
+ *
+ * What can be done in a signal's handler is next to nothing, and a program that is to look everywhere whether it shall
+ * go on does so never where it matters. So the handler makes this process the same program anew (execve), with a
+ * command line that was laid out before: threads, memory and locks are gone at once, as with SIGKILL, and what can tidy
+ * up after that can do so here. It has the number of the process still, and ends by the same signal, so that whoever waits sees that.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_BASE_INTERRUPT_H
+#define EWS_BASE_INTERRUPT_H
+
+/*
+ * From here on each of SIGINT, SIGTERM and SIGHUP that would have ended this process (that is not ignored, or somebody
+ * else's) makes it this program with the words `argv` (NULL-ended; they are copied) and the signal's number as the last one. Where
+ * that cannot be done, and in a forked child, it ends as it would have.
+ */
+void ews_interrupt_arm(const char *const *argv);
+
+/*
+ * In what it became: let them through again. Those that come within a second are the same one, told once more (a
+ * key reaches all of a terminal's group, and git, or timeout, passes its own on): they are passed over. After that one ends it at once.
+ */
+void ews_interrupt_bear(void);
+
+/* Is it one of the three? */
+int ews_interrupt_read(const char *number);
+
+/* End by that signal. */
+__attribute__((noreturn)) void ews_interrupt_end(int signo);
+
+#endif

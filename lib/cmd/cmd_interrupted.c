@@ -1,0 +1,53 @@
+/*
+ * git ews interrupted: what a verb becomes that SIGINT, SIGTERM or SIGHUP would have ended (base/interrupt).
+ *
+ * What that verb was at is finished or taken back, as `recover --all` does it, in the project of the current directory; one
+ * line says so, and the signal ends us then. No verb for people: without such a verb before there is nothing to do.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <signal.h>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cmd/cmd.h"
+#include "work/recover.h"
+
+static const char *const usage[] = {
+	"git ews interrupted <signal>",
+	NULL,
+};
+
+static int take_care(struct ews_strv *done, struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(free) char *home = NULL;
+	int rc = ews_config_find_home(&home, ctx->home);
+
+	if (rc == 0)
+		rc = ews_repo_open_at(&ctx->repo, ctx->cwd, home);
+	return rc < 0 ? rc : ews_recover_own(done, ctx->repo);
+}
+
+static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	const struct ews_cmd_syntax syntax = { .usage = usage, .min_words = 1, .max_words = 1 };
+	int rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
+	int signo = rc == 0 ? ews_interrupt_read(args.words.items[0]) : rc;
+
+	if (signo < 0 || rc > 0)
+		return signo;
+	ews_interrupt_bear();
+	(void)signal(SIGPIPE, SIG_IGN); /* who read what we say may be gone by that signal, too */
+	if (take_care(&done, ctx) < 0)
+		ews_strv_addf(&done, "'git ews recover' is needed: %s", ews_error_message());
+	for (size_t i = 0; i < done.n; i++)
+		ews_buf_addf(&line, "%s%s", i ? "; " : "", done.items[i]);
+	if (done.n)
+		ews_cmd_note(ctx, "%s", line.ptr);
+	ews_interrupt_end(signo);
+}
+
+const struct ews_cmd ews_cmd_interrupted = { "interrupted", NULL, run };

@@ -1,0 +1,111 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='A verb that SIGINT, SIGTERM or SIGHUP ends has tidied up first (P1, P4)
+
+Nothing calls `recover` here. The points of all verbs are the matter of t7030.'
+
+. "$(dirname "$0")/test-lib.sh"
+
+if test_have_prereq VALGRIND; then
+	skip_all='a killed tracer is no test of the program'
+	test_done
+fi
+
+# strike <signal> <n> <command>...: the command gets the signal at its n-th change, and ends by it. (Two runs differ by a few
+# changes: one that has fewer goes to its end.)
+strike() {
+	case $1 in
+	HUP) ews_want=129 ;;
+	INT) ews_want=130 ;;
+	TERM) ews_want=143 ;;
+	esac
+	ews_signal=$1 ews_n=$2
+	shift 2
+	ews_code=0
+	killat -o log -s "$ews_signal" "$ews_n" "$@" >out 2>err || ews_code=$?
+	test $ews_code = "$ews_want" -o $ews_code = 199 || {
+		echo >&2 "$* at $ews_n: status $ews_code" && cat err >&2
+		return 1
+	}
+}
+
+# points <how many> <command>...: as many of its changes, from the first to the last, on stdout, a number and one of the signals a line.
+points() {
+	ews_many=$1
+	shift
+	killat -o log 0 "$@" >out 2>err && cut -f 1 log | awk -v many="$ews_many" '{ for (i = 0; i < many; i++) print 1 + int(i * ($1 - 4) / many), substr("INT TERMHUP ", 1 + i % 3 * 4, 4) }'
+}
+
+# Nothing waits for `recover`, and git is content.
+sound() {
+	git -C p ews status --json --all >said && test_grep ! '"interrupted"\|"starting"\|"ending"' said && no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out &&
+		git -C p worktree prune -n -v --expire=now >pruned 2>&1 && test_must_be_empty pruned
+}
+
+state_of() {
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1" && git -C "$1" rev-parse HEAD && git -C "$1" ls-files -s
+}
+
+test_expect_success 'setup: a project with uncommitted work' '
+	test_repo p && (cd p && echo more >>src/log && git add src/log && echo more >>src/log && echo new >untracked) && git -C p ews start x >out && git -C p ews end x &&
+	test_fingerprint p >fp.want && save fresh && (cd p && points 12 git-ews start s) >list && test_line_count = 12 list && n=$(sed -n "6s/ .*//p" list)
+'
+
+test_expect_success 'P1, P4: a start that a signal ends leaves nothing, or a whole session; its id is free at once' '
+	while read -r at signal; do
+		restore fresh && strike "$signal" "$at" git-ews -C p start s && sound && test_fingerprint p >fp.got && test_cmp fp.want fp.got &&
+		if git -C p ews path s >out 2>err; then git -C p ews end s; else test_path_is_missing "$HOME/.superqode/working/p/sessions/s" && test_path_is_missing "$HOME/.superqode/working/p/qe/s"; fi >out 2>err &&
+		start_ws p s && git -C p ews diff --exit-code s || {
+			echo >&2 "at $at: $(cat log)"
+			return 1
+		}
+	done <list
+'
+
+test_expect_success 'P4: through git, which passes the signal on that it got itself, too' '
+	for signal in INT TERM; do
+		restore fresh && strike $signal "$n" git -C p ews start s && test_grep "^note: session .s.: its start .*taken back" err && test_line_count = 1 err && sound && start_ws p s || return 1
+	done
+'
+
+test_expect_success 'one line says what became of it; none with -q, none with --json' '
+	for option in -q --json; do
+		restore fresh && strike TERM "$n" git-ews -C p start "$option" s && test_must_be_empty out && test_must_be_empty err && sound && start_ws p s || return 1
+	done
+'
+
+test_expect_success 'the session that bore the id last bears it again' '
+	restore fresh && git -C p ews undo --list >want && strike INT "$n" git-ews -C p start x && git -C p ews undo --list >got && test_cmp want got && git -C p ews undo x && git -C p ews path x
+'
+
+test_expect_success 'a signal that is ignored from the first on stays ignored' '
+	restore fresh && (trap "" INT && killat -s INT "$n" git-ews -C p start s) >out && take_ws out && git -C p ews diff --exit-code s
+'
+
+test_expect_success 'P4: where there is no git repository' '
+	mkdir plain && echo 1 >plain/a && git -C plain ews start first && cp -a plain plain.want && for signal in INT TERM; do
+		for at in 8 24 40; do
+			strike $signal $at git-ews -C plain start s && test_same_tree plain.want plain && test_must_fail git -C plain ews path s && start_ws plain s && git -C plain ews end s || return 1
+		done
+	done
+'
+
+test_expect_success 'P4: a revert that a signal ends is done, or has not begun; an end likewise' '
+	restore fresh && start_ws p s && state_of "$ws" >base.want && (cd "$ws" && echo edit >>src/main.c && rm docs/crlf.txt && mkdir -p new/dir && echo new >new/dir/file && rm -r src/deep && echo file >src/deep && chmod 600 src/numbers) && state_of "$ws" >work.want && save work &&
+	for verb in revert "end --force"; do
+		restore work && points 6 git-ews -C p $verb s >list && while read -r at signal; do
+			restore work && strike "$signal" "$at" git-ews -C p $verb s && sound && if git -C p ews path s >out 2>err; then state_of "$ws" >got && { cmp work.want got || { test "$verb" = revert && cmp base.want got; }; }; else test_path_is_missing "$ws" && git -C p ews undo s && state_of "$ws" >got && test_cmp work.want got; fi && git -C p ews $verb s || {
+				echo >&2 "$verb at $at: $(cat log)"
+				return 1
+			}
+		done <list || return 1
+	done
+'
+
+test_expect_success 'what others left interrupted is left to them' '
+	restore work && test_expect_code 137 killat 60 git-ews -C p start other && strike INT 20 git-ews -C p revert s && git -C p ews status --all >said && test_grep "^  other  *interrupted" said && test_grep ! "^  s  *interrupted" said
+'
+
+test_done
