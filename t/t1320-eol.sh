@@ -77,8 +77,8 @@ test_expect_success 'P2: whatever pattern gives the attribute, a file is as git 
 
 # raw <project> [<directory>]: the base has the bytes of the project's f.txt, of which git's index has others
 raw() {
-	(cd "$1/${2-.}" && git ews start raw) && git -C "$1" cat-file -p :f.txt >in-index && git -C "$1" cat-file -p refs/ews/sessions/raw:f.txt >got &&
-		test_must_fail test_cmp "$1/f.txt" in-index && test_cmp "$1/f.txt" got && git -C "$1" ews end raw
+	(cd "${1:?}/${2-.}" && git ews start raw) && git -C "$1" cat-file -p :f.txt >in-index && git -C "$1" cat-file -p refs/ews/sessions/raw:f.txt >got &&
+		test_must_fail test_cmp "${1:?}/f.txt" in-index && test_cmp "${1:?}/f.txt" got && git -C "$1" ews end raw
 }
 
 test_expect_success 'P2: a filter that keeps the length is not believed, wherever its attribute stands, or stood' '

@@ -539,7 +539,7 @@ static void emit_all(struct sink *sink, const struct header *header, const struc
 		memset(&skip, 0, sizeof(skip)); /* as in the header */
 		skip.path = place_string(&skip_used, cache->skips.items[i].path);
 		skip.reason = cache->skips.items[i].reason;
-		skip.type = cache->skips.items[i].type;
+		skip.type = cache->record ? 0 : cache->skips.items[i].type; /* a manifest does not say it */
 		skip.size = cache->skips.items[i].size;
 		emit(sink, &skip, sizeof(skip));
 	}
