@@ -604,7 +604,7 @@ Test(pack_read, a_large_file_is_whole_though_one_pack_of_two_is_damaged)
 	cr_assert_eq(write_to_file(&oid), 0, "%s", ews_error_message());
 	fixture_shell(
 		"cmp noise written && cp r/.git/objects/pack/* sound && chmod u+w r/.git/objects/pack/* &&"
-		"printf x | dd bs=1 seek=4000000 conv=notrunc status=none of=$(echo r/.git/objects/pack/*.pack)");
+		"printf damaged | dd bs=1 seek=4000000 conv=notrunc status=none of=$(echo r/.git/objects/pack/*.pack)");
 	cr_assert_eq(write_to_file(&oid), EWS_EDAMAGED);
 	ews_error_clear();
 	fixture_shell("for f in sound/*; do cp \"$f\" \"r/.git/objects/pack/z${f##*/}\" || exit 1; done");
