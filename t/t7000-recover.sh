@@ -236,9 +236,12 @@ first() {
 
 # kill_apart_at <pattern> <verb>...: at the last change that matches, whose number is not always the same.
 kill_apart_at() {
-	pattern=$1 && shift && kill_apart 0 "$@" && n=$(grep "$pattern" trace | tail -n 1 | cut -f 1) && for point in $n $n $((n - 1)) $((n + 1)) $((n - 2)) $((n + 2)) $((n - 3)) $((n + 3)); do
-		kill_apart "$point" "$@" && if grep "$pattern" log; then return 0; fi
+	pattern=$1 && shift && for round in 1 2 3 4; do
+		kill_apart 0 "$@" && n=$(grep "$pattern" trace | tail -n 1 | cut -f 1) && for point in $n $n $((n - 1)) $((n + 1)) $((n - 2)) $((n + 2)) $((n - 3)) $((n + 3)); do
+			kill_apart "$point" "$@" && if grep "$pattern" log; then return 0; fi
+		done
 	done
+	echo "no kill met $pattern: round $round" >&2
 	return 1
 }
 
