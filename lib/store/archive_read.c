@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/path_line.h"
 #include "store/archive_write.h"
+#include "store/home.h"
 #include "store/libarchive.h"
 #include "store/xattr.h"
 
@@ -144,7 +145,7 @@ static char *plain_path(const char *name)
 
 bool ews_archive_is_own(const char *path)
 {
-	static const char *const own[] = { ".superqode", ".ews-trash" };
+	static const char *const own[] = { ".superqode", EWS_TRASH_ELSEWHERE };
 
 	if (ews_path_is_inside(path, EWS_ARCHIVE_OWN))
 		return true;

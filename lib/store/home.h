@@ -25,6 +25,9 @@
 #include "base/strv.h"
 #include "store/odb.h"
 
+/* Trash that is not at home: beside a workspace that lives elsewhere, and in a directory that things are put into. */
+#define EWS_TRASH_ELSEWHERE ".ews-trash"
+
 /* Is the directory used as a home, or empty, and our user's own? Whatever else it is, its mode is none of our business. */
 bool ews_home_is_ours(int fd);
 

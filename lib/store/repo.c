@@ -512,7 +512,7 @@ static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char
 /* The trash of workspaces that `start --in` put elsewhere is beside them: the step that `path` lies in there, or NULL. */
 static char *find_step_beside(const char *path)
 {
-	static const char trash[] = "/.ews-trash/";
+	static const char trash[] = "/" EWS_TRASH_ELSEWHERE "/";
 	const char *at = strstr(path, trash);
 
 	at = at ? at + strlen(trash) : NULL;

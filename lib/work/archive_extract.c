@@ -20,9 +20,8 @@
 #include "base/path_line.h"
 #include "store/archive_write.h"
 #include "store/hardlink.h"
+#include "store/home.h"
 #include "store/scan.h"
-
-#define TRASH ".ews-trash"
 
 /* The directory. One that is made here is nobody else's until all is in it. */
 static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts)
@@ -47,7 +46,8 @@ static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts
 		return (int)n;
 	if (n > 0 && !opts->force) {
 		ews_error(EWS_EEXISTS, "'%s' is not empty", opts->to);
-		ews_error_hint("--force makes it what the archive is, and keeps what was there in '" TRASH "'");
+		ews_error_hint("--force makes it what the archive is, and keeps what was there in '" EWS_TRASH_ELSEWHERE
+			       "'");
 		return EWS_EEXISTS;
 	}
 	return ews_steal_fd(&fd);
@@ -99,7 +99,7 @@ static bool holds_what_stays(const struct ews_scan *now, const struct ews_archiv
 /* What stands there, of any kind, but for what is to stay. */
 static int scan_target(struct ews_scan *out, int fd, const struct ews_archive_content *content)
 {
-	static const char *const own[] = { TRASH, NULL };
+	static const char *const own[] = { EWS_TRASH_ELSEWHERE, NULL };
 	const struct ews_scan_opts opts = {
 		.root_fd = fd, .with_ignored = true, .with_repositories = true, .own = own, .may_chmod = true
 	};
@@ -335,7 +335,7 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_ar
 	if (opts->dry_run)
 		return 0;
 	name = ews_clock_id("extract", ews_clock_now());
-	aside = ews_path_join(TRASH, name);
+	aside = ews_path_join(EWS_TRASH_ELSEWHERE, name);
 	rc = move_aside(out, &changes, target, aside);
 	if (rc == 0)
 		rc = put_all(out, target, fd, &changes, content, opts);

@@ -783,6 +783,30 @@ int ews_content_compare_git(struct ews_strv *out, struct ews_content *content, c
 	return 0;
 }
 
+static bool has_path(const struct ews_content *now, const struct ews_content *then, const char *path)
+{
+	return !*path ||
+	       (now && (ews_entries_has_below(&now->scan.entries, path) || ews_skips_touch(&now->scan.skips, path))) ||
+	       (then && ews_entries_has_below(&then->scan.entries, path));
+}
+
+int ews_content_check_only(const struct ews_content *now, const struct ews_content *then, const char *const *only,
+			   const char *id)
+{
+	for (; only && *only; only++) {
+		if (has_path(now, then, *only))
+			continue;
+		if (id)
+			ews_error(EWS_ENOTFOUND, "'%s' is %s '%s'", *only, now ? "neither there nor in" : "not in",
+				  id);
+		else
+			ews_error(EWS_ENOTFOUND, "'%s' is neither there nor in the state before", *only);
+		ews_error_hint("paths are those of files and directories, without patterns");
+		return EWS_ENOTFOUND;
+	}
+	return 0;
+}
+
 void ews_content_set_root(struct ews_content *content, const struct stat *st)
 {
 	content->root_mode = st->st_mode & 07777;

@@ -104,6 +104,13 @@ int ews_content_read_index(struct ews_content *content, const struct ews_session
 int ews_content_compare_git(struct ews_strv *out, struct ews_content *content, const struct ews_session *session,
 			    const struct ews_gitstate *wanted);
 
+/*
+ * A path that is asked for and is nowhere is a mistake. Fail with EWS_ENOTFOUND unless each of `only` (NULL: none) is in `now`,
+ * looked at or left out, or in `then`; either may be NULL. `id` is whose state the latter is; NULL: the one before.
+ */
+int ews_content_check_only(const struct ews_content *now, const struct ews_content *then, const char *const *only,
+			   const char *id);
+
 /* Take mode and owner of the directory itself from `st`. */
 void ews_content_set_root(struct ews_content *content, const struct stat *st);
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "store/reserve.h"
+#include "store/home.h"
 #include "work/revert.h"
 
 #include <stdlib.h>
@@ -334,24 +335,11 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 	return 0;
 }
 
-/* Has the snapshot something of each path that is asked for? */
-static int check_only(const struct ews_content *target, const char *id, const char *const *only)
-{
-	for (; only && *only; only++) {
-		if (!**only || ews_entries_has_below(&target->scan.entries, *only))
-			continue;
-		ews_error(EWS_ENOTFOUND, "'%s' is not in '%s'", *only, id);
-		ews_error_hint("paths are those of files and directories, without patterns");
-		return EWS_ENOTFOUND;
-	}
-	return 0;
-}
-
 int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
 		   const char *dir, bool force, const struct ews_revert_opts *opts)
 {
 	EWS_CLEANUP(free) char *name = ews_clock_id("restore", ews_clock_now());
-	EWS_CLEANUP(free) char *aside = ews_path_join(".ews-trash", name);
+	EWS_CLEANUP(free) char *aside = ews_path_join(EWS_TRASH_ELSEWHERE, name);
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(content) struct ews_content target = EWS_CONTENT_INIT;
 	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
@@ -367,7 +355,7 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 	int rc = ews_snapshot_content(&target, repo, snapshot);
 
 	if (rc == 0)
-		rc = check_only(&target, snapshot->id, opts->only);
+		rc = ews_content_check_only(NULL, &target, opts->only, snapshot->id);
 	if (rc == 0 && opts->owners)
 		rc = ews_content_need_owners(&target, snapshot->id);
 	if (rc < 0)

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "store/index.h"
 
 /* A file of rules by its path, as seen from `top`; "~/" is home. Missing is empty. */
@@ -145,7 +146,7 @@ void ews_rules_own_of(struct ews_strv *out, const char *home, const char *root)
 	EWS_CLEANUP(free) char *real = realpath(home, NULL);
 
 	ews_strv_add(out, ".superqode");
-	ews_strv_add(out, ".ews-trash");
+	ews_strv_add(out, EWS_TRASH_ELSEWHERE);
 	ews_strv_add(out, EWS_SCRATCH);
 	if (real && strcmp(real, root) && ews_path_is_inside(real, root))
 		ews_strv_add(out, real + strlen(root) + 1);

@@ -58,8 +58,6 @@ void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_
  * back, so what would be removed or replaced of it is renamed away as well.
  */
 void ews_shift_spare_shared_files(struct ews_shift *shift);
-/* A path that is nowhere is a mistake: there would be nothing to prove. */
-int ews_shift_check_only(const struct ews_shift *shift);
 
 bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path);
 /* Are the files that a person works on what is written? */

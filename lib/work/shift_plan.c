@@ -630,25 +630,3 @@ void ews_shift_spare_shared_files(struct ews_shift *shift)
 	if (n_away)
 		shift->changes.n = kept;
 }
-
-static bool is_anywhere(const struct ews_shift *shift, const char *path)
-{
-	const struct ews_entries *const lists[] = { &shift->now.scan.entries, &shift->target.scan.entries };
-
-	for (size_t k = 0; k < 2; k++)
-		if (ews_entries_has_below(lists[k], path))
-			return true;
-	return ews_skips_touch(&shift->now.scan.skips, path);
-}
-
-int ews_shift_check_only(const struct ews_shift *shift)
-{
-	for (const char *const *x = shift->opts->only; x && *x; x++) {
-		if (is_anywhere(shift, *x))
-			continue;
-		ews_error(EWS_ENOTFOUND, "'%s' is neither there nor in '%s'", *x, shift->opts->target->id);
-		ews_error_hint("paths are those of files and directories, without patterns");
-		return EWS_ENOTFOUND;
-	}
-	return 0;
-}

@@ -59,21 +59,6 @@ static bool is_same(struct ews_repo *repo, const struct ews_snapshot *parent, co
 	return differences.n == 0 && ews_hardlinks_equal(&old.scan.entries, &content->scan.entries);
 }
 
-/* Is each path that is asked for there, or in `old` (NULL: there is none)? */
-static int check_only(const struct ews_content *now, const struct ews_content *old, const char *const *only)
-{
-	for (; only && *only; only++) {
-		if (!**only || ews_entries_has_below(&now->scan.entries, *only) ||
-		    ews_skips_touch(&now->scan.skips, *only) ||
-		    (old && ews_entries_has_below(&old->scan.entries, *only)))
-			continue;
-		ews_error(EWS_ENOTFOUND, "'%s' is neither there nor in the state before", *only);
-		ews_error_hint("paths are those of files and directories, without patterns");
-		return EWS_ENOTFOUND;
-	}
-	return 0;
-}
-
 /* What `content` did not look at, because it looked at `only` alone, is what `from` has there. */
 static int take_over(struct ews_content *content, struct ews_repo *repo, const struct ews_snapshot *from,
 		     const char *const *only)
@@ -84,7 +69,7 @@ static int take_over(struct ews_content *content, struct ews_repo *repo, const s
 	int rc = ews_snapshot_content(&old, repo, from);
 
 	if (rc == 0)
-		rc = check_only(content, &old, only);
+		rc = ews_content_check_only(content, &old, only, NULL);
 	if (rc < 0)
 		return rc;
 	there = scan->entries;
@@ -193,7 +178,7 @@ static int look(struct taking *taking, struct ews_batch *batch)
 		rc = take_over(&taking->content, taking->repo, taking->has_parent ? &taking->parent : &taking->base,
 			       only);
 	else if (rc >= 0)
-		rc = check_only(&taking->content, NULL, opts->only);
+		rc = ews_content_check_only(&taking->content, NULL, opts->only, NULL);
 	return rc < 0 ? rc : 0; /* whatever was adopted */
 }
 

@@ -18,6 +18,7 @@
 #include "base/path_line.h"
 #include "base/sync.h"
 #include "store/ahead.h"
+#include "store/home.h"
 #include "store/put.h"
 #include "work/ignored.h"
 #include "work/shift.h"
@@ -68,7 +69,7 @@ char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_se
 	if (ews_session_is_at_home(session))
 		return ews_strfmt("%s/trash/%s", repo->dir, step_id);
 	parent = ews_path_dir(session->state.workspace);
-	return ews_strfmt("%s/.ews-trash/%s", parent, step_id);
+	return ews_strfmt("%s/" EWS_TRASH_ELSEWHERE "/%s", parent, step_id);
 }
 
 int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id)
@@ -573,7 +574,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	}
 	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
 	if (rc == 0 && step->state == EWS_STEP_PLANNED && !opts->is_retry)
-		rc = ews_shift_check_only(&shift);
+		rc = ews_content_check_only(&shift.now, &shift.target, opts->only, opts->target->id);
 	if (rc == 0)
 		rc = refuse_since(&shift);
 	if (rc == 0)

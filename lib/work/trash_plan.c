@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "store/state.h"
 #include "work/pending.h"
 #include "work/retire.h"
@@ -112,7 +113,8 @@ static void add_root_elsewhere(struct ews_trash_plan *plan, const struct ews_sta
 
 	if (ews_method_find(state->method) == &ews_method_in_place || *state->workspace != '/' || !strcmp(parent, qe))
 		return;
-	add_root(plan, ews_path_join(parent, ".ews-trash"), open_below(parent, ".ews-trash"), false, true);
+	add_root(plan, ews_path_join(parent, EWS_TRASH_ELSEWHERE), open_below(parent, EWS_TRASH_ELSEWHERE), false,
+		 true);
 }
 
 static bool has_entry(const struct ews_trash_plan *plan, const char *name)
