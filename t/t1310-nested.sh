@@ -55,11 +55,19 @@ for method in worktree snapshot; do
 		git -C "$ws" add sub && git -C p ews diff s >out
 	'
 
+	test_expect_success "P8: $method: diff and status say that one stands elsewhere than it did, snapshots record it" '
+		test_expect_code 1 git -C p ews diff --exit-code s >out 2>err && test_must_be_empty out && test_grep "not in the patch: sub (repository-moved)" err && git -C p ews diff s -- top 2>err && test_must_be_empty err &&
+		git -C p ews status >out && test_grep "1 not in git" out && id=$(git -C p ews snapshot create s) && git -C p ews snapshot show --coverage "$id" >out && test_grep "^repository-moved	sub$" out &&
+		git -C "${ws:?}/sub" checkout -q --detach HEAD~1 && git -C p ews diff --exit-code s 2>err && test_must_be_empty err && early=$(git -C p ews snapshot create s) && git -C "${ws:?}/sub" checkout -q mine && test_expect_code 1 git -C p ews diff --exit-code s &&
+		git -C p ews snapshot restore "$early" s >out 2>err && test_grep "Status: Verified" out && test_grep "not looked at: sub (repository-moved)" err && test "$(git -C "${ws:?}/sub" symbolic-ref HEAD)" = refs/heads/mine &&
+		git -C p ews clean --dry-run --older-than 0s >out && ! grep "unchanged.* s$" out
+	'
+
 	test_expect_success "P2, P4: $method: revert, restore, end and undo leave what is in it" '
 		head=$(git -C "${ws:?}/sub" rev-parse mine) && echo later >"${ws:?}/sub/later" && id=$(git -C p ews snapshot create s) && echo x >"${ws:?}/top" && git -C p ews revert s >out 2>err &&
-		test_grep "Status: Verified" out && test_grep "not looked at: sub (repository)" err && echo later >want.later && test_cmp want.later "${ws:?}/sub/later" &&
+		test_grep "Status: Verified" out && test_grep "not looked at: sub (repository-moved)" err && echo later >want.later && test_cmp want.later "${ws:?}/sub/later" &&
 		test "$(git -C "${ws:?}/sub" rev-parse HEAD)" = "$head" && git -C p ews undo s && test_cmp want.later "${ws:?}/sub/later" && git -C p ews snapshot restore "$id" s >out && test_grep "Status: Verified" out &&
-		test_cmp want.later "${ws:?}/sub/later" && git -C p ews end s 2>err && test_grep "sub (repository)" err && test_path_is_missing "$ws" && git -C p ews undo s && test "$(git -C "${ws:?}/sub" rev-parse HEAD)" = "$head" &&
+		test_cmp want.later "${ws:?}/sub/later" && git -C p ews end s 2>err && test_grep "sub (repository-moved)" err && test_path_is_missing "$ws" && git -C p ews undo s && test "$(git -C "${ws:?}/sub" rev-parse HEAD)" = "$head" &&
 		git -C p ews revert s >out && test_grep "Status: Verified" out && git init -q "${ws:?}/fresh" && git -C p ews revert s >out && test_path_is_missing "${ws:?}/fresh" && git -C p ews end s
 	'
 done
@@ -68,6 +76,12 @@ test_expect_success 'a base that is a commit has what that commit records, witho
 	git -C p/sub stash -q && git -C p/sub checkout -q HEAD~1 && mv p-lib p-away && start_ws p --base HEAD b && git -C "${ws:?}/sub" rev-parse HEAD >got && git -C p rev-parse HEAD:sub >want && test_cmp want got &&
 	git -C "${ws:?}/sub" status --porcelain >out && test_must_be_empty out && git -C "$ws" status --porcelain >out && test_must_be_empty out && mv p-away p-lib && git -C p/sub checkout -q - && git -C p/sub stash pop -q &&
 	start_ws p --nested=skip n && ls -A "${ws:?}/sub" >out && test_must_be_empty out && git -C p ews end b && git -C p ews end n
+'
+
+test_expect_success 'P8: where one stands in the project is what a base has, whatever its index and a warm cache say' '
+	start_ws p e && git -C p/sub stash -q && git -C p/sub commit -q --allow-empty -m further && start_ws p f && git -C p ews diff --exit-code f 2>err && test_must_be_empty err &&
+	git -C p ews diff e f >out && git -C p ews end e && test_grep "^[+]Subproject commit $(git -C p/sub rev-parse HEAD)" out && git -C p/sub checkout -q HEAD~1 && git -C p ews status >out 2>err && test_grep "stale" out &&
+	git -C "${ws:?}/sub" commit -q --allow-empty -m "and further" && test_expect_code 1 git -C p ews diff --exit-code f 2>err && test_grep "sub (repository-moved)" err && git -C p ews end f && git -C p/sub stash pop -q
 '
 
 test_expect_success 'P8: one whose repository is elsewhere stays empty, and is named' '

@@ -273,6 +273,7 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 			break;
 		case EWS_SKIP_OWN:
 		case EWS_SKIP_REPOSITORY:
+		case EWS_SKIP_REPOSITORY_MOVED:
 		case EWS_SKIP_SOCKET:
 		case EWS_SKIP_DEVICE:
 			break;

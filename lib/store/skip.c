@@ -11,11 +11,20 @@
 #include "base/path.h"
 
 static const char *const skip_words[] = {
-	[EWS_SKIP_IGNORED] = "ignored",     [EWS_SKIP_EXCLUDED] = "excluded",     [EWS_SKIP_OWN] = "own",
-	[EWS_SKIP_TOO_LARGE] = "too-large", [EWS_SKIP_UNREADABLE] = "unreadable", [EWS_SKIP_TOO_DEEP] = "too-deep",
-	[EWS_SKIP_SOCKET] = "socket",       [EWS_SKIP_REPOSITORY] = "repository", [EWS_SKIP_DEVICE] = "device",
-	[EWS_SKIP_CHANGING] = "changing",   [EWS_SKIP_PRESENT] = "present",       [EWS_SKIP_UNKEPT] = "not-kept",
+	[EWS_SKIP_IGNORED] = "ignored",
+	[EWS_SKIP_EXCLUDED] = "excluded",
+	[EWS_SKIP_OWN] = "own",
+	[EWS_SKIP_TOO_LARGE] = "too-large",
+	[EWS_SKIP_UNREADABLE] = "unreadable",
+	[EWS_SKIP_TOO_DEEP] = "too-deep",
+	[EWS_SKIP_SOCKET] = "socket",
+	[EWS_SKIP_REPOSITORY] = "repository",
+	[EWS_SKIP_DEVICE] = "device",
+	[EWS_SKIP_CHANGING] = "changing",
+	[EWS_SKIP_PRESENT] = "present",
+	[EWS_SKIP_UNKEPT] = "not-kept",
 	[EWS_SKIP_MOUNTED] = "mounted",
+	[EWS_SKIP_REPOSITORY_MOVED] = "repository-moved",
 };
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
@@ -110,6 +119,8 @@ const char *ews_skip_why(enum ews_skip_reason reason)
 		return "it lies deeper than can be walked";
 	case EWS_SKIP_REPOSITORY:
 		return "it is a repository of its own";
+	case EWS_SKIP_REPOSITORY_MOVED:
+		return "it is a repository of its own, at another commit than the base";
 	case EWS_SKIP_SOCKET:
 		return "a socket has no content";
 	case EWS_SKIP_DEVICE:
@@ -126,6 +137,11 @@ bool ews_skip_is_by_rule(enum ews_skip_reason reason)
 {
 	return reason == EWS_SKIP_IGNORED || reason == EWS_SKIP_EXCLUDED || reason == EWS_SKIP_OWN ||
 	       reason == EWS_SKIP_PRESENT;
+}
+
+bool ews_skip_is_repository(enum ews_skip_reason reason)
+{
+	return reason == EWS_SKIP_REPOSITORY || reason == EWS_SKIP_REPOSITORY_MOVED;
 }
 
 bool ews_skip_is_unseen(enum ews_skip_reason reason)

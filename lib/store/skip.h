@@ -30,6 +30,7 @@ enum ews_skip_reason {
 	EWS_SKIP_UNKEPT, /* what is wanted is named, and it isn't */
 	EWS_SKIP_PRESENT, /* it is there, and that is all that is known: what is ignored and came along into a workspace */
 	EWS_SKIP_MOUNTED, /* something else is mounted there */
+	EWS_SKIP_REPOSITORY_MOVED, /* a submodule's content, which is at another commit than the base has */
 };
 
 struct ews_skip {
@@ -64,6 +65,8 @@ const char *ews_skip_why(enum ews_skip_reason reason);
 enum ews_skip_reason ews_skip_from_word(const char *word);
 /* Is that by a rule: ignored, excluded, our own, or one of which no more than the name was wanted? Then there is nothing to say. */
 bool ews_skip_is_by_rule(enum ews_skip_reason reason);
+/* Is it the content of a repository of its own, wherever that stands? */
+bool ews_skip_is_repository(enum ews_skip_reason reason);
 /* Is something there that nobody could look at, so that nobody knows what became of it? */
 bool ews_skip_is_unseen(enum ews_skip_reason reason);
 /* The one that covers `path`, as above, where that is so; NULL: none does. */

@@ -22,6 +22,7 @@
 #include "store/made.h"
 #include "work/kept.h"
 #include "work/rules.h"
+#include "work/submodule_head.h"
 
 #define LOOKS 4
 #define KEPT_SPAN 512
@@ -391,6 +392,8 @@ static int take_known(struct ews_content *content, struct ews_cache *cache, cons
 	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
 	    !tracks_the_same(content, cache, look))
 		return 0;
+	if (!look->session && !ews_submodule_heads_hold(&cache->entries, &cache->skips, look->repo->odb, look->root))
+		return 0;
 	found = recheck(content, cache, look, early);
 	if (found == EWS_RECHECK_OTHER)
 		return 0;
@@ -520,6 +523,8 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	if (rc < 0)
 		return rc;
 	mark_gitlinks(&content->scan.entries, opts->known, &index);
+	if (!look->session && !opts->put)
+		ews_submodule_heads_take(&content->scan, look->repo->odb, look->root);
 	if (opts->put)
 		memcpy(content->hash, opts->put->hash, sizeof(content->hash));
 	else
@@ -715,6 +720,8 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 	} else if (rc > 0) {
 		rc = 0;
 	}
+	if (rc == 0 && look->session)
+		ews_submodule_heads_name_moved(&content.scan, look->repo->odb, look->root);
 	if (rc == 0 && !opts->partial)
 		rc = check_limits(&content.scan, look->max_file, look->max_total);
 	if (rc < 0)

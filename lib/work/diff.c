@@ -498,7 +498,7 @@ static void leave_out_skip(void *payload, const struct ews_skip *skip, const cha
 	if (is_same || !is_within(unsaid->paths, skip->path))
 		return;
 	/* It is among the entries, too. */
-	if (skip->reason == EWS_SKIP_REPOSITORY)
+	if (ews_skip_is_repository(skip->reason))
 		ews_path_line_add_once(&unsaid->diff->not_in_patch, skip->path, words);
 	else
 		ews_path_line_add(&unsaid->diff->not_in_patch, skip->path, words);

@@ -115,6 +115,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 					       .parent = session->state.last_snapshot,
 					       .prefix = EWS_REF_TRASH,
 					       .is_as_found = true };
+	bool has_moved = false;
 	int rc = ews_snapshot_base(&base, session);
 
 	out->is_baseless = rc == EWS_EDAMAGED && opts->without_base;
@@ -133,6 +134,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < now.scan.skips.n; i++) {
+		has_moved = has_moved || now.scan.skips.items[i].reason == EWS_SKIP_REPOSITORY_MOVED;
 		if (now.scan.skips.items[i].reason == EWS_SKIP_OWN ||
 		    now.scan.skips.items[i].reason == EWS_SKIP_PRESENT)
 			continue;
@@ -144,7 +146,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		rc = adopt(out, session, &now);
 	if (rc < 0)
 		return rc;
-	out->differs = out->is_baseless || strcmp(now.hash, base.hash) || differences.n || rc > 0 ||
+	out->differs = out->is_baseless || strcmp(now.hash, base.hash) || differences.n || rc > 0 || has_moved ||
 		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries);
 	if (!out->differs || opts->dry_run)
 		return 0;

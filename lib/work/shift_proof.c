@@ -118,14 +118,22 @@ static void name_mounts(struct ews_transition_result *out, const struct ews_shif
 			ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
 }
 
-static void name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift)
+static void name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift,
+			   const struct ews_content *after)
 {
 	const struct ews_skips *skips = &shift->target.scan.skips;
 
 	for (size_t i = 0; i < skips->n; i++) {
-		if (ews_skip_is_by_rule(skips->items[i].reason) || !ews_shift_is_wanted(shift, skips->items[i].path))
+		const char *path = skips->items[i].path;
+		enum ews_skip_reason reason = skips->items[i].reason;
+		const struct ews_skip *now = ews_skips_covering(&after->scan.skips, path);
+
+		if (ews_skip_is_by_rule(reason) || !ews_shift_is_wanted(shift, path))
 			continue;
-		ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(skips->items[i].reason));
+		/* Where a submodule stands now is what matters: that nothing brings back. */
+		if (ews_skip_is_repository(reason) && now && ews_skip_is_repository(now->reason))
+			reason = now->reason;
+		ews_path_line_add(&out->not_covered, path, ews_skip_word(reason));
 	}
 }
 
@@ -234,7 +242,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		ews_strv_add(&git, ".");
 	for (size_t i = 0; i < git.n; i++)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
-	name_uncovered(out, shift);
+	name_uncovered(out, shift, after);
 	name_mounts(out, shift, after);
 	out->is_verified = out->errors.n == 0;
 	remember(after, out, shift);
