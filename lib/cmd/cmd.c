@@ -324,6 +324,22 @@ int ews_cmd_age(int64_t *out, const char *text)
 	return rc;
 }
 
+int ews_cmd_seconds(uint64_t *out_ms, const char *text, unsigned max_s)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (!*text || strspn(text, "0123456789.") != strlen(text) || *end || seconds > max_s) {
+		(void)ews_error(EWS_EUSAGE, "'%s' is no time to wait", text);
+		ews_error_hint("seconds, as in 60 or 0.5; at most %u", max_s);
+		return EWS_EUSAGE;
+	}
+	*out_ms = (uint64_t)(seconds * 1000);
+	if (seconds > 0 && *out_ms == 0)
+		*out_ms = 1;
+	return 0;
+}
+
 bool ews_cmd_can_ask(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
@@ -372,22 +388,18 @@ void ews_cmd_json_show(struct ews_cmd_ctx *ctx, const cJSON *object)
 void ews_cmd_say(const char *prefix, const char *text)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-	const char *p = text;
 
-	do {
-		ews_buf_adds(&line, prefix);
-		for (size_t len; *p && *p != '\n'; p += len) {
-			len = *p == '\t' ? 1 : ews_utf8_shown_len(p);
-			if (len)
-				ews_buf_add(&line, p, len);
-			else
-				ews_buf_addc(&line, '?');
-			len += !len;
-		}
+	ews_buf_adds(&line, prefix);
+	for (size_t len; *text; text += len) {
+		len = *text == '\t' || (*text == '\n' && !*prefix) ? 1 : ews_utf8_shown_len(text);
+		if (len)
+			ews_buf_add(&line, text, len);
+		else
+			ews_buf_addc(&line, '?');
+		len += !len;
+	}
+	if (!line.len || line.ptr[line.len - 1] != '\n')
 		ews_buf_addc(&line, '\n');
-		if (*p)
-			p++;
-	} while (*p);
 	(void)!write(STDERR_FILENO, line.ptr, line.len); /* there is nobody else to tell */
 }
 

@@ -153,6 +153,8 @@ const char *const *ews_cmd_only(const struct ews_strv *paths);
 
 /* "90s", "15m", "12h", "3d", "2w", also "2.weeks" and "3 days": seconds. Fails with EWS_EUSAGE. */
 int ews_cmd_age(int64_t *out, const char *text);
+/* Seconds, with a fraction, as in "60" and "0.5", to milliseconds; what is more than nothing is at least one. Fails with EWS_EUSAGE. */
+int ews_cmd_seconds(uint64_t *out_ms, const char *text, unsigned max_s);
 
 /* Ask `question` on the terminal. Gives 1 for yes, 0 for no; EWS_EDENIED without a terminal, `instead` being the hint. */
 int ews_cmd_ask(const char *question, const char *instead);
@@ -172,7 +174,10 @@ __attribute__((format(printf, 2, 3))) void ews_cmd_note(const struct ews_cmd_ctx
 __attribute__((format(printf, 2, 3))) void ews_cmd_warn(const struct ews_cmd_ctx *ctx, const char *fmt, ...);
 /* Warn of what is wrong with the settings, when they were read; what the error that is set says is not said twice. */
 void ews_cmd_warn_of_settings(const struct ews_cmd_ctx *ctx);
-/* Print `text` to stderr, control bytes made harmless, each line behind `prefix`. */
+/*
+ * Print `text` to stderr, control bytes made harmless. Behind a prefix it is one line, whatever names are in it: a program
+ * that reads what follows "error: " or "drift: " counts on that. Only where `prefix` is empty do its newlines hold.
+ */
 void ews_cmd_say(const char *prefix, const char *text);
 
 #endif
