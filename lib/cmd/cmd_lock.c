@@ -40,24 +40,6 @@ struct settings {
 	struct ews_holding_opts take;
 };
 
-/* Seconds, with a fraction. */
-static int read_wait(uint64_t *out_ms, const char *text)
-{
-	double seconds;
-	char *end;
-
-	if (!text)
-		return 0;
-	seconds = strtod(text, &end);
-	if (!*text || strspn(text, "0123456789.") != strlen(text) || *end || seconds > WAIT_S_MAX) {
-		(void)ews_error(EWS_EUSAGE, "'%s' is no time to wait", text);
-		ews_error_hint("seconds, as in 60 or 0.5; at most %d", WAIT_S_MAX);
-		return EWS_EUSAGE;
-	}
-	*out_ms = (uint64_t)(seconds * 1000);
-	return 0;
-}
-
 /* Which session it is about. A command needs none, and is not taken to be about the only one that there is. */
 static int choose_session(struct settings *set, struct ews_cmd_ctx *ctx, bool has_command)
 {
@@ -181,7 +163,7 @@ static int acquire(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return ews_error(EWS_EUSAGE, "--deep and --quick exclude each other");
 	set.take.mode = set.deep ? EWS_HOLDING_DEEP : EWS_HOLDING_QUICK;
 	set.take.intent = set.intent;
-	rc = read_wait(&set.take.wait_ms, set.wait);
+	rc = set.wait ? ews_cmd_seconds(&set.take.wait_ms, set.wait, WAIT_S_MAX) : 0;
 	if (rc == 0)
 		rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)

@@ -30,6 +30,8 @@
 #include "work/round.h"
 #include "work/run.h"
 
+#define TIMEOUT_S_MAX 1000000000u
+
 #define STATUS_FAILED 125
 #define STATUS_DENIED 126
 #define STATUS_NOT_FOUND 127
@@ -48,8 +50,8 @@ struct settings {
 	bool is_shell;
 	struct ews_start_settings start;
 	struct ews_strv env, writable;
-	const char *guard, *policy, *changes_word, *new_id;
-	unsigned timeout_s;
+	const char *guard, *policy, *changes_word, *new_id, *timeout;
+	uint64_t timeout_ms;
 	bool no_network, keep, end, reap, log, fail_on_change;
 	enum ews_changes_mode changes;
 };
@@ -77,7 +79,7 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		{ EWS_OPT_LIST, 0, "allow-write", "dir", "let the command write in that directory, too",
 		  &set->writable, false, NULL },
 		{ EWS_OPT_LIST, 0, "env", "name=value", "set a variable for the command", &set->env, false, NULL },
-		{ EWS_OPT_UINT, 0, "timeout", "seconds", "end the command after that time", &set->timeout_s, false,
+		{ EWS_OPT_STRING, 0, "timeout", "seconds", "end the command after that time", &set->timeout, false,
 		  NULL },
 		EWS_CHANGES_OPT(&set->changes_word),
 		{ EWS_OPT_BOOL, 0, "keep", NULL, "keep the session, whatever the settings say", &set->keep, false,
@@ -176,6 +178,8 @@ static int settle(struct settings *set, const struct ews_cmd_ctx *ctx, const str
 		return EWS_EUSAGE;
 	}
 	rc = ews_changes_opt_read(&set->changes, ctx, set->changes_word);
+	if (rc == 0 && set->timeout)
+		rc = ews_cmd_seconds(&set->timeout_ms, set->timeout, TIMEOUT_S_MAX);
 	if (rc == 0)
 		rc = check_env(&set->env);
 	return rc < 0 ? rc : ews_start_opts_settle(&set->start);
@@ -417,7 +421,7 @@ static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		.env = set->env.items,
 		.subdir = subdir,
 		.out_fd = ctx->json ? STDERR_FILENO : 0,
-		.timeout_s = set->timeout_s,
+		.timeout_ms = set->timeout_ms,
 		.reap = set->reap,
 		.log = set->log,
 		.guard_level = set->guard,

@@ -64,26 +64,6 @@ struct job {
 	size_t n_polled; /* as was said last */
 };
 
-/* Seconds, with a fraction. */
-static int read_debounce(unsigned *out_ms, const char *text)
-{
-	double seconds;
-	char *end;
-
-	if (!text) {
-		*out_ms = 500;
-		return 0;
-	}
-	seconds = strtod(text, &end);
-	if (!*text || strspn(text, "0123456789.") != strlen(text) || *end || seconds > DEBOUNCE_S_MAX) {
-		(void)ews_error(EWS_EUSAGE, "'%s' is no time to wait", text);
-		ews_error_hint("seconds, as in 0.5; at most %d", DEBOUNCE_S_MAX);
-		return EWS_EUSAGE;
-	}
-	*out_ms = (unsigned)(seconds * 1000);
-	return 0;
-}
-
 /* Watch from the directory that is named: it says what project this is. */
 static int enter_directory(struct ews_cmd_ctx *ctx, const char *dir)
 {
@@ -328,9 +308,11 @@ static int run_watch(struct ews_cmd_ctx *ctx, const struct settings *set)
 	};
 	struct job job = { .ctx = ctx, .set = set, .news = EWS_BUF_INIT, .signal_fd = -1 };
 	struct ews_watch_extent extent;
+	uint64_t debounce_ms = 0;
 	int rc;
 
-	rc = read_debounce(&opts.debounce_ms, set->debounce);
+	rc = ews_cmd_seconds(&debounce_ms, set->debounce ? set->debounce : "0.5", DEBOUNCE_S_MAX);
+	opts.debounce_ms = (unsigned)debounce_ms;
 	if (rc == 0)
 		rc = open_repo(ctx, set);
 	if (rc == 0)

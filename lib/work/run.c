@@ -364,7 +364,7 @@ static int relay(struct ews_run_result *out, struct stage *stage, const struct e
 					 .env = stage->env.items,
 					 .cwd_fd = stage->cwd_fd,
 					 .out_fd = opts->out_fd,
-					 .timeout_ms = (uint64_t)opts->timeout_s * 1000,
+					 .timeout_ms = opts->timeout_ms,
 					 .enter = enter,
 					 .payload = stage,
 					 .tee = opts->log ? ews_output_log_add : NULL,

@@ -21,7 +21,7 @@ struct ews_run_opts {
 	char *const *env; /* NULL-ended "<name>=<value>", over what the command gets anyway */
 	const char *subdir; /* of the workspace, to run in; "" is its top */
 	int out_fd; /* the command's standard output when > 0 */
-	unsigned timeout_s; /* 0: none */
+	uint64_t timeout_ms; /* 0: none */
 	bool reap; /* end what it leaves behind */
 	bool log; /* copy what it prints into a file among the artifacts */
 	const char *guard_level, *guard_policy;
