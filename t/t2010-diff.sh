@@ -209,6 +209,14 @@ test_expect_success 'P5, P9: options that write or run are refused' '
 	test_path_is_missing hacked && test_path_is_missing p/hacked
 '
 
+test_expect_success 'what git does not take is its own sentence, and a usage error' '
+	for o in --color-moved=x --diff-algorithm=x -Ux --stat=x --diff-filter=q; do
+		test_expect_code 129 git -C p ews diff s "$o" >out 2>err && test_must_be_empty out && test_line_count = 2 err && test_grep "^error: .git diff. failed: " err && test_grep "^hint: see .git ews diff -h." err || return 1
+	done &&
+	git -C p ews diff s --stat --stat-width=40 --stat-name-width=9 --stat-graph-width=3 --stat-count=1 >out && test_grep "^ [.][.][.]" out && test_line_count = 3 out &&
+	git -C p ews diff s --name-only --find-object="$(git -C p rev-parse HEAD:run.sh)" >out && echo docs/run-moved.sh >want.object && test_cmp want.object out
+'
+
 test_expect_success 'paths after -- limit it, as seen from where one stands' '
 	gits_own --binary --full-index $A $B -- src >want.p && git -C p ews diff s -- src >got && cmp want.p got && test -s got &&
 	(cd "$ws" && git ews diff -- src) >got && cmp want.p got &&

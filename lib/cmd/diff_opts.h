@@ -21,6 +21,10 @@
  */
 #define EWS_DIFF_OPTS(output, selecting, refused)                                                                   \
 	EWS_DIFF_PASS(output, 0, "stat", "=width", "a diffstat"),                                                   \
+		EWS_DIFF_PASS(output, 0, "stat-width", "n", NULL),                                                  \
+		EWS_DIFF_PASS(output, 0, "stat-name-width", "n", NULL),                                             \
+		EWS_DIFF_PASS(output, 0, "stat-graph-width", "n", NULL),                                            \
+		EWS_DIFF_PASS(output, 0, "stat-count", "n", NULL),                                                  \
 		EWS_DIFF_PASS(output, 0, "numstat", NULL, "added and deleted lines of each path"),                  \
 		EWS_DIFF_PASS(output, 0, "summary", NULL, "what was created, renamed, or changed its mode"),        \
 		EWS_DIFF_PASS(output, 0, "name-only", NULL, "paths alone"),                                         \
@@ -72,6 +76,7 @@
 		EWS_DIFF_PASS(selecting, 0, "diff-filter", "letters", NULL),                                        \
 		EWS_DIFF_PASS(selecting, 'S', NULL, "string", NULL),                                                \
 		EWS_DIFF_PASS(selecting, 'G', NULL, "regex", NULL),                                                 \
+		EWS_DIFF_PASS(selecting, 0, "find-object", "object", NULL),                                         \
 		EWS_DIFF_PASS(selecting, 0, "pickaxe-regex", NULL, NULL),                                           \
 		EWS_DIFF_PASS(selecting, 0, "pickaxe-all", NULL, NULL),                                             \
 		EWS_DIFF_PASS(selecting, 0, "skip-to", "path", NULL),                                               \

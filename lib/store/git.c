@@ -21,6 +21,7 @@
 #include "store/gate.h"
 #include "store/git_program.h"
 
+#define GIT_USAGE 129 /* what git exits with where it does not take an option */
 #define STDERR_MAX (64 * EWS_KIB)
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
@@ -241,7 +242,8 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 		return status;
 	sentence = ews_git_sentence(&err);
 	if (*sentence)
-		return ews_error(EWS_EGIT, "'git %s' failed: %s", args[0], sentence);
+		return ews_error(status == GIT_USAGE ? EWS_EUSAGE : EWS_EGIT, "'git %s' failed: %s", args[0],
+				 sentence);
 	return ews_error(EWS_EGIT, "'git %s' ended with status %d", args[0], status);
 }
 
