@@ -143,6 +143,12 @@ test_expect_success 'P9: what loosens, or names a place outside, does not count 
 	git -C project config --unset ews.home
 '
 
+test_expect_success 'home: no relative one, which each directory would have for itself' '
+	SUPERQODE_HOME=rel test_expect_code 128 git -C project ews start 2>err && test_grep "^error: SUPERQODE_HOME is not an absolute path: .rel." err && test_grep "^hint: " err &&
+	test_expect_code 128 git -C project -c ews.home=rel/h ews status 2>err && test_grep "^error: ews.home is not an absolute path" err && test_path_is_missing project/rel && git -C project ews --home rel status &&
+	SUPERQODE_HOME=/tmp//x/../y git -C project ews config get ews.home >out && echo /tmp/y >want && test_cmp want out
+'
+
 test_expect_success 'home: the option, the environment, the command line, the user' '
 	git -C project ews --home "$PWD/h1" config get --show-origin ews.home >out 2>err &&
 	printf "command line\t%s\n" "$PWD/h1" >want && test_cmp want out &&

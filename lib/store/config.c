@@ -91,21 +91,32 @@ static char *current_dir(void)
 	return cwd ? cwd : ews_strdup("/");
 }
 
+/* A relative one would be another home in each directory, and what is in the others would seem gone. */
+static int take_home(char **out, const char *name, const char *place)
+{
+	if (*place == '/') {
+		*out = ews_path_absolute("/", place);
+		return 0;
+	}
+	ews_error(EWS_ECONFIG, "%s is not an absolute path: '%s'", name, place);
+	ews_error_hint("sessions made in one directory would not be found from another: give the whole path");
+	return EWS_ECONFIG;
+}
+
 int ews_config_find_home(char **out, const char *option)
 {
-	EWS_CLEANUP(free) char *cwd = current_dir();
 	EWS_CLEANUP(free) char *configured = NULL;
 	const char *env = getenv("SUPERQODE_HOME");
 	const char *user = getenv("HOME");
 
 	if (option && *option) {
+		EWS_CLEANUP(free) char *cwd = current_dir();
+
 		*out = ews_path_absolute(cwd, option);
 		return 0;
 	}
-	if (env && *env) {
-		*out = ews_path_absolute(cwd, env);
-		return 0;
-	}
+	if (env && *env)
+		return take_home(out, "SUPERQODE_HOME", env);
 	if (ews_config_user(&configured, "ews.home") < 0)
 		ews_error_clear();
 	if ((!configured || *configured == '~') && (!user || *user != '/')) {
@@ -114,12 +125,13 @@ int ews_config_find_home(char **out, const char *option)
 		ews_error_hint("set HOME, or name a place with SUPERQODE_HOME or --home");
 		return EWS_ECONFIG;
 	}
-	if (configured && !strncmp(configured, "~/", 2))
+	if (configured && !strncmp(configured, "~/", 2)) {
 		*out = ews_path_join(user, configured + 2);
-	else if (configured)
-		*out = ews_path_absolute(cwd, configured);
-	else
-		*out = ews_path_join(user, ".superqode");
+		return 0;
+	}
+	if (configured)
+		return take_home(out, "ews.home", configured);
+	*out = ews_path_join(user, ".superqode");
 	return 0;
 }
 

@@ -51,7 +51,8 @@ int ews_config_user(char **out, const char *key);
  * Find home: `option` when not NULL, else SUPERQODE_HOME, else ews.home of the
  * user's or the system's git config, else ~/.superqode. Absolute; the caller
  * frees it; it need not exist. Fails with EWS_ECONFIG when HOME would be
- * needed and is unset or relative.
+ * needed and is unset or relative, and when what the environment or the
+ * config names is relative; `option` counts from the current directory.
  */
 int ews_config_find_home(char **out, const char *option);
 
