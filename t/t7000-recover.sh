@@ -137,7 +137,7 @@ test_expect_success 'another verb that meets it names it, and does not go over i
 		git -C p ews status --json x >status 2>err && if grep "\"interrupted\"" status; then break; fi
 		n=$((n - 2))
 	done && test $n -gt 0 && state_of "$ws" >half &&
-	git -C p ews status >out 2>err && cat out err >both && test_grep interrupted both && test_grep recover both &&
+	git -C p ews status >out 2>err && cat out err >both && test_grep interrupted both && test_grep recover both && git -C p ews list >out 2>err && test_grep interrupted out && test_grep "Incomplete session" err && git -C p ews status --brief 2>err && test_must_be_empty err &&
 	for verb in "snapshot create x" "revert x" "end x"; do
 		test_expect_code 1 git -C p ews $verb >out 2>err && test_grep "ews recover" err && test_must_be_empty out || return 1
 	done && state_of "$ws" >got && test_cmp half got &&

@@ -578,7 +578,7 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 	ews_render_reasons_talk(ctx, "not looked at", &all.problems);
 	if (all.n)
 		qsort(all.views, all.n, sizeof(*all.views), compare);
-	for (i = 0; i < all.n && is_deep(set) && !set->format; i++)
+	for (i = 0; i < all.n && !set->brief && !set->log && !set->format; i++)
 		if (all.views[i].is_interrupted)
 			ews_cmd_announce(ctx, all.views[i].id);
 	return show(ctx, &all, set);
