@@ -29,11 +29,12 @@
 #include "work/holding.h"
 #include "work/hooks.h"
 #include "work/inuse.h"
+#include "work/recover_project.h"
+#include "work/recover_transition.h"
 #include "work/registration.h"
 #include "work/retire.h"
 #include "work/revert.h"
 #include "work/round.h"
-#include "work/shift.h"
 #include "work/stage.h"
 #include "work/start.h"
 #include "work/trash.h"
@@ -302,72 +303,21 @@ static int find_step(struct ews_step *out, struct ews_session *session)
 	return rc;
 }
 
-static struct ews_undo_opts retry(const struct ews_recover_opts *opts, bool back)
-{
-	return (struct ews_undo_opts){
-		.redo = !back, .is_retry = true, .progress = opts->progress, .payload = opts->payload
-	};
-}
-
-/* What somebody changed after the step was killed has given way, as in any undo: he is told what it was, and where it is. */
-static void say_since(struct ews_strv *done, const char *session, const struct ews_transition_result *result)
-{
-	for (size_t i = 0; i < result->since.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-
-		ews_path_quote(&path, result->since.items[i]);
-		ews_strv_addf(
-			done,
-			"changed since then, and kept: %s; 'git ews snapshot restore %s%s%s -- %s' brings it back",
-			path.ptr, result->kept_snapshot, *session ? " " : "", session, path.ptr);
-	}
-}
-
-/*
- * Is the state that the step was on its way to gone? Then it stays as far as it came, which is said: nobody waits for what can't
- * be. Returns 1 then.
- */
-static int give_up_lost(struct ews_strv *done, struct ews_repo *repo, struct ews_session *session,
-			struct ews_step *step, bool back)
-{
-	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
-	EWS_CLEANUP(free) char *why = NULL;
-	int rc = ews_undo_target(&target, repo, step, !back);
-
-	if (rc != EWS_ENOTFOUND)
-		return rc;
-	why = ews_strdup(ews_error_message());
-	ews_error_clear();
-	rc = ews_transition_give_up(repo, step);
-	if (rc == 0 && session)
-		rc = ews_journal_done(session->fd, step->id);
-	if (rc < 0)
-		return rc;
-	ews_strv_addf(done, "%s%s%s: the interrupted %s%s stays as far as it came: %s", session ? "session '" : "",
-		      session ? session->state.id : "the project", session ? "'" : "", back ? "undo of its " : "",
-		      step->verb, why);
-	return 1;
-}
-
-/* Put the session where its step wanted it: by the same way, which is harmless where it was gone already. */
-static int finish_transition(struct ews_strv *done, struct ews_session *session, struct ews_step *step,
-			     const struct ews_recover_opts *opts)
+/* Put the session where its step wanted it. */
+static int finish_transition(const struct ews_recovery *recovery, struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 	bool back = step->state == EWS_STEP_UNDOING;
-	const struct ews_undo_opts again = retry(opts, back);
-	int rc = give_up_lost(done, session->repo, session, step, back);
+	int rc = ews_recover_transition(&result, recovery, session, step, back);
 
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
-	rc = ews_undo_transition(&result, session->repo, session, step, &again);
-	if (rc < 0)
-		return rc;
 	if (!result.is_verified)
 		return ews_error(EWS_ENOTVERIFIED, "'%s' differs after all", result.errors.items[0]);
-	ews_strv_addf(done, "session '%s': the interrupted %s%s was finished and verified; what was there is %s",
+	ews_strv_addf(recovery->done,
+		      "session '%s': the interrupted %s%s was finished and verified; what was there is %s",
 		      session->state.id, back ? "undo of its " : "", step->verb, result.kept_snapshot);
-	say_since(done, session->state.id, &result);
+	ews_recover_say_since(recovery, session->state.id, &result);
 	return 0;
 }
 
@@ -406,12 +356,7 @@ static int finish_end(struct ews_strv *done, struct ews_session *session, struct
 	return rc;
 }
 
-static int mark_done(struct ews_session *session, struct ews_step *step)
-{
-	return ews_step_is_unfinished(step) ? 0 : ews_journal_done(session->fd, step->id);
-}
-
-static int recover_step(struct ews_strv *done, struct ews_session *session, const struct ews_recover_opts *opts)
+static int recover_step(const struct ews_recovery *recovery, struct ews_session *session)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	int rc = find_step(&step, session);
@@ -419,10 +364,10 @@ static int recover_step(struct ews_strv *done, struct ews_session *session, cons
 	if (rc < 0 || !step.state)
 		return rc;
 	if (!ews_step_is_unfinished(&step))
-		return mark_done(session, &step);
+		return ews_journal_done(session->fd, step.id);
 	if (!strcmp(step.verb, "end"))
-		return finish_end(done, session, &step);
-	return finish_transition(done, session, &step, opts);
+		return finish_end(recovery->done, session, &step);
+	return finish_transition(recovery, session, &step);
 }
 
 /* A record that was written and never begun in the journal: its effects had not begun either. */
@@ -527,14 +472,14 @@ static int bury_owner(struct ews_strv *done, struct ews_session *session)
 	return rc < 0 ? rc : ews_session_disown(session);
 }
 
-static int discard(struct ews_strv *done, struct ews_session *session, const struct ews_recover_opts *opts)
+static int discard(const struct ews_recovery *recovery, struct ews_session *session)
 {
 	EWS_CLEANUP(revert_result) struct ews_revert_result reverted = EWS_REVERT_RESULT_INIT;
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	const struct ews_revert_opts revert = { .verb = "revert",
-						.progress = opts->progress,
-						.payload = opts->payload };
-	const struct ews_end_opts end = { .force = true, .progress = opts->progress, .payload = opts->payload };
+						.progress = recovery->progress,
+						.payload = recovery->payload };
+	const struct ews_end_opts end = { .force = true, .progress = recovery->progress, .payload = recovery->payload };
 	int rc = 0;
 
 	if (session->state.state == EWS_STATE_ENDED)
@@ -542,24 +487,25 @@ static int discard(struct ews_strv *done, struct ews_session *session, const str
 	if (access(session->state.workspace, F_OK) == 0) {
 		rc = ews_revert(&reverted, session, &revert);
 		if (rc == 0)
-			ews_strv_addf(done, "session '%s': reverted", session->state.id);
+			ews_strv_addf(recovery->done, "session '%s': reverted", session->state.id);
 	}
 	if (rc == 0)
 		rc = ews_end(&ended, session, &end);
 	if (rc == 0)
-		ews_strv_addf(done, "session '%s': ended; 'git ews undo' brings it back", session->state.id);
+		ews_strv_addf(recovery->done, "session '%s': ended; 'git ews undo' brings it back",
+			      session->state.id);
 	return rc;
 }
 
-static int recover_session(struct ews_strv *done, struct ews_repo *repo, const char *id,
-			   const struct ews_recover_opts *opts)
+static int recover_session(const struct ews_recovery *recovery, const char *id, enum ews_recover_choice choice)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	struct ews_strv *done = recovery->done;
 	int rc;
 
-	if (is_stillborn(repo, id))
-		return recover_stillborn(done, repo, id);
-	rc = ews_session_open(&session, repo, id);
+	if (is_stillborn(recovery->repo, id))
+		return recover_stillborn(done, recovery->repo, id);
+	rc = ews_session_open(&session, recovery->repo, id);
 	if (rc == 0)
 		rc = ews_session_lock(&session, "recover");
 	if (rc < 0)
@@ -570,120 +516,15 @@ static int recover_session(struct ews_strv *done, struct ews_repo *repo, const c
 			ews_strv_addf(done, "session '%s': its start was taken back", id);
 		return rc;
 	}
-	rc = recover_step(done, &session, opts);
+	rc = recover_step(recovery, &session);
 	if (rc == 0)
 		rc = drop_unbegun(&session);
 	if (rc == 0)
 		rc = settle_ending(done, &session);
 	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
 		rc = bury_owner(done, &session);
-	if (rc == 0 && opts->choice == EWS_RECOVER_REVERT)
-		rc = discard(done, &session, opts);
-	return rc;
-}
-
-/* Of what a drop took away something is gone: it is named, and keeps none of the rest. */
-static int name_gone(struct ews_strv *done, int rc)
-{
-	if (rc != EWS_ENOTFOUND)
-		return rc;
-	ews_strv_addf(done, "of a drop: %s", ews_error_message());
-	ews_error_clear();
-	return 0;
-}
-
-static int finish_drop(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step)
-{
-	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = name_gone(done, ews_snapshot_move_all(repo, step, back));
-
-	if (rc == 0)
-		rc = name_gone(done, ews_archive_move_all(repo, step, back));
-	if (rc < 0)
-		return rc;
-	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
-	rc = ews_step_write(repo->dir_fd, step);
-	if (rc == 0)
-		ews_strv_addf(done, "%s was finished", back ? "undoing a drop" : "the drop");
-	return rc;
-}
-
-/* An apply whose commit was not made yet goes back: what its user wanted was all of it, or nothing. */
-static int take_apply_back(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step,
-			   const struct ews_recover_opts *opts)
-{
-	const struct ews_undo_opts again = retry(opts, true);
-	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
-	int rc;
-
-	ews_transition_turn_back(step);
-	rc = give_up_lost(done, repo, NULL, step, true);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	rc = ews_undo_transition(&result, repo, NULL, step, &again);
-	if (rc == 0 && result.is_verified)
-		rc = ews_step_remove(repo->dir_fd, step->id);
-	if (rc == 0) {
-		ews_strv_addf(done, "the interrupted %s of the project was taken back; what was there is %s",
-			      step->verb, result.kept_snapshot);
-		say_since(done, "", &result);
-	}
-	return rc;
-}
-
-/* `commit` is what the step was to move when it was found; it may have been left alone since. */
-static void say_branch_left(struct ews_strv *done, const struct ews_step *step, const char *commit)
-{
-	if (*commit && !step->commit)
-		ews_strv_addf(done, "'%.*s' moved on meanwhile and was left where it is: 'git log' shows what it has",
-			      (int)strcspn(commit, " "), commit);
-}
-
-static int finish_project_step(struct ews_strv *done, struct ews_repo *repo, struct ews_step *step,
-			       const struct ews_recover_opts *opts)
-{
-	const struct ews_undo_opts again = retry(opts, step->state == EWS_STEP_UNDOING);
-	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
-	EWS_CLEANUP(free) char *commit = ews_strdup(step->commit ? step->commit : "");
-	int rc = 1;
-
-	if (step->with_index)
-		ews_stage_sweep(repo, step->created_s, true);
-	if (step->state == EWS_STEP_PLANNED && *commit)
-		rc = ews_shift_complete_commit(repo, step);
-	if (rc <= 0)
-		return rc < 0 ? rc : take_apply_back(done, repo, step, opts);
-	rc = give_up_lost(done, repo, NULL, step, step->state == EWS_STEP_UNDOING);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	rc = ews_undo_transition(&result, repo, NULL, step, &again);
-	if (rc < 0)
-		return rc;
-	ews_strv_addf(done, "the interrupted %s%s of the project was finished; what was there is %s",
-		      step->state == EWS_STEP_UNDONE ? "undo of the " : "", step->verb, result.kept_snapshot);
-	say_since(done, "", &result);
-	say_branch_left(done, step, commit);
-	return 0;
-}
-
-static int recover_project(struct ews_strv *done, struct ews_repo *repo, const struct ews_recover_opts *opts)
-{
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
-	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "recover", 0);
-
-	if (rc == 0)
-		rc = ews_undo_list(&steps, repo, NULL);
-	for (size_t i = 0; i < steps.n && rc == 0; i++) {
-		struct ews_step *step = &steps.items[i];
-
-		if (!ews_step_is_unfinished(step))
-			continue;
-		if (!strcmp(step->verb, "drop"))
-			rc = finish_drop(done, repo, step);
-		else if (!*step->session)
-			rc = finish_project_step(done, repo, step, opts);
-	}
+	if (rc == 0 && choice == EWS_RECOVER_REVERT)
+		rc = discard(recovery, &session);
 	return rc;
 }
 
@@ -756,11 +597,14 @@ static int sweep_all(struct ews_repo *repo)
 static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
 		       const struct ews_recover_opts *opts)
 {
+	const struct ews_recovery recovery = {
+		.repo = repo, .done = done, .progress = opts->progress, .payload = opts->payload
+	};
 	/* First: a lock that a killed verb left on a ref would stand in the way. */
 	int rc = sweep_all(repo);
 
 	if (rc == 0)
-		rc = *id ? recover_session(done, repo, id, opts) : recover_project(done, repo, opts);
+		rc = *id ? recover_session(&recovery, id, opts->choice) : ews_recover_project(&recovery);
 	if (rc == 0 && !*id)
 		rc = ews_registration_mend(done, repo);
 	if (rc == 0 && !*id)

@@ -1,0 +1,114 @@
+/*
+ * The project's own steps: see recover_project.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/recover_project.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "store/journal.h"
+#include "store/lock.h"
+#include "work/archive.h"
+#include "work/shift.h"
+#include "work/stage.h"
+
+/* Of what a drop took away something is gone: it is named, and keeps none of the rest. */
+static int name_gone(struct ews_strv *done, int rc)
+{
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_strv_addf(done, "of a drop: %s", ews_error_message());
+	ews_error_clear();
+	return 0;
+}
+
+static int finish_drop(const struct ews_recovery *recovery, struct ews_step *step)
+{
+	bool back = step->state == EWS_STEP_UNDOING;
+	int rc = name_gone(recovery->done, ews_snapshot_move_all(recovery->repo, step, back));
+
+	if (rc == 0)
+		rc = name_gone(recovery->done, ews_archive_move_all(recovery->repo, step, back));
+	if (rc < 0)
+		return rc;
+	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
+	rc = ews_step_write(recovery->repo->dir_fd, step);
+	if (rc == 0)
+		ews_strv_addf(recovery->done, "%s was finished", back ? "undoing a drop" : "the drop");
+	return rc;
+}
+
+/* An apply whose commit was not made yet goes back: what its user wanted was all of it, or nothing. */
+static int take_apply_back(const struct ews_recovery *recovery, struct ews_step *step)
+{
+	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
+	int rc;
+
+	ews_transition_turn_back(step);
+	rc = ews_recover_transition(&result, recovery, NULL, step, true);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (result.is_verified)
+		rc = ews_step_remove(recovery->repo->dir_fd, step->id);
+	if (rc == 0) {
+		ews_strv_addf(recovery->done,
+			      "the interrupted %s of the project was taken back; what was there is %s", step->verb,
+			      result.kept_snapshot);
+		ews_recover_say_since(recovery, "", &result);
+	}
+	return rc;
+}
+
+/* `commit` is what the step was to move when it was found; it may have been left alone since. */
+static void say_branch_left(struct ews_strv *done, const struct ews_step *step, const char *commit)
+{
+	if (*commit && !step->commit)
+		ews_strv_addf(done, "'%.*s' moved on meanwhile and was left where it is: 'git log' shows what it has",
+			      (int)strcspn(commit, " "), commit);
+}
+
+static int finish(const struct ews_recovery *recovery, struct ews_step *step)
+{
+	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
+	EWS_CLEANUP(free) char *commit = ews_strdup(step->commit ? step->commit : "");
+	int rc = 1;
+
+	if (step->with_index)
+		ews_stage_sweep(recovery->repo, step->created_s, true);
+	if (step->state == EWS_STEP_PLANNED && *commit)
+		rc = ews_shift_complete_commit(recovery->repo, step);
+	if (rc <= 0)
+		return rc < 0 ? rc : take_apply_back(recovery, step);
+	rc = ews_recover_transition(&result, recovery, NULL, step, step->state == EWS_STEP_UNDOING);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	ews_strv_addf(recovery->done, "the interrupted %s%s of the project was finished; what was there is %s",
+		      step->state == EWS_STEP_UNDONE ? "undo of the " : "", step->verb, result.kept_snapshot);
+	ews_recover_say_since(recovery, "", &result);
+	say_branch_left(recovery->done, step, commit);
+	return 0;
+}
+
+int ews_recover_project(const struct ews_recovery *recovery)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc = ews_repo_lock(&lock, recovery->repo, EWS_LOCK_PROJECT, "recover", 0);
+
+	if (rc == 0)
+		rc = ews_undo_list(&steps, recovery->repo, NULL);
+	for (size_t i = 0; i < steps.n && rc == 0; i++) {
+		struct ews_step *step = &steps.items[i];
+
+		if (!ews_step_is_unfinished(step))
+			continue;
+		if (!strcmp(step->verb, "drop"))
+			rc = finish_drop(recovery, step);
+		else if (!*step->session)
+			rc = finish(recovery, step);
+	}
+	return rc;
+}
