@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,34 +17,22 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/kin.h"
-#include "base/path.h"
-#include "store/litter.h"
 #include "store/reserve.h"
-#include "work/archive.h"
-#include "work/artifact.h"
-#include "work/artifact_place.h"
 #include "work/end.h"
 #include "work/finding.h"
 #include "work/holding.h"
-#include "work/hooks.h"
 #include "work/inuse.h"
 #include "work/recover_project.h"
+#include "work/recover_sweep.h"
 #include "work/recover_transition.h"
 #include "work/registration.h"
 #include "work/retire.h"
 #include "work/revert.h"
 #include "work/round.h"
-#include "work/stage.h"
 #include "work/start.h"
-#include "work/trash.h"
 #include "work/undo.h"
 
-/* How long a file may stand beside the one that it is to replace, and how often that is looked at. */
-#define REPLACE_MS 1000
-#define WAIT_MS 50
-#define CLAIM_S 600
 #define CHILDREN_MS 2000
-#define GITDIR_BYTES_MAX (64 * EWS_KIB)
 
 /* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
 static bool is_stillborn(struct ews_repo *repo, const char *id)
@@ -116,161 +103,6 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 	if (has_own && !ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
 		ews_strv_add(out, "");
 	return 0;
-}
-
-/* Has its writer, who lives and waits for the disk, locked the file? */
-static bool has_writer(int dir_fd, const char *name)
-{
-	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	return fd >= 0 && ews_litter_has_writer(fd);
-}
-
-/* What is made beside its place is there for a moment only: what stands for longer was left by a killed verb. */
-static void sweep_one(int dir_fd, const char *name)
-{
-	struct stat st;
-
-	for (unsigned waited_ms = 0; fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0; waited_ms += WAIT_MS) {
-		if (waited_ms >= REPLACE_MS || st.st_mtim.tv_sec + 1 < ews_clock_now()) {
-			if (!has_writer(dir_fd, name))
-				(void)ews_file_remove_tree(dir_fd,
-							   name); /* best effort: the next sweep finds it again */
-			return;
-		}
-		ews_clock_sleep_ms(WAIT_MS);
-	}
-}
-
-/* Litter whose name begins with `prefix` in one of our own directories. */
-static void sweep_prefix(int fd, const char *prefix)
-{
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = ews_dir_names_read(&names, fd);
-
-	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names.items[i].name, prefix, strlen(prefix)))
-			sweep_one(fd, names.items[i].name);
-}
-
-/* Files that were to replace others. */
-static void sweep_dir(int fd)
-{
-	sweep_prefix(fd, EWS_FILE_BESIDE);
-}
-
-static void sweep_below(int dir_fd, const char *rel)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(dir_fd, rel);
-
-	if (fd >= 0)
-		sweep_dir(fd);
-	ews_error_clear();
-}
-
-/* Directories of projects are made beside, too; whoever does that may have to wait for the disk. */
-static void sweep_unclaimed(int working_fd)
-{
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = ews_dir_names_read(&names, working_fd);
-	struct stat st;
-
-	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names.items[i].name, ".new-", 5) &&
-		    fstatat(working_fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    st.st_mtim.tv_sec + CLAIM_S < ews_clock_now())
-			(void)ews_file_remove_tree(working_fd, names.items[i].name); /* best effort, as above */
-}
-
-/* Repositories of ours and directories of projects that were not finished, and what was on its way out. */
-static void sweep_home(const struct ews_repo *repo)
-{
-	static const char *const in_home[] = { "accepted", "elsewhere", "hooks" };
-	EWS_CLEANUP(fd) int home = ews_dir_open(repo->home);
-	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, "store");
-	EWS_CLEANUP(fd) int working = home < 0 ? -1 : ews_dir_open_beneath(home, "working");
-
-	if (home >= 0) {
-		sweep_prefix(home, ".new-");
-		sweep_dir(home);
-		for (size_t i = 0; i < sizeof(in_home) / sizeof(*in_home); i++)
-			sweep_below(home, in_home[i]);
-	}
-	sweep_below(repo->common_fd, EWS_HOOKS_DIR);
-	if (store >= 0)
-		sweep_prefix(store, ".new-");
-	if (working >= 0) {
-		sweep_unclaimed(working);
-		sweep_prefix(working, ".gone-");
-	}
-	ews_archive_sweep(repo->home);
-	ews_error_clear();
-}
-
-/*
- * Lock files that nobody holds any more. Their holders were killed, and with them perhaps a git that made objects
- * for them.
- */
-static void sweep_locks(struct ews_repo *repo)
-{
-	int64_t since_s = INT64_MAX;
-	bool is_project = false;
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-
-	for (ssize_t i = 0; i < n; i++) {
-		struct ews_lock lock = EWS_LOCK_INIT;
-		struct stat st;
-
-		if (ews_holding_is_name(names.items[i].name) ||
-		    fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    ews_lock_take(&lock, fd, names.items[i].name, EWS_LOCK_SWEEP, 0) < 0)
-			continue;
-		/* Whoever takes a lock removes its file when he gives it up. */
-		ews_lock_release(&lock);
-		is_project = is_project || !strcmp(names.items[i].name, EWS_LOCK_PROJECT);
-		if (st.st_mtim.tv_sec < since_s)
-			since_s = st.st_mtim.tv_sec;
-	}
-	if (since_s < INT64_MAX)
-		ews_stage_sweep(repo, since_s, is_project);
-	(void)ews_holding_sweep(repo); /* best effort: who takes a lock looks again */
-	ews_error_clear();
-}
-
-/* Does the entry lead to a workspace that is not below this home? Then another home's session may want it back. */
-static bool is_anothers(const struct ews_repo *repo, int beside_fd, const char *name)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(beside_fd, name);
-	EWS_CLEANUP(free) char *real = realpath(repo->dir, NULL);
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_read = fd >= 0 && ews_file_read(&text, fd, "gitdir", GITDIR_BYTES_MAX) == 0;
-
-	ews_error_clear();
-	ews_buf_rtrim(&text);
-	return is_read && !ews_path_is_inside(text.ptr, real ? real : repo->dir);
-}
-
-/*
- * Entries beside git's worktrees that belong to no session that could want them back; those
- * of running starts are locked.
- */
-static void sweep_beside(struct ews_repo *repo)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, "ews");
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-
-	if (ews_session_ids(&ids, repo) < 0)
-		n = 0;
-	for (ssize_t i = 0; i < n; i++)
-		if (strncmp(names.items[i].name, "op-", 3) && !ews_retire_is_name(names.items[i].name) &&
-		    !ews_strv_has(&ids, names.items[i].name) && !ews_repo_is_locked(repo, names.items[i].name) &&
-		    !is_anothers(repo, fd, names.items[i].name))
-			(void)ews_file_remove_tree(fd, names.items[i].name); /* best effort */
-	ews_error_clear();
 }
 
 static int recover_stillborn(struct ews_strv *done, struct ews_repo *repo, const char *id)
@@ -528,72 +360,6 @@ static int recover_session(const struct ews_recovery *recovery, const char *id, 
 	return rc;
 }
 
-/* The directory of a session, and its worktree entry, when nobody is at work on it. */
-static void sweep_session(struct ews_repo *repo, const char *id)
-{
-	EWS_CLEANUP(free) char *own = ews_strfmt("sessions/%s", id);
-	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", id);
-	EWS_CLEANUP(fd) int fd = -1;
-
-	if (ews_repo_is_locked(repo, id))
-		return;
-	sweep_below(repo->dir_fd, own);
-	fd = ews_dir_open_beneath(repo->common_fd, entry);
-	if (fd >= 0)
-		sweep_dir(fd);
-	ews_error_clear();
-}
-
-/* What was let go is deleted, and artifacts have their files: whoever was at it was killed, or is still and goes on. */
-static void sweep_kept(struct ews_repo *repo)
-{
-	EWS_CLEANUP(fd) int project = repo->is_bare ? -1 : ews_dir_open(repo->project);
-	EWS_CLEANUP(fd) int own = project < 0 ? -1 : ews_dir_open_beneath(project, ".superqode");
-	EWS_CLEANUP(free) char *path = NULL;
-	EWS_CLEANUP(fd) int place = ews_artifact_open_place(&path, repo, false);
-
-	ews_error_clear();
-	if (own >= 0)
-		sweep_dir(own);
-	if (place >= 0 && ews_artifact_settle(NULL, repo) < 0)
-		ews_error_clear();
-	if (ews_trash_sweep(repo) < 0)
-		ews_error_clear();
-}
-
-/* Records of rounds that were to replace others. */
-static void sweep_rounds(struct ews_repo *repo)
-{
-	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
-
-	if (ews_round_teams(&teams, repo) < 0)
-		ews_error_clear();
-	for (size_t i = 0; i < teams.n; i++) {
-		EWS_CLEANUP(free) char *rel = ews_path_join("rounds", teams.items[i]);
-
-		sweep_below(repo->dir_fd, rel);
-	}
-}
-
-static int sweep_all(struct ews_repo *repo)
-{
-	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int rc = ews_session_ids(&ids, repo);
-
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < ids.n; i++)
-		sweep_session(repo, ids.items[i]);
-	sweep_home(repo);
-	sweep_below(repo->dir_fd, "");
-	sweep_below(repo->dir_fd, "undo");
-	sweep_rounds(repo);
-	sweep_locks(repo);
-	sweep_beside(repo);
-	sweep_kept(repo);
-	return ews_litter_sweep(repo->odb);
-}
-
 static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
 		       const struct ews_recover_opts *opts)
 {
@@ -601,7 +367,7 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 		.repo = repo, .done = done, .progress = opts->progress, .payload = opts->payload
 	};
 	/* First: a lock that a killed verb left on a ref would stand in the way. */
-	int rc = sweep_all(repo);
+	int rc = ews_recover_sweep(repo);
 
 	if (rc == 0)
 		rc = *id ? recover_session(&recovery, id, opts->choice) : ews_recover_project(&recovery);
@@ -609,7 +375,7 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 		rc = ews_registration_mend(done, repo);
 	if (rc == 0 && !*id)
 		rc = ews_rounds_mend(done, repo);
-	return rc < 0 ? rc : sweep_all(repo);
+	return rc < 0 ? rc : ews_recover_sweep(repo);
 }
 
 int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts)
@@ -618,7 +384,7 @@ int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, co
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
-		sweep_home(repo);
+		ews_recover_sweep_home(repo);
 		return 0;
 	}
 	if (rc < 0)
