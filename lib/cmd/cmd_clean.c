@@ -119,7 +119,7 @@ static void announce_interrupted(const struct ews_cmd_ctx *ctx, const struct set
 	EWS_CLEANUP(strv) struct ews_strv interrupted = EWS_STRV_INIT;
 	size_t i;
 
-	if (set->clean.force || ews_recover_list(&interrupted, ctx->repo) < 0)
+	if (set->clean.force || ews_recover_list(&interrupted, NULL, ctx->repo) < 0)
 		ews_error_clear();
 	for (i = 0; i < ids->n; i++)
 		if (ews_strv_has(&interrupted, ids->items[i]))

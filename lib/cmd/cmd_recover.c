@@ -157,35 +157,37 @@ static int recover_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *id, en
 	return 0;
 }
 
-/* What can't be opened may be interrupted: it is named, and keeps nobody from the others. Returns 1 when there is any. */
-static int name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const char *only)
+/* What can't be opened may be interrupted: it is named, and keeps nobody from the others. Is there any? */
+static bool name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const struct ews_strv *closed, const char *only)
 {
-	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT;
 	cJSON *array = cJSON_AddArrayToObject(object, "not_recovered");
-	int rc = ews_recover_list_closed(&closed, ctx->repo);
+	bool is_any = false;
 	size_t i;
 
-	for (i = 0; rc >= 0 && i < closed.n; i++) {
+	for (i = 0; i < closed->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf id = EWS_BUF_INIT;
-		const char *why = ews_render_split(&id, closed.items[i]);
+		const char *why = ews_render_split(&id, closed->items[i]);
 
 		if (only && strcmp(id.ptr, only) != 0)
 			continue;
 		ews_cmd_warn(ctx, "%s", why);
 		cJSON_AddItemToArray(array, ews_render_not_recovered_json(id.ptr, why));
-		rc = 1;
+		is_any = true;
 	}
-	return rc;
+	return is_any;
 }
 
-/* Which are to be recovered: the one named, whose `id` it gives, when it needs it; else all that are, and the project itself. */
-static int choose(struct ews_strv *out, char **id, struct ews_cmd_ctx *ctx, const char *name)
+/*
+ * Which are to be recovered: the one named, whose `id` it gives, when it needs it; else all that are, and the project itself.
+ * `closed` gets those that can't be opened.
+ */
+static int choose(struct ews_strv *out, char **id, struct ews_strv *closed, struct ews_cmd_ctx *ctx, const char *name)
 {
 	EWS_CLEANUP(strv) struct ews_strv list = EWS_STRV_INIT;
 	size_t i;
 	int rc;
 
-	rc = ews_recover_list(&list, ctx->repo);
+	rc = ews_recover_list(&list, closed, ctx->repo);
 	if (rc == 0 && name)
 		rc = ews_session_resolve(id, ctx->repo, name);
 	if (rc < 0)
@@ -215,6 +217,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *id = NULL;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("recover");
 	cJSON *array = cJSON_AddArrayToObject(object, "recovered");
@@ -245,16 +248,15 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
-		rc = choose(&ids, &id, ctx, args.words.items[0]);
+		rc = choose(&ids, &id, &closed, ctx, args.words.items[0]);
 	for (i = 0; rc >= 0 && i < ids.n; i++) {
 		rc = recover_one(array, ctx, ids.items[i], answer_of(&set));
 		status = rc > 0 ? rc : status;
 	}
-	if (rc >= 0)
-		rc = name_closed(object, ctx, id);
 	if (rc < 0)
 		return rc;
-	status = rc > 0 ? rc : status;
+	if (name_closed(object, ctx, &closed, id))
+		status = 1;
 	if (ctx->json)
 		ews_cmd_json_show(ctx, object);
 	else if (!ctx->out.len && !status)

@@ -108,7 +108,7 @@ static void announce_interrupted(const struct ews_cmd_ctx *ctx, const char *sess
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 
 	ews_error_save(&saved);
-	if (ews_recover_list(&ids, ctx->repo) < 0)
+	if (ews_recover_list(&ids, NULL, ctx->repo) < 0)
 		ews_error_clear();
 	for (size_t i = 0; i < ids.n; i++)
 		if (*ids.items[i] && (!session || !strcmp(ids.items[i], session)))

@@ -214,7 +214,7 @@ static int choose(struct ews_strv *out, struct sweep *sweep)
 			ews_strv_add(out, *id);
 		return 0;
 	}
-	rc = ews_recover_list(&interrupted, sweep->repo);
+	rc = ews_recover_list(&interrupted, NULL, sweep->repo);
 	if (rc == 0)
 		rc = ews_session_ids(&ids, sweep->repo);
 	for (size_t i = 0; i < ids.n && rc == 0; i++) {

@@ -386,7 +386,7 @@ void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *pati
 		ews_checkup_ok(out, SESSIONS, "this project has none");
 		return;
 	}
-	if (ews_session_ids(&ids, repo) < 0 || ews_recover_list(&interrupted, repo) < 0) {
+	if (ews_session_ids(&ids, repo) < 0 || ews_recover_list(&interrupted, NULL, repo) < 0) {
 		(void)ews_checkup_error(out, SESSIONS);
 		return;
 	}

@@ -32,7 +32,7 @@
 #include "work/start.h"
 #include "work/undo.h"
 
-#define CHILDREN_MS 2000
+#define CHILDREN_MS 2000 /* that children which are at work have to end by themselves */
 
 /* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
 static bool is_stillborn(struct ews_repo *repo, const char *id)
@@ -43,47 +43,32 @@ static bool is_stillborn(struct ews_repo *repo, const char *id)
 	return missing && !ews_repo_is_locked(repo, id);
 }
 
-static bool needs_recovery(struct ews_repo *repo, const char *id)
+/* It could not be opened: does that last, and is nobody at work on it? The error that says why is left. */
+static bool stays_closed(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	bool needs;
+
+	/* Who was at work may have come to an end just before his lock was looked for. */
+	return !ews_repo_is_locked(repo, id) && !is_stillborn(repo, id) &&
+	       ews_session_open(&session, repo, id) < 0 && ews_error_code() != EWS_ENOTFOUND;
+}
+
+static bool needs_recovery(struct ews_strv *closed, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	bool needs = false;
 
 	if (is_stillborn(repo, id))
 		return true;
-	needs = ews_session_open(&session, repo, id) == 0 && ews_session_is_interrupted(&session);
+	if (ews_session_open(&session, repo, id) == 0)
+		needs = ews_session_is_interrupted(&session);
+	else if (closed && stays_closed(repo, id))
+		ews_strv_addf(closed, "%s\t%s", id, ews_error_message());
 	ews_error_clear();
 	return needs;
 }
 
-/* Can nobody open it, and is nobody at work on it? The error that says why is left. */
-static bool is_closed(struct ews_repo *repo, const char *id)
-{
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	int rc = ews_session_open(&session, repo, id);
-
-	/* Who was at work may have come to an end just before his lock was looked for. */
-	if (rc < 0 && !ews_repo_is_locked(repo, id) && !is_stillborn(repo, id) &&
-	    ews_session_open(&session, repo, id) < 0 && ews_error_code() != EWS_ENOTFOUND)
-		return true;
-	ews_error_clear();
-	return false;
-}
-
-int ews_recover_list_closed(struct ews_strv *out, struct ews_repo *repo)
-{
-	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int rc = ews_session_ids(&ids, repo);
-
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
-		if (!is_closed(repo, ids.items[i]))
-			continue;
-		ews_strv_addf(out, "%s\t%s", ids.items[i], ews_error_message());
-		ews_error_clear();
-	}
-	return rc;
-}
-
-int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
+int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
@@ -95,7 +80,7 @@ int ews_recover_list(struct ews_strv *out, struct ews_repo *repo)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < ids.n; i++)
-		if (needs_recovery(repo, ids.items[i]))
+		if (needs_recovery(closed, repo, ids.items[i]))
 			ews_strv_add(out, ids.items[i]);
 	for (size_t i = 0; i < steps.n; i++)
 		has_own = has_own ||

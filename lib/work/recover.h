@@ -20,10 +20,11 @@ struct ews_recover_opts {
 	void *payload;
 };
 
-/* Interrupted ones of the store: the ids of the sessions, and "" when a step of the project itself is unfinished. */
-int ews_recover_list(struct ews_strv *out, struct ews_repo *repo);
-/* Sessions that can't be opened, of which nobody can tell whether they are interrupted: "<id>\t<why>". */
-int ews_recover_list_closed(struct ews_strv *out, struct ews_repo *repo);
+/*
+ * Interrupted ones of the store: the ids of the sessions, and "" when a step of the project itself is unfinished. `closed` (may be
+ * NULL) gets the sessions that can't be opened, of which nobody can tell: "<id>\t<why>".
+ */
+int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo);
 
 /*
  * Recover session `id` ("" for the project's own steps and for litter of killed verbs); what
