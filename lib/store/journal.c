@@ -381,6 +381,22 @@ bool ews_step_needs(const struct ews_step *step, const char *id)
 	return needs;
 }
 
+int ews_step_each(const struct ews_strv *lines, ews_step_line_fn fn, void *payload)
+{
+	EWS_CLEANUP(free) char *gone = NULL;
+
+	for (size_t i = 0; i < lines->n; i++) {
+		int rc = fn(lines->items[i], payload);
+
+		if (rc < 0 && rc != EWS_ENOTFOUND)
+			return rc;
+		if (rc < 0 && !gone)
+			gone = ews_strdup(ews_error_message());
+	}
+	ews_error_clear();
+	return gone ? ews_error(EWS_ENOTFOUND, "%s", gone) : 0;
+}
+
 void ews_step_release(struct ews_step *step)
 {
 	free(step->id);

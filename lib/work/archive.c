@@ -520,9 +520,8 @@ static void release_removed(struct removed *removed)
 
 EWS_CLEANUP_DEFINE(removed, struct removed, release_removed)
 
-static int read_removed(struct removed *out, const struct ews_step *step, size_t i)
+static int read_removed(struct removed *out, const struct ews_step *step, const char *line)
 {
-	const char *line = step->moved.items[i];
 	const char *tab = strchr(line, '\t');
 	EWS_CLEANUP(free) char *dir = NULL;
 
@@ -540,18 +539,26 @@ static int fail_gone(const struct removed *removed)
 	return ews_error(EWS_ENOTFOUND, "the archive '%s' is gone: trash has let go of it", removed->file.ptr);
 }
 
-static int move_removed(const struct ews_step *step, size_t i, int trash_fd, bool back)
-{
-	EWS_CLEANUP(removed) struct removed removed = REMOVED_INIT;
-	int rc = read_removed(&removed, step, i);
+/* A step whose archives move. */
+struct moving {
+	const struct ews_step *step;
+	int trash_fd; /* the step's */
+	bool back;
+};
 
-	if (rc == 0 && back) {
-		rc = move_file(removed.dir_fd, ews_path_base(removed.file.ptr), trash_fd, removed.name);
+static int move_removed(const char *line, void *payload)
+{
+	const struct moving *moving = payload;
+	EWS_CLEANUP(removed) struct removed removed = REMOVED_INIT;
+	int rc = read_removed(&removed, moving->step, line);
+
+	if (rc == 0 && moving->back) {
+		rc = move_file(removed.dir_fd, ews_path_base(removed.file.ptr), moving->trash_fd, removed.name);
 		return rc == EWS_ENOTFOUND ? fail_gone(&removed) : rc;
 	}
 	if (rc == 0)
-		rc = move_file(trash_fd, removed.name, removed.dir_fd, ews_path_base(removed.file.ptr));
-	if (rc == EWS_ENOTFOUND && !back) {
+		rc = move_file(moving->trash_fd, removed.name, removed.dir_fd, ews_path_base(removed.file.ptr));
+	if (rc == EWS_ENOTFOUND && !moving->back) {
 		ews_error_clear(); /* somebody else removed it */
 		rc = 0;
 	}
@@ -562,20 +569,9 @@ int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, boo
 {
 	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step->id);
 	EWS_CLEANUP(fd) int trash = step->moved.n ? ews_repo_subdir(repo, below) : -1;
-	EWS_CLEANUP(free) char *gone = NULL;
+	struct moving moving = { step, trash, back };
 
-	if (step->moved.n && trash < 0)
-		return trash;
-	for (size_t i = 0; i < step->moved.n; i++) {
-		int rc = move_removed(step, i, trash, back);
-
-		if (rc < 0 && rc != EWS_ENOTFOUND)
-			return rc;
-		if (rc < 0 && !gone)
-			gone = ews_strdup(ews_error_message());
-	}
-	ews_error_clear();
-	return gone ? ews_error(EWS_ENOTFOUND, "%s", gone) : 0;
+	return step->moved.n && trash < 0 ? trash : ews_step_each(&step->moved, move_removed, &moving);
 }
 
 int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step)
@@ -586,7 +582,7 @@ int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step)
 		EWS_CLEANUP(removed) struct removed removed = REMOVED_INIT;
 		EWS_CLEANUP(free) char *there = NULL;
 
-		rc = read_removed(&removed, step, i);
+		rc = read_removed(&removed, step, step->moved.items[i]);
 		if (rc < 0)
 			return rc;
 		there = ews_strfmt("trash/%s/%s", step->id, removed.name);

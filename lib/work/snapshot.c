@@ -336,36 +336,35 @@ static int split_ref(struct ews_oid *oid, char **to, char *line, const struct ew
 	return ews_oid_parse(oid, hex);
 }
 
-static int move_one(struct ews_repo *repo, const struct ews_step *step, char *line, bool back, unsigned turns)
+/* A step whose refs move. */
+struct moving {
+	struct ews_repo *repo;
+	const struct ews_step *step;
+	bool back;
+	unsigned turns; /* enum turn */
+};
+
+static int move_one(const char *line, void *payload)
 {
+	const struct moving *moving = payload;
+	EWS_CLEANUP(free) char *from = ews_strdup(line);
 	struct ews_oid oid;
 	char *to;
-	int rc = split_ref(&oid, &to, line, step);
+	int rc = split_ref(&oid, &to, from, moving->step);
 
 	/* New name first: a crash between the two leaves both, never none. */
-	if (rc == 0 && (turns & ADD))
-		rc = add_name(repo, back ? line : to, &oid);
-	if (rc == 0 && (turns & DROP))
-		rc = drop_name(repo, back ? to : line, &oid);
+	if (rc == 0 && (moving->turns & ADD))
+		rc = add_name(moving->repo, moving->back ? from : to, &oid);
+	if (rc == 0 && (moving->turns & DROP))
+		rc = drop_name(moving->repo, moving->back ? to : from, &oid);
 	return rc;
 }
 
-/* One that is gone keeps none of the others. */
 static int move_all(struct ews_repo *repo, const struct ews_step *step, bool back, unsigned turns)
 {
-	EWS_CLEANUP(free) char *gone = NULL;
+	struct moving moving = { repo, step, back, turns };
 
-	for (size_t i = 0; i < step->refs.n; i++) {
-		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
-		int rc = move_one(repo, step, line, back, turns);
-
-		if (rc < 0 && rc != EWS_ENOTFOUND)
-			return rc;
-		if (rc < 0 && !gone)
-			gone = ews_strdup(ews_error_message());
-	}
-	ews_error_clear();
-	return gone ? ews_error(EWS_ENOTFOUND, "%s", gone) : 0;
+	return ews_step_each(&step->refs, move_one, &moving);
 }
 
 int ews_snapshot_find_all(struct ews_repo *repo, const struct ews_step *step)

@@ -197,6 +197,32 @@ Test(journal, an_id_never_becomes_a_path)
 	cr_assert_eq(ews_step_remove(dir_fd, "op-1"), 0);
 }
 
+/* What a line says becomes of it; `payload` gets those that were handed over. */
+static int do_as_told(const char *line, void *payload)
+{
+	ews_strv_add(payload, line);
+	if (!strncmp(line, "gone", 4))
+		return ews_error(EWS_ENOTFOUND, "%s", line);
+	return strcmp(line, "full") ? 0 : ews_error(EWS_ENOSPACE, "the disk is full");
+}
+
+Test(journal, a_line_whose_thing_is_gone_keeps_none_of_the_others)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
+
+	ews_strv_add_all(&lines, "a", "gone 1", "b", "gone 2", "c", NULL);
+	cr_assert_eq(ews_step_each(&lines, do_as_told, &done), EWS_ENOTFOUND);
+	cr_assert_str_eq(ews_error_message(), "gone 1");
+	assert_same_list(&done, &lines);
+	ews_strv_clear(&done);
+	ews_strv_add_all(&lines, "full", "d", NULL);
+	cr_assert_eq(ews_step_each(&lines, do_as_told, &done), EWS_ENOSPACE);
+	cr_assert_eq(done.n, lines.n - 1);
+	ews_strv_clear(&lines);
+	cr_assert_eq(ews_step_each(&lines, do_as_told, &done), 0);
+}
+
 static void assert_unfinished(const char *id, const char *verb)
 {
 	EWS_CLEANUP(free) char *is_id = NULL;
