@@ -29,26 +29,21 @@ static const char *const diff_usage[] = {
 	NULL,
 };
 
-struct diff_settings {
-	struct ews_strv output, selecting, refused, expected;
-	const char *changes_word;
-	enum ews_changes_mode changes;
+struct settings {
+	struct ews_diff_settings diff;
+	struct ews_strv expected;
 	bool series, exit_code, shortstat, no_deletions;
 };
 
-#define DIFF_SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, false, false, false, false }
-
-static void release_settings(struct diff_settings *set)
+static void release_settings(struct settings *set)
 {
-	ews_strv_release(&set->output);
-	ews_strv_release(&set->selecting);
-	ews_strv_release(&set->refused);
+	ews_diff_settings_release(&set->diff);
 	ews_strv_release(&set->expected);
 }
 
-EWS_CLEANUP_DEFINE(diff_settings, struct diff_settings, release_settings)
+EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
 
-static int parse(struct diff_settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
+static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "series", NULL, "compare each with the one before", &set->series, false, NULL },
@@ -58,10 +53,10 @@ static int parse(struct diff_settings *set, struct ews_cmd_args *args, struct ew
 		  "exit with 1 when anything was deleted that is not expected", &set->no_deletions, false, NULL },
 		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
 		  false, NULL },
-		EWS_CHANGES_OPT(&set->changes_word),
+		EWS_CHANGES_OPT(&set->diff.changes_word),
 		{ EWS_OPT_BOOL, 0, "shortstat", NULL,
 		  "how many files were created, deleted, modified: +2 -1 ~3 files", &set->shortstat, false, NULL },
-		EWS_DIFF_OPTS(&set->output, &set->selecting, &set->refused),
+		EWS_DIFF_OPTS(&set->diff),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -78,12 +73,7 @@ static int parse(struct diff_settings *set, struct ews_cmd_args *args, struct ew
 		return rc;
 	if (args->words.n > 2 && !set->series)
 		return ews_error(EWS_EUSAGE, "two are compared; --series compares each with the one before");
-	set->changes = ctx->json ? EWS_CHANGES_FILES : EWS_CHANGES_DIFF;
-	if (set->changes_word)
-		rc = ews_changes_mode(&set->changes, set->changes_word);
-	return rc < 0 ? rc
-		      : ews_diff_opts_check(&set->selecting, &set->refused,
-					    ctx->json || set->changes != EWS_CHANGES_DIFF);
+	return ews_diff_opts_settle(&set->diff, ctx);
 }
 
 static bool is_dir(const struct ews_cmd_ctx *ctx, const char *word)
@@ -150,7 +140,7 @@ static void add_side(cJSON *object, const char *name, const struct ews_archive *
 
 /* One comparison at work. */
 struct pair {
-	const struct diff_settings *set;
+	const struct settings *set;
 	struct ews_archive_desk *desk;
 	struct ews_archive_side *from, *to;
 	struct ews_diff diff;
@@ -171,10 +161,10 @@ static int show_json(cJSON *object, struct pair *pair)
 
 	add_side(object, "from", &pair->from->archive);
 	add_side(object, "to", &pair->to->archive);
-	if (pair->set->changes == EWS_CHANGES_DIFF)
+	if (pair->set->diff.changes == EWS_CHANGES_DIFF)
 		rc = ews_diff_texts(&pair->diff, &pair->desk->repo);
 	if (rc == 0)
-		rc = ews_render_changes(object, &pair->desk->repo, &pair->diff, pair->set->changes);
+		rc = ews_render_changes(object, &pair->desk->repo, &pair->diff, pair->set->diff.changes);
 	(void)cJSON_AddBoolToObject(object, "as_expected", pair->surprises.n == 0);
 	ews_render_reasons(object, "surprises", "what", &pair->surprises);
 	return rc;
@@ -201,7 +191,7 @@ static void show_surprises(struct ews_cmd_ctx *ctx, const struct pair *pair)
 	}
 }
 
-static bool is_assertion(const struct diff_settings *set)
+static bool is_assertion(const struct settings *set)
 {
 	return set->expected.n || set->no_deletions;
 }
@@ -209,8 +199,8 @@ static bool is_assertion(const struct diff_settings *set)
 /* Git prints the patch to stdout itself, or into the answer, where it is one of several. */
 static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *paths)
 {
-	EWS_CLEANUP(strv) struct ews_strv output = EWS_STRV_INIT;
-	const struct diff_settings *set = pair->set;
+	EWS_CLEANUP(strv) struct ews_strv options = EWS_STRV_INIT;
+	const struct settings *set = pair->set;
 	int rc;
 
 	if (is_assertion(set)) {
@@ -219,17 +209,13 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 	}
 	if (set->series || set->shortstat)
 		add_counts(&ctx->out, pair);
-	if (set->shortstat && !set->output.n && !set->selecting.n)
+	if (set->shortstat && !set->diff.output.n && !set->diff.selecting.n)
 		return 0;
 	ews_render_reasons_talk(ctx, "not in the patch", &pair->diff.not_in_patch);
-	if (set->changes != EWS_CHANGES_DIFF)
-		return ews_render_changes_text(&ctx->out, &pair->desk->repo, &pair->diff, set->changes);
-	ews_strv_add_array(&output, set->output.items);
-	ews_strv_add_array(&output, set->selecting.items);
-	ews_strv_add(&output, ews_pager_color(ctx, "diff") ? "--color=always" : "--no-color");
-	if (ctx->nul)
-		ews_strv_add(&output, "-z");
-	rc = ews_diff_print(&pair->diff, &pair->desk->repo, output.items, paths, ews_pager_is_terminal(),
+	if (set->diff.changes != EWS_CHANGES_DIFF)
+		return ews_render_changes_text(&ctx->out, &pair->desk->repo, &pair->diff, set->diff.changes);
+	ews_diff_opts_for_git(&options, &set->diff, ctx);
+	rc = ews_diff_print(&pair->diff, &pair->desk->repo, options.items, paths, ews_pager_is_terminal(),
 			    STDOUT_FILENO, set->series ? &ctx->out : NULL);
 	if (rc < 0 && ews_pager_excuses())
 		return 0;
@@ -239,7 +225,7 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 /* Compare two. Returns 1 when that is the answer. */
 static int compare(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *paths, cJSON *object)
 {
-	const struct diff_settings *set = pair->set;
+	const struct settings *set = pair->set;
 	int rc = ews_archive_diff(&pair->diff, pair->desk, pair->from, pair->to, paths);
 
 	if (rc == 0)
@@ -247,12 +233,12 @@ static int compare(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *path
 	if (rc == 0)
 		rc = object ? show_json(object, pair) : show_text(ctx, pair, paths);
 	if (rc == 0 && set->exit_code)
-		rc = ews_diff_differs(&pair->diff, &pair->desk->repo, set->selecting.items, paths);
+		rc = ews_diff_differs(&pair->diff, &pair->desk->repo, set->diff.selecting.items, paths);
 	return rc < 0 ? rc : rc || pair->surprises.n;
 }
 
 /* All of them, two at a time: no more than two sides are open at once. */
-static int compare_all(struct ews_cmd_ctx *ctx, const struct diff_settings *set, const struct ews_cmd_args *args,
+static int compare_all(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_cmd_args *args,
 		       const char *home)
 {
 	EWS_CLEANUP(archive_desk) struct ews_archive_desk desk = { .neutral = NULL };
@@ -299,7 +285,7 @@ static int compare_all(struct ews_cmd_ctx *ctx, const struct diff_settings *set,
 
 int ews_cmd_archive_diff(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
-	EWS_CLEANUP(diff_settings) struct diff_settings set = DIFF_SETTINGS_INIT;
+	EWS_CLEANUP(settings) struct settings set = { .diff = EWS_DIFF_SETTINGS_INIT, .expected = EWS_STRV_INIT };
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
 	int rc = parse(&set, &args, ctx, argc, argv);

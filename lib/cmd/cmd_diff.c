@@ -33,20 +33,14 @@ static const char *const usage[] = {
 };
 
 struct settings {
-	struct ews_strv output, selecting, refused;
-	const char *changes_word; /* NULL: the patch, or with --json the records */
-	enum ews_changes_mode changes;
+	struct ews_diff_settings diff;
 	const char *from; /* "base", "parent" or NULL */
 	bool exit_code;
 };
 
-#define SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF, NULL, false }
-
 static void release_settings(struct settings *set)
 {
-	ews_strv_release(&set->output);
-	ews_strv_release(&set->selecting);
-	ews_strv_release(&set->refused);
+	ews_diff_settings_release(&set->diff);
 }
 
 EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
@@ -57,11 +51,11 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
 		  false, NULL },
-		EWS_CHANGES_OPT(&set->changes_word),
+		EWS_CHANGES_OPT(&set->diff.changes_word),
 		{ EWS_OPT_STRING, 0, "from", "base|parent", "what the one state is compared with", &set->from,
 		  false, NULL },
-		EWS_DIFF_PASS(&set->output, 0, "shortstat", NULL, "the diffstat's last line"),
-		EWS_DIFF_OPTS(&set->output, &set->selecting, &set->refused),
+		EWS_DIFF_PASS(&set->diff.output, 0, "shortstat", NULL, "the diffstat's last line"),
+		EWS_DIFF_OPTS(&set->diff),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -82,12 +76,7 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 		return ews_error(EWS_EUSAGE, "--from takes base or parent, not '%s'", set->from);
 	if (set->from && args->words.n > 1)
 		return ews_error(EWS_EUSAGE, "--from says what one state is compared with, and two are named");
-	set->changes = ctx->json ? EWS_CHANGES_FILES : EWS_CHANGES_DIFF;
-	if (set->changes_word)
-		rc = ews_changes_mode(&set->changes, set->changes_word);
-	return rc < 0 ? rc
-		      : ews_diff_opts_check(&set->selecting, &set->refused,
-					    ctx->json || set->changes != EWS_CHANGES_DIFF);
+	return ews_diff_opts_settle(&set->diff, ctx);
 }
 
 /* Is this word git's whatever sessions and snapshots are called? */
@@ -257,18 +246,19 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 		(void)cJSON_AddBoolToObject(object, "stale", stale->n);
 		ews_render_sentences(object, "stale_reasons", stale);
 	}
-	rc = set->changes == EWS_CHANGES_DIFF ? ews_diff_texts(diff, ctx->repo) : 0;
+	rc = set->diff.changes == EWS_CHANGES_DIFF ? ews_diff_texts(diff, ctx->repo) : 0;
 	if (rc == 0)
-		rc = ews_render_changes(object, ctx->repo, diff, set->changes);
+		rc = ews_render_changes(object, ctx->repo, diff, set->diff.changes);
 	if (rc < 0)
 		return rc;
 	ews_cmd_json_show(ctx, object);
 	return 0;
 }
 
-static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_diff *diff,
+static int show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_diff *diff,
 		     const struct ews_strv *paths, const struct ews_strv *stale)
 {
+	EWS_CLEANUP(strv) struct ews_strv options = EWS_STRV_INIT;
 	size_t i;
 	int rc;
 
@@ -276,14 +266,11 @@ static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct
 		ews_cmd_note(ctx, "stale: %s", stale->items[i]);
 	ews_pager_start(ctx);
 	ews_render_reasons_talk(ctx, "not in the patch", &diff->not_in_patch);
-	if (set->changes != EWS_CHANGES_DIFF)
-		return ews_render_changes_text(&ctx->out, ctx->repo, diff, set->changes);
-	ews_strv_add_array(&set->output, set->selecting.items);
-	ews_strv_add(&set->output, ews_pager_color(ctx, "diff") ? "--color=always" : "--no-color");
-	if (ctx->nul)
-		ews_strv_add(&set->output, "-z");
-	rc = ews_diff_print(diff, ctx->repo, set->output.items, paths->n ? paths->items : NULL,
-			    ews_pager_is_terminal(), STDOUT_FILENO, NULL);
+	if (set->diff.changes != EWS_CHANGES_DIFF)
+		return ews_render_changes_text(&ctx->out, ctx->repo, diff, set->diff.changes);
+	ews_diff_opts_for_git(&options, &set->diff, ctx);
+	rc = ews_diff_print(diff, ctx->repo, options.items, paths->n ? paths->items : NULL, ews_pager_is_terminal(),
+			    STDOUT_FILENO, NULL);
 	if (rc < 0 && ews_pager_excuses())
 		return 0;
 	return rc;
@@ -291,7 +278,7 @@ static int show_text(struct ews_cmd_ctx *ctx, struct settings *set, const struct
 
 int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
-	EWS_CLEANUP(settings) struct settings set = SETTINGS_INIT;
+	EWS_CLEANUP(settings) struct settings set = { .diff = EWS_DIFF_SETTINGS_INIT };
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
@@ -326,7 +313,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	if (rc < 0)
 		return rc;
 	root = seen ? session.state.workspace : ctx->repo->project;
-	settle_relative(&set.selecting, ctx, root);
+	settle_relative(&set.diff.selecting, ctx, root);
 	rc = ews_cmd_paths(&paths, ctx, root, &args.paths);
 	if (rc < 0)
 		return rc;
@@ -335,7 +322,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	diff.payload = &progress;
 	diff.without_index = true;
 	/* Where an object may be missing, the counting finds that before half a patch is out. */
-	diff.no_counts = !ctx->json && set.changes == EWS_CHANGES_DIFF && !ews_odb_is_partial(ctx->repo->odb);
+	diff.no_counts = !ctx->json && set.diff.changes == EWS_CHANGES_DIFF && !ews_odb_is_partial(ctx->repo->odb);
 	/* Of two states that are named nothing is said: what was done is what lies between base and present. */
 	says_stale = seen && !sides.from && (ctx->json || !ctx->quiet);
 	if (says_stale && !session.method->is_project)
@@ -351,7 +338,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 		ews_stale_tell(&reasons, &session, &diff.from.content.scan.entries, looking);
 	rc = ctx->json ? show_json(ctx, &set, seen, &diff, &reasons) : show_text(ctx, &set, &diff, &paths, &reasons);
 	if (rc == 0 && set.exit_code)
-		rc = ews_diff_differs(&diff, ctx->repo, set.selecting.items, paths.n ? paths.items : NULL);
+		rc = ews_diff_differs(&diff, ctx->repo, set.diff.selecting.items, paths.n ? paths.items : NULL);
 	return rc < 0 ? rc : rc ? 1 : 0;
 }
 

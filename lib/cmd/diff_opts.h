@@ -8,6 +8,16 @@
 
 #include "base/opts.h"
 #include "base/strv.h"
+#include "cmd/cmd.h"
+#include "cmd/render_diff.h"
+
+struct ews_diff_settings {
+	struct ews_strv output, selecting, refused; /* options of git's, as they were given: see EWS_DIFF_OPTS */
+	const char *changes_word; /* of --changes; NULL: the patch, or with --json the records */
+	enum ews_changes_mode changes; /* once it is settled */
+};
+
+#define EWS_DIFF_SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF }
 
 /* A row for an option that git gets as it was spelled. */
 #define EWS_DIFF_PASS(list, letter, name, arg, help)                       \
@@ -17,9 +27,11 @@
 
 /*
  * The rows: what git gets is added to `selecting` when it bends what counts as a difference, and as which, else to
- * `output`; what is more than that to `refused`. --shortstat is each verb's own.
+ * `output`; what is more than that to `refused`. --changes and --shortstat are each verb's own.
  */
-#define EWS_DIFF_OPTS(output, selecting, refused)                                                                   \
+#define EWS_DIFF_OPTS(set) EWS_DIFF_ROWS(&(set)->output, &(set)->selecting, &(set)->refused)
+
+#define EWS_DIFF_ROWS(output, selecting, refused)                                                                   \
 	EWS_DIFF_PASS(output, 0, "stat", "=width", "a diffstat"),                                                   \
 		EWS_DIFF_PASS(output, 0, "stat-width", "n", NULL),                                                  \
 		EWS_DIFF_PASS(output, 0, "stat-name-width", "n", NULL),                                             \
@@ -102,9 +114,15 @@
 		EWS_DIFF_PASS(refused, 0, "no-index", NULL, NULL), EWS_DIFF_PASS(refused, 'O', NULL, "file", NULL)
 
 /*
- * May these be given? What is refused never, and what selects not where `is_ours`: git counts what it prints, and none of it
- * bends the records and lines of our own. Fails with EWS_EUSAGE.
+ * Settle how much of the changes is shown, and look whether all may be given. What is refused never may, and what selects not with
+ * records and lines of our own: git counts what it prints, and none of it bends these. Fails with EWS_EUSAGE.
  */
-int ews_diff_opts_check(const struct ews_strv *selecting, const struct ews_strv *refused, bool is_ours);
+int ews_diff_opts_settle(struct ews_diff_settings *set, const struct ews_cmd_ctx *ctx);
+
+/* Add what git gets: the options given, and whether it prints in colour and ends paths with a NUL. */
+void ews_diff_opts_for_git(struct ews_strv *out, const struct ews_diff_settings *set, const struct ews_cmd_ctx *ctx);
+
+void ews_diff_settings_release(struct ews_diff_settings *set);
+EWS_CLEANUP_DEFINE(diff_settings, struct ews_diff_settings, ews_diff_settings_release)
 
 #endif
