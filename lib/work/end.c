@@ -378,27 +378,50 @@ static int fill_anew(struct ews_session *session, const struct ews_content *cont
 	return rc;
 }
 
-/* Is the workspace neither in trash nor back in its place? */
-static bool is_lost(struct ews_session *session, int trash_fd)
+/* What a workspace that is made anew from `content` will not have, "<path>\t<why>" each. */
+static void name_expired(struct ews_strv *expired, const struct ews_session *session,
+			 const struct ews_content *content)
 {
-	return faccessat(trash_fd, TRASH_NAME, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-	       access(session->state.workspace, F_OK) < 0;
+	for (size_t i = 0; i < content->scan.skips.n; i++) {
+		const struct ews_skip *skip = &content->scan.skips.items[i];
+
+		if (skip->reason != EWS_SKIP_OWN)
+			ews_path_line_add(expired, skip->path,
+					  ews_skip_word(skip->reason == EWS_SKIP_PRESENT ? EWS_SKIP_IGNORED
+											 : skip->reason));
+	}
+	if (session->method->owns_objects && !session->repo->is_plain)
+		ews_strv_add(expired, ".git\tbranches and reflogs of its own; its commits are kept");
+}
+
+/* Need nothing be made anew, since the workspace is in trash, or back in its place? */
+static bool is_there(const struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
+	EWS_CLEANUP(free) char *there = ews_path_join(trash, TRASH_NAME);
+
+	return session->method->is_project || access(there, F_OK) == 0 || access(session->state.workspace, F_OK) == 0;
 }
 
 /*
- * Make the directory that trash held anew, in trash, from where it comes back as ever. The record says so before, whoever had
- * taken it away: nothing in it links it with the store.
+ * Make the directory that trash held anew, in trash, from where it comes back as ever; `expired` (may be NULL) gets what that will not
+ * have. The record says so before, whoever had taken it away: nothing in it links it with the store.
  */
-static int refill_trash(struct ews_session *session, struct ews_step *step)
+static int refill_trash(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
 {
-	EWS_CLEANUP(fd) int trash = ews_transition_open_trash(session->repo, session, step->id);
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(fd) int trash = -1;
 	const char *half = TRASH_NAME ".new";
 	int rc;
 
-	if (trash < 0 || !is_lost(session, trash))
-		return trash < 0 ? trash : 0;
+	if (is_there(session, step))
+		return 0;
+	trash = ews_transition_open_trash(session->repo, session, step->id);
+	if (trash < 0)
+		return trash;
 	rc = read_kept(&content, session, step);
+	if (rc == 0 && expired)
+		name_expired(expired, session, &content);
 	step->is_emptied = true;
 	if (rc == 0)
 		rc = ews_step_write(session->repo->dir_fd, step);
@@ -445,25 +468,19 @@ static int relink(struct ews_session *session, const struct ews_step *step)
 	return rc < 0 ? rc : session->method->repair(&place, root, &content.git);
 }
 
-/* Need nothing be made anew, since the workspace is in trash, or back in its place? */
-static bool is_there(const struct ews_session *session, const struct ews_step *step)
-{
-	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
-	EWS_CLEANUP(free) char *there = ews_path_join(trash, TRASH_NAME);
-
-	return session->method->is_project || access(there, F_OK) == 0 || access(session->state.workspace, F_OK) == 0;
-}
-
-int ews_end_find_kept(struct ews_session *session, const struct ews_step *step)
+int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step)
 {
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	/* Where nothing differed it is the base that is wanted, which is one of the refs. */
+	const bool is_base = !*step->before && step->refs.n;
 	int rc = ews_snapshot_find_all(session->repo, step);
 
-	/* Where nothing differed it is the base that is wanted, which is one of these. */
-	if (rc < 0 || is_there(session, step) || (!*step->before && step->refs.n))
+	if (rc < 0 || is_there(session, step) || (is_base && !expired))
 		return rc;
 	rc = read_kept(&content, session, step);
-	if (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+	if (rc == 0 && expired)
+		name_expired(expired, session, &content);
+	if (is_base || (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED))
 		return rc;
 	ews_error(EWS_ENOTFOUND, "what the end of session '%s' kept is gone: trash has let go of it",
 		  session->state.id);
@@ -487,27 +504,6 @@ int ews_end_give_up(struct ews_session *session, struct ews_step *step)
 	return ews_step_write(session->repo->dir_fd, step);
 }
 
-int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step)
-{
-	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	int rc;
-
-	if (is_there(session, step))
-		return 0;
-	rc = read_kept(&content, session, step);
-	for (size_t i = 0; i < content.scan.skips.n; i++) {
-		const struct ews_skip *skip = &content.scan.skips.items[i];
-
-		if (skip->reason != EWS_SKIP_OWN)
-			ews_path_line_add(expired, skip->path,
-					  ews_skip_word(skip->reason == EWS_SKIP_PRESENT ? EWS_SKIP_IGNORED
-											 : skip->reason));
-	}
-	if (rc == 0 && session->method->owns_objects && !session->repo->is_plain)
-		ews_strv_add(expired, ".git\tbranches and reflogs of its own; its commits are kept");
-	return rc;
-}
-
 int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
 {
 	struct ews_place place = ews_session_place(session);
@@ -515,10 +511,8 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 	bool is_bare; /* nothing links it with the store */
 	int rc = ews_snapshot_move_all(session->repo, step, true);
 
-	if (rc == 0 && expired)
-		rc = ews_end_name_expired(expired, session, step);
 	if (rc == 0 && !is_project)
-		rc = refill_trash(session, step);
+		rc = refill_trash(expired, session, step);
 	is_bare = step->is_emptied && !is_project;
 	if (rc == 0 && !is_project && !ews_session_is_at_home(session))
 		rc = ews_home_mark_elsewhere(session->repo->home, session->state.workspace, session->repo->dir,

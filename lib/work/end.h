@@ -58,15 +58,13 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step);
  * `expired` (may be NULL) gets "<path>\t<why>" of what that is not.
  */
 int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step);
-/* Is all that there that it needs? Fails with EWS_ENOTFOUND, naming what is gone. */
-int ews_end_find_kept(struct ews_session *session, const struct ews_step *step);
+/* Is all that there that it needs? `expired` as above, and nothing done. Fails with EWS_ENOTFOUND, naming what is gone. */
+int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step);
 /*
  * It is not, and taking back had begun: the session has ended again. What is still in trash stays there; with nothing in it the step
  * has expired.
  */
 int ews_end_give_up(struct ews_session *session, struct ews_step *step);
-/* The same words, and nothing done. */
-int ews_end_name_expired(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step);
 
 /* Could the project not be put back, so that a session in place goes on? */
 bool ews_end_is_blocked(const struct ews_end_result *result);

@@ -142,7 +142,7 @@ static int finish_transition(const struct ews_recovery *recovery, struct ews_ses
 static int take_end_back(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *why = NULL;
-	int rc = ews_end_find_kept(session, step);
+	int rc = ews_end_find_kept(NULL, session, step);
 
 	if (rc == EWS_ENOTFOUND) {
 		why = ews_strdup(ews_error_message());

@@ -230,7 +230,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		ews_error_hint("move it away, then try again");
 		return EWS_EEXISTS;
 	}
-	rc = ews_end_find_kept(session, step);
+	rc = ews_end_find_kept(NULL, session, step);
 	if (rc == 0)
 		rc = ews_session_refuse_company(session);
 	if (rc == 0)
@@ -332,8 +332,7 @@ static int turn_of_session(struct ews_undo_result *out, struct ews_repo *repo, s
 	if (!strcmp(step->verb, "end")) {
 		if (!opts->dry_run)
 			return turn_end(out, &session, step, opts);
-		rc = opts->redo ? 0 : ews_end_find_kept(&session, step);
-		return rc < 0 || opts->redo ? rc : ews_end_name_expired(&out->put.expired, &session, step);
+		return opts->redo ? 0 : ews_end_find_kept(&out->put.expired, &session, step);
 	}
 	if (session.state.state == EWS_STATE_ENDED)
 		return refuse_ended(step);
