@@ -16,9 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/handle.h"
 #include "base/own.h"

@@ -17,7 +17,6 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "cmd/render_recover.h"
-#include "store/home.h"
 #include "work/moved.h"
 #include "work/rules.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/path.h"
 #include "cmd/render_hooks.h"
 #include "store/config.h"
 #include "work/hooks.h"

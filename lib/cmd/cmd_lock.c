@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/relay.h"
 #include "cmd/cmd.h"
-#include "cmd/pager.h"
 #include "cmd/render_lock.h"
 #include "cmd/render_path.h"
 #include "work/holding.h"

@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
 

@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include "base/clock.h"
-#include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_apply.h"
 #include "cmd/pager.h"

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"

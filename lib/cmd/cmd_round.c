@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_diff.h"
-#include "cmd/pager.h"
 #include "cmd/progress.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"

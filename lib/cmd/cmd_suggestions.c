@@ -11,7 +11,6 @@
 #include "cmd/cmd_apply.h"
 #include "cmd/pager.h"
 #include "cmd/render_artifact.h"
-#include "cmd/render_path.h"
 #include "work/suggestion.h"
 
 static const char *const list_usage[] = { "git ews suggestions list", NULL };

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/path.h"
 #include "cmd/render_path.h"
 
 static const char *word_of(enum ews_trash_kind kind)

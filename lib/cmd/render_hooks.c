@@ -5,7 +5,6 @@
  */
 #include "cmd/render_hooks.h"
 
-#include "base/error.h"
 #include "base/path.h"
 
 /* git runs no hook for these, or after the deed. */

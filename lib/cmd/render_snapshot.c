@@ -12,7 +12,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/path.h"
 #include "cmd/render_path.h"
 #include "cmd/render_session.h"
 #include "work/diff.h"

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/pool.h"
 #include "base/sync.h"

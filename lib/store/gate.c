@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"

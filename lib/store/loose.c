@@ -13,12 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "store/litter.h"
 
 /* Append the stream of header and content. */

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "base/strv.h"
 #include "store/gitconfig_files.h"

@@ -26,7 +26,6 @@
 #include "base/clock.h"
 #include "base/deflate.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "store/id_filter.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/path.h"
 
 #define MODE_TYPE 0170000
 #define MODE_FILE 0100000

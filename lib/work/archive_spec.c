@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"

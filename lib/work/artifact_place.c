@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"

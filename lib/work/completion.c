@@ -5,7 +5,6 @@
  */
 #include "work/completion.h"
 
-#include "base/error.h"
 #include "work/apply.h"
 
 const char *ews_decision_word(enum ews_decision decision)

@@ -24,7 +24,6 @@
 #include "store/home.h"
 #include "store/lock.h"
 #include "store/reserve.h"
-#include "work/session.h"
 
 #define OTHERS 077
 #define SPACE_LOW (256 * EWS_MIB)

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"

@@ -16,7 +16,6 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "store/home.h"
 #include "work/artifact.h"
 

@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
 #include "store/bench.h"

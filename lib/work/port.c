@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/dir.h"
 #include "base/error.h"

@@ -25,7 +25,7 @@
 #include "work/holding.h"
 #include "work/hooks.h"
 #include "work/retire.h"
-#include "work/round.h"
+#include "work/round_record.h"
 #include "work/session.h"
 #include "work/stage.h"
 #include "work/trash.h"

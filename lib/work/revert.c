@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
 #include "base/sync.h"

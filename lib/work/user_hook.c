@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "base/proc.h"
 
 #define START "ews.hook.start"
