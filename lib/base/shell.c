@@ -962,20 +962,3 @@ bool ews_shell_redirect_writes(const struct ews_shell_redirect *redirect)
 {
 	return strchr(redirect->op, '>') != NULL;
 }
-
-const char *ews_shell_unknown_text(enum ews_shell_unknown unknown)
-{
-	static const char *const texts[] = {
-		[EWS_SHELL_KNOWN] = "itself",
-		[EWS_SHELL_VARIABLE] = "the value of a variable",
-		[EWS_SHELL_OUTPUT] = "the output of a command",
-		[EWS_SHELL_NUMBER] = "a number",
-		[EWS_SHELL_PATTERN] = "the names of files",
-		[EWS_SHELL_BRACES] = "how the shell expands braces",
-		[EWS_SHELL_HOME] = "the home directory",
-		[EWS_SHELL_ESCAPES] = "how the shell reads $'...'",
-		[EWS_SHELL_PIPE] = "a pipe of the shell's",
-	};
-
-	return texts[unknown];
-}

@@ -71,8 +71,6 @@ void ews_shell_release(struct ews_shell *shell);
 
 /* Does this redirection write into its target or make it? */
 bool ews_shell_redirect_writes(const struct ews_shell_redirect *redirect);
-/* What an unknown word depends on, in words: "the value of a variable". */
-const char *ews_shell_unknown_text(enum ews_shell_unknown unknown);
 
 EWS_CLEANUP_DEFINE(shell, struct ews_shell, ews_shell_release)
 

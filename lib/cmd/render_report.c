@@ -581,7 +581,7 @@ static void put_revert(struct ews_buf *out, const struct ews_report *report)
 		add_item(out, "Last revert", "there was none");
 }
 
-void ews_render_report_markdown(struct ews_buf *out, const struct ews_report *report)
+static void put_all(struct ews_buf *out, const struct ews_report *report)
 {
 	put_summary(out, report);
 	if (report->problems.n) {
@@ -605,6 +605,6 @@ int ews_render_report(struct ews_buf *markdown, struct ews_buf *json, const stru
 	if (rc < 0)
 		return rc;
 	ews_json_print(json, object, true);
-	ews_render_report_markdown(markdown, report);
+	put_all(markdown, report);
 	return 0;
 }

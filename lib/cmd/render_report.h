@@ -12,7 +12,6 @@
 
 /* Add all keys of a report to `object`. */
 int ews_render_report_json(cJSON *object, const struct ews_report *report);
-void ews_render_report_markdown(struct ews_buf *out, const struct ews_report *report);
 
 /* Both, as they are kept: an ews_report_render_fn. */
 int ews_render_report(struct ews_buf *markdown, struct ews_buf *json, const struct ews_report *report);

@@ -30,7 +30,8 @@ static char *id_prefix(enum ews_artifact_type type)
 	return prefix;
 }
 
-bool ews_artifact_id_is_sound(const char *id, enum ews_artifact_type type, unsigned *number)
+/* May an artifact of `type` have that id? `*number` is what tells it from the others. */
+static bool is_sound_id(const char *id, enum ews_artifact_type type, unsigned *number)
 {
 	EWS_CLEANUP(free) char *prefix = id_prefix(type);
 	size_t len = strlen(prefix), digits;
@@ -106,7 +107,7 @@ static int check(const struct ews_artifact *artifact)
 {
 	unsigned number;
 
-	if (!ews_artifact_id_is_sound(artifact->id, artifact->type, &number))
+	if (!is_sound_id(artifact->id, artifact->type, &number))
 		return ews_error(EWS_EDAMAGED, "its id is none of its type's");
 	if (!ews_artifact_path_is_safe(artifact->path, artifact->type))
 		return ews_error(EWS_EDAMAGED, "its path is none of its type's");

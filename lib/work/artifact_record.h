@@ -44,9 +44,6 @@ struct ews_artifact {
 
 #define EWS_ARTIFACT_INIT { 0 }
 
-/* May an artifact of `type` have that id? `*number` is what tells it from the others. */
-bool ews_artifact_id_is_sound(const char *id, enum ews_artifact_type type, unsigned *number);
-
 /* Add the commit of `artifact`, whose blob is in `batch` already, and set its id. */
 int ews_artifact_write(struct ews_artifact *artifact, struct ews_batch *batch);
 

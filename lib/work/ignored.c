@@ -395,7 +395,8 @@ static void find_lost(struct ews_ignored_changes *out, const struct ews_entries 
 	}
 }
 
-bool ews_ignored_holds(const struct ews_entries *kept, const char *path)
+/* Is `path`, or something below it, in the list `kept`? */
+static bool holds(const struct ews_entries *kept, const char *path)
 {
 	size_t at = ews_path_find_first(kept->items, sizeof(*kept->items), kept->n, path);
 
@@ -429,8 +430,7 @@ int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entrie
 		return rc;
 	scan.exclude = exclude;
 	for (size_t i = 0; i < now->skips.n; i++)
-		if (now->skips.items[i].reason == EWS_SKIP_IGNORED &&
-		    ews_ignored_holds(kept, now->skips.items[i].path))
+		if (now->skips.items[i].reason == EWS_SKIP_IGNORED && holds(kept, now->skips.items[i].path))
 			ews_skips_add(&tops, now->skips.items[i].path, EWS_SKIP_IGNORED, 0);
 	for (size_t i = 0; i < tops.n; i++)
 		ews_strv_add(&only, tops.items[i].path);

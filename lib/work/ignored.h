@@ -54,9 +54,6 @@ struct ews_ignored_changes {
 
 #define EWS_IGNORED_CHANGES_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
 
-/* Is `path`, or something below it, in the list `kept`? */
-bool ews_ignored_holds(const struct ews_entries *kept, const char *path);
-
 /*
  * Compare `kept` with what stands in `session`'s workspace, whose content is `now`: of what that left out as
  * ignored only what holds something of `kept` is looked at. That is "present" in `now` then, and what is newer in it is
