@@ -5,7 +5,7 @@
  * objects (objects/info/alternates), with HEAD detached at the same commit, the same
  * index, branches and tags as packed refs, and of the project's own config what names
  * no program, no remote and no place. What is committed there stays there, until a
- * snapshot takes it into the store (store/adopt). A plain directory's copy has no `.git`.
+ * snapshot takes it into the store (work/history). A plain directory's copy has no `.git`.
  *
  * SPDX-License-Identifier: MIT
  */

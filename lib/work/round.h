@@ -104,7 +104,7 @@ bool ews_round_is_session(struct ews_repo *repo, const char *id);
  */
 int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwise);
 
-/* Does a record know the round of the ref `name`? */
+/* Does a record know the round whose ref is `ref`? */
 bool ews_round_is_known(struct ews_repo *repo, const char *ref);
 
 void ews_round_start_result_release(struct ews_round_start_result *result);
