@@ -37,6 +37,18 @@ void ews_start_result_release(struct ews_start_result *result)
 	ews_strv_release(&result->notes);
 }
 
+/* A start on its way. */
+struct starting {
+	struct ews_repo *repo;
+	const struct ews_start_opts *opts;
+	const char *id;
+	const struct ews_held *held; /* the repository's lock, until it is the session's */
+	struct ews_batch *batch;
+	struct ews_twin *twin;
+	struct ews_chain *chain; /* NULL where the project is what it begins with */
+	struct ews_start_result *out;
+};
+
 /* Where `start` was told to put it; NULL: below home. */
 static const char *chosen_place(const struct ews_session *session, const struct ews_start_opts *opts)
 {
@@ -57,29 +69,33 @@ static int hold(struct ews_held *out, struct ews_repo *repo, const struct ews_st
 }
 
 /* From here on it is the session's. */
-static int hand_over(struct ews_session *session, const struct ews_start_opts *opts, const struct ews_held *held)
+static int hand_over(const struct starting *starting)
 {
+	const struct ews_session *session = &starting->out->session;
+	const struct ews_start_opts *opts = starting->opts;
 	EWS_CLEANUP(held) struct ews_held none = EWS_HELD_INIT;
 	const struct ews_holding_opts take = { .mode = opts->lock ? opts->lock : ews_holding_usual(session->method),
 					       .session = session->state.id,
 					       .is_owned = opts->owner,
 					       .within = ews_holding_within(session->repo),
-					       .beside = held->id,
+					       .beside = starting->held->id,
 					       .intent = opts->intent };
 
 	return ews_holding_take(&none, session->repo, &take);
 }
 
 /* It stands there for all to see: then nobody may stand in its way, and what was held until now is its own. */
-static int enter(struct ews_session *session, const struct ews_start_opts *opts, const struct ews_held *held)
+static int enter(const struct starting *starting)
 {
-	int rc = ews_session_refuse_company(session);
+	int rc = ews_session_refuse_company(&starting->out->session);
 
-	return rc < 0 ? rc : hand_over(session, opts, held);
+	return rc < 0 ? rc : hand_over(starting);
 }
 
-static int claim(struct ews_session *session, struct ews_repo *repo, const struct ews_start_opts *opts, const char *id)
+static int claim(const struct starting *starting)
 {
+	struct ews_session *session = &starting->out->session;
+	const struct ews_start_opts *opts = starting->opts;
 	const struct ews_claim_opts take = { .in = chosen_place(session, opts),
 					     .intent = opts->intent,
 					     .label = opts->label,
@@ -88,17 +104,16 @@ static int claim(struct ews_session *session, struct ews_repo *repo, const struc
 					     .copies_objects = opts->copy_objects,
 					     .keeps_nested = !opts->skip_nested };
 
-	return ews_claim_take(session, repo, id, &take);
+	return ews_claim_take(session, starting->repo, starting->id, &take);
 }
 
-static int begin(struct ews_session *session, struct ews_repo *repo, const struct ews_start_opts *opts,
-		 const char *id, const struct ews_held *held)
+static int begin(const struct starting *starting)
 {
-	int rc = claim(session, repo, opts, id);
+	int rc = claim(starting);
 
 	if (rc == 0)
-		rc = ews_claim_save(session);
-	return rc < 0 ? rc : enter(session, opts, held);
+		rc = ews_claim_save(&starting->out->session);
+	return rc < 0 ? rc : enter(starting);
 }
 
 /* A workspace that begins at a commit, or another's state, begins with nothing else, unless it is asked for. */
@@ -137,30 +152,31 @@ static void count_bytes(struct ews_scan *scan)
 }
 
 /* `first` is the base, whose ref is left to `group`; what is in the result is the snapshot that the workspace begins with. */
-static int keep_base(struct ews_snapshot *first, struct ews_start_result *out, struct ews_batch *batch,
-		     struct ews_twin *twin, struct ews_chain *chain, const struct ews_start_opts *opts,
-		     struct ews_sync_group *group)
+static int keep_base(struct ews_snapshot *first, const struct starting *starting, struct ews_sync_group *group)
 {
+	struct ews_start_result *out = starting->out;
+	struct ews_chain *chain = starting->chain;
+	struct ews_content *content = &starting->twin->content;
 	const struct ews_session *session = &out->session;
 	struct ews_snapshot_opts keep = { .id = session->state.base_snapshot,
 					  .session = session,
-					  .subject = opts->subject,
+					  .subject = starting->opts->subject,
 					  .prefix = EWS_REF_SESSIONS,
 					  .group = group };
 	int rc;
 
 	if (!chain) {
-		rc = ews_snapshot_keep(first, session->repo, batch, &twin->content, &keep);
+		rc = ews_snapshot_keep(first, session->repo, starting->batch, content, &keep);
 		if (rc == 0)
 			ews_snapshot_copy(&out->base, first);
 		return rc;
 	}
-	rc = ews_chain_keep_parent(chain, batch, &twin->content, session, session->state.parent_snapshot);
+	rc = ews_chain_keep_parent(chain, starting->batch, content, session, session->state.parent_snapshot);
 	if (rc < 0)
 		return rc;
 	keep.parent = chain->parent.id;
 	ews_snapshot_copy(&out->base, &chain->parent);
-	return ews_snapshot_keep(first, session->repo, batch, &chain->first, &keep);
+	return ews_snapshot_keep(first, session->repo, starting->batch, &chain->first, &keep);
 }
 
 /* What was filled, as it is told to git and as the base has it: two that know nothing of each other. */
@@ -205,12 +221,12 @@ static int prepare(void *payload)
  * Registration beside and base snapshot, then registration in: the base's ref is there before git knows the worktree. All that
  * was filled in waits for the first sync after it, so meanwhile the snapshot is made. That both last is left to `names`.
  */
-static int publish(struct ews_oid *commit, struct ews_sync_group *names, struct ews_start_result *out,
-		   struct ews_batch *batch, struct ews_twin *twin, struct ews_chain *chain, int workspace_fd,
-		   const struct ews_start_opts *opts)
+static int publish(struct ews_oid *commit, struct ews_sync_group *names, const struct starting *starting,
+		   int workspace_fd)
 {
-	struct ews_session *session = &out->session;
+	struct ews_session *session = &starting->out->session;
 	struct ews_repo *repo = session->repo;
+	struct ews_twin *twin = starting->twin;
 	struct ews_place place = ews_session_place(session);
 	struct preparing with = { session->method, &place, workspace_fd, &twin->content.git };
 	EWS_CLEANUP(beside) struct ews_beside preparing = EWS_BESIDE_INIT;
@@ -224,7 +240,7 @@ static int publish(struct ews_oid *commit, struct ews_sync_group *names, struct 
 	ews_beside_begin(&preparing, prepare, &with);
 	if (fstat(workspace_fd, &st) == 0)
 		ews_content_set_root(&twin->content, &st);
-	rc = keep_base(&first, out, batch, twin, chain, opts, &base);
+	rc = keep_base(&first, starting, &base);
 	*commit = first.commit;
 	if (rc == 0)
 		rc = ews_beside_end(&preparing);
@@ -240,11 +256,21 @@ static int publish(struct ews_oid *commit, struct ews_sync_group *names, struct 
 	return rc;
 }
 
-/* Say that it has started, once what is in `group` is durable. */
-static int settle(struct ews_start_result *out, struct ews_twin *twin, const struct ews_oid *base_commit,
-		  struct ews_sync_group *group)
+/* The commit of the project's that the session's work began at. */
+static const struct ews_oid *first_commit(const struct starting *starting)
 {
-	struct ews_session *session = &out->session;
+	static const struct ews_oid none = EWS_OID_NONE;
+
+	if (starting->chain)
+		return &starting->chain->first_commit;
+	return starting->twin->is_unborn ? &none : &starting->twin->head;
+}
+
+/* Say that it has started, once what is in `group` is durable. */
+static int settle(const struct starting *starting, struct ews_sync_group *group)
+{
+	struct ews_session *session = &starting->out->session;
+	const struct ews_oid *base_commit = first_commit(starting);
 	EWS_CLEANUP(tripwire) struct ews_tripwire tripwire = EWS_TRIPWIRE_INIT;
 	char hex[EWS_OID_HEX_MAX];
 	int rc = ews_tripwire_take(&tripwire, session->repo);
@@ -253,13 +279,13 @@ static int settle(struct ews_start_result *out, struct ews_twin *twin, const str
 	if (rc == 0)
 		rc = ews_tripwire_write(session->fd, &tripwire);
 	if (rc == 0)
-		rc = ews_ignored_write(session->fd, &out->ignored);
+		rc = ews_ignored_write(session->fd, &starting->out->ignored);
 	if (rc < 0)
 		return rc;
 	free(session->state.base_commit);
 	free(session->state.branch);
 	session->state.base_commit = ews_strdup(ews_oid_is_none(base_commit) ? "" : ews_oid_hex(hex, base_commit));
-	session->state.branch = ews_strdup(twin->branch);
+	session->state.branch = ews_strdup(starting->twin->branch);
 	session->state.state = EWS_STATE_ACTIVE;
 	rc = ews_session_log(session, "start", session->state.workspace);
 	if (rc == 0)
@@ -340,32 +366,23 @@ static int admit(const struct ews_session *session, const struct ews_start_opts 
 	return ews_user_hook_start(session, &about);
 }
 
-/* The commit of the project's that the session's work began at. */
-static const struct ews_oid *first_commit(const struct ews_twin *twin, const struct ews_chain *chain)
+static int make(const struct starting *starting)
 {
-	static const struct ews_oid none = EWS_OID_NONE;
-
-	if (chain)
-		return &chain->first_commit;
-	return twin->is_unborn ? &none : &twin->head;
-}
-
-/* `chain` is NULL where the project is what it begins with. */
-static int make(struct ews_start_result *out, struct ews_batch *batch, struct ews_twin *twin,
-		struct ews_chain *chain, const struct ews_start_opts *opts)
-{
+	const struct ews_start_opts *opts = starting->opts;
+	struct ews_start_result *out = starting->out;
+	struct ews_content *content = &starting->twin->content;
 	EWS_CLEANUP(filled) struct ews_filled filled = EWS_FILLED_INIT;
 	EWS_CLEANUP(first_look) struct ews_first_look look = EWS_FIRST_LOOK_INIT;
 	EWS_CLEANUP(sync_group) struct ews_sync_group names = EWS_SYNC_GROUP_INIT;
 	const struct ews_fill_opts fill_opts = { .is_elsewhere = chosen_place(&out->session, opts),
-						 .is_state = chain,
+						 .is_state = starting->chain,
 						 .run_filters = opts->run_filters,
 						 .keep_ignored = keep_ignored(opts),
 						 .progress = opts->progress,
 						 .payload = opts->payload };
-	struct ews_first_look_opts look_opts = { .put = &twin->content,
-						 .base = chain ? &chain->first : &twin->content };
-	int rc = ews_fill(&filled, &out->session, twin, batch, &fill_opts);
+	struct ews_first_look_opts look_opts = { .put = content,
+						 .base = starting->chain ? &starting->chain->first : content };
+	int rc = ews_fill(&filled, &out->session, starting->twin, starting->batch, &fill_opts);
 
 	if (rc < 0)
 		return rc;
@@ -374,14 +391,14 @@ static int make(struct ews_start_result *out, struct ews_batch *batch, struct ew
 	filled.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	out->ignored = filled.ignored;
 	filled.ignored = (struct ews_ignored)EWS_IGNORED_INIT;
-	rc = publish(&look_opts.base_commit, &names, out, batch, twin, chain, filled.workspace_fd, opts);
+	rc = publish(&look_opts.base_commit, &names, starting, filled.workspace_fd);
 	if (rc < 0)
 		return rc;
 	/* Nothing of ours is written there after this; what the user's hook writes is a change. */
 	ews_first_look_begin(&look, &out->session, &look_opts);
 	rc = admit(&out->session, opts);
 	if (rc == 0)
-		rc = settle(out, twin, first_commit(twin, chain), &names);
+		rc = settle(starting, &names);
 	return rc;
 }
 
@@ -423,25 +440,27 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 }
 
 /* A copy of another session's state, or of a snapshot. */
-static int start_chained(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
-			 struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
-			 const struct ews_held *held)
+static int start_chained(struct starting *starting)
 {
 	EWS_CLEANUP(chain) struct ews_chain chain = EWS_CHAIN_INIT;
-	int rc = ews_epoch_look(&result->session.state.epoch, repo);
+	int rc = ews_epoch_look(&starting->out->session.state.epoch, starting->repo);
 
+	starting->chain = &chain;
 	if (rc == 0)
-		rc = ews_chain_choose(twin, &chain, repo, opts->from);
+		rc = ews_chain_choose(starting->twin, &chain, starting->repo, starting->opts->from);
 	if (rc == 0)
-		rc = begin(&result->session, repo, opts, id, held);
-	return rc < 0 ? rc : make(result, batch, twin, &chain, opts);
+		rc = begin(starting);
+	if (rc >= 0)
+		rc = make(starting);
+	starting->chain = NULL; /* it goes with this function */
+	return rc;
 }
 
 /* A copy: chosen while it is made durable that the session begins, its objects durable, then the workspace is filled. */
-static int start_copy(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
-		      struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
-		      const struct ews_held *held)
+static int start_copy(struct starting *starting)
 {
+	const struct ews_start_opts *opts = starting->opts;
+	struct ews_session *session = &starting->out->session;
 	bool uncommitted = opts->uncommitted < 0 ? !opts->base : opts->uncommitted;
 	EWS_CLEANUP(beside) struct ews_beside saving = EWS_BESIDE_INIT;
 	int64_t epoch = -1;
@@ -455,32 +474,34 @@ static int start_copy(struct ews_start_result *result, struct ews_batch *batch, 
 					.epoch = &epoch,
 					.progress = opts->progress,
 					.payload = opts->payload };
-	int rc = claim(&result->session, repo, opts, id);
+	int rc = claim(starting);
 
 	if (rc < 0)
 		return rc;
 	/* A bare repository has nothing but its commits. */
-	if (repo->is_bare)
+	if (starting->repo->is_bare)
 		choose.uncommitted = choose.untracked = false;
-	ews_beside_begin(&saving, ews_claim_save, &result->session);
-	rc = ews_twin_choose(twin, repo, batch, &choose);
+	ews_beside_begin(&saving, ews_claim_save, session);
+	rc = ews_twin_choose(starting->twin, starting->repo, starting->batch, &choose);
 	if (rc == 0)
-		rc = ews_batch_commit(batch);
+		rc = ews_batch_commit(starting->batch);
 	if (rc == 0)
 		rc = ews_beside_end(&saving);
 	if (rc == 0)
-		rc = enter(&result->session, opts, held);
+		rc = enter(starting);
 	if (rc < 0)
 		return rc;
-	result->session.state.epoch = epoch;
-	return make(result, batch, twin, NULL, opts);
+	session->state.epoch = epoch;
+	return make(starting);
 }
 
 /* In place nothing is made but the base: all that stands there, ignored files as well. */
-static int start_in_place(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
-			  struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
-			  const struct ews_held *held)
+static int start_in_place(struct starting *starting)
 {
+	const struct ews_start_opts *opts = starting->opts;
+	struct ews_session *session = &starting->out->session;
+	struct ews_repo *repo = starting->repo;
+	struct ews_twin *twin = starting->twin;
 	struct ews_content_opts now = { .into_repositories = !opts->skip_nested,
 					.partial = opts->partial,
 					.progress = opts->progress,
@@ -490,33 +511,31 @@ static int start_in_place(struct ews_start_result *result, struct ews_batch *bat
 	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
 	struct ews_first_look_opts look_opts = { .base = &twin->content };
-	int rc = ews_epoch_look(&result->session.state.epoch, repo);
+	int rc = ews_epoch_look(&session->state.epoch, repo);
 
 	if (rc == 0)
-		rc = begin(&result->session, repo, opts, id, held);
+		rc = begin(starting);
 	if (rc == 0)
-		rc = ews_content_now(&twin->content, repo, &result->session, batch, &now);
+		rc = ews_content_now(&twin->content, repo, session, starting->batch, &now);
 	if (rc == 0)
 		rc = ews_twin_find_head(twin, repo);
 	if (rc == 0)
-		rc = keep_base(&first, result, batch, twin, NULL, opts, &base);
+		rc = keep_base(&first, starting, &base);
 	look_opts.base_commit = first.commit;
 	if (rc == 0)
 		rc = ews_odb_finish_group(repo->odb, &base);
 	if (rc == 0)
 		rc = ews_snapshot_confirm(repo, &first);
 	if (rc == 0)
-		rc = ews_content_save_cache(&twin->content, repo, &result->session);
+		rc = ews_content_save_cache(&twin->content, repo, session);
 	if (rc < 0)
 		return rc;
-	ews_first_look_begin(&look, &result->session, &look_opts);
-	rc = admit(&result->session, opts);
-	return rc < 0 ? rc : settle(result, twin, first_commit(twin, NULL), &names);
+	ews_first_look_begin(&look, session, &look_opts);
+	rc = admit(session, opts);
+	return rc < 0 ? rc : settle(starting, &names);
 }
 
-typedef int (*way_fn)(struct ews_start_result *result, struct ews_batch *batch, struct ews_twin *twin,
-		      struct ews_repo *repo, const struct ews_start_opts *opts, const char *id,
-		      const struct ews_held *held);
+typedef int (*way_fn)(struct starting *starting);
 
 static way_fn choose_way(const struct ews_method *method, const struct ews_start_opts *opts)
 {
@@ -533,6 +552,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(held) struct ews_held held = EWS_HELD_INIT;
 	EWS_CLEANUP(free) char *id = opts->id ? ews_strdup(opts->id) : ews_clock_id("qe", ews_clock_now());
+	struct starting starting = { repo, opts, id, &held, batch, &twin, NULL, &result };
 	int rc = ews_session_check_id(id);
 
 	/* Before anything is looked at: what changes in the project from here on may not be in the workspace. */
@@ -553,7 +573,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	if (rc == 0)
 		ews_reserve_make(repo->home);
 	if (rc == 0)
-		rc = choose_way(result.session.method, opts)(&result, batch, &twin, repo, opts, id, &held);
+		rc = choose_way(result.session.method, opts)(&starting);
 	if (rc < 0) {
 		if (result.session.fd >= 0)
 			take_back(&result.session);

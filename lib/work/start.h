@@ -50,6 +50,10 @@ struct ews_start_result {
 
 #define EWS_START_RESULT_INIT { EWS_SESSION_INIT, EWS_SNAPSHOT_INIT, EWS_SKIPS_INIT, EWS_IGNORED_INIT, EWS_STRV_INIT }
 
+/*
+ * Start a session. On success `out` has it, still locked. On failure nothing of it is left, but what `recover` then takes back; fails with
+ * EWS_EEXISTS when the id is taken, and EWS_EBUSY while somebody holds the repository who does not let us beside him.
+ */
 int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts);
 /* Remove all that a start left that did not come to its end: its session is in state "starting". For recover. */
 int ews_start_take_back(struct ews_session *session);
