@@ -13,6 +13,7 @@
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
 #include "cmd/render_revert.h"
+#include "work/restore_to.h"
 #include "work/revert.h"
 
 static const char *const restore_usage[] = {

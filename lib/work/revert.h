@@ -44,10 +44,6 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
 			const struct ews_revert_opts *opts);
 
-/* snapshot restore --to: into a directory that is empty, or `force`. It is made when missing. */
-int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
-		   const char *dir, bool force, const struct ews_revert_opts *opts);
-
 void ews_revert_result_release(struct ews_revert_result *result);
 EWS_CLEANUP_DEFINE(revert_result, struct ews_revert_result, ews_revert_result_release)
 
