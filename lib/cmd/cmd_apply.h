@@ -23,6 +23,7 @@ struct ews_apply_verb {
 	void *payload;
 };
 
+/* `git ews apply` of one thing that the verb finds, with its options. Gives an exit status, or below zero an error's code. */
 int ews_cmd_apply_one(const struct ews_apply_verb *verb, struct ews_cmd_ctx *ctx, int argc, char **argv);
 
 #endif

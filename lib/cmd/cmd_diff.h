@@ -17,6 +17,7 @@ struct ews_diff_verb {
 	void *payload;
 };
 
+/* Run it. Gives an exit status, or below zero an error's code. */
 int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, int argc, char **argv);
 
 #endif

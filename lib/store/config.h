@@ -56,6 +56,7 @@ int ews_config_user(char **out, const char *key);
  */
 int ews_config_find_home(char **out, const char *option);
 
+/* Read all sources once. Never fails: what can't be read, or makes no sense, is an error of whoever asks for it. */
 struct ews_config *ews_config_open(const struct ews_config_place *place);
 void ews_config_free(struct ews_config *config);
 

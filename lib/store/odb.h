@@ -171,6 +171,7 @@ struct ews_commit {
 
 #define EWS_COMMIT_INIT { EWS_OID_NONE, NULL, 0, 0, NULL }
 
+/* Read one; what `out` had is released. Fails as ews_odb_read(), and with EWS_EDAMAGED when it is no commit. */
 int ews_odb_read_commit(struct ews_commit *out, struct ews_odb *odb, const struct ews_oid *oid);
 void ews_commit_release(struct ews_commit *commit);
 EWS_CLEANUP_DEFINE(commit, struct ews_commit, ews_commit_release)

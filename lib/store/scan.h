@@ -61,6 +61,10 @@ struct ews_scan {
 		.entries = EWS_ENTRIES_INIT, .skips = EWS_SKIPS_INIT, .opened = EWS_STRV_INIT, .root_fd = -1 \
 	}
 
+/*
+ * Walk the tree at `opts->root_fd`, which stays the caller's and must live as long as `out`: entries and skips sorted, no content's id
+ * yet. What may not be looked at is a skip, and what went away meanwhile is not there; any other failure to look ends it.
+ */
 int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts);
 
 /* Take the time of a look that begins: what is younger is racy. */

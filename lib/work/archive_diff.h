@@ -30,6 +30,10 @@ struct ews_archive_side {
 		.origin = EWS_ARCHIVE_ORIGIN_INIT, .tree = EWS_ARCHIVE_TREE_INIT            \
 	}
 
+/*
+ * The archive `file`, read whole but for the files' bytes, of at most `max_bytes`. Fails with EWS_EDAMAGED when its record is about other
+ * files; `out` is to be released then, too.
+ */
 int ews_archive_side_open(struct ews_archive_side *out, const char *file, uint64_t max_bytes);
 /* The directory `dir` (absolute), by the `rules` that the other side was made by: they are borrowed. */
 int ews_archive_side_open_dir(struct ews_archive_side *out, const char *dir, const char *home,

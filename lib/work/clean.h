@@ -40,6 +40,10 @@ struct ews_clean_result {
 
 #define EWS_CLEAN_RESULT_INIT { NULL, 0, 0, EWS_STRV_INIT, EWS_TRASH_RESULT_INIT }
 
+/*
+ * Clean. A session that can't be ended, or not yet, is named in `out->kept` and keeps nobody from the others; it fails with
+ * what concerns all of them alone, and `out` is empty then.
+ */
 int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct ews_clean_opts *opts);
 
 /* Is it an hour since this was asked and answered with yes? The first time it is not. */
@@ -50,6 +54,7 @@ int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo, ews_repo
 /* For how long has nothing befallen session `id` of the project whose directory in home is `repo_fd`? */
 int64_t ews_clean_idle_s(int repo_fd, const char *id);
 
+/* Add one to `out->ended`; the texts are copied. */
 void ews_clean_add_ended(struct ews_clean_result *out, const char *session, uint64_t size_bytes, const char *what);
 void ews_clean_result_release(struct ews_clean_result *result);
 EWS_CLEANUP_DEFINE(clean_result, struct ews_clean_result, ews_clean_result_release)

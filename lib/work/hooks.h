@@ -53,6 +53,7 @@ int ews_hooks_uninstall(struct ews_hooks *out, enum ews_hooks_scope scope, struc
 /* Does git look for a hook under that name? */
 bool ews_hooks_is_name(const char *name);
 
+/* Does any config name them? */
 bool ews_hooks_is_installed(const struct ews_hooks *hooks);
 /* Would git run them in the repository that was asked about? */
 bool ews_hooks_is_effective(const struct ews_hooks *hooks);

@@ -48,6 +48,7 @@ int ews_hunks_load(struct ews_hunks *hunks, struct ews_hunk_file *file);
 /* The file at `path`, or NULL. */
 struct ews_hunk_file *ews_hunks_find(const struct ews_hunks *hunks, const char *path);
 
+/* How many of its hunks are wanted. */
 size_t ews_hunk_file_wanted(const struct ews_hunk_file *file);
 /* Is all wanted as it is, so that the file becomes what the change says? */
 bool ews_hunk_file_is_all(const struct ews_hunk_file *file);

@@ -21,6 +21,7 @@ struct ews_proof {
 
 #define EWS_PROOF_INIT { 0 }
 
+/* In place of the one before; the session is locked. */
 int ews_proof_write(const struct ews_session *session, const struct ews_proof *proof);
 
 /* Returns 1 when there is one, 0 when there never was a revert, or its proof was lost in a power cut. Fails with EWS_EDAMAGED when it can't be read. */

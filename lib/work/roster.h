@@ -30,6 +30,7 @@ struct ews_roster {
 
 #define EWS_ROSTER_INIT { .text = EWS_BUF_INIT, .added = EWS_STRV_INIT }
 
+/* Read what is remembered. Where that is damaged or missing it is empty, and all is asked of the store again. */
 void ews_roster_read(struct ews_roster *out, const struct ews_repo *repo);
 
 /* The session that the snapshot at `ref` is of ("": none), or NULL: nobody has read it yet. To be asked in the order of refs. */

@@ -55,6 +55,7 @@ int ews_round_teams(struct ews_strv *out, struct ews_repo *repo);
 /* All records of `team`. Nothing is written. Fails with EWS_EDAMAGED on one that makes no sense, naming it. */
 int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team);
 
+/* Write its record, or remove it, durably. */
 int ews_round_write(struct ews_repo *repo, const struct ews_round *round);
 int ews_round_forget(struct ews_repo *repo, const struct ews_round *round);
 

@@ -34,6 +34,7 @@ struct ews_session_log {
 
 #define EWS_SESSION_LOG_INIT { 0 }
 
+/* Read it. Lines that make no sense are counted, and fail nobody. */
 int ews_session_log_read(struct ews_session_log *out, const struct ews_session *session);
 
 void ews_session_log_release(struct ews_session_log *log);

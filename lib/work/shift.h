@@ -59,6 +59,7 @@ void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_
  */
 void ews_shift_spare_shared_files(struct ews_shift *shift);
 
+/* Is `path` among what the transition is limited to, or is it limited to nothing? */
 bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path);
 /* Are the files that a person works on what is written? */
 bool ews_shift_is_in_project(const struct ews_shift *shift);
@@ -82,6 +83,7 @@ void ews_shift_measure(struct ews_transition_result *out, int dir_fd, const char
 
 /* shift_git.c: git's own state, where the transition is about it. */
 
+/* Is it about git's state as well? Not in the project, not with paths, not where the target has none. */
 bool ews_shift_moves_git(const struct ews_shift *shift);
 /*
  * Of what the target had of git's state and no snapshot holds: what is there as it was stays, and in place what went on since,

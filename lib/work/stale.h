@@ -37,6 +37,7 @@ int ews_stale_look(struct ews_stale *out, const struct ews_session *session, con
 int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
 		   struct ews_epoch_looking *looking);
 
+/* Is there anything in it? */
 bool ews_stale_is(const struct ews_stale *stale);
 /* Why, a sentence each; of the files the first `n_named` are named. */
 void ews_stale_reasons(struct ews_strv *out, const struct ews_stale *stale, size_t n_named);
