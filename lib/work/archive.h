@@ -11,13 +11,13 @@
 #ifndef EWS_WORK_ARCHIVE_H
 #define EWS_WORK_ARCHIVE_H
 
-#include "base/json.h"
+#include "base/strv.h"
 #include "store/archive_read.h"
 #include "store/archive_write.h"
-#include "store/journal.h"
 #include "store/repo.h"
 
-#define EWS_ARCHIVE_DRAFT ".tmp-archive-" /* what the name of one begins with that is being made */
+#define EWS_ARCHIVE_HIDDEN ".tmp-" /* what the names of files begin with that are no archive yet */
+#define EWS_ARCHIVE_DRAFT EWS_ARCHIVE_HIDDEN "archive-" /* of one that is being made */
 
 /* What of a directory goes in. */
 struct ews_archive_rules {
@@ -101,19 +101,6 @@ int ews_archive_list(struct ews_archives *out, const char *place);
 
 /* What an archive may hold when it is read: ews.maxTotal of the repository, else (NULL) of the user. */
 int ews_archive_limit(uint64_t *out_bytes, struct ews_repo *repo);
-
-/*
- * Move archives to the trash of `repo`, as a step that undo takes back; `repo` NULL: delete them. What is
- * not there any more is done.
- */
-int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files);
-/*
- * Move all that `step` took away, or (`back`) bring it back; harmless when already done. Bringing back fails with EWS_ENOTFOUND
- * when one of them is gone, or its directory; the others come back all the same.
- */
-int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
-/* Can all of them come back? Fails with EWS_ENOTFOUND, naming what is gone. */
-int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step);
 
 /* Remove what killed writers left beside the archives of all projects. */
 void ews_archive_sweep(const char *home);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "store/journal.h"
 #include "store/lock.h"
-#include "work/archive.h"
+#include "work/archive_trash.h"
 #include "work/shift.h"
 #include "work/stage.h"
 

@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "store/lock.h"
 #include "store/reserve.h"
-#include "work/archive.h"
+#include "work/archive_trash.h"
 #include "work/artifact.h"
 #include "work/end.h"
 #include "work/holding.h"
