@@ -281,7 +281,7 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	picked = ews_calloc(snapshots.n, sizeof(*picked));
 	for (i = 0; i < snapshots.n; i++)
-		if (strncmp(snapshots.items[i].ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)) != 0)
+		if (!ews_snapshot_is_in_trash(&snapshots.items[i]))
 			picked[n++] = &snapshots.items[i];
 		else
 			ews_cmd_note(ctx, "'%s' is in trash already", snapshots.items[i].id);

@@ -510,7 +510,7 @@ static void put_snapshot(struct ews_buf *out, const struct ews_report *report, s
 
 	put_time(out, snapshot->created_s);
 	ews_markdown_code(out, snapshot->id);
-	if (!strncmp(snapshot->ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)))
+	if (ews_snapshot_is_in_trash(snapshot))
 		ews_buf_adds(out, " (in trash)");
 	ews_buf_adds(out, " | ");
 	if (descent->parent >= 0)

@@ -22,11 +22,6 @@ static const char *name_of(char hex[EWS_OID_HEX_MAX], const struct ews_snapshot 
 	return snapshot->id && *snapshot->id ? snapshot->id : ews_oid_hex(hex, &snapshot->commit);
 }
 
-static bool is_in_trash(const struct ews_snapshot *snapshot)
-{
-	return snapshot->ref && !strncmp(snapshot->ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
-}
-
 /* A commit of somebody else says nothing of how much it holds. */
 static bool has_counts(const struct ews_snapshot *snapshot)
 {
@@ -57,7 +52,7 @@ void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot)
 	ews_render_string(object, "hash", snapshot->hash);
 	ews_render_string(object, "commit", ews_oid_hex(hex, &snapshot->commit));
 	ews_render_string(object, "tree", ews_oid_hex(hex, &snapshot->tree));
-	(void)cJSON_AddBoolToObject(object, "in_trash", is_in_trash(snapshot));
+	(void)cJSON_AddBoolToObject(object, "in_trash", ews_snapshot_is_in_trash(snapshot));
 }
 
 static void add_line(struct ews_buf *out, const char *name, const char *text)
@@ -72,7 +67,8 @@ void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *sn
 	char hex[EWS_OID_HEX_MAX], stamp[EWS_STAMP_LEN];
 
 	ews_clock_rfc3339(stamp, snapshot->created_s);
-	ews_buf_addf(out, "snapshot %s%s\n", name_of(hex, snapshot), is_in_trash(snapshot) ? " (in trash)" : "");
+	ews_buf_addf(out, "snapshot %s%s\n", name_of(hex, snapshot),
+		     ews_snapshot_is_in_trash(snapshot) ? " (in trash)" : "");
 	add_line(out, "Session:", snapshot->session);
 	add_line(out, "Method:", snapshot->method);
 	add_line(out, "Date:", stamp);

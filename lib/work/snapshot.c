@@ -33,7 +33,7 @@ static int find_parent(struct ews_snapshot *out, struct ews_repo *repo, struct e
 			return 1;
 		ews_error_clear();
 		rc = ews_snapshot_find(out, repo, session->state.last_snapshot);
-		if (rc == 0 && strncmp(out->ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)))
+		if (rc == 0 && !ews_snapshot_is_in_trash(out))
 			return 1;
 		ews_snapshot_release(out);
 		ews_error_clear();

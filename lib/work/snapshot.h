@@ -71,6 +71,9 @@ struct ews_snapshots {
 int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const char *name);
 int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *session);
 
+/* Is it one of those that a verb would have destroyed, or that were dropped? Of an empty one it is not known. */
+bool ews_snapshot_is_in_trash(const struct ews_snapshot *snapshot);
+
 /* The one that a ref holds. Fails when its commit can't be read. */
 int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref);
 

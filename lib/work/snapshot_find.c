@@ -76,6 +76,16 @@ static char *subject_of(const char *message)
 	return ews_strndup(message, strcspn(message, "\n"));
 }
 
+static bool is_trash(const char *ref)
+{
+	return !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
+}
+
+bool ews_snapshot_is_in_trash(const struct ews_snapshot *snapshot)
+{
+	return snapshot->ref && is_trash(snapshot->ref);
+}
+
 /* What the commit `oid` says of itself. A commit without our trailers is a plain revision. */
 static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_oid *oid, const char *ref)
 {
@@ -92,11 +102,10 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	out->ref = ews_strdup(ref);
 	out->id = ews_commit_trailer(commit.message, "Ews-Snapshot");
 	if (!*out->id || !commit.n_parents) {
-		bool is_trash = !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
 		char hex[EWS_OID_HEX_MAX];
 
 		free(out->id);
-		out->id = ews_strdup(is_trash ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
+		out->id = ews_strdup(is_trash(ref) ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
 		out->session = ews_strdup("");
 		out->method = ews_strdup("");
 		out->parent = ews_strdup("");
@@ -272,11 +281,6 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 	return ews_snapshot_read(out, session->repo, &found);
 }
 
-static bool is_in_trash(const char *ref)
-{
-	return !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
-}
-
 static int cmp_by_time(const void *a, const void *b)
 {
 	const struct ews_snapshot *x = a, *y = b;
@@ -314,7 +318,7 @@ static bool read_or_name(struct ews_snapshot *one, struct ews_snapshots *out, st
 
 static bool is_asked_for(const char *ref, bool in_trash)
 {
-	return *id_in_ref(ref) && is_in_trash(ref) == in_trash;
+	return *id_in_ref(ref) && is_trash(ref) == in_trash;
 }
 
 static int list_all(struct ews_snapshots *out, struct ews_repo *repo, bool in_trash)
