@@ -156,16 +156,6 @@ static struct ews_artifact *find_path(const struct ews_artifacts *list, const ch
 	return NULL;
 }
 
-static void set_id(struct ews_artifact *artifact, struct registry *registry)
-{
-	char *id;
-
-	id = ews_strfmt("%s-%03u", ews_artifact_type_word(artifact->type), ++registry->last_number);
-	for (char *c = id; *c; c++)
-		*c = *c == '_' ? '-' : *c;
-	artifact->id = id;
-}
-
 /* Make it exist: under its id, in the place of `was`. */
 static int publish(struct ews_artifact *artifact, struct ews_repo *repo, struct ews_batch *batch,
 		   const struct ews_oid *was)
@@ -216,7 +206,7 @@ static int take_in(struct registry *registry, struct ews_artifact *artifact, con
 	artifact->commit = (struct ews_oid)EWS_OID_NONE;
 	rc = add_blob(artifact, batch, fd);
 	if (rc == 0 && !artifact->id)
-		set_id(artifact, registry);
+		artifact->id = ews_artifact_id_new(artifact->type, ++registry->last_number);
 	if (rc == 0)
 		rc = publish(artifact, registry->repo, batch, was);
 	if (rc < 0)
@@ -630,7 +620,7 @@ static int store_bytes(struct ews_artifact *artifact, struct registry *registry,
 		return rc;
 	artifact->created_s = ews_clock_now();
 	artifact->is_executable = what->is_executable;
-	set_id(artifact, registry);
+	artifact->id = ews_artifact_id_new(artifact->type, ++registry->last_number);
 	name = what->name ? ews_artifact_name_safe(what->name)
 			  : ews_strfmt("%s%s", artifact->id, ews_artifact_type_suffix(artifact->type));
 	return store_new(artifact, &draft, registry, batch, what, name);

@@ -30,6 +30,13 @@ static char *id_prefix(enum ews_artifact_type type)
 	return prefix;
 }
 
+char *ews_artifact_id_new(enum ews_artifact_type type, unsigned number)
+{
+	EWS_CLEANUP(free) char *prefix = id_prefix(type);
+
+	return ews_strfmt("%s%03u", prefix, number);
+}
+
 /* May an artifact of `type` have that id? `*number` is what tells it from the others. */
 static bool is_sound_id(const char *id, enum ews_artifact_type type, unsigned *number)
 {

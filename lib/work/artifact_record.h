@@ -44,6 +44,9 @@ struct ews_artifact {
 
 #define EWS_ARTIFACT_INIT { 0 }
 
+/* The id of the one of `type` that has this number: "test-unit-007". The caller frees it. */
+char *ews_artifact_id_new(enum ews_artifact_type type, unsigned number);
+
 /* Add the commit of `artifact`, whose blob is in `batch` already, and set its id. */
 int ews_artifact_write(struct ews_artifact *artifact, struct ews_batch *batch);
 
