@@ -43,6 +43,7 @@ void ews_trash_result_release(struct ews_trash_result *result)
 	ews_strv_release(&result->kept);
 	*result = (struct ews_trash_result)EWS_TRASH_RESULT_INIT;
 }
+
 static void add_item(struct ews_trash_plan *plan, struct ews_trash_item item)
 {
 	struct ews_trash_result *out = plan->out;
@@ -433,6 +434,7 @@ static char *lock_of_step(const struct ews_step *step)
 	return ews_retire_id(step->session);
 }
 
+/* Is the lock `other`, whose name is freed, the one called `lock`? */
 static bool is_locked_by(const char *lock, char *other)
 {
 	bool same = !strcmp(lock, other);

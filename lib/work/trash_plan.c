@@ -375,6 +375,7 @@ static void plan_records(struct ews_trash_plan *plan)
 	}
 	plan->n_records = n;
 }
+
 static int read_settings(struct ews_trash_plan *plan)
 {
 	const struct ews_config *config = ews_repo_config(plan->repo);
