@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/progress_fn.h"
 
 /*
  * Open `name` beneath `dir_fd` to read it, where it is a file: a link, or whatever else, is EWS_EDAMAGED. Returns its
@@ -105,7 +106,7 @@ int ews_file_remove_tree(int dir_fd, const char *name);
 
 /* Whom removals tell how many files are gone, and how many bytes regular ones had: both add up over all that have it. */
 struct ews_file_removed {
-	void (*show)(void *payload, size_t done, size_t total, uint64_t bytes); /* `total` and `bytes` are 0 */
+	ews_progress_fn show; /* `total` and `bytes` are 0 */
 	void *payload;
 	atomic_size_t done;
 	_Atomic uint64_t bytes;

@@ -23,6 +23,7 @@
 #ifndef EWS_STORE_PUT_H
 #define EWS_STORE_PUT_H
 
+#include "base/progress_fn.h"
 #include "base/strv.h"
 #include "store/entry.h"
 #include "store/odb.h"
@@ -58,8 +59,7 @@ struct ews_put_opts {
 	bool as_seen; /* each `from` was seen there, and kept: what was written since is somebody's work, and stays */
 	bool owners; /* what is written gets its owner and group; where that is not permitted it keeps its own */
 	unsigned threads; /* 0: as many as suit */
-	void (*progress)(void *payload, size_t done, size_t total,
-			 uint64_t bytes); /* may be NULL; called on one thread at a time */
+	ews_progress_fn progress; /* may be NULL; called on one thread at a time */
 	void *payload;
 };
 

@@ -13,6 +13,7 @@
 #ifndef EWS_STORE_SCAN_H
 #define EWS_STORE_SCAN_H
 
+#include "base/progress_fn.h"
 #include "store/batch.h"
 #include "store/entry.h"
 #include "store/ignore.h"
@@ -86,7 +87,7 @@ struct ews_scan_fill_opts {
 	bool may_chmod; /* as above, and so is: */
 	const struct ews_strv *ours;
 	unsigned threads;
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

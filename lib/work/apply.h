@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_APPLY_H
 #define EWS_WORK_APPLY_H
 
+#include "base/progress_fn.h"
 #include "work/hunk.h"
 #include "work/merge.h"
 #include "work/transition.h"
@@ -45,7 +46,7 @@ struct ews_apply_opts {
 	bool commit; /* and commit it, on the branch that HEAD is on; nothing else may be staged */
 	const char *message; /* the commit's; NULL: a sentence that names the sources */
 	bool force; /* a conflict is settled as the source has it; what was there is kept */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

@@ -10,6 +10,7 @@
 #ifndef EWS_WORK_ARCHIVE_EXTRACT_H
 #define EWS_WORK_ARCHIVE_EXTRACT_H
 
+#include "base/progress_fn.h"
 #include "store/put.h"
 #include "work/archive.h"
 
@@ -17,7 +18,7 @@ struct ews_archive_extract_opts {
 	const char *to; /* absolute; made when missing */
 	bool force, owners, dry_run;
 	int mode; /* of the directory, when it is made; below 0: as the umask has it */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

@@ -9,6 +9,7 @@
 #ifndef EWS_WORK_ARCHIVE_MAKE_H
 #define EWS_WORK_ARCHIVE_MAKE_H
 
+#include "base/progress_fn.h"
 #include "work/archive_scan.h"
 
 struct ews_archive_order {
@@ -20,7 +21,7 @@ struct ews_archive_order {
 	const struct ews_strv *env; /* names, or "<name>=<value>" */
 	const struct ews_archive *previous; /* that it rolls on, or NULL */
 	bool if_changed; /* none is made when the tree is that of `previous`, else of the newest of the directory there */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_CLEAN_H
 #define EWS_WORK_CLEAN_H
 
+#include "base/progress_fn.h"
 #include "work/report.h"
 #include "work/trash.h"
 
@@ -18,7 +19,7 @@ struct ews_clean_opts {
 	bool now; /* free what trash holds, of these sessions or of all */
 	bool dry_run;
 	ews_report_render_fn render; /* for the reports of those that end; NULL: they get none */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_CONTENT_H
 #define EWS_WORK_CONTENT_H
 
+#include "base/progress_fn.h"
 #include "store/cache.h"
 #include "store/gitstate.h"
 #include "store/manifest.h"
@@ -72,7 +73,7 @@ struct ews_content_opts {
 	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
 	bool without_index; /* the bytes of git's index, which may be many, are not asked for */
 	bool index_may_wait; /* they may be asked for later: not where all that the index names is taken out of the workspace's repository */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,

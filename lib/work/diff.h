@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_DIFF_H
 #define EWS_WORK_DIFF_H
 
+#include "base/progress_fn.h"
 #include "store/git.h"
 #include "work/diff_record.h"
 #include "work/snapshot.h"
@@ -32,8 +33,7 @@ struct ews_diff {
 	size_t added, deleted, modified, renamed;
 	uint64_t lines_added, lines_deleted;
 	struct ews_strv paths; /* what items, totals and the lists are limited to; none: all is in them */
-	void (*progress)(void *payload, size_t done, size_t total,
-			 uint64_t bytes); /* of looking at the present state; may be NULL */
+	ews_progress_fn progress; /* of looking at the present state; may be NULL */
 	void *payload;
 	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
 	bool no_renames; /* what came and what went is not compared */

@@ -8,6 +8,7 @@
 #ifndef EWS_WORK_END_H
 #define EWS_WORK_END_H
 
+#include "base/progress_fn.h"
 #include "store/journal.h"
 #include "work/farewell.h"
 #include "work/revert.h"
@@ -21,7 +22,7 @@ struct ews_end_opts {
 	bool pending; /* what it came to waits for a decision (work/pending); when nothing differs it ends as ever */
 	bool no_revert; /* in place: leave the project as it is */
 	const struct ews_farewell_opts *artifacts; /* store these first; NULL: none */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

@@ -9,6 +9,7 @@
 #ifndef EWS_WORK_FILL_H
 #define EWS_WORK_FILL_H
 
+#include "base/progress_fn.h"
 #include "work/ignored.h"
 #include "work/session.h"
 #include "work/twin.h"
@@ -18,7 +19,7 @@ struct ews_fill_opts {
 	bool is_state; /* the twin is another workspace's state: its files are as they were there, not as git stores them */
 	bool run_filters; /* files from objects go through the filter programs that the user's config names */
 	enum ews_keep_ignored keep_ignored;
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

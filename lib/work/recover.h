@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_RECOVER_H
 #define EWS_WORK_RECOVER_H
 
+#include "base/progress_fn.h"
 #include "work/session.h"
 
 enum ews_recover_choice {
@@ -16,7 +17,7 @@ enum ews_recover_choice {
 
 struct ews_recover_opts {
 	enum ews_recover_choice choice;
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

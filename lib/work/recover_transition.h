@@ -8,13 +8,14 @@
 #ifndef EWS_WORK_RECOVER_TRANSITION_H
 #define EWS_WORK_RECOVER_TRANSITION_H
 
+#include "base/progress_fn.h"
 #include "work/undo.h"
 
 /* A recovery at work. All of it is lent. */
 struct ews_recovery {
 	struct ews_repo *repo;
 	struct ews_strv *done; /* gets what was done, a sentence each */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

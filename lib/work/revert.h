@@ -8,6 +8,7 @@
 #ifndef EWS_WORK_REVERT_H
 #define EWS_WORK_REVERT_H
 
+#include "base/progress_fn.h"
 #include "work/transition.h"
 
 struct ews_revert_opts {
@@ -17,7 +18,7 @@ struct ews_revert_opts {
 	bool owners; /* owner and group are put back as well, where that is permitted */
 	bool dry_run;
 	const char *verb; /* "revert" or "restore": what the journal and undo call it */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 	ews_kept_fn *kept; /* as that of a transition; or NULL */
 	void *kept_payload;

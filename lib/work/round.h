@@ -17,6 +17,7 @@
 #ifndef EWS_WORK_ROUND_H
 #define EWS_WORK_ROUND_H
 
+#include "base/progress_fn.h"
 #include "work/diff.h"
 #include "work/end.h"
 #include "work/round_record.h"
@@ -48,7 +49,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo,
 
 struct ews_round_end_opts {
 	bool force; /* although a process uses the workspace; and without its work, when that has gone */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

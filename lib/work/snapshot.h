@@ -21,6 +21,7 @@
 #ifndef EWS_WORK_SNAPSHOT_H
 #define EWS_WORK_SNAPSHOT_H
 
+#include "base/progress_fn.h"
 #include "base/sync.h"
 #include "store/journal.h"
 #include "work/content.h"
@@ -158,7 +159,7 @@ struct ews_snapshot_create_opts {
 	bool if_changed;
 	bool partial; /* leave out what is over a limit */
 	const char *const *only;
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,

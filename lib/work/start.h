@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_START_H
 #define EWS_WORK_START_H
 
+#include "base/progress_fn.h"
 #include "work/holding.h"
 #include "work/ignored.h"
 #include "work/session.h"
@@ -36,7 +37,7 @@ struct ews_start_opts {
 	const char *command; /* what will run in it, for the user's hook; NULL: nothing that is known */
 	const char *owner; /* the verb that will be its owner from the first moment; NULL: none */
 	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

@@ -16,6 +16,7 @@
 #ifndef EWS_WORK_TRANSITION_H
 #define EWS_WORK_TRANSITION_H
 
+#include "base/progress_fn.h"
 #include "store/journal.h"
 #include "work/snapshot.h"
 
@@ -35,7 +36,7 @@ struct ews_transition_opts {
 	bool dry_run;
 	bool is_retry; /* the step was planned before and killed */
 	bool stays_open; /* there is more to the step: the caller closes it */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 	ews_kept_fn *kept; /* or NULL */
 	void *kept_payload;

@@ -9,6 +9,7 @@
 #ifndef EWS_WORK_TRASH_PLAN_H
 #define EWS_WORK_TRASH_PLAN_H
 
+#include "base/progress_fn.h"
 #include "store/journal.h"
 #include "work/snapshot.h"
 
@@ -21,7 +22,7 @@ struct ews_trash_opts {
 	bool now; /* whatever its age, and not what is over a limit alone */
 	int64_t older_than_s; /* with `now`: only what has been there for that long */
 	bool dry_run;
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

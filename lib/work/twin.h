@@ -11,6 +11,7 @@
 #ifndef EWS_WORK_TWIN_H
 #define EWS_WORK_TWIN_H
 
+#include "base/progress_fn.h"
 #include "work/content.h"
 
 struct ews_twin_opts {
@@ -22,7 +23,7 @@ struct ews_twin_opts {
 	bool skip_nested; /* record no submodules */
 	const char *const *only; /* NULL: all uncommitted changes */
 	int64_t *epoch; /* NULL, or where the project's is to be said: that of the very look that is taken */
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 

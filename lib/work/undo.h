@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_UNDO_H
 #define EWS_WORK_UNDO_H
 
+#include "base/progress_fn.h"
 #include "work/transition.h"
 
 struct ews_undo_result {
@@ -21,7 +22,7 @@ struct ews_undo_opts {
 	bool redo; /* do again the last step that was taken back */
 	bool is_retry; /* it was begun before and killed */
 	bool dry_run;
-	void (*progress)(void *payload, size_t done, size_t total, uint64_t bytes);
+	ews_progress_fn progress;
 	void *payload;
 };
 
