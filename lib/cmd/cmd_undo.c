@@ -30,7 +30,7 @@ struct settings {
 
 static int list(struct ews_cmd_ctx *ctx, const char *session)
 {
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	EWS_CLEANUP(json) cJSON *object = NULL;
 	cJSON *array;
 	size_t i;

@@ -625,7 +625,7 @@ static int put(struct plan *plan)
 /* Another step that waits to be finished would go over what is applied now. */
 static int refuse_unfinished(struct ews_repo *repo)
 {
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	int rc = ews_undo_list(&steps, repo, NULL);
 
 	for (size_t i = 0; i < steps.n; i++) {

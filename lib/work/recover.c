@@ -71,7 +71,7 @@ static bool needs_recovery(struct ews_strv *closed, struct ews_repo *repo, const
 int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	bool has_own = false;
 	int rc = ews_session_ids(&ids, repo);
 
@@ -190,7 +190,7 @@ static int recover_step(const struct ews_recovery *recovery, struct ews_session 
 /* A record that was written and never begun in the journal: its effects had not begun either. */
 static int drop_unbegun(struct ews_session *session)
 {
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	int rc = ews_undo_list(&steps, session->repo, session->state.id);
 
 	for (size_t i = 0; i < steps.n && rc == 0; i++) {
@@ -215,7 +215,7 @@ static int drop_unbegun(struct ews_session *session)
  */
 static int settle_ending(struct ews_strv *done, struct ews_session *session)
 {
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	const struct ews_step *last = NULL;
 	bool has_ended;
 	int rc;

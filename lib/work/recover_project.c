@@ -94,7 +94,7 @@ static int finish(const struct ews_recovery *recovery, struct ews_step *step)
 
 int ews_recover_project(const struct ews_recovery *recovery)
 {
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_lock(&lock, recovery->repo, EWS_LOCK_PROJECT, "recover", 0);
 

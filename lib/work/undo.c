@@ -26,7 +26,7 @@ void ews_steps_release(struct ews_steps *steps)
 	for (size_t i = 0; i < steps->n; i++)
 		ews_step_release(&steps->items[i]);
 	free(steps->items);
-	*steps = (struct ews_steps){ NULL, 0, 0 };
+	*steps = (struct ews_steps)EWS_STEPS_INIT;
 }
 
 void ews_undo_result_release(struct ews_undo_result *result)
@@ -383,7 +383,7 @@ static bool has_reverted(const struct ews_steps *steps, const struct ews_step *s
 
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, const struct ews_undo_opts *opts)
 {
-	EWS_CLEANUP(steps) struct ews_steps steps = { NULL, 0, 0 };
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	struct ews_step *step;
 	int rc;
 

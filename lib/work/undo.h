@@ -41,11 +41,14 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 /* The state that the undo (`redo`: the redo) of `step`, no end or drop, puts back. Fails with EWS_ENOTFOUND when it is gone. */
 int ews_undo_target(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_step *step, bool redo);
 
-/* All steps, newest first. */
 struct ews_steps {
-	struct ews_step *items;
+	struct ews_step *items; /* newest first */
 	size_t n, cap;
 };
+
+#define EWS_STEPS_INIT { NULL, 0, 0 }
+
+/* All steps, or those of `session` alone (NULL: all). None where nothing was ever done. */
 int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session);
 void ews_steps_release(struct ews_steps *steps);
 void ews_undo_result_release(struct ews_undo_result *result);
