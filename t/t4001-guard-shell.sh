@@ -103,6 +103,8 @@ test_expect_success 'P6: what sh does to the repository was denied' '
 	case x in x) git tag made ;; esac
 	git describe --always; git for-each-ref | wc -l
 	env git tag made
+	sh -c -e "git tag made"
+	sh -c -- "git tag made"
 	command git tag made
 	git\
 	EOF

@@ -293,26 +293,57 @@ static void judge_script(struct ews_guard_verdict *out, const struct ews_guard_l
 		block_unclear(out, line->argv[0], "is given commands that are not known yet");
 }
 
-/* A shell: it has a text, or a script, or reads its input. */
+/*
+ * Note what the options of a shell in the word `word` say. Gives how many words after it are their values; -1 where shells
+ * differ in that.
+ */
+static int read_shell_option(bool *has_text, bool *is_input, const char *word)
+{
+	static const char *const with_value[] = { "--rcfile", "--init-file", "--emulate", NULL };
+	size_t values = strlen(word) - strcspn(word, "oO");
+
+	if (word[1] == '-')
+		return ews_guard_is_called(word, with_value);
+	*has_text |= strchr(word, 'c') != NULL;
+	*is_input |= strchr(word, 's') != NULL;
+	/* the name of a setting: the next word, or to some shells what stands behind the letter */
+	return values > 1 ? -1 : (int)values;
+}
+
+/* Where the options aren't known, what stands behind one that may be -c may be a text. */
+static void judge_possible_texts(struct ews_guard_verdict *out, const struct ews_guard_line *line, char *const *at)
+{
+	for (; *at; at++)
+		if ((*at)[0] == '-' && (*at)[1] != '-' && strchr(*at, 'c') && at[1])
+			ews_guard_judge_text(out, line, at[1]);
+}
+
+/* A shell: it has a text, or a script, or reads its input. The text is the first word, behind all options. */
 static void judge_shell_program(struct ews_guard_verdict *out, const struct ews_guard_line *line)
 {
+	bool has_text = false, is_input = false;
 	char *const *at;
 
 	for (at = line->argv + 1; *at && ((*at)[0] == '-' || (*at)[0] == '+') && (*at)[1]; at++) {
-		if ((*at)[1] == '-')
-			continue;
-		if (strchr(*at, 'c') && at[1]) {
-			ews_guard_judge_text(out, line, at[1]);
-			return;
+		int values = strcmp(*at, "--") ? read_shell_option(&has_text, &is_input, *at) : 0;
+
+		if (values < 0 && speaks_of_git(at))
+			block_unclear(out, line->argv[0], "is given options that shells read in different ways");
+		if (!strcmp(*at, "--")) {
+			at++;
+			break;
 		}
-		if (strchr(*at, 's')) {
-			judge_script(out, line, NULL);
-			return;
-		}
-		if (strpbrk(*at, "oO"))
-			at += at[1] != NULL;
+		for (; values > 0 && at[1]; values--)
+			at++;
 	}
-	judge_script(out, line, *at);
+	if (has_text && *at && !strcmp(*at, "-"))
+		at++;
+	if (has_text && *at)
+		ews_guard_judge_text(out, line, *at);
+	else
+		judge_script(out, line, is_input ? NULL : *at);
+	if (!has_text && *at && **at == *EWS_GUARD_HOLE)
+		judge_possible_texts(out, line, at);
 }
 
 /* A program that gives a text to a shell, as the value of -c. */

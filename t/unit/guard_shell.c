@@ -319,6 +319,40 @@ Test(guard_shell, what_changes_is_found_wherever_it_stands)
 	CHECK_ALL(texts, true);
 }
 
+Test(guard_shell, the_text_of_a_shell_is_found_behind_all_its_options)
+{
+	static const char *const texts[] = {
+		"sh -c -- 'git push'",
+		"sh -c -e 'git push'",
+		"sh -ec -u 'git push'",
+		"bash -c -x -- 'git push'",
+		"bash -c - 'git push'",
+		"bash -o pipefail -c 'git push'",
+		"bash -ceuo pipefail 'git push'",
+		"bash -c -euo pipefail 'git push'",
+		"bash -oc pipefail 'git status'",
+		"bash -O extglob +B -c 'git push'",
+		"bash --rcfile x -c 'git push'",
+		"bash --init-file x --norc -c 'git push'",
+		"zsh --emulate sh -c 'git push'",
+		"sh $flags -c 'git push'",
+	};
+	static const char *const harmless[] = {
+		"sh -c -- 'git status'",
+		"bash -c -e 'git status' x push",
+		"bash -euo pipefail -c 'git log -3 | head'",
+		"bash -ceuo pipefail 'git log -3 | head'",
+		"bash --rcfile x -c 'make'",
+		"bash -x script.sh -c 'git push'",
+		"bash --norc -i",
+		"sh $flags script.sh",
+		"bash -oc pipefail 'make'",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+}
+
 Test(guard_shell, what_is_not_known_is_denied_where_it_could_be_anything)
 {
 	static const char *const texts[] = {
