@@ -127,4 +127,9 @@ test_expect_success 'P6: what sh does to the repository was denied' '
 	test $changed -ge 15
 '
 
+test_expect_success 'P6: what bash shifts begins no here-document: the lines behind it are commands' '
+	printf "(( made = 1 << 2 ))\ngit tag made\n" >text && rm -rf copy && cp -a project copy && (cd copy && bash ../text) && git -C copy rev-parse -q --verify refs/tags/made &&
+	test_expect_code 1 git ews guard check --shell "$(cat text)" >out && test_grep "shells differ" out && git ews guard check -q --shell "if (( \$# > 1 )); then git log -1; fi"
+'
+
 test_done

@@ -30,6 +30,7 @@ struct place {
 	unsigned function, loop, uncertain, fed,
 		captured; /* how deep in functions, in loops, in what may not run, in what has other input, output */
 	bool in_test;
+	bool in_arithmetic; /* "((...))", which some shells take for two subshells */
 };
 
 struct parser {
@@ -315,6 +316,9 @@ static int read_redirect(struct parser *p, struct simple *simple)
 	simple->last = redirect;
 	if (strcmp(redirect->op, "<<"))
 		return 0;
+	/* what is shifted to one shell begins a here-document to another, and the lines behind it are its body */
+	if (p->place.in_arithmetic)
+		return ews_error(EWS_EUSAGE, "shells differ in what they make of \"<<\" within \"((\"");
 	if (target->gaps_n)
 		return ews_error(EWS_EUSAGE, "shells differ in where a here-document ends");
 	EWS_GROW(p->pending, p->pending_n, p->pending_cap);
@@ -386,6 +390,14 @@ static bool is_declaration(const struct simple *simple)
 	return false;
 }
 
+/* Is it "NAME[" without the "]", which to some shells goes on behind blanks, and whatever else ends a word? */
+static bool is_open_subscript(const struct ews_shell_word *word)
+{
+	size_t len = strspn(word->source, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return len && word->source[len] == '[' && !strchr(word->source + len, ']');
+}
+
 static int read_simple_word(struct parser *p, struct simple *simple)
 {
 	unsigned flags = (simple->words_n ? 0 : EWS_SHELL_MAY_ASSIGN) | (p->place.in_test ? EWS_SHELL_PARENS : 0);
@@ -396,6 +408,8 @@ static int read_simple_word(struct parser *p, struct simple *simple)
 	rc = ews_shell_word_read(&word, &p->reader, flags);
 	if (rc < 0)
 		return rc;
+	if (!simple->words_n && is_open_subscript(&word))
+		return ews_error(EWS_EUSAGE, "shells differ in where '%s' ends", word.source);
 	if (simple->has_both)
 		return ews_error(EWS_EUSAGE, "shells differ in what they make of words after \"&>\"");
 	if (word.value_at) {
@@ -513,6 +527,47 @@ static int read_subshell(struct parser *p)
 		return fail_at(p);
 	skip(p, 1);
 	return 0;
+}
+
+/* Does "))" stand where the parentheses of the "((" here are balanced? */
+static bool is_arithmetic(const struct parser *p)
+{
+	const char *at = strchr(p->reader.at, '(');
+	size_t open = 0;
+
+	if (peek(p, 0) != '(' || peek(p, 1) != '(')
+		return false;
+	for (at = strchr(at + 1, '(') + 1; *at && (open || *at != ')'); at++) {
+		char quote = *at;
+
+		open += (*at == '(');
+		open -= (*at == ')');
+		if (*at == '\\' && at[1])
+			at++;
+		if (quote != '"' && quote != '\'')
+			continue;
+		for (at++; *at && *at != quote; at++)
+			at += quote == '"' && *at == '\\' && at[1];
+		if (!*at)
+			return false;
+	}
+	return *at && at[1] == ')';
+}
+
+/* No word in it is a command's name to the shells that know it; the commands of substitutions are such everywhere. */
+static int read_arithmetic(struct parser *p)
+{
+	struct place place = p->place;
+	size_t from = p->out->n;
+	int rc;
+
+	p->place.in_arithmetic = true;
+	rc = read_subshell(p);
+	p->place = place;
+	for (; rc == 0 && from < p->out->n; from++)
+		if (p->out->commands[from].captured == place.captured)
+			p->out->commands[from].in_test = true;
+	return rc;
 }
 
 static int read_group(struct parser *p)
@@ -775,7 +830,10 @@ static int read_command(struct parser *p)
 		return rc;
 	if (i < COMPOUNDS_N)
 		skip(p, (unsigned)strlen(compounds[i].word));
-	rc = i < COMPOUNDS_N ? compounds[i].read(p) : read_subshell(p);
+	if (i < COMPOUNDS_N)
+		rc = compounds[i].read(p);
+	else
+		rc = is_arithmetic(p) ? read_arithmetic(p) : read_subshell(p);
 	ews_shell_leave(&p->reader);
 	if (rc < 0)
 		return rc;
@@ -907,7 +965,7 @@ static int read_nested(struct ews_shell_reader *reader, char end)
 	size_t outer = p->pending_outer, n = p->pending_n;
 	int rc;
 
-	p->place.in_test = false;
+	p->place.in_test = p->place.in_arithmetic = false;
 	p->place.uncertain++;
 	p->place.captured++;
 	p->pending_outer = n;

@@ -53,7 +53,7 @@ struct ews_shell_command {
 	bool is_fed; /* its input is a pipe, or a redirection around it */
 	bool in_function; /* runs when the function is called, if ever */
 	bool in_loop; /* may run several times */
-	bool in_test; /* a part of [[ ... ]], which some shells know and to which no word is a command's name */
+	bool in_test; /* a part of [[ ... ]] or ((...)), which some shells know and to which no word is a command's name */
 	bool is_certain; /* runs once, in the shell itself, whenever the shell comes so far */
 };
 

@@ -353,6 +353,30 @@ Test(guard_shell, the_text_of_a_shell_is_found_behind_all_its_options)
 	CHECK_ALL(harmless, false);
 }
 
+Test(guard_shell, arithmetic_is_no_command_and_hides_none)
+{
+	static const char *const texts[] = {
+		"(( a = 1 << 2 ))\ngit push", "(( a = $(git push) ))",
+		"(( a ))\ngit push",          "((git push))",
+		"(($x commit); git status)",  "( ($x commit) )",
+		"a[1<<2]=x\ngit push",        "declare -A a; a[x #]=1; git push",
+	};
+	static const char *const harmless[] = {
+		"if (( $n > 3 )); then git status; fi",
+		"if (( $# == 0 )); then git status; fi",
+		"if (( ${#files[@]} > 0 )); then git diff -- \"${files[@]}\"; fi",
+		"if (( $(git rev-list --count HEAD) > 5 )); then echo many; fi",
+		"while (( i < 3 )); do git log -1; (( i++ )); done",
+		"(( x = 1 + 2 )); git log -1",
+		"(( ! x || y )) && git status",
+		"a[0]=1; a[i+1]=2; git status",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+	check("(( a = 1 << 2 ))\ngit push", true, "shells differ");
+}
+
 Test(guard_shell, what_is_not_known_is_denied_where_it_could_be_anything)
 {
 	static const char *const texts[] = {

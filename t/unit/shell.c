@@ -167,7 +167,7 @@ Test(shell, operators_part_commands)
 		{ "a;", "a\n" },
 		{ "a &", "a\n" },
 		{ "(a; b); { c; d; } | (e)", "a\nb\nc\nd\ne fed\n" },
-		{ "((i++))", "i++\n" },
+		{ "((i++))", "i++ test\n" },
 		{ "{a,b}; }x", "<bm>\n}x\n" },
 		{ "time a; time -p b; time { c; }; time (d)", "time|a\ntime|-p|b\nc\nd\n" },
 		{ "echo if then { } ! for", "echo|if|then|{|}|!|for\n" },
