@@ -451,6 +451,12 @@ test_expect_success 'check --shell: a text, and the worst of its commands' '
 	test_expect_code 129 git ews guard check --shell "git log" -- git log
 '
 
+test_expect_success 'P6: a text that is handed over as words, in one piece or parted, is no reading command' '
+	test_expect_code 1 git ews guard check -- "git push" >out && test_grep "text for a shell" out && test_grep "^use: --shell" out &&
+	test_expect_code 1 git ews guard check -- cd x "&&" git push >out && test_grep "^blocked: git push (" out && test_expect_code 1 git ews guard check -q -- git log "|" git commit -F - &&
+	git ews guard check -q -- cd x "&&" git status && git ews guard check -q -- "my tool" x
+'
+
 test_expect_success 'the policy is the one that was asked for, or that of the session' '
 	git ews guard check --policy inside --json -- git commit >out && test_json out .policy inside && test_json out .operation_type write &&
 	EWS_GUARD_POLICY=inside git ews guard check -q -- git commit &&

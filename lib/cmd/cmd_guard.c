@@ -81,7 +81,7 @@ static int check(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = read_rules(&rules, ctx, policy);
 	if (rc == 0)
 		rc = text ? ews_guard_judge_shell(&verdict, &rules, text)
-			  : ews_guard_judge(&verdict, &rules, args.paths.items);
+			  : ews_guard_judge_words(&verdict, &rules, args.paths.items);
 	if (rc < 0)
 		return rc;
 	if (ctx->json) {

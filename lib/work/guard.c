@@ -63,6 +63,35 @@ static void make_readable(char *text)
 	}
 }
 
+/* Does a command end with this word, where a text for a shell was parted at its blanks? */
+static bool ends_command(const char *word)
+{
+	static const char *const operators[] = { "&&", "||", "|", "&", NULL };
+	size_t len = strlen(word);
+
+	for (const char *const *operator= operators; *operator; operator++)
+		if (!strcmp(word, *operator))
+			return true;
+	return len && word[len - 1] == ';';
+}
+
+/* Was a text for a shell handed over where words are expected? A shell that gets it would run what stands in it. */
+static void judge_text_in_words(struct ews_guard_verdict *out, const struct ews_guard_line *line)
+{
+	const char *program = line->argv[0];
+
+	if (strpbrk(program, " \t\n;|&") && strstr(program, "git"))
+		ews_guard_block(out, EWS_GUARD_UNKNOWN, "--shell judges a text; words are given one by one",
+				"'%s' is no program's name, but a text for a shell", program);
+	for (char *const *at = line->argv; *at; at++) {
+		struct ews_guard_line next = *line;
+
+		next.argv = ews_guard_take_variables(&next, at + 1);
+		if (ends_command(*at) && *next.argv)
+			ews_guard_judge_line(out, &next);
+	}
+}
+
 /* Is nothing to be stopped? */
 static bool is_off(struct ews_guard_verdict *out, const struct ews_guard_rules *rules)
 {
@@ -70,7 +99,8 @@ static bool is_off(struct ews_guard_verdict *out, const struct ews_guard_rules *
 	return !rules->enabled;
 }
 
-int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv)
+static void judge_argv(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv,
+		       bool may_hold_text)
 {
 	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
 	struct ews_guard_line line = { .rules = rules };
@@ -84,9 +114,23 @@ int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules 
 	out->command = ews_buf_steal(&command);
 	/* a line that was copied from a shell may begin with variables */
 	line.argv = ews_guard_take_variables(&line, argv);
-	if (!is_off(out, rules) && *line.argv)
+	if (!is_off(out, rules) && *line.argv) {
+		if (may_hold_text)
+			judge_text_in_words(out, &line);
 		ews_guard_judge_line(out, &line);
+	}
 	make_readable(out->reason);
+}
+
+int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv)
+{
+	judge_argv(out, rules, argv, false);
+	return 0;
+}
+
+int ews_guard_judge_words(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv)
+{
+	judge_argv(out, rules, argv, true);
 	return 0;
 }
 

@@ -26,6 +26,12 @@
 int ews_guard_judge(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv);
 
 /*
+ * The same where people or programs hand the words over before anything runs, and may have taken a text for words: all of it as
+ * one, or parted at its blanks ("cd", "x", "&&", "git", "push"). What a shell would run of it counts as well.
+ */
+int ews_guard_judge_words(struct ews_guard_verdict *out, const struct ews_guard_rules *rules, char *const *argv);
+
+/*
  * Judge a text for a shell: it gets the worst verdict of the commands that it would run. What expands is put in where
  * the text itself says what it is; elsewhere it is unknown, and denied where it could make git do something else. The
  * same with a text that can't be read.

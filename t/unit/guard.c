@@ -306,6 +306,52 @@ Test(guard, other_commands_are_free_unless_they_write_into_git)
 		"find . -name .git -exec rm -rf {} +", "nice rm -rf /x/.git", "install x .git/hooks/y");
 }
 
+static void judge_words(const char *line)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+
+	tear_down();
+	split(&argv, line);
+	cr_assert_eq(ews_guard_judge_words(&verdict, &strict, argv.items), 0);
+}
+
+Test(guard, a_text_that_is_handed_over_as_words_is_judged_as_one)
+{
+	static const char *const blocked[] = { "cd x && git push",
+					       "git status && git push",
+					       "git log | git commit -F -",
+					       "cd x; git push",
+					       "cd x ; GIT_DIR=y git log",
+					       "make || env A=b git stash",
+					       NULL };
+	static const char *const allowed[] = { "cd x && git status",           "git log | head",
+					       "find . -exec git log -- {} ;", "make ; make install",
+					       "git grep -e | -- git.c",       NULL };
+	char whole[] = "git push", other[] = "cd x && git push", harmless[] = "/opt/my tool";
+	char *argv[] = { whole, NULL };
+
+	for (size_t i = 0; blocked[i]; i++) {
+		judge_words(blocked[i]);
+		cr_expect(verdict.is_blocked, "%s is allowed", blocked[i]);
+	}
+	for (size_t i = 0; allowed[i]; i++) {
+		judge_words(allowed[i]);
+		cr_expect_not(verdict.is_blocked, "%s: %s", allowed[i], verdict.reason);
+	}
+	tear_down();
+	cr_assert_eq(ews_guard_judge_words(&verdict, &strict, argv), 0);
+	cr_expect(verdict.is_blocked);
+	cr_expect(strstr(verdict.suggestion, "--shell"));
+	argv[0] = other;
+	tear_down();
+	cr_assert_eq(ews_guard_judge_words(&verdict, &strict, argv), 0);
+	cr_expect(verdict.is_blocked);
+	argv[0] = harmless;
+	tear_down();
+	cr_assert_eq(ews_guard_judge_words(&verdict, &strict, argv), 0);
+	cr_expect_not(verdict.is_blocked);
+}
+
 static void expect_text(const char *text, bool is_blocked)
 {
 	tear_down();
