@@ -234,23 +234,130 @@ static void judge_runner(struct ews_guard_verdict *out, struct ews_guard_line *l
 	ews_guard_judge_line(out, line);
 }
 
+static bool is_any_of(const char *word, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(word, *names))
+			return true;
+	return false;
+}
+
+/* Does find do something there? */
+static bool is_action(const char *word)
+{
+	static const char *const names[] = { "-exec",   "-execdir", "-ok",      "-okdir", "-delete",
+					     "-fprint", "-fprint0", "-fprintf", "-fls",   NULL };
+
+	return is_any_of(word, names);
+}
+
+static bool is_or(const char *word)
+{
+	static const char *const names[] = { "-o", "-or", ",", NULL };
+
+	return is_any_of(word, names);
+}
+
+/* Where what stands before `at` holds, does find pass by what it found, before it does anything with it? */
+static bool is_pruned(char *const *at)
+{
+	size_t open = 0; /* groups behind it; it may stand in some itself */
+	bool is_chosen = false; /* it was enough for its group, of which the rest is an alternative */
+
+	for (; *at; at++) {
+		if (!strcmp(*at, "("))
+			open++;
+		else if (!strcmp(*at, ")") && !open)
+			is_chosen = false;
+		else if (!strcmp(*at, ")"))
+			open--;
+		else if (!is_chosen && is_action(*at))
+			return false;
+		else if (!open && is_or(*at))
+			is_chosen = true;
+		else if (!open && !is_chosen && !strcmp(*at, "-prune"))
+			return true;
+	}
+	return false;
+}
+
+/* Is something done with what a test at `at`, `depth` groups deep, does not choose? That is what an alternative to all of it is for. */
+static bool has_alternative(char *const *at, unsigned depth)
+{
+	bool is_other = false;
+
+	for (; *at; at++) {
+		if (!strcmp(*at, "("))
+			depth++;
+		else if (!strcmp(*at, ")") && depth)
+			depth--;
+		else if (!depth && is_or(*at))
+			is_other = true;
+		else if (is_other && is_action(*at))
+			return true;
+	}
+	return false;
+}
+
+/* What find looks for, while it is read. */
+struct search {
+	bool is_not[EWS_GUARD_DEPTH_MAX]; /* of each group that is open: does a "!" stand before it? */
+	unsigned depth;
+	bool not_next; /* one stands before what comes next */
+	const char *git_dir; /* a ".git" that it may come into, or NULL */
+};
+
+static bool is_negated(const struct search *search)
+{
+	bool is = search->not_next;
+
+	for (unsigned i = 0; i < search->depth; i++)
+		is = is != search->is_not[i];
+	return is;
+}
+
+/*
+ * Take note of the word at `at`, and of its operand. A name that is asked for in order to leave it out leads find nowhere.
+ * Gives the last of these words.
+ */
+static char *const *read_test(struct search *search, char *const *at)
+{
+	static const char *const names[] = { "-path",  "-wholename", "-ipath",  "-iwholename", "-name",
+					     "-iname", "-regex",     "-iregex", NULL };
+	bool has_name = is_any_of(*at, names) && at[1];
+	bool is_compared = (!strncmp(*at, "-newer", 6) || !strcmp(*at, "-anewer") || !strcmp(*at, "-cnewer")) &&
+			   at[1];
+
+	if (!strcmp(*at, "!") || !strcmp(*at, "-not")) {
+		search->not_next = !search->not_next;
+		return at;
+	}
+	if (!strcmp(*at, "(") && search->depth < EWS_GUARD_DEPTH_MAX)
+		search->is_not[search->depth++] = search->not_next;
+	else if (!strcmp(*at, ")") && search->depth)
+		search->depth--;
+	else if (!is_compared && !search->git_dir && ews_guard_is_git_path(at[has_name]) &&
+		 !(has_name && ((is_negated(search) && !has_alternative(at + 2, search->depth)) || is_pruned(at + 2))))
+		search->git_dir = at[has_name];
+	search->not_next = false;
+	return at + (has_name || is_compared);
+}
+
 /* find runs what stands between -exec and ";" or "+", a path in the place of "{}". */
 static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *line)
 {
 	static const char *const running[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
 	static const char *const writing[] = { "-fprint", "-fprint0", "-fprintf", "-fls", NULL };
-	const char *git_dir = NULL;
+	struct search search = { .git_dir = NULL };
 	bool changes = false;
 	char *const *at;
 
 	for (at = line->argv + 1; *at; at++) {
-		if (!git_dir && ews_guard_is_git_path(*at))
-			git_dir = *at;
 		if (!strcmp(*at, "-delete"))
 			changes = true;
-		if (ews_guard_is_called(*at, writing) && at[1] && ews_guard_is_git_path(at[1]))
+		if (is_any_of(*at, writing) && at[1] && ews_guard_is_git_path(at[1]))
 			ews_guard_block_git_path(out, at[1]);
-		if (ews_guard_is_called(*at, running) && at[1]) {
+		if (is_any_of(*at, running) && at[1]) {
 			EWS_CLEANUP(strv) struct ews_strv inner = EWS_STRV_INIT;
 			struct ews_guard_line next = *line;
 			EWS_CLEANUP(guard_verdict) struct ews_guard_verdict probe = EWS_GUARD_VERDICT_INIT;
@@ -271,12 +378,15 @@ static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *lin
 			if (inner.n)
 				ews_guard_judge_files(&probe, inner.items);
 			changes = changes || probe.is_blocked;
+			search.not_next = false;
 			if (!*at)
 				break;
+			continue;
 		}
+		at = read_test(&search, at);
 	}
-	if (changes && git_dir)
-		ews_guard_block_git_path(out, git_dir);
+	if (changes && search.git_dir)
+		ews_guard_block_git_path(out, search.git_dir);
 }
 
 /* The commands that a shell finds at `path`; NULL: on its standard input. */

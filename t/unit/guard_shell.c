@@ -377,6 +377,39 @@ Test(guard_shell, arithmetic_is_no_command_and_hides_none)
 	check("(( a = 1 << 2 ))\ngit push", true, "shells differ");
 }
 
+Test(guard_shell, find_may_be_told_to_leave_the_git_directory_out)
+{
+	static const char *const texts[] = {
+		"find . -path './.git/*' -delete",
+		"find . -name .git -exec rm -rf {} +",
+		"find . -type d -name .git -print0 -exec rm -r {} \\;",
+		"find .git -not -path '*/.git/hooks/*' -delete",
+		"find . -name x -prune -o -path './.git/*' -exec rm {} +",
+		"find . -not -name x -path './.git/*' -delete",
+		"find . ! ! -path './.git/*' -delete",
+		"find . -not \\( ! -path './.git/*' \\) -delete",
+		"find . -path ./.git -exec rm -r {} + -prune",
+		"find . -path ./.git -o -prune -o -exec rm {} +",
+		"find . \\( -path ./.git -o -name x \\) -exec rm -r {} +",
+		"find . -not -path './.git/*' -o -exec rm {} +",
+		"find . ! \\( -path ./.git -o -name x \\) -print -o -delete",
+	};
+	static const char *const harmless[] = {
+		"find . -type f -not -path './.git/*' -exec sed -i 's/a/b/' {} +",
+		"find . -type f ! -path '*/.git/*' -exec sed -i 's/a/b/' {} \\;",
+		"find . -not -path './.git/*' -name '*.pyc' -delete",
+		"find . -path ./.git -prune -o -type f -exec sed -i 's/a/b/' {} +",
+		"find . -name .git -type d -prune -o -name '*.o' -exec rm {} +",
+		"find . \\( -path ./.git -o -path ./node_modules \\) -prune -o -type f -exec chmod 644 {} +",
+		"find . -type f -not \\( -path './.git/*' -o -path './x/*' \\) -exec rm {} +",
+		"find . -newer .git/index -name '*.o' -delete",
+		"find . -name '*.c' -exec sed -i 's/a/b/' {} \\;",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+}
+
 Test(guard_shell, what_is_not_known_is_denied_where_it_could_be_anything)
 {
 	static const char *const texts[] = {
