@@ -5,10 +5,18 @@
  */
 #include "work/guard_file.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/path.h"
+#include "work/guard_git.h"
+
+/* All their words are what they change; the last word, or what -t names, is. */
+static const char *const changing[] = { "rm",    "rmdir", "unlink", "mv",    "tee",    "truncate", "touch", "mkdir",
+					"chmod", "chown", "chgrp",  "shred", "mkfifo", "mknod",    NULL };
+static const char *const filling[] = { "cp", "ln", "install", "rsync", "link", NULL };
 
 static bool is_called(const char *program, const char *name)
 {
@@ -59,12 +67,74 @@ bool ews_guard_is_scratch(const char *path)
 	       (own && is_below(path, own));
 }
 
+static bool is_any_of(const char *word, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(word, *names))
+			return true;
+	return false;
+}
+
+/* Is ".git" one of the names in braces: "{.git,x}", ".git{,.old}"? */
+static bool is_in_braces(const char *name)
+{
+	const char *at = strstr(name, ".git");
+
+	return at && strchr(name, '{') && (at == name || strchr("{,", at[-1])) && strchr("{,}", at[4]);
+}
+
+/* Does a pattern of the shell's, which begins where a hole is, stand for a ".git" as well? A value that is not known does not. */
+static bool may_be_git(const char *name, size_t len)
+{
+	EWS_CLEANUP(free) char *pattern = ews_strndup(name, len);
+	char *hole = strchr(pattern, *EWS_GUARD_HOLE);
+
+	if (!hole)
+		return false;
+	memmove(hole, hole + 1, strlen(hole));
+	return (strpbrk(pattern, "*?[") && fnmatch(pattern, ".git", FNM_PERIOD) == 0) || is_in_braces(pattern);
+}
+
+/* Is it a path in a ".git", or a pattern that such a path matches? */
+static bool may_be_git_path(const char *path)
+{
+	size_t len;
+
+	if (ews_guard_is_git_path(path))
+		return true;
+	for (; *path && !ews_guard_is_scratch(path); path += len + (path[len] == '/')) {
+		len = strcspn(path, "/");
+		if (may_be_git(path, len))
+			return true;
+	}
+	return false;
+}
+
 /* Block when any of the words, from the second on, is a path in a ".git". */
 static void judge_paths(struct ews_guard_verdict *out, char *const *argv)
 {
 	for (argv++; *argv; argv++)
-		if (**argv != '-' && ews_guard_is_git_path(*argv))
+		if (**argv != '-' && may_be_git_path(*argv))
 			ews_guard_block_git_path(out, *argv);
+}
+
+/* The same for sed, whose first word is no path where no option has what it shall do. */
+static void judge_sed(struct ews_guard_verdict *out, char *const *argv)
+{
+	static const char *const options[] = { "-e", "-f", "--expression", "--file", NULL };
+	bool has_script = false;
+
+	for (argv++; *argv; argv++) {
+		bool has_value = is_any_of(*argv, options);
+
+		has_script |= has_value || !strncmp(*argv, "--expression=", 13) || !strncmp(*argv, "--file=", 7);
+		if (has_value && argv[1])
+			argv++;
+		else if (**argv != '-' && has_script && may_be_git_path(*argv))
+			ews_guard_block_git_path(out, *argv);
+		else if (**argv != '-')
+			has_script = true;
+	}
 }
 
 /* The same for the last word, and the directory that -t or --target-directory names. */
@@ -79,6 +149,9 @@ static void judge_target(struct ews_guard_verdict *out, char *const *argv)
 		else if ((!strcmp(*at, "-t") || !strcmp(*at, "--target-directory")) && at[1])
 			target = *++at;
 	}
+	/* a word that may be several has a hole behind it, which may be nothing */
+	while (at > argv + 2 && !strcmp(at[-1], EWS_GUARD_HOLE))
+		at--;
 	if (!target && at > argv + 1)
 		target = at[-1];
 	if (target && ews_guard_is_git_path(target))
@@ -102,19 +175,20 @@ static bool has_beginning(char *const *argv, const char *beginning)
 	return false;
 }
 
+bool ews_guard_is_file_program(const char *program)
+{
+	return ews_guard_is_called(program, changing) || ews_guard_is_called(program, filling);
+}
+
 void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
 {
-	static const char *const changing[] = { "rm",       "rmdir", "unlink", "mv",    "tee",
-						"truncate", "touch", "mkdir",  "chmod", "chown",
-						"chgrp",    "shred", "mkfifo", "mknod", NULL };
-	static const char *const filling[] = { "cp", "ln", "install", "rsync", "link", NULL };
-
 	if (ews_guard_is_called(argv[0], changing))
 		judge_paths(out, argv);
 	else if (ews_guard_is_called(argv[0], filling))
 		judge_target(out, argv);
-	else if ((is_called(argv[0], "sed") && (has_letter(argv, 'i') || has_beginning(argv, "--in-place"))) ||
-		 (is_called(argv[0], "perl") && has_letter(argv, 'i')))
+	else if (is_called(argv[0], "sed") && (has_letter(argv, 'i') || has_beginning(argv, "--in-place")))
+		judge_sed(out, argv);
+	else if (is_called(argv[0], "perl") && has_letter(argv, 'i'))
 		judge_paths(out, argv);
 	else if (is_called(argv[0], "dd"))
 		for (char *const *at = argv + 1; *at; at++)

@@ -73,13 +73,24 @@ static void add_place(struct ews_strv *argv)
 	}
 }
 
-/* Where a word may become several, others follow that begin as it does, or with anything. */
-static void add_arguments(struct ews_strv *out, const struct text *t, const struct ews_shell_word *word)
+/* Is it a path in a ".git", as far as that can be told? */
+static bool names_git_dir(const struct ews_shell_word *word, const char *text)
+{
+	return ews_guard_is_git_path(text) ||
+	       (word->unknown && (strstr(word->source, "GIT_DIR") || strstr(word->source, "--git-dir") ||
+				  strstr(word->source, "--git-common-dir") || strstr(word->source, "--git-path")));
+}
+
+/* Where a word may become several, others follow that begin as it does, or with anything. With `is_path` it names a file. */
+static void add_arguments(struct ews_strv *out, const struct text *t, const struct ews_shell_word *word, bool is_path)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	bool can_split = ews_guard_word_add(&text, t->shell, t->at, word);
 
-	ews_strv_add(out, text.ptr);
+	if (is_path && *text.ptr != '-' && names_git_dir(word, text.ptr) && !ews_guard_is_git_path(text.ptr))
+		ews_strv_addf(out, ".git/%s", text.ptr);
+	else
+		ews_strv_add(out, text.ptr);
 	if (can_split)
 		ews_strv_add(out, EWS_GUARD_HOLE);
 	else if (word->can_be_many)
@@ -198,14 +209,6 @@ static void judge_inner(struct ews_guard_verdict *out, struct text *t, const cha
 
 	ews_guard_judge_text(&found, &line, text);
 	ews_guard_verdict_take(out, &found);
-}
-
-/* Is it a path in a ".git", as far as that can be told? */
-static bool names_git_dir(const struct ews_shell_word *word, const char *text)
-{
-	return ews_guard_is_git_path(text) ||
-	       (word->unknown && (strstr(word->source, "GIT_DIR") || strstr(word->source, "--git-dir") ||
-				  strstr(word->source, "--git-common-dir") || strstr(word->source, "--git-path")));
 }
 
 /* Is it the output of a git command that the redirections of the command at t->at take? */
@@ -399,7 +402,7 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 		return;
 	ews_strv_add(&argv, known);
 	for (size_t i = 1; i < command->words_n; i++)
-		add_arguments(&argv, t, &command->words[i]);
+		add_arguments(&argv, t, &command->words[i], ews_guard_is_file_program(known));
 	if (t->is_in_git_dir && !is_git_name(ews_path_base(known)))
 		add_place(&argv);
 	own.altered = &altered;

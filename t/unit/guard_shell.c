@@ -377,6 +377,44 @@ Test(guard_shell, arithmetic_is_no_command_and_hides_none)
 	check("(( a = 1 << 2 ))\ngit push", true, "shells differ");
 }
 
+Test(guard_shell, a_pattern_that_stands_for_a_git_directory_is_one)
+{
+	static const char *const texts[] = {
+		"rm -rf .git*",
+		"rm -rf ./.g*/",
+		"rm -rf .*",
+		"rm -rf .[!.]*",
+		"rm -rf .??*",
+		"rm -rf {.git,build}",
+		"mv .git{,.old}",
+		"mv .* ../x",
+		"rm -f \"$(git rev-parse --git-dir)/index.lock\"",
+		"rm $(git rev-parse --git-common-dir)/HEAD",
+		"cp hook \"$(git rev-parse --git-path hooks)/pre-commit\"",
+		"rm -rf $GIT_DIR/refs",
+		"find . -exec rm -rf .git* {} +",
+	};
+	static const char *const harmless[] = {
+		"rm -f .*.swp",
+		"rm -rf ./* build/*",
+		"rm -rf .github* .gitignore* .cache*",
+		"rm -rf .git$x",
+		"rm -rf /tmp/x/.*",
+		"rm -rf .cache{,.old}",
+		"ls -d .git*; cat .g*",
+		"cp -r .git* /tmp",
+		"cp \"$(git rev-parse --git-dir)/config\" /tmp/x",
+		"test -e \"$(git rev-parse --git-dir)/MERGE_HEAD\" || git status",
+		"sed -i '/.git/d' .dockerignore",
+		"sed -i -e 's/.git//' -e 's/x/y/' urls",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+	check("sed -i 's/x/y/' .git/config", true, "'.git/config'");
+	check("sed -i -f x .git/config", true, "'.git/config'");
+}
+
 Test(guard_shell, find_may_be_told_to_leave_the_git_directory_out)
 {
 	static const char *const texts[] = {
