@@ -457,6 +457,12 @@ test_expect_success 'P6: a text that is handed over as words, in one piece or pa
 	git ews guard check -q -- cd x "&&" git status && git ews guard check -q -- "my tool" x
 '
 
+test_expect_success 'P6, P9: which git ours is, and which rules hold, is not for a command line to say' '
+	for variable in EWS_GIT=/bin/false EWS_GUARD_LEVEL=off EWS_GUARD_RULES=off; do
+		test_expect_code 1 git ews guard check -- env $variable git log >out && test_grep "would change what git does" out || return 1
+	done && git ews guard check -q -- env EWS_SESSION=x git log
+'
+
 test_expect_success 'the policy is the one that was asked for, or that of the session' '
 	git ews guard check --policy inside --json -- git commit >out && test_json out .policy inside && test_json out .operation_type write &&
 	EWS_GUARD_POLICY=inside git ews guard check -q -- git commit &&

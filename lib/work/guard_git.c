@@ -576,9 +576,10 @@ bool ews_guard_variable_is_harmless(const struct ews_guard_rules *rules, const c
 						 "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE" };
 	/* other settings, other code: where git, the linker, the libraries and the interpreters of its scripts look */
 	static const char *const foreign[] = {
-		"HOME",     "XDG_CONFIG_HOME", "PATH",     "LD_",       "DYLD_",      "GCONV_PATH",
-		"LOCPATH",  "GLIBC_TUNABLES",  "BASH_ENV", "SHELLOPTS", "BASH_FUNC_", "PERL5LIB",
-		"PERL5OPT", "PERL5DB",         "PERLLIB",  "LESSOPEN",  "LESSCLOSE",
+		"HOME",       "XDG_CONFIG_HOME", "PATH",           "LD_",        "DYLD_",
+		"GCONV_PATH", "LOCPATH",         "GLIBC_TUNABLES", "BASH_ENV",   "SHELLOPTS",
+		"BASH_FUNC_", "PERL5LIB",        "PERL5OPT",       "PERL5DB",    "PERLLIB",
+		"LESSOPEN",   "LESSCLOSE",       "EWS_GIT",        "EWS_GUARD_",
 	};
 	size_t i;
 

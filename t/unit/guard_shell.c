@@ -448,6 +448,18 @@ Test(guard_shell, find_may_be_told_to_leave_the_git_directory_out)
 	CHECK_ALL(harmless, false);
 }
 
+Test(guard_shell, what_names_our_own_git_is_no_variable_to_set)
+{
+	static const char *const texts[] = {
+		"EWS_GIT=/tmp/x git status",
+		"EWS_GUARD_LEVEL=off git status",
+		"export EWS_GUARD_RULES=off; git log",
+	};
+
+	CHECK_ALL(texts, true);
+	check("EWS_SESSION=x git status", false, NULL);
+}
+
 Test(guard_shell, what_is_not_known_is_denied_where_it_could_be_anything)
 {
 	static const char *const texts[] = {
