@@ -125,6 +125,10 @@ static const struct interpreter interpreters[] = {
 	{ .names = "Rscript R", .texts = "e" },
 	{ .names = "guile", .texts = "c", .values = "Lle" },
 	{ .names = "tclsh wish expect", .texts = "c" },
+	/* shells of another grammar */
+	{ .names = "fish", .texts = "cC", .values = "dop", .long_texts = "command init-command" },
+	{ .names = "csh tcsh", .texts = "c" },
+	{ .names = "nu elvish xonsh", .texts = "c", .long_texts = "commands" },
 	{ .names = "awk gawk mawk nawk",
 	  .texts = "e",
 	  .values = "Ffvi",

@@ -44,6 +44,8 @@ static const struct ews_guard_row runners[] = {
 	{ "ionice", "c|class= n|classdata= t|ignore", 0, 0, 0, NULL, NULL },
 	{ "ltrace", "f c C r t tt ttt T i S a= e= l= n= o= p= s= u= x=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "nice", "n|adjustment=", EWS_GUARD_NUMBER, 0, 0, NULL, NULL },
+	{ "nocorrect", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "noglob", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "nohup", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "pkexec", "user=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "prlimit", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
@@ -460,10 +462,13 @@ static void judge_shell_program(struct ews_guard_verdict *out, const struct ews_
 static void judge_text_option(struct ews_guard_verdict *out, const struct ews_guard_line *line)
 {
 	for (char *const *at = line->argv + 1; *at; at++) {
+		const char *letter = (*at)[0] == '-' && (*at)[1] != '-' ? strchr(*at, 'c') : NULL;
+
 		if (!strncmp(*at, "--command=", 10))
 			ews_guard_judge_text(out, line, *at + 10);
-		else if ((!strcmp(*at, "--command") || ((*at)[0] == '-' && (*at)[1] != '-' && strchr(*at, 'c'))) &&
-			 at[1])
+		else if (letter && letter[1])
+			ews_guard_judge_text(out, line, letter + 1);
+		else if ((letter || !strcmp(*at, "--command")) && at[1])
 			ews_guard_judge_text(out, line, *++at);
 	}
 }
@@ -477,6 +482,107 @@ static void judge_parallel(struct ews_guard_verdict *out, const struct ews_guard
 		judge_script(out, line, NULL);
 }
 
+/*
+ * Programs that run a command which stands behind words of theirs: behind one of `verbs`, where there are some, and
+ * behind `words` more. Their options are not known, so that what follows one may be its value.
+ */
+static const struct carrier {
+	const char *names, *verbs;
+	unsigned words;
+	bool adds; /* puts what it found behind the command, or in the place of "{}" */
+} carriers[] = {
+	{ "uv poetry pipenv pdm hatch rye pixi conda mamba micromamba", "run", 0, false },
+	{ "npm pnpm yarn bun", "exec x dlx", 0, false },
+	{ "npx bunx pnpx", NULL, 0, false },
+	{ "bundle rbenv pyenv nodenv asdf", "exec", 0, false },
+	{ "mise rtx", "exec x", 8, false }, /* versions of tools */
+	{ "direnv", "exec", 1, false },
+	{ "nix", "-c --command", 0, false },
+	{ "fd fdfind", "-x -X --exec --exec-batch", 0, true },
+	{ "perf", "stat record trace", 0, false },
+	{ "gdb", "--args", 0, false },
+	{ "gosu su-exec faketime", NULL, 1, false },
+	{ "entr valgrind xvfb-run dbus-run-session numactl rlwrap ssh-agent nsenter proot screen tini dumb-init "
+	  "torsocks proxychains proxychains4 caffeinate choom",
+	  NULL, 0, false },
+};
+
+#define CARRIERS_N (sizeof(carriers) / sizeof(*carriers))
+
+/* Is `word` among `words`, with blanks between them? */
+static bool is_among(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = words; len && (at = strstr(at, word)); at += len)
+		if ((at == words || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
+static const struct carrier *find_carrier(const char *name)
+{
+	for (size_t i = 0; i < CARRIERS_N; i++)
+		if (is_among(carriers[i].names, name))
+			return &carriers[i];
+	return NULL;
+}
+
+static bool has_word(char *const *argv, const char *word)
+{
+	for (; *argv; argv++)
+		if (!strcmp(*argv, word))
+			return true;
+	return false;
+}
+
+static bool is_command(const char *word);
+
+/* Where the command of a carrier begins: its end where there is none. */
+static char *const *find_carried(const struct carrier *carrier, char *const *at)
+{
+	unsigned spare = carrier->words;
+
+	while (carrier->verbs && *at && !is_among(carrier->verbs, *at))
+		at++;
+	at += carrier->verbs && *at;
+	for (; *at; at++) {
+		if (!strcmp(*at, "--"))
+			return at + 1;
+		if (**at == '-')
+			spare += !strchr(*at, '=');
+		else if (!spare || is_command(*at))
+			return at;
+		else
+			spare--;
+	}
+	return at;
+}
+
+static void judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *line, const struct carrier *carrier)
+{
+	char *const *at = find_carried(carrier, line->argv + 1);
+
+	if (!*at)
+		return;
+	line->argv = at;
+	line->has_tail |= carrier->adds && !has_word(at, "{}");
+	ews_guard_judge_line(out, line);
+}
+
+/* nix-shell has a text for a shell behind an option, and hyperfine has some as words. */
+static void judge_texts(struct ews_guard_verdict *out, const struct ews_guard_line *line)
+{
+	bool has_options = !strcmp(ews_path_base(line->argv[0]), "nix-shell");
+
+	for (char *const *at = line->argv + 1; *at; at++) {
+		if (has_options && at[1] && is_among("--run --command", *at))
+			ews_guard_judge_text(out, line, *++at);
+		else if (!has_options && **at != '-')
+			ews_guard_judge_text(out, line, *at);
+	}
+}
+
 static const struct ews_guard_row *find_runner(const char *name)
 {
 	for (const struct ews_guard_row *row = runners; row->name; row++)
@@ -485,17 +591,49 @@ static const struct ews_guard_row *find_runner(const char *name)
 	return NULL;
 }
 
+static const char *const shells[] = { "sh",  "bash", "rbash", "dash", "ash",  "zsh",
+				      "ksh", "mksh", "lksh",  "posh", "yash", NULL };
+
+/* Is it git, or known to run a command? */
+static bool is_command(const char *word)
+{
+	const char *base = ews_path_base(word);
+
+	return !strcmp(base, "git") || !strncmp(base, "git-", 4) || ews_guard_is_called(word, shells) ||
+	       find_runner(base) || find_carrier(base);
+}
+
+/* With a user's name as an option of its own runuser runs a command, else it is like su. */
+static const struct ews_guard_row runuser = {
+	"runuser", "u|user= g|group= G|supp-group= w|whitelist-environment=", 0, 0, 0, NULL, NULL
+};
+
+static bool names_user(char *const *argv)
+{
+	for (argv++; *argv; argv++)
+		if (!strncmp(*argv, "-u", 2) || !strncmp(*argv, "--user", 6))
+			return true;
+	return false;
+}
+
 bool ews_guard_judge_wrapper(struct ews_guard_verdict *out, struct ews_guard_line *line)
 {
-	static const char *const shells[] = { "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", NULL };
 	static const char *const with_text[] = { "su", "runuser", "script", NULL };
 	static const char *const sourcing[] = { ".", "source", NULL };
 	static const char *const waiting[] = { "at", "batch", NULL }; /* for their time, with what they read */
+	static const char *const taking_texts[] = { "nix-shell", "hyperfine", NULL };
 	const char *program = line->argv[0], *base = ews_path_base(program);
 	const struct ews_guard_row *runner = find_runner(base);
+	const struct carrier *carrier = find_carrier(base);
 
+	if (!strcmp(base, "runuser") && names_user(line->argv))
+		runner = &runuser;
 	if (runner)
 		judge_runner(out, line, runner);
+	else if (carrier)
+		judge_carrier(out, line, carrier);
+	else if (ews_guard_is_called(program, taking_texts))
+		judge_texts(out, line);
 	else if (ews_guard_is_called(program, shells))
 		judge_shell_program(out, line);
 	else if (ews_guard_is_called(program, with_text))

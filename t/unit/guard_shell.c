@@ -460,6 +460,67 @@ Test(guard_shell, what_names_our_own_git_is_no_variable_to_set)
 	check("EWS_SESSION=x git status", false, NULL);
 }
 
+Test(guard_shell, a_command_is_found_behind_the_words_of_who_carries_it)
+{
+	static const char *const texts[] = {
+		"uv run git push",
+		"uv run -q --with x git push",
+		"poetry run sh -c 'git push'",
+		"npx git push",
+		"npm exec -- git push",
+		"bundle exec git push",
+		"mise exec node@20 -- git push",
+		"direnv exec . git push",
+		"nix develop .#x -c git push",
+		"nix-shell -p git --run 'git push'",
+		"conda run -n x git push",
+		"xvfb-run -a git push",
+		"ls | entr git push",
+		"hyperfine -w 3 'git push'",
+		"perf stat -e cycles git push",
+		"gdb --args git push",
+		"fd -e c -x git add",
+		"fd -e c -X git log",
+		"ssh-agent sh -c 'git push'",
+		"faketime '2020-01-01' git push",
+		"gosu nobody git push",
+		"runuser -u nobody -- git push",
+		"runuser -l nobody -c 'git push'",
+		"noglob git push",
+		"xvfb-run -a env -i timeout 5 git push",
+		"rbash -c 'git push'",
+		"yash -c 'git push'",
+		"fish -c 'git push'",
+		"fish --command='git push'",
+		"tcsh -fc 'git push'",
+		"script -qc'git push' /dev/null",
+		"script -qec 'git push' /dev/null",
+	};
+	static const char *const harmless[] = {
+		"uv run git status",
+		"uv run pytest -k git tests",
+		"uv pip install git+https://x/y.git",
+		"npm install git",
+		"conda install git make",
+		"nix-shell -p git gcc --run 'git log'",
+		"bundle exec rake git:push",
+		"fd -e c -x git log -1 --",
+		"fd -e c -x git log -1 -- {}",
+		"fd git src",
+		"perf stat make git",
+		"gdb ./x",
+		"hyperfine 'git status' 'make'",
+		"screen -ls",
+		"runuser -u nobody -- git status",
+		"direnv exec . git log",
+		"fish -c 'make'",
+		"script -qc 'git status' /dev/null",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+}
+
 Test(guard_shell, what_is_not_known_is_denied_where_it_could_be_anything)
 {
 	static const char *const texts[] = {
