@@ -463,6 +463,13 @@ test_expect_success 'P6, P9: which git ours is, and which rules hold, is not for
 	done && git ews guard check -q -- env EWS_SESSION=x git log
 '
 
+test_expect_success 'P6: inside, what git is told to run is judged, and what leaves the workspace is denied' '
+	test_expect_code 1 git ews guard check --policy inside --shell "git rebase -x \"git push\" main" >out && test_grep "^blocked: git push (" out &&
+	for line in "bisect run git push" "submodule foreach git push" "subtree push -P x up main" "config set --global a.b c" "maintenance start" "for-each-repo --config=a.b push"; do
+		test_expect_code 1 git ews guard check -q --policy inside -- git $line || { echo "git $line" && return 1; }
+	done && git ews guard check -q --policy inside --shell "git rebase -x make main; git bisect run ./test; git config set a.b c"
+'
+
 test_expect_success 'the policy is the one that was asked for, or that of the session' '
 	git ews guard check --policy inside --json -- git commit >out && test_json out .policy inside && test_json out .operation_type write &&
 	EWS_GUARD_POLICY=inside git ews guard check -q -- git commit &&

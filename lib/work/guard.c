@@ -16,6 +16,65 @@
 #include "work/guard_program.h"
 #include "work/guard_wrap.h"
 
+static void judge_given_text(struct ews_guard_verdict *out, const struct ews_guard_line *line, const char *text)
+{
+	struct ews_guard_line next = *line;
+
+	next.depth++;
+	ews_guard_judge_text(out, &next, text);
+}
+
+/* Texts behind the options "-<letter>" and "--<beginning>..." */
+static void judge_options(struct ews_guard_verdict *out, const struct ews_guard_line *line, char *const *at,
+			  char letter, const char *beginning)
+{
+	for (; *at; at++) {
+		const char *value = strchr(*at, '=');
+
+		if ((*at)[0] != '-' || ((*at)[1] != letter && strncmp(*at, beginning, strlen(beginning)) != 0))
+			continue;
+		if ((*at)[1] == letter)
+			value = (*at)[2] ? *at + 2 : NULL;
+		else if (value)
+			value++;
+		if (!value && at[1])
+			value = *++at;
+		if (value)
+			judge_given_text(out, line, value);
+	}
+}
+
+/*
+ * What git is told to run itself, by a git of its own that knows no guard. Where such commands of git's are let through they are
+ * judged by that, too. `argv` is a command line of git's.
+ */
+static void judge_given(struct ews_guard_verdict *out, const struct ews_guard_line *line, char *const *argv)
+{
+	char *const *command = ews_guard_command(argv), *const *at = command ? command + 1 : NULL;
+	struct ews_guard_line next = *line;
+
+	if (!command || !*at)
+		return;
+	if (!strcmp(*command, "rebase")) {
+		judge_options(out, line, at, 'x', "--exe");
+	} else if (!strcmp(*command, "difftool")) {
+		judge_options(out, line, at, 'x', "--ext");
+	} else if (!strcmp(*command, "bisect") && !strcmp(*at, "run") && at[1]) {
+		next.argv = at + 1;
+		ews_guard_judge_line(out, &next);
+	} else if (!strcmp(*command, "submodule")) {
+		while (*at && strcmp(*at, "foreach") != 0)
+			at++;
+		for (at += *at != NULL; *at && **at == '-'; at++)
+			;
+		next.argv = at;
+		if (at[0] && !at[1])
+			judge_given_text(out, line, *at);
+		else if (*at)
+			ews_guard_judge_line(out, &next);
+	}
+}
+
 /* The command is git: `name` is the command that a program "git-<name>" stands for, or NULL. */
 static void judge_git(struct ews_guard_verdict *out, const struct ews_guard_line *line, const char *name)
 {
@@ -23,15 +82,18 @@ static void judge_git(struct ews_guard_verdict *out, const struct ews_guard_line
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
 	struct ews_guard_git git = { .has_tail = line->has_tail };
 
+	ews_strv_add(&argv, "git");
 	if (name)
 		ews_strv_add(&argv, name);
 	ews_strv_add_array(&argv, line->argv + 1);
-	git.argv = argv.items;
+	git.argv = argv.items + 1;
 	ews_guard_judge_git(&found, line->rules, &git);
 	if (line->variable)
 		ews_guard_block(&found, EWS_GUARD_UNKNOWN, "run the git command by itself",
 				"'%s' would change what git does", line->variable);
 	ews_guard_verdict_take(out, &found);
+	if (!out->is_blocked)
+		judge_given(out, line, argv.items);
 }
 
 void ews_guard_judge_line(struct ews_guard_verdict *out, struct ews_guard_line *line)

@@ -496,21 +496,76 @@ Test(guard, inside_all_is_allowed_that_stays_there)
 	struct ews_guard_rules inside = EWS_GUARD_RULES_INIT;
 
 	inside.policy = EWS_GUARD_INSIDE;
-	allowed_by(&inside,
-		   (const char *const[]){ "git commit -am x", "git add .", "git branch -D x", "git reset --hard",
-					  "git stash", "git -c user.name=x commit", "git checkout -b x",
-					  "git config user.name x", "git log --output=f", "git tag v2",
-					  "git worktree add x", "xargs git add", "env GIT_AUTHOR_NAME=x git commit",
-					  "git merge --bogus x", NULL });
-	blocked_by(&inside, (const char *const[]){ "git push", "git push --force origin x", "git fetch", "git pull",
-						   "git remote add x y", "git remote update", "git clone x",
-						   "git ls-remote x", "git --git-dir=/x commit",
-						   "git --work-tree /x add .", "env GIT_DIR=/x git commit",
-						   "git config --global a.b c", "git submodule update",
-						   "git frobnicate", "git ews end x", "rm -rf /x/.git", NULL });
+	allowed_by(&inside, (const char *const[]){
+				    "git commit -am x", "git add .", "git branch -D x", "git reset --hard",
+				    "git stash", "git -c user.name=x commit", "git checkout -b x",
+				    "git config user.name x", "git log --output=f", "git tag v2",
+				    "git worktree add x", "xargs git add", "env GIT_AUTHOR_NAME=x git commit",
+				    "git merge --bogus x", "git config set a.b c", "git config unset --local a.b",
+				    "git maintenance run", "git subtree split -P x -b y", NULL });
+	blocked_by(&inside, (const char *const[]){ "git push",
+						   "git push --force origin x",
+						   "git fetch",
+						   "git pull",
+						   "git remote add x y",
+						   "git remote update",
+						   "git clone x",
+						   "git ls-remote x",
+						   "git --git-dir=/x commit",
+						   "git --work-tree /x add .",
+						   "env GIT_DIR=/x git commit",
+						   "git config --global a.b c",
+						   "git submodule update",
+						   "git frobnicate",
+						   "git ews end x",
+						   "rm -rf /x/.git",
+						   "git config set --global a.b c",
+						   "git config edit --global",
+						   "git config unset --system a.b",
+						   "git maintenance start",
+						   "git maintenance register",
+						   "git subtree push -P x up main",
+						   "git subtree -P x push up main",
+						   "git subtree pull -P x up main",
+						   "git for-each-repo --config=a.b push",
+						   NULL });
 	judge(&inside, "git commit");
 	cr_assert_eq(verdict.operation, EWS_GUARD_WRITE);
 	cr_assert_str_eq(verdict.policy, "inside");
+}
+
+Test(guard, inside_what_git_is_told_to_run_is_judged_as_well)
+{
+	static const char *const texts[] = {
+		"git rebase -x 'git push' main",
+		"git rebase --exec='make && git push' main",
+		"git rebase -i -x make --exec 'git push'",
+		"git bisect run git push",
+		"git bisect run sh -c 'git push'",
+		"git submodule foreach git push",
+		"git submodule foreach -q --recursive 'git fetch; :'",
+		"git -C x submodule -q foreach 'git push'",
+		"git difftool -x 'git push'",
+	};
+	static const char *const harmless[] = {
+		"git rebase -x make main",    "git rebase -x 'git commit --amend --no-edit' main",
+		"git bisect run ./test.sh",   "git bisect run sh -c 'make && git diff --quiet'",
+		"git bisect start HEAD main", "git submodule foreach 'git status'",
+		"git submodule foreach",      "git rebase --exec",
+	};
+	struct ews_guard_rules inside = EWS_GUARD_RULES_INIT;
+
+	inside.policy = EWS_GUARD_INSIDE;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		tear_down();
+		cr_assert_eq(ews_guard_judge_shell(&verdict, &inside, texts[i]), 0);
+		cr_expect(verdict.is_blocked, "%s is allowed", texts[i]);
+	}
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++) {
+		tear_down();
+		cr_assert_eq(ews_guard_judge_shell(&verdict, &inside, harmless[i]), 0);
+		cr_expect_not(verdict.is_blocked, "%s: %s", harmless[i], verdict.reason);
+	}
 }
 
 Test(guard, settings_loosen_and_tighten)
