@@ -60,6 +60,11 @@ test_expect_success 'what can not be started: 127 and 126, and nothing is left' 
 	git -C p ews list >list && test_must_be_empty list
 '
 
+test_expect_success 'the program is looked for where the command will have its PATH' '
+	mkdir tools && printf "#!/bin/sh\necho tool\n" >tools/only-there && chmod +x tools/only-there && run_in p --env PATH="$PWD/tools:$PATH" -- only-there && echo tool >want && test_cmp want out &&
+	test_expect_code 127 run_in p --env PATH="$PWD/tools" -- env && test_grep "no such program" err && git -C p ews list >list && test_must_be_empty list
+'
+
 test_expect_success 'our own failures: 125' '
 	for line in "" "-- " "--nosuch -- true" "--keep --end -- true" "--guard=x -- true" "--policy=x -- true" "--env x -- true" \
 		"--changes=x -- true" "--timeout=x -- true" "nosuch -- true" "--new=a/b -- true" "--base nosuch -- true" "--guard=strict -- true" \

@@ -185,10 +185,21 @@ static int settle(struct settings *set, const struct ews_cmd_ctx *ctx, const str
 	return rc < 0 ? rc : ews_start_opts_settle(&set->start);
 }
 
-/* Is there a program of that name in PATH? What has a slash is looked up in the workspace, once there is one. */
-static int find_program(int *status, const char *name)
+/* PATH as the command will have it: what --env says last of it, else ours. */
+static const char *find_path(const struct settings *set)
 {
 	const char *dirs = getenv("PATH");
+
+	for (size_t i = 0; i < set->env.n; i++)
+		if (!strncmp(set->env.items[i], "PATH=", 5))
+			dirs = set->env.items[i] + 5;
+	return dirs;
+}
+
+/* Is there a program of that name in PATH? What has a slash is looked up in the workspace, once there is one. */
+static int find_program(int *status, const struct settings *set, const char *name)
+{
+	const char *dirs = find_path(set);
 	bool is_there = false;
 	struct stat st;
 
@@ -453,7 +464,7 @@ static int run_new(struct ews_cmd_ctx *ctx, struct settings *set, char *const *c
 	EWS_CLEANUP(free) char *line = name_command(command);
 	int rc;
 
-	rc = find_program(&ctx->failure_status, command[0]);
+	rc = find_program(&ctx->failure_status, set, command[0]);
 	if (rc == 0)
 		rc = ews_start_opts_open(&set->start, ctx);
 	if (rc == 0)
@@ -485,7 +496,7 @@ static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const cha
 	if (rc == 0)
 		rc = choose_guard(set, ctx->repo, session.method);
 	if (rc == 0)
-		rc = find_program(&ctx->failure_status, command[0]);
+		rc = find_program(&ctx->failure_status, set, command[0]);
 	if (rc == 0)
 		rc = ews_user_hook_start(&session, &about);
 	return rc < 0 ? rc : run_in(ctx, set, &session, false, command);
