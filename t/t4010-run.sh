@@ -153,6 +153,10 @@ test_expect_success '--timeout: TERM to the group, then KILL; 124' '
 	for bad in "" . 1s 1.2.3 -1 1e3 99999999999; do test_expect_code 125 git -C p ews run --timeout="$bad" -- true 2>err && test_grep "^hint: seconds, as in" err || return 1; done
 '
 
+test_expect_success '--timeout: a command that has left its process group' '
+	test_expect_code 124 timeout -s KILL 20 git -C p ews run --timeout 1 --end --json -- perl -e "setpgrp(0, getpgrp(getppid())) && exec(\"sleep\", 60)" >out 2>err && test_json out .timed_out true && test_json_count out .left_behind 0
+'
+
 test_expect_success '--timeout: a command that stops itself stops nobody else' '
 	test_expect_code 124 timeout -s KILL 20 setsid -w sh -c "timeout 15 git -C p ews run --timeout 1 --end -- sh -c \"kill -STOP \\\$\\\$\"; exit \$?" 2>err &&
 	git -C p ews list >list && test_must_be_empty list

@@ -358,11 +358,19 @@ static void hand_over(struct job *job)
 	}
 }
 
+/* To the group of the command, and to the command where it has left that. It is not reaped yet, so it is surely the right one. */
+static void send_signal(const struct job *job, int sig)
+{
+	(void)kill(-job->pid, sig);
+	if (getpgid(job->pid) != job->pid)
+		(void)kill(job->pid, sig);
+}
+
 static void let_go_on(const struct job *job)
 {
 	if (job->keeper > 0)
 		(void)kill(job->keeper, SIGCONT);
-	(void)kill(-job->pid, SIGCONT); /* not reaped yet, so it is surely the right one */
+	send_signal(job, SIGCONT);
 }
 
 static void meet_stop(struct job *job, int sig)
@@ -429,7 +437,7 @@ static void meet_signal(struct job *job, int sig)
 		}
 		break;
 	}
-	(void)kill(-job->pid, sig);
+	send_signal(job, sig);
 }
 
 static void hear_signals(struct job *job)
@@ -445,11 +453,11 @@ static void meet_deadline(struct job *job)
 	if (!job->deadline_ms || ews_clock_monotonic_ms() < job->deadline_ms)
 		return;
 	if (job->is_terminated) {
-		(void)kill(-job->pid, SIGKILL);
+		send_signal(job, SIGKILL);
 		job->deadline_ms = 0;
 		return;
 	}
-	(void)kill(-job->pid, SIGTERM);
+	send_signal(job, SIGTERM);
 	let_go_on(job);
 	job->is_terminated = true;
 	job->deadline_ms = ews_clock_monotonic_ms() + KILL_AFTER_MS;
