@@ -105,6 +105,12 @@ test_expect_success '--exec runs a command for each settled batch, never two at 
 	rm go && echo 1 >e/four && test_wait_for 10 grep -q four told && ends $pid TERM
 '
 
+test_expect_success 'HUP ends it, and the command of --exec; but where that is ignored' '
+	watch hung e --exec "echo \$\$ >../hung.pid; exec sleep 60" && echo 1 >e/five && test_wait_for 10 test -s hung.pid && kill -s HUP $pid && test_expect_code 129 wait $pid && ! kill -s 0 "$(cat hung.pid)" 2>/dev/null &&
+	: >nohup.err && : >nohup.out && { (trap "" HUP && exec git-ews watch --debounce 0.1 e >>nohup.out 2>>nohup.err) 3>&- 4>&- 5>&- & } && pid=$! && test_wait_for 20 grep -q "^note: watching" nohup.err &&
+	kill -s HUP $pid && echo 1 >e/six && test_wait_for 10 grep -q six nohup.out && ends $pid TERM
+'
+
 test_expect_success '--once ends after the first batch, with 1 when the command failed' '
 	watch once e --once --exec "exit 3" && echo 2 >e/one && test_expect_code 1 wait $pid && test_grep "status 3" once.err && echo "MODIFIED one" >want && test_cmp want once.out
 '

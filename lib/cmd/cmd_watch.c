@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
@@ -94,12 +95,16 @@ static int open_repo(struct ews_cmd_ctx *ctx, const struct settings *set)
 /* From here on signals come through a descriptor. SIGCHLD wakes us when the command ends. */
 static int catch_signals(struct job *job)
 {
+	struct sigaction hangup;
 	sigset_t set;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGCHLD);
+	/* One that is ignored, as by nohup, would come through the descriptor all the same. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		(void)sigaddset(&set, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	job->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	return job->signal_fd < 0 ? ews_error_os("cannot wait for signals") : 0;
@@ -334,6 +339,8 @@ static int run_watch(struct ews_cmd_ctx *ctx, const struct settings *set)
 	end_command(&job);
 	ews_buf_release(&job.news);
 	(void)close(job.signal_fd);
+	if (job.ended_by == SIGHUP)
+		ews_interrupt_end(SIGHUP);
 	return rc;
 }
 
