@@ -85,6 +85,12 @@ test_expect_success 'sessions: base, manifest, workspace, link, registration' '
 	mv "${one:?}" "${one:?}.away" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its workspace is gone" && test_grep "do: git ews end --force" out && mv "${one:?}.away" "${one:?}" && doctor
 '
 
+test_expect_success 'P1: a repository that is meant to be bare, with work trees beside it, stays so' '
+	test_repo b && (cd b && git ls-files -z | xargs -0 rm -- && git config core.bare true && git worktree add -q ../b/side -b side) && { git -C b/side ews doctor --fix >out 2>err || test $? = 1; } &&
+	found ok core.bare "none of its files is in .*/b" && { git -C b ews doctor --fix >out 2>err || test $? = 1; } && found ok core.bare && test "$(git -C b config core.bare)" = true &&
+	git -C b show HEAD:run.sh >b/run.sh && { git -C b ews doctor >out 2>err || test $? = 1; } && found problem core.bare "says that the repository is bare, but .*/b. is its work tree"
+'
+
 test_expect_success 'hooks that would not run in a workspace' '
 	mkdir -p p/cache elsewhere && echo cache >p/.git/info/exclude && while read -r status path text; do
 		git -C p config core.hooksPath "$(eval "echo \"$path\"")" && { git -C p ews doctor >out || test "$status" != ok; } && found "$status" hooks "$text" || { echo "$path" && return 1; }

@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "store/git.h"
 #include "store/gitconfig.h"
+#include "store/index.h"
 #include "work/retell.h"
 
 #define BARE "core.bare"
@@ -82,12 +84,37 @@ static bool read_truth(const char *text)
 
 /* ---- core.bare ---- */
 
-char *ews_doctor_hidden_top(const struct ews_repo *repo)
+/*
+ * Is any file there that the index names? Where none is, the repository may well be meant to be bare: who works in linked work
+ * trees alone makes it so, and the index is left of what it was before.
+ */
+static bool has_files_of_index(const struct ews_repo *repo, const char *top)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(fd) int fd = ews_dir_open(top);
+	bool has = false;
+
+	if (fd >= 0 && ews_index_read(&index, repo->common_fd, "index", ews_odb_algo(repo->odb)) == 0)
+		for (size_t i = 0; i < index.n && !has; i++)
+			has = faccessat(fd, index.items[i].path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	ews_error_clear();
+	return has;
+}
+
+/* Where the work tree is, if there is one. The caller frees it. */
+static char *find_top(const struct ews_repo *repo)
 {
 	if (repo->is_plain || strcmp(ews_path_base(repo->common_dir), ".git") != 0 ||
 	    faccessat(repo->common_fd, "index", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return NULL;
 	return ews_path_dir(repo->common_dir);
+}
+
+char *ews_doctor_hidden_top(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *top = find_top(repo);
+
+	return top && has_files_of_index(repo, top) ? ews_steal(&top) : NULL;
 }
 
 static int unset_bare(const struct ews_patient *patient, const char *file)
@@ -102,7 +129,7 @@ static int unset_bare(const struct ews_patient *patient, const char *file)
 static void look_at_bare(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	const struct ews_repo *repo = patient->repo;
-	EWS_CLEANUP(free) char *top = ews_doctor_hidden_top(repo);
+	EWS_CLEANUP(free) char *top = find_top(repo);
 	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
 	const struct ews_gitconfig_value *last = NULL;
 	struct ews_check *check;
@@ -114,6 +141,10 @@ static void look_at_bare(struct ews_checkup *out, const struct ews_patient *pati
 	if (!top || !last || !read_truth(last->text)) {
 		ews_checkup_ok(out, BARE, "the repository %s",
 			       top ? "has a work tree, and says so" : "has no work tree of its own");
+		return;
+	}
+	if (!has_files_of_index(repo, top)) {
+		ews_checkup_ok(out, BARE, "the repository says to be bare, and none of its files is in '%s'", top);
 		return;
 	}
 	check = ews_checkup_find(

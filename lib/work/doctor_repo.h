@@ -11,7 +11,7 @@
 
 /*
  * The work tree of a repository that says to be bare and has one, as some tools leave it: the directory around ".git", when
- * there is an index. NULL: it is as it says. The caller frees it.
+ * some file of the index stands there. NULL: it is as it says. The caller frees it.
  */
 char *ews_doctor_hidden_top(const struct ews_repo *repo);
 
