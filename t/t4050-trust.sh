@@ -63,6 +63,13 @@ test_expect_success 'secrets are named, and never shown' '
 	in_json name remote.web.url && in_json name "url.https://***@example.org/.insteadof" && in_json name "http.https://example.org/.extraheader" && test_grep ! "EMPTY_KEY\|MONKEYS\|remote.ssh" out && test_grep "^ *variable HUB_TOKEN$" text && test_grep "/.ssh$" text
 '
 
+test_expect_success 'P9: programs behind rarer settings are named as well' '
+	git init -q rare && git -C rare config imap.tunnel "ssh x imapd" && git -C rare config gc.recentObjectsHook hook && git -C rare config hook.linter.command lint && git -C rare config "url.ext::sh -c x.insteadOf" https://x &&
+	git -C rare ews trust status >out && for key in imap.tunnel gc.recentobjectshook hook.linter.command "url.ext::sh -c x.insteadof"; do
+		test_grep -i "setting $key  " out || return 1
+	done
+'
+
 test_expect_success 'P9: every program that git takes from a repository is named, and none is run' '
 	mkdir trips && make_config && : >ran && plant p/.git && PATH=$trips:$PATH trust --json one && test_must_be_empty ran && PATH=$trips:$PATH trust one && test_must_be_empty ran &&
 	for hook in $hooks; do

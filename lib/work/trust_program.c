@@ -28,8 +28,8 @@
 	"gpg\\..+\\.(program|defaultkeycommand)|include\\.path|includeif\\..+\\.path|"                              \
 	"remote\\..+\\.(uploadpack|receivepack|vcs|url|pushurl)|uploadpack\\.packobjectshook|"                      \
 	"trailer\\..+\\.(command|cmd)|interactive\\.difffilter|tar\\..+\\.command|(man|browser)\\..+\\.(cmd|path)|" \
-	"submodule\\..+\\.update|sendemail\\.(.+\\.)?(smtpserver|sendmailcmd|tocmd|cccmd|headercmd)|"               \
-	"init\\.templatedir)$"
+	"submodule\\..+\\.update|sendemail\\.(.+\\.)?(smtpserver|sendmailcmd|tocmd|cccmd|headercmd)|imap\\.tunnel|" \
+	"gc\\.recentobjectshook|hook\\..+\\.command|url\\.ext::.+\\.(pushinsteadof|insteadof)|init\\.templatedir)$"
 
 static bool begins(const char *text, const char *with)
 {
