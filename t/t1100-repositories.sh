@@ -156,6 +156,23 @@ test_expect_success 'a git directory elsewhere, a submodule, core.worktree, a pr
 	) && ln -s origin by-link && serves by-link
 '
 
+# own_place <project> [<argument of start>...]: git in the workspace works on the workspace, whatever is done there, and after a revert, too.
+own_place() {
+	start_ws "$@" && for again in 0 1; do
+		test "$(git -C "$ws" rev-parse --show-toplevel)" = "$ws" && test "$(git -C "$ws" rev-parse --is-bare-repository)" = false &&
+			git -C "$ws" config core.sparseCheckout >got && echo true | test_cmp - got && echo edit >>"${ws:?}/src/main.c" && git -C "$ws" reset -q --hard &&
+			git -C "$ws" clean -fdxq && git -C "$ws" ews revert >out && test_grep "Status: Verified" out || return 1
+	done && git -C "$ws" ews end
+}
+
+# git moves these two settings into config.worktree itself: "git sparse-checkout set" in a submodule does
+test_expect_success 'P1: what config.worktree says of the place of the project is not said of a workspace' '
+	git -C super/sub sparse-checkout set src && git config -f super/.git/modules/sub/config.worktree core.worktree >out && echo mine >>super/sub/src/main.c && echo mine >super/sub/new &&
+	test_fingerprint super/sub >fp.before && own_place super/sub && own_place super/sub --base HEAD && snap=$(git -C super/sub ews snapshot create) && own_place super/sub --from $snap &&
+	start_ws super/sub && git -C "$ws" ews revert --to $snap >out && test_grep "Status: Verified" out && test "$(git -C "$ws" rev-parse --show-toplevel)" = "$ws" && git -C "$ws" ews end &&
+	git -C super/sub ews snapshot drop $snap && test_fingerprint super/sub >fp.after && test_cmp fp.before fp.after
+'
+
 test_expect_success 'a project that holds a submodule: the gitlink stays, the nested repository is named' '
 	git -C super ews start sm >out 2>err && take_ws out && test_grep sub err && git -C super ls-files -s sub >want && git -C "$ws" ls-files -s sub >got && test_cmp want got &&
 	git -C super ews revert sm >out && test_grep "Status: Verified" out && git -C super ews end sm

@@ -190,6 +190,89 @@ int ews_gitconfig_parse(const char *text, size_t len, ews_gitconfig_fn fn, void 
 	return parse(&reader, fn, payload);
 }
 
+static void add_escaped(struct ews_buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			ews_buf_adds(out, "\\n");
+		else if (*text == '\t')
+			ews_buf_adds(out, "\\t");
+		else if (*text == '"' || *text == '\\')
+			ews_buf_addf(out, "\\%c", *text);
+		else
+			ews_buf_addc(out, *text);
+	}
+}
+
+/* In the name of a section nothing but these two is escaped. */
+static void add_section_name(struct ews_buf *out, const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] == '"' || name[i] == '\\')
+			ews_buf_addc(out, '\\');
+		ews_buf_addc(out, name[i]);
+	}
+}
+
+void ews_gitconfig_add(struct ews_buf *out, const char *key, const char *value)
+{
+	const char *first = strchr(key, '.'), *last = strrchr(key, '.');
+
+	/* What stands before the first section is in none. */
+	if (first) {
+		ews_buf_addf(out, "[%.*s", (int)(first - key), key);
+		if (first < last) {
+			ews_buf_adds(out, " \"");
+			add_section_name(out, first + 1, (size_t)(last - first - 1));
+			ews_buf_addc(out, '"');
+		}
+		ews_buf_adds(out, "]\n");
+	}
+	ews_buf_addf(out, "\t%s", first ? last + 1 : key);
+	if (value) {
+		ews_buf_adds(out, " = \"");
+		add_escaped(out, value);
+		ews_buf_addc(out, '"');
+	}
+	ews_buf_addc(out, '\n');
+}
+
+/* What a text says but for some keys. */
+struct rest {
+	struct ews_buf *out;
+	const char *const *keys;
+	bool has_any; /* of the keys */
+};
+
+static int add_unless_listed(const char *key, const char *value, void *payload)
+{
+	struct rest *rest = payload;
+
+	for (const char *const *listed = rest->keys; *listed; listed++) {
+		if (!ews_gitconfig_is_key(key, *listed))
+			continue;
+		rest->has_any = true;
+		return 0;
+	}
+	ews_gitconfig_add(rest->out, key, value);
+	return 0;
+}
+
+int ews_gitconfig_add_but(struct ews_buf *out, const char *text, size_t len, const char *const *keys)
+{
+	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
+	struct rest rest = { &said, keys, false };
+	int rc = ews_gitconfig_parse(text, len, add_unless_listed, &rest);
+
+	if (rc < 0)
+		return rc;
+	if (rest.has_any)
+		ews_buf_add(out, said.ptr, said.len);
+	else
+		ews_buf_add(out, text, len);
+	return 0;
+}
+
 bool ews_gitconfig_is_key(const char *a, const char *b)
 {
 	const char *first = strchr(a, '.'), *last = strrchr(a, '.');

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 /*
  * A value, in the order of the text: "core.bare", "remote.Origin.url", with all small but the middle; NULL of a key
  * without "=". Both are the text's, until the next call. Anything but 0 ends the reading.
@@ -25,6 +27,14 @@ typedef int (*ews_gitconfig_fn)(const char *key, const char *value, void *payloa
  * line, when that is no config.
  */
 int ews_gitconfig_parse(const char *text, size_t len, ews_gitconfig_fn fn, void *payload);
+
+/* Append a setting in the form of git-config(1); `key` and `value` are as above. */
+void ews_gitconfig_add(struct ews_buf *out, const char *key, const char *value);
+/*
+ * Append what the `len` bytes of `text` say but for `keys`, which NULL ends. Where they set none of these, that is the bytes as
+ * they are; else it has no comments. Fails as ews_gitconfig_parse().
+ */
+int ews_gitconfig_add_but(struct ews_buf *out, const char *text, size_t len, const char *const *keys);
 
 /* Are `a` and `b` one key? In the middle letters are told from each other. */
 bool ews_gitconfig_is_key(const char *a, const char *b);

@@ -18,14 +18,16 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "store/gitconfig_text.h"
 
 #define INDEX_BYTES_MAX (2 * EWS_GIB)
 #define FILE_BYTES_MAX (64 * EWS_MIB)
 #define COMPARED_BYTES (64 * EWS_KIB)
+#define CONFIG "config.worktree"
 
 static const char *const carried[] = {
-	"HEAD",       "ORIG_HEAD", "config.worktree", "MERGE_HEAD", "MERGE_MSG",
-	"MERGE_MODE", "MERGE_RR",  "AUTO_MERGE",      "SQUASH_MSG", NULL,
+	"HEAD",       "ORIG_HEAD", CONFIG,       "MERGE_HEAD", "MERGE_MSG",
+	"MERGE_MODE", "MERGE_RR",  "AUTO_MERGE", "SQUASH_MSG", NULL,
 };
 
 static const char *const under_way[] = {
@@ -168,6 +170,24 @@ const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *sta
 void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const void *data, size_t len)
 {
 	set(&state->files, name, data, len);
+}
+
+int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head)
+{
+	static const char *const of_the_place[] = { "core.worktree", "core.bare", NULL };
+	const struct ews_gitstate_file *config = ews_gitstate_file(state, CONFIG);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	int rc = config ? ews_gitconfig_add_but(&text, config->data.ptr, config->data.len, of_the_place) : 0;
+
+	if (rc < 0)
+		return ews_error_wrap("'" CONFIG "'");
+	if (config)
+		ews_gitstate_set_file(state, CONFIG, text.ptr, text.len);
+	ews_buf_truncate(&text, 0);
+	ews_buf_addf(&text, "%s\n", ews_oid_hex(hex, head));
+	ews_gitstate_set_file(state, "HEAD", text.ptr, text.len);
+	return 0;
 }
 
 const struct ews_gitstate_file *ews_gitstate_left(const struct ews_gitstate *state, const char *name)

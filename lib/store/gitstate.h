@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/strv.h"
+#include "store/oid.h"
 
 struct ews_gitstate_file {
 	char *name;
@@ -58,6 +59,13 @@ void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd);
 /* The file `name` ("HEAD"), or NULL. */
 const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *state, const char *name);
 void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const void *data, size_t len);
+
+/*
+ * Let it be that of another place: HEAD stands at `head`, on no branch, and config.worktree says neither where the work tree is
+ * nor that there is none, or git would work on the files of the place that it was read in. Fails with EWS_ECONFIG where
+ * config.worktree makes no sense.
+ */
+int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head);
 
 /* What is left of that name, or NULL. */
 const struct ews_gitstate_file *ews_gitstate_left(const struct ews_gitstate *state, const char *name);

@@ -61,8 +61,6 @@ static int parse_commit(struct ews_oid *out, const char *hex)
 static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews_repo *repo, const char *from)
 {
 	struct ews_gitstate *git = &twin->content.git;
-	EWS_CLEANUP(free) char *text = NULL;
-	char hex[EWS_OID_HEX_MAX];
 	int rc = ews_twin_find_head(twin, repo);
 
 	if (rc < 0 || repo->is_plain)
@@ -82,11 +80,14 @@ static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews
 		rc = ews_index_parse_state(&twin->index, git, ews_odb_algo(repo->odb));
 	if (rc < 0)
 		return ews_error_wrap("the index of '%s'", from);
-	text = ews_strfmt("%s\n", ews_oid_hex(hex, &twin->head));
-	ews_gitstate_set_file(git, "HEAD", text, strlen(text));
 	ews_gitstate_forget_left(git); /* it stayed there */
 	twin->content.has_git = true;
-	return 0;
+	rc = ews_gitstate_detach(git, &twin->head);
+	/* A revert goes back to what all of it began with, which may have been the project itself. */
+	if (rc == 0 && chain->first.has_git)
+		rc = ews_gitstate_detach(&chain->first.git,
+					 ews_oid_is_none(&chain->first_commit) ? &twin->head : &chain->first_commit);
+	return rc;
 }
 
 /* A session: as it is, or as it ended. */

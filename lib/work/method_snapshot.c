@@ -26,6 +26,7 @@
 #include "base/path.h"
 #include "store/carry.h"
 #include "store/git.h"
+#include "store/gitconfig_text.h"
 #include "store/index.h"
 
 #define GIT_DIR ".git"
@@ -102,38 +103,6 @@ static bool comes_along(const char *key)
 	return !strncmp(key, "merge.", 6) && first == last && IS_ONE_OF(merge_keys, last + 1);
 }
 
-static void add_escaped(struct ews_buf *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '\n')
-			ews_buf_adds(out, "\\n");
-		else if (*text == '\t')
-			ews_buf_adds(out, "\\t");
-		else if (*text == '"' || *text == '\\')
-			ews_buf_addf(out, "\\%c", *text);
-		else
-			ews_buf_addc(out, *text);
-	}
-}
-
-/* One setting in the form of git-config(1). */
-static void add_setting(struct ews_buf *out, const char *key, const char *value)
-{
-	const char *first = strchr(key, '.'), *last = strrchr(key, '.');
-
-	ews_buf_addf(out, "[%.*s", (int)(first - key), key);
-	if (first < last) {
-		EWS_CLEANUP(free) char *sub = ews_strndup(first + 1, (size_t)(last - first - 1));
-
-		ews_buf_adds(out, " \"");
-		add_escaped(out, sub);
-		ews_buf_addc(out, '"');
-	}
-	ews_buf_addf(out, "]\n\t%s = \"", last + 1);
-	add_escaped(out, value);
-	ews_buf_adds(out, "\"\n");
-}
-
 /* What of a file of settings comes along; git reads it, and no file that it includes. */
 static int add_settings(struct ews_buf *out, const struct ews_place *place, const char *neutral, const char *file)
 {
@@ -158,7 +127,7 @@ static int add_settings(struct ews_buf *out, const struct ews_place *place, cons
 		if (value)
 			*value = '\0';
 		if (comes_along(at))
-			add_setting(out, at, value ? value + 1 : "true");
+			ews_gitconfig_add(out, at, value ? value + 1 : "true");
 	}
 	return 0;
 }

@@ -480,6 +480,24 @@ static void add_closed(struct ews_strv *out, const struct ews_entries *list)
 	}
 }
 
+/*
+ * What was taken elsewhere, of the project or in another session, is of that place: a workspace whose HEAD is on the project's
+ * branch would move that with each commit.
+ */
+static int settle_place(struct ews_shift *shift)
+{
+	const struct ews_snapshot *target = shift->opts->target;
+	const struct ews_oid *head = &target->head;
+
+	if (!ews_shift_moves_git(shift) || ews_shift_is_in_project(shift) ||
+	    !strcmp(target->session, shift->session->state.id))
+		return 0;
+	/* It was on a branch yet to be born, or damaged: here HEAD stands where it did at the start. */
+	if (ews_oid_is_none(head) && shift->opts->base)
+		head = &shift->opts->base->head;
+	return ews_oid_is_none(head) ? 0 : ews_gitstate_detach(&shift->target.git, head);
+}
+
 /* What is wanted, and all that is known to be kept. */
 static int read_targets(struct ews_shift *shift)
 {
@@ -489,6 +507,8 @@ static int read_targets(struct ews_shift *shift)
 		rc = ews_snapshot_content(&shift->joined, shift->repo, shift->opts->base);
 	if (rc == 0)
 		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
+	if (rc == 0)
+		rc = settle_place(shift);
 	if (rc == 0 && shift->opts->left)
 		rc = ews_snapshot_content(&shift->left, shift->repo, shift->opts->left);
 	if (rc < 0)

@@ -464,11 +464,9 @@ static void name_left(struct ews_strv *notes, const struct ews_gitstate *git)
 }
 
 /* HEAD of the twin is always detached; a merge's files come along with the changes that they are about. */
-static void choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git, bool with_merge)
+static int choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git, bool with_merge)
 {
 	const struct ews_gitstate_file *config = ews_gitstate_file(git, CONFIG);
-	EWS_CLEANUP(free) char *text = NULL;
-	char hex[EWS_OID_HEX_MAX];
 
 	for (size_t i = 0; i < git->files.n && with_merge; i++) {
 		const struct ews_gitstate_file *file = &git->files.items[i];
@@ -479,10 +477,9 @@ static void choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git
 	}
 	if (config)
 		ews_gitstate_set_file(&out->content.git, CONFIG, config->data.ptr, config->data.len);
-	text = ews_strfmt("%s\n", ews_oid_hex(hex, &out->head));
-	ews_gitstate_set_file(&out->content.git, "HEAD", text, strlen(text));
 	out->content.has_git = true;
 	name_left(&out->notes, git);
+	return ews_gitstate_detach(&out->content.git, &out->head);
 }
 
 static char *find_branch(struct ews_repo *repo)
@@ -611,11 +608,11 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		rc = read_sources(&src, repo, batch, opts, &out->head);
 	if (rc == 0)
 		rc = ews_content_save_cache(&src.project, repo, NULL);
+	if (rc == 0 && !repo->is_plain)
+		rc = choose_gitstate(out, &src.project.git, opts->uncommitted && !opts->base && !repo->is_bare);
 	if (rc < 0)
 		return rc;
 	out->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
-	if (!repo->is_plain)
-		choose_gitstate(out, &src.project.git, opts->uncommitted && !opts->base && !repo->is_bare);
 	if (is_whole) {
 		out->content.scan.entries = src.project.scan.entries;
 		src.project.scan.entries = (struct ews_entries)EWS_ENTRIES_INIT;

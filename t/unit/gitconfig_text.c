@@ -109,6 +109,35 @@ Test(gitconfig_text, random_texts_are_read_as_git_reads_them)
 	cr_assert(n_read > 20 && n_refused > 20, "%zu and %zu", n_read, n_refused);
 }
 
+Test(gitconfig_text, what_is_left_without_some_keys_git_reads_as_it_was)
+{
+	static const char *const keys[] = { "first.key", "s.T.k", NULL };
+	EWS_CLEANUP(buf)
+	struct ews_buf text = EWS_BUF_INIT,
+		       should = EWS_BUF_INIT, is = EWS_BUF_INIT, rest = EWS_BUF_INIT;
+	size_t n_same = 0, n_less = 0;
+
+	for (size_t i = 0; i < fixture_rounds(60); i++) {
+		make_text(&text);
+		fixture_write(AT_FDCWD, "text", text.ptr, text.len);
+		ews_buf_truncate(&rest, 0);
+		if (ews_gitconfig_add_but(&rest, text.ptr, text.len, keys) < 0)
+			continue;
+		fixture_write(AT_FDCWD, "rest", rest.ptr, rest.len);
+		fixture_ask(&should,
+			    "git config --file text --unset-all first.key; git config --file text --unset-all s.T.k;"
+			    " git config --file text -z --list");
+		fixture_ask(&is, "git config --file rest -z --list");
+		cr_assert(should.len == is.len && !memcmp(should.ptr, is.ptr, is.len),
+			  "git reads '%s' where it should read '%s':\n%s", is.ptr, should.ptr, rest.ptr);
+		if (rest.len == text.len && !memcmp(rest.ptr, text.ptr, rest.len))
+			n_same++;
+		else
+			n_less++;
+	}
+	cr_assert(n_same && n_less, "%zu and %zu", n_same, n_less);
+}
+
 Test(gitconfig_text, a_key_is_the_same_in_capitals_but_for_its_middle)
 {
 	cr_assert(ews_gitconfig_is_key("core.bare", "Core.BARE"));
