@@ -149,6 +149,24 @@ test_expect_success 'P1: end --branch leaves the result as a branch on the base 
 	git -C cloned status --porcelain n.txt eol.txt >st && test_must_be_empty st
 '
 
+# leaves <name-status>...: an edit, and what else was done in the workspace $ws of session sp, is all that the branch has.
+leaves() {
+	echo edit >>"${ws:?}/src/main.c" && n=$((n + 1)) && printf "%s\n" "M	src/main.c" "$@" | sort >want && git -C sp ews end --branch "left-$n" sp && git -C sp diff --name-status HEAD "left-$n" | sort >got && test_cmp want got &&
+		git -C sp ews end --branch "left-$n-again" sp && test "$(git -C sp rev-parse "left-$n^{tree}")" = "$(git -C sp rev-parse "left-$n-again^{tree}")"
+}
+
+test_expect_success 'P1: end --branch deletes nothing that is not in the workspace since git, or a setting, left it out' '
+	n=0 && test_repo sp && git -C sp checkout -q -b other && echo other >sp/docs/other && echo more >>sp/docs/crlf.txt && git -C sp add -A && git -C sp commit -qm other && git -C sp checkout -q main &&
+	git -C sp sparse-checkout set --cone src && start_ws sp sp && test_path_is_missing "${ws:?}/docs" && leaves &&
+	start_ws sp sp && mkdir "${ws:?}/docs" && echo mine >"${ws:?}/docs/image.bin" && git -C "$ws" rm -q --cached --sparse docs/dangling && leaves "M	docs/image.bin" "D	docs/dangling" &&
+	start_ws sp sp && git -C "$ws" merge -q --no-edit other && test_path_is_missing "${ws:?}/docs" && leaves "M	docs/crlf.txt" "A	docs/other" &&
+	start_ws sp sp && admin=$(git -C "$ws" rev-parse --absolute-git-dir) && rm "${admin:?}/index" && leaves && start_ws sp sp --method snapshot && git -C "$ws" merge -q --no-edit left-1 && leaves &&
+	start_ws sp sp && echo file >"${ws:?}/docs" && git -C sp ews end --branch file sp && test "$(git -C sp show file:docs)" = file &&
+	git -C sp sparse-checkout set --cone --sparse-index src && git -C sp ls-files --sparse >out && test_grep "^docs/$" out && start_ws sp sp && leaves && start_ws sp sp && git -C "$ws" status >out && leaves &&
+	git -C sp sparse-checkout set --no-cone "/*" "!/docs" && start_ws sp sp && leaves && git -C sp sparse-checkout disable &&
+	echo "qe: {workspace: {exclude: /docs/}}" >sp/superqode.yaml && start_ws sp sp && test_path_is_missing "${ws:?}/docs" && leaves "A	superqode.yaml"
+'
+
 # the editor keeps one line, and has two in the place of another
 test_expect_success SCRIPT '--patch splits hunks, finds them, lets them be edited; in the user'\''s editor, not the repository'\''s (P9)' '
 	git init -q q && seq 1 20 >q/parts && git -C q add parts && git -C q commit -qm parts && start_ws q parts &&

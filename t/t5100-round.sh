@@ -44,6 +44,11 @@ test_expect_success 'P1: each agent has a fresh worktree under a name that tells
 	git -C p checkout -q -b try && git -C p merge -q --no-edit "$one" && test "$(cat p/new)" = new && git -C p checkout -q trunk && git -C p branch -qD try
 '
 
+test_expect_success 'P1: in a sparse checkout a round has all that is left out, and begins at the commit itself' '
+	git clone -q p sparse && git -C sparse sparse-checkout set --no-cone "/*" "!/b" && git -C sparse ews round start --agent s >out 2>err && take_ws out && test_path_is_missing "${ws:?}/b" && left=ews/$(basename "$ws") && echo more >>"${ws:?}/src/a.txt" &&
+	git -C sparse ews round end --agent s && test "$(git -C sparse rev-parse "$left^")" = "$(git -C sparse rev-parse HEAD)" && git -C sparse diff --name-status HEAD "$left" >got && echo "M	src/a.txt" | test_cmp - got
+'
+
 test_expect_success 'nothing is committed when nothing changed; an end that is asked for twice is a note' '
 	test "$(ews round end --agent bob 2>err)" = "$two" && test "$(git -C p rev-parse "$two")" = "$base" && test "$(ews round end --agent bob 2>err)" = "$two" && test_grep "has ended before" err &&
 	test_expect_code 128 git -C p ews round end --agent nobody 2>err && test_grep "^hint: .*round start --agent nobody" err && test_expect_code 129 git -C p ews round end 2>err && test_expect_code 129 git -C p ews round end --all --agent bob

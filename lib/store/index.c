@@ -29,6 +29,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/index_format.h"
+#include "store/tree.h"
 
 #define INDEX_MAX EWS_GIB
 
@@ -599,6 +600,65 @@ void ews_index_sort(struct ews_index *index)
 			return;
 		}
 	}
+}
+
+static void copy_entry(struct ews_index *index, const struct ews_index_entry *from)
+{
+	struct ews_index_entry *ie = ews_index_add(index, from->path);
+	const char *path = ie->path;
+
+	*ie = *from;
+	ie->path = path;
+}
+
+/* The files of a sparse directory, left out of the work tree as they were. */
+static int expand_directory(struct ews_index *full, struct ews_odb *odb, const struct ews_index_entry *dir)
+{
+	EWS_CLEANUP(entries) struct ews_entries below = EWS_ENTRIES_INIT;
+	int rc = ews_tree_list(&below, odb, &dir->oid);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < below.n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(dir->path, below.items[i].path);
+		struct ews_index_entry *added;
+
+		if (below.items[i].type == EWS_ENTRY_DIR)
+			continue;
+		added = ews_index_add(full, path);
+		added->mode = ews_entry_git_mode(&below.items[i]);
+		added->oid = below.items[i].oid;
+		added->is_skip_worktree = true;
+	}
+	return 0;
+}
+
+int ews_index_expand(struct ews_index *index, struct ews_odb *odb)
+{
+	EWS_CLEANUP(index) struct ews_index full = EWS_INDEX_INIT;
+
+	if (!index->is_sparse)
+		return 0;
+	full.version = index->version;
+	full.mtime_s = index->mtime_s;
+	full.mtime_ns = index->mtime_ns;
+	for (size_t i = 0; i < index->n; i++) {
+		const struct ews_index_entry *ie = &index->items[i];
+		int rc = 0;
+
+		if (ie->mode == EWS_MODE_DIR)
+			rc = expand_directory(&full, odb, ie);
+		else
+			copy_entry(&full, ie);
+		if (rc < 0)
+			return rc;
+	}
+	ews_index_sort(&full);
+	ews_buf_add(&full.resolve_undo, index->resolve_undo.ptr, index->resolve_undo.len);
+	ews_index_release(index);
+	*index = full;
+	full = (struct ews_index)EWS_INDEX_INIT;
+	return 0;
 }
 
 /* Git sets the size of a racy entry to 0, so only the empty blob may have it. */

@@ -70,6 +70,12 @@ const struct ews_index_entry *ews_index_find(const struct ews_index *index, cons
 /* Is `path`, or something below it, in the index? */
 bool ews_index_has_below(const struct ews_index *index, const char *path);
 
+/*
+ * A sparse index names whole directories: let it name each file of theirs, left out of the work tree as before. What it says of
+ * trees goes. Nothing is done to one that is not sparse.
+ */
+int ews_index_expand(struct ews_index *index, struct ews_odb *odb);
+
 /* Append an entry; the pointer holds until the next append. Sort before writing. */
 struct ews_index_entry *ews_index_add(struct ews_index *index, const char *path);
 void ews_index_sort(struct ews_index *index);

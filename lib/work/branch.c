@@ -101,16 +101,88 @@ static void release_staged(struct staged *staged)
 
 EWS_CLEANUP_DEFINE(staged, struct staged, release_staged)
 
-static void read_staged(struct staged *out, const struct ews_session *session, const struct ews_gitstate *git)
+/* Where the workspace has none, or one that makes no sense, the base's says at least what git had left out of it. */
+static void read_first_index(struct ews_index *out, struct ews_session *session)
 {
-	if (session->state.state == EWS_STATE_ENDED || !git->has_index)
-		return;
-	out->workspace_fd = ews_session_open_workspace(session);
-	if (ews_index_parse_state(&out->index, git, ews_odb_algo(session->repo->odb)) == 0) {
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	struct ews_repo *repo = session->repo;
+
+	if (ews_snapshot_base(&base, session) == 0 && ews_snapshot_content(&content, repo, &base) == 0 &&
+	    content.git.has_index)
+		(void)ews_index_parse_state(out, &content.git, ews_odb_algo(repo->odb)); /* as said above */
+}
+
+static void read_staged(struct staged *out, struct ews_session *session, const struct ews_gitstate *git)
+{
+	if (session->state.state != EWS_STATE_ENDED)
+		out->workspace_fd = ews_session_open_workspace(session);
+	if (git->has_index && ews_index_parse_state(&out->index, git, ews_odb_algo(session->repo->odb)) == 0) {
 		out->index.mtime_s = git->index_mtime_s;
 		out->index.mtime_ns = git->index_mtime_ns;
+	} else {
+		read_first_index(&out->index, session);
 	}
 	ews_error_clear();
+}
+
+/* Does it lie below something that is no directory? */
+static bool is_below_file(const struct ews_entries *list, const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+
+	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
+		const struct ews_entry *entry;
+
+		*slash = '\0';
+		entry = ews_entries_find(list, at);
+		if (entry)
+			return entry->type != EWS_ENTRY_DIR;
+	}
+	return false;
+}
+
+/* What the index has at a path that is left out, where nothing stands in the workspace after all. */
+static void list_left_out(struct ews_entries *out, const struct result *result, const struct ews_index_entry *ie)
+{
+	const struct ews_entry *stored = ews_entries_find(&result->stored, ie->path);
+	bool is_stored = stored && ews_oid_equal(&stored->oid, &ie->oid) && ews_entry_git_mode(stored) == ie->mode;
+	struct ews_entry *entry;
+
+	if (ews_entries_find(result->now, ie->path) || is_below_file(result->now, ie->path))
+		return;
+	/* What a repository of its own has made of it nobody else has: then it is what it was. */
+	if (!is_stored && ie->mode != EWS_MODE_GITLINK && !ews_odb_is_partial(result->odb))
+		is_stored = !ews_odb_has(result->odb, &ie->oid);
+	if (is_stored) {
+		if (stored)
+			ews_entries_add_copy(out, stored);
+		return;
+	}
+	entry = ews_entries_add(out, ie->path, strlen(ie->path));
+	entry->type = ie->mode == EWS_MODE_GITLINK ? EWS_ENTRY_GITLINK
+		      : S_ISLNK(ie->mode)          ? EWS_ENTRY_LINK
+						   : EWS_ENTRY_FILE;
+	entry->mode = ie->mode & 0777;
+	entry->oid = ie->oid;
+}
+
+/*
+ * What git leaves out of the work tree, as a sparse checkout does, or a setting had us leave out, is not deleted: it is as
+ * the index has it.
+ */
+static int add_left_out(struct result *result, struct ews_index *index)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	int rc = ews_index_expand(index, result->odb);
+
+	for (size_t i = 0; i < index->n && rc == 0; i++)
+		if (index->items[i].is_skip_worktree && !index->items[i].stage)
+			list_left_out(&list, result, &index->items[i]);
+	for (size_t i = 0; i < list.n && rc == 0; i++)
+		ews_entries_add_copy(result->now, &list.items[i]);
+	ews_entries_sort(result->now);
+	return rc;
 }
 
 /* A filter that we don't run may have been run by git: what it stored of the very file that stands there is meant. */
@@ -231,7 +303,7 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 	ews_rules_own(&own, repo, session->state.workspace);
 	if (rc == 0)
 		add_unseen(&result, &content->scan.skips, &own);
-	return rc;
+	return rc < 0 ? rc : add_left_out(&result, &staged.index);
 }
 
 int ews_branch_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,

@@ -141,57 +141,6 @@ static void copy_index_entry(struct ews_index *index, const struct ews_index_ent
 	ie->path = path;
 }
 
-/* The files of a sparse directory, left out of the work tree as they were. */
-static int expand_directory(struct ews_index *full, struct ews_repo *repo, const struct ews_index_entry *dir)
-{
-	EWS_CLEANUP(entries) struct ews_entries below = EWS_ENTRIES_INIT;
-	int rc = ews_tree_list(&below, repo->odb, &dir->oid);
-
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < below.n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(dir->path, below.items[i].path);
-		struct ews_index_entry *added;
-
-		if (is_dir(&below.items[i]))
-			continue;
-		added = ews_index_add(full, path);
-		added->mode = ews_entry_git_mode(&below.items[i]);
-		added->oid = below.items[i].oid;
-		added->is_skip_worktree = true;
-	}
-	return 0;
-}
-
-/* A sparse index names whole directories; in a twin each file of theirs is named. */
-static int expand_sparse(struct ews_index *index, struct ews_repo *repo)
-{
-	EWS_CLEANUP(index) struct ews_index full = EWS_INDEX_INIT;
-
-	if (!index->is_sparse)
-		return 0;
-	full.version = index->version;
-	full.mtime_s = index->mtime_s;
-	full.mtime_ns = index->mtime_ns;
-	for (size_t i = 0; i < index->n; i++) {
-		const struct ews_index_entry *ie = &index->items[i];
-		int rc = 0;
-
-		if ((ie->mode & 0170000) == 040000)
-			rc = expand_directory(&full, repo, ie);
-		else
-			copy_index_entry(&full, ie);
-		if (rc < 0)
-			return rc;
-	}
-	ews_index_sort(&full);
-	ews_buf_add(&full.resolve_undo, index->resolve_undo.ptr, index->resolve_undo.len);
-	ews_index_release(index);
-	*index = full;
-	full = (struct ews_index)EWS_INDEX_INIT;
-	return 0;
-}
-
 /* The directories above `path` that `out` lacks: as they stand in the project, else plain. */
 static void add_parents(struct ews_entries *out, const struct ews_entries *project, const char *path,
 			struct ews_strv *have)
@@ -421,7 +370,7 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 		if (rc == 0)
 			rc = ews_index_read(&src->index, repo->git_fd, "index", ews_odb_algo(repo->odb));
 		if (rc == 0)
-			rc = expand_sparse(&src->index, repo);
+			rc = ews_index_expand(&src->index, repo->odb);
 		if (rc < 0)
 			return rc;
 	}
