@@ -79,6 +79,22 @@ test_expect_success 'P1: --index refuses what the index has otherwise, --commit 
 	git -C p checkout -q b/same && echo x >p/new && test_expect_code 1 git -C p ews apply --index --3way s 2>err && test_grep "^hint: --index" err && rm p/new && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.before got
 '
 
+# What git was told not to look at may have changes that are nobody else's; and of what is left out of the work tree it would stage that it is gone.
+test_expect_success 'P1: --index and --commit refuse what is marked in the index, stage what it left out, and undo brings the marks back' '
+	git clone -q p mk && echo local >>mk/README && git -C mk update-index --skip-worktree README && echo local >>mk/a/same && git -C mk update-index --assume-unchanged a/same &&
+	git -C mk update-index --skip-worktree b/same && rm mk/b/same && git -C mk ls-files -v -s >was && start_ws mk mk && mkdir -p "${ws:?}/b" && echo back >"${ws:?}/b/same" && files_of mk >before &&
+	git -C mk ews apply --index mk && test "$(git -C mk show :b/same)" = back && git -C mk ews undo && git -C mk ls-files -v -s >got && test_cmp was got && files_of mk >got && test_cmp before got &&
+	git -C mk ews apply --commit mk && git -C mk diff --name-status HEAD^ HEAD >got && echo "M	b/same" | test_cmp - got && git -C mk ews undo && git -C mk ls-files -v -s >got && test_cmp was got &&
+	for path in README a/same; do
+		echo theirs >>"${ws:?}/$path" && for how in --index --commit; do
+			test_expect_code 1 git -C mk ews apply $how mk -- $path 2>err && test_grep "$path.* is marked as" err && test_grep "^hint: .git update-index --no-" err || return 1
+		done || return 1
+	done && git -C mk ls-files -v -s >got && test_cmp was got && files_of mk >got && test_cmp before got && git -C mk ews apply mk && cmp "${ws:?}/README" mk/README && git -C mk ews undo &&
+	git -C mk update-index --no-skip-worktree README b/same && git -C mk update-index --no-assume-unchanged a/same && git -C mk reset -q --hard &&
+	git -C mk sparse-checkout set --cone --sparse-index src && git -C mk ls-files --sparse -v -s >was && start_ws mk mk2 && mkdir -p "${ws:?}/docs" && echo new >"${ws:?}/docs/crlf.txt" && git -C mk ews apply --index mk2 &&
+	git -C mk diff --cached --name-status >got && echo "M	docs/crlf.txt" | test_cmp - got && git -C mk ews undo && git -C mk diff --cached --exit-code && git -C mk status --porcelain >got && test_must_be_empty got
+'
+
 # The index is held: $@ says so, and changes nothing.
 is_busy() {
 	refs >refs.held && files_of p >held && : >p/.git/index.lock && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&

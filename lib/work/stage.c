@@ -149,6 +149,19 @@ static int fail_conflict(const char *path, const char *why)
 	return EWS_ECONFLICT;
 }
 
+/* What git was told not to look at has changes in it that nobody may have meant to be staged. */
+static int fail_marked(const struct ews_index_entry *ie)
+{
+	const char *mark = ie->is_skip_worktree ? "skip-worktree" : "assume-unchanged";
+	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+
+	ews_path_quote(&quoted, ie->path);
+	ews_error(EWS_ECONFLICT, "'%s' is marked as %s in the index: nothing was changed", quoted.ptr, mark);
+	ews_error_hint("'git update-index --no-%s <path>' takes the mark away, or apply without --index and --commit",
+		       mark);
+	return EWS_ECONFLICT;
+}
+
 static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 {
 	static const char *const args[] = { "diff", "--cached", "--quiet", "--no-ext-diff", NULL };
@@ -201,9 +214,12 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 	for (size_t i = 0; i < paths->n; i++) {
 		const struct ews_entry *entry = ews_entries_find(&now->scan.entries, paths->items[i]);
 		bool counts = entry && (entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK);
+		const struct ews_index_entry *ie = counts ? ews_index_find(&index, paths->items[i]) : NULL;
 
-		if (counts && !ews_index_find(&index, paths->items[i]))
+		if (counts && !ie)
 			return fail_conflict(paths->items[i], "is not in the index");
+		if (ie && (ie->is_skip_worktree || ie->is_assumed_unchanged))
+			return fail_marked(ie);
 	}
 	return 0;
 }
@@ -217,11 +233,44 @@ static int update(struct ews_repo *repo, const struct ews_buf *input, const char
 	return rc > 0 ? ews_error(EWS_EGIT, "git could not write the index") : rc;
 }
 
+/* Set, or take away, a mark of those of `paths` that have it in `index`. */
+static int mark(struct ews_repo *repo, const struct ews_index *index, const struct ews_strv *paths,
+		const char *option, bool (*has_mark)(const struct ews_index_entry *ie))
+{
+	const char *const args[] = { "update-index", option, "-z", "--stdin", NULL };
+	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < paths->n; i++) {
+		const struct ews_index_entry *ie = ews_index_find(index, paths->items[i]);
+
+		if (ie && has_mark(ie))
+			ews_buf_add(&input, ie->path, strlen(ie->path) + 1);
+	}
+	return input.len ? update(repo, &input, args) : 0;
+}
+
+static bool is_left_out(const struct ews_index_entry *ie)
+{
+	return ie->is_skip_worktree;
+}
+
+static bool is_taken_as_it_is(const struct ews_index_entry *ie)
+{
+	return ie->is_assumed_unchanged;
+}
+
 int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths)
 {
 	static const char *const args[] = { "update-index", "--add", "--remove", "--replace", "-z", "--stdin", NULL };
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+	int rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
 
+	/* What was left out of the work tree, and is in it now: git would take it out of the index instead. */
+	if (rc == 0)
+		rc = mark(repo, &index, paths, "--no-skip-worktree", is_left_out);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < paths->n; i++)
 		ews_buf_add(&input, paths->items[i], strlen(paths->items[i]) + 1);
 	return input.len ? update(repo, &input, args) : 0;
@@ -237,6 +286,8 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 
 	if (then->has_index)
 		rc = ews_index_parse_state(&index, then, ews_odb_algo(repo->odb));
+	if (rc == 0)
+		rc = ews_index_expand(&index, repo->odb);
 	if (rc < 0)
 		return ews_error_wrap("cannot read the index that was kept");
 	for (size_t i = 0; i < paths->n; i++) {
@@ -253,7 +304,10 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 			     (unsigned)entry->stage, entry->path);
 		ews_buf_addc(&input, '\0');
 	}
-	return input.len ? update(repo, &input, args) : 0;
+	rc = input.len ? update(repo, &input, args) : 0;
+	if (rc == 0)
+		rc = mark(repo, &index, paths, "--skip-worktree", is_left_out);
+	return rc < 0 ? rc : mark(repo, &index, paths, "--assume-unchanged", is_taken_as_it_is);
 }
 
 int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *repo)
