@@ -102,6 +102,27 @@ test_expect_success 'P2: a filter that keeps the length is not believed, whereve
 	done
 '
 
+# Git writes the id of what it stored where another one stood. Where there was no index, as in a new worktree, it does not look again.
+test_expect_success 'P2: nor is an ident that is as long as what was stored, where git alone sees the attribute' '
+	git config --global --remove-section filter.mine && for where in ignored removed sparse; do
+		git init -q "id-$where" && (
+			cd "id-$where" && printf "\$Id: %040d \$\n" 0 >f.txt && git add . && git commit -q -m one && echo "*.txt ident" >.gitattributes &&
+				case $where in ignored) echo .gitattributes >>.git/info/exclude ;; *) git add .gitattributes && git commit -q -m two ;; esac &&
+				rm f.txt .git/index && git reset -q --hard && touch -d "10 seconds" .git/index &&
+				case $where in
+				removed) rm .gitattributes ;;
+				sparse) git sparse-checkout set --no-cone "/*" "!/.gitattributes" && touch -d "10 seconds" .git/index ;;
+				esac
+		) && raw "id-$where" || return 1
+	done
+'
+
+test_expect_success 'P2: what git checked out in the place of an object that is replaced is what the base has' '
+	git init -q re && (cd re && echo one >f.txt && git add . && git commit -q -m one && git replace $(git rev-parse :f.txt) $(echo two | git hash-object -w --stdin) && rm f.txt .git/index && git reset -q --hard && touch -d "10 seconds" .git/index && echo two | test_cmp - f.txt) &&
+	(GIT_NO_REPLACE_OBJECTS=1 && export GIT_NO_REPLACE_OBJECTS && raw re) && git -C re pack-refs --all && (GIT_NO_REPLACE_OBJECTS=1 && export GIT_NO_REPLACE_OBJECTS && raw re) &&
+	start_ws re re && echo edit >"${ws:?}/f.txt" && git -C re ews revert re >out && test_grep "Status: Verified" out && test_cmp re/f.txt "${ws:?}/f.txt"
+'
+
 test_expect_success 'P2: what git-lfs made a pointer of is kept as it stands' '
 	git init -q lfs && (cd lfs && echo "version x" >f.txt && touch -d "1 hour ago" f.txt && git config filter.lfs.clean "git-lfs clean -- %f" && git config filter.lfs.smudge "tr a-z n-za-m" && echo .gitattributes >.git/info/exclude && echo "*.txt filter=lfs" >.gitattributes &&
 		mkdir ../bin && printf "#!/bin/sh\ntr a-z n-za-m\n" >../bin/git-lfs && chmod +x ../bin/git-lfs && PATH=$PWD/../bin:$PATH git add f.txt && git commit -q -m lfs) && raw lfs

@@ -102,6 +102,11 @@ void ews_oids_sort(struct ews_oids *list)
 	list->n = kept;
 }
 
+bool ews_oids_has(const struct ews_oids *list, const struct ews_oid *oid)
+{
+	return list->n && bsearch(oid, list->items, list->n, sizeof(*list->items), cmp_oid);
+}
+
 void ews_oids_release(struct ews_oids *list)
 {
 	free(list->items);

@@ -51,6 +51,8 @@ struct ews_oids {
 void ews_oids_add(struct ews_oids *list, const struct ews_oid *oid);
 /* Sort it, each id once. */
 void ews_oids_sort(struct ews_oids *list);
+/* Is `oid` in the sorted list? */
+bool ews_oids_has(const struct ews_oids *list, const struct ews_oid *oid);
 void ews_oids_release(struct ews_oids *list);
 EWS_CLEANUP_DEFINE(oids, struct ews_oids, ews_oids_release)
 

@@ -241,7 +241,7 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	struct fill fill = { .scan = scan, .opts = opts };
 	int rc;
 
-	ews_scan_hint_init(&fill.hint, opts->hint, opts->odb, &scan->entries, scan->root_fd);
+	ews_scan_hint_init(&fill.hint, opts->hint, opts->odb, scan);
 	fill.lost = ews_calloc(scan->entries.n + 1, 1);
 	fill.workers = ews_calloc(threads, sizeof(*fill.workers));
 	for (unsigned i = 0; i < threads; i++)
@@ -252,6 +252,7 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 		ews_dir_at_release(&fill.workers[i].at);
 	}
 	free(fill.workers);
+	ews_scan_hint_release(&fill.hint);
 	scan->n_read = fill.n_read;
 	if (rc == 0) {
 		drop_lost(scan, fill.lost, opts->name_vanished);
