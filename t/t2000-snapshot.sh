@@ -383,4 +383,9 @@ test_expect_success 'a relative core.excludesFile is seen from the top, as git s
 	(cd top/below && git ews archive create .. --to "$HOME/tops") >out 2>err && git ews archive show --files "$(cat out)" >files && test_grep below/seen files && test_grep ! a.mine files && git -C top ews end tops
 '
 
+test_expect_success 'a core.excludesFile that is empty says that there is none' '
+	test_repo noex && mkdir -p "$HOME/.config/git" && echo "*.mine" >"$HOME/.config/git/ignore" && test_when_finished "rm -r \"\$HOME/.config\"" && : >noex/a.mine && git -C noex ews snapshot create >id && git -C noex ews snapshot show --files "$(cat id)" >files && test_grep ! a.mine files &&
+	git -C noex config core.excludesFile "" && git -C noex status --porcelain >out && test_grep a.mine out && git -C noex ews snapshot create >id && git -C noex ews snapshot show --files "$(cat id)" >files && test_grep a.mine files
+'
+
 test_done

@@ -17,12 +17,14 @@
 #include "store/home.h"
 #include "store/index.h"
 
-/* A file of rules by its path, as seen from `top`; "~/" is home. Missing is empty. */
+/* A file of rules by its path, as seen from `top`; "~/" is home. Missing is empty, and "" is how one says that there is none. */
 static int read_rules(struct ews_buf *out, const char *top, const char *path)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(free) char *full = NULL;
 
+	if (!*path)
+		return 0;
 	if (!strncmp(path, "~/", 2))
 		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", path + 2);
 	else
