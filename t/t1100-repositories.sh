@@ -156,6 +156,19 @@ test_expect_success 'a git directory elsewhere, a submodule, core.worktree, a pr
 	) && ln -s origin by-link && serves by-link
 '
 
+# seen_from_within <name>: of the workspace $ws each verb works that asks for no file of the project
+seen_from_within() {
+	echo edit >>"${ws:?}/src/main.c" && git -C "$ws" ews diff >changes && test_grep "^+edit" changes && git -C "$ws" ews status >out 2>&1 && test_grep "$1 .*active" out && test_grep ! stale out &&
+		snap=$(git -C "$ws" ews snapshot create) && git -C "$ws" ews revert >out && test_grep "Status: Verified" out && git -C "$ws" ews revert --to "$snap" >out && test_grep "Status: Verified" out
+}
+
+test_expect_success 'from a workspace: the project whose git directory, elsewhere, names it; or that GIT_WORK_TREE named' '
+	git clone -q --separate-git-dir=cw.git origin cw.was && mkdir cw && git --git-dir=cw.git config core.worktree "$PWD/cw" && git --git-dir=cw.git config core.bare false && git -C cw --git-dir=../cw.git reset -q --hard &&
+	start_ws cw.git cw && seen_from_within cw && git -C "$ws" ews apply && test_grep "^edit" cw/src/main.c && git -C "$ws" ews undo >out && git -C "$ws" ews undo && test_grep ! "^edit" cw/src/main.c && git -C "$ws" ews end &&
+	git clone -q --bare origin env.git && mkdir env && (GIT_DIR=$PWD/env.git && GIT_WORK_TREE=$PWD/env && export GIT_DIR GIT_WORK_TREE && cd env && git reset -q --hard && git ews start en) >out && take_ws out && seen_from_within en &&
+	test_expect_code 129 git -C "$ws" ews apply 2>err && test_grep "bare" err && (GIT_DIR=$PWD/env.git && GIT_WORK_TREE=$PWD/env && export GIT_DIR GIT_WORK_TREE && cd env && git ews apply en) && test_grep "^edit" env/src/main.c && git -C "$ws" ews end
+'
+
 # own_place <project> [<argument of start>...]: git in the workspace works on the workspace, whatever is done there, and after a revert, too.
 own_place() {
 	start_ws "$@" && for again in 0 1; do

@@ -393,15 +393,32 @@ int ews_home_projects(struct ews_home_projects *out, const char *home)
 	return n < 0 ? (int)n : 0;
 }
 
+/* As read_project(), by the path of the directory. */
+static int read_project_of(struct ews_home_project *out, const char *dir)
+{
+	EWS_CLEANUP(free) char *working = ews_path_dir(dir);
+	EWS_CLEANUP(fd) int fd = ews_dir_open(working);
+
+	return fd < 0 ? fd : read_project(out, fd, ews_path_base(dir));
+}
+
 int ews_home_find_project(char **out, const char *dir)
 {
 	EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
-	EWS_CLEANUP(free) char *working = ews_path_dir(dir);
-	EWS_CLEANUP(fd) int fd = ews_dir_open(working);
-	int rc = fd < 0 ? fd : read_project(&project, fd, ews_path_base(dir));
+	int rc = read_project_of(&project, dir);
 
 	if (rc == 0)
 		*out = ews_strdup(ews_home_project_path(&project));
+	return rc;
+}
+
+int ews_home_find_store(char **out, const char *dir)
+{
+	EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
+	int rc = read_project_of(&project, dir);
+
+	if (rc == 0)
+		*out = ews_steal(&project.store);
 	return rc;
 }
 

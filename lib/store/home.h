@@ -74,6 +74,8 @@ EWS_CLEANUP_DEFINE(home_projects, struct ews_home_projects, ews_home_projects_re
 
 /* The one that has `dir`: where it is opened from; the caller frees it. */
 int ews_home_find_project(char **out, const char *dir);
+/* Its store; the caller frees it. */
+int ews_home_find_store(char **out, const char *dir);
 /*
  * What stays of the directory `path` while it is renamed, and is no other's ever after: device, inode and time of birth. NULL
  * where the file system does not know the latter: inodes are given away again. The caller frees it.

@@ -455,13 +455,37 @@ static int open_place(struct ews_repo **out, struct place *place, const char *ho
 	return 0;
 }
 
+/*
+ * Where nothing in the project's directory says that it is one, as with a git directory that GIT_DIR named: the store, with the
+ * work tree that its own config names. Without one nobody works on the project's files from here.
+ */
+static int open_store(struct ews_repo **out, const char *repo_dir, const char *home)
+{
+	EWS_CLEANUP(place) struct place place = PLACE_INIT;
+	int rc = ews_home_find_store(&place.git_dir, repo_dir);
+
+	if (rc < 0)
+		return rc;
+	if (*place.git_dir != '/' || !is_git_dir(place.git_dir, home))
+		return ews_error(EWS_EDAMAGED, "'%s' is no git directory", place.git_dir);
+	place.top = ews_strdup(place.git_dir);
+	place.is_bare = true;
+	return open_place(out, &place, home);
+}
+
 /* Where the session's project was; when that was a linked worktree that is gone, the repository's own. */
 static int open_recorded(struct ews_repo **out, const struct ews_state *state, const char *repo_dir, const char *home)
 {
 	EWS_CLEANUP(free) char *known = NULL;
+	int rc;
 
-	if (access(state->project, F_OK) == 0 || errno != ENOENT)
-		return ews_repo_open_at(out, state->project, home);
+	if (access(state->project, F_OK) == 0 || errno != ENOENT) {
+		rc = ews_repo_open_at(out, state->project, home);
+		if (rc != EWS_ENOTFOUND)
+			return rc;
+		ews_error_clear();
+		return open_store(out, repo_dir, home);
+	}
 	if (ews_home_find_project(&known, repo_dir) == 0 && access(known, F_OK) == 0)
 		return ews_repo_open_at(out, known, home);
 	ews_error(EWS_ENOTFOUND, "its project is gone: '%s'", state->project);

@@ -208,6 +208,9 @@ int ews_stale_look(struct ews_stale *out, const struct ews_session *session, con
 {
 	if (session->method->is_project)
 		return 0;
+	/* Of a work tree that GIT_WORK_TREE alone named nothing is seen from here: the epoch is that of the store. */
+	if (session->repo->is_bare && strcmp(session->repo->project, session->state.project) != 0)
+		return 0;
 	out->epoch_before = session->state.epoch;
 	out->epoch_now = epoch;
 	if (is_same_epoch(session, epoch))

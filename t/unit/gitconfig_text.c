@@ -113,8 +113,7 @@ Test(gitconfig_text, what_is_left_without_some_keys_git_reads_as_it_was)
 {
 	static const char *const keys[] = { "first.key", "s.T.k", NULL };
 	EWS_CLEANUP(buf)
-	struct ews_buf text = EWS_BUF_INIT,
-		       should = EWS_BUF_INIT, is = EWS_BUF_INIT, rest = EWS_BUF_INIT;
+	struct ews_buf text = EWS_BUF_INIT, should = EWS_BUF_INIT, is = EWS_BUF_INIT, rest = EWS_BUF_INIT;
 	size_t n_same = 0, n_less = 0;
 
 	for (size_t i = 0; i < fixture_rounds(60); i++) {
