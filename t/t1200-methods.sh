@@ -144,6 +144,11 @@ test_expect_success 'P4: HEAD on a branch of the copy stands where that does, wh
 	start_ws branch w && git -C "$ws" commit -q --allow-empty -m own && git -C "$ws" update-ref refs/worktree/own HEAD && git -C "$ws" symbolic-ref HEAD refs/worktree/own && test "$(head_of w)" = "$(git -C "$ws" rev-parse HEAD)" && git -C branch ews end w
 '
 
+test_expect_success 'a copy of a project whose path has a line end in it borrows the objects as well' '
+	dir=$(printf "line\nend") && test_repo "$dir" && start_ws "$dir" --method snapshot line && git -C "$ws" fsck && git -C "$ws" status --porcelain >got && test_must_be_empty got &&
+	echo in >"${ws:?}/in" && git -C "$ws" add in && git -C "$ws" commit -qm in && head=$(git -C "$ws" rev-parse HEAD) && git -C "$dir" ews snapshot create line && git -C "$dir" cat-file -e $head && git -C "$dir" ews revert line >out && test_grep "Status: Verified" out && git -C "$ws" fsck && git -C "$dir" ews end line
+'
+
 test_expect_success '--copy-objects: the copy borrows nothing, and works when the project is gone' '
 	test_repo whole && (cd whole && git tag -a -m t t1 && git branch b && echo staged >>src/log && git add src/log) && start_ws whole --method snapshot --copy-objects w &&
 	test_path_is_missing "${ws:?}/.git/objects/info/alternates" && mv whole gone && git -C "$ws" fsck --strict && git -C "$ws" log --oneline t1 b && git -C "$ws" diff --cached >out &&

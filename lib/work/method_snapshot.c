@@ -237,9 +237,18 @@ static int copy_file(int to_fd, int from_fd, const char *rel)
 	return ews_file_replace(to, ews_path_base(rel), text.ptr, text.len, 0644);
 }
 
+/* A line of the file ends where the path does, or it is in quotes. */
 static char *format_alternates(const struct ews_place *place)
 {
-	return ews_strfmt("%s\n", ews_odb_object_dir(place->odb));
+	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
+	const char *dir = ews_odb_object_dir(place->odb);
+
+	if (strchr(dir, '\n'))
+		ews_path_quote(&line, dir);
+	else
+		ews_buf_adds(&line, dir);
+	ews_buf_addc(&line, '\n');
+	return ews_buf_steal(&line);
 }
 
 /* All that HEAD, index and refs lead to, instead of borrowing it. */
