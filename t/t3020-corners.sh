@@ -59,6 +59,15 @@ test_expect_success 'P4: a rebase that revert put away goes on after undo' '
 	git -C r ews undo reb && (cd "$ws" && git rebase --abort && git log -1 --format=%s) >got && echo ours >want && test_cmp want got
 '
 
+# git reset --hard would stash it for good, where the project has its stash
+test_expect_success 'P2: what a merge stashed, and how a bisect goes, does not survive a revert, and comes back with undo' '
+	test_repo as && git -C as checkout -q -b side && echo side >>as/src/log && git -C as commit -qam side && git -C as checkout -q - && echo main >>as/src/log && git -C as commit -qam main && start_ws as as && admin=$(git -C "$ws" rev-parse --absolute-git-dir) &&
+	ls "${admin:?}" >before && echo dirty >>"${ws:?}/run.sh" && test_must_fail git -C "$ws" merge -q --autostash side && cp "${admin:?}/MERGE_AUTOSTASH" stashed && git -C "$ws" ews revert >out && test_grep "Status: Verified" out &&
+	ls "${admin:?}" >got && test_cmp before got && echo more >>"${ws:?}/run.sh" && git -C "$ws" reset -q --hard && git -C as stash list >got && test_must_be_empty got &&
+	git -C "$ws" ews undo >out && test_cmp stashed "${admin:?}/MERGE_AUTOSTASH" && git -C "$ws" ews revert >out && git -C "$ws" bisect start --first-parent >out && git -C "$ws" ews revert >out && test_grep "Status: Verified" out && ls "${admin:?}" >got && test_cmp before got &&
+	git -C as ews end as
+'
+
 test_expect_success 'P3: two reverts at once: one does it, the other waits for nobody and claims nothing' '
 	start_ws p two && for i in $(test_seq 1 200); do echo $i >"${ws:?}/new$i" || return 1; done &&
 	{ git -C p ews revert two >one.out 2>&1 3>&- 4>&- 5>&- & } && first=$! && { git -C p ews revert two >two.out 2>&1 || :; } && { wait $first || :; } &&

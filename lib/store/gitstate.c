@@ -31,10 +31,24 @@ static const char *const carried[] = {
 };
 
 static const char *const under_way[] = {
-	"rebase-merge", "rebase-apply", "sequencer",           "CHERRY_PICK_HEAD",
-	"REVERT_HEAD",  "REBASE_HEAD",  "BISECT_LOG",          "BISECT_START",
-	"BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
-	"BISECT_RUN",   "BISECT_HEAD",  "index.lock",          "HEAD.lock",
+	"rebase-merge",
+	"rebase-apply",
+	"sequencer",
+	"CHERRY_PICK_HEAD",
+	"REVERT_HEAD",
+	"REBASE_HEAD",
+	"BISECT_LOG",
+	"BISECT_START",
+	"BISECT_NAMES",
+	"BISECT_TERMS",
+	"BISECT_EXPECTED_REV",
+	"BISECT_ANCESTORS_OK",
+	"BISECT_RUN",
+	"BISECT_HEAD",
+	"BISECT_FIRST_PARENT",
+	"MERGE_AUTOSTASH",
+	"index.lock",
+	"HEAD.lock",
 	NULL,
 };
 
