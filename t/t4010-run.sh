@@ -428,6 +428,17 @@ test_expect_success USERS,LANDLOCK 'P6: with Landlock it holds him, too' '
 	test_path_is_missing theirs/p/x && test "$(grep -c "cannot create" err)" = 3 && test_grep "guard: auto, read-only, enforced" err
 '
 
+test_expect_success 'P4: a command can neither cut nor forge what the log says of what was before' '
+	start_ws p logged && test_expect_code 126 run_in p logged -- git commit -m x && git -C p ews status --log logged >before && test_grep "blocked: git commit" before &&
+	cat >forge.pl <<-\EOT && run_in p logged -- perl "$PWD/forge.pl" &&
+	open(my $log, ">>&=", $ENV{EWS_LOG_FD}) or die;
+	truncate($log, 0) or die;
+	print $log "{\"timestamp\":\"2020-01-01T00:00:00Z\",\"verb\":\"revert\",\"message\":\"all is well\"}\n";
+	EOT
+	git -C p ews status --log logged >after && head -n "$(wc -l <before)" after >first && test_cmp before first && test_grep ! "all is well" after &&
+	git -C p ews report --json --output - logged >json && test_json_count json .blocked 1 && find "$HOME/.superqode/working/p/sessions/logged" -name said >left && test_must_be_empty left && git -C p ews end logged
+'
+
 test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '
 	git -C p ews status --json --ended >status.json && ! grep -q "\"pid\"" status.json && ls "$HOME/.superqode/working/p/locks" | { grep -v ":session:\|:owner:" || :; } >list && test_must_be_empty list &&
 	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list

@@ -182,10 +182,10 @@ END
 # With a directory that is like the scene in $pristine all is as before for the next row.
 cat >drive <<\END
 digest() {
-	"${attack:?}" digest "$@" "${TMPDIR:?}" "${session:?}/log"
+	"${attack:?}" digest "$@" "${TMPDIR:?}" "${session:?}/said"
 }
 list() {
-	test -z "$lister" || "$lister" -m -x "${ws#"${scene:?}/"}" -x "${TMPDIR#"${scene:?}/"}" -x "${session#"${scene:?}/"}/log" "$scene" >"$TMPDIR/$1"
+	test -z "$lister" || "$lister" -m -x "${ws#"${scene:?}/"}" -x "${TMPDIR#"${scene:?}/"}" -x "${session#"${scene:?}/"}/said" "$scene" >"$TMPDIR/$1"
 }
 restore() {
 	for part in p remote.git home; do

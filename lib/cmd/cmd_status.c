@@ -28,6 +28,7 @@
 #include "work/epoch.h"
 #include "work/orphan.h"
 #include "work/pending.h"
+#include "work/session_log.h"
 #include "work/tripwire.h"
 
 #define LOG_BYTES_MAX (16 * EWS_MIB)
@@ -416,8 +417,10 @@ static int show_log(struct ews_cmd_ctx *ctx, const struct ews_session_view *view
 	rc = ews_file_read_own(&text, view->session.fd, "log", LOG_BYTES_MAX);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
-		return 0;
+		rc = 0;
 	}
+	if (rc == 0)
+		rc = ews_session_log_add_said(&text, &view->session);
 	if (rc < 0)
 		return rc;
 	if (ctx->json) {

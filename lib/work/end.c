@@ -33,6 +33,7 @@
 #include "work/inuse.h"
 #include "work/pending.h"
 #include "work/remains.h"
+#include "work/session_log.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
 #include "work/tripwire.h"
@@ -688,6 +689,8 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		ews_session_look_early(session);
 	/* Findings that can't be taken over wait on, and readers see them: that keeps no session from its end. */
 	is_collected = opts->dry_run || ews_findings_collect(session) == 0;
+	if (!opts->dry_run)
+		(void)ews_session_log_take_said(NULL, session); /* likewise */
 	ews_error_clear();
 	if (!will_revert)
 		rc = take_up(&result, session, opts);

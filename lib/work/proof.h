@@ -1,7 +1,7 @@
 /*
  * Proof: what the last revert of a session found when it looked again, for those who ask later.
  *
- * It lies in the session's directory, where a command that the kernel holds can't write, as the session's log may be.
+ * It lies in the session's directory, where a command that the kernel holds can't write.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -29,6 +29,7 @@
 #include "work/retire.h"
 #include "work/revert.h"
 #include "work/round.h"
+#include "work/session_log.h"
 #include "work/start.h"
 #include "work/undo.h"
 
@@ -281,6 +282,8 @@ static int bury_owner(struct ews_strv *done, struct ews_session *session)
 		is_collected = ews_findings_collect(session) == 0;
 	if (!is_collected)
 		note_findings(done, session);
+	if (rc == 0 && ews_session_log_take_said(NULL, session) < 0)
+		ews_error_clear(); /* readers see it where it is */
 	/* What still runs may want its files. */
 	if (rc == 0 && is_collected && !users.n)
 		rc = ews_session_remove_tmp(session);

@@ -36,13 +36,12 @@
 #include "work/output_log.h"
 #include "work/port.h"
 #include "work/prompt.h"
+#include "work/session_log.h"
 #include "work/tripwire.h"
 
 #define GRACE_MS 2000 /* between SIGTERM and SIGKILL */
 #define SECOND_LOOK_MS 50
 #define LOCK_WAIT_MS 30000 /* others hold it for a moment only, and we have something to say */
-#define LOG_FILE "log"
-#define LOG_BYTES_MAX (16 * EWS_MIB)
 #define SHIM_DIR "bin" /* in the session's directory */
 #define KEPT_DIR "before-%u" /* there too: the project's config, hooks, index and so on before a command */
 /* Where scripts don't put descriptors of their own. */
@@ -71,8 +70,7 @@ void ews_run_outcome_release(struct ews_run_outcome *outcome)
 struct stage {
 	int cwd_fd;
 	int tmp_fd; /* the command's directory for temporary files */
-	int log_fd; /* the command's, for the session's log */
-	off_t log_from; /* what of the log is about this command */
+	int log_fd; /* the command's, for what its shim says */
 	struct ews_strv argv; /* a shell's, with what marks its prompt */
 	struct ews_strv env;
 	struct ews_sandbox *sandbox; /* NULL: nothing is held */
@@ -128,6 +126,8 @@ static int take_session(struct ews_session *session, const struct ews_run_opts *
 	/* What a killed one has left is about to be removed with its temporary files. */
 	if (rc == 0)
 		rc = ews_findings_collect(session);
+	if (rc == 0)
+		rc = ews_session_log_take_said(NULL, session);
 	for (char *const *word = opts->argv; *word; word++)
 		ews_buf_addf(&line, "%s%s", line.len ? " " : "", *word);
 	if (rc == 0)
@@ -156,14 +156,10 @@ static int open_cwd(struct ews_run_result *out, const struct ews_session *sessio
 
 static int open_log(struct stage *stage, const struct ews_session *session)
 {
-	EWS_CLEANUP(fd)
-	int fd = openat(session->fd, LOG_FILE, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-			0600);
-	struct stat st;
+	EWS_CLEANUP(fd) int fd = ews_session_log_open_said(session);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return ews_error_os("cannot open the log of session '%s'", session->state.id);
-	stage->log_from = st.st_size;
+	if (fd < 0)
+		return fd;
 	stage->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, LOG_FD_MIN);
 	if (stage->log_fd < 0)
 		stage->log_fd = ews_steal_fd(&fd);
@@ -431,38 +427,13 @@ static int look_at_project(struct ews_run_result *out, const struct stage *stage
 	return out->changed.n ? 0 : ews_file_remove_tree(session->fd, stage->kept);
 }
 
-/* The command itself could write there: what is no line of ours is nobody's. */
-static int read_blocked(struct ews_strv *out, const struct stage *stage, const struct ews_session *session)
-{
-	EWS_CLEANUP(fd) int fd = openat(session->fd, LOG_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	char *rest, *line;
-
-	ews_buf_init_max(&text, LOG_BYTES_MAX);
-	if (fd < 0 || lseek(fd, stage->log_from, SEEK_SET) < 0)
-		return ews_error_os("cannot read the log of session '%s'", session->state.id);
-	if (ews_file_read_fd(&text, fd, LOG_BYTES_MAX) < 0)
-		ews_error_clear();
-	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		EWS_CLEANUP(json) cJSON *object = NULL;
-		const char *verb;
-
-		if (ews_json_parse(&object, line, strlen(line)) == 0 &&
-		    ews_json_get_string(&verb, object, "verb") == 0 && !strcmp(verb, "guard"))
-			ews_strv_add(out, line);
-		ews_error_clear();
-	}
-	return 0;
-}
-
-static int record(struct ews_run_result *out, const struct stage *stage, struct ews_session *session,
-		  const struct ews_run_opts *opts)
+static int record(struct ews_run_result *out, struct ews_session *session, const struct ews_run_opts *opts)
 {
 	EWS_CLEANUP(free) char *text = ews_strfmt("status %d", out->status);
-	int rc = read_blocked(&out->blocked, stage, session);
+	int rc = ews_session_lock_within(session, opts->verb, LOCK_WAIT_MS);
 
 	if (rc == 0)
-		rc = ews_session_lock_within(session, opts->verb, LOCK_WAIT_MS);
+		rc = ews_session_log_take_said(&out->blocked, session);
 	if (rc < 0)
 		return rc;
 	session->state.project_changed = session->state.project_changed || out->changed.n;
@@ -523,7 +494,7 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 	find_left_behind(out, &stage, opts->reap);
 	rc = look_at_project(out, &stage, session);
 	if (rc == 0)
-		rc = record(out, &stage, session, opts);
+		rc = record(out, session, opts);
 	/* What still runs may want its files. */
 	if (rc == 0 && (opts->reap || !out->left_behind.n))
 		rc = ews_session_remove_tmp(session);

@@ -14,11 +14,14 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/own.h"
 
 #define LOG_FILE "log"
 #define LOG_BYTES_MAX (16 * EWS_MIB)
+#define SAID_FILE "said"
+#define SAID_BYTES_MAX (4 * EWS_MIB)
 #define LINES_MAX 20000
 
 void ews_session_log_release(struct ews_session_log *log)
@@ -39,10 +42,11 @@ void ews_session_log_release(struct ews_session_log *log)
 	*log = (struct ews_session_log)EWS_SESSION_LOG_INIT;
 }
 
-/* The beginning of the log, as much as is looked at. */
-static int read_text(struct ews_buf *out, bool *is_cut, const struct ews_session *session)
+/* The beginning of the file `name`, as much as is looked at. */
+static int read_text(struct ews_buf *out, bool *is_cut, const struct ews_session *session, const char *name,
+		     size_t bytes_max)
 {
-	EWS_CLEANUP(fd) int fd = openat(session->fd, LOG_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	EWS_CLEANUP(fd) int fd = openat(session->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char piece[64 * 1024];
 	ssize_t n;
 
@@ -50,9 +54,9 @@ static int read_text(struct ews_buf *out, bool *is_cut, const struct ews_session
 		return 0;
 	if (fd < 0)
 		return ews_error_os("cannot read the log of session '%s'", session->state.id);
-	if (ews_own_check(fd, LOG_FILE) < 0)
+	if (ews_own_check(fd, name) < 0)
 		return ews_error_code();
-	ews_buf_init_max(out, LOG_BYTES_MAX);
+	ews_buf_init_max(out, bytes_max);
 	while (!out->is_full && (n = read(fd, piece, sizeof(piece))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -109,12 +113,64 @@ static void take_line(struct ews_session_log *out, const char *text, size_t len)
 	ews_error_clear();
 }
 
+/* Is it a line of what was stopped? */
+static bool is_of_guard(const char *text, size_t len)
+{
+	EWS_CLEANUP(json) cJSON *line = NULL;
+	const char *verb;
+	bool is = ews_json_parse(&line, text, len) == 0 && ews_json_get_string(&verb, line, "verb") == 0 &&
+		  !strcmp(verb, "guard");
+
+	ews_error_clear();
+	return is;
+}
+
+int ews_session_log_open_said(const struct ews_session *session)
+{
+	int fd;
+
+	(void)unlinkat(session->fd, SAID_FILE, 0); /* what may still hold it is none of ours */
+	fd = openat(session->fd, SAID_FILE, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? ews_error_os("cannot make '%s/" SAID_FILE "'", session->dir) : fd;
+}
+
+int ews_session_log_add_said(struct ews_buf *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool is_cut;
+	int rc = read_text(&text, &is_cut, session, SAID_FILE, SAID_BYTES_MAX);
+
+	for (const char *line = text.ptr, *end; rc == 0 && *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		if (is_of_guard(line, (size_t)(end - line)))
+			ews_buf_addf(out, "%.*s\n", (int)(end - line), line);
+	}
+	return rc;
+}
+
+int ews_session_log_take_said(struct ews_strv *out, struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf said = EWS_BUF_INIT;
+	int rc = ews_session_log_add_said(&said, session);
+
+	for (const char *line = said.ptr; out && *line; line += strcspn(line, "\n") + 1)
+		ews_strv_add_len(out, line, strcspn(line, "\n"));
+	ews_buf_rtrim(&said);
+	if (rc == 0 && said.len)
+		rc = ews_file_append(session->fd, LOG_FILE, said.ptr, 0600);
+	if (rc == 0 && unlinkat(session->fd, SAID_FILE, 0) < 0 && errno != ENOENT)
+		rc = ews_error_os("cannot remove '%s/" SAID_FILE "'", session->dir);
+	return rc;
+}
+
 int ews_session_log_read(struct ews_session_log *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	size_t lines = 0;
-	int rc = read_text(&text, &out->is_cut, session);
+	int rc = read_text(&text, &out->is_cut, session, LOG_FILE, LOG_BYTES_MAX);
 
+	if (rc == 0)
+		rc = ews_session_log_add_said(&text, session);
 	if (rc < 0)
 		return rc;
 	for (const char *line = text.ptr, *end = text.ptr + text.len; line < end;) {
