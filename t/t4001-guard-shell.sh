@@ -105,6 +105,8 @@ test_expect_success 'P6: what sh does to the repository was denied' '
 	env git tag made
 	sh -c -e "git tag made"
 	sh -c -- "git tag made"
+	x=$(cd /tmp && pwd); git log -1 >made
+	cd .git && (cd .. && ls) && : >made
 	truncate -s 0 .gi*/config
 	find . -not -path "./.git/*" -name "b*" -exec chmod u+w {} +
 	command git tag made

@@ -515,8 +515,17 @@ static int read_branch(struct parser *p)
 	return rc;
 }
 
+/* What is done to the shell by the commands from `from` on ends here. */
+static void end_subshell(struct parser *p, size_t from)
+{
+	for (; from < p->out->n; from++)
+		if (!p->out->commands[from].subshell_end)
+			p->out->commands[from].subshell_end = p->out->n;
+}
+
 static int read_subshell(struct parser *p)
 {
+	size_t from = p->out->n;
 	int rc;
 
 	skip(p, 1);
@@ -526,6 +535,7 @@ static int read_subshell(struct parser *p)
 	if (peek(p, 0) != ')')
 		return fail_at(p);
 	skip(p, 1);
+	end_subshell(p, from);
 	return 0;
 }
 
@@ -962,7 +972,7 @@ static int read_nested(struct ews_shell_reader *reader, char end)
 {
 	struct parser *p = (struct parser *)reader;
 	struct place place = p->place;
-	size_t outer = p->pending_outer, n = p->pending_n;
+	size_t outer = p->pending_outer, n = p->pending_n, from = p->out->n;
 	int rc;
 
 	p->place.in_test = p->place.in_arithmetic = false;
@@ -979,6 +989,7 @@ static int read_nested(struct ews_shell_reader *reader, char end)
 	/* line continuations aside */
 	while (*p->reader.at != end)
 		p->reader.at++;
+	end_subshell(p, from);
 	p->pending_outer = outer;
 	p->place = place;
 	return 0;

@@ -48,6 +48,7 @@ struct ews_shell_command {
 	size_t words_n;
 	struct ews_shell_redirect *redirects;
 	size_t end; /* of FUNCTION and FOR: the first command behind the body */
+	size_t subshell_end; /* of the innermost subshell or substitution it is in: the first command behind that; 0: it is in none */
 	size_t begin; /* its redirections are those of all commands from here on: more than itself where it has no word */
 	unsigned captured; /* so many pipes and substitutions take its output */
 	bool is_fed; /* its input is a pipe, or a redirection around it */

@@ -34,8 +34,11 @@ struct text {
 	unsigned depth;
 	char **altered; /* what was done to a git that comes later; NULL: nothing */
 	char *calls_git; /* for each command so far whether it is git's: its output is not to be written anywhere */
-	bool is_in_git_dir; /* a `cd` led into a ".git" */
-	bool is_in_scratch; /* one led to where temporary files are */
+	struct place {
+		bool in_git_dir; /* a `cd` led into a ".git" */
+		bool in_scratch; /* one led to where temporary files are */
+	} place, outside; /* of the subshell that one was in, which ends before the command `place_end` */
+	size_t place_end; /* 0: there is none */
 	bool comes_back; /* a git command was allowed that may run again, or later than it stands there */
 };
 
@@ -242,9 +245,10 @@ static void judge_redirects(struct ews_guard_verdict *out, const struct text *t,
 		(void)ews_guard_word_add(&text, t->shell, t->at, &at->target);
 		if (is_descriptor(at, text.ptr))
 			continue;
-		if (names_git_dir(&at->target, text.ptr) || (t->is_in_git_dir && *text.ptr != '/'))
+		if (names_git_dir(&at->target, text.ptr) || (t->place.in_git_dir && *text.ptr != '/'))
 			ews_guard_block_git_path(&found, at->target.source);
-		else if (takes_output(t) && !ews_guard_is_scratch(text.ptr) && !(t->is_in_scratch && *text.ptr != '/'))
+		else if (takes_output(t) && !ews_guard_is_scratch(text.ptr) &&
+			 !(t->place.in_scratch && *text.ptr != '/'))
 			ews_guard_block(&found, EWS_GUARD_WRITE,
 					"write it below /tmp; a change is kept without that, `git ews diff` shows it",
 					"The output of git would be written into a file ('%s')", at->target.source);
@@ -368,9 +372,13 @@ static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const s
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
 		(void)ews_guard_word_add(&text, t->shell, t->at, last);
-		t->is_in_git_dir = names_git_dir(last, text.ptr);
+		if (command->subshell_end && command->subshell_end != t->place_end) {
+			t->outside = t->place;
+			t->place_end = command->subshell_end;
+		}
+		t->place.in_git_dir = names_git_dir(last, text.ptr);
 		ews_buf_addc(&text, '/');
-		t->is_in_scratch = ews_guard_is_scratch(text.ptr);
+		t->place.in_scratch = ews_guard_is_scratch(text.ptr);
 	} else {
 		return false;
 	}
@@ -403,7 +411,7 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 	ews_strv_add(&argv, known);
 	for (size_t i = 1; i < command->words_n; i++)
 		add_arguments(&argv, t, &command->words[i], ews_guard_is_file_program(known));
-	if (t->is_in_git_dir && !is_git_name(ews_path_base(known)))
+	if (t->place.in_git_dir && !is_git_name(ews_path_base(known)))
 		add_place(&argv);
 	own.altered = &altered;
 	take_assignments(&own, command);
@@ -412,6 +420,10 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 
 static void judge_command(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command)
 {
+	if (t->place_end && t->at >= t->place_end) {
+		t->place = t->outside;
+		t->place_end = 0;
+	}
 	if (command->kind == EWS_SHELL_FUNCTION)
 		take_function(t, command->words->text);
 	else if (command->kind == EWS_SHELL_FOR)

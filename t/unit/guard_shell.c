@@ -415,6 +415,27 @@ Test(guard_shell, a_pattern_that_stands_for_a_git_directory_is_one)
 	check("sed -i -f x .git/config", true, "'.git/config'");
 }
 
+Test(guard_shell, a_subshell_that_went_elsewhere_leaves_the_shell_where_it_is)
+{
+	static const char *const texts[] = {
+		"(cd .git && rm HEAD)",
+		"cd .git; (cd .. && ls); rm HEAD",
+		"cd .git; x=$(cd /tmp && pwd); rm HEAD",
+		"(cd .git; (ls); rm HEAD)",
+		"x=$(cd /tmp && pwd); git log > x",
+		"(cd /tmp && git log > x); git log > x",
+	};
+	static const char *const harmless[] = {
+		"(cd .git && ls); touch foo",
+		"(cd .git/hooks; ls) && echo x > y",
+		"x=$(cd .git && pwd); rm y",
+		"(cd /tmp && git log > x); ls > y",
+	};
+
+	CHECK_ALL(texts, true);
+	CHECK_ALL(harmless, false);
+}
+
 Test(guard_shell, find_may_be_told_to_leave_the_git_directory_out)
 {
 	static const char *const texts[] = {
