@@ -14,8 +14,9 @@
 #include "work/guard_git.h"
 
 /* All their words are what they change; the last word, or what -t names, is. */
-static const char *const changing[] = { "rm",    "rmdir", "unlink", "mv",    "tee",    "truncate", "touch", "mkdir",
-					"chmod", "chown", "chgrp",  "shred", "mkfifo", "mknod",    NULL };
+static const char *const changing[] = { "rm",     "rmdir",   "unlink", "mv",    "tee",    "truncate", "touch",
+					"mkdir",  "chmod",   "chown",  "chgrp", "shred",  "mkfifo",   "mknod",
+					"chattr", "setfacl", "ed",     "ex",    "sponge", NULL };
 static const char *const filling[] = { "cp", "ln", "install", "rsync", "link", NULL };
 
 static bool is_called(const char *program, const char *name)
@@ -175,6 +176,22 @@ static bool has_beginning(char *const *argv, const char *beginning)
 	return false;
 }
 
+/* The same for what the option "-<letter>" or `name` says. */
+static void judge_option(struct ews_guard_verdict *out, char *const *argv, char letter, const char *name)
+{
+	for (argv++; *argv; argv++) {
+		const char *at = (*argv)[0] == '-' && (*argv)[1] != '-' ? strchr(*argv, letter) : NULL;
+		const char *path = at && at[1] ? at + 1 : NULL;
+
+		if (!strncmp(*argv, name, strlen(name)) && (*argv)[strlen(name)] == '=')
+			path = *argv + strlen(name) + 1;
+		else if ((at || !strcmp(*argv, name)) && !path)
+			path = argv[1];
+		if (path && ews_guard_is_git_path(path))
+			ews_guard_block_git_path(out, path);
+	}
+}
+
 bool ews_guard_is_file_program(const char *program)
 {
 	return ews_guard_is_called(program, changing) || ews_guard_is_called(program, filling);
@@ -190,6 +207,10 @@ void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
 		judge_sed(out, argv);
 	else if (is_called(argv[0], "perl") && has_letter(argv, 'i'))
 		judge_paths(out, argv);
+	else if (is_called(argv[0], "curl"))
+		judge_option(out, argv, 'o', "--output");
+	else if (is_called(argv[0], "wget"))
+		judge_option(out, argv, 'O', "--output-document");
 	else if (is_called(argv[0], "dd"))
 		for (char *const *at = argv + 1; *at; at++)
 			if (!strncmp(*at, "of=", 3) && ews_guard_is_git_path(*at + 3))

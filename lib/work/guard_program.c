@@ -233,16 +233,17 @@ static void judge_interpreter(struct ews_guard_verdict *out, const struct ews_gu
 
 /* ---- Front ends ---- */
 
-/* gh looks at what GitHub has with these; with others it fetches, pushes, checks out, or changes what is there. */
+/* gh and glab look at what a server has with these; with others they fetch, push, check out, or change what is there. */
 static bool only_looks(char *const *argv)
 {
-	static const char *const looking[] = { "pr view",       "pr list",      "pr status",      "pr diff",
-					       "pr checks",     "issue view",   "issue list",     "issue status",
-					       "run view",      "run list",     "run watch",      "repo view",
-					       "repo list",     "release view", "release list",   "workflow view",
-					       "workflow list", "label list",   "auth status",    "gist view",
-					       "gist list",     "search code",  "search commits", "search issues",
-					       "search prs",    "search repos" };
+	static const char *const looking[] = {
+		"pr view",     "pr list",      "pr status",    "pr diff",       "pr checks",      "issue view",
+		"issue list",  "issue status", "run view",     "run list",      "run watch",      "repo view",
+		"repo list",   "release view", "release list", "workflow view", "workflow list",  "label list",
+		"auth status", "gist view",    "gist list",    "search code",   "search commits", "search issues",
+		"search prs",  "search repos", "mr view",      "mr list",       "mr diff",        "mr issues",
+		"ci view",     "ci list",      "ci status",    "ci trace",      "repo search",    "snippet list",
+	};
 	const char *group = argv[1] ? argv[1] : "", *verb = argv[1] && argv[2] ? argv[2] : "";
 
 	if (!*group || *group == '-' || !strcmp(group, "help") || !strcmp(group, "version") ||
@@ -261,10 +262,11 @@ static bool is_front_end(char *const *argv)
 {
 	static const char *const names[] = { "gitk", "gitg",      "qgit",   "tig",   "lazygit", "gitui", "scalar",
 					     "hub",  "gitkraken", "smerge", "ungit", "stg",     "jj",    NULL };
+	static const char *const of_servers[] = { "gh", "glab", NULL };
 
 	if (ews_guard_is_called(argv[0], names))
 		return true;
-	return !strcmp(ews_path_base(argv[0]), "gh") && !only_looks(argv);
+	return ews_guard_is_called(argv[0], of_servers) && !only_looks(argv);
 }
 
 void ews_guard_judge_program(struct ews_guard_verdict *out, const struct ews_guard_line *line)

@@ -303,7 +303,10 @@ Test(guard, other_commands_are_free_unless_they_write_into_git)
 		"cp -t .git/hooks x", "ln -s x .git/HEAD", "tee .git/HEAD", "truncate -s0 .git/index", "touch .git/x",
 		"chmod +x .git/hooks/x", "sed -i s/a/b/ .git/config", "sed --in-place=x s/a/b/ .git/config",
 		"dd if=x of=.git/HEAD", "mkdir .git", "find .git -delete", "find .git -type f -exec rm {} ;",
-		"find . -name .git -exec rm -rf {} +", "nice rm -rf /x/.git", "install x .git/hooks/y");
+		"find . -name .git -exec rm -rf {} +", "nice rm -rf /x/.git", "install x .git/hooks/y",
+		"curl -so .git/hooks/x http://x", "curl --output=.git/x http://x", "wget -O .git/hooks/x http://x",
+		"wget -qO.git/x http://x", "ed .git/config", "sponge .git/HEAD", "setfacl -m u:x:r .git");
+	ALLOWED("curl -so x http://x/.git/config", "wget -O - http://x/y.git", "ex file");
 }
 
 static void judge_words(const char *line)

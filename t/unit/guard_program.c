@@ -98,15 +98,22 @@ Test(guard_program, other_texts_pass)
 Test(guard_program, front_ends_are_denied_but_where_they_only_look)
 {
 	static const char *const texts[] = {
-		"gitk",         "gitk --all",        "tig",           "git-gui",
-		"git gui",      "scalar clone x",    "lazygit",       "gh pr checkout 5",
-		"gh pr create", "gh repo clone x/y", "gh pr merge 3",
+		"gitk",
+		"gitk --all",
+		"tig",
+		"git-gui",
+		"git gui",
+		"scalar clone x",
+		"lazygit",
+		"gh pr checkout 5",
+		"gh pr create",
+		"gh repo clone x/y",
+		"gh pr merge 3",
+		"glab mr merge 3",
+		"glab mr checkout 3",
 	};
 	static const char *const harmless[] = {
-		"gh pr view 5",
-		"gh pr list",
-		"gh --version",
-		"gh issue list",
+		"gh pr view 5", "gh pr list", "gh --version", "gh issue list", "glab mr view 3", "glab ci status",
 	};
 
 	CHECK_ALL(texts, true);
