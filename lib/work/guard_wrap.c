@@ -503,7 +503,7 @@ static const struct carrier {
 	{ "gdb", "--args", 0, false },
 	{ "gosu su-exec faketime", NULL, 1, false },
 	{ "entr valgrind xvfb-run dbus-run-session numactl rlwrap ssh-agent nsenter proot screen tini dumb-init "
-	  "torsocks proxychains proxychains4 caffeinate choom",
+	  "torsocks proxychains proxychains4 caffeinate choom watchexec",
 	  NULL, 0, false },
 };
 
@@ -561,8 +561,14 @@ static char *const *find_carried(const struct carrier *carrier, char *const *at)
 
 static void judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *line, const struct carrier *carrier)
 {
-	char *const *at = find_carried(carrier, line->argv + 1);
+	bool may_have_text = !strcmp(ews_path_base(line->argv[0]), "entr");
+	char *const *at;
 
+	/* a text for a shell, behind -s */
+	for (at = line->argv + 1; may_have_text && *at && **at == '-'; at++)
+		if (strchr(*at, 's') && at[1])
+			ews_guard_judge_text(out, line, at[1]);
+	at = find_carried(carrier, line->argv + 1);
 	if (!*at)
 		return;
 	line->argv = at;
