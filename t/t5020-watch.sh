@@ -64,6 +64,12 @@ test_expect_success 'created, modified, moved and deleted, each once, quoted as 
 	mv out p/lib && tells main "CREATED lib" "CREATED lib/a.c" "CREATED lib/deep"
 '
 
+test_expect_success 'P8: a directory that changes places with a file, and back: what it holds goes along' '
+	mkdir -p x/a/sub x/o && echo 1 >x/a/f && echo 1 >x/a/sub/g && echo 2 >x/o/file && watch swap x && "$EWS_BUILD/t/attack" exchange x/a x/o/file &&
+	tells swap "MOVED a/f -> o/file/f" "MOVED a/sub -> o/file/sub" "DELETED a" "DELETED o/file" "CREATED a" "CREATED o/file" && "$EWS_BUILD/t/attack" exchange x/a x/o/file &&
+	tells swap "MOVED o/file/f -> a/f" "MOVED o/file/sub -> a/sub" "DELETED a" "DELETED o/file" "CREATED a" "CREATED o/file" && ends $pid TERM
+'
+
 test_expect_success 'what is ignored, .git, .superqode and home are passed by; what git tracks is not' '
 	echo 2 >>p/x.o && echo 1 >p/build/y && (cd p && git add -A && git commit -qm all) && mkdir p/.superqode && echo 1 >p/.superqode/z && mkdir p/lib/.git && echo 1 >p/lib/.git/HEAD &&
 	echo 2 >>p/tracked.o && tells main "MODIFIED tracked.o" && rm -r p/lib/.git

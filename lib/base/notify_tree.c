@@ -554,9 +554,11 @@ static bool shift(struct ews_notify_tree *tree, struct place *from, struct place
 	mark_dirty(tree, from);
 	mark_dirty(tree, to);
 	/* The places in it are taken by what was in another directory: there it is told, or here. */
-	if (from->first && (to->first || (!origin && has_past(from))))
+	if (is_dir(from) && from->first && (to->first || (!origin && has_past(from))))
 		return false;
-	hand_over(from, to);
+	/* Those in a place where a file stands are of the directory that stood there before. */
+	if (is_dir(from))
+		hand_over(from, to);
 	if (from->watch >= 0) {
 		int watch = from->watch;
 
