@@ -83,7 +83,7 @@ log -1 ssh
 show
 show pgp
 show HEAD:a.txt
-blame a.txt
+blame -s a.txt
 blame HEAD~1 -- src/main.c
 grep -n dirty
 grep -c main HEAD
