@@ -70,6 +70,11 @@ test_expect_success 'P8: a directory that changes places with a file, and back: 
 	tells swap "MOVED o/file/f -> a/f" "MOVED o/file/sub -> a/sub" "DELETED a" "DELETED o/file" "CREATED a" "CREATED o/file" && ends $pid TERM
 '
 
+test_expect_success 'P8: that a directory has left its place is told before what came into the next one there' '
+	mkdir -p y/d y/x && echo 1 >y/d/old && echo 2 >y/x/f && watch order y && (cd y && mv d e && mkdir d && mv x/f d/f) && tells order "MOVED d -> e" "MOVED x/f -> d/f" "CREATED d" &&
+	grep "^MOVED" order.out >moves && printf "MOVED %s\n" "d -> e" "x/f -> d/f" >want && test_cmp want moves && ends $pid TERM
+'
+
 test_expect_success 'what is ignored, .git, .superqode and home are passed by; what git tracks is not' '
 	echo 2 >>p/x.o && echo 1 >p/build/y && (cd p && git add -A && git commit -qm all) && mkdir p/.superqode && echo 1 >p/.superqode/z && mkdir p/lib/.git && echo 1 >p/lib/.git/HEAD &&
 	echo 2 >>p/tracked.o && tells main "MODIFIED tracked.o" && rm -r p/lib/.git

@@ -912,8 +912,12 @@ static void tell_move(struct telling *telling, struct place *place)
 	if (!place->origin || place->is_told)
 		return;
 	place->is_told = true;
-	for (struct place *p = above(place); p; p = above(p))
+	for (struct place *p = above(place); p; p = above(p)) {
 		tell_move(telling, p);
+		/* another stood there, and this one came into its successor */
+		if (p->went_to)
+			tell_move(telling, p->went_to);
+	}
 	for (struct place *p = above(place->origin); p; p = above(p))
 		tell_move(telling, p);
 	if (place->went_to)
