@@ -144,6 +144,11 @@ test_expect_success 'P4: HEAD on a branch of the copy stands where that does, wh
 	start_ws branch w && git -C "$ws" commit -q --allow-empty -m own && git -C "$ws" update-ref refs/worktree/own HEAD && git -C "$ws" symbolic-ref HEAD refs/worktree/own && test "$(head_of w)" = "$(git -C "$ws" rev-parse HEAD)" && git -C branch ews end w
 '
 
+test_expect_success '--copy-objects of a shallow clone: what it has, and its history ends where that does' '
+	test_repo deep && git clone -q --depth 1 "file://$PWD/deep" shallow && start_ws shallow --method snapshot --copy-objects sh && test_path_is_missing "${ws:?}/.git/objects/info/alternates" && git -C "$ws" fsck && git -C "$ws" rev-list HEAD >got && git -C shallow rev-list HEAD >want && test_cmp want got &&
+	echo in >"${ws:?}/in" && git -C "$ws" add in && git -C "$ws" commit -qm in && git -C shallow ews snapshot create sh && git -C shallow cat-file -e "$(git -C "$ws" rev-parse HEAD)" && git -C shallow ews end sh
+'
+
 test_expect_success 'a copy of a project whose path has a line end in it borrows the objects as well' '
 	dir=$(printf "line\nend") && test_repo "$dir" && start_ws "$dir" --method snapshot line && git -C "$ws" fsck && git -C "$ws" status --porcelain >got && test_must_be_empty got &&
 	echo in >"${ws:?}/in" && git -C "$ws" add in && git -C "$ws" commit -qm in && head=$(git -C "$ws" rev-parse HEAD) && git -C "$dir" ews snapshot create line && git -C "$dir" cat-file -e $head && git -C "$dir" ews revert line >out && test_grep "Status: Verified" out && git -C "$ws" fsck && git -C "$dir" ews end line

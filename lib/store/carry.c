@@ -28,6 +28,10 @@ int ews_carry(const struct ews_carry *carry, const struct ews_buf *request)
 	struct ews_git_opts to = { .object_dir = carry->to, .in_fd = pack, .out = &said };
 	int rc = pack < 0 ? ews_error_os("cannot make a file in '%s'", carry->tmp_dir) : 0;
 
+	if (carry->shallow) {
+		ews_strv_add_all(&pack_args, "--shallow-file", carry->shallow, NULL);
+		ews_strv_add_all(&index_args, "--shallow-file", carry->shallow, NULL);
+	}
 	ews_strv_add_all(&pack_args, "pack-objects", "-q", "--stdout", NULL);
 	if (!carry->just_these)
 		ews_strv_add(&pack_args, "--revs");

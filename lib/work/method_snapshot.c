@@ -257,12 +257,14 @@ static int copy_objects(const struct ews_place *place, const char *object_dir, c
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *shallow = ews_path_join(place->common_dir, "shallow");
 	const struct ews_gitstate_file *head = ews_gitstate_file(state, "HEAD");
 	const struct ews_carry what = { .home = place->home,
 					.tmp_dir = place->home,
 					.algo = ews_odb_algo(place->odb),
 					.from = ews_odb_object_dir(place->odb),
-					.to = object_dir };
+					.to = object_dir,
+					.shallow = access(shallow, F_OK) == 0 ? shallow : NULL };
 	char hex[EWS_OID_HEX_MAX];
 	int rc = ews_odb_ref_list(&refs, place->odb, "refs/");
 
