@@ -357,4 +357,18 @@ test_expect_success 'P4: a workspace whose directory somebody took out of trash 
 	ended lost && rm -rf "${HOME:?}/.superqode/working/lost/trash" && { git -C lost ews undo x || test $? = 1; } && test "$(cat "${ws:?}/new")" = new && git -C "${ws:?}" status --porcelain >got && test_grep new got && git -C lost ews diff x >got && test_grep "^+new" got
 '
 
+# files_beneath <n> <dir>: as many ignored ones there, with names as long as names may be
+files_beneath() (
+	cd "$2" && pad=$(printf "%0240d" 0) && n=$1 && while test "$n" -gt 0; do
+		: >"$n$pad.o" || exit 1
+		n=$((n - 1))
+	done
+)
+
+test_expect_success 'P4: a step is read again, however many paths it took away' '
+	test_repo many && deep=$(printf "%0200d/" 1 2 3 4 5 6 7 8 9 10 11 12 13 14) && mkdir -p "many/$deep" && echo tracked >"many/${deep}t" && git -C many add . && git -C many commit -q -m deep && start_ws many m && files_beneath 6000 "${ws:?}/$deep" &&
+	git -C many ews revert m >out 2>err && record=$(find "$HOME/.superqode/working/many/undo" -name "op-*.json") && test "$(stat -c %s "$record")" -gt 16777216 && ls "${ws:?}/$deep" >got && echo t >want && test_cmp want got &&
+	git -C many ews undo --list >out && test_grep " done .* revert .* m\$" out && git -C many ews undo m >out 2>err && ls "${ws:?}/$deep" >got && test_line_count = 6001 got && git -C many ews end m >out 2>err && git -C many ews clean --now -q >out
+'
+
 test_done

@@ -30,13 +30,13 @@ void ews_json_init(void)
 }
 
 /* Before cJSON, which calls itself at each level and ends a string at a NUL, sees the text. */
-static int check_text(const char *text, size_t len)
+static int check_text(const char *text, size_t len, size_t max)
 {
 	bool is_string = false;
 	size_t i, depth = 0;
 
-	if (len > TEXT_MAX)
-		return ews_error(EWS_EDAMAGED, "JSON longer than %llu bytes", TEXT_MAX);
+	if (len > max)
+		return ews_error(EWS_EDAMAGED, "JSON longer than %zu bytes", max);
 	for (i = 0; i < len; i++) {
 		if (!text[i] || (is_string && len - i > 5 && !memcmp(text + i, "\\u0000", 6)))
 			return ews_error(EWS_EDAMAGED, "JSON with a NUL at byte %zu", i);
@@ -89,12 +89,17 @@ static int check_keys(const cJSON *node)
 
 int ews_json_parse(cJSON **out, const char *text, size_t len)
 {
+	return ews_json_parse_long(out, text, len, TEXT_MAX);
+}
+
+int ews_json_parse_long(cJSON **out, const char *text, size_t len, size_t max)
+{
 	EWS_CLEANUP(json) cJSON *root = NULL;
 	EWS_CLEANUP(free) char *copy = NULL;
 	const char *end = NULL;
 	int rc;
 
-	rc = check_text(text, len);
+	rc = check_text(text, len, max);
 	if (rc < 0)
 		return rc;
 	/* With a NUL behind it: cJSON before 1.7.18 may look one byte too far. */

@@ -27,6 +27,8 @@ void ews_json_init(void);
  * EWS_EDAMAGED. The caller releases `*out` with cJSON_Delete().
  */
 int ews_json_parse(cJSON **out, const char *text, size_t len);
+/* The same of at most `max` bytes. */
+int ews_json_parse_long(cJSON **out, const char *text, size_t len, size_t max);
 
 /* The same for our file `name` of at most `max` bytes; fails as ews_file_read_own() as well. */
 int ews_json_read(cJSON **out, int dir_fd, const char *name, size_t max);

@@ -22,7 +22,7 @@
 
 #define JOURNAL_FILE "journal"
 #define STEPS_DIR "undo"
-#define STEP_BYTES_MAX (16 * EWS_MIB)
+#define STEP_BYTES_MAX (256 * EWS_MIB) /* a path that went to trash, of hundreds of thousands, takes a line */
 #define JOURNAL_BYTES_MAX (16 * EWS_MIB)
 #define STEP_VERSION 1
 #define STEPS_READ 8 /* at least, for a new one's sequence */
@@ -138,6 +138,11 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 	if (rc < 0)
 		return rc;
 	ews_step_format(&text, step);
+	if (text.len > STEP_BYTES_MAX) {
+		ews_error(EWS_EUNSUPPORTED, "the '%s' touches more paths than undo can remember", step->verb);
+		ews_error_hint("with '-- <path>' it can be done in parts");
+		return EWS_EUNSUPPORTED;
+	}
 	rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
 	return rc < 0 ? ews_error_wrap("cannot write step '%s'", step->id) : 0;
 }
@@ -214,7 +219,7 @@ int ews_step_parse(struct ews_step *out, const char *text, size_t len)
 {
 	EWS_CLEANUP(json) cJSON *json = NULL;
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
-	int rc = ews_json_parse(&json, text, len);
+	int rc = ews_json_parse_long(&json, text, len, STEP_BYTES_MAX);
 
 	if (rc == 0)
 		rc = take_step(&step, json);

@@ -71,7 +71,7 @@ struct ews_step {
 
 /* Give a new step its id and sequence; its strings are set by the caller. */
 int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session);
-/* Write the record (replace, synced). */
+/* Write the record (replace, synced). Fails with EWS_EUNSUPPORTED when it is longer than what is read again. */
 int ews_step_write(int repo_fd, const struct ews_step *step);
 int ews_step_read(struct ews_step *out, int repo_fd, const char *id);
 /* The same of the record's `len` bytes, and what is written there. Parsing fails with EWS_EDAMAGED or EWS_EUNSUPPORTED. */

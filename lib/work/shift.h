@@ -32,6 +32,7 @@ struct ews_shift {
 	struct ews_entries kept; /* the ignored files that came along at the session's start */
 	struct ews_ignored_changes ignored; /* what became of them */
 	struct ews_strv away; /* paths that are renamed away */
+	struct ews_strv returning; /* sorted: the paths that what an earlier move took comes back to */
 	ews_entry_equal_fn equal; /* what need not be written */
 	size_t n_only; /* how many paths the options name */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */

@@ -206,20 +206,38 @@ int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *l
 	return rc;
 }
 
-/* Does what an earlier move took come back to this path? Then it is not made anew. */
-static bool comes_back(const struct ews_shift *shift, const char *path)
+/* The paths that what an earlier move took comes back to: there may be as many as there are files, so they are sorted. */
+static void find_returning(struct ews_shift *shift)
 {
-	if (shift->step->is_emptied)
-		return false;
-	for (size_t i = 0; i < shift->step->moved.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf moved = EWS_BUF_INIT;
+	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const char *name;
 
-		if (ews_shift_split_moved(&moved, &name, shift->step->moved.items[i]) < 0)
+		if (ews_shift_split_moved(&path, &name, shift->step->moved.items[i]) < 0)
 			ews_error_clear(); /* move_back() says it */
-		else if (ews_path_is_inside(path, moved.ptr))
-			return true;
+		else
+			ews_strv_add(&shift->returning, path.ptr);
 	}
+	if (shift->returning.n)
+		ews_strv_sort(&shift->returning);
+}
+
+/* Does what an earlier move took come back to this path, or to one above it? Then it is not made anew. */
+static bool comes_back(const struct ews_shift *shift, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf above = EWS_BUF_INIT;
+	char *slash = NULL;
+
+	if (!shift->returning.n)
+		return false;
+	ews_buf_adds(&above, path);
+	do {
+		if (slash)
+			*slash = '\0';
+		if (ews_strv_sorted_has(&shift->returning, above.ptr))
+			return true;
+		slash = strrchr(above.ptr, '/');
+	} while (slash);
 	return false;
 }
 
@@ -574,6 +592,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_ignored_read(&shift->kept, shift->session);
 	if (rc < 0)
 		return rc;
+	find_returning(shift);
 	shift->can_settle = can_settle(shift);
 	shift->known = opts.known = is_one ? &shift->target : &shift->joined;
 	/* Before the step nothing there is of its making. */

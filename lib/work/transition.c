@@ -40,6 +40,7 @@ static void release_shift(struct ews_shift *shift)
 	ews_entries_release(&shift->kept);
 	ews_ignored_changes_release(&shift->ignored);
 	ews_strv_release(&shift->away);
+	ews_strv_release(&shift->returning);
 	ews_snapshot_release(&shift->before);
 	ews_buf_release(&shift->memo);
 }
