@@ -158,6 +158,12 @@ test_expect_success 'P4: of many that are added at once none is lost' '
 	done && wait && cat id.* | sort -u >ids && test_line_count = 16 ids && art p list && test_line_count = $((before + 16)) out && manifest_is_true p && cat p/${qe:?}/logs/same*.log | sort -n >got && test_seq 1 16 >want && test_cmp want got
 '
 
+test_expect_success 'P4: what took the place of an artifact since stays when its removal is done again, and keeps nobody from the rest' '
+	test_repo since && start_ws since m && git -C since ews run m -- sh -c "echo 1 >n" >out 2>err && art since list --type patch --json && id=$(json out ".artifacts[0].id") && art since remove "$id" && git -C since ews undo >out && git -C since ews run m -- sh -c "echo 2 >>n" >out 2>err &&
+	git -C since rev-parse "refs/ews/artifacts/$id" >want && test_expect_code 1 git -C since ews undo --redo 2>err && test_grep "refs/ews/artifacts/$id. has moved since" err && git -C since rev-parse "refs/ews/artifacts/$id" >got && test_cmp want got && git -C since ews recover --all >out 2>err && test_grep "nothing is interrupted" err && git -C since ews apply --check m >out &&
+	record=$(find "$HOME/.superqode/working/since/undo" -name "op-*.json" -exec grep -l "$id" {} +) && sed -i "s/\"state\":	\"undone\"/\"state\":	\"redoing\"/" "$record" && git -C since ews recover --all >out && test_grep "of a drop: .*moved" out && git -C since rev-parse "refs/ews/artifacts/$id" >got && test_cmp want got && git -C since ews apply --check m >out
+'
+
 test_expect_success 'plain directories, bare and SHA-256 repositories' '
 	mkdir plain && add plain --type qr --name r.md <line && test_cmp line plain/${qe:?}/qr/r.md && rm -r plain/.superqode && art plain list && test_cmp line plain/${qe:?}/qr/r.md &&
 	git init -q --bare bare.git && add bare.git --type qr --name r.md <line && art bare.git show --json r.md && file=$(json out .artifact.file_path) && test_cmp line "$file" && test "$(stat -c %a "$file" "${file%/*}" "${file%/qr*}/manifest.json" | tr "\n" " ")" = "600 700 600 " &&

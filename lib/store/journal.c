@@ -388,18 +388,23 @@ bool ews_step_needs(const struct ews_step *step, const char *id)
 
 int ews_step_each(const struct ews_strv *lines, ews_step_line_fn fn, void *payload)
 {
-	EWS_CLEANUP(free) char *gone = NULL;
+	struct ews_error_saved first = EWS_ERROR_SAVED_INIT;
 
 	for (size_t i = 0; i < lines->n; i++) {
 		int rc = fn(lines->items[i], payload);
 
-		if (rc < 0 && rc != EWS_ENOTFOUND)
+		if (rc < 0 && !ews_step_may_go_on(rc))
 			return rc;
-		if (rc < 0 && !gone)
-			gone = ews_strdup(ews_error_message());
+		if (rc < 0 && !first.code)
+			ews_error_save(&first);
 	}
 	ews_error_clear();
-	return gone ? ews_error(EWS_ENOTFOUND, "%s", gone) : 0;
+	return first.code ? ews_error_restore(&first) : 0;
+}
+
+bool ews_step_may_go_on(int rc)
+{
+	return rc == EWS_ENOTFOUND || rc == EWS_EEXISTS || rc == EWS_ESTALE;
 }
 
 void ews_step_release(struct ews_step *step)

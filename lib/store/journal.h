@@ -89,11 +89,14 @@ bool ews_step_is_of_project(const struct ews_step *step);
 bool ews_step_needs(const struct ews_step *step, const char *id);
 
 /*
- * Hand each of a step's `lines` to `fn`. One whose thing is gone (EWS_ENOTFOUND) keeps none of the others: the first of them is what
- * it fails with once all are through. Any other failure ends it at once.
+ * Hand each of a step's `lines` to `fn`. One whose thing is gone (EWS_ENOTFOUND), or is something else by now (EWS_EEXISTS,
+ * EWS_ESTALE), keeps none of the others: the first of them is what it fails with once all are through. Any other failure ends
+ * it at once.
  */
 typedef int (*ews_step_line_fn)(const char *line, void *payload);
 int ews_step_each(const struct ews_strv *lines, ews_step_line_fn fn, void *payload);
+/* Is that failure of one of its lines such a one? */
+bool ews_step_may_go_on(int rc);
 
 void ews_step_release(struct ews_step *step);
 EWS_CLEANUP_DEFINE(step, struct ews_step, ews_step_release)

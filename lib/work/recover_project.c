@@ -18,7 +18,7 @@
 /* Of what a drop took away something is gone: it is named, and keeps none of the rest. */
 static int name_gone(struct ews_strv *done, int rc)
 {
-	if (rc != EWS_ENOTFOUND)
+	if (!ews_step_may_go_on(rc))
 		return rc;
 	ews_strv_addf(done, "of a drop: %s", ews_error_message());
 	ews_error_clear();

@@ -367,6 +367,39 @@ static int move_all(struct ews_repo *repo, const struct ews_step *step, bool bac
 	return ews_step_each(&step->refs, move_one, &moving);
 }
 
+/* Is there no ref of that name that holds anything else than `oid`? */
+static int check_name(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
+{
+	struct ews_oid there;
+	int rc = ews_odb_ref_read(&there, repo->odb, name);
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc < 0 || ews_oid_equal(&there, oid))
+		return rc;
+	return ews_error(EWS_ESTALE, "the ref '%s' has moved since, and is left where it is", name);
+}
+
+int ews_snapshot_check_names(struct ews_repo *repo, const struct ews_step *step)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < step->refs.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
+		struct ews_oid oid;
+		char *to;
+
+		rc = split_ref(&oid, &to, line, step);
+		if (rc == 0)
+			rc = check_name(repo, line, &oid);
+		if (rc == 0)
+			rc = check_name(repo, to, &oid);
+	}
+	return rc;
+}
+
 int ews_snapshot_find_all(struct ews_repo *repo, const struct ews_step *step)
 {
 	int rc = 0;

@@ -250,6 +250,8 @@ static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
 {
 	int rc = ews_snapshot_find_all(repo, step);
 
+	if (rc == 0)
+		rc = ews_snapshot_check_names(repo, step);
 	if (rc == 0 && !redo)
 		rc = ews_archive_find_all(repo, step);
 	if (rc == 0)
