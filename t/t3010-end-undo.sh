@@ -371,4 +371,18 @@ test_expect_success 'P4: a step is read again, however many paths it took away' 
 	git -C many ews undo --list >out && test_grep " done .* revert .* m\$" out && git -C many ews undo m >out 2>err && ls "${ws:?}/$deep" >got && test_line_count = 6001 got && git -C many ews end m >out 2>err && git -C many ews clean --now -q >out
 '
 
+# beside_drop <project> <file> <verb>...: a verb that is stopped when it opens the file, as it is about to move what goes away
+beside_drop() {
+	ews_project=$1 file=$2 && shift 2 && rm -f calls && { test_strace calls -P "$file" -e trace=flock -e inject=flock:signal=SIGSTOP:when=1 git -C "$ews_project" ews "$@" >drop.out 2>drop.err 3>&- 4>&- 5>&- & } && drop=$! && test_wait_for 20 grep -s "stopped by SIGSTOP" calls
+}
+
+go_on() {
+	kill -s CONT "$(sed -n "/stopped by SIGSTOP/s/ .*//p" calls)" && wait "$drop"
+}
+
+test_expect_success STRACE 'P4: a drop that is at work is not taken for one that was interrupted' '
+	test_repo drops && start_ws drops d && echo new >"${ws:?}/new" && snap=$(git -C drops ews snapshot create d) && beside_drop drops "$PWD/drops/.git/refs/ews/trash/$snap.lock" snapshot drop "$snap" && test_expect_code 1 git -C drops ews undo 2>err && test_grep "^error: .project. is locked by process .*drop" err && test_grep ! recover err &&
+	test_expect_code 1 git -C drops ews apply d 2>err && test_grep "^error: .project. is locked" err && test_expect_code 1 git -C drops ews recover --all >out 2>err && go_on && git -C drops rev-parse -q --verify "refs/ews/trash/$snap" && git -C drops ews undo && git -C drops rev-parse -q --verify "refs/ews/snapshots/$snap" && git -C drops ews apply d >out && git -C drops ews undo >out
+'
+
 test_done

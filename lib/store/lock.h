@@ -32,6 +32,8 @@ struct ews_lock {
 
 /* Whose holder changes the project itself. What begins so is no session's id. */
 #define EWS_LOCK_PROJECT "~project"
+/* For those who hold it for moments, and need nothing that is under it meanwhile. */
+#define EWS_LOCK_PROJECT_WAIT_MS 30000
 
 /* The verb of holders that sweep: they hold a lock for moments, and whoever wants it waits for them a little. */
 #define EWS_LOCK_SWEEP "sweep"

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "store/lock.h"
 #include "work/archive.h"
 
 #define COPY_NAME EWS_ARCHIVE_HIDDEN "archive" /* of a copy, until it is whole */
@@ -157,11 +158,14 @@ static int remove_for_good(const struct ews_strv *files)
 int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc;
 
 	if (!repo)
 		return remove_for_good(files);
 	rc = ews_repo_need_dir(repo, true);
+	if (rc == 0)
+		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "archive", EWS_LOCK_PROJECT_WAIT_MS);
 	if (rc == 0)
 		rc = ews_step_init(&step, repo->dir_fd, "drop", NULL);
 	if (rc < 0)

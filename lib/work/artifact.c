@@ -822,29 +822,37 @@ int ews_artifact_export(char **name, int dir_fd, struct ews_repo *repo, const st
 	return ews_error(EWS_EEXISTS, "there is no name left for '%s'", ews_artifact_name(artifact));
 }
 
-static int plan_removal(struct ews_step *step, const struct ews_repo *repo, const struct ews_artifact *const *items,
-			size_t n)
+/* What stands under their ids now: they were listed before the lock was ours. */
+static int plan_removal(struct ews_step *step, const struct registry *registry,
+			const struct ews_artifact *const *items, size_t n)
 {
-	int rc = ews_step_init(step, repo->dir_fd, "drop", NULL);
+	const int repo_fd = registry->repo->dir_fd;
+	int rc = ews_step_init(step, repo_fd, "drop", NULL);
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
+		const struct ews_artifact *now = find_id(&registry->list, items[i]->id);
 		char hex[EWS_OID_HEX_MAX];
 
-		ews_strv_addf(&step->refs, EWS_REF_ARTIFACTS "%s " TRASH "%s %s", items[i]->id, items[i]->id,
-			      ews_oid_hex(hex, &items[i]->commit));
+		if (now)
+			ews_strv_addf(&step->refs, EWS_REF_ARTIFACTS "%s " TRASH "%s %s", now->id, now->id,
+				      ews_oid_hex(hex, &now->commit));
 	}
-	return rc < 0 ? rc : ews_step_write(repo->dir_fd, step);
+	return rc < 0 ? rc : ews_step_write(repo_fd, step);
 }
 
 int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 			const struct ews_artifact *const *items, size_t n)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(registry) struct registry registry = REGISTRY_INIT;
-	int rc = open_registry(&registry, repo, news);
+	/* The project's before that of the artifacts, as undo does it. */
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "artifact", EWS_LOCK_PROJECT_WAIT_MS);
 
 	if (rc == 0)
-		rc = plan_removal(&step, repo, items, n);
+		rc = open_registry(&registry, repo, news);
+	if (rc == 0)
+		rc = plan_removal(&step, &registry, items, n);
 	if (rc == 0)
 		rc = ews_snapshot_move_all(repo, &step, false);
 	if (rc < 0)

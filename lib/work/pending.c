@@ -12,8 +12,6 @@
 #include "base/error.h"
 #include "store/lock.h"
 
-#define LOCK_WAIT_MS 30000
-
 static void release_one(struct ews_pending *pending)
 {
 	free(pending->name);
@@ -259,7 +257,7 @@ int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
 	int rc = ews_repo_need_dir(repo, true);
 
 	if (rc == 0)
-		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "pending", LOCK_WAIT_MS);
+		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "pending", EWS_LOCK_PROJECT_WAIT_MS);
 	if (rc == 0)
 		rc = plan_drop(&step, repo, pending);
 	if (rc == 0)

@@ -463,7 +463,7 @@ static int drop(struct ews_strv *out, struct ews_repo *repo, const struct ews_ro
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "round", LOCK_WAIT_MS);
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "round", EWS_LOCK_PROJECT_WAIT_MS);
 
 	if (rc == 0)
 		rc = ews_step_init(&step, repo->dir_fd, "drop", NULL);

@@ -15,6 +15,7 @@
 #include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
+#include "store/lock.h"
 #include "work/history.h"
 #include "work/ignored.h"
 
@@ -447,6 +448,7 @@ int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step)
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_need_dir(repo, true);
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -459,6 +461,9 @@ int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *s
 			rc = ews_error(EWS_EUSAGE, "'%s' is no snapshot that could be dropped", snapshots[i]->id);
 		ews_error_hint("'git ews snapshot list' shows what can be dropped");
 	}
+	/* Who finds the step unfinished while nobody holds that takes it for one that was killed. */
+	if (rc == 0)
+		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "drop", EWS_LOCK_PROJECT_WAIT_MS);
 	if (rc == 0)
 		rc = ews_step_init(&step, repo->dir_fd, "drop", n == 1 ? snapshots[0]->session : NULL);
 	if (rc < 0)
