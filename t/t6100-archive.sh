@@ -151,6 +151,10 @@ test_expect_success 'P5: hostile members are refused before anything is written'
 	test_must_fail git -c ews.maxTotal=10 ews archive extract --to target/new "$(cat one)" 2>err && test_grep "ews.maxTotal" err && test_path_is_missing target/new && test_path_is_missing /tmp/ews-escaped
 '
 
+test_expect_success 'P5: paths without end, and directories without number that nobody wrote, are refused' '
+	long=$(printf "a/%.0s" $(seq 40000)) && refused "a path of 80001 bytes" f "${long}x" x && set -- && for n in 1 2 3 4 5 6 7 8 9; do set -- "$@" f "${n:?}/$(printf "a/%.0s" $(seq 20000))x" x || return 1; done && (ulimit -v 3000000 && refused "more names than any tree needs" "$@")
+'
+
 test_expect_success 'what others made is extracted as well: directories unsaid, "./" before names, names in any order, a FIFO' '
 	tarball foreign.tar d ./ x f ./z/y/x 1 f ./b 2 h ./a b l ./l b p ./p x h z/q z/y/x && rm -rf target && arch extract --to target foreign.tar && (cd target && find . | sort | tr "\n" " ") | says ". ./a ./b ./l ./p ./z ./z/q ./z/y ./z/y/x " - && test "$(cat target/a target/z/q)" = 21 && test target/a -ef target/b && test target/z/q -ef target/z/y/x &&
 	arch show --json foreign.tar && test_json out .path null && test_json_count out .matched_paths 6 && arch verify foreign.tar && git-ews archive cat foreign.tar:a >got && says 2 got

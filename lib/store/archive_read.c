@@ -31,6 +31,7 @@
 #define NAMES_MAX (512 * EWS_MIB) /* of all paths, links and attributes */
 #define LINK_TEXT_MAX (64 * EWS_KIB)
 #define ID_MAX 0xfffffffeu
+#define PATH_MAX_LEN (64 * 1024) /* as of any path that we write */
 #define PART_MAX 255 /* bytes of a name in a directory: no more on any file system of Linux */
 #define TIME_MAX (INT64_C(1) << 40) /* no file system has more */
 
@@ -171,9 +172,19 @@ static bool has_long_part(const char *path)
 	return len > PART_MAX;
 }
 
+/* It is not said: no sentence has room for it. */
+static int refuse_long(size_t len)
+{
+	ews_error(EWS_EDENIED, "the archive is refused: it has a path of %zu bytes, and no path is that long", len);
+	ews_error_hint("nothing was written");
+	return EWS_EDENIED;
+}
+
 /* What may not stand in an archive under any name of ours or git's. */
 static int check_path(const char *path)
 {
+	if (strlen(path) > PATH_MAX_LEN)
+		return refuse_long(strlen(path));
 	if (!*path || !ews_path_is_plain(path))
 		return refuse(path, "leads outside");
 	if (ews_entry_path_names_git(path))
@@ -501,9 +512,14 @@ static struct member *find_member(const struct reading *reading, const char *pat
 static int join_names(struct reading *reading)
 {
 	struct ews_entries *list = &reading->out->entries;
+	EWS_CLEANUP(free) size_t *order = ews_calloc(reading->n + 1, sizeof(*order));
 
 	list->knows_names = true;
-	for (size_t i = 0; i < reading->n; i++) {
+	for (size_t i = 0; i < reading->n; i++)
+		order[reading->members[i].at] = i;
+	/* In the archive's order: what a name is one of has found its file by then, and no chain is followed twice. */
+	for (size_t k = 0; k < reading->n; k++) {
+		const size_t i = order[k];
 		struct member *member = &reading->members[i];
 		struct member *file = member->target ? find_member(reading, member->target) : NULL;
 		struct ews_entry *entry = &list->items[i];
@@ -547,42 +563,37 @@ static void name_firsts(struct reading *reading)
 	}
 }
 
-/* No path twice, and none beneath what is no directory. */
+/* No path twice, and none beneath what is no directory: in their order that follows at once. */
 static int check_tree(const struct reading *reading)
 {
 	const struct ews_entries *list = &reading->out->entries;
+	const struct ews_entry *leaf = NULL; /* the last one that is no directory */
 
 	for (size_t i = 0; i < list->n; i++) {
-		EWS_CLEANUP(free) char *dir = ews_path_dir(list->items[i].path);
+		const struct ews_entry *entry = &list->items[i];
 
-		if (i && !strcmp(list->items[i - 1].path, list->items[i].path))
-			return refuse(list->items[i].path, "is in it twice");
-		while (*dir) {
-			const struct ews_entry *above = ews_entries_find(list, dir);
-			char *slash = strrchr(dir, '/');
-
-			if (above && above->type != EWS_ENTRY_DIR)
-				return refuse(list->items[i].path, above->type == EWS_ENTRY_LINK
-									   ? "lies beyond a link"
-									   : "lies beneath a file");
-			/* What is above a directory was looked at with it. */
-			if (above)
-				break;
-			*(slash ? slash : dir) = '\0';
-		}
+		if (i && !strcmp(entry[-1].path, entry->path))
+			return refuse(entry->path, "is in it twice");
+		if (leaf && ews_path_is_inside(entry->path, leaf->path))
+			return refuse(entry->path,
+				      leaf->type == EWS_ENTRY_LINK ? "lies beyond a link" : "lies beneath a file");
+		if (entry->type != EWS_ENTRY_DIR)
+			leaf = entry;
 	}
 	return 0;
 }
 
-/* Directories that others left unsaid. */
-static void add_directories(struct ews_entries *list)
+/* Directories that others left unsaid: the names of all of them take no more than those of members may. */
+static int add_directories(struct reading *reading)
 {
+	struct ews_entries *list = &reading->out->entries;
 	size_t n = list->n;
+	int rc = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && rc == 0; i++) {
 		EWS_CLEANUP(free) char *dir = ews_path_dir(list->items[i].path);
 
-		while (*dir) {
+		while (*dir && rc == 0) {
 			char *slash = strrchr(dir, '/');
 			struct ews_entry *entry;
 
@@ -592,11 +603,13 @@ static void add_directories(struct ews_entries *list)
 			entry = ews_entries_add(list, dir, strlen(dir));
 			entry->type = EWS_ENTRY_DIR;
 			entry->mode = 0755;
+			rc = take_name_bytes(reading, strlen(dir));
 			*(slash ? slash : dir) = '\0';
 		}
 	}
-	if (list->n > n)
+	if (rc == 0 && list->n > n)
 		ews_entries_unique(list);
+	return rc;
 }
 
 static bool same_name(const char *a, const char *b)
@@ -683,7 +696,7 @@ static int settle(struct reading *reading)
 		if (reading->has_manifest)
 			compare(reading);
 		else
-			add_directories(&out->entries);
+			rc = add_directories(reading);
 	}
 	if (rc < 0)
 		return rc;
