@@ -164,6 +164,11 @@ test_expect_success 'P4: what took the place of an artifact since stays when its
 	record=$(find "$HOME/.superqode/working/since/undo" -name "op-*.json" -exec grep -l "$id" {} +) && sed -i "s/\"state\":	\"undone\"/\"state\":	\"redoing\"/" "$record" && git -C since ews recover --all >out && test_grep "of a drop: .*moved" out && git -C since rev-parse "refs/ews/artifacts/$id" >got && test_cmp want got && git -C since ews apply --check m >out
 '
 
+test_expect_success 'P5: a manifest that uses up the numbers of ids keeps nobody from adding artifacts' '
+	test_repo last && mkdir -p last/${qe:?}/qr && cp line last/${qe:?}/qr/x.md && sum=$(sha256sum <line | cut -d " " -f 1) && printf "{\"schema\":\"ews.artifacts/1\",\"artifacts\":[{\"id\":\"qr-999999999\",\"type\":\"qr\",\"path\":\"qr/x.md\",\"created_at\":\"2026-01-01T00:00:00Z\",\"sha256\":\"$sum\",\"size_bytes\":7}]}" >last/${qe:?}/manifest.json &&
+	for n in 1 2 3; do echo $n | add last --type log && cat out >>last.ids || return 1; done && printf "log-00%d\n" 1 2 3 >want && test_cmp want last.ids && art last list && test_line_count = 4 out && manifest_is_true last && art last remove log-002 && echo 4 | add last --type log && echo log-004 >want && test_cmp want out
+'
+
 test_expect_success 'plain directories, bare and SHA-256 repositories' '
 	mkdir plain && add plain --type qr --name r.md <line && test_cmp line plain/${qe:?}/qr/r.md && rm -r plain/.superqode && art plain list && test_cmp line plain/${qe:?}/qr/r.md &&
 	git init -q --bare bare.git && add bare.git --type qr --name r.md <line && art bare.git show --json r.md && file=$(json out .artifact.file_path) && test_cmp line "$file" && test "$(stat -c %a "$file" "${file%/*}" "${file%/qr*}/manifest.json" | tr "\n" " ")" = "600 700 600 " &&

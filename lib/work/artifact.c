@@ -156,6 +156,35 @@ static struct ews_artifact *find_path(const struct ews_artifacts *list, const ch
 	return NULL;
 }
 
+static bool has_number(const struct ews_artifacts *list, unsigned number)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (number_of(list->items[i].id) == number)
+			return true;
+	return false;
+}
+
+static bool is_number_damaged(const struct registry *registry, unsigned number)
+{
+	for (size_t i = 0; i < registry->damaged.n; i++)
+		if (number_of(registry->damaged.items[i].name) == number)
+			return true;
+	return false;
+}
+
+/* The next one; once somebody else's manifest has used up the last of them, the first that is free. */
+static unsigned next_number(struct registry *registry)
+{
+	unsigned number = 1;
+
+	if (registry->last_number < EWS_ARTIFACT_NUMBER_MAX)
+		return ++registry->last_number;
+	while (has_number(&registry->list, number) || has_number(&registry->trash, number) ||
+	       is_number_damaged(registry, number))
+		number++;
+	return number;
+}
+
 /* Make it exist: under its id, in the place of `was`. */
 static int publish(struct ews_artifact *artifact, struct ews_repo *repo, struct ews_batch *batch,
 		   const struct ews_oid *was)
@@ -206,7 +235,7 @@ static int take_in(struct registry *registry, struct ews_artifact *artifact, con
 	artifact->commit = (struct ews_oid)EWS_OID_NONE;
 	rc = add_blob(artifact, batch, fd);
 	if (rc == 0 && !artifact->id)
-		artifact->id = ews_artifact_id_new(artifact->type, ++registry->last_number);
+		artifact->id = ews_artifact_id_new(artifact->type, next_number(registry));
 	if (rc == 0)
 		rc = publish(artifact, registry->repo, batch, was);
 	if (rc < 0)
@@ -620,7 +649,7 @@ static int store_bytes(struct ews_artifact *artifact, struct registry *registry,
 		return rc;
 	artifact->created_s = ews_clock_now();
 	artifact->is_executable = what->is_executable;
-	artifact->id = ews_artifact_id_new(artifact->type, ++registry->last_number);
+	artifact->id = ews_artifact_id_new(artifact->type, next_number(registry));
 	name = what->name ? ews_artifact_name_safe(what->name)
 			  : ews_strfmt("%s%s", artifact->id, ews_artifact_type_suffix(artifact->type));
 	return store_new(artifact, &draft, registry, batch, what, name);

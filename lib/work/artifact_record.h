@@ -44,6 +44,8 @@ struct ews_artifact {
 
 #define EWS_ARTIFACT_INIT { 0 }
 
+#define EWS_ARTIFACT_NUMBER_MAX 999999999u /* of an id */
+
 /* The id of the one of `type` that has this number: "test-unit-007". The caller frees it. */
 char *ews_artifact_id_new(enum ews_artifact_type type, unsigned number);
 
