@@ -139,6 +139,12 @@ test_expect_success 'P4: end --all ends what goes on and moves the team'"'"'s re
 	ews undo && test "$(git -C p show "$red:red")" = red && ews undo --redo && git -C p gc -q --prune=now && ews undo && test "$(git -C p show "$red:red")" = red && git -C p update-ref -d refs/ews/0badcafe && git -C p branch -qD ews/foo && ews round end --all --team red >out && ews clean --now >out && git -C p for-each-ref refs/ews/trash/rounds >out && test_must_be_empty out && begin ida --team red && ls "$HOME/.superqode/working/p/rounds/red" >out && test_grep ! "^${red#ews/}" out && ews round end --all --team red >out && ews snapshot verify --all --trash >out
 '
 
+test_expect_success 'P4: a record of a round that can not be read makes no mere session of any round, nor a stray ref' '
+	begin kim --team one && kim=$round && k=$ws && echo kim >"${k:?}/kim" && begin lea --team two && lea=$round && l=$ws && record=$HOME/.superqode/working/p/rounds/one/${kim#ews/}.json && cp "$record" keep && echo garbage >"$record" && find "$HOME/.superqode/working/p/sessions/${kim#ews/}" "$HOME/.superqode/working/p/sessions/${lea#ews/}" -exec touch -d "3 days ago" {} + &&
+	ews clean --force >out 2>err && test_path_is_file "${k:?}/kim" && test_path_is_dir "${l:?}" && for id in "${kim#ews/}" "${lea#ews/}"; do test_expect_code 129 git -C p ews end "$id" 2>err && test_expect_code 1 git -C p ews clean --force "$id" 2>err && test_grep "a round that goes on" err || return 1; done && { ews doctor >out 2>&1 || :; } && test_grep ! "refs/$kim.*no record" out && test_grep ! "refs/$lea.*no record" out &&
+	cp keep "$record" && ews round end --agent kim --team one >out && ews round end --agent lea --team two >out
+'
+
 test_expect_success 'P4: many at once: each has a round, a label and its work, and what all take away goes once' '
 	ids=$(seq 6) && for n in $ids; do ews round start --team many --agent "x$n" >"ws$n" 2>/dev/null & done && wait && for n in $ids; do read -r ws <"ws$n" && echo "$n" >"${ws:?}/n$n" || return 1; done && for n in $ids; do ews round end --team many --agent "x$n" >"end$n" 2>"err$n" & done && wait &&
 	for n in $ids; do read -r round <"end$n" && test "$(git -C p show "$round:n$n")" = "$n" || return 1; done && ews round list --team many >out && test_line_count = 6 out && sed "s/.*ended  \(agent[0-9]*\) .*/\1/" out | sort -u >labels && test_line_count = 6 labels &&

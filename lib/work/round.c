@@ -111,21 +111,19 @@ void ews_round_peers(const struct ews_round ***out, size_t *n, const struct ews_
 	qsort(*out, *n, sizeof(**out), cmp_by_alias);
 }
 
-/* Find the record of round `id` in whatever team. */
+/* Find the record of round `id` in whatever team; one of another round that can't be read is in nobody's way. */
 static int find_anywhere(struct ews_round *out, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
 	int rc = ews_round_is_id(id) ? ews_round_teams(&teams, repo) : EWS_ENOTFOUND;
 
 	for (size_t i = 0; i < teams.n && rc == 0; i++) {
-		EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
-
-		rc = ews_rounds_read(&rounds, repo, teams.items[i]);
-		for (size_t k = 0; k < rounds.n; k++) {
-			if (strcmp(rounds.items[k].id, id) != 0)
-				continue;
-			ews_round_copy(out, &rounds.items[k]);
+		rc = ews_round_read(out, repo, teams.items[i], id);
+		if (rc == 0)
 			return 0;
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear();
+			rc = 0;
 		}
 	}
 	return rc < 0 ? rc : EWS_ENOTFOUND;
@@ -151,7 +149,9 @@ int ews_round_here(char **team, char **agent, struct ews_repo *repo)
 bool ews_round_is_session(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
-	bool is = find_anywhere(&round, repo, id) == 0 && round.is_open;
+	int rc = find_anywhere(&round, repo, id);
+	/* Where its record can't be read it is not taken for a mere session, which others may end. */
+	bool is = rc == 0 ? round.is_open : rc != EWS_ENOTFOUND;
 
 	ews_error_clear();
 	return is;
@@ -169,7 +169,7 @@ int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwis
 bool ews_round_is_known(struct ews_repo *repo, const char *ref)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
-	bool is = find_anywhere(&round, repo, ref + strlen(EWS_REF_ROUNDS)) == 0;
+	bool is = find_anywhere(&round, repo, ref + strlen(EWS_REF_ROUNDS)) != EWS_ENOTFOUND;
 
 	ews_error_clear();
 	return is;

@@ -201,6 +201,19 @@ static int read_one(struct ews_round *out, struct ews_repo *repo, int fd, const 
 	return rc;
 }
 
+int ews_round_read(struct ews_round *out, struct ews_repo *repo, const char *team, const char *id)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	EWS_CLEANUP(fd) int fd = open_rounds(repo, team);
+	int rc = fd < 0 ? fd : read_one(&round, repo, fd, team, id);
+
+	if (rc < 0)
+		return rc;
+	*out = round;
+	round = (struct ews_round){ 0 };
+	return 0;
+}
+
 static int cmp_by_sequence(const void *a, const void *b)
 {
 	const struct ews_round *x = a, *y = b;

@@ -54,6 +54,8 @@ int ews_round_teams(struct ews_strv *out, struct ews_repo *repo);
 
 /* All records of `team`. Nothing is written. Fails with EWS_EDAMAGED on one that makes no sense, naming it. */
 int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team);
+/* The record of the round `id` of `team` alone. Fails with EWS_ENOTFOUND when there is none. */
+int ews_round_read(struct ews_round *out, struct ews_repo *repo, const char *team, const char *id);
 
 /* Write its record, or remove it, durably. */
 int ews_round_write(struct ews_repo *repo, const struct ews_round *round);
