@@ -47,6 +47,12 @@ test_expect_success 'P1, P4: pending drop goes to trash, undo makes it pending a
 	ews pending drop wait >out && ews status --json >json && test_json_count json .sessions 0 && start_ws p wait
 '
 
+test_expect_success 'P4: a pending result that can not be read is named, and keeps nobody from deciding about the others' '
+	test_repo hurt && for s in bad good; do start_ws hurt $s && echo $s >"${ws:?}/$s" && git -C hurt ews end --pending $s >out || return 1; done && commit=$(git -C hurt rev-parse refs/ews/pending/bad/result) && file=hurt/.git/objects/$(echo $commit | sed "s,^..,&/,") && test_path_is_file "$file" && mv "$file" lost.object &&
+	git -C hurt ews pending list >out 2>err && test_grep "^good  " out && test_line_count = 1 out && test_grep "^warning: damaged: bad (" err && git -C hurt ews pending list --json >json && test_json_count json .pending 1 && test_json json ".damaged[0].path" bad && test_must_fail git -C hurt ews pending show bad 2>err && test_grep "bad" err && test_grep "^hint: .*doctor" err &&
+	git -C hurt ews pending show good >out && git -C hurt ews pending apply good >out && test "$(cat hurt/good)" = good && mv lost.object "$file" && git -C hurt ews pending apply bad >out && test "$(cat hurt/bad)" = bad
+'
+
 if test_have_prereq VALGRIND; then
 	test_done # a killed tracer is no test of the program
 fi

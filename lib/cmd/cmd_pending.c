@@ -72,11 +72,21 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = ews_pending_list(&pendings, ctx->repo);
-	for (size_t i = 0; i < pendings.n && rc == 0; i++)
-		rc = list_one(ctx, array, &pendings.items[i]);
-	if (rc == 0 && ctx->json)
+	for (size_t i = 0; i < pendings.n && rc == 0; i++) {
+		size_t len = ctx->out.len;
+
+		if (list_one(ctx, array, &pendings.items[i]) == 0)
+			continue;
+		ews_buf_truncate(&ctx->out, len);
+		ews_render_add_problem(&pendings.damaged, pendings.items[i].name);
+	}
+	if (rc < 0)
+		return rc;
+	ews_render_reasons(object, "damaged", "message", &pendings.damaged);
+	ews_render_reasons_talk(ctx, "damaged", &pendings.damaged);
+	if (ctx->json)
 		ews_cmd_json_show(ctx, object);
-	return rc;
+	return 0;
 }
 
 /* Open the project, and find the one that is named. */

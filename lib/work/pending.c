@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path_line.h"
 #include "store/lock.h"
 
 static void release_one(struct ews_pending *pending)
@@ -27,6 +28,7 @@ void ews_pendings_release(struct ews_pendings *list)
 	for (size_t i = 0; i < list->n; i++)
 		release_one(&list->items[i]);
 	free(list->items);
+	ews_strv_release(&list->damaged);
 	*list = (struct ews_pendings)EWS_PENDINGS_INIT;
 }
 
@@ -67,6 +69,26 @@ static bool is_result(const char *ref, char **id)
 	return true;
 }
 
+static bool is_there(struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(free) char *ref = ref_of(name, "result");
+	struct ews_oid oid;
+	bool is = ews_odb_ref_read(&oid, repo->odb, ref) == 0;
+
+	ews_error_clear();
+	return is;
+}
+
+/* One that can't be read keeps none of the others from being decided about; one that was decided meanwhile is none. */
+static void add_damaged(struct ews_pendings *out, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(free) char *why = ews_strdup(ews_error_message());
+
+	if (is_there(repo, name))
+		ews_path_line_add(&out->damaged, name, why);
+	ews_error_clear();
+}
+
 int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
@@ -77,11 +99,11 @@ int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo)
 
 		if (!is_result(refs.items[i].name, &pending.name))
 			continue;
-		rc = read_side(&pending.result, repo, pending.name, "result");
-		if (rc == 0)
-			rc = read_side(&pending.base, repo, pending.name, "base");
-		if (rc < 0)
-			return rc;
+		if (read_side(&pending.result, repo, pending.name, "result") < 0 ||
+		    read_side(&pending.base, repo, pending.name, "base") < 0) {
+			add_damaged(out, repo, pending.name);
+			continue;
+		}
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = pending;
 		pending = (struct ews_pending){ 0 };
@@ -91,9 +113,23 @@ int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo)
 	return rc;
 }
 
+static int fail_damaged(const char *line)
+{
+	size_t len = strcspn(line, "\t");
+
+	ews_error(EWS_EDAMAGED, "%s", line + len + (line[len] == '\t'));
+	ews_error_hint("'git ews doctor' says what can be done about it");
+	return EWS_EDAMAGED;
+}
+
 int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *list, const char *name)
 {
 	size_t n = 0;
+
+	for (size_t i = 0; i < list->damaged.n; i++)
+		if (!strncmp(list->damaged.items[i], name, strlen(name)) &&
+		    list->damaged.items[i][strlen(name)] == '\t')
+			return fail_damaged(list->damaged.items[i]);
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct ews_pending *pending = &list->items[i];
@@ -115,16 +151,6 @@ int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *
 		ews_error(EWS_ENOTFOUND, "no pending session '%.80s'", name);
 	ews_error_hint("'git ews pending list' shows them");
 	return n ? EWS_EUSAGE : EWS_ENOTFOUND;
-}
-
-static bool is_there(struct ews_repo *repo, const char *name)
-{
-	EWS_CLEANUP(free) char *ref = ref_of(name, "result");
-	struct ews_oid oid;
-	bool is = ews_odb_ref_read(&oid, repo->odb, ref) == 0;
-
-	ews_error_clear();
-	return is;
 }
 
 /* Is it a name that session `id` may have had here: the id, or that with a number? */

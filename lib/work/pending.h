@@ -23,14 +23,15 @@ struct ews_pending {
 struct ews_pendings {
 	struct ews_pending *items; /* the oldest first */
 	size_t n, cap;
+	struct ews_strv damaged; /* "<name>\t<why>": those whose snapshots can't be read */
 };
 
-#define EWS_PENDINGS_INIT { NULL, 0, 0 }
+#define EWS_PENDINGS_INIT { NULL, 0, 0, EWS_STRV_INIT }
 
-/* All there are. One whose snapshots can't be read is an error that names it. */
+/* All there are. */
 int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo);
 
-/* The one that `name` means: its own, or a beginning of one alone. Fails with EWS_ENOTFOUND, EWS_EUSAGE. */
+/* The one that `name` means: its own, or a beginning of one alone. Fails with EWS_ENOTFOUND, EWS_EUSAGE, of one that can't be read EWS_EDAMAGED. */
 int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *list, const char *name);
 
 /* Under which name is the session `id` pending that began with the snapshot `base`? NULL: it is not. The caller frees it. */
