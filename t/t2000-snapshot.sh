@@ -248,6 +248,11 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
 '
 
+test_expect_success 'restore --to -n: says what would be put there and what would give way, and makes nothing' '
+	git -C p ews snapshot restore -n $l2 --to "$PWD/none/yet" >out 2>err && test_grep "^restore run.sh$" out && test_path_is_missing none && mkdir way && echo mine >way/run.sh && git -C p ews snapshot restore -n $l2 --to "$PWD/way" --force >out 2>err && test_grep "^restore run.sh$" out && test_grep "^trash run.sh$" out && test "$(ls -A way)" = run.sh &&
+	git -C p ews snapshot restore -n --json $l2 --to "$PWD/way" --force >out && test_json out ".kept[0].path" run.sh && test_expect_code 128 git -C p ews snapshot restore -n $l2 --to "$PWD/way" 2>err && test_grep "not empty" err
+'
+
 test_expect_success 'P4: what restore --to keeps aside has its own path there, whether it fails or is killed' '
 	test_repo cut && head -c 400000 /dev/zero >cut/z && id=$(git -C cut ews snapshot create) && for end in "trap \"\" XFSZ" :; do
 		rm -rf into && mkdir -p into/src && for f in run.sh src/main.c z; do echo "my $f" >into/$f || return 1; done &&

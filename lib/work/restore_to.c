@@ -25,6 +25,13 @@ static int scan_dir(struct ews_scan *out, struct ews_repo *repo, int fd)
 	return rc < 0 ? rc : ews_scan_fill(out, &fill);
 }
 
+/* Would anything that is there be overwritten? What changes but its names or its owner is not lost. */
+static bool is_in_the_way(const struct ews_change *change)
+{
+	return change->from && !(change->from->type == EWS_ENTRY_DIR && change->to->type == EWS_ENTRY_DIR) &&
+	       !ews_entry_equal(change->from, change->to);
+}
+
 /* Move what would be overwritten below `aside`, and make the changes start from nothing there. */
 static int move_aside(struct ews_revert_result *out, struct ews_changes *changes, int fd, const char *aside)
 {
@@ -32,10 +39,7 @@ static int move_aside(struct ews_revert_result *out, struct ews_changes *changes
 		struct ews_change *change = &changes->items[i];
 		int rc;
 
-		if (!change->from || (change->from->type == EWS_ENTRY_DIR && change->to->type == EWS_ENTRY_DIR))
-			continue;
-		/* What changes but its names or its owner is not lost. */
-		if (ews_entry_equal(change->from, change->to))
+		if (!is_in_the_way(change))
 			continue;
 		rc = ews_put_aside(fd, change->path, aside);
 		if (rc == EWS_ENOTFOUND)
@@ -194,13 +198,20 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 	if (rc < 0)
 		return rc;
 	put.root_fd = fd = open_target(dir, force, opts->dry_run);
-	rc = fd < 0 ? fd : scan_dir(&now, repo, fd);
+	if (fd == EWS_ENOTFOUND && opts->dry_run)
+		ews_error_clear(); /* it would be made */
+	else if (fd < 0)
+		return fd;
+	rc = fd < 0 ? 0 : scan_dir(&now, repo, fd);
 	if (rc < 0)
 		return rc;
 	ews_scan_close(&now);
 	find_additions(&changes, &now.entries, &target.scan.entries, opts);
-	for (size_t i = 0; i < changes.n; i++)
+	for (size_t i = 0; i < changes.n; i++) {
 		ews_strv_add(&out->put.restored, changes.items[i].path);
+		if (opts->dry_run && is_in_the_way(&changes.items[i]))
+			ews_path_line_add(&out->put.kept, changes.items[i].path, "in the way");
+	}
 	if (opts->dry_run)
 		return 0;
 	for (size_t i = 0; i < target.scan.entries.n; i++) {
