@@ -126,6 +126,11 @@ test_expect_success 'P5: undo steps of garbage' '
 	cp keep "$steps" && git -C u ews undo y && test_grep "^edit" "${ws:?}/src/main.c" && git -C u ews end y
 '
 
+test_expect_success 'P4: a session that would remember more than is read again is not begun' '
+	test_repo long && { printf "qe:\n  workspace:\n    exclude:\n" && quotes=$(printf "%0700d" 0 | tr 0 "\"") && for n in $(seq 900); do printf "      - '\''%d%s'\''\n" "$n" "$quotes" || return 1; done; } >long/superqode.yaml && test_expect_code 128 git -C long ews start s >out 2>err && test_must_be_empty out && test_grep "longer than" err && test_grep "^hint: .*exclude" err &&
+	git -C long ews list >out && test_must_be_empty out && git -C long for-each-ref refs/ews >refs && test_must_be_empty refs && rm long/superqode.yaml && git -C long ews start s >out && git -C long ews end s
+'
+
 test_expect_success 'HOME unset, relative, missing: an error that says so, or home elsewhere' '
 	test_repo h && for what in "-u HOME" "HOME=" "HOME=relative"; do
 		test_expect_code 128 env $what git -C h ews start >out 2>err && test_must_be_empty out && test_grep "HOME\|home" err && test_line_count -le 2 err || return 1

@@ -212,6 +212,13 @@ int ews_state_write(int session_fd, const struct ews_state *state)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
 	ews_state_format(&text, state);
+	/* What is longer than any that is read again would be nobody's any more. */
+	if (text.len > STATE_BYTES_MAX) {
+		ews_error(EWS_EUNSUPPORTED, "what session '%s' is to remember is longer than %llu bytes", state->id,
+			  STATE_BYTES_MAX);
+		ews_error_hint("its intent, its label or qe.workspace.exclude is too long");
+		return EWS_EUNSUPPORTED;
+	}
 	return ews_file_replace(session_fd, STATE_FILE, text.ptr, text.len, 0600);
 }
 
