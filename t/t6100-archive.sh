@@ -217,4 +217,8 @@ test_expect_success 'P4: what is kept aside has its own path there, whether extr
 	done
 '
 
+test_expect_success 'what stands in an archive or of its environment is said as UTF-8, and what can not be read is said once for each member' '
+	one create d --env "$(printf "bad-\377=1")" --env "$(printf "bad-\376=2")" --env A=1 --env a=2 && arch show --json "$one" && iconv -f UTF-8 -t UTF-16 out >/dev/null && test_json out ".env.A" 1 && test_json out ".env.a" 2 && one create d --compress none && head -c 2000 "$one" >cut.tar && test_expect_code 1 git-ews archive cat cut.tar:a cut.tar:b 2>err && test_line_count = 2 err && test_grep ! "is not in" err
+'
+
 test_done

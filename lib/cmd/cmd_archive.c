@@ -313,24 +313,24 @@ static void close_cat(struct cat *cat)
 
 EWS_CLEANUP_DEFINE(cat, struct cat, close_cat)
 
+/* Takes over `file`. One that can't be read has no name here: it is said again of its next member. */
 static int open_cat(struct cat *cat, struct ews_cmd_ctx *ctx, char *file)
 {
+	EWS_CLEANUP(free) char *name = file;
 	uint64_t max_bytes;
 	int rc;
 
-	if (cat->file && !strcmp(cat->file, file)) {
-		free(file);
+	if (cat->file && !strcmp(cat->file, name))
 		return 0;
-	}
 	close_cat(cat);
-	cat->file = file;
 	rc = ews_archive_limit(&max_bytes, ctx->repo);
 	if (rc == 0)
-		rc = cat->fd = ews_archive_open(file);
+		rc = cat->fd = ews_archive_open(name);
 	if (rc >= 0)
 		rc = ews_archive_look(&cat->content, cat->fd, max_bytes);
 	if (rc < 0)
-		return ews_error_wrap("'%s'", file);
+		return ews_error_wrap("'%s'", name);
+	cat->file = ews_steal(&name);
 	cat->stream = ews_archive_stream_new(&cat->content, cat->fd);
 	return 0;
 }

@@ -21,13 +21,16 @@ static void add_env(cJSON *object, const struct ews_strv *env)
 
 	for (size_t i = 0; i < env->n; i++) {
 		const char *eq = strchr(env->items[i], '=');
-		EWS_CLEANUP(free)
-		char *name = eq ? ews_strndup(env->items[i], (size_t)(eq - env->items[i])) : NULL;
+		EWS_CLEANUP(free) char *name = ews_strndup(env->items[i], strcspn(env->items[i], "="));
+		/* It may be somebody else's archive that has it: keys are UTF-8 and there once, too. */
+		EWS_CLEANUP(json) cJSON *key = ews_json_path(name);
 
+		if (cJSON_GetObjectItemCaseSensitive(values, key->valuestring))
+			continue;
 		if (eq)
-			ews_json_add_path(values, name, eq + 1);
+			ews_json_add_path(values, key->valuestring, eq + 1);
 		else
-			(void)cJSON_AddNullToObject(values, env->items[i]);
+			(void)cJSON_AddNullToObject(values, key->valuestring);
 	}
 }
 
