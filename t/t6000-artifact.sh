@@ -169,6 +169,10 @@ test_expect_success 'P5: a manifest that uses up the numbers of ids keeps nobody
 	for n in 1 2 3; do echo $n | add last --type log && cat out >>last.ids || return 1; done && printf "log-00%d\n" 1 2 3 >want && test_cmp want last.ids && art last list && test_line_count = 4 out && manifest_is_true last && art last remove log-002 && echo 4 | add last --type log && echo log-004 >want && test_cmp want out
 '
 
+test_expect_success 'P4: prune takes the oldest, also where one took the place of another since' '
+	test_repo age && start_ws age a1 && git -C age ews run a1 -- sh -c "echo 1 >one" >out 2>err && start_ws age a2 && git -C age ews run a2 -- sh -c "echo 2 >two" >out 2>err && sleep 1.1 && git -C age ews run a1 -- sh -c "echo 3 >>one" >out 2>err && art age prune --keep 1 --dry-run && echo patch-002 >want && grep "^patch" out | test_cmp want -
+'
+
 test_expect_success 'plain directories, bare and SHA-256 repositories' '
 	mkdir plain && add plain --type qr --name r.md <line && test_cmp line plain/${qe:?}/qr/r.md && rm -r plain/.superqode && art plain list && test_cmp line plain/${qe:?}/qr/r.md &&
 	git init -q --bare bare.git && add bare.git --type qr --name r.md <line && art bare.git show --json r.md && file=$(json out .artifact.file_path) && test_cmp line "$file" && test "$(stat -c %a "$file" "${file%/*}" "${file%/qr*}/manifest.json" | tr "\n" " ")" = "600 700 600 " &&

@@ -499,13 +499,15 @@ static int remove_named(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return rc < 0 ? rc : remove_picked(ctx, picked, n, dry_run);
 }
 
-/* How many of its type come after the one at `i`? */
+/* How many of its type are newer than the one at `i`? One that took the place of another has its id, but not its age. */
 static size_t newer_ones(const struct ews_artifacts *list, size_t i)
 {
 	size_t n = 0;
 
-	for (size_t k = i + 1; k < list->n; k++)
-		n += list->items[k].type == list->items[i].type;
+	for (size_t k = 0; k < list->n; k++)
+		n += list->items[k].type == list->items[i].type &&
+		     (list->items[k].created_s > list->items[i].created_s ||
+		      (list->items[k].created_s == list->items[i].created_s && k > i));
 	return n;
 }
 
