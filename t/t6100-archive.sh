@@ -221,4 +221,8 @@ test_expect_success 'what stands in an archive or of its environment is said as 
 	one create d --env "$(printf "bad-\377=1")" --env "$(printf "bad-\376=2")" --env A=1 --env a=2 && arch show --json "$one" && iconv -f UTF-8 -t UTF-16 out >/dev/null && test_json out ".env.A" 1 && test_json out ".env.a" 2 && one create d --compress none && head -c 2000 "$one" >cut.tar && test_expect_code 1 git-ews archive cat cut.tar:a cut.tar:b 2>err && test_line_count = 2 err && test_grep ! "is not in" err
 '
 
+test_expect_success 'P4: prune leaves what it can not read, and does not count it' '
+	mkdir unread && git -C unread init -q && echo 1 >unread/a && for n in 1 2 3; do one_in unread create --ignore "$n" && echo "$one" || return 1; done >made && a=$(sed -n 1p made) && c=$(sed -n 3p made) && head -c 40 "$a" >piece && cat piece >"$a" && head -c 40 "$c" >piece && cat piece >"$c" && git -C unread ews archive prune --keep 1 >out 2>err && test_must_be_empty out && test_grep "^warning: it stays, .*${a##*/}" err && git -C unread ews archive prune --keep 0 >out 2>err && sed -n 2p made | test_cmp - out && test_path_is_file "$a" && test_path_is_file "$c"
+'
+
 test_done

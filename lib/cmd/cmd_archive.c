@@ -622,7 +622,7 @@ static size_t newer_ones(const struct ews_archives *list, size_t i)
 	size_t n = 0;
 
 	for (size_t k = i + 1; k < list->n; k++)
-		n += !strcmp(list->items[k].path, list->items[i].path);
+		n += !list->items[k].problem && !strcmp(list->items[k].path, list->items[i].path);
 	return n;
 }
 
@@ -653,9 +653,15 @@ static int prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = list_places(&found, ctx, home, NULL, false);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < found.n; i++)
-		if (found.items[i].created_s <= set.before_s && newer_ones(&found, i) >= set.keep_n)
-			ews_strv_add(&files, found.items[i].file);
+	for (size_t i = 0; i < found.n; i++) {
+		const struct ews_archive *archive = &found.items[i];
+
+		/* Of which directory it is, and since when, nobody can say. */
+		if (archive->problem)
+			ews_cmd_warn(ctx, "it stays, for it can't be read: %s", archive->problem);
+		else if (archive->created_s <= set.before_s && newer_ones(&found, i) >= set.keep_n)
+			ews_strv_add(&files, archive->file);
+	}
 	how.dry_run = set.dry_run;
 	return remove_files(ctx, &files, &how);
 }
