@@ -181,6 +181,14 @@ static const char *step_word(enum ews_step_state state)
 
 void ews_render_step(cJSON *object, const struct ews_step *step)
 {
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < step->paths.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		(void)ews_render_split(&path, step->paths.items[i]);
+		ews_strv_add(&paths, path.ptr);
+	}
 	ews_render_string(object, "id", step->id);
 	ews_render_string(object, "verb", step->verb);
 	ews_render_string(object, "session_id", step->session);
@@ -189,7 +197,7 @@ void ews_render_step(cJSON *object, const struct ews_step *step)
 	ews_render_time(object, "timestamp", step->created_s);
 	ews_render_string(object, "before", step->before);
 	ews_render_string(object, "after", step->after);
-	ews_render_paths(object, "paths", &step->paths);
+	ews_render_paths(object, "paths", &paths);
 }
 
 void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps)
