@@ -330,14 +330,28 @@ static int condemn_dir(struct ews_trash_plan *plan, struct ews_trash_dir *dir)
 	return rc;
 }
 
-/* Does any step, new ones as well, need it now? Verbs write their step before they give up the lock. */
-static int is_needed(const struct ews_trash_plan *plan, const char *id)
+/* The steps as they are now, new ones as well; those that have expired need nothing. */
+struct steps {
+	struct ews_step *items;
+	size_t n, cap;
+};
+
+static void release_steps(struct steps *steps)
+{
+	for (size_t i = 0; i < steps->n; i++)
+		ews_step_release(&steps->items[i]);
+	free(steps->items);
+}
+
+EWS_CLEANUP_DEFINE(steps, struct steps, release_steps)
+
+/* To be read under the lock of who is asked for: verbs write their step before they give it up. */
+static int read_steps(struct steps *out, const struct ews_trash_plan *plan)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	bool needed = false;
 	int rc = ews_step_list(&ids, plan->repo->dir_fd);
 
-	for (size_t i = 0; i < ids.n && rc == 0 && !needed; i++) {
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
 		rc = ews_step_read(&step, plan->repo->dir_fd, ids.items[i]);
@@ -346,9 +360,21 @@ static int is_needed(const struct ews_trash_plan *plan, const char *id)
 			rc = 0;
 			continue;
 		}
-		needed = rc == 0 && step.state != EWS_STEP_EXPIRED && ews_step_needs(&step, id);
+		if (rc < 0 || step.state == EWS_STEP_EXPIRED)
+			continue;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = step;
+		step = (struct ews_step)EWS_STEP_INIT;
 	}
-	return rc < 0 ? rc : needed;
+	return rc;
+}
+
+static bool is_needed(const struct steps *steps, const char *id)
+{
+	for (size_t i = 0; i < steps->n; i++)
+		if (ews_step_needs(&steps->items[i], id))
+			return true;
+	return false;
 }
 
 /* Is one that stays its child, or may one that goes with it be between? */
@@ -361,13 +387,11 @@ static bool is_named_as_parent(const struct ews_trash_plan *plan, const char *id
 }
 
 /* Look whether it goes, and remember what will be asked about it then. */
-static int mark_snapshot(struct ews_trash_plan *plan, struct ews_trash_kept *kept)
+static int mark_snapshot(struct ews_trash_plan *plan, const struct steps *steps, struct ews_trash_kept *kept)
 {
-	int rc = is_needed(plan, kept->snapshot.id);
-
-	if (rc != 0) {
+	if (is_needed(steps, kept->snapshot.id)) {
 		kept->is_due = false;
-		return rc < 0 ? rc : 0;
+		return 0;
 	}
 	return is_named_as_parent(plan, kept->snapshot.id) ? ews_lineage_remember(plan->repo, &kept->snapshot) : 0;
 }
@@ -503,14 +527,20 @@ static bool is_kept_due(const struct ews_trash_kept *kept, const char *name)
 /* What must be on the disk before the rest goes. */
 static int mark_rest(struct ews_trash_plan *plan, const char *name)
 {
+	EWS_CLEANUP(steps) struct steps steps = { NULL, 0, 0 };
+	bool has_read = false;
 	int rc = 0;
 
 	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++)
 		if (is_dir_due(&plan->dirs[i], name))
 			rc = mark_dir(plan, &plan->dirs[i], ews_trash_plan_step(plan, plan->dirs[i].step_id));
 	for (size_t i = 0; i < plan->n_kept && rc == 0; i++)
-		if (is_kept_due(&plan->kept[i], name))
-			rc = mark_snapshot(plan, &plan->kept[i]);
+		if (is_kept_due(&plan->kept[i], name)) {
+			rc = has_read ? 0 : read_steps(&steps, plan);
+			has_read = true;
+			if (rc == 0)
+				rc = mark_snapshot(plan, &steps, &plan->kept[i]);
+		}
 	return rc;
 }
 
