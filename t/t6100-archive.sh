@@ -217,6 +217,25 @@ test_expect_success 'P4: what is kept aside has its own path there, whether extr
 	done
 '
 
+test_expect_success 'P4: a file that stands where a removed archive was does not give way to undo, nor to recover' '
+	one_in p create && cp "$one" here/back.tar.gz && git -C p ews archive remove ../here/back.tar.gz >out 2>err && echo mine >here/back.tar.gz && test_expect_code 128 git -C p ews undo 2>err && test_grep "another file stands where the archive was: .*/here/back.tar.gz" err && test_grep "^hint: move it away" err && says mine here/back.tar.gz &&
+	test_expect_code 128 git -C p ews undo -n 2>err && git -C p ews recover --all >out 2>err && test_grep "nothing is interrupted" err && record=$(grep -l back.tar.gz "$HOME"/.superqode/working/p/undo/op-*.json | tail -n 1) && sed -i "s/\"state\":	\"done\"/\"state\":	\"undoing\"/" "$record" && git -C p ews recover --all >out && test_grep "of a drop: another file" out && says mine here/back.tar.gz && git -C p ews undo --list >out && test_grep " undone " out &&
+	trash=$HOME/.superqode/working/p/trash/$(basename "$record" .json) && cmp "$one" "${trash:?}/0"
+'
+
+test_expect_success TMPFS 'P4: archives that can not be moved to trash, or back, stay where they are, all of them, and keep nobody from the rest' '
+	cat >moves.sh <<-\EOF &&
+	mkdir fixed loose && mount -t tmpfs -o size=1m none fixed && cp "$one" fixed/a.tar.gz && cp "$one" loose/b.tar.gz && mount -o remount,ro fixed || exit 1
+	git -C p ews archive remove ../loose/b.tar.gz ../fixed/a.tar.gz 2>err && exit 1
+	grep Read-only err && test -f loose/b.tar.gz && test -f fixed/a.tar.gz && git -C p ews recover --all 2>err && grep "nothing is interrupted" err || exit 1
+	mount -o remount,rw fixed && git -C p ews archive remove ../loose/b.tar.gz ../fixed/a.tar.gz && test ! -e loose/b.tar.gz && test ! -e fixed/a.tar.gz && mount -o remount,ro fixed || exit 1
+	git -C p ews undo 2>err && exit 1
+	grep Read-only err && test ! -e loose/b.tar.gz && git -C p ews recover --all 2>err && grep "nothing is interrupted" err || exit 1
+	mount -o remount,rw fixed && git -C p ews undo && cmp "$one" loose/b.tar.gz && cmp "$one" fixed/a.tar.gz
+	EOF
+	one_in p create && one=$one test_in_namespace sh moves.sh
+'
+
 test_expect_success 'what stands in an archive or of its environment is said as UTF-8, and what can not be read is said once for each member' '
 	one create d --env "$(printf "bad-\377=1")" --env "$(printf "bad-\376=2")" --env A=1 --env a=2 && arch show --json "$one" && iconv -f UTF-8 -t UTF-16 out >/dev/null && test_json out ".env.A" 1 && test_json out ".env.a" 2 && one create d --compress none && head -c 2000 "$one" >cut.tar && test_expect_code 1 git-ews archive cat cut.tar:a cut.tar:b 2>err && test_line_count = 2 err && test_grep ! "is not in" err
 '

@@ -23,7 +23,33 @@
 
 #define COPY_NAME EWS_ARCHIVE_HIDDEN "archive" /* of a copy, until it is whole */
 
-/* Rename a file, or where that can't be take it there by copying it; that it is there already is done. */
+static bool is_there(int dir_fd, const char *name)
+{
+	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Is the one a copy of the other? So it is where a move across file systems was killed at its last. */
+static bool is_copy(int a_fd, const char *a, int b_fd, const char *b)
+{
+	uint8_t one[EWS_HASH_MAX], other[EWS_HASH_MAX];
+	bool is = ews_file_digest(one, EWS_SHA256, a_fd, a, SIZE_MAX) == 0 &&
+		  ews_file_digest(other, EWS_SHA256, b_fd, b, SIZE_MAX) == 0 && !memcmp(one, other, EWS_SHA256_LEN);
+
+	ews_error_clear();
+	return is;
+}
+
+static int fail_taken(const char *path)
+{
+	ews_error(EWS_EEXISTS, "another file stands where the archive was: '%s'", path);
+	ews_error_hint("move it away, then try again");
+	return EWS_EEXISTS;
+}
+
+/*
+ * Rename a file, or where that can't be take it there by copying it; that it is there already is done. Nothing gives way to it:
+ * EWS_EEXISTS.
+ */
 static int move_file(int to_fd, const char *to, int from_fd, const char *from)
 {
 	EWS_CLEANUP(fd) int source = -1;
@@ -32,22 +58,30 @@ static int move_file(int to_fd, const char *to, int from_fd, const char *from)
 	int rc;
 
 	if (fstatat(from_fd, from, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return fstatat(to_fd, to, &st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : ews_error_os("cannot find '%s'", from);
-	if (!renameat(from_fd, from, to_fd, to)) {
+		return is_there(to_fd, to) ? 0 : ews_error_os("cannot find '%s'", from);
+	if (is_there(to_fd, to) && !is_copy(to_fd, to, from_fd, from))
+		return fail_taken(to);
+	if (is_there(to_fd, to))
+		return unlinkat(from_fd, from, 0) < 0 ? ews_error_os("cannot remove '%s'", from)
+						      : ews_file_sync_dir(from_fd);
+	rc = ews_file_rename_new(from_fd, from, to_fd, to);
+	if (rc == 0) {
 		rc = ews_file_sync_dir(to_fd);
 		return rc < 0 ? rc : ews_file_sync_dir(from_fd);
 	}
 	if (errno != EXDEV)
-		return ews_error_os("cannot move '%s'", from);
+		return rc;
+	ews_error_clear();
 	source = openat(from_fd, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	(void)unlinkat(to_fd, COPY_NAME, 0); /* what a killed call left */
 	copy = openat(to_fd, COPY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (source < 0 || copy < 0)
 		return ews_error_os("cannot move '%s'", from);
 	rc = ews_file_copy_fd(copy, source, (uint64_t)st.st_size, NULL);
-	if (rc == 0 &&
-	    (fchmod(copy, st.st_mode & 07777) < 0 || fsync(copy) < 0 || renameat(to_fd, COPY_NAME, to_fd, to) < 0))
+	if (rc == 0 && (fchmod(copy, st.st_mode & 07777) < 0 || fsync(copy) < 0))
 		rc = ews_error_os("cannot move '%s'", from);
+	if (rc == 0)
+		rc = ews_file_rename_new(to_fd, COPY_NAME, to_fd, to);
 	if (rc == 0)
 		rc = ews_file_sync_dir(to_fd);
 	if (rc < 0) {
@@ -130,19 +164,25 @@ int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, boo
 
 int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step)
 {
+	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step->id);
+	EWS_CLEANUP(fd) int trash = ews_dir_open_beneath(repo->dir_fd, below);
 	int rc = 0;
 
+	ews_error_clear();
 	for (size_t i = 0; i < step->moved.n && rc == 0; i++) {
 		EWS_CLEANUP(removed) struct removed removed = REMOVED_INIT;
-		EWS_CLEANUP(free) char *there = NULL;
+		const char *name;
+		bool is_kept;
 
 		rc = read_removed(&removed, step, step->moved.items[i]);
 		if (rc < 0)
 			return rc;
-		there = ews_strfmt("trash/%s/%s", step->id, removed.name);
-		if (faccessat(repo->dir_fd, there, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-		    faccessat(removed.dir_fd, ews_path_base(removed.file.ptr), F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-			rc = fail_gone(&removed);
+		name = ews_path_base(removed.file.ptr);
+		is_kept = trash >= 0 && is_there(trash, removed.name);
+		if (!is_there(removed.dir_fd, name))
+			rc = is_kept ? 0 : fail_gone(&removed);
+		else if (is_kept && !is_copy(removed.dir_fd, name, trash, removed.name))
+			rc = fail_taken(removed.file.ptr);
 	}
 	return rc;
 }
@@ -153,6 +193,34 @@ static int remove_for_good(const struct ews_strv *files)
 		if (unlink(files->items[i]) < 0 && errno != ENOENT)
 			return ews_error_os("cannot remove '%s'", files->items[i]);
 	return 0;
+}
+
+/* Can the directories be opened that they lie in? Else nothing could be taken back either. */
+static int check_dirs(const struct ews_step *step)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < step->moved.n && rc == 0; i++) {
+		EWS_CLEANUP(removed) struct removed removed = REMOVED_INIT;
+
+		rc = read_removed(&removed, step, step->moved.items[i]);
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear(); /* somebody else removed it, and its directory */
+			rc = 0;
+		}
+	}
+	return rc;
+}
+
+/* What can't be moved to trash, all of it, stays: a step that is left half done keeps others from theirs. */
+static int take_back(struct ews_repo *repo, const struct ews_step *step)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (ews_archive_move_all(repo, step, true) == 0)
+		(void)ews_step_remove(repo->dir_fd, step->id); /* what can't be removed is recover's */
+	return ews_error_restore(&why);
 }
 
 int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files)
@@ -172,11 +240,14 @@ int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files)
 		return rc;
 	for (size_t i = 0; i < files->n; i++)
 		ews_path_line_addf(&step.moved, files->items[i], "%zu", i);
-	rc = ews_step_write(repo->dir_fd, &step);
+	rc = check_dirs(&step);
 	if (rc == 0)
-		rc = ews_archive_move_all(repo, &step, false);
+		rc = ews_step_write(repo->dir_fd, &step);
 	if (rc < 0)
 		return rc;
+	rc = ews_archive_move_all(repo, &step, false);
+	if (rc < 0)
+		return take_back(repo, &step);
 	step.state = EWS_STEP_DONE;
 	return ews_step_write(repo->dir_fd, &step);
 }

@@ -18,10 +18,11 @@
 int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files);
 /*
  * Move all that `step` took away, or (`back`) bring it back; harmless when already done. Bringing back fails with EWS_ENOTFOUND
- * when one of them is gone, or its directory; the others come back all the same.
+ * when one of them is gone, or its directory, with EWS_EEXISTS when another file stands in its place; the others come back all
+ * the same.
  */
 int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
-/* Can all of them come back? Fails with EWS_ENOTFOUND, naming what is gone. */
+/* Can all of them come back? Fails with EWS_ENOTFOUND, naming what is gone, or EWS_EEXISTS, naming what stands in the way. */
 int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step);
 
 #endif

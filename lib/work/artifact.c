@@ -855,8 +855,7 @@ int ews_artifact_export(char **name, int dir_fd, struct ews_repo *repo, const st
 static int plan_removal(struct ews_step *step, const struct registry *registry,
 			const struct ews_artifact *const *items, size_t n)
 {
-	const int repo_fd = registry->repo->dir_fd;
-	int rc = ews_step_init(step, repo_fd, "drop", NULL);
+	int rc = ews_step_init(step, registry->repo->dir_fd, "drop", NULL);
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		const struct ews_artifact *now = find_id(&registry->list, items[i]->id);
@@ -866,7 +865,7 @@ static int plan_removal(struct ews_step *step, const struct registry *registry,
 			ews_strv_addf(&step->refs, EWS_REF_ARTIFACTS "%s " TRASH "%s %s", now->id, now->id,
 				      ews_oid_hex(hex, &now->commit));
 	}
-	return rc < 0 ? rc : ews_step_write(repo_fd, step);
+	return rc;
 }
 
 int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
@@ -883,11 +882,9 @@ int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 	if (rc == 0)
 		rc = plan_removal(&step, &registry, items, n);
 	if (rc == 0)
-		rc = ews_snapshot_move_all(repo, &step, false);
+		rc = ews_snapshot_carry_out(repo, &step);
 	if (rc < 0)
 		return ews_error_wrap("cannot remove the artifacts");
-	step.state = EWS_STEP_DONE;
-	rc = ews_step_write(repo->dir_fd, &step);
 	for (size_t i = 0; i < n; i++) {
 		struct ews_artifact *at = find_id(&registry.list, items[i]->id);
 		EWS_CLEANUP(artifact) struct ews_artifact gone = EWS_ARTIFACT_INIT;

@@ -273,7 +273,7 @@ static int plan_drop(struct ews_step *step, struct ews_repo *repo, const struct 
 		rc = plan_move(step, repo, result, old_result);
 	if (rc == 0)
 		rc = plan_move(step, repo, base, old_base);
-	return rc < 0 ? rc : ews_step_write(repo->dir_fd, step);
+	return rc;
 }
 
 int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
@@ -287,9 +287,6 @@ int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
 	if (rc == 0)
 		rc = plan_drop(&step, repo, pending);
 	if (rc == 0)
-		rc = ews_snapshot_move_all(repo, &step, false);
-	if (rc < 0)
-		return ews_error_wrap("cannot decide about session '%s'", pending->name);
-	step.state = EWS_STEP_DONE;
-	return ews_step_write(repo->dir_fd, &step);
+		rc = ews_snapshot_carry_out(repo, &step);
+	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", pending->name) : 0;
 }

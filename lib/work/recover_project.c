@@ -15,7 +15,7 @@
 #include "work/shift.h"
 #include "work/stage.h"
 
-/* Of what a drop took away something is gone: it is named, and keeps none of the rest. */
+/* Of what a drop took away something is gone, or something else stands in its place: it is named, and keeps none of the rest. */
 static int name_gone(struct ews_strv *done, int rc)
 {
 	if (!ews_step_may_go_on(rc))
@@ -25,15 +25,38 @@ static int name_gone(struct ews_strv *done, int rc)
 	return 0;
 }
 
+static int move_drop(const struct ews_recovery *recovery, const struct ews_step *step, bool back)
+{
+	int rc = name_gone(recovery->done, ews_snapshot_move_all(recovery->repo, step, back));
+
+	return rc < 0 ? rc : name_gone(recovery->done, ews_archive_move_all(recovery->repo, step, back));
+}
+
+/* What can't go on its way goes back: nobody waits for a directory that may not be written to. */
+static int turn_drop(const struct ews_recovery *recovery, struct ews_step *step, bool back)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (move_drop(recovery, step, !back) < 0)
+		return ews_error_restore(&why);
+	(void)ews_error_restore(&why);
+	ews_strv_addf(recovery->done, "%s was taken back, for it can't be finished: %s", back ? "undoing a drop" : "the drop",
+		      ews_error_message());
+	ews_error_clear();
+	if (step->state == EWS_STEP_PLANNED)
+		return ews_step_remove(recovery->repo->dir_fd, step->id);
+	step->state = back ? EWS_STEP_DONE : EWS_STEP_UNDONE;
+	return ews_step_write(recovery->repo->dir_fd, step);
+}
+
 static int finish_drop(const struct ews_recovery *recovery, struct ews_step *step)
 {
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = name_gone(recovery->done, ews_snapshot_move_all(recovery->repo, step, back));
+	int rc = move_drop(recovery, step, back);
 
-	if (rc == 0)
-		rc = name_gone(recovery->done, ews_archive_move_all(recovery->repo, step, back));
 	if (rc < 0)
-		return rc;
+		return turn_drop(recovery, step, back);
 	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
 	rc = ews_step_write(recovery->repo->dir_fd, step);
 	if (rc == 0)

@@ -433,6 +433,17 @@ int ews_snapshot_drop_names(struct ews_repo *repo, const struct ews_step *step)
 	return move_all(repo, step, false, DROP);
 }
 
+/* What can't be moved to trash, all of it, stays: a step that is left half done keeps others from theirs. */
+static int take_back(struct ews_repo *repo, const struct ews_step *step)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (ews_snapshot_move_all(repo, step, true) == 0)
+		(void)ews_step_remove(repo->dir_fd, step->id); /* what can't be removed is recover's */
+	return ews_error_restore(&why);
+}
+
 int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step)
 {
 	int rc = ews_step_write(repo->dir_fd, step);
@@ -440,7 +451,7 @@ int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step)
 	if (rc == 0)
 		rc = ews_snapshot_move_all(repo, step, false);
 	if (rc < 0)
-		return rc;
+		return take_back(repo, step);
 	step->state = EWS_STEP_DONE;
 	return ews_step_write(repo->dir_fd, step);
 }

@@ -246,22 +246,43 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 	return rc;
 }
 
-static int turn_drop(struct ews_repo *repo, struct ews_step *step, bool redo)
+static int move_drop(struct ews_repo *repo, const struct ews_step *step, bool back)
 {
+	int rc = ews_snapshot_move_all(repo, step, back);
+
+	return rc < 0 ? rc : ews_archive_move_all(repo, step, back);
+}
+
+/* All or nothing, as with a drop itself: where it can't be turned it is as it was. */
+static int turn_back(struct ews_repo *repo, struct ews_step *step, bool redo)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (move_drop(repo, step, redo) == 0) {
+		step->state = redo ? EWS_STEP_UNDONE : EWS_STEP_DONE;
+		(void)ews_step_write(repo->dir_fd, step); /* what can't be written is recover's */
+	}
+	return ews_error_restore(&why);
+}
+
+static int turn_drop(struct ews_repo *repo, struct ews_step *step, const struct ews_undo_opts *opts)
+{
+	bool redo = opts->redo;
 	int rc = ews_snapshot_find_all(repo, step);
 
 	if (rc == 0)
 		rc = ews_snapshot_check_names(repo, step);
 	if (rc == 0 && !redo)
 		rc = ews_archive_find_all(repo, step);
-	if (rc == 0)
-		rc = ews_step_write(repo->dir_fd, step);
-	if (rc == 0)
-		rc = ews_snapshot_move_all(repo, step, !redo);
-	if (rc == 0)
-		rc = ews_archive_move_all(repo, step, !redo);
+	if (rc < 0 || opts->dry_run)
+		return rc;
+	rc = ews_step_write(repo->dir_fd, step);
 	if (rc < 0)
 		return rc;
+	rc = move_drop(repo, step, !redo);
+	if (rc < 0)
+		return turn_back(repo, step, redo);
 	step->state = redo ? EWS_STEP_DONE : EWS_STEP_UNDONE;
 	rc = ews_step_write(repo->dir_fd, step);
 	/* Their files follow now, or with the next look at them. */
@@ -354,7 +375,7 @@ static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, s
 		return rc;
 	if (strcmp(step->verb, "drop") != 0)
 		return ews_undo_transition(&out->put, repo, NULL, step, opts);
-	return opts->dry_run ? 0 : turn_drop(repo, step, opts->redo);
+	return turn_drop(repo, step, opts);
 }
 
 static int turn(struct ews_undo_result *out, struct ews_repo *repo, struct ews_step *step,
