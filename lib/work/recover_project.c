@@ -41,8 +41,8 @@ static int turn_drop(const struct ews_recovery *recovery, struct ews_step *step,
 	if (move_drop(recovery, step, !back) < 0)
 		return ews_error_restore(&why);
 	(void)ews_error_restore(&why);
-	ews_strv_addf(recovery->done, "%s was taken back, for it can't be finished: %s", back ? "undoing a drop" : "the drop",
-		      ews_error_message());
+	ews_strv_addf(recovery->done, "%s was taken back, for it can't be finished: %s",
+		      back ? "undoing a drop" : "the drop", ews_error_message());
 	ews_error_clear();
 	if (step->state == EWS_STEP_PLANNED)
 		return ews_step_remove(recovery->repo->dir_fd, step->id);
