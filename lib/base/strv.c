@@ -104,6 +104,14 @@ bool ews_strv_sorted_has(const struct ews_strv *v, const char *text)
 	return bsearch(&text, v->items, v->n, sizeof(*v->items), cmp_text) != NULL;
 }
 
+bool ews_str_is_any(const char *text, const char *const *items)
+{
+	for (; *items; items++)
+		if (!strcmp(text, *items))
+			return true;
+	return false;
+}
+
 void ews_strv_clear(struct ews_strv *v)
 {
 	if (!v->n)

@@ -36,6 +36,8 @@ void ews_strv_unique(struct ews_strv *v);
 bool ews_strv_has(const struct ews_strv *v, const char *text);
 /* Is `text` in the sorted `v`? */
 bool ews_strv_sorted_has(const struct ews_strv *v, const char *text);
+/* Is `text` one of the NULL-ended `items`? */
+bool ews_str_is_any(const char *text, const char *const *items);
 void ews_strv_clear(struct ews_strv *v);
 void ews_strv_release(struct ews_strv *v);
 

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/path.h"
+#include "base/strv.h"
 #include "work/guard_git.h"
 
 /* All their words are what they change; the last word, or what -t names, is. */
@@ -68,14 +69,6 @@ bool ews_guard_is_scratch(const char *path)
 	       (own && is_below(path, own));
 }
 
-static bool is_any_of(const char *word, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcmp(word, *names))
-			return true;
-	return false;
-}
-
 /* Is ".git" one of the names in braces: "{.git,x}", ".git{,.old}"? */
 static bool is_in_braces(const char *name)
 {
@@ -126,7 +119,7 @@ static void judge_sed(struct ews_guard_verdict *out, char *const *argv)
 	bool has_script = false;
 
 	for (argv++; *argv; argv++) {
-		bool has_value = is_any_of(*argv, options);
+		bool has_value = ews_str_is_any(*argv, options);
 
 		has_script |= has_value || !strncmp(*argv, "--expression=", 13) || !strncmp(*argv, "--file=", 7);
 		if (has_value && argv[1])

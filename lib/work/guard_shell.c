@@ -55,14 +55,6 @@ static void block(struct ews_guard_verdict *out, const char *what, const char *w
 	ews_guard_verdict_take(out, &found);
 }
 
-static bool is_any_of(const char *word, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcmp(word, *names))
-			return true;
-	return false;
-}
-
 /* In a ".git" what is named from there is in it. */
 static void add_place(struct ews_strv *argv)
 {
@@ -356,8 +348,8 @@ static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const s
 	static const char *const reading[] = { "read", "mapfile", "readarray", "getopts", NULL };
 	const struct ews_shell_word *last = &command->words[command->words_n - 1];
 
-	if (is_any_of(name, naming) || is_any_of(name, reading)) {
-		take_names(t, command, is_any_of(name, reading));
+	if (ews_str_is_any(name, naming) || ews_str_is_any(name, reading)) {
+		take_names(t, command, ews_str_is_any(name, reading));
 	} else if (!strcmp(name, "printf") && command->words_n > 2 && !strcmp(command->words[1].text, "-v")) {
 		take_names(t, command, true);
 	} else if (!strcmp(name, "eval")) {
@@ -402,7 +394,7 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 			      "write the command's name out");
 		return;
 	}
-	while (rest.words_n > 1 && is_any_of(rest.words->text, passing)) {
+	while (rest.words_n > 1 && ews_str_is_any(rest.words->text, passing)) {
 		rest.words++;
 		rest.words_n--;
 	}

@@ -7,18 +7,11 @@
 
 #include <string.h>
 
+#include "base/strv.h"
 #include "work/guard_git.h"
 
 /* To look for a variable's value takes a walk over all commands. */
 #define COMMANDS_MAX 500
-
-static bool is_any_of(const char *word, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcmp(word, *names))
-			return true;
-	return false;
-}
 
 static bool is_id_option(const char *verb, const char *word)
 {
@@ -32,11 +25,11 @@ static bool is_id_option(const char *verb, const char *word)
 					      "--before=",    "--author=", "--grep=" };
 
 	if (!strcmp(verb, "rev-parse"))
-		return is_any_of(word, rev_parse) || !strncmp(word, "--short=", 8);
+		return ews_str_is_any(word, rev_parse) || !strncmp(word, "--short=", 8);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
 		if (!strncmp(word, limits[i], strlen(limits[i])))
 			return true;
-	if (is_any_of(word, walks))
+	if (ews_str_is_any(word, walks))
 		return true;
 	word += word[1] == 'n' ? 2 : 1;
 	return *word && !word[strspn(word, "0123456789")];
@@ -85,10 +78,10 @@ static bool prints_temporary(const struct ews_shell_command *command)
 
 		if (word->unknown)
 			return false;
-		if (strchr(word->text, 't') && is_any_of(word->text, options))
+		if (strchr(word->text, 't') && ews_str_is_any(word->text, options))
 			has_place = has_place || strcmp(word->text, "--directory") != 0;
 		else if (word->text[0] == '-'
-				 ? !is_any_of(word->text, options) && strncmp(word->text, "--suffix=", 9) != 0
+				 ? !ews_str_is_any(word->text, options) && strncmp(word->text, "--suffix=", 9) != 0
 				 : !has_place && strncmp(word->text, "/tmp/", 5) != 0)
 			return false;
 	}
@@ -121,7 +114,7 @@ static bool may_set(const struct ews_shell_command *command, const char *name)
 		const struct ews_shell_word *word = &command->words[i];
 		const char *in_braces = strstr(word->source, "${");
 
-		if (!i && is_any_of(word->text, opaque))
+		if (!i && ews_str_is_any(word->text, opaque))
 			return true;
 		if (i && !strncmp(word->text, name, len) && (!word->text[len] || word->text[len] == '='))
 			return true;
@@ -195,7 +188,7 @@ static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t
 		ews_buf_addf(out, "%s" EWS_GUARD_HOLE, known_output(shell, value->gaps));
 	} else {
 		/* what the environment says of a directory is a path */
-		if (is_clear && !loop && !value && is_any_of(name, directories))
+		if (is_clear && !loop && !value && ews_str_is_any(name, directories))
 			ews_buf_adds(out, strcmp(name, "TMPDIR") ? "/" : "/tmp/");
 		else if (is_clear && !loop && value)
 			ews_buf_add(out, value->text, value->prefix_len);

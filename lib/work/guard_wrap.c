@@ -236,28 +236,20 @@ static void judge_runner(struct ews_guard_verdict *out, struct ews_guard_line *l
 	ews_guard_judge_line(out, line);
 }
 
-static bool is_any_of(const char *word, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcmp(word, *names))
-			return true;
-	return false;
-}
-
 /* Does find do something there? */
 static bool is_action(const char *word)
 {
 	static const char *const names[] = { "-exec",   "-execdir", "-ok",      "-okdir", "-delete",
 					     "-fprint", "-fprint0", "-fprintf", "-fls",   NULL };
 
-	return is_any_of(word, names);
+	return ews_str_is_any(word, names);
 }
 
 static bool is_or(const char *word)
 {
 	static const char *const names[] = { "-o", "-or", ",", NULL };
 
-	return is_any_of(word, names);
+	return ews_str_is_any(word, names);
 }
 
 /* Where what stands before `at` holds, does find pass by what it found, before it does anything with it? */
@@ -326,7 +318,7 @@ static char *const *read_test(struct search *search, char *const *at)
 {
 	static const char *const names[] = { "-path",  "-wholename", "-ipath",  "-iwholename", "-name",
 					     "-iname", "-regex",     "-iregex", NULL };
-	bool has_name = is_any_of(*at, names) && at[1];
+	bool has_name = ews_str_is_any(*at, names) && at[1];
 	bool is_compared = (!strncmp(*at, "-newer", 6) || !strcmp(*at, "-anewer") || !strcmp(*at, "-cnewer")) &&
 			   at[1];
 
@@ -357,9 +349,9 @@ static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *lin
 	for (at = line->argv + 1; *at; at++) {
 		if (!strcmp(*at, "-delete"))
 			changes = true;
-		if (is_any_of(*at, writing) && at[1] && ews_guard_is_git_path(at[1]))
+		if (ews_str_is_any(*at, writing) && at[1] && ews_guard_is_git_path(at[1]))
 			ews_guard_block_git_path(out, at[1]);
-		if (is_any_of(*at, running) && at[1]) {
+		if (ews_str_is_any(*at, running) && at[1]) {
 			EWS_CLEANUP(strv) struct ews_strv inner = EWS_STRV_INIT;
 			struct ews_guard_line next = *line;
 			EWS_CLEANUP(guard_verdict) struct ews_guard_verdict probe = EWS_GUARD_VERDICT_INIT;
