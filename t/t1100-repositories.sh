@@ -150,6 +150,7 @@ test_expect_success USERS 'a repository that may be read alone: one error, no li
 
 test_expect_success 'a git directory elsewhere, a submodule, core.worktree, a project behind a link' '
 	git clone -q --separate-git-dir=elsewhere.git origin sep && serves sep &&
+	git clone -q --separate-git-dir="$(printf "with\nan end ")" origin sep-odd && serves sep-odd &&
 	git init -q super && git -C super submodule --quiet add "$PWD/origin" sub && git -C super commit -qm sub && serves super/sub &&
 	git clone -q origin wt && git clone -q origin tree && rm -rf tree/.git && git -C wt config core.worktree "$PWD/tree" && (
 		cd tree && GIT_DIR=$SHARNESS_TRASH_DIRECTORY/wt/.git && export GIT_DIR && git ews start w >../out && git ews end w 2>../err

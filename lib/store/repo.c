@@ -21,11 +21,12 @@
 #include "base/path.h"
 #include "store/astray.h"
 #include "store/git.h"
+#include "store/gitfile.h"
 #include "store/home.h"
 #include "store/state.h"
 
 #define GITIGNORE_ALL "*\n"
-#define GITFILE_BYTES_MAX (64 * EWS_KIB)
+#define HEAD_BYTES_MAX (64 * EWS_KIB)
 
 /* Where a project is: its top, and its git directory. */
 struct place {
@@ -54,7 +55,7 @@ static bool is_head(const char *path, const struct stat *st)
 
 	if (S_ISLNK(st->st_mode))
 		return true;
-	if (ews_file_read(&text, AT_FDCWD, path, GITFILE_BYTES_MAX) < 0) {
+	if (ews_file_read(&text, AT_FDCWD, path, HEAD_BYTES_MAX) < 0) {
 		ews_error_clear();
 		return false;
 	}
@@ -98,22 +99,16 @@ static bool is_git_dir(const char *dir, const char *home)
 }
 
 /* Follow the file `path`, mostly called ".git". */
-static int read_gitfile(char **out, const char *path, const char *home)
+static int follow_gitfile(char **out, const char *path, const char *home)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
-	EWS_CLEANUP(free) char *target = NULL;
-	int rc = ews_file_read(&text, AT_FDCWD, path, GITFILE_BYTES_MAX);
+	EWS_CLEANUP(free) char *named = NULL;
+	int rc = ews_gitfile_read(&named, AT_FDCWD, path);
 
 	if (rc < 0)
 		return rc;
-	ews_buf_rtrim(&text);
-	if (strncmp(text.ptr, "gitdir: ", 8))
-		return ews_error(EWS_EGIT, "'%s' is not a file that names a git directory", path);
-	target = ews_path_absolute(dir, text.ptr + 8);
-	*out = realpath(target, NULL);
+	*out = ews_gitfile_follow(path);
 	if (!*out || !is_git_dir(*out, home)) {
-		ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, target);
+		ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, named);
 		ews_error_hint("the workspace of a session that has ended? Change to the project");
 		return EWS_EGIT;
 	}
@@ -128,7 +123,7 @@ static int look_at(struct place *out, const char *dir, const char *home)
 
 	if (stat(dot_git, &st) == 0) {
 		if (S_ISREG(st.st_mode)) {
-			int rc = read_gitfile(&out->git_dir, dot_git, home);
+			int rc = follow_gitfile(&out->git_dir, dot_git, home);
 
 			if (rc < 0)
 				return rc;
@@ -383,7 +378,7 @@ static int from_environment(struct place *out, const char *cwd, const char *home
 	out->git_dir = realpath(dir, NULL);
 	if (out->git_dir && stat(out->git_dir, &st) == 0 && S_ISREG(st.st_mode)) {
 		EWS_CLEANUP(free) char *file = ews_steal(&out->git_dir);
-		int rc = read_gitfile(&out->git_dir, file, home);
+		int rc = follow_gitfile(&out->git_dir, file, home);
 
 		if (rc < 0)
 			return rc;

@@ -14,13 +14,13 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "store/gitfile.h"
 #include "store/litter.h"
 #include "work/head.h"
 #include "work/history.h"
 #include "work/stage.h"
 #include "work/transition.h"
 
-#define GITFILE ".git"
 
 /* Is it about the workspace as a whole, not some paths of it? */
 static bool moves_root(const struct ews_shift *shift)
@@ -103,7 +103,7 @@ int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences)
 	if (rc != EWS_EDAMAGED)
 		return rc;
 	ews_error_clear();
-	ews_strv_add(differences, GITFILE);
+	ews_strv_add(differences, EWS_GITFILE);
 	return 0;
 }
 

@@ -14,12 +14,12 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "store/gitfile.h"
 #include "store/hardlink.h"
 #include "work/ignored.h"
 #include "work/settled.h"
 #include "work/transition.h"
 
-#define GITFILE ".git"
 #define FEW_PATHS 16
 
 static int cmp_paths(const void *a, const void *b)
@@ -179,8 +179,8 @@ static void plan_gitfile(struct ews_shift *shift, const struct ews_strv *tampere
 {
 	struct stat st;
 
-	if (ews_strv_has(tampered, GITFILE) && fstatat(root_fd, GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		ews_strv_add(&shift->away, GITFILE);
+	if (ews_strv_has(tampered, EWS_GITFILE) && fstatat(root_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		ews_strv_add(&shift->away, EWS_GITFILE);
 }
 
 static void plan_away(struct ews_shift *shift)

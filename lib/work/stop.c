@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/config.h"
+#include "store/gitfile.h"
 #include "store/home.h"
 #include "store/state.h"
 
@@ -99,17 +100,11 @@ static char *find_git_dir(const char *cwd)
 {
 	const char *env = getenv("GIT_DIR");
 	EWS_CLEANUP(free) char *dir = real_from(cwd, env && *env ? env : ".git");
-	EWS_CLEANUP(free) char *linked = NULL;
-	EWS_CLEANUP(free) char *above = NULL;
 	struct stat st;
 
 	if (!dir)
 		return realpath(cwd, NULL);
-	if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
-		return ews_steal(&dir);
-	above = ews_path_dir(dir);
-	linked = read_line(above, ews_path_base(dir), "gitdir: ");
-	return linked ? real_from(above, linked) : NULL;
+	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) ? ews_steal(&dir) : ews_gitfile_follow(dir);
 }
 
 /* False when that is nothing that can be made sense of. */

@@ -16,14 +16,11 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
+#include "store/gitfile.h"
 #include "store/put.h"
 #include "store/tree.h"
 #include "work/twin.h"
-
-#define GITFILE ".git"
-#define LINK_BYTES_MAX (64 * EWS_KIB)
 
 /* What filling works with: the workspace's place and where the project is. */
 struct fill {
@@ -35,29 +32,19 @@ struct fill {
 /* Where the ".git" in `dir` leads; NULL: nowhere, or there is none. The caller frees it. */
 static char *find_git_dir(const char *dir)
 {
-	EWS_CLEANUP(free) char *path = ews_path_join(dir, GITFILE);
-	EWS_CLEANUP(free) char *target = NULL;
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, EWS_GITFILE);
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
 		return NULL;
-	if (S_ISDIR(st.st_mode))
-		return realpath(path, NULL);
-	if (ews_file_read(&text, AT_FDCWD, path, LINK_BYTES_MAX) < 0 || strncmp(text.ptr, "gitdir: ", 8)) {
-		ews_error_clear();
-		return NULL;
-	}
-	text.ptr[strcspn(text.ptr, "\n")] = '\0';
-	target = ews_path_absolute(dir, text.ptr + 8);
-	return realpath(target, NULL);
+	return S_ISDIR(st.st_mode) ? realpath(path, NULL) : ews_gitfile_follow(path);
 }
 
 /* Is `git_dir` one of the project's own: below its `modules/`, or the submodule's own `.git`? */
 static bool is_own(const struct fill *fill, const char *git_dir, const char *dir)
 {
 	EWS_CLEANUP(free) char *common = ews_path_join(fill->place->common_dir, "modules");
-	EWS_CLEANUP(free) char *own = ews_path_join(dir, GITFILE);
+	EWS_CLEANUP(free) char *own = ews_path_join(dir, EWS_GITFILE);
 	EWS_CLEANUP(free) char *real_common = realpath(common, NULL);
 	char proc[64];
 	EWS_CLEANUP(free) char *real_linked = NULL;

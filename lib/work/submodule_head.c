@@ -8,28 +8,22 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
-
-#define GITFILE ".git"
-#define GITFILE_PREFIX "gitdir: "
-#define GITFILE_BYTES_MAX (64 * EWS_KIB)
+#include "store/gitfile.h"
 
 /* The git directory of what `fd` is the top of; -1: there is none. */
 static int open_git_dir(int fd)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int git_fd = openat(fd, GITFILE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	EWS_CLEANUP(free) char *named = NULL;
+	int git_fd = openat(fd, EWS_GITFILE, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (git_fd >= 0)
 		return git_fd;
-	if (ews_file_read(&text, fd, GITFILE, GITFILE_BYTES_MAX) < 0 ||
-	    strncmp(text.ptr, GITFILE_PREFIX, strlen(GITFILE_PREFIX)) != 0)
+	if (ews_gitfile_read(&named, fd, EWS_GITFILE) < 0)
 		return -1;
-	text.ptr[strcspn(text.ptr, "\n")] = '\0';
-	return openat(fd, text.ptr + strlen(GITFILE_PREFIX), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return openat(fd, named, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static bool read_head(struct ews_oid *out, struct ews_odb *odb, int root_fd, const char *path)

@@ -18,12 +18,12 @@
 #include "base/path_line.h"
 #include "base/sync.h"
 #include "store/ahead.h"
+#include "store/gitfile.h"
 #include "store/home.h"
 #include "store/put.h"
 #include "work/ignored.h"
 #include "work/shift.h"
 
-#define GITFILE ".git"
 /* For what is kept, what is put, and who compares the two afterwards. */
 #define REMEMBERED_BYTES_MAX (20 * EWS_MIB)
 #define REMEMBERED_OF_MANY_MAX (4 * EWS_MIB)
@@ -188,7 +188,7 @@ static const char *why_away(const struct ews_shift *shift, const char *path)
 {
 	const struct ews_skip *skip = ews_skips_covering(&shift->now.scan.skips, path);
 
-	if (!strcmp(path, GITFILE) && !shift->repo->is_plain)
+	if (!strcmp(path, EWS_GITFILE) && !shift->repo->is_plain)
 		return "rewritten";
 	return skip ? ews_skip_word(skip->reason) : "in the way";
 }
@@ -266,8 +266,8 @@ static int move_one_back(struct ews_transition_result *out, struct ews_strv *sta
 	if (rc < 0)
 		return rc;
 	/* The link to the store is ours; another's stays where it harms nobody. */
-	if (!strcmp(path.ptr, GITFILE) && !shift->repo->is_plain) {
-		ews_strv_add(&out->kept, GITFILE "\tstays in trash");
+	if (!strcmp(path.ptr, EWS_GITFILE) && !shift->repo->is_plain) {
+		ews_strv_add(&out->kept, EWS_GITFILE "\tstays in trash");
 		return 0;
 	}
 	rc = ews_put_back(root_fd, path.ptr, trash_fd, name);

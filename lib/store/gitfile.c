@@ -1,0 +1,51 @@
+/*
+ * Gitfiles: see gitfile.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/gitfile.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+
+#define PREFIX "gitdir: "
+#define BYTES_MAX (64 * EWS_KIB)
+
+int ews_gitfile_read(char **out, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t len;
+	int rc = ews_file_read(&text, dir_fd, name, BYTES_MAX);
+
+	if (rc < 0)
+		return rc;
+	for (len = text.len; len && (text.ptr[len - 1] == '\n' || text.ptr[len - 1] == '\r'); len--)
+		continue;
+	ews_buf_truncate(&text, len);
+	if (strncmp(text.ptr, PREFIX, strlen(PREFIX)) != 0)
+		return ews_error(EWS_EGIT, "'%s' is not a file that names a git directory", name);
+	*out = ews_strdup(text.ptr + strlen(PREFIX));
+	return 0;
+}
+
+char *ews_gitfile_follow(const char *path)
+{
+	EWS_CLEANUP(free) char *named = NULL;
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *target = NULL;
+
+	if (ews_gitfile_read(&named, AT_FDCWD, path) < 0) {
+		ews_error_clear();
+		return NULL;
+	}
+	dir = ews_path_dir(path);
+	target = ews_path_absolute(dir, named);
+	return realpath(target, NULL);
+}

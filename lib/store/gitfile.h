@@ -1,0 +1,23 @@
+/*
+ * Gitfiles: a file in the place of a ".git" directory, which names the git directory.
+ *
+ * The format is that of gitrepository-layout(5): "gitdir: ", a path, and the end of a line, which is no part of the path. Any
+ * other byte is, and so are ends of lines within it. A relative path is seen from the directory of the file.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_STORE_GITFILE_H
+#define EWS_STORE_GITFILE_H
+
+#define EWS_GITFILE ".git"
+
+/*
+ * The path that the file `name` below `dir_fd` holds, as it stands there; the caller frees it. Fails with EWS_EGIT when it is
+ * another file, and as ews_file_read() does.
+ */
+int ews_gitfile_read(char **out, int dir_fd, const char *name);
+
+/* What the file `path` names really is; NULL, with no error set, when it names nothing that is there. The caller frees it. */
+char *ews_gitfile_follow(const char *path);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * Gitfiles: what they name, to the byte.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/gitfile.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/path.h"
+#include "fixture.h"
+
+TestSuite(gitfile, .init = fixture_begin, .fini = fixture_end);
+
+static void put(const char *text)
+{
+	EWS_CLEANUP(fd) int fd = fixture_open_dir(".");
+
+	fixture_write(fd, EWS_GITFILE, text, strlen(text));
+}
+
+static void assert_names(const char *text, const char *named)
+{
+	EWS_CLEANUP(fd) int fd = fixture_open_dir(".");
+	EWS_CLEANUP(free) char *is = NULL;
+
+	put(text);
+	cr_assert_eq(ews_gitfile_read(&is, fd, EWS_GITFILE), 0, "%s", ews_error_message());
+	cr_assert_str_eq(is, named);
+}
+
+Test(gitfile, the_end_of_its_line_is_no_part_of_a_path_and_all_else_is)
+{
+	assert_names("gitdir: /a", "/a");
+	assert_names("gitdir: ../a\n", "../a");
+	assert_names("gitdir: /a\r\n", "/a");
+	assert_names("gitdir: /a \n", "/a ");
+	assert_names("gitdir:  a\t\n\n", " a\t");
+	assert_names("gitdir: /a\nb\n", "/a\nb");
+}
+
+Test(gitfile, another_file_names_nothing)
+{
+	static const char *const texts[] = { "", "\n", "gitdir:/a\n", "ref: refs/heads/a\n", " gitdir: /a\n" };
+	EWS_CLEANUP(fd) int fd = fixture_open_dir(".");
+	EWS_CLEANUP(free) char *path = ews_path_join(fixture_top(), EWS_GITFILE);
+	EWS_CLEANUP(free) char *is = NULL;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		put(texts[i]);
+		cr_assert_eq(ews_gitfile_read(&is, fd, EWS_GITFILE), EWS_EGIT, "%s", texts[i]);
+		ews_error_clear();
+		cr_assert_null(ews_gitfile_follow(path));
+	}
+	cr_assert_eq(ews_gitfile_read(&is, fd, "none"), EWS_ENOTFOUND);
+}
+
+Test(gitfile, a_relative_path_is_seen_from_where_the_file_is)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(fixture_top(), EWS_GITFILE);
+	EWS_CLEANUP(free) char *want = ews_path_join(fixture_top(), "d ");
+	EWS_CLEANUP(free) char *none = NULL;
+	EWS_CLEANUP(free) char *is = NULL;
+
+	cr_assert_eq(mkdir(want, 0700), 0);
+	put("gitdir: d \n");
+	is = ews_gitfile_follow(path);
+	cr_assert_str_eq(is, want);
+	put("gitdir: e\n");
+	none = ews_gitfile_follow(path);
+	cr_assert_null(none);
+}
