@@ -43,10 +43,10 @@ test_expect_success 'P4: end takes workspace and registration away, keeps the di
 	test_fingerprint p >before &&
 	git -C p ews end one >out 2>err && cat out err >both &&
 	test_path_is_missing "$ws" && test_path_is_missing p/.git/worktrees/one &&
-	git -C p worktree list >list && test_grep ! one list &&
+	git -C p worktree list --porcelain >list && test_grep ! "/one$" list &&
 	test_grep "ews undo" both && test_fingerprint p >after && test_cmp before after &&
 	git -C p for-each-ref --format="%(tree)" refs/ews/trash >trees && test_grep "^$B\$" trees &&
-	git -C p ews status >out && test_grep ! one out && git -C p ews status --ended >out && test_grep one out &&
+	git -C p ews status >out && test_grep ! "^ *one " out && git -C p ews status --ended >out && test_grep "^ *one " out &&
 	git -C p ews status --json --ended one >out && test_json out ".sessions[0].state" ended
 '
 
