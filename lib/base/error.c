@@ -164,10 +164,15 @@ int ews_error_restore(struct ews_error_saved *saved)
 	slot.code = saved->code;
 	(void)snprintf(slot.message, sizeof(slot.message), "%s", saved->message ? saved->message : "out of memory");
 	(void)snprintf(slot.hint, sizeof(slot.hint), "%s", saved->hint ? saved->hint : "");
+	ews_error_saved_release(saved);
+	return slot.code;
+}
+
+void ews_error_saved_release(struct ews_error_saved *saved)
+{
 	free(saved->message);
 	free(saved->hint);
 	*saved = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
-	return slot.code;
 }
 
 static size_t row_of(enum ews_code code)

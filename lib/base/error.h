@@ -10,6 +10,8 @@
 #ifndef EWS_BASE_ERROR_H
 #define EWS_BASE_ERROR_H
 
+#include "base/cleanup.h"
+
 enum ews_code {
 	EWS_OK = 0,
 	EWS_EUSAGE = -1,
@@ -63,6 +65,10 @@ struct ews_error_saved {
 void ews_error_save(struct ews_error_saved *out);
 /* Make `saved` the error of this thread, release it, give its code back. */
 int ews_error_restore(struct ews_error_saved *saved);
+/* Another one is to be told instead. */
+void ews_error_saved_release(struct ews_error_saved *saved);
+
+EWS_CLEANUP_DEFINE(error_saved, struct ews_error_saved, ews_error_saved_release)
 
 /* The word for JSON ("not_found") and the exit status (1, 128, 129) of a code. */
 const char *ews_error_word(enum ews_code code);

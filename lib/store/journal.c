@@ -388,7 +388,7 @@ bool ews_step_needs(const struct ews_step *step, const char *id)
 
 int ews_step_each(const struct ews_strv *lines, ews_step_line_fn fn, void *payload)
 {
-	struct ews_error_saved first = EWS_ERROR_SAVED_INIT;
+	EWS_CLEANUP(error_saved) struct ews_error_saved first = EWS_ERROR_SAVED_INIT;
 
 	for (size_t i = 0; i < lines->n; i++) {
 		int rc = fn(lines->items[i], payload);

@@ -18,6 +18,7 @@
 #define ALL_KINDS \
 	(FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_IGNORES | FIXTURE_NESTED | FIXTURE_MODES | FIXTURE_ODD_NAMES)
 #define NOT_RACY_US 30000 /* as cache.c has it, and a tick of the clock */
+#define ROUNDS 12
 
 TestSuite(recheck, .init = fixture_begin, .fini = fixture_end, .timeout = 120);
 
@@ -101,9 +102,10 @@ static void replace_left_out(int fd, const struct ews_skips *skips)
 Test(recheck, what_it_calls_unchanged_or_touched_a_scan_finds_so)
 {
 	EWS_CLEANUP(repo) struct ews_repo *repo = fixture_make_small_project("project");
+	size_t rounds = fixture_rounds_if_fast(ROUNDS);
 	size_t n_other = 0, n_touched = 0;
 
-	for (size_t round = 0; round < fixture_rounds_if_fast(12); round++) {
+	for (size_t round = 0; round < rounds; round++) {
 		EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT;
 		EWS_CLEANUP(free) char *name = ews_strfmt("w%zu", round);
 		EWS_CLEANUP(fd) int fd = -1;
@@ -134,7 +136,8 @@ Test(recheck, what_it_calls_unchanged_or_touched_a_scan_finds_so)
 			n_other += found == EWS_RECHECK_OTHER;
 		}
 	}
-	cr_assert(n_other && n_touched, "%zu and %zu", n_other, n_touched);
+	/* A few rounds need not meet both. */
+	cr_assert(rounds < ROUNDS || (n_other && n_touched), "%zu and %zu", n_other, n_touched);
 }
 
 /* Each alone, which a directory's times or a rule of its own may hide. */
