@@ -182,6 +182,11 @@ test_expect_success 'P4: a dropped snapshot comes back, also after gc' '
 	git -C p ews undo && git -C p ews snapshot verify $snap
 '
 
+test_expect_success 'a snapshot that is named twice, or by two words, is dropped once' '
+	new_session twice && snap=$(git -C p ews snapshot create twice) && git -C p ews snapshot drop -n $snap "${snap%?}" >out && echo $snap >want && test_cmp want out && git -C p ews snapshot drop $snap "${snap%?}" $snap >out 2>err && test_cmp want out &&
+	test_grep "brings it back" err && git -C p ews undo --list --json >out && test_json_count out ".steps" "$(ls "$HOME"/.superqode/working/p/undo | wc -l)" && git -C p ews undo && git -C p ews snapshot verify $snap
+'
+
 test_expect_success '--list shows the steps, newest first; --dry-run does nothing' '
 	new_session list && git -C p ews revert list >out && echo again >"${ws:?}/again" && git -C p ews revert list >out && git -C p ews end list &&
 	git -C p ews undo --list list >out && test_line_count -ge 3 out && sed -n 1p out >first && test_grep end first && test_grep revert out &&

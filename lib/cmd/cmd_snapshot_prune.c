@@ -252,6 +252,17 @@ static int drop_picked(struct ews_cmd_ctx *ctx, const struct ews_snapshot *const
 	return 0;
 }
 
+/* Is it among them already, by another word? */
+static bool is_among(const struct ews_snapshot *const *picked, size_t n, const struct ews_snapshot *snapshot)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(picked[i]->ref, snapshot->ref))
+			return true;
+	return false;
+}
+
 int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -281,10 +292,10 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	picked = ews_calloc(snapshots.n, sizeof(*picked));
 	for (i = 0; i < snapshots.n; i++)
-		if (!ews_snapshot_is_in_trash(&snapshots.items[i]))
-			picked[n++] = &snapshots.items[i];
-		else
+		if (ews_snapshot_is_in_trash(&snapshots.items[i]))
 			ews_cmd_note(ctx, "'%s' is in trash already", snapshots.items[i].id);
+		else if (!is_among(picked, n, &snapshots.items[i]))
+			picked[n++] = &snapshots.items[i];
 	return drop_picked(ctx, picked, n, dry_run);
 }
 
