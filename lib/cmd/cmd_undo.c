@@ -39,6 +39,9 @@ static int list(struct ews_cmd_ctx *ctx, const char *session)
 	rc = ews_undo_list(&steps, ctx->repo, session);
 	if (rc < 0)
 		return rc;
+	for (i = 0; i < steps.damaged.n; i++)
+		ews_cmd_warn(ctx, "the record of step '%s' makes no sense; 'git ews doctor --fix' sets it aside",
+			     steps.damaged.items[i]);
 	if (!ctx->json) {
 		ews_pager_start(ctx);
 		ews_render_step_lines(&ctx->out, &steps);
@@ -52,6 +55,9 @@ static int list(struct ews_cmd_ctx *ctx, const char *session)
 		ews_render_step(step, &steps.items[i]);
 		cJSON_AddItemToArray(array, step);
 	}
+	array = cJSON_AddArrayToObject(object, "damaged");
+	for (i = 0; i < steps.damaged.n; i++)
+		cJSON_AddItemToArray(array, cJSON_CreateString(steps.damaged.items[i]));
 	ews_cmd_json_show(ctx, object);
 	return 0;
 }

@@ -22,6 +22,7 @@
 
 #define JOURNAL_FILE "journal"
 #define STEPS_DIR "undo"
+#define ASIDE ".damaged"
 #define STEP_BYTES_MAX (256 * EWS_MIB) /* a path that went to trash, of hundreds of thousands, takes a line */
 #define JOURNAL_BYTES_MAX (16 * EWS_MIB)
 #define STEP_VERSION 1
@@ -257,6 +258,63 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 	return 0;
 }
 
+int ews_step_look(struct ews_step *out, struct ews_strv *damaged, int repo_fd, const char *id)
+{
+	int rc = ews_step_read(out, repo_fd, id);
+
+	if (rc == 0)
+		return 1;
+	if (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+		return rc;
+	if (rc == EWS_EDAMAGED && damaged)
+		ews_strv_add(damaged, id);
+	ews_error_clear();
+	return 0;
+}
+
+bool ews_step_is_earlier(const char *id, const char *other)
+{
+	return strncmp(id, other, SECOND_LEN) < 0;
+}
+
+int ews_step_set_aside(int repo_fd, const char *id)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(free) char *aside = NULL;
+	char name[80];
+	int rc = fd < 0 ? fd : step_file(name, id);
+
+	if (rc < 0)
+		return rc;
+	rc = ews_step_read(&step, repo_fd, id);
+	if (rc == 0 || rc == EWS_ENOTFOUND)
+		return ews_error(EWS_EBUSY, "the step '%s' changed meanwhile", id);
+	if (rc != EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
+	aside = ews_strfmt("%s" ASIDE, name);
+	rc = ews_file_rename_new(fd, name, fd, aside);
+	for (unsigned n = 2; rc == EWS_EEXISTS; n++) {
+		free(aside);
+		aside = ews_strfmt("%s" ASIDE ".%u", name, n);
+		rc = ews_file_rename_new(fd, name, fd, aside);
+	}
+	return rc < 0 ? ews_error_wrap("cannot set '%s' aside", name) : ews_file_sync_dir(fd);
+}
+
+int64_t ews_step_aside_since_s(int repo_fd, const char *id)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s.json" ASIDE, id);
+	struct stat st;
+
+	if (fd >= 0 && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return st.st_ctim.tv_sec;
+	ews_error_clear();
+	return -1;
+}
+
 int ews_step_remove(int repo_fd, const char *id)
 {
 	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
@@ -312,7 +370,7 @@ static uint64_t find_last(char second[SECOND_LEN + 1], int repo_fd, const struct
 		}
 		if (n_read >= STEPS_READ && strncmp(id, second, SECOND_LEN) != 0)
 			break;
-		/* A record that can't be read doesn't stand in the way of a new one. */
+		/* A record that can't be read, whatever the reason, doesn't stand in the way of a new one. */
 		if (ews_step_read(&old, repo_fd, id) < 0) {
 			ews_error_clear();
 			continue;

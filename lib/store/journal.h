@@ -74,6 +74,21 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 /* Write the record (replace, synced). Fails with EWS_EUNSUPPORTED when it is longer than what is read again. */
 int ews_step_write(int repo_fd, const struct ews_step *step);
 int ews_step_read(struct ews_step *out, int repo_fd, const char *id);
+/*
+ * The same for who looks through all of them. Returns 1; 0 when its verb has just taken it away, and when the record makes no
+ * sense: then nobody can know what it was about, it keeps nobody from the others, and its id is added to `damaged` (which may
+ * be NULL). What cannot be read, or is of a newer version, is an error as ever.
+ */
+int ews_step_look(struct ews_step *out, struct ews_strv *damaged, int repo_fd, const char *id);
+/* Is `id` of an earlier second than `other`? Of one second nothing is known. */
+bool ews_step_is_earlier(const char *id, const char *other);
+/*
+ * Give a record that makes no sense another name, "<id>.json.damaged", under which nobody looks for a step. Fails with EWS_EBUSY
+ * when it can be read after all, or is gone.
+ */
+int ews_step_set_aside(int repo_fd, const char *id);
+/* Since when the record of that id has been set aside; -1: it was not. */
+int64_t ews_step_aside_since_s(int repo_fd, const char *id);
 /* The same of the record's `len` bytes, and what is written there. Parsing fails with EWS_EDAMAGED or EWS_EUNSUPPORTED. */
 int ews_step_parse(struct ews_step *out, const char *text, size_t len);
 void ews_step_format(struct ews_buf *out, const struct ews_step *step);

@@ -57,6 +57,7 @@ void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char 
 	ews_doctor_registrations(out, &patient);
 	ews_doctor_refs(out, &patient);
 	ews_doctor_sessions(out, &patient);
+	ews_doctor_steps(out, &patient);
 }
 
 void ews_doctor_mend(struct ews_checkup *checkup, struct ews_repo *repo, const char *home, ews_doctor_say_fn say,

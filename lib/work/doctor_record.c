@@ -17,13 +17,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/journal.h"
 #include "store/manifest_odb.h"
 #include "work/recover.h"
 #include "work/round.h"
 #include "work/snapshot.h"
+#include "work/undo.h"
 
 #define REFS "refs"
 #define SESSIONS "sessions"
+#define STEPS "steps"
 #define OURS "refs/ews"
 #define OURS_TRASHED_ARTIFACTS "refs/ews/trash/artifacts/"
 #define REF_BYTES_MAX 4096
@@ -403,4 +406,33 @@ void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *pati
 			look_at_session(out, repo, ids.items[i]);
 	if (!ews_checkup_has(out, SESSIONS))
 		ews_checkup_ok(out, SESSIONS, "%zu, each with its base and its workspace", ids.n);
+}
+
+/* ---- steps ---- */
+
+/* The record itself stays, under another name; what its step took away or kept is where it was. */
+static int set_step_aside(const struct ews_patient *patient, const char *id)
+{
+	return ews_step_set_aside(patient->repo->dir_fd, id);
+}
+
+void ews_doctor_steps(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
+
+	if (ews_undo_list(&steps, patient->repo, NULL) < 0) {
+		(void)ews_checkup_error(out, STEPS);
+		return;
+	}
+	for (size_t i = 0; i < steps.damaged.n; i++) {
+		const char *id = steps.damaged.items[i];
+		struct ews_check *check =
+			ews_checkup_find(out, STEPS, EWS_CHECK_PROBLEM,
+					 "the record of step '%s' makes no sense: undo can't pass it", id);
+
+		ews_check_mend(check, set_step_aside, id,
+			       "call it '%s/undo/%s.json.damaged'; what the step kept stays", patient->repo->dir, id);
+	}
+	if (!ews_checkup_has(out, STEPS))
+		ews_checkup_ok(out, STEPS, "%zu that undo knows of", steps.n);
 }

@@ -1,5 +1,5 @@
 /*
- * Doctor, of records: refs of ours and what they hold, sessions and what they need.
+ * Doctor, of records: refs of ours and what they hold, sessions and what they need, steps.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,5 +13,8 @@ void ews_doctor_refs(struct ews_checkup *out, const struct ews_patient *patient)
 
 /* A session that can't be read, was interrupted, lacks its base, its workspace, or what links that to the store. */
 void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *patient);
+
+/* A step whose record makes no sense. */
+void ews_doctor_steps(struct ews_checkup *out, const struct ews_patient *patient);
 
 #endif

@@ -17,25 +17,34 @@
 static int read_ended(struct ews_diff *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *last = NULL;
 	const char *base = session->state.base_snapshot;
 	int rc = ews_step_list(&ids, session->repo->dir_fd);
 
 	/* The oldest first; of several ends all but one were undone. */
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
-		rc = ews_step_read(&step, session->repo->dir_fd, ids.items[i]);
-		if (rc < 0 || strcmp(step.verb, "end") != 0 || strcmp(step.session, session->state.id) != 0 ||
+		rc = ews_step_look(&step, &damaged, session->repo->dir_fd, ids.items[i]);
+		if (rc <= 0 || strcmp(step.verb, "end") != 0 || strcmp(step.session, session->state.id) != 0 ||
 		    step.state != EWS_STEP_DONE)
 			continue;
 		free(last);
 		last = ews_strdup(*step.before ? step.before : base);
 	}
-	if (rc == 0 && last)
-		rc = ews_diff_sides(out, session->repo, NULL, base, last);
-	if (rc < 0 || last)
+	if (rc >= 0 && last)
+		return ews_diff_sides(out, session->repo, NULL, base, last);
+	if (rc < 0)
 		return rc;
+	if (damaged.n) {
+		ews_error(EWS_EDAMAGED,
+			  "session '%s' has ended, and the record of step '%s', which may say with what, makes "
+			  "no sense",
+			  session->state.id, damaged.items[damaged.n - 1]);
+		ews_error_hint("'git ews snapshot list --trash' shows what steps have kept");
+		return EWS_EDAMAGED;
+	}
 	ews_error(EWS_ENOTFOUND, "session '%s' has ended, and what it came to is not kept any more",
 		  session->state.id);
 	ews_error_hint("ews.trashExpire says how long trash is kept");

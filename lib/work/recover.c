@@ -80,6 +80,10 @@ int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_r
 		rc = ews_undo_list(&steps, repo, NULL);
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; i < steps.damaged.n && closed; i++)
+		ews_strv_addf(closed,
+			      "\tthe record of step '%s' makes no sense; 'git ews doctor --fix' sets it aside",
+			      steps.damaged.items[i]);
 	for (size_t i = 0; i < ids.n; i++)
 		if (needs_recovery(closed, repo, ids.items[i]))
 			ews_strv_add(out, ids.items[i]);
@@ -118,6 +122,8 @@ static int find_step(struct ews_step *out, struct ews_session *session)
 		ews_error_clear();
 		return ews_journal_done(session->fd, id);
 	}
+	if (rc == EWS_EDAMAGED)
+		ews_error_hint("'git ews doctor --fix' sets the record aside; then the session stays as it is now");
 	return rc;
 }
 

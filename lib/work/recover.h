@@ -23,7 +23,8 @@ struct ews_recover_opts {
 
 /*
  * Interrupted ones of the store: the ids of the sessions, and "" when a step of the project itself is unfinished. `closed` (may be
- * NULL) gets the sessions that can't be opened, of which nobody can tell: "<id>\t<why>".
+ * NULL) gets the sessions that can't be opened, of which nobody can tell: "<id>\t<why>"; and under "" the steps whose record
+ * makes no sense.
  */
 int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo);
 

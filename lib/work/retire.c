@@ -73,17 +73,17 @@ static int rename_in_steps(struct ews_repo *repo, const char *from, const char *
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	int rc = ews_step_list(&ids, repo->dir_fd);
 
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
-		rc = ews_step_read(&step, repo->dir_fd, ids.items[i]);
-		if (rc < 0 || strcmp(step.session, from))
+		rc = ews_step_look(&step, NULL, repo->dir_fd, ids.items[i]);
+		if (rc <= 0 || strcmp(step.session, from))
 			continue;
 		free(step.session);
 		step.session = ews_strdup(to);
 		rc = ews_step_write(repo->dir_fd, &step);
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Recover looks for sessions by their ids: one that has a step to finish keeps its own until then. */
@@ -92,18 +92,18 @@ static int refuse_unfinished(struct ews_repo *repo, const char *id)
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	int rc = ews_step_list(&ids, repo->dir_fd);
 
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
-		rc = ews_step_read(&step, repo->dir_fd, ids.items[i]);
-		if (rc < 0 || strcmp(step.session, id) != 0 || !ews_step_is_unfinished(&step) ||
+		rc = ews_step_look(&step, NULL, repo->dir_fd, ids.items[i]);
+		if (rc <= 0 || strcmp(step.session, id) != 0 || !ews_step_is_unfinished(&step) ||
 		    ews_step_is_of_project(&step))
 			continue;
 		ews_error(EWS_EINTERRUPTED, "session '%s' was interrupted", id);
 		ews_error_hint("run 'git ews recover %s'", id);
 		return EWS_EINTERRUPTED;
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 int ews_retire(struct ews_repo *repo, const char *id)

@@ -351,22 +351,17 @@ static int read_steps(struct steps *out, const struct ews_trash_plan *plan)
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	int rc = ews_step_list(&ids, plan->repo->dir_fd);
 
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
-		rc = ews_step_read(&step, plan->repo->dir_fd, ids.items[i]);
-		if (rc == EWS_ENOTFOUND) {
-			ews_error_clear();
-			rc = 0;
-			continue;
-		}
-		if (rc < 0 || step.state == EWS_STEP_EXPIRED)
+		rc = ews_step_look(&step, NULL, plan->repo->dir_fd, ids.items[i]);
+		if (rc <= 0 || step.state == EWS_STEP_EXPIRED)
 			continue;
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = step;
 		step = (struct ews_step)EWS_STEP_INIT;
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 static bool is_needed(const struct steps *steps, const char *id)

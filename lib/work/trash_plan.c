@@ -58,18 +58,12 @@ static int plan_steps(struct ews_trash_plan *plan)
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	int rc = ews_step_list(&ids, plan->repo->dir_fd);
 
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
 		struct ews_trash_step step = { .record = EWS_STEP_INIT };
 
-		rc = ews_step_read(&step.record, plan->repo->dir_fd, ids.items[i]);
-		if (rc == EWS_ENOTFOUND) {
-			/* Its verb has just taken it away. */
-			ews_error_clear();
-			rc = 0;
+		rc = ews_step_look(&step.record, &plan->damaged, plan->repo->dir_fd, ids.items[i]);
+		if (rc <= 0)
 			continue;
-		}
-		if (rc < 0)
-			return rc;
 		if (step.record.state == EWS_STEP_EXPIRED)
 			step.is_mark = is_old(plan, step.record.written_s);
 		else if (!ews_step_is_unfinished(&step.record) && is_wanted(plan, step.record.session))
@@ -77,7 +71,7 @@ static int plan_steps(struct ews_trash_plan *plan)
 		EWS_GROW(plan->steps, plan->n_steps, plan->cap_steps);
 		plan->steps[plan->n_steps++] = step;
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Takes over `fd`; one that can't be opened holds nothing. */
@@ -180,6 +174,11 @@ int ews_trash_plan_roots(struct ews_trash_plan *plan)
 
 static bool is_dir_due(const struct ews_trash_plan *plan, const struct ews_trash_dir *dir)
 {
+	int64_t aside_s = dir->step ? -1 : ews_step_aside_since_s(plan->repo->dir_fd, dir->step_id);
+
+	/* Whoever set its record aside may want to look at what it took away. */
+	if (aside_s >= 0)
+		return !plan->opts->session && is_over(plan, aside_s, plan->expire_s);
 	if (!dir->step)
 		return !plan->opts->session && (plan->roots[dir->root].is_home ? is_over(plan, dir->touched_s, DAY_S)
 									       : is_old(plan, dir->touched_s));
@@ -199,7 +198,9 @@ static int list_root(struct ews_trash_plan *plan, size_t root)
 		struct ews_trash_dir dir = { .root = root, .step = ews_trash_plan_step(plan, names.items[i].name) };
 		struct stat st;
 
-		if (strncmp(names.items[i].name, "op-", 3) || (!dir.step && plan->roots[root].is_named_only) ||
+		/* What a step took away whose record makes no sense may be all that there is of something. */
+		if (strncmp(names.items[i].name, "op-", 3) || ews_strv_has(&plan->damaged, names.items[i].name) ||
+		    (!dir.step && plan->roots[root].is_named_only) ||
 		    fstatat(plan->roots[root].fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		dir.step_id = ews_strdup(names.items[i].name);
@@ -415,6 +416,7 @@ void ews_trash_plan_release(struct ews_trash_plan *plan)
 		ews_snapshot_release(&plan->kept[i].snapshot);
 	for (size_t i = 0; i < plan->n_records; i++)
 		free(plan->records[i].name);
+	ews_strv_release(&plan->damaged);
 	ews_strv_release(&plan->parents);
 	ews_strv_release(&plan->sessions);
 	free(plan->steps);

@@ -72,6 +72,7 @@ struct ews_trash_plan {
 	uint64_t max_bytes;
 	struct ews_trash_step *steps;
 	size_t n_steps, cap_steps;
+	struct ews_strv damaged; /* ids of steps whose record makes no sense */
 	struct ews_trash_root *roots;
 	size_t n_roots, cap_roots;
 	struct ews_trash_dir *dirs;

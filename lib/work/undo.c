@@ -26,6 +26,7 @@ void ews_steps_release(struct ews_steps *steps)
 	for (size_t i = 0; i < steps->n; i++)
 		ews_step_release(&steps->items[i]);
 	free(steps->items);
+	ews_strv_release(&steps->damaged);
 	*steps = (struct ews_steps)EWS_STEPS_INIT;
 }
 
@@ -54,11 +55,11 @@ int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *sess
 	}
 	if (rc == 0)
 		rc = ews_step_list(&ids, repo->dir_fd);
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
-		rc = ews_step_read(&step, repo->dir_fd, ids.items[i]);
-		if (rc < 0 || (session && strcmp(step.session, session)))
+		rc = ews_step_look(&step, &out->damaged, repo->dir_fd, ids.items[i]);
+		if (rc <= 0 || (session && strcmp(step.session, session)))
 			continue;
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = step;
@@ -66,7 +67,7 @@ int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *sess
 	}
 	if (out->n)
 		qsort(out->items, out->n, sizeof(*out->items), cmp_newest_first);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* The step that is next: the newest one done, or (redo) the last one undone. NULL when there is none. */
@@ -83,6 +84,23 @@ static struct ews_step *choose(struct ews_steps *steps, bool redo)
 			found = step;
 	}
 	return found;
+}
+
+/*
+ * Of a record that makes no sense nobody knows whether it is the step that is next, but that one of an earlier second is not
+ * the newest.
+ */
+static int refuse_damaged(const struct ews_steps *steps, const struct ews_step *next, bool redo)
+{
+	const char *last = steps->damaged.n ? steps->damaged.items[steps->damaged.n - 1] : NULL;
+
+	if (!last || (next && !redo && ews_step_is_earlier(last, next->id)))
+		return 0;
+	ews_error(EWS_EDAMAGED, "the record of step '%s' makes no sense, and it may be the one to %s", last,
+		  redo ? "redo" : "undo");
+	ews_error_hint(
+		"'git ews doctor --fix' sets it aside; 'git ews snapshot list --trash' shows what steps have kept");
+	return EWS_EDAMAGED;
 }
 
 /* Is nobody at work on the step any more? Fails with EWS_EBUSY while somebody is, or was until now. */
@@ -417,6 +435,9 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 	if (rc < 0)
 		return rc;
 	step = choose(&steps, opts->redo);
+	rc = refuse_damaged(&steps, step, opts->redo);
+	if (rc < 0)
+		return rc;
 	if (!step)
 		return fail_nothing(&steps, opts->redo);
 	step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;

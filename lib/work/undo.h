@@ -29,7 +29,7 @@ struct ews_undo_opts {
 /*
  * Take back the newest step that is done (`redo`: do again the last one taken back); of
  * `session` alone when it is not NULL. Fails with EWS_ENOTFOUND when there is none,
- * and when what it needs has expired, saying so.
+ * and when what it needs has expired, saying so; with EWS_EDAMAGED when which it is can't be known.
  */
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session,
 	     const struct ews_undo_opts *opts);
@@ -44,9 +44,10 @@ int ews_undo_target(struct ews_snapshot *out, struct ews_repo *repo, const struc
 struct ews_steps {
 	struct ews_step *items; /* newest first */
 	size_t n, cap;
+	struct ews_strv damaged; /* the ids of those whose record makes no sense, whosever they are; oldest first */
 };
 
-#define EWS_STEPS_INIT { NULL, 0, 0 }
+#define EWS_STEPS_INIT { NULL, 0, 0, EWS_STRV_INIT }
 
 /* All steps, or those of `session` alone (NULL: all). None where nothing was ever done. */
 int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session);
