@@ -151,6 +151,14 @@ test_expect_success 'P8: what came along is told by number, however many they ar
 	for n in $(seq 200); do : >"many/src/$n.txt" || return 1; done && (cd many && git ews archive create . --to "$HOME/arch" --keep notes) >out 2>err && test_grep "^note: 20[0-9] paths left out that no rule names" err && test_grep "^note: 20[0-9] ignored paths left out" err && test_line_count = 2 err
 '
 
+test_expect_success 'P8: what nothing in the workspace ignores does not come along: it would be new there at once' '
+	mkdir rules && (cd rules && git init -q && mkdir -p src venv odd && echo 1 >src/a.c && git add . && git commit -q -m 1 && echo "*.o" >.gitignore && echo 2 >src/a.o && mkdir out && echo 3 >out/b.o && echo "*" >venv/.gitignore && echo 4 >venv/lib && printf "%s\n" keep >odd/.gitignore && echo 5 >odd/keep) &&
+	start_ws rules bare --no-untracked && test_grep "3 ignored files were left out, since nothing in the workspace says that they are: .odd/keep., ..." err && git -C rules ews diff bare >out 2>err && test_must_be_empty out && test_must_be_empty err && (cd "${ws:?}" && find . -type f ! -name .git | sort) >got && printf "./%s\n" src/a.c venv/.gitignore venv/lib >want && test_cmp want got &&
+	git -C rules add .gitignore odd/.gitignore && git -C rules commit -q -m 2 && start_ws rules old --base HEAD~1 --keep-ignored && git -C rules ews diff old >out 2>err && test_must_be_empty out && test_must_be_empty err && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && test_path_is_missing "${ws:?}/out" &&
+	git -C rules ews revert old >out && test_grep "Status: Verified" out && sed -n "s/.* hash: *//p" out | uniq >hashes && test_line_count = 1 hashes && test "$(cat "${ws:?}/venv/lib")" = 4 &&
+	start_ws rules same --base HEAD --keep-ignored && test "$(cat "${ws:?}/out/b.o")" = 3 && test_path_is_file "${ws:?}/odd/keep" && git -C rules ews diff same >out 2>err && test_must_be_empty out && test_must_be_empty err && git -C rules ews revert same >out && sed -n "s/.* hash: *//p" out | uniq >hashes && test_line_count = 1 hashes
+'
+
 test_expect_success 'in a plain directory, too' '
 	mkdir plain && (cd plain && echo "*.o" >.gitignore && echo 1 >a.c && echo 2 >a.o) && start_ws plain pl && test_same_tree -t -M . plain "$ws" && echo 3 >"${ws:?}/b.o" &&
 	git -C plain ews revert pl >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/b.o" && test_path_is_file "${ws:?}/a.o"

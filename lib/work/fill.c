@@ -51,10 +51,21 @@ static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, cons
 	return failed->n > 0;
 }
 
+/* Files that come from objects, as git stores them: those that a filter would have changed. */
+static bool *mark_stored(const struct ews_entries *list)
+{
+	bool *is_stored = ews_calloc(list->n, sizeof(*is_stored));
+
+	for (size_t i = 0; i < list->n; i++)
+		is_stored[i] = list->items[i].type == EWS_ENTRY_FILE && !list->items[i].has_stat;
+	return is_stored;
+}
+
 /*
- * Fill the workspace from the project's files where they still are what was scanned, else from objects.
+ * Fill the workspace from the project's files where they still are what was scanned, else from objects. `*is_stored`, which the
+ * caller frees, says of each of the twin's entries then whether it came from these.
  */
-static int put_files(struct ews_filled *out, struct ews_session *session, struct ews_twin *twin,
+static int put_files(struct ews_filled *out, bool **is_stored, struct ews_session *session, struct ews_twin *twin,
 		     const struct ews_fill_opts *opts)
 {
 	struct ews_repo *repo = session->repo;
@@ -76,8 +87,12 @@ static int put_files(struct ews_filled *out, struct ews_session *session, struct
 	if (root < 0)
 		return root;
 	rc = ews_ignored_choose(ignored, repo, &twin->content, root, opts->keep_ignored, &twin->notes);
+	if (rc == 0 && twin->is_composed)
+		rc = ews_ignored_obey(ignored, repo, &twin->content, &twin->notes);
 	if (rc < 0)
 		return rc;
+	/* Likewise, and once all of the twin's entries are there. */
+	*is_stored = opts->is_state ? ews_calloc(list->n, sizeof(**is_stored)) : mark_stored(list);
 	list_new(&changes, list, &ignored->entries);
 	rc = ews_put(&report, &changes, list, &put);
 	for (size_t i = 0; i < report.lost_attrs.n; i++)
@@ -93,16 +108,6 @@ static int put_files(struct ews_filled *out, struct ews_session *session, struct
 	out->workspace_fd = ews_steal_fd(&root);
 	out->is_exact = !report.lost_attrs.n;
 	return 0;
-}
-
-/* Files that come from objects, as git stores them: those that a filter would have changed. */
-static bool *mark_stored(const struct ews_entries *list)
-{
-	bool *is_stored = ews_calloc(list->n, sizeof(*is_stored));
-
-	for (size_t i = 0; i < list->n; i++)
-		is_stored[i] = list->items[i].type == EWS_ENTRY_FILE && !list->items[i].has_stat;
-	return is_stored;
 }
 
 /* Does the user's or the system's own config name a program for it? Then it was run. */
@@ -274,12 +279,10 @@ int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twi
 	EWS_CLEANUP(free) bool *is_stored = NULL;
 	int rc;
 
-	/* Both while the entries have the project's stat data. */
+	/* While the entries have the project's stat data. */
 	ews_twin_mark_clean(twin);
-	is_stored = opts->is_state ? ews_calloc(twin->content.scan.entries.n, sizeof(*is_stored))
-				   : mark_stored(&twin->content.scan.entries);
 	ews_alloc_give_back();
-	rc = put_files(&filled, session, twin, opts);
+	rc = put_files(&filled, &is_stored, session, twin, opts);
 	if (rc < 0)
 		return rc;
 	ews_alloc_give_back();

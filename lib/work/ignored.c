@@ -22,6 +22,7 @@
 #include "store/cache.h"
 #include "work/rules.h"
 
+#define GITIGNORE ".gitignore"
 #define INCLUDE_FILE ".worktreeinclude"
 #define INCLUDE_BYTES_MAX (16 * EWS_MIB)
 #define LIST_FILE "ignored" /* in the session's directory */
@@ -283,6 +284,138 @@ void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, con
 	for (size_t i = 0; i < skips->n; i++)
 		if (skips->items[i].reason == EWS_SKIP_PRESENT && ews_path_is_inside(skips->items[i].path, path))
 			skips->items[i].reason = EWS_SKIP_IGNORED;
+}
+
+/* Where the rules come from that will hold in the workspace. */
+struct ruling {
+	struct ews_odb *odb;
+	const struct ews_entries *twin;
+	const struct ews_entries *kept;
+	int project_fd;
+};
+
+/* The .gitignore that will stand in `dir`: the twin's, else one that comes along as an ignored file itself. */
+static int read_ruling(struct ews_buf *out, const struct ruling *ruling, const char *dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, GITIGNORE);
+	const struct ews_entry *entry = ews_entries_find(ruling->twin, path);
+	enum ews_object_type type;
+	int rc;
+
+	if (entry && entry->type != EWS_ENTRY_FILE)
+		return 0;
+	if (entry)
+		return entry->size > EWS_IGNORE_BYTES_MAX ? 0 : ews_odb_read(out, &type, ruling->odb, &entry->oid);
+	if (!ews_entries_find(ruling->kept, path))
+		return 0;
+	rc = ews_file_read(out, ruling->project_fd, path, EWS_IGNORE_BYTES_MAX);
+	if (rc < 0)
+		ews_error_clear(); /* gone, or no file: it has no rules */
+	return 0;
+}
+
+/* Will `path`, or something on the way from `dir` to it, be ignored in the workspace? `rules` hold above `dir`. */
+static int will_be_ignored(const struct ews_ignore *rules, const struct ruling *ruling, const char *dir,
+			   const char *path, bool path_is_dir)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(ignore) struct ews_ignore *own = NULL;
+	EWS_CLEANUP(free) char *next = NULL;
+	size_t start = *dir ? strlen(dir) + 1 : 0;
+	bool is_path;
+	int rc = read_ruling(&text, ruling, dir);
+
+	if (rc < 0)
+		return rc;
+	own = ews_ignore_enter(rules, dir, text.len ? text.ptr : NULL, text.len);
+	next = ews_strndup(path, start + strcspn(path + start, "/"));
+	is_path = !strcmp(next, path);
+	if (ews_ignore_match(own, next, !is_path || path_is_dir))
+		return 1;
+	return is_path ? 0 : will_be_ignored(own, ruling, next, path, path_is_dir);
+}
+
+/* Those of what came along, as whole paths, that are .gitignore files, or those that are none, and will not be ignored. */
+static int list_bare(struct ews_strv *out, const struct ews_ignored *ignored, const struct ews_skips *skips,
+		     const struct ruling *ruling, const struct ews_ignore *rules, bool gitignores)
+{
+	for (size_t i = 0; i < skips->n; i++) {
+		const char *path = skips->items[i].path;
+		const struct ews_entry *entry;
+		int rc;
+
+		if (skips->items[i].reason != EWS_SKIP_PRESENT ||
+		    gitignores != !strcmp(ews_path_base(path), GITIGNORE))
+			continue;
+		entry = ews_entries_find(&ignored->entries, path);
+		rc = will_be_ignored(rules, ruling, "", path, entry && is_dir(entry));
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			ews_strv_add(out, path);
+	}
+	return 0;
+}
+
+/*
+ * Directories on the way to what comes along are no ignored ones: they are the twin's, as they are where it is the project as it
+ * stands. Those that lead to nothing any more are not needed.
+ */
+static void settle_ways(struct ews_ignored *ignored, struct ews_content *twin)
+{
+	struct ews_entries *list = &ignored->entries;
+	const char *below = NULL; /* what stands behind the entry and is needed */
+	size_t at = list->n;
+
+	/* From the end, since a directory stands before what it holds. */
+	for (size_t i = list->n; i-- > 0;) {
+		const struct ews_entry *entry = &list->items[i];
+		const struct ews_skip *skip = ews_skips_covering(&twin->scan.skips, entry->path);
+		bool is_way = is_dir(entry) && !(skip && skip->reason == EWS_SKIP_PRESENT);
+		bool is_needed = !is_way || (below && ews_path_is_inside(below, entry->path));
+
+		if (is_needed)
+			below = entry->path;
+		if (is_needed && is_way)
+			ews_entries_add_copy(&twin->scan.entries, entry);
+		if (!is_way)
+			list->items[--at] = *entry;
+	}
+	if (at)
+		memmove(list->items, list->items + at, (list->n - at) * sizeof(*list->items));
+	list->n -= at;
+	ews_entries_sort(&twin->scan.entries);
+}
+
+int ews_ignored_obey(struct ews_ignored *ignored, struct ews_repo *repo, struct ews_content *twin,
+		     struct ews_strv *notes)
+{
+	EWS_CLEANUP(ignore) struct ews_ignore *rules = NULL;
+	EWS_CLEANUP(fd) int project = ignored->entries.n ? ews_dir_open(repo->project) : -1;
+	const struct ruling ruling = { repo->odb, &twin->scan.entries, &ignored->entries, project };
+	int rc = 0;
+
+	if (!ignored->entries.n)
+		return 0;
+	rc = project < 0 ? project : ews_rules_ignore(&rules, repo, repo->project);
+	/* What a .gitignore says that doesn't come along holds for nothing. */
+	for (int pass = 0; pass < 2 && rc == 0; pass++) {
+		EWS_CLEANUP(strv) struct ews_strv bare = EWS_STRV_INIT;
+		uint64_t n_before = ignored->kept_files;
+
+		rc = list_bare(&bare, ignored, &twin->scan.skips, &ruling, rules, pass == 0);
+		for (size_t i = 0; i < bare.n && rc == 0; i++)
+			ews_ignored_drop(ignored, twin, bare.items[i]);
+		if (rc == 0 && bare.n)
+			ews_strv_addf(notes,
+				      "%" PRIu64
+				      " ignored files were left out, since nothing in the workspace says that "
+				      "they are: '%s'%s",
+				      n_before - ignored->kept_files, bare.items[0], bare.n > 1 ? ", ..." : "");
+	}
+	if (rc == 0)
+		settle_ways(ignored, twin);
+	return rc < 0 ? ews_error_wrap("cannot read the rules for ignored files") : 0;
 }
 
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored)

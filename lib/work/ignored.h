@@ -38,6 +38,14 @@ struct ews_ignored {
 int ews_ignored_choose(struct ews_ignored *out, struct ews_repo *repo, struct ews_content *twin, int workspace_fd,
 		       enum ews_keep_ignored keep, struct ews_strv *notes);
 
+/*
+ * The twin is not the project as it stands: what the rules that it holds itself do not ignore is new there, and somebody's
+ * work, the moment somebody looks. That does not come along either, and is named. The directories on the way to the rest
+ * become the twin's.
+ */
+int ews_ignored_obey(struct ews_ignored *ignored, struct ews_repo *repo, struct ews_content *twin,
+		     struct ews_strv *notes);
+
 /* `path` could not be copied: it does not come along, and neither does what is below it. */
 void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, const char *path);
 

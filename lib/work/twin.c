@@ -562,6 +562,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	if (rc < 0)
 		return rc;
 	out->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
+	out->is_composed = !is_whole;
 	if (is_whole) {
 		out->content.scan.entries = src.project.scan.entries;
 		src.project.scan.entries = (struct ews_entries)EWS_ENTRIES_INIT;

@@ -32,6 +32,7 @@ struct ews_twin {
 	struct ews_index index; /* stat data of no file yet */
 	struct ews_oid head; /* the commit that HEAD of the workspace stands at */
 	bool is_unborn; /* `head` is an empty commit of ours */
+	bool is_composed; /* it is not the project as it stands */
 	char *branch; /* the project's, or "" */
 	struct ews_strv notes; /* what was not carried over, sentences */
 };
