@@ -157,7 +157,8 @@ test_expect_success 'P8: stale is what the project has left behind: HEAD moved, 
 	cat keep >q/src/numbers && test "$(stale short)" = false && chmod +x q/src/numbers && test "$(stale short)" = true && chmod -x q/src/numbers && mv q/docs q/docs.away && ln -s docs.away q/docs && test "$(stale short)" = true && rm q/docs && mv q/docs.away q/docs && test "$(stale short)" = false &&
 	rm q/link && test "$(stale short)" = true && git -C q ews >out && test_grep "^    stale: 1 file of the base changed in the project: link$" out && git -C q checkout -q link && test "$(stale short)" = false &&
 	git -C q commit -q --allow-empty -m moved && test "$(stale short)" = true && git -C q ews >out && test_grep "^    stale: HEAD moved from [0-9a-f]* to [0-9a-f]*$" out && test_grep ! "project: " out && git -C q ews status short >out && test_grep "^  Project:  *ref refs/heads/main moved" out &&
-	git -C q reset -q --soft HEAD~1 && test "$(stale short)" = false
+	git -C q reset -q --soft HEAD~1 && test "$(stale short)" = false &&
+	cp -p q/src/numbers keep && git -C q ews start old >path && tr 0-9 1-90 <keep >q/src/numbers && touch -r keep q/src/numbers && test "$(stale old)" = true && test_json stale.json ".sessions[0].stale_files[0]" src/numbers && cp -p keep q/src/numbers && test "$(stale old)" = false && git -C q ews end old
 '
 
 test_expect_success '--brief: a few words for a prompt, silent where there is nothing to say' '

@@ -138,8 +138,7 @@ static bool has_changed(struct walk *walk, const struct ews_entry *entry)
 	if (now.type != entry->type || now.size != entry->size ||
 	    ews_entry_git_mode(&now) != ews_entry_git_mode(entry))
 		return true;
-	if (entry->has_time && entry->mtime_s == now.mtime_s && entry->mtime_ns == now.mtime_ns)
-		return false;
+	/* Its mtime says nothing: somebody may have set it back, as cp -p and unpackers do. */
 	return !has_content(walk, name, entry);
 }
 
