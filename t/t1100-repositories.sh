@@ -82,6 +82,11 @@ test_expect_success 'a sparse checkout' '
 	git -C sparse sparse-checkout set --no-cone "/*" "!/docs" && serves sparse
 '
 
+test_expect_success 'a copy has the settings of the project.s own work tree' '
+	git clone -q origin mine && git -C mine config extensions.worktreeConfig true && git -C mine config --worktree core.autocrlf true && git -C mine config --worktree user.name Mine && git -C mine config --worktree core.fsmonitor /bin/false && start_ws mine --method snapshot &&
+	test "$(git -C "$ws" config user.name)" = Mine && test "$(git -C "$ws" config core.autocrlf)" = true && test_expect_code 1 git -C "$ws" config core.fsmonitor && git -C mine config extensions.worktreeConfig false && start_ws mine --method snapshot other && test_expect_code 1 git -C "$ws" config core.autocrlf
+'
+
 test_expect_success 'a sparse index' '
 	git clone -q origin sidx && git -C sidx sparse-checkout set --cone --sparse-index src/deep &&
 	git -C sidx ls-files --sparse >entries && grep "^docs/\$" entries && git -C sidx ls-files >out &&

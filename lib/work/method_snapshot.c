@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/carry.h"
+#include "store/config.h"
 #include "store/git.h"
 #include "store/gitconfig_text.h"
 #include "store/index.h"
@@ -132,7 +133,29 @@ static int add_settings(struct ews_buf *out, const struct ews_place *place, cons
 	return 0;
 }
 
-static int write_config(const struct ews_place *place, int fd)
+static int add_setting(const char *key, const char *value, void *payload)
+{
+	if (comes_along(key))
+		ews_gitconfig_add(payload, key, value ? value : "true");
+	return 0;
+}
+
+/*
+ * What holds for the project's work tree alone, where git asks for that: it takes the place of what is said for all of them. The
+ * copy is its own repository, so it says so where it says all.
+ */
+static int add_own_settings(struct ews_buf *out, const struct ews_place *place, const struct ews_gitstate *state)
+{
+	const struct ews_gitstate_file *config = state ? ews_gitstate_file(state, "config.worktree") : NULL;
+	bool has_own;
+	int rc = ews_config_git_bool(&has_own, place->odb, "extensions.worktreeConfig", false);
+
+	if (rc < 0 || !config || !has_own)
+		return rc;
+	return ews_gitconfig_parse(config->data.ptr, config->data.len, add_setting, out);
+}
+
+static int write_config(const struct ews_place *place, int fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *neutral = NULL;
@@ -142,6 +165,8 @@ static int write_config(const struct ews_place *place, int fd)
 	ews_buf_adds(&text, "[core]\n\tbare = false\n\tlogAllRefUpdates = true\n");
 	if (rc == 0)
 		rc = add_settings(&text, place, neutral, config);
+	if (rc == 0)
+		rc = add_own_settings(&text, place, state);
 	return rc < 0 ? rc : ews_file_replace(fd, "config", text.ptr, text.len, 0644);
 }
 
@@ -312,7 +337,7 @@ static int fill(const struct ews_place *place, int fd, const struct ews_gitstate
 	if (rc == 0 && place->copies_objects)
 		rc = copy_objects(place, object_dir, state);
 	if (rc == 0)
-		rc = write_config(place, fd);
+		rc = write_config(place, fd, state);
 	if (rc == 0)
 		rc = write_refs(place, fd, object_dir);
 	if (rc == 0)
