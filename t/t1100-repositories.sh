@@ -82,6 +82,19 @@ test_expect_success 'a sparse checkout' '
 	git -C sparse sparse-checkout set --no-cone "/*" "!/docs" && serves sparse
 '
 
+test_expect_success 'P2: patterns of a sparse checkout that were changed are back after a revert, by each method; so is what an undo of it takes back' '
+	git -C sparse sparse-checkout set src && git -C sparse sparse-checkout list >want && for method in worktree snapshot; do
+		start_ws sparse --method $method && git -C "$ws" sparse-checkout list >got && test_cmp want got && git -C "$ws" sparse-checkout add docs && test_path_is_file "${ws:?}/docs/crlf.txt" && git -C "$ws" sparse-checkout list >changed &&
+		git -C "$ws" ews revert >out && test_grep "Status: Verified" out && git -C "$ws" sparse-checkout list >got && test_cmp want got && test_path_is_missing "${ws:?}/docs" && git -C "$ws" ews undo && git -C "$ws" sparse-checkout list >got && test_cmp changed got && test_path_is_file "${ws:?}/docs/crlf.txt" &&
+		git -C "$ws" sparse-checkout disable && (cd "$ws" && rm "$(git rev-parse --git-path info/sparse-checkout)") && git -C "$ws" ews revert >out && test_grep "Status: Verified" out && git -C "$ws" sparse-checkout list >got && test_cmp want got && git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C "$ws" ews end || return 1
+	done && git -C sparse ews start --method in-place here >out && git -C sparse sparse-checkout add docs && git -C sparse ews end here && git -C sparse sparse-checkout list >got && test_cmp want got && test_path_is_missing sparse/docs
+'
+
+test_expect_success 'P2: revert to a state that says nothing of patterns leaves them, and those of a base without any mean nothing' '
+	git clone -q origin full && start_ws full && git -C "$ws" sparse-checkout set src && test_path_is_missing "${ws:?}/docs" && git -C "$ws" ews revert >out && test_grep "Status: Verified" out && test_path_is_file "${ws:?}/docs/crlf.txt" &&
+	git -C "$ws" reset -q --hard && test_path_is_file "${ws:?}/docs/crlf.txt" && test_expect_code 128 git -C "$ws" sparse-checkout list && git -C "$ws" ews end
+'
+
 test_expect_success 'a copy has the settings of the project.s own work tree' '
 	git clone -q origin mine && git -C mine config extensions.worktreeConfig true && git -C mine config --worktree core.autocrlf true && git -C mine config --worktree user.name Mine && git -C mine config --worktree core.fsmonitor /bin/false && start_ws mine --method snapshot &&
 	test "$(git -C "$ws" config user.name)" = Mine && test "$(git -C "$ws" config core.autocrlf)" = true && test_expect_code 1 git -C "$ws" config core.fsmonitor && git -C mine config extensions.worktreeConfig false && start_ws mine --method snapshot other && test_expect_code 1 git -C "$ws" config core.autocrlf

@@ -24,7 +24,9 @@
 #define FILE_BYTES_MAX (64 * EWS_MIB)
 #define COMPARED_BYTES (64 * EWS_KIB)
 #define CONFIG "config.worktree"
+#define INFO "info"
 
+/* Those that lie in the git directory itself. */
 static const char *const carried[] = {
 	"HEAD",       "ORIG_HEAD", CONFIG,       "MERGE_HEAD", "MERGE_MSG",
 	"MERGE_MODE", "MERGE_RR",  "AUTO_MERGE", "SQUASH_MSG", NULL,
@@ -323,6 +325,36 @@ int ews_gitstate_read(struct ews_gitstate *out, int git_fd)
 	return rc < 0 ? rc : ews_gitstate_read_files(out, git_fd);
 }
 
+/*
+ * The patterns of a sparse checkout. They say what of the index is not in the work tree, so they go with it. What is no file, or
+ * can't be reached, says nothing.
+ */
+static void read_sparse(struct ews_gitstate *out, int git_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(git_fd, INFO);
+
+	if (info >= 0 && ews_file_read(&data, info, EWS_GITSTATE_SPARSE, FILE_BYTES_MAX) == 0)
+		ews_gitstate_set_file(out, EWS_GITSTATE_SPARSE, data.ptr, data.len);
+	ews_error_clear();
+}
+
+/* What can't be written, since something else stands in its way, is found by whoever looks whether all is back. */
+static int write_sparse(const struct ews_buf *data, int git_fd)
+{
+	EWS_CLEANUP(fd) int info = -1;
+	int rc = ews_dir_make(git_fd, INFO, 0777);
+
+	if (rc == 0)
+		rc = info = ews_dir_open_beneath(git_fd, INFO);
+	if (rc >= 0)
+		rc = ews_file_replace(info, EWS_GITSTATE_SPARSE, data->ptr, data->len, 0644);
+	if (rc >= 0 || rc == EWS_ENOSPACE)
+		return rc < 0 ? rc : 0;
+	ews_error_clear();
+	return 0;
+}
+
 /* One of the files; what is none, or too large, is noted. */
 static int read_one(struct ews_gitstate *out, int git_fd, const char *name)
 {
@@ -362,6 +394,8 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 		else if (is_in(under_way, name) || (!strcmp(name, "index") && !is_regular(git_fd, name)))
 			ews_gitstate_note_left(out, git_fd, name);
 	}
+	if (rc == 0)
+		read_sparse(out, git_fd);
 	return rc < 0 ? ews_error_wrap("cannot read the state of git") : 0;
 }
 
@@ -400,6 +434,17 @@ static void list_other(struct ews_strv *out, const struct ews_gitstate_files *a,
 	}
 }
 
+/*
+ * The names of those of `b` that `a`, which is wanted, has not. Patterns of a sparse checkout that it says nothing of stay, and
+ * mean nothing where its config doesn't ask for them: older snapshots have none of any.
+ */
+static void list_more(struct ews_strv *out, const struct ews_gitstate_files *b, const struct ews_gitstate_files *a)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (!find(a, b->items[i].name) && strcmp(b->items[i].name, EWS_GITSTATE_SPARSE) != 0)
+			ews_strv_add(out, b->items[i].name);
+}
+
 void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *state, const struct ews_gitstate *now)
 {
 	list_other(out, &now->left, &state->left);
@@ -408,7 +453,7 @@ void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *
 void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a, const struct ews_gitstate *b)
 {
 	list_other(out, &a->files, &b->files);
-	list_other(out, &b->files, &a->files);
+	list_more(out, &b->files, &a->files);
 	list_other(out, &a->left, &b->left);
 	list_other(out, &b->left, &a->left);
 	if (!same_index(a, b) && !ews_strv_has(out, "index"))
@@ -470,6 +515,7 @@ int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd
 		return rc;
 	for (size_t i = 0; i < now.files.n; i++)
 		if (!ews_gitstate_file(state, now.files.items[i].name) &&
+		    strcmp(now.files.items[i].name, EWS_GITSTATE_SPARSE) != 0 &&
 		    unlinkat(git_fd, now.files.items[i].name, 0) < 0 && errno != ENOENT)
 			return ews_error_os("cannot remove '%s'", now.files.items[i].name);
 	for (size_t i = 0; i < state->files.n; i++) {
@@ -478,7 +524,10 @@ int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd
 
 		if (old && same_bytes(&old->data, &file->data))
 			continue;
-		rc = ews_file_replace(git_fd, file->name, file->data.ptr, file->data.len, 0644);
+		if (!strcmp(file->name, EWS_GITSTATE_SPARSE))
+			rc = write_sparse(&file->data, git_fd);
+		else
+			rc = ews_file_replace(git_fd, file->name, file->data.ptr, file->data.len, 0644);
 		if (rc < 0)
 			return ews_error_wrap("cannot write '%s'", file->name);
 	}

@@ -1,7 +1,7 @@
 /*
  * Git state: what of a git directory belongs to the state of its work tree.
  *
- * HEAD, the raw index with its mtime, and the files of a merge. A rebase, a
+ * HEAD, the raw index with its mtime, the files of a merge, and the patterns of a sparse checkout. A rebase, a
  * sequencer or a bisect is never carried: continuing it elsewhere would move the
  * project's own branch. It is known by name, though, and by when it last changed, so that
  * whoever goes back to a state can leave alone what was there then.
@@ -19,6 +19,9 @@
 #include "base/strv.h"
 #include "store/oid.h"
 
+/* The patterns of a sparse checkout; the file lies in "info". */
+#define EWS_GITSTATE_SPARSE "sparse-checkout"
+
 struct ews_gitstate_file {
 	char *name;
 	struct ews_buf data;
@@ -35,7 +38,7 @@ struct ews_gitstate {
 	struct ews_buf index;
 	int64_t index_mtime_s;
 	uint32_t index_mtime_ns;
-	struct ews_gitstate_files files; /* HEAD, ORIG_HEAD, MERGE_*, sharedindex.* */
+	struct ews_gitstate_files files; /* HEAD, ORIG_HEAD, MERGE_*, sharedindex.*, config.worktree, sparse-checkout */
 	/*
 	 * What is there and not carried: what is under way (rebase-merge, sequencer, a lock), and what is no file, or too large,
 	 * where one of the files or the index belongs. The data tell its type and its last change, not what it holds.

@@ -56,7 +56,7 @@ static bool is_own(const struct fill *fill, const char *git_dir, const char *dir
 	       (real_linked && ews_path_is_inside(git_dir, real_linked)) || !strcmp(git_dir, own);
 }
 
-/* HEAD detached, and a merge's files; the index is written anew, and what config.worktree says is not carried. */
+/* HEAD detached, and a merge's files; the index is written anew, and what config.worktree says is not carried, nor what it turns on. */
 static void take_gitstate(struct ews_gitstate *out, const struct ews_gitstate *from, const struct ews_oid *head,
 			  bool with_merge)
 {
@@ -65,6 +65,7 @@ static void take_gitstate(struct ews_gitstate *out, const struct ews_gitstate *f
 
 	for (size_t i = 0; i < from->files.n && with_merge; i++)
 		if (strcmp(from->files.items[i].name, "config.worktree") &&
+		    strcmp(from->files.items[i].name, EWS_GITSTATE_SPARSE) &&
 		    strncmp(from->files.items[i].name, "sharedindex.", 12))
 			ews_gitstate_set_file(out, from->files.items[i].name, from->files.items[i].data.ptr,
 					      from->files.items[i].data.len);

@@ -415,17 +415,14 @@ static void name_left(struct ews_strv *notes, const struct ews_gitstate *git)
 /* HEAD of the twin is always detached; a merge's files come along with the changes that they are about. */
 static int choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git, bool with_merge)
 {
-	const struct ews_gitstate_file *config = ews_gitstate_file(git, CONFIG);
-
-	for (size_t i = 0; i < git->files.n && with_merge; i++) {
+	for (size_t i = 0; i < git->files.n; i++) {
 		const struct ews_gitstate_file *file = &git->files.items[i];
+		bool is_of_place = !strcmp(file->name, CONFIG) || !strcmp(file->name, EWS_GITSTATE_SPARSE);
+		bool is_of_merge = strcmp(file->name, "HEAD") && strncmp(file->name, "sharedindex.", 12);
 
-		if (strcmp(file->name, "HEAD") && strcmp(file->name, CONFIG) &&
-		    strncmp(file->name, "sharedindex.", 12))
+		if (is_of_place || (with_merge && is_of_merge))
 			ews_gitstate_set_file(&out->content.git, file->name, file->data.ptr, file->data.len);
 	}
-	if (config)
-		ews_gitstate_set_file(&out->content.git, CONFIG, config->data.ptr, config->data.len);
 	out->content.has_git = true;
 	name_left(&out->notes, git);
 	return ews_gitstate_detach(&out->content.git, &out->head);
