@@ -95,6 +95,22 @@ test_expect_success 'P1: --index and --commit refuse what is marked in the index
 	git -C mk diff --cached --name-status >got && echo "M	docs/crlf.txt" | test_cmp - got && git -C mk ews undo && git -C mk diff --cached --exit-code && git -C mk status --porcelain >got && test_must_be_empty got
 '
 
+# displaced <path> <what leaves the index>: it is refused, whether staged or committed; without the index it goes.
+displaced() {
+	git -C dp ls-files --sparse -v -s >was && files_of dp >before && for how in --index --commit; do
+		test_expect_code 1 git -C dp ews apply $how dp 2>err && test_grep "^error: .$1. would take .$2. out of the index" err && test_grep "^hint: .*without --index" err || return 1
+	done && git -C dp ls-files --sparse -v -s >got && test_cmp was got && files_of dp >got && test_cmp before got &&
+		git -C dp ews apply dp && cmp "${ws:?}/docs" dp/docs && git -C dp ews undo && git -C dp ls-files --sparse -v -s >got && test_cmp was got && git -C dp ews end --force dp
+}
+
+test_expect_success 'P4: --index and --commit take nothing out of the index that is not in the work tree' '
+	test_repo dp && git -C dp sparse-checkout set --cone src && start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs "docs/.*" && git -C dp sparse-checkout set --cone --sparse-index src && git -C dp ls-files --sparse >out && test_grep "^docs/$" out &&
+	start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs docs/ && git -C dp sparse-checkout disable && rm -r dp/docs && start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs "docs/.*" && git -C dp checkout -q . &&
+	git -C dp update-index --skip-worktree run.sh && rm dp/run.sh && start_ws dp dp && mkdir "${ws:?}/run.sh" && echo in >"${ws:?}/run.sh/in" && test_expect_code 1 git -C dp ews apply --index dp 2>err && test_grep "run.sh/in. would take .run.sh. out" err && git -C dp ls-files -t run.sh >out && echo "S run.sh" | test_cmp - out &&
+	git -C dp update-index --no-skip-worktree run.sh && git -C dp checkout -q . && git -C dp ews end --force dp && start_ws dp dp && rm -r "${ws:?}/docs" && echo file >"${ws:?}/docs" && rm "${ws:?}/run.sh" && mkdir "${ws:?}/run.sh" && echo in >"${ws:?}/run.sh/in" &&
+	git -C dp ls-files -s >was && git -C dp ews apply --index dp && git -C dp diff --exit-code && git -C dp ls-files docs run.sh >out && printf "%s\n" docs run.sh/in | test_cmp - out && git -C dp ews undo && git -C dp ls-files -s >got && test_cmp was got
+'
+
 # The index is held: $@ says so, and changes nothing.
 is_busy() {
 	refs >refs.held && files_of p >held && : >p/.git/index.lock && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&

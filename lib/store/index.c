@@ -571,14 +571,18 @@ const struct ews_index_entry *ews_index_find(const struct ews_index *index, cons
 	return i < index->n && !strcmp(index->items[i].path, path) ? &index->items[i] : NULL;
 }
 
-bool ews_index_has_below(const struct ews_index *index, const char *path)
+const struct ews_index_entry *ews_index_find_below(const struct ews_index *index, const char *path)
 {
 	size_t len = strlen(path);
 	size_t i = lower_bound(index, path, len, "/");
+	bool is_below = i < index->n && !strncmp(index->items[i].path, path, len) && index->items[i].path[len] == '/';
 
-	if (i < index->n && !strncmp(index->items[i].path, path, len) && index->items[i].path[len] == '/')
-		return true;
-	return ews_index_find(index, path);
+	return is_below ? &index->items[i] : NULL;
+}
+
+bool ews_index_has_below(const struct ews_index *index, const char *path)
+{
+	return ews_index_find_below(index, path) || ews_index_find(index, path);
 }
 
 struct ews_index_entry *ews_index_add(struct ews_index *index, const char *path)

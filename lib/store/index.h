@@ -67,6 +67,8 @@ int ews_index_borrow_state(struct ews_index *out, const struct ews_gitstate *sta
 
 /* The first entry of `path` (its lowest stage), or NULL. */
 const struct ews_index_entry *ews_index_find(const struct ews_index *index, const char *path);
+/* The first entry below the directory `path`, or NULL; the others stand behind it. A directory of a sparse index is one, too. */
+const struct ews_index_entry *ews_index_find_below(const struct ews_index *index, const char *path);
 /* Is `path`, or something below it, in the index? */
 bool ews_index_has_below(const struct ews_index *index, const char *path);
 

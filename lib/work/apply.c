@@ -667,8 +667,8 @@ static int check_index(const struct plan *plan)
 		rc = ews_stage_branch(&branch, &tip, plan->repo);
 	if (rc < 0)
 		return rc;
-	return ews_stage_check(plan->repo, &plan->out->diff.from.content, &plan->out->merge.touched,
-			       plan->opts->commit);
+	return ews_stage_check(plan->repo, &plan->out->diff.from.content, &plan->out->diff.to.content.scan.entries,
+			       &plan->out->merge.touched, plan->opts->commit);
 }
 
 int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct ews_apply_source *sources, size_t n,

@@ -191,7 +191,54 @@ int ews_stage_refuse_locked(const struct ews_repo *repo)
 	return EWS_EBUSY;
 }
 
-int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_strv *paths, bool alone)
+static bool is_staged_kind(const struct ews_entry *entry)
+{
+	return entry && (entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK);
+}
+
+/* Is it one of `paths` whose file goes from the work tree, too? */
+static bool goes_along(const struct ews_content *now, const struct ews_strv *paths, const char *path)
+{
+	return ews_strv_sorted_has(paths, path) && is_staged_kind(ews_entries_find(&now->scan.entries, path));
+}
+
+static int fail_displaced(const char *path, const char *displaced)
+{
+	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf other = EWS_BUF_INIT;
+
+	ews_path_quote(&quoted, path);
+	ews_path_quote(&other, displaced);
+	ews_error(EWS_ECONFLICT,
+		  "'%s' would take '%s' out of the index, which is not in the project's files: nothing was changed",
+		  quoted.ptr, other.ptr);
+	ews_error_hint("bring it back or take it out, or apply without --index and --commit");
+	return EWS_ECONFLICT;
+}
+
+/*
+ * A file takes all entries below its path out of the index, and one above it. Of those that are not in the work tree, as in a
+ * sparse checkout, nobody would think, and undo would not bring them back.
+ */
+static int refuse_displaced(const struct ews_index *index, const struct ews_content *now,
+			    const struct ews_strv *paths, const char *path)
+{
+	EWS_CLEANUP(free) char *above = ews_strdup(path);
+	const struct ews_index_entry *below = ews_index_find_below(index, path), *end = index->items + index->n;
+
+	for (; below && below < end && ews_path_is_inside(below->path, path); below++)
+		if (!goes_along(now, paths, below->path))
+			return fail_displaced(path, below->path);
+	for (char *slash = strrchr(above, '/'); slash; slash = strrchr(above, '/')) {
+		*slash = '\0';
+		if (ews_index_find(index, above) && !goes_along(now, paths, above))
+			return fail_displaced(path, above);
+	}
+	return 0;
+}
+
+int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_entries *then,
+		    const struct ews_strv *paths, bool alone)
 {
 	static const char *const args[] = { "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", NULL };
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
@@ -213,13 +260,18 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 			return fail_conflict(at, "does not match the index");
 	for (size_t i = 0; i < paths->n; i++) {
 		const struct ews_entry *entry = ews_entries_find(&now->scan.entries, paths->items[i]);
-		bool counts = entry && (entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK);
+		bool counts = is_staged_kind(entry);
 		const struct ews_index_entry *ie = counts ? ews_index_find(&index, paths->items[i]) : NULL;
+		const struct ews_entry *after = ews_entries_find(then, paths->items[i]);
 
 		if (counts && !ie)
 			return fail_conflict(paths->items[i], "is not in the index");
 		if (ie && (ie->is_skip_worktree || ie->is_assumed_unchanged))
 			return fail_marked(ie);
+		rc = after && after->type != EWS_ENTRY_DIR ? refuse_displaced(&index, now, paths, paths->items[i])
+							   : 0;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
