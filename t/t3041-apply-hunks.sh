@@ -181,6 +181,11 @@ test_expect_success 'P1: end --branch leaves the result as a branch on the base 
 	git -C cloned status --porcelain n.txt eol.txt >st && test_must_be_empty st
 '
 
+test_expect_success 'P1: end --branch has nothing of what a mark in the index hides from git, but for what the session did' '
+	test_repo hides && cd hides && git update-index --skip-worktree run.sh && git update-index --assume-unchanged src/main.c docs/crlf.txt && echo secret | tee -a run.sh src/main.c docs/crlf.txt && chmod -x run.sh && cd .. && start_ws hides h && echo work >>"${ws:?}/src/numbers" && echo work >>"${ws:?}/docs/crlf.txt" &&
+	git -C hides ews end --branch h h && git -C hides diff --name-status HEAD h >got && printf "M	%s\n" docs/crlf.txt src/numbers | test_cmp - got && test "$(git -C hides ls-tree h run.sh)" = "$(git -C hides ls-tree HEAD run.sh)" && test_grep secret hides/run.sh && git -C hides ews end --branch again h && test "$(git -C hides rev-parse "again^{tree}")" = "$(git -C hides rev-parse "h^{tree}")"
+'
+
 # leaves <name-status>...: an edit, and what else was done in the workspace $ws of session sp, is all that the branch has.
 leaves() {
 	echo edit >>"${ws:?}/src/main.c" && n=$((n + 1)) && printf "%s\n" "M	src/main.c" "$@" | sort >want && git -C sp ews end --branch "left-$n" sp && git -C sp diff --name-status HEAD "left-$n" | sort >got && test_cmp want got &&

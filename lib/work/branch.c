@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/attr.h"
+#include "store/config.h"
 #include "store/convert.h"
 #include "store/index.h"
 #include "store/tree.h"
@@ -48,11 +49,13 @@ struct result {
 	struct ews_odb *odb;
 	struct ews_entries stored; /* the first commit's files */
 	struct ews_entries *now; /* the workspace's, to become the branch's */
+	struct ews_strv marked; /* of them those that git was told not to look at, and that are as they were; sorted */
 };
 
 static void release_result(struct result *result)
 {
 	ews_entries_release(&result->stored);
+	ews_strv_release(&result->marked);
 }
 
 EWS_CLEANUP_DEFINE(result, struct result, release_result)
@@ -142,12 +145,20 @@ static bool is_below_file(const struct ews_entries *list, const char *path)
 	return false;
 }
 
+static void set_from_index(struct ews_entry *entry, const struct ews_index_entry *ie)
+{
+	entry->type = ie->mode == EWS_MODE_GITLINK ? EWS_ENTRY_GITLINK
+		      : S_ISLNK(ie->mode)          ? EWS_ENTRY_LINK
+						   : EWS_ENTRY_FILE;
+	entry->mode = ie->mode & 0777;
+	entry->oid = ie->oid;
+}
+
 /* What the index has at a path that is left out, where nothing stands in the workspace after all. */
 static void list_left_out(struct ews_entries *out, const struct result *result, const struct ews_index_entry *ie)
 {
 	const struct ews_entry *stored = ews_entries_find(&result->stored, ie->path);
 	bool is_stored = stored && ews_oid_equal(&stored->oid, &ie->oid) && ews_entry_git_mode(stored) == ie->mode;
-	struct ews_entry *entry;
 
 	if (ews_entries_find(result->now, ie->path) || is_below_file(result->now, ie->path))
 		return;
@@ -159,12 +170,7 @@ static void list_left_out(struct ews_entries *out, const struct result *result, 
 			ews_entries_add_copy(out, stored);
 		return;
 	}
-	entry = ews_entries_add(out, ie->path, strlen(ie->path));
-	entry->type = ie->mode == EWS_MODE_GITLINK ? EWS_ENTRY_GITLINK
-		      : S_ISLNK(ie->mode)          ? EWS_ENTRY_LINK
-						   : EWS_ENTRY_FILE;
-	entry->mode = ie->mode & 0777;
-	entry->oid = ie->oid;
+	set_from_index(ews_entries_add(out, ie->path, strlen(ie->path)), ie);
 }
 
 /*
@@ -237,6 +243,48 @@ static int settle_filtered(struct ews_strv *rest, struct ews_strv *unfiltered, c
 	return rc;
 }
 
+/* Was git told not to look at the file, though it is there? In a sparse checkout it looks at what is there, whatever is left out. */
+static bool is_marked(const struct ews_index_entry *ie, bool is_sparse)
+{
+	return !ie->stage && (ie->is_assumed_unchanged || (ie->is_skip_worktree && !is_sparse));
+}
+
+/*
+ * A person's own changes of a tracked file, as of one with a password, are hidden from git by a mark, so that no commit has them:
+ * what the session left as it was is on the branch as the index has it.
+ */
+static int take_marked(struct result *result, struct ews_session *session)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content then = EWS_CONTENT_INIT;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	struct ews_repo *repo = session->repo;
+	bool is_sparse;
+	int rc = ews_config_git_bool(&is_sparse, repo->odb, "core.sparseCheckout", false);
+
+	if (rc < 0)
+		return rc;
+	/* Of what the base was nobody may know any more; then all of it is the session's. */
+	if (ews_snapshot_find(&base, repo, session->state.base_snapshot) < 0 ||
+	    ews_snapshot_content(&then, repo, &base) < 0 || !then.git.has_index ||
+	    ews_index_parse_state(&index, &then.git, ews_odb_algo(repo->odb)) < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	for (size_t i = 0; i < index.n; i++) {
+		const struct ews_index_entry *ie = &index.items[i];
+		const struct ews_entry *was = ews_entries_find(&then.scan.entries, ie->path);
+		struct ews_entry *now = is_marked(ie, is_sparse) ? ews_entries_find(result->now, ie->path) : NULL;
+
+		if (!was || !now || !ews_entry_equal_in_git(was, now))
+			continue;
+		set_from_index(now, ie);
+		ews_strv_add(&result->marked, ie->path);
+	}
+	ews_strv_sort(&result->marked);
+	return 0;
+}
+
 /* What is new or changed goes in as git would store it: with the line ends and the encoding of stored files. */
 static int store_changed(struct ews_strv *unfiltered, struct result *result, const struct ews_convert *convert,
 			 const struct ews_oid *base, struct ews_repo *repo, const struct staged *staged)
@@ -250,6 +298,7 @@ static int store_changed(struct ews_strv *unfiltered, struct result *result, con
 		const struct ews_entry *stored = ews_entries_find(&result->stored, entry->path);
 
 		if (entry->type == EWS_ENTRY_FILE && ews_entry_fits_tree(entry) &&
+		    !ews_strv_sorted_has(&result->marked, entry->path) &&
 		    !(stored && stored->type == EWS_ENTRY_FILE && ews_oid_equal(&stored->oid, &entry->oid)))
 			ews_strv_add(&changed, entry->path);
 	}
@@ -279,7 +328,9 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(result)
-	struct result result = { .odb = repo->odb, .stored = EWS_ENTRIES_INIT, .now = &content->scan.entries };
+	struct result result = {
+		.odb = repo->odb, .stored = EWS_ENTRIES_INIT, .now = &content->scan.entries, .marked = EWS_STRV_INIT
+	};
 	/* The rules are those of files there; once it has gone, the project's are what is nearest. */
 	bool has_ended = session->state.state == EWS_STATE_ENDED;
 	const struct ews_convert convert = { .odb = repo->odb,
@@ -296,6 +347,8 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 		rc = ews_tree_list(&result.stored, repo->odb, &tree);
 	if (rc == 0)
 		rc = ews_convert(&convert, &result.stored);
+	if (rc == 0)
+		rc = take_marked(&result, session);
 	if (rc == 0)
 		read_staged(&staged, session, &content->git);
 	if (rc == 0)

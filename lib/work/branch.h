@@ -3,7 +3,8 @@
  *
  * The commit's files are the workspace's, with the line ends and encodings that git stores; no filter program runs. A
  * file that is only what git makes of the stored one is the stored one; what the session did not look at stays as the
- * commit has it.
+ * commit has it; what git was told not to look at, in the index that the session began with, and is as it was then, is as that
+ * index has it.
  *
  * SPDX-License-Identifier: MIT
  */
