@@ -178,7 +178,7 @@ test_expect_success ACL 'P7, P8: a patch has no access lists: they are named' '
 '
 
 owners_of() (
-	cd "$1" && find . -name .git -prune -o -printf '%P %U:%G %m\n' | sort
+	cd "$1" && find . \( -name .git -o -name .superqode \) -prune -o -printf '%P %U:%G %m\n' | sort
 )
 
 test_expect_success ROOT 'P2: owners come back when asked, with the mode bits that a new owner takes away' '
@@ -189,6 +189,13 @@ test_expect_success ROOT 'P2: owners come back when asked, with the mode bits th
 	chown 7:8 own/src/main.c && project=own reverts o && test "$(stat -c %u own/src/main.c)" = 7 && snap=$(git -C own ews snapshot create o) &&
 	git -C own ews snapshot restore $snap --to "$PWD/owned" --owner >out && test_grep Verified out && owners_of owned >got && owners_of own >want && sed "1d" got >got.1 && sed "1d" want >want.1 && test_cmp want.1 got.1 &&
 	git -C own ews end o
+'
+
+# A file whose bits run it in its owner's name must not become root's because root has written it.
+test_expect_success ROOT 'P2: a file that is replaced in the project stays whose it is, asked or not: by apply, its undo, and in place' '
+	test_repo whose && (cd whose && chown 1:2 run.sh && chmod 4755 run.sh && chown 0:6 docs/crlf.txt && chown -h 3:4 link) && owners_of whose >base && start_ws whose w && echo more | tee -a "${ws:?}/run.sh" "${ws:?}/docs/crlf.txt" && ln -sfn elsewhere "${ws:?}/link" &&
+	git -C whose ews apply w && cmp "${ws:?}/run.sh" whose/run.sh && owners_of whose >got && test_cmp base got && git -C whose ews undo && owners_of whose >got && test_cmp base got && git -C whose ews end w &&
+	git -C whose ews start --method in-place here && echo more >>whose/docs/crlf.txt && rm whose/run.sh && git -C whose ews revert here && owners_of whose >got && test_cmp base got && git -C whose ews end here
 '
 
 test_expect_success USERS 'P8: owners that may not be set are named, and that is no Verified' '

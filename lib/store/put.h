@@ -57,7 +57,11 @@ struct ews_put_opts {
 	enum ews_put_times times;
 	bool into_mounts; /* what is mounted beneath the root is of it; else a path there fails */
 	bool as_seen; /* each `from` was seen there, and kept: what was written since is somebody's work, and stays */
-	bool owners; /* what is written gets its owner and group; where that is not permitted it keeps its own */
+	/*
+	 * What is written gets its owner and group; where that is not permitted it keeps its own. Without this, what replaces a file
+	 * that was seen has that one's, as far as that is permitted.
+	 */
+	bool owners;
 	unsigned threads; /* 0: as many as suit */
 	ews_progress_fn progress; /* may be NULL; called on one thread at a time */
 	void *payload;

@@ -40,15 +40,36 @@ static int write_attrs(struct ews_put_work *put, int fd, const struct ews_change
 	return rc;
 }
 
-/* The caller sees afterwards whose it is. Where it is right already nobody needs a right to set it. */
-static void write_owner(const struct ews_put_work *put, int fd, const struct ews_entry *to)
+/*
+ * Whose it shall be: NULL where nobody asks. What takes the place of somebody's file stays his, and his group's. Bits that run a
+ * program in its owner's name were never meant for whoever writes it now.
+ */
+static const struct ews_entry *find_owner(const struct ews_put_work *put, const struct ews_change *change)
 {
+	const struct ews_entry *from = change->from, *to = change->to;
+	bool is_replaced = from && from->has_owner && !ews_entry_is_dir(from) && !ews_entry_is_dir(to);
+	bool runs_as_owner = to->type == EWS_ENTRY_FILE && (to->mode & (S_ISUID | S_ISGID));
+
+	if (put->opts->owners)
+		return to->has_owner ? to : NULL;
+	if (!put->opts->as_seen)
+		return NULL;
+	if (is_replaced)
+		return from;
+	return runs_as_owner && to->has_owner ? to : NULL;
+}
+
+/* The caller sees afterwards whose it is. Where it is right already nobody needs a right to set it. */
+static void write_owner(const struct ews_put_work *put, int fd, const struct ews_change *change)
+{
+	const struct ews_entry *owner = find_owner(put, change);
 	struct stat st;
 
-	if (!put->opts->owners || !to->has_owner || fstat(fd, &st) < 0 ||
-	    (st.st_uid == to->uid && st.st_gid == to->gid))
+	if (!owner || fstat(fd, &st) < 0 || (st.st_uid == owner->uid && st.st_gid == owner->gid))
 		return;
-	(void)fchownat(fd, "", to->uid, to->gid, AT_EMPTY_PATH); /* as said above */
+	/* Of two that are wanted whoever is in the group may set that at least. */
+	if (fchownat(fd, "", owner->uid, owner->gid, AT_EMPTY_PATH) < 0)
+		(void)fchownat(fd, "", (uid_t)-1, owner->gid, AT_EMPTY_PATH); /* as said above */
 }
 
 static bool is_entry_of(const struct ews_entries *list, const struct ews_entry *entry)
@@ -80,7 +101,7 @@ int ews_put_dress(struct ews_put_work *put, int fd, const struct ews_change *cha
 	int rc = 0;
 
 	/* A new owner takes bits of the mode and capabilities away. */
-	write_owner(put, fd, to);
+	write_owner(put, fd, change);
 	/* Attributes first: a mode of 0444 would forbid them, an access list changes the mode. */
 	if (!(has & EWS_PUT_HAS_ATTRS))
 		rc = write_attrs(put, fd, change);
