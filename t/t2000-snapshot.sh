@@ -250,7 +250,8 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 
 test_expect_success 'restore --to -n: says what would be put there and what would give way, and makes nothing' '
 	git -C p ews snapshot restore -n $l2 --to "$PWD/none/yet" >out 2>err && test_grep "^restore run.sh$" out && test_path_is_missing none && mkdir way && echo mine >way/run.sh && git -C p ews snapshot restore -n $l2 --to "$PWD/way" --force >out 2>err && test_grep "^restore run.sh$" out && test_grep "^trash run.sh$" out && test "$(ls -A way)" = run.sh &&
-	git -C p ews snapshot restore -n --json $l2 --to "$PWD/way" --force >out && test_json out ".kept[0].path" run.sh && test_expect_code 128 git -C p ews snapshot restore -n $l2 --to "$PWD/way" 2>err && test_grep "not empty" err
+	git -C p ews snapshot restore -n --json $l2 --to "$PWD/way" --force >out && test_json out ".kept[0].path" run.sh && test_expect_code 128 git -C p ews snapshot restore -n $l2 --to "$PWD/way" 2>err && test_grep "not empty" err &&
+	mkdir way/src && git -C p ews snapshot restore $l2 --to "$PWD/way" --force >out 2>err && test_grep "^note: 1 path moved to trash whole: 1 file, 5 bytes" err
 '
 
 test_expect_success 'P4: what restore --to keeps aside has its own path there, whether it fails or is killed' '

@@ -14,6 +14,7 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "store/scan.h"
+#include "work/shift.h"
 
 /* What stands there now, of any kind: nothing is ignored, nothing is read but to compare. */
 static int scan_dir(struct ews_scan *out, struct ews_repo *repo, int fd)
@@ -32,6 +33,18 @@ static bool is_in_the_way(const struct ews_change *change)
 	       !ews_entry_equal(change->from, change->to);
 }
 
+static void measure_aside(struct ews_revert_result *out, int fd, const char *aside, const char *path)
+{
+	EWS_CLEANUP(free) char *there = ews_path_join(aside, path);
+	const char *name;
+	EWS_CLEANUP(fd) int dir = ews_dir_open_parent(fd, there, &name);
+
+	if (dir < 0)
+		ews_error_clear(); /* a number for people */
+	else
+		ews_shift_measure(&out->put, dir, name);
+}
+
 /* Move what would be overwritten below `aside`, and make the changes start from nothing there. */
 static int move_aside(struct ews_revert_result *out, struct ews_changes *changes, int fd, const char *aside)
 {
@@ -46,6 +59,8 @@ static int move_aside(struct ews_revert_result *out, struct ews_changes *changes
 			ews_error_clear(); /* it went along with its directory */
 		else if (rc < 0)
 			return rc;
+		else
+			measure_aside(out, fd, aside, change->path);
 		ews_path_line_addf(&out->put.kept, change->path, "kept in %s, under its own path", aside);
 		change->from = NULL;
 	}
