@@ -433,6 +433,16 @@ can_fix() {
 }
 can_fix && test_set_prereq IMMUTABLE
 
+test_expect_success 'P4: an end in place that is done again tells what it put back' '
+	test_repo again && git -C again ews start --method in-place a && echo agent >>again/run.sh && git -C again ews end a && git -C again ews undo a && echo person >again/person && echo person >>again/run.sh && git -C again ews undo --redo a >out 2>err &&
+	test_grep "^Done again: end of a" out && test_grep "^  Paths: 1 restored, 1 deleted" out && git -C again ews undo a && git -C again ews undo a && test "$(cat again/person)" = person && git -C again ews end a
+'
+
+test_expect_success IMMUTABLE 'P3: an end in place that is done again, and can not put the project back, is none' '
+	test_repo stuck && git -C stuck ews start --method in-place s && git -C stuck ews end s && git -C stuck ews undo s && test_when_finished "chattr -f -i stuck/run.sh || :" && echo edit >>stuck/run.sh && chattr +i stuck/run.sh &&
+	test_expect_code 1 git -C stuck ews undo --redo s >out 2>err && test_grep "^error: the session goes on, since the project could not be put back: .run.sh.: " err && test_must_be_empty out && git -C stuck ews status s >out && test_grep "active" out && chattr -i stuck/run.sh && git -C stuck ews end s && git -C stuck diff --exit-code
+'
+
 test_expect_success IMMUTABLE 'P3: what cannot be put back is named, and nothing is called verified' '
 	new_workspace fixed && test_when_finished "chattr -f -i \"${ws:?}/run.sh\" \"${ws:?}/stays\" || :" &&
 	echo edit >>"${ws:?}/run.sh" && echo edit >>"${ws:?}/src/main.c" && echo new >"${ws:?}/stays" && chattr +i "${ws:?}/run.sh" "${ws:?}/stays" &&

@@ -224,6 +224,26 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 	return ews_step_write(repo->dir_fd, step);
 }
 
+/* In place an end reverts first: what that did is to be told, and without it there is no end. */
+static int take_reverted(struct ews_undo_result *out, struct ews_end_result *ended)
+{
+	const struct ews_transition_result none = EWS_TRANSITION_RESULT_INIT;
+	const char *line, *tab;
+
+	if (!ended->has_reverted)
+		return 0;
+	out->put = ended->reverted.put;
+	ended->reverted.put = none;
+	if (out->put.is_verified)
+		return 0;
+	line = out->put.errors.items[0];
+	tab = strchr(line, '\t');
+	ews_error(EWS_ENOTVERIFIED, "the session goes on, since the project could not be put back: '%.*s'%s%s",
+		  (int)strcspn(line, "\t"), line, tab ? ": " : "", tab ? tab + 1 : "");
+	ews_error_hint("'git ews end' says all that differs");
+	return EWS_ENOTVERIFIED;
+}
+
 static int turn_end(struct ews_undo_result *out, struct ews_session *session, struct ews_step *step,
 		    const struct ews_undo_opts *opts)
 {
@@ -240,6 +260,8 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		end.artifacts = rc ? &artifacts : NULL;
 		end.pending = ews_pending_is_step(step);
 		rc = ews_end(&ended, session, &end);
+		if (rc == 0)
+			rc = take_reverted(out, &ended);
 		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
 	}
 	if (!session->method->is_project && access(session->state.workspace, F_OK) == 0) {
