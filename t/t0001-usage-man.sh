@@ -117,6 +117,17 @@ test_expect_success MANDOC 'the pages are clean' '
 	mandoc -Tlint -W warning "$man"/*.1
 '
 
+# What mandoc does not call wrong: a quote round several names, or round a quote; a heading that is a macro; a bracket
+# that does not close; words that became options.
+mistaken='"[a-z_0-9]+, [a-z_0-9]|""[^"]|[^"]""|'"''"'|^ *<a>|\[=[a-z|]+,|, -[a-z]+ -[a-z]+ -[a-z]'
+
+test_expect_success MANDOC 'no macro of a page takes more, or less, than is meant' '
+	for page in "$man"/*.1; do
+		mandoc -Tascii -O width=1000 "$page" | col -b >text && test -s text &&
+		test_expect_code 1 grep -nE "$mistaken" text || return 1
+	done
+'
+
 test_expect_success 'what is wrong on a command line is a usage error with advice' '
 	for line in "nosuch" "start --nosuch" "start a b" "start --method" "start --method nosuch" \
 		"start --keep-ignored=x" "start --deep --quick" "diff --output=x" "diff --ext-diff" "diff --textconv" \
