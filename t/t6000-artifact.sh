@@ -180,6 +180,16 @@ test_expect_success 'plain directories, bare and SHA-256 repositories' '
 	git init -q --object-format=sha256 s2 && add s2 --type qr --name r.md <line && rm -r s2/.superqode && art s2 list && test_cmp line s2/${qe:?}/qr/r.md
 '
 
+test_expect_success 'a path that is the answer is printed as it is, and with -z a NUL ends it' '
+	test_repo "say \"so\"" && (cd say* && git ews start one >../at && add . --type log --name one.log <../line &&
+	for line in "start two" "path one" "report --output r one" "round start --agent ann" "round scratch --agent ann" "archive create" "artifact export --to e one.log" "guard install" "config init"; do
+		git ews $line -z >out 2>err && tr "\0" "\n" <out >got && test_line_count = 1 got && test_grep "^/" got && test -e "$(cat got)" || return 1
+	done &&
+	for line in "path one" "report --output r one" "round scratch --agent ann" "archive create" "artifact export --to e one.log"; do
+		test -e "$(git ews $line 2>err)" || return 1
+	done)
+'
+
 # After a kill: an artifact that is whole, or none; a manifest that is true; and the next one fits in.
 after_add() {
 	art p list && add p --type log --name next.log <line && art p list && manifest_is_true p && find p/$qe -name ".tmp-*" >litter && test_must_be_empty litter &&

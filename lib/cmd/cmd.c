@@ -360,6 +360,12 @@ int ews_cmd_ask(const char *question, const char *instead)
 	return answer[0] == 'y' || answer[0] == 'Y';
 }
 
+void ews_cmd_add_place(struct ews_cmd_ctx *ctx, const char *path)
+{
+	ews_buf_adds(&ctx->out, path);
+	ews_buf_addc(&ctx->out, ctx->nul ? '\0' : '\n');
+}
+
 void ews_cmd_add_path_line(struct ews_cmd_ctx *ctx, const char *path)
 {
 	if (ctx->nul) {

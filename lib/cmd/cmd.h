@@ -161,7 +161,9 @@ int ews_cmd_ask(const char *question, const char *instead);
 /* Is there somebody to ask? */
 bool ews_cmd_can_ask(void);
 
-/* Add a path and a line's end, or a NUL with -z. */
+/* Add the path that is the answer as it is, for x=$(git ews ...), and a line's end, or a NUL with -z. */
+void ews_cmd_add_place(struct ews_cmd_ctx *ctx, const char *path);
+/* Add one of several paths, quoted where it is odd, and a line's end, or a NUL with -z. */
 void ews_cmd_add_path_line(struct ews_cmd_ctx *ctx, const char *path);
 
 /* A JSON object whose first key is "schema": "ews.<what>/1". */

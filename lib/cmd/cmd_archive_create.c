@@ -240,7 +240,7 @@ static void show_made(struct ews_cmd_ctx *ctx, const struct ews_archive *archive
 		if (!is_new)
 			ews_cmd_note(ctx, "nothing has changed since");
 		ews_render_skips_talk(ctx, &tree->scan.skips);
-		ews_buf_addf(&ctx->out, "%s\n", archive->file);
+		ews_cmd_add_place(ctx, archive->file);
 		return;
 	}
 	object = ews_cmd_json_new("archive");
@@ -278,7 +278,7 @@ int ews_cmd_archive_create(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		  &set.if_changed, false, NULL },
 		EWS_OPTS_END,
 	};
-	const struct ews_cmd_syntax syntax = { .usage = create_usage, .opts = opts, .max_words = 1 };
+	const struct ews_cmd_syntax syntax = { .usage = create_usage, .opts = opts, .max_words = 1, .prints_paths = true };
 	int rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 
 	if (rc != 0)

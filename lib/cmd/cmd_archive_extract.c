@@ -55,7 +55,7 @@ static void show_extracted(struct ews_cmd_ctx *ctx, const struct ews_archive *ar
 		if (opts->dry_run)
 			ews_cmd_note(ctx, "%zu path%s would be written or moved away", extracted->n_changes,
 				     extracted->n_changes == 1 ? "" : "s");
-		ews_cmd_add_path_line(ctx, opts->to);
+		ews_cmd_add_place(ctx, opts->to);
 		return;
 	}
 	object = ews_cmd_json_new("archive_extract");

@@ -398,7 +398,7 @@ static int export_all(struct ews_cmd_ctx *ctx, const char *dir, const struct ews
 			ews_cmd_note(ctx, "'%s' was changed since it was kept: what was kept is exported",
 				     picked[i]->path);
 		if (!ctx->json)
-			ews_buf_addf(&ctx->out, "%s\n", path);
+			ews_cmd_add_place(ctx, path);
 	}
 	if (rc < 0)
 		return rc;
@@ -424,6 +424,7 @@ static int export(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		.opts = opts,
 		.min_words = 1,
 		.max_words = SIZE_MAX,
+		.prints_paths = true,
 	};
 	size_t n = 0;
 	int rc;

@@ -162,7 +162,7 @@ static int init(struct ews_cmd_ctx *ctx)
 	if (rc < 0)
 		return rc;
 	if (!ctx->json) {
-		ews_cmd_add_path_line(ctx, path);
+		ews_cmd_add_place(ctx, path);
 		return 0;
 	}
 	object = ews_cmd_json_new("config_init");

@@ -107,7 +107,7 @@ int ews_cmd_guard_install(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		ews_cmd_json_show(ctx, object);
 		return 0;
 	}
-	ews_cmd_add_path_line(ctx, hooks.dir);
+	ews_cmd_add_place(ctx, hooks.dir);
 	if (hooks.next)
 		ews_cmd_note(ctx, "they run before those of '%s'", hooks.next);
 	ews_cmd_note(ctx, "hooks can't stop everything: 'git ews guard status' says what they can't");
@@ -162,7 +162,7 @@ int ews_cmd_guard_uninstall(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return 0;
 	}
 	if (ews_hooks_is_installed(&hooks))
-		ews_cmd_add_path_line(ctx, hooks.dir);
+		ews_cmd_add_place(ctx, hooks.dir);
 	else
 		ews_cmd_note(ctx, "no hooks of git ews are installed");
 	return 0;

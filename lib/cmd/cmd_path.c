@@ -28,8 +28,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc < 0)
 		return rc;
 	if (!ctx->json) {
-		ews_buf_adds(&ctx->out, session.state.workspace);
-		ews_buf_addc(&ctx->out, ctx->nul ? '\0' : '\n');
+		ews_cmd_add_place(ctx, session.state.workspace);
 		return 0;
 	}
 	object = ews_cmd_json_new("path");

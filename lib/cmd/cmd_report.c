@@ -126,7 +126,7 @@ static int show(struct ews_cmd_ctx *ctx, const struct settings *set, const struc
 	if (!ctx->json) {
 		/* Kept in both forms, it is known by the one that was asked for. */
 		if (paths->n)
-			ews_buf_addf(&ctx->out, "%s\n", paths->items[paths->n > 1 && set->as_json]);
+			ews_cmd_add_place(ctx, paths->items[paths->n > 1 && set->as_json]);
 		return 0;
 	}
 	object = ews_cmd_json_new("report");
@@ -150,7 +150,7 @@ static int report_session(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		  false, NULL },
 		EWS_OPTS_END,
 	};
-	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1, .prints_paths = true };
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);

@@ -127,7 +127,7 @@ static int show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_resu
 	int rc;
 
 	if (!ctx->json) {
-		ews_buf_addf(&ctx->out, "%s\n", state->workspace);
+		ews_cmd_add_place(ctx, state->workspace);
 		ews_cmd_note(ctx, "round ews/%s%s%s", result->round.id, result->round.is_branched ? ", branch " : "",
 			     result->round.is_branched ? result->round.branch : "");
 		if (removed)
@@ -168,7 +168,7 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		  false, NULL },
 		EWS_OPTS_END,
 	};
-	const struct ews_cmd_syntax syntax = { .usage = start_usage, .opts = opts };
+	const struct ews_cmd_syntax syntax = { .usage = start_usage, .opts = opts, .prints_paths = true };
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
@@ -393,7 +393,7 @@ static int look(struct view *view, struct ews_cmd_ctx *ctx, const char *const *u
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	const struct ews_opt opts[] = { AGENT_OPT(&view->who), TEAM_OPT(&view->who), EWS_OPTS_END };
-	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts };
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .prints_paths = usage == scratch_usage };
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
@@ -494,9 +494,9 @@ static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return 0;
 	}
 	if (path)
-		ews_buf_addf(&ctx->out, "%s\n", path);
+		ews_cmd_add_place(ctx, path);
 	for (size_t i = 0; i < view.archives.n; i++)
-		ews_buf_addf(&ctx->out, "%s\n", view.archives.items[i]);
+		ews_cmd_add_place(ctx, view.archives.items[i]);
 	return 0;
 }
 

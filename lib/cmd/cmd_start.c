@@ -74,9 +74,7 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct ews_start_result *re
 
 static void show_text(struct ews_cmd_ctx *ctx, const struct ews_start_result *result)
 {
-	/* As it is, for `cd "$(git ews start)"`. */
-	ews_buf_adds(&ctx->out, result->session.state.workspace);
-	ews_buf_addc(&ctx->out, ctx->nul ? '\0' : '\n');
+	ews_cmd_add_place(ctx, result->session.state.workspace);
 }
 
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
