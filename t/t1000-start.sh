@@ -145,7 +145,8 @@ test_expect_success 'the ways to say worktree are the same, and other methods ar
 	done &&
 	git -C p for-each-ref refs/ews/sessions >before &&
 	for how in "--method nonsense" --keep-ignored=maybe \
-		"--from twin --base HEAD" "--deep --quick" --copy-objects; do
+		"--from twin --base HEAD" "--deep --quick" --copy-objects "--method snapshot --worktree" \
+		"--sandbox git-worktree --method in-place" "--no-uncommitted -- ."; do
 		test_expect_code 129 git -C p ews start $how >out 2>err && test_must_be_empty out || return 1
 	done &&
 	git -C p for-each-ref refs/ews/sessions >after && test_cmp before after
@@ -166,7 +167,7 @@ test_expect_success 'from a subdirectory the twin is of the whole project' '
 test_expect_success 'the id of a living session is taken: the error names it, and it is untouched' '
 	git -C p ews path twin >path && take_ws path && echo mine >"${ws:?}/mine" &&
 	test_expect_code 128 git -C p ews start twin >out 2>err &&
-	test_must_be_empty out && test_grep twin err && test_grep "^hint: " err &&
+	test_must_be_empty out && test_grep "session .twin. already exists" err && test_grep "^hint: .*git ews status twin" err &&
 	test_path_is_file "${ws:?}/mine" &&
 	test_expect_code 128 git -C p ews start --json twin >out 2>err &&
 	test_json out .schema ews.error/1 && test_json out .error.code exists
@@ -194,7 +195,7 @@ b" "a\\b" "\$(touch hacked)" "a;b" "*" "a:b" "a@{0}" "~x" "-x" "é" HEAD now all
 
 test_expect_success 'what keeps a word from being an id is said' '
 	refused() {
-		test_expect_code 129 git -C ids ews start "$1" 2>err && test_grep "^error: .*is not a session.s id: $2\$" err
+		test_expect_code 129 git -C ids ews start "$1" 2>err && test_grep "^error: .$1. is not a session.s id: $2\$" err
 	} &&
 	for word in HEAD now all; do
 		refused $word "that word means something else" || return 1

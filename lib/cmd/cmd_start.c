@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
 #include "cmd/render_session.h"
@@ -89,6 +90,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	rc = ews_start_opts_settle(&set);
+	if (rc == 0 && args.paths.n && !set.start.uncommitted)
+		rc = ews_error(EWS_EUSAGE, "paths say what comes along, and --no-uncommitted that nothing does");
 	if (rc == 0)
 		rc = ews_start_opts_open(&set, ctx);
 	if (rc == 0)

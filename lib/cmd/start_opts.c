@@ -99,17 +99,32 @@ static int choose_ignored(enum ews_keep_ignored *out, const char *word)
 	return ews_error(EWS_EUSAGE, "--keep-ignored takes auto, yes or no, not '%s'", word);
 }
 
+/* One method may be named in several ways, and only one. */
+static int settle_method(struct ews_start_settings *set)
+{
+	const struct ews_method *named[3] = { NULL, NULL, set->is_worktree ? &ews_method_worktree : NULL };
+	const struct ews_method **method = &set->start.method;
+	int rc;
+
+	rc = choose_method(&named[0], "method", set->method);
+	if (rc == 0)
+		rc = choose_method(&named[1], "sandbox", set->sandbox);
+	for (size_t i = 0; rc == 0 && i < 3; i++) {
+		if (*method && named[i] && named[i] != *method)
+			rc = ews_error(EWS_EUSAGE, "--method, --sandbox and --worktree name different methods");
+		else if (named[i])
+			*method = named[i];
+	}
+	return rc;
+}
+
 int ews_start_opts_settle(struct ews_start_settings *set)
 {
 	int rc;
 
 	rc = choose_ignored(&set->start.keep_ignored, set->keep_ignored);
 	if (rc == 0)
-		rc = choose_method(&set->start.method, "method", set->method);
-	if (rc == 0)
-		rc = choose_method(&set->start.method, "sandbox", set->sandbox);
-	if (set->is_worktree)
-		set->start.method = &ews_method_worktree;
+		rc = settle_method(set);
 	if (rc == 0 && set->deep && set->quick)
 		rc = ews_error(EWS_EUSAGE, "--deep and --quick exclude each other");
 	if (rc < 0)

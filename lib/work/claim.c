@@ -125,13 +125,22 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in)
 	return rc;
 }
 
-static int refuse_standing(const char *parent, const char *id)
+static int refuse_standing(struct ews_repo *repo, const char *parent, const char *id)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(parent, id);
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
 	struct stat st;
 
+	if (sessions < 0)
+		return sessions;
 	if (lstat(path, &st) < 0)
 		return 0;
+	if (faccessat(sessions, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		(void)refuse_taken("session", id);
+		ews_error_hint(
+			"choose another id, or leave it out and one is made; 'git ews status %s' shows that one", id);
+		return EWS_EEXISTS;
+	}
 	ews_error(EWS_EEXISTS, "'%s' already exists", path);
 	ews_error_hint("choose another id or another place");
 	return EWS_EEXISTS;
@@ -148,7 +157,7 @@ int ews_claim_take(struct ews_session *session, struct ews_repo *repo, const cha
 	if (rc == 0 && !session->method->is_project)
 		rc = choose_parent(&parent, repo, opts->in);
 	if (rc == 0 && parent)
-		rc = refuse_standing(parent, id);
+		rc = refuse_standing(repo, parent, id);
 	if (rc == 0)
 		rc = take_id(session, repo, id);
 	if (rc < 0)

@@ -555,11 +555,12 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	struct starting starting = { repo, opts, id, &held, batch, &twin, NULL, &result };
 	int rc = ews_session_check_id(id);
 
+	if (rc < 0)
+		return rc;
 	/* Before anything is looked at: what changes in the project from here on may not be in the workspace. */
 	result.session.state.created_s = ews_clock_now();
 	result.session.state.epoch = -1;
-	if (rc == 0)
-		rc = choose_method(&result.session.method, repo, opts);
+	rc = choose_method(&result.session.method, repo, opts);
 	if (rc == 0 && result.session.method->is_project && opts->lock == EWS_HOLDING_QUICK)
 		rc = ews_error(EWS_EUSAGE, "who works in the project itself holds the deep lock, not the quick one");
 	if (rc == 0 && !opts->force)
