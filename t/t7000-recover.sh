@@ -163,6 +163,17 @@ test_expect_success 'recover when nothing was interrupted, and of what is not th
 	git -C p ews recover --json --all >out && test_json out .schema
 '
 
+test_expect_success 'each verb that meets an interrupted session announces it, and one that would change it says what to do' '
+	test_repo met && (cd met && test_expect_code 137 git-ews run --new=one --guard=off -- sh -c "kill -9 \$PPID" >../out 2>../err
+	for line in list "path one" "diff one" "snapshot list one" "snapshot prune --keep 9 one" "lock release one" "trust status one" "report --output - one"; do
+		git ews $line >../out 2>../err && test_grep "^  Session: one$" ../err || return 1
+	done &&
+	for line in "archive create one" "start --from one two" "apply --check one" "revert one" "end one"; do
+		test_expect_code 1 git ews $line >../out 2>../err && test_grep "^  Session: one$" ../err &&
+		test_grep "session .one. is interrupted$" ../err && test_grep "^hint: git ews recover one --resume, --revert or --view$" ../err || return 1
+	done && test_expect_code 1 git ews archive create --json one >../out 2>../err && test_must_be_empty ../err && git ews recover one --revert) && rm -rf met
+'
+
 test_expect_success 'P4: of the state "ending" and the record of the end a power cut kept one alone' '
 	test_repo cut && git -C cut ews start never && git -C cut ews start whole && git -C cut ews end whole && for s in never whole; do
 		sed -i "s/\"state\":	\"[a-z]*\"/\"state\":	\"ending\"/" "$HOME/.superqode/working/cut/sessions/${s:?}/state.json" || return 1

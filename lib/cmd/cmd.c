@@ -207,6 +207,16 @@ void ews_cmd_announce(const struct ews_cmd_ctx *ctx, const char *id)
 	ews_cmd_say("", block.ptr);
 }
 
+void ews_cmd_meet(const struct ews_cmd_ctx *ctx, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+
+	if (ews_session_open(&session, ctx->repo, id) < 0)
+		ews_error_clear(); /* the verb says what it needs of it */
+	else if (ews_session_is_interrupted(&session))
+		ews_cmd_announce(ctx, session.state.id);
+}
+
 /* Say that `session` is interrupted; refuse it to a verb that `changes` it. */
 static int meet_interrupted(const struct ews_cmd_ctx *ctx, const struct ews_session *session, bool changes)
 {

@@ -131,6 +131,8 @@ int ews_cmd_open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const
 
 /* Print the block that announces an interrupted session, on stderr; nothing with --json. */
 void ews_cmd_announce(const struct ews_cmd_ctx *ctx, const char *id);
+/* The same, of a session that a verb is about without opening it, where that is interrupted. */
+void ews_cmd_meet(const struct ews_cmd_ctx *ctx, const char *id);
 
 /*
  * Give the session that `name` means, or none when no name is given and none is implied: then

@@ -67,11 +67,22 @@ static void release_plan(struct plan *plan)
 
 EWS_CLEANUP_DEFINE(plan, struct plan, release_plan)
 
+static int take_session(struct plan *plan, struct ews_cmd_ctx *ctx, const char *id)
+{
+	ews_cmd_meet(ctx, id);
+	return ews_archive_origin_session(&plan->origin, ctx->repo, id);
+}
+
 /* Without a word: the session that is implied, else the project, else the directory that one stands in. */
 static int take_here(struct plan *plan, struct ews_cmd_ctx *ctx, const char *home)
 {
-	if (ctx->repo && ews_session_is_implied(ctx->repo))
-		return ews_archive_origin_session(&plan->origin, ctx->repo, NULL);
+	EWS_CLEANUP(free) char *id = NULL;
+	int rc;
+
+	if (ctx->repo && ews_session_is_implied(ctx->repo)) {
+		rc = ews_session_resolve(&id, ctx->repo, NULL);
+		return rc < 0 ? rc : take_session(plan, ctx, id);
+	}
 	return ews_archive_origin_dir(&plan->origin, ctx->repo ? ctx->repo->project : ctx->cwd, home);
 }
 
@@ -86,7 +97,7 @@ static int choose_source(struct plan *plan, struct ews_cmd_ctx *ctx, const char 
 		return take_here(plan, ctx, home);
 	if (ctx->repo && !strchr(word, '/') && strcmp(word, ".") != 0 && strcmp(word, "..") != 0) {
 		if (ews_session_resolve(&id, ctx->repo, word) == 0)
-			return ews_archive_origin_session(&plan->origin, ctx->repo, id);
+			return take_session(plan, ctx, id);
 		ews_error_clear();
 	}
 	full = ews_path_absolute(ctx->cwd, word);
@@ -278,7 +289,9 @@ int ews_cmd_archive_create(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		  &set.if_changed, false, NULL },
 		EWS_OPTS_END,
 	};
-	const struct ews_cmd_syntax syntax = { .usage = create_usage, .opts = opts, .max_words = 1, .prints_paths = true };
+	const struct ews_cmd_syntax syntax = {
+		.usage = create_usage, .opts = opts, .max_words = 1, .prints_paths = true
+	};
 	int rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 
 	if (rc != 0)

@@ -216,6 +216,8 @@ static int release(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_repo_need_dir(ctx->repo, false);
 	if (rc == 0)
+		ews_cmd_meet(ctx, id);
+	if (rc == 0)
 		rc = ews_holding_drop(ctx->repo, id);
 	if (rc < 0)
 		return rc;

@@ -272,6 +272,8 @@ int ews_cmd_snapshots(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const 
 		rc = ews_session_resolve(&id, ctx->repo, name);
 	if (rc < 0)
 		return rc;
+	if (id)
+		ews_cmd_meet(ctx, id);
 	rc = ews_snapshot_list(out, ctx->repo, id, all, in_trash);
 	if (rc == 0)
 		put_parents_first(out);

@@ -20,8 +20,11 @@ static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const 
 
 	if (rc == 0)
 		rc = ews_session_open(out, ctx->repo, name);
-	if (rc == 0)
+	if (rc == 0) {
+		if (ews_session_is_interrupted(out))
+			ews_cmd_announce(ctx, out->state.id);
 		return 1;
+	}
 	if (!ctx->repo || name || ews_session_is_implied(ctx->repo) || (rc != EWS_ENOTFOUND && rc != EWS_EUSAGE))
 		return rc;
 	ews_error_clear();

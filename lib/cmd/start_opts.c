@@ -157,6 +157,7 @@ static int take_settings(struct ews_start_settings *set, const struct ews_config
 
 int ews_start_opts_open(struct ews_start_settings *set, struct ews_cmd_ctx *ctx)
 {
+	EWS_CLEANUP(free) char *source = NULL;
 	int rc;
 
 	rc = ews_cmd_open_repo_or_make(ctx, set->start.force ? EWS_REPO_MAKE_ANY : EWS_REPO_MAKE_PLAIN);
@@ -164,6 +165,10 @@ int ews_start_opts_open(struct ews_start_settings *set, struct ews_cmd_ctx *ctx)
 		rc = take_settings(set, ews_repo_config(ctx->repo));
 	if (rc < 0)
 		return rc;
+	if (set->start.from && ews_session_resolve(&source, ctx->repo, set->start.from) == 0)
+		ews_cmd_meet(ctx, source);
+	else
+		ews_error_clear(); /* a snapshot, then */
 	if (set->start.in)
 		set->start.in = set->in = ews_path_absolute(ctx->cwd, set->start.in);
 	return 0;

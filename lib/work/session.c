@@ -581,8 +581,8 @@ int ews_session_need_active(const struct ews_session *session)
 	if (rc < 0)
 		return rc;
 	if (ews_session_is_interrupted(session)) {
-		ews_error(EWS_EINTERRUPTED, "session '%s' was interrupted", id);
-		ews_error_hint("run 'git ews recover %s'", id);
+		ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", id);
+		ews_error_hint("git ews recover %s --resume, --revert or --view", id);
 		return EWS_EINTERRUPTED;
 	}
 	rc = ews_session_tampered(&tampered, session);

@@ -369,7 +369,7 @@ static int open_session(struct ews_session *out, struct ews_repo *repo, struct e
 		rc = ews_session_open(out, repo, step->session);
 	if (rc == 0 && ews_session_is_interrupted(out)) {
 		ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", step->session);
-		ews_error_hint("run 'git ews recover %s'", step->session);
+		ews_error_hint("git ews recover %s --resume, --revert or --view", step->session);
 		return EWS_EINTERRUPTED;
 	}
 	return rc < 0 ? rc : ews_session_lock(out, "undo");
