@@ -149,7 +149,7 @@ test_expect_success '--changes' '
 test_expect_success '--timeout: TERM to the group, then KILL; 124' '
 	test_expect_code 124 run_in p --timeout 1 --end -- sh -c "sleep 60" && git -C p ews list >list && test_must_be_empty list &&
 	test_expect_code 124 run_in p --timeout 1 --end --json -- sh -c "trap \"\" TERM; while :; do sleep 60; done" && test_json out .timed_out true &&
-	test_json_count out .left_behind 0 && test_expect_code 124 run_in p --timeout 0.2 --end -- sleep 60 && run_in p --timeout 0 --end -- true &&
+	test_json_count out .left_behind 0 && test_expect_code 124 run_in p --timeout 0.2 --end -- sleep 60 && test_grep "^warning: .* time ran out" err && run_in p --timeout 0 --end -- true &&
 	for bad in "" . 1s 1.2.3 -1 1e3 99999999999; do test_expect_code 125 git -C p ews run --timeout="$bad" -- true 2>err && test_grep "^hint: seconds, as in" err || return 1; done
 '
 

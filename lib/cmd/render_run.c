@@ -33,6 +33,8 @@ void ews_render_run_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_res
 {
 	size_t i;
 
+	if (result->has_timed_out)
+		ews_cmd_warn(ctx, "the command was ended: its time ran out");
 	for (i = 0; i < result->left_behind.n; i++)
 		ews_cmd_warn(ctx, is_reaped ? "left behind, and ended: %s" : "left behind: %s",
 			     result->left_behind.items[i]);
