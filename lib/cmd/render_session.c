@@ -319,56 +319,63 @@ void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view
 }
 
 /* Every key that a session can have, so that one that is absent now isn't taken for a mistake. */
-static bool is_key(const char *key)
+static const char *const keys[] = {
+	"session_id",
+	"state",
+	"project",
+	"path",
+	"method",
+	"created_at",
+	"age_ms",
+	"ended_at",
+	"owner",
+	"base_commit",
+	"branch",
+	"snapshot_id",
+	"intent",
+	"label",
+	"interrupted_verb",
+	"size_bytes",
+	"project_changed",
+	"problem",
+	"total_changes",
+	"additions",
+	"deletions",
+	"modifications",
+	"renames",
+	"lines_added",
+	"lines_deleted",
+	"guard",
+	"port_base",
+	"stale",
+	"lock",
+	"epoch",
+	"parent_snapshot_id",
+};
+
+static int check_key(const char *key)
 {
-	static const char *const keys[] = {
-		"session_id",
-		"state",
-		"project",
-		"path",
-		"method",
-		"created_at",
-		"age_ms",
-		"ended_at",
-		"owner",
-		"base_commit",
-		"branch",
-		"snapshot_id",
-		"intent",
-		"label",
-		"interrupted_verb",
-		"size_bytes",
-		"project_changed",
-		"problem",
-		"total_changes",
-		"additions",
-		"deletions",
-		"modifications",
-		"renames",
-		"lines_added",
-		"lines_deleted",
-		"guard",
-		"port_base",
-		"stale",
-		"lock",
-		"epoch",
-		"parent_snapshot_id",
-	};
+	EWS_CLEANUP(buf) struct ews_buf known = EWS_BUF_INIT;
 	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		if (!strcmp(keys[i], key))
-			return true;
-	return false;
+			return 0;
+		ews_buf_addf(&known, "%s%s", i ? ", " : "", keys[i]);
+	}
+	(void)ews_error(EWS_EUSAGE, "'%s' is no field of a session", key);
+	ews_error_hint("fields are %s", known.ptr);
+	return EWS_EUSAGE;
 }
 
 static int add_field(struct ews_buf *out, const struct ews_session_view *view, const cJSON *object, const char *key)
 {
 	const cJSON *node = cJSON_GetObjectItemCaseSensitive(object, key);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = check_key(key);
 
-	if (!is_key(key))
-		return ews_error(EWS_EUSAGE, "'%s' is no field of a session", key);
+	if (rc < 0)
+		return rc;
 	if (!node)
 		node = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(object, "changes"), key);
 	if (view->is_open && !strcmp(key, "path")) {
