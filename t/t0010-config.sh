@@ -146,6 +146,7 @@ test_expect_success 'P9: what loosens, or names a place outside, does not count 
 test_expect_success 'home: no relative one, which each directory would have for itself' '
 	SUPERQODE_HOME=rel test_expect_code 128 git -C project ews start 2>err && test_grep "^error: SUPERQODE_HOME is not an absolute path: .rel." err && test_grep "^hint: " err &&
 	test_expect_code 128 git -C project -c ews.home=rel/h ews status 2>err && test_grep "^error: ews.home is not an absolute path" err && test_path_is_missing project/rel && git -C project ews --home rel status &&
+	git config --global ews.home rel && test_expect_code 128 git -C project ews status 2>err && test_grep "^error: $HOME/.gitconfig:[1-9][0-9]*: ews.home: is not an absolute path: .rel.$" err && git config --global --unset ews.home &&
 	SUPERQODE_HOME=/tmp//x/../y git -C project ews config get ews.home >out && echo /tmp/y >want && test_cmp want out
 '
 

@@ -103,9 +103,25 @@ static int take_home(char **out, const char *name, const char *place)
 	return EWS_ECONFIG;
 }
 
+/* ews.home, behind where it stands. The caller frees it. */
+static char *name_home(void)
+{
+	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
+
+	if (ews_config_command("ews.home"))
+		return ews_strdup("ews.home");
+	if (ews_gitconfig_find(&values, "/dev/null", "^ews\\.home$") < 0)
+		ews_error_clear();
+	if (!values.n || !values.items[values.n - 1].file)
+		return ews_strdup("ews.home");
+	return ews_strfmt("%s:%u: ews.home:", values.items[values.n - 1].file,
+			  ews_gitconfig_line(&values, values.n - 1));
+}
+
 int ews_config_find_home(char **out, const char *option)
 {
 	EWS_CLEANUP(free) char *configured = NULL;
+	EWS_CLEANUP(free) char *name = NULL;
 	const char *env = getenv("SUPERQODE_HOME");
 	const char *user = getenv("HOME");
 
@@ -129,8 +145,10 @@ int ews_config_find_home(char **out, const char *option)
 		*out = ews_path_join(user, configured + 2);
 		return 0;
 	}
-	if (configured)
-		return take_home(out, "ews.home", configured);
+	if (configured) {
+		name = *configured == '/' ? NULL : name_home();
+		return take_home(out, name, configured);
+	}
 	*out = ews_path_join(user, ".superqode");
 	return 0;
 }
