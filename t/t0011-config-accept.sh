@@ -39,7 +39,8 @@ test_expect_success '--dry-run says what would count, and lets nothing count' '
 '
 
 test_expect_success 'P9: once accepted it counts, and what is the user'\''s alone still does not' '
-	git -C project ews config accept --dry-run >want && git -C project ews config accept >out 2>err && test_cmp want out &&
+	git -C project ews config accept -n >want && git -C project ews config accept >out 2>err && test_cmp want out &&
+	test_grep ! "doesn.t count" err && test_grep "^warning: .*ews.home: counts in the user" err &&
 	holds qe.git_guard.block_commit false && holds qe.git_guard.block_push off && holds qe.workspace.location ../outside &&
 	holds qe.git_guard.allow_diff false && holds ews.home "~/.superqode" && test_grep "ews.home: counts in the user" err &&
 	git -C project ews config --json >out && test_json_count out .warnings 1 &&

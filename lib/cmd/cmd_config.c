@@ -227,6 +227,8 @@ static int accept_loose(struct ews_cmd_ctx *ctx, bool dry_run)
 	rc = dry_run ? 0 : ews_config_accept(config);
 	if (rc < 0)
 		return rc;
+	if (!dry_run)
+		(void)ews_repo_config_again(ctx->repo); /* what counts now is nothing to warn of */
 	note_accepted(ctx, n, n_accepted, dry_run);
 	if (object) {
 		(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
@@ -268,7 +270,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	bool with_origin = false, dry_run = false, revokes = false;
 	const struct ews_opt opts[] = {
 		{ EWS_OPT_BOOL, 0, "show-origin", NULL, "say where each value comes from", &with_origin, false, NULL },
-		{ EWS_OPT_BOOL, 0, "dry-run", NULL, "only say what accept would let count", &dry_run, false, NULL },
+		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "only say what accept would let count", &dry_run, false, NULL },
 		{ EWS_OPT_BOOL, 0, "revoke", NULL, "take back what was accepted", &revokes, false, NULL },
 		EWS_OPTS_END,
 	};

@@ -698,6 +698,13 @@ const struct ews_config *ews_repo_config(struct ews_repo *repo)
 	return repo->config;
 }
 
+const struct ews_config *ews_repo_config_again(struct ews_repo *repo)
+{
+	ews_config_free(repo->config);
+	repo->config = NULL;
+	return ews_repo_config(repo);
+}
+
 void ews_repo_free(struct ews_repo *repo)
 {
 	if (!repo)

@@ -77,6 +77,8 @@ bool ews_repo_is_locked(const struct ews_repo *repo, const char *name);
 
 /* The project's settings, read once; borrowed. Not to be called first from several threads. */
 const struct ews_config *ews_repo_config(struct ews_repo *repo);
+/* They have changed: read them again. What was borrowed of them is gone. */
+const struct ews_config *ews_repo_config_again(struct ews_repo *repo);
 
 void ews_repo_free(struct ews_repo *repo);
 EWS_CLEANUP_DEFINE_PTR(repo, struct ews_repo, ews_repo_free)
