@@ -12,7 +12,7 @@
 #   make perf               side by side with git and cp; PERF="--quick --rows start ..." are its options
 #   make perf-table JSON=<file>   the table in README.md, from what PERF="--json <file>" wrote
 #   make perf-callgrind     no operation takes a tenth more instructions in NEW=HEAD than in OLD, its parent
-#   make install uninstall  prefix, DESTDIR
+#   make install uninstall  prefix (or PREFIX), DESTDIR
 #   make format clean
 #
 #   T=t/t1000-start.sh      these shell tests alone
@@ -27,7 +27,8 @@
 VERSION = 0.1.0
 
 CFLAGS = -O2 -g
-prefix = /usr/local
+# as in make PREFIX=..., which others read
+prefix = $(if $(filter command line,$(origin PREFIX)),$(PREFIX),/usr/local)
 bindir = $(prefix)/bin
 mandir = $(prefix)/share/man
 PKG_CONFIG = pkg-config

@@ -33,6 +33,11 @@ test_expect_success 'git help ews, from there' '
 	test_grep "GIT-EWS-START" page
 '
 
+test_expect_success 'PREFIX is prefix, and a blank in it is no harm' '
+	installs install PREFIX="$PWD/a b" DESTDIR="$PWD/d" && cmp "$EWS_BUILD/git-ews" "$PWD/d$PWD/a b/bin/git-ews" && installs uninstall PREFIX="$PWD/a b" DESTDIR="$PWD/d" &&
+	find d ! -type d >left && test_must_be_empty left && installs -n install >out && test_grep "/usr/local/bin" out && PREFIX=/nowhere installs -n install >out && test_grep "/usr/local/bin" out
+'
+
 test_expect_success 'uninstall leaves no file' '
 	installs uninstall prefix="$PWD/here" &&
 	find here ! -type d >left &&
