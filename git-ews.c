@@ -50,9 +50,9 @@ static void print_usage(void)
 		"usage: git ews [-C <dir>] [--home <dir>] [--version] [-h | --help] [<verb> [<argument>...]]\n\n");
 	for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (verbs[i]->summary)
-			(void)printf("    %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+			(void)printf("    %-11s %s\n", verbs[i]->name, verbs[i]->summary);
 	(void)printf(
-		"\nWithout a verb: status. 'git ews <verb> -h' lists a verb's options, --help opens its manual.\n");
+		"\nWithout a verb: status. 'git ews <verb> -h' lists a verb's options, 'git ews help <verb>' opens its manual.\n");
 }
 
 /* A descriptor of 0 to 2 that is closed would be the next file opened: nothing may be written into that. */
@@ -131,9 +131,21 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 	return 0;
 }
 
+/* The manual of a verb, or else what -h says of it. */
+static int explain(struct globals *globals, const struct ews_cmd *verb, char *name)
+{
+	char help_option[] = "-h";
+	char *const ask[] = { name, help_option, NULL };
+	int rc;
+
+	show_manual(verb->name);
+	rc = verb->run(&globals->ctx, 2, (char **)ask);
+	return rc == EWS_CMD_USAGE_SHOWN ? 0 : rc;
+}
+
 static int run_verb(struct globals *globals, int argc, char **argv)
 {
-	char status_name[] = "status", help_option[] = "-h";
+	char status_name[] = "status";
 	const struct ews_cmd *verb = &ews_cmd_status;
 	int rc;
 
@@ -145,13 +157,8 @@ static int run_verb(struct globals *globals, int argc, char **argv)
 		globals->at--;
 		argv[globals->at] = status_name;
 	}
-	if (has_option(argc - globals->at, argv + globals->at, "--help")) {
-		char *const ask[] = { argv[globals->at], help_option, NULL };
-
-		show_manual(verb->name);
-		rc = verb->run(&globals->ctx, 2, (char **)ask);
-		return rc == EWS_CMD_USAGE_SHOWN ? 0 : rc;
-	}
+	if (has_option(argc - globals->at, argv + globals->at, "--help"))
+		return explain(globals, verb, argv[globals->at]);
 	rc = verb->run(&globals->ctx, argc - globals->at, argv + globals->at);
 	if (rc == EWS_EUSAGE && !*ews_error_hint_text())
 		ews_error_hint("see 'git ews %s -h'", verb->name);
@@ -170,6 +177,13 @@ static int run(struct globals *globals, int argc, char **argv)
 		char *const ask[] = { name, NULL };
 
 		return ews_cmd_version.run(&globals->ctx, 1, (char **)ask);
+	}
+	/* "help <verb>" is "<verb> --help", as in git. */
+	if (globals->at < argc && !strcmp(argv[globals->at], "help")) {
+		globals->at++;
+		globals->wants_manual = globals->at == argc || argv[globals->at][0] == '-';
+		if (!globals->wants_manual && find_verb(argv[globals->at]))
+			return explain(globals, find_verb(argv[globals->at]), argv[globals->at]);
 	}
 	if (globals->wants_manual)
 		show_manual(NULL);

@@ -109,7 +109,9 @@ test_expect_success 'likewise for report finding' '
 
 test_expect_success '--help shows the page, and without man the usage' '
 	mkdir -p only && ln -s "$(command -v git-ews || echo "$EWS_BIN/git-ews")" only/git-ews &&
-	PATH=$PWD/only only/git-ews start --help >out && test_cmp usage.start out
+	PATH=$PWD/only only/git-ews start --help >out && test_cmp usage.start out &&
+	PATH=$PWD/only only/git-ews help start >out && test_cmp usage.start out && PATH=$PWD/only only/git-ews help >out && test_cmp all out &&
+	test_expect_code 129 git ews help nosuch 2>err && test_grep "^error: .nosuch. is not a verb" err
 '
 
 command -v mandoc >/dev/null && test_set_prereq MANDOC
