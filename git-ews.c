@@ -143,6 +143,19 @@ static int explain(struct globals *globals, const struct ews_cmd *verb, char *na
 	return rc == EWS_CMD_USAGE_SHOWN ? 0 : rc;
 }
 
+/* A word that was taken for a name, and is none, may have been meant as a path. */
+static void hint_at_path(const struct ews_cmd_ctx *ctx, int argc, char **argv)
+{
+	struct stat st;
+
+	for (int i = 1; ctx->takes_paths && i < argc && strcmp(argv[i], "--") != 0; i++) {
+		EWS_CLEANUP(free) char *quoted = ews_strfmt("'%s'", argv[i]);
+
+		if (argv[i][0] != '-' && strstr(ews_error_message(), quoted) && lstat(argv[i], &st) == 0)
+			ews_error_hint("a path comes after '--': -- %s", argv[i]);
+	}
+}
+
 static int run_verb(struct globals *globals, int argc, char **argv)
 {
 	char status_name[] = "status";
@@ -160,6 +173,8 @@ static int run_verb(struct globals *globals, int argc, char **argv)
 	if (has_option(argc - globals->at, argv + globals->at, "--help"))
 		return explain(globals, verb, argv[globals->at]);
 	rc = verb->run(&globals->ctx, argc - globals->at, argv + globals->at);
+	if (rc == EWS_ENOTFOUND || rc == EWS_EUSAGE)
+		hint_at_path(&globals->ctx, argc - globals->at, argv + globals->at);
 	if (rc == EWS_EUSAGE && !*ews_error_hint_text())
 		ews_error_hint("see 'git ews %s -h'", verb->name);
 	return rc;

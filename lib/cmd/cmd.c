@@ -105,6 +105,7 @@ int ews_cmd_parse(struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, const stru
 	};
 	int rc;
 
+	ctx->takes_paths = syntax->takes_paths;
 	rc = ews_opts_parse(tables, syntax->usage, argc, argv, &args->words, &args->paths, NULL);
 	if (rc < 0)
 		return rc;
