@@ -146,6 +146,11 @@ test_expect_success '--changes' '
 	run_in p --changes=diff -- "$@" && test_grep "^rename to ran.sh$" err && run_in p --changes=none -- "$@" && test_grep ! "^Changes" err
 '
 
+test_expect_success 'where the patch has no place the session stays, and what helps is said' '
+	test_repo closed && echo file >closed/.superqode && test_expect_code 125 run_in closed --new=one -- sh -c "echo b >b" && test_grep "^error: cannot store the patch: " err && test_grep "^hint: qe.artifacts.location .*--no-artifacts" err &&
+	git -C closed ews path one && git -C closed -c ews.artifacts.location="$PWD/arts" ews end one && test_path_is_file arts/patches/one.patch
+'
+
 test_expect_success '--timeout: TERM to the group, then KILL; 124' '
 	test_expect_code 124 run_in p --timeout 1 --end -- sh -c "sleep 60" && git -C p ews list >list && test_must_be_empty list &&
 	test_expect_code 124 run_in p --timeout 1 --end --json -- sh -c "trap \"\" TERM; while :; do sleep 60; done" && test_json out .timed_out true &&

@@ -701,6 +701,8 @@ int ews_artifact_add(struct ews_artifact *out, char **path, struct ews_artifact_
 	if (rc == 0)
 		rc = what->in_place ? store_in_place(&artifact, &registry, what->in_place)
 				    : store_bytes(&artifact, &registry, what);
+	if ((rc == EWS_EIO || rc == EWS_ENOTFOUND) && !*ews_error_hint_text())
+		ews_error_hint("qe.artifacts.location names another place; 'git ews end --no-artifacts' needs none");
 	if (rc < 0)
 		return ews_error_wrap("cannot keep the artifact");
 	if (path)
