@@ -156,13 +156,27 @@ static void hint_at_path(const struct ews_cmd_ctx *ctx, int argc, char **argv)
 	}
 }
 
+/* Behind an option a verb is taken for a session: the verb comes first. */
+static void hint_at_verb(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const struct ews_cmd *verb = find_verb(argv[i]);
+
+		if (!verb || !verb->summary)
+			continue;
+		ews_error_hint("options come after the verb: git ews %s %s", verb->name, argv[1]);
+		return;
+	}
+}
+
 static int run_verb(struct globals *globals, int argc, char **argv)
 {
 	char status_name[] = "status";
 	const struct ews_cmd *verb = &ews_cmd_status;
+	bool is_named = globals->at < argc && argv[globals->at][0] != '-';
 	int rc;
 
-	if (globals->at < argc && argv[globals->at][0] != '-') {
+	if (is_named) {
 		verb = find_verb(argv[globals->at]);
 		if (!verb)
 			return ews_error(EWS_EUSAGE, "'%s' is not a verb of git ews", argv[globals->at]);
@@ -175,6 +189,8 @@ static int run_verb(struct globals *globals, int argc, char **argv)
 	rc = verb->run(&globals->ctx, argc - globals->at, argv + globals->at);
 	if (rc == EWS_ENOTFOUND || rc == EWS_EUSAGE)
 		hint_at_path(&globals->ctx, argc - globals->at, argv + globals->at);
+	if (rc < 0 && !is_named)
+		hint_at_verb(argc - globals->at, argv + globals->at);
 	if (rc == EWS_EUSAGE && !*ews_error_hint_text())
 		ews_error_hint("see 'git ews %s -h'", verb->name);
 	return rc;

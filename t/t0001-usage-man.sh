@@ -159,6 +159,12 @@ test_expect_success '-h of the verbs that apply names --dry-run' '
 	done
 '
 
+test_expect_success 'an option before the verb: where it belongs is said' '
+	test_repo before && test_expect_code 128 git -C before ews -q list 2>err && test_grep "^hint: options come after the verb: git ews list -q$" err &&
+	test_expect_code 129 git -C before ews --nosuch diff 2>err && test_grep "^hint: options .*: git ews diff --nosuch$" err &&
+	test_expect_code 128 git -C before ews -q nobody 2>err && test_grep ! "options come" err
+'
+
 test_expect_success 'no text names a page in a way that git does not know' '
 	test_expect_code 1 grep -rn "git help ews-" "$EWS_SRC/README.md" "$EWS_SRC/man" "$EWS_SRC/lib" "$EWS_SRC/git-ews.c" "$EWS_SRC/contrib"
 '
