@@ -65,6 +65,11 @@ test_expect_success 'another tar program reads it: what is said of it lies in me
 	mkdir other && chmod 750 other && tar xpf "$one" -C other --exclude=.ews-archive 2>err && "$EWS_SRC/t/lister" -m other >other.list && "$EWS_SRC/t/lister" -m w >w.list && sed "s/ user\..*//" w.list >want && sed "s/ user\..*//" other.list >got && test_cmp want got
 '
 
+test_expect_success 'list has columns, however long the names' '
+	mkdir s so-long-a-name && git-ews archive create s && git-ews archive create so-long-a-name && git-ews archive list --all >out && test_line_count -ge 2 out &&
+	sed "s/^\([^ ]*  *\).*/\1/" out | awk "{ print length }" | sort -u >widths && test_line_count = 1 widths && rm -rf s so-long-a-name
+'
+
 test_expect_success 'P1: the directory is as it was, and nothing lies in it' '
 	"$EWS_SRC/t/lister" w >w.after && test_cmp w.before w.after
 '

@@ -140,9 +140,16 @@ static int show_list(struct ews_cmd_ctx *ctx, const struct ews_archives *list, b
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("archive_list");
 	cJSON *array = cJSON_AddArrayToObject(object, "archives");
+	size_t name_width = 0;
 
 	if (!ctx->json)
 		ews_pager_start(ctx);
+	for (size_t i = 0; i < list->n; i++) {
+		size_t len = strlen(ews_path_base(list->items[i].file));
+
+		if (len > name_width)
+			name_width = len;
+	}
 	for (size_t i = 0; i < list->n; i++) {
 		EWS_CLEANUP(fd) int fd = with_md5 ? ews_archive_open(list->items[i].file) : -1;
 		cJSON *item;
@@ -152,7 +159,7 @@ static int show_list(struct ews_cmd_ctx *ctx, const struct ews_archives *list, b
 		if (rc < 0)
 			return rc;
 		if (!ctx->json) {
-			ews_render_archive_line(&ctx->out, &list->items[i], md5);
+			ews_render_archive_line(&ctx->out, &list->items[i], md5, name_width);
 			continue;
 		}
 		item = cJSON_CreateObject();

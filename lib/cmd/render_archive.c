@@ -126,14 +126,15 @@ void ews_render_archive_text(struct ews_buf *out, const struct ews_archive *arch
 		add_line(out, "Env:", archive->env.items[i]);
 }
 
-void ews_render_archive_line(struct ews_buf *out, const struct ews_archive *archive, const char *md5)
+void ews_render_archive_line(struct ews_buf *out, const struct ews_archive *archive, const char *md5,
+			     size_t name_width)
 {
 	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 	char age[EWS_STAMP_LEN];
 
 	ews_clock_age(age, ews_clock_now() - archive->created_s);
 	ews_render_size(&size, archive->file_bytes);
-	ews_buf_addf(out, "%s  %-10s  %10s  ", ews_path_base(archive->file), age, size.ptr);
+	ews_buf_addf(out, "%-*s  %-10s  %10s  ", (int)name_width, ews_path_base(archive->file), age, size.ptr);
 	if (archive->problem)
 		ews_buf_addf(out, "(%s)", archive->problem);
 	else

@@ -19,8 +19,9 @@ void ews_render_archive_paths(cJSON *object, const struct ews_entries *entries, 
 
 void ews_render_archive_text(struct ews_buf *out, const struct ews_archive *archive, const char *md5,
 			     const struct ews_skips *skips);
-/* One of a list; `md5` "": it was not asked for. */
-void ews_render_archive_line(struct ews_buf *out, const struct ews_archive *archive, const char *md5);
+/* One of a list, whose longest name has `name_width` bytes; `md5` "": it was not asked for. */
+void ews_render_archive_line(struct ews_buf *out, const struct ews_archive *archive, const char *md5,
+			     size_t name_width);
 
 /* A line a path: type and mode, size, time, path. */
 void ews_render_archive_entries(struct ews_cmd_ctx *ctx, const struct ews_entries *entries);
