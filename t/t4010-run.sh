@@ -60,6 +60,15 @@ test_expect_success 'what can not be started: 127 and 126, and nothing is left' 
 	git -C p ews list >list && test_must_be_empty list
 '
 
+test_expect_success 'what can not be started in a session that is there leaves it as it was' '
+	start_ws p there &&
+	for program in no-such-program ./no-such-program src/main.c ./src; do
+		run_in p there -- $program && return 1
+		test "$(git -C p ews list --format "%(state)%(owner)")" = active || { echo "$program" && return 1; }
+	done &&
+	run_in p there -- true && git -C p ews end there
+'
+
 test_expect_success 'the program is looked for where the command will have its PATH' '
 	mkdir tools && printf "#!/bin/sh\necho tool\n" >tools/only-there && chmod +x tools/only-there && run_in p --env PATH="$PWD/tools:$PATH" -- only-there && echo tool >want && test_cmp want out &&
 	test_expect_code 127 run_in p --env PATH="$PWD/tools" -- env && test_grep "no such program" err && git -C p ews list >list && test_must_be_empty list

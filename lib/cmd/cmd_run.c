@@ -378,8 +378,10 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		ews_render_guard(object, &session->state);
 		ews_render_run(object, result);
 		rc = ews_render_outcome(object, ctx->repo, &outcome, set->changes);
-		if (rc < 0)
+		if (rc < 0) {
+			give_back(session);
 			return rc;
+		}
 	}
 	rc = ends && !outcome.had_ended ? ews_complete(&completion, session, line, result->status) : 0;
 	if (rc < 0) {

@@ -462,8 +462,23 @@ static void keep_log(struct ews_run_result *out, struct ews_session *session)
 	ews_error_clear();
 }
 
+/* No command is at work in it any more, and we who say so live: it failed, but nothing was interrupted. */
+static int fail(int rc, struct ews_session *session, const struct ews_run_opts *opts)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (session->owner_lock.fd >= 0 && ews_session_lock_within(session, opts->verb, LOCK_WAIT_MS) == 0) {
+		if (session->state.state != EWS_STATE_ENDED)
+			(void)ews_session_disown(session); /* best effort: else it counts as interrupted */
+		ews_session_unlock(session);
+	}
+	(void)ews_error_restore(&why);
+	return rc;
+}
+
 /* Nothing ran, so nothing is there that anybody could want. */
-static int fail_clean(int rc, const struct stage *stage, const struct ews_session *session)
+static int fail_clean(int rc, const struct stage *stage, struct ews_session *session, const struct ews_run_opts *opts)
 {
 	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
 
@@ -474,7 +489,7 @@ static int fail_clean(int rc, const struct stage *stage, const struct ews_sessio
 	if (session->owner_lock.fd >= 0)
 		(void)ews_session_remove_tmp(session); /* what comes next in this session does it again */
 	(void)ews_error_restore(&why);
-	return rc;
+	return fail(rc, session, opts);
 }
 
 int ews_run(struct ews_run_result *out, struct ews_session *session, const struct ews_run_opts *opts)
@@ -488,7 +503,7 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 		rc = relay(out, &stage, opts);
 	if (rc < 0) {
 		ews_output_log_drop(&stage.output);
-		return fail_clean(rc, &stage, session);
+		return fail_clean(rc, &stage, session, opts);
 	}
 	keep_log(out, session);
 	find_left_behind(out, &stage, opts->reap);
@@ -498,7 +513,7 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 	/* What still runs may want its files. */
 	if (rc == 0 && (opts->reap || !out->left_behind.n))
 		rc = ews_session_remove_tmp(session);
-	return rc;
+	return rc < 0 ? fail(rc, session, opts) : rc;
 }
 
 static int store_patch(char **out, const struct ews_diff *diff, struct ews_session *session)

@@ -46,7 +46,7 @@ struct ews_run_result {
 
 /*
  * Run the command to its end. The session is this process's from here on, and not locked afterwards. When it could not be
- * started this fails, and `out->status` says what a shell would.
+ * started this fails, and `out->status` says what a shell would; whoever fails has given the session back.
  */
 int ews_run(struct ews_run_result *out, struct ews_session *session, const struct ews_run_opts *opts);
 
