@@ -24,6 +24,7 @@
  * the disk to empty its cache once more.
  */
 #define THREADS 16
+#define MAKE_TRIES 16 /* of a directory that others remove */
 
 enum kind {
 	NEW_FILE, /* to be renamed */
@@ -39,6 +40,7 @@ struct ews_sync_item {
 	dev_t dev; /* of a directory, with `ino`: which one it is */
 	ino_t ino;
 	char *tmp, *name; /* of a new file; `tmp` is NULL once it has its name */
+	char *dir; /* what `dir_fd` is called in `tmp_dir_fd`, where it may be gone when it is wanted; else NULL */
 };
 
 static _Thread_local struct ews_sync_group *current;
@@ -101,6 +103,37 @@ int ews_sync_add_file(struct ews_sync_group *group, int *fd, int tmp_dir_fd, con
 					    .dir_fd = ews_steal_fd(&to),
 					    .tmp = ews_strdup(tmp),
 					    .name = ews_strdup(name) });
+	return 0;
+}
+
+/* The directory `name` in `parent_fd`, there or made: whoever removes it may do so just after that. */
+static int open_made(int parent_fd, const char *name)
+{
+	int fd, tries = MAKE_TRIES;
+
+	do {
+		if (mkdirat(parent_fd, name, 0777) < 0 && errno != EEXIST)
+			return ews_error_os("cannot make the directory '%s'", name);
+		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	} while (fd < 0 && errno == ENOENT && --tries);
+	return fd < 0 ? ews_error_os("cannot open directory '%s'", name) : fd;
+}
+
+int ews_sync_add_file_within(struct ews_sync_group *group, int *fd, int tmp_dir_fd, const char *tmp,
+			     const char *dir, const char *name)
+{
+	EWS_CLEANUP(fd) int from = copy_fd(tmp_dir_fd);
+	EWS_CLEANUP(fd) int to = from < 0 ? from : open_made(tmp_dir_fd, dir);
+
+	if (to < 0)
+		return to;
+	add(group, &(struct ews_sync_item){ .kind = NEW_FILE,
+					    .fd = ews_steal_fd(fd),
+					    .tmp_dir_fd = ews_steal_fd(&from),
+					    .dir_fd = ews_steal_fd(&to),
+					    .tmp = ews_strdup(tmp),
+					    .name = ews_strdup(name),
+					    .dir = ews_strdup(dir) });
 	return 0;
 }
 
@@ -188,15 +221,45 @@ int ews_sync_give_name(int tmp_dir_fd, const char *tmp, int dir_fd, const char *
 	return renameat(tmp_dir_fd, tmp, dir_fd, name);
 }
 
+/* Make the directory anew that the file is to be in. */
+static int open_anew(struct ews_sync_item *item)
+{
+	int fd = open_made(item->tmp_dir_fd, item->dir);
+
+	if (fd < 0)
+		return fd;
+	ews_cleanup_fd(&item->dir_fd);
+	item->dir_fd = fd;
+	return 0;
+}
+
+static int give_name(struct ews_sync_item *item, bool is_durable)
+{
+	for (int tries = item->dir ? MAKE_TRIES : 1; tries; tries--) {
+		int rc;
+
+		if (ews_sync_give_name(item->tmp_dir_fd, item->tmp, item->dir_fd, item->name, is_durable) == 0)
+			return 0;
+		if (errno != ENOENT || tries == 1)
+			break;
+		rc = open_anew(item);
+		if (rc < 0)
+			return rc;
+	}
+	return ews_error_os("cannot write '%s'", item->name);
+}
+
 static int give_names(struct ews_sync_group *group, unsigned stage, bool are_durable)
 {
 	for (size_t i = 0; i < group->n; i++) {
 		struct ews_sync_item *item = &group->items[i];
+		int rc;
 
 		if (item->kind != NEW_FILE || item->stage != stage)
 			continue;
-		if (ews_sync_give_name(item->tmp_dir_fd, item->tmp, item->dir_fd, item->name, are_durable) < 0)
-			return ews_error_os("cannot write '%s'", item->name);
+		rc = give_name(item, are_durable);
+		if (rc < 0)
+			return rc;
 		free(ews_steal(&item->tmp));
 	}
 	return 0;
@@ -339,6 +402,7 @@ void ews_sync_group_release(struct ews_sync_group *group)
 		ews_cleanup_fd(&item->dir_fd);
 		free(item->tmp);
 		free(item->name);
+		free(item->dir);
 	}
 	free(group->items);
 	group->items = NULL;

@@ -38,23 +38,18 @@ int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater,
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int objects = ews_dir_open(object_dir);
-	EWS_CLEANUP(fd) int fan = -1;
 	EWS_CLEANUP(fd) int fd = -1;
 	char hex[EWS_OID_HEX_MAX];
-	char dir[3] = { 0 };
+	char dir[3] = { 0 }, path[EWS_OID_HEX_MAX + 1];
 	char tmp[EWS_LITTER_NAME_MAX];
 	int rc;
 
 	if (objects < 0)
 		return objects;
 	memcpy(dir, ews_oid_hex(hex, oid), 2);
-	if (mkdirat(objects, dir, 0777) < 0 && errno != EEXIST)
-		return ews_error_os("cannot make a directory in '%s'", object_dir);
-	fan = ews_dir_open_beneath(objects, dir);
-	if (fan < 0)
-		return fan;
-	if (faccessat(fan, hex + 2, F_OK, 0) == 0) {
-		(void)utimensat(fan, hex + 2, NULL, 0); /* it may be another user's, who keeps it or not */
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, hex + 2);
+	if (faccessat(objects, path, F_OK, 0) == 0) {
+		(void)utimensat(objects, path, NULL, 0); /* it may be another user's, who keeps it or not */
 		return 0;
 	}
 	deflate_object(&text, deflater, type, data, len);
@@ -64,9 +59,9 @@ int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater,
 	rc = ews_file_write_fd(fd, text.ptr, text.len);
 	if (rc == 0)
 		ews_sync_begin_content(fd);
-	/* The directory of the objects is synced as well: `fan` may be new in it. */
+	/* The directory of the objects is synced as well: `dir` may be new in it. A gc beside us removes it while it is empty. */
 	if (rc == 0)
-		rc = ews_sync_add_file(group, &fd, objects, tmp, fan, hex + 2);
+		rc = ews_sync_add_file_within(group, &fd, objects, tmp, dir, hex + 2);
 	if (rc < 0)
 		(void)unlinkat(objects, tmp, 0); /* best effort: a sweep finds it */
 	return rc;

@@ -71,6 +71,30 @@ Test(sync, what_is_replaced_twice_is_what_it_was_made_last)
 	assert_nothing_else("a ");
 }
 
+Test(sync, a_directory_that_others_remove_while_it_is_empty_is_made_anew)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group unsynced = EWS_SYNC_GROUP_INIT;
+	EWS_CLEANUP(fd) int here = open(".", O_RDONLY | O_DIRECTORY);
+	EWS_CLEANUP(fd) int fd = -1;
+
+	fixture_shell("echo a >tmp_a && echo b >tmp_b && echo c >tmp_c && mkdir 18");
+	fd = open("tmp_a", O_WRONLY);
+	cr_assert_eq(ews_sync_add_file_within(&group, &fd, here, "tmp_a", "18", "a"), 0);
+	fd = open("tmp_b", O_WRONLY);
+	cr_assert_eq(ews_sync_add_file_within(&group, &fd, here, "tmp_b", "18", "b"), 0);
+	fixture_shell("rmdir 18");
+	cr_assert_eq(ews_sync_finish(&group), 0, "%s", ews_error_message());
+	assert_says("18/a", "a\n");
+	assert_says("18/b", "b\n");
+	fd = open("tmp_c", O_WRONLY);
+	cr_assert_eq(ews_sync_add_file_within(&unsynced, &fd, here, "tmp_c", "19", "c"), 0);
+	fixture_shell("rmdir 19");
+	cr_assert_eq(ews_sync_finish_unsynced(&unsynced), 0, "%s", ews_error_message());
+	assert_says("19/c", "c\n");
+	assert_nothing_else("18 19 ");
+}
+
 Test(sync, a_group_that_is_let_go_leaves_nothing)
 {
 	{
