@@ -343,6 +343,15 @@ bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid)
 	return !ews_oid_is_none(oid) && odb->ops->has(odb, oid);
 }
 
+bool ews_odb_still_has(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	if (ews_odb_has(odb, oid))
+		return true;
+	if (ews_odb_refresh(odb) < 0)
+		ews_error_clear();
+	return ews_odb_has(odb, oid);
+}
+
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	return !ews_oid_is_none(oid) && odb->ops->freshen(odb, oid);

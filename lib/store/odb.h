@@ -89,6 +89,11 @@ bool ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_
  */
 int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid);
 bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid);
+/*
+ * The same of an object that should be there: that what was seen so far has it not is no proof, since a gc beside us may have
+ * moved it into a pack that is new. For who fails or complains where it is missing, not for who asks of many.
+ */
+bool ews_odb_still_has(struct ews_odb *odb, const struct ews_oid *oid);
 /* As ews_odb_has; and what is there counts as new from now on, so that a gc that runs now keeps it. */
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid);
 /*

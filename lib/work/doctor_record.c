@@ -131,7 +131,7 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 		return rc;
 	if (!*snapshot.hash || ews_oid_is_none(&snapshot.manifest))
 		return ews_error(EWS_EDAMAGED, "its commit is no snapshot");
-	if (!ews_odb_has(repo->odb, &snapshot.tree))
+	if (!ews_odb_still_has(repo->odb, &snapshot.tree))
 		return ews_error(EWS_ENOTFOUND, "its tree is missing");
 	spec = ews_strfmt("%s:manifest", ews_oid_hex(hex, &snapshot.manifest));
 	if (ews_odb_resolve(&manifest, repo->odb, spec) < 0 || !ews_manifest_is_there(repo->odb, &manifest))
@@ -194,7 +194,7 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 	struct ews_check *check;
 	int rc = 0;
 
-	if (!ews_odb_has(patient->repo->odb, &ref->oid))
+	if (!ews_odb_still_has(patient->repo->odb, &ref->oid))
 		rc = ews_error(EWS_ENOTFOUND, "its object is missing");
 	else if (is_snapshots(ref->name))
 		rc = check_snapshot(patient->repo, ref);

@@ -281,7 +281,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 
 static int need_object(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
-	if (ews_odb_has(repo->odb, oid))
+	if (ews_odb_still_has(repo->odb, oid))
 		return 0;
 	return ews_error(EWS_ENOTFOUND, "what the ref '%s' led to is gone: trash has let go of it", name);
 }

@@ -298,10 +298,20 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 }
 
 /* What git's own gc takes of it that no ref held yet, it takes with all that was new. */
-static bool is_there(struct ews_odb *odb, const struct ews_snapshot *snapshot)
+static bool is_seen(struct ews_odb *odb, const struct ews_snapshot *snapshot)
 {
 	return ews_odb_freshen(odb, &snapshot->commit) && ews_odb_freshen(odb, &snapshot->tree) &&
 	       (ews_oid_is_none(&snapshot->manifest) || ews_odb_freshen(odb, &snapshot->manifest));
+}
+
+/* What it did not take may have moved into a pack of its own. */
+static bool is_there(struct ews_odb *odb, const struct ews_snapshot *snapshot)
+{
+	if (is_seen(odb, snapshot))
+		return true;
+	if (ews_odb_refresh(odb) < 0)
+		ews_error_clear();
+	return is_seen(odb, snapshot);
 }
 
 int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snapshot)

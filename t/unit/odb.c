@@ -141,6 +141,19 @@ Test(odb, an_object_is_of_one_type_and_what_is_missing_of_none)
 	cr_assert_eq(ews_error_code(), EWS_OK);
 }
 
+Test(odb, what_a_gc_packs_while_we_look_is_still_there)
+{
+	struct ews_oid missing = id_of("1234567890123456789012345678901234567890"), oid;
+
+	run("git -C repo repack -adq && git -C repo prune-packed");
+	cr_assert_not(ews_odb_has(odb, &missing)); /* from here on it is known which packs there are */
+	run("cd repo && echo packed meanwhile >f && git add f && git commit -qm packed");
+	oid = rev_parse("HEAD:f");
+	run("git -C repo repack -dq && git -C repo prune-packed");
+	cr_assert(ews_odb_still_has(odb, &oid));
+	cr_assert_not(ews_odb_still_has(odb, &missing));
+}
+
 Test(odb, what_is_larger_than_asked_for_is_not_read)
 {
 	struct ews_oid blob = rev_parse("HEAD:f");
