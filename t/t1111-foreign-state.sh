@@ -100,4 +100,29 @@ test_expect_success 'P5: the same under a umask that takes rights from its user'
 	test_must_be_empty open && unset SUPERQODE_HOME
 '
 
+# What a terminal obeys: ESC, a control of C1, a mark that turns the direction of writing.
+moves_no_cursor() {
+	"$@" >moves.out 2>&1 </dev/null
+	! LC_ALL=C grep -aq "$(printf "\033\\|\302\233\\|\342\200\256")" moves.out || { echo "moved by: $*" && cat -v moves.out && return 1; }
+}
+
+test_expect_success 'what others wrote sends a terminal nothing that it obeys' '
+	evil=$(printf "a\033[31mb\302\233c\342\200\256d") && EVIL=$evil && export EVIL && test_repo words && cd words && start_ws . s --intent "$evil" --label "$evil" && echo x >"${ws:?}/x" &&
+	for type in log patch; do git ews artifact add --type $type --description "$evil" --session s src/main.c >id || return 1; done &&
+	git ews report finding add --severity info --title "$evil" --session s >/dev/null && git branch "$(printf "b\342\200\256d")" && echo more >>src/main.c &&
+	commit=$(printf "%s\n\nEws-Snapshot: %s\nEws-Session: %s\nEws-Method: %s\nEws-Parent: %s\n" subject "$evil" "$evil" "$evil" "$evil" | git commit-tree "HEAD^{tree}") &&
+	odd=$(printf "s\342\200\256d") && for ref in snapshots/"${odd:?}" pending/"${odd:?}"/base pending/"${odd:?}"/result; do
+		git update-ref "refs/ews/$ref" "$commit" || return 1
+	done && printf "qe:\n  workspace:\n    exclude: [\"\\\\e[31m\", \"\\\\u202e\"]\n" >superqode.yaml &&
+	archive=$(git ews archive create --env EVIL --to "$PWD/.." src) && cp "$archive" "../$evil.tar.gz" &&
+	moves_no_cursor git ews status && moves_no_cursor git ews status s && moves_no_cursor git ews status -v && moves_no_cursor git ews status --log &&
+	moves_no_cursor git ews epoch check s && moves_no_cursor git ews artifact list && moves_no_cursor git ews artifact show "$(cat id)" && moves_no_cursor git ews suggestions list &&
+	moves_no_cursor git ews report finding list s && moves_no_cursor git ews report --output - s && moves_no_cursor git ews snapshot list --all &&
+	moves_no_cursor git ews snapshot show "$commit" && moves_no_cursor git ews snapshot verify --all && moves_no_cursor git ews pending list && moves_no_cursor git ews doctor &&
+	moves_no_cursor git ews guard check -- git "$evil" && moves_no_cursor git ews guard check --shell "$evil" && moves_no_cursor git ews config list &&
+	for verb in show verify "diff --no-deletions --expect=A.x"; do moves_no_cursor git ews archive $verb "../$evil.tar.gz" src || return 1; done &&
+	for file in "$archive" "../$evil.tar.gz"; do moves_no_cursor git ews archive show "$file" && moves_no_cursor git ews archive verify "$file" || return 1; done &&
+	git ews archive show "$archive" >out && test_grep "^Env: .*a.033.31mb.302.233c.342.200.256d" out
+'
+
 test_done

@@ -5,6 +5,9 @@
  */
 #include "base/utf8.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "base/buf.h"
 
 /* RFC 3629 */
@@ -57,4 +60,15 @@ size_t ews_utf8_add_shown(struct ews_buf *out, const char *text)
 	else
 		ews_buf_addf(out, "\\%03o", (unsigned char)*text);
 	return len ? len : 1;
+}
+
+void ews_utf8_add_line(struct ews_buf *out, const char *text)
+{
+	for (size_t len; *text; text += len) {
+		bool is_blank = strchr("\t\n\r", *text);
+
+		len = is_blank ? 1 : ews_utf8_add_shown(out, text);
+		if (is_blank)
+			ews_buf_addc(out, ' ');
+	}
 }

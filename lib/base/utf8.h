@@ -22,4 +22,7 @@ size_t ews_utf8_shown_len(const char *text);
 struct ews_buf;
 size_t ews_utf8_add_shown(struct ews_buf *out, const char *text);
 
+/* Append all of `text` like this, on one line: ends of lines and tabs become blanks. */
+void ews_utf8_add_line(struct ews_buf *out, const char *text);
+
 #endif

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -357,6 +358,7 @@ bool ews_cmd_can_ask(void)
 
 int ews_cmd_ask(const char *question, const char *instead)
 {
+	EWS_CLEANUP(buf) struct ews_buf shown = EWS_BUF_INIT;
 	char answer[16] = "";
 
 	if (!ews_cmd_can_ask()) {
@@ -364,8 +366,9 @@ int ews_cmd_ask(const char *question, const char *instead)
 		ews_error_hint("%s", instead);
 		return EWS_EDENIED;
 	}
-	(void)fprintf(stderr, "%s [y/N] ", question);
-	(void)fflush(stderr);
+	ews_utf8_add_line(&shown, question);
+	ews_buf_adds(&shown, " [y/N] ");
+	(void)ews_file_write_fd(STDERR_FILENO, shown.ptr, shown.len); /* who does not see it says no */
 	if (!fgets(answer, sizeof(answer), stdin))
 		return 0;
 	return answer[0] == 'y' || answer[0] == 'Y';

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "cmd/pager.h"
 #include "cmd/prune_opts.h"
 #include "cmd/render_archive.h"
@@ -445,7 +446,7 @@ static int verify_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *home, c
 
 	cJSON_AddItemToArray(array, item);
 	if (rc == EWS_EDAMAGED || rc == EWS_EDENIED) {
-		ews_strv_addf(&content.flaws, "%s\t%s", ews_path_base(file), ews_error_message());
+		ews_path_line_add(&content.flaws, ews_path_base(file), ews_error_message());
 		ews_error_clear();
 		ews_archive_release(&archive);
 		archive.file = ews_strdup(file);
@@ -459,16 +460,23 @@ static int verify_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *home, c
 	(void)cJSON_AddBoolToObject(item, "is_intact", content.flaws.n == 0);
 	ews_render_reasons(item, "flaws", "what", &content.flaws);
 	if (!ctx->json && content.flaws.n) {
-		ews_buf_addf(&ctx->out, "✗ %s\n", ews_path_base(archive.file));
+		ews_buf_adds(&ctx->out, "✗ ");
+		ews_path_quote(&ctx->out, ews_path_base(archive.file));
 		for (size_t i = 0; i < content.flaws.n; i++) {
-			const char *tab = strchr(content.flaws.items[i], '\t');
+			const char *what;
 
-			ews_buf_addf(&ctx->out, "  %.*s: %s\n", (int)(tab - content.flaws.items[i]),
-				     content.flaws.items[i], tab + 1);
+			ews_buf_adds(&ctx->out, "\n  ");
+			what = ews_render_split_quoted(&ctx->out, content.flaws.items[i]);
+			ews_buf_adds(&ctx->out, ": ");
+			ews_render_words(&ctx->out, what);
 		}
+		ews_buf_addc(&ctx->out, '\n');
 	} else if (!ctx->json) {
-		ews_buf_addf(&ctx->out, "✓ %s  %s%s%s\n", ews_path_base(archive.file), archive.checksum,
-			     *md5 ? "  " : "", md5);
+		ews_buf_adds(&ctx->out, "✓ ");
+		ews_path_quote(&ctx->out, ews_path_base(archive.file));
+		ews_buf_adds(&ctx->out, "  ");
+		ews_render_words(&ctx->out, archive.checksum);
+		ews_buf_addf(&ctx->out, "%s%s\n", *md5 ? "  " : "", md5);
 	}
 	return content.flaws.n ? 1 : 0;
 }

@@ -184,10 +184,11 @@ static void add_counts(struct ews_buf *out, const struct pair *pair)
 static void show_surprises(struct ews_cmd_ctx *ctx, const struct pair *pair)
 {
 	for (size_t i = 0; i < pair->surprises.n; i++) {
-		const char *tab = strchr(pair->surprises.items[i], '\t');
+		const char *what = ews_render_split_quoted(&ctx->out, pair->surprises.items[i]);
 
-		ews_buf_addf(&ctx->out, "%.*s: %s\n", (int)(tab - pair->surprises.items[i]),
-			     pair->surprises.items[i], tab + 1);
+		ews_buf_adds(&ctx->out, ": ");
+		ews_render_words(&ctx->out, what);
+		ews_buf_addc(&ctx->out, '\n');
 	}
 }
 

@@ -68,7 +68,11 @@ static void add_line(struct ews_cmd_ctx *ctx, const struct ews_config_entry *ent
 	}
 	if (with_key)
 		ews_buf_addf(&ctx->out, "%s=", ews_setting_name(entry->setting));
-	ews_buf_adds(&ctx->out, entry->text);
+	/* By its key it is for a program. */
+	if (with_key && !ctx->nul)
+		ews_render_words(&ctx->out, entry->text);
+	else
+		ews_buf_adds(&ctx->out, entry->text);
 	ews_buf_addc(&ctx->out, ctx->nul ? '\0' : '\n');
 }
 

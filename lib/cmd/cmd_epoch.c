@@ -74,8 +74,11 @@ static void show_check(struct ews_cmd_ctx *ctx, const struct ews_session *sessio
 		return;
 	if (!is_stale)
 		ews_buf_adds(&ctx->out, "current\n");
-	for (i = 0; i < reasons.n; i++)
-		ews_buf_addf(&ctx->out, "stale: %s\n", reasons.items[i]);
+	for (i = 0; i < reasons.n; i++) {
+		ews_buf_adds(&ctx->out, "stale: ");
+		ews_render_words(&ctx->out, reasons.items[i]);
+		ews_buf_addc(&ctx->out, '\n');
+	}
 }
 
 static int check(struct ews_cmd_ctx *ctx, const char *name)

@@ -53,7 +53,8 @@ static int list_one(struct ews_cmd_ctx *ctx, cJSON *array, const struct ews_pend
 		return 0;
 	}
 	ews_clock_rfc3339(stamp, pending->result.created_s);
-	ews_buf_addf(&ctx->out, "%s  %s  ", pending->name, stamp);
+	ews_render_words(&ctx->out, pending->name);
+	ews_buf_addf(&ctx->out, "  %s  ", stamp);
 	return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_SUMMARY);
 }
 
@@ -101,6 +102,13 @@ static int find(const struct ews_pending **out, struct ews_pendings *pendings, s
 	return rc < 0 ? rc : ews_pending_find(out, pendings, name);
 }
 
+static void add_line(struct ews_buf *out, const char *name, const char *words)
+{
+	ews_buf_addf(out, "%s: ", name);
+	ews_render_words(out, words);
+	ews_buf_addc(out, '\n');
+}
+
 static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -122,8 +130,9 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	ews_render_reasons_talk(ctx, "not in the patch", &diff.not_in_patch);
 	if (!ctx->json) {
 		ews_pager_start(ctx);
-		ews_buf_addf(&ctx->out, "Session: %s\nBase: %s\nResult: %s\n", pending->name, pending->base.id,
-			     pending->result.id);
+		add_line(&ctx->out, "Session", pending->name);
+		add_line(&ctx->out, "Base", pending->base.id);
+		add_line(&ctx->out, "Result", pending->result.id);
 		return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_DIFF);
 	}
 	rc = ews_diff_texts(&diff, ctx->repo);

@@ -57,6 +57,14 @@ struct verifying {
 };
 
 /* Its sentences are part of the answer. */
+static void add_line(struct ews_cmd_ctx *ctx, const char *name, const char *text)
+{
+	ews_render_words(&ctx->out, name);
+	ews_buf_adds(&ctx->out, ": ");
+	ews_render_words(&ctx->out, text);
+	ews_buf_addc(&ctx->out, '\n');
+}
+
 static void show_verified(struct verifying *v, const char *name, const struct ews_strv *problems)
 {
 	cJSON *item = cJSON_CreateObject();
@@ -70,9 +78,9 @@ static void show_verified(struct verifying *v, const char *name, const struct ew
 	if (v->ctx->json)
 		return;
 	if (!problems->n)
-		ews_buf_addf(&v->ctx->out, "%s: ok\n", name);
+		add_line(v->ctx, name, "ok");
 	for (i = 0; i < problems->n; i++)
-		ews_buf_addf(&v->ctx->out, "%s: %s\n", name, problems->items[i]);
+		add_line(v->ctx, name, problems->items[i]);
 }
 
 static int verify_one(struct verifying *v, const struct ews_snapshot *snapshot)
@@ -122,7 +130,7 @@ static int verify_store(struct verifying *v)
 	for (i = 0; i < problems.n; i++) {
 		cJSON_AddItemToArray(v->store, ews_json_path(problems.items[i]));
 		if (!v->ctx->json)
-			ews_buf_addf(&v->ctx->out, "store: %s\n", problems.items[i]);
+			add_line(v->ctx, "store", problems.items[i]);
 	}
 	return 0;
 }

@@ -95,8 +95,16 @@ static void add_line(struct ews_buf *out, const char *name, const char *text)
 	if (!text || !*text)
 		return;
 	ews_buf_addf(out, "%-9s ", name);
-	ews_path_escape(out, text, strlen(text));
+	ews_render_words(out, text);
 	ews_buf_addc(out, '\n');
+}
+
+static void add_path(struct ews_buf *out, const char *name, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+
+	ews_path_quote(&quoted, path ? path : "");
+	add_line(out, name, quoted.ptr);
 }
 
 void ews_render_archive_text(struct ews_buf *out, const struct ews_archive *archive, const char *md5,
@@ -109,9 +117,11 @@ void ews_render_archive_text(struct ews_buf *out, const struct ews_archive *arch
 	ews_clock_rfc3339(stamp, archive->created_s);
 	ews_render_size(&size, archive->size_bytes);
 	ews_render_size(&file_size, archive->file_bytes);
-	ews_buf_addf(out, "archive %s\n", ews_path_base(archive->file));
-	add_line(out, "File:", archive->file);
-	add_line(out, "Of:", archive->path);
+	ews_buf_adds(out, "archive ");
+	ews_path_quote(out, ews_path_base(archive->file));
+	ews_buf_addc(out, '\n');
+	add_path(out, "File:", archive->file);
+	add_path(out, "Of:", archive->path);
 	add_line(out, "Session:", archive->session);
 	add_line(out, "Base:", archive->base_commit);
 	add_line(out, "Date:", stamp);
@@ -121,7 +131,7 @@ void ews_render_archive_text(struct ews_buf *out, const struct ews_archive *arch
 		     archive->is_foreign ? "a tar file" : ews_compression_word(archive->compression));
 	if (skips->n)
 		ews_buf_addf(out, "%-9s %zu path%s\n", "Left out:", skips->n, skips->n == 1 ? "" : "s");
-	add_line(out, "Previous:", archive->previous);
+	add_path(out, "Previous:", archive->previous);
 	for (size_t i = 0; i < archive->env.n; i++)
 		add_line(out, "Env:", archive->env.items[i]);
 }
@@ -130,16 +140,20 @@ void ews_render_archive_line(struct ews_buf *out, const struct ews_archive *arch
 			     size_t name_width)
 {
 	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf words = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
 	char age[EWS_STAMP_LEN];
 
 	ews_clock_age(age, ews_clock_now() - archive->created_s);
 	ews_render_size(&size, archive->file_bytes);
-	ews_buf_addf(out, "%-*s  %-10s  %10s  ", (int)name_width, ews_path_base(archive->file), age, size.ptr);
+	ews_render_words(&words, archive->problem ? archive->problem : archive->checksum);
+	ews_path_quote(&name, ews_path_base(archive->file));
+	ews_buf_addf(out, "%-*s  %-10s  %10s  ", (int)name_width, name.ptr, age, size.ptr);
 	if (archive->problem)
-		ews_buf_addf(out, "(%s)", archive->problem);
+		ews_buf_addf(out, "(%s)", words.ptr);
 	else
 		ews_buf_addf(out, "%" PRIu64 " file%s  %.19s", archive->n_files, archive->n_files == 1 ? "" : "s",
-			     archive->checksum);
+			     words.ptr);
 	ews_buf_addf(out, "%s%s\n", *md5 ? "  " : "", md5);
 }
 

@@ -36,12 +36,19 @@ cJSON *ews_render_artifact(const struct ews_artifact *artifact, const char *plac
 
 static void add_line(struct ews_buf *out, const char *name, const char *text)
 {
-	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
-
 	if (!*text)
 		return;
-	ews_path_escape(&quoted, text, strlen(text));
-	ews_buf_addf(out, "%-9s %s\n", name, quoted.ptr);
+	ews_buf_addf(out, "%-9s ", name);
+	ews_render_words(out, text);
+	ews_buf_addc(out, '\n');
+}
+
+static void add_path(struct ews_buf *out, const char *name, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
+
+	ews_path_quote(&quoted, path);
+	add_line(out, name, quoted.ptr);
 }
 
 void ews_render_artifact_text(struct ews_buf *out, const struct ews_artifact *artifact, const char *place)
@@ -52,20 +59,22 @@ void ews_render_artifact_text(struct ews_buf *out, const struct ews_artifact *ar
 
 	ews_clock_rfc3339(stamp, artifact->created_s);
 	ews_render_size(&size, artifact->size_bytes);
-	ews_buf_addf(out, "artifact %s\n", artifact->id);
+	ews_buf_adds(out, "artifact ");
+	ews_render_words(out, artifact->id);
+	ews_buf_addc(out, '\n');
 	add_line(out, "Type:", ews_artifact_type_word(artifact->type));
-	add_line(out, "File:", full);
+	add_path(out, "File:", full);
 	if (artifact->file != EWS_ARTIFACT_PRESENT)
 		ews_buf_addf(out, "%-9s (%s; 'artifact export' gives what was kept)\n", "",
 			     file_words[artifact->file]);
 	add_line(out, "Size:", size.ptr);
 	add_line(out, "Date:", stamp);
 	add_line(out, "Session:", artifact->session);
-	add_line(out, "Original:", artifact->original);
+	add_path(out, "Original:", artifact->original);
 	add_line(out, "SHA-256:", artifact->sha256);
 	if (*artifact->description) {
 		ews_buf_adds(out, "\n    ");
-		ews_path_escape(out, artifact->description, strlen(artifact->description));
+		ews_render_words(out, artifact->description);
 		ews_buf_addc(out, '\n');
 	}
 }
@@ -76,17 +85,19 @@ void ews_render_artifact_lines(struct ews_buf *out, const struct ews_artifact *c
 	char age[EWS_STAMP_LEN];
 
 	for (size_t i = 0; i < n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf id = EWS_BUF_INIT;
 		EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 
+		ews_render_words(&id, items[i]->id);
 		ews_clock_age(age, now_s - items[i]->created_s);
 		ews_render_size(&size, items[i]->size_bytes);
-		ews_buf_addf(out, "%-*s  %-10s  %10s  ", ID_WIDTH, items[i]->id, age, size.ptr);
-		ews_buf_adds(out, items[i]->path);
+		ews_buf_addf(out, "%-*s  %-10s  %10s  ", ID_WIDTH, id.ptr, age, size.ptr);
+		ews_path_quote(out, items[i]->path);
 		if (items[i]->file != EWS_ARTIFACT_PRESENT)
 			ews_buf_addf(out, "  (%s)", file_words[items[i]->file]);
 		if (*items[i]->description) {
 			ews_buf_adds(out, "  ");
-			ews_path_escape(out, items[i]->description, strlen(items[i]->description));
+			ews_render_words(out, items[i]->description);
 		}
 		ews_buf_addc(out, '\n');
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/pager.h"
+#include "cmd/render_path.h"
 
 #define RED "31"
 #define GREEN "32"
@@ -23,16 +24,6 @@ static const struct look {
 	[EWS_CHECK_WARNING] = { "warning", YELLOW },
 	[EWS_CHECK_PROBLEM] = { "problem", RED },
 };
-
-static void add_text(struct ews_buf *out, const char *text)
-{
-	EWS_CLEANUP(buf) struct ews_buf safe = EWS_BUF_INIT;
-
-	/* A name in it may hold bytes that a terminal obeys. */
-	for (; *text; text++)
-		ews_buf_addc(&safe, (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
-	ews_buf_adds(out, safe.ptr);
-}
 
 static void add_pad(struct ews_buf *out, size_t used, size_t width)
 {
@@ -63,13 +54,13 @@ void ews_render_doctor(struct ews_buf *out, const struct ews_checkup *checkup, b
 		add_pad(out, strlen(look->word), STATUS_WIDTH + 2);
 		ews_buf_adds(out, check->name);
 		add_pad(out, strlen(check->name), width + 2);
-		add_text(out, check->message);
+		ews_render_words(out, check->message);
 		ews_buf_addc(out, '\n');
 		if (!check->fix || check->is_fixed)
 			continue;
 		add_pad(out, 0, STATUS_WIDTH + width + 4);
 		ews_pager_paint(out, color, DIM, check->mend ? "--fix: " : "do: ");
-		add_text(out, check->fix);
+		ews_render_words(out, check->fix);
 		ews_buf_addc(out, '\n');
 	}
 }

@@ -7,23 +7,24 @@
 
 #include <string.h>
 
+#include "cmd/render_path.h"
 #include "work/guard_table.h"
 
+/* The command is an agent's, and so may be what a sentence quotes of it. */
 void ews_render_verdict(struct ews_buf *out, const struct ews_guard_verdict *verdict)
 {
-	ews_buf_addf(out, "%s: ", verdict->is_blocked ? "blocked" : "allowed");
-	if (verdict->subcommand)
-		ews_buf_addf(out, "git %s", verdict->subcommand);
-	else
-		ews_buf_adds(out, verdict->command);
-	if (verdict->is_blocked)
-		ews_buf_addf(out, " (%s)\n", verdict->reason);
-	else if (verdict->subcommand)
-		ews_buf_addf(out, " (%s)\n", ews_guard_op_word(verdict->operation));
-	else
-		ews_buf_adds(out, " (no command of git's)\n");
-	if (verdict->suggestion)
-		ews_buf_addf(out, "use: %s\n", verdict->suggestion);
+	ews_buf_addf(out, "%s: %s", verdict->is_blocked ? "blocked" : "allowed", verdict->subcommand ? "git " : "");
+	ews_render_words(out, verdict->subcommand ? verdict->subcommand : verdict->command);
+	ews_buf_adds(out, " (");
+	ews_render_words(out, verdict->is_blocked   ? verdict->reason
+			      : verdict->subcommand ? ews_guard_op_word(verdict->operation)
+						    : "no command of git's");
+	ews_buf_adds(out, ")\n");
+	if (!verdict->suggestion)
+		return;
+	ews_buf_adds(out, "use: ");
+	ews_render_words(out, verdict->suggestion);
+	ews_buf_addc(out, '\n');
 }
 
 static void add_text(cJSON *object, const char *key, const char *text)

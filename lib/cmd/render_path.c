@@ -56,6 +56,15 @@ const char *ews_render_split(struct ews_buf *path, const char *line)
 	return line[len] ? line + len + 1 : line + len;
 }
 
+const char *ews_render_split_quoted(struct ews_buf *out, const char *line)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *text = ews_render_split(&path, line);
+
+	ews_path_quote(out, path.ptr);
+	return text;
+}
+
 void ews_render_reasons(cJSON *object, const char *key, const char *word, const struct ews_strv *lines)
 {
 	cJSON *array = cJSON_AddArrayToObject(object, key);
@@ -197,13 +206,7 @@ void ews_render_string(cJSON *object, const char *key, const char *text)
 
 void ews_render_words(struct ews_buf *out, const char *words)
 {
-	for (size_t len; *words; words += len) {
-		bool is_blank = strchr("\t\n\r", *words);
-
-		len = is_blank ? 1 : ews_utf8_add_shown(out, words);
-		if (is_blank)
-			ews_buf_addc(out, ' ');
-	}
+	ews_utf8_add_line(out, words);
 }
 
 void ews_render_time(cJSON *object, const char *key, int64_t seconds)

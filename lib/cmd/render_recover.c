@@ -5,6 +5,8 @@
  */
 #include "cmd/render_recover.h"
 
+#include "base/utf8.h"
+
 void ews_render_incomplete(struct ews_buf *out, const char *id)
 {
 	ews_buf_addf(out,
@@ -22,8 +24,10 @@ void ews_render_recovered_text(struct ews_buf *out, const struct ews_strv *done)
 {
 	size_t i;
 
-	for (i = 0; i < done->n; i++)
-		ews_buf_addf(out, "%s\n", done->items[i]);
+	for (i = 0; i < done->n; i++) {
+		ews_utf8_add_line(out, done->items[i]);
+		ews_buf_addc(out, '\n');
+	}
 }
 
 cJSON *ews_render_recovered_json(const char *id, const struct ews_strv *done)

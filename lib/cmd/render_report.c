@@ -66,7 +66,7 @@ void ews_render_finding_line(struct ews_buf *out, const struct ews_finding *find
 	add_where(&where, finding);
 	ews_buf_addf(out, "%s  %-8s  %s  ", finding->id, ews_severity_word(finding->severity),
 		     where.len ? where.ptr : "-");
-	ews_path_escape(out, finding->title, strlen(finding->title));
+	ews_render_words(out, finding->title);
 	ews_buf_addc(out, '\n');
 }
 

@@ -23,11 +23,13 @@ void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result
 		ews_pager_paint(out, color, RED, "✗");
 		ews_buf_addf(out, " %s Incomplete\n", what);
 		for (i = 0; i < put->errors.n; i++) {
-			size_t len = strcspn(put->errors.items[i], "\t");
-			const char *why = put->errors.items[i] + len;
+			const char *why;
 
-			ews_buf_addf(out, "  Differs: %.*s%s%s%s\n", (int)len, put->errors.items[i],
-				     *why ? " (" : "", *why ? why + 1 : "", *why ? ")" : "");
+			ews_buf_adds(out, "  Differs: ");
+			why = ews_render_split_quoted(out, put->errors.items[i]);
+			ews_buf_adds(out, *why ? " (" : "");
+			ews_render_words(out, why);
+			ews_buf_adds(out, *why ? ")\n" : "\n");
 		}
 		ews_buf_adds(out, "  Status: Not verified\n");
 		return;

@@ -151,8 +151,11 @@ cJSON *ews_render_session_json(const struct ews_session_view *view)
 
 static void add_line(struct ews_buf *out, const char *name, const char *text)
 {
-	if (text && *text)
-		ews_buf_addf(out, "  %-10s %s\n", name, text);
+	if (!text || !*text)
+		return;
+	ews_buf_addf(out, "  %-10s ", name);
+	ews_render_words(out, text);
+	ews_buf_addc(out, '\n');
 }
 
 static void add_base(struct ews_buf *out, const struct ews_state *state)
@@ -194,8 +197,6 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 {
 	const struct ews_state *state = &view->session.state;
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf label = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf intent = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf changes = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf guard = EWS_BUF_INIT;
@@ -207,10 +208,8 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	add_line(out, "Method:", state->method);
 	add_line(out, "Age:", age);
 	add_base(out, state);
-	ews_render_words(&label, state->label);
-	ews_render_words(&intent, state->intent);
-	add_line(out, "Label:", label.ptr);
-	add_line(out, "Intent:", intent.ptr);
+	add_line(out, "Label:", state->label);
+	add_line(out, "Intent:", state->intent);
 	if (view->has_diff) {
 		ews_render_totals_text(&changes, &view->diff);
 		ews_render_size(&size, view->diff.to.content.scan.size_bytes);
@@ -252,8 +251,11 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 	ews_buf_adds(out, ")\n");
 	if (view->is_open)
 		add_open_lines(out, view, verbose);
-	for (i = 0; i < view->tampered.n; i++)
-		ews_buf_addf(out, "  %-10s %s was rewritten\n", "Tampered:", view->tampered.items[i]);
+	for (i = 0; i < view->tampered.n; i++) {
+		EWS_CLEANUP(free) char *text = ews_strfmt("%s was rewritten", view->tampered.items[i]);
+
+		add_line(out, "Tampered:", text);
+	}
 	add_line(out, "Problem:", view->problem);
 	if (wants_recovery)
 		ews_buf_addf(out, "  %-10s git ews recover %s --resume, --revert or --view\n", "Recover:", view->id);

@@ -57,8 +57,11 @@ void ews_render_snapshot(cJSON *object, const struct ews_snapshot *snapshot)
 
 static void add_line(struct ews_buf *out, const char *name, const char *text)
 {
-	if (text && *text)
-		ews_buf_addf(out, "%-8s %s\n", name, text);
+	if (!text || !*text)
+		return;
+	ews_buf_addf(out, "%-8s ", name);
+	ews_render_words(out, text);
+	ews_buf_addc(out, '\n');
 }
 
 void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *snapshot)
@@ -67,8 +70,9 @@ void ews_render_snapshot_text(struct ews_buf *out, const struct ews_snapshot *sn
 	char hex[EWS_OID_HEX_MAX], stamp[EWS_STAMP_LEN];
 
 	ews_clock_rfc3339(stamp, snapshot->created_s);
-	ews_buf_addf(out, "snapshot %s%s\n", name_of(hex, snapshot),
-		     ews_snapshot_is_in_trash(snapshot) ? " (in trash)" : "");
+	ews_buf_adds(out, "snapshot ");
+	ews_render_words(out, name_of(hex, snapshot));
+	ews_buf_adds(out, ews_snapshot_is_in_trash(snapshot) ? " (in trash)\n" : "\n");
 	add_line(out, "Session:", snapshot->session);
 	add_line(out, "Method:", snapshot->method);
 	add_line(out, "Date:", stamp);
@@ -178,12 +182,14 @@ void ews_render_snapshot_tree(struct ews_buf *out, const struct ews_snapshots *l
 	for (i = 0; i < rows.n; i++) {
 		const struct row *row = &rows.items[i];
 		const struct ews_snapshot *snapshot = &list->items[row->at];
+		EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
 		EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 
+		ews_render_words(&name, name_of(hex, snapshot));
 		ews_clock_age(age, now_s - snapshot->created_s);
 		ews_render_size(&size, snapshot->bytes);
 		ews_buf_addf(out, "%s%*s%s  %-10s  %10s  ", row->lines, (int)(rows.width - row->width), "",
-			     name_of(hex, snapshot), age, size.ptr);
+			     name.ptr, age, size.ptr);
 		add_changes(out, lineage->items[row->at].changes);
 		ews_buf_adds(out, "  ");
 		ews_render_words(out, snapshot->subject ? snapshot->subject : "");

@@ -219,27 +219,21 @@ static void add_wrapped(struct ews_buf *out, const char *text, size_t at, size_t
 	ews_buf_addc(out, '\n');
 }
 
-/* A line below a session's. */
-static void add_detail(struct ews_buf *out, const char *name, const char *text, const char *color,
+/* A line below a session's; some of the words may be somebody else's. */
+static void add_detail(struct ews_buf *out, const char *name, const char *words, const char *color,
 		       const struct ews_status_opts *opts)
 {
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	size_t at = DETAIL_INDENT;
 
+	ews_render_words(&text, words);
 	add_gap(out, DETAIL_INDENT);
 	if (name) {
 		ews_pager_paint(out, opts->color && color, color, name);
 		ews_buf_adds(out, ":");
 		at += strlen(name) + 1;
 	}
-	add_wrapped(out, text, at, DETAIL_INDENT + (name ? 2 : 0), opts->width);
-}
-
-static void add_words(struct ews_buf *out, const char *name, const char *words, const struct ews_status_opts *opts)
-{
-	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-
-	ews_render_words(&line, words);
-	add_detail(out, name, line.ptr, NULL, opts);
+	add_wrapped(out, text.ptr, at, DETAIL_INDENT + (name ? 2 : 0), opts->width);
 }
 
 /* What had no room in the columns. */
@@ -330,9 +324,9 @@ static void add_details(struct ews_buf *out, const struct ews_session_view *view
 		ews_buf_addf(out, "%*sof %s\n", DETAIL_INDENT, "", project.ptr);
 	}
 	if (view->is_open && *state->label)
-		add_words(out, "label", state->label, opts);
+		add_detail(out, "label", state->label, NULL, opts);
 	if (view->is_open && *state->intent)
-		add_words(out, "intent", state->intent, opts);
+		add_detail(out, "intent", state->intent, NULL, opts);
 	if (view->is_open && state->owner.pid && !view->is_interrupted)
 		ews_buf_addf(out, "%*srunning: process %ld\n", DETAIL_INDENT, "", (long)state->owner.pid);
 	if (view->lock == EWS_HOLDING_DEEP)
