@@ -136,4 +136,11 @@ test_expect_success 'P6: what bash shifts begins no here-document: the lines beh
 	test_expect_code 1 git ews guard check --shell "$(cat text)" >out && test_grep "shells differ" out && git ews guard check -q --shell "if (( \$# > 1 )); then git log -1; fi"
 '
 
+test_expect_success 'P6: what find is told to leave out by its name alone it goes into all the same' '
+	for text in "find . ! -path ./.git -name HEAD -delete" "find . ! -name .git -name HEAD -delete" "find . \\( ! -path \"./.git/*\" -o -name HEAD \\) -delete"; do
+		rm -rf copy && cp -a project copy && (cd copy && sh -c "$text"; :) >out 2>&1 && test_path_is_missing copy/.git/HEAD &&
+		test_expect_code 1 git ews guard check --shell "$text" >out && test_grep "behind git.s back" out || return 1
+	done
+'
+
 test_done

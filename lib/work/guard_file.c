@@ -20,6 +20,8 @@ static const char *const changing[] = { "rm",     "rmdir",   "unlink", "mv",    
 					"chattr", "setfacl", "ed",     "ex",    "sponge", NULL };
 static const char *const filling[] = { "cp", "ln", "install", "rsync", "link", NULL };
 
+static const char *const archiving[] = { "tar", "gtar", "bsdtar", NULL };
+
 static bool is_called(const char *program, const char *name)
 {
 	return !strcmp(ews_path_base(program), name);
@@ -185,6 +187,31 @@ static void judge_option(struct ews_guard_verdict *out, char *const *argv, char 
 	}
 }
 
+/* tar writes what it takes out below the directories that it is told, and what it makes where -f says. */
+static void judge_tar(struct ews_guard_verdict *out, char *const *argv)
+{
+	const char *first = argv[1] ? argv[1] : "";
+	bool has_letters = *first && *first != '-'; /* as in "tar xf" */
+	bool extracts = (has_letters && strchr(first, 'x')) || has_letter(argv, 'x') ||
+			has_beginning(argv, "--ext") || has_beginning(argv, "--get");
+	bool lists = (has_letters && strchr(first, 't')) || has_letter(argv, 't') || has_beginning(argv, "--list");
+
+	if (extracts) {
+		for (char *const *at = argv + 1; *at; at++) {
+			if (!strcmp(*at, "--exclude") && at[1])
+				at++;
+			else if (**at != '-' && may_be_git_path(*at))
+				ews_guard_block_git_path(out, *at);
+		}
+		judge_option(out, argv, 'C', "--directory");
+		judge_option(out, argv, 'C', "--one-top-level");
+	} else if (!lists) {
+		judge_option(out, argv, 'f', "--file");
+		if (has_letters && strchr(first, 'f') && argv[2] && ews_guard_is_git_path(argv[2]))
+			ews_guard_block_git_path(out, argv[2]);
+	}
+}
+
 bool ews_guard_is_file_program(const char *program)
 {
 	return ews_guard_is_called(program, changing) || ews_guard_is_called(program, filling);
@@ -204,6 +231,12 @@ void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
 		judge_option(out, argv, 'o', "--output");
 	else if (is_called(argv[0], "wget"))
 		judge_option(out, argv, 'O', "--output-document");
+	else if (ews_guard_is_called(argv[0], archiving))
+		judge_tar(out, argv);
+	else if (is_called(argv[0], "unzip"))
+		judge_option(out, argv, 'd', "--");
+	else if (is_called(argv[0], "cpio") && (has_letter(argv, 'i') || has_beginning(argv, "--extract")))
+		judge_option(out, argv, 'D', "--directory");
 	else if (is_called(argv[0], "dd"))
 		for (char *const *at = argv + 1; *at; at++)
 			if (!strncmp(*at, "of=", 3) && ews_guard_is_git_path(*at + 3))

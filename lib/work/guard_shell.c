@@ -377,6 +377,17 @@ static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const s
 	return true;
 }
 
+/*
+ * In [[ ... ]] a name may stand where a shell that does not know these would have a command. Given one of their signs git
+ * does nothing under any shell: no command and no alias of git's is called like that.
+ */
+static bool is_operand(const struct ews_shell_command *command)
+{
+	static const char *const signs[] = { "]]", "=", "==", "!=", "=~", "<", ">", NULL };
+
+	return command->in_test && command->words_n > 1 && ews_str_is_any(command->words[1].text, signs);
+}
+
 static void judge_named(struct ews_guard_verdict *out, struct text *t, const struct ews_shell_command *command)
 {
 	static const char *const passing[] = { "command", "builtin", NULL };
@@ -388,6 +399,8 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 	bool can_split = ews_guard_word_add(&name, t->shell, t->at, command->words) || command->words->can_be_many;
 	const char *known = known_name(name.ptr, can_split);
 
+	if (known && is_git_name(known) && is_operand(command))
+		return;
 	if (!known) {
 		if (!command->in_test)
 			block(out, command->words->source, "is a command that is not known yet",

@@ -49,6 +49,8 @@ static const struct ews_guard_row runners[] = {
 	{ "nohup", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "pkexec", "user=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "prlimit", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "screen", "a A c= d D e= f fn fa h= i l ls list L m O p= q Q r R S= s= t= T= U v wipe x !X", 0, 0, 0,
+	  NULL, NULL },
 	{ "setarch", "R|addr-no-randomize", EWS_GUARD_EXACT, 1, 0, NULL, NULL },
 	{ "setpriv",
 	  "no-new-privs clear-groups keep-groups init-groups reuid= regid= ruid= euid= rgid= egid= groups= inh-caps= bounding-set= "
@@ -275,39 +277,61 @@ static bool is_pruned(char *const *at)
 	return false;
 }
 
-/* Is something done with what a test at `at`, `depth` groups deep, does not choose? That is what an alternative to all of it is for. */
-static bool has_alternative(char *const *at, unsigned depth)
+/* What find looks for, while it is read. */
+struct search {
+	bool is_not[EWS_GUARD_DEPTH_MAX]; /* of each group that is open: does a "!" stand before it? */
+	unsigned depth;
+	bool not_next; /* one stands before what comes next */
+	bool is_shallow; /* nothing below the first level is looked at */
+	const char *git_dir; /* a ".git" that it may come into, or NULL */
+};
+
+/* Does an odd number of "!" stand before the first `depth` groups? */
+static bool is_turned(const struct search *search, unsigned depth)
 {
-	bool is_other = false;
+	bool is = false;
+
+	for (unsigned i = 0; i < depth; i++)
+		is = is != search->is_not[i];
+	return is;
+}
+
+static bool is_negated(const struct search *search)
+{
+	return search->not_next != is_turned(search, search->depth);
+}
+
+/*
+ * Is something done with what the test before `at` does not choose? That is what an alternative is for, to it or to a group
+ * that it is in; in a group that a "!" turns, where an alternative chooses less, it is another test of the same.
+ */
+static bool has_alternative(const struct search *search, char *const *at)
+{
+	unsigned depth = search->depth, inner = 0;
+	bool is_turned_here = is_turned(search, depth);
+	bool is_other = is_turned_here && *at && strcmp(*at, ")") != 0 && !is_or(*at);
 
 	for (; *at; at++) {
 		if (!strcmp(*at, "("))
-			depth++;
+			inner++;
+		else if (!strcmp(*at, ")") && inner)
+			inner--;
 		else if (!strcmp(*at, ")") && depth)
-			depth--;
-		else if (!depth && is_or(*at))
-			is_other = true;
+			is_turned_here = is_turned(search, --depth);
+		else if (!inner && is_or(*at))
+			is_other |= !is_turned_here;
 		else if (is_other && is_action(*at))
 			return true;
 	}
 	return false;
 }
 
-/* What find looks for, while it is read. */
-struct search {
-	bool is_not[EWS_GUARD_DEPTH_MAX]; /* of each group that is open: does a "!" stand before it? */
-	unsigned depth;
-	bool not_next; /* one stands before what comes next */
-	const char *git_dir; /* a ".git" that it may come into, or NULL */
-};
-
-static bool is_negated(const struct search *search)
+/* Does a name that is left out take all below it along? A name alone stands for the directory, which is gone through all the same. */
+static bool is_all_below(const struct search *search, const char *pattern)
 {
-	bool is = search->not_next;
+	size_t len = strlen(pattern);
 
-	for (unsigned i = 0; i < search->depth; i++)
-		is = is != search->is_not[i];
-	return is;
+	return search->is_shallow || (len && pattern[len - 1] == '*');
 }
 
 /*
@@ -331,7 +355,9 @@ static char *const *read_test(struct search *search, char *const *at)
 	else if (!strcmp(*at, ")") && search->depth)
 		search->depth--;
 	else if (!is_compared && !search->git_dir && ews_guard_is_git_path(at[has_name]) &&
-		 !(has_name && ((is_negated(search) && !has_alternative(at + 2, search->depth)) || is_pruned(at + 2))))
+		 !(has_name &&
+		   ((is_negated(search) && is_all_below(search, at[1]) && !has_alternative(search, at + 2)) ||
+		    is_pruned(at + 2))))
 		search->git_dir = at[has_name];
 	search->not_next = false;
 	return at + (has_name || is_compared);
@@ -349,6 +375,8 @@ static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *lin
 	for (at = line->argv + 1; *at; at++) {
 		if (!strcmp(*at, "-delete"))
 			changes = true;
+		if (!strcmp(*at, "-maxdepth") && at[1])
+			search.is_shallow = !strcmp(at[1], "0") || !strcmp(at[1], "1");
 		if (ews_str_is_any(*at, writing) && at[1] && ews_guard_is_git_path(at[1]))
 			ews_guard_block_git_path(out, at[1]);
 		if (ews_str_is_any(*at, running) && at[1]) {
@@ -494,7 +522,7 @@ static const struct carrier {
 	{ "perf", "stat record trace", 0, false },
 	{ "gdb", "--args", 0, false },
 	{ "gosu su-exec faketime", NULL, 1, false },
-	{ "entr valgrind xvfb-run dbus-run-session numactl rlwrap ssh-agent nsenter proot screen tini dumb-init "
+	{ "entr valgrind xvfb-run dbus-run-session numactl rlwrap ssh-agent nsenter proot tini dumb-init "
 	  "torsocks proxychains proxychains4 caffeinate choom watchexec",
 	  NULL, 0, false },
 };
@@ -565,6 +593,56 @@ static void judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *
 		return;
 	line->argv = at;
 	line->has_tail |= carrier->adds && !has_word(at, "{}");
+	ews_guard_judge_line(out, line);
+}
+
+/* The commands of tmux that give something to a shell, and their options that have a value. */
+static const struct {
+	const char *names, *values;
+} windows[] = {
+	{ "new-session new", "ceFfnstxy" },
+	{ "new-window neww", "ceFnSt" },
+	{ "split-window splitw", "ceFlpt" },
+	{ "respawn-pane respawnp respawn-window respawnw", "cet" },
+	{ "display-popup popup", "bcdehsStTwxy" },
+	{ "run-shell run if-shell if pipe-pane pipep", "dt" },
+	{ "send-keys send", "cNt" },
+};
+
+/* Behind the options at `at`, of which those among `values` have a value. */
+static char *const *skip_letters(char *const *at, const char *values)
+{
+	for (; *at && **at == '-' && (*at)[1]; at++) {
+		size_t len = strcspn(*at + 1, values);
+
+		if (!strcmp(*at, "--"))
+			return at + 1;
+		if ((*at)[1 + len] && !(*at)[2 + len] && at[1])
+			at++;
+	}
+	return at;
+}
+
+/* tmux gives a shell one word as a text, or runs several as a command; what is sent as keys is read by whatever is there. */
+static void judge_tmux(struct ews_guard_verdict *out, struct ews_guard_line *line)
+{
+	char *const *at = skip_letters(line->argv + 1, "cfLST");
+	const char *values = NULL;
+
+	for (char *const *option = line->argv + 1; option < at; option++)
+		if (!strcmp(*option, "-c") && option[1])
+			ews_guard_judge_text(out, line, option[1]);
+	for (size_t i = 0; *at && i < sizeof(windows) / sizeof(*windows); i++)
+		if (is_among(windows[i].names, *at))
+			values = windows[i].values;
+	if (!values)
+		return;
+	at = skip_letters(at + 1, values);
+	for (char *const *word = at; *word; word++)
+		ews_guard_judge_text(out, line, *word);
+	if (!*at || !at[1])
+		return;
+	line->argv = at;
 	ews_guard_judge_line(out, line);
 }
 
@@ -646,6 +724,8 @@ bool ews_guard_judge_wrapper(struct ews_guard_verdict *out, struct ews_guard_lin
 		judge_joined(out, line, line->argv + 1);
 	else if (!strcmp(base, "find"))
 		judge_find(out, line);
+	else if (!strcmp(base, "tmux"))
+		judge_tmux(out, line);
 	else
 		return false;
 	return true;
