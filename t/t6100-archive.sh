@@ -122,6 +122,11 @@ test_expect_success 'update rolls on with what was said before, and names the pr
 	echo more >>py/main.py && one create py --to roll --keep "*.py" --if-changed && test "$one" != "$two" && one create --update "$two" --if-changed && test "$one" != "$two" && git-ews archive verify roll/* >out && test_line_count = 4 out
 '
 
+test_expect_success 'P5: an archive from elsewhere does not choose what is packed beside it' '
+	mkdir -p private elsewhere && echo secret >private/key && one create private --to "$PWD/elsewhere" && (cd elsewhere && says_no git-ews archive create --update "./$(basename "$one")" && test_grep "says to be of .*/private" err) &&
+	ls elsewhere/*.gz >files && test_line_count = 1 files && (cd elsewhere && git-ews archive create --update "./$(basename "$one")" ../private) && git-ews archive create --update "$one" && ls elsewhere/*.gz >files && test_line_count = 3 files
+'
+
 test_expect_success 'archives in the directory itself are not packed; a place that is a file is an error; nothing else is written' '
 	one create . --to here && files && test_grep ! "home/\.superqode\|\.gitconfig.*archives" got && mkdir -p nested/state && echo x >nested/x && SUPERQODE_HOME=$PWD/nested/state && export SUPERQODE_HOME && one create nested && one create nested && unset SUPERQODE_HOME && files && says "x " got && cp -a py self && for n in 1 2 3; do one create self --to self || return 1; done && arch show --files "$one" && test_grep ! "self\.tar" out && arch show --left-out "$one" && grep -c "^own.*self.tar.gz$" out | says 2 - && echo x >file && test_expect_code 128 git-ews archive create self --to file 2>err && test_path_is_file file && test_expect_code 128 git-ews archive create nowhere 2>err && test_expect_code 129 git-ews archive create file 2>err && test_expect_code 129 git-ews archive create d1 --to "" 2>err &&
 	echo half >self/.tmp-archive-0123456789abcdef && one create self --to self && arch show --left-out "$one" && test_grep "^own	.tmp-archive-" out && for never in p/.git p/.git/hooks "$HOME/.superqode"; do test_expect_code 129 git-ews archive create "$never" 2>err && test_grep "in no archive" err || return 1; done

@@ -86,13 +86,37 @@ static int take_here(struct plan *plan, struct ews_cmd_ctx *ctx, const char *hom
 	return ews_archive_origin_dir(&plan->origin, ctx->repo ? ctx->repo->project : ctx->cwd, home);
 }
 
+/*
+ * The directory that the archive to be updated is of. One that came from elsewhere may name any, and what is in that would go
+ * where the archive lies: its word alone is enough for what lies where one stands.
+ */
+static int take_recorded(const char **word, const struct plan *plan, const struct ews_cmd_ctx *ctx, const char *home)
+{
+	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
+	EWS_CLEANUP(free) char *file = ews_path_absolute(ctx->cwd, plan->previous.file);
+	EWS_CLEANUP(free) char *real = plan->previous.path ? realpath(plan->previous.path, NULL) : NULL;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+	*word = plan->previous.path;
+	/* One that is not there is told of by who looks. */
+	if (!real || ews_path_is_inside(file, archives) || ews_path_is_inside(real, ctx->cwd) ||
+	    (ctx->repo && ews_path_is_inside(real, ctx->repo->project)))
+		return 0;
+	ews_path_quote(&path, *word);
+	ews_error(EWS_EDENIED, "the archive says to be of '%s', and is none of those in home", path.ptr);
+	ews_error_hint("name the directory that is to be packed, or go there");
+	return EWS_EDENIED;
+}
+
 static int choose_source(struct plan *plan, struct ews_cmd_ctx *ctx, const char *home, const char *word)
 {
 	EWS_CLEANUP(free) char *id = NULL;
 	EWS_CLEANUP(free) char *full = NULL;
+	int rc;
 
-	if (!word && plan->previous.file && !plan->previous.is_foreign)
-		word = plan->previous.path;
+	rc = !word && plan->previous.file && !plan->previous.is_foreign ? take_recorded(&word, plan, ctx, home) : 0;
+	if (rc < 0)
+		return rc;
 	if (!word)
 		return take_here(plan, ctx, home);
 	if (ctx->repo && !strchr(word, '/') && strcmp(word, ".") != 0 && strcmp(word, "..") != 0) {
