@@ -201,8 +201,10 @@ static int run(struct globals *globals, int argc, char **argv)
 	int rc;
 
 	rc = parse_globals(globals, argc, argv);
-	if (rc < 0)
+	if (rc < 0) {
+		globals->ctx.json = has_option(argc, argv, "--json"); /* no verb has read that yet */
 		return rc;
+	}
 	if (globals->wants_version) {
 		char name[] = "version";
 		char *const ask[] = { name, NULL };

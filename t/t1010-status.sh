@@ -6,6 +6,11 @@ test_description='status, list, path: which sessions there are, and how it stand
 
 . "$(dirname "$0")/test-lib.sh"
 
+test_expect_success 'what fails before a verb is reached says so as JSON, too, to who asked for that' '
+	test_expect_code 128 git-ews -C nowhere status --json >out 2>err && test_must_be_empty err && test_json out .schema ews.error/1 && test_json out .error.code not_found &&
+	test_expect_code 128 git-ews -C nowhere status >out 2>err && test_must_be_empty out && test_line_count = 2 err
+'
+
 test_expect_success 'without a session there is nothing, and that is no error' '
 	test_repo p && git -C p ews status >out && git -C p ews list >out && test_must_be_empty out &&
 	git -C p ews status --json >out && test_json out .schema ews.status/1 && test_json_count out .sessions 0 &&
