@@ -420,4 +420,10 @@ test_expect_success 'a nested repository is named once, by diff and by apply; so
 	id=$(git -C inner ews snapshot create in) && rm -rf "${ws:?}/nested" && git -C inner ews diff "$id" in >out 2>err && echo "warning: not in the patch: nested (repository removed)" >want && test_cmp want err && git -C inner ews end in
 '
 
+test_expect_success 'both names of what was renamed are there in JSON, whatever their bytes' '
+	git init -q bytes && old=$(printf "old\377") && (cd bytes && seq 40 >"$old" && git add . && git commit -qm one) && start_ws bytes b && mv "${ws:?}/$old" "${ws:?}/new" &&
+	git -C bytes ews diff --json >out && test_json_count out .files_renamed 1 && test_json out ".files_renamed[0][1]" new && test_json out ".files_renamed_bytes[0][0]" "$(printf "old\377" | base64)" &&
+	git -C bytes ews revert >out && git -C bytes ews diff --json >out && test_json_count out .files_renamed 0 && ! grep files_renamed_bytes out
+'
+
 test_done

@@ -160,18 +160,29 @@ static void add_paths(cJSON *object, const char *key, const struct ews_diff *dif
 static void add_renames(cJSON *object, const struct ews_diff *diff)
 {
 	cJSON *array = cJSON_AddArrayToObject(object, "files_renamed");
+	cJSON *bytes = cJSON_CreateArray();
+	bool is_utf8 = true;
 
 	for (size_t i = 0; i < diff->n; i++) {
 		const struct ews_diff_record *record = &diff->items[i];
-		cJSON *pair;
+		EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+		cJSON *pair = cJSON_CreateObject(), *pair_bytes;
 
-		if (record->status != 'R')
-			continue;
-		pair = cJSON_CreateArray();
-		cJSON_AddItemToArray(pair, ews_json_path(record->old_path));
-		cJSON_AddItemToArray(pair, ews_json_path(record->path));
-		cJSON_AddItemToArray(array, pair);
+		if (record->status == 'R') {
+			ews_strv_add(&paths, record->old_path);
+			ews_strv_add(&paths, record->path);
+			ews_render_paths(pair, "pair", &paths);
+			cJSON_AddItemToArray(array, cJSON_DetachItemFromObject(pair, "pair"));
+			pair_bytes = cJSON_DetachItemFromObject(pair, "pair_bytes");
+			is_utf8 = is_utf8 && !pair_bytes;
+			cJSON_AddItemToArray(bytes, pair_bytes ? pair_bytes : cJSON_CreateNull());
+		}
+		cJSON_Delete(pair);
 	}
+	if (is_utf8)
+		cJSON_Delete(bytes);
+	else
+		cJSON_AddItemToObject(object, "files_renamed_bytes", bytes);
 }
 
 /* What happened to a file in git's two letters, of the index and of the work tree: it is as if all were staged. */
