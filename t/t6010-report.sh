@@ -102,7 +102,7 @@ test_expect_success 'what it does not do is said' '
 	test_grep "^hint: .*--format md" err && test_expect_code 128 ews report --json --format html demo >out && test_json out .error.code unsupported &&
 	test_expect_code 129 ews report --json --format md --output - demo >out && test_json out .error.code usage &&
 	test_expect_code 128 ews report nosuch && test_expect_code 129 ews report finding add --severity info --title x --file /etc/passwd 2>err &&
-	test_grep "outside" err && echo text >text && test_expect_code 129 ews report finding add --severity info --title x --fix "$PWD/text" 2>err && test_grep "is not a patch" err
+	test_grep "outside" err && echo text >text && test_expect_code 129 ews report finding add --severity info --title x --fix "$PWD/text" 2>err && test_grep "is not a patch" err && test_expect_code 129 ews report finding add --severity info --title x --fix /dev/zero 2>err && test_grep "longer than" err
 '
 
 test_expect_success 'a suggested fix is a patch among the artifacts' '

@@ -55,6 +55,8 @@ static int read_fix(struct ews_buf *out, const char *path)
 	if (fd < 0)
 		return ews_error_os("--fix: cannot read '%s'", path);
 	rc = ews_file_read_fd(out, fd, EWS_FINDING_FIX_MAX);
+	if (rc == EWS_EDAMAGED)
+		rc = ews_error(EWS_EUSAGE, "the fix is longer than %zu bytes", (size_t)EWS_FINDING_FIX_MAX);
 	if (rc == 0 && strlen(out->ptr) != out->len)
 		rc = ews_error(EWS_EUSAGE, "the fix is not a patch");
 	return rc < 0 ? ews_error_wrap("--fix '%s'", path) : 0;
