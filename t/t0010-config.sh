@@ -288,4 +288,10 @@ test_expect_success 'truths of git are read in all its spellings' '
 	git -C project ews end exact && git -C project config --unset core.ignoreCase
 '
 
+test_expect_success 'a user who has no directory gets none' '
+	(unset SUPERQODE_HOME && HOME=$PWD/nobody && export HOME && git -C project ews status >out 2>err && test_expect_code 128 git -C project ews start 2>err) &&
+	test_grep "^error: .*HOME is .*/nobody., which is not there" err && test_grep "^hint: make that directory" err && test_path_is_missing nobody &&
+	(unset SUPERQODE_HOME && HOME=$PWD/nobody && export HOME && SUPERQODE_HOME=$PWD/nobodys git -C project ews start n >out) && test_path_is_missing nobody && SUPERQODE_HOME=$PWD/nobodys git -C project ews end n
+'
+
 test_done

@@ -56,10 +56,26 @@ static int open_home(const char *home)
 	return rc < 0 ? rc : ews_steal_fd(&fd);
 }
 
+/* What is in the user's own directory goes with that: where it is missing, as that of accounts that shall have none, it stays so. */
+static int need_user_dir(const char *home)
+{
+	const char *user = getenv("HOME");
+	EWS_CLEANUP(free) char *parent = ews_path_dir(home);
+
+	if (!user || strcmp(user, parent) != 0 || access(user, F_OK) == 0 || errno != ENOENT)
+		return 0;
+	ews_error(EWS_ECONFIG, "HOME is '%s', which is not there, so there is no place for workspaces", user);
+	ews_error_hint("make that directory, or name a place with SUPERQODE_HOME or --home");
+	return EWS_ECONFIG;
+}
+
 int ews_home_open(const char *home)
 {
-	int rc = ews_dir_make_absolute(home, 0700);
+	int rc = need_user_dir(home);
 
+	if (rc < 0)
+		return rc;
+	rc = ews_dir_make_absolute(home, 0700);
 	return rc < 0 ? ews_error_wrap("cannot make '%s'", home) : open_home(home);
 }
 
