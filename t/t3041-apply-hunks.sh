@@ -111,6 +111,12 @@ test_expect_success 'P4: --index and --commit take nothing out of the index that
 	git -C dp ls-files -s >was && git -C dp ews apply --index dp && git -C dp diff --exit-code && git -C dp ls-files docs run.sh >out && printf "%s\n" docs run.sh/in | test_cmp - out && git -C dp ews undo && git -C dp ls-files -s >got && test_cmp was got
 '
 
+test_expect_success 'P1: --commit ends no cherry-pick and no revert of the person, nor takes an author from it' '
+	git clone -q p cp && git -C cp checkout -q -b theirs && echo x >>cp/README && git -C cp commit -q -am x --author "O Ther <o@example.com>" && git -C cp checkout -q - && echo x >>cp/README && git -C cp commit -q -am x && start_ws cp cp && echo n >"${ws:?}/n" &&
+	test_must_fail git -C cp cherry-pick theirs 2>err && test_path_is_file cp/.git/CHERRY_PICK_HEAD && test_expect_code 1 git -C cp ews apply --commit cp 2>err && test_grep "^error: a cherry-pick is under way" err && test_grep "^hint: .*git cherry-pick --abort" err && test_path_is_file cp/.git/CHERRY_PICK_HEAD && test_path_is_missing cp/n &&
+	git -C cp ews apply --index cp && test_path_is_file cp/.git/CHERRY_PICK_HEAD && git -C cp ews undo && git -C cp cherry-pick --abort && git -C cp rev-parse HEAD >cp/.git/REVERT_HEAD && test_expect_code 1 git -C cp ews apply --commit cp 2>err && test_grep "^error: a revert is under way" err && rm cp/.git/REVERT_HEAD && git -C cp ews apply --commit cp && git -C cp log -1 --format=%an >out && echo "A U Thor" | test_cmp - out
+'
+
 # The index is held: $@ says so, and changes nothing.
 is_busy() {
 	refs >refs.held && files_of p >held && : >p/.git/index.lock && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&

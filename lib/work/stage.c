@@ -162,16 +162,27 @@ static int fail_marked(const struct ews_index_entry *ie)
 	return EWS_ECONFLICT;
 }
 
+/* What the next commit would end, and take author or message from; NULL: nothing. */
+static const char *find_under_way(const struct ews_gitstate *git)
+{
+	if (ews_gitstate_file(git, "MERGE_HEAD"))
+		return "merge";
+	if (ews_gitstate_left(git, "CHERRY_PICK_HEAD"))
+		return "cherry-pick";
+	return ews_gitstate_left(git, "REVERT_HEAD") ? "revert" : NULL;
+}
+
 static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 {
 	static const char *const args[] = { "diff", "--cached", "--quiet", "--no-ext-diff", NULL };
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	const struct words words = { .out = &out, .args = args };
+	const char *verb = find_under_way(&now->git);
 	int rc;
 
-	if (ews_gitstate_file(&now->git, "MERGE_HEAD")) {
-		ews_error(EWS_ECONFLICT, "a merge is under way in the project: nothing was changed");
-		ews_error_hint("end it by 'git commit' or 'git merge --abort', or apply without --commit");
+	if (verb) {
+		ews_error(EWS_ECONFLICT, "a %s is under way in the project: nothing was changed", verb);
+		ews_error_hint("end it by 'git commit' or 'git %s --abort', or apply without --commit", verb);
 		return EWS_ECONFLICT;
 	}
 	rc = run(repo, &words);

@@ -14,7 +14,7 @@
 /*
  * Fail with EWS_ECONFLICT unless the index has each of `paths` (sorted) as it stands in the project, which is `now`, or
  * neither has it, and unless all that would have to leave the index, so that they can be what `then` has there, is among them;
- * with `alone` when anything is staged at all, or a merge is under way. EWS_EBUSY while the index is locked.
+ * with `alone` when anything is staged at all, or a merge, a cherry-pick or a revert is under way. EWS_EBUSY while the index is locked.
  */
 int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_entries *then,
 		    const struct ews_strv *paths, bool alone);
