@@ -255,6 +255,12 @@ test_expect_success 'an ignored directory of a repository, and one that is not: 
 	git -C around ews end sub && git -C around/out/deep ews end ign && mkdir -p below/inner && start_ws below/inner in && test_path_is_file "${ws:?}/run" && git -C below ews end in
 '
 
+test_expect_success 'P8: git init in a plain directory hides its sessions: that is said, and by what they come back' '
+	plain_dir inited && git -C inited ews start --method in-place i && echo agent >inited/new && git init -q inited && test_expect_code 128 git -C inited ews revert i 2>err && test_grep "^error: no session .i." err && test_grep "^hint: .*no git repository.*inited/.git. has another name" err &&
+	{ git -C inited ews doctor >out || :; } && test_grep "^warning *moved *session .i. began when .*/inited. was no git repository" out && test_grep "do: give .*/inited/.git. another name" out && mv inited/.git was.git && git -C inited ews revert i && test_path_is_missing inited/new && git -C inited ews end i &&
+	mv was.git inited/.git && { git -C inited ews doctor >out || :; } && test_grep "^ok *moved" out
+'
+
 test_expect_success 'P4: git init in a copy of a plain directory: the new repository goes to trash, and comes back' '
 	start_ws below init && git init -q "$ws" && git -C below ews revert init >out 2>err && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/.git" &&
 	git -C below ews undo init && test_path_is_dir "${ws:?}/.git" && git -C below ews end init

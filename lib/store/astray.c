@@ -110,6 +110,13 @@ char *ews_astray_guess(const char *home, const char *dir)
 	return NULL;
 }
 
+char *ews_astray_former(const char *home, const char *dir)
+{
+	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
+
+	return store && access(store, F_OK) == 0 ? ews_steal(&store) : NULL;
+}
+
 char *ews_astray_path(const char *home, const char *store)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;

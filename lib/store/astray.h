@@ -30,6 +30,12 @@ int ews_astray_adopt(const char *home, const char *dir, const char *was);
 /* Was there one of the same name as `dir`, or one above it? Gives its path, which the caller frees; else NULL. */
 char *ews_astray_guess(const char *home, const char *dir);
 
+/*
+ * The store that `dir` (absolute, real) had while it was no repository, though it is one now: whoever made it one, by git init,
+ * has hidden what was done before. The caller frees it; NULL: it had none.
+ */
+char *ews_astray_former(const char *home, const char *dir);
+
 /* Where the one was that has its store at `store` (absolute, real): a path, which the caller frees, or NULL. */
 char *ews_astray_path(const char *home, const char *store);
 

@@ -24,6 +24,7 @@
 #include "store/home.h"
 #include "store/lock.h"
 #include "store/reserve.h"
+#include "store/state.h"
 
 #define OTHERS 077
 #define SPACE_LOW (256 * EWS_MIB)
@@ -128,6 +129,48 @@ static void look_at_file_system(struct ews_checkup *out, const struct ews_patien
 
 /* ---- what it knows ---- */
 
+/* Is there a session in home's directory of a project that has not ended? Gives its id, which the caller frees. */
+static char *find_living(const char *dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_dir_open(path);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = sessions < 0 ? 0 : ews_dir_names_read(&names, sessions);
+	char *id = NULL;
+
+	for (ssize_t i = 0; i < n && !id; i++) {
+		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions, names.items[i].name);
+		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+
+		if (fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED)
+			id = ews_strdup(state.id);
+	}
+	ews_error_clear(); /* what can't be read is said where it is looked for */
+	return id;
+}
+
+/* Sessions of the time when this repository was none. */
+static void look_at_former(struct ews_checkup *out, const struct ews_patient *patient,
+			   const struct ews_home_projects *projects)
+{
+	bool is_repository = patient->repo && !patient->repo->is_plain && patient->top;
+	EWS_CLEANUP(free) char *store = is_repository ? ews_astray_former(patient->home, patient->top) : NULL;
+
+	for (size_t i = 0; i < projects->n && store; i++) {
+		const struct ews_home_project *project = &projects->items[i];
+		EWS_CLEANUP(free)
+		char *id = project->store && !strcmp(project->store, store) ? find_living(project->dir) : NULL;
+		struct ews_check *check;
+
+		if (!id)
+			continue;
+		check = ews_checkup_find(out, "moved", EWS_CHECK_WARNING,
+					 "session '%s' began when '%s' was no git repository, and is not found since",
+					 id, patient->top);
+		ews_check_advise(check, "give '%s' another name until it has ended", patient->repo->git_dir);
+	}
+}
+
 /* Plain directories that are gone: one that was moved on the same file system is found again by itself. */
 static void look_at_astray(struct ews_checkup *out, const struct ews_patient *patient)
 {
@@ -146,6 +189,7 @@ static void look_at_astray(struct ews_checkup *out, const struct ews_patient *pa
 		ews_check_advise(check, "if it was moved, in its new place: git ews recover --moved-from '%s'",
 				 project->project);
 	}
+	look_at_former(out, patient, &projects);
 	if (!ews_checkup_has(out, "moved"))
 		ews_checkup_ok(out, "moved", "no directory that had sessions is gone");
 }

@@ -20,6 +20,7 @@
 #include "base/handle.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/astray.h"
 #include "store/home.h"
 #include "store/journal.h"
 
@@ -94,6 +95,19 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	return n < 0 ? (int)n : 0;
 }
 
+static int fail_no_session(const struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(free) char *former = repo->is_plain ? NULL : ews_astray_former(repo->home, repo->project);
+
+	ews_error(EWS_ENOTFOUND, "no session '%s'", name);
+	if (former)
+		ews_error_hint("those that began when this was no git repository are there while '%s' has another name",
+			       repo->git_dir);
+	else
+		ews_error_hint("'git ews list' shows the sessions of this project");
+	return EWS_ENOTFOUND;
+}
+
 static int ambiguous(const char *name, const struct ews_strv *ids)
 {
 	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
@@ -141,11 +155,8 @@ static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 	}
 	if (n > 1)
 		return ambiguous(name, &ids);
-	if (!n) {
-		ews_error(EWS_ENOTFOUND, "no session '%s'", name);
-		ews_error_hint("'git ews list' shows the sessions of this project");
-		return EWS_ENOTFOUND;
-	}
+	if (!n)
+		return fail_no_session(repo, name);
 	*out = ews_strdup(found);
 	return 0;
 }
@@ -330,11 +341,8 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	session.fd = ews_dir_open_own(repo->dir_fd, rel);
 	if (session.fd == EWS_EDENIED)
 		return ews_error_wrap("session '%s'", id);
-	if (session.fd < 0) {
-		ews_error(EWS_ENOTFOUND, "no session '%s'", id);
-		ews_error_hint("'git ews list' shows the sessions of this project");
-		return EWS_ENOTFOUND;
-	}
+	if (session.fd < 0)
+		return fail_no_session(repo, id);
 	rc = ews_state_read(&session.state, session.fd);
 	if (rc == EWS_ENOTFOUND)
 		rc = ews_error(EWS_EDAMAGED, "it has no state");
