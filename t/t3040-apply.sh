@@ -271,4 +271,11 @@ test_expect_success ORDINARY 'P4: what can not be staged, for nobody may read it
 	ordinary git -C own/closed ews recover --all 2>err && test_grep "nothing is interrupted" err
 '
 
+test_expect_success 'P4: what was done again is what undo takes back next, whatever was done meanwhile' '
+	test_repo later && for id in a b c; do start_ws later $id && echo $id >"${ws:?}/$id" || return 1; done && git -C later ews apply a && git -C later ews undo && git -C later ews apply b && git -C later ews undo --redo >out && test_grep "Done again" out && test_path_is_file later/a && test_path_is_file later/b &&
+	git -C later ews undo --list >out && test_line_count = 2 out && git -C later ews undo && test_path_is_missing later/a && test_path_is_file later/b && git -C later ews undo --redo && git -C later ews apply c && git -C later ews undo && test_path_is_missing later/c && test_path_is_file later/a &&
+	git -C later ews undo && test_path_is_missing later/a && test_path_is_file later/b && git -C later ews undo && test_path_is_missing later/b && for id in b a c; do git -C later ews undo --redo && test_path_is_file later/$id || return 1; done && for id in c a b; do git -C later ews undo && test_path_is_missing later/$id || return 1; done && test_must_fail git -C later ews undo &&
+	git -C later ews revert a && git -C later ews undo a && git -C later ews undo --redo >out && test_grep "revert of a" out && git -C later ews undo --redo && test_path_is_file later/b && git -C later ews undo a && git -C later ews undo --redo a && git -C later ews undo >out && test_grep "revert of a" out
+'
+
 test_done

@@ -116,6 +116,10 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	ews_json_add_int(json, "created", step->created_s);
 	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
 	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
+	if (step->redo_sequence) {
+		ews_json_add_int(json, "redo_sequence", (int64_t)step->redo_sequence);
+		ews_json_add_int(json, "redone_after", (int64_t)step->redone_after);
+	}
 	cJSON_AddBoolToObject(json, "emptied", step->is_emptied);
 	if (step->is_incomplete)
 		cJSON_AddBoolToObject(json, "incomplete", true);
@@ -161,7 +165,7 @@ static int take_string(char **out, const cJSON *json, const char *key)
 static int take_step(struct ews_step *step, const cJSON *json)
 {
 	EWS_CLEANUP(free) char *word = NULL;
-	int64_t sequence, undo_sequence;
+	int64_t sequence, undo_sequence, redo_sequence = 0, redone_after = 0;
 	int rc = ews_json_check_version(json, STEP_VERSION);
 
 	if (rc < 0)
@@ -194,6 +198,10 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = ews_json_get_int(&sequence, json, "sequence");
 	if (rc == 0)
 		rc = ews_json_get_int(&undo_sequence, json, "undo_sequence");
+	if (rc == 0 && cJSON_HasObjectItem(json, "redo_sequence"))
+		rc = ews_json_get_int(&redo_sequence, json, "redo_sequence");
+	if (rc == 0 && redo_sequence)
+		rc = ews_json_get_int(&redone_after, json, "redone_after");
 	if (rc == 0 && cJSON_HasObjectItem(json, "incomplete"))
 		rc = ews_json_get_bool(&step->is_incomplete, json, "incomplete");
 	if (rc == 0 && cJSON_HasObjectItem(json, "emptied"))
@@ -210,6 +218,8 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		return rc;
 	step->sequence = (uint64_t)sequence;
 	step->undo_sequence = (uint64_t)undo_sequence;
+	step->redo_sequence = (uint64_t)redo_sequence;
+	step->redone_after = (uint64_t)redone_after;
 	for (size_t i = EWS_STEP_PLANNED; i <= EWS_STEP_EXPIRED; i++)
 		if (!strcmp(word, words[i]))
 			step->state = i;
@@ -418,6 +428,18 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 bool ews_step_is_unfinished(const struct ews_step *step)
 {
 	return step->state == EWS_STEP_PLANNED || step->state == EWS_STEP_UNDOING || step->state == EWS_STEP_REDOING;
+}
+
+bool ews_step_is_later(const struct ews_step *a, const struct ews_step *b)
+{
+	uint64_t x = a->redo_sequence ? a->redone_after : a->sequence;
+	uint64_t y = b->redo_sequence ? b->redone_after : b->sequence;
+
+	if (x != y)
+		return x > y;
+	if (a->redo_sequence != b->redo_sequence)
+		return a->redo_sequence > b->redo_sequence;
+	return a->sequence != b->sequence ? a->sequence > b->sequence : strcmp(a->id, b->id) > 0;
 }
 
 bool ews_step_is_of_project(const struct ews_step *step)

@@ -54,6 +54,8 @@ struct ews_step {
 	int64_t created_s;
 	uint64_t sequence; /* order among steps, from 1 */
 	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
+	uint64_t redo_sequence; /* order among redos, for it is the last that undo takes first; 0: not done again */
+	uint64_t redone_after; /* the sequence of the last step at that time: it comes after that one */
 	bool is_exact; /* it is limited to those very paths, not to what they hold */
 	bool with_index; /* those paths are staged as well */
 	/*
@@ -98,6 +100,8 @@ int ews_step_remove(int repo_fd, const char *id);
 int ews_step_list(struct ews_strv *out, int repo_fd);
 /* May its effect have begun, and not come to its end? */
 bool ews_step_is_unfinished(const struct ews_step *step);
+/* Did `a` come after `b`? One that was done again comes after those that had been done meanwhile. */
+bool ews_step_is_later(const struct ews_step *a, const struct ews_step *b);
 /* Is it under the project's lock? A drop is, whosever snapshots go; what else a session's step does is under the session's. */
 bool ews_step_is_of_project(const struct ews_step *step);
 /* Does its undo, or its redo, want the snapshot `id` from trash? */

@@ -41,7 +41,7 @@ static int cmp_newest_first(const void *a, const void *b)
 {
 	const struct ews_step *x = a, *y = b;
 
-	return x->sequence < y->sequence ? 1 : x->sequence > y->sequence ? -1 : strcmp(y->id, x->id);
+	return ews_step_is_later(x, y) ? -1 : ews_step_is_later(y, x);
 }
 
 int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session)
@@ -138,6 +138,19 @@ static int refuse_unfinished(struct ews_repo *repo, const struct ews_steps *step
 		return EWS_EINTERRUPTED;
 	}
 	return 0;
+}
+
+/* It comes after all that was done so far. */
+static void set_redone(struct ews_step *step, const struct ews_steps *steps)
+{
+	uint64_t last = 0, redo = 0;
+
+	for (size_t i = 0; i < steps->n; i++) {
+		last = steps->items[i].sequence > last ? steps->items[i].sequence : last;
+		redo = steps->items[i].redo_sequence > redo ? steps->items[i].redo_sequence : redo;
+	}
+	step->redo_sequence = redo + 1;
+	step->redone_after = last;
 }
 
 static uint64_t last_undo(const struct ews_steps *steps)
@@ -354,6 +367,8 @@ static int take_up(struct ews_repo *repo, struct ews_step *step, const struct ew
 	if (!opts->dry_run) {
 		now.state = opts->redo ? EWS_STEP_REDOING : EWS_STEP_UNDOING;
 		now.undo_sequence = step->undo_sequence;
+		now.redo_sequence = step->redo_sequence;
+		now.redone_after = step->redone_after;
 	}
 	ews_step_release(step);
 	*step = now;
@@ -447,11 +462,15 @@ static bool has_reverted(const struct ews_steps *steps, const struct ews_step *s
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
+	EWS_CLEANUP(steps) struct ews_steps all = EWS_STEPS_INIT;
 	struct ews_step *step;
 	int rc;
 
 	ews_reserve_ease(repo->home);
 	rc = ews_undo_list(&steps, repo, session);
+	/* Whoever names no session next asks for the last of all. */
+	if (rc == 0 && session)
+		rc = ews_undo_list(&all, repo, NULL);
 	if (rc == 0)
 		rc = refuse_unfinished(repo, &steps);
 	if (rc < 0)
@@ -462,7 +481,10 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 		return rc;
 	if (!step)
 		return fail_nothing(&steps, opts->redo);
-	step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;
+	step->undo_sequence = opts->redo ? 0 : last_undo(session ? &all : &steps) + 1;
+	step->redo_sequence = 0;
+	if (opts->redo)
+		set_redone(step, session ? &all : &steps);
 	rc = turn(out, repo, step, opts);
 	if (rc < 0)
 		return rc;

@@ -51,6 +51,8 @@ static void make_random(struct ews_step *step)
 	add_random(&step->paths);
 	step->state = EWS_STEP_PLANNED + fixture_pick(5);
 	step->undo_sequence = fixture_pick(3);
+	step->redo_sequence = fixture_pick(3);
+	step->redone_after = step->redo_sequence ? fixture_pick(30) : 0;
 }
 
 static void assert_same_list(const struct ews_strv *a, const struct ews_strv *b)
@@ -76,6 +78,8 @@ Test(journal, a_step_that_is_written_is_read_again)
 		cr_assert_eq(back.state, step.state);
 		cr_assert_eq(back.sequence, step.sequence);
 		cr_assert_eq(back.undo_sequence, step.undo_sequence);
+		cr_assert_eq(back.redo_sequence, step.redo_sequence);
+		cr_assert_eq(back.redone_after, step.redone_after);
 		cr_assert_eq(back.created_s, step.created_s);
 		assert_same_list(&back.moved, &step.moved);
 		assert_same_list(&back.moving, &step.moving);
