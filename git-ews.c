@@ -143,16 +143,26 @@ static int explain(struct globals *globals, const struct ews_cmd *verb, char *na
 	return rc == EWS_CMD_USAGE_SHOWN ? 0 : rc;
 }
 
+/* Does the error begin or end with `word`? What it speaks of stands there. */
+static bool is_about(const char *word)
+{
+	EWS_CLEANUP(free) char *quoted = ews_strfmt("'%s'", word);
+	const char *message = ews_error_message();
+	size_t len = strlen(message), n = strlen(quoted);
+
+	return len >= n && (!strncmp(message, quoted, n) || !strcmp(message + len - n, quoted));
+}
+
 /* A word that was taken for a name, and is none, may have been meant as a path. */
-static void hint_at_path(const struct ews_cmd_ctx *ctx, int argc, char **argv)
+static void hint_at_path(const struct ews_cmd_ctx *ctx)
 {
 	struct stat st;
 
-	for (int i = 1; ctx->takes_paths && i < argc && strcmp(argv[i], "--") != 0; i++) {
-		EWS_CLEANUP(free) char *quoted = ews_strfmt("'%s'", argv[i]);
+	for (size_t i = 0; i < ctx->words.n; i++) {
+		const char *word = ctx->words.items[i];
 
-		if (argv[i][0] != '-' && strstr(ews_error_message(), quoted) && lstat(argv[i], &st) == 0)
-			ews_error_hint("a path comes after '--': -- %s", argv[i]);
+		if (is_about(word) && lstat(word, &st) == 0)
+			ews_error_hint("a path comes after '--': -- %s", word);
 	}
 }
 
@@ -188,7 +198,7 @@ static int run_verb(struct globals *globals, int argc, char **argv)
 		return explain(globals, verb, argv[globals->at]);
 	rc = verb->run(&globals->ctx, argc - globals->at, argv + globals->at);
 	if (rc == EWS_ENOTFOUND || rc == EWS_EUSAGE)
-		hint_at_path(&globals->ctx, argc - globals->at, argv + globals->at);
+		hint_at_path(&globals->ctx);
 	if (rc < 0 && !is_named)
 		hint_at_verb(argc - globals->at, argv + globals->at);
 	if (rc == EWS_EUSAGE && !*ews_error_hint_text())
@@ -298,7 +308,7 @@ static int run_shim(char **argv)
 
 int main(int argc, char **argv)
 {
-	struct globals globals = { .ctx = { .out = EWS_BUF_INIT, .progress = -1 } };
+	struct globals globals = { .ctx = { .words = EWS_STRV_INIT, .out = EWS_BUF_INIT, .progress = -1 } };
 	bool wrote = false;
 	int rc;
 
@@ -329,6 +339,7 @@ int main(int argc, char **argv)
 	ews_pager_finish();
 	ews_repo_free(globals.ctx.repo);
 	ews_buf_release(&globals.ctx.out);
+	ews_strv_release(&globals.ctx.words);
 	free(globals.ctx.cwd);
 	return rc;
 }

@@ -109,7 +109,7 @@ test_expect_success 'options that do not exist, and names that mean nothing' '
 	test_expect_code 129 git -C p ews status --nonsense 2>err && test_expect_code 129 git -C p ews path one two 2>err &&
 	for verb in status list; do test_expect_code 129 git -C p ews $verb --all --format "%(nosuch)" 2>err && test_grep "^hint: fields are session_id, .* lock, " err || return 1; done &&
 	(cd p && test_expect_code 128 git ews diff src/main.c 2>../err && test_grep "^hint: a path comes after .--.: -- src/main.c$" ../err && test_expect_code 128 git ews revert src 2>../err && test_grep "^hint: a path .*-- src$" ../err &&
-		test_expect_code 128 git ews end src 2>../err && test_grep ! "a path" ../err) &&
+		test_expect_code 128 git ews end src 2>../err && test_grep ! "a path" ../err && test_expect_code 128 git ews start --base nosuch src 2>../err && test_grep "^hint: --base takes" ../err) &&
 	test_expect_code 128 git -C p ews status nobody 2>err && test_grep nobody err && test_expect_code 129 git -C p ews nonsense 2>err
 '
 

@@ -106,12 +106,13 @@ int ews_cmd_parse(struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, const stru
 	};
 	int rc;
 
-	ctx->takes_paths = syntax->takes_paths;
 	rc = ews_opts_parse(tables, syntax->usage, argc, argv, &args->words, &args->paths, NULL);
 	if (rc < 0)
 		return rc;
 	if (rc > 0)
 		return EWS_CMD_USAGE_SHOWN;
+	if (syntax->takes_paths)
+		ews_strv_add_array(&ctx->words, args->words.items);
 	rc = check_color(ctx->color);
 	return rc < 0 ? rc : check_words(args, syntax);
 }

@@ -30,7 +30,7 @@ struct ews_cmd_ctx {
 	struct ews_repo *repo; /* after ews_cmd_open_repo() */
 	struct ews_buf out; /* the answer */
 	bool json, nul, quiet, verbose;
-	bool takes_paths; /* so does the verb, after "--" */
+	struct ews_strv words; /* of a verb that takes paths those that stand before "--" */
 	int progress; /* -1: when it is long, on a terminal */
 	const char *color; /* --color, or NULL */
 	bool no_color;
