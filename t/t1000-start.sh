@@ -373,7 +373,7 @@ test_expect_success '--in: the workspace is a directory of that name there' '
 
 test_expect_success 'home, other workspaces and .superqode are in no twin' '
 	test_repo nest && mkdir -p nest/.superqode/qe-artifacts nest/spaces && echo x >nest/.superqode/x &&
-	test_expect_code 129 git -C nest ews start --in "$PWD/nest/spaces" one >out 2>err && test_must_be_empty out && test_grep "^hint: " err &&
+	test_expect_code 129 git -C nest ews start --in "$PWD/nest/spaces" one >out 2>err && test_must_be_empty out && test_grep "^hint: name a directory outside" err && test_grep "cannot start .one.: ./.*/nest/spaces. lies inside" err && test_grep ! "cannot make" err &&
 	ls nest/spaces >left && test_must_be_empty left &&
 	(
 		cd nest && SUPERQODE_HOME=$PWD/own-home && export SUPERQODE_HOME &&

@@ -110,7 +110,9 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in)
 	}
 	path = ews_path_absolute(cwd ? cwd : "/", in);
 	rc = check_outside(repo, path);
-	if (rc == 0 && ews_path_is_inside(path, own))
+	if (rc < 0)
+		return rc;
+	if (ews_path_is_inside(path, own))
 		rc = ews_repo_make_own_dir(repo);
 	if (rc == 0)
 		rc = ews_dir_make_absolute(path, 0777);
