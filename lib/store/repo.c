@@ -344,8 +344,12 @@ int ews_repo_adopt(const char *cwd, const char *home, const char *was)
 	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
 	int rc = real ? search_with(&place, real, home, look_for_known) : ews_error_os("cannot find '%s'", cwd);
 
-	if (rc > 0)
-		return ews_error(EWS_EEXISTS, "'%s' is a project of its own, or in one: '%s'", real, place.top);
+	if (rc > 0) {
+		(void)ews_error(EWS_EEXISTS, "'%s' is a project of its own, or in one: '%s'", real, place.top);
+		ews_error_hint("its sessions are found by themselves, 'git ews list' shows them; --moved-from is for a "
+			       "directory without a repository");
+		return EWS_EEXISTS;
+	}
 	return rc < 0 ? rc : ews_astray_adopt(home, real, was);
 }
 
