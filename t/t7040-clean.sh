@@ -47,7 +47,8 @@ test_expect_success 'clean goes by age, a day when none is named; what is change
 	git -C p ews clean -n >out 2>err && test_grep "^end	unchanged	idle	[0-9.]* [KMbi]" out && test_line_count = 1 out && test_grep "would be moved to trash" err && test_grep "stays: changed: changed" err && test_path_is_dir "$idle" &&
 	git -C p ews clean -n --json >out && test_json out ".ended[0].session_id" idle && test "$(json out ".ended[0].size_bytes")" -gt 100 && git -C p ews clean --auto && test_path_is_dir "$idle" &&
 	git -C p ews clean >out 2>err && test_path_is_missing "$idle" && test_path_is_dir "$changed" && test_path_is_dir "$fresh" && git -C p ews undo idle && test_path_is_dir "$idle" &&
-	git -C p ews clean --force >out 2>err && test_path_is_missing "$changed" && test_path_is_dir "$fresh" && git -C p ews undo changed && test_grep edit "${changed:?}/run.sh" && git -C p ews end idle fresh changed
+	git -C p ews clean --force >out 2>err && test_path_is_missing "$changed" && test_path_is_dir "$fresh" && git -C p ews undo changed && test_grep edit "${changed:?}/run.sh" && git -C p ews end idle fresh changed &&
+	git -C p ews clean idle >out 2>err && test_must_be_empty out && test_grep "^note: session .idle. has ended before" err
 '
 
 test_expect_success 'P4: entries that lead into this home and are no session'\''s any more go, with what only they name kept in trash' '
@@ -105,7 +106,7 @@ test_expect_success 'P4: one that was moved so that nothing tells is named, with
 	mkdir -p away/pl pl && echo 1 >pl/f && start_ws pl kept && echo 2 >>"${ws:?}/f" && cp -a pl/f away/pl && rm -r pl && test_expect_code 128 git -C away/pl ews status 2>err && test_grep "^hint: .*/pl. had, and is gone. .*git ews recover --moved-from .*/pl.$" err &&
 	(cd / && git ews status --all) >out 2>err && test_grep "not looked at: .*git ews recover --moved-from .*/pl." err && test_grep "1 file (+1" out && test_grep "problem: its project is gone: .*/pl.$" out && test_grep ! "tampered\|stale" out &&
 	(cd "$ws" && git ews diff >"$HOME/patch" 2>"$HOME/err" && git ews revert && git ews undo && ls -A) >out && test_grep "^+2" "${HOME:?}/patch" && test_grep "^f" out && test_grep ! "^.git$" out && { (cd / && git ews doctor) >out || :; } && test_grep "warning  moved  .*/pl. is gone" out &&
-	test_expect_code 128 git -C away/pl ews recover --moved-from ../nothing 2>err && test_grep "no plain directory that is gone was at" err && test_expect_code 128 git -C p ews recover --moved-from ../pl 2>err && test_grep "is a project of its own" err &&
+	test_expect_code 128 git -C away/pl ews recover --moved-from ../nothing 2>err && test_grep "no plain directory that is gone was at" err && test_expect_code 128 git -C p ews recover --moved-from ../pl 2>err && test_grep "is a project of its own" err && test_grep "^hint: .*git ews list" err &&
 	git -C away/pl ews recover --moved-from ../../pl 2>err && test_grep "this project was at .*/pl.: its sessions have followed" err && git -C away/pl ews diff kept >patch && test_grep "^+2" patch && git -C away/pl ews end kept && test_expect_code 128 git -C away/pl ews recover --moved-from ../../pl
 '
 

@@ -126,6 +126,19 @@ static void announce_interrupted(const struct ews_cmd_ctx *ctx, const struct set
 			ews_cmd_announce(ctx, ids->items[i]);
 }
 
+/* What was named, and has nothing left to be ended. */
+static void note_ended(const struct ews_cmd_ctx *ctx, const struct ews_strv *ids)
+{
+	for (size_t i = 0; i < ids->n; i++) {
+		EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+
+		if (ews_session_open(&session, ctx->repo, ids->items[i]) < 0)
+			ews_error_clear(); /* clean says what is the matter with it */
+		else if (session.state.state == EWS_STATE_ENDED)
+			ews_cmd_note(ctx, "session '%s' has ended before", session.state.id);
+	}
+}
+
 static int clean_named(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *words)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -135,6 +148,8 @@ static int clean_named(struct ews_cmd_ctx *ctx, struct settings *set, const stru
 	if (rc < 0)
 		return rc;
 	announce_interrupted(ctx, set, &ids);
+	if (!set->clean.now)
+		note_ended(ctx, &ids);
 	set->clean.ids = ews_cmd_only(&ids);
 	rc = clean_repo(ctx, set, ctx->repo);
 	set->clean.ids = NULL;
