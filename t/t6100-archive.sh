@@ -235,13 +235,13 @@ test_expect_success 'P4: a file that stands where a removed archive was does not
 
 test_expect_success TMPFS 'P4: archives that can not be moved to trash, or back, stay where they are, all of them, and keep nobody from the rest' '
 	cat >moves.sh <<-\EOF &&
-	mkdir fixed loose && mount -t tmpfs -o size=1m none fixed && cp "$one" fixed/a.tar.gz && cp "$one" loose/b.tar.gz && mount -o remount,ro fixed || exit 1
+	mkdir fixed loose && mount -t tmpfs -o size=1m none fixed && cp "$one" fixed/a.tar.gz && cp "$one" loose/b.tar.gz && mount -o remount,bind,ro fixed || exit 1
 	git -C p ews archive remove ../loose/b.tar.gz ../fixed/a.tar.gz 2>err && exit 1
 	grep Read-only err && test -f loose/b.tar.gz && test -f fixed/a.tar.gz && git -C p ews recover --all 2>err && grep "nothing is interrupted" err || exit 1
-	mount -o remount,rw fixed && git -C p ews archive remove ../loose/b.tar.gz ../fixed/a.tar.gz && test ! -e loose/b.tar.gz && test ! -e fixed/a.tar.gz && mount -o remount,ro fixed || exit 1
+	mount -o remount,bind,rw fixed && git -C p ews archive remove ../loose/b.tar.gz ../fixed/a.tar.gz && test ! -e loose/b.tar.gz && test ! -e fixed/a.tar.gz && mount -o remount,bind,ro fixed || exit 1
 	git -C p ews undo 2>err && exit 1
 	grep Read-only err && test ! -e loose/b.tar.gz && git -C p ews recover --all 2>err && grep "nothing is interrupted" err || exit 1
-	mount -o remount,rw fixed && git -C p ews undo && cmp "$one" loose/b.tar.gz && cmp "$one" fixed/a.tar.gz
+	mount -o remount,bind,rw fixed && git -C p ews undo && cmp "$one" loose/b.tar.gz && cmp "$one" fixed/a.tar.gz
 	EOF
 	one_in p create && one=$one test_in_namespace sh moves.sh
 '
