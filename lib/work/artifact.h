@@ -21,24 +21,7 @@
 #include "base/strv.h"
 #include "store/repo.h"
 #include "work/artifact_place.h"
-#include "work/artifact_record.h"
-
-struct ews_artifacts {
-	struct ews_artifact *items; /* oldest first */
-	size_t n, cap;
-	char *place; /* the directory that their paths are seen from; NULL: there is none yet */
-};
-
-#define EWS_ARTIFACTS_INIT { NULL, 0, 0, NULL }
-
-/* What was found, and mended, on the way. */
-struct ews_artifact_news {
-	struct ews_strv brought_back; /* paths */
-	struct ews_strv taken_in; /* paths of files that were in no manifest and under no ref */
-	struct ews_strv warnings; /* sentences */
-};
-
-#define EWS_ARTIFACT_NEWS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
+#include "work/artifact_registry.h"
 
 /* A new one. Its bytes are those of one of `fd`, `blob`, `in_place` and `data`. */
 struct ews_artifact_new {
@@ -81,10 +64,5 @@ int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 
 /* Make files and manifest follow the refs, after refs were moved. */
 int ews_artifact_settle(struct ews_artifact_news *news, struct ews_repo *repo);
-
-void ews_artifacts_release(struct ews_artifacts *list);
-void ews_artifact_news_release(struct ews_artifact_news *news);
-EWS_CLEANUP_DEFINE(artifacts, struct ews_artifacts, ews_artifacts_release)
-EWS_CLEANUP_DEFINE(artifact_news, struct ews_artifact_news, ews_artifact_news_release)
 
 #endif

@@ -9,7 +9,6 @@
 #define EWS_WORK_END_H
 
 #include "base/progress_fn.h"
-#include "store/journal.h"
 #include "work/farewell.h"
 #include "work/revert.h"
 #include "work/session.h"
@@ -52,20 +51,6 @@ struct ews_end_result {
  * Fails with EWS_EBUSY, naming processes, while one that is not the caller or its ancestor uses the workspace.
  */
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts);
-/* The effects of a planned end, and the way back; both are harmless when already done, wholly or half. */
-int ews_end_carry_out(struct ews_session *session, struct ews_step *step);
-/*
- * When trash holds the directory no longer, the workspace is made anew from what the step's snapshot has of it;
- * `expired` (may be NULL) gets "<path>\t<why>" of what that is not.
- */
-int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step);
-/* Is all that there that it needs? `expired` as above, and nothing done. Fails with EWS_ENOTFOUND, naming what is gone. */
-int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step);
-/*
- * It is not, and taking back had begun: the session has ended again. What is still in trash stays there; with nothing in it the step
- * has expired.
- */
-int ews_end_give_up(struct ews_session *session, struct ews_step *step);
 
 /* Could the project not be put back, so that a session in place goes on? */
 bool ews_end_is_blocked(const struct ews_end_result *result);

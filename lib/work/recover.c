@@ -19,6 +19,7 @@
 #include "base/kin.h"
 #include "store/reserve.h"
 #include "work/end.h"
+#include "work/end_step.h"
 #include "work/finding.h"
 #include "work/holding.h"
 #include "work/inuse.h"

@@ -17,6 +17,7 @@
 #include "work/archive_trash.h"
 #include "work/artifact.h"
 #include "work/end.h"
+#include "work/end_step.h"
 #include "work/holding.h"
 #include "work/pending.h"
 #include "work/retire.h"
