@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_shim.h"
 #include "cmd/pager.h"
@@ -118,7 +119,7 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 				out->ctx.home = argv[i];
 			else if (*argv[i] && chdir(argv[i]) < 0)
 				return ews_error_os("cannot change to '%s'", argv[i]);
-		} else if (!strncmp(argv[i], "--home=", 7)) {
+		} else if (ews_str_begins(argv[i], "--home=")) {
 			out->ctx.home = argv[i] + 7;
 		} else {
 			break;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/str.h"
 #include "base/utf8.h"
 
 /* Spaces of no width, marks of direction, and what else shows nothing and yet changes what is read. */
@@ -51,7 +52,7 @@ static void clean(struct ews_buf *out, const char *text, const char *kept)
 /* Does a web address begin here that some readers would make a link of? */
 static bool is_address(const char *text)
 {
-	return !strncmp(text, "://", 3) || !strncasecmp(text, "www.", 4);
+	return ews_str_begins(text, "://") || !strncasecmp(text, "www.", 4);
 }
 
 void ews_markdown_text(struct ews_buf *out, const char *text)

@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/str.h"
 
 #define CHUNK_BYTES (64 * 1024)
 /* How often to look for the child's end where the kernel has no pidfd. */
@@ -129,7 +130,7 @@ static int connect_all(struct link *link, struct ends *ends, const struct ews_pr
 static const char *path_of(char *const *env)
 {
 	for (; *env; env++)
-		if (!strncmp(*env, "PATH=", 5))
+		if (ews_str_begins(*env, "PATH="))
 			return *env + 5;
 	return NULL;
 }

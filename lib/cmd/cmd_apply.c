@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
@@ -194,7 +195,7 @@ static int read_patch(struct origin *origin, const struct ews_cmd_ctx *ctx, cons
 
 static bool is_file_whatever(const char *word)
 {
-	return !strcmp(word, "-") || *word == '/' || !strncmp(word, "./", 2) || !strncmp(word, "../", 3);
+	return !strcmp(word, "-") || *word == '/' || ews_str_begins(word, "./") || ews_str_begins(word, "../");
 }
 
 static int read_word(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)

@@ -15,6 +15,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/prune_opts.h"
@@ -307,7 +308,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 
 		/* A session may be gone for long: its name is all that is left of it. */
 		if ((type && artifact->type != type) ||
-		    (session && (!*session || strncmp(artifact->session, session, strlen(session)) != 0)))
+		    (session && (!*session || !ews_str_begins(artifact->session, session))))
 			continue;
 		shown[n++] = artifact;
 		cJSON_AddItemToArray(array, ews_render_artifact(artifact, artifacts.place));

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/diff_opts.h"
@@ -82,7 +83,7 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 /* Is this word git's whatever sessions and snapshots are called? */
 static bool is_gits(const char *word)
 {
-	return !strcmp(word, "HEAD") || !strncmp(word, "refs/", 5) || strpbrk(word, "^~:@{");
+	return !strcmp(word, "HEAD") || ews_str_begins(word, "refs/") || strpbrk(word, "^~:@{");
 }
 
 /* What is compared: NULL as from is the session's base, NULL as to its present state. */

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/render_farewell.h"
@@ -191,7 +192,7 @@ static const char *find_path(const struct settings *set)
 	const char *dirs = getenv("PATH");
 
 	for (size_t i = 0; i < set->env.n; i++)
-		if (!strncmp(set->env.items[i], "PATH=", 5))
+		if (ews_str_begins(set->env.items[i], "PATH="))
 			dirs = set->env.items[i] + 5;
 	return dirs;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "cmd/cmd_snapshot.h"
 #include "cmd/progress.h"
 #include "cmd/prune_opts.h"
@@ -137,10 +138,8 @@ static int verify_store(struct verifying *v)
 
 static bool is_verified(const char *ref, bool with_trash)
 {
-	return !strncmp(ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) ||
-	       !strncmp(ref, EWS_REF_SNAPSHOTS, strlen(EWS_REF_SNAPSHOTS)) ||
-	       (with_trash && !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH)) &&
-		!strchr(ref + strlen(EWS_REF_TRASH), '/'));
+	return ews_str_begins(ref, EWS_REF_SESSIONS) || ews_str_begins(ref, EWS_REF_SNAPSHOTS) ||
+	       (with_trash && ews_str_begins(ref, EWS_REF_TRASH) && !strchr(ref + strlen(EWS_REF_TRASH), '/'));
 }
 
 static int verify_all(struct verifying *v, bool with_trash)
@@ -310,7 +309,7 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 /* A session's base stays as long as the session. */
 static bool can_prune(const struct ews_snapshot *snapshot)
 {
-	return !strncmp(snapshot->ref, EWS_REF_SNAPSHOTS, strlen(EWS_REF_SNAPSHOTS));
+	return ews_str_begins(snapshot->ref, EWS_REF_SNAPSHOTS);
 }
 
 /* How many of the same session, that may go as well, come after the one at `i`? They are listed oldest first. */

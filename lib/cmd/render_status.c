@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
 
@@ -286,7 +287,7 @@ static void add_drift(struct ews_buf *out, const struct ews_session_view *view, 
 
 	for (size_t i = 0; i < view->drift.n; i++)
 		if (strcmp(view->drift.items[i], "index changed") != 0 &&
-		    (!view->stale.has_head_moved || strncmp(view->drift.items[i], branch, strlen(branch)) != 0))
+		    (!view->stale.has_head_moved || !ews_str_begins(view->drift.items[i], branch)))
 			ews_strv_add(&others, view->drift.items[i]);
 	add_sentences(out, "project", &others, DRIFT_NAMED, opts);
 }

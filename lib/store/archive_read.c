@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "base/str.h"
 #include "store/archive_write.h"
 #include "store/home.h"
 #include "store/libarchive.h"
@@ -134,7 +135,7 @@ static char *plain_path(const char *name)
 {
 	size_t len;
 
-	while (!strncmp(name, "./", 2))
+	while (ews_str_begins(name, "./"))
 		name += 2 + strspn(name + 2, "/");
 	if (!strcmp(name, "."))
 		name = "";

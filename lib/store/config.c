@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/accepted.h"
 #include "store/gitconfig.h"
 #include "store/yaml.h"
@@ -141,7 +142,7 @@ int ews_config_find_home(char **out, const char *option)
 		ews_error_hint("set HOME, or name a place with SUPERQODE_HOME or --home");
 		return EWS_ECONFIG;
 	}
-	if (configured && !strncmp(configured, "~/", 2)) {
+	if (configured && ews_str_begins(configured, "~/")) {
 		*out = ews_path_join(user, configured + 2);
 		return 0;
 	}
@@ -281,7 +282,7 @@ static void take_git(struct ews_config *config, const struct ews_gitconfig *list
 				       .at = i };
 
 		/* What is git's own is for ews_config_user(). */
-		if (strncmp(value->key, "ews.", 4) != 0)
+		if (!ews_str_begins(value->key, "ews."))
 			continue;
 		(void)add(config, &given);
 		if (!setting)
@@ -340,7 +341,7 @@ static char *find_dir(const struct ews_config *config, const char *text)
 	const char *user = getenv("HOME");
 	EWS_CLEANUP(free) char *path = NULL;
 
-	if (!strncmp(text, "~/", 2) && user && *user == '/')
+	if (ews_str_begins(text, "~/") && user && *user == '/')
 		path = ews_path_absolute(user, text + 2);
 	else
 		path = ews_path_absolute(config->project, text);

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "store/gate.h"
 #include "store/git_program.h"
 
@@ -169,7 +170,7 @@ char *ews_git_sentence(const struct ews_buf *err)
 		line = memrchr(start, '\n', (size_t)(end - start));
 		line = line ? line + 1 : start;
 	}
-	if (!strncmp(line, "error: ", strlen("error: ")))
+	if (ews_str_begins(line, "error: "))
 		line += strlen("error: ");
 	return ews_strndup(line, strcspn(line, "\n"));
 }
@@ -272,7 +273,7 @@ static bool is_unwanted(const char *name, size_t len)
 	};
 
 	/* GIT_TRACE2 and its kin begin so, too. */
-	if (len >= strlen("GIT_TRACE") && !strncmp(name, "GIT_TRACE", strlen("GIT_TRACE")))
+	if (len >= strlen("GIT_TRACE") && ews_str_begins(name, "GIT_TRACE"))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strlen(names[i]) == len && !memcmp(names[i], name, len))

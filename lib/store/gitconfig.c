@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "store/git_program.h"
 
@@ -59,9 +60,8 @@ static void take_answer(struct ews_gitconfig *out, const struct ews_buf *answer)
 		out->items[out->n++] = (struct ews_gitconfig_value){
 			.key = ews_strndup(key, len),
 			.text = ews_strdup(key[len] ? key + len + 1 : "true"),
-			.file = strncmp(origin, FILE_PREFIX, strlen(FILE_PREFIX))
-					? NULL
-					: ews_strdup(origin + strlen(FILE_PREFIX)),
+			.file = !ews_str_begins(origin, FILE_PREFIX) ? NULL
+								     : ews_strdup(origin + strlen(FILE_PREFIX)),
 			.scope = scope_of(scope),
 		};
 		at = key + strlen(key) + 1;
@@ -77,11 +77,11 @@ static void keep_env(struct ews_strv *env, bool keep_command)
 		bool is_file = false;
 
 		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-			is_file = is_file || !strncmp(*var, files[i], strlen(files[i]));
-		if (!strncmp(*var, "LC_ALL=", 7))
+			is_file = is_file || ews_str_begins(*var, files[i]);
+		if (ews_str_begins(*var, "LC_ALL="))
 			continue;
-		if (strncmp(*var, "GIT_", 4) ||
-		    (keep_command ? !is_file && !strncmp(*var, "GIT_CONFIG_", 11) : is_file))
+		if (!ews_str_begins(*var, "GIT_") ||
+		    (keep_command ? !is_file && ews_str_begins(*var, "GIT_CONFIG_") : is_file))
 			ews_strv_add(env, *var);
 	}
 	ews_strv_add(env, "LC_ALL=C");
@@ -155,7 +155,7 @@ static void add(struct ews_gitconfig *list, const struct ews_gitconfig_entry *en
 
 static void take_ours(const struct ews_gitconfig_entry *entry, void *payload)
 {
-	if (!strncmp(entry->key, "ews.", 4))
+	if (ews_str_begins(entry->key, "ews."))
 		add(payload, entry);
 }
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/git_program.h"
 #include "store/gitconfig_text.h"
 
@@ -42,7 +43,7 @@ static int see(const char *key, const char *value, void *payload)
 {
 	struct walk *walk = payload;
 
-	if (!strncmp(key, "include.", 8) || !strncmp(key, "includeif.", 10))
+	if (ews_str_begins(key, "include.") || ews_str_begins(key, "includeif."))
 		return 1;
 	if (walk->at.scope == EWS_GITCONFIG_REPOSITORY && !strcmp(key, "extensions.worktreeconfig"))
 		(void)ews_gitconfig_bool(&walk->has_own, value); /* what is no truth value sets nothing */

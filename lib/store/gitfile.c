@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #define PREFIX "gitdir: "
 #define BYTES_MAX (64 * EWS_KIB)
@@ -29,7 +30,7 @@ int ews_gitfile_read(char **out, int dir_fd, const char *name)
 	for (len = text.len; len && (text.ptr[len - 1] == '\n' || text.ptr[len - 1] == '\r'); len--)
 		continue;
 	ews_buf_truncate(&text, len);
-	if (strncmp(text.ptr, PREFIX, strlen(PREFIX)) != 0)
+	if (!ews_str_begins(text.ptr, PREFIX))
 		return ews_error(EWS_EGIT, "'%s' is not a file that names a git directory", name);
 	*out = ews_strdup(text.ptr + strlen(PREFIX));
 	return 0;

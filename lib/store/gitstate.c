@@ -18,6 +18,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "store/gitconfig_text.h"
 
 #define INDEX_BYTES_MAX (2 * EWS_GIB)
@@ -69,7 +70,7 @@ static bool same_bytes(const struct ews_buf *a, const struct ews_buf *b)
 
 static bool is_shared_index(const char *name)
 {
-	return !strncmp(name, "sharedindex.", 12);
+	return ews_str_begins(name, "sharedindex.");
 }
 
 static bool is_carried(const char *name)
@@ -301,7 +302,7 @@ const char *ews_gitstate_why_left(const struct ews_gitstate_file *left)
 {
 	if (is_in(under_way, left->name))
 		return "under way";
-	return left->data.len && !strncmp(left->data.ptr, "file ", 5) ? "too large" : "no file";
+	return left->data.len && ews_str_begins(left->data.ptr, "file ") ? "too large" : "no file";
 }
 
 /* What old git made a link of: it means the ref that it names. Returns 1 when HEAD is one. */

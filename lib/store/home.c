@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #define PROJECT_FILE "project.json"
 #define PROJECT_BYTES_MAX EWS_MIB
@@ -515,7 +516,7 @@ static bool split_workspace(char **repo, char **id, const char *working, const c
 		return false;
 	at = path + len + 1;
 	slash = strchr(at, '/');
-	if (!slash || strncmp(slash, "/qe/", 4) || !slash[4] || slash[4] == '/')
+	if (!slash || !ews_str_begins(slash, "/qe/") || !slash[4] || slash[4] == '/')
 		return false;
 	*repo = ews_strndup(at, (size_t)(slash - at));
 	*id = ews_strndup(slash + 4, strcspn(slash + 4, "/"));
@@ -579,7 +580,7 @@ int ews_home_find_trashed(char **project, char **step, const char *home, const c
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
 	cwd += strlen(working) + 1;
 	slash = strchr(cwd, '/');
-	if (!slash || strncmp(slash, TRASH, strlen(TRASH)))
+	if (!slash || !ews_str_begins(slash, TRASH))
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
 	repo = ews_strndup(cwd, (size_t)(slash - cwd));
 	fd = open_working(home, false);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #define BYTES_MAX (16 * EWS_MIB)
 
@@ -152,7 +153,7 @@ static bool strip(struct ews_buf *out, const struct ews_buf *text, const char *l
 			continue;
 		}
 		found = true;
-		if (!strncmp(out->ptr + last, "[include", 8) && is_section(next, end))
+		if (ews_str_begins(out->ptr + last, "[include") && is_section(next, end))
 			ews_buf_truncate(out, last);
 		/* The file had no newline at its end. */
 		if (!nl && out->len && out->ptr[out->len - 1] == '\n')

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/str.h"
 
 #define JOURNAL_FILE "journal"
 #define STEPS_DIR "undo"
@@ -46,7 +47,7 @@ static int step_file(char out[80], const char *id)
 {
 	size_t len = strlen(id);
 
-	if (len > 64 || strncmp(id, "op-", 3) || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len)
+	if (len > 64 || !ews_str_begins(id, "op-") || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len)
 		return ews_error(EWS_EDAMAGED, "'%.80s' is not the id of a step", id);
 	snprintf(out, 80, "%s.json", id);
 	return 0;
@@ -64,7 +65,7 @@ int ews_step_list(struct ews_strv *out, int repo_fd)
 	for (ssize_t i = 0; i < n; i++) {
 		size_t len = strlen(names.items[i].name);
 
-		if (len > 8 && !strncmp(names.items[i].name, "op-", 3) &&
+		if (len > 8 && ews_str_begins(names.items[i].name, "op-") &&
 		    !strcmp(names.items[i].name + len - 5, ".json"))
 			ews_strv_add_len(out, names.items[i].name, len - 5);
 	}

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "base/str.h"
 
 /* Between a file's birth and its lock. */
 #define BIRTH_MS 200
@@ -84,7 +85,7 @@ void ews_litter_sweep_dir(int dir_fd, const char *prefix)
 	ssize_t n = ews_dir_names_read(&names, dir_fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names.items[i].name, prefix, strlen(prefix)))
+		if (ews_str_begins(names.items[i].name, prefix))
 			sweep_file(dir_fd, names.items[i].name);
 }
 
@@ -176,7 +177,7 @@ static void sweep_fan(int objects_fd, const char *fan, struct ews_litter_git *gi
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names.items[i].name, "tmp_obj_", 8))
+		if (ews_str_begins(names.items[i].name, "tmp_obj_"))
 			sweep_ref_lock(fd, names.items[i].name, git);
 }
 
@@ -225,7 +226,7 @@ static void sweep_old(const struct old *old, int root_fd, const char *rel)
 		char *path = ews_strfmt("%s/%s%s%s", old->object_dir, rel, *rel ? "/" : "", names.items[i].name);
 		struct stat st;
 
-		if (strncmp(names.items[i].name, "tmp_", 4) != 0 ||
+		if (!ews_str_begins(names.items[i].name, "tmp_") ||
 		    fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 		    st.st_uid != geteuid() || now_s - st.st_mtim.tv_sec < old->older_than_s)
 			continue;
@@ -258,7 +259,7 @@ static int look_into_fan(size_t i, unsigned worker, void *payload)
 	fd = ews_dir_open_beneath(objects->objects_fd, fan->name);
 	n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	for (ssize_t k = 0; k < n; k++)
-		fan->has_tmp = fan->has_tmp || !strncmp(names.items[k].name, "tmp_", 4);
+		fan->has_tmp = fan->has_tmp || ews_str_begins(names.items[k].name, "tmp_");
 	ews_error_clear();
 	return 0;
 }

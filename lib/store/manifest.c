@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #define HEADER "ews-manifest 2\n"
 #define HEADER_1 "ews-manifest 1\n"
@@ -401,7 +402,7 @@ static bool parse_path(struct ews_buf *path, const char *text)
 /* The git directory of the directory itself is in no list of ours: who names it wants hooks put there. */
 static bool is_in_git_dir(const char *path)
 {
-	return !strncmp(path, ".git", 4) && (!path[4] || path[4] == '/');
+	return ews_str_begins(path, ".git") && (!path[4] || path[4] == '/');
 }
 
 /* One attribute, "<name>=<hex>", as a line of an entry's; `name` is the one before it, and then its own. */
@@ -617,9 +618,9 @@ static bool parse_skip(struct reading *reading, char *line)
 
 static bool parse_line(struct reading *reading, char *line)
 {
-	if (!strncmp(line, "skip ", 5))
+	if (ews_str_begins(line, "skip "))
 		return parse_skip(reading, line + 5);
-	if (reading->is_first || strncmp(line, OWNER, strlen(OWNER)) != 0)
+	if (reading->is_first || !ews_str_begins(line, OWNER))
 		return parse_entry(reading, line);
 	if (reading->has_usual)
 		return false;
@@ -640,10 +641,9 @@ int ews_manifest_parse(struct ews_entries *entries, struct ews_skips *skips, con
 	char *at = copy;
 
 	entries = reading.entries;
-	reading.is_first = !strncmp(copy, HEADER_1, strlen(HEADER_1));
-	reading.is_third = !strncmp(copy, HEADER_3, strlen(HEADER_3));
-	if ((!reading.is_first && !reading.is_third && strncmp(copy, HEADER, strlen(HEADER)) != 0) ||
-	    strlen(copy) != len)
+	reading.is_first = ews_str_begins(copy, HEADER_1);
+	reading.is_third = ews_str_begins(copy, HEADER_3);
+	if ((!reading.is_first && !reading.is_third && !ews_str_begins(copy, HEADER)) || strlen(copy) != len)
 		return ews_error(EWS_EDAMAGED, "not a manifest that this version can read");
 	at += strlen(HEADER);
 	while (*at) {

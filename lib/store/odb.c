@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/sync.h"
 #include "store/odb_ops.h"
 
@@ -402,9 +403,9 @@ int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid
 	assert(!ews_oid_is_none(from) || !ews_oid_is_none(to));
 	if (!ews_oid_is_none(to))
 		make_ref_dir(odb, name);
-	if (ews_oid_is_none(from) && !odb->aside && !strncmp(name, OUR_REFS, strlen(OUR_REFS)))
+	if (ews_oid_is_none(from) && !odb->aside && ews_str_begins(name, OUR_REFS))
 		rc = ews_odb_make_ref(odb, name, to);
-	else if (ews_oid_is_none(to) && !odb->aside && !strncmp(name, OUR_REFS, strlen(OUR_REFS)))
+	else if (ews_oid_is_none(to) && !odb->aside && ews_str_begins(name, OUR_REFS))
 		rc = ews_odb_drop_ref(odb, name, from);
 	if (rc == 1)
 		rc = settle_stages(odb);
@@ -574,7 +575,7 @@ static int parse_commit(struct ews_commit *out, const struct ews_odb *odb, const
 		}
 	}
 	while (rc == 0 && *text && *text != '\n') {
-		if (!strncmp(text, "committer ", 10) && !has_time) {
+		if (ews_str_begins(text, "committer ") && !has_time) {
 			rc = read_commit_time(&out->time, text);
 			has_time = true;
 		}

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "store/gitconfig.h"
 #include "store/gitconfig_files.h"
@@ -77,13 +78,13 @@ static bool is_filter(const char *key)
 {
 	const char *last = strrchr(key, '.');
 
-	return !strncmp(key, "filter.", strlen("filter.")) && (!strcmp(last, ".clean") || !strcmp(last, ".process"));
+	return ews_str_begins(key, "filter.") && (!strcmp(last, ".clean") || !strcmp(last, ".process"));
 }
 
 static void see_filter(const struct ews_gitconfig_entry *entry, void *payload)
 {
 	enum ews_odb_filters *filters = payload;
-	bool is_lfs = entry->value && !strncmp(entry->value, "git-lfs ", strlen("git-lfs "));
+	bool is_lfs = entry->value && ews_str_begins(entry->value, "git-lfs ");
 
 	if (is_filter(entry->key) && *filters != EWS_FILTERS_ANY)
 		*filters = is_lfs ? EWS_FILTERS_LFS : EWS_FILTERS_ANY;
@@ -123,7 +124,7 @@ static bool is_promisor(const char *key)
 {
 	size_t len = strlen(key), tail = strlen(".promisor");
 
-	return len > tail && !strncmp(key, "remote.", strlen("remote.")) && !strcmp(key + len - tail, ".promisor");
+	return len > tail && ews_str_begins(key, "remote.") && !strcmp(key + len - tail, ".promisor");
 }
 
 /* What the config says of the format, so far. */
@@ -147,7 +148,7 @@ static int see_format(const char *key, const char *value, void *payload)
 {
 	struct format *format = payload;
 	struct ews_odb_format *face = &format->face;
-	const char *extension = strncmp(key, "extensions.", strlen("extensions.")) ? NULL : strchr(key, '.') + 1;
+	const char *extension = !ews_str_begins(key, "extensions.") ? NULL : strchr(key, '.') + 1;
 
 	if (!strcmp(key, "core.repositoryformatversion")) {
 		if (!ews_gitconfig_int(&format->version, value))

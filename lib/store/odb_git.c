@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "store/git.h"
 #include "store/home.h"
@@ -599,7 +600,7 @@ static int follow_tag(struct ews_oid *oid, struct ews_odb *odb)
 	rc = git_read(&text, NULL, odb, oid, UINT64_MAX);
 	if (rc < 0)
 		return rc;
-	if (!strncmp(text.ptr, "object ", 7) && strcspn(text.ptr + 7, "\n") == digits) {
+	if (ews_str_begins(text.ptr, "object ") && strcspn(text.ptr + 7, "\n") == digits) {
 		text.ptr[7 + digits] = '\0';
 		return ews_oid_parse(oid, text.ptr + 7);
 	}

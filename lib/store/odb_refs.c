@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/sync.h"
 #include "store/packed_refs.h"
 
@@ -44,14 +45,9 @@ struct listing {
 	bool names_only;
 };
 
-static bool starts_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
-
 static bool is_asked_for(const struct listing *l, const char *name)
 {
-	return starts_with(name, l->prefix) && !(l->except && starts_with(name, l->except));
+	return ews_str_begins(name, l->prefix) && !(l->except && ews_str_begins(name, l->except));
 }
 
 /* May the directory `name` hold what is asked for? */
@@ -59,8 +55,8 @@ static bool is_on_the_way(const struct listing *l, const char *name)
 {
 	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/", name);
 
-	return (starts_with(dir, l->prefix) || starts_with(l->prefix, dir)) &&
-	       !(l->except && starts_with(dir, l->except));
+	return (ews_str_begins(dir, l->prefix) || ews_str_begins(l->prefix, dir)) &&
+	       !(l->except && ews_str_begins(dir, l->except));
 }
 
 static struct ews_ref *add(struct ews_refs *out, const char *name)
@@ -304,7 +300,7 @@ static bool has_refused_bytes(const char *one)
 
 bool ews_odb_is_ref_name(const char *name)
 {
-	if (strncmp(name, "refs/", 5) != 0)
+	if (!ews_str_begins(name, "refs/"))
 		return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")];
 	for (const char *part = name + 5, *end; part; part = *end ? end + 1 : NULL) {
 		EWS_CLEANUP(free) char *one = NULL;
@@ -319,7 +315,7 @@ bool ews_odb_is_ref_name(const char *name)
 
 const char *ews_odb_ref_target(const char *text)
 {
-	if (!starts_with(text, SYMBOLIC))
+	if (!ews_str_begins(text, SYMBOLIC))
 		return NULL;
 	text += strlen(SYMBOLIC);
 	text += strspn(text, BLANKS);
@@ -329,8 +325,8 @@ const char *ews_odb_ref_target(const char *text)
 /* These each worktree has for itself. */
 static bool is_own(const char *name)
 {
-	return strncmp(name, "refs/", 5) != 0 || starts_with(name, "refs/bisect/") ||
-	       starts_with(name, "refs/worktree/") || starts_with(name, "refs/rewritten/");
+	return !ews_str_begins(name, "refs/") || ews_str_begins(name, "refs/bisect/") ||
+	       ews_str_begins(name, "refs/worktree/") || ews_str_begins(name, "refs/rewritten/");
 }
 
 /* The line of packed-refs for `name`. Returns 1 when there is one. */

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 
 #define BYTES_MAX EWS_GIB
 #define HEADER "# pack-refs with:"
@@ -75,7 +76,7 @@ static const char *first_ref(const char *lines)
 static bool is_sorted(const char *lines)
 {
 	const char *end = strchr(lines, '\n');
-	const char *traits = end && !strncmp(lines, HEADER, strlen(HEADER)) ? strstr(lines, SORTED) : NULL;
+	const char *traits = end && ews_str_begins(lines, HEADER) ? strstr(lines, SORTED) : NULL;
 
 	return traits && traits < end;
 }

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/astray.h"
 #include "store/git.h"
 #include "store/gitfile.h"
@@ -61,7 +62,7 @@ static bool is_head(const char *path, const struct stat *st)
 	}
 	ews_buf_rtrim(&text);
 	is_id = strspn(text.ptr, "0123456789abcdef") == text.len && (text.len == 40 || text.len == 64);
-	return is_id || !strncmp(text.ptr, "ref:", 4);
+	return is_id || ews_str_begins(text.ptr, "ref:");
 }
 
 static bool has_head(const char *dir)
@@ -539,7 +540,7 @@ static char *find_step_beside(const char *path)
 	const char *at = strstr(path, trash);
 
 	at = at ? at + strlen(trash) : NULL;
-	return at && !strncmp(at, "op-", 3) ? ews_strndup(at, strcspn(at, "/")) : NULL;
+	return at && ews_str_begins(at, "op-") ? ews_strndup(at, strcspn(at, "/")) : NULL;
 }
 
 int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make)

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "base/str.h"
 #include "store/archive_write.h"
 #include "store/hardlink.h"
 #include "store/home.h"
@@ -212,7 +213,7 @@ static bool drop_attr(struct ews_entries *list, struct ews_entry *entry, const c
 	for (const char *line = entry->xattrs; line && *line; line = strchr(line, '\n') + 1) {
 		EWS_CLEANUP(buf) struct ews_buf rest = EWS_BUF_INIT;
 
-		if (strncmp(line, name, strlen(name)) != 0)
+		if (!ews_str_begins(line, name))
 			continue;
 		ews_buf_add(&rest, entry->xattrs, (size_t)(line - entry->xattrs));
 		ews_buf_adds(&rest, strchr(line, '\n') + 1);

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "base/str.h"
 #include "store/hardlink.h"
 #include "work/rules.h"
 
@@ -253,7 +254,7 @@ static enum ews_skip_reason why_not(const struct scan_rules *rules, const struct
 	if (ews_entry_path_names_git(entry->path))
 		return EWS_SKIP_REPOSITORY;
 	/* Archives that are made into the directory itself would grow with each other, whole ones or those under way. */
-	if (place && (ews_archive_is_name(base) || !strncmp(base, EWS_ARCHIVE_DRAFT, strlen(EWS_ARCHIVE_DRAFT))) &&
+	if (place && (ews_archive_is_name(base) || ews_str_begins(base, EWS_ARCHIVE_DRAFT)) &&
 	    (size_t)(base - entry->path) == (place_len ? place_len + 1 : 0) &&
 	    !strncmp(entry->path, place, place_len))
 		return EWS_SKIP_OWN;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/yaml.h"
 
 #define EXAMPLE "'git ews archive --help' has a spec as an example"
@@ -51,7 +52,7 @@ static int take_env(const struct reading *reading)
 static bool climbs(const char *path)
 {
 	for (; *path; path += strcspn(path, "/"), path += strspn(path, "/"))
-		if (!strncmp(path, "..", 2) && (!path[2] || path[2] == '/'))
+		if (ews_str_begins(path, "..") && (!path[2] || path[2] == '/'))
 			return true;
 	return false;
 }

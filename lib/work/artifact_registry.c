@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "work/artifact_copy.h"
 #include "work/snapshot.h"
 
@@ -347,7 +348,7 @@ static int check_schema(const cJSON *object)
 
 	if (rc < 0)
 		return rc;
-	if (strncmp(schema, SCHEMA, strlen(SCHEMA)) != 0)
+	if (!ews_str_begins(schema, SCHEMA))
 		return ews_error(EWS_EDAMAGED, "its schema is none of ours");
 	if (strtoul(schema + strlen(SCHEMA), NULL, 10) > VERSION)
 		return ews_error(EWS_EUNSUPPORTED, "it was written by a newer version");

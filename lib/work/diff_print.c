@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/pool.h"
+#include "base/str.h"
 #include "store/home.h"
 #include "store/tree_compare.h"
 
@@ -61,7 +62,7 @@ static bool wants_patch(char *const *args)
 
 	for (; args && *args; args++) {
 		if (is_one_of(*args, patch_formats) || !strcmp(*args, "-p") || !strcmp(*args, "-u") ||
-		    !strncmp(*args, "-U", 2) || !strcmp(*args, "-W"))
+		    ews_str_begins(*args, "-U") || !strcmp(*args, "-W"))
 			return true;
 		has_other = has_other || is_one_of(*args, other_formats) || !strcmp(*args, "-s");
 	}
@@ -145,7 +146,7 @@ static size_t measure_header(const char *line, size_t len)
 	if (len <= rest || strncmp(line, start, rest) != 0 || (len - rest) % 2 == 0)
 		return 0;
 	path_len = (len - rest - 3) / 2;
-	if (strncmp(line + rest + path_len, " b/", 3) != 0 ||
+	if (!ews_str_begins(line + rest + path_len, " b/") ||
 	    memcmp(line + rest, line + rest + path_len + 3, path_len) != 0)
 		return 0;
 	return path_len;
@@ -154,12 +155,12 @@ static size_t measure_header(const char *line, size_t len)
 /* Do the lines from `at` on, up to the next file's, say a file's name as "---" and "+++" do? */
 static bool says_name(const char *at, const char *end)
 {
-	for (const char *newline; at < end && strncmp(at, "diff --git ", 11) != 0; at = newline + 1) {
-		if (!strncmp(at, "--- ", 4))
+	for (const char *newline; at < end && !ews_str_begins(at, "diff --git "); at = newline + 1) {
+		if (ews_str_begins(at, "--- "))
 			return true;
 		newline = memchr(at, '\n', (size_t)(end - at));
 		/* What is binary has no names, and may have a line of any kind. */
-		if (!newline || !strncmp(at, "GIT binary patch", 16))
+		if (!newline || ews_str_begins(at, "GIT binary patch"))
 			return false;
 	}
 	return false;

@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "base/notify.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/astray.h"
 #include "store/home.h"
 #include "store/lock.h"
@@ -264,7 +265,7 @@ static void look_at_reserve(struct ews_checkup *out, const struct ews_patient *p
 /* One that a process holds while it lives, not one that is held by being there. */
 static bool is_process_lock(const char *name)
 {
-	return !strncmp(name, "owner:", 6) || !strchr(name, ':');
+	return ews_str_begins(name, "owner:") || !strchr(name, ':');
 }
 
 static int remove_lock(const struct ews_patient *patient, const char *name)

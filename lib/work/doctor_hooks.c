@@ -15,6 +15,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/gitconfig.h"
 #include "work/hooks.h"
 #include "work/rules.h"
@@ -131,7 +132,7 @@ static char *find_missing_interpreter(int dir_fd, const char *name)
 
 	line[n > 0 ? n : 0] = '\0';
 	line[strcspn(line, "\n")] = '\0';
-	if (strncmp(line, "#!", 2) != 0)
+	if (!ews_str_begins(line, "#!"))
 		return NULL;
 	rest += strspn(rest, " \t");
 	program = strsep(&rest, " \t");

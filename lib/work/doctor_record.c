@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/journal.h"
 #include "store/manifest_odb.h"
 #include "work/recover.h"
@@ -32,11 +33,6 @@
 #define REF_BYTES_MAX 4096
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 /* ---- refs ---- */
 
 /* Does the file hold an object's id? What is no id says of nothing that could be lost with it. */
@@ -49,7 +45,7 @@ static int holds_id(bool *out, int dir_fd, const char *name)
 	if (rc < 0)
 		return rc;
 	len = strspn(text.ptr, "0123456789abcdef");
-	*out = len >= 40 || begins(text.ptr, "ref:");
+	*out = len >= 40 || ews_str_begins(text.ptr, "ref:");
 	return 0;
 }
 
@@ -149,10 +145,10 @@ static bool has_record(const struct ews_repo *repo, const char *id)
 /* The session that a ref is of, NULL when it is of none; what is pending may have a number behind the id. The caller frees it. */
 static char *session_of(const struct ews_repo *repo, const char *ref)
 {
-	bool is_pending = begins(ref, EWS_REF_PENDING);
-	const char *id = begins(ref, EWS_REF_SESSIONS) ? ref + strlen(EWS_REF_SESSIONS)
-			 : is_pending                  ? ref + strlen(EWS_REF_PENDING)
-						       : NULL;
+	bool is_pending = ews_str_begins(ref, EWS_REF_PENDING);
+	const char *id = ews_str_begins(ref, EWS_REF_SESSIONS) ? ref + strlen(EWS_REF_SESSIONS)
+			 : is_pending                          ? ref + strlen(EWS_REF_PENDING)
+							       : NULL;
 	char *session = id ? ews_strndup(id, strcspn(id, "/")) : NULL;
 	char *dash = session ? strrchr(session, '-') : NULL;
 
@@ -163,15 +159,16 @@ static char *session_of(const struct ews_repo *repo, const char *ref)
 
 static bool is_snapshots(const char *ref)
 {
-	return begins(ref, EWS_REF_SESSIONS) || begins(ref, EWS_REF_SNAPSHOTS) || begins(ref, EWS_REF_PENDING) ||
-	       (begins(ref, EWS_REF_TRASH) && !begins(ref, OURS_TRASHED_ARTIFACTS) &&
-		!begins(ref, EWS_REF_TRASH_ROUNDS));
+	return ews_str_begins(ref, EWS_REF_SESSIONS) || ews_str_begins(ref, EWS_REF_SNAPSHOTS) ||
+	       ews_str_begins(ref, EWS_REF_PENDING) ||
+	       (ews_str_begins(ref, EWS_REF_TRASH) && !ews_str_begins(ref, OURS_TRASHED_ARTIFACTS) &&
+		!ews_str_begins(ref, EWS_REF_TRASH_ROUNDS));
 }
 
 /* Rounds lie at the top; of what else lies there nobody knows whose it is, either. */
 static bool is_rounds(const char *ref)
 {
-	return begins(ref, EWS_REF_ROUNDS) && !strchr(ref + strlen(EWS_REF_ROUNDS), '/');
+	return ews_str_begins(ref, EWS_REF_ROUNDS) && !strchr(ref + strlen(EWS_REF_ROUNDS), '/');
 }
 
 /* Objects may be gone for a while, as with what they are borrowed from: what a session needs is nothing to delete. */

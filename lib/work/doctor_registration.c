@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/git.h"
 #include "store/lock.h"
 #include "store/state.h"
@@ -78,7 +79,7 @@ static int read_entry(struct entry *out, const struct ews_patient *patient, cons
 	link = read_line(fd, "gitdir");
 	out->id = id;
 	out->workspace = ews_path_dir(link);
-	out->is_ours = !strncmp(locked, LOCKED_BY, strlen(LOCKED_BY)) || ews_path_is_inside(link, working);
+	out->is_ours = ews_str_begins(locked, LOCKED_BY) || ews_path_is_inside(link, working);
 	out->is_whole = is_file(fd, "HEAD") && is_file(fd, "commondir") && *link;
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/git.h"
 #include "store/gitconfig.h"
 #include "store/index.h"
@@ -239,7 +240,7 @@ static void take_refspec(struct remote *remote, const struct ews_gitconfig_value
 		return;
 	if (!is_push)
 		remote->fetch = value;
-	else if (!strncmp(text, OURS, strlen(OURS)))
+	else if (ews_str_begins(text, OURS))
 		remote->named = value;
 	else
 		remote->push = value;

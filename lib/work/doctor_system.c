@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/kernel.h"
 #include "base/sandbox.h"
+#include "base/str.h"
 #include "store/git.h"
 #include "work/watch.h"
 
@@ -39,7 +40,7 @@ static void look_at_git(struct ews_checkup *out)
 	ews_buf_rtrim(&answer);
 	if (status < 0)
 		(void)ews_checkup_error(out, "git");
-	else if (status || strncmp(answer.ptr, "git version ", 12) != 0)
+	else if (status || !ews_str_begins(answer.ptr, "git version "))
 		(void)ews_checkup_find(out, "git", EWS_CHECK_PROBLEM, "what is called git gives no version");
 	else
 		ews_checkup_ok(out, "git", "git %s, %s, git-ews " EWS_VERSION, answer.ptr + 12, library);

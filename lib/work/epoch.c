@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "base/str.h"
 
 #define EPOCH_FILE "epoch"
 #define EPOCH_LOCK "gate:epoch"
@@ -104,7 +105,7 @@ static bool parse(struct lines *out, const struct ews_buf *text)
 		return false;
 	*end = '\0';
 	line = strtok_r(text->ptr, "\n", &rest);
-	if (!line || strncmp(line, VERSION_WORD, strlen(VERSION_WORD)) != 0)
+	if (!line || !ews_str_begins(line, VERSION_WORD))
 		return false;
 	while ((line = strtok_r(NULL, "\n", &rest)))
 		if (!parse_line(out, line))
@@ -114,7 +115,7 @@ static bool parse(struct lines *out, const struct ews_buf *text)
 
 static int check_version(const struct ews_buf *text)
 {
-	bool is_said = text->len && !strncmp(text->ptr, VERSION_WORD, strlen(VERSION_WORD));
+	bool is_said = text->len && ews_str_begins(text->ptr, VERSION_WORD);
 
 	if (!is_said || strtol(text->ptr + strlen(VERSION_WORD), NULL, 10) <= EPOCH_VERSION)
 		return 0;

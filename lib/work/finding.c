@@ -16,6 +16,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "store/home.h"
 #include "work/artifact.h"
 
@@ -83,8 +84,8 @@ static int check_text(const char *text, size_t max, const char *what)
 /* What git takes for a patch has a line that names a file in one of these ways. */
 static bool is_patch(const char *text)
 {
-	return !strncmp(text, "diff --git ", 11) || strstr(text, "\ndiff --git ") || !strncmp(text, "--- ", 4) ||
-	       strstr(text, "\n--- ");
+	return ews_str_begins(text, "diff --git ") || strstr(text, "\ndiff --git ") ||
+	       ews_str_begins(text, "--- ") || strstr(text, "\n--- ");
 }
 
 static int check(const struct ews_finding *finding)
@@ -110,7 +111,7 @@ static int check(const struct ews_finding *finding)
 
 static bool is_id(const char *id)
 {
-	return !strncmp(id, ID_PREFIX, strlen(ID_PREFIX)) && strlen(id) == strlen(ID_PREFIX) + ID_DIGITS &&
+	return ews_str_begins(id, ID_PREFIX) && strlen(id) == strlen(ID_PREFIX) + ID_DIGITS &&
 	       strspn(id + strlen(ID_PREFIX), "0123456789abcdef") == ID_DIGITS;
 }
 

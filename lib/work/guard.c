@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/shell_word.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_line.h"
 #include "work/guard_program.h"
@@ -31,7 +32,7 @@ static void judge_options(struct ews_guard_verdict *out, const struct ews_guard_
 	for (; *at; at++) {
 		const char *value = strchr(*at, '=');
 
-		if ((*at)[0] != '-' || ((*at)[1] != letter && strncmp(*at, beginning, strlen(beginning)) != 0))
+		if ((*at)[0] != '-' || ((*at)[1] != letter && !ews_str_begins(*at, beginning)))
 			continue;
 		if ((*at)[1] == letter)
 			value = (*at)[2] ? *at + 2 : NULL;
@@ -108,7 +109,7 @@ void ews_guard_judge_line(struct ews_guard_verdict *out, struct ews_guard_line *
 				"'%s' is a command that is not known yet", program);
 	else if (!strcmp(base, "git"))
 		judge_git(out, line, NULL);
-	else if (!strncmp(base, "git-", 4) && base[4])
+	else if (ews_str_begins(base, "git-") && base[4])
 		judge_git(out, line, base + 4);
 	else if (!ews_guard_judge_wrapper(out, line))
 		ews_guard_judge_program(out, line);

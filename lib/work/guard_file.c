@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_git.h"
 
@@ -67,7 +68,7 @@ bool ews_guard_is_scratch(const char *path)
 	for (const char *const *at = devices; *at; at++)
 		if (!strcmp(path, *at))
 			return true;
-	return !strncmp(path, "/dev/fd/", 8) || is_below(path, "/tmp") || is_below(path, "/var/tmp") ||
+	return ews_str_begins(path, "/dev/fd/") || is_below(path, "/tmp") || is_below(path, "/var/tmp") ||
 	       (own && is_below(path, own));
 }
 
@@ -123,7 +124,7 @@ static void judge_sed(struct ews_guard_verdict *out, char *const *argv)
 	for (argv++; *argv; argv++) {
 		bool has_value = ews_str_is_any(*argv, options);
 
-		has_script |= has_value || !strncmp(*argv, "--expression=", 13) || !strncmp(*argv, "--file=", 7);
+		has_script |= has_value || ews_str_begins(*argv, "--expression=") || ews_str_begins(*argv, "--file=");
 		if (has_value && argv[1])
 			argv++;
 		else if (**argv != '-' && has_script && may_be_git_path(*argv))
@@ -140,7 +141,7 @@ static void judge_target(struct ews_guard_verdict *out, char *const *argv)
 	char *const *at;
 
 	for (at = argv + 1; *at; at++) {
-		if (!strncmp(*at, "--target-directory=", 19))
+		if (ews_str_begins(*at, "--target-directory="))
 			target = *at + 19;
 		else if ((!strcmp(*at, "-t") || !strcmp(*at, "--target-directory")) && at[1])
 			target = *++at;
@@ -166,7 +167,7 @@ static bool has_letter(char *const *argv, char letter)
 static bool has_beginning(char *const *argv, const char *beginning)
 {
 	for (argv++; *argv; argv++)
-		if (!strncmp(*argv, beginning, strlen(beginning)))
+		if (ews_str_begins(*argv, beginning))
 			return true;
 	return false;
 }
@@ -178,7 +179,7 @@ static void judge_option(struct ews_guard_verdict *out, char *const *argv, char 
 		const char *at = (*argv)[0] == '-' && (*argv)[1] != '-' ? strchr(*argv, letter) : NULL;
 		const char *path = at && at[1] ? at + 1 : NULL;
 
-		if (!strncmp(*argv, name, strlen(name)) && (*argv)[strlen(name)] == '=')
+		if (ews_str_begins(*argv, name) && (*argv)[strlen(name)] == '=')
 			path = *argv + strlen(name) + 1;
 		else if ((at || !strcmp(*argv, name)) && !path)
 			path = argv[1];
@@ -239,6 +240,6 @@ void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
 		judge_option(out, argv, 'D', "--directory");
 	else if (is_called(argv[0], "dd"))
 		for (char *const *at = argv + 1; *at; at++)
-			if (!strncmp(*at, "of=", 3) && ews_guard_is_git_path(*at + 3))
+			if (ews_str_begins(*at, "of=") && ews_guard_is_git_path(*at + 3))
 				ews_guard_block_git_path(out, *at + 3);
 }

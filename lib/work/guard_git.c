@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/str.h"
 
 /* Settings of git's that say how something looks, and nothing else: these may be given with -c. */
 static const char *const looks[] = {
@@ -107,7 +108,7 @@ bool ews_guard_row_is_free(const struct ews_guard_rules *rules, const struct ews
 	    ((row->flags & EWS_GUARD_PUSH) && !rules->block_push))
 		return true;
 	return rules->policy == EWS_GUARD_INSIDE && !(row->flags & EWS_GUARD_OUTSIDE) &&
-	       strncmp(row->name, "ews", 3) != 0;
+	       !ews_str_begins(row->name, "ews");
 }
 
 /* May what is no reading be done under these rules? */
@@ -129,7 +130,7 @@ static void judge_writing(struct ews_guard_verdict *out, const struct reading *r
 	if (row->suggestion)
 		ews_buf_adds(&suggestion, row->suggestion);
 	if (r->rules->policy != EWS_GUARD_INSIDE && !(row->flags & EWS_GUARD_OUTSIDE) && !r->reaches_out &&
-	    row->op != EWS_GUARD_UNKNOWN && strncmp(row->name, "ews", 3) != 0)
+	    row->op != EWS_GUARD_UNKNOWN && !ews_str_begins(row->name, "ews"))
 		ews_buf_addf(&suggestion,
 			     "%sin a session of `git ews run --method snapshot --policy inside` it is allowed",
 			     row->suggestion ? "; " : "");
@@ -440,16 +441,16 @@ static void read_global(struct globals *g, const char *arg)
 	for (i = 0; i < sizeof(printing) / sizeof(*printing); i++)
 		if (!strcmp(arg, printing[i]))
 			g->has_printed = true;
-	if (g->has_printed || !strncmp(arg, "--list-cmds=", 12))
+	if (g->has_printed || ews_str_begins(arg, "--list-cmds="))
 		g->has_printed = true;
 	else if (!strcmp(arg, "-p") || !strcmp(arg, "--paginate"))
 		refuse_global(g, arg, "would start a pager that settings may name", "leave it out");
-	else if (!strncmp(arg, "--exec-path=", 12))
+	else if (ews_str_begins(arg, "--exec-path="))
 		refuse_global(g, arg, "would run git's commands from another directory", "leave it out");
-	else if (!strncmp(arg, "--config-env", 12))
+	else if (ews_str_begins(arg, "--config-env"))
 		refuse_global(g, arg, "could have git start any program", "leave it out");
-	else if (!strncmp(arg, "--git-dir", 9) || !strncmp(arg, "--work-tree", 11) ||
-		 !strncmp(arg, "--namespace", 11))
+	else if (ews_str_begins(arg, "--git-dir") || ews_str_begins(arg, "--work-tree") ||
+		 ews_str_begins(arg, "--namespace"))
 		refuse_global(g, arg, "would have git work on another repository or other files",
 			      "`git -C <directory>` looks into another one");
 	else
@@ -593,9 +594,9 @@ bool ews_guard_variable_is_harmless(const struct ews_guard_rules *rules, const c
 		return is_plain_pager(value);
 	if (!strcmp(name, "GIT_CONFIG_GLOBAL") || !strcmp(name, "GIT_CONFIG_SYSTEM"))
 		return !strcmp(value, "/dev/null");
-	if (strncmp(name, "GIT_", 4) != 0)
+	if (!ews_str_begins(name, "GIT_"))
 		return true;
-	if (!strncmp(name, "GIT_TRACE", 9)) /* a path or a descriptor is written to */
+	if (ews_str_begins(name, "GIT_TRACE")) /* a path or a descriptor is written to */
 		return !*value || !strcmp(value, "0") || !strcmp(value, "1") || !strcmp(value, "2") ||
 		       !strcmp(value, "true") || !strcmp(value, "false");
 	for (i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
@@ -640,7 +641,7 @@ void ews_guard_neutral(struct ews_strv *out, char *const *argv)
 	struct reading r;
 	char *const *at;
 
-	if (!*argv || !read_git(&r, &git) || (r.row && !strncmp(r.row->name, "ews", 3))) {
+	if (!*argv || !read_git(&r, &git) || (r.row && ews_str_begins(r.row->name, "ews"))) {
 		ews_strv_add_array(out, argv);
 		return;
 	}

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/str.h"
 #include "work/guard_file.h"
 
 struct interpreter {
@@ -37,9 +38,9 @@ static bool is_compared(const char *text, const char *at, size_t len)
 	for (before--, after++; before > text && before[-1] == ' '; before--)
 		;
 	after += strspn(after, " ");
-	return !strncmp(after, "in ", 3) || !strncmp(after, "not in ", 7) || !strncmp(after, "==", 2) ||
-	       !strncmp(after, "!=", 2) ||
-	       (before - text >= 2 && (!strncmp(before - 2, "==", 2) || !strncmp(before - 2, "!=", 2)));
+	return ews_str_begins(after, "in ") || ews_str_begins(after, "not in ") || ews_str_begins(after, "==") ||
+	       ews_str_begins(after, "!=") ||
+	       (before - text >= 2 && (ews_str_begins(before - 2, "==") || ews_str_begins(before - 2, "!=")));
 }
 
 /* Is git named in it, as a word? "x.git" and ".gitignore" are other names. */

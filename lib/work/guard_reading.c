@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "store/gitconfig.h"
 #include "store/index.h"
 #include "work/guard_git.h"
@@ -63,9 +64,9 @@ static bool is_kept(const char *name, const char *value)
 	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
 		if (!strcmp(name, kept[i]))
 			return true;
-	if (!strncmp(name, "GIT_", 4))
+	if (ews_str_begins(name, "GIT_"))
 		return strcmp(name, "GIT_PAGER") != 0 && ews_guard_variable_is_harmless(&rules, name, value);
-	return !strncmp(name, "LC_", 3);
+	return ews_str_begins(name, "LC_");
 }
 
 /* The absolute directories of PATH: git's own shell scripts look there for their tools. */

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/shell.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_file.h"
 #include "work/guard_line.h"
@@ -156,7 +157,7 @@ static void take_names(struct text *t, const struct ews_shell_command *command, 
 		}
 		/* "PATH=$PATH:...": see is_appended_path() */
 		if (gap && gap->at == 5 && gap->name && !strcmp(gap->name, "PATH") &&
-		    !strncmp(word->text, "PATH=", 5) && (!word->text[5] || word->text[5] == ':'))
+		    ews_str_begins(word->text, "PATH=") && (!word->text[5] || word->text[5] == ':'))
 			continue;
 		if (text.ptr[len])
 			text.ptr[len++] = '\0';
@@ -166,7 +167,7 @@ static void take_names(struct text *t, const struct ews_shell_command *command, 
 
 static bool is_git_name(const char *name)
 {
-	return !strcmp(name, "git") || !strncmp(name, "git-", 4);
+	return !strcmp(name, "git") || ews_str_begins(name, "git-");
 }
 
 static void take_function(struct text *t, const char *name)
@@ -256,7 +257,7 @@ static char *input_of(const struct text *t, const struct ews_shell_command *comm
 	const struct ews_shell_word *input = NULL;
 
 	for (const struct ews_shell_redirect *at = command->redirects; at; at = at->next)
-		if (!strncmp(at->op, "<<", 2) || (!strcmp(at->op, "<") && at->target.unknown == EWS_SHELL_PIPE))
+		if (ews_str_begins(at->op, "<<") || (!strcmp(at->op, "<") && at->target.unknown == EWS_SHELL_PIPE))
 			input = &at->target;
 	if (!input)
 		return NULL;

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/str.h"
+
 /*
  * Sets of options that several rows have
  */
@@ -599,9 +601,9 @@ static enum ews_guard_found match(const char *given, size_t given_len, const cha
 {
 	if (is_name(given, given_len, name, len, abbreviated))
 		return EWS_GUARD_OPTION;
-	if (given_len > 3 && !strncmp(given, "no-", 3) && is_name(given + 3, given_len - 3, name, len, abbreviated))
+	if (given_len > 3 && ews_str_begins(given, "no-") && is_name(given + 3, given_len - 3, name, len, abbreviated))
 		return EWS_GUARD_NEGATED;
-	if (len > 3 && !strncmp(name, "no-", 3) && is_name(given, given_len, name + 3, len - 3, abbreviated))
+	if (len > 3 && ews_str_begins(name, "no-") && is_name(given, given_len, name + 3, len - 3, abbreviated))
 		return EWS_GUARD_NEGATED;
 	return EWS_GUARD_NO_OPTION;
 }

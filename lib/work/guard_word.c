@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_git.h"
 
@@ -25,9 +26,9 @@ static bool is_id_option(const char *verb, const char *word)
 					      "--before=",    "--author=", "--grep=" };
 
 	if (!strcmp(verb, "rev-parse"))
-		return ews_str_is_any(word, rev_parse) || !strncmp(word, "--short=", 8);
+		return ews_str_is_any(word, rev_parse) || ews_str_begins(word, "--short=");
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
-		if (!strncmp(word, limits[i], strlen(limits[i])))
+		if (ews_str_begins(word, limits[i]))
 			return true;
 	if (ews_str_is_any(word, walks))
 		return true;
@@ -59,7 +60,8 @@ static bool prints_ids(const struct ews_shell_command *command)
 			return false;
 		else if (i > 1 && is_option && !is_id_option(verb, word->text))
 			return false;
-		has_form = has_form || !strncmp(word->text, "--format=", 9) || !strncmp(word->text, "--pretty=", 9);
+		has_form = has_form || ews_str_begins(word->text, "--format=") ||
+			   ews_str_begins(word->text, "--pretty=");
 	}
 	return has_form && (!strcmp(verb, "merge-base") || !strcmp(verb, "rev-parse") ||
 			    !strcmp(verb, "rev-list") || !strcmp(verb, "log"));
@@ -81,8 +83,8 @@ static bool prints_temporary(const struct ews_shell_command *command)
 		if (strchr(word->text, 't') && ews_str_is_any(word->text, options))
 			has_place = has_place || strcmp(word->text, "--directory") != 0;
 		else if (word->text[0] == '-'
-				 ? !ews_str_is_any(word->text, options) && strncmp(word->text, "--suffix=", 9) != 0
-				 : !has_place && strncmp(word->text, "/tmp/", 5) != 0)
+				 ? !ews_str_is_any(word->text, options) && !ews_str_begins(word->text, "--suffix=")
+				 : !has_place && !ews_str_begins(word->text, "/tmp/"))
 			return false;
 	}
 	return true;
@@ -224,8 +226,7 @@ static bool is_temporary(const struct ews_shell_word *word)
 	static const char place[] = "${TMPDIR:-/tmp}";
 	const char *at = word->source + (*word->source == '"');
 
-	return word->gaps_n && !word->gaps->at && !strncmp(at, place, strlen(place)) &&
-	       strchr("/\"", at[strlen(place)]);
+	return word->gaps_n && !word->gaps->at && ews_str_begins(at, place) && strchr("/\"", at[strlen(place)]);
 }
 
 bool ews_guard_word_add(struct ews_buf *out, const struct ews_shell *shell, size_t at,

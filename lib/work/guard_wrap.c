@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_file.h"
 #include "work/guard_table.h"
@@ -343,7 +344,7 @@ static char *const *read_test(struct search *search, char *const *at)
 	static const char *const names[] = { "-path",  "-wholename", "-ipath",  "-iwholename", "-name",
 					     "-iname", "-regex",     "-iregex", NULL };
 	bool has_name = ews_str_is_any(*at, names) && at[1];
-	bool is_compared = (!strncmp(*at, "-newer", 6) || !strcmp(*at, "-anewer") || !strcmp(*at, "-cnewer")) &&
+	bool is_compared = (ews_str_begins(*at, "-newer") || !strcmp(*at, "-anewer") || !strcmp(*at, "-cnewer")) &&
 			   at[1];
 
 	if (!strcmp(*at, "!") || !strcmp(*at, "-not")) {
@@ -417,7 +418,7 @@ static void judge_script(struct ews_guard_verdict *out, const struct ews_guard_l
 	bool is_input = !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdin") || !strcmp(path, "/dev/fd/0");
 
 	/* a script is a program like any other, until it is made up on the spot */
-	if (!is_input && strncmp(path, "/dev/fd/", 8) != 0)
+	if (!is_input && !ews_str_begins(path, "/dev/fd/"))
 		return;
 	if (is_input && line->input)
 		ews_guard_judge_text(out, line, line->input);
@@ -484,7 +485,7 @@ static void judge_text_option(struct ews_guard_verdict *out, const struct ews_gu
 	for (char *const *at = line->argv + 1; *at; at++) {
 		const char *letter = (*at)[0] == '-' && (*at)[1] != '-' ? strchr(*at, 'c') : NULL;
 
-		if (!strncmp(*at, "--command=", 10))
+		if (ews_str_begins(*at, "--command="))
 			ews_guard_judge_text(out, line, *at + 10);
 		else if (letter && letter[1])
 			ews_guard_judge_text(out, line, letter + 1);
@@ -675,7 +676,7 @@ static bool is_command(const char *word)
 {
 	const char *base = ews_path_base(word);
 
-	return !strcmp(base, "git") || !strncmp(base, "git-", 4) || ews_guard_is_called(word, shells) ||
+	return !strcmp(base, "git") || ews_str_begins(base, "git-") || ews_guard_is_called(word, shells) ||
 	       find_runner(base) || find_carrier(base);
 }
 
@@ -687,7 +688,7 @@ static const struct ews_guard_row runuser = {
 static bool names_user(char *const *argv)
 {
 	for (argv++; *argv; argv++)
-		if (!strncmp(*argv, "-u", 2) || !strncmp(*argv, "--user", 6))
+		if (ews_str_begins(*argv, "-u") || ews_str_begins(*argv, "--user"))
 			return true;
 	return false;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/str.h"
 
 /* What HEAD says: its first line. */
 static void read_line(struct ews_buf *out, const struct ews_gitstate *git)
@@ -38,7 +39,7 @@ static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const stru
 	int rc;
 
 	/* Elsewhere git looks for no branch, and has none to be born there. */
-	if (ref && (strncmp(ref, "refs/", 5) != 0 || !ews_odb_is_ref_name(ref)))
+	if (ref && (!ews_str_begins(ref, "refs/") || !ews_odb_is_ref_name(ref)))
 		return EWS_HEAD_DAMAGED;
 	rc = ref ? read_ref(out, repo, session, ref) : ews_oid_parse(out, text);
 	/* A branch whose file is there and holds no id is another failure. */
@@ -98,5 +99,5 @@ char *ews_head_branch(const struct ews_gitstate *git)
 
 	read_line(&text, git);
 	ref = ews_odb_ref_target(text.ptr);
-	return ref && !strncmp(ref, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) ? ews_strdup(ref) : NULL;
+	return ref && ews_str_begins(ref, EWS_REF_BRANCHES) ? ews_strdup(ref) : NULL;
 }

@@ -19,6 +19,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 
 #define GATE "gate:holdings"
 #define GATE_MS 30000
@@ -90,7 +91,7 @@ static bool parse_name(struct ews_holding *out, const char *name)
 	char *end;
 
 	*out = (struct ews_holding){ .turn = 0 };
-	if (!strncmp(at, "wait:", 5)) {
+	if (ews_str_begins(at, "wait:")) {
 		at += 5;
 		if (strspn(at, "0123456789") != TURN_DIGITS || at[TURN_DIGITS] != ':')
 			return false;

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "store/git.h"
 #include "store/home.h"
 #include "store/include.h"
@@ -166,9 +167,9 @@ static void read_mark(struct ews_strv *out, struct ews_strv *out_made, const cha
 	}
 	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
-		bool is_made = !strncmp(line, "made ", 5);
+		bool is_made = ews_str_begins(line, "made ");
 
-		if (!is_made && strncmp(line, "config ", 7) != 0)
+		if (!is_made && !ews_str_begins(line, "config "))
 			continue;
 		line += is_made ? 5 : 7;
 		if (ews_path_unescape(&name, line, strlen(line)) == 0)
@@ -320,8 +321,7 @@ static int look_at_hook(int dir_fd, const char *name)
 
 static bool is_file_of_ours(const char *name)
 {
-	return !strcmp(name, EWS_HOOKS_MARK) || !strcmp(name, CONFIG_FILE) ||
-	       !strncmp(name, EWS_FILE_BESIDE, strlen(EWS_FILE_BESIDE));
+	return !strcmp(name, EWS_HOOKS_MARK) || !strcmp(name, CONFIG_FILE) || ews_str_begins(name, EWS_FILE_BESIDE);
 }
 
 static int list_foreign(struct ews_strv *out, const char *dir)

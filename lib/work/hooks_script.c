@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "work/stop.h"
 
 static const char head[] = "#!/bin/sh\n"
@@ -138,5 +139,5 @@ void ews_hooks_script(struct ews_buf *out, const char *name, const struct ews_ho
 
 bool ews_hooks_is_script(const struct ews_buf *text)
 {
-	return !strncmp(text->ptr, head, strlen(head));
+	return ews_str_begins(text->ptr, head);
 }

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/str.h"
 
 #define PATCH_BYTES_MAX EWS_GIB
 
@@ -93,7 +94,7 @@ static void find_hunks(struct ews_hunk_file *file)
 		const char *newline = memchr(line, '\n', (size_t)(end - line));
 
 		next = newline ? newline + 1 : end;
-		if (!strncmp(line, "@@ -", 4))
+		if (ews_str_begins(line, "@@ -"))
 			add_hunk(file, &cap, line);
 	}
 	for (size_t i = 0; i < file->n; i++) {

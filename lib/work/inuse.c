@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/kin.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #define ANCESTORS_MAX 256
 #define MOUNTS "/proc/self/mounts"
@@ -126,7 +127,7 @@ static bool reads_from_us(int proc_fd)
 	if (len < 0)
 		return false;
 	input[len] = '\0';
-	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours) && !strncmp(input, "pipe:", 5); i++) {
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours) && ews_str_begins(input, "pipe:"); i++) {
 		char output[64];
 
 		len = readlink(ours[i], output, sizeof(output) - 1);

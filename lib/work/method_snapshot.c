@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/carry.h"
 #include "store/config.h"
 #include "store/git.h"
@@ -99,9 +100,9 @@ static bool comes_along(const char *key)
 
 	if (IS_ONE_OF(carried, key))
 		return true;
-	if (!strncmp(key, "diff.", 5))
+	if (ews_str_begins(key, "diff."))
 		return first == last ? IS_ONE_OF(diff_keys, last + 1) : IS_ONE_OF(driver_keys, last + 1);
-	return !strncmp(key, "merge.", 6) && first == last && IS_ONE_OF(merge_keys, last + 1);
+	return ews_str_begins(key, "merge.") && first == last && IS_ONE_OF(merge_keys, last + 1);
 }
 
 /* What of a file of settings comes along; git reads it, and no file that it includes. */
@@ -185,7 +186,7 @@ static int follow_tag(struct ews_oid *target, struct ews_buf *tags, const struct
 		return rc;
 	ews_buf_addf(tags, "%s\n", ews_oid_hex(hex, oid));
 	rc = ews_odb_read(&data, &type, place->odb, oid);
-	if (rc < 0 || strncmp(data.ptr, "object ", 7))
+	if (rc < 0 || !ews_str_begins(data.ptr, "object "))
 		return rc;
 	named = ews_strndup(data.ptr + 7, strcspn(data.ptr + 7, "\n"));
 	return ews_oid_parse(target, named);
@@ -207,8 +208,7 @@ static int copy_tags(const struct ews_place *place, const struct ews_buf *tags, 
 /* Branches and tags; one that names what is not there is of no use to the copy either. */
 static bool comes_along_ref(const struct ews_place *place, const struct ews_ref *ref)
 {
-	return (!strncmp(ref->name, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) ||
-		!strncmp(ref->name, EWS_REF_TAGS, strlen(EWS_REF_TAGS))) &&
+	return (ews_str_begins(ref->name, EWS_REF_BRANCHES) || ews_str_begins(ref->name, EWS_REF_TAGS)) &&
 	       ews_odb_has(place->odb, &ref->oid);
 }
 

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path_line.h"
+#include "base/str.h"
 #include "store/lock.h"
 
 static void release_one(struct ews_pending *pending)
@@ -127,8 +128,7 @@ int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->damaged.n; i++)
-		if (!strncmp(list->damaged.items[i], name, strlen(name)) &&
-		    list->damaged.items[i][strlen(name)] == '\t')
+		if (ews_str_begins(list->damaged.items[i], name) && list->damaged.items[i][strlen(name)] == '\t')
 			return fail_damaged(list->damaged.items[i]);
 
 	for (size_t i = 0; i < list->n; i++) {
@@ -138,7 +138,7 @@ int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *
 			*out = pending;
 			return 0;
 		}
-		if (!*name || strncmp(pending->name, name, strlen(name)) != 0)
+		if (!*name || !ews_str_begins(pending->name, name))
 			continue;
 		*out = pending;
 		n++;

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/litter.h"
 #include "store/lock.h"
 #include "work/archive.h"
@@ -66,7 +67,7 @@ static void sweep_prefix(int fd, const char *prefix)
 	ssize_t n = ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names.items[i].name, prefix, strlen(prefix)))
+		if (ews_str_begins(names.items[i].name, prefix))
 			sweep_one(fd, names.items[i].name);
 }
 
@@ -93,7 +94,7 @@ static void sweep_unclaimed(int working_fd)
 	struct stat st;
 
 	for (ssize_t i = 0; i < n; i++)
-		if (!strncmp(names.items[i].name, ".new-", 5) &&
+		if (ews_str_begins(names.items[i].name, ".new-") &&
 		    fstatat(working_fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    st.st_mtim.tv_sec + CLAIM_S < ews_clock_now())
 			(void)ews_file_remove_tree(working_fd, names.items[i].name); /* best effort, as above */
@@ -183,7 +184,7 @@ static void sweep_beside(struct ews_repo *repo)
 	if (ews_session_ids(&ids, repo) < 0)
 		n = 0;
 	for (ssize_t i = 0; i < n; i++)
-		if (strncmp(names.items[i].name, "op-", 3) && !ews_retire_is_name(names.items[i].name) &&
+		if (!ews_str_begins(names.items[i].name, "op-") && !ews_retire_is_name(names.items[i].name) &&
 		    !ews_strv_has(&ids, names.items[i].name) && !ews_repo_is_locked(repo, names.items[i].name) &&
 		    !is_anothers(repo, fd, names.items[i].name))
 			(void)ews_file_remove_tree(fd, names.items[i].name); /* best effort */

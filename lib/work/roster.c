@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/str.h"
 
 #define FILE_NAME "roster"
 #define BYTES_MAX (64 * EWS_MIB)
@@ -22,7 +23,7 @@
 
 static const char *short_name(const char *ref)
 {
-	return strncmp(ref, PREFIX, strlen(PREFIX)) ? ref : ref + strlen(PREFIX);
+	return !ews_str_begins(ref, PREFIX) ? ref : ref + strlen(PREFIX);
 }
 
 static void digest(char hex[2 * EWS_HASH_MAX + 1], const char *text, size_t len)
@@ -39,7 +40,7 @@ static bool is_whole(const struct ews_buf *text)
 	char hex[2 * EWS_HASH_MAX + 1];
 	const char *end = text->ptr + text->len - END_LEN;
 
-	if (text->len < END_LEN || strlen(text->ptr) != text->len || strncmp(end, END, strlen(END)) != 0)
+	if (text->len < END_LEN || strlen(text->ptr) != text->len || !ews_str_begins(end, END))
 		return false;
 	digest(hex, text->ptr, text->len - END_LEN);
 	return !strncmp(end + strlen(END), hex, 2 * (size_t)DIGEST_LEN);

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "store/commit.h"
 #include "work/branch.h"
 #include "work/outcome.h"
@@ -43,7 +44,7 @@ void ews_round_end_result_release(struct ews_round_end_result *result)
 
 int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name)
 {
-	const char *id = strncmp(name, "ews/", 4) ? name : name + 4;
+	const char *id = !ews_str_begins(name, "ews/") ? name : name + 4;
 
 	for (size_t i = 0; i < rounds->n; i++) {
 		if (strcmp(rounds->items[i].id, id) != 0 || !rounds->items[i].is_settled)

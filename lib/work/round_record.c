@@ -13,6 +13,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 
 #define RECORD_BYTES_MAX EWS_MIB
 #define RECORD_VERSION 1
@@ -291,7 +292,7 @@ static bool is_anonymous(const char *name)
 {
 	const char *number;
 
-	if (strncmp(name, ALIAS, strlen(ALIAS)) != 0)
+	if (!ews_str_begins(name, ALIAS))
 		return false;
 	number = name + strlen(ALIAS);
 	return *number && *number != '0' && !number[strspn(number, "0123456789")];

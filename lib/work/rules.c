@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/home.h"
 #include "store/index.h"
 
@@ -25,7 +26,7 @@ static int read_rules(struct ews_buf *out, const char *top, const char *path)
 
 	if (!*path)
 		return 0;
-	if (!strncmp(path, "~/", 2))
+	if (ews_str_begins(path, "~/"))
 		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", path + 2);
 	else
 		full = *path == '/' ? ews_strdup(path) : ews_path_join(top, path);

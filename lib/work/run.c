@@ -25,6 +25,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/relay.h"
+#include "base/str.h"
 #include "store/git.h"
 #include "store/git_program.h"
 #include "store/home.h"
@@ -257,7 +258,7 @@ static int add_shim(struct ews_strv *env, const struct ews_session *session, con
 	set_env_all(env, says.items);
 	set_env(env, EWS_GIT_VARIABLE, git);
 	for (size_t i = 0; i < env->n; i++)
-		if (!strncmp(env->items[i], "PATH=", 5) && env->items[i][5])
+		if (ews_str_begins(env->items[i], "PATH=") && env->items[i][5])
 			dirs = env->items[i] + 5;
 	path = ews_strfmt("%s/" SHIM_DIR ":%s", session->dir, dirs);
 	set_env(env, "PATH", path);

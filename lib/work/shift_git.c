@@ -14,13 +14,13 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "store/gitfile.h"
 #include "store/litter.h"
 #include "work/head.h"
 #include "work/history.h"
 #include "work/stage.h"
 #include "work/transition.h"
-
 
 /* Is it about the workspace as a whole, not some paths of it? */
 static bool moves_root(const struct ews_shift *shift)
@@ -287,7 +287,7 @@ static int read_commit(char **name, struct ews_oid *before, struct ews_oid *afte
 	const char *first = strchr(text, ' ');
 	const char *second = first ? strchr(first + 1, ' ') : NULL;
 
-	if (!second || strncmp(text, EWS_REF_BRANCHES, strlen(EWS_REF_BRANCHES)) != 0)
+	if (!second || !ews_str_begins(text, EWS_REF_BRANCHES))
 		return ews_error(EWS_EDAMAGED, "the step names a commit that makes no sense");
 	*name = ews_strndup(text, (size_t)(first - text));
 	if (ews_oid_parse_or_none(before, first + 1, (size_t)(second - first - 1)) < 0)

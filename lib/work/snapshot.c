@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
@@ -332,7 +333,7 @@ static int split_ref(struct ews_oid *oid, char **to, char *line, const struct ew
 		return ews_error(EWS_EDAMAGED, "step '%s' names a ref that makes no sense", step->id);
 	*(*to)++ = '\0';
 	*hex++ = '\0';
-	if (strncmp(line, "refs/ews/", 9) || strncmp(*to, "refs/ews/", 9))
+	if (!ews_str_begins(line, "refs/ews/") || !ews_str_begins(*to, "refs/ews/"))
 		return ews_error(EWS_EDAMAGED, "step '%s' names a ref that is not ours", step->id);
 	return ews_oid_parse(oid, hex);
 }
@@ -463,9 +464,9 @@ int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *s
 	int rc = ews_repo_need_dir(repo, true);
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		if (!strncmp(snapshots[i]->ref, EWS_REF_SNAPSHOTS, strlen(EWS_REF_SNAPSHOTS)))
+		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SNAPSHOTS))
 			continue;
-		if (!strncmp(snapshots[i]->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)))
+		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SESSIONS))
 			rc = ews_error(EWS_EBUSY, "'%s' is the base of a session, which lives as long as it does",
 				       snapshots[i]->id);
 		else

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/str.h"
 #include "store/manifest_odb.h"
 #include "work/base_cache.h"
 #include "work/snapshot_pins.h"
@@ -128,7 +129,7 @@ static int read_content(struct ews_content *out, struct ews_repo *repo, const st
 			bool without_index)
 {
 	const char *session = snapshot->ref + strlen(EWS_REF_SESSIONS);
-	bool is_base = !strncmp(snapshot->ref, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) && *snapshot->hash;
+	bool is_base = ews_str_begins(snapshot->ref, EWS_REF_SESSIONS) && *snapshot->hash;
 	const struct ews_base_id base = { session, &snapshot->commit, snapshot->hash };
 	int rc;
 

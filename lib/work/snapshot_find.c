@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path_line.h"
+#include "base/str.h"
 #include "store/commit.h"
 #include "work/head.h"
 #include "work/roster.h"
@@ -78,7 +79,7 @@ static char *subject_of(const char *message)
 
 static bool is_trash(const char *ref)
 {
-	return !strncmp(ref, EWS_REF_TRASH, strlen(EWS_REF_TRASH));
+	return ews_str_begins(ref, EWS_REF_TRASH);
 }
 
 bool ews_snapshot_is_in_trash(const struct ews_snapshot *snapshot)
@@ -136,8 +137,8 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 
 static bool is_git_name(const char *name)
 {
-	return !strcmp(name, "HEAD") || !strncmp(name, "HEAD^", 5) || !strncmp(name, "HEAD~", 5) ||
-	       !strncmp(name, "HEAD@", 5) || !strncmp(name, "refs/", 5) || strstr(name, "^{");
+	return !strcmp(name, "HEAD") || ews_str_begins(name, "HEAD^") || ews_str_begins(name, "HEAD~") ||
+	       ews_str_begins(name, "HEAD@") || ews_str_begins(name, "refs/") || strstr(name, "^{");
 }
 
 int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref)
@@ -155,7 +156,7 @@ int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const str
 /* Does `id`, the last part of a ref's name or a base's own, begin with `name`? */
 static bool fits(const char *id, const char *name)
 {
-	return *name && !strncmp(id, name, strlen(name));
+	return *name && ews_str_begins(id, name);
 }
 
 /* Where a snapshot is filed under its own id, or its session's. */
@@ -165,7 +166,7 @@ static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS
 static const char *id_in_ref(const char *ref)
 {
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (!strncmp(ref, prefixes[i], strlen(prefixes[i])) && !strchr(ref + strlen(prefixes[i]), '/'))
+		if (ews_str_begins(ref, prefixes[i]) && !strchr(ref + strlen(prefixes[i]), '/'))
 			return ref + strlen(prefixes[i]);
 	return "";
 }
@@ -177,8 +178,8 @@ static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, cons
 	for (size_t i = 0; i < refs->n; i++) {
 		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
 
-		if (strncmp(refs->items[i].name, EWS_REF_SESSIONS, strlen(EWS_REF_SESSIONS)) != 0 &&
-		    strncmp(refs->items[i].name, EWS_REF_PENDING, strlen(EWS_REF_PENDING)) != 0)
+		if (!ews_str_begins(refs->items[i].name, EWS_REF_SESSIONS) &&
+		    !ews_str_begins(refs->items[i].name, EWS_REF_PENDING))
 			continue;
 		if (ews_snapshot_read(&one, repo, &refs->items[i]) < 0 || !fits(one.id, name)) {
 			ews_error_clear();
@@ -234,7 +235,7 @@ static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, cons
 		rc = ews_snapshot_read(out, repo, best);
 		return rc < 0 ? rc : 1;
 	}
-	return strncmp(name, "snap-", 5) ? 0 : find_base_by_id(out, repo, &refs, name);
+	return !ews_str_begins(name, "snap-") ? 0 : find_base_by_id(out, repo, &refs, name);
 }
 
 int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const char *name)

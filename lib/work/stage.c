@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "store/git.h"
 #include "store/git_program.h"
 #include "store/index.h"
@@ -56,7 +57,7 @@ static bool is_git_at_work(void *payload)
 		if (ews_inuse_list(&users, places[i]) < 0)
 			ews_error_clear();
 	for (size_t i = 0; i < users.n && !found; i++)
-		found = !strncmp(users.items[i], "git", 3) && strncmp(users.items[i], "git-ews ", 8);
+		found = ews_str_begins(users.items[i], "git") && !ews_str_begins(users.items[i], "git-ews ");
 	return found;
 }
 
@@ -93,7 +94,7 @@ static void sweep_after(struct ews_repo *repo, int64_t begun_s)
 static void fill_env(struct ews_strv *env, const char *action)
 {
 	for (char **item = environ; *item; item++)
-		if (strncmp(*item, REFLOG_ACTION, strlen(REFLOG_ACTION)) != 0)
+		if (!ews_str_begins(*item, REFLOG_ACTION))
 			ews_strv_add(env, *item);
 	ews_strv_addf(env, REFLOG_ACTION "%s", action);
 }

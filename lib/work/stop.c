@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/config.h"
 #include "store/gitfile.h"
 #include "store/home.h"
@@ -84,7 +85,7 @@ static char *read_line(const char *dir, const char *name, const char *head)
 		return NULL;
 	}
 	ews_buf_rtrim(&text);
-	return strncmp(text.ptr, head, strlen(head)) ? NULL : ews_strdup(text.ptr + strlen(head));
+	return !ews_str_begins(text.ptr, head) ? NULL : ews_strdup(text.ptr + strlen(head));
 }
 
 /* What `path`, seen from `dir`, really is; NULL when it is nothing. */

@@ -17,6 +17,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/gitfile.h"
 #include "store/put.h"
 #include "store/tree.h"
@@ -66,7 +67,7 @@ static void take_gitstate(struct ews_gitstate *out, const struct ews_gitstate *f
 	for (size_t i = 0; i < from->files.n && with_merge; i++)
 		if (strcmp(from->files.items[i].name, "config.worktree") &&
 		    strcmp(from->files.items[i].name, EWS_GITSTATE_SPARSE) &&
-		    strncmp(from->files.items[i].name, "sharedindex.", 12))
+		    !ews_str_begins(from->files.items[i].name, "sharedindex."))
 			ews_gitstate_set_file(out, from->files.items[i].name, from->files.items[i].data.ptr,
 					      from->files.items[i].data.len);
 	if (ews_oid_is_none(head))

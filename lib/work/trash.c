@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/sync.h"
 #include "store/gate.h"
 #include "store/git.h"
@@ -242,7 +243,7 @@ static void begin_count(struct count *count, struct ews_trash_plan *plan)
 		 * Git reads what each of a thousand tags leads to before it counts. Beyond what is left out a tag may hold what a
 		 * snapshot that goes holds as well where it is one that was tagged.
 		 */
-		if (is_due || !are_all_held || strncmp(ref->name, EWS_REF_TAGS, strlen(EWS_REF_TAGS)) != 0 ||
+		if (is_due || !are_all_held || !ews_str_begins(ref->name, EWS_REF_TAGS) ||
 		    ews_oidset_has(&going.commits, tip_of(ref)))
 			ews_buf_addf(&count->request, "%s%s\n", is_due ? "" : "^", ews_oid_hex(hex, tip_of(ref)));
 	}
@@ -632,7 +633,7 @@ static int sweep_gone(struct ews_trash_plan *plan, size_t root, int fd, struct e
 		uint64_t before = removed->bytes;
 		int rc;
 
-		if (strncmp(names.items[i].name, GONE, strlen(GONE)) != 0)
+		if (!ews_str_begins(names.items[i].name, GONE))
 			continue;
 		rc = ews_file_remove_tree_told(fd, names.items[i].name, removed);
 		name_swept(plan, root, names.items[i].name, removed->bytes - before);

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/home.h"
 #include "store/state.h"
 #include "work/pending.h"
@@ -199,7 +200,7 @@ static int list_root(struct ews_trash_plan *plan, size_t root)
 		struct stat st;
 
 		/* What a step took away whose record makes no sense may be all that there is of something. */
-		if (strncmp(names.items[i].name, "op-", 3) || ews_strv_has(&plan->damaged, names.items[i].name) ||
+		if (!ews_str_begins(names.items[i].name, "op-") || ews_strv_has(&plan->damaged, names.items[i].name) ||
 		    (!dir.step && plan->roots[root].is_named_only) ||
 		    fstatat(plan->roots[root].fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;

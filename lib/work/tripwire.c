@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/shell_word.h"
+#include "base/str.h"
 #include "store/index_digest.h"
 #include "store/lock.h"
 
@@ -293,7 +294,7 @@ static const char *target_of(const char *line)
 {
 	const char *value = line ? line + name_len(line) + 1 : "";
 
-	return strncmp(value, SYMBOLIC, strlen(SYMBOLIC)) ? NULL : value + strlen(SYMBOLIC);
+	return !ews_str_begins(value, SYMBOLIC) ? NULL : value + strlen(SYMBOLIC);
 }
 
 static void add_move(struct ews_strv *out, const char *before, const char *after)
@@ -315,7 +316,7 @@ static void add_sentence(const struct teller *teller, const char *before, const 
 		ews_strv_addf(out, "%.*s is new", len, after);
 	else if (!after)
 		ews_strv_addf(out, "%.*s is gone", len, before);
-	else if (!strncmp(before, "ref ", 4))
+	else if (ews_str_begins(before, "ref "))
 		add_move(out, before, after);
 	else
 		ews_strv_addf(out, "%.*s changed", len, before);
@@ -358,7 +359,7 @@ static void add_ref_command(const struct teller *teller, const char *before, con
 	size_t len;
 
 	assert(line);
-	if (strncmp(line, "ref ", 4))
+	if (!ews_str_begins(line, "ref "))
 		return;
 	target = target_of(line);
 	len = name_len(line);
@@ -423,7 +424,7 @@ static void add_any_command(const struct teller *teller, const char *before, con
 	EWS_CLEANUP(free) char *name = NULL;
 
 	assert(line);
-	if (!strncmp(line, "ref ", 4)) {
+	if (ews_str_begins(line, "ref ")) {
 		add_ref_command(teller, before, after);
 		return;
 	}
@@ -444,7 +445,7 @@ static char **find_line(const struct ews_tripwire *tripwire, const char *name)
 {
 	for (size_t i = 0; i < tripwire->lines.n; i++)
 		if (name_len(tripwire->lines.items[i]) == strlen(name) &&
-		    !strncmp(tripwire->lines.items[i], name, strlen(name)))
+		    ews_str_begins(tripwire->lines.items[i], name))
 			return &tripwire->lines.items[i];
 	return NULL;
 }

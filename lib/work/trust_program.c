@@ -15,6 +15,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/setting.h"
 #include "work/hooks.h"
 #include "work/trust_secret.h"
@@ -31,11 +32,6 @@
 	"submodule\\..+\\.update|sendemail\\.(.+\\.)?(smtpserver|sendmailcmd|tocmd|cccmd|headercmd)|imap\\.tunnel|" \
 	"gc\\.recentobjectshook|hook\\..+\\.command|url\\.ext::.+\\.(pushinsteadof|insteadof)|init\\.templatedir)$"
 
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static bool is_truth(const char *text)
 {
 	bool truth;
@@ -50,12 +46,12 @@ static bool names_program(const char *key, const char *value)
 {
 	const char *last = strrchr(key, '.') + 1;
 
-	if (begins(key, "alias.") || (begins(key, "submodule.") && !strcmp(last, "update")))
+	if (ews_str_begins(key, "alias.") || (ews_str_begins(key, "submodule.") && !strcmp(last, "update")))
 		return *value == '!';
-	if (!strcmp(key, "core.fsmonitor") || begins(key, "pager."))
+	if (!strcmp(key, "core.fsmonitor") || ews_str_begins(key, "pager."))
 		return *value && !is_truth(value);
-	if (begins(key, "remote.") && (!strcmp(last, "url") || !strcmp(last, "pushurl")))
-		return begins(value, "ext::");
+	if (ews_str_begins(key, "remote.") && (!strcmp(last, "url") || !strcmp(last, "pushurl")))
+		return ews_str_begins(value, "ext::");
 	if (!strcmp(last, "smtpserver"))
 		return *value == '/';
 	return *value && strcmp(key, "core.hookspath");
@@ -75,7 +71,7 @@ static void add_setting(struct ews_trust_programs *out, const struct ews_gitconf
 
 	if (!names_program(value->key, value->text))
 		return;
-	program = add(out, begins(value->key, "include") ? EWS_TRUST_INCLUDE : EWS_TRUST_SETTING,
+	program = add(out, ews_str_begins(value->key, "include") ? EWS_TRUST_INCLUDE : EWS_TRUST_SETTING,
 		      ews_trust_mask_key(value->key));
 	program->scope = value->scope;
 	program->path = value->file ? ews_strdup(value->file) : NULL;
@@ -92,7 +88,7 @@ static char *find_hooks(const struct ews_gitconfig *values, const char *common_d
 			said = values->items[i].text;
 	if (!said)
 		return ews_path_join(common_dir, "hooks");
-	if (begins(said, "~/") && home)
+	if (ews_str_begins(said, "~/") && home)
 		return ews_path_join(home, said + 2);
 	return ews_path_absolute(top, said);
 }

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/gitconfig.h"
 
 /* Where programs keep what lets them in elsewhere: below the user's home directory. */
@@ -146,7 +147,7 @@ static bool has_password(const char *text)
 	size_t len;
 	const char *user = find_user(&len, text);
 
-	return user && (memchr(user, ':', len) || !strncmp(text, "http", 4));
+	return user && (memchr(user, ':', len) || ews_str_begins(text, "http"));
 }
 
 static bool is_secret(const struct ews_gitconfig_value *value)

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/index_extensions.h"
 #include "store/tree.h"
 #include "work/epoch.h"
@@ -418,7 +419,7 @@ static int choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git,
 	for (size_t i = 0; i < git->files.n; i++) {
 		const struct ews_gitstate_file *file = &git->files.items[i];
 		bool is_of_place = !strcmp(file->name, CONFIG) || !strcmp(file->name, EWS_GITSTATE_SPARSE);
-		bool is_of_merge = strcmp(file->name, "HEAD") && strncmp(file->name, "sharedindex.", 12);
+		bool is_of_merge = strcmp(file->name, "HEAD") && !ews_str_begins(file->name, "sharedindex.");
 
 		if (is_of_place || (with_merge && is_of_merge))
 			ews_gitstate_set_file(&out->content.git, file->name, file->data.ptr, file->data.len);

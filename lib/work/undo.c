@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/lock.h"
 #include "store/reserve.h"
 #include "work/archive_trash.h"
@@ -340,7 +341,7 @@ static int turn_drop(struct ews_repo *repo, struct ews_step *step, const struct 
 	step->state = redo ? EWS_STEP_DONE : EWS_STEP_UNDONE;
 	rc = ews_step_write(repo->dir_fd, step);
 	/* Their files follow now, or with the next look at them. */
-	if (rc == 0 && step->refs.n && !strncmp(step->refs.items[0], EWS_REF_ARTIFACTS, strlen(EWS_REF_ARTIFACTS)) &&
+	if (rc == 0 && step->refs.n && ews_str_begins(step->refs.items[0], EWS_REF_ARTIFACTS) &&
 	    ews_artifact_settle(NULL, repo) < 0)
 		ews_error_clear();
 	return rc;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "base/str.h"
 
 #define START "ews.hook.start"
 #define COMPLETE "ews.hook.complete"
@@ -26,7 +27,7 @@ static bool is_ours(const char *variable)
 					     "EWS_COMMAND=", "EWS_STATUS=",  "EWS_PATCH=" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(variable, names[i], strlen(names[i])))
+		if (ews_str_begins(variable, names[i]))
 			return true;
 	return false;
 }
