@@ -75,7 +75,9 @@ test_expect_success 'paths, a prefix and <session>:<path> limit what comes' '
 	test_path_is_missing p/binary && git -C p ews undo && (cd p/docs && git ews apply --prefix ../new work) && test -p p/new/fifo &&
 	test_path_is_missing p/binary && git -C p ews undo && git -C p ews apply work:no-end work:binary && cmp p/binary "${all:?}/binary" &&
 	cmp p/no-end "${all:?}/no-end" && test_path_is_missing p/new && git -C p ews undo && files_of p >got && test_cmp p.was got &&
-	test_expect_code 129 git -C p ews apply work -- ../elsewhere
+	test_expect_code 129 git -C p ews apply work -- ../elsewhere && for nowhere in "work -- nowhere" "work:nowhere" "work HEAD..HEAD^ -- crlf nowhere"; do
+		test_expect_code 128 git -C p ews apply $nowhere >out 2>err && test_must_be_empty out && test_grep "error: .nowhere. is neither" err || return 1
+	done && git -C p ews apply work -- docs 2>err && test_grep "nothing to apply" err
 '
 
 test_expect_success 'a range of snapshots, and of git revisions' '

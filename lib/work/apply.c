@@ -6,6 +6,7 @@
 #include "work/apply.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -184,6 +185,38 @@ static int read_works(struct plan *plan, const struct ews_apply_source *sources)
 		add_known(&plan->known.scan.entries, entries_after(work), !work->diff.to.is_now);
 	}
 	ews_entries_unique(&plan->known.scan.entries);
+	return rc;
+}
+
+/* Is `path` in the project, or in what is applied, even if no snapshot can hold it? */
+static bool is_anywhere(const struct plan *plan, const char *path)
+{
+	EWS_CLEANUP(free) char *there = ews_path_join(plan->repo->project, path);
+	bool is = ews_entries_has_below(&plan->known.scan.entries, path) ||
+		  faccessat(AT_FDCWD, there, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+	for (size_t i = 0; i < plan->n && !is; i++)
+		is = ews_skips_touch(&plan->works[i].diff.to.content.scan.skips, path);
+	return is;
+}
+
+/* A path that is asked for and is nowhere is a mistake. */
+static int check_paths(const struct plan *plan)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n && rc == 0; i++) {
+		const struct ews_diff *diff = &plan->works[i].diff;
+		const char *const asked[] = { plan->works[i].source->path, NULL };
+
+		rc = ews_content_check_only(&diff->to.content, &diff->from.content, asked, NULL);
+	}
+	for (const char *const *only = plan->opts->only; only && *only && rc == 0; only++) {
+		if (!**only || is_anywhere(plan, *only))
+			continue;
+		rc = ews_error(EWS_ENOTFOUND, "'%s' is neither in the project nor in what is applied", *only);
+		ews_error_hint("paths are those of files and directories");
+	}
 	return rc;
 }
 
@@ -697,6 +730,8 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 		rc = refuse_unfinished(repo);
 	if (rc == 0)
 		rc = read_works(&plan, sources);
+	if (rc == 0)
+		rc = check_paths(&plan);
 	if (rc == 0)
 		rc = read_project(&plan);
 	if (rc == 0)

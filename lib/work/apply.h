@@ -71,7 +71,7 @@ struct ews_apply_result {
 
 /*
  * Apply `n` sources one after the other. Returns 0 also when `out->is_refused`. Fails with EWS_EDAMAGED on what
- * is no patch, EWS_EDENIED on one that leads outside, EWS_ESTALE when the project changes meanwhile, EWS_EINTERRUPTED
+ * is no patch, EWS_EDENIED on one that leads outside, EWS_ENOTFOUND on a path that is asked for and is nowhere, EWS_ESTALE when the project changes meanwhile, EWS_EINTERRUPTED
  * while a step of the project waits for recover; then the project is as it was.
  */
 int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct ews_apply_source *sources, size_t n,
