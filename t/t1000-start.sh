@@ -199,7 +199,7 @@ test_expect_success 'what keeps a word from being an id is said' '
 	} &&
 	for word in HEAD now all; do
 		refused $word "that word means something else" || return 1
-	done && refused a. "it ends in .\.." && refused a.lock "it ends in .\.lock." && refused a..b "it has .\.\.." && refused .a "it begins with neither a letter nor a digit" && refused a/b "it has other characters" && refused "" "it is empty" &&
+	done && refused a. "it ends in .\.." && refused a.lock "it ends in .\.lock." && refused a..b "it has .\.\.." && refused .a "it begins with neither a letter nor a digit" && refused a/b "it has a character that no id has" && refused "" "it is empty" &&
 	test_expect_code 129 git -C ids ews start "a
 error: b" 2>err && test_line_count = 2 err
 '

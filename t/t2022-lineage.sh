@@ -61,7 +61,7 @@ test_expect_success 'a lineage that goes round, or is of nobody, is listed all t
 
 test_expect_success 'P8: show --coverage says what is held, what is not, and why' '
 	mkdir "${ws:?}/out" "${ws:?}/hollow" && echo product >"${ws:?}/out/product" && git init -q "${ws:?}/nested" && mkfifo "${ws:?}/pipe" && make covered && git -C p ews snapshot show --coverage "$snap" >out 2>err &&
-	test_must_fail grep -v "^[a-z-]*	[^	]*\$" out && test_grep "^ignored	out\$" out && test_grep "note: held: .* files, 2 links, .* directories, 1 FIFOs.*the index" err && test_grep "note: ignored: a rule" err &&
+	test_must_fail grep -v "^[a-z-]*	[^	]*\$" out && test_grep "^ignored	out\$" out && test_grep "note: held: .* files, 2 links, .* directories, 1 FIFO, .*the index" err && test_grep "note: ignored: a rule" err &&
 	git -C p ews snapshot show --coverage --json "$snap" >out && test_json out .held.fifos 1 && test_json out .held.index true && test_json out ".held.git_state[0]" && test_json out ".skipped[0].reason" && test_json out ".skipped[0].why"
 '
 

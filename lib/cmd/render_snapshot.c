@@ -304,10 +304,10 @@ void ews_render_held(cJSON *object, const struct ews_content *content)
 	add_names(json, "git_state_left", &content->git.left);
 }
 
-static void add_held(struct ews_buf *out, size_t n, const char *what)
+static void add_held(struct ews_buf *out, size_t n, const char *one, const char *many)
 {
 	if (n)
-		ews_buf_addf(out, "%s%zu %s", out->len ? ", " : "", n, what);
+		ews_buf_addf(out, "%s%zu %s", out->len ? ", " : "", n, n == 1 ? one : many);
 }
 
 void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_content *content)
@@ -318,11 +318,11 @@ void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_conten
 	EWS_CLEANUP(strv) struct ews_strv said = EWS_STRV_INIT;
 	size_t i;
 
-	add_held(&text, held.files, "files");
-	add_held(&text, held.links, "links");
-	add_held(&text, held.directories, "directories");
-	add_held(&text, held.fifos, "FIFOs");
-	add_held(&text, held.submodules, "submodules by their commit alone");
+	add_held(&text, held.files, "file", "files");
+	add_held(&text, held.links, "link", "links");
+	add_held(&text, held.directories, "directory", "directories");
+	add_held(&text, held.fifos, "FIFO", "FIFOs");
+	add_held(&text, held.submodules, "submodule by its commit alone", "submodules by their commit alone");
 	if (content->git.has_index)
 		ews_buf_addf(&text, "%sthe index", text.len ? ", " : "");
 	for (i = 0; i < content->git.files.n; i++)

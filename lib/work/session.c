@@ -40,7 +40,7 @@ static const char *flaw_of(const char *id)
 
 	for (size_t i = 0; i < len; i++)
 		if (!is_id_char(id[i]))
-			return "it has other characters";
+			return "it has a character that no id has";
 	if (len < 1 || len > ID_LEN_MAX)
 		return len ? "it is too long" : "it is empty";
 	if (id[0] == '.' || id[0] == '_' || id[0] == '-')
