@@ -535,6 +535,38 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 	return rc;
 }
 
+/* Let go of those of `paths` that are in `failed`, which is sorted, its paths escaped. */
+static void leave_out(struct ews_strv *paths, const struct ews_strv *failed)
+{
+	size_t kept = 0, n = paths->n;
+
+	for (size_t i = 0; i < n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+
+		ews_path_escape(&escaped, paths->items[i], strlen(paths->items[i]));
+		if (ews_strv_sorted_has(failed, escaped.ptr))
+			free(paths->items[i]);
+		else
+			paths->items[kept++] = paths->items[i];
+	}
+	for (paths->n = kept; kept < n; kept++)
+		paths->items[kept] = NULL;
+}
+
+/* What was about to be written or removed, and differs after all, was not. */
+static void leave_out_failed(struct ews_transition_result *out)
+{
+	EWS_CLEANUP(strv) struct ews_strv failed = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < out->errors.n; i++)
+		ews_strv_add_len(&failed, out->errors.items[i], strcspn(out->errors.items[i], "\t"));
+	if (!failed.n)
+		return;
+	ews_strv_sort(&failed);
+	leave_out(&out->restored, &failed);
+	leave_out(&out->deleted, &failed);
+}
+
 int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts)
 {
@@ -603,6 +635,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		rc = carry_out(out, &shift, root);
 	if (rc == 0)
 		rc = ews_shift_verify(out, &shift);
+	leave_out_failed(out);
 	step->is_incomplete = rc == 0 && !out->is_verified;
 	return rc == 0 && *has_changed ? finish(&shift) : rc;
 }
