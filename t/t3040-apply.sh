@@ -281,7 +281,7 @@ test_expect_success 'P4: what was done again is what undo takes back next, whate
 '
 
 test_expect_success 'P8: what could not be brought back is named, and counted among nothing' '
-	test_repo full && start_ws full f && echo other >"${ws:?}/run.sh" && echo other >"$ws/docs/crlf.txt" && git -C full ews apply f && rm full/run.sh && mkdir full/run.sh && mkfifo full/run.sh/fifo &&
+	test_repo full && start_ws full f && echo other >"${ws:?}/run.sh" && echo other >"${ws:?}/docs/crlf.txt" && git -C full ews apply f && rm full/run.sh && mkdir full/run.sh && mkfifo full/run.sh/fifo &&
 	test_expect_code 1 git -C full ews undo >out 2>err && test_grep "Paths: 1 restored, 0 deleted" out && test_grep "not as it was: run.sh " err && test_path_is_dir full/run.sh && git -C full diff --exit-code docs
 '
 
