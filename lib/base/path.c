@@ -139,6 +139,11 @@ int ews_path_cmp(const char *a, const char *b)
 	return rank(*a) - rank(*b);
 }
 
+int ews_path_cmp_alike(const char *a, const char *b)
+{
+	return strcmp(a, b) ? ews_path_cmp(a, b) : 0;
+}
+
 size_t ews_path_find_first(const void *items, size_t size, size_t n, const char *path)
 {
 	size_t at = 0, end = n;

@@ -375,10 +375,8 @@ void ews_changes_between(struct ews_changes *out, const struct ews_entries *from
 			order = 1;
 		else if (k == to->n)
 			order = -1;
-		else if (!strcmp(from->items[i].path, to->items[k].path))
-			order = 0; /* nearly always, and told much sooner than what comes first */
 		else
-			order = ews_path_cmp(from->items[i].path, to->items[k].path);
+			order = ews_path_cmp_alike(from->items[i].path, to->items[k].path);
 		if (order < 0) {
 			add_change(out, &from->items[i++], NULL);
 		} else if (order > 0) {

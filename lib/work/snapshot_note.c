@@ -76,7 +76,7 @@ static uint8_t *carry_named(const struct ews_entries *from, const uint8_t *named
 
 		if (!ews_named_has(named, i))
 			continue;
-		while (at < to->n && (order = ews_path_cmp(to->items[at].path, entry->path)) < 0)
+		while (at < to->n && (order = ews_path_cmp_alike(to->items[at].path, entry->path)) < 0)
 			at++;
 		if (order != 0 || !ews_oid_equal(&to->items[at].oid, &entry->oid))
 			return NULL;

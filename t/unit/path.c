@@ -102,9 +102,11 @@ Test(path, what_a_directory_holds_stands_right_behind_it)
 	size_t i, j, n = sizeof(order) / sizeof(*order);
 
 	for (i = 0; i < n; i++)
-		for (j = 0; j < n; j++)
+		for (j = 0; j < n; j++) {
 			cr_expect_eq((ews_path_cmp(order[i], order[j]) > 0) - (ews_path_cmp(order[i], order[j]) < 0),
 				     (i > j) - (i < j), "'%s' and '%s'", order[i], order[j]);
+			cr_expect_eq(ews_path_cmp_alike(order[i], order[j]), ews_path_cmp(order[i], order[j]));
+		}
 }
 
 Test(path, every_path_survives_escaping_in_one_line)
