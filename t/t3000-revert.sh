@@ -510,4 +510,10 @@ test_expect_success STRACE 'P3: an index that did not come back is found by the 
 	test_grep "^  Status: Not verified\$" out && test_grep "Differs: index" out && git -C lied ews revert lie >out && test_grep "Status: Verified" out
 '
 
+test_expect_success STRACE 'P3: the hash of what is there after all is not that of what should be' '
+	start_ws lied hash && git -C lied ews status hash && echo edit >>"${ws:?}/run.sh" && test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -P run.sh \
+		-e trace=unlinkat -e inject=unlinkat:retval=0 git -C lied ews revert --json hash >out 2>err && test_json out .verified false &&
+	was=$(json out .original_hash) && test_json out .current_hash && ! test_json out .current_hash "$was"
+'
+
 test_done

@@ -752,6 +752,13 @@ void ews_content_make_hash(struct ews_content *content)
 	content->hash_is_due = false;
 }
 
+void ews_content_take_hash(struct ews_content *content, const char *hash)
+{
+	if (content->hash_is_due)
+		memcpy(content->hash, hash, sizeof(content->hash));
+	content->hash_is_due = false;
+}
+
 bool ews_content_has_hash(const struct ews_content *content, const char *hash)
 {
 	return !content->hash_is_due && hash && *hash && !strcmp(content->hash, hash);

@@ -92,6 +92,9 @@ void ews_look_free(struct ews_look *look);
 /* Make the hash, if it is due. */
 void ews_content_make_hash(struct ews_content *content);
 
+/* Take `hash`, if its own is due: that of entries which were found to be equal (ews_entry_equal). */
+void ews_content_take_hash(struct ews_content *content, const char *hash);
+
 /* Is that its hash? Where it is due something was touched, and it hardly is; NULL and "" are nobody's. */
 bool ews_content_has_hash(const struct ews_content *content, const char *hash);
 

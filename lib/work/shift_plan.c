@@ -560,7 +560,7 @@ static int settle(struct ews_shift *shift, struct ews_snapshot_reading *reading)
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
 	int rc = 0;
 
-	if (strcmp(shift->now.hash, shift->target.hash) != 0 ||
+	if (!ews_content_has_hash(&shift->now, shift->target.hash) ||
 	    !ews_settled_is(&shift->now, &shift->opts->target->commit))
 		return ews_snapshot_reading_finish(reading);
 	if (!shift->repo->is_plain) {
@@ -578,6 +578,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 {
 	struct ews_content_opts opts = { .partial = true,
 					 .index_may_wait = true,
+					 .hash_may_wait = true,
 					 .progress = shift->opts->progress,
 					 .payload = shift->opts->payload };
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;

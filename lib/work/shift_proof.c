@@ -139,11 +139,16 @@ static void name_uncovered(struct ews_transition_result *out, const struct ews_s
 
 /* What of the wanted is not as it should be after all. */
 static void find_left(struct ews_changes *left, struct ews_transition_result *out, struct ews_shift *shift,
-		      const struct ews_content *after)
+		      struct ews_content *after)
 {
 	size_t kept = 0;
 
 	ews_changes_between(left, &after->scan.entries, &shift->target.scan.entries, ews_shift_proven_equal(shift));
+	/* Over many entries a hash takes longer than all else here. */
+	if (left->n)
+		ews_content_make_hash(after);
+	else
+		ews_content_take_hash(after, shift->target.hash);
 	for (size_t i = 0; i < left->n; i++) {
 		const struct ews_skip *mounted = ews_shift_mounted_at(after, left->items[i].path);
 
@@ -182,6 +187,7 @@ static int look_after(struct ews_content **after, struct ews_content *looked, st
 		.known = shift->known,
 		.ours = &shift->ours,
 		.index_may_wait = true,
+		.hash_may_wait = true,
 	};
 
 	*after = &shift->now;

@@ -24,9 +24,9 @@
 #include "work/ignored.h"
 #include "work/shift.h"
 
-/* For what is kept, what is put, and who compares the two afterwards. */
+/* For what is kept, what is put, and who compares the two afterwards. Of very many files the lists take what room there is. */
 #define REMEMBERED_BYTES_MAX (20 * EWS_MIB)
-#define REMEMBERED_OF_MANY_MAX (4 * EWS_MIB)
+#define REMEMBERED_FILES_MAX (4 * EWS_ENTRIES_MANY)
 
 static void release_shift(struct ews_shift *shift)
 {
@@ -567,6 +567,14 @@ static void leave_out_failed(struct ews_transition_result *out)
 	leave_out(&out->deleted, &failed);
 }
 
+/* Of many files, what is about to be put has the room alone: what is kept is not written to memory as well. */
+static void remember_what_is_put(const struct ews_shift *shift)
+{
+	bool has_room = shift->now.scan.entries.n <= REMEMBERED_FILES_MAX;
+
+	ews_odb_remember(shift->repo->odb, has_room ? REMEMBERED_BYTES_MAX : 0);
+}
+
 int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts)
 {
@@ -593,7 +601,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	int rc;
 
 	ews_batch_keep_briefly(shift.batch);
-	if (!opts->dry_run)
+	if (!opts->dry_run && opts->target->files <= EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
 	while (opts->only && opts->only[shift.n_only])
 		shift.n_only++;
@@ -623,9 +631,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		(void)ews_shift_name_strange(out, &shift, -1);
 		return 0;
 	}
-	/* Of many files the lists take what room there is: what is about to be put goes first. */
 	if (shift.now.scan.entries.n > EWS_ENTRIES_MANY)
-		ews_odb_remember(repo->odb, REMEMBERED_OF_MANY_MAX);
+		remember_what_is_put(&shift);
 	ews_shift_spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
 		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry || shift.brings_back;
