@@ -32,11 +32,11 @@ struct ews_recent {
 struct ews_recent *ews_recent_new(size_t max_bytes)
 {
 	struct ews_recent *recent = ews_calloc(1, sizeof(*recent));
+	/* In small pages: of large ones a virtual machine may have to get each from its host, which takes ten times as long. */
 	void *bytes =
 		mmap(NULL, max_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (bytes != MAP_FAILED) {
-		ews_alloc_fill(bytes, max_bytes);
 		recent->bytes = bytes;
 		recent->max_bytes = max_bytes;
 	}

@@ -3,7 +3,7 @@
  *
  * What was put into a directory, or taken from it, is mostly what is compared right afterwards. To read it again means to
  * find it in a pack, to inflate it and what it is a delta of, and to see once more that it is what its id says. To copy
- * it costs next to nothing, if memory comes in large pages. Several threads may use one.
+ * it costs little. Several threads may use one.
  *
  * SPDX-License-Identifier: MIT
  */
