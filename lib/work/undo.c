@@ -46,6 +46,12 @@ static int cmp_newest_first(const void *a, const void *b)
 	return ews_step_is_later(x, y) ? -1 : ews_step_is_later(y, x);
 }
 
+/* Is it the session's? NULL: any one's. */
+static bool is_of(const struct ews_step *step, const char *session)
+{
+	return !session || !strcmp(step->session, session);
+}
+
 int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -61,7 +67,7 @@ int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *sess
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
 		rc = ews_step_look(&step, &out->damaged, repo->dir_fd, ids.items[i]);
-		if (rc <= 0 || (session && strcmp(step.session, session)))
+		if (rc <= 0 || !is_of(&step, session))
 			continue;
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = step;
@@ -72,14 +78,16 @@ int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *sess
 	return rc < 0 ? rc : 0;
 }
 
-/* The step that is next: the newest one done, or (redo) the last one undone. NULL when there is none. */
-static struct ews_step *choose(struct ews_steps *steps, bool redo)
+/* The step of `session` (NULL: of all) that is next: the newest one done, or (redo) the last one undone. NULL when there is none. */
+static struct ews_step *choose(struct ews_steps *steps, const char *session, bool redo)
 {
 	struct ews_step *found = NULL;
 
 	for (size_t i = 0; i < steps->n; i++) {
 		struct ews_step *step = &steps->items[i];
 
+		if (!is_of(step, session))
+			continue;
 		if (!redo && step->state == EWS_STEP_DONE)
 			return step;
 		if (redo && step->state == EWS_STEP_UNDONE && (!found || step->undo_sequence > found->undo_sequence))
@@ -124,13 +132,13 @@ static int need_abandoned(struct ews_repo *repo, const struct ews_step *step)
 	return EWS_EBUSY;
 }
 
-static int refuse_unfinished(struct ews_repo *repo, const struct ews_steps *steps)
+static int refuse_unfinished(struct ews_repo *repo, const struct ews_steps *steps, const char *session)
 {
 	for (size_t i = 0; i < steps->n; i++) {
 		const struct ews_step *step = &steps->items[i];
 		int rc;
 
-		if (!ews_step_is_unfinished(step))
+		if (!is_of(step, session) || !ews_step_is_unfinished(step))
 			continue;
 		rc = need_abandoned(repo, step);
 		if (rc < 0)
@@ -185,10 +193,10 @@ static int fail_expired(const struct ews_step *step, bool redo)
 }
 
 /* Nothing is left to turn; when that is because of its age, it is said. */
-static int fail_nothing(const struct ews_steps *steps, bool redo)
+static int fail_nothing(const struct ews_steps *steps, const char *session, bool redo)
 {
 	for (size_t i = 0; i < steps->n; i++)
-		if (steps->items[i].state == EWS_STEP_EXPIRED)
+		if (is_of(&steps->items[i], session) && steps->items[i].state == EWS_STEP_EXPIRED)
 			return fail_expired(&steps->items[i], redo);
 	ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
 	ews_error_hint("'git ews undo --list' shows the steps");
@@ -464,29 +472,26 @@ static bool has_reverted(const struct ews_steps *steps, const struct ews_step *s
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
-	EWS_CLEANUP(steps) struct ews_steps all = EWS_STEPS_INIT;
 	struct ews_step *step;
 	int rc;
 
 	ews_reserve_ease(repo->home);
-	rc = ews_undo_list(&steps, repo, session);
-	/* Whoever names no session next asks for the last of all. */
-	if (rc == 0 && session)
-		rc = ews_undo_list(&all, repo, NULL);
+	/* Whoever names no session next asks for the last of all: what is numbered here is numbered among these. */
+	rc = ews_undo_list(&steps, repo, NULL);
 	if (rc == 0)
-		rc = refuse_unfinished(repo, &steps);
+		rc = refuse_unfinished(repo, &steps, session);
 	if (rc < 0)
 		return rc;
-	step = choose(&steps, opts->redo);
+	step = choose(&steps, session, opts->redo);
 	rc = refuse_damaged(&steps, step, opts->redo);
 	if (rc < 0)
 		return rc;
 	if (!step)
-		return fail_nothing(&steps, opts->redo);
-	step->undo_sequence = opts->redo ? 0 : last_undo(session ? &all : &steps) + 1;
+		return fail_nothing(&steps, session, opts->redo);
+	step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;
 	step->redo_sequence = 0;
 	if (opts->redo)
-		set_redone(step, session ? &all : &steps);
+		set_redone(step, &steps);
 	rc = turn(out, repo, step, opts);
 	if (rc < 0)
 		return rc;
