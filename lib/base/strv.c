@@ -72,21 +72,39 @@ void ews_strv_sort(struct ews_strv *v)
 	qsort(v->items, v->n, sizeof(*v->items), cmp_text);
 }
 
-void ews_strv_unique(struct ews_strv *v)
+void ews_strv_filter(struct ews_strv *v, bool (*is_kept)(void *payload, const char *text), void *payload)
 {
-	size_t i, kept = 0;
+	size_t kept = 0;
 
-	ews_strv_sort(v);
-	for (i = 0; i < v->n; i++) {
-		if (kept && !strcmp(v->items[kept - 1], v->items[i]))
-			free(v->items[i]);
-		else
+	for (size_t i = 0; i < v->n; i++) {
+		if (is_kept(payload, v->items[i]))
 			v->items[kept++] = v->items[i];
+		else
+			free(v->items[i]);
 	}
 	if (kept == v->n)
 		return;
 	v->n = kept;
 	v->items[kept] = NULL;
+}
+
+/* Is it another one than the last? */
+static bool is_next(void *payload, const char *text)
+{
+	const char **last = payload;
+	bool is_new = !*last || strcmp(*last, text) != 0;
+
+	if (is_new)
+		*last = text;
+	return is_new;
+}
+
+void ews_strv_unique(struct ews_strv *v)
+{
+	const char *last = NULL;
+
+	ews_strv_sort(v);
+	ews_strv_filter(v, is_next, &last);
 }
 
 bool ews_strv_has(const struct ews_strv *v, const char *text)

@@ -32,6 +32,8 @@ void ews_strv_add_array(struct ews_strv *v, char *const *items);
 void ews_strv_sort(struct ews_strv *v);
 /* Sort, then keep one of each. */
 void ews_strv_unique(struct ews_strv *v);
+/* Keep those that `is_kept` wants, in their order. */
+void ews_strv_filter(struct ews_strv *v, bool (*is_kept)(void *payload, const char *text), void *payload);
 /* Is `text` in it? `v` need not be sorted. */
 bool ews_strv_has(const struct ews_strv *v, const char *text);
 /* Is `text` in the sorted `v`? */

@@ -535,22 +535,13 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 	return rc;
 }
 
-/* Let go of those of `paths` that are in `failed`, which is sorted, its paths escaped. */
-static void leave_out(struct ews_strv *paths, const struct ews_strv *failed)
+/* Is it not one of those that failed, which are sorted, and escaped? */
+static bool has_not_failed(void *payload, const char *path)
 {
-	size_t kept = 0, n = paths->n;
+	EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
 
-	for (size_t i = 0; i < n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
-
-		ews_path_escape(&escaped, paths->items[i], strlen(paths->items[i]));
-		if (ews_strv_sorted_has(failed, escaped.ptr))
-			free(paths->items[i]);
-		else
-			paths->items[kept++] = paths->items[i];
-	}
-	for (paths->n = kept; kept < n; kept++)
-		paths->items[kept] = NULL;
+	ews_path_escape(&escaped, path, strlen(path));
+	return !ews_strv_sorted_has(payload, escaped.ptr);
 }
 
 /* What was about to be written or removed, and differs after all, was not. */
@@ -563,8 +554,8 @@ static void leave_out_failed(struct ews_transition_result *out)
 	if (!failed.n)
 		return;
 	ews_strv_sort(&failed);
-	leave_out(&out->restored, &failed);
-	leave_out(&out->deleted, &failed);
+	ews_strv_filter(&out->restored, has_not_failed, &failed);
+	ews_strv_filter(&out->deleted, has_not_failed, &failed);
 }
 
 /* Of many files, what is about to be put has the room alone: what is kept is not written to memory as well. */

@@ -25,6 +25,29 @@ Test(strv, it_ends_with_null_at_every_length)
 	cr_assert_null(ews_strv_empty[0]);
 }
 
+static bool is_short(void *payload, const char *text)
+{
+	return strlen(text) <= *(const size_t *)payload;
+}
+
+Test(strv, filter_keeps_what_is_wanted_in_its_order)
+{
+	EWS_CLEANUP(strv) struct ews_strv v = EWS_STRV_INIT;
+
+	ews_strv_filter(&v, is_short, &(size_t){ 1 });
+	cr_assert_eq(v.n, 0);
+	ews_strv_add_all(&v, "long", "b", "a", "longer", "cc", NULL);
+	ews_strv_filter(&v, is_short, &(size_t){ 2 });
+	cr_assert_eq(v.n, 3);
+	cr_expect_str_eq(v.items[0], "b");
+	cr_expect_str_eq(v.items[1], "a");
+	cr_expect_str_eq(v.items[2], "cc");
+	cr_expect_null(v.items[3]);
+	ews_strv_filter(&v, is_short, &(size_t){ 0 });
+	cr_assert_eq(v.n, 0);
+	cr_expect_null(v.items[0]);
+}
+
 Test(strv, unique_sorts_and_keeps_one_of_each)
 {
 	EWS_CLEANUP(strv) struct ews_strv v = EWS_STRV_INIT;
