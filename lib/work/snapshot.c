@@ -384,7 +384,24 @@ static int check_name(struct ews_repo *repo, const char *name, const struct ews_
 	return ews_error(EWS_ESTALE, "the ref '%s' has moved since, and is left where it is", name);
 }
 
-int ews_snapshot_check_names(struct ews_repo *repo, const struct ews_step *step)
+/* Something that is to be known of a ref which has, or is to have, the names `from` and `to`. */
+typedef int (*ask_fn)(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid);
+
+static int check_both_names(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid)
+{
+	int rc = check_name(repo, from, oid);
+
+	return rc < 0 ? rc : check_name(repo, to, oid);
+}
+
+static int find_object(struct ews_repo *repo, const char *from, const char *to, const struct ews_oid *oid)
+{
+	(void)to;
+	return need_object(repo, from, oid);
+}
+
+/* Ask of each ref of the step, until one is not as it should be. */
+static int ask_of_all(struct ews_repo *repo, const struct ews_step *step, ask_fn ask)
 {
 	int rc = 0;
 
@@ -395,27 +412,19 @@ int ews_snapshot_check_names(struct ews_repo *repo, const struct ews_step *step)
 
 		rc = split_ref(&oid, &to, line, step);
 		if (rc == 0)
-			rc = check_name(repo, line, &oid);
-		if (rc == 0)
-			rc = check_name(repo, to, &oid);
+			rc = ask(repo, line, to, &oid);
 	}
 	return rc;
 }
 
+int ews_snapshot_check_names(struct ews_repo *repo, const struct ews_step *step)
+{
+	return ask_of_all(repo, step, check_both_names);
+}
+
 int ews_snapshot_find_all(struct ews_repo *repo, const struct ews_step *step)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < step->refs.n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *line = ews_strdup(step->refs.items[i]);
-		struct ews_oid oid;
-		char *to;
-
-		rc = split_ref(&oid, &to, line, step);
-		if (rc == 0)
-			rc = need_object(repo, line, &oid);
-	}
-	return rc;
+	return ask_of_all(repo, step, find_object);
 }
 
 int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back)
