@@ -31,6 +31,7 @@ CFLAGS = -O2 -g
 prefix = $(if $(filter command line,$(origin PREFIX)),$(PREFIX),/usr/local)
 bindir = $(prefix)/bin
 mandir = $(prefix)/share/man
+completiondir = $(prefix)/share/bash-completion/completions
 PKG_CONFIG = pkg-config
 INSTALL = install
 DEVELOPER =
@@ -132,12 +133,13 @@ breaks:
 	MAKE="$(MAKE)" t/run-breaks
 
 install: $(BUILD)/git-ews
-	$(INSTALL) -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1"
+	$(INSTALL) -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(completiondir)"
 	$(INSTALL) -m 755 $(BUILD)/git-ews "$(DESTDIR)$(bindir)/git-ews"
+	$(INSTALL) -m 644 contrib/completion/git-ews "$(DESTDIR)$(completiondir)"
 	$(if $(pages),$(INSTALL) -m 644 $(pages) "$(DESTDIR)$(mandir)/man1")
 
 uninstall:
-	rm -f "$(DESTDIR)$(bindir)/git-ews" $(foreach p,$(notdir $(pages)),"$(DESTDIR)$(mandir)/man1/$(p)")
+	rm -f "$(DESTDIR)$(bindir)/git-ews" "$(DESTDIR)$(completiondir)/git-ews" $(foreach p,$(notdir $(pages)),"$(DESTDIR)$(mandir)/man1/$(p)")
 
 format:
 	t/format $(wildcard *.c lib/*/*.[ch] t/unit/*.[ch] t/helper/*.c t/fuzz/*.[ch] t/perf/*.[ch] t/fuzz-targets/*.[ch])

@@ -56,6 +56,20 @@ static void print_usage(void)
 		"\nWithout a verb: status. 'git ews <verb> -h' lists a verb's options, 'git ews help <verb>' opens its manual.\n");
 }
 
+/* The verbs in a line, as completion asks for them. */
+static void print_names(void)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+		if (!verbs[i]->summary)
+			continue;
+		(void)printf("%s%s", before, verbs[i]->name);
+		before = " ";
+	}
+	(void)printf("\n");
+}
+
 /* A descriptor of 0 to 2 that is closed would be the next file opened: nothing may be written into that. */
 static void guard_descriptors(void)
 {
@@ -96,7 +110,7 @@ static void show_manual(const char *verb)
 struct globals {
 	struct ews_cmd_ctx ctx;
 	int at; /* argv[at] is the verb, or the first of the default verb's options */
-	bool wants_help, wants_manual, wants_version;
+	bool wants_help, wants_manual, wants_version, wants_names;
 };
 
 /* Read what stands before the verb. */
@@ -111,6 +125,8 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 			out->wants_manual = true;
 		} else if (!strcmp(argv[i], "--version")) {
 			out->wants_version = true;
+		} else if (!strcmp(argv[i], EWS_OPTS_NAMES)) {
+			out->wants_names = true;
 		} else if (!strcmp(argv[i], "-C") || !strcmp(argv[i], "--home")) {
 			if (i + 1 == argc)
 				return ews_error(EWS_EUSAGE, "'%s' needs a directory", argv[i]);
@@ -198,6 +214,8 @@ static int run_verb(struct globals *globals, int argc, char **argv)
 	if (has_option(argc - globals->at, argv + globals->at, "--help"))
 		return explain(globals, verb, argv[globals->at]);
 	rc = verb->run(&globals->ctx, argc - globals->at, argv + globals->at);
+	if (rc == EWS_CMD_USAGE_SHOWN && has_option(argc - globals->at, argv + globals->at, EWS_OPTS_NAMES))
+		return 0;
 	if (rc == EWS_ENOTFOUND || rc == EWS_EUSAGE)
 		hint_at_path(&globals->ctx);
 	if (rc < 0 && !is_named)
@@ -221,6 +239,10 @@ static int run(struct globals *globals, int argc, char **argv)
 		char *const ask[] = { name, NULL };
 
 		return ews_cmd_version.run(&globals->ctx, 1, (char **)ask);
+	}
+	if (globals->wants_names) {
+		print_names();
+		return 0;
 	}
 	/* "help <verb>" is "<verb> --help", as in git. */
 	if (globals->at < argc && !strcmp(argv[globals->at], "help")) {

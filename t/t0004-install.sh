@@ -14,7 +14,7 @@ installs() {
 test_expect_success 'install below a prefix' '
 	installs install prefix="$PWD/here" &&
 	cmp "$EWS_BUILD/git-ews" here/bin/git-ews &&
-	test_path_is_file here/share/man/man1/git-ews.1
+	test_path_is_file here/share/man/man1/git-ews.1 && test_path_is_file here/share/bash-completion/completions/git-ews
 '
 
 test_expect_success 'git ews, from there' '

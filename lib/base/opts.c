@@ -238,6 +238,22 @@ static int refuse(const struct flat *flat, const char *word)
 	return ews_error(EWS_EUSAGE, "%s option '%.*s'", hits ? "ambiguous" : "unknown", (int)len, word);
 }
 
+/* The long names of what the usage shows. */
+static void print_names(FILE *out, const struct flat *flat)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < flat->longs_n; i++) {
+		const struct option *option = &flat->longs[i];
+
+		if (!row_of(flat, option->val)->help)
+			continue;
+		fprintf(out, "%s--%s%s", before, option->name, option->has_arg == required_argument ? "=" : "");
+		before = " ";
+	}
+	fputc('\n', out);
+}
+
 int ews_opts_parse(const struct ews_opt *const *tables, const char *const *usage, int argc, char **argv,
 		   struct ews_strv *words, struct ews_strv *paths, bool *has_dashes)
 {
@@ -248,6 +264,10 @@ int ews_opts_parse(const struct ews_opt *const *tables, const char *const *usage
 	flatten(&flat, tables);
 	if (has_dashes)
 		*has_dashes = false;
+	if (argc == 2 && !strcmp(argv[1], EWS_OPTS_NAMES)) {
+		print_names(stdout, &flat);
+		return 1;
+	}
 	opterr = 0;
 	optind = 0; /* begin anew, whoever called getopt before */
 	for (;;) {

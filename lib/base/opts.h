@@ -40,11 +40,14 @@ struct ews_opt {
 
 #define EWS_OPTS_END { .type = EWS_OPT_END }
 
+/* What git's completion asks its commands by for their options: one line, with a "=" where an argument follows. */
+#define EWS_OPTS_NAMES "--git-completion-helper"
+
 /*
  * Read the options in argv[1..argc-1]. Words before "--" that are not options
  * are added to `words`, those after it to `paths`; `has_dashes` (may be NULL)
  * says whether there was a "--".
- * A "-h" anywhere before "--" prints the usage to stdout and returns 1.
+ * A "-h" anywhere before "--" prints the usage to stdout and returns 1, and so does EWS_OPTS_NAMES, alone, with the long names.
  * Fails with EWS_EUSAGE: unknown or ambiguous option, missing or bad argument.
  * Several tables may be given, ended by NULL: options of the verb, then shared ones.
  */

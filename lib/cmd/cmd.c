@@ -48,6 +48,12 @@ int ews_cmd_run_one_of(const struct ews_cmd *verbs, size_t n, struct ews_cmd_ctx
 		print_verbs(verbs, n, argv[0]);
 		return EWS_CMD_USAGE_SHOWN;
 	}
+	if (!strcmp(argv[1], EWS_OPTS_NAMES)) {
+		for (size_t i = 0; i < n; i++)
+			(void)printf("%s%s", i ? " " : "", verbs[i].name);
+		(void)printf("\n");
+		return EWS_CMD_USAGE_SHOWN;
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(argv[1], verbs[i].name) != 0)
 			continue;
