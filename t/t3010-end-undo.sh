@@ -386,7 +386,7 @@ go_on() {
 }
 
 test_expect_success STRACE 'P4: a drop that is at work is not taken for one that was interrupted' '
-	test_repo drops && start_ws drops d && echo new >"${ws:?}/new" && snap=$(git -C drops ews snapshot create d) && beside_drop drops "$PWD/drops/.git/refs/ews/trash/$snap.lock" snapshot drop "$snap" && test_expect_code 1 git -C drops ews undo 2>err && test_grep "^error: .project. is locked by process .*drop" err && test_grep ! recover err &&
+	test_repo drops && start_ws drops d && echo new >"${ws:?}/new" && snap=$(git -C drops ews snapshot create d) && test_when_finished "go_on || :" && beside_drop drops "$PWD/drops/.git/refs/ews/trash/$snap.lock" snapshot drop "$snap" && test_expect_code 1 git -C drops ews undo 2>err && test_grep "^error: .project. is locked by process .*drop" err && test_grep ! recover err &&
 	test_expect_code 1 git -C drops ews apply d 2>err && test_grep "^error: .project. is locked" err && test_expect_code 1 git -C drops ews recover --all >out 2>err && go_on && git -C drops rev-parse -q --verify "refs/ews/trash/$snap" && git -C drops ews undo && git -C drops rev-parse -q --verify "refs/ews/snapshots/$snap" && git -C drops ews apply d >out && git -C drops ews undo >out
 '
 
