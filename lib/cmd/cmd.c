@@ -29,17 +29,23 @@ static void print_verbs(const struct ews_cmd *verbs, size_t n, const char *above
 	(void)printf("\n'git ews %s <verb> -h' lists a verb's options.\n", above);
 }
 
+static void add_names(struct ews_buf *out, const struct ews_cmd *verbs, size_t n, const char *between)
+{
+	for (size_t i = 0; i < n; i++)
+		ews_buf_addf(out, "%s%s", i ? between : "", verbs[i].name);
+}
+
 static int fail_without_verb(const struct ews_cmd *verbs, size_t n)
 {
 	EWS_CLEANUP(buf) struct ews_buf names = EWS_BUF_INIT;
 
-	for (size_t i = 0; i < n; i++)
-		ews_buf_addf(&names, "%s%s", i ? ", " : "", verbs[i].name);
+	add_names(&names, verbs, n, ", ");
 	return ews_error(EWS_EUSAGE, "a verb is missing: %s", names.ptr);
 }
 
 int ews_cmd_run_one_of(const struct ews_cmd *verbs, size_t n, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
+	EWS_CLEANUP(buf) struct ews_buf names = EWS_BUF_INIT;
 	int rc;
 
 	if (argc < 2)
@@ -49,9 +55,8 @@ int ews_cmd_run_one_of(const struct ews_cmd *verbs, size_t n, struct ews_cmd_ctx
 		return EWS_CMD_USAGE_SHOWN;
 	}
 	if (!strcmp(argv[1], EWS_OPTS_NAMES)) {
-		for (size_t i = 0; i < n; i++)
-			(void)printf("%s%s", i ? " " : "", verbs[i].name);
-		(void)printf("\n");
+		add_names(&names, verbs, n, " ");
+		(void)printf("%s\n", names.ptr);
 		return EWS_CMD_USAGE_SHOWN;
 	}
 	for (size_t i = 0; i < n; i++) {
