@@ -56,8 +56,9 @@ test_expect_success COMPLETION 'options, of the verb of a verb as well' '
 test_expect_success COMPLETION 'sessions and snapshots; nothing behind "--"' '
 	test_repo p && git -C p ews start apple && git -C p ews start pear && snap=$(git -C p ews snapshot create apple) && (
 		cd p && offered ews revert "" >../got && offered ews revert --verify=full app >../one && offered ews diff "" >../both && offered ews snapshot show snap- >../snaps && offered ews revert --to "" >../to &&
-			offered ews revert apple -- "" >../none
+			offered ews start --from "" >../from && offered ews diff --from "" >../side && offered ews start --base ma >../base && offered ews revert apple -- "" >../none
 	) &&
+	test_grep "^apple$" from && test_grep "^$snap$" from && printf "%s\n" base parent >want && test_cmp want side && test_grep "^main$" base &&
 	sort got >sorted && printf "%s\n" apple pear >want && test_cmp want sorted && echo apple >want && test_cmp want one && test_grep "^pear$" both && test_grep "^$snap$" both &&
 	test_grep "^$snap$" snaps && test_grep "^$snap$" to && test_must_be_empty none
 '
