@@ -119,6 +119,8 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 	int i;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		const char *home = ews_str_after(argv[i], "--home=");
+
 		if (!strcmp(argv[i], "-h")) {
 			out->wants_help = true;
 		} else if (!strcmp(argv[i], "--help")) {
@@ -135,8 +137,8 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 				out->ctx.home = argv[i];
 			else if (*argv[i] && chdir(argv[i]) < 0)
 				return ews_error_os("cannot change to '%s'", argv[i]);
-		} else if (ews_str_begins(argv[i], "--home=")) {
-			out->ctx.home = argv[i] + 7;
+		} else if (home) {
+			out->ctx.home = home;
 		} else {
 			break;
 		}

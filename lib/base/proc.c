@@ -129,10 +129,11 @@ static int connect_all(struct link *link, struct ends *ends, const struct ews_pr
 
 static const char *path_of(char *const *env)
 {
-	for (; *env; env++)
-		if (ews_str_begins(*env, "PATH="))
-			return *env + 5;
-	return NULL;
+	const char *path = NULL;
+
+	for (; *env && !path; env++)
+		path = ews_str_after(*env, "PATH=");
+	return path;
 }
 
 char *ews_proc_find(const char *name, const char *dirs, bool (*is_wanted)(const char *path))

@@ -15,4 +15,10 @@ static inline bool ews_str_begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+/* What follows `with` in `text`, which begins with it; NULL: it doesn't. */
+static inline const char *ews_str_after(const char *text, const char *with)
+{
+	return ews_str_begins(text, with) ? text + strlen(with) : NULL;
+}
+
 #endif

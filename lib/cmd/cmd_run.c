@@ -191,9 +191,11 @@ static const char *find_path(const struct settings *set)
 {
 	const char *dirs = getenv("PATH");
 
-	for (size_t i = 0; i < set->env.n; i++)
-		if (ews_str_begins(set->env.items[i], "PATH="))
-			dirs = set->env.items[i] + 5;
+	for (size_t i = 0; i < set->env.n; i++) {
+		const char *given = ews_str_after(set->env.items[i], "PATH=");
+
+		dirs = given ? given : dirs;
+	}
 	return dirs;
 }
 

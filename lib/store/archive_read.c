@@ -133,10 +133,11 @@ static int refuse(const char *path, const char *why)
 /* A member's name as a path of ours: "./a/b/" is "a/b", "." is "". The caller frees it. */
 static char *plain_path(const char *name)
 {
+	const char *rest;
 	size_t len;
 
-	while (ews_str_begins(name, "./"))
-		name += 2 + strspn(name + 2, "/");
+	while ((rest = ews_str_after(name, "./")))
+		name = rest + strspn(rest, "/");
 	if (!strcmp(name, "."))
 		name = "";
 	len = strlen(name);

@@ -124,7 +124,7 @@ int ews_config_find_home(char **out, const char *option)
 	EWS_CLEANUP(free) char *configured = NULL;
 	EWS_CLEANUP(free) char *name = NULL;
 	const char *env = getenv("SUPERQODE_HOME");
-	const char *user = getenv("HOME");
+	const char *user = getenv("HOME"), *rest;
 
 	if (option && *option) {
 		EWS_CLEANUP(free) char *cwd = current_dir();
@@ -142,8 +142,9 @@ int ews_config_find_home(char **out, const char *option)
 		ews_error_hint("set HOME, or name a place with SUPERQODE_HOME or --home");
 		return EWS_ECONFIG;
 	}
-	if (configured && ews_str_begins(configured, "~/")) {
-		*out = ews_path_join(user, configured + 2);
+	rest = configured ? ews_str_after(configured, "~/") : NULL;
+	if (rest) {
+		*out = ews_path_join(user, rest);
 		return 0;
 	}
 	if (configured) {
@@ -338,11 +339,11 @@ static char *resolve(const char *path)
 /* The directory that a place means. */
 static char *find_dir(const struct ews_config *config, const char *text)
 {
-	const char *user = getenv("HOME");
+	const char *user = getenv("HOME"), *rest = ews_str_after(text, "~/");
 	EWS_CLEANUP(free) char *path = NULL;
 
-	if (ews_str_begins(text, "~/") && user && *user == '/')
-		path = ews_path_absolute(user, text + 2);
+	if (rest && user && *user == '/')
+		path = ews_path_absolute(user, rest);
 	else
 		path = ews_path_absolute(config->project, text);
 	return resolve(path);

@@ -57,11 +57,12 @@ static void take_answer(struct ews_gitconfig *out, const struct ews_buf *answer)
 			return;
 		len = strcspn(key, "\n");
 		EWS_GROW(out->items, out->n, out->cap);
+		const char *file = ews_str_after(origin, FILE_PREFIX);
+
 		out->items[out->n++] = (struct ews_gitconfig_value){
 			.key = ews_strndup(key, len),
 			.text = ews_strdup(key[len] ? key + len + 1 : "true"),
-			.file = !ews_str_begins(origin, FILE_PREFIX) ? NULL
-								     : ews_strdup(origin + strlen(FILE_PREFIX)),
+			.file = file ? ews_strdup(file) : NULL,
 			.scope = scope_of(scope),
 		};
 		at = key + strlen(key) + 1;

@@ -22,6 +22,7 @@
 int ews_gitfile_read(char **out, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *dir;
 	size_t len;
 	int rc = ews_file_read(&text, dir_fd, name, BYTES_MAX);
 
@@ -30,9 +31,10 @@ int ews_gitfile_read(char **out, int dir_fd, const char *name)
 	for (len = text.len; len && (text.ptr[len - 1] == '\n' || text.ptr[len - 1] == '\r'); len--)
 		continue;
 	ews_buf_truncate(&text, len);
-	if (!ews_str_begins(text.ptr, PREFIX))
+	dir = ews_str_after(text.ptr, PREFIX);
+	if (!dir)
 		return ews_error(EWS_EGIT, "'%s' is not a file that names a git directory", name);
-	*out = ews_strdup(text.ptr + strlen(PREFIX));
+	*out = ews_strdup(dir);
 	return 0;
 }
 

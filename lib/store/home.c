@@ -510,16 +510,17 @@ int ews_home_unmark_elsewhere(const char *home, const char *workspace)
 static bool split_workspace(char **repo, char **id, const char *working, const char *path)
 {
 	size_t len = strlen(working);
-	const char *at, *slash;
+	const char *at, *slash, *name;
 
 	if (strncmp(path, working, len) || path[len] != '/')
 		return false;
 	at = path + len + 1;
 	slash = strchr(at, '/');
-	if (!slash || !ews_str_begins(slash, "/qe/") || !slash[4] || slash[4] == '/')
+	name = slash ? ews_str_after(slash, "/qe/") : NULL;
+	if (!name || !*name || *name == '/')
 		return false;
 	*repo = ews_strndup(at, (size_t)(slash - at));
-	*id = ews_strndup(slash + 4, strcspn(slash + 4, "/"));
+	*id = ews_strndup(name, strcspn(name, "/"));
 	return true;
 }
 

@@ -619,7 +619,7 @@ static bool parse_skip(struct reading *reading, char *line)
 static bool parse_line(struct reading *reading, char *line)
 {
 	if (ews_str_begins(line, "skip "))
-		return parse_skip(reading, line + 5);
+		return parse_skip(reading, line + strlen("skip "));
 	if (reading->is_first || !ews_str_begins(line, OWNER))
 		return parse_entry(reading, line);
 	if (reading->has_usual)

@@ -595,14 +595,16 @@ static int follow_tag(struct ews_oid *oid, struct ews_odb *odb)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	size_t digits = 2 * (size_t)oid->len;
 	char hex[EWS_OID_HEX_MAX];
+	const char *named;
 	int rc;
 
 	rc = git_read(&text, NULL, odb, oid, UINT64_MAX);
 	if (rc < 0)
 		return rc;
-	if (ews_str_begins(text.ptr, "object ") && strcspn(text.ptr + 7, "\n") == digits) {
-		text.ptr[7 + digits] = '\0';
-		return ews_oid_parse(oid, text.ptr + 7);
+	named = ews_str_after(text.ptr, "object ");
+	if (named && strcspn(named, "\n") == digits) {
+		ews_buf_truncate(&text, (size_t)(named - text.ptr) + digits);
+		return ews_oid_parse(oid, named);
 	}
 	return ews_error(EWS_EDAMAGED, "tag %s is damaged: it names no object", ews_oid_hex(hex, oid));
 }

@@ -300,9 +300,11 @@ static bool has_refused_bytes(const char *one)
 
 bool ews_odb_is_ref_name(const char *name)
 {
-	if (!ews_str_begins(name, "refs/"))
+	const char *part = ews_str_after(name, "refs/");
+
+	if (!part)
 		return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")];
-	for (const char *part = name + 5, *end; part; part = *end ? end + 1 : NULL) {
+	for (const char *end; part; part = *end ? end + 1 : NULL) {
 		EWS_CLEANUP(free) char *one = NULL;
 
 		end = part + strcspn(part, "/");
@@ -315,11 +317,11 @@ bool ews_odb_is_ref_name(const char *name)
 
 const char *ews_odb_ref_target(const char *text)
 {
-	if (!ews_str_begins(text, SYMBOLIC))
-		return NULL;
-	text += strlen(SYMBOLIC);
-	text += strspn(text, BLANKS);
-	return *text ? text : NULL;
+	const char *target = ews_str_after(text, SYMBOLIC);
+
+	if (target)
+		target += strspn(target, BLANKS);
+	return target && *target ? target : NULL;
 }
 
 /* These each worktree has for itself. */

@@ -343,14 +343,15 @@ static void follow_entry(struct ews_artifact_registry *registry, struct ews_arti
 /* A version that is not ours is left alone. Other texts make the manifest a damaged one. */
 static int check_schema(const cJSON *object)
 {
-	const char *schema;
+	const char *schema, *version;
 	int rc = ews_json_get_string(&schema, object, "schema");
 
 	if (rc < 0)
 		return rc;
-	if (!ews_str_begins(schema, SCHEMA))
+	version = ews_str_after(schema, SCHEMA);
+	if (!version)
 		return ews_error(EWS_EDAMAGED, "its schema is none of ours");
-	if (strtoul(schema + strlen(SCHEMA), NULL, 10) > VERSION)
+	if (strtoul(version, NULL, 10) > VERSION)
 		return ews_error(EWS_EUNSUPPORTED, "it was written by a newer version");
 	return 0;
 }

@@ -145,14 +145,12 @@ static bool has_record(const struct ews_repo *repo, const char *id)
 /* The session that a ref is of, NULL when it is of none; what is pending may have a number behind the id. The caller frees it. */
 static char *session_of(const struct ews_repo *repo, const char *ref)
 {
-	bool is_pending = ews_str_begins(ref, EWS_REF_PENDING);
-	const char *id = ews_str_begins(ref, EWS_REF_SESSIONS) ? ref + strlen(EWS_REF_SESSIONS)
-			 : is_pending                          ? ref + strlen(EWS_REF_PENDING)
-							       : NULL;
+	const char *open = ews_str_after(ref, EWS_REF_SESSIONS), *pending = ews_str_after(ref, EWS_REF_PENDING);
+	const char *id = open ? open : pending;
 	char *session = id ? ews_strndup(id, strcspn(id, "/")) : NULL;
 	char *dash = session ? strrchr(session, '-') : NULL;
 
-	if (is_pending && dash && !has_record(repo, session) && !dash[1 + strspn(dash + 1, "0123456789")])
+	if (pending && dash && !has_record(repo, session) && !dash[1 + strspn(dash + 1, "0123456789")])
 		*dash = '\0';
 	return session;
 }
@@ -168,7 +166,9 @@ static bool is_snapshots(const char *ref)
 /* Rounds lie at the top; of what else lies there nobody knows whose it is, either. */
 static bool is_rounds(const char *ref)
 {
-	return ews_str_begins(ref, EWS_REF_ROUNDS) && !strchr(ref + strlen(EWS_REF_ROUNDS), '/');
+	const char *id = ews_str_after(ref, EWS_REF_ROUNDS);
+
+	return id && !strchr(id, '/');
 }
 
 /* Objects may be gone for a while, as with what they are borrowed from: what a session needs is nothing to delete. */

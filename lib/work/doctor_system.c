@@ -32,18 +32,20 @@ static void look_at_git(struct ews_checkup *out)
 	EWS_CLEANUP(free) char *library = ews_odb_library();
 	/* It is told of a place that is no repository, and looks into none. */
 	const struct ews_git_opts opts = { .own_dir = "/", .out = &answer };
+	const char *version;
 	int status;
 
 	ews_buf_init_max(&answer, ANSWER_MAX);
 	ews_strv_add(&args, "version");
 	status = ews_git_run(&opts, args.items);
 	ews_buf_rtrim(&answer);
+	version = ews_str_after(answer.ptr, "git version ");
 	if (status < 0)
 		(void)ews_checkup_error(out, "git");
-	else if (status || !ews_str_begins(answer.ptr, "git version "))
+	else if (status || !version)
 		(void)ews_checkup_find(out, "git", EWS_CHECK_PROBLEM, "what is called git gives no version");
 	else
-		ews_checkup_ok(out, "git", "git %s, %s, git-ews " EWS_VERSION, answer.ptr + 12, library);
+		ews_checkup_ok(out, "git", "git %s, %s, git-ews " EWS_VERSION, version, library);
 }
 
 static void look_at_landlock(struct ews_checkup *out)

@@ -111,8 +111,9 @@ static int check(const struct ews_finding *finding)
 
 static bool is_id(const char *id)
 {
-	return ews_str_begins(id, ID_PREFIX) && strlen(id) == strlen(ID_PREFIX) + ID_DIGITS &&
-	       strspn(id + strlen(ID_PREFIX), "0123456789abcdef") == ID_DIGITS;
+	const char *digits = ews_str_after(id, ID_PREFIX);
+
+	return digits && strlen(digits) == ID_DIGITS && strspn(digits, "0123456789abcdef") == ID_DIGITS;
 }
 
 static bool has_id(const struct ews_findings *findings, const char *id)

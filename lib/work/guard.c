@@ -99,7 +99,7 @@ static void judge_git(struct ews_guard_verdict *out, const struct ews_guard_line
 
 void ews_guard_judge_line(struct ews_guard_verdict *out, struct ews_guard_line *line)
 {
-	const char *program = line->argv[0], *base = ews_path_base(program);
+	const char *program = line->argv[0], *base = ews_path_base(program), *verb = ews_str_after(base, "git-");
 
 	if (++line->depth > EWS_GUARD_DEPTH_MAX)
 		ews_guard_block(out, EWS_GUARD_UNKNOWN, NULL, "'%s' runs commands within commands without end",
@@ -109,8 +109,8 @@ void ews_guard_judge_line(struct ews_guard_verdict *out, struct ews_guard_line *
 				"'%s' is a command that is not known yet", program);
 	else if (!strcmp(base, "git"))
 		judge_git(out, line, NULL);
-	else if (ews_str_begins(base, "git-") && base[4])
-		judge_git(out, line, base + 4);
+	else if (verb && *verb)
+		judge_git(out, line, verb);
 	else if (!ews_guard_judge_wrapper(out, line))
 		ews_guard_judge_program(out, line);
 }

@@ -141,8 +141,10 @@ static void judge_target(struct ews_guard_verdict *out, char *const *argv)
 	char *const *at;
 
 	for (at = argv + 1; *at; at++) {
-		if (ews_str_begins(*at, "--target-directory="))
-			target = *at + 19;
+		const char *value = ews_str_after(*at, "--target-directory=");
+
+		if (value)
+			target = value;
 		else if ((!strcmp(*at, "-t") || !strcmp(*at, "--target-directory")) && at[1])
 			target = *++at;
 	}
@@ -177,10 +179,10 @@ static void judge_option(struct ews_guard_verdict *out, char *const *argv, char 
 {
 	for (argv++; *argv; argv++) {
 		const char *at = (*argv)[0] == '-' && (*argv)[1] != '-' ? strchr(*argv, letter) : NULL;
-		const char *path = at && at[1] ? at + 1 : NULL;
+		const char *path = at && at[1] ? at + 1 : NULL, *rest = ews_str_after(*argv, name);
 
-		if (ews_str_begins(*argv, name) && (*argv)[strlen(name)] == '=')
-			path = *argv + strlen(name) + 1;
+		if (rest && *rest == '=')
+			path = rest + 1;
 		else if ((at || !strcmp(*argv, name)) && !path)
 			path = argv[1];
 		if (path && ews_guard_is_git_path(path))
@@ -239,7 +241,10 @@ void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
 	else if (is_called(argv[0], "cpio") && (has_letter(argv, 'i') || has_beginning(argv, "--extract")))
 		judge_option(out, argv, 'D', "--directory");
 	else if (is_called(argv[0], "dd"))
-		for (char *const *at = argv + 1; *at; at++)
-			if (ews_str_begins(*at, "of=") && ews_guard_is_git_path(*at + 3))
-				ews_guard_block_git_path(out, *at + 3);
+		for (char *const *at = argv + 1; *at; at++) {
+			const char *file = ews_str_after(*at, "of=");
+
+			if (file && ews_guard_is_git_path(file))
+				ews_guard_block_git_path(out, file);
+		}
 }

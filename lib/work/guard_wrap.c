@@ -484,9 +484,10 @@ static void judge_text_option(struct ews_guard_verdict *out, const struct ews_gu
 {
 	for (char *const *at = line->argv + 1; *at; at++) {
 		const char *letter = (*at)[0] == '-' && (*at)[1] != '-' ? strchr(*at, 'c') : NULL;
+		const char *text = ews_str_after(*at, "--command=");
 
-		if (ews_str_begins(*at, "--command="))
-			ews_guard_judge_text(out, line, *at + 10);
+		if (text)
+			ews_guard_judge_text(out, line, text);
 		else if (letter && letter[1])
 			ews_guard_judge_text(out, line, letter + 1);
 		else if ((letter || !strcmp(*at, "--command")) && at[1])

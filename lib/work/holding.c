@@ -92,7 +92,7 @@ static bool parse_name(struct ews_holding *out, const char *name)
 
 	*out = (struct ews_holding){ .turn = 0 };
 	if (ews_str_begins(at, "wait:")) {
-		at += 5;
+		at += strlen("wait:");
 		if (strspn(at, "0123456789") != TURN_DIGITS || at[TURN_DIGITS] != ':')
 			return false;
 		errno = 0;

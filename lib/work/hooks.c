@@ -171,7 +171,7 @@ static void read_mark(struct ews_strv *out, struct ews_strv *out_made, const cha
 
 		if (!is_made && !ews_str_begins(line, "config "))
 			continue;
-		line += is_made ? 5 : 7;
+		line += strlen(is_made ? "made " : "config ");
 		if (ews_path_unescape(&name, line, strlen(line)) == 0)
 			ews_strv_add(is_made ? out_made : out, name.ptr);
 	}

@@ -179,6 +179,7 @@ static int follow_tag(struct ews_oid *target, struct ews_buf *tags, const struct
 	EWS_CLEANUP(free) char *named = NULL;
 	char hex[EWS_OID_HEX_MAX];
 	enum ews_object_type type;
+	const char *first;
 	int rc = ews_odb_read_header(&type, NULL, place->odb, oid);
 
 	*target = *oid;
@@ -186,9 +187,10 @@ static int follow_tag(struct ews_oid *target, struct ews_buf *tags, const struct
 		return rc;
 	ews_buf_addf(tags, "%s\n", ews_oid_hex(hex, oid));
 	rc = ews_odb_read(&data, &type, place->odb, oid);
-	if (rc < 0 || !ews_str_begins(data.ptr, "object "))
+	first = rc < 0 ? NULL : ews_str_after(data.ptr, "object ");
+	if (!first)
 		return rc;
-	named = ews_strndup(data.ptr + 7, strcspn(data.ptr + 7, "\n"));
+	named = ews_strndup(first, strcspn(first, "\n"));
 	return ews_oid_parse(target, named);
 }
 

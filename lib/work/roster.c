@@ -23,7 +23,9 @@
 
 static const char *short_name(const char *ref)
 {
-	return !ews_str_begins(ref, PREFIX) ? ref : ref + strlen(PREFIX);
+	const char *name = ews_str_after(ref, PREFIX);
+
+	return name ? name : ref;
 }
 
 static void digest(char hex[2 * EWS_HASH_MAX + 1], const char *text, size_t len)

@@ -290,12 +290,9 @@ static bool is_alias_taken(const struct ews_rounds *rounds, const char *alias)
 /* "agent" and a number: a name that whoever hands out names has made anonymous already. */
 static bool is_anonymous(const char *name)
 {
-	const char *number;
+	const char *number = ews_str_after(name, ALIAS);
 
-	if (!ews_str_begins(name, ALIAS))
-		return false;
-	number = name + strlen(ALIAS);
-	return *number && *number != '0' && !number[strspn(number, "0123456789")];
+	return number && *number && *number != '0' && !number[strspn(number, "0123456789")];
 }
 
 char *ews_round_alias(const struct ews_rounds *rounds, const char *agent)

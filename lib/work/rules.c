@@ -21,13 +21,14 @@
 /* A file of rules by its path, as seen from `top`; "~/" is home. Missing is empty, and "" is how one says that there is none. */
 static int read_rules(struct ews_buf *out, const char *top, const char *path)
 {
+	const char *rest = ews_str_after(path, "~/");
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(free) char *full = NULL;
 
 	if (!*path)
 		return 0;
-	if (ews_str_begins(path, "~/"))
-		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", path + 2);
+	if (rest)
+		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", rest);
 	else
 		full = *path == '/' ? ews_strdup(path) : ews_path_join(top, path);
 	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -257,9 +257,11 @@ static int add_shim(struct ews_strv *env, const struct ews_session *session, con
 	ews_guard_env_add(&says, opts->guard_level, &rules);
 	set_env_all(env, says.items);
 	set_env(env, EWS_GIT_VARIABLE, git);
-	for (size_t i = 0; i < env->n; i++)
-		if (ews_str_begins(env->items[i], "PATH=") && env->items[i][5])
-			dirs = env->items[i] + 5;
+	for (size_t i = 0; i < env->n; i++) {
+		const char *given = ews_str_after(env->items[i], "PATH=");
+
+		dirs = given && *given ? given : dirs;
+	}
 	path = ews_strfmt("%s/" SHIM_DIR ":%s", session->dir, dirs);
 	set_env(env, "PATH", path);
 	return 0;

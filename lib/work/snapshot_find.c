@@ -165,9 +165,12 @@ static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS
 /* What lies deeper in trash is no snapshot. */
 static const char *id_in_ref(const char *ref)
 {
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (ews_str_begins(ref, prefixes[i]) && !strchr(ref + strlen(prefixes[i]), '/'))
-			return ref + strlen(prefixes[i]);
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		const char *id = ews_str_after(ref, prefixes[i]);
+
+		if (id && !strchr(id, '/'))
+			return id;
+	}
 	return "";
 }
 

@@ -79,13 +79,15 @@ static char *read_line(const char *dir, const char *name, const char *head)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(dir, name);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *rest;
 
 	if (ews_file_read(&text, AT_FDCWD, path, LINK_BYTES_MAX) < 0) {
 		ews_error_clear();
 		return NULL;
 	}
 	ews_buf_rtrim(&text);
-	return !ews_str_begins(text.ptr, head) ? NULL : ews_strdup(text.ptr + strlen(head));
+	rest = ews_str_after(text.ptr, head);
+	return rest ? ews_strdup(rest) : NULL;
 }
 
 /* What `path`, seen from `dir`, really is; NULL when it is nothing. */

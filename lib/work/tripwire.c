@@ -294,7 +294,7 @@ static const char *target_of(const char *line)
 {
 	const char *value = line ? line + name_len(line) + 1 : "";
 
-	return !ews_str_begins(value, SYMBOLIC) ? NULL : value + strlen(SYMBOLIC);
+	return ews_str_after(value, SYMBOLIC);
 }
 
 static void add_move(struct ews_strv *out, const char *before, const char *after)

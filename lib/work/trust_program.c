@@ -81,15 +81,16 @@ static void add_setting(struct ews_trust_programs *out, const struct ews_gitconf
 /* Where git looks for hooks. The caller frees it. */
 static char *find_hooks(const struct ews_gitconfig *values, const char *common_dir, const char *top)
 {
-	const char *said = NULL, *home = getenv("HOME");
+	const char *said = NULL, *rest, *home = getenv("HOME");
 
 	for (size_t i = 0; i < values->n; i++)
 		if (!strcmp(values->items[i].key, "core.hookspath"))
 			said = values->items[i].text;
 	if (!said)
 		return ews_path_join(common_dir, "hooks");
-	if (ews_str_begins(said, "~/") && home)
-		return ews_path_join(home, said + 2);
+	rest = ews_str_after(said, "~/");
+	if (rest && home)
+		return ews_path_join(home, rest);
 	return ews_path_absolute(top, said);
 }
 
