@@ -20,6 +20,7 @@
 #include "base/path_line.h"
 #include "store/lock.h"
 #include "work/archive.h"
+#include "work/drop.h"
 
 #define COPY_NAME EWS_ARCHIVE_HIDDEN "archive" /* of a copy, until it is whole */
 
@@ -212,17 +213,6 @@ static int check_dirs(const struct ews_step *step)
 	return rc;
 }
 
-/* What can't be moved to trash, all of it, stays: a step that is left half done keeps others from theirs. */
-static int take_back(struct ews_repo *repo, const struct ews_step *step)
-{
-	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
-
-	ews_error_save(&why);
-	if (ews_archive_move_all(repo, step, true) == 0)
-		(void)ews_step_remove(repo->dir_fd, step->id); /* what can't be removed is recover's */
-	return ews_error_restore(&why);
-}
-
 int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
@@ -241,13 +231,5 @@ int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files)
 	for (size_t i = 0; i < files->n; i++)
 		ews_path_line_addf(&step.moved, files->items[i], "%zu", i);
 	rc = check_dirs(&step);
-	if (rc == 0)
-		rc = ews_step_write(repo->dir_fd, &step);
-	if (rc < 0)
-		return rc;
-	rc = ews_archive_move_all(repo, &step, false);
-	if (rc < 0)
-		return take_back(repo, &step);
-	step.state = EWS_STEP_DONE;
-	return ews_step_write(repo->dir_fd, &step);
+	return rc < 0 ? rc : ews_drop(repo, &step, ews_archive_move_all);
 }

@@ -21,6 +21,7 @@
 #include "store/lock.h"
 #include "work/artifact_copy.h"
 #include "work/artifact_registry.h"
+#include "work/drop.h"
 #include "work/snapshot.h"
 
 #define NAMES_MAX 100000
@@ -392,7 +393,7 @@ int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 	if (rc == 0)
 		rc = plan_removal(&step, &registry, items, n);
 	if (rc == 0)
-		rc = ews_snapshot_carry_out(repo, &step);
+		rc = ews_drop(repo, &step, ews_snapshot_move_all);
 	if (rc < 0)
 		return ews_error_wrap("cannot remove the artifacts");
 	for (size_t i = 0; i < n; i++) {

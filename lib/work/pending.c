@@ -13,6 +13,7 @@
 #include "base/path_line.h"
 #include "base/str.h"
 #include "store/lock.h"
+#include "work/drop.h"
 
 static void release_one(struct ews_pending *pending)
 {
@@ -287,6 +288,6 @@ int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
 	if (rc == 0)
 		rc = plan_drop(&step, repo, pending);
 	if (rc == 0)
-		rc = ews_snapshot_carry_out(repo, &step);
+		rc = ews_drop(repo, &step, ews_snapshot_move_all);
 	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", pending->name) : 0;
 }

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "store/commit.h"
 #include "work/branch.h"
+#include "work/drop.h"
 #include "work/outcome.h"
 #include "work/round_branch.h"
 #include "work/rules.h"
@@ -486,7 +487,7 @@ static int drop(struct ews_strv *out, struct ews_repo *repo, const struct ews_ro
 			      ews_oid_hex(hex, &tip));
 		ews_strv_addf(&names, "ews/%s", rounds[i]->id);
 	}
-	rc = step.refs.n ? ews_snapshot_carry_out(repo, &step) : 0;
+	rc = step.refs.n ? ews_drop(repo, &step, ews_snapshot_move_all) : 0;
 	if (rc == 0)
 		ews_strv_add_array(out, names.items);
 	return rc;

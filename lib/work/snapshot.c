@@ -17,6 +17,7 @@
 #include "store/hardlink.h"
 #include "store/journal.h"
 #include "store/lock.h"
+#include "work/drop.h"
 #include "work/history.h"
 #include "work/ignored.h"
 
@@ -443,29 +444,6 @@ int ews_snapshot_drop_names(struct ews_repo *repo, const struct ews_step *step)
 	return move_all(repo, step, false, DROP);
 }
 
-/* What can't be moved to trash, all of it, stays: a step that is left half done keeps others from theirs. */
-static int take_back(struct ews_repo *repo, const struct ews_step *step)
-{
-	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
-
-	ews_error_save(&why);
-	if (ews_snapshot_move_all(repo, step, true) == 0)
-		(void)ews_step_remove(repo->dir_fd, step->id); /* what can't be removed is recover's */
-	return ews_error_restore(&why);
-}
-
-int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step)
-{
-	int rc = ews_step_write(repo->dir_fd, step);
-
-	if (rc == 0)
-		rc = ews_snapshot_move_all(repo, step, false);
-	if (rc < 0)
-		return take_back(repo, step);
-	step->state = EWS_STEP_DONE;
-	return ews_step_write(repo->dir_fd, step);
-}
-
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
@@ -495,5 +473,5 @@ int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *s
 		ews_strv_addf(&step.refs, "%s " EWS_REF_TRASH "%s %s", snapshots[i]->ref, snapshots[i]->id,
 			      ews_oid_hex(hex, &snapshots[i]->commit));
 	}
-	return ews_snapshot_carry_out(repo, &step);
+	return ews_drop(repo, &step, ews_snapshot_move_all);
 }

@@ -186,9 +186,6 @@ int ews_snapshot_check_names(struct ews_repo *repo, const struct ews_step *step)
 int ews_snapshot_add_names(struct ews_repo *repo, const struct ews_step *step);
 int ews_snapshot_drop_names(struct ews_repo *repo, const struct ews_step *step);
 
-/* Write `step`, whose refs are named, move them to trash, and write it as done. */
-int ews_snapshot_carry_out(struct ews_repo *repo, struct ews_step *step);
-
 void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from);
 void ews_snapshot_release(struct ews_snapshot *snapshot);
 /* The oldest first. */
