@@ -20,7 +20,7 @@
 #include "cmd/render_revert.h"
 #include "cmd/render_run.h"
 #include "work/completion.h"
-#include "work/round.h"
+#include "work/round_find.h"
 
 static const char *const usage[] = {
 	"git ews end [--pending] [--no-artifacts] [--split] [--force] [--no-revert] [--branch <name>]",

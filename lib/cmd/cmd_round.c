@@ -16,6 +16,7 @@
 #include "cmd/render_round.h"
 #include "cmd/render_session.h"
 #include "cmd/start_opts.h"
+#include "work/round_find.h"
 #include "work/rules.h"
 
 static const char *const start_usage[] = {

@@ -28,7 +28,7 @@
 #include "cmd/start_opts.h"
 #include "work/completion.h"
 #include "work/confine.h"
-#include "work/round.h"
+#include "work/round_find.h"
 #include "work/run.h"
 
 #define TIMEOUT_S_MAX 1000000000u

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
+#include "work/round_find.h"
 #include "work/rules.h"
 
 #define FILES_SHOWN 3

@@ -22,7 +22,7 @@
 #include "work/inuse.h"
 #include "work/recover.h"
 #include "work/registration.h"
-#include "work/round.h"
+#include "work/round_find.h"
 #include "work/session.h"
 
 #define STAMP_FILE "cleaned" /* its time is that of the last look */

@@ -21,7 +21,7 @@
 #include "store/journal.h"
 #include "store/manifest_odb.h"
 #include "work/recover.h"
-#include "work/round.h"
+#include "work/round_find.h"
 #include "work/snapshot.h"
 #include "work/undo.h"
 

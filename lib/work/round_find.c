@@ -1,0 +1,165 @@
+/*
+ * Finding rounds: see round_find.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/round_find.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/str.h"
+
+int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name)
+{
+	const char *rest = ews_str_after(name, "ews/"), *id = rest ? rest : name;
+
+	for (size_t i = 0; i < rounds->n; i++) {
+		if (strcmp(rounds->items[i].id, id) != 0 || !rounds->items[i].is_settled)
+			continue;
+		*out = &rounds->items[i];
+		return 0;
+	}
+	ews_error(EWS_ENOTFOUND, "no round '%.80s'", name);
+	ews_error_hint("'git ews round list' shows the team's rounds");
+	return EWS_ENOTFOUND;
+}
+
+/* The agent's newest round that has its ref, or of those that are over. */
+static const struct ews_round *find_newest(const struct ews_rounds *rounds, const char *agent, bool must_be_over)
+{
+	for (size_t i = rounds->n; i > 0; i--) {
+		const struct ews_round *round = &rounds->items[i - 1];
+		bool has_ref = round->is_open ? !must_be_over : !ews_oid_is_none(&round->tip);
+
+		if (!strcmp(round->agent, agent) && round->is_settled && has_ref)
+			return round;
+	}
+	return NULL;
+}
+
+const struct ews_round *ews_round_newest(const struct ews_rounds *rounds, const char *agent)
+{
+	return find_newest(rounds, agent, false);
+}
+
+/* The agent's newest round that is over, or, when none is, the one that goes on. */
+static const struct ews_round *newest_result(const struct ews_rounds *rounds, const char *agent)
+{
+	const struct ews_round *round = find_newest(rounds, agent, true);
+
+	return round ? round : ews_round_newest(rounds, agent);
+}
+
+void ews_rounds_open_agents(struct ews_strv *out, const struct ews_rounds *rounds)
+{
+	for (size_t i = 0; i < rounds->n; i++)
+		if (rounds->items[i].is_open && rounds->items[i].is_settled)
+			ews_strv_add(out, rounds->items[i].agent);
+	ews_strv_unique(out);
+}
+
+static int cmp_by_alias(const void *a, const void *b)
+{
+	const struct ews_round *x = *(const struct ews_round *const *)a, *y = *(const struct ews_round *const *)b;
+	size_t x_len = strlen(x->alias), y_len = strlen(y->alias);
+
+	/* agent10 behind agent9 */
+	if (x_len != y_len)
+		return x_len < y_len ? -1 : 1;
+	return strcmp(x->alias, y->alias);
+}
+
+void ews_round_peers(const struct ews_round ***out, size_t *n, const struct ews_rounds *rounds, const char *agent)
+{
+	EWS_CLEANUP(strv) struct ews_strv agents = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < rounds->n; i++)
+		if (strcmp(rounds->items[i].agent, agent) != 0)
+			ews_strv_add(&agents, rounds->items[i].agent);
+	ews_strv_unique(&agents);
+	*out = ews_calloc(agents.n + 1, sizeof(**out));
+	*n = 0;
+	for (size_t i = 0; i < agents.n; i++) {
+		const struct ews_round *round = newest_result(rounds, agents.items[i]);
+
+		if (round && !ews_oid_is_none(&round->tip))
+			(*out)[(*n)++] = round;
+	}
+	qsort(*out, *n, sizeof(**out), cmp_by_alias);
+}
+
+/* Find the record of round `id` in whatever team; one of another round that can't be read is in nobody's way. */
+static int find_anywhere(struct ews_round *out, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
+	int rc = ews_round_is_id(id) ? ews_round_teams(&teams, repo) : EWS_ENOTFOUND;
+
+	for (size_t i = 0; i < teams.n && rc == 0; i++) {
+		rc = ews_round_read(out, repo, teams.items[i], id);
+		if (rc == 0)
+			return 0;
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear();
+			rc = 0;
+		}
+	}
+	return rc < 0 ? rc : EWS_ENOTFOUND;
+}
+
+int ews_round_here(char **team, char **agent, struct ews_repo *repo)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	int rc = repo->here ? find_anywhere(&round, repo, repo->here) : EWS_ENOTFOUND;
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error(EWS_EUSAGE, "which agent's round is not said");
+		ews_error_hint("name the agent with --agent, or stand in the workspace of a round");
+		return EWS_EUSAGE;
+	}
+	if (rc < 0)
+		return rc;
+	*team = ews_steal(&round.team);
+	*agent = ews_steal(&round.agent);
+	return 0;
+}
+
+bool ews_round_is_session(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	int rc = find_anywhere(&round, repo, id);
+	/* Where its record can't be read it is not taken for a mere session, which others may end. */
+	bool is = rc == 0 ? round.is_open : rc != EWS_ENOTFOUND;
+
+	ews_error_clear();
+	return is;
+}
+
+int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwise)
+{
+	if (!ews_round_is_session(repo, id))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' is the workspace of the round 'ews/%s'", id, id);
+	ews_error_hint("'git ews round end' keeps its work under that name%s", otherwise);
+	return EWS_EUSAGE;
+}
+
+bool ews_round_is_known(struct ews_repo *repo, const char *ref)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	bool is = find_anywhere(&round, repo, ref + strlen(EWS_REF_ROUNDS)) != EWS_ENOTFOUND;
+
+	ews_error_clear();
+	return is;
+}
+
+int ews_round_compare(struct ews_diff *out, struct ews_repo *repo, const struct ews_round *round)
+{
+	char hex[EWS_OID_HEX_MAX];
+	const char *tip = ews_oid_is_none(&round->tip) ? round->base : ews_oid_hex(hex, &round->tip);
+	int rc = ews_diff_trees(out, repo, round->base, tip);
+
+	return rc < 0 ? rc : ews_diff_records(out, repo, NULL);
+}
