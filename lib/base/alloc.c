@@ -7,7 +7,6 @@
 
 #include <malloc.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,8 @@
 
 #define BLOCK_MIN 1024
 #define BLOCK_MAX (256 * 1024)
-#define LARGE_PAGE (2ul * 1024 * 1024)
+#define MAPPED_MIN (1024 * 1024) /* what is that large is mapped by itself */
+#define FILLED_MIN (64 * 1024) /* fewer pages are not worth a call */
 #define HEAP_BYTES (16 * 1024 * 1024)
 #define FREED_BYTES (6 * 1024 * 1024)
 
@@ -41,32 +41,30 @@ __attribute__((noreturn)) static void give_up(void)
 void ews_alloc_begin(void)
 {
 #ifdef __GLIBC__
-	char *begin = sbrk(0), *end;
-	void *volatile first; /* else the compiler sees that nobody needs it */
-
 	/* The heap begins with room that is a size alone until it is touched. */
 	(void)mallopt(M_TOP_PAD, HEAP_BYTES);
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BYTES);
-	(void)mallopt(M_MMAP_THRESHOLD, LARGE_PAGE / 2);
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 	/*
 	 * One heap for all threads: what one has freed serves the next, and can be given back, which of the heaps that threads
 	 * have else is true of little. They seldom meet there: of what is small each has some at hand, what is large is mapped.
 	 */
 	(void)mallopt(M_ARENA_MAX, 1);
-	first = malloc(1);
-	free(first);
-	end = sbrk(0);
-	ews_alloc_fill(begin, (size_t)(end - begin));
 #endif
 }
 
 void ews_alloc_fill(void *ptr, size_t size)
 {
-	uintptr_t begin = ((uintptr_t)ptr + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
-	uintptr_t end = ((uintptr_t)ptr + size) & ~(LARGE_PAGE - 1);
+#ifdef MADV_POPULATE_WRITE
+	uintptr_t page = (uintptr_t)getpagesize();
+	uintptr_t begin = ((uintptr_t)ptr + page - 1) & ~(page - 1), end = ((uintptr_t)ptr + size) & ~(page - 1);
 
-	if (end > begin)
-		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* small ones do, too */
+	if (end > begin && end - begin >= FILLED_MIN)
+		(void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE); /* they come one by one, too */
+#else
+	(void)ptr;
+	(void)size;
+#endif
 }
 
 void ews_alloc_give_back(void)
@@ -147,7 +145,6 @@ char *ews_strfmt(const char *fmt, ...)
 
 void *ews_grow(void *array, size_t item_size, size_t want, size_t *cap)
 {
-	bool is_new = !*cap;
 	size_t size;
 
 	if (want <= *cap)
@@ -159,11 +156,7 @@ void *ews_grow(void *array, size_t item_size, size_t want, size_t *cap)
 	if (__builtin_mul_overflow(want, item_size, &size))
 		give_up();
 	*cap = want;
-	array = ews_realloc(array, size);
-	/* Who knows at the beginning how much it will be fills it. */
-	if (is_new)
-		ews_alloc_fill(array, size);
-	return array;
+	return ews_realloc(array, size);
 }
 
 /* `size` bytes at the next offset that is a multiple of `align`. */

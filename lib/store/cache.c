@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/own.h"
+#include "base/pool.h"
 
 #define CACHE_MAGIC 0x43535745u
 #define SINCE_MAGIC 0x53535745u
@@ -37,6 +39,7 @@
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
 #define RACY_NS 20000000
 #define DRAIN_BYTES (128 * 1024)
+#define READ_BYTES (1024 * 1024) /* what one thread reads in a row */
 
 struct header {
 	uint32_t magic, version;
@@ -96,21 +99,71 @@ void ews_cache_release(struct ews_cache *cache)
 	*cache = (struct ews_cache)EWS_CACHE_INIT;
 }
 
-static bool read_all(int fd, void *out, size_t len)
-{
-	char *at = out;
+/* A file that is read from its beginning on. */
+struct source {
+	int fd;
+	uint64_t at; /* what was read */
+	uint32_t crc; /* of that */
+};
 
-	while (len) {
-		ssize_t n = read(fd, at, len);
+static bool read_at(int fd, void *out, size_t len, uint64_t at)
+{
+	for (char *to = out; len;) {
+		ssize_t n = pread(fd, to, len, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return false;
-		at += n;
+		to += n;
+		at += (uint64_t)n;
 		len -= (size_t)n;
 	}
 	return true;
+}
+
+/* A part of it that is long enough for several threads. */
+struct part {
+	const struct source *source;
+	char *out;
+	size_t len;
+	uint32_t *crcs; /* of each piece */
+	atomic_bool is_short;
+};
+
+static size_t piece_len(const struct part *part, size_t i)
+{
+	size_t left = part->len - i * READ_BYTES;
+
+	return left < READ_BYTES ? left : READ_BYTES;
+}
+
+static int read_piece(size_t i, unsigned worker, void *payload)
+{
+	struct part *part = payload;
+	size_t at = i * READ_BYTES, len = piece_len(part, i);
+
+	(void)worker;
+	ews_alloc_fill(part->out + at, len);
+	if (read_at(part->source->fd, part->out + at, len, part->source->at + at))
+		part->crcs[i] = ews_crc32(0, part->out + at, len);
+	else
+		part->is_short = true;
+	return 0;
+}
+
+/* Read the next `len` bytes. False: there are not as many. */
+static bool read_next(struct source *source, void *out, size_t len)
+{
+	size_t n = (len + READ_BYTES - 1) / READ_BYTES;
+	EWS_CLEANUP(free) uint32_t *crcs = ews_calloc(n, sizeof(*crcs));
+	struct part part = { .source = source, .out = out, .len = len, .crcs = crcs };
+
+	(void)ews_pool_for(n, 1, 0, read_piece, &part); /* it never fails */
+	for (size_t i = 0; i < n; i++)
+		source->crc = (uint32_t)crc32_combine(source->crc, crcs[i], (z_off_t)piece_len(&part, i));
+	source->at += len;
+	return !part.is_short;
 }
 
 /* The pointer that stands for a place in the strings, whose last byte is a NUL. */
@@ -175,32 +228,23 @@ static bool is_header(const struct header *header, uint32_t magic)
 	       !header->hash[sizeof(header->hash) - 1];
 }
 
-/* Read `len` bytes and add them to the checksum. */
-static bool read_part(int fd, void *out, size_t len, uint32_t *crc)
-{
-	if (!read_all(fd, out, len))
-		return false;
-	*crc = ews_crc32(*crc, out, len);
-	return true;
-}
-
 /* Read strings, the last of which ends where they do. */
-static char *read_strings(struct ews_arena *arena, int fd, uint64_t len, uint32_t *crc)
+static char *read_strings(struct ews_arena *arena, struct source *source, uint64_t len)
 {
 	char *strings = ews_arena_alloc_raw(arena, len + 1);
 
-	ews_alloc_fill(strings, len);
-	return read_part(fd, strings, len, crc) && (!len || !strings[len - 1]) ? strings : NULL;
+	return read_next(source, strings, len) && (!len || !strings[len - 1]) ? strings : NULL;
 }
 
 /* Read what stands last, and see whether all is what was written. */
-static bool read_extra(struct ews_buf *out, int fd, size_t len, uint32_t crc)
+static bool read_extra(struct ews_buf *out, struct source *source, size_t len)
 {
 	uint32_t found;
 
 	ews_buf_truncate(out, 0);
 	ews_buf_reserve(out, len);
-	if (!read_part(fd, out->ptr, len, &crc) || !read_all(fd, &found, sizeof(found)) || crc != found)
+	if (!read_next(source, out->ptr, len) || !read_at(source->fd, &found, sizeof(found), source->at) ||
+	    source->crc != found)
 		return false;
 	if (len)
 		out->ptr[out->len = len] = '\0';
@@ -208,19 +252,18 @@ static bool read_extra(struct ews_buf *out, int fd, size_t len, uint32_t crc)
 }
 
 /* Read what follows the header: false when it is not what was written. */
-static bool read_body(struct ews_cache *out, int fd, const struct header *header)
+static bool read_body(struct ews_cache *out, struct source *source, const struct header *header)
 {
-	uint32_t crc = ews_crc32(0, header, sizeof(*header));
 	const char *strings, *skip_strings;
 
 	EWS_GROW_TO(out->entries.items, header->n + 1, out->entries.cap);
 	EWS_GROW_TO(out->skips.items, header->n_skips + 1, out->skips.cap);
-	if (!read_part(fd, out->entries.items, header->n * sizeof(struct ews_entry), &crc) ||
-	    !read_part(fd, out->skips.items, header->n_skips * sizeof(struct ews_skip), &crc))
+	if (!read_next(source, out->entries.items, header->n * sizeof(struct ews_entry)) ||
+	    !read_next(source, out->skips.items, header->n_skips * sizeof(struct ews_skip)))
 		return false;
-	strings = read_strings(&out->entries.arena, fd, header->strings_len, &crc);
-	skip_strings = strings ? read_strings(&out->skips.arena, fd, header->skip_strings_len, &crc) : NULL;
-	if (!skip_strings || !read_extra(&out->extra, fd, header->extra_len, crc))
+	strings = read_strings(&out->entries.arena, source, header->strings_len);
+	skip_strings = strings ? read_strings(&out->skips.arena, source, header->skip_strings_len) : NULL;
+	if (!skip_strings || !read_extra(&out->extra, source, header->extra_len))
 		return false;
 	for (uint64_t i = 0; i < header->n; i++)
 		if (!settle_entry(&out->entries.items[i], strings, header->strings_len))
@@ -231,6 +274,12 @@ static bool read_body(struct ews_cache *out, int fd, const struct header *header
 	out->entries.n = header->n;
 	out->skips.n = header->n_skips;
 	return true;
+}
+
+/* What follows the header, once that was read. */
+static struct source behind(const struct header *header, int fd)
+{
+	return (struct source){ fd, sizeof(*header), ews_crc32(0, header, sizeof(*header)) };
 }
 
 /* Open the file and read its header, with how many bytes it has in all: a descriptor, or -1 when there is no cache in it. */
@@ -246,7 +295,7 @@ static int open_part(struct header *header, uint64_t *size, int dir_fd, const ch
 		ews_error_clear();
 		return -1;
 	}
-	if (!read_all(fd, header, sizeof(*header)) || !is_header(header, magic))
+	if (!read_at(fd, header, sizeof(*header), 0) || !is_header(header, magic))
 		return -1;
 	*size = (uint64_t)st.st_size;
 	return ews_steal_fd(&fd);
@@ -308,14 +357,14 @@ static void read_since(struct ews_cache *out, int dir_fd, const char *name)
 	struct header header;
 	uint64_t size;
 	EWS_CLEANUP(fd) int fd = open_since(&header, &size, dir_fd, name, out->origin.id);
-	uint32_t crc;
+	struct source source;
 
 	if (fd < 0 || header.n > out->entries.n)
 		return;
-	crc = ews_crc32(0, &header, sizeof(header));
+	source = behind(&header, fd);
 	changes = ews_calloc(header.n, sizeof(*changes));
-	if (!read_part(fd, changes, header.n * sizeof(*changes), &crc) ||
-	    !read_extra(&extra, fd, header.extra_len, crc) || !are_changes(changes, header.n, &out->entries))
+	if (!read_next(&source, changes, header.n * sizeof(*changes)) ||
+	    !read_extra(&extra, &source, header.extra_len) || !are_changes(changes, header.n, &out->entries))
 		return;
 	changed = ews_calloc(header.n, sizeof(*changed));
 	for (size_t i = 0; i < header.n; i++) {
@@ -332,12 +381,14 @@ static void read_since(struct ews_cache *out, int dir_fd, const char *name)
 int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
 {
 	struct header header;
+	struct source source;
 	uint64_t size;
 	EWS_CLEANUP(fd) int fd = open_part(&header, &size, dir_fd, name, CACHE_MAGIC);
 
 	if (fd < 0 || !is_of_size(&header, size, sizeof(struct ews_entry)))
 		return 0;
-	if (!read_body(out, fd, &header)) {
+	source = behind(&header, fd);
+	if (!read_body(out, &source, &header)) {
 		ews_cache_release(out);
 		return 0;
 	}

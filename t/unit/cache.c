@@ -337,6 +337,45 @@ Test(cache, a_long_one_is_written_in_parts_as_it_is_in_memory)
 	}
 }
 
+/* Several threads read it then, a piece each. */
+Test(cache, a_long_one_is_read_as_it_was_written)
+{
+	EWS_CLEANUP(cache) struct ews_cache cache = EWS_CACHE_INIT, back = EWS_CACHE_INIT;
+	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+	size_t len;
+
+	make_whole(&cache);
+	cache.is_origin = false;
+	for (size_t i = 0; i < 30000; i++) {
+		char path[400];
+		int path_len = snprintf(path, sizeof(path), "g%05zu/%0*d", i, 1 + (int)fixture_pick(200), 0);
+		struct ews_entry *entry = ews_entries_add(&cache.entries, path, (size_t)path_len);
+
+		entry->type = EWS_ENTRY_FILE;
+		entry->mode = 0644;
+		entry->size = i;
+		entry->oid.len = 20;
+		entry->oid.id[0] = (uint8_t)fixture_pick(256);
+	}
+	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, 1, 0, false), 0);
+	cr_assert_eq(ews_cache_read(&back, AT_FDCWD, "cache"), 0);
+	assert_same_cache(&back, &cache);
+	cr_assert_eq(ews_file_read(&data, AT_FDCWD, "cache", 64 * EWS_MIB), 0);
+	len = data.len;
+	cr_assert_gt(len, 6 * EWS_MIB);
+	for (size_t i = 0; i < 8; i++) {
+		size_t at = fixture_pick(len);
+
+		data.ptr[at] ^= 4;
+		cr_assert_eq(read_back(&data), 0, "EWS_SEED=%zu: byte %zu", fixture_seed(), at);
+		data.ptr[at] ^= 4;
+		data.len = at;
+		cr_assert_eq(read_back(&data), 0, "EWS_SEED=%zu: cut to %zu", fixture_seed(), at);
+		data.len = len;
+	}
+	cr_assert_eq(read_back(&data), cache.entries.n);
+}
+
 /* A cache of which some changed since, and what it was before. */
 static void make_since(struct ews_cache *was, struct ews_buf *since)
 {
