@@ -46,13 +46,13 @@ EWS_CLEANUP_DEFINE(flat, struct flat, release_flat)
 static int arg_kind(const struct ews_opt *opt)
 {
 	switch (opt->type) {
-	case EWS_OPT_STRING:
-	case EWS_OPT_LIST:
-	case EWS_OPT_UINT:
+	case EWS_OPTION_STRING:
+	case EWS_OPTION_LIST:
+	case EWS_OPTION_UINT:
 		return required_argument;
-	case EWS_OPT_OPTIONAL:
+	case EWS_OPTION_OPTIONAL:
 		return optional_argument;
-	case EWS_OPT_PASS:
+	case EWS_OPTION_PASS:
 		if (!opt->arg)
 			return no_argument;
 		return *opt->arg == '=' ? optional_argument : required_argument;
@@ -63,7 +63,7 @@ static int arg_kind(const struct ews_opt *opt)
 
 static bool is_negatable(const struct ews_opt *opt)
 {
-	return opt->name && (opt->can_negate || opt->type == EWS_OPT_TRISTATE);
+	return opt->name && (opt->can_negate || opt->type == EWS_OPTION_TRISTATE);
 }
 
 static bool has_long(const struct flat *flat, const char *name)
@@ -114,7 +114,7 @@ static void flatten(struct flat *flat, const struct ews_opt *const *tables)
 	EWS_GROW(flat->longs, flat->longs_n, flat->longs_cap);
 	flat->longs[0] = (struct option){ NULL, 0, NULL, 0 };
 	for (; *tables; tables++)
-		for (opt = *tables; opt->type != EWS_OPT_END; opt++)
+		for (opt = *tables; opt->type != EWS_OPTION_END; opt++)
 			add_row(flat, opt);
 	if (!strchr(flat->letters.ptr + 2, 'h'))
 		ews_buf_addc(&flat->letters, 'h');
@@ -158,26 +158,26 @@ static int set_uint(const struct ews_opt *opt, const char *name, const char *arg
 static void negate(const struct ews_opt *opt)
 {
 	switch (opt->type) {
-	case EWS_OPT_BOOL:
+	case EWS_OPTION_BOOL:
 		*(bool *)opt->value = false;
 		break;
-	case EWS_OPT_TRISTATE:
+	case EWS_OPTION_TRISTATE:
 		*(int *)opt->value = 0;
 		break;
-	case EWS_OPT_STRING:
-	case EWS_OPT_OPTIONAL:
+	case EWS_OPTION_STRING:
+	case EWS_OPTION_OPTIONAL:
 		*(const char **)opt->value = NULL;
 		break;
-	case EWS_OPT_LIST:
+	case EWS_OPTION_LIST:
 		ews_strv_clear(opt->value);
 		break;
-	case EWS_OPT_UINT:
+	case EWS_OPTION_UINT:
 		*(unsigned *)opt->value = 0;
 		break;
-	case EWS_OPT_PASS:
+	case EWS_OPTION_PASS:
 		ews_strv_addf(opt->value, "--no-%s", opt->name);
 		break;
-	case EWS_OPT_END:
+	case EWS_OPTION_END:
 		assert(!"a row that ends the table");
 	}
 }
@@ -192,28 +192,28 @@ static int set_value(const struct flat *flat, int value, const char *arg)
 		return 0;
 	}
 	switch (opt->type) {
-	case EWS_OPT_BOOL:
+	case EWS_OPTION_BOOL:
 		*(bool *)opt->value = true;
 		return 0;
-	case EWS_OPT_TRISTATE:
+	case EWS_OPTION_TRISTATE:
 		*(int *)opt->value = 1;
 		return 0;
-	case EWS_OPT_STRING:
+	case EWS_OPTION_STRING:
 		*(const char **)opt->value = arg;
 		return 0;
-	case EWS_OPT_LIST:
+	case EWS_OPTION_LIST:
 		ews_strv_add(opt->value, arg);
 		return 0;
-	case EWS_OPT_UINT:
+	case EWS_OPTION_UINT:
 		return set_uint(opt, name, arg);
-	case EWS_OPT_OPTIONAL:
+	case EWS_OPTION_OPTIONAL:
 		*(const char **)opt->value = arg ? arg : opt->dflt;
 		return 0;
-	case EWS_OPT_PASS:
+	case EWS_OPTION_PASS:
 		/* One word, -U5 or --stat=80, so that the other program can't read it otherwise. */
 		ews_strv_addf(opt->value, "%s%s%s", name, arg && value >= LONG_BASE ? "=" : "", arg ? arg : "");
 		return 0;
-	case EWS_OPT_END:
+	case EWS_OPTION_END:
 		break;
 	}
 	assert(!"a row of no type");
@@ -348,7 +348,7 @@ void ews_opts_usage(FILE *out, const struct ews_opt *const *tables, const char *
 	}
 	fputc('\n', out);
 	for (; *tables; tables++)
-		for (opt = *tables; opt->type != EWS_OPT_END; opt++)
+		for (opt = *tables; opt->type != EWS_OPTION_END; opt++)
 			if (opt->help)
 				print_row(out, opt);
 	fputc('\n', out);

@@ -17,14 +17,14 @@
 #include "base/strv.h"
 
 enum ews_opt_type {
-	EWS_OPT_END = 0,
-	EWS_OPT_BOOL, /* bool *: true; with `can_negate` --no-<name> sets false */
-	EWS_OPT_TRISTATE, /* int *: 1, with --no-<name> 0; the caller starts it at -1 */
-	EWS_OPT_STRING, /* const char **: the argument, borrowed from argv */
-	EWS_OPT_LIST, /* struct ews_strv *: each argument is added */
-	EWS_OPT_UINT, /* unsigned *: a decimal number */
-	EWS_OPT_OPTIONAL, /* const char **: --name gives `dflt`, --name=x gives x */
-	EWS_OPT_PASS, /* struct ews_strv *: the option as it was spelled, for another program; `arg` as below */
+	EWS_OPTION_END = 0,
+	EWS_OPTION_BOOL, /* bool *: true; with `can_negate` --no-<name> sets false */
+	EWS_OPTION_TRISTATE, /* int *: 1, with --no-<name> 0; the caller starts it at -1 */
+	EWS_OPTION_STRING, /* const char **: the argument, borrowed from argv */
+	EWS_OPTION_LIST, /* struct ews_strv *: each argument is added */
+	EWS_OPTION_UINT, /* unsigned *: a decimal number */
+	EWS_OPTION_OPTIONAL, /* const char **: --name gives `dflt`, --name=x gives x */
+	EWS_OPTION_PASS, /* struct ews_strv *: the option as it was spelled, for another program; `arg` as below */
 };
 
 struct ews_opt {
@@ -38,7 +38,18 @@ struct ews_opt {
 	const char *dflt;
 };
 
-#define EWS_OPTS_END { .type = EWS_OPT_END }
+/* The rows of a table, as git's own tables have them. */
+#define EWS_OPT_BOOL(letter, name, value, help) { EWS_OPT_ROW(BOOL, letter, name, value, NULL, help) }
+#define EWS_OPT_NEGATABLE(letter, name, value, help) { EWS_OPT_ROW(BOOL, letter, name, value, NULL, help), .can_negate = true }
+#define EWS_OPT_TRISTATE(letter, name, value, help) { EWS_OPT_ROW(TRISTATE, letter, name, value, NULL, help) }
+#define EWS_OPT_STRING(letter, name, value, arg, help) { EWS_OPT_ROW(STRING, letter, name, value, arg, help) }
+#define EWS_OPT_LIST(letter, name, value, arg, help) { EWS_OPT_ROW(LIST, letter, name, value, arg, help) }
+#define EWS_OPT_UINT(letter, name, value, arg, help) { EWS_OPT_ROW(UINT, letter, name, value, arg, help) }
+#define EWS_OPT_OPTIONAL(letter, name, value, arg, dflt_, help) { EWS_OPT_ROW(OPTIONAL, letter, name, value, arg, help), .dflt = dflt_ }
+#define EWS_OPT_PASS(letter, name, value, arg, help) { EWS_OPT_ROW(PASS, letter, name, value, arg, help) }
+#define EWS_OPT_ROW(kind, letter_, name_, value_, arg_, help_) \
+	.type = EWS_OPTION_##kind, .letter = letter_, .name = name_, .arg = arg_, .help = help_, .value = value_
+#define EWS_OPTS_END { .type = EWS_OPTION_END }
 
 /* What git's completion asks its commands by for their options: one line, with a "=" where an argument follows. */
 #define EWS_OPTS_NAMES "--git-completion-helper"

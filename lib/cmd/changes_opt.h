@@ -10,11 +10,8 @@
 #include "cmd/render_diff.h"
 
 /* The row of an option table. */
-#define EWS_CHANGES_OPT(word)                                                                                     \
-	{                                                                                                         \
-		EWS_OPT_STRING, 0, "changes", "summary|files|diff|none", "how much to show of the changes", word, \
-			false, NULL                                                                               \
-	}
+#define EWS_CHANGES_OPT(word) \
+	EWS_OPT_STRING(0, "changes", word, "summary|files|diff|none", "how much to show of the changes")
 
 /* What the option's `word` (NULL: not given) means: the summary, where nobody has asked for quiet. Fails with EWS_EUSAGE. */
 int ews_changes_opt_read(enum ews_changes_mode *out, const struct ews_cmd_ctx *ctx, const char *word);

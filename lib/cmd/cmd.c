@@ -94,18 +94,16 @@ int ews_cmd_parse(struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, const stru
 {
 	const struct ews_opt none[] = { EWS_OPTS_END };
 	const struct ews_opt nul[] = {
-		{ EWS_OPT_BOOL, 'z', "null", NULL, "end each path with a NUL, print it as it is", &ctx->nul, false,
-		  NULL },
+		EWS_OPT_BOOL('z', "null", &ctx->nul, "end each path with a NUL, print it as it is"),
 		EWS_OPTS_END,
 	};
 	const struct ews_opt shared[] = {
-		{ EWS_OPT_BOOL, 0, "json", NULL, "print one JSON object", &ctx->json, false, NULL },
-		{ EWS_OPT_BOOL, 'q', "quiet", NULL, "print no notes", &ctx->quiet, false, NULL },
-		{ EWS_OPT_BOOL, 'v', "verbose", NULL, "say more", &ctx->verbose, false, NULL },
-		{ EWS_OPT_TRISTATE, 0, "progress", NULL, "show progress on stderr", &ctx->progress, true, NULL },
-		{ EWS_OPT_OPTIONAL, 0, "color", "when", "use colour: always, never or auto", &ctx->color, false,
-		  "always" },
-		{ EWS_OPT_BOOL, 0, "no-color", NULL, NULL, &ctx->no_color, false, NULL },
+		EWS_OPT_BOOL(0, "json", &ctx->json, "print one JSON object"),
+		EWS_OPT_BOOL('q', "quiet", &ctx->quiet, "print no notes"),
+		EWS_OPT_BOOL('v', "verbose", &ctx->verbose, "say more"),
+		EWS_OPT_TRISTATE(0, "progress", &ctx->progress, "show progress on stderr"),
+		EWS_OPT_OPTIONAL(0, "color", &ctx->color, "when", "always", "use colour: always, never or auto"),
+		EWS_OPT_BOOL(0, "no-color", &ctx->no_color, NULL),
 		EWS_OPTS_END,
 	};
 	const struct ews_opt *const tables[] = {

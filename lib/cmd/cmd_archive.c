@@ -197,8 +197,8 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) char *dir = NULL;
 	bool all = false, with_md5 = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'a', "all", NULL, "those of all projects", &all, false, NULL },
-		{ EWS_OPT_BOOL, 0, "md5", NULL, "the MD5 of each file as well", &with_md5, false, NULL },
+		EWS_OPT_BOOL('a', "all", &all, "those of all projects"),
+		EWS_OPT_BOOL(0, "md5", &with_md5, "the MD5 of each file as well"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts, .max_words = 1 };
@@ -245,9 +245,9 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(fd) int fd = -1;
 	bool files = false, left_out = false, with_md5 = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "files", NULL, "what is in it", &files, false, NULL },
-		{ EWS_OPT_BOOL, 0, "left-out", NULL, "what was left out, and why", &left_out, false, NULL },
-		{ EWS_OPT_BOOL, 0, "md5", NULL, "the MD5 of the file", &with_md5, false, NULL },
+		EWS_OPT_BOOL(0, "files", &files, "what is in it"),
+		EWS_OPT_BOOL(0, "left-out", &left_out, "what was left out, and why"),
+		EWS_OPT_BOOL(0, "md5", &with_md5, "the MD5 of the file"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -489,7 +489,7 @@ static int verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) char *home = NULL;
 	bool with_md5 = false, is_damaged = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "md5", NULL, "the MD5 of the file as well", &with_md5, false, NULL },
+		EWS_OPT_BOOL(0, "md5", &with_md5, "the MD5 of the file as well"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -598,10 +598,9 @@ static int remove_named(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) char *home = NULL;
 	struct removal how = { false, false, false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'f', "force", NULL, "also where nothing could bring it back", &how.force, false,
-		  NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be removed", &how.dry_run, false, NULL },
-		{ EWS_OPT_BOOL, 0, "md5", NULL, "the MD5 of each file before its path", &how.with_md5, false, NULL },
+		EWS_OPT_BOOL('f', "force", &how.force, "also where nothing could bring it back"),
+		EWS_OPT_BOOL('n', "dry-run", &how.dry_run, "list what would be removed"),
+		EWS_OPT_BOOL(0, "md5", &how.with_md5, "the MD5 of each file before its path"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -651,8 +650,7 @@ static int prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	struct removal how = { false, false, false };
 	const struct ews_opt opts[] = {
 		EWS_PRUNE_OPTS(&set, "directory", "removed"),
-		{ EWS_OPT_BOOL, 'f', "force", NULL, "also where nothing could bring them back", &how.force, false,
-		  NULL },
+		EWS_OPT_BOOL('f', "force", &how.force, "also where nothing could bring them back"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = prune_usage, .opts = opts, .prints_paths = true };

@@ -295,22 +295,17 @@ int ews_cmd_archive_create(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) char *home = NULL;
 	struct ews_progress progress;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "to", "dir", "put it there, and not into home; made when missing", &set.to,
-		  false, NULL },
-		{ EWS_OPT_STRING, 0, "compress", "how", "gz (the default), bz2, xz, zstd or none", &set.compress,
-		  false, NULL },
-		{ EWS_OPT_LIST, 0, "keep", "pattern", "only what a pattern matches, as in .gitignore", &set.keep,
-		  false, NULL },
-		{ EWS_OPT_LIST, 0, "ignore", "pattern", "leave out what it matches, whatever --keep says",
-		  &set.ignore, false, NULL },
-		{ EWS_OPT_BOOL, 0, "no-ignore", NULL,
-		  "no rules but those that are given: .gitignore does not count", &set.no_ignore, false, NULL },
-		{ EWS_OPT_LIST, 0, "env", "name", "record that variable of the environment", &set.env, false, NULL },
-		{ EWS_OPT_STRING, 0, "spec", "file", "a YAML file that says all that", &set.spec, false, NULL },
-		{ EWS_OPT_STRING, 0, "update", "archive", "the same once more, and name that one as the previous",
-		  &set.update, false, NULL },
-		{ EWS_OPT_BOOL, 0, "if-changed", NULL, "none when the tree is that of the one before",
-		  &set.if_changed, false, NULL },
+		EWS_OPT_STRING(0, "to", &set.to, "dir", "put it there, and not into home; made when missing"),
+		EWS_OPT_STRING(0, "compress", &set.compress, "how", "gz (the default), bz2, xz, zstd or none"),
+		EWS_OPT_LIST(0, "keep", &set.keep, "pattern", "only what a pattern matches, as in .gitignore"),
+		EWS_OPT_LIST(0, "ignore", &set.ignore, "pattern", "leave out what it matches, whatever --keep says"),
+		EWS_OPT_BOOL(0, "no-ignore", &set.no_ignore,
+			     "no rules but those that are given: .gitignore does not count"),
+		EWS_OPT_LIST(0, "env", &set.env, "name", "record that variable of the environment"),
+		EWS_OPT_STRING(0, "spec", &set.spec, "file", "a YAML file that says all that"),
+		EWS_OPT_STRING(0, "update", &set.update, "archive",
+			       "the same once more, and name that one as the previous"),
+		EWS_OPT_BOOL(0, "if-changed", &set.if_changed, "none when the tree is that of the one before"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

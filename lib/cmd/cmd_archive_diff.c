@@ -46,16 +46,15 @@ EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
 static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "series", NULL, "compare each with the one before", &set->series, false, NULL },
-		{ EWS_OPT_LIST, 0, "expect", "change", "'<A|M|D> <path>': exit with 1 unless that happened",
-		  &set->expected, false, NULL },
-		{ EWS_OPT_BOOL, 0, "no-deletions", NULL,
-		  "exit with 1 when anything was deleted that is not expected", &set->no_deletions, false, NULL },
-		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
-		  false, NULL },
+		EWS_OPT_BOOL(0, "series", &set->series, "compare each with the one before"),
+		EWS_OPT_LIST(0, "expect", &set->expected, "change",
+			     "'<A|M|D> <path>': exit with 1 unless that happened"),
+		EWS_OPT_BOOL(0, "no-deletions", &set->no_deletions,
+			     "exit with 1 when anything was deleted that is not expected"),
+		EWS_OPT_BOOL(0, "exit-code", &set->exit_code, "exit with 1 when there are differences"),
 		EWS_CHANGES_OPT(&set->diff.changes_word),
-		{ EWS_OPT_BOOL, 0, "shortstat", NULL,
-		  "how many files were created, deleted, modified: +2 -1 ~3 files", &set->shortstat, false, NULL },
+		EWS_OPT_BOOL(0, "shortstat", &set->shortstat,
+			     "how many files were created, deleted, modified: +2 -1 ~3 files"),
 		EWS_DIFF_OPTS(&set->diff),
 		EWS_OPTS_END,
 	};

@@ -91,13 +91,11 @@ int ews_cmd_archive_extract(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	struct ews_progress progress;
 	struct ews_archive_extract_opts set = { .progress = ews_progress_show, .payload = &progress };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "to", "dir", "the directory, made when missing", &set.to, false, NULL },
-		{ EWS_OPT_BOOL, 'f', "force", NULL,
-		  "also into one that is not empty: what is in the way is kept aside", &set.force, false, NULL },
-		{ EWS_OPT_BOOL, 0, "owner", NULL, "owner and group as well, where that is permitted", &set.owners,
-		  false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "check the archive, say how much would be done", &set.dry_run,
-		  false, NULL },
+		EWS_OPT_STRING(0, "to", &set.to, "dir", "the directory, made when missing"),
+		EWS_OPT_BOOL('f', "force", &set.force,
+			     "also into one that is not empty: what is in the way is kept aside"),
+		EWS_OPT_BOOL(0, "owner", &set.owners, "owner and group as well, where that is permitted"),
+		EWS_OPT_BOOL('n', "dry-run", &set.dry_run, "check the archive, say how much would be done"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -155,13 +155,12 @@ static int add(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	struct ews_artifact_new what = { 0 };
 	struct stat st;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "type", "type", "what it is: patch, suggested_fix, test_unit, qr, log, ...",
-		  &set.type, false, NULL },
-		{ EWS_OPT_STRING, 0, "name", "name", "the name of its file", &set.name, false, NULL },
-		{ EWS_OPT_STRING, 0, "description", "text", "what to say of it", &set.description, false, NULL },
-		{ EWS_OPT_STRING, 0, "session", "session", "the session that it is of", &set.session, false, NULL },
-		{ EWS_OPT_STRING, 0, "from-workspace", "path", "a file of the session's workspace",
-		  &set.from_workspace, false, NULL },
+		EWS_OPT_STRING(0, "type", &set.type, "type",
+			       "what it is: patch, suggested_fix, test_unit, qr, log, ..."),
+		EWS_OPT_STRING(0, "name", &set.name, "name", "the name of its file"),
+		EWS_OPT_STRING(0, "description", &set.description, "text", "what to say of it"),
+		EWS_OPT_STRING(0, "session", &set.session, "session", "the session that it is of"),
+		EWS_OPT_STRING(0, "from-workspace", &set.from_workspace, "path", "a file of the session's workspace"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = add_usage, .opts = opts, .max_words = 1 };
@@ -232,7 +231,7 @@ static int collect(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(harvest) struct ews_harvest harvest = EWS_HARVEST_INIT;
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be kept", &dry_run, false, NULL },
+		EWS_OPT_BOOL('n', "dry-run", &dry_run, "list what would be kept"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -286,8 +285,8 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	const char *type_word = NULL, *session = NULL;
 	enum ews_artifact_type type = 0;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "type", "type", "those of that type alone", &type_word, false, NULL },
-		{ EWS_OPT_STRING, 0, "session", "session", "those of that session alone", &session, false, NULL },
+		EWS_OPT_STRING(0, "type", &type_word, "type", "those of that type alone"),
+		EWS_OPT_STRING(0, "session", &session, "session", "those of that session alone"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts };
@@ -417,7 +416,7 @@ static int export(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) const struct ews_artifact **picked = NULL;
 	const char *dir = NULL;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "to", "dir", "the directory to write to, made when missing", &dir, false, NULL },
+		EWS_OPT_STRING(0, "to", &dir, "dir", "the directory to write to, made when missing"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -479,7 +478,7 @@ static int remove_named(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) const struct ews_artifact **picked = NULL;
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be removed", &dry_run, false, NULL },
+		EWS_OPT_BOOL('n', "dry-run", &dry_run, "list what would be removed"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

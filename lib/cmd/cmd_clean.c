@@ -162,17 +162,14 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("clean");
 	struct settings set = { .object = object };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'f', "force", NULL, "end interrupted and changed sessions, too", &set.clean.force,
-		  false, NULL },
-		{ EWS_OPT_STRING, 0, "older-than", "age",
-		  "end sessions that were left alone for that long, not for a day; with --now, free what is as old",
-		  &set.older_than, false, NULL },
-		{ EWS_OPT_BOOL, 0, "now", NULL, "free all that trash holds", &set.clean.now, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would go, and do nothing", &set.clean.dry_run,
-		  false, NULL },
-		{ EWS_OPT_BOOL, 0, "all", NULL, "in all projects", &set.all, false, NULL },
-		{ EWS_OPT_BOOL, 0, "auto", NULL, "what 'git ews start' does: only what is older than a day",
-		  &set.is_auto, false, NULL },
+		EWS_OPT_BOOL('f', "force", &set.clean.force, "end interrupted and changed sessions, too"),
+		EWS_OPT_STRING(
+			0, "older-than", &set.older_than, "age",
+			"end sessions that were left alone for that long, not for a day; with --now, free what is as old"),
+		EWS_OPT_BOOL(0, "now", &set.clean.now, "free all that trash holds"),
+		EWS_OPT_BOOL('n', "dry-run", &set.clean.dry_run, "list what would go, and do nothing"),
+		EWS_OPT_BOOL(0, "all", &set.all, "in all projects"),
+		EWS_OPT_BOOL(0, "auto", &set.is_auto, "what 'git ews start' does: only what is older than a day"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -273,9 +273,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	bool with_origin = false, dry_run = false, revokes = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "show-origin", NULL, "say where each value comes from", &with_origin, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "only say what accept would let count", &dry_run, false, NULL },
-		{ EWS_OPT_BOOL, 0, "revoke", NULL, "take back what was accepted", &revokes, false, NULL },
+		EWS_OPT_BOOL(0, "show-origin", &with_origin, "say where each value comes from"),
+		EWS_OPT_BOOL('n', "dry-run", &dry_run, "only say what accept would let count"),
+		EWS_OPT_BOOL(0, "revoke", &revokes, "take back what was accepted"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -50,12 +50,10 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 		 struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "exit-code", NULL, "exit with 1 when there are differences", &set->exit_code,
-		  false, NULL },
+		EWS_OPT_BOOL(0, "exit-code", &set->exit_code, "exit with 1 when there are differences"),
 		EWS_CHANGES_OPT(&set->diff.changes_word),
-		{ EWS_OPT_STRING, 0, "from", "base|parent", "what the one state is compared with", &set->from,
-		  false, NULL },
-		EWS_DIFF_PASS(&set->diff.output, 0, "shortstat", NULL, "the diffstat's last line"),
+		EWS_OPT_STRING(0, "from", &set->from, "base|parent", "what the one state is compared with"),
+		EWS_OPT_PASS(0, "shortstat", &set->diff.output, NULL, "the diffstat's last line"),
 		EWS_DIFF_OPTS(&set->diff),
 		EWS_OPTS_END,
 	};

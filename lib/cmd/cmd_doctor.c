@@ -44,7 +44,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) char *home = NULL;
 	bool fix = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "fix", NULL, "mend what can be mended without losing anything", &fix, false, NULL },
+		EWS_OPT_BOOL(0, "fix", &fix, "mend what can be mended without losing anything"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts };

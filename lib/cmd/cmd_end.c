@@ -243,20 +243,15 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 				.drift = cJSON_AddArrayToObject(object, "drift"),
 				.artifacts = { .render = ews_render_report } };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace", &set.force, false, NULL },
-		{ EWS_OPT_BOOL, 0, "no-revert", NULL, "in place: leave the project as it is", &set.no_revert, false,
-		  NULL },
-		{ EWS_OPT_STRING, 0, "branch", "name", "leave the result as a branch on the commit it began with",
-		  &set.branch, false, NULL },
-		{ EWS_OPT_BOOL, 0, "pending", NULL, "keep the result until it is decided upon", &set.pending, false,
-		  NULL },
-		{ EWS_OPT_BOOL, 0, "no-artifacts", NULL, "store no report, patch, tests and logs",
-		  &set.no_artifacts, false, NULL },
-		{ EWS_OPT_BOOL, 0, "split", NULL, "store a patch for each file, not one of all",
-		  &set.artifacts.split, false, NULL },
+		EWS_OPT_BOOL('f', "force", &set.force, "although a process uses the workspace"),
+		EWS_OPT_BOOL(0, "no-revert", &set.no_revert, "in place: leave the project as it is"),
+		EWS_OPT_STRING(0, "branch", &set.branch, "name",
+			       "leave the result as a branch on the commit it began with"),
+		EWS_OPT_BOOL(0, "pending", &set.pending, "keep the result until it is decided upon"),
+		EWS_OPT_BOOL(0, "no-artifacts", &set.no_artifacts, "store no report, patch, tests and logs"),
+		EWS_OPT_BOOL(0, "split", &set.artifacts.split, "store a patch for each file, not one of all"),
 		EWS_CHANGES_OPT(&set.changes_word),
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be kept, and do nothing", &set.dry_run, false,
-		  NULL },
+		EWS_OPT_BOOL('n', "dry-run", &set.dry_run, "say what would be kept, and do nothing"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = SIZE_MAX };

@@ -65,8 +65,8 @@ static int check(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	struct ews_guard_rules rules;
 	const char *policy = NULL, *text = NULL;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "shell", "text", "judge each command of a text for a shell", &text, false, NULL },
-		{ EWS_OPT_STRING, 0, "policy", "policy", "judge by read-only or inside", &policy, false, NULL },
+		EWS_OPT_STRING(0, "shell", &text, "text", "judge each command of a text for a shell"),
+		EWS_OPT_STRING(0, "policy", &policy, "policy", "judge by read-only or inside"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = check_usage, .opts = opts, .takes_paths = true };
@@ -101,8 +101,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	struct ews_guard_rules rules;
 	const char *policy = NULL;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "policy", "policy", "list what read-only or inside allows", &policy, false,
-		  NULL },
+		EWS_OPT_STRING(0, "policy", &policy, "policy", "list what read-only or inside allows"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts };

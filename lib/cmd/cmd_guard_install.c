@@ -32,7 +32,7 @@ EWS_CLEANUP_DEFINE(asked, struct asked, release_asked)
 static int parse(struct asked *out, struct ews_cmd_ctx *ctx, const char *const *usage, int argc, char **argv)
 {
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "global", NULL, "for all repositories of yours", &out->is_users, false, NULL },
+		EWS_OPT_BOOL(0, "global", &out->is_users, "for all repositories of yours"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .prints_paths = true };

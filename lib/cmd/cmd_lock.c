@@ -141,15 +141,12 @@ static int acquire(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	struct settings set = { .deep = false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "deep", NULL, "beside nobody else", &set.deep, false, NULL },
-		{ EWS_OPT_BOOL, 0, "quick", NULL, "beside other quick ones, as without an option", &set.quick,
-		  false, NULL },
-		{ EWS_OPT_STRING, 0, "intent", "text", "what it is for, for those who find it locked", &set.intent,
-		  false, NULL },
-		{ EWS_OPT_STRING, 0, "wait", "s", "stand in line for at most so many seconds", &set.wait, false,
-		  NULL },
-		{ EWS_OPT_STRING, 0, "session", "id", "for that session, or for a command that works in it",
-		  &set.session, false, NULL },
+		EWS_OPT_BOOL(0, "deep", &set.deep, "beside nobody else"),
+		EWS_OPT_BOOL(0, "quick", &set.quick, "beside other quick ones, as without an option"),
+		EWS_OPT_STRING(0, "intent", &set.intent, "text", "what it is for, for those who find it locked"),
+		EWS_OPT_STRING(0, "wait", &set.wait, "s", "stand in line for at most so many seconds"),
+		EWS_OPT_STRING(0, "session", &set.session, "id",
+			       "for that session, or for a command that works in it"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = acquire_usage, .opts = opts, .takes_paths = true };

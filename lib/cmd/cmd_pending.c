@@ -200,8 +200,7 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("pending_drop");
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be dropped, and do nothing", &dry_run, false,
-		  NULL },
+		EWS_OPT_BOOL('n', "dry-run", &dry_run, "say what would be dropped, and do nothing"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = drop_usage, .opts = opts, .min_words = 1, .max_words = 1 };

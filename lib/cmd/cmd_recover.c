@@ -223,14 +223,12 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	cJSON *array = cJSON_AddArrayToObject(object, "recovered");
 	struct settings set = { .all = false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "all", NULL, "all sessions, asking nothing, losing nothing", &set.all, false,
-		  NULL },
-		{ EWS_OPT_BOOL, 0, "resume", NULL, "finish the step, go on with the session", &set.resume, false,
-		  NULL },
-		{ EWS_OPT_BOOL, 0, "revert", NULL, "revert the workspace, end the session", &set.revert, false, NULL },
-		{ EWS_OPT_BOOL, 0, "view", NULL, "show what the session changed, do nothing", &set.view, false, NULL },
-		{ EWS_OPT_STRING, 0, "moved-from", "dir", "this directory, no git repository, was there before",
-		  &set.moved_from, false, NULL },
+		EWS_OPT_BOOL(0, "all", &set.all, "all sessions, asking nothing, losing nothing"),
+		EWS_OPT_BOOL(0, "resume", &set.resume, "finish the step, go on with the session"),
+		EWS_OPT_BOOL(0, "revert", &set.revert, "revert the workspace, end the session"),
+		EWS_OPT_BOOL(0, "view", &set.view, "show what the session changed, do nothing"),
+		EWS_OPT_STRING(0, "moved-from", &set.moved_from, "dir",
+			       "this directory, no git repository, was there before"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };

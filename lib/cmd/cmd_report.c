@@ -145,9 +145,8 @@ static int report_session(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	struct settings set = { .as_json = false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "format", "md|json", "in which form", &set.format, false, NULL },
-		{ EWS_OPT_STRING, 0, "output", "file", "write it there, or with - to standard output", &set.output,
-		  false, NULL },
+		EWS_OPT_STRING(0, "format", &set.format, "md|json", "in which form"),
+		EWS_OPT_STRING(0, "output", &set.output, "file", "write it there, or with - to standard output"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1, .prints_paths = true };

@@ -122,15 +122,13 @@ static int add(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	struct settings set = { .line = NO_LINE };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "severity", "critical|warning|info", "how bad it is", &set.severity, false,
-		  NULL },
-		{ EWS_OPT_STRING, 0, "title", "t", "what it is, in a line", &set.title, false, NULL },
-		{ EWS_OPT_STRING, 0, "file", "f", "where it is", &set.file, false, NULL },
-		{ EWS_OPT_UINT, 0, "line", "n", "in which line of that", &set.line, false, NULL },
-		{ EWS_OPT_STRING, 0, "fix", "patch", "a patch that mends it: a file, or - for standard input",
-		  &set.fix, false, NULL },
-		{ EWS_OPT_STRING, 0, "description", "t", "what else there is to say", &set.description, false, NULL },
-		{ EWS_OPT_STRING, 0, "session", "id", "of which session", &set.session, false, NULL },
+		EWS_OPT_STRING(0, "severity", &set.severity, "critical|warning|info", "how bad it is"),
+		EWS_OPT_STRING(0, "title", &set.title, "t", "what it is, in a line"),
+		EWS_OPT_STRING(0, "file", &set.file, "f", "where it is"),
+		EWS_OPT_UINT(0, "line", &set.line, "n", "in which line of that"),
+		EWS_OPT_STRING(0, "fix", &set.fix, "patch", "a patch that mends it: a file, or - for standard input"),
+		EWS_OPT_STRING(0, "description", &set.description, "t", "what else there is to say"),
+		EWS_OPT_STRING(0, "session", &set.session, "id", "of which session"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = add_usage, .opts = opts };

@@ -81,12 +81,11 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 				       .kept_payload = &counting };
 	const char *verify = NULL, *changes_word = NULL;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "to", "snapshot", "back to that one instead of the base", &set.to, false, NULL },
-		{ EWS_OPT_STRING, 0, "verify", "full", "prove it by reading every file again", &verify, false, NULL },
-		{ EWS_OPT_BOOL, 0, "owner", NULL, "owner and group as well, where that is permitted", &set.owners,
-		  false, NULL },
+		EWS_OPT_STRING(0, "to", &set.to, "snapshot", "back to that one instead of the base"),
+		EWS_OPT_STRING(0, "verify", &verify, "full", "prove it by reading every file again"),
+		EWS_OPT_BOOL(0, "owner", &set.owners, "owner and group as well, where that is permitted"),
 		EWS_CHANGES_OPT(&changes_word),
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be done", &set.dry_run, false, NULL },
+		EWS_OPT_BOOL('n', "dry-run", &set.dry_run, "list what would be done"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -52,15 +52,8 @@ static void release_who(struct who *who)
 
 EWS_CLEANUP_DEFINE(who, struct who, release_who)
 
-#define TEAM_OPT(who)                                                                                        \
-	{                                                                                                    \
-		EWS_OPT_STRING, 0, "team", "name", "of which team; EWS_TEAM, or default", &(who)->team_word, \
-			false, NULL                                                                          \
-	}
-#define AGENT_OPT(who)                                                                             \
-	{                                                                                          \
-		EWS_OPT_STRING, 0, "agent", "name", "whose round", &(who)->agent_word, false, NULL \
-	}
+#define TEAM_OPT(who) EWS_OPT_STRING(0, "team", &(who)->team_word, "name", "of which team; EWS_TEAM, or default")
+#define AGENT_OPT(who) EWS_OPT_STRING(0, "agent", &(who)->agent_word, "name", "whose round")
 
 /* Who stands in a workspace, or runs in one and looks from elsewhere, may be an agent, who is not to know who is who. */
 static bool may_know_agents(struct ews_repo *repo)
@@ -160,13 +153,11 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	const struct ews_opt opts[] = {
 		AGENT_OPT(&who),
 		TEAM_OPT(&who),
-		{ EWS_OPT_STRING, 0, "base", "rev|round", "begin at that, with nothing of what is uncommitted",
-		  &round.base, false, NULL },
-		{ EWS_OPT_STRING, 0, "previous", "round", "take the agent's former round away", &round.previous,
-		  false, NULL },
-		{ EWS_OPT_STRING, 0, "label", "branch", "make a branch as well", &round.label, false, NULL },
-		{ EWS_OPT_STRING, 0, "mode", "auto|worktree|isolated|legacy", "how the workspace is made", &mode,
-		  false, NULL },
+		EWS_OPT_STRING(0, "base", &round.base, "rev|round",
+			       "begin at that, with nothing of what is uncommitted"),
+		EWS_OPT_STRING(0, "previous", &round.previous, "round", "take the agent's former round away"),
+		EWS_OPT_STRING(0, "label", &round.label, "branch", "make a branch as well"),
+		EWS_OPT_STRING(0, "mode", &mode, "auto|worktree|isolated|legacy", "how the workspace is made"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = start_usage, .opts = opts, .prints_paths = true };
@@ -326,12 +317,9 @@ static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	const struct ews_opt opts[] = {
 		AGENT_OPT(&set.who),
 		TEAM_OPT(&set.who),
-		{ EWS_OPT_BOOL, 0, "all", NULL, "end all rounds of the team, and move their refs to trash",
-		  &set.all, false, NULL },
-		{ EWS_OPT_BOOL, 'f', "force", NULL, "although a process uses the workspace, or it is gone",
-		  &set.opts.force, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say which would end, and do nothing", &set.dry_run, false,
-		  NULL },
+		EWS_OPT_BOOL(0, "all", &set.all, "end all rounds of the team, and move their refs to trash"),
+		EWS_OPT_BOOL('f', "force", &set.opts.force, "although a process uses the workspace, or it is gone"),
+		EWS_OPT_BOOL('n', "dry-run", &set.dry_run, "say which would end, and do nothing"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = end_usage, .opts = opts };

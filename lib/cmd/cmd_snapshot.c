@@ -61,12 +61,10 @@ static int create(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	struct ews_progress progress;
 	struct ews_snapshot_create_opts set = { .progress = ews_progress_show, .payload = &progress };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 'm', "message", "text", "the snapshot's subject", &set.subject, false, NULL },
-		{ EWS_OPT_BOOL, 0, "ignored", NULL, "take ignored files, too", &set.with_ignored, false, NULL },
-		{ EWS_OPT_BOOL, 0, "if-changed", NULL, "only when something differs from the newest one",
-		  &set.if_changed, false, NULL },
-		{ EWS_OPT_BOOL, 0, "partial", NULL, "leave out what is over a limit, instead of failing",
-		  &set.partial, false, NULL },
+		EWS_OPT_STRING('m', "message", &set.subject, "text", "the snapshot's subject"),
+		EWS_OPT_BOOL(0, "ignored", &set.with_ignored, "take ignored files, too"),
+		EWS_OPT_BOOL(0, "if-changed", &set.if_changed, "only when something differs from the newest one"),
+		EWS_OPT_BOOL(0, "partial", &set.partial, "leave out what is over a limit, instead of failing"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -128,8 +126,8 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(lineage) struct ews_lineage lineage = EWS_LINEAGE_INIT;
 	bool all = false, in_trash = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "all", NULL, "of all sessions and of the project", &all, false, NULL },
-		{ EWS_OPT_BOOL, 0, "trash", NULL, "those in trash", &in_trash, false, NULL },
+		EWS_OPT_BOOL(0, "all", &all, "of all sessions and of the project"),
+		EWS_OPT_BOOL(0, "trash", &in_trash, "those in trash"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts, .max_words = 1 };
@@ -207,11 +205,9 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	struct parts parts = { false, false, false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "files", NULL, "mode, type, size and path of all it holds", &parts.files, false,
-		  NULL },
-		{ EWS_OPT_BOOL, 0, "hashes", NULL, "the SHA-256 of each file", &parts.hashes, false, NULL },
-		{ EWS_OPT_BOOL, 0, "coverage", NULL, "what is held; what was left out, and why", &parts.coverage,
-		  false, NULL },
+		EWS_OPT_BOOL(0, "files", &parts.files, "mode, type, size and path of all it holds"),
+		EWS_OPT_BOOL(0, "hashes", &parts.hashes, "the SHA-256 of each file"),
+		EWS_OPT_BOOL(0, "coverage", &parts.coverage, "what is held; what was left out, and why"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

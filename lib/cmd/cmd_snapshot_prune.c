@@ -207,9 +207,8 @@ int ews_cmd_snapshot_verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 			       .store = cJSON_AddArrayToObject(object, "problems") };
 	bool all = false, with_trash = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "all", NULL, "all snapshots, the history they stand on, and the packs", &all,
-		  false, NULL },
-		{ EWS_OPT_BOOL, 0, "trash", NULL, "with --all: those in trash, too", &with_trash, false, NULL },
+		EWS_OPT_BOOL(0, "all", &all, "all snapshots, the history they stand on, and the packs"),
+		EWS_OPT_BOOL(0, "trash", &with_trash, "with --all: those in trash, too"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = verify_usage, .opts = opts, .max_words = SIZE_MAX };
@@ -277,7 +276,7 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) const struct ews_snapshot **picked = NULL;
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be dropped", &dry_run, false, NULL },
+		EWS_OPT_BOOL('n', "dry-run", &dry_run, "list what would be dropped"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -100,12 +100,11 @@ int ews_cmd_snapshot_restore(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		.put = { .verb = "restore", .progress = ews_progress_show, .payload = &progress },
 	};
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_STRING, 0, "to", "dir", "into that directory, made when missing", &set.to, false, NULL },
-		{ EWS_OPT_BOOL, 'f', "force", NULL,
-		  "into the project without asking; into a directory that is not empty", &set.force, false, NULL },
-		{ EWS_OPT_BOOL, 0, "owner", NULL, "owner and group as well, where that is permitted",
-		  &set.put.owners, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be done", &set.put.dry_run, false, NULL },
+		EWS_OPT_STRING(0, "to", &set.to, "dir", "into that directory, made when missing"),
+		EWS_OPT_BOOL('f', "force", &set.force,
+			     "into the project without asking; into a directory that is not empty"),
+		EWS_OPT_BOOL(0, "owner", &set.put.owners, "owner and group as well, where that is permitted"),
+		EWS_OPT_BOOL('n', "dry-run", &set.put.dry_run, "list what would be done"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

@@ -591,12 +591,11 @@ static int run_status(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct settings set = { .is_list = false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "all", NULL, "of all projects, ended ones, too", &set.all, false, NULL },
-		{ EWS_OPT_BOOL, 0, "ended", NULL, "ended ones, too", &set.ended, false, NULL },
-		{ EWS_OPT_BOOL, 0, "log", NULL, "what happened in them", &set.log, false, NULL },
-		{ EWS_OPT_BOOL, 0, "brief", NULL, "a few words, for a prompt", &set.brief, false, NULL },
-		{ EWS_OPT_STRING, 0, "format", "fmt", "show %(<field>)s of each, as in git for-each-ref",
-		  &set.format, false, NULL },
+		EWS_OPT_BOOL(0, "all", &set.all, "of all projects, ended ones, too"),
+		EWS_OPT_BOOL(0, "ended", &set.ended, "ended ones, too"),
+		EWS_OPT_BOOL(0, "log", &set.log, "what happened in them"),
+		EWS_OPT_BOOL(0, "brief", &set.brief, "a few words, for a prompt"),
+		EWS_OPT_STRING(0, "format", &set.format, "fmt", "show %(<field>)s of each, as in git for-each-ref"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {
@@ -613,10 +612,9 @@ static int run_list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	struct settings set = { .is_list = true };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "all", NULL, "of all projects, ended ones, too", &set.all, false, NULL },
-		{ EWS_OPT_BOOL, 0, "ended", NULL, "ended ones, too", &set.ended, false, NULL },
-		{ EWS_OPT_STRING, 0, "format", "fmt", "show %(<field>)s of each, as in git for-each-ref",
-		  &set.format, false, NULL },
+		EWS_OPT_BOOL(0, "all", &set.all, "of all projects, ended ones, too"),
+		EWS_OPT_BOOL(0, "ended", &set.ended, "ended ones, too"),
+		EWS_OPT_STRING(0, "format", &set.format, "fmt", "show %(<field>)s of each, as in git for-each-ref"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = {

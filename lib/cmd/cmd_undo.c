@@ -143,9 +143,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(free) char *session = NULL;
 	struct settings set = { false, false, false };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_BOOL, 0, "list", NULL, "list the steps, newest first", &set.list, false, NULL },
-		{ EWS_OPT_BOOL, 0, "redo", NULL, "do again what was undone last", &set.redo, false, NULL },
-		{ EWS_OPT_BOOL, 'n', "dry-run", NULL, "say what would be done", &set.dry_run, false, NULL },
+		EWS_OPT_BOOL(0, "list", &set.list, "list the steps, newest first"),
+		EWS_OPT_BOOL(0, "redo", &set.redo, "do again what was undone last"),
+		EWS_OPT_BOOL('n', "dry-run", &set.dry_run, "say what would be done"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };

@@ -350,21 +350,15 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(settings)
 	struct settings set = { .ignore = EWS_STRV_INIT, .exts = EWS_STRV_INIT, .is_recursive = true };
 	const struct ews_opt opts[] = {
-		{ EWS_OPT_LIST, 0, "ignore", "pattern", "pass by what matches, as in .gitignore", &set.ignore,
-		  false, NULL },
-		{ EWS_OPT_LIST, 0, "ext", ".e", "only files that end in this", &set.exts, false, NULL },
-		{ EWS_OPT_STRING, 0, "debounce", "s", "report when all was quiet for this many seconds (0.5)",
-		  &set.debounce, false, NULL },
-		{ EWS_OPT_BOOL, 0, "recursive", NULL, "what is in subdirectories, too; the default",
-		  &set.is_recursive, true, NULL },
-		{ EWS_OPT_BOOL, 0, "polling", NULL, "look again and again, ask the kernel for nothing", &set.polls,
-		  false, NULL },
-		{ EWS_OPT_BOOL, 0, "snapshot", NULL, "take a snapshot each time things settle",
-		  &set.takes_snapshots, false, NULL },
-		{ EWS_OPT_STRING, 0, "exec", "command", "run a command each time things settle", &set.exec, false,
-		  NULL },
-		{ EWS_OPT_BOOL, 0, "once", NULL, "end when things settled for the first time", &set.once, false,
-		  NULL },
+		EWS_OPT_LIST(0, "ignore", &set.ignore, "pattern", "pass by what matches, as in .gitignore"),
+		EWS_OPT_LIST(0, "ext", &set.exts, ".e", "only files that end in this"),
+		EWS_OPT_STRING(0, "debounce", &set.debounce, "s",
+			       "report when all was quiet for this many seconds (0.5)"),
+		EWS_OPT_NEGATABLE(0, "recursive", &set.is_recursive, "what is in subdirectories, too; the default"),
+		EWS_OPT_BOOL(0, "polling", &set.polls, "look again and again, ask the kernel for nothing"),
+		EWS_OPT_BOOL(0, "snapshot", &set.takes_snapshots, "take a snapshot each time things settle"),
+		EWS_OPT_STRING(0, "exec", &set.exec, "command", "run a command each time things settle"),
+		EWS_OPT_BOOL(0, "once", &set.once, "end when things settled for the first time"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1, .prints_paths = true };

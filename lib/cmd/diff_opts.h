@@ -19,12 +19,6 @@ struct ews_diff_settings {
 
 #define EWS_DIFF_SETTINGS_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, NULL, EWS_CHANGES_DIFF }
 
-/* A row for an option that git gets as it was spelled. */
-#define EWS_DIFF_PASS(list, letter, name, arg, help)                       \
-	{                                                                  \
-		EWS_OPT_PASS, letter, name, arg, help, (list), false, NULL \
-	}
-
 /*
  * The rows: what git gets is added to `selecting` when it bends what counts as a difference, and as which, else to
  * `output`; what is more than that to `refused`. --changes and --shortstat are each verb's own.
@@ -32,86 +26,84 @@ struct ews_diff_settings {
 #define EWS_DIFF_OPTS(set) EWS_DIFF_ROWS(&(set)->output, &(set)->selecting, &(set)->refused)
 
 #define EWS_DIFF_ROWS(output, selecting, refused)                                                                   \
-	EWS_DIFF_PASS(output, 0, "stat", "=width", "a diffstat"),                                                   \
-		EWS_DIFF_PASS(output, 0, "stat-width", "n", NULL),                                                  \
-		EWS_DIFF_PASS(output, 0, "stat-name-width", "n", NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "stat-graph-width", "n", NULL),                                            \
-		EWS_DIFF_PASS(output, 0, "stat-count", "n", NULL),                                                  \
-		EWS_DIFF_PASS(output, 0, "numstat", NULL, "added and deleted lines of each path"),                  \
-		EWS_DIFF_PASS(output, 0, "summary", NULL, "what was created, renamed, or changed its mode"),        \
-		EWS_DIFF_PASS(output, 0, "name-only", NULL, "paths alone"),                                         \
-		EWS_DIFF_PASS(output, 0, "name-status", NULL, "paths and what happened to each"),                   \
-		EWS_DIFF_PASS(output, 0, "raw", NULL, "git's raw format"),                                          \
-		EWS_DIFF_PASS(output, 'p', "patch", NULL, "the patch, beside other formats"),                       \
-		EWS_DIFF_PASS(output, 'U', "unified", "n", "lines of context"),                                     \
-		EWS_DIFF_PASS(output, 'u', NULL, NULL, NULL), EWS_DIFF_PASS(output, 's', "no-patch", NULL, NULL),   \
-		EWS_DIFF_PASS(output, 0, "dirstat", "=parameters", NULL),                                           \
-		EWS_DIFF_PASS(output, 0, "dirstat-by-file", "=parameters", NULL),                                   \
-		EWS_DIFF_PASS(output, 0, "cumulative", NULL, NULL),                                                 \
-		EWS_DIFF_PASS(output, 0, "compact-summary", NULL, NULL),                                            \
-		EWS_DIFF_PASS(output, 0, "patch-with-stat", NULL, NULL),                                            \
-		EWS_DIFF_PASS(output, 0, "patch-with-raw", NULL, NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "minimal", NULL, NULL), EWS_DIFF_PASS(output, 0, "patience", NULL, NULL),  \
-		EWS_DIFF_PASS(output, 0, "histogram", NULL, NULL),                                                  \
-		EWS_DIFF_PASS(output, 0, "anchored", "text", NULL),                                                 \
-		EWS_DIFF_PASS(output, 0, "diff-algorithm", "name", NULL),                                           \
-		EWS_DIFF_PASS(output, 0, "indent-heuristic", NULL, NULL),                                           \
-		EWS_DIFF_PASS(output, 0, "no-indent-heuristic", NULL, NULL),                                        \
-		EWS_DIFF_PASS(output, 0, "word-diff", "=mode", NULL),                                               \
-		EWS_DIFF_PASS(output, 0, "word-diff-regex", "regex", NULL),                                         \
-		EWS_DIFF_PASS(output, 0, "color-words", "=regex", NULL),                                            \
-		EWS_DIFF_PASS(output, 0, "color-moved", "=mode", NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "no-color-moved", NULL, NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "color-moved-ws", "modes", NULL),                                          \
-		EWS_DIFF_PASS(output, 0, "no-color-moved-ws", NULL, NULL),                                          \
-		EWS_DIFF_PASS(selecting, 'M', "find-renames", "=n", NULL),                                          \
-		EWS_DIFF_PASS(selecting, 'C', "find-copies", "=n", NULL),                                           \
-		EWS_DIFF_PASS(selecting, 0, "find-copies-harder", NULL, NULL),                                      \
-		EWS_DIFF_PASS(selecting, 0, "no-renames", NULL, NULL),                                              \
-		EWS_DIFF_PASS(selecting, 0, "rename-empty", NULL, NULL),                                            \
-		EWS_DIFF_PASS(selecting, 0, "no-rename-empty", NULL, NULL),                                         \
-		EWS_DIFF_PASS(selecting, 'B', "break-rewrites", "=n", NULL),                                        \
-		EWS_DIFF_PASS(selecting, 'l', NULL, "n", NULL),                                                     \
-		EWS_DIFF_PASS(selecting, 'w', "ignore-all-space", NULL, NULL),                                      \
-		EWS_DIFF_PASS(selecting, 'b', "ignore-space-change", NULL, NULL),                                   \
-		EWS_DIFF_PASS(selecting, 0, "ignore-space-at-eol", NULL, NULL),                                     \
-		EWS_DIFF_PASS(selecting, 0, "ignore-cr-at-eol", NULL, NULL),                                        \
-		EWS_DIFF_PASS(selecting, 0, "ignore-blank-lines", NULL, NULL),                                      \
-		EWS_DIFF_PASS(selecting, 'I', "ignore-matching-lines", "regex", NULL),                              \
-		EWS_DIFF_PASS(output, 'W', "function-context", NULL, NULL),                                         \
-		EWS_DIFF_PASS(output, 0, "no-function-context", NULL, NULL),                                        \
-		EWS_DIFF_PASS(output, 0, "inter-hunk-context", "lines", NULL),                                      \
-		EWS_DIFF_PASS(output, 0, "abbrev", "=n", NULL), EWS_DIFF_PASS(output, 0, "no-abbrev", NULL, NULL),  \
-		EWS_DIFF_PASS(output, 0, "full-index", NULL, NULL),                                                 \
-		EWS_DIFF_PASS(output, 0, "binary", NULL, NULL), EWS_DIFF_PASS(selecting, 'R', NULL, NULL, NULL),    \
-		EWS_DIFF_PASS(output, 'D', "irreversible-delete", NULL, NULL),                                      \
-		EWS_DIFF_PASS(selecting, 0, "diff-filter", "letters", NULL),                                        \
-		EWS_DIFF_PASS(selecting, 'S', NULL, "string", NULL),                                                \
-		EWS_DIFF_PASS(selecting, 'G', NULL, "regex", NULL),                                                 \
-		EWS_DIFF_PASS(selecting, 0, "find-object", "object", NULL),                                         \
-		EWS_DIFF_PASS(selecting, 0, "pickaxe-regex", NULL, NULL),                                           \
-		EWS_DIFF_PASS(selecting, 0, "pickaxe-all", NULL, NULL),                                             \
-		EWS_DIFF_PASS(selecting, 0, "skip-to", "path", NULL),                                               \
-		EWS_DIFF_PASS(output, 0, "rotate-to", "path", NULL),                                                \
-		EWS_DIFF_PASS(output, 0, "submodule", "=format", NULL),                                             \
-		EWS_DIFF_PASS(selecting, 0, "ignore-submodules", "=when", NULL),                                    \
-		EWS_DIFF_PASS(selecting, 0, "relative", "=path", NULL),                                             \
-		EWS_DIFF_PASS(selecting, 0, "no-relative", NULL, NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "src-prefix", "prefix", NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "dst-prefix", "prefix", NULL),                                             \
-		EWS_DIFF_PASS(output, 0, "no-prefix", NULL, NULL),                                                  \
-		EWS_DIFF_PASS(output, 0, "line-prefix", "prefix", NULL),                                            \
-		EWS_DIFF_PASS(output, 0, "output-indicator-new", "char", NULL),                                     \
-		EWS_DIFF_PASS(output, 0, "output-indicator-old", "char", NULL),                                     \
-		EWS_DIFF_PASS(output, 0, "output-indicator-context", "char", NULL),                                 \
-		EWS_DIFF_PASS(output, 'a', "text", NULL, NULL),                                                     \
-		EWS_DIFF_PASS(output, 0, "ws-error-highlight", "kinds", NULL),                                      \
-		EWS_DIFF_PASS(output, 0, "check", NULL, NULL), EWS_DIFF_PASS(output, 0, "no-ext-diff", NULL, NULL), \
-		EWS_DIFF_PASS(output, 0, "no-textconv", NULL, NULL),                                                \
-		EWS_DIFF_PASS(refused, 0, "output", "file", NULL),                                                  \
-		EWS_DIFF_PASS(refused, 0, "ext-diff", NULL, NULL),                                                  \
-		EWS_DIFF_PASS(refused, 0, "textconv", NULL, NULL),                                                  \
-		EWS_DIFF_PASS(refused, 0, "no-index", NULL, NULL), EWS_DIFF_PASS(refused, 'O', NULL, "file", NULL)
+	EWS_OPT_PASS(0, "stat", output, "=width", "a diffstat"), EWS_OPT_PASS(0, "stat-width", output, "n", NULL),  \
+		EWS_OPT_PASS(0, "stat-name-width", output, "n", NULL),                                              \
+		EWS_OPT_PASS(0, "stat-graph-width", output, "n", NULL),                                             \
+		EWS_OPT_PASS(0, "stat-count", output, "n", NULL),                                                   \
+		EWS_OPT_PASS(0, "numstat", output, NULL, "added and deleted lines of each path"),                   \
+		EWS_OPT_PASS(0, "summary", output, NULL, "what was created, renamed, or changed its mode"),         \
+		EWS_OPT_PASS(0, "name-only", output, NULL, "paths alone"),                                          \
+		EWS_OPT_PASS(0, "name-status", output, NULL, "paths and what happened to each"),                    \
+		EWS_OPT_PASS(0, "raw", output, NULL, "git's raw format"),                                           \
+		EWS_OPT_PASS('p', "patch", output, NULL, "the patch, beside other formats"),                        \
+		EWS_OPT_PASS('U', "unified", output, "n", "lines of context"),                                      \
+		EWS_OPT_PASS('u', NULL, output, NULL, NULL), EWS_OPT_PASS('s', "no-patch", output, NULL, NULL),     \
+		EWS_OPT_PASS(0, "dirstat", output, "=parameters", NULL),                                            \
+		EWS_OPT_PASS(0, "dirstat-by-file", output, "=parameters", NULL),                                    \
+		EWS_OPT_PASS(0, "cumulative", output, NULL, NULL),                                                  \
+		EWS_OPT_PASS(0, "compact-summary", output, NULL, NULL),                                             \
+		EWS_OPT_PASS(0, "patch-with-stat", output, NULL, NULL),                                             \
+		EWS_OPT_PASS(0, "patch-with-raw", output, NULL, NULL),                                              \
+		EWS_OPT_PASS(0, "minimal", output, NULL, NULL), EWS_OPT_PASS(0, "patience", output, NULL, NULL),    \
+		EWS_OPT_PASS(0, "histogram", output, NULL, NULL),                                                   \
+		EWS_OPT_PASS(0, "anchored", output, "text", NULL),                                                  \
+		EWS_OPT_PASS(0, "diff-algorithm", output, "name", NULL),                                            \
+		EWS_OPT_PASS(0, "indent-heuristic", output, NULL, NULL),                                            \
+		EWS_OPT_PASS(0, "no-indent-heuristic", output, NULL, NULL),                                         \
+		EWS_OPT_PASS(0, "word-diff", output, "=mode", NULL),                                                \
+		EWS_OPT_PASS(0, "word-diff-regex", output, "regex", NULL),                                          \
+		EWS_OPT_PASS(0, "color-words", output, "=regex", NULL),                                             \
+		EWS_OPT_PASS(0, "color-moved", output, "=mode", NULL),                                              \
+		EWS_OPT_PASS(0, "no-color-moved", output, NULL, NULL),                                              \
+		EWS_OPT_PASS(0, "color-moved-ws", output, "modes", NULL),                                           \
+		EWS_OPT_PASS(0, "no-color-moved-ws", output, NULL, NULL),                                           \
+		EWS_OPT_PASS('M', "find-renames", selecting, "=n", NULL),                                           \
+		EWS_OPT_PASS('C', "find-copies", selecting, "=n", NULL),                                            \
+		EWS_OPT_PASS(0, "find-copies-harder", selecting, NULL, NULL),                                       \
+		EWS_OPT_PASS(0, "no-renames", selecting, NULL, NULL),                                               \
+		EWS_OPT_PASS(0, "rename-empty", selecting, NULL, NULL),                                             \
+		EWS_OPT_PASS(0, "no-rename-empty", selecting, NULL, NULL),                                          \
+		EWS_OPT_PASS('B', "break-rewrites", selecting, "=n", NULL),                                         \
+		EWS_OPT_PASS('l', NULL, selecting, "n", NULL),                                                      \
+		EWS_OPT_PASS('w', "ignore-all-space", selecting, NULL, NULL),                                       \
+		EWS_OPT_PASS('b', "ignore-space-change", selecting, NULL, NULL),                                    \
+		EWS_OPT_PASS(0, "ignore-space-at-eol", selecting, NULL, NULL),                                      \
+		EWS_OPT_PASS(0, "ignore-cr-at-eol", selecting, NULL, NULL),                                         \
+		EWS_OPT_PASS(0, "ignore-blank-lines", selecting, NULL, NULL),                                       \
+		EWS_OPT_PASS('I', "ignore-matching-lines", selecting, "regex", NULL),                               \
+		EWS_OPT_PASS('W', "function-context", output, NULL, NULL),                                          \
+		EWS_OPT_PASS(0, "no-function-context", output, NULL, NULL),                                         \
+		EWS_OPT_PASS(0, "inter-hunk-context", output, "lines", NULL),                                       \
+		EWS_OPT_PASS(0, "abbrev", output, "=n", NULL), EWS_OPT_PASS(0, "no-abbrev", output, NULL, NULL),    \
+		EWS_OPT_PASS(0, "full-index", output, NULL, NULL), EWS_OPT_PASS(0, "binary", output, NULL, NULL),   \
+		EWS_OPT_PASS('R', NULL, selecting, NULL, NULL),                                                     \
+		EWS_OPT_PASS('D', "irreversible-delete", output, NULL, NULL),                                       \
+		EWS_OPT_PASS(0, "diff-filter", selecting, "letters", NULL),                                         \
+		EWS_OPT_PASS('S', NULL, selecting, "string", NULL),                                                 \
+		EWS_OPT_PASS('G', NULL, selecting, "regex", NULL),                                                  \
+		EWS_OPT_PASS(0, "find-object", selecting, "object", NULL),                                          \
+		EWS_OPT_PASS(0, "pickaxe-regex", selecting, NULL, NULL),                                            \
+		EWS_OPT_PASS(0, "pickaxe-all", selecting, NULL, NULL),                                              \
+		EWS_OPT_PASS(0, "skip-to", selecting, "path", NULL),                                                \
+		EWS_OPT_PASS(0, "rotate-to", output, "path", NULL),                                                 \
+		EWS_OPT_PASS(0, "submodule", output, "=format", NULL),                                              \
+		EWS_OPT_PASS(0, "ignore-submodules", selecting, "=when", NULL),                                     \
+		EWS_OPT_PASS(0, "relative", selecting, "=path", NULL),                                              \
+		EWS_OPT_PASS(0, "no-relative", selecting, NULL, NULL),                                              \
+		EWS_OPT_PASS(0, "src-prefix", output, "prefix", NULL),                                              \
+		EWS_OPT_PASS(0, "dst-prefix", output, "prefix", NULL),                                              \
+		EWS_OPT_PASS(0, "no-prefix", output, NULL, NULL),                                                   \
+		EWS_OPT_PASS(0, "line-prefix", output, "prefix", NULL),                                             \
+		EWS_OPT_PASS(0, "output-indicator-new", output, "char", NULL),                                      \
+		EWS_OPT_PASS(0, "output-indicator-old", output, "char", NULL),                                      \
+		EWS_OPT_PASS(0, "output-indicator-context", output, "char", NULL),                                  \
+		EWS_OPT_PASS('a', "text", output, NULL, NULL),                                                      \
+		EWS_OPT_PASS(0, "ws-error-highlight", output, "kinds", NULL),                                       \
+		EWS_OPT_PASS(0, "check", output, NULL, NULL), EWS_OPT_PASS(0, "no-ext-diff", output, NULL, NULL),   \
+		EWS_OPT_PASS(0, "no-textconv", output, NULL, NULL),                                                 \
+		EWS_OPT_PASS(0, "output", refused, "file", NULL),                                                   \
+		EWS_OPT_PASS(0, "ext-diff", refused, NULL, NULL), EWS_OPT_PASS(0, "textconv", refused, NULL, NULL), \
+		EWS_OPT_PASS(0, "no-index", refused, NULL, NULL), EWS_OPT_PASS('O', NULL, refused, "file", NULL)
 
 /*
  * Settle how much of the changes is shown, and look whether all may be given. What is refused never may, and what selects not with

@@ -21,13 +21,11 @@ struct ews_prune_settings {
 #define EWS_PRUNE_SETTINGS_INIT { .before_s = INT64_MAX }
 
 /* The rows of an option table. `of`: of what each the newest stay; `gone`: what becomes of the others. */
-#define EWS_PRUNE_OPTS(set, of, gone)                                                                         \
-	{ EWS_OPT_STRING, 0, "keep", "n", "keep the newest n of each " of, &(set)->keep, false, NULL },       \
-		{ EWS_OPT_STRING,     0,     "older-than", "age", "keep those younger than 90m, 12h, 3d, 2w", \
-		  &(set)->older_than, false, NULL },                                                          \
-	{                                                                                                     \
-		EWS_OPT_BOOL, 'n', "dry-run", NULL, "list what would be " gone, &(set)->dry_run, false, NULL  \
-	}
+#define EWS_PRUNE_OPTS(set, of, gone)                                                  \
+	EWS_OPT_STRING(0, "keep", &(set)->keep, "n", "keep the newest n of each " of), \
+		EWS_OPT_STRING(0, "older-than", &(set)->older_than, "age",             \
+			       "keep those younger than 90m, 12h, 3d, 2w"),            \
+		EWS_OPT_BOOL('n', "dry-run", &(set)->dry_run, "list what would be " gone)
 
 /* Make sense of the words that were given. Fails with EWS_EUSAGE and `hint` when nothing says what is to go. */
 int ews_prune_opts_settle(struct ews_prune_settings *set, const char *hint);

@@ -20,24 +20,24 @@ static struct values {
 } v;
 
 static const struct ews_opt own[] = {
-	{ EWS_OPT_BOOL, 'q', "quiet", NULL, "say less", &v.quiet, false, NULL },
-	{ EWS_OPT_BOOL, 0, "untracked", NULL, "take untracked files, too", &v.untracked, true, NULL },
-	{ EWS_OPT_STRING, 'b', "base", "rev", "begin there", &v.base, false, NULL },
-	{ EWS_OPT_UINT, 'n', "number", "n", NULL, &v.context, false, NULL },
-	{ EWS_OPT_LIST, 'e', "env", "<name>=<value>", "set it", &v.list, false, NULL },
-	{ EWS_OPT_PASS, 'U', "unified", "n", "lines of context", &v.pass, false, NULL },
-	{ EWS_OPT_PASS, 'M', "find-renames", "=n", "find renames", &v.pass, false, NULL },
-	{ EWS_OPT_PASS, 'w', NULL, NULL, "ignore white space", &v.pass, false, NULL },
-	{ EWS_OPT_PASS, 0, "stat", "=how", NULL, &v.pass, false, NULL },
-	{ EWS_OPT_PASS, 0, "stat-width", "n", NULL, &v.pass, false, NULL },
-	{ EWS_OPT_PASS, 0, "indent-heuristic", NULL, NULL, &v.pass, true, NULL },
+	EWS_OPT_BOOL('q', "quiet", &v.quiet, "say less"),
+	EWS_OPT_NEGATABLE(0, "untracked", &v.untracked, "take untracked files, too"),
+	EWS_OPT_STRING('b', "base", &v.base, "rev", "begin there"),
+	EWS_OPT_UINT('n', "number", &v.context, "n", NULL),
+	EWS_OPT_LIST('e', "env", &v.list, "<name>=<value>", "set it"),
+	EWS_OPT_PASS('U', "unified", &v.pass, "n", "lines of context"),
+	EWS_OPT_PASS('M', "find-renames", &v.pass, "=n", "find renames"),
+	EWS_OPT_PASS('w', NULL, &v.pass, NULL, "ignore white space"),
+	EWS_OPT_PASS(0, "stat", &v.pass, "=how", NULL),
+	EWS_OPT_PASS(0, "stat-width", &v.pass, "n", NULL),
+	{ .type = EWS_OPTION_PASS, .name = "indent-heuristic", .value = &v.pass, .can_negate = true },
 	EWS_OPTS_END,
 };
 
 static const struct ews_opt shared[] = {
-	{ EWS_OPT_TRISTATE, 0, "progress", NULL, "show progress", &v.progress, false, NULL },
-	{ EWS_OPT_OPTIONAL, 0, "color", "when", "colour", &v.color, false, "always" },
-	{ EWS_OPT_BOOL, 'q', "quiet", NULL, NULL, &v.has_dashes, false, NULL },
+	EWS_OPT_TRISTATE(0, "progress", &v.progress, "show progress"),
+	EWS_OPT_OPTIONAL(0, "color", &v.color, "when", "always", "colour"),
+	EWS_OPT_BOOL('q', "quiet", &v.has_dashes, NULL),
 	EWS_OPTS_END,
 };
 
