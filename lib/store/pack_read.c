@@ -1,89 +1,33 @@
 /*
- * Packs that are read: see pack_read.h.
- *
- * A pack is read and not mapped: of a mapped one the kernel counts megabytes around each page that was touched as this
- * process's memory, and a file that somebody cuts ends the program. For the same reason a large index is not mapped, of
- * which little is wanted, each time elsewhere.
+ * Packed objects that are read: see pack_read.h.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "store/pack_read.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <zlib.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/deflate.h"
 #include "base/error.h"
-#include "base/path.h"
-#include "store/id_filter.h"
 
-#define ID_LEN 20
-#define COUNTS_AT 8
-#define IDS_AT (COUNTS_AT + 256 * 4)
-#define PACK_HEADER_LEN 12
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
 #define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
 #define LARGE_BYTES (2 * EWS_MIB) /* what takes as much is passed on in steps, or read by one thread at a time */
 #define LARGE_SHRINKS 4 /* at least to one part in so many */
 #define STEP_BYTES (64 * EWS_KIB)
 #define DELTA_HEAD_MAX 20 /* two sizes */
-#define PACKS_MAX 256
-#define OPEN_PART 4 /* at most one in so many of the files that a process may have open is a pack or its index */
 #define RECORD_HEAD_MAX 32 /* what stands before a stream */
 #define HEAD_BYTES 512 /* of a stream, of which little is wanted */
-#define INDEX_MAPPED_MAX (128 * EWS_KIB)
-#define IDS_READ 128 /* of an index at once */
-#define GUESSES_MAX 8
-#define FRESH_MS 2000 /* what was made new less long ago is new */
-#define MISSING_MIN 64 /* for fewer ids that aren't there no filter is worth its while */
-#define FILTERED_MIN 4 /* nor for fewer packs */
 
 enum {
 	OFS_DELTA = 6,
 	REF_DELTA = 7,
-};
-
-struct map {
-	const unsigned char *at;
-	size_t len;
-};
-
-struct pack {
-	struct map index; /* NULL: it is read from `index_fd` */
-	int index_fd;
-	uint32_t counts[256]; /* of objects whose ids begin with a byte that is not larger */
-	size_t n; /* objects */
-	int fd; /* the pack's */
-	size_t end; /* of its objects */
-	char *name; /* "pack-<hash>", and a dot */
-	bool is_cruft; /* what is in it is as old as a third file says of each */
-	_Atomic uint64_t freshened_ms; /* when it was let count as new; 0: never */
-};
-
-struct ews_packs {
-	char *object_dir, *dir;
-	struct pack items[PACKS_MAX]; /* they never move: others read while one is added */
-	atomic_size_t n;
-	size_t n_open; /* files */
-	atomic_bool are_all;
-	pthread_mutex_t large; /* whose turn it is to hold a large object */
-	atomic_size_t last; /* the pack that had what was asked for last: mostly it has the next, too */
-	atomic_uint n_missing; /* ids that were asked for and are not there; not counted on from MISSING_MIN */
-	/* The ids of all mapped indexes among the first `n_filtered` packs; NULL: it was not made yet, or there were few of those then. */
-	struct ews_id_filter *_Atomic filter;
-	size_t n_filtered;
 };
 
 /* What stands at an offset of a pack. */
@@ -101,7 +45,7 @@ struct ews_pack_reader {
 	struct ews_buf object, delta, result;
 	struct {
 		struct ews_buf bytes;
-		const struct pack *of;
+		const struct ews_packed *of;
 		size_t at;
 	} input; /* what was read of a pack last */
 	size_t next_in; /* where a stream that is read step by step goes on in its pack */
@@ -109,188 +53,6 @@ struct ews_pack_reader {
 	size_t cap;
 	struct ews_packs *turn; /* whose large objects are ours to read; NULL: nobody's */
 };
-
-static uint32_t get_u32(const unsigned char *at)
-{
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-static void unmap(struct map *map)
-{
-	if (map->at)
-		(void)munmap((void *)map->at, map->len); /* it was mapped so */
-}
-
-static bool read_exactly(void *out, int fd, size_t len, size_t at)
-{
-	return pread(fd, out, len, (off_t)at) == (ssize_t)len;
-}
-
-/* Open a file that is one, with its length. */
-static int open_file(size_t *len, int dir_fd, const char *name)
-{
-	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 || (uint64_t)st.st_size > SIZE_MAX)
-		return -1;
-	*len = (size_t)st.st_size;
-	return ews_steal_fd(&fd);
-}
-
-/* Read the index's head, if it is one that we read. */
-static bool read_head(struct pack *pack)
-{
-	static const unsigned char magic[COUNTS_AT] = { 0xff, 't', 'O', 'c', 0, 0, 0, 2 };
-	unsigned char head[IDS_AT];
-
-	if (!read_exactly(head, pack->index_fd, sizeof(head), 0) || memcmp(head, magic, sizeof(magic)) != 0)
-		return false;
-	for (size_t i = 0; i < 256; i++) {
-		pack->counts[i] = get_u32(head + COUNTS_AT + 4 * i);
-		if (i && pack->counts[i] < pack->counts[i - 1])
-			return false;
-	}
-	pack->n = pack->counts[255];
-	return pack->index.len >= IDS_AT + 2 * ID_LEN &&
-	       (pack->index.len - IDS_AT - 2 * ID_LEN) / (ID_LEN + 8) >= pack->n;
-}
-
-/* Is the file a pack, and the one that the index is of? */
-static bool is_of(const struct pack *pack, int fd, size_t len)
-{
-	static const unsigned char magic[] = { 'P', 'A', 'C', 'K', 0, 0, 0, 2 };
-	unsigned char head[PACK_HEADER_LEN], named[ID_LEN], end[ID_LEN];
-
-	return len >= sizeof(head) + sizeof(end) && read_exactly(head, fd, sizeof(head), 0) &&
-	       !memcmp(head, magic, sizeof(magic)) && get_u32(head + sizeof(magic)) == pack->n &&
-	       read_exactly(named, pack->index_fd, sizeof(named), pack->index.len - 2 * ID_LEN) &&
-	       read_exactly(end, fd, sizeof(end), len - sizeof(end)) && !memcmp(named, end, sizeof(end));
-}
-
-static bool map_file(struct map *map, int fd)
-{
-	void *at = mmap(NULL, map->len, PROT_READ, MAP_PRIVATE, fd, 0);
-
-	map->at = at == MAP_FAILED ? NULL : at;
-	return map->at;
-}
-
-static bool open_pack(struct pack *out, int dir_fd, const char *index, const char *file)
-{
-	struct pack pack = { .n = 0 };
-	EWS_CLEANUP(fd) int index_fd = open_file(&pack.index.len, dir_fd, index);
-	EWS_CLEANUP(fd) int fd = -1;
-	size_t len;
-
-	pack.index_fd = index_fd;
-	if (index_fd < 0 || !read_head(&pack))
-		return false;
-	fd = open_file(&len, dir_fd, file);
-	if (fd < 0 || !is_of(&pack, fd, len))
-		return false;
-	pack.end = len - ID_LEN;
-	if (pack.index.len > INDEX_MAPPED_MAX || !map_file(&pack.index, index_fd))
-		pack.index_fd = ews_steal_fd(&index_fd);
-	else
-		pack.index_fd = -1;
-	pack.fd = ews_steal_fd(&fd);
-	*out = pack;
-	return true;
-}
-
-static bool is_known(const struct ews_packs *packs, const char *name)
-{
-	size_t i = 0;
-
-	while (i < packs->n && strcmp(packs->items[i].name, name) != 0)
-		i++;
-	return i < packs->n;
-}
-
-/* Is there room for another pack, or would its files be lacking to others? */
-static bool has_room(const struct ews_packs *packs)
-{
-	long open_max = sysconf(_SC_OPEN_MAX);
-
-	/* Below zero there is no limit. */
-	return packs->n < PACKS_MAX && (open_max < 0 || packs->n_open + 2 <= (size_t)open_max / OPEN_PART);
-}
-
-/* Add the pack `name`; false when that can't be. */
-static bool add_pack(struct ews_packs *packs, int dir_fd, const char *name)
-{
-	EWS_CLEANUP(free) char *index = ews_strfmt("%sidx", name);
-	EWS_CLEANUP(free) char *file = ews_strfmt("%spack", name);
-	EWS_CLEANUP(free) char *times = ews_strfmt("%smtimes", name);
-	struct pack *pack = packs->items + packs->n;
-
-	if (!has_room(packs) || !open_pack(pack, dir_fd, index, file))
-		return false;
-	packs->n_open += pack->index_fd < 0 ? 1 : 2;
-	pack->name = ews_strdup(name);
-	pack->is_cruft = faccessat(dir_fd, times, F_OK, 0) == 0;
-	packs->n++;
-	return true;
-}
-
-static bool borrows(const char *object_dir)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(object_dir, "info/alternates");
-
-	return access(path, F_OK) == 0;
-}
-
-void ews_packs_look_again(struct ews_packs *packs)
-{
-	DIR *dir = opendir(packs->dir);
-	bool are_all = (dir || errno == ENOENT) && !borrows(packs->object_dir);
-	struct dirent *found;
-
-	while (dir && (found = readdir(dir))) {
-		size_t len = strlen(found->d_name);
-		EWS_CLEANUP(free) char *name = NULL;
-
-		if (len <= 4 || strcmp(found->d_name + len - 4, ".idx") != 0)
-			continue;
-		name = ews_strndup(found->d_name, len - strlen("idx"));
-		if (!is_known(packs, name) && !add_pack(packs, dirfd(dir), name))
-			are_all = false;
-	}
-	if (dir)
-		closedir(dir);
-	packs->are_all = are_all;
-}
-
-struct ews_packs *ews_packs_open(const char *object_dir)
-{
-	struct ews_packs *packs = ews_calloc(1, sizeof(*packs));
-
-	packs->object_dir = ews_strdup(object_dir);
-	pthread_mutex_init(&packs->large, NULL);
-	packs->dir = ews_path_join(object_dir, "pack");
-	ews_packs_look_again(packs);
-	return packs;
-}
-
-void ews_packs_free(struct ews_packs *packs)
-{
-	if (!packs)
-		return;
-	for (size_t i = 0; i < packs->n; i++) {
-		struct pack *pack = &packs->items[i];
-
-		ews_cleanup_fd(&pack->index_fd);
-		unmap(&pack->index);
-		ews_cleanup_fd(&pack->fd);
-		free(pack->name);
-	}
-	pthread_mutex_destroy(&packs->large);
-	ews_id_filter_free(packs->filter);
-	free(packs->dir);
-	free(packs->object_dir);
-	free(packs);
-}
 
 struct ews_pack_reader *ews_pack_reader_new(void)
 {
@@ -316,7 +78,7 @@ void ews_pack_reader_done(struct ews_pack_reader *reader)
 	shrink(&reader->input.bytes);
 	reader->input.of = NULL;
 	if (reader->turn)
-		pthread_mutex_unlock(&reader->turn->large);
+		ews_packs_end_large(reader->turn);
 	reader->turn = NULL;
 }
 
@@ -325,9 +87,8 @@ static void wait_for_turn(struct ews_pack_reader *reader, struct ews_packs *pack
 {
 	if (size < LARGE_BYTES || reader->turn)
 		return;
-	pthread_mutex_lock(&packs->large);
+	ews_packs_begin_large(packs);
 	reader->turn = packs;
-	ews_alloc_give_back();
 }
 
 void ews_pack_reader_free(struct ews_pack_reader *reader)
@@ -346,117 +107,6 @@ void ews_pack_reader_free(struct ews_pack_reader *reader)
 	free(reader);
 }
 
-/* Ids of an index that may be the one that is looked for: those that are left, and what lies below and above them. */
-struct range {
-	size_t low, high;
-	uint32_t least, most;
-};
-
-/*
- * Where to read next. Ids are as good as random, so where one is can be told from how large it is; where that misleads,
- * what is left is halved.
- */
-static size_t guess(const struct range *range, uint32_t at, bool is_random)
-{
-	size_t n = range->high - range->low, middle = n / 2;
-
-	if (n <= IDS_READ)
-		return range->low;
-	if (is_random)
-		middle = (size_t)((uint64_t)n * (at - range->least) / ((uint64_t)range->most - range->least + 1));
-	middle = middle < IDS_READ / 2 ? 0 : middle - IDS_READ / 2;
-	return range->low + (middle < n - IDS_READ ? middle : n - IDS_READ);
-}
-
-/* Where among the `n` ids is this one? Returns 0, or which way it lies when it isn't there: below zero, before all. */
-static int search(size_t *out, const unsigned char *ids, size_t n, const unsigned char *id)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = memcmp(id, ids + middle * ID_LEN, ID_LEN);
-
-		*out = middle;
-		if (!order)
-			return 0;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	*out = low;
-	return low ? 1 : -1;
-}
-
-/* The `len` bytes at `at` of the index, where they are or in `room`; NULL when they can't be read. */
-static const unsigned char *look_into(const struct pack *pack, unsigned char *room, size_t len, size_t at)
-{
-	if (pack->index.at)
-		return pack->index.at + at;
-	return read_exactly(room, pack->index_fd, len, at) ? room : NULL;
-}
-
-/* Where in the index is this id? */
-static bool find_id(size_t *out, const struct pack *pack, const unsigned char *id)
-{
-	struct range range = { .low = *id ? pack->counts[*id - 1] : 0,
-			       .high = pack->counts[*id],
-			       .least = (uint32_t)*id << 24,
-			       .most = (uint32_t)*id << 24 | 0xffffff };
-	unsigned char room[IDS_READ * ID_LEN];
-
-	for (int guesses = 0; range.low < range.high; guesses++) {
-		size_t first = guess(&range, get_u32(id), guesses < GUESSES_MAX), at;
-		size_t n = range.high - first < IDS_READ ? range.high - first : IDS_READ;
-		const unsigned char *ids = look_into(pack, room, n * ID_LEN, IDS_AT + first * ID_LEN);
-		int order;
-
-		if (!ids)
-			return false;
-		order = search(&at, ids, n, id);
-		*out = first + at;
-		if (!order)
-			return true;
-		if (order < 0) {
-			range.high = first;
-			range.most = get_u32(ids);
-		} else if (at == n) {
-			range.low = first + n;
-			range.least = get_u32(ids + (n - 1) * ID_LEN);
-		} else {
-			return false;
-		}
-	}
-	return false;
-}
-
-/* Where in the pack does the object with this id stand? 0: it isn't there. SIZE_MAX: nowhere, though the index names it. */
-static size_t find(const struct pack *pack, const unsigned char *id)
-{
-	size_t offsets_at = IDS_AT + pack->n * (ID_LEN + 4), large_at = offsets_at + pack->n * 4;
-	size_t n_large = (pack->index.len - 2 * ID_LEN - large_at) / 8;
-	const unsigned char *bytes;
-	unsigned char room[8];
-	uint64_t offset;
-	size_t at;
-
-	if (!find_id(&at, pack, id))
-		return 0;
-	bytes = look_into(pack, room, 4, offsets_at + at * 4);
-	if (!bytes)
-		return SIZE_MAX;
-	offset = get_u32(bytes);
-	if (offset >> 31) {
-		at = offset & 0x7fffffff;
-		bytes = at < n_large ? look_into(pack, room, 8, large_at + at * 8) : NULL;
-		if (!bytes)
-			return SIZE_MAX;
-		offset = (uint64_t)get_u32(bytes) << 32 | get_u32(bytes + 4);
-	}
-	return offset >= PACK_HEADER_LEN && offset < pack->end ? (size_t)offset : SIZE_MAX;
-}
-
 /* Make `buf` empty, with room for `size` bytes. */
 static void make_room(struct ews_buf *buf, size_t size)
 {
@@ -470,7 +120,7 @@ static void make_room(struct ews_buf *buf, size_t size)
 }
 
 /* Read `len` bytes at `at` of the pack. */
-static bool read_input(struct ews_pack_reader *reader, const struct pack *pack, size_t len, size_t at)
+static bool read_input(struct ews_pack_reader *reader, const struct ews_packed *pack, size_t len, size_t at)
 {
 	struct ews_buf *bytes = &reader->input.bytes;
 
@@ -494,7 +144,7 @@ static bool read_input(struct ews_pack_reader *reader, const struct pack *pack, 
  * The bytes at `at` of the pack, `*len` of them: `wanted`, or more, or all up to the end of the objects. NULL when they
  * can't be read. They stay until others are asked for.
  */
-static const unsigned char *look_at(size_t *len, struct ews_pack_reader *reader, const struct pack *pack,
+static const unsigned char *look_at(size_t *len, struct ews_pack_reader *reader, const struct ews_packed *pack,
 				    size_t wanted, size_t at)
 {
 	size_t have, before;
@@ -514,13 +164,14 @@ static const unsigned char *look_at(size_t *len, struct ews_pack_reader *reader,
 }
 
 /* Read what stands before the stream of the object at `offset`. 1, 0, or below zero, as the reader says it. */
-static int read_record(struct record *out, struct ews_pack_reader *reader, const struct pack *pack, size_t offset)
+static int read_record(struct record *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
+		       size_t offset)
 {
 	const unsigned char *start, *at, *end;
 	unsigned char byte;
 	size_t back, len;
 
-	if (offset < PACK_HEADER_LEN || offset >= pack->end)
+	if (offset < EWS_PACKED_HEADER_LEN || offset >= pack->end)
 		return EWS_EDAMAGED;
 	start = at = look_at(&len, reader, pack, RECORD_HEAD_MAX, offset);
 	if (!at)
@@ -546,12 +197,12 @@ static int read_record(struct record *out, struct ews_pack_reader *reader, const
 			return EWS_EDAMAGED;
 		out->base = offset - back;
 	} else if (out->type == REF_DELTA) {
-		if ((size_t)(end - at) < ID_LEN)
+		if ((size_t)(end - at) < EWS_PACKED_ID_LEN)
 			return EWS_EDAMAGED;
-		out->base = find(pack, at);
+		out->base = ews_packed_find(pack, at);
 		if (!out->base)
 			return 0; /* it is in another pack */
-		at += ID_LEN;
+		at += EWS_PACKED_ID_LEN;
 	}
 	out->at = offset + (size_t)(at - start);
 	return 1;
@@ -572,7 +223,7 @@ static bool begin_steps(struct ews_pack_reader *reader, const struct record *rec
 }
 
 /* Go on until there is no more room, or something came, reading `at_once` bytes at a time. What zlib returns. */
-static int inflate_step(struct ews_pack_reader *reader, const struct pack *pack, size_t at_once)
+static int inflate_step(struct ews_pack_reader *reader, const struct ews_packed *pack, size_t at_once)
 {
 	z_stream *z = &reader->z;
 	unsigned room = z->avail_out;
@@ -596,7 +247,7 @@ static int inflate_step(struct ews_pack_reader *reader, const struct pack *pack,
 }
 
 /* Step by step: a stream that is longer than there is a reason for, or one that would not be had in memory beside what it is. 1, or below zero. */
-static int inflate_long(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+static int inflate_long(struct ews_buf *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
 			const struct record *record)
 {
 	z_stream *z = &reader->z;
@@ -612,7 +263,7 @@ static int inflate_long(struct ews_buf *out, struct ews_pack_reader *reader, con
 }
 
 /* At once, of that many bytes. 1, or 0: it has more, or is damaged. */
-static int inflate_whole(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+static int inflate_whole(struct ews_buf *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
 			 const struct record *record, size_t wanted)
 {
 	size_t len;
@@ -622,7 +273,7 @@ static int inflate_whole(struct ews_buf *out, struct ews_pack_reader *reader, co
 }
 
 /* Read a stream into memory. 1, 0, or below zero, as the reader says it. */
-static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct pack *pack,
+static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
 			  const struct record *record)
 {
 	/* What can't be made smaller becomes larger by a few bytes in each block. */
@@ -649,8 +300,8 @@ static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, c
 }
 
 /* Pass a stream on. 1, or below zero. */
-static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader, const struct pack *pack,
-		       const struct record *record)
+static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader,
+		       const struct ews_packed *pack, const struct record *record)
 {
 	z_stream *z = &reader->z;
 	size_t done = 0, n;
@@ -791,7 +442,7 @@ static void swap(struct ews_buf *a, struct ews_buf *b)
  * From the object at `offset` down to its base, `out`; the `*n` deltas on the way are left in the reader's chain. 1, 0, or
  * below zero, as the reader says it.
  */
-static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader, const struct pack *pack,
+static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader, const struct ews_packed *pack,
 		   size_t offset)
 {
 	*n = 0;
@@ -816,7 +467,7 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
  * reader says it; 2: it was passed on.
  */
 static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, struct ews_packs *packs,
-		   const struct pack *pack, size_t offset, const struct ews_pack_sink *sink)
+		   const struct ews_packed *pack, size_t offset, const struct ews_pack_sink *sink)
 {
 	struct record record;
 	size_t n;
@@ -845,7 +496,7 @@ static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, s
 }
 
 /* A delta begins with how large it makes what comes of it. */
-static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const struct pack *pack,
+static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
 			    const struct record *record)
 {
 	unsigned char head[DELTA_HEAD_MAX];
@@ -865,7 +516,7 @@ static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const
 }
 
 static int read_header_at(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
-			  const struct pack *pack, size_t offset)
+			  const struct ews_packed *pack, size_t offset)
 {
 	struct record record;
 	size_t n;
@@ -878,106 +529,6 @@ static int read_header_at(enum ews_object_type *type, uint64_t *size, struct ews
 	return !n || read_delta_size(size, reader, pack, &reader->chain[0]) ? 1 : EWS_EDAMAGED;
 }
 
-/* Put the ids of all mapped indexes in, if there are enough of those. */
-static void make_filter(struct ews_packs *packs)
-{
-	size_t n = packs->n, n_mapped = 0, n_ids = 0;
-	struct ews_id_filter *filter;
-
-	for (size_t i = 0; i < n; i++) {
-		n_mapped += packs->items[i].index.at != NULL;
-		n_ids += packs->items[i].index.at ? packs->items[i].n : 0;
-	}
-	if (n_mapped < FILTERED_MIN)
-		return;
-	filter = ews_id_filter_new(n_ids);
-	for (size_t i = 0; i < n; i++) {
-		const struct pack *pack = &packs->items[i];
-
-		for (size_t at = 0; pack->index.at && at < pack->n; at++)
-			ews_id_filter_add(filter, pack->index.at + IDS_AT + at * ID_LEN);
-	}
-	packs->n_filtered = n;
-	packs->filter = filter; /* now others may look at both */
-}
-
-/*
- * The packs that may have an id. Whoever keeps a state makes one at a time, and there come to be many: what was asked for last
- * tells where to begin, and of most the filter says at once that they haven't it.
- */
-struct tour {
-	struct ews_packs *packs;
-	size_t n, first;
-	size_t n_without; /* the mapped among so many have it not */
-	size_t next; /* 0: the first, then all others in their order */
-};
-
-static struct tour begin_tour(struct ews_packs *packs, const unsigned char *id)
-{
-	const struct ews_id_filter *filter = packs->filter;
-
-	return (struct tour){ .packs = packs,
-			      .n = packs->n,
-			      .first = packs->last,
-			      .n_without = filter && !ews_id_filter_may_have(filter, id) ? packs->n_filtered : 0 };
-}
-
-/* NULL: there are no more. */
-static struct pack *next_pack(struct tour *tour)
-{
-	while (tour->n && tour->next <= tour->n) {
-		size_t turn = tour->next++;
-		size_t i = turn ? turn - 1 : tour->first;
-		struct pack *pack = &tour->packs->items[i];
-
-		if (!(turn && i == tour->first) && !(i < tour->n_without && pack->index.at))
-			return pack;
-	}
-	return NULL;
-}
-
-/* `pack` had it; NULL: none did. Of the threads that ask one makes the filter, when many ids were not there. */
-static void end_tour(const struct tour *tour, const struct pack *pack)
-{
-	struct ews_packs *packs = tour->packs;
-	size_t i = pack ? (size_t)(pack - packs->items) : 0;
-
-	if (pack && packs->last != i)
-		packs->last = i;
-	if (!pack && packs->n_missing < MISSING_MIN && atomic_fetch_add(&packs->n_missing, 1) + 1 == MISSING_MIN)
-		make_filter(packs);
-}
-
-/* What one pack has of the object, which stands at `offset` of it. */
-typedef int (*take_fn)(void *payload, const struct pack *pack, size_t offset);
-
-/*
- * Go through the packs until one has the object whole, and say as the reader does what was found. What a pack has damaged
- * may be well in another.
- */
-static int go_through(struct ews_packs *packs, const struct ews_oid *oid, take_fn take, void *payload)
-{
-	char hex[EWS_OID_HEX_MAX];
-	struct pack *pack;
-	struct tour tour;
-	int found = 0;
-
-	if (oid->len != ID_LEN)
-		return 0;
-	tour = begin_tour(packs, oid->id);
-	while ((found == 0 || found == EWS_EDAMAGED) && (pack = next_pack(&tour))) {
-		size_t offset = find(pack, oid->id);
-		int rc = offset ? take(payload, pack, offset) : 0;
-
-		if (rc)
-			found = rc;
-	}
-	end_tour(&tour, found > 0 ? pack : NULL);
-	if (found == EWS_EDAMAGED)
-		return ews_error(found, "object %s is damaged in its pack", ews_oid_hex(hex, oid));
-	return found;
-}
-
 struct taking {
 	struct ews_pack_reader *reader;
 	struct ews_packs *packs;
@@ -986,14 +537,14 @@ struct taking {
 	uint64_t *size;
 };
 
-static int take_content(void *payload, const struct pack *pack, size_t offset)
+static int take_content(void *payload, const struct ews_packed *pack, size_t offset)
 {
 	const struct taking *taking = payload;
 
 	return read_at(taking->type, taking->reader, taking->packs, pack, offset, taking->sink);
 }
 
-static int take_header(void *payload, const struct pack *pack, size_t offset)
+static int take_header(void *payload, const struct ews_packed *pack, size_t offset)
 {
 	const struct taking *taking = payload;
 
@@ -1006,7 +557,7 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .type = type };
 
 	*out = &reader->object;
-	return go_through(packs, oid, take_content, &taking);
+	return ews_packs_take(packs, oid, take_content, &taking);
 }
 
 int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
@@ -1014,57 +565,5 @@ int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, stru
 {
 	struct taking taking = { .reader = reader, .packs = packs, .type = type, .size = size };
 
-	return go_through(packs, oid, take_header, &taking);
-}
-
-bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
-{
-	struct pack *pack;
-	struct tour tour;
-	size_t at;
-
-	if (oid->len != ID_LEN)
-		return false;
-	tour = begin_tour(packs, oid->id);
-	while ((pack = next_pack(&tour)) && !find_id(&at, pack, oid->id))
-		;
-	end_tour(&tour, pack);
-	return pack;
-}
-
-/* Let the pack count as new. What we may not touch is there all the same. */
-static bool freshen(const struct ews_packs *packs, struct pack *pack)
-{
-	EWS_CLEANUP(free) char *path = NULL;
-	uint64_t now_ms = ews_clock_monotonic_ms();
-
-	if (pack->is_cruft)
-		return false;
-	if (pack->freshened_ms && now_ms - pack->freshened_ms < FRESH_MS)
-		return true;
-	path = ews_strfmt("%s/%spack", packs->dir, pack->name);
-	if (utimensat(AT_FDCWD, path, NULL, 0) < 0)
-		return access(path, F_OK) == 0;
-	pack->freshened_ms = now_ms;
-	return true;
-}
-
-bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid)
-{
-	struct pack *pack;
-	struct tour tour;
-	size_t at;
-
-	if (oid->len != ID_LEN)
-		return false;
-	tour = begin_tour(packs, oid->id);
-	while ((pack = next_pack(&tour)) && !(find_id(&at, pack, oid->id) && freshen(packs, pack)))
-		;
-	end_tour(&tour, pack);
-	return pack;
-}
-
-bool ews_packs_are_all(const struct ews_packs *packs)
-{
-	return packs->are_all;
+	return ews_packs_take(packs, oid, take_header, &taking);
 }

@@ -1,12 +1,11 @@
 /*
- * Packs that are read: objects that many stand behind one another in, most of them as what differs from a base.
+ * Packed objects that are read: many stand behind one another in a pack, most of them as what differs from a base.
  *
  * What is ordinary is read here, in place and into buffers that are used again; whoever asks checks what comes against
- * its id. All else is said not to be here: an index of another version, an object that is huge, or damaged, or in
- * another store that this one borrows from. Who knows of other places, and has words for what is wrong, looks there.
+ * its id. All else is said not to be here: an object that is huge, or damaged, or in another store that this one borrows from.
+ * Who knows of other places, and has words for what is wrong, looks there.
  *
- *     pack-<hash>.idx: magic 2 | 256 counts | ids, sorted | sums | offsets of 4 bytes | those of 8
- *     pack-<hash>.pack: see pack.h; a delta names its base by how far ahead of it that stands, or by its id
+ * A pack is as pack.h has it; a delta names its base by how far ahead of it that stands, or by its id.
  *
  * Several threads may read, each with a reader of its own.
  *
@@ -20,25 +19,7 @@
 
 #include "base/buf.h"
 #include "store/oid.h"
-
-struct ews_packs;
-
-/* Open the packs that are in the object directory `object_dir` of a SHA-1 repository now; there may be none. */
-struct ews_packs *ews_packs_open(const char *object_dir);
-/* Open those that have come since. Others may read meanwhile, but one thread at a time may do this. */
-void ews_packs_look_again(struct ews_packs *packs);
-/* NULL is fine. */
-void ews_packs_free(struct ews_packs *packs);
-
-/* Is the object `oid` in one of them? */
-bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid);
-/*
- * Is it in one of them that counts as new from now on, or that is another user's? Not where git counts by the object
- * (cruft), nor in one that is gone.
- */
-bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid);
-/* Were these all packs at the last look, and does the directory borrow from no other? What they don't have is in none then. */
-bool ews_packs_are_all(const struct ews_packs *packs);
+#include "store/packs.h"
 
 struct ews_pack_reader;
 
