@@ -266,7 +266,7 @@ int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb
 void ews_odb_remember(struct ews_odb *odb, size_t max_bytes)
 {
 	ews_recent_free(odb->recent);
-	odb->recent = ews_recent_new(max_bytes);
+	odb->recent = max_bytes ? ews_recent_new(max_bytes) : NULL;
 }
 
 void ews_odb_remember_blob(struct ews_odb *odb, const struct ews_oid *oid, const void *data, size_t len)

@@ -65,7 +65,7 @@ int ews_odb_read(struct ews_buf *out, enum ews_object_type *type, struct ews_odb
 int ews_odb_read_max(struct ews_buf *out, enum ews_object_type *type, struct ews_odb *odb,
 		     const struct ews_oid *oid, uint64_t max);
 /*
- * Remember from now on, up to `max_bytes` of them, the blobs that ews_odb_write_to() writes and a batch reads from files,
+ * Remember from now on, up to `max_bytes` of them (0: none), the blobs that ews_odb_write_to() writes and a batch reads from files,
  * for ews_odb_read_max() and ews_odb_write_to(); what was remembered before is forgotten. No other thread may use `odb`
  * meanwhile.
  */
