@@ -1,11 +1,7 @@
 /*
  * Notification of a tree: see notify_tree.h.
  *
- * A place is where something can stand. It knows whether something stood there
- * when changes were last told (`was`), whether something stands there now (`is`),
- * and whether that is the same thing still (`same`), one that came from another
- * place (`origin`, whose `went_to` points back) or a new one. A renamed directory takes the places in
- * it along. All places where something happened are `touched`, and what is told in the end is read off these alone.
+ * What stands where, and stood there, is notify_place's; what is told of it notify_tell's. Here it is looked at, and heard of.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -27,66 +21,23 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/notify.h"
-#include "base/path.h"
+#include "base/notify_place.h"
 
 #define DEPTH_MAX 4096
 /* Two changes this close to each other may bear one time: the kernel's clock for files ticks slowly. */
 #define TICK_NS 20000000
 #define LOOKS_MAX 8
-#define NS_PER_S 1000000000
-
-/* What a look found. */
-struct look {
-	mode_t mode;
-	uid_t uid;
-	gid_t gid;
-	dev_t dev;
-	ino_t ino;
-	uint32_t n_links;
-	int64_t size, mtime_ns, ctime_ns;
-	int64_t born_ns; /* 0: nobody knows */
-	int64_t taken_ns;
-};
-
-struct place {
-	struct place *parent; /* NULL: the root */
-	const char *name;
-	struct place *first, *next, *prev; /* of those in it; its neighbours */
-	void *by_name; /* those in it, for tsearch() */
-	struct place *origin, *went_to;
-	struct look seen; /* what stands here; when nothing does, what last did */
-	uint64_t round; /* of the listing that named it last */
-	uint64_t filter_round; /* when `is_wanted` was asked */
-	size_t polled_at; /* its number among the polled ones, from 1 on; 0: it is none */
-	int watch; /* -1: none */
-	bool is_wanted[2]; /* as a file, as a directory */
-	bool is_asked[2];
-	bool was, was_dir;
-	bool is, same, changed;
-	bool is_old; /* nothing is here, and `seen` is what was */
-	bool is_touched;
-	bool is_dirty; /* to be looked at */
-	bool is_sure; /* it did change, whatever a look says */
-	bool is_shifted; /* a rename makes a new ctime */
-	bool is_to_list; /* to be listed with all below */
-	bool is_told;
-};
-
-struct places {
-	struct place **items;
-	size_t n, cap;
-};
 
 struct ews_notify_tree {
 	struct ews_notify_tree_opts opts;
 	int fd; /* -1: nothing comes from the kernel */
-	struct place root;
+	struct ews_notify_place root;
 	void *by_watch; /* places, for tsearch() */
 	size_t n_watches;
-	struct places touched, polled, queue; /* queue: to be listed */
-	struct place *left; /* what a rename took away, when last heard */
+	struct ews_notify_places touched, polled, queue; /* queue: to be listed */
+	struct ews_notify_place *left; /* what a rename took away, when last heard */
 	uint32_t left_cookie;
-	struct place *open_place; /* of which a descriptor is at hand */
+	struct ews_notify_place *open_place; /* of which a descriptor is at hand */
 	int open_fd;
 	uint64_t round, filter_round;
 	size_t n_noticed; /* differences, each time one is seen */
@@ -98,193 +49,28 @@ struct ews_notify_tree {
 	struct ews_error_saved trouble; /* why something must be polled */
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
-static int64_t ns_of(const struct statx_timestamp *time)
-{
-	return time->tv_sec * NS_PER_S + time->tv_nsec;
-}
-
-/* Look at `name` in a directory; "" is the directory itself. Below zero when that can't be done, with errno. */
-static int take_look(struct look *out, int dir_fd, const char *name)
-{
-	struct statx sx;
-
-	if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT,
-		  STATX_BASIC_STATS | STATX_BTIME, &sx) < 0)
-		return -1;
-	*out = (struct look){
-		.mode = sx.stx_mode,
-		.uid = sx.stx_uid,
-		.gid = sx.stx_gid,
-		.dev = makedev(sx.stx_dev_major, sx.stx_dev_minor),
-		.ino = sx.stx_ino,
-		.n_links = sx.stx_nlink,
-		.size = (int64_t)sx.stx_size,
-		.mtime_ns = ns_of(&sx.stx_mtime),
-		.ctime_ns = ns_of(&sx.stx_ctime),
-		.born_ns = sx.stx_mask & STATX_BTIME ? ns_of(&sx.stx_btime) : 0,
-		.taken_ns = now_ns(),
-	};
-	return 0;
-}
-
-static bool is_same_thing(const struct look *a, const struct look *b)
-{
-	return a->ino == b->ino && a->dev == b->dev && a->born_ns == b->born_ns &&
-	       (a->mode & S_IFMT) == (b->mode & S_IFMT);
-}
-
-static bool is_dir(const struct place *place)
-{
-	return S_ISDIR(place->seen.mode);
-}
-
-static int cmp_name(const void *a, const void *b)
-{
-	return strcmp(((const struct place *)a)->name, ((const struct place *)b)->name);
-}
-
 static int cmp_watch(const void *a, const void *b)
 {
-	int x = ((const struct place *)a)->watch, y = ((const struct place *)b)->watch;
+	int x = ((const struct ews_notify_place *)a)->watch, y = ((const struct ews_notify_place *)b)->watch;
 
 	return (x > y) - (x < y);
 }
 
-static void add_place(struct places *list, struct place *place)
-{
-	EWS_GROW(list->items, list->n, list->cap);
-	list->items[list->n++] = place;
-}
-
-/* tsearch() has no other way to say that there is no memory. */
-static void *index_add(void **index, struct place *place, int (*cmp)(const void *, const void *))
-{
-	void *node = tsearch(place, index, cmp);
-
-	if (!node)
-		abort();
-	return node;
-}
-
-static void link_place(struct place *dir, struct place *place)
-{
-	place->parent = dir;
-	place->prev = NULL;
-	place->next = dir->first;
-	if (dir->first)
-		dir->first->prev = place;
-	dir->first = place;
-	(void)index_add(&dir->by_name, place, cmp_name);
-}
-
-static void unlink_place(struct place *place)
-{
-	struct place *dir = place->parent;
-
-	(void)tdelete(place, &dir->by_name, cmp_name);
-	if (place->prev)
-		place->prev->next = place->next;
-	else
-		dir->first = place->next;
-	if (place->next)
-		place->next->prev = place->prev;
-}
-
-static struct place *find_place(struct place *dir, const char *name)
-{
-	struct place key = { .name = name };
-	void *node = tfind(&key, &dir->by_name, cmp_name);
-
-	return node ? *(struct place **)node : NULL;
-}
-
-/* The place `name` in `dir`; it is made when there is none. */
-static struct place *take_place(struct place *dir, const char *name)
-{
-	struct place *place = find_place(dir, name);
-	size_t len = strlen(name);
-	char *copy;
-
-	if (place)
-		return place;
-	place = ews_calloc(1, sizeof(*place) + len + 1);
-	copy = (char *)(place + 1);
-	memcpy(copy, name, len);
-	place->name = copy;
-	place->watch = -1;
-	link_place(dir, place);
-	return place;
-}
-
-/* Free a place with nothing in it. */
-static void free_place(struct place *place)
-{
-	unlink_place(place);
-	free(place);
-}
-
-static size_t depth_of(const struct place *place)
-{
-	size_t depth = 0;
-
-	for (; place->parent; place = place->parent)
-		depth++;
-	return depth;
-}
-
-/* The directory above, as it is called now: what is gone from one that was moved is gone from where that is. */
-static struct place *above(const struct place *place)
-{
-	struct place *dir = place->parent;
-
-	return dir && dir->went_to && !dir->is ? dir->went_to : dir;
-}
-
-/* Append the path of `place`. */
-static void add_path(struct ews_buf *out, const struct place *place)
-{
-	size_t start = out->len, len = 0;
-	char *at;
-
-	for (const struct place *p = place; p->parent; p = above(p))
-		len += strlen(p->name) + 1;
-	if (!len)
-		return;
-	ews_buf_reserve(out, len);
-	at = out->ptr + start + len;
-	for (const struct place *p = place; p->parent; p = above(p)) {
-		size_t name_len = strlen(p->name);
-
-		*--at = p == place ? '\0' : '/';
-		at -= name_len;
-		memcpy(at, p->name, name_len);
-	}
-	out->len = start + len - 1;
-}
-
-static void touch(struct ews_notify_tree *tree, struct place *place)
+static void touch(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	if (place->is_touched || !place->parent)
 		return;
 	place->is_touched = true;
-	add_place(&tree->touched, place);
+	ews_notify_places_add(&tree->touched, place);
 }
 
-static void mark_dirty(struct ews_notify_tree *tree, struct place *place)
+static void mark_dirty(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	place->is_dirty = tree->is_dirty = true;
 	touch(tree, place);
 }
 
-static bool is_wanted(struct ews_notify_tree *tree, struct place *place, bool as_dir)
+static bool is_wanted(struct ews_notify_tree *tree, struct ews_notify_place *place, bool as_dir)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
@@ -295,21 +81,21 @@ static bool is_wanted(struct ews_notify_tree *tree, struct place *place, bool as
 		place->is_asked[0] = place->is_asked[1] = false;
 	}
 	if (!place->is_asked[as_dir]) {
-		add_path(&path, place);
+		ews_notify_place_path(&path, place);
 		place->is_wanted[as_dir] = tree->opts.wants(tree->opts.payload, path.ptr, as_dir);
 		place->is_asked[as_dir] = true;
 	}
 	return place->is_wanted[as_dir];
 }
 
-static void set_polled(struct ews_notify_tree *tree, struct place *place, bool is_polled)
+static void set_polled(struct ews_notify_tree *tree, struct ews_notify_place *place, bool is_polled)
 {
-	struct places *polled = &tree->polled;
+	struct ews_notify_places *polled = &tree->polled;
 
 	if (is_polled == (place->polled_at > 0))
 		return;
 	if (is_polled) {
-		add_place(polled, place);
+		ews_notify_places_add(polled, place);
 		place->polled_at = polled->n;
 		return;
 	}
@@ -318,7 +104,7 @@ static void set_polled(struct ews_notify_tree *tree, struct place *place, bool i
 	place->polled_at = 0;
 }
 
-static void forget_watch(struct ews_notify_tree *tree, struct place *place)
+static void forget_watch(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	if (place->watch < 0)
 		return;
@@ -327,47 +113,47 @@ static void forget_watch(struct ews_notify_tree *tree, struct place *place)
 	tree->n_watches--;
 }
 
-static void set_watch(struct ews_notify_tree *tree, struct place *place, int watch)
+static void set_watch(struct ews_notify_tree *tree, struct ews_notify_place *place, int watch)
 {
 	place->watch = watch;
-	(void)index_add(&tree->by_watch, place, cmp_watch);
+	ews_notify_index_add(&tree->by_watch, place, cmp_watch);
 	tree->n_watches++;
 }
 
-static struct place *find_watch(struct ews_notify_tree *tree, int watch)
+static struct ews_notify_place *find_watch(struct ews_notify_tree *tree, int watch)
 {
-	struct place key = { .watch = watch };
+	struct ews_notify_place key = { .watch = watch };
 	void *node = tfind(&key, &tree->by_watch, cmp_watch);
 
-	return node ? *(struct place **)node : NULL;
+	return node ? *(struct ews_notify_place **)node : NULL;
 }
 
 /* The places in `from` are in `to` from now on, unless that has some. */
-static void hand_over(struct place *from, struct place *to)
+static void hand_over(struct ews_notify_place *from, struct ews_notify_place *to)
 {
 	if (to->first)
 		return;
 	to->first = ews_steal(&from->first);
 	to->by_name = ews_steal(&from->by_name);
-	for (struct place *child = to->first; child; child = child->next)
+	for (struct ews_notify_place *child = to->first; child; child = child->next)
 		child->parent = to;
 }
 
 /* What was in `from` when changes were last told was in `to` then. Nothing is in `from` now. */
-static void give_back(struct ews_notify_tree *tree, struct place *from, struct place *to)
+static void give_back(struct ews_notify_tree *tree, struct ews_notify_place *from, struct ews_notify_place *to)
 {
-	struct place *child, *next;
+	struct ews_notify_place *child, *next;
 
 	hand_over(from, to);
 	for (child = from->first; child; child = next) {
-		struct place *other = find_place(to, child->name);
+		struct ews_notify_place *other = ews_notify_place_find(to, child->name);
 
 		next = child->next;
 		if (!child->was)
 			continue;
 		if (!other) {
-			unlink_place(child);
-			link_place(to, child);
+			ews_notify_place_unlink(child);
+			ews_notify_place_link(to, child);
 			continue;
 		}
 		other->was = true;
@@ -386,20 +172,20 @@ static void give_back(struct ews_notify_tree *tree, struct place *from, struct p
 }
 
 /* Is something in `dir`, or below it, of what was there when changes were last told? */
-static bool has_past(const struct place *dir)
+static bool has_past(const struct ews_notify_place *dir)
 {
-	for (const struct place *child = dir->first; child; child = child->next)
+	for (const struct ews_notify_place *child = dir->first; child; child = child->next)
 		if (child->was || has_past(child))
 			return true;
 	return false;
 }
 
 /* What stood at `place`, and all in it, is gone from there. */
-static void vanish(struct ews_notify_tree *tree, struct place *place)
+static void vanish(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	if (!place->is)
 		return;
-	for (struct place *child = place->first; child; child = child->next)
+	for (struct ews_notify_place *child = place->first; child; child = child->next)
 		vanish(tree, child);
 	if (place->watch >= 0)
 		ews_notify_remove(tree->fd, place->watch);
@@ -418,21 +204,21 @@ static void vanish(struct ews_notify_tree *tree, struct place *place)
 }
 
 /* There is no interest any more in what is at `place`: nothing of it is told. */
-static void drop(struct place *place)
+static void drop(struct ews_notify_place *place)
 {
-	for (struct place *child = place->first; child; child = child->next)
+	for (struct ews_notify_place *child = place->first; child; child = child->next)
 		drop(child);
 	place->was = false;
 }
 
 /* To be listed, with a watch on it: now or soon. */
-static void enter(struct ews_notify_tree *tree, struct place *place)
+static void enter(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
-	if (!tree->opts.only_top && depth_of(place) < DEPTH_MAX)
-		add_place(&tree->queue, place);
+	if (!tree->opts.only_top && ews_notify_place_depth(place) < DEPTH_MAX)
+		ews_notify_places_add(&tree->queue, place);
 }
 
-static void appear(struct ews_notify_tree *tree, struct place *place, const struct look *look)
+static void appear(struct ews_notify_tree *tree, struct ews_notify_place *place, const struct ews_notify_looked *look)
 {
 	place->is = true;
 	place->seen = *look;
@@ -448,16 +234,11 @@ static void appear(struct ews_notify_tree *tree, struct place *place, const stru
 		enter(tree, place);
 }
 
-static bool has_other_mode(const struct look *a, const struct look *b)
+static bool differs(const struct ews_notify_place *place, const struct ews_notify_looked *look)
 {
-	return a->mode != b->mode || a->uid != b->uid || a->gid != b->gid;
-}
+	const struct ews_notify_looked *seen = &place->seen;
 
-static bool differs(const struct place *place, const struct look *look)
-{
-	const struct look *seen = &place->seen;
-
-	if (has_other_mode(seen, look))
+	if (ews_notify_has_other_mode(seen, look))
 		return true;
 	/* The times of a directory are those of what is in it. */
 	if (S_ISDIR(look->mode))
@@ -471,7 +252,7 @@ static bool differs(const struct place *place, const struct look *look)
 }
 
 /* `look` is what there is at `place` now. */
-static void compare(struct ews_notify_tree *tree, struct place *place, const struct look *look)
+static void compare(struct ews_notify_tree *tree, struct ews_notify_place *place, const struct ews_notify_looked *look)
 {
 	if (!is_wanted(tree, place, S_ISDIR(look->mode))) {
 		size_t noticed = tree->n_noticed;
@@ -484,7 +265,7 @@ static void compare(struct ews_notify_tree *tree, struct place *place, const str
 		}
 		return;
 	}
-	if (!place->is || !is_same_thing(&place->seen, look)) {
+	if (!place->is || !ews_notify_is_same_thing(&place->seen, look)) {
 		vanish(tree, place);
 		appear(tree, place, look);
 		return;
@@ -496,12 +277,12 @@ static void compare(struct ews_notify_tree *tree, struct place *place, const str
 	}
 	place->seen = *look;
 	place->is_sure = place->is_shifted = false;
-	if (is_dir(place) && (tree->is_deep || (place->watch < 0 && !place->polled_at)))
+	if (ews_notify_is_dir(place) && (tree->is_deep || (place->watch < 0 && !place->polled_at)))
 		enter(tree, place);
 }
 
 /* A descriptor of the directory at `place`, kept for the next who asks; below zero when it can't be opened. */
-static int open_place(struct ews_notify_tree *tree, struct place *place)
+static int open_place(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
@@ -509,7 +290,7 @@ static int open_place(struct ews_notify_tree *tree, struct place *place)
 		return tree->open_fd;
 	if (tree->open_fd >= 0)
 		close(tree->open_fd);
-	add_path(&path, place);
+	ews_notify_place_path(&path, place);
 	tree->open_fd = ews_dir_open_beneath(tree->opts.root_fd, path.ptr);
 	tree->open_place = tree->open_fd < 0 ? NULL : place;
 	return tree->open_fd;
@@ -525,16 +306,16 @@ static void close_place(struct ews_notify_tree *tree)
 }
 
 /* Look at a place now. */
-static void examine(struct ews_notify_tree *tree, struct place *place)
+static void examine(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
-	struct look look;
+	struct ews_notify_looked look;
 	int dir;
 
 	place->is_dirty = false;
 	if (!place->parent->is)
 		return;
 	dir = open_place(tree, place->parent);
-	if (dir >= 0 && take_look(&look, dir, place->name) == 0) {
+	if (dir >= 0 && ews_notify_look(&look, dir, place->name) == 0) {
 		compare(tree, place, &look);
 		return;
 	}
@@ -545,19 +326,19 @@ static void examine(struct ews_notify_tree *tree, struct place *place)
 }
 
 /* What stands at `from` was renamed and stands at `to` now. Gives false where that has to be found out by looking. */
-static bool shift(struct ews_notify_tree *tree, struct place *from, struct place *to)
+static bool shift(struct ews_notify_tree *tree, struct ews_notify_place *from, struct ews_notify_place *to)
 {
-	struct place *origin = from->origin ? from->origin : from->same ? from : NULL;
+	struct ews_notify_place *origin = from->origin ? from->origin : from->same ? from : NULL;
 
 	close_place(tree);
 	vanish(tree, to);
 	mark_dirty(tree, from);
 	mark_dirty(tree, to);
 	/* The places in it are taken by what was in another directory: there it is told, or here. */
-	if (is_dir(from) && from->first && (to->first || (!origin && has_past(from))))
+	if (ews_notify_is_dir(from) && from->first && (to->first || (!origin && has_past(from))))
 		return false;
 	/* Those in a place where a file stands are of the directory that stood there before. */
-	if (is_dir(from))
+	if (ews_notify_is_dir(from))
 		hand_over(from, to);
 	if (from->watch >= 0) {
 		int watch = from->watch;
@@ -573,14 +354,14 @@ static bool shift(struct ews_notify_tree *tree, struct place *from, struct place
 	to->changed = from->changed;
 	to->is_sure = from->is_sure || to->is_sure;
 	to->is_shifted = true;
-	to->is_to_list = is_dir(to);
+	to->is_to_list = ews_notify_is_dir(to);
 	from->is = from->same = from->changed = from->is_sure = from->is_to_list = false;
 	from->origin = NULL;
 	to->same = origin == to;
 	to->origin = to->same ? NULL : origin;
 	if (origin)
 		origin->went_to = to->same ? NULL : to;
-	if (is_dir(to))
+	if (ews_notify_is_dir(to))
 		tree->filter_round++;
 	tree->n_noticed++;
 	return true;
@@ -590,16 +371,17 @@ static bool shift(struct ews_notify_tree *tree, struct place *from, struct place
  * The kernel watches what is at `place` already, as what is at `other`: it was
  * renamed, and we are here before the news. Or it is mounted twice.
  */
-static bool is_moved_here(struct ews_notify_tree *tree, const struct place *place, struct place *other)
+static bool is_moved_here(struct ews_notify_tree *tree, const struct ews_notify_place *place,
+			  struct ews_notify_place *other)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
-	struct look look;
+	struct ews_notify_looked look;
 
-	add_path(&path, other);
+	ews_notify_place_path(&path, other);
 	fd = ews_dir_open_beneath(tree->opts.root_fd, path.ptr);
 	ews_error_clear();
-	return fd < 0 || take_look(&look, fd, "") < 0 || !is_same_thing(&look, &place->seen);
+	return fd < 0 || ews_notify_look(&look, fd, "") < 0 || !ews_notify_is_same_thing(&look, &place->seen);
 }
 
 /* Why the kernel can't tell. */
@@ -609,7 +391,7 @@ static int not_told(void)
 			 "the kernel is not told of what happens on a file system of this kind, as on a network's");
 }
 
-static void poll_instead(struct ews_notify_tree *tree, struct place *place)
+static void poll_instead(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	if (ews_error_code() != EWS_OK && !tree->trouble.message)
 		ews_error_save(&tree->trouble);
@@ -618,10 +400,10 @@ static void poll_instead(struct ews_notify_tree *tree, struct place *place)
 }
 
 /* Have the kernel tell of the directory `place`, open at `fd`. Gives false when all that it holds came along from elsewhere. */
-static bool watch_place(struct ews_notify_tree *tree, struct place *place, int fd)
+static bool watch_place(struct ews_notify_tree *tree, struct ews_notify_place *place, int fd)
 {
 	int watch = tree->fd < 0 ? -1 : ews_notify_is_told(fd) ? ews_notify_add(tree->fd, fd) : not_told();
-	struct place *other;
+	struct ews_notify_place *other;
 
 	if (watch < 0) {
 		poll_instead(tree, place);
@@ -651,29 +433,29 @@ static bool watch_place(struct ews_notify_tree *tree, struct place *place, int f
 }
 
 /* Compare what is in the directory at `place` with what is known of it. */
-static void list_place(struct ews_notify_tree *tree, struct place *place)
+static void list_place(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	uint64_t round = ++tree->round;
-	struct look look;
+	struct ews_notify_looked look;
 	ssize_t n = -1;
 	int fd;
 
 	close_place(tree);
 	fd = open_place(tree, place);
-	if (fd >= 0 && take_look(&look, fd, "") == 0 && is_same_thing(&look, &place->seen) &&
+	if (fd >= 0 && ews_notify_look(&look, fd, "") == 0 && ews_notify_is_same_thing(&look, &place->seen) &&
 	    (place->watch >= 0 || watch_place(tree, place, fd)))
 		n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n; i++) {
-		struct place *child;
+		struct ews_notify_place *child;
 
-		if (take_look(&look, fd, names.items[i].name) < 0)
+		if (ews_notify_look(&look, fd, names.items[i].name) < 0)
 			continue;
-		child = take_place(place, names.items[i].name);
+		child = ews_notify_place_take(place, names.items[i].name);
 		child->round = round;
 		compare(tree, child, &look);
 	}
-	for (struct place *child = place->first; n >= 0 && child; child = child->next)
+	for (struct ews_notify_place *child = place->first; n >= 0 && child; child = child->next)
 		if (child->round != round)
 			vanish(tree, child);
 	/* It can't be read, or is another by now: then there is an event of it, or the next listing of what holds it tells. */
@@ -683,19 +465,19 @@ static void list_place(struct ews_notify_tree *tree, struct place *place)
 static void list_queued(struct ews_notify_tree *tree)
 {
 	while (tree->queue.n) {
-		struct place *place = tree->queue.items[--tree->queue.n];
+		struct ews_notify_place *place = tree->queue.items[--tree->queue.n];
 
-		if (place->is && is_dir(place))
+		if (place->is && ews_notify_is_dir(place))
 			list_place(tree, place);
 	}
 	close_place(tree);
 }
 
 /* List `place` and all that is below it. */
-static void list_deep(struct ews_notify_tree *tree, struct place *place)
+static void list_deep(struct ews_notify_tree *tree, struct ews_notify_place *place)
 {
 	tree->is_deep = true;
-	add_place(&tree->queue, place);
+	ews_notify_places_add(&tree->queue, place);
 	list_queued(tree);
 	tree->is_deep = false;
 }
@@ -707,7 +489,7 @@ static void look_at_dirty(struct ews_notify_tree *tree)
 	for (int left = LOOKS_MAX; left && tree->is_dirty; left--) {
 		tree->is_dirty = false;
 		for (size_t i = 0; i < tree->touched.n; i++) {
-			struct place *place = tree->touched.items[i];
+			struct ews_notify_place *place = tree->touched.items[i];
 
 			if (place->is_dirty)
 				examine(tree, place);
@@ -716,7 +498,7 @@ static void look_at_dirty(struct ews_notify_tree *tree)
 		}
 		close_place(tree);
 		for (size_t i = 0; i < tree->touched.n; i++) {
-			struct place *place = tree->touched.items[i];
+			struct ews_notify_place *place = tree->touched.items[i];
 
 			if (place->is_to_list)
 				list_deep(tree, place);
@@ -728,7 +510,7 @@ static void look_at_dirty(struct ews_notify_tree *tree)
 static void hear(void *payload, const struct ews_notify_event *event)
 {
 	struct ews_notify_tree *tree = payload;
-	struct place *dir, *place;
+	struct ews_notify_place *dir, *place;
 
 	if (event->what & EWS_NOTIFY_OVERFLOW) {
 		tree->is_overflown = true;
@@ -747,7 +529,7 @@ static void hear(void *payload, const struct ews_notify_event *event)
 	/* What becomes of a directory itself is heard where it lies. */
 	if (!event->name)
 		return;
-	place = take_place(dir, event->name);
+	place = ews_notify_place_take(dir, event->name);
 	if (!is_wanted(tree, place, event->is_dir)) {
 		touch(tree, place);
 		return;
@@ -788,7 +570,7 @@ int ews_notify_tree_poll(struct ews_notify_tree *tree)
 		list_deep(tree, &tree->root);
 	} else {
 		for (size_t i = 0; i < tree->polled.n; i++)
-			add_place(&tree->queue, tree->polled.items[i]);
+			ews_notify_places_add(&tree->queue, tree->polled.items[i]);
 		list_queued(tree);
 	}
 	return (int)(tree->n_noticed - before);
@@ -808,196 +590,26 @@ int ews_notify_tree_refilter(struct ews_notify_tree *tree)
 void ews_notify_tree_forgive(struct ews_notify_tree *tree)
 {
 	for (size_t i = 0; i < tree->touched.n; i++) {
-		struct place *place = tree->touched.items[i];
-		struct look look;
+		struct ews_notify_place *place = tree->touched.items[i];
+		struct ews_notify_looked look;
 		int dir;
 
 		if (!place->is_dirty || !place->is || !S_ISREG(place->seen.mode) || place->seen.mode & S_IRUSR)
 			continue;
 		dir = open_place(tree, place->parent);
-		if (dir < 0 || take_look(&look, dir, place->name) < 0)
+		if (dir < 0 || ews_notify_look(&look, dir, place->name) < 0)
 			continue;
 		place->seen.ctime_ns = look.ctime_ns;
 		place->is_sure = false;
-		place->is_dirty = !is_same_thing(&place->seen, &look) || differs(place, &look);
+		place->is_dirty = !ews_notify_is_same_thing(&place->seen, &look) || differs(place, &look);
 	}
 	close_place(tree);
 	ews_error_clear();
 }
 
-static int cmp_inode(const void *a, const void *b)
-{
-	const struct look *x = &(*(struct place *const *)a)->seen, *y = &(*(struct place *const *)b)->seen;
-
-	if (x->ino != y->ino)
-		return x->ino < y->ino ? -1 : 1;
-	return (x->dev > y->dev) - (x->dev < y->dev);
-}
-
-/* An inode may be another's by now, where nobody knows when it was born. */
-static bool is_plain_rename(const struct place *from, const struct place *to)
-{
-	if (!is_same_thing(&from->seen, &to->seen))
-		return false;
-	if (is_dir(to) && to->seen.born_ns)
-		return true;
-	return from->seen.mtime_ns == to->seen.mtime_ns && from->seen.size == to->seen.size;
-}
-
-/* Renames that nobody told us of: a thing that went from one place and came to another. */
-static void pair_by_inode(struct ews_notify_tree *tree)
-{
-	struct places gone = { 0 }, come = { 0 };
-	size_t at = 0;
-
-	for (size_t i = 0; i < tree->touched.n; i++) {
-		struct place *place = tree->touched.items[i];
-
-		if (place->is_old && !place->went_to)
-			add_place(&gone, place);
-		else if (place->is && !place->same && !place->origin)
-			add_place(&come, place);
-	}
-	if (gone.n && come.n) {
-		qsort(gone.items, gone.n, sizeof(*gone.items), cmp_inode);
-		qsort(come.items, come.n, sizeof(*come.items), cmp_inode);
-		for (size_t i = 0; i < come.n; i++) {
-			struct place *to = come.items[i];
-
-			while (at < gone.n && cmp_inode(&gone.items[at], &to) < 0)
-				at++;
-			if (at == gone.n || cmp_inode(&gone.items[at], &to) || !is_plain_rename(gone.items[at], to))
-				continue;
-			to->origin = gone.items[at++];
-			to->origin->went_to = to;
-			to->changed = has_other_mode(&to->origin->seen, &to->seen);
-		}
-	}
-	free(gone.items);
-	free(come.items);
-}
-
-/* What is to be told of one place. */
-struct news {
-	enum ews_tree_change_kind kind;
-	const char *path;
-	bool is_dir;
-	struct place *place;
-};
-
-struct telling {
-	ews_tree_change_fn fn;
-	void *payload;
-	struct ews_arena paths;
-	struct news *items;
-	size_t n, cap;
-	int n_told;
-};
-
-static void tell(struct telling *telling, enum ews_tree_change_kind kind, const char *path, const char *old_path,
-		 bool of_dir)
-{
-	const struct ews_tree_change change = { kind, path, old_path, of_dir };
-
-	telling->fn(telling->payload, &change);
-	telling->n_told++;
-}
-
-/* Tell that something came to `place` from elsewhere; first that what either lies in was moved, and what had been there. */
-static void tell_move(struct telling *telling, struct place *place)
-{
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf old_path = EWS_BUF_INIT;
-
-	if (!place->origin || place->is_told)
-		return;
-	place->is_told = true;
-	for (struct place *p = above(place); p; p = above(p)) {
-		tell_move(telling, p);
-		/* another stood there, and this one came into its successor */
-		if (p->went_to)
-			tell_move(telling, p->went_to);
-	}
-	for (struct place *p = above(place->origin); p; p = above(p))
-		tell_move(telling, p);
-	if (place->went_to)
-		tell_move(telling, place->went_to);
-	add_path(&path, place);
-	add_path(&old_path, place->origin);
-	/* It went along with the directory that it lies in. */
-	if (strcmp(path.ptr, old_path.ptr) != 0)
-		tell(telling, EWS_TREE_MOVED, path.ptr, old_path.ptr, is_dir(place));
-}
-
-static void add_news(struct telling *telling, enum ews_tree_change_kind kind, struct place *place, bool of_dir)
-{
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-
-	add_path(&path, place);
-	EWS_GROW(telling->items, telling->n, telling->cap);
-	telling->items[telling->n++] =
-		(struct news){ kind, ews_arena_dup(&telling->paths, path.ptr, path.len), of_dir, place };
-}
-
-static void gather_news(struct telling *telling, struct place *place)
-{
-	bool is_lost = place->was && !place->went_to;
-
-	if (place->origin)
-		add_news(telling, EWS_TREE_MOVED, place, is_dir(place));
-	if (place->is && (place->same || place->origin)) {
-		if (place->changed)
-			add_news(telling, EWS_TREE_MODIFIED, place, is_dir(place));
-	} else if (place->is && is_lost && place->was_dir == is_dir(place)) {
-		/* Another one in its place; of a directory that is told by what is in it. */
-		if (!is_dir(place))
-			add_news(telling, EWS_TREE_MODIFIED, place, false);
-	} else {
-		if (is_lost)
-			add_news(telling, EWS_TREE_DELETED, place, place->was_dir);
-		if (place->is)
-			add_news(telling, EWS_TREE_CREATED, place, is_dir(place));
-	}
-}
-
-static int cmp_news(const void *a, const void *b)
-{
-	static const int order[] = {
-		[EWS_TREE_MOVED] = 0, [EWS_TREE_DELETED] = 1, [EWS_TREE_CREATED] = 2, [EWS_TREE_MODIFIED] = 2
-	};
-	const struct news *x = a, *y = b;
-
-	if (order[x->kind] != order[y->kind])
-		return order[x->kind] < order[y->kind] ? -1 : 1;
-	return x->kind == EWS_TREE_DELETED ? ews_path_cmp(y->path, x->path) : ews_path_cmp(x->path, y->path);
-}
-
-static int tell_all(struct ews_notify_tree *tree, ews_tree_change_fn fn, void *payload)
-{
-	struct telling telling = { .fn = fn, .payload = payload, .paths = EWS_ARENA_INIT };
-
-	if (tree->is_overflown)
-		tell(&telling, EWS_TREE_OVERFLOW, "", NULL, true);
-	for (size_t i = 0; i < tree->touched.n; i++)
-		gather_news(&telling, tree->touched.items[i]);
-	if (telling.n)
-		qsort(telling.items, telling.n, sizeof(*telling.items), cmp_news);
-	for (size_t i = 0; i < telling.n; i++) {
-		const struct news *news = &telling.items[i];
-
-		if (news->kind == EWS_TREE_MOVED)
-			tell_move(&telling, news->place);
-		else
-			tell(&telling, news->kind, news->path, NULL, news->is_dir);
-	}
-	free(telling.items);
-	ews_arena_release(&telling.paths);
-	return telling.n_told;
-}
-
 struct doomed {
 	size_t depth;
-	struct place *place;
+	struct ews_notify_place *place;
 };
 
 static int cmp_deepest(const void *a, const void *b)
@@ -1014,21 +626,21 @@ static void start_anew(struct ews_notify_tree *tree)
 	size_t n = 0, cap = 0;
 
 	for (size_t i = 0; i < tree->touched.n; i++) {
-		struct place *place = tree->touched.items[i];
+		struct ews_notify_place *place = tree->touched.items[i];
 
 		place->was = place->same = place->is;
-		place->was_dir = is_dir(place);
+		place->was_dir = ews_notify_is_dir(place);
 		place->origin = place->went_to = NULL;
 		place->changed = place->is_dirty = place->is_old = place->is_touched = place->is_told = false;
 		if (place->is)
 			continue;
 		EWS_GROW(doomed, n, cap);
-		doomed[n++] = (struct doomed){ depth_of(place), place };
+		doomed[n++] = (struct doomed){ ews_notify_place_depth(place), place };
 	}
 	if (n)
 		qsort(doomed, n, sizeof(*doomed), cmp_deepest);
 	for (size_t i = 0; i < n; i++)
-		free_place(doomed[i].place);
+		ews_notify_place_free(doomed[i].place);
 	free(doomed);
 	tree->touched.n = 0;
 	tree->left = NULL;
@@ -1037,19 +649,18 @@ static void start_anew(struct ews_notify_tree *tree)
 
 int ews_notify_tree_settle(struct ews_notify_tree *tree, ews_tree_change_fn fn, void *payload)
 {
-	int64_t started_ns = now_ns();
-	struct look look;
+	int64_t started_ns = ews_notify_now_ns();
+	struct ews_notify_looked look;
 	bool is_gone;
 	int n;
 
 	if (tree->is_overflown)
 		list_deep(tree, &tree->root);
 	look_at_dirty(tree);
-	is_gone = take_look(&look, tree->opts.root_fd, "") < 0 || !look.n_links;
-	for (struct place *child = tree->root.first; is_gone && child; child = child->next)
+	is_gone = ews_notify_look(&look, tree->opts.root_fd, "") < 0 || !look.n_links;
+	for (struct ews_notify_place *child = tree->root.first; is_gone && child; child = child->next)
 		vanish(tree, child);
-	pair_by_inode(tree);
-	n = tell_all(tree, fn, payload);
+	n = ews_notify_tell(&tree->touched, tree->is_overflown, fn, payload);
 	start_anew(tree);
 	tree->told_ns = started_ns;
 	return is_gone ? ews_error(EWS_ENOTFOUND, "the directory is gone") : n;
@@ -1065,7 +676,7 @@ int ews_notify_tree_open(struct ews_notify_tree **out, const struct ews_notify_t
 	tree->filter_round = 1;
 	tree->root.name = "";
 	tree->root.watch = -1;
-	if (take_look(&tree->root.seen, opts->root_fd, "") < 0)
+	if (ews_notify_look(&tree->root.seen, opts->root_fd, "") < 0)
 		return ews_error_os("cannot look at the directory");
 	if (!opts->polls) {
 		tree->fd = ews_notify_is_told(opts->root_fd) ? ews_notify_open() : not_told();
@@ -1077,7 +688,7 @@ int ews_notify_tree_open(struct ews_notify_tree **out, const struct ews_notify_t
 	tree->silent_before_ns = INT64_MAX;
 	list_deep(tree, &tree->root);
 	tree->silent_before_ns = 0;
-	tree->told_ns = now_ns();
+	tree->told_ns = ews_notify_now_ns();
 	if (!tree->root.polled_at && tree->root.watch < 0)
 		return ews_error(EWS_EDENIED, "the directory may not be read");
 	start_anew(tree);
@@ -1085,11 +696,11 @@ int ews_notify_tree_open(struct ews_notify_tree **out, const struct ews_notify_t
 	return 0;
 }
 
-static void free_below(struct place *dir)
+static void free_below(struct ews_notify_place *dir)
 {
 	while (dir->first) {
 		free_below(dir->first);
-		free_place(dir->first);
+		ews_notify_place_free(dir->first);
 	}
 }
 
@@ -1097,7 +708,7 @@ static void free_below(struct place *dir)
 static void forget_watches(struct ews_notify_tree *tree)
 {
 	while (tree->by_watch)
-		(void)tdelete(*(struct place **)tree->by_watch, &tree->by_watch, cmp_watch);
+		(void)tdelete(*(struct ews_notify_place **)tree->by_watch, &tree->by_watch, cmp_watch);
 }
 
 void ews_notify_tree_free(struct ews_notify_tree *tree)
@@ -1137,7 +748,7 @@ void ews_notify_tree_list_polled(struct ews_strv *out, const struct ews_notify_t
 	for (size_t i = 0; i < tree->polled.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
-		add_path(&path, tree->polled.items[i]);
+		ews_notify_place_path(&path, tree->polled.items[i]);
 		ews_strv_add(out, path.len ? path.ptr : ".");
 	}
 	ews_strv_sort(out);

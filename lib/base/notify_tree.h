@@ -23,25 +23,8 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "base/notify_tell.h"
 #include "base/strv.h"
-
-enum ews_tree_change_kind {
-	EWS_TREE_OVERFLOW, /* events were lost; what follows comes from listing all again. Without a path. */
-	EWS_TREE_MOVED,
-	EWS_TREE_DELETED,
-	EWS_TREE_CREATED,
-	EWS_TREE_MODIFIED, /* content or attributes; of a directory its mode or owner alone */
-};
-
-/* Relative paths. Borrowed: they live as long as the call. */
-struct ews_tree_change {
-	enum ews_tree_change_kind kind;
-	const char *path;
-	const char *old_path; /* of what was moved, else NULL */
-	bool is_dir;
-};
-
-typedef void (*ews_tree_change_fn)(void *payload, const struct ews_tree_change *change);
 
 struct ews_notify_tree_opts {
 	int root_fd; /* borrowed, for as long as the tree is watched */
