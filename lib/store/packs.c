@@ -216,21 +216,6 @@ int ews_packs_take(struct ews_packs *packs, const struct ews_oid *oid, ews_packs
 	return found;
 }
 
-bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
-{
-	struct ews_packed *pack;
-	struct tour tour;
-	size_t at;
-
-	if (oid->len != EWS_PACKED_ID_LEN)
-		return false;
-	tour = begin_tour(packs, oid->id);
-	while ((pack = next_pack(&tour)) && !ews_packed_find_id(&at, pack, oid->id))
-		;
-	end_tour(&tour, pack);
-	return pack;
-}
-
 /* Let the pack count as new. What we may not touch is there all the same. */
 static bool freshen(const struct ews_packs *packs, struct ews_packed *pack)
 {
@@ -248,7 +233,9 @@ static bool freshen(const struct ews_packs *packs, struct ews_packed *pack)
 	return true;
 }
 
-bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid)
+/* Is the object in a pack that `fits` (NULL: any does)? */
+static bool is_in(struct ews_packs *packs, const struct ews_oid *oid,
+		  bool (*fits)(const struct ews_packs *packs, struct ews_packed *pack))
 {
 	struct ews_packed *pack;
 	struct tour tour;
@@ -257,10 +244,20 @@ bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid)
 	if (oid->len != EWS_PACKED_ID_LEN)
 		return false;
 	tour = begin_tour(packs, oid->id);
-	while ((pack = next_pack(&tour)) && !(ews_packed_find_id(&at, pack, oid->id) && freshen(packs, pack)))
+	while ((pack = next_pack(&tour)) && !(ews_packed_find_id(&at, pack, oid->id) && (!fits || fits(packs, pack))))
 		;
 	end_tour(&tour, pack);
 	return pack;
+}
+
+bool ews_packs_have(struct ews_packs *packs, const struct ews_oid *oid)
+{
+	return is_in(packs, oid, NULL);
+}
+
+bool ews_packs_freshen(struct ews_packs *packs, const struct ews_oid *oid)
+{
+	return is_in(packs, oid, freshen);
 }
 
 bool ews_packs_are_all(const struct ews_packs *packs)
