@@ -51,14 +51,14 @@ static void take_answer(struct ews_gitconfig *out, const struct ews_buf *answer)
 		const char *scope = at;
 		const char *origin = scope + strlen(scope) + 1;
 		const char *key = origin < end ? origin + strlen(origin) + 1 : end;
+		const char *file;
 		size_t len;
 
 		if (key >= end)
 			return;
 		len = strcspn(key, "\n");
+		file = ews_str_after(origin, FILE_PREFIX);
 		EWS_GROW(out->items, out->n, out->cap);
-		const char *file = ews_str_after(origin, FILE_PREFIX);
-
 		out->items[out->n++] = (struct ews_gitconfig_value){
 			.key = ews_strndup(key, len),
 			.text = ews_strdup(key[len] ? key + len + 1 : "true"),
