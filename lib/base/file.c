@@ -141,6 +141,22 @@ int ews_file_read_path(struct ews_buf *out, const char *path, size_t max)
 	return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", path);
 }
 
+bool ews_file_read_at(int fd, void *out, size_t len, uint64_t at)
+{
+	for (char *to = out; len;) {
+		ssize_t n = pread(fd, to, len, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		to += n;
+		at += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
 int ews_file_write_fd(int fd, const void *data, size_t len)
 {
 	const char *at = data;

@@ -48,6 +48,9 @@ int ews_file_read_fd(struct ews_buf *out, int fd, size_t max);
  */
 int ews_file_read_path(struct ews_buf *out, const char *path, size_t max);
 
+/* Read just `len` bytes at `at`. False when there are not as many, or they can't be read; no error is set. */
+bool ews_file_read_at(int fd, void *out, size_t len, uint64_t at);
+
 /* Write all of it or fail. */
 int ews_file_write_fd(int fd, const void *data, size_t len);
 

@@ -14,7 +14,6 @@
  */
 #include "store/cache.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -106,28 +105,12 @@ struct source {
 	uint32_t crc; /* of that */
 };
 
-static bool read_at(int fd, void *out, size_t len, uint64_t at)
-{
-	for (char *to = out; len;) {
-		ssize_t n = pread(fd, to, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		to += n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 /* A part of it that is long enough for several threads. */
 struct part {
 	const struct source *source;
 	char *out;
 	size_t len;
-	uint32_t *crcs; /* of each piece */
+	uint32_t *crcs; /* of each piece, of the first with all before it */
 	atomic_bool is_short;
 };
 
@@ -145,8 +128,8 @@ static int read_piece(size_t i, unsigned worker, void *payload)
 
 	(void)worker;
 	ews_alloc_fill(part->out + at, len);
-	if (read_at(part->source->fd, part->out + at, len, part->source->at + at))
-		part->crcs[i] = ews_crc32(0, part->out + at, len);
+	if (ews_file_read_at(part->source->fd, part->out + at, len, part->source->at + at))
+		part->crcs[i] = ews_crc32(i ? 0 : part->source->crc, part->out + at, len);
 	else
 		part->is_short = true;
 	return 0;
@@ -160,7 +143,9 @@ static bool read_next(struct source *source, void *out, size_t len)
 	struct part part = { .source = source, .out = out, .len = len, .crcs = crcs };
 
 	(void)ews_pool_for(n, 1, 0, read_piece, &part); /* it never fails */
-	for (size_t i = 0; i < n; i++)
+	if (n)
+		source->crc = crcs[0];
+	for (size_t i = 1; i < n; i++)
 		source->crc = (uint32_t)crc32_combine(source->crc, crcs[i], (z_off_t)piece_len(&part, i));
 	source->at += len;
 	return !part.is_short;
@@ -243,7 +228,7 @@ static bool read_extra(struct ews_buf *out, struct source *source, size_t len)
 
 	ews_buf_truncate(out, 0);
 	ews_buf_reserve(out, len);
-	if (!read_next(source, out->ptr, len) || !read_at(source->fd, &found, sizeof(found), source->at) ||
+	if (!read_next(source, out->ptr, len) || !ews_file_read_at(source->fd, &found, sizeof(found), source->at) ||
 	    source->crc != found)
 		return false;
 	if (len)
@@ -295,7 +280,7 @@ static int open_part(struct header *header, uint64_t *size, int dir_fd, const ch
 		ews_error_clear();
 		return -1;
 	}
-	if (!read_at(fd, header, sizeof(*header), 0) || !is_header(header, magic))
+	if (!ews_file_read_at(fd, header, sizeof(*header), 0) || !is_header(header, magic))
 		return -1;
 	*size = (uint64_t)st.st_size;
 	return ews_steal_fd(&fd);
@@ -405,7 +390,7 @@ static bool peek(struct ews_buf *extra, int fd, const struct header *header, uin
 
 	ews_buf_truncate(extra, 0);
 	ews_buf_reserve(extra, header->extra_len);
-	if (pread(fd, extra->ptr, header->extra_len, (off_t)at) != (ssize_t)header->extra_len)
+	if (!ews_file_read_at(fd, extra->ptr, header->extra_len, at))
 		return false;
 	extra->ptr[extra->len = header->extra_len] = '\0';
 	return true;

@@ -5,7 +5,6 @@
  */
 #include "store/pack_read.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/deflate.h"
 #include "base/error.h"
+#include "base/file.h"
 
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
 #define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
@@ -126,15 +126,9 @@ static bool read_input(struct ews_pack_reader *reader, const struct ews_packed *
 
 	reader->input.of = NULL;
 	make_room(bytes, len);
-	while (bytes->len < len) {
-		ssize_t n = pread(pack->fd, bytes->ptr + bytes->len, len - bytes->len, (off_t)(at + bytes->len));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		bytes->len += (size_t)n;
-	}
+	if (!ews_file_read_at(pack->fd, bytes->ptr, len, at))
+		return false;
+	bytes->len = len;
 	reader->input.of = pack;
 	reader->input.at = at;
 	return true;

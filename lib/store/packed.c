@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #define ID_LEN EWS_PACKED_ID_LEN
 #define COUNTS_AT 8
@@ -26,11 +27,6 @@
 static uint32_t get_u32(const unsigned char *at)
 {
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-static bool read_exactly(void *out, int fd, size_t len, size_t at)
-{
-	return pread(fd, out, len, (off_t)at) == (ssize_t)len;
 }
 
 /* Open a file that is one, with its length. */
@@ -51,7 +47,7 @@ static bool read_head(struct ews_packed *pack)
 	static const unsigned char magic[COUNTS_AT] = { 0xff, 't', 'O', 'c', 0, 0, 0, 2 };
 	unsigned char head[IDS_AT];
 
-	if (!read_exactly(head, pack->index_fd, sizeof(head), 0) || memcmp(head, magic, sizeof(magic)) != 0)
+	if (!ews_file_read_at(pack->index_fd, head, sizeof(head), 0) || memcmp(head, magic, sizeof(magic)) != 0)
 		return false;
 	for (size_t i = 0; i < 256; i++) {
 		pack->counts[i] = get_u32(head + COUNTS_AT + 4 * i);
@@ -69,10 +65,10 @@ static bool is_of(const struct ews_packed *pack, int fd, size_t len)
 	static const unsigned char magic[] = { 'P', 'A', 'C', 'K', 0, 0, 0, 2 };
 	unsigned char head[EWS_PACKED_HEADER_LEN], named[ID_LEN], end[ID_LEN];
 
-	return len >= sizeof(head) + sizeof(end) && read_exactly(head, fd, sizeof(head), 0) &&
+	return len >= sizeof(head) + sizeof(end) && ews_file_read_at(fd, head, sizeof(head), 0) &&
 	       !memcmp(head, magic, sizeof(magic)) && get_u32(head + sizeof(magic)) == pack->n &&
-	       read_exactly(named, pack->index_fd, sizeof(named), pack->index.len - 2 * ID_LEN) &&
-	       read_exactly(end, fd, sizeof(end), len - sizeof(end)) && !memcmp(named, end, sizeof(end));
+	       ews_file_read_at(pack->index_fd, named, sizeof(named), pack->index.len - 2 * ID_LEN) &&
+	       ews_file_read_at(fd, end, sizeof(end), len - sizeof(end)) && !memcmp(named, end, sizeof(end));
 }
 
 static bool map_index(struct ews_packed *pack, int fd)
@@ -168,7 +164,7 @@ static const unsigned char *look_into(const struct ews_packed *pack, unsigned ch
 {
 	if (pack->index.at)
 		return pack->index.at + at;
-	return read_exactly(room, pack->index_fd, len, at) ? room : NULL;
+	return ews_file_read_at(pack->index_fd, room, len, at) ? room : NULL;
 }
 
 bool ews_packed_find_id(size_t *out, const struct ews_packed *pack, const unsigned char *id)

@@ -5,7 +5,6 @@
  */
 #include "store/packed_refs.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,17 +31,11 @@ struct packed {
 /* Read up to LINES_LEN bytes at `at`, and a NUL. Returns how many, or -1. */
 static ssize_t read_lines(char *lines, const struct packed *packed, uint64_t at)
 {
-	size_t len = 0;
+	uint64_t left = at < packed->size ? packed->size - at : 0;
+	size_t len = left < LINES_LEN ? (size_t)left : LINES_LEN;
 
-	while (len < LINES_LEN && at + len < packed->size) {
-		ssize_t n = pread(packed->fd, lines + len, LINES_LEN - len, (off_t)(at + len));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		len += (size_t)n;
-	}
+	if (!ews_file_read_at(packed->fd, lines, len, at))
+		return -1;
 	lines[len] = '\0';
 	return (ssize_t)len;
 }
