@@ -12,6 +12,8 @@
 #include "base/alloc.h"
 
 #define FAST_LEVEL 1
+#define ZLIB_HEAD 2 /* bytes before the stream, and after it */
+#define ZLIB_SUM 4
 #define PROBE_BYTES (64 * EWS_KIB)
 #define WORTH_PERCENT 95
 
@@ -90,11 +92,17 @@ void ews_inflater_free(struct ews_inflater *inflater)
 
 bool ews_inflate(void *out, size_t len, struct ews_inflater *inflater, const void *data, size_t data_len)
 {
+	const unsigned char *head = data;
 	size_t n_read;
 
+	/* What RFC 1950 wants of the first two bytes: deflate, of a window that there is, and no dictionary. */
+	if (data_len < ZLIB_HEAD + ZLIB_SUM || (head[0] & 15) != 8 || head[0] >> 4 > 7 || head[1] & 0x20 ||
+	    (head[0] << 8 | head[1]) % 31)
+		return false;
 	/* Without a place for how much came, less than all of it is an error, as more is. */
-	return libdeflate_zlib_decompress_ex(inflater->libdeflate, data, data_len, out, len, &n_read, NULL) ==
-	       LIBDEFLATE_SUCCESS;
+	return libdeflate_deflate_decompress_ex(inflater->libdeflate, head + ZLIB_HEAD,
+						data_len - ZLIB_HEAD - ZLIB_SUM, out, len, &n_read,
+						NULL) == LIBDEFLATE_SUCCESS;
 }
 
 uint32_t ews_crc32(uint32_t crc, const void *data, size_t len)

@@ -31,7 +31,7 @@ void ews_inflater_free(struct ews_inflater *inflater);
 
 /*
  * Read the stream at `data`, which ends within `data_len` bytes, to `out`: false when it is damaged, or when what comes out
- * has not `len` bytes exactly.
+ * has not `len` bytes exactly. The checksum at its end is not looked at: who asks has a better one, of all that came.
  */
 bool ews_inflate(void *out, size_t len, struct ews_inflater *inflater, const void *data, size_t data_len);
 

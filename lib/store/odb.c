@@ -330,13 +330,26 @@ bool ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_
 	return is;
 }
 
-int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
+int ews_odb_write_from(int fd, struct ews_odb *odb, const struct ews_oid *oid, const struct ews_pack_place *place)
 {
 	size_t len;
 	const void *data = odb->recent ? ews_recent_find(&len, odb->recent, oid) : NULL;
 
 	assert(!ews_oid_is_none(oid));
-	return data ? ews_file_write_fd(fd, data, len) : odb->ops->write_to(fd, odb, oid);
+	return data ? ews_file_write_fd(fd, data, len) : odb->ops->write_to(fd, odb, oid, place);
+}
+
+int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	return ews_odb_write_from(fd, odb, oid, NULL);
+}
+
+void ews_odb_find_places(struct ews_pack_place *out, struct ews_odb *odb, const struct ews_oid *const *oids, size_t n)
+{
+	if (odb->ops->find_places)
+		odb->ops->find_places(out, odb, oids, n);
+	else
+		memset(out, 0, n * sizeof(*out));
 }
 
 bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid)

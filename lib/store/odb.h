@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/strv.h"
 #include "store/oid.h"
+#include "store/pack_place.h"
 
 struct ews_odb;
 struct ews_sync_group;
@@ -88,6 +89,14 @@ bool ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_
  * memory where the store can stream it, and check that it has the id it is kept under.
  */
 int ews_odb_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid);
+/* The same of one that was found to stand at `place`; it need not be known. */
+int ews_odb_write_from(int fd, struct ews_odb *odb, const struct ews_oid *oid, const struct ews_pack_place *place);
+/*
+ * Find where the `n` objects stand that somebody is going to write: in that order most of them are had for less. Places are known of
+ * some, or of none.
+ */
+void ews_odb_find_places(struct ews_pack_place *out, struct ews_odb *odb, const struct ews_oid *const *oids,
+			 size_t n);
 bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid);
 /*
  * The same of an object that should be there: that what was seen so far has it not is no proof, since a gc beside us may have

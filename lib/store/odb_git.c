@@ -363,12 +363,13 @@ static int write_blob(int fd, struct reader *reader, const struct room *room, co
 	return rc < 0 ? rc : ews_file_write_fd(fd, text.ptr, text.len);
 }
 
-static int git_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
+static int git_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid, const struct ews_pack_place *place)
 {
 	struct room *room = (struct room *)odb;
 	struct reader *reader;
 	int rc;
 
+	(void)place; /* git finds it */
 	rc = borrow_reader(&reader, room);
 	if (rc < 0)
 		return rc;

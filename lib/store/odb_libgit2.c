@@ -53,6 +53,7 @@ struct reader {
 	struct ews_pack_reader *packed; /* NULL until it is needed */
 	struct ews_buf loose; /* the object that was read last */
 	unsigned generation; /* of `db` */
+	pthread_t thread; /* that used it last */
 	struct reader *next;
 };
 
@@ -156,20 +157,34 @@ static struct ews_packs *need_packs(struct room *room)
 	return packs;
 }
 
+/* One that is idle, this thread's own if it is: that has what was read last. Under the lock. */
+static struct reader *take_idle(struct room *room)
+{
+	struct reader **at = &room->idle, *reader;
+
+	while (*at && !pthread_equal((*at)->thread, pthread_self()))
+		at = &(*at)->next;
+	if (!*at)
+		at = &room->idle;
+	reader = *at;
+	if (reader)
+		*at = reader->next;
+	return reader;
+}
+
 /* What this thread reads with, given back by return_reader(). */
 static struct reader *borrow_reader(struct room *room)
 {
 	struct reader *reader;
 
 	pthread_mutex_lock(&room->readers_lock);
-	reader = room->idle;
-	if (reader)
-		room->idle = reader->next;
+	reader = take_idle(room);
 	pthread_mutex_unlock(&room->readers_lock);
-	if (reader)
-		return reader;
-	reader = ews_calloc(1, sizeof(*reader));
-	reader->loose = (struct ews_buf)EWS_BUF_INIT;
+	if (!reader) {
+		reader = ews_calloc(1, sizeof(*reader));
+		reader->loose = (struct ews_buf)EWS_BUF_INIT;
+	}
+	reader->thread = pthread_self();
 	return reader;
 }
 
@@ -231,6 +246,7 @@ static int check_blob(const struct ews_oid *oid, enum ews_object_type type)
 struct passing {
 	int fd;
 	const struct ews_oid *oid;
+	const struct ews_pack_place *place; /* NULL: it was not looked for */
 	struct ews_hash *hash; /* of what came so far; NULL: nothing did */
 	enum ews_hash_algo algo;
 };
@@ -306,6 +322,18 @@ static bool read_loose(struct object *out, const struct room *room, struct reade
 	return true;
 }
 
+/* Read it where it was found to stand. As the reader of packs returns it; 0: it is not to be had so. */
+static int read_there(const struct ews_buf **out, enum ews_object_type *type, struct reader *reader,
+		      struct ews_packs *packs, const struct passing *passing, const struct ews_pack_sink *sink)
+{
+	int rc;
+
+	if (!passing || !passing->place)
+		return 0;
+	rc = ews_pack_reader_read_at(out, type, reader->packed, packs, passing->place, sink);
+	return rc == EWS_EDAMAGED ? 0 : rc; /* who looks for it says so, or has it elsewhere */
+}
+
 /* As read_ordinary() below, from packs alone. */
 static int read_packed(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid,
 		       uint64_t max, struct passing *passing)
@@ -314,7 +342,7 @@ static int read_packed(struct object *out, struct room *room, struct reader *rea
 	struct ews_packs *packs = need_packs(room);
 	const struct ews_buf *content;
 	uint64_t size = 0;
-	int found = 1, rc;
+	int found = 1, there, rc;
 
 	if (!reader->packed)
 		reader->packed = ews_pack_reader_new();
@@ -324,8 +352,10 @@ static int read_packed(struct object *out, struct room *room, struct reader *rea
 		out->len = size;
 		return found;
 	}
-	/* Of what is damaged another pack may have all. */
-	if (found)
+	there = read_there(&content, &out->type, reader, packs, passing, &sink);
+	if (there)
+		found = there;
+	else if (found) /* of what is damaged another pack may have all */
 		found = ews_pack_reader_read(&content, &out->type, reader->packed, packs, oid,
 					     passing ? &sink : NULL);
 	if (found <= 0)
@@ -491,10 +521,12 @@ static int stream_beside(struct passing *passing, const struct room *room, struc
 	return 0;
 }
 
-static int write_blob(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid)
+static int write_blob(int fd, struct room *room, struct reader *reader, const struct ews_oid *oid,
+		      const struct ews_pack_place *place)
 {
 	EWS_CLEANUP(object) struct object object = { .theirs = NULL };
-	EWS_CLEANUP(passing) struct passing passing = { .fd = fd, .oid = oid, .algo = room->face.algo };
+	EWS_CLEANUP(passing)
+	struct passing passing = { .fd = fd, .oid = oid, .place = place, .algo = room->face.algo };
 	int rc = read_ordinary(&object, room, reader, oid, UINT64_MAX, &passing);
 	int again;
 
@@ -517,14 +549,20 @@ static int write_blob(int fd, struct room *room, struct reader *reader, const st
 	return ews_file_write_fd(fd, object.data, object.len);
 }
 
-static int libgit2_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid)
+static int libgit2_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid, const struct ews_pack_place *place)
 {
 	struct room *room = (struct room *)odb;
 	struct reader *reader = borrow_reader(room);
-	int rc = write_blob(fd, room, reader, oid);
+	int rc = write_blob(fd, room, reader, oid, place);
 
 	return_reader(room, reader);
 	return rc;
+}
+
+static void libgit2_find_places(struct ews_pack_place *out, struct ews_odb *odb, const struct ews_oid *const *oids,
+				size_t n)
+{
+	ews_packs_find_places(out, need_packs((struct room *)odb), oids, n);
 }
 
 /* Is what the packs don't have, and is not loose, nowhere? */
@@ -781,6 +819,7 @@ static const struct ews_odb_ops ops = {
 	.read = libgit2_read,
 	.read_header = libgit2_read_header,
 	.write_to = libgit2_write_to,
+	.find_places = libgit2_find_places,
 	.has = libgit2_has,
 	.freshen = libgit2_freshen,
 	.refresh = libgit2_refresh,

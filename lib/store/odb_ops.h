@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "store/oid.h"
+#include "store/pack_place.h"
 #include "store/recent.h"
 
 struct ews_odb;
@@ -30,7 +31,11 @@ struct ews_odb_ops {
 		    uint64_t max);
 	int (*read_header)(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb,
 			   const struct ews_oid *oid);
-	int (*write_to)(int fd, struct ews_odb *odb, const struct ews_oid *oid);
+	/* `place` as find_places() has it; NULL: it was not looked for. */
+	int (*write_to)(int fd, struct ews_odb *odb, const struct ews_oid *oid, const struct ews_pack_place *place);
+	/* NULL: places are never known here. */
+	void (*find_places)(struct ews_pack_place *out, struct ews_odb *odb, const struct ews_oid *const *oids,
+			    size_t n);
 	bool (*has)(struct ews_odb *odb, const struct ews_oid *oid);
 	bool (*freshen)(struct ews_odb *odb, const struct ews_oid *oid);
 	int (*refresh)(struct ews_odb *odb);

@@ -20,10 +20,14 @@
 #define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
 #define LARGE_BYTES (2 * EWS_MIB) /* what takes as much is passed on in steps, or read by one thread at a time */
 #define LARGE_SHRINKS 4 /* at least to one part in so many */
+#define LEFT_BYTES_MAX (16 * EWS_MIB) /* of a large buffer that is left for the next */
+#define SHRINKS 2 /* what is there and may be enough is tried */
 #define STEP_BYTES (64 * EWS_KIB)
 #define DELTA_HEAD_MAX 20 /* two sizes */
 #define RECORD_HEAD_MAX 32 /* what stands before a stream */
 #define HEAD_BYTES 512 /* of a stream, of which little is wanted */
+#define AHEAD_BYTES (128 * EWS_KIB) /* read at once, where what follows is wanted next */
+#define OBJECTS 4 /* that are kept: in a pack what a delta is of stands near it, as a rule */
 
 enum {
 	OFS_DELTA = 6,
@@ -36,29 +40,38 @@ struct record {
 	size_t size; /* when it is inflated */
 	size_t at; /* of its stream */
 	size_t base; /* a delta's */
+	size_t offset; /* its own */
 };
 
 struct ews_pack_reader {
 	struct ews_inflater *inflater;
 	z_stream z; /* for what is begun to be read alone; made when first needed */
 	bool has_z;
-	struct ews_buf object, delta, result;
+	/* What was read last, and what that was a delta of. */
+	struct ews_pack_object objects[OBJECTS];
+	struct ews_pack_object *object; /* the last of all */
+	struct ews_buf delta, step;
 	struct {
 		struct ews_buf bytes;
 		const struct ews_packed *of;
 		size_t at;
 	} input; /* what was read of a pack last */
+	size_t ahead; /* read at least so much */
 	size_t next_in; /* where a stream that is read step by step goes on in its pack */
 	struct record *chain;
 	size_t cap;
 	struct ews_packs *turn; /* whose large objects are ours to read; NULL: nobody's */
+	struct ews_pack_large *left; /* by those whose turn it was before */
 };
 
 struct ews_pack_reader *ews_pack_reader_new(void)
 {
 	struct ews_pack_reader *reader = ews_calloc(1, sizeof(*reader));
 
-	reader->object = reader->delta = reader->result = reader->input.bytes = (struct ews_buf)EWS_BUF_INIT;
+	for (size_t i = 0; i < OBJECTS; i++)
+		reader->objects[i].bytes = (struct ews_buf)EWS_BUF_INIT;
+	reader->object = reader->objects;
+	reader->delta = reader->step = reader->input.bytes = (struct ews_buf)EWS_BUF_INIT;
 	reader->inflater = ews_inflater_new();
 	return reader;
 }
@@ -70,13 +83,59 @@ static void shrink(struct ews_buf *buf)
 		ews_buf_release(buf);
 }
 
+static void shrink_object(struct ews_pack_object *object)
+{
+	shrink(&object->bytes);
+	if (!object->bytes.cap)
+		object->pack = NULL;
+}
+
+static void shrink_input(struct ews_pack_reader *reader)
+{
+	shrink(&reader->input.bytes);
+	if (!reader->input.bytes.cap)
+		reader->input.of = NULL;
+}
+
+/* The object goes, and in our turn its room is for the next that comes. */
+static void drop(struct ews_pack_reader *reader, struct ews_pack_object *object)
+{
+	struct ews_buf *room = reader->turn ? &reader->left->room : NULL;
+
+	if (room && object->bytes.cap > room->cap) {
+		ews_buf_release(room);
+		*room = object->bytes;
+		object->bytes = (struct ews_buf)EWS_BUF_INIT;
+	}
+	ews_buf_release(&object->bytes);
+	object->pack = NULL;
+}
+
+/* What a large one was a delta of may be what the next is a delta of, too. */
+static void leave(struct ews_pack_reader *reader)
+{
+	struct ews_pack_object *last = reader->object, *left = &reader->left->object;
+
+	if (last->pack && last->bytes.len >= LARGE_BYTES && last->bytes.cap <= LEFT_BYTES_MAX) {
+		drop(reader, left);
+		*left = *last;
+		*last = (struct ews_pack_object){ .bytes = EWS_BUF_INIT };
+	}
+	for (size_t i = 0; i < OBJECTS; i++)
+		if (reader->objects[i].bytes.cap >= LARGE_BYTES)
+			drop(reader, &reader->objects[i]);
+	if (reader->left->room.cap > LEFT_BYTES_MAX)
+		ews_buf_release(&reader->left->room);
+}
+
 void ews_pack_reader_done(struct ews_pack_reader *reader)
 {
-	shrink(&reader->object);
+	if (reader->turn)
+		leave(reader);
+	for (size_t i = 0; i < OBJECTS; i++)
+		shrink_object(&reader->objects[i]);
 	shrink(&reader->delta);
-	shrink(&reader->result);
-	shrink(&reader->input.bytes);
-	reader->input.of = NULL;
+	shrink_input(reader);
 	if (reader->turn)
 		ews_packs_end_large(reader->turn);
 	reader->turn = NULL;
@@ -87,7 +146,7 @@ static void wait_for_turn(struct ews_pack_reader *reader, struct ews_packs *pack
 {
 	if (size < LARGE_BYTES || reader->turn)
 		return;
-	ews_packs_begin_large(packs);
+	reader->left = ews_packs_begin_large(packs);
 	reader->turn = packs;
 }
 
@@ -99,9 +158,10 @@ void ews_pack_reader_free(struct ews_pack_reader *reader)
 	ews_inflater_free(reader->inflater);
 	if (reader->has_z)
 		(void)inflateEnd(&reader->z); /* what it has left nobody wants */
-	ews_buf_release(&reader->object);
+	for (size_t i = 0; i < OBJECTS; i++)
+		ews_buf_release(&reader->objects[i].bytes);
 	ews_buf_release(&reader->delta);
-	ews_buf_release(&reader->result);
+	ews_buf_release(&reader->step);
 	ews_buf_release(&reader->input.bytes);
 	free(reader->chain);
 	free(reader);
@@ -119,6 +179,17 @@ static void make_room(struct ews_buf *buf, size_t size)
 	ews_buf_reserve(buf, size);
 }
 
+/* The same for an object. In our turn there may be some room that was used before; where it is too small it goes. */
+static void make_object_room(struct ews_pack_reader *reader, struct ews_buf *buf, size_t size)
+{
+	if (reader->turn && size >= LARGE_BYTES && size >= buf->cap) {
+		ews_buf_release(buf);
+		*buf = reader->left->room;
+		reader->left->room = (struct ews_buf)EWS_BUF_INIT;
+	}
+	make_room(buf, size);
+}
+
 /* Read `len` bytes at `at` of the pack. */
 static bool read_input(struct ews_pack_reader *reader, const struct ews_packed *pack, size_t len, size_t at)
 {
@@ -134,6 +205,19 @@ static bool read_input(struct ews_pack_reader *reader, const struct ews_packed *
 	return true;
 }
 
+/* Where the bytes at `at` of the pack were read to, `*len` of them; NULL, and none, when they were not. */
+static const unsigned char *find_read(size_t *len, const struct ews_pack_reader *reader,
+				      const struct ews_packed *pack, size_t at)
+{
+	size_t before = at - reader->input.at;
+
+	*len = 0;
+	if (reader->input.of != pack || at < reader->input.at || before >= reader->input.bytes.len)
+		return NULL;
+	*len = reader->input.bytes.len - before;
+	return (const unsigned char *)reader->input.bytes.ptr + before;
+}
+
 /*
  * The bytes at `at` of the pack, `*len` of them: `wanted`, or more, or all up to the end of the objects. NULL when they
  * can't be read. They stay until others are asked for.
@@ -141,20 +225,21 @@ static bool read_input(struct ews_pack_reader *reader, const struct ews_packed *
 static const unsigned char *look_at(size_t *len, struct ews_pack_reader *reader, const struct ews_packed *pack,
 				    size_t wanted, size_t at)
 {
-	size_t have, before;
+	const unsigned char *found = find_read(len, reader, pack, at);
+	size_t have;
 
 	if (wanted > pack->end - at)
 		wanted = pack->end - at;
-	before = reader->input.of == pack && at >= reader->input.at ? at - reader->input.at : SIZE_MAX;
-	have = before <= reader->input.bytes.len ? reader->input.bytes.len - before : 0;
-	if (have < wanted || !have) {
-		if (!read_input(reader, pack, wanted, at))
+	if (!found || *len < wanted) {
+		have = wanted > reader->ahead ? wanted : reader->ahead;
+		if (have > pack->end - at)
+			have = pack->end - at;
+		if (!read_input(reader, pack, have, at))
 			return NULL;
-		before = 0;
-		have = wanted;
+		found = (const unsigned char *)reader->input.bytes.ptr;
+		*len = have;
 	}
-	*len = have;
-	return (const unsigned char *)reader->input.bytes.ptr + before;
+	return found;
 }
 
 /* Read what stands before the stream of the object at `offset`. 1, 0, or below zero, as the reader says it. */
@@ -172,7 +257,7 @@ static int read_record(struct record *out, struct ews_pack_reader *reader, const
 		return EWS_EDAMAGED;
 	end = at + len;
 	byte = *at++;
-	*out = (struct record){ .type = byte >> 4 & 7, .size = byte & 15 };
+	*out = (struct record){ .type = byte >> 4 & 7, .size = byte & 15, .offset = offset };
 	for (unsigned shift = 4; byte & 0x80; shift += 7) {
 		if (at == end || shift > 57)
 			return EWS_EDAMAGED;
@@ -261,8 +346,13 @@ static int inflate_whole(struct ews_buf *out, struct ews_pack_reader *reader, co
 			 const struct record *record, size_t wanted)
 {
 	size_t len;
-	const unsigned char *bytes = look_at(&len, reader, pack, wanted, record->at);
+	const unsigned char *bytes = find_read(&len, reader, pack, record->at);
 
+	/* Most things become smaller than half of what they are; what was read ahead need not be read again. */
+	if (bytes && len < wanted && len >= record->size / SHRINKS &&
+	    ews_inflate(out->ptr, record->size, reader->inflater, bytes, len))
+		return 1;
+	bytes = look_at(&len, reader, pack, wanted, record->at);
 	return bytes && ews_inflate(out->ptr, record->size, reader->inflater, bytes, len);
 }
 
@@ -278,7 +368,7 @@ static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, c
 		return 0;
 	if (record->at >= pack->end)
 		return EWS_EDAMAGED;
-	make_room(out, record->size);
+	make_object_room(reader, out, record->size);
 	/* What is that large is text, as a rule; not all that it may have is had in memory beside it. */
 	if (record->size >= LARGE_BYTES)
 		rc = inflate_whole(out, reader, pack, record, most / LARGE_SHRINKS);
@@ -303,16 +393,16 @@ static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader 
 
 	if (rc == 0)
 		rc = sink->begin(sink->payload, (enum ews_object_type)record->type, record->size);
-	make_room(&reader->result, STEP_BYTES);
+	make_room(&reader->step, STEP_BYTES);
 	while (rc == 0) {
-		z->next_out = (unsigned char *)reader->result.ptr;
+		z->next_out = (unsigned char *)reader->step.ptr;
 		z->avail_out = STEP_BYTES;
 		z_rc = inflate_step(reader, pack, STEP_BYTES);
 		n = STEP_BYTES - z->avail_out;
 		done += n;
 		if ((z_rc != Z_OK && z_rc != Z_STREAM_END) || done > record->size || (z_rc == Z_OK && !n))
 			return EWS_EDAMAGED;
-		rc = sink->add(sink->payload, reader->result.ptr, n);
+		rc = sink->add(sink->payload, reader->step.ptr, n);
 		if (rc == 0 && z_rc == Z_STREAM_END)
 			return done == record->size ? 1 : EWS_EDAMAGED;
 	}
@@ -349,10 +439,9 @@ static bool read_number(size_t *out, unsigned mask, const unsigned char **at, co
 	return true;
 }
 
-/* Where what a delta makes goes: all of it to the reader's `result`, or to the sink, by way of that. */
-static int emit(struct ews_pack_reader *reader, const struct ews_pack_sink *sink, const char *data, size_t n)
+/* Where what a delta makes goes: all of it to `out`, or to the sink, by way of that. */
+static int emit(struct ews_buf *out, const struct ews_pack_sink *sink, const char *data, size_t n)
 {
-	struct ews_buf *out = &reader->result;
 	int rc = 0;
 
 	if (sink && out->len + n > STEP_BYTES) {
@@ -368,16 +457,30 @@ static int emit(struct ews_pack_reader *reader, const struct ews_pack_sink *sink
 	return rc;
 }
 
+/* Where the next object goes: not where `but` is, which it is made of. */
+static struct ews_pack_object *next_object(struct ews_pack_reader *reader, const struct ews_pack_object *but)
+{
+	size_t next = (size_t)(reader->object - reader->objects);
+	struct ews_pack_object *object;
+
+	do {
+		next = (next + 1) % OBJECTS;
+		object = &reader->objects[next];
+	} while (object == but);
+	object->pack = NULL;
+	return object;
+}
+
 /*
  * A delta: the sizes of its base and of the result, then what the result is made of: 1oooossss copies from the base
  * (offset and size follow, of each the bytes that have a bit), 0nnnnnnn is followed by as many bytes. 1, 0, or below zero, as
  * the reader says it: what becomes too large of a base that isn't is no damage. A large result goes to `sink`, if there is
- * one; then 2.
+ * one, by way of `out`; then 2.
  */
-static int apply_delta(struct ews_pack_reader *reader, struct ews_packs *packs, const struct ews_pack_sink *sink,
-		       enum ews_object_type type)
+static int apply_delta(struct ews_buf *out, const struct ews_pack_object *of, struct ews_pack_reader *reader,
+		       struct ews_packs *packs, const struct ews_pack_sink *sink)
 {
-	const struct ews_buf *base = &reader->object, *delta = &reader->delta;
+	const struct ews_buf *base = &of->bytes, *delta = &reader->delta;
 	const unsigned char *at = (const unsigned char *)delta->ptr, *end = at + delta->len;
 	size_t base_len, len, from, n, done = 0;
 	int rc = 0;
@@ -389,10 +492,12 @@ static int apply_delta(struct ews_pack_reader *reader, struct ews_packs *packs, 
 	if (!sink && len > OBJECT_BYTES_MAX)
 		return 0;
 	if (sink)
-		rc = sink->begin(sink->payload, type, len);
+		rc = sink->begin(sink->payload, of->type, len);
 	else
 		wait_for_turn(reader, packs, len);
-	make_room(&reader->result, sink ? STEP_BYTES : len);
+	if (reader->turn)
+		drop(reader, &reader->left->object);
+	make_object_room(reader, out, sink ? STEP_BYTES : len);
 	while (at < end && rc == 0) {
 		unsigned char op = *at++;
 
@@ -402,47 +507,52 @@ static int apply_delta(struct ews_pack_reader *reader, struct ews_packs *packs, 
 			n = n ? n : 0x10000;
 			if (from > base->len || n > base->len - from || n > len - done)
 				return EWS_EDAMAGED;
-			rc = emit(reader, sink, base->ptr + from, n);
+			rc = emit(out, sink, base->ptr + from, n);
 		} else {
 			n = op;
 			if (!n || n > (size_t)(end - at) || n > len - done)
 				return EWS_EDAMAGED;
-			rc = emit(reader, sink, (const char *)at, n);
+			rc = emit(out, sink, (const char *)at, n);
 			at += n;
 		}
 		done += n;
 	}
 	if (rc == 0 && sink)
-		rc = sink->add(sink->payload, reader->result.ptr, reader->result.len);
+		rc = sink->add(sink->payload, out->ptr, out->len);
 	if (rc < 0)
 		return rc;
 	if (done != len)
 		return EWS_EDAMAGED;
 	if (sink)
 		return 2;
-	reader->result.ptr[done] = '\0';
+	out->ptr[done] = '\0';
 	return 1;
 }
 
-static void swap(struct ews_buf *a, struct ews_buf *b)
+/* What is kept of the object at `offset`; NULL: nothing is. */
+static struct ews_pack_object *find_kept(struct ews_pack_reader *reader, const struct ews_packed *pack, size_t offset)
 {
-	struct ews_buf old = *a;
-
-	*a = *b;
-	*b = old;
+	for (size_t i = 0; i < OBJECTS; i++)
+		if (reader->objects[i].pack == pack && reader->objects[i].offset == offset)
+			return &reader->objects[i];
+	return NULL;
 }
 
 /*
- * From the object at `offset` down to its base, `out`; the `*n` deltas on the way are left in the reader's chain. 1, 0, or
- * below zero, as the reader says it.
+ * From the object at `offset` down to what it is made of: to `kept`, or, where nothing is, to its base, `out`. The `*n`
+ * deltas on the way are left in the reader's chain. 1, 0, or below zero, as the reader says it.
  */
-static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader, const struct ews_packed *pack,
-		   size_t offset)
+static int go_down(struct record *out, struct ews_pack_object **kept, size_t *n, struct ews_pack_reader *reader,
+		   const struct ews_packed *pack, size_t offset)
 {
 	*n = 0;
 	for (;;) {
-		int rc = read_record(out, reader, pack, offset);
+		int rc;
 
+		*kept = find_kept(reader, pack, offset);
+		if (*kept)
+			return 1;
+		rc = read_record(out, reader, pack, offset);
 		if (rc <= 0)
 			return rc;
 		if (out->type < OFS_DELTA)
@@ -456,6 +566,49 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
 	}
 }
 
+/* Is what was left a part of the chain, or the `base` at its end? Then it comes to us; the deltas above it are `*n`. */
+static struct ews_pack_object *take_left(size_t *n, struct ews_pack_reader *reader, const struct ews_packed *pack,
+					 const struct record *base)
+{
+	struct ews_pack_object *left = reader->turn ? &reader->left->object : NULL, *object;
+	size_t above = 0;
+
+	if (!left || !left->pack)
+		return NULL;
+	while (above < *n && reader->chain[above].offset != left->offset)
+		above++;
+	if (left->pack != pack || (above == *n && base->offset != left->offset)) {
+		drop(reader, left);
+		return NULL;
+	}
+	*n = above;
+	object = next_object(reader, NULL);
+	ews_buf_release(&object->bytes);
+	*object = *left;
+	*left = (struct ews_pack_object){ .bytes = EWS_BUF_INIT };
+	return object;
+}
+
+/* Read the base of a chain. 1, 0, or below zero, as the reader says it. */
+static int read_base(struct ews_pack_object **out, struct ews_pack_reader *reader, const struct ews_packed *pack,
+		     const struct record *record)
+{
+	struct ews_pack_object *object = next_object(reader, NULL);
+	int rc = inflate_record(&object->bytes, reader, pack, record);
+
+	object->type = (enum ews_object_type)record->type;
+	*out = object;
+	return rc;
+}
+
+static void keep(struct ews_pack_reader *reader, struct ews_pack_object *object, const struct ews_packed *pack,
+		 size_t offset)
+{
+	object->pack = pack;
+	object->offset = offset;
+	reader->object = object;
+}
+
 /*
  * Down to the base, then up again; what is large at the end goes to `sink`, if there is one. 1, 0, or below zero, as the
  * reader says it; 2: it was passed on.
@@ -463,28 +616,44 @@ static int go_down(struct record *out, size_t *n, struct ews_pack_reader *reader
 static int read_at(enum ews_object_type *type, struct ews_pack_reader *reader, struct ews_packs *packs,
 		   const struct ews_packed *pack, size_t offset, const struct ews_pack_sink *sink)
 {
+	struct ews_pack_object *object, *made;
 	struct record record;
 	size_t n;
-	int rc = go_down(&record, &n, reader, pack, offset);
+	int rc = go_down(&record, &object, &n, reader, pack, offset);
 
 	if (rc <= 0)
 		return rc;
-	*type = (enum ews_object_type)record.type;
-	if (!n && sink && record.size >= LARGE_BYTES) {
+	if (!object && !n && sink && record.size >= LARGE_BYTES) {
 		rc = pass_record(sink, reader, pack, &record);
 		return rc > 0 ? 2 : rc;
 	}
-	wait_for_turn(reader, packs, record.size);
-	rc = inflate_record(&reader->object, reader, pack, &record);
+	if (!object) {
+		wait_for_turn(reader, packs, record.size);
+		object = take_left(&n, reader, pack, &record);
+	}
+	if (!object) {
+		rc = read_base(&object, reader, pack, &record);
+		if (rc != 1)
+			return rc;
+		keep(reader, object, pack, record.offset);
+	}
+	reader->object = object;
+	*type = object->type;
 	while (rc == 1 && n--) {
+		/* Of large ones there are no more than two. */
+		for (size_t i = 0; reader->turn && i < OBJECTS; i++)
+			if (&reader->objects[i] != object)
+				drop(reader, &reader->objects[i]);
 		rc = inflate_record(&reader->delta, reader, pack, &reader->chain[n]);
-		if (rc == 1)
-			rc = apply_delta(reader, packs, n ? NULL : sink, *type);
 		if (rc != 1)
 			break;
-		swap(&reader->object, &reader->result);
-		if (reader->turn)
-			shrink(&reader->result);
+		made = next_object(reader, object);
+		made->type = object->type;
+		rc = apply_delta(&made->bytes, object, reader, packs, n ? NULL : sink);
+		if (rc != 1)
+			break;
+		keep(reader, made, pack, reader->chain[n].offset);
+		object = made;
 	}
 	return rc;
 }
@@ -512,14 +681,15 @@ static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const
 static int read_header_at(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,
 			  const struct ews_packed *pack, size_t offset)
 {
+	struct ews_pack_object *kept;
 	struct record record;
 	size_t n;
-	int rc = go_down(&record, &n, reader, pack, offset);
+	int rc = go_down(&record, &kept, &n, reader, pack, offset);
 
 	if (rc <= 0)
 		return rc;
-	*type = (enum ews_object_type)record.type;
-	*size = record.size;
+	*type = kept ? kept->type : (enum ews_object_type)record.type;
+	*size = kept ? kept->bytes.len : record.size;
 	return !n || read_delta_size(size, reader, pack, &reader->chain[0]) ? 1 : EWS_EDAMAGED;
 }
 
@@ -527,6 +697,7 @@ struct taking {
 	struct ews_pack_reader *reader;
 	struct ews_packs *packs;
 	const struct ews_pack_sink *sink;
+	const struct ews_buf **out;
 	enum ews_object_type *type;
 	uint64_t *size;
 };
@@ -535,7 +706,10 @@ static int take_content(void *payload, const struct ews_packed *pack, size_t off
 {
 	const struct taking *taking = payload;
 
-	return read_at(taking->type, taking->reader, taking->packs, pack, offset, taking->sink);
+	int rc = read_at(taking->type, taking->reader, taking->packs, pack, offset, taking->sink);
+
+	*taking->out = &taking->reader->object->bytes;
+	return rc;
 }
 
 static int take_header(void *payload, const struct ews_packed *pack, size_t offset)
@@ -548,10 +722,20 @@ static int take_header(void *payload, const struct ews_packed *pack, size_t offs
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
 			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink)
 {
-	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .type = type };
+	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .out = out, .type = type };
 
-	*out = &reader->object;
+	reader->ahead = 0;
 	return ews_packs_take(packs, oid, take_content, &taking);
+}
+
+int ews_pack_reader_read_at(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
+			    struct ews_packs *packs, const struct ews_pack_place *place,
+			    const struct ews_pack_sink *sink)
+{
+	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .out = out, .type = type };
+
+	reader->ahead = AHEAD_BYTES;
+	return ews_packs_take_at(packs, place, take_content, &taking);
 }
 
 int ews_pack_reader_read_header(enum ews_object_type *type, uint64_t *size, struct ews_pack_reader *reader,

@@ -24,7 +24,7 @@
 struct ews_pack_reader;
 
 struct ews_pack_reader *ews_pack_reader_new(void);
-/* NULL is fine. The packs that it has read must still be open, unless it is done with them. */
+/* NULL is fine. It reads the packs of one directory, which must still be open. */
 void ews_pack_reader_free(struct ews_pack_reader *reader);
 
 /* Where a large object goes step by step; both return below zero, with an error set, when it can't go on. */
@@ -45,6 +45,13 @@ struct ews_pack_sink {
  */
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
 			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink);
+/*
+ * The same of what was found to stand at `place`: whoever reads many so, in that order, reads what follows there as well, and
+ * finds it read.
+ */
+int ews_pack_reader_read_at(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
+			    struct ews_packs *packs, const struct ews_pack_place *place,
+			    const struct ews_pack_sink *sink);
 /*
  * Whoever has read is done with what came of it: what a large object took is given back, and who waits to read one may.
  * Only one thread at a time holds a large object (of 2 MiB), so that memory has a bound however many read.

@@ -167,7 +167,25 @@ static const unsigned char *look_into(const struct ews_packed *pack, unsigned ch
 	return ews_file_read_at(pack->index_fd, room, len, at) ? room : NULL;
 }
 
-bool ews_packed_find_id(size_t *out, const struct ews_packed *pack, const unsigned char *id)
+/* The same, and what follows is read with them into `part`, which may have them already; NULL: no part is kept. */
+static const unsigned char *look_on(const struct ews_packed *pack, struct ews_packed_part *part,
+				    unsigned char *room, size_t len, size_t at)
+{
+	if (!part || pack->index.at)
+		return look_into(pack, room, len, at);
+	if (at < part->at || at + len > part->at + part->len) {
+		part->at = at;
+		part->len = pack->index.len - at < sizeof(part->bytes) ? pack->index.len - at : sizeof(part->bytes);
+		if (!ews_file_read_at(pack->index_fd, part->bytes, part->len, at)) {
+			part->len = 0;
+			return NULL;
+		}
+	}
+	return part->bytes + (at - part->at);
+}
+
+/* As ews_packed_find_id(), by way of `part`; NULL: no part is kept. */
+static bool find_id(size_t *out, const struct ews_packed *pack, struct ews_packed_part *part, const unsigned char *id)
 {
 	struct range range = { .low = *id ? pack->counts[*id - 1] : 0,
 			       .high = pack->counts[*id],
@@ -178,7 +196,7 @@ bool ews_packed_find_id(size_t *out, const struct ews_packed *pack, const unsign
 	for (int guesses = 0; range.low < range.high; guesses++) {
 		size_t first = guess(&range, get_u32(id), guesses < GUESSES_MAX), at;
 		size_t n = range.high - first < IDS_READ ? range.high - first : IDS_READ;
-		const unsigned char *ids = look_into(pack, room, n * ID_LEN, IDS_AT + first * ID_LEN);
+		const unsigned char *ids = look_on(pack, part, room, n * ID_LEN, IDS_AT + first * ID_LEN);
 		int order;
 
 		if (!ids)
@@ -200,7 +218,13 @@ bool ews_packed_find_id(size_t *out, const struct ews_packed *pack, const unsign
 	return false;
 }
 
-size_t ews_packed_find(const struct ews_packed *pack, const unsigned char *id)
+bool ews_packed_find_id(size_t *out, const struct ews_packed *pack, const unsigned char *id)
+{
+	return find_id(out, pack, NULL, id);
+}
+
+/* As ews_packed_find(), by way of `view`; NULL: there is none. */
+static size_t find_offset(const struct ews_packed *pack, struct ews_packed_view *view, const unsigned char *id)
 {
 	size_t offsets_at = IDS_AT + pack->n * (ID_LEN + 4), large_at = offsets_at + pack->n * 4;
 	size_t n_large = (pack->index.len - 2 * ID_LEN - large_at) / 8;
@@ -209,9 +233,9 @@ size_t ews_packed_find(const struct ews_packed *pack, const unsigned char *id)
 	uint64_t offset;
 	size_t at;
 
-	if (!ews_packed_find_id(&at, pack, id))
+	if (!find_id(&at, pack, view ? &view->ids : NULL, id))
 		return 0;
-	bytes = look_into(pack, room, 4, offsets_at + at * 4);
+	bytes = look_on(pack, view ? &view->offsets : NULL, room, 4, offsets_at + at * 4);
 	if (!bytes)
 		return SIZE_MAX;
 	offset = get_u32(bytes);
@@ -223,6 +247,16 @@ size_t ews_packed_find(const struct ews_packed *pack, const unsigned char *id)
 		offset = (uint64_t)get_u32(bytes) << 32 | get_u32(bytes + 4);
 	}
 	return offset >= EWS_PACKED_HEADER_LEN && offset < pack->end ? (size_t)offset : SIZE_MAX;
+}
+
+size_t ews_packed_find(const struct ews_packed *pack, const unsigned char *id)
+{
+	return find_offset(pack, NULL, id);
+}
+
+size_t ews_packed_find_next(struct ews_packed_view *view, const struct ews_packed *pack, const unsigned char *id)
+{
+	return find_offset(pack, view, id);
 }
 
 const unsigned char *ews_packed_ids(const struct ews_packed *pack)

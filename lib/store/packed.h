@@ -36,6 +36,17 @@ struct ews_packed {
 	_Atomic uint64_t freshened_ms; /* when it was let count as new; 0: never */
 };
 
+/* A part of an index. */
+struct ews_packed_part {
+	unsigned char bytes[1 << 16];
+	size_t at, len;
+};
+
+/* What is looked at of an index that is gone through. */
+struct ews_packed_view {
+	struct ews_packed_part ids, offsets;
+};
+
 /* Open the pack `name`, of which there are "<name>idx" and "<name>pack" in `dir_fd`. False: it is none that is read here. */
 bool ews_packed_open(struct ews_packed *out, int dir_fd, const char *name);
 void ews_packed_close(struct ews_packed *pack);
@@ -44,6 +55,11 @@ void ews_packed_close(struct ews_packed *pack);
 bool ews_packed_find_id(size_t *out, const struct ews_packed *pack, const unsigned char *id);
 /* Where in the pack does the object with this id stand? 0: it isn't there. SIZE_MAX: nowhere, though the index names it. */
 size_t ews_packed_find(const struct ews_packed *pack, const unsigned char *id);
+/*
+ * As ews_packed_find(), for one who looks for many ids, in their order: what was read of the index last is kept in `view`, and
+ * has mostly the next one, too.
+ */
+size_t ews_packed_find_next(struct ews_packed_view *view, const struct ews_packed *pack, const unsigned char *id);
 /* The ids of an index that is mapped, one behind the other, sorted; NULL: it is not. */
 const unsigned char *ews_packed_ids(const struct ews_packed *pack);
 

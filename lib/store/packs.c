@@ -26,6 +26,7 @@
 #define FRESH_MS 2000 /* what was made new less long ago is new */
 #define MISSING_MIN 64 /* for fewer ids that aren't there no filter is worth its while */
 #define FILTERED_MIN 4 /* nor for fewer packs */
+#define PLACES_MIN 4096 /* objects of a pack in which places are looked for */
 
 struct ews_packs {
 	char *object_dir, *dir;
@@ -34,6 +35,7 @@ struct ews_packs {
 	size_t n_open; /* files */
 	atomic_bool are_all;
 	pthread_mutex_t large; /* whose turn it is to hold a large object */
+	struct ews_pack_large left; /* under that */
 	atomic_size_t last; /* the pack that had what was asked for last: mostly it has the next, too */
 	atomic_uint n_missing; /* ids that were asked for and are not there; not counted on from MISSING_MIN */
 	/* The ids of all mapped indexes among the first `n_filtered` packs; NULL: it was not made yet, or there were few of those then. */
@@ -104,6 +106,7 @@ struct ews_packs *ews_packs_open(const char *object_dir)
 	struct ews_packs *packs = ews_calloc(1, sizeof(*packs));
 
 	packs->object_dir = ews_strdup(object_dir);
+	packs->left.object.bytes = packs->left.room = (struct ews_buf)EWS_BUF_INIT;
 	pthread_mutex_init(&packs->large, NULL);
 	packs->dir = ews_path_join(object_dir, "pack");
 	ews_packs_look_again(packs);
@@ -117,6 +120,8 @@ void ews_packs_free(struct ews_packs *packs)
 	for (size_t i = 0; i < packs->n; i++)
 		ews_packed_close(&packs->items[i]);
 	pthread_mutex_destroy(&packs->large);
+	ews_buf_release(&packs->left.object.bytes);
+	ews_buf_release(&packs->left.room);
 	ews_id_filter_free(packs->filter);
 	free(packs->dir);
 	free(packs->object_dir);
@@ -216,6 +221,56 @@ int ews_packs_take(struct ews_packs *packs, const struct ews_oid *oid, ews_packs
 	return found;
 }
 
+int ews_packs_take_at(const struct ews_packs *packs, const struct ews_pack_place *place, ews_packs_take_fn take,
+		      void *payload)
+{
+	return place->pack && place->pack <= packs->n ? take(payload, &packs->items[place->pack - 1], place->offset)
+						      : 0;
+}
+
+/* Ids by how they begin: in the order of those bytes. */
+struct by_id {
+	const struct ews_oid *oid;
+	size_t i;
+};
+
+static int cmp_by_id(const void *a, const void *b)
+{
+	const struct by_id *one = a, *other = b;
+
+	return memcmp(one->oid->id, other->oid->id, EWS_PACKED_ID_LEN);
+}
+
+void ews_packs_find_places(struct ews_pack_place *out, struct ews_packs *packs, const struct ews_oid *const *oids,
+			   size_t n)
+{
+	EWS_CLEANUP(free) struct by_id *sorted = ews_calloc(n + 1, sizeof(*sorted));
+	EWS_CLEANUP(free) struct ews_packed_view *view = ews_calloc(1, sizeof(*view));
+	size_t n_packs = packs->n, left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct ews_pack_place){ .pack = 0 };
+		if (oids[i]->len == EWS_PACKED_ID_LEN)
+			sorted[left++] = (struct by_id){ oids[i], i };
+	}
+	qsort(sorted, left, sizeof(*sorted), cmp_by_id);
+	for (size_t k = 0; k < n_packs && left; k++) {
+		size_t kept = 0;
+
+		view->ids.len = view->offsets.len = 0;
+		for (size_t i = 0; i < left && packs->items[k].n >= PLACES_MIN; i++) {
+			size_t offset = ews_packed_find_next(view, &packs->items[k], sorted[i].oid->id);
+
+			if (offset && offset != SIZE_MAX)
+				out[sorted[i].i] = (struct ews_pack_place){ offset, (uint32_t)k + 1 };
+			else
+				sorted[kept++] = sorted[i];
+		}
+		if (packs->items[k].n >= PLACES_MIN)
+			left = kept;
+	}
+}
+
 /* Let the pack count as new. What we may not touch is there all the same. */
 static bool freshen(const struct ews_packs *packs, struct ews_packed *pack)
 {
@@ -265,10 +320,11 @@ bool ews_packs_are_all(const struct ews_packs *packs)
 	return packs->are_all;
 }
 
-void ews_packs_begin_large(struct ews_packs *packs)
+struct ews_pack_large *ews_packs_begin_large(struct ews_packs *packs)
 {
 	pthread_mutex_lock(&packs->large);
 	ews_alloc_give_back();
+	return &packs->left;
 }
 
 void ews_packs_end_large(struct ews_packs *packs)

@@ -9,10 +9,20 @@
 #ifndef EWS_STORE_PACKS_H
 #define EWS_STORE_PACKS_H
 
+#include "base/buf.h"
 #include "store/oid.h"
 #include "store/packed.h"
+#include "store/pack_place.h"
 
 struct ews_packs;
+
+/* An object that was read, and where it stood. */
+struct ews_pack_object {
+	struct ews_buf bytes;
+	enum ews_object_type type;
+	const struct ews_packed *pack; /* NULL: nothing was read */
+	size_t offset;
+};
 
 /* Open the packs that are in the object directory `object_dir` of a SHA-1 repository now; there may be none. */
 struct ews_packs *ews_packs_open(const char *object_dir);
@@ -40,11 +50,27 @@ typedef int (*ews_packs_take_fn)(void *payload, const struct ews_packed *pack, s
  */
 int ews_packs_take(struct ews_packs *packs, const struct ews_oid *oid, ews_packs_take_fn take, void *payload);
 
+/* Take it from where it was found to be; 0 when that is not known. */
+int ews_packs_take_at(const struct ews_packs *packs, const struct ews_pack_place *place, ews_packs_take_fn take,
+		      void *payload);
+/*
+ * Find where those of the `n` objects stand that are in a pack of many; of all others it is not known. That takes little of each when they
+ * are many.
+ */
+void ews_packs_find_places(struct ews_pack_place *out, struct ews_packs *packs, const struct ews_oid *const *oids,
+			   size_t n);
+
+/* What whoever held a large object last has left for the next. */
+struct ews_pack_large {
+	struct ews_pack_object object; /* which the next may be a delta of */
+	struct ews_buf room; /* to be used again: what is made anew comes a page at a time */
+};
+
 /*
  * One thread at a time holds a large object of theirs, so that memory has a bound however many read: wait for one's turn, and let
- * the next have it.
+ * the next have it. What was left is the caller's until then.
  */
-void ews_packs_begin_large(struct ews_packs *packs);
+struct ews_pack_large *ews_packs_begin_large(struct ews_packs *packs);
 void ews_packs_end_large(struct ews_packs *packs);
 
 #endif

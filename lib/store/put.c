@@ -29,6 +29,7 @@ static void release_work(struct ews_put_work *put)
 	ews_put_reach_release(&put->reach);
 	pthread_mutex_destroy(&put->mutex);
 	free(put->has_failed);
+	free(put->turns);
 	free(put->first);
 	free(put->made);
 }
@@ -68,31 +69,65 @@ static bool is_leaf(const struct ews_change *change)
 	return change->to && !ews_entry_is_dir(change->to);
 }
 
+/* Turns that one thread goes through, and then all who are done with their own. */
+struct part {
+	atomic_size_t next;
+	size_t end;
+};
+
 /* The files and links, as several threads make them. */
 struct leaves {
 	struct ews_put_work *put;
 	struct ews_put_worker *workers; /* one a thread */
-	size_t n_parts, part_len; /* of the changes, for the threads */
+	struct part *parts; /* likewise */
+	size_t n;
+	atomic_bool has_failed;
 };
 
-static int make_leaf(const struct leaves *leaves, size_t i, unsigned thread)
+static int make_leaf(const struct leaves *leaves, const struct ews_put_turn *turn, unsigned thread)
 {
 	struct ews_put_work *put = leaves->put;
-	const struct ews_change *change = &put->changes->items[i];
+	struct ews_put_worker *worker = &leaves->workers[thread];
+	const struct ews_change *change = &put->changes->items[turn->i];
 
-	if (!is_leaf(change) || ews_put_is_name(put, i))
+	if (!is_leaf(change) || ews_put_is_name(put, turn->i))
 		return 0;
-	return ews_put_settle(put, i, ews_put_replace(put, &leaves->workers[thread], change));
+	worker->place = turn->place.pack ? &turn->place : NULL;
+	return ews_put_settle(put, turn->i, ews_put_replace(put, worker, change));
 }
 
-/* One directory takes one new name at a time: the threads begin far from each other. */
-static int make_spread(size_t i, unsigned thread, void *payload)
+/* Make what is left of a part. */
+static int make_rest(struct leaves *leaves, struct part *part, unsigned thread)
 {
-	const struct leaves *leaves = payload;
-	size_t chunk = i / CHUNK;
-	size_t at = chunk % leaves->n_parts * leaves->part_len + chunk / leaves->n_parts * CHUNK + i % CHUNK;
+	size_t at;
 
-	return at < leaves->put->changes->n ? make_leaf(leaves, at, thread) : 0;
+	while (!leaves->has_failed && (at = atomic_fetch_add(&part->next, CHUNK)) < part->end) {
+		size_t end = at + CHUNK < part->end ? at + CHUNK : part->end;
+
+		for (; at < end; at++) {
+			int rc = make_leaf(leaves, &leaves->put->turns[at], thread);
+
+			if (rc < 0) {
+				leaves->has_failed = true;
+				return rc;
+			}
+		}
+	}
+	return 0;
+}
+
+/*
+ * One directory takes one new name at a time: the threads are far from each other. And each stays with its own part as long as it
+ * can, where the next file mostly is in the same directory.
+ */
+static int make_part(size_t i, unsigned thread, void *payload)
+{
+	struct leaves *leaves = payload;
+	int rc = 0;
+
+	for (size_t k = 0; k < leaves->n && rc == 0; k++)
+		rc = make_rest(leaves, &leaves->parts[(i + k) % leaves->n], thread);
+	return rc;
 }
 
 /* How many threads make the files and links? */
@@ -107,25 +142,26 @@ static unsigned count_threads(const struct ews_put_work *put)
 	return put->opts->threads ? put->opts->threads : ews_pool_threads();
 }
 
-/* In the order of the list one directory's paths mostly stand together. */
 static int make_leaves(struct ews_put_work *put)
 {
-	const struct ews_put_contents *contents = put->opts->contents;
 	unsigned threads = count_threads(put);
-	struct leaves leaves = { .put = put, .n_parts = threads };
-	int rc = 0;
+	struct leaves leaves = { .put = put, .n = threads };
+	size_t len = put->changes->n / threads + 1;
+	int rc;
 
-	leaves.part_len = (put->changes->n / threads / CHUNK + 1) * CHUNK;
+	ews_put_find_order(put);
 	leaves.workers = ews_calloc(threads, sizeof(*leaves.workers));
-	for (unsigned k = 0; k < threads; k++)
+	leaves.parts = ews_calloc(threads, sizeof(*leaves.parts));
+	for (unsigned k = 0; k < threads; k++) {
 		leaves.workers[k] = (struct ews_put_worker)EWS_PUT_WORKER_INIT;
-	if (!contents)
-		rc = ews_pool_for(leaves.n_parts * leaves.part_len, CHUNK, threads, make_spread, &leaves);
-	for (size_t i = 0; contents && i < put->changes->n && rc == 0; i++)
-		rc = make_leaf(&leaves, contents->order[i], 0);
+		leaves.parts[k].next = k * len;
+		leaves.parts[k].end = (k + 1) * len < put->changes->n ? (k + 1) * len : put->changes->n;
+	}
+	rc = ews_pool_for(threads, 1, threads, make_part, &leaves);
 	for (unsigned k = 0; k < threads; k++)
 		ews_put_worker_release(&leaves.workers[k]);
 	free(leaves.workers);
+	free(leaves.parts);
 	return rc;
 }
 

@@ -70,7 +70,7 @@ int ews_put_fill(struct ews_put_work *put, struct ews_put_worker *worker, int fd
 		return ews_error(EWS_ENOTFOUND, "it may not be read, or it changed meanwhile");
 	if (ews_oid_is_none(&change->to->oid))
 		return ews_error(EWS_ENOTFOUND, "its content is not kept anywhere");
-	return ews_odb_write_to(fd, put->opts->odb, &change->to->oid);
+	return ews_odb_write_from(fd, put->opts->odb, &change->to->oid, worker->place);
 }
 
 /* The text of a link that no store has, when the source's is still the one that was seen. */

@@ -15,6 +15,7 @@
 
 #include "base/strv.h"
 #include "store/entry.h"
+#include "store/pack_place.h"
 #include "store/put_reach.h"
 
 struct ews_put_opts;
@@ -24,9 +25,10 @@ struct ews_put_report;
 struct ews_put_worker {
 	struct ews_put_cursor at;
 	struct ews_dir_at source;
+	const struct ews_pack_place *place; /* of the content that is written; NULL: it was not looked for */
 };
 
-#define EWS_PUT_WORKER_INIT { EWS_PUT_CURSOR_INIT, EWS_DIR_AT_INIT }
+#define EWS_PUT_WORKER_INIT { EWS_PUT_CURSOR_INIT, EWS_DIR_AT_INIT, NULL }
 
 static inline void ews_put_worker_release(struct ews_put_worker *worker)
 {
@@ -41,12 +43,19 @@ struct ews_put_made {
 	ino_t ino;
 };
 
+/* Which change comes next, and where the store has its content, as far as that was looked for. */
+struct ews_put_turn {
+	struct ews_pack_place place;
+	size_t i;
+};
+
 struct ews_put_work {
 	const struct ews_put_opts *opts;
 	const struct ews_changes *changes;
 	const struct ews_entries *stats;
 	struct ews_put_reach reach;
 	bool *has_failed; /* a flag for each change */
+	struct ews_put_turn *turns; /* one for each change */
 	size_t *first; /* for each change which one makes the file that it is a name of: mostly itself */
 	struct ews_put_made *made; /* beside the changes; NULL: no file gets several names */
 	atomic_bool no_clones; /* the file system has none */
@@ -87,11 +96,16 @@ void ews_put_keep_stat(struct ews_put_work *put, const struct ews_entry *entry, 
 
 /* put_content.c: where contents come from. */
 
-/* Write what `change` makes into the empty file `fd`. */
+/* Write what `change` makes into the empty file `fd`; the worker says where the store has it. */
 int ews_put_fill(struct ews_put_work *put, struct ews_put_worker *worker, int fd, const struct ews_change *change);
 /* Append what the link says that `change` makes. */
 int ews_put_read_link(struct ews_buf *text, struct ews_put_work *put, struct ews_put_worker *worker,
 		      const struct ews_change *change);
+
+/* put_order.c: in which order files are made. */
+
+/* Find when each change has its turn. */
+void ews_put_find_order(struct ews_put_work *put);
 
 /* put_node.c: one file, link or FIFO. */
 

