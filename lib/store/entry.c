@@ -13,6 +13,7 @@
 #include "base/path.h"
 
 #define PATH_IN_TREE_MAX 4096
+#define NEAR 4 /* a file comes next, or after the directories that it is in */
 #define FOLDED_MAX 16
 
 struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, size_t len)
@@ -82,6 +83,23 @@ struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *p
 	if (!list->n)
 		return NULL;
 	return bsearch(&key, list->items, list->n, sizeof(*list->items), cmp_entry);
+}
+
+struct ews_entry *ews_entries_find_next(const struct ews_entries *list, const char *path, size_t *at)
+{
+	size_t end = *at + NEAR < list->n ? *at + NEAR : list->n;
+	struct ews_entry *found;
+
+	for (size_t i = *at; i < end; i++) {
+		if (!strcmp(list->items[i].path, path)) {
+			*at = i;
+			return &list->items[i];
+		}
+	}
+	found = ews_entries_find(list, path);
+	if (found)
+		*at = (size_t)(found - list->items);
+	return found;
 }
 
 bool ews_entries_has_below(const struct ews_entries *list, const char *path)

@@ -74,6 +74,8 @@ void ews_entries_sort(struct ews_entries *list);
 void ews_entries_unique(struct ews_entries *list);
 /* The entry of `path` in a sorted list, or NULL. */
 struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path);
+/* The same for who asks for many, mostly in the order of the list: `at` is where the last was found, 0 at first. */
+struct ews_entry *ews_entries_find_next(const struct ews_entries *list, const char *path, size_t *at);
 /* Is there an entry at `path`, or below it? */
 bool ews_entries_has_below(const struct ews_entries *list, const char *path);
 /* How many files and links are in it, and how many bytes these have. */

@@ -132,6 +132,7 @@ static bool find(struct ews_scan *out, bool knows_all, const struct ews_scan_opt
 		.out = out, .unknown = &rest, .lock = PTHREAD_MUTEX_INITIALIZER, .is_plain = opts->is_plain
 	};
 	const struct ews_entry *end = out->entries.n ? out->entries.items + out->entries.n : NULL;
+	size_t at = 0;
 	struct stat st;
 
 	if (fstat(opts->root_fd, &st) < 0)
@@ -143,7 +144,7 @@ static bool find(struct ews_scan *out, bool knows_all, const struct ews_scan_opt
 		if (is_left_out(entry, opts))
 			return false;
 		entry->is_racy = false;
-		if (!knows_all && !ews_entries_find(opts->known, entry->path))
+		if (!knows_all && !ews_entries_find_next(opts->known, entry->path, &at))
 			ews_strv_add(&rest, entry->path);
 	}
 	if (ews_unknown_list(&rest, opts->root_fd, "", out->entries.items, end, opts->is_plain) < 0)

@@ -29,6 +29,7 @@
 struct worker {
 	struct ews_arena arena; /* of what it finds */
 	struct ews_dir_at at; /* where it reads */
+	size_t cache_at, pinned_at; /* in these lists */
 };
 
 struct fill {
@@ -49,10 +50,16 @@ static bool matches_cache(const struct ews_entry *old, const struct ews_entry *e
 	return old && old->has_stat && !old->is_racy && ews_entry_same_stat(old, entry);
 }
 
-/* A cache may outlive the objects that it speaks of: only what a ref holds is there for certain. */
-static bool is_kept(const struct ews_scan_fill_opts *opts, const struct ews_entry *old)
+static const struct ews_entry *find_pinned(const struct ews_scan_fill_opts *opts, struct worker *worker,
+					   const char *path)
 {
-	const struct ews_entry *pinned = opts->pinned ? ews_entries_find(opts->pinned, old->path) : NULL;
+	return opts->pinned ? ews_entries_find_next(opts->pinned, path, &worker->pinned_at) : NULL;
+}
+
+/* A cache may outlive the objects that it speaks of: only what a ref holds is there for certain. */
+static bool is_kept(const struct ews_scan_fill_opts *opts, struct worker *worker, const struct ews_entry *old)
+{
+	const struct ews_entry *pinned = find_pinned(opts, worker, old->path);
 
 	if (!opts->batch || old->type == EWS_ENTRY_DIR || old->type == EWS_ENTRY_FIFO)
 		return true;
@@ -96,7 +103,7 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 		     uint8_t *lost)
 {
 	const struct ews_scan_fill_opts *opts = fill->opts;
-	const struct ews_entry *pinned = opts->pinned ? ews_entries_find(opts->pinned, entry->path) : NULL;
+	const struct ews_entry *pinned = find_pinned(opts, worker, entry->path);
 	const struct ews_oid *held = pinned && pinned->type == EWS_ENTRY_FILE ? &pinned->oid : NULL;
 	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
 	int dir_fd = worker->at.fd;
@@ -180,8 +187,8 @@ static int fill_one(size_t i, unsigned thread, void *payload)
 	entry->is_racy = false;
 	entry->xattrs = NULL;
 	if (fill->opts->cache)
-		old = ews_entries_find(fill->opts->cache, entry->path);
-	if (!fill->opts->attrs_only && matches_cache(old, entry) && is_kept(fill->opts, old)) {
+		old = ews_entries_find_next(fill->opts->cache, entry->path, &worker->cache_at);
+	if (!fill->opts->attrs_only && matches_cache(old, entry) && is_kept(fill->opts, worker, old)) {
 		entry->oid = old->oid;
 		if (old->xattrs)
 			entry->xattrs = ews_arena_dup(&worker->arena, old->xattrs, strlen(old->xattrs));
@@ -245,7 +252,7 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	fill.lost = ews_calloc(scan->entries.n + 1, 1);
 	fill.workers = ews_calloc(threads, sizeof(*fill.workers));
 	for (unsigned i = 0; i < threads; i++)
-		fill.workers[i] = (struct worker){ EWS_ARENA_INIT, EWS_DIR_AT_INIT };
+		fill.workers[i] = (struct worker){ .arena = EWS_ARENA_INIT, .at = EWS_DIR_AT_INIT };
 	rc = ews_pool_for(scan->entries.n, 64, threads, fill_one, &fill);
 	for (unsigned i = 0; i < threads; i++) {
 		ews_arena_join(&scan->entries.arena, &fill.workers[i].arena);

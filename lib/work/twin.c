@@ -608,10 +608,11 @@ void ews_twin_mark_clean(struct ews_twin *twin)
 {
 	const struct ews_entries *list = &twin->content.scan.entries;
 	struct ews_arena rest = EWS_ARENA_INIT;
+	size_t at = 0;
 
 	for (size_t i = 0; i < twin->index.n; i++) {
 		struct ews_index_entry *ie = &twin->index.items[i];
-		const struct ews_entry *entry = ews_entries_find(list, ie->path);
+		const struct ews_entry *entry = ews_entries_find_next(list, ie->path, &at);
 		bool same = entry && ews_oid_equal(&entry->oid, &ie->oid) && ews_entry_git_mode(entry) == ie->mode;
 		bool is_clean = entry && ie->stage == 0 && entry->type != EWS_ENTRY_DIR &&
 				(entry->has_stat ? ews_index_stat_matches(&twin->index, ie, entry) ||
@@ -632,10 +633,11 @@ void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_
 {
 	const struct ews_entries *list = &twin->content.scan.entries;
 	uid_t uid = geteuid();
+	size_t at = 0;
 
 	for (size_t i = 0; i < twin->index.n; i++) {
 		struct ews_index_entry *ie = &twin->index.items[i];
-		const struct ews_entry *entry = ie->uid ? ews_entries_find(list, ie->path) : NULL;
+		const struct ews_entry *entry = ie->uid ? ews_entries_find_next(list, ie->path, &at) : NULL;
 
 		ie->uid = 0;
 		if (entry && entry->has_stat)

@@ -100,6 +100,26 @@ Test(entry, a_sorted_list_is_searched_as_it_was_sorted)
 	cr_assert_null(ews_entries_find(&list, ""));
 }
 
+Test(entry, in_whatever_order_it_is_searched_the_same_is_found)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	unsigned short seed[3] = { 2, 7, 1 };
+	size_t at = 0;
+
+	cr_assert_null(ews_entries_find_next(&list, "a", &at));
+	for (size_t n = 0; n < 300; n++)
+		add_random(&list);
+	ews_entries_sort(&list);
+	for (size_t i = 0; i < list.n; i++)
+		cr_assert_eq(ews_entries_find_next(&list, list.items[i].path, &at), &list.items[i]);
+	for (size_t n = 0; n < 2000; n++) {
+		size_t i = (size_t)nrand48(seed) % list.n;
+
+		cr_assert_eq(ews_entries_find_next(&list, list.items[i].path, &at), &list.items[i]);
+		cr_assert_null(ews_entries_find_next(&list, n & 1 ? "a/a/a/a" : "", &at));
+	}
+}
+
 Test(entry, any_difference_of_the_stat_data_is_one)
 {
 	struct ews_entry entry = { 0 };
