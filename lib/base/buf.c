@@ -39,6 +39,20 @@ void ews_buf_reserve(struct ews_buf *buf, size_t len)
 	buf->ptr[buf->len] = '\0';
 }
 
+void ews_buf_renew(struct ews_buf *buf, size_t len)
+{
+	if (len >= buf->cap)
+		ews_buf_release(buf);
+	buf->len = 0;
+	ews_buf_reserve(buf, len);
+}
+
+void ews_buf_shrink(struct ews_buf *buf, size_t max)
+{
+	if (buf->cap > max)
+		ews_buf_release(buf);
+}
+
 void ews_buf_add(struct ews_buf *buf, const void *data, size_t len)
 {
 	size_t room = buf->max > buf->len ? buf->max - buf->len : 0;

@@ -37,6 +37,10 @@ __attribute__((format(printf, 2, 3))) void ews_buf_addf(struct ews_buf *buf, con
 __attribute__((format(printf, 2, 0))) void ews_buf_vaddf(struct ews_buf *buf, const char *fmt, va_list args);
 /* Room for `len` more bytes; write them at ptr + len, then set len. */
 void ews_buf_reserve(struct ews_buf *buf, size_t len);
+/* Make it empty, with room for `len` bytes: what was in it is not copied. */
+void ews_buf_renew(struct ews_buf *buf, size_t len);
+/* Give the memory back when it is more than `max` bytes: it need not be as large as ever for what comes next. */
+void ews_buf_shrink(struct ews_buf *buf, size_t max);
 /* Cut to `len` bytes, which is at most the present length. */
 void ews_buf_truncate(struct ews_buf *buf, size_t len);
 /* Drop trailing white space. */

@@ -165,11 +165,8 @@ static struct tools *borrow_tools(struct ews_batch *batch)
 
 static void return_tools(struct ews_batch *batch, struct tools *tools)
 {
-	/* A buffer for the next object need not be as large as the largest. */
-	if (tools->content.cap > KEPT_BYTES_MAX)
-		ews_buf_release(&tools->content);
-	if (tools->record.cap > KEPT_BYTES_MAX)
-		ews_buf_release(&tools->record);
+	ews_buf_shrink(&tools->content, KEPT_BYTES_MAX);
+	ews_buf_shrink(&tools->record, KEPT_BYTES_MAX);
 	pthread_mutex_lock(&batch->lock);
 	tools->next = batch->idle;
 	batch->idle = tools;

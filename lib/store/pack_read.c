@@ -7,22 +7,16 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <zlib.h>
 
 #include "base/alloc.h"
-#include "base/deflate.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "store/pack_input.h"
 
 #define OBJECT_BYTES_MAX (32 * EWS_MIB)
-#define KEPT_BYTES_MAX (256 * EWS_KIB) /* of a buffer, from one object to the next */
-#define LARGE_BYTES (2 * EWS_MIB) /* what takes as much is passed on in steps, or read by one thread at a time */
-#define LARGE_SHRINKS 4 /* at least to one part in so many */
+#define LARGE_BYTES \
+	EWS_PACK_LARGE_BYTES /* what takes as much is passed on in steps, or read by one thread at a time */
 #define LEFT_BYTES_MAX (16 * EWS_MIB) /* of a large buffer that is left for the next */
-#define SHRINKS 2 /* what is there and may be enough is tried */
-#define STEP_BYTES (64 * EWS_KIB)
+#define STEP_BYTES EWS_PACK_STEP_BYTES
 #define DELTA_HEAD_MAX 20 /* two sizes */
 #define RECORD_HEAD_MAX 32 /* what stands before a stream */
 #define HEAD_BYTES 512 /* of a stream, of which little is wanted */
@@ -44,20 +38,11 @@ struct record {
 };
 
 struct ews_pack_reader {
-	struct ews_inflater *inflater;
-	z_stream z; /* for what is begun to be read alone; made when first needed */
-	bool has_z;
+	struct ews_pack_input *input;
 	/* What was read last, and what that was a delta of. */
 	struct ews_pack_object objects[OBJECTS];
 	struct ews_pack_object *object; /* the last of all */
 	struct ews_buf delta, step;
-	struct {
-		struct ews_buf bytes;
-		const struct ews_packed *of;
-		size_t at;
-	} input; /* what was read of a pack last */
-	size_t ahead; /* read at least so much */
-	size_t next_in; /* where a stream that is read step by step goes on in its pack */
 	struct record *chain;
 	size_t cap;
 	struct ews_packs *turn; /* whose large objects are ours to read; NULL: nobody's */
@@ -71,30 +56,16 @@ struct ews_pack_reader *ews_pack_reader_new(void)
 	for (size_t i = 0; i < OBJECTS; i++)
 		reader->objects[i].bytes = (struct ews_buf)EWS_BUF_INIT;
 	reader->object = reader->objects;
-	reader->delta = reader->step = reader->input.bytes = (struct ews_buf)EWS_BUF_INIT;
-	reader->inflater = ews_inflater_new();
+	reader->delta = reader->step = (struct ews_buf)EWS_BUF_INIT;
+	reader->input = ews_pack_input_new();
 	return reader;
-}
-
-/* Large buffers are not kept for an object that may never come. */
-static void shrink(struct ews_buf *buf)
-{
-	if (buf->cap > KEPT_BYTES_MAX)
-		ews_buf_release(buf);
 }
 
 static void shrink_object(struct ews_pack_object *object)
 {
-	shrink(&object->bytes);
+	ews_buf_shrink(&object->bytes, EWS_PACK_KEPT_BYTES_MAX);
 	if (!object->bytes.cap)
 		object->pack = NULL;
-}
-
-static void shrink_input(struct ews_pack_reader *reader)
-{
-	shrink(&reader->input.bytes);
-	if (!reader->input.bytes.cap)
-		reader->input.of = NULL;
 }
 
 /* The object goes, and in our turn its room is for the next that comes. */
@@ -124,8 +95,7 @@ static void leave(struct ews_pack_reader *reader)
 	for (size_t i = 0; i < OBJECTS; i++)
 		if (reader->objects[i].bytes.cap >= LARGE_BYTES)
 			drop(reader, &reader->objects[i]);
-	if (reader->left->room.cap > LEFT_BYTES_MAX)
-		ews_buf_release(&reader->left->room);
+	ews_buf_shrink(&reader->left->room, LEFT_BYTES_MAX);
 }
 
 void ews_pack_reader_done(struct ews_pack_reader *reader)
@@ -134,8 +104,8 @@ void ews_pack_reader_done(struct ews_pack_reader *reader)
 		leave(reader);
 	for (size_t i = 0; i < OBJECTS; i++)
 		shrink_object(&reader->objects[i]);
-	shrink(&reader->delta);
-	shrink_input(reader);
+	ews_buf_shrink(&reader->delta, EWS_PACK_KEPT_BYTES_MAX);
+	ews_pack_input_shrink(reader->input);
 	if (reader->turn)
 		ews_packs_end_large(reader->turn);
 	reader->turn = NULL;
@@ -155,91 +125,26 @@ void ews_pack_reader_free(struct ews_pack_reader *reader)
 	if (!reader)
 		return;
 	ews_pack_reader_done(reader);
-	ews_inflater_free(reader->inflater);
-	if (reader->has_z)
-		(void)inflateEnd(&reader->z); /* what it has left nobody wants */
+	ews_pack_input_free(reader->input);
 	for (size_t i = 0; i < OBJECTS; i++)
 		ews_buf_release(&reader->objects[i].bytes);
 	ews_buf_release(&reader->delta);
 	ews_buf_release(&reader->step);
-	ews_buf_release(&reader->input.bytes);
 	free(reader->chain);
 	free(reader);
 }
 
-/* Make `buf` empty, with room for `size` bytes. */
-static void make_room(struct ews_buf *buf, size_t size)
-{
-	if (size < KEPT_BYTES_MAX)
-		shrink(buf);
-	/* What was in it would be copied into a larger one. */
-	if (size >= buf->cap)
-		ews_buf_release(buf);
-	buf->len = 0;
-	ews_buf_reserve(buf, size);
-}
-
-/* The same for an object. In our turn there may be some room that was used before; where it is too small it goes. */
-static void make_object_room(struct ews_pack_reader *reader, struct ews_buf *buf, size_t size)
+/* Make `buf` empty, with room for `size` bytes. In our turn there may be some that was used before; where it is too small it goes. */
+static void make_room(struct ews_pack_reader *reader, struct ews_buf *buf, size_t size)
 {
 	if (reader->turn && size >= LARGE_BYTES && size >= buf->cap) {
 		ews_buf_release(buf);
 		*buf = reader->left->room;
 		reader->left->room = (struct ews_buf)EWS_BUF_INIT;
 	}
-	make_room(buf, size);
-}
-
-/* Read `len` bytes at `at` of the pack. */
-static bool read_input(struct ews_pack_reader *reader, const struct ews_packed *pack, size_t len, size_t at)
-{
-	struct ews_buf *bytes = &reader->input.bytes;
-
-	reader->input.of = NULL;
-	make_room(bytes, len);
-	if (!ews_file_read_at(pack->fd, bytes->ptr, len, at))
-		return false;
-	bytes->len = len;
-	reader->input.of = pack;
-	reader->input.at = at;
-	return true;
-}
-
-/* Where the bytes at `at` of the pack were read to, `*len` of them; NULL, and none, when they were not. */
-static const unsigned char *find_read(size_t *len, const struct ews_pack_reader *reader,
-				      const struct ews_packed *pack, size_t at)
-{
-	size_t before = at - reader->input.at;
-
-	*len = 0;
-	if (reader->input.of != pack || at < reader->input.at || before >= reader->input.bytes.len)
-		return NULL;
-	*len = reader->input.bytes.len - before;
-	return (const unsigned char *)reader->input.bytes.ptr + before;
-}
-
-/*
- * The bytes at `at` of the pack, `*len` of them: `wanted`, or more, or all up to the end of the objects. NULL when they
- * can't be read. They stay until others are asked for.
- */
-static const unsigned char *look_at(size_t *len, struct ews_pack_reader *reader, const struct ews_packed *pack,
-				    size_t wanted, size_t at)
-{
-	const unsigned char *found = find_read(len, reader, pack, at);
-	size_t have;
-
-	if (wanted > pack->end - at)
-		wanted = pack->end - at;
-	if (!found || *len < wanted) {
-		have = wanted > reader->ahead ? wanted : reader->ahead;
-		if (have > pack->end - at)
-			have = pack->end - at;
-		if (!read_input(reader, pack, have, at))
-			return NULL;
-		found = (const unsigned char *)reader->input.bytes.ptr;
-		*len = have;
-	}
-	return found;
+	if (size < EWS_PACK_KEPT_BYTES_MAX)
+		ews_buf_shrink(buf, EWS_PACK_KEPT_BYTES_MAX);
+	ews_buf_renew(buf, size);
 }
 
 /* Read what stands before the stream of the object at `offset`. 1, 0, or below zero, as the reader says it. */
@@ -252,7 +157,7 @@ static int read_record(struct record *out, struct ews_pack_reader *reader, const
 
 	if (offset < EWS_PACKED_HEADER_LEN || offset >= pack->end)
 		return EWS_EDAMAGED;
-	start = at = look_at(&len, reader, pack, RECORD_HEAD_MAX, offset);
+	start = at = ews_pack_input_look(&len, reader->input, pack, RECORD_HEAD_MAX, offset);
 	if (!at)
 		return EWS_EDAMAGED;
 	end = at + len;
@@ -287,97 +192,15 @@ static int read_record(struct record *out, struct ews_pack_reader *reader, const
 	return 1;
 }
 
-/* Begin to read a stream step by step; the caller says where to. */
-static bool begin_steps(struct ews_pack_reader *reader, const struct record *record)
-{
-	z_stream *z = &reader->z;
-
-	if (reader->has_z ? inflateReset(z) != Z_OK : inflateInit(z) != Z_OK)
-		return false;
-	reader->has_z = true;
-	reader->next_in = record->at;
-	z->next_in = NULL;
-	z->avail_in = 0;
-	return true;
-}
-
-/* Go on until there is no more room, or something came, reading `at_once` bytes at a time. What zlib returns. */
-static int inflate_step(struct ews_pack_reader *reader, const struct ews_packed *pack, size_t at_once)
-{
-	z_stream *z = &reader->z;
-	unsigned room = z->avail_out;
-	int z_rc = Z_OK;
-
-	while (z_rc == Z_OK && z->avail_out == room) {
-		size_t len = z->avail_in;
-
-		if (!len) {
-			if (reader->next_in >= pack->end)
-				return Z_DATA_ERROR;
-			z->next_in = (unsigned char *)look_at(&len, reader, pack, at_once, reader->next_in);
-			if (!z->next_in)
-				return Z_DATA_ERROR;
-			reader->next_in += len;
-			z->avail_in = (unsigned)len;
-		}
-		z_rc = inflate(z, Z_SYNC_FLUSH);
-	}
-	return z_rc;
-}
-
-/* Step by step: a stream that is longer than there is a reason for, or one that would not be had in memory beside what it is. 1, or below zero. */
-static int inflate_long(struct ews_buf *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
-			const struct record *record)
-{
-	z_stream *z = &reader->z;
-	int z_rc = Z_OK;
-
-	if (!begin_steps(reader, record))
-		return EWS_EDAMAGED;
-	z->next_out = (unsigned char *)out->ptr;
-	z->avail_out = (unsigned)record->size;
-	while (z_rc == Z_OK)
-		z_rc = inflate_step(reader, pack, STEP_BYTES);
-	return z_rc == Z_STREAM_END && !z->avail_out ? 1 : EWS_EDAMAGED;
-}
-
-/* At once, of that many bytes. 1, or 0: it has more, or is damaged. */
-static int inflate_whole(struct ews_buf *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
-			 const struct record *record, size_t wanted)
-{
-	size_t len;
-	const unsigned char *bytes = find_read(&len, reader, pack, record->at);
-
-	/* Most things become smaller than half of what they are; what was read ahead need not be read again. */
-	if (bytes && len < wanted && len >= record->size / SHRINKS &&
-	    ews_inflate(out->ptr, record->size, reader->inflater, bytes, len))
-		return 1;
-	bytes = look_at(&len, reader, pack, wanted, record->at);
-	return bytes && ews_inflate(out->ptr, record->size, reader->inflater, bytes, len);
-}
-
 /* Read a stream into memory. 1, 0, or below zero, as the reader says it. */
 static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, const struct ews_packed *pack,
 			  const struct record *record)
 {
-	/* What can't be made smaller becomes larger by a few bytes in each block. */
-	size_t most = record->size + record->size / 256 + 64;
-	int rc = 0;
-
 	if (record->size > OBJECT_BYTES_MAX)
 		return 0;
-	if (record->at >= pack->end)
+	make_room(reader, out, record->size);
+	if (!ews_pack_input_inflate(out->ptr, record->size, reader->input, pack, record->at))
 		return EWS_EDAMAGED;
-	make_object_room(reader, out, record->size);
-	/* What is that large is text, as a rule; not all that it may have is had in memory beside it. */
-	if (record->size >= LARGE_BYTES)
-		rc = inflate_whole(out, reader, pack, record, most / LARGE_SHRINKS);
-	else
-		rc = inflate_whole(out, reader, pack, record, most);
-	if (rc == 0)
-		rc = inflate_long(out, reader, pack, record);
-	if (rc < 0)
-		return rc;
 	out->len = record->size;
 	out->ptr[out->len] = '\0';
 	return 1;
@@ -387,26 +210,24 @@ static int inflate_record(struct ews_buf *out, struct ews_pack_reader *reader, c
 static int pass_record(const struct ews_pack_sink *sink, struct ews_pack_reader *reader,
 		       const struct ews_packed *pack, const struct record *record)
 {
-	z_stream *z = &reader->z;
-	size_t done = 0, n;
-	int z_rc, rc = begin_steps(reader, record) ? 0 : EWS_EDAMAGED;
+	size_t done = 0;
+	int more = 1, rc = ews_pack_input_begin(reader->input, record->at) ? 0 : EWS_EDAMAGED;
 
 	if (rc == 0)
 		rc = sink->begin(sink->payload, (enum ews_object_type)record->type, record->size);
-	make_room(&reader->step, STEP_BYTES);
-	while (rc == 0) {
-		z->next_out = (unsigned char *)reader->step.ptr;
-		z->avail_out = STEP_BYTES;
-		z_rc = inflate_step(reader, pack, STEP_BYTES);
-		n = STEP_BYTES - z->avail_out;
+	ews_buf_renew(&reader->step, STEP_BYTES);
+	while (rc == 0 && more) {
+		size_t n = STEP_BYTES;
+
+		more = ews_pack_input_step(reader->step.ptr, &n, reader->input, pack, STEP_BYTES);
 		done += n;
-		if ((z_rc != Z_OK && z_rc != Z_STREAM_END) || done > record->size || (z_rc == Z_OK && !n))
+		if (more < 0 || done > record->size)
 			return EWS_EDAMAGED;
 		rc = sink->add(sink->payload, reader->step.ptr, n);
-		if (rc == 0 && z_rc == Z_STREAM_END)
-			return done == record->size ? 1 : EWS_EDAMAGED;
 	}
-	return rc;
+	if (rc < 0)
+		return rc;
+	return done == record->size ? 1 : EWS_EDAMAGED;
 }
 
 static bool read_size(size_t *out, const unsigned char **at, const unsigned char *end)
@@ -497,7 +318,7 @@ static int apply_delta(struct ews_buf *out, const struct ews_pack_object *of, st
 		wait_for_turn(reader, packs, len);
 	if (reader->turn)
 		drop(reader, &reader->left->object);
-	make_object_room(reader, out, sink ? STEP_BYTES : len);
+	make_room(reader, out, sink ? STEP_BYTES : len);
 	while (at < end && rc == 0) {
 		unsigned char op = *at++;
 
@@ -664,15 +485,12 @@ static bool read_delta_size(uint64_t *out, struct ews_pack_reader *reader, const
 {
 	unsigned char head[DELTA_HEAD_MAX];
 	const unsigned char *at = head;
-	size_t base_len, len;
-	z_stream *z = &reader->z;
+	size_t base_len, len, n = sizeof(head);
 
-	if (!begin_steps(reader, record))
+	if (!ews_pack_input_begin(reader->input, record->at))
 		return false;
-	z->next_out = head;
-	z->avail_out = sizeof(head);
-	(void)inflate_step(reader, pack, HEAD_BYTES); /* what came is looked at */
-	if (!read_size(&base_len, &at, z->next_out) || !read_size(&len, &at, z->next_out))
+	(void)ews_pack_input_step(head, &n, reader->input, pack, HEAD_BYTES); /* what came is looked at */
+	if (!read_size(&base_len, &at, head + n) || !read_size(&len, &at, head + n))
 		return false;
 	*out = len;
 	return true;
@@ -724,7 +542,7 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 {
 	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .out = out, .type = type };
 
-	reader->ahead = 0;
+	ews_pack_input_read_ahead(reader->input, 0);
 	return ews_packs_take(packs, oid, take_content, &taking);
 }
 
@@ -734,7 +552,7 @@ int ews_pack_reader_read_at(const struct ews_buf **out, enum ews_object_type *ty
 {
 	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .out = out, .type = type };
 
-	reader->ahead = AHEAD_BYTES;
+	ews_pack_input_read_ahead(reader->input, AHEAD_BYTES);
 	return ews_packs_take_at(packs, place, take_content, &taking);
 }
 

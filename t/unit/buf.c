@@ -67,3 +67,31 @@ Test(buf, trailing_white_space_goes)
 	ews_buf_rtrim(&buf);
 	cr_assert_str_eq(buf.ptr, " a");
 }
+
+Test(buf, what_is_made_anew_is_empty_and_large_enough)
+{
+	EWS_CLEANUP(buf) struct ews_buf buf = EWS_BUF_INIT;
+
+	for (size_t len = 0; len < 5000; len = 2 * len + 1) {
+		ews_buf_adds(&buf, "what was there");
+		ews_buf_renew(&buf, len);
+		cr_assert_eq(buf.len, 0);
+		cr_assert_gt(buf.cap, len);
+		memset(buf.ptr, 'x', len);
+	}
+}
+
+Test(buf, only_what_is_too_large_is_given_back)
+{
+	EWS_CLEANUP(buf) struct ews_buf buf = EWS_BUF_INIT;
+
+	ews_buf_adds(&buf, "text");
+	ews_buf_shrink(&buf, 4096);
+	cr_assert_str_eq(buf.ptr, "text");
+	ews_buf_reserve(&buf, 5000);
+	ews_buf_shrink(&buf, 4096);
+	cr_assert_eq(buf.len, 0);
+	cr_assert_eq(buf.cap, 0);
+	ews_buf_adds(&buf, "more");
+	cr_assert_str_eq(buf.ptr, "more");
+}
