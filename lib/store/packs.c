@@ -228,7 +228,7 @@ int ews_packs_take_at(const struct ews_packs *packs, const struct ews_pack_place
 						      : 0;
 }
 
-/* Ids by how they begin: in the order of those bytes. */
+/* An id that is looked for, and which one of all it is. */
 struct by_id {
 	const struct ews_oid *oid;
 	size_t i;
@@ -238,37 +238,43 @@ static int cmp_by_id(const void *a, const void *b)
 {
 	const struct by_id *one = a, *other = b;
 
-	return memcmp(one->oid->id, other->oid->id, EWS_PACKED_ID_LEN);
+	return ews_oid_cmp(one->oid, other->oid);
+}
+
+/* Find those that are in pack `k`; the others, which stay in their order, are `*n` then. */
+static void find_in(struct ews_pack_place *out, struct by_id *ids, size_t *n, struct ews_packed_view *view,
+		    const struct ews_packs *packs, size_t k)
+{
+	size_t left = 0;
+
+	view->ids.len = view->offsets.len = 0;
+	for (size_t i = 0; i < *n; i++) {
+		size_t offset = ews_packed_find_next(view, &packs->items[k], ids[i].oid->id);
+
+		if (offset && offset != SIZE_MAX)
+			out[ids[i].i] = (struct ews_pack_place){ offset, (uint32_t)k + 1 };
+		else
+			ids[left++] = ids[i];
+	}
+	*n = left;
 }
 
 void ews_packs_find_places(struct ews_pack_place *out, struct ews_packs *packs, const struct ews_oid *const *oids,
 			   size_t n)
 {
-	EWS_CLEANUP(free) struct by_id *sorted = ews_calloc(n + 1, sizeof(*sorted));
+	EWS_CLEANUP(free) struct by_id *ids = ews_calloc(n + 1, sizeof(*ids));
 	EWS_CLEANUP(free) struct ews_packed_view *view = ews_calloc(1, sizeof(*view));
 	size_t n_packs = packs->n, left = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		out[i] = (struct ews_pack_place){ .pack = 0 };
 		if (oids[i]->len == EWS_PACKED_ID_LEN)
-			sorted[left++] = (struct by_id){ oids[i], i };
+			ids[left++] = (struct by_id){ oids[i], i };
 	}
-	qsort(sorted, left, sizeof(*sorted), cmp_by_id);
-	for (size_t k = 0; k < n_packs && left; k++) {
-		size_t kept = 0;
-
-		view->ids.len = view->offsets.len = 0;
-		for (size_t i = 0; i < left && packs->items[k].n >= PLACES_MIN; i++) {
-			size_t offset = ews_packed_find_next(view, &packs->items[k], sorted[i].oid->id);
-
-			if (offset && offset != SIZE_MAX)
-				out[sorted[i].i] = (struct ews_pack_place){ offset, (uint32_t)k + 1 };
-			else
-				sorted[kept++] = sorted[i];
-		}
+	qsort(ids, left, sizeof(*ids), cmp_by_id);
+	for (size_t k = 0; k < n_packs && left; k++)
 		if (packs->items[k].n >= PLACES_MIN)
-			left = kept;
-	}
+			find_in(out, ids, &left, view, packs, k);
 }
 
 /* Let the pack count as new. What we may not touch is there all the same. */

@@ -54,8 +54,8 @@ int ews_packs_take(struct ews_packs *packs, const struct ews_oid *oid, ews_packs
 int ews_packs_take_at(const struct ews_packs *packs, const struct ews_pack_place *place, ews_packs_take_fn take,
 		      void *payload);
 /*
- * Find where those of the `n` objects stand that are in a pack of many; of all others it is not known. That takes little of each when they
- * are many.
+ * Find where those of the `n` objects stand that are in a pack of thousands; of all others it is not known. Indexes are gone through
+ * in the order of the ids, which takes little of each.
  */
 void ews_packs_find_places(struct ews_pack_place *out, struct ews_packs *packs, const struct ews_oid *const *oids,
 			   size_t n);
