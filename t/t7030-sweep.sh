@@ -38,7 +38,7 @@ test_expect_success 'P4: no half artifact stays, and what is let go is deleted' 
 '
 
 test_expect_success 'P4: calls that fail, a disk that is full from there on, one process of many, no standard output' '
-	sweep -j 1 -f "EIO full one closed" -n 1 -a "fsync.*/sessions$|unlinkat.*/p/d/b$" start/in-place
+	sweep -j 1 -f "EIO full one closed" -n 1 -a "fsync.*/sessions$|renameat.*/sessions/x/state.json$" start/in-place
 '
 
 test_expect_success 'P4: of an undo that could not be done whole, redo and undo lead to the first state all the same' '

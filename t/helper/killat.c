@@ -1,7 +1,8 @@
 /*
  * killat: run a command, and do it harm right before its N-th change of the file system.
  *
- *     killat [-1] [-y] [-e <errno> [-f] | -s <signal>] [-w <s>] [-o <log>] [-t <trace>] <n> <command> [<arg>...]
+ *     killat [-1] [-y] [-c <regexp>] [-e <errno> [-f] | -s <signal>] [-w <s>] [-o <log>] [-t <trace>]
+ *            <n> <command> [<arg>...]
  *
  * A "change" is a system call that would alter a file, a name or an attribute,
  * made by the command or any process or thread it starts; the harm comes
@@ -16,6 +17,7 @@
  * -e  none: the call fails with this error, by name ("EIO"), and the command goes on
  * -f  with -e: each further call that wants space fails as well, as when a disk is full
  *
+ * -c  of the changes only those count whose text, as a trace has it after the process, matches the extended regexp
  * -w  a command that takes more than so many seconds is killed
  * -y  syncs count as well: they alter nothing, but can fail
  * -t  writes a line for each call: its number, the process, its name, and the paths
@@ -31,6 +33,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,6 +151,7 @@ struct settings {
 	unsigned wait_s;
 	int signal, error;
 	bool only_one, with_syncs, stays_full;
+	regex_t *counted; /* NULL: all of them */
 };
 
 static pid_t tasks[TASKS_MAX];
@@ -277,6 +281,12 @@ static bool counts(const struct settings *set, pid_t task, const struct call *ca
 	return true;
 }
 
+/* Is it one of those that were asked for? */
+static bool is_counted(const struct settings *set, const char *what)
+{
+	return !set->counted || !regexec(set->counted, what, 0, NULL, 0);
+}
+
 /* Let the call that the task is about to make do nothing and fail. */
 static bool fail_call(pid_t task, int error)
 {
@@ -366,10 +376,11 @@ static void set_alarm(unsigned wait_s)
 
 static bool parse(struct settings *set, int argc, char **argv)
 {
+	static regex_t counted;
 	bool is_good = true;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "+1yfe:s:o:t:w:")) != -1) {
+	while ((opt = getopt(argc, argv, "+1yfc:e:s:o:t:w:")) != -1) {
 		set->only_one = set->only_one || opt == '1';
 		set->with_syncs = set->with_syncs || opt == 'y';
 		set->stays_full = set->stays_full || opt == 'f';
@@ -377,6 +388,8 @@ static bool parse(struct settings *set, int argc, char **argv)
 			is_good = is_good && (set->error = find_word(errors, optarg));
 		else if (opt == 's')
 			is_good = is_good && (set->signal = find_word(signals, optarg));
+		else if (opt == 'c' && (is_good = is_good && !regcomp(&counted, optarg, REG_EXTENDED | REG_NOSUB)))
+			set->counted = &counted;
 		else if (opt == 'o')
 			set->log = optarg;
 		else if (opt == 't')
@@ -453,13 +466,15 @@ int main(int argc, char **argv)
 		    ptrace(PTRACE_GET_SYSCALL_INFO, task, (void *)sizeof(info), &info) > 0 &&
 		    info.op == PTRACE_SYSCALL_INFO_SECCOMP && (call = find_call(info.seccomp.nr)) &&
 		    counts(&set, task, call, info.seccomp.args, what)) {
-			seen++;
-			if (trace)
+			bool is_one = is_counted(&set, what);
+
+			seen += is_one;
+			if (trace && is_one)
 				fprintf(trace, "%ld\t%d\t%s\n", seen, (int)task, what);
-			if (seen == set.goal) {
+			if (is_one && seen == set.goal) {
 				memcpy(met, what, sizeof(met));
 				can = harm(&set, task) && can;
-			} else if (set.goal && seen > set.goal && set.stays_full && call->wants_space) {
+			} else if (set.goal && seen >= set.goal && set.stays_full && call->wants_space) {
 				can = fail_call(task, set.error) && can;
 			}
 		}
