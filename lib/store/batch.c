@@ -24,6 +24,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "base/spares.h"
 #include "base/sync.h"
 #include "store/gate.h"
 #include "store/loose.h"
@@ -50,9 +51,9 @@ struct kept {
 
 /* A thread's tools, borrowed for one object. */
 struct tools {
+	struct ews_spare spare;
 	struct ews_deflater *deflater;
 	struct ews_buf content, record;
-	struct tools *next;
 };
 
 struct ews_batch {
@@ -64,7 +65,7 @@ struct ews_batch {
 	size_t n_kept;
 	uint64_t kept_bytes;
 	struct ews_pack *pack; /* NULL: none is needed as yet */
-	struct tools *idle;
+	struct ews_spares tools;
 	struct ews_error_saved broken; /* why no more can be written */
 	bool is_brief;
 	_Atomic uint64_t plain_bytes;
@@ -77,6 +78,7 @@ struct ews_batch *ews_batch_new(struct ews_odb *odb)
 	batch->odb = odb;
 	batch->gate_fd = ews_gate_enter(ews_odb_common_dir(odb));
 	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
+	batch->tools = (struct ews_spares)EWS_SPARES_INIT;
 	pthread_mutex_init(&batch->lock, NULL);
 	return batch;
 }
@@ -101,20 +103,22 @@ static void clear(struct ews_batch *batch)
 	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
 }
 
+static void free_tools(struct ews_spare *spare)
+{
+	struct tools *tools = (struct tools *)spare;
+
+	ews_deflater_free(tools->deflater);
+	ews_buf_release(&tools->content);
+	ews_buf_release(&tools->record);
+	free(tools);
+}
+
 void ews_batch_free(struct ews_batch *batch)
 {
 	if (!batch)
 		return;
 	clear(batch);
-	while (batch->idle) {
-		struct tools *tools = batch->idle;
-
-		batch->idle = tools->next;
-		ews_deflater_free(tools->deflater);
-		ews_buf_release(&tools->content);
-		ews_buf_release(&tools->record);
-		free(tools);
-	}
+	ews_spares_clear(&batch->tools, free_tools);
 	pthread_mutex_destroy(&batch->lock);
 	ews_cleanup_fd(&batch->gate_fd);
 	free(batch);
@@ -148,13 +152,8 @@ static int need_pack(struct ews_batch *batch)
 
 static struct tools *borrow_tools(struct ews_batch *batch)
 {
-	struct tools *tools;
+	struct tools *tools = (struct tools *)ews_spares_take(&batch->tools);
 
-	pthread_mutex_lock(&batch->lock);
-	tools = batch->idle;
-	if (tools)
-		batch->idle = tools->next;
-	pthread_mutex_unlock(&batch->lock);
 	if (!tools) {
 		tools = ews_calloc(1, sizeof(*tools));
 		tools->deflater = ews_deflater_new();
@@ -167,10 +166,7 @@ static void return_tools(struct ews_batch *batch, struct tools *tools)
 {
 	ews_buf_shrink(&tools->content, KEPT_BYTES_MAX);
 	ews_buf_shrink(&tools->record, KEPT_BYTES_MAX);
-	pthread_mutex_lock(&batch->lock);
-	tools->next = batch->idle;
-	batch->idle = tools;
-	pthread_mutex_unlock(&batch->lock);
+	ews_spares_give(&batch->tools, &tools->spare);
 }
 
 /* Deflate here, then append to the pack under the lock. */

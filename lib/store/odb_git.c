@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/spares.h"
 #include "base/str.h"
 #include "base/strv.h"
 #include "store/git.h"
@@ -48,15 +49,15 @@
 
 /* A git that one thread at a time asks. */
 struct reader {
+	struct ews_spare spare;
 	struct ews_child *child;
-	struct reader *next;
 };
 
 struct room {
 	struct ews_odb face;
 	char *home;
 	pthread_mutex_t lock;
-	struct reader *idle;
+	struct ews_spares readers;
 	/* To start a git takes longer than to read a file: what is loose is read here until one has to be asked. */
 	atomic_bool has_begun;
 	char *neutral_dir; /* NULL until the first reader */
@@ -108,16 +109,14 @@ static int open_reader(struct reader **out, struct room *room)
 /* A git for this thread, given back by return_reader(). */
 static int borrow_reader(struct reader **out, struct room *room)
 {
-	pthread_mutex_lock(&room->lock);
-	*out = room->idle;
-	if (*out)
-		room->idle = (*out)->next;
-	pthread_mutex_unlock(&room->lock);
+	*out = (struct reader *)ews_spares_take(&room->readers);
 	return *out ? 0 : open_reader(out, room);
 }
 
-static void free_reader(struct reader *reader)
+static void free_reader(struct ews_spare *spare)
 {
+	struct reader *reader = (struct reader *)spare;
+
 	ews_child_free(reader->child);
 	free(reader);
 }
@@ -125,14 +124,10 @@ static void free_reader(struct reader *reader)
 /* One without a child has died, or was left in the middle of an answer. */
 static void return_reader(struct room *room, struct reader *reader)
 {
-	if (!reader->child) {
-		free_reader(reader);
-		return;
-	}
-	pthread_mutex_lock(&room->lock);
-	reader->next = room->idle;
-	room->idle = reader;
-	pthread_mutex_unlock(&room->lock);
+	if (reader->child)
+		ews_spares_give(&room->readers, &reader->spare);
+	else
+		free_reader(&reader->spare);
 }
 
 /* Leave the rest of an answer unheard. */
@@ -709,12 +704,7 @@ static void git_move(struct ews_odb *odb)
 {
 	struct room *room = (struct room *)odb;
 
-	while (room->idle) {
-		struct reader *reader = room->idle;
-
-		room->idle = reader->next;
-		free_reader(reader);
-	}
+	ews_spares_clear(&room->readers, free_reader);
 	ews_strv_clear(&room->object_dirs);
 }
 
@@ -751,6 +741,7 @@ struct ews_odb *ews_odb_open_git(const char *home)
 	room->face.ops = &ops;
 	room->home = ews_strdup(home);
 	room->object_dirs = (struct ews_strv)EWS_STRV_INIT;
+	room->readers = (struct ews_spares)EWS_SPARES_INIT;
 	pthread_mutex_init(&room->lock, NULL);
 	return &room->face;
 }

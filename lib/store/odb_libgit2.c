@@ -38,6 +38,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/spares.h"
 #include "store/loose_read.h"
 #include "store/odb.h"
 #include "store/odb_ops.h"
@@ -49,12 +50,11 @@
 
 /* An object database that one thread at a time uses. */
 struct reader {
+	struct ews_spare spare;
 	git_odb *db; /* NULL until it is needed */
 	struct ews_pack_reader *packed; /* NULL until it is needed */
 	struct ews_buf loose; /* the object that was read last */
 	unsigned generation; /* of `db` */
-	pthread_t thread; /* that used it last */
-	struct reader *next;
 };
 
 /* An object that was read: the reader's until its next one, or libgit2's. */
@@ -67,9 +67,9 @@ struct object {
 
 struct room {
 	struct ews_odb face;
-	pthread_mutex_t readers_lock;
-	struct reader *idle;
+	struct ews_spares readers;
 	atomic_uint generation; /* counts refreshes; a reader that is behind looks again */
+	pthread_mutex_t packs_lock;
 	struct ews_packs *_Atomic packs; /* NULL until they are needed */
 	atomic_uint packs_generation;
 	pthread_mutex_t repo_lock;
@@ -145,7 +145,7 @@ static struct ews_packs *need_packs(struct room *room)
 	/* Mostly there is nothing to do, and threads that ask for each object need not wait for one another. */
 	if (packs && room->packs_generation == generation)
 		return packs;
-	pthread_mutex_lock(&room->readers_lock);
+	pthread_mutex_lock(&room->packs_lock);
 	generation = room->generation;
 	packs = room->packs;
 	if (!packs)
@@ -153,38 +153,19 @@ static struct ews_packs *need_packs(struct room *room)
 	else if (room->packs_generation != generation)
 		ews_packs_look_again(packs);
 	room->packs_generation = generation;
-	pthread_mutex_unlock(&room->readers_lock);
+	pthread_mutex_unlock(&room->packs_lock);
 	return packs;
-}
-
-/* One that is idle, this thread's own if it is: that has what was read last. Under the lock. */
-static struct reader *take_idle(struct room *room)
-{
-	struct reader **at = &room->idle, *reader;
-
-	while (*at && !pthread_equal((*at)->thread, pthread_self()))
-		at = &(*at)->next;
-	if (!*at)
-		at = &room->idle;
-	reader = *at;
-	if (reader)
-		*at = reader->next;
-	return reader;
 }
 
 /* What this thread reads with, given back by return_reader(). */
 static struct reader *borrow_reader(struct room *room)
 {
-	struct reader *reader;
+	struct reader *reader = (struct reader *)ews_spares_take(&room->readers);
 
-	pthread_mutex_lock(&room->readers_lock);
-	reader = take_idle(room);
-	pthread_mutex_unlock(&room->readers_lock);
 	if (!reader) {
 		reader = ews_calloc(1, sizeof(*reader));
 		reader->loose = (struct ews_buf)EWS_BUF_INIT;
 	}
-	reader->thread = pthread_self();
 	return reader;
 }
 
@@ -217,10 +198,7 @@ static void return_reader(struct room *room, struct reader *reader)
 {
 	if (reader->packed)
 		ews_pack_reader_done(reader->packed);
-	pthread_mutex_lock(&room->readers_lock);
-	reader->next = room->idle;
-	room->idle = reader;
-	pthread_mutex_unlock(&room->readers_lock);
+	ews_spares_give(&room->readers, &reader->spare);
 }
 
 static int fail_read(int git_rc, const struct room *room, const struct ews_oid *oid)
@@ -787,20 +765,20 @@ static int libgit2_config(char **out, struct ews_odb *odb, const char *key)
 	return rc;
 }
 
+static void free_reader(struct ews_spare *spare)
+{
+	struct reader *reader = (struct reader *)spare;
+
+	if (reader->db)
+		ews_git2.git_odb_free(reader->db);
+	ews_pack_reader_free(reader->packed);
+	ews_buf_release(&reader->loose);
+	free(reader);
+}
+
 static void libgit2_move(struct ews_odb *odb)
 {
-	struct room *room = (struct room *)odb;
-
-	while (room->idle) {
-		struct reader *reader = room->idle;
-
-		room->idle = reader->next;
-		if (reader->db)
-			ews_git2.git_odb_free(reader->db);
-		ews_pack_reader_free(reader->packed);
-		ews_buf_release(&reader->loose);
-		free(reader);
-	}
+	ews_spares_clear(&((struct room *)odb)->readers, free_reader);
 }
 
 static void libgit2_release(struct ews_odb *odb)
@@ -811,7 +789,7 @@ static void libgit2_release(struct ews_odb *odb)
 	ews_packs_free(room->packs);
 	if (room->repo)
 		ews_git2.git_repository_free(room->repo);
-	pthread_mutex_destroy(&room->readers_lock);
+	pthread_mutex_destroy(&room->packs_lock);
 	pthread_mutex_destroy(&room->repo_lock);
 }
 
@@ -836,7 +814,8 @@ struct ews_odb *ews_odb_open_libgit2(const struct ews_odb_format *format)
 
 	room->face.ops = &ops;
 	room->format = *format;
-	pthread_mutex_init(&room->readers_lock, NULL);
+	room->readers = (struct ews_spares)EWS_SPARES_INIT;
+	pthread_mutex_init(&room->packs_lock, NULL);
 	pthread_mutex_init(&room->repo_lock, NULL);
 	return &room->face;
 }
