@@ -1,12 +1,12 @@
 /*
  * The store through libgit2: objects, refs and revisions of SHA-1 repositories.
  *
- * This, odb_libgit2_config.c, odb_libgit2_lines.c and odb_libgit2_merge.c are the one room that includes git2.h.
+ * This, odb_libgit2_refs.c, odb_libgit2_config.c, odb_libgit2_lines.c and odb_libgit2_merge.c are the one room that includes
+ * git2.h.
  *
  * libgit2 locks its caches when a handle is shared, so that each thread that
- * reads borrows an object database of its own; they wait in a list between
- * two calls. Refs, revisions and config go through one repository
- * handle behind a mutex: they are rare.
+ * reads borrows an object database of its own. Refs, revisions and config go
+ * through one repository handle behind a mutex: they are rare.
  *
  * libgit2 1.5 has traps that this room steps around:
  * - It opens a SHA-256 repository as SHA-1 and breaks it once "objectformat" is
@@ -17,7 +17,7 @@
  * - It keeps all of a pack and its index mapped that was ever touched, and inflates into a buffer that is made for each
  *   object; and to load it takes longer than most verbs do. So what is ordinary is read by store/pack_read and
  *   store/loose_read, and what those leave by libgit2.
- * - It doesn't wait for another process's lock on a ref, nor look whether its own could be deleted.
+ * - It doesn't wait for another process's lock on a ref.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,7 +37,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/path.h"
 #include "base/spares.h"
 #include "store/loose_read.h"
 #include "store/odb.h"
@@ -86,20 +85,6 @@ static void release_object(struct object *object)
 EWS_CLEANUP_DEFINE(object, struct object, release_object)
 EWS_GIT2_CLEANUP(git_odb_object)
 EWS_GIT2_CLEANUP(git_odb_stream)
-EWS_GIT2_CLEANUP(git_object)
-EWS_GIT2_CLEANUP(git_reference)
-
-static void to_git_oid(git_oid *out, const struct ews_oid *oid)
-{
-	assert(oid->len == GIT_OID_RAWSZ);
-	ews_git2.git_oid_fromraw(out, oid->id);
-}
-
-static void from_git_oid(struct ews_oid *out, const git_oid *oid)
-{
-	*out = (struct ews_oid){ .len = GIT_OID_RAWSZ };
-	memcpy(out->id, oid->id, GIT_OID_RAWSZ);
-}
 
 /* libgit2's list of extensions is global; it is set and used under this. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -387,7 +372,7 @@ static int read_other(struct object *out, const struct room *room, struct reader
 	rc = need_db(reader, room);
 	if (rc < 0)
 		return rc;
-	to_git_oid(&id, oid);
+	ews_libgit2_from_oid(&id, oid);
 	if (max < UINT64_MAX) {
 		rc = ews_git2.git_odb_read_header(&out->len, &git_type, reader->db, &id);
 		if (rc < 0)
@@ -460,7 +445,7 @@ static int stream_blob(struct passing *passing, const struct room *room, git_odb
 	size_t size;
 	int rc, n;
 
-	to_git_oid(&id, passing->oid);
+	ews_libgit2_from_oid(&id, passing->oid);
 	if (ews_git2.git_odb_open_rstream(&stream, &size, &type, db, &id) < 0)
 		return 1;
 	rc = begin_passing(passing, (enum ews_object_type)type, size);
@@ -577,7 +562,7 @@ static bool ask_db(struct room *room, const struct ews_oid *oid,
 	git_oid id;
 
 	if (has) {
-		to_git_oid(&id, oid);
+		ews_libgit2_from_oid(&id, oid);
 		has = look(reader, &id);
 	} else {
 		ews_error_clear();
@@ -620,59 +605,6 @@ static int libgit2_refresh(struct ews_odb *odb)
 	return 0;
 }
 
-/* Delete `name` when it is at `from`. Returns a code of libgit2. */
-static int try_delete(git_repository *repo, const char *name, const struct ews_oid *from)
-{
-	EWS_CLEANUP(git_reference) git_reference *ref = NULL;
-	git_oid from_id;
-	int rc;
-
-	rc = ews_git2.git_reference_lookup(&ref, repo, name);
-	if (rc < 0)
-		return rc;
-	to_git_oid(&from_id, from);
-	if (!ews_git2.git_reference_target(ref) ||
-	    !ews_git2.git_oid_equal(ews_git2.git_reference_target(ref), &from_id))
-		return GIT_EMODIFIED;
-	/* This compares again, under the ref's lock. */
-	return ews_git2.git_reference_delete(ref);
-}
-
-/*
- * A new ref is its lock, linked to the ref's name: when the lock's own name could not be deleted, libgit2 doesn't say so, and
- * nobody could move the ref any more.
- */
-static void drop_linked_lock(const struct ews_odb *odb, const char *name)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
-	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
-	struct stat ref, left;
-
-	if (lstat(lock, &left) == 0 && lstat(path, &ref) == 0 && left.st_dev == ref.st_dev &&
-	    left.st_ino == ref.st_ino)
-		(void)unlink(lock); /* best effort: recover finds those of ours */
-}
-
-/* Move `name` once, without waiting. Returns a code of libgit2. */
-static int try_swap(git_repository *repo, const char *name, const struct ews_oid *from, const struct ews_oid *to)
-{
-	EWS_CLEANUP(git_reference) git_reference *ref = NULL;
-	git_oid from_id = { { 0 } }, to_id;
-	int rc;
-
-	if (ews_oid_is_none(to))
-		return try_delete(repo, name, from);
-	to_git_oid(&to_id, to);
-	if (!ews_oid_is_none(from)) {
-		to_git_oid(&from_id, from);
-		return ews_git2.git_reference_create_matching(&ref, repo, name, &to_id, 1, &from_id,
-							      EWS_ODB_REF_LOG_MESSAGE);
-	}
-	rc = ews_git2.git_reference_create_matching(&ref, repo, name, &to_id, 0, &from_id, EWS_ODB_REF_LOG_MESSAGE);
-	/* Another process has just removed the empty directory that the ref goes to. */
-	return rc == GIT_ENOTFOUND ? GIT_ELOCKED : rc;
-}
-
 static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from,
 			    const struct ews_oid *to)
 {
@@ -689,14 +621,12 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 			return rc;
 		}
 		errno = 0;
-		rc = try_swap(room->repo, name, from, to);
+		rc = ews_libgit2_try_swap(room->repo, odb->common_dir, name, from, to);
 		if (rc < 0 && (rc != GIT_ELOCKED || ews_clock_monotonic_ms() >= deadline))
 			break;
 		pthread_mutex_unlock(&room->repo_lock);
 		if (rc == 0 && ews_oid_is_none(to))
 			return ews_odb_sync_ref(odb, name);
-		if (rc == 0 && ews_oid_is_none(from))
-			drop_linked_lock(odb, name);
 		if (rc == 0)
 			return 0;
 		ews_clock_sleep_ms(wait_ms);
@@ -713,32 +643,6 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 	return rc;
 }
 
-static int resolve(struct ews_oid *out, git_repository *repo, const char *spec, int want)
-{
-	EWS_CLEANUP(git_object) git_object *obj = NULL;
-	EWS_CLEANUP(git_object) git_object *peeled = NULL;
-	/* "@" for HEAD it does not know where something follows. */
-	bool is_short = *spec == '@' && spec[1] != '{';
-	EWS_CLEANUP(free) char *full = is_short ? ews_strfmt("HEAD%s", spec + 1) : ews_strdup(spec);
-	int rc;
-
-	rc = ews_git2.git_revparse_single(&obj, repo, full);
-	if (rc == GIT_EAMBIGUOUS)
-		return ews_error(EWS_ENOTFOUND, "'%s' may mean more than one object", spec);
-	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC)
-		return ews_error(EWS_ENOTFOUND, "'%s' is no revision here", spec);
-	if (rc < 0)
-		return ews_libgit2_fail(rc, EWS_ENOTFOUND, "cannot find the revision '%s'", spec);
-	if (want) {
-		rc = ews_git2.git_object_peel(&peeled, obj, (git_object_t)want);
-		if (rc < 0)
-			return ews_error(EWS_ENOTFOUND, "'%s' names no %s", spec,
-					 ews_object_type_name((enum ews_object_type)want));
-	}
-	from_git_oid(out, ews_git2.git_object_id(peeled ? peeled : obj));
-	return 0;
-}
-
 static int libgit2_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want)
 {
 	struct room *room = (struct room *)odb;
@@ -747,7 +651,7 @@ static int libgit2_resolve(struct ews_oid *out, struct ews_odb *odb, const char 
 	pthread_mutex_lock(&room->repo_lock);
 	rc = need_repo(room);
 	if (rc == 0)
-		rc = resolve(out, room->repo, spec, want);
+		rc = ews_libgit2_resolve(out, room->repo, spec, want);
 	pthread_mutex_unlock(&room->repo_lock);
 	return rc;
 }

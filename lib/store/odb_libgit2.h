@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/dl.h"
 #include "base/error.h"
+#include "store/oid.h"
 
 /* What is used of libgit2. */
 /* clang-format off */
@@ -49,6 +50,17 @@ int ews_libgit2_need(void);
 
 /* Say what failed, then libgit2's words; the code follows libgit2's, `dflt` where that says nothing. */
 __attribute__((format(printf, 3, 4))) int ews_libgit2_fail(int git_rc, enum ews_code dflt, const char *fmt, ...);
+
+/* Ids of SHA-1. */
+void ews_libgit2_from_oid(git_oid *out, const struct ews_oid *oid);
+void ews_libgit2_to_oid(struct ews_oid *out, const git_oid *oid);
+
+/* As ews_odb_ref_swap(), but once, without waiting, and not synced. Returns a code of libgit2. */
+int ews_libgit2_try_swap(git_repository *repo, const char *common_dir, const char *name, const struct ews_oid *from,
+			 const struct ews_oid *to);
+
+/* As ews_odb_resolve(); `want`: the type of object that it is to lead to, 0 for any. */
+int ews_libgit2_resolve(struct ews_oid *out, git_repository *repo, const char *spec, int want);
 
 /* As ews_odb_config(); `repo` is what conditional includes are about. */
 int ews_libgit2_config(char **out, git_repository *repo, const char *git_dir, const char *common_dir,
