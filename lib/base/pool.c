@@ -277,6 +277,90 @@ int ews_pool_spans(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, 
 	return ews_pool_for(count_chunks(n, len), 1, threads, do_span, &spans);
 }
 
+/* What of a part is left. */
+struct range {
+	size_t next, end;
+};
+
+/* Items in parts. */
+struct parts {
+	struct spans spans;
+	unsigned n;
+	bool has_failed;
+	pthread_mutex_t lock; /* of what is below, and `has_failed` */
+	struct range ranges[THREADS_ASKED_MAX];
+};
+
+static size_t count_left(const struct range *range)
+{
+	return range->end - range->next;
+}
+
+/* Take over what somebody else would come to last. */
+static void take_over(struct parts *parts, struct range *own)
+{
+	struct range *longest = own;
+	size_t left;
+
+	for (unsigned i = 0; i < parts->n; i++)
+		if (count_left(&parts->ranges[i]) > count_left(longest))
+			longest = &parts->ranges[i];
+	left = count_left(longest);
+	if (!left)
+		return;
+	*own = (struct range){ longest->end - (left > parts->spans.len ? left / 2 : left), longest->end };
+	longest->end = own->next;
+}
+
+/* The next span of one's own part. */
+static bool take_span(struct range *out, struct parts *parts, struct range *own)
+{
+	pthread_mutex_lock(&parts->lock);
+	if (!count_left(own))
+		take_over(parts, own);
+	*out = *own;
+	if (count_left(out) > parts->spans.len)
+		out->end = out->next + parts->spans.len;
+	own->next = out->end;
+	if (parts->has_failed)
+		out->next = out->end;
+	pthread_mutex_unlock(&parts->lock);
+	return count_left(out) > 0;
+}
+
+static int do_part(size_t i, unsigned worker, void *payload)
+{
+	struct parts *parts = payload;
+	struct range span;
+	int rc = 0;
+
+	while (rc == 0 && take_span(&span, parts, &parts->ranges[i]))
+		rc = parts->spans.fn(span.next, span.end, worker, parts->spans.payload);
+	if (rc < 0) {
+		pthread_mutex_lock(&parts->lock);
+		parts->has_failed = true;
+		pthread_mutex_unlock(&parts->lock);
+	}
+	return rc;
+}
+
+int ews_pool_parts(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, void *payload)
+{
+	struct parts parts = { .spans = { fn, payload, n, len }, .lock = PTHREAD_MUTEX_INITIALIZER };
+	size_t most;
+
+	assert(len > 0);
+	parts.n = threads ? threads : ews_pool_threads();
+	if (parts.n > THREADS_ASKED_MAX)
+		parts.n = THREADS_ASKED_MAX;
+	most = n / parts.n + 1;
+	for (unsigned i = 0; i < parts.n; i++) {
+		parts.ranges[i].next = i * most < n ? i * most : n;
+		parts.ranges[i].end = (i + 1) * most < n ? (i + 1) * most : n;
+	}
+	return ews_pool_for(parts.n, 1, parts.n, do_part, &parts);
+}
+
 int ews_pool_wait(size_t n, unsigned threads, ews_pool_fn fn, void *payload)
 {
 	struct job job = { .fn = fn, .payload = payload, .n = n, .chunk = 1 };

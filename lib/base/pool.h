@@ -32,6 +32,13 @@ typedef int (*ews_pool_span_fn)(size_t from, size_t end, unsigned worker, void *
 int ews_pool_spans(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, void *payload);
 
 /*
+ * The same where an item is easier for the thread that did the one before it, and the threads are in each other's way at items
+ * that are close: each has a part of its own, and goes through that from its beginning. Who is done takes over the second half
+ * of the longest that another has left.
+ */
+int ews_pool_parts(size_t n, size_t len, unsigned threads, ews_pool_span_fn fn, void *payload);
+
+/*
  * The same as ews_pool_for() for what waits for the disk, an item at a time, on `threads` threads that are none of those that
  * compute: who computes meanwhile has those.
  */

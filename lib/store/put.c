@@ -69,24 +69,16 @@ static bool is_leaf(const struct ews_change *change)
 	return change->to && !ews_entry_is_dir(change->to);
 }
 
-/* Turns that one thread goes through, and then all who are done with their own. */
-struct part {
-	atomic_size_t next;
-	size_t end;
-};
-
 /* The files and links, as several threads make them. */
 struct leaves {
 	struct ews_put_work *put;
 	struct ews_put_worker *workers; /* one a thread */
-	struct part *parts; /* likewise */
-	size_t n;
-	atomic_bool has_failed;
 };
 
-static int make_leaf(const struct leaves *leaves, const struct ews_put_turn *turn, unsigned thread)
+static int make_leaf(const struct leaves *leaves, size_t at, unsigned thread)
 {
 	struct ews_put_work *put = leaves->put;
+	const struct ews_put_turn *turn = &put->turns[at];
 	struct ews_put_worker *worker = &leaves->workers[thread];
 	const struct ews_change *change = &put->changes->items[turn->i];
 
@@ -96,37 +88,12 @@ static int make_leaf(const struct leaves *leaves, const struct ews_put_turn *tur
 	return ews_put_settle(put, turn->i, ews_put_replace(put, worker, change));
 }
 
-/* Make what is left of a part. */
-static int make_rest(struct leaves *leaves, struct part *part, unsigned thread)
+static int make_some_leaves(size_t from, size_t end, unsigned thread, void *payload)
 {
-	size_t at;
-
-	while (!leaves->has_failed && (at = atomic_fetch_add(&part->next, CHUNK)) < part->end) {
-		size_t end = at + CHUNK < part->end ? at + CHUNK : part->end;
-
-		for (; at < end; at++) {
-			int rc = make_leaf(leaves, &leaves->put->turns[at], thread);
-
-			if (rc < 0) {
-				leaves->has_failed = true;
-				return rc;
-			}
-		}
-	}
-	return 0;
-}
-
-/*
- * One directory takes one new name at a time: the threads are far from each other. And each stays with its own part as long as it
- * can, where the next file mostly is in the same directory.
- */
-static int make_part(size_t i, unsigned thread, void *payload)
-{
-	struct leaves *leaves = payload;
 	int rc = 0;
 
-	for (size_t k = 0; k < leaves->n && rc == 0; k++)
-		rc = make_rest(leaves, &leaves->parts[(i + k) % leaves->n], thread);
+	for (size_t at = from; at < end && rc == 0; at++)
+		rc = make_leaf(payload, at, thread);
 	return rc;
 }
 
@@ -142,26 +109,21 @@ static unsigned count_threads(const struct ews_put_work *put)
 	return put->opts->threads ? put->opts->threads : ews_pool_threads();
 }
 
+/* One directory takes one new name at a time, and the next file mostly is in the same directory: so a part for each thread. */
 static int make_leaves(struct ews_put_work *put)
 {
 	unsigned threads = count_threads(put);
-	struct leaves leaves = { .put = put, .n = threads };
-	size_t len = put->changes->n / threads + 1;
+	struct leaves leaves = { .put = put };
 	int rc;
 
 	ews_put_find_order(put);
 	leaves.workers = ews_calloc(threads, sizeof(*leaves.workers));
-	leaves.parts = ews_calloc(threads, sizeof(*leaves.parts));
-	for (unsigned k = 0; k < threads; k++) {
+	for (unsigned k = 0; k < threads; k++)
 		leaves.workers[k] = (struct ews_put_worker)EWS_PUT_WORKER_INIT;
-		leaves.parts[k].next = k * len;
-		leaves.parts[k].end = (k + 1) * len < put->changes->n ? (k + 1) * len : put->changes->n;
-	}
-	rc = ews_pool_for(threads, 1, threads, make_part, &leaves);
+	rc = ews_pool_parts(put->changes->n, CHUNK, threads, make_some_leaves, &leaves);
 	for (unsigned k = 0; k < threads; k++)
 		ews_put_worker_release(&leaves.workers[k]);
 	free(leaves.workers);
-	free(leaves.parts);
 	return rc;
 }
 

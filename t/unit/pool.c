@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/beside.h"
@@ -86,6 +87,68 @@ Test(pool, the_error_of_a_span_comes_home)
 
 	cr_assert_eq(ews_pool_spans(ITEMS, 7, 4, visit_span, &spans), EWS_ECONFLICT);
 	cr_assert_str_eq(ews_error_message(), "item 3");
+}
+
+/* One thread's part is slow, so that the others take over what is left of it. */
+static int visit_part(size_t from, size_t end, unsigned worker, void *payload)
+{
+	struct span_visits *parts = payload;
+	int rc = 0;
+
+	cr_assert_lt(from, end);
+	cr_assert_leq(end - from, parts->len);
+	if (from < ITEMS / 8)
+		usleep(100);
+	for (size_t i = from; i < end && rc == 0; i++)
+		rc = visit(i, worker, &parts->v);
+	return rc;
+}
+
+Test(pool, of_parts_too_each_item_is_visited_once)
+{
+	static const size_t lens[] = { 1, 7, ITEMS - 1, ITEMS, ITEMS + 1, SIZE_MAX };
+
+	for (size_t k = 0; k < sizeof(lens) / sizeof(*lens); k++)
+		for (unsigned threads = 1; threads < 6; threads++) {
+			struct span_visits parts = { { .bad = ITEMS, .threads = threads }, lens[k] };
+
+			cr_assert_eq(ews_pool_parts(ITEMS, lens[k], threads, visit_part, &parts), 0);
+			for (size_t i = 0; i < ITEMS; i++)
+				cr_assert_eq(parts.v.seen[i], 1);
+			cr_assert_eq(ews_pool_parts(0, lens[k], threads, visit_part, &parts), 0);
+		}
+}
+
+struct order {
+	size_t at; /* the end of the last span */
+	size_t n_apart; /* spans that did not begin there */
+};
+
+static int note_order(size_t from, size_t end, unsigned worker, void *payload)
+{
+	struct order *order = payload;
+
+	(void)worker;
+	order->n_apart += from != order->at;
+	order->at = end;
+	return 0;
+}
+
+Test(pool, a_part_is_gone_through_from_its_beginning)
+{
+	struct order order = { .at = 0 };
+
+	cr_assert_eq(ews_pool_parts(ITEMS, 1, 1, note_order, &order), 0);
+	cr_assert_eq(order.n_apart, 0);
+	cr_assert_eq(order.at, ITEMS);
+}
+
+Test(pool, the_error_of_a_part_comes_home)
+{
+	struct span_visits parts = { { .bad = ITEMS - 1, .threads = 4 }, 7 };
+
+	cr_assert_eq(ews_pool_parts(ITEMS, 7, 4, visit_part, &parts), EWS_ECONFLICT);
+	cr_assert_eq(strncmp(ews_error_message(), "item ", 5), 0);
 }
 
 Test(pool, the_error_of_a_worker_is_set_at_home_and_stops_the_rest)
