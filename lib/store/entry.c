@@ -26,6 +26,26 @@ struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, si
 	return entry;
 }
 
+void ews_entries_reserve(struct ews_entries *list, size_t n)
+{
+	if (n <= list->cap)
+		return;
+	list->items = ews_realloc(list->items, n * sizeof(*list->items));
+	list->cap = n;
+}
+
+void ews_entries_move(struct ews_entries *list, struct ews_entries *from, size_t start, size_t end)
+{
+	size_t n = end - start;
+
+	ews_arena_join(&list->arena, &from->arena);
+	if (!n)
+		return;
+	ews_entries_reserve(list, list->n + n);
+	memcpy(list->items + list->n, from->items + start, n * sizeof(*list->items));
+	list->n += n;
+}
+
 void ews_entries_trim(struct ews_entries *list)
 {
 	if (list->cap == list->n)

@@ -10,15 +10,22 @@
  */
 #include "store/tree.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/pool.h"
 
 #define MODE_TYPE 0170000
 #define MODE_FILE 0100000
 #define MODE_LINK 0120000
 #define MODE_DIGITS_MAX 11
+#define ITEM_BYTES_MIN 3 /* a digit, a space, no name, a NUL; and the id */
+
+/* So deep the trees are listed before several threads list what is below: there they are many, and none is most of it. */
+#define LEVELS_ABOVE 2
+#define ALL_LEVELS UINT_MAX
 
 bool ews_tree_item_is_dir(const struct ews_tree_item *item)
 {
@@ -115,7 +122,7 @@ int ews_tree_read_flat(struct ews_tree_item **out, size_t *n, struct ews_odb *od
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
 	char hex[EWS_OID_HEX_MAX];
 	size_t oid_len = ews_hash_len(ews_odb_algo(odb));
-	size_t used = 0, cap = 0;
+	size_t used = 0;
 	enum ews_object_type type;
 	const char *at, *end;
 	int rc;
@@ -126,14 +133,14 @@ int ews_tree_read_flat(struct ews_tree_item **out, size_t *n, struct ews_odb *od
 	if (type != EWS_OBJECT_TREE)
 		return ews_error(EWS_EDAMAGED, "object %s is a %s, not a tree", ews_oid_hex(hex, oid),
 				 ews_object_type_name(type));
-	at = text.ptr;
-	end = text.ptr + text.len;
+	/* Each name ends in a NUL of the tree's own. */
+	at = ews_arena_dup(arena, text.ptr, text.len);
+	end = at + text.len;
+	items = ews_calloc(text.len / (ITEM_BYTES_MIN + oid_len) + 1, sizeof(*items));
 	while (at < end) {
-		EWS_GROW(items, used, cap);
 		rc = read_item(&items[used], &at, end, oid_len);
 		if (rc < 0)
 			return ews_error_wrap("tree %s is damaged", ews_oid_hex(hex, oid));
-		items[used].name = ews_arena_dup(arena, items[used].name, strlen(items[used].name));
 		used++;
 	}
 	*n = used;
@@ -171,9 +178,53 @@ static int set_type(struct ews_entry *entry, uint32_t mode)
 	}
 }
 
-/* List tree `oid`, whose own path, with its slash, is in `path`. */
-static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid, struct ews_buf *path,
-		      bool with_ids)
+/* A directory whose tree is listed on its own. */
+struct part {
+	const char *path; /* with its slash; the arena's */
+	struct ews_oid oid;
+	size_t at; /* how many entries come before what it has */
+	struct ews_entries entries;
+};
+
+/* How trees become a list, a part of it on each thread. */
+struct listing {
+	struct ews_odb *odb;
+	bool with_ids;
+	struct part *parts;
+	size_t n, cap;
+	struct ews_arena paths;
+	struct ews_arena *arenas; /* of the parts' entries, one for each thread */
+	unsigned threads;
+};
+
+static void release_listing(struct listing *listing)
+{
+	for (unsigned i = 0; i < listing->threads; i++)
+		ews_arena_release(&listing->arenas[i]);
+	free(listing->arenas);
+	for (size_t i = 0; i < listing->n; i++)
+		ews_entries_release(&listing->parts[i].entries);
+	free(listing->parts);
+	ews_arena_release(&listing->paths);
+}
+
+EWS_CLEANUP_DEFINE(listing, struct listing, release_listing)
+
+static void add_part(struct listing *listing, const struct ews_oid *oid, const struct ews_buf *path, size_t at)
+{
+	EWS_GROW(listing->parts, listing->n, listing->cap);
+	listing->parts[listing->n++] = (struct part){ .path = ews_arena_dup(&listing->paths, path->ptr, path->len),
+						      .oid = *oid,
+						      .at = at,
+						      .entries = EWS_ENTRIES_INIT };
+}
+
+/*
+ * List tree `oid`, whose own path, with its slash, is in `path`; the directories `depth` levels below it become parts of
+ * `listing`.
+ */
+static int list_level(struct ews_entries *out, struct listing *listing, const struct ews_oid *oid,
+		      struct ews_buf *path, unsigned depth)
 {
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
 	char hex[EWS_OID_HEX_MAX];
@@ -182,7 +233,7 @@ static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct
 	size_t n = 0;
 	int rc;
 
-	rc = ews_tree_read_flat(&items, &n, odb, oid, &names);
+	rc = ews_tree_read_flat(&items, &n, listing->odb, oid, &names);
 	if (n)
 		qsort(items, n, sizeof(*items), cmp_name);
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -212,9 +263,12 @@ static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct
 			rc = ews_error_wrap("'%s' in tree %s", item->name, ews_oid_hex(hex, oid));
 		} else if (entry->type == EWS_ENTRY_DIR) {
 			ews_buf_addc(path, '/');
-			if (with_ids)
+			if (listing->with_ids)
 				entry->oid = item->oid;
-			rc = list_level(out, odb, &item->oid, path, with_ids);
+			if (depth == 1)
+				add_part(listing, &item->oid, path, out->n);
+			else
+				rc = list_level(out, listing, &item->oid, path, depth - 1);
 		} else {
 			entry->oid = item->oid;
 		}
@@ -223,18 +277,65 @@ static int list_level(struct ews_entries *out, struct ews_odb *odb, const struct
 	return rc;
 }
 
+static int list_part(size_t i, unsigned worker, void *payload)
+{
+	struct listing *listing = payload;
+	struct part *part = &listing->parts[i];
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	int rc;
+
+	ews_buf_adds(&path, part->path);
+	part->entries.arena = listing->arenas[worker];
+	rc = list_level(&part->entries, listing, &part->oid, &path, ALL_LEVELS);
+	listing->arenas[worker] = part->entries.arena;
+	part->entries.arena = (struct ews_arena)EWS_ARENA_INIT;
+	ews_entries_trim(&part->entries);
+	return rc;
+}
+
+/* Put the parts where they belong in what is above them. */
+static void join_parts(struct ews_entries *out, struct ews_entries *above, struct listing *listing)
+{
+	size_t n = out->n + above->n, taken = 0;
+
+	for (unsigned i = 0; i < listing->threads; i++)
+		ews_arena_join(&out->arena, &listing->arenas[i]);
+	for (size_t i = 0; i < listing->n; i++)
+		n += listing->parts[i].entries.n;
+	ews_entries_reserve(out, n);
+	for (size_t i = 0; i < listing->n; i++) {
+		ews_entries_move(out, above, taken, listing->parts[i].at);
+		taken = listing->parts[i].at;
+		ews_entries_move(out, &listing->parts[i].entries, 0, listing->parts[i].entries.n);
+	}
+	ews_entries_move(out, above, taken, above->n);
+}
+
+static int list(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid, bool with_ids)
+{
+	EWS_CLEANUP(listing) struct listing listing = { .odb = odb, .with_ids = with_ids, .paths = EWS_ARENA_INIT };
+	EWS_CLEANUP(entries) struct ews_entries above = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	int rc = list_level(&above, &listing, oid, &path, LEVELS_ABOVE);
+
+	if (rc < 0)
+		return rc;
+	listing.threads = ews_pool_threads();
+	listing.arenas = ews_calloc(listing.threads, sizeof(*listing.arenas));
+	rc = ews_pool_for(listing.n, 1, listing.threads, list_part, &listing);
+	if (rc == 0)
+		join_parts(out, &above, &listing);
+	return rc;
+}
+
 int ews_tree_list(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid)
 {
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-
-	return list_level(out, odb, oid, &path, false);
+	return list(out, odb, oid, false);
 }
 
 int ews_tree_list_with_ids(struct ews_entries *out, struct ews_odb *odb, const struct ews_oid *oid)
 {
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-
-	return list_level(out, odb, oid, &path, true);
+	return list(out, odb, oid, true);
 }
 
 /* How many of the paths lie, as the first one does, below the directory that is its first `len` bytes. */

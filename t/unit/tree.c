@@ -214,6 +214,43 @@ Test(tree, a_long_one_is_gits_however_many_threads_write_it, .timeout = 120)
 	}
 }
 
+/* Is `listed` what the sorted `list`, of which no directory is empty, was written as? */
+static void expect_listed(const struct ews_entries *listed, const struct ews_entries *list, bool with_ids,
+			  size_t round)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_entry *wanted = &list->items[i], *is = &listed->items[at];
+		bool is_dir = wanted->type == EWS_ENTRY_DIR;
+
+		cr_assert_lt(at++, listed->n);
+		cr_assert_str_eq(is->path, wanted->path, "EWS_SEED=%zu round %zu", fixture_seed(), round);
+		cr_assert_eq(is->type, wanted->type, "%s", is->path);
+		cr_assert_eq(is->mode, is_dir ? 0755 : wanted->mode, "%s", is->path);
+		cr_assert(is_dir ? ews_oid_is_none(&is->oid) != with_ids : ews_oid_equal(&is->oid, &wanted->oid));
+	}
+	cr_assert_eq(at, listed->n);
+}
+
+Test(tree, a_long_one_comes_back_however_many_threads_list_it, .timeout = 120)
+{
+	for (size_t round = 0; round < fixture_rounds(30); round++) {
+		EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries plain = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(entries) struct ews_entries with_ids = EWS_ENTRIES_INIT;
+		struct ews_oid root;
+
+		make_long_list(&list);
+		cr_assert_eq(ews_tree_write(&root, batch, &list), 0);
+		cr_assert_eq(ews_batch_commit(batch), 0);
+		cr_assert_eq(ews_tree_list(&plain, odb, &root), 0, "%s", ews_error_message());
+		expect_listed(&plain, &list, false, round);
+		cr_assert_eq(ews_tree_list_with_ids(&with_ids, odb, &root), 0, "%s", ews_error_message());
+		expect_listed(&with_ids, &list, true, round);
+	}
+}
+
 static int cmp_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
