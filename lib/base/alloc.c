@@ -5,6 +5,7 @@
  */
 #include "base/alloc.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -76,6 +77,30 @@ void ews_alloc_give_back(void)
 #endif
 	(void)malloc_trim(FREED_BYTES);
 #endif
+}
+
+/* How many bytes the process has in memory; 0: that can't be told. */
+static size_t count_resident(void)
+{
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char text[64];
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	unsigned long pages = 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	return sscanf(text, "%*u %lu", &pages) == 1 ? pages * (size_t)getpagesize() : 0;
+}
+
+void ews_alloc_give_back_growth(size_t *resident)
+{
+	size_t now = count_resident();
+
+	if (*resident && now && now < *resident + FREED_BYTES / 2)
+		return;
+	ews_alloc_give_back();
+	*resident = count_resident();
 }
 
 void *ews_malloc(size_t size)

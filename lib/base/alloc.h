@@ -22,6 +22,11 @@ void ews_alloc_begin(void);
 void ews_alloc_fill(void *ptr, size_t size);
 /* Give what was freed back to the kernel, where it is much: to be called where long lists have gone and others come. */
 void ews_alloc_give_back(void);
+/*
+ * The same for who asks often, mostly for little: where much became resident since the last time, which `*resident` says, 0 at
+ * first. Each time what is used again comes page by page.
+ */
+void ews_alloc_give_back_growth(size_t *resident);
 
 void *ews_malloc(size_t size);
 void *ews_calloc(size_t n, size_t size);

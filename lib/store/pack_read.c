@@ -21,6 +21,7 @@
 #define RECORD_HEAD_MAX 32 /* what stands before a stream */
 #define HEAD_BYTES 512 /* of a stream, of which little is wanted */
 #define AHEAD_BYTES (128 * EWS_KIB) /* read at once, where what follows is wanted next */
+#define OBJECTS_BYTES_MAX (512 * EWS_KIB) /* of those that are kept */
 #define OBJECTS 4 /* that are kept: in a pack what a delta is of stands near it, as a rule */
 
 enum {
@@ -61,11 +62,21 @@ struct ews_pack_reader *ews_pack_reader_new(void)
 	return reader;
 }
 
-static void shrink_object(struct ews_pack_object *object)
+/* What was read last stays, as much of it as may be kept. */
+static void shrink_objects(struct ews_pack_reader *reader)
 {
-	ews_buf_shrink(&object->bytes, EWS_PACK_KEPT_BYTES_MAX);
-	if (!object->bytes.cap)
+	size_t last = (size_t)(reader->object - reader->objects), kept = 0;
+
+	for (size_t i = 0; i < OBJECTS; i++) {
+		struct ews_pack_object *object = &reader->objects[(last + OBJECTS - i) % OBJECTS];
+
+		if (object->bytes.cap <= OBJECTS_BYTES_MAX - kept) {
+			kept += object->bytes.cap;
+			continue;
+		}
+		ews_buf_release(&object->bytes);
 		object->pack = NULL;
+	}
 }
 
 /* The object goes, and in our turn its room is for the next that comes. */
@@ -102,8 +113,7 @@ void ews_pack_reader_done(struct ews_pack_reader *reader)
 {
 	if (reader->turn)
 		leave(reader);
-	for (size_t i = 0; i < OBJECTS; i++)
-		shrink_object(&reader->objects[i]);
+	shrink_objects(reader);
 	ews_buf_shrink(&reader->delta, EWS_PACK_KEPT_BYTES_MAX);
 	ews_pack_input_shrink(reader->input);
 	if (reader->turn)
@@ -142,8 +152,6 @@ static void make_room(struct ews_pack_reader *reader, struct ews_buf *buf, size_
 		*buf = reader->left->room;
 		reader->left->room = (struct ews_buf)EWS_BUF_INIT;
 	}
-	if (size < EWS_PACK_KEPT_BYTES_MAX)
-		ews_buf_shrink(buf, EWS_PACK_KEPT_BYTES_MAX);
 	ews_buf_renew(buf, size);
 }
 

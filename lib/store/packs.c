@@ -35,7 +35,8 @@ struct ews_packs {
 	size_t n_open; /* files */
 	atomic_bool are_all;
 	pthread_mutex_t large; /* whose turn it is to hold a large object */
-	struct ews_pack_large left; /* under that */
+	struct ews_pack_large left; /* under that, and: */
+	size_t resident; /* how much was in memory when some was given back */
 	atomic_size_t last; /* the pack that had what was asked for last: mostly it has the next, too */
 	atomic_uint n_missing; /* ids that were asked for and are not there; not counted on from MISSING_MIN */
 	/* The ids of all mapped indexes among the first `n_filtered` packs; NULL: it was not made yet, or there were few of those then. */
@@ -329,7 +330,7 @@ bool ews_packs_are_all(const struct ews_packs *packs)
 struct ews_pack_large *ews_packs_begin_large(struct ews_packs *packs)
 {
 	pthread_mutex_lock(&packs->large);
-	ews_alloc_give_back();
+	ews_alloc_give_back_growth(&packs->resident);
 	return &packs->left;
 }
 
