@@ -21,6 +21,7 @@
 #define FILLED_MIN (64 * 1024) /* fewer pages are not worth a call */
 #define HEAP_BYTES (16 * 1024 * 1024)
 #define FREED_BYTES (6 * 1024 * 1024)
+#define GROWN_BYTES (3 * 1024 * 1024)
 
 struct ews_arena_block {
 	struct ews_arena_block *next;
@@ -97,7 +98,7 @@ void ews_alloc_give_back_growth(size_t *resident)
 {
 	size_t now = count_resident();
 
-	if (*resident && now && now < *resident + FREED_BYTES / 2)
+	if (*resident && now && now < *resident + GROWN_BYTES)
 		return;
 	ews_alloc_give_back();
 	*resident = count_resident();

@@ -1,4 +1,6 @@
 /*
+ * Spares: see spares.h.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "base/spares.h"
