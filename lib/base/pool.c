@@ -286,8 +286,7 @@ struct range {
 struct parts {
 	struct spans spans;
 	unsigned n;
-	bool has_failed;
-	pthread_mutex_t lock; /* of what is below, and `has_failed` */
+	pthread_mutex_t lock; /* of what is below */
 	struct range ranges[THREADS_ASKED_MAX];
 };
 
@@ -322,10 +321,17 @@ static bool take_span(struct range *out, struct parts *parts, struct range *own)
 	if (count_left(out) > parts->spans.len)
 		out->end = out->next + parts->spans.len;
 	own->next = out->end;
-	if (parts->has_failed)
-		out->next = out->end;
 	pthread_mutex_unlock(&parts->lock);
 	return count_left(out) > 0;
+}
+
+/* Somebody failed: no more spans start. */
+static void leave_rest(struct parts *parts)
+{
+	pthread_mutex_lock(&parts->lock);
+	for (unsigned i = 0; i < parts->n; i++)
+		parts->ranges[i].next = parts->ranges[i].end;
+	pthread_mutex_unlock(&parts->lock);
 }
 
 static int do_part(size_t i, unsigned worker, void *payload)
@@ -336,11 +342,8 @@ static int do_part(size_t i, unsigned worker, void *payload)
 
 	while (rc == 0 && take_span(&span, parts, &parts->ranges[i]))
 		rc = parts->spans.fn(span.next, span.end, worker, parts->spans.payload);
-	if (rc < 0) {
-		pthread_mutex_lock(&parts->lock);
-		parts->has_failed = true;
-		pthread_mutex_unlock(&parts->lock);
-	}
+	if (rc < 0)
+		leave_rest(parts);
 	return rc;
 }
 

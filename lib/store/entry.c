@@ -26,14 +26,6 @@ struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, si
 	return entry;
 }
 
-void ews_entries_reserve(struct ews_entries *list, size_t n)
-{
-	if (n <= list->cap)
-		return;
-	list->items = ews_realloc(list->items, n * sizeof(*list->items));
-	list->cap = n;
-}
-
 void ews_entries_move(struct ews_entries *list, struct ews_entries *from, size_t start, size_t end)
 {
 	size_t n = end - start;
@@ -41,7 +33,7 @@ void ews_entries_move(struct ews_entries *list, struct ews_entries *from, size_t
 	ews_arena_join(&list->arena, &from->arena);
 	if (!n)
 		return;
-	ews_entries_reserve(list, list->n + n);
+	EWS_GROW_TO(list->items, list->n + n, list->cap);
 	memcpy(list->items + list->n, from->items + start, n * sizeof(*list->items));
 	list->n += n;
 }

@@ -23,13 +23,10 @@
  */
 #include "store/odb_libgit2.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <git2/sys/odb_backend.h>

@@ -302,7 +302,7 @@ static void join_parts(struct ews_entries *out, struct ews_entries *above, struc
 		ews_arena_join(&out->arena, &listing->arenas[i]);
 	for (size_t i = 0; i < listing->n; i++)
 		n += listing->parts[i].entries.n;
-	ews_entries_reserve(out, n);
+	EWS_GROW_TO(out->items, n, out->cap);
 	for (size_t i = 0; i < listing->n; i++) {
 		ews_entries_move(out, above, taken, listing->parts[i].at);
 		taken = listing->parts[i].at;
