@@ -65,6 +65,19 @@ fi
 # shellcheck source=/dev/null
 . "$SHARNESS"
 
+# What a test says is for who asked for it, and for who sees it fail: it may not fail again.
+if test "$verbose" != t; then
+	exec 3>>"$ews_root/said" 4>&3
+	# sharness' own, but for the last line
+	test_failure_() {
+		test_failure=$((test_failure + 1))
+		say_color error "not ok $test_count - $1"
+		printf '%s\n' "$2" | sed 's/^/#	/'
+		sed -n 'H; /^expecting success: /h; ${ g; p; }' "$ews_root/said" | tail -n "+$(($(printf '%s\n' "$2" | wc -l) + 2))" | tail -n 40 | sed 's/^/# said:	/'
+		test -z "$immediate" || { EXIT_OK=t && exit 1; }
+	}
+fi
+
 # an ordinary user can not remove what such a directory holds
 cleanup 'test "$(id -u)" = 0 || chmod -R u+rwX "$SHARNESS_TRASH_DIRECTORY" 2>/dev/null || :'
 
