@@ -363,6 +363,25 @@ test_expect_success 'with paths only these are put back' '
 	reverts paths
 '
 
+test_expect_success 'a path below what became a file: that goes, and of the directory only what is named comes back' '
+	new_workspace below && mkdir beyond && echo theirs >beyond/file && (cd "$ws" && echo new >docs/new && rm docs/crlf.txt && echo edit >>src/main.c && mv src kept-src) &&
+	for kind in file link fifo empty ignored; do
+		case $kind in
+		file) echo file >"${ws:?}/src" ;;
+		link) ln -s ../../../../../beyond "${ws:?}/src" ;;
+		fifo) mkfifo "${ws:?}/src" ;;
+		empty) : >"${ws:?}/src" ;;
+		ignored) echo out >"${ws:?}/src" && echo src >"${ws:?}/.gitignore" ;;
+		esac && state_of "$ws" >before && find beyond -newer before >out && test_must_be_empty out &&
+		git -C p ews revert below -- src/deep/er/file docs >out && test_grep "Status: Verified" out && test_same_tree p/docs "${ws:?}/docs" && cmp p/src/deep/er/file "${ws:?}/src/deep/er/file" &&
+		(cd "$ws" && find src ! -type d) >found && echo src/deep/er/file >want && test_cmp want found && test_path_is_dir "${ws:?}/kept-src" && state_of "$ws" >after &&
+		git -C p ews undo below && state_of "$ws" >got && test_cmp before got && git -C p ews undo --redo below && state_of "$ws" >got && test_cmp after got &&
+		echo mine >"${ws:?}/src/deep/mine" && git -C "$ws" checkout -q .gitignore && { git -C p ews undo below >out 2>err || :; } && test "$(cat "${ws:?}/src/deep/mine")" = mine && rm "${ws:?}/src/deep/mine" && { git -C p ews undo below || :; } && rm -rf "${ws:?}/src" || {
+			echo "$kind" && return 1
+		}
+	done && test "$(ls -A beyond)" = file && reverts below
+'
+
 test_expect_success '--to: another snapshot, its index too; and back to the base' '
 	new_workspace to && (cd "$ws" && echo one >>src/main.c && git add src/main.c && echo new >new && git commit -qm c) &&
 	snap=$(cd "$ws" && git ews snapshot create) && state_of "$ws" >snap.want &&

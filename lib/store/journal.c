@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #define JOURNAL_FILE "journal"
@@ -424,6 +425,17 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	step->state = EWS_STEP_PLANNED;
 	step->sequence = last + 1;
 	return 0;
+}
+
+void ews_step_set_paths(struct ews_step *step, const char *const *paths)
+{
+	ews_strv_clear(&step->paths);
+	for (; paths && *paths; paths++) {
+		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+
+		ews_path_escape(&escaped, *paths, strlen(*paths));
+		ews_strv_add(&step->paths, escaped.ptr);
+	}
 }
 
 bool ews_step_is_unfinished(const struct ews_step *step)

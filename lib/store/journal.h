@@ -73,6 +73,8 @@ struct ews_step {
 
 /* Give a new step its id and sequence; its strings are set by the caller. */
 int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session);
+/* Limit the step to these paths, which are as they are; NULL: to none. */
+void ews_step_set_paths(struct ews_step *step, const char *const *paths);
 /* Write the record (replace, synced). Fails with EWS_EUNSUPPORTED when it is longer than what is read again. */
 int ews_step_write(int repo_fd, const struct ews_step *step);
 int ews_step_read(struct ews_step *out, int repo_fd, const char *id);

@@ -524,13 +524,7 @@ static int make_step(struct ews_step *step, struct plan *plan, const struct ews_
 	step->after = ews_strdup(target->id);
 	step->is_exact = true;
 	step->with_index = plan->opts->index || plan->opts->commit;
-	for (size_t i = 0; i < plan->out->merge.touched.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
-		const char *path = plan->out->merge.touched.items[i];
-
-		ews_path_escape(&escaped, path, strlen(path));
-		ews_strv_add(&step->paths, escaped.ptr);
-	}
+	ews_step_set_paths(step, (const char *const *)plan->out->merge.touched.items);
 	return 0;
 }
 

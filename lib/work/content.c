@@ -272,8 +272,7 @@ static int look_for_kept(size_t from, size_t end, unsigned worker, void *payload
 
 		if ((entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK) || entry->is_racy)
 			continue;
-		while (known && at < known->n &&
-		       (order = ews_path_cmp_alike(known->items[at].path, entry->path)) < 0)
+		while (known && at < known->n && (order = ews_path_cmp_alike(known->items[at].path, entry->path)) < 0)
 			at++;
 		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
 			continue;

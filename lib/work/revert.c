@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/sync.h"
 #include "store/reserve.h"
 #include "work/proof.h"
@@ -35,12 +34,7 @@ static int make_step(struct ews_step *step, struct ews_repo *repo, const struct 
 	free(step->after);
 	step->after = ews_strdup(target->id);
 	step->with_owners = opts->owners;
-	for (const char *const *path = opts->only; path && *path; path++) {
-		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
-
-		ews_path_escape(&escaped, *path, strlen(*path));
-		ews_strv_add(&step->paths, escaped.ptr);
-	}
+	ews_step_set_paths(step, opts->only);
 	return 0;
 }
 

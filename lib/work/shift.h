@@ -34,7 +34,9 @@ struct ews_shift {
 	struct ews_strv away; /* paths that are renamed away */
 	struct ews_strv returning; /* sorted: the paths that what an earlier move took comes back to */
 	ews_entry_equal_fn equal; /* what need not be written */
-	size_t n_only; /* how many paths the options name */
+	const char *const *only; /* what it is limited to: the options' paths, or `exact`; NULL: nothing */
+	size_t n_only;
+	struct ews_strv exact;
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
 	bool brings_back; /* something of git's state was put away, and comes back when the step turns */
@@ -43,6 +45,20 @@ struct ews_shift {
 	struct ews_buf memo; /* of the target's entries, once they are there; empty: not known */
 	bool is_untouched; /* all is as it should be: `now` was looked at, and nothing done since */
 };
+
+/* shift_only.c: what it is limited to. */
+
+/*
+ * Take the options' paths, once it is known what is there, in `root_fd`, and what is to be there; where a directory of theirs can't be
+ * made without it, the new step becomes exact.
+ */
+void ews_shift_limit(struct ews_shift *shift, int root_fd);
+/* Is `path` among what the transition is limited to, or is it limited to nothing? */
+bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path);
+/* Is it, or something that it lies in? */
+bool ews_shift_is_below_wanted(const struct ews_shift *shift, const char *path);
+/* Is it a directory that something wanted lies in, and that is not there any more? */
+bool ews_shift_leads_to_wanted(const struct ews_shift *shift, const struct ews_change *change);
 
 /* shift_plan.c: what goes where. */
 
@@ -60,8 +76,6 @@ void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_
  */
 void ews_shift_spare_shared_files(struct ews_shift *shift);
 
-/* Is `path` among what the transition is limited to, or is it limited to nothing? */
-bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path);
 /* Are the files that a person works on what is written? */
 bool ews_shift_is_in_project(const struct ews_shift *shift);
 bool ews_shift_is_away(const struct ews_shift *shift, const char *path);

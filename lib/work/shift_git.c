@@ -239,7 +239,7 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 /* Those of the wanted paths that an index may hold, on either side; sorted. */
 static void list_staged(struct ews_strv *out, const struct ews_shift *shift)
 {
-	for (const char *const *path = shift->opts->only; path && *path; path++) {
+	for (const char *const *path = shift->only; path && *path; path++) {
 		const struct ews_entry *sides[2] = { ews_entries_find(&shift->now.scan.entries, *path),
 						     ews_entries_find(&shift->target.scan.entries, *path) };
 		bool is_there = sides[0] && sides[0]->type != EWS_ENTRY_DIR;
@@ -262,7 +262,7 @@ int ews_shift_write_index(const struct ews_shift *shift)
 		list_staged(&paths, shift);
 		return ews_stage_add(shift->repo, &paths);
 	}
-	for (const char *const *path = shift->opts->only; path && *path; path++)
+	for (const char *const *path = shift->only; path && *path; path++)
 		ews_strv_add(&paths, *path);
 	return ews_stage_restore(shift->repo, &shift->target.git, &paths);
 }

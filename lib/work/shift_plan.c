@@ -22,59 +22,6 @@
 
 #define FEW_PATHS 16
 
-static int cmp_paths(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool is_named(const struct ews_shift *shift, const char *path)
-{
-	return bsearch(&path, shift->opts->only, shift->n_only, sizeof(path), cmp_paths);
-}
-
-bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path)
-{
-	return shift->step->is_exact ? is_named(shift, path) : ews_path_is_inside_any(path, shift->opts->only);
-}
-
-/* Is it, or something that it lies in? */
-static bool is_below_wanted(const struct ews_shift *shift, const char *path)
-{
-	EWS_CLEANUP(free) char *at = NULL;
-
-	if (!shift->step->is_exact)
-		return ews_shift_is_wanted(shift, path);
-	at = ews_strdup(path);
-	while (!is_named(shift, at)) {
-		char *slash = strrchr(at, '/');
-
-		if (!slash)
-			return false;
-		*slash = '\0';
-	}
-	return true;
-}
-
-/* Is it a directory that something wanted lies in, and that is not there any more? */
-static bool leads_to_wanted(const struct ews_shift *shift, const struct ews_change *change)
-{
-	size_t len = strlen(change->path), at = 0, end = shift->n_only;
-
-	if (!shift->step->is_exact || change->from || change->to->type != EWS_ENTRY_DIR)
-		return false;
-	while (at < end) {
-		size_t mid = (at + end) / 2;
-		const char *path = shift->opts->only[mid];
-		int cmp = strncmp(path, change->path, len);
-
-		if (cmp < 0 || (cmp == 0 && (unsigned char)path[len] < '/'))
-			at = mid + 1;
-		else
-			end = mid;
-	}
-	return at < shift->n_only && ews_path_is_inside(shift->opts->only[at], change->path);
-}
-
 bool ews_shift_is_in_project(const struct ews_shift *shift)
 {
 	return !shift->session || shift->session->method->is_project;
@@ -139,7 +86,8 @@ static bool is_back_since(const struct ews_shift *shift, const char *path)
 
 static bool goes_away(const struct ews_shift *shift, const struct ews_skip *skip)
 {
-	if (skip->reason == EWS_SKIP_OWN || skip->reason == EWS_SKIP_MOUNTED || !is_below_wanted(shift, skip->path))
+	if (skip->reason == EWS_SKIP_OWN || skip->reason == EWS_SKIP_MOUNTED ||
+	    !ews_shift_is_below_wanted(shift, skip->path))
 		return false;
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
@@ -302,7 +250,7 @@ static void limit_changes(struct ews_shift *shift)
 			change->from = NULL;
 		if (is_back)
 			change->to = NULL;
-		bool wanted = ews_shift_is_wanted(shift, change->path) || leads_to_wanted(shift, change);
+		bool wanted = ews_shift_is_wanted(shift, change->path) || ews_shift_leads_to_wanted(shift, change);
 
 		/* What lies there is another's, and what should lie there is beneath it. */
 		if (ews_shift_mounted_at(&shift->now, change->path))
@@ -610,6 +558,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = settle(shift, &reading);
 	if (rc < 0 || shift->is_settled)
 		return rc;
+	ews_shift_limit(shift, root_fd);
 	if (shift->step->with_owners)
 		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc == 0 && shift->kept.n)

@@ -40,6 +40,7 @@ static void release_shift(struct ews_shift *shift)
 	ews_entries_release(&shift->kept);
 	ews_ignored_changes_release(&shift->ignored);
 	ews_strv_release(&shift->away);
+	ews_strv_release(&shift->exact);
 	ews_strv_release(&shift->returning);
 	ews_snapshot_release(&shift->before);
 	ews_buf_release(&shift->memo);
@@ -586,6 +587,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.kept = EWS_ENTRIES_INIT,
 		.ignored = EWS_IGNORED_CHANGES_INIT,
 		.away = EWS_STRV_INIT,
+		.exact = EWS_STRV_INIT,
 		.memo = EWS_BUF_INIT,
 	};
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
@@ -594,8 +596,6 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	ews_batch_keep_briefly(shift.batch);
 	if (!opts->dry_run && opts->target->files <= EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
-	while (opts->only && opts->only[shift.n_only])
-		shift.n_only++;
 	rc = root < 0 ? root : ews_shift_plan(out, &shift, root);
 	if (rc == 0 && shift.is_settled) {
 		*has_changed = false;

@@ -1,0 +1,132 @@
+/*
+ * Paths that a transition is limited to.
+ *
+ * They are names of files and directories, of which the latter mean all that they hold; or, where the step says that it is exact,
+ * they mean nothing but themselves. The first becomes the second where a file stands in the place of a directory that a named
+ * path lies in: it has to go, but what else the directory held was not asked for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/path.h"
+#include "work/shift.h"
+#include "work/transition.h"
+
+static int cmp_paths(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_named(const struct ews_shift *shift, const char *path)
+{
+	return bsearch(&path, shift->only, shift->n_only, sizeof(path), cmp_paths);
+}
+
+bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path)
+{
+	return shift->step->is_exact ? is_named(shift, path) : ews_path_is_inside_any(path, shift->only);
+}
+
+bool ews_shift_is_below_wanted(const struct ews_shift *shift, const char *path)
+{
+	EWS_CLEANUP(free) char *at = NULL;
+
+	if (!shift->step->is_exact)
+		return ews_shift_is_wanted(shift, path);
+	at = ews_strdup(path);
+	while (!is_named(shift, at)) {
+		char *slash = strrchr(at, '/');
+
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
+bool ews_shift_leads_to_wanted(const struct ews_shift *shift, const struct ews_change *change)
+{
+	size_t len = strlen(change->path), at = 0, end = shift->n_only;
+
+	if (!shift->step->is_exact || change->from || change->to->type != EWS_ENTRY_DIR)
+		return false;
+	while (at < end) {
+		size_t mid = (at + end) / 2;
+		const char *path = shift->only[mid];
+		int cmp = strncmp(path, change->path, len);
+
+		if (cmp < 0 || (cmp == 0 && (unsigned char)path[len] < '/'))
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at < shift->n_only && ews_path_is_inside(shift->only[at], change->path);
+}
+
+/* Does something stand at `path` that is no directory? What is left out is looked at where it stands, in `root_fd`. */
+static bool is_blocked(const struct ews_shift *shift, const char *path, int root_fd)
+{
+	const struct ews_entry *entry = ews_entries_find(&shift->now.scan.entries, path);
+	const struct ews_skip *skip = entry ? NULL : ews_skips_covering(&shift->now.scan.skips, path);
+	struct stat st;
+
+	if (entry)
+		return !ews_entry_is_dir(entry);
+	return skip && !strcmp(skip->path, path) && fstatat(root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !S_ISDIR(st.st_mode);
+}
+
+/* The directories that `path` lies in, from the first that something else stands in the place of. */
+static void add_blocked(struct ews_strv *to, const struct ews_shift *shift, const char *path, int root_fd)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	bool is_below = false;
+
+	for (char *slash = strchr(at, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		is_below = is_below || is_blocked(shift, at, root_fd);
+		if (is_below)
+			ews_strv_add(to, at);
+		*slash = '/';
+	}
+}
+
+static void add_inside(struct ews_strv *to, const struct ews_entries *list, const char *path)
+{
+	size_t at = ews_path_find_first(list->items, sizeof(*list->items), list->n, path);
+
+	for (; at < list->n && ews_path_is_inside(list->items[at].path, path); at++)
+		ews_strv_add(to, list->items[at].path);
+}
+
+void ews_shift_limit(struct ews_shift *shift, int root_fd)
+{
+	const char *const *only = shift->opts->only;
+	struct ews_step *step = shift->step;
+
+	shift->only = only;
+	while (only && only[shift->n_only])
+		shift->n_only++;
+	/* One that was begun keeps to what it said. */
+	if (step->is_exact || step->state != EWS_STEP_PLANNED || shift->opts->is_retry)
+		return;
+	for (size_t i = 0; i < shift->n_only; i++)
+		add_blocked(&shift->exact, shift, only[i], root_fd);
+	if (!shift->exact.n)
+		return;
+	for (size_t i = 0; i < shift->n_only; i++) {
+		ews_strv_add(&shift->exact, only[i]);
+		add_inside(&shift->exact, &shift->now.scan.entries, only[i]);
+		add_inside(&shift->exact, &shift->target.scan.entries, only[i]);
+	}
+	ews_strv_unique(&shift->exact);
+	shift->only = (const char *const *)shift->exact.items;
+	shift->n_only = shift->exact.n;
+	step->is_exact = true;
+	ews_step_set_paths(step, shift->only);
+}
