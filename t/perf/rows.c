@@ -301,7 +301,7 @@ const struct row flat_rows[2] = {
 };
 
 /* Many threads must not cost what is small more than they gain: the same commands, where one processor may be used. */
-#define WITH_A_SMALL_ONE                                                                                                         \
+#define WITH_A_SMALL_ONE                                                                                                             \
 	"test -d $X/small || { mkdir -p $X/small/home $X/small/project && $MAKE $X/small/project 200 660 && cd $X/small/project && " \
 	"git init -q && git add . && git commit -q -m small && git ews --home $X/small/home start w; }"
 #define SMALL(verb) "git -C $X/small/project ews --home $X/small/home " verb

@@ -12,4 +12,10 @@
  */
 void warm(const char *path);
 
+/*
+ * How much the kernel has let go of since it began, of files and of what it knows of them; 0: it does not say. What was warm is
+ * so still when that has not grown.
+ */
+unsigned long long warm_reclaimed(void);
+
 #endif
