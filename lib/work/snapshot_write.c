@@ -27,6 +27,8 @@
 #include "work/snapshot_earlier.h"
 #include "work/snapshot_pins.h"
 
+#define PINS_BESIDE_MAX (4 * EWS_ENTRIES_MANY) /* of more files what git's index names is held before all else */
+
 /* What is written of a snapshot, in parts that know nothing of each other. */
 struct writing {
 	struct ews_repo *repo;
@@ -136,10 +138,10 @@ static int write_part(size_t i, unsigned worker, void *payload)
 	return i < N_PARTS ? parts[i](payload) : write_piece(payload, i - N_PARTS);
 }
 
-/* Are there many files, and git's index to be looked through? Then what may come one after the other does, to be held no longer. */
-static bool is_too_much_at_once(const struct writing *writing)
+/* Are there more files than `most`, and git's index to be looked through? Then what may come one after the other does, to be held no longer. */
+static bool is_too_much_at_once(const struct writing *writing, size_t most)
 {
-	return !writing->earlier.has_pins && writing->content->scan.entries.n > EWS_ENTRIES_MANY;
+	return !writing->earlier.has_pins && writing->content->scan.entries.n > most;
 }
 
 /* The trees, of which the list of those that are like them is let go. */
@@ -183,11 +185,11 @@ static int write_parts(struct writing *writing)
 		rc = write_tree(writing);
 		return rc < 0 ? rc : make_hash_and_cache(writing);
 	}
-	if (is_too_much_at_once(writing))
+	if (is_too_much_at_once(writing, EWS_ENTRIES_MANY))
 		rc = write_tree_ahead(writing);
 	if (rc == 0 && !writing->earlier.has_pins)
 		rc = ews_content_read_index(writing->content, writing->opts->session);
-	if (rc == 0 && is_too_much_at_once(writing))
+	if (rc == 0 && is_too_much_at_once(writing, PINS_BESIDE_MAX))
 		rc = write_pins_ahead(writing);
 	if (rc < 0)
 		return rc;
