@@ -52,10 +52,11 @@ test_expect_success 'of two packs the one or the other has it' '
 	git -C two.git ews start both >out && take_ws out && equal "$ws" HEAD
 '
 
-# damage <repository> <id>: the stream of the object, in the only pack that it is in, is another.
+# damage <repository> <id> [<offset>]: the stream of the object, in the only pack that it is in, is another: no stream at all, or
+# further on, where it has random bytes as they are, one of other bytes.
 damage() {
 	pack=$(find "${1:?}/objects/pack" -name "*.pack") && at=$(git -C "$1" show-index <"${pack%.pack}.idx" | sed -n "s/^\([0-9]*\) $2 .*/\1/p") &&
-		chmod u+w "$pack" && printf "\377\377\377\377" | dd of="$pack" bs=1 seek=$((at + 6)) conv=notrunc 2>/dev/null
+		chmod u+w "$pack" && printf "\377\377\377\377" | dd of="$pack" bs=1 seek=$((at + ${3-6})) conv=notrunc 2>/dev/null
 }
 
 test_expect_success 'where a pack is damaged nothing is there that is something else' '
@@ -64,7 +65,17 @@ test_expect_success 'where a pack is damaged nothing is there that is something 
 	git -C damaged.git ews list >list && ! grep bad list
 '
 
-test_expect_success 'what is damaged in one pack is taken from another, or from beside it' '
+test_expect_success 'what is damaged in one pack is taken from another' '
+	git -C p archive "$(git -C damaged.git rev-parse HEAD)" | (rm -rf expect && mkdir expect && tar -x -f - -C expect) && for offset in 6 2000; do
+		rm -rf other.git && git clone -q --no-hardlinks --bare p other.git && sound=$(find p/.git/objects/pack -name "*.pack") && damage other.git "$id" $offset &&
+		test_must_fail git -C other.git ews start bad 2>err && grep damaged err && for first in a z; do
+			for kind in pack idx; do cp "${sound%.pack}.$kind" "other.git/objects/pack/pack-$first.$kind" || return 1; done &&
+			git -C other.git ews start "$first$offset" >out && take_ws out && diff -r --no-dereference --exclude=.git expect "$ws" && rm -f other.git/objects/pack/pack-$first.* || return 1
+		done || return 1
+	done
+'
+
+test_expect_success 'or from beside it' '
 	git init -q beside && test "$(git -C p cat-file blob "$id" | git -C beside hash-object -w --stdin)" = "$id" &&
 	cp -R beside/.git/objects/?? damaged.git/objects/ &&
 	git -C damaged.git ews start well >out && take_ws out && git -C p archive HEAD | (rm -rf expect && mkdir expect && tar -x -f - -C expect) &&

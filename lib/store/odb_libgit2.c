@@ -282,15 +282,35 @@ static bool read_loose(struct object *out, const struct room *room, struct reade
 	return true;
 }
 
+/* What is read of packs. */
+struct wanted {
+	const struct room *room;
+	const struct ews_oid *oid;
+	struct passing *passing; /* where a large blob goes, or NULL */
+};
+
+/* Another pack may have it as it should be, so this is asked while there is one. */
+static bool is_sound(void *payload, enum ews_object_type type, const struct ews_buf *content)
+{
+	const struct wanted *wanted = payload;
+	int rc = content ? ews_odb_check(&wanted->room->face, wanted->oid, type, content->ptr, content->len)
+			 : check_passed(wanted->passing);
+
+	if (rc < 0)
+		ews_error_clear(); /* the last pack's reader says it */
+	return rc == 0;
+}
+
 /* Read it where it was found to stand. As the reader of packs returns it; 0: it is not to be had so. */
 static int read_there(const struct ews_buf **out, enum ews_object_type *type, struct reader *reader,
-		      struct ews_packs *packs, const struct passing *passing, const struct ews_pack_sink *sink)
+		      struct ews_packs *packs, const struct passing *passing, const struct ews_pack_sink *sink,
+		      const struct ews_pack_check *check)
 {
 	int rc;
 
 	if (!passing || !passing->place)
 		return 0;
-	rc = ews_pack_reader_read_at(out, type, reader->packed, packs, passing->place, sink);
+	rc = ews_pack_reader_read_at(out, type, reader->packed, packs, passing->place, sink, check);
 	return rc == EWS_EDAMAGED ? 0 : rc; /* who looks for it says so, or has it elsewhere */
 }
 
@@ -298,11 +318,13 @@ static int read_there(const struct ews_buf **out, enum ews_object_type *type, st
 static int read_packed(struct object *out, struct room *room, struct reader *reader, const struct ews_oid *oid,
 		       uint64_t max, struct passing *passing)
 {
+	struct wanted wanted = { room, oid, passing };
 	const struct ews_pack_sink sink = { begin_passing, pass, passing };
+	const struct ews_pack_check check = { is_sound, &wanted };
 	struct ews_packs *packs = need_packs(room);
 	const struct ews_buf *content;
 	uint64_t size = 0;
-	int found = 1, there, rc;
+	int found = 1, there;
 
 	if (!reader->packed)
 		reader->packed = ews_pack_reader_new();
@@ -312,20 +334,12 @@ static int read_packed(struct object *out, struct room *room, struct reader *rea
 		out->len = size;
 		return found;
 	}
-	there = read_there(&content, &out->type, reader, packs, passing, &sink);
+	there = read_there(&content, &out->type, reader, packs, passing, &sink, &check);
 	if (there)
 		found = there;
 	else if (found) /* of what is damaged another pack may have all */
 		found = ews_pack_reader_read(&content, &out->type, reader->packed, packs, oid,
-					     passing ? &sink : NULL);
-	if (found <= 0)
-		return found;
-	if (found == 2)
-		rc = check_passed(passing);
-	else
-		rc = ews_odb_check(&room->face, oid, out->type, content->ptr, content->len);
-	if (rc < 0)
-		return rc;
+					     passing ? &sink : NULL, &check);
 	if (found == 1) {
 		out->data = content->ptr;
 		out->len = content->len;

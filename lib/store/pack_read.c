@@ -523,19 +523,31 @@ struct taking {
 	struct ews_pack_reader *reader;
 	struct ews_packs *packs;
 	const struct ews_pack_sink *sink;
+	const struct ews_pack_check *check;
 	const struct ews_buf **out;
 	enum ews_object_type *type;
 	uint64_t *size;
 };
 
+/* What is not as it should be was made of something that isn't, which is nobody's base. */
+static void forget_objects(struct ews_pack_reader *reader)
+{
+	for (size_t i = 0; i < OBJECTS; i++)
+		reader->objects[i].pack = NULL;
+}
+
 static int take_content(void *payload, const struct ews_packed *pack, size_t offset)
 {
 	const struct taking *taking = payload;
+	struct ews_pack_reader *reader = taking->reader;
+	const struct ews_pack_check *check = taking->check;
+	int rc = read_at(taking->type, reader, taking->packs, pack, offset, taking->sink);
 
-	int rc = read_at(taking->type, taking->reader, taking->packs, pack, offset, taking->sink);
-
-	*taking->out = &taking->reader->object->bytes;
-	return rc;
+	*taking->out = &reader->object->bytes;
+	if (rc <= 0 || !check || check->is_sound(check->payload, *taking->type, rc == 1 ? *taking->out : NULL))
+		return rc;
+	forget_objects(reader);
+	return EWS_EDAMAGED;
 }
 
 static int take_header(void *payload, const struct ews_packed *pack, size_t offset)
@@ -546,9 +558,12 @@ static int take_header(void *payload, const struct ews_packed *pack, size_t offs
 }
 
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
-			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink)
+			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink,
+			 const struct ews_pack_check *check)
 {
-	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .out = out, .type = type };
+	struct taking taking = {
+		.reader = reader, .packs = packs, .sink = sink, .check = check, .out = out, .type = type
+	};
 
 	ews_pack_input_read_ahead(reader->input, 0);
 	return ews_packs_take(packs, oid, take_content, &taking);
@@ -556,9 +571,11 @@ int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type,
 
 int ews_pack_reader_read_at(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
 			    struct ews_packs *packs, const struct ews_pack_place *place,
-			    const struct ews_pack_sink *sink)
+			    const struct ews_pack_sink *sink, const struct ews_pack_check *check)
 {
-	struct taking taking = { .reader = reader, .packs = packs, .sink = sink, .out = out, .type = type };
+	struct taking taking = {
+		.reader = reader, .packs = packs, .sink = sink, .check = check, .out = out, .type = type
+	};
 
 	ews_pack_input_read_ahead(reader->input, AHEAD_BYTES);
 	return ews_packs_take_at(packs, place, take_content, &taking);

@@ -1,8 +1,8 @@
 /*
  * Packed objects that are read: many stand behind one another in a pack, most of them as what differs from a base.
  *
- * What is ordinary is read here, in place and into buffers that are used again; whoever asks checks what comes against
- * its id. All else is said not to be here: an object that is huge, or damaged, or in another store that this one borrows from.
+ * What is ordinary is read here, in place and into buffers that are used again; whoever asks knows whether what comes is
+ * what its id says. All else is said not to be here: an object that is huge, or damaged, or in another store that this one borrows from.
  * Who knows of other places, and has words for what is wrong, looks there.
  *
  * A pack is as pack.h has it; a delta names its base by how far ahead of it that stands, or by its id.
@@ -35,23 +35,30 @@ struct ews_pack_sink {
 	void *payload;
 };
 
+/* Is what was read as it should be? `content` is NULL where the sink has it. */
+struct ews_pack_check {
+	bool (*is_sound)(void *payload, enum ews_object_type type, const struct ews_buf *content);
+	void *payload;
+};
+
 /*
  * Read the object `oid`. Returns 1, or 0 when it is not here, or not of a kind that is read here (too large, say). Fails
- * with EWS_EDAMAGED when what a pack has of it is no object, and no other pack has it. `out` is the reader's, until its
- * next object. It is not checked against its id.
+ * with EWS_EDAMAGED when what a pack has of it is no object, or not sound (`check`, which may be NULL), and no other pack has
+ * it. `out` is the reader's, until its next object.
  *
  * Where there is a `sink` an object of 2 MiB or more goes there: returns 2 then. However large it is, that takes no more
  * memory than what it is a delta of.
  */
 int ews_pack_reader_read(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
-			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink);
+			 struct ews_packs *packs, const struct ews_oid *oid, const struct ews_pack_sink *sink,
+			 const struct ews_pack_check *check);
 /*
  * The same of what was found to stand at `place`: whoever reads many so, in that order, reads what follows there as well, and
  * finds it read.
  */
 int ews_pack_reader_read_at(const struct ews_buf **out, enum ews_object_type *type, struct ews_pack_reader *reader,
 			    struct ews_packs *packs, const struct ews_pack_place *place,
-			    const struct ews_pack_sink *sink);
+			    const struct ews_pack_sink *sink, const struct ews_pack_check *check);
 /*
  * Whoever has read is done with what came of it: what a large object took is given back, and who waits to read one may.
  * Only one thread at a time holds a large object (of 2 MiB), so that memory has a bound however many read.

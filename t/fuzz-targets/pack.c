@@ -82,7 +82,7 @@ static void ask(struct ews_pack_reader *reader, struct ews_packs *packs, const u
 
 	memcpy(oid.id, id, ID_LEN);
 	has = ews_packs_have(packs, &oid);
-	is_read = ews_pack_reader_read(&out, &type, reader, packs, &oid, NULL) > 0;
+	is_read = ews_pack_reader_read(&out, &type, reader, packs, &oid, NULL, NULL) > 0;
 	ews_error_clear(); /* what is damaged may be so */
 	must(has || !is_read, "what isn't there is read");
 	must(has || !ews_packs_freshen(packs, &oid), "what isn't there counts as new");

@@ -105,7 +105,7 @@ static bool is_read(const struct ews_oid *oid, struct ews_packs *packs, struct e
 	char hex[EWS_OID_HEX_MAX];
 	uint64_t size;
 
-	if (ews_pack_reader_read(&out, &type, reader, packs, oid, NULL) <= 0)
+	if (ews_pack_reader_read(&out, &type, reader, packs, oid, NULL, NULL) <= 0)
 		return false;
 	cr_assert(is_object(oid, type, out), "%s", ews_oid_hex(hex, oid));
 	cr_assert_eq(ews_pack_reader_read_header(&said, &size, reader, packs, oid), 1);
@@ -177,7 +177,7 @@ Test(pack_read, where_no_pack_is_nothing_is_found)
 	enum ews_object_type type;
 	const struct ews_buf *out;
 
-	cr_assert_eq(ews_pack_reader_read(&out, &type, reader, packs, &oid, NULL), 0);
+	cr_assert_eq(ews_pack_reader_read(&out, &type, reader, packs, &oid, NULL, NULL), 0);
 	ews_pack_reader_free(reader);
 	ews_packs_free(packs);
 }
@@ -371,7 +371,7 @@ Test(pack_read, a_delta_that_makes_too_much_of_its_base_is_left_to_others)
 	ews_buf_rtrim(&hex);
 	oid = id_of(hex.ptr);
 	packs = ews_packs_open(OBJECTS);
-	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, NULL), 0);
+	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, NULL, NULL), 0);
 	ews_pack_reader_free(reader);
 	ews_packs_free(packs);
 	cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
@@ -444,7 +444,7 @@ Test(pack_read, a_stream_may_be_longer_than_there_is_a_reason_for)
 		cr_assert_eq(ews_sync_finish(&group), 0);
 		ews_pack_free(pack);
 		packs = ews_packs_open(OBJECTS);
-		cr_assert_eq(ews_pack_reader_read(&found, &type, reader, packs, &oid, NULL), 1);
+		cr_assert_eq(ews_pack_reader_read(&found, &type, reader, packs, &oid, NULL, NULL), 1);
 		cr_assert(is_object(&oid, type, found));
 		ews_packs_free(packs);
 		fixture_shell(
@@ -508,14 +508,15 @@ Test(pack_read, large_objects_come_step_by_step)
 		struct ews_pack_sink sink = { begin_passed, add_passed, &passed };
 		struct ews_oid oid = hash_file(names[i]);
 
-		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink), 2, "%s", names[i]);
+		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink, NULL), 2, "%s",
+			     names[i]);
 		cr_assert_eq(passed.size, passed.content.len);
 		cr_assert(is_object(&oid, passed.type, &passed.content), "%s", names[i]);
 		sink.add = refuse_passed;
-		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink), EWS_ENOSPACE);
-		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &small, &sink), 1);
+		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink, NULL), EWS_ENOSPACE);
+		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &small, &sink, NULL), 1);
 		cr_assert(is_object(&small, type, content));
-		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, NULL), i != 1);
+		cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, NULL, NULL), i != 1);
 		cr_assert(i == 1 || is_object(&oid, type, content), "%s", names[i]);
 		ews_pack_reader_done(reader);
 		ews_buf_release(&passed.content);
@@ -572,7 +573,7 @@ Test(pack_read, what_is_passed_takes_no_memory)
 	oid = hash_file("noise");
 	packs = ews_packs_open(OBJECTS);
 	before = count_pages();
-	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink), 2);
+	cr_assert_eq(ews_pack_reader_read(&content, &type, reader, packs, &oid, &sink, NULL), 2);
 	cr_assert_lt((watched.resident_max - before) * (size_t)sysconf(_SC_PAGESIZE), 4 * EWS_MIB);
 	ews_pack_reader_free(reader);
 	ews_packs_free(packs);
@@ -614,6 +615,40 @@ Test(pack_read, a_large_file_is_whole_though_one_pack_of_two_is_damaged)
 		"mkdir .git/objects/pack && git hash-object -w ../noise && rmdir .git/objects/pack && mv ../apart .git/objects/pack");
 	cr_assert_eq(write_to_file(&oid), 0, "%s", ews_error_message());
 	fixture_shell("cmp noise written");
+}
+
+/* Bytes that are stored as they are, so that whoever reads them alone sees nothing wrong with others. */
+Test(pack_read, what_another_pack_has_sound_is_read_whichever_comes_first)
+{
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/r/.git", fixture_top());
+	static const char *const names[] = { "a", "z" };
+	EWS_CLEANUP(buf) struct ews_buf noise = EWS_BUF_INIT;
+	struct ews_oid oid;
+
+	fixture_shell(
+		"mkdir sound && head -c 50000 /dev/urandom >noise && cd r && rm -rf .git/objects/pack/* &&"
+		"git hash-object -w ../noise >id && git pack-objects -q .git/objects/pack/pack <id && git prune-packed &&"
+		"cp .git/objects/pack/* ../sound && chmod u+w .git/objects/pack/* &&"
+		"printf damaged | dd bs=1 seek=40000 conv=notrunc status=none of=$(echo .git/objects/pack/*.pack)");
+	oid = hash_file("noise");
+	cr_assert_eq(ews_file_read(&noise, AT_FDCWD, "noise", EWS_MIB), 0);
+	for (size_t i = 0; i < 2; i++) {
+		EWS_CLEANUP(free)
+		char *bring = ews_strfmt("rm -f r/.git/objects/pack/[az]* && for f in sound/*; do "
+					 "cp \"$f\" \"r/.git/objects/pack/%s${f##*/}\" || exit 1; done",
+					 names[i]);
+		EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+		struct ews_odb *odb;
+
+		fixture_shell("%s", bring);
+		cr_assert_eq(ews_odb_open(&odb, git_dir, fixture_top()), 0);
+		for (int again = 0; again < 2; again++) {
+			cr_assert_eq(ews_odb_read(&out, NULL, odb, &oid), 0, "%s: %s", names[i], ews_error_message());
+			cr_assert(out.len == noise.len && !memcmp(out.ptr, noise.ptr, noise.len));
+			ews_buf_truncate(&out, 0);
+		}
+		ews_odb_free(odb);
+	}
 }
 
 /* A delta of one byte that names its base by its id. */

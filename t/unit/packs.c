@@ -108,7 +108,7 @@ static void check_read(const struct all *all, size_t i, struct ews_packs *packs,
 	enum ews_object_type type;
 	struct ews_oid real;
 	char hex[EWS_OID_HEX_MAX];
-	int rc = ews_pack_reader_read_at(&out, &type, reader, packs, &all->places[i], in_steps ? &sink : NULL);
+	int rc = ews_pack_reader_read_at(&out, &type, reader, packs, &all->places[i], in_steps ? &sink : NULL, NULL);
 
 	cr_assert_gt(rc, 0, "%s", ews_oid_hex(hex, &all->oids[i]));
 	if (rc == 2) {
@@ -197,7 +197,7 @@ Test(packs, what_is_not_known_is_not_there)
 	enum ews_object_type type;
 
 	for (size_t i = 0; i < 3; i++)
-		cr_assert_eq(ews_pack_reader_read_at(&out, &type, reader, packs, &places[i], NULL), 0);
+		cr_assert_eq(ews_pack_reader_read_at(&out, &type, reader, packs, &places[i], NULL, NULL), 0);
 	ews_pack_reader_free(reader);
 	ews_packs_free(packs);
 }
