@@ -276,6 +276,8 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 {
 	const struct ews_entries *base = src->has_base ? &src->base : &src->head;
 
+	if (base->n > EWS_ENTRIES_MANY)
+		ews_alloc_give_back(); /* what the trees took */
 	for (size_t i = 0; i < base->n; i++) {
 		const struct ews_entry *entry = &base->items[i];
 		const struct ews_entry *head = ews_entries_find(&src->head, entry->path);
