@@ -382,6 +382,12 @@ test_expect_success 'a path below what became a file: that goes, and of the dire
 	done && test "$(ls -A beyond)" = file && reverts below
 '
 
+test_expect_success 'undo where a repository came into the directory that goes: it is kept whole, and redo brings it back' '
+	new_workspace into && rm -r "${ws:?}/src" && echo file >"${ws:?}/src" && state_of "$ws" >before && git -C p ews revert into -- src/deep/er/file >out && test_grep "Status: Verified" out &&
+	git init -q "${ws:?}/src/mine" && echo mine >"${ws:?}/src/mine/file" && git -C p ews undo into && state_of "$ws" >got && test_cmp before got &&
+	git -C p ews undo --redo into && test "$(cat "${ws:?}/src/mine/file")" = mine && cmp p/src/deep/er/file "${ws:?}/src/deep/er/file" && reverts into
+'
+
 test_expect_success '--to: another snapshot, its index too; and back to the base' '
 	new_workspace to && (cd "$ws" && echo one >>src/main.c && git add src/main.c && echo new >new && git commit -qm c) &&
 	snap=$(cd "$ws" && git ews snapshot create) && state_of "$ws" >snap.want &&

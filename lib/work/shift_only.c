@@ -53,7 +53,7 @@ bool ews_shift_leads_to_wanted(const struct ews_shift *shift, const struct ews_c
 {
 	size_t len = strlen(change->path), at = 0, end = shift->n_only;
 
-	if (!shift->step->is_exact || change->from || change->to->type != EWS_ENTRY_DIR)
+	if (!shift->step->is_exact || change->from || !change->to || change->to->type != EWS_ENTRY_DIR)
 		return false;
 	while (at < end) {
 		size_t mid = (at + end) / 2;
