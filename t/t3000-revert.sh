@@ -388,6 +388,24 @@ test_expect_success 'undo where a repository came into the directory that goes: 
 	git -C p ews undo --redo into && test "$(cat "${ws:?}/src/mine/file")" = mine && cmp p/src/deep/er/file "${ws:?}/src/deep/er/file" && reverts into
 '
 
+test_expect_success 'a path whose directory is gone: it comes back in it, and undo leaves no empty directory' '
+	new_workspace orphan && rm -r "${ws:?}/src" && state_of "$ws" >before && git -C p ews revert orphan -- src/deep/er/file >out && test_grep "Status: Verified" out &&
+	cmp p/src/deep/er/file "${ws:?}/src/deep/er/file" && (cd "$ws" && find src ! -type d) >found && echo src/deep/er/file >want && test_cmp want found && state_of "$ws" >after &&
+	git -C p ews undo orphan && state_of "$ws" >got && test_cmp before got && git -C p ews undo --redo orphan && state_of "$ws" >got && test_cmp after got && reverts orphan
+'
+
+test_expect_success 'undo and redo where somebody took the directory away meanwhile, or put a file in its place' '
+	new_workspace taken && echo edit >>"${ws:?}/src/deep/er/file" && cp "${ws:?}/src/deep/er/file" edited && git -C p ews revert taken -- src/deep/er/file &&
+	rm -r "${ws:?}/src" && state_of "$ws" >without && git -C p ews undo taken && cmp edited "${ws:?}/src/deep/er/file" && git -C p ews undo --redo taken && state_of "$ws" >got && test_cmp without got &&
+	git -C p ews undo taken && git -C p ews undo --redo taken && echo file >"${ws:?}/src" && state_of "$ws" >file && git -C p ews undo taken && cmp edited "${ws:?}/src/deep/er/file" &&
+	git -C p ews undo --redo taken && state_of "$ws" >got && test_cmp file got && reverts taken
+'
+
+test_expect_success 'P4: what came into a directory that was made on the way stays where it is when that is undone' '
+	new_workspace came && rm -r "${ws:?}/src" && git -C p ews revert came -- src/deep/er/file && printf "*.o\n" >>p/.git/info/exclude &&
+	echo mine >"${ws:?}/src/deep/new.o" && git -C p ews undo came && test "$(cat "${ws:?}/src/deep/new.o")" = mine && test_path_is_missing "${ws:?}/src/deep/er" && reverts came
+'
+
 test_expect_success '--to: another snapshot, its index too; and back to the base' '
 	new_workspace to && (cd "$ws" && echo one >>src/main.c && git add src/main.c && echo new >new && git commit -qm c) &&
 	snap=$(cd "$ws" && git ews snapshot create) && state_of "$ws" >snap.want &&

@@ -2,11 +2,12 @@
  * Paths that a transition is limited to.
  *
  * They are names of files and directories, of which the latter mean all that they hold; or, where the step says that it is exact,
- * they mean nothing but themselves. The first becomes the second where a file stands in the place of a directory that a named
- * path lies in: it has to go, but what else the directory held was not asked for.
+ * they mean nothing but themselves. The first becomes the second where a directory that a named path lies in is gone, or a file
+ * stands in its place: it is made, and what is in the way has to go, but what else it held was not asked for.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,20 +69,27 @@ bool ews_shift_leads_to_wanted(const struct ews_shift *shift, const struct ews_c
 	return at < shift->n_only && ews_path_is_inside(shift->only[at], change->path);
 }
 
-/* Does something stand at `path` that is no directory? What is left out is looked at where it stands, in `root_fd`. */
+/*
+ * Is there no directory at `path`, and does it take one to bring back what the target has below? What is left out is looked at where it
+ * stands, in `root_fd`.
+ */
 static bool is_blocked(const struct ews_shift *shift, const char *path, int root_fd)
 {
 	const struct ews_entry *entry = ews_entries_find(&shift->now.scan.entries, path);
-	const struct ews_skip *skip = entry ? NULL : ews_skips_covering(&shift->now.scan.skips, path);
 	struct stat st;
 
 	if (entry)
 		return !ews_entry_is_dir(entry);
-	return skip && !strcmp(skip->path, path) && fstatat(root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       !S_ISDIR(st.st_mode);
+	if (!ews_skips_covering(&shift->now.scan.skips, path)) {
+		entry = ews_entries_find(&shift->target.scan.entries, path);
+		return entry && ews_entry_is_dir(entry);
+	}
+	if (fstatat(root_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT;
+	return !S_ISDIR(st.st_mode);
 }
 
-/* The directories that `path` lies in, from the first that something else stands in the place of. */
+/* The directories that `path` lies in, from the first that is gone, or that something else stands in the place of. */
 static void add_blocked(struct ews_strv *to, const struct ews_shift *shift, const char *path, int root_fd)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(path);
@@ -104,6 +112,14 @@ static void add_inside(struct ews_strv *to, const struct ews_entries *list, cons
 		ews_strv_add(to, list->items[at].path);
 }
 
+static void add_left_out_inside(struct ews_strv *to, const struct ews_skips *list, const char *path)
+{
+	size_t at = ews_path_find_first(list->items, sizeof(*list->items), list->n, path);
+
+	for (; at < list->n && ews_path_is_inside(list->items[at].path, path); at++)
+		ews_strv_add(to, list->items[at].path);
+}
+
 void ews_shift_limit(struct ews_shift *shift, int root_fd)
 {
 	const char *const *only = shift->opts->only;
@@ -113,16 +129,20 @@ void ews_shift_limit(struct ews_shift *shift, int root_fd)
 	while (only && only[shift->n_only])
 		shift->n_only++;
 	/* One that was begun keeps to what it said. */
-	if (step->is_exact || step->state != EWS_STEP_PLANNED || shift->opts->is_retry)
+	if (shift->opts->is_retry)
 		return;
 	for (size_t i = 0; i < shift->n_only; i++)
-		add_blocked(&shift->exact, shift, only[i], root_fd);
+		if (ews_entries_has_below(&shift->target.scan.entries, only[i]))
+			add_blocked(&shift->exact, shift, only[i], root_fd);
 	if (!shift->exact.n)
 		return;
 	for (size_t i = 0; i < shift->n_only; i++) {
 		ews_strv_add(&shift->exact, only[i]);
+		if (step->is_exact)
+			continue;
 		add_inside(&shift->exact, &shift->now.scan.entries, only[i]);
 		add_inside(&shift->exact, &shift->target.scan.entries, only[i]);
+		add_left_out_inside(&shift->exact, &shift->now.scan.skips, only[i]);
 	}
 	ews_strv_unique(&shift->exact);
 	shift->only = (const char *const *)shift->exact.items;

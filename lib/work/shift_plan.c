@@ -89,6 +89,9 @@ static bool goes_away(const struct ews_shift *shift, const struct ews_skip *skip
 	if (skip->reason == EWS_SKIP_OWN || skip->reason == EWS_SKIP_MOUNTED ||
 	    !ews_shift_is_below_wanted(shift, skip->path))
 		return false;
+	/* It lies in a directory that is meant alone, which may go, but not for what came into it. */
+	if (shift->step->is_exact && !ews_shift_is_wanted(shift, skip->path))
+		return blocks_target(shift, skip->path);
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
 		return blocks_target(shift, skip->path);
