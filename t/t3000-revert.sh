@@ -406,6 +406,13 @@ test_expect_success 'P4: what came into a directory that was made on the way sta
 	echo mine >"${ws:?}/src/deep/new.o" && git -C p ews undo came && test "$(cat "${ws:?}/src/deep/new.o")" = mine && test_path_is_missing "${ws:?}/src/deep/er" && reverts came
 '
 
+test_expect_success 'P3: a path in what is ignored, or in a repository of its own, is not called verified' '
+	new_workspace within && git init -q "${ws:?}/lib" && echo mine >"${ws:?}/lib/file" && mkdir "${ws:?}/out" && echo out >>"${ws:?}/.gitignore" && echo mine >"${ws:?}/out/file" && state_of "$ws" >before &&
+	for path in lib/file out/file; do
+		test_expect_code 128 git -C p ews revert within -- src/main.c $path >out 2>err && test_must_be_empty out && test_grep "$path. lies in .${path%/*}., which" err && state_of "$ws" >after && test_cmp before after || return 1
+	done && git -C p ews revert within -- lib out >out && test_path_is_missing "${ws:?}/lib" && test_path_is_missing "${ws:?}/out" && reverts within
+'
+
 test_expect_success '--to: another snapshot, its index too; and back to the base' '
 	new_workspace to && (cd "$ws" && echo one >>src/main.c && git add src/main.c && echo new >new && git commit -qm c) &&
 	snap=$(cd "$ws" && git ews snapshot create) && state_of "$ws" >snap.want &&

@@ -804,12 +804,31 @@ static bool has_path(const struct ews_content *now, const struct ews_content *th
 	       (then && ews_entries_has_below(&then->scan.entries, path));
 }
 
+/* What lies in something that was left out is seen by nobody, so nothing can be said of it. What came along is known. */
+static int refuse_unseen(const struct ews_content *now, const struct ews_content *then, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(&now->scan.skips, path);
+
+	if (!skip || !strcmp(skip->path, path) || skip->reason == EWS_SKIP_PRESENT ||
+	    ews_entries_has_below(&now->scan.entries, path) || ews_entries_has_below(&then->scan.entries, path))
+		return 0;
+	ews_error(EWS_EUNSUPPORTED, "'%s' lies in '%s', which is left out as a whole: %s", path, skip->path,
+		  ews_skip_word(skip->reason));
+	ews_error_hint("name '%s' itself, or move the other by hand", skip->path);
+	return EWS_EUNSUPPORTED;
+}
+
 int ews_content_check_only(const struct ews_content *now, const struct ews_content *then, const char *const *only,
 			   const char *id)
 {
 	for (; only && *only; only++) {
-		if (has_path(now, then, *only))
+		if (has_path(now, then, *only)) {
+			int rc = now && then ? refuse_unseen(now, then, *only) : 0;
+
+			if (rc < 0)
+				return rc;
 			continue;
+		}
 		if (id)
 			ews_error(EWS_ENOTFOUND, "'%s' is %s '%s'", *only, now ? "neither there nor in" : "not in",
 				  id);
