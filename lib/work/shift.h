@@ -49,8 +49,8 @@ struct ews_shift {
 /* shift_only.c: what it is limited to. */
 
 /*
- * Take the options' paths, once it is known what is there, in `root_fd`, and what is to be there; where a directory of theirs can't be
- * made without it, the new step becomes exact.
+ * Take the options' paths, once it is known what is there, in `root_fd`, and what is to be there; where a directory that one lies
+ * in has to be made, the step becomes exact, and says so when it is written.
  */
 void ews_shift_limit(struct ews_shift *shift, int root_fd);
 /* Is `path` among what the transition is limited to, or is it limited to nothing? */

@@ -104,25 +104,25 @@ static void add_blocked(struct ews_strv *to, const struct ews_shift *shift, cons
 	}
 }
 
-static void add_inside(struct ews_strv *to, const struct ews_entries *list, const char *path)
+/* Of `n` items of `size` bytes, which ews_path_find_first() takes, those at `path` and below. */
+static void add_inside(struct ews_strv *to, const void *items, size_t size, size_t n, const char *path)
 {
-	size_t at = ews_path_find_first(list->items, sizeof(*list->items), list->n, path);
+	const char *item = (const char *)items + ews_path_find_first(items, size, n, path) * size;
 
-	for (; at < list->n && ews_path_is_inside(list->items[at].path, path); at++)
-		ews_strv_add(to, list->items[at].path);
-}
+	for (; item < (const char *)items + n * size; item += size) {
+		const char *found = *(const char *const *)(const void *)item;
 
-static void add_left_out_inside(struct ews_strv *to, const struct ews_skips *list, const char *path)
-{
-	size_t at = ews_path_find_first(list->items, sizeof(*list->items), list->n, path);
-
-	for (; at < list->n && ews_path_is_inside(list->items[at].path, path); at++)
-		ews_strv_add(to, list->items[at].path);
+		if (!ews_path_is_inside(found, path))
+			return;
+		ews_strv_add(to, found);
+	}
 }
 
 void ews_shift_limit(struct ews_shift *shift, int root_fd)
 {
 	const char *const *only = shift->opts->only;
+	const struct ews_entries *then = &shift->target.scan.entries;
+	const struct ews_scan *now = &shift->now.scan;
 	struct ews_step *step = shift->step;
 
 	shift->only = only;
@@ -132,7 +132,7 @@ void ews_shift_limit(struct ews_shift *shift, int root_fd)
 	if (shift->opts->is_retry)
 		return;
 	for (size_t i = 0; i < shift->n_only; i++)
-		if (ews_entries_has_below(&shift->target.scan.entries, only[i]))
+		if (ews_entries_has_below(then, only[i]))
 			add_blocked(&shift->exact, shift, only[i], root_fd);
 	if (!shift->exact.n)
 		return;
@@ -140,9 +140,9 @@ void ews_shift_limit(struct ews_shift *shift, int root_fd)
 		ews_strv_add(&shift->exact, only[i]);
 		if (step->is_exact)
 			continue;
-		add_inside(&shift->exact, &shift->now.scan.entries, only[i]);
-		add_inside(&shift->exact, &shift->target.scan.entries, only[i]);
-		add_left_out_inside(&shift->exact, &shift->now.scan.skips, only[i]);
+		add_inside(&shift->exact, now->entries.items, sizeof(*now->entries.items), now->entries.n, only[i]);
+		add_inside(&shift->exact, then->items, sizeof(*then->items), then->n, only[i]);
+		add_inside(&shift->exact, now->skips.items, sizeof(*now->skips.items), now->skips.n, only[i]);
 	}
 	ews_strv_unique(&shift->exact);
 	shift->only = (const char *const *)shift->exact.items;
