@@ -200,4 +200,20 @@ test_expect_success 'test_wait_for gives up' '
 	test_wait_for 5 test -d dir && test_must_fail test_wait_for 0 false 2>/dev/null
 '
 
+test_expect_success '--immediate stops at a failure, and does what was scheduled' '
+	mkdir -p nested/t && cp -R "$EWS_SRC/t/test-lib.sh" "$EWS_SRC/t/fence" "$EWS_SRC/t/sharness.d" nested/t/ &&
+	cat >nested/t/t0000-fails.sh <<-\EOF &&
+	test_description=fails
+	. "$(dirname "$0")/test-lib.sh"
+	test_expect_success passes true
+	test_expect_success fails "test_when_finished \"echo scheduled\" && echo the reason && false"
+	test_expect_success "is not reached" true
+	test_done
+	EOF
+	test_must_fail sh nested/t/t0000-fails.sh --immediate >out 2>&1 &&
+	grep "^[a-z ]*ok [0-9]" out >lines && printf "ok 1 - passes\nnot ok 2 - fails\n" >want && test_cmp want lines &&
+	test_grep "said:.*the reason" out && test_grep "said:.*scheduled" out &&
+	test_must_fail sh nested/t/t0000-fails.sh >out 2>&1 && test_grep "^ok 3" out
+'
+
 test_done
