@@ -107,9 +107,10 @@ test_expect_success 'P2: in place --nested=record holds what is in nested reposi
 	test_path_is_dir p/late/.git && test_path_is_missing p/sub/src && git -C p ews end i && lister_of p >got && test_cmp files got
 '
 
-test_expect_success 'P4: in place --nested=skip looks into none, and leaves each as it is' '
+test_expect_success 'P4: in place --nested=skip looks into none, leaves each as it is, and names it beforehand' '
 	git -C p ews start --method in-place --nested=skip i >out 2>err && test_grep "left out: sub (repository)" err && test_grep "left out: own (repository)" err && (cd p && echo y >top && echo z >sub/z && rm own/f) &&
-	git -C p ews revert i >out 2>err && test_grep "Status: Verified" out && test_grep "not looked at: own (repository)" err && test_path_is_file p/sub/z && test_path_is_missing p/own/f && test_path_is_dir p/own/.git &&
+	git -C p ews revert -n i >out 2>plan && grep "not looked at: " plan >want &&
+	git -C p ews revert i >out 2>err && test_grep "Status: Verified" out && test_grep "not looked at: own (repository)" err && grep "not looked at: " err >got && test_cmp want got && test_path_is_file p/sub/z && test_path_is_missing p/own/f && test_path_is_dir p/own/.git &&
 	git -C p ews end i && test_path_is_file p/sub/z && rm p/sub/z
 '
 

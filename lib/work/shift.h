@@ -135,6 +135,10 @@ bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct
 
 /* shift_proof.c */
 
+/* Name what of the target no snapshot holds, and what is mounted in `content`, which is what is there: neither is looked at. */
+void ews_shift_name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift,
+			      const struct ews_content *content);
+
 /* Look at everything again, and compare it with what is wanted. */
 int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift);
 

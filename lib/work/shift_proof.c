@@ -118,8 +118,8 @@ static void name_mounts(struct ews_transition_result *out, const struct ews_shif
 			ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
 }
 
-static void name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift,
-			   const struct ews_content *after)
+static void name_left_out(struct ews_transition_result *out, const struct ews_shift *shift,
+			  const struct ews_content *after)
 {
 	const struct ews_skips *skips = &shift->target.scan.skips;
 
@@ -135,6 +135,13 @@ static void name_uncovered(struct ews_transition_result *out, const struct ews_s
 			reason = now->reason;
 		ews_path_line_add(&out->not_covered, path, ews_skip_word(reason));
 	}
+}
+
+void ews_shift_name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift,
+			      const struct ews_content *content)
+{
+	name_left_out(out, shift, content);
+	name_mounts(out, shift, content);
 }
 
 /* What of the wanted is not as it should be after all. */
@@ -248,8 +255,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		ews_strv_add(&git, ".");
 	for (size_t i = 0; i < git.n; i++)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
-	name_uncovered(out, shift, after);
-	name_mounts(out, shift, after);
+	ews_shift_name_uncovered(out, shift, after);
 	out->is_verified = out->errors.n == 0;
 	remember(after, out, shift);
 	hash_wanted(out->current_hash, after, shift);

@@ -620,6 +620,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		for (size_t i = 0; i < shift.away.n; i++)
 			name_kept(out, &shift, shift.away.items[i]);
 		(void)ews_shift_name_strange(out, &shift, -1);
+		ews_shift_name_uncovered(out, &shift, &shift.now);
 		return 0;
 	}
 	if (shift.now.scan.entries.n > EWS_ENTRIES_MANY)
