@@ -401,6 +401,12 @@ test_expect_success 'undo and redo where somebody took the directory away meanwh
 	git -C p ews undo --redo taken && state_of "$ws" >got && test_cmp file got && reverts taken
 '
 
+test_expect_success 'undo of what went to trash whole, where somebody took its directory away: it comes back, and redo leaves no empty directory' '
+	new_workspace whole && rm -r "${ws:?}/src/deep" && echo mine >"${ws:?}/src/deep" && echo deep >>"${ws:?}/.gitignore" && git -C p ews revert whole -- src/deep/er/file && cmp p/src/deep/er/file "${ws:?}/src/deep/er/file" &&
+	rm -r "${ws:?}/src" && state_of "$ws" >without && git -C p ews undo whole && test "$(cat "${ws:?}/src/deep")" = mine && git -C p ews undo --redo whole && state_of "$ws" >got && test_cmp without got &&
+	git -C p ews undo whole && test "$(cat "${ws:?}/src/deep")" = mine && reverts whole
+'
+
 test_expect_success 'P4: what came into a directory that was made on the way stays where it is when that is undone' '
 	new_workspace came && rm -r "${ws:?}/src" && git -C p ews revert came -- src/deep/er/file && printf "*.o\n" >>p/.git/info/exclude &&
 	echo mine >"${ws:?}/src/deep/new.o" && git -C p ews undo came && test "$(cat "${ws:?}/src/deep/new.o")" = mine && test_path_is_missing "${ws:?}/src/deep/er" && reverts came

@@ -57,8 +57,6 @@ void ews_shift_limit(struct ews_shift *shift, int root_fd);
 bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path);
 /* Is it, or something that it lies in? */
 bool ews_shift_is_below_wanted(const struct ews_shift *shift, const char *path);
-/* Is it a directory that something wanted lies in, and that is not there any more? */
-bool ews_shift_leads_to_wanted(const struct ews_shift *shift, const struct ews_change *change);
 
 /* shift_plan.c: what goes where. */
 

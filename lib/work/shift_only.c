@@ -50,25 +50,6 @@ bool ews_shift_is_below_wanted(const struct ews_shift *shift, const char *path)
 	return true;
 }
 
-bool ews_shift_leads_to_wanted(const struct ews_shift *shift, const struct ews_change *change)
-{
-	size_t len = strlen(change->path), at = 0, end = shift->n_only;
-
-	if (!shift->step->is_exact || change->from || !change->to || change->to->type != EWS_ENTRY_DIR)
-		return false;
-	while (at < end) {
-		size_t mid = (at + end) / 2;
-		const char *path = shift->only[mid];
-		int cmp = strncmp(path, change->path, len);
-
-		if (cmp < 0 || (cmp == 0 && (unsigned char)path[len] < '/'))
-			at = mid + 1;
-		else
-			end = mid;
-	}
-	return at < shift->n_only && ews_path_is_inside(shift->only[at], change->path);
-}
-
 /*
  * Is there no directory at `path`, and does it take one to bring back what the target has below? What is left out is looked at where it
  * stands, in `root_fd`.
@@ -128,12 +109,14 @@ void ews_shift_limit(struct ews_shift *shift, int root_fd)
 	shift->only = only;
 	while (only && only[shift->n_only])
 		shift->n_only++;
-	/* One that was begun keeps to what it said. */
-	if (shift->opts->is_retry)
+	/* Of one that was begun, what its names mean stays what it was. */
+	if (shift->opts->is_retry && !step->is_exact)
 		return;
 	for (size_t i = 0; i < shift->n_only; i++)
 		if (ews_entries_has_below(then, only[i]))
 			add_blocked(&shift->exact, shift, only[i], root_fd);
+	for (size_t i = 0; i < shift->returning.n && only; i++)
+		add_blocked(&shift->exact, shift, shift->returning.items[i], root_fd);
 	if (!shift->exact.n)
 		return;
 	for (size_t i = 0; i < shift->n_only; i++) {

@@ -253,12 +253,11 @@ static void limit_changes(struct ews_shift *shift)
 			change->from = NULL;
 		if (is_back)
 			change->to = NULL;
-		bool wanted = ews_shift_is_wanted(shift, change->path) || ews_shift_leads_to_wanted(shift, change);
 
 		/* What lies there is another's, and what should lie there is beneath it. */
 		if (ews_shift_mounted_at(&shift->now, change->path))
 			continue;
-		if (wanted && !was_skipped && !stays && (change->from || change->to))
+		if (ews_shift_is_wanted(shift, change->path) && !was_skipped && !stays && (change->from || change->to))
 			shift->changes.items[kept++] = *change;
 	}
 	shift->changes.n = kept;

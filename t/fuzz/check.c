@@ -79,9 +79,18 @@ static bool same_time(const struct item *a, const struct item *b)
 	return a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
+/* Does the only path lie in it, and was there no directory? Then one is made, whatever stood there. */
+static bool is_made_on_the_way(const struct restored *r, const char *path)
+{
+	const struct item *before = list_find(&r->before->files, path);
+
+	return path_is_in(r->only, path) && list_find(&r->want->files, r->only) &&
+	       (!before || !S_ISDIR(before->mode));
+}
+
 static bool is_wanted(const struct restored *r, const char *path)
 {
-	return !r->only || path_is_in(path, r->only);
+	return !r->only || path_is_in(path, r->only) || is_made_on_the_way(r, path);
 }
 
 /* As far as stat data say: it was perhaps not written, but nobody read it to know. */
