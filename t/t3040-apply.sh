@@ -182,6 +182,12 @@ test_expect_success 'P4: ignored files that stand in the way are a conflict, and
 	git -C p ews undo && test_grep mine p/made/it && rm -r p/made p/x.log
 '
 
+test_expect_success 'P4: a look that knew of nothing in an ignored place is not taken for one that does' '
+	test_repo looked && echo "*.o" >looked/.gitignore && git -C looked commit -qam rules && echo theirs >looked/x.o && sleep 0.1 && start_ws looked two --keep-ignored=no && mkdir "${ws:?}/x.o" && echo 2 >"${ws:?}/x.o/f" && git -C "$ws" add -f x.o &&
+	test_expect_code 1 git -C looked ews apply two 2>err && test_grep "conflict: x.o" err && test_path_is_file looked/x.o &&
+	git -C looked ews apply --force two && test_path_is_file looked/x.o/f && git -C looked ews undo && echo theirs >want && test_cmp want looked/x.o
+'
+
 test_expect_success 'P4: what came to an ignored place goes when that is undone; what is ignored beside it is not called changed' '
 	mkdir -p p/cache/sub && echo old >p/cache/sub/tracked && git -C p add -f cache/sub/tracked && git -C p commit -qm cache && start_ws p place && rm -r "${ws:?}/cache" &&
 	(cd "$ws" && echo new >it.tmp && git add -f it.tmp) && echo "*.tmp" >>p/.git/info/exclude && echo mine >p/cache/sub/mine.tmp && git -C p ews apply place 2>err && test_grep new p/it.tmp && test_path_is_missing p/cache/sub/tracked &&

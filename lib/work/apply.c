@@ -185,6 +185,8 @@ static int read_works(struct plan *plan, const struct ews_apply_source *sources)
 		add_known(&plan->known.scan.entries, entries_after(work), !work->diff.to.is_now);
 	}
 	ews_entries_unique(&plan->known.scan.entries);
+	/* By which a look that knew of other paths is told from one that can be taken again. */
+	ews_manifest_hash(plan->known.hash, &plan->known.scan.entries);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "work/content.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -209,6 +210,7 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *l
 	ews_hash_add_part(hash, look->exclude.ptr, look->exclude.len);
 	for (size_t i = 0; i < look->own.n; i++)
 		ews_hash_add_part(hash, look->own.items[i], strlen(look->own.items[i]));
+	assert(!opts->known || *opts->known->hash);
 	ews_hash_add_part(hash, opts->known ? opts->known->hash : "", opts->known ? strlen(opts->known->hash) : 0);
 	ews_hash_finish(hash, key);
 }

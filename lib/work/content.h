@@ -53,7 +53,7 @@ struct ews_content_opts {
 	bool into_repositories; /* what nested repositories hold is content, too, but not their git directories */
 	bool partial; /* what is over a limit is left out instead of an error */
 	const char *const *only; /* NULL: all */
-	const struct ews_content *known; /* the base: its paths are looked at even when ignored */
+	const struct ews_content *known; /* the base: its paths are looked at even when ignored; its hash tells it from others */
 	const struct ews_strv *ours; /* sorted; of the project: what we put there, whose modes may close it. NULL: none */
 	/*
 	 * NULL, or what reads `known`, which has no more than its hash until then; called again it does nothing. It may run on another
