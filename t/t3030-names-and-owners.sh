@@ -101,6 +101,11 @@ test_expect_success 'P1: in place: a name elsewhere that was there stays, and so
 	git -C place ews end i
 '
 
+test_expect_success 'P3: in the project: a name that was ignored, and stays, keeps nothing from being verified' '
+	test_repo ign && id=$(git -C ign ews snapshot create) && ln ign/run.sh ign/same && echo same >>ign/.gitignore && echo x >ign/x &&
+	git -C ign ews snapshot restore --force "$id" >out 2>err && test_grep "Status: Verified" out && test_grep "same (was ignored, stays)" err && test ign/same -ef ign/run.sh && test_path_is_missing ign/x
+'
+
 test_expect_success 'P2: restore --to makes them anew, one with nothing of the session; --force keeps what it parts' '
 	start_ws p to && remember "$ws" base && snap=$(git -C p ews snapshot create to) && git -C p ews snapshot restore $snap --to "$PWD/copy" >out && test_grep Verified out &&
 	as_before copy base && apart "${ws:?}/a" copy/a && ln -f copy/x copy/y && rm copy/b && cp -p copy/a copy/b && git -C p ews snapshot restore --force $snap --to "$PWD/copy" >out && test_grep Verified out &&

@@ -207,6 +207,8 @@ static void collect_names(struct plan *plan, const struct ews_changes *changes)
 		if (now->type != EWS_ENTRY_FILE || (now->n_links < 2 && is_plain))
 			continue;
 		name.fate = fate_of(opts, now->path);
+		if (name.fate == EWS_HARDLINK_UNSEEN)
+			continue;
 		is_changed = name.fate == EWS_HARDLINK_FREE && ews_changes_find(changes, now->path);
 		if (is_changed && !opts->keeps_replaced)
 			continue;

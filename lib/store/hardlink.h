@@ -28,6 +28,7 @@ enum ews_hardlink_fate {
 	EWS_HARDLINK_FREE, /* it may be written */
 	EWS_HARDLINK_STAYS, /* it is to stay as it is */
 	EWS_HARDLINK_LEAVES, /* it leaves, and its file with it */
+	EWS_HARDLINK_UNSEEN, /* nobody looked at it when that was decided: it has no say */
 };
 
 typedef enum ews_hardlink_fate (*ews_hardlink_fate_fn)(void *payload, const char *path);

@@ -15,8 +15,16 @@
 #include "work/settled.h"
 #include "work/transition.h"
 
+/* Was it ignored before, and stays? */
+static bool was_ignored(const struct ews_shift *shift, const char *path)
+{
+	return ews_skips_covering(&shift->now.scan.skips, path) && !ews_shift_is_away(shift, path);
+}
+
 static enum ews_hardlink_fate fate_after(void *payload, const char *path)
 {
+	if (was_ignored(payload, path))
+		return EWS_HARDLINK_UNSEEN;
 	return ews_shift_is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
 }
 
@@ -90,7 +98,7 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 /* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
 static bool stays_ignored(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
 {
-	if (!ews_skips_covering(&shift->now.scan.skips, path) || ews_shift_is_away(shift, path))
+	if (!was_ignored(shift, path))
 		return false;
 	ews_path_line_add(&out->not_covered, path, "was ignored, stays");
 	return true;
