@@ -438,40 +438,82 @@ static bool is_of_work(const void *payload, const char *path)
 	return list_find(work->files, path) && !is_left_out(work->record, path);
 }
 
+static void check_came(struct text *report, const struct work *work, const struct item *item,
+		       const struct list *project, bool with_names)
+{
+	const struct item *copied = list_find(project, item->path);
+	const char *word = copied ? item_difference(item, copied, false) : "is missing";
+
+	if (!word && with_names &&
+	    strcmp(names_first(work->files, item, is_of_work, work),
+		   names_first(project, copied, is_of_work, work)) != 0)
+		word = "names";
+	if (is_left_out(work->record, item->path) || !word)
+		return;
+	text_addf(report, "apply: %s: ", word);
+	text_add_name(report, item->path);
+	text_addf(report, "\n    workspace ");
+	item_describe(report, item);
+	text_addf(report, "\n    project   ");
+	item_describe(report, copied);
+	text_addf(report, "\n");
+}
+
+/* Of what the project has at `path`, did it come, or stay because the session never had it? */
+static void check_belongs(struct text *report, const struct work *work, const char *path, const struct list *before,
+			  const struct record *base, const struct list *project)
+{
+	if (is_of_work(work, path) || (list_find(before, path) && was_never_there(project, base, path)))
+		return;
+	text_addf(report, "apply: should not be there: ");
+	text_add_name(report, path);
+	text_addf(report, "\n");
+}
+
 void check_come_home(struct text *report, const struct list *files, const struct record *record,
 		     const struct list *before, const struct record *base, const struct list *project)
 {
 	const struct work work = { files, record };
 
-	for (size_t i = 0; i < files->n; i++) {
-		const struct item *item = &files->items[i];
-		const struct item *copied = list_find(project, item->path);
-		const char *word = copied ? item_difference(item, copied, false) : "is missing";
+	for (size_t i = 0; i < files->n; i++)
+		check_came(report, &work, &files->items[i], project, true);
+	for (size_t i = 0; i < project->n; i++)
+		check_belongs(report, &work, project->items[i].path, before, base, project);
+}
 
-		if (is_left_out(record, item->path))
-			continue;
-		if (!word && strcmp(names_first(files, item, is_of_work, &work),
-				    names_first(project, copied, is_of_work, &work)) != 0)
-			word = "names";
-		if (!word)
-			continue;
-		text_addf(report, "apply: %s: ", word);
-		text_add_name(report, item->path);
-		text_addf(report, "\n    workspace ");
-		item_describe(report, item);
-		text_addf(report, "\n    project   ");
-		item_describe(report, copied);
-		text_addf(report, "\n");
-	}
+/* What was not asked for: is it as it was, or a directory that came or went with what was? */
+static void check_other(struct text *report, const char *only, const char *path, const struct list *before,
+			const struct list *after)
+{
+	const struct item *was = list_find(before, path), *is = list_find(after, path);
+	const char *word = was && is ? item_difference(was, is, true) : was ? "went" : "came";
+
+	if (!word || (path_is_in(only, path) && (!is || S_ISDIR(is->mode))))
+		return;
+	text_addf(report, "apply: was not asked for, and %s: ", word);
+	text_add_name(report, path);
+	text_addf(report, "\n");
+}
+
+void check_part_came_home(struct text *report, const char *only, const struct list *files,
+			  const struct record *record, const struct list *before, const struct record *base,
+			  const struct list *project)
+{
+	const struct work work = { files, record };
+
+	for (size_t i = 0; i < files->n; i++)
+		if (path_is_in(files->items[i].path, only))
+			check_came(report, &work, &files->items[i], project, false);
+	for (size_t i = 0; i < before->n; i++)
+		if (!path_is_in(before->items[i].path, only))
+			check_other(report, only, before->items[i].path, before, project);
 	for (size_t i = 0; i < project->n; i++) {
 		const char *path = project->items[i].path;
 
-		if ((list_find(files, path) && !is_left_out(record, path)) ||
-		    (list_find(before, path) && was_never_there(project, base, path)))
-			continue;
-		text_addf(report, "apply: should not be there: ");
-		text_add_name(report, path);
-		text_addf(report, "\n");
+		if (path_is_in(path, only))
+			check_belongs(report, &work, path, before, base, project);
+		else if (!list_find(before, path))
+			check_other(report, only, path, before, project);
 	}
 }
 

@@ -58,6 +58,14 @@ void check_copy(struct text *report, const char *what, const struct list *files,
 void check_come_home(struct text *report, const struct list *files, const struct record *record,
 		     const struct list *before, const struct record *base, const struct list *project);
 
+/*
+ * The same of one path and what is beneath it: all else is as it was `before`, but for directories that are made on the way to it,
+ * or that went with it.
+ */
+void check_part_came_home(struct text *report, const char *only, const struct list *files,
+			  const struct record *record, const struct list *before, const struct record *base,
+			  const struct list *project);
+
 /* A place where git works on trees of the project with nobody's settings. */
 struct scratch {
 	char *git_dir; /* knows no attributes, no config */

@@ -776,6 +776,44 @@ static void forget_session(struct world *world)
 	world->ws = world->admin = NULL;
 }
 
+/* One path of the work comes home, and goes again. */
+static void apply_path(struct world *world, const char *id, const struct shot *want)
+{
+	const struct list *side = rng_chance(&world->rng, 50) ? &want->files : &world->project_files;
+	const char *path = side->n ? side->items[rng_below(&world->rng, (unsigned)side->n)].path : NULL;
+	bool with_redo = rng_chance(&world->rng, 30);
+	struct child child = CHILD_INIT;
+	struct list after = LIST_INIT, back = LIST_INIT;
+	char *spec;
+
+	if (!path)
+		return;
+	if (asprintf(&spec, ":(top,literal)%s", path) < 0)
+		die("no memory");
+	if (EWS_WORKS(world, &child, world->project, "apply", "--force", id, "--", spec)) {
+		list_take(&after, world->project, 0);
+		check_part_came_home(&world->report, path, &want->files, &want->record, &world->project_files,
+				     &world->shots[0].record, &after);
+		for (unsigned turn = 0; turn < (with_redo ? 2 : 1) && !world->report.len; turn++) {
+			if (!strstr(child.err.ptr, "git ews undo") ||
+			    !EWS_WORKS(world, &child, world->project, "undo"))
+				break;
+			list_release(&back);
+			list_take(&back, world->project, 0);
+			list_compare(&world->report, "undo of apply", &world->project_files, &back, TIMES_NONE);
+			if (turn || !with_redo || !EWS_WORKS(world, &child, world->project, "undo", "--redo"))
+				continue;
+			list_release(&back);
+			list_take(&back, world->project, 0);
+			list_compare(&world->report, "redo of apply", &after, &back, TIMES_NONE);
+		}
+	}
+	list_release(&after);
+	list_release(&back);
+	free(spec);
+	child_release(&child);
+}
+
 /* The work comes home: then the project is what the workspace is; and mostly back again. */
 static void apply_session(struct world *world, const char *id)
 {
@@ -792,8 +830,10 @@ static void apply_session(struct world *world, const char *id)
 	record_read(&want.record, find_store(world), ref);
 	free(ref);
 	watch_project(world, NULL);
+	if (rng_chance(&world->rng, 50))
+		apply_path(world, id, &want);
 	/* What the project ignores may stand where the session has something: then theirs is wanted. */
-	if (EWS_WORKS(world, &child, world->project, "apply", "--force", id)) {
+	if (!world->report.len && EWS_WORKS(world, &child, world->project, "apply", "--force", id)) {
 		list_take(&after, world->project, 0);
 		check_come_home(&world->report, &want.files, &want.record, &world->project_files,
 				&world->shots[0].record, &after);
