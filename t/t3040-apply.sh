@@ -182,6 +182,12 @@ test_expect_success 'P4: ignored files that stand in the way are a conflict, and
 	git -C p ews undo && test_grep mine p/made/it && rm -r p/made p/x.log
 '
 
+test_expect_success 'P4: a socket that stands in the way of a directory is a conflict, and kept under --force' '
+	start_ws p sock && perl -MSocket -e "socket(S, PF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un(q(p/way))) or die" && mkdir "${ws:?}/way" && echo file >"${ws:?}/way/file" && for turn in cold warm; do
+		test_expect_code 1 git -C p ews apply sock 2>err && test_grep "conflict: way " err && test -S p/way && git -C p ews apply --force sock && test_grep file p/way/file && git -C p ews undo && test -S p/way || return 1
+	done && git -C p ews end sock && rm p/way
+'
+
 test_expect_success 'P4: a look that knew of nothing in an ignored place is not taken for one that does' '
 	test_repo looked && echo "*.o" >looked/.gitignore && git -C looked commit -qam rules && echo theirs >looked/x.o && sleep 0.1 && start_ws looked two --keep-ignored=no && mkdir "${ws:?}/x.o" && echo 2 >"${ws:?}/x.o/f" && git -C "$ws" add -f x.o &&
 	test_expect_code 1 git -C looked ews apply two 2>err && test_grep "conflict: x.o" err && test_path_is_file looked/x.o &&
@@ -200,7 +206,18 @@ test_expect_success 'pathspecs are git'\''s, seen from where one stands' '
 	git -C p ews apply --check spec -- "*.c" >out && test_grep " far/er/b.c " out && test_grep " top.c " out && test_grep ! "a.h\|docs" out &&
 	mkdir p/far && (cd p/far && git ews apply spec -- "*.c" ":!er" ":/docs") && test_path_is_file p/far/a.c && test_path_is_file p/docs && test_path_is_missing p/far/er && test_path_is_missing p/top.c &&
 	git -C p ews undo && git -C p ews apply spec -- ":(glob)*.c" && test_path_is_file p/top.c && test_path_is_missing p/far/a.c && git -C p ews undo &&
+	top=$PWD/p && for from in "\":(top,literal)top.c\" ../docs" "../top.c ../do*" "./../top.c :/docs" "\":(literal)\$top/top.c\" \":(icase)\$top/do*\""; do
+		(cd p/far && eval "git ews apply spec -- $from") && test_path_is_file p/top.c && test_path_is_file p/docs && test_path_is_missing p/far/a.c && git -C p ews undo || return 1
+	done && test_expect_code 129 git -C p/far ews apply spec -- ":(glob)../../x" 2>err && test_grep "leads out of the project" err &&
 	test_expect_code 129 git -C p ews apply spec -- ":(nonsense)x" 2>err && test_grep nonsense err && git -C p ews end spec && rmdir p/far
+'
+
+test_expect_success 'pathspecs mean what git takes into no index as well' '
+	start_ws p odd && mkdir -p "${ws:?}/odd/.GIT/er" "${ws:?}/odd/git~1" && (cd "$ws" && echo 1 >odd/.GIT/er/a && echo 2 >odd/git~1/b && ln -s x "odd/.git " && echo 3 >odd/c) &&
+	find_odd() { (cd p && test ! -e odd || find odd ! -type d | sort) >got && test_cmp want got; } && mkdir p/odd && git -C p ews apply odd -- odd && printf "%s\n" "odd/.GIT/er/a" "odd/.git " odd/c "odd/git~1/b" | sort >want && find_odd && git -C p ews undo &&
+	git -C p ews apply odd -- "odd/.GIT" ":(literal)odd/.git " && printf "%s\n" "odd/.GIT/er/a" "odd/.git " | sort >want && find_odd && git -C p ews undo &&
+	(cd p/odd && git ews apply odd -- "g*" && git ews apply odd -- ":(top,glob)odd/.GIT/**/a") && printf "%s\n" "odd/.GIT/er/a" "odd/git~1/b" | sort >want && find_odd && mkdir -p p/odd/git~1 && (cd p/odd/git~1 && git ews apply odd -- ../c ":!../.GIT") && printf "%s\n" "odd/.GIT/er/a" odd/c "odd/git~1/b" >want && find_odd &&
+	git -C p ews undo && git -C p ews undo && git -C p ews undo && git -C p ews end odd && rm -r p/odd
 '
 
 test_expect_success 'what is new on both sides: as theirs has it under --force, a conflict where only one may be executed' '
