@@ -58,16 +58,24 @@ static bool was_left_out(const struct ews_shift *shift, const struct ews_skip *s
 	return then && (ews_shift_is_in_project(shift) || then->reason == skip->reason);
 }
 
-/* Does something of a project that nobody looks at stand where the target has a file, or a file's directory? */
-static bool blocks_target(const struct ews_shift *shift, const char *path)
+/* Where the look was taken from a record the type is not known. */
+static bool is_no_dir(const struct ews_skip *skip)
+{
+	if (skip->reason == EWS_SKIP_SOCKET || skip->reason == EWS_SKIP_DEVICE)
+		return true;
+	return skip->type && skip->type != EWS_ENTRY_DIR && skip->type != EWS_ENTRY_GITLINK;
+}
+
+/* Does something of a project that nobody looks at stand where the target has a file, or a directory, or a file's directory? */
+static bool blocks_target(const struct ews_shift *shift, const struct ews_skip *skip)
 {
 	const struct ews_entries *list = &shift->target.scan.entries;
-	EWS_CLEANUP(free) char *at = ews_strdup(path);
-	const struct ews_entry *entry = ews_entries_find(list, path);
+	EWS_CLEANUP(free) char *at = ews_strdup(skip->path);
+	const struct ews_entry *entry = ews_entries_find(list, skip->path);
 
 	/* A submodule is no obstacle to itself. */
 	if (entry)
-		return !ews_entry_is_dir(entry);
+		return !ews_entry_is_dir(entry) || is_no_dir(skip);
 	for (char *slash = strrchr(at, '/'); slash; slash = strrchr(at, '/')) {
 		*slash = '\0';
 		entry = ews_entries_find(list, at);
@@ -91,13 +99,13 @@ static bool goes_away(const struct ews_shift *shift, const struct ews_skip *skip
 		return false;
 	/* It lies in a directory that is meant alone, which may go, but not for what came into it. */
 	if (shift->step->is_exact && !ews_shift_is_wanted(shift, skip->path))
-		return blocks_target(shift, skip->path);
+		return blocks_target(shift, skip);
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
-		return blocks_target(shift, skip->path);
+		return blocks_target(shift, skip);
 	if (skip->reason == EWS_SKIP_PRESENT)
-		return blocks_target(shift, skip->path) || is_back_since(shift, skip->path);
-	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip->path);
+		return blocks_target(shift, skip) || is_back_since(shift, skip->path);
+	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip);
 }
 
 bool ews_shift_is_away(const struct ews_shift *shift, const char *path)
