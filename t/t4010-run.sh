@@ -388,7 +388,7 @@ test_expect_success LANDLOCK 'git ews looks at its session from inside, says wha
 	EOF
 	for args in "held --method=worktree" "held --method=snapshot" "other --method=worktree" "simple --method=snapshot"; do
 		set -- $args && run_in $1 $2 --keep --new=look -- sh -c "
-			head -c 2000000 /dev/zero >big; echo more >more; mkdir many; for i in \$(seq 60); do echo \$i >many/\$i; done; . \"$PWD/look.sh\"" &&
+			head -c 2000000 /dev/zero >big; echo more >more; mkdir many; for i in \$(seq 80); do echo \$i >many/\$i; done; . \"$PWD/look.sh\"" &&
 		mv out inside && run_in $1 look --guard=off -- sh "$PWD/look.sh" && test_cmp inside out && test_grep "^+more$" out && test "$(tail -n 1 out)" = 0 &&
 		git -C $1 ews end look || { echo "$args" && return 1; }
 	done

@@ -38,6 +38,11 @@ test_expect_success 'P7: the patch is git'\''s, applies, and gives the other tre
 	for how in "" --exit-code "--changes summary" "--stat -M" "--name-status -z"; do git-ews archive diff $how "$a" "$b" >"out.${how%% *}" 2>err || test "$how" = --exit-code || return 1; done && test_cmp patch out. && test_cmp patch out.--exit-code && test_grep "rename\|=>" out.--stat && test_grep "^Changes: 15 file" out.--changes && arch diff "$a" "$b" -- config.json && git-ews archive diff --exit-code --diff-filter=A "$a" "$b" -- late >got && test_must_be_empty got && test_expect_code 1 git-ews archive diff --exit-code "$a" "$b" -- late >got && test_expect_code 129 git-ews archive diff --changes files -w "$a" "$b" 2>err && test_grep "^+{ }" out && test_grep ! "q.sql" out
 '
 
+test_expect_success 'P7: so is a patch of so many files that more than one git makes it' '
+	mkdir many && for i in $(test_seq 1 100); do echo $i >many/$i || return 1; done && cp -a many other && for i in $(test_seq 1 100); do echo more >>other/$i || return 1; done &&
+	git-ews archive diff many other >many.patch && (cd many && git init -q && git apply ../many.patch) && rm -rf many/.git && test_same_tree many other && test "$(grep -c ^diff many.patch)" = 100
+'
+
 test_expect_success 'created, deleted and modified; binaries with their sizes, modes; JSON has no less than the patch' '
 	arch diff --json --changes diff "$a" "$b" && mv out json && test_json json .schema ews.archive_diff/1 && test_json json .additions 3 && test_json json .deletions 3 && test_json json .modifications 9 && test_json json .renames 0 && test_json json .from "$a" && git-ews archive show --json "$b" >show && test_json json .to_checksum "$(json show .checksum)" && test_json json .to_timestamp &&
 	n=0 && while test "$(json json ".changes[$n].file_path")" != kind; do n=$((n + 1)); done && test_json json ".changes[$n].change_type" modified && test_json json ".changes[$n].is_binary" true && test_json json ".changes[$n].old_size" 5 && test_json json ".changes[$n].new_size" 4 && test_json json ".changes[$n].original_hash" "sha256:$(sha256sum <a/kind | cut -d " " -f 1)" && test_json json ".changes[$n].modified_hash" "sha256:$(sha256sum <b/kind | cut -d " " -f 1)" &&

@@ -289,6 +289,7 @@ static int make_between(struct parts *parts, const size_t *begins, const struct 
 
 	if (rc < 0)
 		return rc;
+	rc = 0; /* it may be 1: the store is written to elsewhere */
 	batch = ews_batch_new(repo->odb);
 	parts->items[0].from = diff->from.snapshot.tree;
 	parts->items[parts->n - 1].to = diff->to.snapshot.tree;
