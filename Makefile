@@ -4,6 +4,7 @@
 #   make test               unit tests, shell tests
 #   make unit               unit tests alone
 #   make check              test, both compilers, sanitizers, valgrind, linters, format
+#   make small              the shell tests where limits are small, so that a few is many
 #   make breaks             each planted break of a promise is noticed by its test
 #   make fuzz               each fuzz target for TIME=600 seconds, or TARGET=state alone (clang and its libFuzzer)
 #   make torture            the shell tests with their long loops at full length
@@ -132,6 +133,9 @@ fuzz-programs: $(fuzz_targets:%=$(BUILD)/t/fuzz-targets/fuzz-%)
 breaks:
 	MAKE="$(MAKE)" t/run-breaks
 
+small:
+	MAKE="$(MAKE)" t/run-small $(if $(findstring command,$(origin T)),'T=$(T)') $(if $(SANITIZE),SANITIZE=$(SANITIZE))
+
 install: $(BUILD)/git-ews
 	$(INSTALL) -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(completiondir)"
 	$(INSTALL) -m 755 $(BUILD)/git-ews "$(DESTDIR)$(bindir)/git-ews"
@@ -193,6 +197,6 @@ $(BUILD)/flags: always
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/lib/*/*.d $(BUILD)/t/*/*.d)
 
-.PHONY: all test-programs test unit fuzz fuzz-programs torture perf perf-table perf-callgrind check breaks install uninstall format clean always
+.PHONY: all test-programs test unit fuzz fuzz-programs torture perf perf-table perf-callgrind check small breaks install uninstall format clean always
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -161,6 +161,13 @@ test_expect_success 'each patch of t/breaks applies, and names a test' '
 	done
 '
 
+test_expect_success 'each limit that run-small makes small is there' '
+	sed -n "s/^\t\t\(lib[^ ]* [A-Z_]* [0-9]*\)$/\1/p" "$EWS_SRC/t/run-small" >limits && test_line_count -gt 40 limits &&
+	while read -r file name value; do
+		test "$(grep -c "^#define $name " "$EWS_SRC/$file")" = 1 || { echo >&2 "$file $name"; return 1; }
+	done <limits
+'
+
 test_expect_success FENCED 'a break that writes elsewhere reaches nothing' '
 	rm house/t/breaks/* && mkdir elsewhere && sed -i "s/^if grep/. .\/answer 2>\/dev\/null; &/" house/t/t1000-answer.sh &&
 	cat >house/t/breaks/P5-out.patch <<-EOF &&

@@ -98,7 +98,7 @@ unloaded() {
 	(cd p && test_strace ../calls -f -e trace=openat "$EWS_BIN/git-ews" "$@") >out && test_grep openat calls && test_grep ! libgit2 calls
 }
 
-test_expect_success STRACE 'verbs that read no more than files, commits and trees do not load libgit2' '
+test_expect_success STRACE,!SMALL 'verbs that read no more than files, commits and trees do not load libgit2' '
 	test_repo loose && rm -rf p && mv loose p && slow p begun && echo edit >>"${ws:?}/src/main.c" && echo staged >"${ws:?}/staged" && git -C "${ws:?}" add staged && echo more >>"${ws:?}/staged" &&
 	unloaded status && unloaded snapshot create begun && unloaded snapshot create begun && unloaded diff --name-status begun && unloaded revert begun && unloaded end begun
 '

@@ -53,12 +53,12 @@ dropped_meanwhile() {
 EOF
 . ./dropped.sh
 
-test_expect_success STRACE 'P4: a snapshot that takes much from one that is dropped meanwhile is none' '
+test_expect_success STRACE,!SMALL 'P4: a snapshot that takes much from one that is dropped meanwhile is none' '
 	test_repo dm && (cd dm && sleep 0.1 && first=$(git ews snapshot create) && echo more >>src/numbers && dropped_meanwhile refs/ews/snapshots/$first snapshot create) &&
 	git -C dm for-each-ref refs/ews/snapshots >out && test_must_be_empty out && git -C dm ews snapshot create >out && git -C dm ews snapshot verify "$(cat out)"
 '
 
-test_expect_success STRACE 'P4: so it is in a session, which names the one before, and with what a revert keeps, which changes nothing' '
+test_expect_success STRACE,!SMALL 'P4: so it is in a session, which names the one before, and with what a revert keeps, which changes nothing' '
 	(cd dm && start_ws . dm && sleep 0.1 && first=$(git ews snapshot create dm) && echo more >>"${ws:?}/src/numbers" && second=$(git ews snapshot create dm) && echo more >>"${ws:?}/src/numbers" && cp "${ws:?}/src/numbers" ../dm.want &&
 		dropped_meanwhile refs/ews/snapshots/$second snapshot create dm && git for-each-ref --format="%(refname:lstrip=3)" refs/ews/snapshots >../dm.refs && test_grep $first ../dm.refs && test_line_count = 2 ../dm.refs && git ews snapshot create dm >../dm.new && git ews snapshot show --json "$(cat ../dm.new)" >../dm.json && test_json ../dm.json .parent_id "$first" && git ews snapshot verify "$(cat ../dm.new)" &&
 		echo more >>"${ws:?}/src/numbers" && cp "${ws:?}/src/numbers" ../dm.want && dropped_meanwhile refs/ews/snapshots/$(cat ../dm.new) revert dm && cmp ../dm.want "${ws:?}/src/numbers" && git for-each-ref refs/ews/trash >../dm.refs && test_must_be_empty ../dm.refs &&
@@ -124,7 +124,7 @@ test_expect_success 'what HEAD'"'"'s commit has of the index is held by that com
 	git -C hd branch -qD main && git -C "$bw" checkout -q --detach void && git -C hd ews end h >out && git -C hd reflog expire --expire=now --all && git -C hd gc -q --prune=now && git -C hd cat-file -e "$(cat want)" && git -C hd ews snapshot verify $snap
 '
 
-test_expect_success 'the first snapshot takes from the base what is the same, and reads nothing else of it; so does the one after a revert' '
+test_expect_success !SMALL 'the first snapshot takes from the base what is the same, and reads nothing else of it; so does the one after a revert' '
 	test_repo fi && start_ws -n bw fi i && sleep 0.1 && base=refs/ews/sessions/i && rm "${HOME:?}/.superqode/working/fi/sessions/i/base" && blob=$(git -C fi rev-parse "$base^2:manifest") && file=fi/.git/objects/$(echo "$blob" | sed "s,^..,&/,") && mv "$file" saved &&
 	echo more >>"${bw:?}/src/log" && snap=$(git -C fi ews snapshot create i) && mv saved "$file" && git -C fi ews snapshot verify "$snap" && test "$(git -C fi rev-parse "$base:docs")" = "$(git -C fi rev-parse "refs/ews/snapshots/$snap:docs")" &&
 	git -C fi ews revert i >out && test_grep "Status: Verified" out && sleep 0.1 && rm "${HOME:?}/.superqode/working/fi/sessions/i/base" && mv "$file" saved && echo again >>"${bw:?}/src/log" && snap=$(git -C fi ews snapshot create i) && mv saved "$file" && git -C fi ews snapshot verify "$snap"

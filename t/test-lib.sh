@@ -42,7 +42,7 @@ export TMPDIR
 # Nothing of the caller's: no repository, no settings, no make or test around this one.
 for ews_name in $(env | sed -n 's/^\(GIT_[A-Za-z0-9_]*\|EWS_[A-Za-z0-9_]*\|XDG_[A-Za-z0-9_]*\)=.*/\1/p'); do
 	case $ews_name in
-	EWS_SRC | EWS_BUILD | EWS_BIN | EWS_SANITIZE | EWS_VALGRIND) ;;
+	EWS_SRC | EWS_BUILD | EWS_BIN | EWS_SANITIZE | EWS_VALGRIND | EWS_SMALL) ;;
 	*) unset "$ews_name" ;;
 	esac
 done

@@ -1,7 +1,8 @@
 # Users, tracing, and what this machine can do.
 #
 # Prerequisites: ROOT, !ROOT, FENCED (see t/fence), USERS (root, and another user can be played), XATTR, USERNS, TMPFS (one can be mounted), STRACE,
-# LANDLOCK (the kernel can confine), SANITIZE and VALGRIND (the program runs under these: slow, and limits on memory fail).
+# LANDLOCK (the kernel can confine), SANITIZE and VALGRIND (the program runs under these: slow, and limits on memory fail),
+# SMALL (a few is many for it: run-small).
 #
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
@@ -65,3 +66,4 @@ strace -o /dev/null true 2>/dev/null && test_set_prereq STRACE
 test "$("$EWS_BUILD/t/no-landlock" abi)" -ge 3 && test_set_prereq LANDLOCK
 test -z "$EWS_SANITIZE" || test_set_prereq SANITIZE
 test -z "$EWS_VALGRIND" || test_set_prereq VALGRIND
+test -z "$EWS_SMALL" || test_set_prereq SMALL
