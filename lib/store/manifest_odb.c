@@ -13,6 +13,8 @@
 #include "base/pool.h"
 #include "store/tree.h"
 
+#define PIECES_CHUNK 4 /* that one thread reads in a row */
+
 /* The pieces as a tree names them, and what they say. */
 struct reading {
 	struct ews_odb *odb;
@@ -83,7 +85,7 @@ static int read_pieces(struct ews_buf *out, struct ews_odb *odb, const struct ew
 	reading.texts = ews_calloc(reading.n + 1, sizeof(*reading.texts));
 	for (size_t i = 0; i < reading.n; i++)
 		reading.texts[i] = (struct ews_buf)EWS_BUF_INIT;
-	rc = ews_pool_for(reading.n, 4, 0, read_piece, &reading);
+	rc = ews_pool_for(reading.n, PIECES_CHUNK, 0, read_piece, &reading);
 	for (size_t i = 0; i < reading.n; i++)
 		len += reading.texts[i].len;
 	ews_buf_reserve(out, len);

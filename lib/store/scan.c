@@ -27,6 +27,7 @@
 
 #define DEPTH_MAX 4096
 #define PATH_LEN_MAX (64 * 1024)
+#define DIRS_CHUNK 8 /* that one thread reads in a row */
 
 /* A directory that is read: its own entries, and the nodes of its subdirectories. */
 struct node {
@@ -427,7 +428,7 @@ static int walk_levels(struct walk *walk)
 	int rc = 0;
 
 	while (walk->n_level && rc == 0) {
-		rc = ews_pool_for(walk->n_level, 8, walk->n_workers, read_node, walk);
+		rc = ews_pool_for(walk->n_level, DIRS_CHUNK, walk->n_workers, read_node, walk);
 		for (size_t i = 0; i < walk->n_level; i++) {
 			if (!walk->level[i]->own_rules)
 				continue;

@@ -25,6 +25,7 @@
 
 #define LINK_TEXT_MAX (64 * 1024)
 #define READ_TRIES 3
+#define FILES_CHUNK 64 /* that one thread looks at in a row */
 
 struct worker {
 	struct ews_arena arena; /* of what it finds */
@@ -253,7 +254,7 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	fill.workers = ews_calloc(threads, sizeof(*fill.workers));
 	for (unsigned i = 0; i < threads; i++)
 		fill.workers[i] = (struct worker){ .arena = EWS_ARENA_INIT, .at = EWS_DIR_AT_INIT };
-	rc = ews_pool_for(scan->entries.n, 64, threads, fill_one, &fill);
+	rc = ews_pool_for(scan->entries.n, FILES_CHUNK, threads, fill_one, &fill);
 	for (unsigned i = 0; i < threads; i++) {
 		ews_arena_join(&scan->entries.arena, &fill.workers[i].arena);
 		ews_dir_at_release(&fill.workers[i].at);

@@ -26,6 +26,7 @@
 #define READ_TRIES 3
 #define LOOKS 4
 #define LINK_TEXT_MAX (64 * 1024)
+#define FILES_CHUNK 16 /* that one thread reads in a row */
 
 static const char usual_rules[] = "*.pyc\n__pycache__/\nvenv/\n.venv/\n.DS_Store\n";
 
@@ -406,7 +407,7 @@ static int read_contents(struct ews_archive_tree *tree)
 
 	tree->n_texts = scan->entries.n;
 	tree->texts = ews_calloc(tree->n_texts + 1, sizeof(*tree->texts));
-	rc = ews_pool_for(scan->entries.n, 16, 0, read_one, &reading);
+	rc = ews_pool_for(scan->entries.n, FILES_CHUNK, 0, read_one, &reading);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < scan->entries.n; i++) {

@@ -22,6 +22,7 @@
 
 #define SHALLOW_MAX (64 * EWS_MIB)
 #define ABBREV 12
+#define OBJECTS_CHUNK 16 /* that one thread checks in a row */
 #define MANIFEST "manifest:" /* how paths in its tree begin */
 
 struct ews_verify {
@@ -199,7 +200,7 @@ static void walk_commit(struct round *round, const struct ews_oid *oid, const ch
 static int finish(struct round *round)
 {
 	bool was_sound = !round->problems->n;
-	int rc = ews_pool_for(round->n, 16, 0, check_item, round);
+	int rc = ews_pool_for(round->n, OBJECTS_CHUNK, 0, check_item, round);
 
 	for (size_t i = 0; i < round->n; i++) {
 		struct item *item = &round->items[i];
