@@ -105,6 +105,11 @@ test_expect_success 'P4: undo in place' '
 	git -C p ews list >out && restore place && git -C p ews revert x >out && save undo && sweep undo after_undo_in_place undo x
 '
 
+test_expect_success 'P1, P4: what was to replace an index of the project goes, and nothing that only looks like it' '
+	restore undo && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 2 git -C p ews undo x >out 2>err && find p/.git -maxdepth 1 -name ".tmp-*" >left && test_line_count = 1 left && mkdir p/.git/.tmp-0123456789abcdef && echo mine >p/.git/.tmp-mine &&
+	git -C p ews recover --all && find p/.git -name ".tmp-*" | sort >left && printf "p/.git/%s\n" .tmp-0123456789abcdef .tmp-mine >want && test_cmp want left && rm -r p/.git/.tmp-*
+'
+
 after_end_in_place() {
 	git -C p ews end x >out 2>err && is p project && git -C p ews list >out && test_must_be_empty out && git -C p ews undo x && git -C p ews undo x >out 2>err && is p work
 }

@@ -36,6 +36,7 @@
 #define WAIT_MS 50
 #define CLAIM_S 600 /* how long a project's directory may be on its way */
 #define GITDIR_BYTES_MAX (64 * EWS_KIB)
+#define RANDOM_DIGITS 16 /* with which the name of such a file ends */
 
 /* Has its writer, who lives and waits for the disk, locked the file? */
 static bool has_writer(int dir_fd, const char *name)
@@ -224,6 +225,44 @@ static void sweep_kept(struct ews_repo *repo)
 		ews_error_clear();
 }
 
+/* git's directory is not ours alone: what begins as our files do, and goes on otherwise, is somebody else's. */
+static bool is_beside(int fd, const char *name)
+{
+	const char *random = name + strlen(EWS_FILE_BESIDE);
+	struct stat st;
+
+	return ews_str_begins(name, EWS_FILE_BESIDE) && strlen(random) == RANDOM_DIGITS &&
+	       strspn(random, "0123456789abcdef") == RANDOM_DIGITS &&
+	       fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+static void sweep_git_dir(int fd)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, fd);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (is_beside(fd, names.items[i].name))
+			sweep_one(fd, names.items[i].name);
+}
+
+/* What was to replace git's own files, as its index, which sessions in place do in the project; unless somebody is at work. */
+static void sweep_git(const struct ews_repo *repo, const struct ews_strv *ids)
+{
+	EWS_CLEANUP(fd) int info = -1;
+
+	if (repo->git_fd < 0 || ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
+		return;
+	for (size_t i = 0; i < ids->n; i++)
+		if (ews_repo_is_locked(repo, ids->items[i]))
+			return;
+	sweep_git_dir(repo->git_fd);
+	info = ews_dir_open_beneath(repo->git_fd, "info");
+	if (info >= 0)
+		sweep_git_dir(info);
+	ews_error_clear();
+}
+
 /* Records of rounds that were to replace others. */
 static void sweep_rounds(struct ews_repo *repo)
 {
@@ -247,6 +286,7 @@ int ews_recover_sweep(struct ews_repo *repo)
 		return rc;
 	for (size_t i = 0; i < ids.n; i++)
 		sweep_session(repo, ids.items[i]);
+	sweep_git(repo, &ids);
 	ews_recover_sweep_home(repo);
 	sweep_below(repo->dir_fd, "");
 	sweep_below(repo->dir_fd, "undo");
