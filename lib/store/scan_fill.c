@@ -262,6 +262,9 @@ int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 	free(fill.workers);
 	ews_scan_hint_release(&fill.hint);
 	scan->n_read = fill.n_read;
+	/* The thread that tells of it need not have been the last. */
+	if (rc == 0 && opts->progress)
+		opts->progress(opts->payload, scan->entries.n, scan->entries.n, fill.bytes);
 	if (rc == 0) {
 		drop_lost(scan, fill.lost, opts->name_vanished);
 		ews_hardlinks_find(&scan->entries);
