@@ -103,11 +103,11 @@ static int add_from_top(struct ews_buf *out, const char *path, const struct plac
 	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf plain = EWS_BUF_INIT;
 	size_t len = strlen(path);
-	const char *below = whole + strlen(place->top);
+	const char *below = whole + strlen(place->top); /* which may be "/" */
 
 	if (!ews_path_is_inside(whole, place->top))
 		return ews_error(EWS_EUSAGE, "'%s' leads out of the project", path);
-	add_path(&plain, *below ? below + 1 : "");
+	add_path(&plain, below + (*below == '/'));
 	add_path(&from, place->prefix);
 	ews_buf_addf(out, "prefix:%zu)%s%s", count_kept(plain.ptr, from.ptr), plain.ptr,
 		     plain.len && len && path[len - 1] == '/' ? "/" : "");
