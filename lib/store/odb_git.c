@@ -543,7 +543,7 @@ static void format_swap(struct ews_buf *out, const char *name, const struct ews_
 	}
 }
 
-static int git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
+int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
 {
 	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
@@ -727,7 +727,7 @@ static const struct ews_odb_ops ops = {
 	.freshen = git_freshen,
 	.refresh = git_refresh,
 	.move = git_move,
-	.ref_swap = git_ref_swap,
+	.ref_swap = ews_odb_git_ref_swap,
 	.resolve = git_resolve,
 	.config = git_config,
 	.release = git_release,

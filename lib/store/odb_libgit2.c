@@ -18,6 +18,8 @@
  *   object; and to load it takes longer than most verbs do. So what is ordinary is read by store/pack_read and
  *   store/loose_read, and what those leave by libgit2.
  * - It doesn't wait for another process's lock on a ref.
+ * - To delete a ref that is packed it writes packed-refs anew from what it has read before it locked that file: what a git that
+ *   packs refs put there meanwhile would be lost, with its branches. So git deletes refs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -624,6 +626,8 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 	unsigned wait_ms = 2;
 	int rc;
 
+	if (ews_oid_is_none(to))
+		return ews_odb_git_ref_swap(odb, name, from, to);
 	for (;;) {
 		pthread_mutex_lock(&room->repo_lock);
 		rc = need_repo(room);
@@ -636,8 +640,6 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 		if (rc < 0 && (rc != GIT_ELOCKED || ews_clock_monotonic_ms() >= deadline))
 			break;
 		pthread_mutex_unlock(&room->repo_lock);
-		if (rc == 0 && ews_oid_is_none(to))
-			return ews_odb_sync_ref(odb, name);
 		if (rc == 0)
 			return 0;
 		ews_clock_sleep_ms(wait_ms);

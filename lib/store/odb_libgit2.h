@@ -25,8 +25,7 @@
 	F(git_odb_get_backend) F(git_odb_num_backends) F(git_odb_object_data) F(git_odb_object_free) \
 	F(git_odb_object_size) F(git_odb_object_type) F(git_odb_open) F(git_odb_open_rstream) \
 	F(git_odb_read) F(git_odb_read_header) F(git_odb_refresh) F(git_odb_stream_free) \
-	F(git_odb_stream_read) F(git_oid_equal) F(git_oid_fromraw) F(git_reference_create_matching) \
-	F(git_reference_delete) F(git_reference_free) F(git_reference_lookup) F(git_reference_target) \
+	F(git_odb_stream_read) F(git_oid_fromraw) F(git_reference_create_matching) F(git_reference_free) \
 	F(git_repository_free) F(git_repository_open_ext) F(git_revparse_single)
 /* clang-format on */
 
@@ -55,7 +54,7 @@ __attribute__((format(printf, 3, 4))) int ews_libgit2_fail(int git_rc, enum ews_
 void ews_libgit2_from_oid(git_oid *out, const struct ews_oid *oid);
 void ews_libgit2_to_oid(struct ews_oid *out, const git_oid *oid);
 
-/* As ews_odb_ref_swap(), but once, without waiting, and not synced. Returns a code of libgit2. */
+/* As ews_odb_ref_swap(), to an id, but once, without waiting, and not synced. Returns a code of libgit2. */
 int ews_libgit2_try_swap(git_repository *repo, const char *common_dir, const char *name, const struct ews_oid *from,
 			 const struct ews_oid *to);
 

@@ -32,24 +32,6 @@ void ews_libgit2_to_oid(struct ews_oid *out, const git_oid *oid)
 	memcpy(out->id, oid->id, GIT_OID_RAWSZ);
 }
 
-/* Delete `name` when it is at `from`. Returns a code of libgit2. */
-static int try_delete(git_repository *repo, const char *name, const struct ews_oid *from)
-{
-	EWS_CLEANUP(git_reference) git_reference *ref = NULL;
-	git_oid from_id;
-	int rc;
-
-	rc = ews_git2.git_reference_lookup(&ref, repo, name);
-	if (rc < 0)
-		return rc;
-	ews_libgit2_from_oid(&from_id, from);
-	if (!ews_git2.git_reference_target(ref) ||
-	    !ews_git2.git_oid_equal(ews_git2.git_reference_target(ref), &from_id))
-		return GIT_EMODIFIED;
-	/* This compares again, under the ref's lock. */
-	return ews_git2.git_reference_delete(ref);
-}
-
 /*
  * A new ref is its lock, linked to the ref's name: when the lock's own name could not be deleted, libgit2 doesn't say so, and
  * nobody could move the ref any more.
@@ -72,8 +54,6 @@ int ews_libgit2_try_swap(git_repository *repo, const char *common_dir, const cha
 	git_oid from_id = { { 0 } }, to_id;
 	int rc;
 
-	if (ews_oid_is_none(to))
-		return try_delete(repo, name, from);
 	ews_libgit2_from_oid(&to_id, to);
 	if (!ews_oid_is_none(from)) {
 		ews_libgit2_from_oid(&from_id, from);

@@ -94,6 +94,9 @@ bool ews_libgit2_is_safe(const char *name);
 /* Fails with EWS_EDENIED when the repository belongs to another user and is no safe.directory. */
 int ews_odb_check_owner(const char *git_dir, const char *common_dir);
 
+/* As ews_odb_ref_swap(), by git itself, of whatever room `odb` is. */
+int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
+
 /* Fail with EWS_ENOTFOUND for the object `oid`. */
 int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid);
 /* Sync the directory that holds or held the ref `name`, or the nearest above it that still stands. */

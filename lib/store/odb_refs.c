@@ -37,6 +37,8 @@
 #define BLANKS " \t" /* behind that; there may be none */
 #define DEPTH_MAX 64
 #define LINKS_MAX 5 /* symbolic refs in a row, as in git */
+#define PACKING_WAIT_MS 5000
+#define PACKING_STEP_MS 2
 
 struct listing {
 	struct ews_refs *out;
@@ -66,6 +68,12 @@ static struct ews_ref *add(struct ews_refs *out, const char *name)
 	return &out->items[out->n++];
 }
 
+static void release_ref(struct ews_ref *ref)
+{
+	free(ref->name);
+	free(ref->target);
+}
+
 /* Read an id that a line, or the text, ends. */
 static bool parse_id(struct ews_oid *out, const char *text)
 {
@@ -77,15 +85,20 @@ static bool parse_id(struct ews_oid *out, const char *text)
 	return false;
 }
 
-/* What a ref's file, opened, says: neither id nor target when it is gone (below 0), or says nothing. */
-static void read_value_of(struct ews_ref *ref, int fd)
+/*
+ * What a ref's file, opened, says: neither id nor target when it says nothing. Returns false where there is none (`fd` below 0, and
+ * errno): it may have been packed since it was seen.
+ */
+static bool read_value_of(struct ews_ref *ref, int fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	const char *target;
 
-	if (fd < 0 || ews_file_read_fd(&text, fd, REF_BYTES_MAX) < 0) {
+	if (fd < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	if (ews_file_read_fd(&text, fd, REF_BYTES_MAX) < 0) {
 		ews_error_clear();
-		return;
+		return true;
 	}
 	ews_buf_rtrim(&text);
 	target = ews_odb_ref_target(text.ptr);
@@ -93,23 +106,25 @@ static void read_value_of(struct ews_ref *ref, int fd)
 		ref->target = ews_strdup(target);
 	else
 		(void)parse_id(&ref->oid, text.ptr);
+	return true;
 }
 
-static void read_value(struct ews_ref *ref, int common_fd)
+static bool read_value(struct ews_ref *ref, int common_fd)
 {
 	EWS_CLEANUP(fd) int fd = openat(common_fd, ref->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-	read_value_of(ref, fd);
+	return read_value_of(ref, fd);
 }
 
 static void add_file(const struct listing *l, const char *name)
 {
+	struct ews_ref *ref;
+
 	if (!is_asked_for(l, name))
 		return;
-	if (l->names_only)
-		(void)add(l->out, name);
-	else
-		read_value(add(l->out, name), l->common_fd);
+	ref = add(l->out, name);
+	if (!l->names_only && !read_value(ref, l->common_fd))
+		release_ref(&l->out->items[--l->out->n]);
 }
 
 /* git gives no ref such a name: a lock, or what a program left there. */
@@ -204,12 +219,6 @@ static int cmp_numbered(const void *a, const void *b)
 static bool is_broken(const struct ews_ref *ref)
 {
 	return !ref->target && ews_oid_is_none(&ref->oid);
-}
-
-static void release_ref(struct ews_ref *ref)
-{
-	free(ref->name);
-	free(ref->target);
 }
 
 static bool is_sorted(const struct ews_refs *refs, size_t first)
@@ -363,18 +372,20 @@ struct ref_place {
 	bool is_own_foreign, is_common_foreign; /* others may write there: no link is followed */
 };
 
-static void read_value_at(struct ews_ref *ref, const struct ref_place *place)
+static bool read_value_at(struct ews_ref *ref, const struct ref_place *place)
 {
 	bool own = is_own(ref->name);
 	int dir_fd = own ? place->own_fd : place->common_fd;
 	EWS_CLEANUP(fd) int fd = -1;
 
-	if (!(own ? place->is_own_foreign : place->is_common_foreign)) {
-		read_value(ref, dir_fd);
-		return;
-	}
+	if (!(own ? place->is_own_foreign : place->is_common_foreign))
+		return read_value(ref, dir_fd);
 	fd = ews_dir_open_file(dir_fd, ref->name, O_RDONLY | O_NOCTTY, 0);
-	read_value_of(ref, fd);
+	if (fd < 0) {
+		ews_error_clear();
+		return fd != EWS_ENOTFOUND;
+	}
+	return read_value_of(ref, fd);
 }
 
 static int read_ref(struct ews_oid *out, const struct ref_place *place, const char *name)
@@ -386,13 +397,14 @@ static int read_ref(struct ews_oid *out, const struct ref_place *place, const ch
 	for (unsigned i = 0; i <= LINKS_MAX && ews_odb_is_ref_name(at); i++) {
 		struct ews_ref ref = { .name = at, .oid = EWS_OID_NONE };
 		struct stat st;
+		bool has_file;
 		int rc;
 
-		read_value_at(&ref, place);
+		has_file = read_value_at(&ref, place);
 		if (is_broken(&ref)) {
 			int dir_fd = is_own(at) ? place->own_fd : place->common_fd;
 
-			if (fstatat(dir_fd, at, &st, 0) == 0 && !S_ISDIR(st.st_mode))
+			if (has_file && fstatat(dir_fd, at, &st, 0) == 0 && !S_ISDIR(st.st_mode))
 				return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", at);
 			rc = find_packed_in(&ref.oid, place->common_fd, at);
 			if (rc <= 0)
@@ -557,17 +569,31 @@ static int remove_value(struct ews_odb *odb, const char *path, const char *name,
 	return unlink(path) < 0 ? ews_error_os("cannot remove '%s'", path) : 0;
 }
 
+static bool is_packing(const char *common_dir)
+{
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s/" EWS_PACKED_REFS ".lock", common_dir);
+
+	return access(lock, F_OK) == 0;
+}
+
+/* Who packs refs now may have read one before it went. Who died at it will not write. */
+static void wait_for_packing(const char *common_dir)
+{
+	uint64_t deadline = ews_clock_monotonic_ms() + PACKING_WAIT_MS;
+
+	while (is_packing(common_dir) && ews_clock_monotonic_ms() < deadline)
+		ews_clock_sleep_ms(PACKING_STEP_MS);
+}
+
 int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid *from)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
 	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
-	EWS_CLEANUP(free) char *packing = ews_strfmt("%s/" EWS_PACKED_REFS ".lock", odb->common_dir);
 	EWS_CLEANUP(fd) int fd = -1;
 	struct ews_oid packed;
 	int rc;
 
-	/* Who packs refs now may have read it. */
-	if (!ews_odb_is_ref_name(name) || access(path, F_OK) < 0 || access(packing, F_OK) == 0 ||
+	if (!ews_odb_is_ref_name(name) || access(path, F_OK) < 0 || is_packing(odb->common_dir) ||
 	    is_logged(odb, name))
 		return 1;
 	rc = make_lock(&fd, lock);
@@ -577,7 +603,8 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	(void)unlink(lock); /* best effort: what stays there is swept */
 	if (rc < 0)
 		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
-	/* It may have been packed just now by who had read it before. */
+	if (rc == 0)
+		wait_for_packing(odb->common_dir);
 	if (rc > 0 || find_packed(&packed, odb->common_dir, name) != 0) {
 		ews_error_clear();
 		return 1;

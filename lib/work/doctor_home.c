@@ -309,6 +309,9 @@ static void look_at_own_locks(struct ews_checkup *out, const struct ews_patient 
 
 		if (!is_process_lock(names.items[i].name) || ews_lock_is_held(locks, names.items[i].name))
 			continue;
+		/* Who holds one takes it along. */
+		if (faccessat(locks, names.items[i].name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
 		check = ews_checkup_find(out, "locks", EWS_CHECK_WARNING, "nobody holds the lock '%s' any more",
 					 names.items[i].name);
 		ews_check_mend(check, remove_lock, names.items[i].name, "remove '%s/locks/%s'", patient->repo->dir,

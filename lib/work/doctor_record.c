@@ -73,47 +73,6 @@ static int remove_ref_file(const struct ews_patient *patient, const char *ref)
 	return rc;
 }
 
-static void find_broken(struct ews_checkup *out, int dir_fd, const char *ref)
-{
-	struct ews_check *check;
-	bool is_id = false;
-
-	if (holds_id(&is_id, dir_fd, ews_path_base(ref)) < 0) {
-		(void)ews_checkup_error(out, REFS);
-		return;
-	}
-	check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s' is broken: %s", ref,
-				 is_id ? "its object can't be found" : "there is no object's id in it");
-	if (is_id)
-		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref);
-	else
-		ews_check_mend(check, remove_ref_file, ref, "remove the file, which names nothing");
-}
-
-/* Files below refs/ews that are none of the refs that can be read: `dir` is relative to the git directory. */
-static void look_at_files(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_strv *known,
-			  const char *dir)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, dir);
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-
-	ews_error_clear();
-	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(dir, names.items[i].name);
-		size_t len = strlen(names.items[i].name);
-		struct stat st;
-
-		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (S_ISDIR(st.st_mode))
-			look_at_files(out, patient, known, path);
-		else if (S_ISREG(st.st_mode) && !(len > 5 && !strcmp(names.items[i].name + len - 5, ".lock")) &&
-			 !ews_strv_sorted_has(known, path))
-			find_broken(out, fd, path);
-	}
-}
-
 /* Has the commit all that makes it a snapshot? Its files themselves are what `snapshot verify` reads. EWS_ENOTFOUND: objects are missing. */
 static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 {
@@ -185,6 +144,72 @@ static void advise_damaged(struct ews_check *check, const struct ews_patient *pa
 		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref, ref);
 }
 
+/* The refs were listed a moment ago: others may have made this one since, or deleted it. */
+static bool is_new(const struct ews_patient *patient, const char *name)
+{
+	struct ews_oid oid;
+	bool is_there = ews_odb_ref_read(&oid, patient->repo->odb, name) == 0 &&
+			ews_odb_still_has(patient->repo->odb, &oid);
+
+	ews_error_clear();
+	return is_there;
+}
+
+static void find_broken(struct ews_checkup *out, const struct ews_patient *patient, int dir_fd, const char *ref)
+{
+	struct ews_check *check;
+	bool is_id = false;
+	int rc = holds_id(&is_id, dir_fd, ews_path_base(ref));
+
+	if (rc == EWS_ENOTFOUND || (rc == 0 && is_id && is_new(patient, ref))) {
+		ews_error_clear();
+		return;
+	}
+	if (rc < 0) {
+		(void)ews_checkup_error(out, REFS);
+		return;
+	}
+	check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s' is broken: %s", ref,
+				 is_id ? "its object can't be found" : "there is no object's id in it");
+	if (is_id)
+		advise_damaged(check, patient, ref, true);
+	else
+		ews_check_mend(check, remove_ref_file, ref, "remove the file, which names nothing");
+}
+
+/* Files below refs/ews that are none of the refs that can be read: `dir` is relative to the git directory. */
+static void look_at_files(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_strv *known,
+			  const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, dir);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+
+	ews_error_clear();
+	for (ssize_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(dir, names.items[i].name);
+		size_t len = strlen(names.items[i].name);
+		struct stat st;
+
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode))
+			look_at_files(out, patient, known, path);
+		else if (S_ISREG(st.st_mode) && !(len > 5 && !strcmp(names.items[i].name + len - 5, ".lock")) &&
+			 !ews_strv_sorted_has(known, path))
+			find_broken(out, patient, fd, path);
+	}
+}
+
+static bool is_still(const struct ews_patient *patient, const struct ews_ref *ref)
+{
+	struct ews_oid oid;
+	bool is_same = ews_odb_ref_read(&oid, patient->repo->odb, ref->name) == 0 && ews_oid_equal(&oid, &ref->oid);
+
+	ews_error_clear();
+	return is_same;
+}
+
 static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref->name);
@@ -196,19 +221,22 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 	else if (is_snapshots(ref->name))
 		rc = check_snapshot(patient->repo, ref);
 	if (rc < 0) {
-		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': %s", ref->name, ews_error_message());
+		EWS_CLEANUP(free) char *why = ews_strdup(ews_error_message());
+
+		if (!is_still(patient, ref))
+			return;
+		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': %s", ref->name, why);
 		advise_damaged(check, patient, ref->name, rc == EWS_ENOTFOUND);
-		ews_error_clear();
 		return;
 	}
-	if (is_rounds(ref->name) && !ews_round_is_known(patient->repo, ref->name)) {
+	if (is_rounds(ref->name) && !ews_round_is_known(patient->repo, ref->name) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of such a round",
 					 ref->name);
 		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref->name,
 				 ref->name);
 		return;
 	}
-	if (session && !has_record(patient->repo, session)) {
+	if (session && !has_record(patient->repo, session) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of session '%s'",
 					 ref->name, session);
 		ews_check_advise(check,
@@ -292,9 +320,27 @@ static int borrow_again(const struct ews_patient *patient, const char *id)
 	return session.method->repair(&place, fd, NULL);
 }
 
+/* What others are about to start or to end, or have just ended, is not ill. */
+static bool is_unsettled(const struct ews_session *session)
+{
+	bool is = ews_session_refuse_unsettled(session) < 0;
+
+	ews_error_clear();
+	return is;
+}
+
+/* The error that is set is of one that was there when they were listed. */
+static void tell_unless_unsettled(struct ews_checkup *out)
+{
+	if (ews_error_code() != EWS_EBUSY && ews_error_code() != EWS_ENOTFOUND)
+		(void)ews_checkup_error(out, SESSIONS);
+	ews_error_clear();
+}
+
 static void look_at_base(struct ews_checkup *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	EWS_CLEANUP(free) char *why = NULL;
 	struct ews_ref ref = { .name = name };
 	struct ews_check *check;
 	int rc = ews_odb_ref_read(&ref.oid, session->repo->odb, name);
@@ -304,8 +350,11 @@ static void look_at_base(struct ews_checkup *out, const struct ews_session *sess
 		rc = check_snapshot(session->repo, &ref);
 	if (rc == 0)
 		return;
+	why = ews_strdup(ews_error_message());
+	if (is_unsettled(session))
+		return;
 	check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM, "session '%s': its base can't be had: %s",
-				 session->state.id, ews_error_message());
+				 session->state.id, why);
 	if (has_ref && rc == EWS_ENOTFOUND)
 		ews_check_advise(check, "bring the objects back: 'git ews snapshot verify' names what is missing");
 	else
@@ -335,6 +384,8 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 	struct ews_check *check;
 
 	if (access(session->state.workspace, F_OK) < 0) {
+		if (is_unsettled(session))
+			return;
 		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,
 					 "session '%s': its workspace is gone: '%s'", id, session->state.workspace);
 		there = ews_session_moved_to(session);
@@ -345,11 +396,13 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 		return;
 	}
 	if (ews_session_tampered(&bent, session) < 0) {
-		(void)ews_checkup_error(out, SESSIONS);
+		tell_unless_unsettled(out);
 		return;
 	}
 	if (!bent.n && !session->repo->is_plain && !has_head(session))
 		ews_strv_add(&bent, "HEAD");
+	if (bent.n && is_unsettled(session))
+		return;
 	for (size_t i = 0; i < bent.n; i++) {
 		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,
 					 "session '%s': '%s' is gone, or not as it was written", id, bent.items[i]);
@@ -366,7 +419,7 @@ static void look_at_session(struct ews_checkup *out, struct ews_repo *repo, cons
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 
 	if (ews_session_open(&session, repo, id) < 0) {
-		(void)ews_checkup_error(out, SESSIONS);
+		tell_unless_unsettled(out);
 		return;
 	}
 	if (session.state.state != EWS_STATE_ACTIVE)

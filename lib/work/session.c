@@ -95,6 +95,13 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	return n < 0 ? (int)n : 0;
 }
 
+static int fail_at_work(const char *id)
+{
+	ews_error(EWS_EBUSY, "session '%s': another process is at work on it", id);
+	ews_error_hint("try again when it is done");
+	return EWS_EBUSY;
+}
+
 static int fail_no_session(const struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(free) char *former = repo->is_plain ? NULL : ews_astray_former(repo->home, repo->project);
@@ -344,6 +351,8 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	if (session.fd < 0)
 		return fail_no_session(repo, id);
 	rc = ews_state_read(&session.state, session.fd);
+	if (rc == EWS_ENOTFOUND && ews_repo_is_locked(repo, id))
+		return fail_at_work(id);
 	if (rc == EWS_ENOTFOUND)
 		rc = ews_error(EWS_EDAMAGED, "it has no state");
 	if (rc == 0) {
@@ -501,10 +510,16 @@ static bool is_left_half(const struct ews_session *session)
 
 bool ews_session_is_interrupted(const struct ews_session *session)
 {
-	/* Who was at work may have come to an end just before his lock was looked for. */
+	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
+	struct ews_session now = *session;
+
 	if (!is_left_half(session) || is_locked_by_others(session))
 		return false;
-	return is_left_half(session);
+	/* Who was at work may have come to an end just before his lock was looked for. */
+	if (ews_state_read(&fresh, session->fd) == 0)
+		now.state = fresh;
+	ews_error_clear();
+	return is_left_half(&now);
 }
 
 bool ews_session_is_orphaned(const struct ews_session *session)
@@ -580,9 +595,53 @@ int ews_session_refuse_ended(const struct ews_session *session)
 	return EWS_ENOTFOUND;
 }
 
-int ews_session_need_active(const struct ews_session *session)
+int ews_session_refuse_unsettled(const struct ews_session *session)
+{
+	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
+	struct ews_session now = *session;
+	int rc;
+
+	if (session->lock.fd >= 0)
+		return 0;
+	if (is_locked_by_others(session))
+		return fail_at_work(session->state.id);
+	rc = ews_state_read(&fresh, session->fd);
+	if (rc == EWS_ENOTFOUND)
+		return fail_no_session(session->repo, session->state.id);
+	ews_error_clear();
+	if (rc == 0)
+		now.state = fresh;
+	return ews_session_refuse_ended(&now);
+}
+
+/* Without a base nothing in the workspace means anything yet. */
+static bool is_begun(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	struct ews_oid base;
+	bool has_base = ews_odb_ref_read(&base, session->repo->odb, ref) == 0;
+
+	ews_error_clear();
+	return has_base;
+}
+
+static int refuse_tampered(const struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv tampered = EWS_STRV_INIT;
+	const char *id = session->state.id;
+	int rc = ews_session_tampered(&tampered, session);
+
+	if (rc == 0 && tampered.n)
+		rc = ews_session_refuse_unsettled(session);
+	if (rc < 0 || !tampered.n)
+		return rc;
+	ews_error(EWS_EDAMAGED, "session '%s': '%s' was rewritten", id, tampered.items[0]);
+	ews_error_hint("'git ews revert %s' writes it anew", id);
+	return EWS_EDAMAGED;
+}
+
+int ews_session_need_active(const struct ews_session *session)
+{
 	const char *id = session->state.id;
 	int rc = ews_session_refuse_ended(session);
 
@@ -593,15 +652,12 @@ int ews_session_need_active(const struct ews_session *session)
 		ews_error_hint("git ews recover %s --resume, --revert or --view", id);
 		return EWS_EINTERRUPTED;
 	}
-	rc = ews_session_tampered(&tampered, session);
-	if (rc < 0)
-		return rc;
-	if (tampered.n) {
-		ews_error(EWS_EDAMAGED, "session '%s': '%s' was rewritten", id, tampered.items[0]);
-		ews_error_hint("'git ews revert %s' writes it anew", id);
-		return EWS_EDAMAGED;
-	}
-	return 0;
+	if (session->state.state == EWS_STATE_STARTING && !is_begun(session))
+		rc = ews_session_refuse_unsettled(session);
+	if (rc == 0)
+		rc = refuse_tampered(session);
+	/* Of one that somebody was done with meanwhile it counts what it is like since. */
+	return rc == EWS_EDAMAGED && session->lock.fd < 0 ? refuse_tampered(session) : rc;
 }
 
 int ews_session_save(struct ews_session *session)
@@ -678,7 +734,10 @@ char *ews_session_moved_to(const struct ews_session *session)
 static int fail_gone(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
+	int rc = ews_session_refuse_unsettled(session);
 
+	if (rc < 0)
+		return rc;
 	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id,
 		  session->state.workspace);
 	if (there)

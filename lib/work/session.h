@@ -13,6 +13,9 @@
 #include "store/state.h"
 #include "work/method.h"
 
+/* A session's base, while it has not ended. */
+#define EWS_REF_SESSIONS "refs/ews/sessions/"
+
 /* The stat cache of a session's workspace, in its directory. */
 #define EWS_SESSION_CACHE "cache"
 
@@ -81,9 +84,15 @@ bool ews_session_has_dead_owner(const struct ews_session *session);
 int ews_session_refuse_ended(const struct ews_session *session);
 
 /*
+ * For who has not locked it, and finds something missing, or bent: fail with EWS_EBUSY while another process is at work on it, with
+ * EWS_ENOTFOUND when it has ended, or was taken back, since it was opened. It clears the error that is set.
+ */
+int ews_session_refuse_unsettled(const struct ews_session *session);
+
+/*
  * Fail unless a verb may work on it: state active, no unfinished step
  * (EWS_EINTERRUPTED, hint: recover), workspace there (EWS_EDAMAGED), nothing tampered
- * with (EWS_EDAMAGED, names what).
+ * with (EWS_EDAMAGED, names what). What another process makes of it meanwhile is no damage (EWS_EBUSY, EWS_ENOTFOUND).
  */
 int ews_session_need_active(const struct ews_session *session);
 

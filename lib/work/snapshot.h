@@ -27,7 +27,6 @@
 #include "work/content.h"
 #include "work/session.h"
 
-#define EWS_REF_SESSIONS "refs/ews/sessions/"
 #define EWS_REF_SNAPSHOTS "refs/ews/snapshots/"
 #define EWS_REF_TRASH "refs/ews/trash/"
 #define EWS_REF_PENDING "refs/ews/pending/" /* work/pending */

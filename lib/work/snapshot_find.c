@@ -275,6 +275,8 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 		    find_base_by_id(out, session->repo, &pending, session->state.base_snapshot) == 1)
 			return 0;
 	}
+	if (rc < 0 && ews_session_refuse_unsettled(session) < 0)
+		return ews_error_code();
 	if (rc < 0) {
 		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);
 		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit, and 'git ews end "

@@ -1,0 +1,86 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='verbs, and git, beside one another: nothing is lost, and what is under way is not taken for damage (P1, P4)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# slowly <syscalls> <path or -> <command>...: each of these calls waits before it begins, in the background; `pid`, and out and err of it
+slowly() {
+	calls=$1 at=$2
+	shift 2
+	if test "$at" = -; then
+		set -- -e trace="$calls" -e inject="$calls":delay_enter=150000 "$@"
+	else
+		set -- -P "$at" -e trace="$calls" -e inject="$calls":delay_enter=800000 "$@"
+	fi
+	test_strace trace "$@" >slow.out 2>slow.err 3>&- 4>&- 5>&- &
+	pid=$!
+}
+
+# has_begun: it holds the lock of session one
+has_begun() {
+	test_wait_for 10 test -s "$HOME/.superqode/working/p/locks/one"
+}
+
+# done_slowly: it has ended, and well
+done_slowly() {
+	wait $pid || {
+		cat >&2 slow.err
+		return 1
+	}
+}
+
+# kept <project>: a snapshot `id` of the project, whose ref is `ref`
+kept() {
+	id=$(git -C "$1" ews snapshot create) && ref=refs/ews/snapshots/$id && git -C "$1" rev-parse --verify -q "$ref"
+}
+
+# beside: while the slow one is at work each verb that looks at session one is done, or says that it can't be now
+beside() {
+	while kill -0 $pid 2>/dev/null; do
+		for verb in "diff one" "snapshot create one" "apply --check one" status doctor "report --output - one"; do
+			git -C p ews $verb >out 2>err || grep -q -e "another process is at work" -e "is locked by process" -e "no session" -e "no snapshot, session" -e "has ended" err || {
+				echo >&2 "$verb:"
+				cat >&2 out err
+				return 1
+			}
+		done
+	done
+}
+
+test_expect_success 'setup: a project' '
+	test_repo p && git -C p branch side
+'
+
+test_expect_success STRACE 'P1: a branch that git packs while a ref of ours goes stays' '
+	kept p && git -C p pack-refs --all && new=$(git -C p commit-tree -m new -p HEAD HEAD^{tree}) && git -C p branch fresh "$new" && git -C p branch -f side "$new" &&
+	slowly openat "$PWD/p/.git/packed-refs.lock" git -C p ews snapshot drop "$id" && test_wait_for 10 grep -q packed-refs.lock trace && git -C p pack-refs --all && done_slowly &&
+	test "$(git -C p rev-parse fresh side)" = "$new$LF$new" && test_must_fail git -C p rev-parse -q --verify "$ref" && git -C p branch -D fresh
+'
+
+test_expect_success STRACE 'P4: a ref that goes while git packs refs does not come back' '
+	kept p && slowly openat "$PWD/p/.git/$ref.lock" git -C p ews snapshot drop "$id" && test_wait_for 10 grep -q "$id.lock" trace && drop=$pid && slowly rename "$PWD/p/.git/packed-refs.new" git -C p pack-refs --all && wait $drop && done_slowly &&
+	test_must_fail git -C p rev-parse -q --verify "$ref" && git -C p ews snapshot list --all >out && test_grep ! "$id" out
+'
+
+test_expect_success STRACE 'P4: a ref that git packs between the look for its file and the look into it is there' '
+	kept p && git -C p pack-refs --all --no-prune && test_path_is_file "p/.git/$ref" && test_strace trace -P "$ref" -e trace=openat -e inject=openat:error=ENOENT git -C p ews snapshot list --all >out && test_grep "$ref.*INJECTED" trace && test_grep "$id" out &&
+	git -C p ews snapshot drop "$id"
+'
+
+for method in worktree snapshot; do
+	test_expect_success STRACE "P4: what another process starts, ends or brings back is neither damaged nor interrupted ($method)" '
+		slowly fsync,fdatasync,syncfs - git -C p ews start --method '$method' one && has_begun && beside && done_slowly && ws=$(git -C p ews path one) && echo edit >>"${ws:?}/run.sh" &&
+		slowly fsync,fdatasync,syncfs - git -C p ews end --no-artifacts one && has_begun && beside && done_slowly &&
+		slowly fsync,fdatasync,syncfs - git -C p ews undo one && has_begun && beside && done_slowly && test_grep edit "${ws:?}/run.sh" && git -C p ews end one
+	'
+done
+
+test_expect_success STRACE 'P4: who looks for a lock that has just been let go sees what its holder made of the session' '
+	slowly fsync,fdatasync,syncfs - git -C p ews start one && test_wait_for 10 grep -q "\"starting\"" "$HOME/.superqode/working/p/sessions/one/state.json" &&
+	test_strace look -P one -e trace=openat -e inject=openat:delay_enter=2500000:when=1 git -C p ews diff one >out 2>err && done_slowly && test_must_be_empty out && test_must_be_empty err && git -C p ews end one
+'
+
+test_done
