@@ -453,6 +453,28 @@ test_expect_success 'P4: a command can neither cut nor forge what the log says o
 	git -C p ews report --json --output - logged >json && test_json_count json .blocked 1 && find "$HOME/.superqode/working/p/sessions/logged" -name said >left && test_must_be_empty left && git -C p ews end logged
 '
 
+test_expect_success 'P4: nor can it hide what was stopped, or make what is printed no JSON' '
+	start_ws p hidden && cat >hide.pl <<-\EOT &&
+	BEGIN { $^F = 1000; }
+	open(my $log, ">>&=", $ENV{EWS_LOG_FD}) or die;
+	syswrite($log, "\0\n{\"timestamp\":\"2020-01-01T00:00:00Z\",\"verb\":\"guard\",\"command\":\"\xff\e[31m\"}\n");
+	exit(system("git", "push") >> 8);
+	EOT
+	test_expect_code 126 run_in p --json hidden -- perl "$PWD/hide.pl" >out && test_json_count out .blocked 2 && test_json out ".blocked[1].subcommand" push && git -C p ews status --log --json hidden >log &&
+	for file in out log; do
+		iconv -f UTF-8 -t UTF-8 $file >same && test_cmp $file same && test_grep ! "$(printf "\033")" $file || return 1
+	done && git -C p ews end hidden
+'
+
+test_expect_success 'P8: what could not be kept is named, also where nothing else changed' '
+	git -C p config ews.maxFile 1000000 && test_when_finished "git -C p config --unset ews.maxFile" && git -C p ews run -- sh -c "head -c 1000001 /dev/zero >big" 2>err && test_grep "left out: big (too-large)" err &&
+	git -C p ews run --json -- sh -c "head -c 1000001 /dev/zero >big" >out && test_json out ".skipped[0].path" big && start_ws p big && head -c 1000001 /dev/zero >"${ws:?}/big" && git -C p ews snapshot create --partial big >id && git -C p ews snapshot create --partial --if-changed big >again 2>err && test_must_be_empty again && test_grep "big (too-large)" err && git -C p ews end big
+'
+
+test_expect_success 'P6: a colon in the name of the project does not lead past the shim; one in that of home is refused' '
+	test_repo "a:b" && test_expect_code 126 git -C a:b ews run -- sh -c "git push" 2>err && test_grep "blocked: git push" err && mkdir "ho:me" && test_expect_code 125 env SUPERQODE_HOME="$PWD/ho:me" git -C p ews run -- git push 2>err && test_grep "without a colon" err && test_grep "^hint: .*SUPERQODE_HOME" err && SUPERQODE_HOME="$PWD/ho:me" git -C p ews run --guard off -- true
+'
+
 test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '
 	git -C p ews status --json --ended >status.json && ! grep -q "\"pid\"" status.json && ls "$HOME/.superqode/working/p/locks" | { grep -v ":session:\|:owner:" || :; } >list && test_must_be_empty list &&
 	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list

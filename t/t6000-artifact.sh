@@ -63,6 +63,12 @@ test_expect_success 'list and show, as text and as JSON; by type, by session, by
 	test_expect_code 128 git -C p ews artifact show nothing 2>err
 '
 
+test_expect_success 'P4: a summary takes no name that others need for their directory' '
+	test_repo fresh && for name in patches generated-tests coverage; do
+		add fresh --type summary --name $name <line && test_cmp line "fresh/${qe:?}/$name-2" || return 1
+	done && add fresh --type patch <line && add fresh --type test_unit <line && add fresh --type coverage <line && rm -rf fresh
+'
+
 test_expect_success 'P5: names are made safe; P4: nothing is overwritten' '
 	add p --type log --name "../../../../evil" <line && test_path_is_file "p/${qe:?}/logs/evil" && add p --type log --name /etc/passwd <line &&
 	test_path_is_file p/${qe:?}/logs/etc_passwd && add p --type log --name "-rf .. \"x\" é.log" <line && test_path_is_file p/${qe:?}/logs/rf_._x_.log &&

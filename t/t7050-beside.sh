@@ -83,4 +83,9 @@ test_expect_success STRACE 'P4: who looks for a lock that has just been let go s
 	test_strace look -P one -e trace=openat -e inject=openat:delay_enter=2500000:when=1 git -C p ews diff one >out 2>err && done_slowly && test_must_be_empty out && test_must_be_empty err && git -C p ews end one
 '
 
+test_expect_success STRACE 'of two rounds that begin under one label the second one gets a branch of its own' '
+	slowly openat "$PWD/p/.git/refs/heads/same.lock" git -C p ews round start --agent a --label same && test_wait_for 10 grep -q same.lock trace && git -C p ews round start --agent b --label same >out && done_slowly &&
+	git -C p for-each-ref --format="%(refname:short)" "refs/heads/same*" >out && test_line_count = 2 out && test_grep "^same$" out && test_grep "^same-[0-9a-f]*$" out && git -C p ews round end --all
+'
+
 test_done

@@ -95,9 +95,9 @@ static char *store_name(const char *common_dir)
 		len -= 4;
 	len = len > NAME_LEN_MAX ? NAME_LEN_MAX : len;
 	name = len ? ews_strndup(base, len) : ews_strdup("root");
-	/* It becomes part of files that git reads line by line. */
+	/* It becomes part of files that git reads line by line, and of PATH. */
 	for (char *c = name; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == ':')
 			*c = '_';
 	if (*name == '.')
 		*name = '_';

@@ -56,7 +56,7 @@ static bool can_replace(struct ews_artifact_registry *registry, struct ews_artif
 static bool is_free(const struct ews_artifact_registry *registry, const char *path)
 {
 	return !ews_artifacts_find_path(&registry->list, path) && strcmp(path, EWS_ARTIFACT_MANIFEST) != 0 &&
-	       !ews_artifact_copy_is_there(&registry->place, path);
+	       !ews_artifact_type_needs(path) && !ews_artifact_copy_is_there(&registry->place, path);
 }
 
 /* Is the path free with that extension in the place of its own, too? */

@@ -53,6 +53,14 @@ const char *ews_artifact_type_dir(enum ews_artifact_type type)
 	return types[type].dir;
 }
 
+bool ews_artifact_type_needs(const char *path)
+{
+	for (unsigned type = 1; type < EWS_ARTIFACT_END; type++)
+		if (*types[type].dir && ews_path_is_inside(types[type].dir, path))
+			return true;
+	return false;
+}
+
 const char *ews_artifact_type_suffix(enum ews_artifact_type type)
 {
 	return types[type].suffix;

@@ -37,6 +37,8 @@ const char *ews_artifact_type_word(enum ews_artifact_type type);
 int ews_artifact_type_read(enum ews_artifact_type *out, const char *word);
 /* Its directory, as seen from where artifacts are: "generated-tests/unit", "" for the place itself. */
 const char *ews_artifact_type_dir(enum ews_artifact_type type);
+/* Is that path a directory's for some type, or one above? No artifact may stand there. */
+bool ews_artifact_type_needs(const char *path);
 /* What the name of one ends in when nobody gave it a name: ".patch". */
 const char *ews_artifact_type_suffix(enum ews_artifact_type type);
 /* The type of tests of that kind ("unit"); 0: there is none. */

@@ -115,10 +115,14 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 
 	if (!*round->label || round->is_branched)
 		return 0;
-	choose(round, session->repo);
-	ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
-	ews_tripwire_tell_ref(session->repo, ref, &round->tip);
-	rc = ews_odb_ref_swap(session->repo->odb, ref, &none, &round->tip);
+	do {
+		free(ref);
+		choose(round, session->repo);
+		ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
+		ews_tripwire_tell_ref(session->repo, ref, &round->tip);
+		rc = ews_odb_ref_swap(session->repo->odb, ref, &none, &round->tip);
+		/* Of those that begin at once under a label one gets it. */
+	} while (rc == EWS_ESTALE && !strcmp(round->branch, round->label));
 	if (rc < 0)
 		return ews_error_wrap("cannot make the branch '%s'", round->branch);
 	round->is_branched = true;

@@ -246,6 +246,12 @@ static int add_shim(struct ews_strv *env, const struct ews_session *session, con
 	struct ews_guard_rules rules = EWS_GUARD_RULES_INIT;
 	int rc = ews_guard_rules_read(&rules, ews_repo_config(session->repo));
 
+	if (rc == 0 && strchr(session->dir, ':')) {
+		/* PATH would name two directories that are not there, and "git" the one that nothing holds. */
+		ews_error(EWS_EUNSUPPORTED, "the guard of git needs a home without a colon: '%s'", session->dir);
+		ews_error_hint("$SUPERQODE_HOME names another place; with --guard off the command runs without it");
+		return EWS_EUNSUPPORTED;
+	}
 	if (rc == 0)
 		rc = ews_git_program_find(&git);
 	if (rc == 0)

@@ -113,16 +113,28 @@ static void take_line(struct ews_session_log *out, const char *text, size_t len)
 	ews_error_clear();
 }
 
-/* Is it a line of what was stopped? */
-static bool is_of_guard(const char *text, size_t len)
+/*
+ * A line of what was stopped, from the text that a command could write to, too: written anew of what a line has, so that it is JSON
+ * whatever is in it. NULL where it is none.
+ */
+static cJSON *read_said(const char *text, size_t len)
 {
+	static const char *const keys[] = { "schema",     "timestamp",      "verb",   "message",   "command",
+					    "subcommand", "operation_type", "reason", "suggestion" };
 	EWS_CLEANUP(json) cJSON *line = NULL;
-	const char *verb;
-	bool is = ews_json_parse(&line, text, len) == 0 && ews_json_get_string(&verb, line, "verb") == 0 &&
-		  !strcmp(verb, "guard");
+	cJSON *out = NULL;
+	const char *value;
+	int64_t at_s;
 
+	if (ews_json_parse(&line, text, len) == 0 && ews_json_get_string(&value, line, "verb") == 0 &&
+	    !strcmp(value, "guard") && ews_json_get_string(&value, line, "timestamp") == 0 &&
+	    ews_clock_parse(&at_s, value) == 0)
+		out = cJSON_CreateObject();
+	for (size_t i = 0; out && i < sizeof(keys) / sizeof(*keys); i++)
+		if (cJSON_HasObjectItem(line, keys[i]) && ews_json_find_string(&value, line, keys[i]) == 0)
+			cJSON_AddItemToObject(out, keys[i], value ? ews_json_path(value) : cJSON_CreateNull());
 	ews_error_clear();
-	return is;
+	return out;
 }
 
 int ews_session_log_open_said(const struct ews_session *session)
@@ -140,10 +152,14 @@ int ews_session_log_add_said(struct ews_buf *out, const struct ews_session *sess
 	bool is_cut;
 	int rc = read_text(&text, &is_cut, session, SAID_FILE, SAID_BYTES_MAX);
 
-	for (const char *line = text.ptr, *end; rc == 0 && *line; line = *end ? end + 1 : end) {
-		end = line + strcspn(line, "\n");
-		if (is_of_guard(line, (size_t)(end - line)))
-			ews_buf_addf(out, "%.*s\n", (int)(end - line), line);
+	for (const char *line = text.ptr, *all = text.ptr + text.len; rc == 0 && line < all;) {
+		const char *newline = memchr(line, '\n', (size_t)(all - line));
+		size_t len = (size_t)((newline ? newline : all) - line);
+		EWS_CLEANUP(json) cJSON *said = len ? read_said(line, len) : NULL;
+
+		if (said)
+			ews_json_print(out, said, false);
+		line += len + 1;
 	}
 	return rc;
 }

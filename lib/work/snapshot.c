@@ -267,18 +267,19 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	if (taking.has_parent && opts->if_changed && is_same(repo, &taking.parent, &taking.content)) {
 		*out = taking.parent;
 		taking.parent = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
-		return 0;
+	} else {
+		rc = keep(out, &taking, batch);
+		if (rc == 0)
+			rc = note(&taking, out);
+		if (rc < 0)
+			return rc;
+		rc = 1;
 	}
-	rc = keep(out, &taking, batch);
-	if (rc == 0)
-		rc = note(&taking, out);
-	if (rc < 0)
-		return rc;
 	if (skips) {
 		*skips = taking.content.scan.skips;
 		taking.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	}
-	return 1;
+	return rc;
 }
 
 static int need_object(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
