@@ -232,14 +232,8 @@ void ews_cmd_meet(const struct ews_cmd_ctx *ctx, const char *id)
 /* Say that `session` is interrupted; refuse it to a verb that `changes` it. */
 static int meet_interrupted(const struct ews_cmd_ctx *ctx, const struct ews_session *session, bool changes)
 {
-	int rc = 0;
-
 	ews_cmd_announce(ctx, session->state.id);
-	if (changes) {
-		rc = ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", session->state.id);
-		ews_error_hint("git ews recover %s --resume, --revert or --view", session->state.id);
-	}
-	return rc;
+	return changes ? ews_session_fail_interrupted(session->state.id) : 0;
 }
 
 int ews_cmd_open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name, bool changes)

@@ -99,9 +99,7 @@ static int refuse_unfinished(struct ews_repo *repo, const char *id)
 		if (rc <= 0 || strcmp(step.session, id) != 0 || !ews_step_is_unfinished(&step) ||
 		    ews_step_is_of_project(&step))
 			continue;
-		ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", id);
-		ews_error_hint("git ews recover %s --resume, --revert or --view", id);
-		return EWS_EINTERRUPTED;
+		return ews_session_fail_interrupted(id);
 	}
 	return rc < 0 ? rc : 0;
 }

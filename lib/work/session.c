@@ -595,6 +595,13 @@ int ews_session_refuse_ended(const struct ews_session *session)
 	return EWS_ENOTFOUND;
 }
 
+int ews_session_fail_interrupted(const char *id)
+{
+	ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", id);
+	ews_error_hint("git ews recover %s --resume, --revert or --view", id);
+	return EWS_EINTERRUPTED;
+}
+
 int ews_session_refuse_unsettled(const struct ews_session *session)
 {
 	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
@@ -611,7 +618,8 @@ int ews_session_refuse_unsettled(const struct ews_session *session)
 	ews_error_clear();
 	if (rc == 0)
 		now.state = fresh;
-	return ews_session_refuse_ended(&now);
+	return ews_session_is_interrupted(&now) ? ews_session_fail_interrupted(session->state.id)
+						: ews_session_refuse_ended(&now);
 }
 
 /* Without a base nothing in the workspace means anything yet. */
@@ -642,16 +650,12 @@ static int refuse_tampered(const struct ews_session *session)
 
 int ews_session_need_active(const struct ews_session *session)
 {
-	const char *id = session->state.id;
 	int rc = ews_session_refuse_ended(session);
 
 	if (rc < 0)
 		return rc;
-	if (ews_session_is_interrupted(session)) {
-		ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", id);
-		ews_error_hint("git ews recover %s --resume, --revert or --view", id);
-		return EWS_EINTERRUPTED;
-	}
+	if (ews_session_is_interrupted(session))
+		return ews_session_fail_interrupted(session->state.id);
 	if (session->state.state == EWS_STATE_STARTING && !is_begun(session))
 		rc = ews_session_refuse_unsettled(session);
 	if (rc == 0)

@@ -85,7 +85,8 @@ int ews_session_refuse_ended(const struct ews_session *session);
 
 /*
  * For who has not locked it, and finds something missing, or bent: fail with EWS_EBUSY while another process is at work on it, with
- * EWS_ENOTFOUND when it has ended, or was taken back, since it was opened. It clears the error that is set.
+ * EWS_EINTERRUPTED when one was killed at that, with EWS_ENOTFOUND when it has ended, or was taken back, since it was opened. It
+ * clears the error that is set.
  */
 int ews_session_refuse_unsettled(const struct ews_session *session);
 
@@ -104,6 +105,8 @@ int ews_session_refuse_company(const struct ews_session *session);
 
 /* Is it interrupted: an unfinished step in its journal, starting/ending with no living holder of its lock, or its owner dead? */
 bool ews_session_is_interrupted(const struct ews_session *session);
+/* Say that session `id` is: fails with EWS_EINTERRUPTED (hint: recover). */
+int ews_session_fail_interrupted(const char *id);
 
 /* Is it that for no other reason than that its owner died? */
 bool ews_session_is_orphaned(const struct ews_session *session);

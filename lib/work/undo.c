@@ -392,11 +392,8 @@ static int open_session(struct ews_session *out, struct ews_repo *repo, struct e
 
 	if (rc == 0)
 		rc = ews_session_open(out, repo, step->session);
-	if (rc == 0 && ews_session_is_interrupted(out)) {
-		ews_error(EWS_EINTERRUPTED, "session '%s' is interrupted", step->session);
-		ews_error_hint("git ews recover %s --resume, --revert or --view", step->session);
-		return EWS_EINTERRUPTED;
-	}
+	if (rc == 0 && ews_session_is_interrupted(out))
+		return ews_session_fail_interrupted(step->session);
 	return rc < 0 ? rc : ews_session_lock(out, "undo");
 }
 
