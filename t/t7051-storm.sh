@@ -1,0 +1,134 @@
+#!/bin/sh
+#
+# SPDX-License-Identifier: MIT
+
+test_description='verbs at random beside one another, beside git gc and a user who moves branches: what must hold, holds (P1, P2, P4)'
+
+. "$(dirname "$0")/test-lib.sh"
+
+# How long they are at it, and how many they are.
+if test_have_prereq EXPENSIVE; then
+	seconds=600
+else
+	seconds=12
+fi
+workers=4
+
+# random <n>: a number below that, `r`
+random() {
+	seed=$(((seed * 1103515245 + 12345) & 0x7fffffff))
+	r=$(((seed >> 8) % $1))
+}
+
+# work <workspace>: change something in it, which may be on its way in or out
+work() {
+	random 9 && name=f$r && random 6
+	case $r in
+	0 | 1) echo "$seed" >>"${1:?}/$name" ;;
+	2) rm -f "${1:?}/$name" ;;
+	3) mkdir -p "${1:?}/src/${name:?}" && echo "$seed" >"${1:?}/src/${name:?}/file" ;;
+	4) mv "${1:?}/src/${name:?}" "${1:?}/src/moved" ;;
+	5) chmod 600 "${1:?}/src/numbers" && git -C "${1:?}" add -A && git -C "${1:?}" commit -qm work ;;
+	esac >/dev/null 2>&1 || :
+}
+
+# choose: a verb at random, `verb`; "" none
+choose() {
+	random 3 && id=s$r && random 26
+	case $r in
+	0 | 1 | 2) verb="start $id --method worktree" ;;
+	3) verb="start $id --method snapshot" ;;
+	4 | 5) verb="snapshot create $id" ;;
+	6 | 7) verb="revert $id" ;;
+	8 | 9 | 10) verb="end $id" ;;
+	11) verb="end --pending --no-artifacts $id" ;;
+	12 | 13) verb="undo $id" ;;
+	14) verb="undo --redo $id" ;;
+	15) verb="diff $id" ;;
+	16) verb=status ;;
+	17) verb="recover --all" ;;
+	18) verb="clean --now" ;;
+	19) verb="snapshot prune --keep 1" ;;
+	20) verb="apply --check $id" ;;
+	21) verb=doctor ;;
+	22) verb="snapshot verify --all" ;;
+	*) verb= ;;
+	esac
+}
+
+# What no verb may say where nothing is damaged and nobody was killed; a workspace that is changed while it is put back is "Not verified".
+wrong='was rewritten|is gone:|base of session|session .* is interrupted|is broken|is missing|lost-found|changes are not known|ssertion|BUG'
+
+# worker <number>: verbs and changes until the time is over
+worker() {
+	seed=$((1000 + $1))
+	while test ! -e over; do
+		choose
+		if test -z "$verb"; then
+			work "$HOME/.superqode/working/p/qe/$id"
+			continue
+		fi
+		code=0
+		git -C p ews $verb >"said.$1" 2>&1 3>&- 4>&- 5>&- || code=$?
+		test $code != 0 || echo "$verb" >>"did.$1"
+		if test $code -gt 128 && test $code != 129 || grep -E "$wrong" "said.$1" >/dev/null; then
+			{ echo "$verb gave $code:" && cat "said.$1"; } >>"wrong.$1"
+		fi
+	done
+}
+
+# user: he makes, moves and deletes branches while git packs refs; `branches` says where they have to be
+user() {
+	seed=1
+	while test ! -e over; do
+		random 5 && name=u$r && new=$(git -C p commit-tree -p HEAD -m "$seed" "HEAD^{tree}") && git -C p branch -qf "$name" "$new" || return
+		random 4 && { test $r != 0 || git -C p branch -qD "$name"; } || return
+		random 6 && { test $r != 0 || git -C p gc -q; } || return
+	done
+}
+
+# storm: all of them at once, for a while
+storm() {
+	{ user >user.out 2>&1 3>&- 4>&- 5>&- && : >user.well; } &
+	pids=$!
+	for n in $(seq "$workers"); do
+		: >"wrong.$n"
+		worker "$n" 3>&- 4>&- 5>&- &
+		pids="$pids $!"
+	done
+	sleep "$seconds"
+	: >over
+	wait $pids
+}
+
+# the_rest <workspace>: what a revert puts back and end and undo keep, whole
+the_rest() {
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
+}
+
+test_expect_success 'setup: a project with uncommitted work' '
+	test_repo p && (cd p && echo more >>src/log && git add src/log && echo more >>src/log && echo new >untracked && rm empty) && the_rest p >p.want && git -C p ls-files -s >index.want && git -C p for-each-ref refs/heads/ refs/tags/ >refs.want
+'
+
+test_expect_success 'P1: verbs at random, git gc, and a user who moves branches' '
+	storm && cat user.out && test_path_is_file user.well && cat wrong.* >wrong && test_must_be_empty wrong && cat did.* >did && for verb in start end "undo s" revert "snapshot create"; do
+		test_grep "^$verb" did || return 1
+	done
+'
+
+test_expect_success 'P1: the project is what it was, and so are its index and the branches that nobody moved' '
+	the_rest p >got && test_cmp p.want got && git -C p ls-files -s >got && test_cmp index.want got && git -C p for-each-ref refs/heads/ refs/tags/ >refs && grep -v "refs/heads/u[0-9]$" refs >got && test_cmp refs.want got && git -C p fsck --no-dangling
+'
+
+test_expect_success 'P2, P4: nothing is interrupted, or ill; each session ends, comes back as it was, and goes back to its base' '
+	git -C p ews recover --all >out && git -C p ews doctor >out && git -C p ews snapshot verify --all >out && git -C p ews list --format="%(state) %(session_id)" >all && sed -n "s/^active //p" all >ids && while read -r id; do
+		ws=$(git -C p ews path "$id") && the_rest "$ws" >before && git -C p ews end "$id" && test_path_is_missing "$ws" && git -C p ews undo "$id" && the_rest "$ws" >got && test_cmp before got &&
+			git -C p ews revert "$id" >out && test_grep "Status: Verified" out && the_rest "$ws" >got && test_cmp p.want got && git -C p ews end "$id" || return 1
+	done <ids && git -C p ews clean --now >out && git -C p ews status >out
+'
+
+test_expect_success 'P4: nothing lies about' '
+	test_path_is_missing p/.git/worktrees && find p/.git "$HOME/.superqode" -name "*.lock" -o -name ".tmp-*" -o -name "tmp_*" -o -name ".gone-*" >left && test_must_be_empty left && git -C p for-each-ref refs/ews/sessions/ >left && test_must_be_empty left && find "$HOME/.superqode" -path "*/.superqode/tmp/*" >left && test_must_be_empty left
+'
+
+test_done
