@@ -131,6 +131,12 @@ test_expect_success 'P6: what sh does to the repository was denied' '
 	test $changed -ge 15
 '
 
+test_expect_success 'P6: a command behind words of zsh, and a text that npm is given' '
+	for text in "- git push" "=git push" "repeat 3 git push" "npm exec -c \"git push\"" "npx --call \"git push\"" "npm x --call=\"git push\"" "npx -p x -c \"git push\""; do
+		test_expect_code 1 git ews guard check --shell "$text" >out && test_grep "^blocked: git push" out || return 1
+	done && git ews guard check -q --shell "npm exec -c \"tsc -p .\"; npx eslint -c \"\$config\" .; repeat 3 git log -1; npx -c \"git log -1\""
+'
+
 test_expect_success 'P6: what bash shifts begins no here-document: the lines behind it are commands' '
 	printf "(( made = 1 << 2 ))\ngit tag made\n" >text && rm -rf copy && cp -a project copy && (cd copy && bash ../text) && git -C copy rev-parse -q --verify refs/tags/made &&
 	test_expect_code 1 git ews guard check --shell "$(cat text)" >out && test_grep "shells differ" out && git ews guard check -q --shell "if (( \$# > 1 )); then git log -1; fi"

@@ -97,6 +97,18 @@ static void judge_git(struct ews_guard_verdict *out, const struct ews_guard_line
 		judge_given(out, line, argv.items);
 }
 
+/* "=git" is to zsh where git is found. */
+static void judge_found(struct ews_guard_verdict *out, const struct ews_guard_line *line)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	struct ews_guard_line next = *line;
+
+	ews_strv_add(&argv, line->argv[0] + 1);
+	ews_strv_add_array(&argv, line->argv + 1);
+	next.argv = argv.items;
+	ews_guard_judge_line(out, &next);
+}
+
 void ews_guard_judge_line(struct ews_guard_verdict *out, struct ews_guard_line *line)
 {
 	const char *program = line->argv[0], *base = ews_path_base(program), *verb = ews_str_after(base, "git-");
@@ -107,6 +119,8 @@ void ews_guard_judge_line(struct ews_guard_verdict *out, struct ews_guard_line *
 	else if (strstr(base, EWS_GUARD_HOLE))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN, "write the command's name out",
 				"'%s' is a command that is not known yet", program);
+	else if (program[0] == '=' && program[1])
+		judge_found(out, line);
 	else if (!strcmp(base, "git"))
 		judge_git(out, line, NULL);
 	else if (verb && *verb)

@@ -21,6 +21,7 @@
  * those of its own that come before the command. With an option that has '+' it runs nothing.
  */
 static const struct ews_guard_row runners[] = {
+	{ "-", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "bwrap", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "builtin", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "busybox", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
@@ -50,6 +51,7 @@ static const struct ews_guard_row runners[] = {
 	{ "nohup", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "pkexec", "user=", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
 	{ "prlimit", "", EWS_GUARD_EXACT, 0, 0, NULL, NULL },
+	{ "repeat", "", EWS_GUARD_EXACT, 1, 0, NULL, NULL },
 	{ "screen", "a A c= d D e= f fn fa h= i l ls list L m O p= q Q r R S= s= t= T= U v wipe x !X", 0, 0, 0,
 	  NULL, NULL },
 	{ "setarch", "R|addr-no-randomize", EWS_GUARD_EXACT, 1, 0, NULL, NULL },
@@ -581,6 +583,25 @@ static char *const *find_carried(const struct carrier *carrier, char *const *at)
 	return at;
 }
 
+/* npm and npx may be given a text for a shell in the place of a command. */
+static void judge_call(struct ews_guard_verdict *out, const struct ews_guard_line *line, const struct carrier *carrier)
+{
+	char *const *at = line->argv + 1;
+
+	while (carrier->verbs && *at && !is_among(carrier->verbs, *at))
+		at++;
+	for (at += carrier->verbs && *at; *at && **at == '-' && strcmp(*at, "--") != 0; at++) {
+		const char *text = ews_str_after(*at, "--call=");
+
+		if (!text && at[1] && is_among("-c --call", *at))
+			text = *++at;
+		else if (at[1] && is_among("-p --package -w --workspace", *at))
+			at++;
+		if (text)
+			ews_guard_judge_text(out, line, text);
+	}
+}
+
 static void judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *line, const struct carrier *carrier)
 {
 	bool may_have_text = !strcmp(ews_path_base(line->argv[0]), "entr");
@@ -590,6 +611,8 @@ static void judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *
 	for (at = line->argv + 1; may_have_text && *at && **at == '-'; at++)
 		if (strchr(*at, 's') && at[1])
 			ews_guard_judge_text(out, line, at[1]);
+	if (is_among("npm npx pnpm pnpx", ews_path_base(line->argv[0])))
+		judge_call(out, line, carrier);
 	at = find_carried(carrier, line->argv + 1);
 	if (!*at)
 		return;
