@@ -110,6 +110,30 @@ test_expect_success 'P6: what sh does to the repository was denied' '
 	truncate -s 0 .gi*/config
 	find . -not -path "./.git/*" -name "b*" -exec chmod u+w {} +
 	command git tag made
+	cp a .git/HEAD -f
+	ln -sf a .git/HEAD -v
+	cp -t.git b
+	cp -pt .git/info b
+	cp b --target-dir .git
+	cd .git; cd refs; rm -rf heads
+	cd .git && cd ./refs && cd .. && rm HEAD
+	for d in .git build; do rm -rf "$d"; done
+	for f in a .git/HEAD; do echo made >"$f"; done
+	d=$(git rev-parse --git-dir); rm -rf "$d"
+	d=$(git rev-parse --git-common-dir) && e=$d && rm -rf "$e"
+	rm -rf "$(git rev-parse --absolute-git-dir)"
+	cd "$(git rev-parse --absolute-git-dir)" && rm HEAD
+	cp a .git*/HEAD
+	dd if=a of=.gi[t]/HEAD
+	env -C .git rm -rf objects
+	env --chdir=.git sh -c "rm HEAD"
+	rm -rf "${d:-.git}"
+	find . -type d -name ".gi*" -exec rm -rf {} +
+	find . -path "./.git*" -exec rm {} \;
+	sort -o .git/HEAD a
+	sed -n "w .git/HEAD" a
+	sed "s/a/b/w .git/HEAD" a
+	awk "{print > \".git/HEAD\"}" a
 	git\
 	EOF
 	denied=0 && changed=0 &&
@@ -129,6 +153,60 @@ test_expect_success 'P6: what sh does to the repository was denied' '
 	done <texts &&
 	test $denied -ge $changed &&
 	test $changed -ge 15
+'
+
+test_expect_success 'P6: what other shells and programs do to a repository is denied' '
+	cat >texts <<-\EOF &&
+	rsync x .git/ --delete
+	rsync -a x y --backup-dir .git/x
+	install -Dt .git/hooks x
+	install -d .git/hooks/x x
+	mv -t.git/hooks x
+	mv --target-directory=.git x
+	pushd .git; pushd hooks; rm x
+	echo x > .gi*/HEAD
+	rm -rf .gi{t,x}
+	rm -rf {a,.g{it,x}}
+	rm -rf .gi{s..u}
+	rm -rf x/{.git/hooks,y}
+	rm -rf $\047.git\047
+	find . -path "./.gi?/*" -delete
+	find . -iname ".GI*" -delete
+	gawk -i inplace 1 .git/config
+	ruby -i -pe x .git/config
+	patch -d .git
+	EOF
+	sed -i "s/.047/\x27/g" texts &&
+	while IFS= read -r text; do
+		test_expect_code 1 git ews guard check -q --shell "$text" || { echo "allowed: $text" && return 1; }
+	done <texts
+'
+
+test_expect_success 'P6: the value of an option is no target, and a name that is like it no ".git"' '
+	cat >texts <<-\EOF &&
+	rsync -a src/ dst/ --exclude .git
+	rsync -av --delete . /tmp/x --exclude .git
+	touch -r .git/HEAD x
+	chmod --reference .git/config f
+	cp -r .git /tmp/x -v
+	cp --target-directory dst .git/config
+	mv a{,.bak}; rm -rf build{1..9} .git{hub,lab} .cache{,.old}
+	cd .git; ls; cd ..; rm x
+	cd .git/hooks; cd ../..; rm x
+	cd .git; cd /tmp; rm x
+	for d in build dist; do rm -rf "$d"; done
+	for f in .git/hooks/*; do cat "$f"; done
+	d=$(git rev-parse --git-dir); cat "${d:?}/HEAD"; d=build; rm -rf "$d"
+	d=$(git rev-parse --show-toplevel); rm -rf "${d:?}/build"
+	env -C src make clean
+	rm -rf "${d:-build}"
+	find . -name "*.o" -delete; find . -name ".*.swp" -delete
+	find . -type f ! -name ".*" -exec chmod 644 {} +
+	sort -o a a; sed -n "w out" f; awk "{print > \"out\"}" f; gawk -i inplace 1 f
+	EOF
+	while IFS= read -r text; do
+		git ews guard check --shell "$text" || return 1
+	done <texts
 '
 
 test_expect_success 'P6: a command behind words of zsh, and a text that npm is given' '

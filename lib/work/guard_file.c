@@ -5,6 +5,7 @@
  */
 #include "work/guard_file.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,66 @@
 #include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_git.h"
+#include "work/guard_table.h"
 
-/* All their words are what they change; the last word, or what -t names, is. */
-static const char *const changing[] = { "rm",     "rmdir",   "unlink", "mv",    "tee",    "truncate", "touch",
-					"mkdir",  "chmod",   "chown",  "chgrp", "shred",  "mkfifo",   "mknod",
-					"chattr", "setfacl", "ed",     "ex",    "sponge", NULL };
-static const char *const filling[] = { "cp", "ln", "install", "rsync", "link", NULL };
+#define ALL EWS_GUARD_ANY
+#define LAST 1
+#define NONE 0
+
+/*
+ * Programs that write where their words say: a row each, in the language of the guard's table, with the options that have a
+ * value, which is no word then. What one with '^' names is written to, too, and what one with '!' names is in the place of
+ * the last word. `words` says which are written to; with an option that has '+' all are.
+ */
+static const struct ews_guard_row writers[] = {
+	{ "chattr", "p= v=", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ "chgrp", "reference=", 0, ALL, 0, NULL, NULL },
+	{ "chmod", "reference=", 0, ALL, 0, NULL, NULL },
+	{ "chown", "from= reference=", 0, ALL, 0, NULL, NULL },
+	{ "cp", "!t|target-directory= S|suffix= sparse= no-preserve=", 0, LAST, 0, NULL, NULL },
+	{ "ed", "p|prompt=", 0, ALL, 0, NULL, NULL },
+	{ "ex", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ "install", "!t|target-directory= +d|directory g|group= m|mode= o|owner= S|suffix= strip strip-program=", 0,
+	  LAST, 0, NULL, NULL },
+	{ "link", "", EWS_GUARD_EXACT, LAST, 0, NULL, NULL },
+	{ "ln", "!t|target-directory= S|suffix=", 0, LAST, 0, NULL, NULL },
+	{ "mkdir", "m|mode=", 0, ALL, 0, NULL, NULL },
+	{ "mkfifo", "m|mode=", 0, ALL, 0, NULL, NULL },
+	{ "mknod", "m|mode=", 0, ALL, 0, NULL, NULL },
+	{ "mv", "!t|target-directory= S|suffix=", 0, ALL, 0, NULL, NULL },
+	{ "patch",
+	  "^d|directory= ^o|output= ^r|reject-file= B|prefix= D|ifdef= F|fuzz= g|get= i|input= p|strip= V|version-control= "
+	  "Y|basename-prefix= z|suffix= quoting-style= read-only= reject-format=",
+	  0, ALL, 0, NULL, NULL },
+	{ "rm", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ "rmdir", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ "rsync",
+	  "^backup-dir= ^log-file= ^partial-dir= ^T|temp-dir= ^write-batch= ^only-write-batch= address= B|block-size= "
+	  "bwlimit= cc|checksum-choice= checksum-seed= chmod= chown= compare-dest= config= contimeout= copy-as= copy-dest= "
+	  "debug= dparam= early-input= exclude= exclude-from= f|filter= files-from= groupmap= iconv= include= include-from= "
+	  "info= link-dest= log-file-format= log-format= max-alloc= max-delete= max-size= min-size= modify-window= out-format= "
+	  "outbuf= password-file= port= protocol= read-batch= M|remote-option= e|rsh= rsync-path= skip-compress= sockopts= "
+	  "stop-after= stop-at= suffix= time-limit= timeout= usermap= zc|compress-choice= zl|compress-level=",
+	  EWS_GUARD_EXACT, LAST, 0, NULL, NULL },
+	{ "setfacl", "m|modify= M|modify-file= x|remove= X|remove-file= set= set-file=", 0, ALL, 0, NULL, NULL },
+	{ "shred", "n|iterations= s|size= random-source=", 0, ALL, 0, NULL, NULL },
+	{ "sort",
+	  "^o|output= batch-size= compress-program= t|field-separator= files0-from= k|key= parallel= random-source= "
+	  "S|buffer-size= sort= T|temporary-directory=",
+	  0, NONE, 0, NULL, NULL },
+	{ "sponge", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ "tee", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ "touch", "d|date= r|reference= t= time=", 0, ALL, 0, NULL, NULL },
+	{ "truncate", "r|reference= s|size=", 0, ALL, 0, NULL, NULL },
+	{ "unlink", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ NULL, NULL, 0, 0, 0, NULL, NULL },
+};
 
 static const char *const archiving[] = { "tar", "gtar", "bsdtar", NULL };
+
+/* Braces of more than that are not gone through. */
+#define BRACES_BYTES_MAX 1000
+#define BRACES_TEXTS_MAX 200
 
 static bool is_called(const char *program, const char *name)
 {
@@ -42,6 +95,30 @@ bool ews_guard_is_git_path(const char *path)
 		if ((at == path || at[-1] == '/') && (!at[4] || at[4] == '/'))
 			return true;
 	return false;
+}
+
+unsigned ews_guard_git_depth(const char *path, unsigned depth)
+{
+	size_t len;
+
+	/* "-" is where one came from; a value that is not known may lead anywhere */
+	if (*path == '/' || *path == *EWS_GUARD_HOLE || !strcmp(path, "-"))
+		depth = 0;
+	for (; *path; path += len + (path[len] == '/')) {
+		len = strcspn(path, "/");
+		if (len == 2 && !strncmp(path, "..", len))
+			depth -= depth > 0;
+		else if (len > 1 || (len && *path != '.'))
+			depth += depth || (len == 4 && !strncmp(path, ".git", len));
+	}
+	return depth;
+}
+
+void ews_guard_add_placed(struct ews_strv *out, char *const *argv)
+{
+	ews_strv_add(out, *argv);
+	for (argv++; *argv; argv++)
+		ews_strv_addf(out, "%s%s", **argv == '-' || **argv == '/' ? "" : ".git/", *argv);
 }
 
 void ews_guard_block_git_path(struct ews_guard_verdict *out, const char *path)
@@ -72,47 +149,118 @@ bool ews_guard_is_scratch(const char *path)
 	       (own && is_below(path, own));
 }
 
-/* Is ".git" one of the names in braces: "{.git,x}", ".git{,.old}"? */
-static bool is_in_braces(const char *name)
-{
-	const char *at = strstr(name, ".git");
-
-	return at && strchr(name, '{') && (at == name || strchr("{,", at[-1])) && strchr("{,}", at[4]);
-}
-
-/* Does a pattern of the shell's, which begins where a hole is, stand for a ".git" as well? A value that is not known does not. */
-static bool may_be_git(const char *name, size_t len)
+/* Does a pattern of the shell's stand for a ".git" as well? A value that is not known, behind text or before it, does not. */
+static bool is_pattern_of_git(const char *name, size_t len)
 {
 	EWS_CLEANUP(free) char *pattern = ews_strndup(name, len);
-	char *hole = strchr(pattern, *EWS_GUARD_HOLE);
 
-	if (!hole)
-		return false;
-	memmove(hole, hole + 1, strlen(hole));
-	return (strpbrk(pattern, "*?[") && fnmatch(pattern, ".git", FNM_PERIOD) == 0) || is_in_braces(pattern);
+	return strpbrk(pattern, "*?[") && fnmatch(pattern, ".git", FNM_PERIOD) == 0;
 }
 
-/* Is it a path in a ".git", or a pattern that such a path matches? */
-static bool may_be_git_path(const char *path)
+/* The first braces in `text` that stand for several texts: from `open` to `close`. */
+static bool find_braces(const char **open, const char **close, const char *text)
 {
-	size_t len;
+	for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{')) {
+		bool is_parted = false;
+		const char *end;
+		size_t inner = 0;
 
-	if (ews_guard_is_git_path(path))
-		return true;
-	for (; *path && !ews_guard_is_scratch(path); path += len + (path[len] == '/')) {
-		len = strcspn(path, "/");
-		if (may_be_git(path, len))
+		for (end = at + 1; *end && (inner || *end != '}'); end++) {
+			inner += *end == '{';
+			inner -= *end == '}';
+			is_parted |= !inner && (*end == ',' || (end[0] == '.' && end[1] == '.'));
+		}
+		*open = at;
+		*close = end;
+		if (*end && is_parted)
 			return true;
 	}
 	return false;
 }
 
-/* Block when any of the words, from the second on, is a path in a ".git". */
+/* Add each of the texts that these braces make of `text`: of a sequence a pattern. */
+static void add_alternatives(struct ews_strv *out, const char *text, const char *open, const char *close)
+{
+	int before = (int)(open - text);
+	bool is_list = false;
+
+	for (const char *from = open + 1, *at = from; from <= close; at++) {
+		size_t inner = 0;
+
+		for (; at < close && (inner || *at != ','); at++) {
+			inner += *at == '{';
+			inner -= *at == '}';
+		}
+		is_list |= at < close;
+		if (is_list)
+			ews_strv_addf(out, "%.*s%.*s%s", before, text, (int)(at - from), from, close + 1);
+		from = at + 1;
+	}
+	if (!is_list)
+		ews_strv_addf(out, "%.*s%s%s", before, text,
+			      open[2] == '.' && !isdigit((unsigned char)open[1]) ? "?" : "[-0-9]*", close + 1);
+}
+
+/*
+ * Is one of the paths that the shell makes of `pattern` in a ".git"? Where braces make too many of it to look at, it is when it
+ * has the letters.
+ */
+static bool may_stand_for_git(const char *pattern)
+{
+	EWS_CLEANUP(strv) struct ews_strv texts = EWS_STRV_INIT;
+	const char *open, *close;
+
+	ews_strv_add(&texts, pattern);
+	for (size_t i = 0; i < texts.n; i++) {
+		const char *text = texts.items[i];
+		size_t len;
+
+		if (find_braces(&open, &close, text)) {
+			if (strlen(text) > BRACES_BYTES_MAX || texts.n > BRACES_TEXTS_MAX)
+				return strchr(text, '.') && strchr(text, 'g') && strchr(text, 'i') &&
+				       strchr(text, 't');
+			add_alternatives(&texts, text, open, close);
+			continue;
+		}
+		if (i && ews_guard_is_git_path(text))
+			return true;
+		for (const char *name = text; *name; name += len + (name[len] == '/')) {
+			len = strcspn(name, "/");
+			if (is_pattern_of_git(name, len))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool ews_guard_may_be_git_path(const char *path)
+{
+	EWS_CLEANUP(free) char *pattern = NULL;
+	const char *hole = strchr(path, *EWS_GUARD_HOLE), *from = hole;
+
+	if (ews_guard_is_git_path(path))
+		return true;
+	if (!hole || ews_guard_is_scratch(path))
+		return false;
+	/* a pattern begins where the hole is, and no name before it is one */
+	while (from > path && from[-1] != '/')
+		from--;
+	pattern = ews_strfmt("%.*s%s", (int)(hole - from), from, hole + 1);
+	return may_stand_for_git(pattern);
+}
+
+static void judge_path(struct ews_guard_verdict *out, const char *path)
+{
+	if (ews_guard_may_be_git_path(path))
+		ews_guard_block_git_path(out, path);
+}
+
+/* Block when any of the words at `argv` that is no option is a path in a ".git". */
 static void judge_paths(struct ews_guard_verdict *out, char *const *argv)
 {
-	for (argv++; *argv; argv++)
-		if (**argv != '-' && may_be_git_path(*argv))
-			ews_guard_block_git_path(out, *argv);
+	for (; *argv; argv++)
+		if (**argv != '-')
+			judge_path(out, *argv);
 }
 
 /* The same for sed, whose first word is no path where no option has what it shall do. */
@@ -127,34 +275,65 @@ static void judge_sed(struct ews_guard_verdict *out, char *const *argv)
 		has_script |= has_value || ews_str_begins(*argv, "--expression=") || ews_str_begins(*argv, "--file=");
 		if (has_value && argv[1])
 			argv++;
-		else if (**argv != '-' && has_script && may_be_git_path(*argv))
-			ews_guard_block_git_path(out, *argv);
+		else if (**argv != '-' && has_script)
+			judge_path(out, *argv);
 		else if (**argv != '-')
 			has_script = true;
 	}
 }
 
-/* The same for the last word, and the directory that -t or --target-directory names. */
-static void judge_target(struct ews_guard_verdict *out, char *const *argv)
+/* The option of the row in the word `arg`, the first one among letters. What is attached to it goes to `value`. */
+static enum ews_guard_found find_option(struct ews_guard_option *out, const char **value,
+					const struct ews_guard_row *row, const char *arg)
 {
-	const char *target = NULL;
-	char *const *at;
+	enum ews_guard_found found;
 
-	for (at = argv + 1; *at; at++) {
-		const char *value = ews_str_after(*at, "--target-directory=");
+	*value = NULL;
+	if (arg[1] == '-') {
+		size_t len = strcspn(arg + 2, "=");
 
-		if (value)
-			target = value;
-		else if ((!strcmp(*at, "-t") || !strcmp(*at, "--target-directory")) && at[1])
-			target = *++at;
+		*value = arg[2 + len] ? arg + 2 + len + 1 : NULL;
+		return ews_guard_option_long(out, row, arg + 2, len);
 	}
-	/* a word that may be several has a hole behind it, which may be nothing */
-	while (at > argv + 2 && !strcmp(at[-1], EWS_GUARD_HOLE))
-		at--;
-	if (!target && at > argv + 1)
-		target = at[-1];
-	if (target && ews_guard_is_git_path(target))
-		ews_guard_block_git_path(out, target);
+	do {
+		found = ews_guard_option_letter(out, row, *++arg);
+	} while (found != EWS_GUARD_OPTION && arg[1]);
+	*value = found == EWS_GUARD_OPTION && arg[1] ? arg + 1 : NULL;
+	return found;
+}
+
+/* What a row says is written to: options may stand behind the words. */
+static void judge_writer(struct ews_guard_verdict *out, const struct ews_guard_row *row, char *const *argv)
+{
+	EWS_CLEANUP(strv) struct ews_strv words = EWS_STRV_INIT;
+	struct ews_guard_option option = { .names = NULL };
+	bool has_ended = false;
+	int written = row->words;
+	const char *value;
+
+	for (argv++; *argv; argv++) {
+		if (has_ended || (*argv)[0] != '-' || !(*argv)[1]) {
+			/* a word that may be several has a hole behind it, which may be nothing */
+			if (strcmp(*argv, EWS_GUARD_HOLE) != 0 || !words.n)
+				ews_strv_add(&words, *argv);
+			continue;
+		}
+		has_ended = !strcmp(*argv, "--");
+		if (has_ended || find_option(&option, &value, row, *argv) != EWS_GUARD_OPTION)
+			continue;
+		if (option.value && !value && argv[1])
+			value = *++argv;
+		if (option.mark == '+')
+			written = ALL;
+		else if (option.mark && value)
+			judge_path(out, value);
+		if (option.mark == '!' && written == LAST)
+			written = NONE;
+	}
+	if (written == ALL)
+		judge_paths(out, words.items);
+	else if (written == LAST && words.n)
+		judge_path(out, words.items[words.n - 1]);
 }
 
 /* Is the option `letter` among the options, alone or with others, or with a value behind it? */
@@ -185,8 +364,8 @@ static void judge_option(struct ews_guard_verdict *out, char *const *argv, char 
 			path = rest + 1;
 		else if ((at || !strcmp(*argv, name)) && !path)
 			path = argv[1];
-		if (path && ews_guard_is_git_path(path))
-			ews_guard_block_git_path(out, path);
+		if (path)
+			judge_path(out, path);
 	}
 }
 
@@ -203,33 +382,85 @@ static void judge_tar(struct ews_guard_verdict *out, char *const *argv)
 		for (char *const *at = argv + 1; *at; at++) {
 			if (!strcmp(*at, "--exclude") && at[1])
 				at++;
-			else if (**at != '-' && may_be_git_path(*at))
-				ews_guard_block_git_path(out, *at);
+			else if (**at != '-')
+				judge_path(out, *at);
 		}
 		judge_option(out, argv, 'C', "--directory");
 		judge_option(out, argv, 'C', "--one-top-level");
 	} else if (!lists) {
 		judge_option(out, argv, 'f', "--file");
-		if (has_letters && strchr(first, 'f') && argv[2] && ews_guard_is_git_path(argv[2]))
-			ews_guard_block_git_path(out, argv[2]);
+		if (has_letters && strchr(first, 'f') && argv[2])
+			judge_path(out, argv[2]);
 	}
+}
+
+static const struct ews_guard_row *find_writer(const char *program)
+{
+	for (const struct ews_guard_row *row = writers; row->name; row++)
+		if (is_called(program, row->name))
+			return row;
+	return NULL;
 }
 
 bool ews_guard_is_file_program(const char *program)
 {
-	return ews_guard_is_called(program, changing) || ews_guard_is_called(program, filling);
+	return find_writer(program);
+}
+
+/* The same for perl and ruby, of which the word behind "-...e" is a text. */
+static void judge_edited(struct ews_guard_verdict *out, char *const *argv)
+{
+	for (argv++; *argv; argv++) {
+		size_t len = strlen(*argv);
+
+		if (**argv != '-')
+			judge_path(out, *argv);
+		else if (len > 1 && (*argv)[1] != '-' && strchr("eE", (*argv)[len - 1]) && argv[1])
+			argv++;
+	}
+}
+
+/* gawk writes its input files anew with this extension; its program is the first word where no option has one. */
+static void judge_awk(struct ews_guard_verdict *out, char *const *argv)
+{
+	static const struct ews_guard_row row = {
+		"awk", "F|field-separator= v|assign= i|include= l|load= +e|source= +f|file= +E|exec=",
+		0,     0,
+		0,     NULL,
+		NULL
+	};
+	struct ews_guard_option option = { .names = NULL };
+	bool has_program = false, is_in_place = false;
+	const char *value;
+
+	for (argv++; *argv && (*argv)[0] == '-' && (*argv)[1] && strcmp(*argv, "--") != 0; argv++) {
+		if (find_option(&option, &value, &row, *argv) != EWS_GUARD_OPTION)
+			continue;
+		if (!value && argv[1])
+			value = *++argv;
+		has_program |= option.mark == '+';
+		is_in_place |= *option.names == 'i' && value && !strcmp(value, "inplace");
+	}
+	argv += *argv && !strcmp(*argv, "--");
+	argv += *argv && !has_program;
+	if (is_in_place)
+		judge_paths(out, argv);
 }
 
 void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
 {
-	if (ews_guard_is_called(argv[0], changing))
-		judge_paths(out, argv);
-	else if (ews_guard_is_called(argv[0], filling))
-		judge_target(out, argv);
+	static const char *const awks[] = { "awk", "gawk", NULL };
+	static const char *const editing[] = { "perl", "ruby", NULL };
+	const struct ews_guard_row *writer = find_writer(argv[0]);
+
+	if (writer)
+		judge_writer(out, writer, argv);
 	else if (is_called(argv[0], "sed") && (has_letter(argv, 'i') || has_beginning(argv, "--in-place")))
 		judge_sed(out, argv);
-	else if (is_called(argv[0], "perl") && has_letter(argv, 'i'))
-		judge_paths(out, argv);
+	else if (ews_guard_is_called(argv[0], editing) && has_letter(argv, 'i'))
+		judge_edited(out, argv);
+	else if (ews_guard_is_called(argv[0], awks))
+		judge_awk(out, argv);
 	else if (is_called(argv[0], "curl"))
 		judge_option(out, argv, 'o', "--output");
 	else if (is_called(argv[0], "wget"))
@@ -241,10 +472,7 @@ void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
 	else if (is_called(argv[0], "cpio") && (has_letter(argv, 'i') || has_beginning(argv, "--extract")))
 		judge_option(out, argv, 'D', "--directory");
 	else if (is_called(argv[0], "dd"))
-		for (char *const *at = argv + 1; *at; at++) {
-			const char *file = ews_str_after(*at, "of=");
-
-			if (file && ews_guard_is_git_path(file))
-				ews_guard_block_git_path(out, file);
-		}
+		for (char *const *at = argv + 1; *at; at++)
+			if (ews_str_begins(*at, "of="))
+				judge_path(out, *at + strlen("of="));
 }

@@ -8,12 +8,17 @@
 
 #include <stdbool.h>
 
+#include "base/strv.h"
 #include "work/verdict.h"
 
 /* Is the program one of these, whatever directory it is taken from? */
 bool ews_guard_is_called(const char *program, const char *const *names);
 /* Has the path a component ".git"? */
 bool ews_guard_is_git_path(const char *path);
+/* Is it such a path, or a pattern or braces (behind an EWS_GUARD_HOLE) of which a shell may make one? */
+bool ews_guard_may_be_git_path(const char *path);
+/* How many levels deep in a ".git" is one who was `depth` deep there, and goes to `path`? 0: in none, or that can't be told. */
+unsigned ews_guard_git_depth(const char *path, unsigned depth);
 /* Block a command that writes there. */
 void ews_guard_block_git_path(struct ews_guard_verdict *out, const char *path);
 
@@ -22,6 +27,8 @@ bool ews_guard_is_scratch(const char *path);
 
 /* Is the program one of those whose words are paths, some of which it changes? */
 bool ews_guard_is_file_program(const char *program);
+/* Add the words of `argv` as paths from where one is who is deep in a ".git": those that are not absolute are in it. */
+void ews_guard_add_placed(struct ews_strv *out, char *const *argv);
 /* Judge a program that is not git and runs no other: does it plainly write into a ".git"? */
 void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv);
 

@@ -21,6 +21,7 @@ struct ews_guard_line {
 	const struct ews_guard_rules *rules;
 	char *const *argv; /* what a shell makes up later is EWS_GUARD_HOLE */
 	bool has_tail; /* arguments that nobody knows yet are added at its end */
+	unsigned git_depth; /* it runs so many levels deep in a ".git"; 0: in none */
 	bool is_fed; /* its input comes from a command */
 	const char *input; /* its input, where that is known, else NULL */
 	const char *variable; /* what was done to the git that is to come, and may not be; NULL: nothing */

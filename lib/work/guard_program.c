@@ -3,7 +3,7 @@
  *
  * A text for an interpreter is not understood here. One that does not name git is the business of whoever runs it;
  * one that does could do anything. awk and sed, which are handed git's output all day, have few ways to start a
- * program: one of these must be there, too.
+ * program or to write a file: one of these must be there, too.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "work/guard_file.h"
 
 struct interpreter {
@@ -22,7 +24,7 @@ struct interpreter {
 	const char *values; /* letters of options that have another value */
 	const char *attached; /* letters of options that take what is behind them in the same word, if anything */
 	const char *long_texts; /* names of options that have a text, after two dashes */
-	bool (*runs_programs)(const char *text); /* NULL: any text may */
+	bool (*reaches_git)(const char *text); /* may a text that names git do something with it? NULL: any may */
 	bool is_first_word; /* the text is the first word, where no option has one */
 };
 
@@ -58,10 +60,25 @@ static bool names_git(const char *text)
 	return false;
 }
 
-/* awk: system(), and pipes to and from commands. "|" in a pattern has neither blanks nor quotes beside it. */
-static bool runs_from_awk(const char *text)
+/* awk: a name in quotes behind ">". */
+static bool writes_from_awk(const char *text)
 {
-	if (strstr(text, "system") || strstr(text, "getline"))
+	for (const char *at = text; (at = strchr(at, '>'));) {
+		at += strspn(at, "> \t(");
+		if (*at == '"') {
+			EWS_CLEANUP(free) char *name = ews_strndup(at + 1, strcspn(at + 1, "\""));
+
+			if (ews_guard_is_git_path(name))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* awk: also system(), and pipes to and from commands. "|" in a pattern has neither blanks nor quotes beside it. */
+static bool reaches_from_awk(const char *text)
+{
+	if (strstr(text, "system") || strstr(text, "getline") || writes_from_awk(text))
 		return true;
 	for (const char *at = text; (at = strchr(at, '|')); at++) {
 		if (at[1] == '|') {
@@ -82,8 +99,18 @@ static const char *behind(const char *at, char end)
 	return *at ? at + 1 : at;
 }
 
-/* sed: the command `e`, and that flag of `s`. */
-static bool runs_from_sed(const char *text)
+/* The names that sed's `w` and `W`, and the flag `w` of `s`, have reach to the end of the line. */
+static bool names_git_path(const char *text)
+{
+	EWS_CLEANUP(free) char *name = NULL;
+
+	text += strspn(text, " \t");
+	name = ews_strndup(text, strcspn(text, "\n"));
+	return ews_guard_is_git_path(name);
+}
+
+/* sed: the command `e`, and that flag of `s`; and what writes a file. */
+static bool reaches_from_sed(const char *text)
 {
 	const char *at = text;
 
@@ -102,9 +129,11 @@ static bool runs_from_sed(const char *text)
 
 			at = behind(behind(at + 2, end), end);
 			flags = strspn(at, "gpiImMe0123456789");
-			if (memchr(at, 'e', flags))
+			if (memchr(at, 'e', flags) || (at[flags] == 'w' && names_git_path(at + flags + 1)))
 				return true;
-			at += flags;
+			at += at[flags] == 'w' ? strcspn(at, "\n") : flags;
+		} else if ((*at == 'w' || *at == 'W') && names_git_path(at + 1)) {
+			return true;
 		} else if (*at && strchr("aicrRwWbtT:#", *at)) {
 			at += strcspn(at, "\n");
 		} else if (*at) {
@@ -134,14 +163,14 @@ static const struct interpreter interpreters[] = {
 	  .texts = "e",
 	  .values = "Ffvi",
 	  .long_texts = "source",
-	  .runs_programs = runs_from_awk,
+	  .reaches_git = reaches_from_awk,
 	  .is_first_word = true },
 	{ .names = "sed gsed",
 	  .texts = "e",
 	  .values = "fl",
 	  .attached = "i",
 	  .long_texts = "expression",
-	  .runs_programs = runs_from_sed,
+	  .reaches_git = reaches_from_sed,
 	  .is_first_word = true },
 };
 
@@ -161,7 +190,7 @@ static bool is_named(const char *base, const char *names)
 static void judge_text(struct ews_guard_verdict *out, const struct ews_guard_line *line,
 		       const struct interpreter *interpreter, const char *text)
 {
-	if (names_git(text) && (!interpreter->runs_programs || interpreter->runs_programs(text)))
+	if (names_git(text) && (!interpreter->reaches_git || interpreter->reaches_git(text)))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN, "run the git command by itself, and hand its output over",
 				"What a program for '%s' does with git can't be read here",
 				ews_path_base(line->argv[0]));
@@ -273,13 +302,19 @@ static bool is_front_end(char *const *argv)
 void ews_guard_judge_program(struct ews_guard_verdict *out, const struct ews_guard_line *line)
 {
 	const char *base = ews_path_base(line->argv[0]);
+	EWS_CLEANUP(strv) struct ews_strv placed = EWS_STRV_INIT;
+	struct ews_guard_line here = *line;
 
+	if (line->git_depth) {
+		ews_guard_add_placed(&placed, line->argv);
+		here.argv = placed.items;
+	}
 	if (is_front_end(line->argv))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN,
 				"git's own commands show what is there: `git log`, `git diff`",
 				"'%s' runs git itself, where its words can't be seen", base);
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters); i++)
 		if (is_named(base, interpreters[i].names))
-			judge_interpreter(out, line, &interpreters[i]);
-	ews_guard_judge_files(out, line->argv);
+			judge_interpreter(out, &here, &interpreters[i]);
+	ews_guard_judge_files(out, here.argv);
 }

@@ -26,6 +26,7 @@
 #include "work/guard_word.h"
 
 #define QUOTED_MAX 60
+#define GIT_DIRS_MAX 100
 
 /* A text, while its commands are judged one after the other. */
 struct text {
@@ -36,10 +37,11 @@ struct text {
 	char **altered; /* what was done to a git that comes later; NULL: nothing */
 	char *calls_git; /* for each command so far whether it is git's: its output is not to be written anywhere */
 	struct place {
-		bool in_git_dir; /* a `cd` led into a ".git" */
+		unsigned git_depth; /* a `cd` led so many levels deep into a ".git"; 0: into none */
 		bool in_scratch; /* one led to where temporary files are */
 	} place, outside; /* of the subshell that one was in, which ends before the command `place_end` */
 	size_t place_end; /* 0: there is none */
+	struct ews_strv *git_dirs; /* variables that may hold a path in a ".git"; GIT_DIRS_MAX of them: any may */
 	bool comes_back; /* a git command was allowed that may run again, or later than it stands there */
 };
 
@@ -56,25 +58,50 @@ static void block(struct ews_guard_verdict *out, const char *what, const char *w
 	ews_guard_verdict_take(out, &found);
 }
 
-/* In a ".git" what is named from there is in it. */
-static void add_place(struct ews_strv *argv)
+/* Is what stands in the place of an unset variable, in `source`, a path in a ".git": "${x:-.git}"? */
+static bool has_git_dir_instead(const char *source)
 {
-	for (size_t i = 1; i < argv->n; i++) {
-		char *word = argv->items[i];
+	static const char name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
-		if (*word == '-' || *word == '/')
+	while ((source = strstr(source, "${"))) {
+		EWS_CLEANUP(free) char *value = NULL;
+
+		source += 2 + strspn(source + 2, name);
+		source += *source == ':';
+		if (!*source || !strchr("-=+", *source))
 			continue;
-		argv->items[i] = ews_strfmt(".git/%s", word);
-		free(word);
+		source += 1 + strspn(source + 1, "\"'");
+		value = ews_strndup(source, strcspn(source, "\"'}"));
+		if (ews_guard_is_git_path(value))
+			return true;
 	}
+	return false;
+}
+
+/* Do parts of the word that the shell fills in speak of a ".git"? */
+static bool has_git_dir_in_gaps(const struct text *t, const struct ews_shell_word *word)
+{
+	static const char *const askings[] = { "GIT_DIR",          "--git-dir",  "--absolute-git-dir",
+					       "--git-common-dir", "--git-path", NULL };
+
+	for (const char *const *asking = askings; word->unknown && *asking; asking++)
+		if (strstr(word->source, *asking))
+			return true;
+	for (size_t i = 0; i < word->gaps_n; i++) {
+		const struct ews_shell_gap *gap = &word->gaps[i];
+
+		if (gap->name && (ews_strv_has(t->git_dirs, gap->name) || t->git_dirs->n == GIT_DIRS_MAX))
+			return true;
+		if (gap->why == EWS_SHELL_ESCAPES && ews_guard_is_git_path(word->text))
+			return true;
+	}
+	return word->gaps_n && has_git_dir_instead(word->source);
 }
 
 /* Is it a path in a ".git", as far as that can be told? */
-static bool names_git_dir(const struct ews_shell_word *word, const char *text)
+static bool names_git_dir(const struct text *t, const struct ews_shell_word *word, const char *text)
 {
-	return ews_guard_is_git_path(text) ||
-	       (word->unknown && (strstr(word->source, "GIT_DIR") || strstr(word->source, "--git-dir") ||
-				  strstr(word->source, "--git-common-dir") || strstr(word->source, "--git-path")));
+	return ews_guard_may_be_git_path(text) || has_git_dir_in_gaps(t, word);
 }
 
 /* Where a word may become several, others follow that begin as it does, or with anything. With `is_path` it names a file. */
@@ -83,7 +110,7 @@ static void add_arguments(struct ews_strv *out, const struct text *t, const stru
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	bool can_split = ews_guard_word_add(&text, t->shell, t->at, word);
 
-	if (is_path && *text.ptr != '-' && names_git_dir(word, text.ptr) && !ews_guard_is_git_path(text.ptr))
+	if (is_path && *text.ptr != '-' && has_git_dir_in_gaps(t, word) && !ews_guard_is_git_path(text.ptr))
 		ews_strv_addf(out, ".git/%s", text.ptr);
 	else
 		ews_strv_add(out, text.ptr);
@@ -120,9 +147,34 @@ static void take_assignment(struct text *t, const char *name, const struct ews_s
 	alter(t, pair.ptr);
 }
 
+static bool is_other(void *name, const char *text)
+{
+	return strcmp(text, name) != 0;
+}
+
+/* Take note of whether the variable holds a path in a ".git". */
+static void take_path(struct text *t, const char *name, bool is_git_dir)
+{
+	bool is_certain = t->shell->commands[t->at].is_certain, has = ews_strv_has(t->git_dirs, name);
+
+	if (is_git_dir && !has && t->git_dirs->n < GIT_DIRS_MAX)
+		ews_strv_add(t->git_dirs, name);
+	else if (!is_git_dir && has && is_certain)
+		ews_strv_filter(t->git_dirs, is_other, (void *)name);
+}
+
 /* The variable of a loop. */
 static void take_loop(struct text *t, const struct ews_shell_command *command)
 {
+	bool is_git_dir = false;
+
+	for (size_t i = 1; i < command->words_n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		(void)ews_guard_word_add(&text, t->shell, t->at, &command->words[i]);
+		is_git_dir = is_git_dir || names_git_dir(t, &command->words[i], text.ptr);
+	}
+	take_path(t, command->words->text, is_git_dir);
 	take_assignment(t, command->words->text, NULL, EWS_GUARD_HOLE);
 }
 
@@ -136,6 +188,8 @@ static void take_assignments(struct text *t, const struct ews_shell_command *com
 		if (set->is_part)
 			ews_buf_adds(&text, EWS_GUARD_HOLE);
 		take_assignment(t, set->name, &set->value, text.ptr);
+		if (!command->words_n)
+			take_path(t, set->name, names_git_dir(t, &set->value, text.ptr));
 	}
 }
 
@@ -159,8 +213,10 @@ static void take_names(struct text *t, const struct ews_shell_command *command, 
 		if (gap && gap->at == 5 && gap->name && !strcmp(gap->name, "PATH") &&
 		    ews_str_begins(word->text, "PATH=") && (!word->text[5] || word->text[5] == ':'))
 			continue;
-		if (text.ptr[len])
+		if (text.ptr[len]) {
 			text.ptr[len++] = '\0';
+			take_path(t, text.ptr, names_git_dir(t, word, text.ptr + len));
+		}
 		take_assignment(t, text.ptr, NULL, text.ptr + len);
 	}
 }
@@ -201,7 +257,9 @@ static void judge_alias(struct ews_guard_verdict *out, struct text *t, const str
 static void judge_inner(struct ews_guard_verdict *out, struct text *t, const char *text)
 {
 	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
-	const struct ews_guard_line line = { .rules = t->rules, .variable = *t->altered, .depth = t->depth + 1 };
+	const struct ews_guard_line line = {
+		.rules = t->rules, .variable = *t->altered, .git_depth = t->place.git_depth, .depth = t->depth + 1
+	};
 
 	ews_guard_judge_text(&found, &line, text);
 	ews_guard_verdict_take(out, &found);
@@ -238,7 +296,7 @@ static void judge_redirects(struct ews_guard_verdict *out, const struct text *t,
 		(void)ews_guard_word_add(&text, t->shell, t->at, &at->target);
 		if (is_descriptor(at, text.ptr))
 			continue;
-		if (names_git_dir(&at->target, text.ptr) || (t->place.in_git_dir && *text.ptr != '/'))
+		if (names_git_dir(t, &at->target, text.ptr) || (t->place.git_depth && *text.ptr != '/'))
 			ews_guard_block_git_path(&found, at->target.source);
 		else if (takes_output(t) && !ews_guard_is_scratch(text.ptr) &&
 			 !(t->place.in_scratch && *text.ptr != '/'))
@@ -311,6 +369,7 @@ static void judge_words(struct ews_guard_verdict *out, struct text *t, char *con
 	struct ews_guard_line line = {
 		.rules = t->rules,
 		.argv = argv,
+		.git_depth = t->place.git_depth,
 		.is_fed = command->is_fed || command->in_function,
 		.input = input,
 		.variable = variable,
@@ -369,7 +428,9 @@ static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const s
 			t->outside = t->place;
 			t->place_end = command->subshell_end;
 		}
-		t->place.in_git_dir = names_git_dir(last, text.ptr);
+		t->place.git_depth = command->words_n > 1 ? ews_guard_git_depth(text.ptr, t->place.git_depth) : 0;
+		if (!t->place.git_depth && !ews_guard_is_git_path(text.ptr) && names_git_dir(t, last, text.ptr))
+			t->place.git_depth = 1;
 		ews_buf_addc(&text, '/');
 		t->place.in_scratch = ews_guard_is_scratch(text.ptr);
 	} else {
@@ -417,8 +478,6 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 	ews_strv_add(&argv, known);
 	for (size_t i = 1; i < command->words_n; i++)
 		add_arguments(&argv, t, &command->words[i], ews_guard_is_file_program(known));
-	if (t->place.in_git_dir && !is_git_name(ews_path_base(known)))
-		add_place(&argv);
 	own.altered = &altered;
 	take_assignments(&own, command);
 	judge_words(out, t, argv.items, altered);
@@ -447,7 +506,13 @@ void ews_guard_judge_text(struct ews_guard_verdict *out, const struct ews_guard_
 	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
 	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
 	EWS_CLEANUP(free) char *calls_git = NULL;
-	struct text t = { .rules = line->rules, .shell = &shell, .depth = line->depth, .altered = &altered };
+	EWS_CLEANUP(strv) struct ews_strv git_dirs = EWS_STRV_INIT;
+	struct text t = { .rules = line->rules,
+			  .shell = &shell,
+			  .depth = line->depth,
+			  .altered = &altered,
+			  .place = { .git_depth = line->git_depth },
+			  .git_dirs = &git_dirs };
 
 	if (t.depth > EWS_GUARD_DEPTH_MAX) {
 		block(out, text, "runs commands within commands without end", NULL);

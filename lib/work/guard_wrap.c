@@ -5,6 +5,7 @@
  */
 #include "work/guard_wrap.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,9 +133,10 @@ char *const *ews_guard_take_variables(struct ews_guard_line *line, char *const *
 
 /*
  * Skip the options of `row` at the beginning of `argv`. Gives what follows; NULL when an option is unknown. What xargs
- * is to replace goes to `hole`.
+ * is to replace goes to `hole`, and where the command is to run to `line`.
  */
-static char *const *skip_options(const struct ews_guard_row *row, char *const *argv, const char **hole)
+static char *const *skip_options(struct ews_guard_line *line, const struct ews_guard_row *row, char *const *argv,
+				 const char **hole)
 {
 	enum ews_guard_found found;
 	struct ews_guard_option option = { .names = NULL };
@@ -170,8 +172,10 @@ static char *const *skip_options(const struct ews_guard_row *row, char *const *a
 		}
 		if (option.value == '=' && !value)
 			value = *++argv;
-		if (hole && !strcmp(row->name, "xargs") && strchr("Ii", *option.names))
+		if (!strcmp(row->name, "xargs") && strchr("Ii", *option.names))
 			*hole = value && *value ? value : "{}";
+		if (option.value && ews_str_begins(option.names + 1, "|chdir="))
+			line->git_depth = ews_guard_git_depth(value, line->git_depth);
 	}
 	return argv;
 }
@@ -209,7 +213,7 @@ static void judge_runner(struct ews_guard_verdict *out, struct ews_guard_line *l
 	char *const *at;
 	int words;
 
-	at = skip_options(row, line->argv + 1, &hole);
+	at = skip_options(line, row, line->argv + 1, &hole);
 	if (!at) {
 		if (speaks_of_git(line->argv + 1))
 			block_unclear(out, line->argv[0], "is given options that are not known here");
@@ -337,6 +341,24 @@ static bool is_all_below(const struct search *search, const char *pattern)
 	return search->is_shallow || (len && pattern[len - 1] == '*');
 }
 
+/* Does the pattern of the test `test` stand for a ".git", and not for every name? */
+static bool asks_for_git(const char *test, const char *pattern)
+{
+	int flags = test[1] == 'i' ? FNM_CASEFOLD : 0;
+	bool is_pattern = !strstr(test, "regex");
+	size_t len;
+
+	if (ews_guard_is_git_path(pattern))
+		return true;
+	for (; is_pattern && *pattern; pattern += len + (pattern[len] == '/')) {
+		EWS_CLEANUP(free) char *name = ews_strndup(pattern, len = strcspn(pattern, "/"));
+
+		if (*name == '.' && fnmatch(name, ".git", flags) == 0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Take note of the word at `at`, and of its operand. A name that is asked for in order to leave it out leads find nowhere.
  * Gives the last of these words.
@@ -357,7 +379,8 @@ static char *const *read_test(struct search *search, char *const *at)
 		search->is_not[search->depth++] = search->not_next;
 	else if (!strcmp(*at, ")") && search->depth)
 		search->depth--;
-	else if (!is_compared && !search->git_dir && ews_guard_is_git_path(at[has_name]) &&
+	else if (!is_compared && !search->git_dir &&
+		 (has_name ? asks_for_git(*at, at[1]) : ews_guard_may_be_git_path(*at)) &&
 		 !(has_name &&
 		   ((is_negated(search) && is_all_below(search, at[1]) && !has_alternative(search, at + 2)) ||
 		    is_pruned(at + 2))))
@@ -373,14 +396,21 @@ static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *lin
 	static const char *const writing[] = { "-fprint", "-fprint0", "-fprintf", "-fls", NULL };
 	struct search search = { .git_dir = NULL };
 	bool changes = false;
-	char *const *at;
+	char *const *at = line->argv + 1;
 
+	/* what it begins with, from within one */
+	if (line->git_depth && (!*at || strchr("-(!", **at)))
+		search.git_dir = ".";
+	for (; line->git_depth && *at && !strchr("-(!", **at); at++)
+		if (**at != '/')
+			search.git_dir = *at;
 	for (at = line->argv + 1; *at; at++) {
 		if (!strcmp(*at, "-delete"))
 			changes = true;
 		if (!strcmp(*at, "-maxdepth") && at[1])
 			search.is_shallow = !strcmp(at[1], "0") || !strcmp(at[1], "1");
-		if (ews_str_is_any(*at, writing) && at[1] && ews_guard_is_git_path(at[1]))
+		if (ews_str_is_any(*at, writing) && at[1] &&
+		    (ews_guard_may_be_git_path(at[1]) || (line->git_depth && *at[1] != '/')))
 			ews_guard_block_git_path(out, at[1]);
 		if (ews_str_is_any(*at, running) && at[1]) {
 			EWS_CLEANUP(strv) struct ews_strv inner = EWS_STRV_INIT;
