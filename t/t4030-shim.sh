@@ -163,6 +163,16 @@ dir
 	test_grep "^ M a" out && test_grep "dirty" out && test_grep "work tree" err && test_must_be_empty ran && rm -rf "${odd:?}"
 '
 
+test_expect_success 'P9: what settings say is said without ours, and what reads the index for that starts no monitor' '
+	for line in "config -l" "config core.hooksPath" "config --get log.diffMerges" "config --show-origin --list" "rev-parse --git-path hooks"; do
+		wanted=0 got=0
+		"$real" -C p $line >want || wanted=$?
+		git -C p $line >got || got=$?
+		test_cmp want got && test $wanted = $got || return 1
+	done && git -C p var -l >got && test_grep ! "core.hookspath=/dev/null" got && test_must_be_empty ran &&
+	for line in "rev-parse :a.txt" "config --blob=:a.txt -l" "config --blob :a.txt -l"; do git -C p $line >out 2>&1 || :; done && test_must_be_empty ran
+'
+
 test_expect_success 'P9: a split index, and one that is to be split' '
 	"$real" config -f touched/.git/config core.splitIndex true && for how in no-split-index split-index; do
 		"$real" -c core.splitIndex= -c core.fsmonitor=false -c core.hooksPath=/dev/null -C touched update-index --$how && touch -h touched/docs/* && "$EWS_SRC/t/lister" -m touched >touched.before && : >ran &&

@@ -630,6 +630,21 @@ const char *const ews_guard_neutral_env[] = {
 	NULL,
 };
 
+/*
+ * Would `setting`, where it is added, be in the answer of a command that does nothing with it? Settings in a blob may be those in
+ * the index, and to read that may start a monitor.
+ */
+static bool is_told(const struct reading *r, const char *setting)
+{
+	unsigned flags = r->row ? r->row->flags : 0;
+
+	for (char *const *at = r->git->argv; *at; at++)
+		if (ews_str_begins(*at, "--bl"))
+			return false;
+	return (flags & EWS_GUARD_SETTINGS) ||
+	       ((flags & EWS_GUARD_HOOKS) && ews_str_begins(setting, "core.hooksPath="));
+}
+
 void ews_guard_neutral(struct ews_strv *out, char *const *argv)
 {
 	static const char *const settings[] = {
@@ -647,7 +662,8 @@ void ews_guard_neutral(struct ews_strv *out, char *const *argv)
 	}
 	ews_strv_add_all(out, argv[0], "--no-pager", "--no-optional-locks", NULL);
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
-		ews_strv_add_all(out, "-c", settings[i], NULL);
+		if (!is_told(&r, settings[i]))
+			ews_strv_add_all(out, "-c", settings[i], NULL);
 	for (at = git.argv; *at; at++) {
 		ews_strv_add(out, *at);
 		if (at != r.verb)

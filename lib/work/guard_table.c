@@ -178,7 +178,8 @@ const struct ews_guard_row ews_guard_rows[] = {
 	{ "hash-object", "t= !w @stdin:00 stdin-paths @no-filters:0* literally !path=", 0, ANY, EWS_GUARD_UNKNOWN,
 	  "It would write objects, or start programs that attributes name",
 	  "with --no-filters, or --stdin, and without -w it prints the id" },
-	{ "rev-parse", "", EWS_GUARD_LOOSE | EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "rev-parse", "", EWS_GUARD_LOOSE | EWS_GUARD_TAME | EWS_GUARD_STORED | EWS_GUARD_HOOKS, ANY, WRITES,
+	  NO_OUTPUT, NULL },
 	{ "archive", "@l|list", EWS_GUARD_EXACT, 0, EWS_GUARD_UNKNOWN,
 	  "It starts programs that attributes and settings name, for each file and format",
 	  "`git ls-tree -r` lists the files, `git show <commit>:<file>` prints one" },
@@ -320,14 +321,14 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "!unset !unset-all !rename-section !remove-section +l|list:00 fixed-value !e|edit +get-color:12 +get-colorbool:12 "
 	  "t|type= bool int bool-or-int bool-or-str path expiry-date z|null name-only includes show-origin "
 	  "show-scope default=",
-	  EWS_GUARD_STOP | EWS_GUARD_VERBS | EWS_GUARD_STORED, 1, WRITES, "It would change settings",
-	  "`git config --get <key>` and `--list` read them" },
+	  EWS_GUARD_STOP | EWS_GUARD_VERBS | EWS_GUARD_STORED | EWS_GUARD_SETTINGS, 1, WRITES,
+	  "It would change settings", "`git config --get <key>` and `--list` read them" },
 	{ "config get",
 	  ":11 global system local worktree f|file= blob= all regexp value= fixed-value url= t|type= bool int bool-or-int "
 	  "bool-or-str path expiry-date z|null name-only includes show-origin show-scope show-names default=",
-	  EWS_GUARD_STORED, 1, WRITES, "It would change settings", NULL },
+	  EWS_GUARD_STORED | EWS_GUARD_SETTINGS, 1, WRITES, "It would change settings", NULL },
 	{ "config list", "global system local worktree f|file= blob= z|null name-only includes show-origin show-scope",
-	  EWS_GUARD_STORED, 0, WRITES, "It would change settings", NULL },
+	  EWS_GUARD_STORED | EWS_GUARD_SETTINGS, 0, WRITES, "It would change settings", NULL },
 	/* a git before 2.46 takes the word for a key */
 	{ "config edit", "^global ^system local worktree ^f|file=", 0, EWS_GUARD_NEEDS_VERB, WRITES,
 	  "It would start an editor and change settings", "`git config --list` reads them" },
@@ -437,7 +438,8 @@ const struct ews_guard_row ews_guard_rows[] = {
 	NEVER("citool", 0, WRITES, "It opens a window, in which commits are made", SEE_DIFF),
 
 	/* git itself */
-	{ "var", ":11 l:00", EWS_GUARD_EXACT | EWS_GUARD_STOP | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
+	{ "var", ":11 l:00", EWS_GUARD_EXACT | EWS_GUARD_STOP | EWS_GUARD_STORED | EWS_GUARD_SETTINGS, ANY, WRITES,
+	  NO_OUTPUT, NULL },
 	{ "version", "build-options", 0, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "help",
 	  "a|all external-commands aliases !m|man !w|web !i|info v|verbose g|guides user-interfaces "

@@ -42,6 +42,9 @@ enum ews_guard_row_flags {
 	EWS_GUARD_TEXTCONV = 1 << 9, /* takes --no-textconv */
 	EWS_GUARD_INDEX = 1 << 10, /* compares files with the index, which it may lock and rewrite: wants a private one */
 	EWS_GUARD_STORED = 1 << 16, /* looks at what is stored as it is, never at a file: no filter runs */
+	/* What it tells, so that of our settings those would be told, too, and starts no program by. */
+	EWS_GUARD_SETTINGS = 1 << 17, /* what settings say */
+	EWS_GUARD_HOOKS = 1 << 18, /* where hooks are */
 	/* What is written leaves the workspace's repository, or its network: `inside` denies it, too. */
 	EWS_GUARD_OUTSIDE = 1 << 11,
 	/* Which setting lets it through or stops it. */
