@@ -475,6 +475,13 @@ test_expect_success 'P6: a colon in the name of the project does not lead past t
 	test_repo "a:b" && test_expect_code 126 git -C a:b ews run -- sh -c "git push" 2>err && test_grep "blocked: git push" err && mkdir "ho:me" && test_expect_code 125 env SUPERQODE_HOME="$PWD/ho:me" git -C p ews run -- git push 2>err && test_grep "without a colon" err && test_grep "^hint: .*SUPERQODE_HOME" err && SUPERQODE_HOME="$PWD/ho:me" git -C p ews run --guard off -- true
 '
 
+test_expect_success 'P6, P9: git reads in a session whatever its environment has become, and tells the settings that are' '
+	start_ws p cleared && for set in "env -i PATH=\"\$PATH\"" "env TMPDIR=/tmp" "env TMPDIR=/nonexistent"; do
+		run_in p cleared -- sh -c "echo new >new && $set git status -s && $set git diff --stat" >out && echo "?? new" >want && test_cmp want out || return 1
+	done && run_in p cleared -- sh -c "git config core.hooksPath || git config -l | grep -ci hookspath || git rev-parse --git-path hooks" >out && test_grep "hooks$" out &&
+	test_expect_code 126 run_in p cleared -- sh -c "env -i PATH=\"\$PATH\" git commit -m x" && git -C p ews end cleared
+'
+
 test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '
 	git -C p ews status --json --ended >status.json && ! grep -q "\"pid\"" status.json && ls "$HOME/.superqode/working/p/locks" | { grep -v ":session:\|:owner:" || :; } >list && test_must_be_empty list &&
 	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list

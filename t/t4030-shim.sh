@@ -163,6 +163,14 @@ dir
 	test_grep "^ M a" out && test_grep "dirty" out && test_grep "work tree" err && test_must_be_empty ran && rm -rf "${odd:?}"
 '
 
+test_expect_success 'P9: where no temporary file can be made what reads reads all the same' '
+	as_is touched >touched.before && for line in diff "diff --stat" status "describe --tags --dirty"; do
+		"$real" -C touched.plain $line >want && TMPDIR=${PWD:?}/nowhere git -C touched $line >got && test_cmp want got && EWS_GUARD_TMPDIR=/proc TMPDIR=/proc git -C touched $line >got && test_cmp want got || return 1
+	done && as_is touched >touched.after && test_cmp touched.before touched.after && test_must_be_empty ran &&
+	mkdir own && EWS_GUARD_TMPDIR=${PWD:?}/own TMPDIR=${PWD:?}/nowhere git -C touched diff --stat >got && ls own >got && test_grep git-ews-index got &&
+	test_expect_code 126 git -C touched commit -m x
+'
+
 test_expect_success 'P9: what settings say is said without ours, and what reads the index for that starts no monitor' '
 	for line in "config -l" "config core.hooksPath" "config --get log.diffMerges" "config --show-origin --list" "rev-parse --git-path hooks"; do
 		wanted=0 got=0

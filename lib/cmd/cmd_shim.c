@@ -196,6 +196,9 @@ int ews_cmd_shim(char **argv)
 	/* Under `inside` the repository is the agent's own, with its hooks and all. */
 	if (rules.policy == EWS_GUARD_READ_ONLY)
 		rc = ews_guard_reading_make(&reading, git, argv);
+	/* it is git that is not found where the status says so */
+	if (rc == EWS_ENOTFOUND)
+		rc = EWS_EIO;
 	if (rc > 0)
 		return become(git, reading.argv.items, reading.env.items);
 	argv[0] = called;

@@ -34,6 +34,8 @@ void ews_guard_reading_release(struct ews_guard_reading *reading)
 {
 	ews_strv_release(&reading->argv);
 	ews_strv_release(&reading->env);
+	if (reading->index_fd >= 0)
+		close(reading->index_fd);
 }
 
 /*
@@ -345,7 +347,7 @@ static int copy_file(int to, int from)
 	struct stat st;
 	int rc;
 
-	if (to < 0 || fstat(from, &st) < 0)
+	if (to < 0 || fstat(from, &st) < 0 || lseek(from, 0, SEEK_SET) < 0)
 		return ews_error_os("cannot copy the index");
 	rc = ews_file_copy_fd(to, from, (uint64_t)st.st_size, NULL);
 	if (rc == 0 && futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
@@ -353,31 +355,21 @@ static int copy_file(int to, int from)
 	return rc;
 }
 
-/* Put a copy of the index at `path` where it is the command's alone; the caller frees its name. */
-static int copy_index(char **out, const char *path)
+/* One name a repository: what stays is that of the last command, and goes with the directory. */
+static char *name_copy(const char *place, const struct stat *dir)
 {
-	const char *tmp = getenv("TMPDIR");
-	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
-	EWS_CLEANUP(free) char *copy = NULL;
-	EWS_CLEANUP(free) char *fresh = NULL;
-	EWS_CLEANUP(fd) int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	EWS_CLEANUP(fd) int to = -1;
-	struct stat st;
-	int rc;
+	return ews_strfmt("%s/git-ews-index-%llx-%llx", place, (unsigned long long)dir->st_dev,
+			  (unsigned long long)dir->st_ino);
+}
 
-	if ((from < 0 && errno != ENOENT) || stat(dir, &st) < 0)
-		return ews_error_os("cannot open '%s'", path);
-	/* One name a repository: what stays is that of the last command, and goes with the directory. */
-	copy = ews_strfmt("%s/git-ews-index-%llx-%llx", tmp && *tmp == '/' ? tmp : "/tmp",
-			  (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-	if (from < 0) {
-		(void)unlink(copy); /* an index that is not there is an empty one */
-		*out = ews_steal(&copy);
-		return 0;
-	}
-	fresh = ews_strfmt("%s.XXXXXX", copy);
-	to = mkostemp(fresh, O_CLOEXEC);
-	rc = copy_file(to, from);
+/* Put a copy of the index `from` in the directory `place`; the caller frees its name. */
+static int copy_to_place(char **out, const char *place, const struct stat *dir, int from)
+{
+	EWS_CLEANUP(free) char *copy = name_copy(place, dir);
+	EWS_CLEANUP(free) char *fresh = ews_strfmt("%s.XXXXXX", copy);
+	EWS_CLEANUP(fd) int to = mkostemp(fresh, O_CLOEXEC);
+	int rc = copy_file(to, from);
+
 	if (rc == 0 && rename(fresh, copy) < 0)
 		rc = ews_error_os("cannot rename '%s'", fresh);
 	if (rc < 0 && to >= 0)
@@ -385,6 +377,41 @@ static int copy_index(char **out, const char *path)
 	if (rc == 0)
 		*out = ews_steal(&copy);
 	return rc;
+}
+
+/* Keep a copy of the index in memory, which git finds as a descriptor of its own. It can make no lock beside that. */
+static int copy_to_memory(char **out, int *fd, int from)
+{
+	*fd = memfd_create("index", 0);
+	*out = ews_strfmt("/proc/self/fd/%d", *fd);
+	return copy_file(*fd, from);
+}
+
+/*
+ * Copy the index at `path` to where it is the command's alone; the caller frees the name of the copy. That is the session's
+ * directory, or where TMPDIR says; a command may have cleared its environment, or been given a place that it can't
+ * write, and then it is in memory, behind `fd`.
+ */
+static int copy_index(char **out, int *fd, const char *path)
+{
+	const char *tmp = getenv("TMPDIR"), *own = getenv(EWS_GUARD_READING_TMPDIR);
+	const char *const places[] = { own && *own == '/' ? own : NULL, tmp && *tmp == '/' ? tmp : "/tmp" };
+	EWS_CLEANUP(free) char *parent = ews_path_dir(path);
+	EWS_CLEANUP(fd) int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat dir;
+
+	if ((from < 0 && errno != ENOENT) || stat(parent, &dir) < 0)
+		return ews_error_os("cannot open '%s'", path);
+	if (from < 0) {
+		*out = name_copy(places[0] ? places[0] : places[1], &dir);
+		(void)unlink(*out); /* an index that is not there is an empty one */
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (places[i] && copy_to_place(out, places[i], &dir, from) == 0)
+			return 0;
+	ews_error_clear();
+	return copy_to_memory(out, fd, from);
 }
 
 int ews_guard_reading_make(struct ews_guard_reading *out, const char *git, char *const *argv)
@@ -410,7 +437,7 @@ int ews_guard_reading_make(struct ews_guard_reading *out, const char *git, char 
 	if (command && !ews_guard_converts_nothing(argv))
 		rc = look_at(&look, &where, globals.items, &made.env, ews_guard_wants_index(argv));
 	if (rc == 0 && where.index)
-		rc = copy_index(&copy, where.index);
+		rc = copy_index(&copy, &made.index_fd, where.index);
 	if (rc < 0)
 		return ews_error_wrap("cannot make 'git %s' harmless", command ? *command : "");
 	add_settings(&made.env, &look, copy != NULL);

@@ -34,6 +34,7 @@
 #include "work/finding.h"
 #include "work/guard.h"
 #include "work/guard_env.h"
+#include "work/guard_reading.h"
 #include "work/output_log.h"
 #include "work/port.h"
 #include "work/prompt.h"
@@ -291,6 +292,7 @@ static int make_env(struct stage *stage, const struct ews_session *session, cons
 	ews_strv_add_array(env, environ);
 	set_env(env, "PWD", cwd);
 	set_env(env, "TMPDIR", tmp);
+	set_env(env, EWS_GUARD_READING_TMPDIR, tmp);
 	set_env(env, "EWS_SESSION", state->id);
 	set_env(env, "EWS_WORKSPACE", state->workspace);
 	set_env(env, "EWS_BASE", state->base_snapshot);
