@@ -152,6 +152,23 @@ test_expect_success 'P4: --commit is a commit of the user'\''s, with his hooks; 
 	git -C p reset -q --soft HEAD^ && git -C p ews undo && files_of p >got && test_cmp p.was got
 '
 
+# committed <name-status>...: what the commit of $ws has, made by the hook of hk, and as its undo takes it back.
+committed() {
+	git -C hk/p ls-files -s >was && git -C hk/p ews apply --commit hk && git -C hk/p show --format= --name-status >got && printf "M	%s\n" "$@" | test_cmp - got &&
+		git -C hk/p status --porcelain >st && test_must_be_empty st && git -C hk/p ews undo && git -C hk/p ls-files -s >got && test_cmp was got
+}
+
+# No more is told to hooks of where they are than git commit itself tells them.
+test_expect_success 'P1: hooks of --commit may change to another directory, and to another repository' '
+	mkdir hk && test_repo hk/p && test_repo hk/other && start_ws hk/p hk && echo work >>"${ws:?}/src/main.c" &&
+	printf "#!/bin/sh\ncd src && echo formatted >>main.c && git add main.c\n" >hk/p/.git/hooks/pre-commit && chmod +x hk/p/.git/hooks/pre-commit && committed src/main.c &&
+	printf "#!/bin/sh\nunset GIT_INDEX_FILE; cd ../other && echo more >>run.sh && git commit -q -a -m theirs\n" >hk/p/.git/hooks/pre-commit && committed src/main.c && test "$(git -C hk/other log -1 --format=%s)" = theirs && git -C hk/other status --porcelain >st && test_must_be_empty st
+'
+
+test_expect_success 'where git finds another repository than git-ews, or none, --commit still takes the right one' '
+	rm hk/p/.git/hooks/pre-commit && mv hk/p/.git hk/cw.git && git --git-dir=hk/cw.git config core.worktree "$PWD/hk/p" && (cd hk/p && export GIT_DIR="$PWD/../cw.git" && git ews start cw >../../path && take_ws ../../path && echo cw >>"${ws:?}/run.sh" && git ews apply --commit cw && git show --format= --name-status >../../got && git ews undo) && printf "M	%s\n" run.sh | test_cmp - got
+'
+
 test_expect_success 'P4: a commit that somebody makes at the same time stays on the branch: below ours, or on top of it' '
 	head=$(git -C p rev-parse HEAD) && wrapped "$theirs" apply --commit -m ours s >out && test "$(git -C p log -2 --format=%s)" = "$(printf "ours\ntheirs")" &&
 	test_grep "Commit: $(git -C p rev-parse HEAD)" out && git -C p ews undo && test "$(git -C p log -1 --format=%s%P)" = "theirs$head" &&

@@ -33,6 +33,7 @@ extern char **environ;
 
 struct words {
 	bool writes;
+	bool has_hooks; /* the user's hooks are run */
 	struct ews_buf *out; /* collects what git prints; NULL: it goes to stderr */
 	const struct ews_buf *input;
 	const char *const *args;
@@ -99,6 +100,24 @@ static void fill_env(struct ews_strv *env, const char *action)
 	ews_strv_addf(env, REFLOG_ACTION "%s", action);
 }
 
+/* Does a git that is told nothing but to stand in the project take it for what it is to us? */
+static bool is_found(const struct ews_repo *repo, const char *git)
+{
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *want = ews_strfmt("%s\n%s\n", repo->git_dir, repo->project);
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	struct ews_proc proc = { .cwd = repo->project, .out = &out, .err = &err };
+	int rc;
+
+	ews_strv_add_all(&argv, git, "rev-parse", "--absolute-git-dir", "--show-toplevel", NULL);
+	proc.argv = argv.items;
+	rc = ews_proc_run(&proc);
+	if (rc < 0)
+		ews_error_clear(); /* then it is told */
+	return rc == 0 && !strcmp(out.ptr, want);
+}
+
 /* Run git in the project, as its user would. Gives its status. */
 static int run(struct ews_repo *repo, const struct words *words)
 {
@@ -114,8 +133,11 @@ static int run(struct ews_repo *repo, const struct words *words)
 	if (rc < 0)
 		return rc;
 	ews_strv_add(&argv, git);
-	ews_strv_addf(&argv, "--git-dir=%s", repo->git_dir);
-	ews_strv_addf(&argv, "--work-tree=%s", repo->project);
+	/* Hooks inherit what git is told: those that change to another directory or repository would be led astray. */
+	if (!words->has_hooks || !is_found(repo, git)) {
+		ews_strv_addf(&argv, "--git-dir=%s", repo->git_dir);
+		ews_strv_addf(&argv, "--work-tree=%s", repo->project);
+	}
 	for (const char *const *arg = words->args; *arg; arg++)
 		ews_strv_add(&argv, *arg);
 	proc.argv = argv.items;
@@ -428,7 +450,7 @@ int ews_stage_commit(struct ews_stage_commit *commit, struct ews_repo *repo, con
 	EWS_CLEANUP(free) char *text = ews_strfmt("--message=%s", message);
 	EWS_CLEANUP(free) char *action = action_of(commit);
 	const char *const args[] = { "commit", "--quiet", text, NULL };
-	const struct words words = { .writes = true, .args = args, .action = action };
+	const struct words words = { .writes = true, .has_hooks = true, .args = args, .action = action };
 	int rc = run(repo, &words);
 
 	if (rc > 0) {
