@@ -201,6 +201,13 @@ test_expect_success 'P4: what came to an ignored place goes when that is undone;
 	git -C p ews undo --redo && test_grep new p/it.tmp && git -C p ews undo && test_path_is_missing p/it.tmp && git -C p ews end place && rm p/cache/sub/mine.tmp
 '
 
+test_expect_success 'P4: what was deleted there goes, is kept and comes back, though the project ignores it by now' '
+	test_repo late && echo log >late/x.log && mkdir late/made && echo made >late/made/it && start_ws late late && rm -r "${ws:?}/x.log" "${ws:?}/made" && echo edit >>"${ws:?}/run.sh" && printf "%s\n" "*.log" made/ >>late/.gitignore && git -C late add .gitignore && git -C late commit -q -m rules && files_of late >was &&
+	for how in "" --force; do
+		git -C late ews apply $how late && test_path_is_missing late/x.log && test_path_is_missing late/made && test_grep edit late/run.sh && git -C late ews undo && files_of late >got && test_cmp was got || return 1
+	done && git -C late ews undo --redo && test_path_is_missing late/x.log && git -C late gc -q --prune=now && git -C late ews undo && files_of late >got && test_cmp was got && git -C late ews end late
+'
+
 test_expect_success 'pathspecs are git'\''s, seen from where one stands' '
 	start_ws p spec && mkdir -p "${ws:?}/far/er" && (cd "$ws" && echo 1 >far/a.c && echo 2 >far/er/b.c && echo 3 >far/a.h && echo 4 >top.c && rm -rf docs && echo file >docs && mkdir empty.c) &&
 	git -C p ews apply --check spec -- "*.c" >out && test_grep " far/er/b.c " out && test_grep " top.c " out && test_grep ! "a.h\|docs" out &&

@@ -444,6 +444,29 @@ static void join_known(struct ews_content *known, const struct ews_content *more
 	ews_manifest_hash(known->hash, list);
 }
 
+/*
+ * What the target was made of is looked at once more, also where target and base have none of it, as what was deleted and is ignored
+ * by now. No ref may hold its contents.
+ */
+static void join_seen(struct ews_shift *shift)
+{
+	const struct ews_content *seen = shift->opts->seen;
+	EWS_CLEANUP(content) struct ews_content wanted = EWS_CONTENT_INIT;
+	struct ews_entries *list = &wanted.scan.entries;
+
+	for (const char *const *path = shift->opts->only; seen && path && *path; path++) {
+		const struct ews_entry *entry = ews_entries_find(&seen->scan.entries, *path);
+
+		if (!entry)
+			continue;
+		ews_entries_add_copy(list, entry);
+		if (entry->type != EWS_ENTRY_GITLINK)
+			list->items[list->n - 1].oid = (struct ews_oid)EWS_OID_NONE;
+	}
+	ews_manifest_hash(wanted.hash, list);
+	join_known(&shift->joined, &wanted);
+}
+
 /* What its modes keep its owner from reading. */
 static void add_closed(struct ews_strv *out, const struct ews_entries *list)
 {
@@ -491,6 +514,7 @@ static int read_targets(struct ews_shift *shift)
 		return rc;
 	join_known(&shift->joined, &shift->target);
 	join_known(&shift->joined, &shift->left);
+	join_seen(shift);
 	if (ews_shift_is_in_project(shift)) {
 		add_closed(&shift->ours, &shift->target.scan.entries);
 		add_closed(&shift->ours, &shift->left.scan.entries);
