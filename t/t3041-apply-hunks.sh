@@ -95,6 +95,21 @@ test_expect_success 'P1: --index and --commit refuse what is marked in the index
 	git -C mk diff --cached --name-status >got && echo "M	docs/crlf.txt" | test_cmp - got && git -C mk ews undo && git -C mk diff --cached --exit-code && git -C mk status --porcelain >got && test_must_be_empty got
 '
 
+# git does not look whether files that are left out are there after all where it is told that they may be.
+test_expect_success 'P1: --index and --commit stage what a directory of a sparse index left out, and refuse what of it is there' '
+	test_repo si && git -C si sparse-checkout set --cone --sparse-index src && git -C si config sparse.expectFilesOutsideOfPatterns true && git -C si ls-files -v -s >was && head=$(git -C si rev-parse HEAD) && start_ws si si && mkdir -p "${ws:?}/docs" && echo new >"${ws:?}/docs/crlf.txt" && for how in --index --commit; do
+		git -C si ews apply $how si && test "$(git -C si show :docs/crlf.txt)" = new && git -C si diff --cached --name-status "$head" >got && echo "M	docs/crlf.txt" | test_cmp - got && git -C si ews undo && git -C si ls-files -v -s >got && test_cmp was got && git -C si status --porcelain >st && test_must_be_empty st || return 1
+	done && mkdir si/docs && echo mine >si/docs/crlf.txt && for how in --index --commit; do
+		test_expect_code 1 git -C si ews apply $how si 2>err && test_grep "conflict: docs/crlf.txt" err && test_expect_code 1 git -C si ews apply --force $how si 2>err && test_grep "docs/crlf.txt. is marked as skip-worktree" err && echo mine | test_cmp - si/docs/crlf.txt && git -C si ls-files -v -s >got && test_cmp was got || return 1
+	done
+'
+
+test_expect_success 'P1: --index and --commit refuse what is marked as assume-unchanged and is not there' '
+	test_repo as && git -C as update-index --assume-unchanged run.sh && rm as/run.sh && git -C as ls-files -v -s >was && start_ws as as && echo theirs >"${ws:?}/run.sh" && echo theirs >>"${ws:?}/src/main.c" && for how in --index --commit; do
+		test_expect_code 1 git -C as ews apply $how as 2>err && test_grep "run.sh. is marked as assume-unchanged" err && test_path_is_missing as/run.sh && git -C as ls-files -v -s >got && test_cmp was got || return 1
+	done && git -C as ews apply as && test_grep theirs as/run.sh && git -C as ews undo && test_path_is_missing as/run.sh
+'
+
 # displaced <path> <what leaves the index>: it is refused, whether staged or committed; without the index it goes.
 displaced() {
 	git -C dp ls-files --sparse -v -s >was && files_of dp >before && for how in --index --commit; do
@@ -105,7 +120,7 @@ displaced() {
 
 test_expect_success 'P4: --index and --commit take nothing out of the index that is not in the work tree' '
 	test_repo dp && git -C dp sparse-checkout set --cone src && start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs "docs/.*" && git -C dp sparse-checkout set --cone --sparse-index src && git -C dp ls-files --sparse >out && test_grep "^docs/$" out &&
-	start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs docs/ && git -C dp sparse-checkout disable && rm -r dp/docs && start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs "docs/.*" && git -C dp checkout -q . &&
+	start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs "docs/.*" && git -C dp sparse-checkout disable && rm -r dp/docs && start_ws dp dp && echo file >"${ws:?}/docs" && displaced docs "docs/.*" && git -C dp checkout -q . &&
 	git -C dp update-index --skip-worktree run.sh && rm dp/run.sh && start_ws dp dp && mkdir "${ws:?}/run.sh" && echo in >"${ws:?}/run.sh/in" && test_expect_code 1 git -C dp ews apply --index dp 2>err && test_grep "run.sh/in. would take .run.sh. out" err && git -C dp ls-files -t run.sh >out && echo "S run.sh" | test_cmp - out &&
 	git -C dp update-index --no-skip-worktree run.sh && git -C dp checkout -q . && git -C dp ews end --force dp && start_ws dp dp && rm -r "${ws:?}/docs" && echo file >"${ws:?}/docs" && rm "${ws:?}/run.sh" && mkdir "${ws:?}/run.sh" && echo in >"${ws:?}/run.sh/in" &&
 	git -C dp ls-files -s >was && git -C dp ews apply --index dp && git -C dp diff --exit-code && git -C dp ls-files docs run.sh >out && printf "%s\n" docs run.sh/in | test_cmp - out && git -C dp ews undo && git -C dp ls-files -s >got && test_cmp was got

@@ -271,6 +271,14 @@ static int refuse_displaced(const struct ews_index *index, const struct ews_cont
 	return 0;
 }
 
+/* The project's index, with each file of what a sparse one names as directories: they bear marks as well. */
+static int read_index(struct ews_index *out, const struct ews_repo *repo)
+{
+	int rc = ews_index_read(out, repo->git_fd, "index", ews_odb_algo(repo->odb));
+
+	return rc < 0 ? rc : ews_index_expand(out, repo->odb);
+}
+
 int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const struct ews_entries *then,
 		    const struct ews_strv *paths, bool alone)
 {
@@ -286,7 +294,7 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 	if (rc == 0)
 		rc = run(repo, &words);
 	if (rc == 0)
-		rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+		rc = read_index(&index, repo);
 	if (rc != 0)
 		return rc < 0 ? rc : ews_error(EWS_EGIT, "git could not compare the index with the files");
 	for (const char *at = out.ptr; at < out.ptr + out.len; at += strlen(at) + 1)
@@ -294,13 +302,14 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 			return fail_conflict(at, "does not match the index");
 	for (size_t i = 0; i < paths->n; i++) {
 		const struct ews_entry *entry = ews_entries_find(&now->scan.entries, paths->items[i]);
+		const struct ews_index_entry *ie = ews_index_find(&index, paths->items[i]);
 		bool counts = is_staged_kind(entry);
-		const struct ews_index_entry *ie = counts ? ews_index_find(&index, paths->items[i]) : NULL;
 		const struct ews_entry *after = ews_entries_find(then, paths->items[i]);
 
 		if (counts && !ie)
 			return fail_conflict(paths->items[i], "is not in the index");
-		if (ie && (ie->is_skip_worktree || ie->is_assumed_unchanged))
+		/* What was left out of the work tree, and is not in it, is staged once it comes. */
+		if (ie && ((counts && ie->is_skip_worktree) || ie->is_assumed_unchanged))
 			return fail_marked(ie);
 		rc = after && after->type != EWS_ENTRY_DIR ? refuse_displaced(&index, now, paths, paths->items[i])
 							   : 0;
@@ -350,7 +359,7 @@ int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths)
 	static const char *const args[] = { "update-index", "--add", "--remove", "--replace", "-z", "--stdin", NULL };
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
-	int rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+	int rc = read_index(&index, repo);
 
 	/* What was left out of the work tree, and is in it now: git would take it out of the index instead. */
 	if (rc == 0)
