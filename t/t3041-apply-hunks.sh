@@ -126,6 +126,12 @@ test_expect_success 'P4: --index and --commit take nothing out of the index that
 	git -C dp ls-files -s >was && git -C dp ews apply --index dp && git -C dp diff --exit-code && git -C dp ls-files docs run.sh >out && printf "%s\n" docs run.sh/in | test_cmp - out && git -C dp ews undo && git -C dp ls-files -s >got && test_cmp was got
 '
 
+test_expect_success 'P7: --index and --commit stage what became something else, as git does: a directory a link, a file a directory with nothing in it' '
+	test_repo else && start_ws else else && rm -r "${ws:?}/docs" && ln -s src "${ws:?}/docs" && rm "${ws:?}/run.sh" && mkdir "${ws:?}/run.sh" && rm -r "${ws:?}/src/deep" && ln -s nowhere "${ws:?}/src/deep" && (cd "$ws" && git add -A && git write-tree) >want && git -C else ls-files -s >was && files_of else >before &&
+	git -C else ews apply --index else && git -C else write-tree >got && test_cmp want got && test_path_is_dir else/run.sh && git -C else ews undo && git -C else ls-files -s >got && test_cmp was got && files_of else >got && test_cmp before got &&
+	git -C else ews undo --redo && git -C else write-tree >got && test_cmp want got && git -C else ews undo && git -C else ews apply --commit else && git -C else rev-parse "HEAD^{tree}" >got && test_cmp want got && git -C else status --porcelain >st && test_must_be_empty st
+'
+
 test_expect_success 'P1: --commit ends no cherry-pick and no revert of the person, nor takes an author from it' '
 	git clone -q p cp && git -C cp checkout -q -b theirs && echo x >>cp/README && git -C cp commit -q -am x --author "O Ther <o@example.com>" && git -C cp checkout -q - && echo x >>cp/README && git -C cp commit -q -am x && start_ws cp cp && echo n >"${ws:?}/n" &&
 	test_must_fail git -C cp cherry-pick theirs 2>err && test_path_is_file cp/.git/CHERRY_PICK_HEAD && test_expect_code 1 git -C cp ews apply --commit cp 2>err && test_grep "^error: a cherry-pick is under way" err && test_grep "^hint: .*git cherry-pick --abort" err && test_path_is_file cp/.git/CHERRY_PICK_HEAD && test_path_is_missing cp/n &&

@@ -625,6 +625,7 @@ static int put(struct plan *plan)
 	const struct ews_transition_opts move = { .target = &target,
 						  .seen = &out->diff.from.content,
 						  .only = (const char *const *)out->merge.touched.items,
+						  .is_taken_back = true,
 						  .stays_open = plan->opts->commit,
 						  .progress = plan->opts->progress,
 						  .payload = plan->opts->payload };

@@ -236,31 +236,35 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 	return rc < 0 ? rc : bring_back(shift, admin);
 }
 
-/* Those of the wanted paths that an index may hold, on either side; sorted. */
-static void list_staged(struct ews_strv *out, const struct ews_shift *shift)
+/* Those of the wanted paths that an index may hold, on either side, and of them those that go; sorted. */
+static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struct ews_shift *shift)
 {
 	for (const char *const *path = shift->only; path && *path; path++) {
-		const struct ews_entry *sides[2] = { ews_entries_find(&shift->now.scan.entries, *path),
-						     ews_entries_find(&shift->target.scan.entries, *path) };
-		bool is_there = sides[0] && sides[0]->type != EWS_ENTRY_DIR;
-		/* The try before this one may have removed it. */
-		bool can_go = !sides[1] && (is_there || shift->opts->is_retry || shift->step->is_incomplete);
+		const struct ews_entry *now = ews_entries_find(&shift->now.scan.entries, *path);
+		const struct ews_entry *then = ews_entries_find(&shift->target.scan.entries, *path);
+		bool comes = then && (then->type == EWS_ENTRY_FILE || then->type == EWS_ENTRY_LINK);
+		bool has_gone = !then || then->type == EWS_ENTRY_DIR;
+		bool was_there = now && now->type != EWS_ENTRY_DIR;
 
 		/* What takes the place of a directory takes that of its entries, too; and the other way round they come. */
-		if (sides[1] ? sides[1]->type == EWS_ENTRY_FILE || sides[1]->type == EWS_ENTRY_LINK : can_go)
+		if (comes)
 			ews_strv_add(out, *path);
+		/* The try before this one may have removed it. */
+		else if (has_gone && (was_there || shift->opts->is_retry || shift->step->is_incomplete))
+			ews_strv_add(gone, *path);
 	}
 }
 
 int ews_shift_write_index(const struct ews_shift *shift)
 {
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv gone = EWS_STRV_INIT;
 
 	if (!shift->step->with_index || shift->session)
 		return 0;
 	if (shift->step->state != EWS_STEP_UNDOING) {
-		list_staged(&paths, shift);
-		return ews_stage_add(shift->repo, &paths);
+		list_staged(&paths, &gone, shift);
+		return ews_stage_add(shift->repo, &paths, &gone);
 	}
 	for (const char *const *path = shift->only; path && *path; path++)
 		ews_strv_add(&paths, *path);

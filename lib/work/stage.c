@@ -354,21 +354,29 @@ static bool is_taken_as_it_is(const struct ews_index_entry *ie)
 	return ie->is_assumed_unchanged;
 }
 
-int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths)
+static int update_paths(struct ews_repo *repo, const struct ews_strv *paths, const char *const *args)
 {
-	static const char *const args[] = { "update-index", "--add", "--remove", "--replace", "-z", "--stdin", NULL };
-	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < paths->n; i++)
+		ews_buf_add(&input, paths->items[i], strlen(paths->items[i]) + 1);
+	return input.len ? update(repo, &input, args) : 0;
+}
+
+int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const struct ews_strv *gone)
+{
+	static const char *const drop[] = { "update-index", "--force-remove", "-z", "--stdin", NULL };
+	static const char *const add[] = { "update-index", "--add", "--remove", "--replace", "-z", "--stdin", NULL };
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	int rc = read_index(&index, repo);
 
 	/* What was left out of the work tree, and is in it now: git would take it out of the index instead. */
 	if (rc == 0)
 		rc = mark(repo, &index, paths, "--no-skip-worktree", is_left_out);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < paths->n; i++)
-		ews_buf_add(&input, paths->items[i], strlen(paths->items[i]) + 1);
-	return input.len ? update(repo, &input, args) : 0;
+	/* git looks at no path that lies beyond a link, and does not take a directory for a file that is gone. */
+	if (rc == 0)
+		rc = update_paths(repo, gone, drop);
+	return rc < 0 ? rc : update_paths(repo, paths, add);
 }
 
 int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths)

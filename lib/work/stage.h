@@ -25,8 +25,8 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
  */
 int ews_stage_refuse_locked(const struct ews_repo *repo);
 
-/* Stage `paths` as they stand in the project now; what is gone goes from the index, too. */
-int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths);
+/* Stage `paths` as they stand in the project now; those that are `gone` from it go from the index. */
+int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const struct ews_strv *gone);
 
 /* Let the index have at `paths` what the raw index in `then` has there; other entries stay. */
 int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths);

@@ -531,7 +531,7 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 		rc = ews_shift_write_index(shift);
 	if (rc == 0)
 		rc = ews_shift_move_branch(shift);
-	if (rc < 0)
+	if (rc < 0 && !shift->opts->is_taken_back)
 		ews_error_hint("'git ews recover' finishes it or takes it back; nothing is lost");
 	return rc;
 }

@@ -35,6 +35,7 @@ struct ews_transition_opts {
 	bool full; /* verify by reading everything again */
 	bool dry_run;
 	bool is_retry; /* the step was planned before and killed */
+	bool is_taken_back; /* by the caller when it fails, who says so if he can't */
 	bool stays_open; /* there is more to the step: the caller closes it */
 	ews_progress_fn progress;
 	void *payload;
