@@ -96,6 +96,27 @@ test_expect_success 'a file that was renamed there and changed here goes along' 
 	test_path_is_missing p/src/numbers && test_grep "one more" p/src/counts && git -C p ews undo && git -C p checkout -q src/numbers
 '
 
+# stays <new name>: under --3way run.sh stays as the person has it, whatever the other side made of it under that name; a conflict refuses, --force takes it.
+stays() {
+	echo edit >>"${ws:?}/src/main.c" && files_of rc >before && test_expect_code 1 git -C rc ews apply ren 2>err && test_grep "conflict: $1 " err && files_of rc >got && test_cmp before got &&
+		test_expect_code 1 git -C rc ews apply --3way ren 2>err && test_grep "conflict: $1 " err && test_grep edit rc/src/main.c && test_path_is_missing "rc/$1" && git -C rc checkout -q src/main.c && files_of rc >got && test_cmp before got &&
+		git -C rc ews apply --force ren && cmp "${ws:?}/$1" "rc/$1" && test_path_is_missing rc/run.sh && git -C rc ews undo && files_of rc >got && test_cmp before got && git -C rc ews end ren
+}
+
+test_expect_success 'P4: a file that was renamed there and can not be merged stays under its name, as the person has it' '
+	test_repo rc && printf "a\0b%0200d" 0 >rc/run.sh && git -C rc commit -qam binary && for name in a-first z-last; do
+		start_ws rc ren && mv "${ws:?}/run.sh" "${ws:?}/$name" && printf theirs >>"${ws:?}/$name" && printf mine >>rc/run.sh && stays $name && git -C rc checkout -q . || return 1
+	done && seq 40 >rc/run.sh && git -C rc commit -qam text && for name in a-first z-last; do
+		start_ws rc ren && mv "${ws:?}/run.sh" "${ws:?}/$name" && chmod 700 "${ws:?}/$name" && echo theirs >>"${ws:?}/$name" && chmod 600 rc/run.sh && stays $name && git -C rc checkout -q . && chmod 755 rc/run.sh || return 1
+	done
+'
+
+test_expect_success 'what was renamed there and deleted here is a conflict' '
+	for name in a-first z-last; do
+		start_ws rc ren && mv "${ws:?}/run.sh" "${ws:?}/$name" && echo theirs >>"${ws:?}/$name" && git -C rc rm -q run.sh && stays $name && git -C rc reset -q --hard || return 1
+	done
+'
+
 test_expect_success 'P1: a conflict refuses, names all, and leaves the project byte for byte' '
 	seq 1 40 | sed "s/^5\$/FIVE/" >p/lines && echo mine >p/binary && rm p/crlf && echo more >>p/deep/f && mkdir p/new && echo x >p/new/dir &&
 	files_of p >files.before && state_of p >before && test_expect_code 1 git -C p ews apply work >out 2>err && test_must_be_empty out && test_grep "^error: .*conflict" err &&

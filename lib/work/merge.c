@@ -25,6 +25,7 @@ struct merge {
 	const struct ews_entry **now; /* what comes of each of `ours`; NULL: it goes */
 	const struct ews_entry **added;
 	size_t n_added, cap_added;
+	bool *is_followed; /* of each of the renames: its new name is settled where the old one was met */
 	struct ews_arena arena; /* entries made here */
 };
 
@@ -32,6 +33,7 @@ static void release_merge(struct merge *merge)
 {
 	free(merge->now);
 	free(merge->added);
+	free(merge->is_followed);
 	ews_arena_release(&merge->arena);
 }
 
@@ -205,7 +207,10 @@ static const struct ews_entry *whose_attrs(const struct ews_entry *base, const s
 	return same_attrs(ours, base) ? theirs : NULL;
 }
 
-/* One file that both sides changed, into `path`, which is where the other side has it. */
+/*
+ * One file that both sides changed, into `path`, which is where the other side has it. Returns 1 when something came of it, 0
+ * when it stays as it is.
+ */
 static int merge_file(struct merge *merge, const char *path, const struct ews_entry *base,
 		      const struct ews_entry *ours, const struct ews_entry *theirs)
 {
@@ -217,11 +222,11 @@ static int merge_file(struct merge *merge, const char *path, const struct ews_en
 	/* Nobody knows who is right about what was new on both sides: under "theirs" all of it is. */
 	if (!base && merge->opts->favor == EWS_MERGE_THEIRS && !ews_entry_equal(ours, theirs)) {
 		clash(merge, path, theirs, "added on both sides", true);
-		return 0;
+		return 1;
 	}
 	if (!mode || !attrs) {
 		clash(merge, path, theirs, "its mode or attributes changed on both sides", true);
-		return 0;
+		return merge->opts->favor == EWS_MERGE_THEIRS;
 	}
 	merged.mode = mode->mode;
 	merged.xattrs = attrs->xattrs;
@@ -236,7 +241,7 @@ static int merge_file(struct merge *merge, const char *path, const struct ews_en
 		if (strcmp(path, ours->path) != 0 || !ews_entry_equal(&merged, ours))
 			set(merge, path, &merged);
 		say(&merge->result->drift, path, "merged");
-		return 0;
+		return 1;
 	}
 	if (status == 1 && merge->opts->favor == EWS_MERGE_MARK)
 		set(merge, path, &merged);
@@ -245,10 +250,13 @@ static int merge_file(struct merge *merge, const char *path, const struct ews_en
 	      : base      ? "the same lines changed on both sides"
 			  : "added on both sides",
 	      true);
-	return 0;
+	return merge->opts->favor == EWS_MERGE_THEIRS || (status == 1 && merge->opts->favor == EWS_MERGE_MARK);
 }
 
-/* What the other side renamed is merged under its new name; returns whether it was. */
+/*
+ * What the other side renamed is merged under its new name; where that can't be, it stays under its old one. Returns whether it was
+ * renamed.
+ */
 static bool follow_rename(struct merge *merge, const struct ews_change *change, const struct ews_entry *ours, int *rc)
 {
 	const struct ews_strv *renames = merge->opts->renames;
@@ -260,30 +268,50 @@ static bool follow_rename(struct merge *merge, const struct ews_change *change, 
 
 		if (!there || !is_file(there->to) || there->from || slot_of(merge, to) || skip_at(merge, to))
 			continue;
-		set(merge, change->path, NULL);
 		*rc = merge_file(merge, there->path, change->from, ours, there->to);
+		if (*rc >= 0)
+			set(merge, *rc ? change->path : there->path, NULL);
+		if (*rc > 0)
+			*rc = 0;
+		merge->is_followed[i / 2] = true;
 		return true;
 	}
 	return false;
 }
 
-/* Was this new file already made of a file that is ours, by its rename? */
-static bool is_made(const struct merge *merge, const char *path)
-{
-	for (size_t i = 0; i < merge->n_added; i++)
-		if (merge->added[i] && !strcmp(merge->added[i]->path, path))
-			return true;
-	return false;
-}
-
-static bool is_renamed_to(const struct merge *merge, const char *path)
+/* The name that the other side gave this new file in place of; NULL: none. `*is_followed`: what it came to is settled. */
+static const char *old_name(const struct merge *merge, bool *is_followed, const char *path)
 {
 	const struct ews_strv *renames = merge->opts->renames;
 
-	for (size_t i = 0; renames && i + 1 < renames->n; i += 2)
+	for (size_t i = 0; renames && i + 1 < renames->n; i += 2) {
+		*is_followed = merge->is_followed[i / 2];
 		if (!strcmp(renames->items[i + 1], path))
-			return true;
-	return false;
+			return renames->items[i];
+	}
+	return NULL;
+}
+
+/* Did the project delete the file of this name that goes on the other side? */
+static bool was_deleted(const struct merge *merge, const char *path)
+{
+	const struct ews_change *change = ews_changes_find(merge->opts->changes, path);
+
+	return change && is_file(change->from) && !change->to && !slot_of(merge, path) && !skip_at(merge, path);
+}
+
+/* A file, a link or the like is new on the other side, or changed there alone. */
+static void take_theirs(struct merge *merge, const struct ews_change *change)
+{
+	bool is_followed = false;
+	const char *old = change->from ? NULL : old_name(merge, &is_followed, change->path);
+
+	if (old && is_followed)
+		return;
+	if (old && was_deleted(merge, old))
+		clash(merge, change->path, change->to, "deleted in the project, renamed there", true);
+	else
+		set(merge, change->path, change->to);
 }
 
 static bool is_gitlink(const struct ews_entry *entry)
@@ -324,8 +352,10 @@ static int merge_both(struct merge *merge, const struct ews_change *change, cons
 	const struct ews_entry *base = change->from, *theirs = change->to;
 	int rc = 0;
 
-	if (is_file(ours) && is_file(theirs) && (!base || is_file(base)))
-		return merge_file(merge, change->path, base, ours, theirs);
+	if (is_file(ours) && is_file(theirs) && (!base || is_file(base))) {
+		rc = merge_file(merge, change->path, base, ours, theirs);
+		return rc < 0 ? rc : 0;
+	}
 	if (!theirs && is_file(ours) && is_file(base) && follow_rename(merge, change, ours, &rc))
 		return rc;
 	if (!theirs)
@@ -382,8 +412,7 @@ static int merge_one(struct merge *merge, const struct ews_change *change)
 	}
 	/* Of a directory that turned into this, what was in it is gone by changes of its own. */
 	if (is_same(ours, change->from) || (is_dir(change->from) && !ours)) {
-		if (!(is_renamed_to(merge, change->path) && is_made(merge, change->path)))
-			set(merge, change->path, change->to);
+		take_theirs(merge, change);
 		return 0;
 	}
 	return merge_both(merge, change, ours);
@@ -451,6 +480,14 @@ static bool comes_along(const struct merge *merge, const char *path)
 	       !skip_at(merge, path);
 }
 
+static bool is_made(const struct merge *merge, const char *path)
+{
+	for (size_t i = 0; i < merge->n_added; i++)
+		if (merge->added[i] && !strcmp(merge->added[i]->path, path))
+			return true;
+	return false;
+}
+
 /* Let all directories be there that `path`, which is new, lies in; false when one can't be. */
 static bool make_parents(struct merge *merge, const char *path)
 {
@@ -507,10 +544,11 @@ static int find_sizes(struct ews_entries *list, const struct merge *merge)
 int ews_merge(struct ews_entries *out, struct ews_merge_result *result, const struct ews_merge_opts *opts)
 {
 	EWS_CLEANUP(merge) struct merge merge = { .opts = opts, .result = result };
-	size_t n = opts->ours->n;
+	size_t n = opts->ours->n, n_renames = opts->renames ? opts->renames->n / 2 : 0;
 	int rc = 0;
 
 	merge.now = ews_calloc(n + 1, sizeof(*merge.now));
+	merge.is_followed = ews_calloc(n_renames + 1, sizeof(*merge.is_followed));
 	for (size_t i = 0; i < n; i++)
 		merge.now[i] = &opts->ours->items[i];
 	for (size_t i = 0; i < opts->changes->n && rc == 0; i++)
