@@ -255,6 +255,17 @@ test_expect_success 'what is new on both sides: as theirs has it under --force, 
 	test_grep "^same\$" p/tool && rm p/tool && git -C p ews end both
 '
 
+test_expect_success 'what stands in the place of a new directory keeps all of it out, however deep it is' '
+	test_repo deep && start_ws deep deep && mkdir -p "${ws:?}/x/s/u" && echo t | tee "${ws:?}/x/s/t" "${ws:?}/x/s/u/t" && echo edit >>"${ws:?}/run.sh" && echo mine >deep/x && git -C deep status --porcelain >was &&
+	test_expect_code 1 git -C deep ews apply deep 2>err && test_grep "conflict: x (no directory" err && git -C deep status --porcelain >got && test_cmp was got && test_expect_code 1 git -C deep ews apply --3way deep 2>err && grep conflict: err >got && test_line_count = 1 got && test_grep edit deep/run.sh && test_grep mine deep/x &&
+	git -C deep ews undo && git -C deep ews apply --force deep && test_path_is_file deep/x/s/u/t && git -C deep ews undo && test_grep mine deep/x
+'
+
+test_expect_success 'a directory that came in the place of a submodule that is gone' '
+	test_repo up && test_repo sm && git -C sm -c protocol.file.allow=always submodule --quiet add ../up x && git -C sm commit -qm sub && start_ws sm sm && rm -rf "${ws:?}/x" && mkdir "${ws:?}/x" && echo a >"${ws:?}/x/a" && echo edit >>"${ws:?}/run.sh" && rm -rf sm/x &&
+	git -C sm ews apply --check sm && git -C sm ews apply sm && test_grep edit sm/run.sh && test_grep a sm/x/a && git -C sm ews undo && test_path_is_missing sm/x
+'
+
 test_expect_success 'P8: nested repositories are left as they are, and named' '
 	start_ws p nest && (cd "$ws" && git init -q sub && echo s >sub/s && echo other >other) && git -C p ews apply nest >out 2>err &&
 	test_grep "left out: sub" err && test_path_is_missing p/sub && test_grep other p/other && git -C p ews undo &&

@@ -25,6 +25,8 @@ struct merge {
 	const struct ews_entry **now; /* what comes of each of `ours`; NULL: it goes */
 	const struct ews_entry **added;
 	size_t n_added, cap_added;
+	struct ews_strv new_dirs; /* of the added ones, before any is made for what is in it; sorted */
+	size_t n_brought; /* how many were added by then */
 	bool *is_followed; /* of each of the renames: its new name is settled where the old one was met */
 	struct ews_arena arena; /* entries made here */
 };
@@ -34,6 +36,7 @@ static void release_merge(struct merge *merge)
 	free(merge->now);
 	free(merge->added);
 	free(merge->is_followed);
+	ews_strv_release(&merge->new_dirs);
 	ews_arena_release(&merge->arena);
 }
 
@@ -471,21 +474,23 @@ static void merge_over_dir(struct merge *merge, const struct ews_change *change)
 	      !skip || can_move(skip));
 }
 
-/* Is it a directory that is new on the other side, and was brought here with the rest? */
-static bool comes_along(const struct merge *merge, const char *path)
+static void list_new_dirs(struct merge *merge)
 {
-	const struct ews_change *change = ews_changes_find(merge->opts->changes, path);
-
-	return change && is_dir(change->to) && !is_dir(change->from) && !slot_of(merge, path) &&
-	       !skip_at(merge, path);
+	merge->n_brought = merge->n_added;
+	for (size_t i = 0; i < merge->n_brought; i++)
+		if (is_dir(merge->added[i]))
+			ews_strv_add(&merge->new_dirs, merge->added[i]->path);
+	ews_strv_sort(&merge->new_dirs);
 }
 
+/* Is it a directory that was brought here with the rest, or made since? */
 static bool is_made(const struct merge *merge, const char *path)
 {
-	for (size_t i = 0; i < merge->n_added; i++)
-		if (merge->added[i] && !strcmp(merge->added[i]->path, path))
-			return true;
-	return false;
+	bool is = ews_strv_sorted_has(&merge->new_dirs, path);
+
+	for (size_t i = merge->n_brought; i < merge->n_added && !is; i++)
+		is = merge->added[i] && !strcmp(merge->added[i]->path, path);
+	return is;
 }
 
 /* Let all directories be there that `path`, which is new, lies in; false when one can't be. */
@@ -498,10 +503,13 @@ static bool make_parents(struct merge *merge, const char *path)
 	const struct ews_skip *skip;
 	const char *own;
 
-	if (!*at || is_dir(there) || comes_along(merge, at) || is_made(merge, at))
+	if (!*at || is_dir(there))
 		return true;
+	/* Where one of those above can't be it does not come, even if it was brought. */
 	if (!make_parents(merge, at))
 		return false;
+	if (is_made(merge, at))
+		return true;
 	own = ews_arena_dup(&merge->arena, at, strlen(at));
 	theirs = is_dir(theirs) ? theirs : &made;
 	skip = there ? NULL : skip_at(merge, at);
@@ -543,7 +551,7 @@ static int find_sizes(struct ews_entries *list, const struct merge *merge)
 
 int ews_merge(struct ews_entries *out, struct ews_merge_result *result, const struct ews_merge_opts *opts)
 {
-	EWS_CLEANUP(merge) struct merge merge = { .opts = opts, .result = result };
+	EWS_CLEANUP(merge) struct merge merge = { .opts = opts, .result = result, .new_dirs = EWS_STRV_INIT };
 	size_t n = opts->ours->n, n_renames = opts->renames ? opts->renames->n / 2 : 0;
 	int rc = 0;
 
@@ -558,7 +566,8 @@ int ews_merge(struct ews_entries *out, struct ews_merge_result *result, const st
 	/* What a directory holds comes before it here. */
 	for (size_t i = opts->changes->n; i > 0; i--)
 		merge_over_dir(&merge, &opts->changes->items[i - 1]);
-	for (size_t i = 0, n_added = merge.n_added; i < n_added; i++)
+	list_new_dirs(&merge);
+	for (size_t i = 0; i < merge.n_brought; i++)
 		if (merge.added[i] && !make_parents(&merge, merge.added[i]->path))
 			merge.added[i] = NULL;
 	for (size_t i = 0; i < n; i++)
