@@ -229,6 +229,13 @@ test_expect_success 'P4: what was deleted there goes, is kept and comes back, th
 	done && git -C late ews undo --redo && test_path_is_missing late/x.log && git -C late gc -q --prune=now && git -C late ews undo && files_of late >got && test_cmp was got && git -C late ews end late
 '
 
+test_expect_success 'P8: where ignored files keep a directory that is to go, and nothing else is left to do, nothing is called applied' '
+	test_repo keeps && echo "*.o" >keeps/.gitignore && mkdir -p keeps/dir/sub && echo f >keeps/dir/sub/f && git -C keeps add . && git -C keeps commit -qm dir && start_ws keeps keeps && echo o >keeps/dir/sub/x.o && rm -r "${ws:?}/dir" &&
+	git -C keeps ews apply keeps && test_path_is_missing keeps/dir/sub/f && test_path_is_file keeps/dir/sub/x.o && git -C keeps commit -qam gone && for how in "" --index --commit; do
+		git -C keeps ews apply $how keeps >out 2>err && test_must_be_empty out && test_grep "there is nothing to apply" err && test_grep ! "ews undo" err && git -C keeps ews apply --json $how keeps >out && test_json out .applied false || return 1
+	done && git -C keeps reset -q --hard HEAD^ && git -C keeps ews apply --commit keeps && git -C keeps ews undo && test_path_is_file keeps/dir/sub/f && rm keeps/dir/sub/x.o && git -C keeps ews apply keeps && test_path_is_missing keeps/dir && git -C keeps ews undo
+'
+
 test_expect_success 'pathspecs are git'\''s, seen from where one stands' '
 	start_ws p spec && mkdir -p "${ws:?}/far/er" && (cd "$ws" && echo 1 >far/a.c && echo 2 >far/er/b.c && echo 3 >far/a.h && echo 4 >top.c && rm -rf docs && echo file >docs && mkdir empty.c) &&
 	git -C p ews apply --check spec -- "*.c" >out && test_grep " far/er/b.c " out && test_grep " top.c " out && test_grep ! "a.h\|docs" out &&

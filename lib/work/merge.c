@@ -443,11 +443,9 @@ static bool is_left_below(struct merge *merge, const char *path, bool clear)
 static const struct ews_skip *skip_below(const struct merge *merge, const char *path)
 {
 	const struct ews_skips *skips = merge->opts->skips;
+	size_t at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
 
-	for (size_t i = 0; i < skips->n; i++)
-		if (ews_path_is_inside(skips->items[i].path, path))
-			return &skips->items[i];
-	return NULL;
+	return at < skips->n && ews_path_is_inside(skips->items[at].path, path) ? &skips->items[at] : NULL;
 }
 
 static void merge_over_dir(struct merge *merge, const struct ews_change *change)
@@ -458,8 +456,9 @@ static void merge_over_dir(struct merge *merge, const struct ews_change *change)
 	if (is_gitlink(change->to) || is_gitlink(change->from) || !is_for_later(change, ours))
 		return;
 	if (!change->to) {
-		/* As git has it: what somebody else has put into a directory keeps it. */
-		if (is_dir(change->from) && !is_left_below(merge, change->path, false))
+		/* As git has it: what somebody else has put into a directory keeps it, ignored or not. */
+		if (is_dir(change->from) && !skip_below(merge, change->path) &&
+		    !is_left_below(merge, change->path, false))
 			set(merge, change->path, NULL);
 		return;
 	}
