@@ -132,6 +132,12 @@ test_expect_success 'P7: --index and --commit stage what became something else, 
 	git -C else ews undo --redo && git -C else write-tree >got && test_cmp want got && git -C else ews undo && git -C else ews apply --commit else && git -C else rev-parse "HEAD^{tree}" >got && test_cmp want got && git -C else status --porcelain >st && test_must_be_empty st
 '
 
+test_expect_success 'P1: --commit refuses a submodule that is staged, whatever is set of it' '
+	test_repo sub && test_repo sm && git -C sm -c protocol.file.allow=always submodule --quiet add ../sub sub && git -C sm commit -qm sub && git -C sm config submodule.sub.ignore all && start_ws sm sm && echo edit >>"${ws:?}/run.sh" &&
+	git -C sub commit -q --allow-empty -m more && git -C sm update-index --cacheinfo "160000,$(git -C sub rev-parse HEAD),sub" && head=$(git -C sm rev-parse HEAD) && test_expect_code 1 git -C sm ews apply --commit sm 2>err && test_grep "other staged changes" err && test "$(git -C sm rev-parse HEAD)" = "$head" && git -C sm diff --exit-code -- run.sh &&
+	git -C sm reset -q && git -C sm ews apply --commit sm
+'
+
 test_expect_success 'P1: --commit ends no cherry-pick and no revert of the person, nor takes an author from it' '
 	git clone -q p cp && git -C cp checkout -q -b theirs && echo x >>cp/README && git -C cp commit -q -am x --author "O Ther <o@example.com>" && git -C cp checkout -q - && echo x >>cp/README && git -C cp commit -q -am x && start_ws cp cp && echo n >"${ws:?}/n" &&
 	test_must_fail git -C cp cherry-pick theirs 2>err && test_path_is_file cp/.git/CHERRY_PICK_HEAD && test_expect_code 1 git -C cp ews apply --commit cp 2>err && test_grep "^error: a cherry-pick is under way" err && test_grep "^hint: .*git cherry-pick --abort" err && test_path_is_file cp/.git/CHERRY_PICK_HEAD && test_path_is_missing cp/n &&

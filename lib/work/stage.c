@@ -197,7 +197,10 @@ static const char *find_under_way(const struct ews_gitstate *git)
 
 static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 {
-	static const char *const args[] = { "diff", "--cached", "--quiet", "--no-ext-diff", NULL };
+	/* Whatever settings say of submodules: git would commit what is staged of them. */
+	static const char *const args[] = {
+		"diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", NULL
+	};
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	const struct words words = { .out = &out, .args = args };
 	const char *verb = find_under_way(&now->git);
