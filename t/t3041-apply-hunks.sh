@@ -231,6 +231,10 @@ test_expect_success 'P1: end --branch leaves the result as a branch on the base 
 	git -C cloned status --porcelain n.txt eol.txt >st && test_must_be_empty st
 '
 
+test_expect_success 'end --branch names what git refused to do' '
+	test_repo nobody && start_ws nobody nobody && echo edit >>"${ws:?}/run.sh" && test_expect_code 128 env GIT_AUTHOR_NAME= git -C nobody ews end --branch none nobody 2>err && test_grep "git commit-tree. failed" err && test_path_is_dir "$ws"
+'
+
 test_expect_success 'P1: end --branch has nothing of what a mark in the index hides from git, but for what the session did' '
 	test_repo hides && cd hides && git update-index --skip-worktree run.sh && git update-index --assume-unchanged src/main.c docs/crlf.txt && echo secret | tee -a run.sh src/main.c docs/crlf.txt && chmod -x run.sh && cd .. && start_ws hides h && echo work >>"${ws:?}/src/numbers" && echo work >>"${ws:?}/docs/crlf.txt" &&
 	git -C hides ews end --branch h h && git -C hides diff --name-status HEAD h >got && printf "M	%s\n" docs/crlf.txt src/numbers | test_cmp - got && test "$(git -C hides ls-tree h run.sh)" = "$(git -C hides ls-tree HEAD run.sh)" && test_grep secret hides/run.sh && git -C hides ews end --branch again h && test "$(git -C hides rev-parse "again^{tree}")" = "$(git -C hides rev-parse "h^{tree}")"

@@ -34,6 +34,7 @@ extern char **environ;
 struct words {
 	bool writes;
 	bool has_hooks; /* the user's hooks are run */
+	bool sync_objects; /* objects that it writes are on disk when it has ended */
 	struct ews_buf *out; /* collects what git prints; NULL: it goes to stderr */
 	const struct ews_buf *input;
 	const char *const *args;
@@ -138,6 +139,8 @@ static int run(struct ews_repo *repo, const struct words *words)
 		ews_strv_addf(&argv, "--git-dir=%s", repo->git_dir);
 		ews_strv_addf(&argv, "--work-tree=%s", repo->project);
 	}
+	if (words->sync_objects)
+		ews_strv_add_all(&argv, "-c", "core.fsync=objects", NULL);
 	for (const char *const *arg = words->args; *arg; arg++)
 		ews_strv_add(&argv, *arg);
 	proc.argv = argv.items;
@@ -493,16 +496,14 @@ int ews_stage_commit_tree(struct ews_oid *out, struct ews_repo *repo, const stru
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	char tree_hex[EWS_OID_HEX_MAX], parent_hex[EWS_OID_HEX_MAX];
 	bool has_parent = !ews_oid_is_none(parent);
-	const char *const args[] = { "-c",
-				     "core.fsync=objects",
-				     "commit-tree",
+	const char *const args[] = { "commit-tree",
 				     "-m",
 				     message,
 				     ews_oid_hex(tree_hex, tree),
 				     has_parent ? "-p" : NULL,
 				     has_parent ? ews_oid_hex(parent_hex, parent) : NULL,
 				     NULL };
-	const struct words words = { .writes = true, .out = &text, .args = args };
+	const struct words words = { .writes = true, .sync_objects = true, .out = &text, .args = args };
 	int rc = run(repo, &words);
 
 	if (rc != 0)
