@@ -240,6 +240,14 @@ test_expect_success 'P1: end --branch has nothing of what a mark in the index hi
 	git -C hides ews end --branch h h && git -C hides diff --name-status HEAD h >got && printf "M	%s\n" docs/crlf.txt src/numbers | test_cmp - got && test "$(git -C hides ls-tree h run.sh)" = "$(git -C hides ls-tree HEAD run.sh)" && test_grep secret hides/run.sh && git -C hides ews end --branch again h && test "$(git -C hides rev-parse "again^{tree}")" = "$(git -C hides rev-parse "h^{tree}")"
 '
 
+test_expect_success 'P1: end --branch has the modes and links that git has, where settings say that the file system has none' '
+	test_repo nm && git -C nm config core.fileMode false && git -C nm config core.symlinks false && chmod +x nm/docs/crlf.txt && chmod -x nm/run.sh && rm nm/docs/dangling && git -C nm checkout -q docs/dangling && test_path_is_file nm/docs/dangling && git -C nm status --porcelain >st && test_must_be_empty st &&
+	for method in worktree snapshot; do
+		start_ws nm nm --method $method && printf elsewhere >"${ws:?}/docs/dangling" && echo edit >>"${ws:?}/run.sh" && echo new >"${ws:?}/new" && chmod 755 "${ws:?}/new" && git -C "$ws" update-index --chmod=+x src/main.c && (cd "$ws" && git add -A && git write-tree) >want && git -C "$ws" reset -q -- new run.sh docs/dangling && git -C nm ews end --branch $method nm &&
+		git -C nm rev-parse "$method^{tree}" >got && test_cmp want got && git -C nm ls-tree $method new docs/dangling docs/crlf.txt run.sh src/main.c | cut -c 1-6 >got && printf "%s\n" 100644 120000 100644 100755 100755 | sort >want && sort got | test_cmp want - && git -C nm show $method:docs/dangling >got && printf elsewhere | test_cmp - got || return 1
+	done
+'
+
 # leaves <name-status>...: an edit, and what else was done in the workspace $ws of session sp, is all that the branch has.
 leaves() {
 	echo edit >>"${ws:?}/src/main.c" && n=$((n + 1)) && printf "%s\n" "M	src/main.c" "$@" | sort >want && git -C sp ews end --branch "left-$n" sp && git -C sp diff --name-status HEAD "left-$n" | sort >got && test_cmp want got &&

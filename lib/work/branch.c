@@ -306,6 +306,43 @@ static int store_changed(struct ews_strv *unfiltered, struct result *result, con
 	return rc < 0 ? rc : ews_convert_back(convert, result->now, &rest, base, repo);
 }
 
+/* What git has the file for by now: the workspace's index knows, else the first commit; 0: it is new. */
+static uint32_t known_mode(const struct result *result, const struct staged *staged, const char *path)
+{
+	const struct ews_index_entry *ie = ews_index_find(&staged->index, path);
+	const struct ews_entry *stored = ie && !ie->stage ? NULL : ews_entries_find(&result->stored, path);
+
+	if (ie && !ie->stage)
+		return ie->mode;
+	return stored ? ews_entry_git_mode(stored) : 0;
+}
+
+/*
+ * Where the file system has no links, or nobody may go by who may execute a file (core.symlinks, core.fileMode), git tells
+ * neither from what is there: what it knew of a file before holds.
+ */
+static int take_modes(struct result *result, const struct staged *staged)
+{
+	bool has_links, has_modes;
+	int rc = ews_config_git_bool(&has_links, result->odb, "core.symlinks", true);
+
+	if (rc == 0)
+		rc = ews_config_git_bool(&has_modes, result->odb, "core.fileMode", true);
+	for (size_t i = 0; i < result->now->n && rc == 0 && !(has_links && has_modes); i++) {
+		struct ews_entry *entry = &result->now->items[i];
+		uint32_t mode;
+
+		if (entry->type != EWS_ENTRY_FILE || ews_strv_sorted_has(&result->marked, entry->path))
+			continue;
+		mode = known_mode(result, staged, entry->path);
+		if (!has_links && S_ISLNK(mode))
+			entry->type = EWS_ENTRY_LINK;
+		else if (!has_modes)
+			entry->mode = S_ISREG(mode) ? mode & 0777 : 0644;
+	}
+	return rc;
+}
+
 /* The commit that a session began with, and its tree; none where there was none. */
 static int read_first(struct ews_oid *commit, struct ews_oid *tree, const struct ews_session *session)
 {
@@ -353,6 +390,8 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 		read_staged(&staged, session, &content->git);
 	if (rc == 0)
 		rc = store_changed(unfiltered, &result, &convert, &tree, repo, &staged);
+	if (rc == 0)
+		rc = take_modes(&result, &staged);
 	ews_rules_own(&own, repo, session->state.workspace);
 	if (rc == 0)
 		add_unseen(&result, &content->scan.skips, &own);

@@ -4,7 +4,7 @@
  * The commit's files are the workspace's, with the line ends and encodings that git stores; no filter program runs. A
  * file that is only what git makes of the stored one is the stored one; what the session did not look at stays as the
  * commit has it; what git was told not to look at, in the index that the session began with, and is as it was then, is as that
- * index has it.
+ * index has it. Where git's settings say that files tell nothing of modes or links these are as git knew them.
  *
  * SPDX-License-Identifier: MIT
  */
