@@ -104,7 +104,7 @@ test_expect_success 'methods snapshot and in-place: what an agent commits is kep
 
 # git removes no ref while that is locked, whoever holds it
 test_expect_success 'P4: a lock on the packed refs is named, and once it is gone recover goes on' '
-	start_ws p held && snap=$(git -C p ews snapshot create held) && : >p/.git/packed-refs.lock && test_expect_code 1 git -C p ews snapshot drop "$snap" >out 2>err && test_grep "hint: .*packed-refs.lock" err &&
+	start_ws p held && snap=$(git -C p ews snapshot create held) && git -C p pack-refs --all && : >p/.git/packed-refs.lock && test_expect_code 1 git -C p ews snapshot drop "$snap" >out 2>err && test_grep "hint: .*packed-refs.lock" err &&
 	git -C p ews snapshot verify "$snap" && rm "$PWD/p/.git/packed-refs.lock" && git -C p ews recover --all && git -C p ews snapshot verify "$snap" && git -C p ews end held && sound p
 '
 

@@ -65,6 +65,10 @@ test_expect_success STRACE 'P4: a ref that goes while git packs refs does not co
 	test_must_fail git -C p rev-parse -q --verify "$ref" && git -C p ews snapshot list --all >out && test_grep ! "$id" out
 '
 
+test_expect_success 'a lock that a git left which died keeps no ref from going that is not packed' '
+	kept p && : >p/.git/packed-refs.lock && touch -d "-1 minute" p/.git/packed-refs.lock && test_when_finished "rm -f p/.git/packed-refs.lock" && git -C p ews snapshot drop "$id" && test_must_fail git -C p rev-parse -q --verify "$ref"
+'
+
 test_expect_success STRACE 'P4: a ref that git packs between the look for its file and the look into it is there' '
 	kept p && git -C p pack-refs --all --no-prune && test_path_is_file "p/.git/$ref" && test_strace trace -P "$ref" -e trace=openat -e inject=openat:error=ENOENT git -C p ews snapshot list --all >out && test_grep "$ref.*INJECTED" trace && test_grep "$id" out &&
 	git -C p ews snapshot drop "$id"

@@ -37,7 +37,7 @@
 #define BLANKS " \t" /* behind that; there may be none */
 #define DEPTH_MAX 64
 #define LINKS_MAX 5 /* symbolic refs in a row, as in git */
-#define PACKING_WAIT_MS 5000
+#define PACKING_S_MAX 5
 #define PACKING_STEP_MS 2
 
 struct listing {
@@ -569,19 +569,18 @@ static int remove_value(struct ews_odb *odb, const char *path, const char *name,
 	return unlink(path) < 0 ? ews_error_os("cannot remove '%s'", path) : 0;
 }
 
-static bool is_packing(const char *common_dir)
-{
-	EWS_CLEANUP(free) char *lock = ews_strfmt("%s/" EWS_PACKED_REFS ".lock", common_dir);
-
-	return access(lock, F_OK) == 0;
-}
-
-/* Who packs refs now may have read one before it went. Who died at it will not write. */
+/*
+ * Who packs refs now may have read one before it went: wait until he is done. Whose lock has been there for long has died, and
+ * will not write.
+ */
 static void wait_for_packing(const char *common_dir)
 {
-	uint64_t deadline = ews_clock_monotonic_ms() + PACKING_WAIT_MS;
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s/" EWS_PACKED_REFS ".lock", common_dir);
+	uint64_t deadline = ews_clock_monotonic_ms() + PACKING_S_MAX * 1000;
+	struct stat st;
 
-	while (is_packing(common_dir) && ews_clock_monotonic_ms() < deadline)
+	while (lstat(lock, &st) == 0 && ews_clock_now() - st.st_mtime < PACKING_S_MAX &&
+	       ews_clock_monotonic_ms() < deadline)
 		ews_clock_sleep_ms(PACKING_STEP_MS);
 }
 
@@ -593,8 +592,7 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	struct ews_oid packed;
 	int rc;
 
-	if (!ews_odb_is_ref_name(name) || access(path, F_OK) < 0 || is_packing(odb->common_dir) ||
-	    is_logged(odb, name))
+	if (!ews_odb_is_ref_name(name) || access(path, F_OK) < 0 || is_logged(odb, name))
 		return 1;
 	rc = make_lock(&fd, lock);
 	if (rc < 0)
