@@ -218,6 +218,11 @@ test_expect_success 'P1: when a hook says no, nothing was changed' '
 	mkdir plain && echo a >plain/a && (cd plain && git ews start pl) >path && take_ws path && echo b >>"${ws:?}/a" && test_expect_code 129 git -C plain ews apply --index pl
 '
 
+test_expect_success 'P1: end --branch makes no branch that a work tree stands on without a commit' '
+	git init -q unborn && echo new >unborn/f && start_ws unborn s && echo more >>"${ws:?}/f" && on=$(git -C unborn symbolic-ref --short HEAD) && test_expect_code 128 git -C unborn ews end --branch "$on" s 2>err && test_grep "which has no commit yet" err && test_grep "^hint: " err && test_path_is_dir "$ws" &&
+	git -C unborn status --short >got && echo "?? f" >want && test_cmp want got && git -C unborn ews end --branch other s && git -C unborn show other:f >got && test_line_count = 2 got && rm -rf unborn
+'
+
 test_expect_success 'P1: end --branch leaves the result as a branch on the base commit, and nothing else' '
 	printf "*.txt text eol=crlf\n" >p/.gitattributes && git -C p add .gitattributes && git -C p commit -qm attributes && printf "one\ntwo\n" >p/eol.txt && git -C p add eol.txt &&
 	git -C p commit -qm eol && rm p/eol.txt && git -C p checkout -q eol.txt && head=$(git -C p rev-parse HEAD) && start_ws p br && (cd "$ws" && echo result >result && mkdir d && echo in >d/in && rm new 2>/dev/null; chmod 755 README; printf "n\r\n" >n.txt; echo "*.fl filter=fl" >>.gitattributes; echo f >a.fl) &&

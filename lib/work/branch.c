@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "store/attr.h"
 #include "store/config.h"
@@ -24,6 +25,37 @@
 #include "work/rules.h"
 #include "work/stage.h"
 #include "work/tripwire.h"
+
+#define HEAD_BYTES_MAX (64 * EWS_KIB)
+
+/* Does HEAD there stand for `ref`, or, with `or_below`, for one that has that for its directory? */
+static bool heads_to(int fd, const char *ref, bool or_below)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool is_read = fd >= 0 && ews_file_read(&text, fd, "HEAD", HEAD_BYTES_MAX) == 0;
+	const char *target;
+
+	ews_error_clear();
+	ews_buf_rtrim(&text);
+	target = ews_odb_ref_target(text.ptr);
+	return is_read && target && (or_below ? ews_path_is_inside(target, ref) : !strcmp(target, ref));
+}
+
+bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
+{
+	EWS_CLEANUP(fd) int worktrees = ews_dir_open_beneath(repo->common_fd, "worktrees");
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	bool found = heads_to(repo->common_fd, ref, or_below);
+	ssize_t n = worktrees < 0 ? 0 : ews_dir_names_read(&names, worktrees);
+
+	for (ssize_t i = 0; i < n && !found; i++) {
+		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
+
+		found = heads_to(fd, ref, or_below);
+	}
+	ews_error_clear();
+	return found;
+}
 
 int ews_branch_check(struct ews_repo *repo, const char *name)
 {
@@ -42,6 +74,11 @@ int ews_branch_check(struct ews_repo *repo, const char *name)
 		return EWS_EEXISTS;
 	}
 	ews_error_clear();
+	if (ews_branch_is_stood_on(repo, ref, false)) {
+		ews_error(EWS_EEXISTS, "a work tree stands on the branch '%s', which has no commit yet", name);
+		ews_error_hint("take another name: what is there would seem to be deleted");
+		return EWS_EEXISTS;
+	}
 	return 0;
 }
 

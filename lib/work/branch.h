@@ -15,9 +15,15 @@
 
 /*
  * May the branch `name` be made? Fails with EWS_EUSAGE on a name that git takes for no branch, and in a plain directory;
- * with EWS_EEXISTS when there is one.
+ * with EWS_EEXISTS when there is one, or a work tree stands on it that has no commit yet.
  */
 int ews_branch_check(struct ews_repo *repo, const char *name);
+
+/*
+ * Is the ref the branch of a work tree, even of one where nothing is committed yet? To move it would change what is there. With
+ * `or_below` also one that has it for its directory.
+ */
+bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below);
 
 /*
  * Write the tree that such a commit has for `content`, which is of the session's workspace and gets the ids of what is

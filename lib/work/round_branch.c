@@ -9,44 +9,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
+#include "work/branch.h"
 #include "work/stage.h"
 #include "work/tripwire.h"
-
-#define HEAD_BYTES_MAX (64 * EWS_KIB)
-
-/* Does HEAD there stand for `ref`, or, with `or_below`, for one that has that for its directory? */
-static bool heads_to(int fd, const char *ref, bool or_below)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_read = fd >= 0 && ews_file_read(&text, fd, "HEAD", HEAD_BYTES_MAX) == 0;
-	const char *target;
-
-	ews_error_clear();
-	ews_buf_rtrim(&text);
-	target = ews_odb_ref_target(text.ptr);
-	return is_read && target && (or_below ? ews_path_is_inside(target, ref) : !strcmp(target, ref));
-}
-
-/* Is it the branch of a work tree, even of one where nothing is committed yet? To move it would change what is there. */
-static bool is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
-{
-	EWS_CLEANUP(fd) int worktrees = ews_dir_open_beneath(repo->common_fd, "worktrees");
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	bool found = heads_to(repo->common_fd, ref, or_below);
-	ssize_t n = worktrees < 0 ? 0 : ews_dir_names_read(&names, worktrees);
-
-	for (ssize_t i = 0; i < n && !found; i++) {
-		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
-
-		found = heads_to(fd, ref, or_below);
-	}
-	ews_error_clear();
-	return found;
-}
 
 static bool is_there(struct ews_repo *repo, const char *ref)
 {
@@ -74,7 +41,7 @@ static int check_room(struct ews_repo *repo, const char *label)
 	for (const char *slash = strchr(label, '/'); slash; slash = strchr(slash + 1, '/')) {
 		EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%.*s", (int)(slash - label), label);
 
-		if (!is_there(repo, ref) && !is_stood_on(repo, ref, false))
+		if (!is_there(repo, ref) && !ews_branch_is_stood_on(repo, ref, false))
 			continue;
 		ews_error(EWS_EEXISTS, "beside the branch '%s' there can't be one called '%s'",
 			  ref + strlen(EWS_REF_BRANCHES), label);
@@ -101,7 +68,7 @@ int ews_round_branch_check(struct ews_repo *repo, const char *label)
 static void choose(struct ews_round *round, struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->label);
-	bool is_free = !is_there(repo, ref) && !is_directory(repo, ref) && !is_stood_on(repo, ref, true);
+	bool is_free = !is_there(repo, ref) && !is_directory(repo, ref) && !ews_branch_is_stood_on(repo, ref, true);
 
 	free(round->branch);
 	round->branch = is_free ? ews_strdup(round->label) : ews_strfmt("%s-%s", round->label, round->id);
@@ -153,7 +120,7 @@ int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, str
 	if (rc < 0 || ews_oid_equal(&there, &round->tip))
 		return rc;
 	is_ours = ews_oid_equal(&there, base) || ews_oid_equal(&there, was);
-	if (!is_ours || is_stood_on(session->repo, ref, false)) {
+	if (!is_ours || ews_branch_is_stood_on(session->repo, ref, false)) {
 		ews_strv_addf(notes,
 			      "the branch '%s' stays where it is, for somebody %s: 'git merge ews/%s' brings the work",
 			      round->branch, is_ours ? "stands on it" : "has moved it", round->id);
