@@ -97,14 +97,38 @@ static void take_event(struct ews_session_log *out, const cJSON *line, int64_t a
 							   .message = copy_text(line, "message") };
 }
 
+/* The line at `*at`, of `*len` bytes, which may be any; `*at` moves behind it. NULL: there is none before `end`. */
+static const char *next_line(const char **at, size_t *len, const char *end)
+{
+	const char *line = *at;
+	const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
+
+	if (line >= end)
+		return NULL;
+	*len = (size_t)((newline ? newline : end) - line);
+	*at = newline ? newline + 1 : end;
+	return line;
+}
+
+/* What each line has. The caller releases `*out`, whose `verb` it is. Leaves no error. */
+static bool parse_line(cJSON **out, const char **verb, int64_t *at_s, const char *text, size_t len)
+{
+	const char *stamp;
+	bool makes_sense = ews_json_parse(out, text, len) == 0 &&
+			   ews_json_get_string(&stamp, *out, "timestamp") == 0 &&
+			   ews_json_get_string(verb, *out, "verb") == 0 && ews_clock_parse(at_s, stamp) == 0;
+
+	ews_error_clear();
+	return makes_sense;
+}
+
 static void take_line(struct ews_session_log *out, const char *text, size_t len)
 {
 	EWS_CLEANUP(json) cJSON *line = NULL;
-	const char *stamp, *verb;
+	const char *verb;
 	int64_t at_s;
 
-	if (ews_json_parse(&line, text, len) < 0 || ews_json_get_string(&stamp, line, "timestamp") < 0 ||
-	    ews_json_get_string(&verb, line, "verb") < 0 || ews_clock_parse(&at_s, stamp) < 0)
+	if (!parse_line(&line, &verb, &at_s, text, len))
 		out->unreadable++;
 	else if (!strcmp(verb, "guard"))
 		take_blocked(out, line, at_s);
@@ -126,9 +150,7 @@ static cJSON *read_said(const char *text, size_t len)
 	const char *value;
 	int64_t at_s;
 
-	if (ews_json_parse(&line, text, len) == 0 && ews_json_get_string(&value, line, "verb") == 0 &&
-	    !strcmp(value, "guard") && ews_json_get_string(&value, line, "timestamp") == 0 &&
-	    ews_clock_parse(&at_s, value) == 0)
+	if (parse_line(&line, &value, &at_s, text, len) && !strcmp(value, "guard"))
 		out = cJSON_CreateObject();
 	for (size_t i = 0; out && i < sizeof(keys) / sizeof(*keys); i++)
 		if (cJSON_HasObjectItem(line, keys[i]) && ews_json_find_string(&value, line, keys[i]) == 0)
@@ -149,19 +171,21 @@ int ews_session_log_open_said(const struct ews_session *session)
 int ews_session_log_add_said(struct ews_buf *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *at, *line;
+	size_t len;
 	bool is_cut;
 	int rc = read_text(&text, &is_cut, session, SAID_FILE, SAID_BYTES_MAX);
 
-	for (const char *line = text.ptr, *all = text.ptr + text.len; rc == 0 && line < all;) {
-		const char *newline = memchr(line, '\n', (size_t)(all - line));
-		size_t len = (size_t)((newline ? newline : all) - line);
+	if (rc < 0)
+		return rc;
+	at = text.ptr;
+	while ((line = next_line(&at, &len, text.ptr + text.len))) {
 		EWS_CLEANUP(json) cJSON *said = len ? read_said(line, len) : NULL;
 
 		if (said)
 			ews_json_print(out, said, false);
-		line += len + 1;
 	}
-	return rc;
+	return 0;
 }
 
 int ews_session_log_take_said(struct ews_strv *out, struct ews_session *session)
@@ -182,24 +206,22 @@ int ews_session_log_take_said(struct ews_strv *out, struct ews_session *session)
 int ews_session_log_read(struct ews_session_log *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	size_t lines = 0;
+	const char *at, *line;
+	size_t len, lines = 0;
 	int rc = read_text(&text, &out->is_cut, session, LOG_FILE, LOG_BYTES_MAX);
 
 	if (rc == 0)
 		rc = ews_session_log_add_said(&text, session);
 	if (rc < 0)
 		return rc;
-	for (const char *line = text.ptr, *end = text.ptr + text.len; line < end;) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-		size_t len = (size_t)((newline ? newline : end) - line);
-
+	at = text.ptr;
+	while ((line = next_line(&at, &len, text.ptr + text.len))) {
 		if (++lines > LINES_MAX) {
 			out->is_cut = true;
 			break;
 		}
 		if (len)
 			take_line(out, line, len);
-		line += len + 1;
 	}
 	return 0;
 }
