@@ -351,7 +351,9 @@ static int prepare(struct ews_run_result *out, struct stage *stage, const struct
 		rc = make_sandbox(stage, session, opts);
 	if (rc == 0)
 		rc = set_tripwire(stage, session);
-	ews_kin_descendants(&stage->before, NULL);
+	/* Where one of all processes ends meanwhile it clears the error that is set. */
+	if (rc == 0)
+		ews_kin_descendants(&stage->before, NULL);
 	return rc;
 }
 
