@@ -73,6 +73,11 @@ test_expect_success 'P4: --index stages what came, and undo puts the index back'
 	refs >got && test_cmp refs.mine got && git -C p ews undo --redo && git -C p diff --exit-code && git -C p ews undo && refs >got && test_cmp refs.mine got
 '
 
+test_expect_success 'P4: redo puts back what was staged in between, though the file has gone on' '
+	git -C p ews apply --index s && echo staged >>p/new && git -C p add new && git -C p rm -q -f --cached a/same && echo more >>p/new && git -C p ls-files -s >staged && files_of p >files && git -C p ews undo && refs >got && test_cmp refs.mine got &&
+	git -C p ews undo --redo && git -C p ls-files -s >got && test_cmp staged got && files_of p >got && test_cmp files got && git -C p ews undo && refs >got && test_cmp refs.mine got
+'
+
 test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
 	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
 	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&

@@ -477,6 +477,7 @@ static int make_content(struct plan *plan, struct ews_entries *entries)
 		rc = ews_gitstate_read(&content->git, plan->repo->git_fd);
 	if (rc < 0)
 		return rc;
+	content->git.has_index = false; /* what the index gets is staged, or kept by an undo */
 	ews_manifest_hash(content->hash, &content->scan.entries);
 	side->is_now = true;
 	find_touched(plan);

@@ -255,6 +255,14 @@ static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struc
 	}
 }
 
+/* Is what the index is to have at the paths what it had before: before the step, or before the undo that is taken back? */
+static bool was_kept_staged(const struct ews_shift *shift)
+{
+	enum ews_step_state state = shift->step->state;
+
+	return state == EWS_STEP_UNDOING || (state == EWS_STEP_REDOING && shift->target.git.has_index);
+}
+
 int ews_shift_write_index(const struct ews_shift *shift)
 {
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
@@ -262,7 +270,7 @@ int ews_shift_write_index(const struct ews_shift *shift)
 
 	if (!shift->step->with_index || shift->session)
 		return 0;
-	if (shift->step->state != EWS_STEP_UNDOING) {
+	if (!was_kept_staged(shift)) {
 		list_staged(&paths, &gone, shift);
 		return ews_stage_add(shift->repo, &paths, &gone);
 	}
