@@ -390,4 +390,17 @@ test_expect_success STRACE 'P4: a drop that is at work is not taken for one that
 	test_expect_code 1 git -C drops ews apply d 2>err && test_grep "^error: .project. is locked" err && test_expect_code 1 git -C drops ews recover --all >out 2>err && go_on && git -C drops rev-parse -q --verify "refs/ews/trash/$snap" && git -C drops ews undo && git -C drops rev-parse -q --verify "refs/ews/snapshots/$snap" && git -C drops ews apply d >out && git -C drops ews undo >out
 '
 
+# step_of <verb>: the id of the newest step of that verb
+step_of() {
+	git -C again ews undo --list >steps && awk -v verb="$1" '$4 == verb { print $1; exit }' steps
+}
+
+test_expect_success 'P4: what was done to the project is taken back by its id, though the name of a session that ended since belongs to another' '
+	test_repo again && start_ws again s && echo work >>"${ws:?}/run.sh" && git -C again ews apply s && git -C again ews end s && start_ws again s && applied=$(step_of apply) && ended=$(step_of end) &&
+	test_expect_code 1 git -C again ews undo 2>err && test_grep "^hint: .*git ews undo <step>" err && test_expect_code 128 git -C again ews undo op-none 2>err && test_grep "no step .op-none." err && test_expect_code 128 git -C again ews undo --redo "$applied" 2>err && test_grep "nothing to redo" err &&
+	git -C again ews undo -n "$applied" >out && test_grep "Would undo: apply of the project" out && git -C again ews undo --json "$applied" >out && test_json out .step.id "$applied" && git -C again diff --exit-code run.sh && git -C again ews undo --redo "$applied" && test_must_fail git -C again diff --quiet run.sh &&
+	echo more >>"${ws:?}/run.sh" && git -C again ews apply --force s && test_expect_code 128 git -C again ews undo "$applied" 2>err && test_grep "not the next to undo of the project" err && test_grep "^hint: that is .$(step_of apply)." err && git -C again ews undo "$(step_of apply)" && git -C again ews undo "$applied" && git -C again diff --exit-code run.sh &&
+	git -C again ews end s && git -C again ews undo "$ended" && test_path_is_dir "$ws" && git -C again ews end s && test_expect_code 129 git -C again ews undo "$ended" "$applied"
+'
+
 test_done

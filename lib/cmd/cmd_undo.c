@@ -19,13 +19,14 @@
 #include "work/undo.h"
 
 static const char *const usage[] = {
-	"git ews undo [--redo] [--dry-run] [<session>]",
+	"git ews undo [--redo] [--dry-run] [<session>|<step>]",
 	"git ews undo --list [<session>]",
 	NULL,
 };
 
 struct settings {
 	bool list, redo, dry_run;
+	const char *step; /* its id, when one is named */
 };
 
 static int list(struct ews_cmd_ctx *ctx, const char *session)
@@ -126,7 +127,11 @@ static int undo(struct ews_undo_result *out, struct ews_cmd_ctx *ctx, const char
 {
 	struct ews_progress progress;
 	const struct ews_undo_opts opts = {
-		.redo = set->redo, .dry_run = set->dry_run, .progress = ews_progress_show, .payload = &progress
+		.redo = set->redo,
+		.dry_run = set->dry_run,
+		.step = set->step,
+		.progress = ews_progress_show,
+		.payload = &progress,
 	};
 	int rc;
 
@@ -136,12 +141,29 @@ static int undo(struct ews_undo_result *out, struct ews_cmd_ctx *ctx, const char
 	return rc;
 }
 
+/* Whose steps are meant, or which one; a session that is called like a step goes first. */
+static int choose(char **session, struct settings *set, struct ews_cmd_ctx *ctx, const char *word)
+{
+	int rc;
+
+	if (ews_retire_is_name(word)) {
+		*session = ews_strdup(word);
+		return 0;
+	}
+	rc = ews_session_resolve(session, ctx->repo, word);
+	if (rc != EWS_ENOTFOUND || set->list || !ews_step_is_id(word))
+		return rc;
+	ews_error_clear();
+	set->step = word;
+	return 0;
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(undo_result) struct ews_undo_result result = EWS_UNDO_RESULT_INIT;
 	EWS_CLEANUP(free) char *session = NULL;
-	struct settings set = { false, false, false };
+	struct settings set = { .list = false };
 	const struct ews_opt opts[] = {
 		EWS_OPT_BOOL(0, "list", &set.list, "list the steps, newest first"),
 		EWS_OPT_BOOL(0, "redo", &set.redo, "do again what was undone last"),
@@ -157,10 +179,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (set.list && (set.redo || set.dry_run))
 		return ews_error(EWS_EUSAGE, "--list stands alone");
 	rc = ews_cmd_open_repo(ctx);
-	if (rc == 0 && args.words.n && ews_retire_is_name(args.words.items[0]))
-		session = ews_strdup(args.words.items[0]);
-	else if (rc == 0 && args.words.n)
-		rc = ews_session_resolve(&session, ctx->repo, args.words.items[0]);
+	if (rc == 0 && args.words.n)
+		rc = choose(&session, &set, ctx, args.words.items[0]);
 	if (rc < 0)
 		return rc;
 	if (set.list)

@@ -43,12 +43,18 @@ static int open_steps(int repo_fd)
 	return rc < 0 ? rc : ews_dir_open_own(repo_fd, STEPS_DIR);
 }
 
+bool ews_step_is_id(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len <= 64 && ews_str_begins(text, "op-") &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
 /* Ids come from file names and journals: nothing but our own form may become a path. */
 static int step_file(char out[80], const char *id)
 {
-	size_t len = strlen(id);
-
-	if (len > 64 || !ews_str_begins(id, "op-") || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != len)
+	if (!ews_step_is_id(id))
 		return ews_error(EWS_EDAMAGED, "'%.80s' is not the id of a step", id);
 	snprintf(out, 80, "%s.json", id);
 	return 0;

@@ -98,6 +98,9 @@ int ews_step_parse(struct ews_step *out, const char *text, size_t len);
 void ews_step_format(struct ews_buf *out, const struct ews_step *step);
 /* Remove the record. */
 int ews_step_remove(int repo_fd, const char *id);
+/* Does it have the form of a step's id? */
+bool ews_step_is_id(const char *text);
+
 /* The ids of all steps, oldest first. */
 int ews_step_list(struct ews_strv *out, int repo_fd);
 /* May its effect have begun, and not come to its end? */

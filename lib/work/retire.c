@@ -164,7 +164,9 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
 		rc = ews_retire(repo, id);
 	if (rc == EWS_EEXISTS) {
 		rc = ews_error(EWS_EBUSY, "another session is called '%s' now", id);
-		ews_error_hint("end that one, then 'git ews undo %s'", step->session);
+		ews_error_hint(
+			"end that one, then 'git ews undo %s'; 'git ews undo <step>' takes back one of '--list' that is not about it",
+			step->session);
 	}
 	if (rc == 0)
 		rc = revive(repo, sessions, step->session, id);

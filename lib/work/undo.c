@@ -466,6 +466,35 @@ static bool has_reverted(const struct ews_steps *steps, const struct ews_step *s
 	return false;
 }
 
+/*
+ * Whose the step is that is meant: a session, or "", the project. That way the project's own steps are to be had behind an end
+ * whose session's name somebody else has by now.
+ */
+static int find_owner(const char **owner, const struct ews_steps *steps, const char *id)
+{
+	for (size_t i = 0; i < steps->n; i++) {
+		if (strcmp(steps->items[i].id, id) != 0)
+			continue;
+		*owner = steps->items[i].session;
+		return 0;
+	}
+	ews_error(EWS_ENOTFOUND, "there is no step '%s'", id);
+	ews_error_hint("'git ews undo --list' shows the steps");
+	return EWS_ENOTFOUND;
+}
+
+static int refuse_other(const struct ews_step *next, const struct ews_undo_opts *opts)
+{
+	const char *verb = opts->redo ? "redo" : "undo";
+
+	if (!opts->step || !strcmp(next->id, opts->step))
+		return 0;
+	ews_error(EWS_ENOTFOUND, "step '%s' is not the next to %s of %s", opts->step, verb,
+		  *next->session ? next->session : "the project");
+	ews_error_hint("that is '%s'; 'git ews undo --list' shows the steps", next->id);
+	return EWS_ENOTFOUND;
+}
+
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session, const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
@@ -475,6 +504,8 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 	ews_reserve_ease(repo->home);
 	/* Whoever names no session next asks for the last of all: what is numbered here is numbered among these. */
 	rc = ews_undo_list(&steps, repo, NULL);
+	if (rc == 0 && opts->step)
+		rc = find_owner(&session, &steps, opts->step);
 	if (rc == 0)
 		rc = refuse_unfinished(repo, &steps, session);
 	if (rc < 0)
@@ -485,6 +516,9 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 		return rc;
 	if (!step)
 		return fail_nothing(&steps, session, opts->redo);
+	rc = refuse_other(step, opts);
+	if (rc < 0)
+		return rc;
 	step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;
 	step->redo_sequence = 0;
 	if (opts->redo)

@@ -20,6 +20,7 @@ struct ews_undo_result {
 
 struct ews_undo_opts {
 	bool redo; /* do again the last step that was taken back */
+	const char *step; /* the id of the one that is meant, or NULL; it has to be the next of its session, or of the project */
 	bool is_retry; /* it was begun before and killed */
 	bool dry_run;
 	ews_progress_fn progress;
@@ -28,7 +29,7 @@ struct ews_undo_opts {
 
 /*
  * Take back the newest step that is done (`redo`: do again the last one taken back); of
- * `session` alone when it is not NULL. Fails with EWS_ENOTFOUND when there is none,
+ * `session` alone when it is not NULL. Fails with EWS_ENOTFOUND when there is none, or it is not the one that is meant,
  * and when what it needs has expired, saying so; with EWS_EDAMAGED when which it is can't be known.
  */
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session,
