@@ -74,6 +74,10 @@ test_expect_success STRACE 'P4: a ref that git packs between the look for its fi
 	git -C p ews snapshot drop "$id"
 '
 
+test_expect_success STRACE 'P4: a directory of refs that goes between the look for it and the look into it holds none, and nothing fails of it' '
+	kept p && mkdir -p p/.git/refs/ews/hollow && test_strace trace -P "$PWD/p/.git/refs/ews/hollow" -e trace=getdents64 -e inject=getdents64:error=ENOENT git -C p ews snapshot list --all >out && test_grep INJECTED trace && test_grep "$id" out && git -C p ews snapshot drop "$id"
+'
+
 for method in worktree snapshot; do
 	test_expect_success STRACE "P4: what another process starts, ends or brings back is neither damaged nor interrupted ($method)" '
 		slowly fsync,fdatasync,syncfs - git -C p ews start --method '$method' one && has_begun && beside && done_slowly && ws=$(git -C p ews path one) && echo edit >>"${ws:?}/run.sh" &&

@@ -150,6 +150,11 @@ static int list_dir(const struct listing *l, const char *dir, unsigned depth)
 	ews_buf_addc(&path, '/');
 	len = path.len;
 	n = ews_dir_names_read(&names, fd);
+	/* It went with its last ref since it was opened, or git packed that one. */
+	if (n == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
 		struct stat st;
 		bool is_dir = names.items[i].type == DT_DIR;
