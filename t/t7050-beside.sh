@@ -96,4 +96,10 @@ test_expect_success STRACE 'of two rounds that begin under one label the second 
 	git -C p for-each-ref --format="%(refname:short)" "refs/heads/same*" >out && test_line_count = 2 out && test_grep "^same$" out && test_grep "^same-[0-9a-f]*$" out && git -C p ews round end --all
 '
 
+test_expect_success STRACE 'P4: a round whose ref comes back from trash while its agent starts the next one keeps its record' '
+	past=$(basename "$(git -C p ews round start --agent c)") && id=$(basename "$(git -C p ews round start --agent c --previous "$past")") && git -C p rev-parse -q --verify "refs/ews/trash/rounds/$past" && git -C p ews round end --agent c &&
+	slowly openat "refs/ews/trash/rounds/$past" git -C p ews round start --agent c && test_wait_for 10 grep -q "$past" trace && step=$(git -C p ews undo --list | awk "\$4 == \"drop\" { print \$1; exit }") && git -C p ews undo "$step" && done_slowly &&
+	git -C p rev-parse -q --verify "refs/ews/$past" && git -C p ews round show "ews/$past" && git -C p ews doctor >out && test_grep ! "no record of such a round" out && git -C p ews round end --all
+'
+
 test_done

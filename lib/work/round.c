@@ -282,15 +282,21 @@ static int choose_base(struct ews_start_opts *start, char **base, struct ews_rep
 	return 0;
 }
 
-/* Is it over, and its ref gone from trash as well? */
-static bool is_past(struct ews_repo *repo, const struct ews_round *round)
+static bool has_no_ref(struct ews_repo *repo, const char *below, const struct ews_round *round)
 {
-	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_TRASH_ROUNDS "%s", round->id);
+	EWS_CLEANUP(free) char *ref = ews_strfmt("%s%s", below, round->id);
 	struct ews_oid oid;
 	bool is_gone = ews_odb_ref_read(&oid, repo->odb, ref) == EWS_ENOTFOUND;
 
 	ews_error_clear();
-	return is_gone && round->is_settled && !round->is_open && ews_oid_is_none(&round->tip);
+	return is_gone;
+}
+
+/* Is it over, and its ref gone from trash as well? That may just have come back from there, since the record was read. */
+static bool is_past(struct ews_repo *repo, const struct ews_round *round)
+{
+	return round->is_settled && !round->is_open && ews_oid_is_none(&round->tip) &&
+	       has_no_ref(repo, EWS_REF_TRASH_ROUNDS, round) && has_no_ref(repo, EWS_REF_ROUNDS, round);
 }
 
 /*
