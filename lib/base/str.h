@@ -7,6 +7,7 @@
 #define EWS_BASE_STR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Does `text` begin with `with`, which may be all of it? */
@@ -19,6 +20,22 @@ static inline bool ews_str_begins(const char *text, const char *with)
 static inline const char *ews_str_after(const char *text, const char *with)
 {
 	return ews_str_begins(text, with) ? text + strlen(with) : NULL;
+}
+
+/*
+ * The line at `*at` and its length without a newline, which the last one need not have: what stands behind a NUL belongs to it.
+ * `*at` moves on to the next one. NULL: there is none before `end`.
+ */
+static inline const char *ews_str_next_line(const char **at, size_t *len, const char *end)
+{
+	const char *line = *at;
+	const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
+
+	if (line >= end)
+		return NULL;
+	*len = (size_t)((newline ? newline : end) - line);
+	*at = newline ? newline + 1 : end;
+	return line;
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "cmd/editor.h"
 #include "cmd/pager.h"
 #include "work/hunk_edit.h"
@@ -48,14 +49,11 @@ static void add_line(struct ews_buf *out, const char *line, size_t len, bool col
 static void show(const char *text, size_t len, bool color)
 {
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	const char *end = text + len, *line, *next;
+	const char *at = text, *line;
+	size_t line_len;
 
-	for (line = text; line < end; line = next) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-
-		next = newline ? newline + 1 : end;
-		add_line(&out, line, (size_t)((newline ? newline : end) - line), color);
-	}
+	while ((line = ews_str_next_line(&at, &line_len, text + len)))
+		add_line(&out, line, line_len, color);
 	(void)fflush(stderr);
 	(void)ews_file_write_fd(STDERR_FILENO, out.ptr, out.len); /* who can't see it answers no */
 }

@@ -138,15 +138,12 @@ static bool is_section(const char *at, const char *end)
 /* Copy `text` without our lines. A section in which somebody has written since stays. Returns whether there were any. */
 static bool strip(struct ews_buf *out, const struct ews_buf *text, const char *line)
 {
-	const char *end = text->ptr + text->len, *next;
+	const char *next = text->ptr, *end = next + text->len, *at;
 	size_t last = 0; /* where the last line of `out` begins */
+	size_t len;
 	bool found = false;
 
-	for (const char *at = text->ptr; at < end; at = next) {
-		const char *nl = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((nl ? nl : end) - at);
-
-		next = nl ? nl + 1 : end;
+	while ((at = ews_str_next_line(&next, &len, end))) {
 		if (len != strlen(line) || memcmp(at, line, len) != 0) {
 			last = out->len;
 			ews_buf_add(out, at, (size_t)(next - at));
@@ -156,7 +153,7 @@ static bool strip(struct ews_buf *out, const struct ews_buf *text, const char *l
 		if (ews_str_begins(out->ptr + last, "[include") && is_section(next, end))
 			ews_buf_truncate(out, last);
 		/* The file had no newline at its end. */
-		if (!nl && out->len && out->ptr[out->len - 1] == '\n')
+		if (at + len == end && out->len && out->ptr[out->len - 1] == '\n')
 			ews_buf_truncate(out, out->len - 1);
 	}
 	return found;

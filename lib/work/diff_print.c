@@ -172,14 +172,13 @@ static bool says_name(const char *at, const char *end)
  */
 static void quote_headers(struct ews_buf *out, const struct ews_buf *patch)
 {
-	const char *end = patch->ptr + patch->len;
+	const char *next = patch->ptr, *end = next + patch->len, *line;
+	size_t len;
 
-	for (const char *line = patch->ptr, *next; line < end; line = next) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-		size_t len = (size_t)((newline ? newline : end) - line), path_len = measure_header(line, len);
+	while ((line = ews_str_next_line(&next, &len, end))) {
+		size_t path_len = measure_header(line, len);
 		const char *path = line + strlen("diff --git a/");
 
-		next = newline ? newline + 1 : end;
 		if (path_len && memmem(path, path_len, " /", 2) && !says_name(next, end))
 			ews_buf_addf(out, "diff --git \"a/%.*s\" \"b/%.*s\"\n", (int)path_len, path, (int)path_len,
 				     path);

@@ -288,16 +288,12 @@ static void take_line(struct ews_findings *out, const char *line, size_t len)
 /* By their length: what stands behind a NUL is not hidden by it. */
 static void take_lines(struct ews_findings *out, const struct ews_buf *text)
 {
-	const char *end = text->ptr + text->len;
+	const char *at = text->ptr, *line;
+	size_t len;
 
-	for (const char *line = text->ptr; line < end;) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-		const char *stop = newline ? newline : end;
-
-		if (stop > line)
-			take_line(out, line, (size_t)(stop - line));
-		line = stop + 1;
-	}
+	while ((line = ews_str_next_line(&at, &len, text->ptr + text->len)))
+		if (len)
+			take_line(out, line, len);
 }
 
 /* The command has written it, or whatever else it likes. */

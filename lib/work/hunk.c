@@ -87,16 +87,12 @@ static void add_hunk(struct ews_hunk_file *file, size_t *cap, const char *text)
 /* In git's patch of one text no line but that of its numbers begins with "@@ -". */
 static void find_hunks(struct ews_hunk_file *file)
 {
-	const char *end = file->text.ptr + file->text.len;
-	size_t cap = 0;
+	const char *at = file->text.ptr, *end = at + file->text.len, *line;
+	size_t cap = 0, len;
 
-	for (const char *line = file->text.ptr, *next; line < end; line = next) {
-		const char *newline = memchr(line, '\n', (size_t)(end - line));
-
-		next = newline ? newline + 1 : end;
+	while ((line = ews_str_next_line(&at, &len, end)))
 		if (ews_str_begins(line, "@@ -"))
 			add_hunk(file, &cap, line);
-	}
 	for (size_t i = 0; i < file->n; i++) {
 		const char *stop = i + 1 < file->n ? file->items[i + 1].text : end;
 
@@ -151,14 +147,12 @@ bool ews_hunk_file_is_all(const struct ews_hunk_file *file)
 /* Go over `n` lines from `*at` on; they are added to `out` unless that is NULL. */
 static void pass_lines(struct ews_buf *out, const char **at, const char *end, size_t n)
 {
-	for (; n && *at < end; n--) {
-		const char *newline = memchr(*at, '\n', (size_t)(end - *at));
-		const char *next = newline ? newline + 1 : end;
+	const char *line;
+	size_t len;
 
+	for (; n && (line = ews_str_next_line(at, &len, end)); n--)
 		if (out)
-			ews_buf_add(out, *at, (size_t)(next - *at));
-		*at = next;
-	}
+			ews_buf_add(out, line, (size_t)(*at - line));
 }
 
 int ews_hunk_file_take(struct ews_entry *out, const struct ews_hunk_file *file, struct ews_odb *odb,

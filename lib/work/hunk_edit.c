@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 
 static const char no_newline[] = "\\ No newline at end of file\n";
 
@@ -48,18 +49,17 @@ static void read_heading(struct lines *out, const char *line, const char *end)
 /* Returns false when a line is none of a hunk's. */
 static bool read_lines(struct lines *out, const char *text, size_t len)
 {
-	const char *end = text + len;
+	const char *next = text, *end = text + len, *at;
+	size_t at_len;
 
-	for (const char *at = text, *next; at < end; at = next) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		struct line line = { .kind = *at, .text = at + 1 };
+	while ((at = ews_str_next_line(&next, &at_len, end))) {
+		const char *stop = at + at_len;
+		struct line line = { .kind = *at, .text = at + 1, .len = (size_t)(next - at - 1) };
 
-		next = newline ? newline + 1 : end;
-		line.len = (size_t)(next - line.text);
 		if (*at == '#')
 			continue;
 		if (*at == '@') {
-			read_heading(out, at, newline ? newline : end);
+			read_heading(out, at, stop);
 			continue;
 		}
 		if (*at == '\\') {
@@ -72,7 +72,7 @@ static bool read_lines(struct lines *out, const char *text, size_t len)
 		/* Editors take the blank from a line that holds nothing else. */
 		if (*at == '\n')
 			line = (struct line){ .kind = ' ', .text = at, .len = 1 };
-		if (!strchr(" +-", line.kind) || !newline)
+		if (!strchr(" +-", line.kind) || stop == end)
 			return false;
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = line;

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/own.h"
+#include "base/str.h"
 
 #define LOG_FILE "log"
 #define LOG_BYTES_MAX (16 * EWS_MIB)
@@ -97,19 +98,6 @@ static void take_event(struct ews_session_log *out, const cJSON *line, int64_t a
 							   .message = copy_text(line, "message") };
 }
 
-/* The line at `*at`, of `*len` bytes, which may be any; `*at` moves behind it. NULL: there is none before `end`. */
-static const char *next_line(const char **at, size_t *len, const char *end)
-{
-	const char *line = *at;
-	const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
-
-	if (line >= end)
-		return NULL;
-	*len = (size_t)((newline ? newline : end) - line);
-	*at = newline ? newline + 1 : end;
-	return line;
-}
-
 /* What each line has. The caller releases `*out`, whose `verb` it is. Leaves no error. */
 static bool parse_line(cJSON **out, const char **verb, int64_t *at_s, const char *text, size_t len)
 {
@@ -179,7 +167,7 @@ int ews_session_log_add_said(struct ews_buf *out, const struct ews_session *sess
 	if (rc < 0)
 		return rc;
 	at = text.ptr;
-	while ((line = next_line(&at, &len, text.ptr + text.len))) {
+	while ((line = ews_str_next_line(&at, &len, text.ptr + text.len))) {
 		EWS_CLEANUP(json) cJSON *said = len ? read_said(line, len) : NULL;
 
 		if (said)
@@ -215,7 +203,7 @@ int ews_session_log_read(struct ews_session_log *out, const struct ews_session *
 	if (rc < 0)
 		return rc;
 	at = text.ptr;
-	while ((line = next_line(&at, &len, text.ptr + text.len))) {
+	while ((line = ews_str_next_line(&at, &len, text.ptr + text.len))) {
 		if (++lines > LINES_MAX) {
 			out->is_cut = true;
 			break;
