@@ -31,7 +31,7 @@ struct ews_shift {
 	struct ews_changes changes; /* between now, without what is renamed away, and target */
 	struct ews_entries kept; /* the ignored files that came along at the session's start */
 	struct ews_ignored_changes ignored; /* what became of them */
-	struct ews_strv away; /* paths that are renamed away */
+	struct ews_strv away; /* sorted: paths that are renamed away */
 	struct ews_strv returning; /* sorted: the paths that what an earlier move took comes back to */
 	ews_entry_equal_fn equal; /* what need not be written */
 	const char *const *only; /* what it is limited to: the options' paths, or `exact`; NULL: nothing */

@@ -108,12 +108,28 @@ static bool goes_away(const struct ews_shift *shift, const struct ews_skip *skip
 	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip);
 }
 
+/* Is the path, or one above it, among the sorted ones, which may be as many as there are files? */
+static bool is_below_any(const struct ews_strv *sorted, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf above = EWS_BUF_INIT;
+	char *slash = NULL;
+
+	if (!sorted->n)
+		return false;
+	ews_buf_adds(&above, path);
+	do {
+		if (slash)
+			*slash = '\0';
+		if (ews_strv_sorted_has(sorted, above.ptr))
+			return true;
+		slash = strrchr(above.ptr, '/');
+	} while (slash);
+	return false;
+}
+
 bool ews_shift_is_away(const struct ews_shift *shift, const char *path)
 {
-	for (size_t i = 0; i < shift->away.n; i++)
-		if (ews_path_is_inside(path, shift->away.items[i]))
-			return true;
-	return false;
+	return is_below_any(&shift->away, path);
 }
 
 /* Was what stands at `entry` there at the session's start, as one of the ignored files that came along? */
@@ -149,6 +165,7 @@ static void plan_away(struct ews_shift *shift)
 	for (size_t i = 0; i < skips->n; i++)
 		if (goes_away(shift, &skips->items[i]))
 			ews_strv_add(&shift->away, skips->items[i].path);
+	ews_strv_sort(&shift->away);
 }
 
 int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *line)
@@ -165,7 +182,7 @@ int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *l
 	return rc;
 }
 
-/* The paths that what an earlier move took comes back to: there may be as many as there are files, so they are sorted. */
+/* The paths that what an earlier move took comes back to. */
 static void find_returning(struct ews_shift *shift)
 {
 	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
@@ -184,20 +201,7 @@ static void find_returning(struct ews_shift *shift)
 /* Does what an earlier move took come back to this path, or to one above it? Then it is not made anew. */
 static bool comes_back(const struct ews_shift *shift, const char *path)
 {
-	EWS_CLEANUP(buf) struct ews_buf above = EWS_BUF_INIT;
-	char *slash = NULL;
-
-	if (!shift->returning.n)
-		return false;
-	ews_buf_adds(&above, path);
-	do {
-		if (slash)
-			*slash = '\0';
-		if (ews_strv_sorted_has(&shift->returning, above.ptr))
-			return true;
-		slash = strrchr(above.ptr, '/');
-	} while (slash);
-	return false;
+	return is_below_any(&shift->returning, path);
 }
 
 /* Does the directory `path` hold something that was left out and stays? Then it stays, too. */
@@ -652,6 +656,8 @@ void ews_shift_spare_shared_files(struct ews_shift *shift)
 		if (change->from || change->to)
 			shift->changes.items[kept++] = *change;
 	}
-	if (n_away)
-		shift->changes.n = kept;
+	if (!n_away)
+		return;
+	shift->changes.n = kept;
+	ews_strv_sort(&shift->away);
 }
