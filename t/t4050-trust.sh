@@ -64,8 +64,8 @@ test_expect_success 'secrets are named, and never shown' '
 '
 
 test_expect_success 'P9: programs behind rarer settings are named as well' '
-	git init -q rare && git -C rare config imap.tunnel "ssh x imapd" && git -C rare config gc.recentObjectsHook hook && git -C rare config hook.linter.command lint && git -C rare config "url.ext::sh -c x.insteadOf" https://x &&
-	git -C rare ews trust status >out && for key in imap.tunnel gc.recentobjectshook hook.linter.command "url.ext::sh -c x.insteadof"; do
+	git init -q rare && git -C rare config imap.tunnel "ssh x imapd" && git -C rare config instaweb.httpd "lighttpd -f" && git -C rare config gc.recentObjectsHook hook && git -C rare config hook.linter.command lint && git -C rare config "url.ext::sh -c x.insteadOf" https://x &&
+	git -C rare ews trust status >out && for key in imap.tunnel instaweb.httpd gc.recentobjectshook hook.linter.command "url.ext::sh -c x.insteadof"; do
 		test_grep -i "setting $key  " out || return 1
 	done
 '

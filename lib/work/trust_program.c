@@ -30,7 +30,8 @@
 	"remote\\..+\\.(uploadpack|receivepack|vcs|url|pushurl)|uploadpack\\.packobjectshook|"                      \
 	"trailer\\..+\\.(command|cmd)|interactive\\.difffilter|tar\\..+\\.command|(man|browser)\\..+\\.(cmd|path)|" \
 	"submodule\\..+\\.update|sendemail\\.(.+\\.)?(smtpserver|sendmailcmd|tocmd|cccmd|headercmd)|imap\\.tunnel|" \
-	"gc\\.recentobjectshook|hook\\..+\\.command|url\\.ext::.+\\.(pushinsteadof|insteadof)|init\\.templatedir)$"
+	"gc\\.recentobjectshook|instaweb\\.httpd|hook\\..+\\.command|url\\.ext::.+\\.(pushinsteadof|insteadof)|"    \
+	"init\\.templatedir)$"
 
 static bool is_truth(const char *text)
 {
