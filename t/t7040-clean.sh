@@ -37,7 +37,7 @@ test_expect_success 'P4: a session whose registration git pruned can end, and co
 
 test_expect_success 'P4: recover writes a registration anew that git pruned, and leaves the files alone' '
 	start_ws p lost && echo edit >>"${ws:?}/run.sh" && mv "$ws" away && git -C p worktree unlock "$ws" && git -C p worktree prune && mv away "$ws" && "$EWS_SRC/t/lister" -x .git "$ws" >before &&
-	git -C p ews status lost >out && test_grep "worktree entry" out && git -C p ews recover >out && test_grep "lost.: its registration was gone and was written anew" out && "$EWS_SRC/t/lister" -x .git "$ws" >after && test_cmp before after &&
+	git -C p ews status lost >out && test_grep "worktree entry is gone" out && test_expect_code 1 git -C p ews diff lost 2>err && test_grep "worktree entry. is gone" err && test_grep "^hint: .git ews recover." err && git -C p ews recover >out && test_grep "lost.: its registration was gone and was written anew" out && "$EWS_SRC/t/lister" -x .git "$ws" >after && test_cmp before after &&
 	git -C "$ws" status --porcelain >out && echo " M run.sh" >want && test_cmp want out && git -C p worktree list --porcelain >list && test_grep "^locked ews session lost" list && git -C p ews recover >out && test_must_be_empty out &&
 	mv "$ws" away && git -C p worktree unlock "$ws" && git -C p worktree prune && mv away "$ws" && echo "gitdir: elsewhere" >"${ws:?}/.git" && git -C p ews recover >out && test_must_be_empty out && test "$(cat "${ws:?}/.git")" = "gitdir: elsewhere" && git -C p ews end lost
 '

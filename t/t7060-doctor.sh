@@ -81,7 +81,7 @@ test_expect_success 'sessions: base, manifest, workspace, link, registration' '
 	git -C p update-ref refs/ews/sessions/one "$base" && manifest=$(git -C p rev-parse "$base^2:manifest") && file=$(echo "$manifest" | sed "s|^..|&/|") && mv "p/.git/objects/$file" kept &&
 	test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base can.t be had: its manifest is missing" && test_grep "do: bring the objects back: session .one. needs it" out && test_grep ! "update-ref -d .refs/ews/sessions/one" out && mv kept "p/.git/objects/$file" &&
 	mv p/.git/worktrees/one/HEAD kept && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: .HEAD. is gone" && test_grep "do: git ews revert .one." out && mv kept p/.git/worktrees/one/HEAD &&
-	mv p/.git/worktrees/one kept && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: .worktree entry. is gone" && test_grep "do: git ews revert .one." out && git -C p ews revert one >out && rm -r kept &&
+	mv p/.git/worktrees/one kept && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: .worktree entry. is gone" && test_grep "do: git ews recover$" out && git -C p ews recover >out && rm -r kept &&
 	mv "${one:?}" "${one:?}.away" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its workspace is gone" && test_grep "do: git ews end --force" out && mv "${one:?}.away" "${one:?}" && doctor
 '
 

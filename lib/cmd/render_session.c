@@ -252,7 +252,9 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 	if (view->is_open)
 		add_open_lines(out, view, verbose);
 	for (i = 0; i < view->tampered.n; i++) {
-		EWS_CLEANUP(free) char *text = ews_strfmt("%s was rewritten", view->tampered.items[i]);
+		EWS_CLEANUP(free)
+		char *text = ews_strfmt("%s %s", view->tampered.items[i],
+					ews_session_lacks_entry(&view->tampered) ? "is gone" : "was rewritten");
 
 		add_line(out, "Tampered:", text);
 	}

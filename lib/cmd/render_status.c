@@ -299,8 +299,11 @@ static void add_troubles(struct ews_buf *out, const struct ews_session_view *vie
 		add_interrupted(out, view, opts);
 	for (size_t i = 0; i < view->tampered.n; i++) {
 		EWS_CLEANUP(free)
-		char *text = ews_strfmt("%s was rewritten; git ews revert %s writes it anew",
-					view->tampered.items[i], view->id);
+		char *text =
+			ews_session_lacks_entry(&view->tampered)
+				? ews_strfmt("%s is gone; git ews recover writes it anew", view->tampered.items[i])
+				: ews_strfmt("%s was rewritten; git ews revert %s writes it anew",
+					     view->tampered.items[i], view->id);
 
 		add_detail(out, "tampered", text, RED, opts);
 	}

@@ -409,6 +409,8 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 		if (can_borrow_again(session))
 			ews_check_mend(check, borrow_again, id, "let it borrow objects from '%s' again",
 				       ews_odb_object_dir(session->repo->odb));
+		else if (ews_session_lacks_entry(&bent))
+			ews_check_advise(check, "git ews recover");
 		else
 			ews_check_advise(check, "git ews revert '%s'", id);
 	}

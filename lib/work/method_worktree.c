@@ -288,7 +288,7 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 	compare(out, workspace_fd, ".git", format_gitfile(place));
 	if (fd < 0) {
 		ews_error_clear();
-		ews_strv_add(out, "worktree entry");
+		ews_strv_add(out, EWS_METHOD_ENTRY);
 		return 0;
 	}
 	compare(out, fd, "gitdir", ews_strfmt("%s/.git\n", place->workspace));

@@ -34,8 +34,7 @@ static bool lacks_entry(const struct ews_session *session, int workspace_fd)
 
 	if (faccessat(session->repo->common_fd, entry, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return false;
-	return session->method->tampered(&bent, &place, workspace_fd) == 0 && bent.n == 1 &&
-	       strcmp(bent.items[0], ".git") != 0;
+	return session->method->tampered(&bent, &place, workspace_fd) == 0 && ews_session_lacks_entry(&bent);
 }
 
 /* The newest snapshot that has seen git's state, or the base. */

@@ -584,6 +584,11 @@ int ews_session_tampered(struct ews_strv *out, const struct ews_session *session
 	return fd < 0 ? fd : session->method->tampered(out, &place, fd);
 }
 
+bool ews_session_lacks_entry(const struct ews_strv *tampered)
+{
+	return tampered->n == 1 && !strcmp(tampered->items[0], EWS_METHOD_ENTRY);
+}
+
 int ews_session_refuse_ended(const struct ews_session *session)
 {
 	const char *id = session->state.id;
@@ -643,6 +648,11 @@ static int refuse_tampered(const struct ews_session *session)
 		rc = ews_session_refuse_unsettled(session);
 	if (rc < 0 || !tampered.n)
 		return rc;
+	if (ews_session_lacks_entry(&tampered)) {
+		ews_error(EWS_EDAMAGED, "session '%s': its '%s' is gone", id, tampered.items[0]);
+		ews_error_hint("'git ews recover' writes it anew, and leaves the files alone");
+		return EWS_EDAMAGED;
+	}
 	ews_error(EWS_EDAMAGED, "session '%s': '%s' was rewritten", id, tampered.items[0]);
 	ews_error_hint("'git ews revert %s' writes it anew", id);
 	return EWS_EDAMAGED;

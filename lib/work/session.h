@@ -117,8 +117,11 @@ int ews_session_remove_tmp(const struct ews_session *session);
 /* Where it is, in the words of its method; the strings are the session's. */
 struct ews_place ews_session_place(const struct ews_session *session);
 
-/* What of the workspace's link to the store was rewritten: ".git", "commondir", "gitdir". */
+/* What of the workspace's link to the store was rewritten: ".git", "commondir", "gitdir", or is gone: EWS_METHOD_ENTRY. */
 int ews_session_tampered(struct ews_strv *out, const struct ews_session *session);
+
+/* Is git's entry of the worktree gone, and nothing else? Then recover writes it anew, and the files need not go back. */
+bool ews_session_lacks_entry(const struct ews_strv *tampered);
 
 /* Write state.json anew. */
 int ews_session_save(struct ews_session *session);
