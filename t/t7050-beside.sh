@@ -65,6 +65,21 @@ test_expect_success STRACE 'P4: a ref that goes while git packs refs does not co
 	test_must_fail git -C p rev-parse -q --verify "$ref" && git -C p ews snapshot list --all >out && test_grep ! "$id" out
 '
 
+# packing_ends: the git that packs refs has come to its end
+packing_ends() {
+	test ! -e p/.git/packed-refs.lock
+}
+
+test_expect_success STRACE 'P4: whoever kills all of our processes does not leave packed-refs locked' '
+	kept p && git -C p pack-refs --all && { test_strace trace -P "$PWD/p/.git/packed-refs.new" -e trace=rename -e inject=rename:delay_enter=2000000 sh -c "cd p && timeout -s KILL 1 git-ews snapshot drop $id" >out 2>err || :; } &&
+	test_grep packed-refs.new trace && test_wait_for 10 packing_ends && git -C p ews recover --all && git -C p pack-refs --all && test_must_fail git -C p rev-parse -q --verify "$ref" && test_path_is_missing p/.git/packed-refs.new
+'
+
+test_expect_success STRACE 'P4: recover takes away the lock that a git of ours left which was killed with us' '
+	kept p && git -C p pack-refs --all && slowly rename "$PWD/p/.git/packed-refs.new" sh -c "cd p && timeout --foreground -s KILL 0.4 git-ews snapshot drop $id" && test_wait_for 10 grep -q packed-refs.new trace && sleep 0.5 && kill -9 "$(sed -n "/packed-refs.new/{s/ .*//p;q}" trace)" && { wait $pid || :; } &&
+	test_path_is_file p/.git/packed-refs.lock && git -C p ews recover --all && test_path_is_missing p/.git/packed-refs.lock && git -C p pack-refs --all && test_must_fail git -C p rev-parse -q --verify "$ref"
+'
+
 test_expect_success 'a lock that a git left which died keeps no ref from going that is not packed' '
 	kept p && : >p/.git/packed-refs.lock && touch -d "-1 minute" p/.git/packed-refs.lock && test_when_finished "rm -f p/.git/packed-refs.lock" && git -C p ews snapshot drop "$id" && test_must_fail git -C p rev-parse -q --verify "$ref"
 '

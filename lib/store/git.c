@@ -224,6 +224,7 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 		.out_fd = opts->out_fd,
 		.out = opts->out,
 		.err = opts->err ? opts->err : &err,
+		.own_group = opts->own_group,
 	};
 	int status;
 

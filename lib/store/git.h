@@ -36,6 +36,7 @@ struct ews_git_opts {
 	const char *index_file; /* where its index is; NULL: nowhere; in the neutral place alone */
 	bool maps_little; /* of packs, which takes less memory, and longer where much of them is read */
 	bool sync_objects; /* objects that it writes are on disk when it has ended */
+	bool own_group; /* what ends all of ours at once does not cut it short in what it writes */
 	bool user_config; /* the user's and the system's own config holds (for what people see), else none */
 	const char *work_tree; /* git stands in this directory and takes it for the work tree; NULL: none */
 	struct ews_buf *out; /* collects stdout; NULL: inherited, or `out_fd` when > 0 */

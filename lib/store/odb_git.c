@@ -478,7 +478,7 @@ static int git_refresh(struct ews_odb *odb)
 static int run(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb, const struct ews_strv *args,
 	       const struct ews_buf *input)
 {
-	struct ews_git_opts opts = { .own_dir = odb->git_dir, .out = out, .err = err };
+	struct ews_git_opts opts = { .own_dir = odb->git_dir, .own_group = true, .out = out, .err = err };
 
 	ews_buf_init_max(out, ANSWER_MAX);
 	ews_buf_init_max(err, COMPLAINT_MAX);

@@ -126,13 +126,32 @@ void ews_recover_sweep_home(const struct ews_repo *repo)
 	ews_error_clear();
 }
 
+/* When the oldest step began that has not come to its end; INT64_MAX: each has. */
+static int64_t find_unfinished(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int64_t since_s = INT64_MAX;
+
+	(void)ews_step_list(&ids, repo->dir_fd); /* as far as it can be read */
+	for (size_t i = 0; i < ids.n; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		if (ews_step_read(&step, repo->dir_fd, ids.items[i]) == 0 && ews_step_is_unfinished(&step) &&
+		    step.created_s < since_s)
+			since_s = step.created_s;
+	}
+	ews_error_clear();
+	return since_s;
+}
+
 /*
  * Lock files that nobody holds any more. Their holders were killed, and with them perhaps a git that made objects
- * for them.
+ * for them, or moved refs; a step that has not come to its end says so as well, for a lock's file goes when the next one lets
+ * go of it.
  */
 static void sweep_locks(struct ews_repo *repo)
 {
-	int64_t since_s = INT64_MAX;
+	int64_t since_s = find_unfinished(repo);
 	bool is_project = false;
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;

@@ -21,6 +21,7 @@
 #include "store/git_program.h"
 #include "store/index.h"
 #include "store/litter.h"
+#include "store/packed_refs.h"
 #include "store/reflog.h"
 #include "work/head.h"
 #include "work/inuse.h"
@@ -79,6 +80,9 @@ void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 			ews_litter_sweep_lock(objects, "maintenance.lock", &git);
 		ews_error_clear();
 	}
+	/* What it was writing first: while that lies there nobody can have refs packed. */
+	ews_litter_sweep_lock(repo->common_fd, EWS_PACKED_REFS ".new", &git);
+	ews_litter_sweep_lock(repo->common_fd, EWS_PACKED_REFS ".lock", &git);
 	ews_litter_sweep_branches(repo->odb, &git);
 	ews_litter_sweep_objects(repo->odb, &git);
 }
