@@ -403,4 +403,36 @@ test_expect_success 'P4: what was done to the project is taken back by its id, t
 	git -C again ews end s && git -C again ews undo "$ended" && test_path_is_dir "$ws" && git -C again ews end s && test_expect_code 129 git -C again ews undo "$ended" "$applied"
 '
 
+# unseen <path> <verb>...: a verb of the project `hid` that the disk fails whenever it asks for that path itself
+unseen() {
+	at=$1 && shift && test_strace trace -P "$at" -e trace=newfstatat,access,faccessat,faccessat2 -e inject=newfstatat,access,faccessat,faccessat2:error=EIO git -C hid ews "$@" >out 2>err
+}
+
+for method in worktree snapshot; do
+	test_expect_success STRACE "P4: a workspace that can not be looked at is not gone: nobody ends the session without it ($method)" '
+		rm -rf hid && test_repo hid && start_ws hid --method '$method' hid && echo hours >"${ws:?}/new" && test_when_finished "git -C hid ews end hid" &&
+		for verb in "end hid" "end --force hid" "diff hid" "revert hid"; do test_expect_code 128 unseen "$ws" $verb && test_grep "^error: .*Input/output error" err && test_grep ! "gone" err || return 1; done &&
+		test_expect_code 1 unseen "$ws" doctor && test_grep "cannot look for the workspace of session .hid.: Input/output error" out && test_grep ! "end --force" out &&
+		git -C hid ews status hid >out && test_grep active out && git -C hid ews end hid >out && test_grep "Kept: snap-" out && git -C hid ews undo && test_grep hours "${ws:?}/new"
+	'
+done
+
+test_expect_success STRACE 'P4: nor is it given up in the end of a round, or in what recover throws away' '
+	git -C hid ews round start --agent a >path && take_ws path && echo turn >"${ws:?}/new" && test_expect_code 128 unseen "$ws" round end --agent a --force && test_grep "Input/output error" err && test_grep turn "${ws:?}/new" &&
+	git -C hid ews round end --agent a && { git -C hid ews run --new=dead -- sh -c "echo hours >new && echo \$\$ >begun && exec sleep 60" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! && ws=$HOME/.superqode/working/hid/qe/dead && test_wait_for 20 test -s "$ws/begun" && command=$(cat "$ws/begun") && test_when_finished "kill -9 $command || :" && git -C hid ews status --json dead >out && kill -9 "$(json out ".sessions[0].owner.pid")" && test_expect_code 137 wait $pid &&
+	test_expect_code 128 unseen "$ws" recover dead --revert && test_grep "Input/output error" err && git -C hid ews status dead >out && test_grep "active" out && test_grep hours "${ws:?}/new" && git -C hid ews end --force dead
+'
+
+test_expect_success USERS 'P4: what is kept from an ordinary user is not gone: its end fails, says why, and is done once he may look' '
+	mkdir his && git clone -q p his/p && mkdir his/else && test_give_user his && git config --global --add safe.directory "*" && test_as_user git -C his/p ews start --in "$PWD/his/else" own >path && take_ws path && test_as_user sh -c "echo hours >\"\$1/new\"" x "$ws" && chmod 0 his/else &&
+	test_expect_code 128 test_as_user git -C his/p ews diff own 2>err && test_grep "Permission denied" err && test_grep ! "gone\|ews end" err && test_expect_code 128 test_as_user git -C his/p ews end own 2>err && test_grep "Permission denied" err && chmod 755 his/else &&
+	test_as_user git -C his/p ews recover --all 2>err && test_grep "nothing is interrupted" err && test_as_user git -C his/p ews end own >out && test_grep "Kept: snap-" out && test_as_user git -C his/p ews undo own && test_grep hours "${ws:?}/new"
+'
+
+test_expect_success 'P4: a workspace on a disk that was away when its session ended is there after all: recover takes the end back, and nothing goes to trash unkept' '
+	mkdir disk && start_ws p --in "$PWD/disk" off && echo hours >"${ws:?}/new" && git -C p show-ref refs/ews/sessions/off >before && mv disk away && test_expect_code 128 git -C p ews end off 2>err && test_grep "git ews recover off" err && mv away disk &&
+	git -C p ews recover --all >out && test_grep "its end was taken back: its workspace is there after all" out && test_grep hours "${ws:?}/new" && git -C p show-ref refs/ews/sessions/off >after && test_cmp before after && git -C "$ws" status --porcelain >out && test_grep "new" out &&
+	test "$(ls -A disk)" = off && git -C p ews undo --list >out && test_grep ! "end .*off" out && git -C p ews end off >out && test_grep "Kept: snap-" out && git -C p ews undo off && test_grep hours "${ws:?}/new" && git -C p ews end off
+'
+
 test_done

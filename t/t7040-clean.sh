@@ -59,6 +59,12 @@ test_expect_success 'P4: entries that lead into this home and are no session'\''
 	git -C q worktree list --porcelain >list && test_grep ! "wiped\|alone" list && start_ws q wiped && git -C q ews end wiped && rm -r second
 '
 
+test_expect_success STRACE 'P4: nor does one of which nobody could see whether its session is there' '
+	start_ws q hidden && commit_in "$ws" && mv "$ws" hidden && find q/.git/worktrees/hidden -exec touch -d "2 days ago" {} + && record=${working:?}/q/sessions/hidden &&
+	test_strace trace -P "$record" -e trace=newfstatat,access,faccessat,faccessat2 -e inject=newfstatat,access,faccessat,faccessat2:error=EIO git -C q ews clean >out 2>err && test_grep "INJECTED" trace && test_grep "Input/output error" err && test_path_is_dir q/.git/worktrees/hidden &&
+	mv hidden "$ws" && git -C q ews diff hidden && test "$(git -C "$ws" rev-parse HEAD)" = $commit && git -C q ews end hidden
+'
+
 test_expect_success 'an entry whose workspace stands is named, and stays' '
 	start_ws q headless && rm -r "${working:?}/q/sessions/headless" && find q/.git/worktrees/headless -exec touch -d "2 days ago" {} + && git -C q ews clean --force >out 2>err && test_grep "stays: headless: nothing is known of its session; its files are in" err &&
 	test_path_is_dir "$ws" && test_path_is_dir q/.git/worktrees/headless

@@ -108,6 +108,15 @@ int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t 
 	return read_file(out, dir_fd, name, max, true);
 }
 
+int ews_file_is_there(int dir_fd, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot look for '%s'", path);
+}
+
 int ews_file_digest(uint8_t *out, enum ews_hash_algo algo, int dir_fd, const char *name, size_t max)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(algo);

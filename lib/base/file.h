@@ -39,6 +39,12 @@ int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t 
 /* Write to `out` (EWS_HASH_MAX) the digest of what ews_file_read would have appended; it is read step by step. */
 int ews_file_digest(uint8_t *out, enum ews_hash_algo algo, int dir_fd, const char *name, size_t max);
 
+/*
+ * Is something called `path` beneath `dir_fd`, whatever it is (a link at its end is not followed)? Returns 1 or 0, and fails where that
+ * can't be seen: what can't be looked at is not gone.
+ */
+int ews_file_is_there(int dir_fd, const char *path);
+
 /* As ews_file_read, of a descriptor, from its present position. */
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max);
 

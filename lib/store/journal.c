@@ -269,8 +269,10 @@ int ews_step_read(struct ews_step *out, int repo_fd, const char *id)
 		rc = ews_error(EWS_EDAMAGED, "it says that it is '%.64s'", step.id);
 	if (rc < 0)
 		return ews_error_wrap("cannot read step '%.64s'", id);
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		step.written_s = st.st_mtim.tv_sec;
+	/* By its time it is let go one day. */
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_os("cannot read step '%.64s'", id);
+	step.written_s = st.st_mtim.tv_sec;
 	*out = step;
 	step = (struct ews_step)EWS_STEP_INIT;
 	return 0;
@@ -321,16 +323,19 @@ int ews_step_set_aside(int repo_fd, const char *id)
 	return rc < 0 ? ews_error_wrap("cannot set '%s' aside", name) : ews_file_sync_dir(fd);
 }
 
-int64_t ews_step_aside_since_s(int repo_fd, const char *id)
+int ews_step_aside_since_s(int64_t *out, int repo_fd, const char *id)
 {
 	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
 	EWS_CLEANUP(free) char *name = ews_strfmt("%s.json" ASIDE, id);
 	struct stat st;
 
-	if (fd >= 0 && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return st.st_ctim.tv_sec;
-	ews_error_clear();
-	return -1;
+	if (fd < 0)
+		return fd;
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		*out = st.st_ctim.tv_sec;
+		return 1;
+	}
+	return errno == ENOENT ? 0 : ews_error_os("cannot look at '%s'", name);
 }
 
 int ews_step_remove(int repo_fd, const char *id)

@@ -91,8 +91,8 @@ bool ews_step_is_earlier(const char *id, const char *other);
  * when it can be read after all, or is gone.
  */
 int ews_step_set_aside(int repo_fd, const char *id);
-/* Since when the record of that id has been set aside; -1: it was not. */
-int64_t ews_step_aside_since_s(int repo_fd, const char *id);
+/* Since when the record of that id has been set aside. Returns 1, or 0: it was not. */
+int ews_step_aside_since_s(int64_t *out, int repo_fd, const char *id);
 /* The same of the record's `len` bytes, and what is written there. Parsing fails with EWS_EDAMAGED or EWS_EUNSUPPORTED. */
 int ews_step_parse(struct ews_step *out, const char *text, size_t len);
 void ews_step_format(struct ews_buf *out, const struct ews_step *step);

@@ -225,13 +225,21 @@ void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len)
 	write_text(lock->fd, text, len);
 }
 
+/* By errno: may there be a lock that could not be opened, for want of descriptors or since the disk fails? Others are nobody's, or not there. */
+static bool may_be_held(void)
+{
+	return errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != ENXIO && errno != EACCES;
+}
+
 bool ews_lock_is_held(int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	struct flock want = whole_file(F_WRLCK);
 
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &want) == 0 && want.l_type != F_UNLCK;
+	if (fd < 0)
+		return may_be_held();
+	return fcntl(fd, F_OFD_GETLK, &want) == 0 && want.l_type != F_UNLCK;
 }
 
 char *ews_lock_find_held(int dir_fd)

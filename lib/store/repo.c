@@ -685,10 +685,12 @@ int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name,
 
 bool ews_repo_is_locked(const struct ews_repo *repo, const char *name)
 {
-	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
-	bool is_locked = locks >= 0 && ews_lock_is_held(locks, name);
+	EWS_CLEANUP(fd)
+	int locks = repo->dir_fd < 0 ? EWS_ENOTFOUND : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
+	/* Where there are none yet nobody holds one; who can't ask takes it for held. */
+	bool is_locked = locks < 0 ? locks != EWS_ENOTFOUND : ews_lock_is_held(locks, name);
 
-	ews_error_clear(); /* where there are none yet nobody holds one */
+	ews_error_clear();
 	return is_locked;
 }
 

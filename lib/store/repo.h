@@ -72,7 +72,7 @@ int ews_repo_subdir(struct ews_repo *repo, const char *rel);
 
 /* Take the lock `name` of the project, as ews_lock_take(). */
 int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name, const char *verb, unsigned wait_ms);
-/* Does some process hold it now? */
+/* Does some process hold it now, or can that not be seen? */
 bool ews_repo_is_locked(const struct ews_repo *repo, const char *name);
 
 /* The project's settings, read once; borrowed. Not to be called first from several threads. */

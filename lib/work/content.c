@@ -646,6 +646,8 @@ int ews_look_begin(struct ews_look **out, struct ews_repo *repo, struct ews_sess
 	if (session) {
 		/* A workspace whose registration was taken away still has its files. */
 		look->admin = look->git_fd = ews_session_open_admin(session);
+		if (look->admin < 0 && look->admin != EWS_ENOTFOUND)
+			return look->admin;
 		ews_error_clear();
 	}
 	rc = read_look(look);
@@ -773,11 +775,11 @@ int ews_content_read_index(struct ews_content *content, const struct ews_session
 		return 0;
 	content->index_is_due = false;
 	content->git.has_index = false;
-	if (admin < 0) {
+	if (admin == EWS_ENOTFOUND) {
 		ews_error_clear(); /* it was taken away meanwhile: then it says nothing */
 		return 0;
 	}
-	return ews_gitstate_read_index(&content->git, admin);
+	return admin < 0 ? admin : ews_gitstate_read_index(&content->git, admin);
 }
 
 int ews_content_compare_git(struct ews_strv *out, struct ews_content *content, const struct ews_session *session,

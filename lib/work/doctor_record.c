@@ -382,8 +382,13 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 	EWS_CLEANUP(free) char *there = NULL;
 	const char *id = session->state.id;
 	struct ews_check *check;
+	int rc = ews_session_is_gone(session);
 
-	if (access(session->state.workspace, F_OK) < 0) {
+	if (rc < 0) {
+		(void)ews_checkup_error(out, SESSIONS);
+		return;
+	}
+	if (rc) {
 		if (is_unsettled(session))
 			return;
 		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,

@@ -190,13 +190,6 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 	return rc < 0 ? rc : ews_step_write(repo->dir_fd, step);
 }
 
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* What is going to happen, written down. A power cut may keep a new name of a ref without the step: one name more. */
 static int begin(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result)
 {
@@ -307,9 +300,12 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 	const char *path = session->state.workspace;
 	EWS_CLEANUP(free) char *there = NULL;
 	struct stat st;
-	int rc;
+	int rc = ews_session_is_gone(session);
 
-	out->is_gone = !is_dir(path);
+	/* Of what can't be looked at nothing is kept yet, so it stays. */
+	if (rc < 0)
+		return rc;
+	out->is_gone = rc;
 	if (!out->is_gone)
 		return keep(out, session, opts);
 	there = opts->force ? NULL : ews_session_moved_to(session);
@@ -388,7 +384,8 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
 	rc = go(&result, session, &step);
 	if (rc < 0) {
-		ews_error_hint("'git ews recover %s' finishes it; nothing is lost", session->state.id);
+		ews_error_hint("'git ews recover %s' finishes it, or takes it back; nothing is lost",
+			       session->state.id);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);
 	}
 	/* What is left of it goes when the next one of that name begins. */

@@ -5,6 +5,7 @@
  */
 #include "work/end_step.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,26 +30,33 @@
 #define TRASH_NAME "workspace"
 #define INSTEAD_NAME "instead" /* what stood in the place of a workspace that was gone */
 
-static bool is_dir(int dir_fd, const char *path)
+/* What is called `name` in `place`, as it is called in trash. */
+static int find_trash_name(const char **out, int place, const char *name)
 {
 	struct stat st;
 
-	return fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+	*out = TRASH_NAME;
+	if (fstatat(place, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : ews_error_os("cannot look at '%s'", name);
+	if (!S_ISDIR(st.st_mode))
+		*out = INSTEAD_NAME;
+	return 0;
 }
 
 /* Rename between the workspace's place and the step's trash; harmless when already done. */
 static int move_workspace(struct ews_session *session, const char *step_id, bool to_trash)
 {
-	const char *name = ews_path_base(session->state.workspace);
+	const char *name = ews_path_base(session->state.workspace), *trash_name = TRASH_NAME;
 	EWS_CLEANUP(fd) int trash = ews_transition_open_trash(session->repo, session, step_id);
 	EWS_CLEANUP(fd) int place = trash < 0 ? -1 : ews_session_open_parent(session);
 	int rc;
 
 	if (trash < 0 || place < 0)
 		return ews_error_code();
-	if (to_trash)
-		rc = ews_file_rename_new(place, name, trash, is_dir(place, name) ? TRASH_NAME : INSTEAD_NAME);
-	else
+	rc = to_trash ? find_trash_name(&trash_name, place, name) : 0;
+	if (rc == 0 && to_trash)
+		rc = ews_file_rename_new(place, name, trash, trash_name);
+	else if (rc == 0)
 		rc = ews_file_rename_new(trash, TRASH_NAME, place, name);
 	/* Done before; or, on the way to trash, taken away by somebody. */
 	if (rc == EWS_ENOTFOUND && (to_trash || faccessat(place, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)) {
@@ -111,11 +119,26 @@ static int close_step(struct ews_session *session, struct ews_step *step, struct
 	return rc < 0 ? rc : ews_step_write(session->repo->dir_fd, step);
 }
 
+int ews_end_is_unkept(const struct ews_session *session, const struct ews_step *step)
+{
+	int rc;
+
+	/* One that came back is emptied as well: of that the snapshot has all. */
+	if (step->state != EWS_STEP_PLANNED || !step->is_emptied || session->method->is_project)
+		return 0;
+	rc = ews_session_is_gone(session);
+	return rc < 0 ? rc : !rc;
+}
+
 int ews_end_finish(struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	int rc;
+	int rc = ews_end_is_unkept(session, step);
 
+	if (rc > 0)
+		return ews_error(EWS_ESTALE, "its workspace is there after all, and nothing of it is kept");
+	if (rc < 0)
+		return rc;
 	ews_sync_begin(&group);
 	rc = take_out(session, step);
 	if (rc == 0)
@@ -204,13 +227,14 @@ static void name_expired(struct ews_strv *expired, const struct ews_session *ses
 		ews_strv_add(expired, ".git\tbranches and reflogs of its own; its commits are kept");
 }
 
-/* Need nothing be made anew, since the workspace is in trash, or back in its place? */
-static bool is_there(const struct ews_session *session, const struct ews_step *step)
+/* Need nothing be made anew, since the workspace is in trash, or back in its place? Returns 1 or 0, and fails where that can't be seen. */
+static int is_there(const struct ews_session *session, const struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
 	EWS_CLEANUP(free) char *there = ews_path_join(trash, TRASH_NAME);
+	int rc = session->method->is_project ? 1 : ews_file_is_there(AT_FDCWD, there);
 
-	return session->method->is_project || access(there, F_OK) == 0 || access(session->state.workspace, F_OK) == 0;
+	return rc ? rc : ews_file_is_there(AT_FDCWD, session->state.workspace);
 }
 
 /*
@@ -222,10 +246,10 @@ static int refill_trash(struct ews_strv *expired, struct ews_session *session, s
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(fd) int trash = -1;
 	const char *half = TRASH_NAME ".new";
-	int rc;
+	int rc = is_there(session, step);
 
-	if (is_there(session, step))
-		return 0;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	trash = ews_transition_open_trash(session->repo, session, step->id);
 	if (trash < 0)
 		return trash;
@@ -285,8 +309,10 @@ int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, con
 	const bool is_base = !*step->before && step->refs.n;
 	int rc = ews_snapshot_find_all(session->repo, step);
 
-	if (rc < 0 || is_there(session, step) || (is_base && !expired))
-		return rc;
+	if (rc == 0)
+		rc = is_there(session, step);
+	if (rc != 0 || (is_base && !expired))
+		return rc < 0 ? rc : 0;
 	rc = read_kept(&content, session, step);
 	if (rc == 0 && expired)
 		name_expired(expired, session, &content);
@@ -299,10 +325,10 @@ int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, con
 
 int ews_end_give_up(struct ews_session *session, struct ews_step *step)
 {
-	const bool is_kept = is_there(session, step);
-	int rc = ews_snapshot_add_names(session->repo, step);
+	const int is_kept = is_there(session, step);
+	int rc = is_kept < 0 ? is_kept : ews_snapshot_add_names(session->repo, step);
 
-	if (rc == EWS_ENOTFOUND) {
+	if (is_kept >= 0 && rc == EWS_ENOTFOUND) {
 		ews_error_clear(); /* there is nothing that could have a name */
 		rc = 0;
 	}
@@ -314,23 +340,21 @@ int ews_end_give_up(struct ews_session *session, struct ews_step *step)
 	return ews_step_write(session->repo->dir_fd, step);
 }
 
-int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
+/* Outside of home it is known by its mark. */
+static int give_mark(const struct ews_session *session)
+{
+	if (session->method->is_project || ews_session_is_at_home(session))
+		return 0;
+	return ews_home_mark_elsewhere(session->repo->home, session->state.workspace, session->repo->dir,
+				       session->state.id);
+}
+
+/* With the workspace in its place: git's entry of it, and the session goes on. `is_bare`: nothing links it with the store. */
+static int resume(struct ews_session *session, const struct ews_step *step, bool is_bare)
 {
 	struct ews_place place = ews_session_place(session);
-	bool is_project = session->method->is_project;
-	bool is_bare; /* nothing links it with the store */
-	int rc = ews_snapshot_move_all(session->repo, step, true);
+	int rc = session->method->restore(&place);
 
-	if (rc == 0 && !is_project)
-		rc = refill_trash(expired, session, step);
-	is_bare = step->is_emptied && !is_project;
-	if (rc == 0 && !is_project && !ews_session_is_at_home(session))
-		rc = ews_home_mark_elsewhere(session->repo->home, session->state.workspace, session->repo->dir,
-					     session->state.id);
-	if (rc == 0 && !is_project)
-		rc = move_workspace(session, step->id, false);
-	if (rc == 0)
-		rc = session->method->restore(&place);
 	/* It had none when it ended: somebody had taken it out. */
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
@@ -339,8 +363,39 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 	}
 	if (rc == 0 && is_bare)
 		rc = relink(session, step);
+	return rc < 0 ? rc : set_state(session, EWS_STATE_ACTIVE);
+}
+
+int ews_end_call_off(struct ews_session *session, struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
+	int rc = ews_snapshot_move_all(session->repo, step, true);
+
 	if (rc == 0)
-		rc = set_state(session, EWS_STATE_ACTIVE);
+		rc = give_mark(session);
+	if (rc == 0)
+		rc = resume(session, step, true);
+	if (rc == 0)
+		rc = ews_step_remove(session->repo->dir_fd, step->id);
+	if (rc < 0)
+		return rc;
+	(void)rmdir(trash); /* best effort: mostly there is none yet */
+	return ews_journal_done(session->fd, step->id);
+}
+
+int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
+{
+	bool is_project = session->method->is_project;
+	int rc = ews_snapshot_move_all(session->repo, step, true);
+
+	if (rc == 0 && !is_project)
+		rc = refill_trash(expired, session, step);
+	if (rc == 0)
+		rc = give_mark(session);
+	if (rc == 0 && !is_project)
+		rc = move_workspace(session, step->id, false);
+	if (rc == 0)
+		rc = resume(session, step, step->is_emptied && !is_project);
 	if (rc < 0)
 		return rc;
 	step->state = EWS_STEP_UNDONE;

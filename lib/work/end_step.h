@@ -14,6 +14,14 @@
 /* What can come before the effects: the state, and the names that the refs of `step`, which is planned, will have. */
 int ews_end_prepare(struct ews_session *session, const struct ews_step *step);
 /*
+ * Was the workspace gone when the end of `step` was planned, so that nothing of it was kept, and is it there after all? Returns 1 or 0,
+ * and fails where that can't be seen. Such an end is not carried out: it fails with EWS_ESTALE.
+ */
+int ews_end_is_unkept(const struct ews_session *session, const struct ews_step *step);
+/* Take such an end back, as if it had not begun: no record of it is left. */
+int ews_end_call_off(struct ews_session *session, struct ews_step *step);
+
+/*
  * From the state "ending" to the end: the directories that something left, and what will say so, are synced together; that
  * gets its name after them.
  */

@@ -373,10 +373,10 @@ static int open_git(const struct ews_place *place, int workspace_fd)
 
 	if (place->is_plain)
 		return ews_error(EWS_ENOTFOUND, "the workspace of a plain directory has no repository");
-	fd = openat(workspace_fd, GIT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	fd = workspace_fd < 0 ? -1 : openat(workspace_fd, GIT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (workspace_fd < 0 || (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)))
 		return ews_error(EWS_ENOTFOUND, "the workspace's repository is gone");
-	return fd;
+	return fd < 0 ? ews_error_os("cannot open the workspace's repository") : fd;
 }
 
 static bool has_our_alternates(const struct ews_place *place, int fd)
@@ -407,6 +407,8 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 	if (place->is_plain)
 		return 0;
 	fd = open_git(place, workspace_fd);
+	if (fd < 0 && fd != EWS_ENOTFOUND && errno != EACCES)
+		return fd;
 	if (fd < 0) {
 		ews_error_clear();
 		ews_strv_add(out, GIT_DIR);

@@ -177,10 +177,11 @@ static int publish(const struct ews_place *place)
 
 static int withdraw(const struct ews_place *place)
 {
-	int rc;
+	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
+	int rc = ews_file_is_there(place->common_fd, path);
 
-	if (!is_there(place))
-		return 0;
+	if (rc <= 0)
+		return rc;
 	rc = move_entry(place, ENTRIES, BESIDE);
 	if (rc < 0)
 		return ews_error_wrap("cannot take out the worktree '%s'", place->id);
@@ -256,44 +257,57 @@ static int take_back(const struct ews_place *place)
 	return rc;
 }
 
+/* Does what opening it says mean that there is none? A link there is no entry. */
+static bool is_no_entry(int err)
+{
+	return err == ENOENT || err == ENOTDIR || err == ELOOP;
+}
+
 static int open_git(const struct ews_place *place, int workspace_fd)
 {
 	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
 	int fd = ews_dir_open_beneath(place->common_fd, path);
 
 	(void)workspace_fd;
-	if (fd < 0)
+	if (fd < 0 && is_no_entry(errno))
 		return ews_error(EWS_ENOTFOUND, "the worktree entry '%s' is gone", place->id);
 	return fd;
 }
 
-/* Does the file `name` hold `want`, which is freed? */
-static void compare(struct ews_strv *out, int dir_fd, const char *name, char *want)
+/* Does the file `name` hold `want`, which is freed? What can't be read just now is no sign of anything. */
+static int compare(struct ews_strv *out, int dir_fd, const char *name, char *want)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, dir_fd, name, LINK_BYTES_MAX);
+	bool is_bent = rc == 0 && (strcmp(text.ptr, want) || text.len != strlen(want));
 
-	if (ews_file_read(&text, dir_fd, name, LINK_BYTES_MAX) < 0 || strcmp(text.ptr, want) ||
-	    text.len != strlen(want)) {
-		ews_error_clear();
-		ews_strv_add(out, name);
-	}
 	free(want);
+	if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED || (rc < 0 && errno == EACCES)) {
+		ews_error_clear();
+		is_bent = true;
+		rc = 0;
+	}
+	if (is_bent)
+		ews_strv_add(out, name);
+	return rc;
 }
 
 static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
 {
 	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
+	bool is_bent = fd < 0 && (is_no_entry(errno) || errno == EACCES);
+	int rc = fd < 0 && !is_bent ? fd : compare(out, workspace_fd, ".git", format_gitfile(place));
 
-	compare(out, workspace_fd, ".git", format_gitfile(place));
-	if (fd < 0) {
+	if (rc < 0)
+		return rc;
+	if (is_bent) {
 		ews_error_clear();
 		ews_strv_add(out, EWS_METHOD_ENTRY);
 		return 0;
 	}
-	compare(out, fd, "gitdir", ews_strfmt("%s/.git\n", place->workspace));
-	compare(out, fd, "commondir", ews_strdup("../..\n"));
-	return 0;
+	rc = compare(out, fd, "gitdir", ews_strfmt("%s/.git\n", place->workspace));
+	return rc < 0 ? rc : compare(out, fd, "commondir", ews_strdup("../..\n"));
 }
 
 static int repair(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
@@ -315,12 +329,15 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	if (fstatat(place->common_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
 	    unlinkat(place->common_fd, path, 0) < 0)
 		return ews_error_os("cannot remove what stands in the place of the worktree entry");
-	if (!is_there(place)) {
+	rc = ews_file_is_there(place->common_fd, path);
+	if (rc == 0) {
 		rc = discard(place);
 		if (rc == 0)
 			rc = write_entry(place, state);
 		return rc < 0 ? rc : publish(place);
 	}
+	if (rc < 0)
+		return rc;
 	fd = ews_dir_open_beneath(place->common_fd, path);
 	return fd < 0 ? fd : write_links(place, fd);
 }
@@ -329,9 +346,9 @@ static int follow(const struct ews_place *place, int workspace_fd, const char *w
 {
 	EWS_CLEANUP(strv) struct ews_strv others = EWS_STRV_INIT;
 	const struct ews_place before = { .id = place->id, .common_dir = was };
+	int rc = compare(&others, workspace_fd, ".git", format_gitfile(&before));
 
-	compare(&others, workspace_fd, ".git", format_gitfile(&before));
-	return others.n ? 0 : write_gitfile(place, workspace_fd);
+	return rc < 0 || others.n ? rc : write_gitfile(place, workspace_fd);
 }
 
 const struct ews_method ews_method_worktree = {

@@ -110,10 +110,12 @@ static int follow_session(struct ews_repo *repo, const struct ews_home_project *
 		return rc;
 	workspace = ews_session_open_workspace(&session);
 	/* One that is gone has nothing that names the store. */
-	if (workspace < 0) {
+	if (workspace < 0 && ews_session_is_gone(&session) == 1) {
 		ews_error_clear();
 		return 0;
 	}
+	if (workspace < 0)
+		return ews_error_code();
 	place = ews_session_place(&session);
 	return session.method->follow(&place, workspace, project->store);
 }

@@ -169,12 +169,26 @@ static int take_end_back(struct ews_strv *done, struct ews_session *session, str
 	return 0;
 }
 
+/* Whoever ended it could not see the workspace, as on a disk that was away: nothing of that has been kept. */
+static int call_end_off(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
+{
+	int rc = ews_end_call_off(session, step);
+
+	if (rc == 0)
+		ews_strv_addf(done, "session '%s': its end was taken back: its workspace is there after all",
+			      session->state.id);
+	return rc;
+}
+
 static int finish_end(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
 	int rc;
 
 	if (step->state == EWS_STEP_UNDOING)
 		return take_end_back(done, session, step);
+	rc = ews_end_is_unkept(session, step);
+	if (rc != 0)
+		return rc < 0 ? rc : call_end_off(done, session, step);
 	rc = ews_end_carry_out(session, step);
 	if (rc == 0)
 		ews_strv_addf(done, "session '%s': its end was finished", session->state.id);
@@ -307,17 +321,20 @@ static int discard(const struct ews_recovery *recovery, struct ews_session *sess
 						.progress = recovery->progress,
 						.payload = recovery->payload };
 	const struct ews_end_opts end = { .force = true, .progress = recovery->progress, .payload = recovery->payload };
-	int rc = 0;
+	int rc;
 
 	if (session->state.state == EWS_STATE_ENDED)
 		return 0;
-	if (access(session->state.workspace, F_OK) == 0) {
+	rc = ews_session_is_gone(session);
+	if (rc < 0)
+		return rc;
+	if (!rc) {
 		rc = ews_revert(&reverted, session, &revert);
-		if (rc == 0)
-			ews_strv_addf(recovery->done, "session '%s': reverted", session->state.id);
+		if (rc < 0)
+			return rc;
+		ews_strv_addf(recovery->done, "session '%s': reverted", session->state.id);
 	}
-	if (rc == 0)
-		rc = ews_end(&ended, session, &end);
+	rc = ews_end(&ended, session, &end);
 	if (rc == 0)
 		ews_strv_addf(recovery->done, "session '%s': ended; 'git ews undo' brings it back",
 			      session->state.id);

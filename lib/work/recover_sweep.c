@@ -183,11 +183,13 @@ static bool is_anothers(const struct ews_repo *repo, int beside_fd, const char *
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(beside_fd, name);
 	EWS_CLEANUP(free) char *real = realpath(repo->dir, NULL);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_read = fd >= 0 && ews_file_read(&text, fd, "gitdir", GITDIR_BYTES_MAX) == 0;
+	int rc = fd < 0 ? fd : ews_file_read(&text, fd, "gitdir", GITDIR_BYTES_MAX);
 
 	ews_error_clear();
 	ews_buf_rtrim(&text);
-	return is_read && !ews_path_is_inside(text.ptr, real ? real : repo->dir);
+	/* Of what can't be read just now nobody knows whose it is. */
+	return rc == 0 ? !ews_path_is_inside(text.ptr, real ? real : repo->dir)
+		       : rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED;
 }
 
 /*

@@ -234,13 +234,19 @@ static int clean_entry(struct ews_repo *repo, int entries_fd, const char *name,
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(entries_fd, name);
 	EWS_CLEANUP(free) char *why = NULL;
 	struct ews_tree_size size = { 0, 0 };
+	int rc;
 
-	if (fd < 0 || ews_session_check_id(name) < 0 || !is_of_this_home(&entry, repo, fd, name) ||
-	    access(entry.record, F_OK) == 0 || idle_s(fd) < opts->idle_s) {
+	if (fd < 0 || ews_session_check_id(name) < 0 || !is_of_this_home(&entry, repo, fd, name)) {
 		ews_error_clear();
 		return 0;
 	}
-	if (access(entry.workspace, F_OK) == 0) {
+	rc = ews_file_is_there(AT_FDCWD, entry.record);
+	if (rc != 0 || idle_s(fd) < opts->idle_s)
+		return rc < 0 ? rc : 0;
+	rc = ews_file_is_there(AT_FDCWD, entry.workspace);
+	if (rc < 0)
+		return rc;
+	if (rc) {
 		why = ews_strfmt("nothing is known of its session; its files are in %s", entry.workspace);
 		opts->stays(opts->payload, name, why);
 		return 0;

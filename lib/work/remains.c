@@ -86,6 +86,8 @@ int ews_remains_keep(char **kept, struct ews_session *session, bool dry_run)
 	EWS_CLEANUP(fd) int git = ews_session_open_admin(session);
 	int rc;
 
+	if (git < 0 && git != EWS_ENOTFOUND)
+		return git;
 	ews_error_clear();
 	if (git < 0)
 		return 0;

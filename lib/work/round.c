@@ -517,8 +517,7 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 	const struct ews_end_opts end = {
 		.force = opts->force, .no_revert = true, .progress = opts->progress, .payload = opts->payload
 	};
-	bool is_gone;
-	int rc = ews_session_open(&session, repo, round->id);
+	int rc = ews_session_open(&session, repo, round->id), is_gone = 0;
 
 	if (rc == 0)
 		rc = ews_session_lock(&session, "round end");
@@ -526,8 +525,10 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 		return rc;
 	ews_round_copy(&result.round, round);
 	result.is_in_place = session.method->is_project;
-	is_gone = opts->force && access(session.state.workspace, F_OK) < 0;
-	rc = is_gone ? 0 : keep_work(&result, &session);
+	if (opts->force)
+		rc = is_gone = ews_session_is_gone(&session);
+	if (rc >= 0)
+		rc = is_gone ? 0 : keep_work(&result, &session);
 	if (rc == 0 && !is_gone)
 		rc = archive_scratch(&result, &session);
 	if (rc == 0) {

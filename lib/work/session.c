@@ -714,6 +714,17 @@ int ews_session_open_parent(const struct ews_session *session)
 	return ews_dir_open(parent);
 }
 
+int ews_session_is_gone(const struct ews_session *session)
+{
+	struct stat st;
+
+	if (lstat(session->state.workspace, &st) == 0)
+		return !S_ISDIR(st.st_mode);
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 1;
+	return ews_error_os("cannot look for the workspace of session '%s'", session->state.id);
+}
+
 /* Open a directory whose modes keep even its owner out: the owner's bits are given back first. */
 static int open_closed(int parent_fd, const char *name)
 {
@@ -731,15 +742,23 @@ char *ews_session_moved_to(const struct ews_session *session)
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *there = NULL;
+	int rc = session->method == &ews_method_worktree ? ews_file_is_there(AT_FDCWD, session->state.workspace) : 1;
 
-	if (session->method != &ews_method_worktree || access(session->state.workspace, F_OK) == 0)
+	if (rc < 0)
+		ews_error_clear(); /* who looks for it says so */
+	if (rc != 0)
 		return NULL;
 	fd = ews_dir_open_beneath(session->repo->common_fd, rel);
 	if (fd < 0 || ews_file_read(&link, fd, "gitdir", LINK_BYTES_MAX) < 0)
 		ews_error_clear();
 	ews_buf_rtrim(&link);
-	if (!link.len || *link.ptr != '/' || strcmp(ews_path_base(link.ptr), ".git") != 0 ||
-	    access(link.ptr, F_OK) < 0)
+	if (!link.len || *link.ptr != '/' || strcmp(ews_path_base(link.ptr), ".git") != 0)
+		return NULL;
+	/* Where it can't be looked at now it may be all the same. */
+	rc = ews_file_is_there(AT_FDCWD, link.ptr);
+	if (rc < 0)
+		ews_error_clear();
+	if (rc == 0)
 		return NULL;
 	there = ews_path_dir(link.ptr);
 	return ews_steal(&there);
@@ -761,30 +780,39 @@ static int fail_gone(const struct ews_session *session)
 	return EWS_EDAMAGED;
 }
 
+/* By errno: of what is kept from us, or can't be read just now, nobody may think that it is gone. */
+static int fail_to_open(const struct ews_session *session)
+{
+	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+		return fail_gone(session);
+	return ews_error_os("cannot open the workspace of session '%s'", session->state.id);
+}
+
 int ews_session_open_workspace(const struct ews_session *session)
 {
 	const char *path = session->state.workspace;
 	const char *name = ews_path_base(path);
 	EWS_CLEANUP(fd) int parent_fd = -1;
-	int fd = -1;
+	int fd;
 
 	if (session->method->is_project)
 		return ews_dir_open(path);
 	parent_fd = ews_session_open_parent(session);
-	if (parent_fd >= 0)
-		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (parent_fd == EWS_EDENIED)
+		return ews_error_wrap("cannot open the workspace of session '%s'", session->state.id);
+	if (parent_fd < 0)
+		return fail_to_open(session);
+	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
+		int err = errno;
+
 		close(fd);
 		fd = -1;
-		errno = EACCES;
+		errno = err;
 	}
-	if (fd < 0 && parent_fd >= 0 && errno == EACCES)
+	if (fd < 0 && errno == EACCES)
 		fd = open_closed(parent_fd, name);
-	if (fd >= 0)
-		return fd;
-	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
-		return ews_error_os("cannot open the workspace of session '%s'", session->state.id);
-	return fail_gone(session);
+	return fd < 0 ? fail_to_open(session) : fd;
 }
 
 int ews_session_open_admin(const struct ews_session *session)
@@ -792,6 +820,9 @@ int ews_session_open_admin(const struct ews_session *session)
 	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
 	struct ews_place place = ews_session_place(session);
 
+	/* Where it lies elsewhere, git has it of a workspace that is gone. */
+	if (workspace < 0 && ews_session_is_gone(session) != 1)
+		return ews_error_code();
 	return session->method->open_git(&place, workspace);
 }
 

@@ -140,7 +140,13 @@ int ews_session_open_parent(const struct ews_session *session);
 /* Does the workspace lie in its place below home, not where `start --in` put it, and is it not the project itself? */
 bool ews_session_is_at_home(const struct ews_session *session);
 
-/* Open the workspace's directory, checked to be where it must be. Returns a descriptor. */
+/*
+ * Is the workspace gone, so that no directory is in its place? Returns 1 or 0, and fails where that can't be seen: what can't be looked
+ * at may be all there.
+ */
+int ews_session_is_gone(const struct ews_session *session);
+
+/* Open the workspace's directory, checked to be where it must be. Returns a descriptor; EWS_EDAMAGED when it is gone. */
 int ews_session_open_workspace(const struct ews_session *session);
 
 /* Begin to read the workspace's stat cache, for the next one: who waits for the lock has time for that. */
@@ -155,7 +161,7 @@ void ews_session_look_early(struct ews_session *session);
 /* Where git says that the workspace is, which is not at its place any more: somebody moved it by git. NULL: nowhere. */
 char *ews_session_moved_to(const struct ews_session *session);
 
-/* The workspace's own git directory. Returns a descriptor; EWS_ENOTFOUND when it is gone, or never was. */
+/* The workspace's own git directory. Returns a descriptor; EWS_ENOTFOUND when it is gone, or never was: not where it can't be opened. */
 int ews_session_open_admin(const struct ews_session *session);
 
 void ews_session_release(struct ews_session *session);

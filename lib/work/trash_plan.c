@@ -173,10 +173,9 @@ int ews_trash_plan_roots(struct ews_trash_plan *plan)
 	return n < 0 ? (int)n : 0;
 }
 
-static bool is_dir_due(const struct ews_trash_plan *plan, const struct ews_trash_dir *dir)
+/* `aside_s`: since when its record has been set aside, -1: it was not. */
+static bool is_dir_due(const struct ews_trash_plan *plan, const struct ews_trash_dir *dir, int64_t aside_s)
 {
-	int64_t aside_s = dir->step ? -1 : ews_step_aside_since_s(plan->repo->dir_fd, dir->step_id);
-
 	/* Whoever set its record aside may want to look at what it took away. */
 	if (aside_s >= 0)
 		return !plan->opts->session && is_over(plan, aside_s, plan->expire_s);
@@ -194,8 +193,10 @@ static int list_root(struct ews_trash_plan *plan, size_t root)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = ews_dir_names_read(&names, plan->roots[root].fd);
+	int rc = n < 0 ? (int)n : 0;
 
-	for (ssize_t i = 0; i < n; i++) {
+	for (ssize_t i = 0; i < n && rc >= 0; i++) {
+		int64_t aside_s = -1;
 		struct ews_trash_dir dir = { .root = root, .step = ews_trash_plan_step(plan, names.items[i].name) };
 		struct stat st;
 
@@ -204,13 +205,17 @@ static int list_root(struct ews_trash_plan *plan, size_t root)
 		    (!dir.step && plan->roots[root].is_named_only) ||
 		    fstatat(plan->roots[root].fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
+		if (!dir.step)
+			rc = ews_step_aside_since_s(&aside_s, plan->repo->dir_fd, names.items[i].name);
+		if (rc < 0)
+			break;
 		dir.step_id = ews_strdup(names.items[i].name);
 		dir.touched_s = st.st_mtim.tv_sec;
-		dir.is_due = is_dir_due(plan, &dir);
+		dir.is_due = is_dir_due(plan, &dir, aside_s);
 		EWS_GROW(plan->dirs, plan->n_dirs, plan->cap_dirs);
 		plan->dirs[plan->n_dirs++] = dir;
 	}
-	return n < 0 ? (int)n : 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int cmp_dirs(const void *a, const void *b)
