@@ -160,6 +160,14 @@ test_expect_success 'where the patch has no place the session stays, and what he
 	git -C closed ews path one && git -C closed -c ews.artifacts.location="$PWD/arts" ews end one && test_path_is_file arts/patches/one.patch
 '
 
+test_expect_success 'P1: where a fix has no place it waits, and the work of the command stays' '
+	test_repo barred && echo file >barred/.superqode && test_expect_code 125 run_in barred -- sh -c "echo b >b && echo more >>src/main.c && git diff >p && git ews report finding add --severity info --title told --fix p" &&
+	test_grep "^warning: the findings wait to be taken over: cannot keep the artifact" err && id=$(git -C barred ews list | sed "s/ .*//") && test_grep "^note: session .$id. is kept: " err &&
+	ws=$(git -C barred ews path $id) && test_path_is_file "${ws:?}/b" && git -C barred ews report finding list >list && test_line_count = 1 list && test_grep "  told$" list &&
+	test_expect_code 125 run_in barred $id -- true && test_grep "^error: cannot keep the artifact" err && git -C barred ews report finding list >got && test_cmp list got &&
+	rm barred/.superqode && run_in barred $id -- true && test_grep ! "^warning" err && git -C barred ews report finding list >got && test_cmp list got && git -C barred ews suggestions list >out && test_grep "finding-.*  told$" out
+'
+
 test_expect_success '--timeout: TERM to the group, then KILL; 124' '
 	test_expect_code 124 run_in p --timeout 1 --end -- sh -c "sleep 60" && git -C p ews list >list && test_must_be_empty list &&
 	test_expect_code 124 run_in p --timeout 1 --end --json -- sh -c "trap \"\" TERM; while :; do sleep 60; done" && test_json out .timed_out true &&

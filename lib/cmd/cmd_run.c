@@ -33,7 +33,6 @@
 
 #define TIMEOUT_S_MAX 1000000000u
 
-#define STATUS_FAILED 125
 #define STATUS_DENIED 126
 #define STATUS_NOT_FOUND 127
 
@@ -344,6 +343,11 @@ static void give_back(struct ews_session *session)
 	(void)ews_error_restore(&why);
 }
 
+static void talk_of_keeping(const struct ews_cmd_ctx *ctx, const struct ews_session *session)
+{
+	ews_cmd_note(ctx, "session '%s' is kept: %s", session->state.id, session->state.workspace);
+}
+
 /* The command is over: what there is to see, to keep and to end. */
 static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session, bool is_new,
 		  char *const *command, const struct ews_run_result *result)
@@ -389,7 +393,7 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	if (!has_ended) {
 		rc = ews_session_disown(session);
 		if (is_new && !ends)
-			ews_cmd_note(ctx, "session '%s' is kept: %s", session->state.id, session->state.workspace);
+			talk_of_keeping(ctx, session);
 		if (set->is_shell)
 			ews_cmd_note(ctx, "'git ews shell %s' goes on in it, 'git ews end %s' ends it",
 				     session->state.id, session->state.id);
@@ -444,13 +448,17 @@ static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	rc = ews_run(&result, session, &opts);
 	if (rc < 0) {
 		ctx->failure_status = result.status;
-		if (is_new && !set->keep && result.status != STATUS_FAILED)
+		if (is_new && (set->keep || result.status == EWS_RUN_STATUS_FAILED))
+			talk_of_keeping(ctx, session);
+		else if (is_new)
 			drop_unused(session);
 		return rc;
 	}
 	if (result.is_subdir_missing)
 		ews_cmd_note(ctx, "'%s' is not in the workspace: the command ran at its top", subdir);
 	rc = finish(ctx, set, session, is_new, command, &result);
+	if (rc < 0 && is_new)
+		talk_of_keeping(ctx, session);
 	if (rc < 0)
 		return rc;
 	return set->fail_on_change && result.changed.n ? 1 : result.status;
@@ -516,7 +524,7 @@ static int run_either(struct ews_cmd_ctx *ctx, bool is_shell, int argc, char **a
 	char *const *command;
 	int rc;
 
-	ctx->failure_status = STATUS_FAILED;
+	ctx->failure_status = EWS_RUN_STATUS_FAILED;
 	rc = parse(&set, &args, ctx, argc, argv);
 	if (rc != 0)
 		return rc;

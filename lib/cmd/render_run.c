@@ -44,6 +44,8 @@ void ews_render_run_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_res
 		ews_cmd_warn(ctx, "what the command printed did not all arrive: %s", result->output_flaw);
 	if (result->log_flaw)
 		ews_cmd_warn(ctx, "the log is not complete: %s", result->log_flaw);
+	if (result->findings_flaw)
+		ews_cmd_warn(ctx, "the findings wait to be taken over: %s", result->findings_flaw);
 	if (!ctx->json)
 		talk_of_changes(result);
 }
@@ -99,6 +101,7 @@ void ews_render_run(cJSON *object, const struct ews_run_result *result)
 		(void)cJSON_AddNullToObject(object, "log");
 	ews_render_string(object, "log_flaw", result->log_flaw);
 	ews_render_string(object, "output_flaw", result->output_flaw);
+	ews_render_string(object, "findings_flaw", result->findings_flaw);
 	add_blocked(object, &result->blocked);
 	ews_render_sentences(object, "left_behind", &result->left_behind);
 	(void)cJSON_AddBoolToObject(object, "project_changed", result->changed.n > 0);

@@ -53,6 +53,7 @@ void ews_run_result_release(struct ews_run_result *result)
 {
 	free(result->log);
 	free(result->log_flaw);
+	free(result->findings_flaw);
 	free(result->output_flaw);
 	ews_strv_release(&result->left_behind);
 	ews_strv_release(&result->changed);
@@ -440,6 +441,15 @@ static int look_at_project(struct ews_run_result *out, const struct stage *stage
 	return out->changed.n ? 0 : ews_file_remove_tree(session->fd, stage->kept);
 }
 
+/* They wait where they are, and readers see them there: the command's work is no less for it. */
+static void take_findings(struct ews_run_result *out, struct ews_session *session)
+{
+	if (ews_findings_collect(session) == 0)
+		return;
+	out->findings_flaw = ews_strdup(ews_error_message());
+	ews_error_clear();
+}
+
 static int record(struct ews_run_result *out, struct ews_session *session, const struct ews_run_opts *opts)
 {
 	EWS_CLEANUP(free) char *text = ews_strfmt("status %d", out->status);
@@ -450,8 +460,8 @@ static int record(struct ews_run_result *out, struct ews_session *session, const
 	if (rc < 0)
 		return rc;
 	session->state.project_changed = session->state.project_changed || out->changed.n;
-	rc = ews_findings_collect(session);
-	if (rc == 0 && session->state.state != EWS_STATE_ENDED) {
+	take_findings(out, session);
+	if (session->state.state != EWS_STATE_ENDED) {
 		rc = ews_session_log(session, opts->verb, text);
 		for (size_t i = 0; i < out->changed.n && rc == 0; i++)
 			rc = ews_session_log(session, "tripwire", out->changed.items[i]);
@@ -499,7 +509,8 @@ static int fail_clean(int rc, const struct stage *stage, struct ews_session *ses
 	if (*stage->kept)
 		(void)ews_file_remove_tree(session->fd,
 					   stage->kept); /* best effort, as below: it goes with the session */
-	if (session->owner_lock.fd >= 0)
+	/* Before ours are there it holds what an earlier command had to say. */
+	if (stage->tmp_fd >= 0)
 		(void)ews_session_remove_tmp(session); /* what comes next in this session does it again */
 	(void)ews_error_restore(&why);
 	return fail(rc, session, opts);
@@ -523,10 +534,14 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 	rc = look_at_project(out, &stage, session);
 	if (rc == 0)
 		rc = record(out, session, opts);
-	/* What still runs may want its files. */
-	if (rc == 0 && (opts->reap || !out->left_behind.n))
+	/* What still runs may want its files, and what waits is among them. */
+	if (rc == 0 && !out->findings_flaw && (opts->reap || !out->left_behind.n))
 		rc = ews_session_remove_tmp(session);
-	return rc < 0 ? fail(rc, session, opts) : rc;
+	if (rc < 0) {
+		out->status = EWS_RUN_STATUS_FAILED; /* the command's is not the news */
+		return fail(rc, session, opts);
+	}
+	return 0;
 }
 
 static int store_patch(char **out, const struct ews_diff *diff, struct ews_session *session)

@@ -36,17 +36,20 @@ struct ews_run_result {
 	char *log; /* where the copy of its output is; NULL: there is none */
 	char *output_flaw; /* why what it printed did not all arrive; NULL: it did, as far as that passed through us */
 	char *log_flaw; /* why that is not complete; NULL: it is */
+	char *findings_flaw; /* why what it found waits among its temporary files; NULL: it is taken over */
 	struct ews_strv left_behind; /* processes, as "<name> (<pid>)" */
 	struct ews_strv changed; /* what of the project changed meanwhile, a sentence each */
 	struct ews_strv commands; /* what takes each of them back; "" when nothing does */
 	struct ews_strv blocked; /* lines of the session's log about git commands that were stopped */
 };
 
-#define EWS_RUN_RESULT_INIT { .status = 125 }
+#define EWS_RUN_STATUS_FAILED 125
+#define EWS_RUN_RESULT_INIT { .status = EWS_RUN_STATUS_FAILED }
 
 /*
- * Run the command to its end. The session is this process's from here on, and not locked afterwards. When it could not be
- * started this fails, and `out->status` says what a shell would; whoever fails has given the session back.
+ * Run the command to its end. The session is this process's from here on, and not locked afterwards. When the command could not
+ * be started this fails, and `out->status` says what a shell would; so it does, with EWS_RUN_STATUS_FAILED, when the command
+ * ran and what there is to say of it could not be recorded. Whoever fails has given the session back.
  */
 int ews_run(struct ews_run_result *out, struct ews_session *session, const struct ews_run_opts *opts);
 
