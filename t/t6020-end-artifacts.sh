@@ -40,6 +40,17 @@ test_expect_success 'P4: ended again after an undo, its artifacts are brought up
 	test_grep "^+yet\$" ${qe:?}/patches/a.patch && ews undo && echo last >>"${ws:?}/tests/test_a.py" && ews undo --redo && artifacts_of a >list && test_cmp list.before list && test_grep "^+last\$" ${qe:?}/patches/a.patch
 '
 
+test_expect_success 'P4: what a session left stays when another one takes its id' '
+	test_repo again && for word in first second; do
+		start_ws again twice && echo $word >>"${ws:?}/src/main.c" && mkdir -p "${ws:?}/tests" && echo $word >"${ws:?}/tests/test_x.py" && git -C again ews end twice >$word.out 2>err || return 1
+	done &&
+	kept=again/.superqode/qe-artifacts && test_grep "^+first\$" ${kept:?}/patches/twice.patch && test_grep "^+second\$" ${kept:?}/patches/twice-2.patch && test_grep "Patch: .*/twice-2.patch$" second.out &&
+	echo first >want && test_cmp want ${kept:?}/generated-tests/unit/test_x.py && echo second >want && test_cmp want ${kept:?}/generated-tests/unit/test_x-2.py &&
+	test_json_count ${kept:?}/qr/qr-$day-twice-2.json .artifacts 3 &&
+	git -C again ews artifact list >list && test_line_count = 10 list && git -C again ews undo && echo third >>"${ws:?}/src/main.c" && git -C again ews end twice >out &&
+	git -C again ews artifact list >list && test_line_count = 10 list && test_grep "^+third\$" ${kept:?}/patches/twice-2.patch && test_grep ! third ${kept:?}/patches/twice.patch
+'
+
 test_expect_success 'nothing to tell, nothing stored; a finding is something, and no patch' '
 	start_ws p same && ews end --json same >json && test_json_count json ".sessions[0].artifacts" 0 && artifacts_of same >list && test_must_be_empty list &&
 	start_ws p said && ews report finding add --severity warning --title slow >out && ews end --json said >json && artifacts_of said >list && test_line_count = 3 list && test_grep ! patch list &&

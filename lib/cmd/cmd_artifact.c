@@ -255,7 +255,7 @@ static int collect(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_harvest_find(&harvest, ctx->repo, &diff);
 	if (rc == 0 && !dry_run)
-		rc = ews_harvest_keep(&harvest, ctx->repo, session.state.id);
+		rc = ews_harvest_keep(&harvest, &session);
 	if (rc < 0)
 		return rc;
 	show_collected(ctx, &harvest, dry_run);

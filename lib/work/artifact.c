@@ -45,8 +45,9 @@ static bool can_replace(struct ews_artifact_registry *registry, struct ews_artif
 {
 	char sha256[EWS_SHA256_HEX_MAX];
 
+	/* A session's id is given again when it has ended: what the one before it left is not its own. */
 	if (!there || there->type != artifact->type || strcmp(there->session, artifact->session) != 0 ||
-	    strcmp(there->original, artifact->original) != 0 ||
+	    strcmp(there->base, artifact->base) != 0 || strcmp(there->original, artifact->original) != 0 ||
 	    strcmp(there->description, artifact->description) != 0)
 		return false;
 	ews_artifact_copy_look(there, sha256, &registry->place, true);
@@ -205,6 +206,7 @@ int ews_artifact_add(struct ews_artifact *out, char **path, struct ews_artifact_
 	int rc = ews_artifact_registry_open(&registry, repo, news);
 
 	replace_text(&artifact.session, what->session);
+	replace_text(&artifact.base, what->base);
 	replace_text(&artifact.description, what->description);
 	replace_text(&artifact.original, what->original);
 	if (rc == 0)

@@ -28,6 +28,7 @@ struct ews_artifact_new {
 	enum ews_artifact_type type;
 	const char *name; /* as wished for; NULL: after its id */
 	const char *session, *description, *original; /* NULL: none */
+	const char *base; /* the session's base snapshot; NULL: none */
 	const void *data;
 	size_t len;
 	int fd; /* > 0: all that can be read there */
@@ -35,7 +36,7 @@ struct ews_artifact_new {
 	const char *in_place; /* the name of a file that stands where it shall be */
 	bool is_executable;
 	/*
-	 * When the session has one of the type, name, origin and description already whose file nobody changed: the same bytes
+	 * When the session, and no other that had its id, has one of the type, name, origin and description already whose file nobody changed: the same bytes
 	 * are not kept twice, and other ones take its place and its id; the store keeps what was there as the commit's parent.
 	 */
 	bool update;

@@ -79,6 +79,7 @@ int ews_artifact_write(struct ews_artifact *artifact, struct ews_batch *batch)
 	add_trailer(&text, "Ews-Type", ews_artifact_type_word(artifact->type));
 	add_trailer(&text, "Ews-Path", artifact->path);
 	add_trailer(&text, "Ews-Session", artifact->session);
+	add_trailer(&text, "Ews-Base", artifact->base);
 	ews_buf_addf(&text, "Ews-Bytes: %" PRIu64 "\n", artifact->size_bytes);
 	add_trailer(&text, "Ews-Sha256", artifact->sha256);
 	add_trailer(&text, "Ews-Replaces", artifact->replaces);
@@ -138,6 +139,8 @@ static int read_message(struct ews_artifact *artifact, const char *message)
 		rc = read_text(&artifact->path, message, "Ews-Path");
 	if (rc == 0)
 		rc = read_text(&artifact->session, message, "Ews-Session");
+	if (rc == 0)
+		rc = read_text(&artifact->base, message, "Ews-Base");
 	if (rc == 0)
 		rc = read_text(&artifact->original, message, "Ews-Original");
 	if (rc == 0)
@@ -255,6 +258,7 @@ int ews_artifact_from_json(struct ews_artifact *out, const cJSON *object)
 		rc = check(&artifact);
 	if (rc < 0)
 		return rc;
+	artifact.base = ews_strdup("");
 	*out = artifact;
 	artifact = (struct ews_artifact)EWS_ARTIFACT_INIT;
 	return 0;
@@ -271,6 +275,7 @@ void ews_artifact_copy(struct ews_artifact *out, const struct ews_artifact *from
 	out->id = ews_strdup(from->id);
 	out->path = ews_strdup(from->path);
 	out->session = ews_strdup(from->session);
+	out->base = ews_strdup(from->base);
 	out->description = ews_strdup(from->description);
 	out->original = ews_strdup(from->original);
 }
@@ -280,6 +285,7 @@ void ews_artifact_release(struct ews_artifact *artifact)
 	free(artifact->id);
 	free(artifact->path);
 	free(artifact->session);
+	free(artifact->base);
 	free(artifact->description);
 	free(artifact->original);
 	*artifact = (struct ews_artifact)EWS_ARTIFACT_INIT;

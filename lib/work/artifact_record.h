@@ -31,6 +31,7 @@ struct ews_artifact {
 	enum ews_artifact_type type;
 	char *path; /* "patches/x.patch", as seen from the place of artifacts */
 	char *session; /* "": of none */
+	char *base; /* that session's base snapshot, which tells it from others of its id; "": not known */
 	char *description; /* "": none */
 	char *original; /* the path that it had in the workspace; "": none */
 	char sha256[EWS_SHA256_HEX_MAX];

@@ -222,6 +222,7 @@ struct ews_artifact ews_artifact_make(enum ews_artifact_type type, char *path)
 	return (struct ews_artifact){ .type = type,
 				      .path = path,
 				      .session = ews_strdup(""),
+				      .base = ews_strdup(""),
 				      .description = ews_strdup(""),
 				      .original = ews_strdup("") };
 }

@@ -42,6 +42,7 @@ static int add(struct ews_farewell *out, struct ews_session *session, struct ews
 	int rc;
 
 	what->session = session->state.id;
+	what->base = session->state.base_snapshot;
 	rc = ews_artifact_add(&artifact, &path, NULL, session->repo, what);
 	if (rc == 0)
 		add_item(out, &artifact, path);
@@ -55,6 +56,7 @@ int ews_farewell_patch(struct ews_artifact *out, char **path, const struct ews_d
 	struct ews_artifact_new what = { .type = EWS_ARTIFACT_PATCH,
 					 .name = name,
 					 .session = session->state.id,
+					 .base = session->state.base_snapshot,
 					 .description = "what differs from the base",
 					 .update = true };
 	int rc = ews_diff_print(diff, session->repo, NULL, NULL, false, -1, &text);
@@ -109,7 +111,7 @@ static int store_tests(struct ews_farewell *out, struct ews_session *session, co
 	int rc = ews_harvest_find(&harvest, session->repo, diff);
 
 	if (rc == 0)
-		rc = ews_harvest_keep(&harvest, session->repo, session->state.id);
+		rc = ews_harvest_keep(&harvest, session);
 	if (rc == 0 && harvest.n)
 		rc = ews_artifact_list(&list, NULL, session->repo);
 	for (size_t i = 0; i < harvest.n && rc == 0; i++) {

@@ -332,6 +332,7 @@ static int store_fix(struct ews_finding *finding, const struct ews_session *sess
 	const struct ews_artifact_new what = { .type = EWS_ARTIFACT_SUGGESTED_FIX,
 					       .name = name,
 					       .session = session->state.id,
+					       .base = session->state.base_snapshot,
 					       .description = finding->title,
 					       .data = finding->fix,
 					       .len = strlen(finding->fix),

@@ -218,19 +218,20 @@ int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struc
 	return rc;
 }
 
-int ews_harvest_keep(struct ews_harvest *harvest, struct ews_repo *repo, const char *session)
+int ews_harvest_keep(struct ews_harvest *harvest, const struct ews_session *session)
 {
 	for (size_t i = 0; i < harvest->n; i++) {
 		EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
 		struct ews_harvest_test *test = &harvest->items[i];
 		const struct ews_artifact_new what = { .type = test->type,
 						       .name = ews_path_base(test->path),
-						       .session = session,
+						       .session = session->state.id,
+						       .base = session->state.base_snapshot,
 						       .original = test->path,
 						       .blob = &test->blob,
 						       .is_executable = test->is_executable,
 						       .update = true };
-		int rc = ews_artifact_add(&artifact, NULL, NULL, repo, &what);
+		int rc = ews_artifact_add(&artifact, NULL, NULL, session->repo, &what);
 
 		if (rc < 0)
 			return ews_error_wrap("'%s'", test->path);

@@ -35,7 +35,7 @@ int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struc
 int ews_harvest_judge(enum ews_artifact_type *out, struct ews_repo *repo, const char *path);
 
 /* Keep each as an artifact of `session`; again changes nothing. */
-int ews_harvest_keep(struct ews_harvest *harvest, struct ews_repo *repo, const char *session);
+int ews_harvest_keep(struct ews_harvest *harvest, const struct ews_session *session);
 
 void ews_harvest_release(struct ews_harvest *harvest);
 EWS_CLEANUP_DEFINE(harvest, struct ews_harvest, ews_harvest_release)

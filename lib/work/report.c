@@ -199,6 +199,15 @@ static void gather_drift(struct ews_report *out)
 		note_problem(out, "whether the project changed is not known");
 }
 
+/* Another session may have had the same id. What was added by hand does not say of which of them it is, but when. */
+static bool is_of(const struct ews_artifact *artifact, const struct ews_state *state)
+{
+	if (strcmp(artifact->session, state->id) != 0)
+		return false;
+	return *artifact->base ? !strcmp(artifact->base, state->base_snapshot)
+			       : artifact->created_s >= state->created_s;
+}
+
 void ews_report_list_artifacts(struct ews_report *out)
 {
 	EWS_CLEANUP(artifacts) struct ews_artifacts list = EWS_ARTIFACTS_INIT;
@@ -211,7 +220,7 @@ void ews_report_list_artifacts(struct ews_report *out)
 	for (size_t i = 0; i < list.n; i++) {
 		const struct ews_artifact *item = &list.items[i];
 
-		if (strcmp(item->session, out->session->state.id) != 0)
+		if (!is_of(item, &out->session->state))
 			continue;
 		EWS_GROW(out->artifacts, out->n_artifacts, out->artifacts_cap);
 		out->artifacts[out->n_artifacts++] =
@@ -331,6 +340,7 @@ static int keep_form(struct ews_artifact *out, struct ews_strv *paths, const str
 
 	what->type = EWS_ARTIFACT_QR;
 	what->session = report->session->state.id;
+	what->base = report->session->state.base_snapshot;
 	what->description = report->is_final ? "the report at the end" : "a report";
 	what->update = report->is_final;
 	rc = ews_artifact_add(out, &path, NULL, report->session->repo, what);
