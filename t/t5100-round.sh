@@ -151,6 +151,11 @@ test_expect_success 'P4: many at once: each has a round, a label and its work, a
 	for n in 1 2 3; do { ews round end --all --team many >"all$n" 2>"err$n" || echo failed >>"all$n"; } & done && wait && cat all1 all2 all3 >out && test_line_count = 6 out && test_grep ! failed out && ews round list --team many >out && test_must_be_empty out
 '
 
+test_expect_success 'P1: many labels at once: no round calls the branch of another one drift' '
+	ids=$(seq 6) && for n in $ids; do ews round start --team many --agent "x$n" --label "many$n" >"ws$n" 2>/dev/null & done && wait && for n in $ids; do ews round end --team many --agent "x$n" >out 2>err && test_grep ! drift err || return 1; done &&
+	git -C p for-each-ref --format="%(refname:short)" "refs/heads/many*" >out && test_line_count = 6 out && git -C p branch -qD $(cat out) && ews round end --all --team many >out
+'
+
 test_expect_success 'modes: isolated has a repository of its own, legacy is the project, and any other word is an error' '
 	test_expect_code 129 git -C p ews round start --agent x --mode worktre && test_expect_code 129 git -C p ews round start --agent x --mode snapshot && test_expect_code 129 git -C p ews round start && test_expect_code 129 git -C p ews round start --agent ../x && test_expect_code 129 git -C p ews round start --agent x --team a/b &&
 	begin kim --mode isolated && test_path_is_dir "${ws:?}/.git" && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && (cd "${ws:?}" && echo k >k && git add k && git -c commit.gpgSign=false commit -qm own && git ews round peers >out && sed -n 2p out >command && rm out && grep "git ews round diff $(basename "$(dirname "$one")")/" command && sh command >patch && test_grep ^diff patch && rm command patch) && ews round end --agent kim >out && test "$(git -C p show "$round:k")" = k && git -C p rev-list --count "$base..$round" >out && test "$(cat out)" = 1 &&

@@ -469,8 +469,6 @@ int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews
 	if (ews_oid_is_none(&base) || !ews_oid_equal(&tree, &base_tree))
 		rc = ews_stage_commit_tree(out, repo, &tree, &base, intent && *intent ? intent : message);
 	if (rc == 0)
-		ews_tripwire_tell_ref(repo, ref, out);
-	if (rc == 0)
-		rc = ews_odb_ref_swap(repo->odb, ref, &none, out);
+		rc = ews_tripwire_move_ref(repo, ref, &none, out);
 	return rc < 0 ? ews_error_wrap("cannot make the branch '%s'", name) : 0;
 }

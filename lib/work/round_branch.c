@@ -86,8 +86,7 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 		free(ref);
 		choose(round, session->repo);
 		ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
-		ews_tripwire_tell_ref(session->repo, ref, &round->tip);
-		rc = ews_odb_ref_swap(session->repo->odb, ref, &none, &round->tip);
+		rc = ews_tripwire_move_ref(session->repo, ref, &none, &round->tip);
 		/* Of those that begin at once under a label one gets it. */
 	} while (rc == EWS_ESTALE && !strcmp(round->branch, round->label));
 	if (rc < 0)
@@ -126,7 +125,6 @@ int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, str
 			      round->branch, is_ours ? "stands on it" : "has moved it", round->id);
 		return 0;
 	}
-	ews_tripwire_tell_ref(session->repo, ref, &round->tip);
-	rc = ews_odb_ref_swap(odb, ref, &there, &round->tip);
+	rc = ews_tripwire_move_ref(session->repo, ref, &there, &round->tip);
 	return rc < 0 ? ews_error_wrap("cannot move the branch '%s'", round->branch) : 0;
 }

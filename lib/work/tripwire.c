@@ -486,22 +486,30 @@ static bool is_outdated(const char *line, const char *name, struct ews_repo *rep
 	return !strcmp(ref, name) || ews_odb_ref_read(&oid, repo->odb, ref) < 0;
 }
 
-void ews_tripwire_tell_ref(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
+static void tell_ref(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
-	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	char hex[EWS_OID_HEX_MAX];
 
-	if (ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0) {
-		(void)read_lines(&lines, repo->dir_fd, TOLD_FILE); /* none yet, or none that can be read */
-		for (size_t i = 0; i < lines.n; i++)
-			if (!is_outdated(lines.items[i], name, repo))
-				ews_strv_add(&kept, lines.items[i]);
-		ews_strv_addf(&kept, "ref %s %s", name, ews_oid_hex(hex, oid));
-		(void)write_lines(repo->dir_fd, TOLD_FILE, &kept);
-	}
+	(void)read_lines(&lines, repo->dir_fd, TOLD_FILE); /* none yet, or none that can be read */
+	for (size_t i = 0; i < lines.n; i++)
+		if (!is_outdated(lines.items[i], name, repo))
+			ews_strv_add(&kept, lines.items[i]);
+	ews_strv_addf(&kept, "ref %s %s", name, ews_oid_hex(hex, oid));
+	(void)write_lines(repo->dir_fd, TOLD_FILE, &kept);
+}
+
+int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct ews_oid *from,
+			  const struct ews_oid *to)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+
+	/* Held until the ref is there: one that is not is one that nobody has to be told of any more. */
+	if (ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0)
+		tell_ref(repo, name, to);
 	ews_error_clear();
+	return ews_odb_ref_swap(repo->odb, name, from, to);
 }
 
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)

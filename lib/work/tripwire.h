@@ -44,10 +44,11 @@ const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *n
 bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
 			 const struct ews_tripwire *after);
 /*
- * From now on the ref `name` is no difference to any session while it stands at `oid`: it is we who put it there, as we were
- * asked to. To be called before that is done. It informs: what fails makes the ref be named, which is no lie.
+ * Move the ref `name` as ews_odb_ref_swap() does; it is no difference to any session while it stands at `to`, for it is we who put
+ * it there, as we were asked to. When that can't be told the ref is moved all the same, and named, which is no lie.
  */
-void ews_tripwire_tell_ref(struct ews_repo *repo, const char *name, const struct ews_oid *oid);
+int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct ews_oid *from,
+			  const struct ews_oid *to);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);
