@@ -185,6 +185,8 @@ static int take_back(struct ews_repo *repo, struct ews_round *round, bool is_new
 		else if (rc == 0)
 			rc = end_unused(&session);
 	}
+	if (rc == 0)
+		rc = ews_round_branch_take_back(round, repo);
 	if (rc == 0 && ews_odb_ref_read(&round->tip, repo->odb, ref) == 0)
 		rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, &none);
 	if (rc < 0)

@@ -98,6 +98,21 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 	return rc;
 }
 
+int ews_round_branch_take_back(const struct ews_round *round, struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
+	const struct ews_oid none = EWS_OID_NONE;
+	int rc;
+
+	if (!round->is_branched || ews_branch_is_stood_on(repo, ref, false))
+		return 0;
+	rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, &none);
+	if (rc != EWS_ESTALE)
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
 int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, struct ews_session *session,
 			    const struct ews_oid *base, const struct ews_oid *was)
 {

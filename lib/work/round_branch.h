@@ -17,6 +17,9 @@ int ews_round_branch_check(struct ews_repo *repo, const char *label);
  */
 int ews_round_branch_make(struct ews_round *round, struct ews_session *session);
 
+/* Delete the branch that was made with the round just now, unless somebody has moved it or stands on it. */
+int ews_round_branch_take_back(const struct ews_round *round, struct ews_repo *repo);
+
 /*
  * Move it from where we put it (`base`, or the ref's last place `was`) to the round's tip, unless somebody has moved it, removed it,
  * or stands on it: then `notes` say so.
