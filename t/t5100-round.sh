@@ -156,6 +156,11 @@ test_expect_success 'P1: many labels at once: no round calls the branch of anoth
 	git -C p for-each-ref --format="%(refname:short)" "refs/heads/many*" >out && test_line_count = 6 out && git -C p branch -qD $(cat out) && ews round end --all --team many >out
 '
 
+test_expect_success 'what the messages say is so: a workspace that is gone, a name that is none' '
+	begin rob --team gone && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent rob --team gone 2>err && test_grep "^hint: .git ews round end --force. ends the round, without its work" err && ews round end --agent rob --team gone --force >out && test "$(cat out)" = "$round" &&
+	for name in a/b "" ../x "$(printf "%300s" "" | tr " " b)"; do for verb in "end --dry-run" end peers prompt scratch; do test_expect_code 129 git -C p ews round $verb --agent "$name" 2>err && test_grep "is no name for an agent$" err || return 1; done; done
+'
+
 test_expect_success 'modes: isolated has a repository of its own, legacy is the project, and any other word is an error' '
 	test_expect_code 129 git -C p ews round start --agent x --mode worktre && test_expect_code 129 git -C p ews round start --agent x --mode snapshot && test_expect_code 129 git -C p ews round start && test_expect_code 129 git -C p ews round start --agent ../x && test_expect_code 129 git -C p ews round start --agent x --team a/b &&
 	begin kim --mode isolated && test_path_is_dir "${ws:?}/.git" && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && (cd "${ws:?}" && echo k >k && git add k && git -c commit.gpgSign=false commit -qm own && git ews round peers >out && sed -n 2p out >command && rm out && grep "git ews round diff $(basename "$(dirname "$one")")/" command && sh command >patch && test_grep ^diff patch && rm command patch) && ews round end --agent kim >out && test "$(git -C p show "$round:k")" = k && git -C p rev-list --count "$base..$round" >out && test "$(cat out)" = 1 &&

@@ -767,6 +767,7 @@ char *ews_session_moved_to(const struct ews_session *session)
 static int fail_gone(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
+	EWS_CLEANUP(free) char *round = ews_strfmt("ews/%s", session->state.id);
 	int rc = ews_session_refuse_unsettled(session);
 
 	if (rc < 0)
@@ -775,6 +776,8 @@ static int fail_gone(const struct ews_session *session)
 		  session->state.workspace);
 	if (there)
 		ews_error_hint("it was moved: git worktree move '%s' '%s'", there, session->state.workspace);
+	else if (!strcmp(session->state.label, round))
+		ews_error_hint("'git ews round end --force' ends the round, without its work");
 	else
 		ews_error_hint("'git ews end %s' ends the session", session->state.id);
 	return EWS_EDAMAGED;
