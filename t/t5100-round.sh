@@ -151,9 +151,22 @@ test_expect_success 'P4: many at once: each has a round, a label and its work, a
 	for n in 1 2 3; do { ews round end --all --team many >"all$n" 2>"err$n" || echo failed >>"all$n"; } & done && wait && cat all1 all2 all3 >out && test_line_count = 6 out && test_grep ! failed out && ews round list --team many >out && test_must_be_empty out
 '
 
+test_expect_success 'P4: a round that undo brings back beside a newer one is ended as any other, and nothing is begun beside it' '
+	begin pat --team back && older=$round w1=$ws && echo x >"${w1:?}/x" && ews round end --agent pat --team back >out && begin pat --team back && newer=$round w2=$ws && ews undo "${older#ews/}" && ews round end --agent pat --team back >out && test "$(cat out)" = "$newer" &&
+	test_expect_code 128 git -C p ews round start --agent pat --team back 2>err && test_grep "at work on the round .$older" err && test_expect_code 128 git -C p ews round start --agent pat --team back --previous "$newer" 2>err && ews round end --agent pat --team back >out && test "$(cat out)" = "$older" &&
+	ews undo "${older#ews/}" && ews undo "${newer#ews/}" && (cd "${w1:?}" && git ews round prompt >"$OLDPWD/prompt" && git ews round end --dry-run >"$OLDPWD/dry" && git ews round end >"$OLDPWD/out") && test "$(cat out dry)" = "$older$LF$older" && test_grep "$older" prompt && test_path_is_dir "${w2:?}" && test_path_is_missing "${w1:?}" &&
+	ews undo "${older#ews/}" && ews round end --all --team back >out && test_line_count = 2 out && ews round list --team back >out && test_must_be_empty out && test_path_is_missing "${w1:?}" && test_path_is_missing "${w2:?}"
+'
+
 test_expect_success 'P1: many labels at once: no round calls the branch of another one drift' '
 	ids=$(seq 6) && for n in $ids; do ews round start --team many --agent "x$n" --label "many$n" >"ws$n" 2>/dev/null & done && wait && for n in $ids; do ews round end --team many --agent "x$n" >out 2>err && test_grep ! drift err || return 1; done &&
 	git -C p for-each-ref --format="%(refname:short)" "refs/heads/many*" >out && test_line_count = 6 out && git -C p branch -qD $(cat out) && ews round end --all --team many >out
+'
+
+test_expect_success 'P1, P4: a start that fails leaves no branch; an end of all that fails says what is over' '
+	begin quin --team busy && first=$round && begin pat --team busy && one=$round && sit "${ws:?}" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 20 sits && git -C p for-each-ref >want && test_expect_code 1 git -C p ews round start --agent pat --team busy --previous "$one" --label left 2>err && test_grep "in use by" err && git -C p for-each-ref >out && test_cmp want out &&
+	test_expect_code 1 git -C p ews round end --all --team busy 2>err && test_grep "^error: the others go on, but .$first. ended: .* in use by" err && ews undo "${first#ews/}" && test_expect_code 1 git -C p ews round end --all --team busy --json >json && test_grep "but .$first. ended" json &&
+	kill $sitter && test_wait_for 20 sits_not && ews round end --all --team busy >out && test_line_count = 2 out
 '
 
 test_expect_success 'what the messages say is so: a workspace that is gone, a name that is none' '

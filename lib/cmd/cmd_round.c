@@ -42,12 +42,14 @@ static const char *const diff_usage[] = {
 struct who {
 	const char *team_word, *agent_word; /* as given; NULL: not */
 	char *team, *agent;
+	char *round; /* the one that we stand in; NULL: the agent's */
 };
 
 static void release_who(struct who *who)
 {
 	free(who->team);
 	free(who->agent);
+	free(who->round);
 }
 
 EWS_CLEANUP_DEFINE(who, struct who, release_who)
@@ -68,10 +70,12 @@ static int find_team(struct who *who, struct ews_repo *repo)
 {
 	const char *env = getenv("EWS_TEAM");
 	const char *word = who->team_word ? who->team_word : env && *env ? env : NULL;
-	EWS_CLEANUP(free) char *agent = NULL;
+	EWS_CLEANUP(round) struct ews_round here = { 0 };
 
-	if (!word && repo->here && ews_round_here(&who->team, &agent, repo) == 0)
+	if (!word && repo->here && ews_round_here(&here, repo) == 0) {
+		who->team = ews_steal(&here.team);
 		return 0;
+	}
 	ews_error_clear();
 	who->team = ews_strdup(word ? word : "default");
 	return ews_round_check_name("a team", who->team);
@@ -80,19 +84,38 @@ static int find_team(struct who *who, struct ews_repo *repo)
 /* Who stands in the workspace of a round need not know whose it is. */
 static int find_agent(struct who *who, struct ews_repo *repo)
 {
+	EWS_CLEANUP(round) struct ews_round here = { 0 };
 	int rc;
 
 	if (!who->agent_word) {
-		rc = ews_round_here(&who->team, &who->agent, repo);
-		if (rc < 0 || !who->team_word || !strcmp(who->team_word, who->team))
+		rc = ews_round_here(&here, repo);
+		if (rc < 0)
 			return rc;
+		who->team = ews_steal(&here.team);
+		who->agent = ews_steal(&here.agent);
+		who->round = ews_steal(&here.id);
+		if (!who->team_word || !strcmp(who->team_word, who->team))
+			return 0;
 		ews_error(EWS_EUSAGE, "the round here is one of team '%s', not of '%.80s'", who->team,
 			  who->team_word);
 		ews_error_hint("leave out --team, or name the agent with --agent");
 		return EWS_EUSAGE;
 	}
 	who->agent = ews_strdup(who->agent_word);
-	return find_team(who, repo);
+	rc = ews_round_check_name("an agent", who->agent);
+	return rc < 0 ? rc : find_team(who, repo);
+}
+
+/* The one that we stand in, else the agent's; NULL: there is none. */
+static const struct ews_round *find_round(const struct ews_rounds *rounds, const struct who *who)
+{
+	const struct ews_round *round = NULL;
+
+	if (!who->round)
+		return ews_round_of(rounds, who->agent);
+	if (ews_round_find(&round, rounds, who->round) < 0)
+		ews_error_clear(); /* its start was killed */
+	return round;
 }
 
 /* ---- start, end ---- */
@@ -146,7 +169,7 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(start_settings) struct ews_start_settings set = EWS_START_SETTINGS_INIT;
 	EWS_CLEANUP(round_start_result) struct ews_round_start_result result = EWS_ROUND_START_RESULT_INIT;
-	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	EWS_CLEANUP(who) struct who who = { .team = NULL };
 	struct ews_round_start_opts round = { .start = &set.start };
 	struct ews_progress progress;
 	const char *mode = NULL;
@@ -243,7 +266,7 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 	return 0;
 }
 
-static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agent)
+static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agent, const char *round)
 {
 	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
 	struct ews_progress progress;
@@ -251,26 +274,42 @@ static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agen
 
 	set->opts.progress = ews_progress_show;
 	set->opts.payload = &progress;
+	set->opts.round = round;
 	ews_progress_init(&progress, ctx, "Ending the round");
 	rc = ews_round_end(&result, ctx->repo, set->who.team, agent, &set->opts);
 	ews_progress_end(&progress);
 	return rc < 0 ? rc : show_end(ctx, set, &result);
 }
 
+/* Who is told of a failure is to know what is over all the same. */
+static int end_open(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_rounds *rounds)
+{
+	EWS_CLEANUP(buf) struct ews_buf over = EWS_BUF_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; i < rounds->n && rc == 0; i++) {
+		const struct ews_round *round = &rounds->items[i];
+
+		if (!round->is_open || !round->is_settled)
+			continue;
+		rc = end_one(ctx, set, round->agent, round->id);
+		if (rc == 0)
+			ews_buf_addf(&over, "%s'ews/%s'", over.len ? ", " : "", round->id);
+	}
+	return rc < 0 && over.len ? ews_error_wrap("the others go on, but %s ended", over.ptr) : rc;
+}
+
 /* End those that go on, then all refs go as one step. */
 static int end_all(struct ews_cmd_ctx *ctx, struct ending *set, cJSON *object)
 {
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
-	EWS_CLEANUP(strv) struct ews_strv agents = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	int rc;
 
 	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
 	if (rc < 0)
 		return rc;
-	ews_rounds_open_agents(&agents, &rounds);
-	for (size_t i = 0; i < agents.n && rc == 0 && !set->dry_run; i++)
-		rc = end_one(ctx, set, agents.items[i]);
+	rc = set->dry_run ? 0 : end_open(ctx, set, &rounds);
 	for (size_t i = 0; i < rounds.n && set->dry_run; i++)
 		if (rounds.items[i].is_settled && !ews_oid_is_none(&rounds.items[i].tip))
 			ews_strv_addf(&names, "ews/%s", rounds.items[i].id);
@@ -295,7 +334,7 @@ static int name_only(struct ews_cmd_ctx *ctx, struct ending *set)
 	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
 	if (rc < 0)
 		return rc;
-	round = ews_round_newest(&rounds, set->who.agent);
+	round = find_round(&rounds, &set->who);
 	if (!round)
 		return ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", set->who.agent,
 				 set->who.team);
@@ -338,7 +377,7 @@ static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0 && set.all)
 		rc = end_all(ctx, &set, object);
 	else if (rc == 0)
-		rc = set.dry_run ? name_only(ctx, &set) : end_one(ctx, &set, set.who.agent);
+		rc = set.dry_run ? name_only(ctx, &set) : end_one(ctx, &set, set.who.agent, set.who.round);
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);
 	if (rc == 0 && ctx->json)
 		ews_cmd_json_show(ctx, object);
@@ -398,7 +437,7 @@ static int look(struct view *view, struct ews_cmd_ctx *ctx, const char *const *u
 	if (rc < 0)
 		return rc;
 	ews_round_peers(&view->team.peers, &view->team.n, &view->rounds, view->who.agent);
-	view->team.own = ews_round_newest(&view->rounds, view->who.agent);
+	view->team.own = find_round(&view->rounds, &view->who);
 	view->team.archives = &view->archives;
 	view->team.is_private = is_private(ctx->repo, view->team.own);
 	return 0;
@@ -512,7 +551,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
-	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	EWS_CLEANUP(who) struct who who = { .team = NULL };
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_list");
 	cJSON *array = cJSON_AddArrayToObject(object, "rounds");
 	bool with_agents;
@@ -551,7 +590,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
-	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	EWS_CLEANUP(who) struct who who = { .team = NULL };
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round");
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	const struct ews_round *round;
@@ -619,7 +658,7 @@ static int translate(void *payload, struct ews_cmd_ctx *ctx, struct ews_strv *wo
 
 static int diff(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
-	EWS_CLEANUP(who) struct who who = { NULL, NULL, NULL, NULL };
+	EWS_CLEANUP(who) struct who who = { .team = NULL };
 	const struct ews_opt opts[] = { TEAM_OPT(&who), EWS_OPTS_END };
 	const struct ews_diff_verb verb = {
 		.usage = diff_usage, .opts = opts, .min_words = 1, .translate = translate, .payload = &who

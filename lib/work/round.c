@@ -236,8 +236,17 @@ static int make(struct ews_round *round, struct ews_repo *repo, struct ews_sessi
 	return rc < 0 ? rc : ews_round_branch_make(round, session);
 }
 
-static int refuse_open(const struct ews_round *round)
+/* Nothing else of the agent's may go on. */
+static int check_open(const struct ews_rounds *rounds, const char *agent, const struct ews_round *previous)
 {
+	const struct ews_round *round = NULL;
+
+	for (size_t i = 0; i < rounds->n; i++)
+		if (!strcmp(rounds->items[i].agent, agent) && rounds->items[i].is_open &&
+		    rounds->items[i].is_settled && &rounds->items[i] != previous)
+			round = &rounds->items[i];
+	if (!round)
+		return 0;
 	ews_error(EWS_EEXISTS, "agent '%s' is at work on the round 'ews/%s'", round->agent, round->id);
 	ews_error_hint("'git ews round end --agent %s' ends it, '--previous ews/%s' ends it and takes its ref away",
 		       round->agent, round->id);
@@ -396,7 +405,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, c
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(free) char *base = NULL;
 	EWS_CLEANUP(free) char *name = NULL;
-	const struct ews_round *previous = NULL, *open;
+	const struct ews_round *previous = NULL;
 	struct ews_start_opts start = *opts->start;
 	int rc = check(repo, opts);
 
@@ -410,12 +419,10 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, c
 		rc = tidy(repo, &rounds, opts->agent);
 	if (rc == 0)
 		rc = find_previous(&previous, &rounds, opts);
-	if (rc < 0)
-		return rc;
-	open = ews_round_newest(&rounds, opts->agent);
-	if (open && open->is_open && open != previous)
-		return refuse_open(open);
-	rc = choose_base(&start, &base, repo, &rounds, opts->base);
+	if (rc == 0)
+		rc = check_open(&rounds, opts->agent, previous);
+	if (rc == 0)
+		rc = choose_base(&start, &base, repo, &rounds, opts->base);
 	if (rc == 0)
 		rc = record(&result.round, repo, opts);
 	if (rc < 0)
@@ -564,7 +571,11 @@ int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const
 		rc = ews_rounds_read(&rounds, repo, team);
 	if (rc < 0)
 		return rc;
-	round = ews_round_newest(&rounds, agent);
+	rc = opts->round ? ews_round_find(&round, &rounds, opts->round) : 0;
+	if (rc < 0)
+		return rc;
+	if (!opts->round)
+		round = ews_round_of(&rounds, agent);
 	if (!round) {
 		ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", agent, team);
 		ews_error_hint("'git ews round start --agent %s' starts one", agent);

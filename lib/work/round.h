@@ -47,6 +47,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo,
 		    const struct ews_round_start_opts *opts);
 
 struct ews_round_end_opts {
+	const char *round; /* which of the agent's; NULL: the one that goes on, else his newest */
 	bool force; /* although a process uses the workspace; and without its work, when that has gone */
 	ews_progress_fn progress;
 	void *payload;
@@ -65,7 +66,7 @@ struct ews_round_end_result {
 #define EWS_ROUND_END_RESULT_INIT { .left_out = EWS_STRV_INIT, .notes = EWS_STRV_INIT }
 
 /*
- * End the agent's round: all of its work under its ref, scratch archived, the workspace to trash. When any of it fails the ref is as
+ * End a round of the agent's: all of its work under its ref, scratch archived, the workspace to trash. When any of it fails the ref is as
  * it was or holds the work, and the workspace is there. Fails with EWS_ENOTFOUND when the agent never had a round.
  */
 int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const char *team, const char *agent,

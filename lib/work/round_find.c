@@ -27,38 +27,32 @@ int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds
 	return EWS_ENOTFOUND;
 }
 
-/* The agent's newest round that has its ref, or of those that are over. */
-static const struct ews_round *find_newest(const struct ews_rounds *rounds, const char *agent, bool must_be_over)
+/* The agent's newest round of those that go on, or of those that are over and have their ref. */
+static const struct ews_round *find_newest(const struct ews_rounds *rounds, const char *agent, bool is_open)
 {
 	for (size_t i = rounds->n; i > 0; i--) {
 		const struct ews_round *round = &rounds->items[i - 1];
-		bool has_ref = round->is_open ? !must_be_over : !ews_oid_is_none(&round->tip);
 
-		if (!strcmp(round->agent, agent) && round->is_settled && has_ref)
+		if (!strcmp(round->agent, agent) && round->is_settled && round->is_open == is_open &&
+		    (is_open || !ews_oid_is_none(&round->tip)))
 			return round;
 	}
 	return NULL;
 }
 
-const struct ews_round *ews_round_newest(const struct ews_rounds *rounds, const char *agent)
+const struct ews_round *ews_round_of(const struct ews_rounds *rounds, const char *agent)
 {
-	return find_newest(rounds, agent, false);
+	const struct ews_round *round = find_newest(rounds, agent, true);
+
+	return round ? round : find_newest(rounds, agent, false);
 }
 
 /* The agent's newest round that is over, or, when none is, the one that goes on. */
 static const struct ews_round *newest_result(const struct ews_rounds *rounds, const char *agent)
 {
-	const struct ews_round *round = find_newest(rounds, agent, true);
+	const struct ews_round *round = find_newest(rounds, agent, false);
 
-	return round ? round : ews_round_newest(rounds, agent);
-}
-
-void ews_rounds_open_agents(struct ews_strv *out, const struct ews_rounds *rounds)
-{
-	for (size_t i = 0; i < rounds->n; i++)
-		if (rounds->items[i].is_open && rounds->items[i].is_settled)
-			ews_strv_add(out, rounds->items[i].agent);
-	ews_strv_unique(out);
+	return round ? round : find_newest(rounds, agent, true);
 }
 
 static int cmp_by_alias(const void *a, const void *b)
@@ -109,21 +103,16 @@ static int find_anywhere(struct ews_round *out, struct ews_repo *repo, const cha
 	return rc < 0 ? rc : EWS_ENOTFOUND;
 }
 
-int ews_round_here(char **team, char **agent, struct ews_repo *repo)
+int ews_round_here(struct ews_round *out, struct ews_repo *repo)
 {
-	EWS_CLEANUP(round) struct ews_round round = { 0 };
-	int rc = repo->here ? find_anywhere(&round, repo, repo->here) : EWS_ENOTFOUND;
+	int rc = repo->here ? find_anywhere(out, repo, repo->here) : EWS_ENOTFOUND;
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error(EWS_EUSAGE, "which agent's round is not said");
 		ews_error_hint("name the agent with --agent, or stand in the workspace of a round");
 		return EWS_EUSAGE;
 	}
-	if (rc < 0)
-		return rc;
-	*team = ews_steal(&round.team);
-	*agent = ews_steal(&round.agent);
-	return 0;
+	return rc;
 }
 
 bool ews_round_is_session(struct ews_repo *repo, const char *id)
