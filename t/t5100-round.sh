@@ -142,7 +142,9 @@ test_expect_success 'P4: end --all ends what goes on and moves the team'"'"'s re
 test_expect_success 'P4: a record of a round that can not be read makes no mere session of any round, nor a stray ref' '
 	begin kim --team one && kim=$round && k=$ws && echo kim >"${k:?}/kim" && begin lea --team two && lea=$round && l=$ws && record=$HOME/.superqode/working/p/rounds/one/${kim#ews/}.json && cp "$record" keep && echo garbage >"$record" && find "$HOME/.superqode/working/p/sessions/${kim#ews/}" "$HOME/.superqode/working/p/sessions/${lea#ews/}" -exec touch -d "3 days ago" {} + &&
 	ews clean --force >out 2>err && test_path_is_file "${k:?}/kim" && test_path_is_dir "${l:?}" && for id in "${kim#ews/}" "${lea#ews/}"; do test_expect_code 129 git -C p ews end "$id" 2>err && test_expect_code 1 git -C p ews clean --force "$id" 2>err && test_grep "a round that goes on" err || return 1; done && { ews doctor >out 2>&1 || :; } && test_grep ! "refs/$kim.*no record" out && test_grep ! "refs/$lea.*no record" out &&
-	cp keep "$record" && ews round end --agent kim --team one >out && ews round end --agent lea --team two >out
+	start_ws p stuck && state=$HOME/.superqode/working/p/sessions/stuck/state.json && sed -i "s/\"active\"/\"starting\"/" "$state" && test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "^warning: the record of round .$kim.: not JSON; .git ews doctor. says" err && test_grep "session .stuck.: its start was taken back" out &&
+	test_expect_code 1 git -C p ews recover --all --json >json && test_json json ".not_recovered[0].session_id" "" && { ews doctor --json >json || :; } && test_grep "the record of round .$kim.: not JSON" json && test_grep "move it away, and the round is none" json &&
+	cp keep "$record" && ews recover --all >out && ews round end --agent kim --team one >out && ews round end --agent lea --team two >out
 '
 
 test_expect_success 'P4: many at once: each has a round, a label and its work, and what all take away goes once' '

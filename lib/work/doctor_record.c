@@ -435,6 +435,23 @@ static void look_at_session(struct ews_checkup *out, struct ews_repo *repo, cons
 	look_at_workspace(out, &session);
 }
 
+/* A round without its record is none, which is for nobody else to decide. */
+static void look_at_rounds(struct ews_checkup *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
+
+	if (ews_rounds_damaged(&damaged, repo) < 0)
+		(void)ews_checkup_error(out, SESSIONS);
+	for (size_t i = 0; i < damaged.n; i++) {
+		const char *line = damaged.items[i];
+		size_t len = strcspn(line, "\t");
+		struct ews_check *check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM, "%.*s", (int)len, line);
+
+		if (line[len + 1])
+			ews_check_advise(check, "%s", line + len + 1);
+	}
+}
+
 void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -461,6 +478,7 @@ void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *pati
 	for (size_t i = 0; i < ids.n; i++)
 		if (!ews_strv_has(&interrupted, ids.items[i]))
 			look_at_session(out, repo, ids.items[i]);
+	look_at_rounds(out, repo);
 	if (!ews_checkup_has(out, SESSIONS))
 		ews_checkup_ok(out, SESSIONS, "%zu, each with its base and its workspace", ids.n);
 }

@@ -73,14 +73,20 @@ static bool needs_recovery(struct ews_strv *closed, struct ews_repo *repo, const
 int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv rounds = EWS_STRV_INIT;
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 	bool has_own = false;
 	int rc = ews_session_ids(&ids, repo);
 
 	if (rc == 0)
 		rc = ews_undo_list(&steps, repo, NULL);
+	if (rc == 0 && closed)
+		rc = ews_rounds_damaged(&rounds, repo);
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; i < rounds.n; i++)
+		ews_strv_addf(closed, "\t%.*s; 'git ews doctor' says what to do",
+			      (int)strcspn(rounds.items[i], "\t"), rounds.items[i]);
 	for (size_t i = 0; i < steps.damaged.n && closed; i++)
 		ews_strv_addf(closed,
 			      "\tthe record of step '%s' makes no sense; 'git ews doctor --fix' sets it aside",

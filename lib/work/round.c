@@ -606,38 +606,37 @@ int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *tea
 
 /* ---- mending ---- */
 
-static int mend(struct ews_strv *done, struct ews_repo *repo, struct ews_round *round)
+/* What stands in the way of one is in nobody else's. */
+static void mend(struct ews_strv *done, struct ews_repo *repo, struct ews_round *round)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = lock_agent(&lock, repo, round->team, round->agent, "recover");
 
-	/* Somebody is at it. */
-	if (rc == EWS_EBUSY) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc < 0)
-		return rc;
-	ews_scratch_sweep(repo, round->team, round->id);
-	if (round->is_settled)
-		return 0;
-	rc = take_back(repo, round, false);
 	if (rc == 0)
-		ews_strv_addf(done, "round 'ews/%s': its start was taken back", round->id);
-	return rc;
+		ews_scratch_sweep(repo, round->team, round->id);
+	if (rc == 0 && !round->is_settled) {
+		rc = take_back(repo, round, false);
+		if (rc == 0)
+			ews_strv_addf(done, "round 'ews/%s': its start was taken back", round->id);
+	}
+	/* Else somebody is at it. */
+	if (rc < 0 && rc != EWS_EBUSY)
+		ews_strv_addf(done, "round 'ews/%s': it could not be mended: %s", round->id, ews_error_message());
+	ews_error_clear();
 }
 
 int ews_rounds_mend(struct ews_strv *done, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
 	int rc = ews_round_teams(&teams, repo);
 
 	for (size_t i = 0; i < teams.n && rc == 0; i++) {
 		EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 
-		rc = ews_rounds_read(&rounds, repo, teams.items[i]);
+		rc = ews_rounds_read_sound(&rounds, &damaged, repo, teams.items[i]);
 		for (size_t k = 0; k < rounds.n && rc == 0; k++)
-			rc = mend(done, repo, &rounds.items[k]);
+			mend(done, repo, &rounds.items[k]);
 	}
 	return rc;
 }

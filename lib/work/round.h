@@ -75,7 +75,10 @@ int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const
 /* Move the refs of all of the team's rounds, which are over, to trash as one step; `out` gets their names. */
 int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team);
 
-/* Take back starts that were killed, sweep what was not finished; what was done is added to `done`. For recover. */
+/*
+ * Take back starts that were killed, sweep what was not finished; what was done, and what could not be, is added to `done`. For
+ * recover, which ews_rounds_damaged() tells of records that can't be read.
+ */
 int ews_rounds_mend(struct ews_strv *done, struct ews_repo *repo);
 
 void ews_round_start_result_release(struct ews_round_start_result *result);

@@ -224,7 +224,27 @@ static int cmp_by_sequence(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team)
+/* Add the record of `id`; where it can't be read `damaged` says so, or (NULL) this fails. */
+static int add_one(struct ews_rounds *out, struct ews_strv *damaged, struct ews_repo *repo, int fd,
+		   const char *team, const char *id)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	int rc = read_one(&round, repo, fd, team, id);
+
+	if (rc < 0 && rc != EWS_ENOTFOUND && !damaged)
+		return rc;
+	if (rc == 0) {
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = round;
+		round = (struct ews_round){ 0 };
+	} else if (rc != EWS_ENOTFOUND) {
+		ews_strv_addf(damaged, "%s\t%s", ews_error_message(), ews_error_hint_text());
+	}
+	ews_error_clear(); /* else it was removed since it was listed */
+	return 0;
+}
+
+int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, struct ews_repo *repo, const char *team)
 {
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -235,19 +255,8 @@ int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *t
 		ews_error_clear();
 		return 0;
 	}
-	for (size_t i = 0; i < ids.n && rc == 0; i++) {
-		struct ews_round round = { 0 };
-
-		rc = read_one(&round, repo, fd, team, ids.items[i]);
-		/* Removed since it was listed. */
-		if (rc == EWS_ENOTFOUND) {
-			ews_error_clear();
-			rc = 0;
-			continue;
-		}
-		EWS_GROW(rounds.items, rounds.n, rounds.cap);
-		rounds.items[rounds.n++] = round;
-	}
+	for (size_t i = 0; i < ids.n && rc == 0; i++)
+		rc = add_one(&rounds, damaged, repo, fd, team, ids.items[i]);
 	if (rc < 0)
 		return rc;
 	if (rounds.n)
@@ -255,6 +264,24 @@ int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *t
 	*out = rounds;
 	rounds = (struct ews_rounds)EWS_ROUNDS_INIT;
 	return 0;
+}
+
+int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team)
+{
+	return ews_rounds_read_sound(out, NULL, repo, team);
+}
+
+int ews_rounds_damaged(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
+	int rc = ews_round_teams(&teams, repo);
+
+	for (size_t i = 0; i < teams.n && rc == 0; i++) {
+		EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+
+		rc = ews_rounds_read_sound(&rounds, out, repo, teams.items[i]);
+	}
+	return rc;
 }
 
 int ews_round_write(struct ews_repo *repo, const struct ews_round *round)

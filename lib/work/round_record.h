@@ -54,6 +54,10 @@ int ews_round_teams(struct ews_strv *out, struct ews_repo *repo);
 
 /* All records of `team`. Nothing is written. Fails with EWS_EDAMAGED on one that makes no sense, naming it. */
 int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team);
+/* Those that can be read; each of the others is added to `damaged` as "<why>\t<what to do>". */
+int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, struct ews_repo *repo, const char *team);
+/* Of all teams those that can't. */
+int ews_rounds_damaged(struct ews_strv *out, struct ews_repo *repo);
 /* The record of the round `id` of `team` alone. Fails with EWS_ENOTFOUND when there is none. */
 int ews_round_read(struct ews_round *out, struct ews_repo *repo, const char *team, const char *id);
 
