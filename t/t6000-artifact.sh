@@ -107,6 +107,12 @@ test_expect_success 'remove and prune move to trash; undo and redo turn that, fi
 	test_must_be_empty refs && find p/$qe -type f >files && echo p/${qe:?}/manifest.json >want && test_cmp want files
 '
 
+test_expect_success 'P4: what undo brings back has its file for itself' '
+	test_repo own && echo one >one && echo two >two && art own add --type log --name l.log "$PWD/one" && one=$(cat out) && art own remove "$one" && art own add --type log --name l.log "$PWD/two" && two=$(cat out) && git -C own ews undo >out &&
+	test_cmp one own/${qe:?}/logs/l.log && test_cmp two own/${qe:?}/logs/l-2.log && manifest_is_true own && art own remove "$two" && test_cmp one own/${qe:?}/logs/l.log && test_path_is_missing own/${qe:?}/logs/l-2.log &&
+	git -C own ews clean --now && art own add --type log --name l.log "$PWD/two" && test_cmp two own/${qe:?}/logs/l-2.log
+'
+
 test_expect_success '--from-workspace keeps a file of the session; P5: no link leads out' '
 	start_ws p s && mkdir "${ws:?}/sub" && cp line "${ws:?}/sub/f.log" && ln -s /etc/passwd "${ws:?}/sub/out" && ln -s /etc "${ws:?}/etc" && ln -s f.log "${ws:?}/sub/in" && mkfifo "${ws:?}/sub/fifo" &&
 	art p add --type log --from-workspace sub/f.log && art p show --json f.log && test_json out .artifact.session_id s && test_json out .artifact.original_file sub/f.log &&

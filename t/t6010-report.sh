@@ -81,7 +81,7 @@ test_expect_success 'names and words do nothing in the page' '
 '
 
 test_expect_success 'P4: it is stored in two forms, and never in the place of another' '
-	ews report demo >path && day=$(date -u +%Y-%m-%d) && git -C p ews artifact prune --keep 0 && ews report demo >path && echo "$PWD/p/${qr:?}/qr-$day-demo.md" >want && test_cmp want path &&
+	ews report demo >path && day=$(date -u +%Y-%m-%d) && git -C p ews artifact prune --keep 0 && git -C p ews clean --now && ews report demo >path && echo "$PWD/p/${qr:?}/qr-$day-demo.md" >want && test_cmp want path &&
 	cp "$(cat path)" first && ews report --format json demo >path && echo "$PWD/p/${qr:?}/qr-$day-demo-2.json" >want && test_cmp want path &&
 	: >p/${qr:?}/qr-$day-demo-3.json && ews report demo >path && echo "$PWD/p/${qr:?}/qr-$day-demo-4.md" >want && test_cmp want path &&
 	ls -A p/${qr:?} >list && test_line_count = 7 list && test_grep ! "^\." list && test_must_be_empty p/${qr:?}/qr-$day-demo-3.json &&

@@ -54,9 +54,11 @@ static bool can_replace(struct ews_artifact_registry *registry, struct ews_artif
 	return there->file == EWS_ARTIFACT_PRESENT;
 }
 
+/* Undo brings back what was removed, to where it was. */
 static bool is_free(const struct ews_artifact_registry *registry, const char *path)
 {
-	return !ews_artifacts_find_path(&registry->list, path) && strcmp(path, EWS_ARTIFACT_MANIFEST) != 0 &&
+	return !ews_artifacts_find_path(&registry->list, path) &&
+	       !ews_artifacts_find_path(&registry->trash, path) && strcmp(path, EWS_ARTIFACT_MANIFEST) != 0 &&
 	       !ews_artifact_type_needs(path) && !ews_artifact_copy_is_there(&registry->place, path);
 }
 
