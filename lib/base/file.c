@@ -183,6 +183,14 @@ int ews_file_write_fd(int fd, const void *data, size_t len)
 	return 0;
 }
 
+mode_t ews_file_umask(void)
+{
+	mode_t mask = umask(077);
+
+	(void)umask(mask);
+	return mask;
+}
+
 /* Open the directory that `*name` lies in and make `*name` its last component. */
 static int open_home(int dir_fd, const char **name)
 {

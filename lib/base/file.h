@@ -60,6 +60,9 @@ bool ews_file_read_at(int fd, void *out, size_t len, uint64_t at);
 /* Write all of it or fail. */
 int ews_file_write_fd(int fd, const void *data, size_t len);
 
+/* The bits that no new file of the user's is to have. It is set and set back: not beside threads that make files. */
+mode_t ews_file_umask(void);
+
 /* What the name of a file begins with that is on its way to another one. */
 #define EWS_FILE_BESIDE ".tmp-"
 

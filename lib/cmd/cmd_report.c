@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -50,28 +52,43 @@ static int settle(struct settings *set, const struct ews_cmd_ctx *ctx)
 	return 0;
 }
 
-/* What is no regular file (a terminal, a pipe, /dev/null) is written into; nothing takes its place. */
+/* What is no file of its own (a terminal, a pipe, /dev/null, what /dev/stdout is) is written into; nothing takes its place. */
 static int write_into(const char *path, const struct ews_buf *text)
 {
-	EWS_CLEANUP(fd) int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	EWS_CLEANUP(fd) int fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", path);
 	return ews_file_write_fd(fd, text->ptr, text->len);
 }
 
+static bool is_descriptor(const char *path)
+{
+	return ews_path_is_inside(path, "/dev") || ews_path_is_inside(path, "/proc");
+}
+
+/* What a link leads to is replaced, and the link stays. Modes are those of the file that was there, or as of any new one. */
 static int write_file(const char *path, const struct ews_buf *text)
 {
+	EWS_CLEANUP(free) char *real = NULL;
 	struct stat st;
+	bool is_there = stat(path, &st) == 0;
 	int rc;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (is_there && S_ISDIR(st.st_mode)) {
 		errno = EISDIR;
 		return ews_error_os("cannot write '%s'", path);
 	}
-	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+	if (is_there && (!S_ISREG(st.st_mode) || is_descriptor(path)))
 		return write_into(path, text);
-	rc = ews_file_replace(AT_FDCWD, path, text->ptr, text->len, 0644);
+	if (is_there)
+		real = realpath(path, NULL);
+	else if (lstat(path, &st) < 0)
+		real = ews_strdup(path);
+	if (!real)
+		return ews_error_os("cannot write '%s'", path);
+	rc = ews_file_replace(AT_FDCWD, real, text->ptr, text->len,
+			      is_there ? st.st_mode & 0777 : 0666 & ~ews_file_umask());
 	if (rc == EWS_ENOTFOUND)
 		ews_error_hint("make the directory first; '--output -' prints the report");
 	return rc;

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
 
@@ -582,17 +583,9 @@ int ews_merge(struct ews_entries *out, struct ews_merge_result *result, const st
 	return find_sizes(out, &merge);
 }
 
-static mode_t read_umask(void)
-{
-	mode_t mask = umask(077);
-
-	(void)umask(mask);
-	return mask;
-}
-
 void ews_merge_take_modes(struct ews_entries *list, const struct ews_entries *ours)
 {
-	mode_t mask = read_umask();
+	mode_t mask = ews_file_umask();
 
 	for (size_t i = 0; i < list->n; i++) {
 		struct ews_entry *entry = &list->items[i];
