@@ -262,6 +262,11 @@ test_expect_success 'P4: what restore --to keeps aside has its own path there, w
 	done
 '
 
+test_expect_success 'P4: where .ews-trash is no directory nothing is taken for kept: restore --to writes nothing' '
+	mkdir -p tfile/src && for f in run.sh src/main.c; do echo "my $f" >tfile/$f || return 1; done && echo x >tfile/.ews-trash && "$EWS_SRC/t/lister" tfile >before && test_expect_code 128 git -C cut ews snapshot restore --force --to "$PWD/tfile" $id >out 2>err &&
+	test_grep "^error: .run.sh. has to be kept aside" err && test_grep "^hint: .*.ews-trash. must be a directory" err && "$EWS_SRC/t/lister" tfile >after && test_cmp before after && rm tfile/.ews-trash && git -C cut ews snapshot restore --force --to "$PWD/tfile" $id >out 2>err && test "$(cat tfile/.ews-trash/*/src/main.c)" = "my src/main.c"
+'
+
 test_expect_success 'P2: into the project: a directory that came since goes, but for what is ignored in it' '
 	test_repo own && echo "*.o" >>own/.gitignore && snap=$(git -C own ews snapshot create) && mkdir -p own/new/deep own/built/deep &&
 	echo x >own/new/deep/file && echo x >own/built/file && echo x >own/built/deep/x.o && git -C own ews snapshot restore --force "$snap" >out 2>err &&

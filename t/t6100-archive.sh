@@ -227,6 +227,11 @@ test_expect_success 'P4: what is kept aside has its own path there, whether extr
 	done
 '
 
+test_expect_success 'P4: where .ews-trash is no directory nothing is taken for kept: extract writes nothing' '
+	mkdir -p new/d tfile/d && echo new >new/f && echo new >new/d/f && one create new && echo mine >tfile/f && echo mine >tfile/d/f && echo x >tfile/.ews-trash && "$EWS_SRC/t/lister" tfile >before && test_expect_code 128 git-ews archive extract --force --to tfile "$one" >out 2>err && test_must_be_empty out &&
+	test_grep "^error: .d/f. has to be kept aside" err && test_grep "^hint: .*.ews-trash. must be a directory" err && "$EWS_SRC/t/lister" tfile >after && test_cmp before after && rm tfile/.ews-trash && arch extract --force --to tfile "$one" && says new tfile/f && says mine tfile/.ews-trash/*/f && says mine tfile/.ews-trash/*/d/f
+'
+
 test_expect_success 'P4: a file that stands where a removed archive was does not give way to undo, nor to recover' '
 	one_in p create && cp "$one" here/back.tar.gz && git -C p ews archive remove ../here/back.tar.gz >out 2>err && echo mine >here/back.tar.gz && test_expect_code 128 git -C p ews undo 2>err && test_grep "another file stands where the archive was: .*/here/back.tar.gz" err && test_grep "^hint: move it away" err && says mine here/back.tar.gz &&
 	test_expect_code 128 git -C p ews undo -n 2>err && git -C p ews recover --all >out 2>err && test_grep "nothing is interrupted" err && record=$(grep -l back.tar.gz "$HOME"/.superqode/working/p/undo/op-*.json | tail -n 1) && sed -i "s/\"state\":	\"done\"/\"state\":	\"undoing\"/" "$record" && git -C p ews recover --all >out && test_grep "of a drop: another file" out && says mine here/back.tar.gz && git -C p ews undo --list >out && test_grep " undone " out &&

@@ -97,7 +97,7 @@ int ews_put_away(int root_fd, const char *path, int keep_fd, const char *name);
 
 /*
  * The same, to its own path beneath the directory `aside` of that root, which is made where it is missing: whatever happens next, its
- * place says what it was.
+ * place says what it was. EWS_ENOTFOUND says that nothing is at `path`; where there can't be such a directory it is EWS_EIO.
  */
 int ews_put_aside(int root_fd, const char *path, const char *aside);
 

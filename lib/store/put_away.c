@@ -75,6 +75,16 @@ int ews_put_away(int root_fd, const char *path, int keep_fd, const char *name)
 	return move(root_fd, path, keep_fd, name, false);
 }
 
+/* That there is no place to keep it in must not look as if it was not there itself. */
+static int fail_without_place(const char *path, const char *aside)
+{
+	EWS_CLEANUP(free) char *trash = ews_path_dir(aside);
+
+	ews_error(EWS_EIO, "'%s' has to be kept aside: %s", path, ews_error_message());
+	ews_error_hint("what stands at '%s' must be a directory, or nothing: move it away, then try again", trash);
+	return EWS_EIO;
+}
+
 int ews_put_aside(int root_fd, const char *path, const char *aside)
 {
 	EWS_CLEANUP(free) char *to = ews_path_join(aside, path);
@@ -85,6 +95,8 @@ int ews_put_aside(int root_fd, const char *path, const char *aside)
 
 	if (rc == 0)
 		rc = keep_fd = ews_dir_open_parent(root_fd, to, &name);
+	if (rc == EWS_ENOTFOUND)
+		return fail_without_place(path, aside);
 	return rc < 0 ? rc : ews_put_away(root_fd, path, keep_fd, name);
 }
 

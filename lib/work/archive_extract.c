@@ -154,8 +154,10 @@ static int move_aside(struct ews_archive_extracted *out, struct ews_changes *cha
 
 			if (rc < 0 && rc != EWS_ENOTFOUND)
 				return rc;
-			ews_error_clear();
-			ews_path_line_addf(&out->kept, change->path, "kept in %s, under its own path", aside);
+			if (rc < 0)
+				ews_error_clear(); /* it has gone since it was seen */
+			else
+				ews_path_line_addf(&out->kept, change->path, "kept in %s, under its own path", aside);
 			gone = change->path;
 			is_inside = true;
 		}

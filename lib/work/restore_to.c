@@ -54,15 +54,16 @@ static int move_aside(struct ews_revert_result *out, struct ews_changes *changes
 
 		if (!is_in_the_way(change))
 			continue;
-		rc = ews_put_aside(fd, change->path, aside);
-		if (rc == EWS_ENOTFOUND)
-			ews_error_clear(); /* it went along with its directory */
-		else if (rc < 0)
-			return rc;
-		else
-			measure_aside(out, fd, aside, change->path);
-		ews_path_line_addf(&out->put.kept, change->path, "kept in %s, under its own path", aside);
 		change->from = NULL;
+		rc = ews_put_aside(fd, change->path, aside);
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear(); /* it has gone since it was seen */
+			continue;
+		}
+		if (rc < 0)
+			return rc;
+		measure_aside(out, fd, aside, change->path);
+		ews_path_line_addf(&out->put.kept, change->path, "kept in %s, under its own path", aside);
 	}
 	return 0;
 }
