@@ -99,6 +99,17 @@ test_expect_success 'tracked files are not hidden by defaults, only by what is a
 	one create p/lib && files && printf ".gitignore sub sub/x " | test_cmp - got && mkdir p/lib/more && echo m >p/lib/more/m.log && echo m >p/lib/m.txt && one create p/lib --keep "/*.txt" --to here && arch show --files "$one" && sed "s/.* //" out | says m.txt - && rm -r p/lib/more p/lib/m.txt
 '
 
+test_expect_success 'P8: a directory that is ignored or excluded itself is packed when it is named; rules count for what is in it' '
+	test_repo i && printf "build/\n*.tmp\n" >i/.gitignore && git -C i config ews.workspace.exclude vend/ && mkdir -p i/build/sub i/vend/deep i/.ews_scratch && echo 1 >i/build/o && echo 1 >i/build/sub/p && echo 1 >i/build/sub/q.tmp && printf "/r\n" >i/build/sub/.gitignore && echo 1 >i/build/sub/r && echo 1 >i/vend/v && echo 1 >i/vend/deep/w && echo 1 >i/.ews_scratch/s &&
+	one create i/build && files && says "o sub sub/.gitignore sub/p " got && arch show --left-out "$one" && printf "%s\t%s\n" ignored sub/q.tmp ignored sub/r | test_cmp - out && echo 2 >i/build/o2 && test_expect_code 1 git-ews archive diff --exit-code "$one" i/build --name-only >out && says o2 out && cp -R i/build plain && echo 3 >plain/o && arch diff --shortstat i/build plain && says "+0 -0 ~1 files" out &&
+	one create i/build/sub && files && says ".gitignore p " got && one create i/vend && files && says "deep deep/w v " got && one create i/vend/deep && files && says "w " got && one create i/.ews_scratch && files && says "s " got &&
+	one create i && files && test_grep ! "build\|vend\|scratch" got && one_in i/build/sub create . && files && says ".gitignore p " got
+'
+
+test_expect_success USERS 'P8: a directory that can not be looked at is no empty one' '
+	test_repo closed && mkdir -p closed/a/b && echo x >closed/a/b/x && test_give_user closed && chmod 711 closed/a && chown root closed/a && mkdir -p theirs2 && test_give_user theirs2 && test_expect_code 128 test_as_user env HOME="$PWD/theirs2" git-ews archive create "$PWD/closed/a/b" >out 2>err && test_grep "can.t be looked at: .a. is left out, it may not be read" err && test_must_be_empty out
+'
+
 test_expect_success 'nothing of the environment is in it but what is named' '
 	SECRET=hidden WANTED="of note" && export SECRET WANTED && one create w --compress none --env WANTED --env GIVEN=that --env UNSET_ONE --env GIVEN=this && test_grep "UNSET_ONE. is not set" err && test_grep ! -a hidden "$one" &&
 	arch show --json "$one" && test_json out .env.WANTED "of note" && test_json out .env.GIVEN this && test_json_count out .env 3 && one create w && arch show --json "$one" && test_json_count out .env 0 && unset SECRET WANTED &&

@@ -144,6 +144,7 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 	bool is_ignored = node->is_in_ignored;
 	bool is_excluded = node->is_in_excluded;
 	enum ews_wanted_how wanted = node->is_in_wanted ? EWS_WANTED : ews_wanted_how(&walk->wanted, path);
+	bool is_meant = opts->only_is_meant && !node->is_in_wanted;
 	struct node *child;
 
 	ews_entry_set_stat(&entry, st);
@@ -153,14 +154,14 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 	}
 	if (wanted == EWS_WANTED_NOT || (wanted == EWS_WANTED_ON_THE_WAY && !is_dir))
 		return NULL;
-	if (!is_excluded && opts->exclude)
+	if (!is_excluded && opts->exclude && !is_meant)
 		is_excluded = ews_ignore_match(opts->exclude, path, is_dir);
 	/* A directory of the base's is an entry of it, too. */
 	if (is_excluded && !is_in_base(opts, path)) {
 		leave_out(&worker->skips, &entry, EWS_SKIP_EXCLUDED, entry.size);
 		return NULL;
 	}
-	if (!is_ignored && opts->ignore && !opts->with_ignored)
+	if (!is_ignored && opts->ignore && !opts->with_ignored && !is_meant)
 		is_ignored = ews_ignore_match(node->rules, path, is_dir);
 	if (is_ignored && !(is_dir ? is_known_below(opts, path) || is_known(opts, path) : is_known(opts, path))) {
 		leave_out(&worker->skips, &entry, EWS_SKIP_IGNORED, entry.size);

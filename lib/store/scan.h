@@ -35,6 +35,7 @@ struct ews_scan_opts {
 	const char *const *own; /* NULL-ended relative paths that are never looked at */
 	const struct ews_ignore *exclude; /* rules for what is not looked at unless `known` has it; NULL: none */
 	const char *const *only; /* NULL: all; else NULL-ended relative paths: these, what is below, and the directories above */
+	bool only_is_meant; /* no rule leaves out what `only` names, nor a directory above it: rules count below */
 	uint64_t max_file_bytes; /* 0: no limit */
 	bool name_vanished; /* what goes away while it is looked at is a skip; else it is counted in n_vanished alone */
 	bool may_chmod; /* the tree is ours: open up what its modes close, and close it again */

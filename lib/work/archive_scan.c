@@ -128,6 +128,12 @@ static void add_known(struct scan_rules *rules, const struct ews_entries *known)
 		ews_index_sort(&rules->index);
 }
 
+static bool is_no_scratch(void *payload, const char *path)
+{
+	(void)payload;
+	return strcmp(path, EWS_SCRATCH) != 0;
+}
+
 static int collect_rules(struct scan_rules *out, const struct ews_archive_source *source,
 			 const struct ews_archive_scan_opts *opts)
 {
@@ -139,6 +145,9 @@ static int collect_rules(struct scan_rules *out, const struct ews_archive_source
 	ews_rules_own_of(&out->own, source->home, root);
 	out->rel = ews_strdup(source->dir + strlen(root) + (source->dir[strlen(root)] == '/'));
 	out->only[0] = *out->rel ? out->rel : NULL;
+	/* It is nobody's work, but whoever names it wants it. */
+	if (ews_path_is_inside(out->rel, EWS_SCRATCH))
+		ews_strv_filter(&out->own, is_no_scratch, NULL);
 	add_known(out, opts->known);
 	ews_strv_add_array(&given, rules->ignore.items);
 	for (size_t i = 0; i < rules->assets.n; i++)
@@ -182,6 +191,7 @@ static int look(struct ews_scan *scan, const struct scan_rules *rules, const str
 				      /* What is left out anyhow need not be walked into. */
 				      .exclude = rules->exclude || *rules->rel ? rules->exclude : rules->given,
 				      .only = rules->only[0] ? rules->only : NULL,
+				      .only_is_meant = true,
 				      .may_chmod = is_ours };
 	struct ews_scan_fill_opts fill = { .attrs_only = true, .may_chmod = is_ours };
 	int rc = 0;
@@ -197,6 +207,18 @@ static int look(struct ews_scan *scan, const struct scan_rules *rules, const str
 			break;
 	}
 	return rc;
+}
+
+/* Was it looked at? One that was left out, itself or with what it lies in, is not one that is empty. */
+static int need_seen(const struct ews_scan *scan, const char *rel, const char *dir)
+{
+	const struct ews_skip *skip = *rel ? ews_skips_covering(&scan->skips, rel) : NULL;
+
+	/* Of a repository all but its git directory is looked at. */
+	if (!skip || ews_skip_is_repository(skip->reason))
+		return 0;
+	return ews_error(EWS_EDENIED, "'%s' can't be looked at: '%s' is left out, %s", dir, skip->path,
+			 ews_skip_why(skip->reason));
 }
 
 /* Cut what is above the directory off all paths. */
@@ -447,6 +469,8 @@ int ews_archive_scan(struct ews_archive_tree *out, const struct ews_archive_sour
 		rc = ews_error_os("cannot look at '%s'", source->dir);
 	if (rc >= 0)
 		rc = look(&tree.scan, &all, source, tree.root_fd);
+	if (rc >= 0)
+		rc = need_seen(&tree.scan, all.rel, source->dir);
 	if (rc < 0)
 		return rc;
 	cut(&tree.scan, all.rel);

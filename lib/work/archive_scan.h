@@ -9,6 +9,9 @@
  *     excluded    a pattern that was given matches, or qe.workspace.exclude, or it is a static asset
  *     own, repository, socket, ...    whatever is said: .superqode, git directories, what has no bytes
  *
+ * Rules are about what is in the directory. That it is ignored or excluded itself, or is .ews_scratch, or lies in such a one, has no
+ * say: whoever names it wants what it holds.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef EWS_WORK_ARCHIVE_SCAN_H
