@@ -43,6 +43,9 @@ tarball() {
 	"$EWS_BUILD/t/tarball" "$@"
 }
 
+# Has the file system files without a name?
+case $(stat -f -c %T .) in ext2/ext3 | xfs | btrfs | tmpfs) test_set_prereq NAMELESS ;; esac
+
 test_expect_success 'setup' '
 	mkdir -p w/src/deep w/empty w/closed && printf "#!/bin/sh\n" >w/run.sh && chmod 755 w/run.sh && echo a >w/src/a.c && ln w/src/a.c w/hard && ln -s src w/dirlink && ln -s a.c w/src/link &&
 	ln -s nowhere w/dangling && ln -s /etc/passwd w/absolute && printf "\000\001\377" >w/bin && : >w/nothing && printf "no end" >w/src/deep/x && echo odd >"w/$(printf "uml-\303\244")" &&
@@ -215,6 +218,18 @@ test_expect_success 'P4: killed at any point, create leaves a whole archive or n
 		code=0 && { killat -o log "$n" git-ews archive create d >out 2>err || code=$?; } && test "$code" = 137 -o "$code" = 199 || return 1
 		n=$((n + 1))
 	done && whole=0 && for f in "$HOME"/.superqode/archives/*/*; do test ! -e "$f" || { arch verify "$f" && whole=$((whole + 1)) || return 1; }; done && test "$whole" -ge 1 && test "$whole" -lt "$points" && git -C p ews recover --all >out 2>err && find "$HOME/.superqode/archives" -name ".tmp*" >left && test_must_be_empty left
+'
+
+test_expect_success NAMELESS 'P4: interrupted or killed at any point, create leaves nothing else in a directory of the user, either' '
+	mkdir beside && killat -o log 0 git-ews archive create --to beside d >out && points=$(cut -f 1 log) && test "$points" -ge 5 && n=1 && while test "$n" -le "$points"; do
+		code=0 && { killat -s TERM "$n" git-ews archive create --to beside d >out 2>err || code=$?; } && test "$code" = 143 && find beside -name ".*" >left && test_must_be_empty left &&
+		code=0 && { killat "$n" git-ews archive create --to beside d >out 2>err || code=$?; } && test "$code" = 137 && find beside -name ".*" >left && test_must_be_empty left || return 1
+		n=$((n + 1))
+	done && arch verify beside/*
+'
+
+test_expect_success 'P4: nor where the file system has no files without a name; what was killed there goes with the next one' '
+	mkdir named && killat -e EOPNOTSUPP -c "openat.*named/[.]$|rename" -t trace 1 git-ews archive create --to named d >out && grep "rename.*named/.tmp-archive-" trace && arch verify named/* && test "$(ls -A named)" = "$(ls named)" && : >named/.tmp-archive-0123 && one create --to named d && test_path_is_missing named/.tmp-archive-0123
 '
 
 test_expect_success 'P4: killed at any point, remove has moved the archive or not, and recover finishes it' '

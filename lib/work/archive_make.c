@@ -5,7 +5,9 @@
  */
 #include "work/archive_make.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/handle.h"
 #include "base/path.h"
 #include "store/home.h"
 #include "store/litter.h"
@@ -22,11 +25,11 @@
 
 #define ATTEMPTS_MAX 8
 
-/* The archive on its way, in the directory that it is for. */
+/* The archive on its way, in the directory that it is for: a file without a name, which is gone with whoever writes it. */
 struct draft {
 	const char *dir;
 	int dir_fd, fd;
-	char name[EWS_LITTER_NAME_MAX]; /* "": none, or it has arrived */
+	char name[EWS_LITTER_NAME_MAX]; /* until it has arrived, where the file system has no files without one; else "" */
 	bool is_private; /* the directory is in home */
 };
 
@@ -59,6 +62,16 @@ static int make_place(int home_fd, const char *rel)
 	return rc < 0 ? rc : ews_file_sync_dir(home_fd);
 }
 
+static int make_draft(struct draft *out)
+{
+	out->fd = openat(out->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	if (out->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+		out->fd = ews_litter_make(out->name, out->dir_fd, EWS_ARCHIVE_DRAFT);
+	else if (out->fd < 0)
+		return ews_error_os("cannot make a file");
+	return out->fd;
+}
+
 static int open_draft(struct draft *out, const char *home, const char *dir, bool is_private)
 {
 	EWS_CLEANUP(fd) int home_fd = is_private ? ews_home_open(home) : -1;
@@ -82,7 +95,7 @@ static int open_draft(struct draft *out, const char *home, const char *dir, bool
 	if (rc < 0)
 		return ews_error_wrap("'%s'", dir);
 	ews_litter_sweep_dir(out->dir_fd, EWS_ARCHIVE_DRAFT);
-	rc = out->fd = ews_litter_make(out->name, out->dir_fd, EWS_ARCHIVE_DRAFT);
+	rc = make_draft(out);
 	if (rc >= 0 && fchmod(out->fd, is_private ? 0600 : 0666 & ~mask) < 0)
 		rc = ews_error_os("cannot set its mode");
 	return rc < 0 ? ews_error_wrap("'%s'", dir) : 0;
@@ -90,11 +103,15 @@ static int open_draft(struct draft *out, const char *home, const char *dir, bool
 
 static int place_draft(struct draft *draft, const char *name)
 {
-	int rc;
+	char held[EWS_HANDLE_NAME_MAX];
+	int rc = 0;
 
 	if (fsync(draft->fd) < 0)
 		return ews_error_os("cannot write '%s/%s'", draft->dir, name);
-	rc = ews_file_rename_new(draft->dir_fd, draft->name, draft->dir_fd, name);
+	if (*draft->name)
+		rc = ews_file_rename_new(draft->dir_fd, draft->name, draft->dir_fd, name);
+	else if (linkat(AT_FDCWD, ews_handle_name(held, draft->fd), draft->dir_fd, name, AT_SYMLINK_FOLLOW) < 0)
+		rc = ews_error_os("cannot write '%s/%s'", draft->dir, name);
 	if (rc < 0)
 		return rc;
 	*draft->name = '\0';

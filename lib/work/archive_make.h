@@ -1,8 +1,9 @@
 /*
  * Archive making: a directory into a new archive, which is there whole or not at all.
  *
- * It is written beside its place, synced, renamed to its name, which nobody has, and the directory is synced. A file that changes
- * while all of that is done spoils the attempt; the next one reads it anew, and in the end it is left out by name.
+ * It is written where it will be, to a file without a name (or with one of a draft, where the file system has no such files), synced,
+ * gets its name, which nobody has, and the directory is synced. A file that changes while all of that is done spoils the attempt; the
+ * next one reads it anew, and in the end it is left out by name.
  *
  * SPDX-License-Identifier: MIT
  */

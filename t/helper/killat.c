@@ -142,7 +142,8 @@ static const struct call {
 static const struct word {
 	const char *name;
 	int value;
-} errors[] = { { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EIO", EIO }, { "EINTR", EINTR }, { NULL, 0 } },
+} errors[] = { { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT },         { "EIO", EIO },
+	       { "EINTR", EINTR },   { "EOPNOTSUPP", EOPNOTSUPP }, { NULL, 0 } },
   signals[] = { { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP }, { NULL, 0 } };
 
 struct settings {
