@@ -213,6 +213,10 @@ test_expect_success 'what changes while it is packed is read again, or left out 
 	mkdir busy && for n in 1 2 3 4 5 6 7 8 9; do seq 2000 >busy/$n || return 1; done && { while test ! -e busy.stop; do echo more >>busy/growing && rm -f busy/5 && echo x >busy/5; done >busy.log 2>&1 3>&- 4>&- 5>&- & } && for n in 1 2; do one create busy --to here && arch verify "$one" && arch show --files "$one" && test_grep " 9$" out || { : >busy.stop && return 1; }; done && : >busy.stop && wait
 '
 
+test_expect_success 'however many files change all the time: they are left out, and the rest is packed' '
+	mkdir logs && head -c 3000000 /dev/urandom >logs/aa && echo still >logs/zz && { while test ! -e logs.stop; do for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo more >>logs/log$n; done; done >logs.log 2>&1 3>&- 4>&- 5>&- & } && { one create logs --to here && arch verify "$one" && files || { : >logs.stop && return 1; }; } && : >logs.stop && wait && test_grep "^aa .*zz $" got && arch show --left-out "$one" && test_grep "^changing	log" out
+'
+
 test_expect_success 'P4: killed at any point, create leaves a whole archive or none, and nothing else' '
 	rm -rf "${HOME:?}/.superqode/archives" && killat -o log 0 git-ews archive create d >out && points=$(cut -f 1 log) && test "$points" -ge 6 && rm -rf "${HOME:?}/.superqode/archives" && n=1 && while test "$n" -le "$points"; do
 		code=0 && { killat -o log "$n" git-ews archive create d >out 2>err || code=$?; } && test "$code" = 137 -o "$code" = 199 || return 1

@@ -23,7 +23,8 @@
 #include "store/litter.h"
 #include "work/snapshot.h"
 
-#define ATTEMPTS_MAX 8
+#define ATTEMPTS_MAX 32
+#define PATIENT_ATTEMPTS 4 /* in which a file may change once, and is waited for */
 
 /* The archive on its way, in the directory that it is for: a file without a name, which is gone with whoever writes it. */
 struct draft {
@@ -263,15 +264,58 @@ static int is_unchanged(struct ews_archive *out, const struct ews_archive *now, 
 	return 1;
 }
 
-static int attempt(struct ews_archive *out, struct ews_archive_tree *tree, struct ews_strv *changing,
-		   struct ews_strv *changed, const char *place, const struct ews_archive_order *order)
+/* What changed in attempts that failed. */
+struct unrest {
+	struct ews_strv changed; /* once: it may come to rest */
+	struct ews_strv changing; /* it won't, and is left out */
+	unsigned n_attempts; /* that have failed */
+};
+
+#define UNREST_INIT { EWS_STRV_INIT, EWS_STRV_INIT, 0 }
+
+static void release_unrest(struct unrest *unrest)
+{
+	ews_strv_release(&unrest->changed);
+	ews_strv_release(&unrest->changing);
+}
+
+EWS_CLEANUP_DEFINE(unrest, struct unrest, release_unrest)
+
+static void note_change(struct unrest *unrest, const char *path)
+{
+	bool is_restless = unrest->n_attempts > PATIENT_ATTEMPTS || ews_strv_has(&unrest->changed, path);
+
+	ews_strv_add(is_restless ? &unrest->changing : &unrest->changed, path);
+}
+
+/*
+ * Entry `at` changed while it was packed, and so will others of its kind: all of them are looked for at once, or each would cost an
+ * attempt of its own.
+ */
+static void note_changes(struct unrest *unrest, const struct ews_archive_tree *tree, size_t at)
+{
+	unrest->n_attempts++;
+	for (size_t i = 0; i < tree->scan.entries.n; i++) {
+		const struct ews_entry *entry = &tree->scan.entries.items[i];
+		EWS_CLEANUP(fd) int fd = -1;
+
+		if (entry->type != EWS_ENTRY_FILE)
+			continue;
+		fd = i == at ? -1 : ews_archive_tree_open(tree, i);
+		if (fd < 0)
+			note_change(unrest, entry->path);
+	}
+}
+
+static int attempt(struct ews_archive *out, struct ews_archive_tree *tree, struct unrest *unrest, const char *place,
+		   const struct ews_archive_order *order)
 {
 	EWS_CLEANUP(archive) struct ews_archive archive = EWS_ARCHIVE_INIT;
 	EWS_CLEANUP(draft) struct draft draft = { .dir_fd = -1, .fd = -1 };
 	EWS_CLEANUP(free) char *name = NULL;
 	struct stat st;
 	size_t at = 0;
-	const struct ews_archive_scan_opts scan = { order->rules, place, changing, NULL };
+	const struct ews_archive_scan_opts scan = { order->rules, place, &unrest->changing, NULL };
 	int rc = ews_archive_scan(tree, &order->source, &scan);
 
 	if (rc < 0)
@@ -285,12 +329,8 @@ static int attempt(struct ews_archive *out, struct ews_archive_tree *tree, struc
 	rc = open_draft(&draft, order->home, place, !order->to);
 	if (rc == 0)
 		rc = write_all(&at, draft.fd, &archive, tree, order);
-	if (rc == EWS_ESTALE) {
-		const char *path = tree->scan.entries.items[at].path;
-
-		/* What changed in the middle of two attempts is left out of the next. */
-		ews_strv_add(ews_strv_has(changed, path) ? changing : changed, path);
-	}
+	if (rc == EWS_ESTALE)
+		note_changes(unrest, tree, at);
 	if (rc < 0)
 		return rc;
 	name = ews_archive_name_new(archive.created_s, order->source.dir, order->compression);
@@ -308,8 +348,7 @@ static int attempt(struct ews_archive *out, struct ews_archive_tree *tree, struc
 
 int ews_archive_make(struct ews_archive *out, struct ews_archive_tree *tree, const struct ews_archive_order *order)
 {
-	EWS_CLEANUP(strv) struct ews_strv changed = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv changing = EWS_STRV_INIT;
+	EWS_CLEANUP(unrest) struct unrest unrest = UNREST_INIT;
 	EWS_CLEANUP(free) char *place = order->to ? ews_strdup(order->to) : NULL;
 	int rc = order->to ? 0 : ews_archive_place(&place, order->source.repo, order->home, order->source.dir);
 
@@ -318,7 +357,7 @@ int ews_archive_make(struct ews_archive *out, struct ews_archive_tree *tree, con
 	rc = EWS_ESTALE;
 	for (int left = ATTEMPTS_MAX; left > 0 && rc == EWS_ESTALE; left--) {
 		ews_archive_tree_release(tree);
-		rc = attempt(out, tree, &changing, &changed, place, order);
+		rc = attempt(out, tree, &unrest, place, order);
 	}
 	return rc;
 }
