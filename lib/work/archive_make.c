@@ -315,7 +315,9 @@ static int attempt(struct ews_archive *out, struct ews_archive_tree *tree, struc
 	EWS_CLEANUP(free) char *name = NULL;
 	struct stat st;
 	size_t at = 0;
-	const struct ews_archive_scan_opts scan = { order->rules, place, &unrest->changing, NULL };
+	/* Through a link it is not seen to lie in the directory that is packed. */
+	EWS_CLEANUP(free) char *real = realpath(place, NULL);
+	const struct ews_archive_scan_opts scan = { order->rules, real ? real : place, &unrest->changing, NULL };
 	int rc = ews_archive_scan(tree, &order->source, &scan);
 
 	if (rc < 0)
