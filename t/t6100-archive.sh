@@ -150,6 +150,10 @@ test_expect_success 'nor when their place is named through a link' '
 	mkdir through && echo 1 >through/f && ln -s "$PWD" ring && one create through --to ring/through/out && one create through --to ring/through/out && files && says "f out " got && arch show --left-out "$one" && test_line_count = 1 out
 '
 
+test_expect_success 'an archive of a directory whose name has to be cut is listed and found' '
+	name=$(printf "%099d.c" 0) && mkdir "$name" && one create "$name" && arch list "$name" && test_grep "^${one##*/} " out && digits=${one##*/} && digits=${digits#*.} && arch show "${digits%%.*}" && two=$one && one create "$name" --if-changed && test "$one" = "$two"
+'
+
 test_expect_success 'list, show, cat, verify; by name, digits and beginning; MD5 where asked; JSON without loss' '
 	one create w && name=${one##*/} && hex=${name#*.} && hex=${hex%%.*} && arch show "$hex" && test_grep "^archive $name$" out && test_grep "^Checksum: sha256:" out && test_grep ! MD5 out && arch show --md5 "${name%.w.tar.gz}" && test_grep "^MD5: *$(md5sum <"$one" | cut -d " " -f 1)$" out && arch verify --md5 "$name" && test_grep "$(md5sum <"$one" | cut -d " " -f 1)" out &&
 	arch list w && test_grep "^$name .* files*  sha256:" out && arch list --md5 w && test_grep "^$name .*  $(md5sum <"$one" | cut -d " " -f 1)$" out && test_expect_code 129 git-ews archive list w/run.sh 2>err && test_expect_code 128 git-ews archive verify "$one" nosuch >out 2>err && test_must_be_empty out && arch list --all && test_line_count -ge 8 out && test_expect_code 129 git-ews archive show 20 2>err && test_grep "^hint: .*\.tar" err && test_expect_code 128 git-ews archive show nosuch 2>err &&

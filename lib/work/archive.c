@@ -91,7 +91,9 @@ bool ews_archive_is_name(const char *name)
 
 char *ews_archive_name_new(int64_t now_s, const char *dir, enum ews_compression compression)
 {
-	EWS_CLEANUP(free) char *safe = ews_artifact_name_safe(ews_path_base(dir));
+	/* Cut first: what is safe may end in a dot where it is cut. */
+	EWS_CLEANUP(free) char *cut = ews_strndup(ews_path_base(dir), strnlen(ews_path_base(dir), NAME_MAX_LEN));
+	EWS_CLEANUP(free) char *safe = ews_artifact_name_safe(cut);
 	uint8_t random[HEX_LEN / 2];
 	char hex[HEX_LEN + 1], stamp[STAMP_LEN + 1];
 	time_t now = now_s;
@@ -101,7 +103,7 @@ char *ews_archive_name_new(int64_t now_s, const char *dir, enum ews_compression 
 	ews_hex(hex, random, sizeof(random));
 	gmtime_r(&now, &tm);
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
-	return ews_strfmt("%s.%s.%.*s%s", stamp, hex, NAME_MAX_LEN, safe, ews_compression_suffix(compression));
+	return ews_strfmt("%s.%s.%s%s", stamp, hex, safe, ews_compression_suffix(compression));
 }
 
 /* Does `word` name it: whole, by its beginning, or by its eight digits? */

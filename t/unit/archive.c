@@ -11,12 +11,18 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#define THIRTY "012345678901234567890123456789"
 #define CHECKSUM "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 Test(archive, a_new_name_is_one)
 {
-	static const char *const dirs[] = { "/srv/workspace", "/srv/.hidden", "/srv/a b\n", "/srv/\xff", "/",
-					    "/x/-rf" };
+	static const char *const dirs[] = { "/srv/workspace",
+					    "/srv/.hidden",
+					    "/srv/a b\n",
+					    "/srv/\xff",
+					    "/",
+					    "/x/-rf",
+					    "/x/" THIRTY THIRTY THIRTY "123456789.c" };
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		for (int how = EWS_COMPRESSION_NONE; how <= EWS_COMPRESSION_ZSTD; how++) {
