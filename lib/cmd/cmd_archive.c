@@ -69,28 +69,30 @@ int ews_cmd_archive_begin(char **home, struct ews_cmd_ctx *ctx)
 	return rc;
 }
 
-/* Where the archives of the project are that the command stands in; NULL where there is no telling yet. */
-static int find_place(char **out, struct ews_cmd_ctx *ctx, const char *home, const char *dir)
+/* Where archives are of the directory that is named, or of the project, else the directory, that the command stands in. */
+static int find_places(struct ews_strv *out, struct ews_cmd_ctx *ctx, const char *home, const char *dir)
 {
+	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+	bool is_of_it;
 	int rc;
 
-	if (ctx->repo && !dir) {
-		rc = ews_repo_need_dir(ctx->repo, false);
-		if (rc == EWS_ENOTFOUND) {
-			ews_error_clear();
-			return 0;
-		}
-		return rc < 0 ? rc : ews_archive_place(out, ctx->repo, home, ctx->repo->project);
-	}
-	return ews_archive_place(out, NULL, home, dir ? dir : ctx->cwd);
+	if (!dir)
+		return ews_archive_places(out, ctx->repo, home, ctx->repo ? ctx->repo->project : ctx->cwd);
+	rc = ews_repo_open(&repo, dir, home, EWS_REPO_MAKE_NONE);
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear();
+	/* GIT_DIR may have led elsewhere. */
+	is_of_it = repo && (repo->here || ews_path_is_inside(dir, repo->project));
+	return ews_archive_places(out, is_of_it ? repo : NULL, home, dir);
 }
 
 int ews_cmd_archive_find(char **out, struct ews_cmd_ctx *ctx, const char *home, const char *word)
 {
-	EWS_CLEANUP(free) char *place = NULL;
-	int rc = find_place(&place, ctx, home, NULL);
+	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
+	int rc = find_places(&places, ctx, home, NULL);
 
-	return rc < 0 ? rc : ews_archive_find(out, word, ctx->cwd, home, place);
+	return rc < 0 ? rc : ews_archive_find(out, word, ctx->cwd, home, &places);
 }
 
 /* MD5 of the file at `fd`, where it is asked for. */
@@ -112,28 +114,30 @@ static int hash_file(char out[EWS_MD5_HEX_MAX], int fd)
 	return 0;
 }
 
-/* All of the places below home that have archives, or the one of a directory. */
-static int list_places(struct ews_archives *out, struct ews_cmd_ctx *ctx, const char *home, const char *dir, bool all)
+static void find_all_places(struct ews_strv *out, const char *home)
 {
 	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
-	EWS_CLEANUP(free) char *place = NULL;
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	EWS_CLEANUP(fd) int fd = -1;
-	ssize_t n;
+	EWS_CLEANUP(fd) int fd = ews_dir_open(archives);
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+
+	ews_error_clear();
+	for (ssize_t i = 0; i < n; i++)
+		ews_strv_addf(out, "%s/%s", archives, names.items[i].name);
+}
+
+/* What is in all places below home, or in those of a directory. */
+static int list_places(struct ews_archives *out, struct ews_cmd_ctx *ctx, const char *home, const char *dir, bool all)
+{
+	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
 	int rc = 0;
 
-	if (!all) {
-		rc = find_place(&place, ctx, home, dir);
-		return rc < 0 || !place ? rc : ews_archive_list(out, place);
-	}
-	fd = ews_dir_open(archives);
-	n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-	ews_error_clear();
-	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *one = ews_path_join(archives, names.items[i].name);
-
-		rc = ews_archive_list(out, one);
-	}
+	if (all)
+		find_all_places(&places, home);
+	else
+		rc = find_places(&places, ctx, home, dir);
+	for (size_t i = 0; i < places.n && rc == 0; i++)
+		rc = ews_archive_list(out, places.items[i]);
 	return rc;
 }
 

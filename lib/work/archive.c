@@ -40,26 +40,45 @@ void ews_archive_rules_release(struct ews_archive_rules *rules)
 	ews_strv_release(&rules->assets);
 }
 
+/* That of a directory that is in no project: as its store would be called, if it had one. */
+static char *plain_place(const char *home, const char *dir)
+{
+	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
+	const char *name = ews_path_base(store);
+	size_t len = strlen(name) - strlen(".git");
+
+	return ews_strfmt("%s/archives/%.*s", home, (int)len, name);
+}
+
 int ews_archive_place(char **out, struct ews_repo *repo, const char *home, const char *dir)
 {
-	EWS_CLEANUP(free) char *store = NULL;
-	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
-	const char *name;
-	size_t len;
+	int rc = repo ? ews_repo_need_dir(repo, true) : 0;
 
-	if (repo) {
-		int rc = ews_repo_need_dir(repo, true);
+	if (rc < 0)
+		return rc;
+	*out = repo ? ews_strfmt("%s/archives/%s", home, ews_path_base(repo->dir)) : plain_place(home, dir);
+	return 0;
+}
 
-		if (rc < 0)
-			return rc;
-		*out = ews_path_join(archives, ews_path_base(repo->dir));
-		return 0;
-	}
-	/* As its store would be called, if it had one. */
-	store = ews_home_store(home, dir);
-	name = ews_path_base(store);
-	len = strlen(name) - strlen(".git");
-	*out = ews_strfmt("%s/%.*s", archives, (int)len, name);
+static void add_plain_place(struct ews_strv *out, const char *home, const char *dir)
+{
+	EWS_CLEANUP(free) char *place = plain_place(home, dir);
+
+	ews_strv_add(out, place);
+}
+
+int ews_archive_places(struct ews_strv *out, struct ews_repo *repo, const char *home, const char *dir)
+{
+	int rc = repo ? ews_repo_need_dir(repo, false) : EWS_ENOTFOUND;
+
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	if (rc == 0)
+		ews_strv_addf(out, "%s/archives/%s", home, ews_path_base(repo->dir));
+	ews_error_clear(); /* one that has no directory in home yet has no archive there */
+	add_plain_place(out, home, dir);
+	if (repo && strcmp(repo->project, dir) != 0)
+		add_plain_place(out, home, repo->project);
 	return 0;
 }
 
@@ -153,7 +172,7 @@ static int fail_ambiguous(const char *word, const struct ews_strv *found)
 	return EWS_EUSAGE;
 }
 
-int ews_archive_find(char **out, const char *word, const char *cwd, const char *home, const char *place)
+int ews_archive_find(char **out, const char *word, const char *cwd, const char *home, const struct ews_strv *places)
 {
 	EWS_CLEANUP(strv) struct ews_strv found = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *path = ews_path_absolute(cwd, word);
@@ -163,8 +182,8 @@ int ews_archive_find(char **out, const char *word, const char *cwd, const char *
 		*out = ews_steal(&path);
 		return 0;
 	}
-	if (place && !strchr(word, '/'))
-		add_candidates(&found, place, word);
+	for (size_t i = 0; i < places->n && !strchr(word, '/'); i++)
+		add_candidates(&found, places->items[i], word);
 	if (!found.n && !strchr(word, '/'))
 		add_everywhere(&found, home, word);
 	if (found.n > 1)

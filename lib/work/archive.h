@@ -68,8 +68,11 @@ struct ews_archives {
 
 #define EWS_ARCHIVES_INIT { NULL, 0, 0 }
 
-/* Where archives of `dir` (absolute, real) are, which is in `repo`, or in no project (NULL). The caller frees it. */
+/* Where a new archive of `dir` (absolute, real) goes, which is in `repo`, or in no project (NULL). The caller frees it. */
 int ews_archive_place(char **out, struct ews_repo *repo, const char *home, const char *dir);
+
+/* Add all places where there may be some of `dir`, or of the project that it is in: it may not have been one always. */
+int ews_archive_places(struct ews_strv *out, struct ews_repo *repo, const char *home, const char *dir);
 
 /* Is it what we call archives: "<time>.<8 hex>.<name>.tar[.<suffix>]"? */
 bool ews_archive_is_name(const char *name);
@@ -77,10 +80,10 @@ bool ews_archive_is_name(const char *name);
 char *ews_archive_name_new(int64_t now_s, const char *dir, enum ews_compression compression);
 
 /*
- * The file that `word` means: a path, or of those below `home` a name or the beginning of one alone; those in `place` (may be NULL) are
- * looked at first. The caller frees `*out`. Fails with EWS_ENOTFOUND, or EWS_EUSAGE and the candidates.
+ * The file that `word` means: a path, or of those below `home` a name or the beginning of one alone; those in `places` are looked at
+ * first. The caller frees `*out`. Fails with EWS_ENOTFOUND, or EWS_EUSAGE and the candidates.
  */
-int ews_archive_find(char **out, const char *word, const char *cwd, const char *home, const char *place);
+int ews_archive_find(char **out, const char *word, const char *cwd, const char *home, const struct ews_strv *places);
 
 /* Open the archive `file` for reading. Returns a descriptor. */
 int ews_archive_open(const char *file);
@@ -96,7 +99,7 @@ int ews_archive_describe_content(struct ews_archive *out, const char *file, int 
 void ews_archive_format(struct ews_buf *out, const struct ews_archive *archive);
 int ews_archive_parse(struct ews_archive *out, const char *text, size_t len);
 
-/* All in `place`, oldest first; none when it is not there. */
+/* Add all in `place`; none when it is not there. The oldest comes first. */
 int ews_archive_list(struct ews_archives *out, const char *place);
 
 /* What an archive may hold when it is read: ews.maxTotal of the repository, else (NULL) of the user. */

@@ -221,11 +221,19 @@ static int write_all(size_t *at, int fd, const struct ews_archive *archive, cons
 	return rc < 0 ? rc : ews_archive_writer_finish(writer);
 }
 
-/* The newest archive in `place` of the same directory, made by the same rules. */
+/* The newest archive of the same directory, in the place that it is to have, or in all that it may have in home. */
 static int find_newest(struct ews_archive *out, const char *place, const struct ews_archive_order *order)
 {
 	EWS_CLEANUP(archives) struct ews_archives list = EWS_ARCHIVES_INIT;
-	int rc = ews_archive_list(&list, place);
+	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
+	int rc = 0;
+
+	if (order->to)
+		ews_strv_add(&places, place);
+	else
+		rc = ews_archive_places(&places, order->source.repo, order->home, order->source.dir);
+	for (size_t i = 0; i < places.n && rc == 0; i++)
+		rc = ews_archive_list(&list, places.items[i]);
 
 	for (size_t i = list.n; i-- > 0 && rc == 0;) {
 		struct ews_archive *one = &list.items[i];
