@@ -270,6 +270,12 @@ test_expect_success 'P4: what is kept aside has its own path there, whether extr
 	done
 '
 
+test_expect_success 'P4: a repository stays in its place, also one whose .git is a file, and where the archive has a file' '
+	mkdir -p leaf/d nests && echo f >leaf/n && echo x >leaf/d/x && one create leaf && git init -q nests/n && echo mine >nests/n/m && "$EWS_SRC/t/lister" nests >before && test_expect_code 128 git-ews archive extract --force --to nests "$one" >out 2>err && test_grep "^error: .n. is a file in the archive" err && test_grep "^hint: nothing was written" err && "$EWS_SRC/t/lister" nests >after && test_cmp before after &&
+	test_repo linked && git -C linked worktree add -q --detach "$PWD/has/n" && git -C linked worktree add -q --detach "$PWD/has/bare" && git -C has/bare rm -qrf . && git -C linked worktree add -q --detach "$PWD/has/other/o" && mkdir has/junk && echo 1 >has/junk/j && mkdir top && cp -R has/n top/n && rm top/n/.git && one create top && inode=$(stat -c %i has/n) && echo changed >has/n/run.sh && arch extract --force --to has "$one" && test "$(stat -c %i has/n)" = "$inode" && test_path_is_missing has/junk && test -d has/bare -a -d has/other/o &&
+	for tree in n bare other/o; do test "$(git -C has/$tree rev-parse --show-toplevel)" = "$PWD/has/$tree" || return 1; done && git -C has/n diff --exit-code && says changed has/.ews-trash/*/n/run.sh && arch extract --force --to has "$one" --json && test_json out .changes 0
+'
+
 test_expect_success 'P4: where .ews-trash is no directory nothing is taken for kept: extract writes nothing' '
 	mkdir -p new/d tfile/d && echo new >new/f && echo new >new/d/f && one create new && echo mine >tfile/f && echo mine >tfile/d/f && echo x >tfile/.ews-trash && "$EWS_SRC/t/lister" tfile >before && test_expect_code 128 git-ews archive extract --force --to tfile "$one" >out 2>err && test_must_be_empty out &&
 	test_grep "^error: .d/f. has to be kept aside" err && test_grep "^hint: .*.ews-trash. must be a directory" err && "$EWS_SRC/t/lister" tfile >after && test_cmp before after && rm tfile/.ews-trash && arch extract --force --to tfile "$one" && says new tfile/f && says mine tfile/.ews-trash/*/f && says mine tfile/.ews-trash/*/d/f

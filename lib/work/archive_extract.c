@@ -86,15 +86,30 @@ static bool is_ours(const struct ews_archive_content *content, const char *path)
 	       !ews_skips_covering(&content->skips, path);
 }
 
-/* Does the list have something beneath the directory that stays? The paths there follow it. */
+/* Is there something beneath the directory that stays? The paths there follow it; git's files in the place of its directories are left out. */
 static bool holds_what_stays(const struct ews_scan *now, const struct ews_archive_content *content, size_t i)
 {
 	const char *dir = now->entries.items[i].path;
 
+	for (size_t k = 0; k < now->skips.n; k++)
+		if (ews_skip_is_repository(now->skips.items[k].reason) &&
+		    ews_path_is_inside(now->skips.items[k].path, dir))
+			return true;
 	for (size_t k = i + 1; k < now->entries.n && ews_path_is_inside(now->entries.items[k].path, dir); k++)
 		if (!is_ours(content, now->entries.items[k].path))
 			return true;
 	return false;
+}
+
+/* The directory would have to go, and with it what stays. */
+static int fail_in_the_way(const struct ews_entry *dir, const struct ews_entry *wanted)
+{
+	ews_error(EWS_EEXISTS, "'%s' is a %s in the archive, and here a directory with what has to stay", dir->path,
+		  ews_entry_type_name(wanted->type));
+	ews_error_hint(
+		"nothing was written; what stays are git directories, and what was left out of the archive: move '%s' away",
+		dir->path);
+	return EWS_EEXISTS;
 }
 
 /* What stands there, of any kind, but for what is to stay. */
@@ -102,7 +117,12 @@ static int scan_target(struct ews_scan *out, int fd, const struct ews_archive_co
 {
 	static const char *const own[] = { EWS_TRASH_ELSEWHERE, NULL };
 	const struct ews_scan_opts opts = {
-		.root_fd = fd, .with_ignored = true, .with_repositories = true, .own = own, .may_chmod = true
+		.root_fd = fd,
+		.with_ignored = true,
+		.into_repositories = true,
+		.with_repositories = true,
+		.own = own,
+		.may_chmod = true,
 	};
 	const struct ews_scan_fill_opts fill = { .attrs_only = true, .may_chmod = true };
 	int rc = ews_scan(out, &opts);
@@ -114,11 +134,19 @@ static int scan_target(struct ews_scan *out, int fd, const struct ews_archive_co
 		return rc;
 	for (size_t i = 0; i < out->entries.n; i++) {
 		struct ews_entry *entry = &out->entries.items[i];
+		const struct ews_entry *wanted = ews_entries_find(&content->entries, entry->path);
 
-		if (!is_ours(content, entry->path) ||
-		    (entry->type == EWS_ENTRY_DIR && !ews_entries_find(&content->entries, entry->path) &&
-		     holds_what_stays(out, content, i)))
+		/* A repository that has nothing but its git directory. */
+		if (entry->type == EWS_ENTRY_GITLINK)
+			entry->type = EWS_ENTRY_DIR;
+		if (!is_ours(content, entry->path))
 			entry->type = 0;
+		if (entry->type != EWS_ENTRY_DIR || (wanted && wanted->type == EWS_ENTRY_DIR) ||
+		    !holds_what_stays(out, content, i))
+			continue;
+		if (wanted)
+			return fail_in_the_way(entry, wanted);
+		entry->type = 0;
 	}
 	for (size_t i = 0; i < out->entries.n; i++) {
 		if (!out->entries.items[i].type)

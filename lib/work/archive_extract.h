@@ -3,7 +3,7 @@
  *
  * All of the archive is read and checked before anything is written. A directory that is not empty is taken by `force` alone: what
  * differs, and what the archive does not know, moves to ".ews-trash" in it; what the archive left out when it was made, and git
- * directories, stay as they are.
+ * directories (or the files in their place), stay as they are.
  *
  * SPDX-License-Identifier: MIT
  */
