@@ -276,6 +276,13 @@ test_expect_success 'P4: a repository stays in its place, also one whose .git is
 	for tree in n bare other/o; do test "$(git -C has/$tree rev-parse --show-toplevel)" = "$PWD/has/$tree" || return 1; done && git -C has/n diff --exit-code && says changed has/.ews-trash/*/n/run.sh && arch extract --force --to has "$one" --json && test_json out .changes 0
 '
 
+test_expect_success 'extract that was killed and is done again leaves the directory with its mode' '
+	mkdir -p modes/sub && chmod 755 modes && echo a >modes/a && echo b >modes/sub/b && one create modes && killat -o log 0 git-ews archive extract --to modes0 "$one" >out && points=$(cut -f 1 log) && test "$points" -ge 6 && n=1 && while test "$n" -le "$points"; do
+		rm -rf modes0 && code=0 && { killat "$n" git-ews archive extract --to modes0 "$one" >out 2>err || code=$?; } && test "$code" = 137 && arch extract --force --to modes0 "$one" && test "$(stat -c %a modes0)" = 755 && test_same_tree -M . -x .ews-trash modes modes0 || return 1
+		n=$((n + 1))
+	done
+'
+
 test_expect_success 'P4: where .ews-trash is no directory nothing is taken for kept: extract writes nothing' '
 	mkdir -p new/d tfile/d && echo new >new/f && echo new >new/d/f && one create new && echo mine >tfile/f && echo mine >tfile/d/f && echo x >tfile/.ews-trash && "$EWS_SRC/t/lister" tfile >before && test_expect_code 128 git-ews archive extract --force --to tfile "$one" >out 2>err && test_must_be_empty out &&
 	test_grep "^error: .d/f. has to be kept aside" err && test_grep "^hint: .*.ews-trash. must be a directory" err && "$EWS_SRC/t/lister" tfile >after && test_cmp before after && rm tfile/.ews-trash && arch extract --force --to tfile "$one" && says new tfile/f && says mine tfile/.ews-trash/*/f && says mine tfile/.ews-trash/*/d/f

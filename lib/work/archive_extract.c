@@ -24,7 +24,16 @@
 #include "store/home.h"
 #include "store/scan.h"
 
-/* The directory. One that is made here is nobody else's until all is in it. */
+/* What a directory that is made here is to have. */
+static mode_t find_mode(const struct ews_archive_extract_opts *opts)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return opts->mode < 0 ? 0777 & ~mask : (mode_t)opts->mode;
+}
+
+/* The directory. One that is made here has its mode at once, but for what would keep us out: who goes on after a kill knows it no more. */
 static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
@@ -40,7 +49,7 @@ static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts
 	fd = ews_dir_open(opts->to);
 	if (fd < 0)
 		return ews_error_wrap("'%s'", opts->to);
-	if (*is_new && fchmod(fd, 0700) < 0)
+	if (*is_new && fchmod(fd, find_mode(opts) | 0700) < 0)
 		return ews_error_os("'%s': cannot set its mode", opts->to);
 	n = ews_dir_names_read(&names, fd);
 	if (n < 0)
@@ -295,10 +304,7 @@ static void name_owners(struct ews_archive_extracted *out, int fd, const struct 
 /* Once all is in it. */
 static int set_mode(int fd, const struct ews_archive_extract_opts *opts)
 {
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (fchmod(fd, opts->mode < 0 ? 0777 & ~mask : (mode_t)opts->mode) < 0)
+	if (fchmod(fd, find_mode(opts)) < 0)
 		return ews_error_os("'%s': cannot set its mode", opts->to);
 	return 0;
 }
