@@ -178,6 +178,12 @@ test_expect_success 'what is damaged is named: status 1, and nothing of it is wr
 	one create d && head -c $(($(stat -c %s "$one") - 30)) "$one" >short.tar.gz && test_expect_code 1 git-ews archive verify short.tar.gz >out && test_expect_code 1 git-ews archive extract --to broken short.tar.gz 2>err && test_path_is_missing broken && echo nonsense >no.tar && test_expect_code 1 git-ews archive show no.tar 2>err && cp no.tar "${one%/*}/20200101T000000.00000000.d.tar" && arch list d && test_grep "^20200101T000000.00000000.d.tar .*no tar archive" out && rm "${one%/*}/20200101T000000.00000000.d.tar"
 '
 
+test_expect_success 'P8: so is what gzip says of it itself: its sum and its length; several members, and what follows them, are fine' '
+	one create w --compress none && gzip -c "$one" >whole.tar.gz && arch verify whole.tar.gz && size=$(stat -c %s whole.tar.gz) && for back in 8 5 4 1; do
+		cp whole.tar.gz sum.tar.gz && { printf "\125\252" | dd of=sum.tar.gz bs=1 seek=$((size - back)) count=1 conv=notrunc 2>dd && ! cmp -s whole.tar.gz sum.tar.gz || printf "\252" | dd of=sum.tar.gz bs=1 seek=$((size - back)) conv=notrunc 2>dd; } && test_expect_code 1 git-ews archive verify sum.tar.gz >out && test_grep "sum.tar.gz.*what gzip packed is damaged" out && test_expect_code 1 git-ews archive extract --to sum sum.tar.gz 2>err && test_path_is_missing sum || return 1
+	done && { head -c 5000 "$one" | gzip && tail -c +5001 "$one" | gzip && printf "\0\0\0"; } >members.tar.gz && arch verify members.tar.gz && tar czf theirs.tar.gz w 2>err && arch verify theirs.tar.gz
+'
+
 test_expect_success 'P5: hostile members are refused before anything is written' '
 	mkdir target outside && refused() { want=$1 && shift && tarball evil.tar f ok ok "$@" && test_must_fail git-ews archive extract --force --to target evil.tar 2>err && test_grep "$want" err && ls -A target outside >ls && printf "outside:\n\ntarget:\n" | test_cmp - ls; } &&
 	for row in "outside:f:../escaped" "outside:f:/tmp/ews-escaped" "outside:f:a/../../b" "outside:d:.." "outside:h:x:../ok" "git directory:f:.git/hooks/post-checkout" "git directory:f:sub/.GIT/config" "git directory:l:.git:outside" "git directory:f:GIT~1/config" "git directory:f:.git /x" "git directory:f:.g$(printf "\342\200\214")it/x" "git directory:f:a/.git::\$INDEX/x" \

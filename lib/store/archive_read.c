@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/gzip.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/path_line.h"
@@ -25,6 +26,7 @@
 #include "store/xattr.h"
 
 #define BLOCK (128 * EWS_KIB)
+#define PADDING_MAX (16 * EWS_MIB) /* that other programs may write after the end */
 #define PAGE 4096 /* a smaller hole saves nothing */
 #define MEMBERS_MAX 4000000
 #define RECORD_MAX (16 * EWS_MIB)
@@ -707,6 +709,17 @@ static int settle(struct reading *reading)
 	return 0;
 }
 
+/* libarchive passes over the checksums of gzip. No more is looked at for them than was read. */
+static int check_gzip(const struct reading *reading, int fd)
+{
+	la_int64_t bytes = ews_libarchive.archive_filter_bytes(reading->archive, 0);
+	int rc = ews_gzip_check(fd, (uint64_t)(bytes < 0 ? 0 : bytes) + PADDING_MAX);
+
+	if (rc == EWS_EDAMAGED)
+		ews_error_hint("it is not what was packed any more, and nothing of it was written");
+	return rc;
+}
+
 static int read_all(struct ews_archive_content *out, int fd, uint64_t max_bytes, bool only_own)
 {
 	EWS_CLEANUP(archive_content) struct ews_archive_content content = EWS_ARCHIVE_CONTENT_INIT;
@@ -716,6 +729,8 @@ static int read_all(struct ews_archive_content *out, int fd, uint64_t max_bytes,
 
 	if (rc == 0)
 		rc = read_members(&reading, only_own);
+	if (rc == 0 && !only_own)
+		rc = check_gzip(&reading, fd);
 	if (rc < 0)
 		return rc;
 	content.is_read = !only_own || !content.record.len;

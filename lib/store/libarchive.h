@@ -22,7 +22,7 @@
 	F(archive_entry_size) F(archive_entry_sparse_add_entry) F(archive_entry_sparse_clear) \
 	F(archive_entry_symlink) F(archive_entry_uid) F(archive_entry_xattr_add_entry) \
 	F(archive_entry_xattr_next) F(archive_entry_xattr_reset) F(archive_errno) \
-	F(archive_error_string) F(archive_read_data) F(archive_read_data_block) F(archive_read_free) \
+	F(archive_error_string) F(archive_filter_bytes) F(archive_read_data) F(archive_read_data_block) F(archive_read_free) \
 	F(archive_read_new) F(archive_read_next_header) F(archive_read_open_fd) \
 	F(archive_read_support_filter_bzip2) F(archive_read_support_filter_gzip) \
 	F(archive_read_support_filter_xz) F(archive_read_support_filter_zstd) \
