@@ -429,10 +429,33 @@ test_expect_success USERS 'P4: what is kept from an ordinary user is not gone: i
 	test_as_user git -C his/p ews recover --all 2>err && test_grep "nothing is interrupted" err && test_as_user git -C his/p ews end own >out && test_grep "Kept: snap-" out && test_as_user git -C his/p ews undo own && test_grep hours "${ws:?}/new"
 '
 
-test_expect_success 'P4: a workspace on a disk that was away when its session ended is there after all: recover takes the end back, and nothing goes to trash unkept' '
-	mkdir disk && start_ws p --in "$PWD/disk" off && echo hours >"${ws:?}/new" && git -C p show-ref refs/ews/sessions/off >before && mv disk away && test_expect_code 128 git -C p ews end off 2>err && test_grep "git ews recover off" err && mv away disk &&
-	git -C p ews recover --all >out && test_grep "its end was taken back: its workspace is there after all" out && test_grep hours "${ws:?}/new" && git -C p show-ref refs/ews/sessions/off >after && test_cmp before after && git -C "$ws" status --porcelain >out && test_grep "new" out &&
-	test "$(ls -A disk)" = off && git -C p ews undo --list >out && test_grep ! "end .*off" out && git -C p ews end off >out && test_grep "Kept: snap-" out && git -C p ews undo off && test_grep hours "${ws:?}/new" && git -C p ews end off
+test_expect_success 'P4: a workspace on a disk that was away when its session ended is there after all: undo brings back what is there' '
+	for method in worktree snapshot; do
+		mkdir disk && start_ws p --in "$PWD/disk" --method $method off && echo hours >"${ws:?}/new" && mv disk away && git -C p ews end off >out && test_grep "workspace is gone" out && mv away disk && git -C p ews undo off && test_grep hours "${ws:?}/new" && git -C "$ws" status --porcelain >out && test_grep "new" out &&
+			git -C p ews doctor && git -C p ews end off >out && test_grep "Kept: snap-" out && git -C p ews undo off && test_grep hours "${ws:?}/new" && git -C p ews end off && rm -rf disk || return 1
+	done
+'
+
+test_expect_success STRACE 'P4: an end that was killed took the workspace for gone, which is there after all: recover takes the end back, and nothing goes to trash unkept' '
+	mkdir disk && start_ws p --in "$PWD/disk" gone && echo hours >"${ws:?}/new" && git -C p show-ref refs/ews/sessions/gone >before && mv disk away && test_expect_code 137 test_strace trace -P "$PWD/p/.git/worktrees" -e trace=renameat2 -e inject=renameat2:signal=KILL git -C p ews end gone && mv away disk &&
+	git -C p ews recover --all >out && test_grep "its end was taken back: its workspace is there after all" out && test_grep hours "${ws:?}/new" && git -C p show-ref refs/ews/sessions/gone >after && test_cmp before after && git -C "$ws" status --porcelain >out && test_grep "new" out &&
+	test "$(ls -A disk)" = gone && git -C p ews undo --list >out && test_grep ! "end .*gone" out && git -C p ews end gone >out && test_grep "Kept: snap-" out && git -C p ews undo gone && test_grep hours "${ws:?}/new" && git -C p ews end gone
+'
+
+# elsewhere <id>: a session of p whose workspace is in the directory else, with a commit
+elsewhere() {
+	mkdir -p else && git -C p ews start "$1" --in "$PWD/else" >path && take_ws path && echo work >>"${ws:?}/run.sh" && git -C "$ws" add -A && git -C "$ws" commit -qm work
+}
+
+test_expect_success 'P4: a session elsewhere ends, and comes back, though the directory that held its workspace is gone' '
+	elsewhere lost && rm -rf else && git -C p ews end lost 2>err && test_grep "workspace was gone" err && git -C p ews recover --all && git -C p ews undo lost && git -C "$ws" log -1 --format=%s >out && echo work | test_cmp - out && git -C p ews end lost &&
+	elsewhere kept && git -C p ews end kept && rm -rf else && git -C p ews undo kept && test_grep work "${ws:?}/run.sh" && git -C "$ws" status --porcelain >st && test_must_be_empty st && git -C p ews doctor && git -C p ews end kept &&
+	elsewhere away && mv else away && git -C p ews end away && git -C p ews recover --all >out && test_must_be_empty out && test_grep work away/away/run.sh && git -C p ews clean --now >out && git -C p ews status >out && git -C p ews start away --method snapshot >path && take_ws path && git -C p ews end away
+'
+
+test_expect_success 'P4: where that directory cannot be made anew, the session has ended as before' '
+	mkdir -p above/else && git -C p ews start up --in "$PWD/above/else" >path && take_ws path && echo work >>"${ws:?}/run.sh" && git -C p ews end up && rm -rf above && : >above && test_must_fail git -C p ews undo up && git -C p ews recover --all >out && test_must_be_empty out &&
+	rm above && git -C p ews undo up && test_grep work "${ws:?}/run.sh" && git -C p ews end up
 '
 
 test_done

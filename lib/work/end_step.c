@@ -47,10 +47,15 @@ static int find_trash_name(const char **out, int place, const char *name)
 static int move_workspace(struct ews_session *session, const char *step_id, bool to_trash)
 {
 	const char *name = ews_path_base(session->state.workspace), *trash_name = TRASH_NAME;
-	EWS_CLEANUP(fd) int trash = ews_transition_open_trash(session->repo, session, step_id);
-	EWS_CLEANUP(fd) int place = trash < 0 ? -1 : ews_session_open_parent(session);
-	int rc;
+	EWS_CLEANUP(fd) int trash = -1;
+	EWS_CLEANUP(fd) int place = -1;
+	int rc = to_trash ? ews_session_has_no_parent(session) : 0;
 
+	/* With the directory that held it the workspace is gone, and so is the trash beside it. */
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	trash = ews_transition_open_trash(session->repo, session, step_id);
+	place = trash < 0 ? -1 : ews_session_open_parent(session);
 	if (trash < 0 || place < 0)
 		return ews_error_code();
 	rc = to_trash ? find_trash_name(&trash_name, place, name) : 0;
@@ -381,6 +386,17 @@ int ews_end_call_off(struct ews_session *session, struct ews_step *step)
 		return rc;
 	(void)rmdir(trash); /* best effort: mostly there is none yet */
 	return ews_journal_done(session->fd, step->id);
+}
+
+bool ews_end_is_back(const struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(strv) struct ews_strv tampered = EWS_STRV_INIT;
+	bool is = step->is_emptied && !session->method->is_project && ews_session_is_gone(session) == 0 &&
+		  ews_session_tampered(&tampered, session) == 0 &&
+		  (!tampered.n || ews_session_lacks_entry(&tampered));
+
+	ews_error_clear();
+	return is;
 }
 
 int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)

@@ -34,7 +34,12 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step);
  * `expired` (may be NULL) gets "<path>\t<why>" of what that is not.
  */
 int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step);
-/* Is all that there that it needs? `expired` as above, and nothing done. Fails with EWS_ENOTFOUND, naming what is gone. */
+/*
+ * Does the workspace stand in its place, of which nothing was moved to trash, for it was gone when the session ended? Then it is that
+ * one that comes back.
+ */
+bool ews_end_is_back(const struct ews_session *session, const struct ews_step *step);
+/* Is all that there that the way back needs? `expired` as above, and nothing done. Fails with EWS_ENOTFOUND, naming what is gone. */
 int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step);
 /*
  * It is not, and taking back had begun: the session has ended again. What is still in trash stays there; with nothing in it the step

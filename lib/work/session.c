@@ -714,6 +714,22 @@ int ews_session_open_parent(const struct ews_session *session)
 	return ews_dir_open(parent);
 }
 
+int ews_session_has_no_parent(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(session->state.workspace);
+	int rc = ews_session_is_at_home(session) ? 1 : ews_file_is_there(AT_FDCWD, parent);
+
+	return rc < 0 ? ews_error_wrap("cannot look for the place of session '%s'", session->state.id) : !rc;
+}
+
+int ews_session_make_parent(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(session->state.workspace);
+	int rc = ews_session_has_no_parent(session);
+
+	return rc <= 0 ? rc : ews_dir_make_absolute(parent, 0777);
+}
+
 int ews_session_is_gone(const struct ews_session *session)
 {
 	struct stat st;

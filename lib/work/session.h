@@ -137,6 +137,12 @@ int ews_session_log(struct ews_session *session, const char *verb, const char *t
  */
 int ews_session_open_parent(const struct ews_session *session);
 
+/* Is that gone as well, where it is not home's? Returns 1 or 0. */
+int ews_session_has_no_parent(const struct ews_session *session);
+
+/* Make it anew where it is gone. */
+int ews_session_make_parent(const struct ews_session *session);
+
 /* Does the workspace lie in its place below home, not where `start --in` put it, and is it not the project itself? */
 bool ews_session_is_at_home(const struct ews_session *session);
 

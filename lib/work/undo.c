@@ -287,13 +287,16 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 			rc = take_reverted(out, &ended);
 		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
 	}
-	if (!session->method->is_project && access(session->state.workspace, F_OK) == 0) {
+	if (!session->method->is_project && access(session->state.workspace, F_OK) == 0 &&
+	    !ews_end_is_back(session, step)) {
 		ews_error(EWS_EEXISTS, "something else stands in the workspace's place: '%s'",
 			  session->state.workspace);
 		ews_error_hint("move it away, then try again");
 		return EWS_EEXISTS;
 	}
 	rc = ews_end_find_kept(NULL, session, step);
+	if (rc == 0 && !session->method->is_project)
+		rc = ews_session_make_parent(session);
 	if (rc == 0)
 		rc = ews_session_refuse_company(session);
 	if (rc == 0)
