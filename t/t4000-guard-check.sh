@@ -433,6 +433,20 @@ test_expect_success 'check: text and status' '
 	test_expect_code 129 git ews guard check 2>err && test_grep "after .--." err
 '
 
+test_expect_success 'check: the reason is what the verb would do, not an option of it that nobody here knows' '
+	while read -r args; do
+		test_expect_code 1 git ews guard check -- git $args >out && test_grep "^blocked: .* (It would " out || { echo "$args" && return 1; }
+	done <<-\EOF &&
+	ews archive create --to x
+	ews round start --agent x
+	ews artifact add --type log x
+	ews suggestions apply --check x
+	worktree add -b x ../x
+	stash push -m x
+	EOF
+	test_expect_code 1 git ews guard check -- git ews archive --to create >out && test_grep "is no known option of git ews archive" out
+'
+
 test_expect_success 'check: JSON, within a project and without' '
 	git ews guard check --json -- git status -s >out && test_json out .schema ews.guard_check/1 && test_json out .command "git status -s" &&
 	test_json out .subcommand status && test_json out .operation_type read && test_json out .is_blocked false &&

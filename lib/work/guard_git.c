@@ -149,6 +149,15 @@ static void judge_doubt(struct ews_guard_verdict *out, const struct reading *r, 
 	ews_guard_block(out, EWS_GUARD_UNKNOWN, r->row->suggestion, "'%s' %s of git %s", what, why, r->row->name);
 }
 
+/* What is read of a row that only has verbs stands behind one that does more than read: the options are that one's. */
+static void judge_unknown_option(struct ews_guard_verdict *out, const struct reading *r, const char *arg)
+{
+	if ((r->row->flags & EWS_GUARD_VERBS) && r->row->words == EWS_GUARD_NEEDS_VERB && r->words)
+		judge_writing(out, r, NULL);
+	else
+		judge_doubt(out, r, arg, "is no known option");
+}
+
 /* A word is not known well enough to say what git makes of it. */
 static void judge_hole(struct ews_guard_verdict *out, const struct reading *r, const char *what)
 {
@@ -226,7 +235,7 @@ static void read_long(struct ews_guard_verdict *out, struct reading *r, const ch
 		judge_doubt(out, r, arg, "is no single option");
 		break;
 	default:
-		judge_doubt(out, r, arg, "is no known option");
+		judge_unknown_option(out, r, arg);
 	}
 }
 
@@ -240,7 +249,7 @@ static void read_letters(struct ews_guard_verdict *out, struct reading *r, const
 		return;
 	for (letter = arg + 1; *letter; letter++) {
 		if (ews_guard_option_letter(&option, r->row, *letter) == EWS_GUARD_NO_OPTION) {
-			judge_doubt(out, r, arg, "is no known option");
+			judge_unknown_option(out, r, arg);
 			return;
 		}
 		take_option(out, r, &option, option.value && letter[1] ? letter + 1 : NULL, arg);
