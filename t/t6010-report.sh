@@ -114,6 +114,7 @@ test_expect_success 'what it does not do is said' '
 test_expect_success 'a suggested fix is a patch among the artifacts' '
 	printf "%s\n" "--- a/twenty" "+++ b/twenty" "@@ -1,2 +1,2 @@" "-1" "+one \`\`\`\`" " 2" >fix && ews report finding add --severity info --title mend --fix "$PWD/fix" >id &&
 	name=demo-$(cat id).patch && test_cmp fix "p/.superqode/qe-artifacts/patches/${name:?}" && git -C "${ws:?}" apply --check "$PWD/p/.superqode/qe-artifacts/patches/$name" &&
+	ews report finding list --json >json && n=$(grep -o "\"suggested_fix\"" json | wc -l) && test_json_count json .findings "$n" && test_json json ".findings[0].suggested_fix" null && json json ".findings[$((n - 1))].suggested_fix" >got && { cat fix && echo; } >want && test_cmp want got &&
 	report demo && test_grep "^- Suggested fix: .$name.$" md && test_grep "^\`\`\`\`\`diff$" md && section Artifacts >got && test_grep "$name" got
 '
 

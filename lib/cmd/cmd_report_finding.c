@@ -145,15 +145,17 @@ static void show_list_json(struct ews_cmd_ctx *ctx, const struct ews_session *se
 			   const struct ews_findings *findings)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("finding_list");
+	EWS_CLEANUP(strv) struct ews_strv fixes = EWS_STRV_INIT;
 	cJSON *array;
 
+	ews_findings_fixes(&fixes, NULL, findings, session->repo);
 	ews_render_string(object, "session_id", session->state.id);
 	ews_json_add_int(object, "unreadable", (int64_t)findings->unreadable);
 	array = cJSON_AddArrayToObject(object, "findings");
 	for (size_t i = 0; i < findings->n; i++) {
 		cJSON *item = cJSON_CreateObject();
 
-		ews_render_finding(item, &findings->items[i]);
+		ews_render_finding(item, &findings->items[i], fixes.items[i]);
 		cJSON_AddItemToArray(array, item);
 	}
 	ews_cmd_json_show(ctx, object);

@@ -37,7 +37,7 @@ static void add_path_or_null(cJSON *object, const char *key, const char *path)
 		(void)cJSON_AddNullToObject(object, key);
 }
 
-void ews_render_finding(cJSON *object, const struct ews_finding *finding)
+void ews_render_finding(cJSON *object, const struct ews_finding *finding, const char *fix)
 {
 	ews_render_string(object, "id", finding->id);
 	(void)cJSON_AddStringToObject(object, "severity", ews_severity_word(finding->severity));
@@ -50,6 +50,10 @@ void ews_render_finding(cJSON *object, const struct ews_finding *finding)
 		(void)cJSON_AddNullToObject(object, "line");
 	ews_render_string(object, "fix_name", finding->fix_name);
 	ews_render_time(object, "created_at", finding->created_s);
+	if (*fix)
+		ews_json_add_text(object, "suggested_fix", fix, strlen(fix));
+	else
+		(void)cJSON_AddNullToObject(object, "suggested_fix");
 }
 
 static void add_where(struct ews_buf *out, const struct ews_finding *finding)
@@ -81,13 +85,8 @@ static void add_findings(cJSON *object, const struct ews_report *report)
 	array = cJSON_AddArrayToObject(object, "findings");
 	for (size_t i = 0; i < report->findings.n; i++) {
 		cJSON *item = cJSON_CreateObject();
-		const char *fix = report->fixes.items[i];
 
-		ews_render_finding(item, &report->findings.items[i]);
-		if (*fix)
-			ews_json_add_text(item, "suggested_fix", fix, strlen(fix));
-		else
-			(void)cJSON_AddNullToObject(item, "suggested_fix");
+		ews_render_finding(item, &report->findings.items[i], report->fixes.items[i]);
 		cJSON_AddItemToArray(array, item);
 	}
 }

@@ -16,8 +16,8 @@ int ews_render_report_json(cJSON *object, const struct ews_report *report);
 /* Both, as they are kept: an ews_report_render_fn. */
 int ews_render_report(struct ews_buf *markdown, struct ews_buf *json, const struct ews_report *report);
 
-/* Add the keys of a finding. */
-void ews_render_finding(cJSON *object, const struct ews_finding *finding);
+/* Add the keys of a finding; `fix` is its patch, "" none. */
+void ews_render_finding(cJSON *object, const struct ews_finding *finding, const char *fix);
 /* "<id>  <severity>  <where>  <title>", and a line's end. */
 void ews_render_finding_line(struct ews_buf *out, const struct ews_finding *finding);
 

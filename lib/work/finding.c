@@ -16,6 +16,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "store/home.h"
 #include "work/artifact.h"
@@ -322,6 +323,28 @@ int ews_findings_read(struct ews_findings *out, const struct ews_session *sessio
 	*out = findings;
 	findings = (struct ews_findings)EWS_FINDINGS_INIT;
 	return 0;
+}
+
+void ews_findings_fixes(struct ews_strv *out, struct ews_strv *problems, const struct ews_findings *findings,
+			struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+
+	for (size_t i = 0; i < findings->n; i++) {
+		const struct ews_finding *finding = &findings->items[i];
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		int rc = 0;
+
+		if (*finding->fix_name && fd < 0)
+			rc = fd = ews_artifact_open_dir(&dir, repo, "patches");
+		if (rc >= 0 && *finding->fix_name)
+			rc = ews_file_read(&text, fd, ews_path_base(finding->fix_name), EWS_FINDING_FIX_MAX);
+		if (rc < 0 && problems)
+			ews_strv_addf(problems, "a suggested fix can't be read: %s", ews_error_message());
+		ews_error_clear();
+		ews_strv_add(out, *finding->fix ? finding->fix : text.ptr);
+	}
 }
 
 /* Put a fix that waits among the artifacts. */

@@ -54,6 +54,13 @@ int ews_severity_read(enum ews_severity *out, const char *word);
 int ews_findings_read(struct ews_findings *out, const struct ews_session *session);
 
 /*
+ * The patch of each, as it is now among the artifacts: anybody may have been there. "" is that of a finding without one, and what
+ * can't be read, of which `problems` (may be NULL) gets a sentence.
+ */
+void ews_findings_fixes(struct ews_strv *out, struct ews_strv *problems, const struct ews_findings *findings,
+			struct ews_repo *repo);
+
+/*
  * Add `finding`, whose id, fix_name and time are not looked at; its id is given to `id`, which the caller frees.
  * The fix is stored among the artifacts. Takes the session's lock; where the session's records can't be written, the
  * finding waits as above. Fails with EWS_EUSAGE on what is too long or empty.

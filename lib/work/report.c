@@ -5,14 +5,12 @@
  */
 #include "work/report.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "work/artifact.h"
 #include "work/outcome.h"
@@ -92,27 +90,6 @@ static enum ews_report_verdict judge(const struct ews_report *report, bool are_k
 	return report->warning ? EWS_REPORT_CONDITIONAL_PASS : EWS_REPORT_PASS;
 }
 
-/* Each finding's patch, as it is now among the artifacts: anybody may have been there. */
-static void read_fixes(struct ews_report *out)
-{
-	EWS_CLEANUP(free) char *dir = NULL;
-	EWS_CLEANUP(fd) int fd = -1;
-
-	for (size_t i = 0; i < out->findings.n; i++) {
-		const struct ews_finding *finding = &out->findings.items[i];
-		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-		int rc = 0;
-
-		if (*finding->fix_name && fd < 0)
-			rc = fd = ews_artifact_open_dir(&dir, out->session->repo, "patches");
-		if (rc >= 0 && *finding->fix_name)
-			rc = ews_file_read(&text, fd, ews_path_base(finding->fix_name), EWS_FINDING_FIX_MAX);
-		if (rc < 0)
-			note_problem(out, "a suggested fix can't be read");
-		ews_strv_add(&out->fixes, *finding->fix ? finding->fix : text.ptr);
-	}
-}
-
 static void gather_findings(struct ews_report *out)
 {
 	bool are_known = ews_findings_read(&out->findings, out->session) == 0;
@@ -128,7 +105,7 @@ static void gather_findings(struct ews_report *out)
 		out->info += out->findings.items[i].severity == EWS_SEVERITY_INFO;
 	}
 	out->verdict = judge(out, are_known && !out->findings.unreadable);
-	read_fixes(out);
+	ews_findings_fixes(&out->fixes, &out->problems, &out->findings, out->session->repo);
 }
 
 /* A workspace whose link to the store was rewritten is not looked into. */
