@@ -168,6 +168,11 @@ test_expect_success 'P1: where a fix has no place it waits, and the work of the 
 	rm barred/.superqode && run_in barred $id -- true && test_grep ! "^warning" err && git -C barred ews report finding list >got && test_cmp list got && git -C barred ews suggestions list >out && test_grep "finding-.*  told$" out
 '
 
+test_expect_success 'P1: what fails once the command has run is 125, and the session stays' '
+	test_repo spoilt && records=$HOME/.superqode/working/spoilt/sessions/one && test_expect_code 125 run_in spoilt --guard off --new=one -- sh -c "echo w >w && rm -f \"\$1\" && mkdir \"\$1\"" sh "${records:?}/log" &&
+	test_grep "^error: cannot append to .log." err && test_grep "^note: session .one. is kept: " err && ws=$(git -C spoilt ews path one) && test_path_is_file "${ws:?}/w" && rmdir "${records:?}/log" && git -C spoilt ews end one
+'
+
 test_expect_success '--timeout: TERM to the group, then KILL; 124' '
 	test_expect_code 124 run_in p --timeout 1 --end -- sh -c "sleep 60" && git -C p ews list >list && test_must_be_empty list &&
 	test_expect_code 124 run_in p --timeout 1 --end --json -- sh -c "trap \"\" TERM; while :; do sleep 60; done" && test_json out .timed_out true &&
