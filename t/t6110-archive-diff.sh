@@ -104,4 +104,9 @@ test_expect_success 'a session'\''s rules for fixtures outside of one: a spec wi
 	mkdir -p fix/assets && echo data >fix/assets/data && echo code >fix/code.py && echo log >fix/run.log && printf "%s\n" "ignore: [\"*.log\"]" "compress: bz2" "location: fixtures" "static_assets: {data: assets/data}" >env.yaml && one create fix --spec env.yaml && case $one in "$PWD/fixtures/"*.fix.tar.bz2) ;; *) false ;; esac && arch show --json "$one" && test_grep "\"matched_paths\":\[\"code.py\"\]" out && test_json out ".other_paths[0].path" assets/data && git-ews archive cat "$one:code.py" >got && says code got
 '
 
+test_expect_success 'P7, P8: what is too large for a patch is named, and all the rest is in it' '
+	mkdir -p small.d large.d && echo 1 >small.d/f && echo 2 >large.d/f && echo 1 >small.d/g && echo 2 >large.d/g && truncate -s 512M large.d/big && git-ews archive diff small.d large.d >out 2>err && echo "warning: not in the patch: big (too large for a patch)" | test_cmp - err &&
+	grep "^diff --git" out >got && printf "%s\n" "diff --git a/f b/f" "diff --git a/g b/g" | test_cmp - got && rm large.d/big
+'
+
 test_done

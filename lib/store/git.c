@@ -137,8 +137,9 @@ static void make_env(struct ews_strv *env, const struct ews_git_opts *opts)
 		ews_strv_add_all(env, "LC_ALL=C", "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
 				 "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", NULL);
 	}
-	ews_strv_add_all(env, "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0",
-			 "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", NULL);
+	ews_strv_add_all(env, "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+			 "GIT_NO_LAZY_FETCH=1", NULL);
+	ews_strv_addf(env, "GIT_LITERAL_PATHSPECS=%d", !opts->has_pathspecs);
 	/* A git before 2.39.4 knows no GIT_NO_LAZY_FETCH; this leaves it no protocol, whatever the config allows. */
 	ews_strv_add(env, "GIT_ALLOW_PROTOCOL=none");
 	if (opts->own_dir) {

@@ -107,10 +107,12 @@ static int git_diff(const struct ews_diff *diff, struct ews_repo *repo, char *co
 	ews_strv_add(&argv, ews_oid_hex(from, from_tree));
 	ews_strv_add(&argv, ews_oid_hex(to, to_tree));
 	ews_strv_add(&argv, "--");
-	ews_strv_add_array(&argv, paths);
+	for (; paths && *paths; paths++)
+		ews_strv_addf(&argv, ":(top,literal)%s", *paths);
 	for (size_t i = 0; wants_patch(args) && i < diff->too_large.n; i++)
 		ews_strv_addf(&argv, ":(top,exclude,literal)%s", diff->too_large.items[i]);
 	opts->neutral_dir = neutral;
+	opts->has_pathspecs = true;
 	/* It maps a pack as a whole else, and what is mapped of it stays in memory until the end. */
 	opts->maps_little = true;
 	opts->object_dir = ews_odb_write_dir(repo->odb);
