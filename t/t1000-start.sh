@@ -349,6 +349,18 @@ test_expect_success 'with paths only their uncommitted changes come along' '
 	sed 1d want >want2 && test_cmp want2 got
 '
 
+test_expect_success 'P8: these are pathspecs of git, and one that means nothing is an error' '
+	taken() {
+		(cd "p/$from" && git ews start --json spec -- "$@") >json 2>err && json json .path >out && take_ws out && (cd "$ws" && git status --porcelain -uall) >got &&
+		(cd "p/$from" && git status --porcelain -uall -- "$@") >want && test -s want && test_cmp want got && git -C p ews end spec
+	} &&
+	from=. && taken "work/g*" "*both" && taken "*" && taken ":(glob)work/*/*" && taken ":!work/both" && taken ":(icase)WORK/BOTH" && taken ":/work/dir" && from=work && taken "*unt*" && taken ":/work/*" ":!both" &&
+	for idle in nosuch "nosuch*" "work/both no*such" ":(literal)*"; do test_expect_code 128 git -C p ews start spec -- $idle >out 2>err && test_must_be_empty out && test_grep "matches nothing in the project" err || return 1; done && test_grep "(literal)" err &&
+	test_expect_code 128 git -C p ews start --json spec -- work/both nosuch >out && test_json out .error.code not_found &&
+	for wrong in ":(bogus)x" ":(attr:x)work" "../*"; do test_expect_code 129 git -C p ews start spec -- "$wrong" >out 2>err && test_must_be_empty out || return 1; done &&
+	test_expect_code 129 git -C p ews start spec --method in-place -- "*" && git -C p ews list >out && test_grep ! spec out
+'
+
 test_expect_success '--no-untracked and --no-uncommitted leave these at home' '
 	start_ws p --no-untracked nu &&
 	(cd p && git status --porcelain -uno) >want && (cd "$ws" && git status --porcelain -uall) >got &&

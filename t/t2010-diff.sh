@@ -227,6 +227,29 @@ test_expect_success 'paths after -- limit it, as seen from where one stands' '
 	gits_own --name-only $A $B -- ":(literal)*" >want.p && test_line_count = 1 want.p
 '
 
+test_expect_success 'P8: pathspecs after -- are git'"'"'s, in the patch, in each other form and in the status' '
+	limited() {
+		gits_own --binary --full-index $A $B -- "$@" >want.p && (cd "${ws:?}/$from" && git ews diff -- "$@") >got 2>err && cmp want.p got &&
+		gits_own --name-status $A $B -- "$@" >want.names && (cd "${ws:?}/$from" && git ews diff --name-status -- "$@") >got 2>err && cmp want.names got &&
+		gits_own --stat $A $B -- "$@" >want.stat && (cd "${ws:?}/$from" && git ews diff --stat -- "$@") >got 2>err && cmp want.stat got &&
+		n=$(wc -l <want.names) && (cd "${ws:?}/$from" && git ews diff --json --changes diff -- "$@") >json && test_json json .total_changes $n && test_json_count json .changes $n &&
+		json json .diff_text >got && { cat want.p && echo; } | test_cmp - got && (cd "${ws:?}/$from" && git ews diff --changes files -- "$@") >got 2>err && grep -c "^- " <got >count && echo $n | test_cmp - count &&
+		test $n -gt 0 && (cd "${ws:?}/$from" && test_expect_code 1 git ews diff --exit-code -- "$@") >got 2>err && cmp want.p got
+	} &&
+	from=. && limited "*.txt" && limited ":(glob)*.txt" "docs/im*" && limited ":!src" && limited ":(icase)SRC/MAIN.C" && limited ":(literal)*" && limited ":/src" ":^*.c" && limited "src/*" && limited "docs/*" "run*" &&
+	from=src && gits_own --name-only $A $B -- "src/*.c" "docs/*" ":!docs/image.bin" >want.p && (cd "${ws:?}/src" && git ews diff --name-only -- "*.c" "../docs/*" ":!../docs/image.bin") >got && cmp want.p got && limited ":/docs/*" &&
+	gits_own --name-only --relative=src $A $B -- "src/*e*" >want.p && (cd "${ws:?}/src" && git ews diff --name-only --relative -- "*e*") >got && cmp want.p got && (cd "${ws:?}/src" && git ews diff --name-only --relative -- "${ws:?}/src/*e*") >got && cmp want.p got &&
+	git -C p ews diff s --exit-code -- "*.nosuch" >got && test_must_be_empty got && git -C p ews start pristine >out && git -C p ews diff pristine --exit-code -- "*" &&
+	for wrong in ":(bogus)x" ":(attr:x)src" ":(glob)../x" ":(open"; do test_expect_code 129 git -C p ews diff s -- "$wrong" >got 2>err && test_must_be_empty got && test_expect_code 129 git -C p ews diff pristine --json -- "$wrong" >out && test_json out .error.code usage || return 1; done && git -C p ews end pristine
+'
+
+test_expect_success 'P8: what a patch cannot carry is limited by pathspecs as well' '
+	test_repo unsaid && start_ws -n uw unsaid u && (cd "$uw" && mkdir empty.d && chmod 600 run.sh && ln src/main.c linked.c && git init -q inner && : >inner/f) &&
+	unsaid() { git -C unsaid ews diff u --name-only -- "$@" 2>&1 >/dev/null | sed -n "s/^warning: not in the patch: //p" | sort >got && test_cmp want.u got; } &&
+	echo "linked.c (hard link to src/main.c)" >want.u && unsaid "*.c" && echo "empty.d (empty directory)" >want.u && unsaid "e*" "nosuch*" && printf "%s\n" "inner (repository)" "run.sh (mode 0755 to 0600)" >want.u && unsaid "*n*" ":!*.c" && unsaid "inner/*.x" "r?n.sh" && : >want.u && unsaid "*.x" &&
+	test_expect_code 1 git -C unsaid ews diff u --exit-code -- "emp*" && git -C unsaid ews diff u --exit-code -- "docs*" && git -C unsaid ews end u
+'
+
 test_expect_success '--exit-code says whether there is something' '
 	test_expect_code 1 git -C p ews diff s --exit-code >got && cmp want got &&
 	git -C p ews start same >out && git -C p ews diff same --exit-code >got && test_must_be_empty got &&

@@ -243,7 +243,7 @@ test_expect_success 'pathspecs are git'\''s, seen from where one stands' '
 	git -C p ews undo && git -C p ews apply spec -- ":(glob)*.c" && test_path_is_file p/top.c && test_path_is_missing p/far/a.c && git -C p ews undo &&
 	top=$PWD/p && for from in "\":(top,literal)top.c\" ../docs" "../top.c ../do*" "./../top.c :/docs" "\":(literal)\$top/top.c\" \":(icase)\$top/do*\""; do
 		(cd p/far && eval "git ews apply spec -- $from") && test_path_is_file p/top.c && test_path_is_file p/docs && test_path_is_missing p/far/a.c && git -C p ews undo || return 1
-	done && test_expect_code 129 git -C p/far ews apply spec -- ":(glob)../../x" 2>err && test_grep "leads out of the project" err &&
+	done && test_expect_code 129 git -C p/far ews apply spec -- ":(glob)../../x" 2>err && test_grep "is outside of" err &&
 	test_expect_code 129 git -C p ews apply spec -- ":(nonsense)x" 2>err && test_grep nonsense err && git -C p ews end spec && rmdir p/far
 '
 

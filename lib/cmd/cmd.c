@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "cmd/render_recover.h"
+#include "store/pathspec.h"
 #include "work/moved.h"
 #include "work/rules.h"
 
@@ -323,6 +324,21 @@ char *ews_cmd_here(const struct ews_cmd_ctx *ctx, const char *root)
 	if (ews_cmd_paths(&path, ctx, root, &dot) < 0)
 		ews_error_clear();
 	return path.n ? ews_strfmt("%s/", path.items[0]) : ews_strdup("");
+}
+
+int ews_cmd_pathspecs(struct ews_strv *out, bool *are_specs, const struct ews_cmd_ctx *ctx, const char *root,
+		      const struct ews_strv *specs)
+{
+	EWS_CLEANUP(free) char *here = NULL;
+	size_t i;
+
+	*are_specs = false;
+	for (i = 0; i < specs->n; i++)
+		*are_specs = *are_specs || !ews_pathspec_is_path(specs->items[i]);
+	if (!*are_specs)
+		return ews_cmd_paths(out, ctx, root, specs);
+	here = ews_cmd_here(ctx, root);
+	return ews_pathspec_from_top(out, specs, root, here);
 }
 
 const char *const *ews_cmd_only(const struct ews_strv *paths)

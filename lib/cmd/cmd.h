@@ -148,6 +148,12 @@ int ews_cmd_open_session_or_project(struct ews_session *out, struct ews_cmd_ctx 
  */
 int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const char *root,
 		  const struct ews_strv *paths);
+/*
+ * The same, where they may be pathspecs of git: then `*are_specs`, and `out` has what ews_pathspec_from_top() makes of them. One that is
+ * wrong in itself git finds fault with when it is asked.
+ */
+int ews_cmd_pathspecs(struct ews_strv *out, bool *are_specs, const struct ews_cmd_ctx *ctx, const char *root,
+		      const struct ews_strv *specs);
 /* The current directory, as git's prefix: relative to `root`, with a slash at its end; "" at the top or outside. The caller frees it. */
 char *ews_cmd_here(const struct ews_cmd_ctx *ctx, const char *root);
 

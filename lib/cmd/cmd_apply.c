@@ -20,7 +20,6 @@
 #include "cmd/progress.h"
 #include "cmd/render_apply.h"
 #include "cmd/render_artifact.h"
-#include "store/pathspec.h"
 #include "work/suggestion.h"
 
 #define PATCH_BYTES_MAX EWS_GIB
@@ -240,38 +239,25 @@ static bool is_all_done(const struct settings *set, const struct ews_apply_resul
 	       !result->is_refused && !result->merge.conflicts.n;
 }
 
-static bool are_paths(const struct ews_strv *paths)
-{
-	for (size_t i = 0; i < paths->n; i++)
-		if (!ews_pathspec_is_path(paths->items[i]))
-			return false;
-	return true;
-}
-
 static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *paths)
 {
 	EWS_CLEANUP(apply_result) struct ews_apply_result result = EWS_APPLY_RESULT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv asked = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv prefix = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *here = NULL;
-	bool is_plain = are_paths(paths);
 	struct ews_progress progress;
-	int rc = 0;
+	bool are_specs;
+	int rc;
 
 	if (set->prefix)
 		ews_strv_add(&asked, set->prefix);
-	if (is_plain)
-		rc = ews_cmd_paths(&only, ctx, ctx->repo->project, paths);
-	else
-		here = ews_cmd_here(ctx, ctx->repo->project);
+	rc = ews_cmd_pathspecs(&only, &are_specs, ctx, ctx->repo->project, paths);
 	if (rc == 0)
 		rc = ews_cmd_paths(&prefix, ctx, ctx->repo->project, &asked);
 	if (rc < 0)
 		return rc;
-	set->apply.only = ews_cmd_only(&only);
-	set->apply.specs = is_plain ? NULL : paths;
-	set->apply.specs_from = here;
+	set->apply.only = are_specs ? NULL : ews_cmd_only(&only);
+	set->apply.specs = are_specs ? &only : NULL;
 	set->apply.prefix = prefix.n ? prefix.items[0] : NULL;
 
 	set->choosing = (struct ews_choosing){ .ctx = ctx, .wanted = &set->hunks };

@@ -27,8 +27,8 @@
 #include "work/stale.h"
 
 static const char *const usage[] = {
-	"git ews diff [<options>] [<output options of git diff>] [<session>|<snapshot>] [<snapshot>] [-- <path>...]",
-	"git ews diff --from base|parent [<options>] [<output options of git diff>] [<session>|<snapshot>] [-- <path>...]",
+	"git ews diff [<options>] [<output options of git diff>] [<session>|<snapshot>] [<snapshot>] [-- <pathspec>...]",
+	"git ews diff --from base|parent [<options>] [<output options of git diff>] [<session>|<snapshot>] [-- <pathspec>...]",
 	"git ews snapshot diff [<the same>]",
 	NULL,
 };
@@ -313,7 +313,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 		return rc;
 	root = seen ? session.state.workspace : ctx->repo->project;
 	settle_relative(&set.diff.selecting, ctx, root);
-	rc = ews_cmd_paths(&paths, ctx, root, &args.paths);
+	rc = ews_cmd_pathspecs(&paths, &diff.are_specs, ctx, root, &args.paths);
 	if (rc < 0)
 		return rc;
 	ews_progress_init(&progress, ctx, "Comparing files");

@@ -10,7 +10,7 @@
 #include "cmd/start_opts.h"
 
 static const char *const usage[] = {
-	"git ews start [<options>] [<id>] [-- <path>...]",
+	"git ews start [<options>] [<id>] [-- <pathspec>...]",
 	NULL,
 };
 
@@ -84,6 +84,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
 	EWS_CLEANUP(start_settings) struct ews_start_settings set = EWS_START_SETTINGS_INIT;
+	bool are_specs = false;
 	int rc;
 
 	rc = parse(&set, &args, ctx, argc, argv);
@@ -95,11 +96,16 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_start_opts_open(&set, ctx);
 	if (rc == 0)
-		rc = ews_cmd_paths(&only, ctx, ctx->repo->project, &args.paths);
+		rc = ews_cmd_pathspecs(&only, &are_specs, ctx, ctx->repo->project, &args.paths);
 	if (rc < 0)
 		return rc;
 	set.start.id = args.words.items[0];
-	set.start.only = ews_cmd_only(&only);
+	if (are_specs) {
+		set.start.specs = &only;
+		set.start.words = &args.paths;
+	} else {
+		set.start.only = ews_cmd_only(&only);
+	}
 	rc = ews_start_opts_run(&result, &set, ctx);
 	if (rc < 0)
 		return rc;

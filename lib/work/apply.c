@@ -373,13 +373,15 @@ static int choose(struct ews_changes *changes, struct ews_entry *made, struct pl
 /* Let the changes be those that the pathspecs mean. */
 static int match_specs(struct ews_changes *changes, struct plan *plan)
 {
+	EWS_CLEANUP(pathspec_paths) struct ews_pathspec_paths paths = EWS_PATHSPEC_PATHS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv meant = EWS_STRV_INIT;
 	size_t kept = 0;
 	int rc;
 
 	if (!plan->opts->specs)
 		return 0;
-	rc = ews_pathspec_match(&meant, plan->repo, plan->opts->specs, plan->opts->specs_from, changes);
+	ews_pathspec_paths_add_changes(&paths, changes);
+	rc = ews_pathspec_match(&meant, NULL, plan->repo, plan->opts->specs, &paths);
 	for (size_t i = 0; i < changes->n && rc == 0; i++)
 		if (ews_strv_sorted_has(&meant, changes->items[i].path))
 			changes->items[kept++] = changes->items[i];

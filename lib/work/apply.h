@@ -34,8 +34,7 @@ struct ews_apply_source {
 
 struct ews_apply_opts {
 	const char *const *only; /* NULL-ended paths of the project; NULL: all */
-	const struct ews_strv *specs; /* pathspecs, in place of `only`; NULL: all */
-	const char *specs_from; /* the directory of the project that they are seen from: "" or "dir/" */
+	const struct ews_strv *specs; /* pathspecs, as from ews_pathspec_from_top(), in place of `only`; NULL: all */
 	const char *prefix; /* a directory of the project: what is below it alone; NULL: all */
 	bool check; /* find out what would be done, and do nothing */
 	/* Called for each source: marks the hunks that are wanted, of which there are none yet; NULL: all are. */

@@ -17,6 +17,7 @@
 #include "base/path_line.h"
 #include "store/git.h"
 #include "store/hardlink.h"
+#include "store/pathspec.h"
 #include "store/tree.h"
 #include "work/diff_count.h"
 #include "work/epoch.h"
@@ -323,14 +324,20 @@ static void total_up(struct ews_diff *diff)
 	}
 }
 
-static bool is_limited_out(char *const *paths, const char *path)
+/* What is looked at, where it is not all. */
+struct limits {
+	const struct ews_strv *paths; /* plain directories and files, or pathspecs */
+	const struct ews_strv *meant; /* NULL, or the paths that these pathspecs mean, sorted */
+};
+
+static bool is_limited_out(const struct limits *limits, const char *path)
 {
-	if (!paths || !*paths)
-		return false;
-	for (; *paths; paths++)
-		if (!strcmp(*paths, ".") || ews_path_is_inside(path, *paths))
+	if (limits->meant)
+		return !ews_strv_sorted_has(limits->meant, path);
+	for (size_t i = 0; i < limits->paths->n; i++)
+		if (!strcmp(limits->paths->items[i], ".") || ews_path_is_inside(path, limits->paths->items[i]))
 			return false;
-	return true;
+	return limits->paths->n > 0;
 }
 
 /* Modes that a patch gives, or that differ from those by an umask alone. */
@@ -435,7 +442,7 @@ static bool has_manifest(const struct ews_diff_side *side)
 
 struct unsaid_names {
 	struct ews_diff *diff;
-	char *const *paths;
+	const struct limits *limits;
 };
 
 /* To a patch names of one file are files of their own. */
@@ -444,7 +451,7 @@ static void leave_out_name(void *payload, const char *path, const char *joined, 
 	struct unsaid_names *unsaid = payload;
 	EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
 
-	if (is_limited_out(unsaid->paths, path))
+	if (is_limited_out(unsaid->limits, path))
 		return;
 	if (joined) {
 		ews_buf_adds(&what, "hard link to ");
@@ -484,16 +491,19 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 }
 
 /* Is a part of what `path` is within the limits? */
-static bool is_within(char *const *paths, const char *path)
+static bool is_within(const struct limits *limits, const char *path)
 {
-	return !is_limited_out(paths, path) || ews_path_touches_any(path, (const char *const *)paths);
+	if (!is_limited_out(limits, path))
+		return true;
+	return limits->meant ? ews_pathspec_leads_into(limits->paths, path)
+			     : ews_path_touches_any(path, (const char *const *)limits->paths->items);
 }
 
 static void leave_out_skip(void *payload, const struct ews_skip *skip, const char *words, bool is_same)
 {
 	struct unsaid_names *unsaid = payload;
 
-	if (is_same || !is_within(unsaid->paths, skip->path))
+	if (is_same || !is_within(unsaid->limits, skip->path))
 		return;
 	/* It is among the entries, too. */
 	if (ews_skip_is_repository(skip->reason))
@@ -502,23 +512,52 @@ static void leave_out_skip(void *payload, const struct ews_skip *skip, const cha
 		ews_path_line_add(&unsaid->diff->not_in_patch, skip->path, words);
 }
 
-static void list_unsaid(struct ews_diff *diff, char *const *paths)
+static void add_name(void *payload, const char *path, const char *joined, const char *parted)
 {
-	struct unsaid_names names = { diff, paths };
-	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	(void)joined;
+	(void)parted;
+	ews_pathspec_paths_add(payload, path, EWS_ENTRY_FILE, 1);
+}
 
-	/* A plain revision says nothing of modes and attributes, so nothing can be missing. */
-	if (!has_manifest(&diff->from) || !has_manifest(&diff->to))
-		return;
-	/* Hashes that are the same are of the same entries, but for times and for which are one file. */
-	if (!diff->is_of_one_hash)
-		ews_changes_between(&changes, &diff->from.content.scan.entries, &diff->to.content.scan.entries,
-				    ews_entry_equal);
-	for (size_t i = 0; i < changes.n; i++) {
+struct skips_to_match {
+	struct ews_pathspec_paths *paths;
+	const struct ews_skips *to; /* where those of the second side are */
+};
+
+static void add_skip(void *payload, const struct ews_skip *skip, const char *words, bool is_same)
+{
+	const struct skips_to_match *match = payload;
+	bool is_of_to = skip >= match->to->items && skip < match->to->items + match->to->n;
+
+	(void)words;
+	(void)is_same;
+	/* It may be a directory. */
+	ews_pathspec_paths_add(match->paths, skip->path, EWS_ENTRY_GITLINK, is_of_to ? 2 : EWS_PATHSPEC_LAST_SIDE);
+}
+
+/* Which of what a patch may not say the pathspecs mean. */
+static int find_meant(struct ews_strv *out, const struct ews_diff *diff, struct ews_repo *repo,
+		      const struct ews_changes *changes)
+{
+	EWS_CLEANUP(pathspec_paths) struct ews_pathspec_paths paths = EWS_PATHSPEC_PATHS_INIT;
+	struct skips_to_match match = { &paths, &diff->to.content.scan.skips };
+
+	ews_pathspec_paths_add_changes(&paths, changes);
+	ews_hardlinks_compare(&diff->from.content.scan.entries, &diff->to.content.scan.entries, add_name, &paths);
+	ews_diff_list_left_out(diff, add_skip, &match);
+	return ews_pathspec_match(out, NULL, repo, &diff->paths, &paths);
+}
+
+static void list_unsaid(struct ews_diff *diff, const struct limits *limits, const struct ews_changes *changes)
+{
+	struct unsaid_names names = { diff, limits };
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct ews_change *change = &changes->items[i];
 		EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
 
-		if (!is_limited_out(paths, changes.items[i].path) && unsaid(&what, diff, &changes.items[i]))
-			ews_path_line_add(&diff->not_in_patch, changes.items[i].path, what.ptr);
+		if (!is_limited_out(limits, change->path) && unsaid(&what, diff, change))
+			ews_path_line_add(&diff->not_in_patch, change->path, what.ptr);
 	}
 	ews_hardlinks_compare(&diff->from.content.scan.entries, &diff->to.content.scan.entries, leave_out_name,
 			      &names);
@@ -587,15 +626,30 @@ static bool count_ourselves(struct ews_diff *diff, struct ews_repo *repo)
 
 int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths)
 {
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv meant = EWS_STRV_INIT;
+	struct limits limits = { .paths = &diff->paths };
+	/* A plain revision says nothing of modes and attributes, so nothing can be missing. */
+	bool says_all = has_manifest(&diff->from) && has_manifest(&diff->to);
 	int rc = 0;
 
 	ews_strv_add_array(&diff->paths, paths);
-	if (!ews_oid_equal(&diff->from.snapshot.tree, &diff->to.snapshot.tree) && !count_ourselves(diff, repo))
+	/* Hashes that are the same are of the same entries, but for times and for which are one file. */
+	if (says_all && !diff->is_of_one_hash)
+		ews_changes_between(&changes, &diff->from.content.scan.entries, &diff->to.content.scan.entries,
+				    ews_entry_equal);
+	if (diff->are_specs && diff->paths.n) {
+		rc = find_meant(&meant, diff, repo, &changes);
+		limits.meant = &meant;
+	}
+	if (rc == 0 && !ews_oid_equal(&diff->from.snapshot.tree, &diff->to.snapshot.tree) &&
+	    !count_ourselves(diff, repo))
 		rc = read_records(diff, diff, repo, NULL);
 	if (rc < 0)
 		return rc;
 	total_up(diff);
-	list_unsaid(diff, paths);
+	if (says_all)
+		list_unsaid(diff, &limits, &changes);
 	return 0;
 }
 

@@ -33,6 +33,7 @@ struct ews_diff {
 	size_t added, deleted, modified, renamed;
 	uint64_t lines_added, lines_deleted;
 	struct ews_strv paths; /* what items, totals and the lists are limited to; none: all is in them */
+	bool are_specs; /* these, and all that are given, are pathspecs as from ews_pathspec_from_top(), no plain directories and files */
 	ews_progress_fn progress; /* of looking at the present state; may be NULL */
 	void *payload;
 	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
@@ -65,12 +66,12 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
  */
 int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *from, const char *to);
 
-/* Fill items, totals and not_in_patch, limited to `paths` (NULL-ended pathspecs of plain directories and files; NULL: all). */
+/* Fill items, totals and not_in_patch, limited to `paths` (NULL-ended; NULL: all). Fails with EWS_EUSAGE on what is no pathspec. */
 int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths);
 
 /*
  * Have git print the diff: `args` are output options of git diff (NULL-ended),
- * `paths` pathspecs. Without options: the patch, binary, full ids, renames found.
+ * `paths` what it is limited to. Without options: the patch, binary, full ids, renames found.
  * `user_config`: for people's eyes, their own config holds. Goes to `out_fd`, or is
  * collected in `out` when not NULL. Returns git's exit status (0, or 1 with --exit-code).
  */

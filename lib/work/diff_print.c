@@ -108,7 +108,7 @@ static int git_diff(const struct ews_diff *diff, struct ews_repo *repo, char *co
 	ews_strv_add(&argv, ews_oid_hex(to, to_tree));
 	ews_strv_add(&argv, "--");
 	for (; paths && *paths; paths++)
-		ews_strv_addf(&argv, ":(top,literal)%s", *paths);
+		ews_strv_addf(&argv, "%s%s", diff->are_specs ? "" : ":(top,literal)", *paths);
 	for (size_t i = 0; wants_patch(args) && i < diff->too_large.n; i++)
 		ews_strv_addf(&argv, ":(top,exclude,literal)%s", diff->too_large.items[i]);
 	opts->neutral_dir = neutral;

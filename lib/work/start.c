@@ -402,6 +402,11 @@ static int make(const struct starting *starting)
 	return rc;
 }
 
+static bool has_paths(const struct ews_start_opts *opts)
+{
+	return opts->only || opts->specs;
+}
+
 static int choose_method(const struct ews_method **out, const struct ews_repo *repo, const struct ews_start_opts *opts)
 {
 	const struct ews_method *method = opts->method;
@@ -419,7 +424,7 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 		ews_error_hint("--method snapshot makes one");
 		return EWS_EUSAGE;
 	}
-	if (opts->from && (opts->base || opts->only || opts->uncommitted >= 0 || opts->untracked >= 0)) {
+	if (opts->from && (opts->base || has_paths(opts) || opts->uncommitted >= 0 || opts->untracked >= 0)) {
 		ews_error(EWS_EUSAGE, "with --from nothing comes from the project itself");
 		ews_error_hint("leave out --base, --uncommitted, --untracked and paths");
 		return EWS_EUSAGE;
@@ -429,8 +434,8 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 	if (repo->is_bare)
 		return ews_error(EWS_EUNSUPPORTED, "'%s' is a bare repository: there is no place to work in",
 				 repo->project);
-	if (opts->base || opts->from || opts->in || opts->only || opts->uncommitted == 0 || opts->untracked == 0 ||
-	    opts->keep_ignored == EWS_KEEP_IGNORED_NO) {
+	if (opts->base || opts->from || opts->in || has_paths(opts) || opts->uncommitted == 0 ||
+	    opts->untracked == 0 || opts->keep_ignored == EWS_KEEP_IGNORED_NO) {
 		ews_error(EWS_EUSAGE, "in place the project is worked on as it is");
 		ews_error_hint(
 			"leave out --base, --from, --in, --no-uncommitted, --no-untracked, --keep-ignored=no and paths");
@@ -471,6 +476,8 @@ static int start_copy(struct starting *starting)
 					.skip_nested = opts->skip_nested,
 					.ignored = opts->keep_ignored == EWS_KEEP_IGNORED_YES,
 					.only = opts->only,
+					.specs = opts->specs,
+					.words = opts->words,
 					.epoch = &epoch,
 					.progress = opts->progress,
 					.payload = opts->payload };

@@ -37,6 +37,8 @@ struct ews_start_opts {
 	const char *command; /* what will run in it, for the user's hook; NULL: nothing that is known */
 	const char *owner; /* the verb that will be its owner from the first moment; NULL: none */
 	const char *const *only; /* only these paths' uncommitted changes come along; NULL: all */
+	const struct ews_strv *specs; /* pathspecs, as from ews_pathspec_from_top(), in place of `only` */
+	const struct ews_strv *words; /* how the user wrote these */
 	ews_progress_fn progress;
 	void *payload;
 };

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/index_extensions.h"
+#include "store/pathspec.h"
 #include "store/tree.h"
 #include "work/epoch.h"
 #include "work/head.h"
@@ -29,6 +30,7 @@ struct sources {
 	struct ews_entries base; /* the tree of the base revision; `head` serves when there is none */
 	struct ews_oid head_tree, base_tree;
 	bool has_base;
+	struct ews_strv meant; /* what pathspecs mean of all these, sorted */
 };
 
 static void release_sources(struct sources *src)
@@ -37,6 +39,7 @@ static void release_sources(struct sources *src)
 	ews_index_release(&src->index);
 	ews_entries_release(&src->head);
 	ews_entries_release(&src->base);
+	ews_strv_release(&src->meant);
 }
 
 EWS_CLEANUP_DEFINE(sources, struct sources, release_sources)
@@ -44,6 +47,12 @@ EWS_CLEANUP_DEFINE(sources, struct sources, release_sources)
 static bool is_dir(const struct ews_entry *entry)
 {
 	return entry->type == EWS_ENTRY_DIR;
+}
+
+/* Do the uncommitted changes of `path` come along, as far as it is a question of paths? */
+static bool is_meant(const struct sources *src, const struct ews_twin_opts *opts, const char *path)
+{
+	return opts->specs ? ews_strv_sorted_has(&src->meant, path) : ews_path_is_inside_any(path, opts->only);
 }
 
 static bool is_tracked(const struct sources *src, const char *path)
@@ -179,7 +188,7 @@ static int choose_tracked(const struct ews_entry **out, const struct sources *sr
 	bool same;
 
 	*out = base;
-	if (!opts->uncommitted || !ews_path_is_inside_any(path, opts->only))
+	if (!opts->uncommitted || !is_meant(src, opts, path))
 		return 0;
 	/* What was taken out of the index is there for git as an untracked file. */
 	if (!opts->untracked && !ews_index_find(&src->index, path))
@@ -210,7 +219,7 @@ static int add_chosen(struct ews_entries *out, const struct sources *src, const 
 
 	if (is_tracked(src, path) || (src->has_base && ews_entries_find(&src->base, path)))
 		rc = choose_tracked(&chosen, src, opts, path);
-	else if (opts->untracked && ews_path_is_inside_any(path, opts->only))
+	else if (opts->untracked && is_meant(src, opts, path))
 		chosen = project;
 	if (rc == 0 && chosen)
 		ews_entries_add_copy(out, chosen);
@@ -224,14 +233,15 @@ static void add_paths(struct ews_strv *out, const struct ews_entries *list)
 			ews_strv_add(out, list->items[i].path);
 }
 
-static void add_empty_dirs(struct ews_entries *out, const struct ews_entries *project,
-			   const struct ews_twin_opts *opts)
+static void add_empty_dirs(struct ews_entries *out, const struct sources *src, const struct ews_twin_opts *opts)
 {
+	const struct ews_entries *project = &src->project.scan.entries;
+
 	for (size_t i = 0; i < project->n && opts->untracked; i++) {
 		const struct ews_entry *entry = &project->items[i];
 		bool is_empty = i + 1 == project->n || !ews_path_is_inside(project->items[i + 1].path, entry->path);
 
-		if (is_dir(entry) && is_empty && ews_path_is_inside_any(entry->path, opts->only))
+		if (is_dir(entry) && is_empty && is_meant(src, opts, entry->path))
 			ews_entries_add_copy(out, entry);
 	}
 }
@@ -254,7 +264,7 @@ static int compose_entries(struct ews_entries *out, const struct sources *src, c
 		if (rc < 0)
 			return rc;
 	}
-	add_empty_dirs(&files, project, opts);
+	add_empty_dirs(&files, src, opts);
 	ews_entries_sort(&files);
 	for (size_t i = 0; i < files.n; i++) {
 		/* Empty in the project, but not here: it comes with what it holds, or gives way to a file. */
@@ -281,7 +291,7 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 	for (size_t i = 0; i < base->n; i++) {
 		const struct ews_entry *entry = &base->items[i];
 		const struct ews_entry *head = ews_entries_find(&src->head, entry->path);
-		bool from_project = opts->uncommitted && ews_path_is_inside_any(entry->path, opts->only) &&
+		bool from_project = opts->uncommitted && is_meant(src, opts, entry->path) &&
 				    (!src->has_base || (head && ews_entry_equal_in_git(head, entry)));
 
 		if (needs_index(entry) && !from_project)
@@ -294,7 +304,7 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 		bool same = !src->has_base || (!head && !there) ||
 			    (head && there && ews_entry_equal_in_git(head, there));
 
-		if (ews_path_is_inside_any(ie->path, opts->only) && same)
+		if (is_meant(src, opts, ie->path) && same)
 			copy_index_entry(out, ie);
 	}
 	out->version = 2;
@@ -343,7 +353,7 @@ static bool wants_project(const struct ews_twin_opts *opts, const struct ews_rep
 /* Is it all of the project as it stands? Then nothing has to be chosen, and no commit be read. */
 static bool takes_all(const struct ews_twin_opts *opts, const struct ews_repo *repo)
 {
-	return !opts->base && !opts->only && opts->uncommitted && opts->untracked && !repo->is_bare;
+	return !opts->base && !opts->only && !opts->specs && opts->uncommitted && opts->untracked && !repo->is_bare;
 }
 
 /* All of the project as it stands, and the epoch of that. */
@@ -394,6 +404,58 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 		rc = list_commit(&src->base, &src->base_tree, repo, head);
 	}
 	return rc;
+}
+
+static int fail_idle(const char *word)
+{
+	return ews_error(EWS_ENOTFOUND, "'%s' matches nothing in the project", word);
+}
+
+static bool has_in_index(const struct ews_index *index, const char *path)
+{
+	for (size_t i = 0; i < index->n; i++)
+		if (ews_path_is_inside(index->items[i].path, path))
+			return true;
+	return false;
+}
+
+/* Each of the paths has to be somewhere: a slip would leave behind what was wanted. */
+static int check_only(const struct sources *src, const char *const *only)
+{
+	for (; only && *only; only++)
+		if (!ews_entries_has_below(&src->project.scan.entries, *only) &&
+		    !ews_skips_touch(&src->project.scan.skips, *only) && !ews_entries_has_below(&src->head, *only) &&
+		    !ews_entries_has_below(&src->base, *only) && !has_in_index(&src->index, *only))
+			return fail_idle(*only);
+	return 0;
+}
+
+static void add_to_match(struct ews_pathspec_paths *out, const struct ews_entries *list, unsigned side)
+{
+	for (size_t i = 0; i < list->n; i++)
+		ews_pathspec_paths_add(out, list->items[i].path, list->items[i].type, side);
+}
+
+/* Find out what the pathspecs mean. Each has to mean something, likewise. */
+static int match_specs(struct sources *src, struct ews_repo *repo, const struct ews_twin_opts *opts)
+{
+	EWS_CLEANUP(pathspec_paths) struct ews_pathspec_paths paths = EWS_PATHSPEC_PATHS_INIT;
+	size_t idle;
+	int rc;
+
+	if (!opts->specs)
+		return check_only(src, opts->only);
+	add_to_match(&paths, &src->project.scan.entries, 0);
+	add_to_match(&paths, &src->head, 1);
+	add_to_match(&paths, &src->base, 2);
+	for (size_t i = 0; i < src->index.n; i++)
+		ews_pathspec_paths_add(&paths, src->index.items[i].path, EWS_ENTRY_FILE, 2);
+	/* Any may be a directory. */
+	for (size_t i = 0; i < src->project.scan.skips.n; i++)
+		ews_pathspec_paths_add(&paths, src->project.scan.skips.items[i].path, EWS_ENTRY_GITLINK,
+				       EWS_PATHSPEC_LAST_SIDE);
+	rc = ews_pathspec_match(&src->meant, &idle, repo, opts->specs, &paths);
+	return rc == 0 && idle < opts->specs->n ? fail_idle(opts->words->items[idle]) : rc;
 }
 
 /* What the twin has not of git's state in the project. A lock says that git is at work there, no more. */
@@ -541,7 +603,8 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	struct sources src = { .project = EWS_CONTENT_INIT,
 			       .index = EWS_INDEX_INIT,
 			       .head = EWS_ENTRIES_INIT,
-			       .base = EWS_ENTRIES_INIT };
+			       .base = EWS_ENTRIES_INIT,
+			       .meant = EWS_STRV_INIT };
 	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
 	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
 	bool is_whole = takes_all(opts, repo);
@@ -557,6 +620,8 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		rc = read_sources(&src, repo, batch, opts, &out->head);
 	if (rc == 0)
 		rc = ews_content_save_cache(&src.project, repo, NULL);
+	if (rc == 0)
+		rc = match_specs(&src, repo, opts);
 	if (rc == 0 && !repo->is_plain)
 		rc = choose_gitstate(out, &src.project.git, opts->uncommitted && !opts->base && !repo->is_bare);
 	if (rc < 0)

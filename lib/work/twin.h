@@ -22,6 +22,8 @@ struct ews_twin_opts {
 	bool partial;
 	bool skip_nested; /* record no submodules */
 	const char *const *only; /* NULL: all uncommitted changes */
+	const struct ews_strv *specs; /* pathspecs, as from ews_pathspec_from_top(), in place of `only` */
+	const struct ews_strv *words; /* how the user wrote these */
 	int64_t *epoch; /* NULL, or where the project's is to be said: that of the very look that is taken */
 	ews_progress_fn progress;
 	void *payload;
@@ -41,7 +43,8 @@ struct ews_twin {
 
 /*
  * Choose it. New objects go into `batch`. Fails with EWS_ECONFLICT when an uncommitted
- * change touches a path that `base` has otherwise than HEAD, naming it.
+ * change touches a path that `base` has otherwise than HEAD, naming it; with EWS_ENOTFOUND when one of `only` or `specs` means nothing
+ * that is there or in a commit, with EWS_EUSAGE when it is no pathspec.
  */
 int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
 		    const struct ews_twin_opts *opts);
