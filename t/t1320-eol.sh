@@ -45,6 +45,19 @@ for setting in "" core.autocrlf=true core.autocrlf=input core.eol=crlf; do
 	'
 done
 
+test_expect_success 'P2: attributes outside of the tree have the rank that git gives them, at --base and end --branch' '
+	outside() {
+		git -C "$1" worktree add -q --detach ../git-has && start_ws "$1" --base HEAD o && "$EWS_SRC/t/lister" -m -x .git git-has >want && "$EWS_SRC/t/lister" -m -x .git -x .superqode "$ws" >got && test_cmp want got &&
+		git -C git-has status --porcelain >want && git -C "$ws" status --porcelain >got && test_cmp want got &&
+		for at in git-has "$ws"; do printf "a\r\nb\r\n" >"${at:?}/new.txt" && printf "x\r\n" >"${at:?}/OTHER.TXT" && printf "\$Id: 1\$\n" >"${at:?}/new.id" || return 1; done &&
+		git -C git-has add -A && git -C git-has ls-files -s new.txt OTHER.TXT new.id | cut -d" " -f2 >want && git -C "$1" ews end o --branch "$2" && git -C "$1" rev-parse "$2:OTHER.TXT" "$2:new.id" "$2:new.txt" >got && test_cmp want got && git -C "$1" worktree remove --force ../git-has
+	} &&
+	git init -q rank && (cd rank && printf "*.txt text eol=crlf\n*.id ident\n" >.gitattributes && printf "hi\n" >w.txt && printf "hi\n" >A.TXT && printf "\$Id\$\n" >x.id && git add . && git commit -qm rank) && outside rank plain &&
+	mkdir -p rank/.git/info && printf "*.txt -text\n*.id -ident\n" >rank/.git/info/attributes && outside rank info &&
+	printf "*.TXT text eol=crlf\n" >user && git config --global core.attributesFile "$PWD/user" && outside rank both && rm rank/.git/info/attributes && outside rank users && git config --global core.attributesFile "~/user" && mv user "${HOME:?}/user" && outside rank tilde &&
+	git config --global --unset core.attributesFile && mkdir -p "${HOME:?}/.config/git" && mv "${HOME:?}/user" "${HOME:?}/.config/git/attributes" && outside rank default && rm "${HOME:?}/.config/git/attributes" && git -C rank config core.ignoreCase true && outside rank folded
+'
+
 # git compares sizes before it reads: a file whose ident was not expanded is changed for it, though it would commit the same
 test_expect_success 'git status of the twin is the project'\''s where git goes by the size alone' '
 	git init -q size && (cd size && echo "*.c ident" >.gitattributes && echo "\$Id\$" >a.c && git add . && git commit -qm ident && rm a.c && git checkout -q a.c && echo "\$Id\$" >a.c) &&

@@ -16,9 +16,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/strv.h"
 #include "store/attr.h"
 #include "store/bench.h"
+#include "store/config.h"
 #include "store/put.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
@@ -34,10 +36,12 @@ static const char *const attributes[] = { "eol", "ident", "working-tree-encoding
 
 struct run {
 	const struct ews_convert *convert;
-	char *neutral;
+	struct ews_bench bench; /* of what has to stand somewhere */
+	char *git_dir; /* where git stands */
 	struct ews_strv config; /* "-c", "<key>=<value>" */
 	bool converts_all; /* the config alone may change any file */
-	bool has_info; /* the repository has attributes of its own */
+	bool has_outside; /* there are attributes outside of the tree */
+	bool folds_case; /* patterns mean names of another case as well */
 	bool asks_all; /* an attribute that matters may be any file's */
 	struct ews_strv ends; /* else it may be that of a file whose name ends so */
 	struct ews_entry **files;
@@ -46,7 +50,8 @@ struct run {
 
 static void release_run(struct run *run)
 {
-	free(run->neutral);
+	ews_bench_release(&run->bench);
+	free(run->git_dir);
 	free(run->files);
 	ews_strv_release(&run->config);
 	ews_strv_release(&run->ends);
@@ -58,7 +63,7 @@ static void take_config(struct run *run, const char *key, const char *idle)
 {
 	EWS_CLEANUP(free) char *value = NULL;
 
-	if (ews_odb_config(&value, run->convert->odb, key) < 0) {
+	if (ews_odb_config(&value, run->convert->repo->odb, key) < 0) {
 		ews_error_clear();
 		return;
 	}
@@ -69,8 +74,8 @@ static void take_config(struct run *run, const char *key, const char *idle)
 
 static struct ews_git_opts git_opts(const struct run *run)
 {
-	return (struct ews_git_opts){ .neutral_dir = run->neutral,
-				      .object_dir = ews_odb_object_dir(run->convert->odb),
+	return (struct ews_git_opts){ .neutral_dir = run->git_dir,
+				      .object_dir = ews_odb_object_dir(run->convert->repo->odb),
 				      .user_config = run->convert->run_filters,
 				      .work_tree = run->convert->work_tree };
 }
@@ -114,7 +119,7 @@ static void take_attribute(void *payload, const char *path, const char *name, co
 	struct ews_entry *entry;
 
 	if (convert->filtered && !strcmp(name, "filter"))
-		ews_attr_name_filtered(convert->filtered, convert->odb, path, value);
+		ews_attr_name_filtered(convert->filtered, convert->repo->odb, path, value);
 	if (run->converts_all || !is_written_otherwise(convert, name, value))
 		return;
 	if (run->n && !strcmp(run->files[run->n - 1]->path, path))
@@ -142,7 +147,7 @@ static bool may_matter(const struct run *run, const char *line)
 
 		at += strlen(FILTER);
 		name = ews_strndup(at, strcspn(at, BLANKS));
-		if (ews_attr_has_program(run->convert->odb, name))
+		if (ews_attr_has_program(run->convert->repo->odb, name))
 			return true;
 	}
 	return false;
@@ -181,14 +186,14 @@ static void find_ends(struct run *run)
 {
 	const struct ews_entries *all = run->convert->all;
 
-	run->asks_all = !all || run->convert->run_filters || run->has_info;
+	run->asks_all = !all || run->convert->run_filters || run->has_outside || run->folds_case;
 	for (size_t i = 0; !run->asks_all && i < all->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 		const struct ews_oid *oid = &all->items[i].oid;
 
 		if (!is_attributes(&all->items[i]))
 			continue;
-		if (ews_oid_is_none(oid) || ews_odb_read(&text, NULL, run->convert->odb, oid) < 0 ||
+		if (ews_oid_is_none(oid) || ews_odb_read(&text, NULL, run->convert->repo->odb, oid) < 0 ||
 		    strlen(text.ptr) != text.len) {
 			ews_error_clear();
 			run->asks_all = true;
@@ -249,7 +254,7 @@ static int take_one(const struct run *run, struct ews_entry *entry, const char *
 {
 	struct ews_oid oid;
 
-	ews_odb_hash(&oid, run->convert->odb, EWS_OBJECT_BLOB, data, len);
+	ews_odb_hash(&oid, run->convert->repo->odb, EWS_OBJECT_BLOB, data, len);
 	if (ews_oid_equal(&oid, &entry->oid))
 		return 0;
 	return run->convert->take(run->convert->payload, entry, data, len);
@@ -314,19 +319,68 @@ static int convert_some(const struct run *run, size_t first, size_t n)
 	return rc;
 }
 
-/* Where git stands, and with which settings. */
-static int init_run(struct run *run, const struct ews_convert *convert)
+/* Where the attributes of the user are, NULL: nowhere. The caller frees it. */
+static char *find_user_attributes(const struct ews_convert *convert)
 {
-	EWS_CLEANUP(free) char *info = ews_path_join(ews_odb_common_dir(convert->odb), "info/attributes");
-	int rc = ews_git_neutral_dir(&run->neutral, convert->home, ews_odb_algo(convert->odb));
+	EWS_CLEANUP(free) char *path = NULL;
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+
+	if (ews_odb_config(&path, convert->repo->odb, "core.attributesFile") < 0) {
+		ews_error_clear();
+		path = xdg && *xdg ? ews_path_join(xdg, "git/attributes") : ews_strdup("~/.config/git/attributes");
+	}
+	if (ews_str_begins(path, "~/")) {
+		char *full = home && *home ? ews_path_join(home, path + 2) : NULL;
+
+		free(path);
+		path = full;
+	}
+	/* What is relative git seeks in the work tree. */
+	return path && (*path != '/' || access(path, F_OK) == 0) ? ews_steal(&path) : NULL;
+}
+
+/* In a neutral place that has these attributes, too: nothing else ranks above those in the tree. */
+static int stand_with(struct run *run, const char *info)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *link = NULL;
+	int rc = ews_bench_make(&run->bench, run->convert->repo);
 
 	if (rc < 0)
 		return rc;
-	run->has_info = access(info, F_OK) == 0;
-	if (run->has_info) {
+	run->git_dir = ews_path_join(run->bench.dir, "git");
+	rc = ews_git_make_bare(run->git_dir, ews_odb_algo(run->convert->repo->odb));
+	if (rc < 0)
+		return rc;
+	dir = ews_path_join(run->git_dir, "info");
+	link = ews_path_join(dir, "attributes");
+	if (mkdir(dir, 0700) < 0 || symlink(info, link) < 0)
+		return ews_error_os("cannot make '%s'", link);
+	return 0;
+}
+
+/* Where git stands, and with which settings. */
+static int init_run(struct run *run, const struct ews_convert *convert)
+{
+	EWS_CLEANUP(free) char *info = ews_path_join(ews_odb_common_dir(convert->repo->odb), "info/attributes");
+	EWS_CLEANUP(free) char *user = find_user_attributes(convert);
+	bool has_info = access(info, F_OK) == 0;
+	int rc = ews_config_git_bool(&run->folds_case, convert->repo->odb, "core.ignoreCase", false);
+
+	if (rc == 0 && has_info)
+		rc = stand_with(run, info);
+	else if (rc == 0)
+		rc = ews_git_neutral_dir(&run->git_dir, convert->repo->home, ews_odb_algo(convert->repo->odb));
+	if (rc < 0)
+		return rc;
+	run->has_outside = has_info || user;
+	if (user) {
 		ews_strv_add(&run->config, "-c");
-		ews_strv_addf(&run->config, "core.attributesFile=%s", info);
+		ews_strv_addf(&run->config, "core.attributesFile=%s", user);
 	}
+	if (run->folds_case)
+		ews_strv_add_all(&run->config, "-c", "core.ignoreCase=true", NULL);
 	take_config(run, "core.autocrlf", "false");
 	take_config(run, "core.eol", "native");
 	return 0;
@@ -334,7 +388,8 @@ static int init_run(struct run *run, const struct ews_convert *convert)
 
 int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
 {
-	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT, .ends = EWS_STRV_INIT };
+	EWS_CLEANUP(run)
+	struct run run = { .convert = convert, .bench = EWS_BENCH_INIT, .config = EWS_STRV_INIT, .ends = EWS_STRV_INIT };
 	int rc = init_run(&run, convert);
 
 	if (rc == 0)
@@ -423,6 +478,7 @@ static int run_there(const struct run *run, const struct ews_bench *bench, const
 	struct ews_git_opts opts = ews_bench_opts(bench);
 	int rc;
 
+	opts.neutral_dir = run->git_dir;
 	opts.sync_objects = true;
 	opts.work_tree = work_tree;
 	opts.out = out;
@@ -443,9 +499,10 @@ static int run_there(const struct run *run, const struct ews_bench *bench, const
 }
 
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
-		     const struct ews_oid *on, struct ews_repo *repo)
+		     const struct ews_oid *on)
 {
-	EWS_CLEANUP(run) struct run run = { .convert = convert, .config = EWS_STRV_INIT, .ends = EWS_STRV_INIT };
+	EWS_CLEANUP(run)
+	struct run run = { .convert = convert, .bench = EWS_BENCH_INIT, .config = EWS_STRV_INIT, .ends = EWS_STRV_INIT };
 	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(strv) struct ews_strv sorted = EWS_STRV_INIT;
@@ -458,18 +515,18 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 	const struct ews_buf none = EWS_BUF_INIT;
 	int rc = init_run(&run, convert);
 
-	if (rc < 0 || !paths->n || !(run.converts_all || run.has_info || has_attributes(files)))
+	if (rc < 0 || !paths->n || !(run.converts_all || run.has_outside || has_attributes(files)))
 		return rc;
 	ews_strv_add_array(&sorted, paths->items);
 	ews_strv_unique(&sorted);
 	for (size_t i = 0; i < sorted.n; i++)
 		ews_buf_add(&question, sorted.items[i], strlen(sorted.items[i]) + 1);
 	ews_buf_init_max(&answer, ANSWER_MAX);
-	rc = ews_bench_make(&bench, repo);
+	rc = ews_bench_make(&bench, convert->repo);
 	if (rc < 0)
 		return rc;
 	dir = ews_path_join(bench.dir, "files");
-	rc = put_files(dir, convert->odb, files, &sorted);
+	rc = put_files(dir, convert->repo->odb, files, &sorted);
 	if (rc == 0)
 		rc = run_there(&run, &bench, dir, &none, &answer, read);
 	if (rc == 0)
@@ -478,5 +535,5 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 		rc = run_there(&run, &bench, dir, &none, &answer, list);
 	if (rc == 0)
 		rc = take_ids(files, &sorted, &answer);
-	return rc < 0 ? rc : ews_odb_refresh(convert->odb);
+	return rc < 0 ? rc : ews_odb_refresh(convert->repo->odb);
 }

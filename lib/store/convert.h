@@ -2,7 +2,8 @@
  * Conversion: a stored file as git would put it into a work tree: line ends, encoding, $Id$.
  *
  * Git itself does it, in a neutral place: the attributes are those of the
- * .gitattributes files in the work tree, core.autocrlf and core.eol the repository's.
+ * .gitattributes files in the work tree, of the repository's info/attributes and of the user's file of them; core.autocrlf,
+ * core.eol and core.ignoreCase the repository's.
  * Filter programs are run on request alone, and only those that the user's or the system's
  * config names.
  *
@@ -16,8 +17,7 @@
 #include "store/repo.h"
 
 struct ews_convert {
-	struct ews_odb *odb;
-	const char *home;
+	struct ews_repo *repo;
 	const char *work_tree;
 	const struct ews_entries *all; /* what is there: where its .gitattributes say nothing that matters git is not asked; or NULL */
 	bool run_filters;
@@ -32,11 +32,11 @@ int ews_convert(const struct ews_convert *convert, struct ews_entries *list);
 
 /*
  * The reverse: give the files of `files` at `paths` the ids of what git would store, were they added where the index
- * holds the tree `on` (none: nothing). The attributes are those of `files`; no filter program is run, nothing is
+ * holds the tree `on` (none: nothing). The .gitattributes are those of `files`; no filter program is run, nothing is
  * taken from `work_tree`, `take` or `run_filters`. The files are put on a bench of
- * `repo`, and the new blobs are durable.
+ * the repository, and the new blobs are durable.
  */
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
-		     const struct ews_oid *on, struct ews_repo *repo);
+		     const struct ews_oid *on);
 
 #endif

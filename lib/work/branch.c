@@ -261,14 +261,14 @@ static int settle_filtered(struct ews_strv *rest, struct ews_strv *unfiltered, c
 {
 	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv taken = EWS_STRV_INIT;
-	int rc = ews_attr_filtered(&filtered, convert->odb, convert->home, convert->work_tree, changed);
+	int rc = ews_attr_filtered(&filtered, convert->repo->odb, convert->repo->home, convert->work_tree, changed);
 
 	for (size_t i = 0; i < filtered.n && rc == 0; i++) {
 		const char *line = filtered.items[i], *tab = strrchr(line, '\t');
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
 		rc = ews_path_unescape(&path, line, (size_t)(tab - line));
-		if (rc == 0 && take_staged(ews_entries_find(result->now, path.ptr), staged, convert->odb))
+		if (rc == 0 && take_staged(ews_entries_find(result->now, path.ptr), staged, convert->repo->odb))
 			ews_strv_add(&taken, path.ptr);
 		else
 			ews_strv_add(unfiltered, line);
@@ -324,7 +324,7 @@ static int take_marked(struct result *result, struct ews_session *session)
 
 /* What is new or changed goes in as git would store it: with the line ends and the encoding of stored files. */
 static int store_changed(struct ews_strv *unfiltered, struct result *result, const struct ews_convert *convert,
-			 const struct ews_oid *base, struct ews_repo *repo, const struct staged *staged)
+			 const struct ews_oid *base, const struct staged *staged)
 {
 	EWS_CLEANUP(strv) struct ews_strv changed = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv rest = EWS_STRV_INIT;
@@ -340,7 +340,7 @@ static int store_changed(struct ews_strv *unfiltered, struct result *result, con
 			ews_strv_add(&changed, entry->path);
 	}
 	rc = settle_filtered(&rest, unfiltered, &changed, result, convert, staged);
-	return rc < 0 ? rc : ews_convert_back(convert, result->now, &rest, base, repo);
+	return rc < 0 ? rc : ews_convert_back(convert, result->now, &rest, base);
 }
 
 /* What git has the file for by now: the workspace's index knows, else the first commit; 0: it is new. */
@@ -407,8 +407,7 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 	};
 	/* The rules are those of files there; once it has gone, the project's are what is nearest. */
 	bool has_ended = session->state.state == EWS_STATE_ENDED;
-	const struct ews_convert convert = { .odb = repo->odb,
-					     .home = repo->home,
+	const struct ews_convert convert = { .repo = repo,
 					     .work_tree = has_ended ? repo->project : session->state.workspace,
 					     .take = take_stored,
 					     .payload = &result };
@@ -426,7 +425,7 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 	if (rc == 0)
 		read_staged(&staged, session, &content->git);
 	if (rc == 0)
-		rc = store_changed(unfiltered, &result, &convert, &tree, repo, &staged);
+		rc = store_changed(unfiltered, &result, &convert, &tree, &staged);
 	if (rc == 0)
 		rc = take_modes(&result, &staged);
 	ews_rules_own(&own, repo, session->state.workspace);

@@ -176,8 +176,7 @@ static int convert_stored(const struct ews_filled *filled, const struct ews_sess
 	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	struct rewrite rewrite = { batch, filled->workspace_fd };
 	size_t n_stored = 0;
-	const struct ews_convert convert = { .odb = session->repo->odb,
-					     .home = session->repo->home,
+	const struct ews_convert convert = { .repo = session->repo,
 					     .work_tree = session->state.workspace,
 					     .all = filled->ignored.entries.n ? NULL : all,
 					     .run_filters = run_filters,
