@@ -96,6 +96,14 @@ let_go() {
 	rm -f "$1.fifo" hold.out
 }
 
+test_expect_success 'P4: commits that only refs of the workspace name, or its reflog, are kept by end, though no file differs' '
+	test_repo own && for how in "update-ref refs/worktree/keep" "update-ref refs/bisect/bad" "reset -q --soft"; do
+		start_ws own o && c=$(git -C "$ws" commit-tree -m own "HEAD^{tree}") && git -C "$ws" $how $c && { test "$how" != "reset -q --soft" || git -C "$ws" reset -q --soft HEAD@{1}; } &&
+		git -C own ews end --dry-run --json o >out && test_json out ".sessions[0].differs" true && test_expect_code 1 git -C own ews clean o >out 2>err && test_path_is_dir "$ws" && git -C own ews end o && git -C own gc -q --prune=now && git -C own ews undo o && test "$(git -C "$ws" cat-file -t $c)" = commit && git -C "$ws" for-each-ref >out && { test "$how" = "reset -q --soft" || test_grep "$c" out; } && git -C own ews end o || return 1
+	done &&
+	start_ws own o && git -C "$ws" update-ref refs/worktree/old HEAD^ && git -C own ews end o >out && test_grep "nothing differed" out
+'
+
 test_expect_success 'end refuses while another process stands in the workspace, and names it' '
 	new_session busy && hold busy "cd \"${ws:?}/src\" && echo ready && read x; :" && test_when_finished "let_go busy" &&
 	test_expect_code 1 git -C p ews end busy >out 2>err && test_grep "$(cat busy.pid)" err && test_grep "^hint: " err &&

@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/path_line.h"
 #include "base/sync.h"
+#include "store/git.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
 #include "work/branch.h"
@@ -84,6 +85,46 @@ static int adopt(struct ews_end_result *out, struct ews_session *session, const 
 	return 0;
 }
 
+/*
+ * Does the workspace's own git name commits that neither the base nor a ref of the project leads to? They would be gone with it.
+ * Where git can't say that, they count.
+ */
+static bool has_own_commits(const struct ews_session *session, const struct ews_snapshot *base)
+{
+	char *args[] = { (char[]){ "rev-list" },
+			 (char[]){ "--max-count=1" },
+			 (char[]){ "--stdin" },
+			 (char[]){ "--not" },
+			 (char[]){ "--exclude=refs/ews/*" },
+			 (char[]){ "--all" },
+			 NULL };
+	EWS_CLEANUP(oids) struct ews_oids commits = EWS_OIDS_INIT;
+	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf complaint = EWS_BUF_INIT;
+	struct ews_git_opts git = { .own_dir = session->repo->common_dir, .out = &answer, .err = &complaint };
+	char hex[EWS_OID_HEX_MAX];
+	int status;
+
+	/* In place they are the project's. */
+	if (session->method->is_project)
+		return false;
+	ews_history_commits(&commits, session);
+	for (size_t i = 0; i < commits.n; i++)
+		if (!ews_oid_equal(&commits.items[i], &base->head))
+			ews_buf_addf(&question, "%s\n", ews_oid_hex(hex, &commits.items[i]));
+	if (!question.len)
+		return false;
+	if (!ews_oid_is_none(&base->head))
+		ews_buf_addf(&question, "^%s\n", ews_oid_hex(hex, &base->head));
+	git.input = question.ptr;
+	git.input_len = question.len;
+	status = ews_git_run(&git, args);
+	if (status < 0)
+		ews_error_clear();
+	return status != 0 || answer.len;
+}
+
 /* Keep what is in the workspace now as a snapshot in trash. */
 static int keep(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
@@ -139,7 +180,8 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	if (rc < 0)
 		return rc;
 	out->differs = out->is_baseless || strcmp(now.hash, base.hash) || differences.n || rc > 0 || has_moved ||
-		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries);
+		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries) ||
+		       has_own_commits(session, &base);
 	if (!out->differs || opts->dry_run)
 		return 0;
 	/* Of many files it takes as much memory as what is kept. */
