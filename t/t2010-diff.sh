@@ -401,6 +401,12 @@ test_expect_success 'P8: what git can not hold is named as well where it takes t
 	git -C swapped ews diff swap >got 2>err && for f in pipe dir/.GIT git~1; do test_grep ": $f\>" err || return 1; done
 '
 
+test_expect_success USERS 'P8: what nobody could read at the start did not come along, and is no difference until something stands there' '
+	test_repo shut && echo 1 >shut/u && chmod 000 shut/u && test_give_user shut && test_as_user git -C shut ews start u >path 2>err && take_ws path && test_grep "left out: u (unreadable)" err &&
+	test_as_user git -C shut ews diff u --exit-code >out 2>err && test_must_be_empty out && test_grep ! "not in the patch" err && test_as_user git -C shut ews diff u --json >out && test_json_count out .not_in_patch 0 &&
+	echo 2 >"${ws:?}/u" && chmod 644 "${ws:?}/u" && test_expect_code 1 test_as_user git -C shut ews diff u --exit-code >out 2>err && test_grep "not in the patch: u (unreadable before)" err
+'
+
 test_expect_success 'P8: a new directory that is closed is named, though a file may have that mode' '
 	start_ws -n nw p modes && mkdir "${nw:?}/closed" "${nw:?}/open" && echo x >"${nw:?}/closed/f" && echo x >"${nw:?}/open/f" && chmod 644 "${nw:?}/closed" &&
 	git -C p ews diff modes >got 2>err && chmod 755 "${nw:?}/closed" && test_grep "closed (mode 0644)" err && test_grep ! open err

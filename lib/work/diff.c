@@ -15,12 +15,14 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "base/str.h"
 #include "store/git.h"
 #include "store/hardlink.h"
 #include "store/pathspec.h"
 #include "store/tree.h"
 #include "work/diff_count.h"
 #include "work/epoch.h"
+#include "work/method.h"
 
 #define RAW_BYTES_MAX EWS_GIB
 /* Up to so many files there is room for a third list; beyond it the project's goes before the base's is read. */
@@ -468,6 +470,19 @@ static bool is_same_skip(const struct ews_skip *a, const struct ews_skip *b)
 	return b && a->reason == b->reason && !strcmp(a->path, b->path);
 }
 
+/*
+ * Nothing of what was left out at the start came along, so that none of it has gone since: the workspace has no such path. In
+ * place it had it.
+ */
+static bool never_came(const struct ews_diff *diff, const char *path)
+{
+	const struct ews_snapshot *base = &diff->from.snapshot;
+	bool is_copys = base->ref && ews_str_begins(base->ref, EWS_REF_SESSIONS) && base->method &&
+			strcmp(base->method, ews_method_in_place.name) != 0;
+
+	return is_copys && !ews_entries_has_below(&diff->to.content.scan.entries, path);
+}
+
 void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload)
 {
 	const struct ews_skips *from = &diff->from.content.scan.skips, *to = &diff->to.content.scan.skips;
@@ -486,7 +501,7 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 		if (!ews_skip_is_unseen(skip->reason) || ews_skips_unseen(to, skip->path))
 			continue;
 		words = ews_strfmt("%s before", ews_skip_word(skip->reason));
-		fn(payload, skip, words, false);
+		fn(payload, skip, words, never_came(diff, skip->path));
 	}
 }
 
