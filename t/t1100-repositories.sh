@@ -166,6 +166,50 @@ test_expect_success USERS 'a repository that may be read alone: one error, no li
 	{ "$EWS_SRC/t/lister" -x .git/objects ro && ls -R ro/.git/objects; } >after && test_cmp before after && find home-65534/.superqode -path "*/qe/*" >found && test_must_be_empty found
 '
 
+# all_verbs <project>: each that makes something in its git directory
+all_verbs() {
+	start_ws "$1" one && (cd "$ws" && echo 1 >one && git add one && git commit -qm one && echo 2 >two && git ews snapshot create -m a && echo 3 >>two && snap=$(git ews snapshot create -m b) &&
+		echo 4 >>two && git add two && git ews revert && git ews undo && git ews snapshot drop "$snap" && git ews snapshot prune --keep 0) >out 2>&1 &&
+		git -C "$1" ews apply --commit one && git -C "$1" ews end one --branch one && start_ws "$1" copy --method snapshot &&
+		(cd "$ws" && echo 1 >three && git add three && git commit -qm three && git ews revert && git ews undo && git ews end copy --branch two) >out 2>&1 &&
+		git -C "$1" ews start i --method in-place && (cd "$1" && echo 1 >four && git add four && git ews revert && git ews undo && git ews end i) >out 2>&1 &&
+		start_ws "$1" many && for i in $(test_seq 60); do echo "$i" >"${ws:?}/$i" || return 1; done && git -C "$1" ews end many && git -C "$1" ews undo many && echo log >log && git -C "$1" ews artifact add --type log "$PWD/log" &&
+		start_ws "$1" rev && git -C "$1" checkout -q -b moved && git -C "$1" ews end rev && git -C "$1" ews round start --agent a --label label >out 2>&1 && git -C "$1" ews guard install && git -C "$1" ews clean
+}
+
+# What git itself makes with the umask alone is not looked at.
+made_below() {
+	project=$1
+	shift
+	find "${project:?}/.git" "$@" ! -name COMMIT_EDITMSG ! -name ORIG_HEAD ! -path "${project:?}/.git/ews-hooks/*" -printf "%m %p\n"
+}
+
+# what a lock of git's is for the one user keeps out the other
+test_expect_success 'P1: core.sharedRepository: whatever the umask, the others can go on with all that is made in the git directory' '
+	(umask 077 && for format in sha1 sha256; do
+		git init -q --shared=group --object-format=$format sh.$format && echo a >sh.${format:?}/a && git -C sh.$format add a && git -C sh.$format commit -qm a && made_below sh.$format -type d ! -perm -2070 >bad && test_must_be_empty bad &&
+			all_verbs sh.$format && made_below sh.$format -type d ! -perm -2070 >bad && test_must_be_empty bad && made_below sh.$format -type f ! -path "*/objects/*" ! -perm -060 >bad && test_must_be_empty bad &&
+			made_below sh.$format -type f ! -perm -040 >bad && test_must_be_empty bad && made_below sh.$format -perm /07 >bad && test_must_be_empty bad && git -C sh.$format ews guard uninstall || return 1
+	done) &&
+	(umask 077 && git init -q --shared=all sh.all && echo a >sh.all/a && git -C sh.all add a && git -C sh.all commit -qm a && all_verbs sh.all && made_below sh.all -type d ! -perm -2775 >bad && test_must_be_empty bad && made_below sh.all -type f ! -perm -044 >bad && test_must_be_empty bad) &&
+	(umask 022 && git init -q --shared=0640 sh.exact && echo a >sh.exact/a && git -C sh.exact add a && git -C sh.exact commit -qm a && all_verbs sh.exact && made_below sh.exact -perm /07 >bad && test_must_be_empty bad && made_below sh.exact ! -perm -040 >bad && test_must_be_empty bad)
+'
+
+test_expect_success 'P1: without it nothing is for anybody but whom the umask lets in' '
+	(umask 077 && git init -q alone && echo a >alone/a && git -C alone add a && git -C alone commit -qm a && made_below alone -perm /077 >bad && test_must_be_empty bad && all_verbs alone && made_below alone -perm /077 >bad && test_must_be_empty bad)
+'
+
+test_expect_success 'P1: what git has in the project is back with its modes, and no drift' '
+	git clone -q origin modes && chmod 600 modes/.git/index && chmod 640 modes/.git/HEAD && git -C modes ews start --method in-place m && echo b >modes/b && git -C modes update-index --add b && chmod 600 modes/.git/index && git -C modes ews end m >out 2>err &&
+	test_grep ! "index" err && test "$(stat -c %a modes/.git/index)" = 600 && test "$(stat -c %a modes/.git/HEAD)" = 640
+'
+
+test_expect_success USERS 'core.sharedRepository: two users of a group, one after the other' '
+	mkdir pair && chmod 755 . && chgrp 65534 pair && chmod 2770 pair && (umask 007 && cd pair && git init -q --shared=group . && echo a >a && git add . && git commit -qm a && git ews start one) >out && take_ws out &&
+	for i in $(test_seq 60); do echo "$i" >"${ws:?}/$i" || return 1; done && git -C pair ews end one && test_as_user git config --global --add safe.directory "*" && test_as_user git config --global user.name a && test_as_user git config --global user.email a && (umask 007 && cd pair && test_as_user git fsck && test_as_user git ews start two &&
+	echo b | test_as_user git hash-object -w --stdin && test_as_user git gc -q && test_as_user git ews end two && test_as_user git ews start i --method in-place && echo c >a && test_as_user git ews revert && test_as_user git ews end i && git fsck && git ews start three && git gc -q)
+'
+
 test_expect_success 'a git directory elsewhere, a submodule, core.worktree, a project behind a link' '
 	git clone -q --separate-git-dir=elsewhere.git origin sep && serves sep &&
 	git clone -q --separate-git-dir="$(printf "with\nan end ")" origin sep-odd && serves sep-odd &&

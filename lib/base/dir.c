@@ -268,11 +268,12 @@ static int sync_names(int dir_fd)
 	return rc;
 }
 
-int ews_dir_make(int root_fd, const char *rel, mode_t mode)
+static int make(int root_fd, const char *rel, mode_t mode, struct ews_sharing sharing)
 {
 	EWS_CLEANUP(free) char *path = ews_strdup(rel);
 	int fd, dir_fd = root_fd;
 	char *at, *end;
+	bool is_new;
 
 	fd = open_beneath(root_fd, rel, STEP_FLAGS, 0);
 	if (fd >= 0) {
@@ -285,10 +286,15 @@ int ews_dir_make(int root_fd, const char *rel, mode_t mode)
 		end = at + strcspn(at, "/");
 		while (*end == '/')
 			*end++ = '\0';
-		if (mkdirat(dir_fd, at, mode) == 0 ? sync_names(dir_fd) < 0 : errno != EEXIST)
+		is_new = mkdirat(dir_fd, at, mode) == 0;
+		if (is_new ? sync_names(dir_fd) < 0 : errno != EEXIST)
 			fd = -1;
 		else
 			fd = open_step(dir_fd, at, STEP_FLAGS, 0, 0);
+		if (is_new && fd >= 0 && ews_sharing_apply(sharing, fd) < 0) {
+			close_quietly(fd);
+			fd = -1;
+		}
 		if (dir_fd != root_fd)
 			close_quietly(dir_fd);
 		if (fd < 0)
@@ -298,6 +304,16 @@ int ews_dir_make(int root_fd, const char *rel, mode_t mode)
 	if (dir_fd != root_fd)
 		close_quietly(dir_fd);
 	return 0;
+}
+
+int ews_dir_make(int root_fd, const char *rel, mode_t mode)
+{
+	return make(root_fd, rel, mode, EWS_SHARING_NONE);
+}
+
+int ews_dir_make_shared(int root_fd, const char *rel, struct ews_sharing sharing)
+{
+	return make(root_fd, rel, 0777, sharing);
 }
 
 static int sync_parent(const char *path)

@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/sharing.h"
 
 /* Open the directory `path` (links followed), close-on-exec. Returns the descriptor. */
 int ews_dir_open(const char *path);
@@ -66,6 +67,8 @@ int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode);
 
 /* Make the directory `rel` and those above it that are missing, each with `mode`. */
 int ews_dir_make(int root_fd, const char *rel, mode_t mode);
+/* The same with what modes the umask leaves, for whom `sharing` says. */
+int ews_dir_make_shared(int root_fd, const char *rel, struct ews_sharing sharing);
 
 /* As ews_dir_make, for an absolute path; what is there may be reached through links. */
 int ews_dir_make_absolute(const char *path, mode_t mode);

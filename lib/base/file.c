@@ -209,11 +209,23 @@ struct filling {
 	ews_file_fill_fn write;
 	void *payload;
 	mode_t mode;
+	const struct ews_sharing *sharing; /* NULL: `mode` is all that counts */
 	const struct timespec *mtime; /* NULL: it is of now */
 	bool is_durable;
 };
 
-static int fill(int fd, const struct filling *with)
+/* The file open at `fd`, made as the umask has it, is to be `name`: its mode becomes that of what stands there. */
+static int take_mode(int fd, int dir_fd, const char *name, struct ews_sharing sharing)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	    fchmod(fd, st.st_mode & 0777) < 0)
+		return ews_error_os("cannot set the mode");
+	return ews_sharing_apply(sharing, fd);
+}
+
+static int fill(int fd, int dir_fd, const char *name, const struct filling *with)
 {
 	const struct timespec times[2] = { { 0, UTIME_OMIT },
 					   with->mtime ? *with->mtime : (struct timespec){ 0, UTIME_OMIT } };
@@ -221,8 +233,12 @@ static int fill(int fd, const struct filling *with)
 
 	if (rc < 0)
 		return rc;
-	if (fchmod(fd, with->mode) < 0)
-		return ews_error_os("cannot set the mode");
+	if (with->sharing)
+		rc = take_mode(fd, dir_fd, name, *with->sharing);
+	else if (fchmod(fd, with->mode) < 0)
+		rc = ews_error_os("cannot set the mode");
+	if (rc < 0)
+		return rc;
 	if (with->mtime && futimens(fd, times) < 0)
 		return ews_error_os("cannot set the time");
 	return 0;
@@ -258,10 +274,11 @@ static int replace(int dir_fd, const char *name, const struct filling *with)
 	if (home_fd < 0)
 		return ews_error_wrap("cannot write '%s'", name);
 	/* Who watches tells by it whether a sync must follow. */
-	fd = open_beside(tmp, home_fd, with->is_durable ? EWS_FILE_BESIDE : EWS_FILE_BESIDE "cache-", 0600);
+	fd = open_beside(tmp, home_fd, with->is_durable ? EWS_FILE_BESIDE : EWS_FILE_BESIDE "cache-",
+			 with->sharing ? 0666 : 0600);
 	if (fd < 0)
 		return ews_error_os("cannot write '%s'", name);
-	rc = fill(fd, with);
+	rc = fill(fd, home_fd, base, with);
 	if (rc == 0 && group)
 		rc = ews_sync_add_file(group, &fd, home_fd, tmp, home_fd, base);
 	else if (rc == 0 && with->is_durable && fsync(fd) < 0)
@@ -287,7 +304,7 @@ static int replace(int dir_fd, const char *name, const struct filling *with)
 int ews_file_replace_written(int dir_fd, const char *name, ews_file_fill_fn write, void *payload, mode_t mode,
 			     bool is_durable)
 {
-	const struct filling with = { write, payload, mode, NULL, is_durable };
+	const struct filling with = { write, payload, mode, NULL, NULL, is_durable };
 
 	return replace(dir_fd, name, &with);
 }
@@ -321,7 +338,17 @@ int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_
 {
 	const struct iovec part = { (void *)(uintptr_t)data, len };
 	struct parts all = { &part, 1 };
-	const struct filling with = { write_parts, &all, mode, mtime, true };
+	const struct filling with = { write_parts, &all, mode, NULL, mtime, true };
+
+	return replace(dir_fd, name, &with);
+}
+
+int ews_file_replace_shared(int dir_fd, const char *name, const void *data, size_t len, struct ews_sharing sharing,
+			    const struct timespec *mtime)
+{
+	const struct iovec part = { (void *)(uintptr_t)data, len };
+	struct parts all = { &part, 1 };
+	const struct filling with = { write_parts, &all, 0666, &sharing, mtime, true };
 
 	return replace(dir_fd, name, &with);
 }

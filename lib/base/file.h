@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/progress_fn.h"
+#include "base/sharing.h"
 
 /*
  * Open `name` beneath `dir_fd` to read it, where it is a file: a link, or whatever else, is EWS_EDAMAGED. Returns its
@@ -73,6 +74,13 @@ mode_t ews_file_umask(void);
  * While the thread has a sync group (base/sync) that is done with the group's.
  */
 int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
+
+/*
+ * The same of a file that is not ours alone: it has the mode of the one that it replaces, else what the umask leaves, and is for whom
+ * `sharing` says. `mtime` as below.
+ */
+int ews_file_replace_shared(int dir_fd, const char *name, const void *data, size_t len, struct ews_sharing sharing,
+			    const struct timespec *mtime);
 
 /* The same, with a time of its own from the first moment on; NULL: it is of now. */
 int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,

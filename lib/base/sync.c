@@ -41,6 +41,7 @@ struct ews_sync_item {
 	ino_t ino;
 	char *tmp, *name; /* of a new file; `tmp` is NULL once it has its name */
 	char *dir; /* what `dir_fd` is called in `tmp_dir_fd`, where it may be gone when it is wanted; else NULL */
+	struct ews_sharing sharing; /* of that directory */
 };
 
 static _Thread_local struct ews_sync_group *current;
@@ -107,23 +108,30 @@ int ews_sync_add_file(struct ews_sync_group *group, int *fd, int tmp_dir_fd, con
 }
 
 /* The directory `name` in `parent_fd`, there or made: whoever removes it may do so just after that. */
-static int open_made(int parent_fd, const char *name)
+static int open_made(int parent_fd, const char *name, struct ews_sharing sharing)
 {
-	int fd, tries = MAKE_TRIES;
+	EWS_CLEANUP(fd) int fd = -1;
+	int tries = MAKE_TRIES;
+	bool is_new;
 
 	do {
-		if (mkdirat(parent_fd, name, 0777) < 0 && errno != EEXIST)
+		is_new = mkdirat(parent_fd, name, 0777) == 0;
+		if (!is_new && errno != EEXIST)
 			return ews_error_os("cannot make the directory '%s'", name);
 		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == ENOENT && --tries);
-	return fd < 0 ? ews_error_os("cannot open directory '%s'", name) : fd;
+	if (fd < 0)
+		return ews_error_os("cannot open directory '%s'", name);
+	if (is_new && ews_sharing_apply(sharing, fd) < 0)
+		return ews_error_wrap("cannot make the directory '%s'", name);
+	return ews_steal_fd(&fd);
 }
 
 int ews_sync_add_file_within(struct ews_sync_group *group, int *fd, int tmp_dir_fd, const char *tmp,
-			     const char *dir, const char *name)
+			     const char *dir, const char *name, struct ews_sharing sharing)
 {
 	EWS_CLEANUP(fd) int from = copy_fd(tmp_dir_fd);
-	EWS_CLEANUP(fd) int to = from < 0 ? from : open_made(tmp_dir_fd, dir);
+	EWS_CLEANUP(fd) int to = from < 0 ? from : open_made(tmp_dir_fd, dir, sharing);
 
 	if (to < 0)
 		return to;
@@ -133,7 +141,8 @@ int ews_sync_add_file_within(struct ews_sync_group *group, int *fd, int tmp_dir_
 					    .dir_fd = ews_steal_fd(&to),
 					    .tmp = ews_strdup(tmp),
 					    .name = ews_strdup(name),
-					    .dir = ews_strdup(dir) });
+					    .dir = ews_strdup(dir),
+					    .sharing = sharing });
 	return 0;
 }
 
@@ -224,7 +233,7 @@ int ews_sync_give_name(int tmp_dir_fd, const char *tmp, int dir_fd, const char *
 /* Make the directory anew that the file is to be in. */
 static int open_anew(struct ews_sync_item *item)
 {
-	int fd = open_made(item->tmp_dir_fd, item->dir);
+	int fd = open_made(item->tmp_dir_fd, item->dir, item->sharing);
 
 	if (fd < 0)
 		return fd;

@@ -26,6 +26,7 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "base/sharing.h"
 
 struct ews_sync_item;
 
@@ -56,11 +57,11 @@ struct ews_sync_group *ews_sync_current(void);
 int ews_sync_add_file(struct ews_sync_group *group, int *fd, int tmp_dir_fd, const char *tmp, int dir_fd,
 		      const char *name);
 /*
- * The same for a name in the directory `dir` of that where it is now, which is made where it is missing. Others may remove
- * that one as long as it is empty, as git does with those of objects: it is made again then.
+ * The same for a name in the directory `dir` of that where it is now, which is made where it is missing, for whom `sharing`
+ * says. Others may remove that one as long as it is empty, as git does with those of objects: it is made again then.
  */
 int ews_sync_add_file_within(struct ews_sync_group *group, int *fd, int tmp_dir_fd, const char *tmp,
-			     const char *dir, const char *name);
+			     const char *dir, const char *name, struct ews_sharing sharing);
 /* Let the disk begin with the content of a file that will be added, while others are still made. */
 void ews_sync_begin_content(int fd);
 /* Add a file that has its name, open at `*fd`, which is taken. */

@@ -147,7 +147,8 @@ static int need_pack(struct ews_batch *batch)
 {
 	if (batch->pack)
 		return 0;
-	return ews_pack_open(&batch->pack, ews_odb_write_dir(batch->odb), ews_odb_algo(batch->odb));
+	return ews_pack_open(&batch->pack, ews_odb_write_dir(batch->odb), ews_odb_algo(batch->odb),
+			     ews_odb_sharing(batch->odb));
 }
 
 static struct tools *borrow_tools(struct ews_batch *batch)
@@ -471,8 +472,8 @@ static int write_kept(size_t i, unsigned worker, void *payload)
 	if (batch->pack)
 		rc = pack_object(batch, tools, &kept->oid, kept->type, kept->data, kept->len);
 	else
-		rc = ews_loose_write(writing->group, tools->deflater, ews_odb_write_dir(batch->odb), &kept->oid,
-				     kept->type, kept->data, kept->len);
+		rc = ews_loose_write(writing->group, tools->deflater, ews_odb_write_dir(batch->odb),
+				     ews_odb_sharing(batch->odb), &kept->oid, kept->type, kept->data, kept->len);
 	return_tools(batch, tools);
 	return rc;
 }

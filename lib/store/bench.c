@@ -45,5 +45,6 @@ struct ews_git_opts ews_bench_opts(const struct ews_bench *bench)
 {
 	return (struct ews_git_opts){ .neutral_dir = bench->neutral,
 				      .object_dir = ews_odb_write_dir(bench->odb),
+				      .sharing = ews_odb_sharing(bench->odb),
 				      .index_file = bench->index };
 }

@@ -25,7 +25,7 @@ int ews_carry(const struct ews_carry *carry, const struct ews_buf *request)
 				     .input = request->ptr,
 				     .input_len = request->len,
 				     .out_fd = pack };
-	struct ews_git_opts to = { .object_dir = carry->to, .in_fd = pack, .out = &said };
+	struct ews_git_opts to = { .object_dir = carry->to, .sharing = carry->sharing, .in_fd = pack, .out = &said };
 	int rc = pack < 0 ? ews_error_os("cannot make a file in '%s'", carry->tmp_dir) : 0;
 
 	if (carry->shallow) {

@@ -15,6 +15,7 @@ struct ews_carry {
 	const char *from; /* object directories */
 	const char *alternate; /* what `from` borrows, and is not carried; NULL: nothing is borrowed */
 	const char *to;
+	struct ews_sharing sharing; /* of what comes there */
 	const char *shallow; /* the file that says where history ends; NULL: it is whole */
 	bool just_these; /* nothing that they lead to */
 };

@@ -176,6 +176,20 @@ char *ews_git_sentence(const struct ews_buf *err)
 	return ews_strndup(line, strcspn(line, "\n"));
 }
 
+/* The neutral repository is nobody's but ours, and what is written to the store is as that one's config has it. */
+static void add_sharing(struct ews_strv *argv, struct ews_sharing sharing)
+{
+	const char *word = sharing.bits == 0660 ? "group" : "all";
+
+	if (!sharing.bits)
+		return;
+	ews_strv_add(argv, "-c");
+	if (sharing.is_exact)
+		ews_strv_addf(argv, "core.sharedRepository=0%o", (unsigned)sharing.bits);
+	else
+		ews_strv_addf(argv, "core.sharedRepository=%s", word);
+}
+
 /* The whole command line: what a repository's own config could make git run is switched off. */
 static int make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, char *const *args)
 {
@@ -191,6 +205,7 @@ static int make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, cha
 		ews_strv_add_all(argv, "-c", "core.packedGitWindowSize=1m", "-c", "core.packedGitLimit=16m", NULL);
 	if (opts->own_dir)
 		ews_strv_add_all(argv, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", NULL);
+	add_sharing(argv, opts->sharing);
 	if (opts->sync_objects)
 		ews_strv_add_all(argv, "-c", "core.fsync=objects", NULL);
 	ews_strv_add_array(argv, args);

@@ -35,6 +35,7 @@ struct ews_git_opts {
 	const char *own_dir; /* stand in this repository in place of those two; NULL: in the neutral one */
 	const char *index_file; /* where its index is; NULL: nowhere; in the neutral place alone */
 	bool has_pathspecs; /* paths among the arguments are pathspecs, with magic and wildcards, else plain */
+	struct ews_sharing sharing; /* for whom the objects are that it writes */
 	bool maps_little; /* of packs, which takes less memory, and longer where much of them is read */
 	bool sync_objects; /* objects that it writes are on disk when it has ended */
 	bool own_group; /* what ends all of ours at once does not cut it short in what it writes */

@@ -341,15 +341,15 @@ static void read_sparse(struct ews_gitstate *out, int git_fd)
 }
 
 /* What can't be written, since something else stands in its way, is found by whoever looks whether all is back. */
-static int write_sparse(const struct ews_buf *data, int git_fd)
+static int write_sparse(const struct ews_buf *data, int git_fd, struct ews_sharing sharing)
 {
 	EWS_CLEANUP(fd) int info = -1;
-	int rc = ews_dir_make(git_fd, INFO, 0777);
+	int rc = ews_dir_make_shared(git_fd, INFO, sharing);
 
 	if (rc == 0)
 		rc = info = ews_dir_open_beneath(git_fd, INFO);
 	if (rc >= 0)
-		rc = ews_file_replace(info, EWS_GITSTATE_SPARSE, data->ptr, data->len, 0644);
+		rc = ews_file_replace_shared(info, EWS_GITSTATE_SPARSE, data->ptr, data->len, sharing, NULL);
 	if (rc >= 0 || rc == EWS_ENOSPACE)
 		return rc < 0 ? rc : 0;
 	ews_error_clear();
@@ -462,7 +462,7 @@ void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a
 }
 
 /* The index with its mtime, made beside and renamed in: git's racy check rests on that time. */
-static int write_index(const struct ews_gitstate *state, int git_fd)
+static int write_index(const struct ews_gitstate *state, int git_fd, struct ews_sharing sharing)
 {
 	const struct timespec mtime = { state->index_mtime_s, state->index_mtime_ns };
 	int rc;
@@ -472,7 +472,7 @@ static int write_index(const struct ews_gitstate *state, int git_fd)
 			return ews_error_os("cannot remove the index");
 		return 0;
 	}
-	rc = ews_file_replace_dated(git_fd, "index", state->index.ptr, state->index.len, 0644, &mtime);
+	rc = ews_file_replace_shared(git_fd, "index", state->index.ptr, state->index.len, sharing, &mtime);
 	return rc < 0 ? ews_error_wrap("cannot write the index") : 0;
 }
 
@@ -502,7 +502,7 @@ static int put_strange_away(const struct ews_gitstate *state, const struct ews_g
 	return rc;
 }
 
-int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd)
+int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd, struct ews_sharing sharing)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
 	int rc = ews_gitstate_read_files(&now, git_fd);
@@ -526,15 +526,16 @@ int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd
 		if (old && same_bytes(&old->data, &file->data))
 			continue;
 		if (!strcmp(file->name, EWS_GITSTATE_SPARSE))
-			rc = write_sparse(&file->data, git_fd);
+			rc = write_sparse(&file->data, git_fd, sharing);
 		else
-			rc = ews_file_replace(git_fd, file->name, file->data.ptr, file->data.len, 0644);
+			rc = ews_file_replace_shared(git_fd, file->name, file->data.ptr, file->data.len, sharing,
+						     NULL);
 		if (rc < 0)
 			return ews_error_wrap("cannot write '%s'", file->name);
 	}
 	if (!state->has_index && !now.has_index)
 		return 0;
-	return ews_gitstate_has_index(state, git_fd) ? 0 : write_index(state, git_fd);
+	return ews_gitstate_has_index(state, git_fd) ? 0 : write_index(state, git_fd, sharing);
 }
 
 void ews_gitstate_release(struct ews_gitstate *state)

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/sharing.h"
 #include "base/strv.h"
 #include "store/oid.h"
 
@@ -94,9 +95,9 @@ void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *
  * Make the git directory hold this state: files that differ are replaced,
  * those of a merge that came since are removed, the index comes with its mtime, last. What
  * is left and not so in `state` is renamed into `keep_fd` (same file system); `keep_fd` -1 leaves
- * what is under way where it is.
+ * what is under way where it is. Files keep their modes; new ones have what the umask leaves, and are for whom `sharing` says.
  */
-int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd);
+int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd, struct ews_sharing sharing);
 
 /* Add the files, which the index is none of, and what is left to a digest. */
 void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state);

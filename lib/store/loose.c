@@ -34,7 +34,8 @@ static void deflate_object(struct ews_buf *out, struct ews_deflater *deflater, e
 }
 
 int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater, const char *object_dir,
-		    const struct ews_oid *oid, enum ews_object_type type, const void *data, size_t len)
+		    struct ews_sharing sharing, const struct ews_oid *oid, enum ews_object_type type,
+		    const void *data, size_t len)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int objects = ews_dir_open(object_dir);
@@ -56,12 +57,14 @@ int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater,
 	fd = ews_litter_make(tmp, objects, "tmp_obj_ews_");
 	if (fd < 0)
 		return fd;
-	rc = ews_file_write_fd(fd, text.ptr, text.len);
+	rc = ews_sharing_apply(sharing, fd);
+	if (rc == 0)
+		rc = ews_file_write_fd(fd, text.ptr, text.len);
 	if (rc == 0)
 		ews_sync_begin_content(fd);
 	/* The directory of the objects is synced as well: `dir` may be new in it. A gc beside us removes it while it is empty. */
 	if (rc == 0)
-		rc = ews_sync_add_file_within(group, &fd, objects, tmp, dir, hex + 2);
+		rc = ews_sync_add_file_within(group, &fd, objects, tmp, dir, hex + 2, sharing);
 	if (rc < 0)
 		(void)unlinkat(objects, tmp, 0); /* best effort: a sweep finds it */
 	return rc;

@@ -17,9 +17,10 @@
 
 /*
  * Write `data` as the object `oid`, which is there and durable when `group` is finished. One that is there is left alone,
- * and counts as new. May be called from several threads, each with a deflater of its own.
+ * and counts as new. It is for whom `sharing` says. May be called from several threads, each with a deflater of its own.
  */
 int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater, const char *object_dir,
-		    const struct ews_oid *oid, enum ews_object_type type, const void *data, size_t len);
+		    struct ews_sharing sharing, const struct ews_oid *oid, enum ews_object_type type,
+		    const void *data, size_t len);
 
 #endif

@@ -384,13 +384,13 @@ int ews_odb_finish_group(struct ews_odb *odb, struct ews_sync_group *group)
 }
 
 /* A ref is there to stay when the directories above it are. Where one can't be made, who makes the ref says why. */
-static void make_ref_dir(const struct ews_odb *odb, const char *name)
+static void make_ref_dir(struct ews_odb *odb, const char *name)
 {
 	EWS_CLEANUP(free) char *dir = ews_path_dir(name);
 	EWS_CLEANUP(fd) int common = ews_dir_open(odb->common_dir);
 
 	if (common >= 0 && *dir)
-		(void)ews_dir_make(common, dir, 0777); /* as said above */
+		(void)ews_dir_make_shared(common, dir, ews_odb_sharing(odb)); /* as said above */
 	ews_error_clear();
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/sharing.h"
 #include "base/strv.h"
 #include "store/oid.h"
 #include "store/pack_place.h"
@@ -54,6 +55,8 @@ const char *ews_odb_write_dir(const struct ews_odb *odb);
 /* May objects be missing that a remote has promised? */
 bool ews_odb_is_partial(const struct ews_odb *odb);
 enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb);
+/* For whom what is made in its git directory is, as core.sharedRepository has it. */
+struct ews_sharing ews_odb_sharing(struct ews_odb *odb);
 /* The id of the empty tree in this store's format (it need not exist). */
 void ews_odb_empty_tree(struct ews_oid *out, const struct ews_odb *odb);
 /* The id that `data` has as an object; nothing is written. */

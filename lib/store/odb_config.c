@@ -73,6 +73,48 @@ int ews_odb_config(char **out, struct ews_odb *odb, const char *key)
 	return rc == 1 ? odb->ops->config(out, odb, key) : rc;
 }
 
+/*
+ * What core.sharedRepository means; git refuses to work where the owner would be kept out, or it is no such value. See git-init(1),
+ * --shared.
+ */
+static struct ews_sharing parse_sharing(const char *value)
+{
+	const struct ews_sharing group = { .bits = 0660 }, everybody = { .bits = 0664 };
+	bool is_set = false;
+	unsigned long bits;
+	char *end;
+
+	if (!strcmp(value, "group"))
+		return group;
+	if (!strcmp(value, "all") || !strcmp(value, "world") || !strcmp(value, "everybody"))
+		return everybody;
+	bits = strtoul(value, &end, 8);
+	if (*end)
+		return ews_gitconfig_bool(&is_set, value) && is_set ? group : EWS_SHARING_NONE;
+	/* 0, 1 and 2 are from before there were modes. */
+	if (bits <= 2)
+		return bits == 0 ? EWS_SHARING_NONE : bits == 1 ? group : everybody;
+	return (bits & 0600) == 0600 ? (struct ews_sharing){ .bits = bits & 0666, .is_exact = true }
+				     : EWS_SHARING_NONE;
+}
+
+struct ews_sharing ews_odb_sharing(struct ews_odb *odb)
+{
+	unsigned known = atomic_load(&odb->sharing);
+	EWS_CLEANUP(free) char *value = NULL;
+	struct ews_sharing sharing = EWS_SHARING_NONE;
+
+	if (known)
+		return (struct ews_sharing){ .bits = known & 0666, .is_exact = known & EWS_ODB_SHARING_EXACT };
+	if (ews_odb_config(&value, odb, "core.sharedRepository") == 0)
+		sharing = parse_sharing(value);
+	else
+		ews_error_clear();
+	atomic_store(&odb->sharing,
+		     EWS_ODB_SHARING_KNOWN | sharing.bits | (sharing.is_exact ? EWS_ODB_SHARING_EXACT : 0));
+	return sharing;
+}
+
 /* "filter.<name>.clean" or ".process", whatever the name. */
 static bool is_filter(const char *key)
 {

@@ -626,7 +626,8 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 	unsigned wait_ms = 2;
 	int rc;
 
-	if (ews_oid_is_none(to))
+	/* What is shared libgit2 makes as the umask has it. */
+	if (ews_oid_is_none(to) || ews_odb_sharing(odb).bits)
 		return ews_odb_git_ref_swap(odb, name, from, to);
 	for (;;) {
 		pthread_mutex_lock(&room->repo_lock);

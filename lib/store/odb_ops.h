@@ -9,6 +9,8 @@
 #ifndef EWS_STORE_ODB_OPS_H
 #define EWS_STORE_ODB_OPS_H
 
+#include <stdatomic.h>
+
 #include "base/buf.h"
 #include "base/hash.h"
 #include "store/oid.h"
@@ -58,8 +60,12 @@ struct ews_odb {
 	char *aside; /* a private object directory that borrows from that; NULL: none */
 	enum ews_hash_algo algo;
 	bool is_partial;
+	_Atomic unsigned sharing; /* EWS_ODB_SHARING_*, with the bits; 0: nobody asked yet */
 	struct ews_recent *recent; /* the blobs that are remembered; NULL: none are */
 };
+
+#define EWS_ODB_SHARING_KNOWN 010000U
+#define EWS_ODB_SHARING_EXACT 020000U
 
 /* How long another process's lock on a ref is waited for. */
 #define EWS_ODB_REF_WAIT_MS 1000

@@ -530,7 +530,9 @@ int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	}
 	if (rc < 0)
 		return ews_error_wrap("cannot move the ref '%s'", name);
-	rc = settle_lock(&fd, lock, path, odb, name, to);
+	rc = ews_sharing_apply(ews_odb_sharing(odb), fd);
+	if (rc == 0)
+		rc = settle_lock(&fd, lock, path, odb, name, to);
 	if (rc < 0) {
 		(void)unlink(lock); /* best effort: the failure above is the news */
 		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);

@@ -43,6 +43,7 @@ struct ews_pack {
 	int fd;
 	char tmp_name[EWS_LITTER_NAME_MAX];
 	enum ews_hash_algo algo;
+	struct ews_sharing sharing;
 	struct ews_pack_item *items;
 	size_t n, cap;
 	struct ews_buf waiting; /* written behind `flushed` bytes of the file by and by */
@@ -131,26 +132,46 @@ uint32_t ews_pack_sum(const void *record, size_t len)
 	return ews_crc32(0, record, len);
 }
 
-int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo)
+/* A file of it that is not there yet. Returns its descriptor. */
+static int make_file(char tmp[EWS_LITTER_NAME_MAX], const struct ews_pack *pack)
+{
+	EWS_CLEANUP(fd) int fd = ews_litter_make(tmp, pack->dir_fd, TMP_PREFIX);
+
+	if (fd < 0)
+		return fd;
+	if (ews_sharing_apply(pack->sharing, fd) < 0) {
+		(void)unlinkat(pack->dir_fd, tmp, 0); /* best effort: gc sweeps it */
+		return ews_error_code();
+	}
+	return ews_steal_fd(&fd);
+}
+
+int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo, struct ews_sharing sharing)
 {
 	EWS_CLEANUP(pack) struct ews_pack *pack = ews_calloc(1, sizeof(*pack));
 	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/pack", object_dir);
 	const uint32_t header[3] = { htobe32(0x5041434b), htobe32(2), 0 };
+	bool is_new;
+	int rc;
 
 	pack->fd = -1;
 	pack->algo = algo;
+	pack->sharing = sharing;
 	pack->waiting = (struct ews_buf)EWS_BUF_INIT;
 	/* git makes the directory with its first pack, too. */
-	if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
+	is_new = mkdir(dir, 0777) == 0;
+	if (!is_new && errno != EEXIST) {
 		pack->dir_fd = -1;
 		return ews_error_os("cannot make '%s'", dir);
 	}
 	pack->dir_fd = ews_dir_open(dir);
 	if (pack->dir_fd < 0)
 		return pack->dir_fd;
-	pack->fd = ews_litter_make(pack->tmp_name, pack->dir_fd, TMP_PREFIX);
-	if (pack->fd < 0)
-		return pack->fd;
+	rc = is_new ? ews_sharing_apply(sharing, pack->dir_fd) : 0;
+	if (rc == 0)
+		rc = pack->fd = make_file(pack->tmp_name, pack);
+	if (rc < 0)
+		return rc;
 	ews_buf_add(&pack->waiting, header, sizeof(header));
 	*out = ews_steal(&pack);
 	return 0;
@@ -408,7 +429,7 @@ static int write_index(int *fd, char tmp_name[EWS_LITTER_NAME_MAX], struct ews_p
 	int rc;
 
 	ews_pack_format_index(&text, pack->items, pack->n, pack->algo, trailer);
-	made = ews_litter_make(tmp_name, pack->dir_fd, TMP_PREFIX);
+	made = make_file(tmp_name, pack);
 	if (made < 0)
 		return made;
 	rc = ews_file_write_fd(made, text.ptr, text.len);

@@ -30,8 +30,11 @@ uint32_t ews_pack_sum(const void *record, size_t len);
 
 struct ews_pack;
 
-/* Begin one in `object_dir`, whose directory "pack" is made when missing. Until it is finished nobody sees it. */
-int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo);
+/*
+ * Begin one in `object_dir`, whose directory "pack" is made when missing, for whom `sharing` says. Until it is finished nobody
+ * sees it.
+ */
+int ews_pack_open(struct ews_pack **out, const char *object_dir, enum ews_hash_algo algo, struct ews_sharing sharing);
 /* Removes what was not finished; NULL is fine. */
 void ews_pack_free(struct ews_pack *pack);
 

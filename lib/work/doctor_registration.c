@@ -223,7 +223,7 @@ static int remove_entry(const struct ews_patient *patient, const char *id)
 	if (rc == 0 && !can_go(patient, &entry))
 		rc = ews_error(EWS_EBUSY, "'%s' changed meanwhile", id);
 	if (rc == 0)
-		rc = ews_dir_make(repo->common_fd, "ews", 0777);
+		rc = ews_dir_make_shared(repo->common_fd, "ews", ews_odb_sharing(repo->odb));
 	if (rc < 0)
 		return rc;
 	entries = ews_dir_open_beneath(repo->common_fd, ENTRIES);

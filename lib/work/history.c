@@ -153,7 +153,8 @@ static int carry(const struct ews_session *session, const struct ews_buf *reques
 					.algo = ews_odb_algo(repo->odb),
 					.from = own,
 					.alternate = store,
-					.to = store };
+					.to = store,
+					.sharing = ews_odb_sharing(repo->odb) };
 	int rc = ews_carry(&what, request);
 
 	return rc < 0 ? rc : ews_odb_refresh(repo->odb);

@@ -426,7 +426,9 @@ static int write_dir(int parent_fd, const struct target *target, const struct ew
 	if (rc < 0)
 		return rc;
 	opts.program = program;
-	rc = ews_dir_make(parent_fd, ews_path_base(target->dir), opts.is_users ? 0700 : 0777);
+	rc = opts.is_users
+		     ? ews_dir_make(parent_fd, ews_path_base(target->dir), 0700)
+		     : ews_dir_make_shared(parent_fd, ews_path_base(target->dir), ews_odb_sharing(target->repo->odb));
 	if (rc < 0)
 		return rc;
 	fd = ews_dir_open_beneath(parent_fd, ews_path_base(target->dir));
@@ -535,7 +537,7 @@ static int move_foreign(const struct ews_hooks *hooks, const struct target *targ
 		return EWS_EDENIED;
 	}
 	usual = ews_path_join(target->repo->common_dir, "hooks");
-	rc = ews_dir_make(target->repo->common_fd, "hooks", 0777);
+	rc = ews_dir_make_shared(target->repo->common_fd, "hooks", ews_odb_sharing(target->repo->odb));
 	if (rc < 0)
 		return rc;
 	to = ews_dir_open_beneath(target->repo->common_fd, "hooks");

@@ -36,10 +36,10 @@ int ews_method_nothing(const struct ews_place *place)
 	return 0;
 }
 
-int ews_method_open_beside(int common_fd, const char *name, bool make)
+int ews_method_open_beside(const struct ews_place *place, const char *name, bool make)
 {
 	EWS_CLEANUP(free) char *rel = ews_path_join(BESIDE, name);
-	int rc = make ? ews_dir_make(common_fd, rel, 0777) : 0;
+	int rc = make ? ews_dir_make_shared(place->common_fd, rel, ews_odb_sharing(place->odb)) : 0;
 
-	return rc < 0 ? rc : ews_dir_open_beneath(common_fd, rel);
+	return rc < 0 ? rc : ews_dir_open_beneath(place->common_fd, rel);
 }

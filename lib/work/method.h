@@ -72,6 +72,6 @@ const struct ews_method *ews_method_find(const char *name);
 int ews_method_nothing(const struct ews_place *place);
 
 /* The directory `name` in the store's own place for entries on their way in or out. Returns a descriptor. */
-int ews_method_open_beside(int common_fd, const char *name, bool make);
+int ews_method_open_beside(const struct ews_place *place, const char *name, bool make);
 
 #endif

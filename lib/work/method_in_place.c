@@ -41,7 +41,7 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 
 static int open_kept(const struct ews_place *place, const char *name, bool make)
 {
-	return ews_method_open_beside(place->common_fd, name, make);
+	return ews_method_open_beside(place, name, make);
 }
 
 const struct ews_method ews_method_in_place = {

@@ -47,15 +47,21 @@ static bool is_there(const struct ews_place *place)
 	return has_entry(place, ENTRIES);
 }
 
-static int open_sub(int dir_fd, const char *name, bool make)
+/* For whom the store is. */
+static struct ews_sharing sharing_of(const struct ews_place *place)
 {
-	int rc = make ? ews_dir_make(dir_fd, name, 0777) : 0;
+	return ews_odb_sharing(place->odb);
+}
+
+static int make_sub(const struct ews_place *place, int dir_fd, const char *name)
+{
+	int rc = ews_dir_make_shared(dir_fd, name, sharing_of(place));
 
 	return rc < 0 ? rc : ews_dir_open_beneath(dir_fd, name);
 }
 
 /* A file of the project's git directory that may be missing. */
-static int copy_file(int to_fd, int from_fd, const char *name)
+static int copy_file(const struct ews_place *place, int to_fd, int from_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = ews_file_read(&text, from_fd, name, CONFIG_BYTES_MAX);
@@ -64,26 +70,27 @@ static int copy_file(int to_fd, int from_fd, const char *name)
 		ews_error_clear();
 		return 0;
 	}
-	return rc < 0 ? rc : ews_file_replace(to_fd, name, text.ptr, text.len, 0644);
+	return rc < 0 ? rc : ews_file_replace_shared(to_fd, name, text.ptr, text.len, sharing_of(place), NULL);
 }
 
-static int copy_sparse(int entry_fd, int project_git_fd)
+static int copy_sparse(const struct ews_place *place, int entry_fd)
 {
 	EWS_CLEANUP(fd) int from = -1;
 	EWS_CLEANUP(fd) int to = -1;
 
-	if (faccessat(project_git_fd, "info/sparse-checkout", F_OK, 0) < 0)
+	if (faccessat(place->git_fd, "info/sparse-checkout", F_OK, 0) < 0)
 		return 0;
-	from = ews_dir_open_beneath(project_git_fd, "info");
+	from = ews_dir_open_beneath(place->git_fd, "info");
 	if (from < 0)
 		return from;
-	to = open_sub(entry_fd, "info", true);
-	return to < 0 ? to : copy_file(to, from, "sparse-checkout");
+	to = make_sub(place, entry_fd, "info");
+	return to < 0 ? to : copy_file(place, to, from, "sparse-checkout");
 }
 
-static int write_text(int fd, const char *name, char *text)
+/* A file of the entry. */
+static int write_link(const struct ews_place *place, int fd, const char *name, char *text)
 {
-	int rc = ews_file_replace(fd, name, text, strlen(text), 0644);
+	int rc = ews_file_replace_shared(fd, name, text, strlen(text), sharing_of(place), NULL);
 
 	free(text);
 	return rc;
@@ -91,18 +98,18 @@ static int write_text(int fd, const char *name, char *text)
 
 static int write_links(const struct ews_place *place, int entry_fd)
 {
-	int rc = write_text(entry_fd, "gitdir", ews_strfmt("%s/.git\n", place->workspace));
+	int rc = write_link(place, entry_fd, "gitdir", ews_strfmt("%s/.git\n", place->workspace));
 
 	if (rc == 0)
-		rc = write_text(entry_fd, "commondir", ews_strdup("../..\n"));
+		rc = write_link(place, entry_fd, "commondir", ews_strdup("../..\n"));
 	if (rc == 0)
-		rc = write_text(entry_fd, "locked", ews_strfmt("ews session %s\n", place->id));
+		rc = write_link(place, entry_fd, "locked", ews_strfmt("ews session %s\n", place->id));
 	return rc;
 }
 
 static int write_entry(const struct ews_place *place, const struct ews_gitstate *state)
 {
-	EWS_CLEANUP(fd) int beside = open_sub(place->common_fd, BESIDE, true);
+	EWS_CLEANUP(fd) int beside = make_sub(place, place->common_fd, BESIDE);
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
@@ -113,11 +120,13 @@ static int write_entry(const struct ews_place *place, const struct ews_gitstate 
 	fd = ews_dir_open_beneath(beside, place->id);
 	if (fd < 0)
 		return fd;
-	rc = write_links(place, fd);
+	rc = ews_sharing_apply(sharing_of(place), fd);
 	if (rc == 0)
-		rc = copy_sparse(fd, place->git_fd);
+		rc = write_links(place, fd);
 	if (rc == 0)
-		rc = ews_gitstate_write(state, fd, -1);
+		rc = copy_sparse(place, fd);
+	if (rc == 0)
+		rc = ews_gitstate_write(state, fd, -1, sharing_of(place));
 	if (rc == 0)
 		rc = ews_file_sync_dir(fd);
 	return rc < 0 ? ews_error_wrap("cannot write the worktree entry '%s'", place->id) : 0;
@@ -125,7 +134,11 @@ static int write_entry(const struct ews_place *place, const struct ews_gitstate 
 
 static int write_gitfile(const struct ews_place *place, int workspace_fd)
 {
-	return write_text(workspace_fd, ".git", format_gitfile(place));
+	char *text = format_gitfile(place);
+	int rc = ews_file_replace(workspace_fd, ".git", text, strlen(text), 0644);
+
+	free(text);
+	return rc;
 }
 
 static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
@@ -143,13 +156,13 @@ static int prepare(const struct ews_place *place, int workspace_fd, const struct
 /* One rename between the two places, made durable on both sides. */
 static int move_entry(const struct ews_place *place, const char *from, const char *to)
 {
-	EWS_CLEANUP(fd) int from_fd = open_sub(place->common_fd, from, false);
+	EWS_CLEANUP(fd) int from_fd = ews_dir_open_beneath(place->common_fd, from);
 	EWS_CLEANUP(fd) int to_fd = -1;
 	int rc;
 
 	if (from_fd < 0)
 		return from_fd;
-	to_fd = open_sub(place->common_fd, to, true);
+	to_fd = make_sub(place, place->common_fd, to);
 	if (to_fd < 0)
 		return to_fd;
 	rc = ews_file_rename_new(from_fd, place->id, to_fd, place->id);
@@ -198,7 +211,7 @@ static int restore(const struct ews_place *place)
 
 static int discard(const struct ews_place *place)
 {
-	EWS_CLEANUP(fd) int beside = open_sub(place->common_fd, BESIDE, false);
+	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(place->common_fd, BESIDE);
 	int rc;
 
 	if (beside < 0) {
@@ -214,7 +227,7 @@ static int discard(const struct ews_place *place)
 
 static int open_kept(const struct ews_place *place, const char *name, bool make)
 {
-	return ews_method_open_beside(place->common_fd, name, make);
+	return ews_method_open_beside(place, name, make);
 }
 
 static int check_free(const struct ews_place *place)

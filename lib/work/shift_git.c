@@ -209,12 +209,14 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 	EWS_CLEANUP(free) char *away = kept_name(shift, false);
 	EWS_CLEANUP(fd) int admin = -1;
 	EWS_CLEANUP(fd) int keep = -1;
+	struct ews_sharing sharing = EWS_SHARING_NONE;
 	struct ews_place place;
 	int rc;
 
 	if (ews_shift_differs_in_root_owner(shift, &shift->now))
 		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
-	if (moves_root(shift) && shift->target.root_mode && fchmod(root_fd, shift->target.root_mode) < 0)
+	/* It may belong to another user, and is as it was. */
+	if (ews_shift_differs_in_root(shift, &shift->now) && fchmod(root_fd, shift->target.root_mode) < 0)
 		return ews_error_os("cannot set the mode of the workspace");
 	if (!ews_shift_moves_git(shift))
 		return 0;
@@ -230,7 +232,10 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 		if (keep < 0)
 			return keep;
 	}
-	rc = ews_gitstate_write(&shift->target.git, admin, keep);
+	/* A copy's git directory is its own. */
+	if (!session->method->owns_objects)
+		sharing = ews_odb_sharing(session->repo->odb);
+	rc = ews_gitstate_write(&shift->target.git, admin, keep, sharing);
 	if (rc == 0)
 		rc = restore_branch(shift);
 	return rc < 0 ? rc : bring_back(shift, admin);

@@ -57,7 +57,7 @@ Test(pack, a_stream_that_is_cancelled_leaves_the_pack_sound)
 
 	fixture_shell("git init -q --bare repo");
 	ews_clock_random(noise, 3 * EWS_MIB);
-	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1, EWS_SHARING_NONE), 0, "%s", ews_error_message());
 	add_text(pack, EWS_SHA1, "before");
 	cr_assert_eq(ews_pack_stream_begin(pack, EWS_OBJECT_BLOB, 4 * EWS_MIB), 0);
 	cr_assert_eq(ews_pack_stream_feed(pack, noise, 3 * EWS_MIB), 0);
@@ -84,7 +84,7 @@ Test(pack, what_is_not_compressed_is_whole_whatever_its_length)
 	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
 
 	fixture_shell("git init -q --bare repo");
-	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA1, EWS_SHARING_NONE), 0, "%s", ews_error_message());
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		EWS_CLEANUP(buf) struct ews_buf record = EWS_BUF_INIT;
 		EWS_CLEANUP(free) char *text = ews_calloc(lengths[i] + 1, 1);
@@ -108,7 +108,8 @@ Test(pack, a_sha256_pack_is_one_to_git)
 	EWS_CLEANUP(pack) struct ews_pack *pack = NULL;
 
 	fixture_shell("git init -q --bare --object-format=sha256 repo");
-	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA256), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_pack_open(&pack, "repo/objects", EWS_SHA256, EWS_SHARING_NONE), 0, "%s",
+		     ews_error_message());
 	add_text(pack, EWS_SHA256, "one");
 	add_text(pack, EWS_SHA256, "two");
 	cr_assert_eq(finish_pack(pack), 0, "%s", ews_error_message());

@@ -430,7 +430,7 @@ Test(pack_read, a_stream_may_be_longer_than_there_is_a_reason_for)
 		EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 
 		/* Whether other objects stand behind it or not. */
-		cr_assert_eq(ews_pack_open(&pack, OBJECTS, EWS_SHA1), 0);
+		cr_assert_eq(ews_pack_open(&pack, OBJECTS, EWS_SHA1, EWS_SHARING_NONE), 0);
 		cr_assert_eq(ews_pack_add(pack, &oid, ews_pack_sum(record.ptr, record.len), record.ptr, record.len),
 			     0);
 		for (size_t i = 0; i < 2 && !last; i++) {

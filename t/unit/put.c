@@ -179,7 +179,9 @@ static struct ews_oid keep(const void *data, size_t len)
 	struct ews_oid oid;
 
 	ews_odb_hash(&oid, odb, EWS_OBJECT_BLOB, data, len);
-	cr_assert_eq(ews_loose_write(&group, deflater, ews_odb_object_dir(odb), &oid, EWS_OBJECT_BLOB, data, len), 0);
+	cr_assert_eq(ews_loose_write(&group, deflater, ews_odb_object_dir(odb), EWS_SHARING_NONE, &oid,
+				     EWS_OBJECT_BLOB, data, len),
+		     0);
 	cr_assert_eq(ews_sync_finish(&group), 0);
 	return oid;
 }

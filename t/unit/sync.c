@@ -80,15 +80,15 @@ Test(sync, a_directory_that_others_remove_while_it_is_empty_is_made_anew)
 
 	fixture_shell("echo a >tmp_a && echo b >tmp_b && echo c >tmp_c && mkdir 18");
 	fd = open("tmp_a", O_WRONLY);
-	cr_assert_eq(ews_sync_add_file_within(&group, &fd, here, "tmp_a", "18", "a"), 0);
+	cr_assert_eq(ews_sync_add_file_within(&group, &fd, here, "tmp_a", "18", "a", EWS_SHARING_NONE), 0);
 	fd = open("tmp_b", O_WRONLY);
-	cr_assert_eq(ews_sync_add_file_within(&group, &fd, here, "tmp_b", "18", "b"), 0);
+	cr_assert_eq(ews_sync_add_file_within(&group, &fd, here, "tmp_b", "18", "b", EWS_SHARING_NONE), 0);
 	fixture_shell("rmdir 18");
 	cr_assert_eq(ews_sync_finish(&group), 0, "%s", ews_error_message());
 	assert_says("18/a", "a\n");
 	assert_says("18/b", "b\n");
 	fd = open("tmp_c", O_WRONLY);
-	cr_assert_eq(ews_sync_add_file_within(&unsynced, &fd, here, "tmp_c", "19", "c"), 0);
+	cr_assert_eq(ews_sync_add_file_within(&unsynced, &fd, here, "tmp_c", "19", "c", EWS_SHARING_NONE), 0);
 	fixture_shell("rmdir 19");
 	cr_assert_eq(ews_sync_finish_unsynced(&unsynced), 0, "%s", ews_error_message());
 	assert_says("19/c", "c\n");
