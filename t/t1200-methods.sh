@@ -271,4 +271,27 @@ test_expect_success 'a project that holds home: home is left out' '
 	echo 1 >"${ws:?}/one" && git -C holds ews revert h >out && test_grep "Status: Verified" out && git -C holds ews end h && unset SUPERQODE_HOME
 '
 
+test_expect_success 'P4: a copy.s base holds what its branches stand at: what the project loses is there' '
+	test_repo loses && git -C loses checkout -q -b side && echo s >loses/s && git -C loses add s && git -C loses commit -qm s && git -C loses tag -a -m t tagged && git -C loses checkout -q - && start_ws loses --method snapshot l && git -C "$ws" checkout -q -b mine && echo w >"${ws:?}/w" && git -C "$ws" add w && git -C "$ws" commit -qm w && mine=$(git -C "$ws" rev-parse HEAD) &&
+	git -C loses branch -qD side && git -C loses tag -d tagged && git -C loses reflog expire --expire=now --all && git -C loses gc -q --prune=now && git -C "$ws" log --all --oneline >out && test_line_count = 5 out && git -C "$ws" checkout -q side && git -C "$ws" checkout -q mine && git -C "$ws" fsck --connectivity-only &&
+	git -C loses ews revert l >out 2>err && test_grep "Status: Verified" out && test_grep ! "\\.git" err && test "$(git -C "$ws" rev-parse mine)" = "$mine" && git -C loses ews undo l && test "$(git -C "$ws" symbolic-ref HEAD)" = refs/heads/mine && git -C loses ews end l && git -C loses ews undo l && test "$(git -C "$ws" rev-parse HEAD)" = "$mine" && git -C loses ews end l
+'
+
+test_expect_success 'P4: a branch of a copy that names what is nowhere takes no other with it' '
+	test_repo nowhere && start_ws nowhere --method snapshot n && git -C "$ws" checkout -q -b mine && echo w >"${ws:?}/w" && git -C "$ws" add w && git -C "$ws" commit -qm w && mine=$(git -C "$ws" rev-parse HEAD) && echo 1234567890123456789012345678901234567890 >"${ws:?}/.git/refs/heads/gone" &&
+	git -C nowhere ews revert n >out 2>err && test_grep "Status: Verified" out && test_grep ! "damaged" err && test_grep ! "trash: \\.git" err && test "$(git -C "$ws" rev-parse mine)" = "$mine" && git -C nowhere cat-file -e "$mine" && git -C nowhere ews undo n && test "$(git -C "$ws" rev-parse HEAD)" = "$mine" && git -C nowhere ews end n
+'
+
+test_expect_success 'P4: a copy whose HEAD lacks something goes to trash whole, named, and comes back whole' '
+	test_repo hurt && start_ws hurt --method snapshot h && git -C "$ws" checkout -q -b other && echo o >"${ws:?}/o" && git -C "$ws" add o && git -C "$ws" commit -qm o && other=$(git -C "$ws" rev-parse HEAD) && git -C "$ws" checkout -q -b mine && echo w >"${ws:?}/w" && git -C "$ws" add w && git -C "$ws" commit -qm w && mine=$(git -C "$ws" rev-parse HEAD) &&
+	file=$(git -C "$ws" rev-parse HEAD^{tree} | sed "s#^..#&/#") && mv "${ws:?}/.git/objects/${file:?}" saved && git -C hurt ews revert h >out 2>err && test_grep "Status: Verified" out && test_grep "trash: \\.git (lacks objects)" err && test_must_fail git -C "$ws" rev-parse -q --verify other && git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C "$ws" branch since &&
+	git -C hurt ews undo h >out 2>err && test "$(git -C "$ws" rev-parse other)" = "$other" && test "$(git -C "$ws" rev-parse mine)" = "$mine" && mv saved "${ws:?}/.git/objects/${file:?}" && git -C "$ws" fsck && test_must_fail git -C "$ws" rev-parse -q --verify since &&
+	git -C hurt ews undo --redo h >out 2>err && git -C "$ws" rev-parse -q --verify since && git -C hurt ews undo h && test "$(git -C "$ws" rev-parse other)" = "$other" && git -C hurt ews end h
+'
+
+test_expect_success 'a copy of a partial clone: what was promised, and its index names now, is no damage' '
+	test_repo promise && git -C promise config uploadpack.allowFilter true && git -C promise config uploadpack.allowAnySHA1InWant true && git clone -q --filter=blob:none --sparse "file://$PWD/promise" partial && start_ws partial --method snapshot q && git -C "$ws" checkout -q -b mine && echo w >"${ws:?}/w" && git -C "$ws" add w && git -C "$ws" commit -qm w &&
+	{ git -C "$ws" sparse-checkout disable >out 2>&1 || :; } && git -C partial ews revert q >out 2>err && test_grep ! "trash: \\.git" err && test_grep ! damaged err && git -C "$ws" rev-parse -q --verify mine && git -C partial ews end q
+'
+
 test_done

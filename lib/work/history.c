@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "store/carry.h"
 #include "store/index_extensions.h"
+#include "work/head.h"
 
 #define FILE_BYTES_MAX (256 * EWS_MIB)
 
@@ -132,13 +133,14 @@ static void add_index_ids(struct ews_oids *out, const struct ews_index *index)
 }
 
 /* What git gets to pack: a line an id, and the base, whose history the store has. */
-static void format_request(struct ews_buf *out, const struct ews_session *session, const struct ews_oids *wanted)
+static void format_request(struct ews_buf *out, const struct ews_session *session, const struct ews_oid *wanted,
+			   size_t n)
 {
 	char hex[EWS_OID_HEX_MAX];
 
-	for (size_t i = 0; i < wanted->n; i++)
-		if (!ews_odb_has(session->repo->odb, &wanted->items[i]))
-			ews_buf_addf(out, "%s\n", ews_oid_hex(hex, &wanted->items[i]));
+	for (size_t i = 0; i < n; i++)
+		if (!ews_odb_has(session->repo->odb, &wanted[i]))
+			ews_buf_addf(out, "%s\n", ews_oid_hex(hex, &wanted[i]));
 	if (out->len && *session->state.base_commit)
 		ews_buf_addf(out, "^%s\n", session->state.base_commit);
 }
@@ -166,7 +168,7 @@ static int adopt_if_whole(const struct ews_session *session, const struct ews_oi
 	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
 	int rc;
 
-	format_request(&request, session, wanted);
+	format_request(&request, session, wanted->items, wanted->n);
 	if (!request.len)
 		return 0;
 	rc = carry(session, &request);
@@ -175,6 +177,57 @@ static int adopt_if_whole(const struct ews_session *session, const struct ews_oi
 		return 0;
 	}
 	return rc < 0 ? rc : 1;
+}
+
+/* All of them; or those that are whole, which are found by halves: the others go into `lacking`. */
+static int adopt_whole(struct ews_oids *lacking, const struct ews_session *session, const struct ews_oid *wanted,
+		       size_t n)
+{
+	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
+	int rc, first;
+
+	format_request(&request, session, wanted, n);
+	if (!request.len)
+		return 0;
+	rc = carry(session, &request);
+	if (rc != EWS_EGIT)
+		return rc < 0 ? rc : 1;
+	ews_error_clear();
+	if (n == 1) {
+		ews_oids_add(lacking, wanted);
+		return 0;
+	}
+	first = adopt_whole(lacking, session, wanted, n / 2);
+	rc = first < 0 ? first : adopt_whole(lacking, session, wanted + n / 2, n - n / 2);
+	return rc ? rc : first;
+}
+
+/* Add what HEAD stands at, by itself or through a branch. */
+static void add_head(struct ews_oids *out, const struct ews_session *session, const struct ews_gitstate *git)
+{
+	const struct ews_gitstate_file *head = ews_gitstate_file(git, "HEAD");
+	EWS_CLEANUP(free) char *branch = ews_head_branch(git);
+	EWS_CLEANUP(fd) int git_fd = branch ? ews_session_open_admin(session) : -1;
+	struct ews_oid oid;
+
+	if (head)
+		add_ids(out, head->data.ptr, ews_odb_algo(session->repo->odb) == EWS_SHA1 ? 40 : 64);
+	if (git_fd >= 0 && ews_odb_ref_read_from(&oid, session->repo->odb, git_fd, true, branch) == 0)
+		ews_oids_add(out, &oid);
+	ews_error_clear();
+}
+
+/* What is lacking is damage where it is one of `needed`. */
+static int judge_lacking(const struct ews_oids *lacking, struct ews_oids *needed)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_oids_sort(needed);
+	for (size_t i = 0; i < lacking->n; i++)
+		if (ews_oids_has(needed, &lacking->items[i]))
+			return ews_error(EWS_EDAMAGED, "the workspace's repository names what it lacks: '%s'",
+					 ews_oid_hex(hex, &lacking->items[i]));
+	return 0;
 }
 
 /* What the index names besides its entries. */
@@ -198,28 +251,25 @@ int ews_history_adopt(const struct ews_session *session, const struct ews_gitsta
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(oids) struct ews_oids wanted = EWS_OIDS_INIT;
-	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
-	const struct ews_gitstate_file *head = ews_gitstate_file(git, "HEAD");
-	int rc;
+	EWS_CLEANUP(oids) struct ews_oids needed = EWS_OIDS_INIT;
+	EWS_CLEANUP(oids) struct ews_oids missing = EWS_OIDS_INIT;
+	int adopted, rc;
 
 	if (!session->method->owns_objects)
 		return 0;
 	list_ids(&wanted, session);
-	if (head)
-		add_ids(&wanted, head->data.ptr, ews_odb_algo(session->repo->odb) == EWS_SHA1 ? 40 : 64);
+	add_head(&wanted, session, git);
+	add_head(&needed, session, git);
 	if (git->has_index && ews_index_parse_state(&index, git, ews_odb_algo(session->repo->odb)) < 0)
 		ews_error_clear(); /* then it names nothing */
 	add_index_ids(&wanted, &index);
+	/* What is promised may be missing from the copy as from the project. */
+	if (!ews_odb_is_partial(session->repo->odb))
+		add_index_ids(&needed, &index);
 	ews_oids_sort(&wanted);
-	format_request(&request, session, &wanted);
-	if (!request.len)
-		return adopt_extensions(session, &index);
-	rc = carry(session, &request);
-	if (rc == EWS_EGIT) {
-		ews_error_wrap("the workspace's repository names what it lacks");
-		return EWS_EDAMAGED;
-	}
+	adopted = adopt_whole(&missing, session, wanted.items, wanted.n);
+	rc = adopted < 0 ? adopted : judge_lacking(&missing, &needed);
 	if (rc == 0)
 		rc = adopt_extensions(session, &index);
-	return rc < 0 ? rc : 1;
+	return rc ? rc : adopted;
 }

@@ -20,7 +20,9 @@ void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const s
 
 /*
  * Bring into the store what HEAD, index, refs and reflogs of a private repository name and the store lacks, with all
- * that it leads to; returns 1 when there was something. What the index names besides its entries comes along where it is whole. Nothing happens for other methods. Fails with EWS_EDAMAGED when something of it is missing.
+ * that it leads to; returns 1 when there was something. What the index names besides its entries comes along where it is whole, and so does what refs and
+ * reflogs name: what is not whole stays where it is. Nothing happens for other methods. Fails with EWS_EDAMAGED when something is missing of what HEAD stands
+ * at, or the index names; of that a partial clone may.
  */
 int ews_history_adopt(const struct ews_session *session, const struct ews_gitstate *git);
 

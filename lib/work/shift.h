@@ -43,6 +43,7 @@ struct ews_shift {
 	bool can_settle; /* nothing is asked for but the base, as it was */
 	bool is_settled; /* and it is known that it is there; then nothing was read of it but its hash */
 	struct ews_buf memo; /* of the target's entries, once they are there; empty: not known */
+	bool lacks_objects; /* a copy's repository names what it has not */
 	bool is_untouched; /* all is as it should be: `now` was looked at, and nothing done since */
 };
 
@@ -83,6 +84,10 @@ bool ews_shift_was_not_seen(const struct ews_shift *shift, const struct ews_entr
 bool ews_shift_must_stay(const struct ews_shift *shift, const struct ews_change *change);
 /* What is mounted at `path`, or above it, in `content`'s directory; NULL: nothing. */
 const struct ews_skip *ews_shift_mounted_at(const struct ews_content *content, const char *path);
+/* Is `name` in the step's trash the repository of a copy, which has what nobody else has? */
+bool ews_shift_has_own_repository(const struct ews_shift *shift, int trash_fd, const char *name);
+/* Does such a one come back, which an earlier move took? */
+bool ews_shift_brings_repository_back(const struct ews_shift *shift);
 /* "<escaped path>\t<name>" */
 int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *line);
 /* What must be written so that the names of one file are that; `now` is what is there. */

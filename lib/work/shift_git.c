@@ -103,6 +103,7 @@ int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences)
 	if (rc != EWS_EDAMAGED)
 		return rc;
 	ews_error_clear();
+	shift->lacks_objects = true;
 	ews_strv_add(differences, EWS_GITFILE);
 	return 0;
 }

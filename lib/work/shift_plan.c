@@ -149,12 +149,42 @@ bool ews_shift_was_not_seen(const struct ews_shift *shift, const struct ews_entr
 	return then;
 }
 
-/* A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is. */
+bool ews_shift_has_own_repository(const struct ews_shift *shift, int trash_fd, const char *name)
+{
+	struct stat st;
+
+	return shift->session && shift->session->method->owns_objects && !shift->repo->is_plain &&
+	       fstatat(trash_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool ews_shift_brings_repository_back(const struct ews_shift *shift)
+{
+	const struct ews_step *step = shift->step;
+	bool is_due = shift->returning.n && ews_strv_sorted_has(&shift->returning, EWS_GITFILE);
+	EWS_CLEANUP(fd) int trash = is_due ? ews_transition_open_trash(shift->repo, shift->session, step->id) : -1;
+	bool found = false;
+
+	for (size_t i = 0; i < step->moved.n && trash >= 0 && !found; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *name;
+
+		found = ews_shift_split_moved(&path, &name, step->moved.items[i]) == 0 &&
+			!strcmp(path.ptr, EWS_GITFILE) && ews_shift_has_own_repository(shift, trash, name);
+	}
+	ews_error_clear();
+	return found;
+}
+
+/*
+ * A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is; ours as well, where the one of
+ * before comes back.
+ */
 static void plan_gitfile(struct ews_shift *shift, const struct ews_strv *tampered, int root_fd)
 {
 	struct stat st;
 
-	if (ews_strv_has(tampered, EWS_GITFILE) && fstatat(root_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if ((ews_strv_has(tampered, EWS_GITFILE) || ews_shift_brings_repository_back(shift)) &&
+	    fstatat(root_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		ews_strv_add(&shift->away, EWS_GITFILE);
 }
 

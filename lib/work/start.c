@@ -240,7 +240,10 @@ static int publish(struct ews_oid *commit, struct ews_sync_group *names, const s
 	ews_beside_begin(&preparing, prepare, &with);
 	if (fstat(workspace_fd, &st) == 0)
 		ews_content_set_root(&twin->content, &st);
-	rc = keep_base(&first, starting, &base);
+	/* What a copy's branches stand at is held by its base: the project may lose them. */
+	rc = session->method->owns_objects ? ews_beside_end(&preparing) : 0;
+	if (rc == 0)
+		rc = keep_base(&first, starting, &base);
 	*commit = first.commit;
 	if (rc == 0)
 		rc = ews_beside_end(&preparing);

@@ -189,8 +189,11 @@ static const char *why_away(const struct ews_shift *shift, const char *path)
 {
 	const struct ews_skip *skip = ews_skips_covering(&shift->now.scan.skips, path);
 
-	if (!strcmp(path, EWS_GITFILE) && !shift->repo->is_plain)
-		return "rewritten";
+	if (!strcmp(path, EWS_GITFILE) && !shift->repo->is_plain) {
+		if (shift->lacks_objects)
+			return "lacks objects";
+		return ews_shift_brings_repository_back(shift) ? "in the way" : "rewritten";
+	}
 	return skip ? ews_skip_word(skip->reason) : "in the way";
 }
 
@@ -266,8 +269,9 @@ static int move_one_back(struct ews_transition_result *out, struct ews_strv *sta
 
 	if (rc < 0)
 		return rc;
-	/* The link to the store is ours; another's stays where it harms nobody. */
-	if (!strcmp(path.ptr, EWS_GITFILE) && !shift->repo->is_plain) {
+	/* The link to the store is ours; another's stays where it harms nobody. A copy's repository has what nobody else has. */
+	if (!strcmp(path.ptr, EWS_GITFILE) && !shift->repo->is_plain &&
+	    !ews_shift_has_own_repository(shift, trash_fd, name)) {
 		ews_strv_add(&out->kept, EWS_GITFILE "\tstays in trash");
 		return 0;
 	}
