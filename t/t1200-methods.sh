@@ -294,4 +294,12 @@ test_expect_success 'a copy of a partial clone: what was promised, and its index
 	{ git -C "$ws" sparse-checkout disable >out 2>&1 || :; } && git -C partial ews revert q >out 2>err && test_grep ! "trash: \\.git" err && test_grep ! damaged err && git -C "$ws" rev-parse -q --verify mine && git -C partial ews end q
 '
 
+test_expect_success 'a copy ignores what core.excludesFile of the project names, and as the user has it where that says nothing' '
+	test_repo excludes && echo "*.tmp" >ignored && git config -f more core.excludesFile "$PWD/ignored" && echo "*.tmp" >excludes/local && git -C excludes add local && echo secret >excludes/k.tmp &&
+	for how in "core.excludesFile=$PWD/ignored" core.excludesFile=./local "include.path=$PWD/more"; do
+		git -C excludes config "${how%%=*}" "${how#*=}" && git -C excludes status --porcelain >want && test_grep ! k.tmp want && start_ws excludes --method snapshot x && git -C "$ws" status --porcelain >got && test_cmp want got &&
+			echo new >"${ws:?}/n.tmp" && git -C "$ws" ews diff >out && test_must_be_empty out && git -C "$ws" add -A && git -C "$ws" ls-files >out && test_grep ! tmp out && git -C excludes ews end x && git -C excludes config --unset "${how%%=*}" || return 1
+	done && start_ws excludes --method snapshot x && test_expect_code 1 git -C "$ws" config --local core.excludesFile && git -C excludes ews end x
+'
+
 test_done

@@ -4,7 +4,7 @@
  * The workspace's `.git` is a directory of its own that borrows the store's
  * objects (objects/info/alternates), with HEAD detached at the same commit, the same
  * index, branches and tags as packed refs, and of the project's own config what names
- * no program, no remote and no place. What is committed there stays there, until a
+ * no program, no remote and no place but the file that says what is ignored. What is committed there stays there, until a
  * snapshot takes it into the store (work/history). A plain directory's copy has no `.git`.
  *
  * SPDX-License-Identifier: MIT
@@ -34,6 +34,7 @@
 #define GIT_DIR ".git"
 #define ALTERNATES "objects/info/alternates"
 #define KEPT "ews"
+#define EXCLUDES "core.excludesfile"
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 #define FILE_BYTES_MAX (16 * EWS_MIB)
 
@@ -156,6 +157,21 @@ static int add_own_settings(struct ews_buf *out, const struct ews_place *place, 
 	return ews_gitconfig_parse(config->data.ptr, config->data.len, add_setting, out);
 }
 
+/*
+ * What is ignored in the project is ignored in the copy, too, wherever its config says so, and in place of the user's own file. A path
+ * that is none from the root on is one of the work tree's, in the copy as in the project.
+ */
+static void add_excludes(struct ews_buf *out, const struct ews_place *place)
+{
+	EWS_CLEANUP(free) char *own = NULL;
+	EWS_CLEANUP(free) char *user = NULL;
+
+	if (ews_odb_config(&own, place->odb, EXCLUDES) == 0 &&
+	    (ews_odb_config_user(&user, EXCLUDES) < 0 || strcmp(own, user) != 0))
+		ews_gitconfig_add(out, EXCLUDES, own);
+	ews_error_clear();
+}
+
 static int write_config(const struct ews_place *place, int fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
@@ -168,6 +184,7 @@ static int write_config(const struct ews_place *place, int fd, const struct ews_
 		rc = add_settings(&text, place, neutral, config);
 	if (rc == 0)
 		rc = add_own_settings(&text, place, state);
+	add_excludes(&text, place);
 	return rc < 0 ? rc : ews_file_replace(fd, "config", text.ptr, text.len, 0644);
 }
 
