@@ -427,7 +427,7 @@ done
 
 test_expect_success STRACE 'P4: nor is it given up in the end of a round, or in what recover throws away' '
 	git -C hid ews round start --agent a >path && take_ws path && echo turn >"${ws:?}/new" && test_expect_code 128 unseen "$ws" round end --agent a --force && test_grep "Input/output error" err && test_grep turn "${ws:?}/new" &&
-	git -C hid ews round end --agent a && { git -C hid ews run --new=dead -- sh -c "echo hours >new && echo \$\$ >begun && exec sleep 60" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! && ws=$HOME/.superqode/working/hid/qe/dead && test_wait_for 20 test -s "$ws/begun" && command=$(cat "$ws/begun") && test_when_finished "kill -9 $command || :" && git -C hid ews status --json dead >out && kill -9 "$(json out ".sessions[0].owner.pid")" && test_expect_code 137 wait $pid &&
+	git -C hid ews round end --agent a && { git -C hid ews run --new=dead -- sh -c "echo hours >new && echo \$\$ >begun && exec sleep 60" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! && ws=$HOME/.superqode/working/hid/qe/dead && test_wait_for 20 test -s "${ws:?}/begun" && command=$(cat "${ws:?}/begun") && test_when_finished "kill -9 $command || :" && git -C hid ews status --json dead >out && kill -9 "$(json out ".sessions[0].owner.pid")" && test_expect_code 137 wait $pid &&
 	test_expect_code 128 unseen "$ws" recover dead --revert && test_grep "Input/output error" err && git -C hid ews status dead >out && test_grep "active" out && test_grep hours "${ws:?}/new" && git -C hid ews end --force dead
 '
 
@@ -447,7 +447,7 @@ test_expect_success 'P4: a workspace on a disk that was away when its session en
 test_expect_success STRACE 'P4: an end that was killed took the workspace for gone, which is there after all: recover takes the end back, and nothing goes to trash unkept' '
 	mkdir disk && start_ws p --in "$PWD/disk" gone && echo hours >"${ws:?}/new" && git -C p show-ref refs/ews/sessions/gone >before && mv disk away && test_expect_code 137 test_strace trace -P "$PWD/p/.git/worktrees" -e trace=renameat2 -e inject=renameat2:signal=KILL git -C p ews end gone && mv away disk &&
 	git -C p ews recover --all >out && test_grep "its end was taken back: its workspace is there after all" out && test_grep hours "${ws:?}/new" && git -C p show-ref refs/ews/sessions/gone >after && test_cmp before after && git -C "$ws" status --porcelain >out && test_grep "new" out &&
-	test "$(ls -A disk)" = gone && git -C p ews undo --list >out && test_grep ! "end .*gone" out && git -C p ews end gone >out && test_grep "Kept: snap-" out && git -C p ews undo gone && test_grep hours "${ws:?}/new" && git -C p ews end gone
+	ls -A disk >left && echo gone | test_cmp - left && git -C p ews undo --list >out && test_grep ! "end .*gone" out && git -C p ews end gone >out && test_grep "Kept: snap-" out && git -C p ews undo gone && test_grep hours "${ws:?}/new" && git -C p ews end gone
 '
 
 # elsewhere <id>: a session of p whose workspace is in the directory else, with a commit

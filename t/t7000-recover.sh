@@ -294,4 +294,30 @@ test_expect_success 'P4: the id of an ended session that has a step to finish is
 	step=${record##*/} && echo "begin ${step%.json} end" >>"$HOME/.superqode/working/p/sessions/y/journal" && test_expect_code 1 git -C p ews start y 2>err && test_grep "ews recover y" err && git -C p ews recover --all >said && test_grep "its end was taken back" said && test "$(cat "${ws:?}/new")" = new && git -C p ews end y && start_ws p y && test_path_is_missing "${ws:?}/new"
 '
 
+# unread <file of git> <verb>...: a verb of the project `ur`, for which the disk fails when it opens that
+unread() {
+	at=$1 && shift && (cd ur/.git && realpath -m "$at") >path && test_strace trace -P "$at" -P "$(cat path)" -e trace=openat,openat2 -e inject=openat,openat2:error=EIO git -C ur ews "$@" >out 2>err
+}
+
+# half_reverted: the revert of session ur is killed half way
+half_reverted() {
+	for i in 1 2 3 4 5 6 7 8; do echo since >"${ws:?}/many/$i" || return 1; done && { test_strace trace -e trace=unlinkat -e inject=unlinkat:signal=KILL:when=4 git -C ur ews revert ur >out 2>err || :; } && git -C ur ews status ur >out && test_grep interrupted out
+}
+
+test_expect_success STRACE 'P4: a ref that can not be read just now is not gone: recover gives nothing up for it, and nobody says that it was deleted' '
+	test_repo ur && mkdir ur/many && for i in 1 2 3 4 5 6 7 8; do echo base >ur/many/$i || return 1; done && git -C ur add many && git -C ur commit -qm many && start_ws ur ur && half_reverted &&
+	test_expect_code 128 unread refs/ews/sessions/ur recover --all && test_grep "refs/ews/sessions/ur.: Input/output error" err && test_grep ! "stays as far" out && git -C ur ews status ur >out && test_grep interrupted out &&
+	base=$(git -C ur rev-parse refs/ews/sessions/ur) && base=objects/$(echo "$base" | sed "s|^..|&/|") && test_expect_code 128 unread "$base" recover --all && test_grep "Input/output error" err && test_grep ! "stays as far" out &&
+	git -C ur ews recover --all >out && test_grep "finished and verified" out && git -C ur ews diff --exit-code ur && for verb in diff revert "snapshot create" end; do test_expect_code 128 unread refs/ews/sessions/ur $verb ur && test_grep "Input/output error" err && test_grep ! "gone\|deleted\|fsck" err || return 1; done
+'
+
+test_expect_success 'P4: nor where there are too few descriptors: recover finishes what was interrupted, or fails' '
+	half_reverted && for n in $(seq 8 48); do (ulimit -n $n && exec git -C ur ews recover --all) >out 2>err && break; test_grep "Too many open files" err || return 1; done && test_grep "finished and verified" out && git -C ur ews diff --exit-code ur
+'
+
+test_expect_success STRACE 'P4: nor does clean let go of the record of a session whose pending result it could not look for' '
+	echo more >>"${ws:?}/run.sh" && git -C ur ews end --pending ur && touch -d "1 month ago" "${HOME:?}/.superqode/working/ur/undo"/* && sed -i "s/\"ended\":\t[0-9][0-9]*/\"ended\":\t1/" "${HOME:?}/.superqode/working/ur/sessions/ur/state.json" &&
+	{ unread refs/ews/pending/ur/result clean || :; } && test_path_is_file "${HOME:?}/.superqode/working/ur/sessions/ur/state.json"
+'
+
 test_done

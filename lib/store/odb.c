@@ -245,10 +245,30 @@ int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews
 	return ews_odb_check_id(oid, &real);
 }
 
+int ews_odb_check_readable(const struct ews_odb *odb, const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(free)
+	char *loose = ews_strfmt("%s/%.2s/%s", ews_odb_write_dir(odb), ews_oid_hex(hex, oid), hex + 2);
+	EWS_CLEANUP(free) char *packs = ews_strfmt("%s/pack", ews_odb_write_dir(odb));
+	const char *const paths[] = { loose, packs };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		EWS_CLEANUP(fd) int fd = open(paths[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+		if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+			return ews_error_os("cannot read object %s", hex);
+	}
+	return 0;
+}
+
 int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid)
 {
 	char hex[EWS_OID_HEX_MAX];
+	int rc = ews_odb_check_readable(odb, oid);
 
+	if (rc < 0)
+		return rc;
 	ews_oid_hex(hex, oid);
 	if (!odb->is_partial)
 		return ews_error(EWS_ENOTFOUND, "object %s is missing", hex);

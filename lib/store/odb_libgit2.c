@@ -191,6 +191,8 @@ static int fail_read(int git_rc, const struct room *room, const struct ews_oid *
 
 	if (git_rc == GIT_ENOTFOUND)
 		return ews_odb_missing(&room->face, oid);
+	if (ews_odb_check_readable(&room->face, oid) < 0)
+		return ews_error_code();
 	return ews_libgit2_fail(git_rc, EWS_EDAMAGED, "object %s is damaged", ews_oid_hex(hex, oid));
 }
 

@@ -103,7 +103,13 @@ int ews_odb_check_owner(const char *git_dir, const char *common_dir);
 /* As ews_odb_ref_swap(), by git itself, of whatever room `odb` is. */
 int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
 
-/* Fail with EWS_ENOTFOUND for the object `oid`. */
+/*
+ * Can the object's own file, and the directory of packs, be opened where they are there? Else nobody knows whether it is missing, or
+ * damaged: that fails with EWS_EIO.
+ */
+int ews_odb_check_readable(const struct ews_odb *odb, const struct ews_oid *oid);
+
+/* Fail with EWS_ENOTFOUND for the object `oid`; with EWS_EIO where what may hold it can't be opened just now. */
 int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid);
 /* Sync the directory that holds or held the ref `name`, or the nearest above it that still stands. */
 int ews_odb_sync_ref(const struct ews_odb *odb, const char *name);

@@ -85,20 +85,38 @@ static bool parse_id(struct ews_oid *out, const char *text)
 	return false;
 }
 
+/* Does errno say that no file is there? It may have been packed since it was seen. */
+static bool is_absent(void)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG;
+}
+
+/* Does errno say of what is there that it is no ref's file: a link to nowhere, a socket, a directory? */
+static bool is_strange(void)
+{
+	return errno == ELOOP || errno == EXDEV || errno == ENXIO || errno == EISDIR;
+}
+
 /*
- * What a ref's file, opened, says: neither id nor target when it says nothing. Returns false where there is none (`fd` below 0, and
- * errno): it may have been packed since it was seen.
+ * What a ref's file, opened, says: neither id nor target when it says nothing. Returns 1, and 0 where there is none (`fd` below 0, and
+ * errno). What can't be read just now, for want of descriptors or since the disk fails, is neither: it fails.
  */
-static bool read_value_of(struct ews_ref *ref, int fd)
+static int read_value_of(struct ews_ref *ref, int fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	const char *target;
+	int rc;
 
+	if (fd < 0 && is_absent())
+		return 0;
 	if (fd < 0)
-		return errno != ENOENT && errno != ENOTDIR;
-	if (ews_file_read_fd(&text, fd, REF_BYTES_MAX) < 0) {
+		return is_strange() ? 1 : ews_error_os("cannot read the ref '%s'", ref->name);
+	rc = ews_file_read_fd(&text, fd, REF_BYTES_MAX);
+	if (rc < 0 && rc != EWS_EDAMAGED && !is_strange())
+		return ews_error_wrap("cannot read the ref '%s'", ref->name);
+	if (rc < 0) {
 		ews_error_clear();
-		return true;
+		return 1;
 	}
 	ews_buf_rtrim(&text);
 	target = ews_odb_ref_target(text.ptr);
@@ -106,25 +124,33 @@ static bool read_value_of(struct ews_ref *ref, int fd)
 		ref->target = ews_strdup(target);
 	else
 		(void)parse_id(&ref->oid, text.ptr);
-	return true;
+	return 1;
 }
 
-static bool read_value(struct ews_ref *ref, int common_fd)
+static int read_value(struct ews_ref *ref, int common_fd)
 {
 	EWS_CLEANUP(fd) int fd = openat(common_fd, ref->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	return read_value_of(ref, fd);
 }
 
-static void add_file(const struct listing *l, const char *name)
+/* One that only others may read is theirs, and is none of those that are listed. */
+static int add_file(const struct listing *l, const char *name)
 {
 	struct ews_ref *ref;
+	int rc;
 
 	if (!is_asked_for(l, name))
-		return;
+		return 0;
 	ref = add(l->out, name);
-	if (!l->names_only && !read_value(ref, l->common_fd))
+	rc = l->names_only ? 1 : read_value(ref, l->common_fd);
+	if (rc < 0 && errno == EACCES) {
+		ews_error_clear();
+		rc = 0;
+	}
+	if (rc <= 0)
 		release_ref(&l->out->items[--l->out->n]);
+	return rc < 0 ? rc : 0;
 }
 
 /* git gives no ref such a name: a lock, or what a program left there. */
@@ -156,18 +182,20 @@ static int list_dir(const struct listing *l, const char *dir, unsigned depth)
 		return 0;
 	}
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
-		struct stat st;
+		struct stat st = { 0 };
 		bool is_dir = names.items[i].type == DT_DIR;
 
 		if (is_no_ref(names.items[i].name))
 			continue;
 		ews_buf_truncate(&path, len);
 		ews_buf_adds(&path, names.items[i].name);
-		if (names.items[i].type == DT_UNKNOWN)
-			is_dir = fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-				 S_ISDIR(st.st_mode);
+		if (names.items[i].type == DT_UNKNOWN) {
+			if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0 && !is_absent())
+				return ews_error_os("cannot look at '%s'", path.ptr);
+			is_dir = S_ISDIR(st.st_mode);
+		}
 		if (!is_dir)
-			add_file(l, path.ptr);
+			rc = add_file(l, path.ptr);
 		else if (depth < DEPTH_MAX && is_on_the_way(l, path.ptr))
 			rc = list_dir(l, path.ptr, depth + 1);
 	}
@@ -377,19 +405,19 @@ struct ref_place {
 	bool is_own_foreign, is_common_foreign; /* others may write there: no link is followed */
 };
 
-static bool read_value_at(struct ews_ref *ref, const struct ref_place *place)
+static int read_value_at(struct ews_ref *ref, const struct ref_place *place)
 {
 	bool own = is_own(ref->name);
 	int dir_fd = own ? place->own_fd : place->common_fd;
 	EWS_CLEANUP(fd) int fd = -1;
 
+	if (dir_fd < 0)
+		return ews_error(EWS_EIO, "cannot read the ref '%s': its git directory can't be opened", ref->name);
 	if (!(own ? place->is_own_foreign : place->is_common_foreign))
 		return read_value(ref, dir_fd);
 	fd = ews_dir_open_file(dir_fd, ref->name, O_RDONLY | O_NOCTTY, 0);
-	if (fd < 0) {
+	if (fd < 0)
 		ews_error_clear();
-		return fd != EWS_ENOTFOUND;
-	}
 	return read_value_of(ref, fd);
 }
 
@@ -402,14 +430,14 @@ static int read_ref(struct ews_oid *out, const struct ref_place *place, const ch
 	for (unsigned i = 0; i <= LINKS_MAX && ews_odb_is_ref_name(at); i++) {
 		struct ews_ref ref = { .name = at, .oid = EWS_OID_NONE };
 		struct stat st;
-		bool has_file;
-		int rc;
+		int rc = read_value_at(&ref, place);
 
-		has_file = read_value_at(&ref, place);
+		if (rc < 0)
+			return rc;
 		if (is_broken(&ref)) {
 			int dir_fd = is_own(at) ? place->own_fd : place->common_fd;
 
-			if (has_file && fstatat(dir_fd, at, &st, 0) == 0 && !S_ISDIR(st.st_mode))
+			if (rc > 0 && fstatat(dir_fd, at, &st, 0) == 0 && !S_ISDIR(st.st_mode))
 				return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", at);
 			rc = find_packed_in(&ref.oid, place->common_fd, at);
 			if (rc <= 0)
@@ -492,8 +520,10 @@ static int settle_lock(int *fd, const char *lock, const char *path, struct ews_o
 	char text[EWS_OID_HEX_MAX + 1], hex[EWS_OID_HEX_MAX];
 	int len = snprintf(text, sizeof(text), "%s\n", ews_oid_hex(hex, to));
 	struct ews_oid packed;
-	int rc = access(path, F_OK) == 0 ? 1 : find_packed(&packed, odb->common_dir, name);
+	int rc = ews_file_is_there(AT_FDCWD, path);
 
+	if (rc == 0)
+		rc = find_packed(&packed, odb->common_dir, name);
 	if (rc > 0)
 		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
 	if (rc == 0)
@@ -562,11 +592,14 @@ static int remove_value(struct ews_odb *odb, const char *path, const char *name,
 	EWS_CLEANUP(fd) int dir_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct ews_ref ref = { .name = (char *)name, .oid = EWS_OID_NONE };
 	struct ews_oid packed;
-	int rc = find_packed(&packed, odb->common_dir, name);
+	int rc = dir_fd < 0 ? ews_error_os("cannot open '%s'", odb->common_dir)
+			    : find_packed_in(&packed, dir_fd, name);
 
 	if (rc != 0)
 		return rc;
-	read_value(&ref, dir_fd);
+	rc = read_value(&ref, dir_fd);
+	if (rc < 0)
+		return rc;
 	if (ref.target || is_broken(&ref)) {
 		free(ref.target);
 		return 1;

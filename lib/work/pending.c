@@ -163,18 +163,24 @@ static bool is_name_of(const char *name, const char *id)
 							  !name[len + 1 + strspn(name + len + 1, "0123456789")]));
 }
 
-void ews_pending_names(struct ews_strv *out, struct ews_repo *repo)
+static int list_names(struct ews_strv *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, repo->odb, EWS_REF_PENDING);
 
-	(void)ews_odb_ref_list(&refs, repo->odb, EWS_REF_PENDING); /* what can't be listed is read by nobody */
 	for (size_t i = 0; i < refs.n; i++) {
 		EWS_CLEANUP(free) char *name = NULL;
 
 		if (is_result(refs.items[i].name, &name))
 			ews_strv_add(out, name);
 	}
-	ews_error_clear();
+	return rc;
+}
+
+void ews_pending_names(struct ews_strv *out, struct ews_repo *repo)
+{
+	if (list_names(out, repo) < 0)
+		ews_error_clear(); /* what can't be listed is read by nobody */
 }
 
 char *ews_pending_name_among(const struct ews_strv *names, struct ews_repo *repo, const char *id, const char *base)
@@ -209,15 +215,14 @@ char *ews_pending_next_name(struct ews_repo *repo, const char *id)
 	}
 }
 
-bool ews_pending_has(struct ews_repo *repo, const char *id)
+int ews_pending_has(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc = list_names(&names, repo);
 
-	ews_pending_names(&names, repo);
-	for (size_t i = 0; i < names.n; i++)
-		if (is_name_of(names.items[i], id))
-			return true;
-	return false;
+	for (size_t i = 0; i < names.n && rc == 0; i++)
+		rc = is_name_of(names.items[i], id);
+	return rc;
 }
 
 static int plan_move(struct ews_step *step, struct ews_repo *repo, const char *from, const char *to)

@@ -44,8 +44,8 @@ char *ews_pending_name_among(const struct ews_strv *names, struct ews_repo *repo
 /* Under which name would a session `id` be pending that ended now? The caller frees it. */
 char *ews_pending_next_name(struct ews_repo *repo, const char *id);
 
-/* Is a session pending that was called `id`? */
-bool ews_pending_has(struct ews_repo *repo, const char *id);
+/* Is a session pending that was called `id`? Returns 1 or 0. */
+int ews_pending_has(struct ews_repo *repo, const char *id);
 
 /* Plan in `step` how the base of session `id` and what was kept of it, which lies in trash, become the pending result `name`. */
 int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *name, const char *id,

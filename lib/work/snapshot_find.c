@@ -180,11 +180,16 @@ static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, cons
 {
 	for (size_t i = 0; i < refs->n; i++) {
 		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
+		int rc;
 
 		if (!ews_str_begins(refs->items[i].name, EWS_REF_SESSIONS) &&
 		    !ews_str_begins(refs->items[i].name, EWS_REF_PENDING))
 			continue;
-		if (ews_snapshot_read(&one, repo, &refs->items[i]) < 0 || !fits(one.id, name)) {
+		rc = ews_snapshot_read(&one, repo, &refs->items[i]);
+		/* Of one that can't be read just now nobody knows whether it is this. */
+		if (rc == EWS_EIO)
+			return rc;
+		if (rc < 0 || !fits(one.id, name)) {
 			ews_error_clear();
 			continue;
 		}
@@ -195,7 +200,7 @@ static int find_base_by_id(struct ews_snapshot *out, struct ews_repo *repo, cons
 	return 0;
 }
 
-/* Mostly the whole id is given: to look through all of them takes longer the more there are. Returns 1, or 0. */
+/* Mostly the whole id is given: to look through all of them takes longer the more there are. Returns 1 when there is one. */
 static int find_by_whole_name(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
 {
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && *name && !strchr(name, '/'); i++) {
@@ -207,6 +212,9 @@ static int find_by_whole_name(struct ews_snapshot *out, struct ews_repo *repo, c
 			rc = ews_snapshot_read(out, repo, &ref);
 			return rc < 0 ? rc : 1;
 		}
+		/* A broken one names nothing; of what can't be read now nobody knows what it names. */
+		if (rc != EWS_ENOTFOUND && rc != EWS_EGIT)
+			return rc;
 		ews_error_clear();
 	}
 	return 0;
@@ -271,10 +279,18 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 	if (rc == EWS_ENOTFOUND && session->state.state == EWS_STATE_ENDED) {
 		found.name = ended;
 		rc = ews_odb_ref_read(&found.oid, session->repo->odb, ended);
-		if (rc == EWS_ENOTFOUND && ews_odb_ref_list(&pending, session->repo->odb, EWS_REF_PENDING) == 0 &&
-		    find_base_by_id(out, session->repo, &pending, session->state.base_snapshot) == 1)
-			return 0;
+		if (rc == EWS_ENOTFOUND) {
+			rc = ews_odb_ref_list(&pending, session->repo->odb, EWS_REF_PENDING);
+			if (rc == 0)
+				rc = find_base_by_id(out, session->repo, &pending, session->state.base_snapshot);
+			if (rc == 1)
+				return 0;
+			rc = rc < 0 ? rc : EWS_ENOTFOUND;
+		}
 	}
+	/* What can't be read just now is not gone. */
+	if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EGIT)
+		return rc;
 	if (rc < 0 && ews_session_refuse_unsettled(session) < 0)
 		return ews_error_code();
 	if (rc < 0) {

@@ -318,15 +318,16 @@ static void read_damaged(struct ews_snapshot *out, const struct ews_trash_plan *
 				      .created_s = plan->now_s };
 }
 
-static void list_parents(struct ews_trash_plan *plan)
+/* One that is damaged is verify's to name. */
+static int list_parents(struct ews_trash_plan *plan)
 {
 	EWS_CLEANUP(snapshots) struct ews_snapshots living = EWS_SNAPSHOTS_INIT;
+	int rc = ews_snapshot_list(&living, plan->repo, NULL, true, false);
 
-	if (ews_snapshot_list(&living, plan->repo, NULL, true, false) < 0)
-		ews_error_clear(); /* one that is damaged is verify's to name */
 	for (size_t i = 0; i < living.n; i++)
 		ews_strv_add(&plan->parents, living.items[i].parent);
 	ews_strv_sort(&plan->parents);
+	return rc;
 }
 
 static int plan_snapshots(struct ews_trash_plan *plan)
@@ -335,7 +336,7 @@ static int plan_snapshots(struct ews_trash_plan *plan)
 	int rc = ews_odb_ref_list(&refs, plan->repo->odb, EWS_REF_TRASH);
 
 	if (rc == 0 && refs.n)
-		list_parents(plan);
+		rc = list_parents(plan);
 	for (size_t i = 0; i < refs.n && rc == 0; i++) {
 		struct ews_trash_kept kept = { .snapshot = EWS_SNAPSHOT_INIT, .verb = "" };
 
@@ -354,9 +355,10 @@ static int plan_snapshots(struct ews_trash_plan *plan)
  * An ended session that no step brings back is over: its kept worktree entry goes, and its record when nobody
  * can ask for it by its id any more, or has had as long for that as undo has.
  */
-static void plan_records(struct ews_trash_plan *plan)
+static int plan_records(struct ews_trash_plan *plan)
 {
 	size_t n = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < plan->n_records; i++) {
 		struct ews_trash_record *record = &plan->records[i];
@@ -373,7 +375,10 @@ static void plan_records(struct ews_trash_plan *plan)
 		}
 		record->is_due = ews_retire_is_name(record->name) || (!is_marked && is_old(plan, record->ended_s));
 		id = ews_retire_id(record->name);
-		is_back = is_back || ews_pending_has(plan->repo, id);
+		if (!is_back && rc == 0)
+			rc = ews_pending_has(plan->repo, id);
+		is_back = is_back || rc != 0;
+		rc = rc < 0 ? rc : 0;
 		if (!is_back && is_wanted(plan, record->name) && (record->is_due || record->has_entry)) {
 			plan->records[n++] = *record;
 			continue;
@@ -381,6 +386,7 @@ static void plan_records(struct ews_trash_plan *plan)
 		free(record->name);
 	}
 	plan->n_records = n;
+	return rc;
 }
 
 static int read_settings(struct ews_trash_plan *plan)
@@ -403,9 +409,7 @@ int ews_trash_plan_make(struct ews_trash_plan *plan)
 		rc = plan_dirs(plan);
 	if (rc == 0)
 		rc = plan_snapshots(plan);
-	if (rc == 0)
-		plan_records(plan);
-	return rc;
+	return rc < 0 ? rc : plan_records(plan);
 }
 
 void ews_trash_plan_release(struct ews_trash_plan *plan)
