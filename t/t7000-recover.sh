@@ -320,4 +320,27 @@ test_expect_success STRACE 'P4: nor does clean let go of the record of a session
 	{ unread refs/ews/pending/ur/result clean || :; } && test_path_is_file "${HOME:?}/.superqode/working/ur/sessions/ur/state.json"
 '
 
+# half_retired <kill>...: the ended session one of ret has commits that its reflog alone names; start of another one under its id is killed
+half_retired() {
+	rm -rf ret "$HOME/.superqode/working/ret" && test_repo ret && start_ws ret one && (cd "$ws" && echo work >work && git add work && git commit -qm work && git reset -q --hard HEAD^) && git -C "$ws" reflog >reflog && git -C ret ews end one && test_expect_code 137 test_strace trace "$@" git -C ret ews start one && test_grep KILL trace
+}
+
+# has_all: undo gives it back, with its reflog
+has_all() {
+	git -C ret ews undo one && git -C "$ws" reflog >got && test_cmp reflog got && git -C ret ews end one && git -C ret ews doctor
+}
+
+test_expect_success STRACE 'P4: an ended session that a start has half retired keeps what it has, and has its id again' '
+	half_retired -e trace=renameat2 -e inject=renameat2:signal=KILL:when=1 && git -C ret ews recover --all >out && test_grep "one.: it has its id again" out && git -C ret ews recover --all >out && test_must_be_empty out && has_all &&
+	half_retired -e trace=renameat2 -e inject=renameat2:signal=KILL:when=1 && git -C ret ews clean >out && has_all && half_retired -e trace=renameat2 -e inject=renameat2:signal=KILL:when=2 && git -C ret ews recover --all >out && has_all
+'
+
+test_expect_success STRACE 'P4: so has one that was retired for a session that there is none of' '
+	half_retired -P "$HOME/.superqode/working/ret/sessions" -e trace=mkdirat -e inject=mkdirat:signal=KILL && test_path_is_missing "$HOME/.superqode/working/ret/sessions/one" && git -C ret ews recover --all >out && test_grep "one.: it has its id again" out && has_all
+'
+
+test_expect_success 'what was retired for a session that is there, or has ended since, stays retired' '
+	git -C ret ews start one && git -C ret ews recover --all >out && test_must_be_empty out && git -C ret ews end one && git -C ret ews recover --all >out && test_must_be_empty out && git -C ret ews undo --list >steps && test_grep "one~snap" steps
+'
+
 test_done

@@ -384,9 +384,11 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 	const struct ews_recovery recovery = {
 		.repo = repo, .done = done, .progress = opts->progress, .payload = opts->payload
 	};
-	/* First: a lock that a killed verb left on a ref would stand in the way. */
-	int rc = ews_recover_sweep(repo);
+	/* What is half retired would be swept for nobody's. And a lock that a killed verb left on a ref would stand in the way. */
+	int rc = *id ? 0 : ews_retire_mend(done, repo);
 
+	if (rc == 0)
+		rc = ews_recover_sweep(repo);
 	if (rc == 0)
 		rc = *id ? recover_session(&recovery, id, opts->choice) : ews_recover_project(&recovery);
 	if (rc == 0 && !*id)

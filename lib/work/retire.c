@@ -175,6 +175,80 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
 	return rc;
 }
 
+/* The name that the session in the directory `id` would be retired under. NULL: it has not ended. The caller frees it. */
+static char *future_name(int sessions_fd, const char *id)
+{
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, id);
+	bool has_ended = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state == EWS_STATE_ENDED;
+
+	ews_error_clear();
+	return has_ended ? ews_strfmt("%s%c%s", id, MARK, state.base_snapshot) : NULL;
+}
+
+/* The names of all that is retired, by its directory or in a step alone. */
+static int list_retired(struct ews_strv *out, struct ews_repo *repo, int sessions_fd)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	ssize_t n = ews_dir_names_read(&names, sessions_fd);
+	int rc = n < 0 ? (int)n : ews_step_list(&ids, repo->dir_fd);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (ews_retire_is_name(names.items[i].name))
+			ews_strv_add(out, names.items[i].name);
+	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_look(&step, NULL, repo->dir_fd, ids.items[i]);
+		if (rc > 0 && ews_retire_is_name(step.session) && check_name(step.session) == 0)
+			ews_strv_add(out, step.session);
+	}
+	ews_strv_unique(out);
+	return rc < 0 ? rc : 0;
+}
+
+/* Returns 1 when it has its id again. */
+static int mend(struct ews_repo *repo, int sessions_fd, const char *name)
+{
+	EWS_CLEANUP(free) char *id = ews_retire_id(name);
+	EWS_CLEANUP(free) char *future = NULL;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc = ews_repo_lock(&lock, repo, id, "recover", 0);
+
+	if (rc < 0)
+		return rc == EWS_EBUSY ? 0 : rc;
+	if (!is_there(sessions_fd, id)) {
+		rc = is_there(sessions_fd, name) ? ews_retire_revive_last(repo, id) : 0;
+		return rc < 0 ? rc : is_there(sessions_fd, id);
+	}
+	/* Its steps and its entry went first. */
+	future = is_there(sessions_fd, name) ? NULL : future_name(sessions_fd, id);
+	if (!future || strcmp(future, name) != 0)
+		return 0;
+	rc = revive(repo, sessions_fd, name, id);
+	return rc < 0 ? rc : 1;
+}
+
+int ews_retire_mend(struct ews_strv *done, struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc = sessions < 0 ? sessions : list_retired(&names, repo, sessions);
+
+	for (size_t i = 0; i < names.n && rc >= 0; i++) {
+		EWS_CLEANUP(free) char *id = ews_retire_id(names.items[i]);
+
+		rc = mend(repo, sessions, names.items[i]);
+		if (rc > 0)
+			ews_strv_addf(done, "session '%s': it has its id again, which a start had taken", id);
+	}
+	if (rc < 0)
+		return rc;
+	ews_error_clear(); /* of those that somebody is at work on */
+	return 0;
+}
+
 int ews_retire_revive_last(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");

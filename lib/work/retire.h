@@ -30,6 +30,12 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step);
 /* As above for the session that bore the free `id` last, after a start that came to nothing. Missing is done. */
 int ews_retire_revive_last(struct ews_repo *repo, const char *id);
 
+/*
+ * What a start that was killed has half retired, or retired for a session that there is none of, has its id again: a sentence each
+ * goes to `done`. Whatever somebody is at work on stays.
+ */
+int ews_retire_mend(struct ews_strv *done, struct ews_repo *repo);
+
 /* Is `name` that of a retired session, and not a living one's id? */
 bool ews_retire_is_name(const char *name);
 
