@@ -214,4 +214,12 @@ test_expect_success 'what was on its way when an install was killed is nobody'\'
 	test_path_is_file litter/.git/ews-hooks/pre-push && git -C litter ews guard uninstall
 '
 
+test_expect_success STRACE 'P1: who interrupts an install, or its undoing, does not leave the config locked' '
+	test_repo int && for signal in INT TERM HUP; do
+		for verb in install uninstall; do
+			code=0 && { test_strace trace -P "$PWD/int/.git/config.lock" -e trace=fsync -e inject=fsync:signal=$signal git -C int ews guard $verb >out 2>err || code=$?; } && test_grep "SIG$signal" trace && test $code -gt 128 && test_path_is_missing int/.git/config.lock && git -C int config test.x $signal && git -C int ews guard $verb || return 1
+		done
+	done
+'
+
 test_done

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +30,22 @@ struct held {
 	int fd; /* of the lock; it becomes the file */
 	mode_t mode;
 	struct ews_buf text;
+	sigset_t before; /* which signals wait until it is let go, where there is a lock: nobody sweeps that one up */
 };
 
-#define HELD_INIT { NULL, NULL, -1, 0666, EWS_BUF_INIT }
+#define HELD_INIT { .file = NULL, .lock = NULL, .fd = -1, .mode = 0666, .text = EWS_BUF_INIT }
+
+static void hold_signals(sigset_t *before)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigaddset(&ends, SIGQUIT);
+	(void)pthread_sigmask(SIG_BLOCK, &ends, before);
+}
 
 /* What was not written is as if nothing had been begun. */
 static void release_held(struct held *held)
@@ -40,6 +54,8 @@ static void release_held(struct held *held)
 		close(held->fd);
 		(void)unlink(held->lock);
 	}
+	if (held->lock)
+		(void)pthread_sigmask(SIG_SETMASK, &held->before, NULL);
 	free(held->file);
 	free(held->lock);
 	ews_buf_release(&held->text);
@@ -66,6 +82,7 @@ static int hold(struct held *out, const char *file)
 {
 	EWS_CLEANUP(free) char *real = realpath(file, NULL);
 
+	hold_signals(&out->before);
 	out->file = ews_strdup(real ? real : file);
 	out->lock = ews_strfmt("%s.lock", out->file);
 	out->fd = open(out->lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
