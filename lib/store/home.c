@@ -314,9 +314,10 @@ int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir)
 
 static bool is_missing(const char *path)
 {
-	struct stat st;
+	bool is = ews_file_is_there(AT_FDCWD, path) == 0;
 
-	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+	ews_error_clear();
+	return is;
 }
 
 /* What `dir` says of the project that it is of. */

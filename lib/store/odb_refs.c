@@ -461,6 +461,15 @@ int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 	return read_ref(out, &(struct ref_place){ own_fd, common_fd, false, false }, name);
 }
 
+bool ews_odb_ref_is_missing(struct ews_odb *odb, const char *name)
+{
+	struct ews_oid oid;
+	bool is = ews_odb_ref_read(&oid, odb, name) == EWS_ENOTFOUND;
+
+	ews_error_clear();
+	return is;
+}
+
 int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, bool is_private, const char *name)
 {
 	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -41,18 +41,13 @@ static int check_name(const char *name)
 	return ews_error(EWS_EDAMAGED, "'%.100s' is no retired session", name);
 }
 
-static bool is_there(int dir_fd, const char *name)
-{
-	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /* A rename within a directory that is harmless when it was done before. */
 static int move(int dir_fd, const char *from, const char *to)
 {
-	int rc;
+	int rc = ews_file_is_there(dir_fd, from);
 
-	if (!is_there(dir_fd, from))
-		return 0;
+	if (rc <= 0)
+		return rc;
 	rc = ews_file_rename_new(dir_fd, from, dir_fd, to);
 	return rc < 0 ? rc : ews_file_sync_dir(dir_fd);
 }
@@ -61,9 +56,10 @@ static int move(int dir_fd, const char *from, const char *to)
 static int move_entry(struct ews_repo *repo, const char *from, const char *to)
 {
 	EWS_CLEANUP(fd) int beside = -1;
+	int rc = ews_file_is_there(repo->common_fd, "ews");
 
-	if (!is_there(repo->common_fd, "ews"))
-		return 0;
+	if (rc <= 0)
+		return rc;
 	beside = ews_dir_open_beneath(repo->common_fd, "ews");
 	return beside < 0 ? beside : move(beside, from, to);
 }
@@ -114,8 +110,9 @@ int ews_retire(struct ews_repo *repo, const char *id)
 
 	if (sessions < 0)
 		return sessions;
-	if (!is_there(sessions, id))
-		return 0;
+	rc = ews_file_is_there(sessions, id);
+	if (rc <= 0)
+		return rc;
 	fd = ews_dir_open_beneath(sessions, id);
 	rc = fd < 0 ? fd : ews_state_read(&state, fd);
 	if (rc < 0 || state.state != EWS_STATE_ENDED) {
@@ -160,7 +157,9 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
 		return sessions;
 	id = ews_retire_id(step->session);
 	rc = ews_repo_lock(&lock, repo, id, "undo", 0);
-	if (rc == 0 && is_there(sessions, step->session))
+	if (rc == 0)
+		rc = ews_file_is_there(sessions, step->session);
+	if (rc > 0)
 		rc = ews_retire(repo, id);
 	if (rc == EWS_EEXISTS) {
 		rc = ews_error(EWS_EBUSY, "another session is called '%s' now", id);
@@ -214,16 +213,20 @@ static int mend(struct ews_repo *repo, int sessions_fd, const char *name)
 	EWS_CLEANUP(free) char *id = ews_retire_id(name);
 	EWS_CLEANUP(free) char *future = NULL;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = ews_repo_lock(&lock, repo, id, "recover", 0);
+	int rc = ews_repo_lock(&lock, repo, id, "recover", 0), has_dir, has_id;
 
 	if (rc < 0)
 		return rc == EWS_EBUSY ? 0 : rc;
-	if (!is_there(sessions_fd, id)) {
-		rc = is_there(sessions_fd, name) ? ews_retire_revive_last(repo, id) : 0;
-		return rc < 0 ? rc : is_there(sessions_fd, id);
+	has_dir = ews_file_is_there(sessions_fd, name);
+	has_id = has_dir < 0 ? has_dir : ews_file_is_there(sessions_fd, id);
+	if (has_id < 0)
+		return has_id;
+	if (!has_id) {
+		rc = has_dir ? ews_retire_revive_last(repo, id) : 0;
+		return rc < 0 ? rc : has_dir;
 	}
 	/* Its steps and its entry went first. */
-	future = is_there(sessions_fd, name) ? NULL : future_name(sessions_fd, id);
+	future = has_dir ? NULL : future_name(sessions_fd, id);
 	if (!future || strcmp(future, name) != 0)
 		return 0;
 	rc = revive(repo, sessions_fd, name, id);

@@ -296,11 +296,8 @@ static int choose_base(struct ews_start_opts *start, char **base, struct ews_rep
 static bool has_no_ref(struct ews_repo *repo, const char *below, const struct ews_round *round)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt("%s%s", below, round->id);
-	struct ews_oid oid;
-	bool is_gone = ews_odb_ref_read(&oid, repo->odb, ref) == EWS_ENOTFOUND;
 
-	ews_error_clear();
-	return is_gone;
+	return ews_odb_ref_is_missing(repo->odb, ref);
 }
 
 /* Is it over, and its ref gone from trash as well? That may just have come back from there, since the record was read. */

@@ -15,15 +15,6 @@
 #include "work/stage.h"
 #include "work/tripwire.h"
 
-static bool is_there(struct ews_repo *repo, const char *ref)
-{
-	struct ews_oid oid;
-	bool is_free = ews_odb_ref_read(&oid, repo->odb, ref) == EWS_ENOTFOUND;
-
-	ews_error_clear();
-	return !is_free;
-}
-
 /* Are there branches that have its name for their directory's? */
 static bool is_directory(struct ews_repo *repo, const char *ref)
 {
@@ -41,7 +32,7 @@ static int check_room(struct ews_repo *repo, const char *label)
 	for (const char *slash = strchr(label, '/'); slash; slash = strchr(slash + 1, '/')) {
 		EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%.*s", (int)(slash - label), label);
 
-		if (!is_there(repo, ref) && !ews_branch_is_stood_on(repo, ref, false))
+		if (ews_odb_ref_is_missing(repo->odb, ref) && !ews_branch_is_stood_on(repo, ref, false))
 			continue;
 		ews_error(EWS_EEXISTS, "beside the branch '%s' there can't be one called '%s'",
 			  ref + strlen(EWS_REF_BRANCHES), label);
@@ -68,7 +59,8 @@ int ews_round_branch_check(struct ews_repo *repo, const char *label)
 static void choose(struct ews_round *round, struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->label);
-	bool is_free = !is_there(repo, ref) && !is_directory(repo, ref) && !ews_branch_is_stood_on(repo, ref, true);
+	bool is_free = ews_odb_ref_is_missing(repo->odb, ref) && !is_directory(repo, ref) &&
+		       !ews_branch_is_stood_on(repo, ref, true);
 
 	free(round->branch);
 	round->branch = is_free ? ews_strdup(round->label) : ews_strfmt("%s-%s", round->label, round->id);
