@@ -450,6 +450,21 @@ test_expect_success STRACE 'P4: an end that was killed took the workspace for go
 	ls -A disk >left && echo gone | test_cmp - left && git -C p ews undo --list >out && test_grep ! "end .*gone" out && git -C p ews end gone >out && test_grep "Kept: snap-" out && git -C p ews undo gone && test_grep hours "${ws:?}/new" && git -C p ews end gone
 '
 
+# late_git <id>: what a git leaves that was at work in the workspace while its entry was taken out
+late_git() {
+	mkdir -p "p/.git/worktrees/${1:?}/logs" && echo late >"p/.git/worktrees/${1:?}/logs/HEAD"
+}
+
+test_expect_success 'P4: a git that was at work while the session ended leaves a log alone: undo brings the entry back all the same, with what was staged' '
+	start_ws p late && echo staged >>"${ws:?}/run.sh" && git -C "$ws" add run.sh && echo more >>"${ws:?}/run.sh" && git -C "$ws" status --porcelain=v2 >before && git -C p ews end late && late_git late && git -C p ews undo late && git -C "$ws" status --porcelain=v2 >after && test_cmp before after && test_path_is_missing p/.git/ews/late && git -C p ews end late &&
+	mkdir -p "${ws:?}" && test_must_fail git -C p ews start late 2>err && test_grep "qe/late. already exists" err && test_grep "^hint: session .late. has ended" err && rmdir "${ws:?}"
+'
+
+test_expect_success STRACE 'P4: the same beside an end that was killed, and recover ends it' '
+	start_ws p killed && echo staged >>"${ws:?}/run.sh" && git -C "$ws" add run.sh && git -C "$ws" status --porcelain=v2 >before && test_expect_code 137 test_strace trace -P worktrees -e trace=unlinkat -e inject=unlinkat:signal=KILL git -C p ews end killed && late_git killed && git -C p ews recover --all && test_path_is_missing p/.git/worktrees/killed && git -C p ews undo killed && git -C "$ws" status --porcelain=v2 >after && test_cmp before after &&
+	cp -R p/.git/worktrees/killed p/.git/ews/ && git -C p ews end killed && git -C p ews undo killed && git -C "$ws" status --porcelain=v2 >after && test_cmp before after && git -C p ews end killed
+'
+
 # elsewhere <id>: a session of p whose workspace is in the directory else, with a commit
 elsewhere() {
 	mkdir -p else && git -C p ews start "$1" --in "$PWD/else" >path && take_ws path && echo work >>"${ws:?}/run.sh" && git -C "$ws" add -A && git -C "$ws" commit -qm work

@@ -171,6 +171,22 @@ static int move_entry(const struct ews_place *place, const char *from, const cha
 	return rc < 0 ? rc : ews_file_sync_dir(from_fd);
 }
 
+/* Does what stands there lead to our workspace? */
+static bool leads_here(const struct ews_place *place, const char *where)
+{
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%s", where, place->id);
+	EWS_CLEANUP(free) char *want = ews_strfmt("%s/.git\n", place->workspace);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
+	bool is_ours = fd >= 0;
+	int rc = fd < 0 ? fd : ews_file_read(&text, fd, "gitdir", LINK_BYTES_MAX);
+
+	if (rc == 0)
+		is_ours = !strcmp(text.ptr, want);
+	ews_error_clear();
+	return is_ours;
+}
+
 /* An empty directory of ours or git's tells people nothing. */
 static void tidy(const struct ews_place *place)
 {
@@ -188,14 +204,61 @@ static int publish(const struct ews_place *place)
 	return 0;
 }
 
+static int discard_in(const struct ews_place *place, const char *where)
+{
+	EWS_CLEANUP(fd) int dir = ews_dir_open_beneath(place->common_fd, where);
+	int rc;
+
+	if (dir < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	rc = ews_file_remove_tree(dir, place->id);
+	if (rc < 0)
+		return rc;
+	tidy(place);
+	return 0;
+}
+
+static int discard(const struct ews_place *place)
+{
+	return discard_in(place, BESIDE);
+}
+
+/*
+ * A git that is at work in the workspace while the entry is taken out makes the directory for its log anew. Such a directory is no
+ * entry, and nothing of it is wanted: it goes.
+ */
+static int drop_litter(const struct ews_place *place)
+{
+	static const char *const parts[] = { "HEAD", "index", "gitdir", "commondir", "locked" };
+	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
+	int rc = 0;
+
+	/* Of what can't be opened there is nothing to say here. */
+	if (fd < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && rc == 0; i++)
+		rc = ews_file_is_there(fd, parts[i]);
+	return rc ? (rc < 0 ? rc : 0) : discard_in(place, ENTRIES);
+}
+
 static int withdraw(const struct ews_place *place)
 {
 	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
-	int rc = ews_file_is_there(place->common_fd, path);
+	int rc = drop_litter(place);
 
+	if (rc == 0)
+		rc = ews_file_is_there(place->common_fd, path);
 	if (rc <= 0)
 		return rc;
-	rc = move_entry(place, ENTRIES, BESIDE);
+	/* Of two the one that git knows is the workspace's. */
+	rc = leads_here(place, ENTRIES) && leads_here(place, BESIDE) ? discard(place) : 0;
+	if (rc == 0)
+		rc = move_entry(place, ENTRIES, BESIDE);
 	if (rc < 0)
 		return ews_error_wrap("cannot take out the worktree '%s'", place->id);
 	tidy(place);
@@ -204,25 +267,9 @@ static int withdraw(const struct ews_place *place)
 
 static int restore(const struct ews_place *place)
 {
-	if (is_there(place))
-		return 0;
-	return publish(place);
-}
+	int rc = drop_litter(place);
 
-static int discard(const struct ews_place *place)
-{
-	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(place->common_fd, BESIDE);
-	int rc;
-
-	if (beside < 0) {
-		ews_error_clear();
-		return 0;
-	}
-	rc = ews_file_remove_tree(beside, place->id);
-	if (rc < 0)
-		return rc;
-	tidy(place);
-	return 0;
+	return rc < 0 || is_there(place) ? rc : publish(place);
 }
 
 static int open_kept(const struct ews_place *place, const char *name, bool make)
@@ -243,21 +290,6 @@ static int check_free(const struct ews_place *place)
 		return EWS_EEXISTS;
 	}
 	return 0;
-}
-
-static bool leads_here(const struct ews_place *place, const char *where)
-{
-	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%s", where, place->id);
-	EWS_CLEANUP(free) char *want = ews_strfmt("%s/.git\n", place->workspace);
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
-	bool is_ours = fd >= 0;
-	int rc = fd < 0 ? fd : ews_file_read(&text, fd, "gitdir", LINK_BYTES_MAX);
-
-	if (rc == 0)
-		is_ours = !strcmp(text.ptr, want);
-	ews_error_clear();
-	return is_ours;
 }
 
 /* What stands under the same name and leads elsewhere is not of this start's making. */
@@ -342,7 +374,9 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	if (fstatat(place->common_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
 	    unlinkat(place->common_fd, path, 0) < 0)
 		return ews_error_os("cannot remove what stands in the place of the worktree entry");
-	rc = ews_file_is_there(place->common_fd, path);
+	rc = drop_litter(place);
+	if (rc == 0)
+		rc = ews_file_is_there(place->common_fd, path);
 	if (rc == 0) {
 		rc = discard(place);
 		if (rc == 0)
