@@ -143,9 +143,7 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 
 	ews_reserve_ease(session->repo->home);
 	ews_session_read_early(session);
-	rc = ews_session_lock(session, opts->verb);
-	if (rc == 0)
-		rc = ews_session_refuse_ended(session);
+	rc = ews_session_lock_settled(session, opts->verb);
 	if (rc == 0)
 		ews_session_look_early(session);
 	if (rc == 0)

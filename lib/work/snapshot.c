@@ -139,9 +139,7 @@ static int find_earlier(struct taking *taking)
 	if (looks_early)
 		ews_session_read_early(session);
 	if (session)
-		rc = ews_session_lock(session, "snapshot create");
-	if (rc == 0 && session)
-		rc = ews_session_refuse_ended(session);
+		rc = ews_session_lock_settled(session, "snapshot create");
 	if (rc == 0 && looks_early)
 		ews_session_look_early(session);
 	if (rc == 0 && session)
