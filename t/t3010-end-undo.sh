@@ -450,6 +450,11 @@ test_expect_success STRACE 'P4: an end that was killed took the workspace for go
 	ls -A disk >left && echo gone | test_cmp - left && git -C p ews undo --list >out && test_grep ! "end .*gone" out && git -C p ews end gone >out && test_grep "Kept: snap-" out && git -C p ews undo gone && test_grep hours "${ws:?}/new" && git -C p ews end gone
 '
 
+test_expect_success 'P4: an end that kept nothing, for there was neither base nor workspace, stands in nobody else'"'"'s way' '
+	start_ws p before && git -C p ews end before && start_ws p nothing && git -C p update-ref -d refs/ews/sessions/nothing && rm -rf "${ws:?}" p/.git/worktrees/nothing "$HOME/.superqode/working/p/sessions/nothing/base" &&
+	git -C p ews end --force nothing >out && test_grep "Kept: nothing" out && test_grep ! "Undo:" out && git -C p ews undo && git -C p ews path before && git -C p ews end before && test_expect_code 128 git -C p ews undo nothing 2>err && test_grep "nothing left to undo" err
+'
+
 # late_git <id>: what a git leaves that was at work in the workspace while its entry was taken out
 late_git() {
 	mkdir -p "p/.git/worktrees/${1:?}/logs" && echo late >"p/.git/worktrees/${1:?}/logs/HEAD"

@@ -134,9 +134,10 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		ews_buf_addf(&ctx->out,
 			     " Session Ended\n"
 			     "  Session: %s\n"
-			     "  Kept: %s\n"
-			     "  Undo: git ews undo %s\n",
-			     id, what_is_kept(result, false), id);
+			     "  Kept: %s\n",
+			     id, what_is_kept(result, false));
+		if (result->undo)
+			ews_buf_addf(&ctx->out, "  Undo: git ews undo %s\n", id);
 		if (result->is_pending)
 			ews_buf_addf(&ctx->out, "  Pending: git ews pending show|apply|drop %s\n",
 				     result->pending_name);

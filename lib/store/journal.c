@@ -471,6 +471,11 @@ bool ews_step_is_of_project(const struct ews_step *step)
 	return !*step->session || !strcmp(step->verb, "drop");
 }
 
+bool ews_step_keeps_nothing(const struct ews_step *step)
+{
+	return step->is_emptied && !strcmp(step->verb, "end") && !*step->before && !step->refs.n;
+}
+
 /* Is `id` the last part of the ref that a line names as the new one? */
 static bool moves_to(const char *line, const char *id)
 {

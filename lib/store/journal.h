@@ -109,6 +109,8 @@ bool ews_step_is_unfinished(const struct ews_step *step);
 bool ews_step_is_later(const struct ews_step *a, const struct ews_step *b);
 /* Is it under the project's lock? A drop is, whosever snapshots go; what else a session's step does is under the session's. */
 bool ews_step_is_of_project(const struct ews_step *step);
+/* Has an end kept nothing that could be brought back: no snapshot, no base, and no directory any more? */
+bool ews_step_keeps_nothing(const struct ews_step *step);
 /* Does its undo, or its redo, want the snapshot `id` from trash? */
 bool ews_step_needs(const struct ews_step *step, const char *id);
 

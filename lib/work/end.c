@@ -384,7 +384,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	struct drift drift = { &result, session };
 	const bool will_revert = reverts_first(session, opts);
 	bool is_collected;
-	int rc = ews_session_lock(session, "end");
+	int rc = opts->force ? ews_session_lock(session, "end") : ews_session_lock_settled(session, "end");
 
 	if (rc < 0)
 		return rc;
@@ -433,7 +433,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	/* What is left of it goes when the next one of that name begins. */
 	if (is_collected && ews_session_remove_tmp(session) < 0)
 		ews_error_clear();
-	result.undo = ews_strdup(step.id);
+	result.undo = step.state == EWS_STEP_EXPIRED ? NULL : ews_strdup(step.id);
 	*out = result;
 	result = (struct ews_end_result)EWS_END_RESULT_INIT;
 	return 0;

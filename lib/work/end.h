@@ -36,7 +36,7 @@ struct ews_end_result {
 	struct ews_strv unfiltered; /* "<path>\t<filter>": on the branch as they stood in the workspace */
 	bool is_pending; /* it waits for a decision */
 	char *pending_name; /* under that name; NULL: it doesn't */
-	char *undo; /* the step's id */
+	char *undo; /* the step's id; NULL: nothing is left that could come back */
 	struct ews_farewell stored; /* among the artifacts */
 	bool has_reverted; /* in place */
 	struct ews_revert_result reverted;

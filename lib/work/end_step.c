@@ -120,7 +120,8 @@ static int close_step(struct ews_session *session, struct ews_step *step, struct
 
 	if (rc == 0)
 		rc = take_mark(session, group);
-	step->state = EWS_STEP_DONE;
+	/* What had no base yet, and no workspace any more, can't come back. */
+	step->state = ews_step_keeps_nothing(step) ? EWS_STEP_EXPIRED : EWS_STEP_DONE;
 	return rc < 0 ? rc : ews_step_write(session->repo->dir_fd, step);
 }
 

@@ -145,6 +145,8 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	ews_session_read_early(session);
 	rc = ews_session_lock_settled(session, opts->verb);
 	if (rc == 0)
+		rc = ews_session_refuse_ended(session);
+	if (rc == 0)
 		ews_session_look_early(session);
 	if (rc == 0)
 		rc = ews_snapshot_base(&base, session);

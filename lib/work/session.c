@@ -632,8 +632,6 @@ int ews_session_lock_settled(struct ews_session *session, const char *verb)
 	const bool is_held = session->lock.fd >= 0;
 	int rc = ews_session_lock(session, verb);
 
-	if (rc == 0)
-		rc = ews_session_refuse_ended(session);
 	/* Who was at work when it was looked at may have been killed since. Who held the lock knows what he found. */
 	if (rc == 0 && !is_held && is_left_half(session))
 		rc = ews_session_fail_interrupted(session->state.id);

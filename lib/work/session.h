@@ -61,7 +61,7 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
 /* Take the session's lock for `verb`, if it is not held yet, and read its state anew; fails with EWS_EBUSY. It is released with the session. */
 int ews_session_lock(struct ews_session *session, const char *verb);
 
-/* The same for one that must be whole: fails too when it has ended, or, unless the lock was held already, is interrupted. */
+/* The same for who wants it whole: fails with EWS_EINTERRUPTED, too, unless the lock was held already. */
 int ews_session_lock_settled(struct ews_session *session, const char *verb);
 /* The same, after waiting for it at most so long. */
 int ews_session_lock_within(struct ews_session *session, const char *verb, unsigned wait_ms);

@@ -140,6 +140,8 @@ static int find_earlier(struct taking *taking)
 		ews_session_read_early(session);
 	if (session)
 		rc = ews_session_lock_settled(session, "snapshot create");
+	if (rc == 0 && session)
+		rc = ews_session_refuse_ended(session);
 	if (rc == 0 && looks_early)
 		ews_session_look_early(session);
 	if (rc == 0 && session)

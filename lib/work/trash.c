@@ -307,6 +307,8 @@ static int mark_dir(struct ews_trash_plan *plan, struct ews_trash_dir *dir, stru
 		return 0;
 	}
 	step->record.is_emptied = true;
+	if (ews_step_keeps_nothing(&step->record))
+		step->record.state = EWS_STEP_EXPIRED;
 	return ews_step_write(plan->repo->dir_fd, &step->record);
 }
 
