@@ -125,6 +125,12 @@ test_expect_success 'P1: uninstall leaves no trace, whatever was written meanwhi
 	git -C p config --remove-section d && test "$(git -C p config a.b)" = c && test_grep ! include p/.git/config && cp config.before p/.git/config
 '
 
+test_expect_success 'P1: a value that goes on at the end of the config is the same with them, and without' '
+	printf "[a]\n\tb = c\\\\\n" >>p/.git/config && cp p/.git/config open && git -C p ews guard install >out && test "$(git -C p config a.b)" = c &&
+	test_must_fail git -C p config a.path && git -C p ews guard status --json >out && test_json out ".hooks[0].is_effective" true &&
+	git -C p ews guard uninstall >out && test_cmp open p/.git/config && cp config.before p/.git/config
+'
+
 test_expect_success 'P1: a hook that somebody wrote into the directory of ours stays, and goes back with uninstall' '
 	git -C p ews guard install >out && hook p/.git/ews-hooks/pre-push && git -C p ews guard install 2>err >out &&
 	test_grep "^warning: .*/pre-push. is not ours" err && git -C p ews guard status >out && test_grep "not ours.* pre-push" out &&

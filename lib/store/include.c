@@ -22,6 +22,8 @@
 #include "base/str.h"
 
 #define BYTES_MAX (16 * EWS_MIB)
+/* Before ours where the last line goes on in the next: that one is empty to git, and known to us. */
+#define CLOSING "# the line above goes on no further\n"
 
 /* A config file under git's lock. */
 struct held {
@@ -152,6 +154,15 @@ static bool is_section(const char *at, const char *end)
 	return at == end || *at == '[';
 }
 
+/* Take `end` off `text`, where it ends so. */
+static void drop_end(struct ews_buf *text, const char *end)
+{
+	size_t len = strlen(end);
+
+	if (text->len >= len && !memcmp(text->ptr + text->len - len, end, len))
+		ews_buf_truncate(text, text->len - len);
+}
+
 /* Copy `text` without our lines. A section in which somebody has written since stays. Returns whether there were any. */
 static bool strip(struct ews_buf *out, const struct ews_buf *text, const char *line)
 {
@@ -167,21 +178,39 @@ static bool strip(struct ews_buf *out, const struct ews_buf *text, const char *l
 			continue;
 		}
 		found = true;
-		if (ews_str_begins(out->ptr + last, "[include") && is_section(next, end))
+		if (ews_str_begins(out->ptr + last, "[include") && is_section(next, end)) {
 			ews_buf_truncate(out, last);
+			drop_end(out, CLOSING);
+			last = out->len;
+		}
 		/* The file had no newline at its end. */
-		if (at + len == end && out->len && out->ptr[out->len - 1] == '\n')
-			ews_buf_truncate(out, out->len - 1);
+		if (at + len == end)
+			drop_end(out, "\n");
 	}
 	return found;
 }
 
+/* Does what is appended to `text` belong to its last line, by a backslash at the end of that? */
+static bool goes_on(const struct ews_buf *text)
+{
+	const char *end = text->ptr + text->len;
+
+	if (end > text->ptr && end[-1] == '\n')
+		end--;
+	if (end > text->ptr && end[-1] == '\r')
+		end--;
+	return end > text->ptr && end[-1] == '\\';
+}
+
 static void append(struct ews_buf *out, const char *line, const char *git_dir)
 {
+	bool is_open = goes_on(out);
 	bool has_end = !out->len || out->ptr[out->len - 1] == '\n';
 
 	if (!has_end)
 		ews_buf_addc(out, '\n');
+	if (is_open)
+		ews_buf_adds(out, CLOSING);
 	if (git_dir) {
 		add_condition(out, git_dir, "");
 		ews_buf_addf(out, "%s\n", line);

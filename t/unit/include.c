@@ -56,6 +56,10 @@ Test(include, they_leave_without_a_trace)
 					     "[a]\n\tb = c\r\n",
 					     "[include]\n\tpath = x\n",
 					     "# [include]",
+					     "[a]\n\tb = c\\\n",
+					     "[a]\n\tb = c\\\r\n",
+					     "[a]\n\tb = c\\",
+					     "[a]\n\tb = c\\\n\n",
 					     "[a] b" };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -74,6 +78,19 @@ Test(include, git_reads_them_in_that_directory_alone)
 	cr_assert_eq(ews_include_add(path, "more", git_dir), 1, "%s", ews_error_message());
 	fixture_shell("test $(git -C a* config t.v) = yes && test $(git -C w config t.v) = yes && mv a* b &&"
 		      "! git -C b config t.v");
+}
+
+Test(include, a_value_that_goes_on_at_the_end_is_the_same_with_them)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(fixture_top(), "c");
+
+	for (size_t i = 0; i < 2; i++) {
+		put(i ? "[a]\n\tb = c\\" : "[a]\n\tb = c\\\n");
+		fixture_shell("echo '[t] v = yes' >ours");
+		cr_assert_eq(ews_include_add(path, "ours", NULL), 1);
+		fixture_shell(
+			"test \"$(git config --file c --includes -l)\" = \"$(printf 'a.b=c\\ninclude.path=ours\\nt.v=yes')\"");
+	}
 }
 
 Test(include, what_others_wrote_since_stays)
