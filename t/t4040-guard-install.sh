@@ -131,6 +131,17 @@ test_expect_success 'P1: a value that goes on at the end of the config is the sa
 	git -C p ews guard uninstall >out && test_cmp open p/.git/config && cp config.before p/.git/config
 '
 
+test_expect_success 'P6: where the config of work trees names hooks, they hold in those that are made later, and leave each of them' '
+	test_repo trees && hook trees/.husky/pre-commit && git -C trees config extensions.worktreeConfig true &&
+	git -C trees config --worktree core.hooksPath .husky && cp trees/.git/config.worktree worktree.before && start_ws -n sooner trees sooner &&
+	git -C trees ews guard install >out && start_ws -n later trees later && for ws in "$sooner" "$later"; do
+		stopped "git commit" git -C "${ws:?}" commit -q --allow-empty -m x || return 1
+	done && git -C trees worktree add -q ../own && test "$(git -C own config core.hooksPath)" = "$PWD/trees/.git/ews-hooks" &&
+	sed -i "s,\"/.*/ews-hooks,\"ews-hooks," trees/.git/worktrees/own/config.worktree && git -C trees ews guard uninstall >out &&
+	for tree in sooner later own; do test_cmp worktree.before trees/.git/worktrees/$tree/config.worktree || return 1; done &&
+	test_cmp worktree.before trees/.git/config.worktree && git -C trees worktree remove own && git -C trees ews end -q sooner && git -C trees ews end -q later
+'
+
 test_expect_success 'P1: a hook that somebody wrote into the directory of ours stays, and goes back with uninstall' '
 	git -C p ews guard install >out && hook p/.git/ews-hooks/pre-push && git -C p ews guard install 2>err >out &&
 	test_grep "^warning: .*/pre-push. is not ours" err && git -C p ews guard status >out && test_grep "not ours.* pre-push" out &&

@@ -22,6 +22,7 @@
 #include "base/str.h"
 
 #define BYTES_MAX (16 * EWS_MIB)
+#define KEY "\tpath = \""
 /* Before ours where the last line goes on in the next: that one is empty to git, and known to us. */
 #define CLOSING "# the line above goes on no further\n"
 
@@ -119,7 +120,7 @@ static char *format_line(const char *path)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
-	ews_buf_adds(&line, "\tpath = \"");
+	ews_buf_adds(&line, KEY);
 	for (; *path; path++) {
 		if (*path == '"' || *path == '\\')
 			ews_buf_addc(&line, '\\');
@@ -154,6 +155,18 @@ static bool is_section(const char *at, const char *end)
 	return at == end || *at == '[';
 }
 
+/* Is that `line`, or, where its path is relative, one that names it from another directory? */
+static bool is_ours(const char *at, size_t len, const char *line)
+{
+	const char *path = line + strlen(KEY);
+	size_t end = strlen(path);
+
+	if (len == strlen(line) && !memcmp(at, line, len))
+		return true;
+	return *path != '/' && len > strlen(line) && !memcmp(at, KEY, strlen(KEY)) && at[len - end - 1] == '/' &&
+	       !memcmp(at + len - end, path, end);
+}
+
 /* Take `end` off `text`, where it ends so. */
 static void drop_end(struct ews_buf *text, const char *end)
 {
@@ -172,7 +185,7 @@ static bool strip(struct ews_buf *out, const struct ews_buf *text, const char *l
 	bool found = false;
 
 	while ((at = ews_str_next_line(&next, &len, end))) {
-		if (len != strlen(line) || memcmp(at, line, len) != 0) {
+		if (!is_ours(at, len, line)) {
 			last = out->len;
 			ews_buf_add(out, at, (size_t)(next - at));
 			continue;
@@ -227,7 +240,9 @@ static void append(struct ews_buf *out, const char *line, const char *git_dir)
 int ews_include_add(const char *file, const char *path, const char *git_dir)
 {
 	EWS_CLEANUP(held) struct held held = HELD_INIT;
+	EWS_CLEANUP(free) char *whole = git_dir ? ews_path_join(git_dir, path) : ews_strdup(path);
 	EWS_CLEANUP(free) char *line = format_line(path);
+	EWS_CLEANUP(free) char *whole_line = format_line(whole);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc;
 
@@ -237,7 +252,7 @@ int ews_include_add(const char *file, const char *path, const char *git_dir)
 	if (rc < 0)
 		return rc;
 	(void)strip(&text, &held.text, line);
-	append(&text, line, git_dir);
+	append(&text, whole_line, git_dir);
 	if (text.len == held.text.len && !memcmp(text.ptr, held.text.ptr, text.len))
 		return 0;
 	rc = write_held(&held, &text);

@@ -28,6 +28,7 @@
 
 #define IN_HOME "hooks"
 #define CONFIG_FILE "config"
+#define FROM_GIT_DIR EWS_HOOKS_DIR "/" CONFIG_FILE
 #define WORKTREE_CONFIG "config.worktree"
 #define SCRIPT_BYTES_MAX EWS_MIB
 
@@ -146,14 +147,6 @@ static void list_repo_configs(struct ews_strv *out, const struct ews_repo *repo)
 	ews_error_clear();
 }
 
-/* What `file`, one of a repository's, calls our config: seen from itself, so that it holds after a move. */
-static const char *repo_include(const struct ews_repo *repo, const char *file)
-{
-	return ews_path_is_inside(file + strlen(repo->common_dir) + 1, "worktrees") ? "../../" EWS_HOOKS_DIR
-										      "/" CONFIG_FILE
-										    : EWS_HOOKS_DIR "/" CONFIG_FILE;
-}
-
 /* The files that the user's directory was ever named in: its mark has them, a line each; "made" ones were made by us. */
 static void read_mark(struct ews_strv *out, struct ews_strv *out_made, const char *dir)
 {
@@ -200,8 +193,7 @@ static int each_config(const struct target *target, int (*fn)(const char *file, 
 		ews_strv_unique(&files);
 	}
 	for (size_t i = 0; i < files.n && rc >= 0; i++)
-		rc = fn(files.items[i],
-			target->scope == EWS_HOOKS_USER ? own : repo_include(target->repo, files.items[i]), payload);
+		rc = fn(files.items[i], target->scope == EWS_HOOKS_USER ? own : FROM_GIT_DIR, payload);
 	return rc < 0 ? rc : 0;
 }
 
@@ -247,7 +239,7 @@ static int name_in_repo(const struct target *target)
 		if (status < 0)
 			return status;
 		if (status == 0)
-			rc = ews_include_add(file, repo_include(repo, file), repo->common_dir);
+			rc = ews_include_add(file, FROM_GIT_DIR, repo->common_dir);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -93,6 +93,24 @@ Test(include, a_value_that_goes_on_at_the_end_is_the_same_with_them)
 	}
 }
 
+Test(include, a_relative_one_is_named_whole_and_known_however_it_is_named)
+{
+	static const char *const others[] = { "of/ours", "../../of/ours", "/elsewhere/of/ours" };
+	EWS_CLEANUP(free) char *path = ews_path_join(fixture_top(), "c");
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		put("[a]\n");
+		cr_assert_eq(ews_include_add(path, others[i], NULL), 1);
+		cr_assert_eq(ews_include_add(path, "of/ours", "/here"), 1);
+		fixture_shell("test $(grep -c of/ours c) = 2 && test $(grep -c '\"/here/of/ours\"' c) = 2");
+		cr_assert_eq(ews_include_remove(path, "of/ours"), 1);
+		assert_holds("[a]\n");
+	}
+	cr_assert_eq(ews_include_add(path, "/other/of/ours", NULL), 1);
+	cr_assert_not(ews_include_has(path, "/of/ours"));
+	cr_assert_not(ews_include_has(path, "f/ours"));
+}
+
 Test(include, what_others_wrote_since_stays)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(fixture_top(), "c");
