@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/proc.h"
 #include "base/str.h"
@@ -366,5 +367,7 @@ int main(int argc, char **argv)
 	ews_buf_release(&globals.ctx.out);
 	ews_strv_release(&globals.ctx.words);
 	free(globals.ctx.cwd);
+	if (globals.ctx.signo)
+		ews_interrupt_end(globals.ctx.signo);
 	return rc;
 }

@@ -82,6 +82,14 @@ test_expect_success 'complete: 0 applies, 1 goes to trash, anything else waits; 
 	hooked "" "touch \"\$HOME/asked\"" run --new=same -- true && test_path_is_missing home/asked && git -C h ews start n >path && touch "$HOME/.superqode/working/h/qe/n/made" && git -C h ews end --pending n >out && git -C h ews pending drop n >out
 '
 
+test_expect_success 'P4: a signal while complete is asked reaches it, and ends the run; the result waits, whatever the hook says then' '
+	for signal in 2 15 1; do
+		test_expect_code $((128 + signal)) hooked "" "touch \"\$HOME/asked\"; kill -$signal \$PPID; (sleep 10; touch \"\$HOME/after\"); exit 0" run --new=cut --json -- sh -c "echo cut >cut" >json 2>err && test_json json .decision pending && test_path_is_file home/asked && test_path_is_missing home/after &&
+		test_path_is_missing h/cut && git -C h ews pending list >out && test_grep "^cut " out && git -C h ews pending drop cut >out &&
+		test_expect_code $((128 + signal)) hooked "" "trap : $signal; kill -$signal \$PPID; exit 0" run --new=deaf -- touch deaf 2>err && test_grep "a signal came.* pending" err && test_path_is_missing h/deaf && git -C h ews pending drop deaf >out || return 1
+	done && (trap "" HUP && hooked "" "kill -1 \$PPID; exit 0" run -q --new=nohup -- touch nohup) && test_path_is_file h/nohup && rm h/nohup home/asked
+'
+
 test_expect_success 'what is applied is what the hook saw, all of it or, where that fits no more, nothing' '
 	git -C h ews start late >path && echo seen >"$HOME/.superqode/working/h/qe/late/l" && hooked "" "echo unseen >\"\$EWS_WORKSPACE/l\"" end late >out && test "$(cat h/l)" = seen && rm h/l && git -C h ews start clash >path && echo theirs >"$HOME/.superqode/working/h/qe/clash/f" && echo ours >h/f && hooked "" "exit 0" end clash --json >json && test_json json ".sessions[0].decision" pending && test "$(cat h/f)" = ours && git -C h checkout -q f && git -C h ews pending apply clash >out && test "$(cat h/f)" = theirs && git -C h checkout -q f &&
 	hooked "" "exit 0" start --method in-place here >path && echo here >h/f && hooked "" "exit 0" end here >out && test "$(cat h/f)" = here && git -C h ews start --method in-place here >path && echo there >h/f && hooked "" "exit 1" end here >out && test "$(cat h/f)" = here && git -C h checkout -q f

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -29,6 +30,7 @@ static char *words[WORDS_MAX + 2];
 static size_t words_n;
 static pid_t armed_pid;
 static uint64_t borne_ms;
+static bool is_armed[SIGNALS_N];
 
 static sigset_t all_of_them(void)
 {
@@ -80,6 +82,20 @@ static void pass_over_the_same(int signo)
 	errno = saved;
 }
 
+static bool has_handler(int signo, void (*handler)(int signo))
+{
+	struct sigaction now;
+
+	return sigaction(signo, NULL, &now) == 0 && now.sa_handler == handler;
+}
+
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid;
+}
+
 void ews_interrupt_arm(const char *const *argv)
 {
 	if (words_n)
@@ -88,6 +104,8 @@ void ews_interrupt_arm(const char *const *argv)
 		words[words_n] = ews_strdup(argv[words_n]);
 	armed_pid = getpid();
 	handle(begin_anew);
+	for (size_t i = 0; i < SIGNALS_N; i++)
+		is_armed[i] = has_handler(signals[i], begin_anew);
 }
 
 void ews_interrupt_bear(void)
@@ -97,6 +115,50 @@ void ews_interrupt_bear(void)
 	borne_ms = ews_clock_monotonic_ms();
 	handle(pass_over_the_same);
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void ews_interrupt_hold(struct ews_interrupt_held *out)
+{
+	out->has_any = false;
+	(void)sigemptyset(&out->signals);
+	(void)sigaddset(&out->signals, SIGCHLD);
+	for (size_t i = 0; i < SIGNALS_N; i++) {
+		if (!is_armed[i] || !has_handler(signals[i], SIG_IGN))
+			continue;
+		(void)sigaddset(&out->signals, signals[i]);
+		out->has_any = true;
+	}
+	if (out->has_any)
+		(void)sigprocmask(SIG_BLOCK, &out->signals, &out->before);
+}
+
+int ews_interrupt_pass_on(const struct ews_interrupt_held *held, pid_t pid, bool has_group)
+{
+	static const struct timespec at_once = { 0, 0 };
+	int last = 0;
+
+	while (held->has_any) {
+		bool is_over = has_ended(pid);
+		siginfo_t info;
+		int signo;
+
+		signo = is_over ? sigtimedwait(&held->signals, &info, &at_once) : sigwaitinfo(&held->signals, &info);
+		/* What came before its end may be found after it. */
+		if (is_over && signo < 0 && errno == EAGAIN)
+			return last;
+		if (signo <= 0 || signo == SIGCHLD)
+			continue;
+		last = signo;
+		if (has_group || info.si_code != SI_KERNEL)
+			(void)kill(has_group ? -pid : pid, signo);
+	}
+	return last;
+}
+
+void ews_interrupt_let_go(const struct ews_interrupt_held *held)
+{
+	if (held->has_any)
+		(void)sigprocmask(SIG_SETMASK, &held->before, NULL);
 }
 
 int ews_interrupt_read(const char *number)

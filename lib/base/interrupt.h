@@ -11,6 +11,10 @@
 #ifndef EWS_BASE_INTERRUPT_H
 #define EWS_BASE_INTERRUPT_H
 
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
 /*
  * From here on each of SIGINT, SIGTERM and SIGHUP that would have ended this process (that is not ignored, or somebody
  * else's) makes it this program with the words `argv` (NULL-ended; they are copied) and the signal's number as the last one. Where
@@ -23,6 +27,27 @@ void ews_interrupt_arm(const char *const *argv);
  * key reaches all of a terminal's group, and git, or timeout, passes its own on): they are passed over. After that one ends it at once.
  */
 void ews_interrupt_bear(void);
+
+/*
+ * After a command in our place (base/relay) this process ignores the three. Where another program is asked then, it shall hear of
+ * them: hold those that are ignored since ews_interrupt_arm() before it is started, wait for it, let them go.
+ */
+struct ews_interrupt_held {
+	sigset_t before;
+	sigset_t signals; /* with SIGCHLD, by which we know that there is something to look at */
+	bool has_any;
+};
+
+void ews_interrupt_hold(struct ews_interrupt_held *out);
+
+/*
+ * Wait until the child `pid` has ended, and pass on to it what comes; to its whole group where it has one of its
+ * own, else but for what the terminal tells all of ours. It is left to be reaped. Gives the last signal, 0 when there was none, and at
+ * once when none is held.
+ */
+int ews_interrupt_pass_on(const struct ews_interrupt_held *held, pid_t pid, bool has_group);
+
+void ews_interrupt_let_go(const struct ews_interrupt_held *held);
 
 /* Is it one of the three? */
 int ews_interrupt_read(const char *number);

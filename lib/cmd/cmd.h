@@ -34,6 +34,7 @@ struct ews_cmd_ctx {
 	int progress; /* -1: when it is long, on a terminal */
 	const char *color; /* --color, or NULL */
 	bool no_color;
+	int signo; /* ends us when all is said; 0: none */
 	int failure_status; /* what a failure exits with where the status is a command's; 0: as its code says */
 };
 

@@ -389,6 +389,7 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		return rc;
 	}
 	ews_render_decision_talk(ctx, &completion, session->state.id);
+	ctx->signo = completion.signo;
 	has_ended = outcome.had_ended || (ends && end_session(&ended, ctx, session, &completion, patch));
 	if (!has_ended) {
 		rc = ews_session_disown(session);

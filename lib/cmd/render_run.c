@@ -142,6 +142,8 @@ void ews_render_decision_talk(const struct ews_cmd_ctx *ctx, const struct ews_co
 	else if (completion->decision == EWS_DECISION_PENDING)
 		ews_cmd_note(ctx, "%s: it is pending; 'git ews pending apply %s' or 'drop' decides",
 			     completion->is_refused ? "the result was accepted, but can't be applied any more"
-						    : "ews.hook.complete left the result undecided",
+			     : completion->signo
+				     ? "a signal came while ews.hook.complete was to decide about the result"
+				     : "ews.hook.complete left the result undecided",
 			     name);
 }

@@ -67,11 +67,13 @@ int ews_complete(struct ews_completion *out, struct ews_session *session, const 
 		return rc;
 	about.patch = patch.ptr;
 	about.patch_len = patch.len;
-	rc = ews_user_hook_complete(session, &about);
+	rc = ews_user_hook_complete(&made.signo, session, &about);
 	if (rc < 0)
 		return rc;
 	made.status = rc;
 	made.decision = rc == 0 ? EWS_DECISION_ACCEPTED : rc == 1 ? EWS_DECISION_REJECTED : EWS_DECISION_PENDING;
+	if (made.signo)
+		made.decision = EWS_DECISION_PENDING;
 	rc = made.decision == EWS_DECISION_ACCEPTED ? apply(&made, session, diff.from.snapshot.id, seen.id) : 0;
 	if (rc == 0)
 		*out = made;

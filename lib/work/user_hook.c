@@ -5,6 +5,8 @@
  */
 #include "work/user_hook.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +14,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "base/terminal.h"
 
 #define START "ews.hook.start"
 #define COMPLETE "ews.hook.complete"
@@ -54,8 +58,18 @@ static void fill_env(struct ews_strv *env, const struct ews_session *session, co
 		ews_strv_add(env, "EWS_PATCH=");
 }
 
-/* Run the text, whatever it says: it is the user's. */
-static int run(const char *text, const struct ews_session *session, const struct ews_user_hook_about *about)
+/* A group in the foreground has the terminal, on which the hook may ask the user: it stays in ours. */
+static bool is_in_foreground(void)
+{
+	EWS_CLEANUP(terminal) struct ews_terminal terminal = EWS_TERMINAL_INIT;
+
+	ews_terminal_find(&terminal);
+	return ews_terminal_is_ours(&terminal);
+}
+
+/* Run the text, whatever it says: it is the user's. It reads `in_fd`, where that is above 0. */
+static int run(int *out_signo, const char *text, const struct ews_session *session,
+	       const struct ews_user_hook_about *about, int in_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *command = ews_strdup(text);
@@ -63,14 +77,24 @@ static int run(const char *text, const struct ews_session *session, const struct
 	char *const argv[] = { sh, option, command, NULL };
 	struct ews_proc proc = { .argv = argv,
 				 .cwd = session->repo->project,
-				 .input = about->patch,
-				 .input_len = about->patch_len,
+				 .in_fd = in_fd,
 				 .out_fd = STDERR_FILENO,
 				 .takes_signals = true };
+	struct ews_interrupt_held held;
+	pid_t pid;
+	int rc;
 
 	fill_env(&env, session, about);
 	proc.env = env.items;
-	return ews_proc_run(&proc);
+	ews_interrupt_hold(&held);
+	proc.own_group = held.has_any && !is_in_foreground();
+	rc = ews_proc_start(&pid, &proc);
+	if (rc == 0) {
+		*out_signo = ews_interrupt_pass_on(&held, pid, proc.own_group);
+		rc = ews_proc_reap(pid, sh);
+	}
+	ews_interrupt_let_go(&held);
+	return rc;
 }
 
 static int read_setting(const char **text, struct ews_repo *repo, const char *name)
@@ -81,11 +105,11 @@ static int read_setting(const char **text, struct ews_repo *repo, const char *na
 int ews_user_hook_start(const struct ews_session *session, const struct ews_user_hook_about *about)
 {
 	const char *text;
-	int rc = read_setting(&text, session->repo, START);
+	int signo, rc = read_setting(&text, session->repo, START);
 
 	if (rc < 0 || !*text)
 		return rc;
-	rc = run(text, session, about);
+	rc = run(&signo, text, session, about, 0);
 	if (rc < 0)
 		return ews_error_wrap(START);
 	if (rc == 0)
@@ -104,8 +128,9 @@ bool ews_user_hook_decides(struct ews_repo *repo)
 	return decides;
 }
 
-int ews_user_hook_complete(const struct ews_session *session, const struct ews_user_hook_about *about)
+int ews_user_hook_complete(int *out_signo, const struct ews_session *session, const struct ews_user_hook_about *about)
 {
+	EWS_CLEANUP(fd) int fd = -1;
 	const char *text;
 	int status, rc = read_setting(&text, session->repo, COMPLETE);
 
@@ -113,7 +138,9 @@ int ews_user_hook_complete(const struct ews_session *session, const struct ews_u
 		rc = ews_file_replace(session->fd, PATCH_FILE, about->patch, about->patch_len, 0600);
 	if (rc < 0)
 		return rc;
-	status = run(text, session, about);
+	*out_signo = 0;
+	fd = openat(session->fd, PATCH_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	status = fd < 0 ? ews_error_os("cannot open '" PATCH_FILE "'") : run(out_signo, text, session, about, fd);
 	(void)unlinkat(session->fd, PATCH_FILE, 0); /* it goes with the session */
 	return status < 0 ? ews_error_wrap(COMPLETE) : status;
 }

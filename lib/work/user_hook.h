@@ -28,7 +28,11 @@ int ews_user_hook_start(const struct ews_session *session, const struct ews_user
 /* Is there a hook that decides about results? */
 bool ews_user_hook_decides(struct ews_repo *repo);
 
-/* Ask it: returns the status that it ended with. Fails when it could not be run. */
-int ews_user_hook_complete(const struct ews_session *session, const struct ews_user_hook_about *about);
+/*
+ * Ask it: returns the status that it ended with. A signal that came meanwhile, and that this process ignores since a
+ * command ran in its place, was passed on, and is `*out_signo`, else 0: nothing was decided then. Fails when it could not be run.
+ */
+int ews_user_hook_complete(int *out_signo, const struct ews_session *session,
+			   const struct ews_user_hook_about *about);
 
 #endif
