@@ -63,6 +63,16 @@ test_expect_success 'P1: so do those of a directory in the work tree, which may 
 	test_grep "^ran .other/pre-commit" "$HOOKLOG" && git -C p config --unset core.hooksPath && rm -r p/.husky p/.other
 '
 
+test_expect_success 'P1: an empty core.hooksPath is none: what git does not run they do not run either' '
+	hook p/.git/hooks/pre-commit && git -C p ews guard uninstall >out && git -C p config core.hooksPath "" &&
+	git -C p ews guard install >out 2>err && test_grep ! "before those" err && >"$HOOKLOG" && git -C p commit -q --allow-empty -m empty && test_must_be_empty "$HOOKLOG" &&
+	git -C p ews guard status >out && test_grep "run alone" out && test_grep ! "before those" out && git -C p ews guard status --json >out &&
+	test_json out ".hooks[0].is_effective" true && test_grep ! "\"next\"" out && cp p/.git/config kept && printf "[core]\n\thooksPath =\n" >>p/.git/config && git -C p ews guard status >out &&
+	test_grep "not run here: core.hooksPath is empty" out && cp kept p/.git/config && git -C p ews guard uninstall >out && git -C p config --unset core.hooksPath &&
+	git -C p ews guard install >out && git -C p commit -q --allow-empty -m full && test_grep "^ran .*/hooks/pre-commit" "$HOOKLOG" && rm p/.git/hooks/pre-commit &&
+	git config --global core.hooksPath "" && >"$HOOKLOG" && git -C p commit -q --allow-empty -m users && test_must_be_empty "$HOOKLOG" && git config --global --unset core.hooksPath
+'
+
 test_expect_success 'P6: in a workspace commands that move refs or publish are stopped' '
 	start_ws -n ws p one && git -C p for-each-ref >refs.before && echo edit >>"${ws:?}/run.sh" && git -C "${ws:?}" diff >edit.diff &&
 	stopped "git commit (this is the workspace of session .one.)" git -C "${ws:?}" commit -qam x &&

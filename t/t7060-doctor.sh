@@ -101,8 +101,17 @@ test_expect_success 'hooks that would not run in a workspace' '
 		warning ../elsewhere leads elsewhere from a workspace
 		warning $PWD/p/src in the project.s files
 		ok src those in .src. run in a workspace
+		warning $PWD/p// in the project.s files
 		ok $PWD/elsewhere those in .*elsewhere. run
+		ok . those in .\.. run in a workspace
+		ok "" core.hooksPath is empty: git runs none
 	END
+'
+
+test_expect_success 'what is advised for a core.hooksPath that names the project is a path below it' '
+	for path in "$PWD/p" "$PWD/p/" "$PWD/p//src"; do
+		git -C p config core.hooksPath "$path" && test_expect_code 1 git -C p ews doctor >out && test_grep "do: git config core.hooksPath .\(\.\|src\).$" out || return 1
+	done && git -C p config --unset core.hooksPath
 '
 
 test_expect_success 'hooks that git passes by, and those it stops at' '

@@ -98,7 +98,9 @@ int ews_cmd_guard_install(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	tell(ctx, &hooks);
 	tell_of_foreign(ctx, &hooks);
-	if (hooks.taken && !ews_hooks_is_effective(&hooks))
+	if (hooks.taken && !*hooks.taken)
+		ews_cmd_warn(ctx, "core.hooksPath is empty here: git runs no hooks, these neither");
+	else if (hooks.taken && !ews_hooks_is_effective(&hooks))
 		ews_cmd_warn(ctx, "git takes the hooks of '%s' here: these are not run", hooks.taken);
 	if (ctx->json) {
 		object = ews_cmd_json_new("guard_install");
@@ -108,7 +110,7 @@ int ews_cmd_guard_install(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return 0;
 	}
 	ews_cmd_add_place(ctx, hooks.dir);
-	if (hooks.next)
+	if (hooks.next && *hooks.next)
 		ews_cmd_note(ctx, "they run before those of '%s'", hooks.next);
 	ews_cmd_note(ctx, "hooks can't stop everything: 'git ews guard status' says what they can't");
 	return 0;

@@ -38,9 +38,13 @@ void ews_render_hooks(struct ews_buf *out, const struct ews_hooks *hooks)
 	add_line(out, "hooks in", hooks->dir);
 	for (size_t i = 0; i < hooks->configs.n; i++)
 		add_line(out, "named by", hooks->configs.items[i]);
-	if (hooks->next)
+	if (hooks->next && *hooks->next)
 		add_line(out, "run before those of", hooks->next);
-	if (hooks->taken && !ews_hooks_is_effective(hooks))
+	else if (hooks->next)
+		ews_buf_adds(out, "    run alone: without them core.hooksPath is empty\n");
+	if (hooks->taken && !*hooks->taken)
+		ews_buf_adds(out, "    not run here: core.hooksPath is empty\n");
+	else if (hooks->taken && !ews_hooks_is_effective(hooks))
 		add_line(out, "not run here: git takes those of", hooks->taken);
 	for (size_t i = 0; i < hooks->foreign.n; i++)
 		add_line(out, "not ours, git ews is not asked there:", hooks->foreign.items[i]);
@@ -69,7 +73,7 @@ void ews_render_hooks_object(cJSON *object, const struct ews_hooks *hooks)
 		(void)cJSON_AddBoolToObject(object, "is_effective", ews_hooks_is_effective(hooks));
 	ews_json_add_path(object, "directory", hooks->dir);
 	add_paths(object, "config_files", &hooks->configs);
-	if (hooks->next)
+	if (hooks->next && *hooks->next)
 		ews_json_add_path(object, "next", hooks->next);
 	add_paths(object, "not_ours", &hooks->foreign);
 	add_paths(object, "sessions_in_use", &hooks->busy);

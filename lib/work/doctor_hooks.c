@@ -64,21 +64,23 @@ static bool is_ignored(const struct ews_patient *patient, const char *rel)
 static void look_at_relative(struct ews_checkup *out, const struct ews_patient *patient, const char *text)
 {
 	EWS_CLEANUP(free) char *dir = ews_path_absolute(patient->top, text);
-	const char *rel = dir + strlen(patient->top) + 1;
 	struct ews_check *check;
 
+	/* The top of whichever work tree it is. */
+	if (!strcmp(dir, patient->top))
+		return;
 	if (!is_dir(dir)) {
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_PROBLEM,
 			"core.hooksPath names '%s', which is not there: git runs no hook, and does not say so", text);
 		ews_check_advise(check, "make '%s', or git config --unset core.hooksPath", dir);
-	} else if (!ews_path_is_inside(dir, patient->top) || !*rel) {
+	} else if (!ews_path_is_inside(dir, patient->top)) {
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_WARNING,
 			"core.hooksPath is '%s', which leads elsewhere from a workspace: its commits run no hook",
 			text);
 		ews_check_advise(check, "git config core.hooksPath '%s'", dir);
-	} else if (is_ignored(patient, rel)) {
+	} else if (is_ignored(patient, dir + strlen(patient->top) + 1)) {
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_WARNING,
 			"core.hooksPath is '%s', which is ignored: a workspace may lack it, and its commits run no hook",
@@ -96,12 +98,14 @@ static void look_at_absolute(struct ews_checkup *out, const struct ews_patient *
 			out, HOOKS, EWS_CHECK_PROBLEM,
 			"core.hooksPath names '%s', which is not there: git runs no hook, and does not say so", dir);
 		ews_check_advise(check, "make that directory, or git config --unset core.hooksPath");
-	} else if (ews_path_is_inside(dir, patient->top) && strlen(dir) > strlen(patient->top) &&
-		   !ews_path_is_inside(dir, patient->repo->common_dir)) {
+	} else if (ews_path_is_inside(dir, patient->top) && !ews_path_is_inside(dir, patient->repo->common_dir)) {
+		const char *rel = dir + strlen(patient->top);
+
+		rel += strspn(rel, "/");
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_WARNING,
 			"core.hooksPath is '%s', in the project's files: a workspace runs those, not its own", dir);
-		ews_check_advise(check, "git config core.hooksPath '%s'", dir + strlen(patient->top) + 1);
+		ews_check_advise(check, "git config core.hooksPath '%s'", *rel ? rel : ".");
 	}
 }
 
@@ -199,6 +203,10 @@ void ews_doctor_hooks(struct ews_checkup *out, const struct ews_patient *patient
 		return;
 	}
 	text = read_hooks_path(patient);
+	if (text && !*text) {
+		ews_checkup_ok(out, HOOKS, "core.hooksPath is empty: git runs none, in a workspace neither");
+		return;
+	}
 	if (text && *text == '/')
 		look_at_absolute(out, patient, text);
 	else if (text && *text != '~' && *text != '%')

@@ -67,21 +67,25 @@ static const char stop[] = "if test \"$why\"; then\n"
 
 static const char find_next[] = "# The hook that git would run without this directory.\n"
 				"dir=\n"
-				"while IFS= read -r path; do\n"
-				"	test -e \"$path/" EWS_HOOKS_MARK "\" || dir=$path\n"
-				"done <<END\n"
-				"$(git config --path --get-all core.hooksPath)\n"
-				"END\n";
+				"named=\n"
+				"if paths=$(git config --path --get-all core.hooksPath); then\n"
+				"	while IFS= read -r path; do\n"
+				"		test -e \"$path/" EWS_HOOKS_MARK "\" || { dir=$path named=t; }\n"
+				"	done <<END\n"
+				"$paths\n"
+				"END\n"
+				"fi\n";
 
 static const char in_repository[] = "here=${0%/*}\n"
-				    "test \"$dir\" || dir=${here%/*}/hooks\n";
+				    "test \"$named\" || dir=${here%/*}/hooks\n";
 
-static const char in_any[] = "if ! test \"$dir\"; then\n"
+static const char in_any[] = "if ! test \"$named\"; then\n"
 			     "	common=$(git rev-parse --git-common-dir) || exit 0\n"
 			     "	dir=$common/hooks\n"
 			     "fi\n";
 
-static const char need_next[] = "if ! test -f \"$dir/$name\" || ! test -x \"$dir/$name\"; then\n"
+/* An empty path is one: then git would run none. */
+static const char need_next[] = "if ! test \"$dir\" || ! test -f \"$dir/$name\" || ! test -x \"$dir/$name\"; then\n"
 				"	exit 0\n"
 				"fi\n";
 
