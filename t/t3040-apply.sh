@@ -229,6 +229,14 @@ test_expect_success 'P4: what was deleted there goes, is kept and comes back, th
 	done && git -C late ews undo --redo && test_path_is_missing late/x.log && git -C late gc -q --prune=now && git -C late ews undo && files_of late >got && test_cmp was got && git -C late ews end late
 '
 
+test_expect_success 'P9: no monitor of the repository runs, whatever is staged and committed; its hooks do' '
+	test_repo seen && for how in --index --commit; do
+		start_ws seen seen && echo "$how" >>"${ws:?}/run.sh" && git -C seen config core.fsmonitor "touch \"$PWD/monitored\"; false" &&
+		printf "#!/bin/sh\ntouch \"%s/hooked\"\n" "$PWD" >seen/.git/hooks/pre-commit && chmod +x seen/.git/hooks/pre-commit &&
+		git -C seen ews apply $how seen && test_path_is_missing monitored && git -C seen config --unset core.fsmonitor && test_grep -e "$how" seen/run.sh && git -C seen ews end seen && git -C seen reset -q --hard || return 1
+	done && test_path_is_file hooked && rm hooked
+'
+
 test_expect_success 'P8: where ignored files keep a directory that is to go, and nothing else is left to do, nothing is called applied' '
 	test_repo keeps && echo "*.o" >keeps/.gitignore && mkdir -p keeps/dir/sub && echo f >keeps/dir/sub/f && git -C keeps add . && git -C keeps commit -qm dir && start_ws keeps keeps && echo o >keeps/dir/sub/x.o && rm -r "${ws:?}/dir" &&
 	git -C keeps ews apply keeps && test_path_is_missing keeps/dir/sub/f && test_path_is_file keeps/dir/sub/x.o && git -C keeps commit -qam gone && for how in "" --index --commit; do

@@ -143,6 +143,8 @@ static int run(struct ews_repo *repo, const struct words *words)
 		ews_strv_addf(&argv, "--git-dir=%s", repo->git_dir);
 		ews_strv_addf(&argv, "--work-tree=%s", repo->project);
 	}
+	/* A monitor that the repository names is no part of what the user asked for, as hooks and filters are. */
+	ews_strv_add_all(&argv, "-c", "core.fsmonitor=false", NULL);
 	if (words->sync_objects)
 		ews_strv_add_all(&argv, "-c", "core.fsync=objects", NULL);
 	for (const char *const *arg = words->args; *arg; arg++)
