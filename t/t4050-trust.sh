@@ -57,10 +57,10 @@ test_expect_success 'P6: a kernel that can not is not said to' '
 
 test_expect_success 'secrets are named, and never shown' '
 	mkdir -p "$HOME/.ssh" "$HOME/.config/gh" && echo s3cret >"$HOME/.ssh/id_rsa" && echo s3cret >"$HOME/.netrc" && git -C p config remote.web.url https://ada:s3cret@example.org/x && git -C p config url.https://s3cret@example.org/.insteadOf web: &&
-	git -C p config http.https://example.org/.extraHeader "Authorization: s3cret" && git -C p config credential.https://ada:s3cret@example.org.helper "!echo s3cret" && git -C p config remote.ssh.url ssh://git@example.org/x &&
+	git -C p config imap.pass s3cret && git -C p config imap.there.pass s3cret && git -C p config http.https://example.org/.extraHeader "Authorization: s3cret" && git -C p config credential.https://ada:s3cret@example.org.helper "!echo s3cret" && git -C p config remote.ssh.url ssh://git@example.org/x &&
 	HUB_TOKEN=s3cret db_password=s3cret EMPTY_KEY= MONKEYS=s3cret SSH_AUTH_SOCK=/nowhere git -C p ews trust status one >out && cp out text && HUB_TOKEN=s3cret db_password=s3cret EMPTY_KEY= MONKEYS=s3cret git -C p ews trust status --json one >out &&
 	test_grep ! s3cret text && test_grep ! s3cret out && in_json path "$HOME/.ssh" && in_json path "$HOME/.netrc" && in_json path "$HOME/.config/gh" && in_json name HUB_TOKEN && in_json name db_password &&
-	in_json name remote.web.url && in_json name "url.https://***@example.org/.insteadof" && in_json name "http.https://example.org/.extraheader" && test_grep ! "EMPTY_KEY\|MONKEYS\|remote.ssh" out && test_grep "^ *variable HUB_TOKEN$" text && test_grep "/.ssh$" text
+	in_json name imap.pass && in_json name imap.there.pass && in_json name remote.web.url && in_json name "url.https://***@example.org/.insteadof" && in_json name "http.https://example.org/.extraheader" && test_grep ! "EMPTY_KEY\|MONKEYS\|remote.ssh" out && test_grep "^ *variable HUB_TOKEN$" text && test_grep "/.ssh$" text
 '
 
 test_expect_success 'P9: programs behind rarer settings are named as well' '

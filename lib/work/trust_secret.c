@@ -52,7 +52,7 @@ static const char *const endings[] = { "TOKEN", "SECRET", "KEY", "PASSWORD" };
 
 #define PATTERN                                                                                                        \
 	"^(remote\\..+\\.(url|pushurl|proxy)|url\\..+\\.(insteadof|pushinsteadof)|http\\.(.+\\.)?(extraheader|proxy)|" \
-	"credential\\..+|.*(token|secret|password|apikey|smtppass))$"
+	"credential\\..+|.*(token|secret|password|apikey|smtppass)|imap\\.(.+\\.)?pass)$"
 
 static bool ends_in(const char *text, const char *ending)
 {
@@ -155,6 +155,8 @@ static bool is_secret(const struct ews_gitconfig_value *value)
 	static const char *const whole[] = { "extraheader", "token", "secret", "password", "apikey", "smtppass" };
 	const char *last = strrchr(value->key, '.');
 
+	if (ews_str_begins(value->key, "imap.") && !strcmp(last, ".pass"))
+		return *value->text;
 	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++)
 		if (ends_in(last, whole[i]))
 			return *value->text;
