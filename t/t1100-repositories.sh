@@ -271,7 +271,7 @@ test_expect_success 'HEAD and config that make no sense: one error' '
 	git clone -q origin badhead && echo garbage >badhead/.git/HEAD && refuses badhead . &&
 	git clone -q origin badref && echo 1234567890123456789012345678901234567890 >badref/.git/refs/heads/main && refuses badref . &&
 	git clone -q origin badindex && echo garbage >badindex/.git/index && refuses badindex index &&
-	git clone -q origin badconfig && echo "[broken" >>badconfig/.git/config && test_expect_code 128 git -C badconfig ews start >out 2>err && test_must_be_empty out && test -s err
+	git clone -q origin badconfig && echo "[broken" >>badconfig/.git/config && test_expect_code 128 git-ews -C badconfig start >out 2>err && test_must_be_empty out && test_grep "^hint: mend it with an editor" err
 '
 
 test_done

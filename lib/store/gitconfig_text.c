@@ -171,8 +171,11 @@ static int parse(struct reader *reader, ews_gitconfig_fn fn, void *payload)
 					return rc;
 			}
 		}
-		if (!is_fine)
-			return ews_error(EWS_ECONFIG, "line %u is no git config", line);
+		if (!is_fine) {
+			(void)ews_error(EWS_ECONFIG, "line %u is no git config", line);
+			ews_error_hint("mend it with an editor: git reads nothing of such a file, either");
+			return EWS_ECONFIG;
+		}
 	}
 	return 0;
 }
