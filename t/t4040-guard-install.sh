@@ -148,7 +148,7 @@ test_expect_success 'P6: where the config of work trees names hooks, they hold i
 		stopped "git commit" git -C "${ws:?}" commit -q --allow-empty -m x || return 1
 	done && git -C trees worktree add -q ../own && test "$(git -C own config core.hooksPath)" = "$PWD/trees/.git/ews-hooks" &&
 	sed -i "s,\"/.*/ews-hooks,\"ews-hooks," trees/.git/worktrees/own/config.worktree && git -C trees ews guard uninstall >out &&
-	for tree in sooner later own; do test_cmp worktree.before trees/.git/worktrees/$tree/config.worktree || return 1; done &&
+	for tree in sooner later own; do test_cmp worktree.before trees/.git/worktrees/${tree:?}/config.worktree || return 1; done &&
 	test_cmp worktree.before trees/.git/config.worktree && git -C trees worktree remove own && git -C trees ews end -q sooner && git -C trees ews end -q later
 '
 
