@@ -91,6 +91,16 @@ test_expect_success 'P1: a repository that is meant to be bare, with work trees 
 	git -C b show HEAD:run.sh >b/run.sh && { git -C b ews doctor >out 2>err || test $? = 1; } && found problem core.bare "says that the repository is bare, but .*/b. is its work tree"
 '
 
+test_expect_success 'P4: a registration of no session stays while it alone names a commit, holds a submodule, or something unknown' '
+	test_repo outer && (cd outer && git -c protocol.file.allow=always submodule --quiet add "$PWD/../p" sub && git commit -q -m sub) && git clone -q outer lone && git -C lone config core.logAllRefUpdates false && g=$PWD/lone/.git/worktrees &&
+	for name in orig fetched sub notes plain; do git -C lone ews --home "$PWD/lost" start -q $name >out || return 1; done &&
+	only=$(git -C lone commit-tree -m only HEAD^{tree}) && echo "$only" >"${g:?}/orig/ORIG_HEAD" && printf "%s\t\tof somewhere\n" "$(git -C lone rev-parse HEAD)" "$only" >"${g:?}/fetched/FETCH_HEAD" && git -C lone rev-parse HEAD >"${g:?}/plain/ORIG_HEAD" &&
+	git -C "$PWD/lost/working/lone/qe/sub" -c protocol.file.allow=always submodule --quiet update --init && test_path_is_dir "${g:?}/sub/modules/sub" && echo mine >"${g:?}/notes/notes" && rm -r lost &&
+	for name in orig fetched sub notes plain; do echo "${home:?}/working/lone/qe/$name/.git" >"${g:?}/${name:?}/gitdir" || return 1; done && test_expect_code 1 git -C lone ews doctor --fix >out 2>err &&
+	found fixed registrations "/plain. is of no session" && test_path_is_missing "${g:?}/plain" && for name in orig fetched sub notes; do found problem registrations "/$name. is of no session" && test_path_is_dir "${g:?}/$name" || return 1; done &&
+	test_path_is_dir "${g:?}/sub/modules/sub/objects" && test_grep ! -e "--fix: " out && rm -r outer lone
+'
+
 test_expect_success 'hooks that would not run in a workspace' '
 	mkdir -p p/cache elsewhere && echo cache >p/.git/info/exclude && while read -r status path text; do
 		git -C p config core.hooksPath "$(eval "echo \"$path\"")" && { git -C p ews doctor >out || test "$status" != ok; } && found "$status" hooks "$text" || { echo "$path" && return 1; }

@@ -110,7 +110,26 @@ static void add_id(struct ews_buf *out, const char *text)
 		ews_buf_addf(out, "%.*s\n", (int)len, text);
 }
 
-/* The commits that the entry names: its HEAD's, and what its log says that it was. False when HEAD is no commit's id. */
+/* What begins the lines of the file `name`, if it is there. */
+static bool add_ids(struct ews_buf *out, int fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = is_file(fd, name) ? ews_file_read(&text, fd, name, LOG_BYTES_MAX) : 0;
+
+	ews_error_clear();
+	if (rc < 0)
+		return false;
+	for (const char *line = text.ptr; text.len && *line; line += *line == '\n') {
+		add_id(out, line);
+		line += strcspn(line, "\n");
+	}
+	return true;
+}
+
+/*
+ * The commits that the entry names: its HEAD's, what its log says that it was, where a reset came from, and what was fetched.
+ * False when HEAD is no commit's id.
+ */
 static bool list_commits(struct ews_buf *out, int fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf log = EWS_BUF_INIT;
@@ -120,7 +139,7 @@ static bool list_commits(struct ews_buf *out, int fd)
 
 	ews_error_clear();
 	add_id(out, head);
-	if (!out->len || !is_read)
+	if (!out->len || !is_read || !add_ids(out, fd, "ORIG_HEAD") || !add_ids(out, fd, "FETCH_HEAD"))
 		return false;
 	for (const char *line = log.ptr; *line; line += *line == '\n') {
 		const char *next = strchr(line, ' ');
@@ -163,7 +182,7 @@ static bool is_kept(const struct ews_patient *patient, int fd, const char *git_d
 	struct ews_git_opts opts = { .own_dir = patient->repo->common_dir, .out = &left, .err = &err };
 
 	/* One that was cut off before it had any of them. */
-	if (!is_file(fd, "HEAD") && !is_file(fd, "index") && !is_file(fd, "logs"))
+	if (!is_file(fd, "HEAD") && !is_file(fd, "index") && !is_file(fd, "logs") && !is_file(fd, "ORIG_HEAD"))
 		return true;
 	if (!list_commits(&commits, fd) || list_refs(&commits, patient->repo->odb) < 0)
 		return false;
@@ -180,17 +199,40 @@ static bool is_kept(const struct ews_patient *patient, int fd, const char *git_d
 	return ews_git_run(&opts, compare.items) == 0;
 }
 
-/* Files of a merge or the like are in no commit either, nor are settings and refs that one work tree has alone. */
+/* Is there nothing in the directory `name`, if it is there, but perhaps the file `known`? */
+static bool has_only(int fd, const char *name, const char *known)
+{
+	EWS_CLEANUP(fd) int dir = ews_dir_open_beneath(fd, name);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = dir < 0 ? dir : ews_dir_names_read(&names, dir);
+
+	return n == 0 || (n == 1 && !strcmp(names.items[0].name, known)) || (n == EWS_ENOTFOUND && dir < 0);
+}
+
+static bool is_known(const char *name)
+{
+	static const char *const known[] = { "HEAD", "commondir", "gitdir",         "locked",    "logs",
+					     "refs", "index",     "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(name, known[i]))
+			return true;
+	return ews_str_begins(name, "sharedindex.");
+}
+
+/*
+ * Is anything there that is_kept() does not look into? The repositories of submodules, a merge that goes on, settings and refs
+ * that one work tree has alone are in no commit, and nobody can name all that may be put there: what is not known stays.
+ */
 static bool has_more(int fd)
 {
-	static const char *const files[] = { "MERGE_HEAD",   "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge",
-					     "rebase-apply", "sequencer",        "BISECT_LOG",  "config.worktree" };
-	struct ews_tree_size refs = { 0, 0 };
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, fd);
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (is_file(fd, files[i]))
+	for (ssize_t i = 0; i < n; i++)
+		if (!is_known(names.items[i].name))
 			return true;
-	return is_file(fd, "refs") && (ews_file_measure_tree(&refs, fd, "refs") < 0 || refs.files);
+	return n < 0 || !has_only(fd, "logs", "HEAD") || !has_only(fd, "refs", "");
 }
 
 static bool can_go(const struct ews_patient *patient, const struct entry *entry)
@@ -268,7 +310,7 @@ static void find_orphan(struct ews_checkup *out, const struct ews_patient *patie
 		ews_check_advise(
 			check,
 			"look at it with 'GIT_DIR=%s/" ENTRIES
-			"/%s git log': it may hold commits, or an index, that nothing else does; then rm -r '%s/" ENTRIES
+			"/%s git log': it may hold commits, an index, or submodules, that nothing else does; then rm -r '%s/" ENTRIES
 			"/%s'",
 			dir, entry->id, dir, entry->id);
 }
