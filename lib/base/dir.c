@@ -173,6 +173,24 @@ int ews_dir_open(const char *path)
 	return fd;
 }
 
+char *ews_dir_resolve(const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+
+	for (;;) {
+		EWS_CLEANUP(free) char *real = realpath(at, NULL);
+		EWS_CLEANUP(free) char *above = NULL;
+
+		if (real)
+			return ews_path_join(real, path + strlen(at) + (path[strlen(at)] == '/'));
+		above = ews_path_dir(at);
+		if (!strcmp(above, at) || !*above)
+			return ews_strdup(path);
+		free(at);
+		at = ews_steal(&above);
+	}
+}
+
 int ews_dir_open_beneath(int root_fd, const char *rel)
 {
 	int fd = open_beneath(root_fd, rel, HERE_FLAGS, 0);

@@ -23,6 +23,9 @@
 /* Open the directory `path` (links followed), close-on-exec. Returns the descriptor. */
 int ews_dir_open(const char *path);
 
+/* The real path of what of the absolute `path` exists, and the rest of it as it stands. The caller frees it. */
+char *ews_dir_resolve(const char *path);
+
 /* Open the directory `rel` beneath `root_fd` ("" is the root itself). Returns a descriptor. */
 int ews_dir_open_beneath(int root_fd, const char *rel);
 

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -21,6 +22,7 @@
 #include "base/str.h"
 #include "store/accepted.h"
 #include "store/gitconfig.h"
+#include "store/home.h"
 #include "store/yaml.h"
 
 /* One value that somebody gave. */
@@ -317,25 +319,6 @@ static void look_up(struct brought *brought, const struct ews_config *config)
 	brought->is_accepted = ews_accepted_has(config->home, config->project, brought->name, brought->digest);
 }
 
-/* The real path of what of `path` exists, and the rest of it as it stands. */
-static char *resolve(const char *path)
-{
-	EWS_CLEANUP(free) char *at = ews_strdup(path);
-
-	for (;;) {
-		EWS_CLEANUP(free) char *real = realpath(at, NULL);
-		EWS_CLEANUP(free) char *above = NULL;
-
-		if (real)
-			return ews_path_join(real, path[strlen(at)] ? path + strlen(at) + 1 : "");
-		above = ews_path_dir(at);
-		if (!strcmp(above, at) || !*above)
-			return ews_strdup(path);
-		free(at);
-		at = ews_steal(&above);
-	}
-}
-
 /* The directory that a place means. */
 static char *find_dir(const struct ews_config *config, const char *text)
 {
@@ -346,18 +329,26 @@ static char *find_dir(const struct ews_config *config, const char *text)
 		path = ews_path_absolute(user, rest);
 	else
 		path = ews_path_absolute(config->project, text);
-	return resolve(path);
+	return ews_dir_resolve(path);
 }
 
 /* A repository may choose a place in its own ".superqode" and in home: really there, not by a link that leads on. */
 static bool is_own_place(const struct ews_config *config, const char *text)
 {
 	EWS_CLEANUP(free) char *dir = find_dir(config, text);
-	EWS_CLEANUP(free) char *project = resolve(config->project);
+	EWS_CLEANUP(free) char *project = ews_dir_resolve(config->project);
 	EWS_CLEANUP(free) char *own = ews_path_join(project, ".superqode");
-	EWS_CLEANUP(free) char *home = resolve(config->home);
+	EWS_CLEANUP(free) char *home = ews_dir_resolve(config->home);
 
 	return !strcmp(text, "home") || ews_path_is_inside(dir, own) || ews_path_is_inside(dir, home);
+}
+
+/* What a repository has put there would be taken for a record, of whatever project. */
+static bool is_among_records(const struct ews_config *config, const char *text)
+{
+	EWS_CLEANUP(free) char *dir = strcmp(text, "home") != 0 ? find_dir(config, text) : NULL;
+
+	return dir && ews_home_is_reserved(config->home, dir);
 }
 
 /* What `setting` means by the default, as a value. */
@@ -379,6 +370,8 @@ static const char *why_not(const struct ews_config *config, const struct given *
 
 	if (ews_setting_laxity(setting, value) > ews_setting_laxity(setting, below))
 		return "doesn't count: a repository can't loosen this by itself; 'git ews config accept' lets it count";
+	if (setting->type == EWS_SETTING_PLACE && is_among_records(config, given->text))
+		return "doesn't count: home keeps its records there";
 	if (setting->type == EWS_SETTING_PLACE && !is_own_place(config, given->text))
 		return "doesn't count: a repository can't name a place outside of '.superqode' and home by itself; "
 		       "'git ews config accept' lets it count";

@@ -554,6 +554,23 @@ static bool find_marked(char **repo, char **id, const char *home, const char *cw
 	return false;
 }
 
+bool ews_home_is_reserved(const char *home, const char *path)
+{
+	static const char *const names[] = { "accepted", "archives", "elsewhere", "hooks", "neutral.git",
+					     "ports",    "reserve",  "store",     "tmp",   "working" };
+	EWS_CLEANUP(free) char *real_home = ews_dir_resolve(home);
+	EWS_CLEANUP(free) char *real = ews_dir_resolve(path);
+	const char *rel;
+
+	if (!ews_path_is_inside(real, real_home) || !strcmp(real, real_home))
+		return false;
+	rel = real + strlen(real_home) + 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (ews_path_is_inside(rel, names[i]))
+			return true;
+	return *rel == '.'; /* what is on its way there, and is swept */
+}
+
 int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const char *cwd)
 {
 	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);

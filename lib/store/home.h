@@ -91,6 +91,12 @@ bool ews_home_is_marked(const char *home, const char *workspace, const char *rep
 int ews_home_unmark_elsewhere(const char *home, const char *workspace);
 
 /*
+ * Does the absolute `path` lie where home keeps its own, or will when that is made, wherever links lead? What is put there by
+ * somebody else would be taken for a record.
+ */
+bool ews_home_is_reserved(const char *home, const char *path);
+
+/*
  * Which session's workspace holds the directory `cwd`? Found by where things
  * lie below home alone, never by what the workspace says of itself. Gives
  * `*repo_dir` and `*id` (the caller frees both). Fails with EWS_ENOTFOUND.

@@ -12,6 +12,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/home.h"
 
 #define LOCATION "qe.artifacts.location"
 #define AT_HOME "artifacts"
@@ -68,6 +69,18 @@ static int find_place(char **out, struct ews_repo *repo)
 	return ews_config_dir(out, config, LOCATION);
 }
 
+/* Among home's records artifacts would be taken for some. Where they are when "home" is said, they may be. */
+static int check_unreserved(const struct ews_repo *repo, const char *place)
+{
+	EWS_CLEANUP(free) char *at_home = repo->dir ? ews_path_join(repo->dir, AT_HOME) : NULL;
+
+	if ((at_home && !strcmp(place, at_home)) || !ews_home_is_reserved(repo->home, place))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' lies where git ews keeps its own records", place);
+	ews_error_hint(LOCATION " may name a directory outside of '%s', or 'home'", repo->home);
+	return EWS_EUSAGE;
+}
+
 int ews_artifact_open_place(char **path, struct ews_repo *repo, bool make)
 {
 	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
@@ -80,6 +93,9 @@ int ews_artifact_open_place(char **path, struct ews_repo *repo, bool make)
 	is_own = place && ews_path_is_inside(place, own);
 	if (!place || (is_own && repo->is_bare))
 		return open_at_home(path, repo, make);
+	rc = check_unreserved(repo, place);
+	if (rc < 0)
+		return rc;
 	rc = fd = is_own ? open_own(repo, place, make) : open_chosen(place, make);
 	if (rc < 0)
 		return rc;

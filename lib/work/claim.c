@@ -90,8 +90,23 @@ static int check_outside(const struct ews_repo *repo, const char *path)
 	return EWS_EUSAGE;
 }
 
-/* The directory that the workspace will lie in, made when missing; gives its real path. */
-static int choose_parent(char **out, struct ews_repo *repo, const char *in)
+/* Among home's records a workspace would be taken for one. Where those of the project are anyway, it may be. */
+static int check_unreserved(const struct ews_repo *repo, const char *parent, const char *id)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(parent, id);
+	EWS_CLEANUP(free) char *real = ews_dir_resolve(parent);
+	EWS_CLEANUP(free) char *dir = repo->dir ? ews_dir_resolve(repo->dir) : NULL;
+	EWS_CLEANUP(free) char *usual = dir ? ews_path_join(dir, "qe") : NULL;
+
+	if ((usual && !strcmp(real, usual)) || !ews_home_is_reserved(repo->home, path))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' lies where git ews keeps its own records", path);
+	ews_error_hint("name a directory outside of '%s'", repo->home);
+	return EWS_EUSAGE;
+}
+
+/* The directory that the workspace of `id` will lie in, made when missing; gives its real path. */
+static int choose_parent(char **out, struct ews_repo *repo, const char *in, const char *id)
 {
 	EWS_CLEANUP(free) char *cwd = getcwd(NULL, 0);
 	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
@@ -110,6 +125,8 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in)
 	}
 	path = ews_path_absolute(cwd ? cwd : "/", in);
 	rc = check_outside(repo, path);
+	if (rc == 0)
+		rc = check_unreserved(repo, path, id);
 	if (rc < 0)
 		return rc;
 	if (ews_path_is_inside(path, own))
@@ -171,7 +188,7 @@ int ews_claim_take(struct ews_session *session, struct ews_repo *repo, const cha
 	int rc = ews_rules_exclude_text(&exclude, repo, NULL);
 
 	if (rc == 0 && !session->method->is_project)
-		rc = choose_parent(&parent, repo, opts->in);
+		rc = choose_parent(&parent, repo, opts->in, id);
 	if (rc == 0 && parent)
 		rc = refuse_standing(repo, parent, id);
 	if (rc == 0)
