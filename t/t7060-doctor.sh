@@ -101,6 +101,14 @@ test_expect_success 'P4: a registration of no session stays while it alone names
 	test_path_is_dir "${g:?}/sub/modules/sub/objects" && test_grep ! -e "--fix: " out && rm -r outer lone
 '
 
+test_expect_success 'P4: what leaves refs of ours out of a refspec leaves out all of them, by their names on its left side' '
+	test_repo far && start_ws -n ws far one && git init -q --bare far.git && git -C far push -q ../far.git main && git -C far remote add o ../far.git && git -C far config remote.o.fetch "+refs/heads/*:refs/*" &&
+	git -C far config --add remote.o.fetch "^refs/ews/*" && git -C far config remote.o.push "+refs/*:refs/*" && git -C far config --add remote.o.push "^refs/ews/snapshots/*" &&
+	git -C far ews doctor --fix >out 2>err && found fixed remotes "o. is fetched as" && found fixed remotes "o. is pushed" && git -C far config --get-all remote.o.fetch >out && test_grep -Fx "^refs/heads/ews/*" out &&
+	git -C far for-each-ref refs/ews >before && test -s before && git -C far fetch -q --prune --update-head-ok o && git -C far for-each-ref refs/ews >after && test_cmp before after && git -C far push -q o && git -C far.git for-each-ref refs/ews >out &&
+	test_must_be_empty out && git -C far ews doctor >out && found ok remotes && git -C far config --unset-all remote.o.fetch && git -C far config remote.o.fetch "+refs/heads/*:refs/ews/*" && test_expect_code 1 git -C far ews doctor >out && found problem remotes "o. is fetched as"
+'
+
 test_expect_success 'hooks that would not run in a workspace' '
 	mkdir -p p/cache elsewhere && echo cache >p/.git/info/exclude && while read -r status path text; do
 		git -C p config core.hooksPath "$(eval "echo \"$path\"")" && { git -C p ews doctor >out || test "$status" != ok; } && found "$status" hooks "$text" || { echo "$path" && return 1; }

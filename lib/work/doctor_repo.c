@@ -200,7 +200,6 @@ static void look_at_alternates(struct ews_checkup *out, const struct ews_repo *r
 /* One remote: what its settings would publish of ours, or delete. */
 struct remote {
 	const struct ews_gitconfig_value *mirror, *push, *named, *fetch; /* that do it; NULL: nothing does */
-	bool keeps_push, keeps_fetch; /* there is a refspec that leaves ours out */
 };
 
 /* "<section>.<remote>.<key>": is it of `name`? */
@@ -223,27 +222,66 @@ static bool covers_ours(const char *side, size_t len)
 	return !strncmp(side, OURS, head < ours ? head : ours);
 }
 
-static void take_refspec(struct remote *remote, const struct ews_gitconfig_value *value, bool is_push)
+/*
+ * The refs on the left of the refspec `text`, which may be a pattern, that stand for refs of ours on the side that is here; NULL:
+ * none do. A refspec that leaves refs out is compared with that side. The caller frees it.
+ */
+static char *find_source(const char *text, bool is_push)
 {
-	const char *text = value->text + (*value->text == '+');
 	const char *colon = strchr(text, ':');
 	size_t len = colon ? (size_t)(colon - text) : strlen(text);
-	const char *side = is_push || !colon ? text : colon + 1;
+	const char *star = memchr(text, '*', len);
+	const char *here = is_push || !colon ? text : colon + 1;
+	size_t here_len = here == text ? len : strlen(here), head = strcspn(here, "*");
 
-	if (*text == '^') {
-		if (covers_ours(text + 1, len - 1) && strchr(text, '*'))
-			*(is_push ? &remote->keeps_push : &remote->keeps_fetch) = true;
-		return;
-	}
 	/* One without a colon is fetched to no ref. */
-	if (!len || (!is_push && !colon) || !covers_ours(side, is_push ? len : strlen(side)))
+	if (!len || (!is_push && !colon) || !covers_ours(here, here_len))
+		return NULL;
+	if (is_push && !ews_str_begins(text, OURS))
+		return ews_strdup(OURS "*");
+	/* One that leads to refs of ours alone. */
+	if (!star || head >= strlen(OURS))
+		return ews_strndup(text, len);
+	return ews_strfmt("%.*s%s%.*s", (int)(star - text), text, OURS + head, (int)(colon - star), star);
+}
+
+/* Does the refspec `text` leave out all of `source`, a ref or a pattern? */
+static bool leaves_out(const char *text, const char *source)
+{
+	const char *rest = ews_str_after(text, "^");
+	const char *star = rest ? strchr(rest, '*') : NULL;
+	const char *any = strchr(source, '*');
+	size_t len = strlen(source), head, tail;
+
+	if (!star)
+		return rest && !strcmp(rest, source);
+	head = (size_t)(star - rest);
+	tail = strlen(star + 1);
+	if (any ? head > (size_t)(any - source) || tail > strlen(any + 1) : head + tail > len)
+		return false;
+	return !strncmp(rest, source, head) && !strcmp(star + 1, source + len - tail);
+}
+
+static bool is_left_out(const struct ews_gitconfig *values, const char *name, const char *key, const char *source)
+{
+	for (size_t i = 0; i < values->n; i++)
+		if (is_of(&values->items[i], name, key) && leaves_out(values->items[i].text, source))
+			return true;
+	return false;
+}
+
+static void take_refspec(struct remote *remote, const struct ews_gitconfig *values, const char *name,
+			 const struct ews_gitconfig_value *value, bool is_push)
+{
+	const char *text = value->text + (*value->text == '+');
+	EWS_CLEANUP(free) char *source = find_source(text, is_push);
+
+	if (!source)
 		return;
-	if (!is_push)
-		remote->fetch = value;
-	else if (ews_str_begins(text, OURS))
+	if (is_push && ews_str_begins(text, OURS))
 		remote->named = value;
-	else
-		remote->push = value;
+	else if (!is_left_out(values, name, is_push ? "push" : "fetch", source))
+		*(is_push ? &remote->push : &remote->fetch) = value;
 }
 
 static void read_remote(struct remote *out, const struct ews_gitconfig *values, const char *name)
@@ -254,20 +292,22 @@ static void read_remote(struct remote *out, const struct ews_gitconfig *values, 
 		if (is_of(value, name, "mirror"))
 			out->mirror = read_truth(value->text) || !strcasecmp(value->text, "push") ? value : NULL;
 		else if (is_of(value, name, "push"))
-			take_refspec(out, value, true);
+			take_refspec(out, values, name, value, true);
 		else if (is_of(value, name, "fetch"))
-			take_refspec(out, value, false);
+			take_refspec(out, values, name, value, false);
 	}
 }
 
-/* `arg`: "<key>\n<file>". */
+/* `arg`: "<key>\n<refspec>\n<file>". */
 static int leave_ours_out(const struct ews_patient *patient, const char *arg)
 {
 	EWS_CLEANUP(free) char *name = ews_strndup(arg, strcspn(arg, "\n"));
-	char add[] = "--add", spec[] = NOT_OURS;
+	const char *rest = arg + strlen(name) + 1;
+	EWS_CLEANUP(free) char *spec = ews_strndup(rest, strcspn(rest, "\n"));
+	char add[] = "--add";
 	char *const words[] = { add, name, spec, NULL };
 
-	return change_config(patient->repo, arg + strlen(name) + 1, words);
+	return change_config(patient->repo, rest + strlen(spec) + 1, words);
 }
 
 /* What leaves our refs out of `value`, a refspec under `key`. */
@@ -275,13 +315,18 @@ static void propose(struct ews_check *check, const struct ews_repo *repo, const 
 		    const struct ews_gitconfig_value *value)
 {
 	EWS_CLEANUP(free) char *full = ews_strfmt("remote.%s.%s", name, key);
-	EWS_CLEANUP(free) char *arg = ews_strfmt("%s\n%s", full, value->file ? value->file : "");
+	EWS_CLEANUP(free) char *source = find_source(value->text + (*value->text == '+'), !strcmp(key, "push"));
+	EWS_CLEANUP(free)
+	char *arg = ews_strfmt("%s\n^%s\n%s", full, source, value->file ? value->file : "");
 
-	if (is_repositorys(repo, value))
-		ews_check_mend(check, leave_ours_out, arg, "git config --file '%s' --add '%s' '" NOT_OURS "'",
-			       value->file, full);
+	/* git wants the whole name of what is left out. */
+	if (!ews_str_begins(source, "refs/"))
+		ews_check_advise(check, "take '%s' out of %s", value->text, full);
+	else if (is_repositorys(repo, value))
+		ews_check_mend(check, leave_ours_out, arg, "git config --file '%s' --add '%s' '^%s'", value->file,
+			       full, source);
 	else
-		ews_check_advise(check, "git config --add '%s' '" NOT_OURS "'", full);
+		ews_check_advise(check, "git config --add '%s' '^%s'", full, source);
 }
 
 static void look_at_remote(struct ews_checkup *out, const struct ews_repo *repo, const struct ews_gitconfig *values,
@@ -302,7 +347,7 @@ static void look_at_remote(struct ews_checkup *out, const struct ews_repo *repo,
 				 "git config --add remote.%s.push '" NOT_OURS "'",
 				 name, name, name);
 	}
-	if (remote.push && !remote.keeps_push && !remote.mirror) {
+	if (remote.push && !remote.mirror) {
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_WARNING,
 					 "'%s' is pushed '%s': that publishes " OURS
 					 ", and with it what was never committed",
@@ -314,7 +359,7 @@ static void look_at_remote(struct ews_checkup *out, const struct ews_repo *repo,
 					 name, remote.named->text);
 		ews_check_advise(check, "git config --unset-all remote.%s.push '^[+]*refs/ews/'", name);
 	}
-	if (remote.fetch && !remote.keeps_fetch) {
+	if (remote.fetch) {
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_PROBLEM,
 					 "'%s' is fetched as '%s': with --prune that deletes " OURS
 					 ", the bases of sessions too",
