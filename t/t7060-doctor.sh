@@ -85,6 +85,11 @@ test_expect_success 'sessions: base, manifest, workspace, link, registration' '
 	mv "${one:?}" "${one:?}.away" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its workspace is gone" && test_grep "do: git ews end --force" out && mv "${one:?}.away" "${one:?}" && doctor
 '
 
+test_expect_success 'one damage that is found twice is mended at once, and --fix says so by its status' '
+	chmod 777 "${w:?}/sessions" && test_expect_code 1 git -C p ews doctor >out && found problem home "others may write there" && found problem sessions "can be written by others" &&
+	doctor --fix && found fixed home && found fixed sessions "can be written by others" && doctor && test_grep ! "^[^o]" out
+'
+
 test_expect_success 'P1: a repository that is meant to be bare, with work trees beside it, stays so' '
 	test_repo b && (cd b && git ls-files -z | xargs -0 rm -- && git config core.bare true && git worktree add -q ../b/side -b side) && { git -C b/side ews doctor --fix >out 2>err || test $? = 1; } &&
 	found ok core.bare "none of its files is in .*/b" && { git -C b ews doctor --fix >out 2>err || test $? = 1; } && found ok core.bare && test "$(git -C b config core.bare)" = true &&

@@ -6,6 +6,7 @@
 #include "work/doctor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "work/doctor_home.h"
@@ -60,12 +61,50 @@ void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char 
 	ews_doctor_steps(out, &patient);
 }
 
+static bool says(const struct ews_checkup *checkup, const struct ews_check *check)
+{
+	for (size_t i = 0; i < checkup->n; i++)
+		if (!strcmp(checkup->items[i].name, check->name) && !strcmp(checkup->items[i].message, check->message))
+			return true;
+	return false;
+}
+
+/* Does `after` say the same, or of the same thing what `before` did not: the same in other words, as of space that changes? */
+static bool is_still_there(const struct ews_checkup *after, const struct ews_checkup *before,
+			   const struct ews_check *check)
+{
+	for (size_t i = 0; i < after->n; i++) {
+		const struct ews_check *found = &after->items[i];
+
+		if (found->status != EWS_CHECK_OK && !strcmp(found->name, check->name) &&
+		    (!strcmp(found->message, check->message) || !says(before, found)))
+			return true;
+	}
+	return false;
+}
+
+/* One damage may have been found twice, and what nobody could mend came of what was mended. */
+static void look_again(struct ews_checkup *checkup, struct ews_repo *repo, const char *home, size_t n)
+{
+	EWS_CLEANUP(checkup) struct ews_checkup after = EWS_CHECKUP_INIT;
+
+	ews_error_clear();
+	ews_doctor_look(&after, repo, home);
+	for (size_t i = 0; i < n; i++) {
+		struct ews_check *check = &checkup->items[i];
+
+		if (check->status != EWS_CHECK_OK && !check->mend && !is_still_there(&after, checkup, check))
+			check->is_fixed = true;
+	}
+}
+
 void ews_doctor_mend(struct ews_checkup *checkup, struct ews_repo *repo, const char *home, ews_doctor_say_fn say,
 		     void *payload)
 {
 	EWS_CLEANUP(free) char *hidden = NULL;
 	struct ews_patient patient = admit(&hidden, repo, home);
 	size_t n = checkup->n;
+	bool is_mended = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name = checkup->items[i].name;
@@ -74,10 +113,13 @@ void ews_doctor_mend(struct ews_checkup *checkup, struct ews_repo *repo, const c
 			continue;
 		say(payload, &checkup->items[i]);
 		checkup->items[i].is_fixed = checkup->items[i].mend(&patient, checkup->items[i].mend_arg) == 0;
+		is_mended = is_mended || checkup->items[i].is_fixed;
 		if (!checkup->items[i].is_fixed)
 			(void)ews_checkup_error(checkup, name);
 		ews_error_clear();
 	}
+	if (repo && is_mended)
+		look_again(checkup, repo, home, n);
 }
 
 bool ews_doctor_is_content(const struct ews_checkup *checkup)

@@ -16,7 +16,7 @@ typedef void (*ews_doctor_say_fn)(void *payload, const struct ews_check *check);
 
 /*
  * Mend what can be mended by us, each after `say` has been told; what was is marked as fixed. What fails is found once more,
- * with the reason.
+ * with the reason. What else is gone then, since it came of the same, is marked as fixed, too.
  */
 void ews_doctor_mend(struct ews_checkup *checkup, struct ews_repo *repo, const char *home, ews_doctor_say_fn say,
 		     void *payload);
