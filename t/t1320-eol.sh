@@ -88,6 +88,15 @@ test_expect_success 'P2: whatever pattern gives the attribute, a file is as git 
 	done
 '
 
+test_expect_success 'P2: a path that begins with a blank or a tab has its own attributes, and no other'\''s' '
+	git init -q blank && (
+		cd blank && tab=$(printf "\tt") && mkdir " d" "$tab" "  two" && printf "*.txt text eol=crlf\n/x.txt -text -eol\n" >.gitattributes &&
+			for dir in " d" "$tab" "  two"; do printf "*.bat text eol=crlf\n*.i ident\n" >"${dir:?}/.gitattributes" && printf "a\nb\n" >"${dir:?}/t.bat" && printf "\$Id\$\n" >"${dir:?}/t.i" || return 1; done &&
+			printf "a\nb\n" | tee " x.txt" x.txt y.txt >"  x.txt" && : >" empty.txt" && printf "a" >"$tab.txt" && git add . && git commit -qm blank
+	) && start_ws blank --base HEAD b && same_as_git blank "$ws" && printf "a\r\nb\r\n" >want && test_cmp want "${ws:?}/ x.txt" && test_cmp want "${ws:?}/ d/t.bat" && printf "a\nb\n" >want && test_cmp want "${ws:?}/x.txt" &&
+	test_grep "Id: " "${ws:?}/ d/t.i" && git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C blank ews end b
+'
+
 # raw <project> [<directory>]: the base has the bytes of the project's f.txt, of which git's index has others
 raw() {
 	(cd "${1:?}/${2-.}" && git ews start raw) && git -C "$1" cat-file -p :f.txt >in-index && git -C "$1" cat-file -p refs/ews/sessions/raw:f.txt >got &&

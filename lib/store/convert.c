@@ -249,6 +249,12 @@ static int choose(struct run *run, const struct ews_entries *list)
 	return ask_attributes(run, list);
 }
 
+/* Behind an id and a blank git would take the path for another: it skips all the blanks there. */
+static bool begins_blank(const char *path)
+{
+	return *path == ' ' || *path == '\t';
+}
+
 /* Give on what is other than what is stored. */
 static int take_one(const struct run *run, struct ews_entry *entry, const char *data, size_t len)
 {
@@ -258,6 +264,39 @@ static int take_one(const struct run *run, struct ews_entry *entry, const char *
 	if (ews_oid_equal(&oid, &entry->oid))
 		return 0;
 	return run->convert->take(run->convert->payload, entry, data, len);
+}
+
+static int ask_git(const struct run *run, struct ews_buf *out, const struct ews_buf *question,
+		   const struct ews_strv *command)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	struct ews_git_opts opts = git_opts(run);
+	int rc;
+
+	ews_strv_add_array(&args, run->config.items);
+	ews_strv_add_array(&args, command->items);
+	ews_buf_init_max(out, ANSWER_MAX);
+	opts.input = question->ptr;
+	opts.input_len = question->len;
+	opts.out = out;
+	rc = ews_git_run(&opts, args.items);
+	return rc > 0 ? ews_error(EWS_EGIT, "git cannot convert line ends and encodings") : rc;
+}
+
+/* A git for this file alone: the path is a word of its own, and there is no other answer to tell this one from. */
+static int convert_one(const struct run *run, struct ews_entry *entry)
+{
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv command = EWS_STRV_INIT;
+	const struct ews_buf nothing = EWS_BUF_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
+
+	ews_strv_add_all(&command, "cat-file", "--filters", NULL);
+	ews_strv_addf(&command, "--path=%s", entry->path);
+	ews_strv_add(&command, ews_oid_hex(hex, &entry->oid));
+	rc = ask_git(run, &answer, &nothing, &command);
+	return rc < 0 ? rc : take_one(run, entry, answer.ptr, answer.len);
 }
 
 static bool is_mark(const char *at, const char *end, const char *mark)
@@ -271,50 +310,55 @@ static bool is_mark(const char *at, const char *end, const char *mark)
  * The sizes that git prints are those before it converts, so each file begins at a line that
  * nobody can foresee: "<mark>\n<bytes>\n".
  */
-static int convert_some(const struct run *run, size_t first, size_t n)
+static int convert_some(const struct run *run, struct ews_entry *const *files, size_t n)
 {
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv command = EWS_STRV_INIT;
 	uint8_t random[16];
 	char mark[2 * sizeof(random) + 1];
 	const size_t mark_len = sizeof(mark); /* its newline included */
 	char hex[EWS_OID_HEX_MAX];
-	struct ews_git_opts opts;
 	const char *at;
 	int rc;
 
-	for (size_t i = first; i < first + n; i++) {
-		ews_buf_addf(&question, "%s %s", ews_oid_hex(hex, &run->files[i]->oid), run->files[i]->path);
+	for (size_t i = 0; i < n; i++) {
+		ews_buf_addf(&question, "%s %s", ews_oid_hex(hex, &files[i]->oid), files[i]->path);
 		ews_buf_add(&question, "", 1);
 	}
 	ews_clock_random(random, sizeof(random));
 	ews_hex(mark, random, sizeof(random));
-	ews_buf_init_max(&answer, ANSWER_MAX);
-	ews_strv_add_array(&args, run->config.items);
-	ews_strv_add_all(&args, "cat-file", "--filters", "-z", NULL);
-	ews_strv_addf(&args, "--batch=%s", mark);
-	opts = git_opts(run);
-	opts.input = question.ptr;
-	opts.input_len = question.len;
-	opts.out = &answer;
-	rc = ews_git_run(&opts, args.items);
-	if (rc != 0)
-		return rc < 0 ? rc : ews_error(EWS_EGIT, "git cannot convert line ends and encodings");
+	ews_strv_add_all(&command, "cat-file", "--filters", "-z", NULL);
+	ews_strv_addf(&command, "--batch=%s", mark);
+	rc = ask_git(run, &answer, &question, &command);
+	if (rc < 0)
+		return rc;
 	at = answer.ptr;
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		const char *end = answer.ptr + answer.len;
 		const char *next;
 
 		if (!is_mark(at, end, mark))
-			return ews_error(EWS_EGIT, "git answered otherwise than asked about '%s'",
-					 run->files[first + i]->path);
+			return ews_error(EWS_EGIT, "git answered otherwise than asked about '%s'", files[i]->path);
 		at += mark_len;
 		next = i + 1 < n ? memmem(at, (size_t)(end - at), mark, mark_len - 1) : end;
 		if (!next || next == at)
-			return ews_error(EWS_EGIT, "git did not answer about '%s'", run->files[first + i]->path);
-		rc = take_one(run, run->files[first + i], at, (size_t)(next - at) - 1);
+			return ews_error(EWS_EGIT, "git did not answer about '%s'", files[i]->path);
+		rc = take_one(run, files[i], at, (size_t)(next - at) - 1);
 		at = next;
+	}
+	return rc;
+}
+
+static int convert_chosen(const struct run *run)
+{
+	int rc = 0;
+
+	for (size_t at = 0, n; at < run->n && rc == 0; at += n ? n : 1) {
+		n = 0;
+		while (n < FILES_AT_ONCE && at + n < run->n && !begins_blank(run->files[at + n]->path))
+			n++;
+		rc = n ? convert_some(run, run->files + at, n) : convert_one(run, run->files[at]);
 	}
 	return rc;
 }
@@ -394,9 +438,7 @@ int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
 
 	if (rc == 0)
 		rc = choose(&run, list);
-	for (size_t at = 0; at < run.n && rc == 0; at += FILES_AT_ONCE)
-		rc = convert_some(&run, at, run.n - at < FILES_AT_ONCE ? run.n - at : FILES_AT_ONCE);
-	return rc;
+	return rc < 0 ? rc : convert_chosen(&run);
 }
 
 static bool has_attributes(const struct ews_entries *files)
