@@ -361,6 +361,12 @@ test_expect_success 'P8: these are pathspecs of git, and one that means nothing 
 	test_expect_code 129 git -C p ews start spec --method in-place -- "*" && git -C p ews list >out && test_grep ! spec out
 '
 
+test_expect_success 'P8: git --literal-pathspecs ews takes each word for a path' '
+	test_repo words && (cd words && mkdir s && echo 1 >s/a && echo 2 >"s/*" && echo 3 >":!b" && echo 4 >b) && git --literal-pathspecs -C words ews start --json lit -- "s/*" ":!b" >json && json json .path >out && take_ws out &&
+	(cd "$ws" && git ls-files -o) >got && printf "%s\n" ":!b" "s/*" >want && test_cmp want got && git -C words ews end lit && GIT_NOGLOB_PATHSPECS=1 git -C words ews start --json lit -- "s/*" >json && json json .path >out && take_ws out && (cd "$ws" && git ls-files -o) >got && echo "s/*" >want && test_cmp want got &&
+	git -C words ews end lit && test_expect_code 128 env GIT_LITERAL_PATHSPECS=1 git -C words ews start lit -- "s/?" >out 2>err && test_grep "s/?.* matches nothing in the project" err && test_expect_code 129 env GIT_LITERAL_PATHSPECS=1 GIT_GLOB_PATHSPECS=1 git -C words ews start lit -- s 2>err && test_grep "contradict" err
+'
+
 test_expect_success '--no-untracked and --no-uncommitted leave these at home' '
 	start_ws p --no-untracked nu &&
 	(cd p && git status --porcelain -uno) >want && (cd "$ws" && git status --porcelain -uall) >got &&

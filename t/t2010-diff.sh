@@ -13,7 +13,7 @@ gits_own() (
 	neutral=$PWD/neutral.git
 	test -d "$neutral" || GIT_CONFIG_GLOBAL=/dev/null git init -q --bare --template= "$neutral" || exit 1
 	cd / && env -i PATH="$PATH" LC_ALL=C HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null \
-		GIT_ATTR_NOSYSTEM=1 GIT_DIR="$neutral" GIT_OBJECT_DIRECTORY="$store" git diff "$@"
+		GIT_ATTR_NOSYSTEM=1 ${reading-} GIT_DIR="$neutral" GIT_OBJECT_DIRECTORY="$store" git diff "$@"
 )
 
 tree_of() {
@@ -241,6 +241,17 @@ test_expect_success 'P8: pathspecs after -- are git'"'"'s, in the patch, in each
 	gits_own --name-only --relative=src $A $B -- "src/*e*" >want.p && (cd "${ws:?}/src" && git ews diff --name-only --relative -- "*e*") >got && cmp want.p got && (cd "${ws:?}/src" && git ews diff --name-only --relative -- "${ws:?}/src/*e*") >got && cmp want.p got &&
 	git -C p ews diff s --exit-code -- "*.nosuch" >got && test_must_be_empty got && git -C p ews start pristine >out && git -C p ews diff pristine --exit-code -- "*" &&
 	for wrong in ":(bogus)x" ":(attr:x)src" ":(glob)../x" ":(open"; do test_expect_code 129 git -C p ews diff s -- "$wrong" >got 2>err && test_must_be_empty got && test_expect_code 129 git -C p ews diff pristine --json -- "$wrong" >out && test_json out .error.code usage || return 1; done && git -C p ews end pristine
+'
+
+test_expect_success 'P8: GIT_LITERAL_PATHSPECS and its kin mean what they mean to git' '
+	with() { (reading=$1 && export "$1" && shift && limited "$@") && git -C p ews start pristine >out && git -C p ews end pristine; } && from=. &&
+	with GIT_LITERAL_PATHSPECS=1 "*" && with GIT_LITERAL_PATHSPECS=yes src && with GIT_LITERAL_PATHSPECS=1 src/ docs && with GIT_LITERAL_PATHSPECS=off "*.txt" && with GIT_LITERAL_PATHSPECS= ":!src" &&
+	with GIT_NOGLOB_PATHSPECS=1 "*" && with GIT_NOGLOB_PATHSPECS=1 ":(glob)*.txt" "*" && with GIT_NOGLOB_PATHSPECS=true ":!*" && with GIT_GLOB_PATHSPECS=1 "*" && with GIT_GLOB_PATHSPECS=1 ":(literal)*" && with GIT_GLOB_PATHSPECS=1 ":!*" "src/*" &&
+	with GIT_ICASE_PATHSPECS=1 SRC && with GIT_ICASE_PATHSPECS=1 ":/SRC/*.C" && with GIT_ICASE_PATHSPECS=1 ":!SRC" "*" && with GIT_ICASE_PATHSPECS=1 ":(top,literal)SRC/MAIN.C" && from=src && with GIT_ICASE_PATHSPECS=1 ":/DOCS/*" &&
+	GIT_LITERAL_PATHSPECS=1 git -C p ews diff s --exit-code -- ":/src" "*.c" ":!x" ":(glob)*" >got && test_must_be_empty got && git -C p --literal-pathspecs ews diff s --name-only -- "*" >got && test_line_count = 1 got &&
+	for wrong in GIT_LITERAL_PATHSPECS=maybe "GIT_LITERAL_PATHSPECS=1 GIT_ICASE_PATHSPECS=1" "GIT_GLOB_PATHSPECS=1 GIT_NOGLOB_PATHSPECS=1" "GIT_LITERAL_PATHSPECS=1 GIT_GLOB_PATHSPECS=1"; do
+		test_expect_code 129 env $wrong git -C p ews diff s -- src >got 2>err && test_must_be_empty got && test_grep PATHSPECS err && env $wrong git -C p ews diff s --exit-code >got 2>err; test $? = 1 || return 1
+	done && GIT_LITERAL_PATHSPECS=1 GIT_NOGLOB_PATHSPECS=1 git -C p ews diff s --name-only -- "*" >got && test_line_count = 1 got
 '
 
 test_expect_success 'P8: what a patch cannot carry is limited by pathspecs as well' '

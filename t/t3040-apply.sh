@@ -255,6 +255,11 @@ test_expect_success 'pathspecs are git'\''s, seen from where one stands' '
 	test_expect_code 129 git -C p ews apply spec -- ":(nonsense)x" 2>err && test_grep nonsense err && git -C p ews end spec && rmdir p/far
 '
 
+test_expect_success 'git --literal-pathspecs and --icase-pathspecs are heard' '
+	start_ws p words && (cd "$ws" && echo 1 >"?.c" && echo 2 >x.c && echo 3 >Y.C) && git -C p --literal-pathspecs ews apply words -- "?.c" && test_path_is_file "p/?.c" && test_path_is_missing p/x.c && git -C p ews undo &&
+	git -C p --icase-pathspecs ews apply words -- y.c && test_path_is_file p/Y.C && test_path_is_missing p/x.c && git -C p ews undo && git -C p ews end words
+'
+
 test_expect_success 'pathspecs mean what git takes into no index as well' '
 	start_ws p odd && mkdir -p "${ws:?}/odd/.GIT/er" "${ws:?}/odd/git~1" && (cd "$ws" && echo 1 >odd/.GIT/er/a && echo 2 >odd/git~1/b && ln -s x "odd/.git " && echo 3 >odd/c) &&
 	find_odd() { (cd p && test ! -e odd || find odd ! -type d | sort) >got && test_cmp want got; } && mkdir p/odd && git -C p ews apply odd -- odd && printf "%s\n" "odd/.GIT/er/a" "odd/.git " odd/c "odd/git~1/b" | sort >want && find_odd && git -C p ews undo &&

@@ -330,12 +330,13 @@ int ews_cmd_pathspecs(struct ews_strv *out, bool *are_specs, const struct ews_cm
 		      const struct ews_strv *specs)
 {
 	EWS_CLEANUP(free) char *here = NULL;
-	size_t i;
+	bool are_paths = true;
+	int rc = ews_pathspec_are_paths(&are_paths, specs);
 
-	*are_specs = false;
-	for (i = 0; i < specs->n; i++)
-		*are_specs = *are_specs || !ews_pathspec_is_path(specs->items[i]);
-	if (!*are_specs)
+	*are_specs = !are_paths;
+	if (rc < 0)
+		return rc;
+	if (are_paths)
 		return ews_cmd_paths(out, ctx, root, specs);
 	here = ews_cmd_here(ctx, root);
 	return ews_pathspec_from_top(out, specs, root, here);

@@ -19,13 +19,63 @@
 #include "base/str.h"
 #include "store/bench.h"
 #include "store/entry.h"
+#include "store/gitconfig_text.h"
 
 static const char dir_name[] = "/\001";
 static const char no_git_name = '\001';
 
-bool ews_pathspec_is_path(const char *spec)
+/* What the environment says of all that the user gives, as `git --literal-pathspecs` and its kin have it. */
+struct reading {
+	bool is_literal, is_glob, is_noglob, is_icase;
+};
+
+static int read_variable(bool *out, const char *name)
 {
-	return *spec != ':' && !strpbrk(spec, "*?[\\");
+	const char *value = getenv(name);
+
+	*out = false;
+	if (value && !ews_gitconfig_bool(out, value))
+		return ews_error(EWS_EUSAGE, "%s: '%s' is no truth value", name, value);
+	return 0;
+}
+
+/* Fails where git does. */
+static int read_environment(struct reading *out)
+{
+	int rc = read_variable(&out->is_literal, "GIT_LITERAL_PATHSPECS");
+
+	if (rc == 0)
+		rc = read_variable(&out->is_glob, "GIT_GLOB_PATHSPECS");
+	if (rc == 0)
+		rc = read_variable(&out->is_noglob, "GIT_NOGLOB_PATHSPECS");
+	if (rc == 0)
+		rc = read_variable(&out->is_icase, "GIT_ICASE_PATHSPECS");
+	if (rc < 0)
+		return rc;
+	if (out->is_glob && out->is_noglob)
+		return ews_error(EWS_EUSAGE, "GIT_GLOB_PATHSPECS and GIT_NOGLOB_PATHSPECS contradict each other");
+	if (out->is_literal && (out->is_glob || out->is_icase))
+		return ews_error(EWS_EUSAGE, "GIT_LITERAL_PATHSPECS contradicts %s",
+				 out->is_glob ? "GIT_GLOB_PATHSPECS" : "GIT_ICASE_PATHSPECS");
+	return 0;
+}
+
+static bool is_path(const char *spec, const struct reading *reading)
+{
+	if (reading->is_icase)
+		return false;
+	return reading->is_literal || (*spec != ':' && (reading->is_noglob || !strpbrk(spec, "*?[\\")));
+}
+
+int ews_pathspec_are_paths(bool *out, const struct ews_strv *specs)
+{
+	struct reading reading = { false };
+	int rc = specs->n ? read_environment(&reading) : 0;
+
+	*out = true;
+	for (size_t i = 0; i < specs->n && rc == 0; i++)
+		*out = *out && is_path(specs->items[i], &reading);
+	return rc;
 }
 
 /* Does git refuse the name that is `len` long? */
@@ -96,7 +146,9 @@ static size_t count_kept(const char *path, const char *prefix)
 /* What the pathspecs are seen from. */
 struct place {
 	const char *top; /* absolute */
+	const char *real_top; /* where that really is */
 	const char *prefix; /* "" or "dir/", below it */
+	struct reading reading;
 };
 
 /* `path`, seen from the place, as git takes it behind "prefix:": from the top on, and before it how much of it is no wildcard. */
@@ -107,9 +159,10 @@ static int add_from_top(struct ews_buf *out, const char *path, const struct plac
 	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf plain = EWS_BUF_INIT;
 	size_t len = strlen(path);
-	const char *below = whole + strlen(place->top); /* which may be "/" */
+	const char *top = ews_path_is_inside(whole, place->top) ? place->top : place->real_top;
+	const char *below = whole + strlen(top); /* which may be "/" */
 
-	if (!ews_path_is_inside(whole, place->top))
+	if (!ews_path_is_inside(whole, top))
 		return ews_error(EWS_EUSAGE, "'%s' is outside of '%s'", path, place->top);
 	add_path(&plain, below + (*below == '/'));
 	add_path(&from, place->prefix);
@@ -123,61 +176,89 @@ struct magic {
 	bool is_long;
 	bool is_exclude;
 	bool is_top;
+	bool is_wrong; /* git finds fault with it */
 	size_t len; /* up to where ")" or the path stands */
 	const char *path;
 };
 
+static struct magic read_long_magic(const char *spec)
+{
+	struct magic magic = { .is_long = true, .len = strcspn(spec, ")") };
+
+	magic.is_exclude = has_magic(spec + 1, magic.len, "exclude");
+	magic.is_top = has_magic(spec + 1, magic.len, "top");
+	magic.is_wrong = !spec[magic.len];
+	magic.path = spec + magic.len + !magic.is_wrong;
+	return magic;
+}
+
 static struct magic read_magic(const char *spec)
 {
-	struct magic magic = { .is_long = *spec == ':' && spec[1] == '(' };
+	struct magic magic = { .is_long = false };
 
-	if (magic.is_long) {
-		magic.len = strcspn(spec, ")");
-		magic.is_exclude = has_magic(spec + 1, magic.len, "exclude");
-		magic.is_top = has_magic(spec + 1, magic.len, "top");
-		magic.path = spec + magic.len + (spec[magic.len] == ')');
-	} else {
-		magic.len = *spec == ':' ? 1 + strspn(spec + 1, "!^/") : 0;
-		magic.is_exclude = memchr(spec, '!', magic.len) || memchr(spec, '^', magic.len);
-		magic.is_top = memchr(spec, '/', magic.len) != NULL;
-		magic.path = spec + magic.len + (magic.len && spec[magic.len] == ':');
-	}
+	if (*spec == ':' && spec[1] == '(')
+		return read_long_magic(spec);
+	magic.len = *spec == ':' ? 1 + strspn(spec + 1, "!^/") : 0;
+	magic.is_exclude = memchr(spec, '!', magic.len) || memchr(spec, '^', magic.len);
+	magic.is_top = memchr(spec, '/', magic.len) != NULL;
+	magic.path = spec + magic.len;
+	magic.path += magic.len && *magic.path == ':';
 	return magic;
+}
+
+/* The words of magic that the environment adds, each with a comma. */
+static void add_words(struct ews_buf *out, const char *spec, const struct magic *magic, const struct reading *reading)
+{
+	const char *words = magic->is_long ? spec + 1 : "";
+	size_t len = magic->is_long ? magic->len : 0;
+
+	if (reading->is_literal || (reading->is_noglob && !has_magic(words, len, "glob")))
+		ews_buf_adds(out, "literal,");
+	if (reading->is_glob && !has_magic(words, len, "literal"))
+		ews_buf_adds(out, "glob,");
+	if (reading->is_icase)
+		ews_buf_adds(out, "icase,");
 }
 
 /* The same pathspec, seen from the top. */
 static int add_spec(struct ews_buf *out, const char *spec, const struct place *place)
 {
-	const struct magic magic = read_magic(spec);
+	const struct magic literal = { .path = spec };
+	const struct magic magic = place->reading.is_literal ? literal : read_magic(spec);
 
 	if (magic.is_long && has_magic(spec + 1, magic.len, "attr"))
 		return ews_error(EWS_EUSAGE, "'%s': attributes choose no paths here", spec);
-	/* One that has no end git finds fault with. */
-	if (magic.is_top || (magic.is_long && !spec[magic.len])) {
-		ews_buf_add(out, spec, (size_t)(magic.path - spec));
-		add_path(out, magic.path);
+	if (magic.is_wrong) {
+		ews_buf_adds(out, spec);
 		return 0;
 	}
+	ews_buf_adds(out, ":(");
+	add_words(out, spec, &magic, &place->reading);
 	if (magic.is_long)
-		ews_buf_addf(out, "%.*s,", (int)magic.len, spec);
-	else
-		ews_buf_adds(out, magic.is_exclude ? ":(exclude," : ":(");
-	return add_from_top(out, magic.path, place);
+		ews_buf_addf(out, "%.*s,", (int)(magic.len - strlen(":(")), spec + strlen(":("));
+	else if (magic.is_exclude)
+		ews_buf_adds(out, "exclude,");
+	if (!magic.is_top)
+		return add_from_top(out, magic.path, place);
+	ews_buf_adds(out, "top)");
+	add_path(out, magic.path);
+	return 0;
 }
 
 int ews_pathspec_from_top(struct ews_strv *out, const struct ews_strv *specs, const char *top, const char *prefix)
 {
-	const struct place place = { top, prefix };
+	EWS_CLEANUP(free) char *real = realpath(top, NULL);
+	struct place place = { top, real ? real : top, prefix, { false } };
+	int rc = read_environment(&place.reading);
 
-	for (size_t i = 0; i < specs->n; i++) {
+	for (size_t i = 0; i < specs->n && rc == 0; i++) {
 		EWS_CLEANUP(buf) struct ews_buf spec = EWS_BUF_INIT;
-		int rc = add_spec(&spec, specs->items[i], &place);
 
-		if (rc < 0)
-			return rc;
-		ews_strv_add(out, spec.ptr);
+		rc = add_spec(&spec, specs->items[i], &place);
+		if (rc == 0)
+			ews_strv_add(out, spec.ptr);
 	}
-	return 0;
+	return rc;
 }
 
 bool ews_pathspec_leads_into(const struct ews_strv *specs, const char *path)

@@ -10,12 +10,17 @@
 #include "store/entry.h"
 #include "store/repo.h"
 
-/* Is it a path and nothing else: no wildcard in it, and no magic before it? */
-bool ews_pathspec_is_path(const char *spec);
+/*
+ * Is each of the user's `specs` a path and nothing else: no wildcard in it, no magic before it, no slash at its end? As
+ * GIT_LITERAL_PATHSPECS, GIT_GLOB_PATHSPECS, GIT_NOGLOB_PATHSPECS and GIT_ICASE_PATHSPECS have them read. Fails with EWS_EUSAGE
+ * on an empty one, and where these contradict each other or are no truth value.
+ */
+int ews_pathspec_are_paths(bool *out, const struct ews_strv *specs);
 
 /*
- * Let `out` be `specs`, seen from the directory `prefix` ("" or "dir/") of `top`, as git takes them at the top, where its pathspecs
- * are not literal. Fails with EWS_EUSAGE on one that leads out of `top`, or goes by attributes, which nobody reads here.
+ * Let `out` be the user's `specs`, read as these variables say, seen from the directory `prefix` ("" or "dir/") of `top`, as git
+ * takes them at the top, where its pathspecs are not literal and none of the variables holds. Fails with EWS_EUSAGE as
+ * ews_pathspec_are_paths(), and on one that leads out of `top`, or goes by attributes, which nobody reads here.
  */
 int ews_pathspec_from_top(struct ews_strv *out, const struct ews_strv *specs, const char *top, const char *prefix);
 
