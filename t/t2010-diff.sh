@@ -254,6 +254,14 @@ test_expect_success 'P8: GIT_LITERAL_PATHSPECS and its kin mean what they mean t
 	done && GIT_LITERAL_PATHSPECS=1 GIT_NOGLOB_PATHSPECS=1 git -C p ews diff s --name-only -- "*" >got && test_line_count = 1 got
 '
 
+test_expect_success 'P8: a slash at the end of a pathspec means a directory, and magic that git does not know is refused' '
+	from=. && limited src/ && limited src/. "docs/" && limited "src/../docs/" && from=src && limited ":/docs/" && with GIT_ICASE_PATHSPECS=1 ":/SRC/" &&
+	for idle in src/main.c/ src/main.c/. "*/." "src/*/" ":(literal)src/main.c/"; do gits_own --name-only $A $B -- "$idle" >want.p && test_must_be_empty want.p && git -C p ews diff s --exit-code -- "$idle" >got && test_must_be_empty got || return 1; done &&
+	git -C p ews diff s >want.p && (cd "${ws:?}/src" && git ews diff -- ../) >got && cmp want.p got && git -C p ews diff s -- "${ws:?}/" >got && cmp want.p got &&
+	for wrong in ":!#x" ":#x" ":/@x"; do test_expect_code 129 git -C p ews diff s -- "$wrong" >got 2>err && test_must_be_empty got && test_grep "Unimplemented pathspec magic .*$wrong" err || return 1; done && from=. && limited ":!.x" &&
+	test_expect_code 129 git -C p ews diff s -- src "" >got 2>err && test_must_be_empty got && test_grep "an empty string is no pathspec" err && test_expect_code 129 git -C p ews revert s -- "" 2>err && test_grep "an empty string is no path\$" err
+'
+
 test_expect_success 'P8: what a patch cannot carry is limited by pathspecs as well' '
 	test_repo unsaid && start_ws -n uw unsaid u && (cd "$uw" && mkdir empty.d && chmod 600 run.sh && ln src/main.c linked.c && git init -q inner && : >inner/f) &&
 	unsaid() { git -C unsaid ews diff u --name-only -- "$@" 2>&1 >/dev/null | sed -n "s/^warning: not in the patch: //p" | sort >got && test_cmp want.u got; } &&

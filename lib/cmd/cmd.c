@@ -302,8 +302,10 @@ int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const cha
 
 	for (i = 0; i < paths->n; i++) {
 		EWS_CLEANUP(free) char *path = ews_path_absolute(from, paths->items[i]);
-		const char *rel = *paths->items[i] ? below(path, root, real_root) : NULL;
+		const char *rel = below(path, root, real_root);
 
+		if (!*paths->items[i])
+			return ews_error(EWS_EUSAGE, "an empty string is no path");
 		if (!rel)
 			return ews_error(EWS_EUSAGE, "'%s' is outside of '%s'", paths->items[i], root);
 		if (!*rel) {

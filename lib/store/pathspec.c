@@ -60,9 +60,17 @@ static int read_environment(struct reading *out)
 	return 0;
 }
 
+/* Does the path say that it is a directory's? "a/", "a/." and "a/.." are no file's. */
+static bool says_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && (!slash[1] || !strcmp(slash, "/.") || !strcmp(slash, "/.."));
+}
+
 static bool is_path(const char *spec, const struct reading *reading)
 {
-	if (reading->is_icase)
+	if (says_directory(spec) || reading->is_icase)
 		return false;
 	return reading->is_literal || (*spec != ':' && (reading->is_noglob || !strpbrk(spec, "*?[\\")));
 }
@@ -73,8 +81,11 @@ int ews_pathspec_are_paths(bool *out, const struct ews_strv *specs)
 	int rc = specs->n ? read_environment(&reading) : 0;
 
 	*out = true;
-	for (size_t i = 0; i < specs->n && rc == 0; i++)
+	for (size_t i = 0; i < specs->n && rc == 0; i++) {
+		if (!*specs->items[i])
+			return ews_error(EWS_EUSAGE, "an empty string is no pathspec");
 		*out = *out && is_path(specs->items[i], &reading);
+	}
 	return rc;
 }
 
@@ -158,7 +169,6 @@ static int add_from_top(struct ews_buf *out, const char *path, const struct plac
 	EWS_CLEANUP(free) char *whole = ews_path_absolute(here, path);
 	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf plain = EWS_BUF_INIT;
-	size_t len = strlen(path);
 	const char *top = ews_path_is_inside(whole, place->top) ? place->top : place->real_top;
 	const char *below = whole + strlen(top); /* which may be "/" */
 
@@ -167,7 +177,7 @@ static int add_from_top(struct ews_buf *out, const char *path, const struct plac
 	add_path(&plain, below + (*below == '/'));
 	add_path(&from, place->prefix);
 	ews_buf_addf(out, "prefix:%zu)%s%s", count_kept(plain.ptr, from.ptr), plain.ptr,
-		     plain.len && len && path[len - 1] == '/' ? "/" : "");
+		     plain.len && says_directory(path) ? "/" : "");
 	return 0;
 }
 
@@ -194,6 +204,7 @@ static struct magic read_long_magic(const char *spec)
 
 static struct magic read_magic(const char *spec)
 {
+	static const char reserved[] = "\"#%&',-;<=>@_`~"; /* for letters of magic, by git */
 	struct magic magic = { .is_long = false };
 
 	if (*spec == ':' && spec[1] == '(')
@@ -202,6 +213,7 @@ static struct magic read_magic(const char *spec)
 	magic.is_exclude = memchr(spec, '!', magic.len) || memchr(spec, '^', magic.len);
 	magic.is_top = memchr(spec, '/', magic.len) != NULL;
 	magic.path = spec + magic.len;
+	magic.is_wrong = magic.len && *magic.path && strchr(reserved, *magic.path);
 	magic.path += magic.len && *magic.path == ':';
 	return magic;
 }
