@@ -176,6 +176,13 @@ test_expect_success 'what the messages say is so: a workspace that is gone, a na
 	for name in a/b "" ../x "$(printf "%300s" "" | tr " " b)"; do for verb in "end --dry-run" end peers prompt scratch; do test_expect_code 129 git -C p ews round $verb --agent "$name" 2>err && test_grep "is no name for an agent$" err || return 1; done; done
 '
 
+test_expect_success 'P4: a start that can not look a name up says so and ends; the team can go on' '
+	begin zoe --team shut && ews round end --agent zoe --team shut >out && mkdir -p p/.git/refs/ews/trash/rounds && drop= && if test_have_prereq ROOT; then drop="setpriv --bounding-set=-dac_override,-dac_read_search"; fi &&
+	for closed in p/.git/refs/ews/trash/rounds "$HOME/.superqode/working/p/sessions"; do
+		mode=$(stat -c %a "$closed") && chmod 0 "$closed" && { $drop timeout 20 git-ews -C p round start --agent yan --team shut >out 2>err; code=$?; chmod "$mode" "$closed"; } && test $code = 128 && test_grep "^error: .*ermission denied" err && test_must_be_empty out || return 1
+	done && begin yan --team shut && ews round end --agent yan --team shut >out
+'
+
 test_expect_success 'modes: isolated has a repository of its own, legacy is the project, and any other word is an error' '
 	test_expect_code 129 git -C p ews round start --agent x --mode worktre && test_expect_code 129 git -C p ews round start --agent x --mode snapshot && test_expect_code 129 git -C p ews round start && test_expect_code 129 git -C p ews round start --agent ../x && test_expect_code 129 git -C p ews round start --agent x --team a/b &&
 	begin kim --mode isolated && test_path_is_dir "${ws:?}/.git" && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && (cd "${ws:?}" && echo k >k && git add k && git -c commit.gpgSign=false commit -qm own && git ews round peers >out && sed -n 2p out >command && rm out && grep "git ews round diff $(basename "$(dirname "$one")")/" command && sh command >patch && test_grep ^diff patch && rm command patch) && ews round end --agent kim >out && test "$(git -C p show "$round:k")" = k && git -C p rev-list --count "$base..$round" >out && test "$(cat out)" = 1 &&

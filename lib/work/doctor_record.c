@@ -210,6 +210,15 @@ static bool is_still(const struct ews_patient *patient, const struct ews_ref *re
 	return is_same;
 }
 
+/* One whose record can't be read has it. */
+static bool has_no_round(const struct ews_patient *patient, const char *ref)
+{
+	bool is_unknown = ews_round_is_known(patient->repo, ref) == 0;
+
+	ews_error_clear();
+	return is_unknown;
+}
+
 static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref->name);
@@ -229,7 +238,7 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 		advise_damaged(check, patient, ref->name, rc == EWS_ENOTFOUND);
 		return;
 	}
-	if (is_rounds(ref->name) && !ews_round_is_known(patient->repo, ref->name) && is_still(patient, ref)) {
+	if (is_rounds(ref->name) && has_no_round(patient, ref->name) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of such a round",
 					 ref->name);
 		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref->name,

@@ -54,30 +54,43 @@ static int lock_agent(struct ews_lock *out, struct ews_repo *repo, const char *t
 
 /* ---- start ---- */
 
-/* A name that nobody has: no round, no session, no ref. */
-static char *choose_id(struct ews_repo *repo)
+/* Has anything that name, a round, a session or a ref? Returns 1 or 0; fails where that can't be looked up. */
+static int is_taken(struct ews_repo *repo, const char *id)
 {
-	for (;;) {
-		uint8_t random[EWS_ROUND_ID_LEN / 2];
-		char hex[EWS_ROUND_ID_LEN + 1];
-		EWS_CLEANUP(free) char *ref = NULL;
-		EWS_CLEANUP(free) char *trashed = NULL;
-		EWS_CLEANUP(free) char *session = NULL;
-		struct ews_oid oid;
-		bool is_free;
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", id);
+	EWS_CLEANUP(free) char *trashed = ews_strfmt(EWS_REF_TRASH_ROUNDS "%s", id);
+	EWS_CLEANUP(free) char *session = NULL;
+	struct ews_oid oid;
+	int rc = ews_odb_ref_read(&oid, repo->odb, ref);
 
+	if (rc == EWS_ENOTFOUND)
+		rc = ews_odb_ref_read(&oid, repo->odb, trashed);
+	if (rc == EWS_ENOTFOUND)
+		rc = ews_session_resolve(&session, repo, id);
+	if (rc == 0)
+		return 1;
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear();
+	return ews_round_is_known(repo, ref);
+}
+
+/* A name that nothing has. */
+static int choose_id(char **out, struct ews_repo *repo)
+{
+	uint8_t random[EWS_ROUND_ID_LEN / 2];
+	char hex[EWS_ROUND_ID_LEN + 1];
+	int rc;
+
+	do {
 		ews_clock_random(random, sizeof(random));
 		ews_hex(hex, random, sizeof(random));
-		ref = ews_strfmt(EWS_REF_ROUNDS "%s", hex);
-		trashed = ews_strfmt(EWS_REF_TRASH_ROUNDS "%s", hex);
-		is_free = ews_odb_ref_read(&oid, repo->odb, ref) == EWS_ENOTFOUND &&
-			  ews_odb_ref_read(&oid, repo->odb, trashed) == EWS_ENOTFOUND &&
-			  ews_session_resolve(&session, repo, hex) == EWS_ENOTFOUND &&
-			  !ews_round_is_known(repo, ref);
-		ews_error_clear();
-		if (is_free)
-			return ews_strdup(hex);
-	}
+		rc = is_taken(repo, hex);
+	} while (rc > 0);
+	if (rc < 0)
+		return ews_error_wrap("cannot find a name for the round");
+	*out = ews_strdup(hex);
+	return 0;
 }
 
 /* Claim what others will call the agent, and its place in the order. */
@@ -86,13 +99,16 @@ static int record(struct ews_round *out, struct ews_repo *repo, const struct ews
 	EWS_CLEANUP(free) char *name = ews_strfmt("round:%s", opts->team);
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(free) char *id = NULL;
 	int rc = ews_repo_lock(&lock, repo, name, "round start", LOCK_WAIT_MS);
 
 	if (rc == 0)
 		rc = ews_rounds_read(&rounds, repo, opts->team);
+	if (rc == 0)
+		rc = choose_id(&id, repo);
 	if (rc < 0)
 		return rc;
-	*out = (struct ews_round){ .id = choose_id(repo),
+	*out = (struct ews_round){ .id = ews_steal(&id),
 				   .team = ews_strdup(opts->team),
 				   .agent = ews_strdup(opts->agent),
 				   .alias = ews_round_alias(&rounds, opts->agent),

@@ -135,13 +135,16 @@ int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwis
 	return EWS_EUSAGE;
 }
 
-bool ews_round_is_known(struct ews_repo *repo, const char *ref)
+int ews_round_is_known(struct ews_repo *repo, const char *ref)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
-	bool is = find_anywhere(&round, repo, ref + strlen(EWS_REF_ROUNDS)) != EWS_ENOTFOUND;
+	int rc = find_anywhere(&round, repo, ref + strlen(EWS_REF_ROUNDS));
 
-	ews_error_clear();
-	return is;
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	return rc < 0 ? rc : 1;
 }
 
 int ews_round_compare(struct ews_diff *out, struct ews_repo *repo, const struct ews_round *round)

@@ -36,7 +36,7 @@ bool ews_round_is_session(struct ews_repo *repo, const char *id);
  */
 int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwise);
 
-/* Does a record know the round whose ref is `ref`? */
-bool ews_round_is_known(struct ews_repo *repo, const char *ref);
+/* Does a record know the round whose ref is `ref`? Returns 1 or 0; fails where the records can't be read. */
+int ews_round_is_known(struct ews_repo *repo, const char *ref);
 
 #endif
