@@ -53,6 +53,27 @@ test_expect_success 'P4: a pending result that can not be read is named, and kee
 	git -C hurt ews pending show good >out && git -C hurt ews pending apply good >out && test "$(cat hurt/good)" = good && mv lost.object "$file" && git -C hurt ews pending apply bad >out && test "$(cat hurt/bad)" = bad
 '
 
+test_expect_success 'P4: path and diff of a session that is pending lead there, for undo may have nothing to bring back' '
+	test_repo lead && start_ws lead l1 && echo kept >"${ws:?}/kept" && git -C lead ews end --pending l1 >out && git -C lead ews clean --now >out && test_must_fail git -C lead ews undo l1 2>err &&
+	for verb in path diff; do test_expect_code 128 git -C lead ews $verb l1 2>err && test_grep "^hint: .git ews pending show l1." err || return 1; done
+'
+
+test_expect_success STRACE 'P4: a pending result that can not be read just now is shown, and taken for nothing else' '
+	for error in EIO EMFILE; do for at in refs/ews/pending refs/ews/pending/l1/base; do
+		(cd lead && test_strace ../calls -P $at -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" list) >out && test_grep INJECTED calls && test_grep "^l1  damaged " out &&
+		(cd lead && test_strace ../calls -P $at -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" status) >out && test_grep "^ *problem: .*$at" out &&
+		(cd lead && ! test_strace ../calls -P $at -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" diff l1 2>../err) && test_grep "^hint: .*may be pending, but: .*$at" err || return 1
+	done; done && git -C lead ews list >out && test_grep "^l1  pending " out
+'
+
+test_expect_success 'P4: one whose base names nothing is shown as damaged; doctor names drop, which undo takes back' '
+	: >lead/.git/refs/ews/pending/l1/base && git -C lead ews list >out && test_grep "^l1  damaged " out && git -C lead ews status >out && test_grep "problem: .*refs/ews/pending/l1/base" out && git -C lead ews status --json >json && test_json json ".sessions[0].state" damaged &&
+	test_must_fail git -C lead ews diff l1 2>err && test_grep ! "undo" err && test_must_fail git -C lead ews apply l1 2>err && test_grep "^error: the pending result of session .l1." err &&
+	test_expect_code 1 git -C lead ews doctor --fix >out 2>err && test_grep "pending/l1/result.: what it began with" out && test_grep "git ews pending drop .l1. takes it to trash" out && test_expect_code 1 git -C lead ews doctor >out && test_grep "pending/l1/result" out &&
+	test_must_fail git -C lead ews pending drop l 2>err && git -C lead ews pending drop l1 >out && git -C lead ews doctor >out && git -C lead ews list >out && test_must_be_empty out && git -C lead ews undo && git -C lead ews pending list >out 2>err && test_grep "^warning: damaged: l1 (" err &&
+	git -C lead ews pending drop --json l1 >json && test_json json .name l1 && test_json json .session_id null && git -C lead ews snapshot list --trash >out && test_grep snap- out
+'
+
 if test_have_prereq VALGRIND; then
 	test_done # a killed tracer is no test of the program
 fi

@@ -24,6 +24,7 @@
 #include "cmd/render_path.h"
 #include "work/diff.h"
 #include "work/epoch.h"
+#include "work/pending.h"
 #include "work/stale.h"
 
 static const char *const usage[] = {
@@ -213,6 +214,8 @@ static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const 
 	}
 	if (rc == 0 && !ews_session_is_interrupted(out))
 		rc = ews_session_need_active(out);
+	if (rc < 0)
+		ews_pending_hint(out);
 	return rc < 0 ? rc : 1;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
+#include "work/pending.h"
 
 static const char *const usage[] = {
 	"git ews path [<session>]",
@@ -25,8 +26,10 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_open_session(&session, ctx, args.words.items[0], false);
 	if (rc == 0)
 		rc = ews_session_refuse_ended(&session);
-	if (rc < 0)
+	if (rc < 0) {
+		ews_pending_hint(&session);
 		return rc;
+	}
 	if (!ctx->json) {
 		ews_cmd_add_place(ctx, session.state.workspace);
 		return 0;

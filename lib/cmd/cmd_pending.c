@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "base/clock.h"
+#include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_apply.h"
 #include "cmd/pager.h"
@@ -176,7 +177,7 @@ static int settle(void *payload, struct ews_cmd_ctx *ctx)
 	struct chosen *chosen = payload;
 	int rc;
 
-	rc = ews_pending_drop(ctx->repo, chosen->pending);
+	rc = ews_pending_drop(ctx->repo, chosen->pending->name);
 	if (rc == 0)
 		ews_cmd_note(ctx, "'git ews undo' makes '%s' pending again, once more takes back what came",
 			     chosen->pending->name);
@@ -204,26 +205,33 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = drop_usage, .opts = opts, .min_words = 1, .max_words = 1 };
-	const struct ews_pending *pending;
+	const struct ews_pending *pending = NULL;
+	const char *name;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
 	rc = find(&pending, &pendings, ctx, args.words.items[0]);
+	/* One that is damaged goes by its whole name alone. */
+	if (rc == EWS_EDAMAGED && pendings.damaged.n) {
+		ews_error_clear();
+		rc = 0;
+	}
+	name = pending ? pending->name : args.words.items[0];
 	if (rc == 0 && !dry_run)
-		rc = ews_pending_drop(ctx->repo, pending);
+		rc = ews_pending_drop(ctx->repo, name);
 	if (rc < 0)
 		return rc;
 	if (ctx->json) {
-		ews_render_string(object, "name", pending->name);
-		ews_render_string(object, "session_id", pending->base.session);
-		ews_render_string(object, "kept_snapshot", pending->result.id);
+		ews_render_string(object, "name", name);
+		ews_render_string(object, "session_id", pending ? pending->base.session : NULL);
+		ews_render_string(object, "kept_snapshot", pending ? pending->result.id : NULL);
 		(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
 		ews_cmd_json_show(ctx, object);
 		return 0;
 	}
-	ews_buf_addf(&ctx->out, "%s\n", pending->name);
+	ews_buf_addf(&ctx->out, "%s\n", name);
 	if (!dry_run)
 		ews_cmd_note(ctx, "'git ews undo' makes it pending again");
 	return 0;

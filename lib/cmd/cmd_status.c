@@ -152,16 +152,30 @@ static void release_waiting(struct waiting *waiting)
 
 EWS_CLEANUP_DEFINE(waiting, struct waiting, release_waiting)
 
-static bool is_pending(const struct ews_session *session, struct waiting *waiting)
+/* Returns 1 or 0; fails where that can't be read. */
+static int is_pending(const struct ews_session *session, struct waiting *waiting)
 {
 	EWS_CLEANUP(free) char *name = NULL;
+	int rc = waiting->is_listed ? 0 : ews_pending_names(&waiting->names, session->repo);
 
-	if (!waiting->is_listed)
-		ews_pending_names(&waiting->names, session->repo);
+	if (rc < 0) {
+		ews_strv_clear(&waiting->names);
+		return rc;
+	}
 	waiting->is_listed = true;
-	name = ews_pending_name_among(&waiting->names, session->repo, session->state.id,
-				      session->state.base_snapshot);
-	return name;
+	rc = ews_pending_name_among(&name, &waiting->names, session->repo, session->state.id,
+				    session->state.base_snapshot);
+	return rc < 0 ? rc : name != NULL;
+}
+
+static void look_whether_pending(struct ews_session_view *view, struct waiting *waiting)
+{
+	int rc = is_pending(&view->session, waiting);
+
+	view->is_pending = rc > 0;
+	view->is_unread = rc < 0;
+	if (rc < 0)
+		note_problem(view);
 }
 
 /* What is of the project and not of a session is looked at once, while the first workspace is. */
@@ -192,7 +206,7 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 	view->is_open = true;
 	/* One that has ended may wait for a decision, and holds nothing any more. */
 	if (view->session.state.state == EWS_STATE_ENDED)
-		view->is_pending = is_pending(&view->session, waiting);
+		look_whether_pending(view, waiting);
 	else
 		view->lock = ews_holding_of(repo, view->id);
 	view->is_interrupted = ews_session_is_interrupted(&view->session);
@@ -219,7 +233,7 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 
 static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
 {
-	return set->all || set->ended || is_named || !view->is_open || view->is_pending ||
+	return set->all || set->ended || is_named || !view->is_open || view->is_pending || view->is_unread ||
 	       view->session.state.state != EWS_STATE_ENDED;
 }
 

@@ -26,13 +26,13 @@
 
 bool ews_session_view_is_bad(const struct ews_session_view *view)
 {
-	return view->is_interrupted || !view->is_open ||
+	return view->is_interrupted || !view->is_open || view->is_unread ||
 	       (view->is_orphaned && view->session.state.state != EWS_STATE_ENDED);
 }
 
 const char *ews_render_session_state(const struct ews_session_view *view)
 {
-	if (!view->is_open)
+	if (!view->is_open || view->is_unread)
 		return "damaged";
 	if (view->is_orphaned && view->session.state.state != EWS_STATE_ENDED)
 		return "orphaned";

@@ -22,6 +22,7 @@ struct ews_session_view {
 	bool is_interrupted;
 	bool is_orphaned; /* its project is gone */
 	bool is_pending; /* it has ended, and what it came to waits for a decision */
+	bool is_unread; /* it has ended, and whether something waits can't be read */
 	char *unfinished; /* the verb that was interrupted; NULL when none is known */
 	struct ews_strv tampered;
 	bool has_tampered; /* it was looked at */
@@ -40,7 +41,7 @@ struct ews_session_view {
 /* Does something keep it from being worked with? */
 bool ews_session_view_is_bad(const struct ews_session_view *view);
 
-/* "starting", "active", "interrupted", "ending", "ended"; "orphaned" without project, "damaged" when its state can't be read. */
+/* "starting", "active", "interrupted", "ending", "ended"; "orphaned" without project, "damaged" when its state, or what is pending of it, can't be read. */
 const char *ews_render_session_state(const struct ews_session_view *view);
 
 /* The method as JSON names it: "git_worktree". */

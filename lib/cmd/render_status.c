@@ -344,6 +344,8 @@ static void add_details(struct ews_buf *out, const struct ews_session_view *view
 	if (view->is_pending)
 		add_detail(out, "decide", "git ews pending show, apply or drop", NULL, opts);
 	add_troubles(out, view, opts);
+	if (view->is_unread)
+		add_detail(out, "decide", "git ews doctor says what can be done about it", NULL, opts);
 }
 
 __attribute__((format(printf, 3, 4))) static void add_hint(struct ews_buf *out, unsigned width, const char *fmt, ...)

@@ -254,6 +254,27 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 	}
 }
 
+/* Nothing can be compared with what is pending where that which it began with names nothing. */
+static void look_at_pending(struct ews_checkup *out, const struct ews_patient *patient,
+			    const struct ews_strv *known, const struct ews_ref *ref)
+{
+	const char *rest = ews_str_after(ref->name, EWS_REF_PENDING);
+	size_t len = rest ? strcspn(rest, "/") : 0;
+	EWS_CLEANUP(free) char *name = ews_strndup(rest ? rest : "", len);
+	EWS_CLEANUP(free) char *base = ews_strfmt(EWS_REF_PENDING "%s/base", name);
+	struct ews_check *check;
+
+	if (!rest || strcmp(rest + len, "/result") != 0 || ews_strv_sorted_has(known, base) ||
+	    is_new(patient, base) || !is_still(patient, ref))
+		return;
+	check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': what it began with can't be had: '%s'",
+				 ref->name, base);
+	ews_check_advise(check,
+			 "git ews pending drop '%s' takes it to trash; git ews snapshot restore '%s' --to <dir> "
+			 "gets it out",
+			 name, ref->name);
+}
+
 void ews_doctor_refs(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
@@ -268,6 +289,8 @@ void ews_doctor_refs(struct ews_checkup *out, const struct ews_patient *patient)
 		look_at_ref(out, patient, &refs.items[i]);
 	}
 	ews_strv_sort(&known);
+	for (size_t i = 0; i < refs.n; i++)
+		look_at_pending(out, patient, &known, &refs.items[i]);
 	look_at_files(out, patient, &known, OURS);
 	ews_error_clear();
 	if (!ews_checkup_has(out, REFS))

@@ -69,7 +69,9 @@ int ews_outcome_read(struct ews_diff *out, struct ews_session *session)
 	int rc;
 
 	if (session->state.state == EWS_STATE_ENDED) {
-		pending = ews_pending_name(session->repo, session->state.id, session->state.base_snapshot);
+		rc = ews_pending_name(&pending, session->repo, session->state.id, session->state.base_snapshot);
+		if (rc < 0)
+			return rc;
 		return pending ? read_pending(out, session, pending) : read_ended(out, session);
 	}
 	rc = ews_session_need_active(session);

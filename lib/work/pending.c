@@ -15,6 +15,8 @@
 #include "store/lock.h"
 #include "work/drop.h"
 
+#define DAMAGED_HINT "'git ews doctor' says what can be done about it"
+
 static void release_one(struct ews_pending *pending)
 {
 	free(pending->name);
@@ -71,14 +73,12 @@ static bool is_result(const char *ref, char **id)
 	return true;
 }
 
-static bool is_there(struct ews_repo *repo, const char *name)
+/* One that can't be looked at just now has not been decided about. */
+static bool is_decided(struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(free) char *ref = ref_of(name, "result");
-	struct ews_oid oid;
-	bool is = ews_odb_ref_read(&oid, repo->odb, ref) == 0;
 
-	ews_error_clear();
-	return is;
+	return ews_odb_ref_is_missing(repo->odb, ref);
 }
 
 /* One that can't be read keeps none of the others from being decided about; one that was decided meanwhile is none. */
@@ -86,7 +86,7 @@ static void add_damaged(struct ews_pendings *out, struct ews_repo *repo, const c
 {
 	EWS_CLEANUP(free) char *why = ews_strdup(ews_error_message());
 
-	if (is_there(repo, name))
+	if (!is_decided(repo, name))
 		ews_path_line_add(&out->damaged, name, why);
 	ews_error_clear();
 }
@@ -120,7 +120,7 @@ static int fail_damaged(const char *line)
 	size_t len = strcspn(line, "\t");
 
 	ews_error(EWS_EDAMAGED, "%s", line + len + (line[len] == '\t'));
-	ews_error_hint("'git ews doctor' says what can be done about it");
+	ews_error_hint(DAMAGED_HINT);
 	return EWS_EDAMAGED;
 }
 
@@ -177,40 +177,87 @@ static int list_names(struct ews_strv *out, struct ews_repo *repo)
 	return rc;
 }
 
-void ews_pending_names(struct ews_strv *out, struct ews_repo *repo)
+int ews_pending_names(struct ews_strv *out, struct ews_repo *repo)
 {
-	if (list_names(out, repo) < 0)
-		ews_error_clear(); /* what can't be listed is read by nobody */
+	int rc = list_names(out, repo);
+
+	return rc < 0 ? ews_error_wrap("cannot list what is pending") : 0;
 }
 
-char *ews_pending_name_among(const struct ews_strv *names, struct ews_repo *repo, const char *id, const char *base)
+/* The error that is set is that of `name`, which may be the one that is looked for, unless it was decided about. The first is kept. */
+static void note_unread(struct ews_error_saved *out, struct ews_repo *repo, const char *name)
 {
+	EWS_CLEANUP(error_saved) struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_hint(DAMAGED_HINT);
+	ews_error_save(&why);
+	if (out->code != EWS_OK || is_decided(repo, name))
+		return;
+	*out = why;
+	why = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
+}
+
+int ews_pending_name_among(char **out, const struct ews_strv *names, struct ews_repo *repo, const char *id,
+			   const char *base)
+{
+	EWS_CLEANUP(error_saved) struct ews_error_saved unread = EWS_ERROR_SAVED_INIT;
+
+	*out = NULL;
 	for (size_t i = 0; i < names->n; i++) {
 		EWS_CLEANUP(snapshot) struct ews_snapshot began = EWS_SNAPSHOT_INIT;
-		bool is = is_name_of(names->items[i], id) &&
-			  read_side(&began, repo, names->items[i], "base") == 0 && !strcmp(began.id, base);
 
-		ews_error_clear();
-		if (is)
-			return ews_strdup(names->items[i]);
+		if (!is_name_of(names->items[i], id))
+			continue;
+		if (read_side(&began, repo, names->items[i], "base") < 0) {
+			note_unread(&unread, repo, names->items[i]);
+		} else if (!strcmp(began.id, base)) {
+			*out = ews_strdup(names->items[i]);
+			return 0;
+		}
 	}
-	return NULL;
+	return unread.code == EWS_OK ? 0 : ews_error_restore(&unread);
 }
 
-char *ews_pending_name(struct ews_repo *repo, const char *id, const char *base)
+int ews_pending_name(char **out, struct ews_repo *repo, const char *id, const char *base)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc = ews_pending_names(&names, repo);
 
-	ews_pending_names(&names, repo);
-	return ews_pending_name_among(&names, repo, id, base);
+	*out = NULL;
+	return rc < 0 ? rc : ews_pending_name_among(out, &names, repo, id, base);
+}
+
+void ews_pending_hint(const struct ews_session *session)
+{
+	EWS_CLEANUP(error_saved) struct ews_error_saved failure = EWS_ERROR_SAVED_INIT;
+	EWS_CLEANUP(free) char *name = NULL;
+	EWS_CLEANUP(free) char *why = NULL;
+	const char *id = session->state.id;
+
+	if (session->state.state != EWS_STATE_ENDED)
+		return;
+	ews_error_save(&failure);
+	if (ews_pending_name(&name, session->repo, id, session->state.base_snapshot) < 0)
+		why = ews_strdup(ews_error_message());
+	(void)ews_error_restore(&failure);
+	if (why)
+		ews_error_hint("what it came to may be pending, but: %s", why);
+	else if (name)
+		ews_error_hint("'git ews pending show %s' shows what it came to; while trash holds its workspace, 'git ews "
+			       "undo %s' brings that back",
+			       name, id);
 }
 
 char *ews_pending_next_name(struct ews_repo *repo, const char *id)
 {
 	for (unsigned n = 1;; n++) {
 		EWS_CLEANUP(free) char *name = n == 1 ? ews_strdup(id) : ews_strfmt("%s-%u", id, n);
+		EWS_CLEANUP(free) char *ref = ref_of(name, "result");
+		struct ews_oid oid;
+		bool is_taken = ews_odb_ref_read(&oid, repo->odb, ref) == 0;
 
-		if (!is_there(repo, name))
+		ews_error_clear(); /* where that can't be looked at, it can't be written either */
+		if (!is_taken)
 			return ews_steal(&name);
 	}
 }
@@ -266,23 +313,65 @@ static bool is_last(struct ews_repo *repo, const struct ews_snapshot *base)
 	return is;
 }
 
-static int plan_drop(struct ews_step *step, struct ews_repo *repo, const struct ews_pending *pending)
+/* A side that can't be read is moved as well; only what can't be read just now keeps it from that. */
+static int read_if_sound(struct ews_snapshot *out, struct ews_repo *repo, const char *name, const char *which)
 {
-	EWS_CLEANUP(free) char *base = ref_of(pending->name, "base");
-	EWS_CLEANUP(free) char *result = ref_of(pending->name, "result");
-	EWS_CLEANUP(free) char *old_base = ews_strfmt(EWS_REF_TRASH "%s", pending->base.id);
-	EWS_CLEANUP(free) char *old_result = ews_strfmt(EWS_REF_TRASH "%s", pending->result.id);
-	bool is_its_id = !strcmp(pending->name, pending->base.session) && is_last(repo, &pending->base);
-	int rc = ews_step_init(step, repo->dir_fd, "drop", is_its_id ? pending->name : NULL);
+	int rc = read_side(out, repo, name, which);
+
+	if (rc == 0 || rc == EWS_EIO)
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
+/* Trash has it under the id of the snapshot or, where that can't be read, of its commit. */
+static int plan_side(struct ews_step *step, struct ews_repo *repo, const char *name, const char *which,
+		     const char *snapshot)
+{
+	EWS_CLEANUP(free) char *ref = ref_of(name, which);
+	char hex[EWS_OID_HEX_MAX];
+	struct ews_oid oid;
+	int rc = ews_odb_ref_read(&oid, repo->odb, ref);
+
+	if (rc < 0)
+		return rc;
+	if (!ews_odb_still_has(repo->odb, &oid)) {
+		ews_error(EWS_EDAMAGED, "the object of '%s' is missing", ref);
+		ews_error_hint(DAMAGED_HINT);
+		return EWS_EDAMAGED;
+	}
+	ews_oid_hex(hex, &oid);
+	ews_strv_addf(&step->refs, "%s " EWS_REF_TRASH "%s %s", ref, snapshot ? snapshot : hex, hex);
+	return 0;
+}
+
+static int plan_drop(struct ews_step *step, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot result = EWS_SNAPSHOT_INIT;
+	int rc = read_if_sound(&base, repo, name, "base");
+	bool is_its_id;
 
 	if (rc == 0)
-		rc = plan_move(step, repo, result, old_result);
+		rc = read_if_sound(&result, repo, name, "result");
+	if (rc < 0)
+		return rc;
+	is_its_id = base.id && !strcmp(name, base.session) && is_last(repo, &base);
+	rc = ews_step_init(step, repo->dir_fd, "drop", is_its_id ? name : NULL);
 	if (rc == 0)
-		rc = plan_move(step, repo, base, old_base);
+		rc = plan_side(step, repo, name, "result", result.id);
+	if (rc < 0)
+		return rc;
+	rc = plan_side(step, repo, name, "base", base.id);
+	/* One that is gone, or broken, names nothing that could move. */
+	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
+		ews_error_clear();
+		rc = 0;
+	}
 	return rc;
 }
 
-int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
+int ews_pending_drop(struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
@@ -291,8 +380,8 @@ int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending)
 	if (rc == 0)
 		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "pending", EWS_LOCK_PROJECT_WAIT_MS);
 	if (rc == 0)
-		rc = plan_drop(&step, repo, pending);
+		rc = plan_drop(&step, repo, name);
 	if (rc == 0)
 		rc = ews_drop(repo, &step, ews_snapshot_move_all);
-	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", pending->name) : 0;
+	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : 0;
 }

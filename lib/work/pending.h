@@ -34,12 +34,19 @@ int ews_pending_list(struct ews_pendings *out, struct ews_repo *repo);
 /* The one that `name` means: its own, or a beginning of one alone. Fails with EWS_ENOTFOUND, EWS_EUSAGE, of one that can't be read EWS_EDAMAGED. */
 int ews_pending_find(const struct ews_pending **out, const struct ews_pendings *list, const char *name);
 
-/* Under which name is the session `id` pending that began with the snapshot `base`? NULL: it is not. The caller frees it. */
-char *ews_pending_name(struct ews_repo *repo, const char *id, const char *base);
+/*
+ * Under which name is the session `id` pending that began with the snapshot `base`? `out` is NULL when it is not; the caller frees
+ * it. Fails where what is pending can't be read: it may be one of those.
+ */
+int ews_pending_name(char **out, struct ews_repo *repo, const char *id, const char *base);
 
 /* The same in two steps, for who asks of many sessions: under which names are results pending, and under which of them is this? */
-void ews_pending_names(struct ews_strv *out, struct ews_repo *repo);
-char *ews_pending_name_among(const struct ews_strv *names, struct ews_repo *repo, const char *id, const char *base);
+int ews_pending_names(struct ews_strv *out, struct ews_repo *repo);
+int ews_pending_name_among(char **out, const struct ews_strv *names, struct ews_repo *repo, const char *id,
+			   const char *base);
+
+/* For who has failed since `session` has ended: where something is pending of it, the hint of the error that is set becomes that. */
+void ews_pending_hint(const struct ews_session *session);
 
 /* Under which name would a session `id` be pending that ended now? The caller frees it. */
 char *ews_pending_next_name(struct ews_repo *repo, const char *id);
@@ -54,8 +61,8 @@ int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *n
 /* Did it make a result pending? */
 bool ews_pending_is_step(const struct ews_step *step);
 
-/* It is decided: to trash. undo makes it pending again. */
-int ews_pending_drop(struct ews_repo *repo, const struct ews_pending *pending);
+/* It is decided: to trash, what is there of one that is damaged as well. undo makes it pending again. */
+int ews_pending_drop(struct ews_repo *repo, const char *name);
 
 void ews_pendings_release(struct ews_pendings *list);
 EWS_CLEANUP_DEFINE(pendings, struct ews_pendings, ews_pendings_release)
