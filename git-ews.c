@@ -21,6 +21,7 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_shim.h"
 #include "cmd/pager.h"
+#include "work/recover.h"
 
 #define SHIM_FAILED 125
 #define SHIM_NOT_FOUND 127
@@ -273,8 +274,23 @@ static int write_answer(const struct ews_buf *answer)
 	return 0;
 }
 
+/* Is there something in the project that a step left half done? Where that can't be found out, there may be. */
+static bool has_interrupted(struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	bool has;
+
+	if (!repo || !repo->dir)
+		return false;
+	ews_error_save(&saved);
+	has = ews_recover_list(&ids, NULL, repo) < 0 || ids.n;
+	(void)ews_error_restore(&saved);
+	return has;
+}
+
 /* What to do about an error that comes without advice of its own. */
-static const char *usual_hint(enum ews_code code)
+static const char *usual_hint(enum ews_code code, struct ews_repo *repo)
 {
 	switch (code) {
 	case EWS_EUSAGE:
@@ -289,7 +305,8 @@ static const char *usual_hint(enum ews_code code)
 	case EWS_ENOTVERIFIED:
 		return "'git ews snapshot verify --all' checks what is kept, 'git ews undo --list' what can be brought back";
 	case EWS_ENOSPACE:
-		return "free some space, then 'git ews recover'";
+		return has_interrupted(repo) ? "free some space, then 'git ews recover'"
+					     : "free some space, and try again";
 	case EWS_ECONFIG:
 		return "'git ews config list --show-origin' shows where each setting comes from";
 	default:
@@ -300,9 +317,9 @@ static const char *usual_hint(enum ews_code code)
 	}
 }
 
-static void print_error(enum ews_code code, bool as_json)
+static void print_error(enum ews_code code, struct ews_repo *repo, bool as_json)
 {
-	const char *hint = *ews_error_hint_text() ? ews_error_hint_text() : usual_hint(code);
+	const char *hint = *ews_error_hint_text() ? ews_error_hint_text() : usual_hint(code, repo);
 	EWS_CLEANUP(json) cJSON *object = NULL;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	cJSON *error;
@@ -328,7 +345,7 @@ static int run_shim(char **argv)
 
 	if (rc >= 0)
 		return rc;
-	print_error((enum ews_code)rc, false);
+	print_error((enum ews_code)rc, NULL, false);
 	return rc == EWS_ENOTFOUND ? SHIM_NOT_FOUND : SHIM_FAILED;
 }
 
@@ -359,7 +376,7 @@ int main(int argc, char **argv)
 		/* An option that was not understood may stand before the --json that was meant. */
 		if (code == EWS_EUSAGE && has_option(argc, argv, "--json"))
 			globals.ctx.json = true;
-		print_error(code, globals.ctx.json && !wrote);
+		print_error(code, globals.ctx.repo, globals.ctx.json && !wrote);
 		rc = globals.ctx.failure_status ? globals.ctx.failure_status : ews_error_status(code);
 	}
 	ews_pager_finish();

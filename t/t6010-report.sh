@@ -166,4 +166,10 @@ test_expect_success 'in place, and of a plain directory' '
 	git -C plain ews report >path && test_grep "^| M | .f. | +1 -0 |$" "$(cat path)" && git -C plain ews end here >out && git -C plain ews report here --output - >md && test_grep "Status then: Verified" md
 '
 
+test_expect_success 'a full disk sends nobody to recover where nothing is interrupted' '
+	test_repo full && start_ws full room && test_expect_code 128 git -C full ews report room --output /dev/full 2>err && test_grep "^hint: free some space, and try again$" err &&
+	sh -c "trap \"\" XFSZ && ulimit -f 0 && exec git-ews -C full start cramped" 2>&1 | cat >err && test_grep "^hint: free some space, and try again$" err &&
+	start_ws full cut && sed -i "s/\"active\"/\"ending\"/" "$HOME/.superqode/working/full/sessions/cut/state.json" && test_expect_code 128 git -C full ews report room --output /dev/full 2>err && test_grep "^hint: free some space, then .git ews recover.$" err
+'
+
 test_done

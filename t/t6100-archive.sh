@@ -276,6 +276,12 @@ test_expect_success 'P4: what is kept aside has its own path there, whether extr
 	done
 '
 
+test_expect_success STRACE 'an extract that fails leaves an empty directory empty, and a missing one missing' '
+	mkdir -p half/d half/e/f && echo 1 >half/a && echo 2 >half/d/b && echo 3 >half/e/f/c && one create half && for when in 2 3; do
+		rm -rf into && ! test_strace calls -e trace=mkdirat -e inject=mkdirat:error=ENOSPC:when=$when "$EWS_BIN/git-ews" archive extract --to into "$one" 2>err && test_grep "^error: .*No space" err && test_grep "^hint: free some space, and try again" err && test_path_is_missing into || return 1
+	done && mkdir into && ! test_strace calls -e trace=mkdirat -e inject=mkdirat:error=ENOSPC:when=2 "$EWS_BIN/git-ews" archive extract --to into "$one" 2>err && ls -A into >out && test_must_be_empty out && git-ews archive extract --to into "$one" >out && diff -r half into
+'
+
 test_expect_success 'P4: a repository stays in its place, also one whose .git is a file, and where the archive has a file' '
 	mkdir -p leaf/d nests && echo f >leaf/n && echo x >leaf/d/x && one create leaf && git init -q nests/n && echo mine >nests/n/m && "$EWS_SRC/t/lister" nests >before && test_expect_code 128 git-ews archive extract --force --to nests "$one" >out 2>err && test_grep "^error: .n. is a file in the archive" err && test_grep "^hint: nothing was written" err && "$EWS_SRC/t/lister" nests >after && test_cmp before after &&
 	test_repo linked && git -C linked worktree add -q --detach "$PWD/has/n" && git -C linked worktree add -q --detach "$PWD/has/bare" && git -C has/bare rm -qrf . && git -C linked worktree add -q --detach "$PWD/has/other/o" && mkdir has/junk && echo 1 >has/junk/j && mkdir top && cp -R has/n top/n && rm top/n/.git && one create top && inode=$(stat -c %i has/n) && echo changed >has/n/run.sh && arch extract --force --to has "$one" && test "$(stat -c %i has/n)" = "$inode" && test_path_is_missing has/junk && test -d has/bare -a -d has/other/o &&

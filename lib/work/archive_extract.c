@@ -34,7 +34,7 @@ static mode_t find_mode(const struct ews_archive_extract_opts *opts)
 }
 
 /* The directory. One that is made here has its mode at once, but for what would keep us out: who goes on after a kill knows it no more. */
-static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts)
+static int open_target(bool *is_new, bool *is_empty, const struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
@@ -54,6 +54,7 @@ static int open_target(bool *is_new, const struct ews_archive_extract_opts *opts
 	n = ews_dir_names_read(&names, fd);
 	if (n < 0)
 		return (int)n;
+	*is_empty = n == 0;
 	if (n > 0 && !opts->force) {
 		ews_error(EWS_EEXISTS, "'%s' is not empty", opts->to);
 		ews_error_hint("--force makes it what the archive is, and keeps what was there in '" EWS_TRASH_ELSEWHERE
@@ -339,6 +340,27 @@ static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, co
 	return ews_put(&out->put, changes, NULL, &put);
 }
 
+/* Nothing was there before, so that what came so far goes again; what others have put there since stays. */
+static void take_back(int fd, const struct ews_archive_content *content,
+		      const struct ews_archive_extract_opts *opts, bool is_new)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	for (size_t i = content->entries.n; i > 0; i--) {
+		const struct ews_entry *entry = &content->entries.items[i - 1];
+		const char *name;
+		EWS_CLEANUP(fd) int dir = ews_dir_open_parent(fd, entry->path, &name);
+
+		/* What did not come can't go, either. */
+		if (dir >= 0)
+			(void)unlinkat(dir, name, entry->type == EWS_ENTRY_DIR ? AT_REMOVEDIR : 0);
+	}
+	if (is_new)
+		(void)rmdir(opts->to);
+	(void)ews_error_restore(&why);
+}
+
 int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_archive_content *content,
 			const struct ews_archive_extract_opts *opts)
 {
@@ -351,11 +373,11 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_ar
 					   .want = &content->entries,
 					   .equal = opts->owners ? equal_with_owner : ews_entry_equal_with_time,
 					   .keeps_replaced = true };
-	bool is_new = false;
+	bool is_new = false, is_empty = false;
 	int rc = refuse_flaws(content);
 
 	if (rc == 0)
-		rc = target = open_target(&is_new, opts);
+		rc = target = open_target(&is_new, &is_empty, opts);
 	if (rc == EWS_ENOTFOUND && opts->dry_run) {
 		ews_error_clear();
 		rc = 0;
@@ -380,6 +402,8 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_ar
 		name_owners(out, target, &content->entries);
 	if (rc == 0 && is_new)
 		rc = set_mode(target, opts);
+	if (rc < 0 && is_empty)
+		take_back(target, content, opts, is_new);
 	if (rc < 0 && out->kept.n)
 		ews_error_hint("what stood in the way is in '%s/%s', under its own path", opts->to, aside);
 	return rc;
