@@ -202,6 +202,10 @@ test_expect_success 'a path that is the answer is printed as it is, and with -z 
 	done)
 '
 
+test_expect_success 'beside path_bytes stand the bytes of path, also where the name of the project is not UTF-8' '
+	odd=$(printf "caf\351") && test_repo "$odd" && add "$odd" --type log --name plain.log <line && (cd "$odd" && git ews artifact list --json) >json && test_json_missing json ".artifacts[0].path_bytes" && json json ".artifacts[0].file_path_bytes" | base64 -d >got && printf %s "$PWD/${odd:?}/${qe:?}/logs/plain.log" | cmp - got
+'
+
 # After a kill: an artifact that is whole, or none; a manifest that is true; and the next one fits in.
 after_add() {
 	art p list && add p --type log --name next.log <line && art p list && manifest_is_true p && find p/$qe -name ".tmp-*" >litter && test_must_be_empty litter &&
