@@ -23,7 +23,7 @@
 #include "cmd/pager.h"
 #include "work/recover.h"
 
-#define SHIM_FAILED 125
+#define RUN_FAILED 125 /* of ours, where the status is a command's */
 #define SHIM_NOT_FOUND 127
 
 static const struct ews_cmd *const verbs[] = {
@@ -118,6 +118,7 @@ struct globals {
 /* Read what stands before the verb. */
 static int parse_globals(struct globals *out, int argc, char **argv)
 {
+	const struct ews_cmd *verb;
 	int i;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -146,6 +147,11 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 		}
 	}
 	out->at = i;
+	verb = i < argc ? find_verb(argv[i]) : NULL;
+	if (verb == &ews_cmd_run || verb == &ews_cmd_shell) {
+		out->ctx.failure_status = RUN_FAILED;
+		ews_alloc_fail_with(RUN_FAILED);
+	}
 	out->ctx.cwd = getcwd(NULL, 0);
 	if (!out->ctx.cwd)
 		return ews_error_os("cannot find the current directory");
@@ -341,12 +347,14 @@ static void print_error(enum ews_code code, struct ews_repo *repo, bool as_json)
 /* Under the name of git we are the shim. Its status is that of git, so our own failures have one that git does not have. */
 static int run_shim(char **argv)
 {
-	int rc = ews_cmd_shim(argv);
+	int rc;
 
+	ews_alloc_fail_with(RUN_FAILED);
+	rc = ews_cmd_shim(argv);
 	if (rc >= 0)
 		return rc;
 	print_error((enum ews_code)rc, NULL, false);
-	return rc == EWS_ENOTFOUND ? SHIM_NOT_FOUND : SHIM_FAILED;
+	return rc == EWS_ENOTFOUND ? SHIM_NOT_FOUND : RUN_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -495,6 +495,13 @@ test_expect_success 'P6, P9: git reads in a session whatever its environment has
 	test_expect_code 126 run_in p cleared -- sh -c "env -i PATH=\"\$PATH\" git commit -m x" && git -C p ews end cleared
 '
 
+test_expect_success !SANITIZE,!VALGRIND 'out of memory or of descriptors the status is 125, and the message says what is wanting' '
+	for verb in "run -- true" shell; do test_expect_code 125 sh -c "ulimit -v 20000 && exec git-ews -C p $verb" 2>err && test_grep "out of memory" err || return 1; done &&
+	for n in $(seq 12 30); do
+		test_expect_code 125 sh -c "ulimit -n $n && exec git-ews -C p run -- true" 2>err && test_grep ! "install\|damaged" err || return 1
+	done
+'
+
 test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '
 	git -C p ews status --json --ended >status.json && ! grep -q "\"pid\"" status.json && ls "$HOME/.superqode/working/p/locks" | { grep -v ":session:\|:owner:" || :; } >list && test_must_be_empty list &&
 	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list

@@ -30,14 +30,21 @@ struct ews_arena_block {
 	_Alignas(max_align_t) unsigned char data[];
 };
 
+static int failure_status = 128;
+
 /* Not exit(): its handlers may need memory, too. The journal is what makes this safe. */
 __attribute__((noreturn)) static void give_up(void)
 {
 	static const char words[] = "fatal: out of memory\n";
 
 	if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
-		_exit(128);
-	_exit(128);
+		_exit(failure_status);
+	_exit(failure_status);
+}
+
+void ews_alloc_fail_with(int status)
+{
+	failure_status = status;
 }
 
 void ews_alloc_begin(void)

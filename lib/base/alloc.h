@@ -15,6 +15,9 @@
 /* Let the heap be one, and grow in long strides. To be called once, before there are threads. */
 void ews_alloc_begin(void);
 
+/* What the program exits with when it is out of memory: 128 unless a verb, whose status is that of a command, has another. */
+void ews_alloc_fail_with(int status);
+
 /*
  * All `size` bytes at `ptr` are about to be filled: get their pages now, at once, which takes half as long as to get each when it
  * is first touched. Not in large pages: of these a virtual machine may have to get each from its host, which takes ten times as long.

@@ -24,7 +24,7 @@
 /*
  * Load the library `soname` and fill `table`, a struct of nothing but `n` pointers to functions, with those of
  * `names`, in this order. The library stays until the process ends. Fails with EWS_EUNSUPPORTED, and the table as it
- * was, when the library or one of the functions is not there.
+ * was, when the library or one of the functions is not there; with EWS_EIO for want of descriptors or memory.
  */
 int ews_dl_load(void *table, const char *soname, const char *const *names, size_t n);
 

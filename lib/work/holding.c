@@ -463,9 +463,10 @@ static int hold_file(struct ews_lock *out, const struct taking *taking, const st
 {
 	EWS_CLEANUP(free) char *name = format_name(as);
 	EWS_CLEANUP(buf) struct ews_buf note = EWS_BUF_INIT;
-	int rc = ews_lock_take(out, taking->locks_fd, name, "lock", 0);
+	int rc;
 
 	write_note(&note, taking->opts);
+	rc = ews_lock_take(out, taking->locks_fd, name, "lock", 0);
 	if (rc == 0)
 		ews_lock_note(out, note.ptr, note.len);
 	return rc;
