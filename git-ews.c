@@ -153,7 +153,8 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 		ews_alloc_fail_with(RUN_FAILED);
 	}
 	out->ctx.cwd = getcwd(NULL, 0);
-	if (!out->ctx.cwd)
+	/* From a directory that is gone one may look at other projects, and a prompt is shown there, too. */
+	if (!out->ctx.cwd && !(errno == ENOENT && (verb == &ews_cmd_status || verb == &ews_cmd_list)))
 		return ews_error_os("cannot find the current directory");
 	return 0;
 }

@@ -188,4 +188,8 @@ test_expect_success STRACE '--brief starts no program and looks into no workspac
 	(cd q && test_strace ../trace -e trace=execve,openat,newfstatat "$EWS_BIN/git-ews" status --brief) >out && grep -c execve trace >n && echo 1 >want && test_cmp want n && test_grep ! "main.c\|qe/short" trace
 '
 
+test_expect_success 'from a directory that is gone a prompt is empty, and other projects can be looked at' '
+	mkdir away && (cd away && rmdir ../away && git-ews status --brief && git-ews list --all >../out && test_expect_code 128 git-ews status 2>../err && test_expect_code 125 git-ews run -- true) >brief 2>run.err && test_must_be_empty brief && test -s out && test_grep "cannot find the current directory" err && test_grep "cannot find the current directory" run.err
+'
+
 test_done

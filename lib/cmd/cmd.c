@@ -198,6 +198,10 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 
 	if (ctx->repo)
 		return 0;
+	if (!ctx->cwd)
+		ctx->cwd = getcwd(NULL, 0);
+	if (!ctx->cwd)
+		return ews_error_os("cannot find the current directory");
 	rc = ews_config_find_home(&home, ctx->home);
 	if (rc < 0)
 		return rc;
