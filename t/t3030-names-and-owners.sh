@@ -145,9 +145,38 @@ test_expect_success 'manifests of the first version are read, and say nothing of
 			new=$(git cat-file commit "$commit" | sed "s,^parent $manifest\$,parent $old," | git hash-object -t commit -w --stdin) && git update-ref "refs/ews/snapshots/$snap" "$new"
 	) && test_grep "^ews-manifest 1" old-manifest && test_grep ! "^owner" old-manifest &&
 	rm "${ws:?}/b" && cp -p "${ws:?}/a" "${ws:?}/b" && ln -f "${ws:?}/x" "${ws:?}/y" && echo edit >>"${ws:?}/src/main.c" && names_of "$ws" >names.now &&
-	reverts old --to $snap && cmp p/src/main.c "${ws:?}/src/main.c" && names_of "$ws" >got && test_cmp names.now got && git -C p ews snapshot verify $snap &&
+	{ ! test_have_prereq XATTR || setfattr -n user.top -v now "${ws:?}"; } && reverts old --to $snap && { ! test_have_prereq XATTR || getfattr -n user.top "${ws:?}"; } && cmp p/src/main.c "${ws:?}/src/main.c" && names_of "$ws" >got && test_cmp names.now got && git -C p ews snapshot verify $snap &&
 	git -C p ews diff $snap now >out 2>err && test_grep ! "hard link" err && test_expect_code 128 git -C p ews revert --owner --to $snap old 2>err && test_grep "records no owners" err &&
 	reverts old && as_before "$ws" base && git -C p ews end old
+'
+
+# The attributes of the directory <dir> itself.
+attrs_of() {
+	getfattr -d -m - --absolute-names "$1" | sed 1d
+}
+has_attrs() {
+	attrs_of "$1" >got && test_cmp "$2" got
+}
+
+for method in worktree snapshot in-place; do
+	test_expect_success XATTR "P2: $method: attributes of the directory itself come back by revert, undo and redo, from a snapshot, and in place by end" '
+		top=top-'$method' && test_repo $top && setfattr -n user.top -v one $top && start_ws -n ws $top --method '$method' top && attrs_of "$ws" >base &&
+		setfattr -n user.top -v two "${ws:?}" && setfattr -n user.new -v n "${ws:?}" && attrs_of "$ws" >mangled && project=$top reverts top && has_attrs "$ws" base &&
+		git -C $top ews undo top && has_attrs "$ws" mangled && git -C $top ews undo --redo top && has_attrs "$ws" base && git -C $top ews undo top && snap=$(git -C $top ews snapshot create top) &&
+		project=$top reverts top --verify=full && has_attrs "$ws" base && project=$top reverts top --to $snap && has_attrs "$ws" mangled && project=$top reverts top && project=$top reverts top &&
+		setfattr -n user.top -v three "${ws:?}" && git -C $top ews end top && { test '$method' != in-place || has_attrs "$ws" base; }
+	'
+done
+
+test_expect_success XATTR 'P4: an undone end whose directory has gone from trash has those, too' '
+	start_ws p expires && setfattr -n user.top -v two "${ws:?}" && echo edit >"${ws:?}/file" && attrs_of "$ws" >mangled && git -C p ews end expires && find "${HOME:?}/.superqode" -path "*/trash/*" -name workspace -exec rm -rf {} + &&
+	git -C p ews undo expires && has_attrs "$ws" mangled && git -C p ews end expires
+'
+
+test_expect_success XATTR,STRACE 'P3, P8: those that could not be set are named; those that are not back are no Verified' '
+	start_ws p named && setfattr -n user.top -v two "${ws:?}" && test_strace log -e trace=fremovexattr -e inject=fremovexattr:error=EPERM git -C p ews revert named >out 2>err &&
+	test_grep "attribute not set: . (user.top)" err && test_grep "Status: Verified" out && test_expect_code 1 test_strace log -e trace=fremovexattr -e inject=fremovexattr:retval=0 git -C p ews revert named >out 2>err &&
+	test_grep "Differs: . (mode, owner or attributes differ)" out && test_grep "Not verified" out && reverts named && attrs_of "$ws" >got && test_must_be_empty got && git -C p ews end named
 '
 
 test_expect_success 'P8: snapshot show --coverage and --files tell of names and owners' '
@@ -177,6 +206,13 @@ for method in worktree in-place; do
 		as_before "$ws" base && test "$(stat -c %a "${ws:?}/listed" "${ws:?}/src/main.c" | sort -u)" = 664 && git -C acl-p ews end acl
 	'
 done
+
+test_expect_success ACL 'P2: access lists of the directory itself, and its mode with them; one that it inherited is of the base' '
+	test_repo heir && start_ws -n ws heir first && git -C heir ews end first && setfattr -n system.posix_acl_default -v $default "$(dirname "$ws")" && test_when_finished "setfattr -x system.posix_acl_default \"$(dirname "$ws")\"" && start_ws -n ws heir heir &&
+	attrs_of "$ws" >base && test_grep posix_acl_default base && stat -c %a "$ws" >base.mode && git -C heir ews diff --exit-code heir && project=heir reverts heir && test_grep "restored: 0" out && has_attrs "$ws" base &&
+	setfattr -n system.posix_acl_access -v $access "${ws:?}" && setfattr -x system.posix_acl_default "${ws:?}" && attrs_of "$ws" >mangled && stat -c %a "$ws" >mangled.mode && project=heir reverts heir && has_attrs "$ws" base && stat -c %a "$ws" | test_cmp base.mode - &&
+	git -C heir ews undo heir && has_attrs "$ws" mangled && stat -c %a "$ws" | test_cmp mangled.mode - && git -C heir ews end heir
+'
 
 test_expect_success ACL 'P7, P8: a patch has no access lists: they are named' '
 	start_ws acl-p say && setfattr -n system.posix_acl_access -v $default "${ws:?}/run.sh" && git -C acl-p ews diff say >out 2>err && test_must_be_empty out && test_grep "run.sh (mode 0755 to 0775, extended attributes)" err && git -C acl-p ews end say

@@ -474,6 +474,7 @@ static int make_content(struct plan *plan, struct ews_entries *entries)
 	content->has_root_owner = now->has_root_owner;
 	content->root_uid = now->root_uid;
 	content->root_gid = now->root_gid;
+	content->root_xattrs = now->root_xattrs ? ews_strdup(now->root_xattrs) : NULL;
 	content->has_git = now->has_git;
 	if (now->has_git)
 		rc = ews_gitstate_read(&content->git, plan->repo->git_fd);

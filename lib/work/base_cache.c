@@ -28,10 +28,11 @@ static void make_key(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_base_id *b
 }
 
 /*
- * The state of git as it is written: its index's time, then of the index, if there is one, of each file and of what is left
- * which it is, the length of its name, of its bytes, and both.
+ * The state of git as it is written: its index's time, then of the attributes of the directory itself, if they are known, of the
+ * index, if there is one, of each file and of what is left which it is, the length of its name, of its bytes, and both. The
+ * attributes stand before the index, for which earlier versions take them: the last one holds.
  */
-enum git_kind { GIT_INDEX, GIT_FILE, GIT_LEFT };
+enum git_kind { GIT_INDEX, GIT_FILE, GIT_LEFT, GIT_ROOT_XATTRS };
 
 /* What stands before each. */
 struct git_head {
@@ -60,25 +61,26 @@ static void add_part(struct git_parts *git, const void *data, size_t len)
 	git->parts[git->n++] = (struct iovec){ (void *)data, len };
 }
 
-static void add_file(struct git_parts *git, enum git_kind kind, const char *name, const struct ews_buf *data)
+static void add_file(struct git_parts *git, enum git_kind kind, const char *name, const void *data, size_t len)
 {
 	struct git_head *head = &git->heads[git->n_heads++];
 
-	*head = (struct git_head){ kind, strlen(name), data->len };
+	*head = (struct git_head){ kind, strlen(name), len };
 	add_part(git, head, sizeof(*head));
 	add_part(git, name, head->name_len);
-	add_part(git, data->ptr, head->data_len);
+	add_part(git, data, len);
 }
 
 static void add_files(struct git_parts *git, enum git_kind kind, const struct ews_gitstate_files *files)
 {
 	for (size_t i = 0; i < files->n; i++)
-		add_file(git, kind, files->items[i].name, &files->items[i].data);
+		add_file(git, kind, files->items[i].name, files->items[i].data.ptr, files->items[i].data.len);
 }
 
-static void list_parts(struct git_parts *out, const struct ews_gitstate *git)
+static void list_parts(struct git_parts *out, const struct ews_content *content)
 {
-	size_t n = git->files.n + git->left.n + 1;
+	const struct ews_gitstate *git = &content->git;
+	size_t n = git->files.n + git->left.n + 2;
 
 	out->heads = ews_calloc(n, sizeof(*out->heads));
 	out->parts = ews_calloc(3 * n + 1, sizeof(*out->parts));
@@ -86,15 +88,18 @@ static void list_parts(struct git_parts *out, const struct ews_gitstate *git)
 	out->head[1] = git->index_mtime_s;
 	out->head[2] = git->index_mtime_ns;
 	add_part(out, out->head, sizeof(out->head));
+	if (content->root_xattrs)
+		add_file(out, GIT_ROOT_XATTRS, "", content->root_xattrs, strlen(content->root_xattrs));
 	if (git->has_index)
-		add_file(out, GIT_INDEX, "", &git->index);
+		add_file(out, GIT_INDEX, "", git->index.ptr, git->index.len);
 	add_files(out, GIT_FILE, &git->files);
 	add_files(out, GIT_LEFT, &git->left);
 }
 
 /* Read one file at `*at`; of the index the place is told. */
-static bool take_file(struct ews_gitstate *git, struct iovec *index, const char **at, const char *end)
+static bool take_file(struct ews_content *content, struct iovec *index, const char **at, const char *end)
 {
+	struct ews_gitstate *git = &content->git;
 	EWS_CLEANUP(free) char *name = NULL;
 	struct git_head head;
 
@@ -110,6 +115,8 @@ static bool take_file(struct ews_gitstate *git, struct iovec *index, const char 
 		ews_gitstate_set_file(git, name, *at, head.data_len);
 	else if (head.kind == GIT_LEFT)
 		ews_gitstate_set_left(git, name, *at, head.data_len);
+	else if (head.kind == GIT_ROOT_XATTRS && !content->root_xattrs)
+		content->root_xattrs = ews_strndup(*at, head.data_len);
 	else
 		*index = (struct iovec){ (void *)*at, head.data_len }; /* who takes it has the text itself */
 	*at += head.data_len;
@@ -125,8 +132,9 @@ static void take_index(struct ews_gitstate *git, const struct iovec *index, stru
 	*text = (struct ews_buf)EWS_BUF_INIT;
 }
 
-static bool take_gitstate(struct ews_gitstate *git, struct ews_buf *text, bool without_index)
+static bool take_gitstate(struct ews_content *content, struct ews_buf *text, bool without_index)
 {
+	struct ews_gitstate *git = &content->git;
 	const char *at = text->ptr, *end = text->ptr + text->len;
 	struct iovec index = { NULL, 0 };
 	int64_t head[3];
@@ -138,7 +146,7 @@ static bool take_gitstate(struct ews_gitstate *git, struct ews_buf *text, bool w
 	git->index_mtime_s = head[1];
 	git->index_mtime_ns = (uint32_t)head[2];
 	for (at += sizeof(head); at < end;)
-		if (!take_file(git, &index, &at, end))
+		if (!take_file(content, &index, &at, end))
 			return false;
 	if (index.iov_base && !without_index)
 		take_index(git, &index, text);
@@ -156,7 +164,7 @@ int ews_base_cache_read(struct ews_content *out, struct ews_repo *repo, const st
 	make_key(key, base);
 	if (fd < 0 || ews_cache_read(&cache, fd, EWS_BASE_CACHE_FILE) < 0 || !cache.is_whole ||
 	    memcmp(cache.key, key, sizeof(key)) || strcmp(cache.hash, base->hash) != 0 ||
-	    !take_gitstate(&content.git, &cache.extra, without_index))
+	    !take_gitstate(&content, &cache.extra, without_index))
 		return 0;
 	content.scan.entries = cache.entries;
 	content.scan.skips = cache.skips;
@@ -189,7 +197,7 @@ void ews_base_cache_write(const struct ews_content *content, struct ews_repo *re
 
 	if (fd < 0)
 		return;
-	list_parts(&git, &content->git);
+	list_parts(&git, content);
 	make_key(cache.key, base);
 	memcpy(cache.hash, content->hash, sizeof(cache.hash));
 	if (ews_cache_write_with(fd, EWS_BASE_CACHE_FILE, &cache, 0, 0, git.parts, git.n, false) < 0)

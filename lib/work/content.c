@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/made.h"
+#include "store/xattr.h"
 #include "work/kept.h"
 #include "work/rules.h"
 #include "work/submodule_head.h"
@@ -700,7 +701,6 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 	EWS_CLEANUP(early_found) struct ews_early_found found = EWS_EARLY_FOUND_INIT;
 	struct reading reading = { .content = &content, .cache = &cache, .look = look };
 	struct ews_early *early = take_early(look);
-	struct stat st;
 	int rc;
 
 	/* Before the index is read: what changes after this is not what the key speaks of. */
@@ -730,8 +730,7 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		rc = check_limits(&content.scan, look->max_file, look->max_total);
 	if (rc < 0)
 		return rc;
-	if (fstat(look->root, &st) == 0)
-		ews_content_set_root(&content, &st);
+	ews_content_read_root(&content, look->root);
 	content.is_compared = opts->is_compared;
 	content.scan.root_fd = -1;
 	*out = content;
@@ -844,12 +843,34 @@ int ews_content_check_only(const struct ews_content *now, const struct ews_conte
 	return 0;
 }
 
-void ews_content_set_root(struct ews_content *content, const struct stat *st)
+void ews_content_read_root(struct ews_content *content, int root_fd)
 {
-	content->root_mode = st->st_mode & 07777;
-	content->root_uid = st->st_uid;
-	content->root_gid = st->st_gid;
+	EWS_CLEANUP(buf) struct ews_buf xattrs = EWS_BUF_INIT;
+	struct stat st;
+
+	if (fstat(root_fd, &st) < 0)
+		return;
+	content->root_mode = st.st_mode & 07777;
+	content->root_uid = st.st_uid;
+	content->root_gid = st.st_gid;
 	content->has_root_owner = true;
+	free(content->root_xattrs);
+	content->root_xattrs = NULL;
+	if (ews_xattr_read(&xattrs, root_fd) == 0)
+		content->root_xattrs = ews_strndup(xattrs.ptr, xattrs.len);
+	else
+		ews_error_clear();
+}
+
+bool ews_content_root_mode_differs(const struct ews_content *content, const struct ews_content *wanted)
+{
+	return wanted->root_mode && content->root_mode != wanted->root_mode;
+}
+
+bool ews_content_root_xattrs_differ(const struct ews_content *content, const struct ews_content *wanted)
+{
+	return wanted->root_xattrs &&
+	       (!content->root_xattrs || strcmp(content->root_xattrs, wanted->root_xattrs) != 0);
 }
 
 int ews_content_need_owners(const struct ews_content *content, const char *snapshot)
@@ -934,5 +955,6 @@ void ews_content_release(struct ews_content *content)
 	ews_touched_release(&content->touched);
 	ews_cache_origin_release(&content->origin);
 	ews_cache_image_release(&content->image);
+	free(content->root_xattrs);
 	*content = (struct ews_content)EWS_CONTENT_INIT;
 }

@@ -23,6 +23,7 @@ struct ews_content {
 	uint16_t root_mode; /* of the directory itself; 0: not known */
 	bool has_root_owner;
 	uint32_t root_uid, root_gid;
+	char *root_xattrs; /* of the directory itself, as those of an entry; "": there are none; NULL: not known */
 	bool cache_is_stale; /* the stat cache has not seen all of this */
 	bool is_whole; /* all that there is was looked at, and can be rechecked by: */
 	uint8_t key[EWS_CACHE_KEY_LEN], tracked[EWS_CACHE_KEY_LEN];
@@ -115,8 +116,12 @@ int ews_content_compare_git(struct ews_strv *out, struct ews_content *content, c
 int ews_content_check_only(const struct ews_content *now, const struct ews_content *then, const char *const *only,
 			   const char *id);
 
-/* Take mode and owner of the directory itself from `st`. */
-void ews_content_set_root(struct ews_content *content, const struct stat *st);
+/* Take mode, owner and attributes of the directory itself, which is open as `root_fd`. What can't be asked is not known then. */
+void ews_content_read_root(struct ews_content *content, int root_fd);
+
+/* Has the directory itself another mode, or other attributes, than `wanted` knows of? */
+bool ews_content_root_mode_differs(const struct ews_content *content, const struct ews_content *wanted);
+bool ews_content_root_xattrs_differ(const struct ews_content *content, const struct ews_content *wanted);
 
 /* Does the recorded content of `snapshot` say whose things are? Fails with EWS_EUNSUPPORTED. */
 int ews_content_need_owners(const struct ews_content *content, const char *snapshot);

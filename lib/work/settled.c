@@ -15,10 +15,12 @@ static void digest_git(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content 
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_gitstate *git = &content->git;
-	const uint64_t numbers[] = { content->has_git, content->root_mode, content->has_root_owner,
-				     content->root_uid, content->root_gid };
+	const uint64_t numbers[] = { content->has_git,  content->root_mode, content->has_root_owner,
+				     content->root_uid, content->root_gid,  content->root_xattrs != NULL };
 
 	ews_hash_add(hash, numbers, sizeof(numbers));
+	if (content->root_xattrs)
+		ews_hash_add_part(hash, content->root_xattrs, strlen(content->root_xattrs));
 	ews_hash_add(hash, &content->index, sizeof(content->index));
 	ews_gitstate_hash_files(hash, git);
 	ews_hash_finish(hash, out);

@@ -133,6 +133,8 @@ int ews_shift_move_branch(const struct ews_shift *shift);
 bool ews_shift_branch_differs(const struct ews_shift *shift);
 /* The directory itself has a mode as well. */
 bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_content *content);
+/* And attributes, an access list among them. */
+bool ews_shift_differs_in_root_xattrs(const struct ews_shift *shift, const struct ews_content *content);
 /* Does the directory itself belong to somebody else than it shall? */
 bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct ews_content *content);
 

@@ -14,9 +14,11 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_line.h"
 #include "base/str.h"
 #include "store/gitfile.h"
 #include "store/litter.h"
+#include "store/xattr.h"
 #include "work/head.h"
 #include "work/history.h"
 #include "work/stage.h"
@@ -43,7 +45,12 @@ bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct
 
 bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_content *content)
 {
-	return moves_root(shift) && shift->target.root_mode && content->root_mode != shift->target.root_mode;
+	return moves_root(shift) && ews_content_root_mode_differs(content, &shift->target);
+}
+
+bool ews_shift_differs_in_root_xattrs(const struct ews_shift *shift, const struct ews_content *content)
+{
+	return moves_root(shift) && ews_content_root_xattrs_differ(content, &shift->target);
 }
 
 int ews_shift_refuse_locked(const struct ews_shift *shift)
@@ -204,6 +211,35 @@ static int bring_back(struct ews_shift *shift, int admin_fd)
 	return rc;
 }
 
+static int write_root_xattrs(struct ews_transition_result *out, const struct ews_shift *shift, int root_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	int rc = ews_xattr_write_at(root_fd, "", shift->target.root_xattrs, &lost);
+
+	for (size_t i = 0; i < lost.n; i++)
+		ews_path_line_add(&out->lost_attrs, ".", lost.items[i]);
+	return rc < 0 ? ews_error_wrap("cannot set the attributes of the workspace") : 0;
+}
+
+/* Mode, attributes and, where that is asked for, owner of the directory itself. */
+static int write_root(struct ews_transition_result *out, const struct ews_shift *shift, int root_fd)
+{
+	bool dresses = ews_shift_differs_in_root_xattrs(shift, &shift->now);
+	struct stat st;
+	int rc;
+
+	if (ews_shift_differs_in_root_owner(shift, &shift->now))
+		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
+	rc = dresses ? write_root_xattrs(out, shift, root_fd) : 0;
+	if (rc < 0 || (!dresses && !ews_shift_differs_in_root(shift, &shift->now)) || !shift->target.root_mode)
+		return rc;
+	/* It may belong to another user, and is as it was; or an access list that came or went has changed it. */
+	if (fstat(root_fd, &st) == 0 && (st.st_mode & 07777) == shift->target.root_mode)
+		return 0;
+	return fchmod(root_fd, shift->target.root_mode) < 0 ? ews_error_os("cannot set the mode of the workspace")
+							    : 0;
+}
+
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
 {
 	struct ews_session *session = shift->session;
@@ -214,13 +250,9 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 	struct ews_place place;
 	int rc;
 
-	if (ews_shift_differs_in_root_owner(shift, &shift->now))
-		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
-	/* It may belong to another user, and is as it was. */
-	if (ews_shift_differs_in_root(shift, &shift->now) && fchmod(root_fd, shift->target.root_mode) < 0)
-		return ews_error_os("cannot set the mode of the workspace");
-	if (!ews_shift_moves_git(shift))
-		return 0;
+	rc = write_root(out, shift, root_fd);
+	if (rc < 0 || !ews_shift_moves_git(shift))
+		return rc;
 	place = ews_session_place(session);
 	rc = session->method->repair(&place, root_fd, &shift->target.git);
 	if (rc < 0)

@@ -650,6 +650,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		plan_gitfile(shift, &differences, root_fd);
 	}
 	shift->has_git_change = differences.n > 0 || ews_shift_differs_in_root(shift, &shift->now) ||
+				ews_shift_differs_in_root_xattrs(shift, &shift->now) ||
 				ews_shift_differs_in_root_owner(shift, &shift->now);
 	plan_away(shift);
 	find_missing(out, shift);

@@ -95,6 +95,14 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 	return ews_shift_proven_equal(shift)(&a, &b) && ews_path_line_has(&out->lost_attrs, change->path);
 }
 
+/* The same of the directory itself. */
+static bool root_differs(const struct ews_transition_result *out, const struct ews_shift *shift,
+			 const struct ews_content *after)
+{
+	return ews_shift_differs_in_root(shift, after) || ews_shift_differs_in_root_owner(shift, after) ||
+	       (ews_shift_differs_in_root_xattrs(shift, after) && !ews_path_line_has(&out->lost_attrs, "."));
+}
+
 /* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
 static bool stays_ignored(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
 {
@@ -259,10 +267,10 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		return ews_error_wrap("cannot look whether all is back");
 	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))
 		ews_strv_add(&git, "branch");
-	if (ews_shift_differs_in_root(shift, after) || ews_shift_differs_in_root_owner(shift, after))
-		ews_strv_add(&git, ".");
 	for (size_t i = 0; i < git.n; i++)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
+	if (root_differs(out, shift, after))
+		ews_path_line_add(&out->errors, ".", "mode, owner or attributes differ");
 	ews_shift_name_uncovered(out, shift, after);
 	out->is_verified = out->errors.n == 0;
 	remember(after, out, shift);

@@ -11,7 +11,7 @@
  *     commit -> tree
  *            -> HEAD's commit
  *            -> manifest commit -> manifest (store/manifest_odb), index, staged/<stage>/.., trees/<id>, state/.., left/..,
- *               extra/<id>
+ *               root-mode, extra/<id>
  *
  * Until that ref is there nothing has happened; objects that a crash leaves
  * unreachable are left to git gc.

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "store/manifest_odb.h"
@@ -63,12 +64,12 @@ static int read_gitstate(struct ews_gitstate *out, struct ews_repo *repo, const 
 	return 0;
 }
 
-/* "<mode>" or, from later versions, "<mode> <uid>:<gid>" */
+/* "<mode>" or, from later versions, "<mode> <uid>:<gid>"; from still later ones the attributes follow */
 static int read_root(struct ews_content *out, struct ews_repo *repo, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = ews_odb_read(&text, NULL, repo->odb, oid);
-
+	const char *rest;
 	unsigned mode = 0;
 	int n;
 
@@ -77,6 +78,10 @@ static int read_root(struct ews_content *out, struct ews_repo *repo, const struc
 	n = sscanf(text.ptr, "%o %" SCNu32 ":%" SCNu32, &mode, &out->root_uid, &out->root_gid);
 	out->root_mode = (uint16_t)(mode & 07777);
 	out->has_root_owner = n == 3;
+	rest = strchr(text.ptr, '\n');
+	rest = rest ? ews_str_after(rest + 1, EWS_PINNED_ROOT_XATTRS) : NULL;
+	free(out->root_xattrs);
+	out->root_xattrs = rest ? ews_strdup(rest) : NULL;
 	return 0;
 }
 

@@ -268,6 +268,8 @@ int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const 
 	if (content->has_root_owner)
 		ews_buf_addf(&root, " %" PRIu32 ":%" PRIu32, content->root_uid, content->root_gid);
 	ews_buf_addc(&root, '\n');
+	if (content->root_xattrs)
+		ews_buf_addf(&root, EWS_PINNED_ROOT_XATTRS "%s", content->root_xattrs);
 	if (content->root_mode)
 		rc = pin_bytes(pins, batch, "root-mode", root.ptr, root.len);
 	return rc < 0 ? rc : pin_gitstate(pins, batch, &content->git);

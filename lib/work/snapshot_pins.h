@@ -17,6 +17,12 @@
 /* File the object `oid` under `path`. */
 void ews_pins_add(struct ews_entries *pins, const char *path, uint8_t type, const struct ews_oid *oid);
 
+/*
+ * What stands in "root-mode" before the attributes of the directory itself, after the line with its mode and owner. Earlier versions
+ * read that line alone; where they wrote it the attributes are not known.
+ */
+#define EWS_PINNED_ROOT_XATTRS "attributes\n"
+
 /* Write git's state and what is to know of the directory itself into `batch`, and file it: index, index-time, state/.., root-mode. */
 int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const struct ews_content *content);
 

@@ -236,11 +236,14 @@ static void digest_rest(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_content
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_gitstate *git = &content->git;
-	const int64_t numbers[] = { content->root_mode, content->has_root_owner, content->root_uid,
-				    content->root_gid,  git->has_index,          git->index_mtime_s,
-				    git->index_mtime_ns };
+	const int64_t numbers[] = { content->root_mode,  content->has_root_owner,
+				    content->root_uid,   content->root_gid,
+				    git->has_index,      git->index_mtime_s,
+				    git->index_mtime_ns, content->root_xattrs != NULL };
 
 	ews_hash_add(hash, numbers, sizeof(numbers));
+	if (content->root_xattrs)
+		ews_hash_add_part(hash, content->root_xattrs, strlen(content->root_xattrs));
 	/* Where the entries are those of before its stat data tell of the index as well. */
 	ews_hash_add(hash, &content->index, sizeof(content->index));
 	ews_gitstate_hash_files(hash, git);

@@ -233,13 +233,11 @@ static int publish(struct ews_oid *commit, struct ews_sync_group *names, const s
 	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
 	struct describing filled = { twin, repo, workspace_fd };
-	struct stat st;
 	int rc;
 
 	(void)ews_pool_for(2, 1, 2, describe_one, &filled); /* it never fails */
 	ews_beside_begin(&preparing, prepare, &with);
-	if (fstat(workspace_fd, &st) == 0)
-		ews_content_set_root(&twin->content, &st);
+	ews_content_read_root(&twin->content, workspace_fd);
 	/* What a copy's branches stand at is held by its base: the project may lose them. */
 	rc = session->method->owns_objects ? ews_beside_end(&preparing) : 0;
 	if (rc == 0)
