@@ -170,6 +170,11 @@ test_expect_success 'create: --if-changed, paths, and what --json says' '
 	test_must_fail git -C p grep -q three refs/ews/snapshots/$snap -- one
 '
 
+test_expect_success 'create: --if-changed sees the mode of the directory itself, and its attributes' '
+	make s && git -C p ews snapshot create --if-changed s >out && test_must_be_empty out && chmod 2700 "${ws:?}" && git -C p ews snapshot create --if-changed s >out && test_line_count = 1 out &&
+	git -C p ews snapshot create --if-changed s >out && test_must_be_empty out && { ! test_have_prereq XATTR || { setfattr -n user.top -v 1 "${ws:?}" && git -C p ews snapshot create --if-changed s >out && test_line_count = 1 out && setfattr -x user.top "${ws:?}"; }; } && chmod 755 "${ws:?}"
+'
+
 test_expect_success 'create --ignored takes ignored files, too; else they are named as left out' '
 	mkdir -p "${ws:?}/out" && echo product >"${ws:?}/out/product" && make s && test_must_fail git -C p cat-file -e refs/ews/snapshots/$snap:out/product &&
 	git -C p ews snapshot show --coverage $snap >cov && grep "^ignored	out" cov &&
@@ -246,6 +251,12 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 	git -C p ews revert --to $l2 l >out && git -C p ews snapshot restore $l2 --to "$PWD/copy" >out 2>err && test_same_tree "$lw" copy &&
 	test_path_is_missing copy/.git && mkdir full && echo precious >full/file && test_expect_code 128 git -C p ews snapshot restore $l2 --to "$PWD/full" 2>err &&
 	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
+'
+
+test_expect_success 'P2: restore --to: a directory that it makes has mode and attributes of the one that was recorded' '
+	start_ws -n tw p top && chmod 2500 "${tw:?}" && { ! test_have_prereq XATTR || setfattr -n user.top -v 1 "${tw:?}"; } && make top && chmod 755 "${tw:?}" && git -C p ews snapshot restore $snap --to "$PWD/top-new/it" >out 2>err && test_grep Verified out && test "$(stat -c %a top-new/it)" = 2500 &&
+	test "$(stat -c %a top-new)" = 755 && { ! test_have_prereq XATTR || getfattr -n user.top top-new/it; } && mkdir -m 711 top-own && git -C p ews snapshot restore $snap --to "$PWD/top-own" >out && test "$(stat -c %a top-own)" = 711 && git -C p ews snapshot restore $snap --to "$PWD/top-part" -- src >out && test "$(stat -c %a top-part)" = 755 &&
+	git -C p ews end top
 '
 
 test_expect_success 'restore --to -n: says what would be put there and what would give way, and makes nothing' '

@@ -269,6 +269,19 @@ test_expect_success 'P8: what a patch cannot carry is limited by pathspecs as we
 	test_expect_code 1 git -C unsaid ews diff u --exit-code -- "emp*" && git -C unsaid ews diff u --exit-code -- "docs*" && git -C unsaid ews end u
 '
 
+test_expect_success 'P8: what differs of the directory itself is named; not where two are compared' '
+	for method in worktree in-place; do
+		test_repo "top-$method" && start_ws -n tw "top-$method" --method "$method" top && chmod 2711 "${tw:?}" && echo "warning: not in the patch: . (mode 0755 to 2711)" >want.top &&
+		test_expect_code 1 git -C "top-$method" ews diff --exit-code top >out 2>err && test_must_be_empty out && test_cmp want.top err && git -C "top-$method" ews diff --exit-code top -- src "*.c" >out 2>err && test_must_be_empty err &&
+		snap=$(git -C "top-$method" ews snapshot create top) && echo "$snap" >"snap.$method" && git -C "${tw:?}" ews diff --exit-code "$snap" now && test_expect_code 1 git -C "top-$method" ews diff --json --exit-code top "$snap" >out && test_json out ".not_in_patch[0].path" . || return 1
+	done && own=$(git -C top-worktree ews snapshot create) && git -C top-worktree ews diff --exit-code "$own" "$(cat snap.worktree)"
+'
+
+test_expect_success XATTR 'P8: and its attributes' '
+	start_ws -n tw top-worktree attrs && setfattr -n user.top -v 1 "${tw:?}" && test_expect_code 1 git -C top-worktree ews diff --exit-code attrs >out 2>err && test_must_be_empty out &&
+	echo "warning: not in the patch: . (extended attributes)" | test_cmp - err && git -C top-worktree ews end attrs >out && test_grep "Kept: " out
+'
+
 test_expect_success '--exit-code says whether there is something' '
 	test_expect_code 1 git -C p ews diff s --exit-code >got && cmp want got &&
 	git -C p ews start same >out && git -C p ews diff same --exit-code >got && test_must_be_empty got &&

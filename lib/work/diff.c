@@ -173,6 +173,14 @@ static int settle_unseen(struct ews_diff *diff, struct ews_repo *repo)
 	return rc;
 }
 
+/* Whose directory it is: a session's by its id, the project's "". */
+static const char *place_of(const struct ews_diff_side *side, const struct ews_session *session)
+{
+	if (side->is_now)
+		return session ? session->state.id : "";
+	return side->snapshot.session ? side->snapshot.session : "";
+}
+
 int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
 		   const char *to)
 {
@@ -205,6 +213,7 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 	if (rc == 0 && !from)
 		rc = ews_snapshot_reading_finish(&reading);
 	diff->are_listed = rc == 0;
+	diff->is_of_one_place = rc == 0 && !strcmp(place_of(&diff->from, session), place_of(&diff->to, session));
 	diff->is_of_one_hash = rc == 0 && to_now && !is_now(from) &&
 			       ews_content_has_hash(&diff->to.content, diff->from.snapshot.hash);
 	return rc < 0 ? rc : settle_unseen(diff, repo);
@@ -563,10 +572,27 @@ static int find_meant(struct ews_strv *out, const struct ews_diff *diff, struct 
 	return ews_pathspec_match(out, NULL, repo, &diff->paths, &paths);
 }
 
+/* The directory itself is in no tree. It is all that has been asked for, or nothing of it: no pathspec means it. */
+static void leave_out_root(struct ews_diff *diff, const struct limits *limits)
+{
+	const struct ews_content *from = &diff->from.content, *to = &diff->to.content;
+	EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
+
+	if (!diff->is_of_one_place || is_limited_out(limits, "."))
+		return;
+	if (to->root_mode && ews_content_root_mode_differs(to, from))
+		ews_buf_addf(&what, "mode %04o to %04o", from->root_mode, to->root_mode);
+	if (to->root_xattrs && ews_content_root_xattrs_differ(to, from))
+		ews_buf_addf(&what, "%sextended attributes", what.len ? ", " : "");
+	if (what.len)
+		ews_path_line_add(&diff->not_in_patch, ".", what.ptr);
+}
+
 static void list_unsaid(struct ews_diff *diff, const struct limits *limits, const struct ews_changes *changes)
 {
 	struct unsaid_names names = { diff, limits };
 
+	leave_out_root(diff, limits);
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct ews_change *change = &changes->items[i];
 		EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;

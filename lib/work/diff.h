@@ -42,6 +42,7 @@ struct ews_diff {
 	struct ews_epoch_looking *looking; /* NULL, or a look at the project that is under way; it stays the caller's */
 	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
 	bool are_listed; /* the entries of both contents are those that the trees were made of */
+	bool is_of_one_place; /* both sides are the same directory's, whose own mode and attributes are compared then */
 	bool is_of_one_hash; /* both contents are, so that their entries are equal, but for times and for which are one file */
 	bool has_digests; /* ids in the contents are SHA-256 of the bytes; blobs have ids of their own */
 	struct ews_strv too_large; /* paths that no patch could hold; the patch leaves them out */

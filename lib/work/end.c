@@ -181,7 +181,8 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		return rc;
 	out->differs = out->is_baseless || strcmp(now.hash, base.hash) || differences.n || rc > 0 || has_moved ||
 		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries) ||
-		       has_own_commits(session, &base);
+		       ews_content_root_mode_differs(&now, &base_content) ||
+		       ews_content_root_xattrs_differ(&now, &base_content) || has_own_commits(session, &base);
 	if (!out->differs || opts->dry_run)
 		return 0;
 	/* Of many files it takes as much memory as what is kept. */

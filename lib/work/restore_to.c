@@ -5,15 +5,20 @@
  */
 #include "work/restore_to.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/put.h"
 #include "store/scan.h"
+#include "store/xattr.h"
 #include "work/shift.h"
 
 /* What stands there now, of any kind: nothing is ignored, nothing is read but to compare. */
@@ -86,13 +91,17 @@ static void keep_additions(struct ews_changes *changes, const char *const *only)
 	changes->n = kept;
 }
 
-static int open_target(const char *dir, bool force, bool dry_run)
+/* `is_made` says whether it had to be made. */
+static int open_target(bool *is_made, const char *dir, bool force, bool dry_run)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
 	ssize_t n;
-	int rc = dry_run ? 0 : ews_dir_make_absolute(dir, 0777);
+	int rc = ews_file_is_there(AT_FDCWD, dir);
 
+	*is_made = rc == 0 && !dry_run;
+	if (rc >= 0)
+		rc = dry_run ? 0 : ews_dir_make_absolute(dir, 0777);
 	if (rc < 0)
 		return rc;
 	fd = ews_dir_open(dir);
@@ -188,6 +197,21 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 	return 0;
 }
 
+/* A directory that was made is as the one that the snapshot is of, once all is in it. */
+static int dress(struct ews_revert_result *out, int fd, const struct ews_content *target)
+{
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	int rc = target->root_xattrs ? ews_xattr_write_at(fd, "", target->root_xattrs, &lost) : 0;
+
+	for (size_t i = 0; i < lost.n; i++)
+		ews_path_line_add(&out->put.lost_attrs, ".", lost.items[i]);
+	if (rc < 0)
+		return ews_error_wrap("cannot set the attributes of the directory");
+	if (target->root_mode && fchmod(fd, target->root_mode) < 0)
+		return ews_error_os("cannot set the mode of the directory");
+	return 0;
+}
+
 int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,
 		   const char *dir, bool force, const struct ews_revert_opts *opts)
 {
@@ -205,6 +229,7 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 				    .owners = opts->owners,
 				    .progress = opts->progress,
 				    .payload = opts->payload };
+	bool is_made;
 	int rc = ews_snapshot_content(&target, repo, snapshot);
 
 	if (rc == 0)
@@ -213,7 +238,7 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 		rc = ews_content_need_owners(&target, snapshot->id);
 	if (rc < 0)
 		return rc;
-	put.root_fd = fd = open_target(dir, force, opts->dry_run);
+	put.root_fd = fd = open_target(&is_made, dir, force, opts->dry_run);
 	if (fd == EWS_ENOTFOUND && opts->dry_run)
 		ews_error_clear(); /* it would be made */
 	else if (fd < 0)
@@ -246,5 +271,7 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 	if (rc < 0 && (rc == EWS_ENOSPACE || !report.failed.n))
 		return rc;
 	ews_error_clear();
-	return prove(out, repo, fd, &wanted, &target.scan.entries, opts);
+	rc = prove(out, repo, fd, &wanted, &target.scan.entries, opts);
+	/* Last: its mode may close it to us. */
+	return rc == 0 && is_made && !opts->only ? dress(out, fd, &target) : rc;
 }

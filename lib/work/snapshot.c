@@ -59,7 +59,9 @@ static bool is_same(struct ews_repo *repo, const struct ews_snapshot *parent, co
 		return false;
 	}
 	ews_gitstate_differences(&differences, &old.git, &content->git);
-	return differences.n == 0 && ews_hardlinks_equal(&old.scan.entries, &content->scan.entries);
+	return differences.n == 0 && !ews_content_root_mode_differs(content, &old) &&
+	       !ews_content_root_xattrs_differ(content, &old) &&
+	       ews_hardlinks_equal(&old.scan.entries, &content->scan.entries);
 }
 
 /* What `content` did not look at, because it looked at `only` alone, is what `from` has there. */
