@@ -163,13 +163,13 @@ test_expect_success '--copy-objects: the copy borrows nothing, and works when th
 '
 
 test_expect_success 'P5: no workspace and no artifact is put among the records of home, whoever says so' '
-	test_repo victim && git -C victim ews start -q his >out && test_repo sly && h=$HOME/.superqode && sessions=$h/working/victim/sessions && ls -A "${sessions:?}" >before && ln -s "${sessions:?}" in &&
+	test_repo victim && git -C victim ews start -q his >out && test_repo sly && h=$HOME/.superqode && sessions=${h:?}/working/victim/sessions && ls -A "${sessions:?}" >before && ln -s "${sessions:?}" in &&
 	printf "qe:\n  workspace:\n    method: snapshot\n    location: \"%s\"\n  artifacts:\n    location: \"%s\"\n" "${sessions:?}" "${sessions:?}" >sly/superqode.yaml && git -C sly ews start one >out 2>err &&
 	test_grep "workspace.location: doesn.t count: home keeps its records there" err && test_grep "artifacts.location: doesn.t count" err && git -C sly ews config accept -q >out && test_expect_code 129 git -C sly ews start two 2>err &&
 	test_grep "^error: .*sessions/two. lies where git ews keeps its own records" err && test_grep "^hint: name a directory outside of" err && rm sly/superqode.yaml &&
-	for place in "$PWD/in" "$PWD/in/new" "$h/working/new" "$h/store" "$h/tmp/x" "$h/.new-x"; do test_expect_code 129 git -C sly ews start --in "$place" two 2>err && test_grep "keeps its own records" err || return 1; done &&
-	test_expect_code 129 git -C sly ews start --in "$h" hooks 2>err && test_path_is_missing "${h:?}/hooks" && git -C sly ews start --in "$h" two >out && git -C sly ews start --in "$h/working/sly/qe" three >out && git -C sly ews end two && git -C sly ews end three &&
-	echo x >"$(git -C sly ews path one)/new" && test_expect_code 129 git -C sly -c ews.artifacts.location="$PWD/in" ews end one 2>err && test_grep "sessions. lies where\|in. lies where" err && git -C sly ews end one && ls -A "${sessions:?}" >after && test_cmp before after && git -C victim ews end his
+	for place in "$PWD/in" "$PWD/in/new" "${h:?}/working/new" "${h:?}/store" "${h:?}/tmp/x" "${h:?}/.new-x"; do test_expect_code 129 git -C sly ews start --in "$place" two 2>err && test_grep "keeps its own records" err || return 1; done &&
+	test_expect_code 129 git -C sly ews start --in "$h" hooks 2>err && test_path_is_missing "${h:?}/hooks" && git -C sly ews start --in "$h" two >out && git -C sly ews start --in "${h:?}/working/sly/qe" three >out && git -C sly ews end two && git -C sly ews end three &&
+	ws=$(git -C sly ews path one) && echo x >"${ws:?}/new" && test_expect_code 129 git -C sly -c ews.artifacts.location="$PWD/in" ews end one 2>err && test_grep "sessions. lies where\|in. lies where" err && git -C sly ews end one && ls -A "${sessions:?}" >after && test_cmp before after && git -C victim ews end his
 '
 
 test_expect_success 'the place that is set for copies: not part of its own copy, and hidden from git' '

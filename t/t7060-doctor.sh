@@ -101,7 +101,7 @@ test_expect_success 'P4: a registration of no session stays while it alone names
 	for name in orig fetched sub notes plain; do git -C lone ews --home "$PWD/lost" start -q $name >out || return 1; done &&
 	only=$(git -C lone commit-tree -m only HEAD^{tree}) && echo "$only" >"${g:?}/orig/ORIG_HEAD" && printf "%s\t\tof somewhere\n" "$(git -C lone rev-parse HEAD)" "$only" >"${g:?}/fetched/FETCH_HEAD" && git -C lone rev-parse HEAD >"${g:?}/plain/ORIG_HEAD" &&
 	git -C "$PWD/lost/working/lone/qe/sub" -c protocol.file.allow=always submodule --quiet update --init && test_path_is_dir "${g:?}/sub/modules/sub" && echo mine >"${g:?}/notes/notes" && rm -r lost &&
-	for name in orig fetched sub notes plain; do echo "${home:?}/working/lone/qe/$name/.git" >"${g:?}/${name:?}/gitdir" || return 1; done && test_expect_code 1 git -C lone ews doctor --fix >out 2>err &&
+	for name in orig fetched sub notes plain; do echo "${home:?}/working/lone/qe/${name:?}/.git" >"${g:?}/${name:?}/gitdir" || return 1; done && test_expect_code 1 git -C lone ews doctor --fix >out 2>err &&
 	found fixed registrations "/plain. is of no session" && test_path_is_missing "${g:?}/plain" && for name in orig fetched sub notes; do found problem registrations "/$name. is of no session" && test_path_is_dir "${g:?}/$name" || return 1; done &&
 	test_path_is_dir "${g:?}/sub/modules/sub/objects" && test_grep ! -e "--fix: " out && rm -r outer lone
 '
