@@ -633,7 +633,7 @@ int ews_session_lock_settled(struct ews_session *session, const char *verb)
 	int rc = ews_session_lock(session, verb);
 
 	/* Who was at work when it was looked at may have been killed since. Who held the lock knows what he found. */
-	if (rc == 0 && !is_held && is_left_half(session))
+	if (rc == 0 && !is_held && has_unfinished_step(session))
 		rc = ews_session_fail_interrupted(session->state.id);
 	return rc;
 }

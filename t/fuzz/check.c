@@ -635,6 +635,8 @@ static bool is_unsaid(const struct shot *from, const struct shot *to, const char
 	const struct item *b = shot_holds(to, path) ? list_find(&to->files, path) : NULL;
 	bool usual;
 
+	if (!strcmp(path, "."))
+		return from->files.root_mode != to->files.root_mode;
 	if (!a && !b)
 		return false;
 	if (changed_names(from, to, path))
@@ -688,6 +690,8 @@ static void check_unsaid(struct text *report, const struct shot *from, const str
 			item_describe(report, list_find(&to->files, path));
 			text_addf(report, "\n");
 		}
+	if (is_unsaid(from, to, ".") && !is_named(&unsaid, "."))
+		text_addf(report, "the mode of the root is not in the patch, and not named\n");
 	for (size_t i = 0; i < unsaid.n; i++) {
 		const char *path = unsaid.items[i].path;
 		const struct skip *skip = record_skip(&to->record, path);
