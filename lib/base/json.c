@@ -243,7 +243,8 @@ void ews_json_add_text(cJSON *obj, const char *key, const char *text, size_t len
 	(void)cJSON_AddStringToObject(obj, key, shown.ptr);
 	if (shown.len == len && !memcmp(shown.ptr, text, len))
 		return;
-	bytes_key = ews_strfmt("%s_bytes", !strcmp(key, "file_path") ? "path" : key);
+	bytes_key = ews_strfmt("%s_bytes",
+			       !strcmp(key, "file_path") && !cJSON_HasObjectItem(obj, "path") ? "path" : key);
 	base64 = ews_calloc(1, BASE64_ENCODE_RAW_LENGTH(len) + 1);
 	base64_encode_raw(base64, len, (const uint8_t *)text);
 	(void)cJSON_AddStringToObject(obj, bytes_key, base64);

@@ -48,7 +48,7 @@ int ews_json_find_string(const char **out, const cJSON *obj, const char *key);
 
 /*
  * Add the path `path` under `key`; where it is not UTF-8, bad bytes become
- * U+FFFD and "<key>_bytes" ("path_bytes" of a "file_path") holds the whole path in base64. For an array of
+ * U+FFFD and "<key>_bytes" ("path_bytes" of a "file_path" with no "path" before it) holds the whole path in base64. For an array of
  * paths use ews_json_path() for each.
  */
 void ews_json_add_path(cJSON *obj, const char *key, const char *path);

@@ -21,26 +21,13 @@ static const char *const file_words[] = {
 	[EWS_ARTIFACT_CHANGED] = "changed",
 };
 
-/* Beside "path", whose bytes "path_bytes" has. */
-static void add_file_path(cJSON *object, const char *path)
-{
-	EWS_CLEANUP(json) cJSON *scratch = cJSON_CreateObject();
-	cJSON *bytes;
-
-	ews_json_add_path(scratch, "path", path);
-	bytes = cJSON_DetachItemFromObject(scratch, "path_bytes");
-	cJSON_AddItemToObject(object, "file_path", cJSON_DetachItemFromObject(scratch, "path"));
-	if (bytes)
-		cJSON_AddItemToObject(object, "file_path_bytes", bytes);
-}
-
 cJSON *ews_render_artifact(const struct ews_artifact *artifact, const char *place)
 {
 	EWS_CLEANUP(free) char *full = place ? ews_path_join(place, artifact->path) : NULL;
 	cJSON *object = ews_artifact_to_json(artifact);
 
 	if (full)
-		add_file_path(object, full);
+		ews_json_add_path(object, "file_path", full);
 	else
 		(void)cJSON_AddNullToObject(object, "file_path");
 	(void)cJSON_AddStringToObject(object, "file", file_words[artifact->file]);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -205,6 +206,16 @@ void ews_state_format(struct ews_buf *out, const struct ews_state *state)
 	ews_json_add_int(json, "epoch", state->epoch);
 	add_owner(json, &state->owner);
 	ews_json_print(out, json, true);
+}
+
+bool ews_state_has_ended(int sessions_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	bool has_ended = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state == EWS_STATE_ENDED;
+
+	ews_error_clear();
+	return has_ended;
 }
 
 int ews_state_write(int session_fd, const struct ews_state *state)

@@ -144,33 +144,26 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in, cons
 	return rc;
 }
 
-static bool has_ended(int session_fd)
-{
-	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-
-	return ews_state_read(&state, session_fd) == 0 && state.state == EWS_STATE_ENDED;
-}
-
 static int refuse_standing(struct ews_repo *repo, const char *parent, const char *id)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(parent, id);
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(fd) int session = -1;
 	struct stat st;
+	bool is_known;
 
 	if (sessions < 0)
 		return sessions;
 	if (lstat(path, &st) < 0)
 		return 0;
-	session = ews_dir_open_beneath(sessions, id);
-	if (session >= 0 && !has_ended(session)) {
+	is_known = faccessat(sessions, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (is_known && !ews_state_has_ended(sessions, id)) {
 		(void)refuse_taken("session", id);
 		ews_error_hint(
 			"choose another id, or leave it out and one is made; 'git ews status %s' shows that one", id);
 		return EWS_EEXISTS;
 	}
 	ews_error(EWS_EEXISTS, "'%s' already exists", path);
-	if (session >= 0)
+	if (is_known)
 		ews_error_hint(
 			"session '%s' has ended, and somebody made that since: move it away, or choose another id",
 			id);

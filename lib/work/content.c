@@ -19,6 +19,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/pool.h"
 #include "store/made.h"
 #include "store/xattr.h"
@@ -860,6 +861,16 @@ void ews_content_read_root(struct ews_content *content, int root_fd)
 		content->root_xattrs = ews_strndup(xattrs.ptr, xattrs.len);
 	else
 		ews_error_clear();
+}
+
+int ews_content_write_root_xattrs(struct ews_strv *lost, const struct ews_content *content, int root_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc = content->root_xattrs ? ews_xattr_write_at(root_fd, "", content->root_xattrs, &names) : 0;
+
+	for (size_t i = 0; i < names.n; i++)
+		ews_path_line_add(lost, ".", names.items[i]);
+	return rc < 0 ? ews_error_wrap("cannot set the attributes of the directory") : 0;
 }
 
 bool ews_content_root_mode_differs(const struct ews_content *content, const struct ews_content *wanted)

@@ -119,6 +119,12 @@ int ews_content_check_only(const struct ews_content *now, const struct ews_conte
 /* Take mode, owner and attributes of the directory itself, which is open as `root_fd`. What can't be asked is not known then. */
 void ews_content_read_root(struct ews_content *content, int root_fd);
 
+/*
+ * Give the directory itself, open as `root_fd`, the attributes that `content` knows of; before its mode, which an access list
+ * changes. What may not be set goes to `lost`, a line "." each.
+ */
+int ews_content_write_root_xattrs(struct ews_strv *lost, const struct ews_content *content, int root_fd);
+
 /* Has the directory itself another mode, or other attributes, than `wanted` knows of? */
 bool ews_content_root_mode_differs(const struct ews_content *content, const struct ews_content *wanted);
 bool ews_content_root_xattrs_differ(const struct ews_content *content, const struct ews_content *wanted);

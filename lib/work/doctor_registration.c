@@ -110,20 +110,23 @@ static void add_id(struct ews_buf *out, const char *text)
 		ews_buf_addf(out, "%.*s\n", (int)len, text);
 }
 
-/* What begins the lines of the file `name`, if it is there. */
-static bool add_ids(struct ews_buf *out, int fd, const char *name)
+/* What begins the lines of the file `name`, if it is there, and, of a log, what follows that: where it went. */
+static bool add_ids(struct ews_buf *out, int fd, const char *name, bool is_log)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = is_file(fd, name) ? ews_file_read(&text, fd, name, LOG_BYTES_MAX) : 0;
+	const char *next = text.ptr, *end = text.ptr + text.len, *line;
+	size_t len;
 
 	ews_error_clear();
-	if (rc < 0)
-		return false;
-	for (const char *line = text.ptr; text.len && *line; line += *line == '\n') {
+	while ((line = ews_str_next_line(&next, &len, end))) {
+		const char *second = is_log ? memchr(line, ' ', len) : NULL;
+
 		add_id(out, line);
-		line += strcspn(line, "\n");
+		if (second)
+			add_id(out, second + 1);
 	}
-	return true;
+	return rc == 0;
 }
 
 /*
@@ -132,24 +135,13 @@ static bool add_ids(struct ews_buf *out, int fd, const char *name)
  */
 static bool list_commits(struct ews_buf *out, int fd)
 {
-	EWS_CLEANUP(buf) struct ews_buf log = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int logs = ews_dir_open_beneath(fd, "logs");
 	EWS_CLEANUP(free) char *head = read_line(fd, "HEAD");
-	bool is_read = logs < 0 || !is_file(logs, "HEAD") || ews_file_read(&log, logs, "HEAD", LOG_BYTES_MAX) == 0;
 
 	ews_error_clear();
 	add_id(out, head);
-	if (!out->len || !is_read || !add_ids(out, fd, "ORIG_HEAD") || !add_ids(out, fd, "FETCH_HEAD"))
-		return false;
-	for (const char *line = log.ptr; *line; line += *line == '\n') {
-		const char *next = strchr(line, ' ');
-
-		add_id(out, line);
-		if (next)
-			add_id(out, next + 1);
-		line += strcspn(line, "\n");
-	}
-	return true;
+	return out->len && (logs < 0 || add_ids(out, logs, "HEAD", true)) && add_ids(out, fd, "ORIG_HEAD", false) &&
+	       add_ids(out, fd, "FETCH_HEAD", false);
 }
 
 /* What is reached from refs is kept: they are named one by one, since git stops at one that is broken. */
@@ -211,13 +203,10 @@ static bool has_only(int fd, const char *name, const char *known)
 
 static bool is_known(const char *name)
 {
-	static const char *const known[] = { "HEAD", "commondir", "gitdir",         "locked",    "logs",
-					     "refs", "index",     "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD" };
+	static const char *const known[] = { "HEAD",  "commondir",      "gitdir",    "locked",     "logs", "refs",
+					     "index", "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", NULL };
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(name, known[i]))
-			return true;
-	return ews_str_begins(name, "sharedindex.");
+	return ews_str_is_any(name, known) || ews_str_begins(name, "sharedindex.");
 }
 
 /*

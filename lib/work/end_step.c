@@ -23,7 +23,6 @@
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/put.h"
-#include "store/xattr.h"
 #include "work/holding.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
@@ -214,8 +213,8 @@ static int fill_anew(struct ews_session *session, const struct ews_content *cont
 	if (rc < 0 && report.failed.n)
 		return ews_error(rc, "cannot make it anew: %s", report.failed.items[0]);
 	/* What is not permitted is left out, here as above. */
-	if (rc == 0 && content->root_xattrs)
-		rc = ews_xattr_write_at(root, "", content->root_xattrs, &report.lost_attrs);
+	if (rc == 0)
+		rc = ews_content_write_root_xattrs(&report.lost_attrs, content, root);
 	if (rc == 0 && fchmod(root, content->root_mode ? content->root_mode : 0755) < 0)
 		rc = ews_error_os("cannot set the mode of the workspace");
 	return rc;

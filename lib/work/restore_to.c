@@ -18,7 +18,6 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "store/scan.h"
-#include "store/xattr.h"
 #include "work/shift.h"
 
 /* What stands there now, of any kind: nothing is ignored, nothing is read but to compare. */
@@ -200,13 +199,10 @@ static int prove(struct ews_revert_result *out, struct ews_repo *repo, int fd, c
 /* A directory that was made is as the one that the snapshot is of, once all is in it. */
 static int dress(struct ews_revert_result *out, int fd, const struct ews_content *target)
 {
-	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
-	int rc = target->root_xattrs ? ews_xattr_write_at(fd, "", target->root_xattrs, &lost) : 0;
+	int rc = ews_content_write_root_xattrs(&out->put.lost_attrs, target, fd);
 
-	for (size_t i = 0; i < lost.n; i++)
-		ews_path_line_add(&out->put.lost_attrs, ".", lost.items[i]);
 	if (rc < 0)
-		return ews_error_wrap("cannot set the attributes of the directory");
+		return rc;
 	if (target->root_mode && fchmod(fd, target->root_mode) < 0)
 		return ews_error_os("cannot set the mode of the directory");
 	return 0;

@@ -14,11 +14,9 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/path_line.h"
 #include "base/str.h"
 #include "store/gitfile.h"
 #include "store/litter.h"
-#include "store/xattr.h"
 #include "work/head.h"
 #include "work/history.h"
 #include "work/stage.h"
@@ -211,16 +209,6 @@ static int bring_back(struct ews_shift *shift, int admin_fd)
 	return rc;
 }
 
-static int write_root_xattrs(struct ews_transition_result *out, const struct ews_shift *shift, int root_fd)
-{
-	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
-	int rc = ews_xattr_write_at(root_fd, "", shift->target.root_xattrs, &lost);
-
-	for (size_t i = 0; i < lost.n; i++)
-		ews_path_line_add(&out->lost_attrs, ".", lost.items[i]);
-	return rc < 0 ? ews_error_wrap("cannot set the attributes of the workspace") : 0;
-}
-
 /* Mode, attributes and, where that is asked for, owner of the directory itself. */
 static int write_root(struct ews_transition_result *out, const struct ews_shift *shift, int root_fd)
 {
@@ -230,7 +218,7 @@ static int write_root(struct ews_transition_result *out, const struct ews_shift 
 
 	if (ews_shift_differs_in_root_owner(shift, &shift->now))
 		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
-	rc = dresses ? write_root_xattrs(out, shift, root_fd) : 0;
+	rc = dresses ? ews_content_write_root_xattrs(&out->lost_attrs, &shift->target, root_fd) : 0;
 	if (rc < 0 || (!dresses && !ews_shift_differs_in_root(shift, &shift->now)) || !shift->target.root_mode)
 		return rc;
 	/* It may belong to another user, and is as it was; or an access list that came or went has changed it. */

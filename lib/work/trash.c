@@ -408,16 +408,6 @@ static int drop_snapshot(struct ews_trash_plan *plan, const struct ews_trash_kep
 	return rc;
 }
 
-static bool has_ended(int sessions_fd, const char *name)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
-	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool ended = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state == EWS_STATE_ENDED;
-
-	ews_error_clear();
-	return ended;
-}
-
 /* Does a step that is not expired speak of the session? Then it may come back. */
 static bool can_come_back(const struct ews_trash_plan *plan, const char *name)
 {
@@ -435,7 +425,7 @@ static int drop_record(struct ews_trash_plan *plan, const struct ews_trash_recor
 	int rc = sessions < 0 ? sessions : 0;
 
 	/* Under the lock nobody turns a step of it; a new one under its id would not have ended. */
-	if (rc < 0 || !has_ended(sessions, record->name) || can_come_back(plan, record->name))
+	if (rc < 0 || !ews_state_has_ended(sessions, record->name) || can_come_back(plan, record->name))
 		return rc;
 	if (beside >= 0)
 		rc = ews_file_remove_tree(beside, record->name);
