@@ -213,11 +213,12 @@ static void sweep_beside(struct ews_repo *repo)
 	ews_error_clear();
 }
 
-/* The directory of a session, and its worktree entry, when nobody is at work on it. */
-static void sweep_session(struct ews_repo *repo, const char *id)
+/* The directory of a session, retired or not, and its worktree entry, when nobody is at work on it. */
+static void sweep_session(struct ews_repo *repo, const char *name)
 {
-	EWS_CLEANUP(free) char *own = ews_strfmt("sessions/%s", id);
-	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", id);
+	EWS_CLEANUP(free) char *id = ews_retire_id(name);
+	EWS_CLEANUP(free) char *own = ews_strfmt("sessions/%s", name);
+	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", name);
 	EWS_CLEANUP(fd) int fd = -1;
 
 	if (ews_repo_is_locked(repo, id))
@@ -227,6 +228,17 @@ static void sweep_session(struct ews_repo *repo, const char *id)
 	if (fd >= 0)
 		sweep_dir(fd);
 	ews_error_clear();
+}
+
+static void sweep_sessions(struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, "sessions");
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+
+	ews_error_clear();
+	for (ssize_t i = 0; i < n; i++)
+		sweep_session(repo, names.items[i].name);
 }
 
 /* What was let go is deleted, and artifacts have their files: whoever was at it was killed, or is still and goes on. */
@@ -305,8 +317,7 @@ int ews_recover_sweep(struct ews_repo *repo)
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < ids.n; i++)
-		sweep_session(repo, ids.items[i]);
+	sweep_sessions(repo);
 	sweep_git(repo, &ids);
 	ews_recover_sweep_home(repo);
 	sweep_below(repo->dir_fd, "");
