@@ -78,6 +78,11 @@ test_expect_success 'P4: redo puts back what was staged in between, though the f
 	git -C p ews undo --redo && git -C p ls-files -s >got && test_cmp staged got && files_of p >got && test_cmp files got && git -C p ews undo && refs >got && test_cmp refs.mine got
 '
 
+test_expect_success 'P4: undo and redo turn the index though the files are by then what they shall be' '
+	test_repo back && git -C back ews start b && echo x >"$(git -C back ews path b)/new" && git -C back status --porcelain >was && git -C back ews apply --index b && git -C back status --porcelain >staged && test_grep "^A  new" staged &&
+	rm back/new && git -C back ews undo && git -C back status --porcelain >got && test_cmp was got && git -C back ews undo --redo && git -C back status --porcelain >got && echo "AD new" >want && test_cmp want got && git -C back ews end b
+'
+
 test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
 	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
 	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&

@@ -101,6 +101,9 @@ void ews_shift_measure(struct ews_transition_result *out, int dir_fd, const char
 
 /* shift_git.c: git's own state, where the transition is about it. */
 
+/* Does it stage what it puts, in the project's index, as `apply --index` does? */
+bool ews_shift_stages(const struct ews_shift *shift);
+
 /* Is it about git's state as well? Not in the project, not with paths, not where the target has none. */
 bool ews_shift_moves_git(const struct ews_shift *shift);
 /*

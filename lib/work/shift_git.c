@@ -28,6 +28,11 @@ static bool moves_root(const struct ews_shift *shift)
 	return shift->session && !shift->opts->only && shift->target.has_git;
 }
 
+bool ews_shift_stages(const struct ews_shift *shift)
+{
+	return shift->step->with_index && !shift->session;
+}
+
 bool ews_shift_moves_git(const struct ews_shift *shift)
 {
 	return moves_root(shift) && !shift->repo->is_plain;
@@ -53,10 +58,9 @@ bool ews_shift_differs_in_root_xattrs(const struct ews_shift *shift, const struc
 
 int ews_shift_refuse_locked(const struct ews_shift *shift)
 {
-	bool stages = shift->step->with_index && !shift->session;
 	bool moves = ews_shift_moves_git(shift) && ews_shift_is_in_project(shift);
 
-	return stages || moves ? ews_stage_refuse_locked(shift->repo) : 0;
+	return ews_shift_stages(shift) || moves ? ews_stage_refuse_locked(shift->repo) : 0;
 }
 
 /*
@@ -294,7 +298,7 @@ int ews_shift_write_index(const struct ews_shift *shift)
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv gone = EWS_STRV_INIT;
 
-	if (!shift->step->with_index || shift->session)
+	if (!ews_shift_stages(shift))
 		return 0;
 	if (!was_kept_staged(shift)) {
 		list_staged(&paths, &gone, shift);

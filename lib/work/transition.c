@@ -631,7 +631,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		remember_what_is_put(&shift);
 	ews_shift_spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
-		       has_stayed(step) || (step->commit && *step->commit) || opts->is_retry || shift.brings_back;
+		       has_stayed(step) || (step->commit && *step->commit) || ews_shift_stages(&shift) || opts->is_retry ||
+		       shift.brings_back;
 	name_since(out, &shift);
 	shift.is_untouched = !*has_changed;
 	if (*has_changed)
