@@ -103,7 +103,12 @@ test_expect_success 'P4: a registration of no session stays while it alone names
 	git -C "$PWD/lost/working/lone/qe/sub" -c protocol.file.allow=always submodule --quiet update --init && test_path_is_dir "${g:?}/sub/modules/sub" && echo mine >"${g:?}/notes/notes" && rm -r lost &&
 	for name in orig fetched sub notes plain; do echo "${home:?}/working/lone/qe/${name:?}/.git" >"${g:?}/${name:?}/gitdir" || return 1; done && test_expect_code 1 git -C lone ews doctor --fix >out 2>err &&
 	found fixed registrations "/plain. is of no session" && test_path_is_missing "${g:?}/plain" && for name in orig fetched sub notes; do found problem registrations "/$name. is of no session" && test_path_is_dir "${g:?}/$name" || return 1; done &&
-	test_path_is_dir "${g:?}/sub/modules/sub/objects" && test_grep ! -e "--fix: " out && rm -r outer lone
+	test_path_is_dir "${g:?}/sub/modules/sub/objects" && test_grep ! -e "--fix: " out
+'
+
+test_expect_success 'P4: nor does recover take the submodules of one that has ended, and whose records are lost' '
+	mkdir -p lone/.git/ews && mv "${g:?}/sub" "${g:?}/notes" lone/.git/ews && git -C lone ews start -q other && git -C lone ews recover --all && test_path_is_dir lone/.git/ews/sub/modules/sub/objects && test_path_is_missing lone/.git/ews/notes &&
+	git -C lone ews end other && rm -r outer lone
 '
 
 test_expect_success 'P4: what leaves refs of ours out of a refspec leaves out all of them, by their names on its left side' '

@@ -192,6 +192,14 @@ static bool is_anothers(const struct ews_repo *repo, int beside_fd, const char *
 		       : rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED;
 }
 
+/* Repositories of submodules may hold commits that nothing else does, also of a session whose records are lost. */
+static bool has_modules(int beside_fd, const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(name, "modules");
+
+	return ews_file_is_there(beside_fd, path) != 0;
+}
+
 /*
  * Entries beside git's worktrees that belong to no session that could want them back; those
  * of running starts are locked.
@@ -208,7 +216,7 @@ static void sweep_beside(struct ews_repo *repo)
 	for (ssize_t i = 0; i < n; i++)
 		if (!ews_str_begins(names.items[i].name, "op-") && !ews_retire_is_name(names.items[i].name) &&
 		    !ews_strv_has(&ids, names.items[i].name) && !ews_repo_is_locked(repo, names.items[i].name) &&
-		    !is_anothers(repo, fd, names.items[i].name))
+		    !is_anothers(repo, fd, names.items[i].name) && !has_modules(fd, names.items[i].name))
 			(void)ews_file_remove_tree(fd, names.items[i].name); /* best effort */
 	ews_error_clear();
 }
