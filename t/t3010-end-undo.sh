@@ -461,7 +461,8 @@ late_git() {
 }
 
 test_expect_success 'P4: a git that was at work while the session ended leaves a log alone: undo brings the entry back all the same, with what was staged' '
-	start_ws p late && echo staged >>"${ws:?}/run.sh" && git -C "$ws" add run.sh && echo more >>"${ws:?}/run.sh" && git -C "$ws" status --porcelain=v2 >before && git -C p ews end late && late_git late && git -C p ews undo late && git -C "$ws" status --porcelain=v2 >after && test_cmp before after && test_path_is_missing p/.git/ews/late && git -C p ews end late &&
+	start_ws p late && echo staged >>"${ws:?}/run.sh" && git -C "$ws" add run.sh && echo more >>"${ws:?}/run.sh" && git -C "$ws" status --porcelain=v2 >before && git -C p ews end late && late_git late && git -C p ews undo late && git -C "$ws" status --porcelain=v2 >after && test_cmp before after && test_path_is_missing p/.git/ews/late && git -C p ews end late && late_git late && start_ws p late && git -C "$ws" status --porcelain=v2 >out && git -C p ews end late &&
+	mkdir -p p/.git/worktrees/late && test_must_fail git -C p ews start late 2>err && test_grep "worktree of git called .late. already exists" err && rmdir p/.git/worktrees/late &&
 	mkdir -p "${ws:?}" && test_must_fail git -C p ews start late 2>err && test_grep "qe/late. already exists" err && test_grep "^hint: session .late. has ended" err && rmdir "${ws:?}"
 '
 

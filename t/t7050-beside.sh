@@ -106,6 +106,22 @@ test_expect_success STRACE 'P4: who looks for a lock that has just been let go s
 	test_strace look -P one -e trace=openat -e inject=openat:delay_enter=2500000:when=1 git -C p ews diff one >out 2>err && done_slowly && test_must_be_empty out && test_must_be_empty err && git -C p ews end one
 '
 
+# look_slowly <command>...: its first look for the lock of session one begins late, and it goes on later still; `look`
+look_slowly() {
+	test_strace look -P one -e trace=openat -e inject=openat:delay_enter=2500000:delay_exit=3000000:when=1 "$@" >look.out 2>look.err 3>&- 4>&- 5>&- &
+	look=$!
+}
+
+# end_slowly: its workspace moves away later than that
+end_slowly() {
+	test_strace trace -P one -e trace=renameat,renameat2 -e inject=renameat,renameat2:delay_enter=5000000 git -C p ews end --no-artifacts one >slow.out 2>slow.err 3>&- 4>&- 5>&- &
+	pid=$!
+}
+
+test_expect_success STRACE 'P4: nor does he take the work of the next one, who has begun since, for what the last one left' '
+	slowly fsync,fdatasync,syncfs - git -C p ews start one && test_wait_for 10 grep -q "\"starting\"" "$HOME/.superqode/working/p/sessions/one/state.json" && look_slowly git -C p ews diff one && done_slowly && sleep 2 && end_slowly && { wait $look || :; } && test_grep ! -i interrupted look.err && done_slowly
+'
+
 test_expect_success STRACE 'of two rounds that begin under one label the second one gets a branch of its own' '
 	slowly openat "$PWD/p/.git/refs/heads/same.lock" git -C p ews round start --agent a --label same && test_wait_for 10 grep -q same.lock trace && git -C p ews round start --agent b --label same >out && done_slowly &&
 	git -C p for-each-ref --format="%(refname:short)" "refs/heads/same*" >out && test_line_count = 2 out && test_grep "^same$" out && test_grep "^same-[0-9a-f]*$" out && git -C p ews round end --all

@@ -279,6 +279,14 @@ static int open_kept(const struct ews_place *place, const char *name, bool make)
 
 static int check_free(const struct ews_place *place)
 {
+	EWS_CLEANUP(free) char *logs = ews_strfmt(ENTRIES "/%s/logs", place->id);
+	/* Without a log it may be one that git is about to make, and whose lock is not there yet. */
+	int rc = ews_file_is_there(place->common_fd, logs);
+
+	if (rc > 0)
+		rc = drop_litter(place);
+	if (rc < 0)
+		return rc;
 	if (is_there(place)) {
 		ews_error(EWS_EEXISTS, "a worktree of git called '%s' already exists", place->id);
 		ews_error_hint("choose another id, or leave it out and one is made");

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@
 
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 #define ID_LEN_MAX 64
+#define NO_FD (-1)
 
 static bool is_id_char(char c)
 {
@@ -475,51 +477,73 @@ static bool is_locked_by_others(const struct ews_session *session)
 }
 
 /*
- * The record has the say: without one nothing has begun, and what is done needs no line that says so. One that can't be read may
- * be of something half done.
+ * Of a step that is not finished what tells it from another, and one turn of it from the next; NULL: there is none. The record has
+ * the say: without one nothing has begun, and what is done needs no line that says so. One that can't be read may be of something
+ * half done.
  */
-static bool is_unfinished(const struct ews_session *session, const char *step_id)
+static char *name_unfinished(const struct ews_session *session, const char *step_id)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	int rc = ews_step_read(&step, session->repo->dir_fd, step_id);
 
-	return rc != EWS_ENOTFOUND && (rc < 0 || ews_step_is_unfinished(&step));
+	if (rc == EWS_ENOTFOUND || (rc == 0 && !ews_step_is_unfinished(&step)))
+		return NULL;
+	return ews_strfmt("%s %d %" PRIu64 " %" PRIu64, step_id, (int)step.state, step.undo_sequence,
+			  step.redo_sequence);
+}
+
+/* What a verb did not finish that is at work or was killed, as above. The caller frees it. */
+static char *find_unfinished(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *step = NULL;
+	EWS_CLEANUP(free) char *verb = NULL;
+	char *found;
+	int rc;
+
+	if (session->state.state == EWS_STATE_STARTING || session->state.state == EWS_STATE_ENDING)
+		return ews_strdup(ews_state_word(session->state.state));
+	rc = ews_journal_unfinished(&step, &verb, session->fd);
+	/* What may not be read may say so; garbage says nothing. */
+	if (rc < 0)
+		found = rc == EWS_EDAMAGED ? NULL : ews_strdup("journal");
+	else
+		found = *step ? name_unfinished(session, step) : NULL;
+	ews_error_clear();
+	return found;
 }
 
 static bool has_unfinished_step(const struct ews_session *session)
 {
-	EWS_CLEANUP(free) char *step = NULL;
-	EWS_CLEANUP(free) char *verb = NULL;
-	bool unfinished;
-	int rc;
+	EWS_CLEANUP(free) char *found = find_unfinished(session);
 
-	if (session->state.state == EWS_STATE_STARTING || session->state.state == EWS_STATE_ENDING)
-		return true;
-	rc = ews_journal_unfinished(&step, &verb, session->fd);
-	/* What may not be read may say so; garbage says nothing. */
-	unfinished = rc < 0 ? rc != EWS_EDAMAGED : *step && is_unfinished(session, step);
-	ews_error_clear();
-	return unfinished;
+	return found != NULL;
 }
 
-/* Is it as a verb leaves it that is at work or was killed? */
-static bool is_left_half(const struct ews_session *session)
+/* What is as a verb leaves it that is at work or was killed; NULL: nothing. The caller frees it. */
+static char *find_half(const struct ews_session *session)
 {
-	return has_unfinished_step(session) || ews_session_is_orphaned(session);
+	char *found = find_unfinished(session);
+
+	if (!found && ews_session_is_orphaned(session))
+		found = ews_strdup("owner");
+	return found;
 }
 
 bool ews_session_is_interrupted(const struct ews_session *session)
 {
 	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
+	EWS_CLEANUP(free) char *before = find_half(session);
+	EWS_CLEANUP(free) char *after = NULL;
 	struct ews_session now = *session;
 
-	if (!is_left_half(session) || is_locked_by_others(session))
+	if (!before || is_locked_by_others(session))
 		return false;
-	/* Who was at work may have come to an end just before his lock was looked for. */
+	/* Who was at work may have come to an end just before his lock was looked for, and the next one have begun since. */
 	if (ews_state_read(&fresh, session->fd) == 0)
 		now.state = fresh;
 	ews_error_clear();
-	return is_left_half(&now);
+	after = find_half(&now);
+	return after && !strcmp(before, after);
 }
 
 bool ews_session_is_orphaned(const struct ews_session *session)
@@ -795,10 +819,7 @@ static int fail_gone(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
 	EWS_CLEANUP(free) char *round = ews_strfmt("ews/%s", session->state.id);
-	int rc = ews_session_refuse_unsettled(session);
 
-	if (rc < 0)
-		return rc;
 	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id,
 		  session->state.workspace);
 	if (there)
@@ -810,39 +831,53 @@ static int fail_gone(const struct ews_session *session)
 	return EWS_EDAMAGED;
 }
 
-/* By errno: of what is kept from us, or can't be read just now, nobody may think that it is gone. */
-static int fail_to_open(const struct ews_session *session)
+/* Its workspace's directory; EWS_EDENIED with its message, or else NO_FD with errno. */
+static int open_now(const struct ews_session *session)
 {
-	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
-		return fail_gone(session);
-	return ews_error_os("cannot open the workspace of session '%s'", session->state.id);
-}
-
-int ews_session_open_workspace(const struct ews_session *session)
-{
-	const char *path = session->state.workspace;
-	const char *name = ews_path_base(path);
-	EWS_CLEANUP(fd) int parent_fd = -1;
+	const char *name = ews_path_base(session->state.workspace);
+	EWS_CLEANUP(fd) int parent_fd = ews_session_open_parent(session);
 	int fd;
 
-	if (session->method->is_project)
-		return ews_dir_open(path);
-	parent_fd = ews_session_open_parent(session);
-	if (parent_fd == EWS_EDENIED)
-		return ews_error_wrap("cannot open the workspace of session '%s'", session->state.id);
 	if (parent_fd < 0)
-		return fail_to_open(session);
+		return parent_fd == EWS_EDENIED ? parent_fd : NO_FD;
 	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
 		int err = errno;
 
 		close(fd);
-		fd = -1;
+		fd = NO_FD;
 		errno = err;
 	}
-	if (fd < 0 && errno == EACCES)
-		fd = open_closed(parent_fd, name);
-	return fd < 0 ? fail_to_open(session) : fd;
+	return fd < 0 && errno == EACCES ? open_closed(parent_fd, name) : fd;
+}
+
+/* By errno: of what is kept from us, or can't be read just now, nobody may think that it is gone. */
+static bool is_gone(int fd)
+{
+	return fd == NO_FD && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+}
+
+int ews_session_open_workspace(const struct ews_session *session)
+{
+	int fd;
+
+	if (session->method->is_project)
+		return ews_dir_open(session->state.workspace);
+	fd = open_now(session);
+	if (is_gone(fd)) {
+		int rc = ews_session_refuse_unsettled(session);
+
+		if (rc < 0)
+			return rc;
+		/* Of one that somebody brought back meanwhile it is there by now. */
+		fd = open_now(session);
+		if (is_gone(fd))
+			return fail_gone(session);
+		ews_error_clear();
+	}
+	if (fd == EWS_EDENIED)
+		return ews_error_wrap("cannot open the workspace of session '%s'", session->state.id);
+	return fd == NO_FD ? ews_error_os("cannot open the workspace of session '%s'", session->state.id) : fd;
 }
 
 int ews_session_open_admin(const struct ews_session *session)

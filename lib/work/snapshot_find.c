@@ -293,6 +293,11 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 		return rc;
 	if (rc < 0 && ews_session_refuse_unsettled(session) < 0)
 		return ews_error_code();
+	/* Of one that somebody brought back meanwhile it is there by now. */
+	if (rc < 0) {
+		found.name = ref;
+		rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
+	}
 	if (rc < 0) {
 		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);
 		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit, and 'git ews end "
