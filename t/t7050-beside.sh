@@ -122,6 +122,17 @@ test_expect_success STRACE 'P4: nor does he take the work of the next one, who h
 	slowly fsync,fdatasync,syncfs - git -C p ews start one && test_wait_for 10 grep -q "\"starting\"" "$HOME/.superqode/working/p/sessions/one/state.json" && look_slowly git -C p ews diff one && done_slowly && sleep 2 && end_slowly && { wait $look || :; } && test_grep ! -i interrupted look.err && done_slowly
 '
 
+# away_meanwhile <path> <command>...: that is not there until the command looks whether somebody is at work on session one
+away_meanwhile() {
+	path=$1 && mv "$path" away && shift && : >look &&
+		{ test_strace look -y -P one -e trace=openat -e inject=openat:delay_enter=1500000 "$@" >look.out 2>look.err 3>&- 4>&- 5>&- & } && look=$! && test_wait_for 20 grep -q "locks>, .one" look && mv away "$path" && wait $look
+}
+
+test_expect_success STRACE 'P4: a base, or a workspace, that comes back after it was looked for in vain is not gone' '
+	git -C p ews start one && ws=$(git -C p ews path one) && echo edit >>"${ws:?}/run.sh" && away_meanwhile p/.git/refs/ews/sessions/one git -C p ews diff --name-only one && echo run.sh >want && test_cmp want look.out &&
+	away_meanwhile "$ws" git -C p ews diff --name-only one && test_cmp want look.out && git -C p ews end one
+'
+
 test_expect_success STRACE 'of two rounds that begin under one label the second one gets a branch of its own' '
 	slowly openat "$PWD/p/.git/refs/heads/same.lock" git -C p ews round start --agent a --label same && test_wait_for 10 grep -q same.lock trace && git -C p ews round start --agent b --label same >out && done_slowly &&
 	git -C p for-each-ref --format="%(refname:short)" "refs/heads/same*" >out && test_line_count = 2 out && test_grep "^same$" out && test_grep "^same-[0-9a-f]*$" out && git -C p ews round end --all
