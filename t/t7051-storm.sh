@@ -6,7 +6,7 @@ test_description='verbs at random beside one another, beside git gc and a user w
 
 . "$(dirname "$0")/test-lib.sh"
 
-# How long they are at it, and how many they are.
+# How long they are at it, and how many they are; FUZZ_SEED (1) leads to other verbs.
 if test_have_prereq EXPENSIVE; then
 	seconds=600
 else
@@ -80,7 +80,7 @@ do_verb() (
 
 # worker <number>: verbs and changes until the time is over
 worker() {
-	seed=$((1000 + $1))
+	seed=$((${FUZZ_SEED:-1} * 1000 + $1))
 	while test ! -e over; do
 		choose
 		if test -z "$verb"; then

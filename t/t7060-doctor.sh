@@ -96,6 +96,11 @@ test_expect_success 'P1: a repository that is meant to be bare, with work trees 
 	git -C b show HEAD:run.sh >b/run.sh && { git -C b ews doctor >out 2>err || test $? = 1; } && found problem core.bare "says that the repository is bare, but .*/b. is its work tree"
 '
 
+test_expect_success 'what is pending, and lost its objects, is given up as doctor says' '
+	test_repo due && git -C due ews start due && echo x >"$(git -C due ews path due)/due" && git -C due ews end --pending due && oid=$(git -C due rev-parse refs/ews/pending/due/base) && rm "due/.git/objects/$(echo "$oid" | sed "s,^..,&/,")" &&
+	test_expect_code 1 git -C due ews doctor >out && found problem refs "pending/due/base.: its object is missing" && sed -n "s/.* where they are lost, \(git update-ref -d [^ ]*\) .*/\1/p" out >do && test_line_count = 1 do && (cd due && sh ../do && git ews pending drop due && git ews list >../got) && test_must_be_empty got && rm -r due
+'
+
 test_expect_success 'P4: a registration of no session stays while it alone names a commit, holds a submodule, or something unknown' '
 	test_repo outer && (cd outer && git -c protocol.file.allow=always submodule --quiet add "$PWD/../p" sub && git commit -q -m sub) && git clone -q outer lone && git -C lone config core.logAllRefUpdates false && g=$PWD/lone/.git/worktrees &&
 	for name in orig fetched sub notes plain; do git -C lone ews --home "$PWD/lost" start -q $name >out || return 1; done &&
