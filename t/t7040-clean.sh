@@ -92,6 +92,34 @@ test_expect_success 'a project that was moved while a command runs in a session,
 	git -C n2 ews start --method in-place ip && echo edit >>n2/run.sh && mv n2 n3 && git -C n3 ews status --json >out && test_json out ".sessions[0].path" "$PWD/n3" && git -C n3 ews end ip && git -C n3 diff --quiet
 '
 
+# leave <how>: what is called <how> moves, and something in its old place leads to where it is since
+leave() {
+	case $1 in
+	link) mkdir far-link && mv link far-link && ln -s far-link/link link ;;
+	git-link) mv git-link/.git git-link.git && ln -s ../git-link.git git-link/.git ;;
+	separate) git -C separate init -q --separate-git-dir "$PWD/separate.git" ;;
+	super/sub) git -C super submodule --quiet absorbgitdirs ;;
+	esac
+}
+
+# git keeps a submodule with linked worktrees where it is
+test_expect_success 'P4: a project that moved, and left a link or a file in its old place, is known again: by itself, from a linked worktree, and by --all' '
+	test_repo super && (cd super && git rm -q -r --cached .) && test_repo super/sub && (cd super && git config -f .gitmodules submodule.sub.path sub && git config -f .gitmodules submodule.sub.url ./sub && git add -f .gitmodules sub 2>/dev/null && git commit -q -m sub) && for r in link git-link separate; do test_repo $r && git -C $r worktree add -q --detach "$PWD/by-$r" || return 1; done &&
+	for r in link git-link separate super/sub; do
+		n=${r##*/} && { test $r = super/sub || { start_ws -n wt $r wt-$n && echo edit >>"${wt:?}/run.sh"; }; } && start_ws -n copy $r copy-$n --method snapshot && commit_in "$copy" && start_ws -n ended $r ended-$n --method snapshot && echo edit >>"${ended:?}/run.sh" && git -C $r ews end ended-$n && cp -a $r mirror-$n && leave $r &&
+		test_must_fail git -C "$copy" ews diff 2>err && test_grep "its project stands elsewhere now" err && test_grep "^hint: .git ews status. in .*lets its sessions follow" err && git -C mirror-$n ews status >out 2>err && test_grep "no sessions" err &&
+		case $r in link) at=$r && (cd / && git ews status --all) ;; git-link) at=$r && (cd / && git ews clean --all -n) ;; separate) at=by-$r && git -C $at ews start late && git -C $at ews end late ;; *) at=$r && git -C $at ews list ;; esac >out 2>err && test_grep "^note: this project was at .*: its sessions have followed" err && test_grep ! "not looked\|not cleaned" err &&
+		git -C $r ews list >out 2>err && test_must_be_empty err && test_grep "^copy-$n " out && git -C $at ews list >out && test_grep "^copy-$n " out && git -C "$copy" log -1 --format=%s >out && echo agent >want && test_cmp want out && git -C "$copy" ews diff >patch && test_grep "^+agent" patch &&
+		git -C $r ews undo ended-$n && git -C "$ended" status --porcelain >out && echo " M run.sh" >want && test_cmp want out && { test $r = super/sub || { git -C "$wt" status --porcelain >out && test_cmp want out && git -C $r ews revert wt-$n >out && test_grep "Status: Verified" out; }; } &&
+		git -C $r ews doctor >out && test_grep "^ok *registrations" out && test_grep "^ok *refs" out && git -C $r ews status >out && test_grep ! "tampered\|problem\|stale" out && git -C $r ews end $(git -C $r ews list | sed "s/ .*//") && git -C $r fsck --strict --no-dangling || { echo "$r" && cat out err && return 1; }
+	done
+'
+
+test_expect_success 'what stands in the place of a project and is another repository gets none of its sessions, and is not taken for it' '
+	test_repo was && start_ws -n left was left && test_repo others && start_ws others theirs && rm -r was && ln -s others was && git -C was ews list >out 2>err && test_must_be_empty err && test_grep "^theirs" out && test_line_count = 1 out &&
+	(cd / && git ews status --all) >out 2>err && test_grep "^warning: not looked at: .*/was (another repository is there now, at .*/others/.git.)" err && (cd / && git ews clean --all --force --now) >out 2>err && test_grep "not cleaned: .*/was" err && test_path_is_dir "$left" && rm was && git -C others ews end theirs && (cd / && git ews clean --all --force --now) && test_path_is_missing "$left"
+'
+
 # not every file system knows when a file was made
 mkdir born && test "$(stat -c %W born)" -gt 0 && test_set_prereq BIRTH
 
@@ -101,6 +129,11 @@ test_expect_success BIRTH 'P4: a plain directory that was moved is known again, 
 	(cd far/pd2/sub && git ews list) >out 2>err && test_grep "^note: this project was at .*/pd.: its sessions have followed" err && test_grep "^live" out && git -C far/pd2 ews status >out 2>err && cat err >>out && test_grep ! "tampered\|problem\|stale\|note: this" out &&
 	git -C far/pd2 ews diff live >patch && test_grep "^+2" patch && git -C far/pd2 ews undo went && test_grep 2 "${went:?}/f" && git -C far/pd2 ews revert live >out && test_grep "Status: Verified" out && git -C far/pd2 ews end went live && git -C far/pd2 ews snapshot verify --all &&
 	git -C far/pd2 ews start --method in-place here && echo 3 >>far/pd2/f && mv far/pd2 pd && git -C pd ews status --json >out && test_json out ".sessions[0].path" "$PWD/pd" && git -C pd ews end here && echo 1 >want && test_cmp want pd/f
+'
+
+test_expect_success BIRTH 'P4: a plain directory that was moved, and left a link in its old place, is known again' '
+	mkdir pl-link far-pl && echo 1 >pl-link/f && start_ws pl-link live && echo 2 >>"${ws:?}/f" && mv pl-link far-pl && ln -s far-pl/pl-link pl-link && git -C pl-link ews list >out 2>err && test_grep "^note: this project was at .*/pl-link.: its sessions have followed" err && test_grep "^live" out &&
+	git -C far-pl/pl-link ews diff live >patch && test_grep "^+2" patch && git -C pl-link ews end live && rm pl-link
 '
 
 test_expect_success BIRTH 'a plain directory is not followed while a command runs in one of its sessions' '

@@ -159,14 +159,14 @@ static int leave_ignored(struct ews_cmd_ctx *ctx, const char *home)
 }
 
 /* Sessions of a project that was moved follow it as soon as anybody asks for them there. */
-static int follow(struct ews_cmd_ctx *ctx)
+static int follow(const struct ews_cmd_ctx *ctx, struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *was = NULL;
-	int rc = ctx->repo->here ? 0 : ews_moved_follow(&was, ctx->repo);
+	int rc = repo->here ? 0 : ews_moved_follow(&was, repo);
 
 	if (rc > 0)
 		ews_cmd_note(ctx, "this project was at '%s': its sessions have followed", was);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 /* What ends us by a signal leaves nothing half done. It may come when the current directory is gone. */
@@ -211,7 +211,26 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	if (rc < 0)
 		return rc;
 	expect_signals(ctx);
-	return follow(ctx);
+	rc = follow(ctx, ctx->repo);
+	return rc < 0 ? rc : 0;
+}
+
+int ews_cmd_open_known(struct ews_repo **out, const struct ews_cmd_ctx *ctx, const struct ews_home_project *project,
+		       const char *home)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+	int rc = ews_repo_open_at(&repo, ews_home_project_path(project), home);
+
+	if (rc == 0 && project->leads_to) {
+		rc = follow(ctx, repo);
+		if (rc == 0)
+			return ews_error(EWS_ENOTFOUND, "another repository is there now, at '%s'",
+					 project->leads_to);
+	}
+	if (rc < 0)
+		return rc;
+	*out = ews_steal(&repo);
+	return 0;
 }
 
 void ews_cmd_announce(const struct ews_cmd_ctx *ctx, const char *id)

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/opts.h"
 #include "base/strv.h"
+#include "store/home.h"
 #include "store/repo.h"
 #include "work/session.h"
 
@@ -118,6 +119,12 @@ EWS_CLEANUP_DEFINE(cmd_args, struct ews_cmd_args, ews_cmd_args_release)
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx);
 /* Likewise, for a verb that may make a project of a plain directory. */
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make);
+/*
+ * Open a project that home knows. Where something in its old place leads to it its sessions follow. Fails with EWS_ENOTFOUND when
+ * it is gone, and when that leads to another repository.
+ */
+int ews_cmd_open_known(struct ews_repo **out, const struct ews_cmd_ctx *ctx, const struct ews_home_project *project,
+		       const char *home);
 
 /*
  * The ids that `names` mean, each once, opening the project; of no name at all the one that is implied.

@@ -82,7 +82,7 @@ static int clean_project(struct ews_cmd_ctx *ctx, struct settings *set, const st
 		return ews_error(EWS_EDAMAGED, "%s", project->problem);
 	if (project->is_gone)
 		return clean_orphans(ctx, set, project);
-	rc = ews_repo_open_at(&repo, ews_home_project_path(project), home);
+	rc = ews_cmd_open_known(&repo, ctx, project, home);
 	return rc < 0 ? rc : clean_repo(ctx, set, repo);
 }
 

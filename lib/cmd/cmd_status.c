@@ -333,8 +333,8 @@ static int gather_orphans(struct gathered *all, const struct ews_home_project *p
 	return rc;
 }
 
-static int gather_project(struct gathered *all, const struct ews_home_project *project, const char *home,
-			  const struct settings *set, struct ews_progress *progress)
+static int gather_project(struct gathered *all, const struct ews_cmd_ctx *ctx, const struct ews_home_project *project,
+			  const char *home, const struct settings *set, struct ews_progress *progress)
 {
 	const struct ews_strv none = EWS_STRV_INIT;
 	struct ews_repo *repo = NULL;
@@ -346,7 +346,7 @@ static int gather_project(struct gathered *all, const struct ews_home_project *p
 		rc = gather_orphans(all, project, set);
 		return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "the project is gone: moved, or deleted");
 	}
-	rc = ews_repo_open_at(&repo, ews_home_project_path(project), home);
+	rc = ews_cmd_open_known(&repo, ctx, project, home);
 	if (rc < 0)
 		return rc;
 	EWS_GROW(all->repos, all->n_repos, all->repos_cap);
@@ -374,7 +374,7 @@ static int gather_all(struct gathered *all, struct ews_cmd_ctx *ctx, const struc
 	for (i = 0; i < projects.n && rc == 0; i++) {
 		const struct ews_home_project *project = &projects.items[i];
 
-		if (gather_project(all, project, home, set, progress) < 0)
+		if (gather_project(all, ctx, project, home, set, progress) < 0)
 			ews_render_add_problem(&all->problems, project->project ? project->project : project->dir);
 	}
 	return rc;

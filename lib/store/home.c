@@ -21,6 +21,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/gitfile.h"
 
 #define PROJECT_FILE "project.json"
 #define PROJECT_BYTES_MAX EWS_MIB
@@ -320,6 +321,30 @@ static bool is_missing(const char *path)
 	return is;
 }
 
+/* All that is recorded was a directory by its real path. Is that what is there no directory, or called otherwise, by now? */
+static bool is_displaced(const char *path)
+{
+	EWS_CLEANUP(free) char *real = realpath(path, NULL);
+	struct stat st;
+
+	return real && (strcmp(real, path) != 0 || (lstat(real, &st) == 0 && !S_ISDIR(st.st_mode)));
+}
+
+/* The store that is found where `store` was: by a link, or by a file that names a git directory. NULL: it is still there, or none. */
+static char *find_other(const char *store)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	char *other = NULL;
+	struct stat st;
+
+	if (!is_displaced(store) || stat(store, &st) < 0)
+		return NULL;
+	dir = S_ISDIR(st.st_mode) ? ews_strdup(store) : ews_gitfile_follow(store);
+	if (dir && ews_odb_find_common_dir(&other, dir) < 0)
+		ews_error_clear();
+	return other;
+}
+
 /* What `dir` says of the project that it is of. */
 static int read_project(struct ews_home_project *out, int working_fd, const char *dir)
 {
@@ -340,7 +365,8 @@ static int read_project(struct ews_home_project *out, int working_fd, const char
 	if (rc < 0)
 		return rc;
 	out->is_gone = is_missing(out->store);
-	out->is_away = is_missing(out->project);
+	out->is_away = is_missing(out->project) || is_displaced(out->project);
+	out->leads_to = find_other(out->store);
 	if (ews_json_get_string(&birth, json, "birth") == 0)
 		out->birth = ews_strdup(birth);
 	ews_error_clear();
@@ -353,6 +379,7 @@ static void release_project(struct ews_home_project *project)
 	free(project->project);
 	free(project->store);
 	free(project->birth);
+	free(project->leads_to);
 	free(project->problem);
 	*project = (struct ews_home_project){ .dir = NULL };
 }
@@ -438,6 +465,15 @@ int ews_home_find_store(char **out, const char *dir)
 	if (rc == 0)
 		*out = ews_steal(&project.store);
 	return rc;
+}
+
+bool ews_home_leads_to(const char *dir, const char *common_dir)
+{
+	EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
+	bool leads = read_project_of(&project, dir) == 0 && project.leads_to && !strcmp(project.leads_to, common_dir);
+
+	ews_error_clear();
+	return leads;
 }
 
 int ews_home_move_project(const char *dir, const char *common_dir, const char *project)

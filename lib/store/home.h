@@ -53,8 +53,9 @@ struct ews_home_project {
 	char *project; /* where it was first seen */
 	char *store; /* its git directory */
 	char *birth; /* what told its directory from all others when it was seen there, or NULL */
+	char *leads_to; /* the store that a link, or a file, in the place of its own leads to by now, or NULL */
 	bool is_gone; /* the store is not there any more */
-	bool is_away; /* nothing is at `project` any more */
+	bool is_away; /* no directory is at `project` any more, but perhaps a link to where it stands now */
 	char *problem; /* why no more is known than `dir`; NULL else */
 };
 
@@ -76,6 +77,8 @@ EWS_CLEANUP_DEFINE(home_projects, struct ews_home_projects, ews_home_projects_re
 int ews_home_find_project(char **out, const char *dir);
 /* Its store; the caller frees it. */
 int ews_home_find_store(char **out, const char *dir);
+/* Has the project that has `dir` moved to where its store is `common_dir`, and left in its old place what leads there? */
+bool ews_home_leads_to(const char *dir, const char *common_dir);
 /*
  * What stays of the directory `path` while it is renamed, and is no other's ever after: device, inode and time of birth. NULL
  * where the file system does not know the latter: inodes are given away again. The caller frees it.

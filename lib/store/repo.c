@@ -501,6 +501,12 @@ static int check_way_back(struct ews_repo *repo, const char *repo_dir)
 
 	if (rc < 0 && rc != EWS_ENOTFOUND)
 		return rc;
+	if (rc < 0 && ews_home_leads_to(repo_dir, repo->common_dir)) {
+		ews_error(EWS_ENOTFOUND, "its project stands elsewhere now, with its store at '%s'",
+			  repo->common_dir);
+		ews_error_hint("'git ews status' in '%s' lets its sessions follow", repo->project);
+		return EWS_ENOTFOUND;
+	}
 	if (rc < 0 || fstat(repo->dir_fd, &ours) < 0 || stat(repo_dir, &theirs) < 0 ||
 	    ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
 		return ews_error(EWS_EDAMAGED, "'%s' is not the project of '%s'", repo->project, repo_dir);

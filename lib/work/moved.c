@@ -162,6 +162,17 @@ static int follow_all(struct ews_repo *repo, const struct ews_home_project *proj
 	return rc;
 }
 
+/* May it be `repo`, seen from the project itself or, where something in its old place still leads to it, from a linked worktree? */
+static bool may_be(const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	if (project->problem)
+		return false;
+	if (project->leads_to)
+		return !strcmp(project->leads_to, repo->common_dir);
+	/* Seen from a linked worktree nobody knows where the project itself stands. */
+	return project->is_gone && !strcmp(repo->git_dir, repo->common_dir);
+}
+
 /* Its record is the last to follow: until then it is found as one that has moved. */
 static int adopt(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
@@ -184,31 +195,46 @@ static int adopt(struct ews_repo *repo, const struct ews_home_project *project, 
 	return 0;
 }
 
+/* Called in a linked worktree: the project itself is found by its old path. */
+static int adopt_from_linked(struct ews_repo *repo, const struct ews_home_project *project,
+			     const struct ews_orphans *orphans)
+{
+	EWS_CLEANUP(repo) struct ews_repo *main = NULL;
+	int rc = ews_repo_open_at(&main, project->project, repo->home);
+
+	if (rc < 0 || strcmp(main->git_dir, repo->common_dir) != 0) {
+		ews_error(EWS_EBUSY, "this repository was at '%s', and its sessions have not followed",
+			  project->store);
+		ews_error_hint("'git ews status' lets them follow, outside of linked worktrees");
+		return EWS_EBUSY;
+	}
+	rc = adopt(main, project, orphans);
+	return rc < 0 ? rc : ews_repo_take_dir(repo, project->dir);
+}
+
 int ews_moved_follow(char **was, struct ews_repo *repo)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	bool is_linked = strcmp(repo->git_dir, repo->common_dir) != 0;
 	int rc = ews_repo_need_dir(repo, false);
 
 	if (rc != EWS_ENOTFOUND)
 		return rc;
 	ews_error_clear();
-	/* Seen from a linked worktree nobody knows where the project itself stands. */
-	if (strcmp(repo->git_dir, repo->common_dir) != 0)
-		return 0;
 	rc = ews_home_projects(&projects, repo->home);
 	for (size_t i = 0; i < projects.n && rc == 0; i++) {
 		const struct ews_home_project *project = &projects.items[i];
 		EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
 
-		if (!project->is_gone || project->problem || ews_orphan_list(&orphans, project->dir) < 0) {
+		if (!may_be(repo, project) || ews_orphan_list(&orphans, project->dir) < 0) {
 			ews_error_clear();
 			continue;
 		}
 		if (!is_it(repo, &orphans))
 			continue;
-		rc = adopt(repo, project, &orphans);
+		rc = is_linked ? adopt_from_linked(repo, project, &orphans) : adopt(repo, project, &orphans);
 		if (rc == 0) {
-			*was = ews_strdup(project->project);
+			*was = ews_strdup(project->is_away ? project->project : project->store);
 			return 1;
 		}
 	}

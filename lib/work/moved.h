@@ -1,9 +1,10 @@
 /*
  * Moved: a project that stands elsewhere now is known by what it holds, and its sessions follow it.
  *
- * Home knows a project by the path of its store. When nothing is there any more, and a repository that it doesn't know
- * has the bases of those sessions, it is that one: the records get its new path, and so does whatever names the store in
- * the workspaces. A copy of a project that is still in its place is none.
+ * Home knows a project by the path of its store. When nothing is there any more, or what leads to another place, and a
+ * repository that it doesn't know, in that other place where one is named, has the bases of those sessions, it is that one:
+ * the records get its new path, and so does whatever names the store in the workspaces. A copy of a project that is still
+ * in its place is none.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,9 +14,9 @@
 #include "store/repo.h"
 
 /*
- * Let the sessions follow when `repo` is one that has moved. Returns 1 then, and `*was` is where it stood (the caller frees
- * it); 0 when there is nothing of the kind. Fails with EWS_EBUSY while a verb is at work on one of them. What a killed call
- * leaves half done is done by the next.
+ * Let the sessions follow when `repo` is one that has moved. Returns 1 then, and `*was` is where it stood, or its store
+ * where only that has moved (the caller frees it); 0 when there is nothing of the kind. Fails with EWS_EBUSY while a verb is at
+ * work on one of them. What a killed call leaves half done is done by the next.
  */
 int ews_moved_follow(char **was, struct ews_repo *repo);
 
