@@ -116,6 +116,14 @@ test_expect_success 'P4: nor does recover take the submodules of one that has en
 	git -C lone ews end other && rm -r outer lone
 '
 
+test_expect_success 'P4: a copy of a project has its registrations, too: doctor leaves the workspace to the one that has it, and --fix removes what holds nothing' '
+	test_repo orig && for name in same more; do start_ws -n $name orig $name || return 1; done && echo work >"${same:?}/work" && echo work >"${more:?}/work" && git -C "${more:?}" commit -q --allow-empty -m more && cp -a orig twin && test_expect_code 1 git -C twin ews doctor >out &&
+	found warning registrations "twin/.git/worktrees/same. is but a copy of .*/orig/.git/worktrees/same., which has the workspace" && found warning registrations "twin/.git/worktrees/more. is but a copy of" && test_grep ! "worktree remove" out && test_grep "do: leave the workspace alone; rm -r .*/twin/.git/worktrees/more" out &&
+	test_expect_code 1 git -C twin ews doctor --fix >out 2>err && found fixed registrations "/same. is but a copy" && test_path_is_missing twin/.git/worktrees/same && test_path_is_dir twin/.git/worktrees/more && git -C "${same:?}" status --porcelain >out && echo "?? work" >want && test_cmp want out && git -C orig ews doctor >out &&
+	git -C twin worktree repair && test_expect_code 1 git -C twin ews doctor --fix >out 2>err && found warning registrations "twin/.git/worktrees/more. is of a session of .*/orig.; its workspace: " && test_grep ! "worktree remove" out && test_path_is_dir twin/.git/worktrees/more &&
+	git -C orig worktree repair && git -C "${more:?}" status --porcelain >out && test_cmp want out && git -C orig ews doctor >out && git -C orig ews end same more && rm -rf orig twin
+'
+
 test_expect_success 'P4: what leaves refs of ours out of a refspec leaves out all of them, by their names on its left side' '
 	test_repo far && start_ws -n ws far one && git init -q --bare far.git && git -C far push -q ../far.git main && git -C far remote add o ../far.git && git -C far config remote.o.fetch "+refs/heads/*:refs/*" &&
 	git -C far config --add remote.o.fetch "^refs/ews/*" && git -C far config remote.o.push "+refs/*:refs/*" && git -C far config --add remote.o.push "^refs/ews/snapshots/*" &&

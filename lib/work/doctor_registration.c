@@ -19,6 +19,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/git.h"
+#include "store/gitfile.h"
+#include "store/home.h"
 #include "store/lock.h"
 #include "store/state.h"
 
@@ -98,6 +100,42 @@ static bool has_session(const struct ews_patient *patient, const char *id)
 		has = has || ews_state_read(&state, fd) < 0 || state.state != EWS_STATE_ENDED;
 	ews_error_clear();
 	return has;
+}
+
+/* ---- whose it is ---- */
+
+/*
+ * The entry of another repository that has the workspace, as both say: this one is a copy then, made with its entries. The caller
+ * frees it.
+ */
+static char *find_original(const struct ews_patient *patient, const struct entry *entry)
+{
+	EWS_CLEANUP(free) char *gitfile = ews_path_join(entry->workspace, EWS_GITFILE);
+	EWS_CLEANUP(free) char *git_dir = *entry->workspace ? ews_gitfile_follow(gitfile) : NULL;
+	EWS_CLEANUP(free) char *link = git_dir ? ews_path_join(git_dir, "gitdir") : NULL;
+	EWS_CLEANUP(free) char *back = link ? read_line(AT_FDCWD, link) : NULL;
+
+	if (!back || strcmp(back, gitfile) != 0 || ews_path_is_inside(git_dir, patient->repo->common_dir))
+		return NULL;
+	return ews_steal(&git_dir);
+}
+
+/* Another project that has the session of that workspace on record; the caller frees its path. NULL: there is none. */
+static char *find_recorder(const struct ews_patient *patient, const struct entry *entry)
+{
+	EWS_CLEANUP(free) char *real = realpath(entry->workspace, NULL);
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *id = NULL;
+	EWS_CLEANUP(free) char *record = NULL;
+	char *project = NULL;
+
+	if (real && ews_home_find_workspace(&dir, &id, patient->home, real) == 0)
+		record = ews_strfmt("%s/sessions/%s", dir, id);
+	if (record && access(record, F_OK) == 0 && (!patient->repo->dir || strcmp(dir, patient->repo->dir) != 0) &&
+	    ews_home_find_project(&project, dir) < 0)
+		project = ews_steal(&dir);
+	ews_error_clear();
+	return project;
 }
 
 /* ---- what would be lost ---- */
@@ -230,7 +268,9 @@ static bool can_go(const struct ews_patient *patient, const struct entry *entry)
 	EWS_CLEANUP(free) char *git_dir = ews_path_join(patient->repo->common_dir, rel);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, rel);
 	EWS_CLEANUP(free) char *working = working_dir(patient);
-	bool can = fd >= 0 && !has_more(fd) && (!*entry->workspace || access(entry->workspace, F_OK) < 0) &&
+	EWS_CLEANUP(free) char *original = find_original(patient, entry);
+	bool can = fd >= 0 && !has_more(fd) &&
+		   (!*entry->workspace || original || access(entry->workspace, F_OK) < 0) &&
 		   (!*entry->workspace || ews_path_is_inside(entry->workspace, working)) &&
 		   is_kept(patient, fd, git_dir);
 
@@ -269,6 +309,37 @@ static int remove_entry(const struct ews_patient *patient, const char *id)
 
 /* ---- what there is ---- */
 
+static void find_copy(struct ews_checkup *out, const struct ews_patient *patient, const struct entry *entry,
+		      const char *original)
+{
+	const char *dir = patient->repo->common_dir;
+	struct ews_check *check = ews_checkup_find(out, REGISTRATIONS, EWS_CHECK_WARNING,
+						   "'%s/" ENTRIES
+						   "/%s' is but a copy of '%s', which has the workspace: %s",
+						   dir, entry->id, original, entry->workspace);
+
+	if (can_go(patient, entry))
+		ews_check_mend(check, remove_entry, entry->id,
+			       "remove it: it holds nothing that git has not elsewhere");
+	else
+		ews_check_advise(check,
+				 "leave the workspace alone; rm -r '%s/" ENTRIES
+				 "/%s' once nothing in there is missed",
+				 dir, entry->id);
+}
+
+static void find_recorded(struct ews_checkup *out, const struct ews_patient *patient, const struct entry *entry,
+			  const char *project)
+{
+	struct ews_check *check = ews_checkup_find(out, REGISTRATIONS, EWS_CHECK_WARNING,
+						   "'%s/" ENTRIES "/%s' is of a session of '%s'; its workspace: %s",
+						   patient->repo->common_dir, entry->id, project, entry->workspace);
+
+	ews_check_advise(check,
+			 "leave the workspace to that project; if this one is a copy of it, 'git worktree repair' there "
+			 "lets the workspace find its repository");
+}
+
 static void find_orphan(struct ews_checkup *out, const struct ews_patient *patient, const struct entry *entry)
 {
 	EWS_CLEANUP(free) char *working = working_dir(patient);
@@ -304,6 +375,22 @@ static void find_orphan(struct ews_checkup *out, const struct ews_patient *patie
 			dir, entry->id, dir, entry->id);
 }
 
+/* Of no session of this project: of whose, then? */
+static void find_stray(struct ews_checkup *out, const struct ews_patient *patient, const struct entry *entry)
+{
+	EWS_CLEANUP(free) char *working = working_dir(patient);
+	bool is_at_home = ews_path_is_inside(entry->workspace, working);
+	EWS_CLEANUP(free) char *original = is_at_home ? find_original(patient, entry) : NULL;
+	EWS_CLEANUP(free) char *project = is_at_home ? find_recorder(patient, entry) : NULL;
+
+	if (original)
+		find_copy(out, patient, entry, original);
+	else if (project)
+		find_recorded(out, patient, entry, project);
+	else
+		find_orphan(out, patient, entry);
+}
+
 static void look_at_entry(struct ews_checkup *out, const struct ews_patient *patient, const char *id)
 {
 	EWS_CLEANUP(entry) struct entry entry = { NULL, NULL, false, false };
@@ -316,7 +403,7 @@ static void look_at_entry(struct ews_checkup *out, const struct ews_patient *pat
 	if (has_session(patient, id))
 		return;
 	if (entry.is_ours) {
-		find_orphan(out, patient, &entry);
+		find_stray(out, patient, &entry);
 	} else if (!entry.is_whole) {
 		check = ews_checkup_find(out, REGISTRATIONS, EWS_CHECK_WARNING,
 					 "'%s/" ENTRIES "/%s' is half a registration, and not one of git ews",
