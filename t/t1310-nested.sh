@@ -72,6 +72,17 @@ for method in worktree snapshot; do
 	'
 done
 
+for method in worktree snapshot in-place; do
+	export method
+	test_expect_success "P2, P4: $method: a submodule that was not filled at the start, and is by now, is empty again after revert, and filled after undo" '
+		super_project "e-$method" && git -C "e-$method" submodule --quiet deinit -f --all && start_ws "e-$method" --method $method e && ls -A "${ws:?}/bare" "${ws:?}/sub" >empty && lister_of "$ws" >want && for how in update init; do
+			if test $how = update; then git -C "$ws" submodule --quiet update --init && echo mine >"${ws:?}/sub/mine"; else git init -q "${ws:?}/bare"; fi && echo x >"${ws:?}/top" && lister_of "$ws" >filled &&
+			git -C "e-$method" ews revert e >out 2>err && test_grep "Status: Verified" out && test_grep "^warning: moved to trash: bare (repository)" err && ls -A "${ws:?}/bare" "${ws:?}/sub" >got && test_cmp empty got && lister_of "$ws" >got && test_cmp want got &&
+			git -C "e-$method" ews undo e && lister_of "$ws" >got && test_cmp filled got && git -C "${ws:?}/bare" rev-parse --git-dir && git -C "e-$method" ews undo --redo e && lister_of "$ws" >got && test_cmp want got || return 1
+		done && git -C "e-$method" ews undo e && git -C "e-$method" ews end e && git -C "e-$method" ews undo e && { test $method != in-place || git -C "e-$method" ews undo e; } && lister_of "$ws" >got && test_cmp filled got && git -C "e-$method" ews end e
+	'
+done
+
 test_expect_success 'a base that is a commit has what that commit records, without a fetch' '
 	git -C p/sub stash -q && git -C p/sub checkout -q HEAD~1 && mv p-lib p-away && start_ws p --base HEAD b && git -C "${ws:?}/sub" rev-parse HEAD >got && git -C p rev-parse HEAD:sub >want && test_cmp want got &&
 	git -C "${ws:?}/sub" status --porcelain >out && test_must_be_empty out && git -C "$ws" status --porcelain >out && test_must_be_empty out && mv p-away p-lib && git -C p/sub checkout -q - && git -C p/sub stash pop -q &&

@@ -349,14 +349,20 @@ static bool equal_with_time_and_owner(const struct ews_entry *a, const struct ew
 	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
 }
 
+static void add_equal(struct ews_shift *shift, const struct ews_entry *from, const struct ews_entry *to)
+{
+	if (!from || !to || !shift->equal(from, to))
+		return;
+	EWS_GROW(shift->changes.items, shift->changes.n, shift->changes.cap);
+	shift->changes.items[shift->changes.n++] = (struct ews_change){ from->path, from, to, NULL };
+}
+
 /* What an earlier move took comes back to its place, though something that is equal stands there now. */
 static void free_places(struct ews_shift *shift)
 {
-	size_t n = shift->changes.n;
-
 	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const struct ews_entry *from, *to;
+		const struct ews_entry *from;
 		const char *name;
 
 		if (ews_shift_split_moved(&path, &name, shift->step->moved.items[i]) < 0) {
@@ -364,24 +370,36 @@ static void free_places(struct ews_shift *shift)
 			continue;
 		}
 		from = ews_entries_find(&shift->now.scan.entries, path.ptr);
-		to = ews_entries_find(&shift->target.scan.entries, path.ptr);
-		if (!from || !to || from->type != EWS_ENTRY_FILE || !shift->equal(from, to))
-			continue;
-		EWS_GROW(shift->changes.items, shift->changes.n, shift->changes.cap);
-		shift->changes.items[shift->changes.n++] = (struct ews_change){ from->path, from, to, NULL };
+		if (from && from->type != EWS_ENTRY_DIR)
+			add_equal(shift, from, ews_entries_find(&shift->target.scan.entries, path.ptr));
 	}
-	if (shift->changes.n > n)
-		ews_changes_sort(&shift->changes);
+}
+
+/*
+ * What moves away whole leaves its place empty, also where the target has the same there: a submodule that was not checked out at
+ * the start, say, and is by now. It is made anew.
+ */
+static void fill_places(struct ews_shift *shift)
+{
+	for (size_t i = 0; i < shift->away.n; i++)
+		add_equal(shift, ews_entries_find(&shift->now.scan.entries, shift->away.items[i]),
+			  ews_entries_find(&shift->target.scan.entries, shift->away.items[i]));
 }
 
 void ews_shift_find_changes(struct ews_shift *shift)
 {
+	size_t n;
+
 	if (shift->step->with_owners)
 		shift->equal = shift->is_fresh ? equal_with_owner : equal_with_time_and_owner;
 	else
 		shift->equal = shift->is_fresh ? ews_entry_equal : ews_entry_equal_with_time;
 	ews_changes_between(&shift->changes, &shift->now.scan.entries, &shift->target.scan.entries, shift->equal);
+	n = shift->changes.n;
 	free_places(shift);
+	fill_places(shift);
+	if (shift->changes.n > n)
+		ews_changes_sort(&shift->changes);
 	limit_changes(shift);
 	ews_shift_plan_names(&shift->changes, shift, &shift->now.scan.entries, shift->equal, fate_before);
 }
