@@ -490,11 +490,10 @@ static void look_at_rounds(struct ews_checkup *out, struct ews_repo *repo)
 	}
 }
 
-void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *patient)
+static void look_at_sessions(struct ews_checkup *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv interrupted = EWS_STRV_INIT;
-	struct ews_repo *repo = patient->repo;
 	struct ews_check *check;
 
 	if (!repo->dir) {
@@ -519,6 +518,19 @@ void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *pati
 	look_at_rounds(out, repo);
 	if (!ews_checkup_has(out, SESSIONS))
 		ews_checkup_ok(out, SESSIONS, "%zu, each with its base and its workspace", ids.n);
+}
+
+void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	struct ews_repo *repo = patient->repo;
+	EWS_CLEANUP(free) char *top = patient->top ? ews_strdup(patient->top) : NULL;
+	char *project = repo->project;
+
+	/* A session in place is of the work tree, also while core.bare hides that, or did when the repository was opened. */
+	if (top)
+		repo->project = top;
+	look_at_sessions(out, repo);
+	repo->project = project;
 }
 
 /* ---- steps ---- */
