@@ -51,7 +51,7 @@ test_expect_success 'setup' '
 	ln -s nowhere w/dangling && ln -s /etc/passwd w/absolute && printf "\000\001\377" >w/bin && : >w/nothing && printf "no end" >w/src/deep/x && echo odd >"w/$(printf "uml-\303\244")" &&
 	echo odd >"w/$(printf "bad-\377")" && echo odd >"w/new
 line" && echo odd >"w/ blank \"quote" && echo odd >w/-dash && mkfifo w/fifo && truncate -s 3M w/sparse && echo end >>w/sparse && truncate -s 1M w/hole && { echo a && head -c 20000 /dev/zero && echo b; } >w/zeros && chmod 4751 w/bin && chmod 700 w/closed && chmod 600 w/nothing &&
-	touch -d "2001-02-03 04:05:06.123456789" w/src/a.c w/empty && touch -h -d "1970-01-02" w/dangling && chmod 750 w && { ! test_have_prereq XATTR || { setfattr -n user.note -v "a=b" w/src/a.c && setfattr -n user.x=y -v 0x00ff0a w/empty; }; } &&
+	touch -d "2001-02-03 04:05:06.123456789" w/src/a.c w/empty && touch -h -d "1970-01-02" w/dangling && touch -d "1960-01-01 00:00:00.25 UTC" w/run.sh && chmod 750 w && { ! test_have_prereq XATTR || { setfattr -n user.note -v "a=b" w/src/a.c && setfattr -n user.x=y -v 0x00ff0a w/empty; }; } &&
 	"$EWS_SRC/t/lister" w >w.before
 '
 
