@@ -79,7 +79,7 @@ test_expect_success 'P4: redo puts back what was staged in between, though the f
 '
 
 test_expect_success 'P4: undo and redo turn the index though the files are by then what they shall be' '
-	test_repo back && git -C back ews start b && echo x >"$(git -C back ews path b)/new" && git -C back status --porcelain >was && git -C back ews apply --index b && git -C back status --porcelain >staged && test_grep "^A  new" staged &&
+	test_repo back && ws=$(git -C back ews start b) && echo x >"${ws:?}/new" && git -C back status --porcelain >was && git -C back ews apply --index b && git -C back status --porcelain >staged && test_grep "^A  new" staged &&
 	rm back/new && git -C back ews undo && git -C back status --porcelain >got && test_cmp was got && git -C back ews undo --redo && git -C back status --porcelain >got && echo "AD new" >want && test_cmp want got && git -C back ews end b
 '
 

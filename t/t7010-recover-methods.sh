@@ -111,7 +111,7 @@ test_expect_success 'P1, P4: what was to replace an index of the project goes, a
 '
 
 test_expect_success 'P4: so does what was to replace a record of a session whose id another has by then' '
-	test_repo q && git -C q ews start y && echo more >"$(git -C q ews path y)/more" && test_expect_code 137 killat -c "sessions/y/[.]tmp-cache" -o log 2 git -C q ews diff y >out 2>err && git -C q ews end y && git -C q ews start y &&
+	test_repo q && ws=$(git -C q ews start y) && echo more >"${ws:?}/more" && test_expect_code 137 killat -c "sessions/y/[.]tmp-cache" -o log 2 git -C q ews diff y >out 2>err && git -C q ews end y && git -C q ews start y &&
 	find "$HOME/.superqode" -path "*/y~*/.tmp-*" >left && test_line_count = 1 left && git -C q ews recover --all && find "$HOME/.superqode" -name ".tmp-*" >left && test_must_be_empty left && git -C q ews end y
 '
 
