@@ -410,4 +410,15 @@ test_expect_success 'a core.excludesFile that is empty says that there is none' 
 	git -C noex config core.excludesFile "" && git -C noex status --porcelain >out && test_grep a.mine out && git -C noex ews snapshot create >id && git -C noex ews snapshot show --files "$(cat id)" >files && test_grep a.mine files
 '
 
+test_expect_success !VALGRIND 'P8: what was read while a long write was under way is read again' '
+	test_repo long && truncate -s 64M long/big && start_ws long lw && git -C long ews diff lw && "$EWS_BUILD/t/halfway" "${ws:?}/big" git -C long ews diff lw --stat >out && test_grep big out &&
+	cp "${ws:?}/big" want && id=$(git -C long ews snapshot create lw) && git -C long cat-file blob "ews/snapshots/$id:big" | cmp - want && git -C long ews snapshot verify "$id" &&
+	git -C long ews revert lw >out && test_grep "Status: Verified" out && cmp long/big "${ws:?}/big" && git -C long ews undo lw && cmp want "${ws:?}/big" && git -C long ews end lw
+'
+
+test_expect_success !VALGRIND 'P8: nor is that believed of the project: what starts then has what is there' '
+	ln long/big long/two && "$EWS_BUILD/t/halfway" long/big git -C long ews start half >path && take_ws path half && test "${half:?}/big" -ef "${half:?}/two" && start_ws long whole && cmp long/big "${ws:?}/big" && git -C long cat-file blob ews/sessions/whole:big | cmp - long/big &&
+	git -C long cat-file blob ews/sessions/half:big | cmp - "${half:?}/big" && git -C long ews revert whole >out && test_grep "Status: Verified" out && cmp long/big "${ws:?}/big"
+'
+
 test_done

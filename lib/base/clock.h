@@ -6,6 +6,7 @@
 #ifndef EWS_BASE_CLOCK_H
 #define EWS_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -28,5 +29,20 @@ void ews_clock_age(char out[EWS_STAMP_LEN], int64_t seconds);
 /* The reverse, in git's spellings as well: "3 days", "3d", "2.weeks.ago". Seconds. Fails with EWS_EUSAGE. */
 int ews_clock_read_age(int64_t *out, const char *text);
 void ews_clock_sleep_ms(unsigned ms);
+
+#define EWS_CLOCK_NS_PER_S INT64_C(1000000000)
+
+/* Does the time `s`.`ns` of a file lie at most `window_ns` before `then`, or after it? */
+static inline bool ews_clock_is_late(int64_t s, uint32_t ns, const struct timespec *then, int64_t window_ns)
+{
+	int64_t limit_s = then->tv_sec - window_ns / EWS_CLOCK_NS_PER_S;
+	int64_t limit_ns = then->tv_nsec - window_ns % EWS_CLOCK_NS_PER_S;
+
+	if (limit_ns < 0) {
+		limit_ns += EWS_CLOCK_NS_PER_S;
+		limit_s--;
+	}
+	return s > limit_s || (s == limit_s && (int64_t)ns >= limit_ns);
+}
 
 #endif

@@ -36,7 +36,6 @@
 #define SINCE_PART 16 /* at most one entry of so many is written by itself */
 #define CACHE_VERSION 6
 #define CACHE_BYTES_MAX (4 * EWS_GIB)
-#define RACY_NS 20000000
 #define DRAIN_BYTES (128 * 1024)
 #define READ_BYTES (1024 * 1024) /* what one thread reads in a row */
 
@@ -409,22 +408,13 @@ bool ews_cache_peek(struct ews_buf *extra, int dir_fd, const char *name)
 	return since_fd < 0 ? peek(extra, fd, &header, size) : peek(extra, since_fd, &since, since_size);
 }
 
-/* Did it change so late before the scan that a later change could look the same? */
-static bool is_late(int64_t s, uint32_t ns, int64_t started_s, uint32_t started_ns)
-{
-	int64_t limit_s = started_s, limit_ns = (int64_t)started_ns - RACY_NS;
-
-	if (limit_ns < 0) {
-		limit_ns += 1000000000;
-		limit_s--;
-	}
-	return s > limit_s || (s == limit_s && (int64_t)ns >= limit_ns);
-}
-
+/* Did it change so late before the scan that a later change could look the same, or is that known of how it was read? */
 static bool is_racy(const struct ews_entry *entry, int64_t started_s, uint32_t started_ns)
 {
-	return is_late(entry->mtime_s, entry->mtime_ns, started_s, started_ns) ||
-	       is_late(entry->ctime_s, entry->ctime_ns, started_s, started_ns);
+	const struct timespec started = { started_s, started_ns };
+
+	return entry->is_racy || ews_clock_is_late(entry->mtime_s, entry->mtime_ns, &started, EWS_RACY_NS) ||
+	       ews_clock_is_late(entry->ctime_s, entry->ctime_ns, &started, EWS_RACY_NS);
 }
 
 static size_t string_bytes(const char *text)

@@ -51,6 +51,9 @@ struct ews_entry {
 	int64_t ctime_s;
 };
 
+/* What changed at most so long before a look may change once more in the same tick of the clock, so that it looks the same. */
+#define EWS_RACY_NS 20000000
+
 /* Of more than this several lists at once take much memory: who can do without one lets it go. */
 #define EWS_ENTRIES_MANY 32768
 

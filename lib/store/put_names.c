@@ -55,7 +55,7 @@ static void find_source_names(struct ews_put_work *put)
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct ews_entry *to = changes->items[i].to;
 
-		if (put->opts->source_fd < 0 || !to || to->n_links < 2 || !to->has_stat || to->is_racy)
+		if (put->opts->source_fd < 0 || !to || to->n_links < 2 || !to->has_stat)
 			continue;
 		EWS_GROW(names, n, cap);
 		names[n++] = (struct name){ to->dev, to->ino, i };

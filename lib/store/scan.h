@@ -87,6 +87,7 @@ struct ews_scan_fill_opts {
 	bool attrs_only; /* no content is read, and nothing gets an id; the rest of the above but name_vanished has no say */
 	bool may_chmod; /* as above, and so is: */
 	const struct ews_strv *ours;
+	bool doubts_late; /* a file that is read, and may still have been written to by one long write(2), becomes racy */
 	unsigned threads;
 	ews_progress_fn progress;
 	void *payload;

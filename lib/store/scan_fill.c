@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/pool.h"
@@ -25,6 +26,8 @@
 
 #define LINK_TEXT_MAX (64 * 1024)
 #define READ_TRIES 3
+#define WRITE_BYTES_MAX 0x7ffff000 /* that one write(2) takes */
+#define WRITE_NS_PER_BYTE 100 /* 10 MB a second: a disk that is slow, or busy */
 #define FILES_CHUNK 64 /* that one thread looks at in a row */
 
 struct worker {
@@ -97,6 +100,20 @@ static int read_attrs(struct ews_entry *entry, struct ews_arena *arena, int dir_
 }
 
 /*
+ * Could one write(2) that is not done yet have changed it? Its times are those at which it begins: what it writes later shows in
+ * nothing. How long it takes, nobody knows.
+ */
+static bool is_late(const struct ews_entry *entry, const struct ews_scan *scan)
+{
+	const struct timespec started = { scan->started_s, scan->started_ns };
+	uint64_t bytes = entry->size < WRITE_BYTES_MAX ? entry->size : WRITE_BYTES_MAX;
+	int64_t window_ns = EWS_RACY_NS + (int64_t)bytes * WRITE_NS_PER_BYTE;
+
+	return ews_clock_is_late(entry->mtime_s, entry->mtime_ns, &started, window_ns) ||
+	       ews_clock_is_late(entry->ctime_s, entry->ctime_ns, &started, window_ns);
+}
+
+/*
  * Read one file, its attributes too: 0 done, 1 it moved under the reader, below zero an error; `lost` says why it is
  * left out.
  */
@@ -147,6 +164,7 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 	if (fstat(fd, &after) < 0)
 		return ews_error_os("cannot look at '%s'", entry->path);
 	ews_entry_set_stat(entry, &before);
+	entry->is_racy = opts->doubts_late && is_late(entry, fill->scan);
 	fill->bytes += (uint64_t)before.st_size;
 	return ews_entry_stat_matches(entry, &after) ? 0 : 1;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
@@ -29,7 +30,6 @@
 
 #define LOOKS 4
 #define KEPT_SPAN 512
-#define YOUNG_NS 20000000
 
 static char *project_cache(const struct ews_repo *repo, bool is_compared)
 {
@@ -176,7 +176,7 @@ static bool is_young(const struct timespec *time)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (now.tv_sec - time->tv_sec) * 1000000000 + (now.tv_nsec - time->tv_nsec) <= YOUNG_NS;
+	return ews_clock_is_late(time->tv_sec, (uint32_t)time->tv_nsec, &now, EWS_RACY_NS);
 }
 
 /* By what git's index is known again. False when that can't be told from its stat data yet. */
@@ -340,6 +340,7 @@ static int read_touched(struct ews_content *content, const struct ews_look *look
 						      .pinned = look->opts->known ? &look->opts->known->scan.entries
 										  : NULL,
 						      .racy_only = true,
+						      .doubts_late = true,
 						      .may_chmod = look->session && !look->session->method->is_project,
 						      .ours = look->opts->ours,
 						      .progress = look->opts->progress,
@@ -506,6 +507,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 						.cache = &cache->entries,
 						.pinned = known,
 						.hint = look->session ? NULL : &index,
+						.doubts_late = true,
 						.progress = opts->progress,
 						.payload = opts->payload };
 	int rc = read_known(look);

@@ -449,6 +449,37 @@ static void keep(struct ews_cache *cache, const struct ews_scan *scan)
 	cr_assert_eq(ews_cache_read(cache, AT_FDCWD, "cache"), 0);
 }
 
+/* Is a file of 4,000,000 bytes racy, or one of one byte, that changed so long before the scan that reads it began? */
+static bool is_racy(int fd, bool is_large, int64_t age_ms, bool doubts_late)
+{
+	EWS_CLEANUP(scan) struct ews_scan scan = EWS_SCAN_INIT;
+	const struct ews_scan_fill_opts opts = { .odb = odb, .doubts_late = doubts_late };
+	const struct ews_entry *entry;
+	int64_t started_ns;
+
+	fixture_shell("truncate -s %d late/file", is_large ? 4000000 : 1);
+	scan_all(&scan, fd);
+	cr_assert_eq(scan.entries.n, 1);
+	entry = scan.entries.items;
+	started_ns = entry->ctime_ns + age_ms * 1000000;
+	scan.started_s = entry->ctime_s + started_ns / 1000000000;
+	scan.started_ns = (uint32_t)(started_ns % 1000000000);
+	cr_assert_eq(ews_scan_fill(&scan, &opts), 0, "%s", ews_error_message());
+	return entry->is_racy;
+}
+
+Test(scan, what_a_long_write_may_still_change_is_racy)
+{
+	EWS_CLEANUP(fd) int fd = make_dir("late");
+
+	cr_assert(is_racy(fd, false, 10, true));
+	cr_assert_not(is_racy(fd, false, 21, true));
+	cr_assert(is_racy(fd, true, 10, true));
+	cr_assert(is_racy(fd, true, 419, true));
+	cr_assert_not(is_racy(fd, true, 421, true));
+	cr_assert_not(is_racy(fd, true, 10, false));
+}
+
 Test(scan, contents_are_right_with_and_without_a_cache)
 {
 	EWS_CLEANUP(fd) int fd = make_dir("w");
