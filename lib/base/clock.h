@@ -32,7 +32,10 @@ void ews_clock_sleep_ms(unsigned ms);
 
 #define EWS_CLOCK_NS_PER_S INT64_C(1000000000)
 
-/* Does the time `s`.`ns` of a file lie at most `window_ns` before `then`, or after it? */
+/*
+ * Does the time `s`.`ns` of a file lie at most `window_ns` before `then`, or after it? Without nanoseconds it is taken for that of a
+ * file system that keeps whole seconds, or every other: what it means may be later than it says.
+ */
 static inline bool ews_clock_is_late(int64_t s, uint32_t ns, const struct timespec *then, int64_t window_ns)
 {
 	int64_t limit_s = then->tv_sec - window_ns / EWS_CLOCK_NS_PER_S;
@@ -42,6 +45,8 @@ static inline bool ews_clock_is_late(int64_t s, uint32_t ns, const struct timesp
 		limit_ns += EWS_CLOCK_NS_PER_S;
 		limit_s--;
 	}
+	if (ns == 0)
+		return s >= limit_s - 1;
 	return s > limit_s || (s == limit_s && (int64_t)ns >= limit_ns);
 }
 

@@ -4,8 +4,8 @@
  *
  * A binary file: the entries as they lie in memory, with places in a block of strings instead of pointers, and a
  * checksum. A cache that is damaged or missing, or was written by another build, is no cache and costs nothing but time.
- * Entries that changed within 20 ms before the scan began are stored as racy and are read again, and so are files that were
- * racy when they were read.
+ * Entries that changed within 20 ms before the scan began, or in the same seconds where a file system counts these, are
+ * stored as racy and are read again, and so are files that were racy when they were read.
  *
  * Where few entries are not as the file has them, they alone are written, into `<name>.since`, with all that is said of
  * the whole. That file names the one it goes with, and is nothing beside any other.

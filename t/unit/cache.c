@@ -27,12 +27,12 @@ static void make_list(struct ews_entries *out)
 	close(fd);
 }
 
-/* Keep a list as a cache whose scan began at second 1. */
+/* Keep a list as a cache whose scan began at second 3. */
 static void write_list(const struct ews_entries *list)
 {
 	const struct ews_cache cache = { .entries = *list, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
 
-	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, 1, 0, false), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, 3, 0, false), 0, "%s", ews_error_message());
 }
 
 static bool is_identical(const struct ews_entry *a, const struct ews_entry *b)
@@ -176,6 +176,17 @@ Test(cache, what_changed_just_before_the_scan_or_after_it_is_racy)
 	}
 }
 
+Test(cache, a_time_in_whole_seconds_may_mean_any_in_it)
+{
+	for (int is_ctime = 0; is_ctime < 2; is_ctime++) {
+		cr_assert(is_racy(10000000, is_ctime)); /* the second in which the scan began */
+		cr_assert(is_racy(1010000000, is_ctime));
+		cr_assert(is_racy(2010000000, is_ctime)); /* that second's start, of a file system that counts by two */
+		cr_assert_not(is_racy(3010000000, is_ctime));
+		cr_assert_not(is_racy(2010000001, is_ctime));
+	}
+}
+
 #define MANY 320
 
 /* A whole cache of many files. */
@@ -238,7 +249,7 @@ static void assert_same_cache(const struct ews_cache *a, const struct ews_cache 
 
 static void write_named(const char *name, const struct ews_cache *cache)
 {
-	cr_assert_eq(ews_cache_write(AT_FDCWD, name, cache, 1, 0, false), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_cache_write(AT_FDCWD, name, cache, 3, 0, false), 0, "%s", ews_error_message());
 }
 
 static size_t size_of(const char *name)
@@ -323,9 +334,9 @@ Test(cache, a_long_one_is_written_in_parts_as_it_is_in_memory)
 			ews_buf_addc(&extra, (char)fixture_pick(256));
 		extras[0] = (struct iovec){ extra.ptr, len / 3 };
 		extras[1] = (struct iovec){ extra.ptr + len / 3, len - len / 3 };
-		ews_cache_format(&image, &cache, 1, 0);
+		ews_cache_format(&image, &cache, 3, 0);
 		cr_assert_eq(ews_cache_write_image(AT_FDCWD, "one", &image, extras, 2, false), 0);
-		cr_assert_eq(ews_cache_write_with(AT_FDCWD, "parts", &cache, 1, 0, extras, 2, false), 0);
+		cr_assert_eq(ews_cache_write_with(AT_FDCWD, "parts", &cache, 3, 0, extras, 2, false), 0);
 		cr_assert_eq(ews_file_read(&one, AT_FDCWD, "one", 64 * EWS_MIB), 0);
 		cr_assert_eq(ews_file_read(&parts, AT_FDCWD, "parts", 64 * EWS_MIB), 0);
 		cr_assert_eq(one.len, parts.len);
@@ -357,7 +368,7 @@ Test(cache, a_long_one_is_read_as_it_was_written)
 		entry->oid.len = 20;
 		entry->oid.id[0] = (uint8_t)fixture_pick(256);
 	}
-	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, 1, 0, false), 0);
+	cr_assert_eq(ews_cache_write(AT_FDCWD, "cache", &cache, 3, 0, false), 0);
 	cr_assert_eq(ews_cache_read(&back, AT_FDCWD, "cache"), 0);
 	assert_same_cache(&back, &cache);
 	cr_assert_eq(ews_file_read(&data, AT_FDCWD, "cache", 64 * EWS_MIB), 0);

@@ -51,6 +51,32 @@ Test(clock, what_is_no_stamp_is_damage)
 	cr_assert_eq(out, 5);
 }
 
+Test(clock, what_is_as_young_as_the_window_is_late)
+{
+	const struct timespec then = { 1000, 5000000 };
+
+	cr_assert(ews_clock_is_late(1000, 5000000, &then, 0));
+	cr_assert(ews_clock_is_late(1001, 1, &then, 0));
+	cr_assert_not(ews_clock_is_late(1000, 4999999, &then, 0));
+	cr_assert(ews_clock_is_late(999, 985000000, &then, 20000000));
+	cr_assert_not(ews_clock_is_late(999, 984999999, &then, 20000000));
+	cr_assert(ews_clock_is_late(990, 4000000, &then, 10001000000));
+	cr_assert_not(ews_clock_is_late(990, 3999999, &then, 10001000000));
+	cr_assert_not(ews_clock_is_late(INT64_MIN, 1, &then, 0));
+	cr_assert(ews_clock_is_late(INT64_MAX, 1, &then, 0));
+}
+
+Test(clock, a_second_without_fractions_is_late_to_its_end)
+{
+	const struct timespec then = { 1000, 5000000 };
+
+	cr_assert(ews_clock_is_late(1000, 0, &then, 0));
+	cr_assert(ews_clock_is_late(999, 0, &then, 0));
+	cr_assert_not(ews_clock_is_late(998, 0, &then, 0));
+	cr_assert(ews_clock_is_late(998, 0, &then, 20000000));
+	cr_assert_not(ews_clock_is_late(997, 0, &then, 20000000));
+}
+
 Test(clock, an_id_has_prefix_time_and_chance)
 {
 	char *a = ews_clock_id("snap", 1768746622), *b = ews_clock_id("snap", 1768746622);
