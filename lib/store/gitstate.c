@@ -24,6 +24,7 @@
 #define INDEX_BYTES_MAX (2 * EWS_GIB)
 #define FILE_BYTES_MAX (64 * EWS_MIB)
 #define COMPARED_BYTES (64 * EWS_KIB)
+#define KEPT_NS 100 /* of a time, on file systems that come from elsewhere */
 #define CONFIG "config.worktree"
 #define INFO "info"
 
@@ -85,6 +86,22 @@ static void take_index_stat(struct ews_gitstate *out, const struct stat *st)
 	out->index_mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
 }
 
+/*
+ * Is that the time of its index, as far as a file system keeps it? Some cut it to 100 ns, others to a second. It is earlier then, so
+ * that git's racy check is but more careful.
+ */
+static bool is_index_time(const struct ews_gitstate *state, int64_t s, uint32_t ns)
+{
+	return state->index_mtime_s == s &&
+	       (ns == state->index_mtime_ns || ns == state->index_mtime_ns / KEPT_NS * KEPT_NS || ns == 0);
+}
+
+bool ews_gitstate_may_have_index(const struct ews_gitstate *state, const struct stat *st)
+{
+	return state->has_index && S_ISREG(st->st_mode) && (uint64_t)st->st_size == state->index.len &&
+	       is_index_time(state, st->st_mtim.tv_sec, (uint32_t)st->st_mtim.tv_nsec);
+}
+
 /* Does the file have these bytes, and no more? */
 static bool has_bytes(int fd, const struct ews_buf *bytes)
 {
@@ -105,9 +122,8 @@ bool ews_gitstate_has_index(const struct ews_gitstate *state, int git_fd)
 	EWS_CLEANUP(fd) int fd = openat(git_fd, "index", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
-	return state->has_index && fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_mtim.tv_sec == state->index_mtime_s && st.st_mtim.tv_nsec == (long)state->index_mtime_ns &&
-	       (uint64_t)st.st_size == state->index.len && has_bytes(fd, &state->index);
+	return fd >= 0 && fstat(fd, &st) == 0 && ews_gitstate_may_have_index(state, &st) &&
+	       has_bytes(fd, &state->index);
 }
 
 void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd)
@@ -403,8 +419,8 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 static bool same_index(const struct ews_gitstate *a, const struct ews_gitstate *b)
 {
 	return a->has_index == b->has_index &&
-	       (!a->has_index || (same_bytes(&a->index, &b->index) && a->index_mtime_s == b->index_mtime_s &&
-				  a->index_mtime_ns == b->index_mtime_ns));
+	       (!a->has_index ||
+		(same_bytes(&a->index, &b->index) && is_index_time(a, b->index_mtime_s, b->index_mtime_ns)));
 }
 
 static void hash_list(struct ews_hash *hash, const struct ews_gitstate_files *files)

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -57,6 +58,8 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd);
 int ews_gitstate_read_index(struct ews_gitstate *out, int git_fd);
 /* Is the index there the one of `state`, byte for byte and with its time? It is not held in memory for that. */
 bool ews_gitstate_has_index(const struct ews_gitstate *state, int git_fd);
+/* Can it be, going by type, size and time? A file system may have cut the time. */
+bool ews_gitstate_may_have_index(const struct ews_gitstate *state, const struct stat *st);
 /* Whether there is an index, and its time, without its bytes. */
 void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd);
 
@@ -102,7 +105,7 @@ int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd
 /* Add the files, which the index is none of, and what is left to a digest. */
 void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state);
 
-/* The names of what differs, "index" among them; of the index the mtime counts too. */
+/* The names of what differs of `b` from `a`, "index" among them; of the index the mtime counts too, which that of `b` may have cut. */
 void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a, const struct ews_gitstate *b);
 
 void ews_gitstate_release(struct ews_gitstate *state);

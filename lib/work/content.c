@@ -441,9 +441,7 @@ static bool is_as_put(const struct ews_content *put, int git_fd)
 {
 	struct stat st;
 
-	return put->git.has_index && fstatat(git_fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == put->git.index.len &&
-	       st.st_mtim.tv_sec == put->git.index_mtime_s && st.st_mtim.tv_nsec == (long)put->git.index_mtime_ns;
+	return fstatat(git_fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0 && ews_gitstate_may_have_index(&put->git, &st);
 }
 
 static bool find_made(struct ews_scan *out, const struct ews_content_opts *opts, const struct ews_scan_opts *scan)

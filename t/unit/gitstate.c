@@ -60,7 +60,7 @@ static void make_random(struct ews_gitstate *out)
 		return;
 	ews_buf_add(&out->index, "DIRC\0\1", fixture_pick(7));
 	out->index_mtime_s = 1700000000 + (int64_t)fixture_pick(2);
-	out->index_mtime_ns = (uint32_t)fixture_pick(2) * 123456789;
+	out->index_mtime_ns = 1 + (uint32_t)fixture_pick(2) * 123456788;
 }
 
 static bool is_in_order(const struct ews_gitstate *state)
@@ -144,6 +144,7 @@ Test(gitstate, an_index_is_known_again_without_being_held)
 		state.has_index = fixture_pick(8);
 		ews_buf_add(&state.index, bytes, fixture_pick(2) ? 65536 * fixture_pick(4) : fixture_pick(200000));
 		state.index_mtime_s = (int64_t)fixture_pick(100);
+		state.index_mtime_ns = 5;
 		write_state(&state);
 		if (state.index.len && !fixture_pick(3))
 			state.index.ptr[fixture_pick(state.index.len)] ^= 1;
@@ -164,6 +165,35 @@ Test(gitstate, an_index_is_known_again_without_being_held)
 		fixture_shell("rm -f git/index");
 	}
 	cr_assert(n[false] && n[true]);
+}
+
+/* Is the index of second 1000.123456789 known again where the file system made `s`.`ns` of that? */
+static bool is_known_as(int64_t s, uint32_t ns)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate state = EWS_GITSTATE_INIT;
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { s, ns } };
+	bool is_known;
+
+	state.has_index = true;
+	ews_buf_adds(&state.index, "DIRC");
+	state.index_mtime_s = 1000;
+	state.index_mtime_ns = 123456789;
+	write_state(&state);
+	cr_assert_eq(utimensat(git_fd, "index", times, 0), 0);
+	is_known = ews_gitstate_has_index(&state, git_fd);
+	cr_assert_eq(is_known, is_index_of(&state));
+	return is_known;
+}
+
+Test(gitstate, an_index_is_known_again_where_its_time_was_cut)
+{
+	cr_assert(is_known_as(1000, 123456789));
+	cr_assert(is_known_as(1000, 123456700));
+	cr_assert(is_known_as(1000, 0));
+	cr_assert_not(is_known_as(1000, 123456788));
+	cr_assert_not(is_known_as(1000, 123456800));
+	cr_assert_not(is_known_as(999, 0));
+	cr_assert_not(is_known_as(1001, 0));
 }
 
 Test(gitstate, a_merge_that_came_later_goes_and_the_rest_of_the_directory_stays)
