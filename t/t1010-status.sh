@@ -169,6 +169,15 @@ test_expect_success 'P8: stale is what the project has left behind: HEAD moved, 
 	cp -p q/src/numbers keep && git -C q ews start old >path && tr 0-9 1-90 <keep >q/src/numbers && touch -r keep q/src/numbers && test "$(stale old)" = true && test_json stale.json ".sessions[0].stale_files[0]" src/numbers && cp -p keep q/src/numbers && test "$(stale old)" = false && git -C q ews end old
 '
 
+# The files that come were there before the start, and say nothing of when they came.
+test_expect_success 'P8: stale is also what a directory in the place of another has brought' '
+	test_repo swap && mkdir swap/d brought && echo old >swap/d/f && echo same >swap/d/g && git -C swap add . && git -C swap commit -q -m d && echo new >brought/f && cp -p swap/d/g brought/g && echo changed >>swap/src/main.c && made=$(date +%s) &&
+	test_wait_for 10 sh -c "test \$(date +%s) -gt $made" && git -C swap ews start sw && git -C swap ews start --no-uncommitted plain && git -C swap ews start --from sw chained && mv swap/d away && mv brought swap/d &&
+	git -C swap ews status sw --json >json && test_json json ".sessions[0].stale_files[0]" d/f && test_json_count json ".sessions[0].stale_files" 1 && for id in plain chained; do
+		git -C swap ews status $id --json >json && test_grep ! main.c json || return 1
+	done && mv swap/d brought && mv away swap/d && git -C swap ews status sw --json >json && test_json_count json ".sessions[0].stale_files" 0
+'
+
 test_expect_success '--brief: a few words for a prompt, silent where there is nothing to say' '
 	git -C q ews status --brief >out && echo "2 sessions" >want && test_cmp want out && (cd "${sa:?}/src" && git ews status --brief) >out && echo short >want && test_cmp want out &&
 	git -C q ews end a-much-longer-name && git -C q ews status --brief >out && test_cmp want out && test_repo none && git -C none ews status --brief >out && test_must_be_empty out &&

@@ -27,6 +27,7 @@
 struct walk {
 	const struct ews_session *session;
 	int64_t since_s; /* what changed in that second or later changed after the start */
+	bool is_of_project; /* the times of the base that are older than that are those that the project's files had */
 	int project_fd;
 	char *dir; /* relative; NULL: none yet */
 	int dir_fd; /* -1: it is gone */
@@ -64,6 +65,16 @@ static void go_to(struct walk *walk, const char *path)
 static bool is_since_start(const struct walk *walk, const struct stat *st)
 {
 	return st->st_ctim.tv_sec >= walk->since_s;
+}
+
+/*
+ * It is older than the start; is it yet another file than the one that was there? A directory that was moved here brings such. What
+ * start made of a commit is as young as the start, and says nothing of the project's.
+ */
+static bool is_another(const struct walk *walk, const struct ews_entry *entry, const struct stat *st)
+{
+	return walk->is_of_project && entry->has_time && entry->mtime_s < walk->since_s &&
+	       (st->st_mtim.tv_sec != entry->mtime_s || (uint32_t)st->st_mtim.tv_nsec != entry->mtime_ns);
 }
 
 /* What isn't there went when the directory that it would be in changed last. */
@@ -132,7 +143,7 @@ static bool has_changed(struct walk *walk, const struct ews_entry *entry)
 	go_to(walk, entry->path);
 	if (walk->dir_fd < 0 || fstatat(walk->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return went_since_start(walk, entry->path);
-	if (!is_since_start(walk, &st))
+	if (!is_since_start(walk, &st) && !is_another(walk, entry, &st))
 		return false;
 	ews_entry_set_stat(&now, &st);
 	if (now.type != entry->type || now.size != entry->size ||
@@ -153,10 +164,12 @@ static bool starts_elsewhere(const struct ews_stale *stale, const struct ews_ses
 
 static int look_at_files(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base)
 {
+	bool is_elsewhere = starts_elsewhere(out, session);
 	/* What differs from the start on is told from what changed since by its time, a whole second. */
 	EWS_CLEANUP(walk)
 	struct walk walk = { .session = session,
-			     .since_s = session->state.created_s + starts_elsewhere(out, session),
+			     .since_s = session->state.created_s + is_elsewhere,
+			     .is_of_project = !is_elsewhere && !*session->state.parent_snapshot,
 			     .project_fd = ews_dir_open(session->repo->project),
 			     .dir_fd = -1 };
 
