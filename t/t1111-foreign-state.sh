@@ -84,6 +84,28 @@ test_expect_success 'records of a newer version are refused, and left as they ar
 	git -C p ews diff x >out
 '
 
+test_expect_success 'P1: a project.json that is torn, empty or missing costs no session: its sessions say whose they are' '
+	test_repo torn && git -C torn worktree add -q --detach ../linked && start_ws -n first torn first && start_ws -n second linked second && echo work >>"${first:?}/src/main.c" && repo=$PWD/home/.superqode/working/torn && cp "${repo:?}/project.json" keep &&
+	for how in ": >" "head -c 40 keep >" "echo [] >" "rm"; do
+		eval "$how \"\${repo:?}/project.json\"" && git -C torn ews list >out && test_grep "^first *active" out && test_grep "^second *active" out && test_cmp keep "${repo:?}/project.json" || { echo >&2 "$how" && return 1; }
+	done && git -C torn ews start third >out && git -C torn ews doctor >out && test_grep "ok *sessions *3," out && ls "${repo:?}/.." | grep torn >out && test_line_count = 1 out && (cd "$first" && git ews diff) >out && test_grep "^+work" out &&
+	: >"${repo:?}/project.json" && mv "${repo:?}/sessions/first" away && mv "${repo:?}/sessions/third" away3 && git -C torn ews list >out && test_grep "^second" out && mv away "${repo:?}/sessions/first" && mv away3 "${repo:?}/sessions/third" && git -C torn ews end first
+'
+
+test_expect_success 'P1: what a project.json says that the disk does not give may be ours: nothing is said, or made, without it' '
+	git init -q moved && echo a >moved/a && start_ws moved m && mv moved now && git -C now ews list >out && test_grep "^m *active" out && repo=$PWD/home/.superqode/working/moved && ls "${repo:?}/.." >before &&
+	for verb in "list" "status --json" "start n"; do
+		test_expect_code 128 test_strace trace -P "${repo:?}/project.json" -e trace=read -e inject=read:error=EIO git -C now ews $verb >err 2>&1 && test_grep "INJECTED" trace && test_grep "project.json. in .moved.*Input/output error" err || return 1
+	done && ls "${repo:?}/.." | test_cmp before - && test_expect_code 1 test_strace trace -P "${repo:?}/project.json" -e trace=read -e inject=read:error=EIO git -C now ews doctor >out && test_grep "problem *sessions *.*Input/output error" out && test_grep "problem *home *.*/moved. does not say" out && test_grep ! "update-ref -d" out &&
+	git -C now ews diff m && git -C now ews doctor && chmod o+w "${repo:?}/project.json" && test_expect_code 128 git -C now ews start n 2>err && test_grep "can be written by others" err && chmod o-w "${repo:?}/project.json" && git -C now ews end m
+'
+
+test_expect_success 'P4: doctor names a directory of nobody, and advises to delete no ref whose record may be there' '
+	test_repo lost && start_ws lost l && repo=$PWD/home/.superqode/working/lost && cp "${repo:?}/project.json" keep && cp "${repo:?}/sessions/l/state.json" state && : >"${repo:?}/project.json" && : >"${repo:?}/sessions/l/state.json" &&
+	test_expect_code 1 git -C lost ews doctor >out && test_grep "problem *home *.*/working/lost. does not say which project it is of" out && test_grep "refs/ews/sessions/l.: there is no record" out && test_grep "do: mend what .home. says first" out && test_grep ! "update-ref -d" out &&
+	cp state "${repo:?}/sessions/l/state.json" && git -C lost ews status && git -C lost ews doctor && git -C lost ews end l
+'
+
 test_expect_success 'P5: steps that name places elsewhere; trash beside a workspace that is a link' '
 	test_repo v && start_ws v w && echo edit >>"${ws:?}/src/main.c" && git -C v ews revert w >out && step=$(find "${HOME:?}/.superqode/working/v/undo" -name "*.json") && cp "$step" keep &&
 	for moved in "../../../outside/file\\t1" "src\\t.." "src\\t../../../p" "/etc\\t1" "..\\t." "a"; do

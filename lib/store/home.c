@@ -22,6 +22,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/gitfile.h"
+#include "store/state.h"
 
 #define PROJECT_FILE "project.json"
 #define PROJECT_BYTES_MAX EWS_MIB
@@ -105,7 +106,7 @@ static char *store_name(const char *common_dir)
 	return name;
 }
 
-/* Which store the directory `dir` below working/ belongs to; "" when nobody has claimed it. */
+/* Which store the directory `dir` below working/ belongs to; EWS_EDAMAGED when it does not say so. */
 static int read_claim(char **store, int working_fd, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = openat(working_fd, dir, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -118,10 +119,8 @@ static int read_claim(char **store, int working_fd, const char *dir)
 	if (fd < 0)
 		return ews_error_os("cannot open '%s'", dir);
 	rc = ews_file_read_own(&text, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
-	if (rc == EWS_ENOTFOUND) {
-		*store = ews_strdup("");
-		return 0;
-	}
+	if (rc == EWS_ENOTFOUND)
+		rc = ews_error(EWS_EDAMAGED, "there is none");
 	if (rc == 0)
 		rc = ews_json_parse(&json, text.ptr, text.len);
 	if (rc == 0)
@@ -226,23 +225,107 @@ static char *plain_name(const char *common_dir)
 	return dash && dash > base ? ews_strndup(base, (size_t)(dash - base)) : ews_strdup(base);
 }
 
-/* One that has moved keeps the name that it had. */
+/* Is `git_dir` the store `common_dir`, or that of a linked worktree in it? */
+static bool is_of_store(const char *git_dir, const char *common_dir)
+{
+	const char *rest = ews_str_after(git_dir, common_dir);
+
+	return rest && (!*rest || ews_str_begins(rest, "/worktrees/"));
+}
+
+/*
+ * Do the sessions below `dir` say that it is the store's? Returns 1 with the project that they name, 0 when none says so; what is
+ * no session, or damaged itself, says nothing.
+ */
+static int ask_sessions(char **project, int working_fd, const char *dir, const char *common_dir)
+{
+	EWS_CLEANUP(free) char *rel = ews_path_join(dir, "sessions");
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, rel);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
+	bool is_exact = false;
+
+	if (n == EWS_EIO)
+		return EWS_EIO;
+	for (ssize_t i = 0; i < n && !is_exact; i++) {
+		EWS_CLEANUP(fd) int session = ews_dir_open_beneath(fd, names.items[i].name);
+		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+		int rc = session < 0 ? session : ews_state_read(&state, session);
+
+		if (rc == EWS_EIO)
+			return rc;
+		if (rc < 0 || !is_of_store(state.git_dir, common_dir))
+			continue;
+		free(*project);
+		*project = ews_steal(&state.project);
+		is_exact = !strcmp(state.git_dir, common_dir);
+	}
+	return *project ? 1 : 0;
+}
+
+/*
+ * The project.json of `dir` can't be used, which is the error that is set. Who lost it, as when the power went, is not to lose his
+ * sessions with it: where they say whose they are it is written anew. Returns 1 when `dir` is the store's, 0 when it is, as far as
+ * anybody can tell, somebody else's; what a disk does not give this time may be ours.
+ */
+static int claim_again(int working_fd, const char *dir, const char *common_dir)
+{
+	EWS_CLEANUP(error_saved) struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+	EWS_CLEANUP(free) char *project = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	ews_error_save(&why);
+	if (why.code == EWS_ENOTFOUND)
+		return 0;
+	if (why.code == EWS_EIO)
+		return ews_error_restore(&why);
+	rc = ask_sessions(&project, working_fd, dir, common_dir);
+	if (rc <= 0)
+		return rc;
+	if (why.code != EWS_EDAMAGED)
+		return ews_error_restore(&why);
+	fd = ews_dir_open_own(working_fd, dir);
+	rc = fd < 0 ? fd : write_project(fd, common_dir, project);
+	return rc < 0 ? ews_error_wrap("cannot write '%s' in '%s' anew", PROJECT_FILE, dir) : 1;
+}
+
+/* One that has moved keeps the name that it had. Of those that can't be read one may be it: see claim_again(). */
 static int find_by_claim(char **out, const char *home, int working_fd, const char *common_dir)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv unread = EWS_STRV_INIT;
 	ssize_t n = ews_dir_names_read(&names, working_fd);
-	bool is_found = false;
+	const char *found = NULL;
+	int rc = n < 0 ? (int)n : 0;
 
-	for (ssize_t i = 0; i < n && !is_found; i++) {
+	for (ssize_t i = 0; i < n && !found; i++) {
+		EWS_CLEANUP(free) char *store = NULL;
+		const char *name = names.items[i].name;
+
+		if (*name == '.')
+			continue;
+		if (read_claim(&store, working_fd, name) < 0)
+			ews_strv_add(&unread, name);
+		else if (!strcmp(store, common_dir))
+			found = name;
+	}
+	for (size_t i = 0; i < unread.n && !found && rc == 0; i++) {
 		EWS_CLEANUP(free) char *store = NULL;
 
-		is_found = *names.items[i].name != '.' &&
-			   read_claim(&store, working_fd, names.items[i].name) == 0 && !strcmp(store, common_dir);
-		if (is_found)
-			*out = ews_strfmt("%s/working/%s", home, names.items[i].name);
+		rc = read_claim(&store, working_fd, unread.items[i]) < 0
+			     ? claim_again(working_fd, unread.items[i], common_dir)
+			     : !strcmp(store, common_dir);
+		if (rc > 0)
+			found = unread.items[i];
 	}
+	if (rc < 0)
+		return rc;
 	ews_error_clear();
-	return n < 0 ? (int)n : is_found ? 0 : EWS_ENOTFOUND;
+	if (!found)
+		return EWS_ENOTFOUND;
+	*out = ews_strfmt("%s/working/%s", home, found);
+	return 0;
 }
 
 /* `dir` when it is the store's; with `project` one that nobody has is made the store's. Else EWS_ENOTFOUND. */
@@ -259,7 +342,7 @@ static int find_named(char **out, const char *home, int working_fd, const char *
 		else if (rc == 0)
 			store = ews_strdup(common_dir);
 	}
-	/* A directory that says nothing, or nothing that can be read, is somebody else's. */
+	/* A directory that says nothing, or nothing that can be read, is somebody else's, unless its sessions say more: find_by_claim(). */
 	if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
 		return rc;
 	ews_error_clear();

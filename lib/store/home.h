@@ -44,7 +44,10 @@ int ews_home_open(const char *home);
  */
 int ews_home_repo_dir(char **out, const char *home, const char *common_dir, const char *project);
 
-/* Is there one already? Fails with EWS_ENOTFOUND, makes nothing. */
+/*
+ * Is there one already? Fails with EWS_ENOTFOUND, makes nothing. One whose project.json is damaged, or missing, is known by its
+ * sessions, and gets a new one. Both fail with EWS_EIO when the disk does not give what one says that may be it.
+ */
 int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir);
 
 /* What home knows of a project. */

@@ -82,6 +82,27 @@ static void look_at_dir(struct ews_checkup *out, const struct ews_patient *patie
 		ews_check_advise(check, "it is no directory of git ews alone: name one with SUPERQODE_HOME");
 }
 
+/* Its sessions are found by nobody: where one of them tells, the project that it is of gives it a new record. */
+static void look_at_unread(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+
+	if (ews_home_projects(&projects, patient->home) < 0)
+		(void)ews_checkup_error(out, "home");
+	for (size_t i = 0; i < projects.n; i++) {
+		const struct ews_home_project *project = &projects.items[i];
+		struct ews_check *check;
+
+		if (!project->problem)
+			continue;
+		check = ews_checkup_find(out, "home", EWS_CHECK_PROBLEM,
+					 "'%s' does not say which project it is of: %s", project->dir,
+					 project->problem);
+		ews_check_advise(check, "'git ews status' in that project; its workspaces are in '%s/qe'",
+				 project->dir);
+	}
+}
+
 static void look_at_owner(struct ews_checkup *out, const struct ews_patient *patient, int home_fd)
 {
 	static const char *const dirs[] = { "",          "working",  "store",    "tmp",
@@ -96,6 +117,7 @@ static void look_at_owner(struct ews_checkup *out, const struct ews_patient *pat
 
 		look_at_dir(out, patient, home_fd, rel);
 	}
+	look_at_unread(out, patient);
 	if (!ews_checkup_has(out, "home"))
 		ews_checkup_ok(out, "home", "'%s' is yours alone", patient->home);
 }
@@ -348,6 +370,17 @@ static void look_at_home(struct ews_checkup *out, const struct ews_patient *pati
 	look_at_astray(out, patient);
 	look_at_space(out, patient);
 	look_at_reserve(out, patient, home_fd);
+}
+
+bool ews_doctor_home_is_unread(const char *home)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	bool is_unread = ews_home_projects(&projects, home) < 0;
+
+	for (size_t i = 0; i < projects.n; i++)
+		is_unread = is_unread || projects.items[i].problem;
+	ews_error_clear();
+	return is_unread;
 }
 
 void ews_doctor_home(struct ews_checkup *out, const struct ews_patient *patient)

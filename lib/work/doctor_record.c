@@ -30,6 +30,7 @@
 #define STEPS "steps"
 #define OURS "refs/ews"
 #define OURS_TRASHED_ARTIFACTS "refs/ews/trash/artifacts/"
+#define UNREAD_FIRST "mend what 'home' says first: the record may be there"
 #define REF_BYTES_MAX 4096
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 
@@ -144,6 +145,8 @@ static void advise_damaged(struct ews_check *check, const struct ews_patient *pa
 			ref);
 	else if (session && has_record(patient->repo, session))
 		ews_check_advise(check, "bring the objects back: session '%s' needs it", session);
+	else if (patient->is_home_unread)
+		ews_check_advise(check, UNREAD_FIRST);
 	else if (is_missing)
 		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref);
 	else
@@ -247,16 +250,22 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 	if (is_rounds(ref->name) && has_no_round(patient, ref->name) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of such a round",
 					 ref->name);
-		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref->name,
-				 ref->name);
+		if (patient->is_home_unread)
+			ews_check_advise(check, UNREAD_FIRST);
+		else
+			ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'",
+					 ref->name, ref->name);
 		return;
 	}
 	if (session && !has_record(patient->repo, session) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of session '%s'",
 					 ref->name, session);
-		ews_check_advise(check,
-				 "git ews snapshot restore '%s' --to <dir> gets it out; git update-ref -d '%s'",
-				 ref->name, ref->name);
+		if (patient->is_home_unread)
+			ews_check_advise(check, UNREAD_FIRST);
+		else
+			ews_check_advise(check,
+					 "git ews snapshot restore '%s' --to <dir> gets it out; git update-ref -d '%s'",
+					 ref->name, ref->name);
 	}
 }
 
@@ -497,7 +506,8 @@ static void look_at_sessions(struct ews_checkup *out, struct ews_repo *repo)
 	struct ews_check *check;
 
 	if (!repo->dir) {
-		ews_checkup_ok(out, SESSIONS, "this project has none");
+		if (!ews_checkup_has(out, SESSIONS))
+			ews_checkup_ok(out, SESSIONS, "this project has none");
 		return;
 	}
 	if (ews_session_ids(&ids, repo) < 0 || ews_recover_list(&interrupted, NULL, repo) < 0) {
