@@ -164,4 +164,19 @@ test_expect_success 'in a plain directory, too' '
 	git -C plain ews revert pl >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/b.o" && test_path_is_file "${ws:?}/a.o"
 '
 
+test_expect_success 'P2: without the list of what came along, revert names that, and make is not fooled' '
+	c_project listless && for how in ":" "echo xxxxx" "head -c 200 keep" "rm"; do
+		start_ws listless && id=$(basename "$ws") && at=${HOME:?}/.superqode/working/listless/sessions/$id && list=${at:?}/ignored && cp "$list" keep && test_json "${at:?}/state.json" .keeps_ignored true && echo "#define MORE 4" >>"${ws:?}/src/more.h" && sed -i s/3/4/ "${ws:?}/src/more.c" && make -s -C "$ws" 2>err &&
+		case $how in rm) rm "$list" ;; *) $how >"$list" ;; esac && git -C listless ews revert "$id" >out 2>err && test_grep "Status: Verified" out && test_grep "warning: not looked at: prog (ignored, the list of what came along is lost)" err && test_grep "not looked at: obj (ignored, " err &&
+		test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog) && git -C listless ews revert --json "$id" >out && test_json out ".not_covered[0].reason" "ignored, the list of what came along is lost" && git -C listless ews end "$id" || { echo >&2 "$how" && return 1; }
+	done && start_ws listless --keep-ignored=no && id=$(basename "$ws") && git -C listless ews revert "$id" >out 2>err && test_grep ! "is lost" err && git -C listless ews end "$id"
+'
+
+test_expect_success 'P2: the same when the disk does not give it; what snapshot and end say that came along stays so' '
+	start_ws listless && id=$(basename "$ws") && list=${HOME:?}/.superqode/working/listless/sessions/${id:?}/ignored && echo new >>"${ws:?}/notes" &&
+	test_strace trace -P "$list" -e trace=read,pread64,mmap -e inject=read,pread64,mmap:error=EIO git -C listless ews revert "$id" >out 2>err && test_grep INJECTED trace && test_grep "not looked at: prog (ignored, the list" err &&
+	git -C listless ews snapshot create --json "$id" >one && test_json one ".skipped[1].reason" present && : >"$list" && echo newer >>"${ws:?}/notes" && git -C listless ews snapshot create --json "$id" >two && test_json two ".skipped[1].reason" present &&
+	echo newest >>"${ws:?}/notes" && git -C listless ews end --json "$id" >out && test_json_count out ".sessions[0].skipped" 0
+'
+
 test_done

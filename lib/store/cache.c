@@ -362,7 +362,8 @@ static void read_since(struct ews_cache *out, int dir_fd, const char *name)
 	extra = (struct ews_buf)EWS_BUF_INIT;
 }
 
-int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
+/* False: nothing usable is there, and `out` is as it was. */
+static bool read_cache(struct ews_cache *out, int dir_fd, const char *name)
 {
 	struct header header;
 	struct source source;
@@ -370,16 +371,34 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
 	EWS_CLEANUP(fd) int fd = open_part(&header, &size, dir_fd, name, CACHE_MAGIC);
 
 	if (fd < 0 || !is_of_size(&header, size, sizeof(struct ews_entry)))
-		return 0;
+		return false;
 	source = behind(&header, fd);
 	if (!read_body(out, &source, &header)) {
 		ews_cache_release(out);
-		return 0;
+		return false;
 	}
 	take_header(out, &header);
 	memcpy(out->origin.id, header.id, sizeof(out->origin.id));
 	read_since(out, dir_fd, name);
+	return true;
+}
+
+int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
+{
+	(void)read_cache(out, dir_fd, name); /* without it all is read anew */
 	return 0;
+}
+
+int ews_cache_need(struct ews_cache *out, int dir_fd, const char *name)
+{
+	int rc;
+
+	if (read_cache(out, dir_fd, name))
+		return 0;
+	rc = ews_file_is_there(dir_fd, name);
+	if (rc == 0)
+		return ews_error(EWS_ENOTFOUND, "'%s' is missing", name);
+	return ews_error(EWS_EDAMAGED, "'%s' can't be read", name);
 }
 
 /* Read the extra of the file that open_part() opened. */

@@ -133,6 +133,7 @@ static int parse(struct ews_state *out, const cJSON *json)
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->keeps_nested, json, "keeps_nested");
 	out->copies_objects = cJSON_IsTrue(cJSON_GetObjectItem(json, "copies_objects"));
+	out->keeps_ignored = cJSON_IsTrue(cJSON_GetObjectItem(json, "keeps_ignored"));
 	out->guard_enforced = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_enforced"));
 	out->guard_offline = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_offline"));
 	out->project_changed = cJSON_IsTrue(cJSON_GetObjectItem(json, "project_changed"));
@@ -198,6 +199,7 @@ void ews_state_format(struct ews_buf *out, const struct ews_state *state)
 	ews_json_add_int(json, "created", state->created_s);
 	ews_json_add_int(json, "ended", state->ended_s);
 	cJSON_AddBoolToObject(json, "keeps_nested", state->keeps_nested);
+	cJSON_AddBoolToObject(json, "keeps_ignored", state->keeps_ignored);
 	cJSON_AddBoolToObject(json, "copies_objects", state->copies_objects);
 	cJSON_AddBoolToObject(json, "guard_enforced", state->guard_enforced);
 	cJSON_AddBoolToObject(json, "guard_offline", state->guard_offline);

@@ -40,6 +40,7 @@ struct ews_state {
 	char *exclude; /* rules for what is not looked at, as text; those that held when it started */
 	bool copies_objects; /* --copy-objects */
 	bool keeps_nested; /* --nested=record */
+	bool keeps_ignored; /* ignored files came along, and a list of them was written */
 	int64_t created_s;
 	int64_t ended_s; /* 0: not yet */
 	struct ews_kin owner; /* the `run` or `shell` that is at work in it; its lock says whether it lives */

@@ -432,10 +432,14 @@ int ews_ignored_write(int session_fd, const struct ews_ignored *ignored)
 int ews_ignored_read(struct ews_entries *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(cache) struct ews_cache list = EWS_CACHE_INIT;
-	int rc = session->method->is_project ? 0 : ews_cache_read(&list, session->fd, LIST_FILE);
+	int rc = session->method->is_project ? 0 : ews_cache_need(&list, session->fd, LIST_FILE);
 
+	if (rc == EWS_ENOTFOUND && !session->state.keeps_ignored) {
+		ews_error_clear();
+		return 0;
+	}
 	if (rc < 0)
-		return rc;
+		return ews_error(EWS_EDAMAGED, "the list of ignored files that came along is lost");
 	*out = list.entries;
 	list.entries = (struct ews_entries)EWS_ENTRIES_INIT;
 	return 0;
@@ -579,11 +583,38 @@ int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entrie
 	return 0;
 }
 
-int ews_ignored_settle(struct ews_content *now, struct ews_session *session)
+/* Is something that was present in the base, of which `skips` are, there under `path`? */
+static bool was_present(const struct ews_skips *skips, const char *path)
+{
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_PRESENT && ews_path_is_inside(skips->items[i].path, path))
+			return true;
+	return false;
+}
+
+/* Without the list nobody can tell what is new in it. */
+static void settle_by_base(struct ews_content *now, const struct ews_content *base)
+{
+	struct ews_skips *skips = &now->scan.skips;
+
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_IGNORED && was_present(&base->scan.skips, skips->items[i].path))
+			skips->items[i].reason = EWS_SKIP_PRESENT;
+}
+
+int ews_ignored_settle(struct ews_content *now, struct ews_session *session, const struct ews_content *base,
+		       int (*read_base)(void *payload), void *payload)
 {
 	EWS_CLEANUP(ignored_changes) struct ews_ignored_changes changes = EWS_IGNORED_CHANGES_INIT;
 	EWS_CLEANUP(entries) struct ews_entries kept = EWS_ENTRIES_INIT;
 	int rc = ews_ignored_read(&kept, session);
 
+	if (rc == EWS_EDAMAGED) {
+		ews_error_clear();
+		rc = read_base ? read_base(payload) : 0;
+		if (rc == 0)
+			settle_by_base(now, base);
+		return rc;
+	}
 	return rc < 0 || !kept.n ? rc : ews_ignored_compare(&changes, &kept, now, session);
 }

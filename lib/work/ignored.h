@@ -49,7 +49,10 @@ int ews_ignored_obey(struct ews_ignored *ignored, struct ews_repo *repo, struct 
 /* `path` could not be copied: it does not come along, and neither does what is below it. */
 void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, const char *path);
 
-/* The list of what came along, in the session's directory. One that is missing is empty, and so is that of a project. */
+/*
+ * The list of what came along, in the session's directory; empty where nothing did, and for a project. Fails with EWS_EDAMAGED
+ * when it is lost: what became of those files can't be told then.
+ */
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored);
 int ews_ignored_read(struct ews_entries *out, const struct ews_session *session);
 
@@ -70,8 +73,12 @@ struct ews_ignored_changes {
 int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entries *kept, struct ews_content *now,
 			struct ews_session *session);
 
-/* The same for who wants to know no more; nothing is done where nothing came along. */
-int ews_ignored_settle(struct ews_content *now, struct ews_session *session);
+/*
+ * The same for who wants to know no more; nothing is done where nothing came along. When the list is lost what `base`, which
+ * `read_base` reads once it is wanted, says to be "present" is that, with all that is in it.
+ */
+int ews_ignored_settle(struct ews_content *now, struct ews_session *session, const struct ews_content *base,
+		       int (*read_base)(void *payload), void *payload);
 
 void ews_ignored_changes_release(struct ews_ignored_changes *changes);
 void ews_ignored_release(struct ews_ignored *ignored);

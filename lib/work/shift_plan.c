@@ -455,6 +455,19 @@ static void name_ignored(struct ews_transition_result *out, const struct ews_shi
 	}
 }
 
+/* Any of what came along may have been built anew. */
+static void name_unknown(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	const struct ews_skips *skips = &shift->target.scan.skips;
+	EWS_CLEANUP(strv) struct ews_strv present = EWS_STRV_INIT;
+
+	shift->is_fresh = true;
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason == EWS_SKIP_PRESENT)
+			ews_strv_add(&present, skips->items[i].path);
+	name_ignored(out, shift, &present, "the list of what came along is lost");
+}
+
 /*
  * Of the ignored files that came along what is gone or was written since the start is named. Something was built then,
  * of files that are about to change.
@@ -463,6 +476,8 @@ static void name_lost(struct ews_transition_result *out, struct ews_shift *shift
 {
 	const struct ews_ignored_changes *changes = &shift->ignored;
 
+	if (shift->lacks_kept)
+		name_unknown(out, shift);
 	if (changes->gone.n || changes->changed.n)
 		shift->is_fresh = true;
 	/* What came later and stays may be another product than the target's. */
@@ -575,12 +590,24 @@ static int read_targets(struct ews_shift *shift)
 	return 0;
 }
 
+static int read_kept(struct ews_shift *shift)
+{
+	int rc = ews_ignored_read(&shift->kept, shift->session);
+
+	shift->lacks_kept = rc == EWS_EDAMAGED;
+	if (!shift->lacks_kept)
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
 /* What stays as it is where nothing is asked for but the base, whole, by a step that does no more. */
 static bool can_settle(const struct ews_shift *shift)
 {
 	const struct ews_transition_opts *opts = shift->opts;
 	const struct ews_step *step = shift->step;
-	bool is_whole = is_base_target(shift) && !opts->left && !opts->only && !opts->seen && !shift->kept.n;
+	bool is_whole = is_base_target(shift) && !opts->left && !opts->only && !opts->seen && !shift->kept.n &&
+			!shift->lacks_kept;
 	bool is_plain = !opts->full && !opts->dry_run && !opts->is_retry && !opts->stays_open && !step->with_owners;
 	bool is_new = step->state == EWS_STEP_PLANNED && !step->moved.n && !step->stays.n &&
 		      (!step->commit || !*step->commit);
@@ -624,7 +651,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 	int rc = is_one ? ews_snapshot_reading_begin(&reading) : read_targets(shift);
 
 	if (rc == 0 && shift->session)
-		rc = ews_ignored_read(&shift->kept, shift->session);
+		rc = read_kept(shift);
 	if (rc < 0)
 		return rc;
 	find_returning(shift);

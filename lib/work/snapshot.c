@@ -178,7 +178,8 @@ static int look(struct taking *taking, struct ews_batch *batch)
 	int rc = ews_content_now(&taking->content, taking->repo, session, batch, &now);
 
 	if (rc == 0 && session)
-		rc = ews_ignored_settle(&taking->content, session);
+		rc = ews_ignored_settle(&taking->content, session, &taking->base_content,
+					ews_snapshot_reading_finish, &taking->reading);
 	if (rc == 0 && session)
 		rc = ews_history_adopt(session, &taking->content.git);
 	if (rc >= 0 && only)

@@ -287,6 +287,7 @@ static int settle(const struct starting *starting, struct ews_sync_group *group)
 	free(session->state.branch);
 	session->state.base_commit = ews_strdup(ews_oid_is_none(base_commit) ? "" : ews_oid_hex(hex, base_commit));
 	session->state.branch = ews_strdup(starting->twin->branch);
+	session->state.keeps_ignored = starting->out->ignored.entries.n > 0;
 	session->state.state = EWS_STATE_ACTIVE;
 	rc = ews_session_log(session, "start", session->state.workspace);
 	if (rc == 0)
