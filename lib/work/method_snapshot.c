@@ -184,8 +184,10 @@ static int write_config(const struct ews_place *place, int fd, const struct ews_
 		rc = add_settings(&text, place, neutral, config);
 	if (rc == 0)
 		rc = add_own_settings(&text, place, state);
+	if (rc < 0)
+		return rc;
 	add_excludes(&text, place);
-	return rc < 0 ? rc : ews_file_replace(fd, "config", text.ptr, text.len, 0644);
+	return ews_file_replace(fd, "config", text.ptr, text.len, 0644);
 }
 
 /* What the tag object `oid` names; `oid` itself, when it is no tag. Tags go into `tags`, a line each. */

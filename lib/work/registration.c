@@ -263,7 +263,8 @@ int ews_registration_clean(struct ews_repo *repo, const struct ews_registration_
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	int rc = n < 0 ? (int)n : 0;
 
-	ews_error_clear();
+	if (fd < 0)
+		ews_error_clear(); /* there are none */
 	for (ssize_t i = 0; i < n && rc == 0; i++)
 		rc = clean_entry(repo, fd, names.items[i].name, opts);
 	return rc;
