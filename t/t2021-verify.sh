@@ -99,4 +99,11 @@ test_expect_success 'P4: a snapshot whose commit is gone is named, and keeps no 
 	mv saved "$file" && git -C lacks ews snapshot list l >out 2>err && test_grep "$two" out && test_must_be_empty err
 '
 
+test_expect_success 'packs that the disk does not name are not missing: that is said, and doctor advises to delete nothing' '
+	test_repo unlisted && start_ws unlisted u && echo more >>"${ws:?}/run.sh" && git -C unlisted ews snapshot create u >id && git -C unlisted gc -q && for verb in "diff u" "snapshot create u" "revert u" "end u"; do
+		test_expect_code 128 test_strace trace -P "$PWD/unlisted/.git/objects/pack" -e trace=getdents64 -e inject=getdents64:error=EIO git -C unlisted ews $verb 2>err && test_grep INJECTED trace && test_grep "cannot read object .*/objects/pack.: cannot read directory: Input/output error" err || return 1
+	done && test_expect_code 1 test_strace trace -P "$PWD/unlisted/.git/objects/pack" -e trace=getdents64 -e inject=getdents64:error=EIO git -C unlisted ews doctor >out && test_grep "problem *refs .*Input/output error" out && test_grep "problem *sessions .*Input/output error" out && test_grep ! -e "is missing" -e update-ref out &&
+	git -C unlisted ews doctor && git -C unlisted ews end u
+'
+
 test_done

@@ -252,12 +252,16 @@ int ews_odb_check_readable(const struct ews_odb *odb, const struct ews_oid *oid)
 	char *loose = ews_strfmt("%s/%.2s/%s", ews_odb_write_dir(odb), ews_oid_hex(hex, oid), hex + 2);
 	EWS_CLEANUP(free) char *packs = ews_strfmt("%s/pack", ews_odb_write_dir(odb));
 	const char *const paths[] = { loose, packs };
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		EWS_CLEANUP(fd) int fd = open(paths[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 		if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
 			return ews_error_os("cannot read object %s", hex);
+		/* A pack that is not named is in nobody's list. */
+		if (fd >= 0 && paths[i] == packs && ews_dir_names_read(&names, fd) < 0)
+			return ews_error_wrap("cannot read object %s: '%s'", hex, packs);
 	}
 	return 0;
 }

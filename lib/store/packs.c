@@ -87,7 +87,8 @@ void ews_packs_look_again(struct ews_packs *packs)
 	bool are_all = (dir || errno == ENOENT) && !borrows(packs->object_dir);
 	struct dirent *found;
 
-	while (dir && (found = readdir(dir))) {
+	/* At the end errno stays as it is. */
+	for (errno = 0; dir && (found = readdir(dir)); errno = 0) {
 		size_t len = strlen(found->d_name);
 		EWS_CLEANUP(free) char *name = NULL;
 
@@ -97,6 +98,8 @@ void ews_packs_look_again(struct ews_packs *packs)
 		if (!is_known(packs, name) && !add_pack(packs, dirfd(dir), name))
 			are_all = false;
 	}
+	if (dir && errno)
+		are_all = false;
 	if (dir)
 		closedir(dir);
 	packs->are_all = are_all;

@@ -74,6 +74,15 @@ static int remove_ref_file(const struct ews_patient *patient, const char *ref)
 	return rc;
 }
 
+/* EWS_ENOTFOUND, said of `what`, is for an object that is missing: one that the disk does not give now is none. */
+static int need_object(struct ews_odb *odb, const struct ews_oid *oid, const char *what)
+{
+	enum ews_object_type type;
+	int rc = ews_odb_still_has(odb, oid) ? 0 : ews_odb_read_header(&type, NULL, odb, oid);
+
+	return rc == EWS_ENOTFOUND ? ews_error(EWS_ENOTFOUND, "%s is missing", what) : rc;
+}
+
 /* Has the commit all that makes it a snapshot? Its files themselves are what `snapshot verify` reads. EWS_ENOTFOUND: objects are missing. */
 static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 {
@@ -87,8 +96,9 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 		return rc;
 	if (!*snapshot.hash || ews_oid_is_none(&snapshot.manifest))
 		return ews_error(EWS_EDAMAGED, "its commit is no snapshot");
-	if (!ews_odb_still_has(repo->odb, &snapshot.tree))
-		return ews_error(EWS_ENOTFOUND, "its tree is missing");
+	rc = need_object(repo->odb, &snapshot.tree, "its tree");
+	if (rc < 0)
+		return rc;
 	spec = ews_strfmt("%s:manifest", ews_oid_hex(hex, &snapshot.manifest));
 	if (ews_odb_resolve(&manifest, repo->odb, spec) < 0 || !ews_manifest_is_there(repo->odb, &manifest))
 		return ews_error(EWS_ENOTFOUND, "its manifest is missing");
@@ -232,11 +242,9 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref->name);
 	struct ews_check *check;
-	int rc = 0;
+	int rc = need_object(patient->repo->odb, &ref->oid, "its object");
 
-	if (!ews_odb_still_has(patient->repo->odb, &ref->oid))
-		rc = ews_error(EWS_ENOTFOUND, "its object is missing");
-	else if (is_snapshots(ref->name))
+	if (rc == 0 && is_snapshots(ref->name))
 		rc = check_snapshot(patient->repo, ref);
 	if (rc < 0) {
 		EWS_CLEANUP(free) char *why = ews_strdup(ews_error_message());
@@ -244,7 +252,8 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 		if (!is_still(patient, ref))
 			return;
 		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': %s", ref->name, why);
-		advise_damaged(check, patient, ref->name, rc == EWS_ENOTFOUND);
+		if (rc != EWS_EIO)
+			advise_damaged(check, patient, ref->name, rc == EWS_ENOTFOUND);
 		return;
 	}
 	if (is_rounds(ref->name) && has_no_round(patient, ref->name) && is_still(patient, ref)) {
@@ -402,6 +411,8 @@ static void look_at_base(struct ews_checkup *out, const struct ews_session *sess
 		return;
 	check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM, "session '%s': its base can't be had: %s",
 				 session->state.id, why);
+	if (rc == EWS_EIO)
+		return;
 	if (has_ref && rc == EWS_ENOTFOUND)
 		ews_check_advise(check, "bring the objects back: 'git ews snapshot verify' names what is missing");
 	else
