@@ -367,4 +367,11 @@ test_expect_success 'P8: what could not be brought back is named, and counted am
 	test_expect_code 1 git -C full ews undo >out 2>err && test_grep "Paths: 1 restored, 0 deleted" out && test_grep "not as it was: run.sh " err && test_path_is_dir full/run.sh && git -C full diff --exit-code docs
 '
 
+test_expect_success 'P2: a read-only directory of the project that could not be closed again is, when apply is taken back, or by recover' '
+	test_repo shut && mkdir shut/ro && echo r >shut/ro/r && git -C shut add ro && git -C shut commit -qm ro && start_ws shut w && echo z >>"${ws:?}/ro/r" && chmod 555 shut/ro && "$EWS_SRC/t/lister" -m -x .git shut >before &&
+	test_expect_code 128 test_strace trace -P "$PWD/shut/ro" -e trace=fchmod -e inject=fchmod:error=EIO:when=2 git -C shut ews apply w 2>err && test_grep INJECTED trace && test_grep "ro. could not be written: cannot set its mode back" err && test "$(stat -c %a shut/ro)" = 555 && "$EWS_SRC/t/lister" -m -x .git shut >after && test_cmp before after && git -C shut ews recover --all 2>err && test_grep "nothing is interrupted" err &&
+	test_expect_code 128 test_strace trace -P "$PWD/shut/ro" -e trace=fchmod -e inject=fchmod:error=EIO:when=2+ git -C shut ews apply w 2>err && test_grep "^hint: .git ews recover --all. or" err && git -C shut ews recover --all >out && test "$(stat -c %a shut/ro)" = 555 && "$EWS_SRC/t/lister" -m -x .git shut >after && test_cmp before after &&
+	git -C shut ews apply w && test "$(stat -c %a shut/ro)" = 555 && test_grep z shut/ro/r
+'
+
 test_done

@@ -534,6 +534,30 @@ static int make_step(struct ews_step *step, struct plan *plan, const struct ews_
 	return 0;
 }
 
+/* Does something that is among the step's escaped `paths` lie in the directory `path`, which is not? */
+static bool leads_to(const char *path, const struct ews_strv *paths)
+{
+	bool leads = false;
+
+	for (size_t i = 0; i < paths->n; i++) {
+		if (!strcmp(paths->items[i], path))
+			return false;
+		leads = leads || ews_path_is_inside(paths->items[i], path);
+	}
+	return leads;
+}
+
+/* A directory that was opened up and could not be closed again is none of what was to change, and goes back with that. */
+static void add_opened(struct ews_step *step, const struct ews_strv *failed)
+{
+	for (size_t i = 0; i < failed->n; i++) {
+		EWS_CLEANUP(free) char *path = ews_strndup(failed->items[i], strcspn(failed->items[i], "\t"));
+
+		if (leads_to(path, &step->paths))
+			ews_strv_add(&step->paths, path);
+	}
+}
+
 /* All or nothing: what could be written goes back to what it was, and `why` is what is said. */
 static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_saved *why)
 {
@@ -545,10 +569,16 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 
 	if (step->with_index)
 		ews_stage_sweep(plan->repo, step->created_s, true);
+	add_opened(step, &plan->out->put.errors);
 	ews_transition_turn_back(step);
 	rc = ews_undo_transition(&back, plan->repo, NULL, step, &undo);
 	if (rc == 0 && back.is_verified)
 		rc = ews_step_remove(plan->repo->dir_fd, step->id);
+	/* What could not go back is tried again by recover; where something was renamed away, that has its place already. */
+	if (rc == 0 && !back.is_verified && !step->moved.n && !step->moving.n) {
+		step->state = EWS_STEP_UNDOING;
+		rc = ews_step_write(plan->repo->dir_fd, step);
+	}
 	if (rc < 0 || !back.is_verified) {
 		ews_error_restore(why);
 		ews_error_hint(
