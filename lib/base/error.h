@@ -10,6 +10,9 @@
 #ifndef EWS_BASE_ERROR_H
 #define EWS_BASE_ERROR_H
 
+#include <errno.h>
+#include <stdbool.h>
+
 #include "base/cleanup.h"
 
 enum ews_code {
@@ -30,6 +33,18 @@ enum ews_code {
 	EWS_EGIT = -14,
 	EWS_ECONFIG = -15,
 };
+
+/* Does that errno say that nothing is there by the name that was looked for? */
+static inline bool ews_errno_is_absent(int err)
+{
+	return err == ENOENT || err == ENOTDIR;
+}
+
+/* The same where no link is followed, which a link then is not. */
+static inline bool ews_errno_is_absent_or_link(int err)
+{
+	return ews_errno_is_absent(err) || err == ELOOP;
+}
 
 /* Set the sentence (printf-like, starts small, no full stop), drop any hint; gives `code` back. */
 __attribute__((format(printf, 2, 3))) int ews_error(enum ews_code code, const char *fmt, ...);

@@ -114,7 +114,7 @@ int ews_file_is_there(int dir_fd, const char *path)
 
 	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot look for '%s'", path);
+	return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
 }
 
 int ews_file_digest(uint8_t *out, enum ews_hash_algo algo, int dir_fd, const char *name, size_t max)
@@ -147,7 +147,7 @@ int ews_file_read_path(struct ews_buf *out, const char *path, size_t max)
 
 	if (fd >= 0)
 		return ews_file_read_fd(out, fd, max);
-	return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", path);
+	return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot open '%s'", path);
 }
 
 bool ews_file_read_at(int fd, void *out, size_t len, uint64_t at)

@@ -113,7 +113,7 @@ static int go_down(struct removal *r, const char *name)
 	fd = open_below(r, name);
 	if (fd < 0 && errno == EACCES && !fchmodat(r->fd, name, 0700, AT_SYMLINK_NOFOLLOW))
 		fd = open_below(r, name);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+	if (fd < 0 && ews_errno_is_absent_or_link(errno))
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return cannot_remove(r, name);

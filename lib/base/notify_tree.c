@@ -320,7 +320,7 @@ static void examine(struct ews_notify_tree *tree, struct ews_notify_place *place
 		return;
 	}
 	/* Where the way there is closed to us, or we have no descriptor left, nothing is known. */
-	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV)
+	if (ews_errno_is_absent_or_link(errno) || errno == EXDEV)
 		vanish(tree, place);
 	ews_error_clear();
 }

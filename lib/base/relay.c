@@ -578,7 +578,7 @@ static int explain(const struct failure *failure, const char *name)
 		return ews_error(EWS_EUNSUPPORTED, "cannot confine '%s': %s", name, strerror(errno));
 	if (failure->stage == FAILED_PREPARE)
 		return ews_error(EWS_EIO, "cannot run '%s': %s", name, strerror(errno));
-	if (errno == ENOENT || errno == ENOTDIR) {
+	if (ews_errno_is_absent(errno)) {
 		ews_error(EWS_ENOTFOUND, "cannot run '%s': no such program", name);
 		ews_error_hint("is it in PATH, and is the interpreter there that its first line names?");
 		return EWS_ENOTFOUND;

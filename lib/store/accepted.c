@@ -85,7 +85,7 @@ int ews_accepted_remove(const char *home, const char *project)
 	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
 
 	if (unlink(path) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot remove '%s'", path);
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot remove '%s'", path);
 	(void)rmdir(dir); /* others' may be in it */
 	return 1;
 }

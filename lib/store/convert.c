@@ -21,6 +21,7 @@
 #include "store/attr.h"
 #include "store/bench.h"
 #include "store/config.h"
+#include "store/gitconfig_files.h"
 #include "store/put.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
@@ -366,20 +367,14 @@ static int convert_chosen(const struct run *run)
 /* Where the attributes of the user are, NULL: nowhere. The caller frees it. */
 static char *find_user_attributes(const struct ews_convert *convert)
 {
+	EWS_CLEANUP(free) char *said = NULL;
 	EWS_CLEANUP(free) char *path = NULL;
-	const char *xdg = getenv("XDG_CONFIG_HOME");
-	const char *home = getenv("HOME");
 
-	if (ews_odb_config(&path, convert->repo->odb, "core.attributesFile") < 0) {
-		ews_error_clear();
-		path = xdg && *xdg ? ews_path_join(xdg, "git/attributes") : ews_strdup("~/.config/git/attributes");
-	}
-	if (ews_str_begins(path, "~/")) {
-		char *full = home && *home ? ews_path_join(home, path + 2) : NULL;
-
-		free(path);
-		path = full;
-	}
+	if (ews_odb_config(&said, convert->repo->odb, "core.attributesFile") == 0)
+		path = ews_gitconfig_expand(said);
+	else
+		path = ews_gitconfig_user_path("attributes");
+	ews_error_clear();
 	/* What is relative git seeks in the work tree. */
 	return path && (*path != '/' || access(path, F_OK) == 0) ? ews_steal(&path) : NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -63,7 +64,7 @@ static void read_one(struct walk *walk, const char *path, enum ews_gitconfig_sco
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
-		walk->is_beyond = errno != ENOENT && errno != ENOTDIR &&
+		walk->is_beyond = !ews_errno_is_absent(errno) &&
 				  (errno != EACCES || scope == EWS_GITCONFIG_REPOSITORY);
 		return;
 	}
@@ -111,10 +112,29 @@ static void read_system(struct walk *walk)
 		read_one(walk, system_beside, EWS_GITCONFIG_SYSTEM);
 }
 
+char *ews_gitconfig_user_path(const char *name)
+{
+	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+
+	if (xdg && *xdg)
+		return ews_strfmt("%s/git/%s", xdg, name);
+	return home && *home ? ews_strfmt("%s/.config/git/%s", home, name) : NULL;
+}
+
+char *ews_gitconfig_expand(const char *path)
+{
+	const char *home = getenv("HOME"), *rest = ews_str_after(path, "~/");
+
+	if (!rest)
+		return ews_strdup(path);
+	return home && *home ? ews_path_join(home, rest) : NULL;
+}
+
 static void read_users(struct walk *walk)
 {
 	struct ews_gitconfig_places places = ews_gitconfig_find_places();
-	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+	EWS_CLEANUP(free) char *other = ews_gitconfig_user_path("config");
+	const char *home = getenv("HOME");
 
 	if (places.has_system && places.system)
 		read_one(walk, places.system, EWS_GITCONFIG_SYSTEM);
@@ -124,10 +144,8 @@ static void read_users(struct walk *walk)
 		read_one(walk, places.global, EWS_GITCONFIG_USER);
 		return;
 	}
-	if (xdg && *xdg)
-		read_in(walk, xdg, "git/config", EWS_GITCONFIG_USER);
-	else if (home)
-		read_in(walk, home, ".config/git/config", EWS_GITCONFIG_USER);
+	if (other)
+		read_one(walk, other, EWS_GITCONFIG_USER);
 	if (home)
 		read_in(walk, home, ".gitconfig", EWS_GITCONFIG_USER);
 }

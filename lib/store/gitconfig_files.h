@@ -27,6 +27,14 @@ struct ews_gitconfig_places {
 
 struct ews_gitconfig_places ews_gitconfig_find_places(void);
 
+/*
+ * Where git looks for a file of the user's that is called `name` and no setting names: in XDG_CONFIG_HOME, or else in ~/.config.
+ * NULL: neither that nor HOME is set. The caller frees it.
+ */
+char *ews_gitconfig_user_path(const char *name);
+/* A path of a setting, whose "~/" is HOME; NULL when that is not set. The caller frees it. */
+char *ews_gitconfig_expand(const char *path);
+
 /* A key as ews_gitconfig_parse() has it, and where it stands. All of it is lent for the call. */
 struct ews_gitconfig_entry {
 	const char *key;

@@ -621,7 +621,7 @@ int ews_home_unmark_elsewhere(const char *home, const char *workspace)
 	EWS_CLEANUP(free) char *name = elsewhere_file(workspace);
 	EWS_CLEANUP(free) char *path = ews_path_join(home, name);
 
-	if (unlink(path) < 0 && errno != ENOENT && errno != ENOTDIR)
+	if (unlink(path) < 0 && !ews_errno_is_absent(errno))
 		return ews_error_os("cannot remove '%s'", path);
 	return 0;
 }

@@ -228,7 +228,7 @@ void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len)
 /* By errno: may there be a lock that could not be opened, for want of descriptors or since the disk fails? Others are nobody's, or not there. */
 static bool may_be_held(void)
 {
-	return errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != ENXIO && errno != EACCES;
+	return !ews_errno_is_absent_or_link(errno) && errno != ENXIO && errno != EACCES;
 }
 
 bool ews_lock_is_held(int dir_fd, const char *name)

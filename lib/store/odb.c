@@ -257,7 +257,7 @@ int ews_odb_check_readable(const struct ews_odb *odb, const struct ews_oid *oid)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		EWS_CLEANUP(fd) int fd = open(paths[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-		if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+		if (fd < 0 && !ews_errno_is_absent_or_link(errno))
 			return ews_error_os("cannot read object %s", hex);
 		/* A pack that is not named is in nobody's list. */
 		if (fd >= 0 && paths[i] == packs && ews_dir_names_read(&names, fd) < 0)

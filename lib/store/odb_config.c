@@ -289,7 +289,7 @@ static bool is_ours(const char *path)
 	char *end;
 
 	if (lstat(path, &st) < 0)
-		return errno == ENOENT || errno == ENOTDIR;
+		return ews_errno_is_absent(errno);
 	if (st.st_uid == geteuid())
 		return true;
 	return geteuid() == 0 && sudo && *sudo && strtoul(sudo, &end, 10) == st.st_uid && !*end;

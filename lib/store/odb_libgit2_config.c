@@ -125,7 +125,7 @@ static int add_config_file(git_config *config, const char *path, git_config_leve
 	int rc;
 
 	/* A file that isn't there or that we may not see says nothing, as for git. */
-	if (access(path, R_OK) < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+	if (access(path, R_OK) < 0 && (ews_errno_is_absent(errno) || errno == EACCES))
 		return 0;
 	rc = ews_git2.git_config_add_file_ondisk(config, path, level, repo, 1);
 	if (rc < 0)

@@ -88,7 +88,7 @@ static bool parse_id(struct ews_oid *out, const char *text)
 /* Does errno say that no file is there? It may have been packed since it was seen. */
 static bool is_absent(void)
 {
-	return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG;
+	return ews_errno_is_absent(errno) || errno == ENAMETOOLONG;
 }
 
 /* Does errno say of what is there that it is no ref's file: a link to nowhere, a socket, a directory? */
@@ -171,7 +171,7 @@ static int list_dir(const struct listing *l, const char *dir, unsigned depth)
 	int rc = 0;
 
 	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", dir);
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot open '%s'", dir);
 	ews_buf_adds(&path, dir);
 	ews_buf_addc(&path, '/');
 	len = path.len;

@@ -225,7 +225,7 @@ static int read_node(size_t i, unsigned thread, void *payload)
 		/* Gone or swapped for something else since its parent was read: then it isn't there. */
 		node->is_unreadable = errno == EACCES || errno == EPERM;
 		node->is_mounted = errno == EXDEV && !opts->into_mounts;
-		if (!node->is_unreadable && errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EXDEV)
+		if (!node->is_unreadable && !ews_errno_is_absent_or_link(errno) && errno != EXDEV)
 			return ews_error_os("cannot open directory '%s'", node->path);
 		if (!*node->path)
 			return ews_error_os("cannot read the directory");

@@ -136,7 +136,7 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
 	}
 	if (fd < 0) {
-		if (errno == ENOENT || errno == ENOTDIR)
+		if (ews_errno_is_absent(errno))
 			*lost = LOST_GONE;
 		else if (errno == ELOOP || errno == ENXIO)
 			return 1;
@@ -177,7 +177,7 @@ static int read_link(struct fill *fill, struct ews_entry *entry, int dir_fd, con
 	if (len < 0) {
 		if (errno == EINVAL)
 			return 1;
-		if (errno != ENOENT && errno != ENOTDIR)
+		if (!ews_errno_is_absent(errno))
 			return ews_error_os("cannot read the link '%s'", entry->path);
 		*lost = LOST_GONE;
 		return 0;

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/gitconfig_files.h"
 
 #define ATTRIBUTES ".gitattributes"
 #define ATTRIBUTES_MAX (16 * EWS_MIB)
@@ -48,8 +49,6 @@ static bool has_converting_attributes_outside(struct ews_odb *odb)
 {
 	EWS_CLEANUP(free) char *info = ews_path_join(ews_odb_common_dir(odb), "info/attributes");
 	EWS_CLEANUP(free) char *user = NULL;
-	const char *xdg = getenv("XDG_CONFIG_HOME");
-	const char *home = getenv("HOME");
 
 	if (is_converting_file(info) || is_converting_file("/etc/gitattributes"))
 		return true;
@@ -59,10 +58,7 @@ static bool has_converting_attributes_outside(struct ews_odb *odb)
 			return true;
 	} else {
 		ews_error_clear();
-		if (xdg && *xdg)
-			user = ews_path_join(xdg, "git/attributes");
-		else if (home && *home)
-			user = ews_path_join(home, ".config/git/attributes");
+		user = ews_gitconfig_user_path("attributes");
 	}
 	return user && is_converting_file(user);
 }

@@ -21,6 +21,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "store/git.h"
+#include "store/gitconfig_files.h"
 #include "store/home.h"
 #include "store/include.h"
 #include "work/hooks_script.h"
@@ -98,7 +99,6 @@ static int find_user_config(char **out)
 {
 	const char *global = getenv("GIT_CONFIG_GLOBAL");
 	const char *home = getenv("HOME");
-	const char *xdg = getenv("XDG_CONFIG_HOME");
 	EWS_CLEANUP(free) char *usual = NULL;
 	EWS_CLEANUP(free) char *other = NULL;
 	EWS_CLEANUP(free) char *cwd = NULL;
@@ -114,7 +114,7 @@ static int find_user_config(char **out)
 		return EWS_ECONFIG;
 	}
 	usual = ews_path_join(home, ".gitconfig");
-	other = xdg && *xdg ? ews_path_join(xdg, "git/config") : ews_path_join(home, ".config/git/config");
+	other = ews_gitconfig_user_path("config");
 	*out = ews_steal(access(usual, R_OK) != 0 && access(other, R_OK) == 0 ? &other : &usual);
 	return 0;
 }

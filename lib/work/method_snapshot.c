@@ -393,7 +393,7 @@ static int open_git(const struct ews_place *place, int workspace_fd)
 	if (place->is_plain)
 		return ews_error(EWS_ENOTFOUND, "the workspace of a plain directory has no repository");
 	fd = workspace_fd < 0 ? -1 : openat(workspace_fd, GIT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (workspace_fd < 0 || (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)))
+	if (workspace_fd < 0 || (fd < 0 && ews_errno_is_absent_or_link(errno)))
 		return ews_error(EWS_ENOTFOUND, "the workspace's repository is gone");
 	return fd < 0 ? ews_error_os("cannot open the workspace's repository") : fd;
 }

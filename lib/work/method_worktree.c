@@ -310,19 +310,13 @@ static int take_back(const struct ews_place *place)
 	return rc;
 }
 
-/* Does what opening it says mean that there is none? A link there is no entry. */
-static bool is_no_entry(int err)
-{
-	return err == ENOENT || err == ENOTDIR || err == ELOOP;
-}
-
 static int open_git(const struct ews_place *place, int workspace_fd)
 {
 	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
 	int fd = ews_dir_open_beneath(place->common_fd, path);
 
 	(void)workspace_fd;
-	if (fd < 0 && is_no_entry(errno))
+	if (fd < 0 && ews_errno_is_absent_or_link(errno))
 		return ews_error(EWS_ENOTFOUND, "the worktree entry '%s' is gone", place->id);
 	return fd;
 }
@@ -349,7 +343,7 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 {
 	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
-	bool is_bent = fd < 0 && (is_no_entry(errno) || errno == EACCES);
+	bool is_bent = fd < 0 && (ews_errno_is_absent_or_link(errno) || errno == EACCES);
 	int rc = fd < 0 && !is_bent ? fd : compare(out, workspace_fd, ".git", format_gitfile(place));
 
 	if (rc < 0)

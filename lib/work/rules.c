@@ -15,22 +15,19 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/gitconfig_files.h"
 #include "store/home.h"
 #include "store/index.h"
 
-/* A file of rules by its path, as seen from `top`; "~/" is home. Missing is empty, and "" is how one says that there is none. */
+/* A file of rules by its path, as seen from `top`. Missing is empty, and NULL or "" is how one says that there is none. */
 static int read_rules(struct ews_buf *out, const char *top, const char *path)
 {
-	const char *rest = ews_str_after(path, "~/");
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(free) char *full = NULL;
 
-	if (!*path)
+	if (!path || !*path)
 		return 0;
-	if (rest)
-		full = ews_path_join(getenv("HOME") ? getenv("HOME") : "", rest);
-	else
-		full = *path == '/' ? ews_strdup(path) : ews_path_join(top, path);
+	full = *path == '/' ? ews_strdup(path) : ews_path_join(top, path);
 	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return 0;
@@ -40,16 +37,14 @@ static int read_rules(struct ews_buf *out, const char *top, const char *path)
 int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo, const char *top)
 {
 	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
+	EWS_CLEANUP(free) char *said = NULL;
 	EWS_CLEANUP(free) char *user_path = NULL;
-	const char *xdg = getenv("XDG_CONFIG_HOME");
 	int rc;
 
-	if (ews_odb_config(&user_path, repo->odb, "core.excludesFile") < 0) {
-		if (xdg && *xdg)
-			user_path = ews_path_join(xdg, "git/ignore");
-		else
-			user_path = ews_strdup("~/.config/git/ignore");
-	}
+	if (ews_odb_config(&said, repo->odb, "core.excludesFile") == 0)
+		user_path = ews_gitconfig_expand(said);
+	else
+		user_path = ews_gitconfig_user_path("ignore");
 	ews_error_clear();
 	rc = read_rules(user, top, user_path);
 	if (rc == 0)

@@ -771,7 +771,7 @@ int ews_session_is_gone(const struct ews_session *session)
 
 	if (lstat(session->state.workspace, &st) == 0)
 		return !S_ISDIR(st.st_mode);
-	if (errno == ENOENT || errno == ENOTDIR)
+	if (ews_errno_is_absent(errno))
 		return 1;
 	return ews_error_os("cannot look for the workspace of session '%s'", session->state.id);
 }
@@ -854,7 +854,7 @@ static int open_now(const struct ews_session *session)
 /* By errno: of what is kept from us, or can't be read just now, nobody may think that it is gone. */
 static bool is_gone(int fd)
 {
-	return fd == NO_FD && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+	return fd == NO_FD && ews_errno_is_absent_or_link(errno);
 }
 
 int ews_session_open_workspace(const struct ews_session *session)

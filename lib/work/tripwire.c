@@ -168,7 +168,7 @@ static int add_dir(const struct look *look, int git_fd, const char *dir)
 	int rc = 0;
 
 	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : ews_error_os("cannot open '%s'", dir);
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot open '%s'", dir);
 	n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n && rc == 0; i++)
 		if (!is_derived(place, names.items[i].name))

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/gitconfig_files.h"
 #include "store/setting.h"
 #include "work/hooks.h"
 #include "work/trust_secret.h"
@@ -82,17 +83,16 @@ static void add_setting(struct ews_trust_programs *out, const struct ews_gitconf
 /* Where git looks for hooks. The caller frees it. */
 static char *find_hooks(const struct ews_gitconfig *values, const char *common_dir, const char *top)
 {
-	const char *said = NULL, *rest, *home = getenv("HOME");
+	const char *said = NULL;
+	EWS_CLEANUP(free) char *full = NULL;
 
 	for (size_t i = 0; i < values->n; i++)
 		if (!strcmp(values->items[i].key, "core.hookspath"))
 			said = values->items[i].text;
 	if (!said)
 		return ews_path_join(common_dir, "hooks");
-	rest = ews_str_after(said, "~/");
-	if (rest && home)
-		return ews_path_join(home, rest);
-	return ews_path_absolute(top, said);
+	full = ews_gitconfig_expand(said);
+	return ews_path_absolute(top, full ? full : said);
 }
 
 static void add_hooks(struct ews_trust_programs *out, const char *dir)
