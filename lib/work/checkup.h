@@ -19,7 +19,6 @@ struct ews_patient {
 	const char *home; /* it need not be there */
 	struct ews_repo *repo; /* NULL: there is no project here, or it can't be opened */
 	const char *top; /* its work tree; NULL: it has none */
-	bool is_home_unread; /* a directory of home does not say whose it is: what it has records of looks as if there were none */
 };
 
 enum ews_check_status {

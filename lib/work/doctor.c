@@ -50,7 +50,6 @@ void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char 
 	if (repo && ews_repo_need_dir(repo, false) < 0 && ews_error_code() != EWS_ENOTFOUND)
 		(void)ews_checkup_error(out, "sessions");
 	ews_error_clear(); /* it has no sessions */
-	patient.is_home_unread = ews_doctor_home_is_unread(home);
 	ews_doctor_system(out, &patient);
 	ews_doctor_home(out, &patient);
 	if (!repo)

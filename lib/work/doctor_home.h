@@ -8,7 +8,7 @@
 
 #include "work/checkup.h"
 
-/* Is there a directory of a project that does not say whose it is, and may hold sessions? */
+/* Is there a directory of a project that does not say whose it is? What it has records of looks as if there were none. */
 bool ews_doctor_home_is_unread(const char *home);
 
 void ews_doctor_home(struct ews_checkup *out, const struct ews_patient *patient);

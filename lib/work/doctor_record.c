@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "store/journal.h"
 #include "store/manifest_odb.h"
+#include "work/doctor_home.h"
 #include "work/recover.h"
 #include "work/round_find.h"
 #include "work/snapshot.h"
@@ -155,7 +156,7 @@ static void advise_damaged(struct ews_check *check, const struct ews_patient *pa
 			ref);
 	else if (session && has_record(patient->repo, session))
 		ews_check_advise(check, "bring the objects back: session '%s' needs it", session);
-	else if (patient->is_home_unread)
+	else if (ews_doctor_home_is_unread(patient->home))
 		ews_check_advise(check, UNREAD_FIRST);
 	else if (is_missing)
 		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref);
@@ -259,7 +260,7 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 	if (is_rounds(ref->name) && has_no_round(patient, ref->name) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of such a round",
 					 ref->name);
-		if (patient->is_home_unread)
+		if (ews_doctor_home_is_unread(patient->home))
 			ews_check_advise(check, UNREAD_FIRST);
 		else
 			ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'",
@@ -269,7 +270,7 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 	if (session && !has_record(patient->repo, session) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of session '%s'",
 					 ref->name, session);
-		if (patient->is_home_unread)
+		if (ews_doctor_home_is_unread(patient->home))
 			ews_check_advise(check, UNREAD_FIRST);
 		else
 			ews_check_advise(check,
