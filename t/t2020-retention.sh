@@ -171,7 +171,7 @@ test_expect_success 'clean <session>: ends one that is unchanged, and a changed 
 '
 
 test_expect_success 'never one in use' '
-	{ (cd "$cw" && exec sleep 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 5 stands_in $pid "$cw" &&
+	{ (cd "$cw" && exec sleep 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 20 stands_in $pid "$cw" &&
 	test_expect_code 1 git -C p ews clean --force changed >out 2>err && test_grep "in use by" err && test_path_is_dir "$cw"
 '
 

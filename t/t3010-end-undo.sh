@@ -88,7 +88,7 @@ test_expect_success 'an end of a session without changes; and of one whose branc
 
 hold() {
 	mkfifo "$1.fifo" && { sh -c "$2" <"$1.fifo" >hold.out 2>&1 3>&- 4>&- 5>&- & } && echo $! >"$1.pid" && exec 8>"$1.fifo" &&
-		test_wait_for 5 test -s hold.out
+		test_wait_for 20 test -s hold.out
 }
 
 let_go() {
@@ -116,7 +116,7 @@ test_expect_success 'and while one has a file in it open, or runs a program of i
 	git -C p ews undo busy && hold busy "exec 9<\"${ws:?}/new\" && echo ready && read x; :" &&
 	test_expect_code 1 git -C p ews end busy 2>err && test_grep "$(cat busy.pid)" err && let_go busy &&
 	cp "$(command -v sleep)" "${ws:?}/program" && { "${ws:?}/program" 60 >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" &&
-	test_wait_for 5 grep -q program /proc/${pid:?}/comm && test_expect_code 1 git -C p ews end busy 2>err && test_grep $pid err
+	test_wait_for 20 grep -q program /proc/${pid:?}/comm && test_expect_code 1 git -C p ews end busy 2>err && test_grep $pid err
 '
 
 test_expect_success 'the caller and its ancestors do not count' '

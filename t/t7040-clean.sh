@@ -72,7 +72,7 @@ test_expect_success 'an entry whose workspace stands is named, and stays' '
 
 test_expect_success 'temporary files that killed calls of git left go after a day, unless somebody has them open' '
 	pack=q/.git/objects/pack && echo 1 >"${pack:?}"/tmp_pack_old && echo 1 >"${pack:?}"/tmp_pack_open && echo 1 >"${pack:?}"/tmp_pack_new && echo 1 >q/.git/objects/tmp_obj_old && echo 1 >"${pack:?}"/keep-me && touch -d "2 days ago" "${pack:?}"/tmp_pack_o* "${pack:?}"/keep-me q/.git/objects/tmp_obj_old &&
-	git -C q ews recover && test_path_is_file "${pack:?}"/tmp_pack_old && { sleep 60 >/dev/null 2>&1 3>&- 4>&- 5>&- 7<"${pack:?}"/tmp_pack_open & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 5 test -e /proc/"${pid:?}"/fd/7 &&
+	git -C q ews recover && test_path_is_file "${pack:?}"/tmp_pack_old && { sleep 60 >/dev/null 2>&1 3>&- 4>&- 5>&- 7<"${pack:?}"/tmp_pack_open & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 20 test -e /proc/"${pid:?}"/fd/7 &&
 	git -C q ews clean -n >out 2>err && test_grep "^temporary	2 bytes	2 days	.*/tmp_pack_old$" out && test_path_is_file "${pack:?}"/tmp_pack_old && git -C q ews clean >out 2>err && test_path_is_missing "${pack:?}"/tmp_pack_old && test_path_is_missing q/.git/objects/tmp_obj_old &&
 	test_path_is_file "${pack:?}"/tmp_pack_open && test_path_is_file "${pack:?}"/tmp_pack_new && test_path_is_file "${pack:?}"/keep-me && rm "${pack:?}"/tmp_pack_* "${pack:?}"/keep-me
 '
@@ -153,7 +153,7 @@ test_expect_success 'status --all and clean --all: from anywhere; a project that
 	test_repo gone && test_repo broken && start_ws -n gw gone theirs && start_ws broken unread && start_ws -n here p here && rm -r gone && echo "{" >"${working:?}/broken/project.json" && (cd / && git ews status --all) >out 2>err && test_grep "^  here *active" out && test_grep "^  theirs *orphaned" out &&
 	test_grep "problem: its project is gone: .*/gone" out && test_grep "^warning: not looked at: .*/working/broken" err && test_grep "^warning: not looked at: .*/gone" err && (cd / && git ews status --all --json) >out 2>err && test_must_be_empty err && test_json out ".sessions[0].state" orphaned && test_json_count out .problems 2 &&
 	(cd / && git ews list --all) >out 2>err && test_grep "^theirs *orphaned" out && for how in "" --force --now "--force --now -n" "--force --now --older-than 1h"; do (cd / && git ews clean --all $how) >out 2>err && test_path_is_dir "$gw" && test_path_is_dir "${working:?}/gone" || return 1; done && test_grep "stays: theirs: " err &&
-	{ (cd "$gw" && exec sleep 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 5 test "$gw" -ef /proc/"${pid:?}"/cwd && (cd / && git ews clean --all --force --now) >out 2>err && test_grep "stays: theirs: .* in use by" err && test_path_is_dir "$gw" &&
+	{ (cd "$gw" && exec sleep 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 20 test "$gw" -ef /proc/"${pid:?}"/cwd && (cd / && git ews clean --all --force --now) >out 2>err && test_grep "stays: theirs: .* in use by" err && test_path_is_dir "$gw" &&
 	kill $pid && { wait $pid || :; } && (cd / && git ews clean --all --force --now) >out 2>err && test_grep "for good; its project is gone	theirs" out && test_path_is_missing "${working:?}/gone" && test_path_is_dir "${working:?}/broken" && (cd / && git ews clean --all --json) >out && test_json_count out .problems 1
 '
 
@@ -166,7 +166,7 @@ deep() {
 
 test_expect_success 'P4: a program that stands deeper in a workspace than a path can say uses it all the same, and no other' '
 	start_ws p shallow && start_ws p deep && for program in sleep ./sleep; do
-		{ (deep $program 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid 2>/dev/null; wait $pid; :" && test_wait_for 5 sh -c "tr -d \"\\0\" </proc/${pid:?}/cmdline | grep -q \"^${program}60\"" &&
+		{ (deep $program 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid 2>/dev/null; wait $pid; :" && test_wait_for 20 sh -c "tr -d \"\\0\" </proc/${pid:?}/cmdline | grep -q \"^${program}60\"" &&
 		test_must_fail readlink /proc/"${pid:?}"/cwd && test_expect_code 1 git -C p ews end deep 2>err && test_grep "in use by sleep ($pid)" err && git -C p ews end shallow && git -C p ews undo shallow && kill $pid && { wait $pid || :; } && rm -r "${ws:?}"/top || return 1
 	done && git -C p ews end deep
 '

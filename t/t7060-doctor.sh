@@ -172,7 +172,7 @@ test_expect_success 'hooks that git passes by, and those it stops at' '
 test_expect_success 'P4: the record of a step that makes no sense keeps nobody from what has no need of it, and is set aside' '
 	test_repo steps && start_ws -n s steps s && echo new >"${s:?}/new" && echo built >"${s:?}/built.o" && git -C steps ews revert s && undo=$HOME/.superqode/working/steps/undo && first=$(ls "${undo:?}") &&
 	start_ws -n t steps t && echo more >"${t:?}/more" && echo built >"${t:?}/built.o" && git -C steps ews revert t && second=$(ls "${undo:?}" | grep -v -F "$first") && id=${second%.json} &&
-	trash=${undo%/undo}/trash && test -d "${trash:?}/$id" && test_wait_for 5 sh -c "test \"\$(date -u +op-%Y%m%d-%H%M%S)\" \> \"${id%-*}\"" && echo "{" >"${undo:?}/$second" &&
+	trash=${undo%/undo}/trash && test -d "${trash:?}/$id" && test_wait_for 20 sh -c "test \"\$(date -u +op-%Y%m%d-%H%M%S)\" \> \"${id%-*}\"" && echo "{" >"${undo:?}/$second" &&
 	echo work >"${s:?}/work" && git -C steps ews apply s >out && test "$(cat steps/work)" = work && git -C steps ews undo >out && test_grep "apply of the project" out && test_path_is_missing steps/work &&
 	git -C steps ews end s && start_ws steps s && test_expect_code 1 git -C steps ews recover --all >out 2>err && test_grep "record of step .$id. makes no sense; .git ews doctor --fix" err && git -C steps ews clean --now >out && test -d "${trash:?}/$id" &&
 	test_expect_code 1 git -C steps ews undo --redo 2>err && test_grep "^error: the record of step .$id. makes no sense" err && test_grep "^hint: .git ews doctor --fix" err && test_expect_code 1 git -C steps ews undo t 2>err && test_grep "$id" err &&
