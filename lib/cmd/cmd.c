@@ -21,6 +21,8 @@
 #include "store/pathspec.h"
 #include "work/moved.h"
 #include "work/rules.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
 
 static void print_verbs(const struct ews_cmd *verbs, size_t n, const char *above)
 {

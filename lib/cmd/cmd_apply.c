@@ -20,6 +20,7 @@
 #include "cmd/progress.h"
 #include "cmd/render_apply.h"
 #include "cmd/render_artifact.h"
+#include "work/session_name.h"
 #include "work/suggestion.h"
 
 #define PATCH_BYTES_MAX EWS_GIB

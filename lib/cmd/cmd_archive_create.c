@@ -16,6 +16,7 @@
 #include "work/archive_make.h"
 #include "work/archive_origin.h"
 #include "work/archive_spec.h"
+#include "work/session_name.h"
 
 static const char *const create_usage[] = {
 	"git ews archive create [<options>] [<dir> | <session>]",

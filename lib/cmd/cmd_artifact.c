@@ -22,6 +22,8 @@
 #include "cmd/render_artifact.h"
 #include "cmd/render_path.h"
 #include "work/harvest.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 
 static const char *const add_usage[] = {
 	"git ews artifact add --type <type> [--name <name>] [--description <text>] [--session <session>] <file>",

@@ -25,6 +25,9 @@
 #include "work/diff.h"
 #include "work/epoch.h"
 #include "work/pending.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 #include "work/stale.h"
 
 static const char *const usage[] = {

@@ -19,6 +19,8 @@
 #include "cmd/render_lock.h"
 #include "cmd/render_path.h"
 #include "work/holding.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
 
 #define WAIT_S_MAX (366 * 24 * 3600)
 #define STATUS_FAILED 125

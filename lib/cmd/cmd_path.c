@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
 #include "work/pending.h"
+#include "work/session_lock.h"
 
 static const char *const usage[] = {
 	"git ews path [<session>]",

@@ -19,6 +19,7 @@
 #include "cmd/render_recover.h"
 #include "work/diff.h"
 #include "work/recover.h"
+#include "work/session_name.h"
 
 static const char *const usage[] = {
 	"git ews recover [--resume | --revert | --view] [<session>]",

@@ -30,6 +30,7 @@
 #include "work/confine.h"
 #include "work/round_find.h"
 #include "work/run.h"
+#include "work/session_lock.h"
 
 #define TIMEOUT_S_MAX 1000000000u
 

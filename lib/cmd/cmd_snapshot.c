@@ -13,6 +13,8 @@
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
 #include "cmd/render_snapshot.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 
 static const char *const create_usage[] = {
 	"git ews snapshot create [-m <text>] [--ignored] [--if-changed] [--partial] [<session>] [-- <path>...]",

@@ -28,7 +28,10 @@
 #include "work/epoch.h"
 #include "work/orphan.h"
 #include "work/pending.h"
+#include "work/session_lock.h"
 #include "work/session_log.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 #include "work/tripwire.h"
 
 #define LOG_BYTES_MAX (16 * EWS_MIB)

@@ -7,6 +7,8 @@
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/render_trust.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
 
 static const char *const status_usage[] = {
 	"git ews trust status [<session>]",

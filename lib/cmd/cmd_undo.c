@@ -16,6 +16,7 @@
 #include "cmd/render_revert.h"
 #include "work/recover.h"
 #include "work/retire.h"
+#include "work/session_name.h"
 #include "work/undo.h"
 
 static const char *const usage[] = {

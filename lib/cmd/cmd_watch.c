@@ -27,6 +27,7 @@
 #include "cmd/render_path.h"
 #include "cmd/render_snapshot.h"
 #include "cmd/render_watch.h"
+#include "work/session_place.h"
 
 #define DEBOUNCE_S_MAX 3600
 #define KILL_MS 2000 /* a command that was told to end has this long */

@@ -17,6 +17,7 @@
 #include "cmd/pager.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
+#include "work/session_place.h"
 
 #define RED "31"
 #define GREEN "32"

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
+#include "work/session_place.h"
 
 #define RED "31"
 #define GREEN "32"

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
+#include "work/session_name.h"
 
 void ews_start_opts_table(struct ews_opt out[EWS_START_OPTS_MAX], struct ews_start_settings *set)
 {

@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "store/hardlink.h"
 #include "work/rules.h"
+#include "work/session_place.h"
 
 #define READ_TRIES 3
 #define LOOKS 4

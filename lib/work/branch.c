@@ -23,6 +23,7 @@
 #include "store/tree.h"
 #include "work/outcome.h"
 #include "work/rules.h"
+#include "work/session_place.h"
 #include "work/stage.h"
 #include "work/tripwire.h"
 

@@ -14,6 +14,7 @@
 #include "work/head.h"
 #include "work/history.h"
 #include "work/outcome.h"
+#include "work/session_name.h"
 
 void ews_chain_release(struct ews_chain *chain)
 {

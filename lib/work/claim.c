@@ -24,6 +24,8 @@
 #include "work/holding.h"
 #include "work/retire.h"
 #include "work/rules.h"
+#include "work/session_lock.h"
+#include "work/session_place.h"
 #include "work/snapshot.h"
 
 #define MADE_FILE "made"

@@ -24,6 +24,9 @@
 #include "work/registration.h"
 #include "work/round_find.h"
 #include "work/session.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 
 #define STAMP_FILE "cleaned" /* its time is that of the last look */
 #define LOOK_S (60 * 60)

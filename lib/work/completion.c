@@ -6,6 +6,7 @@
 #include "work/completion.h"
 
 #include "work/apply.h"
+#include "work/session_place.h"
 
 const char *ews_decision_word(enum ews_decision decision)
 {

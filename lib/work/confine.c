@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/git.h"
+#include "work/session_place.h"
 
 bool ews_confine_is_wanted(const char *level)
 {

@@ -26,6 +26,7 @@
 #include "store/xattr.h"
 #include "work/kept.h"
 #include "work/rules.h"
+#include "work/session_place.h"
 #include "work/submodule_head.h"
 
 #define LOOKS 4

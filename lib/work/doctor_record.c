@@ -23,6 +23,9 @@
 #include "work/doctor_home.h"
 #include "work/recover.h"
 #include "work/round_find.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 #include "work/snapshot.h"
 #include "work/undo.h"
 

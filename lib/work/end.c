@@ -29,7 +29,9 @@
 #include "work/inuse.h"
 #include "work/pending.h"
 #include "work/remains.h"
+#include "work/session_lock.h"
 #include "work/session_log.h"
+#include "work/session_place.h"
 #include "work/snapshot.h"
 #include "work/tripwire.h"
 

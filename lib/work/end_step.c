@@ -24,6 +24,7 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "work/holding.h"
+#include "work/session_place.h"
 #include "work/snapshot.h"
 #include "work/transition.h"
 

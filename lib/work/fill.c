@@ -20,6 +20,7 @@
 #include "store/convert.h"
 #include "store/put.h"
 #include "work/claim.h"
+#include "work/session_place.h"
 #include "work/submodule.h"
 
 /* The twin's own files and the ignored ones that come along, as one list: directories get their times when all is in them. */

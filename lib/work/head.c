@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "work/session_place.h"
 
 /* What HEAD says: its first line. */
 static void read_line(struct ews_buf *out, const struct ews_gitstate *git)

@@ -19,6 +19,7 @@
 #include "store/carry.h"
 #include "store/index_extensions.h"
 #include "work/head.h"
+#include "work/session_place.h"
 
 #define FILE_BYTES_MAX (256 * EWS_MIB)
 

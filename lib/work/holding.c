@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "work/session_name.h"
 
 #define GATE "gate:holdings"
 #define GATE_MS 30000

@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "store/cache.h"
 #include "work/rules.h"
+#include "work/session_place.h"
 
 #define GITIGNORE ".gitignore"
 #define INCLUDE_FILE ".worktreeinclude"

@@ -20,6 +20,8 @@
 #include "work/orphan.h"
 #include "work/retire.h"
 #include "work/session.h"
+#include "work/session_lock.h"
+#include "work/session_place.h"
 #include "work/snapshot.h"
 
 #define OWN_LOCK "~moved" /* no session's id */

@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "store/lock.h"
 #include "work/inuse.h"
+#include "work/session_name.h"
 
 #define GONE ".gone-"
 

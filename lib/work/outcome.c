@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "store/journal.h"
 #include "work/pending.h"
+#include "work/session_place.h"
 
 /* Its base and what was kept at its end lie in trash. */
 static int read_ended(struct ews_diff *out, const struct ews_session *session)

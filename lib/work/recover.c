@@ -30,7 +30,10 @@
 #include "work/retire.h"
 #include "work/revert.h"
 #include "work/round.h"
+#include "work/session_lock.h"
 #include "work/session_log.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 #include "work/start.h"
 #include "work/undo.h"
 

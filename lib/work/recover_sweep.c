@@ -27,7 +27,7 @@
 #include "work/hooks.h"
 #include "work/retire.h"
 #include "work/round_record.h"
-#include "work/session.h"
+#include "work/session_name.h"
 #include "work/stage.h"
 #include "work/trash.h"
 

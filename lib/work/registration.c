@@ -20,6 +20,9 @@
 #include "work/content.h"
 #include "work/remains.h"
 #include "work/session.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 #include "work/snapshot.h"
 
 #define ENTRIES "worktrees"

@@ -12,6 +12,7 @@
 #include "store/index.h"
 #include "work/content.h"
 #include "work/history.h"
+#include "work/session_place.h"
 #include "work/snapshot.h"
 
 /* Are there commits that the base does not lead to by itself? */

@@ -14,6 +14,8 @@
 #include "base/path.h"
 #include "work/artifact.h"
 #include "work/outcome.h"
+#include "work/session_lock.h"
+#include "work/session_place.h"
 #include "work/tripwire.h"
 
 #define DATE_LEN 10 /* of a stamp: "2026-01-18" */

@@ -16,7 +16,8 @@
 #include "base/file.h"
 #include "store/lock.h"
 #include "store/state.h"
-#include "work/session.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
 
 #define MARK '~' /* in no session's id */
 

@@ -14,6 +14,8 @@
 #include "base/sync.h"
 #include "store/reserve.h"
 #include "work/proof.h"
+#include "work/session_lock.h"
+#include "work/session_place.h"
 #include "work/tripwire.h"
 
 void ews_revert_result_release(struct ews_revert_result *result)

@@ -19,6 +19,9 @@
 #include "work/round_branch.h"
 #include "work/round_find.h"
 #include "work/rules.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
+#include "work/session_place.h"
 
 #define COMMIT_SUBJECT "[ROUND] Auto-commit\n"
 #define BASE_SUBJECT "[BASELINE] The project as it was\n"

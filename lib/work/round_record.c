@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "work/session_name.h"
 
 #define RECORD_BYTES_MAX EWS_MIB
 #define RECORD_VERSION 1

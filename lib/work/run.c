@@ -38,7 +38,9 @@
 #include "work/output_log.h"
 #include "work/port.h"
 #include "work/prompt.h"
+#include "work/session_lock.h"
 #include "work/session_log.h"
+#include "work/session_place.h"
 #include "work/tripwire.h"
 
 #define GRACE_MS 2000 /* between SIGTERM and SIGKILL */

@@ -18,6 +18,7 @@
 #include "base/path_line.h"
 #include "store/put.h"
 #include "work/rules.h"
+#include "work/session_place.h"
 
 #define ARCHIVE ".scratch_archive"
 #define UNFINISHED ".new-"

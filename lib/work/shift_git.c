@@ -19,6 +19,7 @@
 #include "store/litter.h"
 #include "work/head.h"
 #include "work/history.h"
+#include "work/session_place.h"
 #include "work/stage.h"
 #include "work/transition.h"
 

@@ -20,6 +20,8 @@
 #include "work/drop.h"
 #include "work/history.h"
 #include "work/ignored.h"
+#include "work/session_lock.h"
+#include "work/session_place.h"
 
 /* The newest state in the lineage: what a new snapshot has as its parent. Returns 0 when there is none. */
 static int find_parent(struct ews_snapshot *out, struct ews_repo *repo, struct ews_session *session)

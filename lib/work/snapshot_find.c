@@ -15,6 +15,7 @@
 #include "store/commit.h"
 #include "work/head.h"
 #include "work/roster.h"
+#include "work/session_lock.h"
 
 #define REF_ROOT "refs/ews/"
 

@@ -22,6 +22,7 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "work/ignored.h"
+#include "work/session_place.h"
 #include "work/shift.h"
 
 /* For what is kept, what is put, and who compares the two afterwards. Of very many files the lists take what room there is. */

@@ -22,6 +22,8 @@
 #include "work/holding.h"
 #include "work/pending.h"
 #include "work/retire.h"
+#include "work/session_lock.h"
+#include "work/session_place.h"
 
 void ews_steps_release(struct ews_steps *steps)
 {

@@ -23,6 +23,7 @@
 #include "store/index.h"
 #include "work/rules.h"
 #include "work/session.h"
+#include "work/session_place.h"
 
 #define BOUND_TIMES 4
 #define POLL_MS_MIN 100

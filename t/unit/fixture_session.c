@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "fixture.h"
+#include "work/session_lock.h"
 #include "work/start.h"
 
 char *fixture_start(struct ews_repo *repo, const char *id)

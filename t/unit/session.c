@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/proc.h"
 #include "fixture.h"
+#include "work/session_lock.h"
+#include "work/session_name.h"
 
 TestSuite(session, .init = fixture_begin_project, .fini = fixture_end_project);
 

@@ -1,0 +1,33 @@
+/*
+ * Which sessions there are, and which one a name means.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef EWS_WORK_SESSION_NAME_H
+#define EWS_WORK_SESSION_NAME_H
+
+#include "base/strv.h"
+#include "store/repo.h"
+
+/*
+ * May a session be called `id`? `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, no "..", no "." or ".lock" at its end, and
+ * none of HEAD, now, all. Fails with EWS_EUSAGE and says why.
+ */
+int ews_session_check_id(const char *id);
+
+/* The full id that `name` means, without opening it. The caller frees it. */
+int ews_session_resolve(char **out, struct ews_repo *repo, const char *name);
+
+/* Is a session named, by the current directory or by $EWS_SESSION? (`snapshot` without one works on the project.) */
+bool ews_session_is_implied(struct ews_repo *repo);
+
+/* The ids of all sessions of the store, ended ones included, by name. */
+int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
+
+/* Is the session `id` there, not ended, and (`in_place`) one that works in the project itself? */
+bool ews_session_is_alive(struct ews_repo *repo, const char *id, bool in_place);
+
+/* Say that nobody is called `name`: fails with EWS_ENOTFOUND. */
+int ews_session_fail_unknown(const struct ews_repo *repo, const char *name);
+
+#endif

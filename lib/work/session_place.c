@@ -1,0 +1,275 @@
+/*
+ * Workspaces of sessions: see session_place.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/session_place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/handle.h"
+#include "base/path.h"
+#include "work/session_lock.h"
+
+#define LINK_BYTES_MAX (64 * EWS_KIB)
+#define NO_FD (-1)
+
+struct ews_place ews_session_place(const struct ews_session *session)
+{
+	const struct ews_repo *repo = session->repo;
+
+	return (struct ews_place){ .id = session->state.id,
+				   .workspace = session->state.workspace,
+				   .home = repo->home,
+				   .common_fd = repo->common_fd,
+				   .common_dir = repo->common_dir,
+				   .git_fd = repo->git_fd,
+				   .odb = repo->odb,
+				   .copies_objects = session->state.copies_objects,
+				   .is_plain = repo->is_plain };
+}
+
+int ews_session_tampered(struct ews_strv *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int fd = ews_session_open_workspace(session);
+	struct ews_place place = ews_session_place(session);
+
+	return fd < 0 ? fd : session->method->tampered(out, &place, fd);
+}
+
+bool ews_session_lacks_entry(const struct ews_strv *tampered)
+{
+	return tampered->n == 1 && !strcmp(tampered->items[0], EWS_METHOD_ENTRY);
+}
+
+int ews_session_open_parent(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *parent = NULL;
+
+	if (ews_session_is_at_home(session))
+		return ews_repo_subdir(session->repo, "qe");
+	parent = ews_path_dir(session->state.workspace);
+	return ews_dir_open(parent);
+}
+
+int ews_session_has_no_parent(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(session->state.workspace);
+	int rc = ews_session_is_at_home(session) ? 1 : ews_file_is_there(AT_FDCWD, parent);
+
+	return rc < 0 ? ews_error_wrap("cannot look for the place of session '%s'", session->state.id) : !rc;
+}
+
+int ews_session_make_parent(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *parent = ews_path_dir(session->state.workspace);
+	int rc = ews_session_has_no_parent(session);
+
+	return rc <= 0 ? rc : ews_dir_make_absolute(parent, 0777);
+}
+
+int ews_session_is_gone(const struct ews_session *session)
+{
+	struct stat st;
+
+	if (lstat(session->state.workspace, &st) == 0)
+		return !S_ISDIR(st.st_mode);
+	if (ews_errno_is_absent(errno))
+		return 1;
+	return ews_error_os("cannot look for the workspace of session '%s'", session->state.id);
+}
+
+/* Open a directory whose modes keep even its owner out: the owner's bits are given back first. */
+static int open_closed(int parent_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int handle = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (handle < 0 || fstat(handle, &st) < 0 || ews_handle_chmod(handle, (st.st_mode & 07777) | 0700) < 0)
+		return -1;
+	return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+char *ews_session_moved_to(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt("worktrees/%s", session->state.id);
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *there = NULL;
+	int rc = session->method == &ews_method_worktree ? ews_file_is_there(AT_FDCWD, session->state.workspace) : 1;
+
+	if (rc < 0)
+		ews_error_clear(); /* who looks for it says so */
+	if (rc != 0)
+		return NULL;
+	fd = ews_dir_open_beneath(session->repo->common_fd, rel);
+	if (fd < 0 || ews_file_read(&link, fd, "gitdir", LINK_BYTES_MAX) < 0)
+		ews_error_clear();
+	ews_buf_rtrim(&link);
+	if (!link.len || *link.ptr != '/' || strcmp(ews_path_base(link.ptr), ".git") != 0)
+		return NULL;
+	/* Where it can't be looked at now it may be all the same. */
+	rc = ews_file_is_there(AT_FDCWD, link.ptr);
+	if (rc < 0)
+		ews_error_clear();
+	if (rc == 0)
+		return NULL;
+	there = ews_path_dir(link.ptr);
+	return ews_steal(&there);
+}
+
+static int fail_gone(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
+	EWS_CLEANUP(free) char *round = ews_strfmt("ews/%s", session->state.id);
+
+	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id,
+		  session->state.workspace);
+	if (there)
+		ews_error_hint("it was moved: git worktree move '%s' '%s'", there, session->state.workspace);
+	else if (!strcmp(session->state.label, round))
+		ews_error_hint("'git ews round end --force' ends the round, without its work");
+	else
+		ews_error_hint("'git ews end %s' ends the session", session->state.id);
+	return EWS_EDAMAGED;
+}
+
+/* Its workspace's directory; EWS_EDENIED with its message, or else NO_FD with errno. */
+static int open_now(const struct ews_session *session)
+{
+	const char *name = ews_path_base(session->state.workspace);
+	EWS_CLEANUP(fd) int parent_fd = ews_session_open_parent(session);
+	int fd;
+
+	if (parent_fd < 0)
+		return parent_fd == EWS_EDENIED ? parent_fd : NO_FD;
+	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
+		int err = errno;
+
+		close(fd);
+		fd = NO_FD;
+		errno = err;
+	}
+	return fd < 0 && errno == EACCES ? open_closed(parent_fd, name) : fd;
+}
+
+/* By errno: of what is kept from us, or can't be read just now, nobody may think that it is gone. */
+static bool is_gone(int fd)
+{
+	return fd == NO_FD && ews_errno_is_absent_or_link(errno);
+}
+
+int ews_session_open_workspace(const struct ews_session *session)
+{
+	int fd;
+
+	if (session->method->is_project)
+		return ews_dir_open(session->state.workspace);
+	fd = open_now(session);
+	if (is_gone(fd)) {
+		int rc = ews_session_refuse_unsettled(session);
+
+		if (rc < 0)
+			return rc;
+		/* Of one that somebody brought back meanwhile it is there by now. */
+		fd = open_now(session);
+		if (is_gone(fd))
+			return fail_gone(session);
+		ews_error_clear();
+	}
+	if (fd == EWS_EDENIED)
+		return ews_error_wrap("cannot open the workspace of session '%s'", session->state.id);
+	return fd == NO_FD ? ews_error_os("cannot open the workspace of session '%s'", session->state.id) : fd;
+}
+
+int ews_session_open_admin(const struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
+	struct ews_place place = ews_session_place(session);
+
+	/* Where it lies elsewhere, git has it of a workspace that is gone. */
+	if (workspace < 0 && ews_session_is_gone(session) != 1)
+		return ews_error_code();
+	return session->method->open_git(&place, workspace);
+}
+
+void ews_session_read_early(struct ews_session *session)
+{
+	if (!session->early)
+		session->early = ews_early_read(session->fd, EWS_SESSION_CACHE);
+}
+
+void ews_session_look_early(struct ews_session *session)
+{
+	struct ews_early_opts opts = { .is_plain = session->repo->is_plain };
+
+	if (session->early && ews_early_looks(session->early))
+		return;
+	opts.root_fd = ews_session_open_workspace(session);
+	/* Whoever looks finds what is wrong, and says it. */
+	if (opts.root_fd < 0 ||
+	    ews_config_size(&opts.max_file_bytes, ews_repo_config(session->repo), "ews.maxFile") < 0) {
+		ews_cleanup_fd(&opts.root_fd);
+		ews_error_clear();
+		return;
+	}
+	ews_session_read_early(session);
+	ews_early_look(session->early, &opts);
+}
+
+/* Without a base nothing in the workspace means anything yet. */
+static bool is_begun(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	struct ews_oid base;
+	bool has_base = ews_odb_ref_read(&base, session->repo->odb, ref) == 0;
+
+	ews_error_clear();
+	return has_base;
+}
+
+static int refuse_tampered(const struct ews_session *session)
+{
+	EWS_CLEANUP(strv) struct ews_strv tampered = EWS_STRV_INIT;
+	const char *id = session->state.id;
+	int rc = ews_session_tampered(&tampered, session);
+
+	if (rc == 0 && tampered.n)
+		rc = ews_session_refuse_unsettled(session);
+	if (rc < 0 || !tampered.n)
+		return rc;
+	if (ews_session_lacks_entry(&tampered)) {
+		ews_error(EWS_EDAMAGED, "session '%s': its '%s' is gone", id, tampered.items[0]);
+		ews_error_hint("'git ews recover' writes it anew, and leaves the files alone");
+		return EWS_EDAMAGED;
+	}
+	ews_error(EWS_EDAMAGED, "session '%s': '%s' was rewritten", id, tampered.items[0]);
+	ews_error_hint("'git ews revert %s' writes it anew", id);
+	return EWS_EDAMAGED;
+}
+
+int ews_session_need_active(const struct ews_session *session)
+{
+	int rc = ews_session_refuse_ended(session);
+
+	if (rc < 0)
+		return rc;
+	if (ews_session_is_interrupted(session))
+		return ews_session_fail_interrupted(session->state.id);
+	if (session->state.state == EWS_STATE_STARTING && !is_begun(session))
+		rc = ews_session_refuse_unsettled(session);
+	if (rc == 0)
+		rc = refuse_tampered(session);
+	/* Of one that somebody was done with meanwhile it counts what it is like since. */
+	return rc == EWS_EDAMAGED && session->lock.fd < 0 ? refuse_tampered(session) : rc;
+}
