@@ -502,6 +502,14 @@ test_expect_success !SANITIZE,!VALGRIND 'out of memory or of descriptors the sta
 	done
 '
 
+test_expect_success STRACE,!SANITIZE,!VALGRIND 'nor is HEAD called damaged when there are no descriptors left to read it with' '
+	test_strace trace -qq -e trace=openat,openat2 git-ews -C p run -- true && n=$(grep -n "HEAD" trace | sed -n "2s/:.*//p") && last=$((n + 40)) && : >said &&
+	while test "$n" -lt "$last"; do
+		test_expect_code 125 test_strace trace -qq -e trace=openat,openat2 -e inject=openat,openat2:error=EMFILE:when=$n+ git-ews -C p run -- true 2>err && test_grep ! "install\|damaged" err && cat err >>said || return 1
+		n=$((n + 2))
+	done && test_grep "cannot read HEAD of the project: .*Too many open files" said
+'
+
 test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '
 	git -C p ews status --json --ended >status.json && ! grep -q "\"pid\"" status.json && ls "$HOME/.superqode/working/p/locks" | { grep -v ":session:\|:owner:" || :; } >list && test_must_be_empty list &&
 	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list

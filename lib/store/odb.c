@@ -535,7 +535,10 @@ static int find_head_commit(struct ews_oid *out, struct ews_odb *odb)
 	struct ews_oid oid;
 	int rc;
 
-	if (ews_odb_ref_read(&oid, odb, "HEAD") < 0) {
+	rc = ews_odb_ref_read(&oid, odb, "HEAD");
+	if (rc == EWS_EIO || rc == EWS_EDENIED)
+		return rc;
+	if (rc < 0) {
 		ews_error_clear();
 		return 0;
 	}

@@ -83,6 +83,14 @@ static int refuse_revision(const char *base)
 	return EWS_EUSAGE;
 }
 
+/* HEAD leads to no commit, and not because there is none yet: by `rc` it can't be read now, or never. */
+static int fail_head(int rc)
+{
+	const bool is_unreadable = rc == EWS_EIO || rc == EWS_EDENIED || rc == EWS_EUNSUPPORTED;
+
+	return ews_error_wrap(is_unreadable ? "cannot read HEAD of the project" : "HEAD of the project is damaged");
+}
+
 /* HEAD's commit in the twin: the base, the project's, or, where nothing was committed yet, an empty one of ours. */
 static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch, const char *base)
 {
@@ -93,8 +101,8 @@ static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_b
 
 	if (base) {
 		rc = *base == '-' ? EWS_ENOTFOUND : ews_odb_resolve_commit(&out->head, repo->odb, base);
-		if (rc == 0)
-			return 0;
+		if (rc == 0 || rc == EWS_EIO || rc == EWS_EDENIED)
+			return rc;
 		ews_error(EWS_ENOTFOUND, "'%s' is no commit", base);
 		ews_error_hint("--base takes a branch, a tag or a commit");
 		return EWS_ENOTFOUND;
@@ -103,7 +111,7 @@ static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_b
 	if (rc == 0)
 		return 0;
 	if (!is_unborn(repo))
-		return ews_error_wrap("HEAD of the project is damaged");
+		return fail_head(rc);
 	ews_error_clear();
 	out->is_unborn = true;
 	rc = ews_batch_add(&tree, batch, EWS_OBJECT_TREE, "", 0);
@@ -506,11 +514,13 @@ static char *find_branch(struct ews_repo *repo)
 
 int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
 {
+	int rc = repo->is_plain ? 0 : ews_odb_resolve_commit(&twin->head, repo->odb, "HEAD");
+
 	twin->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
-	if (repo->is_plain || ews_odb_resolve_commit(&twin->head, repo->odb, "HEAD") == 0)
+	if (rc == 0)
 		return 0;
 	if (!is_unborn(repo))
-		return ews_error_wrap("HEAD of the project is damaged");
+		return fail_head(rc);
 	ews_error_clear();
 	twin->is_unborn = true;
 	return 0;
