@@ -116,10 +116,9 @@ struct ews_entry *ews_entries_find_next(const struct ews_entries *list, const ch
 
 bool ews_entries_has_below(const struct ews_entries *list, const char *path)
 {
-	for (size_t i = 0; i < list->n; i++)
-		if (ews_path_is_inside(list->items[i].path, path))
-			return true;
-	return false;
+	size_t at = ews_path_find_first(list->items, sizeof(*list->items), list->n, path);
+
+	return at < list->n && ews_path_is_inside(list->items[at].path, path);
 }
 
 void ews_entries_count(const struct ews_entries *list, size_t *n_files, uint64_t *bytes)

@@ -81,7 +81,7 @@ void ews_entries_unique(struct ews_entries *list);
 struct ews_entry *ews_entries_find(const struct ews_entries *list, const char *path);
 /* The same for who asks for many, mostly in the order of the list: `at` is where the last was found, 0 at first. */
 struct ews_entry *ews_entries_find_next(const struct ews_entries *list, const char *path, size_t *at);
-/* Is there an entry at `path`, or below it? */
+/* Has a sorted list an entry at `path`, or below it? */
 bool ews_entries_has_below(const struct ews_entries *list, const char *path);
 /* How many files and links are in it, and how many bytes these have. */
 void ews_entries_count(const struct ews_entries *list, size_t *n_files, uint64_t *bytes);

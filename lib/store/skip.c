@@ -80,10 +80,9 @@ const struct ews_skip *ews_skips_covering(const struct ews_skips *list, const ch
 
 bool ews_skips_touch(const struct ews_skips *list, const char *path)
 {
-	for (size_t i = 0; i < list->n; i++)
-		if (ews_path_is_inside(list->items[i].path, path) || ews_path_is_inside(path, list->items[i].path))
-			return true;
-	return false;
+	size_t at = ews_path_find_first(list->items, sizeof(*list->items), list->n, path);
+
+	return (at < list->n && ews_path_is_inside(list->items[at].path, path)) || ews_skips_covering(list, path);
 }
 
 void ews_skips_release(struct ews_skips *list)

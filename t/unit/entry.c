@@ -14,18 +14,25 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "fixture.h"
+#include "store/skip.h"
 #include "store/tree.h"
 
 TestSuite(entry, .init = fixture_begin, .fini = fixture_end);
 
-static void add_random(struct ews_entries *list)
+static void pick_path(struct ews_buf *out)
 {
 	static const char *const names[] = { "a", "b", "a.c", "a-", "a0", "\xff", "\x01" };
+
+	for (size_t n = 1 + fixture_pick(3); n; n--)
+		ews_buf_addf(out, "%s%s", out->len ? "/" : "", FIXTURE_ONE_OF(names));
+}
+
+static void add_random(struct ews_entries *list)
+{
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	struct ews_entry *entry;
 
-	for (size_t n = 1 + fixture_pick(3); n; n--)
-		ews_buf_addf(&path, "%s%s", path.len ? "/" : "", FIXTURE_ONE_OF(names));
+	pick_path(&path);
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(list->items[i].path, path.ptr))
 			return;
@@ -83,6 +90,31 @@ Test(entry, changes_are_those_that_comparing_every_pair_finds)
 			cr_assert_eq(change->to, look_for(&to, change->path));
 			cr_assert(i == 0 || ews_path_cmp(change[-1].path, change->path) < 0);
 		}
+	}
+}
+
+Test(entry, what_is_above_or_below_is_found_as_by_asking_each)
+{
+	for (size_t round = 0; round < fixture_rounds(500); round++) {
+		EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+		EWS_CLEANUP(skips) struct ews_skips skips = EWS_SKIPS_INIT;
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		bool is_below = false, is_touched = false;
+
+		for (size_t n = fixture_pick(20); n; n--)
+			add_random(&list);
+		ews_entries_sort(&list);
+		for (size_t i = 0; i < list.n; i++)
+			ews_skips_add(&skips, list.items[i].path, EWS_SKIP_IGNORED, 0);
+		if (round % 8)
+			pick_path(&path);
+		for (size_t i = 0; i < list.n; i++) {
+			is_below = is_below || ews_path_is_inside(list.items[i].path, path.ptr);
+			is_touched = is_touched || ews_path_is_inside(path.ptr, list.items[i].path);
+		}
+		is_touched = is_touched || is_below;
+		cr_assert_eq(ews_entries_has_below(&list, path.ptr), is_below, "EWS_SEED=%zu", fixture_seed());
+		cr_assert_eq(ews_skips_touch(&skips, path.ptr), is_touched, "EWS_SEED=%zu", fixture_seed());
 	}
 }
 
