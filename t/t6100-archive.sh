@@ -330,4 +330,10 @@ test_expect_success 'P4: prune leaves what it can not read, and does not count i
 	mkdir unread && git -C unread init -q && echo 1 >unread/a && for n in 1 2 3; do one_in unread create --ignore "$n" && echo "$one" || return 1; done >made && a=$(sed -n 1p made) && c=$(sed -n 3p made) && head -c 40 "$a" >piece && cat piece >"$a" && head -c 40 "$c" >piece && cat piece >"$c" && git -C unread ews archive prune --keep 1 >out 2>err && test_must_be_empty out && test_grep "^warning: it stays, .*${a##*/}" err && git -C unread ews archive prune --keep 0 >out 2>err && sed -n 2p made | test_cmp - out && test_path_is_file "$a" && test_path_is_file "$c"
 '
 
+test_expect_success USERS 'a directory of archives that may not be read is none without archives: no verb answers from it' '
+	mkdir kept && echo a >kept/a && test_give_user kept && test_as_user git-ews archive create "$PWD/kept" >out && one=$(cat out) && test_as_user chmod 0 "${one%/*}" &&
+	for verb in "list kept" "list --all" "show ${one##*/}" "create kept --if-changed"; do test_expect_code 128 test_as_user git-ews archive $verb >out 2>err && test_grep "cannot open directory .*/archives/kept-.*: Permission denied" err && test_must_be_empty out || return 1; done &&
+	(cd kept && test_expect_code 128 test_as_user git-ews archive prune --keep 1 --force 2>../err) && test_grep "Permission denied" err && test_as_user chmod 700 "${one%/*}" && test_as_user git-ews archive list --all >out && test_line_count = 1 out
+'
+
 test_done

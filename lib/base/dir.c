@@ -423,6 +423,21 @@ ssize_t ews_dir_names_read(struct ews_dir_names *out, int fd)
 	return ews_dir_list(&out->items, fd, &out->arena);
 }
 
+ssize_t ews_dir_names_read_at(struct ews_dir_names *out, const char *path)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(path);
+	ssize_t n;
+
+	if (fd == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	n = fd < 0 ? fd : ews_dir_names_read(out, fd);
+	if (fd >= 0 && n < 0)
+		return ews_error_wrap("'%s'", path);
+	return n;
+}
+
 void ews_dir_names_release(struct ews_dir_names *names)
 {
 	free(names->items);

@@ -99,6 +99,8 @@ struct ews_dir_names {
 
 /* As ews_dir_list(), into `out`, which is empty. */
 ssize_t ews_dir_names_read(struct ews_dir_names *out, int fd);
+/* The same of the directory `path` (links followed); none where it is not there. Fails where it can't be read. */
+ssize_t ews_dir_names_read_at(struct ews_dir_names *out, const char *path);
 void ews_dir_names_release(struct ews_dir_names *names);
 EWS_CLEANUP_DEFINE(dir_names, struct ews_dir_names, ews_dir_names_release)
 

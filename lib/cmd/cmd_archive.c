@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -114,28 +113,12 @@ static int hash_file(char out[EWS_MD5_HEX_MAX], int fd)
 	return 0;
 }
 
-static void find_all_places(struct ews_strv *out, const char *home)
-{
-	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	EWS_CLEANUP(fd) int fd = ews_dir_open(archives);
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-
-	ews_error_clear();
-	for (ssize_t i = 0; i < n; i++)
-		ews_strv_addf(out, "%s/%s", archives, names.items[i].name);
-}
-
 /* What is in all places below home, or in those of a directory. */
 static int list_places(struct ews_archives *out, struct ews_cmd_ctx *ctx, const char *home, const char *dir, bool all)
 {
 	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
-	int rc = 0;
+	int rc = all ? ews_archive_all_places(&places, home) : find_places(&places, ctx, home, dir);
 
-	if (all)
-		find_all_places(&places, home);
-	else
-		rc = find_places(&places, ctx, home, dir);
 	for (size_t i = 0; i < places.n && rc == 0; i++)
 		rc = ews_archive_list(out, places.items[i]);
 	return rc;

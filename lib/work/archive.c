@@ -134,31 +134,36 @@ static bool is_meant(const char *name, const char *word)
 }
 
 /* Add all archives in the directory `dir` that `word` may mean; NULL: all that there are. */
-static void add_candidates(struct ews_strv *out, const char *dir, const char *word)
+static int add_candidates(struct ews_strv *out, const char *dir, const char *word)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+	ssize_t n = ews_dir_names_read_at(&names, dir);
 
 	for (ssize_t i = 0; i < n; i++)
 		if (ews_archive_is_name(names.items[i].name) && (!word || is_meant(names.items[i].name, word)))
 			ews_strv_addf(out, "%s/%s", dir, names.items[i].name);
-	ews_error_clear();
+	return n < 0 ? (int)n : 0;
 }
 
-static void add_everywhere(struct ews_strv *out, const char *home, const char *word)
+int ews_archive_all_places(struct ews_strv *out, const char *home)
 {
 	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
-	EWS_CLEANUP(fd) int fd = ews_dir_open(archives);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+	ssize_t n = ews_dir_names_read_at(&names, archives);
 
-	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *dir = ews_path_join(archives, names.items[i].name);
+	for (ssize_t i = 0; i < n; i++)
+		ews_strv_addf(out, "%s/%s", archives, names.items[i].name);
+	return n < 0 ? (int)n : 0;
+}
 
-		add_candidates(out, dir, word);
-	}
-	ews_error_clear();
+static int add_everywhere(struct ews_strv *out, const char *home, const char *word)
+{
+	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
+	int rc = ews_archive_all_places(&places, home);
+
+	for (size_t i = 0; i < places.n && rc == 0; i++)
+		rc = add_candidates(out, places.items[i], word);
+	return rc;
 }
 
 static int fail_ambiguous(const char *word, const struct ews_strv *found)
@@ -176,16 +181,20 @@ int ews_archive_find(char **out, const char *word, const char *cwd, const char *
 {
 	EWS_CLEANUP(strv) struct ews_strv found = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *path = ews_path_absolute(cwd, word);
+	bool is_name = !strchr(word, '/');
 	struct stat st;
+	int rc = 0;
 
 	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) {
 		*out = ews_steal(&path);
 		return 0;
 	}
-	for (size_t i = 0; i < places->n && !strchr(word, '/'); i++)
-		add_candidates(&found, places->items[i], word);
-	if (!found.n && !strchr(word, '/'))
-		add_everywhere(&found, home, word);
+	for (size_t i = 0; i < places->n && is_name && rc == 0; i++)
+		rc = add_candidates(&found, places->items[i], word);
+	if (!found.n && is_name && rc == 0)
+		rc = add_everywhere(&found, home, word);
+	if (rc < 0)
+		return rc;
 	if (found.n > 1)
 		return fail_ambiguous(word, &found);
 	if (!found.n) {
@@ -322,13 +331,13 @@ static void add_one(struct ews_archives *out, const char *file)
 int ews_archive_list(struct ews_archives *out, const char *place)
 {
 	EWS_CLEANUP(strv) struct ews_strv files = EWS_STRV_INIT;
+	int rc = add_candidates(&files, place, NULL);
 
-	add_candidates(&files, place, NULL);
 	for (size_t i = 0; i < files.n; i++)
 		add_one(out, files.items[i]);
 	if (out->n)
 		qsort(out->items, out->n, sizeof(*out->items), cmp_age);
-	return 0;
+	return rc;
 }
 
 int ews_archive_limit(uint64_t *out_bytes, struct ews_repo *repo)

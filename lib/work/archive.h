@@ -74,6 +74,9 @@ int ews_archive_place(char **out, struct ews_repo *repo, const char *home, const
 /* Add all places where there may be some of `dir`, or of the project that it is in: it may not have been one always. */
 int ews_archive_places(struct ews_strv *out, struct ews_repo *repo, const char *home, const char *dir);
 
+/* Add those of all directories, in a project or not. */
+int ews_archive_all_places(struct ews_strv *out, const char *home);
+
 /* Is it what we call archives: "<time>.<8 hex>.<name>.tar[.<suffix>]"? */
 bool ews_archive_is_name(const char *name);
 /* The name of a new one. The caller frees it. */
@@ -99,7 +102,7 @@ int ews_archive_describe_content(struct ews_archive *out, const char *file, int 
 void ews_archive_format(struct ews_buf *out, const struct ews_archive *archive);
 int ews_archive_parse(struct ews_archive *out, const char *text, size_t len);
 
-/* Add all in `place`; none when it is not there. The oldest comes first. */
+/* Add all in `place`; none when it is not there. The oldest comes first. Fails where it is there and can't be read. */
 int ews_archive_list(struct ews_archives *out, const char *place);
 
 /* What an archive may hold when it is read: ews.maxTotal of the repository, else (NULL) of the user. */
