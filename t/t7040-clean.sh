@@ -234,4 +234,10 @@ test_expect_success 'a line of commits that a tag alone holds is not counted whe
 	git -C aside ews clean --now --json >out && test "$(json out .freed_bytes)" -lt 200000
 '
 
+test_expect_success USERS 'trash that may not be opened, and a session whose record can not be read, stay and are named' '
+	git init -q guests && (cd guests && echo a >a && git add a && git commit -qm a) && test_give_user guests && as() { test_as_user git -C guests ews "$@" 2>err || { cat err >&2 && false; }; } && place=$PWD/home-65534/.superqode/working/guests && as start two >out && as end two >out &&
+	test_as_user chmod 0 "${place:?}/trash" && as clean --now >out && test_grep "^note: stays: .*${place:?}/trash.*: cannot open directory .*: Permission denied" err && as clean --now --json >out && test_grep "${place:?}/trash" out && test_as_user chmod 700 "${place:?}/trash" && test_as_user chmod 0 "${place:?}/sessions/two/state.json" &&
+	as clean --now --dry-run >out && test_grep "^note: stays: two: state.json: .*Permission denied" err && as clean --now >out && test_grep "^note: stays: two: " err && test_grep "^directory" out && test_path_is_dir "${place:?}/sessions/two" && test_as_user chmod 600 "${place:?}/sessions/two/state.json" && as clean --now >out && test_grep ! stays err
+'
+
 test_done

@@ -717,6 +717,7 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 		rc = ews_trash_plan_make(&plan);
 	if (rc < 0)
 		return rc;
+	ews_strv_add_array(&result.kept, plan.unread.items);
 	begin_count(&count, &plan);
 	ews_trash_plan_measure(&plan);
 	rc = act_all(&plan);

@@ -75,11 +75,21 @@ static int plan_steps(struct ews_trash_plan *plan)
 	return rc < 0 ? rc : 0;
 }
 
-/* Takes over `fd`; one that can't be opened holds nothing. */
+/* Say why something is not looked at, and so stays. */
+static void keep_for_error(struct ews_trash_plan *plan, const char *session)
+{
+	ews_strv_addf(&plan->unread, "%s\t%s", session, ews_error_message());
+}
+
+/* Takes over `fd`. One that is not there, or is a link, holds nothing; one that can't be opened stays as it is. */
 static void add_root(struct ews_trash_plan *plan, char *path, int fd, bool is_home, bool is_named_only)
 {
 	bool is_known = fd < 0;
 
+	if (fd < 0 && !ews_errno_is_absent_or_link(errno)) {
+		(void)ews_error_wrap("'%s'", path);
+		keep_for_error(plan, "");
+	}
 	ews_error_clear();
 	for (size_t i = 0; i < plan->n_roots && !is_known; i++)
 		is_known = !strcmp(plan->roots[i].path, path);
@@ -134,10 +144,15 @@ static void look_at_session(struct ews_trash_plan *plan, int sessions_fd, const 
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 	EWS_CLEANUP(free) char *entry = ews_path_join(EWS_TRASH_BESIDE, name);
+	EWS_CLEANUP(free) char *id = ews_retire_id(name);
 	struct ews_trash_record record = { 0 };
+	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
 
-	if (fd < 0 || ews_state_read(&state, fd) < 0) {
-		ews_error_clear(); /* a start that was killed is recover's, a state that makes no sense nobody's */
+	/* A start that was killed is recover's, a state that makes no sense nobody's. */
+	if (rc == EWS_EIO && is_wanted(plan, id))
+		keep_for_error(plan, id);
+	if (rc < 0) {
+		ews_error_clear();
 		return;
 	}
 	add_root_elsewhere(plan, &state);
@@ -427,6 +442,7 @@ void ews_trash_plan_release(struct ews_trash_plan *plan)
 	for (size_t i = 0; i < plan->n_records; i++)
 		free(plan->records[i].name);
 	ews_strv_release(&plan->damaged);
+	ews_strv_release(&plan->unread);
 	ews_strv_release(&plan->parents);
 	ews_strv_release(&plan->sessions);
 	free(plan->steps);

@@ -73,6 +73,7 @@ struct ews_trash_plan {
 	struct ews_trash_step *steps;
 	size_t n_steps, cap_steps;
 	struct ews_strv damaged; /* ids of steps whose record makes no sense */
+	struct ews_strv unread; /* "<session>\t<why>": what could not be looked at, and stays; "" is the project itself */
 	struct ews_trash_root *roots;
 	size_t n_roots, cap_roots;
 	struct ews_trash_dir *dirs;
