@@ -144,4 +144,9 @@ test_expect_success STRACE 'P4: a round whose ref comes back from trash while it
 	git -C p rev-parse -q --verify "refs/ews/$past" && git -C p ews round show "ews/$past" && git -C p ews doctor >out && test_grep ! "no record of such a round" out && git -C p ews round end --all
 '
 
+test_expect_success STRACE 'P4: who can not see whether a ref that he removes is packed as well does not say that somebody moved it' '
+	test_repo faulty && start_ws faulty faulty && for n in 1 2 3 4 5 6 7 8 9 10; do id=$(git -C faulty ews snapshot create -m $n faulty) && if test_strace trace -P packed-refs -P "$PWD/faulty/.git/packed-refs" -e trace=openat,openat2 -e inject=openat,openat2:error=EIO:when=$n git -C faulty ews snapshot drop $id 2>err; then break; else code=$?; fi && test_grep "packed-refs.*INJECTED" trace && test_grep "Input/output error" err && test $code = 128 || return 1; done && test $n -gt 2 &&
+	git -C faulty ews recover --all >out 2>err && git -C faulty ews end faulty
+'
+
 test_done

@@ -396,7 +396,7 @@ static int find_packed(struct ews_oid *out, const char *common_dir, const char *
 {
 	EWS_CLEANUP(fd) int fd = open(common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return find_packed_in(out, fd, name);
+	return fd < 0 ? ews_error_os("cannot open '%s'", common_dir) : find_packed_in(out, fd, name);
 }
 
 /* Where refs are read: those that each worktree has for itself, and all others. */
@@ -652,10 +652,11 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
 	if (rc == 0)
 		wait_for_packing(odb->common_dir);
-	if (rc > 0 || find_packed(&packed, odb->common_dir, name) != 0) {
-		ews_error_clear();
-		return 1;
-	}
+	/* It is gone from its file: who can't tell whether it is packed as well must not say that it moved. */
+	if (rc == 0)
+		rc = find_packed(&packed, odb->common_dir, name);
+	if (rc != 0)
+		return rc < 0 ? ews_error_wrap("cannot move the ref '%s'", name) : 1;
 	remove_empty_dirs(odb->common_dir, name);
 	return ews_odb_sync_ref(odb, name);
 }
