@@ -192,6 +192,11 @@ test_expect_success 'start cleans now and then: once an hour, when ews.autoClean
 	git -C p ews end a2 a3 a4
 '
 
+test_expect_success 'a clock that was ahead once does not keep it from that until then' '
+	start_ws p ahead && git -C p ews end ahead && aged "8 days ago" p && touch -d "300 days" "${working:?}/p/cleaned" && git -C p -c ews.backgroundClean=false ews start behind >out 2>err && test "$(ls "${working:?}/p/trash")" = "" && git -C p ews end behind &&
+	touch -d "now" before && test ! "${working:?}/p/cleaned" -nt before
+'
+
 test_expect_success !VALGRIND 'and in the background, where nobody waits for it' '
 	aged "8 days ago" p && touch -d "2 hours ago" "${working:?}/p/cleaned" && path=$(git -C p ews start a5) && test -d "$path" && test_wait_for 20 is_empty "${working:?}/p/trash"
 '

@@ -377,12 +377,15 @@ int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct 
 bool ews_clean_is_time(struct ews_repo *repo)
 {
 	bool is_known, is_time = false;
+	int64_t age_s;
 	struct stat st;
 
 	if (ews_repo_need_dir(repo, false) == 0) {
 		/* What has just begun has nothing that could be due. */
 		is_known = fstatat(repo->dir_fd, STAMP_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
-		is_time = is_known && ews_clock_now() - st.st_mtim.tv_sec >= LOOK_S;
+		age_s = is_known ? ews_clock_now() - st.st_mtim.tv_sec : 0;
+		/* A clock that was ahead once must not keep us from looking until it is that time. */
+		is_time = is_known && (age_s >= LOOK_S || age_s < -LOOK_S);
 		if ((is_time || !is_known) && ews_file_replace(repo->dir_fd, STAMP_FILE, "", 0, 0600) < 0)
 			is_time = false; /* what can't be written to can't be cleaned either */
 	}
