@@ -294,4 +294,11 @@ test_expect_success 'a user who has no directory gets none' '
 	(unset SUPERQODE_HOME && HOME=$PWD/nobody && export HOME && SUPERQODE_HOME=$PWD/nobodys git -C project ews start n >out) && test_path_is_missing nobody && SUPERQODE_HOME=$PWD/nobodys git -C project ews end n
 '
 
+test_expect_success 'a rule for tests that has no kind that there is, or no pattern, is an error of start and config, wherever in the list it stands; a list in a list as well' '
+	wrong() { yaml "$2" && for verb in config "config get qe.${3%%:*}" "start odd"; do test_expect_code 128 git -C project ews $verb 2>err && test_grep "^error: .*superqode.yaml:$1: qe.$3" err || return 1; done; } &&
+	wrong 1 "qe: {artifacts: {tests: [\"** -> foo\", \"a -> unit\"]}}" "artifacts.tests: .foo. is none of unit, integration, e2e, api, contract, fuzz, load, regression, security" && wrong 1 "qe: {artifacts: {tests: [a, \"! -> unit\"]}}" "artifacts.tests: .! -> unit. has no pattern" &&
+	wrong 1 "qe: {workspace: {exclude: [VENDOR, [c]]}}" "workspace.exclude: has a list in it" && test_grep ! "second time" err && wrong 1 "qe: {workspace: {exclude: [[c]]}}" "workspace.exclude: has a list in it" && test_expect_code 128 git -C project -c ews.artifacts.tests="x -> Unit" ews start odd 2>err && test_grep "command line: ews.artifacts.tests: .Unit. is none of" err &&
+	yaml "qe: {artifacts: {tests: [\"** -> foo\"]}}" && git -C project -c ews.artifacts.tests="a -> e2e" ews config get qe.artifacts.tests >out && test_grep "^a -> e2e" out && yaml "qe: {artifacts: {tests: [\"checks/**->integration\", \"*.t  ->  load\", \"!b\"]}}" && start_ws -n ws project even && mkdir "${ws:?}/checks" && echo 1 >"${ws:?}/checks/a" && echo 1 >"${ws:?}/x.t" && git -C project ews artifact collect even --json >out && test_json out ".tests[0].type" test_integration && test_json out ".tests[1].type" test_load && git -C project ews end even && rm project/superqode.yaml
+'
+
 test_done

@@ -229,6 +229,10 @@ static void take_yaml_value(struct ews_config *config, size_t at)
 		else if (is_given_before(config, setting))
 			spoil(add(config, &given), true, "is there a second time");
 		return;
+	case EWS_YAML_LIST_WITHIN:
+		if (is_list)
+			spoil(add(config, &given), true, "has a list in it, where texts should be");
+		return;
 	case EWS_YAML_ITEM:
 		if (is_list)
 			(void)add(config, &given);
@@ -545,6 +549,37 @@ static const struct given *find_strongest(const struct ews_config *config, const
 	return NULL;
 }
 
+/*
+ * Does what comes later take the place of a value of a list? What git's config names does so with what the file names, and an
+ * empty value, as for git, takes back all before it.
+ */
+static bool is_replaced(const struct ews_config *config, const struct ews_setting *setting, size_t at)
+{
+	const struct given *given = &config->items[at];
+
+	for (size_t i = at + 1; i < config->n; i++) {
+		const struct given *later = &config->items[i];
+
+		if (later->setting != setting || later->why)
+			continue;
+		if (!*later->text || (given->source == EWS_CONFIG_YAML && later->source != EWS_CONFIG_YAML))
+			return true;
+	}
+	return false;
+}
+
+/* The first value of a list that is wrong, and would hold beside those that come later; NULL: there is none. */
+static const struct given *find_wrong(const struct ews_config *config, const struct ews_setting *setting)
+{
+	for (size_t i = 0; i < config->n; i++) {
+		const struct given *given = &config->items[i];
+
+		if (given->is_wrong && concerns(given, setting) && !is_replaced(config, setting, i))
+			return given;
+	}
+	return NULL;
+}
+
 /* What holds for `setting`, when that can be said. `out` is set to NULL for the default. */
 static int find(const struct given **out, const struct ews_config *config, const struct ews_setting *setting)
 {
@@ -552,7 +587,9 @@ static int find(const struct given **out, const struct ews_config *config, const
 
 	if (rc < 0)
 		return rc;
-	*out = find_strongest(config, setting);
+	*out = setting->type == EWS_SETTING_LIST ? find_wrong(config, setting) : NULL;
+	if (!*out)
+		*out = find_strongest(config, setting);
 	return *out && (*out)->is_wrong ? fail_given(config, *out) : 0;
 }
 
@@ -682,25 +719,11 @@ void ews_config_warnings(struct ews_strv *out, const struct ews_config *config)
 	}
 }
 
-/*
- * Does a value of a list hold? What git's config names takes the place of what the file names, and
- * an empty value, as for git, takes back all before it.
- */
 static bool is_in_list(const struct ews_config *config, size_t at)
 {
 	const struct given *given = &config->items[at];
 
-	if (given->why || !*given->text)
-		return false;
-	for (size_t i = at + 1; i < config->n; i++) {
-		const struct given *later = &config->items[i];
-
-		if (later->setting != given->setting || later->why)
-			continue;
-		if (!*later->text || (given->source == EWS_CONFIG_YAML && later->source != EWS_CONFIG_YAML))
-			return false;
-	}
-	return true;
+	return !given->why && *given->text && !is_replaced(config, given->setting, at);
 }
 
 static void show(struct ews_config_entry *out, const struct ews_config *config, const struct given *given)

@@ -5,6 +5,7 @@
  */
 #include "store/setting.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +14,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/gitconfig_text.h"
+
+#define ARROW "->" /* between a pattern and what it stands for */
 
 static const struct ews_setting_word methods[] = {
 	{ "auto", "auto", 0 },
@@ -34,6 +37,13 @@ static const struct ews_setting_word levels[] = {
 static const struct ews_setting_word policies[] = {
 	{ "read-only", "read-only", 0 },
 	{ "inside", "inside", 1 },
+	{ NULL, NULL, 0 },
+};
+
+static const struct ews_setting_word kinds[] = {
+	{ "unit", "unit", 0 }, { "integration", "integration", 0 }, { "e2e", "e2e", 0 },
+	{ "api", "api", 0 },   { "contract", "contract", 0 },       { "fuzz", "fuzz", 0 },
+	{ "load", "load", 0 }, { "regression", "regression", 0 },   { "security", "security", 0 },
 	{ NULL, NULL, 0 },
 };
 
@@ -63,7 +73,7 @@ const struct ews_setting ews_settings[] = {
 	  "stop git push", NULL },
 	{ "qe.artifacts.location", "ews.artifacts.location", EWS_SETTING_PLACE, ".superqode/qe-artifacts", NULL,
 	  NULL, false, "where artifacts are put", NULL },
-	{ "qe.artifacts.tests", "ews.artifacts.tests", EWS_SETTING_LIST, NULL, NULL, NULL, false,
+	{ "qe.artifacts.tests", "ews.artifacts.tests", EWS_SETTING_LIST, NULL, kinds, NULL, false,
 	  "which new files are tests: patterns of .gitignore, each with '-> <kind>' behind it where it says one",
 	  "checks/** -> integration" },
 	{ NULL, "ews.home", EWS_SETTING_PLACE, "~/.superqode", NULL, NULL, true,
@@ -214,6 +224,32 @@ static int read_place(const char **out, const char *text)
 	return EWS_ECONFIG;
 }
 
+void ews_setting_split(size_t *out_len, const char **out_word, const char *text)
+{
+	const char *arrow = strstr(text, ARROW);
+	size_t len = arrow ? (size_t)(arrow - text) : strlen(text);
+
+	while (len && isspace((unsigned char)text[len - 1]))
+		len--;
+	*out_len = len;
+	*out_word = arrow ? arrow + strlen(ARROW) + strspn(arrow + strlen(ARROW), " \t") : NULL;
+}
+
+/* An empty one takes back what came before it. */
+static int read_rule(const struct ews_setting *setting, const char *text)
+{
+	const char *word;
+	size_t len;
+
+	ews_setting_split(&len, &word, text);
+	if (*text && len <= (*text == '!')) {
+		ews_error(EWS_ECONFIG, "'%.200s' has no pattern", text);
+		ews_error_hint("write a pattern of .gitignore, as in '%s'", setting->example);
+		return EWS_ECONFIG;
+	}
+	return word ? read_word(&word, setting, word) : 0;
+}
+
 int ews_setting_read(struct ews_setting_value *out, const struct ews_setting *setting, const char *text)
 {
 	*out = (struct ews_setting_value){ .text = text };
@@ -229,6 +265,7 @@ int ews_setting_read(struct ews_setting_value *out, const struct ews_setting *se
 	case EWS_SETTING_PLACE:
 		return read_place(&out->text, text);
 	case EWS_SETTING_LIST:
+		return setting->words ? read_rule(setting, text) : 0;
 	case EWS_SETTING_COMMAND:
 		return 0;
 	}

@@ -34,7 +34,7 @@ struct ews_setting {
 	const char *git;
 	enum ews_setting_type type;
 	const char *dflt; /* as text; of a list NULL: nothing */
-	const struct ews_setting_word *words; /* ended by { NULL, NULL, 0 } */
+	const struct ews_setting_word *words; /* ended by { NULL, NULL, 0 }; of a list: what may stand behind an arrow */
 	const char *loose; /* of a bool what a repository may not choose by itself; NULL: it may choose either */
 	bool is_users; /* nothing that a repository says of it counts */
 	const char *help; /* what it says, for people */
@@ -64,6 +64,12 @@ struct ews_setting_value {
 
 /* Make sense of `text`. Fails with EWS_ECONFIG; the sentence says why, not where. */
 int ews_setting_read(struct ews_setting_value *out, const struct ews_setting *setting, const char *text);
+
+/*
+ * Take a text of a list apart whose setting has words, "<pattern> -> <word>": the pattern has `*out_len` bytes; the word behind
+ * the arrow, a part of `text`, is NULL where there is no arrow.
+ */
+void ews_setting_split(size_t *out_len, const char **out_word, const char *text);
 
 /* How much `value` lets through: less is stricter, and 0 is what anybody may choose. */
 unsigned ews_setting_laxity(const struct ews_setting *setting, const struct ews_setting_value *value);

@@ -148,6 +148,9 @@ static int take_start(struct walk *walk, const yaml_event_t *event, bool is_list
 	const yaml_char_t *tag = is_list ? event->data.sequence_start.tag : event->data.mapping_start.tag;
 	unsigned line = line_of(&event->start_mark);
 	struct frame *top = top_of(walk);
+	enum ews_yaml_kind kind = !is_list              ? EWS_YAML_SECTION
+				  : top && top->is_list ? EWS_YAML_LIST_WITHIN
+							: EWS_YAML_LIST;
 	int rc = 0;
 
 	if (tag)
@@ -159,7 +162,7 @@ static int take_start(struct walk *walk, const yaml_event_t *event, bool is_list
 	if (walk->depth == DEPTH_MAX)
 		return fail(walk, line, "is nested too deeply");
 	if (top)
-		rc = add(walk, is_list ? EWS_YAML_LIST : EWS_YAML_SECTION, "", close_key(top, line));
+		rc = add(walk, kind, "", close_key(top, line));
 	walk->frames[walk->depth++] = (struct frame){ .is_list = is_list, .path_len = walk->path.len };
 	return rc;
 }

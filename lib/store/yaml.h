@@ -24,6 +24,7 @@
 enum ews_yaml_kind {
 	EWS_YAML_SECTION = 1, /* keys follow */
 	EWS_YAML_LIST, /* items follow */
+	EWS_YAML_LIST_WITHIN, /* likewise, of a list in a list, whose key it has, as its items do */
 	EWS_YAML_TEXT,
 	EWS_YAML_ITEM, /* a text in a list; the key is that of the list */
 	EWS_YAML_NULL, /* nothing, "~" or "null" where a value might be */

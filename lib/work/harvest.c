@@ -5,6 +5,7 @@
  */
 #include "work/harvest.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@
 #include "store/ignore.h"
 
 #define RULES "qe.artifacts.tests"
-#define ARROW "->"
 #define MODE_FILE 0100644
 #define MODE_EXECUTABLE 0100755
 
@@ -77,31 +77,21 @@ static void release_rules(struct rules *rules)
 
 EWS_CLEANUP_DEFINE(rules, struct rules, release_rules)
 
-/* Take "<pattern> -> <kind>" apart. Fails with EWS_ECONFIG. */
-static int add_rule(struct rules *rules, const char *text)
+/* Take "<pattern> -> <kind>" apart, which was looked at when the setting was read. */
+static void add_rule(struct rules *rules, const char *text)
 {
-	EWS_CLEANUP(buf) struct ews_buf pattern = EWS_BUF_INIT;
-	const char *arrow = strstr(text, ARROW), *kind = arrow ? arrow + strlen(ARROW) : "";
 	struct rule rule = { .is_no_test = *text == '!' };
+	const char *kind;
+	size_t len;
 
-	kind += strspn(kind, " \t");
-	if (arrow)
+	ews_setting_split(&len, &kind, text);
+	if (kind) {
 		rule.type = ews_artifact_type_of_tests(kind);
-	ews_buf_add(&pattern, text + rule.is_no_test,
-		    (arrow ? (size_t)(arrow - text) : strlen(text)) - rule.is_no_test);
-	ews_buf_rtrim(&pattern);
-	if (!pattern.len)
-		return ews_error(EWS_ECONFIG, "'%.200s' has no pattern", text);
-	if (arrow && !rule.type) {
-		ews_error(EWS_ECONFIG, "'%.200s' is no kind of tests", kind);
-		ews_error_hint(
-			"the kinds are unit, integration, e2e, api, contract, fuzz, load, regression and security");
-		return EWS_ECONFIG;
+		assert(rule.type);
 	}
-	rule.pattern = ews_ignore_new(NULL, 0, pattern.ptr, pattern.len, false);
+	rule.pattern = ews_ignore_new(NULL, 0, text + rule.is_no_test, len - rule.is_no_test, false);
 	EWS_GROW(rules->items, rules->n, rules->cap);
 	rules->items[rules->n++] = rule;
-	return 0;
 }
 
 static int read_rules(struct rules *rules, struct ews_repo *repo)
@@ -112,15 +102,11 @@ static int read_rules(struct rules *rules, struct ews_repo *repo)
 	bool has_own;
 	int rc = ews_config_check_one(config, setting);
 
-	for (size_t i = 0; rc == 0 && ews_config_look(&entry, config, setting, i); i++) {
-		rc = add_rule(rules, entry.text);
-		if (rc < 0)
-			return entry.file ? ews_error_wrap("%s:%u: " RULES, entry.file, entry.line)
-					  : ews_error_wrap(RULES);
-	}
+	for (size_t i = 0; rc == 0 && ews_config_look(&entry, config, setting, i); i++)
+		add_rule(rules, entry.text);
 	has_own = rules->n > 0;
 	for (size_t i = 0; rc == 0 && !has_own && i < sizeof(usual_rules) / sizeof(*usual_rules); i++)
-		rc = add_rule(rules, usual_rules[i]);
+		add_rule(rules, usual_rules[i]);
 	return rc;
 }
 

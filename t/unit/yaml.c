@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-static const char kinds[] = "?slti0";
+static const char kinds[] = "?slwti0";
 
 /* A value a line: "<line> <kind> <key>=<text>". */
 static char *show(const char *text, size_t len)
@@ -52,7 +52,7 @@ Test(yaml, keys_are_dotted_and_know_their_line)
 		     "2 s qe=\n3 t qe.a=1\n5 s qe.b=\n6 t qe.b.c=x y\n7 t qe.d=m\nn\n\n10 0 z=\n");
 	assert_reads("{a: {b: c}, d: }", "1 s a=\n1 t a.b=c\n1 0 d=\n");
 	assert_reads("a:\n  - x\n  - ''\n  -\n    - y\n  - k: v\nb: '~'\n",
-		     "1 l a=\n2 i a=x\n3 i a=\n5 l a=\n5 i a=y\n6 s a=\n6 t a.k=v\n7 t b=~\n");
+		     "1 l a=\n2 i a=x\n3 i a=\n5 w a=\n5 i a=y\n6 s a=\n6 t a.k=v\n7 t b=~\n");
 	assert_reads("\xef\xbb\xbfk\xc3\xa9: \xc3\xa9\n", "1 t k\xc3\xa9=\xc3\xa9\n");
 }
 
