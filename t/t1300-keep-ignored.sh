@@ -179,4 +179,11 @@ test_expect_success 'P2: the same when the disk does not give it; what snapshot 
 	echo newest >>"${ws:?}/notes" && git -C listless ews end --json "$id" >out && test_json_count out ".sessions[0].skipped" 0
 '
 
+test_expect_success 'P1: what came along stays where the target is a commit or of another session, which could not know it; what came since goes' '
+	git init -q foreign && (cd foreign && printf "*.o\nout/\n" >.gitignore && echo a >a && git add . && git commit -qm a && echo built >built.o && mkdir out && echo 1 >out/1) && start_ws -n other foreign other && rm "${other:?}/built.o" && of_other=$(git -C foreign ews snapshot create other) &&
+	start_ws foreign it && mv "${ws:?}/built.o" away.o && of_it=$(git -C foreign ews snapshot create it) && mv away.o "${ws:?}/built.o" && echo edit >>"${ws:?}/a" && echo new >"${ws:?}/new.o" && echo new >"${ws:?}/out/2" &&
+	for target in HEAD $of_other; do git -C foreign ews revert --to $target it >out 2>err && test_grep Verified out && test_grep ! present err && printf ".git\n.gitignore\na\nbuilt.o\nout\n" >want && ls -A "$ws" >got && test_cmp want got && ls "${ws:?}/out" >got && echo 1 >want && test_cmp want got && git -C foreign ews undo it && test_grep new "${ws:?}/new.o" && test_grep new "${ws:?}/out/2" || return 1; done &&
+	git -C foreign ews revert --to $of_it it >out 2>err && test_grep "^warning: moved to trash: built.o (present)" err && test_path_is_missing "${ws:?}/built.o" && git -C foreign ews undo it && git -C foreign ews end it other
+'
+
 test_done

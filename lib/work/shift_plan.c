@@ -86,10 +86,17 @@ static bool blocks_target(const struct ews_shift *shift, const struct ews_skip *
 	return false;
 }
 
+/* Is the target a state of this workspace? No other, nor a commit, could know what came along here. */
+static bool is_of_this_session(const struct ews_shift *shift)
+{
+	return shift->session && !strcmp(shift->opts->target->session, shift->session->state.id);
+}
+
 /* It came along at the start, was gone when the target was taken, and is back. */
 static bool is_back_since(const struct ews_shift *shift, const char *path)
 {
-	return !is_base_target(shift) && !ews_skips_covering(&shift->target.scan.skips, path) &&
+	return is_of_this_session(shift) && !is_base_target(shift) &&
+	       !ews_skips_covering(&shift->target.scan.skips, path) &&
 	       !ews_entries_find(&shift->target.scan.entries, path);
 }
 
