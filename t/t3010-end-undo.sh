@@ -203,6 +203,12 @@ test_expect_success '--list shows the steps, newest first; --dry-run does nothin
 	git -C p for-each-ref >after && test_cmp before after
 '
 
+test_expect_success 'undo --dry-run counts what comes back out of trash as undo does, and so does --redo' '
+	turns() { git -C dry ews undo "$@" -n tells >out && sed -n "/^  Paths/p" out >would && git -C dry ews undo "$@" -n --json tells >told && git -C dry ews undo "$@" tells >out && sed -n "/^  Paths/p" out >did && test_line_count = 1 would && test_cmp did would && test_json_count told .restored "$(sed "s/^  Paths: \([0-9]*\) .*/\1/" did)"; } &&
+	git init -q dry && (cd dry && echo "*.o" >.gitignore && echo a >a && git add . && git commit -qm a) && start_ws dry tells && echo edit >>"${ws:?}/a" && echo 1 >"${ws:?}/1.o" && mkdir "${ws:?}/sub" && git -C "${ws:?}/sub" init -q && git -C dry ews revert tells >out 2>err && test_path_is_missing "${ws:?}/1.o" && test_path_is_missing "${ws:?}/sub" &&
+	turns && test_grep " 3 restored" would && test_path_is_file "${ws:?}/1.o" && turns --redo && turns && git -C dry ews end tells
+'
+
 test_expect_success 'a session that is named: its own steps alone' '
 	new_session mine && mine=$ws && new_session other && other=$ws &&
 	git -C p ews revert mine >out && git -C p ews revert other >out &&

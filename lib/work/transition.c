@@ -131,10 +131,10 @@ static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, 
 	return 0;
 }
 
-/* The letter that begins the names of what the step moves away while it turns: 'u' when it is undone. */
+/* The letter that begins the names of what the step moves away while it turns: 'u' when it is undone, or would be. */
 static char letter_of(const struct ews_step *step)
 {
-	return step->state == EWS_STEP_UNDOING ? 'u' : 'f';
+	return step->state == EWS_STEP_UNDOING || step->state == EWS_STEP_DONE ? 'u' : 'f';
 }
 
 /* Did it go away when the step turned the other way, so that this turn brings it back? */
@@ -322,6 +322,30 @@ static int move_back(struct ews_transition_result *out, struct ews_shift *shift,
 	ews_strv_clear(&step->stays);
 	ews_strv_add_array(&step->stays, stays.items);
 	return 0;
+}
+
+static void name_one_back(struct ews_transition_result *out, const struct ews_shift *shift, const char *line)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+
+	if (ews_shift_split_moved(&path, &name, line) < 0)
+		ews_error_clear(); /* move_back() says it */
+	else if (strcmp(path.ptr, EWS_GITFILE) != 0 || shift->repo->is_plain ||
+		 ews_shift_brings_repository_back(shift))
+		ews_strv_add(&out->restored, path.ptr);
+}
+
+/* What move_back() would bring back, of a dry run. */
+static void name_back(struct ews_transition_result *out, const struct ews_shift *shift)
+{
+	const struct ews_step *step = shift->step;
+
+	for (size_t i = 0; i < step->moved.n && !step->is_emptied; i++)
+		name_one_back(out, shift, step->moved.items[i]);
+	for (size_t i = 0; i < step->stays.n && !step->is_emptied; i++)
+		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
+			name_one_back(out, shift, step->stays.items[i]);
 }
 
 static int put(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
@@ -622,6 +646,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	ews_shift_list_changes(out, &shift);
 	name_expired(out, &shift);
 	if (opts->dry_run) {
+		name_back(out, &shift);
 		for (size_t i = 0; i < shift.away.n; i++)
 			name_kept(out, &shift, shift.away.items[i]);
 		(void)ews_shift_name_strange(out, &shift, -1);
