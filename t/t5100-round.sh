@@ -237,4 +237,9 @@ test_expect_success 'P4: a round start or end that is killed anywhere is whole o
 	restore fresh && begin z && echo z >"${ws:?}/z" && echo s >"${ws:?}/.ews_scratch/s" && save work && sweep work after_end round end --agent z
 '
 
+test_expect_success 'a dry run of end --all has in JSON the rounds that would end; what a round holds of the deep lock its end lets go of' '
+	test_repo barred && start=$(git -C barred ews round start --agent x) && test_expect_code 1 git -C barred ews start --deep z 2>err && test_grep "^hint: .git ews round end. or .git ews lock release ${start##*/}. lets go of it" err && git -C barred ews round start --agent over >out && git -C barred ews round end --agent over >out && git -C barred ews round end --all --dry-run --json >out && test_json_count out .rounds 1 && test_json out ".rounds[0].agent" x && test_json out ".rounds[0].state" open && test_json_count out .dropped 2 &&
+	test_path_is_dir "$start" && git -C barred ews round end --agent x >out && git -C barred ews start --deep z && test_expect_code 1 git -C barred ews start --deep y 2>err && test_grep "^hint: .git ews end z. or" err && git -C barred ews end z && git -C barred ews round end --all
+'
+
 test_done

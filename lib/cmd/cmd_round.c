@@ -299,6 +299,25 @@ static int end_open(struct ews_cmd_ctx *ctx, struct ending *set, const struct ew
 	return rc < 0 && over.len ? ews_error_wrap("the others go on, but %s ended", over.ptr) : rc;
 }
 
+/* Of a dry run: what is known of a round that would end. */
+static int add_round(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_round *round)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddItemToArray(set->rounds, object);
+	return ews_render_round(object, ctx->repo, round, set->with_agents);
+}
+
+static int name_open(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_rounds *rounds)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < rounds->n && rc == 0 && ctx->json; i++)
+		if (rounds->items[i].is_open && rounds->items[i].is_settled)
+			rc = add_round(ctx, set, &rounds->items[i]);
+	return rc;
+}
+
 /* End those that go on, then all refs go as one step. */
 static int end_all(struct ews_cmd_ctx *ctx, struct ending *set, cJSON *object)
 {
@@ -309,7 +328,7 @@ static int end_all(struct ews_cmd_ctx *ctx, struct ending *set, cJSON *object)
 	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
 	if (rc < 0)
 		return rc;
-	rc = set->dry_run ? 0 : end_open(ctx, set, &rounds);
+	rc = set->dry_run ? name_open(ctx, set, &rounds) : end_open(ctx, set, &rounds);
 	for (size_t i = 0; i < rounds.n && set->dry_run; i++)
 		if (rounds.items[i].is_settled && !ews_oid_is_none(&rounds.items[i].tip))
 			ews_strv_addf(&names, "ews/%s", rounds.items[i].id);
@@ -338,12 +357,8 @@ static int name_only(struct ews_cmd_ctx *ctx, struct ending *set)
 	if (!round)
 		return ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", set->who.agent,
 				 set->who.team);
-	if (ctx->json) {
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(set->rounds, object);
-		return ews_render_round(object, ctx->repo, round, set->with_agents);
-	}
+	if (ctx->json)
+		return add_round(ctx, set, round);
 	ews_buf_addf(&ctx->out, "ews/%s\n", round->id);
 	return 0;
 }

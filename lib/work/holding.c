@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "work/round_find.h"
 #include "work/session_name.h"
 
 #define GATE "gate:holdings"
@@ -370,7 +371,7 @@ static void add_bar(struct ews_buf *out, struct ews_holding *holding, int locks_
 	ews_buf_addc(out, ')');
 }
 
-static void set_hint(const struct taking *taking, const struct ews_holding *first)
+static void set_hint(const struct taking *taking, const struct ews_holding *first, bool is_round)
 {
 	if (taking->is_hopeless)
 		ews_error_hint("'git ews lock release %s' lets go of the quick one", taking->opts->session);
@@ -381,13 +382,15 @@ static void set_hint(const struct taking *taking, const struct ews_holding *firs
 		ews_error_hint(
 			"it lasts until the command ends; 'git ews lock acquire --wait <seconds>' waits for it");
 	else
-		ews_error_hint("'git ews end %s' or 'git ews lock release %s' lets go of it", first->id, first->id);
+		ews_error_hint("'git ews %s%s' or 'git ews lock release %s' lets go of it",
+			       is_round ? "round end" : "end ", is_round ? "" : first->id, first->id);
 }
 
 /* Fail with EWS_EBUSY: who, since when, what for. */
 static int fail_busy(const struct taking *taking, const struct ews_holding *const *bars, size_t n)
 {
 	EWS_CLEANUP(buf) struct ews_buf who = EWS_BUF_INIT;
+	bool is_round = ews_round_is_session(taking->repo, bars[0]->id);
 
 	for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
 		ews_buf_adds(&who, i ? ", " : "");
@@ -400,7 +403,7 @@ static int fail_busy(const struct taking *taking, const struct ews_holding *cons
 				who.ptr);
 	else
 		(void)ews_error(EWS_EBUSY, "no %s lock beside %s", modes[taking->opts->mode], who.ptr);
-	set_hint(taking, bars[0]);
+	set_hint(taking, bars[0], is_round);
 	return EWS_EBUSY;
 }
 
