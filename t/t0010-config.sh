@@ -294,6 +294,10 @@ test_expect_success 'a user who has no directory gets none' '
 	(unset SUPERQODE_HOME && HOME=$PWD/nobody && export HOME && SUPERQODE_HOME=$PWD/nobodys git -C project ews start n >out) && test_path_is_missing nobody && SUPERQODE_HOME=$PWD/nobodys git -C project ews end n
 '
 
+test_expect_success 'a home that can not be made is said to be that, not one without sessions' '
+	for home in /proc/none /dev/null/none; do test_expect_code 128 env SUPERQODE_HOME=$home git -C project ews start n 2>err && test_grep "cannot start .n.: cannot .* .$home" err && test_grep ! "no sessions" err || return 1; done
+'
+
 test_expect_success 'a rule for tests that has no kind that there is, or no pattern, is an error of start and config, wherever in the list it stands; a list in a list as well' '
 	wrong() { yaml "$2" && for verb in config "config get qe.${3%%:*}" "start odd"; do test_expect_code 128 git -C project ews $verb 2>err && test_grep "^error: .*superqode.yaml:$1: qe.$3" err || return 1; done; } &&
 	wrong 1 "qe: {artifacts: {tests: [\"** -> foo\", \"a -> unit\"]}}" "artifacts.tests: .foo. is none of unit, integration, e2e, api, contract, fuzz, load, regression, security" && wrong 1 "qe: {artifacts: {tests: [a, \"! -> unit\"]}}" "artifacts.tests: .! -> unit. has no pattern" &&

@@ -203,7 +203,7 @@ static int open_working(const char *home, bool make)
 		rc = ews_dir_make(fd, "working", 0700);
 	if (rc >= 0)
 		rc = ews_dir_open_own(fd, "working");
-	return rc == EWS_ENOTFOUND ? ews_error(EWS_ENOTFOUND, "there are no sessions") : rc;
+	return rc == EWS_ENOTFOUND && !make ? ews_error(EWS_ENOTFOUND, "there are no sessions") : rc;
 }
 
 /* Is it the store of a plain directory? Those are called as ews_home_store() says. */
