@@ -28,19 +28,6 @@ static int read_list(struct ews_artifacts *out, struct ews_cmd_ctx *ctx)
 	return rc;
 }
 
-/* A name that is none, or that of several, is an answer: no. */
-static int find(const struct ews_artifact **out, struct ews_cmd_ctx *ctx, const struct ews_artifacts *list,
-		const char *name)
-{
-	bool is_exact;
-	int rc;
-
-	rc = ews_suggestion_find(out, &is_exact, list, name);
-	if (rc == EWS_ENOTFOUND)
-		ctx->failure_status = 1;
-	return rc;
-}
-
 static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -84,6 +71,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	const struct ews_cmd_syntax syntax = { .usage = show_usage, .min_words = 1, .max_words = 1 };
 	const struct ews_artifact *found;
+	bool is_exact;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
@@ -93,7 +81,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = read_list(&artifacts, ctx);
 	if (rc == 0)
-		rc = find(&found, ctx, &artifacts, args.words.items[0]);
+		rc = ews_suggestion_find(&found, &is_exact, &artifacts, args.words.items[0]);
 	if (rc == 0)
 		rc = ews_suggestion_read(&text, ctx->repo, found);
 	if (rc < 0)
@@ -127,11 +115,12 @@ static int choose(void *payload, struct ews_apply_source *out, struct ews_cmd_ct
 {
 	struct chosen *chosen = payload;
 	const struct ews_artifact *found;
+	bool is_exact;
 	int rc;
 
 	rc = read_list(&chosen->artifacts, ctx);
 	if (rc == 0)
-		rc = find(&found, ctx, &chosen->artifacts, word);
+		rc = ews_suggestion_find(&found, &is_exact, &chosen->artifacts, word);
 	if (rc == 0)
 		rc = ews_suggestion_read(&chosen->text, ctx->repo, found);
 	if (rc < 0)
