@@ -189,6 +189,17 @@ test_expect_success 'create in a project without a session is a snapshot of the 
 	git -C q ews snapshot list >list && grep $own list && test_must_fail grep "$(cat out)" list && git -C q ews snapshot list --all >all && grep $own all && grep "$(cat out)" all
 '
 
+test_expect_success 'P4: each work tree of a repository has states of its own: none is taken over from another, compared with it or dropped for it' '
+	test_repo trees && git -C trees worktree add -q ../trees-w -b w && echo own >trees/own && (cd trees && git ews snapshot create -m first) >out && first=$(cat out) &&
+	(cd trees-w && echo w >w && git ews snapshot create --if-changed -m w && git ews snapshot create --if-changed && git ews snapshot create -m again) >out && test_line_count = 2 out && w=$(sed -n 1p out) && again=$(sed -n 2p out) &&
+	(cd trees && git ews snapshot create --if-changed && echo changed >run.sh && git ews snapshot create -m part -- run.sh) >out && test_line_count = 1 out && part=$(cat out) &&
+	git -C trees ls-tree -r --name-only refs/ews/snapshots/$part >out && grep -x own out && test_must_fail grep -x w out && test "$(git -C trees log -1 --format="%(trailers:key=Ews-Parent,valueonly,separator=)" refs/ews/snapshots/$part)" = $first &&
+	git -C trees log -1 --format="%(trailers:key=Ews-Worktree,valueonly,separator=)" refs/ews/snapshots/$part >out && echo | test_cmp - out && git -C trees log -1 --format="%(trailers:key=Ews-Worktree,valueonly,separator=)" refs/ews/snapshots/$w >out && echo trees-w | test_cmp - out &&
+	git -C trees ews snapshot list >out && grep $first out && grep $part out && test_must_fail grep -e $w -e $again out && git -C trees-w ews snapshot list >out && test_line_count = 2 out && git -C trees ews snapshot list --all >out && test_line_count = 4 out &&
+	git -C trees-w ews snapshot prune --keep 2 >out && test_must_be_empty out && git -C trees ews snapshot prune --keep 1 >out && echo $first | test_cmp - out && git -C trees worktree move ../trees-w "$PWD/trees-m" && git -C trees-m ews snapshot prune --keep 1 >out && echo $w | test_cmp - out &&
+	git -C trees-m ews snapshot list >out && test_line_count = 1 out && grep $again out
+'
+
 test_expect_success 'P4, P8: a damaged HEAD, which start refuses, is named and keeps nobody from saving what is there; an unborn one is no damage' '
 	git init -q hurt && echo 1 >hurt/f && git -C hurt ews snapshot create >out 2>err && test_must_be_empty err && git -C hurt ews snapshot show "$(cat out)" >out && test_grep ! "^Head:" out && git -C hurt add f && git -C hurt commit -q -m one && start_ws hurt w && good=$(git -C hurt rev-parse HEAD) &&
 	for how in "refs/heads/main:" "refs/heads/main:garbage" "refs/heads/main:$(echo $good | tr 0-9a-f 1-9a-f0)" "refs/heads/main:ref: refs/../x" "HEAD:ref: refs/../x" "HEAD:ref: refs/heads/a.lock" "HEAD:$(echo $good | tr 0-9a-f 1-9a-f0)"; do

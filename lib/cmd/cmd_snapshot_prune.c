@@ -305,29 +305,31 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return drop_picked(ctx, picked, n, dry_run);
 }
 
-/* A session's base stays as long as the session. */
-static bool can_prune(const struct ews_snapshot *snapshot)
+/* A session's base stays as long as the session. What another work tree has of its own is not for this one to judge. */
+static bool can_prune(const struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
-	return ews_str_begins(snapshot->ref, EWS_REF_SNAPSHOTS);
+	return ews_str_begins(snapshot->ref, EWS_REF_SNAPSHOTS) &&
+	       (*snapshot->session || ews_snapshot_is_of_project(snapshot, repo));
 }
 
 /* How many of the same session, that may go as well, come after the one at `i`? They are listed oldest first. */
-static size_t newer_ones(const struct ews_snapshots *list, size_t i)
+static size_t newer_ones(const struct ews_repo *repo, const struct ews_snapshots *list, size_t i)
 {
 	size_t j, n = 0;
 
 	for (j = i + 1; j < list->n; j++)
-		n += can_prune(&list->items[j]) && !strcmp(list->items[i].session, list->items[j].session);
+		n += can_prune(repo, &list->items[j]) && !strcmp(list->items[i].session, list->items[j].session);
 	return n;
 }
 
-static size_t pick_old(const struct ews_snapshot **picked, const struct ews_snapshots *list, int64_t before_s,
-		       size_t keep)
+static size_t pick_old(const struct ews_snapshot **picked, const struct ews_repo *repo,
+		       const struct ews_snapshots *list, int64_t before_s, size_t keep)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < list->n; i++)
-		if (can_prune(&list->items[i]) && list->items[i].created_s <= before_s && newer_ones(list, i) >= keep)
+		if (can_prune(repo, &list->items[i]) && list->items[i].created_s <= before_s &&
+		    newer_ones(repo, list, i) >= keep)
 			picked[n++] = &list->items[i];
 	return n;
 }
@@ -355,5 +357,6 @@ int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	ews_cmd_snapshots_talk(ctx, &snapshots);
 	picked = ews_calloc(snapshots.n + 1, sizeof(*picked));
-	return drop_picked(ctx, picked, pick_old(picked, &snapshots, set.before_s, set.keep_n), set.dry_run);
+	return drop_picked(ctx, picked, pick_old(picked, ctx->repo, &snapshots, set.before_s, set.keep_n),
+			   set.dry_run);
 }

@@ -682,6 +682,15 @@ int ews_repo_subdir(struct ews_repo *repo, const char *rel)
 	return rc < 0 ? rc : ews_dir_open_own(repo->dir_fd, rel);
 }
 
+char *ews_repo_worktree(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(buf) struct ews_buf name = EWS_BUF_INIT;
+
+	if (strcmp(repo->git_dir, repo->common_dir) != 0)
+		ews_path_escape(&name, ews_path_base(repo->git_dir), strlen(ews_path_base(repo->git_dir)));
+	return ews_buf_steal(&name);
+}
+
 int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name, const char *verb, unsigned wait_ms)
 {
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, EWS_LOCKS);

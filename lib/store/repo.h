@@ -70,6 +70,12 @@ int ews_repo_make_own_dir(const struct ews_repo *repo);
 /* A directory below repo->dir, made 0700 when missing. Returns a descriptor. */
 int ews_repo_subdir(struct ews_repo *repo, const char *rel);
 
+/*
+ * What git calls the linked worktree that it is seen from, escaped; "" in the main one. The name stays where the work tree, or the
+ * repository, moves. The caller frees it.
+ */
+char *ews_repo_worktree(const struct ews_repo *repo);
+
 /* Take the lock `name` of the project, as ews_lock_take(). */
 int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name, const char *verb, unsigned wait_ms);
 /* Does some process hold it now, or can that not be seen? */

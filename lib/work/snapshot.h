@@ -36,6 +36,7 @@ struct ews_snapshot {
 	char *id;
 	char *ref; /* the ref that holds it; "" for a plain revision */
 	char *session; /* "" for the project's own */
+	char *worktree; /* of those: what git calls the linked worktree that it was, escaped; "" for the main one */
 	char *method; /* "worktree", ... */
 	char *subject;
 	char *parent; /* snapshot id, or "" */
@@ -74,10 +75,13 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 /* Is it one of those that a verb would have destroyed, or that were dropped? Of an empty one it is not known. */
 bool ews_snapshot_is_in_trash(const struct ews_snapshot *snapshot);
 
+/* Is it of the very work tree that `repo` is seen from? Those of a session are not: one is of all work trees of the repository. */
+bool ews_snapshot_is_of_project(const struct ews_snapshot *snapshot, const struct ews_repo *repo);
+
 /* The one that a ref holds. Fails when its commit can't be read. */
 int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref);
 
-/* All of a session (NULL: of the project itself; `all`: every one), oldest first; trash only on request. */
+/* All of a session (NULL: of the project itself, this work tree; `all`: every one), oldest first; trash only on request. */
 int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash);
 
 /* The content that `snapshot` recorded. */

@@ -24,6 +24,7 @@ void ews_snapshot_release(struct ews_snapshot *snapshot)
 	free(snapshot->id);
 	free(snapshot->ref);
 	free(snapshot->session);
+	free(snapshot->worktree);
 	free(snapshot->method);
 	free(snapshot->subject);
 	free(snapshot->parent);
@@ -52,6 +53,7 @@ void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from
 	out->id = copy_text(from->id);
 	out->ref = copy_text(from->ref);
 	out->session = copy_text(from->session);
+	out->worktree = copy_text(from->worktree);
 	out->method = copy_text(from->method);
 	out->subject = copy_text(from->subject);
 	out->parent = copy_text(from->parent);
@@ -88,6 +90,13 @@ bool ews_snapshot_is_in_trash(const struct ews_snapshot *snapshot)
 	return snapshot->ref && is_trash(snapshot->ref);
 }
 
+bool ews_snapshot_is_of_project(const struct ews_snapshot *snapshot, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *worktree = ews_repo_worktree(repo);
+
+	return !*snapshot->session && !strcmp(snapshot->worktree, worktree);
+}
+
 /* What the commit `oid` says of itself. A commit without our trailers is a plain revision. */
 static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_oid *oid, const char *ref)
 {
@@ -109,6 +118,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 		free(out->id);
 		out->id = ews_strdup(is_trash(ref) ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
 		out->session = ews_strdup("");
+		out->worktree = ews_strdup("");
 		out->method = ews_strdup("");
 		out->parent = ews_strdup("");
 		out->hash = ews_strdup("");
@@ -117,6 +127,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 		return 0;
 	}
 	out->session = ews_commit_trailer(commit.message, "Ews-Session");
+	out->worktree = ews_commit_trailer(commit.message, "Ews-Worktree");
 	out->method = ews_commit_trailer(commit.message, "Ews-Method");
 	out->parent = ews_commit_trailer(commit.message, "Ews-Parent");
 	out->hash = ews_commit_trailer(commit.message, "Ews-Hash");
@@ -397,7 +408,7 @@ static int list_of_session(struct ews_snapshots *out, struct ews_repo *repo, con
 			continue;
 		if (!known)
 			ews_roster_add(&roster, ref->name, one.session);
-		if (!strcmp(one.session, session))
+		if (*session ? !strcmp(one.session, session) : ews_snapshot_is_of_project(&one, repo))
 			add(out, &one);
 	}
 	if (rc == 0)

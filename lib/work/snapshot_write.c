@@ -372,16 +372,24 @@ static const char *head_word(char hex[EWS_OID_HEX_MAX], const struct ews_snapsho
 	return ews_oid_is_none(&snap->head) ? EWS_HEAD_UNBORN_WORD : ews_oid_hex(hex, &snap->head);
 }
 
+/* Who knows of one work tree alone takes those without for its own. */
+static char *worktree_line(const struct ews_snapshot *snap)
+{
+	return *snap->worktree ? ews_strfmt("Ews-Worktree: %s\n", snap->worktree) : ews_strdup("");
+}
+
 static char *format_message(const struct ews_snapshot *snap)
 {
+	EWS_CLEANUP(free) char *worktree = worktree_line(snap);
 	char hex[EWS_OID_HEX_MAX];
 
 	return ews_strfmt("%s\n\n"
-			  "Ews-Snapshot: %s\nEws-Session: %s\nEws-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
+			  "Ews-Snapshot: %s\nEws-Session: %s\n%sEws-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
 			  "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
 			  "\nEws-Unseen: %" PRIu64 "\nEws-Hash: %s\n",
-			  snap->subject, snap->id, snap->session, snap->method, head_word(hex, snap), snap->parent,
-			  snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->unseen, snap->hash);
+			  snap->subject, snap->id, snap->session, worktree, snap->method, head_word(hex, snap),
+			  snap->parent, snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->unseen,
+			  snap->hash);
 }
 
 /* An id that no snapshot of that kind has: of many that are made in one second two may be given the same. The caller frees it. */
@@ -427,6 +435,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.created_ns = (uint32_t)now.tv_nsec;
 	snap.id = opts->id ? ews_strdup(opts->id) : new_id(repo, opts->prefix, snap.created_s);
 	snap.session = ews_strdup(opts->session ? opts->session->state.id : "");
+	snap.worktree = opts->session ? ews_strdup("") : ews_repo_worktree(repo);
 	snap.method = ews_strdup(opts->session ? opts->session->state.method : "none");
 	snap.parent = ews_strdup(opts->parent ? opts->parent : "");
 	snap.subject = opts->subject ? plain_subject(opts->subject) : ews_strdup("");
