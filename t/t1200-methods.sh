@@ -209,6 +209,16 @@ test_expect_success 'in place: branches are put back, other refs are named with 
 	git -C refs ews undo r && git -C refs log --oneline -1 >out && test_grep one out && git -C refs ews end r && git -C refs for-each-ref refs/heads/main >out && grep "refs/heads/main" before >want && test_cmp want out
 '
 
+# A session in place has its work tree for a workspace, and is nothing to the others of the repository
+test_expect_success 'P8: in place in one work tree: shown as it is in every other, passed by, and sent back by what would need it' '
+	test_repo trees && git -C trees worktree add -q -b w ../trees-w && git -C trees-w ews start --method in-place ip && echo edit >>trees-w/src/main.c && git -C trees ews list >out && test_grep "^ip *active " out && git -C trees ews status >out && test_grep "ip *active *1 file" out && test_grep ! "project:\|problem:" out && git -C trees ews status --json ip >out && test_json out ".sessions[0].changes.total_changes" 1 && test_json out ".sessions[0].project_changed" false &&
+	git -C trees ews doctor >out && test_grep ! "session .ip." out && git -C trees ews recover --all 2>err && test_grep "nothing is interrupted" err && for verb in recover "recover --revert" "end --force" diff revert path; do
+		test_expect_code 128 git -C trees ews $verb ip >out 2>err && test_must_be_empty out && test_grep "session .ip. works in another work tree itself: .$PWD/trees-w" err && test_grep "^hint: change to it" err || { echo >&2 "$verb"; return 1; }
+	done && (cd trees && git ews snapshot create) >out && test "$(git -C trees log -1 --format="%(trailers:key=Ews-Session,valueonly,separator=)" refs/ews/snapshots/$(cat out))" = "" &&
+	test_expect_code 1 git -C trees ews start no 2>err && test_grep "no quick lock beside session .ip." err && git -C trees ews lock release ip && test_expect_code 125 git -C trees ews run ip -- true && git -C trees ews start m && git -C trees ews end m && git -C trees ews start --method in-place both && echo mine >>trees/src/main.c && git -C trees ews revert both && git -C trees status --porcelain >out && test_must_be_empty out && test_expect_code 1 git -C trees ews start --method in-place third 2>err && test_grep "beside session .both." err && git -C trees ews end both &&
+	git -C trees-w ews revert ip >out && test_grep "Status: Verified" out && git -C trees-w ews end ip && git -C trees-w ews start --method in-place gone && rm -r trees-w && git -C trees ews list >out && test_grep "^gone *damaged" out && test_expect_code 1 git -C trees ews recover --all 2>err && test_grep "is not the project" err
+'
+
 # git itself finds no repository there any more
 test_expect_success 'P2: in place a HEAD that is gone, garbage, a link to nowhere or a directory is named, and revert brings it back' '
 	test_repo head && git -C head worktree add -q -b linked ../lhead && for p in head lhead; do

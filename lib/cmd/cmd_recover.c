@@ -178,6 +178,18 @@ static bool name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const struct ews
 	return is_any;
 }
 
+/* Whether it is interrupted is to be asked where it works. */
+static int refuse_beside(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc = ews_session_open(&session, repo, id);
+
+	if (rc == EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear(); /* what else is wrong with it is told of all that can't be opened */
+	return 0;
+}
+
 /*
  * Which are to be recovered: the one named, whose `id` it gives, when it needs it; else all that are, and the project itself.
  * `closed` gets those that can't be opened.
@@ -196,7 +208,7 @@ static int choose(struct ews_strv *out, char **id, struct ews_strv *closed, stru
 	if (*id && ews_strv_has(&list, *id))
 		ews_strv_add(out, *id);
 	if (*id)
-		return 0;
+		return out->n ? 0 : refuse_beside(ctx->repo, *id);
 	ews_strv_add(out, "");
 	for (i = 0; i < list.n; i++)
 		if (*list.items[i])

@@ -85,8 +85,9 @@ static void note_problem(struct ews_session_view *view)
 	ews_error_clear();
 }
 
-static int look_into(struct ews_session_view *view, struct ews_repo *repo, struct ews_epoch_looking *looking)
+static int look_into(struct ews_session_view *view, struct ews_epoch_looking *looking)
 {
+	struct ews_repo *repo = view->session.repo;
 	int rc;
 
 	rc = ews_session_tampered(&view->tampered, &view->session);
@@ -102,23 +103,46 @@ static int look_into(struct ews_session_view *view, struct ews_repo *repo, struc
 	return rc;
 }
 
-/* The project that sessions are compared with. */
+/* The project that sessions are compared with, which of those of a repository need not be the same. */
 struct present {
+	char *project;
 	struct ews_tripwire tripwire;
 	bool has_tripwire; /* somebody has asked */
 	struct ews_epoch_looking *looking; /* NULL: nobody has asked yet */
 	int64_t epoch; /* below 0: it is not known yet */
 };
 
-#define PRESENT_INIT { EWS_TRIPWIRE_INIT, false, NULL, -1 }
+struct presents {
+	struct present *items;
+	size_t n, cap;
+};
 
-static void release_present(struct present *present)
+static void release_presents(struct presents *presents)
 {
-	ews_tripwire_release(&present->tripwire);
-	ews_epoch_looking_free(present->looking);
+	size_t i;
+
+	for (i = 0; i < presents->n; i++) {
+		free(presents->items[i].project);
+		ews_tripwire_release(&presents->items[i].tripwire);
+		ews_epoch_looking_free(presents->items[i].looking);
+	}
+	free(presents->items);
 }
 
-EWS_CLEANUP_DEFINE(present, struct present, release_present)
+EWS_CLEANUP_DEFINE(presents, struct presents, release_presents)
+
+/* What is known of that project, which is nothing at first; it holds until another one is asked for. */
+static struct present *present_of(struct presents *presents, const char *project)
+{
+	size_t i;
+
+	for (i = 0; i < presents->n; i++)
+		if (!strcmp(presents->items[i].project, project))
+			return &presents->items[i];
+	EWS_GROW(presents->items, presents->n, presents->cap);
+	presents->items[presents->n] = (struct present){ .project = ews_strdup(project), .epoch = -1 };
+	return &presents->items[presents->n++];
+}
 
 static int look_at_project(struct ews_session_view *view, struct ews_repo *repo, struct present *now)
 {
@@ -195,12 +219,32 @@ static int look_around(struct present *now, struct ews_session_view *view, struc
 	return rc;
 }
 
-/* `now` NULL: only what the session's own records tell. */
+/* Look at the workspace, and at the session's project; NULL: that is gone. */
+static int look(struct ews_session_view *view, struct ews_repo *project, struct presents *presents)
+{
+	struct present *now = project ? present_of(presents, project->project) : NULL;
+	int rc;
+
+	rc = now ? look_around(now, view, project) : 0;
+	if (rc < 0)
+		return rc;
+	if (look_into(view, now ? now->looking : NULL) < 0)
+		note_problem(view);
+	if (now && look_at_project(view, project, now) < 0)
+		note_problem(view);
+	/* Sums and records are all that is shown, of many sessions perhaps. */
+	ews_entries_release(&view->diff.from.content.scan.entries);
+	ews_entries_release(&view->diff.to.content.scan.entries);
+	ews_alloc_give_back();
+	return 0;
+}
+
+/* `presents` NULL: only what the session's own records tell. */
 static int gather_one(struct ews_session_view *view, struct ews_repo *repo, struct waiting *waiting,
-		      struct present *now)
+		      struct presents *presents)
 {
 	EWS_CLEANUP(free) char *step = NULL;
-	int rc;
+	struct ews_repo *project = NULL;
 
 	if (ews_session_open_id(&view->session, repo, view->id) < 0) {
 		note_problem(view);
@@ -218,20 +262,11 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 			note_problem(view);
 		return 0;
 	}
-	if (!now || view->session.state.state != EWS_STATE_ACTIVE)
+	if (!presents || view->session.state.state != EWS_STATE_ACTIVE)
 		return 0;
-	rc = look_around(now, view, repo);
-	if (rc < 0)
-		return rc;
-	if (look_into(view, repo, now->looking) < 0)
+	if (ews_session_project(&project, &view->session) < 0)
 		note_problem(view);
-	if (look_at_project(view, repo, now) < 0)
-		note_problem(view);
-	/* Sums and records are all that is shown, of many sessions perhaps. */
-	ews_entries_release(&view->diff.from.content.scan.entries);
-	ews_entries_release(&view->diff.to.content.scan.entries);
-	ews_alloc_give_back();
-	return 0;
+	return look(view, project, presents);
 }
 
 static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
@@ -284,7 +319,7 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 		  const struct ews_strv *names, struct ews_progress *progress)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	EWS_CLEANUP(present) struct present now = PRESENT_INIT;
+	EWS_CLEANUP(presents) struct presents presents = { NULL, 0, 0 };
 	EWS_CLEANUP(waiting) struct waiting waiting = WAITING_INIT;
 	bool deep = is_deep(set);
 	size_t i;
@@ -298,7 +333,7 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 		view = &all->views[all->n];
 		*view = (struct ews_session_view)EWS_SESSION_VIEW_INIT;
 		view->id = ews_strdup(ids.items[i]);
-		rc = gather_one(view, repo, &waiting, deep ? &now : NULL);
+		rc = gather_one(view, repo, &waiting, deep ? &presents : NULL);
 		if (is_shown(view, set, names->n > 0))
 			all->n++;
 		else

@@ -57,6 +57,13 @@ int ews_repo_refuse_home(const char *project);
 /* Open a project whose top (or bare git directory) is known. */
 int ews_repo_open_at(struct ews_repo **out, const char *project, const char *home);
 
+/* Is the work tree with the git directory `git_dir`, which stood at `project`, another one of the repository than this? */
+bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const char *project);
+
+/* Open that other work tree, where git says that it stands by now. Fails with EWS_ENOTFOUND where it is no work tree of the repository any more. */
+int ews_repo_open_beside(struct ews_repo **out, const struct ews_repo *repo, const char *git_dir,
+			 const char *project);
+
 /* Make sure that `dir` and `dir_fd` are there: `make` makes them, else EWS_ENOTFOUND when there is none yet. */
 int ews_repo_need_dir(struct ews_repo *repo, bool make);
 

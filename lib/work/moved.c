@@ -107,7 +107,7 @@ static int follow_session(struct ews_repo *repo, const struct ews_home_project *
 	if (rc == 0)
 		rc = follow_state(repo, project, id);
 	if (rc == 0)
-		rc = ews_session_open(&session, repo, id);
+		rc = ews_session_open_id(&session, repo, id);
 	if (rc < 0 || session.state.state == EWS_STATE_ENDED || !session.method->follow)
 		return rc;
 	workspace = ews_session_open_workspace(&session);

@@ -15,7 +15,7 @@ static int retell_one(struct ews_strv *busy, struct ews_repo *repo, const char *
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(tripwire) struct ews_tripwire kept = EWS_TRIPWIRE_INIT;
-	int rc = ews_session_open(&session, repo, id);
+	int rc = ews_session_open_id(&session, repo, id);
 
 	if (rc < 0 || session.state.state == EWS_STATE_ENDED)
 		return rc;

@@ -75,12 +75,37 @@ static int check_state(const struct ews_session *session, const char *id)
 	return 0;
 }
 
+/* One that works in another work tree itself has all that it needs there. Where that is gone the state says what can't be. */
+static void stand_beside(struct ews_session *session)
+{
+	struct ews_repo *project;
+
+	if (!session->method || !session->method->is_project)
+		return;
+	if (ews_session_project(&project, session) == 0)
+		session->repo = project;
+	ews_error_clear();
+}
+
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name)
 {
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(free) char *id = NULL;
 	int rc = ews_session_resolve(&id, repo, name);
 
-	return rc < 0 ? rc : ews_session_open_id(out, repo, id);
+	if (rc == 0)
+		rc = ews_session_open_id(&session, repo, id);
+	if (rc < 0)
+		return rc;
+	if (session.repo != repo) {
+		ews_error(EWS_ENOTFOUND, "session '%s' works in another work tree itself: '%s'", id,
+			  session.state.workspace);
+		ews_error_hint("change to it, and it is found");
+		return EWS_ENOTFOUND;
+	}
+	*out = session;
+	session = (struct ews_session)EWS_SESSION_INIT;
+	return 0;
 }
 
 int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const char *id)
@@ -105,6 +130,7 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 		rc = ews_error(EWS_EDAMAGED, "it has no state");
 	if (rc == 0) {
 		session.method = ews_method_find(session.state.method);
+		stand_beside(&session);
 		rc = check_state(&session, id);
 	}
 	if (rc == EWS_EDENIED)
@@ -116,6 +142,23 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	}
 	*out = session;
 	session = (struct ews_session)EWS_SESSION_INIT;
+	return 0;
+}
+
+int ews_session_project(struct ews_repo **out, struct ews_session *session)
+{
+	const struct ews_state *state = &session->state;
+	int rc = 0;
+
+	if (!ews_repo_is_beside(session->repo, state->git_dir, state->project)) {
+		*out = session->repo;
+		return 0;
+	}
+	if (!session->beside)
+		rc = ews_repo_open_beside(&session->beside, session->repo, state->git_dir, state->project);
+	if (rc < 0)
+		return ews_error_wrap("session '%s'", state->id);
+	*out = session->beside;
 	return 0;
 }
 
@@ -170,6 +213,7 @@ void ews_session_release(struct ews_session *session)
 	ews_lock_release(&session->lock);
 	ews_lock_release(&session->owner_lock);
 	ews_state_release(&session->state);
+	ews_repo_free(session->beside);
 	free(session->dir);
 	if (session->fd >= 0)
 		close(session->fd);

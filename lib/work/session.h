@@ -20,7 +20,7 @@
 #define EWS_SESSION_CACHE "cache"
 
 struct ews_session {
-	struct ews_repo *repo; /* borrowed */
+	struct ews_repo *repo; /* borrowed; `beside` of one in place that is of another work tree */
 	const struct ews_method *method;
 	struct ews_state state;
 	char *dir; /* <home>/working/<repo>/sessions/<id> */
@@ -28,20 +28,31 @@ struct ews_session {
 	struct ews_lock lock; /* held after ews_session_lock() */
 	struct ews_lock owner_lock; /* held after ews_session_own() */
 	struct ews_early *early; /* a look at the workspace that was begun; NULL: none */
+	struct ews_repo *beside; /* the work tree that it is of, where that is another one; NULL until somebody asked for it */
 };
 
-#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT, NULL }
+#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT, NULL, NULL }
 
 /*
  * Open the session that `name` (an id, or a prefix of one alone) means. NULL:
  * the session of the current directory (also of one that a step put into trash), else $EWS_SESSION, else the only
  * active session of the project. Fails with EWS_ENOTFOUND or, for a prefix of several,
- * EWS_EUSAGE with the candidates in the hint; EWS_EDAMAGED when its state can't be read.
+ * EWS_EUSAGE with the candidates in the hint; EWS_EDAMAGED when its state can't be read. One that works in another work
+ * tree itself is not for this one: EWS_ENOTFOUND, and the hint says where it is.
  */
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name);
 
-/* The same by its whole id, one of ews_session_ids(): nothing is looked up. */
+/*
+ * The same by its whole id, one of ews_session_ids(): nothing is looked up. For who looks at all there are: of one that works in
+ * another work tree itself `repo` of the session is that one.
+ */
 int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const char *id);
+
+/*
+ * The project of the session: the repository as it is seen from the work tree that it is of, which need not be the one that
+ * the command is called in. It is the session's. Fails with EWS_ENOTFOUND where that is gone.
+ */
+int ews_session_project(struct ews_repo **out, struct ews_session *session);
 
 /* Say that another process is at work on session `id`: fails with EWS_EBUSY. */
 int ews_session_fail_at_work(const char *id);

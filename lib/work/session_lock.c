@@ -199,7 +199,7 @@ int ews_session_refuse_company(const struct ews_session *session)
 
 	for (size_t i = 0; i < ids.n && rc == 0; i++) {
 		if (!strcmp(ids.items[i], session->state.id) ||
-		    !ews_session_is_alive(session->repo, ids.items[i], !session->method->is_project))
+		    !ews_session_is_alive_here(session->repo, ids.items[i], !session->method->is_project))
 			continue;
 		rc = ews_error(EWS_EBUSY,
 			       session->method->is_project ? "session '%s' is not over"

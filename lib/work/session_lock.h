@@ -49,7 +49,7 @@ int ews_session_refuse_unsettled(const struct ews_session *session);
 
 /*
  * Who works in the project itself is alone there: fail with EWS_EBUSY while another session that has not ended works in place, or,
- * when this one does, is there at all. Called when its own state is written, so that of two at once one sees the other.
+ * when this one does, is there at all; those of other work trees are nobody's company. Called when its own state is written, so that of two at once one sees the other.
  */
 int ews_session_refuse_company(const struct ews_session *session);
 

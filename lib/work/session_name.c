@@ -156,15 +156,30 @@ static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 	return 0;
 }
 
-bool ews_session_is_alive(struct ews_repo *repo, const char *id, bool in_place)
+/* Its state is in `out` then. */
+static bool find_alive(struct ews_state *out, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo->dir_fd, rel);
-	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool alive = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED;
+	bool alive = fd >= 0 && ews_state_read(out, fd) == 0 && out->state != EWS_STATE_ENDED;
 
 	ews_error_clear();
-	return alive && (!in_place || ews_method_find(state.method) == &ews_method_in_place);
+	return alive;
+}
+
+bool ews_session_is_alive(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+
+	return find_alive(&state, repo, id);
+}
+
+bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place)
+{
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+
+	return find_alive(&state, repo, id) && !ews_repo_is_beside(repo, state.git_dir, state.project) &&
+	       (!in_place || ews_method_find(state.method) == &ews_method_in_place);
 }
 
 static int resolve_only(char **out, struct ews_repo *repo)
@@ -178,7 +193,7 @@ static int resolve_only(char **out, struct ews_repo *repo)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < ids.n; i++) {
-		if (!ews_session_is_alive(repo, ids.items[i], false))
+		if (!ews_session_is_alive(repo, ids.items[i]))
 			continue;
 		found = ids.items[i];
 		ews_buf_addf(&list, "%s%s", n++ ? ", " : "", found);
@@ -197,7 +212,7 @@ static int resolve_only(char **out, struct ews_repo *repo)
 	return EWS_EUSAGE;
 }
 
-/* The session that works in the project itself: there is one at most. The caller frees it; NULL when there is none. */
+/* The session that works in this work tree itself: there is one at most. The caller frees it; NULL when there is none. */
 static char *find_in_place(struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -206,7 +221,7 @@ static char *find_in_place(struct ews_repo *repo)
 	if (ews_session_ids(&ids, repo) < 0)
 		ews_error_clear();
 	for (size_t i = 0; i < ids.n && !found; i++)
-		if (ews_session_is_alive(repo, ids.items[i], true))
+		if (ews_session_is_alive_here(repo, ids.items[i], true))
 			found = ews_strdup(ids.items[i]);
 	return found;
 }

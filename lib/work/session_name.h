@@ -24,8 +24,10 @@ bool ews_session_is_implied(struct ews_repo *repo);
 /* The ids of all sessions of the store, ended ones included, by name. */
 int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
 
-/* Is the session `id` there, not ended, and (`in_place`) one that works in the project itself? */
-bool ews_session_is_alive(struct ews_repo *repo, const char *id, bool in_place);
+/* Is the session `id` there, and not ended? */
+bool ews_session_is_alive(struct ews_repo *repo, const char *id);
+/* And is it of this very work tree of the repository, and (`in_place`) one that works in that itself? */
+bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place);
 
 /* Say that nobody is called `name`: fails with EWS_ENOTFOUND. */
 int ews_session_fail_unknown(const struct ews_repo *repo, const char *name);
