@@ -71,4 +71,22 @@ test_expect_success 'each work tree of a repository has its own, so has a plain 
 	git clone -q --bare p bare.git && was=$(git -C bare.git ews epoch) && test "$(git -C bare.git ews epoch)" = "$was" && git -C bare.git update-ref HEAD HEAD~1 && test "$(git -C bare.git ews epoch)" = $((was + 1))
 '
 
+test_expect_success 'P8: a session is held against the work tree that it was started in, wherever that is asked' '
+	test_repo trees && git -C trees worktree add -q -b w ../trees-w && start_ws -n mw trees m && start_ws -n ww trees-w w && echo work >>"${ww:?}/run.sh" && for at in trees trees-w; do
+		for id in m w; do
+			git -C $at ews epoch check $id >out && echo current | test_cmp - out && git -C $at ews status --json $id >json && test_json json ".sessions[0].stale" false && test_json json ".sessions[0].project_changed" false || { echo >&2 "$id in $at"; return 1; }
+		done && git -C $at ews status >out && test_grep ! "stale:\|project:\|problem:" out || return 1
+	done && echo mine >>trees/run.sh && for at in trees trees-w; do
+		git -C $at ews epoch check w >out && echo current | test_cmp - out && git -C $at ews diff w >out 2>err && test_must_be_empty err && git -C $at ews apply --check --force w >out 2>err && test_grep ! stale err &&
+		test_expect_code 1 git -C $at ews epoch check m >out && test_grep "^stale: 1 file of the base changed in the project: run.sh$" out && git -C $at ews diff m 2>err && test_grep "^note: stale: 1 file" err && git -C $at ews status --format "%(session_id) %(stale)" >out && sort out >got && printf "%s\n" "m true" "w false" | test_cmp - got || { echo >&2 "in $at"; return 1; }
+	done && git -C trees-w checkout -q --detach && for at in trees trees-w; do
+		git -C $at ews status --json m >json && test_json json ".sessions[0].project_changed" false && git -C $at ews status --json w >json && test_json json ".sessions[0].drift[0]" "HEAD changed" && git -C $at ews report --json m >json && test_json json ".scope.project_changed" false && git -C $at ews report --json w >json && test_json json ".scope.project_changed" true || { echo >&2 "in $at"; return 1; }
+	done && git -C trees ews end w 2>err && test_grep "^drift: HEAD changed" err && git -C trees-w ews end m 2>err && test_grep ! drift err
+'
+
+test_expect_success 'P8: of a session whose work tree is gone nothing is said that nobody knows' '
+	start_ws trees-w w && git -C trees worktree remove --force ../trees-w && test_expect_code 128 git -C trees ews epoch check w >out 2>err && test_must_be_empty out && test_grep "session .w.: its work tree is gone: .$PWD/trees-w" err && git -C trees ews status --json w >json && test_grep ! "stale\|project_changed\|drift" json && git -C trees ews status >out && test_grep "its work tree is gone" out &&
+	git -C trees ews diff w 2>err && test_grep "can.t be told: session .w.: its work tree is gone" err && git -C trees ews end w 2>err && test_grep ! drift err
+'
+
 test_done

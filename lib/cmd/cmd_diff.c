@@ -293,6 +293,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	EWS_CLEANUP(epoch_looking) struct ews_epoch_looking *looking = NULL;
 	struct ews_progress progress;
 	struct ews_session *seen;
+	struct ews_repo *project;
 	const char *root;
 	bool says_stale;
 	int rc;
@@ -330,8 +331,10 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	diff.no_counts = !ctx->json && set.diff.changes == EWS_CHANGES_DIFF && !ews_odb_is_partial(ctx->repo->odb);
 	/* Of two states that are named nothing is said: what was done is what lies between base and present. */
 	says_stale = seen && !sides.from && (ctx->json || !ctx->quiet);
-	if (says_stale && !session.method->is_project)
-		ews_epoch_look_begin(&looking, ctx->repo);
+	/* Where the project is gone nothing is begun, and the end says so. */
+	if (says_stale && !session.method->is_project && ews_session_project(&project, &session) == 0)
+		ews_epoch_look_begin(&looking, project);
+	ews_error_clear();
 	diff.looking = looking;
 	rc = ews_diff_sides(&diff, ctx->repo, seen, sides.from, sides.to);
 	ews_progress_end(&progress);

@@ -56,7 +56,18 @@ void ews_end_result_release(struct ews_end_result *result)
 struct drift {
 	struct ews_end_result *out;
 	struct ews_session *session;
+	struct ews_repo *project; /* NULL: it is gone */
 };
+
+/* It informs; a project that is gone must not keep a session from its end, nor a record that is. */
+static struct drift drift_of(struct ews_end_result *out, struct ews_session *session)
+{
+	struct drift drift = { out, session, NULL };
+
+	if (ews_session_project(&drift.project, session) < 0)
+		ews_error_clear();
+	return drift;
+}
 
 /* Never fails. */
 static int name_drift(void *payload)
@@ -65,8 +76,9 @@ static int name_drift(void *payload)
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
 
-	/* It informs; a record that is gone must not keep a session from its end. */
-	if (ews_tripwire_read(&before, drift->session->fd) < 0 || ews_tripwire_take(&now, drift->session->repo) < 0 ||
+	if (!drift->project)
+		return 0;
+	if (ews_tripwire_read(&before, drift->session->fd) < 0 || ews_tripwire_take(&now, drift->project) < 0 ||
 	    ews_tripwire_compare(&drift->out->drift, &before, &now) < 0)
 		ews_error_clear();
 	return 0;
@@ -371,7 +383,7 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 /* The end itself. What drifted is looked for while the disk is waited for. */
 static int go(struct ews_end_result *result, struct ews_session *session, struct ews_step *step)
 {
-	struct drift drift = { result, session };
+	struct drift drift = drift_of(result, session);
 	EWS_CLEANUP(beside) struct ews_beside looking = EWS_BESIDE_INIT;
 	int rc;
 
@@ -384,7 +396,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
-	struct drift drift = { &result, session };
+	struct drift drift;
 	const bool will_revert = reverts_first(session, opts);
 	bool is_collected;
 	int rc = opts->force ? ews_session_lock(session, "end") : ews_session_lock_settled(session, "end");
@@ -418,6 +430,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	if (rc < 0)
 		return rc;
 	if (ews_end_is_blocked(&result) || opts->dry_run) {
+		drift = drift_of(&result, session);
 		if (!ews_end_is_blocked(&result))
 			(void)name_drift(&drift);
 		*out = result;

@@ -163,6 +163,7 @@ static void gather_drift(struct ews_report *out)
 {
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	struct ews_repo *project;
 	int rc;
 
 	/* What came after the end is none of the session's. */
@@ -170,7 +171,9 @@ static void gather_drift(struct ews_report *out)
 		return;
 	rc = ews_tripwire_read(&before, out->session->fd);
 	if (rc == 0)
-		rc = ews_tripwire_take(&now, out->session->repo);
+		rc = ews_session_project(&project, out->session);
+	if (rc == 0)
+		rc = ews_tripwire_take(&now, project);
 	if (rc == 0)
 		rc = ews_tripwire_compare(&out->drift, &before, &now);
 	out->has_drift = rc >= 0;

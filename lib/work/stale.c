@@ -25,7 +25,7 @@
 
 /* The directory that was looked into last: entries come sorted, so that it is mostly the next one's, too. */
 struct walk {
-	const struct ews_session *session;
+	const struct ews_repo *project;
 	int64_t since_s; /* what changed in that second or later changed after the start */
 	bool is_of_project; /* the times of the base that are older than that are those that the project's files had */
 	int project_fd;
@@ -121,7 +121,7 @@ static int hash_file(struct ews_hash *hash, int dir_fd, const char *name)
 /* Does `name` hold what `entry` has, which is as long? What can't be read counts as another. */
 static bool has_content(const struct walk *walk, const char *name, const struct ews_entry *entry)
 {
-	struct ews_hash *hash = ews_hash_new(ews_odb_algo(walk->session->repo->odb));
+	struct ews_hash *hash = ews_hash_new(ews_odb_algo(walk->project->odb));
 	char header[EWS_OBJECT_HEADER_MAX];
 	struct ews_oid oid = EWS_OID_NONE;
 	int rc;
@@ -162,15 +162,16 @@ static bool starts_elsewhere(const struct ews_stale *stale, const struct ews_ses
 	       strcmp(ews_oid_hex(hex, &stale->head_before), session->state.base_commit) != 0;
 }
 
-static int look_at_files(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base)
+static int look_at_files(struct ews_stale *out, const struct ews_session *session, const struct ews_repo *project,
+			 const struct ews_entries *base)
 {
 	bool is_elsewhere = starts_elsewhere(out, session);
 	/* What differs from the start on is told from what changed since by its time, a whole second. */
 	EWS_CLEANUP(walk)
-	struct walk walk = { .session = session,
+	struct walk walk = { .project = project,
 			     .since_s = session->state.created_s + is_elsewhere,
 			     .is_of_project = !is_elsewhere && !*session->state.parent_snapshot,
-			     .project_fd = ews_dir_open(session->repo->project),
+			     .project_fd = ews_dir_open(project->project),
 			     .dir_fd = -1 };
 
 	if (walk.project_fd < 0)
@@ -194,7 +195,7 @@ static void find_branch(struct ews_oid *out, const struct ews_tripwire *tripwire
 		ews_error_clear();
 }
 
-static void look_at_head(struct ews_stale *out, const struct ews_session *session,
+static void look_at_head(struct ews_stale *out, const struct ews_session *session, struct ews_repo *project,
 			 const struct ews_tripwire *before, const struct ews_tripwire *now)
 {
 	const char *was = ews_tripwire_find(before, "HEAD"), *is = ews_tripwire_find(now, "HEAD");
@@ -202,7 +203,7 @@ static void look_at_head(struct ews_stale *out, const struct ews_session *sessio
 
 	if (*branch)
 		find_branch(&out->head_before, before, branch);
-	if (ews_odb_resolve_commit(&out->head_now, session->repo->odb, "HEAD") < 0)
+	if (ews_odb_resolve_commit(&out->head_now, project->odb, "HEAD") < 0)
 		ews_error_clear(); /* there is none yet */
 	/* A branch is known by name. Where HEAD names a commit itself, its text says whether it is another. */
 	out->has_head_moved = *branch ? !ews_oid_equal(&out->head_before, &out->head_now)
@@ -215,21 +216,27 @@ static bool is_same_epoch(const struct ews_session *session, int64_t epoch)
 	return epoch >= 0 && session->state.epoch == epoch;
 }
 
-int ews_stale_look(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base,
+int ews_stale_look(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
 		   const struct ews_tripwire *before, const struct ews_tripwire *now, int64_t epoch)
 {
+	struct ews_repo *project;
+	int rc;
+
 	if (session->method->is_project)
 		return 0;
+	rc = ews_session_project(&project, session);
+	if (rc < 0)
+		return rc;
 	/* Of a work tree that GIT_WORK_TREE alone named nothing is seen from here: the epoch is that of the store. */
-	if (session->repo->is_bare && strcmp(session->repo->project, session->state.project) != 0)
+	if (project->is_bare && strcmp(project->project, session->state.project) != 0)
 		return 0;
 	out->epoch_before = session->state.epoch;
 	out->epoch_now = epoch;
 	if (is_same_epoch(session, epoch))
 		return 0;
-	if (!session->repo->is_plain)
-		look_at_head(out, session, before, now);
-	return session->repo->is_bare ? 0 : look_at_files(out, session, base);
+	if (!project->is_plain)
+		look_at_head(out, session, project, before, now);
+	return project->is_bare ? 0 : look_at_files(out, session, project, base);
 }
 
 int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
@@ -239,12 +246,15 @@ int ews_stale_find(struct ews_stale *out, struct ews_session *session, const str
 	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	struct ews_repo *project;
 	int64_t epoch = -1;
 	int rc;
 
 	if (session->method->is_project)
 		return 0;
-	rc = ews_epoch_look_end(&epoch, session->repo, looking);
+	rc = ews_session_project(&project, session);
+	if (rc == 0)
+		rc = ews_epoch_look_end(&epoch, project, looking);
 	if (rc == 0 && !base && !is_same_epoch(session, epoch)) {
 		rc = ews_snapshot_base(&snapshot, session);
 		if (rc == 0)
@@ -253,7 +263,7 @@ int ews_stale_find(struct ews_stale *out, struct ews_session *session, const str
 	if (rc == 0 && !is_same_epoch(session, epoch)) {
 		rc = ews_tripwire_read(&before, session->fd);
 		if (rc == 0)
-			rc = ews_tripwire_take(&now, session->repo);
+			rc = ews_tripwire_take(&now, project);
 	}
 	return rc < 0 ? rc : ews_stale_look(out, session, base ? base : &content.scan.entries, &before, &now, epoch);
 }

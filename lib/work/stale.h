@@ -24,15 +24,15 @@ struct ews_stale {
 #define EWS_STALE_INIT { .files = EWS_STRV_INIT, .epoch_before = -1, .epoch_now = -1 }
 
 /*
- * Look at the project of `session`, whose base holds `base`; `before` and `now` are its tripwire and the project's
- * present one, `epoch` is that of the project. In place there is nothing that could be stale.
+ * Look at the project of `session` (ews_session_project), whose base holds `base`; `before` and `now` are its tripwire and the
+ * project's present one, `epoch` is that of the project. In place there is nothing that could be stale.
  */
-int ews_stale_look(struct ews_stale *out, const struct ews_session *session, const struct ews_entries *base,
+int ews_stale_look(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
 		   const struct ews_tripwire *before, const struct ews_tripwire *now, int64_t epoch);
 
 /*
  * The same for who knows nothing of all that; `base` may be NULL, and is read. `looking` is the look at the project that
- * was begun (work/epoch), or NULL.
+ * was begun (work/epoch), or NULL. Fails with EWS_ENOTFOUND where that is gone.
  */
 int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
 		   struct ews_epoch_looking *looking);
