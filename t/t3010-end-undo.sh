@@ -493,4 +493,50 @@ test_expect_success 'P4: where that directory cannot be made anew, the session h
 	rm above && git -C p ews undo up && test_grep work "${ws:?}/run.sh" && git -C p ews end up
 '
 
+# two_trees <name>: a repository of that name, and a linked work tree <name>-lw with other files; $snap is the latter's state.
+two_trees() {
+	test_repo "$1" && git -C "$1" worktree add -q "../$1-lw" -b "$1-lw" && (cd "$1-lw" && git rm -qr src && echo lw >b && git add b && git commit -qm lw) && snap=$(git -C "$1-lw" ews snapshot create)
+}
+
+test_expect_success 'P1: undo takes back nothing that was done in another work tree' '
+	two_trees pair && echo later >pair-lw/c && git -C pair-lw ews snapshot restore --force $snap && test_path_is_missing pair-lw/c && echo mine >>pair/run.sh && files_of pair >mine && files_of pair-lw >theirs &&
+	test_expect_code 128 git -C pair ews undo 2>err && test_grep "^hint: .*change to .*/pair-lw." err && git -C pair ews undo --list >out && test_line_count = 1 out && test_grep " restore .* -  .*/pair-lw\$" out && step=$(cut -d" " -f1 out) &&
+	test_expect_code 128 git -C pair ews undo $step 2>err && test_grep "of another work tree" err && test_grep "^hint: change to .*/pair-lw." err && files_of pair >got && test_cmp mine got && files_of pair-lw >got && test_cmp theirs got &&
+	git -C pair-lw ews undo --list >out && test_grep " -\$" out && git -C pair ews undo --list --json >out && test_json out ".steps[0].project" "$PWD/pair-lw"
+'
+
+test_expect_success 'P1: each work tree has a row of steps of its own, forth and back' '
+	own=$(git -C pair ews snapshot create) && echo more >>pair/run.sh && files_of pair >more && git -C pair ews snapshot restore --force $own && files_of pair >got && test_cmp mine got &&
+	git -C pair-lw ews undo && test_grep later pair-lw/c && files_of pair >got && test_cmp mine got && test_expect_code 128 git -C pair-lw ews undo 2>err && test_expect_code 128 git -C pair ews undo --redo 2>err && test_grep "^hint: .*change to .*/pair-lw." err &&
+	git -C pair ews undo && files_of pair >got && test_cmp more got && git -C pair-lw ews undo --redo && test_path_is_missing pair-lw/c && files_of pair >got && test_cmp more got && git -C pair ews undo --redo && files_of pair >got && test_cmp mine got
+'
+
+test_expect_success 'P1: the work of a session that was started in another work tree is applied where apply is called, and taken back there' '
+	start_ws pair-lw across && echo new >"${ws:?}/new-there" && git -C pair ews apply across && test_path_is_file pair/new-there && test_path_is_missing pair-lw/new-there && files_of pair-lw >theirs &&
+	git -C pair-lw ews undo && test_path_is_file pair/new-there && test_grep later pair-lw/c && git -C pair ews undo && test_path_is_missing pair/new-there && test_grep later pair-lw/c && git -C pair-lw ews undo --redo && files_of pair-lw >got && test_cmp theirs got
+'
+
+test_expect_success 'P4: a work tree, or a project, that was moved keeps its steps' '
+	git -C pair worktree move ../pair-lw ../pair-moved && mkdir pair-lw && git -C pair ews undo --list >out && test_grep "/pair-moved\$" out && git -C pair-moved ews undo && test_grep later pair-moved/c && test_path_is_missing pair-lw/c &&
+	test_repo stood && start_ws stood s && echo work >>"${ws:?}/run.sh" && git -C stood ews apply s && mv stood stands && git -C stands ews status && test_repo stood && git -C stands ews undo && git -C stands diff --exit-code run.sh
+'
+
+test_expect_success 'P1: steps of a work tree that is gone are not those of the next that gets its name' '
+	two_trees anew && echo later >anew-lw/c && git -C anew-lw ews snapshot restore --force $snap && git -C anew worktree remove --force ../anew-lw && step=$(git -C anew ews undo --list | cut -d" " -f1) &&
+	test_expect_code 128 git -C anew ews undo 2>err && test_expect_code 128 git -C anew ews undo $step 2>err && test_grep "a work tree that is gone" err && hint=$(sed -n "s/^hint: .\(git ews snapshot show [^ ]*\). .*/\1/p" err) && (cd anew && $hint) &&
+	git -C anew worktree add -q ../anew-lw anew-lw && touch -d "now + 2 seconds" anew/.git/worktrees/anew-lw/commondir && test_expect_code 128 git -C anew-lw ews undo 2>err && test_path_is_missing anew-lw/c
+'
+
+# as_before <repository>: its steps, without what older versions did not note.
+as_before() {
+	sed -i "/\"\(project\|worktree\)\":/d" "${HOME:?}/.superqode/working/${1:?}"/undo/op-*.json
+}
+
+test_expect_success 'a step that does not say of which work tree it is: of the only one, else of that in which it is named' '
+	two_trees old && echo later >old-lw/c && git -C old-lw ews snapshot restore --force $snap && as_before old && files_of old >mine &&
+	for tree in old old-lw; do test_expect_code 129 git -C $tree ews undo 2>err && test_grep "^hint: where it was: .git ews undo op-" err || return 1; done && files_of old >got && test_cmp mine got && git -C old ews undo --list >out && test_grep " -  ?\$" out && step=$(cut -d" " -f1 out) &&
+	git -C old-lw ews undo -n $step && test_expect_code 129 git -C old-lw ews undo 2>err && git -C old-lw ews undo $step && test_grep later old-lw/c && test_expect_code 128 git -C old ews undo --redo 2>err && as_before old && test_expect_code 129 git -C old ews undo --redo 2>err && test_grep "^hint: .*undo --redo op-" err &&
+	git -C old worktree remove --force ../old-lw && start_ws old only && snap=$(git -C old ews snapshot create) && echo later >old/c && git -C old ews snapshot restore --force $snap && as_before old && git -C old ews undo && test_grep later old/c
+'
+
 test_done

@@ -46,7 +46,7 @@ static int list(struct ews_cmd_ctx *ctx, const char *session)
 			     steps.damaged.items[i]);
 	if (!ctx->json) {
 		ews_pager_start(ctx);
-		ews_render_step_lines(&ctx->out, &steps);
+		ews_render_step_lines(&ctx->out, &steps, ctx->repo);
 		return 0;
 	}
 	object = ews_cmd_json_new("undo_list");
@@ -54,7 +54,7 @@ static int list(struct ews_cmd_ctx *ctx, const char *session)
 	for (i = 0; i < steps.n; i++) {
 		cJSON *step = cJSON_CreateObject();
 
-		ews_render_step(step, &steps.items[i]);
+		ews_render_step(step, &steps.items[i], ctx->repo);
 		cJSON_AddItemToArray(array, step);
 	}
 	array = cJSON_AddArrayToObject(object, "damaged");
@@ -70,7 +70,7 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const
 
 	(void)cJSON_AddBoolToObject(object, "redo", set->redo);
 	(void)cJSON_AddBoolToObject(object, "dry_run", set->dry_run);
-	ews_render_step(cJSON_AddObjectToObject(object, "step"), &result->step);
+	ews_render_step(cJSON_AddObjectToObject(object, "step"), &result->step, ctx->repo);
 	if (result->workspace)
 		ews_json_add_path(object, "path", result->workspace);
 	ews_render_put(object, &result->put);

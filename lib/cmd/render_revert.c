@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
+#include "work/whose.h"
 
 #define RED "31"
 #define GREEN "32"
@@ -181,8 +182,9 @@ static const char *step_word(enum ews_step_state state)
 	return "damaged";
 }
 
-void ews_render_step(cJSON *object, const struct ews_step *step)
+void ews_render_step(cJSON *object, const struct ews_step *step, const struct ews_repo *repo)
 {
+	EWS_CLEANUP(free) char *project = ews_whose_path(step, repo);
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 
 	for (size_t i = 0; i < step->paths.n; i++) {
@@ -194,6 +196,8 @@ void ews_render_step(cJSON *object, const struct ews_step *step)
 	ews_render_string(object, "id", step->id);
 	ews_render_string(object, "verb", step->verb);
 	ews_render_string(object, "session_id", step->session);
+	if (project)
+		ews_json_add_path(object, "project", project);
 	(void)cJSON_AddStringToObject(object, "state", step_word(step->state));
 	(void)cJSON_AddBoolToObject(object, "emptied", step->is_emptied);
 	ews_render_time(object, "timestamp", step->created_s);
@@ -202,7 +206,19 @@ void ews_render_step(cJSON *object, const struct ews_step *step)
 	ews_render_paths(object, "paths", &paths);
 }
 
-void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps)
+/* What is not to be turned from here has its work tree behind it. */
+static void add_work_tree(struct ews_buf *out, const struct ews_step *step, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *path = NULL;
+
+	if (ews_whose(step, repo) == EWS_WHOSE_OURS)
+		return;
+	path = ews_whose_path(step, repo);
+	ews_buf_adds(out, "  ");
+	ews_path_quote(out, path ? path : "?");
+}
+
+void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps, const struct ews_repo *repo)
 {
 	char stamp[EWS_STAMP_LEN];
 	size_t i;
@@ -211,7 +227,9 @@ void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps)
 		const struct ews_step *step = &steps->items[i];
 
 		ews_clock_rfc3339(stamp, step->created_s);
-		ews_buf_addf(out, "%s  %s  %-10s  %-8s  %s\n", step->id, stamp, step_word(step->state), step->verb,
+		ews_buf_addf(out, "%s  %s  %-10s  %-8s  %s", step->id, stamp, step_word(step->state), step->verb,
 			     *step->session ? step->session : "-");
+		add_work_tree(out, step, repo);
+		ews_buf_addc(out, '\n');
 	}
 }

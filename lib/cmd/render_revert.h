@@ -29,8 +29,8 @@ void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ew
 /* What would be done: "restore <path>", "delete <path>", "trash <path>" a line. */
 void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 
-/* A step that undo knows of. */
-void ews_render_step(cJSON *object, const struct ews_step *step);
-void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps);
+/* A step that undo knows of, as it is seen from `repo`. */
+void ews_render_step(cJSON *object, const struct ews_step *step, const struct ews_repo *repo);
+void ews_render_step_lines(struct ews_buf *out, const struct ews_steps *steps, const struct ews_repo *repo);
 
 #endif

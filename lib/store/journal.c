@@ -112,6 +112,10 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	cJSON_AddStringToObject(json, "id", step->id);
 	cJSON_AddStringToObject(json, "verb", step->verb);
 	cJSON_AddStringToObject(json, "session", step->session ? step->session : "");
+	if (step->project && step->worktree) {
+		ews_json_add_bytes(json, "project", step->project);
+		ews_json_add_bytes(json, "worktree", step->worktree);
+	}
 	cJSON_AddStringToObject(json, "state", words[step->state]);
 	cJSON_AddStringToObject(json, "before", step->before ? step->before : "");
 	cJSON_AddStringToObject(json, "after", step->after ? step->after : "");
@@ -170,6 +174,17 @@ static int take_string(char **out, const cJSON *json, const char *key)
 	return rc;
 }
 
+/* Of which work tree it is; records of older versions don't say. */
+static int take_work_tree(struct ews_step *step, const cJSON *json)
+{
+	int rc;
+
+	if (!cJSON_HasObjectItem(json, "project") && !cJSON_HasObjectItem(json, "project_escaped"))
+		return 0;
+	rc = ews_json_get_bytes(&step->project, json, "project");
+	return rc < 0 ? rc : ews_json_get_bytes(&step->worktree, json, "worktree");
+}
+
 static int take_step(struct ews_step *step, const cJSON *json)
 {
 	EWS_CLEANUP(free) char *word = NULL;
@@ -183,6 +198,8 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = take_string(&step->verb, json, "verb");
 	if (rc == 0)
 		rc = take_string(&step->session, json, "session");
+	if (rc == 0)
+		rc = take_work_tree(step, json);
 	if (rc == 0)
 		rc = take_string(&word, json, "state");
 	if (rc == 0)
@@ -521,6 +538,8 @@ void ews_step_release(struct ews_step *step)
 	free(step->id);
 	free(step->verb);
 	free(step->session);
+	free(step->project);
+	free(step->worktree);
 	free(step->before);
 	free(step->after);
 	free(step->commit);

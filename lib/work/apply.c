@@ -24,6 +24,7 @@
 #include "work/stage.h"
 #include "work/stale.h"
 #include "work/undo.h"
+#include "work/whose.h"
 
 /* What one source did: two states, as entries. */
 struct work {
@@ -526,6 +527,7 @@ static int make_step(struct ews_step *step, struct plan *plan, const struct ews_
 
 	if (rc < 0)
 		return rc;
+	ews_whose_set(step, plan->repo);
 	free(step->after);
 	step->after = ews_strdup(target->id);
 	step->is_exact = true;
@@ -695,7 +697,7 @@ static int refuse_unfinished(struct ews_repo *repo)
 	for (size_t i = 0; i < steps.n; i++) {
 		const struct ews_step *step = &steps.items[i];
 
-		if (*step->session || !ews_step_is_unfinished(step))
+		if (*step->session || !ews_step_is_unfinished(step) || ews_whose(step, repo) != EWS_WHOSE_OURS)
 			continue;
 		ews_error(EWS_EINTERRUPTED, "a '%s' of the project was interrupted", step->verb);
 		ews_error_hint("run 'git ews recover --all'");

@@ -142,9 +142,39 @@ static int follow_trashed(struct ews_repo *repo, const struct ews_home_project *
 	return rc < 0 ? rc : ews_method_snapshot.follow(&place, workspace, project->store);
 }
 
-static int follow_all(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
+/* A step of the project itself says where that stood; that of a linked worktree is known by the name that git gave this. */
+static int follow_step(struct ews_repo *repo, const struct ews_home_project *project, const char *step_id)
+{
+	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+	if (ews_step_read(&step, repo->dir_fd, step_id) < 0) {
+		ews_error_clear(); /* it stays as it is, and is nobody's reason to stay behind */
+		return 0;
+	}
+	if (!step.project || *step.worktree || strcmp(step.project, project->project) != 0)
+		return 0;
+	replace_top(&step.project, project->project, repo->project);
+	return ews_step_write(repo->dir_fd, &step);
+}
+
+/* None is written by anybody else meanwhile. */
+static int follow_steps(struct ews_repo *repo, const struct ews_home_project *project)
 {
 	EWS_CLEANUP(strv) struct ews_strv steps = EWS_STRV_INIT;
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "recover", 0);
+
+	if (rc == 0)
+		rc = ews_step_list(&steps, repo->dir_fd);
+	for (size_t i = 0; i < steps.n && rc == 0; i++)
+		rc = follow_step(repo, project, steps.items[i]);
+	for (size_t i = 0; i < steps.n && rc == 0; i++)
+		rc = follow_trashed(repo, project, steps.items[i]);
+	return rc;
+}
+
+static int follow_all(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
+{
 	int rc = 0;
 
 	for (size_t i = 0; i < orphans->n && rc == 0; i++) {
@@ -157,11 +187,7 @@ static int follow_all(struct ews_repo *repo, const struct ews_home_project *proj
 			rc = 0;
 		}
 	}
-	if (rc == 0)
-		rc = ews_step_list(&steps, repo->dir_fd);
-	for (size_t i = 0; i < steps.n && rc == 0; i++)
-		rc = follow_trashed(repo, project, steps.items[i]);
-	return rc;
+	return rc < 0 ? rc : follow_steps(repo, project);
 }
 
 /* May it be `repo`, seen from the project itself or, where something in its old place still leads to it, from a linked worktree? */

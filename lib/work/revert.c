@@ -17,6 +17,7 @@
 #include "work/session_lock.h"
 #include "work/session_place.h"
 #include "work/tripwire.h"
+#include "work/whose.h"
 
 void ews_revert_result_release(struct ews_revert_result *result)
 {
@@ -33,6 +34,8 @@ static int make_step(struct ews_step *step, struct ews_repo *repo, const struct 
 
 	if (rc < 0)
 		return rc;
+	if (!session)
+		ews_whose_set(step, repo);
 	free(step->after);
 	step->after = ews_strdup(target->id);
 	step->with_owners = opts->owners;

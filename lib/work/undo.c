@@ -24,6 +24,7 @@
 #include "work/retire.h"
 #include "work/session_lock.h"
 #include "work/session_place.h"
+#include "work/whose.h"
 
 void ews_steps_release(struct ews_steps *steps)
 {
@@ -80,22 +81,52 @@ int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *sess
 	return rc < 0 ? rc : 0;
 }
 
+/* Those that may be turned from here: the session's (NULL: all), but none of another work tree. */
+static bool is_within_reach(const struct ews_step *step, const struct ews_repo *repo, const char *session)
+{
+	return is_of(step, session) && ews_whose(step, repo) == EWS_WHOSE_OURS;
+}
+
 /* The step of `session` (NULL: of all) that is next: the newest one done, or (redo) the last one undone. NULL when there is none. */
-static struct ews_step *choose(struct ews_steps *steps, const char *session, bool redo)
+static struct ews_step *choose(struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
 {
 	struct ews_step *found = NULL;
 
 	for (size_t i = 0; i < steps->n; i++) {
 		struct ews_step *step = &steps->items[i];
 
-		if (!is_of(step, session))
+		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !is_within_reach(step, repo, session))
 			continue;
-		if (!redo && step->state == EWS_STEP_DONE)
+		if (!redo)
 			return step;
-		if (redo && step->state == EWS_STEP_UNDONE && (!found || step->undo_sequence > found->undo_sequence))
+		if (!found || step->undo_sequence > found->undo_sequence)
 			found = step;
 	}
 	return found;
+}
+
+/*
+ * Of a step that an older version has made nobody knows which work tree it is of, where there are several. It may be the one to
+ * turn: who names it says that it is of this one. `next` is what is to be turned without it, or NULL.
+ */
+static int refuse_unknown(const struct ews_steps *steps, const struct ews_repo *repo, const struct ews_step *next,
+			  const char *session, bool redo)
+{
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct ews_step *step = &steps->items[i];
+
+		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !is_of(step, session) ||
+		    ews_whose(step, repo) != EWS_WHOSE_UNKNOWN)
+			continue;
+		if (next && (redo ? next->undo_sequence > step->undo_sequence : ews_step_is_later(next, step)))
+			continue;
+		ews_error(EWS_EUSAGE,
+			  "nobody has noted in which work tree the '%s' of step '%s' was, which may be the one to %s",
+			  step->verb, step->id, redo ? "redo" : "undo");
+		ews_error_hint("where it was: 'git ews undo %s%s'", redo ? "--redo " : "", step->id);
+		return EWS_EUSAGE;
+	}
+	return 0;
 }
 
 /*
@@ -140,7 +171,7 @@ static int refuse_unfinished(struct ews_repo *repo, const struct ews_steps *step
 		const struct ews_step *step = &steps->items[i];
 		int rc;
 
-		if (!is_of(step, session) || !ews_step_is_unfinished(step))
+		if (!ews_step_is_unfinished(step) || !is_within_reach(step, repo, session))
 			continue;
 		rc = need_abandoned(repo, step);
 		if (rc < 0)
@@ -194,14 +225,31 @@ static int fail_expired(const struct ews_step *step, bool redo)
 	return EWS_ENOTFOUND;
 }
 
+/* Who stands in the wrong work tree looks for what he did in another. */
+static void hint_elsewhere(const struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
+{
+	for (size_t i = 0; i < steps->n; i++) {
+		const struct ews_step *step = &steps->items[i];
+		EWS_CLEANUP(free) char *path = NULL;
+
+		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !is_of(step, session) ||
+		    ews_whose(step, repo) != EWS_WHOSE_ANOTHERS)
+			continue;
+		path = ews_whose_path(step, repo);
+		ews_error_hint("there is in another work tree: change to '%s'", path);
+		return;
+	}
+	ews_error_hint("'git ews undo --list' shows the steps");
+}
+
 /* Nothing is left to turn; when that is because of its age, it is said. */
-static int fail_nothing(const struct ews_steps *steps, const char *session, bool redo)
+static int fail_nothing(const struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
 {
 	for (size_t i = 0; i < steps->n; i++)
-		if (is_of(&steps->items[i], session) && steps->items[i].state == EWS_STEP_EXPIRED)
+		if (steps->items[i].state == EWS_STEP_EXPIRED && is_within_reach(&steps->items[i], repo, session))
 			return fail_expired(&steps->items[i], redo);
 	ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
-	ews_error_hint("'git ews undo --list' shows the steps");
+	hint_elsewhere(steps, repo, session, redo);
 	return EWS_ENOTFOUND;
 }
 
@@ -471,19 +519,61 @@ static bool has_reverted(const struct ews_steps *steps, const struct ews_step *s
 	return false;
 }
 
+/* Nobody has noted whose it is: who names it here has said it. */
+static int take_over(struct ews_step *step, struct ews_repo *repo, bool dry_run)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
+	int rc;
+
+	ews_whose_set(step, repo);
+	if (dry_run)
+		return 0;
+	rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "undo", 0);
+	if (rc == 0)
+		rc = ews_step_read(&now, repo->dir_fd, step->id);
+	if (rc < 0)
+		return rc;
+	ews_whose_set(&now, repo);
+	return ews_step_write(repo->dir_fd, &now);
+}
+
+/* Is it of this work tree? */
+static int claim(struct ews_step *step, struct ews_repo *repo, bool dry_run)
+{
+	EWS_CLEANUP(free) char *path = ews_whose_path(step, repo);
+
+	switch (ews_whose(step, repo)) {
+	case EWS_WHOSE_OURS:
+		return 0;
+	case EWS_WHOSE_UNKNOWN:
+		return take_over(step, repo, dry_run);
+	case EWS_WHOSE_ANOTHERS:
+		ews_error(EWS_ENOTFOUND, "step '%s' is of another work tree: '%s'", step->id, path);
+		ews_error_hint("change to '%s'", path);
+		return EWS_ENOTFOUND;
+	case EWS_WHOSE_NOBODYS:
+		break;
+	}
+	ews_error(EWS_ENOTFOUND, "step '%s' is of a work tree that is gone: '%s'", step->id, path);
+	ews_error_hint("'git ews snapshot show %s' has what was there", *step->before ? step->before : step->after);
+	return EWS_ENOTFOUND;
+}
+
 /*
  * Whose the step is that is meant: a session, or "", the project. That way the project's own steps are to be had behind an end
  * whose session's name somebody else has by now.
  */
-static int find_owner(const char **owner, const struct ews_steps *steps, const char *id)
+static int find_owner(const char **owner, const struct ews_steps *steps, struct ews_repo *repo,
+		      const struct ews_undo_opts *opts)
 {
 	for (size_t i = 0; i < steps->n; i++) {
-		if (strcmp(steps->items[i].id, id) != 0)
+		if (strcmp(steps->items[i].id, opts->step) != 0)
 			continue;
 		*owner = steps->items[i].session;
-		return 0;
+		return claim(&steps->items[i], repo, opts->dry_run);
 	}
-	ews_error(EWS_ENOTFOUND, "there is no step '%s'", id);
+	ews_error(EWS_ENOTFOUND, "there is no step '%s'", opts->step);
 	ews_error_hint("'git ews undo --list' shows the steps");
 	return EWS_ENOTFOUND;
 }
@@ -510,17 +600,19 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 	/* Whoever names no session next asks for the last of all: what is numbered here is numbered among these. */
 	rc = ews_undo_list(&steps, repo, NULL);
 	if (rc == 0 && opts->step)
-		rc = find_owner(&session, &steps, opts->step);
+		rc = find_owner(&session, &steps, repo, opts);
 	if (rc == 0)
 		rc = refuse_unfinished(repo, &steps, session);
 	if (rc < 0)
 		return rc;
-	step = choose(&steps, session, opts->redo);
+	step = choose(&steps, repo, session, opts->redo);
 	rc = refuse_damaged(&steps, step, opts->redo);
+	if (rc == 0 && !opts->step)
+		rc = refuse_unknown(&steps, repo, step, session, opts->redo);
 	if (rc < 0)
 		return rc;
 	if (!step)
-		return fail_nothing(&steps, session, opts->redo);
+		return fail_nothing(&steps, repo, session, opts->redo);
 	rc = refuse_other(step, opts);
 	if (rc < 0)
 		return rc;

@@ -29,8 +29,10 @@ struct ews_undo_opts {
 
 /*
  * Take back the newest step that is done (`redo`: do again the last one taken back); of
- * `session` alone when it is not NULL. Fails with EWS_ENOTFOUND when there is none, or it is not the one that is meant,
- * and when what it needs has expired, saying so; with EWS_EDAMAGED when which it is can't be known.
+ * `session` alone when it is not NULL. What was done to the files of another work tree is passed by. Fails with EWS_ENOTFOUND
+ * when there is none, or it is not the one that is meant, or is another work tree's,
+ * and when what it needs has expired, saying so; with EWS_EDAMAGED when which it is can't be known, and with EWS_EUSAGE when it
+ * has to be named for that.
  */
 int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *session,
 	     const struct ews_undo_opts *opts);

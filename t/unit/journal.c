@@ -41,9 +41,22 @@ static void add_random(struct ews_strv *list)
 		ews_strv_add(list, FIXTURE_ONE_OF(lines));
 }
 
+/* Records of older versions don't say where. */
+static void place_at_random(struct ews_step *step)
+{
+	static const char *const paths[] = { "/a b", "/\xff\x80", "/\xc3\xa9\\303" };
+	static const char *const names[] = { "", "worktrees/lw", "worktrees/\xe9" };
+
+	if (*step->session || !fixture_pick(4))
+		return;
+	step->project = ews_strdup(FIXTURE_ONE_OF(paths));
+	step->worktree = ews_strdup(FIXTURE_ONE_OF(names));
+}
+
 static void make_random(struct ews_step *step)
 {
 	cr_assert_eq(ews_step_init(step, dir_fd, "revert", fixture_pick(2) ? "qe-1" : NULL), 0);
+	place_at_random(step);
 	add_random(&step->moved);
 	add_random(&step->moving);
 	add_random(&step->stays);
@@ -53,6 +66,13 @@ static void make_random(struct ews_step *step)
 	step->undo_sequence = fixture_pick(3);
 	step->redo_sequence = fixture_pick(3);
 	step->redone_after = step->redo_sequence ? fixture_pick(30) : 0;
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+	cr_assert_eq(!a, !b);
+	if (a)
+		cr_assert_str_eq(a, b);
 }
 
 static void assert_same_list(const struct ews_strv *a, const struct ews_strv *b)
@@ -75,6 +95,8 @@ Test(journal, a_step_that_is_written_is_read_again)
 		cr_assert_str_eq(back.id, step.id);
 		cr_assert_str_eq(back.verb, step.verb);
 		cr_assert_str_eq(back.session, step.session);
+		assert_same_text(back.project, step.project);
+		assert_same_text(back.worktree, step.worktree);
 		cr_assert_eq(back.state, step.state);
 		cr_assert_eq(back.sequence, step.sequence);
 		cr_assert_eq(back.undo_sequence, step.undo_sequence);

@@ -1,0 +1,119 @@
+/*
+ * Whose: see whose.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/whose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/gitfile.h"
+
+#define ENTRIES "worktrees"
+#define LINK_BYTES_MAX (64 * EWS_KIB)
+
+/* The work tree's git directory as the common one sees it: "" for that itself, else "worktrees/<name>". */
+static const char *name_of(const struct ews_repo *repo)
+{
+	size_t len = strlen(repo->common_dir);
+
+	if (!strcmp(repo->git_dir, repo->common_dir))
+		return "";
+	return ews_path_is_inside(repo->git_dir, repo->common_dir) ? repo->git_dir + len + 1 : repo->git_dir;
+}
+
+/* Is the entry still the one that was there when the step was made? */
+static bool has_entry(const struct ews_step *step, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *file = ews_path_join(step->worktree, "commondir");
+	struct stat st;
+
+	if (fstatat(repo->common_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return st.st_mtim.tv_sec <= step->created_s;
+	return !ews_errno_is_absent(errno); /* what can't be seen may be there */
+}
+
+/* Of the common git directory there may be several work trees, as GIT_WORK_TREE names them; or its project was moved. */
+static bool is_at(const struct ews_repo *repo, const char *path)
+{
+	EWS_CLEANUP(free) char *real = NULL;
+
+	if (!strcmp(path, repo->project))
+		return true;
+	real = realpath(path, NULL);
+	return real ? !strcmp(real, repo->project) : ews_errno_is_absent(errno);
+}
+
+/* Has the repository no work tree but its own, and those of sessions? */
+static bool is_only_one(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, ENTRIES);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+	bool is_only = n >= 0;
+
+	for (ssize_t i = 0; i < n && is_only; i++) {
+		EWS_CLEANUP(free) char *session = ews_path_join("sessions", names.items[i].name);
+
+		is_only = faccessat(repo->dir_fd, session, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	}
+	ews_error_clear();
+	return is_only;
+}
+
+enum ews_whose ews_whose(const struct ews_step *step, const struct ews_repo *repo)
+{
+	if (*step->session || !strcmp(step->verb, "drop"))
+		return EWS_WHOSE_OURS;
+	if (!step->project || !step->worktree)
+		return is_only_one(repo) ? EWS_WHOSE_OURS : EWS_WHOSE_UNKNOWN;
+	if (*step->worktree && !has_entry(step, repo))
+		return EWS_WHOSE_NOBODYS;
+	if (strcmp(step->worktree, name_of(repo)) != 0)
+		return EWS_WHOSE_ANOTHERS;
+	return *step->worktree || is_at(repo, step->project) ? EWS_WHOSE_OURS : EWS_WHOSE_ANOTHERS;
+}
+
+void ews_whose_set(struct ews_step *step, const struct ews_repo *repo)
+{
+	free(step->project);
+	free(step->worktree);
+	step->project = ews_strdup(repo->project);
+	step->worktree = ews_strdup(name_of(repo));
+}
+
+char *ews_whose_path(const struct ews_step *step, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *entry = NULL;
+	EWS_CLEANUP(free) char *git_file = NULL;
+	enum ews_whose whose = ews_whose(step, repo);
+
+	if (!step->project || whose == EWS_WHOSE_UNKNOWN || *step->session)
+		return NULL;
+	if (whose == EWS_WHOSE_OURS)
+		return ews_strdup(repo->project);
+	if (whose == EWS_WHOSE_NOBODYS || !*step->worktree)
+		return ews_strdup(step->project);
+	fd = ews_dir_open_beneath(repo->common_fd, step->worktree);
+	if (fd < 0 || ews_file_read(&link, fd, "gitdir", LINK_BYTES_MAX) < 0) {
+		ews_error_clear();
+		return ews_strdup(step->project);
+	}
+	ews_buf_rtrim(&link);
+	entry = ews_path_join(repo->common_dir, step->worktree);
+	git_file = ews_path_absolute(entry, link.ptr);
+	return ews_path_dir(git_file);
+}
