@@ -192,15 +192,20 @@ static int refuse_beside(struct ews_repo *repo, const char *id)
 
 /*
  * Which are to be recovered: the one named, whose `id` it gives, when it needs it; else all that are, and the project itself.
- * `closed` gets those that can't be opened.
+ * `closed` gets those that can't be opened, and what another work tree has to see to.
  */
 static int choose(struct ews_strv *out, char **id, struct ews_strv *closed, struct ews_cmd_ctx *ctx, const char *name)
 {
 	EWS_CLEANUP(strv) struct ews_strv list = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv elsewhere = EWS_STRV_INIT;
 	size_t i;
 	int rc;
 
 	rc = ews_recover_list(&list, closed, ctx->repo);
+	if (rc == 0)
+		rc = ews_recover_elsewhere(&elsewhere, ctx->repo);
+	for (i = 0; i < elsewhere.n; i++)
+		ews_strv_addf(closed, "\t%s", elsewhere.items[i]);
 	if (rc == 0 && name)
 		rc = ews_session_resolve(id, ctx->repo, name);
 	if (rc < 0)

@@ -518,6 +518,7 @@ static void look_at_sessions(struct ews_checkup *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv interrupted = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv elsewhere = EWS_STRV_INIT;
 	struct ews_check *check;
 
 	if (!repo->dir) {
@@ -525,7 +526,8 @@ static void look_at_sessions(struct ews_checkup *out, struct ews_repo *repo)
 			ews_checkup_ok(out, SESSIONS, "this project has none");
 		return;
 	}
-	if (ews_session_ids(&ids, repo) < 0 || ews_recover_list(&interrupted, NULL, repo) < 0) {
+	if (ews_session_ids(&ids, repo) < 0 || ews_recover_list(&interrupted, NULL, repo) < 0 ||
+	    ews_recover_elsewhere(&elsewhere, repo) < 0) {
 		(void)ews_checkup_error(out, SESSIONS);
 		return;
 	}
@@ -537,6 +539,8 @@ static void look_at_sessions(struct ews_checkup *out, struct ews_repo *repo)
 					 *id ? "' was" : "");
 		ews_check_advise(check, "git ews recover %s", *id ? id : "--all");
 	}
+	for (size_t i = 0; i < elsewhere.n; i++)
+		(void)ews_checkup_find(out, SESSIONS, EWS_CHECK_WARNING, "%s", elsewhere.items[i]);
 	for (size_t i = 0; i < ids.n; i++)
 		if (!ews_strv_has(&interrupted, ids.items[i]))
 			look_at_session(out, repo, ids.items[i]);

@@ -36,6 +36,7 @@
 #include "work/session_place.h"
 #include "work/start.h"
 #include "work/undo.h"
+#include "work/whose.h"
 
 #define CHILDREN_MS 2000 /* that children which are at work have to end by themselves */
 
@@ -73,6 +74,44 @@ static bool needs_recovery(struct ews_strv *closed, struct ews_repo *repo, const
 	return needs;
 }
 
+/* Is it an unfinished step of this project itself? One of a work tree that is gone nobody else will see to. */
+static bool is_own(const struct ews_step *step, const struct ews_repo *repo)
+{
+	enum ews_whose whose;
+
+	if (!ews_step_is_unfinished(step) || !ews_step_is_of_project(step))
+		return false;
+	whose = ews_whose(step, repo);
+	return whose == EWS_WHOSE_OURS || whose == EWS_WHOSE_NOBODYS;
+}
+
+int ews_recover_elsewhere(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
+	int rc = ews_undo_list(&steps, repo, NULL);
+
+	if (rc < 0 || ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
+		return rc;
+	for (size_t i = 0; i < steps.n; i++) {
+		const struct ews_step *step = &steps.items[i];
+		EWS_CLEANUP(free) char *path = NULL;
+
+		if (!ews_step_is_unfinished(step) || !ews_step_is_of_project(step) || is_own(step, repo))
+			continue;
+		path = ews_whose_path(step, repo);
+		if (path)
+			ews_strv_addf(out,
+				      "the %s in another work tree, '%s', was interrupted: 'git ews recover' there",
+				      step->verb, path);
+		else
+			ews_strv_addf(out,
+				      "a %s was interrupted in one of the work trees, and nobody has noted in which: 'git ews "
+				      "undo %s' there, then 'git ews recover'",
+				      step->verb, step->id);
+	}
+	return 0;
+}
+
 int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -98,8 +137,7 @@ int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_r
 		if (needs_recovery(closed, repo, ids.items[i]))
 			ews_strv_add(out, ids.items[i]);
 	for (size_t i = 0; i < steps.n; i++)
-		has_own = has_own ||
-			  (ews_step_is_unfinished(&steps.items[i]) && ews_step_is_of_project(&steps.items[i]));
+		has_own = has_own || is_own(&steps.items[i], repo);
 	if (has_own && !ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
 		ews_strv_add(out, "");
 	return 0;

@@ -28,6 +28,9 @@ struct ews_recover_opts {
  */
 int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo);
 
+/* Those steps of the project itself that wait for a recover in another work tree: a sentence each, which says in which. */
+int ews_recover_elsewhere(struct ews_strv *out, struct ews_repo *repo);
+
 /*
  * Recover session `id` ("" for the project's own steps and for litter of killed verbs); what
  * was done is added to `done`, a sentence each. Doing it twice is as doing it once.

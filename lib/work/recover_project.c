@@ -14,6 +14,7 @@
 #include "work/archive_trash.h"
 #include "work/shift.h"
 #include "work/stage.h"
+#include "work/whose.h"
 
 /* Of what a drop took away something is gone, or something else stands in its place: it is named, and keeps none of the rest. */
 static int name_gone(struct ews_strv *done, int rc)
@@ -115,6 +116,38 @@ static int finish(const struct ews_recovery *recovery, struct ews_step *step)
 	return 0;
 }
 
+/* Its work tree was taken out of the repository: nobody can go on with it, and what it kept goes when its time has come. */
+static int leave(const struct ews_recovery *recovery, struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *path = ews_whose_path(step, recovery->repo);
+	int rc = ews_transition_give_up(recovery->repo, step);
+
+	if (rc == 0)
+		ews_strv_addf(recovery->done,
+			      "the interrupted %s in '%s' stays as far as it came: that work tree is gone",
+			      step->verb, path);
+	return rc;
+}
+
+/* What waits for a recover in its own work tree is passed by. */
+static int settle(const struct ews_recovery *recovery, struct ews_step *step)
+{
+	if (!strcmp(step->verb, "drop"))
+		return finish_drop(recovery, step);
+	if (*step->session)
+		return 0;
+	switch (ews_whose(step, recovery->repo)) {
+	case EWS_WHOSE_OURS:
+		return finish(recovery, step);
+	case EWS_WHOSE_NOBODYS:
+		return leave(recovery, step);
+	case EWS_WHOSE_ANOTHERS:
+	case EWS_WHOSE_UNKNOWN:
+		break;
+	}
+	return 0;
+}
+
 int ews_recover_project(const struct ews_recovery *recovery)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
@@ -123,15 +156,8 @@ int ews_recover_project(const struct ews_recovery *recovery)
 
 	if (rc == 0)
 		rc = ews_undo_list(&steps, recovery->repo, NULL);
-	for (size_t i = 0; i < steps.n && rc == 0; i++) {
-		struct ews_step *step = &steps.items[i];
-
-		if (!ews_step_is_unfinished(step))
-			continue;
-		if (!strcmp(step->verb, "drop"))
-			rc = finish_drop(recovery, step);
-		else if (!*step->session)
-			rc = finish(recovery, step);
-	}
+	for (size_t i = 0; i < steps.n && rc == 0; i++)
+		if (ews_step_is_unfinished(&steps.items[i]))
+			rc = settle(recovery, &steps.items[i]);
 	return rc;
 }

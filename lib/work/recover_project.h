@@ -10,7 +10,7 @@
 
 /*
  * Settle all that are unfinished, under the project's lock. An apply whose commit was not made yet is taken back, all else is
- * finished. Fails with EWS_EBUSY while somebody is at work there.
+ * finished. What is of another work tree is passed by, and what was of one that is gone stays as far as it came. Fails with EWS_EBUSY while somebody is at work there.
  */
 int ews_recover_project(const struct ews_recovery *recovery);
 

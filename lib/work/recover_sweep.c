@@ -30,6 +30,7 @@
 #include "work/session_name.h"
 #include "work/stage.h"
 #include "work/trash.h"
+#include "work/whose.h"
 
 /* How long a file may stand beside the one that it is to replace, and how often that is looked at. */
 #define REPLACE_MS 1000
@@ -126,7 +127,7 @@ void ews_recover_sweep_home(const struct ews_repo *repo)
 	ews_error_clear();
 }
 
-/* When the oldest step began that has not come to its end; INT64_MAX: each has. */
+/* When the oldest step began that has not come to its end, in another work tree none; INT64_MAX: each has. */
 static int64_t find_unfinished(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -137,7 +138,7 @@ static int64_t find_unfinished(const struct ews_repo *repo)
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
 		if (ews_step_read(&step, repo->dir_fd, ids.items[i]) == 0 && ews_step_is_unfinished(&step) &&
-		    step.created_s < since_s)
+		    ews_whose(&step, repo) == EWS_WHOSE_OURS && step.created_s < since_s)
 			since_s = step.created_s;
 	}
 	ews_error_clear();
