@@ -219,6 +219,17 @@ test_expect_success 'P8: in place in one work tree: shown as it is in every othe
 	git -C trees-w ews revert ip >out && test_grep "Status: Verified" out && git -C trees-w ews end ip && git -C trees-w ews start --method in-place gone && rm -r trees-w && git -C trees ews list >out && test_grep "^gone *damaged" out && test_expect_code 1 git -C trees ews recover --all 2>err && test_grep "is not the project" err
 '
 
+test_expect_success 'in place: a branch that another keeps from coming back is named before anything is changed' '
+	for pair in "main main/x" "a/b a" "a/b a/b/c"; do
+		was=${pair% *} other=${pair#* } && rm -rf room && test_repo room && git -C room branch -m "$was" && git -C room ews start --method in-place r && git -C room branch -m spare && git -C room branch -m "$other" && echo work >>room/src/main.c && git -C room status -sb >before &&
+			for verb in revert "revert --dry-run" "end --force"; do
+				test_expect_code 1 git -C room ews $verb r 2>err && test_grep "cannot put .refs/heads/$was. back: .refs/heads/$other. is in its way" err && test_grep "git branch -m $other <other name>" err && git -C room status -sb >after && test_cmp before after || return 1
+			done &&
+			git -C room ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C room branch -m spare &&
+			git -C room ews revert r >out && test_grep "Status: Verified" out && echo "refs/heads/$was" >want && git -C room symbolic-ref HEAD >out && test_cmp want out && git -C room ews undo r && git -C room ews end r && git -C room symbolic-ref HEAD >out && test_cmp want out || return 1
+	done
+'
+
 # git itself finds no repository there any more
 test_expect_success 'P2: in place a HEAD that is gone, garbage, a link to nowhere or a directory is named, and revert brings it back' '
 	test_repo head && git -C head worktree add -q -b linked ../lhead && for p in head lhead; do

@@ -205,21 +205,26 @@ void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const v
 	set(&state->files, name, data, len);
 }
 
+void ews_gitstate_set_head(struct ews_gitstate *state, const struct ews_oid *head)
+{
+	char hex[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(free) char *text = ews_strfmt("%s\n", ews_oid_hex(hex, head));
+
+	ews_gitstate_set_file(state, "HEAD", text, strlen(text));
+}
+
 int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head)
 {
 	static const char *const of_the_place[] = { "core.worktree", "core.bare", NULL };
 	const struct ews_gitstate_file *config = ews_gitstate_file(state, CONFIG);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	char hex[EWS_OID_HEX_MAX];
 	int rc = config ? ews_gitconfig_add_but(&text, config->data.ptr, config->data.len, of_the_place) : 0;
 
 	if (rc < 0)
 		return ews_error_wrap("'" CONFIG "'");
 	if (config)
 		ews_gitstate_set_file(state, CONFIG, text.ptr, text.len);
-	ews_buf_truncate(&text, 0);
-	ews_buf_addf(&text, "%s\n", ews_oid_hex(hex, head));
-	ews_gitstate_set_file(state, "HEAD", text.ptr, text.len);
+	ews_gitstate_set_head(state, head);
 	return 0;
 }
 

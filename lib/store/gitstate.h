@@ -67,6 +67,9 @@ void ews_gitstate_note_index(struct ews_gitstate *out, int git_fd);
 const struct ews_gitstate_file *ews_gitstate_file(const struct ews_gitstate *state, const char *name);
 void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const void *data, size_t len);
 
+/* Let HEAD stand at `head`, on no branch. */
+void ews_gitstate_set_head(struct ews_gitstate *state, const struct ews_oid *head);
+
 /*
  * Let it be that of another place: HEAD stands at `head`, on no branch, and config.worktree says neither where the work tree is
  * nor that there is none, or git would work on the files of the place that it was read in. Fails with EWS_ECONFIG where

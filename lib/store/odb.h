@@ -134,6 +134,11 @@ int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 /* Is there no such ref? What can't be read is there. Leaves no error. */
 bool ews_odb_ref_is_missing(struct ews_odb *odb, const char *name);
 /*
+ * What keeps `name`, which is not there, from being made: a ref that lies beneath it, or one that it would lie beneath. NULL: nothing
+ * does. The caller frees it.
+ */
+int ews_odb_ref_in_way(char **out, struct ews_odb *odb, const char *name);
+/*
  * As above, seen from the git directory `git_fd` of a workspace: a linked worktree has some refs of its own, and a private
  * repository (`is_private`) none of the store's. No link is followed there.
  */

@@ -470,6 +470,23 @@ bool ews_odb_ref_is_missing(struct ews_odb *odb, const char *name)
 	return is;
 }
 
+int ews_odb_ref_in_way(char **out, struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(refs) struct ews_refs beneath = EWS_REFS_INIT;
+	EWS_CLEANUP(free) char *prefix = ews_strfmt("%s/", name);
+	EWS_CLEANUP(free) char *above = ews_strdup(name);
+	int rc = ews_odb_ref_names(&beneath, odb, prefix);
+	char *slash;
+
+	*out = rc == 0 && beneath.n ? ews_strdup(beneath.items[0].name) : NULL;
+	while (rc == 0 && !*out && (slash = strrchr(above, '/'))) {
+		*slash = '\0';
+		if (strchr(above, '/') && !ews_odb_ref_is_missing(odb, above))
+			*out = ews_strdup(above);
+	}
+	return rc;
+}
+
 int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, bool is_private, const char *name)
 {
 	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);

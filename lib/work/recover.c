@@ -175,6 +175,16 @@ static int find_step(struct ews_step *out, struct ews_session *session)
 	return rc;
 }
 
+/* "<path>\t<why>" */
+static int fail_proof(const char *line)
+{
+	const char *tab = strchr(line, '\t');
+
+	if (!tab)
+		return ews_error(EWS_ENOTVERIFIED, "'%s' differs after all", line);
+	return ews_error(EWS_ENOTVERIFIED, "'%.*s' differs after all: %s", (int)(tab - line), line, tab + 1);
+}
+
 /* Put the session where its step wanted it. */
 static int finish_transition(const struct ews_recovery *recovery, struct ews_session *session, struct ews_step *step)
 {
@@ -185,7 +195,7 @@ static int finish_transition(const struct ews_recovery *recovery, struct ews_ses
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	if (!result.is_verified)
-		return ews_error(EWS_ENOTVERIFIED, "'%s' differs after all", result.errors.items[0]);
+		return fail_proof(result.errors.items[0]);
 	ews_strv_addf(recovery->done,
 		      "session '%s': the interrupted %s%s was finished and verified; what was there is %s",
 		      session->state.id, back ? "undo of its " : "", step->verb, result.kept_snapshot);

@@ -120,6 +120,11 @@ int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences);
 int ews_shift_refuse_locked(const struct ews_shift *shift);
 /* The branch has to be where the step left it; one that was killed leaves it where it is. */
 int ews_shift_refuse_moved_on(const struct ews_shift *shift);
+/*
+ * In place the branch may be gone, and another, named beneath it or above it, keep it from being made: then nothing is begun. What was
+ * begun comes to its end all the same: HEAD is to stand at its commit, on no branch, and `out` says why.
+ */
+int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift *shift);
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */
 int ews_shift_write_index(const struct ews_shift *shift);

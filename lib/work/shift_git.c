@@ -91,6 +91,29 @@ bool ews_shift_branch_differs(const struct ews_shift *shift)
 	return find_moved_branch(&branch, &now, shift);
 }
 
+int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	EWS_CLEANUP(free) char *other = NULL;
+	struct ews_oid now;
+	int rc;
+
+	if (!ews_shift_moves_git(shift) || !find_moved_branch(&branch, &now, shift) || !ews_oid_is_none(&now))
+		return 0;
+	rc = ews_odb_ref_in_way(&other, shift->repo->odb, branch);
+	if (rc < 0 || !other)
+		return rc;
+	if (shift->opts->is_retry) {
+		ews_gitstate_set_head(&shift->target.git, &shift->opts->target->head);
+		ews_strv_addf(&out->errors, "HEAD\ton no branch: '%s' is in the way of '%s'", other, branch);
+		return 0;
+	}
+	ews_error(EWS_ECONFLICT, "cannot put '%s' back: '%s' is in its way", branch, other);
+	ews_error_hint("nothing was changed; 'git branch -m %s <other name>' makes room",
+		       ews_str_after(other, EWS_REF_BRANCHES));
+	return EWS_ECONFLICT;
+}
+
 /* Where it was is in the snapshot of the present state, so nothing is lost by moving it. */
 static int restore_branch(const struct ews_shift *shift)
 {

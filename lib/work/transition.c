@@ -640,6 +640,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		rc = refuse_since(&shift);
 	if (rc == 0)
 		rc = ews_shift_refuse_moved_on(&shift);
+	if (rc == 0)
+		rc = ews_shift_refuse_blocked(out, &shift);
 	if (rc < 0)
 		return rc;
 	ews_shift_find_changes(&shift);
