@@ -230,6 +230,26 @@ test_expect_success 'in place: a branch that another keeps from coming back is n
 	done
 '
 
+test_expect_success 'in place: where the work tree is stays said when git moves that to a config of the worktree' '
+	test_repo part && git init -q whole && (cd whole && GIT_ALLOW_PROTOCOL=file git submodule -q add ../part sub && git commit -qm sub) && git_dir=$(git -C whole/sub rev-parse --absolute-git-dir) && git -C whole/sub config core.worktree >where &&
+	for verb in revert end; do
+		for own in : "printf \"[user]\n\tname = me\" >\"${git_dir:?}/config.worktree\""; do
+			(cd whole/sub && eval "$own" && git ews start --method in-place s && git sparse-checkout set src && git config --worktree core.abbrev 12 && test_must_fail git config --file "${git_dir:?}/config" core.worktree) &&
+				git -C whole/sub ews $verb s >out && test_grep "Status: Verified" out && git -C whole/sub config core.worktree >out && test_cmp where out && git --git-dir="$git_dir" status --porcelain >out && test_must_be_empty out &&
+				test_must_fail git -C whole/sub config core.abbrev && test_must_fail git -C whole/sub config core.sparseCheckout &&
+				if test "$own" != :; then test "$(git -C whole/sub config user.name)" = me; fi &&
+				git -C whole/sub ews undo s && if test $verb = end; then git -C whole/sub ews undo s; fi && test "$(git -C whole/sub config core.abbrev)" = 12 && git -C whole/sub ews revert s >out && test_grep "Status: Verified" out && git -C whole/sub ews end s &&
+				git -C whole/sub config core.worktree >out && test_cmp where out && git config --file "${git_dir:?}/config" --unset extensions.worktreeConfig && rm "${git_dir:?}/config.worktree" &&
+				git config --file "${git_dir:?}/config" core.worktree "$(cat where)" || return 1
+		done
+	done
+'
+
+test_expect_success 'in place: what a config of the worktree says of another work tree goes' '
+	test_repo elsewhere && git -C elsewhere ews start --method in-place s && mkdir other && git -C elsewhere config extensions.worktreeConfig true && git -C elsewhere config --worktree core.worktree ../../other &&
+	git -C elsewhere --work-tree=. ews revert s >out && test_grep "Status: Verified" out && test_path_is_missing elsewhere/.git/config.worktree && git -C elsewhere ews end s
+'
+
 # git itself finds no repository there any more
 test_expect_success 'P2: in place a HEAD that is gone, garbage, a link to nowhere or a directory is named, and revert brings it back' '
 	test_repo head && git -C head worktree add -q -b linked ../lhead && for p in head lhead; do

@@ -26,6 +26,7 @@
 #define COMPARED_BYTES (64 * EWS_KIB)
 #define KEPT_NS 100 /* of a time, on file systems that come from elsewhere */
 #define CONFIG "config.worktree"
+#define WORKTREE "core.worktree"
 #define INFO "info"
 
 /* Those that lie in the git directory itself. */
@@ -215,7 +216,7 @@ void ews_gitstate_set_head(struct ews_gitstate *state, const struct ews_oid *hea
 
 int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head)
 {
-	static const char *const of_the_place[] = { "core.worktree", "core.bare", NULL };
+	static const char *const of_the_place[] = { WORKTREE, "core.bare", NULL };
 	const struct ews_gitstate_file *config = ews_gitstate_file(state, CONFIG);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = config ? ews_gitconfig_add_but(&text, config->data.ptr, config->data.len, of_the_place) : 0;
@@ -226,6 +227,69 @@ int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head)
 		ews_gitstate_set_file(state, CONFIG, text.ptr, text.len);
 	ews_gitstate_set_head(state, head);
 	return 0;
+}
+
+/* The last word on core.worktree; the caller frees it. */
+static int take_worktree(const char *key, const char *value, void *payload)
+{
+	char **out = payload;
+
+	if (!ews_gitconfig_is_key(key, WORKTREE))
+		return 0;
+	free(*out);
+	*out = ews_strdup(value ? value : "");
+	return 0;
+}
+
+/* NULL: the text doesn't say, as far as it is one. The caller frees it. */
+static char *find_worktree(const struct ews_buf *text)
+{
+	char *found = NULL;
+
+	if (ews_gitconfig_parse(text->ptr, text->len, take_worktree, &found) < 0)
+		ews_error_clear();
+	return found;
+}
+
+/* Does the path, as seen from the git directory, lead there? */
+static bool leads_to(int git_fd, const char *path, int root_fd)
+{
+	struct stat found, root;
+
+	return fstatat(git_fd, path, &found, 0) == 0 && fstat(root_fd, &root) == 0 && found.st_dev == root.st_dev &&
+	       found.st_ino == root.st_ino;
+}
+
+/* Does `config` say where the work tree is? That of a linked worktree lies elsewhere, and git takes nothing from it to there. */
+static bool config_says_worktree(int git_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *worktree = NULL;
+
+	if (ews_file_read(&text, git_fd, "config", FILE_BYTES_MAX) < 0) {
+		ews_error_clear();
+		return true;
+	}
+	worktree = find_worktree(&text);
+	return worktree != NULL;
+}
+
+void ews_gitstate_keep_worktree(struct ews_gitstate *state, const struct ews_gitstate *now, int git_fd, int root_fd)
+{
+	const struct ews_gitstate_file *is = ews_gitstate_file(now, CONFIG);
+	const struct ews_gitstate_file *was = ews_gitstate_file(state, CONFIG);
+	EWS_CLEANUP(free) char *worktree = is ? find_worktree(&is->data) : NULL;
+	EWS_CLEANUP(free) char *before = was ? find_worktree(&was->data) : NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (!worktree || before || !leads_to(git_fd, worktree, root_fd) || config_says_worktree(git_fd))
+		return;
+	if (was)
+		ews_buf_add(&text, was->data.ptr, was->data.len);
+	if (text.len && text.ptr[text.len - 1] != '\n')
+		ews_buf_addc(&text, '\n');
+	ews_gitconfig_add(&text, WORKTREE, worktree);
+	ews_gitstate_set_file(state, CONFIG, text.ptr, text.len);
 }
 
 const struct ews_gitstate_file *ews_gitstate_left(const struct ews_gitstate *state, const char *name)

@@ -77,6 +77,13 @@ void ews_gitstate_set_head(struct ews_gitstate *state, const struct ews_oid *hea
  */
 int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head);
 
+/*
+ * Let config.worktree go on to say where the work tree is, as it does in `now`, where that is `root_fd` and neither it nor `config`
+ * says so in `state`: git takes core.worktree from `config`, which is no part of the state, to config.worktree when there is first
+ * one ("git sparse-checkout set"). `git_fd` is the git directory of both.
+ */
+void ews_gitstate_keep_worktree(struct ews_gitstate *state, const struct ews_gitstate *now, int git_fd, int root_fd);
+
 /* What is left of that name, or NULL. */
 const struct ews_gitstate_file *ews_gitstate_left(const struct ews_gitstate *state, const char *name);
 void ews_gitstate_set_left(struct ews_gitstate *state, const char *name, const void *data, size_t len);

@@ -692,6 +692,8 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_shift_plan_left(out, shift);
 		if (rc < 0)
 			return rc;
+		if (ews_shift_is_in_project(shift))
+			ews_gitstate_keep_worktree(&shift->target.git, &shift->now.git, shift->repo->git_fd, root_fd);
 		rc = ews_content_compare_git(&differences, &shift->now, shift->session, &shift->target.git);
 		if (rc < 0)
 			return rc;
