@@ -250,6 +250,27 @@ test_expect_success 'in place: what a config of the worktree says of another wor
 	git -C elsewhere --work-tree=. ews revert s >out && test_grep "Status: Verified" out && test_path_is_missing elsewhere/.git/config.worktree && git -C elsewhere ews end s
 '
 
+# <ref> <commit's subject> <what it leads to>
+branches() {
+	git -C "$1" for-each-ref --format="%(refname) %(subject) %(symref)" refs/heads && cat "${1:?}/.git/HEAD"
+}
+
+test_expect_success 'in place: a branch that is a symbolic ref moves what it leads to, and comes back so' '
+	test_repo symbolic && git -C symbolic branch other && git -C symbolic symbolic-ref refs/heads/link refs/heads/main && git -C symbolic symbolic-ref HEAD refs/heads/link && branches symbolic >before &&
+	git -C symbolic ews start --method in-place s && echo work >>symbolic/src/main.c && git -C symbolic commit -qam work && branches symbolic >moved && test_grep "refs/heads/main work" moved &&
+	git -C symbolic ews revert s >out && test_grep "Status: Verified" out && branches symbolic >after && test_cmp before after && git -C symbolic ews undo s && branches symbolic >after && test_cmp moved after &&
+	git -C symbolic ews end s >out && test_grep "Status: Verified" out && branches symbolic >after && test_cmp before after && git -C symbolic fsck --strict --no-dangling
+'
+
+test_expect_success 'in place: a branch that was made a symbolic ref is put back itself, and what it leads to stays' '
+	for to in side same nowhere; do
+		rm -rf made && test_repo made && git -C made branch same && branches made >before && git -C made ews start --method in-place s &&
+			(cd made && git checkout -qb side && echo work >>src/main.c && git commit -qam work && git checkout -q main && git symbolic-ref refs/heads/main refs/heads/$to) &&
+			git -C made ews revert s >out && test_grep "Status: Verified" out && branches made | grep -v "side work" >after && test_cmp before after && git -C made log --format=%s -1 side >out && echo work >want && test_cmp want out &&
+			git -C made ews end s || return 1
+	done
+'
+
 # git itself finds no repository there any more
 test_expect_success 'P2: in place a HEAD that is gone, garbage, a link to nowhere or a directory is named, and revert brings it back' '
 	test_repo head && git -C head worktree add -q -b linked ../lhead && for p in head lhead; do

@@ -374,4 +374,10 @@ test_expect_success 'P2: a read-only directory of the project that could not be 
 	git -C shut ews apply w && test "$(stat -c %a shut/ro)" = 555 && test_grep z shut/ro/r
 '
 
+test_expect_success 'a commit on a branch that is a symbolic ref is taken back from what that leads to' '
+	test_repo symbolic && git -C symbolic symbolic-ref refs/heads/link refs/heads/main && git -C symbolic symbolic-ref HEAD refs/heads/link && git -C symbolic for-each-ref refs/heads >before && start_ws symbolic w && echo work >>"${ws:?}/src/main.c" &&
+	git -C symbolic ews apply --commit -m work w && git -C symbolic log -1 --format=%s main >out && echo work >want && test_cmp want out && git -C symbolic ews undo && git -C symbolic for-each-ref refs/heads >after && test_cmp before after && test "$(git -C symbolic symbolic-ref refs/heads/link)" = refs/heads/main &&
+	git -C symbolic ews undo --redo && git -C symbolic log -1 --format=%s main >out && test_cmp want out && git -C symbolic ews undo && git -C symbolic diff --exit-code HEAD
+'
+
 test_done

@@ -131,6 +131,8 @@ const char *ews_odb_ref_target(const char *text);
 #define EWS_REF_TAGS "refs/tags/"
 /* A ref of the store, by its full name, symbolic ones followed. Fails with EWS_ENOTFOUND, with EWS_EGIT where it is there and broken. */
 int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name);
+/* The same; `last` gets the ref that it leads to, itself where it is no symbolic one, there or not. The caller frees it. */
+int ews_odb_ref_follow(struct ews_oid *out, char **last, struct ews_odb *odb, const char *name);
 /* Is there no such ref? What can't be read is there. Leaves no error. */
 bool ews_odb_ref_is_missing(struct ews_odb *odb, const char *name);
 /*

@@ -29,6 +29,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <git2/sys/odb_backend.h>
@@ -620,6 +621,16 @@ static int libgit2_refresh(struct ews_odb *odb)
 	return 0;
 }
 
+static bool is_symbolic(struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *last = NULL;
+	struct ews_oid oid;
+
+	if (ews_odb_ref_follow(&oid, &last, odb, name) < 0)
+		ews_error_clear();
+	return strcmp(last, name) != 0;
+}
+
 static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from,
 			    const struct ews_oid *to)
 {
@@ -648,6 +659,11 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 		ews_clock_sleep_ms(wait_ms);
 		if (wait_ms < 50)
 			wait_ms *= 2;
+	}
+	/* Where it leads libgit2 doesn't compare. */
+	if ((rc == GIT_EMODIFIED || rc == GIT_EEXISTS) && is_symbolic(odb, name)) {
+		pthread_mutex_unlock(&room->repo_lock);
+		return ews_odb_git_ref_swap(odb, name, from, to);
 	}
 	if (rc == GIT_EMODIFIED || rc == GIT_EEXISTS || (rc == GIT_ENOTFOUND && !ews_oid_is_none(from)))
 		rc = ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);

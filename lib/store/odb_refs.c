@@ -421,7 +421,8 @@ static int read_value_at(struct ews_ref *ref, const struct ref_place *place)
 	return read_value_of(ref, fd);
 }
 
-static int read_ref(struct ews_oid *out, const struct ref_place *place, const char *name)
+/* Symbolic ones are followed; the name of the last is the caller's (`last` NULL: nobody wants it). */
+static int follow_ref(struct ews_oid *out, char **last, const struct ref_place *place, const char *name)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(name);
 
@@ -432,6 +433,10 @@ static int read_ref(struct ews_oid *out, const struct ref_place *place, const ch
 		struct stat st;
 		int rc = read_value_at(&ref, place);
 
+		if (last) {
+			free(*last);
+			*last = ews_strdup(at);
+		}
 		if (rc < 0)
 			return rc;
 		if (is_broken(&ref)) {
@@ -453,12 +458,26 @@ static int read_ref(struct ews_oid *out, const struct ref_place *place, const ch
 	return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", name);
 }
 
+static int read_ref(struct ews_oid *out, const struct ref_place *place, const char *name)
+{
+	return follow_ref(out, NULL, place, name);
+}
+
 int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 {
 	EWS_CLEANUP(fd) int own_fd = open(odb->git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return read_ref(out, &(struct ref_place){ own_fd, common_fd, false, false }, name);
+}
+
+int ews_odb_ref_follow(struct ews_oid *out, char **last, struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(fd) int own_fd = open(odb->git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	*last = ews_strdup(name);
+	return follow_ref(out, last, &(struct ref_place){ own_fd, common_fd, false, false }, name);
 }
 
 bool ews_odb_ref_is_missing(struct ews_odb *odb, const char *name)

@@ -102,3 +102,18 @@ char *ews_head_branch(const struct ews_gitstate *git)
 	ref = ews_odb_ref_target(text.ptr);
 	return ref && ews_str_begins(ref, EWS_REF_BRANCHES) ? ews_strdup(ref) : NULL;
 }
+
+char *ews_head_last_ref(struct ews_repo *repo, const struct ews_gitstate *git)
+{
+	EWS_CLEANUP(free) char *branch = ews_head_branch(git);
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	struct ews_oid oid;
+	char *last = NULL;
+
+	if (!branch)
+		return NULL;
+	ews_error_save(&saved);
+	(void)ews_odb_ref_follow(&oid, &last, repo->odb, branch); /* what is not there leads there all the same */
+	(void)ews_error_restore(&saved);
+	return last;
+}

@@ -45,4 +45,10 @@ const struct ews_oid *ews_head_tree_read(struct ews_head_tree *head_tree);
 /* The ref of the branch that the HEAD of `git` is on, born or not; NULL when it is on none. The caller frees it. */
 char *ews_head_branch(const struct ews_gitstate *git);
 
+/*
+ * The ref that this leads to in the end, by symbolic ones, there or not: a commit moves that. NULL as above. The caller frees it. No
+ * error is left behind.
+ */
+char *ews_head_last_ref(struct ews_repo *repo, const struct ews_gitstate *git);
+
 #endif

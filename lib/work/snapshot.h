@@ -44,6 +44,7 @@ struct ews_snapshot {
 	struct ews_oid commit, tree;
 	struct ews_oid manifest; /* the manifest commit; none for a plain revision */
 	struct ews_oid head; /* HEAD's commit; none when unborn or damaged */
+	char *branch; /* in the project: the ref that HEAD leads to, by symbolic ones; "" or NULL when to none, or in older ones */
 	bool is_head_damaged;
 	int64_t created_s;
 	uint32_t created_ns; /* tells those of one second apart */

@@ -29,6 +29,7 @@ void ews_snapshot_release(struct ews_snapshot *snapshot)
 	free(snapshot->subject);
 	free(snapshot->parent);
 	free(snapshot->hash);
+	free(snapshot->branch);
 	free(snapshot->shares_with);
 	*snapshot = (struct ews_snapshot)EWS_SNAPSHOT_INIT;
 }
@@ -58,6 +59,7 @@ void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from
 	out->subject = copy_text(from->subject);
 	out->parent = copy_text(from->parent);
 	out->hash = copy_text(from->hash);
+	out->branch = copy_text(from->branch);
 	out->shares_with = copy_text(from->shares_with);
 }
 
@@ -135,6 +137,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	out->files = number_trailer(commit.message, "Ews-Files");
 	out->bytes = number_trailer(commit.message, "Ews-Bytes");
 	out->unseen = number_trailer(commit.message, "Ews-Unseen");
+	out->branch = ews_commit_trailer(commit.message, "Ews-Branch");
 	out->manifest = commit.parents[commit.n_parents - 1];
 	stamp = ews_commit_trailer(commit.message, "Ews-Time");
 	if (strchr(stamp, '.'))

@@ -351,6 +351,8 @@ static void find_head(struct ews_snapshot *snap, struct ews_repo *repo, const st
 	head = opts->session ? ews_head_find_in(&snap->head, opts->session, &content->git, known)
 			     : ews_head_find(&snap->head, repo, &content->git, known);
 	snap->is_head_damaged = head == EWS_HEAD_DAMAGED;
+	if (!snap->is_head_damaged && (!opts->session || opts->session->method->is_project))
+		snap->branch = ews_head_last_ref(repo, &content->git);
 }
 
 /* Fold blank lines away, which would end the subject. */
@@ -372,24 +374,24 @@ static const char *head_word(char hex[EWS_OID_HEX_MAX], const struct ews_snapsho
 	return ews_oid_is_none(&snap->head) ? EWS_HEAD_UNBORN_WORD : ews_oid_hex(hex, &snap->head);
 }
 
-/* Who knows of one work tree alone takes those without for its own. */
-static char *worktree_line(const struct ews_snapshot *snap)
-{
-	return *snap->worktree ? ews_strfmt("Ews-Worktree: %s\n", snap->worktree) : ews_strdup("");
-}
-
 static char *format_message(const struct ews_snapshot *snap)
 {
-	EWS_CLEANUP(free) char *worktree = worktree_line(snap);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	char hex[EWS_OID_HEX_MAX];
 
-	return ews_strfmt("%s\n\n"
-			  "Ews-Snapshot: %s\nEws-Session: %s\n%sEws-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
-			  "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
-			  "\nEws-Unseen: %" PRIu64 "\nEws-Hash: %s\n",
-			  snap->subject, snap->id, snap->session, worktree, snap->method, head_word(hex, snap),
-			  snap->parent, snap->created_s, snap->created_ns, snap->files, snap->bytes, snap->unseen,
-			  snap->hash);
+	ews_buf_addf(&text, "%s\n\nEws-Snapshot: %s\nEws-Session: %s\n", snap->subject, snap->id, snap->session);
+	/* Who knows of one work tree alone takes those without for its own. */
+	if (*snap->worktree)
+		ews_buf_addf(&text, "Ews-Worktree: %s\n", snap->worktree);
+	ews_buf_addf(&text,
+		     "Ews-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
+		     "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
+		     "\nEws-Unseen: %" PRIu64 "\nEws-Hash: %s\n",
+		     snap->method, head_word(hex, snap), snap->parent, snap->created_s, snap->created_ns,
+		     snap->files, snap->bytes, snap->unseen, snap->hash);
+	if (snap->branch)
+		ews_buf_addf(&text, "Ews-Branch: %s\n", snap->branch);
+	return ews_buf_steal(&text);
 }
 
 /* An id that no snapshot of that kind has: of many that are made in one second two may be given the same. The caller frees it. */

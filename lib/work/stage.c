@@ -433,7 +433,7 @@ int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *rep
 
 	if (rc < 0)
 		return rc;
-	name = ews_head_branch(&state);
+	name = ews_head_last_ref(repo, &state);
 	if (!name) {
 		ews_error(EWS_EUSAGE, "HEAD is on no branch: there is nothing to commit to");
 		ews_error_hint("'git switch -c <name>' makes one, --index only stages");
