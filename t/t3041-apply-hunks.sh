@@ -250,6 +250,16 @@ test_expect_success 'end --branch names what git refused to do' '
 	test_repo nobody && start_ws nobody nobody && echo edit >>"${ws:?}/run.sh" && test_expect_code 128 env GIT_AUTHOR_NAME= git -C nobody ews end --branch none nobody 2>err && test_grep "git commit-tree. failed" err && test_path_is_dir "$ws"
 '
 
+test_expect_success 'P1: end --branch of a session in place has what git would add: no ignored file, none of a repository in the project' '
+	test_repo inside && git init -q sub-source && echo s >sub-source/s && git -C sub-source add s && git -C sub-source commit -qm s && git -C inside -c protocol.file.allow=always submodule --quiet add "$PWD/sub-source" sub && git -C inside ls-files -s sub >sub-staged &&
+	echo "*.env" >inside/.gitignore && mkdir inside/build && echo "*" >inside/build/.gitignore && git -C inside add .gitignore && git -C inside commit -qm sub && (cd inside && echo SECRET >a.env && echo o >build/o && echo wip >wip && git init -q nested && echo n >nested/n && echo forced >forced.env) &&
+	git -C inside ews start --method in-place i && (cd inside && echo edit >>src/main.c && echo more >>a.env && echo new >b.env && echo more >>nested/n && echo more >>sub/s && mkdir new.env && echo 1 >new.env/1 && echo 2 >new.env/2 && git add -f forced.env && echo fresh >fresh && echo "wip" >>.gitignore) &&
+	git -C inside ews end i --no-revert --branch r 2>err && git -C inside diff --name-only main r >got && printf "%s\n" .gitignore forced.env fresh src/main.c wip | test_cmp - got && git -C inside ls-tree r sub >got && grep "commit $(cut -d" " -f2 sub-staged)" got &&
+	test_grep "not on the branch: nested/n (repository)" err && test_grep "not on the branch: sub/s (repository)" err && test_grep "3 ignored paths are not on the branch" err && test_grep ! "not in the snapshot, but in trash" err && test_grep "not in the snapshot: nested/\.git (repository)" err &&
+	git -C inside reset -q --hard && git -C inside ews round start --agent z --mode legacy && echo w >>inside/src/main.c && echo w >>inside/a.env && round=$(git -C inside ews round end --agent z 2>err) && test_grep "1 ignored path is not in the commit" err && test_grep ! "in trash" err &&
+	git -C inside diff --name-only "$round^" "$round" >got && echo src/main.c | test_cmp - got && git -C inside ls-tree -r --name-only "$round" >got && test_grep ! "env\|nested/\|sub/\|build/o" got
+'
+
 test_expect_success 'P1: end --branch has nothing of what a mark in the index hides from git, but for what the session did' '
 	test_repo hides && cd hides && git update-index --skip-worktree run.sh && git update-index --assume-unchanged src/main.c docs/crlf.txt && echo secret | tee -a run.sh src/main.c docs/crlf.txt && chmod -x run.sh && cd .. && start_ws hides h && echo work >>"${ws:?}/src/numbers" && echo work >>"${ws:?}/docs/crlf.txt" &&
 	git -C hides ews end --branch h h && git -C hides diff --name-status HEAD h >got && printf "M	%s\n" docs/crlf.txt src/numbers | test_cmp - got && test "$(git -C hides ls-tree h run.sh)" = "$(git -C hides ls-tree HEAD run.sh)" && test_grep secret hides/run.sh && git -C hides ews end --branch again h && test "$(git -C hides rev-parse "again^{tree}")" = "$(git -C hides rev-parse "h^{tree}")"

@@ -81,7 +81,8 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 	ews_render_string(object, "decision", ews_decision_word(completion->decision));
 	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
 	ews_render_string(object, "commit", result->branch_commit);
-	ews_render_reasons(object, "unfiltered", "filter", &result->unfiltered);
+	ews_render_reasons(object, "unfiltered", "filter", &result->branch_notes.unfiltered);
+	ews_render_reasons(object, "left_out", "reason", &result->branch_notes.left_out);
 	ews_render_string(object, "undo", result->undo);
 	ews_render_farewell(object, &result->stored);
 	ews_render_sentences(object, "drift", &result->drift);
@@ -112,7 +113,9 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 
 	if (result->branch_commit)
 		ews_buf_addf(&ctx->out, "Branch: %s at %s\n", set->branch, result->branch_commit);
-	ews_render_reasons_talk(ctx, "on the branch as it stands, its filter is not run", &result->unfiltered);
+	ews_render_reasons_talk(ctx, "on the branch as it stands, its filter is not run",
+				&result->branch_notes.unfiltered);
+	ews_render_kept_talk(ctx, "not on the branch", &result->branch_notes.left_out);
 	if (result->had_ended) {
 		ews_cmd_note(ctx, "session '%s' has ended before", id);
 		return;
@@ -154,7 +157,9 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	ews_changes_opt_talk(ctx, &changes);
 	for (i = 0; i < result->drift.n; i++)
 		ews_cmd_say("drift: ", result->drift.items[i]);
-	ews_render_kept_talk(ctx, "not in the snapshot, but in trash", &result->skipped);
+	ews_render_kept_talk(
+		ctx, session->method->is_project ? "not in the snapshot" : "not in the snapshot, but in trash",
+		&result->skipped);
 	if (!set->dry_run && !session->method->is_project && ews_path_is_inside(ctx->cwd, session->state.workspace))
 		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
 }

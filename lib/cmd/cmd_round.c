@@ -239,8 +239,11 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 		for (size_t i = 0; i < result->notes.n; i++)
 			ews_cmd_note(ctx, "%s", result->notes.items[i]);
 		ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
-					&result->ended.unfiltered);
-		ews_render_kept_talk(ctx, "not in the commit, but in trash", &result->ended.skipped);
+					&result->ended.branch_notes.unfiltered);
+		ews_render_kept_talk(ctx, "not in the commit", &result->ended.branch_notes.left_out);
+		ews_render_kept_talk(ctx,
+				     result->is_in_place ? "not in the commit" : "not in the commit, but in trash",
+				     &result->ended.skipped);
 		ews_render_reasons_talk(ctx,
 					result->is_in_place ? "not in the scratch archive"
 							    : "not in the scratch archive, but in trash",
@@ -257,7 +260,8 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
 	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
 	ews_render_string(object, "scratch_archive", round->archive);
-	ews_render_reasons(object, "unfiltered", "filter", &result->ended.unfiltered);
+	ews_render_reasons(object, "unfiltered", "filter", &result->ended.branch_notes.unfiltered);
+	ews_render_reasons(object, "left_out", "reason", &result->ended.branch_notes.left_out);
 	ews_render_reasons(object, "skipped", "reason", &result->ended.skipped);
 	ews_render_reasons(object, "not_archived", "reason", &result->left_out);
 	ews_render_sentences(object, "drift", &result->ended.drift);

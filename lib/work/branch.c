@@ -21,6 +21,7 @@
 #include "store/convert.h"
 #include "store/index.h"
 #include "store/tree.h"
+#include "work/hidden.h"
 #include "work/outcome.h"
 #include "work/rules.h"
 #include "work/session_place.h"
@@ -398,8 +399,24 @@ static int read_first(struct ews_oid *commit, struct ews_oid *tree, const struct
 	return rc;
 }
 
+/* In place: what git does not see stays out. Where nobody knows the base any more, all of that is named. */
+static int drop_hidden(struct ews_strv *left_out, struct ews_session *session, struct ews_content *content,
+		       struct result *result, struct staged *staged)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content then = EWS_CONTENT_INIT;
+	struct ews_repo *repo = session->repo;
+
+	if (!session->method->is_project)
+		return 0;
+	if (ews_snapshot_find(&base, repo, session->state.base_snapshot) < 0 ||
+	    ews_snapshot_content(&then, repo, &base) < 0)
+		ews_error_clear();
+	return ews_hidden_drop(left_out, content, repo, &staged->index, &result->stored, &then);
+}
+
 /* Give `content` the ids that git would store it under: what only came out of the store goes back in as it lies there. */
-static int store(struct ews_strv *unfiltered, struct ews_session *session, struct ews_content *content)
+static int store(struct ews_branch_notes *notes, struct ews_session *session, struct ews_content *content)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(result)
@@ -422,11 +439,13 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 	if (rc == 0)
 		rc = ews_convert(&convert, &result.stored);
 	if (rc == 0)
-		rc = take_marked(&result, session);
-	if (rc == 0)
 		read_staged(&staged, session, &content->git);
 	if (rc == 0)
-		rc = store_changed(unfiltered, &result, &convert, &tree, &staged);
+		rc = drop_hidden(&notes->left_out, session, content, &result, &staged);
+	if (rc == 0)
+		rc = take_marked(&result, session);
+	if (rc == 0)
+		rc = store_changed(&notes->unfiltered, &result, &convert, &tree, &staged);
 	if (rc == 0)
 		rc = take_modes(&result, &staged);
 	ews_rules_own(&own, repo, session->state.workspace);
@@ -435,11 +454,11 @@ static int store(struct ews_strv *unfiltered, struct ews_session *session, struc
 	return rc < 0 ? rc : add_left_out(&result, &staged.index);
 }
 
-int ews_branch_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,
+int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,
 		    struct ews_content *content)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(session->repo->odb);
-	int rc = session->repo->is_plain ? 0 : store(unfiltered, session, content);
+	int rc = session->repo->is_plain ? 0 : store(notes, session, content);
 
 	if (rc == 0)
 		rc = ews_tree_write(out, batch, &content->scan.entries);
@@ -448,7 +467,7 @@ int ews_branch_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews
 	return rc < 0 ? rc : ews_odb_refresh(session->repo->odb);
 }
 
-int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session, const char *name)
+int ews_branch_make(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session, const char *name)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
@@ -462,7 +481,7 @@ int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews
 	if (rc == 0)
 		rc = ews_outcome_read(&diff, session);
 	if (rc == 0)
-		rc = ews_branch_tree(&tree, unfiltered, session, &diff.to.content);
+		rc = ews_branch_tree(&tree, notes, session, &diff.to.content);
 	if (rc < 0)
 		return ews_error_wrap("cannot make the branch '%s'", name);
 	*out = base;
@@ -471,4 +490,10 @@ int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews
 	if (rc == 0)
 		rc = ews_tripwire_move_ref(repo, ref, &none, out);
 	return rc < 0 ? ews_error_wrap("cannot make the branch '%s'", name) : 0;
+}
+
+void ews_branch_notes_release(struct ews_branch_notes *notes)
+{
+	ews_strv_release(&notes->unfiltered);
+	ews_strv_release(&notes->left_out);
 }

@@ -4,7 +4,7 @@
  * The commit's files are the workspace's, with the line ends and encodings that git stores; no filter program runs. A
  * file that is only what git makes of the stored one is the stored one; what the session did not look at stays as the
  * commit has it; what git was told not to look at, in the index that the session began with, and is as it was then, is as that
- * index has it. Where git's settings say that files tell nothing of modes or links these are as git knew them.
+ * index has it. In place, where a session has all files, those that git does not see are not on the branch (work/hidden). Where git's settings say that files tell nothing of modes or links these are as git knew them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,6 +12,14 @@
 #define EWS_WORK_BRANCH_H
 
 #include "work/content.h"
+
+/* What is otherwise on the branch than in the workspace: lines about paths. */
+struct ews_branch_notes {
+	struct ews_strv unfiltered; /* "<path>\t<filter>" of what is new or changed and would have been given to a program */
+	struct ews_strv left_out; /* "<path>\t<reason>" of what is new or changed and is not there */
+};
+
+#define EWS_BRANCH_NOTES_INIT { EWS_STRV_INIT, EWS_STRV_INIT }
 
 /*
  * May the branch `name` be made? Fails with EWS_EUSAGE on a name that git takes for no branch, and in a plain directory;
@@ -27,15 +35,16 @@ bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_belo
 
 /*
  * Write the tree that such a commit has for `content`, which is of the session's workspace and gets the ids of what is
- * stored. In a plain directory that is all of it, as it is. `unfiltered` as below.
+ * stored. In a plain directory that is all of it, as it is. `notes` are added to.
  */
-int ews_branch_tree(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session,
+int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,
 		    struct ews_content *content);
 
-/*
- * Make it; no hook runs. `out` is the commit, which is the session's first one when nothing differs. `unfiltered` gets
- * "<path>\t<filter>" of what is new or changed and would have been given to a program.
- */
-int ews_branch_make(struct ews_oid *out, struct ews_strv *unfiltered, struct ews_session *session, const char *name);
+/* Make it; no hook runs. `out` is the commit, which is the session's first one when nothing differs. `notes` are added to. */
+int ews_branch_make(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,
+		    const char *name);
+
+void ews_branch_notes_release(struct ews_branch_notes *notes);
+EWS_CLEANUP_DEFINE(branch_notes, struct ews_branch_notes, ews_branch_notes_release)
 
 #endif

@@ -48,7 +48,7 @@ void ews_end_result_release(struct ews_end_result *result)
 		ews_strv_release(&result->drift);
 	if (result->skipped.items)
 		ews_strv_release(&result->skipped);
-	ews_strv_release(&result->unfiltered);
+	ews_branch_notes_release(&result->branch_notes);
 	*result = (struct ews_end_result)EWS_END_RESULT_INIT;
 }
 
@@ -318,7 +318,7 @@ static int leave_branch(struct ews_end_result *out, struct ews_session *session,
 
 	if (rc < 0 || !opts->branch || opts->dry_run)
 		return rc;
-	rc = ews_branch_make(&commit, &out->unfiltered, session, opts->branch);
+	rc = ews_branch_make(&commit, &out->branch_notes, session, opts->branch);
 	if (rc < 0)
 		return rc;
 	out->branch_commit = ews_strdup(ews_oid_hex(hex, &commit));

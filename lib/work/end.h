@@ -9,6 +9,7 @@
 #define EWS_WORK_END_H
 
 #include "base/progress_fn.h"
+#include "work/branch.h"
 #include "work/farewell.h"
 #include "work/revert.h"
 #include "work/session.h"
@@ -33,7 +34,7 @@ struct ews_end_result {
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	bool had_damaged_head; /* in that */
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
-	struct ews_strv unfiltered; /* "<path>\t<filter>": on the branch as they stood in the workspace */
+	struct ews_branch_notes branch_notes; /* what is not on it as it stood in the workspace */
 	bool is_pending; /* it waits for a decision */
 	char *pending_name; /* under that name; NULL: it doesn't */
 	char *undo; /* the step's id; NULL: nothing is left that could come back */

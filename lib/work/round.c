@@ -143,7 +143,8 @@ static int write_commit(struct ews_oid *out, struct ews_repo *repo, const struct
 static int make_base(struct ews_oid *out, struct ews_session *session)
 {
 	struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(strv) struct ews_strv unfiltered = EWS_STRV_INIT;
+	EWS_CLEANUP(branch_notes)
+	struct ews_branch_notes notes = EWS_BRANCH_NOTES_INIT; /* told when the round ends */
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
@@ -161,7 +162,7 @@ static int make_base(struct ews_oid *out, struct ews_session *session)
 		return 0;
 	rc = ews_snapshot_content(&content, repo, &base);
 	if (rc == 0)
-		rc = ews_branch_tree(&tree, &unfiltered, session, &content);
+		rc = ews_branch_tree(&tree, &notes, session, &content);
 	if (rc < 0 || (!ews_oid_is_none(&commit) && ews_oid_equal(&first.tree, &tree)))
 		return rc;
 	return write_commit(out, repo, &tree, &commit, first.time, BASE_SUBJECT);
@@ -475,7 +476,7 @@ static int commit_work(struct ews_oid *out, struct ews_round_end_result *result,
 	int rc = ews_outcome_read(&diff, session);
 
 	if (rc == 0)
-		rc = ews_branch_tree(&tree, &result->ended.unfiltered, session, &diff.to.content);
+		rc = ews_branch_tree(&tree, &result->ended.branch_notes, session, &diff.to.content);
 	if (rc == 0)
 		rc = ews_odb_read_commit(&first, repo->odb, base);
 	if (rc < 0)
@@ -557,13 +558,12 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 	if (rc == 0 && !is_gone)
 		rc = archive_scratch(&result, &session);
 	if (rc == 0) {
-		struct ews_strv unfiltered = result.ended.unfiltered;
+		struct ews_branch_notes notes = result.ended.branch_notes;
 
-		result.ended.unfiltered = (struct ews_strv)EWS_STRV_INIT;
+		result.ended.branch_notes = (struct ews_branch_notes)EWS_BRANCH_NOTES_INIT;
 		rc = ews_end(&result.ended, &session, &end);
-		if (rc == 0)
-			ews_strv_add_array(&result.ended.unfiltered, unfiltered.items);
-		ews_strv_release(&unfiltered);
+		ews_branch_notes_release(&result.ended.branch_notes);
+		result.ended.branch_notes = notes;
 	}
 	if (rc < 0)
 		return rc;

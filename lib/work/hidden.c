@@ -1,0 +1,172 @@
+/*
+ * Hidden: see hidden.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/hidden.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/path.h"
+#include "base/path_line.h"
+#include "store/ignore.h"
+#include "work/rules.h"
+
+#define GITIGNORE ".gitignore"
+
+/* The rules that hold in the directory that was entered last, and in those that it lies in. */
+struct level {
+	const char *dir;
+	struct ews_ignore *rules;
+};
+
+struct walk {
+	struct ews_odb *odb;
+	const struct ews_content *content;
+	struct level *levels;
+	size_t n, cap;
+};
+
+static void release_walk(struct walk *walk)
+{
+	while (walk->n)
+		ews_ignore_free(walk->levels[--walk->n].rules);
+	free(walk->levels);
+}
+
+EWS_CLEANUP_DEFINE(walk, struct walk, release_walk)
+
+/* What the directory's own .gitignore says holds in it as well. */
+static int enter(struct walk *walk, const char *dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, GITIGNORE);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const struct ews_entry *entry = ews_entries_find(&walk->content->scan.entries, path);
+	bool has_rules = entry && entry->type == EWS_ENTRY_FILE && entry->size <= EWS_IGNORE_BYTES_MAX;
+	enum ews_object_type type;
+	int rc = has_rules ? ews_odb_read(&text, &type, walk->odb, &entry->oid) : 0;
+	struct level *level;
+
+	if (rc < 0)
+		return rc;
+	EWS_GROW(walk->levels, walk->n, walk->cap);
+	level = &walk->levels[walk->n];
+	level->dir = dir;
+	level->rules = ews_ignore_enter(walk->levels[walk->n - 1].rules, dir, has_rules ? text.ptr : NULL, text.len);
+	walk->n++;
+	return 0;
+}
+
+static void leave(struct walk *walk)
+{
+	ews_ignore_free(walk->levels[--walk->n].rules);
+}
+
+/* Files of nested repositories are looked at, their git directories are not. */
+static bool is_repository(const struct ews_skips *skips, const char *dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, ".git");
+	const struct ews_skip *skip = ews_skips_covering(skips, path);
+
+	return skip && !strcmp(skip->path, path) && ews_skip_is_repository(skip->reason);
+}
+
+/* Set in `why`, zeroed, for each entry the reason why git does not see it: enum ews_skip_reason, 0: it does. */
+static int find_hidden(uint8_t *why, struct ews_repo *repo, const struct ews_content *content)
+{
+	EWS_CLEANUP(walk) struct walk walk = { .odb = repo->odb, .content = content };
+	const struct ews_entries *list = &content->scan.entries;
+	const struct ews_skips *skips = &content->scan.skips;
+	const char *hidden = NULL; /* all below it is */
+	enum ews_skip_reason reason = EWS_SKIP_IGNORED;
+	struct ews_ignore *rules = NULL;
+	int rc = ews_rules_ignore(&rules, repo, repo->project);
+
+	if (rc < 0)
+		return rc;
+	EWS_GROW(walk.levels, walk.n, walk.cap);
+	walk.levels[walk.n++] = (struct level){ "", rules };
+	rc = enter(&walk, "");
+	for (size_t i = 0; i < list->n && rc == 0; i++) {
+		const char *path = list->items[i].path;
+		bool is_dir = ews_entry_is_dir(&list->items[i]);
+
+		if (hidden && ews_path_is_inside(path, hidden)) {
+			why[i] = reason;
+			continue;
+		}
+		while (walk.n > 2 && !ews_path_is_inside(path, walk.levels[walk.n - 1].dir))
+			leave(&walk);
+		if (ews_ignore_match(walk.levels[walk.n - 1].rules, path, is_dir)) {
+			why[i] = reason = EWS_SKIP_IGNORED;
+			hidden = path;
+		} else if (is_dir && is_repository(skips, path)) {
+			reason = EWS_SKIP_REPOSITORY;
+			hidden = path;
+		} else if (is_dir) {
+			rc = enter(&walk, path);
+		}
+	}
+	return rc;
+}
+
+/* Does git know the path, by the index or by what is committed? A directory it knows by what is in it. */
+static bool is_tracked(const char *path, const struct ews_index *index, const struct ews_entries *stored)
+{
+	const struct ews_entry *entry = ews_entries_find(stored, path);
+
+	return ews_index_find(index, path) || (entry && entry->type != EWS_ENTRY_DIR);
+}
+
+/* A submodule is at the commit that the index names, else at the one that is committed. Is it one? */
+static bool take_submodule(struct ews_entry *entry, const struct ews_index *index, const struct ews_entries *stored)
+{
+	const struct ews_index_entry *ie = ews_index_find(index, entry->path);
+	const struct ews_entry *was = ews_entries_find(stored, entry->path);
+
+	if (ie ? ie->mode != EWS_MODE_GITLINK : !was || was->type != EWS_ENTRY_GITLINK)
+		return false;
+	entry->type = EWS_ENTRY_GITLINK;
+	entry->oid = ie ? ie->oid : was->oid;
+	return true;
+}
+
+int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, struct ews_repo *repo,
+		    const struct ews_index *index, const struct ews_entries *stored, const struct ews_content *base)
+{
+	struct ews_entries *now = &content->scan.entries;
+	const struct ews_entries *then = &base->scan.entries;
+	EWS_CLEANUP(free) uint8_t *why = ews_calloc(now->n + 1, sizeof(*why));
+	EWS_CLEANUP(free) uint8_t *why_then = ews_calloc(then->n + 1, sizeof(*why_then));
+	const char *named = NULL, *submodule = NULL; /* directories, of whose content nothing is named, or kept */
+	size_t kept = 0;
+	int rc = find_hidden(why, repo, content);
+
+	if (rc == 0)
+		rc = find_hidden(why_then, repo, base);
+	for (size_t i = 0; i < now->n && rc == 0; i++) {
+		struct ews_entry *entry = &now->items[i];
+		const struct ews_entry *was = ews_entries_find(then, entry->path);
+		bool is_dir = entry->type == EWS_ENTRY_DIR;
+		bool is_same = was && (ews_entry_equal_in_git(was, entry) || (is_dir && ews_entry_is_dir(was)));
+		bool is_hidden = was ? why_then[was - then->items] && (why[i] || is_same) : why[i];
+
+		if (is_dir && is_repository(&content->scan.skips, entry->path) && take_submodule(entry, index, stored))
+			submodule = entry->path;
+		else if (submodule && ews_path_is_inside(entry->path, submodule))
+			is_hidden = true;
+		is_hidden = is_hidden && !is_tracked(entry->path, index, stored);
+		if (is_hidden && !is_same && !(named && ews_path_is_inside(entry->path, named))) {
+			ews_path_line_add(out, entry->path, ews_skip_word(why[i]));
+			named = is_dir ? entry->path : NULL;
+		}
+		/* A directory alone is nothing to git; in one that is hidden may be what it tracks. */
+		if (!is_hidden || is_dir)
+			now->items[kept++] = *entry;
+	}
+	if (rc == 0)
+		now->n = kept;
+	return rc;
+}
