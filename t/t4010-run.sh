@@ -259,6 +259,19 @@ test_expect_success 'P6: HEAD, index, config and hooks are named with commands t
 	rm p/.git/hooks/* && run_in p --guard=off deeds -- true && ls -d "$HOME"/.superqode/working/p/sessions/deeds/before-* >list && test_line_count = 1 list
 '
 
+test_expect_success 'P6: stashes that are gone, or came, are named with what brings the list back' '
+	test_repo hoard && (cd hoard && for n in 1 2 "it'"'"'s 3"; do echo "$n" >>src/log && git stash push -q -m "$n" || exit 1; done) && git -C hoard stash list --format="%H %gs" >before && git -C hoard ews start --method in-place s &&
+	git -C hoard stash clear && git -C hoard ews status s >out && test_grep "stash [0-9a-f]* (On main: it.s 3) is gone" out && git -C hoard ews revert s 2>err && sed -n "s/.*this takes it back: git/git/p" err >back && test_line_count = 3 back && (cd hoard && sh -e ../back) && git -C hoard stash list --format="%H %gs" >after && test_cmp before after &&
+	git -C hoard stash drop -q "stash@{1}" && git -C hoard ews revert s 2>err && sed -n "s/.*this takes it back: git/git/p" err >back && test_line_count = 1 back && (cd hoard && sh -e ../back) && git -C hoard stash list --format=%H | sort >after && cut -d" " -f1 before | sort | test_cmp - after &&
+	git -C hoard ews end s && git -C hoard stash list --format="%H %gs" >before && test_expect_code 1 run_in hoard --guard=off --fail-on-change -- sh -c "for n in 4 5; do echo \$n >>src/log && git stash -q || exit 1; done && git stash drop -q stash@{3}" &&
+	sed -n "s/^hint: //p" err >back && test_line_count = 3 back && (cd hoard && sh -e ../back) && git -C hoard stash list --format=%H | sort >after && cut -d" " -f1 before | sort | test_cmp - after
+'
+
+test_expect_success 'P6: where history ends is looked at: a fetch --depth in a workspace cuts that of the project, too' '
+	test_repo whole 4 && git clone -q --bare whole whole-up && start_ws whole s && git -C "$ws" fetch -q --depth=1 "file://$PWD/whole-up" main && git -C whole ews status s >out && test_grep "Project: *shallow changed" out && git -C whole ews end s 2>err && test_grep "^drift: shallow changed" err && git -C whole fetch -q --unshallow "file://$PWD/whole-up" main &&
+	git -C whole log --oneline >before && test_expect_code 1 run_in whole --guard=off --fail-on-change -- git fetch -q --depth=1 "file://$PWD/whole-up" main && test_grep "^error: the project changed while the command ran: shallow changed" err && sed -n "s/^hint: //p" err >back && test_line_count = 1 back && sh -e back && git -C whole log --oneline >after && test_cmp before after
+'
+
 test_expect_success 'P6: that git looks at files again is no change of the project; what its index says of them is' '
 	start_ws p looked && sha256sum <p/.git/index >index && run_in p looked --guard=off --fail-on-change -- sh -c "cd \"\$EWS_PROJECT\" && touch -d @1 src/main.c && git status && git update-index --index-version 4" &&
 	sha256sum <p/.git/index >index2 && test_must_fail cmp -s index index2 && test_grep ! "the project changed" err && git -C p ews status --json looked >out && test_json out ".sessions[0].project_changed" false && test_json_count out ".sessions[0].drift" 0 &&

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
 
 #define LOG_BYTES_MAX (256 * EWS_MIB)
 
@@ -80,4 +81,30 @@ int ews_reflog_find(struct ews_oid *from, struct ews_oid *to, struct ews_odb *od
 		return 1;
 	}
 	return goes_back || ews_oid_equal(&now, since) ? 0 : ews_error(EWS_ENOTFOUND, "'%s' has no log", name);
+}
+
+int ews_reflog_list(struct ews_strv *out, struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/logs/%s", ews_odb_common_dir(odb), name);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	size_t hex_len = 2 * ews_hash_len(ews_odb_algo(odb));
+	char *rest = NULL;
+	int rc = ews_file_read_path(&text, path, LOG_BYTES_MAX);
+
+	if (rc < 0)
+		return rc;
+	for (char *line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+		char hex[EWS_OID_HEX_MAX];
+		const char *did;
+		struct move move;
+
+		if (parse_line(&move, &did, line, hex_len) < 0) {
+			ews_error_clear();
+			continue;
+		}
+		ews_path_escape(&escaped, did, strlen(did));
+		ews_strv_addf(out, "%s %s", escaped.ptr, ews_oid_hex(hex, &move.to));
+	}
+	return 0;
 }

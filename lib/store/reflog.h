@@ -9,6 +9,7 @@
 #ifndef EWS_STORE_REFLOG_H
 #define EWS_STORE_REFLOG_H
 
+#include "base/strv.h"
 #include "store/odb.h"
 
 /*
@@ -20,5 +21,11 @@
  */
 int ews_reflog_find(struct ews_oid *from, struct ews_oid *to, struct ews_odb *odb, const char *name,
 		    const char *action, const struct ews_oid *since);
+
+/*
+ * Append "<message> <id>" for each line of the log of the ref `name`, the oldest first: where it moved to, and what the log says
+ * of it, escaped (ews_path_escape). Where there is no log there are none.
+ */
+int ews_reflog_list(struct ews_strv *out, struct ews_odb *odb, const char *name);
 
 #endif

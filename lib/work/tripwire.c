@@ -22,12 +22,17 @@
 #include "base/str.h"
 #include "store/index_digest.h"
 #include "store/lock.h"
+#include "store/reflog.h"
 
 #define TRIPWIRE_FILE "tripwire"
 #define TOLD_FILE "told-refs" /* "ref <name> <id>" a line, of all sessions */
 #define TOLD_LOCK "~told-refs" /* no session's id */
 #define LOCK_WAIT_MS 10000
 #define SHOWN_DIGITS 12 /* of an id */
+#define STASH_REF "refs/stash"
+#define STASH "stash " /* before "<number> <message> <id>"; the latest has the number 0, as with git */
+#define STASH_DIGITS 6
+#define SHALLOW "shallow"
 #define SYMBOLIC "ref:" /* before the name that a symbolic ref stands for */
 #define TRIPWIRE_BYTES_MAX (256 * EWS_MIB)
 #define WATCHED_BYTES_MAX (2 * EWS_GIB)
@@ -176,6 +181,28 @@ static int add_dir(const struct look *look, int git_fd, const char *dir)
 	return n < 0 ? (int)n : rc;
 }
 
+/* The ref is the latest of them; the others are in its log. */
+static int add_stashes(struct ews_tripwire *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv list = EWS_STRV_INIT;
+	int rc = ews_reflog_list(&list, repo->odb, STASH_REF);
+
+	for (size_t i = 0; i < list.n; i++)
+		ews_strv_addf(&out->lines, STASH "%0*zu %s", STASH_DIGITS, list.n - 1 - i, list.items[i]);
+	return rc;
+}
+
+/* Where history ends. Whole history has a line, too: a tripwire of old has none, and nobody knows then. */
+static int add_shallow(const struct look *look, struct ews_repo *repo)
+{
+	size_t n = look->out->lines.n;
+	int rc = add_file(look, repo->common_fd, "", SHALLOW);
+
+	if (rc == 0 && look->out->lines.n == n)
+		ews_strv_add(&look->out->lines, SHALLOW " none:0");
+	return rc;
+}
+
 static int add_refs(struct ews_tripwire *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
@@ -183,14 +210,16 @@ static int add_refs(struct ews_tripwire *out, struct ews_repo *repo)
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < refs.n; i++) {
+	for (size_t i = 0; i < refs.n && rc == 0; i++) {
 		const struct ews_ref *ref = &refs.items[i];
 		char hex[EWS_OID_HEX_MAX];
 
+		if (!strcmp(ref->name, STASH_REF))
+			rc = add_stashes(out, repo);
 		ews_strv_addf(&out->lines, "ref %s %s%s", ref->name, ref->target ? SYMBOLIC : "",
 			      ref->target ? ref->target : ews_oid_hex(hex, &ref->oid));
 	}
-	return 0;
+	return rc;
 }
 
 /* The part of a line before its last blank: what it is about. */
@@ -263,6 +292,8 @@ static int take(const struct look *look, struct ews_repo *repo)
 		rc = add_dir(look, repo->common_fd, "hooks");
 	if (rc == 0)
 		rc = add_dir(look, repo->common_fd, "info");
+	if (rc == 0)
+		rc = add_shallow(look, repo);
 	if (rc < 0)
 		return ews_error_wrap("cannot look at the project's state");
 	add_told(look->out, repo);
@@ -307,12 +338,34 @@ static void add_move(struct ews_strv *out, const char *before, const char *after
 	ews_strv_addf(out, "%.*s moved from %s to %s", len, before, from, to);
 }
 
+static bool is_stash(const char *line)
+{
+	return ews_str_begins(line, STASH);
+}
+
+/* What git says of it, escaped. */
+static char *stash_message(const char *line)
+{
+	size_t start = strlen(STASH) + STASH_DIGITS + 1, end = name_len(line);
+
+	return ews_strndup(line + start, end > start ? end - start : 0);
+}
+
+static void add_stash(struct ews_strv *out, const char *line, const char *what)
+{
+	EWS_CLEANUP(free) char *message = stash_message(line);
+
+	ews_strv_addf(out, "stash %.*s (%s) %s", SHOWN_DIGITS, line + name_len(line) + 1, message, what);
+}
+
 static void add_sentence(const struct teller *teller, const char *before, const char *after)
 {
 	struct ews_strv *out = teller->out;
 	int len = (int)name_len(before ? before : after);
 
-	if (!before)
+	if (is_stash(before ? before : after))
+		add_stash(out, before ? before : after, before ? "is gone" : "is new");
+	else if (!before)
 		ews_strv_addf(out, "%.*s is new", len, after);
 	else if (!after)
 		ews_strv_addf(out, "%.*s is gone", len, before);
@@ -322,20 +375,70 @@ static void add_sentence(const struct teller *teller, const char *before, const 
 		ews_strv_addf(out, "%.*s changed", len, before);
 }
 
+/* The line of the stash with the id that `line` ends in, whatever its number is by now; `line` itself will do. */
+static const char *find_stash(const struct ews_tripwire *tripwire, const char *line)
+{
+	const char *id = line + name_len(line);
+
+	for (size_t i = 0; i < tripwire->lines.n; i++) {
+		const char *other = tripwire->lines.items[i];
+
+		if (is_stash(other) && !strcmp(other + name_len(other), id))
+			return other;
+	}
+	return NULL;
+}
+
+/* Do its stashes tell all that its ref of them does? A tripwire of old has none, and neither does a log in another format. */
+static bool knows_stashes(const struct ews_tripwire *tripwire)
+{
+	const char *line = NULL;
+
+	for (size_t i = 0; i < tripwire->lines.n && !line; i++)
+		if (ews_str_begins(tripwire->lines.items[i], "ref " STASH_REF " "))
+			line = tripwire->lines.items[i];
+	return !line || find_stash(tripwire, line);
+}
+
+/* What is new first, the oldest of it, then what is gone: so the numbers hold in the commands that take it back. */
+static void each_stash(const struct teller *teller, const struct ews_tripwire *before,
+		       const struct ews_tripwire *after)
+{
+	for (size_t i = after->lines.n; i-- > 0;)
+		if (is_stash(after->lines.items[i]) && !find_stash(before, after->lines.items[i]))
+			teller->add(teller, NULL, after->lines.items[i]);
+	for (size_t i = before->lines.n; i-- > 0;)
+		if (is_stash(before->lines.items[i]) && !find_stash(after, before->lines.items[i]))
+			teller->add(teller, before->lines.items[i], NULL);
+}
+
+/* Is it told otherwise, or not to be told? */
+static bool is_passed_over(const char *before, const char *after, bool knows_all_stashes)
+{
+	const char *line = before ? before : after;
+
+	return is_stash(line) || (knows_all_stashes && ews_str_begins(line, "ref " STASH_REF " ")) ||
+	       (!before && ews_str_begins(line, SHALLOW " "));
+}
+
 static void each_difference(const struct teller *teller, const struct ews_tripwire *before,
 			    const struct ews_tripwire *after)
 {
+	bool knew_stashes = knows_stashes(before), knows_all_stashes = knew_stashes && knows_stashes(after);
 	size_t i = 0, k = 0;
 
 	while (i < before->lines.n || k < after->lines.n) {
 		const char *old = before->lines.items[i], *now = after->lines.items[k];
 		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
 
-		if ((order != 0 || strcmp(old, now)) && !(order >= 0 && ews_strv_has(&after->told, now)))
+		if ((order != 0 || strcmp(old, now)) && !(order >= 0 && ews_strv_has(&after->told, now)) &&
+		    !is_passed_over(order <= 0 ? old : NULL, order >= 0 ? now : NULL, knows_all_stashes))
 			teller->add(teller, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
 		i += order <= 0;
 		k += order >= 0;
 	}
+	if (knew_stashes)
+		each_stash(teller, before, after);
 }
 
 int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after)
@@ -344,6 +447,26 @@ int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before
 
 	each_difference(&(struct teller){ .add = add_sentence, .out = out }, before, after);
 	return (int)(out->n - was);
+}
+
+/* git tells stashes by their log, which no 'git update-ref' brings back. A message with control characters is none to be pasted. */
+static void add_stash_command(const struct teller *teller, const char *before, const char *after)
+{
+	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *message = before && is_stash(before) ? stash_message(before) : ews_strdup("");
+
+	if (before) {
+		ews_buf_adds(&command, "git stash store ");
+		if (*message && !strchr(message, '\\')) {
+			ews_buf_adds(&command, "-m ");
+			ews_shell_quote(&command, message);
+			ews_buf_addc(&command, ' ');
+		}
+		ews_buf_adds(&command, before + name_len(before) + 1);
+	} else {
+		ews_buf_addf(&command, "git stash drop 'stash@{%lu}'", strtoul(after + strlen(STASH), NULL, 10));
+	}
+	ews_strv_add(teller->out, command.ptr);
 }
 
 /*
@@ -359,9 +482,13 @@ static void add_ref_command(const struct teller *teller, const char *before, con
 	size_t len;
 
 	assert(line);
+	target = target_of(line);
+	if (is_stash(line) || (before && !target && ews_str_begins(line, "ref " STASH_REF " "))) {
+		add_stash_command(teller, before, after);
+		return;
+	}
 	if (!ews_str_begins(line, "ref "))
 		return;
-	target = target_of(line);
 	len = name_len(line);
 	ref = ews_strndup(line + 4, len - 4);
 	ews_buf_adds(&command, target ? "git symbolic-ref " : "git update-ref ");
@@ -424,7 +551,7 @@ static void add_any_command(const struct teller *teller, const char *before, con
 	EWS_CLEANUP(free) char *name = NULL;
 
 	assert(line);
-	if (ews_str_begins(line, "ref ")) {
+	if (ews_str_begins(line, "ref ") || is_stash(line)) {
 		add_ref_command(teller, before, after);
 		return;
 	}

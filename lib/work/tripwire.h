@@ -1,5 +1,5 @@
 /*
- * Tripwire: the project's refs, HEAD, config, hooks, info and index, before and after.
+ * Tripwire: the project's refs, stashes, HEAD, config, hooks, info, index and where history ends, before and after.
  *
  * Of the index it is what that says: git alone refreshes its stat data whenever somebody looks.
  *
@@ -13,7 +13,7 @@
 #include "base/strv.h"
 #include "store/repo.h"
 
-/* Lines "<what> <digest>", sorted: "ref refs/heads/main <id>", "ref refs/heads/x ref:refs/heads/main", "config <sha256>", "hooks/pre-commit <sha256>", "index <sha256>", ... */
+/* Lines "<what> <digest>", sorted: "ref refs/heads/main <id>", "ref refs/heads/x ref:refs/heads/main", "config <sha256>", "hooks/pre-commit <sha256>", "index <sha256>", "stash 000000 <message> <id>", "shallow <sha256>", ... */
 struct ews_tripwire {
 	struct ews_strv lines;
 	struct ews_strv told; /* lines that are no difference: we put these refs there, as we were asked to; not kept */
@@ -26,7 +26,7 @@ int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, int keep_fd);
 /* What differs, a sentence each: "ref refs/heads/main moved from <id> to <id>", "config changed", ... Returns the number. */
 int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
-/* For each ref that moved, came or went the command that takes that back. */
+/* For each ref that moved, and each ref or stash that came or went, the command that takes that back. */
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			       const struct ews_tripwire *after);
 /*

@@ -76,6 +76,48 @@ Test(tripwire, each_thing_is_named_by_what_it_is)
 	assert_trips(repo, "rm .git/index", "index is gone");
 }
 
+Test(tripwire, stashes_are_told_by_their_log_and_where_history_ends_by_its_file)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = make_repo();
+
+	assert_trips(repo, "git rev-parse HEAD >.git/shallow", "shallow changed");
+	assert_trips(repo, "rm .git/shallow", "shallow changed");
+	fixture_shell("cd p && git commit -q -m f");
+	assert_trips(repo, "echo 3 >>f && git stash push -q -m 'one of  mine'", "stash ");
+	assert_trips(repo, "git gc -q", "");
+	assert_trips(repo, "echo 4 >>f && git stash -q", "stash ");
+	assert_trips(repo, "git stash drop -q stash@{1}", "stash ");
+	assert_trips(repo, "rm .git/logs/refs/stash", "stash ");
+}
+
+/* As versions before this one have left them in sessions that go on. */
+Test(tripwire, what_an_old_one_does_not_know_is_no_difference)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = make_repo();
+	EWS_CLEANUP(tripwire) struct ews_tripwire old = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire after = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(strv) struct ews_strv is = EWS_STRV_INIT;
+
+	fixture_shell(
+		"cd p && git commit -q -m f && git rev-parse HEAD >.git/shallow && echo 2 >f && git stash -q && echo 3 >f && git stash -q");
+	cr_assert_eq(ews_tripwire_take(&now, repo), 0);
+	for (size_t i = 0; i < now.lines.n; i++)
+		if (strncmp(now.lines.items[i], "shallow ", 8) != 0 && strncmp(now.lines.items[i], "stash ", 6) != 0)
+			ews_strv_add(&old.lines, now.lines.items[i]);
+	cr_assert_eq(old.lines.n + 3, now.lines.n);
+	cr_expect_eq(ews_tripwire_compare(&is, &old, &now), 0, "%s", is.n ? is.items[0] : "");
+	fixture_shell("cd p && git stash clear");
+	cr_assert_eq(ews_odb_refresh(repo->odb), 0);
+	cr_assert_eq(ews_tripwire_take(&after, repo), 0);
+	cr_expect_eq(ews_tripwire_compare(&is, &old, &after), 1);
+	cr_expect_str_eq(is.items[0], "ref refs/stash is gone");
+	ews_strv_clear(&is);
+	ews_tripwire_ref_commands(&is, &old, &after);
+	cr_expect_eq(is.n, 1);
+	cr_expect(!strncmp(is.items[0], "git stash store ", 16), "%s", is.items[0]);
+}
+
 Test(tripwire, names_that_begin_alike_are_told_apart)
 {
 	static const char *const names[] = { "a", "a ", "a b", "a 0", "a f", "a  ", "a\n", "a-", "aa", "f", "0" };
