@@ -193,6 +193,10 @@ test_expect_success 'P4: a repository of a copy that is damaged goes to trash wh
 	git -C "$ws" log --oneline >out && test_line_count = 3 out && git -C own ews end d
 '
 
+test_expect_success 'what an undo leaves in trash is not called moved' '
+	start_ws own s && rm "${ws:?}/.git" && git init -q "$ws" && git -C own ews revert s && git -C own ews undo s 2>err && test_grep "^warning: stays in trash: \\.git$" err && test_grep ! "moved to trash" err && git -C "$ws" status && git -C own ews end s
+'
+
 test_expect_success 'who works in place is alone' '
 	test_repo alone && start_ws alone other && test_expect_code 1 git -C alone ews start --method in-place i >out 2>err && test_grep other err &&
 	git -C alone ews list >list && test_grep ! "^i " list && git -C alone ews end other && git -C alone ews start --method in-place i &&

@@ -186,4 +186,9 @@ test_expect_success 'P1: what came along stays where the target is a commit or o
 	git -C foreign ews revert --to $of_it it >out 2>err && test_grep "^warning: moved to trash: built.o (present)" err && test_path_is_missing "${ws:?}/built.o" && git -C foreign ews undo it && git -C foreign ews end it other
 '
 
+test_expect_success 'P4: what a revert left where it is nobody has changed since, says the undo' '
+	test_repo forced && echo SECRET >forced/a.o && start_ws forced --keep-ignored s && git -C "$ws" add -f a.o && git -C forced ews revert s && git -C forced ews undo s 2>err && test_grep ! "changed since" err && git -C "$ws" status --porcelain >out && echo "A  a.o" | test_cmp - out &&
+	git -C forced ews undo --redo s 2>err && test_grep ! "changed since" err && echo other >"${ws:?}/a.o" && git -C forced ews undo s 2>err && test_grep "changed since then, and kept in trash: a.o" err && test "$(cat "${ws:?}/a.o")" = SECRET && git -C forced ews end s
+'
+
 test_done

@@ -51,6 +51,7 @@ void ews_render_put(cJSON *object, const struct ews_transition_result *put)
 	ews_render_paths(object, "deleted", &put->deleted);
 	ews_render_reasons(object, "kept", "what", &put->kept);
 	ews_render_paths(object, "since", &put->since);
+	ews_render_paths(object, "stays", &put->stays);
 	ews_render_reasons(object, "errors", "message", &put->errors);
 	ews_render_reasons(object, "lost_attributes", "attribute", &put->lost_attrs);
 	ews_render_reasons(object, "not_covered", "reason", &put->not_covered);
@@ -118,6 +119,12 @@ void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transit
 
 		ews_path_quote(&path, put->since.items[i]);
 		ews_cmd_warn(ctx, "changed since then, and kept in trash: %s", path.ptr);
+	}
+	for (i = 0; i < put->stays.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		ews_path_quote(&path, put->stays.items[i]);
+		ews_cmd_warn(ctx, "stays in trash: %s", path.ptr);
 	}
 	if (put->had_damaged_head)
 		ews_render_damaged_head_talk(ctx, put->kept_snapshot);

@@ -58,6 +58,7 @@ void ews_transition_result_release(struct ews_transition_result *result)
 	ews_strv_release(&result->lost_attrs);
 	ews_strv_release(&result->not_covered);
 	ews_strv_release(&result->since);
+	ews_strv_release(&result->stays);
 	ews_strv_release(&result->expired);
 	free(result->kept_snapshot);
 }
@@ -273,7 +274,7 @@ static int move_one_back(struct ews_transition_result *out, struct ews_strv *sta
 	/* The link to the store is ours; another's stays where it harms nobody. A copy's repository has what nobody else has. */
 	if (!strcmp(path.ptr, EWS_GITFILE) && !shift->repo->is_plain &&
 	    !ews_shift_has_own_repository(shift, trash_fd, name)) {
-		ews_strv_add(&out->kept, EWS_GITFILE "\tstays in trash");
+		ews_strv_add(&out->stays, EWS_GITFILE);
 		return 0;
 	}
 	rc = ews_put_back(root_fd, path.ptr, trash_fd, name);
@@ -459,7 +460,11 @@ static int finish(struct ews_shift *shift)
 static bool is_of_somebody(const struct ews_shift *shift, const struct ews_change *change)
 {
 	const struct ews_entry *target = ews_entries_find(&shift->target.scan.entries, change->path);
+	const struct ews_skip *skip = ews_skips_covering(&shift->left.scan.skips, change->path);
 
+	/* What came along at the start stays where it is, and the state that was left has no more of it than that. */
+	if (!change->from && skip && skip->reason == EWS_SKIP_PRESENT && target && ews_entry_equal(target, change->to))
+		return false;
 	if (!change->to || change->to->type != EWS_ENTRY_DIR)
 		return true;
 	return !change->from && (!target || target->type != EWS_ENTRY_DIR);
