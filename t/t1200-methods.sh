@@ -193,6 +193,13 @@ test_expect_success 'P4: a repository of a copy that is damaged goes to trash wh
 	git -C "$ws" log --oneline >out && test_line_count = 3 out && git -C own ews end d
 '
 
+test_expect_success 'P2: a config by which git reads no repository, or that of another directory, is written anew in a copy; the old one is kept' '
+	start_ws own --method snapshot c && cp "${ws:?}/.git/config" usual && git -C "$ws" status >want && for how in "git config core.repositoryformatversion 1; git config extensions.x 1" "git config core.repositoryformatversion 2" "printf \"[extensions]\\nobjectformat = sha256\\n\" >>.git/config" "echo \"[garbage\" >.git/config" "git config core.bare true" "git config core.worktree /" "rm .git/config" "rm .git/config; mkdir .git/config"; do
+		(cd "${ws:?}" && eval "$how") && echo edit >>"${ws:?}/src/main.c" && test_expect_code 1 git -C own ews diff c 2>err && test_grep "\\.git/config. was rewritten" err && git -C own ews revert c >out 2>err && test_grep "Status: Verified" out && git -C "$ws" status >got && test_cmp want got && cmp usual "${ws:?}/.git/config" &&
+			case $how in "rm .git/config") test_grep ! "\\.git/config" err ;; *) test_grep "moved to trash: \\.git/config (of git, rewritten)" err && test_grep "1 path moved to trash whole: 1 file, [1-9]" err ;; esac || { echo >&2 "$how"; return 1; }
+	done && test_grep "x = 1" "${ws:?}/.git/ews/bent/config.1" && git -C "$ws" config user.name agent && git -C "$ws" config extensions.worktreeConfig true && git -C "$ws" config core.repositoryformatversion 1 && cp "${ws:?}/.git/config" his && echo edit >>"${ws:?}/src/main.c" && git -C own ews diff c && git -C own ews revert c && cmp his "${ws:?}/.git/config" && git -C own ews undo c && git -C own ews end c
+'
+
 test_expect_success 'what an undo leaves in trash is not called moved' '
 	start_ws own s && rm "${ws:?}/.git" && git init -q "$ws" && git -C own ews revert s && git -C own ews undo s 2>err && test_grep "^warning: stays in trash: \\.git$" err && test_grep ! "moved to trash" err && git -C "$ws" status && git -C own ews end s
 '

@@ -25,6 +25,7 @@ struct ews_place {
 	bool copies_objects; /* an independent copy has all objects itself and borrows none */
 	bool is_plain;
 #define EWS_METHOD_ENTRY "worktree entry"
+#define EWS_METHOD_CONFIG ".git/config"
 
 	/* the project is no git repository: a workspace of it has no git directory */
 };
@@ -48,7 +49,7 @@ struct ews_method {
 	int (*take_back)(const struct ews_place *place);
 	/* The workspace's own git directory. Returns a descriptor; EWS_ENOTFOUND when it has none. */
 	int (*open_git)(const struct ews_place *place, int workspace_fd);
-	/* Name what is not as we wrote it; EWS_METHOD_ENTRY alone where git has no entry of the worktree at all. */
+	/* Name what is not as we wrote it; EWS_METHOD_ENTRY alone where git has no entry of the worktree at all, EWS_METHOD_CONFIG where git can't read a copy's repository by it. */
 	int (*tampered)(struct ews_strv *out, const struct ews_place *place, int workspace_fd);
 	/* Write that anew, with `state` where all of it is gone; a ".git" that is not ours was moved away before. */
 	int (*repair)(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state);

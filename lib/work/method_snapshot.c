@@ -30,9 +30,11 @@
 #include "store/git.h"
 #include "store/gitconfig_text.h"
 #include "store/index.h"
+#include "store/repo_format.h"
 
 #define GIT_DIR ".git"
 #define ALTERNATES "objects/info/alternates"
+#define CONFIG "config"
 #define KEPT "ews"
 #define EXCLUDES "core.excludesfile"
 #define LINK_BYTES_MAX (64 * EWS_KIB)
@@ -187,7 +189,7 @@ static int write_config(const struct ews_place *place, int fd, const struct ews_
 	if (rc < 0)
 		return rc;
 	add_excludes(&text, place);
-	return ews_file_replace(fd, "config", text.ptr, text.len, 0644);
+	return ews_file_replace(fd, CONFIG, text.ptr, text.len, 0644);
 }
 
 /* What the tag object `oid` names; `oid` itself, when it is no tag. Tags go into `tags`, a line each. */
@@ -419,6 +421,16 @@ static bool has_commondir(int fd)
 	return faccessat(fd, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Else git takes it for no repository, or for that of another directory. What else the agent sets there is his. */
+static bool has_plain_config(const struct ews_place *place, int fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	bool is_read = ews_file_read(&text, fd, CONFIG, FILE_BYTES_MAX) == 0;
+
+	ews_error_clear();
+	return is_read && ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb));
+}
+
 static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
 {
 	EWS_CLEANUP(fd) int fd = -1;
@@ -437,6 +449,8 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 		ews_strv_add(out, GIT_DIR "/" ALTERNATES);
 	if (has_commondir(fd))
 		ews_strv_add(out, GIT_DIR "/commondir");
+	if (!has_plain_config(place, fd))
+		ews_strv_add(out, EWS_METHOD_CONFIG);
 	return 0;
 }
 
@@ -470,6 +484,13 @@ static int put_away(const struct ews_place *place, int fd, const char *rel)
 	return rc;
 }
 
+static int repair_config(const struct ews_place *place, int fd, const struct ews_gitstate *state)
+{
+	int rc = ews_file_is_there(fd, CONFIG) == 1 ? put_away(place, fd, CONFIG) : 0;
+
+	return rc < 0 ? rc : write_config(place, fd, state);
+}
+
 static int repair(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(fd) int fd = -1;
@@ -484,6 +505,8 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 		return fd;
 	if (has_commondir(fd))
 		rc = put_away(place, fd, "commondir");
+	if (rc == 0 && !has_plain_config(place, fd))
+		rc = repair_config(place, fd, state);
 	if (rc < 0 || has_our_alternates(place, fd))
 		return rc;
 	if (place->copies_objects)

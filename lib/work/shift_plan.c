@@ -643,6 +643,18 @@ static int settle(struct ews_shift *shift, struct ews_snapshot_reading *reading)
 	return shift->is_settled ? 0 : ews_snapshot_reading_finish(reading);
 }
 
+/* Where there is one at all: it is kept beside what git reads. */
+static void name_config(struct ews_transition_result *out, int root_fd)
+{
+	struct stat st;
+
+	if (fstatat(root_fd, EWS_METHOD_CONFIG, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	ews_path_line_add(&out->kept, EWS_METHOD_CONFIG, "of git, rewritten");
+	out->kept_files++;
+	out->kept_bytes += (uint64_t)st.st_size;
+}
+
 int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
 {
 	struct ews_content_opts opts = { .partial = true,
@@ -703,6 +715,8 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		if (rc >= 0)
 			rc = ews_shift_adopt(shift, &differences);
 		plan_gitfile(shift, &differences, root_fd);
+		if (ews_strv_has(&differences, EWS_METHOD_CONFIG))
+			name_config(out, root_fd);
 	}
 	shift->has_git_change = differences.n > 0 || ews_shift_differs_in_root(shift, &shift->now) ||
 				ews_shift_differs_in_root_xattrs(shift, &shift->now) ||

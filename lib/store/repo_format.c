@@ -1,0 +1,77 @@
+/*
+ * Repository formats: see repo_format.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/repo_format.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "store/gitconfig_text.h"
+
+#define EXTENSIONS "extensions."
+#define VERSION "core.repositoryformatversion"
+
+/* Extensions that change nothing of what is read here; in version 0 the later ones are an error. */
+static const char *const any_version[] = { "noop", "preciousobjects", "partialclone", "worktreeconfig" };
+static const char *const version_1[] = { "noop-v1", "relativeworktrees", "submodulepathconfig" };
+
+struct format {
+	int64_t version;
+	bool has_late; /* an extension that version 0 can't have */
+	bool has_other; /* something that makes it another repository, or none */
+	enum ews_hash_algo algo;
+};
+
+#define IS_ONE_OF(list, name) is_one_of(list, sizeof(list) / sizeof(*(list)), name)
+
+static bool is_one_of(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], name))
+			return true;
+	return false;
+}
+
+static void take_extension(struct format *format, const char *name, const char *value)
+{
+	if (IS_ONE_OF(any_version, name))
+		return;
+	format->has_late = true;
+	if (!strcmp(name, "objectformat") && value)
+		format->algo = !strcmp(value, "sha256") ? EWS_SHA256 : !strcmp(value, "sha1") ? EWS_SHA1 : EWS_MD5;
+	else if (!IS_ONE_OF(version_1, name) && !(value && !strcmp(name, "refstorage") && !strcmp(value, "files")))
+		format->has_other = true;
+}
+
+static int take(const char *key, const char *value, void *payload)
+{
+	struct format *format = payload;
+	const char *extension = ews_str_after(key, EXTENSIONS);
+	bool is_bare;
+
+	if (extension)
+		take_extension(format, extension, value);
+	else if (!strcmp(key, VERSION))
+		format->has_other = format->has_other || !ews_gitconfig_int(&format->version, value ? value : "");
+	else if (!strcmp(key, "core.bare"))
+		format->has_other = format->has_other || !ews_gitconfig_bool(&is_bare, value) || is_bare;
+	else if (!strcmp(key, "core.worktree"))
+		format->has_other = true;
+	return 0;
+}
+
+bool ews_repo_format_is_plain(const char *text, size_t len, enum ews_hash_algo algo)
+{
+	struct format format = { .algo = EWS_SHA1 };
+
+	if (ews_gitconfig_parse(text, len, take, &format) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	return !format.has_other && format.algo == algo &&
+	       (format.version == 1 || (!format.version && !format.has_late));
+}
