@@ -17,6 +17,7 @@
 #include "base/path_line.h"
 #include "store/pathspec.h"
 #include "store/tree.h"
+#include "work/look.h"
 #include "work/outcome.h"
 #include "work/patch.h"
 #include "work/rules.h"

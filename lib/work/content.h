@@ -6,7 +6,6 @@
 #ifndef EWS_WORK_CONTENT_H
 #define EWS_WORK_CONTENT_H
 
-#include "base/progress_fn.h"
 #include "store/cache.h"
 #include "store/gitstate.h"
 #include "store/manifest.h"
@@ -44,51 +43,6 @@ struct ews_content {
 };
 
 #define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .earlier = EWS_BUF_INIT, .touched = EWS_TOUCHED_INIT, .origin = EWS_CACHE_ORIGIN_INIT, .image = EWS_CACHE_IMAGE_INIT }
-
-/*
- * The present content of `session`'s workspace (NULL: of the project).
- * With `batch` new objects are added to it (not committed). The stat cache spares reading.
- */
-struct ews_content_opts {
-	bool with_ignored;
-	bool into_repositories; /* what nested repositories hold is content, too, but not their git directories */
-	bool partial; /* what is over a limit is left out instead of an error */
-	const char *const *only; /* NULL: all */
-	const struct ews_content *known; /* the base: its paths are looked at even when ignored; its hash tells it from others */
-	const struct ews_strv *ours; /* sorted; of the project: what we put there, whose modes may close it. NULL: none */
-	/*
-	 * NULL, or what reads `known`, which has no more than its hash until then; called again it does nothing. It may run on another
-	 * thread while the caller's uses nothing of the store. With `known_may_wait` it is called only where more is wanted.
-	 */
-	int (*read_known)(void *payload);
-	void *known_payload;
-	bool known_may_wait;
-	bool hash_may_wait; /* the hash over many entries takes long: who asked makes it where there is time */
-	bool reread; /* trust no cache */
-	/*
-	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:
-	 * the content is whole when it is what stands there, and else of no use.
-	 */
-	struct ews_content *put;
-	bool takes_put; /* its list becomes that of the content, and it has none any more */
-	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
-	bool without_index; /* the bytes of git's index, which may be many, are not asked for */
-	bool index_may_wait; /* they may be asked for later: not where all that the index names is taken out of the workspace's repository */
-	ews_progress_fn progress;
-	void *payload;
-};
-int ews_content_now(struct ews_content *out, struct ews_repo *repo, struct ews_session *session,
-		    struct ews_batch *batch, const struct ews_content_opts *opts);
-
-/*
- * The same in two steps: the first asks configuration and session for all that the second needs. That may be on another
- * thread; without a batch it uses the store for nothing but the kind of its ids. `opts` must live until then.
- */
-struct ews_look;
-int ews_look_begin(struct ews_look **out, struct ews_repo *repo, struct ews_session *session,
-		   struct ews_batch *batch, const struct ews_content_opts *opts);
-int ews_look_finish(struct ews_content *out, struct ews_look *look);
-void ews_look_free(struct ews_look *look);
 
 /* Make the hash, if it is due. */
 void ews_content_make_hash(struct ews_content *content);
@@ -132,6 +86,9 @@ bool ews_content_root_xattrs_differ(const struct ews_content *content, const str
 /* Does the recorded content of `snapshot` say whose things are? Fails with EWS_EUNSUPPORTED. */
 int ews_content_need_owners(const struct ews_content *content, const char *snapshot);
 
+/* The name of the stat cache of `repo`'s project, in the store's directory: that of what was kept, or of what was compared. The caller frees it. */
+char *ews_content_project_cache(const struct ews_repo *repo, bool is_compared);
+
 /*
  * Remember what was read in the stat cache. To be called once the objects of
  * `content` are durable: a cache must not vouch for what the store lacks.
@@ -150,6 +107,5 @@ void ews_content_set_memo(struct ews_content *content, const void *memo, size_t 
 void ews_content_release(struct ews_content *content);
 
 EWS_CLEANUP_DEFINE(content, struct ews_content, ews_content_release)
-EWS_CLEANUP_DEFINE_PTR(look, struct ews_look, ews_look_free)
 
 #endif

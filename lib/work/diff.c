@@ -22,6 +22,7 @@
 #include "store/tree.h"
 #include "work/diff_count.h"
 #include "work/epoch.h"
+#include "work/look.h"
 #include "work/method.h"
 
 #define RAW_BYTES_MAX EWS_GIB

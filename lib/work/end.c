@@ -27,6 +27,7 @@
 #include "work/history.h"
 #include "work/ignored.h"
 #include "work/inuse.h"
+#include "work/look.h"
 #include "work/pending.h"
 #include "work/remains.h"
 #include "work/session_lock.h"

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "work/look.h"
 #include "work/session_name.h"
 
 #define EPOCH_FILE "epoch"

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "work/base_cache.h"
+#include "work/look.h"
 #include "work/snapshot.h"
 
 /* What is known of the files alone: it spares the first verb their reading, if not its walk. */

@@ -15,6 +15,7 @@
 
 #include "base/beside.h"
 #include "work/content.h"
+#include "work/look.h"
 
 struct ews_first_look_opts {
 	struct ews_content *put; /* what was put there, with the stat data of its files; NULL: the base alone is remembered */

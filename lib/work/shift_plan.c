@@ -17,6 +17,7 @@
 #include "store/gitfile.h"
 #include "store/hardlink.h"
 #include "work/ignored.h"
+#include "work/look.h"
 #include "work/session_place.h"
 #include "work/settled.h"
 #include "work/transition.h"

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/path_line.h"
 #include "store/hardlink.h"
+#include "work/look.h"
 #include "work/session_place.h"
 #include "work/settled.h"
 #include "work/transition.h"

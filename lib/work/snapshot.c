@@ -20,6 +20,7 @@
 #include "work/drop.h"
 #include "work/history.h"
 #include "work/ignored.h"
+#include "work/look.h"
 #include "work/session_lock.h"
 #include "work/session_place.h"
 

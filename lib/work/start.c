@@ -24,6 +24,7 @@
 #include "work/epoch.h"
 #include "work/fill.h"
 #include "work/first_look.h"
+#include "work/look.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
 #include "work/session_place.h"

@@ -18,6 +18,7 @@
 #include "store/tree.h"
 #include "work/epoch.h"
 #include "work/head.h"
+#include "work/look.h"
 #include "work/rules.h"
 
 #define CONFIG "config.worktree"
