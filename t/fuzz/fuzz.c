@@ -1202,6 +1202,7 @@ int main(int argc, char **argv)
 	set.tmp = realpath(made, NULL);
 	if (!set.tmp || setenv("GIT_CEILING_DIRECTORIES", set.tmp, 1) < 0)
 		die("cannot find '%s'", made);
+	free(made);
 	settle_environment();
 	umask(022);
 	printf("seed %llu, %u rounds, method %s\n", (unsigned long long)set.seed, set.rounds, set.method->name);
@@ -1211,6 +1212,5 @@ int main(int argc, char **argv)
 	printf("%s\n", is_well ? "all is well" : "something is wrong");
 	free(set.tmp);
 	free(set.git_ews);
-	free(made);
 	return is_well ? 0 : 1;
 }
