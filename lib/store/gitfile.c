@@ -52,3 +52,14 @@ char *ews_gitfile_follow(const char *path)
 	target = ews_path_absolute(dir, named);
 	return realpath(target, NULL);
 }
+
+char *ews_gitfile_back(const char *git_dir)
+{
+	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "gitdir");
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	if (ews_file_read(&text, AT_FDCWD, file, BYTES_MAX) < 0)
+		ews_error_clear();
+	ews_buf_rtrim(&text);
+	return text.len ? ews_path_absolute(git_dir, text.ptr) : NULL;
+}

@@ -2,7 +2,8 @@
  * Gitfiles: a file in the place of a ".git" directory, which names the git directory.
  *
  * The format is that of gitrepository-layout(5): "gitdir: ", a path, and the end of a line, which is no part of the path. Any
- * other byte is, and so are ends of lines within it. A relative path is seen from the directory of the file.
+ * other byte is, and so are ends of lines within it. A relative path is seen from the directory of the file. The git directory
+ * of a linked worktree leads back by a file "gitdir", which has the path alone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,5 +20,11 @@ int ews_gitfile_read(char **out, int dir_fd, const char *name);
 
 /* What the file `path` names really is; NULL, with no error set, when it names nothing that is there. The caller frees it. */
 char *ews_gitfile_follow(const char *path);
+
+/*
+ * The path of the gitfile that the git directory `git_dir` of a linked worktree leads back to, whether it is there or not; NULL,
+ * with no error set, where that says nothing. The caller frees it.
+ */
+char *ews_gitfile_back(const char *git_dir);
 
 #endif

@@ -25,6 +25,7 @@
 #include "store/gitconfig.h"
 #include "store/gitconfig_files.h"
 #include "store/gitconfig_text.h"
+#include "store/gitfile.h"
 
 #define FILE_BYTES_MAX (16 * EWS_MIB)
 
@@ -270,15 +271,9 @@ int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, cons
 /* What the work tree has as ".git": the git directory itself, or a file that names it. The caller frees it. */
 static char *find_dot_git(const char *git_dir, const char *common_dir)
 {
-	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "gitdir");
-	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *gitfile = strcmp(git_dir, common_dir) ? ews_gitfile_back(git_dir) : NULL;
 
-	if (strcmp(git_dir, common_dir) != 0 && ews_file_read(&link, AT_FDCWD, file, 64 * EWS_KIB) == 0) {
-		ews_buf_rtrim(&link);
-		return ews_strdup(link.ptr);
-	}
-	ews_error_clear();
-	return ews_strdup(git_dir);
+	return gitfile ? ews_steal(&gitfile) : ews_strdup(git_dir);
 }
 
 /* As git sees it: root works for who called sudo, too. What isn't there is nobody else's. */

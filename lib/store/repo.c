@@ -28,7 +28,6 @@
 
 #define GITIGNORE_ALL "*\n"
 #define HEAD_BYTES_MAX (64 * EWS_KIB)
-#define LINK_BYTES_MAX (64 * EWS_KIB)
 
 /* Where a project is: its top, and its git directory. */
 struct place {
@@ -629,34 +628,14 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 	return strcmp(repo->git_dir, git_dir) != 0 && strcmp(repo->project, project) != 0;
 }
 
-/* Where the linked worktree with the entry `git_dir` stands, as git has it; NULL: nobody knows. The caller frees it. */
-static char *find_linked(const char *git_dir)
-{
-	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "gitdir");
-	EWS_CLEANUP(free) char *dot_git = NULL;
-	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
-
-	if (ews_file_read(&link, AT_FDCWD, file, LINK_BYTES_MAX) < 0)
-		ews_error_clear();
-	if (link.len && link.ptr[link.len - 1] == '\n')
-		link.ptr[--link.len] = '\0';
-	if (!link.len)
-		return NULL;
-	dot_git = ews_path_absolute(git_dir, link.ptr);
-	return ews_path_dir(dot_git);
-}
-
 int ews_repo_open_beside(struct ews_repo **out, const struct ews_repo *repo, const char *git_dir, const char *project)
 {
 	EWS_CLEANUP(repo) struct ews_repo *other = NULL;
-	EWS_CLEANUP(free) char *linked = NULL;
-	const char *top = project;
+	bool is_linked = strcmp(git_dir, repo->common_dir) != 0 && ews_path_is_inside(git_dir, repo->common_dir);
+	EWS_CLEANUP(free) char *gitfile = is_linked ? ews_gitfile_back(git_dir) : NULL;
+	EWS_CLEANUP(free) char *top = gitfile ? ews_path_dir(gitfile) : ews_strdup(project);
 	int rc;
 
-	if (strcmp(git_dir, repo->common_dir) != 0 && ews_path_is_inside(git_dir, repo->common_dir))
-		linked = find_linked(git_dir);
-	if (linked)
-		top = linked;
 	if (access(top, F_OK) < 0 && ews_errno_is_absent(errno))
 		return ews_error(EWS_ENOTFOUND, "its work tree is gone: '%s'", top);
 	rc = ews_repo_open_at(&other, top, repo->home);

@@ -18,9 +18,9 @@
 #include "base/file.h"
 #include "base/handle.h"
 #include "base/path.h"
+#include "store/gitfile.h"
 #include "work/session_lock.h"
 
-#define LINK_BYTES_MAX (64 * EWS_KIB)
 #define NO_FD (-1)
 
 struct ews_place ews_session_place(const struct ews_session *session)
@@ -101,30 +101,23 @@ static int open_closed(int parent_fd, const char *name)
 
 char *ews_session_moved_to(const struct ews_session *session)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("worktrees/%s", session->state.id);
-	EWS_CLEANUP(fd) int fd = -1;
-	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *there = NULL;
+	EWS_CLEANUP(free)
+	char *entry = ews_strfmt("%s/worktrees/%s", session->repo->common_dir, session->state.id);
+	EWS_CLEANUP(free) char *gitfile = NULL;
 	int rc = session->method == &ews_method_worktree ? ews_file_is_there(AT_FDCWD, session->state.workspace) : 1;
 
 	if (rc < 0)
 		ews_error_clear(); /* who looks for it says so */
 	if (rc != 0)
 		return NULL;
-	fd = ews_dir_open_beneath(session->repo->common_fd, rel);
-	if (fd < 0 || ews_file_read(&link, fd, "gitdir", LINK_BYTES_MAX) < 0)
-		ews_error_clear();
-	ews_buf_rtrim(&link);
-	if (!link.len || *link.ptr != '/' || strcmp(ews_path_base(link.ptr), ".git") != 0)
+	gitfile = ews_gitfile_back(entry);
+	if (!gitfile || strcmp(ews_path_base(gitfile), EWS_GITFILE) != 0)
 		return NULL;
 	/* Where it can't be looked at now it may be all the same. */
-	rc = ews_file_is_there(AT_FDCWD, link.ptr);
+	rc = ews_file_is_there(AT_FDCWD, gitfile);
 	if (rc < 0)
 		ews_error_clear();
-	if (rc == 0)
-		return NULL;
-	there = ews_path_dir(link.ptr);
-	return ews_steal(&there);
+	return rc ? ews_path_dir(gitfile) : NULL;
 }
 
 static int fail_gone(const struct ews_session *session)

@@ -15,13 +15,10 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/gitfile.h"
 
 #define ENTRIES "worktrees"
-#define LINK_BYTES_MAX (64 * EWS_KIB)
 
 /* The work tree's git directory as the common one sees it: "" for that itself, else "worktrees/<name>". */
 static const char *name_of(const struct ews_repo *repo)
@@ -95,10 +92,8 @@ void ews_whose_set(struct ews_step *step, const struct ews_repo *repo)
 
 char *ews_whose_path(const struct ews_step *step, const struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int fd = -1;
-	EWS_CLEANUP(buf) struct ews_buf link = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *entry = NULL;
-	EWS_CLEANUP(free) char *git_file = NULL;
+	EWS_CLEANUP(free) char *gitfile = NULL;
 	enum ews_whose whose = ews_whose(step, repo);
 
 	if (!step->project || whose == EWS_WHOSE_UNKNOWN || *step->session)
@@ -107,13 +102,7 @@ char *ews_whose_path(const struct ews_step *step, const struct ews_repo *repo)
 		return ews_strdup(repo->project);
 	if (whose == EWS_WHOSE_NOBODYS || !*step->worktree)
 		return ews_strdup(step->project);
-	fd = ews_dir_open_beneath(repo->common_fd, step->worktree);
-	if (fd < 0 || ews_file_read(&link, fd, "gitdir", LINK_BYTES_MAX) < 0) {
-		ews_error_clear();
-		return ews_strdup(step->project);
-	}
-	ews_buf_rtrim(&link);
 	entry = ews_path_join(repo->common_dir, step->worktree);
-	git_file = ews_path_absolute(entry, link.ptr);
-	return ews_path_dir(git_file);
+	gitfile = ews_gitfile_back(entry);
+	return gitfile ? ews_path_dir(gitfile) : ews_strdup(step->project);
 }

@@ -75,3 +75,25 @@ Test(gitfile, a_relative_path_is_seen_from_where_the_file_is)
 	none = ews_gitfile_follow(path);
 	cr_assert_null(none);
 }
+
+static char *go_back(const char *text)
+{
+	EWS_CLEANUP(fd) int fd = fixture_open_dir(".");
+
+	fixture_write(fd, "gitdir", text, strlen(text));
+	return ews_gitfile_back(fixture_top());
+}
+
+Test(gitfile, a_linked_worktree_is_found_again_by_what_its_git_directory_says)
+{
+	EWS_CLEANUP(free) char *none = ews_gitfile_back(fixture_top());
+	EWS_CLEANUP(free) char *whole = go_back("/no/such/tree/.git\n");
+	EWS_CLEANUP(free) char *relative = go_back("tree of mine/.git");
+	EWS_CLEANUP(free) char *want = ews_path_join(fixture_top(), "tree of mine/.git");
+	EWS_CLEANUP(free) char *empty = go_back("\n");
+
+	cr_assert_null(none);
+	cr_assert_str_eq(whole, "/no/such/tree/.git");
+	cr_assert_str_eq(relative, want);
+	cr_assert_null(empty);
+}
