@@ -136,15 +136,18 @@ files_of() {
 
 test_expect_success 'P1: what was interrupted in another work tree is named, and finished there alone' '
 	test_repo q && git -C q worktree add -q ../q-lw -b lw && (cd q-lw && git rm -qr src && echo lw >b && git add b && git commit -qm lw) && snap=$(git -C q-lw ews snapshot create) && files_of q-lw >theirs &&
-	echo later >q-lw/c && git -C q-lw ews snapshot restore --force $snap && killed_there && echo half >q-lw/b && echo mine >>q/run.sh && files_of q >mine &&
+	echo later >q-lw/c && git -C q-lw ews snapshot restore --force $snap && killed_there && test_grep "\"version\":	2," "$(cat records)" && echo half >q-lw/b && echo mine >>q/run.sh && files_of q >mine &&
 	test_expect_code 1 git -C q ews recover --all >out 2>err && test_must_be_empty out && test_grep "^warning: the restore in another work tree, .*/q-lw., was interrupted" err && test_expect_code 1 git -C q ews recover --all --json >out && test_json out ".not_recovered[0].session_id" "" && files_of q >got && test_cmp mine got && test_grep half q-lw/b &&
-	{ git -C q ews doctor >out || :; } && test_grep "/q-lw., was interrupted" out && git -C q ews clean >out && files_of q >got && test_cmp mine got && test_grep half q-lw/b && start_ws q s && echo s >"${ws:?}/s" && git -C q ews apply s && git -C q ews undo && files_of q >got && test_cmp mine got &&
-	test_expect_code 1 git -C q-lw ews undo 2>err && test_grep "was interrupted" err && git -C q-lw ews recover --all >out && test_grep "restore of the project was finished" out && files_of q-lw >got && test_cmp theirs got && git -C q ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C q-lw ews undo
+	{ git -C q ews doctor >out || :; } && test_grep "/q-lw., was interrupted" out && git -C q ews clean >out && files_of q >got && test_cmp mine got && test_grep half q-lw/b && start_ws q s && echo s >"${ws:?}/s" && git -C q ews apply s && git -C q ews undo && test_grep "\"version\":	1," "$(grep -l "\"verb\":	\"apply\"" "$HOME"/.superqode/working/q/undo/op-*.json)" && files_of q >got && test_cmp mine got &&
+	for verb in undo "apply s" "snapshot restore --force $snap"; do test_expect_code 1 git -C q-lw ews $verb 2>err && test_grep "was interrupted" err && test_grep "^hint: run .git ews recover --all" err && test_grep half q-lw/b || return 1; done && git -C q-lw ews recover --all >out && test_grep "restore of the project was finished" out && files_of q-lw >got && test_cmp theirs got && git -C q ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C q-lw ews undo
 '
 
 test_expect_success 'likewise where nobody has noted in which: who names the step has said it' '
 	git -C q-lw ews undo --redo && killed_there && edit_restore "/\"\(project\|worktree\)\":/d" && files_of q >mine && echo half >q-lw/b &&
-	for tree in q q-lw; do test_expect_code 1 git -C $tree ews recover --all 2>err && test_grep "git ews undo op-.* there" err || return 1; done && files_of q >got && test_cmp mine got && step=$(sed -n "s/.*git ews undo \(op-[^ ]*\). there.*/\1/p" err) &&
+	for tree in q q-lw; do
+		test_expect_code 1 git -C $tree ews recover --all 2>err && test_grep "git ews undo op-.* there" err && cp err said &&
+			for verb in undo "undo --redo" "apply s" "snapshot restore --force $snap"; do test_expect_code 1 git -C $tree ews $verb 2>err && test_grep "^hint: in the work tree where it was: .git ews undo op-" err || { echo >&2 "$tree: $verb"; return 1; }; done && cp said err || return 1
+	done && files_of q >got && test_cmp mine got && step=$(sed -n "s/.*git ews undo \(op-[^ ]*\). there.*/\1/p" err) &&
 	test_expect_code 1 git -C q-lw ews undo $step 2>err && test_grep "was interrupted" err && git -C q-lw ews recover --all >out && files_of q-lw >got && test_cmp theirs got && files_of q >got && test_cmp mine got
 '
 

@@ -17,6 +17,7 @@
 #include "work/recover.h"
 #include "work/retire.h"
 #include "work/session_name.h"
+#include "work/steps.h"
 #include "work/undo.h"
 
 static const char *const usage[] = {
@@ -38,7 +39,7 @@ static int list(struct ews_cmd_ctx *ctx, const char *session)
 	size_t i;
 	int rc;
 
-	rc = ews_undo_list(&steps, ctx->repo, session);
+	rc = ews_steps_list(&steps, ctx->repo, session);
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < steps.damaged.n; i++)

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
+#include "work/steps.h"
 #include "work/whose.h"
 
 #define RED "31"

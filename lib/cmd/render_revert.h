@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "store/journal.h"
+#include "work/steps.h"
 #include "work/transition.h"
-#include "work/undo.h"
 
 /* The block: "Revert Complete" with its proof, or "Revert Incomplete" with the paths that differ; `what` is "Revert". */
 void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result *put, const char *what, bool color);

@@ -27,7 +27,8 @@
 #define ASIDE ".damaged"
 #define STEP_BYTES_MAX (256 * EWS_MIB) /* a path that went to trash, of hundreds of thousands, takes a line */
 #define JOURNAL_BYTES_MAX (16 * EWS_MIB)
-#define STEP_VERSION 1
+#define STEP_VERSION 2
+#define STEP_VERSION_MAIN 1 /* of what any version may turn: it knows no linked worktrees, or it is of none */
 #define STEPS_READ 8 /* at least, for a new one's sequence */
 #define SECOND_LEN (sizeof("op-20260118-143022") - 1)
 
@@ -108,7 +109,7 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
 
-	ews_json_add_int(json, "version", STEP_VERSION);
+	ews_json_add_int(json, "version", step->worktree && *step->worktree ? STEP_VERSION : STEP_VERSION_MAIN);
 	cJSON_AddStringToObject(json, "id", step->id);
 	cJSON_AddStringToObject(json, "verb", step->verb);
 	cJSON_AddStringToObject(json, "session", step->session ? step->session : "");

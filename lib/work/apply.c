@@ -24,6 +24,7 @@
 #include "work/shift.h"
 #include "work/stage.h"
 #include "work/stale.h"
+#include "work/steps.h"
 #include "work/undo.h"
 #include "work/whose.h"
 
@@ -689,24 +690,6 @@ static int put(struct plan *plan)
 	return take_back(plan, &step, &why);
 }
 
-/* Another step that waits to be finished would go over what is applied now. */
-static int refuse_unfinished(struct ews_repo *repo)
-{
-	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
-	int rc = ews_undo_list(&steps, repo, NULL);
-
-	for (size_t i = 0; i < steps.n; i++) {
-		const struct ews_step *step = &steps.items[i];
-
-		if (*step->session || !ews_step_is_unfinished(step) || ews_whose(step, repo) != EWS_WHOSE_OURS)
-			continue;
-		ews_error(EWS_EINTERRUPTED, "a '%s' of the project was interrupted", step->verb);
-		ews_error_hint("run 'git ews recover --all'");
-		return EWS_EINTERRUPTED;
-	}
-	return rc;
-}
-
 static int refuse_bare(const struct ews_repo *repo)
 {
 	if (!repo->is_bare)
@@ -761,7 +744,7 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 	ews_rules_own(&plan.own, repo, repo->project);
 	rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "apply", 0);
 	if (rc == 0)
-		rc = refuse_unfinished(repo);
+		rc = ews_steps_refuse_unfinished(repo);
 	if (rc == 0)
 		rc = read_works(&plan, sources);
 	if (rc == 0)

@@ -27,7 +27,7 @@
 #include "work/session_name.h"
 #include "work/session_place.h"
 #include "work/snapshot.h"
-#include "work/undo.h"
+#include "work/steps.h"
 
 #define REFS "refs"
 #define SESSIONS "sessions"
@@ -574,7 +574,7 @@ void ews_doctor_steps(struct ews_checkup *out, const struct ews_patient *patient
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
 
-	if (ews_undo_list(&steps, patient->repo, NULL) < 0) {
+	if (ews_steps_list(&steps, patient->repo, NULL) < 0) {
 		(void)ews_checkup_error(out, STEPS);
 		return;
 	}

@@ -35,6 +35,7 @@
 #include "work/session_name.h"
 #include "work/session_place.h"
 #include "work/start.h"
+#include "work/steps.h"
 #include "work/undo.h"
 #include "work/whose.h"
 
@@ -88,7 +89,7 @@ static bool is_own(const struct ews_step *step, const struct ews_repo *repo)
 int ews_recover_elsewhere(struct ews_strv *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
-	int rc = ews_undo_list(&steps, repo, NULL);
+	int rc = ews_steps_list(&steps, repo, NULL);
 
 	if (rc < 0 || ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
 		return rc;
@@ -121,7 +122,7 @@ int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_r
 	int rc = ews_session_ids(&ids, repo);
 
 	if (rc == 0)
-		rc = ews_undo_list(&steps, repo, NULL);
+		rc = ews_steps_list(&steps, repo, NULL);
 	if (rc == 0 && closed)
 		rc = ews_rounds_damaged(&rounds, repo);
 	if (rc < 0)
@@ -270,7 +271,7 @@ static int recover_step(const struct ews_recovery *recovery, struct ews_session 
 static int drop_unbegun(struct ews_session *session)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
-	int rc = ews_undo_list(&steps, session->repo, session->state.id);
+	int rc = ews_steps_list(&steps, session->repo, session->state.id);
 
 	for (size_t i = 0; i < steps.n && rc == 0; i++) {
 		struct ews_step *step = &steps.items[i];
@@ -301,7 +302,7 @@ static int settle_ending(struct ews_strv *done, struct ews_session *session)
 
 	if (session->state.state != EWS_STATE_ENDING)
 		return 0;
-	rc = ews_undo_list(&steps, session->repo, session->state.id);
+	rc = ews_steps_list(&steps, session->repo, session->state.id);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < steps.n; i++)

@@ -14,6 +14,7 @@
 #include "work/archive_trash.h"
 #include "work/shift.h"
 #include "work/stage.h"
+#include "work/steps.h"
 #include "work/whose.h"
 
 /* Of what a drop took away something is gone, or something else stands in its place: it is named, and keeps none of the rest. */
@@ -155,7 +156,7 @@ int ews_recover_project(const struct ews_recovery *recovery)
 	int rc = ews_repo_lock(&lock, recovery->repo, EWS_LOCK_PROJECT, "recover", 0);
 
 	if (rc == 0)
-		rc = ews_undo_list(&steps, recovery->repo, NULL);
+		rc = ews_steps_list(&steps, recovery->repo, NULL);
 	for (size_t i = 0; i < steps.n && rc == 0; i++)
 		if (ews_step_is_unfinished(&steps.items[i]))
 			rc = settle(recovery, &steps.items[i]);

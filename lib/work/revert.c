@@ -17,6 +17,7 @@
 #include "work/session_lock.h"
 #include "work/session_place.h"
 #include "work/tripwire.h"
+#include "work/steps.h"
 #include "work/whose.h"
 
 void ews_revert_result_release(struct ews_revert_result *result)
@@ -172,5 +173,7 @@ int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, co
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, opts->verb, 0);
 
+	if (rc == 0)
+		rc = ews_steps_refuse_unfinished(repo);
 	return rc < 0 ? rc : go(out, repo, NULL, snapshot, NULL, NULL, opts);
 }

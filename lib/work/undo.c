@@ -24,16 +24,8 @@
 #include "work/retire.h"
 #include "work/session_lock.h"
 #include "work/session_place.h"
+#include "work/steps.h"
 #include "work/whose.h"
-
-void ews_steps_release(struct ews_steps *steps)
-{
-	for (size_t i = 0; i < steps->n; i++)
-		ews_step_release(&steps->items[i]);
-	free(steps->items);
-	ews_strv_release(&steps->damaged);
-	*steps = (struct ews_steps)EWS_STEPS_INIT;
-}
 
 void ews_undo_result_release(struct ews_undo_result *result)
 {
@@ -42,49 +34,10 @@ void ews_undo_result_release(struct ews_undo_result *result)
 	free(result->workspace);
 }
 
-static int cmp_newest_first(const void *a, const void *b)
-{
-	const struct ews_step *x = a, *y = b;
-
-	return ews_step_is_later(x, y) ? -1 : ews_step_is_later(y, x);
-}
-
-/* Is it the session's? NULL: any one's. */
-static bool is_of(const struct ews_step *step, const char *session)
-{
-	return !session || !strcmp(step->session, session);
-}
-
-int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session)
-{
-	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int rc = ews_repo_need_dir(repo, false);
-
-	if (rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc == 0)
-		rc = ews_step_list(&ids, repo->dir_fd);
-	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
-		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
-
-		rc = ews_step_look(&step, &out->damaged, repo->dir_fd, ids.items[i]);
-		if (rc <= 0 || !is_of(&step, session))
-			continue;
-		EWS_GROW(out->items, out->n, out->cap);
-		out->items[out->n++] = step;
-		step = (struct ews_step)EWS_STEP_INIT;
-	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), cmp_newest_first);
-	return rc < 0 ? rc : 0;
-}
-
 /* Those that may be turned from here: the session's (NULL: all), but none of another work tree. */
 static bool is_within_reach(const struct ews_step *step, const struct ews_repo *repo, const char *session)
 {
-	return is_of(step, session) && ews_whose(step, repo) == EWS_WHOSE_OURS;
+	return ews_step_is_of(step, session) && ews_whose(step, repo) == EWS_WHOSE_OURS;
 }
 
 /* The step of `session` (NULL: of all) that is next: the newest one done, or (redo) the last one undone. NULL when there is none. */
@@ -115,7 +68,7 @@ static int refuse_unknown(const struct ews_steps *steps, const struct ews_repo *
 	for (size_t i = 0; i < steps->n; i++) {
 		const struct ews_step *step = &steps->items[i];
 
-		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !is_of(step, session) ||
+		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !ews_step_is_of(step, session) ||
 		    ews_whose(step, repo) != EWS_WHOSE_UNKNOWN)
 			continue;
 		if (next && (redo ? next->undo_sequence > step->undo_sequence : ews_step_is_later(next, step)))
@@ -171,14 +124,10 @@ static int refuse_unfinished(struct ews_repo *repo, const struct ews_steps *step
 		const struct ews_step *step = &steps->items[i];
 		int rc;
 
-		if (!ews_step_is_unfinished(step) || !is_within_reach(step, repo, session))
+		if (!ews_step_is_of(step, session) || !ews_step_is_in_the_way(step, repo))
 			continue;
 		rc = need_abandoned(repo, step);
-		if (rc < 0)
-			return rc;
-		ews_error(EWS_EINTERRUPTED, "a '%s' was interrupted", step->verb);
-		ews_error_hint("run 'git ews recover --all'");
-		return EWS_EINTERRUPTED;
+		return rc < 0 ? rc : ews_step_fail_unfinished(step, repo);
 	}
 	return 0;
 }
@@ -232,7 +181,7 @@ static void hint_elsewhere(const struct ews_steps *steps, const struct ews_repo 
 		const struct ews_step *step = &steps->items[i];
 		EWS_CLEANUP(free) char *path = NULL;
 
-		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !is_of(step, session) ||
+		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !ews_step_is_of(step, session) ||
 		    ews_whose(step, repo) != EWS_WHOSE_ANOTHERS)
 			continue;
 		path = ews_whose_path(step, repo);
@@ -598,7 +547,7 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 
 	ews_reserve_ease(repo->home);
 	/* Whoever names no session next asks for the last of all: what is numbered here is numbered among these. */
-	rc = ews_undo_list(&steps, repo, NULL);
+	rc = ews_steps_list(&steps, repo, NULL);
 	if (rc == 0 && opts->step)
 		rc = find_owner(&session, &steps, repo, opts);
 	if (rc == 0)

@@ -44,19 +44,7 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 /* The state that the undo (`redo`: the redo) of `step`, no end or drop, puts back. Fails with EWS_ENOTFOUND when it is gone. */
 int ews_undo_target(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_step *step, bool redo);
 
-struct ews_steps {
-	struct ews_step *items; /* newest first */
-	size_t n, cap;
-	struct ews_strv damaged; /* the ids of those whose record makes no sense, whosever they are; oldest first */
-};
-
-#define EWS_STEPS_INIT { NULL, 0, 0, EWS_STRV_INIT }
-
-/* All steps, or those of `session` alone (NULL: all). None where nothing was ever done. */
-int ews_undo_list(struct ews_steps *out, struct ews_repo *repo, const char *session);
-void ews_steps_release(struct ews_steps *steps);
 void ews_undo_result_release(struct ews_undo_result *result);
-EWS_CLEANUP_DEFINE(steps, struct ews_steps, ews_steps_release)
 EWS_CLEANUP_DEFINE(undo_result, struct ews_undo_result, ews_undo_result_release)
 
 #endif
