@@ -281,6 +281,12 @@ test_expect_success 'P6: that git looks at files again is no change of the proje
 	done && start_ws p moded && git -C p update-index --chmod=+x src/main.c && git -C p ews end moded 2>err && test_grep "^drift: index changed$" err && git -C p reset -q
 '
 
+test_expect_success 'P6: of the index an old session may know the bytes alone, which tell nothing of what it says' '
+	start_ws p bytes && kept=${HOME:?}/.superqode/working/p/sessions/bytes/tripwire && sed -i "/^shallow /d;s/^index [0-9a-f]*:/index $(sha256sum <p/.git/index | cut -c 1-64):/" "${kept:?}" && git -C p update-index --index-version 4 &&
+	git -C p ews status --json bytes >out && test_json out ".sessions[0].project_changed" false && test_json_count out ".sessions[0].drift" 0 && git -C p tag after && git -C p ews end bytes 2>err && test_grep "^drift: ref refs/tags/after is new$" err && test_grep ! index err &&
+	git -C p tag -d after && git -C p update-index --index-version 2
+'
+
 test_expect_success LANDLOCK 'a verb that is refused inside says why' '
 	test_expect_code 128 run_in p -- "$(command -v git-ews)" start inside && test_grep "^hint: inside .git ews run. one may look" err
 '

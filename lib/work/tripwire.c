@@ -33,6 +33,7 @@
 #define STASH "stash " /* before "<number> <message> <id>"; the latest has the number 0, as with git */
 #define STASH_DIGITS 6
 #define SHALLOW "shallow"
+#define INDEX "index"
 #define SYMBOLIC "ref:" /* before the name that a symbolic ref stands for */
 #define TRIPWIRE_BYTES_MAX (256 * EWS_MIB)
 #define WATCHED_BYTES_MAX (2 * EWS_GIB)
@@ -69,7 +70,7 @@ struct look {
 /* Git writes the index anew when it has but looked at files: what counts is what it says. */
 static bool is_index(const char *place, const char *name)
 {
-	return !*place && !strcmp(name, "index");
+	return !*place && !strcmp(name, INDEX);
 }
 
 /* The digest of a file, which need not be in memory: an index may be large. Of one that is gone it is that of nothing. */
@@ -283,7 +284,7 @@ static int take(const struct look *look, struct ews_repo *repo)
 	if (rc == 0)
 		rc = add_file(look, repo->git_fd, "", "HEAD");
 	if (rc == 0)
-		rc = add_file(look, repo->git_fd, "", "index");
+		rc = add_file(look, repo->git_fd, "", INDEX);
 	if (rc == 0)
 		rc = add_file(look, repo->common_fd, "", "config");
 	if (rc == 0)
@@ -412,19 +413,36 @@ static void each_stash(const struct teller *teller, const struct ews_tripwire *b
 			teller->add(teller, before->lines.items[i], NULL);
 }
 
+/*
+ * Has it a digest of what the index says? Of old it was one of the bytes, under the same name, which a refresh changes. All that
+ * have a line of where history ends have the one of today; of those before nobody can tell.
+ */
+static bool knows_index(const struct ews_tripwire *tripwire)
+{
+	return ews_tripwire_find(tripwire, SHALLOW);
+}
+
+/* What two tripwires know, so that what they differ in is a difference. */
+struct known {
+	bool all_stashes;
+	bool index;
+};
+
 /* Is it told otherwise, or not to be told? */
-static bool is_passed_over(const char *before, const char *after, bool knows_all_stashes)
+static bool is_passed_over(const char *before, const char *after, const struct known *known)
 {
 	const char *line = before ? before : after;
 
-	return is_stash(line) || (knows_all_stashes && ews_str_begins(line, "ref " STASH_REF " ")) ||
-	       (!before && ews_str_begins(line, SHALLOW " "));
+	return is_stash(line) || (known->all_stashes && ews_str_begins(line, "ref " STASH_REF " ")) ||
+	       (!before && ews_str_begins(line, SHALLOW " ")) ||
+	       (before && after && !known->index && ews_str_begins(line, INDEX " "));
 }
 
 static void each_difference(const struct teller *teller, const struct ews_tripwire *before,
 			    const struct ews_tripwire *after)
 {
-	bool knew_stashes = knows_stashes(before), knows_all_stashes = knew_stashes && knows_stashes(after);
+	bool knew_stashes = knows_stashes(before);
+	const struct known known = { knew_stashes && knows_stashes(after), knows_index(before) && knows_index(after) };
 	size_t i = 0, k = 0;
 
 	while (i < before->lines.n || k < after->lines.n) {
@@ -432,7 +450,7 @@ static void each_difference(const struct teller *teller, const struct ews_tripwi
 		int order = !old ? 1 : !now ? -1 : cmp_names(old, now);
 
 		if ((order != 0 || strcmp(old, now)) && !(order >= 0 && ews_strv_has(&after->told, now)) &&
-		    !is_passed_over(order <= 0 ? old : NULL, order >= 0 ? now : NULL, knows_all_stashes))
+		    !is_passed_over(order <= 0 ? old : NULL, order >= 0 ? now : NULL, &known))
 			teller->add(teller, order <= 0 ? old : NULL, order >= 0 ? now : NULL);
 		i += order <= 0;
 		k += order >= 0;
@@ -521,7 +539,7 @@ static mode_t mode_of(const char *line)
 /* The shell's words for what brings the file `name` back as it was: nothing when that was neither a file nor a link. */
 static void add_file_words(struct ews_buf *command, const struct teller *teller, const char *name, mode_t mode)
 {
-	bool is_ours = !strcmp(name, "HEAD") || !strcmp(name, "index") || !strcmp(name, "config.worktree");
+	bool is_ours = !strcmp(name, "HEAD") || !strcmp(name, INDEX) || !strcmp(name, "config.worktree");
 	EWS_CLEANUP(free)
 	char *place = ews_path_join(is_ours ? teller->repo->git_dir : teller->repo->common_dir, name);
 	EWS_CLEANUP(free) char *kept = ews_path_join(teller->kept, name);

@@ -1,7 +1,8 @@
 /*
  * Tripwire: the project's refs, stashes, HEAD, config, hooks, info, index and where history ends, before and after.
  *
- * Of the index it is what that says: git alone refreshes its stat data whenever somebody looks.
+ * Of the index it is what that says: git alone refreshes its stat data whenever somebody looks. A tripwire without a line
+ * "shallow" is an old one, which may have a digest of the bytes instead: then a changed index is no difference.
  *
  * It prevents nothing; it finds and names.
  *

@@ -118,6 +118,31 @@ Test(tripwire, what_an_old_one_does_not_know_is_no_difference)
 	cr_expect(!strncmp(is.items[0], "git stash store ", 16), "%s", is.items[0]);
 }
 
+Test(tripwire, of_the_index_an_old_one_may_know_the_bytes_alone)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = make_repo();
+	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire old = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(tripwire) struct ews_tripwire after = EWS_TRIPWIRE_INIT;
+	EWS_CLEANUP(strv) struct ews_strv is = EWS_STRV_INIT;
+
+	cr_assert_eq(ews_tripwire_take(&before, repo), 0);
+	for (size_t i = 0; i < before.lines.n; i++)
+		if (strncmp(before.lines.items[i], "shallow ", 8) != 0)
+			ews_strv_add(&old.lines, before.lines.items[i]);
+	cr_assert_eq(old.lines.n + 1, before.lines.n);
+	fixture_shell("cd p && echo 2 >f && git add f");
+	cr_assert_eq(ews_tripwire_take(&after, repo), 0);
+	cr_expect_eq(ews_tripwire_compare(&is, &old, &after), 0, "%s", is.n ? is.items[0] : "");
+	cr_expect_eq(ews_tripwire_compare(&is, &before, &after), 1);
+	cr_expect_str_eq(is.items[0], "index changed");
+	ews_tripwire_release(&after);
+	fixture_shell("rm p/.git/index");
+	cr_assert_eq(ews_tripwire_take(&after, repo), 0);
+	cr_expect_eq(ews_tripwire_compare(&is, &old, &after), 1);
+	cr_expect_str_eq(is.items[1], "index is gone");
+}
+
 Test(tripwire, names_that_begin_alike_are_told_apart)
 {
 	static const char *const names[] = { "a", "a ", "a b", "a 0", "a f", "a  ", "a\n", "a-", "aa", "f", "0" };
