@@ -172,6 +172,13 @@ test_expect_success 'P2: without the list of what came along, revert names that,
 	done && start_ws listless --keep-ignored=no && id=$(basename "$ws") && git -C listless ews revert "$id" >out 2>err && test_grep ! "is lost" err && git -C listless ews end "$id"
 '
 
+test_expect_success 'P2: a list that another version wrote is not said to be lost; ours does not change with the cache' '
+	start_ws listless && id=$(basename "$ws") && at=${HOME:?}/.superqode/working/listless/sessions/${id:?} && head -n 1 "${at:?}/ignored" >first && test_grep "^ews-ignored 1 [0-9a-f]*$" first && test "$(sed 1d "${at:?}/ignored" | sha256sum | cut -c 1-64)" = "$(cut -d " " -f 3 first)" &&
+	{ printf "EWSC\003\000\000\000" && head -c 500 /dev/zero; } >body && { cat body && gzip -c body | tail -c 8 | head -c 4; } >old && sed "1s/ 1 / 2 /" "${at:?}/ignored" >newer && for list in old newer; do
+		cp $list "${at:?}/ignored" && echo $list >>"${ws:?}/notes" && git -C listless ews revert "$id" >out 2>err && test_grep "Status: Verified" out && test_grep "warning: not looked at: prog (ignored, the list of what came along was written by another version)" err || return 1
+	done && git -C listless ews snapshot create "$id" && git -C listless ews end "$id"
+'
+
 test_expect_success 'P2: the same when the disk does not give it; what snapshot and end say that came along stays so' '
 	start_ws listless && id=$(basename "$ws") && list=${HOME:?}/.superqode/working/listless/sessions/${id:?}/ignored && echo new >>"${ws:?}/notes" &&
 	test_strace trace -P "$list" -e trace=read,pread64,mmap -e inject=read,pread64,mmap:error=EIO git -C listless ews revert "$id" >out 2>err && test_grep INJECTED trace && test_grep "not looked at: prog (ignored, the list" err &&

@@ -389,6 +389,24 @@ int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name)
 	return 0;
 }
 
+/* Is it whole, and another version's? In all of them magic and version are first, and the checksum is last. */
+static bool is_of_another_version(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
+	uint32_t head[2], crc;
+
+	if (ews_file_read_own(&data, dir_fd, name, CACHE_BYTES_MAX) < 0) {
+		ews_error_clear();
+		return false;
+	}
+	if (data.len < sizeof(head) + sizeof(crc))
+		return false;
+	memcpy(head, data.ptr, sizeof(head));
+	memcpy(&crc, data.ptr + data.len - sizeof(crc), sizeof(crc));
+	return head[0] == CACHE_MAGIC && head[1] != CACHE_VERSION &&
+	       crc == ews_crc32(0, data.ptr, data.len - sizeof(crc));
+}
+
 int ews_cache_need(struct ews_cache *out, int dir_fd, const char *name)
 {
 	int rc;
@@ -398,6 +416,8 @@ int ews_cache_need(struct ews_cache *out, int dir_fd, const char *name)
 	rc = ews_file_is_there(dir_fd, name);
 	if (rc == 0)
 		return ews_error(EWS_ENOTFOUND, "'%s' is missing", name);
+	if (is_of_another_version(dir_fd, name))
+		return ews_error(EWS_EUNSUPPORTED, "'%s' was written by another version", name);
 	return ews_error(EWS_EDAMAGED, "'%s' can't be read", name);
 }
 

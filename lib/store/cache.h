@@ -66,7 +66,10 @@ struct ews_cache {
 
 /* Read the cache `name` in `dir_fd` into `out`. Nothing usable: an empty one and 0. */
 int ews_cache_read(struct ews_cache *out, int dir_fd, const char *name);
-/* The same of a list that nobody could make anew. Fails with EWS_ENOTFOUND, or EWS_EDAMAGED when it is there and not usable. */
+/*
+ * The same of a list that nobody could make anew. Fails with EWS_ENOTFOUND, with EWS_EUNSUPPORTED when it is whole and another
+ * version wrote it, or EWS_EDAMAGED when it is there and not usable.
+ */
 int ews_cache_need(struct ews_cache *out, int dir_fd, const char *name);
 
 /*

@@ -18,8 +18,11 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/cache.h"
+#include "store/manifest.h"
 #include "work/rules.h"
 #include "work/session_place.h"
 
@@ -27,6 +30,9 @@
 #define INCLUDE_FILE ".worktreeinclude"
 #define INCLUDE_BYTES_MAX (16 * EWS_MIB)
 #define LIST_FILE "ignored" /* in the session's directory */
+#define LIST_MAGIC "ews-ignored "
+#define LIST_HEADER LIST_MAGIC "1 "
+#define LIST_BYTES_MAX (4 * EWS_GIB)
 #define SMALL_BYTES (200 * EWS_MIB)
 
 /* What becomes of an entry that the scan of what is ignored found. */
@@ -419,31 +425,161 @@ int ews_ignored_obey(struct ews_ignored *ignored, struct ews_repo *repo, struct 
 	return rc < 0 ? ews_error_wrap("cannot read the rules for ignored files") : 0;
 }
 
+/*
+ * The list is no cache, which the next version may do without. It is text, behind a digest of it: of each entry what a manifest
+ * does not have, then a manifest.
+ *
+ *     ews-ignored 1 <sha256 of what follows>
+ *     <entries>
+ *     <inode> <ctime's seconds>.<nanoseconds>, a line for each
+ *     ews-manifest ...
+ */
+static void format_list(struct ews_buf *out, const struct ews_entries *entries)
+{
+	EWS_CLEANUP(buf) struct ews_buf body = EWS_BUF_INIT;
+	struct ews_entries plain = *entries; /* borrowed */
+	uint8_t digest[EWS_HASH_MAX];
+	char hex[2 * EWS_HASH_MAX + 1];
+
+	ews_buf_addf(&body, "%zu\n", entries->n);
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct ews_entry *entry = &entries->items[i];
+
+		ews_buf_addf(&body, "%" PRIu64 " %" PRId64 ".%09" PRIu32 "\n", entry->ino, entry->ctime_s,
+			     entry->ctime_ns);
+	}
+	plain.knows_names = false; /* nobody asks this list for them */
+	ews_manifest_format(&body, &plain, NULL);
+	ews_hash_once(EWS_SHA256, digest, body.ptr, body.len);
+	ews_hex(hex, digest, EWS_SHA256_LEN);
+	ews_buf_addf(out, LIST_HEADER "%s\n", hex);
+	ews_buf_add(out, body.ptr, body.len);
+}
+
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored)
 {
-	const struct ews_cache list = { .entries = ignored->entries, .skips = EWS_SKIPS_INIT, .extra = EWS_BUF_INIT };
-	struct timespec now;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
 	if (!ignored->entries.n)
 		return 0;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return ews_cache_write(session_fd, LIST_FILE, &list, now.tv_sec, (uint32_t)now.tv_nsec, true);
+	format_list(&text, &ignored->entries);
+	return ews_file_replace(session_fd, LIST_FILE, text.ptr, text.len, 0600);
+}
+
+/* What stands behind the header, when that, of whatever version, has its digest; NULL: it is not as it was written. */
+static const char *find_body(const struct ews_buf *text)
+{
+	const char *version = ews_str_after(text->ptr, LIST_MAGIC);
+	const char *blank = version ? strchr(version, ' ') : NULL;
+	const char *hex = blank ? blank + 1 : NULL;
+	const char *body = hex ? strchr(hex, '\n') : NULL;
+	uint8_t digest[EWS_HASH_MAX], found[EWS_HASH_MAX];
+
+	if (!body || body - hex != 2 * EWS_SHA256_LEN || ews_unhex(digest, EWS_SHA256_LEN, hex) < 0)
+		return NULL;
+	body++;
+	ews_hash_once(EWS_SHA256, found, body, text->len - (size_t)(body - text->ptr));
+	return memcmp(digest, found, EWS_SHA256_LEN) ? NULL : body;
+}
+
+/* The number that `end` follows; `*at` moves on behind that. */
+static bool take_number(int64_t *out, const char **at, char end)
+{
+	char *rest;
+
+	errno = 0;
+	*out = strtoll(*at, &rest, 10);
+	if (errno || rest == *at || *rest != end)
+		return false;
+	*at = rest + 1;
+	return true;
+}
+
+/* One entry's line; `*at` moves on to the next one. */
+static bool take_identity(struct ews_entry *entry, const char **at)
+{
+	int64_t ns;
+	char *rest;
+
+	errno = 0;
+	entry->ino = strtoull(*at, &rest, 10);
+	if (errno || rest == *at || *rest != ' ')
+		return false;
+	*at = rest + 1;
+	if (!take_number(&entry->ctime_s, at, '.') || !take_number(&ns, at, '\n') || ns < 0 || ns > 999999999)
+		return false;
+	entry->ctime_ns = (uint32_t)ns;
+	return true;
+}
+
+/* False: it makes no sense. */
+static bool parse_body(struct ews_entries *out, const char *at, const char *end)
+{
+	const char *lines;
+	int64_t n;
+
+	if (!take_number(&n, &at, '\n'))
+		return false;
+	lines = at;
+	for (int64_t i = 0; i < n && at; i++) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (!at || ews_manifest_parse(out, NULL, at, (size_t)(end - at)) < 0 || out->n != (uint64_t)n) {
+		ews_error_clear();
+		return false;
+	}
+	for (size_t i = 0; i < out->n; i++)
+		if (!take_identity(&out->items[i], &lines))
+			return false;
+	return true;
+}
+
+/* As versions before wrote it: in the format of the cache, which this version may read, or not. */
+static int read_cached(struct ews_entries *out, int session_fd)
+{
+	EWS_CLEANUP(cache) struct ews_cache list = EWS_CACHE_INIT;
+	int rc = ews_cache_need(&list, session_fd, LIST_FILE);
+
+	if (rc < 0)
+		return rc;
+	*out = list.entries;
+	list.entries = (struct ews_entries)EWS_ENTRIES_INIT;
+	return 0;
+}
+
+static int read_list(struct ews_entries *out, int session_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(entries) struct ews_entries entries = EWS_ENTRIES_INIT;
+	const char *body;
+	int rc = ews_file_read_own(&text, session_fd, LIST_FILE, LIST_BYTES_MAX);
+
+	if (rc < 0)
+		return rc;
+	if (!ews_str_begins(text.ptr, LIST_MAGIC))
+		return read_cached(out, session_fd);
+	body = find_body(&text);
+	if (body && !ews_str_begins(text.ptr, LIST_HEADER))
+		return ews_error(EWS_EUNSUPPORTED, "'" LIST_FILE "' was written by another version");
+	if (!body || !parse_body(&entries, body, text.ptr + text.len))
+		return ews_error(EWS_EDAMAGED, "'" LIST_FILE "' makes no sense");
+	*out = entries;
+	entries = (struct ews_entries)EWS_ENTRIES_INIT;
+	return 0;
 }
 
 int ews_ignored_read(struct ews_entries *out, const struct ews_session *session)
 {
-	EWS_CLEANUP(cache) struct ews_cache list = EWS_CACHE_INIT;
-	int rc = session->method->is_project ? 0 : ews_cache_need(&list, session->fd, LIST_FILE);
+	int rc = session->method->is_project ? 0 : read_list(out, session->fd);
 
 	if (rc == EWS_ENOTFOUND && !session->state.keeps_ignored) {
 		ews_error_clear();
 		return 0;
 	}
-	if (rc < 0)
-		return ews_error(EWS_EDAMAGED, "the list of ignored files that came along is lost");
-	*out = list.entries;
-	list.entries = (struct ews_entries)EWS_ENTRIES_INIT;
-	return 0;
+	if (rc == EWS_EUNSUPPORTED)
+		return ews_error_wrap("cannot read the list of ignored files that came along");
+	return rc < 0 ? ews_error(EWS_EDAMAGED, "the list of ignored files that came along is lost") : 0;
 }
 
 /* The directory of git's that `path` lies in, as the length of its path; 0: in none. */
@@ -610,7 +746,7 @@ int ews_ignored_settle(struct ews_content *now, struct ews_session *session, con
 	EWS_CLEANUP(entries) struct ews_entries kept = EWS_ENTRIES_INIT;
 	int rc = ews_ignored_read(&kept, session);
 
-	if (rc == EWS_EDAMAGED) {
+	if (rc == EWS_EDAMAGED || rc == EWS_EUNSUPPORTED) {
 		ews_error_clear();
 		rc = read_base ? read_base(payload) : 0;
 		if (rc == 0)

@@ -51,7 +51,8 @@ void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, con
 
 /*
  * The list of what came along, in the session's directory; empty where nothing did, and for a project. Fails with EWS_EDAMAGED
- * when it is lost: what became of those files can't be told then.
+ * when it is lost, and with EWS_EUNSUPPORTED when another version wrote it in a way that this one can't read: what became of
+ * those files can't be told then.
  */
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored);
 int ews_ignored_read(struct ews_entries *out, const struct ews_session *session);

@@ -31,7 +31,7 @@ struct ews_shift {
 	struct ews_changes changes; /* between now, without what is renamed away, and target */
 	struct ews_entries kept; /* the ignored files that came along at the session's start */
 	struct ews_ignored_changes ignored; /* what became of them */
-	bool lacks_kept; /* which those are nobody knows: the list of them is lost */
+	const char *lacks_kept; /* why nobody knows which those are; NULL: the list of them is there */
 	struct ews_strv away; /* sorted: paths that are renamed away */
 	struct ews_strv returning; /* sorted: the paths that what an earlier move took comes back to */
 	ews_entry_equal_fn equal; /* what need not be written */

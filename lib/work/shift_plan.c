@@ -474,7 +474,7 @@ static void name_unknown(struct ews_transition_result *out, struct ews_shift *sh
 	for (size_t i = 0; i < skips->n; i++)
 		if (skips->items[i].reason == EWS_SKIP_PRESENT)
 			ews_strv_add(&present, skips->items[i].path);
-	name_ignored(out, shift, &present, "the list of what came along is lost");
+	name_ignored(out, shift, &present, shift->lacks_kept);
 }
 
 /*
@@ -603,7 +603,10 @@ static int read_kept(struct ews_shift *shift)
 {
 	int rc = ews_ignored_read(&shift->kept, shift->session);
 
-	shift->lacks_kept = rc == EWS_EDAMAGED;
+	if (rc == EWS_EDAMAGED)
+		shift->lacks_kept = "the list of what came along is lost";
+	else if (rc == EWS_EUNSUPPORTED)
+		shift->lacks_kept = "the list of what came along was written by another version";
 	if (!shift->lacks_kept)
 		return rc;
 	ews_error_clear();
