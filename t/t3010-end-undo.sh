@@ -539,4 +539,10 @@ test_expect_success 'a step that does not say of which work tree it is: of the o
 	git -C old worktree remove --force ../old-lw && start_ws old only && snap=$(git -C old ews snapshot create) && echo later >old/c && git -C old ews snapshot restore --force $snap && as_before old && git -C old ews undo && test_grep later old/c
 '
 
+test_expect_success 'the only work tree of a bare repository is the only one, and so is one beside sessions of another home' '
+	test_repo tree && git clone -q --bare tree bare.git && git -C bare.git worktree add -q ../bare-lw main && snap=$(git -C bare-lw ews snapshot create) && echo later >bare-lw/c && git -C bare-lw ews snapshot restore --force $snap && as_before bare && start_ws -n ws bare-lw s && git -C bare-lw ews undo && test_grep later bare-lw/c &&
+	git -C bare-lw ews --home "$PWD/home-2" start other --method worktree >out && test_path_is_dir bare.git/worktrees/other && as_before bare && git -C bare-lw ews undo --redo && test_path_is_missing bare-lw/c &&
+	as_before bare && git -C bare.git worktree add -q ../bare-more -b more && for tree in bare-lw bare-more; do test_expect_code 129 git -C $tree ews undo 2>err && test_grep "nobody has noted in which work tree" err || return 1; done && git -C bare.git worktree remove ../bare-more && git -C bare-lw ews undo && test_grep later bare-lw/c
+'
+
 test_done

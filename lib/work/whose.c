@@ -15,10 +15,14 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/gitfile.h"
 
 #define ENTRIES "worktrees"
+#define LOCKED_BY "ews session "
+#define LOCKED_BYTES_MAX (64 * EWS_KIB)
 
 /* The work tree's git directory as the common one sees it: "" for that itself, else "worktrees/<name>". */
 static const char *name_of(const struct ews_repo *repo)
@@ -52,19 +56,42 @@ static bool is_at(const struct ews_repo *repo, const char *path)
 	return real ? !strcmp(real, repo->project) : ews_errno_is_absent(errno);
 }
 
-/* Has the repository no work tree but its own, and those of sessions? */
+/* Is the entry one of a session, be it of another home, which says so in the same words? */
+static bool is_of_session(const struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(free) char *session = ews_path_join("sessions", name);
+	EWS_CLEANUP(free) char *file = ews_strfmt(ENTRIES "/%s/locked", name);
+	EWS_CLEANUP(buf) struct ews_buf locked = EWS_BUF_INIT;
+
+	if (faccessat(repo->dir_fd, session, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	return ews_file_read(&locked, repo->common_fd, file, LOCKED_BYTES_MAX) == 0 &&
+	       ews_str_begins(locked.ptr, LOCKED_BY);
+}
+
+/* Its name among the entries, when it is a linked one of a repository that has no work tree beside these; else NULL. */
+static const char *own_entry(const struct ews_repo *repo)
+{
+	const char *name = ews_str_after(name_of(repo), ENTRIES "/");
+	bool is_bare = false;
+
+	if (!name || ews_config_git_bool(&is_bare, repo->odb, "core.bare", false) < 0)
+		return NULL;
+	return is_bare ? name : NULL;
+}
+
+/* Has the repository no work tree but this one, and those of sessions? */
 static bool is_only_one(const struct ews_repo *repo)
 {
+	const char *own = own_entry(repo);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, ENTRIES);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-	bool is_only = n >= 0;
+	/* Of a linked one beside the repository's own, that is another. */
+	bool is_only = n >= 0 && (own || !*name_of(repo));
 
-	for (ssize_t i = 0; i < n && is_only; i++) {
-		EWS_CLEANUP(free) char *session = ews_path_join("sessions", names.items[i].name);
-
-		is_only = faccessat(repo->dir_fd, session, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	}
+	for (ssize_t i = 0; i < n && is_only; i++)
+		is_only = (own && !strcmp(own, names.items[i].name)) || is_of_session(repo, names.items[i].name);
 	ews_error_clear();
 	return is_only;
 }
