@@ -145,9 +145,10 @@ test_expect_success 'P1: what was interrupted in another work tree is named, and
 test_expect_success 'likewise where nobody has noted in which: who names the step has said it' '
 	git -C q-lw ews undo --redo && killed_there && edit_restore "/\"\(project\|worktree\)\":/d" && files_of q >mine && echo half >q-lw/b &&
 	for tree in q q-lw; do
-		test_expect_code 1 git -C $tree ews recover --all 2>err && test_grep "git ews undo op-.* there" err && cp err said &&
+		test_expect_code 1 git -C $tree ews recover --all 2>err && test_grep "the restore in one of the work trees was interrupted, .*git ews undo op-.* there" err && cp err said &&
 			for verb in undo "undo --redo" "apply s" "snapshot restore --force $snap"; do test_expect_code 1 git -C $tree ews $verb 2>err && test_grep "^hint: in the work tree where it was: .git ews undo op-" err || { echo >&2 "$tree: $verb"; return 1; }; done && cp said err || return 1
 	done && files_of q >got && test_cmp mine got && step=$(sed -n "s/.*git ews undo \(op-[^ ]*\). there.*/\1/p" err) &&
+	test_expect_code 1 git -C q-lw ews undo --dry-run $step 2>err && test_grep "nobody has noted in which work tree" err && test_grep "^hint: where it was: .git ews undo $step., then" err && test_expect_code 1 git -C q-lw ews recover --all 2>err && test_grep "undo $step. there" err &&
 	test_expect_code 1 git -C q-lw ews undo $step 2>err && test_grep "was interrupted" err && git -C q-lw ews recover --all >out && files_of q-lw >got && test_cmp theirs got && files_of q >got && test_cmp mine got
 '
 

@@ -106,7 +106,7 @@ int ews_recover_elsewhere(struct ews_strv *out, struct ews_repo *repo)
 				      step->verb, path);
 		else
 			ews_strv_addf(out,
-				      "a %s was interrupted in one of the work trees, and nobody has noted in which: 'git ews "
+				      "the %s in one of the work trees was interrupted, and nobody has noted in which: 'git ews "
 				      "undo %s' there, then 'git ews recover'",
 				      step->verb, step->id);
 	}

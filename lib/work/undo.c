@@ -113,7 +113,7 @@ static int need_abandoned(struct ews_repo *repo, const struct ews_step *step)
 		return rc;
 	if (rc == 0 && ews_step_is_unfinished(&now))
 		return 0;
-	ews_error(EWS_EBUSY, "a '%s' has come to its end meanwhile", step->verb);
+	ews_error(EWS_EBUSY, "the '%s' has come to its end meanwhile", step->verb);
 	ews_error_hint("try again");
 	return EWS_EBUSY;
 }
@@ -468,6 +468,18 @@ static bool has_reverted(const struct ews_steps *steps, const struct ews_step *s
 	return false;
 }
 
+/* What is but tried notes nothing, and recover would not know whose it is. */
+static int refuse_unnoted(struct ews_repo *repo, const struct ews_step *step)
+{
+	int rc = need_abandoned(repo, step);
+
+	if (rc < 0)
+		return rc;
+	ews_error(EWS_EINTERRUPTED, "the '%s' was interrupted, and nobody has noted in which work tree", step->verb);
+	ews_error_hint("where it was: 'git ews undo %s', then 'git ews recover --all'", step->id);
+	return EWS_EINTERRUPTED;
+}
+
 /* Nobody has noted whose it is: who names it here has said it. */
 static int take_over(struct ews_step *step, struct ews_repo *repo, bool dry_run)
 {
@@ -475,6 +487,8 @@ static int take_over(struct ews_step *step, struct ews_repo *repo, bool dry_run)
 	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
 	int rc;
 
+	if (dry_run && ews_step_is_unfinished(step))
+		return refuse_unnoted(repo, step);
 	ews_whose_set(step, repo);
 	if (dry_run)
 		return 0;
