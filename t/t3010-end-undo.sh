@@ -527,6 +527,14 @@ test_expect_success 'P1: steps of a work tree that is gone are not those of the 
 	git -C anew worktree add -q ../anew-lw anew-lw && touch -d "now + 2 seconds" anew/.git/worktrees/anew-lw/commondir && test_expect_code 128 git -C anew-lw ews undo 2>err && test_path_is_missing anew-lw/c
 '
 
+test_expect_success 'P1, P4: likewise the steps of a session that works in place: in the other work trees they are passed by, there they are taken back' '
+	two_trees row && own=$(git -C row ews snapshot create) && echo mine >>row/run.sh && files_of row >mine && git -C row ews snapshot restore --force $own && files_of row >theirs && git -C row-lw ews start --method in-place agent && echo agent >>row-lw/b && git -C row-lw ews end agent && git -C row-lw diff --exit-code &&
+	git -C row ews undo --list >out && test_grep " end .* agent  .*/row-lw\$" out && test_grep " revert .* agent  .*/row-lw\$" out && step=$(sed -n "s/  .* end .*//p" out) && git -C row ews undo --list --json >out && test_json out ".steps[0].project" "$PWD/row-lw" &&
+	git -C row ews undo >out && files_of row >got && test_cmp mine got && git -C row ews undo --redo && files_of row >got && test_cmp theirs got && for which in agent $step; do test_expect_code 128 git -C row ews undo $which 2>err && test_grep "^hint: .*change to .*/row-lw." err || return 1; done && git -C row-lw diff --exit-code &&
+	git -C row-lw ews undo --list >out && test_grep " end .* agent\$" out && git -C row-lw ews undo && git -C row-lw ews undo && test_grep agent row-lw/b && git -C row-lw ews undo --redo && git -C row-lw ews undo --redo && git -C row-lw diff --exit-code && git -C row worktree move ../row-lw ../row-moved && git -C row-moved ews undo --list >out && test_grep " end .* agent\$" out && ends=$(sed -n "s/  .* end .*//p" out) && step=$(sed -n "s/  .* revert .*//p" out | head -n 1) &&
+	git -C row worktree remove ../row-moved && git -C row ews undo && files_of row >got && test_cmp mine got && test_expect_code 128 git -C row ews undo $step 2>err && test_grep "a work tree that is gone" err && test_grep "^hint: .git ews snapshot show snap-" err && test_expect_code 128 git -C row ews undo $ends 2>err && test_grep "a work tree that is gone" err
+'
+
 # as_before <repository>: its steps, without what older versions did not note.
 as_before() {
 	sed -i "/\"\(project\|worktree\)\":/d" "${HOME:?}/.superqode/working/${1:?}"/undo/op-*.json

@@ -38,7 +38,7 @@ struct ews_step {
 	char *id; /* "op-<time>-<hex6>", sorts by time; a clock that is set back stands still until it has caught up */
 	char *verb; /* "revert", "restore", "apply", "end", "drop" */
 	char *session; /* "" for the project's own */
-	/* Of the project's own that writes files: the work tree (see work/whose). NULL in records of older versions. */
+	/* Of one that writes files of the project: the work tree (see work/whose). NULL in records of older versions. */
 	char *project; /* its path at that time */
 	char *worktree; /* its git directory, seen from the common one: "" or "worktrees/<name>" */
 	enum ews_step_state state;

@@ -35,6 +35,7 @@
 #include "work/session_place.h"
 #include "work/snapshot.h"
 #include "work/tripwire.h"
+#include "work/whose.h"
 
 void ews_end_result_release(struct ews_end_result *result)
 {
@@ -236,6 +237,8 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 
 	if (rc < 0)
 		return rc;
+	if (session->method->is_project)
+		ews_whose_set(step, repo);
 	free(step->before);
 	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
 	step->is_emptied = result->is_gone;

@@ -35,7 +35,7 @@ static int make_step(struct ews_step *step, struct ews_repo *repo, const struct 
 
 	if (rc < 0)
 		return rc;
-	if (!session)
+	if (!session || session->method->is_project)
 		ews_whose_set(step, repo);
 	free(step->after);
 	step->after = ews_strdup(target->id);

@@ -519,7 +519,9 @@ static int claim(struct ews_step *step, struct ews_repo *repo, bool dry_run)
 		break;
 	}
 	ews_error(EWS_ENOTFOUND, "step '%s' is of a work tree that is gone: '%s'", step->id, path);
-	ews_error_hint("'git ews snapshot show %s' has what was there", *step->before ? step->before : step->after);
+	if (*step->before || *step->after)
+		ews_error_hint("'git ews snapshot show %s' has what was there",
+			       *step->before ? step->before : step->after);
 	return EWS_ENOTFOUND;
 }
 

@@ -98,9 +98,12 @@ static bool is_only_one(const struct ews_repo *repo)
 
 enum ews_whose ews_whose(const struct ews_step *step, const struct ews_repo *repo)
 {
-	if (*step->session || !strcmp(step->verb, "drop"))
+	bool is_noted = step->project && step->worktree;
+
+	/* A session has a workspace of its own, unless it works in place: then its steps say where. */
+	if ((*step->session && !is_noted) || !strcmp(step->verb, "drop"))
 		return EWS_WHOSE_OURS;
-	if (!step->project || !step->worktree)
+	if (!is_noted)
 		return is_only_one(repo) ? EWS_WHOSE_OURS : EWS_WHOSE_UNKNOWN;
 	if (*step->worktree && !has_entry(step, repo))
 		return EWS_WHOSE_NOBODYS;
@@ -123,7 +126,7 @@ char *ews_whose_path(const struct ews_step *step, const struct ews_repo *repo)
 	EWS_CLEANUP(free) char *gitfile = NULL;
 	enum ews_whose whose = ews_whose(step, repo);
 
-	if (!step->project || whose == EWS_WHOSE_UNKNOWN || *step->session)
+	if (!step->project || whose == EWS_WHOSE_UNKNOWN)
 		return NULL;
 	if (whose == EWS_WHOSE_OURS)
 		return ews_strdup(repo->project);

@@ -1,5 +1,5 @@
 /*
- * Whose: of which work tree of its repository a step of the project is.
+ * Whose: of which work tree of its repository a step of the project is, or of a session that works in place.
  *
  * What is done to "the project" is done to one work tree, while its record lies where all work trees of the repository see it. So
  * it says which: the work tree's path, and its git directory, which stays the same when git moves the work tree. One that was
@@ -14,7 +14,7 @@
 #include "store/repo.h"
 
 enum ews_whose {
-	EWS_WHOSE_OURS = 1, /* of this work tree; or of no work tree's files: of a session, or a drop */
+	EWS_WHOSE_OURS = 1, /* of this work tree; or of none's files: of a session's own workspace, or a drop */
 	EWS_WHOSE_ANOTHERS, /* of another one */
 	EWS_WHOSE_NOBODYS, /* of one that was taken out of the repository since */
 	EWS_WHOSE_UNKNOWN, /* an older version didn't note it, and there are several */
