@@ -524,7 +524,7 @@ test_expect_success 'P4: a work tree, or a project, that was moved keeps its ste
 test_expect_success 'P1: steps of a work tree that is gone are not those of the next that gets its name' '
 	two_trees anew && echo later >anew-lw/c && git -C anew-lw ews snapshot restore --force $snap && git -C anew worktree remove --force ../anew-lw && step=$(git -C anew ews undo --list | cut -d" " -f1) &&
 	test_expect_code 128 git -C anew ews undo 2>err && test_expect_code 128 git -C anew ews undo $step 2>err && test_grep "a work tree that is gone" err && hint=$(sed -n "s/^hint: .\(git ews snapshot show [^ ]*\). .*/\1/p" err) && (cd anew && $hint) &&
-	git -C anew worktree add -q ../anew-lw anew-lw && touch -d "now + 2 seconds" anew/.git/worktrees/anew-lw/commondir && test_expect_code 128 git -C anew-lw ews undo 2>err && test_path_is_missing anew-lw/c
+	GIT_COMMITTER_DATE="@$(($(date +%s) + 2)) +0000" git -C anew worktree add -q ../anew-lw anew-lw && touch -d "now + 2 seconds" anew/.git/worktrees/anew-lw/commondir && test_expect_code 128 git -C anew-lw ews undo 2>err && test_path_is_missing anew-lw/c
 '
 
 test_expect_success 'P1, P4: likewise the steps of a session that works in place: in the other work trees they are passed by, there they are taken back' '
@@ -533,6 +533,12 @@ test_expect_success 'P1, P4: likewise the steps of a session that works in place
 	git -C row ews undo >out && files_of row >got && test_cmp mine got && git -C row ews undo --redo && files_of row >got && test_cmp theirs got && for which in agent $step; do test_expect_code 128 git -C row ews undo $which 2>err && test_grep "^hint: .*change to .*/row-lw." err || return 1; done && git -C row-lw diff --exit-code &&
 	git -C row-lw ews undo --list >out && test_grep " end .* agent\$" out && git -C row-lw ews undo && git -C row-lw ews undo && test_grep agent row-lw/b && git -C row-lw ews undo --redo && git -C row-lw ews undo --redo && git -C row-lw diff --exit-code && git -C row worktree move ../row-lw ../row-moved && git -C row-moved ews undo --list >out && test_grep " end .* agent\$" out && ends=$(sed -n "s/  .* end .*//p" out) && step=$(sed -n "s/  .* revert .*//p" out | head -n 1) &&
 	git -C row worktree remove ../row-moved && git -C row ews undo && files_of row >got && test_cmp mine got && test_expect_code 128 git -C row ews undo $step 2>err && test_grep "a work tree that is gone" err && test_grep "^hint: .git ews snapshot show snap-" err && test_expect_code 128 git -C row ews undo $ends 2>err && test_grep "a work tree that is gone" err
+'
+
+test_expect_success 'P4: a work tree is the same one when a copy of the repository, whose files are all young, stands in its place' '
+	two_trees young && echo later >young-lw/c && git -C young-lw ews snapshot restore --force $snap && cp -r young young.copy && rm -r young && mv young.copy young && find young/.git -type f -exec touch -d "now + 5 seconds" {} + &&
+	git -C young ews undo --list >out && test_grep " restore .*/young-lw\$" out && git -C young-lw ews undo && test_grep later young-lw/c && git -C young-lw ews undo --redo && test_path_is_missing young-lw/c &&
+	rm young/.git/worktrees/young-lw/logs/HEAD && test_expect_code 128 git -C young-lw ews undo 2>err && for log in "" nothing "a <b> " "0 0 a <b> 1x" "$(printf "%04096d" 0)"; do printf "%s" "$log" >young/.git/worktrees/young-lw/logs/HEAD && git -C young-lw ews undo --list >out && test_line_count = 1 out || return 1; done
 '
 
 # as_before <repository>: its steps, without what older versions did not note.

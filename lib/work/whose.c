@@ -23,6 +23,7 @@
 #define ENTRIES "worktrees"
 #define LOCKED_BY "ews session "
 #define LOCKED_BYTES_MAX (64 * EWS_KIB)
+#define LOG_LINE_MAX 4096 /* bytes; what precedes the message is far shorter */
 
 /* The work tree's git directory as the common one sees it: "" for that itself, else "worktrees/<name>". */
 static const char *name_of(const struct ews_repo *repo)
@@ -34,14 +35,33 @@ static const char *name_of(const struct ews_repo *repo)
 	return ews_path_is_inside(repo->git_dir, repo->common_dir) ? repo->git_dir + len + 1 : repo->git_dir;
 }
 
-/* Is the entry still the one that was there when the step was made? */
+/* Does the log of the entry's HEAD begin no later? Where it was cut short it may, though the entry is older. */
+static bool has_log_since(const struct ews_repo *repo, const char *entry, int64_t since_s)
+{
+	EWS_CLEANUP(free) char *file = ews_path_join(entry, "logs/HEAD");
+	EWS_CLEANUP(fd) int fd = openat(repo->common_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char line[LOG_LINE_MAX];
+	ssize_t n = fd < 0 ? -1 : pread(fd, line, sizeof(line) - 1, 0);
+	const char *mail_end;
+	int64_t time_s;
+
+	if (n < 0)
+		return false;
+	line[n] = '\0';
+	line[strcspn(line, "\t\n")] = '\0';
+	mail_end = strrchr(line, '>');
+	time_s = mail_end ? strtoll(mail_end + 1, NULL, 10) : 0;
+	return time_s > 0 && time_s <= since_s;
+}
+
+/* Is the entry still the one that was there when the step was made? A copy that keeps no times has made all its files young. */
 static bool has_entry(const struct ews_step *step, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *file = ews_path_join(step->worktree, "commondir");
 	struct stat st;
 
 	if (fstatat(repo->common_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return st.st_mtim.tv_sec <= step->created_s;
+		return st.st_mtim.tv_sec <= step->created_s || has_log_since(repo, step->worktree, step->created_s);
 	return !ews_errno_is_absent(errno); /* what can't be seen may be there */
 }
 
