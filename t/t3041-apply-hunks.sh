@@ -260,6 +260,14 @@ test_expect_success 'P1: end --branch of a session in place has what git would a
 	git -C inside diff --name-only "$round^" "$round" >got && echo src/main.c | test_cmp - got && git -C inside ls-tree -r --name-only "$round" >got && test_grep ! "env\|nested/\|sub/\|build/o" got
 '
 
+test_expect_success 'P1: end --branch of a session in place has no ignored file, though the rule that lay outside of the files has gone since' '
+	test_repo ruled && for where in info config file; do
+		echo pw >rules && { test $where = info || : >ruled/.git/info/exclude; } && case $where in info) cp rules ruled/.git/info/exclude ;; *) git -C ruled config core.excludesFile "$PWD/rules" ;; esac &&
+		echo secret >ruled/pw && echo draft >ruled/draft && git -C ruled ews start --method in-place r && case $where in info) : >ruled/.git/info/exclude ;; config) git -C ruled config --unset core.excludesFile ;; file) : >rules ;; esac && echo draft >>ruled/.git/info/exclude && echo work >>ruled/run.sh && echo more >>ruled/draft &&
+		git -C ruled ews end r --no-revert --branch $where 2>err && git -C ruled diff --name-only main $where >got && printf "%s\n" draft run.sh | test_cmp - got && test_grep ! "on the branch" err && git -C ruled reset -q --hard || return 1
+	done
+'
+
 test_expect_success 'P1: end --branch has nothing of what a mark in the index hides from git, but for what the session did' '
 	test_repo hides && cd hides && git update-index --skip-worktree run.sh && git update-index --assume-unchanged src/main.c docs/crlf.txt && echo secret | tee -a run.sh src/main.c docs/crlf.txt && chmod -x run.sh && cd .. && start_ws hides h && echo work >>"${ws:?}/src/numbers" && echo work >>"${ws:?}/docs/crlf.txt" &&
 	git -C hides ews end --branch h h && git -C hides diff --name-status HEAD h >got && printf "M	%s\n" docs/crlf.txt src/numbers | test_cmp - got && test "$(git -C hides ls-tree h run.sh)" = "$(git -C hides ls-tree HEAD run.sh)" && test_grep secret hides/run.sh && git -C hides ews end --branch again h && test "$(git -C hides rev-parse "again^{tree}")" = "$(git -C hides rev-parse "h^{tree}")"

@@ -73,19 +73,20 @@ static bool is_repository(const struct ews_skips *skips, const char *dir)
 	return skip && !strcmp(skip->path, path) && ews_skip_is_repository(skip->reason);
 }
 
-/* Set in `why`, zeroed, for each entry the reason why git does not see it: enum ews_skip_reason, 0: it does. */
-static int find_hidden(uint8_t *why, struct ews_repo *repo, const struct ews_content *content)
+/*
+ * Set in `why`, zeroed, for each entry the reason why git does not see it: enum ews_skip_reason, 0: it does. `rules`, which are
+ * let go of, hold above those that `content` has itself.
+ */
+static int find_hidden(uint8_t *why, struct ews_repo *repo, struct ews_ignore *rules,
+		       const struct ews_content *content)
 {
 	EWS_CLEANUP(walk) struct walk walk = { .odb = repo->odb, .content = content };
 	const struct ews_entries *list = &content->scan.entries;
 	const struct ews_skips *skips = &content->scan.skips;
 	const char *hidden = NULL; /* all below it is */
 	enum ews_skip_reason reason = EWS_SKIP_IGNORED;
-	struct ews_ignore *rules = NULL;
-	int rc = ews_rules_ignore(&rules, repo, repo->project);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	EWS_GROW(walk.levels, walk.n, walk.cap);
 	walk.levels[walk.n++] = (struct level){ "", rules };
 	rc = enter(&walk, "");
@@ -133,7 +134,22 @@ static bool take_submodule(struct ews_entry *entry, const struct ews_index *inde
 	return true;
 }
 
-int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, struct ews_repo *repo,
+/* What git does not see now, and what it did not see when the session began: by what stood there, and the rules of that time. */
+static int find_both(uint8_t *why, uint8_t *why_then, const struct ews_session *session,
+		     const struct ews_content *content, const struct ews_content *base)
+{
+	struct ews_repo *repo = session->repo;
+	struct ews_ignore *rules = NULL;
+	int rc = ews_rules_ignore(&rules, repo, repo->project);
+
+	if (rc == 0)
+		rc = find_hidden(why, repo, rules, content);
+	if (rc == 0)
+		rc = ews_rules_ignore_kept(&rules, session);
+	return rc < 0 ? rc : find_hidden(why_then, repo, rules, base);
+}
+
+int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const struct ews_session *session,
 		    const struct ews_index *index, const struct ews_entries *stored, const struct ews_content *base)
 {
 	struct ews_entries *now = &content->scan.entries;
@@ -142,10 +158,8 @@ int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, struct ew
 	EWS_CLEANUP(free) uint8_t *why_then = ews_calloc(then->n + 1, sizeof(*why_then));
 	const char *named = NULL, *submodule = NULL; /* directories, of whose content nothing is named, or kept */
 	size_t kept = 0;
-	int rc = find_hidden(why, repo, content);
+	int rc = find_both(why, why_then, session, content, base);
 
-	if (rc == 0)
-		rc = find_hidden(why_then, repo, base);
 	for (size_t i = 0; i < now->n && rc == 0; i++) {
 		struct ews_entry *entry = &now->items[i];
 		const struct ews_entry *was = ews_entries_find(then, entry->path);

@@ -19,6 +19,10 @@
 #include "store/home.h"
 #include "store/index.h"
 
+/* In the session's directory: what of the rules for ignored files was the user's, and what the repository's. */
+#define KEPT_USER "ignore.user"
+#define KEPT_INFO "ignore.info"
+
 /* A file of rules by its path, as seen from `top`. Missing is empty, and NULL or "" is how one says that there is none. */
 static int read_rules(struct ews_buf *out, const char *top, const char *path)
 {
@@ -67,6 +71,41 @@ int ews_rules_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const
 	ews_buf_adds(&user, weakest);
 	if (rc == 0)
 		rc = ews_rules_ignore_text(&user, &info, repo, top);
+	if (rc == 0)
+		*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold_case);
+	return rc;
+}
+
+int ews_rules_ignore_keep(const struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
+	int rc;
+
+	if (ews_rules_ignore_text(&user, &info, session->repo, session->repo->project) < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	rc = ews_file_replace(session->fd, KEPT_USER, user.len ? user.ptr : "", user.len, 0644);
+	return rc < 0 ? rc : ews_file_replace(session->fd, KEPT_INFO, info.len ? info.ptr : "", info.len, 0644);
+}
+
+int ews_rules_ignore_kept(struct ews_ignore **out, const struct ews_session *session)
+{
+	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
+	struct ews_repo *repo = session->repo;
+	bool fold_case;
+	int rc = ews_config_git_bool(&fold_case, repo->odb, "core.ignoreCase", false);
+
+	if (rc == 0)
+		rc = ews_file_read(&user, session->fd, KEPT_USER, EWS_IGNORE_BYTES_MAX);
+	if (rc == 0)
+		rc = ews_file_read(&info, session->fd, KEPT_INFO, EWS_IGNORE_BYTES_MAX);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return ews_rules_ignore(out, repo, repo->project);
+	}
 	if (rc == 0)
 		*out = ews_ignore_new(user.ptr, user.len, info.ptr, info.len, fold_case);
 	return rc;

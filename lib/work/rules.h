@@ -27,6 +27,14 @@ int ews_rules_ignore_after(struct ews_ignore **out, struct ews_repo *repo, const
 /* Append the text of them, the user's and the repository's. */
 int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo, const char *top);
 
+/*
+ * Keep the text of them in the directory of `session`, which works in place: they lie where nothing of a base is. What can't be
+ * read is not kept.
+ */
+int ews_rules_ignore_keep(const struct ews_session *session);
+/* The rules as they were kept; of a session that an older version began, as they are now. */
+int ews_rules_ignore_kept(struct ews_ignore **out, const struct ews_session *session);
+
 /* Is the directory `path` of the project ignored, with nothing in it that git tracks? 1 or 0. */
 int ews_rules_is_ignored(struct ews_repo *repo, const char *path);
 

@@ -25,6 +25,7 @@
 #include "work/fill.h"
 #include "work/first_look.h"
 #include "work/look.h"
+#include "work/rules.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
 #include "work/session_place.h"
@@ -285,6 +286,8 @@ static int settle(const struct starting *starting, struct ews_sync_group *group)
 		rc = ews_tripwire_write(session->fd, &tripwire);
 	if (rc == 0)
 		rc = ews_ignored_write(session->fd, &starting->out->ignored);
+	if (rc == 0 && session->method->is_project)
+		rc = ews_rules_ignore_keep(session);
 	if (rc < 0)
 		return rc;
 	free(session->state.base_commit);
