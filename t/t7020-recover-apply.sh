@@ -142,6 +142,12 @@ test_expect_success 'P1: what was interrupted in another work tree is named, and
 	for verb in undo "apply s" "snapshot restore --force $snap"; do test_expect_code 1 git -C q-lw ews $verb 2>err && test_grep "was interrupted" err && test_grep "^hint: run .git ews recover --all" err && test_grep half q-lw/b || return 1; done && git -C q-lw ews recover --all >out && test_grep "restore of the project was finished" out && files_of q-lw >got && test_cmp theirs got && git -C q ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C q-lw ews undo
 '
 
+test_expect_success 'P8: likewise a session that works in place there' '
+	test_repo beside && git -C beside worktree add -q ../beside-lw -b beside-lw && git -C beside-lw ews start --method in-place ip && echo half >>beside-lw/run.sh && git -C beside-lw ews revert ip && git -C beside ews recover --all 2>err && test_grep "nothing is interrupted" err && interrupt_revert beside ip &&
+	test_expect_code 1 git -C beside ews recover --all >out 2>err && test_must_be_empty out && test_grep "^warning: session .ip. in another work tree, .*/beside-lw., was interrupted" err && test_grep ! "nothing is interrupted" err && test_expect_code 1 git -C beside ews recover --all --json >out && test_json out ".not_recovered[0].session_id" "" &&
+	{ git -C beside ews doctor >out || :; } && test_grep "/beside-lw., was interrupted" out && git -C beside-lw ews recover --all >out && test_grep "session .ip.: the interrupted revert was finished" out && git -C beside ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C beside-lw ews end ip && git -C beside-lw diff --exit-code
+'
+
 test_expect_success 'likewise where nobody has noted in which: who names the step has said it' '
 	git -C q-lw ews undo --redo && killed_there && edit_restore "/\"\(project\|worktree\)\":/d" && files_of q >mine && echo half >q-lw/b &&
 	for tree in q q-lw; do

@@ -86,11 +86,33 @@ static bool is_own(const struct ews_step *step, const struct ews_repo *repo)
 	return whose == EWS_WHOSE_OURS || whose == EWS_WHOSE_NOBODYS;
 }
 
+/* A session in place has its work tree for a workspace. */
+static int find_beside(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_session_ids(&ids, repo);
+
+	for (size_t i = 0; i < ids.n; i++) {
+		EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+
+		if (ews_session_open_id(&session, repo, ids.items[i]) == 0 && session.repo != repo &&
+		    ews_session_is_interrupted(&session))
+			ews_strv_addf(
+				out,
+				"session '%s' in another work tree, '%s', was interrupted: 'git ews recover' there",
+				ids.items[i], session.state.workspace);
+		ews_error_clear(); /* what can't be opened is named as that */
+	}
+	return rc;
+}
+
 int ews_recover_elsewhere(struct ews_strv *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
-	int rc = ews_steps_list(&steps, repo, NULL);
+	int rc = find_beside(out, repo);
 
+	if (rc == 0)
+		rc = ews_steps_list(&steps, repo, NULL);
 	if (rc < 0 || ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
 		return rc;
 	for (size_t i = 0; i < steps.n; i++) {

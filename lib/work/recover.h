@@ -28,7 +28,7 @@ struct ews_recover_opts {
  */
 int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_repo *repo);
 
-/* Those steps of the project itself that wait for a recover in another work tree: a sentence each, which says in which. */
+/* What waits for a recover in another work tree, steps of the project itself and sessions in place: a sentence each, which says in which. */
 int ews_recover_elsewhere(struct ews_strv *out, struct ews_repo *repo);
 
 /*
