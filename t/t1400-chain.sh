@@ -95,6 +95,16 @@ test_expect_success 'what is applied is what the hook saw, all of it or, where t
 	hooked "" "exit 0" start --method in-place here >path && echo here >h/f && hooked "" "exit 0" end here >out && test "$(cat h/f)" = here && git -C h ews start --method in-place here >path && echo there >h/f && hooked "" "exit 1" end here >out && test "$(cat h/f)" = here && git -C h checkout -q f
 '
 
+test_expect_success 'P1: an end that is called in another work tree: what is accepted, and the artifacts, go to the one that the session is of' '
+	test_repo lw && git -C lw worktree add -q -b lw-b "$PWD/lw-tree" && start_ws lw away && echo new >"${ws:?}/new" && echo more >>"${ws:?}/run.sh" && test_fingerprint lw-tree >before && git -C lw-tree -c ews.hook.complete="pwd >\"\$HOME/at\"; exit 0" ews end away --json >json && test_json json ".sessions[0].decision" accepted &&
+	test "$(cat home/at)" = "$PWD/lw" && test "$(cat lw/new)" = new && test "$(tail -n 1 lw/run.sh)" = more && test_path_is_file lw/.superqode/qe-artifacts/patches/away.patch && ls lw/.superqode/qe-artifacts/qr/*-away.md && test_path_is_missing lw-tree/.superqode && test_fingerprint lw-tree >after && test_cmp before after &&
+	start_ws lw-tree there && echo t >"${ws:?}/t" && git -C lw -c ews.hook.complete="exit 0" ews run --end there -- touch by 2>err && test_grep accepted err && test "$(cat lw-tree/t)" = t && test_path_is_file lw-tree/by && test_path_is_missing lw/t && test_path_is_missing lw/by
+'
+
+test_expect_success 'what is accepted waits where the work tree that the session is of is gone' '
+	start_ws lw-tree lost && echo lost >"${ws:?}/lost" && git -C lw worktree remove --force "$PWD/lw-tree" && git -C lw -c ews.hook.complete="exit 0" ews end lost >out 2>err && test_grep "accepted, but .*it is pending" err && test_path_is_missing lw/lost && test_path_is_missing lw-tree && git -C lw ews pending list >out && test_grep "^lost " out && git -C lw ews pending apply lost >out && test "$(cat lw/lost)" = lost
+'
+
 test_expect_success 'P9: no hook of a repository is believed' '
 	git -C h config ews.hook.start "touch $PWD/ran; exit 1" && git -C h config ews.hook.complete "touch $PWD/ran" && printf "ews:\n  hook:\n    start: touch %s\n" "$PWD/ran" >h/superqode.yaml && git -C h ews run --new=r -- touch x 2>err && test_path_is_missing ran && test_path_is_missing h/x && test_grep "ews.hook.start" err && { git -C h ews config accept >out 2>&1 || :; } && git -C h ews run --new=r2 -- touch x 2>err && test_path_is_missing ran && test_path_is_missing h/x && rm h/superqode.yaml &&
 	git -C h config --unset ews.hook.start && git -C h config --unset ews.hook.complete && printf "[ews \"hook\"]\n\tstart = exit 5\n" >>home/.gitconfig && test_expect_code 128 git -C h ews start 2>err && test_grep "status 5" err && git config --global --unset ews.hook.start && git -C h ews config list >out && test_grep "ews.hook.complete" out

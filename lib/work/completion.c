@@ -5,6 +5,7 @@
  */
 #include "work/completion.h"
 
+#include "base/error.h"
 #include "work/apply.h"
 #include "work/session_place.h"
 
@@ -23,7 +24,10 @@ void ews_completion_settle(struct ews_end_opts *opts, const struct ews_completio
 	opts->no_revert = opts->no_revert || completion->decision == EWS_DECISION_ACCEPTED;
 }
 
-/* All or nothing; a result that doesn't fit any more waits. In place it is there already. */
+/*
+ * All or nothing, and only in the work tree that the session is of; a result that doesn't fit any more waits, and so does one whose
+ * work tree is gone. In place it is there already.
+ */
 static int apply(struct ews_completion *out, struct ews_session *session, const char *from, const char *to)
 {
 	EWS_CLEANUP(apply_result) struct ews_apply_result result = EWS_APPLY_RESULT_INIT;
@@ -31,9 +35,15 @@ static int apply(struct ews_completion *out, struct ews_session *session, const 
 		.kind = EWS_APPLY_RANGE, .name = session->state.id, .from = from, .to = to
 	};
 	const struct ews_apply_opts opts = { .check = false };
-	int rc = session->method->is_project ? 0 : ews_apply(&result, session->repo, &source, 1, &opts);
+	struct ews_repo *project = NULL;
+	int rc;
 
-	if (rc == 0 && result.is_refused) {
+	if (session->method->is_project)
+		return 0;
+	if (ews_session_project(&project, session) < 0)
+		ews_error_clear();
+	rc = project ? ews_apply(&result, project, &source, 1, &opts) : 0;
+	if (rc == 0 && (!project || result.is_refused)) {
 		out->is_refused = true;
 		out->decision = EWS_DECISION_PENDING;
 	}
@@ -52,6 +62,7 @@ int ews_complete(struct ews_completion *out, struct ews_session *session, const 
 	struct ews_completion made = { .decision = EWS_DECISION_NONE };
 	int rc;
 
+	ews_session_stand_in_project(session);
 	if (!ews_user_hook_decides(session->repo))
 		return 0;
 	rc = ews_session_need_active(session);

@@ -24,7 +24,7 @@ struct ews_completion {
 	enum ews_decision decision;
 	int status; /* the hook's */
 	int signo; /* came meanwhile, and is to end us: the result is pending, whatever the hook said; 0: none */
-	bool is_refused; /* it was accepted, but the project has gone on so that it can't be applied: it is pending */
+	bool is_refused; /* it was accepted, but the project has gone on so that it can't be applied, or is gone: it is pending */
 };
 
 /* Ask, and apply what is accepted. The session must be active; afterwards it is to be ended as it was decided. */

@@ -78,13 +78,8 @@ static int check_state(const struct ews_session *session, const char *id)
 /* One that works in another work tree itself has all that it needs there. Where that is gone the state says what can't be. */
 static void stand_beside(struct ews_session *session)
 {
-	struct ews_repo *project;
-
-	if (!session->method || !session->method->is_project)
-		return;
-	if (ews_session_project(&project, session) == 0)
-		session->repo = project;
-	ews_error_clear();
+	if (session->method && session->method->is_project)
+		ews_session_stand_in_project(session);
 }
 
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name)
@@ -160,6 +155,16 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session)
 		return ews_error_wrap("session '%s'", state->id);
 	*out = session->beside;
 	return 0;
+}
+
+void ews_session_stand_in_project(struct ews_session *session)
+{
+	struct ews_repo *project;
+
+	if (ews_session_project(&project, session) == 0)
+		session->repo = project;
+	else
+		ews_error_clear();
 }
 
 int ews_session_remove_tmp(const struct ews_session *session)

@@ -20,7 +20,7 @@
 #define EWS_SESSION_CACHE "cache"
 
 struct ews_session {
-	struct ews_repo *repo; /* borrowed; `beside` of one in place that is of another work tree */
+	struct ews_repo *repo; /* borrowed; `beside` where it stands in another work tree (ews_session_stand_in_project) */
 	const struct ews_method *method;
 	struct ews_state state;
 	char *dir; /* <home>/working/<repo>/sessions/<id> */
@@ -53,6 +53,12 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
  * the command is called in. It is the session's. Fails with EWS_ENOTFOUND where that is gone.
  */
 int ews_session_project(struct ews_repo **out, struct ews_session *session);
+
+/*
+ * Let `repo` of the session be that project from now on, so that what is written for the session is written there. Where that is
+ * gone, `repo` stays as it is.
+ */
+void ews_session_stand_in_project(struct ews_session *session);
 
 /* Say that another process is at work on session `id`: fails with EWS_EBUSY. */
 int ews_session_fail_at_work(const char *id);
