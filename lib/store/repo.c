@@ -35,7 +35,7 @@ struct place {
 	char *git_dir;
 	bool is_bare;
 	bool is_plain;
-	bool is_given; /* the top was named by GIT_WORK_TREE */
+	bool is_given; /* the top was named by GIT_WORK_TREE, or is to be none */
 };
 
 #define PLACE_INIT { NULL, NULL, false, false, false }
@@ -456,10 +456,10 @@ static int open_place(struct ews_repo **out, struct place *place, const char *ho
 }
 
 /*
- * Where nothing in the project's directory says that it is one, as with a git directory that GIT_DIR named: the store, with the
- * work tree that its own config names. Without one nobody works on the project's files from here.
+ * Where nothing in the project's directory says that it is one, as with a git directory that GIT_DIR named: the store, and
+ * `with_work_tree` the one that its own config names. Without one nobody works on the project's files from here.
  */
-static int open_store(struct ews_repo **out, const char *repo_dir, const char *home)
+static int open_store(struct ews_repo **out, const char *repo_dir, const char *home, bool with_work_tree)
 {
 	EWS_CLEANUP(place) struct place place = PLACE_INIT;
 	int rc = ews_home_find_store(&place.git_dir, repo_dir);
@@ -470,22 +470,69 @@ static int open_store(struct ews_repo **out, const char *repo_dir, const char *h
 		return ews_error(EWS_EDAMAGED, "'%s' is no git directory", place.git_dir);
 	place.top = ews_strdup(place.git_dir);
 	place.is_bare = true;
+	place.is_given = !with_work_tree;
 	return open_place(out, &place, home);
 }
 
-/* Where the session's project was; when that was a linked worktree that is gone, the repository's own. */
+/* Is it a linked worktree's git directory, of the repository whose common one `common_dir` is? */
+static bool is_linked(const char *git_dir, const char *common_dir)
+{
+	return strcmp(git_dir, common_dir) != 0 && ews_path_is_inside(git_dir, common_dir);
+}
+
+/*
+ * The linked worktree that the session is of, where git says that it stands by now. Of one that is gone the store is left, with no
+ * work tree: what is meant for that one must not be written into another, be it the repository's own.
+ */
+static int open_linked(struct ews_repo **out, const struct ews_state *state, const char *repo_dir, const char *home)
+{
+	EWS_CLEANUP(repo) struct ews_repo *store = NULL;
+	int rc = open_store(&store, repo_dir, home, false);
+
+	if (rc == 0)
+		rc = ews_repo_open_beside(out, store, state->git_dir, state->project);
+	if (rc != EWS_ENOTFOUND || !store)
+		return rc;
+	ews_error_clear();
+	store->gone = ews_strdup(state->project);
+	*out = ews_steal(&store);
+	return 0;
+}
+
+/* Is the session of a linked worktree, seen from its repository, which is there? */
+static bool is_of_linked(const struct ews_state *state, const char *repo_dir, const char *home)
+{
+	EWS_CLEANUP(free) char *store = NULL;
+	bool is = ews_home_find_store(&store, repo_dir) == 0 && is_linked(state->git_dir, store) &&
+		  is_git_dir(store, home);
+
+	ews_error_clear();
+	return is;
+}
+
+/* Where the session's project was, or has gone to; when that is lost, the repository's own. */
 static int open_recorded(struct ews_repo **out, const struct ews_state *state, const char *repo_dir, const char *home)
 {
+	EWS_CLEANUP(repo) struct ews_repo *there = NULL;
 	EWS_CLEANUP(free) char *known = NULL;
 	int rc;
 
 	if (access(state->project, F_OK) == 0 || errno != ENOENT) {
-		rc = ews_repo_open_at(out, state->project, home);
-		if (rc != EWS_ENOTFOUND)
-			return rc;
-		ews_error_clear();
-		return open_store(out, repo_dir, home);
+		rc = ews_repo_open_at(&there, state->project, home);
+		if (rc == EWS_ENOTFOUND) {
+			ews_error_clear();
+			return open_store(out, repo_dir, home, true);
+		}
+		/* Another one of the repository may have taken the place of one that was moved. */
+		if (rc == 0 && strcmp(there->git_dir, state->git_dir) != 0 &&
+		    is_linked(state->git_dir, there->common_dir))
+			return open_linked(out, state, repo_dir, home);
+		if (rc == 0)
+			*out = ews_steal(&there);
+		return rc;
 	}
+	if (is_of_linked(state, repo_dir, home))
+		return open_linked(out, state, repo_dir, home);
 	if (ews_home_find_project(&known, repo_dir) == 0 && access(known, F_OK) == 0)
 		return ews_repo_open_at(out, known, home);
 	ews_error(EWS_ENOTFOUND, "its project is gone: '%s'", state->project);
@@ -631,8 +678,7 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 int ews_repo_open_beside(struct ews_repo **out, const struct ews_repo *repo, const char *git_dir, const char *project)
 {
 	EWS_CLEANUP(repo) struct ews_repo *other = NULL;
-	bool is_linked = strcmp(git_dir, repo->common_dir) != 0 && ews_path_is_inside(git_dir, repo->common_dir);
-	EWS_CLEANUP(free) char *gitfile = is_linked ? ews_gitfile_back(git_dir) : NULL;
+	EWS_CLEANUP(free) char *gitfile = is_linked(git_dir, repo->common_dir) ? ews_gitfile_back(git_dir) : NULL;
 	EWS_CLEANUP(free) char *top = gitfile ? ews_path_dir(gitfile) : ews_strdup(project);
 	int rc;
 
@@ -766,6 +812,7 @@ void ews_repo_free(struct ews_repo *repo)
 	free(repo->dir);
 	free(repo->here);
 	free(repo->trash_here);
+	free(repo->gone);
 	if (repo->dir_fd >= 0)
 		close(repo->dir_fd);
 	if (repo->git_fd >= 0)

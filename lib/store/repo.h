@@ -24,6 +24,7 @@ struct ews_repo {
 	bool is_bare;
 	bool is_plain; /* a directory that is no git repository; `git_dir` is a store of ours in home */
 	char *here; /* the id of the session whose workspace the command stands in, or NULL */
+	char *gone; /* the linked worktree that the session of `here` was of, where that is gone: `is_bare`, and seen from the store; or NULL */
 	char *trash_here; /* the id of the step in whose trash it stands, or NULL */
 	struct ews_odb *odb; /* opened at git_dir */
 	struct ews_config *config; /* NULL until ews_repo_config() */

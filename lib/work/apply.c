@@ -694,6 +694,12 @@ static int refuse_bare(const struct ews_repo *repo)
 {
 	if (!repo->is_bare)
 		return 0;
+	if (repo->gone) {
+		ews_error(EWS_ENOTFOUND, "the work tree that the session is of is gone: '%s'", repo->gone);
+		ews_error_hint(
+			"'git ews apply <session>' in another one applies it there; 'git ews end --branch <name>' leaves it as a branch");
+		return EWS_ENOTFOUND;
+	}
 	ews_error(EWS_EUSAGE, "'%s' is a bare repository: it has no files to apply to", repo->project);
 	ews_error_hint("'git ews end --branch <name>' leaves the result as a branch");
 	return EWS_EUSAGE;
