@@ -529,6 +529,12 @@ test_expect_success STRACE,!SANITIZE,!VALGRIND 'nor is HEAD called damaged when 
 	done && test_grep "cannot read HEAD of the project: .*Too many open files" said
 '
 
+test_expect_success 'EWS_PROJECT is where the work tree of the session stands by now' '
+	test_repo lw && git -C lw worktree add -q --detach "$PWD/lw-tree" && start_ws lw-tree lw && git -C lw worktree move "$PWD/lw-tree" "$PWD/lw-now" && for at in lw "${ws:?}"; do
+		git -C "$at" ews run lw -- sh -c "echo \$EWS_PROJECT" >out && echo "$PWD/lw-now" | test_cmp - out || return 1
+	done
+'
+
 test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary files' '
 	git -C p ews status --json --ended >status.json && ! grep -q "\"pid\"" status.json && ls "$HOME/.superqode/working/p/locks" | { grep -v ":session:\|:owner:" || :; } >list && test_must_be_empty list &&
 	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list

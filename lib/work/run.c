@@ -277,8 +277,21 @@ static int add_shim(struct ews_strv *env, const struct ews_session *session, con
 	return 0;
 }
 
-static int make_env(struct stage *stage, const struct ews_session *session, const struct ews_run_opts *opts,
-		    const char *cwd)
+/* The project's top: where it was, or where git says that it stands by now. Borrowed. */
+static const char *find_project(struct ews_session *session)
+{
+	const char *was = session->state.project;
+	struct ews_repo *project;
+
+	if (access(was, F_OK) == 0 || !ews_errno_is_absent(errno))
+		return was;
+	if (ews_session_project(&project, session) == 0)
+		return project->is_bare ? was : project->project;
+	ews_error_clear();
+	return was;
+}
+
+static int make_env(struct stage *stage, struct ews_session *session, const struct ews_run_opts *opts, const char *cwd)
 {
 	const struct ews_state *state = &session->state;
 	struct ews_strv *env = &stage->env;
@@ -299,7 +312,7 @@ static int make_env(struct stage *stage, const struct ews_session *session, cons
 	set_env(env, "EWS_SESSION", state->id);
 	set_env(env, "EWS_WORKSPACE", state->workspace);
 	set_env(env, "EWS_BASE", state->base_snapshot);
-	set_env(env, "EWS_PROJECT", state->project);
+	set_env(env, "EWS_PROJECT", find_project(session));
 	set_env(env, "EWS_BRANCH", state->branch);
 	if (state->port_base)
 		set_env_number(env, "EWS_PORT_BASE", state->port_base);
@@ -335,7 +348,7 @@ static int set_tripwire(struct stage *stage, const struct ews_session *session)
 	return ews_tripwire_take_keeping(&stage->tripwire, session->repo, fd);
 }
 
-static int prepare(struct ews_run_result *out, struct stage *stage, const struct ews_session *session,
+static int prepare(struct ews_run_result *out, struct stage *stage, struct ews_session *session,
 		   const struct ews_run_opts *opts)
 {
 	EWS_CLEANUP(free) char *cwd = NULL;
