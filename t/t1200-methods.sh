@@ -230,6 +230,22 @@ test_expect_success 'P8: in place in one work tree: shown as it is in every othe
 	git -C trees-w ews revert ip >out && test_grep "Status: Verified" out && git -C trees-w ews end ip && git -C trees-w ews start --method in-place gone && rm -r trees-w && git -C trees ews list >out && test_grep "^gone *damaged" out && test_expect_code 1 git -C trees ews recover --all 2>err && test_grep "is not the project" err
 '
 
+# anew <dir>: what git has of the linked worktree there was made after all that is recorded
+anew() {
+	GIT_COMMITTER_DATE="@$(($(date +%s) + 60)) +0000" git -C stood worktree add -q "../${1:?}" -b "$2" && touch -d "now + 1 minute" "stood/.git/worktrees/${1:?}/commondir"
+}
+
+test_expect_success 'P8: in place in a work tree that was moved away, or made anew: another one in its place is not taken for it' '
+	test_repo stood && git -C stood worktree add -q ../stood-w -b w && (cd stood-w && git ews start --method in-place ip) && echo agent >>stood-w/run.sh && git -C stood worktree move ../stood-w ../stood-m && git -C stood worktree add -q ../stood-w -b new && echo mine >>stood-w/run.sh && echo draft >stood-w/draft && cp stood-w/run.sh mine && for verb in revert end "end --force" diff; do
+		test_expect_code 128 git -C stood-w ews $verb ip >out 2>err && test_must_be_empty out || { echo >&2 "$verb"; return 1; }
+	done && test_cmp mine stood-w/run.sh && echo draft | test_cmp - stood-w/draft && test_grep agent stood-m/run.sh && git -C stood ews lock release ip && (cd stood-w && git ews start --method in-place own) && git -C stood-w ews end own && test_cmp mine stood-w/run.sh && git -C stood-m ews diff ip >patch && test_grep "^+agent" patch && git -C stood-m ews end ip && git -C stood-m status --porcelain >out && test_must_be_empty out &&
+	git -C stood worktree add -q ../stood-a -b a && (cd stood-a && git ews start --method in-place gone) && rm -r stood-a && git -C stood worktree prune && anew stood-a b && echo mine >>stood-a/run.sh && cp stood-a/run.sh mine && for verb in revert end diff; do
+		for at in stood-a stood; do
+			test_must_fail git -C $at ews $verb gone >out 2>err && test_must_be_empty out && test_grep "its work tree is gone" err || { echo >&2 "$verb in $at"; return 1; }
+		done
+	done && test_cmp mine stood-a/run.sh
+'
+
 test_expect_success 'in place: a branch that another keeps from coming back is named before anything is changed' '
 	for pair in "main main/x" "a/b a" "a/b a/b/c"; do
 		was=${pair% *} other=${pair#* } && rm -rf room && test_repo room && git -C room branch -m "$was" && git -C room ews start --method in-place r && git -C room branch -m spare && git -C room branch -m "$other" && echo work >>room/src/main.c && git -C room status -sb >before &&

@@ -7,6 +7,7 @@
 #define EWS_STORE_REPO_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "store/config.h"
 #include "store/lock.h"
@@ -60,6 +61,18 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 
 /* Is the work tree with the git directory `git_dir`, which stood at `project`, another one of the repository than this? */
 bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const char *project);
+
+/*
+ * Is it a linked worktree that was made after `than_s`? One that was removed and made anew in its place has the name that the
+ * former one had. What can't be seen is none.
+ */
+bool ews_repo_is_younger(const struct ews_repo *repo, int64_t than_s);
+
+/*
+ * Where git says that the linked worktree with the git directory `git_dir` is, really; NULL, with no error set, when it is no linked
+ * one of this repository, or is not there. The caller frees it.
+ */
+char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir);
 
 /* Open that other work tree, where git says that it stands by now. Fails with EWS_ENOTFOUND where it is no work tree of the repository any more. */
 int ews_repo_open_beside(struct ews_repo **out, const struct ews_repo *repo, const char *git_dir,

@@ -61,6 +61,11 @@ static int check_state(const struct ews_session *session, const char *id)
 	if (session->method->is_project) {
 		if (strcmp(state->workspace, session->repo->project))
 			return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not the project", state->workspace);
+		/* Neither is one that was made since, in its place or under its name. */
+		if (ews_repo_is_beside(session->repo, state->git_dir, state->project) ||
+		    ews_repo_is_younger(session->repo, state->created_s))
+			return ews_error(EWS_EDAMAGED, "its work tree is gone, and '%.200s' is another one",
+					 state->workspace);
 		return 0;
 	}
 	if (*state->workspace != '/' || strcmp(ews_path_base(state->workspace), id))
@@ -126,6 +131,7 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	if (rc == 0) {
 		session.method = ews_method_find(session.state.method);
 		stand_beside(&session);
+		ews_session_follow(&session.state, session.repo);
 		rc = check_state(&session, id);
 	}
 	if (rc == EWS_EDENIED)
@@ -165,6 +171,23 @@ void ews_session_stand_in_project(struct ews_session *session)
 		session->repo = project;
 	else
 		ews_error_clear();
+}
+
+void ews_session_follow(struct ews_state *state, const struct ews_repo *repo)
+{
+	const struct ews_method *method = ews_method_find(state->method);
+	EWS_CLEANUP(free) char *top = NULL;
+
+	if (!method || !method->is_project || strcmp(state->git_dir, repo->git_dir) != 0 ||
+	    strcmp(state->workspace, state->project) != 0)
+		return;
+	top = ews_repo_linked_top(repo, state->git_dir);
+	if (!top || strcmp(top, repo->project) != 0)
+		return;
+	free(state->workspace);
+	free(state->project);
+	state->workspace = ews_strdup(top);
+	state->project = ews_steal(&top);
 }
 
 int ews_session_remove_tmp(const struct ews_session *session)

@@ -60,6 +60,9 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session);
  */
 void ews_session_stand_in_project(struct ews_session *session);
 
+/* What `state` says of a session that works in the linked worktree `repo` itself, which git moved since, is said of its new place. */
+void ews_session_follow(struct ews_state *state, const struct ews_repo *repo);
+
 /* Say that another process is at work on session `id`: fails with EWS_EBUSY. */
 int ews_session_fail_at_work(const char *id);
 

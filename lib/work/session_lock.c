@@ -35,6 +35,7 @@ int ews_session_lock_within(struct ews_session *session, const char *verb, unsig
 	rc = ews_state_read(&fresh, session->fd);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", session->state.id);
+	ews_session_follow(&fresh, session->repo);
 	if (strcmp(fresh.id, session->state.id) || strcmp(fresh.workspace, session->state.workspace))
 		return ews_error(EWS_EDAMAGED, "session '%s' became another one", session->state.id);
 	session->state.state = fresh.state;
