@@ -86,6 +86,14 @@ test_expect_success 'P4: a project that was moved is known again: sessions, work
 	git -C new/n ews end wt copy apart ended later && git -C new/n ews status --json >out && test_json_count out .sessions 0 && git -C new/n fsck --strict --no-dangling
 '
 
+test_expect_success 'P4: a project that was moved takes along what is of its main work tree, and leaves to a linked one what is of that' '
+	test_repo lm && git -C lm worktree add -q -b w ../lm-w && (cd lm-w && git ews start --method in-place ip) && echo agent >>lm-w/run.sh && mv lm lm2 && git -C lm2 worktree repair ../lm-w && echo mine >>lm2/run.sh && cp lm2/run.sh mine && git -C lm2 ews list >out 2>err && test_grep "^note: this project was at .*/lm" err && test_grep "^ip *active " out && test_grep ! damaged out &&
+	for verb in revert end; do
+		test_expect_code 128 git -C lm2 ews $verb ip >out 2>err && test_grep "works in another work tree itself: .$PWD/lm-w" err || return 1
+	done && test_cmp mine lm2/run.sh && git -C lm-w ews end ip && git -C lm-w status --porcelain >out && test_must_be_empty out && test_cmp mine lm2/run.sh &&
+	test_repo mm && git -C mm worktree add -q -b w ../mm-w && (cd mm-w && git ews snapshot create) && (cd mm && git ews start --method in-place main) && echo agent >>mm/run.sh && mv mm mm2 && git -C mm2 worktree repair ../mm-w && git -C mm2 ews list >out 2>err && test_grep "^main *active " out && git -C mm2 ews end main && git -C mm2 status --porcelain >out && test_must_be_empty out
+'
+
 test_expect_success 'a project that was moved while a command runs in a session, or while it was worked on in place' '
 	start_ws new/n busy && { git -C new/n ews run busy --keep -- sh -c ": >began; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 test -e "${ws:?}/began" && mv new/n n2 &&
 	test_expect_code 1 git -C n2 ews status 2>err && test_grep "a command runs in session .busy" err && kill $pid && { wait $pid || :; } && git -C n2 ews list >out 2>err && test_grep "^busy" out && git -C n2 ews recover --all && git -C n2 ews end busy &&

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "store/lock.h"
@@ -74,6 +75,33 @@ static void replace_top(char **path, const char *from, const char *to)
 	*path = moved;
 }
 
+static void replace_whole(char **path, const char *by)
+{
+	free(*path);
+	*path = ews_strdup(by);
+}
+
+/* `*path` where the main work tree was: home may know the repository by a linked one, and a bare one stands where its store does. */
+static void replace_main(char **path, const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *above = ews_path_dir(project->store);
+
+	if (!strcmp(*path, project->project) || !strcmp(*path, above) || !strcmp(*path, project->store))
+		replace_whole(path, repo->project);
+}
+
+/* What is of a linked worktree stands where git says that this is by now, if anywhere. */
+static void replace_linked(struct ews_state *state, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *top = ews_repo_linked_top(repo, state->git_dir);
+
+	if (!top)
+		return;
+	if (!strcmp(state->workspace, state->project))
+		replace_whole(&state->workspace, top);
+	replace_whole(&state->project, top);
+}
+
 /* The session's own record, under its lock. */
 static int follow_state(struct ews_repo *repo, const struct ews_home_project *project, const char *id)
 {
@@ -81,14 +109,18 @@ static int follow_state(struct ews_repo *repo, const struct ews_home_project *pr
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
+	bool is_main;
 
 	if (rc < 0)
 		return rc;
-	if (!strcmp(state.workspace, project->project))
-		replace_top(&state.workspace, project->project, repo->project);
+	is_main = !strcmp(state.git_dir, project->store);
 	replace_top(&state.git_dir, project->store, repo->common_dir);
-	if (!strcmp(state.project, project->project))
-		replace_top(&state.project, project->project, repo->project);
+	if (is_main) {
+		replace_main(&state.workspace, repo, project);
+		replace_main(&state.project, repo, project);
+	} else {
+		replace_linked(&state, repo);
+	}
 	return ews_state_write(fd, &state);
 }
 
@@ -151,9 +183,9 @@ static int follow_step(struct ews_repo *repo, const struct ews_home_project *pro
 		ews_error_clear(); /* it stays as it is, and is nobody's reason to stay behind */
 		return 0;
 	}
-	if (!step.project || *step.worktree || strcmp(step.project, project->project) != 0)
+	if (!step.project || *step.worktree)
 		return 0;
-	replace_top(&step.project, project->project, repo->project);
+	replace_main(&step.project, repo, project);
 	return ews_step_write(repo->dir_fd, &step);
 }
 
