@@ -23,12 +23,12 @@
 #include "store/astray.h"
 #include "store/git.h"
 #include "store/gitfile.h"
+#include "store/linked.h"
 #include "store/home.h"
 #include "store/state.h"
 
 #define GITIGNORE_ALL "*\n"
 #define HEAD_BYTES_MAX (64 * EWS_KIB)
-#define LOG_LINE_MAX 4096
 
 /* Where a project is: its top, and its git directory. */
 struct place {
@@ -679,38 +679,18 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 	return ews_path_is_inside(git_dir, repo->common_dir) || strcmp(repo->project, project) != 0;
 }
 
-/* When the entry of a linked worktree was made, as the first line of its log has it; INT64_MAX: that says nothing. */
-static int64_t logged_since(const struct ews_repo *repo)
-{
-	EWS_CLEANUP(fd) int fd = ews_file_open_regular(repo->git_fd, "logs/HEAD");
-	char line[LOG_LINE_MAX] = "";
-	const char *stamp;
-
-	if (fd < 0 || read(fd, line, sizeof(line) - 1) < 0) {
-		ews_error_clear();
-		return INT64_MAX;
-	}
-	line[strcspn(line, "\n")] = '\0';
-	stamp = strstr(line, "> ");
-	return stamp ? strtoll(stamp + 2, NULL, 10) : INT64_MAX;
-}
-
-/* A copy of the repository may have new times, and a log may have lost its first lines: who is younger is so by both. */
 bool ews_repo_is_younger(const struct ews_repo *repo, int64_t than_s)
 {
-	struct stat st;
+	int64_t born_s = INT64_MIN;
 
-	if (!strcmp(repo->git_dir, repo->common_dir))
-		return false;
-	if (fstatat(repo->git_fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	return st.st_mtim.tv_sec > than_s && logged_since(repo) > than_s;
+	if (strcmp(repo->git_dir, repo->common_dir) != 0 && ews_linked_born(&born_s, repo->git_fd) < 0)
+		ews_error_clear();
+	return born_s > than_s;
 }
 
 char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir)
 {
-	bool is_linked = strcmp(git_dir, repo->common_dir) != 0 && ews_path_is_inside(git_dir, repo->common_dir);
-	EWS_CLEANUP(free) char *gitfile = is_linked ? ews_gitfile_back(git_dir) : NULL;
+	EWS_CLEANUP(free) char *gitfile = is_linked(git_dir, repo->common_dir) ? ews_gitfile_back(git_dir) : NULL;
 	EWS_CLEANUP(free) char *top = gitfile ? ews_path_dir(gitfile) : NULL;
 
 	return top ? realpath(top, NULL) : NULL;

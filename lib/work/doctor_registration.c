@@ -21,12 +21,12 @@
 #include "store/git.h"
 #include "store/gitfile.h"
 #include "store/home.h"
+#include "store/linked.h"
 #include "store/lock.h"
 #include "store/state.h"
 
 #define REGISTRATIONS "registrations"
 #define ENTRIES "worktrees"
-#define LOCKED_BY "ews session "
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 #define LOG_BYTES_MAX (64 * EWS_MIB)
 
@@ -81,7 +81,7 @@ static int read_entry(struct entry *out, const struct ews_patient *patient, cons
 	link = read_line(fd, "gitdir");
 	out->id = id;
 	out->workspace = ews_path_dir(link);
-	out->is_ours = ews_str_begins(locked, LOCKED_BY) || ews_path_is_inside(link, working);
+	out->is_ours = ews_str_begins(locked, EWS_LINKED_LOCKED_BY) || ews_path_is_inside(link, working);
 	out->is_whole = is_file(fd, "HEAD") && is_file(fd, "commondir") && *link;
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sync.h"
+#include "store/linked.h"
 
 #define BESIDE "ews"
 #define ENTRIES "worktrees"
@@ -103,7 +104,7 @@ static int write_links(const struct ews_place *place, int entry_fd)
 	if (rc == 0)
 		rc = write_link(place, entry_fd, "commondir", ews_strdup("../..\n"));
 	if (rc == 0)
-		rc = write_link(place, entry_fd, "locked", ews_strfmt("ews session %s\n", place->id));
+		rc = write_link(place, entry_fd, "locked", ews_strfmt(EWS_LINKED_LOCKED_BY "%s\n", place->id));
 	return rc;
 }
 

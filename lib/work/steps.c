@@ -59,8 +59,11 @@ bool ews_step_is_in_the_way(const struct ews_step *step, const struct ews_repo *
 
 int ews_step_fail_unfinished(const struct ews_step *step, const struct ews_repo *repo)
 {
-	ews_error(EWS_EINTERRUPTED, "the '%s'%s was interrupted", step->verb, *step->session ? "" : " of the project");
-	if (ews_whose(step, repo) == EWS_WHOSE_UNKNOWN)
+	enum ews_whose whose = ews_whose(step, repo);
+
+	ews_error(EWS_EINTERRUPTED, "the '%s'%s was interrupted", step->verb,
+		  *step->session ? "" : " of the project");
+	if (whose == EWS_WHOSE_UNKNOWN)
 		ews_error_hint("in the work tree where it was: 'git ews undo %s', and 'git ews recover --all'",
 			       step->id);
 	else

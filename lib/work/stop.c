@@ -20,10 +20,10 @@
 #include "store/config.h"
 #include "store/gitfile.h"
 #include "store/home.h"
+#include "store/linked.h"
 #include "store/state.h"
 
 #define LINK_BYTES_MAX (64 * EWS_KIB)
-#define LOCKED_BY "ews session "
 
 /* What lets a command through that this hook would stop. */
 enum leave { LEAVE_NONE = 0, LEAVE_COMMIT, LEAVE_PUSH };
@@ -124,7 +124,7 @@ static bool find_where(struct where *out, const char *cwd)
 	out->common_dir = real_from(out->git_dir, common ? common : ".");
 	if (common) {
 		link = read_line(out->git_dir, "gitdir", "");
-		out->locked_by = read_line(out->git_dir, "locked", LOCKED_BY);
+		out->locked_by = read_line(out->git_dir, "locked", EWS_LINKED_LOCKED_BY);
 	} else if (!strcmp(ews_path_base(out->git_dir), ".git")) {
 		link = ews_strdup(out->git_dir);
 	}

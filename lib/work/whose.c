@@ -19,11 +19,10 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/gitfile.h"
+#include "store/linked.h"
 
 #define ENTRIES "worktrees"
-#define LOCKED_BY "ews session "
 #define LOCKED_BYTES_MAX (64 * EWS_KIB)
-#define LOG_LINE_MAX 4096 /* bytes; what precedes the message is far shorter */
 
 /* The work tree's git directory as the common one sees it: "" for that itself, else "worktrees/<name>". */
 static const char *name_of(const struct ews_repo *repo)
@@ -35,34 +34,16 @@ static const char *name_of(const struct ews_repo *repo)
 	return ews_path_is_inside(repo->git_dir, repo->common_dir) ? repo->git_dir + len + 1 : repo->git_dir;
 }
 
-/* Does the log of the entry's HEAD begin no later? Where it was cut short it may, though the entry is older. */
-static bool has_log_since(const struct ews_repo *repo, const char *entry, int64_t since_s)
-{
-	EWS_CLEANUP(free) char *file = ews_path_join(entry, "logs/HEAD");
-	EWS_CLEANUP(fd) int fd = openat(repo->common_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char line[LOG_LINE_MAX];
-	ssize_t n = fd < 0 ? -1 : pread(fd, line, sizeof(line) - 1, 0);
-	const char *mail_end;
-	int64_t time_s;
-
-	if (n < 0)
-		return false;
-	line[n] = '\0';
-	line[strcspn(line, "\t\n")] = '\0';
-	mail_end = strrchr(line, '>');
-	time_s = mail_end ? strtoll(mail_end + 1, NULL, 10) : 0;
-	return time_s > 0 && time_s <= since_s;
-}
-
-/* Is the entry still the one that was there when the step was made? A copy that keeps no times has made all its files young. */
+/* Is the entry still the one that was there when the step was made? */
 static bool has_entry(const struct ews_step *step, const struct ews_repo *repo)
 {
-	EWS_CLEANUP(free) char *file = ews_path_join(step->worktree, "commondir");
-	struct stat st;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, step->worktree);
+	int64_t born_s = INT64_MIN; /* what can't be seen may be there */
+	int rc = fd < 0 ? fd : ews_linked_born(&born_s, fd);
 
-	if (fstatat(repo->common_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return st.st_mtim.tv_sec <= step->created_s || has_log_since(repo, step->worktree, step->created_s);
-	return !ews_errno_is_absent(errno); /* what can't be seen may be there */
+	if (rc < 0)
+		ews_error_clear();
+	return rc != EWS_ENOTFOUND && born_s <= step->created_s;
 }
 
 /* Of the common git directory there may be several work trees, as GIT_WORK_TREE names them; or its project was moved. */
@@ -86,7 +67,7 @@ static bool is_of_session(const struct ews_repo *repo, const char *name)
 	if (faccessat(repo->dir_fd, session, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;
 	return ews_file_read(&locked, repo->common_fd, file, LOCKED_BYTES_MAX) == 0 &&
-	       ews_str_begins(locked.ptr, LOCKED_BY);
+	       ews_str_begins(locked.ptr, EWS_LINKED_LOCKED_BY);
 }
 
 /* Its name among the entries, when it is a linked one of a repository that has no work tree beside these; else NULL. */
