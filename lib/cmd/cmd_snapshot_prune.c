@@ -313,23 +313,25 @@ static bool can_prune(const struct ews_repo *repo, const struct ews_snapshot *sn
 }
 
 /* How many of the same session, that may go as well, come after the one at `i`? They are listed oldest first. */
-static size_t newer_ones(const struct ews_repo *repo, const struct ews_snapshots *list, size_t i)
+static size_t newer_ones(const struct ews_snapshots *list, const bool *may_go, size_t i)
 {
 	size_t j, n = 0;
 
 	for (j = i + 1; j < list->n; j++)
-		n += can_prune(repo, &list->items[j]) && !strcmp(list->items[i].session, list->items[j].session);
+		n += may_go[j] && !strcmp(list->items[i].session, list->items[j].session);
 	return n;
 }
 
 static size_t pick_old(const struct ews_snapshot **picked, const struct ews_repo *repo,
 		       const struct ews_snapshots *list, int64_t before_s, size_t keep)
 {
+	EWS_CLEANUP(free) bool *may_go = ews_calloc(list->n + 1, sizeof(*may_go));
 	size_t i, n = 0;
 
 	for (i = 0; i < list->n; i++)
-		if (can_prune(repo, &list->items[i]) && list->items[i].created_s <= before_s &&
-		    newer_ones(repo, list, i) >= keep)
+		may_go[i] = can_prune(repo, &list->items[i]);
+	for (i = 0; i < list->n; i++)
+		if (may_go[i] && list->items[i].created_s <= before_s && newer_ones(list, may_go, i) >= keep)
 			picked[n++] = &list->items[i];
 	return n;
 }
