@@ -1,14 +1,5 @@
 /*
- * Shell texts: the simple commands that a POSIX sh text is made of, none of them run.
- *
- * All are found, wherever they stand: in lists, pipelines, compound commands,
- * functions, substitutions within words, here-documents. They are listed in the
- * order in which the shell comes to them, what is in a word before the command
- * that the word is of. What bash adds is read where it can hold commands
- * (`<(...)`, `&>`, `|&`, `[[`, `function`). A text that no shell takes, or that
- * shells read in two ways, is no list of commands but an error.
- *
- * Reading takes time in proportion to the text, and nesting has an end.
+ * Shell texts: the simple commands of one, as shell_grammar lists them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,8 +57,6 @@ struct ews_shell {
 
 #define EWS_SHELL_INIT { NULL, 0, 0, EWS_ARENA_INIT }
 
-/* List the commands of `text`. Fails with EWS_EUSAGE: malformed, unclear, nested too deeply. */
-int ews_shell_parse(struct ews_shell *out, const char *text);
 void ews_shell_release(struct ews_shell *shell);
 
 /* Does this redirection write into its target or make it? */

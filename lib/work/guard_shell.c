@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/shell.h"
+#include "base/shell_grammar.h"
 #include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_file.h"

@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "base/shell.h"
+#include "base/shell_grammar.h"
 
 #include <criterion/criterion.h>
 #include <stdint.h>
