@@ -21,6 +21,7 @@
 #include "cmd/prune_opts.h"
 #include "cmd/render_archive.h"
 #include "cmd/render_path.h"
+#include "store/archive_stream.h"
 #include "work/archive_trash.h"
 
 #define CAT_JSON_MAX (16 * EWS_MIB)

@@ -5,29 +5,25 @@
  */
 #include "store/archive_read.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/gzip.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/path_line.h"
 #include "base/str.h"
+#include "store/archive_member.h"
 #include "store/archive_write.h"
 #include "store/home.h"
 #include "store/libarchive.h"
 #include "store/xattr.h"
 
-#define BLOCK (128 * EWS_KIB)
 #define PADDING_MAX (16 * EWS_MIB) /* that other programs may write after the end */
-#define PAGE 4096 /* a smaller hole saves nothing */
 #define MEMBERS_MAX 4000000
 #define RECORD_MAX (16 * EWS_MIB)
 #define MANIFEST_MAX (512 * EWS_MIB)
@@ -66,62 +62,6 @@ static void release_reading(struct reading *reading)
 
 EWS_CLEANUP_DEFINE(reading, struct reading, release_reading)
 
-/* libarchive's words. What the system said decides whether the archive is damaged or can't be read. */
-static int fail(struct archive *archive, const char *what)
-{
-	const char *why = ews_libarchive.archive_error_string(archive);
-	int err = ews_libarchive.archive_errno(archive);
-	bool is_io = err == EIO || err == EBADF || err == EACCES;
-
-	ews_error(is_io ? EWS_EIO : EWS_EDAMAGED, "%s: %s", what, why ? why : "libarchive gives no reason");
-	if (!is_io)
-		ews_error_hint(
-			"it is cut off or damaged, or something else than an archive: 'git ews archive verify' reads it whole");
-	return is_io ? EWS_EIO : EWS_EDAMAGED;
-}
-
-static int open_archive(struct archive **out, int fd)
-{
-	struct archive *archive;
-	int rc = ews_libarchive_need();
-
-	if (rc < 0)
-		return rc;
-	archive = ews_libarchive.archive_read_new();
-	/* One that would need a program is not read: no program is started for a file that comes from anywhere. */
-	if (!archive || ews_libarchive.archive_read_support_format_tar(archive) != ARCHIVE_OK ||
-	    ews_libarchive.archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
-	    ews_libarchive.archive_read_support_filter_bzip2(archive) != ARCHIVE_OK ||
-	    ews_libarchive.archive_read_support_filter_xz(archive) != ARCHIVE_OK ||
-	    ews_libarchive.archive_read_support_filter_zstd(archive) != ARCHIVE_OK) {
-		(void)ews_libarchive.archive_read_free(archive);
-		return ews_error(EWS_EUNSUPPORTED, "libarchive was built without gz, bz2, xz or zstd here");
-	}
-	if (lseek(fd, 0, SEEK_SET) < 0) {
-		(void)ews_libarchive.archive_read_free(archive);
-		return ews_error_os("cannot read the archive from its start");
-	}
-	if (ews_libarchive.archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK) {
-		rc = fail(archive, "this is no tar archive");
-		(void)ews_libarchive.archive_read_free(archive);
-		return rc;
-	}
-	*out = archive;
-	return 0;
-}
-
-/* The next header; 1, or 0 at the end. */
-static int next_header(struct archive *archive, struct archive_entry **head)
-{
-	int rc = ews_libarchive.archive_read_next_header(archive, head);
-
-	if (rc == ARCHIVE_EOF)
-		return 0;
-	if (rc < ARCHIVE_WARN)
-		return fail(archive, "the archive can't be read to its end");
-	return 1;
-}
-
 static int refuse(const char *path, const char *why)
 {
 	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
@@ -130,22 +70,6 @@ static int refuse(const char *path, const char *why)
 	ews_error(EWS_EDENIED, "the archive is refused: '%s' %s", quoted.ptr, why);
 	ews_error_hint("nothing was written");
 	return EWS_EDENIED;
-}
-
-/* A member's name as a path of ours: "./a/b/" is "a/b", "." is "". The caller frees it. */
-static char *plain_path(const char *name)
-{
-	const char *rest;
-	size_t len;
-
-	while ((rest = ews_str_after(name, "./")))
-		name = rest + strspn(rest, "/");
-	if (!strcmp(name, "."))
-		name = "";
-	len = strlen(name);
-	while (len && name[len - 1] == '/')
-		len--;
-	return ews_strndup(name, len ? len : *name == '/');
 }
 
 bool ews_archive_is_own(const char *path)
@@ -236,86 +160,10 @@ static int read_text(struct ews_buf *out, struct archive *archive, struct archiv
 			ews_libarchive.archive_read_data(archive, out->ptr + out->len, (size_t)size - out->len);
 
 		if (n <= 0)
-			return fail(archive, "the archive's record");
+			return ews_archive_member_fail(archive, "the archive's record");
 		out->len += (size_t)n;
 	}
 	out->ptr[out->len] = '\0';
-	return 0;
-}
-
-/* A part of a file, at its place; what lies between is zeros. */
-typedef int (*part_fn)(void *payload, uint64_t at, const void *data, size_t len);
-
-static int each_part(struct archive *archive, uint64_t size, part_fn fn, void *payload)
-{
-	uint64_t end = 0;
-
-	for (;;) {
-		const void *data;
-		size_t len;
-		la_int64_t at;
-		int rc = ews_libarchive.archive_read_data_block(archive, &data, &len, &at);
-
-		if (rc == ARCHIVE_EOF)
-			return 0;
-		if (rc < ARCHIVE_WARN)
-			return fail(archive, "the archive can't be read to its end");
-		if (at < 0 || (uint64_t)at < end || (uint64_t)at > size || len > size - (uint64_t)at)
-			return ews_error(EWS_EDAMAGED, "the archive has a file with parts beyond its end");
-		end = (uint64_t)at + len;
-		rc = len ? fn(payload, (uint64_t)at, data, len) : 0;
-		if (rc < 0)
-			return rc;
-	}
-}
-
-/* Somebody who wants all bytes of a file, zeros included; and their hash. */
-struct whole {
-	struct ews_hash *hash;
-	uint64_t at;
-	ews_archive_data_fn fn; /* may be NULL */
-	void *payload;
-};
-
-static int hand_on(struct whole *whole, const void *data, size_t len)
-{
-	ews_hash_add(whole->hash, data, len);
-	whole->at += len;
-	return whole->fn ? whole->fn(whole->payload, data, len) : 0;
-}
-
-static int fill_up(struct whole *whole, uint64_t until)
-{
-	static const char zeros[BLOCK];
-	int rc = 0;
-
-	while (whole->at < until && rc == 0)
-		rc = hand_on(whole, zeros, until - whole->at < BLOCK ? (size_t)(until - whole->at) : BLOCK);
-	return rc;
-}
-
-static int add_part(void *payload, uint64_t at, const void *data, size_t len)
-{
-	struct whole *whole = payload;
-	int rc = fill_up(whole, at);
-
-	return rc < 0 ? rc : hand_on(whole, data, len);
-}
-
-/* Read the content of the member at hand: `size` bytes, whose id becomes `out`. */
-static int read_content(struct ews_oid *out, struct archive *archive, uint64_t size, ews_archive_data_fn fn,
-			void *payload)
-{
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
-	struct whole whole = { hash, 0, fn, payload };
-	int rc = each_part(archive, size, add_part, &whole);
-
-	if (rc == 0)
-		rc = fill_up(&whole, size);
-	if (rc < 0)
-		return rc;
-	*out = (struct ews_oid)EWS_OID_NONE;
-	out->len = (uint8_t)ews_hash_finish(hash, out->id);
 	return 0;
 }
 
@@ -400,7 +248,7 @@ static int read_file(struct reading *reading, struct ews_entry *entry, struct ar
 	if (rc < 0)
 		return rc;
 	entry->size = (uint64_t)size;
-	return read_content(&entry->oid, reading->archive, entry->size, NULL, NULL);
+	return ews_archive_member_read(&entry->oid, reading->archive, entry->size, NULL, NULL);
 }
 
 static struct member *add_member(struct reading *reading, const char *path)
@@ -427,7 +275,7 @@ static int read_member(struct reading *reading, struct archive_entry *head, cons
 	member = add_member(reading, path);
 	entry = &reading->out->entries.items[reading->out->entries.n - 1];
 	if (hardlink) {
-		EWS_CLEANUP(free) char *target = plain_path(hardlink);
+		EWS_CLEANUP(free) char *target = ews_archive_member_path(hardlink);
 
 		rc = check_path(target);
 		member->target = ews_arena_dup(&reading->out->entries.arena, target, strlen(target));
@@ -476,9 +324,9 @@ static int read_members(struct reading *reading, bool only_own)
 {
 	for (;;) {
 		struct archive_entry *head;
-		int rc = next_header(reading->archive, &head);
+		int rc = ews_archive_member_next(reading->archive, &head);
 		const char *name = rc > 0 ? ews_libarchive.archive_entry_pathname(head) : NULL;
-		EWS_CLEANUP(free) char *path = name ? plain_path(name) : NULL;
+		EWS_CLEANUP(free) char *path = name ? ews_archive_member_path(name) : NULL;
 
 		if (rc <= 0)
 			return rc;
@@ -725,7 +573,7 @@ static int read_all(struct ews_archive_content *out, int fd, uint64_t max_bytes,
 	EWS_CLEANUP(archive_content) struct ews_archive_content content = EWS_ARCHIVE_CONTENT_INIT;
 	EWS_CLEANUP(reading)
 	struct reading reading = { .out = &content, .max_bytes = max_bytes, .recorded = EWS_ENTRIES_INIT };
-	int rc = open_archive(&reading.archive, fd);
+	int rc = ews_archive_member_open(&reading.archive, fd);
 
 	if (rc == 0)
 		rc = read_members(&reading, only_own);
@@ -757,10 +605,10 @@ int ews_archive_read_record(struct ews_buf *out, int fd)
 	EWS_CLEANUP(archive_content) struct ews_archive_content content = EWS_ARCHIVE_CONTENT_INIT;
 	EWS_CLEANUP(reading) struct reading reading = { .out = &content, .recorded = EWS_ENTRIES_INIT };
 	struct archive_entry *head;
-	int rc = open_archive(&reading.archive, fd);
+	int rc = ews_archive_member_open(&reading.archive, fd);
 
 	if (rc == 0)
-		rc = next_header(reading.archive, &head);
+		rc = ews_archive_member_next(reading.archive, &head);
 	if (rc > 0 && ews_libarchive.archive_entry_pathname(head))
 		rc = read_own(&reading, head, ews_libarchive.archive_entry_pathname(head));
 	if (rc < 0)
@@ -780,183 +628,4 @@ void ews_archive_content_release(struct ews_archive_content *content)
 	ews_buf_release(&content->record);
 	ews_strv_release(&content->flaws);
 	*content = (struct ews_archive_content)EWS_ARCHIVE_CONTENT_INIT;
-}
-
-struct ews_archive_stream {
-	const struct ews_archive_content *content;
-	int fd;
-	struct archive *archive; /* NULL: not begun */
-	struct archive_entry *head; /* the member that was reached */
-};
-
-struct ews_archive_stream *ews_archive_stream_new(const struct ews_archive_content *content, int fd)
-{
-	struct ews_archive_stream *stream = ews_calloc(1, sizeof(*stream));
-
-	stream->content = content;
-	stream->fd = fd;
-	return stream;
-}
-
-static void end_stream(struct ews_archive_stream *stream)
-{
-	if (stream->archive)
-		(void)ews_libarchive.archive_read_free(stream->archive);
-	stream->archive = NULL;
-	stream->head = NULL;
-}
-
-/* Go on to the member `path`; 1, or 0 when the end came first. */
-static int advance(struct ews_archive_stream *stream, const char *path)
-{
-	int rc = 0;
-
-	if (!stream->archive)
-		rc = open_archive(&stream->archive, stream->fd);
-	while (rc == 0) {
-		EWS_CLEANUP(free) char *found = NULL;
-
-		rc = next_header(stream->archive, &stream->head);
-		if (rc <= 0)
-			break;
-		if (ews_libarchive.archive_entry_pathname(stream->head))
-			found = plain_path(ews_libarchive.archive_entry_pathname(stream->head));
-		rc = found && !strcmp(found, path);
-	}
-	return rc;
-}
-
-/* Reach the member that has what `entry` holds, from here on, or once more from the start. */
-static int reach(struct ews_archive_stream *stream, const struct ews_entry *entry, unsigned type)
-{
-	const char *path = stream->content->member[entry - stream->content->entries.items];
-	bool has_begun = stream->archive;
-	int rc = path ? advance(stream, path) : 0;
-
-	if (rc == 0 && has_begun && path) {
-		end_stream(stream);
-		rc = advance(stream, path);
-	}
-	if (rc == 0)
-		end_stream(stream);
-	if (rc > 0 && (ews_libarchive.archive_entry_hardlink(stream->head) ||
-		       ews_libarchive.archive_entry_filetype(stream->head) != type))
-		rc = 0;
-	if (rc == 0)
-		return ews_error(EWS_EDAMAGED, "the archive no longer has what it had: '%s'", entry->path);
-	return rc < 0 ? rc : 0;
-}
-
-static int check_id(const struct ews_oid *oid, const struct ews_entry *entry)
-{
-	if (ews_oid_equal(oid, &entry->oid))
-		return 0;
-	return ews_error(EWS_EDAMAGED, "what the archive has of '%s' is not what its record says", entry->path);
-}
-
-static int reach_file(struct ews_archive_stream *stream, const struct ews_entry *entry)
-{
-	int rc = reach(stream, entry, AE_IFREG);
-
-	if (rc < 0)
-		return rc;
-	if ((uint64_t)ews_libarchive.archive_entry_size(stream->head) != entry->size)
-		return ews_error(EWS_EDAMAGED, "what the archive has of '%s' is not what its record says",
-				 entry->path);
-	return 0;
-}
-
-int ews_archive_stream_each(struct ews_archive_stream *stream, const struct ews_entry *entry,
-			    ews_archive_data_fn fn, void *payload)
-{
-	struct ews_oid oid = EWS_OID_NONE;
-	int rc = reach_file(stream, entry);
-
-	if (rc == 0)
-		rc = read_content(&oid, stream->archive, entry->size, fn, payload);
-	return rc < 0 ? rc : check_id(&oid, entry);
-}
-
-/* A file that is being written: zeros are left out, as holes. */
-struct writing {
-	int fd;
-	uint64_t at;
-};
-
-static bool is_zero(const char *data, size_t len)
-{
-	return !*data && !memcmp(data, data + 1, len - 1);
-}
-
-/* How many bytes from `data` on are zeros, or are not: whole pages of the file, whose rest at `at` comes first. */
-static size_t measure_run(const char *data, size_t len, uint64_t at, bool *is_hole)
-{
-	size_t run = 0;
-
-	while (run < len) {
-		size_t page = PAGE - (size_t)((at + run) % PAGE);
-		bool is_zeros;
-
-		if (page > len - run)
-			page = len - run;
-		is_zeros = is_zero(data + run, page);
-		if (!run)
-			*is_hole = is_zeros;
-		else if (is_zeros != *is_hole)
-			break;
-		run += page;
-	}
-	return run;
-}
-
-static int write_part(void *payload, const void *data, size_t len)
-{
-	struct writing *writing = payload;
-	int rc = 0;
-
-	for (size_t done = 0, run; done < len && rc == 0; done += run) {
-		bool is_hole = false;
-
-		run = measure_run((const char *)data + done, len - done, writing->at, &is_hole);
-		if (!is_hole && lseek(writing->fd, (off_t)writing->at, SEEK_SET) < 0)
-			return ews_error_os("cannot write it");
-		if (!is_hole)
-			rc = ews_file_write_fd(writing->fd, (const char *)data + done, run);
-		writing->at += run;
-	}
-	return rc;
-}
-
-int ews_archive_stream_write(struct ews_archive_stream *stream, int fd, const struct ews_entry *entry)
-{
-	struct writing writing = { fd, 0 };
-	int rc = ews_archive_stream_each(stream, entry, write_part, &writing);
-
-	if (rc == 0 && ftruncate(fd, (off_t)entry->size) < 0)
-		rc = ews_error_os("cannot write it");
-	return rc;
-}
-
-int ews_archive_stream_link(struct ews_archive_stream *stream, struct ews_buf *text, const struct ews_entry *entry)
-{
-	struct ews_oid oid = EWS_OID_NONE;
-	const char *says;
-	int rc = reach(stream, entry, AE_IFLNK);
-
-	if (rc < 0)
-		return rc;
-	says = ews_libarchive.archive_entry_symlink(stream->head);
-	if (!says)
-		says = "";
-	oid.len = (uint8_t)ews_hash_once(EWS_SHA256, oid.id, says, strlen(says));
-	ews_buf_adds(text, says);
-	return check_id(&oid, entry);
-}
-
-void ews_archive_stream_free(struct ews_archive_stream *stream)
-{
-	if (!stream)
-		return;
-	end_stream(stream);
-	free(stream);
 }

@@ -1,5 +1,5 @@
 /*
- * Archive reading: a tar archive to a list of entries, and the contents once more, streaming.
+ * Archive reading: a tar archive to a list of entries.
  *
  * An archive comes from anywhere, so it is read as hostile input: all of it is looked at before anybody writes
  * anything. Refused is a member whose name leads outside (absolute, ".."), or that any file system takes for ".git"; one
@@ -49,28 +49,5 @@ int ews_archive_read_record(struct ews_buf *out, int fd);
 
 void ews_archive_content_release(struct ews_archive_content *content);
 EWS_CLEANUP_DEFINE(archive_content, struct ews_archive_content, ews_archive_content_release)
-
-/* The contents, one after the other. Asked in the members' order all of it is read once. */
-struct ews_archive_stream;
-
-/* `content` is that of `fd`; both must outlive the stream. */
-struct ews_archive_stream *ews_archive_stream_new(const struct ews_archive_content *content, int fd);
-
-/*
- * Write the bytes of the file `entry`, one of the content's, to the empty file `fd`: holes stay holes. Fails with EWS_EDAMAGED when
- * it is not there any more, or not what its id says.
- */
-int ews_archive_stream_write(struct ews_archive_stream *stream, int fd, const struct ews_entry *entry);
-
-/* Hand on the same piece by piece, zeros of holes included. */
-typedef int (*ews_archive_data_fn)(void *payload, const void *data, size_t len);
-int ews_archive_stream_each(struct ews_archive_stream *stream, const struct ews_entry *entry,
-			    ews_archive_data_fn fn, void *payload);
-
-/* Append what the link `entry` says. */
-int ews_archive_stream_link(struct ews_archive_stream *stream, struct ews_buf *text, const struct ews_entry *entry);
-
-void ews_archive_stream_free(struct ews_archive_stream *stream);
-EWS_CLEANUP_DEFINE_PTR(archive_stream, struct ews_archive_stream, ews_archive_stream_free)
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "store/archive_stream.h"
 #include "store/batch.h"
 #include "store/git.h"
 #include "store/home.h"

@@ -9,6 +9,7 @@
 #ifndef EWS_WORK_ARCHIVE_DIFF_H
 #define EWS_WORK_ARCHIVE_DIFF_H
 
+#include "store/archive_stream.h"
 #include "work/archive_origin.h"
 #include "work/diff.h"
 

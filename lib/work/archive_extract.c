@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/path_line.h"
 #include "base/str.h"
+#include "store/archive_stream.h"
 #include "store/archive_write.h"
 #include "store/hardlink.h"
 #include "store/home.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "store/archive_stream.h"
 #include "store/archive_write.h"
 
 #define MANY (64 * EWS_MIB)
