@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "cmd/render_recover.h"
+#include "store/config_user.h"
 #include "store/pathspec.h"
 #include "work/moved.h"
 #include "work/rules.h"

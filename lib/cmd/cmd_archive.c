@@ -22,6 +22,7 @@
 #include "cmd/render_archive.h"
 #include "cmd/render_path.h"
 #include "store/archive_stream.h"
+#include "store/config_user.h"
 #include "work/archive_trash.h"
 
 #define CAT_JSON_MAX (16 * EWS_MIB)

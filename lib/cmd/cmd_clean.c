@@ -15,6 +15,7 @@
 #include "cmd/render_clean.h"
 #include "cmd/render_path.h"
 #include "cmd/render_report.h"
+#include "store/config_user.h"
 #include "store/home.h"
 #include "work/orphan.h"
 #include "work/recover.h"

@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/render_doctor.h"
-#include "store/config.h"
+#include "store/config_user.h"
 
 static const char *const usage[] = {
 	"git ews doctor [--fix]",

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "cmd/render_hooks.h"
-#include "store/config.h"
+#include "store/config_user.h"
 #include "work/hooks.h"
 #include "work/stop.h"
 

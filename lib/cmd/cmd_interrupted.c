@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cmd/cmd.h"
+#include "store/config_user.h"
 #include "work/recover.h"
 
 static const char *const usage[] = {

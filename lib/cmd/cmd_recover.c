@@ -17,6 +17,7 @@
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
 #include "cmd/render_recover.h"
+#include "store/config_user.h"
 #include "work/diff.h"
 #include "work/recover.h"
 #include "work/session_name.h"

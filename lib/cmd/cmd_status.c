@@ -23,6 +23,7 @@
 #include "cmd/render_status.h"
 #include "store/astray.h"
 #include "store/config.h"
+#include "store/config_user.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "work/epoch.h"

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
-#include "store/config.h"
+#include "store/config_user.h"
 
 #define TEXT_BYTES_MAX (64 * EWS_MIB)
 

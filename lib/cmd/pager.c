@@ -20,7 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "store/config.h"
+#include "store/config_user.h"
 #include "store/setting.h"
 
 static pid_t pager_pid; /* 0: none runs */

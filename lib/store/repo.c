@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/astray.h"
+#include "store/config_user.h"
 #include "store/git.h"
 #include "store/gitfile.h"
 #include "store/linked.h"

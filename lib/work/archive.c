@@ -17,6 +17,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/config_user.h"
 #include "store/home.h"
 #include "store/litter.h"
 #include "work/artifact_type.h"

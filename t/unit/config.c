@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "fixture.h"
+#include "store/config_user.h"
 
 static void begin(void)
 {
