@@ -227,7 +227,7 @@ test_expect_success 'P8: in place in one work tree: shown as it is in every othe
 		test_expect_code 128 git -C trees ews $verb ip >out 2>err && test_must_be_empty out && test_grep "session .ip. works in another work tree itself: .$PWD/trees-w" err && test_grep "^hint: change to it" err || { echo >&2 "$verb"; return 1; }
 	done && (cd trees && git ews snapshot create) >out && test "$(git -C trees log -1 --format="%(trailers:key=Ews-Session,valueonly,separator=)" refs/ews/snapshots/$(cat out))" = "" &&
 	test_expect_code 1 git -C trees ews start no 2>err && test_grep "no quick lock beside session .ip." err && git -C trees ews lock release ip && test_expect_code 125 git -C trees ews run ip -- true && git -C trees ews start m && git -C trees ews end m && git -C trees ews start --method in-place both && echo mine >>trees/src/main.c && git -C trees ews revert both && git -C trees status --porcelain >out && test_must_be_empty out && test_expect_code 1 git -C trees ews start --method in-place third 2>err && test_grep "beside session .both." err && git -C trees ews end both &&
-	git -C trees-w ews revert ip >out && test_grep "Status: Verified" out && git -C trees-w ews end ip && git -C trees-w ews start --method in-place gone && rm -r trees-w && git -C trees ews list >out && test_grep "^gone *damaged" out && test_expect_code 1 git -C trees ews recover --all 2>err && test_grep "is not the project" err
+	git -C trees-w ews revert ip >out && test_grep "Status: Verified" out && git -C trees-w ews end ip && git -C trees-w ews start --method in-place gone && rm -r trees-w && git -C trees ews list >out && test_grep "^gone *active" out && git -C trees ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C trees ews end gone
 '
 
 # anew <dir>: what git has of the linked worktree there was made after all that is recorded
@@ -239,11 +239,46 @@ test_expect_success 'P8: in place in a work tree that was moved away, or made an
 	test_repo stood && git -C stood worktree add -q ../stood-w -b w && (cd stood-w && git ews start --method in-place ip) && echo agent >>stood-w/run.sh && git -C stood worktree move ../stood-w ../stood-m && git -C stood worktree add -q ../stood-w -b new && echo mine >>stood-w/run.sh && echo draft >stood-w/draft && cp stood-w/run.sh mine && for verb in revert end "end --force" diff; do
 		test_expect_code 128 git -C stood-w ews $verb ip >out 2>err && test_must_be_empty out || { echo >&2 "$verb"; return 1; }
 	done && test_cmp mine stood-w/run.sh && echo draft | test_cmp - stood-w/draft && test_grep agent stood-m/run.sh && git -C stood ews lock release ip && (cd stood-w && git ews start --method in-place own) && git -C stood-w ews end own && test_cmp mine stood-w/run.sh && git -C stood-m ews diff ip >patch && test_grep "^+agent" patch && git -C stood-m ews end ip && git -C stood-m status --porcelain >out && test_must_be_empty out &&
-	git -C stood worktree add -q ../stood-a -b a && (cd stood-a && git ews start --method in-place gone) && rm -r stood-a && git -C stood worktree prune && anew stood-a b && echo mine >>stood-a/run.sh && cp stood-a/run.sh mine && for verb in revert end diff; do
+	git -C stood worktree add -q ../stood-a -b a && (cd stood-a && git ews start --method in-place gone) && rm -r stood-a && git -C stood worktree prune && anew stood-a b && echo mine >>stood-a/run.sh && cp stood-a/run.sh mine && for verb in revert "snapshot create" diff; do
 		for at in stood-a stood; do
-			test_must_fail git -C $at ews $verb gone >out 2>err && test_must_be_empty out && test_grep "its work tree is gone" err || { echo >&2 "$verb in $at"; return 1; }
+			test_expect_code 1 git -C $at ews $verb gone >out 2>err && test_must_be_empty out && test_grep "the work tree of session .gone. is gone" err || { echo >&2 "$verb in $at"; return 1; }
 		done
-	done && test_cmp mine stood-a/run.sh
+	done && for at in stood-a stood; do
+		git -C $at ews end gone >out 2>err && test_grep "Kept: nothing" out && test_grep "its work tree is gone" err && git -C $at ews undo gone || return 1
+	done && git -C stood ews clean --force gone && test_cmp mine stood-a/run.sh && git -C stood-a status --porcelain >out && echo " M run.sh" >want && test_cmp want out
+'
+
+# in_lost <project>: a session in place, of a work tree that is gone by now; it has a snapshot, and one of before a revert
+in_lost() {
+	git -C "$1" worktree add -q "../$1-w" -b w && git -C "$1-w" ews start --method in-place ip >out && echo agent >>"${1:?}-w/run.sh" && (cd "$1-w" && git ews snapshot create ip) >snap && git -C "$1-w" ews revert ip >out && echo more >>"${1:?}-w/run.sh" && git -C "$1" ews status --json ip >status && base=$(json status ".sessions[0].snapshot_id") && rm -r "${1:?}-w"
+}
+
+test_expect_success 'in place in a work tree that is gone: the record ends, wherever that is called, and what it has kept stays' '
+	test_repo lost && in_lost lost && test_fingerprint lost >before && git -C lost ews status ip >out && test_grep "Problem: *session .ip.: its work tree is gone" out && test_expect_code 1 git -C lost ews doctor >out && test_grep "do: git ews end --force .ip." out && for verb in revert diff apply "report --output -"; do
+		git -C lost ews $verb ip >out 2>err; test_grep "the work tree of session .ip. is gone: .$PWD/lost-w" err || { echo >&2 "$verb"; return 1; }
+	done && test_expect_code 128 git -C lost ews epoch check ip >out && test_expect_code 125 git -C lost ews run ip -- true && git -C lost ews end --dry-run ip >out && test_grep "would end" out && git -C lost ews status --json ip >out && test_json out ".sessions[0].state" active &&
+	git -C lost ews end ip >out 2>err && test_grep "Kept: nothing, for it has no work tree any more" out && test_grep "its work tree is gone; its snapshots are kept, its base as $base" err && test_fingerprint lost >after && test_cmp before after && git -C lost ews undo --list >list && test_grep "done *end *ip" list && git -C lost ews snapshot list --trash >list && test_grep "$base" list && git -C lost ews snapshot show "$(cat snap)" >out && git -C lost ews start m >out &&
+	git -C lost ews undo ip >out && test_grep ! "Workspace" out && git -C lost ews list >list && test_grep "^ip *active" list && git -C lost ews undo --redo ip && git -C lost ews undo ip && git -C lost ews end m && git -C lost worktree prune && git -C lost ews clean ip >out && test_grep "its work tree is gone" out && git -C lost ews doctor && git -C lost ews undo ip &&
+	git init -q -b main --separate-git-dir apart.git apart && (cd apart && echo a >a && git add a && git commit -qm a && git worktree add -q ../apart-w -b w) && git -C apart ews start --method in-place ip && echo agent >>apart/a && mv apart apart-m && git -C apart-m ews diff ip >out && test_grep "^+agent" out && rm -r apart-m && git -C apart-w ews end --force ip >out && test_grep "no work tree" out
+'
+
+test_expect_success 'in place: one that was interrupted in a work tree, or a workspace, that is gone is recovered as far as that goes' '
+	for how in --all "--revert ip"; do
+		rm -rf half && test_repo half && in_lost half && interrupt_revert half ip && git -C half ews recover $how >out && test_grep "the interrupted revert stays as far as it came: its work tree is gone" out && git -C half ews end ip || return 1
+	done && test_grep "its work tree is gone; its snapshots are kept" out &&
+	start_ws half away && echo agent >>"${ws:?}/run.sh" && git -C half ews revert away && rm -rf "${ws:?}" && interrupt_revert half away && git -C half ews recover --all >out && test_grep "stays as far as it came: its workspace is gone" out && git -C half ews end away
+'
+
+test_expect_success 'in place: where files stand that no repository leads to any more, the end waits for --force, and leaves them' '
+	for cut in "stray-w/.git" "stray/.git/worktrees/stray-w"; do
+		rm -rf stray stray-w && test_repo stray && git -C stray worktree add -q ../stray-w -b w && git -C stray-w ews start --method in-place ip && echo agent >>stray-w/run.sh && cp stray-w/run.sh mine && rm -r "${cut:?}" && for verb in end "end --dry-run" diff clean; do
+			test_expect_code 1 git -C stray ews $verb ip 2>err && test_grep "none of the repository any more" err || { echo >&2 "$verb"; return 1; }
+		done && git -C stray ews end --force ip 2>err && test_grep "none of the repository any more; its snapshots are kept" err && test_cmp mine stray-w/run.sh || return 1
+	done
+'
+
+test_expect_success 'in place in a work tree that was moved by hand: asked there, the session has followed' '
+	test_repo hand && git -C hand worktree add -q ../hand-w -b w && git -C hand-w ews start --method in-place ip && echo agent >>hand-w/run.sh && mv hand-w hand-m && git -C hand-m ews diff ip >out && test_grep "^+agent" out && git -C hand-m ews end ip >out && test_grep "Status: Verified" out && git -C hand-m worktree repair && git -C hand-m status --porcelain >out && test_must_be_empty out
 '
 
 test_expect_success 'in place: a branch that another keeps from coming back is named before anything is changed' '

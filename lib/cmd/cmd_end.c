@@ -93,14 +93,15 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 		cJSON_AddItemToArray(set->drift, ews_json_path(result->drift.items[i]));
 }
 
-static const char *what_is_kept(const struct ews_end_result *result, bool dry_run)
+static const char *what_is_kept(const struct ews_session *session, const struct ews_end_result *result, bool dry_run)
 {
 	if (dry_run && result->differs)
 		return "what differs from the base";
 	if (result->kept_snapshot)
 		return result->kept_snapshot;
 	if (result->is_gone)
-		return "nothing, for the workspace is gone";
+		return session->is_lost ? "nothing, for it has no work tree any more"
+					: "nothing, for the workspace is gone";
 	return dry_run ? "nothing differs from the base" : "nothing differed from the base";
 }
 
@@ -131,14 +132,14 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		ews_render_damaged_head_talk(ctx, result->kept_snapshot);
 	if (set->dry_run) {
 		ews_buf_addf(&ctx->out, "would end: %s\n", id);
-		ews_buf_addf(&ctx->out, "  Keep: %s\n", what_is_kept(result, true));
+		ews_buf_addf(&ctx->out, "  Keep: %s\n", what_is_kept(session, result, true));
 	} else {
 		ews_pager_paint(&ctx->out, set->color, "32", "✓");
 		ews_buf_addf(&ctx->out,
 			     " Session Ended\n"
 			     "  Session: %s\n"
 			     "  Kept: %s\n",
-			     id, what_is_kept(result, false));
+			     id, what_is_kept(session, result, false));
 		if (result->undo)
 			ews_buf_addf(&ctx->out, "  Undo: git ews undo %s\n", id);
 		if (result->is_pending)
@@ -148,6 +149,9 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	}
 	if (result->has_reverted && result->kept_snapshot)
 		ews_render_reopening_talk(ctx, id);
+	if (session->is_lost && !set->dry_run)
+		ews_cmd_note(ctx, "its work tree is %s; its snapshots are kept, its base as %s",
+			     ews_session_lost_word(session), session->state.base_snapshot);
 	if (result->is_gone && result->kept_snapshot)
 		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files, its HEAD, index and commits");
 	if (result->is_baseless)
@@ -168,7 +172,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 static int decide(struct ews_completion *completion, const struct ews_cmd_ctx *ctx, const struct settings *set,
 		  struct ews_session *session)
 {
-	bool has_workspace = access(session->state.workspace, F_OK) == 0;
+	bool has_workspace = !session->is_lost && access(session->state.workspace, F_OK) == 0;
 	int rc;
 
 	if (set->dry_run || session->state.state == EWS_STATE_ENDED || !has_workspace)

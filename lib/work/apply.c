@@ -91,7 +91,7 @@ static int read_session(struct plan *plan, struct work *work)
 
 	if (rc < 0)
 		return rc;
-	if (session.method->is_project) {
+	if (session.method->is_project && !session.is_lost) {
 		ews_error(EWS_EUSAGE, "session '%s' works in the project itself", session.state.id);
 		ews_error_hint("what it did is there already; 'git ews end --no-revert' keeps it");
 		return EWS_EUSAGE;

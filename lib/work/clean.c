@@ -126,12 +126,14 @@ static int recover(struct sweep *sweep, const char *id)
 	return 0;
 }
 
-static void add_ended(struct sweep *sweep, const char *id, bool is_orphaned, bool differs, uint64_t size_bytes)
+static void add_ended(struct sweep *sweep, const struct ews_session *session, bool is_orphaned, bool differs,
+		      uint64_t size_bytes)
 {
+	const char *id = session->state.id;
 	EWS_CLEANUP(free)
 	char *what = ews_strfmt("%s%s", is_orphaned ? "its owner died; " : "", differs ? "changed" : "unchanged");
 
-	ews_clean_add_ended(sweep->out, id, size_bytes, what);
+	ews_clean_add_ended(sweep->out, id, size_bytes, session->is_lost ? "its work tree is gone" : what);
 }
 
 /* What goes to trash with it. */
@@ -170,7 +172,7 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	if (look.differs && !sweep->opts->force)
 		return keep(sweep, id, "changed; --force ends it, and keeps the changes in trash");
 	if (sweep->opts->dry_run) {
-		add_ended(sweep, id, is_orphaned, look.differs, size_bytes);
+		add_ended(sweep, session, is_orphaned, look.differs, size_bytes);
 		return 0;
 	}
 	rc = ews_farewell_is_wanted(sweep->repo);
@@ -179,7 +181,7 @@ static int end(struct sweep *sweep, struct ews_session *session)
 		return keep_for_error(sweep, id);
 	if (ews_end_is_blocked(&result))
 		return keep(sweep, id, "the project could not be put back; see 'git ews revert'");
-	add_ended(sweep, id, is_orphaned, result.differs, size_bytes);
+	add_ended(sweep, session, is_orphaned, result.differs, size_bytes);
 	return 0;
 }
 

@@ -453,8 +453,10 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 	if (rc) {
 		if (is_unsettled(session))
 			return;
-		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM,
-					 "session '%s': its workspace is gone: '%s'", id, session->state.workspace);
+		check = ews_checkup_find(out, SESSIONS, EWS_CHECK_PROBLEM, "session '%s': its %s is %s: '%s'", id,
+					 session->is_lost ? "work tree" : "workspace",
+					 session->is_lost ? ews_session_lost_word(session) : "gone",
+					 session->state.workspace);
 		there = ews_session_moved_to(session);
 		if (there)
 			ews_check_advise(check, "git worktree move '%s' '%s'", there, session->state.workspace);

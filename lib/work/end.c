@@ -237,7 +237,8 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 
 	if (rc < 0)
 		return rc;
-	if (session->method->is_project)
+	/* Of one whose work tree is gone only the record ends, wherever that is done. */
+	if (session->method->is_project && !session->is_lost)
 		ews_whose_set(step, repo);
 	free(step->before);
 	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
@@ -293,7 +294,7 @@ static int refuse_users(const struct ews_session *session)
 
 static bool reverts_first(const struct ews_session *session, const struct ews_end_opts *opts)
 {
-	return session->method->is_project && !opts->no_revert && !opts->dry_run;
+	return session->method->is_project && !session->is_lost && !opts->no_revert && !opts->dry_run;
 }
 
 /* In place the project is put back before the session lets go of it; what was there is the revert's to keep. */
@@ -355,14 +356,31 @@ bool ews_end_is_blocked(const struct ews_end_result *result)
 	return result->has_reverted && !result->reverted.put.is_verified;
 }
 
+/* Nothing is left of its work tree that the session could keep, or take back. */
+static int take_up_lost(struct ews_end_result *out, const struct ews_session *session, const struct ews_end_opts *opts)
+{
+	const char *id = session->state.id;
+
+	out->is_gone = true;
+	if (opts->force || !ews_session_has_left_files(session))
+		return 0;
+	ews_error(EWS_EDAMAGED, "the work tree of session '%s' is %s: '%s'", id, ews_session_lost_word(session),
+		  session->state.workspace);
+	ews_error_hint("--force ends the session, and leaves the files as they are");
+	return EWS_EDAMAGED;
+}
+
 /* What there is of the workspace, as a snapshot. */
 static int take_up(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	const char *path = session->state.workspace;
 	EWS_CLEANUP(free) char *there = NULL;
 	struct stat st;
-	int rc = ews_session_is_gone(session);
+	int rc;
 
+	if (session->is_lost)
+		return take_up_lost(out, session, opts);
+	rc = ews_session_is_gone(session);
 	/* Of what can't be looked at nothing is kept yet, so it stays. */
 	if (rc < 0)
 		return rc;

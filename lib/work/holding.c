@@ -659,6 +659,9 @@ int ews_holding_take_usual(struct ews_session *session, enum ews_holding_mode mo
 					       .within = ews_holding_within(session->repo),
 					       .intent = session->state.intent };
 
+	/* Nobody works where nothing is. */
+	if (session->is_lost)
+		return 0;
 	return ews_holding_take(&none, session->repo, &opts);
 }
 

@@ -275,6 +275,28 @@ static int finish_end(struct ews_strv *done, struct ews_session *session, struct
 	return rc;
 }
 
+/* Is there nothing any more that it could be finished in? Returns 1 or 0. One that git has moved comes back from there. */
+static int has_no_place(const struct ews_session *session)
+{
+	int rc = ews_session_is_gone(session);
+	EWS_CLEANUP(free) char *there = rc > 0 ? ews_session_moved_to(session) : NULL;
+
+	return there ? 0 : rc;
+}
+
+static int give_up(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
+{
+	int rc = ews_transition_give_up(session->repo, step);
+
+	if (rc == 0)
+		rc = ews_journal_done(session->fd, step->id);
+	if (rc == 0)
+		ews_strv_addf(done, "session '%s': the interrupted %s stays as far as it came: its %s",
+			      session->state.id, step->verb,
+			      session->is_lost ? "work tree is gone" : "workspace is gone");
+	return rc;
+}
+
 static int recover_step(const struct ews_recovery *recovery, struct ews_session *session)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
@@ -286,6 +308,9 @@ static int recover_step(const struct ews_recovery *recovery, struct ews_session 
 		return ews_journal_done(session->fd, step.id);
 	if (!strcmp(step.verb, "end"))
 		return finish_end(recovery->done, session, &step);
+	rc = has_no_place(session);
+	if (rc != 0)
+		return rc < 0 ? rc : give_up(recovery->done, session, &step);
 	return finish_transition(recovery, session, &step);
 }
 
@@ -415,6 +440,9 @@ static int discard(const struct ews_recovery *recovery, struct ews_session *sess
 		ews_strv_addf(recovery->done, "session '%s': reverted", session->state.id);
 	}
 	rc = ews_end(&ended, session, &end);
+	if (rc == 0 && session->is_lost)
+		ews_strv_addf(recovery->done, "session '%s': its work tree is %s; its snapshots are kept",
+			      session->state.id, ews_session_lost_word(session));
 	if (rc == 0)
 		ews_strv_addf(recovery->done, "session '%s': ended; 'git ews undo' brings it back",
 			      session->state.id);

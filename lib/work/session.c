@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,6 +19,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/gitfile.h"
 #include "store/home.h"
 #include "work/session_name.h"
 
@@ -59,13 +61,8 @@ static int check_state(const struct ews_session *session, const char *id)
 	if (!session->method)
 		return ews_error(EWS_EUNSUPPORTED, "its method '%.40s' is not known to this version", state->method);
 	if (session->method->is_project) {
-		if (strcmp(state->workspace, session->repo->project))
+		if (!session->is_lost && strcmp(state->workspace, session->repo->project) != 0)
 			return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not the project", state->workspace);
-		/* Neither is one that was made since, in its place or under its name. */
-		if (ews_repo_is_beside(session->repo, state->git_dir, state->project) ||
-		    ews_repo_is_younger(session->repo, state->created_s))
-			return ews_error(EWS_EDAMAGED, "its work tree is gone, and '%.200s' is another one",
-					 state->workspace);
 		return 0;
 	}
 	if (*state->workspace != '/' || strcmp(ews_path_base(state->workspace), id))
@@ -80,11 +77,37 @@ static int check_state(const struct ews_session *session, const char *id)
 	return 0;
 }
 
-/* One that works in another work tree itself has all that it needs there. Where that is gone the state says what can't be. */
-static void stand_beside(struct ews_session *session)
+/* Is `project` not where it works? What was made since, in its place or under its name, is another one. */
+static bool is_lost(const struct ews_state *state, const struct ews_repo *project)
 {
-	if (session->method && session->method->is_project)
-		ews_session_stand_in_project(session);
+	if (ews_repo_is_younger(project, state->created_s))
+		return true;
+	return strcmp(state->workspace, project->project) != 0 && access(state->workspace, F_OK) < 0 &&
+	       ews_errno_is_absent(errno);
+}
+
+/* One that works in a work tree itself has all that it needs there, unless that is gone. */
+static int stand_in_place(struct ews_session *session)
+{
+	struct ews_repo *project;
+	int rc;
+
+	if (!session->method || !session->method->is_project)
+		return 0;
+	rc = ews_session_project(&project, session);
+	/* What git leads to no longer, or what no longer leads to git, is no work tree of the repository either. */
+	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
+		ews_error_clear();
+		session->is_lost = true;
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	ews_session_follow(&session->state, project);
+	session->is_lost = is_lost(&session->state, project);
+	if (!session->is_lost)
+		session->repo = project;
+	return 0;
 }
 
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name)
@@ -130,10 +153,10 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 		rc = ews_error(EWS_EDAMAGED, "it has no state");
 	if (rc == 0) {
 		session.method = ews_method_find(session.state.method);
-		stand_beside(&session);
-		ews_session_follow(&session.state, session.repo);
-		rc = check_state(&session, id);
+		rc = stand_in_place(&session);
 	}
+	if (rc == 0)
+		rc = check_state(&session, id);
 	if (rc == EWS_EDENIED)
 		return ews_error_wrap("session '%s'", id);
 	if (rc < 0) {
@@ -151,6 +174,12 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session)
 	const struct ews_state *state = &session->state;
 	int rc = 0;
 
+	if (session->is_lost) {
+		ews_error(EWS_ENOTFOUND, "session '%s': its work tree is %s: '%s'", state->id,
+			  ews_session_lost_word(session), state->workspace);
+		ews_error_hint("'git ews end --force %s' ends the session", state->id);
+		return EWS_ENOTFOUND;
+	}
 	if (!ews_repo_is_beside(session->repo, state->git_dir, state->project)) {
 		*out = session->repo;
 		return 0;
@@ -173,15 +202,45 @@ void ews_session_stand_in_project(struct ews_session *session)
 		ews_error_clear();
 }
 
+bool ews_session_has_left_files(const struct ews_session *session)
+{
+	EWS_CLEANUP(repo) struct ews_repo *another = NULL;
+	struct stat st;
+	bool has;
+
+	if (!session->is_lost || lstat(session->state.workspace, &st) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	has = ews_repo_open_at(&another, session->state.workspace, session->repo->home) < 0;
+	ews_error_clear();
+	return has;
+}
+
+const char *ews_session_lost_word(const struct ews_session *session)
+{
+	return ews_session_has_left_files(session) ? "none of the repository any more" : "gone";
+}
+
+/* Was the work tree moved by hand? Then git's entry leads to where it was, and its own file leads to the entry. */
+static bool was_moved_by_hand(const struct ews_state *state, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *gitfile = ews_path_join(repo->project, EWS_GITFILE);
+	EWS_CLEANUP(free) char *leads_to = ews_gitfile_follow(gitfile);
+
+	return leads_to && !strcmp(leads_to, repo->git_dir) && access(state->workspace, F_OK) < 0 &&
+	       ews_errno_is_absent(errno);
+}
+
 void ews_session_follow(struct ews_state *state, const struct ews_repo *repo)
 {
 	const struct ews_method *method = ews_method_find(state->method);
 	EWS_CLEANUP(free) char *top = NULL;
 
 	if (!method || !method->is_project || strcmp(state->git_dir, repo->git_dir) != 0 ||
-	    strcmp(state->workspace, state->project) != 0)
+	    strcmp(state->workspace, state->project) != 0 || ews_repo_is_younger(repo, state->created_s))
 		return;
 	top = ews_repo_linked_top(repo, state->git_dir);
+	if (!top && was_moved_by_hand(state, repo))
+		top = ews_strdup(repo->project);
 	if (!top || strcmp(top, repo->project) != 0)
 		return;
 	free(state->workspace);

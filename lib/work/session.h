@@ -29,16 +29,17 @@ struct ews_session {
 	struct ews_lock owner_lock; /* held after ews_session_own() */
 	struct ews_early *early; /* a look at the workspace that was begun; NULL: none */
 	struct ews_repo *beside; /* the work tree that it is of, where that is another one; NULL until somebody asked for it */
+	bool is_lost; /* it works in a work tree itself that is none of the repository any more: only its record can be closed */
 };
 
-#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT, NULL, NULL }
+#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT, NULL, NULL, false }
 
 /*
  * Open the session that `name` (an id, or a prefix of one alone) means. NULL:
  * the session of the current directory (also of one that a step put into trash), else $EWS_SESSION, else the only
  * active session of the project. Fails with EWS_ENOTFOUND or, for a prefix of several,
  * EWS_EUSAGE with the candidates in the hint; EWS_EDAMAGED when its state can't be read. One that works in another work
- * tree itself is not for this one: EWS_ENOTFOUND, and the hint says where it is.
+ * tree itself is not for this one: EWS_ENOTFOUND, and the hint says where it is. Where that work tree is gone it is for all of them.
  */
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name);
 
@@ -60,7 +61,15 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session);
  */
 void ews_session_stand_in_project(struct ews_session *session);
 
-/* What `state` says of a session that works in the linked worktree `repo` itself, which git moved since, is said of its new place. */
+/*
+ * Does a directory stand where one that is lost worked, which is no work tree of anything any more? The session's files may be in it.
+ */
+bool ews_session_has_left_files(const struct ews_session *session);
+
+/* What became of the work tree of one that is lost: it is "gone", or else "none of the repository any more". */
+const char *ews_session_lost_word(const struct ews_session *session);
+
+/* What `state` says of a session that works in the linked worktree `repo` itself, which was moved since, is said of its new place. */
 void ews_session_follow(struct ews_state *state, const struct ews_repo *repo);
 
 /* Say that another process is at work on session `id`: fails with EWS_EBUSY. */

@@ -196,7 +196,7 @@ bool ews_session_is_orphaned(const struct ews_session *session)
 int ews_session_refuse_company(const struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int rc = ews_session_ids(&ids, session->repo);
+	int rc = session->is_lost ? 0 : ews_session_ids(&ids, session->repo);
 
 	for (size_t i = 0; i < ids.n && rc == 0; i++) {
 		if (!strcmp(ids.items[i], session->state.id) ||

@@ -81,6 +81,8 @@ int ews_session_is_gone(const struct ews_session *session)
 {
 	struct stat st;
 
+	if (session->is_lost)
+		return 1;
 	if (lstat(session->state.workspace, &st) == 0)
 		return !S_ISDIR(st.st_mode);
 	if (ews_errno_is_absent(errno))
@@ -120,19 +122,42 @@ char *ews_session_moved_to(const struct ews_session *session)
 	return rc ? ews_path_dir(gitfile) : NULL;
 }
 
+static void hint_end(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *round = ews_strfmt("ews/%s", session->state.id);
+
+	if (!strcmp(session->state.label, round))
+		ews_error_hint("'git ews round end --force' ends the round, without its work");
+	else
+		ews_error_hint("'git ews end %s' ends the session", session->state.id);
+}
+
+/* Of one in place. */
+static int fail_lost(const struct ews_session *session)
+{
+	const struct ews_state *state = &session->state;
+	const bool has_left_files = ews_session_has_left_files(session);
+
+	ews_error(EWS_EDAMAGED, "the work tree of session '%s' is %s: '%s'", state->id,
+		  ews_session_lost_word(session), state->workspace);
+	if (has_left_files)
+		ews_error_hint("'git ews end --force %s' ends the session, and leaves the files as they are",
+			       state->id);
+	else
+		hint_end(session);
+	return EWS_EDAMAGED;
+}
+
 static int fail_gone(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
-	EWS_CLEANUP(free) char *round = ews_strfmt("ews/%s", session->state.id);
 
 	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id,
 		  session->state.workspace);
 	if (there)
 		ews_error_hint("it was moved: git worktree move '%s' '%s'", there, session->state.workspace);
-	else if (!strcmp(session->state.label, round))
-		ews_error_hint("'git ews round end --force' ends the round, without its work");
 	else
-		ews_error_hint("'git ews end %s' ends the session", session->state.id);
+		hint_end(session);
 	return EWS_EDAMAGED;
 }
 
@@ -166,6 +191,11 @@ int ews_session_open_workspace(const struct ews_session *session)
 {
 	int fd;
 
+	if (session->is_lost) {
+		int rc = ews_session_refuse_unsettled(session);
+
+		return rc < 0 ? rc : fail_lost(session);
+	}
 	if (session->method->is_project)
 		return ews_dir_open(session->state.workspace);
 	fd = open_now(session);
@@ -190,6 +220,9 @@ int ews_session_open_admin(const struct ews_session *session)
 	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
 	struct ews_place place = ews_session_place(session);
 
+	/* That of a work tree is its own, and none of ours. */
+	if (session->is_lost)
+		return ews_error(EWS_ENOTFOUND, "session '%s' has no git directory any more", session->state.id);
 	/* Where it lies elsewhere, git has it of a workspace that is gone. */
 	if (workspace < 0 && ews_session_is_gone(session) != 1)
 		return ews_error_code();

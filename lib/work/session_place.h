@@ -38,7 +38,7 @@ int ews_session_make_parent(const struct ews_session *session);
 
 /*
  * Is the workspace gone, so that no directory is in its place? Returns 1 or 0, and fails where that can't be seen: what can't be looked
- * at may be all there.
+ * at may be all there. In place it is gone where no work tree of the repository is there.
  */
 int ews_session_is_gone(const struct ews_session *session);
 

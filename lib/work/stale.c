@@ -250,7 +250,7 @@ int ews_stale_find(struct ews_stale *out, struct ews_session *session, const str
 	int64_t epoch = -1;
 	int rc;
 
-	if (session->method->is_project)
+	if (session->method->is_project && !session->is_lost)
 		return 0;
 	rc = ews_session_project(&project, session);
 	if (rc == 0)

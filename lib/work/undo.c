@@ -306,7 +306,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		rc = ews_step_write(session->repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_end_take_back(&out->put.expired, session, step);
-	if (rc == 0)
+	if (rc == 0 && !session->is_lost)
 		out->workspace = ews_strdup(session->state.workspace);
 	return rc;
 }
