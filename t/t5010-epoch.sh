@@ -71,6 +71,12 @@ test_expect_success 'each work tree of a repository has its own, so has a plain 
 	git clone -q --bare p bare.git && was=$(git -C bare.git ews epoch) && test "$(git -C bare.git ews epoch)" = "$was" && git -C bare.git update-ref HEAD HEAD~1 && test "$(git -C bare.git ews epoch)" = $((was + 1))
 '
 
+test_expect_success 'P8: a work tree that git moves, once and again, is the same project: what began in it is not stale for that' '
+	test_repo roam && git -C roam worktree add -q -b w ../roam-w && start_ws roam-w s && now=$(git -C roam-w ews epoch) && was=roam-w && for to in roam-m roam-n; do
+		git -C roam worktree move ../$was ../$to && git -C roam ews epoch check s >out && echo current | test_cmp - out && git -C $to ews epoch >out && echo $now | test_cmp - out && git -C roam worktree add -q -b new-$to ../$was && echo draft >$was/draft && git -C $was ews epoch && git -C roam ews epoch check s >out && echo current | test_cmp - out && was=$to || return 1
+	done && echo draft >roam-n/draft && test_expect_code 1 git -C roam ews epoch check s >out && test_grep "its epoch went from $now to $((now + 1))$" out && git -C roam ews end s
+'
+
 test_expect_success 'P8: a session is held against the work tree that it was started in, wherever that is asked' '
 	test_repo trees && git -C trees worktree add -q -b w ../trees-w && start_ws -n mw trees m && start_ws -n ww trees-w w && echo work >>"${ww:?}/run.sh" && for at in trees trees-w; do
 		for id in m w; do

@@ -34,7 +34,7 @@
 struct line {
 	int64_t number;
 	char *digest; /* of what was seen; "-": nothing yet */
-	char *project; /* escaped */
+	char *project; /* its path, escaped, or "worktrees/<its name in git>" of a linked worktree */
 };
 
 struct lines {
@@ -167,7 +167,7 @@ static int64_t find_safe_number(struct ews_repo *repo)
 	return number + 1;
 }
 
-/* The line of `project`, escaped, or NULL. */
+/* The line of the project that is called `project`, or NULL. */
 static struct line *line_of(const struct lines *lines, const char *project)
 {
 	for (size_t i = 0; i < lines->n; i++)
@@ -176,21 +176,48 @@ static struct line *line_of(const struct lines *lines, const char *project)
 	return NULL;
 }
 
+/* What the project is called in its line: git may move a linked worktree, and its name stays. The caller frees it. */
+static char *name_project(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *worktree = ews_repo_worktree(repo);
+	EWS_CLEANUP(buf) struct ews_buf project = EWS_BUF_INIT;
+
+	if (*worktree)
+		return ews_strfmt("worktrees/%s", worktree);
+	ews_path_escape(&project, repo->project, strlen(repo->project));
+	return ews_buf_steal(&project);
+}
+
+/* Older versions called a linked worktree by its path, too: it has the name that it has now. NULL: there is no such line. */
+static struct line *rename_line(struct lines *lines, const struct ews_repo *repo, const char *project)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	struct line *line;
+
+	ews_path_escape(&path, repo->project, strlen(repo->project));
+	line = line_of(lines, path.ptr);
+	if (line) {
+		free(line->project);
+		line->project = ews_strdup(project);
+	}
+	return line;
+}
+
 /* The project's line, a new one when it has none. */
 static struct line *find_line(struct lines *lines, struct ews_repo *repo)
 {
-	EWS_CLEANUP(buf) struct ews_buf project = EWS_BUF_INIT;
-	struct line *line;
+	EWS_CLEANUP(free) char *project = name_project(repo);
+	struct line *line = line_of(lines, project);
 
-	ews_path_escape(&project, repo->project, strlen(repo->project));
-	line = line_of(lines, project.ptr);
+	if (!line)
+		line = rename_line(lines, repo, project);
 	if (line)
 		return line;
 	EWS_GROW(lines->items, lines->n, lines->cap);
 	line = &lines->items[lines->n++];
 	*line = (struct line){ .number = find_safe_number(repo),
 			       .digest = ews_strdup(UNSEEN),
-			       .project = ews_strdup(project.ptr) };
+			       .project = ews_steal(&project) };
 	return line;
 }
 
@@ -516,19 +543,19 @@ static int follow(struct ews_repo *repo, const char *was)
 {
 	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT, to = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *to = name_project(repo);
 	struct line *line;
 	int rc = take_lines(&lines, &lock, repo);
 
 	if (rc < 0)
 		return rc;
 	ews_path_escape(&from, was, strlen(was));
-	ews_path_escape(&to, repo->project, strlen(repo->project));
 	line = line_of(&lines, from.ptr);
-	if (!line || line_of(&lines, to.ptr))
+	if (!line || line_of(&lines, to))
 		return 0;
 	free(line->project);
-	line->project = ews_strdup(to.ptr);
+	line->project = ews_steal(&to);
 	return write_lines(repo, &lines);
 }
 

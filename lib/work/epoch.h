@@ -7,6 +7,8 @@
  *     ...
  *     end <digest of the lines above>
  *
+ * A project is called by its path, but a linked worktree by its name in git, worktrees/<name>, which stays when git moves it.
+ *
  * The digest is over HEAD, what the index holds (not its stat data, which git refreshes), and the tree: paths, types, modes
  * and contents of what is neither ignored nor excluded. Whoever looks and sees another one puts the number up, whoever
  * changed it: a git command, an editor, a verb of ours. What changed and changed back unseen is no change.
