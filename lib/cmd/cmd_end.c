@@ -109,6 +109,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		      const struct ews_end_result *result)
 {
 	const struct ews_changes_opt changes = find_changes(set, session, result);
+	EWS_CLEANUP(free) char *top = ews_session_top(session);
 	const char *id = session->state.id;
 	size_t i;
 
@@ -165,7 +166,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		ctx, session->method->is_project ? "not in the snapshot" : "not in the snapshot, but in trash",
 		&result->skipped);
 	if (!set->dry_run && !session->method->is_project && ews_path_is_inside(ctx->cwd, session->state.workspace))
-		ews_cmd_note(ctx, "this directory is in trash now: cd %s", session->state.project);
+		ews_cmd_note(ctx, "this directory is in trash now: cd %s", top);
 }
 
 /* Of a session that goes on the user's hook may have to say what becomes of its result. */

@@ -93,9 +93,10 @@ void ews_render_guard_text(struct ews_buf *out, const char *level, const char *p
 static void add_open(cJSON *object, const struct ews_session_view *view)
 {
 	const struct ews_state *state = &view->session.state;
+	EWS_CLEANUP(free) char *top = ews_session_top(&view->session);
 	int64_t until_s = state->ended_s ? state->ended_s : ews_clock_now();
 
-	ews_json_add_path(object, "project", state->project);
+	ews_json_add_path(object, "project", top);
 	ews_json_add_path(object, "path", state->workspace);
 	ews_render_string(object, "method", ews_render_method(state->method));
 	ews_render_time(object, "created_at", state->created_s);
@@ -377,6 +378,7 @@ static int add_field(struct ews_buf *out, const struct ews_session_view *view, c
 {
 	const cJSON *node = cJSON_GetObjectItemCaseSensitive(object, key);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *top = NULL;
 	int rc = check_key(key);
 
 	if (rc < 0)
@@ -386,7 +388,8 @@ static int add_field(struct ews_buf *out, const struct ews_session_view *view, c
 	if (view->is_open && !strcmp(key, "path")) {
 		ews_buf_adds(out, view->session.state.workspace);
 	} else if (view->is_open && !strcmp(key, "project")) {
-		ews_buf_adds(out, view->session.state.project);
+		top = ews_session_top(&view->session);
+		ews_buf_adds(out, top);
 	} else if (cJSON_IsString(node)) {
 		ews_buf_adds(out, node->valuestring);
 	} else if (node && !cJSON_IsNull(node)) {

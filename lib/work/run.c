@@ -277,24 +277,11 @@ static int add_shim(struct ews_strv *env, const struct ews_session *session, con
 	return 0;
 }
 
-/* The project's top: where it was, or where git says that it stands by now. Borrowed. */
-static const char *find_project(struct ews_session *session)
-{
-	const char *was = session->state.project;
-	struct ews_repo *project;
-
-	if (access(was, F_OK) == 0 || !ews_errno_is_absent(errno))
-		return was;
-	if (ews_session_project(&project, session) == 0)
-		return project->is_bare ? was : project->project;
-	ews_error_clear();
-	return was;
-}
-
 static int make_env(struct stage *stage, struct ews_session *session, const struct ews_run_opts *opts, const char *cwd)
 {
 	const struct ews_state *state = &session->state;
 	struct ews_strv *env = &stage->env;
+	EWS_CLEANUP(free) char *top = ews_session_top(session);
 	EWS_CLEANUP(free) char *tmp = NULL;
 	EWS_CLEANUP(strv) struct ews_strv marks = EWS_STRV_INIT;
 	int rc = make_tmp(&tmp, &stage->tmp_fd, session);
@@ -312,7 +299,7 @@ static int make_env(struct stage *stage, struct ews_session *session, const stru
 	set_env(env, "EWS_SESSION", state->id);
 	set_env(env, "EWS_WORKSPACE", state->workspace);
 	set_env(env, "EWS_BASE", state->base_snapshot);
-	set_env(env, "EWS_PROJECT", find_project(session));
+	set_env(env, "EWS_PROJECT", top);
 	set_env(env, "EWS_BRANCH", state->branch);
 	if (state->port_base)
 		set_env_number(env, "EWS_PORT_BASE", state->port_base);

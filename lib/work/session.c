@@ -202,6 +202,15 @@ void ews_session_stand_in_project(struct ews_session *session)
 		ews_error_clear();
 }
 
+char *ews_session_top(const struct ews_session *session)
+{
+	const struct ews_state *state = &session->state;
+	/* Of one whose repository is gone there is but the record. */
+	char *top = session->repo ? ews_repo_linked_top(session->repo, state->git_dir) : NULL;
+
+	return top ? top : ews_strdup(state->project);
+}
+
 bool ews_session_has_left_files(const struct ews_session *session)
 {
 	EWS_CLEANUP(repo) struct ews_repo *another = NULL;

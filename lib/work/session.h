@@ -61,6 +61,9 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session);
  */
 void ews_session_stand_in_project(struct ews_session *session);
 
+/* The top of the work tree that it is of: where git says that this stands by now, else where it was. The caller frees it. */
+char *ews_session_top(const struct ews_session *session);
+
 /*
  * Does a directory stand where one that is lost worked, which is no work tree of anything any more? The session's files may be in it.
  */

@@ -39,12 +39,13 @@ static bool is_ours(const char *variable)
 static void fill_env(struct ews_strv *env, const struct ews_session *session, const struct ews_user_hook_about *about)
 {
 	const struct ews_state *state = &session->state;
+	EWS_CLEANUP(free) char *top = ews_session_top(session);
 
 	for (char **item = environ; *item; item++)
 		if (!is_ours(*item))
 			ews_strv_add(env, *item);
 	ews_strv_addf(env, "EWS_SESSION=%s", state->id);
-	ews_strv_addf(env, "EWS_PROJECT=%s", state->project);
+	ews_strv_addf(env, "EWS_PROJECT=%s", top);
 	ews_strv_addf(env, "EWS_WORKSPACE=%s", state->workspace);
 	ews_strv_addf(env, "EWS_INTENT=%s", state->intent);
 	ews_strv_addf(env, "EWS_COMMAND=%s", about->command ? about->command : "");
