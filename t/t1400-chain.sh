@@ -101,6 +101,15 @@ test_expect_success 'P1: an end that is called in another work tree: what is acc
 	start_ws lw-tree there && echo t >"${ws:?}/t" && git -C lw -c ews.hook.complete="exit 0" ews run --end there -- touch by 2>err && test_grep accepted err && test "$(cat lw-tree/t)" = t && test_path_is_file lw-tree/by && test_path_is_missing lw/t && test_path_is_missing lw/by
 '
 
+test_expect_success 'P1: a run that is called in another work tree: its log and patch, and what is set, are those of the one that the session is of' '
+	test_repo at && git -C at worktree add -q -b at-b "$PWD/at-tree" && start_ws at far && test_fingerprint at-tree >before && git -C at-tree ews run --log far -- sh -c "echo said; echo more >>run.sh" >out 2>err && test_grep "the log is $PWD/at/.superqode/qe-artifacts/logs/far.log" err && test_grep "the patch is $PWD/at/.superqode/qe-artifacts/patches/far.patch" err && test_path_is_missing at-tree/.superqode &&
+	echo said | test_cmp - at/.superqode/qe-artifacts/logs/far.log && git -C at-tree ews report far >out && test_grep "^$PWD/at/.superqode/" out && git -C at-tree ews report --output - far >out && test_grep "logs/far.log" out && test_path_is_missing at-tree/.superqode && test_fingerprint at-tree >after && test_cmp before after &&
+	for verb in end "clean --force" "run --end"; do
+		printf "qe:\n  workspace:\n    preserve_artifacts: false\n" >at/superqode.yaml && rm -rf at/.superqode && start_ws at no && echo more >>"${ws:?}/run.sh" && git -C at-tree ews $verb no $(test "$verb" != "run --end" || echo -- true) && test_path_is_missing at/.superqode && test_path_is_missing at-tree/.superqode &&
+			mv at/superqode.yaml at-tree/superqode.yaml && start_ws at yes && echo more >>"${ws:?}/run.sh" && git -C at-tree ews $verb yes $(test "$verb" != "run --end" || echo -- true) && test_path_is_file at/.superqode/qe-artifacts/patches/yes.patch && test_path_is_missing at-tree/.superqode && rm at-tree/superqode.yaml || { echo >&2 "$verb"; return 1; }
+	done
+'
+
 test_expect_success 'a hook is told, and shown, where the work tree stands by now, whatever stands where it was' '
 	git -C lw worktree add -q -b go "$PWD/lw-go" && start_ws lw-go gone && echo g >"${ws:?}/g" && git -C lw worktree move "$PWD/lw-go" "$PWD/lw-went" && git -C lw worktree add -q -b other "$PWD/lw-go" && git -C lw -c ews.hook.start="printf \"%s\\n\" \"\$EWS_PROJECT\" >\"\$HOME/told\"" ews run gone -- sh -c "echo \"\$EWS_PROJECT\"" >out 2>err && echo "$PWD/lw-went" >want && test_cmp want out && test_cmp want home/told && git -C lw ews status --json gone >json && test_json json ".sessions[0].project" "$PWD/lw-went" &&
 	git -C "${ws:?}" -c ews.hook.complete="printf \"%s\\n\" \"\$EWS_PROJECT\" >\"\$HOME/told\"; exit 1" ews end gone 2>err && test_cmp want home/told && test_grep "cd $PWD/lw-went$" err

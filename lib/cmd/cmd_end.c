@@ -189,6 +189,16 @@ static int decide(struct ews_completion *completion, const struct ews_cmd_ctx *c
 	return rc;
 }
 
+/* What is asked for, and what the settings want. Returns 1 where they are stored, or 0. */
+static int wants_artifacts(const struct settings *set, struct ews_repo *repo)
+{
+	int rc = set->no_artifacts ? 0 : ews_farewell_is_wanted(repo);
+
+	if (rc < 0)
+		ews_error_hint("correct it, or end without report and patch: git ews end --no-artifacts");
+	return rc;
+}
+
 static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *name)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
@@ -201,7 +211,6 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 				     .no_revert = set->no_revert,
 				     .pending = set->pending,
 				     .branch = set->branch,
-				     .artifacts = set->no_artifacts ? NULL : &set->artifacts,
 				     .progress = ews_progress_show,
 				     .payload = &progress };
 	int rc;
@@ -212,6 +221,12 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 				      "; with 'git ews end --force' it goes to trash alone");
 	if (rc < 0)
 		return rc;
+	/* What is set there holds, wherever the end is called. */
+	ews_session_stand_in_project(&session);
+	rc = wants_artifacts(set, session.repo);
+	if (rc < 0)
+		return rc;
+	opts.artifacts = rc ? &set->artifacts : NULL;
 	rc = decide(&completion, ctx, set, &session);
 	if (rc < 0)
 		return rc;
@@ -226,22 +241,6 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 		show_json(ctx, set, &session, &result, &completion);
 	else
 		show_text(ctx, set, &session, &result);
-	return 0;
-}
-
-/* What is asked for, and what the settings want. */
-static int settle_artifacts(struct settings *set, struct ews_repo *repo)
-{
-	int rc;
-
-	if (set->no_artifacts)
-		return 0;
-	rc = ews_farewell_is_wanted(repo);
-	if (rc < 0) {
-		ews_error_hint("correct it, or end without report and patch: git ews end --no-artifacts");
-		return rc;
-	}
-	set->no_artifacts = !rc;
 	return 0;
 }
 
@@ -279,8 +278,6 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_cmd_session_ids(&ids, ctx, &args.words);
 	set.is_one_of_many = ids.n > 1;
-	if (rc == 0)
-		rc = settle_artifacts(&set, ctx->repo);
 	if (rc == 0 && set.branch && ids.n > 1)
 		rc = ews_error(EWS_EUSAGE, "--branch is for one session");
 	for (i = 0; rc == 0 && i < ids.n; i++)

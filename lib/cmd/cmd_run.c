@@ -365,8 +365,8 @@ static int finish(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 		ews_cmd_note(ctx, "the shell ended with status %d, which may be that of its last command",
 			     result->status);
 	ews_render_run_talk(ctx, result, set->reap);
-	ends = wants_end(set, ctx->repo, is_new, result->status);
-	patch = ends < 0 ? ends : wants_patch(ctx->repo, ends);
+	ends = wants_end(set, session->repo, is_new, result->status);
+	patch = ends < 0 ? ends : wants_patch(session->repo, ends);
 	rc = patch < 0 ? patch : ews_run_conclude(&outcome, session, patch);
 	if (rc < 0) {
 		give_back(session);
@@ -499,10 +499,13 @@ static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const cha
 	int rc;
 
 	rc = ews_cmd_open_session(&session, ctx, name, true);
+	/* What it leaves belongs there, and what is set there holds, wherever the run is called. */
+	if (rc == 0)
+		ews_session_stand_in_project(&session);
 	if (rc == 0 && set->end)
 		rc = ews_round_refuse(session.repo, session.state.id, "; leave out --end");
 	if (rc == 0)
-		rc = choose_guard(set, ctx->repo, session.method);
+		rc = choose_guard(set, session.repo, session.method);
 	if (rc == 0)
 		rc = find_program(&ctx->failure_status, set, command[0]);
 	if (rc == 0)

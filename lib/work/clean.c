@@ -175,7 +175,7 @@ static int end(struct sweep *sweep, struct ews_session *session)
 		add_ended(sweep, session, is_orphaned, look.differs, size_bytes);
 		return 0;
 	}
-	rc = ews_farewell_is_wanted(sweep->repo);
+	rc = ews_farewell_is_wanted(session->repo);
 	opts.artifacts = rc > 0 ? &artifacts : NULL;
 	if (rc < 0 || ews_end(&result, session, &opts) < 0)
 		return keep_for_error(sweep, id);
