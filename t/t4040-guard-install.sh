@@ -116,6 +116,17 @@ test_expect_success 'P6: in the project they are stopped while a session works i
 	) && git -C qown commit -q --allow-empty -m elsewhere && git -C q ews end -q here && git -C q commit -q --allow-empty -m after
 '
 
+test_expect_success 'P6: in place in a work tree that git moved: they are stopped there, by what is set there, and not where it was' '
+	test_repo mv && git -C mv worktree add -q -b w ../mv-w && git -C mv ews guard install >out && git -C mv-w ews start -q --method in-place here >out && printf "qe:\n  git_guard:\n    block_commit: false\n" >mv-w/superqode.yaml && git -C mv-w ews config accept >out && git -C mv-w commit -q --allow-empty -m let && git -C mv worktree move ../mv-w ../mv-n && stopped "git commit (session .here. works in place here)" git -C mv-n commit -q --allow-empty -m x &&
+	git -C mv worktree add -q -b other ../mv-w && cp mv-n/superqode.yaml mv-w/ && git -C mv-w commit -q --allow-empty -m elsewhere && stopped "git commit" git -C mv-n commit -q --allow-empty -m x && git -C mv-n ews config accept >out && git -C mv-n commit -q --allow-empty -m let &&
+	git -C mv-n ews end -q here && git -C mv worktree add -q -b gone ../mv-g && git -C mv-g ews start -q --method in-place gone >out && rm -r mv-g && git -C mv worktree prune && sleep 1.1 && git -C mv worktree add -q -b anew ../mv-g && git -C mv-g commit -q --allow-empty -m anew && git -C mv ews end -q --force gone && git -C mv ews guard uninstall >out
+'
+
+test_expect_success 'P6: in place in a repository that was moved: they are stopped although its sessions have not followed yet' '
+	git ews guard install --global >out && test_repo mine && git -C mine worktree add -q -b w ../mine-w && git -C mine ews start -q --method in-place here >out && git -C mine -c core.hooksPath=/dev/null pack-refs --all && mv mine mine-n && git -C mine-n worktree repair ../mine-w && stopped "git commit (session .here. works in place here)" git -C mine-n commit -q --allow-empty -m x && git -C mine-w commit -q --allow-empty -m elsewhere &&
+	git clone -q mine-n mine-c && mv mine-n mine && mv mine away && git -C mine-c commit -q --allow-empty -m another && mv away mine && git -C mine ews end -q here && git -C mine commit -q --allow-empty -m after && git ews guard uninstall --global >out
+'
+
 test_expect_success 'P9: the settings hold for hooks as well, those of the user; a command line has no say' '
 	start_ws -n ws q let && stopped "git commit" git -C "${ws:?}" -c ews.gitGuard.blockCommit=false commit -q --allow-empty -m x &&
 	git -C q config ews.gitGuard.blockCommit false && stopped "git commit" git -C "${ws:?}" commit -q --allow-empty -m x &&

@@ -21,7 +21,9 @@
 #include "store/gitfile.h"
 #include "store/home.h"
 #include "store/linked.h"
+#include "store/packed_refs.h"
 #include "store/state.h"
+#include "work/session.h"
 
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 
@@ -160,25 +162,39 @@ static bool is_workspace(struct ews_state *out, const char *home, const struct w
 	return workspace && !strcmp(workspace, where->top);
 }
 
-static bool is_used_in_place(struct ews_state *out, const char *home, const struct where *where)
+/*
+ * Does the session work in this work tree, not in one that had its name before it? `store` is where the repository was when the
+ * state was written.
+ */
+static bool is_here(const struct ews_state *state, const char *store, const struct where *where)
+{
+	const char *below = ews_str_after(state->git_dir, store);
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s%s", where->common_dir, below ? below : "");
+	EWS_CLEANUP(fd) int fd = -1;
+	int64_t born_s = INT64_MIN;
+
+	if (strcmp(state->method, "in-place") != 0 || !below || strcmp(git_dir, where->git_dir) != 0)
+		return false;
+	fd = ews_dir_open(where->git_dir);
+	/* One that is no linked one has nothing that says when it was made. */
+	if (fd < 0 || ews_linked_born(&born_s, fd) < 0)
+		ews_error_clear();
+	return born_s <= state->created_s;
+}
+
+/* Reads the state of a session among those below `repo_dir` that works here itself; false when there is none. */
+static bool find_in_place(struct ews_state *out, const char *repo_dir, const char *store, const struct where *where)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	EWS_CLEANUP(free) char *repo_dir = NULL;
-	EWS_CLEANUP(free) char *sessions = NULL;
-	EWS_CLEANUP(fd) int fd = -1;
+	EWS_CLEANUP(free) char *sessions = ews_path_join(repo_dir, "sessions");
+	EWS_CLEANUP(fd) int fd = ews_dir_open(sessions);
+	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 	bool found = false;
-	ssize_t n = 0;
 
-	if (ews_home_find_repo_dir(&repo_dir, home, where->common_dir) == 0) {
-		sessions = ews_path_join(repo_dir, "sessions");
-		fd = ews_dir_open(sessions);
-		n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-	}
 	for (ssize_t i = 0; i < n && !found; i++) {
 		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 
-		found = read_living(&state, repo_dir, names.items[i].name) && !strcmp(state.method, "in-place") &&
-			!strcmp(state.git_dir, where->git_dir);
+		found = read_living(&state, repo_dir, names.items[i].name) && is_here(&state, store, where);
 		if (found) {
 			*out = state;
 			state = (struct ews_state)EWS_STATE_INIT;
@@ -186,6 +202,63 @@ static bool is_used_in_place(struct ews_state *out, const char *home, const stru
 	}
 	ews_error_clear();
 	return found;
+}
+
+/* Has the repository the session's base? */
+static bool has_base(const struct where *where, const char *id)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", id);
+	EWS_CLEANUP(free) char *line = ews_strfmt(" %s\n", ref);
+	EWS_CLEANUP(fd) int fd = ews_dir_open(where->common_dir);
+	EWS_CLEANUP(buf) struct ews_buf packed = EWS_BUF_INIT;
+	bool has = fd >= 0 && (faccessat(fd, ref, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+			       (ews_packed_refs_read(&packed, fd, ref) == 0 && strstr(packed.ptr, line)));
+
+	ews_error_clear();
+	return has;
+}
+
+/* One that home doesn't know may have been moved: its sessions have not followed yet, and they work here all the same. */
+static bool find_moved(struct ews_state *out, const char *home, const struct where *where)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	bool found = false;
+
+	if (ews_home_projects(&projects, home) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < projects.n && !found; i++) {
+		const struct ews_home_project *project = &projects.items[i];
+		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+
+		if (project->problem ||
+		    !(project->leads_to ? !strcmp(project->leads_to, where->common_dir) : project->is_gone))
+			continue;
+		found = find_in_place(&state, project->dir, project->store, where) && has_base(where, state.id);
+		if (found) {
+			*out = state;
+			state = (struct ews_state)EWS_STATE_INIT;
+		}
+	}
+	return found;
+}
+
+static bool is_used_in_place(struct ews_state *out, const char *home, const struct where *where)
+{
+	EWS_CLEANUP(free) char *repo_dir = NULL;
+	bool is_known = ews_home_find_repo_dir(&repo_dir, home, where->common_dir) == 0;
+	bool found;
+
+	ews_error_clear();
+	found = is_known ? find_in_place(out, repo_dir, where->common_dir, where) : find_moved(out, home, where);
+	if (!found)
+		return false;
+	free(out->git_dir);
+	out->git_dir = ews_strdup(where->git_dir);
+	if (where->top) {
+		free(out->project);
+		out->project = ews_strdup(where->top);
+	}
+	return true;
 }
 
 static bool read_bool(const struct ews_config *config, const char *name)
@@ -213,10 +286,26 @@ static bool is_word(const char *told, const struct ews_config *config, const cha
 	return !strcmp(told && *told ? told : read_word(config, name), word);
 }
 
+/* The top of the work tree that the session is of: where git says that this stands by now, else where it was. The caller frees it. */
+static char *find_top(const struct ews_state *state)
+{
+	EWS_CLEANUP(free) char *entries = ews_path_dir(state->git_dir);
+	EWS_CLEANUP(free) char *gitfile = NULL;
+	EWS_CLEANUP(free) char *top = NULL;
+	char *real = NULL;
+
+	if (!strcmp(ews_path_base(entries), "worktrees"))
+		gitfile = ews_gitfile_back(state->git_dir);
+	top = gitfile ? ews_path_dir(gitfile) : NULL;
+	real = top ? realpath(top, NULL) : NULL;
+	return real ? real : ews_strdup(state->project);
+}
+
 /* Do the project's settings let it go on? */
 static bool is_let(const struct ews_state *state, const char *home, const struct asked *ask)
 {
-	const struct ews_config_place place = { .project = state->project, .git_dir = state->git_dir, .home = home };
+	EWS_CLEANUP(free) char *top = find_top(state);
+	const struct ews_config_place place = { .project = top, .git_dir = state->git_dir, .home = home };
 	EWS_CLEANUP(config) struct ews_config *config = ews_config_open(&place);
 
 	if (!read_bool(config, "qe.git_guard.enabled") ||
