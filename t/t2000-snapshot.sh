@@ -200,6 +200,15 @@ test_expect_success 'P4: each work tree of a repository has states of its own: n
 	git -C trees-m ews snapshot list >out && test_line_count = 1 out && grep $again out
 '
 
+test_expect_success 'P4: what a work tree had that was removed is not of one that was made anew under its name, and stays' '
+	test_repo again && git -C again worktree add -q ../again-w -b w && (cd again-w && echo old >old && git ews snapshot create -m old) >out && old=$(cat out) &&
+	git -C again worktree remove --force ../again-w && git -C again worktree add -q ../again-w w && git -C again-w ews snapshot list >out && test_must_be_empty out &&
+	(cd again-w && git ews snapshot create -m new && echo more >more && git ews snapshot create -m more) >out && new=$(sed -n 1p out) && more=$(sed -n 2p out) && git -C again-w ews snapshot list --json >json && test_json json ".snapshots[0].snapshot_id" $new && test_json json ".snapshots[1].snapshot_id" $more &&
+	git -C again log -1 --format="%(trailers:key=Ews-Parent,valueonly,separator=)" refs/ews/snapshots/$new >out && echo | test_cmp - out && git -C again ews snapshot list >out && test_must_be_empty out && for at in again again-w; do
+		git -C $at ews snapshot prune --older-than 0s --dry-run >out && test_must_fail grep $old out && git -C $at ews snapshot list --all >out && test_line_count = 3 out && grep $old out || return 1
+	done && git -C again-w ews snapshot prune --keep 1 >out && echo $new | test_cmp - out && git -C again ews clean && git -C again-w ews snapshot restore --force $old && test "$(cat again-w/old)" = old && test_path_is_missing again-w/more && git -C again ews snapshot verify $old
+'
+
 test_expect_success 'P4, P8: a damaged HEAD, which start refuses, is named and keeps nobody from saving what is there; an unborn one is no damage' '
 	git init -q hurt && echo 1 >hurt/f && git -C hurt ews snapshot create >out 2>err && test_must_be_empty err && git -C hurt ews snapshot show "$(cat out)" >out && test_grep ! "^Head:" out && git -C hurt add f && git -C hurt commit -q -m one && start_ws hurt w && good=$(git -C hurt rev-parse HEAD) &&
 	for how in "refs/heads/main:" "refs/heads/main:garbage" "refs/heads/main:$(echo $good | tr 0-9a-f 1-9a-f0)" "refs/heads/main:ref: refs/../x" "HEAD:ref: refs/../x" "HEAD:ref: refs/heads/a.lock" "HEAD:$(echo $good | tr 0-9a-f 1-9a-f0)"; do

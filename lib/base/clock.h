@@ -32,6 +32,12 @@ void ews_clock_sleep_ms(unsigned ms);
 
 #define EWS_CLOCK_NS_PER_S INT64_C(1000000000)
 
+/* Does `a` come before `b`? */
+static inline bool ews_clock_is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
 /*
  * Does the time `s`.`ns` of a file lie at most `window_ns` before `then`, or after it? Without nanoseconds it is taken for that of a
  * file system that keeps whole seconds, or every other: what it means may be later than it says.

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,15 +36,14 @@ static int64_t logged_since(int git_fd)
 	return since_s > 0 ? since_s : INT64_MAX;
 }
 
-int ews_linked_born(int64_t *out, int git_fd)
+int ews_linked_born(struct timespec *out, int git_fd)
 {
+	struct timespec since = { .tv_sec = logged_since(git_fd) };
 	struct stat st;
-	int64_t since_s;
 
 	if (fstatat(git_fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ews_errno_is_absent(errno) ? ews_error(EWS_ENOTFOUND, "it is no linked worktree")
 						  : ews_error_os("cannot look for 'commondir'");
-	since_s = logged_since(git_fd);
-	*out = since_s < st.st_mtim.tv_sec ? since_s : st.st_mtim.tv_sec;
+	*out = since.tv_sec < st.st_mtim.tv_sec ? since : st.st_mtim;
 	return 0;
 }

@@ -6,17 +6,18 @@
 #ifndef EWS_STORE_LINKED_H
 #define EWS_STORE_LINKED_H
 
-#include <stdint.h>
+#include <time.h>
 
 /* What the text of "locked" begins with in the entry of a session, in whatever home it is. */
 #define EWS_LINKED_LOCKED_BY "ews session "
 
 /*
- * In which second (UTC) the worktree was made whose git directory is open as `git_fd`. Its name tells nothing of that: one that
+ * When the worktree was made whose git directory is open as `git_fd`. Its name tells nothing of that: one that
  * was removed and made anew may have the same. Two things do, the file "commondir", which git writes once, and the first line of its
- * log; a copy of the repository may have new times, and a log may have lost its first lines, so that the older one counts.
+ * log; a copy of the repository may have new times, and a log may have lost its first lines, so that the older one counts. The log
+ * knows whole seconds, as some file systems do: what is said is never later than it was.
  * Fails with EWS_ENOTFOUND when it is none.
  */
-int ews_linked_born(int64_t *out, int git_fd);
+int ews_linked_born(struct timespec *out, int git_fd);
 
 #endif

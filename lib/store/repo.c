@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -680,13 +681,17 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 	return ews_path_is_inside(git_dir, repo->common_dir) || strcmp(repo->project, project) != 0;
 }
 
-bool ews_repo_is_younger(const struct ews_repo *repo, int64_t than_s)
+bool ews_repo_is_younger(const struct ews_repo *repo, const struct timespec *then)
 {
-	int64_t born_s = INT64_MIN;
+	struct timespec born;
 
-	if (strcmp(repo->git_dir, repo->common_dir) != 0 && ews_linked_born(&born_s, repo->git_fd) < 0)
+	if (!strcmp(repo->git_dir, repo->common_dir))
+		return false;
+	if (ews_linked_born(&born, repo->git_fd) < 0) {
 		ews_error_clear();
-	return born_s > than_s;
+		return false;
+	}
+	return ews_clock_is_before(then, &born);
 }
 
 char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir)

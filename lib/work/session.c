@@ -80,7 +80,9 @@ static int check_state(const struct ews_session *session, const char *id)
 /* Is `project` not where it works? What was made since, in its place or under its name, is another one. */
 static bool is_lost(const struct ews_state *state, const struct ews_repo *project)
 {
-	if (ews_repo_is_younger(project, state->created_s))
+	const struct timespec created = { .tv_sec = state->created_s, .tv_nsec = EWS_CLOCK_NS_PER_S - 1 };
+
+	if (ews_repo_is_younger(project, &created))
 		return true;
 	return strcmp(state->workspace, project->project) != 0 && access(state->workspace, F_OK) < 0 &&
 	       ews_errno_is_absent(errno);

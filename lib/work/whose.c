@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -38,12 +39,14 @@ static const char *name_of(const struct ews_repo *repo)
 static bool has_entry(const struct ews_step *step, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, step->worktree);
-	int64_t born_s = INT64_MIN; /* what can't be seen may be there */
-	int rc = fd < 0 ? fd : ews_linked_born(&born_s, fd);
+	const struct timespec created = { .tv_sec = step->created_s, .tv_nsec = EWS_CLOCK_NS_PER_S - 1 };
+	struct timespec born = { .tv_sec = 0 };
+	int rc = fd < 0 ? fd : ews_linked_born(&born, fd);
 
-	if (rc < 0)
-		ews_error_clear();
-	return rc != EWS_ENOTFOUND && born_s <= step->created_s;
+	if (rc == 0)
+		return !ews_clock_is_before(&created, &born);
+	ews_error_clear();
+	return rc != EWS_ENOTFOUND; /* what can't be seen may be there */
 }
 
 /* Of the common git directory there may be several work trees, as GIT_WORK_TREE names them; or its project was moved. */
