@@ -493,6 +493,14 @@ test_expect_success 'P4: where that directory cannot be made anew, the session h
 	rm above && git -C p ews undo up && test_grep work "${ws:?}/run.sh" && git -C p ews end up
 '
 
+test_expect_success 'the end of a session in place, done again, reverts nothing where git merely refreshed its index since; what was staged, or is hidden, it does' '
+	test_repo seen && (cd seen && git ews start --method in-place ip && echo agent >>run.sh && git ews end ip) && for look in : "git status"; do
+		(cd seen && git ews undo && eval "$look" && git ews undo --redo) && git -C seen ews undo --list >out && test_line_count = 2 out && test_grep " done *end " out && test_grep " done *revert " out || return 1
+	done && git -C seen status --porcelain >out && test_must_be_empty out && git -C seen ews undo && git -C seen ews undo && test_grep agent seen/run.sh && git -C seen ews undo --redo && git -C seen ews undo --redo && git -C seen ews undo --list >out && test_line_count = 2 out && n=2 && for change in "git rm -q --cached run.sh" "git update-index --assume-unchanged run.sh"; do
+		n=$((n + 1)) && git -C seen ews undo && (cd seen && eval "$change") && git -C seen ews undo --redo && git -C seen ews undo --list >out && test_line_count = $n out && git -C seen status --porcelain >out && test_must_be_empty out && git -C seen ls-files -v run.sh >out && test_grep "^H run.sh" out || return 1
+	done
+'
+
 # two_trees <name>: a repository of that name, and a linked work tree <name>-lw with other files; $snap is the latter's state.
 two_trees() {
 	test_repo "$1" && git -C "$1" worktree add -q "../$1-lw" -b "$1-lw" && (cd "$1-lw" && git rm -qr src && echo lw >b && git add b && git commit -qm lw) && snap=$(git -C "$1-lw" ews snapshot create)
@@ -531,7 +539,7 @@ test_expect_success 'P1, P4: likewise the steps of a session that works in place
 	two_trees row && own=$(git -C row ews snapshot create) && echo mine >>row/run.sh && files_of row >mine && git -C row ews snapshot restore --force $own && files_of row >theirs && git -C row-lw ews start --method in-place agent && echo agent >>row-lw/b && git -C row-lw ews end agent && git -C row-lw diff --exit-code &&
 	git -C row ews undo --list >out && test_grep " end .* agent  .*/row-lw\$" out && test_grep " revert .* agent  .*/row-lw\$" out && step=$(sed -n "s/  .* end .*//p" out) && git -C row ews undo --list --json >out && test_json out ".steps[0].project" "$PWD/row-lw" &&
 	git -C row ews undo >out && files_of row >got && test_cmp mine got && git -C row ews undo --redo && files_of row >got && test_cmp theirs got && for which in agent $step; do test_expect_code 128 git -C row ews undo $which 2>err && test_grep "^hint: .*change to .*/row-lw." err || return 1; done && git -C row-lw diff --exit-code &&
-	git -C row-lw ews undo --list >out && test_grep " end .* agent\$" out && git -C row-lw ews undo && git -C row-lw ews undo && test_grep agent row-lw/b && git -C row-lw ews undo --redo && git -C row-lw ews undo --redo && git -C row-lw diff --exit-code && git -C row worktree move ../row-lw ../row-moved && git -C row-moved ews undo --list >out && test_grep " end .* agent\$" out && ends=$(sed -n "s/  .* end .*//p" out) && step=$(sed -n "s/  .* revert .*//p" out | head -n 1) &&
+	git -C row-lw ews undo --list >out && test_grep " end .* agent\$" out && git -C row-lw ews undo && git -C row-lw ews undo && test_grep agent row-lw/b && git -C row-lw ews undo --redo && git -C row-lw ews undo --redo && git -C row-lw diff --exit-code && git -C row worktree move ../row-lw ../row-moved && git -C row-moved ews undo --list >out && test_grep " end .* agent\$" out && ends=$(sed -n "s/  .* end .*//p" out) && step=$(sed -n "s/  .* revert .*//p" out) && test_line_count = 3 out &&
 	git -C row worktree remove ../row-moved && git -C row ews undo && files_of row >got && test_cmp mine got && test_expect_code 128 git -C row ews undo $step 2>err && test_grep "a work tree that is gone" err && test_grep "^hint: .git ews snapshot show snap-" err && test_expect_code 128 git -C row ews undo $ends 2>err && test_grep "a work tree that is gone" err
 '
 

@@ -300,7 +300,10 @@ static bool reverts_first(const struct ews_session *session, const struct ews_en
 /* In place the project is put back before the session lets go of it; what was there is the revert's to keep. */
 static int revert_first(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
-	struct ews_revert_opts revert = { .verb = "revert", .progress = opts->progress, .payload = opts->payload };
+	struct ews_revert_opts revert = { .verb = "revert",
+					  .accepts_refreshed = opts->is_redone,
+					  .progress = opts->progress,
+					  .payload = opts->payload };
 	int rc;
 
 	out->reverted = (struct ews_revert_result)EWS_REVERT_RESULT_INIT;

@@ -21,6 +21,7 @@ struct ews_end_opts {
 	const char *branch; /* leave the result as this branch, which must be new; NULL: don't */
 	bool pending; /* what it came to waits for a decision (work/pending); when nothing differs it ends as ever */
 	bool no_revert; /* in place: leave the project as it is */
+	bool is_redone; /* it had ended before: in place, a project that was merely looked at since needs no revert */
 	const struct ews_farewell_opts *artifacts; /* store these first; NULL: none */
 	ews_progress_fn progress;
 	void *payload;

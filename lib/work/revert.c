@@ -87,6 +87,7 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 					    .base = base,
 					    .only = opts->only,
 					    .full = opts->full,
+					    .accepts_refreshed = opts->accepts_refreshed,
 					    .dry_run = opts->dry_run,
 					    .progress = opts->progress,
 					    .payload = opts->payload,

@@ -15,6 +15,7 @@ struct ews_revert_opts {
 	const char *to; /* snapshot; NULL: the session's base */
 	const char *const *only; /* NULL-ended paths; NULL: all */
 	bool full; /* --verify=full: re-read every covered path */
+	bool accepts_refreshed; /* as that of a transition */
 	bool owners; /* owner and group are put back as well, where that is permitted */
 	bool dry_run;
 	const char *verb; /* "revert" or "restore": what the journal and undo call it */

@@ -107,6 +107,8 @@ bool ews_shift_stages(const struct ews_shift *shift);
 
 /* Is it about git's state as well? Not in the project, not with paths, not where the target has none. */
 bool ews_shift_moves_git(const struct ews_shift *shift);
+/* Name what of it in `content`, whose index may be due, is not as in the target, as far as the options ask for that. */
+int ews_shift_compare_git(struct ews_strv *out, const struct ews_shift *shift, struct ews_content *content);
 /*
  * Of what the target had of git's state and no snapshot holds: what is there as it was stays, and in place what went on since,
  * which is not ours to end; what was put away comes back; the rest is named.

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "store/gitfile.h"
+#include "store/index_digest.h"
 #include "store/litter.h"
 #include "work/head.h"
 #include "work/history.h"
@@ -37,6 +38,35 @@ bool ews_shift_stages(const struct ews_shift *shift)
 bool ews_shift_moves_git(const struct ews_shift *shift)
 {
 	return moves_root(shift) && !shift->repo->is_plain;
+}
+
+/* Do both name the same, whatever is said of stat data? */
+static bool is_index_alike(const struct ews_gitstate *a, const struct ews_gitstate *b, enum ews_hash_algo algo)
+{
+	uint8_t a_digest[EWS_SHA256_LEN], b_digest[EWS_SHA256_LEN];
+
+	if (!a->has_index || !b->has_index)
+		return false;
+	ews_index_digest_bytes(a_digest, a->index.ptr, a->index.len, algo);
+	ews_index_digest_bytes(b_digest, b->index.ptr, b->index.len, algo);
+	return !memcmp(a_digest, b_digest, sizeof(a_digest));
+}
+
+static bool is_no_index(void *payload, const char *name)
+{
+	(void)payload;
+	return strcmp(name, "index") != 0;
+}
+
+int ews_shift_compare_git(struct ews_strv *out, const struct ews_shift *shift, struct ews_content *content)
+{
+	const struct ews_gitstate *wanted = &shift->target.git;
+	int rc = ews_content_compare_git(out, content, shift->session, wanted);
+
+	if (rc == 0 && shift->opts->accepts_refreshed && ews_strv_has(out, "index") &&
+	    is_index_alike(wanted, &content->git, ews_odb_algo(shift->repo->odb)))
+		ews_strv_filter(out, is_no_index, NULL);
+	return rc;
 }
 
 bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct ews_content *content)

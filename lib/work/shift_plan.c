@@ -620,7 +620,8 @@ static bool can_settle(const struct ews_shift *shift)
 	const struct ews_step *step = shift->step;
 	bool is_whole = is_base_target(shift) && !opts->left && !opts->only && !opts->seen && !shift->kept.n &&
 			!shift->lacks_kept;
-	bool is_plain = !opts->full && !opts->dry_run && !opts->is_retry && !opts->stays_open && !step->with_owners;
+	bool is_plain = !opts->full && !opts->accepts_refreshed && !opts->dry_run && !opts->is_retry &&
+			!opts->stays_open && !step->with_owners;
 	bool is_new = step->state == EWS_STEP_PLANNED && !step->moved.n && !step->stays.n &&
 		      (!step->commit || !*step->commit);
 
@@ -710,7 +711,7 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 			return rc;
 		if (ews_shift_is_in_project(shift))
 			ews_gitstate_keep_worktree(&shift->target.git, &shift->now.git, shift->repo->git_fd, root_fd);
-		rc = ews_content_compare_git(&differences, &shift->now, shift->session, &shift->target.git);
+		rc = ews_shift_compare_git(&differences, shift, &shift->now);
 		if (rc < 0)
 			return rc;
 		if (ews_shift_branch_differs(shift))

@@ -264,7 +264,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
 			name_difference(out, shift, &left.items[i]);
 	if (ews_shift_moves_git(shift))
-		rc = ews_content_compare_git(&git, after, shift->session, &shift->target.git);
+		rc = ews_shift_compare_git(&git, shift, after);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
 	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))

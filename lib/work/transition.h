@@ -33,6 +33,7 @@ struct ews_transition_opts {
 	const char *const *only; /* NULL: all, and the git state; with step->is_exact sorted bytewise, and not what they hold */
 	const struct ews_content *seen; /* what the target was made of: a path that is not so any more is EWS_ESTALE; or NULL */
 	bool full; /* verify by reading everything again */
+	bool accepts_refreshed; /* git's index as it is, where that names the same: whoever looks has git refresh its stat data */
 	bool dry_run;
 	bool is_retry; /* the step was planned before and killed */
 	bool is_taken_back; /* by the caller when it fails, who says so if he can't */

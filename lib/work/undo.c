@@ -270,7 +270,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		    const struct ews_undo_opts *opts)
 {
 	const struct ews_farewell_opts artifacts = { .split = false };
-	struct ews_end_opts end = { .progress = opts->progress, .payload = opts->payload };
+	struct ews_end_opts end = { .is_redone = true, .progress = opts->progress, .payload = opts->payload };
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	int rc;
 
