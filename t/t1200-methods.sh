@@ -281,6 +281,15 @@ test_expect_success 'in place in a work tree that was moved by hand: asked there
 	test_repo hand && git -C hand worktree add -q ../hand-w -b w && git -C hand-w ews start --method in-place ip && echo agent >>hand-w/run.sh && mv hand-w hand-m && git -C hand-m ews diff ip >out && test_grep "^+agent" out && git -C hand-m ews end ip >out && test_grep "Status: Verified" out && git -C hand-m worktree repair && git -C hand-m status --porcelain >out && test_must_be_empty out
 '
 
+test_expect_success 'P1, P8: likewise where all that was within one second: neither its session nor its steps are the new one'"'"'s, which has its own' '
+	test_repo soon && for n in 1 2 3; do
+		git -C soon worktree add -q ../soon-w -b w$n && (cd soon-w && git ews start --method in-place done$n && echo agent >>run.sh && git ews end done$n && git ews start --method in-place ip$n && echo agent >>run.sh && git ews list) >out && test_grep "^ip$n *active" out && git -C soon worktree remove --force ../soon-w &&
+		git -C soon worktree add -q ../soon-w w$n && (cd soon-w && { git ews lock release ip$n || :; }) && (cd soon-w && git ews start --method in-place new$n && echo mine >>run.sh && cp run.sh mine) && mv soon-w/mine mine && git -C soon-w ews list >out && test_grep "^ip$n *damaged" out && test_grep "^new$n *active" out && for verb in revert end diff; do
+			test_must_fail git -C soon-w ews $verb ip$n >out 2>err && test_must_be_empty out && test_grep "its work tree is gone" err || { echo >&2 "$verb"; return 1; }
+		done && test_expect_code 128 git -C soon-w ews undo done$n 2>err && test_cmp mine soon-w/run.sh && git -C soon-w ews end new$n && git -C soon-w diff --exit-code && git -C soon-w ews undo && git -C soon-w ews undo && test_cmp mine soon-w/run.sh && git -C soon-w ews end new$n && git -C soon worktree remove --force ../soon-w || return 1
+	done
+'
+
 test_expect_success 'in place: a branch that another keeps from coming back is named before anything is changed' '
 	for pair in "main main/x" "a/b a" "a/b a/b/c"; do
 		was=${pair% *} other=${pair#* } && rm -rf room && test_repo room && git -C room branch -m "$was" && git -C room ews start --method in-place r && git -C room branch -m spare && git -C room branch -m "$other" && echo work >>room/src/main.c && git -C room status -sb >before &&

@@ -127,6 +127,7 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	add_list(json, "refs", &step->refs);
 	add_list(json, "paths", &step->paths);
 	ews_json_add_int(json, "created", step->created_s);
+	ews_json_add_int(json, "created_ns", step->created_ns);
 	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
 	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
 	if (step->redo_sequence) {
@@ -220,6 +221,8 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = get_list(&step->paths, json, "paths");
 	if (rc == 0)
 		rc = ews_json_get_int(&step->created_s, json, "created");
+	if (rc == 0)
+		rc = ews_json_get_ns(&step->created_ns, json, "created_ns");
 	if (rc == 0)
 		rc = ews_json_get_int(&sequence, json, "sequence");
 	if (rc == 0)
@@ -433,7 +436,7 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 		return rc;
 	last = find_last(second, repo_fd, &ids);
 	*step = (struct ews_step)EWS_STEP_INIT;
-	step->created_s = ews_clock_now();
+	step->created_s = ews_clock_now_ns(&step->created_ns);
 	/* Six digits are drawn twice in one second now and then. */
 	do {
 		free(step->id);

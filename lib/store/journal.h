@@ -55,6 +55,7 @@ struct ews_step {
 	struct ews_strv refs;
 	struct ews_strv paths; /* the paths it was limited to; none: all */
 	int64_t created_s;
+	uint32_t created_ns; /* of that second */
 	uint64_t sequence; /* order among steps, from 1 */
 	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
 	uint64_t redo_sequence; /* order among redos, for it is the last that undo takes first; 0: not done again */

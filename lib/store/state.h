@@ -42,6 +42,7 @@ struct ews_state {
 	bool keeps_nested; /* --nested=record */
 	bool keeps_ignored; /* ignored files came along, and a list of them was written */
 	int64_t created_s;
+	uint32_t created_ns; /* of that second */
 	int64_t ended_s; /* 0: not yet */
 	struct ews_kin owner; /* the `run` or `shell` that is at work in it; its lock says whether it lives */
 	char *guard_level,

@@ -80,7 +80,7 @@ static int check_state(const struct ews_session *session, const char *id)
 /* Is `project` not where it works? What was made since, in its place or under its name, is another one. */
 static bool is_lost(const struct ews_state *state, const struct ews_repo *project)
 {
-	const struct timespec created = { .tv_sec = state->created_s, .tv_nsec = EWS_CLOCK_NS_PER_S - 1 };
+	const struct timespec created = { .tv_sec = state->created_s, .tv_nsec = state->created_ns };
 
 	if (ews_repo_is_younger(project, &created))
 		return true;

@@ -178,8 +178,12 @@ bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_pl
 {
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 
-	return find_alive(&state, repo, id) && !ews_repo_is_beside(repo, state.git_dir, state.project) &&
-	       (!in_place || ews_method_find(state.method) == &ews_method_in_place);
+	if (!find_alive(&state, repo, id) || ews_repo_is_beside(repo, state.git_dir, state.project))
+		return false;
+	if (ews_method_find(state.method) != &ews_method_in_place)
+		return !in_place;
+	/* What it worked in may have been taken out, and this one added under its name. */
+	return !ews_repo_is_younger(repo, &(struct timespec){ state.created_s, state.created_ns });
 }
 
 static int resolve_only(char **out, struct ews_repo *repo)

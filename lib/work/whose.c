@@ -39,7 +39,7 @@ static const char *name_of(const struct ews_repo *repo)
 static bool has_entry(const struct ews_step *step, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, step->worktree);
-	const struct timespec created = { .tv_sec = step->created_s, .tv_nsec = EWS_CLOCK_NS_PER_S - 1 };
+	const struct timespec created = { .tv_sec = step->created_s, .tv_nsec = step->created_ns };
 	struct timespec born = { .tv_sec = 0 };
 	int rc = fd < 0 ? fd : ews_linked_born(&born, fd);
 

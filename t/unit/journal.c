@@ -103,6 +103,7 @@ Test(journal, a_step_that_is_written_is_read_again)
 		cr_assert_eq(back.redo_sequence, step.redo_sequence);
 		cr_assert_eq(back.redone_after, step.redone_after);
 		cr_assert_eq(back.created_s, step.created_s);
+		cr_assert_eq(back.created_ns, step.created_ns);
 		assert_same_list(&back.moved, &step.moved);
 		assert_same_list(&back.moving, &step.moving);
 		assert_same_list(&back.stays, &step.stays);

@@ -47,6 +47,7 @@ static void make_random(struct ews_state *out)
 	out->state = EWS_STATE_STARTING + fixture_pick(4);
 	out->keeps_nested = fixture_pick(2);
 	out->created_s = (int64_t)fixture_pick(2) * 4000000000;
+	out->created_ns = (uint32_t)fixture_pick(2) * 999999999;
 	out->ended_s = (int64_t)fixture_pick(2) * 4000000001;
 	out->guard_enforced = fixture_pick(2);
 	out->guard_offline = fixture_pick(2);
@@ -70,6 +71,7 @@ Test(state, what_is_written_is_read_again)
 		cr_assert_eq(back.state, state.state);
 		cr_assert_eq(back.keeps_nested, state.keeps_nested);
 		cr_assert_eq(back.created_s, state.created_s);
+		cr_assert_eq(back.created_ns, state.created_ns);
 		cr_assert_eq(back.ended_s, state.ended_s);
 		cr_assert_eq(back.guard_enforced, state.guard_enforced);
 		cr_assert_eq(back.guard_offline, state.guard_offline);
@@ -108,6 +110,8 @@ Test(state, garbage_is_damage_and_a_newer_version_is_refused)
 	cr_assert_eq(read_after("sed -i '/\"version\"/s/1/-1/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"state\"/s/:.*\"/: \"asleep\"/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"created\"/s/[0-9][0-9]*/\"x\"/' state.json"), EWS_EDAMAGED);
+	cr_assert_eq(read_after("sed -i '/\"created_ns\"/s/[0-9][0-9]*/1000000000/' state.json"), EWS_EDAMAGED);
+	cr_assert_eq(read_after("sed -i '/\"created_ns\"/s/[0-9][0-9]*/-1/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"keeps_nested\"/s/:.*/: 1/' state.json"), EWS_EDAMAGED);
 	cr_assert_eq(read_after("sed -i '/\"version\"/s/1/2/' state.json"), EWS_EUNSUPPORTED);
 	cr_assert_lt(read_after("mv state.json s && ln -s s state.json"), 0);
