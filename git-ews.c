@@ -299,6 +299,8 @@ static bool has_interrupted(struct ews_repo *repo)
 /* What to do about an error that comes without advice of its own. */
 static const char *usual_hint(enum ews_code code, struct ews_repo *repo)
 {
+	if (ews_error_wants_descriptors())
+		return "'ulimit -n' shows how many files may be open at a time";
 	switch (code) {
 	case EWS_EUSAGE:
 		return "see 'git ews -h'";

@@ -201,4 +201,21 @@ test_expect_success 'from a directory that is gone a prompt is empty, and other 
 	mkdir away && (cd away && rmdir ../away && git-ews status --brief && git-ews list --all >../out && test_expect_code 128 git-ews status 2>../err && test_expect_code 125 git-ews run -- true) >brief 2>run.err && test_must_be_empty brief && test -s out && test_grep "cannot find the current directory" err && test_grep "cannot find the current directory" run.err
 '
 
+# few_files <n> <word>...: git ews with at most n descriptors
+few_files() {
+	sh -c "ulimit -n $1 && shift && exec git-ews -C few \"\$@\"" x "$@" >out 2>err
+}
+
+test_expect_success 'no session is called damaged for want of descriptors: that is said, and of many sessions none holds one' '
+	test_repo few && git -C few pack-refs --all && for n in $(seq 20); do git -C few ews start s$n || return 1; done && git -C few ews end s20 && for n in $(seq 9 24); do
+		for verb in list status "status s7" "list --ended"; do
+			if few_files $n $verb; then
+				test_grep " active\|(active)" out && test_must_be_empty err
+			else
+				code=$? && test $code = 128 && test_must_be_empty out && test_grep "Too many open files\|are descriptors" err && test_grep ! "git ews status\|git ews recover" err
+			fi && test_grep ! "damaged\|problem\|stale\|no session" out err || { echo >&2 "$verb with $n: $code"; return 1; }
+		done
+	done && few_files 18 list && test_line_count = 19 out && few_files 24 status && test_grep "s7  *active" out
+'
+
 test_done

@@ -43,6 +43,7 @@ static _Thread_local struct {
 	enum ews_code code;
 	char message[MESSAGE_MAX];
 	char hint[HINT_MAX];
+	bool wants_descriptors;
 } slot;
 
 /* The words may quote the sentence that is set, so they are made beside it. */
@@ -84,6 +85,7 @@ int ews_error(enum ews_code code, const char *fmt, ...)
 	va_end(args);
 	set_message(code, words, "");
 	slot.hint[0] = '\0';
+	slot.wants_descriptors = false;
 	errno = err;
 	return code;
 }
@@ -99,6 +101,7 @@ int ews_error_os(const char *fmt, ...)
 	va_end(args);
 	set_message(code_of_errno(err), words, strerror_r(err, reason, sizeof(reason)));
 	slot.hint[0] = '\0';
+	slot.wants_descriptors = err == EMFILE || err == ENFILE;
 	errno = err;
 	return slot.code;
 }
@@ -144,11 +147,17 @@ const char *ews_error_hint_text(void)
 	return slot.hint;
 }
 
+bool ews_error_wants_descriptors(void)
+{
+	return slot.wants_descriptors;
+}
+
 void ews_error_clear(void)
 {
 	slot.code = EWS_OK;
 	slot.message[0] = '\0';
 	slot.hint[0] = '\0';
+	slot.wants_descriptors = false;
 }
 
 void ews_error_save(struct ews_error_saved *out)
@@ -156,6 +165,7 @@ void ews_error_save(struct ews_error_saved *out)
 	out->code = slot.code;
 	out->message = strdup(slot.message);
 	out->hint = strdup(slot.hint);
+	out->wants_descriptors = slot.wants_descriptors;
 }
 
 int ews_error_restore(struct ews_error_saved *saved)
@@ -164,6 +174,7 @@ int ews_error_restore(struct ews_error_saved *saved)
 	slot.code = saved->code;
 	(void)snprintf(slot.message, sizeof(slot.message), "%s", saved->message ? saved->message : "out of memory");
 	(void)snprintf(slot.hint, sizeof(slot.hint), "%s", saved->hint ? saved->hint : "");
+	slot.wants_descriptors = saved->wants_descriptors;
 	ews_error_saved_release(saved);
 	return slot.code;
 }

@@ -66,6 +66,8 @@ __attribute__((format(printf, 1, 2))) void ews_error_hint(const char *fmt, ...);
 enum ews_code ews_error_code(void);
 const char *ews_error_message(void);
 const char *ews_error_hint_text(void);
+/* Is it, whatever was said of it since, that no descriptor was left (EMFILE, ENFILE)? That tells nothing of what was looked for. */
+bool ews_error_wants_descriptors(void);
 void ews_error_clear(void);
 
 /* Carry an error from one thread to another: save in the worker, restore at home. */
@@ -73,9 +75,10 @@ struct ews_error_saved {
 	enum ews_code code;
 	char *message;
 	char *hint;
+	bool wants_descriptors;
 };
 
-#define EWS_ERROR_SAVED_INIT { EWS_OK, NULL, NULL }
+#define EWS_ERROR_SAVED_INIT { EWS_OK, NULL, NULL, false }
 
 void ews_error_save(struct ews_error_saved *out);
 /* Make `saved` the error of this thread, release it, give its code back. */

@@ -78,12 +78,18 @@ static void release_gathered(struct gathered *all)
 
 EWS_CLEANUP_DEFINE(gathered, struct gathered, release_gathered)
 
-/* Keep the sentence of the error that is set; what can't be found out is shown, not fatal. */
-static void note_problem(struct ews_session_view *view)
+/*
+ * Keep the sentence of the error that is set; what can't be found out is shown, not fatal. Fails where it is no session's: for
+ * want of descriptors nothing was found out.
+ */
+static int note_problem(struct ews_session_view *view)
 {
+	if (ews_error_wants_descriptors())
+		return ews_error_code();
 	if (!view->problem)
 		view->problem = ews_strdup(ews_error_message());
 	ews_error_clear();
+	return 0;
 }
 
 static int look_into(struct ews_session_view *view, struct ews_epoch_looking *looking)
@@ -196,14 +202,13 @@ static int is_pending(const struct ews_session *session, struct waiting *waiting
 	return rc < 0 ? rc : name != NULL;
 }
 
-static void look_whether_pending(struct ews_session_view *view, struct waiting *waiting)
+static int look_whether_pending(struct ews_session_view *view, struct waiting *waiting)
 {
 	int rc = is_pending(&view->session, waiting);
 
 	view->is_pending = rc > 0;
 	view->is_unread = rc < 0;
-	if (rc < 0)
-		note_problem(view);
+	return rc < 0 ? note_problem(view) : 0;
 }
 
 /* What is of the project and not of a session is looked at once, while the first workspace is. */
@@ -230,14 +235,14 @@ static int look(struct ews_session_view *view, struct ews_repo *project, struct 
 	if (rc < 0)
 		return rc;
 	if (look_into(view, now ? now->looking : NULL) < 0)
-		note_problem(view);
-	if (now && look_at_project(view, project, now) < 0)
-		note_problem(view);
+		rc = note_problem(view);
+	if (rc == 0 && now && look_at_project(view, project, now) < 0)
+		rc = note_problem(view);
 	/* Sums and records are all that is shown, of many sessions perhaps. */
 	ews_entries_release(&view->diff.from.content.scan.entries);
 	ews_entries_release(&view->diff.to.content.scan.entries);
 	ews_alloc_give_back();
-	return 0;
+	return rc;
 }
 
 /* `presents` NULL: only what the session's own records tell. */
@@ -246,28 +251,29 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 {
 	EWS_CLEANUP(free) char *step = NULL;
 	struct ews_repo *project = NULL;
+	int rc = 0;
 
-	if (ews_session_open_id(&view->session, repo, view->id) < 0) {
-		note_problem(view);
-		return 0;
-	}
+	if (ews_session_open_id(&view->session, repo, view->id) < 0)
+		return note_problem(view);
 	view->is_open = true;
 	/* One that has ended may wait for a decision, and holds nothing any more. */
 	if (view->session.state.state == EWS_STATE_ENDED)
-		look_whether_pending(view, waiting);
+		rc = look_whether_pending(view, waiting);
 	else
 		view->lock = ews_holding_of(repo, view->id);
+	if (rc < 0)
+		return rc;
 	view->is_interrupted = ews_session_is_interrupted(&view->session);
 	if (view->is_interrupted) {
 		if (ews_journal_unfinished(&step, &view->unfinished, view->session.fd) < 0)
-			note_problem(view);
-		return 0;
+			rc = note_problem(view);
+		return rc;
 	}
 	if (!presents || view->session.state.state != EWS_STATE_ACTIVE)
 		return 0;
 	if (ews_session_project(&project, &view->session) < 0)
-		note_problem(view);
-	return look(view, project, presents);
+		rc = note_problem(view);
+	return rc < 0 ? rc : look(view, project, presents);
 }
 
 static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
@@ -292,6 +298,15 @@ static bool is_deep(const struct settings *set)
 		if (strstr(set->format, keys[i]))
 			return true;
 	return false;
+}
+
+/* There may be more of them than descriptors; what is asked of one that was looked at is its log alone. */
+static void let_go(struct ews_session_view *view)
+{
+	if (view->session.fd < 0)
+		return;
+	(void)close(view->session.fd);
+	view->session.fd = -1;
 }
 
 static int gather_ids(struct ews_strv *ids, struct ews_repo *repo, const struct ews_strv *names, bool is_brief)
@@ -335,6 +350,8 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 		*view = (struct ews_session_view)EWS_SESSION_VIEW_INIT;
 		view->id = ews_strdup(ids.items[i]);
 		rc = gather_one(view, repo, &waiting, deep ? &presents : NULL);
+		if (!set->log)
+			let_go(view);
 		if (is_shown(view, set, names->n > 0))
 			all->n++;
 		else
