@@ -218,4 +218,10 @@ test_expect_success 'no session is called damaged for want of descriptors: that 
 	done && few_files 18 list && test_line_count = 19 out && few_files 24 status && test_grep "s7  *active" out
 '
 
+test_expect_success USERS 'packed-refs that may not be read is named, and makes no session that has ended a damaged one' '
+	test_repo shut && test_give_user shut && test_as_user git -C shut ews start over && test_as_user git -C shut ews end over && test_as_user git -C shut ews start on && test_as_user git -C shut pack-refs --all && test_when_finished "chmod 644 shut/.git/packed-refs" && chmod 000 shut/.git/packed-refs && for verb in list "list --ended"; do
+		test_as_user git -C shut ews $verb >out 2>err && test_grep "^on *active" out && test_grep "^over *ended" out && test_grep "^warning: .*packed-refs.: Permission denied" err && test_line_count = 1 err || return 1
+	done && test_as_user git -C shut ews list --json >out 2>err && test_must_be_empty err && test_json out ".sessions[1].state" ended && json out ".sessions[1].problem" >problem && test_grep packed-refs problem && test_as_user git -C shut ews status over >out && test_grep "Problem: .*packed-refs" out && test_expect_code 128 test_as_user git -C shut ews status 2>err && test_grep "packed-refs.: Permission denied" err
+'
+
 test_done

@@ -207,7 +207,9 @@ static int look_whether_pending(struct ews_session_view *view, struct waiting *w
 	int rc = is_pending(&view->session, waiting);
 
 	view->is_pending = rc > 0;
-	view->is_unread = rc < 0;
+	/* What the system does not give may be whole. */
+	view->is_unsure = rc == EWS_EIO;
+	view->is_unread = rc < 0 && !view->is_unsure;
 	return rc < 0 ? note_problem(view) : 0;
 }
 
@@ -279,7 +281,7 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
 {
 	return set->all || set->ended || is_named || !view->is_open || view->is_pending || view->is_unread ||
-	       view->session.state.state != EWS_STATE_ENDED;
+	       view->is_unsure || view->session.state.state != EWS_STATE_ENDED;
 }
 
 /* What only a look into workspaces and project tells. */
@@ -585,6 +587,21 @@ static void show_each(struct ews_cmd_ctx *ctx, const struct gathered *all)
 	}
 }
 
+/* Where sessions are but lines, what their problem is shows nowhere else. It is mostly one for all of them. */
+static void warn_of_unsure(const struct ews_cmd_ctx *ctx, const struct gathered *all)
+{
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
+	size_t i;
+
+	for (i = 0; i < all->n; i++)
+		if (all->views[i].is_unsure)
+			ews_strv_add(&problems, all->views[i].problem);
+	ews_strv_sort(&problems);
+	ews_strv_unique(&problems);
+	for (i = 0; i < problems.n; i++)
+		ews_cmd_warn(ctx, "%s", problems.items[i]);
+}
+
 static void show_lines(struct ews_cmd_ctx *ctx, const struct gathered *all)
 {
 	const struct ews_lines_opts opts = {
@@ -593,6 +610,7 @@ static void show_lines(struct ews_cmd_ctx *ctx, const struct gathered *all)
 		.end = ctx->nul ? '\0' : '\n',
 	};
 
+	warn_of_unsure(ctx, all);
 	ews_render_session_lines(&ctx->out, all->views, all->n, &opts);
 }
 

@@ -23,6 +23,7 @@ struct ews_session_view {
 	bool is_orphaned; /* its project is gone */
 	bool is_pending; /* it has ended, and what it came to waits for a decision */
 	bool is_unread; /* it has ended, and whether something waits can't be read */
+	bool is_unsure; /* likewise, but it is the system that does not give it */
 	char *unfinished; /* the verb that was interrupted; NULL when none is known */
 	struct ews_strv tampered;
 	bool has_tampered; /* it was looked at */
