@@ -34,6 +34,15 @@ test_expect_success 'every verb says its options, or its verbs, in a line' '
 	done
 '
 
+test_expect_success 'so does a verb of a verb that has no options of its own' '
+	for verb in $(git ews --git-completion-helper); do
+		test_expect_code 129 git ews $verb -h >usage && sed -n "s/.*git ews \($verb [a-z][a-z]*\).*/\1/p; s/.*git ews \($verb\) \[\([a-z]*\)\]$/\1 \2/p" usage | sort -u >both && while read -r both; do
+			git ews $both --git-completion-helper >out 2>err && test_must_be_empty err && test_line_count = 1 out || { echo >&2 "$both"; return 1; }
+		done <both || return 1
+	done && git ews config accept --git-completion-helper >out && test_grep -e "--revoke" out && git ews epoch check --git-completion-helper >out && test_grep -e "--json" out &&
+	test_repo run && git -C run ews --home "$PWD/other" run -- echo --git-completion-helper >out && echo --git-completion-helper | test_cmp - out && test_expect_code 129 git ews config --json accept --git-completion-helper
+'
+
 test_expect_success 'a "=" says that an argument follows' '
 	git ews diff --git-completion-helper >out && test_grep -e " --from= " out && test_grep -e " --stat " out && test_grep ! -e "--stat=" out
 '

@@ -254,6 +254,15 @@ static void print_names(FILE *out, const struct flat *flat)
 	fputc('\n', out);
 }
 
+/* Some verbs take the name of theirs for a word. */
+static bool asks_names(int argc, char **argv)
+{
+	for (int i = 1; i < argc - 1; i++)
+		if (*argv[i] == '-')
+			return false;
+	return argc > 1 && !strcmp(argv[argc - 1], EWS_OPTS_NAMES);
+}
+
 int ews_opts_parse(const struct ews_opt *const *tables, const char *const *usage, int argc, char **argv,
 		   struct ews_strv *words, struct ews_strv *paths, bool *has_dashes)
 {
@@ -264,7 +273,7 @@ int ews_opts_parse(const struct ews_opt *const *tables, const char *const *usage
 	flatten(&flat, tables);
 	if (has_dashes)
 		*has_dashes = false;
-	if (argc == 2 && !strcmp(argv[1], EWS_OPTS_NAMES)) {
+	if (asks_names(argc, argv)) {
 		print_names(stdout, &flat);
 		return 1;
 	}

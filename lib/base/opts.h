@@ -58,7 +58,8 @@ struct ews_opt {
  * Read the options in argv[1..argc-1]. Words before "--" that are not options
  * are added to `words`, those after it to `paths`; `has_dashes` (may be NULL)
  * says whether there was a "--".
- * A "-h" anywhere before "--" prints the usage to stdout and returns 1, and so does EWS_OPTS_NAMES, alone, with the long names.
+ * A "-h" anywhere before "--" prints the usage to stdout and returns 1, and so does EWS_OPTS_NAMES, alone or behind
+ * words alone, which may name a verb of a verb, with the long names.
  * Fails with EWS_EUSAGE: unknown or ambiguous option, missing or bad argument.
  * Several tables may be given, ended by NULL: options of the verb, then shared ones.
  */
