@@ -83,6 +83,30 @@ for method in worktree snapshot in-place; do
 	'
 done
 
+for method in worktree snapshot in-place; do
+	export method
+	test_expect_success "P2, P4, P8: $method: to git a .git that is no git directory makes no repository, and its neighbours are files like all others" '
+		test_repo "h-$method" && mkdir -p "h-$method/own/.git" "h-$method/late" && echo 1 >"h-$method/own/f" && start_ws "h-$method" --method $method h && test_grep "left out: own/.git (no-repository)" err && test_path_is_file "${ws:?}/own/f" &&
+		lister_of "$ws" >base && mkdir -p "${ws:?}/src/.git" "${ws:?}/late/.git/refs" && echo n >"${ws:?}/late/n" && echo b >"${ws:?}/src/beside" && echo 2 >"${ws:?}/own/f" && lister_of "$ws" >now && git -C "h-$method" ews diff --changes files h >out 2>err && test_grep "^- A  late/n" out &&
+		test_grep "^- A  src/beside" out && test_grep "^- M  own/f" out && test_grep "not in the patch: late/.git (no-repository)" err && test_grep "not in the patch: src/.git (no-repository)" err && id=$(git -C "h-$method" ews snapshot create h) &&
+		git -C "h-$method" ews snapshot show --files "$id" >out && test_grep "late/n" out && git -C "h-$method" ews revert h >out 2>err && test_grep "Status: Verified" out && test_grep "moved to trash: late/.git" err && lister_of "$ws" >got && test_cmp base got && test_path_is_missing "${ws:?}/late/.git" &&
+		git -C "h-$method" ews undo h && lister_of "$ws" >got && test_cmp now got && test_path_is_dir "${ws:?}/late/.git/refs" && test_path_is_dir "${ws:?}/src/.git" && if test $method != in-place; then git -C "h-$method" ews apply h 2>err && test_grep "left out: late/.git" err && test_path_is_file "h-$method/late/n" &&
+		test_path_is_missing "h-$method/late/.git"; fi && git -C "h-$method" ews end h 2>err
+	'
+done
+
+test_expect_success 'P8: a look that is remembered does not outlive that a .git becomes a repository, or is one no more' '
+	start_ws h-worktree f && mkdir -p "${ws:?}/n/.git/refs" "${ws:?}/n/.git/objects" && echo 1 >"${ws:?}/n/f" && find "${ws:?}/n" -exec touch -d "1 minute ago" {} + && see() { git -C h-worktree ews snapshot create f >out 2>err && git -C h-worktree ews diff --changes files f >out 2>err; } &&
+	see && see && test_grep "^- A  n/f" out && echo "ref: refs/heads/main" >"${ws:?}/n/.git/HEAD" && see && test_grep "not in the patch: n (repository)" err && ! test_grep "n/f" out && see &&
+	mv "${ws:?}/n/.git/HEAD" "${ws:?}/n/.git/gone" && see && test_grep "not in the patch: n/.git (no-repository)" err && test_grep "^- A  n/f" out && git -C h-worktree ews end f
+'
+
+test_expect_success 'P2, P4, P8: git init beside files that are tracked takes none of them away' '
+	test_repo i && start_ws i i && lister_of "$ws" >base && git init -q "${ws:?}/src" && git -C "${ws:?}/src" add -A && git -C "${ws:?}/src" commit -qm inner && git -C i ews diff i >out 2>err && test_must_be_empty out && test_grep "not in the patch: src/.git (repository)" err &&
+	echo x >>"${ws:?}/src/main.c" && echo n >"${ws:?}/src/new" && git -C i ews diff --changes files i >out 2>err && test_line_count = 3 out && test_grep "^- M  src/main.c" out && test_grep "^- A  src/new" out && git -C i ews revert i >out 2>err && test_grep "Status: Verified" out &&
+	test_grep "moved to trash: src/.git (repository)" err && lister_of "$ws" >got && test_cmp base got && test_path_is_missing "${ws:?}/src/.git" && git -C i ews undo i && git -C "${ws:?}/src" log --oneline >out && test_line_count = 1 out && git -C i ews end i
+'
+
 test_expect_success 'a base that is a commit has what that commit records, without a fetch' '
 	git -C p/sub stash -q && git -C p/sub checkout -q HEAD~1 && mv p-lib p-away && start_ws p --base HEAD b && git -C "${ws:?}/sub" rev-parse HEAD >got && git -C p rev-parse HEAD:sub >want && test_cmp want got &&
 	git -C "${ws:?}/sub" status --porcelain >out && test_must_be_empty out && git -C "$ws" status --porcelain >out && test_must_be_empty out && mv p-away p-lib && git -C p/sub checkout -q - && git -C p/sub stash pop -q &&

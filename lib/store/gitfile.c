@@ -5,9 +5,11 @@
  */
 #include "store/gitfile.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -62,4 +64,19 @@ char *ews_gitfile_back(const char *git_dir)
 		ews_error_clear();
 	ews_buf_rtrim(&text);
 	return text.len ? ews_path_absolute(git_dir, text.ptr) : NULL;
+}
+
+bool ews_gitfile_is_hollow(int dir_fd)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	if (fstatat(dir_fd, EWS_GITFILE "/HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT;
+	/* Those of a linked worktree are elsewhere. */
+	if (fstatat(dir_fd, EWS_GITFILE "/commondir", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return false;
+	return (fstatat(dir_fd, EWS_GITFILE "/objects", &st, 0) < 0 && errno == ENOENT) ||
+	       (fstatat(dir_fd, EWS_GITFILE "/refs", &st, 0) < 0 && errno == ENOENT);
 }

@@ -5,10 +5,14 @@
  * other byte is, and so are ends of lines within it. A relative path is seen from the directory of the file. The git directory
  * of a linked worktree leads back by a file "gitdir", which has the path alone.
  *
+ * Where a directory of that name is no git directory, git sees none in it either.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef EWS_STORE_GITFILE_H
 #define EWS_STORE_GITFILE_H
+
+#include <stdbool.h>
 
 #define EWS_GITFILE ".git"
 
@@ -26,5 +30,8 @@ char *ews_gitfile_follow(const char *path);
  * with no error set, where that says nothing. The caller frees it.
  */
 char *ews_gitfile_back(const char *git_dir);
+
+/* Is the ".git" in the directory `dir_fd` a directory without what makes a git directory? What it stands beside is no repository. */
+bool ews_gitfile_is_hollow(int dir_fd);
 
 #endif

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "store/gitfile.h"
 #include "store/unknown.h"
 
 #define SPAN 128 /* entries that one thread looks at in a row, with the directories on their way open */
@@ -227,6 +228,19 @@ static bool tells_size(const struct ews_skip *skip)
 	       skip->reason == EWS_SKIP_TOO_LARGE;
 }
 
+/* Is what was a git directory one still, and what was none none? Nothing beside it shows that. */
+static bool is_same_git(const struct ews_skip *skip, int dir_fd)
+{
+	const char *name = ews_path_base(skip->path);
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (!ews_skip_is_gits(skip->reason))
+		return true;
+	if (strcmp(name, EWS_GITFILE) != 0)
+		dir_fd = fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return dir_fd >= 0 && ews_gitfile_is_hollow(dir_fd) == (skip->reason == EWS_SKIP_HOLLOW);
+}
+
 /*
  * Only what it was is recorded of what was left out, and how large a file was. What is there now by that name, and of
  * another type, may be left out no more: rules speak of directories, and a file in a socket's place has content.
@@ -240,7 +254,7 @@ static bool is_same_skip(const struct ews_skip *skip, struct trail *trail)
 	if (fd < 0 || fstatat(fd, ews_path_base(skip->path), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	ews_entry_set_stat(&now, &st);
-	return now.type == skip->type && (!tells_size(skip) || now.size == skip->size);
+	return now.type == skip->type && (!tells_size(skip) || now.size == skip->size) && is_same_git(skip, fd);
 }
 
 static int check_skips(size_t from, size_t end, unsigned worker, void *payload)
@@ -274,6 +288,7 @@ bool ews_recheck_is_possible(const struct ews_scan *scan)
 		case EWS_SKIP_OWN:
 		case EWS_SKIP_REPOSITORY:
 		case EWS_SKIP_REPOSITORY_MOVED:
+		case EWS_SKIP_HOLLOW:
 		case EWS_SKIP_SOCKET:
 		case EWS_SKIP_DEVICE:
 			break;

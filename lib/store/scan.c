@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "store/gitfile.h"
 #include "store/scan_open.h"
 #include "store/wanted.h"
 
@@ -190,20 +191,29 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 }
 
 /* Of a repository's own directory, or the file in its place, only the name is known. */
-static void leave_out_git(struct worker *worker, const struct node *node, const struct stat *st)
+static void leave_out_git(struct worker *worker, const struct node *node, const struct stat *st, bool is_hollow)
 {
-	struct ews_entry entry = { .path = join_in_arena(&worker->arena, node->path, ".git") };
+	struct ews_entry entry = { .path = join_in_arena(&worker->arena, node->path, EWS_GITFILE) };
 
 	ews_entry_set_stat(&entry, st);
-	leave_out(&worker->skips, &entry, EWS_SKIP_REPOSITORY, 0);
+	leave_out(&worker->skips, &entry, is_hollow ? EWS_SKIP_HOLLOW : EWS_SKIP_REPOSITORY, 0);
 }
 
-/* Is the ".git" in the directory `fd` that of a nested repository, not a directory to be walked like others? */
-static bool marks_repository(const struct ews_scan_opts *opts, int fd)
+/* Is a ".git" in the directory `fd` left out, not a directory to be walked like others? */
+static bool leaves_out_git(const struct ews_scan_opts *opts, int fd)
 {
 	struct stat st;
 
-	return !opts->with_repositories || fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode);
+	return !opts->with_repositories || fstatat(fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       !S_ISDIR(st.st_mode);
+}
+
+static bool has_name(const struct ews_dirent *names, ssize_t n, const char *name)
+{
+	for (ssize_t i = 0; i < n; i++)
+		if (!strcmp(names[i].name, name))
+			return true;
+	return false;
 }
 
 static int read_node(size_t i, unsigned thread, void *payload)
@@ -218,7 +228,7 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	EWS_CLEANUP(dir_names) struct ews_dir_names listed = EWS_DIR_NAMES_INIT;
 	const struct ews_dirent *names;
 	size_t cap_children = 0;
-	bool is_repository;
+	bool has_git, is_hollow;
 	ssize_t n;
 
 	if (fd < 0) {
@@ -237,16 +247,15 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	if (n < 0)
 		return ews_error_wrap("in '%s'", node->path);
 	names = listed.items;
-	for (ssize_t k = 0; k < n && *node->path; k++)
-		node->is_repository = node->is_repository ||
-				      (!strcmp(names[k].name, ".git") && marks_repository(opts, fd));
-	is_repository = node->is_repository;
+	has_git = *node->path && has_name(names, n, EWS_GITFILE) && leaves_out_git(opts, fd);
+	is_hollow = has_git && ews_gitfile_is_hollow(fd);
+	node->is_repository = has_git && !is_hollow;
 	/* One without a file would be no repository any more when it is looked for again. */
-	if (is_repository && !(opts->into_repositories && n > 1) && !is_known_below(opts, node->path))
+	if (node->is_repository && !(opts->into_repositories && n > 1) && !is_known_below(opts, node->path))
 		return 0;
 	read_own_rules(node, opts, fd);
 	for (ssize_t k = 0; k < n; k++) {
-		bool is_git = !strcmp(names[k].name, ".git") && (is_repository || !*node->path);
+		bool is_git = !strcmp(names[k].name, EWS_GITFILE) && (has_git || !*node->path);
 		struct node *child;
 		struct stat st;
 		size_t before = node->n;
@@ -265,7 +274,7 @@ static int read_node(size_t i, unsigned thread, void *payload)
 			return ews_error_os("cannot look at '%s' in '%s'", names[k].name, node->path);
 		}
 		if (is_git) {
-			leave_out_git(worker, node, &st);
+			leave_out_git(worker, node, &st, is_hollow);
 			continue;
 		}
 		child = take_name(walk, worker, node, names[k].name, &st);

@@ -25,6 +25,7 @@ static const char *const skip_words[] = {
 	[EWS_SKIP_UNKEPT] = "not-kept",
 	[EWS_SKIP_MOUNTED] = "mounted",
 	[EWS_SKIP_REPOSITORY_MOVED] = "repository-moved",
+	[EWS_SKIP_HOLLOW] = "no-repository",
 };
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
@@ -120,6 +121,8 @@ const char *ews_skip_why(enum ews_skip_reason reason)
 		return "it is a repository of its own";
 	case EWS_SKIP_REPOSITORY_MOVED:
 		return "it is a repository of its own, at another commit than the base";
+	case EWS_SKIP_HOLLOW:
+		return "its name is '.git', so that git looks into it nowhere, and it is no repository";
 	case EWS_SKIP_SOCKET:
 		return "a socket has no content";
 	case EWS_SKIP_DEVICE:
@@ -141,6 +144,11 @@ bool ews_skip_is_by_rule(enum ews_skip_reason reason)
 bool ews_skip_is_repository(enum ews_skip_reason reason)
 {
 	return reason == EWS_SKIP_REPOSITORY || reason == EWS_SKIP_REPOSITORY_MOVED;
+}
+
+bool ews_skip_is_gits(enum ews_skip_reason reason)
+{
+	return ews_skip_is_repository(reason) || reason == EWS_SKIP_HOLLOW;
 }
 
 bool ews_skip_is_unseen(enum ews_skip_reason reason)

@@ -31,6 +31,7 @@ enum ews_skip_reason {
 	EWS_SKIP_PRESENT, /* it is there, and that is all that is known: what is ignored and came along into a workspace */
 	EWS_SKIP_MOUNTED, /* something else is mounted there */
 	EWS_SKIP_REPOSITORY_MOVED, /* a submodule's content, which is at another commit than the base has */
+	EWS_SKIP_HOLLOW, /* a ".git" that is no git directory: what it stands beside is looked at */
 };
 
 struct ews_skip {
@@ -67,6 +68,8 @@ enum ews_skip_reason ews_skip_from_word(const char *word);
 bool ews_skip_is_by_rule(enum ews_skip_reason reason);
 /* Is it the content of a repository of its own, wherever that stands? */
 bool ews_skip_is_repository(enum ews_skip_reason reason);
+/* Is it that, or has it at least the name of a repository's own directory, which git never looks into? */
+bool ews_skip_is_gits(enum ews_skip_reason reason);
 /* Is something there that nobody could look at, so that nobody knows what became of it? */
 bool ews_skip_is_unseen(enum ews_skip_reason reason);
 /* The one that covers `path`, as above, where that is so; NULL: none does. */

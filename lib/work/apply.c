@@ -332,7 +332,7 @@ static void leave_out(void *payload, const struct ews_skip *skip, const char *wo
 {
 	struct leaving_out *leaving = payload;
 
-	if ((!is_same || ews_skip_is_repository(skip->reason)) &&
+	if ((!is_same || ews_skip_is_gits(skip->reason)) &&
 	    is_chosen(leaving->plan, leaving->work, skip->path, ews_path_touches_any))
 		ews_path_line_add(&leaving->plan->out->merge.left_out, skip->path, words);
 }

@@ -103,7 +103,7 @@ static bool holds_what_stays(const struct ews_scan *now, const struct ews_archiv
 	const char *dir = now->entries.items[i].path;
 
 	for (size_t k = 0; k < now->skips.n; k++)
-		if (ews_skip_is_repository(now->skips.items[k].reason) &&
+		if (ews_skip_is_gits(now->skips.items[k].reason) &&
 		    ews_path_is_inside(now->skips.items[k].path, dir))
 			return true;
 	for (size_t k = i + 1; k < now->entries.n && ews_path_is_inside(now->entries.items[k].path, dir); k++)

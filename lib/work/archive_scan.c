@@ -216,7 +216,7 @@ static int need_seen(const struct ews_scan *scan, const char *rel, const char *d
 	const struct ews_skip *skip = *rel ? ews_skips_covering(&scan->skips, rel) : NULL;
 
 	/* Of a repository all but its git directory is looked at. */
-	if (!skip || ews_skip_is_repository(skip->reason))
+	if (!skip || ews_skip_is_gits(skip->reason))
 		return 0;
 	return ews_error(EWS_EDENIED, "'%s' can't be looked at: '%s' is left out, %s", dir, skip->path,
 			 ews_skip_why(skip->reason));

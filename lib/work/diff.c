@@ -531,7 +531,7 @@ static void leave_out_skip(void *payload, const struct ews_skip *skip, const cha
 	if (is_same || !is_within(unsaid->limits, skip->path))
 		return;
 	/* It is among the entries, too. */
-	if (ews_skip_is_repository(skip->reason))
+	if (ews_skip_is_gits(skip->reason))
 		ews_path_line_add_once(&unsaid->diff->not_in_patch, skip->path, words);
 	else
 		ews_path_line_add(&unsaid->diff->not_in_patch, skip->path, words);

@@ -239,7 +239,7 @@ static void part_skips(struct ews_filled *out, struct ews_skips *skips, const st
 
 	for (size_t i = 0; i < skips->n; i++) {
 		const struct ews_skip skip = skips->items[i];
-		bool is_nested = skip.reason == EWS_SKIP_REPOSITORY;
+		bool is_nested = ews_skip_is_gits(skip.reason);
 		bool is_there = skip.reason == EWS_SKIP_PRESENT || (is_nested && ews_strv_has(filled, skip.path));
 
 		if (!is_there)

@@ -143,7 +143,7 @@ static const struct ews_skip *skip_at(const struct merge *merge, const char *pat
 static bool can_move(const struct ews_skip *skip)
 {
 	return skip->reason != EWS_SKIP_OWN && skip->reason != EWS_SKIP_UNREADABLE &&
-	       skip->reason != EWS_SKIP_MOUNTED && !ews_skip_is_repository(skip->reason) &&
+	       skip->reason != EWS_SKIP_MOUNTED && !ews_skip_is_gits(skip->reason) &&
 	       skip->reason != EWS_SKIP_CHANGING;
 }
 

@@ -45,8 +45,8 @@ static bool was_left_out(const struct ews_shift *shift, const struct ews_skip *s
 {
 	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
 
-	if (is_base_target(shift) && ews_skip_is_repository(skip->reason))
-		return then && ews_skip_is_repository(then->reason) && !strcmp(then->path, skip->path);
+	if (is_base_target(shift) && ews_skip_is_gits(skip->reason))
+		return then && ews_skip_is_gits(then->reason) && !strcmp(then->path, skip->path);
 	if (is_base_target(shift))
 		return then && then->reason == EWS_SKIP_PRESENT && !shift->kept.n;
 	if (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n)
@@ -55,7 +55,7 @@ static bool was_left_out(const struct ews_shift *shift, const struct ews_skip *s
 	if (then && skip->reason == EWS_SKIP_IGNORED && then->reason != EWS_SKIP_PRESENT &&
 	    !strcmp(then->path, skip->path))
 		return true;
-	if (then && ews_skip_is_repository(then->reason) && ews_skip_is_repository(skip->reason))
+	if (then && ews_skip_is_gits(then->reason) && ews_skip_is_gits(skip->reason))
 		return true;
 	return then && (ews_shift_is_in_project(shift) || then->reason == skip->reason);
 }

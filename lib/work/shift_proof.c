@@ -149,7 +149,7 @@ static void name_left_out(struct ews_transition_result *out, const struct ews_sh
 		if (ews_skip_is_by_rule(reason) || !ews_shift_is_wanted(shift, path))
 			continue;
 		/* Where a submodule stands now is what matters: that nothing brings back. */
-		if (ews_skip_is_repository(reason) && now && ews_skip_is_repository(now->reason))
+		if (ews_skip_is_gits(reason) && now && ews_skip_is_gits(now->reason))
 			reason = now->reason;
 		ews_path_line_add(&out->not_covered, path, ews_skip_word(reason));
 	}

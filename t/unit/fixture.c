@@ -312,6 +312,17 @@ static void make_thing(int dir_fd, const char *name, unsigned kinds, unsigned de
 	}
 }
 
+/* A git directory, or mostly: one that is hollow makes no repository. */
+static void make_git_dir(int fd)
+{
+	cr_assert_eq(mkdirat(fd, ".git", 0755), 0);
+	if (!fixture_pick(4))
+		return;
+	cr_assert_eq(mkdirat(fd, ".git/objects", 0755), 0);
+	cr_assert_eq(mkdirat(fd, ".git/refs", 0755), 0);
+	write_random(fd, ".git/HEAD");
+}
+
 static void fill_dir(int fd, unsigned kinds, unsigned depth)
 {
 	for (size_t n = depth ? fixture_pick(6) : 5 + fixture_pick(8); n; n--) {
@@ -323,7 +334,7 @@ static void fill_dir(int fd, unsigned kinds, unsigned depth)
 	if ((kinds & FIXTURE_IGNORES) && !fixture_pick(3))
 		write_ignores(fd);
 	if ((kinds & FIXTURE_NESTED) && depth && !fixture_pick(8) && !is_taken(fd, ".git"))
-		cr_assert_eq(mkdirat(fd, ".git", 0755), 0);
+		make_git_dir(fd);
 }
 
 void fixture_make_tree(int dir_fd, unsigned kinds)
@@ -453,7 +464,7 @@ static void list_dir(struct ews_entries *out, int fd, const char *above, bool sk
 		struct ews_entry *entry;
 		struct stat st;
 
-		if (is_dots(found->d_name) || (!*above && !strcmp(found->d_name, ".git")))
+		if (is_dots(found->d_name) || ((!*above || skip_repositories) && !strcmp(found->d_name, ".git")))
 			continue;
 		cr_assert_eq(fstatat(fd, found->d_name, &st, AT_SYMLINK_NOFOLLOW), 0);
 		entry = ews_entries_add(out, path, strlen(path));
@@ -465,7 +476,7 @@ static void list_dir(struct ews_entries *out, int fd, const char *above, bool sk
 		if (!S_ISDIR(st.st_mode))
 			continue;
 		below = open_dir_at(fd, found->d_name);
-		if (skip_repositories && is_taken(below, ".git"))
+		if (skip_repositories && is_taken(below, ".git/HEAD"))
 			*entry = (struct ews_entry){ .path = entry->path,
 						     .type = EWS_ENTRY_GITLINK,
 						     .mode = entry->mode };

@@ -67,7 +67,8 @@ void fixture_make_tree(int dir_fd, unsigned kinds);
 void fixture_edit_tree(int dir_fd, unsigned kinds);
 /*
  * All that lies in it but ".git" at its top, sorted, with SHA-1 ids, as one plain recursion finds it. With
- * `skip_repositories` nothing below a directory that has a ".git" is listed, and of itself only its mode, as a gitlink.
+ * `skip_repositories` no ".git" is, nor what is below a directory with one that is a git directory, and of itself only its
+ * mode, as a gitlink.
  */
 void fixture_list_tree(struct ews_entries *out, int dir_fd, bool skip_repositories);
 /* Fail, naming the first path that differs by `equal`. */

@@ -97,3 +97,28 @@ Test(gitfile, a_linked_worktree_is_found_again_by_what_its_git_directory_says)
 	cr_assert_str_eq(relative, want);
 	cr_assert_null(empty);
 }
+
+Test(gitfile, a_directory_without_what_makes_a_git_directory_is_hollow)
+{
+	static const char *const parts[] = { "objects", "refs" };
+	EWS_CLEANUP(fd) int fd = fixture_open_dir(".");
+
+	cr_assert_not(ews_gitfile_is_hollow(fd));
+	fixture_shell("mkdir .git");
+	cr_assert(ews_gitfile_is_hollow(fd));
+	fixture_shell("rmdir .git && git init -q .");
+	cr_assert_not(ews_gitfile_is_hollow(fd));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		fixture_shell("mv .git/%s away", parts[i]);
+		cr_assert(ews_gitfile_is_hollow(fd), "%s", parts[i]);
+		fixture_shell("echo ../.. >.git/commondir");
+		cr_assert_not(ews_gitfile_is_hollow(fd));
+		fixture_shell("rm .git/commondir && mv away .git/%s", parts[i]);
+	}
+	fixture_shell("mv .git/HEAD away");
+	cr_assert(ews_gitfile_is_hollow(fd));
+	fixture_shell("rm -r .git && ln -s away .git");
+	cr_assert_not(ews_gitfile_is_hollow(fd));
+	fixture_shell("rm .git && echo gitdir: nowhere >.git");
+	cr_assert_not(ews_gitfile_is_hollow(fd));
+}

@@ -118,7 +118,7 @@ static void walk_dir(struct ews_entries *out, struct ews_skips *skips, const str
 	size_t at = out->n - 1;
 
 	cr_assert_geq(fd, 0, "%s", path);
-	if (has_name(fd, ".git") && !is_known_below(opts, path)) {
+	if (has_name(fd, ".git/HEAD") && !is_known_below(opts, path)) {
 		out->items[at].type = EWS_ENTRY_GITLINK;
 		ews_skips_add(skips, path, EWS_SKIP_REPOSITORY, 0);
 	} else {
@@ -198,7 +198,8 @@ static void walk(struct ews_entries *out, struct ews_skips *skips, const struct 
 		if (strcmp(found->d_name, ".git"))
 			take(out, skips, opts, fd, found->d_name, path, rules, in_ignored);
 		else if (*above)
-			ews_skips_add(skips, path, EWS_SKIP_REPOSITORY, 0);
+			ews_skips_add(skips, path,
+				      has_name(fd, ".git/HEAD") ? EWS_SKIP_REPOSITORY : EWS_SKIP_HOLLOW, 0);
 	}
 	closedir(dir);
 }
