@@ -342,6 +342,33 @@ test_expect_success 'in place: a branch that was made a symbolic ref is put back
 	done
 '
 
+test_expect_success 'P2: in place a HEAD that leads in a circle, or whose branch does or is broken, is put back, and nothing is stuck' '
+	for how in "symbolic-ref refs/heads/a refs/heads/b; symbolic-ref refs/heads/b refs/heads/a; symbolic-ref HEAD refs/heads/a" "symbolic-ref refs/heads/main refs/heads/b; symbolic-ref refs/heads/b refs/heads/main" \
+		"symbolic-ref refs/heads/main refs/heads/main" junk empty packed; do
+		rm -rf circle && test_repo circle && git -C circle log --format="%H %s" >log && cp circle/.git/HEAD circle.HEAD && git -C circle status --porcelain >want && git -C circle ews start --method in-place s &&
+			case $how in
+			junk) echo junk >circle/.git/refs/heads/main ;;
+			empty) : >circle/.git/refs/heads/main ;;
+			packed) git -C circle update-ref refs/heads/main HEAD~1 && git -C circle pack-refs --all && echo junk >circle/.git/refs/heads/main ;;
+			*) echo "$how" | tr ";" "\n" | while read -r words; do git -C circle $words || exit 1; done ;;
+			esac && echo work >>circle/src/main.c && test_must_fail git -C circle rev-parse -q --verify HEAD && git -C circle ews revert s >out 2>err && test_grep "Status: Verified" out && test_cmp circle.HEAD circle/.git/HEAD && test_grep "HEAD was damaged" err &&
+			git -C circle log --format="%H %s" >got && test_cmp log got && git -C circle status --porcelain >got && test_cmp want got && git -C circle ews undo s && test_must_fail git -C circle rev-parse -q --verify HEAD && git -C circle ews end s >out && test_grep "Status: Verified" out &&
+			test_cmp circle.HEAD circle/.git/HEAD && git -C circle log --format="%H %s" >got && test_cmp log got && git -C circle status --porcelain >got && test_cmp want got || { echo >&2 "$how"; return 1; }
+	done
+'
+
+test_expect_success 'P2: in place a branch without a commit that was made one leading in a circle is none again' '
+	git init -q still && git -C still symbolic-ref HEAD refs/heads/main && echo 1 >still/f && git -C still ews start --method in-place s && git -C still symbolic-ref refs/heads/main refs/heads/b && git -C still symbolic-ref refs/heads/b refs/heads/main && echo 2 >still/f &&
+	git -C still ews revert s >out && test_grep "Status: Verified" out && test_path_is_missing still/.git/refs/heads/main && git -C still status >out && test_grep "No commits yet" out && git -C still ews end s
+'
+
+test_expect_success 'where HEAD leads in a circle start says that it is damaged, whatever the method' '
+	for method in in-place worktree snapshot; do
+		git init -q "round-$method" && echo 1 >"round-$method/f" && git -C "round-$method" symbolic-ref refs/heads/a refs/heads/b && git -C "round-$method" symbolic-ref refs/heads/b refs/heads/a && git -C "round-$method" symbolic-ref HEAD refs/heads/a &&
+			test_expect_code 128 git -C "round-$method" ews start --method $method s 2>err && test_grep "HEAD of the project is damaged" err && git -C "round-$method" ews list >out && test_must_be_empty out || return 1
+	done
+'
+
 # git itself finds no repository there any more
 test_expect_success 'P2: in place a HEAD that is gone, garbage, a link to nowhere or a directory is named, and revert brings it back' '
 	test_repo head && git -C head worktree add -q -b linked ../lhead && for p in head lhead; do

@@ -154,6 +154,11 @@ int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, 
  * Fails with EWS_ESTALE when it is not at `from`.
  */
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
+/*
+ * Remove the file of the ref `name` where that leads to no id: it is broken, or symbolic and leads in a circle or to what is not
+ * there. No swap moves one that can't be read. Returns 1 when one went, and what is packed by that name holds again; 0: there was none.
+ */
+int ews_odb_ref_clear(struct ews_odb *odb, const char *name);
 
 struct ews_ref {
 	char *name;

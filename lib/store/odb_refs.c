@@ -696,3 +696,33 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	remove_empty_dirs(odb->common_dir, name);
 	return ews_odb_sync_ref(odb, name);
 }
+
+/* Is there a file of the ref, and no id to be found by it? */
+static bool leads_nowhere(struct ews_odb *odb, const char *path, const char *name)
+{
+	struct ews_oid oid;
+	struct stat st;
+	int rc = lstat(path, &st) < 0 || S_ISDIR(st.st_mode) ? 0 : ews_odb_ref_read(&oid, odb, name);
+
+	ews_error_clear();
+	return rc == EWS_EGIT || rc == EWS_ENOTFOUND;
+}
+
+int ews_odb_ref_clear(struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	if (!ews_odb_is_ref_name(name) || !leads_nowhere(odb, path, name))
+		return 0;
+	rc = make_lock(&fd, lock);
+	if (rc == 0 && leads_nowhere(odb, path, name))
+		rc = unlink(path) < 0 ? ews_error_os("cannot remove '%s'", path) : 1;
+	if (fd >= 0)
+		(void)unlink(lock); /* best effort: what stays there is swept */
+	if (rc < 0)
+		return ews_error_wrap("cannot clear the ref '%s'", name);
+	return rc;
+}

@@ -149,9 +149,20 @@ int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift
 	return EWS_ECONFLICT;
 }
 
+/* A branch that leads nowhere can't be moved: what says so goes, and what is packed holds again. 1: that is where it has to be. */
+static int clear_branch(struct ews_oid *now, const struct ews_shift *shift, const char *branch)
+{
+	int rc = ews_odb_ref_clear(shift->repo->odb, branch);
+
+	if (rc > 0 && ews_odb_ref_read(now, shift->repo->odb, branch) < 0)
+		ews_error_clear();
+	return rc < 0 ? rc : ews_oid_equal(now, &shift->opts->target->head);
+}
+
 /* Where it was is in the snapshot of the present state, so nothing is lost by moving it. */
 static int restore_branch(const struct ews_shift *shift)
 {
+	const struct ews_oid *head = &shift->opts->target->head;
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
 	int rc;
@@ -160,7 +171,9 @@ static int restore_branch(const struct ews_shift *shift)
 		return 0;
 	if (shift->opts->is_retry)
 		ews_litter_sweep_ref(shift->repo->odb, branch);
-	rc = ews_odb_ref_swap(shift->repo->odb, branch, &now, &shift->opts->target->head);
+	rc = ews_oid_is_none(&now) ? clear_branch(&now, shift, branch) : 0;
+	if (rc == 0)
+		rc = ews_odb_ref_swap(shift->repo->odb, branch, &now, head);
 	return rc < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
 }
 

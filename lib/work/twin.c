@@ -515,9 +515,10 @@ static char *find_branch(struct ews_repo *repo)
 
 int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
 {
-	int rc = repo->is_plain ? 0 : ews_odb_resolve_commit(&twin->head, repo->odb, "HEAD");
+	int rc;
 
 	twin->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
+	rc = repo->is_plain ? 0 : ews_odb_resolve_commit(&twin->head, repo->odb, "HEAD");
 	if (rc == 0)
 		return 0;
 	if (!is_unborn(repo))
