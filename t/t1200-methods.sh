@@ -200,6 +200,15 @@ test_expect_success 'P2: a config by which git reads no repository, or that of a
 	done && test_grep "x = 1" "${ws:?}/.git/ews/bent/config.1" && git -C "$ws" config user.name agent && git -C "$ws" config extensions.worktreeConfig true && git -C "$ws" config core.repositoryformatversion 1 && cp "${ws:?}/.git/config" his && echo edit >>"${ws:?}/src/main.c" && git -C own ews diff c && git -C own ews revert c && cmp his "${ws:?}/.git/config" && git -C own ews undo c && git -C own ews end c
 '
 
+test_expect_success 'a core.worktree of a copy that leads to the directory itself is no other one, and stays' '
+	start_ws own --method snapshot t && for to in .. ../ ../src/.. "$ws"; do
+		git config -f "${ws:?}/.git/config" core.worktree "$to" && cp "${ws:?}/.git/config" his && echo edit >>"${ws:?}/src/main.c" && git -C own ews status --json t >out && test_json_missing out ".sessions[0].tampered[0]" && git -C own ews diff --name-only t >out && test_grep "src/main.c" out &&
+			(cd "${ws:?}/src" && git ews revert) >out && test_grep "Status: Verified" out && cmp his "${ws:?}/.git/config" || { echo >&2 "$to"; return 1; }
+	done && git -C own ews undo t && for to in ../src ../.. ../none ""; do
+		git config -f "${ws:?}/.git/config" core.worktree "$to" && test_expect_code 1 git -C own ews diff t 2>err && test_grep "\.git/config. was rewritten" err || { echo >&2 "$to"; return 1; }
+	done && git -C own ews revert t >out && test_grep "Status: Verified" out && git -C own ews end t
+'
+
 test_expect_success 'what an undo leaves in trash is not called moved' '
 	start_ws own s && rm "${ws:?}/.git" && git init -q "$ws" && git -C own ews revert s && git -C own ews undo s 2>err && test_grep "^warning: stays in trash: \\.git$" err && test_grep ! "moved to trash" err && git -C "$ws" status && git -C own ews end s
 '

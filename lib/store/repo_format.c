@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/str.h"
@@ -24,6 +25,7 @@ struct format {
 	bool has_late; /* an extension that version 0 can't have */
 	bool has_other; /* something that makes it another repository, or none */
 	enum ews_hash_algo algo;
+	int git_fd;
 };
 
 #define IS_ONE_OF(list, name) is_one_of(list, sizeof(list) / sizeof(*(list)), name)
@@ -47,6 +49,15 @@ static void take_extension(struct format *format, const char *name, const char *
 		format->has_other = true;
 }
 
+/* Is it the directory around the git directory, from where git sees a relative one? */
+static bool is_around(int git_fd, const char *work_tree)
+{
+	struct stat named, around;
+
+	return work_tree && fstatat(git_fd, work_tree, &named, 0) == 0 && fstatat(git_fd, "..", &around, 0) == 0 &&
+	       named.st_dev == around.st_dev && named.st_ino == around.st_ino;
+}
+
 static int take(const char *key, const char *value, void *payload)
 {
 	struct format *format = payload;
@@ -60,13 +71,13 @@ static int take(const char *key, const char *value, void *payload)
 	else if (!strcmp(key, "core.bare"))
 		format->has_other = format->has_other || !ews_gitconfig_bool(&is_bare, value) || is_bare;
 	else if (!strcmp(key, "core.worktree"))
-		format->has_other = true;
+		format->has_other = format->has_other || !is_around(format->git_fd, value);
 	return 0;
 }
 
-bool ews_repo_format_is_plain(const char *text, size_t len, enum ews_hash_algo algo)
+bool ews_repo_format_is_plain(const char *text, size_t len, enum ews_hash_algo algo, int git_fd)
 {
-	struct format format = { .algo = EWS_SHA1 };
+	struct format format = { .algo = EWS_SHA1, .git_fd = git_fd };
 
 	if (ews_gitconfig_parse(text, len, take, &format) < 0) {
 		ews_error_clear();

@@ -14,7 +14,10 @@
 
 #include "base/hash.h"
 
-/* Is the config of `len` bytes at `text` that of a repository with files as refs and ids by `algo`, whose work tree is around it? */
-bool ews_repo_format_is_plain(const char *text, size_t len, enum ews_hash_algo algo);
+/*
+ * Is the config of `len` bytes at `text` that of a repository with files as refs and ids by `algo`, whose work tree is around it:
+ * around the git directory `git_fd`?
+ */
+bool ews_repo_format_is_plain(const char *text, size_t len, enum ews_hash_algo algo, int git_fd);
 
 #endif

@@ -428,7 +428,7 @@ static bool has_plain_config(const struct ews_place *place, int fd)
 	bool is_read = ews_file_read(&text, fd, CONFIG, FILE_BYTES_MAX) == 0;
 
 	ews_error_clear();
-	return is_read && ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb));
+	return is_read && ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb), fd);
 }
 
 static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
