@@ -53,6 +53,15 @@ test_expect_success 'P4: a pending result that can not be read is named, and kee
 	git -C hurt ews pending show good >out && git -C hurt ews pending apply good >out && test "$(cat hurt/good)" = good && mv lost.object "$file" && git -C hurt ews pending apply bad >out && test "$(cat hurt/bad)" = bad
 '
 
+test_expect_success 'P4: drop lets go of what lost its commit, names it, and keeps what is left' '
+	test_repo gone && for s in both base result whole; do start_ws gone $s && echo $s >"${ws:?}/$s" && git -C gone ews end --pending $s >out || return 1; done && git -C gone pack-refs --all && for ref in both/base both/result base/base result/result; do
+		git -C gone rev-parse refs/ews/pending/$ref >>gone.ids || return 1; done && for id in $(cat gone.ids); do rm "gone/.git/objects/$(echo $id | sed "s,^..,&/,")" || return 1; done && base=$(git -C gone rev-parse refs/ews/pending/result/base) && result=$(git -C gone rev-parse refs/ews/pending/base/result) &&
+	git -C gone ews pending list >out 2>err && test_grep "^whole  " out && test_line_count = 1 out && for s in both base result; do test_grep "damaged: $s (.*is missing" err && for verb in show apply; do test_expect_code 1 git -C gone ews pending $verb $s 2>out && test_grep "is missing" out || return 1; done || return 1; done &&
+	git -C gone ews pending drop --dry-run result >out && git -C gone ews pending drop result >out 2>err && echo result >want && test_cmp want out && test_grep "gone for good.*pending/result/result (its commit $(sed -n 4p gone.ids) is missing)" err && test_grep ! "undo" err && git -C gone for-each-ref refs/ews/trash >out && test_grep "^$base" out &&
+	git -C gone ews pending drop --json both >json && test_json_count json .lost 2 && test_json json ".lost[1].path" refs/ews/pending/both/result && git -C gone ews pending drop base 2>err && test_grep "pending/base/base (its commit" err && test_grep "undo. makes it pending again" err && git -C gone for-each-ref refs/ews/trash >out && test_grep "^$result" out &&
+	git -C gone ews pending list >out 2>err && test_line_count = 1 out && test_must_be_empty err && git -C gone ews undo && git -C gone ews pending list >out 2>err && test_grep "damaged: base (" err && git -C gone ews pending drop base && git -C gone ews doctor >out && git -C gone ews pending apply whole && git -C gone for-each-ref refs/ews/pending >out && test_must_be_empty out
+'
+
 test_expect_success 'P4: path and diff of a session that is pending lead there, for undo may have nothing to bring back' '
 	test_repo lead && start_ws lead l1 && echo kept >"${ws:?}/kept" && git -C lead ews end --pending l1 >out && git -C lead ews clean --now >out && test_must_fail git -C lead ews undo l1 2>err &&
 	for verb in path diff; do test_expect_code 128 git -C lead ews $verb l1 2>err && test_grep "^hint: .git ews pending show l1." err || return 1; done

@@ -98,7 +98,7 @@ test_expect_success 'P1: a repository that is meant to be bare, with work trees 
 
 test_expect_success 'what is pending, and lost its objects, is given up as doctor says' '
 	test_repo due && ws=$(git -C due ews start due) && echo x >"${ws:?}/due" && git -C due ews end --pending due && oid=$(git -C due rev-parse refs/ews/pending/due/base) && rm "due/.git/objects/$(echo "${oid:?}" | sed "s,^..,&/,")" &&
-	test_expect_code 1 git -C due ews doctor >out && found problem refs "pending/due/base.: its object is missing" && sed -n "s/.* where they are lost, \(git update-ref -d [^ ]*\) .*/\1/p" out >do && test_line_count = 1 do && (cd due && sh ../do && git ews pending drop due && git ews list >../got) && test_must_be_empty got && rm -r due
+	test_expect_code 1 git -C due ews doctor >out && found problem refs "pending/due/base.: its object is missing" && sed -n "s/.* where they are lost, \(git ews pending drop [^ ]*\) .*/\1/p" out >do && test_line_count = 1 do && (cd due && sh ../do && git ews list >../got) && test_must_be_empty got && rm -r due
 '
 
 test_expect_success 'a session in place is whole though core.bare hides its work tree, and --fix ends well' '

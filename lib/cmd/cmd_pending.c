@@ -12,6 +12,8 @@
 #include "cmd/render_path.h"
 #include "work/pending.h"
 
+#define LOST "gone for good, since trash can't have it"
+
 static const char *const list_usage[] = { "git ews pending list", NULL };
 static const char *const show_usage[] = { "git ews pending show <id>", NULL };
 static const char *const drop_usage[] = { "git ews pending drop [--dry-run] <id>", NULL };
@@ -174,14 +176,18 @@ static int choose(void *payload, struct ews_apply_source *out, struct ews_cmd_ct
 
 static int settle(void *payload, struct ews_cmd_ctx *ctx)
 {
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
 	struct chosen *chosen = payload;
 	int rc;
 
-	rc = ews_pending_drop(ctx->repo, chosen->pending->name);
-	if (rc == 0)
+	rc = ews_pending_drop(&lost, ctx->repo, chosen->pending->name);
+	if (rc < 0)
+		return rc;
+	ews_render_reasons_talk(ctx, LOST, &lost);
+	if (rc > 0)
 		ews_cmd_note(ctx, "'git ews undo' makes '%s' pending again, once more takes back what came",
 			     chosen->pending->name);
-	return rc;
+	return 0;
 }
 
 static int apply(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -199,6 +205,7 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(pendings) struct ews_pendings pendings = EWS_PENDINGS_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("pending_drop");
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
 		EWS_OPT_BOOL('n', "dry-run", &dry_run, "say what would be dropped, and do nothing"),
@@ -220,19 +227,21 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	}
 	name = pending ? pending->name : args.words.items[0];
 	if (rc == 0 && !dry_run)
-		rc = ews_pending_drop(ctx->repo, name);
+		rc = ews_pending_drop(&lost, ctx->repo, name);
 	if (rc < 0)
 		return rc;
+	ews_render_reasons_talk(ctx, LOST, &lost);
 	if (ctx->json) {
 		ews_render_string(object, "name", name);
 		ews_render_string(object, "session_id", pending ? pending->base.session : NULL);
 		ews_render_string(object, "kept_snapshot", pending ? pending->result.id : NULL);
+		ews_render_reasons(object, "lost", "message", &lost);
 		(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
 		ews_cmd_json_show(ctx, object);
 		return 0;
 	}
 	ews_buf_addf(&ctx->out, "%s\n", name);
-	if (!dry_run)
+	if (rc > 0)
 		ews_cmd_note(ctx, "'git ews undo' makes it pending again");
 	return 0;
 }

@@ -151,13 +151,13 @@ static void advise_damaged(struct ews_check *check, const struct ews_patient *pa
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref);
 
-	/* No verb can drop what it can't move to trash. */
-	if (is_missing && ews_str_begins(ref, EWS_REF_PENDING))
-		ews_check_advise(
-			check,
-			"bring the objects back; where they are lost, git update-ref -d '%s' gives up what is pending",
-			ref);
-	else if (session && has_record(patient->repo, session))
+	if (is_missing && ews_str_begins(ref, EWS_REF_PENDING)) {
+		const char *name = ews_str_after(ref, EWS_REF_PENDING);
+
+		ews_check_advise(check,
+				 "bring the objects back; where they are lost, git ews pending drop '%.*s' gives it up",
+				 (int)strcspn(name, "/"), name);
+	} else if (session && has_record(patient->repo, session))
 		ews_check_advise(check, "bring the objects back: session '%s' needs it", session);
 	else if (ews_doctor_home_is_unread(patient->home))
 		ews_check_advise(check, UNREAD_FIRST);

@@ -324,28 +324,47 @@ static int read_if_sound(struct ews_snapshot *out, struct ews_repo *repo, const 
 	return 0;
 }
 
-/* Trash has it under the id of the snapshot or, where that can't be read, of its commit. */
-static int plan_side(struct ews_step *step, struct ews_repo *repo, const char *name, const char *which,
+/* What is dropped: a step, and what no trash can have. */
+struct dropping {
+	struct ews_step step;
+	struct ews_strv lost; /* "<ref> <id>": the commit is missing */
+	bool has_result; /* that is none of these */
+};
+
+static void release_dropping(struct dropping *dropping)
+{
+	ews_step_release(&dropping->step);
+	ews_strv_release(&dropping->lost);
+}
+
+EWS_CLEANUP_DEFINE(dropping, struct dropping, release_dropping)
+
+/* Trash has it under the id of the snapshot or, where that can't be read, of its commit. Returns 1, or 0 where that is missing. */
+static int plan_side(struct dropping *out, struct ews_repo *repo, const char *name, const char *which,
 		     const char *snapshot)
 {
 	EWS_CLEANUP(free) char *ref = ref_of(name, which);
+	enum ews_object_type type;
 	char hex[EWS_OID_HEX_MAX];
 	struct ews_oid oid;
 	int rc = ews_odb_ref_read(&oid, repo->odb, ref);
 
 	if (rc < 0)
 		return rc;
-	if (!ews_odb_still_has(repo->odb, &oid)) {
-		ews_error(EWS_EDAMAGED, "the object of '%s' is missing", ref);
-		ews_error_hint(DAMAGED_HINT);
-		return EWS_EDAMAGED;
-	}
 	ews_oid_hex(hex, &oid);
-	ews_strv_addf(&step->refs, "%s " EWS_REF_TRASH "%s %s", ref, snapshot ? snapshot : hex, hex);
-	return 0;
+	rc = ews_odb_still_has(repo->odb, &oid) ? 0 : ews_odb_read_header(&type, NULL, repo->odb, &oid);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		ews_strv_addf(&out->lost, "%s %s", ref, hex);
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	ews_strv_addf(&out->step.refs, "%s " EWS_REF_TRASH "%s %s", ref, snapshot ? snapshot : hex, hex);
+	return 1;
 }
 
-static int plan_drop(struct ews_step *step, struct ews_repo *repo, const char *name)
+static int plan_drop(struct dropping *out, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot result = EWS_SNAPSHOT_INIT;
@@ -357,31 +376,64 @@ static int plan_drop(struct ews_step *step, struct ews_repo *repo, const char *n
 	if (rc < 0)
 		return rc;
 	is_its_id = base.id && !strcmp(name, base.session) && is_last(repo, &base);
-	rc = ews_step_init(step, repo->dir_fd, "drop", is_its_id ? name : NULL);
+	rc = ews_step_init(&out->step, repo->dir_fd, "drop", is_its_id ? name : NULL);
 	if (rc == 0)
-		rc = plan_side(step, repo, name, "result", result.id);
+		rc = plan_side(out, repo, name, "result", result.id);
 	if (rc < 0)
 		return rc;
-	rc = plan_side(step, repo, name, "base", base.id);
+	out->has_result = rc;
+	rc = plan_side(out, repo, name, "base", base.id);
 	/* One that is gone, or broken, names nothing that could move. */
 	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
 		ews_error_clear();
 		rc = 0;
 	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The result, which makes it one, is the first, and goes last. */
+static int drop_lost(struct ews_strv *out, struct ews_repo *repo, const struct ews_strv *lost)
+{
+	const struct ews_oid none = EWS_OID_NONE;
+	int rc = 0;
+
+	for (size_t i = lost->n; i-- > 0 && rc == 0;) {
+		const char *hex = strchr(lost->items[i], ' ') + 1;
+		EWS_CLEANUP(free) char *ref = ews_strndup(lost->items[i], (size_t)(hex - 1 - lost->items[i]));
+		EWS_CLEANUP(free) char *why = ews_strfmt("its commit %s is missing", hex);
+		struct ews_oid oid;
+
+		rc = ews_oid_parse(&oid, hex);
+		if (rc == 0)
+			rc = ews_odb_ref_swap(repo->odb, ref, &oid, &none);
+		if (rc == 0)
+			ews_path_line_add(out, ref, why);
+	}
 	return rc;
 }
 
-int ews_pending_drop(struct ews_repo *repo, const char *name)
+/* Without a result there is nothing that an undo could make pending again: what it began with goes to trash without a step. */
+static int drop_all(struct ews_strv *lost, struct ews_repo *repo, struct dropping *dropping)
 {
-	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	int rc = dropping->has_result ? ews_drop(repo, &dropping->step, ews_snapshot_move_all)
+				      : ews_snapshot_move_all(repo, &dropping->step, false);
+
+	if (rc == 0)
+		rc = drop_lost(lost, repo, &dropping->lost);
+	return rc < 0 ? rc : dropping->has_result;
+}
+
+int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(dropping) struct dropping dropping = { EWS_STEP_INIT, EWS_STRV_INIT, false };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_need_dir(repo, true);
 
 	if (rc == 0)
 		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "pending", EWS_LOCK_PROJECT_WAIT_MS);
 	if (rc == 0)
-		rc = plan_drop(&step, repo, name);
+		rc = plan_drop(&dropping, repo, name);
 	if (rc == 0)
-		rc = ews_drop(repo, &step, ews_snapshot_move_all);
-	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : 0;
+		rc = drop_all(lost, repo, &dropping);
+	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : rc;
 }

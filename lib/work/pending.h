@@ -61,8 +61,11 @@ int ews_pending_plan(struct ews_step *step, struct ews_repo *repo, const char *n
 /* Did it make a result pending? */
 bool ews_pending_is_step(const struct ews_step *step);
 
-/* It is decided: to trash, what is there of one that is damaged as well. undo makes it pending again. */
-int ews_pending_drop(struct ews_repo *repo, const char *name);
+/*
+ * It is decided: to trash, what is there of one that is damaged as well. No trash can have what lost its commit: that goes for good, and
+ * is added to `lost` as "<ref>\t<why>". Returns 1 when undo makes it pending again, 0 when its result is lost.
+ */
+int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *name);
 
 void ews_pendings_release(struct ews_pendings *list);
 EWS_CLEANUP_DEFINE(pendings, struct ews_pendings, ews_pendings_release)
