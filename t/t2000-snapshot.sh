@@ -100,6 +100,17 @@ test_expect_success 'P4: trees that only the index names, by what it says of the
 	back_after_gc tr v && git -C tr ls-tree -d --name-only "refs/ews/snapshots/$tsnap^2" trees/ >got && echo "trees/$(cat sub)" | test_cmp - got
 '
 
+test_expect_success 'P4: an index of nothing says that it makes the empty tree: no git has to have that, but what is pinned is there, and verify looks' '
+	for format in sha1 sha256; do
+		for what in "snapshot create" revert end; do
+			git init -q --object-format=$format nil && echo a >nil/a && git -C nil add a && git -C nil commit -qm a && start_ws -n bw nil n && git -C "${bw:?}" read-tree --empty && git -C nil ews $what n >out && git -C nil fsck --strict --no-dangling >out 2>&1 && test_must_be_empty out || return 1
+			test "$what" != revert || git -C nil gc -q && git -C nil ews snapshot verify --all --trash -q && empty=$(git -C nil hash-object -t tree /dev/null) && if test "$what" = "snapshot create"; then
+				rm -f "nil/.git/objects/$(echo "$empty" | sed "s/../&\//")" && test_expect_code 1 git -C nil ews snapshot verify --all >out 2>err && test_grep "trees/$empty: object $empty is missing" out && git -C nil hash-object -w -t tree /dev/null && git -C nil ews snapshot verify --all -q
+			fi && { test "$what" = end || git -C nil ews end n >out; } && rm -rf nil || return 1
+		done
+	done
+'
+
 test_expect_success 'P4: what only the index of an independent copy names so outlives its gc' '
 	start_ws -n bw tr y --method snapshot && (cd "${bw:?}" && git checkout -q -b one && echo one >>src/log && git commit -qam one && git checkout -q -b two HEAD~1 && echo two >>src/log && git commit -qam two && ! git merge -q one) && echo both >"${bw:?}/src/log" &&
 	(cd "$bw" && git add . && git write-tree) >tree && echo more >"${bw:?}/src/log" && git -C "$bw" ls-files --resolve-undo >want && test -s want && git -C "$bw" branch -qD one && git -C "$bw" reflog expire --expire=now --all &&

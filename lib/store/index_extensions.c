@@ -198,6 +198,9 @@ static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const st
 	if (depth == DEPTH_MAX || !read_tree_level(&level, walk->odb, oid) ||
 	    !read_tree_level(&known, walk->odb, like))
 		return false;
+	/* The empty one can be read whether the store has it or not. */
+	if (!level.n)
+		ews_oids_add(walk->out, oid);
 	for (size_t i = 0; i < level.n; i++) {
 		const struct ews_tree_item *item = &level.items[i];
 		const struct ews_tree_item *other = find_item(&known, item->name);

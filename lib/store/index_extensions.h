@@ -22,8 +22,9 @@ bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *r
 
 /*
  * Append to `out` the trees that the entries make by what it says, and that the tree `head` (none: an empty one) does not have
- * under their path; the topmost alone, and only those that the store has whole. What it says may be anything: where it makes
- * no sense the list ends. No error is left behind. False: one of them is not there whole.
+ * under their path; the topmost alone, and only those that the store has whole. The empty tree, which each store has to those who
+ * read it, is listed wherever they need it, so that it can be written; one may be listed twice. What it says may be anything:
+ * where it makes no sense the list ends. No error is left behind. False: one of them is not there whole.
  */
 bool ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
 			  const struct ews_oid *head);

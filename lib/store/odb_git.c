@@ -373,11 +373,55 @@ static int git_write_to(int fd, struct ews_odb *odb, const struct ews_oid *oid, 
 	return rc;
 }
 
+/* Run git in the repository itself; its status, whatever it is, comes back. */
+static int run(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb, const struct ews_strv *args,
+	       const struct ews_buf *input)
+{
+	struct ews_git_opts opts = { .own_dir = odb->git_dir, .own_group = true, .out = out, .err = err };
+
+	ews_buf_init_max(out, ANSWER_MAX);
+	ews_buf_init_max(err, COMPLAINT_MAX);
+	if (input) {
+		opts.input = input->ptr;
+		opts.input_len = input->len;
+	}
+	return ews_git_run(&opts, args->items);
+}
+
+static bool is_empty_tree(const struct ews_odb *odb, const struct ews_oid *oid)
+{
+	struct ews_oid empty_tree;
+
+	ews_odb_empty_tree(&empty_tree, odb);
+	return ews_oid_equal(oid, &empty_tree);
+}
+
+/* git answers for the empty tree whether it is there or not. Of those whose ids begin as its does, all but the last digit, it says which are. */
+static bool has_empty_tree(const struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+	char hex[EWS_OID_HEX_MAX];
+
+	if (ews_loose_has(ews_odb_write_dir(odb), oid))
+		return true;
+	ews_oid_hex(hex, oid);
+	ews_strv_add(&args, "rev-parse");
+	ews_strv_addf(&args, "--disambiguate=%.*s", (int)strlen(hex) - 1, hex);
+	if (run(&out, &err, odb, &args, NULL) == 0)
+		return strstr(out.ptr, hex) != NULL;
+	ews_error_clear();
+	return false;
+}
+
 static bool git_has(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
 	struct answer answer;
 
+	if (is_empty_tree(odb, oid))
+		return has_empty_tree(odb, oid);
 	if (!room->has_begun && ews_loose_has(ews_odb_write_dir(odb), oid))
 		return true;
 	if (ask_info(&answer, room, oid) == 0)
@@ -447,7 +491,6 @@ static bool freshen_loose(const struct ews_strv *object_dirs, const struct ews_o
 static bool git_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
-	struct ews_oid empty_tree;
 
 	pthread_mutex_lock(&room->lock);
 	if (!room->object_dirs.n)
@@ -455,9 +498,7 @@ static bool git_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 	pthread_mutex_unlock(&room->lock);
 	if (freshen_loose(&room->object_dirs, oid))
 		return true;
-	/* git answers for the empty tree whether it is there or not, but its fsck wants it. */
-	ews_odb_empty_tree(&empty_tree, odb);
-	if (ews_oid_equal(oid, &empty_tree) || !git_has(odb, oid))
+	if (!git_has(odb, oid))
 		return false;
 	pthread_mutex_lock(&room->lock);
 	for (size_t i = 0; i < room->object_dirs.n && !room->packs_are_fresh; i++)
@@ -472,21 +513,6 @@ static int git_refresh(struct ews_odb *odb)
 {
 	(void)odb;
 	return 0;
-}
-
-/* Run git in the repository itself; its status, whatever it is, comes back. */
-static int run(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb, const struct ews_strv *args,
-	       const struct ews_buf *input)
-{
-	struct ews_git_opts opts = { .own_dir = odb->git_dir, .own_group = true, .out = out, .err = err };
-
-	ews_buf_init_max(out, ANSWER_MAX);
-	ews_buf_init_max(err, COMPLAINT_MAX);
-	if (input) {
-		opts.input = input->ptr;
-		opts.input_len = input->len;
-	}
-	return ews_git_run(&opts, args->items);
 }
 
 static int fail(enum ews_code code, const struct ews_buf *err, const char *what, const char *name)

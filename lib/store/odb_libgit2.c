@@ -550,10 +550,20 @@ static bool knows_all(const struct room *room)
 	return !room->face.aside && ews_packs_are_all(room->packs);
 }
 
-/* Without looking for new packs: that costs a directory listing for each object that isn't there. */
+/*
+ * Without looking for new packs: that costs a directory listing for each object that isn't there. The backends are asked one by
+ * one, since libgit2 has an empty tree of its own, which it remembers once it was read.
+ */
 static bool has_in_db(struct reader *reader, const git_oid *id)
 {
-	return ews_git2.git_odb_exists_ext(reader->db, id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
+	for (size_t i = 0; i < ews_git2.git_odb_num_backends(reader->db); i++) {
+		git_odb_backend *backend = NULL;
+
+		if (ews_git2.git_odb_get_backend(&backend, reader->db, i) == 0 && backend->exists &&
+		    backend->exists(backend, id) == 1)
+			return true;
+	}
+	return false;
 }
 
 static bool freshen_in_db(struct reader *reader, const git_oid *id)

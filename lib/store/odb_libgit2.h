@@ -21,7 +21,7 @@
 	F(git_config_get_bool) F(git_config_get_entry) F(git_config_get_multivar_foreach) \
 	F(git_config_new) F(git_config_parse_path) F(git_diff_buffers) F(git_error_last) F(git_libgit2_init) \
 	F(git_libgit2_opts) F(git_libgit2_version) F(git_merge_file) F(git_merge_file_result_free) \
-	F(git_object_free) F(git_object_id) F(git_object_peel) F(git_odb_exists_ext) F(git_odb_free) \
+	F(git_object_free) F(git_object_id) F(git_object_peel) F(git_odb_free) \
 	F(git_odb_get_backend) F(git_odb_num_backends) F(git_odb_object_data) F(git_odb_object_free) \
 	F(git_odb_object_size) F(git_odb_object_type) F(git_odb_open) F(git_odb_open_rstream) \
 	F(git_odb_read) F(git_odb_read_header) F(git_odb_refresh) F(git_odb_stream_free) \

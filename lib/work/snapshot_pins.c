@@ -185,17 +185,30 @@ static bool pin_staged(struct ews_entries *pins, uint8_t *named, struct ews_repo
 	return are_there;
 }
 
+/* Write the tree `oid` where it is the empty one: git answers for that whether it is there or not, but its fsck wants what is named. */
+static bool write_empty_tree(struct ews_batch *batch, const struct ews_oid *oid)
+{
+	struct ews_oid empty;
+
+	ews_odb_empty_tree(&empty, ews_batch_odb(batch));
+	if (!ews_oid_equal(oid, &empty) || ews_batch_add(&empty, batch, EWS_OBJECT_TREE, "", 0) == 0)
+		return true;
+	ews_error_clear(); /* the batch is spoilt: its commit says so */
+	return false;
+}
+
 /* The trees that the index says its entries make: without them git's own gc fails where that index is back. */
-static bool pin_trees(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index,
+static bool pin_trees(struct ews_entries *pins, struct ews_batch *batch, const struct ews_index *index,
 		      const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(oids) struct ews_oids trees = EWS_OIDS_INIT;
-	bool are_there = ews_index_list_trees(&trees, index, repo->odb, head_tree);
+	bool are_there = ews_index_list_trees(&trees, index, ews_batch_odb(batch), head_tree);
 
 	for (size_t i = 0; i < trees.n; i++) {
 		char hex[EWS_OID_HEX_MAX];
 		EWS_CLEANUP(free) char *path = ews_strfmt("trees/%s", ews_oid_hex(hex, &trees.items[i]));
 
+		are_there = write_empty_tree(batch, &trees.items[i]) && are_there;
 		ews_pins_add(pins, path, EWS_ENTRY_TREE, &trees.items[i]);
 	}
 	return are_there;
@@ -275,8 +288,8 @@ int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const 
 	return rc < 0 ? rc : pin_gitstate(pins, batch, &content->git);
 }
 
-uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content,
-			       const struct ews_oid *head_tree)
+uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, struct ews_batch *batch,
+			       const struct ews_content *content, const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	const struct ews_entries *entries = &content->scan.entries;
@@ -291,7 +304,7 @@ uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, 
 	}
 	named = ews_named_new(entries->n);
 	are_there = pin_staged(pins, named, repo, &index, entries, fit, head_tree);
-	are_there = pin_trees(pins, repo, &index, head_tree) && are_there;
+	are_there = pin_trees(pins, batch, &index, head_tree) && are_there;
 	are_there = pin_resolved(pins, repo, &index) && are_there;
 	return are_there ? ews_steal(&named) : NULL;
 }

@@ -28,11 +28,11 @@ int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const 
 
 /*
  * File contents that no tree can hold, and all that the index names and neither the entries nor `head_tree`, the tree of HEAD's
- * commit (none: there is none), have. Returns, for the caller to free, the entries that the index relies on
+ * commit (none: there is none), have; of these the empty tree alone may have to be written into `batch`. Returns, for the caller to free, the entries that the index relies on
  * (ews_named, work/kept). NULL: the index is none, or names what is not there and may come yet; the next snapshot looks again.
  */
-uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, const struct ews_content *content,
-			       const struct ews_oid *head_tree);
+uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, struct ews_batch *batch,
+			       const struct ews_content *content, const struct ews_oid *head_tree);
 
 /* What a manifest commit holds, the manifest among it. */
 struct ews_pinned {

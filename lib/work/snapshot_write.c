@@ -104,8 +104,8 @@ static int find_contents(struct writing *writing)
 	if (writing->earlier.has_pins)
 		writing->named = ews_earlier_take_named(&writing->earlier);
 	else
-		writing->named = ews_pins_add_contents(&writing->contents, writing->repo, writing->content,
-						       ews_head_tree_read(&writing->head_tree));
+		writing->named = ews_pins_add_contents(&writing->contents, writing->repo, writing->batch,
+						       writing->content, ews_head_tree_read(&writing->head_tree));
 	return 0;
 }
 

@@ -69,6 +69,18 @@ void ews_verify_free(struct ews_verify *verify)
 	free(verify);
 }
 
+/* Who reads the empty tree gets it whether it is there or not, but git's fsck wants what is named. */
+static int check_empty_tree(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	struct ews_oid empty_tree;
+	char hex[EWS_OID_HEX_MAX];
+
+	ews_odb_empty_tree(&empty_tree, odb);
+	if (!ews_oid_equal(oid, &empty_tree) || ews_odb_still_has(odb, oid))
+		return 0;
+	return ews_error(EWS_ENOTFOUND, "object %s is missing", ews_oid_hex(hex, oid));
+}
+
 /* Read an object through and through: its own file, or what the store gives for it. */
 static int read_object(struct ews_verify *verify, const struct ews_oid *oid)
 {
@@ -80,7 +92,9 @@ static int read_object(struct ews_verify *verify, const struct ews_oid *oid)
 	if (rc != EWS_ENOTFOUND)
 		return rc;
 	ews_error_clear();
-	rc = ews_odb_read_header(&type, NULL, odb, oid);
+	rc = check_empty_tree(odb, oid);
+	if (rc == 0)
+		rc = ews_odb_read_header(&type, NULL, odb, oid);
 	if (rc < 0)
 		return rc;
 	return type == EWS_OBJECT_BLOB ? ews_odb_write_to(verify->null_fd, odb, oid)
