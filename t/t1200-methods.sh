@@ -293,9 +293,9 @@ test_expect_success 'in place in a work tree that was moved by hand: asked there
 test_expect_success 'P1, P8: likewise where all that was within one second: neither its session nor its steps are the new one'"'"'s, which has its own' '
 	test_repo soon && for n in 1 2 3; do
 		git -C soon worktree add -q ../soon-w -b w$n && (cd soon-w && git ews start --method in-place done$n && echo agent >>run.sh && git ews end done$n && git ews start --method in-place ip$n && echo agent >>run.sh && git ews list) >out && test_grep "^ip$n *active" out && git -C soon worktree remove --force ../soon-w &&
-		git -C soon worktree add -q ../soon-w w$n && (cd soon-w && { git ews lock release ip$n || :; }) && (cd soon-w && git ews start --method in-place new$n && echo mine >>run.sh && cp run.sh mine) && mv soon-w/mine mine && git -C soon-w ews list >out && test_grep "^ip$n *damaged" out && test_grep "^new$n *active" out && for verb in revert end diff; do
-			test_must_fail git -C soon-w ews $verb ip$n >out 2>err && test_must_be_empty out && test_grep "its work tree is gone" err || { echo >&2 "$verb"; return 1; }
-		done && test_expect_code 128 git -C soon-w ews undo done$n 2>err && test_cmp mine soon-w/run.sh && git -C soon-w ews end new$n && git -C soon-w diff --exit-code && git -C soon-w ews undo && git -C soon-w ews undo && test_cmp mine soon-w/run.sh && git -C soon-w ews end new$n && git -C soon worktree remove --force ../soon-w || return 1
+		git -C soon worktree add -q ../soon-w w$n && (cd soon-w && { git ews lock release ip$n || :; }) && (cd soon-w && git ews start --method in-place new$n && echo mine >>run.sh && cp run.sh mine) && mv soon-w/mine mine && git -C soon-w ews list >out && test_grep "^new$n *active" out && for verb in revert diff apply; do
+			test_must_fail git -C soon-w ews $verb ip$n >out 2>err && test_must_be_empty out && test_grep "the work tree of session .ip$n. is gone" err || { echo >&2 "$verb"; return 1; }
+		done && test_expect_code 128 git -C soon-w ews undo done$n 2>err && test_cmp mine soon-w/run.sh && git -C soon-w ews end new$n && git -C soon-w diff --exit-code && git -C soon-w ews undo && git -C soon-w ews undo && test_cmp mine soon-w/run.sh && git -C soon-w ews end new$n && git -C soon-w ews end ip$n >out && test_grep "Kept: nothing" out && git -C soon-w diff --exit-code && git -C soon worktree remove --force ../soon-w || return 1
 	done
 '
 
@@ -373,7 +373,7 @@ test_expect_success 'P2: in place a branch without a commit that was made one le
 
 test_expect_success 'where HEAD leads in a circle start says that it is damaged, whatever the method' '
 	for method in in-place worktree snapshot; do
-		git init -q "round-$method" && echo 1 >"round-$method/f" && git -C "round-$method" symbolic-ref refs/heads/a refs/heads/b && git -C "round-$method" symbolic-ref refs/heads/b refs/heads/a && git -C "round-$method" symbolic-ref HEAD refs/heads/a &&
+		git init -q "round-$method" && echo 1 >"round-${method:?}/f" && git -C "round-$method" symbolic-ref refs/heads/a refs/heads/b && git -C "round-$method" symbolic-ref refs/heads/b refs/heads/a && git -C "round-$method" symbolic-ref HEAD refs/heads/a &&
 			test_expect_code 128 git -C "round-$method" ews start --method $method s 2>err && test_grep "HEAD of the project is damaged" err && git -C "round-$method" ews list >out && test_must_be_empty out || return 1
 	done
 '

@@ -86,12 +86,12 @@ done
 for method in worktree snapshot in-place; do
 	export method
 	test_expect_success "P2, P4, P8: $method: to git a .git that is no git directory makes no repository, and its neighbours are files like all others" '
-		test_repo "h-$method" && mkdir -p "h-$method/own/.git" "h-$method/late" && echo 1 >"h-$method/own/f" && start_ws "h-$method" --method $method h && test_grep "left out: own/.git (no-repository)" err && test_path_is_file "${ws:?}/own/f" &&
+		test_repo "h-$method" && mkdir -p "h-${method:?}/own/.git" "h-${method:?}/late" && echo 1 >"h-${method:?}/own/f" && start_ws "h-$method" --method $method h && test_grep "left out: own/.git (no-repository)" err && test_path_is_file "${ws:?}/own/f" &&
 		lister_of "$ws" >base && mkdir -p "${ws:?}/src/.git" "${ws:?}/late/.git/refs" && echo n >"${ws:?}/late/n" && echo b >"${ws:?}/src/beside" && echo 2 >"${ws:?}/own/f" && lister_of "$ws" >now && git -C "h-$method" ews diff --changes files h >out 2>err && test_grep "^- A  late/n" out &&
 		test_grep "^- A  src/beside" out && test_grep "^- M  own/f" out && test_grep "not in the patch: late/.git (no-repository)" err && test_grep "not in the patch: src/.git (no-repository)" err && id=$(git -C "h-$method" ews snapshot create h) &&
 		git -C "h-$method" ews snapshot show --files "$id" >out && test_grep "late/n" out && git -C "h-$method" ews revert h >out 2>err && test_grep "Status: Verified" out && test_grep "moved to trash: late/.git" err && lister_of "$ws" >got && test_cmp base got && test_path_is_missing "${ws:?}/late/.git" &&
-		git -C "h-$method" ews undo h && lister_of "$ws" >got && test_cmp now got && test_path_is_dir "${ws:?}/late/.git/refs" && test_path_is_dir "${ws:?}/src/.git" && if test $method != in-place; then git -C "h-$method" ews apply h 2>err && test_grep "left out: late/.git" err && test_path_is_file "h-$method/late/n" &&
-		test_path_is_missing "h-$method/late/.git"; fi && git -C "h-$method" ews end h 2>err
+		git -C "h-$method" ews undo h && lister_of "$ws" >got && test_cmp now got && test_path_is_dir "${ws:?}/late/.git/refs" && test_path_is_dir "${ws:?}/src/.git" && if test $method != in-place; then git -C "h-$method" ews apply h 2>err && test_grep "left out: late/.git" err && test_path_is_file "h-${method:?}/late/n" &&
+		test_path_is_missing "h-${method:?}/late/.git"; fi && git -C "h-$method" ews end h 2>err
 	'
 done
 

@@ -73,7 +73,7 @@ test_expect_success 'each work tree of a repository has its own, so has a plain 
 
 test_expect_success 'P8: a work tree that git moves, once and again, is the same project: what began in it is not stale for that' '
 	test_repo roam && git -C roam worktree add -q -b w ../roam-w && start_ws roam-w s && now=$(git -C roam-w ews epoch) && was=roam-w && for to in roam-m roam-n; do
-		git -C roam worktree move ../$was ../$to && git -C roam ews epoch check s >out && echo current | test_cmp - out && git -C $to ews epoch >out && echo $now | test_cmp - out && git -C roam worktree add -q -b new-$to ../$was && echo draft >$was/draft && git -C $was ews epoch && git -C roam ews epoch check s >out && echo current | test_cmp - out && was=$to || return 1
+		git -C roam worktree move ../$was ../$to && git -C roam ews epoch check s >out && echo current | test_cmp - out && git -C $to ews epoch >out && echo $now | test_cmp - out && git -C roam worktree add -q -b new-$to ../$was && echo draft >"${was:?}/draft" && git -C $was ews epoch && git -C roam ews epoch check s >out && echo current | test_cmp - out && was=$to || return 1
 	done && echo draft >roam-n/draft && test_expect_code 1 git -C roam ews epoch check s >out && test_grep "its epoch went from $now to $((now + 1))$" out && git -C roam ews end s
 '
 

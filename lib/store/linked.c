@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -46,4 +47,15 @@ int ews_linked_born(struct timespec *out, int git_fd)
 						  : ews_error_os("cannot look for 'commondir'");
 	*out = since.tv_sec < st.st_mtim.tv_sec ? since : st.st_mtim;
 	return 0;
+}
+
+bool ews_linked_is_younger(int git_fd, int64_t than_s, uint32_t than_ns)
+{
+	const struct timespec than = { .tv_sec = than_s, .tv_nsec = than_ns };
+	struct timespec born;
+
+	if (ews_linked_born(&born, git_fd) == 0)
+		return ews_clock_is_before(&than, &born);
+	ews_error_clear();
+	return false;
 }

@@ -6,6 +6,8 @@
 #ifndef EWS_STORE_LINKED_H
 #define EWS_STORE_LINKED_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 /* What the text of "locked" begins with in the entry of a session, in whatever home it is. */
@@ -19,5 +21,8 @@
  * Fails with EWS_ENOTFOUND when it is none.
  */
 int ews_linked_born(struct timespec *out, int git_fd);
+
+/* Was it made after this time? What is none, or can't be seen, was not. */
+bool ews_linked_is_younger(int git_fd, int64_t than_s, uint32_t than_ns);
 
 #endif

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -681,17 +680,9 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 	return ews_path_is_inside(git_dir, repo->common_dir) || strcmp(repo->project, project) != 0;
 }
 
-bool ews_repo_is_younger(const struct ews_repo *repo, const struct timespec *then)
+bool ews_repo_is_younger(const struct ews_repo *repo, int64_t than_s, uint32_t than_ns)
 {
-	struct timespec born;
-
-	if (!strcmp(repo->git_dir, repo->common_dir))
-		return false;
-	if (ews_linked_born(&born, repo->git_fd) < 0) {
-		ews_error_clear();
-		return false;
-	}
-	return ews_clock_is_before(then, &born);
+	return ews_linked_is_younger(repo->git_fd, than_s, than_ns);
 }
 
 char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir)

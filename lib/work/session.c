@@ -80,9 +80,7 @@ static int check_state(const struct ews_session *session, const char *id)
 /* Is `project` not where it works? What was made since, in its place or under its name, is another one. */
 static bool is_lost(const struct ews_state *state, const struct ews_repo *project)
 {
-	const struct timespec created = { .tv_sec = state->created_s, .tv_nsec = state->created_ns };
-
-	if (ews_repo_is_younger(project, &created))
+	if (ews_repo_is_younger(project, state->created_s, state->created_ns))
 		return true;
 	return strcmp(state->workspace, project->project) != 0 && access(state->workspace, F_OK) < 0 &&
 	       ews_errno_is_absent(errno);
@@ -248,7 +246,8 @@ void ews_session_follow(struct ews_state *state, const struct ews_repo *repo)
 	EWS_CLEANUP(free) char *top = NULL;
 
 	if (!method || !method->is_project || strcmp(state->git_dir, repo->git_dir) != 0 ||
-	    strcmp(state->workspace, state->project) != 0 || ews_repo_is_younger(repo, state->created_s))
+	    strcmp(state->workspace, state->project) != 0 ||
+	    ews_repo_is_younger(repo, state->created_s, state->created_ns))
 		return;
 	top = ews_repo_linked_top(repo, state->git_dir);
 	if (!top && was_moved_by_hand(state, repo))

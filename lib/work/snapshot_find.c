@@ -95,10 +95,10 @@ bool ews_snapshot_is_in_trash(const struct ews_snapshot *snapshot)
 bool ews_snapshot_is_of_project(const struct ews_snapshot *snapshot, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *worktree = ews_repo_worktree(repo);
-	const struct timespec taken = { .tv_sec = snapshot->created_s, .tv_nsec = snapshot->created_ns };
 
 	/* One that was taken out and added anew has the name of the former one. */
-	return !*snapshot->session && !strcmp(snapshot->worktree, worktree) && !ews_repo_is_younger(repo, &taken);
+	return !*snapshot->session && !strcmp(snapshot->worktree, worktree) &&
+	       !ews_repo_is_younger(repo, snapshot->created_s, snapshot->created_ns);
 }
 
 /* What the commit `oid` says of itself. A commit without our trailers is a plain revision. */

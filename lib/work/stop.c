@@ -171,15 +171,13 @@ static bool is_here(const struct ews_state *state, const char *store, const stru
 	const char *below = ews_str_after(state->git_dir, store);
 	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s%s", where->common_dir, below ? below : "");
 	EWS_CLEANUP(fd) int fd = -1;
-	int64_t born_s = INT64_MIN;
 
 	if (strcmp(state->method, "in-place") != 0 || !below || strcmp(git_dir, where->git_dir) != 0)
 		return false;
 	fd = ews_dir_open(where->git_dir);
-	/* One that is no linked one has nothing that says when it was made. */
-	if (fd < 0 || ews_linked_born(&born_s, fd) < 0)
+	if (fd < 0)
 		ews_error_clear();
-	return born_s <= state->created_s;
+	return fd < 0 || !ews_linked_is_younger(fd, state->created_s, state->created_ns);
 }
 
 /* Reads the state of a session among those below `repo_dir` that works here itself; false when there is none. */
