@@ -525,4 +525,15 @@ test_expect_success 'outside of a repository, and for $HOME itself: an error of 
 	test $rc = 128 && test_grep -i home err && ls -A plain-home >out && test_must_be_empty out
 '
 
+test_expect_success 'a revision that git replace has put another in the place of gives what git would check out; another file or tree is refused' '
+	test_repo swap && head=$(git -C swap rev-parse HEAD) old=$(git -C swap rev-parse HEAD~1) && git -C swap replace "$head" "$old" && git -C swap reset -q --hard && git -C swap worktree add -q --detach ../swapped HEAD && for opts in "" "--base HEAD" "--base HEAD --no-uncommitted" --no-uncommitted "--base HEAD --uncommitted" "--base $head --method snapshot"; do
+		start_ws swap $opts r && diff -r --no-dereference -x .git -x .superqode swapped "$ws" && git -C swap ews snapshot verify r && { case $opts in *snapshot) ;; *) git -C "$ws" status --porcelain >out && test_must_be_empty out && test "$(git -C "$ws" rev-parse HEAD)" = "$head" ;; esac; } && git -C swap ews end r || { echo >&2 "$opts"; return 1; }
+	done && git -C swap -c core.useReplaceRefs=false worktree add -q --detach ../swapped-raw HEAD && git -C swap config core.useReplaceRefs false && start_ws swap --base HEAD r && diff -r --no-dereference -x .git -x .superqode swapped-raw "$ws" && git -C swap ews end r && git -C swap config --unset core.useReplaceRefs && git -C swap replace -d "$head" && git -C swap reset -q --hard &&
+	for what in HEAD:run.sh HEAD^{tree}; do
+		id=$(git -C swap rev-parse "$what") && other=$(test "$what" != HEAD:run.sh && git -C swap rev-parse "HEAD~1^{tree}" || echo other | git -C swap hash-object -w --stdin) && git -C swap replace "$id" "$other" && for opts in "--base HEAD" --no-uncommitted; do
+			test_expect_code 128 git -C swap ews start $opts r >out 2>err && test_must_be_empty out && test_grep "in the place of .$id." err && test_grep "^hint: .git replace -d $id." err || return 1
+		done && start_ws swap r && diff -r --no-dereference -x .git -x .superqode swap "$ws" && git -C swap ews end r && git -C swap replace -d "$id" || return 1
+	done
+'
+
 test_done

@@ -261,10 +261,10 @@ line" "per%20cent" "$(printf "raw\\377")"; do
 	done
 '
 
-test_expect_success 'grafted and replaced history is not followed' '
+test_expect_success 'grafted and replaced history is not followed by what is kept; a revision one of whose files is replaced is none to start from' '
 	git clone -q origin repl && git -C repl replace --graft HEAD HEAD~2 && serves repl && git clone -q origin repl2 &&
 	blob=$(git -C repl2 rev-parse HEAD:src/main.c) && other=$(echo replaced | git -C repl2 hash-object -w --stdin) && git -C repl2 replace $blob $other &&
-	start_ws repl2 --base HEAD && test_same_tree origin "$ws" && git -C repl2 ews revert >out && test_grep "Status: Verified" out && git -C repl2 ews end
+	start_ws repl2 && test_same_tree origin "$ws" && git -C repl2 ews revert >out && test_grep "Status: Verified" out && git -C repl2 ews end && test_expect_code 128 git -C repl2 ews start --base HEAD 2>err && test_grep "in the place of .$blob." err
 '
 
 test_expect_success 'HEAD and config that make no sense: one error' '

@@ -16,10 +16,10 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/gitconfig_files.h"
+#include "store/replaced.h"
 
 #define ATTRIBUTES ".gitattributes"
 #define ATTRIBUTES_MAX (16 * EWS_MIB)
-#define REPLACE "refs/replace/"
 
 /* The attributes by which git stores other bytes than stand in the file, but for line ends, which lengths show. */
 static bool has_converting_word(const char *text, size_t len)
@@ -130,20 +130,6 @@ static bool has_converting_attributes(const struct ews_index *index, const struc
 	return has_converting_attributes_in_index(index, scan, odb) || has_converting_attributes_outside(odb);
 }
 
-/* The names of the refs are ids of what is replaced. */
-static void list_replaced(struct ews_oids *out, struct ews_odb *odb)
-{
-	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	struct ews_oid oid;
-
-	(void)ews_odb_ref_names(&refs, odb, REPLACE); /* what can't be listed git doesn't follow either */
-	for (size_t i = 0; i < refs.n; i++)
-		if (ews_oid_parse(&oid, refs.items[i].name + strlen(REPLACE)) == 0)
-			ews_oids_add(out, &oid);
-	ews_error_clear();
-	ews_oids_sort(out);
-}
-
 void ews_scan_hint_init(struct ews_scan_hint *out, const struct ews_index *index, struct ews_odb *odb,
 			const struct ews_scan *scan)
 {
@@ -155,7 +141,7 @@ void ews_scan_hint_init(struct ews_scan_hint *out, const struct ews_index *index
 				       .odb = odb,
 				       .replaced = EWS_OIDS_INIT };
 	if (is_safe)
-		list_replaced(&out->replaced, odb);
+		ews_replaced_list(&out->replaced, odb);
 }
 
 void ews_scan_hint_release(struct ews_scan_hint *hint)

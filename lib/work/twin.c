@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "store/index_extensions.h"
 #include "store/pathspec.h"
+#include "store/replaced.h"
 #include "store/tree.h"
 #include "work/epoch.h"
 #include "work/head.h"
@@ -125,12 +126,16 @@ static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_b
 	return ews_batch_add(&out->head, batch, EWS_OBJECT_COMMIT, text.ptr, text.len);
 }
 
+/* As git would check it out. */
 static int list_commit(struct ews_entries *out, struct ews_oid *tree, struct ews_repo *repo,
 		       const struct ews_oid *commit)
 {
 	EWS_CLEANUP(commit) struct ews_commit read = EWS_COMMIT_INIT;
-	int rc = ews_odb_read_commit(&read, repo->odb, commit);
+	struct ews_oid seen;
+	int rc = ews_replaced_commit(&seen, repo->odb, commit);
 
+	if (rc == 0)
+		rc = ews_odb_read_commit(&read, repo->odb, &seen);
 	if (rc < 0)
 		return rc;
 	*tree = read.tree;
@@ -412,6 +417,9 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 		src->has_base = true;
 		rc = list_commit(&src->base, &src->base_tree, repo, head);
 	}
+	/* What comes from the project's files is what these are. */
+	if (rc == 0 && (src->has_base || !with_project))
+		rc = ews_replaced_refuse(repo->odb, src->has_base ? &src->base : &src->head);
 	return rc;
 }
 
