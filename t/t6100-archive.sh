@@ -282,7 +282,10 @@ test_expect_success 'P4: what is kept aside has its own path there, whether extr
 test_expect_success STRACE 'an extract that fails leaves an empty directory empty, and a missing one missing' '
 	mkdir -p half/d half/e/f && echo 1 >half/a && echo 2 >half/d/b && echo 3 >half/e/f/c && one create half && for when in 2 3; do
 		rm -rf into && ! test_strace calls -e trace=mkdirat -e inject=mkdirat:error=ENOSPC:when=$when "$EWS_BIN/git-ews" archive extract --to into "$one" 2>err && test_grep "^error: .*No space" err && test_grep "^hint: free some space, and try again" err && test_path_is_missing into || return 1
-	done && mkdir into && ! test_strace calls -e trace=mkdirat -e inject=mkdirat:error=ENOSPC:when=2 "$EWS_BIN/git-ews" archive extract --to into "$one" 2>err && ls -A into >out && test_must_be_empty out && git-ews archive extract --to into "$one" >out && diff -r half into
+		mkdir -p has/theirs && for to in far/off/into has/far/into; do
+			! test_strace calls -e trace=mkdirat -e inject=mkdirat:error=ENOSPC:when=$when "$EWS_BIN/git-ews" archive extract --to $to "$one" 2>err && test_grep "^error: .*No space" err && test_path_is_missing far && test_path_is_missing has/far && test_path_is_dir has/theirs || return 1
+		done
+	done && long=$(printf "%0300d" 0) && test_must_fail git-ews archive extract --to "far/off/$long" "$one" 2>err && test_path_is_missing far && rmdir has/theirs has && mkdir into && ! test_strace calls -e trace=mkdirat -e inject=mkdirat:error=ENOSPC:when=2 "$EWS_BIN/git-ews" archive extract --to into "$one" 2>err && ls -A into >out && test_must_be_empty out && git-ews archive extract --to into "$one" >out && diff -r half into
 '
 
 test_expect_success 'P4: a repository stays in its place, also one whose .git is a file, and where the archive has a file' '

@@ -34,23 +34,48 @@ static mode_t find_mode(const struct ews_archive_extract_opts *opts)
 	return opts->mode < 0 ? 0777 & ~mask : (mode_t)opts->mode;
 }
 
-/* The directory. One that is made here has its mode at once, but for what would keep us out: who goes on after a kill knows it no more. */
-static int open_target(bool *is_new, bool *is_empty, const struct ews_archive_extract_opts *opts)
+/* The directories that are not there, the path itself and those above it, from below. */
+static void list_missing(struct ews_strv *out, const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	struct stat st;
+
+	while (lstat(at, &st) < 0 && errno == ENOENT) {
+		char *above = ews_path_dir(at);
+
+		ews_strv_add(out, at);
+		free(at);
+		at = above;
+	}
+}
+
+/* What was made goes again; one in which others have put something since stays, and so do those above it. */
+static void remove_made(const struct ews_strv *made)
+{
+	for (size_t i = 0; i < made->n; i++)
+		(void)rmdir(made->items[i]);
+}
+
+/*
+ * The directory, and which were made for it. One that is made here has its mode at once, but for what would keep us out: who goes on
+ * after a kill knows it no more.
+ */
+static int open_target(struct ews_strv *made, bool *is_empty, const struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
 	ssize_t n;
-	struct stat st;
 	int rc;
 
-	*is_new = lstat(opts->to, &st) < 0 && errno == ENOENT;
+	if (!opts->dry_run)
+		list_missing(made, opts->to);
 	rc = opts->dry_run ? 0 : ews_dir_make_absolute(opts->to, 0777);
 	if (rc < 0)
 		return ews_error_wrap("'%s'", opts->to);
 	fd = ews_dir_open(opts->to);
 	if (fd < 0)
 		return ews_error_wrap("'%s'", opts->to);
-	if (*is_new && fchmod(fd, find_mode(opts) | 0700) < 0)
+	if (made->n && fchmod(fd, find_mode(opts) | 0700) < 0)
 		return ews_error_os("'%s': cannot set its mode", opts->to);
 	n = ews_dir_names_read(&names, fd);
 	if (n < 0)
@@ -103,8 +128,7 @@ static bool holds_what_stays(const struct ews_scan *now, const struct ews_archiv
 	const char *dir = now->entries.items[i].path;
 
 	for (size_t k = 0; k < now->skips.n; k++)
-		if (ews_skip_is_gits(now->skips.items[k].reason) &&
-		    ews_path_is_inside(now->skips.items[k].path, dir))
+		if (ews_skip_is_gits(now->skips.items[k].reason) && ews_path_is_inside(now->skips.items[k].path, dir))
 			return true;
 	for (size_t k = i + 1; k < now->entries.n && ews_path_is_inside(now->entries.items[k].path, dir); k++)
 		if (!is_ours(content, now->entries.items[k].path))
@@ -342,8 +366,7 @@ static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, co
 }
 
 /* Nothing was there before, so that what came so far goes again; what others have put there since stays. */
-static void take_back(int fd, const struct ews_archive_content *content,
-		      const struct ews_archive_extract_opts *opts, bool is_new)
+static void take_back(int fd, const struct ews_archive_content *content)
 {
 	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
 
@@ -357,13 +380,11 @@ static void take_back(int fd, const struct ews_archive_content *content,
 		if (dir >= 0)
 			(void)unlinkat(dir, name, entry->type == EWS_ENTRY_DIR ? AT_REMOVEDIR : 0);
 	}
-	if (is_new)
-		(void)rmdir(opts->to);
 	(void)ews_error_restore(&why);
 }
 
-int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_archive_content *content,
-			const struct ews_archive_extract_opts *opts)
+static int extract(struct ews_archive_extracted *out, int fd, struct ews_archive_content *content,
+		   struct ews_strv *made, const struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
@@ -374,11 +395,9 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_ar
 					   .want = &content->entries,
 					   .equal = opts->owners ? equal_with_owner : ews_entry_equal_with_time,
 					   .keeps_replaced = true };
-	bool is_new = false, is_empty = false;
-	int rc = refuse_flaws(content);
+	bool is_empty = false;
+	int rc = target = open_target(made, &is_empty, opts);
 
-	if (rc == 0)
-		rc = target = open_target(&is_new, &is_empty, opts);
 	if (rc == EWS_ENOTFOUND && opts->dry_run) {
 		ews_error_clear();
 		rc = 0;
@@ -401,12 +420,25 @@ int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_ar
 		rc = put_all(out, target, fd, &changes, content, opts);
 	if (rc == 0 && opts->owners)
 		name_owners(out, target, &content->entries);
-	if (rc == 0 && is_new)
+	if (rc == 0 && made->n)
 		rc = set_mode(target, opts);
 	if (rc < 0 && is_empty)
-		take_back(target, content, opts, is_new);
+		take_back(target, content);
 	if (rc < 0 && out->kept.n)
 		ews_error_hint("what stood in the way is in '%s/%s', under its own path", opts->to, aside);
+	return rc;
+}
+
+int ews_archive_extract(struct ews_archive_extracted *out, int fd, struct ews_archive_content *content,
+			const struct ews_archive_extract_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv made = EWS_STRV_INIT;
+	int rc = refuse_flaws(content);
+
+	if (rc == 0)
+		rc = extract(out, fd, content, &made, opts);
+	if (rc < 0)
+		remove_made(&made);
 	return rc;
 }
 
