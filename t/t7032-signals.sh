@@ -104,6 +104,13 @@ test_expect_success 'P4: a revert that a signal ends is done, or has not begun; 
 	done
 '
 
+test_expect_success 'P4: the hook that a verb waits for goes with it, and all that it began; the session stays' '
+	restore work && hook="echo \$\$ >\"$PWD/hook\"; sleep 300 & echo \$! >\"$PWD/sleeper\"; wait; touch \"$PWD/over\"" && for signal in TERM HUP; do
+		rm -f hook sleeper && { exec git -C p -c ews.hook.complete="$hook" ews end s >out 2>err 3>&- 4>&- 5>&- & } && verb=$! && test_wait_for 20 test -s sleeper && test_path_is_file hook && kill -$signal $verb && { wait $verb; test $? -gt 128; } &&
+			for file in hook sleeper; do test_wait_for 20 sh -c "! grep -qs \"^State:.[^Z]\" /proc/\"\$1\"/status" x "$(cat $file)" || return 1; done && test_path_is_missing over && sound && state_of "$ws" >got && test_cmp work.want got || return 1
+	done && git -C p ews end s
+'
+
 test_expect_success 'what others left interrupted is left to them' '
 	restore work && test_expect_code 137 killat 60 git-ews -C p start other && strike INT 20 git-ews -C p revert s && git -C p ews status --all >said && test_grep "^  other  *interrupted" said && test_grep ! "^  s  *interrupted" said
 '
