@@ -327,7 +327,19 @@ test_expect_success 'in place: where the work tree is stays said when git moves 
 
 test_expect_success 'in place: what a config of the worktree says of another work tree goes' '
 	test_repo elsewhere && git -C elsewhere ews start --method in-place s && mkdir other && git -C elsewhere config extensions.worktreeConfig true && git -C elsewhere config --worktree core.worktree ../../other &&
-	git -C elsewhere --work-tree=. ews revert s >out && test_grep "Status: Verified" out && test_path_is_missing elsewhere/.git/config.worktree && git -C elsewhere ews end s
+	git -C elsewhere ews revert s >out 2>err && test_grep "config.worktree. --unset-all core.worktree" err && test_grep "Status: Verified" out && test_path_is_missing elsewhere/.git/config.worktree && git -C elsewhere ews end s
+'
+
+test_expect_success 'P2: in place: whatever config says by now of the work tree, the session finds its way back, and says what takes that back' '
+	for how in "core.worktree ../../other" "core.worktree ../../nowhere" "core.bare true"; do
+		for verb in revert end; do
+			rm -rf told && test_repo told && cp told/run.sh told.was && mkdir -p other && git -C told ews start --method in-place s && git -C told pack-refs --all && git -C told config $how && echo more >>told/run.sh && echo new >told/src/new &&
+				(cd told/src && git ews diff s >../../patch 2>err && rm err && git ews status s && git ews snapshot create s && git ews $verb s) >out 2>err && test_grep "^+more" patch && test_grep "Status: Verified" out &&
+				test_path_is_missing told/src/new && test_cmp told.was told/run.sh && test_must_fail ls other/* &&
+				key=${how%% *} && sed -n "s/^warning: $key is .* To take that back: //p" err | sort -u >command && test_line_count = 1 command && (cd told && sh ../command) && { test $verb = revert || git -C told ews undo s; } && git -C told ews undo s && test "$(cat told/src/new)" = new &&
+				git -C told ews end s >out && test_grep "Status: Verified" out && git -C told status --porcelain >out && test_must_be_empty out || return 1
+		done
+	done
 '
 
 # <ref> <commit's subject> <what it leads to>

@@ -107,6 +107,13 @@ test_expect_success 'a session in place is whole though core.bare hides its work
 	test_expect_code 1 git -C hides ews doctor --fix >out 2>err && found fixed core.bare && found problem sessions "its work tree is gone: .*/hidden" && mv kept "${home:?}/working/hides/sessions/in/state.json" && git -C hides ews end -q in && rm -rf hides
 '
 
+test_expect_success 'a session in place whose work tree core.worktree hides, there or not: --fix unsets that' '
+	for other in ../../here ../../nowhere; do
+		test_repo hides && mkdir -p here && git -C hides ews start -q --method in-place in && git -C hides config core.worktree $other && test_expect_code 1 git -C hides ews doctor >out 2>err && found problem core.worktree "says that the work tree is .$other., but a session is at work in" &&
+			git -C hides ews doctor --fix >out 2>err && found fixed core.worktree && test_must_fail git -C hides config core.worktree && { git -C hides ews doctor >out || test $? = 1; } && found ok sessions "1, each" && git -C hides ews end -q in && git -C hides config core.worktree ../../here && { git -C hides ews doctor >out 2>err || test $? = 1; } && test_grep ! "^[a-z]* *core.worktree" out && rm -rf hides || return 1
+	done
+'
+
 test_expect_success 'P4: a registration of no session stays while it alone names a commit, holds a submodule, or something unknown' '
 	test_repo outer && (cd outer && git -c protocol.file.allow=always submodule --quiet add "$PWD/../p" sub && git commit -q -m sub) && git clone -q outer lone && git -C lone config core.logAllRefUpdates false && g=$PWD/lone/.git/worktrees &&
 	for name in orig fetched sub notes plain; do git -C lone ews --home "$PWD/lost" start -q $name >out || return 1; done &&

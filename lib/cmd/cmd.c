@@ -16,9 +16,11 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/utf8.h"
 #include "cmd/render_recover.h"
 #include "store/config_user.h"
+#include "store/gitconfig.h"
 #include "store/pathspec.h"
 #include "work/moved.h"
 #include "work/rules.h"
@@ -194,6 +196,32 @@ int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 	return ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_NONE);
 }
 
+/* While a session is at work in the project itself git may have been told to look for that elsewhere, or that there is none. */
+static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
+{
+	const struct ews_repo *repo = ctx->repo;
+	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
+	EWS_CLEANUP(free) char *pattern = repo->overruled ? ews_strfmt("^%s$", repo->overruled) : NULL;
+	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
+	const struct ews_gitconfig_value *last;
+
+	if (!pattern || ews_gitconfig_find(&values, repo->git_dir, pattern) < 0 || !values.n) {
+		ews_error_clear();
+		return;
+	}
+	last = &values.items[values.n - 1];
+	ews_buf_adds(&command, "git --work-tree=. config ");
+	if (last->file) {
+		ews_buf_adds(&command, "--file ");
+		ews_shell_quote(&command, last->file);
+		ews_buf_addc(&command, ' ');
+	}
+	ews_buf_addf(&command, "--unset-all %s", repo->overruled);
+	ews_cmd_warn(ctx,
+		     "%s is '%s', so that git does not work in '%s', where a session does. To take that back: %s",
+		     repo->overruled, last->text, repo->project, command.ptr);
+}
+
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 {
 	EWS_CLEANUP(free) char *home = NULL;
@@ -214,6 +242,7 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	if (rc < 0)
 		return rc;
 	expect_signals(ctx);
+	warn_of_overruled(ctx);
 	rc = follow(ctx, ctx->repo);
 	return rc < 0 ? rc : 0;
 }

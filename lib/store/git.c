@@ -146,6 +146,8 @@ static void make_env(struct ews_strv *env, const struct ews_git_opts *opts)
 		ews_strv_addf(env, "GIT_DIR=%s", opts->own_dir);
 		ews_strv_add_all(env, "GIT_GRAFT_FILE=/nonexistent", "GIT_COMMITTER_NAME=git-ews",
 				 "GIT_COMMITTER_EMAIL=git-ews@localhost", NULL);
+		/* No command that stands there needs the work tree, and one that is not there stops all of them. */
+		ews_strv_add(env, "GIT_WORK_TREE=/");
 		return;
 	}
 	ews_strv_addf(env, "GIT_DIR=%s", opts->neutral_dir);

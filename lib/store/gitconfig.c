@@ -132,6 +132,8 @@ int ews_gitconfig_find(struct ews_gitconfig *out, const char *git_dir, const cha
 
 	keep_env(&env, false);
 	ews_strv_addf(&env, "GIT_DIR=%s", git_dir);
+	/* One that is not there, which the config may name, would keep git from reading on. */
+	ews_strv_add(&env, "GIT_WORK_TREE=/");
 	question.env = env.items;
 	status = ask(out, &err, &question);
 	if (status < 0)

@@ -399,10 +399,50 @@ static int from_environment(struct place *out, const char *cwd, const char *home
 	return 0;
 }
 
-/* core.worktree and core.bare have the last word, as in git. */
+/* Does the session say that it lives, and is at work in the project's directory itself? */
+static bool is_in_place(const struct ews_repo *repo, int sessions, const char *id)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_own(sessions, id);
+	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	bool is = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED &&
+		  !strcmp(state.workspace, repo->project) && !strcmp(state.project, repo->project) &&
+		  !strcmp(state.git_dir, repo->git_dir);
+
+	ews_error_clear();
+	return is;
+}
+
+/*
+ * Is a session at work in the directory around the git directory itself? It began before the config said anything else, and finds the
+ * way back from there.
+ */
+static bool has_session_in_place(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names ids = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *path = NULL;
+	EWS_CLEANUP(fd) int sessions = -1;
+	ssize_t n = 0;
+	bool has = false;
+
+	if (ews_home_find_repo_dir(&dir, repo->home, repo->common_dir) == 0) {
+		path = ews_path_join(dir, "sessions");
+		sessions = ews_dir_open(path);
+	}
+	if (sessions >= 0)
+		n = ews_dir_names_read(&ids, sessions);
+	for (ssize_t i = 0; i < n && !has; i++)
+		has = is_in_place(repo, sessions, ids.items[i].name);
+	ews_error_clear();
+	return has;
+}
+
+/* core.worktree and core.bare have the last word, as in git, but for a session in place. */
 static int settle_config(struct ews_repo *repo, bool is_given)
 {
 	EWS_CLEANUP(free) char *worktree = NULL;
+	EWS_CLEANUP(free) char *path = NULL;
+	EWS_CLEANUP(free) char *top = NULL;
 	bool is_bare;
 	int rc;
 
@@ -411,21 +451,21 @@ static int settle_config(struct ews_repo *repo, bool is_given)
 	rc = ews_config_git_bool(&is_bare, repo->odb, "core.bare", false);
 	if (rc < 0)
 		return rc;
-	if (is_bare) {
-		repo->is_bare = true;
-		free(repo->project);
-		repo->project = ews_strdup(repo->git_dir);
-	} else if (ews_odb_config(&worktree, repo->odb, "core.worktree") == 0) {
-		EWS_CLEANUP(free) char *path = ews_path_absolute(repo->git_dir, worktree);
-		char *real = realpath(path, NULL);
-
-		if (!real)
-			return ews_error_os("core.worktree names '%s'", path);
-		free(repo->project);
-		repo->project = real;
-		repo->is_bare = false;
+	if (!is_bare && ews_odb_config(&worktree, repo->odb, "core.worktree") < 0) {
+		ews_error_clear();
+		return 0;
 	}
-	ews_error_clear();
+	path = is_bare ? ews_strdup(repo->git_dir) : ews_path_absolute(repo->git_dir, worktree);
+	top = realpath(path, NULL);
+	if ((!top || strcmp(top, repo->project) != 0) && !repo->is_bare && has_session_in_place(repo)) {
+		repo->overruled = is_bare ? "core.bare" : "core.worktree";
+		return 0;
+	}
+	if (!top)
+		return ews_error_os("core.worktree names '%s'", path);
+	repo->is_bare = is_bare;
+	free(repo->project);
+	repo->project = ews_steal(&top);
 	return 0;
 }
 

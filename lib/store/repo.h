@@ -23,6 +23,7 @@ struct ews_repo {
 	int git_fd; /* of `git_dir` */
 	int common_fd;
 	bool is_bare;
+	const char *overruled; /* "core.bare" or "core.worktree": it says otherwise, but a session is at work in the project itself; or NULL */
 	bool is_plain; /* a directory that is no git repository; `git_dir` is a store of ours in home */
 	char *here; /* the id of the session whose workspace the command stands in, or NULL */
 	char *gone; /* the linked worktree that the session of `here` was of, where that is gone: `is_bare`, and seen from the store; or NULL */
@@ -45,6 +46,7 @@ enum ews_repo_make {
  * upwards as git does it, or a plain directory that has a store (GIT_CEILING_DIRECTORIES, GIT_DISCOVERY_ACROSS_FILESYSTEM), or
  * had one where it stood before: that is its own again.
  * The environment is read before ews_git_scrub_env() is called by us.
+ * While a session is at work in the project itself that stays what it was, whatever core.bare and core.worktree say by now.
  * A HEAD that is damaged, or gone, is no hindrance where home knows the project.
  * Fails with EWS_ENOTFOUND outside of any repository, and as ews_odb_open().
  */

@@ -24,6 +24,7 @@
 #include "work/retell.h"
 
 #define BARE "core.bare"
+#define WORKTREE "core.worktree"
 #define ALTERNATES "objects/info/alternates"
 #define ALTERNATES_BYTES_MAX EWS_MIB
 #define OURS "refs/ews/"
@@ -156,6 +157,38 @@ static void look_at_bare(struct ews_checkup *out, const struct ews_patient *pati
 		ews_check_mend(check, unset_bare, last->file, "git config --file '%s' core.bare false", last->file);
 	else
 		ews_check_advise(check, "git -C '%s' config core.bare false", top);
+}
+
+/* ---- core.worktree ---- */
+
+static int unset_worktree(const struct ews_patient *patient, const char *file)
+{
+	char unset[] = "--unset-all", key[] = WORKTREE;
+	char *const words[] = { unset, key, NULL };
+
+	return change_config(patient->repo, file, words);
+}
+
+/* Where it leads elsewhere while a session is at work in the project itself. Else nobody knows better where the work tree is. */
+static void look_at_worktree(struct ews_checkup *out, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
+	const struct ews_gitconfig_value *last;
+	struct ews_check *check;
+
+	if (!repo->overruled || strcmp(repo->overruled, WORKTREE) != 0 ||
+	    read_settings(&values, out, WORKTREE, repo, "^core\\.worktree$") < 0 || !values.n)
+		return;
+	last = &values.items[values.n - 1];
+	check = ews_checkup_find(
+		out, WORKTREE, EWS_CHECK_PROBLEM,
+		"'%s' says that the work tree is '%s', but a session is at work in '%s': git works elsewhere",
+		last->file ? last->file : "the config", last->text, repo->project);
+	if (is_repositorys(repo, last))
+		ews_check_mend(check, unset_worktree, last->file, "git config --file '%s' --unset-all " WORKTREE,
+			       last->file);
+	else
+		ews_check_advise(check, "git -C '%s' config --unset-all " WORKTREE, repo->project);
 }
 
 /* ---- alternates ---- */
@@ -392,6 +425,7 @@ void ews_doctor_repo(struct ews_checkup *out, const struct ews_patient *patient)
 	if (patient->repo->is_plain)
 		return;
 	look_at_bare(out, patient);
+	look_at_worktree(out, patient->repo);
 	look_at_alternates(out, patient->repo);
 	look_at_remotes(out, patient->repo);
 }
