@@ -387,4 +387,16 @@ test_expect_success 'a commit on a branch that is a symbolic ref is taken back f
 	git -C symbolic ews undo --redo && git -C symbolic log -1 --format=%s main >out && test_cmp want out && git -C symbolic ews undo && git -C symbolic diff --exit-code HEAD
 '
 
+test_expect_success 'P1: what a sparse checkout left out, and git took in once it came, is left out again when it goes by an undo' '
+	for kind in "" --sparse-index; do
+		test_repo sc && snap=$(git -C sc ews snapshot create) && git -C sc sparse-checkout set --cone $kind src && git -C sc ls-files -v -s >was && start_ws sc sc && git -C "${ws:?}" sparse-checkout disable && echo more >>"${ws:?}/docs/crlf.txt" && echo more >>"${ws:?}/src/main.c" || return 1
+		for how in "apply sc" "snapshot restore --force $snap"; do
+			git -C sc ews $how && git -C sc status --porcelain && git -C sc ls-files -v -s >got && test_must_fail cmp -s was got &&
+				git -C sc ews undo && test_path_is_missing sc/docs && git -C sc ls-files -v -s >got && test_cmp was got && git -C sc status --porcelain >out && test_must_be_empty out &&
+				git -C sc ews undo --redo && test_path_is_file sc/docs/crlf.txt && git -C sc status --porcelain && echo mine >sc/docs/image.bin && git -C sc add --sparse docs/image.bin && blob=$(git -C sc hash-object docs/image.bin) &&
+				git -C sc show HEAD:docs/image.bin >sc/docs/image.bin && git -C sc ews undo && git -C sc ls-files -v -s docs >out && test_grep "^H .* $blob .*docs/image.bin" out && test_grep ! "^[^S].*docs/crlf" out && git -C sc reset -q --hard && git -C sc sparse-checkout reapply || return 1
+		done && git -C sc ews end --force sc && rm -rf sc || return 1
+	done
+'
+
 test_done

@@ -365,13 +365,40 @@ static bool was_kept_staged(const struct ews_shift *shift)
 	return state == EWS_STEP_UNDOING || (state == EWS_STEP_REDOING && shift->target.git.has_index);
 }
 
+/* Is it a path that the project has not, now that it is as it was? */
+static bool is_gone(const void *payload, const char *path)
+{
+	const struct ews_shift *shift = payload;
+
+	return ews_shift_is_wanted(shift, path) && !ews_entries_find(&shift->target.scan.entries, path);
+}
+
+/*
+ * What a sparse checkout has not came into the project by the step, and git took it for part of the checkout: without the files it
+ * would say that they were deleted. The index is its user's, though: where it can't be written all else is as it was.
+ */
+static void leave_out_again(const struct ews_shift *shift)
+{
+	enum ews_step_state state = shift->step->state;
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+	if (shift->session || shift->repo->is_plain || shift->repo->is_bare ||
+	    (state != EWS_STEP_UNDOING && state != EWS_STEP_REDOING))
+		return;
+	ews_error_save(&saved);
+	(void)ews_stage_leave_out(shift->repo, &shift->target.git, is_gone, shift); /* as said above */
+	(void)ews_error_restore(&saved);
+}
+
 int ews_shift_write_index(const struct ews_shift *shift)
 {
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv gone = EWS_STRV_INIT;
 
-	if (!ews_shift_stages(shift))
+	if (!ews_shift_stages(shift)) {
+		leave_out_again(shift);
 		return 0;
+	}
 	if (!was_kept_staged(shift)) {
 		list_staged(&paths, &gone, shift);
 		return ews_stage_add(shift->repo, &paths, &gone);

@@ -391,20 +391,58 @@ int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const str
 	return rc < 0 ? rc : update_paths(repo, paths, add);
 }
 
+/* The entries of an index that was kept, as read_index() has those of the present one. */
+static int read_kept(struct ews_index *out, const struct ews_repo *repo, const struct ews_gitstate *then)
+{
+	int rc = then->has_index ? ews_index_parse_state(out, then, ews_odb_algo(repo->odb)) : 0;
+
+	if (rc == 0)
+		rc = ews_index_expand(out, repo->odb);
+	return rc < 0 ? ews_error_wrap("cannot read the index that was kept") : 0;
+}
+
+/* Does git have it in `index` as it was, but take it for part of the checkout by now? */
+static bool is_taken_in(const struct ews_index *index, const struct ews_index_entry *was)
+{
+	const struct ews_index_entry *is = ews_index_find(index, was->path);
+
+	return is && !is->is_skip_worktree && !is->stage && is->mode == was->mode &&
+	       ews_oid_equal(&is->oid, &was->oid);
+}
+
+int ews_stage_leave_out(struct ews_repo *repo, const struct ews_gitstate *then,
+			bool (*wants)(const void *payload, const char *path), const void *payload)
+{
+	static const char *const args[] = { "update-index", "--skip-worktree", "-z", "--stdin", NULL };
+	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;
+	EWS_CLEANUP(index) struct ews_index is = EWS_INDEX_INIT;
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	int rc = read_kept(&was, repo, then);
+
+	for (size_t i = 0; i < was.n && rc == 0; i++) {
+		const struct ews_index_entry *entry = &was.items[i];
+
+		if (!entry->is_skip_worktree || entry->stage || !wants(payload, entry->path))
+			continue;
+		/* Mostly nothing is left out, and there is no need to know what is. */
+		if (!is.n)
+			rc = read_index(&is, repo);
+		if (rc == 0 && is_taken_in(&is, entry))
+			ews_strv_add(&paths, entry->path);
+	}
+	return rc < 0 ? rc : update_paths(repo, &paths, args);
+}
+
 int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths)
 {
 	static const char *const args[] = { "update-index", "-z", "--index-info", NULL };
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
 	char hex[EWS_OID_HEX_MAX];
-	int rc = 0;
+	int rc = read_kept(&index, repo, then);
 
-	if (then->has_index)
-		rc = ews_index_parse_state(&index, then, ews_odb_algo(repo->odb));
-	if (rc == 0)
-		rc = ews_index_expand(&index, repo->odb);
 	if (rc < 0)
-		return ews_error_wrap("cannot read the index that was kept");
+		return rc;
 	for (size_t i = 0; i < paths->n; i++) {
 		ews_buf_addf(&input, "0 %0*d\t%s", 2 * (int)ews_hash_len(ews_odb_algo(repo->odb)), 0,
 			     paths->items[i]);

@@ -32,6 +32,13 @@ int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const str
 int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths);
 
 /*
+ * Files that git had left out of the work tree, by the raw index in `then`, may have been there since, and then it forgets that. Let
+ * it leave out again those that `wants` is for and that its index has as it had them then.
+ */
+int ews_stage_leave_out(struct ews_repo *repo, const struct ews_gitstate *then,
+			bool (*wants)(const void *payload, const char *path), const void *payload);
+
+/*
  * The branch that HEAD is on, and its commit (none: unborn). The caller frees `*branch`. Fails with EWS_EUSAGE when HEAD is
  * detached.
  */
