@@ -72,4 +72,16 @@ test_expect_success COMPLETION 'sessions and snapshots; nothing behind "--"' '
 	test_grep "^$snap$" snaps && test_grep "^$snap$" to && test_must_be_empty none
 '
 
+test_expect_success COMPLETION 'verbs that may be left out, where a session can stand as well; no session where none is meant' '
+	(cd p && offered ews config "" >../config && offered ews config get "" >../key && offered ews epoch "" >../epoch && offered ews epoch check "" >../check && offered ews epoch bump "" >../bump &&
+		offered ews report "" >../report && offered ews report finding "" >../finding) && printf "%s\n" accept get init list >want && sort config >got && test_cmp want got && test_must_be_empty key &&
+	printf "%s\n" bump check >want && sort epoch >got && test_cmp want got && printf "%s\n" apple pear >want && sort check >got && test_cmp want got && test_must_be_empty bump &&
+	test_grep "^apple$" report && test_grep "^finding$" report && printf "%s\n" add list >want && test_cmp want finding
+'
+
+test_expect_success COMPLETION 'rounds' '
+	ws=$(git -C p ews round start --agent a) && echo work >"${ws:?}/work" && git -C p ews round end --agent a && git -C p for-each-ref --format="%(refname:lstrip=2)" "refs/ews/????????" >want && test_line_count = 1 want &&
+	for verb in show diff; do (cd p && offered ews round $verb "") >got && test_cmp want got || return 1; done && (cd p && offered ews round list "" && offered ews round end "") >got && test_must_be_empty got
+'
+
 test_done
