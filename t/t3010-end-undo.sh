@@ -122,7 +122,7 @@ test_expect_success 'and while one has a file in it open, or runs a program of i
 test_expect_success 'the caller and its ancestors do not count' '
 	git -C p ews end busy && new_session inside &&
 	sh -c "cd \"$ws\" && sh -c \"git ews end\"" >out 2>err && test_path_is_missing "$ws" &&
-	cat out err >both && test_grep "cd $PWD/p" both && git -C p ews undo inside && state_of "$ws" >got && test_cmp inside.work got
+	cat out err >both && test_grep "cd '\''$PWD/p'\''" both && git -C p ews undo inside && state_of "$ws" >got && test_cmp inside.work got
 '
 
 test_expect_success 'a name that another workspace has as its prefix is not in use' '

@@ -246,4 +246,13 @@ test_expect_success USERS 'P8: owners that may not be set are named, and that is
 	test_as_user git -C theirs/p ews revert u >out && test_grep Verified out && test_as_user git -C theirs/p ews end u
 '
 
+command -v bash >/dev/null && test_set_prereq BASH
+
+test_expect_success BASH 'a command that is shown works as it is shown, whatever the path that it names' '
+	for name in plain "two words" "it'\''s" "$(printf "line\nend")" "$(printf "tab\there\\\\003")" "$(printf "raw\377\303")" "umläut"; do
+		test_repo "$name" && ws=$(git -C "$name" ews start shown) && (cd "${ws:?}" && git ews end shown) >out 2>err && sed -n "s/^note: this directory is in trash now: //p" err >command && test_line_count = 1 command &&
+			(bash -c ". ./command && printf %s \"\$PWD\"") >got && (cd "$name" && printf %s "$PWD") >want && test_cmp want got || return 1
+	done
+'
+
 test_done

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 #define BRACES_MAX 64 /* as many as a mask has bits */
 
@@ -668,4 +669,35 @@ void ews_shell_quote(struct ews_buf *out, const char *text)
 		else
 			ews_buf_addc(out, *text);
 	ews_buf_addc(out, '\'');
+}
+
+static bool is_shown(const char *text)
+{
+	size_t len = 1;
+
+	for (; *text && len; text += len)
+		len = ews_utf8_shown_len(text);
+	return !*text && len;
+}
+
+char *ews_shell_shown(const char *text)
+{
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+
+	if (is_shown(text)) {
+		ews_shell_quote(&out, text);
+		return ews_buf_steal(&out);
+	}
+	ews_buf_adds(&out, "$'");
+	while (*text) {
+		size_t len = *text == '\'' || *text == '\\' ? 0 : ews_utf8_shown_len(text);
+
+		if (len)
+			ews_buf_add(&out, text, len);
+		else
+			ews_buf_addf(&out, "\\%03o", (unsigned char)*text);
+		text += len ? len : 1;
+	}
+	ews_buf_addc(&out, '\'');
+	return ews_buf_steal(&out);
 }

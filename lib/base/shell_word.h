@@ -88,5 +88,10 @@ int ews_shell_word_read_body(struct ews_shell_word *out, struct ews_shell_reader
 
 /* Add `text` as one would type it, as one word that stands for nothing but itself. */
 void ews_shell_quote(struct ews_buf *out, const char *text);
+/*
+ * The same for a command that is shown to be copied: what a terminal would not show as it is stands in escapes, which all but the
+ * plainest shells know ($'...'). The caller frees it.
+ */
+char *ews_shell_shown(const char *text);
 
 #endif

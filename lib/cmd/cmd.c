@@ -203,6 +203,7 @@ static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
 	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
 	EWS_CLEANUP(free) char *pattern = repo->overruled ? ews_strfmt("^%s$", repo->overruled) : NULL;
 	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *file = NULL;
 	const struct ews_gitconfig_value *last;
 
 	if (!pattern || ews_gitconfig_find(&values, repo->git_dir, pattern) < 0 || !values.n) {
@@ -211,11 +212,9 @@ static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
 	}
 	last = &values.items[values.n - 1];
 	ews_buf_adds(&command, "git --work-tree=. config ");
-	if (last->file) {
-		ews_buf_adds(&command, "--file ");
-		ews_shell_quote(&command, last->file);
-		ews_buf_addc(&command, ' ');
-	}
+	file = last->file ? ews_shell_shown(last->file) : NULL;
+	if (file)
+		ews_buf_addf(&command, "--file %s ", file);
 	ews_buf_addf(&command, "--unset-all %s", repo->overruled);
 	ews_cmd_warn(ctx,
 		     "%s is '%s', so that git does not work in '%s', where a session does. To take that back: %s",

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
@@ -110,6 +111,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 {
 	const struct ews_changes_opt changes = find_changes(set, session, result);
 	EWS_CLEANUP(free) char *top = ews_session_top(session);
+	EWS_CLEANUP(free) char *project = ews_shell_shown(top);
 	const char *id = session->state.id;
 	size_t i;
 
@@ -166,7 +168,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		ctx, session->method->is_project ? "not in the snapshot" : "not in the snapshot, but in trash",
 		&result->skipped);
 	if (!set->dry_run && !session->method->is_project && ews_path_is_inside(ctx->cwd, session->state.workspace))
-		ews_cmd_note(ctx, "this directory is in trash now: cd %s", top);
+		ews_cmd_note(ctx, "this directory is in trash now: cd %s", project);
 }
 
 /* Of a session that goes on the user's hook may have to say what becomes of its result. */

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
@@ -396,6 +397,7 @@ static int gather_project(struct gathered *all, const struct ews_cmd_ctx *ctx, c
 {
 	const struct ews_strv none = EWS_STRV_INIT;
 	struct ews_repo *repo = NULL;
+	EWS_CLEANUP(free) char *was = NULL;
 	int rc;
 
 	if (project->problem)
@@ -410,11 +412,11 @@ static int gather_project(struct gathered *all, const struct ews_cmd_ctx *ctx, c
 	EWS_GROW(all->repos, all->n_repos, all->repos_cap);
 	all->repos[all->n_repos++] = repo;
 	rc = gather(all, repo, set, &none, progress);
-	if (rc == 0 && ews_astray_is(project, home))
-		return ews_error(EWS_ENOTFOUND,
-				 "it is gone: if it was moved, in its new place: git ews recover --moved-from '%s'",
-				 project->project);
-	return rc;
+	if (rc < 0 || !ews_astray_is(project, home))
+		return rc;
+	was = ews_shell_shown(project->project);
+	return ews_error(EWS_ENOTFOUND,
+			 "it is gone: if it was moved, in its new place: git ews recover --moved-from %s", was);
 }
 
 /* Every project that home knows of. */

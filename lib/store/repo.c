@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/astray.h"
 #include "store/config_user.h"
@@ -280,13 +281,14 @@ static int not_found(const char *cwd, const char *home)
 {
 	EWS_CLEANUP(free) char *dot_git = find_damaged(cwd);
 	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(was ? was : "");
 
 	if (dot_git && has_store(dot_git))
 		return say_damaged(EWS_ENOTFOUND, dot_git);
 	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
 	if (was)
-		ews_error_hint("'%s' had, and is gone. If it was moved here: git ews recover --moved-from '%s'",
-			       was, was);
+		ews_error_hint("'%s' had, and is gone. If it was moved here: git ews recover --moved-from %s", was,
+			       shown);
 	else
 		ews_error_hint(
 			"change to a project, or name one with 'git ews -C <dir> ...'; 'git ews start' takes any directory");

@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "base/notify.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/astray.h"
 #include "store/home.h"
@@ -203,14 +204,15 @@ static void look_at_astray(struct ews_checkup *out, const struct ews_patient *pa
 		ews_error_clear();
 	for (size_t i = 0; i < projects.n; i++) {
 		const struct ews_home_project *project = &projects.items[i];
+		EWS_CLEANUP(free) char *was = NULL;
 		struct ews_check *check;
 
 		if (!ews_astray_is(project, patient->home))
 			continue;
+		was = ews_shell_shown(project->project);
 		check = ews_checkup_find(out, "moved", EWS_CHECK_WARNING,
 					 "'%s' is gone, and home has sessions of it", project->project);
-		ews_check_advise(check, "if it was moved, in its new place: git ews recover --moved-from '%s'",
-				 project->project);
+		ews_check_advise(check, "if it was moved, in its new place: git ews recover --moved-from %s", was);
 	}
 	look_at_former(out, patient, &projects);
 	if (!ews_checkup_has(out, "moved"))
@@ -306,6 +308,9 @@ static void look_at_git_locks(struct ews_checkup *out, const struct ews_repo *re
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		bool is_own = !strcmp(names[i], "index.lock") || !strcmp(names[i], "HEAD.lock");
+		const char *dir = is_own ? repo->git_dir : repo->common_dir;
+		EWS_CLEANUP(free) char *path = ews_path_join(dir, names[i]);
+		EWS_CLEANUP(free) char *shown = ews_shell_shown(path);
 		struct ews_check *check;
 		struct stat st;
 
@@ -313,10 +318,8 @@ static void look_at_git_locks(struct ews_checkup *out, const struct ews_repo *re
 		    st.st_mtim.tv_sec + GIT_LOCK_S > ews_clock_now())
 			continue;
 		check = ews_checkup_find(out, "locks", EWS_CHECK_WARNING,
-					 "git's '%s/%s' stands for longer than git works",
-					 is_own ? repo->git_dir : repo->common_dir, names[i]);
-		ews_check_advise(check, "when no git is at work there: rm '%s/%s'",
-				 is_own ? repo->git_dir : repo->common_dir, names[i]);
+					 "git's '%s' stands for longer than git works", path);
+		ews_check_advise(check, "when no git is at work there: rm %s", shown);
 	}
 }
 

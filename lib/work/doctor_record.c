@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/journal.h"
 #include "store/manifest_odb.h"
@@ -442,6 +443,8 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 {
 	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *there = NULL;
+	EWS_CLEANUP(free) char *from = NULL;
+	EWS_CLEANUP(free) char *to = NULL;
 	const char *id = session->state.id;
 	struct ews_check *check;
 	int rc = ews_session_is_gone(session);
@@ -458,8 +461,10 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 					 session->is_lost ? ews_session_lost_word(session) : "gone",
 					 session->state.workspace);
 		there = ews_session_moved_to(session);
+		from = ews_shell_shown(there ? there : "");
+		to = ews_shell_shown(session->state.workspace);
 		if (there)
-			ews_check_advise(check, "git worktree move '%s' '%s'", there, session->state.workspace);
+			ews_check_advise(check, "git worktree move %s %s", from, to);
 		else
 			ews_check_advise(check, "git ews end --force '%s'", id);
 		return;

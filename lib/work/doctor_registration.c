@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/git.h"
 #include "store/gitfile.h"
@@ -313,6 +314,8 @@ static void find_copy(struct ews_checkup *out, const struct ews_patient *patient
 		      const char *original)
 {
 	const char *dir = patient->repo->common_dir;
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" ENTRIES "/%s", dir, entry->id);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(path);
 	struct ews_check *check = ews_checkup_find(out, REGISTRATIONS, EWS_CHECK_WARNING,
 						   "'%s/" ENTRIES
 						   "/%s' is but a copy of '%s', which has the workspace: %s",
@@ -322,10 +325,7 @@ static void find_copy(struct ews_checkup *out, const struct ews_patient *patient
 		ews_check_mend(check, remove_entry, entry->id,
 			       "remove it: it holds nothing that git has not elsewhere");
 	else
-		ews_check_advise(check,
-				 "leave the workspace alone; rm -r '%s/" ENTRIES
-				 "/%s' once nothing in there is missed",
-				 dir, entry->id);
+		ews_check_advise(check, "leave the workspace alone; rm -r %s once nothing in there is missed", shown);
 }
 
 static void find_recorded(struct ews_checkup *out, const struct ews_patient *patient, const struct entry *entry,
@@ -346,6 +346,8 @@ static void find_orphan(struct ews_checkup *out, const struct ews_patient *patie
 	bool is_there = *entry->workspace && access(entry->workspace, F_OK) == 0;
 	bool is_at_home = !*entry->workspace || ews_path_is_inside(entry->workspace, working);
 	const char *dir = patient->repo->common_dir;
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" ENTRIES "/%s", dir, entry->id);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(is_there ? entry->workspace : path);
 	struct ews_check *check;
 
 	/* Another home knows of it. */
@@ -361,18 +363,16 @@ static void find_orphan(struct ews_checkup *out, const struct ews_patient *patie
 						     : "",
 				 entry->workspace);
 	if (is_there)
-		ews_check_advise(check, "look what is in '%s', then git worktree remove --force --force '%s'",
-				 entry->workspace, entry->workspace);
+		ews_check_advise(check, "look what is in '%s', then git worktree remove --force --force %s",
+				 entry->workspace, shown);
 	else if (can_go(patient, entry))
 		ews_check_mend(check, remove_entry, entry->id,
 			       "remove it: it holds nothing that git has not elsewhere");
 	else
 		ews_check_advise(
 			check,
-			"look at it with 'GIT_DIR=%s/" ENTRIES
-			"/%s git log': it may hold commits, an index, or submodules, that nothing else does; then rm -r '%s/" ENTRIES
-			"/%s'",
-			dir, entry->id, dir, entry->id);
+			"look at it with GIT_DIR=%s git log: it may hold commits, an index, or submodules, that nothing else does; then rm -r %s",
+			shown, shown);
 }
 
 /* Of no session of this project: of whose, then? */

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/git.h"
 #include "store/gitconfig.h"
@@ -134,6 +135,7 @@ static void look_at_bare(struct ews_checkup *out, const struct ews_patient *pati
 	EWS_CLEANUP(free) char *top = find_top(repo);
 	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
 	const struct ews_gitconfig_value *last = NULL;
+	EWS_CLEANUP(free) char *place = NULL;
 	struct ews_check *check;
 
 	if (read_settings(&values, out, BARE, repo, "^core\\.bare$") < 0)
@@ -153,10 +155,11 @@ static void look_at_bare(struct ews_checkup *out, const struct ews_patient *pati
 		out, BARE, EWS_CHECK_PROBLEM,
 		"'%s' says that the repository is bare, but '%s' is its work tree: git refuses to work there",
 		last->file ? last->file : "the config", top);
+	place = ews_shell_shown(is_repositorys(repo, last) ? last->file : top);
 	if (is_repositorys(repo, last))
-		ews_check_mend(check, unset_bare, last->file, "git config --file '%s' core.bare false", last->file);
+		ews_check_mend(check, unset_bare, last->file, "git config --file %s core.bare false", place);
 	else
-		ews_check_advise(check, "git -C '%s' config core.bare false", top);
+		ews_check_advise(check, "git -C %s config core.bare false", place);
 }
 
 /* ---- core.worktree ---- */
@@ -174,6 +177,7 @@ static void look_at_worktree(struct ews_checkup *out, const struct ews_repo *rep
 {
 	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
 	const struct ews_gitconfig_value *last;
+	EWS_CLEANUP(free) char *place = NULL;
 	struct ews_check *check;
 
 	if (!repo->overruled || strcmp(repo->overruled, WORKTREE) != 0 ||
@@ -184,11 +188,12 @@ static void look_at_worktree(struct ews_checkup *out, const struct ews_repo *rep
 		out, WORKTREE, EWS_CHECK_PROBLEM,
 		"'%s' says that the work tree is '%s', but a session is at work in '%s': git works elsewhere",
 		last->file ? last->file : "the config", last->text, repo->project);
+	place = ews_shell_shown(is_repositorys(repo, last) ? last->file : repo->project);
 	if (is_repositorys(repo, last))
-		ews_check_mend(check, unset_worktree, last->file, "git config --file '%s' --unset-all " WORKTREE,
-			       last->file);
+		ews_check_mend(check, unset_worktree, last->file, "git config --file %s --unset-all " WORKTREE,
+			       place);
 	else
-		ews_check_advise(check, "git -C '%s' config --unset-all " WORKTREE, repo->project);
+		ews_check_advise(check, "git -C %s config --unset-all " WORKTREE, place);
 }
 
 /* ---- alternates ---- */
@@ -351,13 +356,14 @@ static void propose(struct ews_check *check, const struct ews_repo *repo, const 
 	EWS_CLEANUP(free) char *source = find_source(value->text + (*value->text == '+'), !strcmp(key, "push"));
 	EWS_CLEANUP(free)
 	char *arg = ews_strfmt("%s\n^%s\n%s", full, source, value->file ? value->file : "");
+	EWS_CLEANUP(free) char *file = ews_shell_shown(value->file ? value->file : "");
 
 	/* git wants the whole name of what is left out. */
 	if (!ews_str_begins(source, "refs/"))
 		ews_check_advise(check, "take '%s' out of %s", value->text, full);
 	else if (is_repositorys(repo, value))
-		ews_check_mend(check, leave_ours_out, arg, "git config --file '%s' --add '%s' '^%s'", value->file,
-			       full, source);
+		ews_check_mend(check, leave_ours_out, arg, "git config --file %s --add '%s' '^%s'", file, full,
+			       source);
 	else
 		ews_check_advise(check, "git config --add '%s' '^%s'", full, source);
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "base/shell_word.h"
 #include "base/sync.h"
 #include "store/git.h"
 #include "store/hardlink.h"
@@ -392,9 +393,12 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 		return keep(out, session, opts);
 	there = opts->force ? NULL : ews_session_moved_to(session);
 	if (there) {
+		EWS_CLEANUP(free) char *from = ews_shell_shown(there);
+		EWS_CLEANUP(free) char *to = ews_shell_shown(path);
+
 		ews_error(EWS_EDAMAGED, "the workspace of session '%s' was moved to '%s'", session->state.id, there);
-		ews_error_hint("git worktree move '%s' '%s' brings it back; --force ends the session without it",
-			       there, path);
+		ews_error_hint("git worktree move %s %s brings it back; --force ends the session without it", from,
+			       to);
 		return EWS_EDAMAGED;
 	}
 	if (lstat(path, &st) == 0)

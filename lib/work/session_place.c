@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/handle.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "store/gitfile.h"
 #include "work/session_lock.h"
 
@@ -151,11 +152,13 @@ static int fail_lost(const struct ews_session *session)
 static int fail_gone(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
+	EWS_CLEANUP(free) char *from = ews_shell_shown(there ? there : "");
+	EWS_CLEANUP(free) char *to = ews_shell_shown(session->state.workspace);
 
 	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id,
 		  session->state.workspace);
 	if (there)
-		ews_error_hint("it was moved: git worktree move '%s' '%s'", there, session->state.workspace);
+		ews_error_hint("it was moved: git worktree move %s %s", from, to);
 	else
 		hint_end(session);
 	return EWS_EDAMAGED;
