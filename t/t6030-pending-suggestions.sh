@@ -29,7 +29,13 @@ test_expect_success 'P1: apply takes the options of apply; as a source of apply 
 	test_fingerprint p >before && ews suggestions apply --check two >out && test_grep "two *| 1 +" out && test_fingerprint p >after && test_cmp before after && ews suggestions apply two >out && test "$(cat p/two)" = two && ews undo &&
 	ews suggestions apply one.patch --commit -m mended >out && test "$(git -C p log -1 --format=%s)" = mended && ews apply two.patch >out && test "$(cat p/two)" = two && ews undo &&
 	printf "%s\n" "--- /dev/null" "+++ b/file" "@@ -0,0 +1 @@" "+of the file" >p/two.pa && ews apply two.pa >out && test "$(cat p/file)" = "of the file" && test_path_is_missing p/two &&
-	test_expect_code 1 git -C p ews apply patches 2>err && test_grep "may mean several" err && test_expect_code 128 git -C p ews apply ./two.patch
+	test_expect_code 1 git -C p ews apply patch 2>err && test_grep "may mean several" err && test_expect_code 128 git -C p ews apply ./two.patch
+'
+
+test_expect_success 'the directory that they lie in is no part of the name of one' '
+	test_repo alone && start_ws -n lone alone only && echo only >"${lone:?}/only" && git -C alone ews end only >out && for word in patches patch/ qe-artifacts; do
+		test_expect_code 128 git -C alone ews apply $word 2>err && test_expect_code 128 git -C alone ews suggestions apply $word 2>err && test_grep "only.patch" err && test_path_is_missing alone/only || return 1
+	done && git -C alone ews suggestions apply patches/only.patch && test_path_is_file alone/only && git -C alone ews undo && git -C alone ews apply onl && test_path_is_file alone/only
 '
 
 test_expect_success 'P4: end --pending: the result survives clean --now and git gc, and status names it' '

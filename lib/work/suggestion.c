@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/path.h"
 
 #define CANDIDATES_MAX 800 /* bytes of a hint */
 
@@ -16,13 +17,13 @@ bool ews_suggestion_is(const struct ews_artifact *artifact)
 	return artifact->type == EWS_ARTIFACT_PATCH || artifact->type == EWS_ARTIFACT_SUGGESTED_FIX;
 }
 
-/* How well `name` fits: 2 exactly, 1 as a part, 0 not. */
+/* How well `name` fits: 2 exactly, 1 as a part, 0 not. All of them lie in the same few directories, whose names say nothing. */
 static int fits(const struct ews_artifact *artifact, const char *name)
 {
 	if (!strcmp(artifact->id, name) || !strcmp(artifact->path, name) ||
 	    !strcmp(ews_artifact_name(artifact), name))
 		return 2;
-	return *name && (strstr(artifact->id, name) || strstr(artifact->path, name));
+	return *name && (strstr(artifact->id, name) || strstr(ews_path_base(artifact->path), name));
 }
 
 static void add_candidate(struct ews_buf *out, const struct ews_artifact *artifact)
