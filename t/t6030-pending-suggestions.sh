@@ -74,11 +74,15 @@ test_expect_success 'P4: path and diff of a session that is pending lead there, 
 '
 
 test_expect_success STRACE 'P4: a pending result that can not be read just now is shown, and taken for nothing else' '
-	for error in EIO EMFILE; do for at in refs/ews/pending refs/ews/pending/l1/base; do
-		(cd lead && test_strace ../calls -P $at -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" list) >out && test_grep INJECTED calls && test_grep "^l1  damaged " out &&
-		(cd lead && test_strace ../calls -P $at -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" status) >out && test_grep "^ *problem: .*$at" out &&
-		(cd lead && ! test_strace ../calls -P $at -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" diff l1 2>../err) && test_grep "^hint: .*may be pending, but: .*$at" err || return 1
-	done; done && git -C lead ews list >out && test_grep "^l1  pending " out
+	for at in refs/ews/pending refs/ews/pending/l1/base; do
+		(cd lead && test_strace ../calls -P $at -e trace=openat -e inject=openat:error=EIO "$EWS_BIN/git-ews" list) >out 2>err && test_grep INJECTED calls && test_grep "^l1  ended " out && test_grep "^warning: .*$at" err &&
+		(cd lead && test_strace ../calls -P $at -e trace=openat -e inject=openat:error=EIO "$EWS_BIN/git-ews" status) >out && test_grep "^ *problem: .*$at" out &&
+		for verb in list status; do
+			(cd lead && test_expect_code 128 test_strace ../calls -P $at -e trace=openat -e inject=openat:error=EMFILE "$EWS_BIN/git-ews" $verb) >out 2>err && test_must_be_empty out && test_grep "^error: .*$at.*: Too many open files" err || return 1
+		done && for error in EIO EMFILE; do
+			(cd lead && ! test_strace ../calls -P $at -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" diff l1 2>../err) && test_grep "^hint: .*may be pending, but: .*$at" err || return 1
+		done || return 1
+	done && git -C lead ews list >out && test_grep "^l1  pending " out
 '
 
 test_expect_success 'P4: one whose base names nothing is shown as damaged; doctor names drop, which undo takes back' '
