@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,9 +18,7 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/shell_word.h"
 #include "base/str.h"
-#include "store/astray.h"
 #include "store/config_user.h"
 #include "store/git.h"
 #include "store/gitfile.h"
@@ -30,376 +27,6 @@
 #include "store/state.h"
 
 #define GITIGNORE_ALL "*\n"
-#define HEAD_BYTES_MAX (64 * EWS_KIB)
-
-/* Where a project is: its top, and its git directory. */
-struct place {
-	char *top;
-	char *git_dir;
-	bool is_bare;
-	bool is_plain;
-	bool is_given; /* the top was named by GIT_WORK_TREE, or is to be none */
-};
-
-#define PLACE_INIT { NULL, NULL, false, false, false }
-
-static void release_place(struct place *place)
-{
-	free(place->top);
-	free(place->git_dir);
-}
-
-EWS_CLEANUP_DEFINE(place, struct place, release_place)
-
-/* Does HEAD name a ref or a commit? A link is how old repositories name theirs. */
-static bool is_head(const char *path, const struct stat *st)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_id;
-
-	if (S_ISLNK(st->st_mode))
-		return true;
-	if (ews_file_read(&text, AT_FDCWD, path, HEAD_BYTES_MAX) < 0) {
-		ews_error_clear();
-		return false;
-	}
-	ews_buf_rtrim(&text);
-	is_id = strspn(text.ptr, "0123456789abcdef") == text.len && (text.len == 40 || text.len == 64);
-	return is_id || ews_str_begins(text.ptr, "ref:");
-}
-
-static bool has_head(const char *dir)
-{
-	EWS_CLEANUP(free) char *head = ews_path_join(dir, "HEAD");
-	struct stat st;
-
-	return lstat(head, &st) == 0 && !S_ISDIR(st.st_mode) && is_head(head, &st);
-}
-
-/* Has `dir` what a git directory has besides HEAD: objects and refs, of its own or common ones? */
-static bool has_store(const char *dir)
-{
-	EWS_CLEANUP(free) char *common = ews_path_join(dir, "commondir");
-
-	return access(common, F_OK) == 0 || ews_odb_is_common_dir(dir);
-}
-
-/* Does home know the repository at `dir`? */
-static bool is_known(const char *dir, const char *home)
-{
-	EWS_CLEANUP(free) char *common = NULL;
-	EWS_CLEANUP(free) char *repo_dir = NULL;
-	bool is = ews_odb_find_common_dir(&common, dir) == 0 && ews_odb_is_common_dir(common) &&
-		  ews_home_find_repo_dir(&repo_dir, home, common) == 0;
-
-	ews_error_clear();
-	return is;
-}
-
-/* Is `dir` a git directory? Where home knows it a damaged HEAD takes nothing away from that: `revert` brings it back. */
-static bool is_git_dir(const char *dir, const char *home)
-{
-	return has_store(dir) && (has_head(dir) || is_known(dir, home));
-}
-
-/* Follow the file `path`, mostly called ".git". */
-static int follow_gitfile(char **out, const char *path, const char *home)
-{
-	EWS_CLEANUP(free) char *named = NULL;
-	int rc = ews_gitfile_read(&named, AT_FDCWD, path);
-
-	if (rc < 0)
-		return rc;
-	*out = ews_gitfile_follow(path);
-	if (!*out || !is_git_dir(*out, home)) {
-		ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, named);
-		ews_error_hint("the workspace of a session that has ended? Change to the project");
-		return EWS_EGIT;
-	}
-	return 0;
-}
-
-/* Is the directory `dir` the top of a project, or a bare repository? 1 yes, 0 no. */
-static int look_at(struct place *out, const char *dir, const char *home)
-{
-	EWS_CLEANUP(free) char *dot_git = ews_path_join(dir, ".git");
-	struct stat st;
-
-	if (stat(dot_git, &st) == 0) {
-		if (S_ISREG(st.st_mode)) {
-			int rc = follow_gitfile(&out->git_dir, dot_git, home);
-
-			if (rc < 0)
-				return rc;
-			out->top = ews_strdup(dir);
-			return 1;
-		}
-		if (S_ISDIR(st.st_mode) && is_git_dir(dot_git, home)) {
-			out->git_dir = realpath(dot_git, NULL);
-			out->top = ews_strdup(dir);
-			return 1;
-		}
-	}
-	if (!is_git_dir(dir, home))
-		return 0;
-	out->git_dir = ews_strdup(dir);
-	if (!strcmp(ews_path_base(dir), ".git")) {
-		out->top = ews_path_dir(dir);
-	} else {
-		out->top = ews_strdup(dir);
-		out->is_bare = true;
-	}
-	return 1;
-}
-
-/* May the search go on above `dir`? */
-static bool is_ceiling(const char *dir)
-{
-	const char *list = getenv("GIT_CEILING_DIRECTORIES");
-
-	while (list && *list) {
-		size_t len = strcspn(list, ":");
-		EWS_CLEANUP(free) char *name = ews_strndup(list, len);
-		EWS_CLEANUP(free) char *real = realpath(name, NULL);
-
-		if (!strcmp(real ? real : name, dir))
-			return true;
-		list += len + (list[len] == ':');
-	}
-	return false;
-}
-
-static bool crosses(dev_t dev, const char *dir)
-{
-	const char *env = getenv("GIT_DISCOVERY_ACROSS_FILESYSTEM");
-	bool may_cross = false;
-	struct stat st;
-
-	if (env && ews_setting_read_bool(&may_cross, env) < 0)
-		ews_error_clear();
-	if (may_cross)
-		return false;
-	return stat(dir, &st) == 0 && st.st_dev != dev;
-}
-
-static void take_plain(struct place *out, const char *dir, char *store)
-{
-	out->top = ews_strdup(dir);
-	out->git_dir = store;
-	out->is_plain = true;
-}
-
-/* Is `dir` a plain directory that we keep a store of? */
-static bool is_known_plain(struct place *out, const char *dir, const char *home)
-{
-	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
-	bool known = is_git_dir(store, home);
-
-	if (known)
-		take_plain(out, dir, ews_steal(&store));
-	return known;
-}
-
-int ews_repo_refuse_home(const char *project)
-{
-	const char *home = getenv("HOME");
-	EWS_CLEANUP(free) char *real = home && *home ? realpath(home, NULL) : NULL;
-
-	if (strcmp(project, "/") && (!real || strcmp(project, real)))
-		return 0;
-	ews_error(EWS_EDENIED, "the project '%s' is %s", project,
-		  strcmp(project, "/") ? "your home directory" : "the root of all files");
-	ews_error_hint("--force takes it all the same");
-	return EWS_EDENIED;
-}
-
-static int make_plain(struct place *out, const char *dir, const char *home)
-{
-	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
-	EWS_CLEANUP(free) char *stores = ews_path_dir(store);
-	EWS_CLEANUP(fd) int home_fd = -1;
-	int rc;
-
-	rc = home_fd = ews_home_open(home);
-	if (rc >= 0)
-		rc = ews_dir_make_absolute(stores, 0700);
-	if (rc >= 0)
-		rc = ews_git_make_bare(store, EWS_SHA1);
-	if (rc < 0)
-		return ews_error_wrap("cannot make a store for '%s'", dir);
-	take_plain(out, dir, ews_steal(&store));
-	return 0;
-}
-
-/* Say what is wrong with `dot_git`, which is no git directory. */
-static int say_damaged(enum ews_code code, const char *dot_git)
-{
-	EWS_CLEANUP(free) char *head = ews_path_join(dot_git, "HEAD");
-	struct stat st;
-
-	if (!has_store(dot_git)) {
-		ews_error(code, "'%s' is no git directory", dot_git);
-		ews_error_hint("repair it, or move it away to work in a plain directory");
-		return code;
-	}
-	if (lstat(head, &st) < 0)
-		ews_error(code, "'%s' has no HEAD", dot_git);
-	else
-		ews_error(code, "'%s' names neither a branch nor a commit", head);
-	ews_error_hint("make it the file it was: a line like 'ref: refs/heads/main'");
-	return code;
-}
-
-/* The ".git" above `cwd` that no repository is in; NULL: there is none. The caller frees it. */
-static char *find_damaged(const char *cwd)
-{
-	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
-
-	for (;;) {
-		EWS_CLEANUP(free) char *dot_git = ews_path_join(at, ".git");
-		EWS_CLEANUP(free) char *above = ews_path_dir(at);
-		struct stat st;
-
-		if (lstat(dot_git, &st) == 0)
-			return ews_steal(&dot_git);
-		if (!strcmp(at, "/") || is_ceiling(above))
-			return NULL;
-		free(at);
-		at = ews_steal(&above);
-	}
-}
-
-/* Somebody's repository that is damaged is no plain directory for that. */
-static int refuse_damaged(const char *cwd)
-{
-	EWS_CLEANUP(free) char *dot_git = find_damaged(cwd);
-
-	return dot_git ? say_damaged(EWS_EGIT, dot_git) : 0;
-}
-
-static int not_found(const char *cwd, const char *home)
-{
-	EWS_CLEANUP(free) char *dot_git = find_damaged(cwd);
-	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
-	EWS_CLEANUP(free) char *shown = ews_shell_shown(was ? was : "");
-
-	if (dot_git && has_store(dot_git))
-		return say_damaged(EWS_ENOTFOUND, dot_git);
-	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
-	if (was)
-		ews_error_hint("'%s' had, and is gone. If it was moved here: git ews recover --moved-from %s", was,
-			       shown);
-	else
-		ews_error_hint(
-			"change to a project, or name one with 'git ews -C <dir> ...'; 'git ews start' takes any directory");
-	return EWS_ENOTFOUND;
-}
-
-/* Is `dir` a project? 1 yes, 0 no. */
-typedef int (*look_fn)(struct place *out, const char *dir, const char *home);
-
-static int look_for_known(struct place *out, const char *dir, const char *home)
-{
-	int rc = look_at(out, dir, home);
-
-	return rc ? rc : is_known_plain(out, dir, home);
-}
-
-static int look_for_astray(struct place *out, const char *dir, const char *home)
-{
-	int rc = ews_astray_find(home, dir);
-
-	return rc > 0 ? is_known_plain(out, dir, home) : rc;
-}
-
-/* From `cwd` up to where the search may not go on. */
-static int search_with(struct place *out, const char *cwd, const char *home, look_fn look)
-{
-	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
-	struct stat st;
-
-	if (stat(cwd, &st) < 0)
-		return ews_error_os("cannot look at '%s'", cwd);
-	for (;;) {
-		EWS_CLEANUP(free) char *above = NULL;
-		int rc = look(out, at, home);
-
-		if (rc != 0)
-			return rc;
-		above = ews_path_dir(at);
-		if (!strcmp(at, "/") || is_ceiling(above) || crosses(st.st_dev, above))
-			return 0;
-		free(at);
-		at = ews_steal(&above);
-	}
-}
-
-static int search_up(struct place *out, const char *cwd, const char *home)
-{
-	int rc = search_with(out, cwd, home, look_for_known);
-
-	if (rc == 0)
-		rc = search_with(out, cwd, home, look_for_astray);
-	return rc < 0 ? rc : rc ? 0 : not_found(cwd, home);
-}
-
-int ews_repo_adopt(const char *cwd, const char *home, const char *was)
-{
-	EWS_CLEANUP(place) struct place place = PLACE_INIT;
-	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
-	int rc = real ? search_with(&place, real, home, look_for_known) : ews_error_os("cannot find '%s'", cwd);
-
-	if (rc > 0) {
-		(void)ews_error(EWS_EEXISTS, "'%s' is a project of its own, or in one: '%s'", real, place.top);
-		ews_error_hint("its sessions are found by themselves, 'git ews list' shows them; --moved-from is for a "
-			       "directory without a repository");
-		return EWS_EEXISTS;
-	}
-	return rc < 0 ? rc : ews_astray_adopt(home, real, was);
-}
-
-/* GIT_WORK_TREE names the top, whatever the config says. */
-static int take_work_tree(struct place *out, const char *cwd)
-{
-	const char *top = getenv("GIT_WORK_TREE");
-	EWS_CLEANUP(free) char *path = NULL;
-	char *real;
-
-	if (!top || !*top)
-		return 0;
-	path = ews_path_absolute(cwd, top);
-	real = realpath(path, NULL);
-	if (!real)
-		return ews_error_os("GIT_WORK_TREE names '%s'", path);
-	free(out->top);
-	out->top = real;
-	out->is_given = true;
-	out->is_bare = false;
-	return 0;
-}
-
-/* GIT_DIR names the git directory; the top is the directory around a ".git", else the current one. */
-static int from_environment(struct place *out, const char *cwd, const char *home)
-{
-	EWS_CLEANUP(free) char *dir = ews_path_absolute(cwd, getenv("GIT_DIR"));
-	struct stat st;
-
-	out->git_dir = realpath(dir, NULL);
-	if (out->git_dir && stat(out->git_dir, &st) == 0 && S_ISREG(st.st_mode)) {
-		EWS_CLEANUP(free) char *file = ews_steal(&out->git_dir);
-		int rc = follow_gitfile(&out->git_dir, file, home);
-
-		if (rc < 0)
-			return rc;
-	}
-	if (!out->git_dir || !is_git_dir(out->git_dir, home)) {
-		ews_error(EWS_ENOTFOUND, "GIT_DIR names '%s', which is no git directory", dir);
-		ews_error_hint("unset GIT_DIR");
-		return EWS_ENOTFOUND;
-	}
-	out->top = strcmp(ews_path_base(out->git_dir), ".git") ? ews_strdup(cwd) : ews_path_dir(out->git_dir);
-	return 0;
-}
 
 /* Does the session say that it lives, and is at work in the project's directory itself? */
 static bool is_in_place(const struct ews_repo *repo, int sessions, const char *id)
@@ -471,7 +98,7 @@ static int settle_config(struct ews_repo *repo, bool is_given)
 	return 0;
 }
 
-static int open_place(struct ews_repo **out, struct place *place, const char *home)
+static int open_place(struct ews_repo **out, struct ews_repo_place *place, const char *home)
 {
 	EWS_CLEANUP(repo) struct ews_repo *repo = ews_calloc(1, sizeof(*repo));
 	int rc;
@@ -505,12 +132,12 @@ static int open_place(struct ews_repo **out, struct place *place, const char *ho
  */
 static int open_store(struct ews_repo **out, const char *repo_dir, const char *home, bool with_work_tree)
 {
-	EWS_CLEANUP(place) struct place place = PLACE_INIT;
+	EWS_CLEANUP(repo_place) struct ews_repo_place place = EWS_REPO_PLACE_INIT;
 	int rc = ews_home_find_store(&place.git_dir, repo_dir);
 
 	if (rc < 0)
 		return rc;
-	if (*place.git_dir != '/' || !is_git_dir(place.git_dir, home))
+	if (*place.git_dir != '/' || !ews_repo_place_is_git_dir(place.git_dir, home))
 		return ews_error(EWS_EDAMAGED, "'%s' is no git directory", place.git_dir);
 	place.top = ews_strdup(place.git_dir);
 	place.is_bare = true;
@@ -548,7 +175,7 @@ static bool is_of_linked(const struct ews_state *state, const char *repo_dir, co
 {
 	EWS_CLEANUP(free) char *store = NULL;
 	bool is = ews_home_find_store(&store, repo_dir) == 0 && is_linked(state->git_dir, store) &&
-		  is_git_dir(store, home);
+		  ews_repo_place_is_git_dir(store, home);
 
 	ews_error_clear();
 	return is;
@@ -642,7 +269,7 @@ static char *find_step_beside(const char *path)
 
 int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make)
 {
-	EWS_CLEANUP(place) struct place place = PLACE_INIT;
+	EWS_CLEANUP(repo_place) struct ews_repo_place place = EWS_REPO_PLACE_INIT;
 	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
 	EWS_CLEANUP(free) char *repo_dir = NULL;
 	EWS_CLEANUP(free) char *project = NULL;
@@ -667,20 +294,7 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 		return rc;
 	}
 	ews_error_clear();
-	if (make == EWS_REPO_MAKE_HERE)
-		rc = make_plain(&place, real, home);
-	else
-		rc = getenv("GIT_DIR") ? from_environment(&place, real, home) : search_up(&place, real, home);
-	if (rc == EWS_ENOTFOUND && make != EWS_REPO_MAKE_NONE && !getenv("GIT_DIR")) {
-		ews_error_clear();
-		rc = make == EWS_REPO_MAKE_ANY ? 0 : ews_repo_refuse_home(real);
-		if (rc == 0)
-			rc = refuse_damaged(real);
-		if (rc == 0)
-			rc = make_plain(&place, real, home);
-	}
-	if (rc == 0)
-		rc = take_work_tree(&place, real);
+	rc = ews_repo_place_find(&place, real, home, make);
 	if (rc == 0)
 		rc = open_place(out, &place, home);
 	if (rc == 0)
@@ -692,25 +306,14 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 
 int ews_repo_open_at(struct ews_repo **out, const char *project, const char *home)
 {
-	EWS_CLEANUP(place) struct place place = PLACE_INIT;
+	EWS_CLEANUP(repo_place) struct ews_repo_place place = EWS_REPO_PLACE_INIT;
 	EWS_CLEANUP(free) char *real = realpath(project, NULL);
-	EWS_CLEANUP(free) char *was = NULL;
 	int rc;
 
 	if (!real)
 		return ews_error_os("cannot find the project '%s'", project);
-	/* A plain directory that is gone has a store; that is no project in its own right. */
-	was = ews_astray_path(home, real);
-	if (was) {
-		take_plain(&place, was, ews_steal(&real));
-		return open_place(out, &place, home);
-	}
-	rc = look_at(&place, real, home);
-	if (rc < 0)
-		return rc;
-	if (rc == 0 && !is_known_plain(&place, real, home))
-		return ews_error(EWS_ENOTFOUND, "'%s' is no project any more", project);
-	return open_place(out, &place, home);
+	rc = ews_repo_place_at(&place, real, home);
+	return rc < 0 ? rc : open_place(out, &place, home);
 }
 
 /* One that was moved has its git directory still, and another one may stand where it did. */

@@ -12,6 +12,7 @@
 #include "store/config.h"
 #include "store/lock.h"
 #include "store/odb.h"
+#include "store/repo_place.h"
 
 struct ews_repo {
 	char *home; /* absolute */
@@ -32,14 +33,6 @@ struct ews_repo {
 	struct ews_config *config; /* NULL until ews_repo_config() */
 };
 
-/* May a directory that is no project yet become one, with a store of ours? */
-enum ews_repo_make {
-	EWS_REPO_MAKE_NONE = 0,
-	EWS_REPO_MAKE_PLAIN,
-	EWS_REPO_MAKE_ANY, /* a home directory, too */
-	EWS_REPO_MAKE_HERE, /* of that very directory, whatever it lies in */
-};
-
 /*
  * Open the project seen from the directory `cwd`: the project of the workspace
  * that holds it (or held it, before it went to trash), else what GIT_DIR and GIT_WORK_TREE say, else the repository found
@@ -51,12 +44,6 @@ enum ews_repo_make {
  * Fails with EWS_ENOTFOUND outside of any repository, and as ews_odb_open().
  */
 int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make);
-
-/* The directory `cwd`, which is in no project, is the plain one that was at `was`: it has its store again. */
-int ews_repo_adopt(const char *cwd, const char *home, const char *was);
-
-/* Fail with EWS_EDENIED when `project` is the user's home directory, or the root of all. */
-int ews_repo_refuse_home(const char *project);
 
 /* Open a project whose top (or bare git directory) is known. */
 int ews_repo_open_at(struct ews_repo **out, const char *project, const char *home);
