@@ -112,7 +112,7 @@ test_expect_success 'P1: a run that is called in another work tree: its log and 
 
 test_expect_success 'a hook is told, and shown, where the work tree stands by now, whatever stands where it was' '
 	git -C lw worktree add -q -b go "$PWD/lw-go" && start_ws lw-go gone && echo g >"${ws:?}/g" && git -C lw worktree move "$PWD/lw-go" "$PWD/lw-went" && git -C lw worktree add -q -b other "$PWD/lw-go" && git -C lw -c ews.hook.start="printf \"%s\\n\" \"\$EWS_PROJECT\" >\"\$HOME/told\"" ews run gone -- sh -c "echo \"\$EWS_PROJECT\"" >out 2>err && echo "$PWD/lw-went" >want && test_cmp want out && test_cmp want home/told && git -C lw ews status --json gone >json && test_json json ".sessions[0].project" "$PWD/lw-went" &&
-	git -C "${ws:?}" -c ews.hook.complete="printf \"%s\\n\" \"\$EWS_PROJECT\" >\"\$HOME/told\"; exit 1" ews end gone 2>err && test_cmp want home/told && test_grep "cd $PWD/lw-went$" err
+	git -C "${ws:?}" -c ews.hook.complete="printf \"%s\\n\" \"\$EWS_PROJECT\" >\"\$HOME/told\"; exit 1" ews end gone 2>err && test_cmp want home/told && test_grep "cd .$PWD/lw-went.$" err
 '
 
 test_expect_success 'what is accepted waits where the work tree that the session is of is gone' '
