@@ -342,6 +342,12 @@ test_expect_success 'P2: in place: whatever config says by now of the work tree,
 	done
 '
 
+test_expect_success 'P2: a clock that was set back, or that of another machine, makes no session of a living work tree gone; nor does a copy with new times' '
+	test_repo skew && git -C skew worktree add -q ../skew-w -b w && g=skew/.git/worktrees/skew-w && late=$(($(date +%s) + 3600)) && touch -d "@$late" "${g:?}/commondir" && sed "s/> [0-9]* /> $late /" "${g:?}/logs/HEAD" >log && cp log "${g:?}/logs/HEAD" && git -C skew-w ews start --method in-place s && echo agent >>skew-w/run.sh && git -C skew-w ews revert s >out && test_grep "Status: Verified" out && git -C skew-w ews undo && test_grep agent skew-w/run.sh && git -C skew-w ews end s >out && test_grep "Status: Verified" out &&
+	snap=$(git -C skew-w ews snapshot create) && git -C skew-w ews snapshot list >out && test_grep "$snap" out && start_ws skew-w x && echo x >"${ws:?}/x" && git -C skew-w ews apply x && git -C skew-w ews undo && test_path_is_missing skew-w/x && git -C skew-w ews end x &&
+	git -C skew-w ews start --method in-place s && echo agent >>skew-w/run.sh && cp -r skew copied && rm -rf skew && mv copied skew && git -C skew-w ews end s >out && test_grep "Status: Verified" out && git -C skew-w diff --exit-code
+'
+
 # <ref> <commit's subject> <what it leads to>
 branches() {
 	git -C "$1" for-each-ref --format="%(refname) %(subject) %(symref)" refs/heads && cat "${1:?}/.git/HEAD"

@@ -22,16 +22,6 @@ int64_t ews_clock_now(void)
 	return time(NULL);
 }
 
-int64_t ews_clock_now_ns(uint32_t *ns)
-{
-	struct timespec now;
-	int64_t seconds = ews_clock_now();
-
-	(void)clock_gettime(CLOCK_REALTIME, &now); /* can't fail for this clock, which runs ahead of the coarse one */
-	*ns = (uint32_t)(now.tv_sec == seconds ? now.tv_nsec : EWS_CLOCK_NS_PER_S - 1);
-	return seconds;
-}
-
 uint64_t ews_clock_monotonic_ms(void)
 {
 	struct timespec now;

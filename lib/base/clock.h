@@ -14,8 +14,6 @@
 
 /* Now, in seconds since the epoch. */
 int64_t ews_clock_now(void);
-/* Likewise, and how many nanoseconds of that second have passed: no file that is there by now is younger. */
-int64_t ews_clock_now_ns(uint32_t *ns);
 /* Milliseconds on a clock that never goes back. */
 uint64_t ews_clock_monotonic_ms(void);
 /* "2026-01-18T14:30:22Z" */

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -162,19 +161,6 @@ int ews_json_get_int(int64_t *out, const cJSON *obj, const char *key)
 	    node->valuedouble != (double)(int64_t)node->valuedouble)
 		return ews_error(EWS_EDAMAGED, "key '%s' is not a whole number within 2^53", key);
 	*out = (int64_t)node->valuedouble;
-	return 0;
-}
-
-int ews_json_get_ns(uint32_t *out, const cJSON *obj, const char *key)
-{
-	int64_t ns = EWS_CLOCK_NS_PER_S - 1;
-	int rc = cJSON_HasObjectItem(obj, key) ? ews_json_get_int(&ns, obj, key) : 0;
-
-	if (rc < 0)
-		return rc;
-	if (ns < 0 || ns >= EWS_CLOCK_NS_PER_S)
-		return ews_error(EWS_EDAMAGED, "key '%s' is no part of a second", key);
-	*out = (uint32_t)ns;
 	return 0;
 }
 

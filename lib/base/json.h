@@ -39,8 +39,6 @@ int ews_json_read(cJSON **out, int dir_fd, const char *name, size_t max);
  */
 int ews_json_get_string(const char **out, const cJSON *obj, const char *key);
 int ews_json_get_int(int64_t *out, const cJSON *obj, const char *key);
-/* Nanoseconds of a second; missing, as older versions write none, they are the last ones of it. */
-int ews_json_get_ns(uint32_t *out, const cJSON *obj, const char *key);
 int ews_json_get_bool(bool *out, const cJSON *obj, const char *key);
 int ews_json_get_array(const cJSON **out, const cJSON *obj, const char *key);
 /* Does the member "version" say that we can read it? Fails with EWS_EUNSUPPORTED when it is above `newest`. */

@@ -116,6 +116,8 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	if (step->project && step->worktree) {
 		ews_json_add_bytes(json, "project", step->project);
 		ews_json_add_bytes(json, "worktree", step->worktree);
+		if (step->worktree_mark && *step->worktree_mark)
+			cJSON_AddStringToObject(json, "worktree_mark", step->worktree_mark);
 	}
 	cJSON_AddStringToObject(json, "state", words[step->state]);
 	cJSON_AddStringToObject(json, "before", step->before ? step->before : "");
@@ -127,7 +129,6 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	add_list(json, "refs", &step->refs);
 	add_list(json, "paths", &step->paths);
 	ews_json_add_int(json, "created", step->created_s);
-	ews_json_add_int(json, "created_ns", step->created_ns);
 	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
 	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
 	if (step->redo_sequence) {
@@ -184,7 +185,11 @@ static int take_work_tree(struct ews_step *step, const cJSON *json)
 	if (!cJSON_HasObjectItem(json, "project") && !cJSON_HasObjectItem(json, "project_escaped"))
 		return 0;
 	rc = ews_json_get_bytes(&step->project, json, "project");
-	return rc < 0 ? rc : ews_json_get_bytes(&step->worktree, json, "worktree");
+	if (rc == 0)
+		rc = ews_json_get_bytes(&step->worktree, json, "worktree");
+	if (rc == 0 && cJSON_HasObjectItem(json, "worktree_mark"))
+		rc = take_string(&step->worktree_mark, json, "worktree_mark");
+	return rc;
 }
 
 static int take_step(struct ews_step *step, const cJSON *json)
@@ -221,8 +226,6 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = get_list(&step->paths, json, "paths");
 	if (rc == 0)
 		rc = ews_json_get_int(&step->created_s, json, "created");
-	if (rc == 0)
-		rc = ews_json_get_ns(&step->created_ns, json, "created_ns");
 	if (rc == 0)
 		rc = ews_json_get_int(&sequence, json, "sequence");
 	if (rc == 0)
@@ -436,7 +439,7 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 		return rc;
 	last = find_last(second, repo_fd, &ids);
 	*step = (struct ews_step)EWS_STEP_INIT;
-	step->created_s = ews_clock_now_ns(&step->created_ns);
+	step->created_s = ews_clock_now();
 	/* Six digits are drawn twice in one second now and then. */
 	do {
 		free(step->id);
@@ -544,6 +547,7 @@ void ews_step_release(struct ews_step *step)
 	free(step->session);
 	free(step->project);
 	free(step->worktree);
+	free(step->worktree_mark);
 	free(step->before);
 	free(step->after);
 	free(step->commit);

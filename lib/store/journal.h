@@ -41,6 +41,7 @@ struct ews_step {
 	/* Of one that writes files of the project: the work tree (see work/whose). NULL in records of older versions. */
 	char *project; /* its path at that time */
 	char *worktree; /* its git directory, seen from the common one: "" or "worktrees/<name>" */
+	char *worktree_mark; /* what tells it from one that is made anew under that name (ews_linked_mark()); NULL, "": nobody noted it */
 	enum ews_step_state state;
 	char *before; /* snapshot id of what was there, in trash; "" when nothing */
 	char *after; /* snapshot id of what the step made; "" when nothing */
@@ -55,7 +56,6 @@ struct ews_step {
 	struct ews_strv refs;
 	struct ews_strv paths; /* the paths it was limited to; none: all */
 	int64_t created_s;
-	uint32_t created_ns; /* of that second */
 	uint64_t sequence; /* order among steps, from 1 */
 	uint64_t undo_sequence; /* order among undos, so that redo takes the last undone first; 0: never undone */
 	uint64_t redo_sequence; /* order among redos, for it is the last that undo takes first; 0: not done again */

@@ -7,13 +7,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -37,25 +39,53 @@ static int64_t logged_since(int git_fd)
 	return since_s > 0 ? since_s : INT64_MAX;
 }
 
-int ews_linked_born(struct timespec *out, int git_fd)
+/* When it was made, as two say that know; a log that says nothing is of the end of time. */
+struct birth {
+	struct timespec entry;
+	int64_t log_s;
+};
+
+static int read_birth(struct birth *out, int git_fd)
 {
-	struct timespec since = { .tv_sec = logged_since(git_fd) };
 	struct stat st;
 
 	if (fstatat(git_fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ews_errno_is_absent(errno) ? ews_error(EWS_ENOTFOUND, "it is no linked worktree")
 						  : ews_error_os("cannot look for 'commondir'");
-	*out = since.tv_sec < st.st_mtim.tv_sec ? since : st.st_mtim;
+	*out = (struct birth){ st.st_mtim, logged_since(git_fd) };
 	return 0;
 }
 
-bool ews_linked_is_younger(int git_fd, int64_t than_s, uint32_t than_ns)
+char *ews_linked_mark(int git_fd)
 {
-	const struct timespec than = { .tv_sec = than_s, .tv_nsec = than_ns };
-	struct timespec born;
+	struct birth birth;
 
-	if (ews_linked_born(&born, git_fd) == 0)
-		return ews_clock_is_before(&than, &born);
-	ews_error_clear();
-	return false;
+	if (read_birth(&birth, git_fd) < 0) {
+		ews_error_clear();
+		return ews_strdup("");
+	}
+	return ews_strfmt("%" PRId64 ".%09ld %" PRId64, (int64_t)birth.entry.tv_sec, birth.entry.tv_nsec,
+			  birth.log_s);
+}
+
+static bool is_same(const struct birth *now, const struct birth *then)
+{
+	if (now->entry.tv_sec == then->entry.tv_sec)
+		return now->entry.tv_nsec == then->entry.tv_nsec || !now->entry.tv_nsec || !then->entry.tv_nsec;
+	return now->log_s == then->log_s && now->log_s != INT64_MAX;
+}
+
+int ews_linked_is_another(int git_fd, const char *mark, int64_t noted_s)
+{
+	struct birth now, then;
+	int64_t entry_s;
+	int rc = read_birth(&now, git_fd);
+
+	if (rc < 0)
+		return rc;
+	if (mark && sscanf(mark, "%" SCNd64 ".%9ld %" SCNd64, &entry_s, &then.entry.tv_nsec, &then.log_s) == 3) {
+		then.entry.tv_sec = entry_s;
+		return !is_same(&now, &then);
+	}
+	return now.entry.tv_sec > noted_s && now.log_s > noted_s;
 }

@@ -6,23 +6,22 @@
 #ifndef EWS_STORE_LINKED_H
 #define EWS_STORE_LINKED_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 /* What the text of "locked" begins with in the entry of a session, in whatever home it is. */
 #define EWS_LINKED_LOCKED_BY "ews session "
 
 /*
- * When the worktree was made whose git directory is open as `git_fd`. Its name tells nothing of that: one that
- * was removed and made anew may have the same. Two things do, the file "commondir", which git writes once, and the first line of its
- * log; a copy of the repository may have new times, and a log may have lost its first lines, so that the older one counts. The log
- * knows whole seconds, as some file systems do: what is said is never later than it was.
- * Fails with EWS_ENOTFOUND when it is none.
+ * What tells the worktree whose git directory is open as `git_fd` from one that is made anew under its name: when git wrote its file
+ * "commondir", which it does once, and the first line of its log. "" where it is none, or that can't be seen. The caller frees it.
  */
-int ews_linked_born(struct timespec *out, int git_fd);
+char *ews_linked_mark(int git_fd);
 
-/* Was it made after this time? What is none, or can't be seen, was not. */
-bool ews_linked_is_younger(int git_fd, int64_t than_s, uint32_t than_ns);
+/*
+ * Is it another one than that of which was noted `mark` at the time `noted_s`? A copy of the repository may have new times, and a log may
+ * have lost its first lines, so that one of the two is enough; some file systems know whole seconds. Where `mark` is NULL or "", as in
+ * records of older versions, it is another one when it was made later. Gives 1 or 0. Fails with EWS_ENOTFOUND when it is no linked one.
+ */
+int ews_linked_is_another(int git_fd, const char *mark, int64_t noted_s);
 
 #endif

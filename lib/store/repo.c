@@ -325,9 +325,13 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 	return ews_path_is_inside(git_dir, repo->common_dir) || strcmp(repo->project, project) != 0;
 }
 
-bool ews_repo_is_younger(const struct ews_repo *repo, int64_t than_s, uint32_t than_ns)
+bool ews_repo_is_another(const struct ews_repo *repo, const char *mark, int64_t noted_s)
 {
-	return ews_linked_is_younger(repo->git_fd, than_s, than_ns);
+	int rc = ews_linked_is_another(repo->git_fd, mark, noted_s);
+
+	if (rc < 0)
+		ews_error_clear();
+	return rc > 0;
 }
 
 char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir)

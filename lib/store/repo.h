@@ -52,10 +52,10 @@ int ews_repo_open_at(struct ews_repo **out, const char *project, const char *hom
 bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const char *project);
 
 /*
- * Is it a linked worktree that was made after this time? One that was removed and made anew in its place has the name that the
- * former one had. What can't be seen is none.
+ * Is it a linked worktree, and another one than that of which ews_linked_mark() said `mark` at the time `noted_s`? One that was removed
+ * and made anew in its place has the name that the former one had. What can't be seen is none.
  */
-bool ews_repo_is_younger(const struct ews_repo *repo, int64_t than_s, uint32_t than_ns);
+bool ews_repo_is_another(const struct ews_repo *repo, const char *mark, int64_t noted_s);
 
 /*
  * Where git says that the linked worktree with the git directory `git_dir` is, really; NULL, with no error set, when it is no linked

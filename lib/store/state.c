@@ -45,11 +45,12 @@ const char *ews_state_word(enum ews_session_state state)
 	X("last_snapshot", last_snapshot)
 
 /* Not there in what was written before it could be said. */
-#define LATER_STRINGS(X)                \
-	X("exclude", exclude)           \
-	X("guard_level", guard_level)   \
-	X("guard_policy", guard_policy) \
-	X("parent_snapshot", parent_snapshot)
+#define LATER_STRINGS(X)                      \
+	X("exclude", exclude)                 \
+	X("guard_level", guard_level)         \
+	X("guard_policy", guard_policy)       \
+	X("parent_snapshot", parent_snapshot) \
+	X("worktree_mark", worktree_mark)
 
 static int parse_later(char **out, const cJSON *json, const char *key)
 {
@@ -129,8 +130,6 @@ static int parse(struct ews_state *out, const cJSON *json)
 		return ews_error(EWS_EDAMAGED, "'%.40s' is no state", word);
 	rc = ews_json_get_int(&out->created_s, json, "created");
 	if (rc == 0)
-		rc = ews_json_get_ns(&out->created_ns, json, "created_ns");
-	if (rc == 0)
 		rc = ews_json_get_int(&out->ended_s, json, "ended");
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->keeps_nested, json, "keeps_nested");
@@ -199,7 +198,6 @@ void ews_state_format(struct ews_buf *out, const struct ews_state *state)
 	LATER_STRINGS(PUT)
 #undef PUT
 	ews_json_add_int(json, "created", state->created_s);
-	ews_json_add_int(json, "created_ns", state->created_ns);
 	ews_json_add_int(json, "ended", state->ended_s);
 	cJSON_AddBoolToObject(json, "keeps_nested", state->keeps_nested);
 	cJSON_AddBoolToObject(json, "keeps_ignored", state->keeps_ignored);

@@ -32,6 +32,7 @@ struct ews_state {
 	char *git_dir; /* the project's git directory */
 	char *workspace; /* absolute */
 	char *base_snapshot; /* "snap-..." */
+	char *worktree_mark; /* what tells the work tree that it was made in from one that is made anew under its name (ews_linked_mark()); "": nobody noted it */
 	char *parent_snapshot; /* of a chained one what its workspace began with; "" for others, whose base that is */
 	char *base_commit; /* hex: the project's commit that HEAD of the workspace was at; "" when unborn */
 	char *branch; /* the project's branch at start, or "" */
@@ -42,7 +43,6 @@ struct ews_state {
 	bool keeps_nested; /* --nested=record */
 	bool keeps_ignored; /* ignored files came along, and a list of them was written */
 	int64_t created_s;
-	uint32_t created_ns; /* of that second */
 	int64_t ended_s; /* 0: not yet */
 	struct ews_kin owner; /* the `run` or `shell` that is at work in it; its lock says whether it lives */
 	char *guard_level,

@@ -80,7 +80,7 @@ static int check_state(const struct ews_session *session, const char *id)
 /* Is `project` not where it works? What was made since, in its place or under its name, is another one. */
 static bool is_lost(const struct ews_state *state, const struct ews_repo *project)
 {
-	if (ews_repo_is_younger(project, state->created_s, state->created_ns))
+	if (ews_repo_is_another(project, state->worktree_mark, state->created_s))
 		return true;
 	return strcmp(state->workspace, project->project) != 0 && access(state->workspace, F_OK) < 0 &&
 	       ews_errno_is_absent(errno);
@@ -247,7 +247,7 @@ void ews_session_follow(struct ews_state *state, const struct ews_repo *repo)
 
 	if (!method || !method->is_project || strcmp(state->git_dir, repo->git_dir) != 0 ||
 	    strcmp(state->workspace, state->project) != 0 ||
-	    ews_repo_is_younger(repo, state->created_s, state->created_ns))
+	    ews_repo_is_another(repo, state->worktree_mark, state->created_s))
 		return;
 	top = ews_repo_linked_top(repo, state->git_dir);
 	if (!top && was_moved_by_hand(state, repo))

@@ -183,7 +183,7 @@ bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_pl
 	if (ews_method_find(state.method) != &ews_method_in_place)
 		return !in_place;
 	/* What it worked in may have been taken out, and this one added under its name. */
-	return !ews_repo_is_younger(repo, state.created_s, state.created_ns);
+	return !ews_repo_is_another(repo, state.worktree_mark, state.created_s);
 }
 
 static int resolve_only(char **out, struct ews_repo *repo)

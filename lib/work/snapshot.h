@@ -37,6 +37,7 @@ struct ews_snapshot {
 	char *ref; /* the ref that holds it; "" for a plain revision */
 	char *session; /* "" for the project's own */
 	char *worktree; /* of those: what git calls the linked worktree that it was, escaped; "" for the main one */
+	char *worktree_mark; /* what tells that one from one that is made anew under its name (ews_linked_mark()); "": nobody noted it */
 	char *method; /* "worktree", ... */
 	char *subject;
 	char *parent; /* snapshot id, or "" */

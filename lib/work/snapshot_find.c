@@ -25,6 +25,7 @@ void ews_snapshot_release(struct ews_snapshot *snapshot)
 	free(snapshot->ref);
 	free(snapshot->session);
 	free(snapshot->worktree);
+	free(snapshot->worktree_mark);
 	free(snapshot->method);
 	free(snapshot->subject);
 	free(snapshot->parent);
@@ -55,6 +56,7 @@ void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from
 	out->ref = copy_text(from->ref);
 	out->session = copy_text(from->session);
 	out->worktree = copy_text(from->worktree);
+	out->worktree_mark = copy_text(from->worktree_mark);
 	out->method = copy_text(from->method);
 	out->subject = copy_text(from->subject);
 	out->parent = copy_text(from->parent);
@@ -98,7 +100,7 @@ bool ews_snapshot_is_of_project(const struct ews_snapshot *snapshot, const struc
 
 	/* One that was taken out and added anew has the name of the former one. */
 	return !*snapshot->session && !strcmp(snapshot->worktree, worktree) &&
-	       !ews_repo_is_younger(repo, snapshot->created_s, snapshot->created_ns);
+	       !ews_repo_is_another(repo, snapshot->worktree_mark, snapshot->created_s);
 }
 
 /* What the commit `oid` says of itself. A commit without our trailers is a plain revision. */
@@ -123,6 +125,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 		out->id = ews_strdup(is_trash(ref) ? ref + strlen(EWS_REF_TRASH) : ews_oid_hex(hex, oid));
 		out->session = ews_strdup("");
 		out->worktree = ews_strdup("");
+		out->worktree_mark = ews_strdup("");
 		out->method = ews_strdup("");
 		out->parent = ews_strdup("");
 		out->hash = ews_strdup("");
@@ -132,6 +135,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	}
 	out->session = ews_commit_trailer(commit.message, "Ews-Session");
 	out->worktree = ews_commit_trailer(commit.message, "Ews-Worktree");
+	out->worktree_mark = ews_commit_trailer(commit.message, "Ews-Worktree-Mark");
 	out->method = ews_commit_trailer(commit.message, "Ews-Method");
 	out->parent = ews_commit_trailer(commit.message, "Ews-Parent");
 	out->hash = ews_commit_trailer(commit.message, "Ews-Hash");

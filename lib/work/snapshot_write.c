@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "store/commit.h"
+#include "store/linked.h"
 #include "store/manifest_odb.h"
 #include "store/tree.h"
 #include "work/head.h"
@@ -382,7 +383,7 @@ static char *format_message(const struct ews_snapshot *snap)
 	ews_buf_addf(&text, "%s\n\nEws-Snapshot: %s\nEws-Session: %s\n", snap->subject, snap->id, snap->session);
 	/* Who knows of one work tree alone takes those without for its own. */
 	if (*snap->worktree)
-		ews_buf_addf(&text, "Ews-Worktree: %s\n", snap->worktree);
+		ews_buf_addf(&text, "Ews-Worktree: %s\nEws-Worktree-Mark: %s\n", snap->worktree, snap->worktree_mark);
 	ews_buf_addf(&text,
 		     "Ews-Method: %s\nEws-Head: %s\nEws-Parent: %s\n"
 		     "Ews-Time: %" PRId64 ".%09" PRIu32 "\nEws-Files: %" PRIu64 "\nEws-Bytes: %" PRIu64
@@ -438,6 +439,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.id = opts->id ? ews_strdup(opts->id) : new_id(repo, opts->prefix, snap.created_s);
 	snap.session = ews_strdup(opts->session ? opts->session->state.id : "");
 	snap.worktree = opts->session ? ews_strdup("") : ews_repo_worktree(repo);
+	snap.worktree_mark = ews_linked_mark(repo->git_fd);
 	snap.method = ews_strdup(opts->session ? opts->session->state.method : "none");
 	snap.parent = ews_strdup(opts->parent ? opts->parent : "");
 	snap.subject = opts->subject ? plain_subject(opts->subject) : ews_strdup("");

@@ -18,6 +18,7 @@
 #include "base/pool.h"
 #include "base/sync.h"
 #include "store/hardlink.h"
+#include "store/linked.h"
 #include "store/reserve.h"
 #include "work/chain.h"
 #include "work/claim.h"
@@ -574,7 +575,8 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	if (rc < 0)
 		return rc;
 	/* Before anything is looked at: what changes in the project from here on may not be in the workspace. */
-	result.session.state.created_s = ews_clock_now_ns(&result.session.state.created_ns);
+	result.session.state.created_s = ews_clock_now();
+	result.session.state.worktree_mark = ews_linked_mark(repo->git_fd);
 	result.session.state.epoch = -1;
 	rc = choose_method(&result.session.method, repo, opts);
 	if (rc == 0 && result.session.method->is_project && opts->lock == EWS_HOLDING_QUICK)

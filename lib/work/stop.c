@@ -177,7 +177,7 @@ static bool is_here(const struct ews_state *state, const char *store, const stru
 	fd = ews_dir_open(where->git_dir);
 	if (fd < 0)
 		ews_error_clear();
-	return fd < 0 || !ews_linked_is_younger(fd, state->created_s, state->created_ns);
+	return fd < 0 || ews_linked_is_another(fd, state->worktree_mark, state->created_s) <= 0;
 }
 
 /* Reads the state of a session among those below `repo_dir` that works here itself; false when there is none. */

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -39,14 +38,10 @@ static const char *name_of(const struct ews_repo *repo)
 static bool has_entry(const struct ews_step *step, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, step->worktree);
-	const struct timespec created = { .tv_sec = step->created_s, .tv_nsec = step->created_ns };
-	struct timespec born = { .tv_sec = 0 };
-	int rc = fd < 0 ? fd : ews_linked_born(&born, fd);
+	int rc = fd < 0 ? fd : ews_linked_is_another(fd, step->worktree_mark, step->created_s);
 
-	if (rc == 0)
-		return !ews_clock_is_before(&created, &born);
 	ews_error_clear();
-	return rc != EWS_ENOTFOUND; /* what can't be seen may be there */
+	return rc < 0 ? rc != EWS_ENOTFOUND : !rc; /* what can't be seen may be there */
 }
 
 /* Of the common git directory there may be several work trees, as GIT_WORK_TREE names them; or its project was moved. */
@@ -120,8 +115,10 @@ void ews_whose_set(struct ews_step *step, const struct ews_repo *repo)
 {
 	free(step->project);
 	free(step->worktree);
+	free(step->worktree_mark);
 	step->project = ews_strdup(repo->project);
 	step->worktree = ews_strdup(name_of(repo));
+	step->worktree_mark = ews_linked_mark(repo->git_fd);
 }
 
 char *ews_whose_path(const struct ews_step *step, const struct ews_repo *repo)

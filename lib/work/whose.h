@@ -3,8 +3,7 @@
  *
  * What is done to "the project" is done to one work tree, while its record lies where all work trees of the repository see it. So
  * it says which: the work tree's path, and its git directory, which stays the same when git moves the work tree. One that was
- * taken out and added anew under the same name is another: the file `commondir`, which git writes once, is younger then, and so is
- * the first line in the log of its HEAD.
+ * taken out and added anew under the same name is another, which ews_linked_mark() tells.
  *
  * SPDX-License-Identifier: MIT
  */
