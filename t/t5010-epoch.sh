@@ -77,6 +77,15 @@ test_expect_success 'P8: a work tree that git moves, once and again, is the same
 	done && echo draft >roam-n/draft && test_expect_code 1 git -C roam ews epoch check s >out && test_grep "its epoch went from $now to $((now + 1))$" out && git -C roam ews end s
 '
 
+test_expect_success 'P8: a repository that was moved keeps the number of each of its work trees, be it known by a linked one' '
+	for by in known-w known known.git; do
+		test_repo known && { test $by != known.git || git -C known init -q --separate-git-dir "$PWD/known.git"; } && git -C known worktree add -q -b w ../known-w && by=${by%.git} && start_ws $by first && start_ws known-w w && git -C known ews epoch bump && git -C known ews epoch bump && start_ws known m && now=$(git -C known ews epoch) && linked=$(git -C known-w ews epoch) && test "$now" -gt "$linked" &&
+		mv known known-m && { test ! -e known.git || { mv known.git known-m.git && echo "gitdir: $PWD/known-m.git" >known-m/.git; }; } && git -C known-m worktree repair ../known-w && git -C known-m ews epoch >out && echo "$now" | test_cmp - out && git -C known-w ews epoch >out && echo "$linked" | test_cmp - out &&
+		git -C known-m ews epoch check m >out && echo current | test_cmp - out && git -C known-w ews epoch check w && echo draft >known-m/draft && git -C known-m ews epoch >out && echo $((now + 1)) | test_cmp - out && test_expect_code 1 git -C known-m ews epoch check m && git -C known-w ews epoch check w || return 1
+		git -C known-m ews end first m w && rm -rf known-m known-m.git known-w "$HOME/.superqode/working/known" || return 1
+	done
+'
+
 test_expect_success 'P8: a session is held against the work tree that it was started in, wherever that is asked' '
 	test_repo trees && git -C trees worktree add -q -b w ../trees-w && start_ws -n mw trees m && start_ws -n ww trees-w w && echo work >>"${ww:?}/run.sh" && for at in trees trees-w; do
 		for id in m w; do

@@ -222,6 +222,30 @@ static int follow_all(struct ews_repo *repo, const struct ews_home_project *proj
 	return rc < 0 ? rc : follow_steps(repo, project);
 }
 
+/* Does a session on record say that the path by which home knows the repository is that of a linked worktree? */
+static bool is_known_by_linked(const struct ews_home_project *project, const struct ews_orphans *orphans)
+{
+	for (size_t i = 0; i < orphans->n; i++) {
+		const struct ews_state *state = &orphans->items[i].state;
+
+		if (orphans->items[i].has_state && !strcmp(state->project, project->project))
+			return strcmp(state->git_dir, project->store) != 0;
+	}
+	return false;
+}
+
+/* The first of these places that has a number gives it on. */
+static void follow_epoch(struct ews_repo *repo, const struct ews_home_project *project,
+			 const struct ews_orphans *orphans)
+{
+	EWS_CLEANUP(free) char *above = ews_path_dir(project->store);
+
+	ews_epoch_follow(repo, above);
+	ews_epoch_follow(repo, project->store);
+	if (!is_known_by_linked(project, orphans))
+		ews_epoch_follow(repo, project->project);
+}
+
 /* May it be `repo`, seen from the project itself or, where something in its old place still leads to it, from a linked worktree? */
 static bool may_be(const struct ews_repo *repo, const struct ews_home_project *project)
 {
@@ -245,7 +269,7 @@ static int adopt(struct ews_repo *repo, const struct ews_home_project *project, 
 	if (rc == 0)
 		rc = follow_all(repo, project, orphans);
 	if (rc == 0)
-		ews_epoch_follow(repo, project->project);
+		follow_epoch(repo, project, orphans);
 	if (rc == 0)
 		rc = ews_home_move_project(project->dir, repo->common_dir, repo->project);
 	if (rc < 0) {
