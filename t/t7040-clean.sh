@@ -94,6 +94,12 @@ test_expect_success 'P4: a project that was moved takes along what is of its mai
 	test_repo mm && git -C mm worktree add -q -b w ../mm-w && (cd mm-w && git ews snapshot create) && (cd mm && git ews start --method in-place main) && echo agent >>mm/run.sh && mv mm mm2 && git -C mm2 worktree repair ../mm-w && git -C mm2 ews list >out 2>err && test_grep "^main *active " out && git -C mm2 ews end main && git -C mm2 status --porcelain >out && test_must_be_empty out
 '
 
+test_expect_success 'P4: a project that was moved is said to have been where it was, not where a linked worktree is or was' '
+	for r in stays roams; do
+		test_repo $r && git -C $r worktree add -q -b w ../$r-w && at=$r-w && start_ws $at by-linked && { test $r = stays || { git -C $r worktree move ../$at ../$r-m && at=$r-m; }; } && mv $r $r-2 && git -C $r-2 worktree repair ../$at && git -C $r-2 ews list >out 2>err && test_grep "^by-linked" out && test_grep "^note: this project was at .$PWD/${r:?}/.git.: its sessions have followed$" err && git -C $r-2 ews end by-linked || return 1
+	done
+'
+
 test_expect_success 'a project that was moved while a command runs in a session, or while it was worked on in place' '
 	start_ws new/n busy && { git -C new/n ews run busy --keep -- sh -c ": >began; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 test -e "${ws:?}/began" && mv new/n n2 &&
 	test_expect_code 1 git -C n2 ews status 2>err && test_grep "a command runs in session .busy" err && kill $pid && { wait $pid || :; } && git -C n2 ews list >out 2>err && test_grep "^busy" out && git -C n2 ews recover --all && git -C n2 ews end busy &&

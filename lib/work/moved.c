@@ -81,6 +81,18 @@ static void replace_whole(char **path, const char *by)
 	*path = ews_strdup(by);
 }
 
+/*
+ * Where the project stood, as people know it; else its store: the path that home knows a repository by may be that of a linked
+ * worktree, which git may have moved since. The caller frees it.
+ */
+static char *find_former(const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *above = ews_path_dir(project->store);
+	bool is_own = repo->is_plain || !strcmp(project->project, above);
+
+	return ews_strdup(project->is_away && is_own ? project->project : project->store);
+}
+
 /* `*path` where the main work tree was: home may know the repository by a linked one, and a bare one stands where its store does. */
 static void replace_main(char **path, const struct ews_repo *repo, const struct ews_home_project *project)
 {
@@ -261,6 +273,7 @@ static bool may_be(const struct ews_repo *repo, const struct ews_home_project *p
 static int adopt(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	EWS_CLEANUP(free) char *former = NULL;
 	int rc = ews_repo_take_dir(repo, project->dir);
 
 	if (rc < 0)
@@ -274,7 +287,8 @@ static int adopt(struct ews_repo *repo, const struct ews_home_project *project, 
 		rc = ews_home_move_project(project->dir, repo->common_dir, repo->project);
 	if (rc < 0) {
 		ews_repo_drop_dir(repo);
-		return ews_error_wrap("this project was at '%s', and its sessions can't follow", project->project);
+		former = find_former(repo, project);
+		return ews_error_wrap("this project was at '%s', and its sessions can't follow", former);
 	}
 	return 0;
 }
@@ -318,7 +332,7 @@ int ews_moved_follow(char **was, struct ews_repo *repo)
 			continue;
 		rc = is_linked ? adopt_from_linked(repo, project, &orphans) : adopt(repo, project, &orphans);
 		if (rc == 0) {
-			*was = ews_strdup(project->is_away ? project->project : project->store);
+			*was = find_former(repo, project);
 			return 1;
 		}
 	}
