@@ -100,6 +100,13 @@ test_expect_success 'P4: a project that was moved is said to have been where it 
 	done
 '
 
+test_expect_success 'P4: a repository that was moved is known again in a linked worktree, too, whatever is called there first' '
+	test_repo whole && git clone -q --bare whole whole-bare && for r in whole whole-bare; do
+		git -C $r worktree add -q -b w ../$r-w && start_ws -n own $r own && start_ws $r-w of-linked && echo work >>"${own:?}/run.sh" && mv $r $r-2 && git -C $r-2 worktree repair ../$r-w && git -C $r-w ews start late >out 2>err && test_grep "^note: this project was at .$PWD/$r.: its sessions have followed" err && git -C $r-w ews list >out 2>err && test_must_be_empty err && test_line_count = 3 out && git -C $r-2 ews list >again && test_cmp out again &&
+		git -C "$own" status --porcelain >out && echo " M run.sh" | test_cmp - out && git -C $r-2 ews doctor >out && test_grep ! "^problem" out && git -C $r-w ews status >out && test_grep ! "problem\|stale" out && git -C $r-w ews end late of-linked own || return 1
+	done
+'
+
 test_expect_success 'a project that was moved while a command runs in a session, or while it was worked on in place' '
 	start_ws new/n busy && { git -C new/n ews run busy --keep -- sh -c ": >began; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 test -e "${ws:?}/began" && mv new/n n2 &&
 	test_expect_code 1 git -C n2 ews status 2>err && test_grep "a command runs in session .busy" err && kill $pid && { wait $pid || :; } && git -C n2 ews list >out 2>err && test_grep "^busy" out && git -C n2 ews recover --all && git -C n2 ews end busy &&

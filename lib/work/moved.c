@@ -258,15 +258,12 @@ static void follow_epoch(struct ews_repo *repo, const struct ews_home_project *p
 		ews_epoch_follow(repo, project->project);
 }
 
-/* May it be `repo`, seen from the project itself or, where something in its old place still leads to it, from a linked worktree? */
+/* May it be `repo`? */
 static bool may_be(const struct ews_repo *repo, const struct ews_home_project *project)
 {
 	if (project->problem)
 		return false;
-	if (project->leads_to)
-		return !strcmp(project->leads_to, repo->common_dir);
-	/* Seen from a linked worktree nobody knows where the project itself stands. */
-	return project->is_gone && !strcmp(repo->git_dir, repo->common_dir);
+	return project->leads_to ? !strcmp(project->leads_to, repo->common_dir) : project->is_gone;
 }
 
 /* Its record is the last to follow: until then it is found as one that has moved. */
@@ -293,27 +290,69 @@ static int adopt(struct ews_repo *repo, const struct ews_home_project *project, 
 	return 0;
 }
 
-/* Called in a linked worktree: the project itself is found by its old path. */
+/* The work tree at `place`, if it is the main one of the repository that `linked` is of; a bare one has its git directory for it. */
+static bool open_main_at(struct ews_repo **out, const struct ews_repo *linked, const char *place)
+{
+	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
+	bool is_bare;
+	bool is = ews_repo_open_at(&repo, place, linked->home) == 0 && !strcmp(repo->git_dir, linked->common_dir) &&
+		  ews_config_git_bool(&is_bare, repo->odb, "core.bare", false) == 0 && repo->is_bare == is_bare;
+
+	ews_error_clear();
+	if (is)
+		*out = ews_steal(&repo);
+	return is;
+}
+
+/* Seen from a linked worktree: around the store, where its config says, or where home knew it. */
+static bool open_main(struct ews_repo **out, const struct ews_repo *linked, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *above = ews_path_dir(linked->common_dir);
+	EWS_CLEANUP(free) char *former = ews_path_dir(project->store);
+	const char *const places[] = { above, linked->common_dir, project->project, former };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (open_main_at(out, linked, places[i]))
+			return true;
+	return false;
+}
+
+/* Called in a linked worktree: to the main one, as everything but what is of a linked one's. Returns 1 when they have followed. */
 static int adopt_from_linked(struct ews_repo *repo, const struct ews_home_project *project,
 			     const struct ews_orphans *orphans)
 {
 	EWS_CLEANUP(repo) struct ews_repo *main = NULL;
-	int rc = ews_repo_open_at(&main, project->project, repo->home);
+	int rc;
 
-	if (rc < 0 || strcmp(main->git_dir, repo->common_dir) != 0) {
-		ews_error(EWS_EBUSY, "this repository was at '%s', and its sessions have not followed",
-			  project->store);
-		ews_error_hint("'git ews status' lets them follow, outside of linked worktrees");
-		return EWS_EBUSY;
+	if (open_main(&main, repo, project)) {
+		rc = adopt(main, project, orphans);
+		if (rc == 0)
+			rc = ews_repo_take_dir(repo, project->dir);
+		return rc < 0 ? rc : 1;
 	}
-	rc = adopt(main, project, orphans);
-	return rc < 0 ? rc : ews_repo_take_dir(repo, project->dir);
+	/* Nobody may have a main work tree any more. */
+	if (!project->leads_to)
+		return 0;
+	ews_error(EWS_EBUSY, "this repository was at '%s', and its sessions have not followed", project->store);
+	ews_error_hint("'git ews status' lets them follow, outside of linked worktrees");
+	return EWS_EBUSY;
+}
+
+/* Returns 1 when they have followed. */
+static int let_follow(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
+{
+	bool is_linked = strcmp(repo->git_dir, repo->common_dir) != 0;
+	int rc;
+
+	if (is_linked)
+		return adopt_from_linked(repo, project, orphans);
+	rc = adopt(repo, project, orphans);
+	return rc < 0 ? rc : 1;
 }
 
 int ews_moved_follow(char **was, struct ews_repo *repo)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
-	bool is_linked = strcmp(repo->git_dir, repo->common_dir) != 0;
 	int rc = ews_repo_need_dir(repo, false);
 
 	if (rc != EWS_ENOTFOUND)
@@ -330,10 +369,10 @@ int ews_moved_follow(char **was, struct ews_repo *repo)
 		}
 		if (!is_it(repo, &orphans))
 			continue;
-		rc = is_linked ? adopt_from_linked(repo, project, &orphans) : adopt(repo, project, &orphans);
-		if (rc == 0) {
+		rc = let_follow(repo, project, &orphans);
+		if (rc > 0) {
 			*was = find_former(repo, project);
-			return 1;
+			return rc;
 		}
 	}
 	return rc;
