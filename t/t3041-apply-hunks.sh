@@ -246,6 +246,14 @@ test_expect_success 'P1: end --branch leaves the result as a branch on the base 
 	git -C cloned status --porcelain n.txt eol.txt >st && test_must_be_empty st
 '
 
+test_expect_success !VALGRIND 'P4: a branch that a killed end --branch left is the one that the next makes; another is refused, with what deletes it' '
+	test_repo left && for edit in echo :; do
+		start_ws left s && $edit edit >>"${ws:?}/run.sh" && test_expect_code 137 killat -c "sessions/s/journal|trash/op-" 1 git-ews -C left end --branch r s >out 2>&1 && git -C left ews recover --all && was=$(git -C left rev-parse --verify r) && sleep 1 &&
+		git -C left ews end -n --branch r s && test_expect_code 128 git -C left ews end -n --branch main s && git -C left ews end --branch r s >out && test_grep "^Branch: r at $was$" out && test "$(git -C left rev-parse r)" = "$was" && git -C left branch -D r || return 1
+	done && start_ws left s && echo edit >>"${ws:?}/run.sh" && test_expect_code 137 killat -c "sessions/s/journal|trash/op-" 1 git-ews -C left end --branch r s >out 2>&1 && git -C left ews recover --all && was=$(git -C left rev-parse r) && echo more >>"${ws:?}/run.sh" && test_expect_code 128 git -C left ews end --branch r s 2>err && test_grep "the branch .r. is there already" err && test "$(git -C left rev-parse r)" = "$was" && test_path_is_dir "$ws" &&
+	hint=$(sed -n "s/^hint: .*delete it first: .\(git .*\).$/\1/p" err) && (cd left && eval "${hint:?}") && git -C left branch r HEAD && test_expect_code 128 git -C left ews end --branch r s 2>err && test_grep "^hint: .*git branch -d r" err && git -C left ews end s
+'
+
 test_expect_success 'end --branch names what git refused to do' '
 	test_repo nobody && start_ws nobody nobody && echo edit >>"${ws:?}/run.sh" && test_expect_code 128 env GIT_AUTHOR_NAME= git -C nobody ews end --branch none nobody 2>err && test_grep "git commit-tree. failed" err && test_path_is_dir "$ws"
 '

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/attr.h"
 #include "store/config.h"
 #include "store/convert.h"
@@ -59,9 +60,63 @@ bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_belo
 	return found;
 }
 
-int ews_branch_check(struct ews_repo *repo, const char *name)
+/* The commit that a session began with, and its tree; none where there was none. */
+static int read_first(struct ews_oid *commit, struct ews_oid *tree, const struct ews_session *session)
+{
+	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
+	int rc;
+
+	*commit = *tree = (struct ews_oid)EWS_OID_NONE;
+	if (!*session->state.base_commit)
+		return 0;
+	rc = ews_oid_parse(commit, session->state.base_commit);
+	if (rc == 0)
+		rc = ews_odb_read_commit(&first, session->repo->odb, commit);
+	if (rc == 0)
+		*tree = first.tree;
+	return rc;
+}
+
+/* What the commit of the session's result says; the caller frees it. */
+static char *find_message(const struct ews_session *session)
+{
+	const char *intent = session->state.intent;
+
+	return intent && *intent ? ews_strdup(intent) : ews_strfmt("Result of session %s", session->state.id);
+}
+
+/* Did an end that was killed put the branch at `there`, for this very session as far as can be told before its result is known? */
+static bool may_be_ours(const struct ews_session *session, const char *ref, const struct ews_oid *there)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	EWS_CLEANUP(free) char *message = find_message(session);
+	struct ews_oid base, base_tree;
+	bool is = ews_tripwire_has_moved_ref(session->repo, ref, there) &&
+		  read_first(&base, &base_tree, session) == 0 &&
+		  ews_odb_read_commit(&commit, session->repo->odb, there) == 0;
+
+	ews_error_clear();
+	if (!is || ews_oid_equal(there, &base))
+		return is;
+	return ews_str_begins(commit.message, message) &&
+	       (commit.n_parents ? ews_oid_equal(&commit.parents[0], &base) : ews_oid_is_none(&base));
+}
+
+/* A result of ours has not been merged: git deletes it by -D alone. What somebody else has there is for git to judge. */
+static int refuse_taken(const struct ews_repo *repo, const char *name, const struct ews_oid *there)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
+	bool is_ours = ews_tripwire_has_moved_ref(repo, ref, there);
+
+	ews_error(EWS_EEXISTS, "the branch '%s' is there already", name);
+	ews_error_hint("take another name, or delete it first: 'git branch %s %s'", is_ours ? "-D" : "-d", name);
+	return EWS_EEXISTS;
+}
+
+int ews_branch_check(struct ews_session *session, const char *name)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
+	struct ews_repo *repo = session->repo;
 	struct ews_oid there;
 	int rc;
 
@@ -70,11 +125,8 @@ int ews_branch_check(struct ews_repo *repo, const char *name)
 	rc = ews_stage_check_branch(repo, name);
 	if (rc < 0)
 		return rc;
-	if (ews_odb_ref_read(&there, repo->odb, ref) == 0) {
-		ews_error(EWS_EEXISTS, "the branch '%s' is there already", name);
-		ews_error_hint("take another name, or delete it first: 'git branch -d %s'", name);
-		return EWS_EEXISTS;
-	}
+	if (ews_odb_ref_read(&there, repo->odb, ref) == 0)
+		return may_be_ours(session, ref, &there) ? 0 : refuse_taken(repo, name, &there);
 	ews_error_clear();
 	if (ews_branch_is_stood_on(repo, ref, false)) {
 		ews_error(EWS_EEXISTS, "a work tree stands on the branch '%s', which has no commit yet", name);
@@ -382,23 +434,6 @@ static int take_modes(struct result *result, const struct staged *staged)
 	return rc;
 }
 
-/* The commit that a session began with, and its tree; none where there was none. */
-static int read_first(struct ews_oid *commit, struct ews_oid *tree, const struct ews_session *session)
-{
-	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
-	int rc;
-
-	*commit = *tree = (struct ews_oid)EWS_OID_NONE;
-	if (!*session->state.base_commit)
-		return 0;
-	rc = ews_oid_parse(commit, session->state.base_commit);
-	if (rc == 0)
-		rc = ews_odb_read_commit(&first, session->repo->odb, commit);
-	if (rc == 0)
-		*tree = first.tree;
-	return rc;
-}
-
 /* In place: what git does not see stays out. Where nobody knows the base any more, all of that is named. */
 static int drop_hidden(struct ews_strv *left_out, struct ews_session *session, struct ews_content *content,
 		       struct result *result, struct staged *staged)
@@ -467,14 +502,42 @@ int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct 
 	return rc < 0 ? rc : ews_odb_refresh(session->repo->odb);
 }
 
+/* Are the two commits the same but for the time? */
+static bool is_same(struct ews_odb *odb, const struct ews_oid *one, const struct ews_oid *other)
+{
+	EWS_CLEANUP(commit) struct ews_commit a = EWS_COMMIT_INIT;
+	EWS_CLEANUP(commit) struct ews_commit b = EWS_COMMIT_INIT;
+	bool is = ews_odb_read_commit(&a, odb, one) == 0 && ews_odb_read_commit(&b, odb, other) == 0 &&
+		  ews_oid_equal(&a.tree, &b.tree) && a.n_parents == b.n_parents && !strcmp(a.message, b.message);
+
+	ews_error_clear();
+	for (size_t i = 0; is && i < a.n_parents; i++)
+		is = ews_oid_equal(&a.parents[i], &b.parents[i]);
+	return is;
+}
+
+/* Let the branch be at `*commit`, or say there which other one it is at, that is the same. */
+static int put_branch(struct ews_oid *commit, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
+	const struct ews_oid none = EWS_OID_NONE;
+	struct ews_oid there;
+
+	if (ews_odb_ref_read(&there, repo->odb, ref) < 0) {
+		ews_error_clear();
+		return ews_tripwire_move_ref(repo, ref, &none, commit);
+	}
+	if (!is_same(repo->odb, &there, commit))
+		return refuse_taken(repo, name, &there);
+	*commit = there;
+	return 0;
+}
+
 int ews_branch_make(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session, const char *name)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
-	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
-	EWS_CLEANUP(free) char *message = ews_strfmt("Result of session %s", session->state.id);
-	const char *intent = session->state.intent;
-	const struct ews_oid none = EWS_OID_NONE;
+	EWS_CLEANUP(free) char *message = find_message(session);
 	struct ews_oid tree, base, base_tree;
 	int rc = read_first(&base, &base_tree, session);
 
@@ -486,9 +549,9 @@ int ews_branch_make(struct ews_oid *out, struct ews_branch_notes *notes, struct 
 		return ews_error_wrap("cannot make the branch '%s'", name);
 	*out = base;
 	if (ews_oid_is_none(&base) || !ews_oid_equal(&tree, &base_tree))
-		rc = ews_stage_commit_tree(out, repo, &tree, &base, intent && *intent ? intent : message);
+		rc = ews_stage_commit_tree(out, repo, &tree, &base, message);
 	if (rc == 0)
-		rc = ews_tripwire_move_ref(repo, ref, &none, out);
+		rc = put_branch(out, repo, name);
 	return rc < 0 ? ews_error_wrap("cannot make the branch '%s'", name) : 0;
 }
 

@@ -22,10 +22,11 @@ struct ews_branch_notes {
 #define EWS_BRANCH_NOTES_INIT { EWS_STRV_INIT, EWS_STRV_INIT }
 
 /*
- * May the branch `name` be made? Fails with EWS_EUSAGE on a name that git takes for no branch, and in a plain directory;
- * with EWS_EEXISTS when there is one, or a work tree stands on it that has no commit yet.
+ * May the branch `name` be made of the session's result? Fails with EWS_EUSAGE on a name that git takes for no branch, and in a
+ * plain directory; with EWS_EEXISTS when there is one, or a work tree stands on it that has no commit yet. One that we made of
+ * this session, as an end does that is killed later, may be it.
  */
-int ews_branch_check(struct ews_repo *repo, const char *name);
+int ews_branch_check(struct ews_session *session, const char *name);
 
 /*
  * Is the ref the branch of a work tree, even of one where nothing is committed yet? To move it would change what is there. With
@@ -40,7 +41,10 @@ bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_belo
 int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,
 		    struct ews_content *content);
 
-/* Make it; no hook runs. `out` is the commit, which is the session's first one when nothing differs. `notes` are added to. */
+/*
+ * Make it, after ews_branch_check(); no hook runs. `out` is the commit, which is the session's first one when nothing differs.
+ * `notes` are added to. One that is there is left as it is if it is the same but for the time; else EWS_EEXISTS.
+ */
 int ews_branch_make(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,
 		    const char *name);
 

@@ -323,7 +323,7 @@ static int leave_branch(struct ews_end_result *out, struct ews_session *session,
 {
 	char hex[EWS_OID_HEX_MAX];
 	struct ews_oid commit;
-	int rc = opts->branch ? ews_branch_check(session->repo, opts->branch) : 0;
+	int rc = opts->branch ? ews_branch_check(session, opts->branch) : 0;
 
 	if (rc < 0 || !opts->branch || opts->dry_run)
 		return rc;

@@ -657,6 +657,18 @@ int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct 
 	return ews_odb_ref_swap(repo->odb, name, from, to);
 }
 
+bool ews_tripwire_has_moved_ref(const struct ews_repo *repo, const char *name, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *line = NULL;
+	char hex[EWS_OID_HEX_MAX];
+
+	if (read_lines(&lines, repo->dir_fd, TOLD_FILE) < 0)
+		ews_error_clear(); /* none yet, or none that can be read */
+	line = ews_strfmt("ref %s %s", name, ews_oid_hex(hex, oid));
+	return ews_strv_has(&lines, line);
+}
+
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
 {
 	return write_lines(session_fd, TRIPWIRE_FILE, &tripwire->lines);

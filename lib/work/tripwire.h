@@ -50,6 +50,8 @@ bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *b
  */
 int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct ews_oid *from,
 			  const struct ews_oid *to);
+/* Are we known to have put the ref `name` at `oid` so? */
+bool ews_tripwire_has_moved_ref(const struct ews_repo *repo, const char *name, const struct ews_oid *oid);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);
