@@ -265,6 +265,8 @@ in_lost() {
 test_expect_success 'in place in a work tree that is gone: the record ends, wherever that is called, and what it has kept stays' '
 	test_repo lost && in_lost lost && test_fingerprint lost >before && git -C lost ews status ip >out && test_grep "Problem: *session .ip.: its work tree is gone" out && test_expect_code 1 git -C lost ews doctor >out && test_grep "do: git ews end --force .ip." out && for verb in revert diff apply "report --output -"; do
 		git -C lost ews $verb ip >out 2>err; test_grep "the work tree of session .ip. is gone: .$PWD/lost-w" err || { echo >&2 "$verb"; return 1; }
+	done && for verb in "path ip" path "trust status ip" "trust status"; do
+		test_expect_code 1 git -C lost ews $verb >out 2>err && test_must_be_empty out && test_grep "the work tree of session .ip. is gone: .$PWD/lost-w" err && test_grep "^hint: .git ews end ip. ends the session" err || { echo >&2 "$verb"; return 1; }
 	done && test_expect_code 128 git -C lost ews epoch check ip >out && test_expect_code 125 git -C lost ews run ip -- true && git -C lost ews end --dry-run ip >out && test_grep "would end" out && git -C lost ews status --json ip >out && test_json out ".sessions[0].state" active &&
 	git -C lost ews end ip >out 2>err && test_grep "Kept: nothing, for it has no work tree any more" out && test_grep "its work tree is gone; its snapshots are kept, its base as $base" err && test_fingerprint lost >after && test_cmp before after && git -C lost ews undo --list >list && test_grep "done *end *ip" list && git -C lost ews snapshot list --trash >list && test_grep "$base" list && git -C lost ews snapshot show "$(cat snap)" >out && git -C lost ews start m >out &&
 	git -C lost ews undo ip >out && test_grep ! "Workspace" out && git -C lost ews list >list && test_grep "^ip *active" list && git -C lost ews undo --redo ip && git -C lost ews undo ip && git -C lost ews end m && git -C lost worktree prune && git -C lost ews clean ip >out && test_grep "its work tree is gone" out && git -C lost ews doctor && git -C lost ews undo ip &&
@@ -280,7 +282,7 @@ test_expect_success 'in place: one that was interrupted in a work tree, or a wor
 
 test_expect_success 'in place: where files stand that no repository leads to any more, the end waits for --force, and leaves them' '
 	for cut in "stray-w/.git" "stray/.git/worktrees/stray-w"; do
-		rm -rf stray stray-w && test_repo stray && git -C stray worktree add -q ../stray-w -b w && git -C stray-w ews start --method in-place ip && echo agent >>stray-w/run.sh && cp stray-w/run.sh mine && rm -r "${cut:?}" && for verb in end "end --dry-run" diff clean; do
+		rm -rf stray stray-w && test_repo stray && git -C stray worktree add -q ../stray-w -b w && git -C stray-w ews start --method in-place ip && echo agent >>stray-w/run.sh && cp stray-w/run.sh mine && rm -r "${cut:?}" && for verb in end "end --dry-run" diff clean path "trust status"; do
 			test_expect_code 1 git -C stray ews $verb ip 2>err && test_grep "none of the repository any more" err || { echo >&2 "$verb"; return 1; }
 		done && git -C stray ews end --force ip 2>err && test_grep "none of the repository any more; its snapshots are kept" err && test_cmp mine stray-w/run.sh || return 1
 	done

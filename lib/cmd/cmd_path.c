@@ -7,6 +7,7 @@
 #include "cmd/render_path.h"
 #include "work/pending.h"
 #include "work/session_lock.h"
+#include "work/session_place.h"
 
 static const char *const usage[] = {
 	"git ews path [<session>]",
@@ -27,6 +28,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_cmd_open_session(&session, ctx, args.words.items[0], false);
 	if (rc == 0)
 		rc = ews_session_refuse_ended(&session);
+	if (rc == 0)
+		rc = ews_session_refuse_lost(&session);
 	if (rc < 0) {
 		ews_pending_hint(&session);
 		return rc;

@@ -9,6 +9,7 @@
 #include "cmd/render_trust.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_place.h"
 
 static const char *const status_usage[] = {
 	"git ews trust status [<session>]",
@@ -25,7 +26,8 @@ static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const 
 	if (rc == 0) {
 		if (ews_session_is_interrupted(out))
 			ews_cmd_announce(ctx, out->state.id);
-		return 1;
+		rc = ews_session_refuse_lost(out);
+		return rc < 0 ? rc : 1;
 	}
 	if (!ctx->repo || name || ews_session_is_implied(ctx->repo) || (rc != EWS_ENOTFOUND && rc != EWS_EUSAGE))
 		return rc;

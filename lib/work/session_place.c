@@ -190,6 +190,11 @@ static bool is_gone(int fd)
 	return fd == NO_FD && ews_errno_is_absent_or_link(errno);
 }
 
+int ews_session_refuse_lost(const struct ews_session *session)
+{
+	return session->is_lost ? fail_lost(session) : 0;
+}
+
 int ews_session_open_workspace(const struct ews_session *session)
 {
 	int fd;

@@ -42,6 +42,9 @@ int ews_session_make_parent(const struct ews_session *session);
  */
 int ews_session_is_gone(const struct ews_session *session);
 
+/* Fail with EWS_EDAMAGED when it works in a work tree itself that is none of the repository any more. */
+int ews_session_refuse_lost(const struct ews_session *session);
+
 /* Open the workspace's directory, checked to be where it must be. Returns a descriptor; EWS_EDAMAGED when it is gone. */
 int ews_session_open_workspace(const struct ews_session *session);
 
