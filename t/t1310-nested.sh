@@ -101,6 +101,13 @@ test_expect_success 'P8: a look that is remembered does not outlive that a .git 
 	mv "${ws:?}/n/.git/HEAD" "${ws:?}/n/.git/gone" && see && test_grep "not in the patch: n/.git (no-repository)" err && test_grep "^- A  n/f" out && git -C h-worktree ews end f
 '
 
+test_expect_success 'P2, P3: of a repository that was there alone, and is gone, restore says so, and leaves the files that it never held' '
+	test_repo only && start_ws only o && for how in gone hollow; do
+		git init -q "${ws:?}/nest" && echo inner >"${ws:?}/nest/f" && git -C "${ws:?}/nest" add f && git -C "${ws:?}/nest" commit -qm inner && id=$(git -C only ews snapshot create o) && echo later >"${ws:?}/nest/f" && rm -rf "${ws:?}/nest/.git" && { test $how = gone || mkdir "${ws:?}/nest/.git"; } && echo x >>"${ws:?}/run.sh" &&
+		test_expect_code 1 git -C only ews snapshot restore "$id" o >out 2>err && test_grep "Differs: nest (is no repository any more, and what is in it stays)" out && test_grep "Status: Not verified" out && test_grep "not looked at: nest (repository)" err && echo later | test_cmp - "${ws:?}/nest/f" && test_cmp only/run.sh "${ws:?}/run.sh" && git -C only ews undo o && echo later | test_cmp - "${ws:?}/nest/f" && rm -r "${ws:?}/nest" && git -C only ews revert o || return 1
+	done && git -C only ews end o
+'
+
 test_expect_success 'P2, P4, P8: git init beside files that are tracked takes none of them away' '
 	test_repo i && start_ws i i && lister_of "$ws" >base && git init -q "${ws:?}/src" && git -C "${ws:?}/src" add -A && git -C "${ws:?}/src" commit -qm inner && git -C i ews diff i >out 2>err && test_must_be_empty out && test_grep "not in the patch: src/.git (repository)" err &&
 	echo x >>"${ws:?}/src/main.c" && echo n >"${ws:?}/src/new" && git -C i ews diff --changes files i >out 2>err && test_line_count = 3 out && test_grep "^- M  src/main.c" out && test_grep "^- A  src/new" out && git -C i ews revert i >out 2>err && test_grep "Status: Verified" out &&

@@ -52,6 +52,15 @@ static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content
 	ews_manifest_hash(out, list);
 }
 
+/* Is only what was in a repository left of it? Nobody looked at that when the target was made: it stays. */
+static bool has_lost_repository(const struct ews_change *change, const struct ews_shift *shift)
+{
+	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, change->path);
+
+	return change->to->type == EWS_ENTRY_GITLINK && change->from->type == EWS_ENTRY_DIR && then &&
+	       ews_skip_is_repository(then->reason);
+}
+
 /* What is wrong with a path after all, in words. */
 static void describe_difference(struct ews_buf *out, const struct ews_change *change, const struct ews_shift *shift)
 {
@@ -61,6 +70,8 @@ static void describe_difference(struct ews_buf *out, const struct ews_change *ch
 		ews_buf_adds(out, "should not be there");
 	else if (!from)
 		ews_buf_adds(out, "is missing");
+	else if (has_lost_repository(change, shift))
+		ews_buf_adds(out, "is no repository any more, and what is in it stays");
 	else if (!ews_entry_equal(from, to))
 		ews_buf_adds(out, "differs");
 	else if (!ews_shift_proven_equal(shift)(from, to))
