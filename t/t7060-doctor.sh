@@ -114,6 +114,12 @@ test_expect_success 'a session in place whose work tree core.worktree hides, the
 	done
 '
 
+test_expect_success 'what objects and refs hold is read also where core.worktree names what is not there, or cannot be' '
+	test_repo whole && ln -s loop loop && git -C whole ews start -q --method in-place in && for other in ../../nowhere ../../loop; do
+		git config --file whole/.git/config core.worktree $other && { git -C whole ews doctor >out 2>err || test $? = 1; } && found ok refs && found ok sessions "1, each" || return 1
+	done && echo more >>whole/run.sh && git -C whole ews end -q in && rm -rf whole loop
+'
+
 test_expect_success 'P4: a registration of no session stays while it alone names a commit, holds a submodule, or something unknown' '
 	test_repo outer && (cd outer && git -c protocol.file.allow=always submodule --quiet add "$PWD/../p" sub && git commit -q -m sub) && git clone -q outer lone && git -C lone config core.logAllRefUpdates false && g=$PWD/lone/.git/worktrees &&
 	for name in orig fetched sub notes plain; do git -C lone ews --home "$PWD/lost" start -q $name >out || return 1; done &&

@@ -103,6 +103,9 @@ static int open_repository(git_repository **out, const char *git_dir, const stru
 	pthread_mutex_lock(&open_lock);
 	ews_git2.git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, n);
 	rc = ews_git2.git_repository_open_ext(out, git_dir, flags, NULL);
+	/* The store is all that is wanted, and a work tree that core.worktree names and that is not there is no part of it. */
+	if (rc == GIT_ENOTFOUND || rc == GIT_ERROR)
+		rc = ews_git2.git_repository_open_ext(out, git_dir, flags | GIT_REPOSITORY_OPEN_BARE, NULL);
 	pthread_mutex_unlock(&open_lock);
 	if (rc == GIT_ENOTFOUND)
 		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
