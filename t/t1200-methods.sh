@@ -350,6 +350,20 @@ test_expect_success 'P2: a clock that was set back, or that of another machine, 
 	git -C skew-w ews start --method in-place s && echo agent >>skew-w/run.sh && cp -r skew copied && rm -rf skew && mv copied skew && git -C skew-w ews end s >out && test_grep "Status: Verified" out && git -C skew-w diff --exit-code
 '
 
+test_expect_success 'P2: in place: where config says otherwise at the end the undo is found there as well, until what it needs has gone' '
+	for how in "core.worktree ../../other" "core.worktree ../../nowhere" "core.bare true"; do
+		rm -rf late && test_repo late && mkdir -p other && git -C late ews start --method in-place s && echo more >>late/run.sh && cp late/run.sh told.more && git -C late config $how && git -C late ews end s &&
+			(cd late && git ews list --all && git ews report s --output -) >out 2>err && test_grep "^s  *ended" out && test_grep "^warning: ${how%% *} is .* where a session did that can be brought back\. To take that back" err &&
+			git -C late ews recover --all && git -C late ews undo s && git -C late ews undo s && test_cmp told.more late/run.sh && git -C late ews list 2>err && test_grep "where a session does\." err &&
+			git -C late ews end s && test_must_fail ls other/* && git -C late ews clean --now >out && { git -C late ews list --all >out 2>err || test "$how" = "core.worktree ../../nowhere"; } && test_grep ! "To take that back" err || return 1
+	done
+'
+
+test_expect_success 'in place: what config says after the end holds, and the session is whole' '
+	test_repo since && mkdir -p other && git -C since ews start --method in-place s && git -C since ews end s && git -C since config core.worktree ../../other &&
+		(cd since && git ews list --all && git ews recover --all) >out 2>err && test_grep "^s  *ended" out && test_grep ! "To take that back" err && test_grep ! "is not the project" err
+'
+
 # <ref> <commit's subject> <what it leads to>
 branches() {
 	git -C "$1" for-each-ref --format="%(refname) %(subject) %(symref)" refs/heads && cat "${1:?}/.git/HEAD"

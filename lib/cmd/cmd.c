@@ -196,7 +196,7 @@ int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 	return ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_NONE);
 }
 
-/* While a session is at work in the project itself git may have been told to look for that elsewhere, or that there is none. */
+/* While a session was at work in the project itself git may have been told to look for that elsewhere, or that there is none. */
 static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
 {
 	const struct ews_repo *repo = ctx->repo;
@@ -216,9 +216,9 @@ static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
 	if (file)
 		ews_buf_addf(&command, "--file %s ", file);
 	ews_buf_addf(&command, "--unset-all %s", repo->overruled);
-	ews_cmd_warn(ctx,
-		     "%s is '%s', so that git does not work in '%s', where a session does. To take that back: %s",
-		     repo->overruled, last->text, repo->project, command.ptr);
+	ews_cmd_warn(ctx, "%s is '%s', so that git does not work in '%s', where a session %s. To take that back: %s",
+		     repo->overruled, last->text, repo->project,
+		     repo->is_overruled_late ? "did that can be brought back" : "does", command.ptr);
 }
 
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)

@@ -27,25 +27,42 @@
 #include "store/state.h"
 
 #define GITIGNORE_ALL "*\n"
+#define TRASH "refs/ews/trash"
 
-/* Does the session say that it lives, and is at work in the project's directory itself? */
-static bool is_in_place(const struct ews_repo *repo, int sessions, const char *id)
+/* Is what the session began with still kept, as its end left it? */
+static bool can_come_back(const struct ews_repo *repo, const struct ews_state *state)
+{
+	EWS_CLEANUP(free) char *ref = ews_path_join(TRASH, state->base_snapshot);
+	struct ews_oid oid;
+
+	return ews_odb_ref_read(&oid, repo->odb, ref) == 0;
+}
+
+/*
+ * Does the session say that it is at work in the project's directory itself; or `is_late`, that it has been, and config said
+ * otherwise when it ended? What undoes that end is to be found there. It counts until what the end kept goes, by age or by
+ * `clean --now`; from then on config has the last word again.
+ */
+static bool is_in_place(const struct ews_repo *repo, int sessions, const char *id, bool is_late)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(sessions, id);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool is = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED &&
-		  !strcmp(state.workspace, repo->project) && !strcmp(state.project, repo->project) &&
-		  !strcmp(state.git_dir, repo->git_dir);
+	bool is = fd >= 0 && ews_state_read(&state, fd) == 0 && !strcmp(state.workspace, repo->project) &&
+		  !strcmp(state.project, repo->project) && !strcmp(state.git_dir, repo->git_dir);
 
+	if (is && is_late)
+		is = state.state == EWS_STATE_ENDED && state.is_overruled && can_come_back(repo, &state);
+	else if (is)
+		is = state.state != EWS_STATE_ENDED;
 	ews_error_clear();
 	return is;
 }
 
 /*
- * Is a session at work in the directory around the git directory itself? It began before the config said anything else, and finds the
- * way back from there.
+ * Is a session at work in the directory around the git directory itself, or (`is_late`) can one be brought back there? It began
+ * before the config said anything else, and finds the way back from there.
  */
-static bool has_session_in_place(const struct ews_repo *repo)
+static bool has_session_in_place(const struct ews_repo *repo, bool is_late)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names ids = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) char *dir = NULL;
@@ -61,7 +78,7 @@ static bool has_session_in_place(const struct ews_repo *repo)
 	if (sessions >= 0)
 		n = ews_dir_names_read(&ids, sessions);
 	for (ssize_t i = 0; i < n && !has; i++)
-		has = is_in_place(repo, sessions, ids.items[i].name);
+		has = is_in_place(repo, sessions, ids.items[i].name, is_late);
 	ews_error_clear();
 	return has;
 }
@@ -72,7 +89,7 @@ static int settle_config(struct ews_repo *repo, bool is_given)
 	EWS_CLEANUP(free) char *worktree = NULL;
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(free) char *top = NULL;
-	bool is_bare;
+	bool is_bare, is_elsewhere, is_held;
 	int rc;
 
 	if (is_given || strcmp(repo->git_dir, repo->common_dir))
@@ -86,7 +103,10 @@ static int settle_config(struct ews_repo *repo, bool is_given)
 	}
 	path = is_bare ? ews_strdup(repo->git_dir) : ews_path_absolute(repo->git_dir, worktree);
 	top = realpath(path, NULL);
-	if ((!top || strcmp(top, repo->project) != 0) && !repo->is_bare && has_session_in_place(repo)) {
+	is_elsewhere = !top || strcmp(top, repo->project) != 0;
+	is_held = is_elsewhere && !repo->is_bare && has_session_in_place(repo, false);
+	repo->is_overruled_late = is_elsewhere && !repo->is_bare && !is_held && has_session_in_place(repo, true);
+	if (is_held || repo->is_overruled_late) {
 		repo->overruled = is_bare ? "core.bare" : "core.worktree";
 		return 0;
 	}

@@ -25,6 +25,7 @@ struct ews_repo {
 	int common_fd;
 	bool is_bare;
 	const char *overruled; /* "core.bare" or "core.worktree": it says otherwise, but a session is at work in the project itself; or NULL */
+	bool is_overruled_late; /* none is any more, but one that was can be brought back */
 	bool is_plain; /* a directory that is no git repository; `git_dir` is a store of ours in home */
 	char *here; /* the id of the session whose workspace the command stands in, or NULL */
 	char *gone; /* the linked worktree that the session of `here` was of, where that is gone: `is_bare`, and seen from the store; or NULL */

@@ -138,6 +138,7 @@ static int parse(struct ews_state *out, const cJSON *json)
 	out->guard_enforced = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_enforced"));
 	out->guard_offline = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_offline"));
 	out->project_changed = cJSON_IsTrue(cJSON_GetObjectItem(json, "project_changed"));
+	out->is_overruled = cJSON_IsTrue(cJSON_GetObjectItem(json, "overruled"));
 #define GET_LATER(key, member) \
 	if (rc == 0)           \
 		rc = parse_later(&out->member, json, key);
@@ -205,6 +206,7 @@ void ews_state_format(struct ews_buf *out, const struct ews_state *state)
 	cJSON_AddBoolToObject(json, "guard_enforced", state->guard_enforced);
 	cJSON_AddBoolToObject(json, "guard_offline", state->guard_offline);
 	cJSON_AddBoolToObject(json, "project_changed", state->project_changed);
+	cJSON_AddBoolToObject(json, "overruled", state->is_overruled);
 	ews_json_add_int(json, "port_base", state->port_base);
 	ews_json_add_int(json, "epoch", state->epoch);
 	add_owner(json, &state->owner);

@@ -50,6 +50,7 @@ struct ews_state {
 	bool guard_enforced; /* by the kernel */
 	bool guard_offline; /* no network was let */
 	bool project_changed; /* while a command ran in it */
+	bool is_overruled; /* it ended in the project itself while git was told to work elsewhere, or nowhere */
 	int64_t epoch; /* the project's when it started; below 0: it was not known */
 	unsigned port_base; /* the first of its ports; 0: none */
 };

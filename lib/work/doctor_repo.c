@@ -172,7 +172,7 @@ static int unset_worktree(const struct ews_patient *patient, const char *file)
 	return change_config(patient->repo, file, words);
 }
 
-/* Where it leads elsewhere while a session is at work in the project itself. Else nobody knows better where the work tree is. */
+/* Where it leads elsewhere while a session is at work in the project itself, or was and can be brought back. Else nobody knows better where the work tree is. */
 static void look_at_worktree(struct ews_checkup *out, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
@@ -184,10 +184,11 @@ static void look_at_worktree(struct ews_checkup *out, const struct ews_repo *rep
 	    read_settings(&values, out, WORKTREE, repo, "^core\\.worktree$") < 0 || !values.n)
 		return;
 	last = &values.items[values.n - 1];
-	check = ews_checkup_find(
-		out, WORKTREE, EWS_CHECK_PROBLEM,
-		"'%s' says that the work tree is '%s', but a session is at work in '%s': git works elsewhere",
-		last->file ? last->file : "the config", last->text, repo->project);
+	check = ews_checkup_find(out, WORKTREE, EWS_CHECK_PROBLEM,
+				 "'%s' says that the work tree is '%s', but %s at work in '%s': git works elsewhere",
+				 last->file ? last->file : "the config", last->text,
+				 repo->is_overruled_late ? "a session that can be brought back was" : "a session is",
+				 repo->project);
 	place = ews_shell_shown(is_repositorys(repo, last) ? last->file : repo->project);
 	if (is_repositorys(repo, last))
 		ews_check_mend(check, unset_worktree, last->file, "git config --file %s --unset-all " WORKTREE,

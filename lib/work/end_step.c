@@ -82,6 +82,8 @@ static int set_state(struct ews_session *session, enum ews_session_state state)
 	session->state.ended_s = state == EWS_STATE_ENDED ? ews_clock_now() : 0;
 	if (state == EWS_STATE_ENDED)
 		session->state.owner = (struct ews_kin)EWS_KIN_INIT;
+	session->state.is_overruled = state == EWS_STATE_ENDED && session->method->is_project &&
+				      session->repo->overruled;
 	return ews_session_save(session);
 }
 

@@ -61,7 +61,7 @@ static int check_state(const struct ews_session *session, const char *id)
 	if (!session->method)
 		return ews_error(EWS_EUNSUPPORTED, "its method '%.40s' is not known to this version", state->method);
 	if (session->method->is_project) {
-		if (!session->is_lost && strcmp(state->workspace, session->repo->project) != 0)
+		if (!session->is_lost && !has_left(state) && strcmp(state->workspace, session->repo->project) != 0)
 			return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not the project", state->workspace);
 		return 0;
 	}
