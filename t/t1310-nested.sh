@@ -95,6 +95,17 @@ for method in worktree snapshot in-place; do
 	'
 done
 
+for method in worktree snapshot in-place; do
+	export method
+	test_expect_success "P2, P8: $method: likewise beside a HEAD that names nothing, a file .git that names nothing and a link that leads nowhere" '
+		test_repo "j-$method" && mkdir -p "j-${method:?}/own/.git/objects" "j-${method:?}/own/.git/refs" "j-${method:?}/file" "j-${method:?}/away" && echo junk >"j-${method:?}/own/.git/HEAD" && echo junk >"j-${method:?}/file/.git" && ln -s nowhere "j-${method:?}/away/.git" &&
+		for d in own file away; do echo 1 >"j-${method:?}/${d:?}/f" || return 1; done && start_ws "j-$method" --method $method j && for d in own file away; do test_grep "left out: ${d:?}/.git (no-repository)" err && test_path_is_file "${ws:?}/${d:?}/f" || return 1; done && lister_of "$ws" >base &&
+		for d in own file away; do echo 2 >"${ws:?}/${d:?}/f" && echo n >"${ws:?}/${d:?}/n" || return 1; done && mkdir "${ws:?}/late" && echo junk >"${ws:?}/late/.git" && echo l >"${ws:?}/late/l" && lister_of "$ws" >now && git -C "j-$method" ews diff --changes files j >out && test $(grep -c "^- [AM]  [a-z]*/[fnl] " out) = 7 &&
+		git -C "j-$method" ews revert j >out 2>err && test_grep "Status: Verified" out && lister_of "$ws" >got && test_cmp base got && git -C "j-$method" ews undo j && lister_of "$ws" >got && test_cmp now got && { test $method = in-place || { git -C "j-$method" ews apply j 2>err && test_path_is_file "j-${method:?}/late/l" && test_path_is_missing "j-${method:?}/late/.git" && test "$(cat "j-${method:?}/file/.git")" = junk; }; } &&
+		git -C "j-$method" ews end j 2>err
+	'
+done
+
 test_expect_success 'P8: a look that is remembered does not outlive that a .git becomes a repository, or is one no more' '
 	start_ws h-worktree f && mkdir -p "${ws:?}/n/.git/refs" "${ws:?}/n/.git/objects" && echo 1 >"${ws:?}/n/f" && find "${ws:?}/n" -exec touch -d "1 minute ago" {} + && see() { git -C h-worktree ews snapshot create f >out 2>err && git -C h-worktree ews diff --changes files f >out 2>err; } &&
 	see && see && test_grep "^- A  n/f" out && echo "ref: refs/heads/main" >"${ws:?}/n/.git/HEAD" && see && test_grep "not in the patch: n (repository)" err && ! test_grep "n/f" out && see &&

@@ -19,6 +19,8 @@
 #include "base/str.h"
 
 #define PREFIX "gitdir: "
+#define HEAD EWS_GITFILE "/HEAD"
+#define ID_LEN_MIN 40 /* SHA-1's */
 #define BYTES_MAX (64 * EWS_KIB)
 
 int ews_gitfile_read(char **out, int dir_fd, const char *name)
@@ -66,14 +68,52 @@ char *ews_gitfile_back(const char *git_dir)
 	return text.len ? ews_path_absolute(git_dir, text.ptr) : NULL;
 }
 
+/* Is it a file that names no git directory, or a link that leads nowhere? What can't be read may name one. */
+static bool names_nothing(int dir_fd, const struct stat *st)
+{
+	EWS_CLEANUP(free) char *named = NULL;
+	struct stat target;
+	int rc;
+
+	if (S_ISLNK(st->st_mode))
+		return fstatat(dir_fd, EWS_GITFILE, &target, 0) < 0 && (errno == ENOENT || errno == ELOOP);
+	if (!S_ISREG(st->st_mode))
+		return false;
+	rc = ews_gitfile_read(&named, dir_fd, EWS_GITFILE);
+	ews_error_clear();
+	return rc == EWS_EGIT || (rc == 0 && !*named);
+}
+
+/* To git HEAD names a ref or begins with a commit's id. A link is how old repositories name theirs; what can't be read may be one. */
+static bool is_head(int dir_fd, const struct stat *st)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *ref;
+
+	if (!S_ISREG(st->st_mode))
+		return S_ISLNK(st->st_mode);
+	if (ews_file_read(&text, dir_fd, HEAD, BYTES_MAX) < 0) {
+		ews_error_clear();
+		return true;
+	}
+	ref = ews_str_after(text.ptr, "ref:");
+	if (ref)
+		return ews_str_begins(ref + strspn(ref, " \t\n\r"), "refs/");
+	return strspn(text.ptr, "0123456789abcdefABCDEF") >= ID_LEN_MIN;
+}
+
 bool ews_gitfile_is_hollow(int dir_fd)
 {
 	struct stat st;
 
-	if (fstatat(dir_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+	if (fstatat(dir_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
-	if (fstatat(dir_fd, EWS_GITFILE "/HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!S_ISDIR(st.st_mode))
+		return names_nothing(dir_fd, &st);
+	if (fstatat(dir_fd, HEAD, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT;
+	if (!is_head(dir_fd, &st))
+		return true;
 	/* Those of a linked worktree are elsewhere. */
 	if (fstatat(dir_fd, EWS_GITFILE "/commondir", &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return false;

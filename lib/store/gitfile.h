@@ -5,7 +5,7 @@
  * other byte is, and so are ends of lines within it. A relative path is seen from the directory of the file. The git directory
  * of a linked worktree leads back by a file "gitdir", which has the path alone.
  *
- * Where a directory of that name is no git directory, git sees none in it either.
+ * Where a directory of that name is no git directory, or a file names none, git sees none in it either.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,7 +31,10 @@ char *ews_gitfile_follow(const char *path);
  */
 char *ews_gitfile_back(const char *git_dir);
 
-/* Is the ".git" in the directory `dir_fd` a directory without what makes a git directory? What it stands beside is no repository. */
+/*
+ * Is the ".git" in the directory `dir_fd` a directory without what makes a git directory, a file that names none, or a link that
+ * leads nowhere? What it stands beside is no repository. A file that names what is not there is another thing: it may come back.
+ */
 bool ews_gitfile_is_hollow(int dir_fd);
 
 #endif

@@ -312,6 +312,8 @@ static void make_thing(int dir_fd, const char *name, unsigned kinds, unsigned de
 	}
 }
 
+#define HEAD_TEXT "ref: refs/heads/main\n"
+
 /* A git directory, or mostly: one that is hollow makes no repository. */
 static void make_git_dir(int fd)
 {
@@ -320,7 +322,7 @@ static void make_git_dir(int fd)
 		return;
 	cr_assert_eq(mkdirat(fd, ".git/objects", 0755), 0);
 	cr_assert_eq(mkdirat(fd, ".git/refs", 0755), 0);
-	write_random(fd, ".git/HEAD");
+	fixture_write(fd, ".git/HEAD", HEAD_TEXT, strlen(HEAD_TEXT));
 }
 
 static void fill_dir(int fd, unsigned kinds, unsigned depth)

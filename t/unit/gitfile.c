@@ -117,8 +117,38 @@ Test(gitfile, a_directory_without_what_makes_a_git_directory_is_hollow)
 	}
 	fixture_shell("mv .git/HEAD away");
 	cr_assert(ews_gitfile_is_hollow(fd));
-	fixture_shell("rm -r .git && ln -s away .git");
+	fixture_shell("mv .git kept && ln -s kept .git");
 	cr_assert_not(ews_gitfile_is_hollow(fd));
+	fixture_shell("rm .git && ln -s nowhere .git");
+	cr_assert(ews_gitfile_is_hollow(fd));
+	fixture_shell("rm .git && ln -s .git .git");
+	cr_assert(ews_gitfile_is_hollow(fd));
 	fixture_shell("rm .git && echo gitdir: nowhere >.git");
+	cr_assert_not(ews_gitfile_is_hollow(fd));
+	fixture_shell("rm .git && echo 'gitdir: ' >.git");
+	cr_assert(ews_gitfile_is_hollow(fd));
+	fixture_shell("rm .git && echo junk >.git");
+	cr_assert(ews_gitfile_is_hollow(fd));
+}
+
+Test(gitfile, a_directory_whose_head_names_nothing_is_hollow)
+{
+	static const char *const names[] = { "ref: refs/heads/x", "ref:refs/x",
+					     "0123456789abcdef0123456789ABCDEF01234567 and more" };
+	static const char *const junk[] = { "", "junk", "ref: x", "0123456789abcdef" };
+	EWS_CLEANUP(fd) int fd = fixture_open_dir(".");
+
+	fixture_shell("git init -q .");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		fixture_write(fd, ".git/HEAD", names[i], strlen(names[i]));
+		cr_assert_not(ews_gitfile_is_hollow(fd), "%s", names[i]);
+	}
+	for (size_t i = 0; i < sizeof(junk) / sizeof(*junk); i++) {
+		fixture_write(fd, ".git/HEAD", junk[i], strlen(junk[i]));
+		cr_assert(ews_gitfile_is_hollow(fd), "%s", junk[i]);
+	}
+	fixture_shell("rm .git/HEAD && mkdir .git/HEAD");
+	cr_assert(ews_gitfile_is_hollow(fd));
+	fixture_shell("rmdir .git/HEAD && ln -s refs/heads/x .git/HEAD");
 	cr_assert_not(ews_gitfile_is_hollow(fd));
 }
