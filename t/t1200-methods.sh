@@ -236,7 +236,7 @@ test_expect_success 'P8: in place in one work tree: shown as it is in every othe
 		test_expect_code 128 git -C trees ews $verb ip >out 2>err && test_must_be_empty out && test_grep "session .ip. works in another work tree itself: .$PWD/trees-w" err && test_grep "^hint: change to it" err || { echo >&2 "$verb"; return 1; }
 	done && (cd trees && git ews snapshot create) >out && test "$(git -C trees log -1 --format="%(trailers:key=Ews-Session,valueonly,separator=)" refs/ews/snapshots/$(cat out))" = "" &&
 	test_expect_code 1 git -C trees ews start no 2>err && test_grep "no quick lock beside session .ip." err && git -C trees ews lock release ip && test_expect_code 125 git -C trees ews run ip -- true && git -C trees ews start m && git -C trees ews end m && git -C trees ews start --method in-place both && echo mine >>trees/src/main.c && git -C trees ews revert both && git -C trees status --porcelain >out && test_must_be_empty out && test_expect_code 1 git -C trees ews start --method in-place third 2>err && test_grep "beside session .both." err && git -C trees ews end both &&
-	git -C trees-w ews revert ip >out && test_grep "Status: Verified" out && git -C trees-w ews end ip && git -C trees-w ews start --method in-place gone && rm -r trees-w && git -C trees ews list >out && test_grep "^gone *active" out && git -C trees ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C trees ews end gone
+	git -C trees-w ews revert ip >out && test_grep "Status: Verified" out && git -C trees-w ews end ip && git -C trees-w ews start --method in-place gone && rm -r trees-w && git -C trees ews list >out && test_grep "^gone *active" out && git -C trees ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C trees worktree prune && git -C trees ews end gone
 '
 
 # anew <dir>: what git has of the linked worktree there was made after all that is recorded
@@ -263,29 +263,51 @@ in_lost() {
 }
 
 test_expect_success 'in place in a work tree that is gone: the record ends, wherever that is called, and what it has kept stays' '
-	test_repo lost && in_lost lost && test_fingerprint lost >before && git -C lost ews status ip >out && test_grep "Problem: *session .ip.: its work tree is gone" out && test_expect_code 1 git -C lost ews doctor >out && test_grep "do: git ews end --force .ip." out && for verb in revert diff apply "report --output -"; do
+	test_repo lost && in_lost lost && git -C lost worktree prune && test_fingerprint lost >before && git -C lost ews status ip >out && test_grep "Problem: *session .ip.: its work tree is gone" out && test_expect_code 1 git -C lost ews doctor >out && test_grep "do: git ews end --force .ip." out && for verb in revert diff apply "report --output -"; do
 		git -C lost ews $verb ip >out 2>err; test_grep "the work tree of session .ip. is gone: .$PWD/lost-w" err || { echo >&2 "$verb"; return 1; }
 	done && for verb in "path ip" path "trust status ip" "trust status"; do
 		test_expect_code 1 git -C lost ews $verb >out 2>err && test_must_be_empty out && test_grep "the work tree of session .ip. is gone: .$PWD/lost-w" err && test_grep "^hint: .git ews end ip. ends the session" err || { echo >&2 "$verb"; return 1; }
 	done && test_expect_code 128 git -C lost ews epoch check ip >out && test_expect_code 125 git -C lost ews run ip -- true && git -C lost ews end --dry-run ip >out && test_grep "would end" out && git -C lost ews status --json ip >out && test_json out ".sessions[0].state" active &&
 	git -C lost ews end ip >out 2>err && test_grep "Kept: nothing, for it has no work tree any more" out && test_grep "its work tree is gone; its snapshots are kept, its base as $base" err && test_fingerprint lost >after && test_cmp before after && git -C lost ews undo --list >list && test_grep "done *end *ip" list && git -C lost ews snapshot list --trash >list && test_grep "$base" list && git -C lost ews snapshot show "$(cat snap)" >out && git -C lost ews start m >out &&
-	git -C lost ews undo ip >out && test_grep ! "Workspace" out && git -C lost ews list >list && test_grep "^ip *active" list && git -C lost ews undo --redo ip && git -C lost ews undo ip && git -C lost ews end m && git -C lost worktree prune && git -C lost ews clean ip >out && test_grep "its work tree is gone" out && git -C lost ews doctor && git -C lost ews undo ip &&
-	git init -q -b main --separate-git-dir apart.git apart && (cd apart && echo a >a && git add a && git commit -qm a && git worktree add -q ../apart-w -b w) && git -C apart ews start --method in-place ip && echo agent >>apart/a && mv apart apart-m && git -C apart-m ews diff ip >out && test_grep "^+agent" out && rm -r apart-m && git -C apart-w ews end --force ip >out && test_grep "no work tree" out
+	git -C lost ews undo ip >out && test_grep ! "Workspace" out && git -C lost ews list >list && test_grep "^ip *active" list && git -C lost ews undo --redo ip && git -C lost ews undo ip && git -C lost ews end m && git -C lost ews clean ip >out && test_grep "its work tree is gone" out && git -C lost ews doctor && git -C lost ews undo ip &&
+	git init -q -b main --separate-git-dir apart.git apart && (cd apart && echo a >a && git add a && git commit -qm a && git worktree add -q ../apart-w -b w) && git -C apart ews start --method in-place ip && echo agent >>apart/a && mv apart apart-m && git -C apart-m ews diff ip >out && test_grep "^+agent" out && rm -r apart-m && test_expect_code 1 git -C apart-w ews end ip 2>err && test_grep "the work tree of session .ip. is out of reach: .$PWD/apart" err && test_grep "^hint: .git ews end --force ip. ends" err && git -C apart-w ews clean >out && test_grep ! "^end" out && git -C apart-w ews end --force ip >out && test_grep "its work tree is out of reach" out
 '
 
 test_expect_success 'in place: one that was interrupted in a work tree, or a workspace, that is gone is recovered as far as that goes' '
 	for how in --all "--revert ip"; do
-		rm -rf half && test_repo half && in_lost half && interrupt_revert half ip && git -C half ews recover $how >out && test_grep "the interrupted revert stays as far as it came: its work tree is gone" out && git -C half ews end ip || return 1
+		rm -rf half && test_repo half && in_lost half && interrupt_revert half ip && test_expect_code 1 git -C half ews recover $how 2>err && test_grep "its work tree is out of reach\|the work tree of session .ip. is out of reach" err && git -C half worktree prune && git -C half ews recover $how >out && test_grep "the interrupted revert stays as far as it came: its work tree is gone" out && git -C half ews end ip || return 1
 	done && test_grep "its work tree is gone; its snapshots are kept" out &&
 	start_ws half away && echo agent >>"${ws:?}/run.sh" && git -C half ews revert away && rm -rf "${ws:?}" && interrupt_revert half away && git -C half ews recover --all >out && test_grep "stays as far as it came: its workspace is gone" out && git -C half ews end away
 '
 
 test_expect_success 'in place: where files stand that no repository leads to any more, the end waits for --force, and leaves them' '
 	for cut in "stray-w/.git" "stray/.git/worktrees/stray-w"; do
+		case $cut in stray-w/*) word="out of reach" ;; *) word="none of the repository any more" ;; esac &&
 		rm -rf stray stray-w && test_repo stray && git -C stray worktree add -q ../stray-w -b w && git -C stray-w ews start --method in-place ip && echo agent >>stray-w/run.sh && cp stray-w/run.sh mine && rm -r "${cut:?}" && for verb in end "end --dry-run" diff clean path "trust status"; do
-			test_expect_code 1 git -C stray ews $verb ip 2>err && test_grep "none of the repository any more" err || { echo >&2 "$verb"; return 1; }
-		done && git -C stray ews end --force ip 2>err && test_grep "none of the repository any more; its snapshots are kept" err && test_cmp mine stray-w/run.sh || return 1
+			test_expect_code 1 git -C stray ews $verb ip 2>err && test_grep "$word" err || { echo >&2 "$verb"; return 1; }
+		done && git -C stray ews end --force ip 2>err && test_grep "$word; its snapshots are kept" err && test_cmp mine stray-w/run.sh || return 1
 	done
+'
+
+# away <command>...: while the disk that disk/w is on is not there
+away() {
+	mv disk off && "$@"
+	set -- $?
+	mv off disk && return "$1"
+}
+
+# aged <id>: its session has been left alone for days
+aged() {
+	home=$HOME/.superqode/working/disks && find "${home:?}/sessions/$1" -exec touch -h -d "-3 days" {} +
+}
+
+test_expect_success 'P4: in place in a work tree that is out of reach: no cleaning ends the session, nor does an end without --force, and back again it goes on' '
+	test_repo disks && mkdir disk && git -C disks worktree add -q ../disk/w -b w && git -C disks worktree lock --reason portable ../disk/w && (cd disk/w && test_expect_code 137 git ews run --method in-place --guard off --keep -- sh -c "echo agent >>run.sh; kill -9 \$PPID") && git -C disks ews list >out && id=$(sed -n "s/ .*//p" out) && cp disk/w/run.sh agent &&
+	test_expect_code 1 away git -C disks ews clean $id 2>err && test_grep "$id: its work tree is out of reach" err && away git -C disks ews clean >out 2>err && test_grep ! "^end" out && away git -C disks ews clean --force --dry-run $id >out && test_grep "its work tree is out of reach" out && test_expect_code 1 away git -C disks ews recover --revert $id 2>err && test_grep "the work tree of session .$id. is out of reach" err &&
+	aged $id && away git -C disks ews clean --auto && git -C disk/w ews recover --resume $id && test_cmp agent disk/w/run.sh && git -C disk/w ews diff $id >out && test_grep "^+agent" out && for verb in end "end --dry-run" diff; do
+		test_expect_code 1 away git -C disks ews $verb $id 2>err && test_grep "the work tree of session .$id. is out of reach: .$PWD/disk/w" err && test_grep "^hint: .*git worktree repair .*git ews end --force $id" err || { echo >&2 "$verb"; return 1; }
+	done && test_expect_code 1 away git -C disks ews doctor >out && test_grep "its work tree is out of reach" out &&
+	away git -C disks ews end --force $id >out 2>err && test_grep "Kept: nothing, for its work tree is out of reach" out && test_grep "its work tree is out of reach; its snapshots are kept" err && test_cmp agent disk/w/run.sh && git -C disk/w ews undo $id && git -C disk/w ews end $id >out && test_grep "Status: Verified" out && git -C disk/w status --porcelain >out && test_must_be_empty out
 '
 
 test_expect_success 'in place in a work tree that was moved by hand: asked there, the session has followed' '

@@ -101,8 +101,9 @@ static const char *what_is_kept(const struct ews_session *session, const struct 
 	if (result->kept_snapshot)
 		return result->kept_snapshot;
 	if (result->is_gone)
-		return session->is_lost ? "nothing, for it has no work tree any more"
-					: "nothing, for the workspace is gone";
+		return session->is_out_of_reach ? "nothing, for its work tree is out of reach"
+		       : session->is_lost       ? "nothing, for it has no work tree any more"
+						: "nothing, for the workspace is gone";
 	return dry_run ? "nothing differs from the base" : "nothing differed from the base";
 }
 
@@ -209,6 +210,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	struct ews_progress progress;
 	struct ews_end_opts opts = { .force = set->force,
 				     .without_base = set->force,
+				     .without_tree = set->force,
 				     .dry_run = set->dry_run,
 				     .no_revert = set->no_revert,
 				     .pending = set->pending,

@@ -133,7 +133,9 @@ static void add_ended(struct sweep *sweep, const struct ews_session *session, bo
 	EWS_CLEANUP(free)
 	char *what = ews_strfmt("%s%s", is_orphaned ? "its owner died; " : "", differs ? "changed" : "unchanged");
 
-	ews_clean_add_ended(sweep->out, id, size_bytes, session->is_lost ? "its work tree is gone" : what);
+	EWS_CLEANUP(free) char *lost = ews_strfmt("its work tree is %s", ews_session_lost_word(session));
+
+	ews_clean_add_ended(sweep->out, id, size_bytes, session->is_lost ? lost : what);
 }
 
 /* What goes to trash with it. */
@@ -157,11 +159,14 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	const struct ews_farewell_opts artifacts = { .render = sweep->opts->render };
 	bool is_orphaned = ews_session_is_orphaned(session);
 	struct ews_end_opts opts = { .without_base = sweep->opts->force,
+				     .without_tree = sweep->opts->force,
 				     .progress = sweep->opts->progress,
 				     .payload = sweep->opts->payload };
 	uint64_t size_bytes = measure(session);
 	int rc;
 
+	if (session->is_out_of_reach && !sweep->opts->force)
+		return keep(sweep, id, "its work tree is out of reach; --force ends it, and leaves the files");
 	opts.dry_run = true;
 	rc = ews_end(&look, session, &opts);
 	opts.dry_run = false;

@@ -465,6 +465,8 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 		to = ews_shell_shown(session->state.workspace);
 		if (there)
 			ews_check_advise(check, "git worktree move %s %s", from, to);
+		else if (session->is_out_of_reach)
+			ews_check_advise(check, "bring it back, or else git ews end --force '%s'", id);
 		else
 			ews_check_advise(check, "git ews end --force '%s'", id);
 		return;

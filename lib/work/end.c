@@ -263,7 +263,9 @@ static int begin(struct ews_step *step, struct ews_session *session, const struc
 	rc = plan(step, session, result);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",
-				     result->kept_snapshot ? result->kept_snapshot : "nothing differed");
+				     result->kept_snapshot ? result->kept_snapshot
+				     : session->is_lost    ? ews_session_lost_word(session)
+							   : "nothing differed");
 	if (rc == 0)
 		rc = ews_end_prepare(session, step);
 	return rc < 0 ? rc : ews_sync_finish(&group);
@@ -360,17 +362,17 @@ bool ews_end_is_blocked(const struct ews_end_result *result)
 	return result->has_reverted && !result->reverted.put.is_verified;
 }
 
-/* Nothing is left of its work tree that the session could keep, or take back. */
+/* Nothing is to be had of its work tree that the session could keep, or take back. */
 static int take_up_lost(struct ews_end_result *out, const struct ews_session *session, const struct ews_end_opts *opts)
 {
 	const char *id = session->state.id;
 
 	out->is_gone = true;
-	if (opts->force || !ews_session_has_left_files(session))
+	if (opts->without_tree || !ews_session_is_lost_with_files(session))
 		return 0;
 	ews_error(EWS_EDAMAGED, "the work tree of session '%s' is %s: '%s'", id, ews_session_lost_word(session),
 		  session->state.workspace);
-	ews_error_hint("--force ends the session, and leaves the files as they are");
+	ews_session_hint_lost(session);
 	return EWS_EDAMAGED;
 }
 

@@ -17,6 +17,7 @@
 struct ews_end_opts {
 	bool force; /* although a process uses the workspace */
 	bool without_base; /* although its base is gone: all of the workspace counts as changed then */
+	bool without_tree; /* although its work tree is out of reach, or its files are no work tree any more */
 	bool dry_run; /* look, do nothing */
 	const char *branch; /* leave the result as this branch, which must be new; NULL: don't */
 	bool pending; /* what it came to waits for a decision (work/pending); when nothing differs it ends as ever */

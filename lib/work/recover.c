@@ -275,10 +275,10 @@ static int finish_end(struct ews_strv *done, struct ews_session *session, struct
 	return rc;
 }
 
-/* Is there nothing any more that it could be finished in? Returns 1 or 0. One that git has moved comes back from there. */
+/* Is there nothing any more that it could be finished in? Returns 1 or 0. One that git has moved, or is out of reach, comes back. */
 static int has_no_place(const struct ews_session *session)
 {
-	int rc = ews_session_is_gone(session);
+	int rc = session->is_out_of_reach ? 0 : ews_session_is_gone(session);
 	EWS_CLEANUP(free) char *there = rc > 0 ? ews_session_moved_to(session) : NULL;
 
 	return there ? 0 : rc;
@@ -425,7 +425,10 @@ static int discard(const struct ews_recovery *recovery, struct ews_session *sess
 	const struct ews_revert_opts revert = { .verb = "revert",
 						.progress = recovery->progress,
 						.payload = recovery->payload };
-	const struct ews_end_opts end = { .force = true, .progress = recovery->progress, .payload = recovery->payload };
+	const struct ews_end_opts end = { .force = true,
+					  .without_tree = !session->is_out_of_reach,
+					  .progress = recovery->progress,
+					  .payload = recovery->payload };
 	int rc;
 
 	if (session->state.state == EWS_STATE_ENDED)

@@ -540,9 +540,11 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 {
 	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	const struct ews_end_opts end = {
-		.force = opts->force, .no_revert = true, .progress = opts->progress, .payload = opts->payload
-	};
+	const struct ews_end_opts end = { .force = opts->force,
+					  .without_tree = opts->force,
+					  .no_revert = true,
+					  .progress = opts->progress,
+					  .payload = opts->payload };
 	int rc = ews_session_open(&session, repo, round->id), is_gone = 0;
 
 	if (rc == 0)

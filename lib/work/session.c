@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "store/gitfile.h"
 #include "store/home.h"
+#include "store/linked.h"
 #include "work/session_name.h"
 
 int ews_session_fail_at_work(const char *id)
@@ -86,6 +87,30 @@ static bool is_lost(const struct ews_state *state, const struct ews_repo *projec
 	       ews_errno_is_absent(errno);
 }
 
+/* Has git the work tree still, wherever that is? Returns 1 or 0: what has its name by now may have been made since. */
+static int is_known_to_git(const struct ews_state *state)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = ews_file_is_there(AT_FDCWD, state->git_dir);
+
+	if (rc <= 0)
+		return rc;
+	fd = ews_dir_open(state->git_dir);
+	if (fd < 0)
+		return fd;
+	return !ews_linked_is_younger(fd, state->created_s, state->created_ns);
+}
+
+/* Only what git has no more is gone for certain: a disk may be away, or a directory above be renamed. */
+static int take_for_lost(struct ews_session *session)
+{
+	int rc = is_known_to_git(&session->state);
+
+	session->is_lost = true;
+	session->is_out_of_reach = rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
 /* One that works in a work tree itself has all that it needs there, unless that is gone. */
 static int stand_in_place(struct ews_session *session)
 {
@@ -98,15 +123,14 @@ static int stand_in_place(struct ews_session *session)
 	/* What git leads to no longer, or what no longer leads to git, is no work tree of the repository either. */
 	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
 		ews_error_clear();
-		session->is_lost = true;
-		return 0;
+		return take_for_lost(session);
 	}
 	if (rc < 0)
 		return rc;
 	ews_session_follow(&session->state, project);
-	session->is_lost = is_lost(&session->state, project);
-	if (!session->is_lost)
-		session->repo = project;
+	if (is_lost(&session->state, project))
+		return take_for_lost(session);
+	session->repo = project;
 	return 0;
 }
 
@@ -178,7 +202,7 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session)
 	if (session->is_lost) {
 		ews_error(EWS_ENOTFOUND, "session '%s': its work tree is %s: '%s'", state->id,
 			  ews_session_lost_word(session), state->workspace);
-		ews_error_hint("'git ews end --force %s' ends the session", state->id);
+		ews_session_hint_lost(session);
 		return EWS_ENOTFOUND;
 	}
 	if (!ews_repo_is_beside(session->repo, state->git_dir, state->project)) {
@@ -215,19 +239,42 @@ char *ews_session_top(const struct ews_session *session)
 bool ews_session_has_left_files(const struct ews_session *session)
 {
 	EWS_CLEANUP(repo) struct ews_repo *another = NULL;
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
 	struct stat st;
 	bool has;
 
 	if (!session->is_lost || lstat(session->state.workspace, &st) < 0 || !S_ISDIR(st.st_mode))
 		return false;
+	ews_error_save(&why); /* what is said of it may be asked while something failed */
 	has = ews_repo_open_at(&another, session->state.workspace, session->repo->home) < 0;
-	ews_error_clear();
+	(void)ews_error_restore(&why);
 	return has;
 }
 
 const char *ews_session_lost_word(const struct ews_session *session)
 {
+	if (session->is_out_of_reach)
+		return "out of reach";
 	return ews_session_has_left_files(session) ? "none of the repository any more" : "gone";
+}
+
+bool ews_session_is_lost_with_files(const struct ews_session *session)
+{
+	return session->is_out_of_reach || ews_session_has_left_files(session);
+}
+
+void ews_session_hint_lost(const struct ews_session *session)
+{
+	const char *id = session->state.id;
+
+	if (session->is_out_of_reach && strcmp(session->state.git_dir, session->repo->common_dir) != 0)
+		ews_error_hint("where it was moved by hand, 'git worktree repair <where it stands>' lets git find it; "
+			       "'git ews end --force %s' ends the session, and leaves the files as they are",
+			       id);
+	else if (ews_session_is_lost_with_files(session))
+		ews_error_hint("'git ews end --force %s' ends the session, and leaves the files as they are", id);
+	else
+		ews_error_hint("'git ews end %s' ends the session", id);
 }
 
 /* Was the work tree moved by hand? Then git's entry leads to where it was, and its own file leads to the entry. */

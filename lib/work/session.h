@@ -29,17 +29,18 @@ struct ews_session {
 	struct ews_lock owner_lock; /* held after ews_session_own() */
 	struct ews_early *early; /* a look at the workspace that was begun; NULL: none */
 	struct ews_repo *beside; /* the work tree that it is of, where that is another one; NULL until somebody asked for it */
-	bool is_lost; /* it works in a work tree itself that is none of the repository any more: only its record can be closed */
+	bool is_lost; /* it works in a work tree itself that can't be found: only its record can be closed */
+	bool is_out_of_reach; /* of one that is lost: git has that work tree still, so that it may come back */
 };
 
-#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT, NULL, NULL, false }
+#define EWS_SESSION_INIT { NULL, NULL, EWS_STATE_INIT, NULL, -1, EWS_LOCK_INIT, EWS_LOCK_INIT, NULL, NULL, false, false }
 
 /*
  * Open the session that `name` (an id, or a prefix of one alone) means. NULL:
  * the session of the current directory (also of one that a step put into trash), else $EWS_SESSION, else the only
  * active session of the project. Fails with EWS_ENOTFOUND or, for a prefix of several,
  * EWS_EUSAGE with the candidates in the hint; EWS_EDAMAGED when its state can't be read. One that works in another work
- * tree itself is not for this one: EWS_ENOTFOUND, and the hint says where it is. Where that work tree is gone it is for all of them.
+ * tree itself is not for this one: EWS_ENOTFOUND, and the hint says where it is. Where that work tree is lost it is for all of them.
  */
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name);
 
@@ -69,8 +70,14 @@ char *ews_session_top(const struct ews_session *session);
  */
 bool ews_session_has_left_files(const struct ews_session *session);
 
-/* What became of the work tree of one that is lost: it is "gone", or else "none of the repository any more". */
+/* What became of the work tree of one that is lost: it is "out of reach", "gone", or else "none of the repository any more". */
 const char *ews_session_lost_word(const struct ews_session *session);
+
+/* Does only force end one that is lost? Its work tree may come back, or files stand there. */
+bool ews_session_is_lost_with_files(const struct ews_session *session);
+
+/* Of one that is lost: hint at what brings its work tree back, and at what ends it. */
+void ews_session_hint_lost(const struct ews_session *session);
 
 /* What `state` says of a session that works in the linked worktree `repo` itself, which was moved since, is said of its new place. */
 void ews_session_follow(struct ews_state *state, const struct ews_repo *repo);

@@ -137,13 +137,11 @@ static void hint_end(const struct ews_session *session)
 static int fail_lost(const struct ews_session *session)
 {
 	const struct ews_state *state = &session->state;
-	const bool has_left_files = ews_session_has_left_files(session);
 
 	ews_error(EWS_EDAMAGED, "the work tree of session '%s' is %s: '%s'", state->id,
 		  ews_session_lost_word(session), state->workspace);
-	if (has_left_files)
-		ews_error_hint("'git ews end --force %s' ends the session, and leaves the files as they are",
-			       state->id);
+	if (ews_session_is_lost_with_files(session))
+		ews_session_hint_lost(session);
 	else
 		hint_end(session);
 	return EWS_EDAMAGED;
