@@ -314,6 +314,20 @@ test_expect_success 'in place in a work tree that was moved by hand: asked there
 	test_repo hand && git -C hand worktree add -q ../hand-w -b w && git -C hand-w ews start --method in-place ip && echo agent >>hand-w/run.sh && mv hand-w hand-m && git -C hand-m ews diff ip >out && test_grep "^+agent" out && git -C hand-m ews end ip >out && test_grep "Status: Verified" out && git -C hand-m worktree repair && git -C hand-m status --porcelain >out && test_must_be_empty out
 '
 
+test_expect_success 'P4: likewise where another repository, or another work tree, stands in its old place by now; asked elsewhere it is out of reach until git is told' '
+	for how in clone empty swap apart; do
+		rm -rf old old-w old-m old.git && if test $how = apart; then git clone -q --separate-git-dir old.git stood old-w && git -C old-w worktree add -q ../old -b main2; else test_repo old && git -C old worktree add -q ../old-w -b w; fi && echo run >old-w/mine && (cd old-w && git add mine && git commit -qm mine && git ews start --method in-place ip) && echo agent >>old-w/mine &&
+		case $how in
+		clone | apart) mv old-w old-m && git clone -q stood old-w ;;
+		empty) mv old-w old-m && mkdir old-w ;;
+		swap) git -C old worktree add -q ../old-m -b m && mv old-m t && mv old-w old-m && mv t old-w ;;
+		esac && if test $how != apart; then
+			for verb in revert end "end --dry-run"; do test_expect_code 1 git -C old ews $verb ip 2>err && test_grep "the work tree of session .ip. is out of reach" err && test_grep "git worktree repair" err || { echo >&2 "$how: $verb"; return 1; }; done
+		fi && test_grep agent old-m/mine && git -C old-m ews diff ip >out && test_grep "^+agent" out && git -C old-m ews revert ip >out && test_grep "Status: Verified" out && git -C old-m ews undo ip && if test $how = clone; then git -C old worktree repair ../old-m && git -C old ews status ip >out && test_grep "Workspace: $PWD/old-m" out; fi &&
+		git -C old-m ews end ip >out && test_grep "Status: Verified" out && git -C old-m status --porcelain >out && test_must_be_empty out || { echo >&2 "$how"; return 1; }
+	done
+'
+
 test_expect_success 'P1, P8: likewise where all that was within one second: neither its session nor its steps are the new one'"'"'s, which has its own' '
 	test_repo soon && for n in 1 2 3; do
 		git -C soon worktree add -q ../soon-w -b w$n && (cd soon-w && git ews start --method in-place done$n && echo agent >>run.sh && git ews end done$n && git ews start --method in-place ip$n && echo agent >>run.sh && git ews list) >out && test_grep "^ip$n *active" out && git -C soon worktree remove --force ../soon-w &&

@@ -57,6 +57,33 @@ char *ews_gitfile_follow(const char *path)
 	return realpath(target, NULL);
 }
 
+int ews_gitfile_leads_to(const char *top, const char *git_dir)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(top, EWS_GITFILE);
+	EWS_CLEANUP(free) char *named = NULL;
+	EWS_CLEANUP(free) char *target = NULL;
+	EWS_CLEANUP(free) char *real = NULL;
+	struct stat st;
+	int rc;
+
+	if (stat(path, &st) < 0)
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return 0;
+	rc = S_ISREG(st.st_mode) ? ews_gitfile_read(&named, AT_FDCWD, path) : 0;
+	if (rc == EWS_EGIT) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	target = named ? ews_path_absolute(top, named) : ews_strdup(path);
+	real = realpath(target, NULL);
+	if (!real)
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", target);
+	return !strcmp(real, git_dir);
+}
+
 char *ews_gitfile_back(const char *git_dir)
 {
 	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "gitdir");

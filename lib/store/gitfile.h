@@ -26,6 +26,12 @@ int ews_gitfile_read(char **out, int dir_fd, const char *name);
 char *ews_gitfile_follow(const char *path);
 
 /*
+ * Does the ".git" of the directory `top` lead to the git directory `git_dir`, a real path, or is it that itself? Returns 1 or 0; below
+ * zero where that can't be seen.
+ */
+int ews_gitfile_leads_to(const char *top, const char *git_dir);
+
+/*
  * The path of the gitfile that the git directory `git_dir` of a linked worktree leads back to, whether it is there or not; NULL,
  * with no error set, where that says nothing. The caller frees it.
  */

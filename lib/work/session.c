@@ -277,14 +277,33 @@ void ews_session_hint_lost(const struct ews_session *session)
 		ews_error_hint("'git ews end %s' ends the session", id);
 }
 
-/* Was the work tree moved by hand? Then git's entry leads to where it was, and its own file leads to the entry. */
-static bool was_moved_by_hand(const struct ews_state *state, const struct ews_repo *repo)
+/*
+ * Has the work tree left `place`? What stands there by now may be another one, or anything. The main work tree may have stood there
+ * without a file of its own (GIT_WORK_TREE).
+ */
+static bool has_moved_from(const char *place, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *gitfile = ews_path_join(place, EWS_GITFILE);
+	int rc = ews_gitfile_leads_to(place, repo->git_dir);
+
+	if (rc == 0 && !strcmp(repo->git_dir, repo->common_dir) && ews_file_is_there(AT_FDCWD, place) != 0)
+		rc = ews_file_is_there(AT_FDCWD, gitfile) != 1;
+	if (rc < 0)
+		ews_error_clear(); /* what can't be looked at may be there */
+	return rc == 0;
+}
+
+/*
+ * Was the work tree moved by hand? Then git's entry leads to where it was, `top`, and its own file leads to the entry. Of a copy
+ * the same can be said, but that the first one is there still.
+ */
+static bool was_moved_by_hand(const struct ews_state *state, const struct ews_repo *repo, const char *top)
 {
 	EWS_CLEANUP(free) char *gitfile = ews_path_join(repo->project, EWS_GITFILE);
 	EWS_CLEANUP(free) char *leads_to = ews_gitfile_follow(gitfile);
 
-	return leads_to && !strcmp(leads_to, repo->git_dir) && access(state->workspace, F_OK) < 0 &&
-	       ews_errno_is_absent(errno);
+	return leads_to && !strcmp(leads_to, repo->git_dir) && has_moved_from(state->workspace, repo) &&
+	       (!top || has_moved_from(top, repo));
 }
 
 void ews_session_follow(struct ews_state *state, const struct ews_repo *repo)
@@ -297,14 +316,12 @@ void ews_session_follow(struct ews_state *state, const struct ews_repo *repo)
 	    ews_repo_is_another(repo, state->worktree_mark, state->created_s))
 		return;
 	top = ews_repo_linked_top(repo, state->git_dir);
-	if (!top && was_moved_by_hand(state, repo))
-		top = ews_strdup(repo->project);
-	if (!top || strcmp(top, repo->project) != 0)
+	if ((!top || strcmp(top, repo->project) != 0) && !was_moved_by_hand(state, repo, top))
 		return;
 	free(state->workspace);
 	free(state->project);
-	state->workspace = ews_strdup(top);
-	state->project = ews_steal(&top);
+	state->workspace = ews_strdup(repo->project);
+	state->project = ews_strdup(repo->project);
 }
 
 int ews_session_remove_tmp(const struct ews_session *session)
