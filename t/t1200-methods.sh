@@ -328,6 +328,14 @@ test_expect_success 'P4: likewise where another repository, or another work tree
 	done
 '
 
+test_expect_success USERS 'P4: in place: what git has of the work tree is kept from an ordinary user: that is an error, and never gone' '
+	mkdir kept && git clone -q stood kept/p && git -C kept/p worktree add -q ../w -b w && test_give_user kept && git config --global --add safe.directory "*" && test_as_user sh -c "cd kept/w && git ews start --method in-place s && echo agent >>run.sh" && for closed in worktrees worktrees/w worktrees/w/gitdir; do
+		chmod 0 "kept/p/.git/$closed" && for verb in status end "end --force" diff; do
+			test_as_user git -C kept/p ews $verb s >out 2>err; code=$? && cat out err >said && test_grep "Permission denied" said && test_grep ! "gone\|out of reach\|Session Ended\|end --force" said && test $code != 0 || { test $verb = status && test $code = 0; } || { echo >&2 "$closed: $verb"; return 1; }
+		done && { test_as_user git -C kept/p ews doctor >out 2>&1 || :; } && test_grep ! "end --force" out && chmod 755 "kept/p/.git/$closed" || return 1
+	done && test_as_user git -C kept/w ews diff s >out && test_grep "^+agent" out && test_as_user git -C kept/w ews end s >out && test_grep "Status: Verified" out
+'
+
 test_expect_success 'P1, P8: likewise where all that was within one second: neither its session nor its steps are the new one'"'"'s, which has its own' '
 	test_repo soon && for n in 1 2 3; do
 		git -C soon worktree add -q ../soon-w -b w$n && (cd soon-w && git ews start --method in-place done$n && echo agent >>run.sh && git ews end done$n && git ews start --method in-place ip$n && echo agent >>run.sh && git ews list) >out && test_grep "^ip$n *active" out && git -C soon worktree remove --force ../soon-w &&

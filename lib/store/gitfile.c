@@ -86,13 +86,26 @@ int ews_gitfile_leads_to(const char *top, const char *git_dir)
 
 char *ews_gitfile_back(const char *git_dir)
 {
+	char *path = NULL;
+
+	if (ews_gitfile_read_back(&path, git_dir) < 0)
+		ews_error_clear();
+	return path;
+}
+
+int ews_gitfile_read_back(char **out, const char *git_dir)
+{
 	EWS_CLEANUP(free) char *file = ews_path_join(git_dir, "gitdir");
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read(&text, AT_FDCWD, file, BYTES_MAX);
 
-	if (ews_file_read(&text, AT_FDCWD, file, BYTES_MAX) < 0)
-		ews_error_clear();
+	if (rc < 0)
+		return rc;
 	ews_buf_rtrim(&text);
-	return text.len ? ews_path_absolute(git_dir, text.ptr) : NULL;
+	if (!text.len)
+		return ews_error(EWS_ENOTFOUND, "'%s' is empty", file);
+	*out = ews_path_absolute(git_dir, text.ptr);
+	return 0;
 }
 
 /* Is it a file that names no git directory, or a link that leads nowhere? What can't be read may name one. */

@@ -37,6 +37,9 @@ int ews_gitfile_leads_to(const char *top, const char *git_dir);
  */
 char *ews_gitfile_back(const char *git_dir);
 
+/* The same for whom it matters why: fails with EWS_ENOTFOUND where that says nothing, and as ews_file_read() does. */
+int ews_gitfile_read_back(char **out, const char *git_dir);
+
 /*
  * Is the ".git" in the directory `dir_fd` a directory without what makes a git directory, a file that names none, or a link that
  * leads nowhere? What it stands beside is no repository. A file that names what is not there is another thing: it may come back.

@@ -365,10 +365,15 @@ char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir)
 int ews_repo_open_beside(struct ews_repo **out, const struct ews_repo *repo, const char *git_dir, const char *project)
 {
 	EWS_CLEANUP(repo) struct ews_repo *other = NULL;
-	EWS_CLEANUP(free) char *gitfile = is_linked(git_dir, repo->common_dir) ? ews_gitfile_back(git_dir) : NULL;
-	EWS_CLEANUP(free) char *top = gitfile ? ews_path_dir(gitfile) : ews_strdup(project);
-	int rc;
+	EWS_CLEANUP(free) char *gitfile = NULL;
+	EWS_CLEANUP(free) char *top = NULL;
+	int rc = is_linked(git_dir, repo->common_dir) ? ews_gitfile_read_back(&gitfile, git_dir) : 0;
 
+	/* Of what is kept from us nobody may think that it is gone. */
+	if (rc == EWS_EDENIED || rc == EWS_EIO || (rc < 0 && ews_error_wants_descriptors()))
+		return rc;
+	ews_error_clear();
+	top = gitfile ? ews_path_dir(gitfile) : ews_strdup(project);
 	if (access(top, F_OK) < 0 && ews_errno_is_absent(errno))
 		return ews_error(EWS_ENOTFOUND, "its work tree is gone: '%s'", top);
 	rc = ews_repo_open_at(&other, top, repo->home);

@@ -78,13 +78,15 @@ static int check_state(const struct ews_session *session, const char *id)
 	return 0;
 }
 
-/* Is `project` not where it works? What was made since, in its place or under its name, is another one. */
-static bool is_lost(const struct ews_state *state, const struct ews_repo *project)
+/* Is `project` not where it works? Returns 1 or 0. What was made since, in its place or under its name, is another one. */
+static int is_lost(const struct ews_state *state, const struct ews_repo *project)
 {
+	int rc;
+
 	if (ews_repo_is_another(project, state->worktree_mark, state->created_s))
-		return true;
-	return strcmp(state->workspace, project->project) != 0 && access(state->workspace, F_OK) < 0 &&
-	       ews_errno_is_absent(errno);
+		return 1;
+	rc = strcmp(state->workspace, project->project) ? ews_file_is_there(AT_FDCWD, state->workspace) : 1;
+	return rc < 0 ? rc : !rc;
 }
 
 /* Has git the work tree still, wherever that is? Returns 1 or 0: what has its name by now may have been made since. */
@@ -98,7 +100,12 @@ static int is_known_to_git(const struct ews_state *state)
 	fd = ews_dir_open(state->git_dir);
 	if (fd < 0)
 		return fd;
-	return !ews_linked_is_younger(fd, state->created_s, state->created_ns);
+	rc = ews_linked_is_another(fd, state->worktree_mark, state->created_s);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 1;
+	}
+	return rc < 0 ? rc : !rc;
 }
 
 /* Only what git has no more is gone for certain: a disk may be away, or a directory above be renamed. */
@@ -128,8 +135,9 @@ static int stand_in_place(struct ews_session *session)
 	if (rc < 0)
 		return rc;
 	ews_session_follow(&session->state, project);
-	if (is_lost(&session->state, project))
-		return take_for_lost(session);
+	rc = is_lost(&session->state, project);
+	if (rc != 0)
+		return rc < 0 ? rc : take_for_lost(session);
 	session->repo = project;
 	return 0;
 }
@@ -182,7 +190,7 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	if (rc == 0)
 		rc = check_state(&session, id);
 	/* Then nothing is wrong with it, as far as anybody knows. */
-	if (rc == EWS_EDENIED || (rc < 0 && ews_error_wants_descriptors()))
+	if (rc == EWS_EDENIED || rc == EWS_EIO || (rc < 0 && ews_error_wants_descriptors()))
 		return ews_error_wrap("session '%s'", id);
 	if (rc < 0) {
 		ews_error_wrap("session '%s'", id);
