@@ -399,4 +399,12 @@ test_expect_success 'P1: what a sparse checkout left out, and git took in once i
 	done
 '
 
+test_expect_success 'P1: an undo leaves nothing out of a work tree whose sparse checkout was switched off or widened since' '
+	for how in disable "add docs"; do
+		test_repo so && git -C so sparse-checkout set --cone src && start_ws so so && mkdir -p "${ws:?}/docs" && echo new >"${ws:?}/docs/crlf.txt" && git -C so ews apply so && git -C so sparse-checkout $how && git -C so ews undo &&
+			test_path_is_missing so/docs/crlf.txt && git -C so ls-files -t >out && test_grep "^H docs/crlf.txt" out && git -C so status --porcelain >out && test_grep "^ D docs/crlf.txt" out &&
+			git -C so reset -q --hard && test_path_is_file so/docs/crlf.txt && git -C so ews end --force so && rm -rf so || return 1
+	done
+'
+
 test_done

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "store/config.h"
 #include "store/git.h"
 #include "store/git_program.h"
 #include "store/index.h"
@@ -410,6 +411,26 @@ static bool is_taken_in(const struct ews_index *index, const struct ews_index_en
 	       ews_oid_equal(&is->oid, &was->oid);
 }
 
+/*
+ * Are files still left out of the work tree by the patterns of `then`? By others git may want some of them, and it never brings one
+ * that bears the mark. Whether the patterns are taken for cones says nothing new: such ones mean the same either way.
+ */
+static int is_as_sparse(struct ews_repo *repo, const struct ews_gitstate *then)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
+	const struct ews_gitstate_file *was = ews_gitstate_file(then, EWS_GITSTATE_SPARSE), *is;
+	bool is_sparse;
+	int rc = ews_config_git_bool(&is_sparse, repo->odb, "core.sparseCheckout", false);
+
+	if (rc < 0 || !is_sparse)
+		return rc;
+	rc = ews_gitstate_read_files(&now, repo->git_fd);
+	if (rc < 0)
+		return rc;
+	is = ews_gitstate_file(&now, EWS_GITSTATE_SPARSE);
+	return was && is && was->data.len == is->data.len && !memcmp(was->data.ptr, is->data.ptr, is->data.len);
+}
+
 int ews_stage_leave_out(struct ews_repo *repo, const struct ews_gitstate *then,
 			bool (*wants)(const void *payload, const char *path), const void *payload)
 {
@@ -417,8 +438,11 @@ int ews_stage_leave_out(struct ews_repo *repo, const struct ews_gitstate *then,
 	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;
 	EWS_CLEANUP(index) struct ews_index is = EWS_INDEX_INIT;
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
-	int rc = read_kept(&was, repo, then);
+	int rc = is_as_sparse(repo, then);
 
+	if (rc <= 0)
+		return rc;
+	rc = read_kept(&was, repo, then);
 	for (size_t i = 0; i < was.n && rc == 0; i++) {
 		const struct ews_index_entry *entry = &was.items[i];
 

@@ -33,7 +33,8 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 
 /*
  * Files that git had left out of the work tree, by the raw index in `then`, may have been there since, and then it forgets that. Let
- * it leave out again those that `wants` is for and that its index has as it had them then.
+ * it leave out again those that `wants` is for and that its index has as it had them then, where the sparse checkout is the one of
+ * then: nothing is done where it was switched off, or other patterns hold.
  */
 int ews_stage_leave_out(struct ews_repo *repo, const struct ews_gitstate *then,
 			bool (*wants)(const void *payload, const char *path), const void *payload);
