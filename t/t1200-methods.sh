@@ -449,6 +449,14 @@ test_expect_success 'P2: in place a branch without a commit that was made one le
 	git -C still ews revert s >out && test_grep "Status: Verified" out && test_path_is_missing still/.git/refs/heads/main && git -C still status >out && test_grep "No commits yet" out && git -C still ews end s
 '
 
+test_expect_success 'P2: in place a branch without a commit that is broken since, or a circle of one, is cleared' '
+	for how in "echo junk >.git/refs/heads/main" ": >.git/refs/heads/main" "git symbolic-ref refs/heads/main refs/heads/main"; do
+		git init -q none && git -C none symbolic-ref HEAD refs/heads/main && echo 1 >none/f && git -C none ews start --method in-place s && (cd none && eval "$how") && test_must_fail git -C none commit -q --allow-empty -m no &&
+			git -C none ews revert s >out && test_grep "Status: Verified" out && test_path_is_missing none/.git/refs/heads/main && (cd none && eval "$how") && git -C none ews end s >out && test_grep "Status: Verified" out &&
+			git -C none commit -q --allow-empty -m yes && rm -rf none || { echo >&2 "$how"; return 1; }
+	done
+'
+
 test_expect_success 'where HEAD leads in a circle start says that it is damaged, whatever the method' '
 	for method in in-place worktree snapshot; do
 		git init -q "round-$method" && echo 1 >"round-${method:?}/f" && git -C "round-$method" symbolic-ref refs/heads/a refs/heads/b && git -C "round-$method" symbolic-ref refs/heads/b refs/heads/a && git -C "round-$method" symbolic-ref HEAD refs/heads/a &&

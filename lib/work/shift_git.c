@@ -98,21 +98,26 @@ int ews_shift_refuse_locked(const struct ews_shift *shift)
  * In place HEAD is mostly on a branch, which then is part of the state. Gives the branch and
  * where it is now (none: nowhere); false when there is no branch, or it is where it was. A symbolic one moves the ref that it leads
  * to, where it led to that then; else it is put back itself, or a branch that is another's would move. Older snapshots don't say.
+ * What is broken, or leads in a circle, is never where it was: start refuses that, and nobody could make a commit.
  */
 static bool find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
 	EWS_CLEANUP(free) char *last = NULL;
 	const char *then = shift->opts->target->branch;
-	bool leads_elsewhere;
+	bool leads_elsewhere, is_broken;
+	int rc;
 
 	*now = (struct ews_oid)EWS_OID_NONE;
 	if (!name)
 		return false;
-	if (ews_odb_ref_follow(now, &last, shift->repo->odb, name) < 0)
+	rc = ews_odb_ref_follow(now, &last, shift->repo->odb, name);
+	if (rc < 0)
 		ews_error_clear();
+	is_broken = rc == EWS_EGIT;
 	leads_elsewhere = then && *then && strcmp(then, last) != 0;
-	if (ews_oid_equal(now, &shift->opts->target->head) && !(leads_elsewhere && strcmp(last, name) != 0))
+	if (!is_broken && ews_oid_equal(now, &shift->opts->target->head) &&
+	    !(leads_elsewhere && strcmp(last, name) != 0))
 		return false;
 	*branch = leads_elsewhere ? ews_steal(&name) : ews_steal(&last);
 	return true;
