@@ -431,11 +431,12 @@ test_expect_success 'in place: a branch that was made a symbolic ref is put back
 
 test_expect_success 'P2: in place a HEAD that leads in a circle, or whose branch does or is broken, is put back, and nothing is stuck' '
 	for how in "symbolic-ref refs/heads/a refs/heads/b; symbolic-ref refs/heads/b refs/heads/a; symbolic-ref HEAD refs/heads/a" "symbolic-ref refs/heads/main refs/heads/b; symbolic-ref refs/heads/b refs/heads/main" \
-		"symbolic-ref refs/heads/main refs/heads/main" junk empty packed; do
+		"symbolic-ref refs/heads/main refs/heads/main" junk empty packed link; do
 		rm -rf circle && test_repo circle && git -C circle log --format="%H %s" >log && cp circle/.git/HEAD circle.HEAD && git -C circle status --porcelain >want && git -C circle ews start --method in-place s &&
 			case $how in
 			junk) echo junk >circle/.git/refs/heads/main ;;
 			empty) : >circle/.git/refs/heads/main ;;
+			link) ln -sf main circle/.git/refs/heads/main ;;
 			packed) git -C circle update-ref refs/heads/main HEAD~1 && git -C circle pack-refs --all && echo junk >circle/.git/refs/heads/main ;;
 			*) echo "$how" | tr ";" "\n" | while read -r words; do git -C circle $words || exit 1; done ;;
 			esac && echo work >>circle/src/main.c && test_must_fail git -C circle rev-parse -q --verify HEAD && git -C circle ews revert s >out 2>err && test_grep "Status: Verified" out && test_cmp circle.HEAD circle/.git/HEAD && test_grep "HEAD was damaged" err &&
@@ -450,7 +451,7 @@ test_expect_success 'P2: in place a branch without a commit that was made one le
 '
 
 test_expect_success 'P2: in place a branch without a commit that is broken since, or a circle of one, is cleared' '
-	for how in "echo junk >.git/refs/heads/main" ": >.git/refs/heads/main" "git symbolic-ref refs/heads/main refs/heads/main"; do
+	for how in "echo junk >.git/refs/heads/main" ": >.git/refs/heads/main" "git symbolic-ref refs/heads/main refs/heads/main" "ln -s main .git/refs/heads/main"; do
 		git init -q none && git -C none symbolic-ref HEAD refs/heads/main && echo 1 >none/f && git -C none ews start --method in-place s && (cd none && eval "$how") && test_must_fail git -C none commit -q --allow-empty -m no &&
 			git -C none ews revert s >out && test_grep "Status: Verified" out && test_path_is_missing none/.git/refs/heads/main && (cd none && eval "$how") && git -C none ews end s >out && test_grep "Status: Verified" out &&
 			git -C none commit -q --allow-empty -m yes && rm -rf none || { echo >&2 "$how"; return 1; }

@@ -421,6 +421,14 @@ static int read_value_at(struct ews_ref *ref, const struct ref_place *place)
 	return read_value_of(ref, fd);
 }
 
+/* Is it a file, or a link in a circle? As in git nobody looks for what is packed by that name then. */
+static bool hides_packed(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, name, &st, 0) < 0 ? errno == ELOOP : !S_ISDIR(st.st_mode);
+}
+
 /* Symbolic ones are followed; the name of the last is the caller's (`last` NULL: nobody wants it). */
 static int follow_ref(struct ews_oid *out, char **last, const struct ref_place *place, const char *name)
 {
@@ -430,7 +438,6 @@ static int follow_ref(struct ews_oid *out, char **last, const struct ref_place *
 		return ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
 	for (unsigned i = 0; i <= LINKS_MAX && ews_odb_is_ref_name(at); i++) {
 		struct ews_ref ref = { .name = at, .oid = EWS_OID_NONE };
-		struct stat st;
 		int rc = read_value_at(&ref, place);
 
 		if (last) {
@@ -442,7 +449,7 @@ static int follow_ref(struct ews_oid *out, char **last, const struct ref_place *
 		if (is_broken(&ref)) {
 			int dir_fd = is_own(at) ? place->own_fd : place->common_fd;
 
-			if (rc > 0 && fstatat(dir_fd, at, &st, 0) == 0 && !S_ISDIR(st.st_mode))
+			if (rc > 0 && hides_packed(dir_fd, at))
 				return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", at);
 			rc = find_packed_in(&ref.oid, place->common_fd, at);
 			if (rc <= 0)
@@ -489,12 +496,20 @@ bool ews_odb_ref_is_missing(struct ews_odb *odb, const char *name)
 	return is;
 }
 
+/* Does a link lead in a circle there? Then no ref is beneath it. */
+static bool is_circle(const struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
+
+	return access(path, F_OK) < 0 && errno == ELOOP;
+}
+
 int ews_odb_ref_in_way(char **out, struct ews_odb *odb, const char *name)
 {
 	EWS_CLEANUP(refs) struct ews_refs beneath = EWS_REFS_INIT;
 	EWS_CLEANUP(free) char *prefix = ews_strfmt("%s/", name);
 	EWS_CLEANUP(free) char *above = ews_strdup(name);
-	int rc = ews_odb_ref_names(&beneath, odb, prefix);
+	int rc = is_circle(odb, name) ? 0 : ews_odb_ref_names(&beneath, odb, prefix);
 	char *slash;
 
 	*out = rc == 0 && beneath.n ? ews_strdup(beneath.items[0].name) : NULL;
