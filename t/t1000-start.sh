@@ -536,4 +536,13 @@ test_expect_success 'a revision that git replace has put another in the place of
 	done
 '
 
+test_expect_success 'a tree or a file that git replace has put another in the place of keeps nobody from a revision that has it not' '
+	test_repo elsewhere && mkdir elsewhere/sub && echo 1 >elsewhere/sub/f && git -C elsewhere add . && git -C elsewhere commit -qm sub && git -C elsewhere rm -qr sub && echo new >elsewhere/src/new && git -C elsewhere add . && git -C elsewhere commit -qm without &&
+	for what in HEAD~1^{tree} HEAD~1:sub HEAD~1:src HEAD~1:sub/f; do
+		id=$(git -C elsewhere rev-parse "$what") && other=$(if test "$(git -C elsewhere cat-file -t "$id")" = tree; then git -C elsewhere mktree </dev/null; else echo other | git -C elsewhere hash-object -w --stdin; fi) && git -C elsewhere replace "$id" "$other" &&
+			for opts in "--base HEAD" --no-uncommitted; do start_ws elsewhere $opts r && diff -r --no-dereference -x .git -x .superqode elsewhere "$ws" && git -C "$ws" status --porcelain >out && test_must_be_empty out && git -C elsewhere ews end r || return 1; done &&
+			test_expect_code 128 git -C elsewhere ews start --base HEAD~1 r 2>err && test_grep "in the place of .$id." err && git -C elsewhere replace -d "$id" || { echo >&2 "$what"; return 1; }
+	done
+'
+
 test_done

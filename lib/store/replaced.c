@@ -68,16 +68,15 @@ static int refuse(const struct ews_oid *oid)
 	return EWS_EUNSUPPORTED;
 }
 
-int ews_replaced_refuse(struct ews_odb *odb, const struct ews_entries *entries)
+int ews_replaced_refuse(struct ews_odb *odb, const struct ews_oid *tree, const struct ews_entries *entries)
 {
 	EWS_CLEANUP(oids) struct ews_oids replaced = EWS_OIDS_INIT;
 	int rc = list_seen(&replaced, odb);
 
 	if (rc < 0 || !replaced.n)
 		return rc;
-	for (size_t i = 0; i < replaced.n; i++)
-		if (ews_odb_is(odb, &replaced.items[i], EWS_OBJECT_TREE))
-			return refuse(&replaced.items[i]);
+	if (ews_oids_has(&replaced, tree))
+		return refuse(tree);
 	for (size_t i = 0; i < entries->n; i++)
 		if (ews_oids_has(&replaced, &entries->items[i].oid))
 			return refuse(&entries->items[i].oid);

@@ -22,9 +22,9 @@ void ews_replaced_list(struct ews_oids *out, struct ews_odb *odb);
 int ews_replaced_commit(struct ews_oid *out, struct ews_odb *odb, const struct ews_oid *commit);
 
 /*
- * Fail with EWS_EUNSUPPORTED when git sees something else in the place of one of `entries`, which are a commit's, or of a tree:
- * the ids of that would not be those of its contents.
+ * Fail with EWS_EUNSUPPORTED when git sees something else in the place of a commit's `tree`, or of one of its `entries`, listed with
+ * ids (ews_tree_list_with_ids): the ids of that would not be those of its contents.
  */
-int ews_replaced_refuse(struct ews_odb *odb, const struct ews_entries *entries);
+int ews_replaced_refuse(struct ews_odb *odb, const struct ews_oid *tree, const struct ews_entries *entries);
 
 #endif

@@ -419,7 +419,8 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	}
 	/* What comes from the project's files is what these are. */
 	if (rc == 0 && (src->has_base || !with_project))
-		rc = ews_replaced_refuse(repo->odb, src->has_base ? &src->base : &src->head);
+		rc = ews_replaced_refuse(repo->odb, src->has_base ? &src->base_tree : &src->head_tree,
+					 src->has_base ? &src->base : &src->head);
 	return rc;
 }
 
