@@ -13,6 +13,7 @@
 #include "work/pending.h"
 
 #define LOST "gone for good, since trash can't have it"
+#define WOULD_BE_LOST "would be " LOST
 
 static const char *const list_usage[] = { "git ews pending list", NULL };
 static const char *const show_usage[] = { "git ews pending show <id>", NULL };
@@ -226,11 +227,12 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = 0;
 	}
 	name = pending ? pending->name : args.words.items[0];
-	if (rc == 0 && !dry_run)
-		rc = ews_pending_drop(&lost, ctx->repo, name);
+	if (rc == 0)
+		rc = dry_run ? ews_pending_drop_check(&lost, ctx->repo, name)
+			     : ews_pending_drop(&lost, ctx->repo, name);
 	if (rc < 0)
 		return rc;
-	ews_render_reasons_talk(ctx, LOST, &lost);
+	ews_render_reasons_talk(ctx, dry_run ? WOULD_BE_LOST : LOST, &lost);
 	if (ctx->json) {
 		ews_render_string(object, "name", name);
 		ews_render_string(object, "session_id", pending ? pending->base.session : NULL);

@@ -364,6 +364,24 @@ static int plan_side(struct dropping *out, struct ews_repo *repo, const char *na
 	return 1;
 }
 
+/* `result` and `base` are the ids of the snapshots, NULL where one can't be read. */
+static int plan_sides(struct dropping *out, struct ews_repo *repo, const char *name, const char *result,
+		      const char *base)
+{
+	int rc = plan_side(out, repo, name, "result", result);
+
+	if (rc < 0)
+		return rc;
+	out->has_result = rc;
+	rc = plan_side(out, repo, name, "base", base);
+	/* One that is gone, or broken, names nothing that could move. */
+	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
+		ews_error_clear();
+		rc = 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
 static int plan_drop(struct dropping *out, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
@@ -377,22 +395,11 @@ static int plan_drop(struct dropping *out, struct ews_repo *repo, const char *na
 		return rc;
 	is_its_id = base.id && !strcmp(name, base.session) && is_last(repo, &base);
 	rc = ews_step_init(&out->step, repo->dir_fd, "drop", is_its_id ? name : NULL);
-	if (rc == 0)
-		rc = plan_side(out, repo, name, "result", result.id);
-	if (rc < 0)
-		return rc;
-	out->has_result = rc;
-	rc = plan_side(out, repo, name, "base", base.id);
-	/* One that is gone, or broken, names nothing that could move. */
-	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
-		ews_error_clear();
-		rc = 0;
-	}
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : plan_sides(out, repo, name, result.id, base.id);
 }
 
 /* The result, which makes it one, is the first, and goes last. */
-static int drop_lost(struct ews_strv *out, struct ews_repo *repo, const struct ews_strv *lost)
+static int drop_lost(struct ews_strv *out, struct ews_repo *repo, const struct ews_strv *lost, bool dry_run)
 {
 	const struct ews_oid none = EWS_OID_NONE;
 	int rc = 0;
@@ -404,7 +411,7 @@ static int drop_lost(struct ews_strv *out, struct ews_repo *repo, const struct e
 		struct ews_oid oid;
 
 		rc = ews_oid_parse(&oid, hex);
-		if (rc == 0)
+		if (rc == 0 && !dry_run)
 			rc = ews_odb_ref_swap(repo->odb, ref, &oid, &none);
 		if (rc == 0)
 			ews_path_line_add(out, ref, why);
@@ -419,7 +426,7 @@ static int drop_all(struct ews_strv *lost, struct ews_repo *repo, struct droppin
 				      : ews_snapshot_move_all(repo, &dropping->step, false);
 
 	if (rc == 0)
-		rc = drop_lost(lost, repo, &dropping->lost);
+		rc = drop_lost(lost, repo, &dropping->lost, false);
 	return rc < 0 ? rc : dropping->has_result;
 }
 
@@ -436,4 +443,14 @@ int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *n
 	if (rc == 0)
 		rc = drop_all(lost, repo, &dropping);
 	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : rc;
+}
+
+int ews_pending_drop_check(struct ews_strv *lost, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(dropping) struct dropping dropping = { EWS_STEP_INIT, EWS_STRV_INIT, false };
+	int rc = plan_sides(&dropping, repo, name, NULL, NULL);
+
+	if (rc == 0)
+		rc = drop_lost(lost, repo, &dropping.lost, true);
+	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : 0;
 }

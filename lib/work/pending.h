@@ -66,6 +66,8 @@ bool ews_pending_is_step(const struct ews_step *step);
  * is added to `lost` as "<ref>\t<why>". Returns 1 when undo makes it pending again, 0 when its result is lost.
  */
 int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *name);
+/* Would it work, and what would be lost? Nothing is done. */
+int ews_pending_drop_check(struct ews_strv *lost, struct ews_repo *repo, const char *name);
 
 void ews_pendings_release(struct ews_pendings *list);
 EWS_CLEANUP_DEFINE(pendings, struct ews_pendings, ews_pendings_release)
