@@ -124,18 +124,20 @@ static bool names_nothing(int dir_fd, const struct stat *st)
 	return rc == EWS_EGIT || (rc == 0 && !*named);
 }
 
-/* To git HEAD names a ref or begins with a commit's id. A link is how old repositories name theirs; what can't be read may be one. */
-static bool is_head(int dir_fd, const struct stat *st)
+int ews_gitfile_is_head(int dir_fd, const char *path)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	const char *ref;
+	struct stat st;
+	int rc;
 
-	if (!S_ISREG(st->st_mode))
-		return S_ISLNK(st->st_mode);
-	if (ews_file_read(&text, dir_fd, HEAD, BYTES_MAX) < 0) {
-		ews_error_clear();
-		return true;
-	}
+	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return S_ISLNK(st.st_mode);
+	rc = ews_file_read(&text, dir_fd, path, BYTES_MAX);
+	if (rc < 0)
+		return rc;
 	ref = ews_str_after(text.ptr, "ref:");
 	if (ref)
 		return ews_str_begins(ref + strspn(ref, " \t\n\r"), "refs/");
@@ -150,10 +152,9 @@ bool ews_gitfile_is_hollow(int dir_fd)
 		return false;
 	if (!S_ISDIR(st.st_mode))
 		return names_nothing(dir_fd, &st);
-	if (fstatat(dir_fd, HEAD, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT;
-	if (!is_head(dir_fd, &st))
+	if (ews_gitfile_is_head(dir_fd, HEAD) == 0)
 		return true;
+	ews_error_clear(); /* what can't be read may be one */
 	/* Those of a linked worktree are elsewhere. */
 	if (fstatat(dir_fd, EWS_GITFILE "/commondir", &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return false;

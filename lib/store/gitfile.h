@@ -41,6 +41,12 @@ char *ews_gitfile_back(const char *git_dir);
 int ews_gitfile_read_back(char **out, const char *git_dir);
 
 /*
+ * Is the file at `path` a HEAD to git: does it name a ref, or begin with a commit's id? A link is how old repositories name theirs. Gives
+ * 1 or 0, and fails as ews_file_read().
+ */
+int ews_gitfile_is_head(int dir_fd, const char *path);
+
+/*
  * Is the ".git" in the directory `dir_fd` a directory without what makes a git directory, a file that names none, or a link that
  * leads nowhere? What it stands beside is no repository. A file that names what is not there is another thing: it may come back.
  */

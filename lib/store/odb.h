@@ -22,6 +22,9 @@
 #include "store/oid.h"
 #include "store/pack_place.h"
 
+/* Below it stands what a step took away and undo may bring back. */
+#define EWS_REF_TRASH "refs/ews/trash/"
+
 struct ews_odb;
 struct ews_sync_group;
 

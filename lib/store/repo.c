@@ -27,12 +27,11 @@
 #include "store/state.h"
 
 #define GITIGNORE_ALL "*\n"
-#define TRASH "refs/ews/trash"
 
 /* Is what the session began with still kept, as its end left it? */
 static bool can_come_back(const struct ews_repo *repo, const struct ews_state *state)
 {
-	EWS_CLEANUP(free) char *ref = ews_path_join(TRASH, state->base_snapshot);
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_TRASH "%s", state->base_snapshot);
 	struct ews_oid oid;
 
 	return ews_odb_ref_read(&oid, repo->odb, ref) == 0;

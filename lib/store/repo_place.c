@@ -12,13 +12,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "base/shell_word.h"
-#include "base/str.h"
 #include "store/astray.h"
 #include "store/git.h"
 #include "store/gitfile.h"
@@ -26,37 +23,20 @@
 #include "store/odb.h"
 #include "store/setting.h"
 
-#define HEAD_BYTES_MAX (64 * EWS_KIB)
-
 void ews_repo_place_release(struct ews_repo_place *place)
 {
 	free(place->top);
 	free(place->git_dir);
 }
 
-/* Does HEAD name a ref or a commit? A link is how old repositories name theirs. */
-static bool is_head(const char *path, const struct stat *st)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_id;
-
-	if (S_ISLNK(st->st_mode))
-		return true;
-	if (ews_file_read(&text, AT_FDCWD, path, HEAD_BYTES_MAX) < 0) {
-		ews_error_clear();
-		return false;
-	}
-	ews_buf_rtrim(&text);
-	is_id = strspn(text.ptr, "0123456789abcdef") == text.len && (text.len == 40 || text.len == 64);
-	return is_id || ews_str_begins(text.ptr, "ref:");
-}
-
 static bool has_head(const char *dir)
 {
 	EWS_CLEANUP(free) char *head = ews_path_join(dir, "HEAD");
-	struct stat st;
+	int rc = ews_gitfile_is_head(AT_FDCWD, head);
 
-	return lstat(head, &st) == 0 && !S_ISDIR(st.st_mode) && is_head(head, &st);
+	if (rc < 0)
+		ews_error_clear();
+	return rc > 0;
 }
 
 /* Has `dir` what a git directory has besides HEAD: objects and refs, of its own or common ones? */

@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "store/journal.h"
 #include "store/manifest_odb.h"
+#include "work/artifact_registry.h"
 #include "work/doctor_home.h"
 #include "work/recover.h"
 #include "work/round_find.h"
@@ -34,7 +35,6 @@
 #define SESSIONS "sessions"
 #define STEPS "steps"
 #define OURS "refs/ews"
-#define OURS_TRASHED_ARTIFACTS "refs/ews/trash/artifacts/"
 #define UNREAD_FIRST "mend what 'home' says first: the record may be there"
 #define REF_BYTES_MAX 4096
 #define LINK_BYTES_MAX (64 * EWS_KIB)
@@ -134,7 +134,7 @@ static bool is_snapshots(const char *ref)
 {
 	return ews_str_begins(ref, EWS_REF_SESSIONS) || ews_str_begins(ref, EWS_REF_SNAPSHOTS) ||
 	       ews_str_begins(ref, EWS_REF_PENDING) ||
-	       (ews_str_begins(ref, EWS_REF_TRASH) && !ews_str_begins(ref, OURS_TRASHED_ARTIFACTS) &&
+	       (ews_str_begins(ref, EWS_REF_TRASH) && !ews_str_begins(ref, EWS_REF_TRASH_ARTIFACTS) &&
 		!ews_str_begins(ref, EWS_REF_TRASH_ROUNDS));
 }
 

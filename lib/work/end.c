@@ -365,15 +365,8 @@ bool ews_end_is_blocked(const struct ews_end_result *result)
 /* Nothing is to be had of its work tree that the session could keep, or take back. */
 static int take_up_lost(struct ews_end_result *out, const struct ews_session *session, const struct ews_end_opts *opts)
 {
-	const char *id = session->state.id;
-
 	out->is_gone = true;
-	if (opts->without_tree || !ews_session_is_lost_with_files(session))
-		return 0;
-	ews_error(EWS_EDAMAGED, "the work tree of session '%s' is %s: '%s'", id, ews_session_lost_word(session),
-		  session->state.workspace);
-	ews_session_hint_lost(session);
-	return EWS_EDAMAGED;
+	return opts->without_tree || !ews_session_is_lost_with_files(session) ? 0 : ews_session_refuse_lost(session);
 }
 
 /* What there is of the workspace, as a snapshot. */

@@ -123,27 +123,12 @@ char *ews_session_moved_to(const struct ews_session *session)
 	return rc ? ews_path_dir(gitfile) : NULL;
 }
 
-static void hint_end(const struct ews_session *session)
-{
-	EWS_CLEANUP(free) char *round = ews_strfmt("ews/%s", session->state.id);
-
-	if (!strcmp(session->state.label, round))
-		ews_error_hint("'git ews round end --force' ends the round, without its work");
-	else
-		ews_error_hint("'git ews end %s' ends the session", session->state.id);
-}
-
 /* Of one in place. */
 static int fail_lost(const struct ews_session *session)
 {
-	const struct ews_state *state = &session->state;
-
-	ews_error(EWS_EDAMAGED, "the work tree of session '%s' is %s: '%s'", state->id,
-		  ews_session_lost_word(session), state->workspace);
-	if (ews_session_is_lost_with_files(session))
-		ews_session_hint_lost(session);
-	else
-		hint_end(session);
+	ews_error(EWS_EDAMAGED, "the work tree of session '%s' is %s: '%s'", session->state.id,
+		  ews_session_lost_word(session), session->state.workspace);
+	ews_session_hint_lost(session);
 	return EWS_EDAMAGED;
 }
 
@@ -152,13 +137,16 @@ static int fail_gone(const struct ews_session *session)
 	EWS_CLEANUP(free) char *there = ews_session_moved_to(session);
 	EWS_CLEANUP(free) char *from = ews_shell_shown(there ? there : "");
 	EWS_CLEANUP(free) char *to = ews_shell_shown(session->state.workspace);
+	EWS_CLEANUP(free) char *round = ews_strfmt("ews/%s", session->state.id);
 
 	ews_error(EWS_EDAMAGED, "the workspace of session '%s' is gone: '%s'", session->state.id,
 		  session->state.workspace);
 	if (there)
 		ews_error_hint("it was moved: git worktree move %s %s", from, to);
+	else if (!strcmp(session->state.label, round))
+		ews_error_hint("'git ews round end --force' ends the round, without its work");
 	else
-		hint_end(session);
+		ews_error_hint("'git ews end %s' ends the session", session->state.id);
 	return EWS_EDAMAGED;
 }
 

@@ -28,7 +28,6 @@
 #include "work/session.h"
 
 #define EWS_REF_SNAPSHOTS "refs/ews/snapshots/"
-#define EWS_REF_TRASH "refs/ews/trash/"
 #define EWS_REF_PENDING "refs/ews/pending/" /* work/pending */
 
 /* What is known of a snapshot from its commit alone. */
