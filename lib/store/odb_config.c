@@ -174,6 +174,7 @@ static bool is_promisor(const char *key)
 struct format {
 	struct ews_odb_format face;
 	char *hash, *refs;
+	char *worktree; /* or NULL */
 	int64_t version; /* below 0: it is no number */
 	struct ews_strv unknown;
 };
@@ -182,6 +183,7 @@ static void release_format(struct format *format)
 {
 	free(format->hash);
 	free(format->refs);
+	free(format->worktree);
 	ews_strv_release(&format->unknown);
 }
 
@@ -196,6 +198,9 @@ static int see_format(const char *key, const char *value, void *payload)
 	if (!strcmp(key, "core.repositoryformatversion")) {
 		if (!ews_gitconfig_int(&format->version, value))
 			format->version = -1;
+	} else if (!strcmp(key, "core.worktree")) {
+		free(format->worktree);
+		format->worktree = value ? ews_strdup(value) : NULL;
 	} else if (is_promisor(key)) {
 		bool is_set = false;
 
@@ -247,6 +252,13 @@ static int check_format(struct format *format, const char *name)
 	return 0;
 }
 
+static bool lacks_worktree(const struct format *format, const char *git_dir)
+{
+	EWS_CLEANUP(free) char *path = format->worktree ? ews_path_absolute(git_dir, format->worktree) : NULL;
+
+	return path && access(path, F_OK) < 0;
+}
+
 int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, const char *name)
 {
 	EWS_CLEANUP(format)
@@ -263,9 +275,11 @@ int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, cons
 	if (rc < 0)
 		return ews_error_wrap("cannot read '%s'", path);
 	rc = check_format(&format, name);
-	if (rc == 0)
-		*out = format.face;
-	return rc;
+	if (rc < 0)
+		return rc;
+	format.face.lacks_worktree = !strcmp(name, common_dir) && lacks_worktree(&format, common_dir);
+	*out = format.face;
+	return 0;
 }
 
 /* What the work tree has as ".git": the git directory itself, or a file that names it. The caller frees it. */

@@ -92,7 +92,9 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static int open_repository(git_repository **out, const char *git_dir, const struct ews_odb_format *format)
 {
 	const char *extensions[5] = { "worktreeconfig", "partialclone", "preciousobjects" };
-	const unsigned flags = GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT;
+	/* The store is all that is wanted, and a work tree that is not there would keep libgit2 from it. */
+	const unsigned flags = GIT_REPOSITORY_OPEN_NO_SEARCH | GIT_REPOSITORY_OPEN_NO_DOTGIT |
+			       (format->lacks_worktree ? GIT_REPOSITORY_OPEN_BARE : 0);
 	size_t n = 3;
 	int rc;
 
@@ -103,9 +105,6 @@ static int open_repository(git_repository **out, const char *git_dir, const stru
 	pthread_mutex_lock(&open_lock);
 	ews_git2.git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, extensions, n);
 	rc = ews_git2.git_repository_open_ext(out, git_dir, flags, NULL);
-	/* The store is all that is wanted, and a work tree that core.worktree names and that is not there is no part of it. */
-	if (rc == GIT_ENOTFOUND || rc == GIT_ERROR)
-		rc = ews_git2.git_repository_open_ext(out, git_dir, flags | GIT_REPOSITORY_OPEN_BARE, NULL);
 	pthread_mutex_unlock(&open_lock);
 	if (rc == GIT_ENOTFOUND)
 		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);

@@ -25,6 +25,7 @@ struct ews_odb_format {
 	enum ews_hash_algo algo;
 	bool is_partial; /* objects may be missing that a remote has promised */
 	bool says_hash, says_refs; /* it names "sha1", or "files", which goes without saying */
+	bool lacks_worktree; /* core.worktree names what is not there, or can't be reached; never of a linked worktree, which is not asked */
 };
 
 struct ews_odb_ops {
