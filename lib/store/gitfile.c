@@ -42,26 +42,46 @@ int ews_gitfile_read(char **out, int dir_fd, const char *name)
 	return 0;
 }
 
-char *ews_gitfile_follow(const char *path)
+/* What `path` really is. Returns 1, or 0 where it is not there; below zero where that can't be seen. */
+static int find_real(char **out, const char *path)
+{
+	*out = realpath(path, NULL);
+	if (*out)
+		return 1;
+	return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
+}
+
+/* What the file `path` names really is. Returns 1, or 0 where it names nothing that is there; below zero where that can't be seen. */
+static int find_named(char **out, const char *path)
 {
 	EWS_CLEANUP(free) char *named = NULL;
 	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(free) char *target = NULL;
+	int rc = ews_gitfile_read(&named, AT_FDCWD, path);
 
-	if (ews_gitfile_read(&named, AT_FDCWD, path) < 0) {
+	if (rc == EWS_EGIT) {
 		ews_error_clear();
-		return NULL;
+		return 0;
 	}
+	if (rc < 0)
+		return rc;
 	dir = ews_path_dir(path);
 	target = ews_path_absolute(dir, named);
-	return realpath(target, NULL);
+	return find_real(out, target);
+}
+
+char *ews_gitfile_follow(const char *path)
+{
+	char *out = NULL;
+
+	if (find_named(&out, path) < 0)
+		ews_error_clear();
+	return out;
 }
 
 int ews_gitfile_leads_to(const char *top, const char *git_dir)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(top, EWS_GITFILE);
-	EWS_CLEANUP(free) char *named = NULL;
-	EWS_CLEANUP(free) char *target = NULL;
 	EWS_CLEANUP(free) char *real = NULL;
 	struct stat st;
 	int rc;
@@ -70,18 +90,8 @@ int ews_gitfile_leads_to(const char *top, const char *git_dir)
 		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return 0;
-	rc = S_ISREG(st.st_mode) ? ews_gitfile_read(&named, AT_FDCWD, path) : 0;
-	if (rc == EWS_EGIT) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc < 0)
-		return rc;
-	target = named ? ews_path_absolute(top, named) : ews_strdup(path);
-	real = realpath(target, NULL);
-	if (!real)
-		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", target);
-	return !strcmp(real, git_dir);
+	rc = S_ISREG(st.st_mode) ? find_named(&real, path) : find_real(&real, path);
+	return rc <= 0 ? rc : !strcmp(real, git_dir);
 }
 
 char *ews_gitfile_back(const char *git_dir)

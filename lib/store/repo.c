@@ -37,38 +37,43 @@ static bool can_come_back(const struct ews_repo *repo, const struct ews_state *s
 	return ews_odb_ref_read(&oid, repo->odb, ref) == 0;
 }
 
+/* What holds the project's directory to what it was; the later one goes first. */
+enum in_place {
+	IN_PLACE_NONE,
+	IN_PLACE_LATE, /* a session was at work in the directory itself, config said otherwise when it ended, and it can be brought back */
+	IN_PLACE_NOW, /* one is */
+};
+
 /*
- * Does the session say that it is at work in the project's directory itself; or `is_late`, that it has been, and config said
- * otherwise when it ended? What undoes that end is to be found there. It counts until what the end kept goes, by age or by
- * `clean --now`; from then on config has the last word again.
+ * What the session says of it. What undoes the end of a late one is to be found there: it counts until what the end kept goes, by age
+ * or by `clean --now`; from then on config has the last word again.
  */
-static bool is_in_place(const struct ews_repo *repo, int sessions, const char *id, bool is_late)
+static enum in_place session_in_place(const struct ews_repo *repo, int sessions, const char *id)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(sessions, id);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool is = fd >= 0 && ews_state_read(&state, fd) == 0 && !strcmp(state.workspace, repo->project) &&
-		  !strcmp(state.project, repo->project) && !strcmp(state.git_dir, repo->git_dir);
+	enum in_place out = IN_PLACE_NONE;
 
-	if (is && is_late)
-		is = state.state == EWS_STATE_ENDED && state.is_overruled && can_come_back(repo, &state);
-	else if (is)
-		is = state.state != EWS_STATE_ENDED;
+	if (fd < 0 || ews_state_read(&state, fd) < 0 || strcmp(state.workspace, repo->project) != 0 ||
+	    strcmp(state.project, repo->project) != 0 || strcmp(state.git_dir, repo->git_dir) != 0)
+		out = IN_PLACE_NONE;
+	else if (state.state != EWS_STATE_ENDED)
+		out = IN_PLACE_NOW;
+	else if (state.is_overruled && can_come_back(repo, &state))
+		out = IN_PLACE_LATE;
 	ews_error_clear();
-	return is;
+	return out;
 }
 
-/*
- * Is a session at work in the directory around the git directory itself, or (`is_late`) can one be brought back there? It began
- * before the config said anything else, and finds the way back from there.
- */
-static bool has_session_in_place(const struct ews_repo *repo, bool is_late)
+/* Of the directory around the git directory: its sessions began before the config said anything else, and find the way back from there. */
+static enum in_place sessions_in_place(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names ids = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(fd) int sessions = -1;
+	enum in_place out = IN_PLACE_NONE;
 	ssize_t n = 0;
-	bool has = false;
 
 	if (ews_home_find_repo_dir(&dir, repo->home, repo->common_dir) == 0) {
 		path = ews_path_join(dir, "sessions");
@@ -76,10 +81,13 @@ static bool has_session_in_place(const struct ews_repo *repo, bool is_late)
 	}
 	if (sessions >= 0)
 		n = ews_dir_names_read(&ids, sessions);
-	for (ssize_t i = 0; i < n && !has; i++)
-		has = is_in_place(repo, sessions, ids.items[i].name, is_late);
+	for (ssize_t i = 0; i < n && out != IN_PLACE_NOW; i++) {
+		enum in_place one = session_in_place(repo, sessions, ids.items[i].name);
+
+		out = one > out ? one : out;
+	}
 	ews_error_clear();
-	return has;
+	return out;
 }
 
 /* core.worktree and core.bare have the last word, as in git, but for a session in place. */
@@ -88,7 +96,8 @@ static int settle_config(struct ews_repo *repo, bool is_given)
 	EWS_CLEANUP(free) char *worktree = NULL;
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(free) char *top = NULL;
-	bool is_bare, is_elsewhere, is_held;
+	enum in_place held = IN_PLACE_NONE;
+	bool is_bare;
 	int rc;
 
 	if (is_given || strcmp(repo->git_dir, repo->common_dir))
@@ -102,11 +111,11 @@ static int settle_config(struct ews_repo *repo, bool is_given)
 	}
 	path = is_bare ? ews_strdup(repo->git_dir) : ews_path_absolute(repo->git_dir, worktree);
 	top = realpath(path, NULL);
-	is_elsewhere = !top || strcmp(top, repo->project) != 0;
-	is_held = is_elsewhere && !repo->is_bare && has_session_in_place(repo, false);
-	repo->is_overruled_late = is_elsewhere && !repo->is_bare && !is_held && has_session_in_place(repo, true);
-	if (is_held || repo->is_overruled_late) {
+	if (!repo->is_bare && (!top || strcmp(top, repo->project) != 0))
+		held = sessions_in_place(repo);
+	if (held != IN_PLACE_NONE) {
 		repo->overruled = is_bare ? "core.bare" : "core.worktree";
+		repo->is_overruled_late = held == IN_PLACE_LATE;
 		return 0;
 	}
 	if (!top)

@@ -7,7 +7,7 @@
 #define EWS_STORE_REPO_H
 
 #include <stdbool.h>
-#include <time.h>
+#include <stdint.h>
 
 #include "store/config.h"
 #include "store/lock.h"
