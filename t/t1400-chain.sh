@@ -119,6 +119,13 @@ test_expect_success 'what is accepted waits where the work tree that the session
 	start_ws lw-tree lost && echo lost >"${ws:?}/lost" && git -C lw worktree remove --force "$PWD/lw-tree" && git -C lw -c ews.hook.complete="exit 0" ews end lost >out 2>err && test_grep "accepted, but .*it is pending" err && test_path_is_missing lw/lost && test_path_is_missing lw-tree && git -C lw ews pending list >out && test_grep "^lost " out && git -C lw ews pending apply lost >out && test "$(cat lw/lost)" = lost
 '
 
+test_expect_success 'P1: what is accepted does not go to a work tree that was made since, under the name of the one that the session was of' '
+	for at in lw lw-same; do
+		git -C lw worktree add -q -f --detach "$PWD/lw-same" && start_ws lw-same was && echo was >"${ws:?}/was" && git -C lw worktree remove --force "$PWD/lw-same" && git -C lw worktree add -q -f --detach "$PWD/lw-same" && git -C $at ews status was >out && test_grep "its work tree is gone, and .$PWD/lw-same. was made since" out && git -C $at -c ews.hook.complete="exit 0" ews end was >out 2>err && test_grep "accepted, but .*it is pending" err && test_path_is_missing lw-same/was && test_path_is_missing lw/was && { test $at = lw-same || test_path_is_missing lw-same/.superqode; } &&
+			git -C lw ews pending drop was && rm -rf lw/.superqode && git -C lw worktree remove --force "$PWD/lw-same" || { echo >&2 "in $at"; return 1; }
+	done
+'
+
 test_expect_success 'P9: no hook of a repository is believed' '
 	git -C h config ews.hook.start "touch $PWD/ran; exit 1" && git -C h config ews.hook.complete "touch $PWD/ran" && printf "ews:\n  hook:\n    start: touch %s\n" "$PWD/ran" >h/superqode.yaml && git -C h ews run --new=r -- touch x 2>err && test_path_is_missing ran && test_path_is_missing h/x && test_grep "ews.hook.start" err && { git -C h ews config accept >out 2>&1 || :; } && git -C h ews run --new=r2 -- touch x 2>err && test_path_is_missing ran && test_path_is_missing h/x && rm h/superqode.yaml &&
 	git -C h config --unset ews.hook.start && git -C h config --unset ews.hook.complete && printf "[ews \"hook\"]\n\tstart = exit 5\n" >>home/.gitconfig && test_expect_code 128 git -C h ews start 2>err && test_grep "status 5" err && git config --global --unset ews.hook.start && git -C h ews config list >out && test_grep "ews.hook.complete" out

@@ -205,6 +205,7 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 int ews_session_project(struct ews_repo **out, struct ews_session *session)
 {
 	const struct ews_state *state = &session->state;
+	struct ews_repo *project = NULL;
 	int rc = 0;
 
 	if (session->is_lost) {
@@ -213,15 +214,19 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session)
 		ews_session_hint_lost(session);
 		return EWS_ENOTFOUND;
 	}
-	if (!ews_repo_is_beside(session->repo, state->git_dir, state->project)) {
-		*out = session->repo;
-		return 0;
-	}
-	if (!session->beside)
+	if (!ews_repo_is_beside(session->repo, state->git_dir, state->project))
+		project = session->repo;
+	else if (!session->beside)
 		rc = ews_repo_open_beside(&session->beside, session->repo, state->git_dir, state->project);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", state->id);
-	*out = session->beside;
+	if (!project)
+		project = session->beside;
+	/* In place it is lost then, which is to be known first. */
+	if (!session->method->is_project && ews_repo_is_another(project, state->worktree_mark, state->created_s))
+		return ews_error(EWS_ENOTFOUND, "session '%s': its work tree is gone, and '%s' was made since",
+				 state->id, project->project);
+	*out = project;
 	return 0;
 }
 

@@ -52,7 +52,8 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 
 /*
  * The project of the session: the repository as it is seen from the work tree that it is of, which need not be the one that
- * the command is called in. It is the session's. Fails with EWS_ENOTFOUND where that is gone.
+ * the command is called in. It is the session's. Fails with EWS_ENOTFOUND where that is gone; what was made since under its name
+ * is another one.
  */
 int ews_session_project(struct ews_repo **out, struct ews_session *session);
 
