@@ -26,6 +26,7 @@
 #include "work/rules.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 
 static void print_verbs(const struct ews_cmd *verbs, size_t n, const char *above)
 {

@@ -19,6 +19,7 @@
 #include "store/home.h"
 #include "work/orphan.h"
 #include "work/recover.h"
+#include "work/session_open.h"
 
 static const char *const usage[] = {
 	"git ews clean [--force] [--older-than <age>] [--now] [--dry-run] [<session>...]",

@@ -28,6 +28,7 @@
 #include "work/session_lock.h"
 #include "work/session_name.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/stale.h"
 
 static const char *const usage[] = {

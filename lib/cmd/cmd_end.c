@@ -22,6 +22,7 @@
 #include "cmd/render_run.h"
 #include "work/completion.h"
 #include "work/round_find.h"
+#include "work/session_project.h"
 
 static const char *const usage[] = {
 	"git ews end [--pending] [--no-artifacts] [--split] [--force] [--no-revert] [--branch <name>]",

@@ -21,6 +21,7 @@
 #include "work/diff.h"
 #include "work/recover.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 
 static const char *const usage[] = {
 	"git ews recover [--resume | --revert | --view] [<session>]",

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "cmd/render_path.h"
 #include "cmd/render_report.h"
+#include "work/session_project.h"
 
 static const char *const usage[] = {
 	"git ews report [--format md|json] [--output <file> | -] [<session>]",

@@ -31,6 +31,8 @@
 #include "work/round_find.h"
 #include "work/run.h"
 #include "work/session_lock.h"
+#include "work/session_open.h"
+#include "work/session_project.h"
 
 #define TIMEOUT_S_MAX 1000000000u
 

@@ -33,7 +33,9 @@
 #include "work/session_lock.h"
 #include "work/session_log.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/tripwire.h"
 
 #define LOG_BYTES_MAX (16 * EWS_MIB)

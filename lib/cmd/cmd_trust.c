@@ -9,6 +9,7 @@
 #include "cmd/render_trust.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
 
 static const char *const status_usage[] = {

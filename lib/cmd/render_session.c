@@ -18,6 +18,7 @@
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 
 #define RED "31"
 #define GREEN "32"

@@ -21,6 +21,7 @@
 #include "work/outcome.h"
 #include "work/patch.h"
 #include "work/rules.h"
+#include "work/session_open.h"
 #include "work/shift.h"
 #include "work/stage.h"
 #include "work/stale.h"

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
 
 int ews_archive_origin_session(struct ews_archive_origin *out, struct ews_repo *repo, const char *id)

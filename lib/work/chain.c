@@ -15,6 +15,7 @@
 #include "work/history.h"
 #include "work/outcome.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 
 void ews_chain_release(struct ews_chain *chain)
 {

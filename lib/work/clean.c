@@ -26,7 +26,9 @@
 #include "work/session.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 
 #define STAMP_FILE "cleaned" /* its time is that of the last look */
 #define LOOK_S (60 * 60)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "work/apply.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 
 const char *ews_decision_word(enum ews_decision decision)
 {

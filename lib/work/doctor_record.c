@@ -27,7 +27,9 @@
 #include "work/round_find.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/snapshot.h"
 #include "work/steps.h"
 

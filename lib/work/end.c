@@ -34,6 +34,7 @@
 #include "work/session_lock.h"
 #include "work/session_log.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/snapshot.h"
 #include "work/tripwire.h"
 #include "work/whose.h"

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "store/lock.h"
 #include "work/drop.h"
+#include "work/session_open.h"
 
 #define DAMAGED_HINT "'git ews doctor' says what can be done about it"
 

@@ -22,6 +22,7 @@
 #include "work/session.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
 #include "work/snapshot.h"
 

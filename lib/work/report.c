@@ -16,6 +16,7 @@
 #include "work/outcome.h"
 #include "work/session_lock.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/tripwire.h"
 
 #define DATE_LEN 10 /* of a stamp: "2026-01-18" */

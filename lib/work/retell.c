@@ -9,6 +9,7 @@
 #include "work/session.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 
 static int retell_one(struct ews_strv *busy, struct ews_repo *repo, const char *id,
 		      const struct ews_tripwire *before, const struct ews_tripwire *after)

@@ -21,6 +21,7 @@
 #include "work/rules.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
 
 #define COMMIT_SUBJECT "[ROUND] Auto-commit\n"

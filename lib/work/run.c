@@ -41,6 +41,7 @@
 #include "work/session_lock.h"
 #include "work/session_log.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/tripwire.h"
 
 #define GRACE_MS 2000 /* between SIGTERM and SIGKILL */

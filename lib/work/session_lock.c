@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "store/journal.h"
 #include "work/session_name.h"
+#include "work/session_project.h"
 
 static void swap(char **a, char **b)
 {

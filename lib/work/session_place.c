@@ -21,6 +21,7 @@
 #include "base/shell_word.h"
 #include "store/gitfile.h"
 #include "work/session_lock.h"
+#include "work/session_project.h"
 
 #define NO_FD (-1)
 

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "work/epoch.h"
+#include "work/session_project.h"
 #include "work/snapshot.h"
 
 #define READ_LEN (64 * 1024)

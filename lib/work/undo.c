@@ -23,7 +23,9 @@
 #include "work/pending.h"
 #include "work/retire.h"
 #include "work/session_lock.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/steps.h"
 #include "work/whose.h"
 

@@ -18,6 +18,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/terminal.h"
+#include "work/session_project.h"
 
 #define START "ews.hook.start"
 #define COMPLETE "ews.hook.complete"

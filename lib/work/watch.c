@@ -23,6 +23,7 @@
 #include "store/index.h"
 #include "work/rules.h"
 #include "work/session.h"
+#include "work/session_open.h"
 #include "work/session_place.h"
 
 #define BOUND_TIMES 4

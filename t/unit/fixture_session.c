@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "fixture.h"
 #include "work/session_lock.h"
+#include "work/session_open.h"
 #include "work/start.h"
 
 char *fixture_start(struct ews_repo *repo, const char *id)

@@ -17,6 +17,7 @@
 #include "fixture.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 
 TestSuite(session, .init = fixture_begin_project, .fini = fixture_end_project);
 

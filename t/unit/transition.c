@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "fixture.h"
 #include "fixture_session.h"
+#include "work/session_open.h"
 #include "work/undo.h"
 
 #define KINDS (FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_MODES | FIXTURE_ODD_NAMES | FIXTURE_IGNORES)
