@@ -227,6 +227,11 @@ test_expect_success 'paths after -- limit it, as seen from where one stands' '
 	gits_own --name-only $A $B -- ":(literal)*" >want.p && test_line_count = 1 want.p
 '
 
+test_expect_success '--quiet answers by its status alone, as that of git diff does' '
+	for o in "" --stat "--changes files" -w "-- src"; do test_expect_code 1 git -C p ews diff s --quiet $o >got 2>err && test_must_be_empty got && test_must_be_empty err || { echo >&2 "$o"; return 1; }; done && snap=$(git -C p ews snapshot create s) && test_expect_code 1 git -C p ews snapshot diff --quiet --from base "$snap" >got && test_must_be_empty got && git -C "${ws:?}" ews diff --quiet "$snap" now >got && test_must_be_empty got && git -C p ews diff -q s >got && test_grep "^diff --git" got &&
+	git -C p ews diff --quiet s -- no/such/path >got && test_must_be_empty got && test_expect_code 1 git -C p ews diff --quiet --json s >json && test_json json .session_id s && test_expect_code 128 git -C p ews diff --quiet nosuch 2>err && test_grep "^error: " err
+'
+
 test_expect_success 'P8: pathspecs after -- are git'"'"'s, in the patch, in each other form and in the status' '
 	limited() {
 		gits_own --binary --full-index $A $B -- "$@" >want.p && (cd "${ws:?}/$from" && git ews diff -- "$@") >got 2>err && cmp want.p got &&

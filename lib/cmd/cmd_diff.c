@@ -42,6 +42,7 @@ struct settings {
 	struct ews_diff_settings diff;
 	const char *from; /* "base", "parent" or NULL */
 	bool exit_code;
+	bool is_silent; /* whether there are differences is all that is asked */
 };
 
 static void release_settings(struct settings *set)
@@ -56,6 +57,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 {
 	const struct ews_opt opts[] = {
 		EWS_OPT_BOOL(0, "exit-code", &set->exit_code, "exit with 1 when there are differences"),
+		/* As git's: a script that asks by it takes 0 for "none". */
+		EWS_OPT_BOOL(0, "quiet", &set->is_silent, "print nothing, exit with 1 when there are differences"),
 		EWS_CHANGES_OPT(&set->diff.changes_word),
 		EWS_OPT_STRING(0, "from", &set->from, "base|parent", "what the one state is compared with"),
 		EWS_OPT_PASS(0, "shortstat", &set->diff.output, NULL, "the diffstat's last line"),
@@ -76,6 +79,7 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 	rc = ews_cmd_parse(args, ctx, &syntax, argc, argv);
 	if (rc != 0)
 		return rc;
+	ctx->quiet = ctx->quiet || set->is_silent;
 	if (set->from && strcmp(set->from, "base") != 0 && strcmp(set->from, "parent") != 0)
 		return ews_error(EWS_EUSAGE, "--from takes base or parent, not '%s'", set->from);
 	if (set->from && args->words.n > 1)
@@ -329,7 +333,8 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	diff.payload = &progress;
 	diff.without_index = true;
 	/* Where an object may be missing, the counting finds that before half a patch is out. */
-	diff.no_counts = !ctx->json && set.diff.changes == EWS_CHANGES_DIFF && !ews_odb_is_partial(ctx->repo->odb);
+	diff.no_counts = !ctx->json && (set.is_silent || set.diff.changes == EWS_CHANGES_DIFF) &&
+			 !ews_odb_is_partial(ctx->repo->odb);
 	/* Of two states that are named nothing is said: what was done is what lies between base and present. */
 	says_stale = seen && !sides.from && (ctx->json || !ctx->quiet);
 	/* Where the project is gone nothing is begun, and the end says so. */
@@ -345,8 +350,11 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 		return rc;
 	if (says_stale)
 		ews_stale_tell(&reasons, &session, &diff.from.content.scan.entries, looking);
-	rc = ctx->json ? show_json(ctx, &set, seen, &diff, &reasons) : show_text(ctx, &set, &diff, &paths, &reasons);
-	if (rc == 0 && set.exit_code)
+	if (ctx->json)
+		rc = show_json(ctx, &set, seen, &diff, &reasons);
+	else if (!set.is_silent)
+		rc = show_text(ctx, &set, &diff, &paths, &reasons);
+	if (rc == 0 && (set.exit_code || set.is_silent))
 		rc = ews_diff_differs(&diff, ctx->repo, set.diff.selecting.items, paths.n ? paths.items : NULL);
 	return rc < 0 ? rc : rc ? 1 : 0;
 }
